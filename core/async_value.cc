@@ -1,0 +1,129 @@
+#include "millrace/core/async_value.h"
+
+#include <cstdio>
+
+namespace millrace {
+
+// Per thread: how deep notifications are nested, and those put off until the outermost returns (AV-4).
+struct Notifier {
+  int depth = 0;
+  Waiter* head = nullptr;
+  Waiter* tail = nullptr;
+
+  void notify(Waiter* waiter, AsyncValue& value) {
+    if (depth >= AsyncValue::kMaxInlineDepth) {
+      value.add_ref();
+      waiter->completed_ = &value;
+      waiter->next_ = nullptr;
+      (tail == nullptr ? head : tail->next_) = waiter;
+      tail = waiter;
+      return;
+    }
+    ++depth;
+    waiter->on_complete(value);
+    if (depth == 1) drain();
+    --depth;
+  }
+
+  void drain() {
+    while (head != nullptr) {
+      Waiter* waiter = head;
+      head = waiter->next_;
+      if (head == nullptr) tail = nullptr;
+      AsyncValue* value = waiter->completed_;
+      waiter->on_complete(*value);
+      value->release();
+    }
+  }
+};
+
+namespace {
+
+thread_local Notifier notifier;
+
+std::atomic<bool> counting{false};
+std::atomic<std::int64_t> alive_count{0};
+std::atomic<std::int64_t> pending_count{0};
+
+void print_unobserved(const Error& error) {
+  std::fprintf(stderr, "millrace: an error that nobody looked at: %s\n", error.to_string().c_str());
+}
+std::atomic<UnobservedErrorHandler> unobserved_handler{&print_unobserved};
+
+}  // namespace
+
+AsyncValue::AsyncValue() {
+  if (counting.load(std::memory_order_relaxed)) {  // tests switch it while nothing else runs
+    counted_ = true;
+    alive_count.fetch_add(1);
+    pending_count.fetch_add(1);
+  }
+}
+
+AsyncValue::~AsyncValue() {
+  MILLRACE_CHECK(word_.load() <= kComplete, "a pending cell with waiters was destroyed (AV-3)");
+  if (counted_) {
+    alive_count.fetch_sub(1);
+    if (final_state_ == State::kPending) pending_count.fetch_sub(1);
+  }
+}
+
+const Error* AsyncValue::error() const {
+  if (state() != State::kError) return nullptr;
+  mark_observed();
+  return stored_error();
+}
+
+void AsyncValue::add_waiter(Waiter* waiter) {
+  mark_observed();
+  std::uintptr_t seen = word_.load();
+  while (seen != kComplete) {
+    waiter->next_ = reinterpret_cast<Waiter*>(seen);
+    if (word_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(waiter))) return;
+  }
+  waiter->next_ = nullptr;
+  notifier.notify(waiter, *this);
+}
+
+void AsyncValue::publish(State final_state) {
+  final_state_ = final_state;
+  if (counted_) pending_count.fetch_sub(1);
+  const std::uintptr_t word = word_.exchange(kComplete);
+  MILLRACE_CHECK(word != kComplete, "published twice (AV-1)");
+  // Newest first in the word: turn the list round, so that waiters hear in the order in which they came.
+  Waiter* ordered = nullptr;
+  for (auto* waiter = reinterpret_cast<Waiter*>(word); waiter != nullptr;) {
+    Waiter* older = waiter->next_;
+    waiter->next_ = ordered;
+    ordered = waiter;
+    waiter = older;
+  }
+  if (ordered == nullptr) return;
+  add_ref();  // a waiter may drop the last other reference
+  while (ordered != nullptr) {
+    Waiter* next = ordered->next_;
+    notifier.notify(ordered, *this);
+    ordered = next;
+  }
+  release();
+}
+
+void AsyncValue::set_counting(bool on) {
+  counting.store(on);
+  if (on) {
+    alive_count.store(0);
+    pending_count.store(0);
+  }
+}
+
+AsyncValue::Counts AsyncValue::counts() { return {alive_count.load(), pending_count.load()}; }
+
+void set_unobserved_error_handler(UnobservedErrorHandler handler) {
+  unobserved_handler.store(handler != nullptr ? handler : &print_unobserved);
+}
+
+void report_unobserved_error(const Error& error) {
+  if (error.code() != ErrorCode::kCancelled) unobserved_handler.load()(error);
+}
+
+}  // namespace millrace

@@ -1,0 +1,143 @@
+// AsyncValue: the cell under every Future. State, waiters and payload live in one pooled, ref-counted object.
+// Read next: future.h, the typed skin that everybody uses.
+//
+// Invariants, asserted where they could break:
+//  AV-1 a cell completes exactly once; the second attempt loses (try_) or is a CHECK.
+//  AV-2 the payload is written before the state says so, and never changes while waiters may read it.
+//  AV-3 every waiter is notified exactly once, in the order in which it was added, on the completing thread
+//       (or at once on the adding thread, when the cell is complete already).
+//  AV-4 notification never nests deeper than kMaxInlineDepth: deeper ones run when the outermost returns.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "millrace/core/check.h"
+#include "millrace/core/error.h"
+#include "millrace/core/pool.h"
+#include "millrace/core/ref.h"
+
+namespace millrace {
+
+class AsyncValue;
+struct Notifier;
+
+// Something to be told when a cell completes. Intrusive: embedded in whatever waits, so waiting allocates nothing.
+class Waiter {
+ public:
+  // Called once per add_waiter. May destroy this. Must be short: it runs on the completer's thread.
+  virtual void on_complete(AsyncValue& value) noexcept = 0;
+
+ protected:
+  ~Waiter() = default;
+
+ private:
+  friend class AsyncValue;
+  friend struct Notifier;
+  Waiter* next_ = nullptr;
+  AsyncValue* completed_ = nullptr;  // while deferred: the cell to report, one reference held
+};
+
+// Thread-safety: thread-safe.
+class AsyncValue : public RefCounted, public Pooled {
+ public:
+  enum class State : std::uint8_t {
+    kPending,  // -> kValue or kError
+    kValue,    // final
+    kError,    // final
+  };
+  static constexpr int kMaxInlineDepth = 16;
+
+  // RefCounted's delete must find the pooled one.
+  using Pooled::operator new;
+  using Pooled::operator delete;
+
+  State state() const { return word_.load() == kComplete ? final_state_ : State::kPending; }
+  bool complete() const { return word_.load() == kComplete; }
+  // The error of a cell in kError, nullptr otherwise. Counts as looking at it.
+  const Error* error() const;
+  // Notifies waiter when the cell completes (AV-3). waiter must live until then.
+  void add_waiter(Waiter* waiter);
+
+  // Leak accounting for tests: cells made while counting is on, that are alive / not complete yet.
+  struct Counts {
+    std::int64_t alive = 0;
+    std::int64_t pending = 0;
+  };
+  static void set_counting(bool on);
+  static Counts counts();
+
+ protected:
+  AsyncValue();
+  ~AsyncValue() override;
+
+  // The right to complete: true for exactly one caller (AV-1).
+  bool claim() { return !claimed_.exchange(true); }
+  // The payload is in place: publishes it and notifies the waiters. After claim() only.
+  void publish(State final_state);
+  void mark_observed() const { observed_.store(true, std::memory_order_relaxed); }  // a hint for logging
+  bool observed() const { return observed_.load(std::memory_order_relaxed); }
+  virtual const Error* stored_error() const = 0;
+
+ private:
+  static constexpr std::uintptr_t kComplete = 1;  // else the newest waiter, or 0
+
+  // One word, so that adding a waiter and completing cannot miss each other.
+  std::atomic<std::uintptr_t> word_{0};
+  std::atomic<bool> claimed_{false};
+  mutable std::atomic<bool> observed_{false};
+  State final_state_ = State::kPending;  // written before word_ becomes kComplete
+  bool counted_ = false;
+};
+
+// Told once of each error that nobody looked at (cancellations excepted). Default: a warning on the log.
+using UnobservedErrorHandler = void (*)(const Error&);
+void set_unobserved_error_handler(UnobservedErrorHandler handler);
+void report_unobserved_error(const Error& error);
+
+// A cell with its payload. T is void, or any movable type.
+template <class T>
+class Cell : public AsyncValue {
+ public:
+  ~Cell() override {
+    if (payload_ && !payload_->has_value() && !observed()) report_unobserved_error(payload_->error());
+  }
+  // Completes with a value or an error. CHECKs that it is the first.
+  void set(Result<T> result) {
+    const bool first = try_set(std::move(result));
+    MILLRACE_CHECK(first, "a future completes exactly once (AV-1)");
+  }
+  // The same, but loses quietly to whoever came first; false then.
+  bool try_set(Result<T> result) {
+    if (!claim()) return false;
+    payload_.emplace(std::move(result));
+    publish(payload_->has_value() ? State::kValue : State::kError);
+    return true;
+  }
+  // Of a complete cell.
+  const Result<T>& result() const {
+    MILLRACE_DCHECK(complete(), "result() of a pending cell");
+    mark_observed();
+    return *payload_;
+  }
+  // Moves a move-only payload out (it has one consumer), copies any other.
+  Result<T> take() {
+    MILLRACE_DCHECK(complete(), "take() of a pending cell");
+    mark_observed();
+    if constexpr (std::is_void_v<T> || std::is_copy_constructible_v<T>) {
+      return *payload_;
+    } else {
+      return std::move(*payload_);
+    }
+  }
+
+ protected:
+  const Error* stored_error() const override { return &payload_->error(); }
+
+ private:
+  std::optional<Result<T>> payload_;
+};
+
+}  // namespace millrace

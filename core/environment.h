@@ -1,0 +1,20 @@
+// Environment: time and threads as parameters. Whoever assembles a runtime (tools/api, a test, the simulation)
+// makes these and hands them down; no room below asks the operating system for them.
+#pragma once
+
+#include "millrace/core/clock.h"
+#include "millrace/core/executor.h"
+#include "millrace/core/parallel_for.h"
+#include "millrace/core/timer_queue.h"
+
+namespace millrace {
+
+// Borrowed pointers, never null; what they point to outlives every user. Thread-safety: immutable.
+struct Environment {
+  const Clock* clock = nullptr;
+  TimerQueue* timers = nullptr;
+  Executor* compute = nullptr;   // actors, continuations, decoding: must not block
+  Executor* blocking = nullptr;  // files, compilation, plugin calls
+};
+
+}  // namespace millrace

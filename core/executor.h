@@ -1,0 +1,91 @@
+// Executor: where and when a piece of work runs. The contract, for every backend:
+//  EX-1 submit never runs the work before it returns (InlineExecutor, by name, is the exception).
+//  EX-2 work that was submitted is consumed exactly once: run, or dropped if the executor closes first.
+//  EX-3 submit is thread-safe, never blocks and never fails; after close it drops the work at once.
+//  EX-4 work must not block on a compute executor; what may block (files, plugin calls, compilation) goes to
+//       a blocking executor. Work does not throw.
+// Backends: InlineExecutor and SerialExecutor (simulation) here, executor_threads.h, executor_tbb.h, event_loop.h.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/mutex.h"
+#include "millrace/core/pool.h"
+
+namespace millrace {
+
+// One piece of work. Whoever holds it calls run() or drop(), once; either consumes the object.
+class Work {
+ public:
+  virtual void run() noexcept = 0;
+  virtual void drop() noexcept = 0;
+
+  Work* next = nullptr;  // for the queue that holds it
+
+ protected:
+  ~Work() = default;
+};
+
+// Thread-safety: thread-safe. Outlives everything that was given a reference to it.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  virtual void submit(Work* work) noexcept = 0;
+};
+
+namespace detail {
+template <class F>
+class FunctionWork final : public Work, public Pooled {
+ public:
+  explicit FunctionWork(F f) : f_(std::move(f)) {}
+  void run() noexcept override {
+    f_();
+    delete this;
+  }
+  void drop() noexcept override { delete this; }
+
+ private:
+  F f_;
+};
+}  // namespace detail
+
+// Submits a callable. If it is dropped, its captures are destroyed (a captured Promise then gives kAborted).
+template <class F>
+void post(Executor& executor, F&& f) {
+  executor.submit(new detail::FunctionWork<std::decay_t<F>>(std::forward<F>(f)));
+}
+
+// Runs work inside submit, on the caller's thread. Spelled out where it is meant, never a default.
+Executor& inline_executor();
+
+// One thread, the caller's; picks the next piece of work at random from a seed (simulation) or in order.
+// Work may be submitted from work; nothing runs until a run_ call. Thread-safety: thread-safe for submit,
+// the run_ calls are confined to one thread.
+class SerialExecutor final : public Executor {
+ public:
+  struct InOrder {};
+  explicit SerialExecutor(InOrder) {}
+  explicit SerialExecutor(std::uint64_t seed) : shuffled_(true), random_(seed) {}
+  ~SerialExecutor() override;  // drops what was not run
+
+  void submit(Work* work) noexcept override;
+  // Runs one piece of work; false if there was none.
+  bool run_one();
+  // Runs until nothing is left; returns how many pieces ran.
+  std::size_t run_until_idle();
+  std::size_t pending() const;
+
+ private:
+  mutable Mutex mutex_;
+  std::deque<Work*> queue_ MILLRACE_GUARDED_BY(mutex_);
+  bool shuffled_ = false;
+  std::mt19937_64 random_ MILLRACE_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace

@@ -1,0 +1,197 @@
+// Future<T> and Promise<T>: a value or an Error that arrives once, later. The one noun of Millrace for what is
+// not there yet. A Future is a cheap handle; copies see the same value. Read next: coroutine.h, combinators.h.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "millrace/core/async_value.h"
+#include "millrace/core/executor.h"
+
+namespace millrace {
+
+template <class T>
+class Future;
+template <class T>
+class Promise;
+
+namespace detail {
+
+// What a continuation may return, and the T of the Future that its caller gets.
+template <class R>
+struct Unwrapped {
+  using type = R;
+};
+template <class R>
+struct Unwrapped<Future<R>> {
+  using type = R;
+};
+template <class R>
+struct Unwrapped<std::expected<R, Error>> {
+  using type = R;
+};
+template <class R>
+inline constexpr bool kIsFuture = false;
+template <class R>
+inline constexpr bool kIsFuture<Future<R>> = true;
+template <class R>
+inline constexpr bool kIsResult = false;
+template <class R>
+inline constexpr bool kIsResult<std::expected<R, Error>> = true;
+
+template <class T, class F>
+class ThenCell;
+
+Error exception_to_error(std::exception_ptr exception);
+
+}  // namespace detail
+
+// Shared handle on a value that arrives later; may be empty. T may be void. A Future of a move-only type has
+// one consumer. Thread-safety: external for the handle, thread-safe for what it points to.
+template <class T>
+class [[nodiscard]] Future {
+ public:
+  using value_type = T;
+
+  Future() = default;
+  explicit Future(Ref<Cell<T>> cell) : cell_(std::move(cell)) {}
+  // Already complete.
+  Future(Result<T> result) : cell_(make_ref<Cell<T>>()) {  // NOLINT(google-explicit-constructor)
+    cell_->set(std::move(result));
+  }
+  Future(Error error) : Future(Result<T>(std::unexpected(std::move(error)))) {}  // NOLINT
+  Future(std::unexpected<Error> error) : Future(Result<T>(std::move(error))) {}  // NOLINT
+
+  bool valid() const { return static_cast<bool>(cell_); }
+  bool ready() const { return cell_->complete(); }
+  // Of a ready future.
+  const Result<T>& result() const { return cell_->result(); }
+  // Of a ready future: copies the value, or moves it out if T is move-only.
+  Result<T> take() const { return cell_->take(); }
+
+  // Runs f(Result<T>) on executor once this is complete, and gives a Future of what f returns: U, Result<U> or
+  // Future<U> all give Future<U>. For a copyable T, f may also take const Result<T>&. An exception that f
+  // throws becomes kInternal; if the executor closes first, kAborted. Allocates one pooled cell.
+  template <class F>
+  auto then(Executor& executor, F&& f) const {
+    using Then = detail::ThenCell<T, std::decay_t<F>>;
+    using U = typename Then::value_type;
+    auto* cell = new Then(executor, cell_, std::forward<F>(f));
+    cell->add_ref();  // one for the caller, one for the pending work
+    cell_->add_waiter(cell);
+    return Future<U>(Ref<Cell<U>>::adopt(cell));
+  }
+
+  const Ref<Cell<T>>& cell() const { return cell_; }
+
+ private:
+  Ref<Cell<T>> cell_;
+};
+
+// The writing end, with one owner; dropped unset, it completes its future with kAborted.
+template <class T>
+class Promise {
+ public:
+  Promise() : cell_(make_ref<Cell<T>>()) {}
+  Promise(Promise&&) noexcept = default;
+  Promise& operator=(Promise&& other) noexcept {
+    abandon();
+    cell_ = std::move(other.cell_);
+    return *this;
+  }
+  ~Promise() { abandon(); }
+
+  Future<T> future() const { return Future<T>(cell_); }
+  bool valid() const { return static_cast<bool>(cell_); }
+  // Completes the future; runs its waiters before it returns (their continuations run on their executors).
+  void set(Result<T> result) { std::exchange(cell_, {})->set(std::move(result)); }
+  void set_error(Error error) { set(std::unexpected(std::move(error))); }
+  void set_value()
+    requires std::is_void_v<T>
+  {
+    set({});
+  }
+
+ private:
+  void abandon() {
+    if (cell_) {
+      std::exchange(cell_, {})->try_set(fail(
+          ErrorCode::kAborted, "a promise was dropped without a value: whoever should have set it is gone"));
+    }
+  }
+  Ref<Cell<T>> cell_;
+};
+
+template <class T>
+Future<std::decay_t<T>> make_ready(T&& value) {
+  return Future<std::decay_t<T>>(Result<std::decay_t<T>>(std::forward<T>(value)));
+}
+inline Future<void> make_ready() { return Future<void>(Status()); }
+
+namespace detail {
+
+template <class T, class F>
+using ContinuationResult = std::invoke_result_t<F&, Result<T>>;
+
+// One object is the continuation's waiter, its piece of work, and the cell of its result.
+template <class T, class F>
+class ThenCell final : public Cell<typename Unwrapped<ContinuationResult<T, F>>::type>,
+                       public Waiter,
+                       public Work {
+ public:
+  using R = ContinuationResult<T, F>;
+  using value_type = typename Unwrapped<R>::type;
+
+  ThenCell(Executor& executor, Ref<Cell<T>> source, F f)
+      : executor_(executor), source_(std::move(source)), f_(std::in_place, std::move(f)) {}
+
+  void on_complete(AsyncValue& value) noexcept override {
+    if constexpr (kIsFuture<R>) {
+      if (!source_) {  // second phase: the future that f returned
+        finish(static_cast<Cell<value_type>&>(value).take());
+        return;
+      }
+    }
+    static_cast<void>(value);
+    executor_.submit(this);
+  }
+  void run() noexcept override {
+    Ref<Cell<T>> source = std::move(source_);
+    try {
+      if constexpr (kIsFuture<R>) {
+        R inner = (*f_)(source->take());
+        f_.reset();
+        inner.cell()->add_waiter(this);
+      } else if constexpr (kIsResult<R>) {
+        finish((*f_)(source->take()));
+      } else if constexpr (std::is_void_v<R>) {
+        (*f_)(source->take());
+        finish({});
+      } else {
+        finish((*f_)(source->take()));
+      }
+    } catch (...) {
+      finish(std::unexpected(exception_to_error(std::current_exception())));
+    }
+  }
+  void drop() noexcept override {
+    source_ = nullptr;
+    finish(fail(ErrorCode::kAborted, "the executor of a continuation closed before it ran"));
+  }
+
+ private:
+  void finish(Result<value_type> result) {
+    f_.reset();  // captures go before waiters run: they may hold what the waiters wait for
+    this->set(std::move(result));
+    this->release();
+  }
+
+  Executor& executor_;
+  Ref<Cell<T>> source_;
+  std::optional<F> f_;
+};
+
+}  // namespace detail
+}  // namespace millrace

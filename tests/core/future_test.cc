@@ -1,0 +1,118 @@
+#include "millrace/core/future.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "millrace/core/combinators.h"
+#include "millrace/core/scope.h"
+#include "millrace/core/timer_queue.h"
+
+namespace millrace {
+namespace {
+
+static_assert(std::is_nothrow_move_constructible_v<Future<int>>);
+static_assert(!std::is_copy_constructible_v<Promise<int>>);
+
+TEST(FutureTest, ContinuationSeesTheValueOnItsExecutor) {
+  SerialExecutor executor{SerialExecutor::InOrder{}};
+  Promise<int> promise;
+  Future<std::string> text =
+      promise.future().then(executor, [](Result<int> r) { return std::to_string(*r); });
+
+  promise.set(7);
+  EXPECT_FALSE(text.ready());
+  executor.run_until_idle();
+
+  EXPECT_EQ(*text.result(), "7");
+}
+
+TEST(FutureTest, DroppedPromiseGivesAborted) {
+  Future<int> future;
+  { future = Promise<int>().future(); }
+  EXPECT_EQ(future.result().error().code(), ErrorCode::kAborted);
+}
+
+TEST(FutureTest, FutureOfFutureIsFlattened) {
+  SerialExecutor executor{SerialExecutor::InOrder{}};
+  Promise<int> inner;
+  Future<int> outer = make_ready().then(executor, [&](Status) { return inner.future(); });
+  executor.run_until_idle();
+  EXPECT_FALSE(outer.ready());
+
+  inner.set(3);
+
+  EXPECT_EQ(*outer.result(), 3);
+}
+
+TEST(FutureTest, ThrowingContinuationGivesInternal) {
+  Future<int> future = make_ready(1).then(
+      inline_executor(), [](Result<int>) -> int { throw std::runtime_error("boom"); });
+  EXPECT_EQ(future.result().error().code(), ErrorCode::kInternal);
+  EXPECT_NE(future.result().error().message().find("boom"), std::string::npos);
+}
+
+TEST(FutureTest, ExecutorThatClosesGivesAborted) {
+  Future<int> future;
+  {
+    SerialExecutor executor{SerialExecutor::InOrder{}};
+    future = make_ready(1).then(executor, [](Result<int> r) { return *r; });
+  }
+  EXPECT_EQ(future.result().error().code(), ErrorCode::kAborted);
+}
+
+TEST(FutureTest, MoveOnlyValueReachesItsOneConsumer) {
+  Future<std::unique_ptr<int>> future(std::make_unique<int>(4));
+  Future<int> out =
+      future.then(inline_executor(), [](Result<std::unique_ptr<int>> r) { return **r; });
+  EXPECT_EQ(*out.result(), 4);
+}
+
+TEST(FutureTest, LongInlineChainDoesNotGrowTheStack) {
+  Promise<int> first;
+  Future<int> last = first.future();
+  for (int i = 0; i < 200000; ++i) {
+    last = last.then(inline_executor(), [](Result<int> r) { return *r + 1; });
+  }
+  first.set(0);
+  EXPECT_EQ(*last.result(), 200000);
+}
+
+TEST(CombinatorsTest, DeadlineBeforeTheResultGivesDeadlineExceeded) {
+  ManualClock clock;
+  TimerQueue timers(clock);
+  Promise<int> promise;
+  Future<int> limited =
+      with_deadline(promise.future(), clock.now() + std::chrono::milliseconds(5), timers);
+
+  clock.advance(std::chrono::milliseconds(5));
+  timers.run_due();
+
+  EXPECT_EQ(limited.result().error().code(), ErrorCode::kDeadlineExceeded);
+  promise.set(1);
+}
+
+TEST(CombinatorsTest, StopGivesCancelled) {
+  std::stop_source stop;
+  Promise<int> promise;
+  Future<int> limited = with_stop(promise.future(), stop.get_token());
+  stop.request_stop();
+  EXPECT_EQ(limited.result().error().code(), ErrorCode::kCancelled);
+}
+
+TEST(ScopeTest, CloseWaitsForHoldersAndRefusesNew) {
+  Scope scope("test scope");
+  Scope::Hold hold = scope.hold();
+  Future<void> closed = scope.close();
+  EXPECT_FALSE(closed.ready());
+  EXPECT_FALSE(scope.hold());
+  hold.reset();
+  EXPECT_TRUE(closed.ready());
+  EXPECT_TRUE(scope.close().ready());
+}
+
+}  // namespace
+}  // namespace millrace
