@@ -1,0 +1,116 @@
+#include "millrace/devices/cpu/ir/attribute.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "millrace/devices/cpu/ir/float_format.h"
+
+namespace millrace::devices::cpu::ir {
+namespace {
+
+constexpr std::size_t kMaxInts = 65536;
+
+struct EnumInfo {
+  std::string_view name;
+  std::array<std::string_view, 6> values;
+};
+
+// In the order of EnumClass and of each enum's values.
+constexpr std::array<EnumInfo, 8> kEnums = {{
+    {"comparison_direction", {"EQ", "NE", "GE", "GT", "LE", "LT"}},
+    {"comparison_type", {"NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED", ""}},
+    {"precision", {"DEFAULT", "HIGH", "HIGHEST", "", "", ""}},
+    {"fft_type", {"FFT", "IFFT", "RFFT", "IRFFT", "", ""}},
+    {"rng_algorithm", {"DEFAULT", "THREE_FRY", "PHILOX", "", "", ""}},
+    {"rng_distribution", {"UNIFORM", "NORMAL", "", "", "", ""}},
+    {"transpose", {"TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT", "", ""}},
+    {"result_accuracy_mode", {"DEFAULT", "HIGHEST", "TOLERANCE", "", "", ""}},
+}};
+
+const EnumInfo& info(EnumClass enum_class) { return kEnums[static_cast<std::size_t>(enum_class)]; }
+
+// Little-endian, sign- or zero-extended by the type.
+std::int64_t load_int(const std::byte* p, DType type) {
+  std::uint64_t raw = 0;
+  const std::size_t width = byte_width(type);
+  std::memcpy(&raw, p, width);
+  if (width == 8 || !is_signed_integer(type)) return static_cast<std::int64_t>(raw);
+  const int shift = 64 - static_cast<int>(width) * 8;
+  return static_cast<std::int64_t>(raw << shift) >> shift;
+}
+
+std::optional<std::vector<std::int64_t>> dense_ints(const DenseAttr& dense) {
+  const DType type = dense.type.dtype();
+  if (type != DType::kI1 && !is_signed_integer(type) && !is_unsigned_integer(type))
+    return std::nullopt;
+  const auto count = dense.type.elements();
+  if (!count || static_cast<std::size_t>(*count) > kMaxInts) return std::nullopt;
+  if (dense.splat)
+    return std::vector<std::int64_t>(static_cast<std::size_t>(*count),
+                                     load_int(dense.bytes.data(), type));
+  std::vector<std::int64_t> out(static_cast<std::size_t>(*count));
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = load_int(dense.bytes.data() + i * byte_width(type), type);
+  return out;
+}
+
+std::optional<std::vector<std::int64_t>> array_ints(const ArrayAttr& array) {
+  if (array.values.size() > kMaxInts) return std::nullopt;
+  std::vector<std::int64_t> out;
+  out.reserve(array.values.size());
+  for (Attribute a : array.values) {
+    if (const auto* i = a.as<IntegerAttr>()) {
+      out.push_back(i->value);
+    } else if (const auto* b = a.as<BoolAttr>()) {
+      out.push_back(b->value ? 1 : 0);
+    } else {
+      return std::nullopt;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+double FloatAttr::value() const { return decode_float(type.dtype(), bits); }
+
+Attribute find(std::span<const NamedAttribute> sorted, std::string_view name) {
+  for (const NamedAttribute& a : sorted) {
+    if (a.name == name) return a.value;
+  }
+  return {};
+}
+
+std::string_view enum_class_name(EnumClass enum_class) { return info(enum_class).name; }
+
+std::string_view enum_value_name(EnumClass enum_class, int value) {
+  return info(enum_class).values[static_cast<std::size_t>(value)];
+}
+
+std::optional<EnumClass> enum_class_from_string(std::string_view mnemonic) {
+  for (std::size_t i = 0; i < kEnums.size(); ++i) {
+    if (kEnums[i].name == mnemonic) return static_cast<EnumClass>(i);
+  }
+  return std::nullopt;
+}
+
+std::optional<int> enum_value_from_string(EnumClass enum_class, std::string_view name) {
+  if (name.empty()) return std::nullopt;
+  const auto& values = info(enum_class).values;
+  const auto it = std::ranges::find(values, name);
+  if (it == values.end()) return std::nullopt;
+  return static_cast<int>(it - values.begin());
+}
+
+std::optional<std::vector<std::int64_t>> to_ints(Attribute attribute) {
+  if (const auto* ints = attribute.as<IntArrayAttr>()) {
+    if (ints->values.size() > kMaxInts) return std::nullopt;
+    return std::vector<std::int64_t>(ints->values.begin(), ints->values.end());
+  }
+  if (const auto* dense = attribute.as<DenseAttr>()) return dense_ints(*dense);
+  if (const auto* array = attribute.as<ArrayAttr>()) return array_ints(*array);
+  return std::nullopt;
+}
+
+}  // namespace millrace::devices::cpu::ir

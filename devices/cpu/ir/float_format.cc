@@ -1,0 +1,163 @@
+#include "millrace/devices/cpu/ir/float_format.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "millrace/core/check.h"
+
+namespace millrace::devices::cpu::ir {
+namespace {
+
+// How the all-ones exponents and the sign of zero are used.
+enum class Specials { kIeee, kNanOnlyAllOnes, kNanIsNegativeZero, kFiniteOnly };
+
+struct Format {
+  int exponent_bits;
+  int mantissa_bits;
+  int bias;
+  Specials specials;
+};
+
+Format format_of(DType type) {
+  switch (type) {
+    case DType::kF16:
+      return {5, 10, 15, Specials::kIeee};
+    case DType::kBF16:
+      return {8, 7, 127, Specials::kIeee};
+    case DType::kF8E5M2:
+      return {5, 2, 15, Specials::kIeee};
+    case DType::kF8E4M3:
+      return {4, 3, 7, Specials::kIeee};
+    case DType::kF8E4M3FN:
+      return {4, 3, 7, Specials::kNanOnlyAllOnes};
+    case DType::kF8E4M3B11FNUZ:
+      return {4, 3, 11, Specials::kNanIsNegativeZero};
+    case DType::kF8E5M2FNUZ:
+      return {5, 2, 16, Specials::kNanIsNegativeZero};
+    case DType::kF8E4M3FNUZ:
+      return {4, 3, 8, Specials::kNanIsNegativeZero};
+    case DType::kF8E3M4:
+      return {3, 4, 3, Specials::kIeee};
+    case DType::kF4E2M1FN:
+      return {2, 1, 1, Specials::kFiniteOnly};
+    case DType::kF6E2M3FN:
+      return {2, 3, 1, Specials::kFiniteOnly};
+    case DType::kF6E3M2FN:
+      return {3, 2, 3, Specials::kFiniteOnly};
+    default:
+      MILLRACE_CHECK(false, "a small floating type");
+      return {};
+  }
+}
+
+// The bits of the largest finite magnitude.
+std::uint64_t largest(const Format& f) {
+  const std::uint64_t all = (std::uint64_t{1} << (f.exponent_bits + f.mantissa_bits)) - 1;
+  switch (f.specials) {
+    case Specials::kIeee:
+      return all - (std::uint64_t{1} << f.mantissa_bits);
+    case Specials::kNanOnlyAllOnes:
+      return all - 1;
+    case Specials::kNanIsNegativeZero:
+    case Specials::kFiniteOnly:
+      break;
+  }
+  return all;
+}
+
+std::uint64_t nan_bits(const Format& f) {
+  const int width = f.exponent_bits + f.mantissa_bits;
+  const std::uint64_t all = (std::uint64_t{1} << width) - 1;
+  switch (f.specials) {
+    case Specials::kIeee:
+      return (all ^ ((std::uint64_t{1} << f.mantissa_bits) - 1)) |
+             (std::uint64_t{1} << (f.mantissa_bits - 1));
+    case Specials::kNanOnlyAllOnes:
+      return all;
+    case Specials::kNanIsNegativeZero:
+      return std::uint64_t{1} << width;
+    case Specials::kFiniteOnly:
+      break;
+  }
+  return largest(f);
+}
+
+// f8E8M0FNU: an unsigned power of two; 0xFF is NaN.
+std::uint64_t encode_scale(double value) {
+  if (std::isnan(value) || value < 0) return 0xFF;
+  if (value == 0) return 0;
+  int exponent = 0;
+  const double fraction =
+      std::frexp(value, &exponent);  // value = fraction * 2^exponent, 0.5 <= fraction < 1
+  const int biased = exponent - 1 + 127 + (fraction >= 0.75 ? 1 : 0);
+  if (biased < 0) return 0;
+  return biased > 0xFE ? 0xFF : static_cast<std::uint64_t>(biased);
+}
+
+}  // namespace
+
+std::uint64_t encode_float(DType type, double value) {
+  if (type == DType::kF64) return std::bit_cast<std::uint64_t>(value);
+  if (type == DType::kF32 || type == DType::kTF32) {
+    return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  }
+  if (type == DType::kF8E8M0FNU) return encode_scale(value);
+  const Format f = format_of(type);
+  if (std::isnan(value)) return nan_bits(f);
+  const std::uint64_t sign =
+      std::signbit(value) ? std::uint64_t{1} << (f.exponent_bits + f.mantissa_bits) : 0;
+  const double magnitude = std::fabs(value);
+  std::uint64_t bits = 0;
+  if (std::isinf(value)) {
+    bits = largest(f) + 1;
+  } else if (magnitude != 0) {
+    int exponent = 0;
+    std::frexp(magnitude, &exponent);
+    const int lowest = 1 - f.bias;
+    const int scale = std::max(exponent - 1, lowest);
+    const double units = std::nearbyint(std::ldexp(magnitude, f.mantissa_bits - scale));
+    // A carry out of the mantissa lands in the exponent, as it should.
+    bits = static_cast<std::uint64_t>(units) +
+           (static_cast<std::uint64_t>(scale - lowest) << f.mantissa_bits);
+  }
+  if (bits > largest(f)) {
+    if (f.specials == Specials::kIeee) return sign | (largest(f) + 1);
+    return f.specials == Specials::kFiniteOnly ? sign | largest(f) : nan_bits(f);
+  }
+  if (bits == 0 && f.specials == Specials::kNanIsNegativeZero) return 0;
+  return sign | bits;
+}
+
+double decode_float(DType type, std::uint64_t bits) {
+  if (type == DType::kF64) return std::bit_cast<double>(bits);
+  if (type == DType::kF32 || type == DType::kTF32)
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  if (type == DType::kF8E8M0FNU) {
+    return (bits & 0xFF) == 0xFF ? std::numeric_limits<double>::quiet_NaN()
+                                 : std::ldexp(1.0, static_cast<int>(bits & 0xFF) - 127);
+  }
+  const Format f = format_of(type);
+  const int width = f.exponent_bits + f.mantissa_bits;
+  const std::uint64_t magnitude = bits & ((std::uint64_t{1} << width) - 1);
+  const bool negative = ((bits >> width) & 1) != 0;
+  if (f.specials == Specials::kNanIsNegativeZero && negative && magnitude == 0) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  if (magnitude > largest(f)) {
+    if (f.specials != Specials::kIeee || magnitude != largest(f) + 1) {
+      return std::numeric_limits<double>::quiet_NaN();
+    }
+    return negative ? -std::numeric_limits<double>::infinity()
+                    : std::numeric_limits<double>::infinity();
+  }
+  const auto exponent = static_cast<int>(magnitude >> f.mantissa_bits);
+  const std::uint64_t mantissa = magnitude & ((std::uint64_t{1} << f.mantissa_bits) - 1);
+  const std::uint64_t units =
+      exponent == 0 ? mantissa : mantissa | (std::uint64_t{1} << f.mantissa_bits);
+  const double value =
+      std::ldexp(static_cast<double>(units), std::max(exponent, 1) - f.bias - f.mantissa_bits);
+  return negative ? -value : value;
+}
+
+}  // namespace millrace::devices::cpu::ir

@@ -1,0 +1,171 @@
+#include "millrace/devices/cpu/ir/module.h"
+
+#include <algorithm>
+#include <new>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "millrace/core/check.h"
+
+namespace millrace::devices::cpu::ir {
+namespace {
+
+constexpr std::size_t kFirstBytes = 16 * 1024;
+
+}  // namespace
+
+struct Module::Impl {
+  std::pmr::monotonic_buffer_resource arena{kFirstBytes};
+  TypeTable types{&arena};
+  std::unordered_set<std::string_view> strings;
+  std::string_view name;
+  std::span<const NamedAttribute> attributes;
+  std::deque<Function> functions;
+  std::unordered_map<std::string_view, const Function*> by_name;
+  std::deque<std::shared_ptr<const std::byte[]>> blobs;
+  Block top_level;
+  std::vector<NamedAttribute> scratch;
+  int value_ids = 0;
+  int op_ids = 0;
+};
+
+Module::Module() : impl_(std::make_unique<Impl>()) {}
+Module::Module(Module&&) noexcept = default;
+Module& Module::operator=(Module&&) noexcept = default;
+Module::~Module() = default;
+
+std::string_view Module::name() const { return impl_->name; }
+void Module::set_name(std::string_view name) { impl_->name = intern(name); }
+std::span<const NamedAttribute> Module::attributes() const { return impl_->attributes; }
+void Module::set_attributes(std::span<const NamedAttribute> attributes) {
+  impl_->attributes = sorted(attributes);
+}
+std::deque<Function>& Module::functions() { return impl_->functions; }
+const std::deque<Function>& Module::functions() const { return impl_->functions; }
+Block& Module::top_level() const { return impl_->top_level; }
+int Module::value_ids() const { return impl_->value_ids; }
+int Module::op_ids() const { return impl_->op_ids; }
+TypeTable& Module::types() const { return impl_->types; }
+std::pmr::memory_resource* Module::arena() const { return &impl_->arena; }
+
+const Function* Module::find(std::string_view name) const {
+  const auto it = impl_->by_name.find(name);
+  return it == impl_->by_name.end() ? nullptr : it->second;
+}
+
+std::string_view Module::intern(std::string_view text) {
+  if (text.empty()) return {};
+  if (auto it = impl_->strings.find(text); it != impl_->strings.end()) return *it;
+  const auto chars = copy(std::span<const char>(text));
+  const std::string_view made(chars.data(), chars.size());
+  impl_->strings.insert(made);
+  return made;
+}
+
+std::span<const NamedAttribute> Module::sorted(std::span<const NamedAttribute> attributes) {
+  if (attributes.empty()) return {};
+  auto& list = impl_->scratch;
+  list.assign(attributes.begin(), attributes.end());
+  std::ranges::stable_sort(list, {}, &NamedAttribute::name);
+  // Of equal names the last one stays.
+  auto out = list.begin();
+  for (auto it = list.begin(); it != list.end(); ++it) {
+    if (out != list.begin() && std::prev(out)->name == it->name) {
+      *std::prev(out) = *it;
+    } else {
+      *out++ = *it;
+    }
+  }
+  list.erase(out, list.end());
+  for (NamedAttribute& a : list) a.name = intern(a.name);
+  return copy(std::span<const NamedAttribute>(list));
+}
+
+Op* Module::create_op(const OpParts& parts) {
+  Op* op = new (arena()->allocate(sizeof(Op), alignof(Op))) Op;
+  op->kind_ = parts.kind;
+  op->name_ = parts.kind == OpKind::kOther ? intern(parts.name) : to_string(parts.kind);
+  op->location_ = parts.location;
+  op->id_ = impl_->op_ids++;
+  op->operands_ = copy(parts.operands);
+  op->attributes_ = sorted(parts.attributes);
+  op->successors_ = copy(parts.successors);
+  if (!parts.result_types.empty()) {
+    const std::size_t n = parts.result_types.size();
+    auto* values = static_cast<Value*>(arena()->allocate(n * sizeof(Value), alignof(Value)));
+    for (std::size_t i = 0; i < n; ++i) {
+      Value* v = new (values + i) Value;
+      v->type_ = parts.result_types[i];
+      v->def_ = op;
+      v->index_ = static_cast<int>(i);
+      v->id_ = impl_->value_ids++;
+    }
+    op->results_ = {values, n};
+  }
+  if (parts.regions > 0) {
+    const auto n = static_cast<std::size_t>(parts.regions);
+    auto* regions = static_cast<Region*>(arena()->allocate(n * sizeof(Region), alignof(Region)));
+    for (std::size_t i = 0; i < n; ++i) (new (regions + i) Region)->parent_ = op;
+    op->regions_ = {regions, n};
+  }
+  return op;
+}
+
+Block* Module::create_block(std::span<const Type> argument_types) {
+  Block* block = new (arena()->allocate(sizeof(Block), alignof(Block))) Block;
+  if (argument_types.empty()) return block;
+  const std::size_t n = argument_types.size();
+  auto* values = static_cast<Value*>(arena()->allocate(n * sizeof(Value), alignof(Value)));
+  for (std::size_t i = 0; i < n; ++i) {
+    Value* v = new (values + i) Value;
+    v->type_ = argument_types[i];
+    v->block_ = block;
+    v->index_ = static_cast<int>(i);
+    v->id_ = impl_->value_ids++;
+  }
+  block->arguments_ = {values, n};
+  return block;
+}
+
+void Module::set_blocks(Region& region, std::span<Block* const> blocks) {
+  region.blocks_ = copy(blocks);
+  for (Block* block : blocks) block->parent_ = &region;
+}
+
+Function& Module::create_function(const FunctionParts& parts) {
+  Function& f = impl_->functions.emplace_back();
+  f.name_ = intern(parts.name);
+  f.visibility_ = parts.visibility.empty() ? std::string_view("public") : intern(parts.visibility);
+  f.location_ = parts.location;
+  f.inputs_ = copy(parts.inputs);
+  f.results_ = copy(parts.results);
+  const auto lists = [this](std::size_t n, std::span<const std::span<const NamedAttribute>> given) {
+    std::vector<std::span<const NamedAttribute>> out(n);
+    for (std::size_t i = 0; i < std::min(n, given.size()); ++i) out[i] = sorted(given[i]);
+    return copy(std::span<const std::span<const NamedAttribute>>(out));
+  };
+  f.arg_attributes_ = lists(parts.inputs.size(), parts.arg_attributes);
+  f.result_attributes_ = lists(parts.results.size(), parts.result_attributes);
+  f.attributes_ = sorted(parts.attributes);
+  f.body_ = new (arena()->allocate(sizeof(Region), alignof(Region))) Region;
+  impl_->by_name.emplace(f.name_, &f);
+  return f;
+}
+
+Attribute Function::arg_attribute(int i, std::string_view name) const {
+  return ir::find(arg_attributes(i), name);
+}
+
+Attribute Module::dense(Type type, bool splat, std::shared_ptr<const std::byte[]> bytes,
+                        std::size_t size) {
+  const auto& owner = impl_->blobs.emplace_back(std::move(bytes));
+  DenseAttr dense;
+  dense.type = type;
+  dense.splat = splat;
+  dense.bytes = {owner.get(), size};
+  dense.owner = &owner;
+  return attribute(dense);
+}
+
+}  // namespace millrace::devices::cpu::ir

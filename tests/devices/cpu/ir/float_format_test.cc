@@ -1,0 +1,56 @@
+#include "millrace/devices/cpu/ir/float_format.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+namespace millrace::devices::cpu::ir {
+namespace {
+
+constexpr DType kSmall[] = {DType::kF8E5M2,        DType::kF8E4M3,     DType::kF8E4M3FN,
+                            DType::kF8E4M3B11FNUZ, DType::kF8E5M2FNUZ, DType::kF8E4M3FNUZ,
+                            DType::kF8E3M4,        DType::kF8E8M0FNU,  DType::kF4E2M1FN,
+                            DType::kF6E2M3FN,      DType::kF6E3M2FN,   DType::kF16,
+                            DType::kBF16};
+
+TEST(FloatFormat, EveryBitPatternOfTheSmallFormatsSurvivesTheRoundTrip) {
+  for (DType type : kSmall) {
+    for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << bit_width(type)); ++bits) {
+      const double value = decode_float(type, bits);
+      if (std::isnan(value)) {
+        EXPECT_TRUE(std::isnan(decode_float(type, encode_float(type, value))))
+            << to_string(type) << ' ' << bits;
+      } else {
+        EXPECT_EQ(encode_float(type, value), bits) << to_string(type) << ' ' << value;
+      }
+    }
+  }
+}
+
+TEST(FloatFormat, TiesGoToEvenAndOverflowGoesWhereTheFormatSays) {
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(encode_float(DType::kBF16, 1.0 + 0x1p-8), 0x3F80u);
+  EXPECT_EQ(encode_float(DType::kBF16, 1.0 + 3 * 0x1p-8), 0x3F82u);
+  EXPECT_EQ(encode_float(DType::kF16, 65519), 0x7BFFu);
+  EXPECT_EQ(encode_float(DType::kF16, 65520), 0x7C00u);
+  EXPECT_EQ(encode_float(DType::kF16, 0x1p-25), 0u);
+  EXPECT_EQ(encode_float(DType::kF16, -0x1.8p-25), 0x8001u);
+  EXPECT_EQ(encode_float(DType::kF8E4M3FN, inf), 0x7Fu);
+  EXPECT_EQ(encode_float(DType::kF8E4M3FNUZ, 1e9), 0x80u);
+  EXPECT_EQ(encode_float(DType::kF4E2M1FN, -100), 0xFu);
+  EXPECT_EQ(encode_float(DType::kF64, -0.0), 0x8000000000000000u);
+}
+
+TEST(FloatFormat, BFloat16IsTheTopHalfOfFloat) {
+  for (std::uint32_t high = 0; high < 0x7F80; high += 7) {
+    float value = 0;
+    const std::uint32_t bits = high << 16;
+    static_assert(sizeof value == sizeof bits);
+    __builtin_memcpy(&value, &bits, sizeof value);
+    EXPECT_EQ(encode_float(DType::kBF16, value), high);
+  }
+}
+
+}  // namespace
+}  // namespace millrace::devices::cpu::ir
