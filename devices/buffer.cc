@@ -1,0 +1,38 @@
+#include "millrace/devices/buffer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace millrace::devices {
+
+Buffers::Buffers(std::span<const Buffer> buffers) {
+  if (!buffers.empty()) list_ = Ref<List>::adopt(new (buffers.size()) List(buffers));
+}
+
+Buffers::List::List(std::span<const Buffer> buffers) : size(buffers.size()) {
+  std::uninitialized_copy(buffers.begin(), buffers.end(), items());
+}
+
+Buffers::List::~List() { std::destroy_n(items(), size); }
+
+void* Buffers::List::operator new(std::size_t header, std::size_t items) {
+  return pool_allocate(header + items * sizeof(Buffer));
+}
+
+void Buffers::List::operator delete(List* list, std::destroying_delete_t) {
+  const std::size_t bytes = sizeof(List) + list->size * sizeof(Buffer);
+  list->~List();
+  pool_free(list, bytes);
+}
+
+HostArray HostArray::make(const Shape& shape) {
+  constexpr std::align_val_t kAlignment{64};
+  const std::size_t size = std::max<std::size_t>(shape.size_bytes(), 1);
+  auto* data = static_cast<std::byte*>(::operator new(size, kAlignment));
+  std::memset(data, 0, size);
+  Owner owner(data, [](const void* p) { ::operator delete(const_cast<void*>(p), kAlignment); });
+  return HostArray(shape, {data, shape.size_bytes()}, std::move(owner));
+}
+
+}  // namespace millrace::devices

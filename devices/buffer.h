@@ -1,0 +1,126 @@
+// Buffer: a handle on an array in a device's memory. The handle exists at once, the bytes come later (ready()).
+// Backends (CPU, PJRT, sim) implement BufferBody; everybody else passes Buffer and Buffers around by value.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "millrace/core/future.h"
+#include "millrace/devices/shape.h"
+
+namespace millrace::devices {
+
+// Index of a device within its client (0, 1, ...), as PJRT's local hardware id.
+enum class DeviceId : std::int32_t {};
+inline int index(DeviceId id) { return static_cast<int>(id); }
+
+// Keeps host memory alive that belongs to somebody else: a staging block, a user's vector, an external reference.
+using Owner = std::shared_ptr<const void>;
+
+// Bytes of a buffer that the host can read in place (a CPU device, pinned memory); valid while owner lives.
+struct HostAccess {
+  std::span<const std::byte> bytes;
+  Owner owner;
+};
+
+// One array in device memory, as its backend sees it. Shared by handles; the last one frees the memory once
+// pending uses have ended. Thread-safety: thread-safe.
+class BufferBody : public RefCounted, public Pooled {
+ public:
+  using Pooled::operator new;
+  using Pooled::operator delete;
+
+  virtual const Shape& shape() const = 0;
+  virtual DeviceId device() const = 0;
+  virtual std::size_t size_bytes() const = 0;  // in device memory, padding included
+  // Completes when the bytes are written, or with the error of whatever should have written them.
+  virtual Future<void> ready() const = 0;
+  // Copies the bytes, dense and row-major, once ready; destination.size() must equal shape().size_bytes().
+  virtual Future<void> copy_to_host(std::span<std::byte> destination, Owner keep_alive) = 0;
+  // In-place access, of a ready buffer; kUnimplemented where the host cannot see device memory.
+  virtual Result<HostAccess> host_access() = 0;
+  // Lets the memory go now (once pending uses have ended); later uses give kFailedPrecondition.
+  virtual void remove() = 0;
+  // True after remove() and after donation.
+  virtual bool removed() const = 0;
+};
+
+// Value handle; may be empty. Thread-safety: external for the handle, thread-safe for what it points to.
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(Ref<BufferBody> body) : body_(std::move(body)) {}
+
+  explicit operator bool() const { return static_cast<bool>(body_); }
+  const Shape& shape() const { return body_->shape(); }
+  DeviceId device() const { return body_->device(); }
+  std::size_t size_bytes() const { return body_->size_bytes(); }
+  Future<void> ready() const { return body_->ready(); }
+  Result<HostAccess> host_access() const { return body_->host_access(); }
+  void remove() const { body_->remove(); }
+  bool removed() const { return body_->removed(); }
+  const Ref<BufferBody>& body() const { return body_; }
+
+ private:
+  Ref<BufferBody> body_;
+};
+
+// An immutable list of buffers (the results of an execution), shared by its copies; one pooled allocation.
+class Buffers {
+ public:
+  Buffers() = default;
+  explicit Buffers(std::span<const Buffer> buffers);
+  Buffers(std::initializer_list<Buffer> buffers)
+      : Buffers(std::span<const Buffer>(buffers.begin(), buffers.size())) {}
+
+  std::size_t size() const { return list_ ? list_->size : 0; }
+  bool empty() const { return size() == 0; }
+  const Buffer& operator[](std::size_t i) const { return begin()[i]; }
+  const Buffer* begin() const { return list_ ? list_->items() : nullptr; }
+  const Buffer* end() const { return begin() + size(); }
+  operator std::span<const Buffer>() const { return {begin(), size()}; }  // NOLINT
+
+ private:
+  struct List final : RefCounted {
+    explicit List(std::span<const Buffer> buffers);
+    ~List() override;
+    Buffer* items() { return reinterpret_cast<Buffer*>(this + 1); }
+    static void* operator new(std::size_t header, std::size_t items);
+    static void operator delete(List* list, std::destroying_delete_t);
+    std::size_t size;
+  };
+  Ref<List> list_;
+};
+
+// An array in host memory, dense and row-major, that fetch() gives. Value type, shares its bytes.
+class HostArray {
+ public:
+  HostArray() = default;
+  HostArray(Shape shape, std::span<const std::byte> bytes, Owner owner)
+      : shape_(shape), bytes_(bytes), owner_(std::move(owner)) {}
+  // Owns 64-byte aligned, zeroed memory; written through mutable_bytes() by its one holder, before sharing.
+  static HostArray make(const Shape& shape);
+
+  const Shape& shape() const { return shape_; }
+  std::span<const std::byte> bytes() const { return bytes_; }
+  // Only for an array of make() that nobody else holds.
+  std::span<std::byte> mutable_bytes() {
+    return {const_cast<std::byte*>(bytes_.data()), bytes_.size()};
+  }
+  // The elements; T must have the width of the dtype.
+  template <class T>
+  std::span<const T> as() const {
+    return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
+  }
+  const Owner& owner() const { return owner_; }
+
+ private:
+  Shape shape_;
+  std::span<const std::byte> bytes_;
+  Owner owner_;
+};
+
+}  // namespace millrace::devices

@@ -1,0 +1,143 @@
+// Client: what a backend implements: the embedded CPU device, any PJRT plugin, the scripted sim. One client has
+// several devices and memories. Calls return handles at once where the backend can; a call may block where a
+// plugin blocks, so nobody calls a Client but its device actors (see device_actor.h) and a driver thread.
+// Shaped after the PJRT C API so that a plugin fits behind it without loss.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "millrace/core/call_options.h"
+#include "millrace/core/future.h"
+#include "millrace/devices/buffer.h"
+#include "millrace/devices/program.h"
+#include "millrace/devices/shape.h"
+
+namespace millrace::devices {
+
+using Attribute = std::variant<std::string, bool, std::int64_t, std::vector<std::int64_t>, double>;
+
+struct MemoryInfo {
+  int id = 0;
+  std::string kind;                 // "device", "pinned_host", ...
+  std::vector<DeviceId> devices;    // that can address it; the first memory of a device is its default
+};
+
+struct DeviceInfo {
+  DeviceId id{};
+  int process = 0;
+  std::string kind;                 // "cpu", "NVIDIA H200", ...
+  std::vector<int> memories;        // ids; the first is the default
+  std::map<std::string, Attribute> attributes;
+};
+
+// Bytes of a device's default memory; nullopt where the backend does not tell.
+struct MemoryStats {
+  std::int64_t bytes_in_use = 0;
+  std::optional<std::int64_t> peak_bytes_in_use;
+  std::optional<std::int64_t> bytes_limit;
+};
+
+// What a backend may assume about the host bytes of a put (values of PJRT_HostBufferSemantics).
+enum class HostBufferSemantics : int {
+  kImmutableOnlyDuringCall = 0,         // copied before the call returns
+  kImmutableUntilTransferCompletes = 1, // stable until source_released
+  kImmutableZeroCopy = 2,               // may be used in place; stable until source_released, which then
+                                        // comes when the buffer is freed
+  kMutableZeroCopy = 3,                 // as 2, and the device may write into it
+};
+
+// Host bytes to be put on a device. byte_strides is empty for dense row-major data.
+struct HostView {
+  const void* data = nullptr;
+  Shape shape;
+  std::span<const std::int64_t> byte_strides;
+  Owner owner;  // kept until source_released, where given
+};
+
+struct PutResult {
+  Buffer buffer;
+  Future<void> source_released;  // the host bytes may be reused or freed
+};
+
+// One launch: arguments[d] are the inputs of the d-th device of the launch, in the program's order.
+struct LaunchArguments {
+  std::span<const DeviceId> devices;
+  std::span<const std::span<const Buffer>> arguments;
+  // Inputs that the program donates but this caller keeps (indices into the inputs); the backend copies.
+  std::span<const int> non_donatable;
+  std::stop_token stop;  // checked where the backend can; what has begun may run on
+};
+
+// Per device of the launch: outputs exist as handles; each one's ready() fires when it is written, which may be
+// long before done (the device has finished the program, its inputs are no longer read).
+struct LaunchResult {
+  Buffers outputs;
+  Future<void> done;
+};
+
+// A compiled program. Thread-safety: thread-safe.
+class ExecutableBody : public RefCounted {
+ public:
+  virtual const std::string& name() const = 0;
+  virtual std::span<const Shape> input_shapes() const = 0;
+  virtual std::span<const Shape> output_shapes() const = 0;
+  // For each input: true if the program donates it (its memory may become an output; it is removed after).
+  virtual std::span<const bool> donated_inputs() const = 0;
+  virtual int devices_per_launch() const = 0;  // replicas * partitions
+  virtual std::int64_t temporary_bytes() const = 0;  // scratch of one execution; 0 where unknown
+  // Enqueues one execution; results[d] belongs to devices[d]. Fails at once, with nothing donated, on wrong
+  // counts, shapes or devices, or a removed input; an input whose ready() fails makes all outputs fail with
+  // that error.
+  virtual Status launch(const LaunchArguments& call, std::span<LaunchResult> results) = 0;
+  virtual Result<std::string> serialize() const = 0;
+};
+
+// Value handle on a compiled program; may be empty.
+class Executable {
+ public:
+  Executable() = default;
+  explicit Executable(Ref<ExecutableBody> body) : body_(std::move(body)) {}
+  explicit operator bool() const { return static_cast<bool>(body_); }
+  const std::string& name() const { return body_->name(); }
+  std::span<const Shape> input_shapes() const { return body_->input_shapes(); }
+  std::span<const Shape> output_shapes() const { return body_->output_shapes(); }
+  std::span<const bool> donated_inputs() const { return body_->donated_inputs(); }
+  const Ref<ExecutableBody>& body() const { return body_; }
+
+ private:
+  Ref<ExecutableBody> body_;
+};
+
+// Thread-safety: thread-safe. Outlives its buffers and executables.
+class Client {
+ public:
+  virtual ~Client() = default;
+
+  virtual std::string_view platform_name() const = 0;     // "cpu", "cuda", "sim"
+  virtual std::string_view platform_version() const = 0;
+  virtual std::span<const DeviceInfo> devices() const = 0;
+  virtual std::span<const MemoryInfo> memories() const = 0;
+  // True: calls may block on the device; device actors then run on a blocking executor.
+  virtual bool calls_may_block() const = 0;
+
+  // Compiles (blocks: for a driver thread). Errors of the program carry line:column.
+  virtual Result<Executable> compile(const Program& program, const CompileOptions& options) = 0;
+  virtual Result<Executable> load(std::string_view serialized) = 0;
+  // memory: an id of MemoryInfo, or -1 for the device's default.
+  virtual Result<PutResult> put(const HostView& view, HostBufferSemantics semantics, DeviceId device,
+                                int memory = -1) = 0;
+  // A copy of source on another device or memory of this client.
+  virtual Result<Buffer> copy(const Buffer& source, DeviceId device, int memory = -1) = 0;
+  virtual Result<MemoryStats> memory_stats(DeviceId device) const = 0;
+  // Finishes or fails what is in flight; buffers may outlive this, their memory stays valid.
+  virtual Future<void> close() = 0;
+};
+
+}  // namespace millrace::devices
