@@ -1,0 +1,29 @@
+// Feeds bytes of a stranger to the IDX reader, plain or compressed: whatever they are, it gives an
+// array that is exactly as long as its header says, or an error with a position.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "millrace/core/check.h"
+#include "millrace/transfer/formats/gzip.h"
+#include "millrace/transfer/formats/idx.h"
+
+using namespace millrace;            // NOLINT(google-build-using-namespace): a program of its own
+using namespace millrace::transfer;  // NOLINT(google-build-using-namespace)
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::span bytes(reinterpret_cast<const std::byte*>(data), size);
+  auto source = inflate_if_gzip(std::make_unique<MemorySource>("input", bytes));
+  MILLRACE_CHECK(source.has_value(), "memory can always be read");
+  const Result<IdxArray> array = read_idx(**source, {.max_bytes = std::uint64_t{64} << 20});
+  if (array) {
+    std::byte sum = {};
+    for (const std::byte b : array->bytes()) sum ^= b;  // every byte is ours to read
+    static_cast<void>(sum);
+    MILLRACE_CHECK(array->bytes().size() == array->shape().size_bytes(), "the size is the shape's");
+  } else {
+    MILLRACE_CHECK(array.error().detail<FilePosition>() != nullptr, "an error has its position");
+  }
+  return 0;
+}

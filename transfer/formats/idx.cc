@@ -1,0 +1,186 @@
+#include "millrace/transfer/formats/idx.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "millrace/transfer/formats/file.h"
+#include "millrace/transfer/formats/gzip.h"
+
+namespace millrace::transfer {
+namespace {
+
+using devices::DType;
+
+DType dtype_of_code(unsigned code) {
+  switch (code) {
+    case 0x08:
+      return DType::kU8;
+    case 0x09:
+      return DType::kI8;
+    case 0x0b:
+      return DType::kI16;
+    case 0x0c:
+      return DType::kI32;
+    case 0x0d:
+      return DType::kF32;
+    case 0x0e:
+      return DType::kF64;
+    default:
+      return DType::kInvalid;
+  }
+}
+
+std::string hex(std::uint32_t value, int digits) {
+  std::string text = "0x";
+  for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) {
+    text += "0123456789abcdef"[(value >> shift) & 0xf];
+  }
+  return text;
+}
+
+std::uint32_t big_endian_32(std::span<const std::byte> bytes) {
+  std::uint32_t value = 0;
+  for (int i = 0; i < 4; ++i) value = value << 8 | std::to_integer<std::uint32_t>(bytes[i]);
+  return value;
+}
+
+std::unexpected<Error> fail_at(const ByteSource& source, std::uint64_t offset, ErrorCode code,
+                               const std::string& message) {
+  return std::unexpected(file_error(code, source.position(offset), message));
+}
+
+std::unexpected<Error> truncated(const ByteSource& source, std::uint64_t have, std::uint64_t want) {
+  return fail_at(
+      source, have, ErrorCode::kDataLoss,
+      "truncated: it ends here, but its header asks for " + std::to_string(want) + " bytes");
+}
+
+std::unexpected<Error> oversized(const ByteSource& source, std::uint64_t want) {
+  return fail_at(source, want, ErrorCode::kDataLoss,
+                 "oversized: bytes follow the last element that its header counts");
+}
+
+// The checks of the first four bytes: the magic number.
+Result<DType> parse_magic(std::span<const std::byte> prefix, const ByteSource& source) {
+  if (prefix.size() < 4) {
+    return fail_at(source, prefix.size(), ErrorCode::kDataLoss,
+                   prefix.empty() ? "it is empty, where an IDX header is expected"
+                                  : "truncated inside the magic number of its IDX header");
+  }
+  const std::uint32_t magic = big_endian_32(prefix);
+  const DType type = dtype_of_code(magic >> 8 & 0xff);
+  if (magic >> 16 != 0) {
+    return fail_at(source, 0, ErrorCode::kDataLoss,
+                   "wrong magic number " + hex(magic, 8) +
+                       ": an IDX file starts with two zero bytes (0x00000803 for images)");
+  }
+  if (type == DType::kInvalid) {
+    return fail_at(source, 2, ErrorCode::kDataLoss,
+                   "wrong magic number " + hex(magic, 8) + ": " + hex(magic >> 8 & 0xff, 2) +
+                       " is no element type of IDX");
+  }
+  return type;
+}
+
+void to_native_order(std::span<std::byte> bytes, std::size_t width) {
+  if (std::endian::native == std::endian::big || width == 1) return;
+  for (std::size_t i = 0; i < bytes.size(); i += width) {
+    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(i),
+                 bytes.begin() + static_cast<std::ptrdiff_t>(i + width));
+  }
+}
+
+Result<IdxArray> map_idx(const File& file, const IdxHeader& header, const ByteSource& source) {
+  const std::uint64_t want = header.header_bytes + header.shape.size_bytes();
+  if (file.size() < want) return truncated(source, file.size(), want);
+  if (file.size() > want) return oversized(source, want);
+  MILLRACE_TRY(MappedFile mapped, MappedFile::map(file));
+  auto owner = std::make_shared<MappedFile>(std::move(mapped));
+  const std::byte* elements = owner->bytes().data() + header.header_bytes;
+  return IdxArray(header.shape, header.header_bytes,
+                  std::shared_ptr<const std::byte>(std::move(owner), elements));
+}
+
+}  // namespace
+
+Result<IdxHeader> parse_idx_header(std::span<const std::byte> prefix, const ByteSource& source,
+                                   const IdxLimits& limits) {
+  MILLRACE_TRY(const DType type, parse_magic(prefix, source));
+  const int rank = std::to_integer<int>(prefix[3]);
+  if (rank > devices::kMaxRank) {
+    return fail_at(source, 3, ErrorCode::kUnimplemented,
+                   "it has " + std::to_string(rank) + " dimensions, more than the " +
+                       std::to_string(devices::kMaxRank) + " that an array here may have");
+  }
+  std::array<std::int64_t, devices::kMaxRank> dims = {};
+  std::uint64_t total = devices::byte_width(type);
+  for (int i = 0; i < rank; ++i) {
+    const std::size_t at = 4 + 4 * static_cast<std::size_t>(i);
+    if (prefix.size() < at + 4) {
+      return fail_at(
+          source, prefix.size(), ErrorCode::kDataLoss,
+          "truncated inside its IDX header, which has " + std::to_string(rank) + " dimensions");
+    }
+    const std::uint64_t dim = big_endian_32(prefix.subspan(at));
+    if (dim != 0 && total > limits.max_bytes / dim) {
+      return fail_at(source, at, ErrorCode::kResourceExhausted,
+                     "dimension " + std::to_string(i) + " is " + std::to_string(dim) +
+                         ", which makes the array larger than the limit of " +
+                         std::to_string(limits.max_bytes) + " bytes");
+    }
+    total *= dim;
+    dims[i] = static_cast<std::int64_t>(dim);
+  }
+  return IdxHeader{devices::Shape(type, std::span(dims).first(rank)),
+                   4 + 4 * static_cast<std::size_t>(rank)};
+}
+
+Result<IdxArray> read_idx(ByteSource& source, const IdxLimits& limits) {
+  std::array<std::byte, kMaxIdxHeaderBytes> prefix = {};
+  MILLRACE_TRY(std::size_t have, source.read(std::span(prefix).first(4)));
+  if (have == 4) {
+    const std::size_t rest = 4 * std::to_integer<std::size_t>(prefix[3]);
+    MILLRACE_TRY(const std::size_t more,
+                 source.read(std::span(prefix).subspan(4, std::min(rest, prefix.size() - 4))));
+    have += more;
+  }
+  MILLRACE_TRY(const IdxHeader header,
+               parse_idx_header(std::span(prefix).first(have), source, limits));
+  const std::size_t size = header.shape.size_bytes();
+  const std::uint64_t want = header.header_bytes + size;
+  if (const auto limit = source.size_limit(); limit && *limit < want) {
+    if (!source.position(0).decompressed) return truncated(source, *limit, want);
+    return fail_at(source, 4, ErrorCode::kDataLoss,
+                   "its header asks for " + std::to_string(want) +
+                       " bytes, more than so few compressed ones can give");
+  }
+  std::shared_ptr<std::byte[]> bytes = std::make_shared_for_overwrite<std::byte[]>(size);
+  MILLRACE_TRY(const std::size_t count, source.read(std::span(bytes.get(), size)));
+  if (count < size) return truncated(source, header.header_bytes + count, want);
+  std::byte beyond = {};
+  MILLRACE_TRY(const std::size_t extra, source.read(std::span(&beyond, 1)));
+  if (extra > 0) return oversized(source, want);
+  to_native_order(std::span(bytes.get(), size), devices::byte_width(header.shape.dtype()));
+  return IdxArray(header.shape, header.header_bytes,
+                  std::shared_ptr<const std::byte>(bytes, bytes.get()));
+}
+
+Result<IdxArray> read_idx_file(const std::string& path, const IdxLimits& limits) {
+  MILLRACE_TRY(File file, File::open(path));
+  std::array<std::byte, kMaxIdxHeaderBytes> prefix = {};
+  MILLRACE_TRY(const std::size_t have, file.read_at(0, prefix));
+  const std::span<const std::byte> front = std::span(prefix).first(have);
+  if (is_gzip(front)) {
+    GzipSource inflated(std::make_unique<FileSource>(std::move(file)));
+    return read_idx(inflated, limits);
+  }
+  const MemorySource named(path, front);
+  MILLRACE_TRY(const IdxHeader header, parse_idx_header(front, named, limits));
+  if (devices::byte_width(header.shape.dtype()) == 1) return map_idx(file, header, named);
+  FileSource source(std::move(file));
+  return read_idx(source, limits);
+}
+
+}  // namespace millrace::transfer

@@ -1,0 +1,65 @@
+// IDX: the format of MNIST and its relatives. Two zero bytes, a type, a number of dimensions, each
+// dimension as 32 bits, then the elements; everything is big-endian. The header parser is pure;
+// read_idx adds the file. Read next: idx_dataset.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "millrace/core/error.h"
+#include "millrace/devices/shape.h"
+#include "millrace/transfer/formats/byte_source.h"
+
+namespace millrace::transfer {
+
+// What a file may claim before it is refused: a guard against sizes made up by corruption.
+struct IdxLimits {
+  std::uint64_t max_bytes = std::uint64_t{16} << 30;  // of all elements
+};
+
+struct IdxHeader {
+  devices::Shape shape;
+  std::size_t header_bytes = 0;  // where the elements start
+};
+
+// The most bytes that a header can have.
+inline constexpr std::size_t kMaxIdxHeaderBytes = 4 + 4 * devices::kMaxRank;
+
+// Parses the header at the front of prefix, which holds the start of the content
+// (kMaxIdxHeaderBytes of it, or all there is). kDataLoss for what is no IDX header or a truncated
+// one, kUnimplemented for more than kMaxRank dimensions, kResourceExhausted beyond limits. Errors
+// name the byte of source that is wrong.
+Result<IdxHeader> parse_idx_header(std::span<const std::byte> prefix, const ByteSource& source,
+                                   const IdxLimits& limits = {});
+
+// A whole array in memory, elements in the machine's byte order. Copies share the bytes.
+// Thread-safety: immutable.
+class IdxArray {
+ public:
+  IdxArray(devices::Shape shape, std::size_t header_bytes, std::shared_ptr<const std::byte> bytes)
+      : shape_(shape), header_bytes_(header_bytes), bytes_(std::move(bytes)) {}
+
+  const devices::Shape& shape() const { return shape_; }
+  // Of the file it came from: element bytes start at this offset.
+  std::size_t header_bytes() const { return header_bytes_; }
+  std::span<const std::byte> bytes() const { return {bytes_.get(), shape_.size_bytes()}; }
+
+ private:
+  devices::Shape shape_;
+  std::size_t header_bytes_;
+  std::shared_ptr<const std::byte> bytes_;
+};
+
+// Reads all of source. It must hold exactly what its header says: kDataLoss if it is truncated,
+// corrupt or has bytes after the last element. Memory is taken for what the header says, and only
+// if source can be that long.
+Result<IdxArray> read_idx(ByteSource& source, const IdxLimits& limits = {});
+
+// Reads the file at path, plain or gzip (told by its content). Plain files of bytes are mapped, not
+// read.
+Result<IdxArray> read_idx_file(const std::string& path, const IdxLimits& limits = {});
+
+}  // namespace millrace::transfer
