@@ -1,0 +1,81 @@
+// BatchPlan: which items make up which batch of which device. Pure arithmetic: any (epoch, step,
+// shard) is answered in constant time and memory, so every rank agrees without a word and a run
+// resumes anywhere. Read next: loader_schedule.h, which walks through a plan, and device_loader.h,
+// which does the work.
+#pragma once
+
+#include <cstdint>
+
+#include "millrace/core/error.h"
+#include "millrace/transfer/permutation.h"
+
+namespace millrace::transfer {
+
+// What becomes of the items that do not fill the last global batch of an epoch. Under every policy
+// each shard has the same number of steps, so that collectives of a step always find every rank.
+enum class Remainder {
+  kDrop,  // left out in this epoch (other ones in the next, where items are shuffled); counted
+  kPad,  // a full last batch whose first rows are valid; the others repeat items and must not count
+  kUneven,  // a smaller last batch; a shard may get fewer rows than the others, or none
+};
+
+struct BatchPlanOptions {
+  std::uint64_t items = 0;
+  std::int64_t batch_size = 0;  // global: rows of all shards together
+  int shards = 1;               // usually one per device
+  Remainder remainder = Remainder::kDrop;
+  bool shuffle = false;  // a new order in every epoch, from (seed, epoch)
+  std::uint64_t seed = 0;
+};
+
+// The rows of one shard in one step.
+struct Shard {
+  std::uint64_t first = 0;  // position of the first row in the epoch's order
+  std::int64_t rows = 0;    // of the batch's arrays
+  std::int64_t valid = 0;   // rows that count; the first ones
+};
+
+// Value type. Thread-safety: immutable.
+class BatchPlan {
+ public:
+  // kInvalidArgument, with the numbers, if a count is not positive, the batch does not divide
+  // evenly over the shards, or the policy leaves nothing to do.
+  static Result<BatchPlan> create(const BatchPlanOptions& options);
+
+  const BatchPlanOptions& options() const { return options_; }
+  std::uint64_t steps_per_epoch() const { return steps_; }
+  std::int64_t rows_per_shard() const { return rows_; }
+  // Items of one epoch that no batch holds: 0 except under kDrop.
+  std::uint64_t dropped_per_epoch() const;
+
+  // step < steps_per_epoch(), shard < shards.
+  Shard shard(std::uint64_t step, int shard) const;
+  // The items of an epoch by position; past the end (padding) it starts over.
+  class Epoch {
+   public:
+    std::uint64_t item(std::uint64_t position) const {
+      position %= order_.size();
+      return shuffle_ ? order_(position) : position;
+    }
+
+   private:
+    friend class BatchPlan;
+    Epoch(Permutation order, bool shuffle) : order_(order), shuffle_(shuffle) {}
+    Permutation order_;
+    bool shuffle_;
+  };
+  Epoch epoch(std::uint64_t epoch) const {
+    return Epoch(Permutation(options_.items, options_.seed, epoch), options_.shuffle);
+  }
+
+ private:
+  explicit BatchPlan(const BatchPlanOptions& options);
+
+  BatchPlanOptions options_;
+  std::int64_t rows_;
+  std::uint64_t full_steps_;
+  std::uint64_t rest_;  // items beyond the full steps
+  std::uint64_t steps_;
+};
+
+}  // namespace millrace::transfer
