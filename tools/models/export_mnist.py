@@ -202,19 +202,19 @@ def manifest_text(programs: Sequence[Program]) -> str:
         },
         "programs": [describe(program) for program in programs],
     }
-    return _json(manifest) + "\n"
+    return readable_json(manifest) + "\n"
 
 
-def _json(value: object, indent: int = 0) -> str:
+def readable_json(value: object, indent: int = 0) -> str:
     """Like json.dumps with an indent, except that whatever fits on a line stays on one."""
     flat = json.dumps(value)
     if len(flat) + indent <= 120 or not isinstance(value, (dict, list)):
         return flat
     inner = "  " * (indent // 2 + 1)
     if isinstance(value, dict):
-        items = [f"{json.dumps(key)}: {_json(item, indent + 2)}" for key, item in value.items()]
+        items = [f"{json.dumps(key)}: {readable_json(item, indent + 2)}" for key, item in value.items()]
         return "{\n" + ",\n".join(inner + item for item in items) + "\n" + "  " * (indent // 2) + "}"
-    items = [_json(item, indent + 2) for item in value]
+    items = [readable_json(item, indent + 2) for item in value]
     return "[\n" + ",\n".join(inner + item for item in items) + "\n" + "  " * (indent // 2) + "]"
 
 
