@@ -101,4 +101,11 @@ void arm_deadline(TimerQueue& timers, TimePoint deadline, Ref<AsyncValue> until,
 }
 
 }  // namespace detail
+Future<void> sleep_until(TimePoint deadline, TimerQueue& timers, std::stop_token stop) {
+  Promise<void> promise;
+  Future<void> future = promise.future();
+  timers.schedule(deadline, [promise = std::move(promise)]() mutable { promise.set_value(); });
+  return with_stop(future, std::move(stop));
+}
+
 }  // namespace millrace

@@ -107,4 +107,7 @@ Future<T> with_options(const Future<T>& future, const CallOptions& options, Time
   return with_deadline(with_stop(future, options.stop), options.deadline, timers);
 }
 
+// Completes at the deadline, or with kCancelled on stop.
+Future<void> sleep_until(TimePoint deadline, TimerQueue& timers, std::stop_token stop = {});
+
 }  // namespace millrace

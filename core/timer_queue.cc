@@ -1,7 +1,5 @@
 #include "millrace/core/timer_queue.h"
 
-#include "millrace/core/combinators.h"
-
 namespace millrace {
 
 TimerQueue::~TimerQueue() {
@@ -72,13 +70,6 @@ std::size_t TimerQueue::run_due() {
     work->run();
     ++ran;
   }
-}
-
-Future<void> TimerQueue::sleep_until(TimePoint deadline, std::stop_token stop) {
-  Promise<void> promise;
-  Future<void> future = promise.future();
-  schedule(deadline, [promise = std::move(promise)]() mutable { promise.set_value(); });
-  return stop.stop_possible() ? with_stop(std::move(future), std::move(stop)) : future;
 }
 
 }  // namespace millrace

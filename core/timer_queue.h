@@ -10,7 +10,7 @@
 
 #include "millrace/core/clock.h"
 #include "millrace/core/executor.h"
-#include "millrace/core/future.h"
+#include "millrace/core/mutex.h"
 
 namespace millrace {
 
@@ -39,9 +39,6 @@ class TimerQueue {
   std::size_t run_due();
   // Called (on the scheduling thread, no lock held) when the next deadline has become earlier. Set before use.
   void set_wake(std::function<void()> wake) { wake_ = std::move(wake); }
-
-  // Completes at the deadline; kCancelled on stop.
-  Future<void> sleep_until(TimePoint deadline, std::stop_token stop = {});
 
  private:
   const Clock& clock_;

@@ -39,7 +39,8 @@ Result<std::string> find_file(const std::string& folder, Split split, std::strin
   const std::string end = "idx" + std::to_string(rank) + "-ubyte";
   for (const char* suffix : {"", ".gz"}) {
     for (const char* join : {"-", "."}) {
-      std::string path = (fs::path(folder) / (stem + join + end + suffix)).string();
+      std::string path = (fs::path(folder) / stem).string();
+      path.append(join).append(end).append(suffix);
       std::error_code error;
       if (fs::exists(path, error)) return path;
     }
