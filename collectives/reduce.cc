@@ -1,0 +1,196 @@
+#include "millrace/collectives/reduce.h"
+
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+#include "millrace/core/check.h"
+
+namespace millrace::collectives {
+namespace {
+
+using devices::DType;
+
+// Stored 16-bit floats, computed in f32.
+struct Bf16 {
+  std::uint16_t bits;
+  float load() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+  static Bf16 store(float value) {
+    const auto u = std::bit_cast<std::uint32_t>(value);
+    if (std::isnan(value)) return {static_cast<std::uint16_t>((u >> 16) | 0x40)};
+    // Round to nearest, ties to even.
+    return {static_cast<std::uint16_t>((u + 0x7FFF + ((u >> 16) & 1)) >> 16)};
+  }
+};
+
+struct F16 {
+  std::uint16_t bits;
+  float load() const {
+    const int exponent = (bits >> 10) & 31;
+    const int mantissa = bits & 1023;
+    const float sign = (bits & 0x8000) != 0 ? -1.0F : 1.0F;
+    if (exponent == 31) return mantissa == 0 ? sign * INFINITY : NAN;
+    if (exponent == 0) return sign * std::ldexp(static_cast<float>(mantissa), -24);
+    return sign * std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
+  }
+  static F16 store(float value) {
+    const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
+    const float magnitude = std::fabs(value);
+    if (std::isnan(value)) return {static_cast<std::uint16_t>(sign | 0x7E00)};
+    if (magnitude >= 65520.0F) return {static_cast<std::uint16_t>(sign | 0x7C00)};
+    int exponent = 0;
+    if (magnitude == 0) return {sign};
+    std::frexp(magnitude, &exponent);  // magnitude = m * 2^exponent, m in [0.5, 1)
+    // Unit of the last place; subnormals share the smallest. nearbyint rounds ties to even.
+    const int unit = std::max(exponent - 11, -24);
+    const float scaled = std::nearbyint(std::ldexp(magnitude, -unit));
+    const auto steps = static_cast<std::uint32_t>(scaled);
+    // Counting steps of the unit from its exponent's base also carries into the next exponent.
+    const std::uint32_t bits = unit == -24 ? steps : static_cast<std::uint32_t>(unit + 24) * 1024 + steps;
+    return {static_cast<std::uint16_t>(sign | bits)};
+  }
+};
+
+template <class T>
+concept Stored = requires(T t) { t.load(); };
+
+template <class T>
+auto load(const std::byte* data, std::size_t i) {
+  T value;
+  std::memcpy(&value, data + i * sizeof(T), sizeof(T));
+  if constexpr (Stored<T>) {
+    return value.load();
+  } else {
+    return value;
+  }
+}
+
+template <class T, class V>
+void store(std::byte* data, std::size_t i, V value) {
+  T stored;
+  if constexpr (Stored<T>) {
+    stored = T::store(value);
+  } else {
+    stored = static_cast<T>(value);
+  }
+  std::memcpy(data + i * sizeof(T), &stored, sizeof(T));
+}
+
+template <class V>
+V add(V a, V b) {
+  if constexpr (std::is_integral_v<V>) {
+    using U = std::make_unsigned_t<V>;  // wraps, as StableHLO's add does
+    return static_cast<V>(static_cast<U>(static_cast<U>(a) + static_cast<U>(b)));
+  } else {
+    return a + b;
+  }
+}
+
+template <class V>
+V lower(V a, V b) {
+  if constexpr (std::is_floating_point_v<V>) {
+    if (std::isnan(a)) return a;
+    if (std::isnan(b)) return b;
+    if (a == b) return std::signbit(a) ? a : b;
+  }
+  return b < a ? b : a;
+}
+
+template <class V>
+V higher(V a, V b) {
+  if constexpr (std::is_floating_point_v<V>) {
+    if (std::isnan(a)) return a;
+    if (std::isnan(b)) return b;
+    if (a == b) return std::signbit(a) ? b : a;
+  }
+  return a < b ? b : a;
+}
+
+// One pass: reads every rank, writes the output once.
+template <class T, class Combine>
+void run(std::span<const std::byte* const> inputs, std::span<std::byte> output, Combine combine,
+         double scale) {
+  using V = decltype(load<T>(nullptr, 0));
+  const std::size_t n = output.size() / sizeof(T);
+  for (std::size_t i = 0; i < n; ++i) {
+    V value = load<T>(inputs[0], i);
+    for (std::size_t r = 1; r < inputs.size(); ++r) value = combine(value, load<T>(inputs[r], i));
+    if (scale != 1.0) {
+      using Scalar = std::conditional_t<std::is_same_v<V, double> || std::is_same_v<V, std::complex<double>>,
+                                        double, float>;
+      if constexpr (!std::is_integral_v<V>) value = value * static_cast<Scalar>(scale);
+    }
+    store<T>(output.data(), i, value);
+  }
+}
+
+template <class T>
+void dispatch(ReduceOp op, std::span<const std::byte* const> inputs, std::span<std::byte> output) {
+  using V = decltype(load<T>(nullptr, 0));
+  const auto plus = [](V a, V b) { return add(a, b); };
+  switch (op) {
+    case ReduceOp::kSum: return run<T>(inputs, output, plus, 1.0);
+    case ReduceOp::kMean: return run<T>(inputs, output, plus, 1.0 / static_cast<double>(inputs.size()));
+    default: break;
+  }
+  if constexpr (!std::is_same_v<V, std::complex<float>> && !std::is_same_v<V, std::complex<double>>) {
+    if (op == ReduceOp::kMin) return run<T>(inputs, output, [](V a, V b) { return lower(a, b); }, 1.0);
+    if (op == ReduceOp::kMax) return run<T>(inputs, output, [](V a, V b) { return higher(a, b); }, 1.0);
+  }
+  MILLRACE_CHECK(false, "check_reducible comes before reduce");
+}
+
+}  // namespace
+
+std::string_view to_string(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kSum: return "sum";
+    case ReduceOp::kMean: return "mean";
+    case ReduceOp::kMin: return "min";
+    case ReduceOp::kMax: return "max";
+  }
+  return "?";
+}
+
+Status check_reducible(ReduceOp op, DType dtype) {
+  const bool wide_float = dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF32 ||
+                          dtype == DType::kF64;
+  const bool integer = (devices::is_signed_integer(dtype) || devices::is_unsigned_integer(dtype)) &&
+                       devices::bit_width(dtype) >= 8;
+  const bool ordered = op == ReduceOp::kMin || op == ReduceOp::kMax;
+  if (wide_float) return {};
+  if (integer && op != ReduceOp::kMean) return {};
+  if (dtype == DType::kI1 && op != ReduceOp::kMean) return {};
+  if (devices::is_complex(dtype) && !ordered) return {};
+  return fail(ErrorCode::kUnimplemented, std::string("all_reduce(") + std::string(to_string(op)) +
+                                             ") has no meaning here for elements of type " +
+                                             std::string(devices::to_string(dtype)));
+}
+
+void reduce(ReduceOp op, DType dtype, std::span<const std::byte* const> inputs,
+            std::span<std::byte> output) {
+  switch (dtype) {
+    case DType::kF32: return dispatch<float>(op, inputs, output);
+    case DType::kF64: return dispatch<double>(op, inputs, output);
+    case DType::kF16: return dispatch<F16>(op, inputs, output);
+    case DType::kBF16: return dispatch<Bf16>(op, inputs, output);
+    case DType::kI8: return dispatch<std::int8_t>(op, inputs, output);
+    case DType::kI16: return dispatch<std::int16_t>(op, inputs, output);
+    case DType::kI32: return dispatch<std::int32_t>(op, inputs, output);
+    case DType::kI64: return dispatch<std::int64_t>(op, inputs, output);
+    case DType::kU8: return dispatch<std::uint8_t>(op, inputs, output);
+    case DType::kU16: return dispatch<std::uint16_t>(op, inputs, output);
+    case DType::kU32: return dispatch<std::uint32_t>(op, inputs, output);
+    case DType::kU64: return dispatch<std::uint64_t>(op, inputs, output);
+    case DType::kC64: return dispatch<std::complex<float>>(op, inputs, output);
+    case DType::kC128: return dispatch<std::complex<double>>(op, inputs, output);
+    case DType::kI1:  // one byte of 0 or 1 per element: or is max, and is min
+      return dispatch<std::uint8_t>(op == ReduceOp::kSum ? ReduceOp::kMax : op, inputs, output);
+    default: MILLRACE_CHECK(false, "check_reducible comes before reduce");
+  }
+}
+
+}  // namespace millrace::collectives

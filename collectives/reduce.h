@@ -1,0 +1,27 @@
+// Element-wise reduction of the same array of several ranks. Reductions are enum values, never closures, so
+// that a message can carry them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "millrace/core/error.h"
+#include "millrace/devices/shape.h"
+
+namespace millrace::collectives {
+
+enum class ReduceOp : std::uint8_t { kSum, kMean, kMin, kMax };
+std::string_view to_string(ReduceOp op);
+
+// kUnimplemented for a type that has no such reduction (complex min, integer mean, sub-byte floats).
+Status check_reducible(ReduceOp op, devices::DType dtype);
+
+// output[i] = op over inputs[r][i], always combined in the order of the ranks, so that the bits depend on
+// nothing but the inputs. f16 and bf16 accumulate in f32; NaN wins in min and max; i1 reduces as or (sum, max)
+// and and (min). output may be one of the inputs. All arrays have output.size() bytes. Checked type only.
+void reduce(ReduceOp op, devices::DType dtype, std::span<const std::byte* const> inputs,
+            std::span<std::byte> output);
+
+}  // namespace millrace::collectives
