@@ -1,0 +1,209 @@
+#include "millrace/collectives/rendezvous_machine.h"
+
+#include <algorithm>
+
+#include "millrace/collectives/tree.h"
+#include "millrace/core/check.h"
+
+namespace millrace::collectives {
+namespace {
+
+using Message = RendezvousMessage;
+
+// FNV-1a over the ranks: tells subsets apart within a tag.
+std::uint64_t hash(const std::vector<Rank>& ranks) {
+  std::uint64_t h = 14695981039346656037ULL;
+  for (const Rank rank : ranks) {
+    auto bits = static_cast<std::uint32_t>(rank);
+    for (int i = 0; i < 4; ++i, bits >>= 8) h = (h ^ (bits & 0xFF)) * 1099511628211ULL;
+  }
+  return h;
+}
+
+int size_of(const Subset& subset) { return static_cast<int>(subset->size()); }
+
+Message make(Message::Kind kind, const RendezvousKey& key, const Subset& subset) {
+  Message message;
+  message.kind = kind;
+  message.key = key;
+  message.subset = subset;
+  return message;
+}
+
+}  // namespace
+
+std::size_t RendezvousMessage::bytes() const {
+  std::size_t n = sizeof(*this) + key.tag.size() + joined.size() * sizeof(int);
+  for (const Entry& entry : entries) n += sizeof(entry) + entry.payload.size();
+  return n;  // subset and payloads are shared
+}
+
+RendezvousKey RendezvousMachine::join(const std::string& tag, const Subset& subset, std::string payload,
+                                      Actions& actions) {
+  const std::uint64_t subset_hash = hash(*subset);
+  const RendezvousKey key{tag, subset_hash, next_generation_[{tag, subset_hash}]++};
+  const auto meeting = find_or_open(key, subset);
+  Meeting& m = meeting->second;
+  m.joined = true;
+  if (!m.outcome) {
+    if (auto error = failure_in(subset)) m.outcome = std::unexpected(*std::move(error));
+  }
+  if (m.outcome) {  // RV-2, RV-4
+    actions.done.emplace_back(key, *std::move(m.outcome));
+    meetings_.erase(meeting);
+    return key;
+  }
+  m.entries.push_back({m.position, std::move(payload)});
+  advance(meeting, actions);
+  return key;
+}
+
+RendezvousMachine::Meetings::iterator RendezvousMachine::find_or_open(const RendezvousKey& key,
+                                                                      const Subset& subset) {
+  const auto [meeting, fresh] = meetings_.try_emplace(key);
+  if (fresh) {
+    Meeting& m = meeting->second;
+    m.subset = subset;
+    const auto at = std::ranges::lower_bound(*subset, self_);
+    MILLRACE_CHECK(at != subset->end() && *at == self_, "a rank joins only subsets that contain it");
+    m.position = static_cast<int>(at - subset->begin());
+    m.children_missing = tree_children(m.position, size_of(subset)).count;
+  }
+  return meeting;
+}
+
+void RendezvousMachine::receive(RendezvousMessage message, Actions& actions) {
+  // What is over here is forgotten; a late message about it changes nothing.
+  const auto next = next_generation_.find({message.key.tag, message.key.subset_hash});
+  const bool past = next != next_generation_.end() && message.key.generation < next->second;
+  if (past && !meetings_.contains(message.key)) return;
+  const auto meeting = find_or_open(message.key, message.subset);
+  Meeting& m = meeting->second;
+  if (m.outcome) return;
+  switch (message.kind) {
+    case Message::Kind::kUp:
+      --m.children_missing;
+      std::ranges::move(message.entries, std::back_inserter(m.entries));
+      return advance(meeting, actions);
+    case Message::Kind::kOutcome:
+      if (message.error) return decide(meeting, std::unexpected(*message.error), actions);
+      return decide(meeting, message.payloads, actions);
+    case Message::Kind::kExpired:
+      m.reason = std::move(message.reason);
+      return start_query(meeting, actions);
+    case Message::Kind::kQuery:
+      return start_query(meeting, actions);
+    case Message::Kind::kAnswer:
+      std::ranges::copy(message.joined, std::back_inserter(m.answered));
+      if (--m.answers_missing == 0) finish_query(meeting, actions);
+      return;
+  }
+}
+
+// Everybody below and this rank have joined: tell the parent, or decide at the root.
+void RendezvousMachine::advance(Meetings::iterator meeting, Actions& actions) {
+  Meeting& m = meeting->second;
+  if (!m.joined || m.children_missing > 0) return;
+  if (const auto parent = tree_parent(m.position)) {
+    Message up = make(Message::Kind::kUp, meeting->first, m.subset);
+    up.entries = std::move(m.entries);
+    m.entries.clear();
+    actions.sends.emplace_back((*m.subset)[static_cast<std::size_t>(*parent)], std::move(up));
+    return;
+  }
+  auto all = std::make_shared<std::vector<std::string>>(m.subset->size());
+  for (Message::Entry& entry : m.entries) {
+    (*all)[static_cast<std::size_t>(entry.position)] = std::move(entry.payload);
+  }
+  decide(meeting, Payloads(std::move(all)), actions);
+}
+
+void RendezvousMachine::expire(const RendezvousKey& key, std::string reason, Actions& actions) {
+  const auto meeting = meetings_.find(key);
+  if (meeting == meetings_.end() || meeting->second.outcome) return;
+  Meeting& m = meeting->second;
+  m.reason = std::move(reason);
+  if (m.position == 0) return start_query(meeting, actions);
+  Message expired = make(Message::Kind::kExpired, key, m.subset);
+  expired.reason = m.reason;
+  actions.sends.emplace_back(m.subset->front(), std::move(expired));
+}
+
+// RV-3, at the root and then at every rank that the query reaches.
+void RendezvousMachine::start_query(Meetings::iterator meeting, Actions& actions) {
+  Meeting& m = meeting->second;
+  if (std::exchange(m.expired, true)) return;
+  m.answers_missing = tree_children(m.position, size_of(m.subset)).count;
+  if (m.answers_missing == 0) return finish_query(meeting, actions);
+  cast(meeting, make(Message::Kind::kQuery, meeting->first, m.subset), actions);
+}
+
+void RendezvousMachine::finish_query(Meetings::iterator meeting, Actions& actions) {
+  Meeting& m = meeting->second;
+  if (m.joined) m.answered.push_back(m.position);
+  if (const auto parent = tree_parent(m.position)) {
+    Message answer = make(Message::Kind::kAnswer, meeting->first, m.subset);
+    answer.joined = std::move(m.answered);
+    actions.sends.emplace_back((*m.subset)[static_cast<std::size_t>(*parent)], std::move(answer));
+    return;
+  }
+  std::vector<bool> joined(m.subset->size());
+  for (const int position : m.answered) joined[static_cast<std::size_t>(position)] = true;
+  std::vector<Rank> missing;
+  for (std::size_t p = 0; p < joined.size(); ++p) {
+    if (!joined[p]) missing.push_back((*m.subset)[p]);
+  }
+  if (missing.empty()) return;  // they came while the query ran: their messages decide it
+  Error error(ErrorCode::kDeadlineExceeded,
+              "rendezvous '" + meeting->first.tag + "' " + m.reason + ": " + to_string(missing) + " of " +
+                  std::to_string(m.subset->size()) + " did not join");
+  decide(meeting, std::unexpected(error.with_detail(Culprits{Culprits::Kind::kMissing, missing})), actions);
+}
+
+void RendezvousMachine::decide(Meetings::iterator meeting, Result<Payloads> outcome, Actions& actions) {
+  Meeting& m = meeting->second;
+  Message message = make(Message::Kind::kOutcome, meeting->first, m.subset);
+  if (outcome) {
+    message.payloads = *outcome;
+  } else {
+    message.error = outcome.error();
+  }
+  cast(meeting, message, actions);
+  if (m.joined) {
+    actions.done.emplace_back(meeting->first, std::move(outcome));
+    meetings_.erase(meeting);
+  } else {
+    m.outcome = std::move(outcome);  // RV-2: waits for this rank's own join
+    m.entries.clear();
+  }
+}
+
+void RendezvousMachine::cast(const Meetings::iterator& meeting, const RendezvousMessage& message,
+                             Actions& actions) const {
+  const Meeting& m = meeting->second;
+  const TreeChildren children = tree_children(m.position, size_of(m.subset));
+  for (int c = children.first; c < children.first + children.count; ++c) {
+    actions.sends.emplace_back((*m.subset)[static_cast<std::size_t>(c)], message);
+  }
+}
+
+std::optional<Error> RendezvousMachine::failure_in(const Subset& subset) const {
+  for (const auto& [rank, error] : failed_) {
+    if (std::ranges::binary_search(*subset, rank)) return error;
+  }
+  return std::nullopt;
+}
+
+void RendezvousMachine::rank_failed(Rank rank, const Error& error, Actions& actions) {
+  const auto named = error.with_context(to_string(rank) + " has failed")
+                         .with_detail(Culprits{Culprits::Kind::kFailed, {rank}});
+  if (!failed_.emplace(rank, named).second) return;
+  for (auto meeting = meetings_.begin(); meeting != meetings_.end();) {
+    const auto here = meeting++;  // decide may erase it
+    if (!here->second.outcome && std::ranges::binary_search(*here->second.subset, rank)) {
+      decide(here, std::unexpected(named), actions);
+    }
+  }
+}
+
+}  // namespace millrace::collectives

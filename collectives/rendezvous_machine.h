@@ -1,0 +1,112 @@
+// RendezvousMachine: the protocol of a rendezvous as one rank sees it, with no threads, actors or clock: events
+// go in, messages to other ranks and completions come out. rendezvous.h wraps it into an actor; tests run
+// tens of thousands of them against each other.
+//
+// A rendezvous is named by (tag, subset, generation); the n-th join of a tag on a subset meets the n-th join of
+// the others. Payloads travel up a tree over the positions in the subset and the outcome is cast down it.
+//  RV-1 every join completes once: with all payloads, or with one error that is the same for all who joined.
+//  RV-2 the root alone decides, once; a rank that joins after the decision gets it at once (tombstone).
+//  RV-3 when a deadline passes, the root asks down the tree who has joined, so the error names all others.
+//  RV-4 a failed rank fails every rendezvous that it belongs to, pending or later.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "millrace/collectives/rank.h"
+#include "millrace/core/error.h"
+
+namespace millrace::collectives {
+
+// Sorted, without duplicates; shared by all messages of a rendezvous.
+using Subset = std::shared_ptr<const std::vector<Rank>>;
+// By position in the subset.
+using Payloads = std::shared_ptr<const std::vector<std::string>>;
+
+struct RendezvousKey {
+  std::string tag;
+  std::uint64_t subset_hash = 0;
+  std::uint64_t generation = 0;
+  auto operator<=>(const RendezvousKey&) const = default;
+};
+
+// Plain data, so that a transport can carry it.
+struct RendezvousMessage {
+  enum class Kind : std::uint8_t {
+    kUp,       // to the parent: everybody in my part of the tree has joined, here are the payloads
+    kOutcome,  // to a child: payloads, or the error that ended it
+    kExpired,  // to the root: a deadline has passed here
+    kQuery,    // to a child: who in your part has joined?
+    kAnswer,   // to the parent: these
+  };
+  struct Entry {
+    int position;
+    std::string payload;
+  };
+  Kind kind{};
+  RendezvousKey key;
+  Subset subset;
+  std::vector<Entry> entries;      // kUp
+  std::vector<int> joined;         // kAnswer: positions
+  Payloads payloads;               // kOutcome, success
+  std::optional<Error> error;      // kOutcome, failure
+  std::string reason;              // kExpired: words for the error
+
+  std::size_t bytes() const;
+};
+
+// Thread-safety: external.
+class RendezvousMachine {
+ public:
+  struct Actions {
+    std::vector<std::pair<Rank, RendezvousMessage>> sends;
+    std::vector<std::pair<RendezvousKey, Result<Payloads>>> done;
+  };
+
+  explicit RendezvousMachine(Rank self) : self_(self) {}
+
+  // Joins the next rendezvous of tag on subset, which must contain this rank. The key names it from now on.
+  RendezvousKey join(const std::string& tag, const Subset& subset, std::string payload, Actions& actions);
+  void receive(RendezvousMessage message, Actions& actions);
+  // The deadline of a join of this rank has passed; reason goes into the error ("no answer within 5 s").
+  void expire(const RendezvousKey& key, std::string reason, Actions& actions);
+  void rank_failed(Rank rank, const Error& error, Actions& actions);
+
+  // Rendezvous that this rank still knows something about; 0 when all is quiet.
+  std::size_t open() const { return meetings_.size(); }
+
+ private:
+  struct Meeting {
+    Subset subset;
+    int position = 0;
+    bool joined = false;
+    int children_missing = 0;
+    std::vector<RendezvousMessage::Entry> entries;
+    bool expired = false;  // at the root: the query is under way
+    int answers_missing = 0;
+    std::vector<int> answered;
+    std::string reason;
+    std::optional<Result<Payloads>> outcome;
+  };
+  using Meetings = std::map<RendezvousKey, Meeting>;
+
+  Meetings::iterator find_or_open(const RendezvousKey& key, const Subset& subset);
+  void advance(Meetings::iterator meeting, Actions& actions);
+  void start_query(Meetings::iterator meeting, Actions& actions);
+  void finish_query(Meetings::iterator meeting, Actions& actions);
+  void decide(Meetings::iterator meeting, Result<Payloads> outcome, Actions& actions);
+  void cast(const Meetings::iterator& meeting, const RendezvousMessage& message, Actions& actions) const;
+  std::optional<Error> failure_in(const Subset& subset) const;
+
+  Rank self_;
+  Meetings meetings_;
+  std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> next_generation_;
+  std::map<Rank, Error> failed_;
+};
+
+}  // namespace millrace::collectives
