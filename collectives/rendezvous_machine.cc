@@ -20,8 +20,6 @@ std::uint64_t hash(const std::vector<Rank>& ranks) {
   return h;
 }
 
-int size_of(const Subset& subset) { return static_cast<int>(subset->size()); }
-
 Message make(Message::Kind kind, const RendezvousKey& key, const Subset& subset) {
   Message message;
   message.kind = kind;
@@ -32,6 +30,14 @@ Message make(Message::Kind kind, const RendezvousKey& key, const Subset& subset)
 
 }  // namespace
 
+RankSet::RankSet(std::vector<Rank> ranks) : ranks_(std::move(ranks)) {
+  std::ranges::sort(ranks_);
+  ranks_.erase(std::ranges::unique(ranks_).begin(), ranks_.end());
+  hash_ = millrace::collectives::hash(ranks_);
+}
+
+bool RankSet::contains(Rank rank) const { return std::ranges::binary_search(ranks_, rank); }
+
 std::size_t RendezvousMessage::bytes() const {
   std::size_t n = sizeof(*this) + key.tag.size() + joined.size() * sizeof(int);
   for (const Entry& entry : entries) n += sizeof(entry) + entry.payload.size();
@@ -40,7 +46,7 @@ std::size_t RendezvousMessage::bytes() const {
 
 RendezvousKey RendezvousMachine::join(const std::string& tag, const Subset& subset, std::string payload,
                                       Actions& actions) {
-  const std::uint64_t subset_hash = hash(*subset);
+  const std::uint64_t subset_hash = subset->hash();
   const RendezvousKey key{tag, subset_hash, next_generation_[{tag, subset_hash}]++};
   const auto meeting = find_or_open(key, subset);
   Meeting& m = meeting->second;
@@ -64,10 +70,10 @@ RendezvousMachine::Meetings::iterator RendezvousMachine::find_or_open(const Rend
   if (fresh) {
     Meeting& m = meeting->second;
     m.subset = subset;
-    const auto at = std::ranges::lower_bound(*subset, self_);
-    MILLRACE_CHECK(at != subset->end() && *at == self_, "a rank joins only subsets that contain it");
-    m.position = static_cast<int>(at - subset->begin());
-    m.children_missing = tree_children(m.position, size_of(subset)).count;
+    MILLRACE_CHECK(subset->contains(self_), "a rank joins only subsets that contain it");
+    const auto& ranks = subset->ranks();
+    m.position = static_cast<int>(std::ranges::lower_bound(ranks, self_) - ranks.begin());
+    m.children_missing = tree_children(m.position, subset->size()).count;
   }
   return meeting;
 }
@@ -108,10 +114,10 @@ void RendezvousMachine::advance(Meetings::iterator meeting, Actions& actions) {
     Message up = make(Message::Kind::kUp, meeting->first, m.subset);
     up.entries = std::move(m.entries);
     m.entries.clear();
-    actions.sends.emplace_back((*m.subset)[static_cast<std::size_t>(*parent)], std::move(up));
+    actions.sends.emplace_back((*m.subset)[*parent], std::move(up));
     return;
   }
-  auto all = std::make_shared<std::vector<std::string>>(m.subset->size());
+  auto all = std::make_shared<std::vector<std::string>>(m.subset->ranks().size());
   for (Message::Entry& entry : m.entries) {
     (*all)[static_cast<std::size_t>(entry.position)] = std::move(entry.payload);
   }
@@ -126,14 +132,14 @@ void RendezvousMachine::expire(const RendezvousKey& key, std::string reason, Act
   if (m.position == 0) return start_query(meeting, actions);
   Message expired = make(Message::Kind::kExpired, key, m.subset);
   expired.reason = m.reason;
-  actions.sends.emplace_back(m.subset->front(), std::move(expired));
+  actions.sends.emplace_back((*m.subset)[0], std::move(expired));
 }
 
 // RV-3, at the root and then at every rank that the query reaches.
 void RendezvousMachine::start_query(Meetings::iterator meeting, Actions& actions) {
   Meeting& m = meeting->second;
   if (std::exchange(m.expired, true)) return;
-  m.answers_missing = tree_children(m.position, size_of(m.subset)).count;
+  m.answers_missing = tree_children(m.position, m.subset->size()).count;
   if (m.answers_missing == 0) return finish_query(meeting, actions);
   cast(meeting, make(Message::Kind::kQuery, meeting->first, m.subset), actions);
 }
@@ -144,14 +150,14 @@ void RendezvousMachine::finish_query(Meetings::iterator meeting, Actions& action
   if (const auto parent = tree_parent(m.position)) {
     Message answer = make(Message::Kind::kAnswer, meeting->first, m.subset);
     answer.joined = std::move(m.answered);
-    actions.sends.emplace_back((*m.subset)[static_cast<std::size_t>(*parent)], std::move(answer));
+    actions.sends.emplace_back((*m.subset)[*parent], std::move(answer));
     return;
   }
-  std::vector<bool> joined(m.subset->size());
+  std::vector<bool> joined(m.subset->ranks().size());
   for (const int position : m.answered) joined[static_cast<std::size_t>(position)] = true;
   std::vector<Rank> missing;
   for (std::size_t p = 0; p < joined.size(); ++p) {
-    if (!joined[p]) missing.push_back((*m.subset)[p]);
+    if (!joined[p]) missing.push_back(m.subset->ranks()[p]);
   }
   if (missing.empty()) return;  // they came while the query ran: their messages decide it
   Error error(ErrorCode::kDeadlineExceeded,
@@ -181,15 +187,15 @@ void RendezvousMachine::decide(Meetings::iterator meeting, Result<Payloads> outc
 void RendezvousMachine::cast(const Meetings::iterator& meeting, const RendezvousMessage& message,
                              Actions& actions) const {
   const Meeting& m = meeting->second;
-  const TreeChildren children = tree_children(m.position, size_of(m.subset));
+  const TreeChildren children = tree_children(m.position, m.subset->size());
   for (int c = children.first; c < children.first + children.count; ++c) {
-    actions.sends.emplace_back((*m.subset)[static_cast<std::size_t>(c)], message);
+    actions.sends.emplace_back((*m.subset)[c], message);
   }
 }
 
 std::optional<Error> RendezvousMachine::failure_in(const Subset& subset) const {
   for (const auto& [rank, error] : failed_) {
-    if (std::ranges::binary_search(*subset, rank)) return error;
+    if (subset->contains(rank)) return error;
   }
   return std::nullopt;
 }
@@ -200,7 +206,7 @@ void RendezvousMachine::rank_failed(Rank rank, const Error& error, Actions& acti
   if (!failed_.emplace(rank, named).second) return;
   for (auto meeting = meetings_.begin(); meeting != meetings_.end();) {
     const auto here = meeting++;  // decide may erase it
-    if (!here->second.outcome && std::ranges::binary_search(*here->second.subset, rank)) {
+    if (!here->second.outcome && here->second.subset->contains(rank)) {
       decide(here, std::unexpected(named), actions);
     }
   }

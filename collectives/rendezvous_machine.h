@@ -23,8 +23,21 @@
 
 namespace millrace::collectives {
 
-// Sorted, without duplicates; shared by all messages of a rendezvous.
-using Subset = std::shared_ptr<const std::vector<Rank>>;
+// The ranks of a rendezvous: sorted, without duplicates, hashed once; shared by all of its messages.
+class RankSet {
+ public:
+  explicit RankSet(std::vector<Rank> ranks);
+  const std::vector<Rank>& ranks() const { return ranks_; }
+  std::uint64_t hash() const { return hash_; }
+  int size() const { return static_cast<int>(ranks_.size()); }
+  bool contains(Rank rank) const;
+  Rank operator[](int position) const { return ranks_[static_cast<std::size_t>(position)]; }
+
+ private:
+  std::vector<Rank> ranks_;
+  std::uint64_t hash_;
+};
+using Subset = std::shared_ptr<const RankSet>;
 // By position in the subset.
 using Payloads = std::shared_ptr<const std::vector<std::string>>;
 

@@ -10,7 +10,7 @@ namespace millrace::collectives {
 namespace {
 
 Subset subset_of(std::vector<Rank> ranks) {
-  return std::make_shared<const std::vector<Rank>>(std::move(ranks));
+  return std::make_shared<const RankSet>(std::move(ranks));
 }
 Subset world(int size) {
   std::vector<Rank> ranks;

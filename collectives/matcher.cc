@@ -1,0 +1,75 @@
+#include "millrace/collectives/matcher.h"
+
+namespace millrace::collectives {
+
+std::string CollectiveCall::to_string() const {
+  std::string text;
+  switch (kind) {
+    case Kind::kAllReduce:
+      text = "all_reduce(";
+      text += millrace::collectives::to_string(op);
+      break;
+    case Kind::kAllGather: text = "all_gather("; break;
+    case Kind::kBroadcast:
+      text = "broadcast(root ";
+      text += std::to_string(index(root));
+      break;
+    case Kind::kBarrier: text = "barrier("; break;
+  }
+  constexpr std::size_t kListed = 4;
+  for (std::size_t i = 0; i < shapes.size() && i < kListed; ++i) {
+    if (text.back() != '(') text += ", ";
+    text += shapes[i].to_string();
+  }
+  if (shapes.size() > kListed) text += ", ... " + std::to_string(shapes.size()) + " arrays";
+  return text + ")";
+}
+
+Matcher::Answer Matcher::call(Rank rank, std::uint64_t sequence, const CollectiveCall& call) {
+  auto [at, fresh] = entries_.try_emplace(sequence);
+  Entry& entry = at->second;
+  if (fresh) {
+    entry.first = call;
+    entry.first_rank = rank;
+    entry.called.resize(static_cast<std::size_t>(size_));
+  }
+  const std::string where = "collective " + std::to_string(sequence) + " of group '" + group_ + "'";
+  if (entry.called[static_cast<std::size_t>(index(rank))]) {
+    return {Verdict::kLate, Error(ErrorCode::kAlreadyExists,
+                                  where + ": " + to_string(rank) + " has called it already")};
+  }
+  entry.called[static_cast<std::size_t>(index(rank))] = true;
+  const bool last = ++entry.count == size_;
+  Answer answer{Verdict::kWaiting, std::nullopt};
+  if (entry.ended) {
+    answer = {Verdict::kLate, entry.ended};
+  } else if (!(entry.first == call)) {
+    Error error(ErrorCode::kFailedPrecondition,
+                where + ": " + to_string(entry.first_rank) + " called " + entry.first.to_string() + ", " +
+                    to_string(rank) + " called " + call.to_string() +
+                    "; all ranks must make the same calls in the same order");
+    entry.ended = error.with_detail(Culprits{Culprits::Kind::kMismatch, {entry.first_rank, rank}});
+    answer = {Verdict::kFailed, entry.ended};
+  } else if (last) {
+    answer = {Verdict::kMatched, std::nullopt};
+  }
+  if (last) entries_.erase(at);  // MA-3
+  return answer;
+}
+
+void Matcher::end(std::uint64_t sequence, Error error) {
+  const auto at = entries_.find(sequence);
+  if (at != entries_.end() && !at->second.ended) at->second.ended = std::move(error);
+}
+
+std::vector<Rank> Matcher::missing(std::uint64_t sequence) const {
+  std::vector<Rank> ranks;
+  const auto at = entries_.find(sequence);
+  if (at == entries_.end()) return ranks;
+  for (int r = 0; r < size_; ++r) {
+    if (!at->second.called[static_cast<std::size_t>(r)]) ranks.push_back(Rank{r});
+  }
+  return ranks;
+}
+
+}  // namespace millrace::collectives

@@ -1,0 +1,71 @@
+// CollectiveCall and Matcher: what a rank asks of its group, and whether all ranks ask the same. Pure.
+// Calls of one group are matched by sequence number: the n-th call of a rank meets the n-th of the others.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace/collectives/rank.h"
+#include "millrace/collectives/reduce.h"
+#include "millrace/core/error.h"
+#include "millrace/devices/shape.h"
+
+namespace millrace::collectives {
+
+struct CollectiveCall {
+  enum class Kind : std::uint8_t { kAllReduce, kAllGather, kBroadcast, kBarrier };
+  Kind kind{};
+  ReduceOp op = ReduceOp::kSum;  // all_reduce
+  Rank root{};                   // broadcast
+  std::vector<devices::Shape> shapes;
+
+  bool operator==(const CollectiveCall& other) const = default;
+  // "all_reduce(sum, tensor<10xf32>, tensor<f32>)"
+  std::string to_string() const;
+};
+
+// Invariants:
+//  MA-1 each (rank, sequence) gets exactly one answer: matched with all, or one error.
+//  MA-2 all ranks of a sequence get the same outcome, however late they call.
+//  MA-3 an entry is forgotten once every rank has called.
+// Owned by the group's actor. Thread-safety: external.
+class Matcher {
+ public:
+  enum class Verdict : std::uint8_t {
+    kWaiting,   // others have not called yet
+    kMatched,   // this was the last rank, all agree
+    kFailed,    // the sequence ends in error(): tell every rank that has called, this one included
+    kLate,      // the sequence had ended in error() before: tell this rank only
+  };
+  struct Answer {
+    Verdict verdict;
+    std::optional<Error> error;
+  };
+
+  Matcher(std::string group, int size) : group_(std::move(group)), size_(size) {}
+
+  Answer call(Rank rank, std::uint64_t sequence, const CollectiveCall& call);
+  // Ends a waiting sequence for those who have called and those still to come.
+  void end(std::uint64_t sequence, Error error);
+  // Who has not called, of a sequence that somebody has called.
+  std::vector<Rank> missing(std::uint64_t sequence) const;
+  std::size_t open() const { return entries_.size(); }
+
+ private:
+  struct Entry {
+    CollectiveCall first;
+    Rank first_rank{};
+    std::vector<bool> called;
+    int count = 0;
+    std::optional<Error> ended;
+  };
+
+  std::string group_;
+  int size_;
+  std::map<std::uint64_t, Entry> entries_;
+};
+
+}  // namespace millrace::collectives

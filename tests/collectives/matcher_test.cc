@@ -1,0 +1,71 @@
+#include "millrace/collectives/matcher.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::collectives {
+namespace {
+
+using devices::DType;
+using devices::Shape;
+using Verdict = Matcher::Verdict;
+
+CollectiveCall sum_of(std::int64_t n) {
+  return {CollectiveCall::Kind::kAllReduce, ReduceOp::kSum, Rank{0}, {Shape(DType::kF32, {n})}};
+}
+
+TEST(MatcherTest, LastRankMatchesAndTheEntryIsForgotten) {
+  Matcher matcher("g", 3);
+  EXPECT_EQ(matcher.call(Rank{1}, 0, sum_of(4)).verdict, Verdict::kWaiting);
+  EXPECT_EQ(matcher.call(Rank{0}, 0, sum_of(4)).verdict, Verdict::kWaiting);
+  EXPECT_EQ(matcher.missing(0), std::vector<Rank>{Rank{2}});
+  EXPECT_EQ(matcher.call(Rank{2}, 0, sum_of(4)).verdict, Verdict::kMatched);
+  EXPECT_EQ(matcher.open(), 0u);
+}
+
+TEST(MatcherTest, SequencesDoNotMix) {
+  Matcher matcher("g", 2);
+  EXPECT_EQ(matcher.call(Rank{0}, 0, sum_of(1)).verdict, Verdict::kWaiting);
+  EXPECT_EQ(matcher.call(Rank{0}, 1, sum_of(2)).verdict, Verdict::kWaiting);
+  EXPECT_EQ(matcher.call(Rank{1}, 1, sum_of(2)).verdict, Verdict::kMatched);
+  EXPECT_EQ(matcher.call(Rank{1}, 0, sum_of(1)).verdict, Verdict::kMatched);
+}
+
+TEST(MatcherTest, EveryDifferenceIsAMismatchThatNamesBothCalls) {
+  CollectiveCall other_type = sum_of(4);
+  other_type.shapes[0] = Shape(DType::kF64, {4});
+  CollectiveCall other_op = sum_of(4);
+  other_op.op = ReduceOp::kMax;
+  CollectiveCall other_kind = sum_of(4);
+  other_kind.kind = CollectiveCall::Kind::kBroadcast;
+  for (const CollectiveCall& other : {sum_of(5), other_type, other_op, other_kind}) {
+    Matcher matcher("g", 3);
+    static_cast<void>(matcher.call(Rank{0}, 7, sum_of(4)));
+    const auto answer = matcher.call(Rank{2}, 7, other);
+    ASSERT_EQ(answer.verdict, Verdict::kFailed);
+    const std::string& text = answer.error->message();
+    EXPECT_NE(text.find("rank 0 called all_reduce(sum, tensor<4xf32>)"), std::string::npos) << text;
+    EXPECT_NE(text.find("rank 2 called " + other.to_string()), std::string::npos) << text;
+    EXPECT_EQ(matcher.call(Rank{1}, 7, sum_of(4)).verdict, Verdict::kLate);  // MA-2
+    EXPECT_EQ(matcher.open(), 0u);
+  }
+}
+
+TEST(MatcherTest, EndedSequenceTellsWhoComesLate) {
+  Matcher matcher("g", 2);
+  static_cast<void>(matcher.call(Rank{0}, 3, sum_of(1)));
+  matcher.end(3, Error(ErrorCode::kDeadlineExceeded, "late"));
+  const auto answer = matcher.call(Rank{1}, 3, sum_of(1));
+  EXPECT_EQ(answer.verdict, Verdict::kLate);
+  EXPECT_EQ(answer.error->code(), ErrorCode::kDeadlineExceeded);
+  EXPECT_EQ(matcher.open(), 0u);
+}
+
+TEST(MatcherTest, SameRankTwiceIsRefusedAndChangesNothing) {
+  Matcher matcher("g", 2);
+  static_cast<void>(matcher.call(Rank{0}, 0, sum_of(1)));
+  EXPECT_EQ(matcher.call(Rank{0}, 0, sum_of(1)).error->code(), ErrorCode::kAlreadyExists);
+  EXPECT_EQ(matcher.call(Rank{1}, 0, sum_of(1)).verdict, Verdict::kMatched);
+}
+
+}  // namespace
+}  // namespace millrace::collectives
