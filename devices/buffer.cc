@@ -7,7 +7,7 @@
 namespace millrace::devices {
 
 Buffers::Buffers(std::span<const Buffer> buffers) {
-  if (!buffers.empty()) list_ = Ref<List>::adopt(new (buffers.size()) List(buffers));
+  if (!buffers.empty()) list_ = Ref<List>::adopt(new (List::Items{buffers.size()}) List(buffers));
 }
 
 Buffers::List::List(std::span<const Buffer> buffers) : size(buffers.size()) {
@@ -16,8 +16,8 @@ Buffers::List::List(std::span<const Buffer> buffers) : size(buffers.size()) {
 
 Buffers::List::~List() { std::destroy_n(items(), size); }
 
-void* Buffers::List::operator new(std::size_t header, std::size_t items) {
-  return pool_allocate(header + items * sizeof(Buffer));
+void* Buffers::List::operator new(std::size_t header, Items items) {
+  return pool_allocate(header + items.count * sizeof(Buffer));
 }
 
 void Buffers::List::operator delete(List* list, std::destroying_delete_t) {

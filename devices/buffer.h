@@ -88,7 +88,10 @@ class Buffers {
     explicit List(std::span<const Buffer> buffers);
     ~List() override;
     Buffer* items() { return reinterpret_cast<Buffer*>(this + 1); }
-    static void* operator new(std::size_t header, std::size_t items);
+    struct Items {  // a type of its own: (size, size) would be a sized operator delete's
+      std::size_t count;
+    };
+    static void* operator new(std::size_t header, Items items);
     static void operator delete(List* list, std::destroying_delete_t);
     std::size_t size;
   };
