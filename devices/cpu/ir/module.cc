@@ -114,18 +114,23 @@ Op* Module::create_op(const OpParts& parts) {
 
 Block* Module::create_block(std::span<const Type> argument_types) {
   Block* block = new (arena()->allocate(sizeof(Block), alignof(Block))) Block;
-  if (argument_types.empty()) return block;
-  const std::size_t n = argument_types.size();
+  set_arguments(*block, argument_types);
+  return block;
+}
+
+void Module::set_arguments(Block& block, std::span<const Type> types) {
+  MILLRACE_CHECK(block.arguments_.empty(), "a block gets its arguments once");
+  if (types.empty()) return;
+  const std::size_t n = types.size();
   auto* values = static_cast<Value*>(arena()->allocate(n * sizeof(Value), alignof(Value)));
   for (std::size_t i = 0; i < n; ++i) {
     Value* v = new (values + i) Value;
-    v->type_ = argument_types[i];
-    v->block_ = block;
+    v->type_ = types[i];
+    v->block_ = &block;
     v->index_ = static_cast<int>(i);
     v->id_ = impl_->value_ids++;
   }
-  block->arguments_ = {values, n};
-  return block;
+  block.arguments_ = {values, n};
 }
 
 void Module::set_blocks(Region& region, std::span<Block* const> blocks) {
@@ -166,6 +171,16 @@ Attribute Module::dense(Type type, bool splat, std::shared_ptr<const std::byte[]
   dense.bytes = {owner.get(), size};
   dense.owner = &owner;
   return attribute(dense);
+}
+
+void Module::share_dense(Attribute dense, Attribute from) {
+  const auto* given = from.as<DenseAttr>();
+  MILLRACE_CHECK(given != nullptr && dense.as<DenseAttr>() != nullptr, "both are dense attributes");
+  // Every record in the arena was made non-const, by attribute().
+  auto* target = const_cast<DenseAttr*>(dense.as<DenseAttr>());
+  target->splat = given->splat;
+  target->bytes = given->bytes;
+  target->owner = given->owner;
 }
 
 }  // namespace millrace::devices::cpu::ir

@@ -103,6 +103,8 @@ class Module {
   TypeTable& types() const;
   Op* create_op(const OpParts& parts);
   Block* create_block(std::span<const Type> argument_types);
+  void set_arguments(Block& block,
+                     std::span<const Type> types);  // of a block without arguments so far
   void set_blocks(Region& region, std::span<Block* const> blocks);  // the first is the entry
   Function& create_function(const FunctionParts& parts);
   std::string_view intern(std::string_view text);  // equal texts give the same pointer
@@ -123,6 +125,9 @@ class Module {
   std::span<const NamedAttribute> sorted(std::span<const NamedAttribute> attributes);
   Attribute dense(Type type, bool splat, std::shared_ptr<const std::byte[]> bytes,
                   std::size_t size);
+  // Gives an attribute made by dense() the elements of another of the same type: resources come
+  // late.
+  void share_dense(Attribute dense, Attribute from);
 
   std::pmr::memory_resource* arena() const;
 

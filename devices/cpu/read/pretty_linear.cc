@@ -1,0 +1,234 @@
+// Short forms with several lists of numbers: dot, dot_general, convolution, fft, slice, pad.
+#include "millrace/devices/cpu/read/attributes.h"
+#include "millrace/devices/cpu/read/ops.h"
+#include "millrace/devices/cpu/read/pretty.h"
+
+#include <cstring>
+
+namespace millrace::devices::cpu::read {
+namespace {
+
+using Values = std::vector<std::int64_t>;
+
+// "[DEFAULT, HIGHEST]", also with the spelled-out attributes.
+bool read_precision(State& s, Draft& d) {
+  std::vector<ir::Attribute> values;
+  if (!s.in.expect('[')) return false;
+  if (!s.in.accept(']')) {
+    do {
+      ir::Attribute& value = values.emplace_back();
+      const bool bare = s.in.token().kind == TokenKind::kBareId;
+      if (!(bare ? read_enum_word(s, ir::EnumClass::kPrecision, &value)
+                 : read_attribute(s, &value)))
+        return false;
+    } while (s.in.accept(','));
+    if (!s.in.expect(']')) return false;
+  }
+  add(s, d, "precision_config",
+      s.module.attribute(ir::ArrayAttr{{}, s.module.copy(std::span<const ir::Attribute>(values))}));
+  return true;
+}
+
+// "[0] x [1]"
+bool read_pair(State& s, Values* left, Values* right) {
+  return s.in.expect('=') && s.in.int_list(left) && s.in.expect_word("x") && s.in.int_list(right);
+}
+
+// "[[1, 1], [0, 2]]": two numbers for each window dimension, as tensor<Nx2xi64>.
+bool read_padding(State& s, Draft& d) {
+  Values flat;
+  Values pair;
+  if (!s.in.expect('[')) return false;
+  if (!s.in.accept(']')) {
+    do {
+      const ir::Location where = s.in.location();
+      if (!s.in.int_list(&pair)) return false;
+      if (pair.size() != 2) return s.in.fail_at(where, "padding is two numbers for each dimension");
+      flat.insert(flat.end(), pair.begin(), pair.end());
+    } while (s.in.accept(','));
+    if (!s.in.expect(']')) return false;
+  }
+  const std::size_t size = flat.size() * sizeof(std::int64_t);
+  auto bytes = std::make_shared_for_overwrite<std::byte[]>(std::max<std::size_t>(size, 1));
+  if (size != 0) std::memcpy(bytes.get(), flat.data(), size);
+  const ir::Type type =
+      s.module.types().tensor({static_cast<std::int64_t>(flat.size() / 2), 2}, DType::kI64);
+  add(s, d, "padding", s.module.dense(type, false, std::move(bytes), size));
+  return true;
+}
+
+// "[true, 0]"
+bool read_flags(State& s, Draft& d) {
+  Values values;
+  if (!s.in.expect('[')) return false;
+  if (!s.in.accept(']')) {
+    do {
+      std::int64_t value = 0;
+      if (s.in.token().kind == TokenKind::kBareId) {
+        bool flag = false;
+        if (!s.in.boolean(&flag)) return false;
+        value = flag ? 1 : 0;
+      } else if (!s.in.integer(&value)) {
+        return false;
+      }
+      values.push_back(value != 0 ? 1 : 0);
+    } while (s.in.accept(','));
+    if (!s.in.expect(']')) return false;
+  }
+  add(s, d, "window_reversal", make_ints(s, values, DType::kI1));
+  return true;
+}
+
+bool read_window_field(State& s, Draft& d) {
+  const std::string_view word =
+      s.in.token().kind == TokenKind::kBareId ? s.in.token().text : std::string_view();
+  const std::string_view attribute = word == "stride"       ? "window_strides"
+                                     : word == "lhs_dilate" ? "lhs_dilation"
+                                     : word == "rhs_dilate" ? "rhs_dilation"
+                                                            : "";
+  if (attribute.empty() && word != "pad" && word != "reverse") {
+    return s.in.unexpected("stride, pad, lhs_dilate, rhs_dilate or reverse");
+  }
+  s.in.advance();
+  if (!s.in.expect('=')) return false;
+  if (word == "pad") return read_padding(s, d);
+  if (word == "reverse") return read_flags(s, d);
+  Values values;
+  if (!s.in.int_list(&values)) return false;
+  add(s, d, attribute, make_ints(s, values));
+  return true;
+}
+
+// "{stride = [2], pad = [[1, 1]]}"
+bool read_window(State& s, Draft& d) {
+  if (!s.in.expect('{')) return false;
+  if (s.in.accept('}')) return true;
+  do {
+    if (!read_window_field(s, d)) return false;
+  } while (s.in.accept(','));
+  return s.in.expect('}');
+}
+
+bool read_dot_field(State& s, Draft& d, Values (&dims)[4], bool* known) {
+  *known = true;
+  if (s.in.accept_word("batching_dims")) return read_pair(s, &dims[0], &dims[1]);
+  if (s.in.accept_word("contracting_dims")) return read_pair(s, &dims[2], &dims[3]);
+  if (s.in.accept_word("precision")) return s.in.expect('=') && read_precision(s, d);
+  if (s.in.accept_word("algorithm")) {
+    ir::Attribute algorithm;
+    if (!s.in.expect('=')) return false;
+    if (!(s.in.token().is('<') ? read_dot_algorithm(s, &algorithm) : read_attribute(s, &algorithm)))
+      return false;
+    add(s, d, "algorithm", algorithm);
+    return true;
+  }
+  *known = false;
+  return s.in.unexpected("batching_dims, contracting_dims, precision or algorithm");
+}
+
+}  // namespace
+
+bool read_pretty_dot_general(State& s, Draft& d) {
+  Values dims[4];
+  bool more = false;
+  if (!read_operands(s, &d.operands, &more)) return false;
+  while (more) {
+    bool known = false;
+    if (!read_dot_field(s, d, dims, &known)) return false;
+    more = s.in.accept(',');
+  }
+  const auto keep = [&s](const Values& v) {
+    return s.module.copy(std::span<const std::int64_t>(v));
+  };
+  add(s, d, "dot_dimension_numbers",
+      s.module.attribute(
+          ir::DotDimsAttr{{}, keep(dims[0]), keep(dims[1]), keep(dims[2]), keep(dims[3])}));
+  return read_tail(s, d);
+}
+
+bool read_pretty_dot(State& s, Draft& d) {
+  bool more = false;
+  if (!read_operands(s, &d.operands, &more)) return false;
+  if (more && (!s.in.expect_word("precision") || !s.in.expect('=') || !read_precision(s, d)))
+    return false;
+  return read_tail(s, d);
+}
+
+bool read_pretty_convolution(State& s, Draft& d) {
+  ir::Attribute dims;
+  if (!read_operand_tuple(s, &d.operands) || !s.in.expect_word("dim_numbers") || !s.in.expect('='))
+    return false;
+  if (!(s.in.token().is('[') ? read_conv_dims(s, &dims) : read_attribute(s, &dims))) return false;
+  add(s, d, "dimension_numbers", dims);
+  while (s.in.accept(',')) {
+    if (s.in.accept_word("window")) {
+      if (!s.in.expect('=') || !read_window(s, d)) return false;
+    } else if (s.in.accept_word("precision")) {
+      if (!s.in.expect('=') || !read_precision(s, d)) return false;
+    } else {
+      return s.in.unexpected("window or precision");
+    }
+  }
+  return read_tail(s, d);
+}
+
+// "%a, type = RFFT, length = [16] : signature"
+bool read_pretty_fft(State& s, Draft& d) {
+  bool comma = false;
+  ir::Attribute type;
+  Values length;
+  if (!read_operands(s, &d.operands, &comma)) return false;
+  if (!comma) return s.in.unexpected("','");
+  if (!s.in.expect_word("type") || !s.in.expect('=') ||
+      !read_enum_word(s, ir::EnumClass::kFftType, &type) || !s.in.expect(',') ||
+      !s.in.expect_word("length") || !s.in.expect('=') || !s.in.int_list(&length)) {
+    return false;
+  }
+  add(s, d, "fft_type", type);
+  add(s, d, "fft_length", make_ints(s, length));
+  return read_tail(s, d);
+}
+
+// "%a [0:2, 1:8:3] : signature"
+bool read_pretty_slice(State& s, Draft& d) {
+  Values starts;
+  Values limits;
+  Values strides;
+  if (!read_operand(s, &d.operands) || !s.in.expect('[')) return false;
+  if (!s.in.accept(']')) {
+    do {
+      if (!s.in.integer(&starts.emplace_back()) || !s.in.expect(':') ||
+          !s.in.integer(&limits.emplace_back()))
+        return false;
+      strides.push_back(1);
+      if (s.in.accept(':') && !s.in.integer(&strides.back())) return false;
+    } while (s.in.accept(','));
+    if (!s.in.expect(']')) return false;
+  }
+  add(s, d, "start_indices", make_ints(s, starts));
+  add(s, d, "limit_indices", make_ints(s, limits));
+  add(s, d, "strides", make_ints(s, strides));
+  return read_tail(s, d);
+}
+
+// "%a, %v, low = [1], high = [0], interior = [0] : signature"
+bool read_pretty_pad(State& s, Draft& d) {
+  bool comma = false;
+  Values low;
+  Values high;
+  Values interior;
+  if (!read_operands(s, &d.operands, &comma)) return false;
+  if (!comma) return s.in.unexpected("','");
+  if (!s.in.expect_word("low") || !s.in.expect('=') || !s.in.int_list(&low) || !s.in.expect(',') ||
+      !s.in.expect_word("high") || !s.in.expect('=') || !s.in.int_list(&high) ||
+      !s.in.expect(',') || !s.in.expect_word("interior") || !s.in.expect('=') ||
+      !s.in.int_list(&interior)) {
+    return false;
+  }
+  add(s, d, "edge_padding_low", make_ints(s, low));
+  add(s, d, "edge_padding_high", make_ints(s, high));
+  add(s, d, "interior_padding", make_ints(s, interior));
+  return read_tail(s, d);
+}
+
+}  // namespace millrace::devices::cpu::read

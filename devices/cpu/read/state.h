@@ -1,0 +1,101 @@
+// State: what the parts of the reader share while they read one text: the cursor, the module being
+// made, aliases, the values in scope and resources still to come. The parts are free functions over
+// it: types.h, attributes.h, ops.h, module text in read_text.cc.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "millrace/devices/cpu/ir/module.h"
+#include "millrace/devices/cpu/read/cursor.h"
+
+namespace millrace::devices::cpu::read {
+
+// The names of values that the text may use at a place. A region sees what its parents see; what it
+// defines is forgotten at its end. Names point into the text. Thread-safety: confined.
+class Scope {
+ public:
+  // The values that %name or %name#i stand for; empty if it is not defined here.
+  std::span<ir::Value> find(std::string_view name) const;
+  // False if the name is already visible.
+  bool define(std::string_view name, std::span<ir::Value> values);
+
+  // Marks nest: leave(mark) forgets what was defined since.
+  std::size_t enter() const { return names_.size(); }
+  void leave(std::size_t mark);
+
+ private:
+  std::unordered_map<std::string_view, std::span<ir::Value>> visible_;
+  std::vector<std::string_view> names_;  // in order of definition
+};
+
+// One op while it is being read. Kept and reused per depth, so that reading an op allocates only in
+// the arena.
+struct Draft {
+  ir::OpKind kind = ir::OpKind::kOther;
+  std::string_view name;
+  ir::Location location;
+  std::vector<ir::Value*> operands;
+  std::vector<ir::Type> result_types;
+  std::vector<ir::NamedAttribute> attributes;
+  std::vector<std::vector<ir::Block*>> regions;
+  std::vector<ir::Block*> successors;
+
+  void clear();
+};
+
+// A block by its ^label: named as a successor, or defined, or both.
+struct Label {
+  ir::Block* block = nullptr;
+  bool defined = false;
+};
+
+// Thread-safety: confined.
+struct State {
+  explicit State(std::string_view text) : in(text) {}
+
+  Cursor in;
+  ir::Module module;
+  Scope scope;
+  std::unordered_map<std::string_view, ir::Type> type_aliases;
+  std::unordered_map<std::string_view, ir::Attribute> attribute_aliases;
+
+  // dense_resource<key>: its bytes stand at the end of the text.
+  struct PendingResource {
+    std::string_view key;
+    ir::Attribute attribute;
+    ir::Location location;
+  };
+  std::vector<PendingResource> resources;
+
+  // The labels of the innermost region that is being read.
+  std::unordered_map<std::string_view, Label>* labels = nullptr;
+
+  std::deque<Draft> drafts;
+  std::size_t drafts_used = 0;
+};
+
+// A cleared draft for the time of its scope.
+class DraftLease {
+ public:
+  explicit DraftLease(State& state) : state_(state) {
+    if (state.drafts_used == state.drafts.size()) state.drafts.emplace_back();
+    draft_ = &state.drafts[state.drafts_used++];
+    draft_->clear();
+  }
+  ~DraftLease() { --state_.drafts_used; }
+  DraftLease(const DraftLease&) = delete;
+  DraftLease& operator=(const DraftLease&) = delete;
+  Draft& operator*() const { return *draft_; }
+  Draft* operator->() const { return draft_; }
+
+ private:
+  State& state_;
+  Draft* draft_;
+};
+
+}  // namespace millrace::devices::cpu::read

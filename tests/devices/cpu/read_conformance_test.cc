@@ -1,0 +1,68 @@
+// The reader over real programs: StableHLO's own test data (1,397 files) and the exported models of tools/models.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "millrace/devices/cpu/read/read_text.h"
+
+namespace millrace::devices::cpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> programs_under(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code ignored;
+  for (const auto& entry : fs::recursive_directory_iterator(folder, ignored)) {
+    if (entry.path().extension() == ".mlir") found.push_back(entry.path());
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// Why the file does not survive reading; empty if it does.
+std::string problem_of(const fs::path& path) {
+  const auto module = read::read_text(content(path));
+  if (!module) return module.error().message();
+  if (module->functions().empty()) return "no function was read";
+  return {};
+}
+
+std::size_t count_failures(const std::vector<fs::path>& programs) {
+  std::size_t failed = 0;
+  for (const fs::path& path : programs) {
+    const std::string problem = problem_of(path);
+    if (problem.empty()) continue;
+    if (++failed <= 20) std::cout << path.filename().string() << ": " << problem << '\n';
+  }
+  return failed;
+}
+
+TEST(ReadConformance, StableHloTestDataIsRead) {
+  const auto programs = programs_under(fs::path(MILLRACE_SHARED_DIR) / "conformance" / "stablehlo");
+  if (programs.empty()) GTEST_SKIP() << "no programs under " MILLRACE_SHARED_DIR "/conformance/stablehlo";
+  EXPECT_GE(programs.size(), 1397u);
+  EXPECT_EQ(count_failures(programs), 0u) << "of " << programs.size();
+}
+
+TEST(ReadConformance, ExportedModelsAreRead) {
+  const auto programs = programs_under(fs::path(MILLRACE_SOURCE_DIR) / "tools" / "models");
+  if (programs.empty()) GTEST_SKIP() << "no programs under tools/models";
+  EXPECT_EQ(count_failures(programs), 0u) << "of " << programs.size();
+}
+
+}  // namespace
+}  // namespace millrace::devices::cpu
