@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the exported programs and the golden values again and compares them with the committed ones.
+"""Makes the exported programs and golden values again and compares them with the committed ones.
 
     tools/peers && .venv-peers/bin/python tools/models/check_goldens.py
 
@@ -42,7 +42,9 @@ def value_differences(path: str, committed: object, made: object) -> list[str]:
     if isinstance(committed, dict) and isinstance(made, dict) and committed.keys() == made.keys():
         pairs = [(f"{path}.{key}", committed[key], made[key]) for key in made]
     elif isinstance(committed, list) and isinstance(made, list) and len(committed) == len(made):
-        pairs = [(f"{path}[{i}]", *pair) for i, pair in enumerate(zip(committed, made))]
+        pairs = [
+            (f"{path}[{i}]", *pair) for i, pair in enumerate(zip(committed, made, strict=True))
+        ]
     elif isinstance(committed, float) and isinstance(made, float):
         same = abs(committed - made) <= TOLERANCE * abs(made)
         return [] if same else [f"{path}: {committed} is committed, JAX gives {made}"]

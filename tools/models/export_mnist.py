@@ -22,7 +22,6 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
-
 import mnist_network as network  # noqa: E402
 
 SCHEMA = 1
@@ -57,7 +56,9 @@ class Program:
     donated: tuple[int, ...] = ()
 
 
-def _tensors(role: str, shapes: dict[str, tuple[int, ...]], combine: str | None = None) -> list[Tensor]:
+def _tensors(
+    role: str, shapes: dict[str, tuple[int, ...]], combine: str | None = None
+) -> list[Tensor]:
     return [Tensor(name, role, shape, combine=combine) for name, shape in shapes.items()]
 
 
@@ -78,7 +79,7 @@ def _named(tensors: Sequence[jax.Array], *roles: list[Tensor]) -> list[network.T
     """Splits flat tensors into one dictionary per role."""
     result, rest = [], list(tensors)
     for role in roles:
-        result.append({tensor.name: value for tensor, value in zip(role, rest)})
+        result.append({tensor.name: value for tensor, value in zip(role, rest, strict=False)})
         rest = rest[len(role) :]
     return result
 
@@ -121,7 +122,8 @@ def update_program() -> Program:
 
 def eval_program(rows: int) -> Program:
     def evaluate(*args: jax.Array) -> tuple[jax.Array, ...]:
-        return network.evaluate(*_named(args, PARAMS, STATE), *args[-3:])
+        params, state = _named(args, PARAMS, STATE)
+        return network.evaluate(params, state, *args[-3:])
 
     inputs = PARAMS + STATE + [_images(rows), _labels(rows), Tensor("rows", "rows", (), "int32")]
     outputs = [
@@ -133,7 +135,8 @@ def eval_program(rows: int) -> Program:
 
 def predict_program(rows: int) -> Program:
     def predict(*args: jax.Array) -> tuple[jax.Array, ...]:
-        return (network.predict(*_named(args, PARAMS, STATE), args[-1]),)
+        params, state = _named(args, PARAMS, STATE)
+        return (network.predict(params, state, args[-1]),)
 
     log_probs = Tensor("log_probs", "log_probs", (rows, network.CLASSES), combine="concat")
     inputs = PARAMS + STATE + [_images(rows)]
@@ -212,8 +215,12 @@ def readable_json(value: object, indent: int = 0) -> str:
         return flat
     inner = "  " * (indent // 2 + 1)
     if isinstance(value, dict):
-        items = [f"{json.dumps(key)}: {readable_json(item, indent + 2)}" for key, item in value.items()]
-        return "{\n" + ",\n".join(inner + item for item in items) + "\n" + "  " * (indent // 2) + "}"
+        items = [
+            f"{json.dumps(key)}: {readable_json(item, indent + 2)}" for key, item in value.items()
+        ]
+        return (
+            "{\n" + ",\n".join(inner + item for item in items) + "\n" + "  " * (indent // 2) + "}"
+        )
     items = [readable_json(item, indent + 2) for item in value]
     return "[\n" + ",\n".join(inner + item for item in items) + "\n" + "  " * (indent // 2) + "]"
 

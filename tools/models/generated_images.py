@@ -4,9 +4,9 @@
                       x ^= x >> 13, x *= 0xC2B2AE35, x ^= x >> 16, all modulo 2^32
     class(i)          mix(i) % 10
     label(i)          (mix(i) / 1024) % 10 where (mix(i) / 65536) % 8 == 0, otherwise class(i)
-    pattern(c, y, x)  mix(0x10000000 + c * 49 + (y / 4) * 7 + x / 4) % 64      blocks of 4x4, per class
+    pattern(c, y, x)  mix(0x10000000 + c * 49 + (y / 4) * 7 + x / 4) % 64
     noise(i, y, x)    mix(0x20000000 + i * 784 + y * 28 + x) % 192
-    pixel(i, y, x)    pattern(class(i), y, x) + noise(i, y, x)                 0 to 254
+    pixel(i, y, x)    pattern(class(i), y, x) + noise(i, y, x)
 
 One label in nine is wrong on purpose: the loss falls but not towards zero, where a comparison of
 relative errors would mean nothing.

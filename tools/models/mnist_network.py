@@ -87,7 +87,7 @@ def _init_param(name: str, unit: jax.Array) -> jax.Array:
 def threefry2x32(
     key: tuple[jax.Array, jax.Array], counter: tuple[jax.Array, jax.Array]
 ) -> tuple[jax.Array, jax.Array]:
-    """Threefry-2x32 of 20 rounds (Salmon et al., Parallel random numbers: as easy as 1, 2, 3, 2011).
+    """Threefry-2x32, 20 rounds (Salmon et al., Parallel random numbers: as easy as 1, 2, 3; 2011).
 
     Written out rather than taken from jax.random, whose lowering depends on the platform and
     brings loops, private functions and 64-bit integers into the program.
@@ -129,7 +129,11 @@ def forward(
 
 def _conv(x: jax.Array, weight: jax.Array) -> jax.Array:
     return lax.conv_general_dilated(
-        x, weight, window_strides=(1, 1), padding="VALID", dimension_numbers=("NHWC", "HWIO", "NHWC")
+        x,
+        weight,
+        window_strides=(1, 1),
+        padding="VALID",
+        dimension_numbers=("NHWC", "HWIO", "NHWC"),
     )
 
 
@@ -138,7 +142,7 @@ def _max_pool(x: jax.Array) -> jax.Array:
 
 
 def _relu(x: jax.Array) -> jax.Array:
-    """A select and not a maximum: JAX halves the gradient of a maximum where both sides are equal."""
+    """A select, since JAX halves the gradient of a maximum where both sides are equal."""
     zero = jnp.zeros_like(x)
     return lax.select(x > zero, x, zero)
 
