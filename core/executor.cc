@@ -16,32 +16,37 @@ Executor& inline_executor() {
 }
 
 SerialExecutor::~SerialExecutor() {
-  // Dropping may submit more: take it in rounds.
-  for (;;) {
-    std::deque<Work*> rest;
-    {
-      MutexLock lock(mutex_);
-      rest.swap(queue_);
-    }
-    if (rest.empty()) return;
-    for (Work* work : rest) work->drop();
-  }
+  while (Work* work = take()) work->drop();  // dropping may submit more
 }
 
 void SerialExecutor::submit(Work* work) noexcept {
   MutexLock lock(mutex_);
-  queue_.push_back(work);
+  ++pending_;
+  if (shuffled_) {
+    bag_.push_back(work);
+  } else {
+    queue_.push(work);
+  }
+}
+
+Work* SerialExecutor::take() {
+  MutexLock lock(mutex_);
+  if (pending_ == 0) return nullptr;
+  --pending_;
+  if (!shuffled_) return queue_.pop();
+  // splitmix64 (Steele, Lea, Flood 2014): the same order from the same seed on every machine.
+  std::uint64_t z = (random_state_ += 0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  std::swap(bag_[(z ^ (z >> 31)) % bag_.size()], bag_.back());
+  Work* work = bag_.back();
+  bag_.pop_back();
+  return work;
 }
 
 bool SerialExecutor::run_one() {
-  Work* work = nullptr;
-  {
-    MutexLock lock(mutex_);
-    if (queue_.empty()) return false;
-    if (shuffled_) std::swap(queue_.front(), queue_[random_() % queue_.size()]);
-    work = queue_.front();
-    queue_.pop_front();
-  }
+  Work* work = take();
+  if (work == nullptr) return false;
   work->run();
   return true;
 }
@@ -54,7 +59,7 @@ std::size_t SerialExecutor::run_until_idle() {
 
 std::size_t SerialExecutor::pending() const {
   MutexLock lock(mutex_);
-  return queue_.size();
+  return pending_;
 }
 
 }  // namespace millrace

@@ -7,11 +7,9 @@
 // Backends: InlineExecutor and SerialExecutor (simulation) here, executor_threads.h, executor_tbb.h, event_loop.h.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <exception>
-#include <memory>
-#include <random>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -30,6 +28,30 @@ class Work {
 
  protected:
   ~Work() = default;
+};
+
+// First in, first out, linked through Work::next. Thread-safety: external.
+class WorkQueue {
+ public:
+  bool empty() const { return head_ == nullptr; }
+  void push(Work* work) {
+    work->next = nullptr;
+    (tail_ == nullptr ? head_ : tail_->next) = work;
+    tail_ = work;
+  }
+  // nullptr if there is none.
+  Work* pop() {
+    Work* work = head_;
+    if (work != nullptr) {
+      head_ = work->next;
+      if (head_ == nullptr) tail_ = nullptr;
+    }
+    return work;
+  }
+
+ private:
+  Work* head_ = nullptr;
+  Work* tail_ = nullptr;
 };
 
 // Thread-safety: thread-safe. Outlives everything that was given a reference to it.
@@ -71,7 +93,7 @@ class SerialExecutor final : public Executor {
  public:
   struct InOrder {};
   explicit SerialExecutor(InOrder) {}
-  explicit SerialExecutor(std::uint64_t seed) : shuffled_(true), random_(seed) {}
+  explicit SerialExecutor(std::uint64_t seed) : shuffled_(true), random_state_(seed) {}
   ~SerialExecutor() override;  // drops what was not run
 
   void submit(Work* work) noexcept override;
@@ -82,10 +104,14 @@ class SerialExecutor final : public Executor {
   std::size_t pending() const;
 
  private:
+  Work* take();
+
   mutable Mutex mutex_;
-  std::deque<Work*> queue_ MILLRACE_GUARDED_BY(mutex_);
-  bool shuffled_ = false;
-  std::mt19937_64 random_ MILLRACE_GUARDED_BY(mutex_);
+  WorkQueue queue_ MILLRACE_GUARDED_BY(mutex_);         // in order
+  std::vector<Work*> bag_ MILLRACE_GUARDED_BY(mutex_);  // shuffled: any of them is next
+  std::size_t pending_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  const bool shuffled_ = false;
+  std::uint64_t random_state_ MILLRACE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace millrace

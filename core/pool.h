@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <new>
 
 namespace millrace {
 
@@ -16,9 +17,29 @@ class Pooled {
  public:
   static void* operator new(std::size_t size) { return pool_allocate(size); }
   static void operator delete(void* block, std::size_t size) noexcept { pool_free(block, size); }
+  // Blocks of the pool are aligned for ordinary types only.
+  static void* operator new(std::size_t size, std::align_val_t align) { return ::operator new(size, align); }
+  static void operator delete(void* block, std::size_t, std::align_val_t align) noexcept {
+    ::operator delete(block, align);
+  }
 
  protected:
   ~Pooled() = default;
+};
+
+// For containers whose nodes come and go (timers). Stateless: any one frees what another allocated.
+template <class T>
+struct PoolAllocator {
+  using value_type = T;
+  PoolAllocator() = default;
+  template <class U>
+  PoolAllocator(const PoolAllocator<U>&) {}  // NOLINT(google-explicit-constructor): containers convert it
+  T* allocate(std::size_t n) { return static_cast<T*>(pool_allocate(n * sizeof(T))); }
+  void deallocate(T* block, std::size_t n) noexcept { pool_free(block, n * sizeof(T)); }
+  template <class U>
+  bool operator==(const PoolAllocator<U>&) const {
+    return true;
+  }
 };
 
 }  // namespace millrace

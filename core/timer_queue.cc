@@ -3,7 +3,7 @@
 namespace millrace {
 
 TimerQueue::~TimerQueue() {
-  std::map<Id, Work*> rest;
+  Entries rest;
   {
     MutexLock lock(mutex_);
     rest.swap(entries_);

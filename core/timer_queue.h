@@ -1,4 +1,4 @@
-// TimerQueue: what shall happen when. A heap of (deadline, start number), so that equal deadlines fire in the
+// TimerQueue: what shall happen when. Ordered by (deadline, start number), so that equal deadlines fire in the
 // order in which they were set; the clock and whoever drives it (an EventLoop, the simulation) are given.
 #pragma once
 
@@ -45,7 +45,8 @@ class TimerQueue {
   std::function<void()> wake_;
   mutable Mutex mutex_;
   std::uint64_t next_number_ MILLRACE_GUARDED_BY(mutex_) = 0;
-  std::map<Id, Work*> entries_ MILLRACE_GUARDED_BY(mutex_);
+  using Entries = std::map<Id, Work*, std::less<Id>, PoolAllocator<std::pair<const Id, Work*>>>;
+  Entries entries_ MILLRACE_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace

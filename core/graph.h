@@ -1,0 +1,181 @@
+// Graph: work recorded once as a dataflow graph and replayed every step. Build it with GraphBuilder, start it
+// as often as wanted, several runs at a time; a replay allocates nothing. Read next: graph_run.h, what a run
+// gives; graph_run.cc, how it goes.
+//
+//   GraphBuilder b;
+//   Slot<Buffer> x = b.input<Buffer>("x");
+//   Slot<Buffer> y = b.node("forward", executor, [=](const Buffer& x) { return run(step, x); }, x);
+//   b.output(y);
+//   Result<Graph> graph = b.build();
+//   Ref<GraphRun> run = graph->start({x_future});
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "millrace/core/call_options.h"
+#include "millrace/core/graph_core.h"
+#include "millrace/core/graph_node.h"
+#include "millrace/core/graph_run.h"
+
+namespace millrace {
+
+// Where a graph's edges begin: the value of an input or of a node. Belongs to the builder that made it, and to
+// the graph built from it. T may be void: the order, without a value. Thread-safety: immutable.
+template <class T>
+class Slot {
+ public:
+  Slot() = default;
+  bool valid() const { return index_ != detail::kNoSlot; }
+  std::uint32_t index() const { return index_; }
+
+ private:
+  friend class GraphBuilder;
+  friend class GraphRun;
+  Slot(std::uint32_t index, std::uint64_t builder) : index_(index), builder_(builder) {}
+  std::uint32_t index_ = detail::kNoSlot;
+  std::uint64_t builder_ = 0;
+};
+
+// Told of every node of every run, on the thread where it happens; for traces. Must be short. Thread-safe.
+class GraphObserver {
+ public:
+  virtual ~GraphObserver() = default;
+  virtual void node_started(std::uint64_t run, std::uint32_t slot, std::string_view name) noexcept = 0;
+  // error: nullptr for a value. A node that was skipped is finished without having been started.
+  virtual void node_finished(std::uint64_t run, std::uint32_t slot, std::string_view name,
+                             const Error* error) noexcept = 0;
+};
+
+// Borrowed; both outlive the graph and its runs.
+struct GraphOptions {
+  TimerQueue* timers = nullptr;  // needed by runs with a deadline
+  GraphObserver* observer = nullptr;
+};
+
+// A Future of an input, its type remembered for the check against the graph.
+struct GraphInput {
+  template <class A>
+  GraphInput(const Future<A>& future)  // NOLINT(google-explicit-constructor)
+      : cell(future.cell()), type(&detail::kSlotType<A>) {}
+  Ref<AsyncValue> cell;
+  const detail::SlotType* type;
+};
+
+// A built graph; copies share it. Thread-safety: immutable.
+class Graph {
+ public:
+  // Starts a run with one future per input, in the order of the builder. Inline nodes whose inputs are there
+  // run before this returns. Inputs of the wrong number or type fail every node with kInvalidArgument.
+  Ref<GraphRun> start(std::span<const GraphInput> inputs, const CallOptions& options = {}) const {
+    return GraphRun::start(core_, inputs, options);
+  }
+  Ref<GraphRun> start(std::initializer_list<GraphInput> inputs = {},
+                      const CallOptions& options = {}) const {
+    return start(std::span(inputs.begin(), inputs.size()), options);
+  }
+
+  // Inputs and nodes.
+  std::size_t slot_count() const { return core_->nodes.size(); }
+  std::size_t input_count() const { return core_->inputs.size(); }
+  std::string_view slot_name(std::uint32_t index) const { return core_->names[index]; }
+
+ private:
+  friend class GraphBuilder;
+  explicit Graph(Ref<detail::GraphCore> core) : core_(std::move(core)) {}
+  Ref<detail::GraphCore> core_;
+};
+
+// Records a graph. What is wrong with it is told by build(), the first mistake first.
+// Names tell nodes apart in errors and traces; an empty name is anonymous. Thread-safety: confined.
+class GraphBuilder {
+ public:
+  GraphBuilder();
+  GraphBuilder(const GraphBuilder&) = delete;
+  GraphBuilder& operator=(const GraphBuilder&) = delete;
+
+  template <class A>
+  Slot<A> input(std::string name) {
+    return Slot<A>(add_input(std::move(name), &detail::kSlotType<A>), id_);
+  }
+
+  // A node: once all inputs have values, f(const A&...) runs on executor; inline_executor() means on the thread
+  // that completed the last input. f returns R, Result<R>, Future<R> or nothing, and must be callable from
+  // several runs at once; what it throws becomes kInternal. References to inputs are valid during the call.
+  // A failed input skips the node: its error is that of the first failed input.
+  template <class F, class... As>
+  auto node(std::string name, Executor& executor, F f, Slot<As>... inputs) {
+    using Body = detail::NodeBody<F, As...>;
+    const std::initializer_list<detail::SlotIndex> slots = {check_slot(inputs.index_, inputs.builder_)...};
+    auto* body = core_->bodies.make(Body{std::move(f), {payload_of(inputs.index_)...}});
+    return finish_node<typename Body::R>(std::move(name), executor, body, &Body::run, slots);
+  }
+
+  // The same over a list of slots of one type: f(const SlotValues<A>&).
+  template <class A, class F>
+  auto node_list(std::string name, Executor& executor, F f, std::span<const Slot<A>> inputs) {
+    using Body = detail::ListBody<F, A>;
+    std::vector<detail::SlotIndex> slots;
+    std::vector<std::uint32_t> offsets;
+    for (const Slot<A>& slot : inputs) {
+      slots.push_back(check_slot(slot.index_, slot.builder_));
+      offsets.push_back(payload_of(slot.index_));
+    }
+    auto* body = core_->bodies.make(Body{std::move(f), std::move(offsets)});
+    return finish_node<typename Body::R>(std::move(name), executor, body, &Body::run, slots);
+  }
+
+  // The slot's value becomes available as run->output(slot). A slot of a move-only type may be an output only
+  // if no node uses it.
+  template <class T>
+  void output(Slot<T> slot) {
+    add_output(check_slot(slot.index_, slot.builder_));
+  }
+
+  // kInvalidArgument: a slot of another builder, a name given twice, an output given twice. The builder is
+  // used up.
+  Result<Graph> build(const GraphOptions& options = {});
+
+ private:
+  template <class R>
+  auto finish_node(std::string name, Executor& executor, const void* body, detail::NodeFunction run,
+                   std::span<const detail::SlotIndex> inputs) {
+    using T = typename detail::Unwrapped<R>::type;
+    detail::Node node;
+    node.function = run;
+    node.body = body;
+    node.type = &detail::kSlotType<T>;
+    node.executor = &executor == &inline_executor() ? nullptr : &executor;
+    node.asynchronous = detail::kIsFuture<R>;
+    return Slot<T>(add_node(std::move(name), node, inputs), id_);
+  }
+
+  detail::SlotIndex check_slot(detail::SlotIndex index, std::uint64_t builder);
+  std::uint32_t payload_of(detail::SlotIndex index) const;
+  detail::SlotIndex add_slot(std::string name, const detail::Node& node);
+  detail::SlotIndex add_input(std::string name, const detail::SlotType* type);
+  detail::SlotIndex add_node(std::string name, const detail::Node& made,
+                             std::span<const detail::SlotIndex> inputs);
+  void add_output(detail::SlotIndex index);
+  void remember(std::string message);
+
+  void check_names();
+  void connect();
+  void check_outputs();
+
+  std::uint64_t id_;
+  Ref<detail::GraphCore> core_;
+  std::optional<Error> error_;
+};
+
+template <class R>
+Future<R> GraphRun::output(const Slot<R>& slot) const {
+  return Future<R>(Ref<Cell<R>>::share(static_cast<Cell<R>*>(&output_cell(slot.index_))));
+}
+
+}  // namespace millrace

@@ -1,0 +1,27 @@
+// Counts calls of the global operator new while armed, for tests that assert that a path allocates nothing.
+// Linking allocation_count.cc into a test binary replaces operator new there. Under a sanitizer the pool hands
+// every block to the system on purpose: ask kAllocationsCountable first.
+#pragma once
+
+#include <cstdint>
+
+namespace millrace::testing {
+
+#if defined(MILLRACE_SANITIZED)
+inline constexpr bool kAllocationsCountable = false;
+#else
+inline constexpr bool kAllocationsCountable = true;
+#endif
+
+// Counts the allocations of all threads for as long as it lives. One at a time.
+class AllocationCount {
+ public:
+  AllocationCount();
+  ~AllocationCount();
+  AllocationCount(const AllocationCount&) = delete;
+  AllocationCount& operator=(const AllocationCount&) = delete;
+
+  std::int64_t count() const;
+};
+
+}  // namespace millrace::testing
