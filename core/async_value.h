@@ -58,6 +58,8 @@ class AsyncValue : public RefCounted, public Pooled {
   bool complete() const { return word_.load() == kComplete; }
   // The error of a cell in kError, nullptr otherwise. Counts as looking at it.
   const Error* error() const;
+  // An error of this cell needs no report, also if nobody looks at it.
+  void ignore_error() const { mark_observed(); }
   // Notifies waiter when the cell completes (AV-3). waiter must live until then.
   void add_waiter(Waiter* waiter);
 

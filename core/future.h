@@ -116,10 +116,10 @@ class Promise {
 
  private:
   void abandon() {
-    if (cell_) {
-      std::exchange(cell_, {})->try_set(fail(
-          ErrorCode::kAborted, "a promise was dropped without a value: whoever should have set it is gone"));
-    }
+    if (!cell_) return;
+    if (cell_->unique()) cell_->ignore_error();  // nobody holds the future any more
+    std::exchange(cell_, {})->try_set(fail(
+        ErrorCode::kAborted, "a promise was dropped without a value: whoever should have set it is gone"));
   }
   Ref<Cell<T>> cell_;
 };
@@ -158,19 +158,22 @@ class ThenCell final : public Cell<typename Unwrapped<ContinuationResult<T, F>>:
     executor_.submit(this);
   }
   void run() noexcept override {
-    Ref<Cell<T>> source = std::move(source_);
+    Ref<Cell<T>> source = std::exchange(source_, {});
     try {
+      // The source is let go before f runs: what came before is not kept alive by what comes after.
+      Result<T> input = std::exchange(source, {})->take();
       if constexpr (kIsFuture<R>) {
-        R inner = (*f_)(source->take());
+        R inner = (*f_)(std::move(input));
         f_.reset();
+        if (!inner.valid()) inner = Error(ErrorCode::kInternal, "a continuation returned an empty future");
         inner.cell()->add_waiter(this);
       } else if constexpr (kIsResult<R>) {
-        finish((*f_)(source->take()));
+        finish((*f_)(std::move(input)));
       } else if constexpr (std::is_void_v<R>) {
-        (*f_)(source->take());
+        (*f_)(std::move(input));
         finish({});
       } else {
-        finish((*f_)(source->take()));
+        finish((*f_)(std::move(input)));
       }
     } catch (...) {
       finish(std::unexpected(exception_to_error(std::current_exception())));

@@ -45,13 +45,6 @@ SlotStatus put_result(void* payload, Result<R> result) {
   return SlotStatus::kValue;
 }
 
-// An output's errors are reported through done(), once for the run and not once per output.
-template <class T>
-class OutputCell final : public Cell<T> {
- public:
-  OutputCell() { this->mark_observed(); }
-};
-
 template <class T>
 struct SlotTypeOf {
   static void destroy([[maybe_unused]] void* payload) {
@@ -64,7 +57,7 @@ struct SlotTypeOf {
       return put_error(payload, exception_to_error(std::current_exception()));
     }
   }
-  static AsyncValue* make_output() { return new OutputCell<T>; }
+  static AsyncValue* make_output() { return new Cell<T>; }
   static void set_output(AsyncValue& cell, void* payload, bool move) {
     static_cast<Cell<T>&>(cell).set(output_value(payload, move));
   }

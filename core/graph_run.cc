@@ -24,12 +24,6 @@ std::string node_label(const detail::GraphCore& core, SlotIndex slot) {
 
 }  // namespace
 
-// Reports an error that nobody looked at once, although the outputs carry it too.
-class GraphRun::DoneCell final : public Cell<void> {
- public:
-  void look() const { this->mark_observed(); }
-};
-
 // The nodes that this thread runs next, linked through their states; the newest group first, in program order
 // within a group, so that a run walks the graph depth first. Also counts what completed, to settle at the end.
 class GraphRun::Ready {
@@ -74,7 +68,7 @@ GraphRun::GraphRun(Ref<detail::GraphCore> core)
       block_(core_->acquire_block()),
       number_(core_->next_run.fetch_add(1)),
       remaining_(core_->counted + 1),
-      done_(Ref<Cell<void>>(make_ref<DoneCell>())) {}
+      done_(make_ref<Cell<void>>()) {}
 
 GraphRun::~GraphRun() {
   if ((flags_.load() & kHasErrors) != 0) {
@@ -115,6 +109,7 @@ void GraphRun::prepare() {
   for (std::size_t i = 0; i < core.hook_count; ++i) block_->hooks[i].run_of = this;
   for (std::size_t i = 0; i < core.outputs.size(); ++i) {
     block_->outputs[i] = Ref<AsyncValue>::adopt(core.nodes[core.outputs[i]].type->make_output());
+    block_->outputs[i]->ignore_error();  // done() has it too, and reports it once for the run
   }
 }
 
@@ -335,7 +330,7 @@ void GraphRun::finish() {
 AsyncValue& GraphRun::output_cell(SlotIndex slot) const {
   MILLRACE_CHECK(slot < core_->nodes.size() && core_->nodes[slot].output != kNoSlot,
                  "the slot was not declared an output of this graph");
-  static_cast<const DoneCell&>(*done_).look();
+  done_->ignore_error();
   return *block_->outputs[core_->nodes[slot].output];
 }
 

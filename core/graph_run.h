@@ -48,7 +48,6 @@ class GraphRun final : public RefCounted, public Pooled {
     GraphRun* run;
     void operator()() const noexcept;
   };
-  class DoneCell;
   class Ready;
 
   static constexpr std::uint32_t kHasErrors = 1;  // some slot has an error

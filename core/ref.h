@@ -22,6 +22,9 @@ class RefCounted {
     if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
+  // True: the caller's reference is the only one, so nobody else can take another.
+  bool unique() const noexcept { return refs_.load() == 1; }
+
  protected:
   virtual ~RefCounted() = default;
 
