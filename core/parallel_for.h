@@ -1,6 +1,6 @@
 // Parallel: how a kernel uses more than one core. The caller takes part and the call returns when every part
 // has run, so a kernel never waits for a thread that is not there: with no free worker the caller does it all.
-// Backends: make_serial_parallel() here, oneTBB arenas in executor_tbb, plain threads in executor_threads.
+// Backends: make_serial_parallel(), and make_parallel_on() for any executor.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,8 @@
 #include "millrace/core/function_ref.h"
 
 namespace millrace {
+
+class Executor;
 
 // Thread-safety: thread-safe; several kernels may share one Parallel.
 class Parallel {
@@ -25,5 +27,9 @@ class Parallel {
 
 // Runs the parts in order on the calling thread (simulation, tests, one-core devices).
 std::unique_ptr<Parallel> make_serial_parallel();
+
+// Over the threads of an executor, which is borrowed: the caller and up to width - 1 helpers take parts until
+// none is left. The caller waits only for parts that a helper has begun, never for a helper to come.
+std::unique_ptr<Parallel> make_parallel_on(Executor& executor, int width);
 
 }  // namespace millrace

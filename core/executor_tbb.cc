@@ -1,0 +1,120 @@
+#include "millrace/core/executor_tbb.h"
+
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_scheduler_observer.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "millrace/core/blocking.h"
+#include "millrace/core/check.h"
+#include "millrace/core/thread_name.h"
+
+namespace millrace {
+namespace {
+
+namespace tbb = oneapi::tbb;
+
+// By default oneTBB counts the main thread as one of its workers; ours only waits.
+void allow_a_worker_per_core() {
+  static const tbb::global_control control(
+      tbb::global_control::max_allowed_parallelism,
+      std::max(2u, std::thread::hardware_concurrency() + 1));
+}
+
+// Names a worker when it enters the arena: workers move between arenas.
+class Namer final : public tbb::task_scheduler_observer {
+ public:
+  Namer(tbb::task_arena& arena, std::string name) : task_scheduler_observer(arena), name_(std::move(name)) {
+    observe(true);
+  }
+  ~Namer() override { observe(false); }
+  void on_scheduler_entry(bool is_worker) override {
+    if (is_worker) set_thread_name(name_);
+  }
+
+ private:
+  const std::string name_;
+};
+
+class TbbExecutor final : public PoolExecutor {
+ public:
+  TbbExecutor(int threads, std::string name)
+      : threads_(threads),
+        arena_(threads, 0),
+        namer_(arena_, std::move(name)),
+        parallel_(make_parallel_on(*this, threads)) {}
+
+  ~TbbExecutor() override {
+    MILLRACE_CHECK(!on_own_thread(), "an executor is not destroyed on one of its own threads");
+    wait_blocking(*close().cell());
+  }
+
+  int threads() const override { return threads_; }
+  Parallel& parallel() override { return *parallel_; }
+
+  void submit(Work* work) noexcept override {
+    if ((state_.fetch_add(kOne) & kClosing) != 0) {
+      work->drop();
+      leave();
+      return;
+    }
+    arena_.enqueue([this, work] {
+      current_ = this;
+      if ((state_.load() & kClosing) != 0) {
+        work->drop();
+      } else {
+        work->run();
+      }
+      current_ = nullptr;
+      leave();
+    });
+  }
+
+  Future<void> close() override {
+    Future<void> closed = closed_;
+    state_.fetch_add(kOne);  // the promise is not completed while we are here
+    state_.fetch_or(kClosing);
+    leave();
+    return closed;
+  }
+
+ private:
+  // Bit 0: closing. Above it: the work that was submitted and is not consumed yet.
+  static constexpr std::uint64_t kClosing = 1;
+  static constexpr std::uint64_t kOne = 2;
+
+  bool on_own_thread() const { return current_ == this; }
+
+  void leave() {
+    // Only a closing executor reaches exactly kClosing; late submits may pass it again, once is enough.
+    if (state_.fetch_sub(kOne) == kClosing + kOne && !completed_.exchange(true)) {
+      Promise<void> promise = std::move(promise_);  // a waiter may destroy this
+      promise.set_value();
+    }
+  }
+
+  static thread_local const TbbExecutor* current_;
+
+  const int threads_;
+  std::atomic<std::uint64_t> state_{0};
+  std::atomic<bool> completed_{false};
+  Promise<void> promise_;
+  const Future<void> closed_ = promise_.future();
+  tbb::task_arena arena_;
+  Namer namer_;
+  std::unique_ptr<Parallel> parallel_;
+};
+
+thread_local const TbbExecutor* TbbExecutor::current_ = nullptr;
+
+}  // namespace
+
+std::unique_ptr<PoolExecutor> make_tbb_executor(int threads, std::string name) {
+  allow_a_worker_per_core();
+  return std::make_unique<TbbExecutor>(threads, std::move(name));
+}
+
+}  // namespace millrace

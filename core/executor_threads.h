@@ -1,0 +1,14 @@
+// The plain backend of PoolExecutor: threads around one queue. Read executor_pool.h first.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "millrace/core/executor_pool.h"
+
+namespace millrace {
+
+// Work starts in the order in which it was submitted.
+std::unique_ptr<PoolExecutor> make_thread_executor(int threads, std::string name);
+
+}  // namespace millrace

@@ -1,0 +1,271 @@
+// The contract of executor.h (EX-1 to EX-4) against every backend. Real threads: the backends are what is tested.
+#include "millrace/core/executor.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "millrace/core/blocking.h"
+#include "millrace/core/executor_pool.h"
+
+namespace millrace {
+namespace {
+
+struct Counted final : Work {
+  std::atomic<int>* ran;
+  std::atomic<int>* dropped;
+  void run() noexcept override {
+    ran->fetch_add(1);
+    delete this;
+  }
+  void drop() noexcept override {
+    dropped->fetch_add(1);
+    delete this;
+  }
+};
+Counted* counted(std::atomic<int>& ran, std::atomic<int>& dropped) {
+  auto* work = new Counted;
+  work->ran = &ran;
+  work->dropped = &dropped;
+  return work;
+}
+
+// A gate that work waits at, so that what is behind it is surely still queued. It blocks a worker on purpose.
+class Gate {
+ public:
+  void open() {
+    open_.store(true);
+    open_.notify_all();
+  }
+  void pass() { open_.wait(false); }
+
+ private:
+  std::atomic<bool> open_{false};
+};
+
+class ExecutorContractTest : public ::testing::TestWithParam<ExecutorBackend> {
+ protected:
+  void SetUp() override {
+#if defined(MILLRACE_TSAN)
+    if (GetParam() == ExecutorBackend::kTbb) GTEST_SKIP() << "oneTBB is not instrumented";
+#endif
+  }
+  std::unique_ptr<PoolExecutor> make(int threads) { return make_executor(GetParam(), threads, "test"); }
+};
+using ExecutorContractStressTest = ExecutorContractTest;
+
+std::string backend_name(const ::testing::TestParamInfo<ExecutorBackend>& info) {
+  return info.param == ExecutorBackend::kTbb ? "Tbb" : "Threads";
+}
+constexpr ExecutorBackend kBackends[] = {ExecutorBackend::kThreads, ExecutorBackend::kTbb};
+INSTANTIATE_TEST_SUITE_P(Backends, ExecutorContractTest, ::testing::ValuesIn(kBackends), backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, ExecutorContractStressTest, ::testing::ValuesIn(kBackends), backend_name);
+
+TEST_P(ExecutorContractTest, SubmitNeverRunsTheWorkInside) {
+  auto executor = make(1);  // EX-1
+  for (int i = 0; i < 100; ++i) {
+    const auto caller = std::this_thread::get_id();
+    std::thread::id runner;
+    Promise<void> done;
+    Future<void> finished = done.future();
+    post(*executor, [&, done = std::move(done)]() mutable {
+      runner = std::this_thread::get_id();
+      done.set_value();
+    });
+    ASSERT_TRUE(wait_blocking(finished));
+    EXPECT_NE(runner, caller);
+  }
+}
+
+TEST_P(ExecutorContractTest, WorkSubmittedFromWorkRunsLater) {
+  auto executor = make(1);  // EX-1
+  std::vector<int> order;
+  Promise<void> done;
+  Future<void> finished = done.future();
+  post(*executor, [&] {
+    post(*executor, [&] {
+      order.push_back(2);
+      done.set_value();
+    });
+    order.push_back(1);
+  });
+  ASSERT_TRUE(wait_blocking(finished));
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
+}
+
+TEST_P(ExecutorContractTest, CloseDropsWhatHasNotStartedAndWaitsForWhatHas) {
+  auto executor = make(1);  // EX-2
+  std::atomic<int> ran{0}, dropped{0};
+  Gate started, gate;
+  post(*executor, [&] {
+    started.open();
+    gate.pass();
+  });
+  started.pass();
+  for (int i = 0; i < 10; ++i) executor->submit(counted(ran, dropped));
+
+  Future<void> closed = executor->close();
+  EXPECT_FALSE(closed.ready());
+  gate.open();
+
+  EXPECT_TRUE(wait_blocking(closed));
+  EXPECT_EQ(ran, 0);
+  EXPECT_EQ(dropped, 10);
+}
+
+TEST_P(ExecutorContractTest, SubmitAfterCloseDropsAtOnce) {
+  auto executor = make(2);  // EX-3
+  std::atomic<int> ran{0}, dropped{0};
+  ASSERT_TRUE(wait_blocking(executor->close()));
+  executor->submit(counted(ran, dropped));
+  EXPECT_EQ(ran, 0);
+  EXPECT_EQ(dropped, 1);
+}
+
+TEST_P(ExecutorContractTest, ContinuationOfAClosedExecutorGivesAborted) {
+  auto executor = make(1);
+  Promise<int> promise;
+  Future<int> future = promise.future().then(*executor, [](Result<int> r) { return *r; });
+  ASSERT_TRUE(wait_blocking(executor->close()));
+  promise.set(1);
+  EXPECT_EQ(future.result().error().code(), ErrorCode::kAborted);
+}
+
+TEST_P(ExecutorContractTest, SecondCloseGivesTheSameAnswer) {
+  auto executor = make(2);
+  EXPECT_TRUE(wait_blocking(executor->close()));
+  EXPECT_TRUE(wait_blocking(executor->close()));
+}
+
+TEST_P(ExecutorContractTest, ParallelRunsEveryPartOnce) {
+  auto executor = make(2);
+  std::vector<std::atomic<int>> hits(1000);
+  for (int round = 0; round < 50; ++round) {
+    executor->parallel().run(1000, [&](int i) { hits[i].fetch_add(1); });
+  }
+  for (auto& hit : hits) EXPECT_EQ(hit, 50);
+}
+
+TEST_P(ExecutorContractTest, ParallelNeedsNoFreeWorker) {
+  auto executor = make(1);
+  Gate started, gate;
+  post(*executor, [&] {
+    started.open();
+    gate.pass();
+  });
+  started.pass();
+  int sum = 0;
+  std::unique_ptr<Parallel> wide = make_parallel_on(*executor, 4);
+  wide->run(10, [&](int i) { sum += i; });  // on this thread alone: no atomics needed
+  EXPECT_EQ(sum, 45);
+  gate.open();
+}
+
+TEST_P(ExecutorContractTest, ParallelInsideParallelEnds) {
+  auto executor = make(2);
+  std::atomic<int> parts{0};
+  executor->parallel().run(4, [&](int) {
+    executor->parallel().run(4, [&](int) { parts.fetch_add(1); });
+  });
+  EXPECT_EQ(parts, 16);
+}
+
+TEST_P(ExecutorContractTest, ParallelOnAClosedExecutorRunsOnTheCaller) {
+  auto executor = make(2);
+  ASSERT_TRUE(wait_blocking(executor->close()));
+  int parts = 0;
+  executor->parallel().run(8, [&](int) { ++parts; });
+  EXPECT_EQ(parts, 8);
+}
+
+TEST_P(ExecutorContractStressTest, EveryWorkIsConsumedOnceWhenCloseRacesWithSubmit) {
+  constexpr int kProducers = 3, kEach = 500;  // EX-2, EX-3
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> ran{0}, dropped{0};
+    {
+      auto executor = make(2);
+      std::vector<std::thread> producers;
+      for (int p = 0; p < kProducers; ++p) {
+        producers.emplace_back([&] {
+          for (int i = 0; i < kEach; ++i) executor->submit(counted(ran, dropped));
+        });
+      }
+      while (ran.load() < 10) std::this_thread::yield();
+      Future<void> closed = executor->close();
+      for (std::thread& p : producers) p.join();
+      EXPECT_TRUE(wait_blocking(closed));
+    }
+    EXPECT_EQ(ran + dropped, kProducers * kEach);
+  }
+}
+
+TEST_P(ExecutorContractStressTest, ManyKernelsShareOneParallel) {
+  auto executor = make(2);
+  std::vector<std::thread> callers;
+  std::atomic<long> sum{0};
+  for (int c = 0; c < 3; ++c) {
+    callers.emplace_back([&] {
+      for (int round = 0; round < 300; ++round) {
+        long mine[16] = {};  // plain: each part has its own, and run() must publish them to the caller
+        executor->parallel().run(16, [&](int i) { mine[i] = i; });
+        for (long m : mine) sum.fetch_add(m);
+      }
+    });
+  }
+  for (std::thread& c : callers) c.join();
+  EXPECT_EQ(sum, 3L * 300 * 120);
+}
+
+TEST(SerialExecutorTest, SameSeedGivesTheSameOrderAndAnotherSeedAnother) {
+  const auto order_of = [](std::uint64_t seed) {
+    SerialExecutor executor(seed);
+    std::vector<int> order;
+    for (int i = 0; i < 20; ++i) post(executor, [&order, i] { order.push_back(i); });
+    executor.run_until_idle();
+    return order;
+  };
+  EXPECT_EQ(order_of(1), order_of(1));
+  EXPECT_NE(order_of(1), order_of(2));
+}
+
+TEST(SerialExecutorTest, InOrderKeepsTheOrderOfSubmission) {
+  SerialExecutor executor{SerialExecutor::InOrder{}};
+  std::vector<int> order;
+  for (int i = 0; i < 5; ++i) post(executor, [&order, i] { order.push_back(i); });
+  EXPECT_EQ(executor.pending(), 5u);
+  EXPECT_EQ(executor.run_until_idle(), 5u);
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4}));
+}
+
+TEST(SerialExecutorTest, DestructionDropsAlsoWhatDroppingSubmits) {
+  std::atomic<int> ran{0}, dropped{0};
+  {
+    SerialExecutor executor(7);
+    struct Resubmits {
+      SerialExecutor* executor;
+      std::atomic<int>*ran, *dropped;
+      bool armed = true;
+      Resubmits(SerialExecutor* e, std::atomic<int>* r, std::atomic<int>* d) : executor(e), ran(r), dropped(d) {}
+      Resubmits(Resubmits&& o) noexcept : executor(o.executor), ran(o.ran), dropped(o.dropped) { o.armed = false; }
+      ~Resubmits() {
+        if (armed) executor->submit(counted(*ran, *dropped));
+      }
+      void operator()() {}
+    };
+    post(executor, Resubmits(&executor, &ran, &dropped));
+  }
+  EXPECT_EQ(ran, 0);
+  EXPECT_EQ(dropped, 1);
+}
+
+TEST(InlineExecutorTest, SubmitRunsTheWorkInside) {
+  bool ran = false;
+  post(inline_executor(), [&] { ran = true; });
+  EXPECT_TRUE(ran);
+}
+
+}  // namespace
+}  // namespace millrace
