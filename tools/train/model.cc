@@ -1,0 +1,185 @@
+#include "millrace/tools/train/model.h"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace millrace::train {
+namespace {
+
+using devices::Shape;
+using Json = nlohmann::json;
+
+constexpr std::array<std::pair<std::string_view, Role>, 13> kRoles = {{
+    {"seed", Role::kSeed},       {"param", Role::kParam},     {"momentum", Role::kMomentum},
+    {"state", Role::kState},     {"grad", Role::kGrad},       {"images", Role::kImages},
+    {"labels", Role::kLabels},   {"random", Role::kRandom},   {"rows", Role::kRows},
+    {"loss", Role::kLoss},       {"correct", Role::kCorrect}, {"loss_sum", Role::kLossSum},
+    {"log_probs", Role::kLogProbs},
+}};
+constexpr std::array<std::pair<std::string_view, Combine>, 3> kCombines = {
+    {{"mean", Combine::kMean}, {"sum", Combine::kSum}, {"concat", Combine::kConcat}}};
+
+template <class E, std::size_t N>
+Result<E> from_name(const std::array<std::pair<std::string_view, E>, N>& names, const std::string& text,
+                    const char* what) {
+  for (const auto& [name, value] : names) {
+    if (name == text) return value;
+  }
+  return fail(ErrorCode::kInvalidArgument, std::string(what) + " '" + text + "' is not known here");
+}
+
+Result<TensorSpec> parse_tensor(const Json& json) {
+  TensorSpec tensor;
+  tensor.name = json.at("name").get<std::string>();
+  MILLRACE_TRY(tensor.role, from_name(kRoles, json.at("role").get<std::string>(), "role"));
+  const auto dims = json.at("shape").get<std::vector<std::int64_t>>();
+  const auto dtype = devices::dtype_from_string(json.at("dtype").get<std::string>());
+  const bool valid = dims.size() <= devices::kMaxRank && std::ranges::all_of(dims, [](auto d) { return d >= 0; });
+  if (!dtype || !valid) {
+    return fail(ErrorCode::kInvalidArgument, "array '" + tensor.name + "' has no valid shape and dtype");
+  }
+  tensor.shape = Shape(*dtype, dims);
+  tensor.donated = json.value("donated", false);
+  if (const auto combine = json.find("combine"); combine != json.end() && !combine->is_null()) {
+    MILLRACE_TRY(tensor.combine, from_name(kCombines, combine->get<std::string>(), "combine"));
+  }
+  return tensor;
+}
+
+Result<std::vector<TensorSpec>> parse_tensors(const Json& json) {
+  std::vector<TensorSpec> tensors;
+  for (const Json& one : json) {
+    MILLRACE_TRY(TensorSpec tensor, parse_tensor(one));
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+Result<ProgramSpec> parse_program(const Json& json, const std::string& folder) {
+  ProgramSpec program;
+  program.name = json.at("name").get<std::string>();
+  program.kind = json.at("kind").get<std::string>();
+  if (const Json& rows = json.at("rows"); !rows.is_null()) program.rows = rows.get<std::int64_t>();
+  program.path = folder + "/" + json.at("file").get<std::string>();
+  const auto named = [&](const Error& error) { return std::unexpected(error.with_context("program '" + program.name + "'")); };
+  auto inputs = parse_tensors(json.at("inputs"));
+  if (!inputs) return named(inputs.error());
+  auto outputs = parse_tensors(json.at("outputs"));
+  if (!outputs) return named(outputs.error());
+  program.inputs = *std::move(inputs);
+  program.outputs = *std::move(outputs);
+  return program;
+}
+
+std::vector<TensorSpec> family(const std::vector<TensorSpec>& tensors, Role role) {
+  std::vector<TensorSpec> found;
+  for (const TensorSpec& t : tensors) {
+    if (t.role == role) found.push_back(t);
+  }
+  return found;
+}
+
+// The arrays of a role must be exactly those of the family: names and shapes, in the same order.
+Status check_family(const ProgramSpec& program, const std::vector<TensorSpec>& tensors, Role role,
+                    const std::vector<TensorSpec>& expected, const char* what) {
+  const auto found = family(tensors, role);
+  const bool same = std::ranges::equal(found, expected, [](const TensorSpec& a, const TensorSpec& b) {
+    return a.name == b.name && a.shape == b.shape;
+  });
+  if (same) return {};
+  return fail(ErrorCode::kInvalidArgument, "program '" + program.name + "': its " + what +
+                                               " are not those that init gives (names, shapes, order)");
+}
+
+}  // namespace
+
+std::vector<std::size_t> ProgramSpec::of_role(const std::vector<TensorSpec>& tensors, Role role) {
+  std::vector<std::size_t> positions;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].role == role) positions.push_back(i);
+  }
+  return positions;
+}
+
+Result<Model> Model::load(const std::string& folder) {
+  const std::string path = folder + "/manifest.json";
+  std::ifstream file(path);
+  if (!file) {
+    return fail(ErrorCode::kNotFound, "cannot open " + path + ": a model folder has a manifest.json "
+                                      "(tools/models/README.md); --model names the folder");
+  }
+  Model model;
+  model.folder_ = folder;
+  try {
+    const Json json = Json::parse(file);
+    if (json.at("schema").get<int>() != 1) {
+      return fail(ErrorCode::kUnimplemented, path + ": schema " + json.at("schema").dump() + "; this reads schema 1");
+    }
+    const Json& facts = json.at("model");
+    model.name_ = facts.at("name").get<std::string>();
+    model.classes_ = facts.at("classes").get<std::int64_t>();
+    model.image_shape_ = facts.at("image_shape").get<std::vector<std::int64_t>>();
+    for (const Json& one : json.at("programs")) {
+      auto program = parse_program(one, folder);
+      if (!program) return std::unexpected(program.error().with_context(path));
+      model.programs_.push_back(*std::move(program));
+    }
+  } catch (const Json::exception& e) {
+    return fail(ErrorCode::kInvalidArgument, path + ": " + e.what());
+  }
+  auto init = model.program("init");
+  if (!init) return std::unexpected(init.error());
+  model.params_ = family((*init)->outputs, Role::kParam);
+  model.momenta_ = family((*init)->outputs, Role::kMomentum);
+  model.state_ = family((*init)->outputs, Role::kState);
+  if (Status status = model.check(); !status) return std::unexpected(status.error().with_context(path));
+  return model;
+}
+
+Status Model::check() const {
+  for (const ProgramSpec& p : programs_) {
+    if (p.kind == "init") continue;
+    MILLRACE_TRY_STATUS(check_family(p, p.inputs, Role::kParam, params_, "parameters"));
+    if (p.kind == "update") {
+      MILLRACE_TRY_STATUS(check_family(p, p.inputs, Role::kMomentum, momenta_, "momenta"));
+      MILLRACE_TRY_STATUS(check_family(p, p.inputs, Role::kGrad, params_, "gradients"));
+      MILLRACE_TRY_STATUS(check_family(p, p.outputs, Role::kParam, params_, "new parameters"));
+      MILLRACE_TRY_STATUS(check_family(p, p.outputs, Role::kMomentum, momenta_, "new momenta"));
+      continue;
+    }
+    MILLRACE_TRY_STATUS(check_family(p, p.inputs, Role::kState, state_, "state arrays"));
+    if (p.kind == "grad") {
+      MILLRACE_TRY_STATUS(check_family(p, p.outputs, Role::kGrad, params_, "gradients"));
+      MILLRACE_TRY_STATUS(check_family(p, p.outputs, Role::kState, state_, "new state arrays"));
+    }
+  }
+  return {};
+}
+
+std::vector<std::int64_t> Model::rows_of(const std::string& kind) const {
+  std::vector<std::int64_t> rows;
+  for (const ProgramSpec& p : programs_) {
+    if (p.kind == kind && p.rows) rows.push_back(*p.rows);
+  }
+  std::ranges::sort(rows);
+  return rows;
+}
+
+Result<const ProgramSpec*> Model::program(const std::string& kind, std::optional<std::int64_t> rows) const {
+  for (const ProgramSpec& p : programs_) {
+    if (p.kind == kind && p.rows == rows) return &p;
+  }
+  std::string text = "model folder " + folder_ + " has no program of kind '" + kind + "'";
+  if (rows) {
+    text += " for " + std::to_string(*rows) + " rows; it has";
+    for (const std::int64_t r : rows_of(kind)) text += " " + std::to_string(r);
+    text += ". Export it for other rows, or choose another --batch-size or --devices";
+  }
+  return fail(ErrorCode::kNotFound, std::move(text));
+}
+
+}  // namespace millrace::train

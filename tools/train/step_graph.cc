@@ -1,0 +1,264 @@
+#include "millrace/tools/train/step_graph.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "millrace/core/philox.h"
+
+namespace millrace::train {
+namespace {
+
+using collectives::CollectiveOptions;
+using collectives::ProcessGroup;
+using collectives::ReduceOp;
+using devices::Buffer;
+using devices::Buffers;
+using devices::Device;
+using devices::HostArray;
+using transfer::DeviceBatch;
+
+// The arrays of the listed positions.
+Buffers select(const Buffers& all, std::span<const std::size_t> positions) {
+  std::vector<Buffer> chosen;
+  chosen.reserve(positions.size());
+  for (const std::size_t p : positions) chosen.push_back(all[p]);
+  return Buffers(chosen);
+}
+
+// Everything that the nodes of one step share; lives as long as the graph.
+struct Recorded {
+  StepGraphOptions options;
+  std::vector<Wire> grad_inputs;
+  std::vector<Wire> update_inputs;
+  std::optional<devices::Shape> random;  // of the program's random input
+  std::size_t loss = 0;                  // positions in grad's outputs
+  std::vector<std::size_t> state;
+  std::vector<Bucket> buckets;           // positions in grad's outputs
+  std::vector<std::pair<std::size_t, std::size_t>> grad_in_bucket;  // gradient -> (bucket, position in it)
+  std::vector<std::size_t> params_out;   // positions in update's outputs
+  std::vector<std::size_t> momenta_out;
+
+  const Device& device(std::size_t d) const { return options.ranks[d].device(); }
+};
+
+Result<DeviceBatch> real_batch(Result<std::optional<DeviceBatch>> next) {
+  if (!next) return std::unexpected(next.error());
+  if (*next) return **std::move(next);
+  return fail(ErrorCode::kOutOfRange, "the loader ended before the steps of the epoch were done");
+}
+
+// The words that belong to (seed, device, step), whatever runs when: no state, no order.
+Future<Buffer> put_random(const Recorded& recorded, std::size_t d, std::uint64_t step) {
+  if (!recorded.random) return Future<Buffer>(Buffer());
+  HostArray words = HostArray::make(*recorded.random);
+  RandomStream stream(recorded.options.seed, static_cast<std::uint32_t>(d), step);
+  stream.fill(words.mutable_bytes());
+  return recorded.device(d).put({words.bytes().data(), words.shape(), {}, words.owner()});
+}
+
+Future<Buffers> launch_grad(const Recorded& recorded, std::size_t d, const Buffers& params, const Buffers& state,
+                            const DeviceBatch& batch, const Buffer& random) {
+  std::vector<Buffer> arguments;
+  arguments.reserve(recorded.grad_inputs.size());
+  for (const Wire& wire : recorded.grad_inputs) {
+    switch (wire.role) {
+      case Role::kParam: arguments.push_back(params[wire.index]); break;
+      case Role::kState: arguments.push_back(state[wire.index]); break;
+      case Role::kImages: arguments.push_back(batch.arrays[0]); break;
+      case Role::kLabels: arguments.push_back(batch.arrays[1]); break;
+      default: arguments.push_back(random); break;
+    }
+  }
+  return recorded.device(d).execute(recorded.options.grad_program, arguments);
+}
+
+// inputs: params, momenta, then the reduced buckets.
+Future<Buffers> launch_update(const Recorded& recorded, std::size_t d, const SlotValues<Buffers>& inputs) {
+  std::vector<Buffer> arguments;
+  arguments.reserve(recorded.update_inputs.size());
+  for (const Wire& wire : recorded.update_inputs) {
+    if (wire.role == Role::kParam) {
+      arguments.push_back(inputs[0][wire.index]);
+    } else if (wire.role == Role::kMomentum) {
+      arguments.push_back(inputs[1][wire.index]);
+    } else {
+      const auto [bucket, position] = recorded.grad_in_bucket[wire.index];
+      arguments.push_back(inputs[2 + bucket][position]);
+    }
+  }
+  return recorded.device(d).execute(recorded.options.update_program, arguments);
+}
+
+// The mean over the ranks of some of grad's outputs. The sequence number is the step's, not the moment's.
+auto reduce_node(std::shared_ptr<const Recorded> recorded, std::size_t d, std::size_t number,
+                 std::vector<std::size_t> positions) {
+  return [recorded = std::move(recorded), d, number, positions = std::move(positions)](
+             const StepTicket& ticket, const Buffers& grads) -> Future<Buffers> {
+    const ProcessGroup& rank = recorded->options.ranks[d];
+    CollectiveOptions options;
+    options.sequence = ticket.first_collective + number;
+    return rank.all_reduce(select(grads, positions), ReduceOp::kMean, options);
+  };
+}
+
+Result<std::shared_ptr<Recorded>> record(StepGraphOptions options) {
+  auto recorded = std::make_shared<Recorded>();
+  recorded->options = std::move(options);
+  const StepGraphOptions& o = recorded->options;
+  MILLRACE_TRY(const ProgramSpec* update, o.model->program("update"));
+  recorded->grad_inputs = wire_inputs(*o.grad);
+  recorded->update_inputs = wire_inputs(*update);
+  for (std::size_t i = 0; i < o.grad->inputs.size(); ++i) {
+    const TensorSpec& input = o.grad->inputs[i];
+    if (input.role == Role::kRandom) recorded->random = input.shape;
+    if (input.donated) {
+      return fail(ErrorCode::kUnimplemented, "program '" + o.grad->name + "' donates its input '" + input.name +
+                                                 "', which the update needs after it");
+    }
+  }
+  const auto loss = ProgramSpec::of_role(o.grad->outputs, Role::kLoss);
+  if (loss.size() != 1) {
+    return fail(ErrorCode::kInvalidArgument, "program '" + o.grad->name + "' must have one output of role loss");
+  }
+  recorded->loss = loss[0];
+  recorded->state = ProgramSpec::of_role(o.grad->outputs, Role::kState);
+  const auto grads = ProgramSpec::of_role(o.grad->outputs, Role::kGrad);
+  recorded->grad_in_bucket.resize(grads.size());
+  recorded->buckets = make_buckets(o.model->params(), o.bucket_bytes);
+  for (std::size_t b = 0; b < recorded->buckets.size(); ++b) {
+    for (std::size_t i = 0; i < recorded->buckets[b].size(); ++i) {
+      std::size_t& position = recorded->buckets[b][i];
+      recorded->grad_in_bucket[position] = {b, i};
+      position = grads[position];
+    }
+  }
+  recorded->params_out = ProgramSpec::of_role(update->outputs, Role::kParam);
+  recorded->momenta_out = ProgramSpec::of_role(update->outputs, Role::kMomentum);
+  return recorded;
+}
+
+}  // namespace
+
+std::vector<Bucket> make_buckets(std::span<const TensorSpec> arrays, std::size_t bucket_bytes) {
+  if (bucket_bytes == 0) {
+    std::size_t total = 0;
+    for (const TensorSpec& array : arrays) total += array.shape.size_bytes();
+    bucket_bytes = std::clamp(total / 4, std::size_t{16} << 10, std::size_t{25} << 20);
+  }
+  std::vector<Bucket> buckets;
+  std::size_t filled = bucket_bytes;
+  for (std::size_t i = arrays.size(); i-- > 0;) {
+    if (filled >= bucket_bytes) {
+      buckets.emplace_back();
+      filled = 0;
+    }
+    buckets.back().push_back(i);
+    filled += arrays[i].shape.size_bytes();
+  }
+  return buckets;
+}
+
+std::vector<Wire> wire_inputs(const ProgramSpec& program) {
+  std::map<Role, std::size_t> next;
+  std::vector<Wire> wires;
+  for (const TensorSpec& input : program.inputs) wires.push_back({input.role, next[input.role]++});
+  return wires;
+}
+
+Result<StepGraph> StepGraph::create(StepGraphOptions options) {
+  const std::size_t device_count = options.ranks.size();
+  GraphOptions graph_options;
+  graph_options.timers = options.timers;
+  graph_options.observer = options.observer;
+  MILLRACE_TRY(auto mutable_recorded, record(std::move(options)));
+  const std::shared_ptr<const Recorded> recorded = std::move(mutable_recorded);
+  Executor& now = inline_executor();  // every node only sends messages
+
+  GraphBuilder b;
+  const auto ticket = b.input<StepTicket>("ticket");
+  std::vector<DeviceSlots> slots(device_count);
+  for (std::size_t d = 0; d < device_count; ++d) {
+    DeviceSlots& s = slots[d];
+    const std::string at = " " + std::to_string(d);
+    s.params_in = b.input<Buffers>("params" + at);
+    s.momenta_in = b.input<Buffers>("momenta" + at);
+    s.state_in = b.input<Buffers>("state" + at);
+    const auto batch = b.node(
+        "batch" + at, now,
+        [recorded, d](const StepTicket&) {
+          return recorded->options.loader->next(static_cast<int>(d)).then(inline_executor(), real_batch);
+        },
+        ticket);
+    s.rows = b.node("rows" + at, now, [](const DeviceBatch& loaded) { return loaded.valid; }, batch);
+    const auto random = b.node(
+        "random" + at, now,
+        [recorded, d](const StepTicket& t) { return put_random(*recorded, d, t.step); }, ticket);
+    const auto grads = b.node(
+        "grad" + at, now,
+        [recorded, d](const Buffers& params, const Buffers& state, const DeviceBatch& loaded,
+                      const Buffer& words) { return launch_grad(*recorded, d, params, state, loaded, words); },
+        s.params_in, s.state_in, batch, random);
+    s.loss = b.node(
+        "loss" + at, now,
+        [recorded, d](const Buffers& all) { return recorded->device(d).fetch(all[recorded->loss]); }, grads);
+
+    std::vector<Slot<Buffers>> update_inputs = {s.params_in, s.momenta_in};
+    for (std::size_t i = 0; i < recorded->buckets.size(); ++i) {
+      const std::string name = "all_reduce " + std::to_string(i) + at;
+      update_inputs.push_back(b.node(name, now, reduce_node(recorded, d, i, recorded->buckets[i]), ticket, grads));
+    }
+    s.state_out = recorded->state.empty()
+                      ? s.state_in
+                      : b.node("all_reduce state" + at, now,
+                               reduce_node(recorded, d, recorded->buckets.size(), recorded->state), ticket, grads);
+    const auto updated = b.node_list<Buffers>(
+        "update" + at, now,
+        [recorded, d](const SlotValues<Buffers>& inputs) { return launch_update(*recorded, d, inputs); },
+        update_inputs);
+    s.params_out = b.node(
+        "params out" + at, now, [recorded](const Buffers& all) { return select(all, recorded->params_out); }, updated);
+    s.momenta_out = b.node(
+        "momenta out" + at, now, [recorded](const Buffers& all) { return select(all, recorded->momenta_out); },
+        updated);
+    b.output(s.params_out);
+    b.output(s.momenta_out);
+    b.output(s.state_out);
+    b.output(s.loss);
+    b.output(s.rows);
+  }
+  MILLRACE_TRY(Graph graph, b.build(graph_options));
+  StepGraph step(std::move(graph));
+  step.devices_ = std::move(slots);
+  step.buckets_ = recorded->buckets.size();
+  step.has_state_ = !recorded->state.empty();
+  return step;
+}
+
+Ref<GraphRun> StepGraph::start(const StepTicket& ticket, std::span<const Replica> replicas,
+                               const CallOptions& options) const {
+  std::vector<GraphInput> inputs;
+  inputs.emplace_back(make_ready(StepTicket(ticket)));
+  for (const Replica& replica : replicas) {
+    inputs.emplace_back(replica.params);
+    inputs.emplace_back(replica.momenta);
+    inputs.emplace_back(replica.state);
+  }
+  return graph_.start(inputs, options);
+}
+
+Replica StepGraph::replica(const GraphRun& run, std::size_t device) const {
+  const DeviceSlots& s = devices_[device];
+  return {run.output(s.params_out), run.output(s.momenta_out), run.output(s.state_out)};
+}
+
+Future<HostArray> StepGraph::loss(const GraphRun& run, std::size_t device) const {
+  return run.output(devices_[device].loss);
+}
+
+Future<std::int64_t> StepGraph::rows(const GraphRun& run, std::size_t device) const {
+  return run.output(devices_[device].rows);
+}
+
+}  // namespace millrace::train

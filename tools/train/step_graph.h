@@ -1,0 +1,95 @@
+// StepGraph: one data-parallel training step, recorded once as a core/graph and replayed every step. Per device:
+//
+//   batch (loader) -> grad -> all_reduce of each bucket -> update -> params, momentum of the next step
+//                         \-> all_reduce of the state   -> state of the next step
+//                         \-> loss to the host
+//
+// Nothing in it waits on the host. The buckets hold the gradients in reverse order, as backpropagation writes
+// them, so that the first all-reduce runs while the rest of the grad program does.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "millrace/collectives/process_group.h"
+#include "millrace/core/graph.h"
+#include "millrace/devices/device.h"
+#include "millrace/tools/train/model.h"
+#include "millrace/transfer/device_loader.h"
+
+namespace millrace::train {
+
+// Positions of a list of arrays that are reduced together.
+using Bucket = std::vector<std::size_t>;
+
+// Pure: cuts the arrays into buckets, last first, each closed as soon as it has bucket_bytes. bucket_bytes 0: a
+// quarter of all bytes, at least 16 KiB and at most 25 MiB.
+std::vector<Bucket> make_buckets(std::span<const TensorSpec> arrays, std::size_t bucket_bytes);
+
+// Where a program's input comes from: the index-th array of a role's family.
+struct Wire {
+  Role role{};
+  std::size_t index = 0;
+};
+std::vector<Wire> wire_inputs(const ProgramSpec& program);
+
+// What one device carries from step to step.
+struct Replica {
+  Future<devices::Buffers> params;
+  Future<devices::Buffers> momenta;
+  Future<devices::Buffers> state;
+};
+
+// What the recorded step is told about this replay.
+struct StepTicket {
+  std::uint64_t step = 0;             // counts through the whole run
+  std::uint64_t first_collective = 0; // of the sequence numbers that the step reserves
+};
+
+struct StepGraphOptions {
+  const Model* model = nullptr;
+  const ProgramSpec* grad = nullptr;
+  devices::Executable grad_program;
+  devices::Executable update_program;
+  std::vector<collectives::ProcessGroup> ranks;  // one per device, in order
+  const transfer::DeviceLoader* loader = nullptr;
+  std::uint64_t seed = 0;                        // for programs that take random words
+  std::size_t bucket_bytes = 0;
+  TimerQueue* timers = nullptr;
+  GraphObserver* observer = nullptr;
+};
+
+// Owned by the trainer; what the options point to outlives it. Thread-safety: immutable.
+class StepGraph {
+ public:
+  static Result<StepGraph> create(StepGraphOptions options);
+
+  // One replay. The outputs below are of this run. The rank-th replica goes in, the next one comes out.
+  Ref<GraphRun> start(const StepTicket& ticket, std::span<const Replica> replicas,
+                      const CallOptions& options) const;
+  Replica replica(const GraphRun& run, std::size_t device) const;
+  Future<devices::HostArray> loss(const GraphRun& run, std::size_t device) const;
+  // The valid rows of the device's batch.
+  Future<std::int64_t> rows(const GraphRun& run, std::size_t device) const;
+
+  // Collectives of each rank in one step.
+  std::uint64_t collectives_per_step() const { return buckets_ + (has_state_ ? 1 : 0); }
+
+ private:
+  struct DeviceSlots {
+    Slot<devices::Buffers> params_in, momenta_in, state_in;
+    Slot<devices::Buffers> params_out, momenta_out, state_out;
+    Slot<devices::HostArray> loss;
+    Slot<std::int64_t> rows;
+  };
+  explicit StepGraph(Graph graph) : graph_(std::move(graph)) {}
+
+  Graph graph_;
+  std::vector<DeviceSlots> devices_;
+  std::uint64_t buckets_ = 0;
+  bool has_state_ = false;
+};
+
+}  // namespace millrace::train
