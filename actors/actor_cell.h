@@ -1,0 +1,197 @@
+// ActorCell: everything about one actor but its own state: queue, bound, life, who waits for its
+// end. ActorRef is the typed handle on it; run_slice.cc is the loop that runs it; actor_cell.cc is
+// what other threads call.
+//
+//  AC-1 handlers, hooks and turns run in slices; one slice at a time, on any thread.
+//  AC-2 an ask completes once: with the answer, or with an error as soon as no answer can come.
+//  AC-3 from kStopping on no message is handled; what is queued or arrives is rejected.
+//  AC-4 Down completes after the Actor object is gone (save that a lost executor leaves handlers).
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <typeinfo>
+
+#include "millrace/actors/actor.h"
+#include "millrace/actors/admission.h"
+#include "millrace/actors/mailbox.h"
+#include "millrace/core/call_options.h"
+#include "millrace/core/function_ref.h"
+#include "millrace/core/ref.h"
+#include "millrace/core/scope.h"
+
+namespace millrace::actors {
+
+class InFlight;
+class Registry;
+
+enum class StopMode : std::uint8_t {
+  kNow,    // the running handlers end, what is queued is rejected
+  kDrain,  // what was accepted is handled first
+};
+
+struct ActorOptions {
+  // What may be queued, in bytes; a sender beyond it waits.
+  std::size_t mailbox_bytes = std::size_t{1} << 20;
+  // What may wait outside; a sender beyond it is refused. Only senders that do not await their
+  // tells get here.
+  std::size_t waiting_bytes = std::size_t{16} << 20;
+  Executor* executor = nullptr;  // default: the compute executor of the environment
+};
+
+// One row of ActorSystem::snapshot.
+struct ActorSnapshot {
+  struct Handling {
+    std::string message;  // type name; empty: nothing
+    Duration age{};
+  };
+  ActorId id = 0;
+  std::string name;
+  ActorState state = ActorState::kStarting;
+  Handling handler;           // that runs, or holds the actor
+  Handling oldest_in_flight;  // of those that answer later
+  std::size_t in_flight = 0;
+  std::size_t messages = 0;  // accepted and not done
+  std::size_t bytes = 0;
+  std::size_t waiting_bytes = 0;  // of senders that wait
+};
+
+// What all actors of a system share. environment stays valid after the system is gone, the rest
+// does not.
+struct ActorHome final : RefCounted {
+  Environment environment;
+  ActorSystem* system = nullptr;
+  Registry* registry = nullptr;
+  int slice_messages = 64;
+};
+
+// Owned by references: the registry's until the actor has stopped, every ActorRef's, every
+// message's in flight. Thread-safety: as the sections say.
+class ActorCell final : public RefCounted, public Pooled, public Work, public Executor {
+ public:
+  using Pooled::operator new;
+  using Pooled::operator delete;
+
+  ActorCell(Ref<ActorHome> home, ActorId id, std::string name, const std::type_info& type,
+            const ActorOptions& options, Scope::Hold hold);
+
+  // --- any thread ---
+  ActorId id() const { return id_; }
+  const std::string& name() const { return name_; }
+  const std::type_info& type() const { return type_; }
+  ActorState state() const { return state_.load(); }
+  const ActorHome& home() const { return *home_; }
+  // Completes when the message is accepted. Errors: kUnavailable (gone), kResourceExhausted
+  // (waiting_bytes), and those of options. Takes the envelope.
+  Future<void> send(Envelope* envelope, const CallOptions& options);
+  // kResourceExhausted if it does not fit. Takes the envelope.
+  Status try_send(Envelope* envelope);
+  // Errors reach the ask's own future, through reject.
+  void send_ask(Envelope* envelope);
+  // A message of the system itself: needs no room. Takes the envelope; dropped if the actor is
+  // gone.
+  void send_notice(Envelope* envelope);
+  // A turn of the actor: urgent, not bounded. Dropped once the actor has stopped.
+  void submit(Work* work) noexcept override;
+  void stop(Exit exit, StopMode mode);
+  Future<Down> down();
+  ActorSnapshot snapshot() const;
+  // What to tell a caller whose deadline came: what the actor was doing.
+  Error deadline_error(const MessageType& type) const;
+  std::stop_token stop_token() const { return stop_.get_token(); }
+
+  // --- the maker ---
+  // Makes the actor; if its constructor throws, the cell is given up and this gives kInternal.
+  Status construct(FunctionRef<std::unique_ptr<Actor>()> make);
+  void start() { wake(); }
+
+  // --- the slice ---
+  void run() noexcept override;
+  void drop() noexcept override;
+  void request_exit(Exit exit, StopMode mode);
+  void begin_in_flight(InFlight& handler, bool concurrent);
+  void end_in_flight(InFlight& handler);
+
+ private:
+  friend class Registry;
+  friend class HookEnd;
+  enum class Step : std::uint8_t {
+    kAgain,    // something was done, or has come
+    kNothing,  // of life(): nothing to change
+    kAsleep,   // the ownership was given up: another thread may run the actor already
+  };
+  enum class Hold : std::uint8_t {
+    kNone,
+    kHandler,
+    kHook
+  };  // what has not ended and lets messages wait
+  enum class Hook : std::uint8_t { kStart, kStop };
+  struct Ending {
+    Ending(Exit exit, Error refusal) : exit(std::move(exit)), refusal(std::move(refusal)) {}
+    Exit exit;
+    const Error refusal;  // what senders get
+  };
+  struct Mark {  // of a handler, for snapshots of other threads
+    std::atomic<const MessageType*> type{nullptr};
+    std::atomic<Duration::rep> since{0};
+  };
+
+  ~ActorCell() override;
+  // actor_cell.cc
+  void wake();
+  // send.cc
+  void push(Envelope* envelope);
+  void refuse(Envelope* envelope, const Error& error);
+  Error full_error(const MessageType& type) const;
+  // run_slice.cc
+  Step step();
+  void handle(Envelope* envelope);
+  void finish_message(Envelope* envelope);
+  void admit_waiting();
+  void run_hook(Hook hook);
+  void update_in_flight_mark();
+  // life.cc
+  Step life();
+  void enter(ActorState next);
+  void hook_ended(Hook hook, Status status);
+  void begin_stopping();
+  void reject_message(Envelope* envelope);
+  void reject_in_flight();
+  void give_up(Exit exit);
+  void finish();
+
+  const Ref<ActorHome> home_;
+  Executor& executor_;
+  const ActorId id_;
+  const std::string name_;
+  const std::type_info& type_;
+  Admission admission_;
+  Mailbox mailbox_;
+  Mark handler_mark_;
+  Mark in_flight_mark_;
+  std::atomic<std::uint32_t> in_flight_count_{0};
+  std::atomic<ActorState> state_{ActorState::kStarting};
+  // The rest belongs to the slice, except ending_'s refusal, which closing the admission publishes.
+  Hold hold_ = Hold::kNone;
+  bool started_ = false;         // on_start succeeded and on_stop has not begun
+  bool message_is_due_ = false;  // urgent entries had their turn
+  InFlight* oldest_in_flight_ = nullptr;
+  InFlight* newest_in_flight_ = nullptr;
+  std::unique_ptr<Actor> actor_;
+  std::unique_ptr<Ending> ending_;
+  std::stop_source stop_;
+  Scope::Hold system_hold_;
+  std::atomic<Cell<Down>*> down_{nullptr};  // made when first asked for; one reference
+  ActorCell* older_ = nullptr;              // the registry's, in order of creation
+  ActorCell* newer_ = nullptr;
+};
+
+// What this thread runs: for replies that are dropped, which tell who dropped them.
+struct CurrentActor {
+  ActorCell* cell = nullptr;    // whose slice runs; nullptr outside of slices
+  const Error* gone = nullptr;  // set while what a gone actor held is destroyed: why it is gone
+  ActorCell* under_construction = nullptr;  // for the constructor of Actor
+};
+CurrentActor& current_actor();
+
+}  // namespace millrace::actors

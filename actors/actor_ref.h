@@ -1,0 +1,103 @@
+// ActorRef<A>: the typed handle on an actor, the only way to reach it. Copy it freely; it neither
+// keeps the actor running nor stops it. Read next: system.h.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "millrace/actors/call_limits.h"
+#include "millrace/actors/message_envelope.h"
+
+namespace millrace::actors {
+// May be empty. Messages of one thread arrive in its order; all messages in one total order.
+// Thread-safety: external for the handle, thread-safe for what it points to.
+template <class A>
+class ActorRef {
+ public:
+  ActorRef() = default;
+  explicit ActorRef(Ref<ActorCell> cell) : cell_(std::move(cell)) {}
+  // Of an actor to itself: ActorRef(this).
+  explicit ActorRef(A* actor) : cell_(Ref<ActorCell>::share(&actor->cell())) {}
+
+  // Completes when the message is in the mailbox; a full one lets the sender wait. kUnavailable if
+  // the actor is gone; kResourceExhausted if more waits outside than ActorOptions::waiting_bytes.
+  // On stop or deadline a message that waits is withdrawn. No allocation but the message, if it is
+  // accepted at once. A handler must not await a tell to its own actor.
+  template <class M>
+  Future<void> tell(M message, const CallOptions& options = {}) const {
+    return cell_->send(envelope<M>(std::move(message)), options);
+  }
+  // Never waits: kResourceExhausted if the message does not fit now.
+  template <class M>
+  Status try_tell(M message) const {
+    return cell_->try_send(envelope<M>(std::move(message)));
+  }
+  // Completes with the handler's answer, on the thread that gives it. kUnavailable if the actor is
+  // or goes away first, kAborted if whoever held the reply dropped it; both name the actor and its
+  // reason.
+  template <class M>
+  [[nodiscard]] Future<AnswerTo<A, M>> ask(M message, const CallOptions& options = {}) const {
+    using R = AnswerTo<A, M>;
+    auto reply = make_ref<Cell<R>>();
+    detail::limit_call<R>(reply, *cell_, kMessageType<M>, options);
+    cell_->send_ask(envelope<M>(std::move(message), reply));
+    return Future<R>(std::move(reply));
+  }
+
+  // Completes with the reason when the actor is gone; at once if it is.
+  Future<Down> down() const { return cell_->down(); }
+  // Ends the actor in good order; the future is down().
+  Future<Down> stop(StopMode mode = StopMode::kNow) const {
+    cell_->stop(Exit{ExitReason::kStopped, std::nullopt}, mode);
+    return down();
+  }
+  // Declares it failed: what is queued or in flight fails at once, with the error.
+  Future<Down> kill(Error error) const {
+    cell_->stop(Exit{ExitReason::kKilled, std::move(error)}, StopMode::kNow);
+    return down();
+  }
+
+  explicit operator bool() const { return static_cast<bool>(cell_); }
+  bool operator==(const ActorRef& other) const { return cell_ == other.cell_; }
+  ActorId id() const { return cell_->id(); }
+  const std::string& name() const { return cell_->name(); }
+  const Ref<ActorCell>& cell() const { return cell_; }
+
+ private:
+  template <class M>
+  static Envelope* envelope(M message, Ref<Cell<AnswerTo<A, M>>> reply = {}) {
+    static_assert(Handles<A, M>, "the actor has no handler `on` for this message");
+    return new MessageEnvelope<A, M>(std::move(message), std::move(reply));
+  }
+
+  Ref<ActorCell> cell_;
+};
+
+namespace detail {
+
+template <class A>
+class DownNotice final : public Waiter, public Pooled {
+ public:
+  explicit DownNotice(Ref<ActorCell> observer) : observer_(std::move(observer)) {}
+  void on_complete(AsyncValue& value) noexcept override {
+    if (auto down = static_cast<Cell<Down>&>(value).take()) {
+      observer_->send_notice(new MessageEnvelope<A, Down>(*std::move(down), {}));
+    }
+    delete this;
+  }
+
+ private:
+  Ref<ActorCell> observer_;
+};
+
+}  // namespace detail
+
+// Delivers the Down of target to observer, to its on(const Down&), as a message that never waits
+// for room.
+template <class A, class B>
+void monitor(const ActorRef<A>& observer, const ActorRef<B>& target) {
+  static_assert(Handles<A, Down>, "an observer needs a handler `on(const Down&)`");
+  target.down().cell()->add_waiter(new detail::DownNotice<A>(observer.cell()));
+}
+
+}  // namespace millrace::actors

@@ -1,0 +1,80 @@
+// Admission: the bound of a mailbox, in bytes. A message that does not fit waits outside, in order,
+// until the messages before it are done; the sender's future completes when it is let in. Read
+// next: actor_cell.h.
+//
+//  AD-1 admitted bytes never exceed the limit, except that one message alone always fits.
+//  AD-2 while somebody waits nobody overtakes, so the messages of one sender stay in order.
+//  AD-3 somebody waits only while something is admitted: the release of that lets the next one in.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "millrace/actors/envelope.h"
+#include "millrace/core/mutex.h"
+
+namespace millrace::actors {
+
+// Owned by an ActorCell. Thread-safety: thread-safe, except that release, next_waiting and close
+// belong to the actor's slice.
+class Admission {
+ public:
+  enum class Verdict : std::uint8_t {
+    kAdmitted,  // counted: push it
+    kWaiting,   // taken into the line
+    kFull,      // no room, or (in wait) the line is full too: the caller keeps the message
+    kClosed,    // the caller keeps the message
+  };
+
+  Admission(std::size_t limit_bytes, std::size_t waiting_limit_bytes)
+      : limit_bytes_(limit_bytes), waiting_limit_bytes_(waiting_limit_bytes) {}
+
+  // Never waits: kAdmitted, kFull or kClosed.
+  Verdict try_admit(std::size_t bytes);
+  // Admits without asking for room: for notices of the system. kAdmitted or kClosed.
+  Verdict admit_anyway(std::size_t bytes);
+  // Admits the message or puts it into the line.
+  Verdict wait(Envelope* message);
+
+  // The message is done. True: somebody waits, call next_waiting until it gives nullptr.
+  bool release(std::size_t bytes);
+  // The first in line, now admitted, if there is room. Push it before the next call (AD-2).
+  Envelope* next_waiting();
+  // Refuses from now on; returns those who waited, in order.
+  Envelope* close();
+
+  struct Load {
+    std::size_t messages = 0;  // admitted and not done, the one in its handler included
+    std::size_t bytes = 0;
+    std::size_t waiting_bytes = 0;
+  };
+  Load load() const;
+  bool empty() const { return messages_of(word_.load()) == 0; }
+  std::size_t limit_bytes() const { return limit_bytes_; }
+
+ private:
+  // The word: closed, somebody waits, 22 bits of messages, 40 bits of bytes.
+  static constexpr std::uint64_t kClosedBit = 1ull << 63;
+  static constexpr std::uint64_t kWaitingBit = 1ull << 62;
+  static constexpr int kBytesBits = 40;
+  static constexpr std::uint64_t kOneMessage = 1ull << kBytesBits;
+  static constexpr std::uint64_t kBytesMask = kOneMessage - 1;
+  static constexpr std::uint64_t kMostMessages = 1ull << 21;  // the other half is for admit_anyway
+
+  static std::uint64_t messages_of(std::uint64_t word) {
+    return (word & ~(kClosedBit | kWaitingBit)) >> kBytesBits;
+  }
+  static std::uint64_t share_of(std::size_t bytes);
+  bool fits(std::uint64_t word, std::uint64_t share) const;
+
+  std::atomic<std::uint64_t> word_{0};
+  const std::size_t limit_bytes_;
+  const std::size_t waiting_limit_bytes_;
+  mutable Mutex mutex_;
+  Envelope* first_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
+  Envelope* last_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
+  std::size_t waiting_bytes_ MILLRACE_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace millrace::actors

@@ -1,0 +1,56 @@
+// Down: the notice that an actor is gone, and why. Reasons are a closed list; what went wrong is an
+// Error.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "millrace/core/error.h"
+
+namespace millrace::actors {
+
+// Unique in its system, never used again.
+using ActorId = std::uint64_t;
+
+enum class ExitReason : std::uint8_t {
+  kStopped,  // asked to stop, by itself or by others
+  kClosed,   // its system closed
+  kFailed,   // a handler or hook failed: an error it gave, or an exception
+  kKilled,   // somebody else declared it failed
+  kLost,     // its executor closed under it
+};
+std::string_view to_string(ExitReason reason);
+
+// Why an actor ends. error is there for kFailed, kKilled and kLost.
+struct Exit {
+  ExitReason reason = ExitReason::kStopped;
+  std::optional<Error> error;
+
+  bool failure() const { return reason != ExitReason::kStopped && reason != ExitReason::kClosed; }
+};
+
+struct Down {
+  ActorId id = 0;
+  std::string name;
+  Exit exit;
+};
+
+// The typed fact in errors of tell and ask: which actor is gone, or let a reply fall.
+struct ActorGone {
+  ActorId id = 0;
+  std::string name;
+  ExitReason reason = ExitReason::kStopped;
+};
+
+enum class ActorState : std::uint8_t {
+  kStarting,  // on_start has not completed; messages wait -> kRunning, kStopping, kStopped
+              // (executor lost)
+  kRunning,   // handles messages -> kStopping, kStopped (executor lost)
+  kStopping,  // refuses messages; its last handlers and on_stop end -> kStopped
+  kStopped,   // final; the Actor object is gone
+};
+std::string_view to_string(ActorState state);
+
+}  // namespace millrace::actors

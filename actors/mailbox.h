@@ -1,0 +1,74 @@
+// Mailbox: the queue of one actor. Many threads push, one slice at a time takes. It holds no lock
+// and owns no memory of its own; the bound is admission.h, the loop that takes is run_slice.cc.
+//
+//  MB-1 one word per list says all that pushers must know: closed, idle, empty, or the newest entry.
+//  MB-2 the push that finds the actor asleep, and no other, must schedule it (kWake).
+//  MB-3 messages come out in the order of their pushes; urgent entries too, among themselves.
+//  MB-4 after close() nothing enters.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "millrace/actors/envelope.h"
+
+namespace millrace::actors {
+
+// The owner is the slice that was scheduled; going idle or held gives the ownership up.
+// Thread-safety: push_ calls are thread-safe, all others belong to the owner. Born awake: somebody
+// must schedule the first slice.
+class Mailbox {
+ public:
+  enum class Push : std::uint8_t {
+    kQueued,  // the actor is awake or will be
+    kWake,    // the caller must schedule the actor
+    kClosed,  // not taken: the caller still owns the entry
+  };
+  struct Rest {  // what was left at close, oldest first
+    Envelope* messages = nullptr;
+    Work* urgent = nullptr;
+  };
+
+  Push push(Envelope* message);
+  // Ends of asynchronous handlers, continuations, stop requests: not bounded, handled before
+  // messages.
+  Push push_urgent(Work* work);
+
+  // The next message, or nullptr.
+  Envelope* take();
+  // The next urgent entry of those collected before, or nullptr.
+  Work* take_urgent() { return urgent_list_.pop(); }
+  void collect_urgent();
+  bool has_collected_urgent() const { return urgent_list_.head != nullptr; }
+
+  // Both give the ownership up, or return false because something has come meanwhile.
+  bool go_idle();  // any push wakes
+  bool go_held();  // only an urgent push wakes: the messages wait for a handler that has not ended
+  Rest close();
+
+ private:
+  static constexpr std::uintptr_t kEmpty = 0;   // nothing there, the actor is awake
+  static constexpr std::uintptr_t kIdle = 1;    // nothing there, the actor sleeps: wake it
+  static constexpr std::uintptr_t kClosed = 2;  // final
+
+  struct List {
+    Work* head = nullptr;
+    Work* tail = nullptr;
+
+    Work* pop();
+    // Appends a list that has its newest entry first.
+    void append_reversed(Work* newest);
+  };
+  static bool holds_entries(std::uintptr_t word) { return word > kClosed; }
+  // Pushes; returns what the word said before.
+  static std::uintptr_t link(std::atomic<std::uintptr_t>& word, Work* work);
+  static void collect(std::atomic<std::uintptr_t>& word, List& into);
+
+  // At most one of the two is idle: messages_ after go_idle, urgent_ after go_held.
+  std::atomic<std::uintptr_t> messages_{kEmpty};
+  std::atomic<std::uintptr_t> urgent_{kEmpty};
+  List message_list_;
+  List urgent_list_;
+};
+
+}  // namespace millrace::actors

@@ -1,0 +1,159 @@
+// The one main loop: how an actor runs. A slice is what an executor runs of one actor at a time;
+// the order in it:
+//   1. urgent entries collected before (ends of handlers, continuations, stop requests)
+//   2. life: the next hook, or the end
+//   3. one message, unless a handler or hook that has not ended holds the actor
+// and after a number of these the actor goes to the back of its executor's queue. The only place
+// where handlers and hooks are called and where what they throw is caught.
+#include "millrace/actors/actor_cell.h"
+#include "millrace/actors/in_flight.h"
+#include "millrace/actors/registry.h"
+
+namespace millrace::actors {
+namespace {
+
+// Says to replies and stop calls of this thread which actor runs.
+class Running {
+ public:
+  explicit Running(ActorCell* cell) { current_actor() = {cell, nullptr, nullptr}; }
+  ~Running() { current_actor() = before_; }
+
+ private:
+  const CurrentActor before_ = current_actor();
+};
+
+}  // namespace
+
+// Waits for the future of a hook, then is the urgent entry that says so.
+class HookEnd final : public Waiter, public Work, public Pooled {
+ public:
+  HookEnd(ActorCell& cell, ActorCell::Hook hook)
+      : cell_(Ref<ActorCell>::share(&cell)), hook_(hook) {}
+  void on_complete(AsyncValue& value) noexcept override {
+    status_ = static_cast<Cell<void>&>(value).take();
+    const Ref<ActorCell> cell = cell_;  // the slice may destroy this as soon as it is pushed
+    cell->submit(this);
+  }
+  void run() noexcept override {
+    cell_->hook_ended(hook_, std::move(status_));
+    delete this;
+  }
+  void drop() noexcept override { delete this; }
+
+ private:
+  const Ref<ActorCell> cell_;
+  const ActorCell::Hook hook_;
+  Status status_;
+};
+
+void ActorCell::run() noexcept {
+  const Running running(this);
+  for (int left = home_->slice_messages; left > 0; --left) {
+    if (step() == Step::kAsleep) {
+      release();  // nothing else may be touched: another thread may run the actor already
+      return;
+    }
+  }
+  executor_.submit(this);
+}
+
+ActorCell::Step ActorCell::step() {
+  if (!message_is_due_ && !mailbox_.has_collected_urgent()) mailbox_.collect_urgent();
+  if (Work* work = mailbox_.take_urgent()) {
+    message_is_due_ = true;
+    work->run();
+    return Step::kAgain;
+  }
+  message_is_due_ = false;
+  if (const Step done = life(); done != Step::kNothing) return done;
+  if (hold_ != Hold::kNone && state() != ActorState::kStopping) {
+    return mailbox_.go_held() ? Step::kAsleep : Step::kAgain;
+  }
+  if (Envelope* envelope = mailbox_.take()) {
+    handle(envelope);
+    return Step::kAgain;
+  }
+  return mailbox_.go_idle() ? Step::kAsleep : Step::kAgain;
+}
+
+void ActorCell::handle(Envelope* envelope) {
+  if (state() == ActorState::kStopping) return reject_message(envelope);
+  // relaxed: snapshots only hint at what runs.
+  handler_mark_.since.store(home_->environment.clock->now().time_since_epoch().count(),
+                            std::memory_order_relaxed);
+  handler_mark_.type.store(&envelope->type(), std::memory_order_relaxed);
+  bool in_flight = false;
+  try {
+    in_flight = envelope->deliver(*this, *actor_);
+  } catch (...) {
+    const Error error = millrace::detail::exception_to_error(std::current_exception())
+                            .with_context("actor '" + name_ + "' failed in its handler of " +
+                                          std::string(envelope->type().name));
+    envelope->reject(error);
+    request_exit(Exit{ExitReason::kFailed, error}, StopMode::kNow);
+  }
+  if (hold_ != Hold::kHandler) handler_mark_.type.store(nullptr, std::memory_order_relaxed);
+  if (!in_flight) finish_message(envelope);
+}
+
+void ActorCell::run_hook(Hook hook) {
+  Future<void> future;
+  try {
+    future = hook == Hook::kStart ? actor_->on_start() : actor_->on_stop(ending_->exit);
+  } catch (...) {
+    return hook_ended(
+        hook, std::unexpected(millrace::detail::exception_to_error(std::current_exception())));
+  }
+  if (!future.valid()) return hook_ended(hook, {});
+  hold_ = Hold::kHook;
+  future.cell()->add_waiter(new HookEnd(*this, hook));
+}
+
+void ActorCell::finish_message(Envelope* envelope) {
+  const std::size_t bytes = envelope->bytes();
+  delete envelope;
+  if (admission_.release(bytes)) admit_waiting();
+}
+
+void ActorCell::admit_waiting() {
+  while (Envelope* envelope = admission_.next_waiting()) {
+    // An ask waits without this cell; a tell that was given up meanwhile is withdrawn.
+    if (envelope->accepted && !std::exchange(envelope->accepted, {})->try_set({})) {
+      const std::size_t bytes = envelope->bytes();
+      delete envelope;
+      admission_.release(bytes);
+      continue;
+    }
+    mailbox_.push(envelope);
+  }
+}
+
+void ActorCell::begin_in_flight(InFlight& handler, bool concurrent) {
+  handler.cell_ = Ref<ActorCell>::share(this);
+  handler.since_ = handler_mark_.since.load();
+  handler.older_ = newest_in_flight_;
+  (newest_in_flight_ == nullptr ? oldest_in_flight_ : newest_in_flight_->newer_) = &handler;
+  newest_in_flight_ = &handler;
+  in_flight_count_.fetch_add(1);
+  update_in_flight_mark();
+  if (!concurrent) hold_ = Hold::kHandler;
+}
+
+void ActorCell::end_in_flight(InFlight& handler) {
+  (handler.older_ == nullptr ? oldest_in_flight_ : handler.older_->newer_) = handler.newer_;
+  (handler.newer_ == nullptr ? newest_in_flight_ : handler.newer_->older_) = handler.older_;
+  in_flight_count_.fetch_sub(1);
+  update_in_flight_mark();
+  if (!handler.type().concurrent) {
+    hold_ = Hold::kNone;
+    handler_mark_.type.store(nullptr);
+  }
+  finish_message(&handler);
+}
+
+void ActorCell::update_in_flight_mark() {
+  if (oldest_in_flight_ != nullptr) in_flight_mark_.since.store(oldest_in_flight_->since_);
+  in_flight_mark_.type.store(oldest_in_flight_ == nullptr ? nullptr : &oldest_in_flight_->type());
+}
+
+}  // namespace millrace::actors

@@ -1,0 +1,86 @@
+#include "millrace/actors/system.h"
+
+namespace millrace::actors {
+namespace {
+
+Exit closed_exit() { return Exit{ExitReason::kClosed, std::nullopt}; }
+
+}  // namespace
+
+// Goes on with the next older actor when one is gone.
+class ActorSystem::CloseStep final : public Waiter, public Pooled {
+ public:
+  explicit CloseStep(ActorSystem& system) : system_(system) {}
+  void on_complete(AsyncValue&) noexcept override {
+    system_.close_newest();  // the actor that just went holds the system open until this returns
+    delete this;
+  }
+
+ private:
+  ActorSystem& system_;
+};
+
+ActorSystem::ActorSystem(const Environment& environment, ActorSystemOptions options) {
+  MILLRACE_CHECK(options.slice_messages > 0, "a slice without messages would never end");
+  home_->environment = environment;
+  home_->system = this;
+  home_->registry = &registry_;
+  home_->slice_messages = options.slice_messages;
+}
+
+ActorSystem::~ActorSystem() {
+  MILLRACE_CHECK(!registry_.newest(),
+                 "an actor system was destroyed before its close() had completed");
+}
+
+Result<Ref<ActorCell>> ActorSystem::spawn_cell(std::string name, const ActorOptions& options,
+                                               const std::type_info& type,
+                                               FunctionRef<std::unique_ptr<Actor>()> make) {
+  Scope::Hold hold = scope_.hold();
+  if (!hold)
+    return std::unexpected(scope_.closed_error().with_context("actor '" + name + "' was not made"));
+  auto cell = make_ref<ActorCell>(home_, next_id_.fetch_add(1), std::move(name), type, options,
+                                  std::move(hold));
+  if (!registry_.add(cell)) {
+    return fail(
+        ErrorCode::kAlreadyExists,
+        "actor '" + cell->name() + "' was not made: another one of that name has not stopped yet");
+  }
+  if (Status made = cell->construct(make); !made) return std::unexpected(std::move(made).error());
+  cell->start();
+  if (closing_.load()) cell->stop(closed_exit(), StopMode::kNow);  // close() may have passed it by
+  return cell;
+}
+
+Result<Ref<ActorCell>> ActorSystem::find_cell(std::string_view name,
+                                              const std::type_info& type) const {
+  Ref<ActorCell> cell = registry_.find(name);
+  if (!cell) return fail(ErrorCode::kNotFound, "there is no actor '" + std::string(name) + "'");
+  if (cell->type() != type) {
+    return fail(ErrorCode::kInvalidArgument, "actor '" + std::string(name) + "' is a " +
+                                                 cell->type().name() + ", not a " + type.name());
+  }
+  return cell;
+}
+
+std::vector<ActorSnapshot> ActorSystem::snapshot() const {
+  std::vector<ActorSnapshot> rows;
+  for (const Ref<ActorCell>& cell : registry_.all()) rows.push_back(cell->snapshot());
+  return rows;
+}
+
+Future<void> ActorSystem::close() {
+  const bool first = !closing_.exchange(true);
+  Future<void> closed = scope_.close();
+  if (first) close_newest();
+  return closed;
+}
+
+void ActorSystem::close_newest() {
+  Ref<ActorCell> newest = registry_.newest();
+  if (!newest) return;
+  newest->stop(closed_exit(), StopMode::kNow);
+  newest->down().cell()->add_waiter(new CloseStep(*this));
+}
+
+}  // namespace millrace::actors

@@ -1,0 +1,156 @@
+// Handlers of every form, one message at a time, and what an ask gives when there is no answer.
+#include "millrace/actors/actor.h"
+
+#include <vector>
+
+#include "millrace/actors/system.h"
+#include "tests/support/simulation.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::actors {
+namespace {
+
+using millrace::testing::for_each_seed;
+using millrace::testing::Simulation;
+
+struct Add {
+  int n;
+};
+struct Get {};
+struct Fail {};
+struct Throw {};
+struct Slow {
+  Future<int> until;
+};
+struct SlowConcurrent {
+  static constexpr bool kConcurrent = true;
+  Future<int> until;
+};
+struct Later {};
+struct Quit {
+  Error error;
+};
+
+class Counter : public Actor {
+ public:
+  void on(const Add& add) {
+    sum_ += add.n;
+    seen_.push_back(add.n);
+  }
+  Result<int> on(const Get&) { return sum_; }
+  Result<int> on(const Fail&) { return fail(ErrorCode::kOutOfRange, "no such number"); }
+  int on(Throw) { throw std::runtime_error("boom"); }
+  Future<int> on(Slow&& slow) { return slow.until; }
+  Future<int> on(SlowConcurrent&& slow) { return slow.until; }
+  void on(const Later&, Reply<int> reply) { kept_.push_back(std::move(reply)); }
+  void on(const Quit& quit) { context().fail(quit.error); }
+
+  std::vector<int> seen_;
+
+ private:
+  int sum_ = 0;
+  std::vector<Reply<int>> kept_;
+};
+
+TEST(ActorTest, EveryFormOfHandlerAnswersItsAsk) {
+  for_each_seed(20, [](Simulation& sim) {
+    auto counter = sim.actors().spawn<Counter>("counter", {}).value();
+    EXPECT_TRUE(sim.run(counter.ask(Add{2})).has_value());
+    EXPECT_EQ(sim.run(counter.ask(Get{})).value(), 2);
+    EXPECT_EQ(sim.run(counter.ask(Fail{})).error().code(), ErrorCode::kOutOfRange);
+    EXPECT_EQ(sim.run(counter.ask(Slow{make_ready(7)})).value(), 7);
+  });
+}
+
+TEST(ActorTest, MessagesOfOneSenderArriveInOrder) {
+  for_each_seed(20, [](Simulation& sim) {
+    auto counter = sim.actors().spawn<Counter>("counter", {}).value();
+    for (int i = 0; i < 100; ++i) (void)counter.tell(Add{i});
+    EXPECT_EQ(sim.run(counter.ask(Get{})).value(), 4950);
+  });
+}
+
+TEST(ActorTest, AHandlerThatAnswersLaterHoldsTheActor) {
+  for_each_seed(20, [](Simulation& sim) {
+    auto counter = sim.actors().spawn<Counter>("counter", {}).value();
+    Promise<int> promise;
+    auto slow = counter.ask(Slow{promise.future()});
+    auto get = counter.ask(Get{});
+    sim.run_until_idle();
+    EXPECT_FALSE(get.ready());
+    promise.set(5);
+    EXPECT_EQ(sim.run(slow).value(), 5);
+    EXPECT_EQ(sim.run(get).value(), 0);
+  });
+}
+
+TEST(ActorTest, AConcurrentHandlerLetsMessagesPass) {
+  for_each_seed(20, [](Simulation& sim) {
+    auto counter = sim.actors().spawn<Counter>("counter", {}).value();
+    Promise<int> promise;
+    auto slow = counter.ask(SlowConcurrent{promise.future()});
+    EXPECT_EQ(sim.run(counter.ask(Get{})).value(), 0);
+    EXPECT_FALSE(slow.ready());
+    promise.set(5);
+    EXPECT_EQ(sim.run(slow).value(), 5);
+  });
+}
+
+TEST(ActorTest, AnExceptionFailsTheAskAndTheActor) {
+  for_each_seed(20, [](Simulation& sim) {
+    auto counter = sim.actors().spawn<Counter>("counter", {}).value();
+    auto down = counter.down();
+    const Error error = sim.run(counter.ask(Throw{})).error();
+    EXPECT_EQ(error.code(), ErrorCode::kInternal);
+    EXPECT_NE(error.message().find("boom"), std::string::npos);
+    const Down notice = sim.run(down).value();
+    EXPECT_EQ(notice.exit.reason, ExitReason::kFailed);
+    EXPECT_EQ(notice.name, "counter");
+  });
+}
+
+TEST(ActorTest, AnAskOfAFailedActorNamesItAndItsReason) {
+  for_each_seed(20, [](Simulation& sim) {
+    auto counter = sim.actors().spawn<Counter>("counter", {}).value();
+    (void)counter.tell(Quit{Error(ErrorCode::kDataLoss, "disk gone")});
+    const Error error = sim.run(counter.ask(Get{})).error();
+    EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
+    EXPECT_NE(error.message().find("disk gone"), std::string::npos);
+    ASSERT_NE(error.detail<ActorGone>(), nullptr);
+    EXPECT_EQ(error.detail<ActorGone>()->name, "counter");
+    EXPECT_EQ(error.detail<ActorGone>()->reason, ExitReason::kFailed);
+  });
+}
+
+TEST(ActorTest, AKeptReplyFailsWhenItsHolderStops) {
+  for_each_seed(20, [](Simulation& sim) {
+    auto counter = sim.actors().spawn<Counter>("counter", {}).value();
+    auto later = counter.ask(Later{});
+    sim.run_until_idle();
+    EXPECT_FALSE(later.ready());
+    EXPECT_EQ(sim.run(counter.stop()).value().exit.reason, ExitReason::kStopped);
+    ASSERT_TRUE(later.ready());
+    EXPECT_EQ(later.result().error().code(), ErrorCode::kUnavailable);
+  });
+}
+
+TEST(ActorTest, AKillFailsWhatIsInFlightAtOnce) {
+  for_each_seed(20, [](Simulation& sim) {
+    auto counter = sim.actors().spawn<Counter>("counter", {}).value();
+    Promise<int> promise;
+    auto slow = counter.ask(SlowConcurrent{promise.future()});
+    sim.run_until_idle();
+    auto down = counter.kill(Error(ErrorCode::kInternal, "rank 3 is dead"));
+    const Error error = sim.run(slow).error();
+    EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
+    EXPECT_NE(error.message().find("rank 3 is dead"), std::string::npos);
+    sim.run_until_idle();
+    EXPECT_FALSE(down.ready()) << "its handler has not ended";
+    promise.set(1);
+    EXPECT_EQ(sim.run(down).value().exit.reason, ExitReason::kKilled);
+  });
+}
+
+}  // namespace
+}  // namespace millrace::actors
