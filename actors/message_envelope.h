@@ -88,7 +88,10 @@ class MessageEnvelope final
   }
 
   void reject(const Error& error) noexcept override {
-    if (reply_) reply_->try_set(std::unexpected(error));
+    if (reply_) {
+      if (reply_->unique()) reply_->ignore_error();  // the asker has let the future go
+      reply_->try_set(std::unexpected(error));
+    }
     if (this->accepted) this->accepted->try_set(std::unexpected(error));
   }
 

@@ -32,7 +32,7 @@ class Reply {
   ~Reply() { abandon(); }
 
   // True as long as somebody waits for the answer.
-  bool wanted() const { return cell_ && !cell_->complete(); }
+  bool wanted() const { return cell_ && !cell_->complete() && !cell_->unique(); }
   void set(Result<R> result) {
     if (Ref<Cell<R>> cell = std::exchange(cell_, {})) cell->try_set(std::move(result));
     asked_ = nullptr;
@@ -40,7 +40,9 @@ class Reply {
 
  private:
   void abandon() {
-    if (wanted()) set(std::unexpected(detail::dropped_reply_error(*asked_, *type_)));
+    if (!cell_) return;
+    if (cell_->unique()) cell_->ignore_error();
+    if (!cell_->complete()) set(std::unexpected(detail::dropped_reply_error(*asked_, *type_)));
   }
 
   Ref<Cell<R>> cell_;

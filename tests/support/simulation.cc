@@ -54,6 +54,7 @@ Simulation::Simulation(std::uint64_t seed)
 
 Simulation::~Simulation() {
   finish();
+  EXPECT_EQ(AsyncValue::counts().alive, 0) << "somebody still holds futures";
   AsyncValue::set_counting(false);
 }
 
@@ -142,9 +143,7 @@ void Simulation::finish() {
   describe_.clear();
   EXPECT_EQ(executor_.pending(), 0u) << "work is left over\n" << pending();
   EXPECT_EQ(timers_.pending(), 0u) << "timers are left over\n" << pending();
-  const AsyncValue::Counts counts = AsyncValue::counts();
-  EXPECT_EQ(counts.pending, 0) << "futures never completed\n" << pending();
-  EXPECT_EQ(counts.alive, 0) << "somebody still holds futures\n" << pending();
+  EXPECT_EQ(AsyncValue::counts().pending, 0) << "futures never completed\n" << pending();
 }
 
 void for_each_seed(std::uint64_t count, const std::function<void(Simulation&)>& body) {

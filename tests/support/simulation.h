@@ -69,8 +69,9 @@ class Simulation {
   // Lines for the list of what is pending.
   void on_stuck(std::function<std::string()> describe) { describe_.push_back(std::move(describe)); }
 
-  // Closes what was registered, then checks: no work, no timer, no future that is pending or that
-  // somebody still holds. The destructor calls it.
+  // Closes what was registered and checks that no work, no timer and no pending future is left.
+  // Call it while what the actors refer to still lives. The destructor does it otherwise, and then
+  // checks that nobody holds a future any more.
   void finish();
 
  private:

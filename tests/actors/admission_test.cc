@@ -1,0 +1,112 @@
+#include "millrace/actors/admission.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::actors {
+namespace {
+
+using Verdict = Admission::Verdict;
+constexpr MessageType kType{"test", false};
+
+class Item final : public Envelope {
+ public:
+  explicit Item(std::size_t bytes) : Envelope(kType, bytes) {}
+  bool deliver(ActorCell&, Actor&) override { return false; }
+  void reject(const Error&) noexcept override {}
+  void answer(AsyncValue&) noexcept override {}
+};
+
+TEST(AdmissionTest, AdmitsUpToTheLimitAndNotMore) {
+  Admission admission(100, 1000);
+  EXPECT_EQ(admission.try_admit(60), Verdict::kAdmitted);
+  EXPECT_EQ(admission.try_admit(41), Verdict::kFull) << "AD-1";
+  EXPECT_EQ(admission.try_admit(40), Verdict::kAdmitted);
+  EXPECT_EQ(admission.load().messages, 2u);
+  EXPECT_EQ(admission.load().bytes, 100u);
+  EXPECT_FALSE(admission.release(60));
+  EXPECT_EQ(admission.try_admit(60), Verdict::kAdmitted);
+}
+
+TEST(AdmissionTest, OneMessageAloneAlwaysFits) {
+  Admission admission(100, 1000);
+  EXPECT_EQ(admission.try_admit(5000), Verdict::kAdmitted) << "AD-1";
+  EXPECT_EQ(admission.try_admit(1), Verdict::kFull);
+  admission.release(5000);
+  EXPECT_TRUE(admission.empty());
+}
+
+TEST(AdmissionTest, NobodyOvertakesOneWhoWaits) {
+  Admission admission(100, 1000);
+  Item large(90);
+  Item small(5);
+  EXPECT_EQ(admission.try_admit(50), Verdict::kAdmitted);
+  EXPECT_EQ(admission.wait(&large), Verdict::kWaiting);
+  EXPECT_EQ(admission.try_admit(5), Verdict::kFull) << "AD-2";
+  EXPECT_EQ(admission.wait(&small), Verdict::kWaiting) << "AD-2";
+  EXPECT_TRUE(admission.release(50));
+  EXPECT_EQ(admission.next_waiting(), &large);
+  EXPECT_EQ(admission.next_waiting(), &small);
+  EXPECT_EQ(admission.next_waiting(), nullptr);
+  EXPECT_EQ(admission.try_admit(5), Verdict::kAdmitted) << "nobody waits any more";
+}
+
+TEST(AdmissionTest, WaitingEndsWhenTheFirstFitsAndGoesOnAfterIt) {
+  Admission admission(100, 1000);
+  Item first(80);
+  Item second(80);
+  admission.try_admit(60);
+  admission.try_admit(30);
+  EXPECT_EQ(admission.wait(&first), Verdict::kWaiting);
+  EXPECT_EQ(admission.wait(&second), Verdict::kWaiting);
+  EXPECT_TRUE(admission.release(60));
+  EXPECT_EQ(admission.next_waiting(), nullptr) << "80 do not fit beside 30";
+  EXPECT_TRUE(admission.release(30));
+  EXPECT_EQ(admission.next_waiting(), &first);
+  EXPECT_EQ(admission.next_waiting(), nullptr);
+  EXPECT_TRUE(admission.release(80)) << "AD-3";
+  EXPECT_EQ(admission.next_waiting(), &second);
+}
+
+TEST(AdmissionTest, WaitAdmitsAtOnceWhereThereIsRoom) {
+  Admission admission(100, 1000);
+  Item item(10);
+  EXPECT_EQ(admission.wait(&item), Verdict::kAdmitted);
+  EXPECT_FALSE(admission.release(10));
+}
+
+TEST(AdmissionTest, TheLineItselfIsBounded) {
+  Admission admission(100, 150);
+  Item first(200);
+  Item second(1);
+  admission.try_admit(100);
+  EXPECT_EQ(admission.wait(&first), Verdict::kWaiting) << "one may always wait";
+  EXPECT_EQ(admission.load().waiting_bytes, 200u);
+  EXPECT_EQ(admission.wait(&second), Verdict::kFull);
+}
+
+TEST(AdmissionTest, NoticesNeedNoRoom) {
+  Admission admission(100, 0);
+  admission.try_admit(100);
+  EXPECT_EQ(admission.admit_anyway(1000), Verdict::kAdmitted);
+  EXPECT_EQ(admission.load().bytes, 1100u);
+}
+
+TEST(AdmissionTest, CloseRefusesAndReturnsWhoWaitedInOrder) {
+  Admission admission(100, 1000);
+  Item first(60);
+  Item second(60);
+  admission.try_admit(60);
+  admission.wait(&first);
+  admission.wait(&second);
+  Envelope* const waiting = admission.close();
+  EXPECT_EQ(waiting, &first);
+  EXPECT_EQ(waiting->next_envelope(), &second);
+  EXPECT_EQ(second.next_envelope(), nullptr);
+  EXPECT_EQ(admission.try_admit(1), Verdict::kClosed);
+  EXPECT_EQ(admission.admit_anyway(1), Verdict::kClosed);
+  EXPECT_EQ(admission.wait(&first), Verdict::kClosed);
+  EXPECT_FALSE(admission.release(60)) << "nobody waits";
+}
+
+}  // namespace
+}  // namespace millrace::actors
