@@ -85,6 +85,7 @@ bool read_body(State& s, const Signature& signature, ir::Location where, ir::Reg
   }
   std::vector<ir::Block*> blocks;
   if (!read_region(s, signature.arguments, &blocks)) return false;
+  if (blocks.empty()) return s.in.fail_at(where, "a function with an empty body");
   s.module.set_blocks(body, blocks);
   return true;
 }

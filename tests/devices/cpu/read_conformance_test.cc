@@ -1,4 +1,5 @@
-// The reader over real programs: StableHLO's own test data (1,397 files) and the exported models of tools/models.
+// The reader over real programs: StableHLO's own test data (1,397 files) and the exported models of
+// tools/models.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "millrace/devices/cpu/ir/print.h"
 #include "millrace/devices/cpu/read/read_text.h"
 
 namespace millrace::devices::cpu {
@@ -33,12 +35,15 @@ std::string content(const fs::path& path) {
   return text.str();
 }
 
-// Why the file does not survive reading; empty if it does.
+// Why the file does not survive reading, printing and reading again; empty if it does.
 std::string problem_of(const fs::path& path) {
   const auto module = read::read_text(content(path));
   if (!module) return module.error().message();
   if (module->functions().empty()) return "no function was read";
-  return {};
+  const auto again = read::read_text(ir::print(*module));
+  if (!again) return "as printed: " + again.error().message();
+  std::string why;
+  return ir::equal(*module, *again, &why) ? std::string() : "as printed: " + why;
 }
 
 std::size_t count_failures(const std::vector<fs::path>& programs) {
@@ -51,14 +56,15 @@ std::size_t count_failures(const std::vector<fs::path>& programs) {
   return failed;
 }
 
-TEST(ReadConformance, StableHloTestDataIsRead) {
+TEST(ReadConformance, StableHloTestDataIsReadPrintedAndReadAgain) {
   const auto programs = programs_under(fs::path(MILLRACE_SHARED_DIR) / "conformance" / "stablehlo");
-  if (programs.empty()) GTEST_SKIP() << "no programs under " MILLRACE_SHARED_DIR "/conformance/stablehlo";
+  if (programs.empty())
+    GTEST_SKIP() << "no programs under " MILLRACE_SHARED_DIR "/conformance/stablehlo";
   EXPECT_GE(programs.size(), 1397u);
   EXPECT_EQ(count_failures(programs), 0u) << "of " << programs.size();
 }
 
-TEST(ReadConformance, ExportedModelsAreRead) {
+TEST(ReadConformance, ExportedModelsAreReadPrintedAndReadAgain) {
   const auto programs = programs_under(fs::path(MILLRACE_SOURCE_DIR) / "tools" / "models");
   if (programs.empty()) GTEST_SKIP() << "no programs under tools/models";
   EXPECT_EQ(count_failures(programs), 0u) << "of " << programs.size();

@@ -1,0 +1,347 @@
+#include "millrace/devices/cpu/read/read_text.h"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "millrace/devices/cpu/ir/print.h"
+
+namespace millrace::devices::cpu::read {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ir::Module read_or_fail(std::string_view text) {
+  auto module = read_text(text);
+  if (!module) {
+    ADD_FAILURE() << module.error().message();
+    return {};
+  }
+  return std::move(*module);
+}
+
+std::string error_of(std::string_view text) {
+  const auto module = read_text(text);
+  return module ? "no error" : module.error().message();
+}
+
+// The elements of "dense<...> : type" as T.
+template <class T>
+std::vector<T> elements_of(const std::string& literal) {
+  const ir::Module m =
+      read_or_fail("func.func @f() {\n %0 = stablehlo.constant " + literal + "\n return\n}");
+  if (m.functions().empty()) return {};
+  const auto* dense = m.find("f")->body().block().front()->attr<ir::DenseAttr>("value");
+  std::vector<T> out(dense->bytes.size() / sizeof(T));
+  std::memcpy(out.data(), dense->bytes.data(), out.size() * sizeof(T));
+  return out;
+}
+
+TEST(ReadText, FunctionKeepsSignatureAndArgumentAttributes) {
+  const ir::Module m = read_or_fail(R"(
+module @jit_f attributes {mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<2xf32> {jax.buffer_donor = true} loc("x"), %arg1: tensor<ui8> {tf.aliasing_output = 1 : i32}) -> (tensor<2xf32> {jax.result_info = "r"}) {
+    return %arg0 : tensor<2xf32> loc(#loc3)
+  } loc(#loc1)
+  func.func private @g(tensor<f32>, i32) -> f32
+} loc(#loc)
+#loc = loc(unknown)
+#loc1 = loc("f.py":1:2)
+#loc3 = loc(callsite("a"("f.py":1:2 to :3) at fused<"x">[#loc, #loc1]))
+)");
+  EXPECT_EQ(m.name(), "jit_f");
+  ASSERT_EQ(m.functions().size(), 2u);
+  const ir::Function& f = *m.find("main");
+  EXPECT_EQ(f.visibility(), "public");
+  EXPECT_TRUE(f.arg_attribute(0, "jax.buffer_donor").as<ir::BoolAttr>()->value);
+  EXPECT_EQ(f.arg_attribute(1, "tf.aliasing_output").as<ir::IntegerAttr>()->value, 1);
+  EXPECT_EQ(f.result_attributes(0).front().name, "jax.result_info");
+  EXPECT_EQ(f.inputs()[1].to_string(), "tensor<ui8>");
+  EXPECT_EQ(f.body().block().front()->location().line, 4u);
+  EXPECT_EQ(f.body().block().front()->location().column, 5u);
+  EXPECT_TRUE(m.find("g")->is_declaration());
+}
+
+TEST(ReadText, GenericModuleAndFunctionsReadAsTheShortOnes) {
+  const ir::Module generic = read_or_fail(R"("builtin.module"() <{sym_name = "m"}> ({
+  "func.func"() <{arg_attrs = [{a.b = 1 : i32}], function_type = (tensor<f32>) -> tensor<f32>, sym_name = "f", sym_visibility = "private"}> ({
+  ^bb0(%arg0: tensor<f32>):
+    "func.return"(%arg0) : (tensor<f32>) -> ()
+  }) : () -> ()
+}) {x.y} : () -> ())");
+  const ir::Module pretty = read_or_fail(
+      "module @m attributes {x.y} { func.func private @f(%a: tensor<f32> {a.b = 1 : i32}) -> "
+      "tensor<f32> {\n"
+      "return %a : tensor<f32> } }");
+  std::string why;
+  EXPECT_TRUE(ir::equal(generic, pretty, &why)) << why;
+}
+
+TEST(ReadText, AliasesStandForTypesAndAttributes) {
+  const ir::Module m = read_or_fail(R"(
+#d = #stablehlo.dot<lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]>
+!t = tensor<4xf32>
+func.func @f(%a: !t) -> !t {
+  %0 = "stablehlo.dot_general"(%a, %a) {dot_dimension_numbers = #d} : (!t, tensor<4xf32>) -> tensor<f32>
+  return %a : !t
+})");
+  const auto* dims =
+      m.find("f")->body().block().front()->attr<ir::DotDimsAttr>("dot_dimension_numbers");
+  ASSERT_NE(dims, nullptr);
+  EXPECT_THAT(dims->lhs_contracting, ElementsAre(0));
+}
+
+TEST(ReadText, PackedResultsAreNamedByNumber) {
+  const ir::Module m = read_or_fail(R"(
+func.func @f() -> tensor<i32> {
+  %p:2, %q = "x.y"() : () -> (tensor<f32>, tensor<i32>, tensor<i1>)
+  return %p#1 : tensor<i32>
+})");
+  const ir::Op* made = m.find("f")->body().block().front();
+  EXPECT_EQ(made->next()->operand(0), made->result(1));
+}
+
+TEST(ReadText, MultipleBlocksAndSuccessorsSurvive) {
+  const ir::Module m = read_or_fail(R"(
+func.func @f(%c: i1) {
+  "cf.cond_br"(%c)[^bb1, ^bb2] : (i1) -> ()
+^bb1:
+  "cf.br"()[^bb2] : () -> ()
+^bb2:
+  return
+})");
+  const auto again = read_text(ir::print(m));
+  ASSERT_TRUE(again) << again.error().message() << ir::print(m);
+  std::string why;
+  EXPECT_TRUE(ir::equal(m, *again, &why)) << why;
+  EXPECT_EQ(m.find("f")->body().blocks().size(), 3u);
+}
+
+TEST(ReadText, ResourcesAtTheEndFillTheConstants) {
+  const ir::Module m = read_or_fail(R"(
+func.func @f() {
+  %0 = stablehlo.constant dense_resource<key_1> : tensor<2xi16>
+  return
+}
+{-#
+  dialect_resources: {
+    builtin: {
+      key_1: "0x040000000100FEFF"
+    }
+  }
+#-}
+)");
+  const ir::Op* op = m.find("f")->body().block().front();
+  EXPECT_THAT(*op->ints("value"), ElementsAre(1, -2));
+}
+
+TEST(ReadText, MeshOfShardyIsKeptAtTheTop) {
+  const ir::Module m =
+      read_or_fail("module { sdy.mesh @mesh = <[\"x\"=2, \"y\"=4]> loc(unknown)\n }");
+  EXPECT_EQ(m.top_level().front()->name(), "sdy.mesh");
+  EXPECT_TRUE(read_text(ir::print(m)));
+}
+
+TEST(ReadText, AttributesOfEveryKindSurvivePrinting) {
+  const ir::Module m = read_or_fail(R"(
+func.func @f() attributes {
+  a = unit, b = true, c = -5 : i8, d = 18446744073709551615 : ui64, e = 0x7FC00001 : f32, f = 1.5 : bf16, g = 1.0e5,
+  h = "a\22\0A\\", i = @x::@"y z", j = tensor<?xf32>, k = [1, "s", [] ], l = {"odd name" = 1 : index, m},
+  n = array<i1: true, false>, o = array<f32: 0.1, 0x7F800000>, p = array<i8>, q = (i32) -> (),
+  r = #stablehlo.channel_handle<handle = 1, type = 2>, s = affine_map<(d0) -> (d0)>, t = #other.thing<"<", [1]>,
+  u = #stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, operand_tuple_indices = [1]>,
+  v = #stablehlo.bounds<3, ?>, w = dense<[(1.0, -2.0), (0.5, 0xFF800000)]> : tensor<2xcomplex<f32>>,
+  x = dense<true> : tensor<4xi1>, y = 255 : i8, z = dense<> : tensor<0x3xf32>, ab = !quant.uniform<i8:f32:1, {0.1:3, 2.0}>,
+  ac = dense<["a", "b"]> : tensor<2x!tf.string>, ad = dense<[-8, 7]> : tensor<2xi4>, ae = 12 : si32, af = none,
+  ag = dense<[1.5, 0x7F]> : tensor<2xf8E4M3FN>, ah = dense<7> : tensor<2xindex>, ai = memref<2x3xf32, strided<[3, 1]>>
+} {
+  return
+})");
+  ASSERT_EQ(m.functions().size(), 1u);
+  const std::string text = ir::print(m);
+  const auto again = read_text(text);
+  ASSERT_TRUE(again) << again.error().message() << text;
+  std::string why;
+  EXPECT_TRUE(ir::equal(m, *again, &why)) << why << text;
+  EXPECT_EQ(ir::find(m.find("f")->attributes(), "y").as<ir::IntegerAttr>()->value, -1);
+  EXPECT_EQ(ir::find(m.find("f")->attributes(), "h").as<ir::StringAttr>()->value, "a\"\n\\");
+}
+
+TEST(ReadText, DenseLiteralsOfEveryForm) {
+  EXPECT_THAT(elements_of<std::int32_t>("dense<[[1, 2], [-3, 0x10]]> : tensor<2x2xi32>"),
+              ElementsAre(1, 2, -3, 16));
+  EXPECT_THAT(elements_of<std::int64_t>("dense<7> : tensor<100x100xi64>"), ElementsAre(7));
+  EXPECT_THAT(elements_of<float>("dense<[1.5, -2.0e-1, 0xFF800000]> : tensor<3xf32>"),
+              ElementsAre(1.5f, -0.2f, -std::numeric_limits<float>::infinity()));
+  EXPECT_THAT(elements_of<std::uint16_t>("dense<[1.0, 0x7F80]> : tensor<2xbf16>"),
+              ElementsAre(0x3F80, 0x7F80));
+  EXPECT_THAT(elements_of<double>("dense<(1.0, 2.0)> : tensor<complex<f64>>"),
+              ElementsAre(1.0, 2.0));
+  EXPECT_THAT(elements_of<std::uint8_t>("dense<[true, false]> : tensor<2xi1>"), ElementsAre(1, 0));
+  EXPECT_THAT(elements_of<std::int16_t>("dense<\"0x0100FFFF\"> : tensor<2xi16>"),
+              ElementsAre(1, -1));
+  EXPECT_THAT(elements_of<std::int8_t>("dense<[-8, 15]> : tensor<2xi4>"), ElementsAre(-8, -1));
+  EXPECT_THAT(elements_of<std::uint64_t>("dense<18446744073709551615> : tensor<ui64>"),
+              ElementsAre(~0ull));
+  EXPECT_THAT(elements_of<float>("dense<[]> : tensor<0xf32>"), ElementsAre());
+}
+
+TEST(ReadText, HexStringsOfBoolsAreBytesOrBits) {
+  EXPECT_THAT(elements_of<std::uint8_t>("dense<\"0x000100\"> : tensor<3xi1>"),
+              ElementsAre(0, 1, 0));
+  EXPECT_THAT(elements_of<std::uint8_t>("dense<\"0x0502\"> : tensor<10xi1>"),
+              ElementsAre(1, 0, 1, 0, 0, 0, 0, 0, 0, 1));
+  EXPECT_THAT(elements_of<std::uint8_t>("dense<\"0xFF\"> : tensor<20xi1>"), ElementsAre(1));
+}
+
+struct BadText {
+  const char* name;
+  const char* text;
+  const char* error;
+};
+
+void PrintTo(const BadText& bad, std::ostream* out) { *out << bad.name; }
+
+class ReadTextError : public testing::TestWithParam<BadText> {};
+
+TEST_P(ReadTextError, NamesPlaceAndReason) {
+  EXPECT_THAT(error_of(GetParam().text), HasSubstr(GetParam().error));
+}
+
+const BadText kBad[] = {
+    {"UnknownShortForm", "func.func @f() {\n  stablehlo.frobnicate : i32\n}",
+     "2:3: the operation stablehlo.frobnicate has no short form"},
+    {"UndefinedValue", "func.func @f() {\n  return %x : i32\n}",
+     "2:10: func.return: %x is used but not defined"},
+    {"WrongOperandType",
+     "func.func @f(%a: tensor<2xf32>) {\n  %0 = stablehlo.abs %a : tensor<3xf32>\n}",
+     "2:8: stablehlo.abs: operand 0 is tensor<2xf32>, but the text says tensor<3xf32>"},
+    {"DefinedTwice", "func.func @f(%a: i32) {\n  %a = \"x.y\"() : () -> i32\n}",
+     "2:3: x.y: %a is defined twice"},
+    {"TooFewNames", "func.func @f() {\n  %a = \"x.y\"() : () -> (i32, i32)\n}",
+     "names for 1 results"},
+    {"TooManyNames", "func.func @f() {\n  %a:3 = \"x.y\"() : () -> i32\n}", "more names than"},
+    {"NoSuchPart",
+     "func.func @f() {\n  %a:2 = \"x.y\"() : () -> (i32, i32)\n  return %a#2 : i32\n}",
+     "3:10: func.return: %a stands for 2 results"},
+    {"UnterminatedString", "module @\"abc", "a string without its closing quote"},
+    {"UnterminatedModule", "module {\n", "2:1: module: found the end of the text"},
+    {"UnterminatedDense", "func.func @f() {\n %0 = stablehlo.constant dense<[1, 2",
+     "without its closing '>'"},
+    {"UnterminatedHex", "func.func @f() {\n %0 = stablehlo.constant dense<\"0x00",
+     "without its closing '>'"},
+    {"OddHex", "func.func @f() {\n %0 = stablehlo.constant dense<\"0x0\"> : tensor<i8>",
+     "odd number of hex digits"},
+    {"BadHex", "func.func @f() {\n %0 = stablehlo.constant dense<\"0xZZ\"> : tensor<i8>",
+     "no hex digit"},
+    {"ShortHex", "func.func @f() {\n %0 = stablehlo.constant dense<\"0x000000\"> : tensor<2xi32>",
+     "found 3 bytes"},
+    {"ShortList", "func.func @f() {\n %0 = stablehlo.constant dense<[1, 2]> : tensor<3xi32>",
+     "2:38: stablehlo.constant: in a dense literal: found 2 entries, expected 3"},
+    {"LongList", "func.func @f() {\n %0 = stablehlo.constant dense<[1, 2]> : tensor<1xi32>",
+     "more entries than the dimension of 1"},
+    {"RaggedList",
+     "func.func @f() {\n %0 = stablehlo.constant dense<[[1, 2], [3]]> : tensor<2x2xi32>",
+     "found 1 entries, expected 2"},
+    {"TooWideElement", "func.func @f() {\n %0 = stablehlo.constant dense<300> : tensor<i8>",
+     "does not fit in i8"},
+    {"NegativeUnsigned", "func.func @f() {\n %0 = stablehlo.constant dense<-1> : tensor<ui8>",
+     "does not fit in ui8"},
+    {"HugeShapeOfFewElements",
+     "func.func @f() {\n %0 = stablehlo.constant dense<[1]> : tensor<999999999x999999999xi32>",
+     "fewer elements than the 999999998000000001"},
+    {"OverflowingShape",
+     "func.func @f() {\n %0 = stablehlo.constant dense<1> : "
+     "tensor<9999999999x9999999999x9999999999xi32>",
+     "not known or too large"},
+    {"OverflowingDimension", "func.func @f(%a: tensor<99999999999999999999xi32>) {}",
+     "does not fit in 64 bits"},
+    {"OverflowingInteger", "module attributes {a = 99999999999999999999 : i64} {}",
+     "does not fit in 64 bits"},
+    {"TooWideInteger", "module attributes {a = 256 : i8} {}",
+     "1:24: module: the integer 256 does not fit in i8"},
+    {"BadEscape", R"(module attributes {a = "\q"} {})", "unknown escape"},
+    {"UndefinedAlias", "func.func @f(%a: !t) {}", "this alias is not defined"},
+    {"MissingResource",
+     "func.func @f() {\n %0 = stablehlo.constant dense_resource<k> : tensor<i8>\n return }",
+     "the resource k is not in the text's end"},
+    {"UnknownBlock", "func.func @f() {\n \"cf.br\"()[^bb7] : () -> ()\n}",
+     "^bb7 is used but not defined"},
+    {"SecondModule", "module {} module {}", "1:11: a second module"},
+    {"FunctionTwice", "func.func private @f()\nfunc.func private @f()",
+     "2:1: func.func: the function @f is defined twice"},
+    {"BadPrecision",
+     "func.func @f(%a: tensor<2xf32>) {\n %0 = stablehlo.dot %a, %a, precision = [LOW] : "
+     "(tensor<2xf32>, tensor<2xf32>) -> tensor<f32>\n}",
+     "2:42: stablehlo.dot: found 'LOW', expected a value of precision"},
+    {"ConvWithoutBatch",
+     "func.func @f(%a: tensor<2x2xf32>) {\n %0 = stablehlo.convolution(%a, %a) dim_numbers = [0, "
+     "f]x[i, o]->[b, f] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>\n}",
+     "dimension numbers without b or f"},
+    {"StrayCharacter", "module { ; }", "1:10: found a character that starts no token"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Bad, ReadTextError, testing::ValuesIn(kBad),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+std::string repeated(std::string_view part, int times) {
+  std::string out;
+  for (int i = 0; i < times; ++i) out += part;
+  return out;
+}
+
+TEST(ReadTextHostile, DeepNestingIsAnErrorNotAnOverflow) {
+  constexpr int kDeep = 200'000;
+  EXPECT_THAT(error_of("func.func @f(%a: " + repeated("tuple<", kDeep)),
+              HasSubstr("nesting deeper than"));
+  EXPECT_THAT(error_of("module attributes {a = " + repeated("[", kDeep)),
+              HasSubstr("nesting deeper than"));
+  EXPECT_THAT(error_of("func.func @f() {" + repeated("\"x.y\"() ({", kDeep)),
+              HasSubstr("nesting deeper than"));
+  EXPECT_THAT(error_of("func.func @f() {\n %0 = stablehlo.constant dense<" + repeated("[", kDeep) +
+                       "> : tensor<" + repeated("1x", kDeep) + "i8>"),
+              HasSubstr("nesting deeper than"));
+  EXPECT_THAT(error_of("func.func @f() { return loc(" + repeated("(", kDeep)),
+              HasSubstr("never closed"));
+  EXPECT_THAT(error_of("{-# a: " + repeated("{a: ", kDeep)), HasSubstr("nesting deeper than"));
+}
+
+TEST(ReadTextHostile, EveryPrefixOfAProgramIsReadOrRefused) {
+  const std::string text = R"(#a = dense<[1, 2]> : tensor<2xi32>
+module @m attributes {x.y = "s\22"} {
+  func.func @f(%a: tensor<2xi32> {b = #a}, %c: tensor<i32>) -> (tensor<2xi32>) {
+    %0 = stablehlo.constant dense<"0x0100000002000000"> : tensor<2xi32>
+    %1:2 = stablehlo.while(%i = %c, %x = %0) : tensor<i32>, tensor<2xi32>
+     cond {
+      %p = stablehlo.compare LT, %i, %c, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      stablehlo.return %i, %x : tensor<i32>, tensor<2xi32>
+    }
+    %2 = stablehlo.reduce(%1#1 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<2xi32>, tensor<i32>) -> tensor<i32>
+    return %1#1 : tensor<2xi32>
+  }
+}
+)";
+  ASSERT_TRUE(read_text(text)) << error_of(text);
+  for (std::size_t size = 0; size < text.size(); ++size) {
+    const auto module = read_text(std::string_view(text).substr(0, size));
+    if (!module) {
+      EXPECT_EQ(module.error().code(), ErrorCode::kInvalidArgument);
+    }
+  }
+}
+
+TEST(ReadTextHostile, HugeCountsAllocateNothing) {
+  EXPECT_THAT(error_of("func.func @f() {\n %0:9000000000000000000 = \"x.y\"() : () -> i32\n}"),
+              HasSubstr("more names than"));
+  EXPECT_THAT(error_of("func.func @f() {\n %0:99999999999999999999 = \"x.y\"() : () -> i32\n}"),
+              HasSubstr("does not fit"));
+}
+
+}  // namespace
+}  // namespace millrace::devices::cpu::read
