@@ -1,5 +1,6 @@
-// Buffer: a handle on an array in a device's memory. The handle exists at once, the bytes come later (ready()).
-// Backends (CPU, PJRT, sim) implement BufferBody; everybody else passes Buffer and Buffers around by value.
+// Buffer: a handle on an array in a device's memory. The handle exists at once, the bytes come
+// later (ready()). Backends (CPU, PJRT, sim) implement BufferBody; everybody else passes Buffer and
+// Buffers around by value.
 #pragma once
 
 #include <cstddef>
@@ -13,32 +14,38 @@
 
 namespace millrace::devices {
 
+class Client;
+
 // Index of a device within its client (0, 1, ...), as PJRT's local hardware id.
 enum class DeviceId : std::int32_t {};
 inline int index(DeviceId id) { return static_cast<int>(id); }
 
-// Keeps host memory alive that belongs to somebody else: a staging block, a user's vector, an external reference.
+// Keeps host memory alive that belongs to somebody else: a staging block, a user's vector, an
+// external reference.
 using Owner = std::shared_ptr<const void>;
 
-// Bytes of a buffer that the host can read in place (a CPU device, pinned memory); valid while owner lives.
+// Bytes of a buffer that the host can read in place (a CPU device, pinned memory); valid while
+// owner lives.
 struct HostAccess {
   std::span<const std::byte> bytes;
   Owner owner;
 };
 
-// One array in device memory, as its backend sees it. Shared by handles; the last one frees the memory once
-// pending uses have ended. Thread-safety: thread-safe.
+// One array in device memory, as its backend sees it. Shared by handles; the last one frees the
+// memory once pending uses have ended. Thread-safety: thread-safe.
 class BufferBody : public RefCounted, public Pooled {
  public:
   using Pooled::operator new;
   using Pooled::operator delete;
 
   virtual const Shape& shape() const = 0;
+  virtual Client& client() const = 0;
   virtual DeviceId device() const = 0;
   virtual std::size_t size_bytes() const = 0;  // in device memory, padding included
   // Completes when the bytes are written, or with the error of whatever should have written them.
   virtual Future<void> ready() const = 0;
-  // Copies the bytes, dense and row-major, once ready; destination.size() must equal shape().size_bytes().
+  // Copies the bytes, dense and row-major, once ready; destination.size() must equal
+  // shape().size_bytes().
   virtual Future<void> copy_to_host(std::span<std::byte> destination, Owner keep_alive) = 0;
   // In-place access, of a ready buffer; kUnimplemented where the host cannot see device memory.
   virtual Result<HostAccess> host_access() = 0;
@@ -48,7 +55,8 @@ class BufferBody : public RefCounted, public Pooled {
   virtual bool removed() const = 0;
 };
 
-// Value handle; may be empty. Thread-safety: external for the handle, thread-safe for what it points to.
+// Value handle; may be empty. Thread-safety: external for the handle, thread-safe for what it
+// points to.
 class Buffer {
  public:
   Buffer() = default;
@@ -68,7 +76,8 @@ class Buffer {
   Ref<BufferBody> body_;
 };
 
-// An immutable list of buffers (the results of an execution), shared by its copies; one pooled allocation.
+// An immutable list of buffers (the results of an execution), shared by its copies; one pooled
+// allocation.
 class Buffers {
  public:
   Buffers() = default;
@@ -104,7 +113,8 @@ class HostArray {
   HostArray() = default;
   HostArray(Shape shape, std::span<const std::byte> bytes, Owner owner)
       : shape_(shape), bytes_(bytes), owner_(std::move(owner)) {}
-  // Owns 64-byte aligned, zeroed memory; written through mutable_bytes() by its one holder, before sharing.
+  // Owns 64-byte aligned, zeroed memory; written through mutable_bytes() by its one holder, before
+  // sharing.
   static HostArray make(const Shape& shape);
 
   const Shape& shape() const { return shape_; }

@@ -1,9 +1,11 @@
-// Client: what a backend implements: the embedded CPU device, any PJRT plugin, the scripted sim. One client has
-// several devices and memories. Calls return handles at once where the backend can; a call may block where a
-// plugin blocks, so nobody calls a Client but its device actors (see device_actor.h) and a driver thread.
-// Shaped after the PJRT C API so that a plugin fits behind it without loss.
+// Client: what a backend implements: the embedded CPU device, any PJRT plugin, the scripted sim.
+// One client has several devices and memories. Calls return handles at once where the backend can;
+// a call may block where a plugin blocks, so nobody calls a Client but its device actors (see
+// device_actor.h) and a driver thread. Shaped after the PJRT C API so that a plugin fits behind it
+// without loss.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -25,15 +27,16 @@ using Attribute = std::variant<std::string, bool, std::int64_t, std::vector<std:
 
 struct MemoryInfo {
   int id = 0;
-  std::string kind;                 // "device", "pinned_host", ...
-  std::vector<DeviceId> devices;    // that can address it; the first memory of a device is its default
+  std::string kind;  // "device", "pinned_host", ...
+  std::vector<DeviceId>
+      devices;  // that can address it; the first memory of a device is its default
 };
 
 struct DeviceInfo {
   DeviceId id{};
   int process = 0;
-  std::string kind;                 // "cpu", "NVIDIA H200", ...
-  std::vector<int> memories;        // ids; the first is the default
+  std::string kind;           // "cpu", "NVIDIA H200", ...
+  std::vector<int> memories;  // ids; the first is the default
   std::map<std::string, Attribute> attributes;
 };
 
@@ -46,11 +49,11 @@ struct MemoryStats {
 
 // What a backend may assume about the host bytes of a put (values of PJRT_HostBufferSemantics).
 enum class HostBufferSemantics : int {
-  kImmutableOnlyDuringCall = 0,         // copied before the call returns
-  kImmutableUntilTransferCompletes = 1, // stable until source_released
-  kImmutableZeroCopy = 2,               // may be used in place; stable until source_released, which then
-                                        // comes when the buffer is freed
-  kMutableZeroCopy = 3,                 // as 2, and the device may write into it
+  kImmutableOnlyDuringCall = 0,          // copied before the call returns
+  kImmutableUntilTransferCompletes = 1,  // stable until source_released
+  kImmutableZeroCopy = 2,  // may be used in place; stable until source_released, which then
+                           // comes when the buffer is freed
+  kMutableZeroCopy = 3,    // as 2, and the device may write into it
 };
 
 // Host bytes to be put on a device. byte_strides is empty for dense row-major data.
@@ -70,13 +73,15 @@ struct PutResult {
 struct LaunchArguments {
   std::span<const DeviceId> devices;
   std::span<const std::span<const Buffer>> arguments;
-  // Inputs that the program donates but this caller keeps (indices into the inputs); the backend copies.
+  // Inputs that the program donates but this caller keeps (indices into the inputs); the backend
+  // copies.
   std::span<const int> non_donatable;
   std::stop_token stop;  // checked where the backend can; what has begun may run on
 };
 
-// Per device of the launch: outputs exist as handles; each one's ready() fires when it is written, which may be
-// long before done (the device has finished the program, its inputs are no longer read).
+// Per device of the launch: outputs exist as handles; each one's ready() fires when it is written,
+// which may be long before done (the device has finished the program, its inputs are no longer
+// read).
 struct LaunchResult {
   Buffers outputs;
   Future<void> done;
@@ -88,15 +93,23 @@ class ExecutableBody : public RefCounted {
   virtual const std::string& name() const = 0;
   virtual std::span<const Shape> input_shapes() const = 0;
   virtual std::span<const Shape> output_shapes() const = 0;
-  // For each input: true if the program donates it (its memory may become an output; it is removed after).
+  // For each input: true if the program donates it (its memory may become an output; it is removed
+  // after).
   virtual std::span<const bool> donated_inputs() const = 0;
-  virtual int devices_per_launch() const = 0;  // replicas * partitions
+  virtual int devices_per_launch() const = 0;        // replicas * partitions
   virtual std::int64_t temporary_bytes() const = 0;  // scratch of one execution; 0 where unknown
-  // Enqueues one execution; results[d] belongs to devices[d]. Fails at once, with nothing donated, on wrong
-  // counts, shapes or devices, or a removed input; an input whose ready() fails makes all outputs fail with
-  // that error.
+  // Enqueues one execution; results[d] belongs to devices[d]. Fails at once, with nothing donated,
+  // on wrong counts, shapes or devices, or a removed input; an input whose ready() fails makes all
+  // outputs fail with that error.
   virtual Status launch(const LaunchArguments& call, std::span<LaunchResult> results) = 0;
   virtual Result<std::string> serialize() const = 0;
+
+  // Device memory that one execution takes on each device: outputs and temporaries.
+  std::size_t launch_bytes() const;
+
+ private:
+  mutable std::atomic<std::size_t> launch_bytes_{
+      0};  // one more than the sum, 0 while nobody has asked
 };
 
 // Value handle on a compiled program; may be empty.
@@ -120,7 +133,7 @@ class Client {
  public:
   virtual ~Client() = default;
 
-  virtual std::string_view platform_name() const = 0;     // "cpu", "cuda", "sim"
+  virtual std::string_view platform_name() const = 0;  // "cpu", "cuda", "sim"
   virtual std::string_view platform_version() const = 0;
   virtual std::span<const DeviceInfo> devices() const = 0;
   virtual std::span<const MemoryInfo> memories() const = 0;
@@ -131,11 +144,16 @@ class Client {
   virtual Result<Executable> compile(const Program& program, const CompileOptions& options) = 0;
   virtual Result<Executable> load(std::string_view serialized) = 0;
   // memory: an id of MemoryInfo, or -1 for the device's default.
-  virtual Result<PutResult> put(const HostView& view, HostBufferSemantics semantics, DeviceId device,
-                                int memory = -1) = 0;
+  virtual Result<PutResult> put(const HostView& view, HostBufferSemantics semantics,
+                                DeviceId device, int memory = -1) = 0;
   // A copy of source on another device or memory of this client.
   virtual Result<Buffer> copy(const Buffer& source, DeviceId device, int memory = -1) = 0;
   virtual Result<MemoryStats> memory_stats(DeviceId device) const = 0;
+  // Completes with the reason when the device has failed for good; with a value when the client
+  // closes. Empty where the backend cannot tell.
+  virtual Future<void> failed(DeviceId /*device*/) const { return {}; }
+  // Time that the device has spent running programs; nullopt where the backend does not measure it.
+  virtual std::optional<Duration> busy_time(DeviceId /*device*/) const { return std::nullopt; }
   // Finishes or fails what is in flight; buffers may outlive this, their memory stays valid.
   virtual Future<void> close() = 0;
 };

@@ -1,0 +1,354 @@
+#include "millrace/devices/device_actor.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "millrace/core/check.h"
+#include "millrace/devices/device_scope.h"
+
+namespace millrace::devices {
+namespace {
+
+// Rounds of signals and dispatch before a slice lets others run.
+constexpr int kRoundsPerSlice = 16;
+
+std::string name_of(const DeviceActor& actor) {
+  return "device " + std::to_string(index(actor.id())) + " (" + actor.info().kind + ")";
+}
+
+template <class T>
+void store(std::atomic<T>& to, T value) {
+  to.store(value, std::memory_order_relaxed);  // numbers for people: they order nothing
+}
+
+}  // namespace
+
+void SeatList::push_back(Seat& seat) {
+  seat.previous = last_;
+  seat.following = nullptr;
+  (last_ == nullptr ? first_ : last_->following) = &seat;
+  last_ = &seat;
+  ++size_;
+}
+
+void SeatList::remove(Seat& seat) {
+  (seat.previous == nullptr ? first_ : seat.previous->following) = seat.following;
+  (seat.following == nullptr ? last_ : seat.following->previous) = seat.previous;
+  --size_;
+}
+
+DeviceActor::DeviceActor(Client& client, const DeviceInfo& info, const DeviceActorOptions& options,
+                         std::shared_ptr<LaunchSequencer> sequencer)
+    : client_(client),
+      info_(info),
+      options_(options),
+      executor_(client.calls_may_block() ? *options.environment.blocking
+                                         : *options.environment.compute),
+      sequencer_(std::move(sequencer)) {
+  MILLRACE_CHECK(mailbox_.go_idle(), "a new mailbox is empty");
+}
+
+DeviceActor::~DeviceActor() {
+  MILLRACE_CHECK(queue_.empty() && seats_in_flight_ == 0, "a device actor outlives its operations");
+  if (failed_promise_.valid()) failed_promise_.set_value();
+  if (closed_promise_.valid()) closed_promise_.set_value();
+}
+
+void DeviceActor::watch_client() {
+  client_failed_ = client_.failed(id());
+  if (!client_failed_.valid()) return;
+  add_ref();
+  client_failed_.cell()->add_waiter(&failure_waiter_);
+}
+
+void DeviceActor::FailureWaiter::on_complete(AsyncValue& value) noexcept {
+  if (value.error() != nullptr) actor_.control_.signal(Control::kFail);
+  actor_.release();
+}
+
+void DeviceActor::Control::signal(Signal signal) {
+  if (signals_.fetch_or(signal) != 0) return;
+  actor_.add_ref();
+  actor_.deliver(*this, false);
+}
+
+void DeviceActor::Control::run() noexcept {
+  const std::uint32_t signals = signals_.exchange(0);
+  if (signals & kFail) actor_.on_failure(actor_.client_failed_.result().error());
+  if (signals & kClose) actor_.on_close();
+  actor_.release();
+}
+
+void DeviceActor::deliver(Work& work, bool inline_if_idle) {
+  if (mailbox_.push_urgent(&work) != actors::Mailbox::Push::kWake) return;
+  add_ref();  // for the slice
+  if (inline_if_idle && options_.inline_when_idle && !client_.calls_may_block() &&
+      DeviceScope::current() == nullptr) {
+    run();
+  } else {
+    executor_.submit(this);
+  }
+}
+
+void DeviceActor::run() noexcept {
+  {
+    const DeviceScope scope(client_, id());
+    for (int round = 0; round < kRoundsPerSlice; ++round) {
+      slice();
+      if (mailbox_.go_idle()) {
+        release();
+        return;
+      }
+    }
+  }
+  executor_.submit(this);
+}
+
+void DeviceActor::drop() noexcept {
+  // The executor has closed. Nothing is handed to the client any more; what it still has will end.
+  if (state_ == State::kOpen) set_state(State::kFailed);
+  if (!refusal_)
+    refuse(Error(ErrorCode::kUnavailable, name_of(*this) + " lost its executor, which has closed"));
+  do {
+    slice();
+  } while (!mailbox_.go_idle());
+  release();
+}
+
+void DeviceActor::slice() {
+  mailbox_.collect_urgent();
+  while (Work* work = mailbox_.take_urgent()) work->run();
+  dispatch();
+  close_if_done();
+  publish();
+}
+
+void DeviceActor::on_enter(Seat& seat) {
+  Operation& operation = *seat.operation;
+  if (refusal_) operation.fail(*refusal_);
+  if (operation.decided()) return leave(seat);
+  seat.state = Seat::State::kQueued;
+  if (operation.kind() != Operation::Kind::kFetch) return queue_.push_back(seat);
+  immediate_.push_back(seat);
+  on_inputs(seat);
+}
+
+void DeviceActor::on_inputs(Seat& seat) {
+  // What wants credits is found by dispatch.
+  if (seat.operation->kind() != Operation::Kind::kFetch || seat.state != Seat::State::kQueued)
+    return;
+  if (seat.operation->inputs_there()) start(seat);
+}
+
+void DeviceActor::dispatch() {
+  bool spanning_ahead = false;
+  for (Seat* seat = queue_.first(); seat != nullptr;) {
+    Seat* const following = seat->following;
+    if (may_run(*seat, spanning_ahead)) {
+      seat->bytes = seat->operation->bytes();
+      if (!has_credits(*seat)) return;
+      take_credits(*seat);
+      if (seat->operation->spanning() && !seat->operation->grant()) {
+        seat->state = Seat::State::kGranted;
+        spanning_ahead = true;
+      } else {
+        start(*seat);
+      }
+    }
+    seat = following;
+  }
+}
+
+// True: seat wants credits now. DA-2 and DA-3.
+bool DeviceActor::may_run(Seat& seat, bool& spanning_ahead) {
+  Operation& operation = *seat.operation;
+  if (operation.decided()) return false;  // kWithdraw or kLaunched is on its way
+  const bool there = operation.inputs_there();
+  if (!operation.spanning()) return there;
+  if (spanning_ahead) return false;
+  if (there && !seat.voted) {
+    seat.voted = true;
+    operation.vote(seat);
+  }
+  if (there && operation.armed() && seat.state == Seat::State::kQueued) return true;
+  spanning_ahead = true;
+  return false;
+}
+
+bool DeviceActor::has_credits(const Seat& seat) const {
+  if (seat.operation->kind() == Operation::Kind::kLaunch &&
+      now_.launches_in_flight >= std::max(options_.limits.launches, 1)) {
+    return false;
+  }
+  return now_.bytes_in_flight == 0 || now_.bytes_in_flight + seat.bytes <= options_.limits.bytes;
+}
+
+void DeviceActor::take_credits(Seat& seat) {
+  now_.bytes_in_flight += seat.bytes;
+  now_.peak_bytes_in_flight = std::max(now_.peak_bytes_in_flight, now_.bytes_in_flight);
+  if (seat.operation->kind() != Operation::Kind::kLaunch) return;
+  if (now_.launches_in_flight++ == 0) busy_since_ = options_.environment.clock->now();
+}
+
+void DeviceActor::return_credits(const Seat& seat) {
+  now_.bytes_in_flight -= seat.bytes;
+  if (seat.operation->kind() != Operation::Kind::kLaunch) return;
+  if (--now_.launches_in_flight == 0) now_.busy += options_.environment.clock->now() - busy_since_;
+}
+
+void DeviceActor::start(Seat& seat) {
+  Operation& operation = *seat.operation;
+  if (!operation.begin()) {  // failed this moment: kWithdraw gives the credits back
+    seat.state =
+        operation.kind() == Operation::Kind::kFetch ? Seat::State::kQueued : Seat::State::kGranted;
+    return;
+  }
+  (operation.kind() == Operation::Kind::kFetch ? immediate_ : queue_).remove(seat);
+  ++seats_in_flight_;
+  if (operation.start(seat)) leave(seat);
+}
+
+void DeviceActor::on_launched(Seat& seat) {
+  queue_.remove(seat);
+  ++seats_in_flight_;
+  seat.state = Seat::State::kInFlight;
+}
+
+void DeviceActor::on_done(Seat& seat) {
+  if (seat.operation->advance(seat)) leave(seat);
+}
+
+void DeviceActor::on_abandon(Seat& seat) {
+  if (seat.state != Seat::State::kInFlight) return;  // it ended meanwhile
+  seat.abandoned = true;
+  now_.abandoned_bytes += seat.bytes;
+}
+
+void DeviceActor::on_withdraw(Seat& seat) {
+  if (seat.state == Seat::State::kQueued || seat.state == Seat::State::kGranted) leave(seat);
+  // kOutside: kEnter is still to come and sees the same.
+}
+
+void DeviceActor::leave(Seat& seat) {
+  Operation& operation = *seat.operation;
+  const Operation::Kind kind = operation.kind();
+  const Seat::State from = std::exchange(seat.state, Seat::State::kLeft);
+  MILLRACE_CHECK(from != Seat::State::kLeft, "a seat leaves once (OP-2)");
+  const bool counted = kind != Operation::Kind::kFetch;
+  if (from == Seat::State::kQueued || from == Seat::State::kGranted) {
+    (counted ? queue_ : immediate_).remove(seat);
+  }
+  if (from == Seat::State::kInFlight) {
+    --seats_in_flight_;
+    switch (kind) {
+      case Operation::Kind::kLaunch:
+        ++now_.launches;
+        break;
+      case Operation::Kind::kPut:
+        ++now_.puts;
+        break;
+      case Operation::Kind::kCopy:
+        ++now_.copies;
+        break;
+      case Operation::Kind::kFetch:
+        ++now_.fetches;
+        break;
+    }
+    if (seat.abandoned) now_.abandoned_bytes -= seat.bytes;
+  }
+  if (counted && (from == Seat::State::kInFlight || from == Seat::State::kGranted))
+    return_credits(seat);
+  operation.cancel_timer();
+  operation.release();
+}
+
+void DeviceActor::refuse(Error reason) {
+  refusal_ = std::move(reason);
+  for (const SeatList* list : {&queue_, &immediate_}) {
+    for (Seat* seat = list->first(); seat != nullptr; seat = seat->following) {
+      seat->operation->fail(*refusal_);  // it leaves when kWithdraw comes round
+    }
+  }
+}
+
+void DeviceActor::on_failure(const Error& cause) {
+  if (state_ != State::kOpen) return;
+  set_state(State::kFailed);
+  const TimePoint now = options_.environment.clock->now();
+  Error reason = Error(ErrorCode::kUnavailable, name_of(*this) + " has failed: " + cause.message())
+                     .with_detail(DeviceFailure{id(), cause, now});
+  failed_promise_.set_error(reason);
+  static_cast<void>(failed_.result());  // every call tells it too: it need not be looked at here
+  refuse(std::move(reason));
+}
+
+void DeviceActor::on_close() {
+  if (state_ == State::kClosing || state_ == State::kClosed) return;
+  set_state(State::kClosing);
+  if (failed_promise_.valid()) failed_promise_.set_value();
+  if (!refusal_) refuse(Error(ErrorCode::kUnavailable, name_of(*this) + " is closed"));
+}
+
+void DeviceActor::close_if_done() {
+  if (state_ != State::kClosing || !queue_.empty() || !immediate_.empty() || seats_in_flight_ != 0)
+    return;
+  set_state(State::kClosed);
+  publish();
+  closed_promise_.set_value();
+}
+
+void DeviceActor::set_state(State state) {
+  const bool allowed =
+      (state_ == State::kOpen && (state == State::kFailed || state == State::kClosing)) ||
+      (state_ == State::kFailed && state == State::kClosing) ||
+      (state_ == State::kClosing && state == State::kClosed);
+  MILLRACE_CHECK(allowed, "a device actor goes open -> failed -> closing -> closed");
+  state_ = state;
+}
+
+Future<void> DeviceActor::close() {
+  control_.signal(Control::kClose);
+  return closed_;
+}
+
+void DeviceActor::publish() {
+  store(published_.launches, now_.launches);
+  store(published_.puts, now_.puts);
+  store(published_.copies, now_.copies);
+  store(published_.fetches, now_.fetches);
+  store(published_.launches_in_flight, now_.launches_in_flight);
+  store(published_.bytes_in_flight, now_.bytes_in_flight);
+  store(published_.peak_bytes_in_flight, now_.peak_bytes_in_flight);
+  store(published_.queued, queue_.size() + immediate_.size());
+  store(published_.abandoned_bytes, now_.abandoned_bytes);
+  store(published_.busy, now_.busy.count());
+}
+
+DeviceStats DeviceActor::stats() const {
+  DeviceStats stats;
+  stats.launches = published_.launches.load();
+  stats.puts = published_.puts.load();
+  stats.copies = published_.copies.load();
+  stats.fetches = published_.fetches.load();
+  stats.launches_in_flight = published_.launches_in_flight.load();
+  stats.bytes_in_flight = published_.bytes_in_flight.load();
+  stats.peak_bytes_in_flight = published_.peak_bytes_in_flight.load();
+  stats.queued = published_.queued.load();
+  stats.abandoned_bytes = published_.abandoned_bytes.load();
+  stats.busy = client_.busy_time(id()).value_or(Duration(published_.busy.load()));
+  return stats;
+}
+
+std::vector<Device> make_devices(Client& client, const DeviceActorOptions& options) {
+  auto sequencer = std::make_shared<LaunchSequencer>();
+  std::vector<Device> devices;
+  for (const DeviceInfo& info : client.devices()) {
+    auto actor = make_ref<DeviceActor>(client, info, options, sequencer);
+    actor->watch_client();
+    devices.emplace_back(std::move(actor));
+  }
+  return devices;
+}
+
+}  // namespace millrace::devices

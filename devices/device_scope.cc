@@ -1,0 +1,7 @@
+#include "millrace/devices/device_scope.h"
+
+namespace millrace::devices {
+
+thread_local const DeviceScope* DeviceScope::current_ = nullptr;
+
+}  // namespace millrace::devices

@@ -1,0 +1,35 @@
+// DeviceScope: says on which device's behalf the current thread runs, so that a backend can tell
+// (and the simulated one insists) that only a device's actor calls it.
+#pragma once
+
+#include "millrace/devices/buffer.h"
+
+namespace millrace::devices {
+
+class Client;
+
+// Made by a device actor around each of its slices; scopes nest. Thread-safety: confined to its
+// thread.
+class DeviceScope {
+ public:
+  DeviceScope(const Client& client, DeviceId device)
+      : client_(&client), device_(device), outer_(current_) {
+    current_ = this;
+  }
+  ~DeviceScope() { current_ = outer_; }
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+
+  // The innermost scope of this thread; nullptr outside every device actor.
+  static const DeviceScope* current() { return current_; }
+  const Client& client() const { return *client_; }
+  DeviceId device() const { return device_; }
+
+ private:
+  static thread_local const DeviceScope* current_;
+  const Client* client_;
+  DeviceId device_;
+  const DeviceScope* outer_;
+};
+
+}  // namespace millrace::devices

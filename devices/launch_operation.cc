@@ -1,0 +1,122 @@
+#include "millrace/devices/launch_operation.h"
+
+#include <utility>
+
+#include "millrace/devices/device_actor.h"
+
+namespace millrace::devices {
+
+LaunchOperation::LaunchOperation(const Executable& executable, const ExecuteOptions& options,
+                                 std::size_t devices, std::size_t arguments)
+    : executable_(executable),
+      stop_token_(options.call.stop),
+      non_donatable_(options.non_donatable),
+      arguments_(arguments) {
+  if (devices == 1) return;
+  inputs_ = PooledArray<std::span<const Buffer>>(devices);
+  ids_ = PooledArray<DeviceId>(devices);
+  more_seats_ = PooledArray<Seat>(devices);
+}
+
+template <class A>
+Future<Buffers> LaunchOperation::submit(const Device& device, const Executable& executable,
+                                        std::span<const A> arguments,
+                                        const ExecuteOptions& options) {
+  auto* operation = new LaunchOperation(executable, options, 1, arguments.size());
+  Future<Buffers> future(operation->result_);
+  operation->seat_at({&operation->seat_, 1}, {&device, 1});
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if constexpr (std::is_same_v<A, Buffer>) {
+      operation->arguments_[i] = arguments[i];
+    } else {
+      operation->take_argument(arguments[i], operation->arguments_[i]);
+    }
+  }
+  operation->watch(options.call);
+  operation->enter();
+  operation->release();
+  return future;
+}
+
+template Future<Buffers> LaunchOperation::submit(const Device&, const Executable&,
+                                                 std::span<const Buffer>, const ExecuteOptions&);
+template Future<Buffers> LaunchOperation::submit(const Device&, const Executable&,
+                                                 std::span<const Argument>, const ExecuteOptions&);
+
+Future<Buffers> LaunchOperation::submit_spanning(
+    std::span<const Device> devices, const Executable& executable,
+    std::span<const std::span<const Argument>> arguments, LaunchOrder order,
+    const ExecuteOptions& options) {
+  std::size_t total = 0;
+  for (const auto& list : arguments) total += list.size();
+  auto* operation = new LaunchOperation(executable, options, devices.size(), total);
+  Future<Buffers> future(operation->result_);
+  operation->seat_at(operation->more_seats_.span(), devices);
+  std::size_t offset = 0;
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    operation->ids_[d] = devices[d].id();
+    operation->inputs_[d] = operation->arguments_.span().subspan(offset, arguments[d].size());
+    for (const Argument& argument : arguments[d]) {
+      operation->take_argument(argument, operation->arguments_[offset++]);
+    }
+  }
+  operation->watch(options.call);
+  const Status entered =
+      devices[0].actor()->sequencer().submit(order, [operation] { operation->enter(); });
+  if (!entered) {
+    operation->fail(entered.error());
+    operation->enter();  // the seats leave the way they always do
+  }
+  operation->release();
+  return future;
+}
+
+bool LaunchOperation::call_client(Seat& seat) {
+  if (spanning()) return call_client_spanning(seat);
+  const DeviceId id = seat.device->id();
+  const std::span<const Buffer> inputs = arguments_.span();
+  LaunchResult result;
+  const Status launched = executable_.body()->launch({.devices = {&id, 1},
+                                                      .arguments = {&inputs, 1},
+                                                      .non_donatable = non_donatable_.span(),
+                                                      .stop = stop_token_},
+                                                     {&result, 1});
+  arguments_ = {};  // the client keeps what it needs
+  if (!launched) {
+    result_->set(std::unexpected(launched.error()));
+    return true;
+  }
+  result_->set(std::move(result.outputs));
+  return seat.wait_for(*result.done.cell());
+}
+
+bool LaunchOperation::call_client_spanning(Seat& seat) {
+  PooledArray<LaunchResult> results(ids_.size());
+  const Status launched = executable_.body()->launch({.devices = ids_.span(),
+                                                      .arguments = inputs_.span(),
+                                                      .non_donatable = non_donatable_.span(),
+                                                      .stop = stop_token_},
+                                                     results.span());
+  arguments_ = {};
+  if (launched) {
+    std::size_t total = 0;
+    for (const LaunchResult& r : results) total += r.outputs.size();
+    PooledArray<Buffer> outputs(total);
+    Buffer* next = outputs.begin();
+    for (const LaunchResult& r : results)
+      next = std::copy(r.outputs.begin(), r.outputs.end(), next);
+    result_->set(Buffers(std::span<const Buffer>(outputs.span())));
+  } else {
+    result_->set(std::unexpected(launched.error()));
+  }
+  for (Seat& other : seats()) {
+    if (&other == &seat) continue;
+    other.signal(Seat::kLaunched);
+    if (!launched || other.wait_for(*results[static_cast<std::size_t>(other.index)].done.cell())) {
+      other.signal(Seat::kDone);
+    }
+  }
+  return !launched || seat.wait_for(*results[static_cast<std::size_t>(seat.index)].done.cell());
+}
+
+}  // namespace millrace::devices

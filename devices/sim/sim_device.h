@@ -1,0 +1,79 @@
+// SimDevice: when things happen on one simulated device: one program at a time, one transfer at a
+// time in each direction, stalls, slowness, failure. Internal to sim_client.h. Read next:
+// sim_launch.h.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <optional>
+#include <vector>
+
+#include "millrace/devices/client.h"
+#include "millrace/devices/sim/sim_options.h"
+
+namespace millrace::devices::sim {
+
+class SimLaunch;
+
+// Owned by its client. Thread-safety: memory counters are thread-safe, the rest is guarded by the
+// client's mutex.
+class SimDevice {
+ public:
+  enum class Lane : std::uint8_t { kIn, kOut };
+
+  explicit SimDevice(DeviceId id);
+  ~SimDevice();
+
+  DeviceId id() const { return id_; }
+
+  void add_memory(std::int64_t bytes);
+  bool has_room(std::size_t bytes, std::int64_t limit) const {
+    return limit == 0 || bytes_in_use_.load() + static_cast<std::int64_t>(bytes) <= limit;
+  }
+  MemoryStats memory(std::int64_t limit) const;
+
+  struct Nth {
+    std::uint64_t nth;
+    Error error;
+  };
+  struct Stall {
+    TimePoint at;
+    Duration length;
+  };
+  struct Slow {
+    TimePoint at;
+    double factor;
+  };
+
+  // When something that began at begin and takes length of device time is over, stalls included.
+  TimePoint end_of(TimePoint begin, Duration length) const;
+  // The duration of what begins at begin.
+  Duration scaled(Duration length, TimePoint begin) const;
+  // Takes the next place in a lane.
+  TimePoint reserve(Lane lane, TimePoint now, Duration length);
+  static const Error* find(const std::vector<Nth>& faults, std::uint64_t nth);
+  // The launch that would begin next; nullptr while one runs or none may begin.
+  SimLaunch* candidate(bool in_order) const;
+  void forget(const SimLaunch& launch);
+
+  std::vector<Ref<SimLaunch>> queue;
+  SimLaunch* running = nullptr;
+  std::array<TimePoint, 2> lane_free{};
+  std::uint64_t launches = 0;
+  std::uint64_t puts = 0;
+  std::vector<Nth> launch_faults;
+  std::vector<Nth> put_faults;
+  std::vector<Stall> stalls;
+  std::vector<Slow> slows;
+  Duration busy{};
+  std::optional<Error> failure;
+  Promise<void> failed_promise;
+  Future<void> failed = failed_promise.future();
+
+ private:
+  const DeviceId id_;
+  std::atomic<std::int64_t> bytes_in_use_{0};
+  std::atomic<std::int64_t> peak_bytes_{0};
+};
+
+}  // namespace millrace::devices::sim

@@ -1,0 +1,324 @@
+#include "millrace/devices/sim/sim_launch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/devices/sim/sim_client.h"
+
+namespace millrace::devices::sim {
+namespace {
+
+std::unique_ptr<bool[]> flags(const SimProgram& program) {
+  auto donated = std::make_unique<bool[]>(program.inputs.size());
+  for (const int i : program.donated) donated[static_cast<std::size_t>(i)] = true;
+  return donated;
+}
+
+}  // namespace
+
+SimExecutable::SimExecutable(SimClient& client, std::shared_ptr<const SimProgram> program)
+    : client_(client), program_(std::move(program)), donated_(flags(*program_)) {
+  for (std::size_t i = 0; i < program_->outputs.size(); ++i) {
+    const Duration at = program_->written_at.empty() ? program_->duration : program_->written_at[i];
+    steps_.push_back({std::min(at, program_->duration), static_cast<int>(i)});
+  }
+  std::ranges::stable_sort(steps_, {}, &Step::at);
+}
+
+Status SimExecutable::check(const LaunchArguments& call) const {
+  if (call.devices.size() != static_cast<std::size_t>(program_->devices)) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a launch of " + name() + " takes " + std::to_string(program_->devices) +
+                    " devices, not " + std::to_string(call.devices.size()));
+  }
+  for (std::size_t d = 0; d < call.devices.size(); ++d) {
+    MILLRACE_TRY_STATUS(check_device(call.arguments[d], call.devices[d]));
+  }
+  return {};
+}
+
+Status SimExecutable::check_device(std::span<const Buffer> inputs, DeviceId device) const {
+  if (inputs.size() != program_->inputs.size()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a launch of " + name() + " takes " + std::to_string(program_->inputs.size()) +
+                    " arguments, not " + std::to_string(inputs.size()));
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Buffer& input = inputs[i];
+    const std::string_view why = &input.body()->client() != &client_ ? " belongs to another client"
+                                 : input.device() != device          ? " lives on another device"
+                                 : !(input.shape() == program_->inputs[i]) ? " has another shape"
+                                 : input.removed() ? " was donated or removed before"
+                                                   : "";
+    if (why.empty()) continue;
+    if (input.removed()) client_.uses_after_removal_.fetch_add(1);
+    return fail(ErrorCode::kInvalidArgument, "argument " + std::to_string(i) + " of " + name() +
+                                                 ", " + input.shape().to_string() + "," +
+                                                 std::string(why));
+  }
+  return {};
+}
+
+Status SimExecutable::launch(const LaunchArguments& call, std::span<LaunchResult> results) {
+  client_.check_scope(call.devices, "launch");
+  MILLRACE_TRY_STATUS(check(call));
+  PooledArray<SimDevice*> devices(call.devices.size());
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    MILLRACE_TRY(devices[d], client_.find(call.devices[d]));
+    if (!devices[d]->has_room(launch_bytes(), client_.options_.memory_bytes)) {
+      return fail(ErrorCode::kResourceExhausted, "no memory for the outputs of " + name() +
+                                                     " on device " +
+                                                     std::to_string(index(call.devices[d])));
+    }
+  }
+  Scope::Hold hold = client_.scope_.hold();
+  if (!hold) return std::unexpected(client_.scope_.closed_error());
+  auto launch = make_ref<SimLaunch>(client_, Ref<SimExecutable>::share(this), devices.size(),
+                                    std::move(hold));
+  launch->prepare(call, results, devices.span());
+  launch->start(call);
+  return {};
+}
+
+SimLaunch::SimLaunch(SimClient& client, Ref<SimExecutable> executable, std::size_t devices,
+                     Scope::Hold hold)
+    : client_(client),
+      executable_(std::move(executable)),
+      parts_(devices),
+      hold_(std::move(hold)) {}
+
+void SimLaunch::prepare(const LaunchArguments& call, std::span<LaunchResult> results,
+                        std::span<SimDevice* const> devices) {
+  const SimProgram& program = executable_->program();
+  number_ = client_.next_number_.fetch_add(1);
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    Part& part = parts_[d];
+    part.device = devices[d];
+    part.done = make_ref<QuietCell>();
+    part.inputs = PooledArray<Ref<SimBytes>>(call.arguments[d].size());
+    for (std::size_t i = 0; i < part.inputs.size(); ++i) {
+      auto& input = static_cast<SimBuffer&>(*call.arguments[d][i].body());
+      part.inputs[i] = input.bytes();
+    }
+    for (std::size_t i = 0; i < part.inputs.size(); ++i) {
+      const bool kept =
+          std::ranges::find(call.non_donatable, static_cast<int>(i)) != call.non_donatable.end();
+      if (executable_->donated_inputs()[i] && !kept) {
+        static_cast<SimBuffer&>(*call.arguments[d][i].body()).donate();
+      }
+    }
+    part.outputs = PooledArray<Ref<SimBuffer>>(program.outputs.size());
+    PooledArray<Buffer> handles(program.outputs.size());
+    for (std::size_t o = 0; o < program.outputs.size(); ++o) {
+      const Shape& shape = program.outputs[o];
+      part.outputs[o] =
+          make_ref<SimBuffer>(client_, part.device->id(), shape, client_.make_bytes(shape));
+      handles[o] = Buffer(part.outputs[o]);
+    }
+    results[d] = {Buffers(std::span<const Buffer>(handles.span())),
+                  Future<void>(Ref<Cell<void>>(part.done))};
+    MutexLock lock(client_.mutex_);
+    const Error* error = SimDevice::find(part.device->launch_faults, ++part.device->launches);
+    if (error != nullptr) scripted_ = *error;
+  }
+}
+
+// Waits for the bytes of one input.
+class SimLaunch::InputWaiter final : public Waiter, public Pooled {
+ public:
+  explicit InputWaiter(Ref<SimLaunch> launch) : launch_(std::move(launch)) {}
+  void on_complete(AsyncValue& value) noexcept override {
+    const Ref<SimLaunch> launch = std::move(launch_);
+    const Error* error = value.error();
+    delete this;
+    launch->input_done(error);
+  }
+
+ private:
+  Ref<SimLaunch> launch_;
+};
+
+void SimLaunch::start(const LaunchArguments& call) {
+  if (client_.options_.in_order) enqueue();
+  for (const auto& arguments : call.arguments) {
+    for (const Buffer& argument : arguments) {
+      const Future<void> ready = argument.ready();
+      if (ready.ready() && ready.result()) continue;
+      pending_.fetch_add(1);
+      ready.cell()->add_waiter(new InputWaiter(Ref<SimLaunch>::share(this)));
+    }
+  }
+  input_done(nullptr);
+}
+
+void SimLaunch::enqueue() {
+  MutexLock lock(client_.mutex_);
+  for (const Part& part : parts_) part.device->queue.push_back(Ref<SimLaunch>::share(this));
+}
+
+void SimLaunch::input_done(const Error* error) {
+  if (error != nullptr) {
+    MutexLock lock(client_.mutex_);
+    if (!input_error_) input_error_ = *error;
+  }
+  if (pending_.fetch_sub(1) != 1) return;
+  if (!client_.options_.in_order) enqueue();
+  std::optional<Error> failed;
+  {
+    MutexLock lock(client_.mutex_);
+    inputs_ready_ = true;
+    failed = input_error_;
+    for (const Part& part : parts_) {
+      if (!failed && part.device->failure) failed = part.device->failure;
+    }
+  }
+  if (failed) return finish(std::unexpected(*failed));
+  for (std::size_t d = 0; d < parts_.size(); ++d) try_begin(client_, *parts_[d].device);
+}
+
+void SimLaunch::try_begin(SimClient& client, SimDevice& device) {
+  Ref<SimLaunch> launch;
+  {
+    MutexLock lock(client.mutex_);
+    SimLaunch* const next = device.candidate(client.options_.in_order);
+    if (next == nullptr) return;
+    for (const Part& part : next->parts_) {
+      if (part.device->candidate(client.options_.in_order) != next) return;
+    }
+    launch = Ref<SimLaunch>::share(next);
+    for (const Part& part : next->parts_) {
+      part.device->forget(*next);
+      part.device->running = next;
+    }
+    next->begin_ = client.options_.timers->clock().now();
+  }
+  launch->begin();
+}
+
+// The latest of the devices decides: they work together.
+TimePoint SimLaunch::due_locked(Duration offset) const {
+  TimePoint due = begin_;
+  for (const Part& part : parts_) {
+    due = std::max(due, part.device->end_of(begin_, part.device->scaled(offset, begin_)));
+  }
+  return due;
+}
+
+void SimLaunch::later(TimePoint due, void (SimLaunch::*what)()) {
+  const TimerQueue::Id timer = client_.options_.timers->schedule(
+      due, [self = Ref<SimLaunch>::share(this), what] { (self.get()->*what)(); });
+  bool finished = false;
+  {
+    MutexLock lock(client_.mutex_);
+    timer_ = timer;
+    finished = finished_;
+  }
+  if (finished) client_.options_.timers->cancel(timer);  // a device has failed meanwhile
+}
+
+void SimLaunch::begin() {
+  TimePoint due;
+  {
+    MutexLock lock(client_.mutex_);
+    due = due_locked(Duration(0));
+  }
+  if (due > client_.options_.timers->clock().now()) {  // a device stands still
+    begin_ = due;
+    return later(due, &SimLaunch::begin);
+  }
+  for (const Part& part : parts_) {
+    client_.note({.kind = SimEvent::Kind::kLaunchBegin,
+                  .device = part.device->id(),
+                  .name = executable_->name(),
+                  .number = number_});
+  }
+  const Status computed = scripted_ ? Status() : compute();
+  if (!computed) return finish(computed);
+  step();
+}
+
+Status SimLaunch::compute() {
+  const SimProgram& program = executable_->program();
+  if (!program.compute || !client_.options_.keep_bytes) return {};
+  struct Spans {
+    PooledArray<std::span<const std::byte>> inputs;
+    PooledArray<std::span<std::byte>> outputs;
+  };
+  PooledArray<Spans> spans(parts_.size());
+  PooledArray<SimCall> calls(parts_.size());
+  for (std::size_t d = 0; d < parts_.size(); ++d) {
+    const Part& part = parts_[d];
+    spans[d] = {PooledArray<std::span<const std::byte>>(part.inputs.size()),
+                PooledArray<std::span<std::byte>>(part.outputs.size())};
+    for (std::size_t i = 0; i < part.inputs.size(); ++i)
+      spans[d].inputs[i] = part.inputs[i]->span();
+    for (std::size_t o = 0; o < part.outputs.size(); ++o) {
+      // A caller that has removed an output does not want it: it is written nowhere.
+      const Ref<SimBytes> bytes = part.outputs[o]->bytes();
+      if (bytes) spans[d].outputs[o] = bytes->span();
+    }
+    calls[d] = {part.device->id(), spans[d].inputs.span(), spans[d].outputs.span()};
+  }
+  return program.compute(calls.span());
+}
+
+void SimLaunch::step() {
+  const std::span<const SimExecutable::Step> steps = executable_->steps();
+  for (;;) {
+    const bool last = next_step_ == steps.size();
+    TimePoint due;
+    {
+      MutexLock lock(client_.mutex_);
+      if (finished_) return;
+      due = due_locked(last ? executable_->program().duration : steps[next_step_].at);
+    }
+    if (due > client_.options_.timers->clock().now()) {
+      return later(due, &SimLaunch::step);
+    }
+    if (last) return finish(scripted_ ? Status(std::unexpected(*scripted_)) : Status());
+    const int output = steps[next_step_++].output;
+    if (scripted_) continue;
+    for (const Part& part : parts_) {
+      client_.note({.kind = SimEvent::Kind::kOutputWritten,
+                    .device = part.device->id(),
+                    .name = executable_->name(),
+                    .number = number_,
+                    .output = output});
+      part.outputs[static_cast<std::size_t>(output)]->complete({});
+    }
+  }
+}
+
+void SimLaunch::finish(const Status& status) {
+  const Ref<SimLaunch> self = Ref<SimLaunch>::share(this);
+  bool ran = false;
+  std::optional<TimerQueue::Id> timer;
+  {
+    MutexLock lock(client_.mutex_);
+    if (std::exchange(finished_, true)) return;
+    timer = timer_;
+    const TimePoint now = client_.options_.timers->clock().now();
+    for (const Part& part : parts_) {
+      ran = part.device->running == this;
+      if (ran) part.device->busy += std::max(now - begin_, Duration(0));
+      part.device->forget(*this);
+    }
+  }
+  if (timer) client_.options_.timers->cancel(*timer);
+  for (Part& part : parts_) {
+    if (ran) {
+      client_.note({.kind = SimEvent::Kind::kLaunchEnd,
+                    .device = part.device->id(),
+                    .name = executable_->name(),
+                    .number = number_});
+    }
+    part.inputs = {};
+    for (const Ref<SimBuffer>& output : part.outputs) output->complete(status);
+    part.outputs = {};
+    part.done->try_set(status);
+  }
+  hold_.reset();
+  for (const Part& part : parts_) try_begin(client_, *part.device);
+}
+
+}  // namespace millrace::devices::sim
