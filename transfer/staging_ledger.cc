@@ -1,0 +1,60 @@
+#include "millrace/transfer/staging_ledger.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "millrace/core/check.h"
+#include "millrace/transfer/pages.h"
+
+namespace millrace::transfer {
+
+std::size_t StagingLedger::block_bytes(std::size_t requested) {
+  if (requested <= kPageBytes) return kPageBytes;
+  const std::size_t step = std::max(kPageBytes, std::bit_floor(requested - 1) / 4);
+  const std::size_t over = requested % step;
+  // Sizes so near the end of the range are refused by every bound there is.
+  if (over != 0 && requested > SIZE_MAX - step) return SIZE_MAX;
+  return over == 0 ? requested : requested + (step - over);
+}
+
+std::optional<StagingLedger::Grant> StagingLedger::take(std::size_t block_bytes) {
+  if (block_bytes > max_bytes_ - in_use_) return std::nullopt;
+  Grant grant;
+  if (const auto found = free_.find(block_bytes); found != free_.end() && !found->second.empty()) {
+    grant.data = found->second.back();
+    found->second.pop_back();
+    cached_ -= block_bytes;
+  } else {
+    grant.evicted = trim(max_bytes_ - in_use_ - block_bytes);
+  }
+  in_use_ += block_bytes;
+  peak_in_use_ = std::max(peak_in_use_, in_use_);
+  return grant;
+}
+
+void StagingLedger::give_back(Region block) {
+  cancel(block.bytes);
+  free_[block.bytes].push_back(block.data);
+  cached_ += block.bytes;
+}
+
+void StagingLedger::cancel(std::size_t block_bytes) {
+  MILLRACE_CHECK(block_bytes <= in_use_, "a block that was granted");
+  in_use_ -= block_bytes;
+}
+
+std::vector<StagingLedger::Region> StagingLedger::trim(std::size_t keep_bytes) {
+  std::vector<Region> forgotten;
+  for (auto i = free_.rbegin(); i != free_.rend() && cached_ > keep_bytes; ++i) {
+    auto& [bytes, blocks] = *i;
+    while (!blocks.empty() && cached_ > keep_bytes) {
+      forgotten.push_back({blocks.back(), bytes});
+      blocks.pop_back();
+      cached_ -= bytes;
+    }
+  }
+  return forgotten;
+}
+
+}  // namespace millrace::transfer

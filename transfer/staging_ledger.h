@@ -1,0 +1,60 @@
+// StagingLedger: the books of the staging pool. Which block a request gets, what must be given back
+// to the system to stay within the bound, and when there is nothing to do but wait. Pure: it
+// neither maps nor locks. Read next: staging_pool.h, which acts on what it says.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace millrace::transfer {
+
+// Invariants: L-1 in_use + cached <= max_bytes. L-2 a cached block is of exactly its class's size.
+// L-3 a request that fits beside what is in use is never refused because of what is cached.
+// Thread-safety: external.
+class StagingLedger {
+ public:
+  struct Region {
+    std::byte* data = nullptr;
+    std::size_t bytes = 0;
+    bool operator==(const Region&) const = default;
+  };
+  // What to do for a request that was granted.
+  struct Grant {
+    std::byte* data = nullptr;    // this cached block is it; nullptr: map a new one
+    std::vector<Region> evicted;  // give these back to the system first
+  };
+
+  explicit StagingLedger(std::size_t max_bytes) : max_bytes_(max_bytes) {}
+
+  // The size of the blocks that serve requests of this many bytes: whole pages, four classes per
+  // power of two, so that at most a fifth of a block is not asked for (beyond the first pages).
+  static std::size_t block_bytes(std::size_t requested);
+
+  // block_bytes: a class. Books it as in use, or nullopt if it must wait until something is given
+  // back.
+  std::optional<Grant> take(std::size_t block_bytes);
+  // The block of a grant (reused, or mapped by now) is not used any more and may serve the next.
+  void give_back(Region block);
+  // Mapping for a grant failed: it never came into use.
+  void cancel(std::size_t block_bytes);
+  // Forgets cached blocks, largest first, until at most keep_bytes are cached: give them back to
+  // the system.
+  std::vector<Region> trim(std::size_t keep_bytes);
+
+  std::size_t max_bytes() const { return max_bytes_; }
+  std::size_t in_use_bytes() const { return in_use_; }
+  std::size_t cached_bytes() const { return cached_; }
+  std::size_t peak_in_use_bytes() const { return peak_in_use_; }
+
+ private:
+  std::size_t max_bytes_;
+  std::size_t in_use_ = 0;
+  std::size_t cached_ = 0;
+  std::size_t peak_in_use_ = 0;
+  // By class; the block given back last is reused first, while the caches remember it.
+  std::map<std::size_t, std::vector<std::byte*>> free_;
+};
+
+}  // namespace millrace::transfer

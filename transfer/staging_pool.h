@@ -1,0 +1,97 @@
+// StagingPool: host memory that batches are put together in and copied to devices from. Bounded in
+// bytes, page-aligned, in huge pages where those help, and reused, so that a running loader asks
+// the system for nothing. Read next: staging_ledger.h for which block serves whom; device_loader.h,
+// its main user.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "millrace/core/call_options.h"
+#include "millrace/core/future.h"
+#include "millrace/core/ref.h"
+
+namespace millrace {
+class TimerQueue;
+}
+
+namespace millrace::transfer {
+
+class StagingPoolState;
+class StagingLease;
+
+// A block of a StagingPool; goes back to it when this and every owner() are gone. It may outlive
+// the pool object. Content is what the last user left. Thread-safety: external.
+class StagingBlock {
+ public:
+  StagingBlock() = default;
+  StagingBlock(StagingBlock&&) noexcept = default;
+  StagingBlock& operator=(StagingBlock&&) noexcept = default;
+
+  explicit operator bool() const { return lease_ != nullptr; }
+  // As many as were asked for, at a multiple of the page size.
+  std::span<std::byte> bytes() const { return bytes_; }
+  // A share in the block, for whoever reads it later (a HostView, a Buffer that aliases it).
+  std::shared_ptr<const void> owner() const;
+
+ private:
+  friend class StagingPoolState;
+  StagingBlock(std::span<std::byte> bytes, std::shared_ptr<StagingLease> lease);
+
+  std::span<std::byte> bytes_;
+  std::shared_ptr<StagingLease> lease_;
+};
+
+struct StagingPoolOptions {
+  // Of all blocks, in use or kept for reuse, as rounded by StagingPool::block_bytes().
+  std::size_t max_bytes = std::size_t{256} << 20;
+  // acquire() calls that may wait at once; one more is refused with kResourceExhausted.
+  std::size_t max_waiting = 4096;
+};
+
+// One consistent moment of a pool. Bytes are those of whole blocks.
+struct StagingPoolMetrics {
+  std::size_t max_bytes = 0;
+  std::size_t in_use_bytes = 0;
+  std::size_t cached_bytes = 0;       // kept for reuse
+  std::size_t peak_in_use_bytes = 0;  // the high-water mark since the pool was made
+  std::size_t waiting = 0;            // acquire() calls without a block yet
+  std::uint64_t granted = 0;          // blocks handed out
+  std::uint64_t reused = 0;           // of those, without asking the system
+  std::uint64_t waited = 0;           // of those, not at once
+};
+
+// States: open -> closing (close() was called) -> closed (all blocks are back). Thread-safety:
+// thread-safe.
+class StagingPool {
+ public:
+  StagingPool(const StagingPoolOptions& options, TimerQueue& timers);
+  StagingPool(const StagingPool&) = delete;
+  StagingPool& operator=(const StagingPool&) = delete;
+  // As close(), without waiting: blocks that are out go back to the system when they are let go.
+  ~StagingPool();
+
+  // A block of at least this many bytes as soon as the bound allows it. First come, first served,
+  // whatever the sizes, so that no large request starves. Completes on the calling thread, or on
+  // the one that lets a block go, stops or fires the deadline. Errors: kResourceExhausted (larger
+  // than the pool, too many waiting, no memory), kCancelled (stop, close), kDeadlineExceeded,
+  // kUnavailable (after close). Who gives up loses only its place.
+  Future<StagingBlock> acquire(std::size_t bytes, const CallOptions& options = {});
+
+  // The bytes that a block for such a request takes of max_bytes.
+  static std::size_t block_bytes(std::size_t requested);
+
+  // Gives unused blocks back to the system until at most keep_bytes of them are kept.
+  void trim(std::size_t keep_bytes = 0);
+  StagingPoolMetrics metrics() const;
+  // Refuses new calls, cancels those that wait, and completes when all blocks are back and
+  // unmapped.
+  Future<void> close();
+
+ private:
+  Ref<StagingPoolState> state_;
+};
+
+}  // namespace millrace::transfer
