@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "millrace/actors/system.h"
+#include "tests/support/allocation_count.h"
 #include "tests/support/simulation.h"
 
 #include <gtest/gtest.h>
@@ -51,6 +52,16 @@ class Counter : public Actor {
  private:
   int sum_ = 0;
   std::vector<Reply<int>> kept_;
+};
+
+class Sink : public Actor {
+ public:
+  void on(const Add& add) { sum_ += add.n; }
+  Result<int> on(const Get&) { return sum_; }
+  Future<int> on(SlowConcurrent&& slow) { return slow.until; }
+
+ private:
+  int sum_ = 0;
 };
 
 TEST(ActorTest, EveryFormOfHandlerAnswersItsAsk) {
@@ -150,6 +161,22 @@ TEST(ActorTest, AKillFailsWhatIsInFlightAtOnce) {
     promise.set(1);
     EXPECT_EQ(sim.run(down).value().exit.reason, ExitReason::kKilled);
   });
+}
+
+TEST(ActorTest, MessagesAllocateNothingInTheSteadyState) {
+  if (!millrace::testing::kAllocationsCountable) GTEST_SKIP() << "the sanitizer sees every block";
+  Simulation sim(1);
+  auto sink = sim.actors().spawn<Sink>("sink", {}).value();
+  const auto step = [&] {
+    for (int i = 0; i < 20; ++i) (void)sink.tell(Add{i});
+    auto later = sink.ask(SlowConcurrent{make_ready(1)});
+    auto asked = sink.ask(Get{}, {.stop = {}, .deadline = sim.now() + std::chrono::seconds(1)});
+    EXPECT_TRUE(sim.run(asked).has_value());
+  };
+  for (int i = 0; i < 10; ++i) step();
+  const millrace::testing::AllocationCount allocations;
+  for (int i = 0; i < 100; ++i) step();
+  EXPECT_EQ(allocations.count(), 0);
 }
 
 }  // namespace
