@@ -101,11 +101,37 @@ void arm_deadline(TimerQueue& timers, TimePoint deadline, Ref<AsyncValue> until,
 }
 
 }  // namespace detail
+
 Future<void> sleep_until(TimePoint deadline, TimerQueue& timers, std::stop_token stop) {
-  Promise<void> promise;
-  Future<void> future = promise.future();
-  timers.schedule(deadline, [promise = std::move(promise)]() mutable { promise.set_value(); });
-  return with_stop(future, std::move(stop));
+  // The timer's own share: completes the sleep when it fires, fails it when the queue goes away before.
+  struct Wake {
+    Ref<Cell<void>> sleep;
+    explicit Wake(Ref<Cell<void>> cell) : sleep(std::move(cell)) {}
+    Wake(Wake&&) noexcept = default;
+    ~Wake() {
+      if (sleep && !sleep->complete()) {
+        sleep->try_set(fail(ErrorCode::kAborted, "the timer queue closed before the end of a sleep"));
+      }
+    }
+    void operator()() { sleep->try_set({}); }
+  };
+  struct Cancel {
+    Ref<Cell<void>> sleep;
+    void operator()() const {
+      sleep->try_set(fail(ErrorCode::kCancelled, "a sleep was stopped on request"));
+    }
+  };
+  auto sleep = make_ref<Cell<void>>();
+  auto* timer = new DeadlineWaiter;
+  timer->timers = &timers;
+  timer->id = timers.schedule(deadline, Wake(sleep));
+  sleep->add_waiter(timer);  // a stop takes the timer back
+  if (stop.stop_possible()) {
+    auto* guard = new detail::GuardWaiter<std::stop_callback<Cancel>>;
+    guard->guard.emplace(std::move(stop), Cancel{sleep});
+    sleep->add_waiter(guard);
+  }
+  return Future<void>(std::move(sleep));
 }
 
 }  // namespace millrace

@@ -29,6 +29,18 @@ TEST(SleepUntilTest, StopGivesCancelledAtOnce) {
   stop.request_stop();
   ASSERT_TRUE(slept.ready());
   EXPECT_EQ(slept.result().error().code(), ErrorCode::kCancelled);
+  EXPECT_EQ(timers.pending(), 0u) << "the timer was taken back";
+}
+
+TEST(SleepUntilTest, AQueueThatGoesAwayAbortsIt) {
+  ManualClock clock;
+  Future<void> slept;
+  {
+    TimerQueue timers(clock);
+    slept = sleep_until(clock.now() + 3s, timers);
+  }
+  ASSERT_TRUE(slept.ready());
+  EXPECT_EQ(slept.result().error().code(), ErrorCode::kAborted);
 }
 
 }  // namespace
