@@ -3,7 +3,7 @@
 
 - A room includes itself and the rooms below it: core <- actors <- devices <- transfer <- collectives <- tools.
 - Nothing includes tests or bench. Every include of ours names a file that exists, by its one spelling.
-- The files of a room form no cycle (x.h and x.cc are one node).
+- The files of a room form no cycle.
 - Third-party headers stay in .cc files, save for the adaptors of BRIDGES; some stay in named files.
 - Threads, sleeping and the clock of the system belong to core (and to programs of their own).
 """
@@ -112,8 +112,6 @@ def find_cycle(edges):
 
 
 def check_cycles(texts, problems):
-    def unit(path):
-        return os.path.splitext(path)[0]
     for room in tree.ROOMS:
         edges = {}
         for path, text in texts.items():
@@ -121,8 +119,8 @@ def check_cycles(texts, problems):
                 continue
             for _, spelled, _ in tree.includes(text):
                 target = tree.ours(spelled)
-                if target and target.split('/')[0] == room and unit(target) != unit(path):
-                    edges.setdefault(unit(path), set()).add(unit(target))
+                if target and target.split('/')[0] == room:
+                    edges.setdefault(path, set()).add(target)
         cycle = find_cycle(edges)
         if cycle:
             problems.append(f'{room}: files that include each other: {" -> ".join(cycle)}')
