@@ -1,0 +1,48 @@
+#include "millrace/transfer/array_source.h"
+
+#include <cstring>
+
+namespace millrace::transfer {
+
+Result<std::shared_ptr<ArraySource>> ArraySource::create(
+    std::vector<std::pair<std::string, devices::HostArray>> arrays) {
+  std::shared_ptr<ArraySource> source(new ArraySource);
+  if (arrays.empty())
+    return fail(ErrorCode::kInvalidArgument, "making a source: there is no array");
+  for (auto& [name, array] : arrays) {
+    const devices::Shape& shape = array.shape();
+    if (shape.rank() == 0) {
+      return fail(
+          ErrorCode::kInvalidArgument,
+          "making a source: array '" + name + "' is a scalar and has no dimension for the items");
+    }
+    const auto items = static_cast<std::uint64_t>(shape.dim(0));
+    if (!source->fields_.empty() && items != source->items_) {
+      return fail(ErrorCode::kInvalidArgument, "making a source: array '" + name + "' has " +
+                                                   std::to_string(items) + " items where '" +
+                                                   source->fields_.front().name + "' has " +
+                                                   std::to_string(source->items_));
+    }
+    source->items_ = items;
+    source->fields_.push_back({name, devices::Shape(shape.dtype(), shape.dims().subspan(1))});
+    source->arrays_.push_back(std::move(array));
+  }
+  return source;
+}
+
+Future<void> ArraySource::read(const Ref<SourceBatch>& batch, std::stop_token stop) {
+  for (std::size_t f = 0; f < fields_.size(); ++f) {
+    const std::size_t bytes = fields_[f].item.size_bytes();
+    if (bytes == 0) continue;
+    std::byte* out = batch->fields[f].data();
+    for (const std::uint64_t item : batch->items) {
+      if (stop.stop_requested())
+        return fail(ErrorCode::kCancelled, "stopped on request while copying rows");
+      std::memcpy(out, arrays_[f].bytes().data() + item * bytes, bytes);
+      out += bytes;
+    }
+  }
+  return make_ready();
+}
+
+}  // namespace millrace::transfer

@@ -1,0 +1,47 @@
+// FakeSource: generated images for machines that have no data set. Every class has a pattern of its
+// own and every image is its class's pattern under noise, so that a network can learn them. Read
+// next: item_source.h.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "millrace/transfer/item_source.h"
+
+namespace millrace::transfer {
+
+struct FakeSourceOptions {
+  std::uint64_t items = 60'000;
+  std::int64_t height = 28;
+  std::int64_t width = 28;
+  int classes = 10;  // 1 to 256
+  std::uint64_t seed = 0;
+  // Items from this one on: another range of the same data, for a test split that shares the
+  // patterns.
+  std::uint64_t first_item = 0;
+};
+
+// Fields as those of IdxSource: "images" (height x width, ui8), "labels" (ui8). An item's bytes
+// depend on (seed, item) alone. Thread-safety: immutable.
+class FakeSource final : public ItemSource {
+ public:
+  explicit FakeSource(const FakeSourceOptions& options);
+
+  std::uint64_t items() const override { return options_.items; }
+  std::span<const Field> fields() const override { return fields_; }
+  // Nothing is read; decode generates.
+  Future<void> read(const Ref<SourceBatch>& batch, std::stop_token stop) override;
+  Future<void> decode(const Ref<SourceBatch>& batch, std::stop_token stop) override;
+
+  std::uint8_t label(std::uint64_t item) const;
+  // image has height * width bytes.
+  void generate(std::uint64_t item, std::span<std::byte> image) const;
+
+ private:
+  FakeSourceOptions options_;
+  std::array<Field, 2> fields_;
+  std::vector<std::uint8_t> patterns_;  // classes x height x width
+};
+
+}  // namespace millrace::transfer

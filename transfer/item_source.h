@@ -1,0 +1,69 @@
+// ItemSource: where the items of a data set come from. Implemented by users and by memory_source.h
+// (arrays in memory, IDX files) and fake_source.h (generated). The loader calls it from many tasks
+// at once. Read next: device_loader.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "millrace/core/future.h"
+#include "millrace/devices/buffer.h"
+
+namespace millrace::transfer {
+
+// One array that every item has: {"images", tensor<28x28x1xui8>}. In a batch it gets the rows in
+// front.
+struct Field {
+  std::string name;
+  devices::Shape item;
+};
+
+// One batch on its way through read and decode. Whoever works on it shares it, so a call that the
+// loader no longer waits for still writes into memory that is there. Thread-safety: confined to one
+// stage at a time.
+struct SourceBatch : RefCounted {
+  std::vector<std::uint64_t> items;  // one index per row, padding rows included
+  std::vector<std::span<std::byte>>
+      fields;                 // per field: rows * item bytes, dense; read or decode fills them
+  std::shared_ptr<void> raw;  // from read to decode: whatever the source likes
+  std::uint64_t epoch = 0;
+  std::uint64_t step = 0;
+  int shard = 0;
+  devices::Owner memory;  // of fields
+};
+
+// Attached by a source to an error that one item caused.
+struct FailedItem {
+  std::uint64_t item = 0;
+};
+
+// Thread-safety: thread-safe; calls for different batches run at the same time. Lives until the
+// last of its calls has ended, which may be after the loader was closed.
+class ItemSource {
+ public:
+  virtual ~ItemSource() = default;
+
+  virtual std::uint64_t items() const = 0;
+  virtual std::span<const Field> fields() const = 0;
+  // The most bytes per item that `raw` holds between read and decode; counted in the loader's
+  // budget.
+  virtual std::size_t raw_item_bytes() const { return 0; }
+
+  // First stage: runs on the blocking executor. May complete later; should give up when stop is
+  // requested.
+  virtual Future<void> read(const Ref<SourceBatch>& batch, std::stop_token stop) = 0;
+  // Second stage: runs on the compute executor and must not block it. A source without decoding
+  // leaves it out.
+  virtual Future<void> decode(const Ref<SourceBatch>& batch, std::stop_token stop);
+};
+
+inline Future<void> ItemSource::decode(const Ref<SourceBatch>&, std::stop_token) {
+  return make_ready();
+}
+
+}  // namespace millrace::transfer
