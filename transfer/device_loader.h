@@ -1,0 +1,60 @@
+// DeviceLoader: reads, decodes and transfers batches to every device ahead of the step that needs
+// them, within budgets in bytes. The source reads on the blocking executor and decodes on the
+// compute executor of the environment; the loader has no thread of its own. Read next:
+// loader_schedule.h (what happens when).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "millrace/core/call_options.h"
+#include "millrace/core/environment.h"
+#include "millrace/devices/device.h"
+#include "millrace/transfer/batch_plan.h"
+#include "millrace/transfer/device_batch.h"
+#include "millrace/transfer/item_source.h"
+#include "millrace/transfer/loader_options.h"
+#include "millrace/transfer/loader_stats.h"
+
+namespace millrace::transfer {
+
+class LoaderCore;
+
+// The consumers' handle; prefetching begins when it is made. Dropped without close(), it stops
+// everything and waits for nothing: what still runs ends by itself. Thread-safety: thread-safe (but
+// one owner).
+class DeviceLoader {
+ public:
+  // kInvalidArgument names what does not fit: the plan, the shards, or a budget below one batch.
+  static Result<DeviceLoader> create(const Environment& environment,
+                                     std::shared_ptr<ItemSource> source,
+                                     std::vector<devices::Device> devices, LoaderOptions options);
+  DeviceLoader(DeviceLoader&& other) noexcept;
+  DeviceLoader& operator=(DeviceLoader&& other) noexcept;
+  ~DeviceLoader();
+
+  const BatchPlan& plan() const;
+
+  // The device's next batch in order, complete when its bytes have arrived; nullopt at the end of
+  // an epoch (then the next epoch follows, if there is one; after the last the end is told again).
+  // Several calls may wait, and are served in order. A failed stage comes as its error
+  // (LoadFailure) in the place of the first batch that is missing for it, and again from then on.
+  // kCancelled and kDeadlineExceeded by options take no batch; kUnavailable after close().
+  Future<std::optional<DeviceBatch>> next(int device, const CallOptions& options = {}) const;
+
+  // Stops reading ahead, cancels waiting next() calls, asks running stages to give up and waits for
+  // them, at most close_grace: then the rest is abandoned and named by kDeadlineExceeded
+  // (AbandonedStages). Abandoned stages keep what memory they use.
+  Future<void> close() const;
+
+  LoaderStats stats() const;
+  // What runs now, the oldest first: what a loader that gives nothing is waiting for.
+  std::vector<StageInFlight> in_flight() const;
+
+ private:
+  explicit DeviceLoader(Ref<LoaderCore> core);
+  Ref<LoaderCore> core_;
+};
+
+}  // namespace millrace::transfer

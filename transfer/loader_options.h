@@ -1,0 +1,48 @@
+// LoaderOptions: what a DeviceLoader loads, in which order, and how much of it ahead. Read next:
+// device_loader.h.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "millrace/core/trace.h"
+#include "millrace/transfer/batch_plan.h"
+#include "millrace/transfer/staging_pool.h"
+
+namespace millrace::transfer {
+
+struct LoaderOptions {
+  std::int64_t batch_size = 0;  // global: the rows of all shards together
+  Remainder remainder = Remainder::kDrop;
+  bool shuffle = false;
+  std::uint64_t seed = 0;
+  // The shards of the run, and which of them each device gets. Left out: one per device, in order.
+  // Other ranks of the same run name other shards.
+  int shards = 0;
+  std::vector<int> shard_of_device;
+
+  std::uint64_t epochs = 1;  // 0: endless
+  std::uint64_t start_epoch = 0;
+  std::uint64_t start_step = 0;  // to resume: one after the last step that counts
+  bool prefetch_across_epochs = true;
+
+  int reads_in_flight = 4;  // batches, all devices together
+  int decodes_in_flight = 2;
+  // Per device, each at least one batch. Host: staging memory and what was read and is not decoded.
+  // Device: batches that are in transfer or wait for next(). 0: room for four and two batches.
+  std::size_t host_bytes_per_device = 0;
+  std::size_t device_bytes_per_device = 0;
+  // Lets devices that can use host memory in place do so: no copy, and the staging block is the
+  // batch until its consumer lets go of it.
+  bool zero_copy = true;
+  std::shared_ptr<StagingPool>
+      pool;                        // left out: one of its own, which holds what the budgets allow
+  TraceRecorder* trace = nullptr;  // one lane per stage, an event per batch, flow: sequence + 1
+  Duration close_grace =
+      std::chrono::milliseconds(500);  // close() waits this long for running stages
+};
+
+}  // namespace millrace::transfer
