@@ -27,6 +27,9 @@ Buffers select(const Buffers& all, std::span<const std::size_t> positions) {
   return Buffers(chosen);
 }
 
+// Every node only sends messages, so it may run on the thread that completed its last input.
+Executor& now = inline_executor();
+
 // Everything that the nodes of one step share; lives as long as the graph.
 struct Recorded {
   StepGraphOptions options;
@@ -50,16 +53,18 @@ Result<DeviceBatch> real_batch(Result<std::optional<DeviceBatch>> next) {
 }
 
 // The words that belong to (seed, device, step), whatever runs when: no state, no order.
-Future<Buffer> put_random(const Recorded& recorded, std::size_t d, std::uint64_t step) {
+Future<Buffer> put_random(const Recorded& recorded, std::size_t d, const StepTicket& ticket) {
   if (!recorded.random) return Future<Buffer>(Buffer());
   HostArray words = HostArray::make(*recorded.random);
-  RandomStream stream(recorded.options.seed, static_cast<std::uint32_t>(d), step);
+  RandomStream stream(recorded.options.seed, static_cast<std::uint32_t>(d), ticket.step);
   stream.fill(words.mutable_bytes());
-  return recorded.device(d).put({words.bytes().data(), words.shape(), {}, words.owner()});
+  devices::PutOptions options;
+  options.call = ticket.call;
+  return recorded.device(d).put({words.bytes().data(), words.shape(), {}, words.owner()}, options);
 }
 
 Future<Buffers> launch_grad(const Recorded& recorded, std::size_t d, const Buffers& params, const Buffers& state,
-                            const DeviceBatch& batch, const Buffer& random) {
+                            const DeviceBatch& batch, const Buffer& random, const StepTicket& ticket) {
   std::vector<Buffer> arguments;
   arguments.reserve(recorded.grad_inputs.size());
   for (const Wire& wire : recorded.grad_inputs) {
@@ -71,7 +76,9 @@ Future<Buffers> launch_grad(const Recorded& recorded, std::size_t d, const Buffe
       default: arguments.push_back(random); break;
     }
   }
-  return recorded.device(d).execute(recorded.options.grad_program, arguments);
+  devices::ExecuteOptions options;
+  options.call = ticket.call;
+  return recorded.device(d).execute(recorded.options.grad_program, std::span<const Buffer>(arguments), options);
 }
 
 // inputs: params, momenta, then the reduced buckets.
@@ -88,7 +95,7 @@ Future<Buffers> launch_update(const Recorded& recorded, std::size_t d, const Slo
       arguments.push_back(inputs[2 + bucket][position]);
     }
   }
-  return recorded.device(d).execute(recorded.options.update_program, arguments);
+  return recorded.device(d).execute(recorded.options.update_program, std::span<const Buffer>(arguments));
 }
 
 // The mean over the ranks of some of grad's outputs. The sequence number is the step's, not the moment's.
@@ -99,6 +106,7 @@ auto reduce_node(std::shared_ptr<const Recorded> recorded, std::size_t d, std::s
     const ProcessGroup& rank = recorded->options.ranks[d];
     CollectiveOptions options;
     options.sequence = ticket.first_collective + number;
+    options.call = ticket.call;
     return rank.all_reduce(select(grads, positions), ReduceOp::kMean, options);
   };
 }
@@ -174,7 +182,6 @@ Result<StepGraph> StepGraph::create(StepGraphOptions options) {
   graph_options.observer = options.observer;
   MILLRACE_TRY(auto mutable_recorded, record(std::move(options)));
   const std::shared_ptr<const Recorded> recorded = std::move(mutable_recorded);
-  Executor& now = inline_executor();  // every node only sends messages
 
   GraphBuilder b;
   const auto ticket = b.input<StepTicket>("ticket");
@@ -187,22 +194,27 @@ Result<StepGraph> StepGraph::create(StepGraphOptions options) {
     s.state_in = b.input<Buffers>("state" + at);
     const auto batch = b.node(
         "batch" + at, now,
-        [recorded, d](const StepTicket&) {
-          return recorded->options.loader->next(static_cast<int>(d)).then(inline_executor(), real_batch);
+        [recorded, d](const StepTicket& t) {
+          return recorded->options.loader->next(static_cast<int>(d), t.call).then(now, real_batch);
         },
         ticket);
     s.rows = b.node("rows" + at, now, [](const DeviceBatch& loaded) { return loaded.valid; }, batch);
     const auto random = b.node(
         "random" + at, now,
-        [recorded, d](const StepTicket& t) { return put_random(*recorded, d, t.step); }, ticket);
+        [recorded, d](const StepTicket& t) { return put_random(*recorded, d, t); }, ticket);
     const auto grads = b.node(
         "grad" + at, now,
         [recorded, d](const Buffers& params, const Buffers& state, const DeviceBatch& loaded,
-                      const Buffer& words) { return launch_grad(*recorded, d, params, state, loaded, words); },
-        s.params_in, s.state_in, batch, random);
+                      const Buffer& words, const StepTicket& t) {
+          return launch_grad(*recorded, d, params, state, loaded, words, t);
+        },
+        s.params_in, s.state_in, batch, random, ticket);
     s.loss = b.node(
         "loss" + at, now,
-        [recorded, d](const Buffers& all) { return recorded->device(d).fetch(all[recorded->loss]); }, grads);
+        [recorded, d](const Buffers& all, const StepTicket& t) {
+          return recorded->device(d).fetch(all[recorded->loss], t.call);
+        },
+        grads, ticket);
 
     std::vector<Slot<Buffers>> update_inputs = {s.params_in, s.momenta_in};
     for (std::size_t i = 0; i < recorded->buckets.size(); ++i) {
@@ -229,15 +241,11 @@ Result<StepGraph> StepGraph::create(StepGraphOptions options) {
     b.output(s.rows);
   }
   MILLRACE_TRY(Graph graph, b.build(graph_options));
-  StepGraph step(std::move(graph));
-  step.devices_ = std::move(slots);
-  step.buckets_ = recorded->buckets.size();
-  step.has_state_ = !recorded->state.empty();
-  return step;
+  return StepGraph(std::move(graph), std::move(slots),
+                   recorded->buckets.size() + (recorded->state.empty() ? 0 : 1));
 }
 
-Ref<GraphRun> StepGraph::start(const StepTicket& ticket, std::span<const Replica> replicas,
-                               const CallOptions& options) const {
+Ref<GraphRun> StepGraph::start(const StepTicket& ticket, std::span<const Replica> replicas) const {
   std::vector<GraphInput> inputs;
   inputs.emplace_back(make_ready(StepTicket(ticket)));
   for (const Replica& replica : replicas) {
@@ -245,7 +253,7 @@ Ref<GraphRun> StepGraph::start(const StepTicket& ticket, std::span<const Replica
     inputs.emplace_back(replica.momenta);
     inputs.emplace_back(replica.state);
   }
-  return graph_.start(inputs, options);
+  return graph_.start(inputs, ticket.call);
 }
 
 Replica StepGraph::replica(const GraphRun& run, std::size_t device) const {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "millrace/collectives/process_group.h"
+#include "millrace/core/call_options.h"
 #include "millrace/core/graph.h"
 #include "millrace/devices/device.h"
 #include "millrace/tools/train/model.h"
@@ -46,6 +47,7 @@ struct Replica {
 struct StepTicket {
   std::uint64_t step = 0;             // counts through the whole run
   std::uint64_t first_collective = 0; // of the sequence numbers that the step reserves
+  CallOptions call;                   // of everything that the step asks of others
 };
 
 struct StepGraphOptions {
@@ -66,16 +68,15 @@ class StepGraph {
  public:
   static Result<StepGraph> create(StepGraphOptions options);
 
-  // One replay. The outputs below are of this run. The rank-th replica goes in, the next one comes out.
-  Ref<GraphRun> start(const StepTicket& ticket, std::span<const Replica> replicas,
-                      const CallOptions& options) const;
+  // One replay, from the replicas of all devices; the outputs below are of this run.
+  Ref<GraphRun> start(const StepTicket& ticket, std::span<const Replica> replicas) const;
   Replica replica(const GraphRun& run, std::size_t device) const;
   Future<devices::HostArray> loss(const GraphRun& run, std::size_t device) const;
   // The valid rows of the device's batch.
   Future<std::int64_t> rows(const GraphRun& run, std::size_t device) const;
 
   // Collectives of each rank in one step.
-  std::uint64_t collectives_per_step() const { return buckets_ + (has_state_ ? 1 : 0); }
+  std::uint64_t collectives_per_step() const { return collectives_; }
 
  private:
   struct DeviceSlots {
@@ -84,12 +85,12 @@ class StepGraph {
     Slot<devices::HostArray> loss;
     Slot<std::int64_t> rows;
   };
-  explicit StepGraph(Graph graph) : graph_(std::move(graph)) {}
+  StepGraph(Graph graph, std::vector<DeviceSlots> devices, std::uint64_t collectives)
+      : graph_(std::move(graph)), devices_(std::move(devices)), collectives_(collectives) {}
 
   Graph graph_;
   std::vector<DeviceSlots> devices_;
-  std::uint64_t buckets_ = 0;
-  bool has_state_ = false;
+  std::uint64_t collectives_;
 };
 
 }  // namespace millrace::train

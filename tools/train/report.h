@@ -1,0 +1,79 @@
+// TrainingReport: what a training has done and where its time went, as numbers, words and JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace/core/clock.h"
+#include "millrace/core/trace.h"
+#include "millrace/devices/device.h"
+#include "millrace/transfer/loader_stats.h"
+
+namespace millrace::train {
+
+// Known before the first step.
+struct TrainingStart {
+  std::string model;
+  std::size_t devices = 0;
+  std::int64_t batch_size = 0;
+  std::uint64_t steps = 0;
+  std::uint64_t items = 0;
+  Duration compile_time{};
+};
+
+// Mean milliseconds per step; stages of several devices run side by side, so they need not add up to the step.
+struct StageTimes {
+  double read = 0;
+  double decode = 0;
+  double host_to_device = 0;
+  double execute = 0;
+  double all_reduce = 0;
+  double update = 0;
+};
+
+struct PeakBytes {
+  std::size_t staging = 0;                // host memory of the loader
+  std::size_t prefetched = 0;             // batches on the devices, ahead of their step
+  std::vector<std::size_t> in_flight;     // per device: launches and transfers
+};
+
+struct TrainingReport {
+  std::uint64_t steps = 0;
+  std::vector<double> losses;             // of every step, mean over the rows
+  std::optional<double> test_accuracy;    // share of the test items, 0 to 1
+  std::optional<double> test_loss;
+  std::uint64_t test_items = 0;
+  Duration time{};                        // of the steps
+  double step_ms_median = 0;
+  double step_ms_p99 = 0;
+  double images_per_second = 0;
+  StageTimes stage_ms;
+  double overlap = 0;                     // share of the loading time that no device waited for
+  std::vector<double> device_idle;        // share of the time without a program running, per device
+  PeakBytes peak_bytes;
+  std::string bottleneck;                 // one sentence, with the evidence
+
+  std::string to_text() const;
+  std::string to_json() const;            // one line: {"event":"done", ...}
+};
+
+// What the figures are computed from.
+struct ReportInputs {
+  std::vector<Duration> step_times;                // between the ends of consecutive steps
+  std::vector<TraceEvent> events;                  // of the steps
+  const TraceRecorder* trace = nullptr;            // for the texts of the events
+  std::string grad_program, update_program;        // names of the launches
+  transfer::LoaderStats loader;
+  std::vector<devices::DeviceStats> before, after; // per device, around the steps
+  std::vector<Duration> data_waits;                // per device: sum of the times that steps waited for their batch
+  Duration time{};
+  std::uint64_t steps = 0;
+  std::int64_t batch_size = 0;
+};
+
+// Pure. Fills the figures of the report; accuracy and losses are the caller's.
+void fill_figures(const ReportInputs& inputs, TrainingReport& report);
+
+}  // namespace millrace::train

@@ -1,0 +1,437 @@
+#include "millrace/tools/train/training.h"
+
+#include <cstring>
+#include <deque>
+#include <numeric>
+#include <span>
+
+#include "millrace/collectives/process_group.h"
+#include "millrace/tools/train/evaluation.h"
+#include "millrace/tools/train/model.h"
+#include "millrace/tools/train/step_graph.h"
+#include "millrace/tools/train/step_watch.h"
+
+namespace millrace::train {
+namespace {
+
+using collectives::ProcessGroup;
+using devices::Buffer;
+using devices::Buffers;
+using devices::Executable;
+using devices::HostArray;
+using transfer::DeviceBatch;
+using transfer::DeviceLoader;
+
+// Runs f where it may block.
+template <class F>
+auto on_blocking(const Environment& environment, F f) {
+  return make_ready().then(*environment.blocking, [f = std::move(f)](const Status&) { return f(); });
+}
+
+Buffers select(const Buffers& all, const std::vector<std::size_t>& positions) {
+  std::vector<Buffer> chosen;
+  for (const std::size_t p : positions) chosen.push_back(all[p]);
+  return Buffers(chosen);
+}
+
+// The state of one training; lives in the frame of train().
+class Training {
+ public:
+  Training(TrainingParts parts, TrainingOptions options, TrainingListener* listener)
+      : parts_(std::move(parts)),
+        options_(std::move(options)),
+        listener_(listener),
+        watch_(*parts_.environment.clock, *parts_.environment.compute, parts_.devices.size()),
+        link_(options_.call.stop, Forward{&watch_}) {
+    call_.stop = watch_.token();
+    call_.deadline = options_.call.deadline;
+  }
+
+  Task<TrainingReport> run();
+  Task<void> close();
+  // What to tell the caller when run() ended with error: the first failure is the cause of the others.
+  Error root_cause(const Error& error) const;
+
+ private:
+  struct Forward {
+    StepWatch* watch;
+    void operator()() const { watch->stop(); }
+  };
+  struct Flying {
+    Ref<GraphRun> run;
+    std::uint64_t epoch = 0;
+    bool last_of_epoch = false;
+  };
+
+  std::int64_t rows() const { return options_.batch_size / static_cast<std::int64_t>(parts_.devices.size()); }
+  std::uint64_t total_steps() const;
+  Future<Executable> compile(const ProgramSpec& spec) const;
+  Result<DeviceLoader> make_loader() const;
+  Task<void> prepare();
+  Task<void> initialise(const ProgramSpec& init, const Executable& program);
+  Task<void> steps();
+  void start_step(std::uint64_t step, std::uint64_t steps_per_epoch);
+  Task<void> retire();
+  Task<void> end_epoch(std::uint64_t epoch);
+  Task<void> meet(std::string tag, std::string payload);
+  void tell_step(double loss, std::uint64_t epoch);
+  TrainingReport figures() const;
+
+  const TrainingParts parts_;
+  const TrainingOptions options_;
+  TrainingListener* const listener_;
+  StepWatch watch_;
+  std::stop_callback<Forward> link_;
+  CallOptions call_;
+
+  std::optional<Model> model_;
+  std::optional<DeviceLoader> loader_;
+  std::vector<ProcessGroup> ranks_;
+  std::optional<StepGraph> graph_;
+  Executable eval_program_;
+  const ProgramSpec* grad_ = nullptr;
+  const ProgramSpec* eval_ = nullptr;
+  std::string grad_name_;
+  std::string update_name_;
+
+  std::vector<Replica> replicas_;
+  std::deque<Flying> flying_;
+  std::vector<Future<std::optional<DeviceBatch>>> epoch_ends_;
+  std::vector<devices::DeviceStats> stats_before_;
+  TimePoint started_{};
+  TimePoint last_done_{};
+  std::vector<Duration> step_times_;
+  std::vector<double> losses_;
+  double epoch_loss_ = 0;
+  std::uint64_t epoch_steps_ = 0;
+};
+
+std::uint64_t Training::total_steps() const {
+  const std::uint64_t all = options_.epochs * loader_->plan().steps_per_epoch();
+  return options_.max_steps ? std::min(all, *options_.max_steps) : all;
+}
+
+Future<Executable> Training::compile(const ProgramSpec& spec) const {
+  devices::CompileOptions compile_options;
+  compile_options.deterministic = options_.deterministic;
+  return on_blocking(parts_.environment, [path = spec.path] { return devices::Program::from_file(path); })
+      .then(*parts_.environment.compute,
+            [compile = parts_.compile, compile_options](Result<devices::Program> program) -> Future<Executable> {
+              if (!program) return Future<Executable>(program.error());
+              return compile(*std::move(program), compile_options);
+            });
+}
+
+Result<DeviceLoader> Training::make_loader() const {
+  transfer::LoaderOptions loading;
+  loading.batch_size = options_.batch_size;
+  loading.remainder = transfer::Remainder::kDrop;
+  loading.shuffle = options_.shuffle;
+  loading.seed = options_.seed;
+  loading.epochs = options_.epochs;
+  loading.host_bytes_per_device = options_.loader_host_bytes;
+  loading.device_bytes_per_device = options_.loader_device_bytes;
+  if (options_.same_shard) {
+    loading.batch_size = rows();
+    loading.shards = 1;
+    loading.shard_of_device.assign(parts_.devices.size(), 0);
+  }
+  return DeviceLoader::create(parts_.environment, options_.train_data, parts_.devices, loading);
+}
+
+// Everything before the first step: the loader reads ahead while the programs compile.
+Task<void> Training::prepare() {
+  const auto device_count = static_cast<std::int64_t>(parts_.devices.size());
+  if (options_.batch_size <= 0 || options_.batch_size % device_count != 0) {
+    co_await end_with(Error(ErrorCode::kInvalidArgument,
+                            "batch size " + std::to_string(options_.batch_size) + " does not divide evenly over " +
+                                std::to_string(device_count) + " devices"));
+  }
+  auto model = co_await on_blocking(parts_.environment, [folder = options_.model] { return Model::load(folder); });
+  if (!model) co_await end_with(model.error());
+  model_ = *std::move(model);
+  auto init = model_->program("init");
+  auto grad = model_->program("grad", rows());
+  auto update = model_->program("update");
+  for (const auto* program : {&init, &grad, &update}) {
+    if (!*program) co_await end_with(program->error());
+  }
+  grad_ = *grad;
+  auto loader = make_loader();
+  if (!loader) co_await end_with(loader.error());
+  loader_ = *std::move(loader);
+  auto ranks = ProcessGroup::create(*parts_.system, "train", parts_.devices, parts_.trace);
+  if (!ranks) co_await end_with(ranks.error());
+  ranks_ = *std::move(ranks);
+
+  const TimePoint begin = parts_.environment.clock->now();
+  const Future<Executable> init_program = compile(**init);
+  const Future<Executable> grad_program = compile(*grad_);
+  const Future<Executable> update_program = compile(**update);
+  Future<Executable> eval_program;
+  if (options_.test_data != nullptr) {
+    const auto eval_rows = model_->rows_of("eval");
+    auto eval = model_->program("eval", eval_rows.empty() ? std::nullopt : std::optional(eval_rows.back()));
+    if (!eval) co_await end_with(eval.error());
+    eval_ = *eval;
+    eval_program = compile(*eval_);
+  }
+  std::vector<Ref<AsyncValue>> programs = {init_program.cell(), grad_program.cell(), update_program.cell()};
+  if (eval_program.valid()) programs.emplace_back(eval_program.cell());
+  if (Status compiled = co_await with_options(when_all(programs), call_, *parts_.environment.timers); !compiled) {
+    co_await end_with(compiled.error());
+  }
+  if (eval_program.valid()) eval_program_ = *eval_program.result();
+  grad_name_ = grad_program.result()->name();
+  update_name_ = update_program.result()->name();
+
+  StepGraphOptions step;
+  step.model = &*model_;
+  step.grad = grad_;
+  step.grad_program = *grad_program.result();
+  step.update_program = *update_program.result();
+  step.ranks = ranks_;
+  step.loader = &*loader_;
+  step.seed = options_.seed;
+  step.bucket_bytes = options_.bucket_bytes;
+  step.timers = parts_.environment.timers;
+  step.observer = &watch_;
+  auto graph = StepGraph::create(std::move(step));
+  if (!graph) co_await end_with(graph.error());
+  graph_ = *std::move(graph);
+  if (listener_ != nullptr) {
+    listener_->on_start({model_->name(), parts_.devices.size(), options_.batch_size, total_steps(),
+                         options_.train_data->items(), parts_.environment.clock->now() - begin});
+  }
+  if (Status status = co_await initialise(**init, *init_program.result()); !status) co_await end_with(status.error());
+}
+
+// Rank 0 makes parameters, momenta and state from the seed and broadcasts them.
+Task<void> Training::initialise(const ProgramSpec& init, const Executable& program) {
+  HostArray seed = HostArray::make(devices::Shape(devices::DType::kU32, {}));
+  const auto word = static_cast<std::uint32_t>(options_.seed);
+  std::memcpy(seed.mutable_bytes().data(), &word, sizeof(word));
+  devices::PutOptions put;
+  put.call = call_;
+  devices::ExecuteOptions execute;
+  execute.call = call_;
+  Result<Buffer> seed_buffer =
+      co_await parts_.devices[0].put({seed.bytes().data(), seed.shape(), {}, seed.owner()}, put);
+  if (!seed_buffer) co_await end_with(seed_buffer.error());
+  const Buffer arguments[] = {*seed_buffer};
+  Result<Buffers> made =
+      co_await parts_.devices[0].execute(program, std::span<const Buffer>(arguments), execute);
+  if (!made) co_await end_with(made.error());
+
+  std::vector<devices::Shape> shapes;
+  for (const TensorSpec& output : init.outputs) shapes.push_back(output.shape);
+  collectives::CollectiveOptions collective;
+  collective.call = call_;
+  std::vector<Future<Buffers>> received;
+  for (const ProcessGroup& rank : ranks_) {
+    received.push_back(rank.rank() == collectives::Rank{0}
+                           ? rank.broadcast(*made, collectives::Rank{0}, collective)
+                           : rank.broadcast(shapes, collectives::Rank{0}, collective));
+  }
+  for (const Future<Buffers>& one : received) {
+    Result<Buffers> all = co_await one;
+    if (!all) co_await end_with(all.error());
+    const auto part = [&](Role role) {
+      return make_ready(select(*all, ProgramSpec::of_role(init.outputs, role)));
+    };
+    replicas_.push_back({part(Role::kParam), part(Role::kMomentum), part(Role::kState)});
+  }
+}
+
+Task<void> Training::steps() {
+  const std::uint64_t total = total_steps();
+  const std::uint64_t steps_per_epoch = loader_->plan().steps_per_epoch();
+  for (const auto& device : parts_.devices) stats_before_.push_back(device.stats());
+  started_ = last_done_ = parts_.environment.clock->now();
+  for (std::uint64_t step = 0; step < total; ++step) {
+    if (flying_.size() >= static_cast<std::size_t>(std::max(options_.steps_in_flight, 1))) {
+      if (Status status = co_await retire(); !status) co_await end_with(status.error());
+    }
+    start_step(step, steps_per_epoch);
+  }
+  while (!flying_.empty()) {
+    if (Status status = co_await retire(); !status) co_await end_with(status.error());
+  }
+}
+
+void Training::start_step(std::uint64_t step, std::uint64_t steps_per_epoch) {
+  StepTicket ticket;
+  ticket.step = step;
+  ticket.call = call_;
+  for (const ProcessGroup& rank : ranks_) ticket.first_collective = rank.reserve(graph_->collectives_per_step());
+  Flying flying;
+  flying.run = graph_->start(ticket, replicas_);
+  flying.epoch = step / steps_per_epoch;
+  flying.last_of_epoch = (step + 1) % steps_per_epoch == 0;
+  for (std::size_t d = 0; d < replicas_.size(); ++d) replicas_[d] = graph_->replica(*flying.run, d);
+  if (flying.last_of_epoch) {
+    // The loader tells the end of an epoch in its place in the order: take it.
+    for (std::size_t d = 0; d < replicas_.size(); ++d) {
+      epoch_ends_.push_back(loader_->next(static_cast<int>(d), call_));
+    }
+  }
+  flying_.push_back(std::move(flying));
+}
+
+// Waits for the oldest step, reads its losses off, and ends its epoch if it was the last one.
+Task<void> Training::retire() {
+  const Flying flying = flying_.front();
+  Status done = co_await flying.run->done();
+  flying_.pop_front();
+  if (!done) co_await end_with(done.error());
+  double loss = 0;
+  std::int64_t rows = 0;
+  for (std::size_t d = 0; d < replicas_.size(); ++d) {
+    const auto device_loss = graph_->loss(*flying.run, d).take();
+    const auto device_rows = graph_->rows(*flying.run, d).take();
+    if (!device_loss || !device_rows) co_await end_with(Error(ErrorCode::kInternal, "a step ended without its loss"));
+    loss += static_cast<double>(device_loss->as<float>()[0]) * static_cast<double>(*device_rows);
+    rows += *device_rows;
+  }
+  loss /= static_cast<double>(rows);
+  const TimePoint now = parts_.environment.clock->now();
+  step_times_.push_back(now - last_done_);
+  last_done_ = now;
+  losses_.push_back(loss);
+  epoch_loss_ += loss;
+  ++epoch_steps_;
+  tell_step(loss, flying.epoch);
+  if (flying.last_of_epoch) {
+    if (Status status = co_await end_epoch(flying.epoch); !status) co_await end_with(status.error());
+  }
+}
+
+void Training::tell_step(double loss, std::uint64_t epoch) {
+  if (listener_ == nullptr) return;
+  StepReport report;
+  report.epoch = epoch;
+  report.step = losses_.size();
+  report.steps = total_steps();
+  report.loss = loss;
+  // Over the last steps only, so that it follows what happens now.
+  const std::size_t recent = std::min<std::size_t>(step_times_.size(), 50);
+  const Duration time = std::accumulate(step_times_.end() - static_cast<std::ptrdiff_t>(recent), step_times_.end(), Duration());
+  const double seconds = std::chrono::duration<double>(time).count();
+  if (seconds > 0) report.images_per_second = static_cast<double>(recent) * static_cast<double>(options_.batch_size) / seconds;
+  report.left = time / static_cast<std::int64_t>(recent) * static_cast<std::int64_t>(report.steps - report.step);
+  listener_->on_step(report);
+}
+
+Task<void> Training::end_epoch(std::uint64_t epoch) {
+  for (std::size_t d = 0; d < replicas_.size(); ++d) {
+    auto end = co_await epoch_ends_.at(d);
+    if (!end) co_await end_with(end.error());
+    if (*end) co_await end_with(Error(ErrorCode::kInternal, "the loader gave a batch where its plan ends the epoch"));
+  }
+  epoch_ends_.erase(epoch_ends_.begin(), epoch_ends_.begin() + static_cast<std::ptrdiff_t>(replicas_.size()));
+  const double mean = epoch_loss_ / static_cast<double>(epoch_steps_);
+  epoch_loss_ = 0;
+  epoch_steps_ = 0;
+  if (Status met = co_await meet("epoch", std::to_string(epoch) + " " + std::to_string(mean)); !met) {
+    co_await end_with(met.error());
+  }
+  if (listener_ != nullptr) listener_->on_epoch(epoch, mean);
+}
+
+// All ranks meet, and must say the same: a rank that is elsewhere in the run is a bug that must not pass.
+Task<void> Training::meet(std::string tag, std::string payload) {
+  CallOptions options = call_;
+  options.deadline = std::min(options.deadline, parts_.environment.clock->now() + options_.rendezvous_limit);
+  std::vector<Future<collectives::Payloads>> meetings;
+  for (const ProcessGroup& rank : ranks_) meetings.push_back(rank.rendezvous(tag, payload, {}, options));
+  for (const auto& meeting : meetings) {
+    Result<collectives::Payloads> all = co_await meeting;
+    if (!all) co_await end_with(all.error());
+    for (const std::string& other : **all) {
+      if (other != payload) {
+        co_await end_with(Error(ErrorCode::kInternal, "ranks disagree at the rendezvous '" + tag + "': '" + payload +
+                                                          "' and '" + other + "'"));
+      }
+    }
+  }
+}
+
+TrainingReport Training::figures() const {
+  TrainingReport report;
+  report.losses = losses_;
+  ReportInputs inputs;
+  inputs.step_times = step_times_;
+  inputs.trace = parts_.trace;
+  if (parts_.trace != nullptr) {
+    for (const TraceEvent& event : parts_.trace->events()) {
+      if (event.begin >= started_ && event.begin < last_done_) inputs.events.push_back(event);
+    }
+  }
+  inputs.grad_program = grad_name_;
+  inputs.update_program = update_name_;
+  inputs.loader = loader_->stats();
+  inputs.before = stats_before_;
+  for (const auto& device : parts_.devices) inputs.after.push_back(device.stats());
+  inputs.data_waits = watch_.data_waits();
+  inputs.time = last_done_ - started_;
+  inputs.steps = losses_.size();
+  inputs.batch_size = options_.batch_size;
+  fill_figures(inputs, report);
+  return report;
+}
+
+Task<TrainingReport> Training::run() {
+  if (Status status = co_await prepare(); !status) co_return status.error();
+  if (Status status = co_await steps(); !status) co_return status.error();
+  TrainingReport report = figures();
+  if (eval_ != nullptr) {
+    std::vector<Buffers> params;
+    std::vector<Buffers> state;
+    for (const Replica& replica : replicas_) {
+      auto p = co_await replica.params;
+      auto s = co_await replica.state;
+      if (!p) co_return p.error();
+      if (!s) co_return s.error();
+      params.push_back(*std::move(p));
+      state.push_back(*std::move(s));
+    }
+    Evaluation evaluation{parts_.environment, parts_.devices, eval_, eval_program_, options_.test_data,
+                          std::move(params), std::move(state), call_};
+    Result<EvaluationResult> result = co_await evaluate(std::move(evaluation));
+    if (!result) co_return result.error();
+    report.test_items = result->items;
+    report.test_accuracy = static_cast<double>(result->correct) / static_cast<double>(result->items);
+    report.test_loss = result->loss_sum / static_cast<double>(result->items);
+  }
+  if (Status met = co_await meet("end", std::to_string(losses_.size())); !met) co_return met.error();
+  co_return report;
+}
+
+Error Training::root_cause(const Error& error) const {
+  if (options_.call.stop.stop_requested()) return error;
+  return watch_.first_error().value_or(error);
+}
+
+// Every step in flight ends, then what they used closes.
+Task<void> Training::close() {
+  watch_.stop();
+  for (const Flying& flying : flying_) static_cast<void>(co_await flying.run->done());
+  for (const auto& end : epoch_ends_) static_cast<void>(co_await end);
+  Status closed;
+  if (loader_) closed = co_await loader_->close();
+  if (!ranks_.empty()) static_cast<void>(co_await ranks_[0].close());
+  if (!closed) co_await end_with(closed.error());
+}
+
+}  // namespace
+
+Task<TrainingReport> train(TrainingParts parts, TrainingOptions options, TrainingListener* listener) {
+  Training training(std::move(parts), std::move(options), listener);
+  Result<TrainingReport> report = co_await training.run();
+  const Status closed = co_await training.close();
+  if (!report) co_return training.root_cause(report.error());
+  if (!closed) co_return closed.error();
+  co_return report;
+}
+
+}  // namespace millrace::train

@@ -1,0 +1,76 @@
+// train(): the whole of a data-parallel training as one coroutine: compile, initialise, broadcast, epochs of
+// replayed steps, evaluation, and an orderly end whatever happens. It takes its time, threads, devices and data
+// as parameters, so the command runs it on real devices and the tests run it in simulation.
+// Read next: step_graph.h (one step), report.h (what is told at the end), ../commands/train.cc (the command).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace/actors/system.h"
+#include "millrace/core/coroutine.h"
+#include "millrace/core/environment.h"
+#include "millrace/core/trace.h"
+#include "millrace/devices/device.h"
+#include "millrace/tools/train/report.h"
+#include "millrace/transfer/device_loader.h"
+#include "millrace/transfer/item_source.h"
+
+namespace millrace::train {
+
+// Borrowed; all outlive the training.
+struct TrainingParts {
+  Environment environment;
+  actors::ActorSystem* system = nullptr;
+  std::vector<devices::Device> devices;
+  std::function<Future<devices::Executable>(devices::Program, devices::CompileOptions)> compile;
+  TraceRecorder* trace = nullptr;  // needed for the times of the stages
+};
+
+struct TrainingOptions {
+  std::string model;  // folder
+  std::shared_ptr<transfer::ItemSource> train_data;
+  std::shared_ptr<transfer::ItemSource> test_data;  // none: no evaluation
+  std::int64_t batch_size = 128;  // global: rows of all devices together
+  std::uint64_t epochs = 3;
+  std::optional<std::uint64_t> max_steps;  // ends the training early, evaluation included
+  std::uint64_t seed = 1;
+  bool shuffle = true;
+  bool deterministic = false;
+  bool same_shard = false;  // every device gets the same rows: a check of the arithmetic
+  int steps_in_flight = 4;
+  std::size_t bucket_bytes = 0;       // 0: chosen from the size of the model
+  std::size_t loader_host_bytes = 0;  // per device; 0: the loader's choice
+  std::size_t loader_device_bytes = 0;
+  Duration rendezvous_limit = std::chrono::seconds(60);
+  CallOptions call;
+};
+
+struct StepReport {
+  std::uint64_t epoch = 0;
+  std::uint64_t step = 0;   // finished ones of the whole run
+  std::uint64_t steps = 0;  // of the whole run
+  double loss = 0;
+  double images_per_second = 0;
+  Duration left{};
+};
+
+// Called on the training's executor, one call at a time; must be short.
+class TrainingListener {
+ public:
+  virtual ~TrainingListener() = default;
+  virtual void on_start(const TrainingStart& start) = 0;
+  virtual void on_step(const StepReport& step) = 0;
+  virtual void on_epoch(std::uint64_t epoch, double mean_loss) = 0;
+};
+
+// Fails with the first error of any part, after everything it started has ended: loader and group closed, no step
+// in flight. kCancelled on stop, kDeadlineExceeded at the deadline, both within the time that the devices need to
+// let go of what they have begun. listener may be nullptr.
+Task<TrainingReport> train(TrainingParts parts, TrainingOptions options, TrainingListener* listener);
+
+}  // namespace millrace::train
