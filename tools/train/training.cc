@@ -129,6 +129,8 @@ Result<DeviceLoader> Training::make_loader() const {
   loading.shuffle = options_.shuffle;
   loading.seed = options_.seed;
   loading.epochs = options_.epochs;
+  loading.reads_in_flight = options_.reads_in_flight;
+  loading.decodes_in_flight = options_.decodes_in_flight;
   loading.host_bytes_per_device = options_.loader_host_bytes;
   loading.device_bytes_per_device = options_.loader_device_bytes;
   if (options_.same_shard) {

@@ -44,6 +44,8 @@ struct TrainingOptions {
   bool same_shard = false;  // every device gets the same rows: a check of the arithmetic
   int steps_in_flight = 4;
   std::size_t bucket_bytes = 0;       // 0: chosen from the size of the model
+  int reads_in_flight = 4;            // batches, all devices together
+  int decodes_in_flight = 2;
   std::size_t loader_host_bytes = 0;  // per device; 0: the loader's choice
   std::size_t loader_device_bytes = 0;
   Duration rendezvous_limit = std::chrono::seconds(60);

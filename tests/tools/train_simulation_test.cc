@@ -1,0 +1,207 @@
+// The whole training on virtual time: its numbers, its overlap, and its end under every kind of fault.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "millrace/core/coroutine.h"
+#include "tests/tools/train_fixture.h"
+
+namespace millrace::train::testing {
+namespace {
+
+using devices::DeviceId;
+using millrace::testing::for_each_seed;
+using millrace::testing::Simulation;
+using std::chrono::milliseconds;
+
+Future<TrainingReport> start(SimulatedTraining& training, TrainingOptions options) {
+  return spawn(*training.sim_.environment().compute, train(training.parts(), std::move(options), nullptr));
+}
+
+TEST(TrainSimulationTest, LossesAreThoseOfThePlainTraining) {
+  for_each_seed(20, [](Simulation& sim) {
+    const int devices = 1 + static_cast<int>(sim.below(3));
+    SimulatedTraining training(sim, devices, 8);
+    const auto report = sim.run(start(training, training.options(100, 2)));
+
+    ASSERT_TRUE(report) << report.error().to_string();
+    const std::vector<double> expected = plain_losses(100, 8, devices, report->steps);
+    ASSERT_EQ(report->losses.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(report->losses[i], expected[i], 1e-5) << i;
+    EXPECT_LT(report->losses.back(), report->losses.front());
+    sim.finish();
+  });
+}
+
+TEST(TrainSimulationTest, EqualShardsOnTwoDevicesGiveTheLossesOfOne) {
+  std::vector<double> losses[2];
+  for (int i = 0; i < 2; ++i) {
+    Simulation sim(7);
+    SimulatedTraining training(sim, i + 1, 8);
+    TrainingOptions options = training.options(64, 2);
+    options.same_shard = true;
+    auto report = sim.run(start(training, options));
+    ASSERT_TRUE(report) << report.error().to_string();
+    losses[i] = report->losses;
+    sim.finish();
+  }
+  ASSERT_EQ(losses[0].size(), losses[1].size());
+  for (std::size_t i = 0; i < losses[0].size(); ++i) EXPECT_NEAR(losses[0][i], losses[1][i], 1e-6);
+}
+
+TEST(TrainSimulationTest, EvaluationCountsEveryItemOnce) {
+  for_each_seed(10, [](Simulation& sim) {
+    SimulatedTraining training(sim, 2, 8);
+    TrainingOptions options = training.options(64, 1);
+    const std::uint64_t items = 20 + sim.below(40);
+    options.test_data = std::make_shared<ClockSource>(sim.timers(), items, Duration(), Duration());
+    const auto report = sim.run(start(training, options));
+    ASSERT_TRUE(report) << report.error().to_string();
+    EXPECT_EQ(report->test_items, items);
+    EXPECT_LE(*report->test_accuracy, 1.0);
+    sim.finish();
+  });
+}
+
+// With reads r and decoding d that wait on the clock, execution e = grad and update: the step takes the slowest
+// of them exactly, not their sum. (Each stage one batch at a time, so that it has a rate.)
+TEST(TrainSimulationTest, StepTakesTheSlowerOfLoadingAndExecutionExactly) {
+  struct Case {
+    milliseconds read, decode, grad;
+  };
+  for (const Case& c : {Case{milliseconds(4), milliseconds(3), milliseconds(20)},
+                        Case{milliseconds(30), milliseconds(3), milliseconds(10)},
+                        Case{milliseconds(5), milliseconds(40), milliseconds(10)}}) {
+    Simulation sim(3);
+    ProgramTimes times;
+    times.grad = c.grad;
+    times.update = milliseconds(1);
+    SimulatedTraining training(sim, 1, 8, times);
+    training.source_ = std::make_shared<ClockSource>(sim.timers(), 800, c.read, c.decode);
+    TrainingOptions options = training.options(800, 1);
+    options.reads_in_flight = 1;
+    options.decodes_in_flight = 1;
+    const auto report = sim.run(start(training, options));
+    ASSERT_TRUE(report) << report.error().to_string();
+    const auto slower = std::max({c.read, c.decode, c.grad + times.update});
+    EXPECT_DOUBLE_EQ(report->step_ms_median, static_cast<double>(slower.count()));
+    EXPECT_DOUBLE_EQ(report->step_ms_p99, static_cast<double>(slower.count()));
+    sim.finish();
+  }
+}
+
+TEST(TrainSimulationTest, AllReduceStartsBeforeItsGradEnds) {
+  Simulation sim(5);
+  SimulatedTraining training(sim, 2, 8);
+  TrainingOptions options = training.options(160, 1);
+  options.bucket_bytes = 1;  // each array is a bucket
+  const auto report = sim.run(start(training, options));
+  ASSERT_TRUE(report) << report.error().to_string();
+
+  TimePoint grad_end{};
+  TimePoint first_reduce = TimePoint::max();
+  for (const auto& event : training.client_.events()) {
+    if (event.kind == devices::sim::SimEvent::Kind::kLaunchEnd && event.name == "grad") {
+      grad_end = event.at;
+      break;
+    }
+  }
+  for (const TraceEvent& event : training.trace_.events()) {
+    if (training.trace_.name_text(event.name) == "all_reduce") first_reduce = std::min(first_reduce, event.begin);
+  }
+  EXPECT_LT(first_reduce, grad_end);
+  sim.finish();
+}
+
+enum class Fault : std::uint8_t {
+  kNone, kDeviceFails, kDeviceStalls, kDeviceSlows, kLaunchFails, kPutFails,
+  kReadFails, kDecodeFails, kReadThrows, kReadHangs, kStop, kDeadline, kCount,
+};
+
+void inject(Fault fault, Simulation& sim, SimulatedTraining& training, TrainingOptions& options,
+            std::stop_source& stop) {
+  const DeviceId device{static_cast<int>(sim.below(training.devices_.size()))};
+  const TimePoint at = sim.now() + milliseconds(sim.below(200));
+  switch (fault) {
+    case Fault::kDeviceFails: return training.client_.fail_device(device, at, "scripted: power lost");
+    case Fault::kDeviceStalls: return training.client_.stall(device, at, milliseconds(300));
+    case Fault::kDeviceSlows: return training.client_.slow(device, at, 3.5);
+    case Fault::kLaunchFails:
+      return training.client_.fail_launch(device, 1 + sim.below(20), Error(ErrorCode::kInternal, "scripted launch"));
+    case Fault::kPutFails:
+      return training.client_.fail_put(device, 1 + sim.below(20), Error(ErrorCode::kResourceExhausted, "scripted put"));
+    case Fault::kReadFails: return training.source_->script(ClockSource::Fault::kReadFails, 1 + sim.below(16));
+    case Fault::kDecodeFails: return training.source_->script(ClockSource::Fault::kDecodeFails, 1 + sim.below(16));
+    case Fault::kReadThrows: return training.source_->script(ClockSource::Fault::kReadThrows, 1 + sim.below(16));
+    case Fault::kReadHangs:
+      // A read that never ends is only ever left by a deadline or a stop.
+      training.source_->script(ClockSource::Fault::kReadHangs, 1 + sim.below(16));
+      [[fallthrough]];
+    case Fault::kDeadline: options.call.deadline = at; return;
+    case Fault::kStop: sim.timers().schedule(at, [stop]() mutable { stop.request_stop(); }); return;
+    default: return;
+  }
+}
+
+bool may_fail_with(Fault fault, ErrorCode code) {
+  switch (fault) {
+    case Fault::kDeviceFails: return code == ErrorCode::kUnavailable;
+    case Fault::kLaunchFails: return code == ErrorCode::kInternal;
+    case Fault::kPutFails: return code == ErrorCode::kResourceExhausted;
+    case Fault::kReadFails:
+    case Fault::kDecodeFails: return code == ErrorCode::kDataLoss;
+    case Fault::kReadThrows: return code == ErrorCode::kInternal;
+    case Fault::kReadHangs:
+    case Fault::kDeadline: return code == ErrorCode::kDeadlineExceeded;
+    case Fault::kStop: return code == ErrorCode::kCancelled;
+    default: return false;
+  }
+}
+
+// The run ends by itself, with the result or with the error of its fault, and leaves nothing behind (the
+// simulation checks that every future completed and everything closed).
+TEST(TrainSimulationTest, AnyFaultAtAnyTimeEndsTheRunWithItsError) {
+  for_each_seed(500, [](Simulation& sim) {
+    const auto fault = static_cast<Fault>(sim.below(static_cast<std::uint64_t>(Fault::kCount)));
+    SCOPED_TRACE("fault " + std::to_string(static_cast<int>(fault)));
+    const int devices = 1 + static_cast<int>(sim.below(4));
+    SimulatedTraining training(sim, devices, 4, {}, sim.chance(0.5));
+    const std::uint64_t items = static_cast<std::uint64_t>(devices) * 4 * (1 + sim.below(8));
+    training.source_ = std::make_shared<ClockSource>(sim.timers(), items, milliseconds(sim.below(12)),
+                                                     milliseconds(sim.below(5)));
+    TrainingOptions options = training.options(items, 1 + sim.below(3));
+    options.steps_in_flight = 1 + static_cast<int>(sim.below(5));
+    options.shuffle = sim.chance(0.5);
+    if (sim.chance(0.3)) options.test_data = training.source_;
+    std::stop_source stop;
+    options.call.stop = stop.get_token();
+    inject(fault, sim, training, options, stop);
+
+    const auto report = sim.run(start(training, options));
+
+    if (!report) {
+      EXPECT_TRUE(may_fail_with(fault, report.error().code())) << report.error().to_string();
+    } else {
+      EXPECT_GT(report->steps, 0u);
+    }
+    sim.finish();
+  });
+}
+
+TEST(TrainSimulationTest, SameSeedGivesTheSameBits) {
+  std::vector<double> losses[2];
+  for (auto& run : losses) {
+    Simulation sim(11);
+    SimulatedTraining training(sim, 3, 8);
+    TrainingOptions options = training.options(200, 2);
+    options.shuffle = true;
+    const auto report = sim.run(start(training, options));
+    ASSERT_TRUE(report);
+    run = report->losses;
+    sim.finish();
+  }
+  EXPECT_EQ(losses[0], losses[1]);
+}
+
+}  // namespace
+}  // namespace millrace::train::testing
