@@ -219,14 +219,14 @@ Future<void> ClockSource::read(const Ref<transfer::SourceBatch>& batch, std::sto
       return hung_.back().future();
     }
   }
-  return read_ == Duration() ? make_ready() : timers_.sleep_until(timers_.clock().now() + read_, stop);
+  return read_ == Duration() ? make_ready() : sleep_until(timers_.clock().now() + read_, timers_, stop);
 }
 
 Future<void> ClockSource::decode(const Ref<transfer::SourceBatch>& /*batch*/, std::stop_token stop) {
   if (++decodes_ == nth_ && fault_ == Fault::kDecodeFails) {
     return fail(ErrorCode::kDataLoss, "scripted: the decoding failed");
   }
-  return decode_ == Duration() ? make_ready() : timers_.sleep_until(timers_.clock().now() + decode_, stop);
+  return decode_ == Duration() ? make_ready() : sleep_until(timers_.clock().now() + decode_, timers_, stop);
 }
 
 SimulatedTraining::SimulatedTraining(millrace::testing::Simulation& sim, int devices, std::int64_t rows,

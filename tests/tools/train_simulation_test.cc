@@ -83,9 +83,10 @@ TEST(TrainSimulationTest, StepTakesTheSlowerOfLoadingAndExecutionExactly) {
     options.decodes_in_flight = 1;
     const auto report = sim.run(start(training, options));
     ASSERT_TRUE(report) << report.error().to_string();
-    const auto slower = std::max({c.read, c.decode, c.grad + times.update});
-    EXPECT_DOUBLE_EQ(report->step_ms_median, static_cast<double>(slower.count()));
-    EXPECT_DOUBLE_EQ(report->step_ms_p99, static_cast<double>(slower.count()));
+    const Duration slower = std::max<Duration>({c.read, c.decode, c.grad + times.update});
+    const double slower_ms = std::chrono::duration<double, std::milli>(slower).count();
+    EXPECT_DOUBLE_EQ(report->step_ms_median, slower_ms);
+    EXPECT_DOUBLE_EQ(report->step_ms_p99, slower_ms);
     sim.finish();
   }
 }

@@ -26,7 +26,8 @@ Task<Pending> launch(const Evaluation& e, std::size_t d, transfer::DeviceBatch b
   std::memcpy(rows.mutable_bytes().data(), &valid, sizeof(valid));
   devices::PutOptions put;
   put.call = e.call;
-  Result<Buffer> rows_buffer = co_await e.devices[d].put({rows.bytes().data(), rows.shape(), {}, rows.owner()}, put);
+  const Future<Buffer> rows_put = e.devices[d].put({rows.bytes().data(), rows.shape(), {}, rows.owner()}, put);
+  Result<Buffer> rows_buffer = co_await rows_put;
   if (!rows_buffer) co_return rows_buffer.error();
   std::vector<Buffer> arguments;
   for (const Wire& wire : wire_inputs(*e.program)) {
@@ -40,12 +41,15 @@ Task<Pending> launch(const Evaluation& e, std::size_t d, transfer::DeviceBatch b
   }
   devices::ExecuteOptions execute;
   execute.call = e.call;
-  Result<Buffers> outputs = co_await e.devices[d].execute(e.executable, std::span<const Buffer>(arguments), execute);
+  const Future<Buffers> executing =
+      e.devices[d].execute(e.executable, std::span<const Buffer>(arguments), execute);
+  Result<Buffers> outputs = co_await executing;
   if (!outputs) co_return outputs.error();
   const auto output = [&](Role role) {
     return e.devices[d].fetch((*outputs)[ProgramSpec::of_role(e.program->outputs, role).at(0)], e.call);
   };
-  co_return Pending{batch.valid, output(Role::kCorrect), output(Role::kLossSum)};
+  Pending pending{batch.valid, output(Role::kCorrect), output(Role::kLossSum)};
+  co_return Result<Pending>(std::move(pending));
 }
 
 Task<void> add(Pending pending, EvaluationResult& sums) {
@@ -67,16 +71,19 @@ Task<EvaluationResult> evaluate_device(const Evaluation& e, std::size_t d, const
     auto batch = co_await loader.next(static_cast<int>(d), e.call);
     if (!batch) co_return batch.error();
     if (!*batch) break;
-    Result<Pending> launched = co_await launch(e, d, **std::move(batch));
+    Task<Pending> launching = launch(e, d, **std::move(batch));
+    Result<Pending> launched = co_await std::move(launching);
     if (!launched) co_return launched.error();
     pending.push_back(*std::move(launched));
     if (pending.size() < kInFlight) continue;
     Pending oldest = std::move(pending.front());
     pending.pop_front();
-    if (Status added = co_await add(std::move(oldest), sums); !added) co_return added.error();
+    Task<void> adding = add(std::move(oldest), sums);
+    if (Status added = co_await std::move(adding); !added) co_return added.error();
   }
   for (Pending& one : pending) {
-    if (Status added = co_await add(std::move(one), sums); !added) co_return added.error();
+    Task<void> adding = add(std::move(one), sums);
+    if (Status added = co_await std::move(adding); !added) co_return added.error();
   }
   co_return sums;
 }

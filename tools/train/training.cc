@@ -145,11 +145,15 @@ Result<DeviceLoader> Training::make_loader() const {
 Task<void> Training::prepare() {
   const auto device_count = static_cast<std::int64_t>(parts_.devices.size());
   if (options_.batch_size <= 0 || options_.batch_size % device_count != 0) {
-    co_await end_with(Error(ErrorCode::kInvalidArgument,
-                            "batch size " + std::to_string(options_.batch_size) + " does not divide evenly over " +
-                                std::to_string(device_count) + " devices"));
+    Error error(ErrorCode::kInvalidArgument, "batch size " + std::to_string(options_.batch_size) +
+                                                 " does not divide evenly over " + std::to_string(device_count) +
+                                                 " devices");
+    co_await end_with(std::move(error));
   }
-  auto model = co_await on_blocking(parts_.environment, [folder = options_.model] { return Model::load(folder); });
+  // Futures are made first and awaited then: g++ 12 destroys lambdas and aggregates that are temporaries of a
+  // co_await expression twice.
+  const auto loading = on_blocking(parts_.environment, [folder = options_.model] { return Model::load(folder); });
+  auto model = co_await loading;
   if (!model) co_await end_with(model.error());
   model_ = *std::move(model);
   auto init = model_->program("init");
@@ -180,9 +184,8 @@ Task<void> Training::prepare() {
   }
   std::vector<Ref<AsyncValue>> programs = {init_program.cell(), grad_program.cell(), update_program.cell()};
   if (eval_program.valid()) programs.emplace_back(eval_program.cell());
-  if (Status compiled = co_await with_options(when_all(programs), call_, *parts_.environment.timers); !compiled) {
-    co_await end_with(compiled.error());
-  }
+  const Future<void> all_compiled = with_options(when_all(programs), call_, *parts_.environment.timers);
+  if (Status compiled = co_await all_compiled; !compiled) co_await end_with(compiled.error());
   if (eval_program.valid()) eval_program_ = *eval_program.result();
   grad_name_ = grad_program.result()->name();
   update_name_ = update_program.result()->name();
@@ -205,7 +208,8 @@ Task<void> Training::prepare() {
     listener_->on_start({model_->name(), parts_.devices.size(), options_.batch_size, total_steps(),
                          options_.train_data->items(), parts_.environment.clock->now() - begin});
   }
-  if (Status status = co_await initialise(**init, *init_program.result()); !status) co_await end_with(status.error());
+  Task<void> initialising = initialise(**init, *init_program.result());
+  if (Status status = co_await std::move(initialising); !status) co_await end_with(status.error());
 }
 
 // Rank 0 makes parameters, momenta and state from the seed and broadcasts them.
@@ -217,12 +221,13 @@ Task<void> Training::initialise(const ProgramSpec& init, const Executable& progr
   put.call = call_;
   devices::ExecuteOptions execute;
   execute.call = call_;
-  Result<Buffer> seed_buffer =
-      co_await parts_.devices[0].put({seed.bytes().data(), seed.shape(), {}, seed.owner()}, put);
+  const Future<Buffer> seed_put =
+      parts_.devices[0].put({seed.bytes().data(), seed.shape(), {}, seed.owner()}, put);
+  Result<Buffer> seed_buffer = co_await seed_put;
   if (!seed_buffer) co_await end_with(seed_buffer.error());
   const Buffer arguments[] = {*seed_buffer};
-  Result<Buffers> made =
-      co_await parts_.devices[0].execute(program, std::span<const Buffer>(arguments), execute);
+  const Future<Buffers> making = parts_.devices[0].execute(program, std::span<const Buffer>(arguments), execute);
+  Result<Buffers> made = co_await making;
   if (!made) co_await end_with(made.error());
 
   std::vector<devices::Shape> shapes;
@@ -291,7 +296,8 @@ Task<void> Training::retire() {
   for (std::size_t d = 0; d < replicas_.size(); ++d) {
     const auto device_loss = graph_->loss(*flying.run, d).take();
     const auto device_rows = graph_->rows(*flying.run, d).take();
-    if (!device_loss || !device_rows) co_await end_with(Error(ErrorCode::kInternal, "a step ended without its loss"));
+    if (!device_loss) co_await end_with(device_loss.error());
+    if (!device_rows) co_await end_with(device_rows.error());
     loss += static_cast<double>(device_loss->as<float>()[0]) * static_cast<double>(*device_rows);
     rows += *device_rows;
   }
@@ -328,15 +334,14 @@ Task<void> Training::end_epoch(std::uint64_t epoch) {
   for (std::size_t d = 0; d < replicas_.size(); ++d) {
     auto end = co_await epoch_ends_.at(d);
     if (!end) co_await end_with(end.error());
-    if (*end) co_await end_with(Error(ErrorCode::kInternal, "the loader gave a batch where its plan ends the epoch"));
+    MILLRACE_CHECK(!*end, "the loader gives the end of an epoch where its plan has it");
   }
   epoch_ends_.erase(epoch_ends_.begin(), epoch_ends_.begin() + static_cast<std::ptrdiff_t>(replicas_.size()));
   const double mean = epoch_loss_ / static_cast<double>(epoch_steps_);
   epoch_loss_ = 0;
   epoch_steps_ = 0;
-  if (Status met = co_await meet("epoch", std::to_string(epoch) + " " + std::to_string(mean)); !met) {
-    co_await end_with(met.error());
-  }
+  Task<void> meeting = meet("epoch", std::to_string(epoch) + " " + std::to_string(mean));
+  if (Status met = co_await std::move(meeting); !met) co_await end_with(met.error());
   if (listener_ != nullptr) listener_->on_epoch(epoch, mean);
 }
 
@@ -351,8 +356,9 @@ Task<void> Training::meet(std::string tag, std::string payload) {
     if (!all) co_await end_with(all.error());
     for (const std::string& other : **all) {
       if (other != payload) {
-        co_await end_with(Error(ErrorCode::kInternal, "ranks disagree at the rendezvous '" + tag + "': '" + payload +
-                                                          "' and '" + other + "'"));
+        Error error(ErrorCode::kInternal,
+                    "ranks disagree at the rendezvous '" + tag + "': '" + payload + "' and '" + other + "'");
+        co_await end_with(std::move(error));
       }
     }
   }
@@ -399,13 +405,15 @@ Task<TrainingReport> Training::run() {
     }
     Evaluation evaluation{parts_.environment, parts_.devices, eval_, eval_program_, options_.test_data,
                           std::move(params), std::move(state), call_};
-    Result<EvaluationResult> result = co_await evaluate(std::move(evaluation));
+    Task<EvaluationResult> evaluating = evaluate(std::move(evaluation));
+    Result<EvaluationResult> result = co_await std::move(evaluating);
     if (!result) co_return result.error();
     report.test_items = result->items;
     report.test_accuracy = static_cast<double>(result->correct) / static_cast<double>(result->items);
     report.test_loss = result->loss_sum / static_cast<double>(result->items);
   }
-  if (Status met = co_await meet("end", std::to_string(losses_.size())); !met) co_return met.error();
+  Task<void> meeting = meet("end", std::to_string(losses_.size()));
+  if (Status met = co_await std::move(meeting); !met) co_return met.error();
   co_return report;
 }
 
