@@ -70,6 +70,8 @@ class SimBuffer final : public BufferBody {
   void remove() override;
   bool removed() const override { return removed_.load(); }
 
+  // As ready(), for a launch that took it before it was donated.
+  Future<void> written() const { return Future<void>(Ref<Cell<void>>(ready_)); }
   // Removes it for a donation; false if that has happened before.
   bool donate();
   // Empty once removed, or where the client keeps no bytes.
