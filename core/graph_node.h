@@ -137,25 +137,31 @@ SlotStatus run_node(const Call& call, void* payload, Ref<AsyncValue>* pending) {
   }
 }
 
+template <class... As, class F, std::size_t... I>
+decltype(auto) call_with(const F& f, [[maybe_unused]] const std::byte* payloads,
+                         [[maybe_unused]] const std::uint32_t* offsets, std::index_sequence<I...>) {
+  return std::apply(f, std::tuple_cat(argument<As>(payloads, offsets[I])...));
+}
+
 // The closure of a node with a fixed list of inputs. Several runs may call it at once: f is const.
 template <class F, class... As>
 struct NodeBody {
+  using Indices = std::index_sequence_for<As...>;
+  // By value: a reference that f returns is copied.
+  using R = std::remove_cvref_t<decltype(call_with<As...>(
+      std::declval<const F&>(), static_cast<const std::byte*>(nullptr),
+      static_cast<const std::uint32_t*>(nullptr), Indices()))>;
+
   F f;
   std::array<std::uint32_t, sizeof...(As)> offsets;
-
-  template <std::size_t... I>
-  decltype(auto) call([[maybe_unused]] const std::byte* payloads, std::index_sequence<I...>) const {
-    return std::apply(f, std::tuple_cat(argument<As>(payloads, offsets[I])...));
-  }
-  // By value: a reference that f returns is copied.
-  using R = std::remove_cvref_t<decltype(std::declval<const NodeBody&>().call(
-      nullptr, std::index_sequence_for<As...>()))>;
 
   static SlotStatus run(const void* self, std::byte* payloads, std::uint32_t result,
                         Ref<AsyncValue>* pending) {
     const auto& body = *static_cast<const NodeBody*>(self);
-    return run_node<R>([&]() -> R { return body.call(payloads, std::index_sequence_for<As...>()); },
-                       payloads + result, pending);
+    const auto call = [&]() -> R {
+      return call_with<As...>(body.f, payloads, body.offsets.data(), Indices());
+    };
+    return run_node<R>(call, payloads + result, pending);
   }
 };
 

@@ -6,6 +6,15 @@
 #include "millrace/core/mutex.h"
 
 namespace millrace {
+
+#if defined(MILLRACE_SANITIZED)
+
+// A sanitizer must see every allocation as its own.
+void* pool_allocate(std::size_t size) { return ::operator new(size); }
+void pool_free(void* block, std::size_t /*size*/) noexcept { ::operator delete(block); }
+
+#else
+
 namespace {
 
 constexpr std::size_t kStep = 64;
@@ -78,14 +87,6 @@ void spill(std::size_t c) {
 }
 
 }  // namespace
-
-#if defined(MILLRACE_SANITIZED)
-
-// A sanitizer must see every allocation as its own.
-void* pool_allocate(std::size_t size) { return ::operator new(size); }
-void pool_free(void* block, std::size_t /*size*/) noexcept { ::operator delete(block); }
-
-#else
 
 void* pool_allocate(std::size_t size) {
   const std::size_t c = (size + kStep - 1) / kStep - 1;
