@@ -1,0 +1,214 @@
+// EventLoop over libuv. One async handle wakes it, one timer handle carries the next deadline; the prepare
+// handle runs before every wait and is where due timers run and the next one is set.
+#include <uv.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "millrace/core/check.h"
+#include "millrace/core/event_loop.h"
+
+namespace millrace {
+namespace {
+
+// Posted work that runs before descriptors and timers get their turn again.
+constexpr int kDrainLimit = 1024;
+
+void check_uv(int status, const char* what) { MILLRACE_CHECK(status == 0, what); }
+
+class UvWatch final : public DescriptorWatch {
+ public:
+  static Result<std::unique_ptr<DescriptorWatch>> create(uv_loop_t* loop, int descriptor) {
+    auto* poll = new uv_poll_t;
+    if (const int status = uv_poll_init(loop, poll, descriptor); status != 0) {
+      delete poll;  // a handle that was not initialised needs no closing
+      return fail(ErrorCode::kInvalidArgument, "watching descriptor " + std::to_string(descriptor) +
+                                                   " in an event loop: " + uv_strerror(status));
+    }
+    return std::unique_ptr<DescriptorWatch>(new UvWatch(poll));
+  }
+
+  ~UvWatch() override {
+    uv_poll_stop(poll_);
+    poll_->data = nullptr;
+    uv_close(reinterpret_cast<uv_handle_t*>(poll_),
+             [](uv_handle_t* handle) { delete reinterpret_cast<uv_poll_t*>(handle); });
+    if (waiting_) {
+      waiting_->set_error(Error(ErrorCode::kCancelled, "the watch on the descriptor was closed"));
+    }
+  }
+
+  Future<unsigned> wait(unsigned wanted) override {
+    if (waiting_) {
+      return fail(ErrorCode::kFailedPrecondition,
+                  "waiting for a descriptor: another wait on the same watch is going on");
+    }
+    int events = UV_DISCONNECT;
+    if ((wanted & kReadable) != 0) events |= UV_READABLE;
+    if ((wanted & kWritable) != 0) events |= UV_WRITABLE;
+    if (const int status = uv_poll_start(poll_, events, &UvWatch::on_poll); status != 0) {
+      return fail(ErrorCode::kInternal, std::string("waiting for a descriptor: ") + uv_strerror(status));
+    }
+    wanted_ = wanted;
+    return waiting_.emplace().future();
+  }
+
+ private:
+  explicit UvWatch(uv_poll_t* poll) : poll_(poll) { poll_->data = this; }
+
+  static void on_poll(uv_poll_t* poll, int status, int events) {
+    auto* self = static_cast<UvWatch*>(poll->data);
+    uv_poll_stop(poll);
+    unsigned found = 0;
+    if (status != 0 || (events & UV_DISCONNECT) != 0) found = kReadable | kWritable;  // the next call tells
+    if ((events & UV_READABLE) != 0) found |= kReadable;
+    if ((events & UV_WRITABLE) != 0) found |= kWritable;
+    Promise<unsigned> promise = *std::exchange(self->waiting_, std::nullopt);
+    promise.set(found & self->wanted_);  // may wait again, or destroy the watch
+  }
+
+  uv_poll_t* poll_;
+  unsigned wanted_ = 0;
+  std::optional<Promise<unsigned>> waiting_;
+};
+
+class UvEventLoop final : public EventLoop {
+ public:
+  explicit UvEventLoop(const Clock& clock) : clock_(clock), timers_(clock) {
+    check_uv(uv_loop_init(&loop_), "a libuv loop could not be made: out of descriptors or memory");
+    check_uv(uv_async_init(&loop_, &wake_, &UvEventLoop::on_wake), "uv_async_init");
+    check_uv(uv_timer_init(&loop_, &deadline_), "uv_timer_init");
+    check_uv(uv_prepare_init(&loop_, &prepare_), "uv_prepare_init");
+    wake_.data = prepare_.data = deadline_.data = this;
+    check_uv(uv_prepare_start(&prepare_, &UvEventLoop::on_prepare), "uv_prepare_start");
+    timers_.set_wake([this] { wake(); });
+  }
+
+  ~UvEventLoop() override {
+    close();
+    uv_close(reinterpret_cast<uv_handle_t*>(&wake_), nullptr);
+    uv_close(reinterpret_cast<uv_handle_t*>(&deadline_), nullptr);
+    uv_close(reinterpret_cast<uv_handle_t*>(&prepare_), nullptr);
+    uv_run(&loop_, UV_RUN_DEFAULT);  // until the handles are closed, and those of destroyed watches
+    check_uv(uv_loop_close(&loop_), "a watch outlives its event loop");
+  }
+
+  void submit(Work* work) noexcept override {
+    {
+      MutexLock lock(mutex_);
+      if (!closed_) {
+        posted_.push(work);
+        work = nullptr;
+      }
+    }
+    if (work != nullptr) {
+      work->drop();
+    } else {
+      wake();
+    }
+  }
+
+  void run() override {
+    while (!stopping_.load()) uv_run(&loop_, UV_RUN_DEFAULT);
+    stopping_.store(false);
+  }
+
+  bool poll() override {
+    ran_ = 0;
+    uv_run(&loop_, UV_RUN_NOWAIT);
+    return ran_ != 0;
+  }
+
+  void stop() override {
+    stopping_.store(true);
+    wake();
+  }
+
+  TimerQueue& timers() override { return timers_; }
+
+  Result<std::unique_ptr<DescriptorWatch>> watch(int descriptor) override {
+    return UvWatch::create(&loop_, descriptor);
+  }
+
+  void close() override {
+    {
+      MutexLock lock(mutex_);
+      closed_ = true;
+    }
+    while (Work* work = take_posted()) work->drop();
+  }
+
+ private:
+  static void on_wake(uv_async_t* handle) { static_cast<UvEventLoop*>(handle->data)->drain(); }
+  static void on_prepare(uv_prepare_t* handle) { static_cast<UvEventLoop*>(handle->data)->run_timers(); }
+
+  // The flag is down only while a write to the descriptor is needed to be heard.
+  void wake() {
+    if (!armed_.exchange(true)) uv_async_send(&wake_);
+  }
+
+  Work* take_posted() {
+    MutexLock lock(mutex_);
+    return posted_.pop();
+  }
+
+  void drain() {
+    int left = kDrainLimit;
+    for (; left > 0; --left) {
+      Work* work = take_posted();
+      if (work == nullptr) break;
+      ++ran_;
+      work->run();
+    }
+    // Down first, then look again: what is posted in between either sees it down or is seen here.
+    armed_.store(false);
+    if (left == 0 || has_posted()) wake();
+    if (stopping_.load()) uv_stop(&loop_);
+  }
+
+  bool has_posted() {
+    MutexLock lock(mutex_);
+    return !posted_.empty();
+  }
+
+  void run_timers() {
+    ran_ += timers_.run_due();
+    const std::optional<TimePoint> next = timers_.next_deadline();
+    if (!next) {
+      uv_timer_stop(&deadline_);
+      return;
+    }
+    // libuv counts whole milliseconds from its own idea of now: rounded up, so that it never fires early.
+    using std::chrono::milliseconds;
+    const auto left = std::chrono::ceil<milliseconds>(std::max(*next - clock_.now(), Duration::zero()));
+    uv_update_time(&loop_);
+    const auto wait = static_cast<std::uint64_t>(std::min(left, milliseconds(kLongestWait)).count());
+    uv_timer_start(&deadline_, [](uv_timer_t*) {}, wait, 0);  // the next prepare runs what is due
+  }
+
+  static constexpr std::int64_t kLongestWait = 24 * 60 * 60 * 1000;  // ms; then it looks again
+
+  const Clock& clock_;
+  TimerQueue timers_;
+  uv_loop_t loop_;
+  uv_async_t wake_;
+  uv_timer_t deadline_;
+  uv_prepare_t prepare_;
+  Mutex mutex_;
+  WorkQueue posted_ MILLRACE_GUARDED_BY(mutex_);
+  bool closed_ MILLRACE_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> armed_{false};
+  std::atomic<bool> stopping_{false};
+  std::size_t ran_ = 0;  // since poll() began
+};
+
+}  // namespace
+
+std::unique_ptr<EventLoop> make_uv_event_loop(const Clock& clock) {
+  return std::make_unique<UvEventLoop>(clock);
+}
+
+}  // namespace millrace

@@ -1,0 +1,274 @@
+// Written against the interface: a backend is one more line in kBackends. Real time and real descriptors, as
+// waiting for the operating system is what a loop is for; nothing sleeps, and no test depends on how long.
+#include "millrace/core/event_loop.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "millrace/core/blocking.h"
+#include "millrace/core/combinators.h"
+#include "millrace/core/event_loop_thread.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+struct Backend {
+  const char* name;
+  std::unique_ptr<EventLoop> (*make)();
+};
+const Backend kBackends[] = {
+    {"Uv", [] { return make_uv_event_loop(); }},
+};
+
+class EventLoopTest : public ::testing::TestWithParam<Backend> {
+ protected:
+  std::unique_ptr<EventLoop> loop = GetParam().make();
+
+  // Runs the loop until future is complete.
+  template <class T>
+  Result<T> run_until(const Future<T>& future) {
+    auto end = future.then(*loop, [this](Result<T>) { loop->stop(); });
+    loop->run();
+    return future.take();
+  }
+};
+using EventLoopStressTest = EventLoopTest;
+
+std::string backend_name(const ::testing::TestParamInfo<Backend>& info) { return info.param.name; }
+INSTANTIATE_TEST_SUITE_P(Backends, EventLoopTest, ::testing::ValuesIn(kBackends), backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, EventLoopStressTest, ::testing::ValuesIn(kBackends), backend_name);
+
+// Two connected descriptors.
+struct Pair {
+  int ours = -1, theirs = -1;
+  Pair() {
+    int both[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, both), 0);
+    ours = both[0];
+    theirs = both[1];
+  }
+  ~Pair() {
+    ::close(ours);
+    if (theirs >= 0) ::close(theirs);
+  }
+};
+
+TEST_P(EventLoopTest, PostedWorkRunsInOrderAndNeverInside) {
+  std::vector<int> order;  // EX-1
+  for (int i = 0; i < 5; ++i) post(*loop, [&order, i] { order.push_back(i); });
+  EXPECT_TRUE(order.empty());
+  EXPECT_TRUE(loop->poll());
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4}));
+  EXPECT_FALSE(loop->poll());
+}
+
+TEST_P(EventLoopTest, StopBeforeRunCountsAndRunMayBeCalledAgain) {
+  loop->stop();
+  loop->run();
+  bool ran = false;
+  post(*loop, [&] {
+    ran = true;
+    loop->stop();
+  });
+  loop->run();
+  EXPECT_TRUE(ran);
+}
+
+TEST_P(EventLoopTest, StopFromAnotherThreadWakesASleepingLoop) {
+  std::thread other;
+  post(*loop, [&] { other = std::thread([&] { loop->stop(); }); });
+  loop->run();
+  other.join();
+}
+
+TEST_P(EventLoopTest, CloseDropsWhatWasPostedAndWhatComesAfter) {
+  Future<int> before = make_ready(1).then(*loop, [](Result<int> r) { return *r; });
+  loop->close();
+  Future<int> after = make_ready(1).then(*loop, [](Result<int> r) { return *r; });
+  EXPECT_EQ(before.result().error().code(), ErrorCode::kAborted);
+  EXPECT_EQ(after.result().error().code(), ErrorCode::kAborted);
+}
+
+TEST_P(EventLoopTest, TimersFireInOrderAndNeverEarly) {
+  const TimePoint start = steady_clock().now();
+  std::vector<int> order;
+  bool early = false;
+  const auto at = [&](microseconds after, int number) {
+    loop->timers().schedule(start + after, [&, after, number] {
+      early = early || steady_clock().now() < start + after;
+      order.push_back(number);
+      if (order.size() == 4) loop->stop();
+    });
+  };
+  at(microseconds(2500), 3);
+  at(microseconds(300), 1);  // a fraction of libuv's millisecond
+  at(microseconds(2500), 4);
+  at(microseconds(0), 0);
+  loop->run();
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 3, 4}));
+  EXPECT_FALSE(early);
+}
+
+TEST_P(EventLoopTest, EarlierTimerSetMeanwhileComesFirst) {
+  const TimePoint start = steady_clock().now();
+  std::vector<int> order;
+  const auto late = loop->timers().schedule(start + std::chrono::hours(1), [&] { order.push_back(2); });
+  std::thread other([&] {
+    loop->timers().schedule(start + milliseconds(1), [&] {
+      order.push_back(1);
+      loop->stop();
+    });
+  });
+  loop->run();
+  other.join();
+  EXPECT_EQ(order, (std::vector<int>{1}));
+  EXPECT_TRUE(loop->timers().cancel(late));
+}
+
+TEST_P(EventLoopTest, SleepCompletesOnTheLoop) {
+  EXPECT_TRUE(run_until(sleep_until(steady_clock().now() + milliseconds(2), loop->timers())));
+}
+
+TEST_P(EventLoopTest, ReadableCompletesWhenBytesArrive) {
+  Pair pair;
+  auto watch = loop->watch(pair.ours).value();
+  Future<unsigned> readable = watch->wait(kReadable);
+  loop->poll();
+  EXPECT_FALSE(readable.ready());
+  ASSERT_EQ(::write(pair.theirs, "x", 1), 1);
+  EXPECT_EQ(run_until(readable).value(), unsigned{kReadable});
+}
+
+TEST_P(EventLoopTest, WritableCompletesAtOnce) {
+  Pair pair;
+  auto watch = loop->watch(pair.ours).value();
+  EXPECT_EQ(run_until(watch->wait(kReadable | kWritable)).value(), unsigned{kWritable});
+}
+
+TEST_P(EventLoopTest, HangUpMakesReadable) {
+  Pair pair;
+  auto watch = loop->watch(pair.ours).value();
+  Future<unsigned> readable = watch->wait(kReadable);
+  ::close(std::exchange(pair.theirs, -1));
+  EXPECT_EQ(run_until(readable).value(), unsigned{kReadable});
+}
+
+TEST_P(EventLoopTest, UnreadBytesMakeEveryWaitComplete) {
+  Pair pair;
+  auto watch = loop->watch(pair.ours).value();
+  ASSERT_EQ(::write(pair.theirs, "x", 1), 1);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(run_until(watch->wait(kReadable)).value(), unsigned{kReadable});
+}
+
+TEST_P(EventLoopTest, SecondWaitOnTheSameWatchIsRefused) {
+  Pair pair;
+  auto watch = loop->watch(pair.ours).value();
+  Future<unsigned> first = watch->wait(kReadable);
+  EXPECT_EQ(watch->wait(kReadable).result().error().code(), ErrorCode::kFailedPrecondition);
+}
+
+TEST_P(EventLoopTest, DestroyedWatchCancelsItsWait) {
+  Pair pair;
+  auto watch = loop->watch(pair.ours).value();
+  Future<unsigned> readable = watch->wait(kReadable);
+  watch.reset();
+  EXPECT_EQ(readable.result().error().code(), ErrorCode::kCancelled);
+}
+
+TEST_P(EventLoopTest, WhatCannotBeWatchedIsRefused) {
+  std::FILE* file = std::tmpfile();
+  EXPECT_EQ(loop->watch(fileno(file)).error().code(), ErrorCode::kInvalidArgument);
+  std::fclose(file);
+  EXPECT_EQ(loop->watch(-1).error().code(), ErrorCode::kInvalidArgument);
+}
+
+TEST_P(EventLoopTest, ThreadRunsContinuationsOnItselfUntilClosed) {
+  EventLoopThread thread(GetParam().make(), "loop");
+  std::thread::id here;
+  Future<int> done = make_ready(1).then(thread.loop(), [&](Result<int> r) {
+    here = std::this_thread::get_id();
+    return *r;
+  });
+  EXPECT_EQ(wait_blocking(done).value(), 1);
+  EXPECT_NE(here, std::this_thread::get_id());
+  EXPECT_TRUE(wait_blocking(thread.close()));
+  Future<int> late = make_ready(1).then(thread.loop(), [](Result<int> r) { return *r; });
+  EXPECT_EQ(late.result().error().code(), ErrorCode::kAborted);
+}
+
+TEST_P(EventLoopStressTest, PostStormFromManyThreadsLosesNothing) {
+  constexpr int kProducers = 4, kEach = 20000;
+  EventLoopThread thread(GetParam().make(), "loop");
+  int ran = 0;  // plain: only the loop's thread touches it
+  Promise<void> all;
+  Future<void> done = all.future();
+  std::vector<std::thread> producers;
+  for (int p = 0; p < kProducers; ++p) {
+    producers.emplace_back([&] {
+      for (int i = 0; i < kEach; ++i) {
+        post(thread.loop(), [&] {
+          if (++ran == kProducers * kEach) all.set_value();
+        });
+      }
+    });
+  }
+  for (std::thread& p : producers) p.join();
+  EXPECT_TRUE(wait_blocking(done));
+  EXPECT_EQ(ran, kProducers * kEach);
+}
+
+TEST_P(EventLoopStressTest, WorkThatRacesWithCloseIsConsumedOnce) {
+  for (int round = 0; round < 50; ++round) {
+    std::vector<Future<int>> futures(200);
+    std::thread producer;
+    {
+      EventLoopThread thread(GetParam().make(), "loop");
+      std::atomic<bool> begun{false};
+      producer = std::thread([&] {
+        for (auto& f : futures) {
+          f = make_ready(1).then(thread.loop(), [](Result<int> r) { return *r; });
+          begun.store(true);
+        }
+      });
+      while (!begun.load()) std::this_thread::yield();
+      EXPECT_TRUE(wait_blocking(thread.close()));
+      producer.join();
+    }
+    for (auto& f : futures) {
+      ASSERT_TRUE(f.ready());
+      EXPECT_TRUE(f.result() || f.result().error().code() == ErrorCode::kAborted);
+    }
+  }
+}
+
+TEST_P(EventLoopStressTest, TimersSetAndCancelledFromOtherThreads) {
+  EventLoopThread thread(GetParam().make(), "loop");
+  TimerQueue& timers = thread.loop().timers();
+  std::atomic<int> fired{0}, cancelled{0};
+  std::vector<std::thread> setters;
+  for (int s = 0; s < 3; ++s) {
+    setters.emplace_back([&, s] {
+      for (int i = 0; i < 500; ++i) {
+        const auto id = timers.schedule(steady_clock().now() + microseconds((i * 7 + s) % 300),
+                                        [&] { fired.fetch_add(1); });
+        if (i % 2 == 0 && timers.cancel(id)) cancelled.fetch_add(1);
+      }
+    });
+  }
+  for (std::thread& s : setters) s.join();
+  EXPECT_TRUE(wait_blocking(sleep_until(steady_clock().now() + milliseconds(5), timers)));
+  EXPECT_EQ(fired + cancelled, 1500);
+}
+
+}  // namespace
+}  // namespace millrace
