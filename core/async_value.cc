@@ -1,6 +1,6 @@
 #include "millrace/core/async_value.h"
 
-#include <cstdio>
+#include "millrace/core/log.h"
 
 namespace millrace {
 
@@ -45,10 +45,10 @@ std::atomic<bool> counting{false};
 std::atomic<std::int64_t> alive_count{0};
 std::atomic<std::int64_t> pending_count{0};
 
-void print_unobserved(const Error& error) {
-  std::fprintf(stderr, "millrace: an error that nobody looked at: %s\n", error.to_string().c_str());
+void log_unobserved(const Error& error) {
+  MILLRACE_LOG(kWarning, "core", "an error that nobody looked at: " + error.to_string());
 }
-std::atomic<UnobservedErrorHandler> unobserved_handler{&print_unobserved};
+std::atomic<UnobservedErrorHandler> unobserved_handler{&log_unobserved};
 
 }  // namespace
 
@@ -119,11 +119,11 @@ void AsyncValue::set_counting(bool on) {
 AsyncValue::Counts AsyncValue::counts() { return {alive_count.load(), pending_count.load()}; }
 
 void set_unobserved_error_handler(UnobservedErrorHandler handler) {
-  unobserved_handler.store(handler != nullptr ? handler : &print_unobserved);
+  unobserved_handler.store(handler != nullptr ? handler : &log_unobserved);
 }
 
 void report_unobserved_error(const Error& error) {
-  if (error.code() != ErrorCode::kCancelled) unobserved_handler.load()(error);
+  if (error.code() != ErrorCode::kCancelled && error.claim_report()) unobserved_handler.load()(error);
 }
 
 }  // namespace millrace

@@ -94,7 +94,7 @@ class AsyncValue : public RefCounted, public Pooled {
   bool counted_ = false;
 };
 
-// Told once of each error that nobody looked at (cancellations excepted). Default: a warning on the log.
+// Told once of each error that nobody looked at (cancellations excepted), however many futures carry it. Default: a warning on the log.
 using UnobservedErrorHandler = void (*)(const Error&);
 void set_unobserved_error_handler(UnobservedErrorHandler handler);
 void report_unobserved_error(const Error& error);

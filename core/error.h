@@ -5,6 +5,7 @@
 #pragma once
 
 #include <any>
+#include <atomic>
 #include <expected>
 #include <memory>
 #include <optional>
@@ -74,14 +75,23 @@ class Error {
 
   // "DATA_LOSS: message (file:line)", for logs and terminals.
   std::string to_string() const;
+  // True for the first caller: many futures may carry one error, which is reported once.
+  bool claim_report() const { return !record_->reported.flag.exchange(true); }
 
  private:
+  // A flag of its own in every copy of a record.
+  struct Reported {
+    Reported() = default;
+    Reported(const Reported&) {}
+    mutable std::atomic<bool> flag{false};
+  };
   struct Record {
     ErrorCode code;
     std::string message;
     std::source_location where;
     std::vector<std::any> details;
     std::shared_ptr<const Error> cause;
+    Reported reported = {};
   };
   explicit Error(std::shared_ptr<const Record> record) : record_(std::move(record)) {}
   Error with_any(std::any detail) const;
