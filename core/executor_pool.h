@@ -1,9 +1,6 @@
 // PoolExecutor: threads of our own that run work, behind one interface for every backend. Whoever assembles a
-// runtime makes one for computing and one for what may block. Read next: executor_threads.h, executor_tbb.h.
+// runtime makes one for computing and one for what may block. Read next: make_executor.h.
 #pragma once
-
-#include <memory>
-#include <string>
 
 #include "millrace/core/executor.h"
 #include "millrace/core/future.h"
@@ -23,16 +20,5 @@ class PoolExecutor : public Executor {
   // Splits a kernel over these threads and the calling one.
   virtual Parallel& parallel() = 0;
 };
-
-enum class ExecutorBackend {
-  kThreads,  // plain threads around one queue: understood by every tool, fine for blocking work
-  kTbb,      // a oneTBB arena: for computing
-};
-
-// kTbb; kThreads where the build is instrumented by ThreadSanitizer, which reports false races in oneTBB.
-ExecutorBackend default_compute_backend();
-
-// threads >= 1 (CHECKed). The name is that of the threads, as a debugger shows it (15 characters of it).
-std::unique_ptr<PoolExecutor> make_executor(ExecutorBackend backend, int threads, std::string name);
 
 }  // namespace millrace

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "millrace/core/blocking.h"
-#include "millrace/core/executor_pool.h"
+#include "millrace/core/make_executor.h"
 
 namespace millrace {
 namespace {

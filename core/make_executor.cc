@@ -1,4 +1,4 @@
-#include "millrace/core/executor_pool.h"
+#include "millrace/core/make_executor.h"
 
 #include "millrace/core/check.h"
 #include "millrace/core/executor_tbb.h"
