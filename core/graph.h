@@ -42,29 +42,10 @@ class Slot {
   std::uint64_t builder_ = 0;
 };
 
-// Told of every node of every run, on the thread where it happens; for traces. Must be short. Thread-safe.
-class GraphObserver {
- public:
-  virtual ~GraphObserver() = default;
-  virtual void node_started(std::uint64_t run, std::uint32_t slot, std::string_view name) noexcept = 0;
-  // error: nullptr for a value. A node that was skipped is finished without having been started.
-  virtual void node_finished(std::uint64_t run, std::uint32_t slot, std::string_view name,
-                             const Error* error) noexcept = 0;
-};
-
 // Borrowed; both outlive the graph and its runs.
 struct GraphOptions {
   TimerQueue* timers = nullptr;  // needed by runs with a deadline
   GraphObserver* observer = nullptr;
-};
-
-// A Future of an input, its type remembered for the check against the graph.
-struct GraphInput {
-  template <class A>
-  GraphInput(const Future<A>& future)  // NOLINT(google-explicit-constructor)
-      : cell(future.cell()), type(&detail::kSlotType<A>) {}
-  Ref<AsyncValue> cell;
-  const detail::SlotType* type;
 };
 
 // A built graph; copies share it. Thread-safety: immutable.

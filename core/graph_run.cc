@@ -3,7 +3,6 @@
 #include "millrace/core/graph_run.h"
 
 #include "millrace/core/check.h"
-#include "millrace/core/graph.h"
 
 namespace millrace {
 

@@ -12,17 +12,37 @@
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <string_view>
 
 #include "millrace/core/call_options.h"
 #include "millrace/core/future.h"
 #include "millrace/core/graph_core.h"
+#include "millrace/core/graph_node.h"
 #include "millrace/core/timer_queue.h"
 
 namespace millrace {
 
-struct GraphInput;
 template <class T>
 class Slot;
+
+// Told of every node of every run, on the thread where it happens; for traces. Must be short. Thread-safe.
+class GraphObserver {
+ public:
+  virtual ~GraphObserver() = default;
+  virtual void node_started(std::uint64_t run, std::uint32_t slot, std::string_view name) noexcept = 0;
+  // error: nullptr for a value. A node that was skipped is finished without having been started.
+  virtual void node_finished(std::uint64_t run, std::uint32_t slot, std::string_view name,
+                             const Error* error) noexcept = 0;
+};
+
+// A Future of an input, its type remembered for the check against the graph.
+struct GraphInput {
+  template <class A>
+  GraphInput(const Future<A>& future)  // NOLINT(google-explicit-constructor)
+      : cell(future.cell()), type(&detail::kSlotType<A>) {}
+  Ref<AsyncValue> cell;
+  const detail::SlotType* type;
+};
 
 // Keeps itself alive until it is done; dropping the Ref stops nothing. Its memory goes back to the graph when
 // it is done and the last Ref is gone. Thread-safety: thread-safe.
