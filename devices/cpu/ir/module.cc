@@ -13,6 +13,12 @@ namespace {
 
 constexpr std::size_t kFirstBytes = 16 * 1024;
 
+// An attribute and its place in the list it came from.
+struct Placed {
+  NamedAttribute attribute;
+  std::size_t place;
+};
+
 }  // namespace
 
 struct Module::Impl {
@@ -25,7 +31,7 @@ struct Module::Impl {
   std::unordered_map<std::string_view, const Function*> by_name;
   std::deque<std::shared_ptr<const std::byte[]>> blobs;
   Block top_level;
-  std::vector<NamedAttribute> scratch;
+  std::vector<Placed> scratch;
   int value_ids = 0;
   int op_ids = 0;
 };
@@ -66,20 +72,21 @@ std::string_view Module::intern(std::string_view text) {
 std::span<const NamedAttribute> Module::sorted(std::span<const NamedAttribute> attributes) {
   if (attributes.empty()) return {};
   auto& list = impl_->scratch;
-  list.assign(attributes.begin(), attributes.end());
-  std::ranges::stable_sort(list, {}, &NamedAttribute::name);
+  list.clear();
+  for (const NamedAttribute& a : attributes) list.push_back({a, list.size()});
+  std::ranges::sort(list, [](const Placed& x, const Placed& y) {
+    const int order = x.attribute.name.compare(y.attribute.name);
+    return order != 0 ? order < 0 : x.place < y.place;
+  });
   // Of equal names the last one stays.
-  auto out = list.begin();
-  for (auto it = list.begin(); it != list.end(); ++it) {
-    if (out != list.begin() && std::prev(out)->name == it->name) {
-      *std::prev(out) = *it;
-    } else {
-      *out++ = *it;
-    }
+  auto* made = static_cast<NamedAttribute*>(
+      arena()->allocate(list.size() * sizeof(NamedAttribute), alignof(NamedAttribute)));
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (i + 1 < list.size() && list[i + 1].attribute.name == list[i].attribute.name) continue;
+    new (made + size++) NamedAttribute{intern(list[i].attribute.name), list[i].attribute.value};
   }
-  list.erase(out, list.end());
-  for (NamedAttribute& a : list) a.name = intern(a.name);
-  return copy(std::span<const NamedAttribute>(list));
+  return {made, size};
 }
 
 Op* Module::create_op(const OpParts& parts) {

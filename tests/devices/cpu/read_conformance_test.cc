@@ -12,6 +12,7 @@
 
 #include "millrace/devices/cpu/ir/print.h"
 #include "millrace/devices/cpu/read/read_text.h"
+#include "millrace/devices/cpu/verify/verify.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -35,11 +36,14 @@ std::string content(const fs::path& path) {
   return text.str();
 }
 
-// Why the file does not survive reading, printing and reading again; empty if it does.
+// Why the file does not survive reading, verification, printing and reading again; empty if it
+// does.
 std::string problem_of(const fs::path& path) {
   const auto module = read::read_text(content(path));
   if (!module) return module.error().message();
   if (module->functions().empty()) return "no function was read";
+  const Status verdict = verify::verify(*module);
+  if (!verdict) return "verify: " + verdict.error().message();
   const auto again = read::read_text(ir::print(*module));
   if (!again) return "as printed: " + again.error().message();
   std::string why;
@@ -56,7 +60,7 @@ std::size_t count_failures(const std::vector<fs::path>& programs) {
   return failed;
 }
 
-TEST(ReadConformance, StableHloTestDataIsReadPrintedAndReadAgain) {
+TEST(ReadConformance, StableHloTestDataIsReadVerifiedAndPrinted) {
   const auto programs = programs_under(fs::path(MILLRACE_SHARED_DIR) / "conformance" / "stablehlo");
   if (programs.empty())
     GTEST_SKIP() << "no programs under " MILLRACE_SHARED_DIR "/conformance/stablehlo";
@@ -64,7 +68,7 @@ TEST(ReadConformance, StableHloTestDataIsReadPrintedAndReadAgain) {
   EXPECT_EQ(count_failures(programs), 0u) << "of " << programs.size();
 }
 
-TEST(ReadConformance, ExportedModelsAreReadPrintedAndReadAgain) {
+TEST(ReadConformance, ExportedModelsAreReadVerifiedAndPrinted) {
   const auto programs = programs_under(fs::path(MILLRACE_SOURCE_DIR) / "tools" / "models");
   if (programs.empty()) GTEST_SKIP() << "no programs under tools/models";
   EXPECT_EQ(count_failures(programs), 0u) << "of " << programs.size();

@@ -1,0 +1,204 @@
+#include "millrace/devices/cpu/verify/check.h"
+
+#include <algorithm>
+
+namespace millrace::devices::cpu::verify {
+
+unsigned element_class(DType type) {
+  if (type == DType::kI1) return kBool;
+  if (is_signed_integer(type)) return kSigned;
+  if (is_unsigned_integer(type)) return kUnsigned;
+  if (is_floating(type)) return kFloat;
+  if (is_complex(type)) return kComplex;
+  return 0;
+}
+
+std::string to_string(std::span<const std::int64_t> dims) {
+  if (dims.empty()) return "scalar";
+  std::string out;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (i != 0) out += 'x';
+    out += dims[i] == ir::kDynamic ? "?" : std::to_string(dims[i]);
+  }
+  return out;
+}
+
+bool compatible(ir::Type a, ir::Type b) {
+  if (a == b) return true;
+  if (!a.is_tensor() || !b.is_tensor()) {
+    return a.kind() == ir::TypeKind::kUnranked || b.kind() == ir::TypeKind::kUnranked;
+  }
+  return a.element() == b.element() && std::ranges::equal(a.dims(), b.dims(), agree);
+}
+
+bool Check::fail(const std::string& message) { return fail_at(op, message); }
+
+bool Check::fail_at(const ir::Op& where, const std::string& message) {
+  if (!error_) error_.emplace(ErrorCode::kInvalidArgument, where.where() + ": " + message);
+  return false;
+}
+
+bool Check::operands(int count) {
+  return op.operand_count() == count || fail("found " + std::to_string(op.operand_count()) +
+                                             " operands, expected " + std::to_string(count));
+}
+
+bool Check::at_least_operands(int count) {
+  return op.operand_count() >= count ||
+         fail("found " + std::to_string(op.operand_count()) + " operands, expected at least " +
+              std::to_string(count));
+}
+
+bool Check::results(int count) {
+  return op.result_count() == count || fail("found " + std::to_string(op.result_count()) +
+                                            " results, expected " + std::to_string(count));
+}
+
+bool Check::regions(int count) {
+  if (op.regions().size() != static_cast<std::size_t>(count)) {
+    return fail("found " + std::to_string(op.regions().size()) + " regions, expected " +
+                std::to_string(count));
+  }
+  return true;
+}
+
+bool Check::required_ints(std::string_view name, Dims* out) {
+  auto found = op.ints(name);
+  if (!found)
+    return fail("the attribute " + std::string(name) + " is missing or no list of integers");
+  *out = std::move(*found);
+  return true;
+}
+
+bool Check::ints(std::string_view name, std::size_t count, Dims* out,
+                 std::optional<std::int64_t> otherwise) {
+  if (!op.attr(name) && otherwise) {
+    out->assign(count, *otherwise);
+    return true;
+  }
+  if (!required_ints(name, out)) return false;
+  return out->size() == count || fail("found " + std::to_string(out->size()) + " numbers in " +
+                                      std::string(name) + ", expected " + std::to_string(count));
+}
+
+bool Check::padding(std::size_t rank, Dims* out) { return ints("padding", rank * 2, out, 0); }
+
+bool Check::axes(std::span<const std::int64_t> list, int rank, std::string_view what) {
+  std::vector<bool> seen(static_cast<std::size_t>(rank));
+  for (std::int64_t axis : list) {
+    if (axis < 0 || axis >= rank) {
+      return fail("found " + std::to_string(axis) + " in " + std::string(what) +
+                  ", expected 0 to " + std::to_string(rank - 1) + " (rank " + std::to_string(rank) +
+                  ")");
+    }
+    const auto i = static_cast<std::size_t>(axis);
+    if (seen[i]) return fail("found " + std::to_string(axis) + " twice in " + std::string(what));
+    seen[i] = true;
+  }
+  return true;
+}
+
+bool Check::integer(std::string_view name, std::int64_t low, std::int64_t high, std::int64_t* out) {
+  const auto* value = op.attr<ir::IntegerAttr>(name);
+  if (value == nullptr)
+    return fail("the attribute " + std::string(name) + " is missing or no integer");
+  *out = value->value;
+  if (*out >= low && *out <= high) return true;
+  return fail("found " + std::string(name) + " = " + std::to_string(*out) + ", expected " +
+              std::to_string(low) + " to " + std::to_string(high));
+}
+
+bool Check::element_in(ir::Type type, unsigned classes, std::string_view what) {
+  // Quantised elements follow rules of their own.
+  if (type.element().kind() == ir::TypeKind::kQuant || (element_class(type.dtype()) & classes) != 0)
+    return true;
+  std::string names;
+  const auto add = [&](unsigned c, std::string_view name) {
+    if ((classes & c) == c) (names += names.empty() ? "" : ", ") += name;
+  };
+  add(kBool, "i1");
+  add(kSigned, "signed integer");
+  add(kUnsigned, "unsigned integer");
+  add(kFloat, "float");
+  add(kComplex, "complex");
+  return fail(std::string(what) + " is " + type.to_string() + ", expected elements of " + names);
+}
+
+bool Check::same_element(ir::Type found, ir::Type expected, std::string_view what) {
+  return found.element() == expected.element() ||
+         fail(std::string(what) + " has elements of " + found.element().to_string() +
+              ", expected " + expected.element().to_string());
+}
+
+bool Check::same_dims(std::span<const std::int64_t> found, std::span<const std::int64_t> expected,
+                      std::string_view what) {
+  return std::ranges::equal(found, expected, agree) ||
+         fail(std::string(what) + " has the shape " + to_string(found) + ", expected " +
+              to_string(expected));
+}
+
+bool Check::same_shape_and_element(ir::Type found, ir::Type expected, std::string_view what) {
+  return same_element(found, expected, what) && same_dims(found.dims(), expected.dims(), what);
+}
+
+bool Check::scalar(ir::Type type, std::string_view what) {
+  return (type.is_tensor() && type.rank() == 0) ||
+         fail(std::string(what) + " is " + type.to_string() + ", expected a scalar tensor");
+}
+
+bool Check::result_dims(int i, std::span<const std::int64_t> expected) {
+  return same_dims(result(i).dims(), expected, "result " + std::to_string(i));
+}
+
+bool Check::region_types(int i, std::span<const ir::Type> arguments,
+                         std::span<const ir::Type> returned) {
+  const std::string name = "region " + std::to_string(i);
+  const ir::Block& block = op.region(i).block();
+  if (static_cast<std::size_t>(block.argument_count()) != arguments.size()) {
+    return fail(name + " has " + std::to_string(block.argument_count()) + " arguments, expected " +
+                std::to_string(arguments.size()));
+  }
+  for (std::size_t k = 0; k < arguments.size(); ++k) {
+    const ir::Type found = block.argument(static_cast<int>(k))->type();
+    if (arguments[k] && !compatible(found, arguments[k])) {
+      return fail("argument " + std::to_string(k) + " of " + name + " is " + found.to_string() +
+                  ", expected " + arguments[k].to_string());
+    }
+  }
+  const ir::Op& end = *block.terminator();
+  if (static_cast<std::size_t>(end.operand_count()) != returned.size()) {
+    return fail_at(end, "found " + std::to_string(end.operand_count()) + " values, expected " +
+                            std::to_string(returned.size()) + " for " + name + " of " + op.where());
+  }
+  for (std::size_t k = 0; k < returned.size(); ++k) {
+    const ir::Type found = end.operand(static_cast<int>(k))->type();
+    if (returned[k] && !compatible(found, returned[k])) {
+      return fail_at(end, "value " + std::to_string(k) + " is " + found.to_string() +
+                              ", expected " + returned[k].to_string() + " for " + name + " of " +
+                              op.where());
+    }
+  }
+  return true;
+}
+
+bool Check::reducer(int region, std::span<const ir::Type> elements) {
+  const std::size_t n = elements.size();
+  const ir::Block& block = op.region(region).block();
+  std::vector<ir::Type> arguments(n * 2);
+  if (!region_types(region, arguments, std::vector<ir::Type>(n))) return false;
+  for (std::size_t k = 0; k < n * 2; ++k) {
+    if (!scalar(block.argument(static_cast<int>(k))->type(),
+                "argument " + std::to_string(k) + " of the body"))
+      return false;
+  }
+  for (std::size_t k = 0; k < n; ++k) {
+    const ir::Type found = block.terminator()->operand(static_cast<int>(k))->type();
+    if (!scalar(found, "value " + std::to_string(k) + " of the body") ||
+        !same_element(found, elements[k], "value " + std::to_string(k) + " of the body")) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace millrace::devices::cpu::verify

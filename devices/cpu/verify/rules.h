@@ -1,0 +1,73 @@
+// Rules: for each operation, what its operands, attributes, regions and results must be. A rule
+// runs after the generic checks of verify.cc: every region has one block with a terminator, and
+// every operand and result of an op in kTensorsOnly families is a ranked tensor.
+#pragma once
+
+#include "millrace/devices/cpu/ir/op_kind.h"
+#include "millrace/devices/cpu/verify/check.h"
+
+namespace millrace::devices::cpu::verify {
+
+using RuleFunction = bool (*)(Check&);
+
+struct Rule {
+  RuleFunction check = nullptr;  // nullptr: only the generic checks
+  bool tensors = true;           // operands and results are ranked tensors
+};
+
+const Rule& rule_of(ir::OpKind kind);
+
+// elementwise.cc: all ops that work element by element; false in *known if it has no row for the
+// kind.
+bool check_elementwise(Check& c);
+bool is_elementwise(ir::OpKind kind);
+
+// movement.cc
+bool check_constant(Check& c);
+bool check_iota(Check& c);
+bool check_reshape(Check& c);
+bool check_broadcast_in_dim(Check& c);
+bool check_transpose(Check& c);
+bool check_reverse(Check& c);
+bool check_slice(Check& c);
+bool check_dynamic_slice(Check& c);
+bool check_dynamic_update_slice(Check& c);
+bool check_concatenate(Check& c);
+bool check_pad(Check& c);
+bool check_bitcast_convert(Check& c);
+
+// linear.cc
+bool check_dot_general(Check& c);
+bool check_convolution(Check& c);
+
+// window.cc
+bool check_reduce(Check& c);
+bool check_reduce_window(Check& c);
+bool check_select_and_scatter(Check& c);
+bool check_sort(Check& c);
+bool check_map(Check& c);
+
+// indexing.cc
+bool check_gather(Check& c);
+bool check_scatter(Check& c);
+
+// control.cc
+bool check_while(Check& c);
+bool check_if(Check& c);
+bool check_case(Check& c);
+bool check_call(Check& c);
+bool check_composite(Check& c);
+bool check_custom_call(Check& c);
+bool check_tuple(Check& c);
+bool check_get_tuple_element(Check& c);
+bool check_optimization_barrier(Check& c);
+
+// The extent of a dimension after dilation, padding and a window with a stride, as convolution and
+// reduce_window have it (StableHLO, "convolution"); kDynamic if the extent is. False (with an
+// error) if a number is out of range.
+struct Window {
+  std::int64_t size = 1, stride = 1, base_dilation = 1, window_dilation = 1, low = 0, high = 0;
+};
+bool windowed_extent(Check& c, std::int64_t extent, const Window& window, std::int64_t* out);
+
+}  // namespace millrace::devices::cpu::verify

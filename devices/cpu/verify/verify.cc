@@ -1,0 +1,192 @@
+#include "millrace/devices/cpu/verify/verify.h"
+
+#include <unordered_map>
+#include <vector>
+
+#include "millrace/devices/cpu/verify/rules.h"
+
+namespace millrace::devices::cpu::verify {
+namespace {
+
+using ir::OpKind;
+
+bool is_ours(const ir::Op& op) {
+  return op.kind() != OpKind::kOther && op.name().starts_with("stablehlo.");
+}
+
+class Verifier {
+ public:
+  explicit Verifier(const ir::Module& module) : module_(module) {}
+
+  Status run() {
+    for (const ir::Function& f : module_.functions()) MILLRACE_TRY_STATUS(function(f));
+    return calls_end();
+  }
+
+ private:
+  Status failure(const ir::Op& op, const std::string& message) {
+    return fail(ErrorCode::kInvalidArgument, op.where() + ": " + message);
+  }
+
+  Status function(const ir::Function& f) {
+    if (f.is_declaration()) return {};
+    const std::string where = std::to_string(f.location().line) + ":" +
+                              std::to_string(f.location().column) + ": func.func @" +
+                              std::string(f.name()) + ": ";
+    if (f.body().blocks().size() != 1) {
+      return fail(ErrorCode::kInvalidArgument,
+                  where + "found " + std::to_string(f.body().blocks().size()) +
+                      " blocks, expected one: programs have no branches between blocks");
+    }
+    const ir::Block& entry = f.body().block();
+    if (static_cast<std::size_t>(entry.argument_count()) != f.inputs().size()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  where + "the body has another number of arguments than the signature");
+    }
+    for (int i = 0; i < entry.argument_count(); ++i) {
+      if (entry.argument(i)->type() != f.inputs()[static_cast<std::size_t>(i)]) {
+        return fail(ErrorCode::kInvalidArgument,
+                    where + "argument " + std::to_string(i) + " is " +
+                        entry.argument(i)->type().to_string() + ", expected " +
+                        f.inputs()[static_cast<std::size_t>(i)].to_string());
+      }
+    }
+    if (entry.empty() || entry.terminator()->kind() != OpKind::kFuncReturn) {
+      return fail(ErrorCode::kInvalidArgument, where + "the body does not end in func.return");
+    }
+    function_ = &f;
+    return block(entry, OpKind::kFuncReturn);
+  }
+
+  Status block(const ir::Block& b, OpKind terminator) {
+    for (const ir::Op& o : b) {
+      const bool returns = o.kind() == OpKind::kFuncReturn || o.kind() == OpKind::kReturn;
+      if (returns && (&o != b.terminator() || o.kind() != terminator)) {
+        return failure(o, "found here, expected only " + std::string(ir::to_string(terminator)) +
+                              " at the end of the block");
+      }
+      MILLRACE_TRY_STATUS(op(o));
+    }
+    return {};
+  }
+
+  Status op(const ir::Op& o) {
+    if (o.kind() == OpKind::kFuncReturn) return returned(o);
+    if (!o.successors().empty())
+      return failure(o, "it branches to other blocks, which programs do not have");
+    if (is_ours(o)) {
+      for (std::size_t i = 0; i < o.regions().size(); ++i) MILLRACE_TRY_STATUS(region(o, i));
+    }
+    const Rule& rule = rule_of(o.kind());
+    if (rule.check != nullptr) {
+      Check check(module_, o);
+      if (!(rule.tensors && !tensors(check)) && !unranked(o, rule)) rule.check(check);
+      if (check.error()) return std::unexpected(*check.error());
+    }
+    if (o.kind() == OpKind::kCall || o.kind() == OpKind::kComposite)
+      calls_[function_].push_back(&o);
+    return {};
+  }
+
+  // Regions of StableHLO's ops: one block, ended by stablehlo.return.
+  Status region(const ir::Op& o, std::size_t i) {
+    const ir::Region& r = o.regions()[i];
+    const std::string name = "region " + std::to_string(i);
+    if (r.blocks().size() != 1)
+      return failure(o,
+                     name + " has " + std::to_string(r.blocks().size()) + " blocks, expected one");
+    if (r.block().empty() || r.block().terminator()->kind() != OpKind::kReturn) {
+      return failure(o, name + " does not end in stablehlo.return");
+    }
+    return block(r.block(), OpKind::kReturn);
+  }
+
+  bool tensors(Check& check) {
+    const auto good = [&check](ir::Type type, const std::string& what) {
+      return type.is_tensor() || type.kind() == ir::TypeKind::kUnranked ||
+             check.fail(what + " is " + type.to_string() + ", expected a tensor");
+    };
+    for (int i = 0; i < check.op.operand_count(); ++i) {
+      if (!good(check.operand(i), "operand " + std::to_string(i))) return false;
+    }
+    for (int i = 0; i < check.op.result_count(); ++i) {
+      if (!good(check.result(i), "result " + std::to_string(i))) return false;
+    }
+    return true;
+  }
+
+  // Of unranked tensors nothing can be said until shapes are refined.
+  bool unranked(const ir::Op& o, const Rule& rule) {
+    if (!rule.tensors) return false;
+    for (const ir::Value* v : o.operands()) {
+      if (v->type().kind() == ir::TypeKind::kUnranked) return true;
+    }
+    for (const ir::Value& v : o.results()) {
+      if (v.type().kind() == ir::TypeKind::kUnranked) return true;
+    }
+    return false;
+  }
+
+  Status returned(const ir::Op& o) {
+    const auto expected = function_->results();
+    if (static_cast<std::size_t>(o.operand_count()) != expected.size()) {
+      return failure(o, "found " + std::to_string(o.operand_count()) + " values, expected the " +
+                            std::to_string(expected.size()) + " results of @" +
+                            std::string(function_->name()));
+    }
+    for (int i = 0; i < o.operand_count(); ++i) {
+      const ir::Type want = expected[static_cast<std::size_t>(i)];
+      if (o.operand(i)->type() != want) {
+        return failure(o, "value " + std::to_string(i) + " is " + o.operand(i)->type().to_string() +
+                              ", expected " + want.to_string() + ", a result of @" +
+                              std::string(function_->name()));
+      }
+    }
+    return {};
+  }
+
+  // A function that calls itself, directly or not, would never end: found by a walk without
+  // recursion.
+  Status calls_end() {
+    enum class Mark { kNew, kOpen, kDone };
+    std::unordered_map<const ir::Function*, Mark> marks;
+    struct Step {
+      const ir::Function* function;
+      std::size_t next;
+    };
+    for (const ir::Function& root : module_.functions()) {
+      if (marks[&root] != Mark::kNew) continue;
+      std::vector<Step> path{{&root, 0}};
+      marks[&root] = Mark::kOpen;
+      while (!path.empty()) {
+        Step& step = path.back();
+        const auto& calls = calls_[step.function];
+        if (step.next == calls.size()) {
+          marks[step.function] = Mark::kDone;
+          path.pop_back();
+          continue;
+        }
+        const ir::Op& call = *calls[step.next++];
+        const ir::Function* callee = module_.find(call.callee());
+        if (marks[callee] == Mark::kOpen) {
+          return failure(
+              call, "@" + std::string(callee->name()) + " calls itself, directly or by others");
+        }
+        if (marks[callee] == Mark::kDone) continue;
+        marks[callee] = Mark::kOpen;
+        path.push_back({callee, 0});
+      }
+    }
+    return {};
+  }
+
+  const ir::Module& module_;
+  const ir::Function* function_ = nullptr;
+  std::unordered_map<const ir::Function*, std::vector<const ir::Op*>> calls_;
+};
+
+}  // namespace
+
+Status verify(const ir::Module& module) { return Verifier(module).run(); }
+
+}  // namespace millrace::devices::cpu::verify
