@@ -1,0 +1,68 @@
+#include "millrace/collectives/rendezvous.h"
+
+#include "millrace/actors/system.h"
+
+namespace millrace::collectives {
+
+void RendezvousActor::on(RendezvousJoin&& join, actors::Reply<Payloads> reply) {
+  RendezvousMachine::Actions actions;
+  const RendezvousKey key = machine_.join(join.tag, join.subset, std::move(join.payload), actions);
+  waiting_[key].reply = std::move(reply);
+  if (join.deadline != kNoDeadline) arm(key, join.deadline);
+  perform(std::move(actions));
+}
+
+void RendezvousActor::on(RendezvousMessage&& message) {
+  RendezvousMachine::Actions actions;
+  machine_.receive(std::move(message), actions);
+  perform(std::move(actions));
+}
+
+void RendezvousActor::on(const RankFailed& failed) {
+  RendezvousMachine::Actions actions;
+  machine_.rank_failed(failed.rank, failed.error, actions);
+  perform(std::move(actions));
+}
+
+// The timer fires on the driver's thread; its effect is a turn of this actor.
+void RendezvousActor::arm(const RendezvousKey& key, TimePoint deadline) {
+  const Environment& environment = context().environment();
+  const auto allowed = std::chrono::duration<double>(deadline - environment.clock->now());
+  std::string reason = "of group '" + group_ + "' was not complete within ";
+  reason += std::to_string(allowed.count());
+  reason += " s";
+  auto expire = [this, key, reason = std::move(reason)] {
+    RendezvousMachine::Actions actions;
+    machine_.expire(key, reason, actions);
+    perform(std::move(actions));
+  };
+  waiting_[key].timer = environment.timers->schedule(
+      deadline, [home = Ref<actors::ActorCell>::share(&cell()), expire = std::move(expire)]() mutable {
+        post(*home, std::move(expire));
+      });
+}
+
+void RendezvousActor::perform(RendezvousMachine::Actions actions) {
+  for (auto& [to, message] : actions.sends) {
+    // A peer that is gone is told of by RankFailed, not by its mailbox.
+    static_cast<void>((*peers_)[static_cast<std::size_t>(index(to))].tell(std::move(message)));
+  }
+  for (auto& [key, result] : actions.done) {
+    auto node = waiting_.extract(key);
+    if (node.empty()) continue;
+    if (node.mapped().timer) context().environment().timers->cancel(*node.mapped().timer);
+    node.mapped().reply.set(std::move(result));
+  }
+}
+
+Future<void> RendezvousActor::on_stop(const actors::Exit& /*exit*/) {
+  for (auto& [key, waiting] : waiting_) {
+    if (waiting.timer) context().environment().timers->cancel(*waiting.timer);
+    waiting.reply.set(fail(ErrorCode::kCancelled,
+                           "rendezvous '" + key.tag + "' of group '" + group_ + "': the group was closed"));
+  }
+  waiting_.clear();
+  return {};
+}
+
+}  // namespace millrace::collectives

@@ -1,0 +1,61 @@
+// RendezvousActor: the rendezvous of one rank as an actor. It wraps the protocol (rendezvous_machine.h), gives it
+// messages, peers and time. Used through process_group.h.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millrace/actors/actor.h"
+#include "millrace/actors/actor_ref.h"
+#include "millrace/collectives/rendezvous_machine.h"
+
+namespace millrace::collectives {
+
+class RendezvousActor;
+using RendezvousPeers = std::shared_ptr<const std::vector<actors::ActorRef<RendezvousActor>>>;
+
+// First message: who the other ranks are. Joins and peer messages before it are a bug.
+struct RendezvousWire {
+  RendezvousPeers peers;
+};
+struct RendezvousJoin {
+  std::string tag;
+  Subset subset;
+  std::string payload;
+  TimePoint deadline = kNoDeadline;
+
+  std::size_t bytes() const { return sizeof(*this) + tag.size() + payload.size(); }
+};
+struct RankFailed {
+  Rank rank;
+  Error error;
+};
+
+// One per rank of a group, spawned and closed by it. Thread-safety: confined.
+class RendezvousActor final : public actors::Actor {
+ public:
+  RendezvousActor(std::string group, Rank self) : group_(std::move(group)), machine_(self) {}
+
+  void on(RendezvousWire&& wire) { peers_ = std::move(wire.peers); }
+  void on(RendezvousJoin&& join, actors::Reply<Payloads> reply);
+  void on(RendezvousMessage&& message);
+  void on(const RankFailed& failed);
+  Future<void> on_stop(const actors::Exit& exit) override;
+
+ private:
+  struct Waiting {
+    actors::Reply<Payloads> reply;
+    std::optional<TimerQueue::Id> timer;
+  };
+  void perform(RendezvousMachine::Actions actions);
+  void arm(const RendezvousKey& key, TimePoint deadline);
+
+  std::string group_;
+  RendezvousMachine machine_;
+  RendezvousPeers peers_;
+  std::map<RendezvousKey, Waiting> waiting_;
+};
+
+}  // namespace millrace::collectives
