@@ -15,8 +15,16 @@ std::size_t at(Rank rank) { return static_cast<std::size_t>(index(rank)); }
 
 }  // namespace
 
-GroupActor::GroupActor(std::string name, std::vector<devices::Device> devices)
-    : name_(std::move(name)), devices_(std::move(devices)), matcher_(name_, static_cast<int>(devices_.size())) {}
+GroupActor::GroupActor(std::string name, std::vector<devices::Device> devices, TraceRecorder* trace)
+    : name_(std::move(name)),
+      devices_(std::move(devices)),
+      trace_(trace),
+      matcher_(name_, static_cast<int>(devices_.size())) {
+  if (trace_ == nullptr) return;
+  lane_ = trace_->lane("group " + name_);
+  const char* const kinds[] = {"all_reduce", "all_gather", "broadcast", "barrier"};
+  for (std::size_t i = 0; i < 4; ++i) names_[i] = trace_->name(kinds[i]);
+}
 
 std::string GroupActor::describe(std::uint64_t sequence, const CollectiveCall& call) const {
   std::string text = "collective " + std::to_string(sequence);
@@ -115,6 +123,7 @@ void GroupActor::start_if_ready(Operations::iterator operation) {
   for (const Part& part : op.parts) {
     if (!part.written) return;  // GR-2
   }
+  op.started = context().environment().clock->now();
   std::vector<Buffers> inputs;
   for (Part& part : op.parts) inputs.push_back(std::move(part.buffers));
   const std::uint64_t sequence = operation->first;
@@ -128,6 +137,7 @@ void GroupActor::start_if_ready(Operations::iterator operation) {
     Operation finished = std::move(done->second);
     operations_.erase(done);
     cancel_timers(finished);
+    trace(sequence, finished);
     for (std::size_t r = 0; r < finished.parts.size(); ++r) finished.parts[r].reply.set((*results)[r]);
   };
   static_cast<void>(exchanged.then(cell(), std::move(answer)));
@@ -141,6 +151,14 @@ void GroupActor::fail_operation(Operations::iterator operation, const Error& err
   for (Part& part : failed.parts) {
     if (part.called) part.reply.set(std::unexpected(error));
   }
+}
+
+void GroupActor::trace(std::uint64_t sequence, const Operation& operation) {
+  if (trace_ == nullptr) return;
+  std::int64_t bytes = 0;
+  for (const devices::Shape& shape : operation.call.shapes) bytes += static_cast<std::int64_t>(shape.size_bytes());
+  const auto kind = static_cast<std::size_t>(operation.call.kind);
+  trace_->record({lane_, names_[kind], operation.started, trace_->now(), sequence + 1, bytes});
 }
 
 void GroupActor::cancel_timers(Operation& operation) {

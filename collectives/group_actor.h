@@ -13,6 +13,7 @@
 #include "millrace/actors/actor_ref.h"
 #include "millrace/collectives/matcher.h"
 #include "millrace/collectives/rendezvous.h"
+#include "millrace/core/trace.h"
 #include "millrace/devices/device.h"
 
 namespace millrace::collectives {
@@ -33,7 +34,8 @@ struct CollectiveRequest {
 // One per group, spawned and closed by it. Thread-safety: confined.
 class GroupActor final : public actors::Actor {
  public:
-  GroupActor(std::string name, std::vector<devices::Device> devices);
+  // trace may be nullptr; operations are recorded from the moment that all inputs are there to the results.
+  GroupActor(std::string name, std::vector<devices::Device> devices, TraceRecorder* trace);
 
   void on(CollectiveRequest&& request, actors::Reply<devices::Buffers> reply);
   void on(const RankFailed& failed);
@@ -51,6 +53,7 @@ class GroupActor final : public actors::Actor {
     CollectiveCall call;
     std::vector<Part> parts;  // by rank
     bool matched = false;
+    TimePoint started{};
   };
   using Operations = std::map<std::uint64_t, Operation>;
 
@@ -62,9 +65,13 @@ class GroupActor final : public actors::Actor {
   void fail_operation(Operations::iterator operation, const Error& error);
   std::string describe(std::uint64_t sequence, const CollectiveCall& call) const;
   void cancel_timers(Operation& operation);
+  void trace(std::uint64_t sequence, const Operation& operation);
 
   std::string name_;
   std::vector<devices::Device> devices_;
+  TraceRecorder* const trace_;
+  TraceLane lane_{};
+  TraceName names_[4] = {};  // by kind
   Matcher matcher_;
   Operations operations_;
   std::optional<Error> failed_;

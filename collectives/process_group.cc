@@ -38,7 +38,8 @@ std::atomic<std::uint64_t> next_group_id{1};
 }  // namespace
 
 Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& system, const std::string& name,
-                                                       std::span<const Device> devices) {
+                                                       std::span<const Device> devices,
+                                                       TraceRecorder* trace) {
   if (devices.empty()) return fail(ErrorCode::kInvalidArgument, "group '" + name + "' has no devices");
   for (std::size_t i = 0; i < devices.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
@@ -53,7 +54,7 @@ Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& syst
   core->name = name;
   core->id.id = next_group_id.fetch_add(1);
   core->devices.assign(devices.begin(), devices.end());
-  MILLRACE_TRY(core->group, system.spawn<GroupActor>("group " + name, {}, name, core->devices));
+  MILLRACE_TRY(core->group, system.spawn<GroupActor>("group " + name, {}, name, core->devices, trace));
   for (std::size_t r = 0; r < devices.size(); ++r) {
     MILLRACE_TRY(auto member,
                  system.spawn<RendezvousActor>("rendezvous " + name + "/" + std::to_string(r), {}, name,
@@ -65,6 +66,11 @@ Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& syst
   for (std::size_t r = 0; r < devices.size(); ++r) {
     static_cast<void>(core->meetings[r].tell(RendezvousWire{peers}));
     members.push_back(ProcessGroup(core, Rank{static_cast<int>(r)}));
+    // Only sends messages, so it may run where the failure is told.
+    auto watch = [member = members.back()](const Status& failed) {
+      if (!failed) member.fail_rank(member.rank(), failed.error());
+    };
+    static_cast<void>(devices[r].failed().then(inline_executor(), std::move(watch)));
   }
   return members;
 }

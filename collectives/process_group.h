@@ -39,8 +39,10 @@ class ProcessGroup {
  public:
   // One member per device, ranks in the order of devices; subsets of devices may form groups of their own.
   // kInvalidArgument for no devices, or one device twice.
+  // A device that fails is a failed rank. trace may be nullptr.
   static Result<std::vector<ProcessGroup>> create(actors::ActorSystem& system, const std::string& name,
-                                                  std::span<const devices::Device> devices);
+                                                  std::span<const devices::Device> devices,
+                                                  TraceRecorder* trace = nullptr);
 
   Rank rank() const { return rank_; }
   int size() const;
