@@ -1,6 +1,6 @@
 // ActorCell: everything about one actor but its own state: queue, bound, life, who waits for its
-// end. ActorRef is the typed handle on it; run_slice.cc is the loop that runs it; actor_cell.cc is
-// what other threads call.
+// end. ActorRef is the typed handle on it. Read next: send.cc (how messages get in), run_slice.cc
+// (the loop that runs it), life.cc (its states).
 //
 //  AC-1 handlers, hooks and turns run in slices; one slice at a time, on any thread.
 //  AC-2 an ask completes once: with the answer, or with an error as soon as no answer can come.
@@ -88,8 +88,7 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   Status try_send(Envelope* envelope);
   // Errors reach the ask's own future, through reject.
   void send_ask(Envelope* envelope);
-  // A message of the system itself: needs no room. Takes the envelope; dropped if the actor is
-  // gone.
+  // A message of the system itself: needs no room. Takes the envelope; dropped if nobody is there.
   void send_notice(Envelope* envelope);
   // A turn of the actor: urgent, not bounded. Dropped once the actor has stopped.
   void submit(Work* work) noexcept override;
@@ -120,11 +119,8 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
     kNothing,  // of life(): nothing to change
     kAsleep,   // the ownership was given up: another thread may run the actor already
   };
-  enum class Hold : std::uint8_t {
-    kNone,
-    kHandler,
-    kHook
-  };  // what has not ended and lets messages wait
+  // What has not ended and lets messages wait.
+  enum class Hold : std::uint8_t { kNone, kHandler, kHook };
   enum class Hook : std::uint8_t { kStart, kStop };
   struct Ending {
     Ending(Exit exit, Error refusal) : exit(std::move(exit)), refusal(std::move(refusal)) {}

@@ -163,6 +163,32 @@ TEST(ActorTest, AKillFailsWhatIsInFlightAtOnce) {
   });
 }
 
+struct Halt {};
+// Keeps a turn of its own going until it is told to halt.
+class Spinner : public Actor {
+ public:
+  Future<void> on_start() override {
+    spin();
+    return {};
+  }
+  void on(const Halt&) { halted_ = true; }
+
+ private:
+  void spin() {
+    post(context().executor(), [this] {
+      if (!halted_) spin();
+    });
+  }
+  bool halted_ = false;
+};
+
+TEST(ActorTest, TurnsWithoutEndDoNotStarveMessages) {
+  for_each_seed(6, [](Simulation& sim) {
+    auto spinner = sim.actors().spawn<Spinner>("spinner", {}).value();
+    EXPECT_TRUE(sim.run(spinner.ask(Halt{})).has_value());
+  });
+}
+
 TEST(ActorTest, MessagesAllocateNothingInTheSteadyState) {
   if (!millrace::testing::kAllocationsCountable) GTEST_SKIP() << "the sanitizer sees every block";
   Simulation sim(1);
