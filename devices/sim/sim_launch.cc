@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "millrace/devices/launch_check.h"
 #include "millrace/devices/sim/sim_client.h"
 
 namespace millrace::devices::sim {
@@ -25,43 +26,15 @@ SimExecutable::SimExecutable(SimClient& client, std::shared_ptr<const SimProgram
   std::ranges::stable_sort(steps_, {}, &Step::at);
 }
 
-Status SimExecutable::check(const LaunchArguments& call) const {
-  if (call.devices.size() != static_cast<std::size_t>(program_->devices)) {
-    return fail(ErrorCode::kInvalidArgument,
-                "a launch of " + name() + " takes " + std::to_string(program_->devices) +
-                    " devices, not " + std::to_string(call.devices.size()));
-  }
-  for (std::size_t d = 0; d < call.devices.size(); ++d) {
-    MILLRACE_TRY_STATUS(check_device(call.arguments[d], call.devices[d]));
-  }
-  return {};
-}
-
-Status SimExecutable::check_device(std::span<const Buffer> inputs, DeviceId device) const {
-  if (inputs.size() != program_->inputs.size()) {
-    return fail(ErrorCode::kInvalidArgument,
-                "a launch of " + name() + " takes " + std::to_string(program_->inputs.size()) +
-                    " arguments, not " + std::to_string(inputs.size()));
-  }
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Buffer& input = inputs[i];
-    const std::string_view why = &input.body()->client() != &client_ ? " belongs to another client"
-                                 : input.device() != device          ? " lives on another device"
-                                 : !(input.shape() == program_->inputs[i]) ? " has another shape"
-                                 : input.removed() ? " was donated or removed before"
-                                                   : "";
-    if (why.empty()) continue;
-    if (input.removed()) client_.uses_after_removal_.fetch_add(1);
-    return fail(ErrorCode::kInvalidArgument, "argument " + std::to_string(i) + " of " + name() +
-                                                 ", " + input.shape().to_string() + "," +
-                                                 std::string(why));
-  }
-  return {};
-}
-
 Status SimExecutable::launch(const LaunchArguments& call, std::span<LaunchResult> results) {
   client_.check_scope(call.devices, "launch");
-  MILLRACE_TRY_STATUS(check(call));
+  if (const Status checked = check_launch(*this, client_, call); !checked) {
+    for (const auto& inputs : call.arguments) {
+      for (const Buffer& input : inputs)
+        client_.uses_after_removal_ += input && input.removed() ? 1 : 0;
+    }
+    return checked;
+  }
   PooledArray<SimDevice*> devices(call.devices.size());
   for (std::size_t d = 0; d < devices.size(); ++d) {
     MILLRACE_TRY(devices[d], client_.find(call.devices[d]));
@@ -101,9 +74,7 @@ void SimLaunch::prepare(const LaunchArguments& call, std::span<LaunchResult> res
       part.inputs[i] = input.bytes();
     }
     for (std::size_t i = 0; i < part.inputs.size(); ++i) {
-      const bool kept =
-          std::ranges::find(call.non_donatable, static_cast<int>(i)) != call.non_donatable.end();
-      if (executable_->donated_inputs()[i] && !kept) {
+      if (donates(*executable_, call, i)) {
         static_cast<SimBuffer&>(*call.arguments[d][i].body()).donate();
       }
     }

@@ -41,9 +41,6 @@ class SimExecutable final : public ExecutableBody {
   }  // outputs in the order in which they are written
 
  private:
-  Status check(const LaunchArguments& call) const;
-  Status check_device(std::span<const Buffer> inputs, DeviceId device) const;
-
   SimClient& client_;
   const std::shared_ptr<const SimProgram> program_;
   const std::unique_ptr<bool[]> donated_;

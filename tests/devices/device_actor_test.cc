@@ -76,6 +76,7 @@ TEST(DeviceActorTest, LaunchLimitHoldsTheNextLaunchBack) {
   sim.run_for(10ms);
   EXPECT_TRUE(results[2].ready());
   EXPECT_FALSE(results[3].ready());
+  for (const Future<Buffers>& result : results) EXPECT_TRUE(sim.run(result).has_value());
 }
 
 TEST(DeviceActorTest, ByteLimitHoldsPutsBackAndIsNeverExceeded) {
@@ -141,7 +142,7 @@ TEST(DeviceActorTest, WrongCallsFailWithWhatIsWrong) {
   EXPECT_THAT(sim.run(devices[0].execute(program, {a, Buffer()})).error().message(),
               HasSubstr("argument 1 of add is an empty Buffer"));
   EXPECT_THAT(sim.run(devices[0].execute(program, {a, elsewhere})).error().message(),
-              HasSubstr("argument 1 of add, tensor<2xf32>, lives on another device"));
+              HasSubstr("argument 1 of add, a tensor<2xf32>, is on device 1"));
   EXPECT_EQ(code_of(sim.run(Device().fetch(a))), ErrorCode::kInvalidArgument);
 }
 

@@ -1,0 +1,118 @@
+#include "millrace/devices/cpu/client.h"
+
+#include <string>
+#include <utility>
+
+#include "millrace/core/check.h"
+#include "millrace/devices/cpu/buffer.h"
+#include "millrace/devices/cpu/copy.h"
+#include "millrace/devices/cpu/execution.h"
+#include "millrace/devices/host_view.h"
+
+namespace millrace::devices::cpu {
+
+CpuClient::CpuClient(CpuClientOptions options) : options_(std::move(options)) {
+  for (std::size_t i = 0; i < options_.threads.size(); ++i) {
+    const DeviceId id{static_cast<std::int32_t>(i)};
+    infos_.push_back({.id = id, .kind = "cpu", .memories = {static_cast<int>(i)}});
+    memories_.push_back({.id = static_cast<int>(i), .kind = "device", .devices = {id}});
+    devices_.push_back(std::make_unique<CpuDevice>(id, options_.threads[i], options_.memory_bytes,
+                                                   *options_.clock, options_.trace));
+  }
+}
+
+CpuClient::~CpuClient() {
+  MILLRACE_CHECK(scope_.holders() == 0, "a CPU client goes after its launches and copies");
+}
+
+Result<CpuDevice*> CpuClient::find(DeviceId device, int memory) const {
+  const auto i = static_cast<std::size_t>(index(device));
+  if (index(device) < 0 || i >= devices_.size()) {
+    return fail(ErrorCode::kInvalidArgument, "there is no CPU device " +
+                                                 std::to_string(index(device)) + " (of " +
+                                                 std::to_string(devices_.size()) + ")");
+  }
+  if (memory != -1 && memory != index(device)) {
+    return fail(ErrorCode::kInvalidArgument, "CPU device " + std::to_string(index(device)) +
+                                                 " has no memory " + std::to_string(memory));
+  }
+  return devices_[i].get();
+}
+
+Result<Executable> CpuClient::compile(const Program& program, const CompileOptions& options) {
+  if (options.replicas != 1 || options.partitions != 1) {
+    return fail(ErrorCode::kUnimplemented, "the CPU device runs programs for one device; " +
+                                               program.name() + " is for " +
+                                               std::to_string(options.replicas) + " replicas of " +
+                                               std::to_string(options.partitions) + " partitions");
+  }
+  std::optional<DeviceId> bound;
+  if (!options.portable && !options.devices.empty()) {
+    bound = options.devices[0];
+    MILLRACE_TRY_STATUS(find(*bound));
+  }
+  Result<std::shared_ptr<const Compiled>> compiled = options_.compile(program, options);
+  if (!compiled)
+    return std::unexpected(compiled.error().with_context("cannot compile " + program.name()));
+  return Executable(make_ref<CpuExecutable>(*this, program, std::move(*compiled), bound));
+}
+
+Result<Executable> CpuClient::load(std::string_view serialized) {
+  return compile(Program::from_text(std::string(serialized), "a loaded program"), {});
+}
+
+Result<PutResult> CpuClient::put(const HostView& view, HostBufferSemantics semantics,
+                                 DeviceId device, int memory) {
+  MILLRACE_TRY(CpuDevice* const target, find(device, memory));
+  MILLRACE_TRY_STATUS(check(view));
+  Scope::Hold hold = scope_.hold();
+  if (!hold) return std::unexpected(scope_.closed_error());
+  auto array = make_ref<CpuArray>();
+  Buffer buffer(make_ref<CpuBuffer>(*this, *target, view.shape, array));
+  const bool aligned = reinterpret_cast<std::uintptr_t>(view.data) % kInputAlignment == 0;
+  if (semantics >= HostBufferSemantics::kImmutableZeroCopy && aligned && is_dense(view)) {
+    Promise<void> released;
+    Future<void> source_released = released.future();
+    const bool writable = semantics == HostBufferSemantics::kMutableZeroCopy;
+    CpuArray::write(std::move(array),
+                    Block::borrow(const_cast<void*>(view.data), view.shape.size_bytes(), writable,
+                                  view.owner, std::move(released)));
+    return PutResult{std::move(buffer), std::move(source_released)};
+  }
+  const bool during_call = semantics == HostBufferSemantics::kImmutableOnlyDuringCall;
+  Future<void> released = copy_in(*target, std::move(hold), view, std::move(array), during_call);
+  return PutResult{std::move(buffer), std::move(released)};
+}
+
+Result<Buffer> CpuClient::copy(const Buffer& source, DeviceId device, int memory) {
+  MILLRACE_TRY(CpuDevice* const target, find(device, memory));
+  if (&source.body()->client() != this) {
+    return fail(ErrorCode::kInvalidArgument, "a copy of " + source.shape().to_string() +
+                                                 " from another client: fetch and put it");
+  }
+  Ref<CpuArray> from = static_cast<const CpuBuffer&>(*source.body()).array();
+  if (!from) {
+    return fail(ErrorCode::kFailedPrecondition, "a copy of " + source.shape().to_string() +
+                                                    ", which was donated or removed before");
+  }
+  Scope::Hold hold = scope_.hold();
+  if (!hold) return std::unexpected(scope_.closed_error());
+  auto array = make_ref<CpuArray>();
+  Buffer buffer(make_ref<CpuBuffer>(*this, *target, source.shape(), array));
+  copy_across(*target, std::move(hold), std::move(from), std::move(array));
+  return buffer;
+}
+
+Result<MemoryStats> CpuClient::memory_stats(DeviceId device) const {
+  MILLRACE_TRY(const CpuDevice* const found, find(device));
+  return found->memory().stats();
+}
+
+std::optional<Duration> CpuClient::busy_time(DeviceId device) const {
+  const Result<CpuDevice*> found = find(device);
+  return found ? std::optional((*found)->busy()) : std::nullopt;
+}
+
+Future<void> CpuClient::close() { return scope_.close(); }
+
+}  // namespace millrace::devices::cpu

@@ -1,0 +1,55 @@
+// Compiled: what the CPU client runs: a program after read, verify and plan, and the runs of it.
+// The client knows nothing else about programs. Read next: client.h (who runs it), plan/plan.h
+// (what stands behind it).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "millrace/core/function_ref.h"
+#include "millrace/core/parallel_for.h"
+#include "millrace/devices/client.h"
+
+namespace millrace::devices::cpu {
+
+// Dense, row-major; outputs aligned to kBlockAlignment, inputs at least to kInputAlignment. An
+// output may be the block of the input that it aliases, else they do not overlap.
+struct RunCall {
+  std::span<const std::byte* const> inputs;
+  std::span<std::byte* const> outputs;
+  Parallel& parallel;
+  FunctionRef<void(int)> output_written;  // once per output, as soon as its bytes are final
+  std::stop_token stop;                   // gives kCancelled between steps
+};
+
+// The memory of one execution at a time. Thread-safety: confined.
+class CompiledRun {
+ public:
+  virtual ~CompiledRun() = default;
+  virtual Status run(const RunCall& call) = 0;
+};
+
+struct OutputAlias {
+  int output = 0;
+  int input = 0;
+};
+
+// Thread-safety: immutable.
+class Compiled {
+ public:
+  virtual ~Compiled() = default;
+  virtual std::span<const Shape> inputs() const = 0;
+  virtual std::span<const Shape> outputs() const = 0;
+  // Inputs that the program donates.
+  virtual std::span<const int> donated() const = 0;
+  // Of donated inputs: the output that may be written over it.
+  virtual std::span<const OutputAlias> aliases() const = 0;
+  virtual std::size_t temporary_bytes() const = 0;  // of one CompiledRun
+  virtual Result<std::unique_ptr<CompiledRun>> make_run() const = 0;
+};
+
+}  // namespace millrace::devices::cpu

@@ -1,0 +1,50 @@
+#include "millrace/devices/cpu/device.h"
+
+#include "millrace/devices/cpu/execution.h"
+
+namespace millrace::devices::cpu {
+
+CpuDevice::CpuDevice(DeviceId id, const CpuDeviceThreads& threads, std::int64_t memory_bytes,
+                     const Clock& clock, TraceRecorder* trace)
+    : id_(id),
+      threads_(threads),
+      memory_(make_ref<MemoryPool>(memory_bytes)),
+      clock_(clock),
+      trace_(trace) {
+  if (trace == nullptr) return;
+  const std::string name = "device " + std::to_string(index(id));
+  launch_lane_ = trace->lane(name);
+  put_lane_ = trace->lane(name + " puts");
+  put_name_ = trace->name("put");
+}
+
+void CpuDevice::enqueue(Execution& execution) {
+  {
+    MutexLock lock(mutex_);
+    if (running_) {
+      execution.next_in_line = nullptr;
+      (last_ == nullptr ? first_ : last_->next_in_line) = &execution;
+      last_ = &execution;
+      return;
+    }
+    running_ = true;
+  }
+  threads_.executor->submit(&execution);
+}
+
+void CpuDevice::next() {
+  Execution* execution = nullptr;
+  {
+    MutexLock lock(mutex_);
+    execution = first_;
+    if (execution == nullptr) {
+      running_ = false;
+      return;
+    }
+    first_ = execution->next_in_line;
+    if (first_ == nullptr) last_ = nullptr;
+  }
+  threads_.executor->submit(execution);
+}
+
+}  // namespace millrace::devices::cpu

@@ -1,0 +1,65 @@
+// CpuDevice: one embedded device: its memory, its threads, and the line of executions that are
+// ready to run.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "millrace/core/executor.h"
+#include "millrace/core/mutex.h"
+#include "millrace/core/parallel_for.h"
+#include "millrace/core/trace.h"
+#include "millrace/devices/client.h"
+#include "millrace/devices/cpu/memory_pool.h"
+
+namespace millrace::devices::cpu {
+
+class Execution;
+
+// Borrowed. executor runs programs and copies, parallel splits a program's kernels; both belong to
+// the device alone or are shared, as the runtime likes.
+struct CpuDeviceThreads {
+  Executor* executor = nullptr;
+  Parallel* parallel = nullptr;
+};
+
+// Owned by its client. Thread-safety: thread-safe.
+class CpuDevice {
+ public:
+  CpuDevice(DeviceId id, const CpuDeviceThreads& threads, std::int64_t memory_bytes,
+            const Clock& clock, TraceRecorder* trace);
+
+  DeviceId id() const { return id_; }
+  MemoryPool& memory() const { return *memory_; }
+  Executor& executor() const { return *threads_.executor; }
+  Parallel& parallel() const { return *threads_.parallel; }
+  const Clock& clock() const { return clock_; }
+  TraceRecorder* trace() const { return trace_; }
+  TraceLane launch_lane() const { return launch_lane_; }
+  TraceLane put_lane() const { return put_lane_; }
+  TraceName put_name() const { return put_name_; }
+
+  // execution, whose inputs are there, runs after those before it. Takes over one reference.
+  void enqueue(Execution& execution);
+  // The execution that was running is over: the next one is submitted.
+  void next();
+  void add_busy(Duration time) { busy_.fetch_add(time.count()); }
+  Duration busy() const { return Duration(busy_.load()); }
+
+ private:
+  const DeviceId id_;
+  const CpuDeviceThreads threads_;
+  const Ref<MemoryPool> memory_;
+  const Clock& clock_;
+  TraceRecorder* const trace_;
+  TraceLane launch_lane_{};
+  TraceLane put_lane_{};
+  TraceName put_name_{};
+  std::atomic<Duration::rep> busy_{0};
+  Mutex mutex_;
+  bool running_ MILLRACE_GUARDED_BY(mutex_) = false;
+  Execution* first_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
+  Execution* last_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
+};
+
+}  // namespace millrace::devices::cpu

@@ -1,0 +1,220 @@
+#include "millrace/devices/cpu/execution.h"
+
+#include <utility>
+
+#include "millrace/devices/cpu/client.h"
+#include "millrace/devices/launch_check.h"
+
+namespace millrace::devices::cpu {
+namespace {
+
+// The end of a launch; outputs tell the same error.
+class DoneCell final : public Cell<void> {
+ public:
+  DoneCell() { mark_observed(); }
+};
+
+std::unique_ptr<bool[]> flags(const Compiled& compiled) {
+  auto donated = std::make_unique<bool[]>(compiled.inputs().size());
+  for (const int input : compiled.donated()) donated[static_cast<std::size_t>(input)] = true;
+  return donated;
+}
+
+}  // namespace
+
+CpuExecutable::CpuExecutable(CpuClient& client, const Program& program,
+                             std::shared_ptr<const Compiled> compiled,
+                             std::optional<DeviceId> device)
+    : client_(client),
+      program_(program),
+      compiled_(std::move(compiled)),
+      device_(device),
+      donated_(flags(*compiled_)),
+      alias_of_(compiled_->outputs().size(), -1) {
+  for (const OutputAlias& alias : compiled_->aliases()) {
+    alias_of_[static_cast<std::size_t>(alias.output)] = alias.input;
+  }
+  if (client.options().trace != nullptr) trace_name_ = client.options().trace->name(name());
+}
+
+Status CpuExecutable::launch(const LaunchArguments& call, std::span<LaunchResult> results) {
+  MILLRACE_TRY_STATUS(check_launch(*this, client_, call));
+  const DeviceId id = call.devices[0];
+  MILLRACE_TRY(CpuDevice* const device, client_.find(id));
+  if (device_ && *device_ != id) {
+    return fail(ErrorCode::kInvalidArgument, name() + " was compiled for CPU device " +
+                                                 std::to_string(index(*device_)) + ", not " +
+                                                 std::to_string(index(id)));
+  }
+  Scope::Hold hold = client_.scope().hold();
+  if (!hold) return std::unexpected(client_.scope().closed_error());
+  auto* execution = new Execution(*device, Ref<CpuExecutable>::share(this), std::move(hold));
+  results[0] = execution->prepare(client_, call);
+  execution->start();
+  return {};
+}
+
+Result<std::string> CpuExecutable::serialize() const { return std::string(program_.code()); }
+
+Result<std::unique_ptr<CompiledRun>> CpuExecutable::take_run() {
+  {
+    MutexLock lock(mutex_);
+    if (!free_runs_.empty()) {
+      std::unique_ptr<CompiledRun> run = std::move(free_runs_.back());
+      free_runs_.pop_back();
+      return run;
+    }
+  }
+  return compiled_->make_run();
+}
+
+void CpuExecutable::give_back(std::unique_ptr<CompiledRun> run) {
+  MutexLock lock(mutex_);
+  free_runs_.push_back(std::move(run));
+}
+
+// Waits for the bytes of one input; one reference on the execution.
+class Execution::InputWaiter final : public Waiter, public Pooled {
+ public:
+  explicit InputWaiter(Execution& execution) : execution_(execution) {}
+  void on_complete(AsyncValue& /*value*/) noexcept override {
+    Execution& execution = execution_;
+    delete this;
+    execution.input_done();
+  }
+
+ private:
+  Execution& execution_;
+};
+
+Execution::Execution(CpuDevice& device, Ref<CpuExecutable> executable, Scope::Hold hold)
+    : device_(device),
+      executable_(std::move(executable)),
+      hold_(std::move(hold)),
+      done_(make_ref<DoneCell>()) {}
+
+LaunchResult Execution::prepare(CpuClient& client, const LaunchArguments& call) {
+  const std::span<const Buffer> arguments = call.arguments[0];
+  const std::span<const Shape> shapes = executable_->output_shapes();
+  stop_ = call.stop;
+  inputs_ = PooledArray<Ref<CpuArray>>(arguments.size());
+  given_ = PooledArray<bool>(arguments.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    inputs_[i] = static_cast<const CpuBuffer&>(*arguments[i].body()).array();
+  }
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    given_[i] = donates(*executable_, call, i);
+    if (given_[i]) static_cast<CpuBuffer&>(*arguments[i].body()).remove();
+  }
+  outputs_ = PooledArray<Ref<CpuArray>>(shapes.size());
+  PooledArray<Buffer> handles(shapes.size());
+  for (std::size_t o = 0; o < shapes.size(); ++o) {
+    outputs_[o] = make_ref<CpuArray>();
+    handles[o] = Buffer(make_ref<CpuBuffer>(client, device_, shapes[o], outputs_[o]));
+  }
+  return {Buffers(std::span<const Buffer>(handles.span())), Future<void>(done_)};
+}
+
+void Execution::start() {
+  for (const Ref<CpuArray>& input : inputs_) {
+    if (!input || input->ready()->complete()) continue;
+    pending_.fetch_add(1);
+    input->ready()->add_waiter(new InputWaiter(*this));
+  }
+  input_done();
+}
+
+void Execution::input_done() {
+  if (pending_.fetch_sub(1) != 1) return;
+  for (const Ref<CpuArray>& input : inputs_) {
+    // Two launches may have been given the same buffer to donate: the first has it.
+    if (!input) {
+      return finish(fail(ErrorCode::kInvalidArgument, "an argument of " + executable_->name() +
+                                                          " was donated by another launch"));
+    }
+    if (const Error* error = input->ready()->error()) return finish(std::unexpected(*error));
+  }
+  device_.enqueue(*this);
+}
+
+void Execution::run() noexcept {
+  const TimePoint begin = device_.clock().now();
+  const Status status = run_program();
+  const TimePoint end = device_.clock().now();
+  device_.add_busy(end - begin);
+  if (TraceRecorder* trace = device_.trace()) {
+    trace->record({.lane = device_.launch_lane(),
+                   .name = executable_->trace_name(),
+                   .begin = begin,
+                   .end = end});
+  }
+  CpuDevice& device = device_;
+  inputs_ = {};  // their blocks are free for the next one
+  device.next();
+  finish(status);
+}
+
+void Execution::drop() noexcept {
+  device_.next();
+  finish(fail(ErrorCode::kUnavailable, "the threads of CPU device " +
+                                           std::to_string(index(device_.id())) + " closed before " +
+                                           executable_->name() + " ran"));
+}
+
+Status Execution::run_program() {
+  MILLRACE_TRY_STATUS(assign_blocks());
+  MILLRACE_TRY(std::unique_ptr<CompiledRun> run, executable_->take_run());
+  PooledArray<const std::byte*> inputs(inputs_.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = inputs_[i]->block()->data();
+  PooledArray<std::byte*> outputs(outputs_.size());
+  for (std::size_t o = 0; o < outputs.size(); ++o) outputs[o] = blocks_[o]->data();
+  auto written = [this](int output) {
+    const auto o = static_cast<std::size_t>(output);
+    CpuArray::write(std::move(outputs_[o]), std::move(blocks_[o]));
+  };
+  const Status status = run->run({.inputs = inputs.span(),
+                                  .outputs = outputs.span(),
+                                  .parallel = device_.parallel(),
+                                  .output_written = written,
+                                  .stop = stop_});
+  executable_->give_back(std::move(run));
+  return status;
+}
+
+Status Execution::assign_blocks() {
+  const std::span<const Shape> shapes = executable_->output_shapes();
+  blocks_ = PooledArray<Ref<Block>>(shapes.size());
+  for (std::size_t o = 0; o < shapes.size(); ++o) {
+    blocks_[o] = donated_block(o);
+    if (blocks_[o]) continue;
+    MILLRACE_TRY(blocks_[o], device_.memory().allocate(shapes[o].size_bytes()));
+  }
+  return {};
+}
+
+// The block of the input that output may be written over, if this launch alone holds it: no handle
+// (it was donated), no other launch, no copy, no reader on the host. Else the output gets memory of
+// its own, and the input stays as it is for those who read it.
+Ref<Block> Execution::donated_block(std::size_t output) const {
+  const int alias = executable_->alias_of(output);
+  if (alias < 0 || !given_[static_cast<std::size_t>(alias)]) return nullptr;
+  const CpuArray& array = *inputs_[static_cast<std::size_t>(alias)];
+  const Ref<Block>& block = array.block();
+  return array.unique() && block->unique() && block->writable() ? block : nullptr;
+}
+
+void Execution::finish(const Status& status) {
+  const Scope::Hold hold = std::move(hold_);
+  inputs_ = {};
+  blocks_ = {};
+  for (Ref<CpuArray>& output : outputs_) {
+    if (!output) continue;  // written
+    MILLRACE_CHECK(!status.has_value(), "a program that ends well has written its outputs");
+    CpuArray::fail(std::move(output), status.error());
+  }
+  outputs_ = {};
+  done_->set(status);
+  release();
+}
+
+}  // namespace millrace::devices::cpu

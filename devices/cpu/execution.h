@@ -1,0 +1,102 @@
+// CpuExecutable and Execution: a compiled program on CPU devices, and one launch of it: from
+// handles, through the wait for the inputs' bytes, to the end of the program.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace/core/executor.h"
+#include "millrace/core/mutex.h"
+#include "millrace/core/scope.h"
+#include "millrace/core/trace.h"
+#include "millrace/devices/client.h"
+#include "millrace/devices/cpu/buffer.h"
+#include "millrace/devices/cpu/compiled.h"
+#include "millrace/devices/cpu/device.h"
+#include "millrace/devices/pooled_array.h"
+
+namespace millrace::devices::cpu {
+
+// Thread-safety: thread-safe.
+class CpuExecutable final : public ExecutableBody {
+ public:
+  CpuExecutable(CpuClient& client, const Program& program, std::shared_ptr<const Compiled> compiled,
+                std::optional<DeviceId> device);
+
+  const std::string& name() const override { return program_.name(); }
+  std::span<const Shape> input_shapes() const override { return compiled_->inputs(); }
+  std::span<const Shape> output_shapes() const override { return compiled_->outputs(); }
+  std::span<const bool> donated_inputs() const override {
+    return {donated_.get(), compiled_->inputs().size()};
+  }
+  int devices_per_launch() const override { return 1; }
+  std::int64_t temporary_bytes() const override {
+    return static_cast<std::int64_t>(compiled_->temporary_bytes());
+  }
+  Status launch(const LaunchArguments& call, std::span<LaunchResult> results) override;
+  Result<std::string> serialize() const override;
+
+  const Compiled& compiled() const { return *compiled_; }
+  // A run that nobody uses; give it back for the next execution.
+  Result<std::unique_ptr<CompiledRun>> take_run();
+  void give_back(std::unique_ptr<CompiledRun> run);
+  // The input that output may be written over, -1 for none.
+  int alias_of(std::size_t output) const { return alias_of_[output]; }
+  TraceName trace_name() const { return trace_name_; }
+
+ private:
+  CpuClient& client_;
+  const Program program_;
+  const std::shared_ptr<const Compiled> compiled_;
+  const std::optional<DeviceId> device_;  // that it is bound to
+  const std::unique_ptr<bool[]> donated_;
+  std::vector<int> alias_of_;
+  TraceName trace_name_{};
+  Mutex mutex_;
+  std::vector<std::unique_ptr<CompiledRun>> free_runs_ MILLRACE_GUARDED_BY(mutex_);
+};
+
+// Life: waits for inputs -> stands in the device's line -> runs -> ends. Owned by whoever will call
+// it next: input waiters, the line, the executor.
+class Execution final : public RefCounted, public Work, public Pooled {
+ public:
+  using Pooled::operator new;
+  using Pooled::operator delete;
+
+  Execution(CpuDevice& device, Ref<CpuExecutable> executable, Scope::Hold hold);
+
+  // Takes the inputs (donated ones away from their handles) and makes the outputs.
+  LaunchResult prepare(CpuClient& client, const LaunchArguments& call);
+  // Consumes the caller's reference.
+  void start();
+
+  void run() noexcept override;
+  void drop() noexcept override;
+
+  Execution* next_in_line = nullptr;
+
+ private:
+  class InputWaiter;
+
+  void input_done();
+  Status run_program();
+  Status assign_blocks();
+  Ref<Block> donated_block(std::size_t output) const;
+  void finish(const Status& status);
+
+  CpuDevice& device_;
+  const Ref<CpuExecutable> executable_;
+  Scope::Hold hold_;
+  std::stop_token stop_;
+  PooledArray<Ref<CpuArray>> inputs_;
+  PooledArray<bool> given_;  // per input: donated by this launch
+  PooledArray<Ref<CpuArray>> outputs_;
+  PooledArray<Ref<Block>> blocks_;  // of the outputs, while it runs
+  const Ref<Cell<void>> done_;
+  std::atomic<std::size_t> pending_{1};
+};
+
+}  // namespace millrace::devices::cpu

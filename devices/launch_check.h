@@ -1,0 +1,17 @@
+// The checks of a launch that every backend makes before anything is donated.
+#pragma once
+
+#include "millrace/devices/client.h"
+
+namespace millrace::devices {
+
+// kInvalidArgument, naming the argument: wrong number of devices or arguments, a buffer of another
+// client, on another device, of another shape, or donated or removed before. Costs no allocation if
+// all is well.
+Status check_launch(const ExecutableBody& executable, const Client& client,
+                    const LaunchArguments& call);
+
+// True for input i of a launch that takes the caller's buffer away.
+bool donates(const ExecutableBody& executable, const LaunchArguments& call, std::size_t input);
+
+}  // namespace millrace::devices
