@@ -79,7 +79,7 @@ void GroupActor::await_inputs(std::uint64_t sequence, Rank rank) {
     operation->second.parts[at(rank)].written = true;
     start_if_ready(operation);
   };
-  static_cast<void>(when_all(written).then(cell(), std::move(input_done)));
+  when_all(written).then(cell(), std::move(input_done)).ignore();
 }
 
 // The timer fires on the driver's thread; its effect is a turn of this actor.
@@ -140,7 +140,7 @@ void GroupActor::start_if_ready(Operations::iterator operation) {
     trace(sequence, finished);
     for (std::size_t r = 0; r < finished.parts.size(); ++r) finished.parts[r].reply.set((*results)[r]);
   };
-  static_cast<void>(exchanged.then(cell(), std::move(answer)));
+  exchanged.then(cell(), std::move(answer)).ignore();
 }
 
 void GroupActor::fail_operation(Operations::iterator operation, const Error& error) {

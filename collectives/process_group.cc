@@ -64,13 +64,13 @@ Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& syst
   const auto peers = std::make_shared<const std::vector<actors::ActorRef<RendezvousActor>>>(core->meetings);
   std::vector<ProcessGroup> members;
   for (std::size_t r = 0; r < devices.size(); ++r) {
-    static_cast<void>(core->meetings[r].tell(RendezvousWire{peers}));
+    core->meetings[r].tell(RendezvousWire{peers}).ignore();
     members.push_back(ProcessGroup(core, Rank{static_cast<int>(r)}));
     // Only sends messages, so it may run where the failure is told.
     auto watch = [member = members.back()](const Status& failed) {
       if (!failed) member.fail_rank(member.rank(), failed.error());
     };
-    static_cast<void>(devices[r].failed().then(inline_executor(), std::move(watch)));
+    devices[r].failed().then(inline_executor(), std::move(watch)).ignore();
   }
   return members;
 }
@@ -151,8 +151,8 @@ Future<Payloads> ProcessGroup::rendezvous(std::string tag, std::string payload, 
 }
 
 void ProcessGroup::fail_rank(Rank rank, const Error& error) const {
-  static_cast<void>(core_->group.tell(RankFailed{rank, error}));
-  for (const auto& meeting : core_->meetings) static_cast<void>(meeting.tell(RankFailed{rank, error}));
+  core_->group.tell(RankFailed{rank, error}).ignore();
+  for (const auto& meeting : core_->meetings) meeting.tell(RankFailed{rank, error}).ignore();
 }
 
 Future<void> ProcessGroup::close() const {

@@ -45,7 +45,7 @@ void RendezvousActor::arm(const RendezvousKey& key, TimePoint deadline) {
 void RendezvousActor::perform(RendezvousMachine::Actions actions) {
   for (auto& [to, message] : actions.sends) {
     // A peer that is gone is told of by RankFailed, not by its mailbox.
-    static_cast<void>((*peers_)[static_cast<std::size_t>(index(to))].tell(std::move(message)));
+    (*peers_)[static_cast<std::size_t>(index(to))].tell(std::move(message)).ignore();
   }
   for (auto& [key, result] : actions.done) {
     auto node = waiting_.extract(key);

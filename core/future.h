@@ -84,6 +84,9 @@ class [[nodiscard]] Future {
     return Future<U>(Ref<Cell<U>>::adopt(cell));
   }
 
+  // Says that nobody will look: an error of this future is not reported as forgotten.
+  void ignore() const { cell_->ignore_error(); }
+
   const Ref<Cell<T>>& cell() const { return cell_; }
 
  private:

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "millrace/core/coroutine.h"
 #include "tests/tools/train_fixture.h"
@@ -119,29 +120,33 @@ enum class Fault : std::uint8_t {
   kReadFails, kDecodeFails, kReadThrows, kReadHangs, kStop, kDeadline, kCount,
 };
 
-void inject(Fault fault, Simulation& sim, SimulatedTraining& training, TrainingOptions& options,
+// Returns the timer of a stop, which the run may outrun.
+std::optional<TimerQueue::Id> inject(Fault fault, Simulation& sim, SimulatedTraining& training, TrainingOptions& options,
             std::stop_source& stop) {
   const DeviceId device{static_cast<int>(sim.below(training.devices_.size()))};
   const TimePoint at = sim.now() + milliseconds(sim.below(200));
   switch (fault) {
-    case Fault::kDeviceFails: return training.client_.fail_device(device, at, "scripted: power lost");
-    case Fault::kDeviceStalls: return training.client_.stall(device, at, milliseconds(300));
-    case Fault::kDeviceSlows: return training.client_.slow(device, at, 3.5);
+    case Fault::kDeviceFails: training.client_.fail_device(device, at, "scripted: power lost"); break;
+    case Fault::kDeviceStalls: training.client_.stall(device, at, milliseconds(300)); break;
+    case Fault::kDeviceSlows: training.client_.slow(device, at, 3.5); break;
     case Fault::kLaunchFails:
-      return training.client_.fail_launch(device, 1 + sim.below(20), Error(ErrorCode::kInternal, "scripted launch"));
+      training.client_.fail_launch(device, 1 + sim.below(20), Error(ErrorCode::kInternal, "scripted launch"));
+      break;
     case Fault::kPutFails:
-      return training.client_.fail_put(device, 1 + sim.below(20), Error(ErrorCode::kResourceExhausted, "scripted put"));
-    case Fault::kReadFails: return training.source_->script(ClockSource::Fault::kReadFails, 1 + sim.below(16));
-    case Fault::kDecodeFails: return training.source_->script(ClockSource::Fault::kDecodeFails, 1 + sim.below(16));
-    case Fault::kReadThrows: return training.source_->script(ClockSource::Fault::kReadThrows, 1 + sim.below(16));
+      training.client_.fail_put(device, 1 + sim.below(20), Error(ErrorCode::kResourceExhausted, "scripted put"));
+      break;
+    case Fault::kReadFails: training.source_->script(ClockSource::Fault::kReadFails, 1 + sim.below(16)); break;
+    case Fault::kDecodeFails: training.source_->script(ClockSource::Fault::kDecodeFails, 1 + sim.below(16)); break;
+    case Fault::kReadThrows: training.source_->script(ClockSource::Fault::kReadThrows, 1 + sim.below(16)); break;
     case Fault::kReadHangs:
       // A read that never ends is only ever left by a deadline or a stop.
       training.source_->script(ClockSource::Fault::kReadHangs, 1 + sim.below(16));
       [[fallthrough]];
-    case Fault::kDeadline: options.call.deadline = at; return;
-    case Fault::kStop: sim.timers().schedule(at, [stop]() mutable { stop.request_stop(); }); return;
-    default: return;
+    case Fault::kDeadline: options.call.deadline = at; break;
+    case Fault::kStop: return sim.timers().schedule(at, [stop]() mutable { stop.request_stop(); });
+    default: break;
   }
+  return std::nullopt;
 }
 
 bool may_fail_with(Fault fault, ErrorCode code) {
@@ -176,9 +181,10 @@ TEST(TrainSimulationTest, AnyFaultAtAnyTimeEndsTheRunWithItsError) {
     if (sim.chance(0.3)) options.test_data = training.source_;
     std::stop_source stop;
     options.call.stop = stop.get_token();
-    inject(fault, sim, training, options, stop);
+    const auto stop_timer = inject(fault, sim, training, options, stop);
 
     const auto report = sim.run(start(training, options));
+    if (stop_timer) sim.timers().cancel(*stop_timer);
 
     if (!report) {
       EXPECT_TRUE(may_fail_with(fault, report.error().code())) << report.error().to_string();

@@ -1,0 +1,278 @@
+// Collectives between simulated devices, on virtual time and in an order of events drawn from a seed.
+#include "millrace/collectives/process_group.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "millrace/devices/device_actor.h"
+#include "millrace/devices/sim/sim_client.h"
+#include "tests/support/simulation.h"
+
+namespace millrace::collectives {
+namespace {
+
+using devices::Buffer;
+using devices::Buffers;
+using devices::Device;
+using devices::DeviceId;
+using devices::DType;
+using devices::HostArray;
+using devices::Shape;
+using std::chrono::milliseconds;
+using testing::for_each_seed;
+using testing::Simulation;
+
+// Devices, and one group over all of them.
+struct Ranks {
+  Ranks(Simulation& simulation, int size, bool host_access = false)
+      : sim(simulation),
+        client({.timers = &sim.timers(),
+                .devices = size,
+                .transfer_latency = std::chrono::microseconds(sim.below(200)),
+                .host_access = host_access}) {
+    devices::DeviceActorOptions options;
+    options.environment = sim.environment();
+    devices = devices::make_devices(client, options);
+    sim.on_finish("client", [this] { return client.close(); });
+    for (const Device& device : devices) sim.on_finish("device", [device] { return device.close(); });
+    members = ProcessGroup::create(sim.actors(), "g", devices).value();
+    sim.on_finish("group", [this] { return members[0].close(); });
+  }
+  Buffer put(int rank, std::vector<float> values) {
+    HostArray array = HostArray::make(Shape(DType::kF32, {static_cast<std::int64_t>(values.size())}));
+    std::memcpy(array.mutable_bytes().data(), values.data(), values.size() * sizeof(float));
+    const auto device = devices[static_cast<std::size_t>(rank)];
+    return sim.run(device.put({array.bytes().data(), array.shape(), {}, array.owner()})).value();
+  }
+  std::vector<float> get(int rank, const Buffer& buffer) {
+    const HostArray array = sim.run(devices[static_cast<std::size_t>(rank)].fetch(buffer)).value();
+    return {array.as<float>().begin(), array.as<float>().end()};
+  }
+  CollectiveOptions within(milliseconds time) {
+    CollectiveOptions options;
+    options.call.deadline = sim.now() + time;
+    return options;
+  }
+
+  Simulation& sim;
+  devices::sim::SimClient client;
+  std::vector<Device> devices;
+  std::vector<ProcessGroup> members;
+};
+
+TEST(ProcessGroupTest, AllReduceGivesEveryRankTheSameResultOnItsDevice) {
+  for_each_seed(20, [](Simulation& sim) {
+    Ranks ranks(sim, 1 + static_cast<int>(sim.below(5)), sim.chance(0.5));
+    const int size = static_cast<int>(ranks.devices.size());
+    std::vector<Future<Buffers>> results;
+    for (int r = 0; r < size; ++r) {
+      const Buffer a = ranks.put(r, {1.0F * static_cast<float>(r), 2});
+      const Buffer b = ranks.put(r, {3});
+      results.push_back(ranks.members[static_cast<std::size_t>(r)].all_reduce({a, b}, ReduceOp::kMean));
+    }
+    for (int r = 0; r < size; ++r) {
+      const Buffers out = sim.run(results[static_cast<std::size_t>(r)]).value();
+      ASSERT_EQ(out.size(), 2u);
+      EXPECT_EQ(out[0].device(), DeviceId{r});
+      EXPECT_EQ(ranks.get(r, out[0]), (std::vector<float>{static_cast<float>(size - 1) / 2, 2}));
+      EXPECT_EQ(ranks.get(r, out[1]), std::vector<float>{3});
+    }
+    sim.finish();
+  });
+}
+
+TEST(ProcessGroupTest, AllGatherConcatenatesInTheOrderOfTheRanks) {
+  Simulation sim(3);
+  Ranks ranks(sim, 3);
+  std::vector<Future<Buffers>> results;
+  for (const int r : {2, 0, 1}) {
+    const float value = static_cast<float>(r);
+    results.push_back(ranks.members[static_cast<std::size_t>(r)].all_gather({ranks.put(r, {value, value + 0.5F})}));
+  }
+  const Buffers out = sim.run(results[0]).value();
+  EXPECT_EQ(ranks.get(2, out[0]), (std::vector<float>{0, 0.5F, 1, 1.5F, 2, 2.5F}));
+  for (const auto& result : results) ASSERT_TRUE(sim.run(result));
+  sim.finish();
+}
+
+TEST(ProcessGroupTest, BroadcastReadsNothingOfTheOthers) {
+  Simulation sim(4);
+  Ranks ranks(sim, 3);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Buffer root = ranks.put(1, {5, 6});
+  std::vector<Future<Buffers>> results = {
+      ranks.members[0].broadcast({ranks.put(0, {nan, nan})}, Rank{1}),
+      ranks.members[1].broadcast({root}, Rank{1}),
+      ranks.members[2].broadcast({Shape(DType::kF32, {2})}, Rank{1}),
+  };
+  for (int r = 0; r < 3; ++r) {
+    const Buffers out = sim.run(results[static_cast<std::size_t>(r)]).value();
+    EXPECT_EQ(ranks.get(r, out[0]), (std::vector<float>{5, 6}));
+  }
+  sim.finish();
+}
+
+TEST(ProcessGroupTest, BarrierWaitsForTheLastRank) {
+  Simulation sim(5);
+  Ranks ranks(sim, 2);
+  const Future<void> first = ranks.members[0].barrier();
+  sim.run_for(milliseconds(50));
+  EXPECT_FALSE(first.ready());
+  const Future<void> second = ranks.members[1].barrier();
+  EXPECT_TRUE(sim.run(first));
+  EXPECT_TRUE(sim.run(second));
+  sim.finish();
+}
+
+TEST(ProcessGroupTest, SubsetOfTheDevicesFormsAGroupOfItsOwn) {
+  Simulation sim(6);
+  Ranks ranks(sim, 4);
+  const std::vector<Device> odd = {ranks.devices[1], ranks.devices[3]};
+  auto members = ProcessGroup::create(sim.actors(), "odd", odd).value();
+  sim.on_finish("odd", [members] { return members[0].close(); });
+  const auto a = members[0].all_reduce({ranks.put(1, {1})}, ReduceOp::kSum);
+  const auto b = members[1].all_reduce({ranks.put(3, {2})}, ReduceOp::kSum);
+  EXPECT_EQ(ranks.get(3, (*sim.run(b))[0]), std::vector<float>{3});
+  ASSERT_TRUE(sim.run(a));
+  EXPECT_FALSE(ProcessGroup::create(sim.actors(), "twice", std::vector{odd[0], odd[0]}));
+  sim.finish();
+}
+
+TEST(ProcessGroupTest, DifferentCallsAtOneNumberFailOnBothAndNameBoth) {
+  for_each_seed(20, [](Simulation& sim) {
+    Ranks ranks(sim, 2);
+    const Future<Buffers> reduce = ranks.members[0].all_reduce({ranks.put(0, {1})}, ReduceOp::kSum);
+    const Future<Buffers> gather = ranks.members[1].all_gather({ranks.put(1, {1})});
+    for (const auto& future : {reduce, gather}) {
+      const auto result = sim.run(future);
+      ASSERT_FALSE(result);
+      EXPECT_EQ(result.error().code(), ErrorCode::kFailedPrecondition);
+      EXPECT_NE(result.error().message().find("all_reduce(sum, tensor<1xf32>)"), std::string::npos);
+      EXPECT_NE(result.error().message().find("all_gather(tensor<1xf32>)"), std::string::npos);
+    }
+    sim.finish();
+  });
+}
+
+TEST(ProcessGroupTest, RankThatDoesNotCallIsNamedAtTheDeadline) {
+  Simulation sim(8);
+  Ranks ranks(sim, 3);
+  const auto options = ranks.within(milliseconds(20));
+  const auto a = ranks.members[0].all_reduce({ranks.put(0, {1})}, ReduceOp::kSum, options);
+  const auto b = ranks.members[2].all_reduce({ranks.put(2, {1})}, ReduceOp::kSum, options);
+  for (const auto& future : {a, b}) {
+    const auto result = sim.run(future);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code(), ErrorCode::kDeadlineExceeded);
+    EXPECT_EQ(result.error().detail<Culprits>()->ranks, std::vector<Rank>{Rank{1}});
+    EXPECT_NE(result.error().message().find("rank 1 did not call it"), std::string::npos);
+  }
+  // The late one hears the same, at once.
+  const auto late = sim.run(ranks.members[1].all_reduce({ranks.put(1, {1})}, ReduceOp::kSum));
+  EXPECT_EQ(late.error().code(), ErrorCode::kDeadlineExceeded);
+  sim.finish();
+}
+
+TEST(ProcessGroupTest, FailedDeviceFailsPendingAndLaterCallsByItsRank) {
+  for_each_seed(20, [](Simulation& sim) {
+    Ranks ranks(sim, 3);
+    const auto pending = ranks.members[0].all_reduce({ranks.put(0, {1})}, ReduceOp::kSum);
+    const auto meeting = ranks.members[0].rendezvous("m", "");
+    ranks.client.fail_device(DeviceId{2}, sim.now() + milliseconds(1), "scripted");
+    for (const Error& error : {sim.run(pending).error(), sim.run(meeting).error(),
+                               sim.run(ranks.members[1].barrier()).error()}) {
+      EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
+      ASSERT_NE(error.detail<Culprits>(), nullptr);
+      EXPECT_EQ(error.detail<Culprits>()->ranks, std::vector<Rank>{Rank{2}});
+      EXPECT_NE(error.message().find("rank 2"), std::string::npos) << error.message();
+    }
+    sim.finish();
+  });
+}
+
+TEST(ProcessGroupTest, StopEndsOneRanksWaitAndNotTheOperation) {
+  Simulation sim(10);
+  Ranks ranks(sim, 2);
+  std::stop_source stop;
+  CollectiveOptions options;
+  options.call.stop = stop.get_token();
+  const auto stopped = ranks.members[0].all_reduce({ranks.put(0, {1})}, ReduceOp::kSum, options);
+  stop.request_stop();
+  EXPECT_EQ(sim.run(stopped).error().code(), ErrorCode::kCancelled);
+  const auto other = sim.run(ranks.members[1].all_reduce({ranks.put(1, {2})}, ReduceOp::kSum));
+  ASSERT_TRUE(other);
+  EXPECT_EQ(ranks.get(1, (*other)[0]), std::vector<float>{3});
+  sim.finish();
+}
+
+TEST(ProcessGroupTest, CloseFailsWhatIsPendingWithCancelled) {
+  Simulation sim(11);
+  Ranks ranks(sim, 2);
+  const auto reduce = ranks.members[0].all_reduce({ranks.put(0, {1})}, ReduceOp::kSum);
+  const auto meeting = ranks.members[1].rendezvous("m", "x");
+  sim.run_until_idle();
+  ASSERT_TRUE(sim.run(ranks.members[1].close()));
+  EXPECT_EQ(sim.run(reduce).error().code(), ErrorCode::kCancelled);
+  EXPECT_EQ(sim.run(meeting).error().code(), ErrorCode::kCancelled);
+  EXPECT_EQ(sim.run(ranks.members[0].barrier()).error().code(), ErrorCode::kUnavailable);
+  sim.finish();
+}
+
+TEST(ProcessGroupTest, RendezvousGivesPayloadsAndNamesWhoIsMissing) {
+  for_each_seed(20, [](Simulation& sim) {
+    Ranks ranks(sim, 12);
+    std::vector<Future<Payloads>> meetings;
+    for (const ProcessGroup& member : ranks.members) {
+      meetings.push_back(member.rendezvous("epoch", "p" + std::to_string(index(member.rank()))));
+    }
+    for (const auto& meeting : meetings) EXPECT_EQ((**sim.run(meeting))[7], "p7");
+
+    CallOptions options;
+    options.deadline = sim.now() + milliseconds(30);
+    meetings.clear();
+    for (const int r : {1, 4, 9}) {
+      meetings.push_back(ranks.members[static_cast<std::size_t>(r)].rendezvous(
+          "sub", "", {Rank{1}, Rank{4}, Rank{6}, Rank{9}}, options));
+    }
+    for (const auto& meeting : meetings) {
+      const auto result = sim.run(meeting);
+      ASSERT_FALSE(result);
+      EXPECT_EQ(result.error().code(), ErrorCode::kDeadlineExceeded);
+      EXPECT_EQ(result.error().detail<Culprits>()->ranks, std::vector<Rank>{Rank{6}});
+    }
+    sim.finish();
+  });
+}
+
+TEST(ProcessGroupTest, NumbersTakenAtSubmissionMatchWhateverIsReadyFirst) {
+  for_each_seed(50, [](Simulation& sim) {
+    Ranks ranks(sim, 3);
+    constexpr int kCalls = 6;
+    std::vector<std::pair<int, Future<Buffers>>> results;
+    for (int r = 0; r < 3; ++r) {
+      const ProcessGroup& member = ranks.members[static_cast<std::size_t>(r)];
+      const std::uint64_t first = member.reserve(kCalls);
+      std::vector<int> order(kCalls);
+      for (int i = 0; i < kCalls; ++i) order[static_cast<std::size_t>(i)] = i;
+      std::ranges::shuffle(order, sim.random());
+      for (const int i : order) {
+        CollectiveOptions options;
+        options.sequence = first + static_cast<std::uint64_t>(i);
+        const Buffer mine = ranks.put(r, {static_cast<float>(i)});
+        results.emplace_back(i, member.all_reduce({mine}, ReduceOp::kSum, options));
+      }
+    }
+    for (std::size_t n = 0; n < results.size(); ++n) {
+      const Buffers out = sim.run(results[n].second).value();
+      const auto rank = static_cast<int>(n) / kCalls;
+      EXPECT_EQ(ranks.get(rank, out[0]), std::vector<float>{3.0F * static_cast<float>(results[n].first)});
+    }
+    sim.finish();
+  });
+}
+
+}  // namespace
+}  // namespace millrace::collectives
