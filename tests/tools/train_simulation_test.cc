@@ -185,6 +185,7 @@ TEST(TrainSimulationTest, AnyFaultAtAnyTimeEndsTheRunWithItsError) {
 
     const auto report = sim.run(start(training, options));
     if (stop_timer) sim.timers().cancel(*stop_timer);
+    training.source_->let_go();
 
     if (!report) {
       EXPECT_TRUE(may_fail_with(fault, report.error().code())) << report.error().to_string();
