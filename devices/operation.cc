@@ -124,7 +124,12 @@ void Operation::cancel_timer() const {
 }
 
 void Operation::Cancel::operator()() const {
-  operation->cancel(ErrorCode::kCancelled, " was stopped on request");
+  // A stop holds no reference, and its signals must not outlive the operation. This object may go
+  // with it.
+  Operation* const held = operation;
+  if (!held->try_add_ref()) return;
+  held->cancel(ErrorCode::kCancelled, " was stopped on request");
+  held->release();
 }
 
 void Operation::cancel(ErrorCode code, std::string_view why) {

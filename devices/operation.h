@@ -144,6 +144,13 @@ class Operation : public Pooled {
     Decision waiting = Decision::kWaiting;
     return decision_.compare_exchange_strong(waiting, decision);
   }
+  // False once the last reference is gone: destroy() then waits for whoever asks.
+  bool try_add_ref() {
+    std::uint32_t refs = refs_.load();
+    while (refs != 0 && !refs_.compare_exchange_weak(refs, refs + 1)) {
+    }
+    return refs != 0;
+  }
   void input_done();
   void cancel(ErrorCode code, std::string_view why);
   void destroy();
