@@ -1,0 +1,161 @@
+// The sources that come with the loader, called as it calls them.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "millrace/transfer/array_source.h"
+#include "millrace/transfer/fake_source.h"
+#include "millrace/transfer/idx_source.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace::transfer {
+namespace {
+
+using devices::DType;
+using devices::HostArray;
+using devices::Shape;
+
+// Reads and decodes items of a source into memory of its own.
+struct Loaded {
+  std::vector<std::vector<std::byte>> fields;
+};
+Loaded load(ItemSource& source, std::vector<std::uint64_t> items) {
+  Loaded loaded;
+  auto batch = make_ref<SourceBatch>();
+  for (const Field& field : source.fields())
+    loaded.fields.emplace_back(items.size() * field.item.size_bytes());
+  for (auto& bytes : loaded.fields) batch->fields.emplace_back(bytes);
+  batch->items = std::move(items);
+  for (const Future<void>& done : {source.read(batch, {}), source.decode(batch, {})}) {
+    EXPECT_TRUE(done.ready() && done.result().has_value());
+  }
+  return loaded;
+}
+
+HostArray array_of(const Shape& shape, const std::vector<std::int32_t>& values) {
+  HostArray array = HostArray::make(shape);
+  std::memcpy(array.mutable_bytes().data(), values.data(), array.bytes().size());
+  return array;
+}
+
+TEST(ArraySourceTest, RowsComeAsTheyAreAskedFor) {
+  auto source =
+      ArraySource::create({{"x", array_of(Shape(DType::kI32, {3, 2}), {1, 2, 3, 4, 5, 6})},
+                           {"y", array_of(Shape(DType::kI32, {3}), {7, 8, 9})}})
+          .value();
+  EXPECT_EQ(source->items(), 3u);
+  EXPECT_EQ(source->fields()[0].item, Shape(DType::kI32, {2}));
+  const Loaded loaded = load(*source, {2, 0, 2});
+  const std::int32_t x[] = {5, 6, 1, 2, 5, 6};
+  const std::int32_t y[] = {9, 7, 9};
+  EXPECT_EQ(std::memcmp(loaded.fields[0].data(), x, sizeof(x)), 0);
+  EXPECT_EQ(std::memcmp(loaded.fields[1].data(), y, sizeof(y)), 0);
+}
+
+TEST(ArraySourceTest, ArraysThatDoNotFitTogetherAreRefusedByName) {
+  const HostArray three = array_of(Shape(DType::kI32, {3}), {1, 2, 3});
+  const HostArray two = array_of(Shape(DType::kI32, {2}), {1, 2});
+  const HostArray scalar = array_of(Shape(DType::kI32, {}), {1});
+  EXPECT_FALSE(ArraySource::create({}).has_value());
+  EXPECT_NE(ArraySource::create({{"s", scalar}}).error().message().find("'s' is a scalar"),
+            std::string::npos);
+  EXPECT_NE(
+      ArraySource::create({{"a", three}, {"b", two}}).error().message().find("'b' has 2 items"),
+      std::string::npos);
+}
+
+// Writes an IDX file of bytes whose value is a function of the position.
+void write_idx(const std::string& path, const std::vector<std::uint32_t>& dims,
+               std::uint8_t factor) {
+  std::ofstream file(path, std::ios::binary);
+  const char head[] = {0, 0, 8, static_cast<char>(dims.size())};
+  file.write(head, sizeof(head));
+  std::size_t count = 1;
+  for (const std::uint32_t dim : dims) {
+    const char bytes[] = {static_cast<char>(dim >> 24), static_cast<char>(dim >> 16),
+                          static_cast<char>(dim >> 8), static_cast<char>(dim)};
+    file.write(bytes, sizeof(bytes));
+    count *= dim;
+  }
+  for (std::size_t i = 0; i < count; ++i) file.put(static_cast<char>(i * factor));
+}
+
+TEST(IdxSourceTest, ImagesAndLabelsAreThoseOfTheFiles) {
+  const millrace::testing::TempFolder folder;
+  write_idx(folder.path() + "/train-images-idx3-ubyte", {5, 2, 3}, 1);
+  write_idx(folder.path() + "/train-labels-idx1-ubyte", {5}, 2);
+  IdxSource source(IdxDataset::open(folder.path(), Split::kTrain).value());
+  EXPECT_EQ(source.items(), 5u);
+  EXPECT_EQ(source.fields()[0].item, Shape(DType::kU8, {2, 3}));
+  const Loaded loaded = load(source, {4, 1});
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(loaded.fields[0][i], std::byte(24 + i));
+    EXPECT_EQ(loaded.fields[0][6 + i], std::byte(6 + i));
+  }
+  EXPECT_EQ(loaded.fields[1], (std::vector<std::byte>{std::byte{8}, std::byte{2}}));
+}
+
+TEST(IdxSourceTest, AStopEndsARead) {
+  const millrace::testing::TempFolder folder;
+  write_idx(folder.path() + "/train-images-idx3-ubyte", {2, 1, 1}, 1);
+  write_idx(folder.path() + "/train-labels-idx1-ubyte", {2}, 1);
+  IdxSource source(IdxDataset::open(folder.path(), Split::kTrain).value());
+  std::byte image;
+  std::byte label;
+  auto batch = make_ref<SourceBatch>();
+  batch->items = {1};
+  batch->fields = {{&image, 1}, {&label, 1}};
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(source.read(batch, stop.get_token()).result().error().code(), ErrorCode::kCancelled);
+}
+
+TEST(FakeSourceTest, AnItemIsTheSameInEveryBatchAndRun) {
+  FakeSource one({.items = 100, .seed = 5});
+  FakeSource two({.items = 100, .seed = 5});
+  FakeSource other({.items = 100, .seed = 6});
+  EXPECT_EQ(load(one, {7, 8}).fields, load(two, {7, 8}).fields);
+  EXPECT_NE(load(one, {7, 8}).fields, load(other, {7, 8}).fields);
+  FakeSource later({.items = 50, .seed = 5, .first_item = 40});
+  EXPECT_EQ(load(one, {47}).fields, load(later, {7}).fields);
+}
+
+// What makes training on it work: whoever compares an unseen image with the means of the classes is
+// right.
+TEST(FakeSourceTest, ClassesCanBeLearnt) {
+  constexpr std::size_t kPixels = 28 * 28;
+  FakeSource source({.items = 2000, .seed = 1});
+  std::vector<std::vector<double>> sums(10, std::vector<double>(kPixels));
+  std::vector<int> counts(10);
+  std::vector<std::byte> image(kPixels);
+  for (std::uint64_t item = 0; item < 1000; ++item) {
+    source.generate(item, image);
+    ++counts[source.label(item)];
+    for (std::size_t p = 0; p < kPixels; ++p)
+      sums[source.label(item)][p] += std::to_integer<int>(image[p]);
+  }
+  for (int count : counts) EXPECT_NEAR(count, 100, 50);
+  int right = 0;
+  for (std::uint64_t item = 1000; item < 1200; ++item) {
+    source.generate(item, image);
+    std::map<double, int> by_distance;
+    for (int c = 0; c < 10; ++c) {
+      double distance = 0;
+      for (std::size_t p = 0; p < kPixels; ++p) {
+        const double d = sums[c][p] / counts[c] - std::to_integer<int>(image[p]);
+        distance += d * d;
+      }
+      by_distance[distance] = c;
+    }
+    right += by_distance.begin()->second == source.label(item);
+  }
+  EXPECT_EQ(right, 200);
+}
+
+}  // namespace
+}  // namespace millrace::transfer
