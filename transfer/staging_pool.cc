@@ -48,6 +48,9 @@ class StagingPoolState final : public RefCounted {
   void give_up(StagingWaiter& waiter, ErrorCode code, const char* why);
 
  private:
+  std::optional<Grant> take_at_once(std::size_t block_bytes) MILLRACE_REQUIRES(mutex_);
+  std::optional<Error> refuse_to_wait(std::size_t bytes, bool late) const MILLRACE_REQUIRES(mutex_);
+  Ref<StagingWaiter> enqueue(std::size_t bytes, Scope::Hold& hold) MILLRACE_REQUIRES(mutex_);
   Result<StagingBlock> fulfil(const Grant& grant, std::size_t bytes, Scope::Hold hold);
   void arm(const Ref<StagingWaiter>& waiter, const Future<StagingBlock>& future,
            const CallOptions& call);
@@ -124,22 +127,11 @@ Future<StagingBlock> StagingPoolState::acquire(std::size_t bytes, const CallOpti
   {
     MutexLock lock(mutex_);
     if (closing_) return scope_.closed_error();
-    if (waiting_.empty()) grant = ledger_.take(block_bytes);
-    if (grant) {
-      ++granted_;
-      if (grant->data != nullptr) ++reused_;
-    } else if (late) {
-      return describe(ErrorCode::kDeadlineExceeded, bytes, "its deadline has passed already");
-    } else if (waiting_.size() >= options_.max_waiting) {
-      return describe(ErrorCode::kResourceExhausted, bytes,
-                      std::to_string(waiting_.size()) + " calls wait already");
-    } else {
-      waiter = make_ref<StagingWaiter>();
-      waiter->pool = Ref<StagingPoolState>::share(this);
-      waiter->bytes = bytes;
-      waiter->hold = std::move(hold);
+    grant = take_at_once(block_bytes);
+    if (!grant) {
+      if (std::optional<Error> refusal = refuse_to_wait(bytes, late)) return *std::move(refusal);
+      waiter = enqueue(bytes, hold);
       future = waiter->promise.future();
-      waiting_.push_back(waiter);
     }
   }
   if (waiter) {
@@ -149,6 +141,36 @@ Future<StagingBlock> StagingPoolState::acquire(std::size_t bytes, const CallOpti
   Result<StagingBlock> block = fulfil(*grant, bytes, std::move(hold));
   if (!block) serve_waiting();  // room that was booked for it is free again
   return block;
+}
+
+std::optional<Grant> StagingPoolState::take_at_once(std::size_t block_bytes) {
+  if (!waiting_.empty()) return std::nullopt;  // they came first
+  std::optional<Grant> grant = ledger_.take(block_bytes);
+  if (grant) {
+    ++granted_;
+    if (grant->data != nullptr) ++reused_;
+  }
+  return grant;
+}
+
+std::optional<Error> StagingPoolState::refuse_to_wait(std::size_t bytes, bool late) const {
+  if (late) {
+    return describe(ErrorCode::kDeadlineExceeded, bytes, "its deadline has passed already");
+  }
+  if (waiting_.size() >= options_.max_waiting) {
+    return describe(ErrorCode::kResourceExhausted, bytes,
+                    std::to_string(waiting_.size()) + " calls wait already");
+  }
+  return std::nullopt;
+}
+
+Ref<StagingWaiter> StagingPoolState::enqueue(std::size_t bytes, Scope::Hold& hold) {
+  auto waiter = make_ref<StagingWaiter>();
+  waiter->pool = Ref<StagingPoolState>::share(this);
+  waiter->bytes = bytes;
+  waiter->hold = std::move(hold);
+  waiting_.push_back(waiter);
+  return waiter;
 }
 
 // Ties stop and deadline to a waiter that others may have completed meanwhile.

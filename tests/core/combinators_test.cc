@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-using std::chrono_literals::operator""s;
+using namespace std::chrono_literals;
 
 TEST(SleepUntilTest, CompletesWhenTheClockIsThere) {
   ManualClock clock;

@@ -17,7 +17,7 @@
 namespace millrace::transfer {
 namespace {
 
-using std::chrono_literals::operator""ms;
+using namespace std::chrono_literals;
 
 class StagingPoolTest : public ::testing::Test {
  protected:
