@@ -1,7 +1,5 @@
 #include "millrace/devices/cpu/ir/attribute.h"
 
-#include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "millrace/devices/cpu/ir/float_format.h"
@@ -10,25 +8,7 @@ namespace millrace::devices::cpu::ir {
 namespace {
 
 constexpr std::size_t kMaxInts = 65536;
-
-struct EnumInfo {
-  std::string_view name;
-  std::array<std::string_view, 6> values;
-};
-
-// In the order of EnumClass and of each enum's values.
-constexpr std::array<EnumInfo, 8> kEnums = {{
-    {"comparison_direction", {"EQ", "NE", "GE", "GT", "LE", "LT"}},
-    {"comparison_type", {"NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED", ""}},
-    {"precision", {"DEFAULT", "HIGH", "HIGHEST", "", "", ""}},
-    {"fft_type", {"FFT", "IFFT", "RFFT", "IRFFT", "", ""}},
-    {"rng_algorithm", {"DEFAULT", "THREE_FRY", "PHILOX", "", "", ""}},
-    {"rng_distribution", {"UNIFORM", "NORMAL", "", "", "", ""}},
-    {"transpose", {"TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT", "", ""}},
-    {"result_accuracy_mode", {"DEFAULT", "HIGHEST", "TOLERANCE", "", "", ""}},
-}};
-
-const EnumInfo& info(EnumClass enum_class) { return kEnums[static_cast<std::size_t>(enum_class)]; }
+constexpr std::int64_t kMaxSplat = 4096;
 
 // Little-endian, sign- or zero-extended by the type.
 std::int64_t load_int(const std::byte* p, DType type) {
@@ -46,6 +26,7 @@ std::optional<std::vector<std::int64_t>> dense_ints(const DenseAttr& dense) {
     return std::nullopt;
   const auto count = dense.type.elements();
   if (!count || static_cast<std::size_t>(*count) > kMaxInts) return std::nullopt;
+  if (dense.splat && *count > kMaxSplat) return std::nullopt;
   if (dense.splat)
     return std::vector<std::int64_t>(static_cast<std::size_t>(*count),
                                      load_int(dense.bytes.data(), type));
@@ -80,27 +61,6 @@ Attribute find(std::span<const NamedAttribute> sorted, std::string_view name) {
     if (a.name == name) return a.value;
   }
   return {};
-}
-
-std::string_view enum_class_name(EnumClass enum_class) { return info(enum_class).name; }
-
-std::string_view enum_value_name(EnumClass enum_class, int value) {
-  return info(enum_class).values[static_cast<std::size_t>(value)];
-}
-
-std::optional<EnumClass> enum_class_from_string(std::string_view mnemonic) {
-  for (std::size_t i = 0; i < kEnums.size(); ++i) {
-    if (kEnums[i].name == mnemonic) return static_cast<EnumClass>(i);
-  }
-  return std::nullopt;
-}
-
-std::optional<int> enum_value_from_string(EnumClass enum_class, std::string_view name) {
-  if (name.empty()) return std::nullopt;
-  const auto& values = info(enum_class).values;
-  const auto it = std::ranges::find(values, name);
-  if (it == values.end()) return std::nullopt;
-  return static_cast<int>(it - values.begin());
 }
 
 std::optional<std::vector<std::int64_t>> to_ints(Attribute attribute) {

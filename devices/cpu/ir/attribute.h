@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/devices/cpu/ir/enums.h"
 #include "millrace/devices/cpu/ir/type.h"
 
 namespace millrace::devices::cpu::ir {
@@ -127,59 +128,6 @@ struct DenseAttr : AttributeOf<AttrKind::kDense> {
   const std::shared_ptr<const std::byte[]>* owner = nullptr;
 };
 
-enum class ComparisonDirection : std::uint8_t { kEq, kNe, kGe, kGt, kLe, kLt };
-enum class ComparisonType : std::uint8_t { kNoType, kFloat, kTotalOrder, kSigned, kUnsigned };
-enum class Precision : std::uint8_t { kDefault, kHigh, kHighest };
-enum class FftType : std::uint8_t { kFft, kIfft, kRfft, kIrfft };
-enum class RngAlgorithm : std::uint8_t { kDefault, kThreeFry, kPhilox };
-enum class RngDistribution : std::uint8_t { kUniform, kNormal };
-enum class Transpose : std::uint8_t { kInvalid, kNoTranspose, kTranspose, kAdjoint };
-enum class AccuracyMode : std::uint8_t { kDefault, kHighest, kTolerance };
-enum class EnumClass : std::uint8_t {
-  kComparisonDirection,
-  kComparisonType,
-  kPrecision,
-  kFftType,
-  kRngAlgorithm,
-  kRngDistribution,
-  kTranspose,
-  kAccuracyMode,
-};
-template <class E>
-struct EnumClassOf;
-template <>
-struct EnumClassOf<ComparisonDirection> {
-  static constexpr auto value = EnumClass::kComparisonDirection;
-};
-template <>
-struct EnumClassOf<ComparisonType> {
-  static constexpr auto value = EnumClass::kComparisonType;
-};
-template <>
-struct EnumClassOf<Precision> {
-  static constexpr auto value = EnumClass::kPrecision;
-};
-template <>
-struct EnumClassOf<FftType> {
-  static constexpr auto value = EnumClass::kFftType;
-};
-template <>
-struct EnumClassOf<RngAlgorithm> {
-  static constexpr auto value = EnumClass::kRngAlgorithm;
-};
-template <>
-struct EnumClassOf<RngDistribution> {
-  static constexpr auto value = EnumClass::kRngDistribution;
-};
-template <>
-struct EnumClassOf<Transpose> {
-  static constexpr auto value = EnumClass::kTranspose;
-};
-template <>
-struct EnumClassOf<AccuracyMode> {
-  static constexpr auto value = EnumClass::kAccuracyMode;
-};
-
 struct EnumAttr : AttributeOf<AttrKind::kEnum> {
   EnumClass enum_class = EnumClass::kComparisonDirection;
   std::uint8_t value = 0;
@@ -231,15 +179,9 @@ struct OpaqueAttr : AttributeOf<AttrKind::kOpaque> {
   std::string_view text;
 };
 
-// The spelling in the text ("LT", "HIGHEST"), the enum's mnemonic ("comparison_direction"), and
-// back.
-std::string_view enum_value_name(EnumClass enum_class, int value);
-std::string_view enum_class_name(EnumClass enum_class);
-std::optional<EnumClass> enum_class_from_string(std::string_view mnemonic);
-std::optional<int> enum_value_from_string(EnumClass enum_class, std::string_view name);
-
 // The integers of an IntArrayAttr, of an ArrayAttr of integers or bools, or of a DenseAttr of
-// integers or bools (a splat expanded); nullopt for anything else or for more than 65,536 of them.
+// integers or bools (a splat expanded); nullopt for anything else, for more than 65,536 of them or
+// for a splat of more than 4,096.
 std::optional<std::vector<std::int64_t>> to_ints(Attribute attribute);
 
 // Structural equality; floats by their bits.

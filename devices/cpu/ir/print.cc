@@ -266,6 +266,8 @@ class Printer {
 
   bool terminator(const Op& o) {
     if (!o.attributes().empty() || o.result_count() != 0) return false;
+    // In the middle of a block, what follows could be read as its operands.
+    if (o.operand_count() == 0 && o.next() != nullptr) return false;
     out_ += o.name();
     if (o.operand_count() == 0) return true;
     out_ += ' ';

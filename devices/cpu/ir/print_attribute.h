@@ -17,4 +17,18 @@ void append_ints(std::string& out, Ints values);              // [1, 2]
 void append_symbol(std::string& out, std::string_view name);  // @name or @"any name"
 void append_quoted(std::string& out, std::string_view text);  // "text", escaped
 
+// Decimal if that reads back to the same bits, which NaN and infinity do not: those in hex.
+void append_float(std::string& out, DType type, std::uint64_t bits);
+
+// print_records.cc
+void append_record(std::string& out, const DotDimsAttr& record);
+void append_record(std::string& out, const ConvDimsAttr& record);
+void append_record(std::string& out, const GatherDimsAttr& record);
+void append_record(std::string& out, const ScatterDimsAttr& record);
+void append_record(std::string& out, const ChannelHandleAttr& record);
+void append_record(std::string& out, const OutputAliasAttr& record);
+void append_record(std::string& out, const ResultAccuracyAttr& record);
+void append_record(std::string& out, const DotAlgorithmAttr& record);
+void append_record(std::string& out, const BoundsAttr& record);
+
 }  // namespace millrace::devices::cpu::ir

@@ -79,11 +79,12 @@ bool read_number(State& s, Attribute* out) {
   } else {
     return s.in.unexpected("a number");
   }
+  const std::string_view text = text_since(s, begin);
   const bool is_float = digits.kind == TokenKind::kFloat;
   ir::Type type = s.module.types().scalar(is_float ? DType::kF64 : DType::kI64);
   if (s.in.accept(':') && !read_type(s, &type)) return false;
   if (type.kind() == ir::TypeKind::kOpaque) {
-    *out = s.module.attribute(ir::OpaqueAttr{{}, s.module.intern(text_since(s, begin))});
+    *out = make_opaque(s, std::string(text) + " : " + type.to_string());
     return true;
   }
   const bool usable = type.kind() == ir::TypeKind::kIndex ||
@@ -203,12 +204,9 @@ bool read_opaque(State& s, Attribute* out) {
   const std::size_t begin = s.in.begin();
   s.in.advance();
   if (!s.in.skip_balanced()) return false;
-  ir::Type type;
-  if (s.in.token().is(':')) {
-    s.in.advance();
-    if (!read_type(s, &type)) return false;
-  }
-  *out = s.module.attribute(ir::OpaqueAttr{{}, s.module.intern(text_since(s, begin))});
+  std::string text;
+  if (!read_text_and_type(s, begin, &text)) return false;
+  *out = make_opaque(s, text);
   return true;
 }
 
@@ -216,13 +214,13 @@ bool read_string(State& s, Attribute* out) {
   const std::size_t begin = s.in.begin();
   std::string value;
   if (!s.in.string(&value)) return false;
-  if (!s.in.accept(':')) {
+  if (!s.in.token().is(':')) {
     *out = make_string(s, value);
     return true;
   }
-  ir::Type type;
-  if (!read_type(s, &type)) return false;
-  *out = s.module.attribute(ir::OpaqueAttr{{}, s.module.intern(text_since(s, begin))});
+  std::string text;
+  if (!read_text_and_type(s, begin, &text)) return false;
+  *out = make_opaque(s, text);
   return true;
 }
 
@@ -330,6 +328,10 @@ Attribute make_ints(State& s, std::span<const std::int64_t> values, DType elemen
 
 Attribute make_string(State& s, std::string_view value) {
   return s.module.attribute(ir::StringAttr{{}, s.module.intern(value)});
+}
+
+Attribute make_opaque(State& s, std::string_view text) {
+  return s.module.attribute(ir::OpaqueAttr{{}, s.module.intern(text)});
 }
 
 Attribute make_symbol(State& s, std::string_view name) {

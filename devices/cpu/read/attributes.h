@@ -35,6 +35,7 @@ ir::Attribute make_int(State& s, std::int64_t value, DType type = DType::kI64);
 ir::Attribute make_ints(State& s, std::span<const std::int64_t> values,
                         DType element = DType::kI64);
 ir::Attribute make_string(State& s, std::string_view value);
+ir::Attribute make_opaque(State& s, std::string_view text);
 ir::Attribute make_symbol(State& s, std::string_view name);
 
 }  // namespace millrace::devices::cpu::read

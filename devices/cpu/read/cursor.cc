@@ -1,5 +1,6 @@
 #include "millrace/devices/cpu/read/cursor.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 
@@ -219,7 +220,7 @@ bool Cursor::enter() {
   if (depth_ >= kMaxDepth) {
     return fail("nesting deeper than " + std::to_string(kMaxDepth) + " levels");
   }
-  ++depth_;
+  deepest_ = std::max(deepest_, ++depth_);
   return true;
 }
 

@@ -80,6 +80,10 @@ class Cursor {
   // true.
   bool enter();
   void leave() { --depth_; }
+  int depth() const { return depth_; }
+  // The deepest level since set_deepest; an alias counts with what it stands for.
+  int deepest() const { return deepest_; }
+  void set_deepest(int depth) { deepest_ = depth; }
 
  private:
   bool unescape(std::string_view quoted, std::string* out);
@@ -88,6 +92,7 @@ class Cursor {
   Token token_;
   std::size_t previous_end_ = 0;
   int depth_ = 0;
+  int deepest_ = 0;
   std::string_view op_;
   std::optional<Error> error_;
 };

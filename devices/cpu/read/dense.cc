@@ -329,7 +329,6 @@ bool read_elements(State& s, std::string_view literal, ir::Location where, ir::T
 }  // namespace
 
 bool read_dense(State& s, Attribute* out) {
-  const std::size_t begin = s.in.begin();
   s.in.advance();
   if (!s.in.token().is('<')) return s.in.unexpected("'<'");
   const ir::Location open = s.in.location();
@@ -346,7 +345,7 @@ bool read_dense(State& s, Attribute* out) {
     if (type.kind() != ir::TypeKind::kTensor && type.kind() != ir::TypeKind::kOpaque) {
       return s.in.fail_at(where, "a dense literal of type " + type.to_string().substr(0, 120));
     }
-    *out = s.module.attribute(ir::OpaqueAttr{{}, s.module.intern(text_since(s, begin))});
+    *out = make_opaque(s, "dense<" + std::string(literal) + "> : " + type.to_string());
     return true;
   }
   return read_elements(s, literal, where, type, out);

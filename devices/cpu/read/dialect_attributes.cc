@@ -359,9 +359,7 @@ bool read_dialect_attribute(State& s, Attribute* out) {
   const std::size_t begin = s.in.begin();
   const std::string_view name = s.in.token().name();
   if (const auto alias = s.attribute_aliases.find(name); alias != s.attribute_aliases.end()) {
-    s.in.advance();
-    *out = alias->second;
-    return true;
+    return s.use_alias(alias->second, out);
   }
   const std::size_t dot = name.find('.');
   const bool has_body = s.in.text().substr(s.in.end()).starts_with('<');

@@ -11,27 +11,23 @@
 namespace millrace::devices::cpu::read {
 namespace {
 
-// #name = attribute
-bool read_attribute_alias(State& s) {
+// Reads what an alias stands for by `read` and keeps it, with its size and depth, under the name at
+// the cursor.
+template <class T>
+bool read_alias(State& s, bool (*read)(State&, T*),
+                std::unordered_map<std::string_view, Alias<T>>* aliases) {
   const Token name = s.in.token();
   s.in.advance();
   if (!s.in.expect('=')) return false;
   if (s.in.token().is_id("loc")) return s.in.skip_location();
-  ir::Attribute value;
-  if (!read_attribute(s, &value)) return false;
-  if (!s.attribute_aliases.emplace(name.name(), value).second) {
-    return s.in.fail_at(name.location, "the alias " + std::string(name.text) + " is defined twice");
-  }
-  return true;
-}
-
-// !name = type
-bool read_type_alias(State& s) {
-  const Token name = s.in.token();
-  s.in.advance();
-  ir::Type type;
-  if (!s.in.expect('=') || !read_type(s, &type)) return false;
-  if (!s.type_aliases.emplace(name.name(), type).second) {
+  const std::size_t begin = s.in.begin();
+  const std::size_t expanded = s.expanded;
+  s.in.set_deepest(s.in.depth());
+  Alias<T> alias;
+  if (!read(s, &alias.value)) return false;
+  alias.weight = s.in.previous_end() - begin + (s.expanded - expanded);
+  alias.depth = s.in.deepest() - s.in.depth();
+  if (!aliases->emplace(name.name(), alias).second) {
     return s.in.fail_at(name.location, "the alias " + std::string(name.text) + " is defined twice");
   }
   return true;
@@ -141,9 +137,9 @@ bool read_entry(State& s, bool* module_seen, Blobs* blobs) {
   s.in.set_op({});
   switch (t.kind) {
     case TokenKind::kAttrId:
-      return read_attribute_alias(s);
+      return read_alias(s, read_attribute, &s.attribute_aliases);
     case TokenKind::kTypeId:
-      return read_type_alias(s);
+      return read_alias(s, read_type, &s.type_aliases);
     case TokenKind::kMetaBegin:
       return read_metadata(s, blobs);
     default:

@@ -3,6 +3,7 @@
 // it: types.h, attributes.h, ops.h, module text in read_text.cc.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -48,10 +49,20 @@ struct Draft {
   void clear();
 };
 
+inline constexpr std::size_t kMaxExpansion = 16;
+
 // A block by its ^label: named as a successor, or defined, or both.
 struct Label {
   ir::Block* block = nullptr;
   bool defined = false;
+};
+
+// What #name or !name stands for, and how large and deep it is when it is written out.
+template <class T>
+struct Alias {
+  T value;
+  std::size_t weight = 0;  // characters
+  int depth = 0;
 };
 
 // Thread-safety: confined.
@@ -61,8 +72,25 @@ struct State {
   Cursor in;
   ir::Module module;
   Scope scope;
-  std::unordered_map<std::string_view, ir::Type> type_aliases;
-  std::unordered_map<std::string_view, ir::Attribute> attribute_aliases;
+  std::unordered_map<std::string_view, Alias<ir::Type>> type_aliases;
+  std::unordered_map<std::string_view, Alias<ir::Attribute>> attribute_aliases;
+  // Characters that the uses of aliases so far stand for. Aliases of aliases could make a short
+  // text mean a program of any size; this is kept within a small multiple of the text.
+  std::size_t expanded = 0;
+
+  // Steps over the alias at the cursor and gives its value.
+  template <class T>
+  bool use_alias(const Alias<T>& alias, T* out) {
+    expanded += alias.weight;
+    if (in.depth() + alias.depth > kMaxDepth ||
+        expanded > kMaxExpansion * in.text().size() + 65536) {
+      return in.fail("aliases that stand for too deep or too large a text");
+    }
+    in.set_deepest(std::max(in.deepest(), in.depth() + alias.depth));
+    in.advance();
+    *out = alias.value;
+    return true;
+  }
 
   // dense_resource<key>: its bytes stand at the end of the text.
   struct PendingResource {

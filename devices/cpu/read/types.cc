@@ -126,7 +126,6 @@ bool read_shaped(State& s, bool memref, Type* out) {
 }
 
 bool read_complex(State& s, Type* out) {
-  const std::size_t begin = s.in.begin();
   s.in.advance();
   Type element;
   if (!s.in.expect('<') || !read_type(s, &element) || !s.in.expect('>')) return false;
@@ -138,7 +137,7 @@ bool read_complex(State& s, Type* out) {
       *out = s.module.types().scalar(DType::kC128);
       return true;
     default:
-      *out = s.module.types().opaque(text_since(s, begin));
+      *out = s.module.types().opaque("complex<" + element.to_string() + ">");
       return true;
   }
 }
@@ -221,9 +220,7 @@ bool read_dialect_type(State& s, Type* out) {
   const std::string_view name = s.in.token().name();
   const std::size_t begin = s.in.begin();
   if (const auto alias = s.type_aliases.find(name); alias != s.type_aliases.end()) {
-    s.in.advance();
-    *out = alias->second;
-    return true;
+    return s.use_alias(alias->second, out);
   }
   if (name.find('.') == std::string_view::npos &&
       !s.in.text().substr(s.in.end()).starts_with('<')) {
@@ -297,6 +294,15 @@ DType dtype_of_word(std::string_view word) {
 
 std::string_view text_since(const State& s, std::size_t begin) {
   return s.in.text().substr(begin, s.in.previous_end() - begin);
+}
+
+bool read_text_and_type(State& s, std::size_t begin, std::string* out) {
+  *out = text_since(s, begin);
+  if (!s.in.accept(':')) return true;
+  Type type;
+  if (!read_type(s, &type)) return false;
+  *out += " : " + type.to_string();
+  return true;
 }
 
 bool begins_type(const Token& token) {

@@ -23,6 +23,9 @@ DType dtype_of_word(std::string_view word);
 // [1, ?] or <1, ?> behind its opening bracket, up to and with the closing one; '?' becomes
 // kDynamic.
 bool read_bounds(State& s, char close, std::vector<std::int64_t>* out);
+// The text from begin to the end of the token before the cursor's, then " : type" of the type that
+// follows a ':' at the cursor, if there is one: aliases in that type are written out.
+bool read_text_and_type(State& s, std::size_t begin, std::string* out);
 // What stands from `begin` to the end of the token before the cursor's.
 std::string_view text_since(const State& s, std::size_t begin);
 

@@ -336,6 +336,38 @@ module @m attributes {x.y = "s\22"} {
   }
 }
 
+TEST(ReadTextHostile, AliasesOfAliasesStayWithinAMultipleOfTheText) {
+  std::string types = "!t0 = tuple<i1, i1>\n";
+  std::string attributes = "#a0 = [1, 2]\n";
+  for (int i = 1; i < 64; ++i) {
+    const std::string last = std::to_string(i - 1);
+    types += "!t" + std::to_string(i) + " = tuple<!t" + last + ", !t" + last + ">\n";
+    attributes += "#a" + std::to_string(i) + " = [#a" + last + ", #a" + last + "]\n";
+  }
+  EXPECT_THAT(error_of(types), HasSubstr("too large a text"));
+  EXPECT_THAT(error_of(attributes), HasSubstr("too large a text"));
+  std::string chain = "!t0 = i1\n";
+  for (int i = 1; i < 300; ++i) {
+    chain += "!t" + std::to_string(i) + " = tuple<!t" + std::to_string(i - 1) + ">\n";
+  }
+  EXPECT_THAT(error_of(chain), HasSubstr("too deep"));
+}
+
+TEST(ReadText, TypesBehindAliasesAreWrittenOutInKeptText) {
+  const ir::Module m = read_or_fail(
+      "!s = si32\n!k = !other.string\nmodule attributes {a = 1 : !s, b = \"x\" : !k, "
+      "c = dense<[\"y\"]> : tensor<1x!k>, d = complex<!s>} {}");
+  const auto again = read_text(ir::print(m));
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_TRUE(ir::equal(m, *again));
+}
+
+TEST(ReadText, ReturnInTheMiddleOfABlockSurvivesPrinting) {
+  const ir::Module m = read_or_fail(
+      "func.func @f() {\n return stablehlo.constant dense<1> : tensor<i1>\n return\n}");
+  EXPECT_TRUE(read_text(ir::print(m)));
+}
+
 TEST(ReadTextHostile, HugeCountsAllocateNothing) {
   EXPECT_THAT(error_of("func.func @f() {\n %0:9000000000000000000 = \"x.y\"() : () -> i32\n}"),
               HasSubstr("more names than"));
