@@ -11,6 +11,7 @@
 
 #include "millrace/core/blocking.h"
 #include "millrace/core/executor_pool.h"
+#include "millrace/core/make_executor.h"
 #include "millrace/devices/device_actor.h"
 #include "millrace/devices/sim/sim_client.h"
 #include "millrace/transfer/device_loader.h"
