@@ -1,0 +1,255 @@
+#include "millrace/devices/cpu/kernels/indexed.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "millrace/core/check.h"
+#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/strided.h"
+
+namespace millrace::devices::cpu {
+namespace {
+
+std::int64_t read_index(DType type, const void* data, std::int64_t at) {
+  return visit(
+      type,
+      [&](auto tag) -> std::int64_t {
+        using T = typename decltype(tag)::type;
+        if constexpr (kIsInteger<T>) {
+          const T v = static_cast<const T*>(data)[at];
+          // An unsigned index beyond int64 is out of range wherever it is used.
+          if constexpr (std::is_same_v<T, std::uint64_t>) {
+            if (v > static_cast<std::uint64_t>(INT64_MAX)) return INT64_MAX;
+          }
+          return static_cast<std::int64_t>(v);
+        } else {
+          return 0;
+        }
+      },
+      [] { return std::int64_t{0}; });
+}
+
+}  // namespace
+
+IndexedWalk::IndexedWalk(const Shape& operand, const Shape& indices, const Shape& result, IndexedDims dims,
+                         std::span<const std::int64_t> slice_sizes)
+    : operand_(operand), indices_(indices), dims_(std::move(dims)),
+      width_(static_cast<int>(byte_width(operand.dtype()))), slice_(slice_sizes),
+      operand_strides_(dense_strides(operand)) {
+  const DimVector result_strides = dense_strides(result);
+  const DimVector index_strides = dense_strides(indices);
+  if (dims_.index_vector_dim < indices.rank()) {
+    index_step_ = index_strides[static_cast<std::size_t>(dims_.index_vector_dim)];
+  }
+  int index_dim = 0;
+  for (int d = 0; d < result.rank(); ++d) {
+    if (contains(dims_.offset, d)) continue;
+    if (index_dim == dims_.index_vector_dim) ++index_dim;
+    batch_dims_.push_back(result.dim(d));
+    batch_result_strides_.push_back(result_strides[static_cast<std::size_t>(d)]);
+    batch_index_strides_.push_back(index_strides[static_cast<std::size_t>(index_dim)]);
+    batches_ *= result.dim(d);
+    ++index_dim;
+  }
+  std::size_t next = 0;
+  for (int d = 0; d < operand.rank(); ++d) {
+    if (contains(dims_.collapsed, d) || contains(dims_.operand_batching, d)) continue;
+    const auto result_dim = static_cast<std::size_t>(dims_.offset[next++]);
+    const std::int64_t extent = result.dim(static_cast<int>(result_dim));
+    window_dims_.push_back(extent);
+    window_operand_strides_.push_back(operand_strides_[static_cast<std::size_t>(d)]);
+    window_result_strides_.push_back(result_strides[result_dim]);
+    window_operand_dim_.push_back(d);
+    window_elements_ *= extent;
+    slice_[static_cast<std::size_t>(d)] = extent;
+  }
+}
+
+void IndexedWalk::start_index(std::int64_t b, const void* indices, std::int64_t* start) const {
+  std::int64_t base = 0, index[kMaxRank], rest = b;
+  for (std::size_t d = batch_dims_.size(); d-- > 0;) {
+    index[d] = rest % batch_dims_[d];
+    rest /= batch_dims_[d];
+    base += index[d] * batch_index_strides_[d];
+  }
+  std::fill_n(start, operand_.rank(), 0);
+  for (std::size_t k = 0; k < dims_.index_map.size(); ++k) {
+    start[dims_.index_map[k]] =
+        read_index(indices_.dtype(), indices, base + static_cast<std::int64_t>(k) * index_step_);
+  }
+  for (std::size_t k = 0; k < dims_.operand_batching.size(); ++k) {
+    // The batch dimension of the result that belongs to this dimension of the indices.
+    std::int64_t at = dims_.indices_batching[k];
+    if (at > dims_.index_vector_dim) --at;
+    start[dims_.operand_batching[k]] = index[at];
+  }
+}
+
+void IndexedWalk::gather(const void* operand, const void* indices, void* result, Parallel& parallel) const {
+  if (batches_ == 0 || window_elements_ == 0) return;
+  const auto* in = static_cast<const std::byte*>(operand);
+  auto* out = static_cast<std::byte*>(result);
+  bool dense = true;  // each window is contiguous in the operand and in the result
+  std::int64_t step = 1;
+  for (std::size_t d = window_dims_.size(); d-- > 0;) {
+    if (window_dims_[d] == 1) continue;
+    dense = dense && window_operand_strides_[d] == step && window_result_strides_[d] == step;
+    step *= window_dims_[d];
+  }
+  const StridedCopy copy(window_dims_, window_operand_strides_, window_result_strides_, width_);
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t b = begin; b < end; ++b) {
+      std::int64_t start[kMaxRank], from = 0, to = 0, rest = b;
+      start_index(b, indices, start);
+      for (int d = 0; d < operand_.rank(); ++d) {
+        const auto s = static_cast<std::size_t>(d);
+        from += std::clamp<std::int64_t>(start[d], 0, std::max<std::int64_t>(operand_.dim(d) - slice_[s], 0)) *
+                operand_strides_[s];
+      }
+      for (std::size_t d = batch_dims_.size(); d-- > 0;) {
+        to += rest % batch_dims_[d] * batch_result_strides_[d];
+        rest /= batch_dims_[d];
+      }
+      if (dense) {
+        std::memcpy(out + to * width_, in + from * width_, static_cast<std::size_t>(window_elements_ * width_));
+      } else {
+        copy.run(in + from * width_, out + to * width_);
+      }
+    }
+  };
+  const std::int64_t parts = std::clamp<std::int64_t>(batches_ * (window_elements_ + 16) / (32 << 10), 1, std::min<std::int64_t>(batches_, 16));
+  if (parts == 1) run(0, batches_);
+  else parallel.run(static_cast<int>(parts), [&](int p) { run(batches_ * p / parts, batches_ * (p + 1) / parts); });
+}
+
+void IndexedWalk::scatter(const Region& region, std::span<const DType> types, std::span<void* const> results,
+                          const void* indices, std::span<const void* const> updates) const {
+  RegionFrame frame(region);
+  const int k = static_cast<int>(types.size());
+  for (std::int64_t b = 0; b < batches_; ++b) {
+    std::int64_t start[kMaxRank], base = 0, rest = b;
+    start_index(b, indices, start);
+    for (std::size_t d = batch_dims_.size(); d-- > 0;) {
+      base += rest % batch_dims_[d] * batch_result_strides_[d];
+      rest /= batch_dims_[d];
+    }
+    std::int64_t fixed = 0;
+    bool inside = true;  // in the dimensions that the window does not walk
+    for (int d = 0; d < operand_.rank(); ++d) {
+      const bool walked = !contains(dims_.collapsed, d) && !contains(dims_.operand_batching, d);
+      if (!walked) inside = inside && start[d] >= 0 && start[d] < operand_.dim(d);
+      fixed += walked ? 0 : start[d] * operand_strides_[static_cast<std::size_t>(d)];
+    }
+    if (!inside) continue;
+    for (std::int64_t w = 0; w < window_elements_; ++w) {
+      std::int64_t to = fixed, from = base, left = w;
+      bool in_range = true;
+      for (std::size_t d = window_dims_.size(); d-- > 0;) {
+        const std::int64_t i = left % window_dims_[d];
+        left /= window_dims_[d];
+        const std::int64_t dim = window_operand_dim_[d];
+        // Compared without adding: an index near the ends of int64 would overflow.
+        in_range = in_range && start[dim] >= -i && start[dim] < operand_.dim(static_cast<int>(dim)) - i;
+        if (!in_range) break;
+        to += (start[dim] + i) * window_operand_strides_[d];
+        from += i * window_result_strides_[d];
+      }
+      if (!in_range) continue;
+      for (int i = 0; i < k; ++i) {
+        const auto width = static_cast<std::int64_t>(byte_width(types[static_cast<std::size_t>(i)]));
+        frame.set_argument(i, static_cast<std::byte*>(results[static_cast<std::size_t>(i)]) + to * width);
+        frame.set_argument(k + i, static_cast<const std::byte*>(updates[static_cast<std::size_t>(i)]) + from * width);
+      }
+      frame.run(1);
+      std::byte values[8][16];
+      for (int i = 0; i < k; ++i) {
+        std::memcpy(values[i], frame.result(i), byte_width(types[static_cast<std::size_t>(i)]));
+      }
+      for (int i = 0; i < k; ++i) {
+        const std::size_t width = byte_width(types[static_cast<std::size_t>(i)]);
+        std::memcpy(static_cast<std::byte*>(results[static_cast<std::size_t>(i)]) + static_cast<std::size_t>(to) * width, values[i], width);
+      }
+    }
+  }
+}
+
+namespace {
+
+std::int64_t clamped_offset(const Shape& operand, const Shape& window, DType index_type,
+                            std::span<const void* const> starts) {
+  const DimVector strides = dense_strides(operand);
+  std::int64_t offset = 0;
+  for (int d = 0; d < operand.rank(); ++d) {
+    const std::int64_t start = read_index(index_type, starts[static_cast<std::size_t>(d)], 0);
+    offset += std::clamp<std::int64_t>(start, 0, operand.dim(d) - window.dim(d)) * strides[static_cast<std::size_t>(d)];
+  }
+  return offset;
+}
+
+}  // namespace
+
+void dynamic_slice(const Shape& operand, const Shape& result, DType index_type, const void* data,
+                   std::span<const void* const> starts, void* out, Parallel& parallel) {
+  const std::int64_t offset = clamped_offset(operand, result, index_type, starts);
+  const auto width = static_cast<std::int64_t>(byte_width(operand.dtype()));
+  StridedCopy(result.dims(), dense_strides(operand), dense_strides(result), static_cast<int>(width))
+      .run(static_cast<const std::byte*>(data) + offset * width, out, parallel);
+}
+
+void dynamic_update_slice(const Shape& operand, const Shape& update, DType index_type, const void* update_data,
+                          std::span<const void* const> starts, void* out, Parallel& parallel) {
+  const std::int64_t offset = clamped_offset(operand, update, index_type, starts);
+  const auto width = static_cast<std::int64_t>(byte_width(operand.dtype()));
+  StridedCopy(update.dims(), dense_strides(update), dense_strides(operand), static_cast<int>(width))
+      .run(update_data, static_cast<std::byte*>(out) + offset * width, parallel);
+}
+
+std::size_t sort_scratch_bytes(const Shape& shape, int dimension) {
+  return 2 * static_cast<std::size_t>(std::max<std::int64_t>(shape.dim(dimension), 1)) * sizeof(std::int32_t);
+}
+
+void sort(const Region& region, const Shape& shape, int dimension, std::span<const DType> types,
+          std::span<const void* const> operands, std::span<void* const> outputs, std::byte* scratch) {
+  const std::int64_t n = shape.dim(dimension);
+  const std::int64_t stride = dense_strides(shape)[static_cast<std::size_t>(dimension)];
+  const std::int64_t lines = n == 0 ? 0 : shape.elements() / n;
+  auto* order = reinterpret_cast<std::int32_t*>(scratch);
+  auto* merged = order + n;
+  RegionFrame frame(region);
+  for (std::int64_t line = 0; line < lines; ++line) {
+    const std::int64_t base = line / stride * stride * n + line % stride;
+    const auto before = [&](std::int32_t a, std::int32_t b) {
+      for (std::size_t k = 0; k < types.size(); ++k) {
+        const auto width = static_cast<std::int64_t>(byte_width(types[k]));
+        const auto* data = static_cast<const std::byte*>(operands[k]) + base * width;
+        frame.set_argument(static_cast<int>(2 * k), data + a * stride * width);
+        frame.set_argument(static_cast<int>(2 * k + 1), data + b * stride * width);
+      }
+      frame.run(1);
+      return *static_cast<const std::uint8_t*>(frame.result(0)) != 0;
+    };
+    for (std::int64_t i = 0; i < n; ++i) order[i] = static_cast<std::int32_t>(i);
+    // A bottom-up merge sort: stable, and at home with comparators that are no strict weak order (NaN).
+    for (std::int64_t run = 1; run < n; run *= 2) {
+      for (std::int64_t begin = 0; begin < n; begin += 2 * run) {
+        const std::int64_t middle = std::min(begin + run, n), end = std::min(begin + 2 * run, n);
+        std::int64_t i = begin, j = middle;
+        for (std::int64_t to = begin; to < end; ++to) {
+          const bool right = i == middle || (j < end && before(order[j], order[i]));
+          merged[to] = right ? order[j++] : order[i++];
+        }
+      }
+      std::swap(order, merged);
+    }
+    for (std::size_t k = 0; k < types.size(); ++k) {
+      const auto width = static_cast<std::int64_t>(byte_width(types[k]));
+      const auto* from = static_cast<const std::byte*>(operands[k]) + base * width;
+      auto* to = static_cast<std::byte*>(outputs[k]) + base * width;
+      for (std::int64_t i = 0; i < n; ++i) {
+        std::memcpy(to + i * stride * width, from + order[i] * stride * width, static_cast<std::size_t>(width));
+      }
+    }
+  }
+}
+
+}  // namespace millrace::devices::cpu

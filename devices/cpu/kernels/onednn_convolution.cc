@@ -1,0 +1,359 @@
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "millrace/devices/cpu/kernels/onednn.h"
+#include "millrace/devices/cpu/kernels/onednn_support.h"
+
+namespace millrace::devices::cpu {
+namespace {
+
+using Dims = std::vector<std::int64_t>;
+using Desc = dnnl::memory::desc;
+
+// FLOPs that make a part of the batch worth its start.
+constexpr double kPartFlops = 6e6;
+constexpr std::int64_t kMaxParts = 64;
+
+// Which operands oneDNN may lay out as it likes; the others have the program's strides.
+struct Freedom {
+  bool source = false, weights = false, destination = false;
+};
+
+enum Role { kSource, kWeights, kDestination };
+
+struct Primitive {
+  dnnl::primitive primitive;
+  Desc source, weights, destination, bias, scratchpad;
+  bool reference = false;
+};
+
+Dims with_batch(std::int64_t n, std::int64_t channels, const Dims& spatial) {
+  Dims dims{n, channels};
+  dims.insert(dims.end(), spatial.begin(), spatial.end());
+  return dims;
+}
+
+Dims weights_dims(const ConvolutionSpec& s) {
+  Dims dims;
+  if (s.groups > 1) dims.push_back(s.groups);
+  dims.push_back(s.oc / s.groups);
+  dims.push_back(s.ic / s.groups);
+  dims.insert(dims.end(), s.kernel.begin(), s.kernel.end());
+  return dims;
+}
+
+Desc weights_desc(const ConvolutionSpec& s) {
+  Dims strides = s.weights_strides;
+  if (s.groups > 1) strides.insert(strides.begin(), s.oc / s.groups * s.weights_strides[0]);
+  return f32_desc(weights_dims(s), strides);
+}
+
+Primitive make_primitive(const ConvolutionSpec& s, std::int64_t n, Freedom free) {
+  namespace d = dnnl;
+  constexpr auto kAlgorithm = d::algorithm::convolution_direct;
+  const Dims source_dims = with_batch(n, s.ic, s.in), destination_dims = with_batch(n, s.oc, s.out);
+  const Desc source = free.source ? f32_any(source_dims) : f32_desc(source_dims, s.source_strides);
+  const Desc destination =
+      free.destination ? f32_any(destination_dims) : f32_desc(destination_dims, s.destination_strides);
+  const Desc weights = free.weights ? f32_any(weights_dims(s)) : weights_desc(s);
+  const Desc bias = f32_desc(Dims{s.oc}, Dims{1});
+  Dims dilations = s.dilations;
+  for (std::int64_t& x : dilations) --x;
+  const d::primitive_attr attr = user_scratchpad();
+  const d::engine& engine = onednn_engine();
+  const auto forward = [&](d::prop_kind kind) {
+    const auto desc = s.bias ? d::convolution_forward::desc(kind, kAlgorithm, source, weights, bias, destination,
+                                                            s.strides, dilations, s.pad_low, s.pad_high)
+                             : d::convolution_forward::desc(kind, kAlgorithm, source, weights, destination, s.strides,
+                                                            dilations, s.pad_low, s.pad_high);
+    return d::convolution_forward::primitive_desc(desc, attr, engine);
+  };
+  Primitive p;
+  p.bias = bias;
+  const auto describe = [&](const auto& pd) {
+    p.scratchpad = pd.scratchpad_desc();
+    p.reference = std::string_view(pd.impl_info_str()).starts_with("ref");
+  };
+  switch (s.kind) {
+    case ConvolutionKind::kForward: {
+      const auto pd = forward(d::prop_kind::forward_inference);
+      p.primitive = d::convolution_forward(pd);
+      p.source = pd.src_desc();
+      p.weights = pd.weights_desc();
+      p.destination = pd.dst_desc();
+      describe(pd);
+      break;
+    }
+    case ConvolutionKind::kBackwardData: {
+      const d::convolution_backward_data::primitive_desc pd(
+          d::convolution_backward_data::desc(kAlgorithm, source, weights, destination, s.strides, dilations,
+                                             s.pad_low, s.pad_high),
+          attr, engine, forward(d::prop_kind::forward_training));
+      p.primitive = d::convolution_backward_data(pd);
+      p.source = pd.diff_src_desc();
+      p.weights = pd.weights_desc();
+      p.destination = pd.diff_dst_desc();
+      describe(pd);
+      break;
+    }
+    case ConvolutionKind::kBackwardWeights: {
+      const d::convolution_backward_weights::primitive_desc pd(
+          d::convolution_backward_weights::desc(kAlgorithm, source, weights, destination, s.strides, dilations,
+                                                s.pad_low, s.pad_high),
+          attr, engine, forward(d::prop_kind::forward_training));
+      p.primitive = d::convolution_backward_weights(pd);
+      p.source = pd.src_desc();
+      p.weights = pd.diff_weights_desc();
+      p.destination = pd.diff_dst_desc();
+      describe(pd);
+      break;
+    }
+  }
+  return p;
+}
+
+// One operand: the program's layout, oneDNN's, and where the reordered copy lies in a scratch region.
+struct Operand {
+  Desc user, inner;
+  bool reorder = false;
+  std::size_t offset = 0;  // in the part's scratch; for the weights of forward and data in the common scratch
+};
+
+// The batch is split into parts of equal size. Weights are reordered once per run; a weights' gradient is summed
+// over the parts, in order, in oneDNN's layout.
+class Convolution final : public OneDnnKernel {
+ public:
+  Convolution(const ConvolutionSpec& spec, Freedom free) : spec_(spec) {
+    const double wanted = convolution_flops(spec) / kPartFlops;
+    for (std::int64_t p = 2; p <= kMaxParts && p <= spec.n && static_cast<double>(p) <= wanted; ++p) {
+      if (spec.n % p == 0) parts_ = p;
+    }
+    rows_ = spec.n / parts_;
+    primitive_ = make_primitive(spec, rows_, free);
+    const Dims source_dims = with_batch(rows_, spec.ic, spec.in), out_dims = with_batch(rows_, spec.oc, spec.out);
+    set(kSource, f32_desc(source_dims, spec.source_strides), primitive_.source);
+    set(kDestination, f32_desc(out_dims, spec.destination_strides), primitive_.destination);
+    set(kWeights, weights_desc(spec), primitive_.weights);
+    lay_out();
+  }
+
+  bool reference() const { return primitive_.reference; }
+  std::int64_t parts() const { return parts_; }
+  std::size_t scratch_bytes() const override { return common_ + part_ * static_cast<std::size_t>(parts_); }
+
+  std::unique_ptr<OneDnnState> make_state() const override {
+    const OneDnnScope scope;
+    auto state = std::make_unique<State>();
+    const Role in0 = spec_.kind == ConvolutionKind::kBackwardData ? kDestination : kSource;
+    const Role in1 = spec_.kind == ConvolutionKind::kBackwardWeights ? kDestination : kWeights;
+    const Operand& weights = operands_[kWeights];
+    if (weights.reorder) {
+      const bool out = output_role() == kWeights;
+      state->weights.emplace(reorder(out ? weights.inner : weights.user, out ? weights.user : weights.inner));
+    }
+    for (std::int64_t p = 0; p < parts_; ++p) {
+      PartState part{.main = BoundPrimitive(primitive_.primitive, main_args(in0, in1))};
+      for (Role r : {kSource, kDestination}) {
+        const Operand& o = operands_[r];
+        if (!o.reorder) continue;
+        const bool out = output_role() == r;
+        part.reorders[r].emplace(reorder(out ? o.inner : o.user, out ? o.user : o.inner));
+      }
+      state->parts.push_back(std::move(part));
+    }
+    return state;
+  }
+
+  void run(OneDnnState& state, std::span<const void* const> inputs, void* output, std::byte* scratch,
+           Parallel& parallel) const override {
+    auto& s = static_cast<State&>(state);
+    const auto kind = spec_.kind;
+    const void* weights = kind == ConvolutionKind::kBackwardWeights ? nullptr : inputs[1];
+    if (weights != nullptr && operands_[kWeights].reorder) {
+      s.weights->execute({const_cast<void*>(weights), scratch});
+      weights = scratch;
+    }
+    const auto body = [&](int p) { run_part(s, p, inputs, weights, output, scratch); };
+    if (parts_ == 1) body(0);
+    else parallel.run(static_cast<int>(parts_), body);
+    if (kind == ConvolutionKind::kBackwardWeights) sum_parts(s, output, scratch);
+  }
+
+ private:
+  struct PartState {
+    BoundPrimitive main;
+    std::optional<BoundPrimitive> reorders[3];
+  };
+  struct State final : OneDnnState {
+    std::vector<PartState> parts;
+    std::optional<BoundPrimitive> weights;
+  };
+
+  Role output_role() const {
+    switch (spec_.kind) {
+      case ConvolutionKind::kForward: return kDestination;
+      case ConvolutionKind::kBackwardData: return kSource;
+      default: return kWeights;
+    }
+  }
+
+  void set(Role role, const Desc& user, const Desc& inner) {
+    operands_[role] = {.user = user, .inner = inner, .reorder = user != inner};
+  }
+
+  void lay_out() {
+    std::size_t top = 0;
+    for (Role r : {kSource, kDestination}) {
+      operands_[r].offset = top;
+      if (operands_[r].reorder) top += align64(operands_[r].inner.get_size());
+    }
+    operands_[kWeights].offset = top;
+    const std::size_t weights = align64(operands_[kWeights].inner.get_size());
+    if (spec_.kind == ConvolutionKind::kBackwardWeights) top += weights;
+    else common_ = operands_[kWeights].reorder ? weights : 0;
+    scratchpad_ = top;
+    top += align64(primitive_.scratchpad.get_size());
+    part_ = top;
+  }
+
+  static BoundPrimitive reorder(const Desc& from, const Desc& to) {
+    const dnnl::reorder::primitive_desc pd(onednn_engine(), from, onednn_engine(), to);
+    return BoundPrimitive(dnnl::reorder(pd), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+  }
+
+  // In the order: first input, second input, output, scratchpad, bias.
+  std::vector<std::pair<int, Desc>> main_args(Role in0, Role in1) const {
+    const bool forward = spec_.kind == ConvolutionKind::kForward;
+    const auto name = [&](Role r) {
+      if (r == kSource) return spec_.kind == ConvolutionKind::kBackwardData ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC;
+      if (r == kWeights) return spec_.kind == ConvolutionKind::kBackwardWeights ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS;
+      return forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST;
+    };
+    const Role out = output_role();
+    std::vector<std::pair<int, Desc>> args{{name(in0), operands_[in0].inner},
+                                           {name(in1), operands_[in1].inner},
+                                           {name(out), operands_[out].inner},
+                                           {DNNL_ARG_SCRATCHPAD, primitive_.scratchpad}};
+    if (spec_.bias) args.emplace_back(DNNL_ARG_BIAS, primitive_.bias);
+    return args;
+  }
+
+  void run_part(State& state, int p, std::span<const void* const> inputs, const void* weights, void* output,
+                std::byte* scratch) const {
+    PartState& part = state.parts[static_cast<std::size_t>(p)];
+    std::byte* own = scratch + common_ + part_ * static_cast<std::size_t>(p);
+    const auto rows = [&](const void* data, Role r) {
+      const auto& strides = r == kSource ? spec_.source_strides : spec_.destination_strides;
+      return const_cast<float*>(static_cast<const float*>(data) + strides[0] * rows_ * p);
+    };
+    const auto input = [&](const void* data, Role r) -> void* {
+      float* user = rows(data, r);
+      if (!operands_[r].reorder) return user;
+      part.reorders[r]->execute({user, own + operands_[r].offset});
+      return own + operands_[r].offset;
+    };
+    const Role out = output_role();
+    void* results;
+    if (out == kWeights) results = own + operands_[kWeights].offset;
+    else results = operands_[out].reorder ? static_cast<void*>(own + operands_[out].offset) : rows(output, out);
+    void* bias = spec_.bias ? const_cast<void*>(inputs[2]) : nullptr;
+    void* first = input(inputs[0], spec_.kind == ConvolutionKind::kBackwardData ? kDestination : kSource);
+    void* second = spec_.kind == ConvolutionKind::kBackwardWeights ? input(inputs[1], kDestination)
+                                                                   : const_cast<void*>(weights);
+    part.main.execute({first, second, results, own + scratchpad_, bias});
+    if (out != kWeights && operands_[out].reorder) part.reorders[out]->execute({results, rows(output, out)});
+  }
+
+  void sum_parts(State& state, void* output, std::byte* scratch) const {
+    const Operand& w = operands_[kWeights];
+    const std::size_t n = w.inner.get_size() / sizeof(float);
+    auto* total = reinterpret_cast<float*>(scratch + common_ + w.offset);
+    for (std::int64_t p = 1; p < parts_; ++p) {
+      const auto* more = reinterpret_cast<const float*>(scratch + common_ + part_ * static_cast<std::size_t>(p) + w.offset);
+      for (std::size_t i = 0; i < n; ++i) total[i] += more[i];
+    }
+    if (w.reorder) state.weights->execute({total, output});
+    else std::memcpy(output, total, n * sizeof(float));
+  }
+
+  ConvolutionSpec spec_;
+  std::int64_t parts_ = 1, rows_ = 1;
+  Primitive primitive_;
+  Operand operands_[3];
+  std::size_t common_ = 0, part_ = 0, scratchpad_ = 0;
+};
+
+// Milliseconds of one run on this thread, best of a few, on operands of zeros and ones.
+double trial(const Convolution& c, const ConvolutionSpec& s) {
+  const auto floats = [](const Dims& dims) {
+    std::int64_t n = 16;
+    for (std::int64_t d : dims) n = n == 16 ? 16 + d : 16 + (n - 16) * d;
+    return static_cast<std::size_t>(n);
+  };
+  const std::size_t source = floats(with_batch(s.n, s.ic, s.in)), destination = floats(with_batch(s.n, s.oc, s.out));
+  const std::size_t weights = floats(weights_dims(s));
+  std::vector<float> a(source, 1.0f), b(destination, 1.0f), w(weights, 1.0f), bias(static_cast<std::size_t>(s.oc) + 16);
+  const std::unique_ptr<std::byte, decltype(&std::free)> scratch(
+      static_cast<std::byte*>(std::aligned_alloc(64, align64(c.scratch_bytes() + 64))), &std::free);
+  const void* inputs[3] = {a.data(), w.data(), bias.data()};
+  void* output = b.data();
+  if (s.kind == ConvolutionKind::kBackwardData) {
+    inputs[0] = b.data();
+    output = a.data();
+  } else if (s.kind == ConvolutionKind::kBackwardWeights) {
+    inputs[1] = b.data();
+    output = w.data();
+  }
+  const auto state = c.make_state();
+  const auto serial = make_serial_parallel();
+  double best = 1e30;
+  for (int i = 0; i < 4; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    c.run(*state, inputs, output, scratch.get(), *serial);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    if (i > 0 || took.count() > 50) best = std::min(best, took.count());
+    if (took.count() > 50) break;
+  }
+  return best;
+}
+
+}  // namespace
+
+double convolution_flops(const ConvolutionSpec& s) {
+  double flops = 2.0 * static_cast<double>(s.n) * static_cast<double>(s.oc) * static_cast<double>(s.ic / s.groups);
+  for (std::int64_t d : s.out) flops *= static_cast<double>(d);
+  for (std::int64_t d : s.kernel) flops *= static_cast<double>(d);
+  return flops;
+}
+
+Result<std::unique_ptr<OneDnnKernel>> make_convolution(const ConvolutionSpec& spec, bool deterministic) {
+  // Weights free, all as the program has them, everything free.
+  static constexpr Freedom kChoices[] = {{false, true, false}, {}, {true, true, true}};
+  std::unique_ptr<Convolution> best;
+  double best_time = 0;
+  std::optional<Error> error;
+  for (const Freedom& free : kChoices) {
+    auto made = guard_onednn("convolution of this shape", [&] { return std::make_unique<Convolution>(spec, free); });
+    if (!made) {
+      error = made.error();
+      continue;
+    }
+    // The reference implementation is orders of magnitude slower.
+    if ((*made)->reference() && best != nullptr) continue;
+    const bool replace_reference = best != nullptr && best->reference();
+    if (deterministic && best != nullptr && !replace_reference) break;
+    const double time = deterministic || (*made)->reference() ? 0 : trial(**made, spec);
+    if (best == nullptr || replace_reference || time < best_time) {
+      best = std::move(*made);
+      best_time = time;
+    }
+  }
+  if (best == nullptr) return std::unexpected(*error);
+  return std::unique_ptr<OneDnnKernel>(std::move(best));
+}
+
+}  // namespace millrace::devices::cpu

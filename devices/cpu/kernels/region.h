@@ -1,0 +1,51 @@
+// Region: the body of reduce, reduce_window, scatter, sort and their like: a function of scalars, compiled to a
+// TileProgram and evaluated for up to kRegionBatch independent element tuples at once.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include "millrace/devices/cpu/kernels/reduce_loops.h"
+#include "millrace/devices/cpu/kernels/tile_program.h"
+
+namespace millrace::devices::cpu {
+
+inline constexpr int kRegionBatch = 64;
+
+// Thread-safety: immutable.
+struct Region {
+  TileProgram program;  // inputs: the block's arguments; outputs: what it returns
+  // The body if it is one commutative operation of its two arguments.
+  std::optional<ReduceKind> kind;
+  // The body if it is one comparison of argument 0 with argument 1, in this order.
+  std::optional<TileOp> comparison;
+
+  // A region that fits in a RegionFrame.
+  bool fits() const;
+};
+
+// The memory to evaluate one Region, on the stack of the kernel. Thread-safety: confined.
+class RegionFrame {
+ public:
+  static constexpr std::size_t kBytes = 48 << 10;
+
+  explicit RegionFrame(const Region& region) : program_(region.program) {
+    program_.bind(memory_, pointers_, kRegionBatch, kRegionBatch);
+  }
+  // Argument i is read from `data`, n elements.
+  void set_argument(int i, const void* data) {
+    pointers_[program_.inputs()[static_cast<std::size_t>(i)]] = const_cast<void*>(data);
+  }
+  void run(int n) { program_.run(pointers_, n); }
+  const void* result(int i) const { return pointers_[program_.outputs()[static_cast<std::size_t>(i)]]; }
+
+ private:
+  const TileProgram& program_;
+  alignas(64) std::byte memory_[kBytes];
+  void* pointers_[TileProgram::kMaxValues];
+};
+
+}  // namespace millrace::devices::cpu
