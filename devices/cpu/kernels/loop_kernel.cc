@@ -76,7 +76,13 @@ std::optional<LoopKernel> LoopKernel::make(LoopSpec spec) {
     k.outer_ = columns ? folded : kept;
   }
   k.classify_inputs();
-  if (!k.lay_out()) return std::nullopt;
+  if (!k.lay_out()) {
+    // Patterns are the first to go.
+    for (Input& input : k.inputs_) {
+      if (input.load == Load::kPeriodic) input.load = Load::kStrided;
+    }
+    if (!k.lay_out()) return std::nullopt;
+  }
   k.split();
   return k;
 }

@@ -64,8 +64,12 @@ struct ConvolutionSpec {
   bool bias = false;
 };
 // Where several ways of laying out the operands exist, the fastest in a trial is taken, unless `deterministic`
-// asks for the same choice every time.
-Result<std::unique_ptr<OneDnnKernel>> make_convolution(const ConvolutionSpec& spec, bool deterministic);
+// asks for the same choice every time. milliseconds: the time of the trial, 0 if there was none.
+struct ConvolutionChoice {
+  std::unique_ptr<OneDnnKernel> kernel;
+  double milliseconds = 0;
+};
+Result<ConvolutionChoice> make_convolution(const ConvolutionSpec& spec, bool deterministic);
 
 // The multiply-adds of a convolution, times two.
 double convolution_flops(const ConvolutionSpec& spec);

@@ -330,7 +330,7 @@ double convolution_flops(const ConvolutionSpec& s) {
   return flops;
 }
 
-Result<std::unique_ptr<OneDnnKernel>> make_convolution(const ConvolutionSpec& spec, bool deterministic) {
+Result<ConvolutionChoice> make_convolution(const ConvolutionSpec& spec, bool deterministic) {
   // Weights free, all as the program has them, everything free.
   static constexpr Freedom kChoices[] = {{false, true, false}, {}, {true, true, true}};
   std::unique_ptr<Convolution> best;
@@ -353,7 +353,7 @@ Result<std::unique_ptr<OneDnnKernel>> make_convolution(const ConvolutionSpec& sp
     }
   }
   if (best == nullptr) return std::unexpected(*error);
-  return std::unique_ptr<OneDnnKernel>(std::move(best));
+  return ConvolutionChoice{std::move(best), best_time};
 }
 
 }  // namespace millrace::devices::cpu

@@ -1,0 +1,196 @@
+// The part of Emitter for dots and convolutions: what oneDNN does, and the plain loops for the rest.
+#include <algorithm>
+#include <optional>
+
+#include "millrace/devices/cpu/kernels/dim_vector.h"
+#include "millrace/devices/cpu/kernels/strided.h"
+#include "millrace/devices/cpu/plan/convolution_forms.h"
+#include "millrace/devices/cpu/plan/emit.h"
+
+namespace millrace::devices::cpu::plan {
+namespace {
+
+// Below this many multiply-adds the plain loops are as fast, and exact.
+constexpr std::int64_t kPlainWork = 4096;
+
+std::size_t align64(std::size_t n) { return (n + 63) & ~std::size_t{63}; }
+
+// Dimensions that are walked as one: their product and the stride of the last; nullopt if they cannot be.
+struct Axis {
+  std::int64_t size = 1, stride = 1;
+};
+std::optional<Axis> collapse(const std::vector<std::int64_t>& list, const Shape& shape) {
+  const DimVector strides = dense_strides(shape);
+  Axis axis;
+  bool first = true;
+  for (auto it = list.rbegin(); it != list.rend(); ++it) {
+    const std::int64_t dim = shape.dim(static_cast<int>(*it)), stride = strides[static_cast<std::size_t>(*it)];
+    if (dim == 1) continue;
+    if (first) axis.stride = stride;
+    else if (stride != axis.stride * axis.size) return std::nullopt;
+    axis.size *= dim;
+    first = false;
+  }
+  return axis;
+}
+
+// One operand of a matmul: batch, outer (rows or columns) and inner (contracted) dimensions.
+struct Operand {
+  Axis batch, outer, inner;
+  std::optional<StridedCopy> copy;  // made dense in this order first
+  std::size_t bytes = 0;
+};
+
+Operand operand_of(const Shape& shape, const std::vector<std::int64_t>& batch, const std::vector<std::int64_t>& inner) {
+  std::vector<std::int64_t> outer;
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (!contains(batch, d) && !contains(inner, d)) outer.push_back(d);
+  }
+  const auto b = collapse(batch, shape), o = collapse(outer, shape), i = collapse(inner, shape);
+  if (b && o && i && (o->stride == 1 || i->stride == 1 || o->size == 1 || i->size == 1)) {
+    return {.batch = *b, .outer = *o, .inner = *i, .copy = std::nullopt};
+  }
+  DimVector dims, from;
+  const DimVector strides = dense_strides(shape);
+  Operand result;
+  const std::vector<std::int64_t>* const lists[] = {&batch, &outer, &inner};
+  for (const auto* list : lists) {
+    for (std::int64_t d : *list) {
+      dims.push_back(shape.dim(static_cast<int>(d)));
+      from.push_back(strides[static_cast<std::size_t>(d)]);
+      (list == &batch ? result.batch : list == &outer ? result.outer : result.inner).size *= dims.back();
+    }
+  }
+  result.inner.stride = 1;
+  result.outer.stride = result.inner.size;
+  result.batch.stride = result.inner.size * result.outer.size;
+  result.copy.emplace(dims, from, dense_strides(dims), static_cast<int>(byte_width(shape.dtype())));
+  result.bytes = shape.size_bytes();
+  return result;
+}
+
+}  // namespace
+
+Status Emitter::emit_dot(BlockState& s, const Node& n, StepList& to) {
+  const Shape lhs = graph_.shape(n.inputs[0]), rhs = graph_.shape(n.inputs[1]), result = graph_.shape(n.outputs[0]);
+  const BufferId a = buffer_of(n.inputs[0]), b = buffer_of(n.inputs[1]);
+  std::int64_t inner = 1;
+  for (std::int64_t d : n.dot.lhs_contract) inner *= lhs.dim(static_cast<int>(d));
+  const bool f32 = lhs.dtype() == DType::kF32 && rhs.dtype() == DType::kF32 && result.dtype() == DType::kF32;
+  if (f32 && result.elements() * inner > kPlainWork) {
+    const Operand left = operand_of(lhs, n.dot.lhs_batch, n.dot.lhs_contract);
+    const Operand right = operand_of(rhs, n.dot.rhs_batch, n.dot.rhs_contract);
+    MatmulSpec m{.batch = left.batch.size, .m = left.outer.size, .n = right.outer.size, .k = inner};
+    // The stride of a dimension of one element is free: one that makes the matrix look dense.
+    const auto place = [](Axis outer, Axis in, std::int64_t& row, std::int64_t& column) {
+      row = outer.size == 1 ? std::max<std::int64_t>(in.stride == 1 ? in.size : 1, 1) : outer.stride;
+      column = in.size == 1 ? (outer.stride == 1 && outer.size > 1 ? outer.size : 1) : in.stride;
+    };
+    place(left.outer, left.inner, m.a_row, m.a_column);
+    place(right.outer, right.inner, m.b_column, m.b_row);
+    m.a_batch = left.batch.size == 1 ? m.m * m.k : left.batch.stride;
+    m.b_batch = right.batch.size == 1 ? m.n * m.k : right.batch.stride;
+    m.c_row = m.n;
+    m.c_batch = m.m * m.n;
+    if (auto kernel = make_matmul(m)) {
+      const BufferId target = new_buffer(s, n.outputs[0]);
+      const std::size_t left_bytes = align64(left.bytes), right_bytes = align64(right.bytes);
+      Step& step = add_step(to, std::string(n.name), n.location, left_bytes + right_bytes + (*kernel)->scratch_bytes());
+      step.kernel = *std::move(kernel);
+      step.state = static_cast<int>(out_.kernels.size());
+      out_.kernels.push_back(step.kernel.get());
+      step.run = [=, kernel = step.kernel.get(), copy_a = left.copy, copy_b = right.copy](const StepFrame& f) -> Status {
+        const void* inputs[2] = {f.at(a), f.at(b)};
+        if (copy_a) {
+          copy_a->run(inputs[0], f.scratch, f.parallel);
+          inputs[0] = f.scratch;
+        }
+        if (copy_b) {
+          copy_b->run(inputs[1], f.scratch + left_bytes, f.parallel);
+          inputs[1] = f.scratch + left_bytes;
+        }
+        kernel->run(*f.state, inputs, f.at(target), f.scratch + left_bytes + right_bytes, f.parallel);
+        return {};
+      };
+      return {};
+    }
+  }
+  const BufferId target = new_buffer(s, n.outputs[0]);
+  add_step(to, std::string(n.name), n.location, 0).run = [=, dims = n.dot](const StepFrame& f) -> Status {
+    dot_plain(dims, lhs, rhs, result, f.at(a), f.at(b), f.at(target), f.parallel);
+    return {};
+  };
+  return {};
+}
+
+Status Emitter::emit_convolution(BlockState& s, const Node& n, StepList& to) {
+  const Shape lhs = graph_.shape(n.inputs[0]), rhs = graph_.shape(n.inputs[1]), result = graph_.shape(n.outputs[0]);
+  const BufferId a = buffer_of(n.inputs[0]);
+  const bool f32 = lhs.dtype() == DType::kF32 && rhs.dtype() == DType::kF32 && result.dtype() == DType::kF32;
+  // The weights before a reverse of all their spatial dimensions, as JAX writes the gradient of the input.
+  const Node* reverse = graph_.producer(n.inputs[1]);
+  bool reversed = reverse != nullptr && reverse->kind == NodeKind::kReverse;
+  if (reversed) {
+    std::vector<std::int64_t> spatial;
+    for (std::int64_t d : n.convolution.kernel_spatial) {
+      if (rhs.dim(static_cast<int>(d)) > 1) spatial.push_back(d);
+    }
+    std::vector<std::int64_t> dims = reverse->dims;
+    std::sort(dims.begin(), dims.end());
+    std::sort(spatial.begin(), spatial.end());
+    reversed = dims == spatial;
+  }
+  std::optional<ConvolutionChoice> best;
+  ConvolutionForm best_form;
+  if (f32) {
+    for (const ConvolutionForm& form : convolution_forms(n.convolution, lhs, rhs, result, reversed)) {
+      if (convolution_flops(form.spec) / 2 <= static_cast<double>(kPlainWork)) break;
+      auto made = make_convolution(form.spec, options_.deterministic);
+      if (!made) continue;
+      if (!best || (!options_.deterministic && made->milliseconds < best->milliseconds)) {
+        best = *std::move(made);
+        best_form = form;
+      }
+    }
+  }
+  if (!best) {
+    const BufferId b = buffer_of(n.inputs[1]), target = new_buffer(s, n.outputs[0]);
+    add_step(to, std::string(n.name), n.location, 0).run = [=, dims = n.convolution](const StepFrame& f) -> Status {
+      convolution_plain(dims, lhs, rhs, result, f.at(a), f.at(b), f.at(target), f.parallel);
+      return {};
+    };
+    return {};
+  }
+  const BufferId b = buffer_of(best_form.weights == WeightsUse::kBeforeReverse ? reverse->inputs[0] : n.inputs[1]);
+  const BufferId target = new_buffer(s, n.outputs[0]);
+  std::optional<StridedCopy> flip;
+  std::int64_t flip_at = 0;
+  if (best_form.weights == WeightsUse::kReverseFirst) {
+    DimVector from = dense_strides(rhs);
+    for (std::int64_t d : n.convolution.kernel_spatial) {
+      flip_at += (rhs.dim(static_cast<int>(d)) - 1) * from[static_cast<std::size_t>(d)];
+      from[static_cast<std::size_t>(d)] *= -1;
+    }
+    flip.emplace(rhs.dims(), from, dense_strides(rhs), 4);
+  }
+  const std::size_t flipped = flip ? align64(rhs.size_bytes()) : 0;
+  Step& step = add_step(to, std::string(n.name), n.location, flipped + best->kernel->scratch_bytes());
+  step.info.name += best_form.spec.kind == ConvolutionKind::kForward        ? " forward"
+                    : best_form.spec.kind == ConvolutionKind::kBackwardData ? " backward data"
+                                                                            : " backward weights";
+  step.kernel = std::move(best->kernel);
+  step.state = static_cast<int>(out_.kernels.size());
+  out_.kernels.push_back(step.kernel.get());
+  step.run = [=, kernel = step.kernel.get()](const StepFrame& f) -> Status {
+    const void* inputs[2] = {f.at(a), f.at(b)};
+    if (flip) {
+      flip->run(f.at<float>(b) + flip_at, f.scratch);
+      inputs[1] = f.scratch;
+    }
+    kernel->run(*f.state, inputs, f.at(target), f.scratch + flipped, f.parallel);
+    return {};
+  };
+  return {};
+}
+
+}  // namespace millrace::devices::cpu::plan

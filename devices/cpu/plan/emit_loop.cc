@@ -1,0 +1,199 @@
+// The part of Emitter that builds fused loops and copies of views.
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+
+#include "millrace/devices/cpu/kernels/strided.h"
+#include "millrace/devices/cpu/plan/emit.h"
+
+namespace millrace::devices::cpu::plan {
+
+// A loop before it is a step: the spec, the buffers that it names and the values that it makes.
+struct Emitter::LoopParts {
+  LoopSpec spec;
+  std::vector<BufferId> buffers;
+  std::vector<ValueId> sources;  // per input of the loop: the stored value that it reads, -1 for an iota
+  std::vector<ValueId> results;  // per output
+  std::string name;
+  ir::Location location;
+
+  int buffer(BufferId b) {
+    const auto it = std::find(buffers.begin(), buffers.end(), b);
+    if (it != buffers.end()) return static_cast<int>(it - buffers.begin());
+    buffers.push_back(b);
+    return static_cast<int>(buffers.size()) - 1;
+  }
+};
+
+Status Emitter::emit_group(BlockState& s, const Unit& unit, StepList& to) {
+  const Group& group = s.groups[static_cast<std::size_t>(unit.group)];
+  LoopParts parts;
+  parts.spec.dims = group.dims;
+  parts.spec.reduced = group.reduced;
+  TileProgram& program = parts.spec.program;
+  std::map<ValueId, int> made;  // values of the group
+  std::map<std::pair<DType, std::string>, int> constants;
+  std::map<std::tuple<BufferId, bool, std::int64_t, std::vector<std::int64_t>, DType>, int> loads;
+
+  const auto operand = [&](ValueId v) {
+    if (const auto it = made.find(strip(graph_, v)); it != made.end()) return it->second;
+    const DType type = graph_.shape(v).dtype();
+    if (const std::byte* value = splat_constant(graph_, v)) {
+      const std::string key(reinterpret_cast<const char*>(value), byte_width(type));
+      const auto [it, inserted] = constants.emplace(std::pair(type, key), -1);
+      if (inserted) it->second = program.add_constant(type, value);
+      return it->second;
+    }
+    const View view = resolve(graph_, v);
+    const BufferId b = view.iota ? -1 : buffer_of(view.base);
+    const auto [it, inserted] = loads.emplace(std::tuple(b, view.iota, view.offset, view.strides, type), -1);
+    if (inserted) {
+      it->second = program.add_input(type);
+      parts.spec.inputs.push_back({.iota = view.iota, .buffer = b < 0 ? -1 : parts.buffer(b), .offset = view.offset,
+                                   .strides = view.strides});
+      parts.sources.push_back(view.iota ? -1 : view.base);
+    }
+    return it->second;
+  };
+
+  std::map<ValueId, std::pair<int, LoopOutput>> outputs;
+  for (NodeId id : group.nodes) {
+    const Node& n = graph_.node(id);
+    if (n.kind == NodeKind::kReduce) {
+      LoopOutput o{.reduce = true, .kind = *n.region->kind};
+      const int value = operand(n.inputs[0]);
+      o.init = parts.buffer(buffer_of(n.inputs[1]));
+      outputs[n.outputs[0]] = {value, o};
+      continue;
+    }
+    std::vector<int> ins;
+    for (ValueId v : n.inputs) ins.push_back(operand(v));
+    const int value = program.add(n.op, ins, graph_.shape(n.outputs[0]).dtype(), n.param);
+    if (value < 0) {
+      return fail(ErrorCode::kUnimplemented, std::to_string(n.location.line) + ":" + std::to_string(n.location.column) +
+                                                 ": " + std::string(n.name) + ": this element type is not supported by the CPU device");
+    }
+    made[n.outputs[0]] = value;
+    outputs[n.outputs[0]] = {value, {}};
+  }
+  for (ValueId v : unit.writes) {
+    const auto& [value, output] = outputs.at(v);
+    program.add_output(value);
+    parts.spec.outputs.push_back(output);
+    parts.results.push_back(v);
+  }
+  const Node& first = graph_.node(group.nodes.front());
+  parts.name = group.nodes.size() == 1 ? std::string(first.name) : "fused loop of " + std::to_string(group.nodes.size());
+  parts.location = first.location;
+  return add_loop(s, std::move(parts), to);
+}
+
+// Makes the kernel, decides which outputs overwrite inputs, and adds the step.
+Status Emitter::add_loop(BlockState& s, LoopParts parts, StepList& to) {
+  const auto too_large = [&] {
+    return fail(ErrorCode::kInternal, std::to_string(parts.location.line) + ":" + std::to_string(parts.location.column) +
+                                          ": " + parts.name + ": the fused loop does not fit");
+  };
+  if (!parts.spec.program.finish()) return too_large();
+  const std::vector<LoopInput> inputs = parts.spec.inputs;
+  auto made = LoopKernel::make(std::move(parts.spec));
+  if (!made) return too_large();
+  auto kernel = std::make_shared<const LoopKernel>(*std::move(made));
+
+  const auto reads_of = [&](int buffer) {
+    return std::count_if(inputs.begin(), inputs.end(), [&](const LoopInput& i) { return i.buffer == buffer; });
+  };
+  std::vector<BufferId> outputs;
+  std::set<BufferId> overwritten;
+  for (std::size_t o = 0; o < parts.results.size(); ++o) {
+    const ValueId v = parts.results[o];
+    BufferId target = -1;
+    const bool output = s.root && result_index_.contains(v);
+    for (std::size_t i = 0; i < inputs.size() && target < 0; ++i) {
+      if (inputs[i].iota || reads_of(inputs[i].buffer) != 1) continue;
+      if (!kernel->can_overwrite(static_cast<int>(o), static_cast<int>(i))) continue;
+      const BufferId b = parts.buffers[static_cast<std::size_t>(inputs[i].buffer)];
+      if (output && out_.buffers[b].home == Home::kInput) in_place_.emplace(result_index_.at(v), out_.buffers[b].index);
+      if (output || out_.buffers[b].root != b || out_.buffers[b].bytes != bytes(v) || overwritten.contains(b)) continue;
+      if (dies_here(s, parts.sources[i])) target = b;
+    }
+    if (target >= 0) {
+      overwritten.insert(target);
+      set_buffer(v, target);
+    } else {
+      target = new_buffer(s, v);
+    }
+    outputs.push_back(target);
+  }
+  Step& step = add_step(to, parts.name, parts.location, kernel->scratch_bytes());
+  step.run = [kernel, buffers = std::move(parts.buffers), outputs](const StepFrame& f) -> Status {
+    const void* from[64];
+    void* into[64];
+    for (std::size_t i = 0; i < buffers.size(); ++i) from[i] = f.at(buffers[i]);
+    for (std::size_t i = 0; i < outputs.size(); ++i) into[i] = f.at(outputs[i]);
+    kernel->run({from, buffers.size()}, {into, outputs.size()}, f.scratch, f.parallel);
+    return {};
+  };
+  return {};
+}
+
+// The dense array of a view, an iota or a splat.
+Status Emitter::emit_copy(BlockState& s, ValueId v, StepList& to) {
+  const Shape& shape = graph_.shape(v);
+  const Node& n = *graph_.producer(v);
+  const std::byte* splat = splat_constant(graph_, v);
+  const View view = resolve(graph_, v, true);
+  if (splat == nullptr && !view.iota) {
+    const BufferId from = buffer_of(view.base), target = new_buffer(s, v);
+    const std::vector<std::int64_t> dims = squeezed(shape);
+    const auto width = static_cast<int>(byte_width(shape.dtype()));
+    const StridedCopy copy(dims, view.strides, dense_strides(dims), width);
+    add_step(to, std::string(n.name), n.location, 0).run = [copy, from, target, at = view.offset * width](const StepFrame& f) -> Status {
+      copy.run(f.at(from) + at, f.at(target), f.parallel);
+      return {};
+    };
+    return {};
+  }
+  LoopParts parts;
+  parts.spec.dims = squeezed(shape);
+  if (splat != nullptr) {
+    parts.spec.program.add_constant(shape.dtype(), splat);
+  } else {
+    parts.spec.program.add_input(shape.dtype());
+    parts.spec.inputs.push_back({.iota = true, .offset = view.offset, .strides = view.strides});
+    parts.sources.push_back(-1);
+  }
+  parts.spec.program.add_output(0);
+  parts.spec.outputs.push_back({});
+  parts.results = {v};
+  parts.name = std::string(n.name);
+  parts.location = n.location;
+  return add_loop(s, std::move(parts), to);
+}
+
+// A reduction of dimensions in the middle: the loop walks the reduced dimensions first.
+Status Emitter::emit_permuted_reduce(BlockState& s, const Node& n, StepList& to) {
+  const Shape& operand = graph_.shape(n.inputs[0]);
+  const DimVector strides = dense_strides(operand);
+  LoopParts parts;
+  LoopInput input;
+  for (const bool fold : {true, false}) {
+    for (int d = 0; d < operand.rank(); ++d) {
+      if (contains(n.dims, d) != fold) continue;
+      parts.spec.dims.push_back(operand.dim(d));
+      parts.spec.reduced.push_back(fold);
+      input.strides.push_back(strides[static_cast<std::size_t>(d)]);
+    }
+  }
+  input.buffer = parts.buffer(buffer_of(n.inputs[0]));
+  parts.sources.push_back(n.inputs[0]);
+  parts.spec.inputs.push_back(input);
+  parts.spec.program.add_output(parts.spec.program.add_input(operand.dtype()));
+  parts.spec.outputs.push_back({.reduce = true, .kind = *n.region->kind, .init = parts.buffer(buffer_of(n.inputs[1]))});
+  parts.results = n.outputs;
+  parts.name = std::string(n.name);
+  parts.location = n.location;
+  return add_loop(s, std::move(parts), to);
+}
+
+}  // namespace millrace::devices::cpu::plan

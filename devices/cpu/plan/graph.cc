@@ -1,0 +1,33 @@
+#include "millrace/devices/cpu/plan/graph.h"
+
+namespace millrace::devices::cpu::plan {
+
+NodeId Graph::add_node(Node node, const std::vector<Shape>& results) {
+  const auto id = static_cast<NodeId>(nodes.size());
+  for (const Shape& shape : results) node.outputs.push_back(add_value(shape, id));
+  nodes.push_back(std::move(node));
+  return id;
+}
+
+const std::byte* splat_constant(const Graph& graph, ValueId v) {
+  for (const Node* n = graph.producer(v); n != nullptr; n = graph.producer(n->inputs[0])) {
+    if (n->kind == NodeKind::kConstant) {
+      return n->splat || graph.shape(v).elements() == 1 ? n->data.get() : nullptr;
+    }
+    if (n->kind != NodeKind::kBroadcast && n->kind != NodeKind::kReshape) return nullptr;
+    v = n->inputs[0];
+  }
+  return nullptr;
+}
+
+bool is_view(NodeKind kind) { return kind >= NodeKind::kBroadcast && kind <= NodeKind::kReverse; }
+
+std::string_view to_string(NodeKind kind) {
+  static constexpr std::string_view kNames[] = {
+      "constant", "iota", "elementwise", "broadcast", "reshape", "transpose", "slice", "reverse", "pad",
+      "concatenate", "dynamic_slice", "dynamic_update_slice", "gather", "scatter", "dot", "convolution", "reduce",
+      "reduce_window", "select_and_scatter", "sort", "while", "case"};
+  return kNames[static_cast<int>(kind)];
+}
+
+}  // namespace millrace::devices::cpu::plan

@@ -1,0 +1,102 @@
+// Graph: the planner's own form of a program: functions inlined, attributes decoded to what kernels take, values
+// numbered. Made from the ir by lower.h, rewritten by simplify.h and fuse.h, turned into steps by emit.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/devices/cpu/ir/op.h"
+#include "millrace/devices/cpu/kernels/contraction.h"
+#include "millrace/devices/cpu/kernels/indexed.h"
+#include "millrace/devices/cpu/kernels/loop_kernel.h"
+#include "millrace/devices/cpu/kernels/onednn.h"
+#include "millrace/devices/cpu/kernels/region.h"
+#include "millrace/devices/cpu/kernels/region_reduce.h"
+#include "millrace/devices/shape.h"
+
+namespace millrace::devices::cpu::plan {
+
+using ValueId = int;
+using NodeId = int;
+
+enum class NodeKind : std::uint8_t {
+  kConstant, kIota, kElementwise,
+  // Views: the same elements seen otherwise.
+  kBroadcast, kReshape, kTranspose, kSlice, kReverse,
+  kPad, kConcatenate, kDynamicSlice, kDynamicUpdateSlice, kGather, kScatter,
+  kDot, kConvolution, kReduce, kReduceWindow, kSelectAndScatter, kSort,
+  kWhile, kCase,
+};
+
+struct Block {
+  std::vector<ValueId> parameters;
+  std::vector<NodeId> nodes;  // in an order that respects the data flow
+  std::vector<ValueId> results;
+};
+
+struct Value {
+  Shape shape;
+  NodeId producer = -1;  // -1: a parameter of a block
+};
+
+// The fields that a kind uses are named beside it; the others are empty.
+struct Node {
+  NodeKind kind = NodeKind::kConstant;
+  ir::Location location;
+  std::string_view name;  // the op that it came from; lives in static storage
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+
+  // kConstant: elements as DenseAttr has them; a splat holds one.
+  std::shared_ptr<const std::byte[]> data;
+  bool splat = false;
+  // kElementwise
+  TileOp op = TileOp::kCopy;
+  std::uint32_t param = 0;
+  // kIota, kConcatenate, kSort: {dimension}. kBroadcast: the result's dimension of each operand dimension.
+  // kTranspose: the permutation. kReverse, kReduce: which dimensions.
+  std::vector<std::int64_t> dims;
+  // kSlice: start, limit, stride. kPad: low, high, interior.
+  std::vector<std::int64_t> low, high, step;
+  Window window;                   // kReduceWindow, kSelectAndScatter
+  DotDims dot;                     // kDot
+  ConvolutionDims convolution;     // kConvolution
+  IndexedDims indexed;             // kGather, kScatter
+  std::vector<std::int64_t> slice_sizes;         // kGather
+  std::shared_ptr<const Region> region, region2; // reducer or comparator; region2: the scatter of a select
+  std::vector<Block> blocks;       // kWhile: condition, body; kCase: branches
+};
+
+struct Graph {
+  std::vector<Value> values;
+  std::deque<Node> nodes;  // a deque: adding a node moves none
+  Block root;
+
+  const Shape& shape(ValueId v) const { return values[static_cast<std::size_t>(v)].shape; }
+  Node& node(NodeId n) { return nodes[static_cast<std::size_t>(n)]; }
+  const Node& node(NodeId n) const { return nodes[static_cast<std::size_t>(n)]; }
+  // The node that makes v, or nullptr for a parameter.
+  const Node* producer(ValueId v) const {
+    const NodeId n = values[static_cast<std::size_t>(v)].producer;
+    return n < 0 ? nullptr : &node(n);
+  }
+  ValueId add_value(const Shape& shape, NodeId producer = -1) {
+    values.push_back({shape, producer});
+    return static_cast<ValueId>(values.size()) - 1;
+  }
+  // Adds a node with results of these shapes; it is in no block yet.
+  NodeId add_node(Node node, const std::vector<Shape>& results);
+};
+
+// The constant that v is, as a splat of one element; nullptr if it is none. Looks through broadcasts and reshapes.
+const std::byte* splat_constant(const Graph& graph, ValueId v);
+bool is_view(NodeKind kind);
+std::string_view to_string(NodeKind kind);
+
+}  // namespace millrace::devices::cpu::plan

@@ -1,0 +1,156 @@
+#include "millrace/devices/cpu/plan/lower_op.h"
+
+#include <string>
+
+#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/plan/lower_elementwise.h"
+#include "millrace/devices/cpu/plan/lower_region.h"
+
+namespace millrace::devices::cpu::plan {
+
+Node OpLowering::base(NodeKind kind) const {
+  return Node{.kind = kind, .location = op.location(), .name = ir::to_string(op.kind())};
+}
+
+std::vector<ValueId> OpLowering::add(Block& to, Node node) {
+  if (node.inputs.empty()) node.inputs = inputs;
+  const NodeId id = graph.add_node(std::move(node), shapes);
+  to.nodes.push_back(id);
+  return graph.node(id).outputs;
+}
+
+ValueId OpLowering::add_one(Block& to, Node node, const Shape& shape) {
+  const NodeId id = graph.add_node(std::move(node), {shape});
+  to.nodes.push_back(id);
+  return graph.node(id).outputs[0];
+}
+
+std::unexpected<Error> OpLowering::unsupported(const std::string& why) const {
+  return fail(ErrorCode::kUnimplemented, op.where() + ": " + why + " is not supported by the CPU device");
+}
+
+std::vector<std::int64_t> OpLowering::ints(std::string_view name) const {
+  return op.ints(name).value_or(std::vector<std::int64_t>{});
+}
+
+std::vector<std::int64_t> OpLowering::ints_or(std::string_view name, std::size_t n, std::int64_t otherwise) const {
+  auto found = op.ints(name);
+  return found && found->size() == n ? *std::move(found) : std::vector<std::int64_t>(n, otherwise);
+}
+
+Result<std::vector<ValueId>> OpLowering::run(Block& to) {
+  using K = ir::OpKind;
+  if (const auto what = elementwise_op(op)) return elementwise(to, what->op, what->param);
+  switch (op.kind()) {
+    case K::kConstant: return constant(to);
+    case K::kIota: {
+      Node n = base(NodeKind::kIota);
+      n.dims = {op.int_or("iota_dimension", 0)};
+      return add(to, std::move(n));
+    }
+    case K::kReshape: return add(to, base(NodeKind::kReshape));
+    case K::kBitcastConvert: return bitcast(to);
+    case K::kBroadcastInDim: {
+      Node n = base(NodeKind::kBroadcast);
+      n.dims = ints("broadcast_dimensions");
+      return add(to, std::move(n));
+    }
+    case K::kBroadcast: {
+      Node n = base(NodeKind::kBroadcast);
+      const auto lead = static_cast<int>(ints("broadcast_sizes").size());
+      for (int d = 0; d < graph.shape(inputs[0]).rank(); ++d) n.dims.push_back(lead + d);
+      return add(to, std::move(n));
+    }
+    case K::kTranspose: {
+      Node n = base(NodeKind::kTranspose);
+      n.dims = ints("permutation");
+      return add(to, std::move(n));
+    }
+    case K::kReverse: {
+      Node n = base(NodeKind::kReverse);
+      n.dims = ints("dimensions");
+      return add(to, std::move(n));
+    }
+    case K::kSlice: {
+      Node n = base(NodeKind::kSlice);
+      n.low = ints("start_indices");
+      n.high = ints("limit_indices");
+      n.step = ints_or("strides", n.low.size(), 1);
+      return add(to, std::move(n));
+    }
+    case K::kPad: {
+      Node n = base(NodeKind::kPad);
+      n.low = ints("edge_padding_low");
+      n.high = ints("edge_padding_high");
+      n.step = ints("interior_padding");
+      return add(to, std::move(n));
+    }
+    case K::kConcatenate: {
+      Node n = base(NodeKind::kConcatenate);
+      n.dims = {op.int_or("dimension", 0)};
+      return add(to, std::move(n));
+    }
+    case K::kDynamicSlice: return add(to, base(NodeKind::kDynamicSlice));
+    case K::kDynamicUpdateSlice: return add(to, base(NodeKind::kDynamicUpdateSlice));
+    case K::kGather: return gather(to);
+    case K::kScatter: return scatter(to);
+    case K::kReduce: return reduce(to);
+    case K::kReduceWindow: return reduce_window(to);
+    case K::kSelectAndScatter: return select_and_scatter(to);
+    case K::kSort: return sort(to);
+    case K::kDot:
+    case K::kDotGeneral: return dot(to);
+    case K::kConvolution: return convolution(to);
+    default: break;
+  }
+  return fail(ErrorCode::kUnimplemented, op.where() + ": not supported by the CPU device");
+}
+
+Result<std::vector<ValueId>> OpLowering::elementwise(Block& to, TileOp what, std::uint32_t param) {
+  const DType in = graph.shape(inputs[what == TileOp::kSelect ? 1 : 0]).dtype();
+  const DType out = shapes[0].dtype();
+  if (find_tile_loop(what, in, out) == nullptr) return unsupported("element type " + std::string(to_string(in)));
+  // Scalars among arrays (select's predicate, clamp's bounds) become broadcasts.
+  for (ValueId& input : inputs) {
+    if (graph.shape(input).rank() != 0 || shapes[0].rank() == 0) continue;
+    Node n = base(NodeKind::kBroadcast);
+    n.inputs = {input};
+    input = add_one(to, std::move(n), Shape(graph.shape(input).dtype(), shapes[0].dims()));
+  }
+  if (what == TileOp::kConvert && in == out) return inputs;
+  Node n = base(NodeKind::kElementwise);
+  n.op = what;
+  n.param = param;
+  return add(to, std::move(n));
+}
+
+// Little-endian elements, dense arrays: the bytes stay as they are, also between widths.
+Result<std::vector<ValueId>> OpLowering::bitcast(Block& to) {
+  const bool had_bool = graph.shape(inputs[0]).dtype() == DType::kI1, has_bool = shapes[0].dtype() == DType::kI1;
+  if (had_bool != has_bool) return unsupported("a bitcast of i1");
+  return add(to, base(NodeKind::kReshape));
+}
+
+Result<std::vector<ValueId>> OpLowering::constant(Block& to) {
+  const auto* dense = op.attr<ir::DenseAttr>("value");
+  if (dense == nullptr) return unsupported("a constant that is not dense");
+  Node n = base(NodeKind::kConstant);
+  n.splat = dense->splat || shapes[0].elements() == 1;
+  n.data = dense->share();
+  // The bytes may lie inside a larger blob.
+  n.data = std::shared_ptr<const std::byte[]>(n.data, dense->bytes.data());
+  return add(to, std::move(n));
+}
+
+Result<std::vector<ValueId>> OpLowering::sort(Block& to) {
+  Node n = base(NodeKind::kSort);
+  const int rank = shapes[0].rank();
+  const std::int64_t dimension = op.int_or("dimension", -1);
+  if (rank == 0) return inputs;
+  n.dims = {dimension < 0 ? dimension + rank : dimension};
+  if (shapes[0].dim(static_cast<int>(n.dims[0])) > INT32_MAX) return unsupported("sorting more than 2^31 elements");
+  MILLRACE_TRY(n.region, lower_region(module, op, 0));
+  return add(to, std::move(n));
+}
+
+}  // namespace millrace::devices::cpu::plan

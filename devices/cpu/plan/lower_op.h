@@ -1,0 +1,44 @@
+// Lowers one operation that is neither a call nor control flow to nodes of the graph.
+#pragma once
+
+#include <vector>
+
+#include "millrace/core/error.h"
+#include "millrace/devices/cpu/ir/module.h"
+#include "millrace/devices/cpu/plan/graph.h"
+
+namespace millrace::devices::cpu::plan {
+
+struct OpLowering {
+  const ir::Module& module;
+  Graph& graph;
+  const ir::Op& op;
+  std::vector<ValueId> inputs = {};  // what the operands became
+  std::vector<Shape> shapes = {};    // of the results
+
+  // Appends nodes to `to` and gives the values of the results.
+  Result<std::vector<ValueId>> run(Block& to);
+
+ private:
+  Node base(NodeKind kind) const;
+  std::vector<ValueId> add(Block& to, Node node);
+  ValueId add_one(Block& to, Node node, const Shape& shape);
+  std::unexpected<Error> unsupported(const std::string& why) const;
+  std::vector<std::int64_t> ints(std::string_view name) const;
+  std::vector<std::int64_t> ints_or(std::string_view name, std::size_t n, std::int64_t otherwise) const;
+
+  Result<std::vector<ValueId>> elementwise(Block& to, TileOp what, std::uint32_t param);
+  Result<std::vector<ValueId>> bitcast(Block& to);
+  Result<std::vector<ValueId>> constant(Block& to);
+  Result<std::vector<ValueId>> gather(Block& to);
+  Result<std::vector<ValueId>> scatter(Block& to);
+  Result<std::vector<ValueId>> reduce(Block& to);
+  Result<std::vector<ValueId>> reduce_window(Block& to);
+  Result<std::vector<ValueId>> select_and_scatter(Block& to);
+  Result<std::vector<ValueId>> sort(Block& to);
+  Result<std::vector<ValueId>> dot(Block& to);
+  Result<std::vector<ValueId>> convolution(Block& to);
+  Result<Window> window() const;
+};
+
+}  // namespace millrace::devices::cpu::plan

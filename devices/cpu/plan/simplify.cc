@@ -1,0 +1,293 @@
+#include "millrace/devices/cpu/plan/simplify.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <string>
+
+#include "millrace/devices/cpu/kernels/dim_vector.h"
+#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/plan/view.h"
+
+namespace millrace::devices::cpu::plan {
+namespace {
+
+bool all_equal(const std::vector<std::int64_t>& list, std::int64_t x) {
+  return std::all_of(list.begin(), list.end(), [x](std::int64_t v) { return v == x; });
+}
+
+// Whether the scalar at `data` leaves every other operand of the reduction as it is.
+bool is_identity(ReduceKind kind, DType type, const std::byte* data) {
+  return visit(
+      type,
+      [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        T raw;
+        std::memcpy(&raw, data, sizeof(T));
+        if constexpr (kIsBool<T>) {
+          const bool wanted = kind == ReduceKind::kAnd || kind == ReduceKind::kMin || kind == ReduceKind::kMul;
+          return (raw.value != 0) == wanted;
+        } else {
+          using C = ComputeType<T>;
+          const C v = static_cast<C>(raw);
+          using L = std::numeric_limits<C>;
+          switch (kind) {
+            case ReduceKind::kAdd: return v == C(0);
+            case ReduceKind::kMul: return v == C(1);
+            case ReduceKind::kMax: return v == (L::has_infinity ? -L::infinity() : L::min());
+            case ReduceKind::kMin: return v == (L::has_infinity ? L::infinity() : L::max());
+            case ReduceKind::kOr: return v == C(0);
+            case ReduceKind::kAnd: return v == static_cast<C>(-1);
+          }
+          return false;
+        }
+      },
+      [] { return false; });
+}
+
+class Simplifier {
+ public:
+  explicit Simplifier(Graph& graph) : graph_(graph) {}
+
+  void run(Block& block) {
+    std::vector<NodeId> kept;
+    // Equal nodes are merged within a block only.
+    std::map<std::string, NodeId> seen;
+    for (NodeId id : block.nodes) {
+      for (ValueId& v : graph_.node(id).inputs) v = now(v);
+      for (Block& inner : graph_.node(id).blocks) {
+        run(inner);
+      }
+      pending_.clear();
+      const ValueId same = rewrite(id);
+      for (NodeId before : pending_) kept.push_back(before);
+      if (same >= 0) {
+        replaced_[graph_.node(id).outputs[0]] = same;
+        continue;
+      }
+      if (const std::string key = key_of(graph_.node(id)); !key.empty()) {
+        const auto [it, inserted] = seen.emplace(key, id);
+        if (!inserted) {
+          replaced_[graph_.node(id).outputs[0]] = graph_.node(it->second).outputs[0];
+          continue;
+        }
+      }
+      kept.push_back(id);
+    }
+    block.nodes = std::move(kept);
+    for (ValueId& v : block.results) v = now(v);
+  }
+
+ private:
+  ValueId now(ValueId v) const {
+    for (auto it = replaced_.find(v); it != replaced_.end(); it = replaced_.find(v)) v = it->second;
+    return v;
+  }
+
+  // The value that the node's only result equals, or -1; may change the node in place.
+  ValueId rewrite(NodeId id) {
+    Node& n = graph_.node(id);
+    if (n.outputs.size() != 1) return -1;
+    const Shape result = graph_.shape(n.outputs[0]);
+    const ValueId in = n.inputs.empty() ? -1 : n.inputs[0];
+    switch (n.kind) {
+      case NodeKind::kTranspose:
+        if (const ValueId v = transpose_of_dot(n); v >= 0) return v;
+        return as_reshape(n, keeps_order(n));
+      case NodeKind::kBroadcast:
+        return as_reshape(n, result.elements() == graph_.shape(in).elements() &&
+                                 std::is_sorted(n.dims.begin(), n.dims.end()));
+      case NodeKind::kReshape: return as_reshape(n, true);
+      case NodeKind::kSlice:
+        return graph_.shape(in) == result && all_equal(n.step, 1) ? in : -1;
+      case NodeKind::kReverse:
+        std::erase_if(n.dims, [&](std::int64_t d) { return result.dim(static_cast<int>(d)) <= 1; });
+        return n.dims.empty() ? in : -1;
+      case NodeKind::kPad:
+        return all_equal(n.low, 0) && all_equal(n.high, 0) && all_equal(n.step, 0) ? in : -1;
+      case NodeKind::kConcatenate: return concatenate(n);
+      case NodeKind::kReduce: return reduce(n);
+      case NodeKind::kDot: move_transposes_into_dot(n); return -1;
+      default: return -1;
+    }
+  }
+
+  bool keeps_order(const Node& n) const {
+    const Shape& operand = graph_.shape(n.inputs[0]);
+    std::int64_t last = -1;
+    for (std::int64_t d : n.dims) {
+      if (operand.dim(static_cast<int>(d)) == 1) continue;
+      if (d < last) return false;
+      last = d;
+    }
+    return true;
+  }
+
+  ValueId as_reshape(Node& n, bool yes) {
+    if (!yes) return -1;
+    n.kind = NodeKind::kReshape;
+    const Shape& to = graph_.shape(n.outputs[0]);
+    // Of a reshape, the reshape of its operand.
+    while (const Node* p = graph_.producer(n.inputs[0])) {
+      if (p->kind != NodeKind::kReshape) break;
+      n.inputs[0] = p->inputs[0];
+    }
+    return graph_.shape(n.inputs[0]) == to ? n.inputs[0] : -1;
+  }
+
+  ValueId concatenate(Node& n) {
+    std::erase_if(n.inputs, [&](ValueId v) {
+      return graph_.shape(v).elements() == 0 && graph_.shape(n.outputs[0]).elements() != 0;
+    });
+    return n.inputs.size() == 1 ? n.inputs[0] : -1;
+  }
+
+  ValueId reduce(Node& n) {
+    if (!n.region->kind || n.inputs.size() != 2) return -1;
+    const Shape& operand = graph_.shape(n.inputs[0]);
+    const std::byte* init = splat_constant(graph_, n.inputs[1]);
+    const bool from_identity = init != nullptr && is_identity(*n.region->kind, operand.dtype(), init);
+    bool nothing = from_identity;
+    for (std::int64_t d : n.dims) nothing = nothing && operand.dim(static_cast<int>(d)) == 1;
+    if (nothing) {
+      n.inputs.pop_back();
+      return as_reshape(n, true);
+    }
+    if (from_identity) split_reduce(n);
+    return -1;
+  }
+
+  // Leading and trailing dimensions reduced at once: the trailing ones first, in a node of their own.
+  void split_reduce(Node& n) {
+    const Shape operand = graph_.shape(n.inputs[0]);
+    std::vector<bool> reduced(static_cast<std::size_t>(operand.rank()), false);
+    for (std::int64_t d : n.dims) reduced[static_cast<std::size_t>(d)] = true;
+    if (LoopKernel::can_reduce(operand.dims(), reduced)) return;
+    std::vector<std::int64_t> trailing, dims;
+    int d = operand.rank() - 1;
+    for (; d >= 0 && (reduced[static_cast<std::size_t>(d)] || operand.dim(d) == 1); --d) {
+      if (reduced[static_cast<std::size_t>(d)]) trailing.push_back(d);
+    }
+    if (trailing.empty()) return;
+    for (int i = 0; i < operand.rank(); ++i) {
+      if (!contains(trailing, i)) dims.push_back(operand.dim(i));
+    }
+    Node first{.kind = NodeKind::kReduce, .location = n.location, .name = n.name, .inputs = n.inputs,
+               .dims = trailing, .region = n.region};
+    std::vector<std::int64_t> rest;
+    for (std::int64_t r : n.dims) {
+      if (contains(trailing, r)) continue;
+      std::int64_t shifted = r;
+      for (std::int64_t t : trailing) shifted -= t < r ? 1 : 0;
+      rest.push_back(shifted);
+    }
+    const NodeId id = graph_.add_node(std::move(first), {Shape(operand.dtype(), dims)});
+    n.inputs[0] = graph_.node(id).outputs[0];
+    n.dims = rest;
+    pending_.push_back(id);
+  }
+
+  // transpose(dot(a, b)) of two matrices is dot(b, a) with the dimensions the other way round.
+  ValueId transpose_of_dot(Node& n) {
+    const Node* d = graph_.producer(n.inputs[0]);
+    if (d == nullptr || d->kind != NodeKind::kDot || !d->dot.lhs_batch.empty() || n.dims.size() != 2 ||
+        n.dims[0] != 1 || graph_.shape(d->inputs[0]).rank() != 1 + static_cast<int>(d->dot.lhs_contract.size()) ||
+        graph_.shape(d->inputs[1]).rank() != 1 + static_cast<int>(d->dot.rhs_contract.size())) {
+      return -1;
+    }
+    n.kind = NodeKind::kDot;
+    n.dot = {.lhs_contract = d->dot.rhs_contract, .rhs_contract = d->dot.lhs_contract};
+    n.inputs = {d->inputs[1], d->inputs[0]};
+    n.dims.clear();
+    n.name = d->name;
+    return -1;
+  }
+
+  void move_transposes_into_dot(Node& n) {
+    absorb(n.inputs[0], n.dot.lhs_batch, n.dot.lhs_contract);
+    absorb(n.inputs[1], n.dot.rhs_batch, n.dot.rhs_contract);
+  }
+
+  void absorb(ValueId& operand, std::vector<std::int64_t>& batch, std::vector<std::int64_t>& contract) {
+    const Node* t = graph_.producer(operand);
+    if (t == nullptr || t->kind != NodeKind::kTranspose) return;
+    // The free dimensions must keep their order, for it is the result's.
+    std::int64_t last = -1;
+    for (std::size_t d = 0; d < t->dims.size(); ++d) {
+      if (contains(batch, static_cast<std::int64_t>(d)) || contains(contract, static_cast<std::int64_t>(d))) continue;
+      if (t->dims[d] < last) return;
+      last = t->dims[d];
+    }
+    for (auto* list : {&batch, &contract}) {
+      for (std::int64_t& d : *list) d = t->dims[static_cast<std::size_t>(d)];
+    }
+    operand = t->inputs[0];
+  }
+
+  // Equal keys: equal values. Empty for what is not merged.
+  std::string key_of(const Node& n) const {
+    if (n.kind > NodeKind::kReverse || n.outputs.size() != 1 || (n.kind == NodeKind::kConstant && !n.splat)) return {};
+    const Shape& shape = graph_.shape(n.outputs[0]);
+    std::string key = std::to_string(static_cast<int>(n.kind)) + "/" + std::to_string(static_cast<int>(n.op)) + "/" +
+                      std::to_string(n.param) + "/" + shape.to_string();
+    if (n.kind == NodeKind::kConstant) {
+      key.append(reinterpret_cast<const char*>(n.data.get()), byte_width(shape.dtype()));
+      return key;
+    }
+    std::vector<ValueId> inputs = n.inputs;
+    const bool commutes = n.kind == NodeKind::kElementwise &&
+                          (n.op == TileOp::kAdd || n.op == TileOp::kMul || n.op == TileOp::kAnd ||
+                           n.op == TileOp::kOr || n.op == TileOp::kXor || n.op == TileOp::kEq || n.op == TileOp::kNe);
+    if (commutes) std::sort(inputs.begin(), inputs.end());
+    for (ValueId v : inputs) key += "," + std::to_string(v);
+    for (const auto* list : {&n.dims, &n.low, &n.high, &n.step}) {
+      key += ";";
+      for (std::int64_t d : *list) key += std::to_string(d) + " ";
+    }
+    return key;
+  }
+
+  Graph& graph_;
+  std::map<ValueId, ValueId> replaced_;
+  std::vector<NodeId> pending_;
+};
+
+// Marks what the block's results need, from the back.
+void mark(const Graph& graph, const Block& block, std::vector<bool>& needed) {
+  for (ValueId v : block.results) needed[static_cast<std::size_t>(v)] = true;
+  for (auto it = block.nodes.rbegin(); it != block.nodes.rend(); ++it) {
+    const Node& n = graph.node(*it);
+    const bool live = std::any_of(n.outputs.begin(), n.outputs.end(),
+                                  [&](ValueId v) { return needed[static_cast<std::size_t>(v)]; });
+    if (!live) continue;
+    for (ValueId v : n.inputs) needed[static_cast<std::size_t>(v)] = true;
+    for (const Block& inner : n.blocks) mark(graph, inner, needed);
+  }
+}
+
+void sweep(Graph& graph, Block& block, const std::vector<bool>& needed) {
+  std::erase_if(block.nodes, [&](NodeId id) {
+    const Node& n = graph.node(id);
+    return std::none_of(n.outputs.begin(), n.outputs.end(),
+                        [&](ValueId v) { return needed[static_cast<std::size_t>(v)]; });
+  });
+  for (NodeId id : block.nodes) {
+    for (Block& inner : graph.node(id).blocks) sweep(graph, inner, needed);
+  }
+}
+
+}  // namespace
+
+void simplify(Graph& graph) {
+  Simplifier(graph).run(graph.root);
+  remove_dead(graph);
+}
+
+void remove_dead(Graph& graph) {
+  std::vector<bool> needed(graph.values.size(), false);
+  mark(graph, graph.root, needed);
+  sweep(graph, graph.root, needed);
+}
+
+}  // namespace millrace::devices::cpu::plan
