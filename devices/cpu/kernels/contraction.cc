@@ -34,7 +34,7 @@ void store(DType type, void* data, std::int64_t at, A value) {
       [&](auto tag) {
         using T = typename decltype(tag)::type;
         if constexpr (kIsBool<T>) static_cast<T*>(data)[at] = T(value != A(0));
-        else if constexpr (std::is_same_v<A, double>) static_cast<T*>(data)[at] = convert_element<T>(value);
+        else if constexpr (std::is_floating_point_v<A>) static_cast<T*>(data)[at] = convert_element<T>(value);
         else if constexpr (kIsInteger<T>) static_cast<T*>(data)[at] = static_cast<T>(value);
       },
       [] {});
@@ -43,7 +43,8 @@ void store(DType type, void* data, std::int64_t at, A value) {
 // Calls f with a value of the accumulator type for the result.
 template <class F>
 void with_accumulator(DType result, F f) {
-  if (is_floating(result)) f(double{});
+  if (result == DType::kF32) f(float{});
+  else if (is_floating(result)) f(double{});
   else f(std::uint64_t{});
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/pool.h"
 #include "millrace/devices/cpu/kernels/strided.h"
 #include "millrace/devices/cpu/plan/emit.h"
 
@@ -212,6 +213,18 @@ void Emitter::emit_reduce(BlockState& s, const Node& n, StepList& to) {
 }
 
 void Emitter::emit_reduce_window(BlockState& s, const Node& n, StepList& to) {
+  const std::optional<ReduceKind> kind = n.outputs.size() == 1 ? n.region->kind : std::nullopt;
+  if ((kind == ReduceKind::kMax || kind == ReduceKind::kMin) && graph_.shape(n.inputs[0]).dtype() == DType::kF32) {
+    if (const auto g = pool_geometry(graph_.shape(n.inputs[0]).dims(), n.window)) {
+      const BufferId x = buffer_of(n.inputs[0]), init = buffer_of(n.inputs[1]), target = new_buffer(s, n.outputs[0]);
+      add_step(to, std::string(n.name) + " as pooling", n.location, pool_scratch_bytes(*g)).run =
+          [=, g = *g, maximum = kind == ReduceKind::kMax](const StepFrame& f) -> Status {
+        pool(g, maximum, f.at<float>(x), *f.at<float>(init), f.at<float>(target), f.scratch, f.parallel);
+        return {};
+      };
+      return;
+    }
+  }
   Variadic v;
   const std::size_t count = n.outputs.size();
   for (std::size_t i = 0; i < count; ++i) {
@@ -231,6 +244,19 @@ void Emitter::emit_reduce_window(BlockState& s, const Node& n, StepList& to) {
 void Emitter::emit_select_and_scatter(BlockState& s, const Node& n, StepList& to) {
   const BufferId operand = buffer_of(n.inputs[0]), source = buffer_of(n.inputs[1]), init = buffer_of(n.inputs[2]);
   const BufferId target = new_buffer(s, n.outputs[0]);
+  const Shape& shape = graph_.shape(n.inputs[0]);
+  if (shape.dtype() == DType::kF32 && n.region->comparison == TileOp::kGe && n.region2->kind == ReduceKind::kAdd) {
+    const auto g = pool_geometry(shape.dims(), n.window);
+    if (g && has_pool_gradient(*g)) {
+      add_step(to, std::string(n.name) + " as pooling", n.location, pool_scratch_bytes(*g)).run =
+          [=, g = *g](const StepFrame& f) -> Status {
+        pool_gradient(g, f.at<float>(operand), f.at<float>(source), *f.at<float>(init), f.at<float>(target), f.scratch,
+                      f.parallel);
+        return {};
+      };
+      return;
+    }
+  }
   add_step(to, std::string(n.name), n.location, 0).run =
       [=, select = n.region, scatter = n.region2, shape = graph_.shape(n.inputs[0]), window = n.window](const StepFrame& f) -> Status {
     select_and_scatter_region(*select, *scatter, shape.dims(), window, shape.dtype(), f.at(operand), f.at(source),

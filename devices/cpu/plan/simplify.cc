@@ -93,8 +93,7 @@ class Simplifier {
     const ValueId in = n.inputs.empty() ? -1 : n.inputs[0];
     switch (n.kind) {
       case NodeKind::kTranspose:
-        if (const ValueId v = transpose_of_dot(n); v >= 0) return v;
-        return as_reshape(n, keeps_order(n));
+        return transpose_of_dot(n) ? -1 : as_reshape(n, keeps_order(n));
       case NodeKind::kBroadcast:
         return as_reshape(n, result.elements() == graph_.shape(in).elements() &&
                                  std::is_sorted(n.dims.begin(), n.dims.end()));
@@ -189,19 +188,19 @@ class Simplifier {
   }
 
   // transpose(dot(a, b)) of two matrices is dot(b, a) with the dimensions the other way round.
-  ValueId transpose_of_dot(Node& n) {
+  bool transpose_of_dot(Node& n) {
     const Node* d = graph_.producer(n.inputs[0]);
     if (d == nullptr || d->kind != NodeKind::kDot || !d->dot.lhs_batch.empty() || n.dims.size() != 2 ||
         n.dims[0] != 1 || graph_.shape(d->inputs[0]).rank() != 1 + static_cast<int>(d->dot.lhs_contract.size()) ||
         graph_.shape(d->inputs[1]).rank() != 1 + static_cast<int>(d->dot.rhs_contract.size())) {
-      return -1;
+      return false;
     }
     n.kind = NodeKind::kDot;
     n.dot = {.lhs_contract = d->dot.rhs_contract, .rhs_contract = d->dot.lhs_contract};
     n.inputs = {d->inputs[1], d->inputs[0]};
     n.dims.clear();
     n.name = d->name;
-    return -1;
+    return true;
   }
 
   void move_transposes_into_dot(Node& n) {
