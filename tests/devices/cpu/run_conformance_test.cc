@@ -22,6 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// What passes today; raise it with every operation and type that is added.
+constexpr int kExpectedToPass = 1240;
+
 enum class Check { kEqual, kClose, kAlmostEqual };
 
 using Bytes = std::vector<std::byte>;
@@ -214,7 +217,7 @@ TEST(ConformanceTest, NoSupportedProgramGivesAWrongResult) {
   std::printf("conformance: %d passed, %d unsupported, %d wrong, %d failed\n", counts[Outcome::kPassed],
               counts[Outcome::kUnsupported], counts[Outcome::kWrong], counts[Outcome::kFailed]);
   for (const auto& [reason, n] : reasons) std::printf("  unsupported %4d  %s\n", n, reason.c_str());
-  if (only == nullptr) EXPECT_GE(counts[Outcome::kPassed], 1);
+  if (only == nullptr) EXPECT_GE(counts[Outcome::kPassed], kExpectedToPass);
 }
 
 }  // namespace

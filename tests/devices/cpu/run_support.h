@@ -1,0 +1,98 @@
+// Compiles and runs programs in the tests of the CPU device's planner and kernels: text in, arrays in and out.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "millrace/devices/cpu/read/read_text.h"
+#include "millrace/devices/cpu/run/run.h"
+
+namespace millrace::devices::cpu::testing {
+
+using Bytes = std::vector<std::byte>;
+
+template <class T>
+Bytes bytes_of(const std::vector<T>& values) {
+  Bytes b(values.size() * sizeof(T));
+  if (!b.empty()) std::memcpy(b.data(), values.data(), b.size());
+  return b;
+}
+template <class T>
+std::vector<T> values_of(const Bytes& bytes) {
+  std::vector<T> v(bytes.size() / sizeof(T));
+  if (!v.empty()) std::memcpy(v.data(), bytes.data(), v.size() * sizeof(T));
+  return v;
+}
+
+inline std::string read_whole_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// A plan and one context of it. Fails the test if the text does not compile.
+class Compiled {
+ public:
+  explicit Compiled(const std::string& text, PlanOptions options = {.deterministic = true}) {
+    auto module = read::read_text(text);
+    if (!module) throw std::runtime_error(module.error().to_string());
+    auto plan = Plan::create(*module, options);
+    if (!plan) throw std::runtime_error(plan.error().to_string());
+    plan_ = *std::move(plan);
+    context_ = RunContext::create(*plan_).value();
+  }
+  static Compiled from_file(const std::string& path, PlanOptions options = {.deterministic = true}) {
+    return Compiled(read_whole_file(path), options);
+  }
+
+  const Plan& plan() const { return *plan_; }
+  RunContext& context() { return *context_; }
+
+  std::vector<Bytes> run(const std::vector<Bytes>& inputs) {
+    const auto serial = make_serial_parallel();
+    return run(inputs, *serial);
+  }
+  std::vector<Bytes> run(const std::vector<Bytes>& inputs, Parallel& parallel) {
+    std::vector<Bytes> outputs;
+    std::vector<const void*> in;
+    std::vector<void*> out;
+    EXPECT_EQ(inputs.size(), plan_->inputs().size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      EXPECT_EQ(inputs[i].size(), plan_->inputs()[i].size_bytes()) << "input " << i;
+      in.push_back(inputs[i].data());
+    }
+    for (const Shape& s : plan_->outputs()) outputs.emplace_back(s.size_bytes());
+    for (Bytes& b : outputs) out.push_back(b.data());
+    const Status status = cpu::run(*plan_, *context_, in, out, parallel, [](int) {}, {});
+    EXPECT_TRUE(status.has_value()) << status.error().to_string();
+    return outputs;
+  }
+
+  // The names of the plan's steps, for tests of what was fused or recognised.
+  std::vector<std::string> step_names() const {
+    std::vector<std::string> names;
+    for (const Step& s : plan_->steps().steps) names.push_back(s.info.name);
+    return names;
+  }
+
+ private:
+  std::unique_ptr<Plan> plan_;
+  std::unique_ptr<RunContext> context_;
+};
+
+// The error of a text that reads but does not plan.
+inline Error plan_error(const std::string& text) {
+  auto module = read::read_text(text);
+  if (!module) return module.error();
+  auto plan = Plan::create(*module, {.deterministic = true});
+  return plan ? Error(ErrorCode::kUnknown, "the text compiled") : plan.error();
+}
+
+}  // namespace millrace::devices::cpu::testing
