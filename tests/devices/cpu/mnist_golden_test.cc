@@ -16,7 +16,7 @@ namespace {
 
 using testing::Bytes;
 using testing::bytes_of;
-using testing::Compiled;
+using testing::TestProgram;
 using testing::values_of;
 
 const std::string kFolder = std::string(MILLRACE_SOURCE_DIR) + "/tools/models/mnist/";
@@ -99,11 +99,11 @@ constexpr std::size_t kParams = 12, kState = 4;
 // Parameters, momentum and state, and steps of training on one device.
 struct Training {
   std::vector<Bytes> params, momentum, state;
-  Compiled grad = Compiled::from_file(kFolder + "grad_64.mlir");
-  Compiled update = Compiled::from_file(kFolder + "update.mlir");
+  TestProgram grad = TestProgram::from_file(kFolder + "grad_64.mlir");
+  TestProgram update = TestProgram::from_file(kFolder + "update.mlir");
 
   Training() {
-    Compiled init = Compiled::from_file(kFolder + "init.mlir");
+    TestProgram init = TestProgram::from_file(kFolder + "init.mlir");
     const auto made = init.run({bytes_of(std::vector<std::uint32_t>{golden()["seed"]})});
     params = slice(made, 0, kParams);
     momentum = slice(made, kParams, kParams);
@@ -147,7 +147,7 @@ TEST(MnistGoldenTest, GradientsAgreeWithJaxToTheirNorm) {
 
 TEST(MnistGoldenTest, GradOf128RowsHasTheLossAndNormsOfJax) {
   Training t;
-  Compiled grad = Compiled::from_file(kFolder + "grad_128.mlir");
+  TestProgram grad = TestProgram::from_file(kFolder + "grad_128.mlir");
   const auto [pixels, labels] = images(0, 128);
   const auto made = grad.run(t.params + t.state + std::vector<Bytes>{pixels, labels});
   const auto want = golden()["first_step"][1];
@@ -176,14 +176,14 @@ TEST(MnistGoldenTest, EvaluationAndPredictionAgreeWithJax) {
   for (const char* role : {"param", "state"}) {
     for (const std::string& name : names("eval_128", "inputs", role)) tensors.push_back(bytes_of(npy("final/" + name)));
   }
-  Compiled eval = Compiled::from_file(kFolder + "eval_128.mlir");
+  TestProgram eval = TestProgram::from_file(kFolder + "eval_128.mlir");
   const auto [pixels, labels] = images(g["eval"]["first_image"], 128);
   const auto e = eval.run(tensors + std::vector<Bytes>{pixels, labels, bytes_of(std::vector<std::int32_t>{g["eval"]["valid_rows"]})});
   EXPECT_EQ(values_of<std::int32_t>(e[0])[0], static_cast<int>(g["eval"]["correct"]));
   const double loss_sum = g["eval"]["loss_sum"];
   EXPECT_NEAR(values_of<float>(e[1])[0], loss_sum, 1e-4 * loss_sum);
 
-  Compiled predict = Compiled::from_file(kFolder + "predict_4.mlir");
+  TestProgram predict = TestProgram::from_file(kFolder + "predict_4.mlir");
   const auto p = predict.run(tensors + std::vector<Bytes>{images(g["predict"]["first_image"], 4).first});
   const auto log_probs = values_of<float>(p[0]);
   for (std::size_t i = 0; i < 40; ++i) {
@@ -193,7 +193,7 @@ TEST(MnistGoldenTest, EvaluationAndPredictionAgreeWithJax) {
 
 TEST(MnistGoldenTest, EveryPredictProgramRuns) {
   for (const int rows : {1, 4, 16, 64}) {
-    Compiled c = Compiled::from_file(kFolder + "predict_" + std::to_string(rows) + ".mlir");
+    TestProgram c = TestProgram::from_file(kFolder + "predict_" + std::to_string(rows) + ".mlir");
     std::vector<Bytes> inputs;
     for (const Shape& s : c.plan().inputs()) inputs.emplace_back(s.size_bytes());
     for (float x : values_of<float>(c.run(inputs)[0])) EXPECT_NEAR(x, std::log(0.1), 1e-5);

@@ -38,9 +38,9 @@ inline std::string read_whole_file(const std::string& path) {
 }
 
 // A plan and one context of it. Fails the test if the text does not compile.
-class Compiled {
+class TestProgram {
  public:
-  explicit Compiled(const std::string& text, PlanOptions options = {.deterministic = true}) {
+  explicit TestProgram(const std::string& text, PlanOptions options = {.deterministic = true}) {
     auto module = read::read_text(text);
     if (!module) throw std::runtime_error(module.error().to_string());
     auto plan = Plan::create(*module, options);
@@ -48,8 +48,8 @@ class Compiled {
     plan_ = *std::move(plan);
     context_ = RunContext::create(*plan_).value();
   }
-  static Compiled from_file(const std::string& path, PlanOptions options = {.deterministic = true}) {
-    return Compiled(read_whole_file(path), options);
+  static TestProgram from_file(const std::string& path, PlanOptions options = {.deterministic = true}) {
+    return TestProgram(read_whole_file(path), options);
   }
 
   const Plan& plan() const { return *plan_; }
