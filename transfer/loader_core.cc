@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 
 #include "millrace/core/combinators.h"
 
@@ -485,9 +486,10 @@ std::vector<StageInFlight> LoaderCore::running_stages() const {
       if (batch && batch->running) stages.push_back(describe(batch->stage, *batch));
     }
   }
-  std::stable_sort(
-      stages.begin(), stages.end(),
-      [](const StageInFlight& a, const StageInFlight& b) { return a.since < b.since; });
+  std::sort(stages.begin(), stages.end(), [](const StageInFlight& a, const StageInFlight& b) {
+    return std::tie(a.since, a.epoch, a.step, a.device) <
+           std::tie(b.since, b.epoch, b.step, b.device);
+  });
   return stages;
 }
 
