@@ -5,23 +5,17 @@
 #include <atomic>
 #include <string>
 
-#include "millrace/core/executor.h"
 #include "millrace/core/mutex.h"
-#include "millrace/core/parallel_for.h"
 #include "millrace/core/trace.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/cpu/memory_pool.h"
+#include "millrace/devices/device_threads.h"
 
 namespace millrace::devices::cpu {
 
 class Execution;
 
-// Borrowed. executor runs programs and copies, parallel splits a program's kernels; both belong to
-// the device alone or are shared, as the runtime likes.
-struct CpuDeviceThreads {
-  Executor* executor = nullptr;
-  Parallel* parallel = nullptr;
-};
+using CpuDeviceThreads = DeviceThreads;
 
 // Owned by its client. Thread-safety: thread-safe.
 class CpuDevice {

@@ -1,0 +1,103 @@
+#include "millrace/devices/registry.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstdlib>
+#include <utility>
+
+#include "millrace/devices/cpu/client.h"
+#include "millrace/devices/cpu/compile.h"
+
+namespace millrace::devices {
+namespace {
+
+constexpr int kMostCpuDevices = 1024;
+constexpr std::string_view kCpu = "cpu";
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+Result<std::unique_ptr<Client>> make_cpu(const ClientOptions& options) {
+  MILLRACE_TRY(const std::optional<int> from_variable,
+               read_count(options.variables, "CPU_NUM_DEVICES", 1, kMostCpuDevices));
+  const int devices = options.devices.value_or(from_variable.value_or(1));
+  if (devices < 1 || devices > kMostCpuDevices) {
+    return fail(ErrorCode::kInvalidArgument, "cannot make " + std::to_string(devices) +
+                                                 " CPU devices: from 1 to " +
+                                                 std::to_string(kMostCpuDevices) + " are possible");
+  }
+  if (!options.threads) {
+    return fail(ErrorCode::kInvalidArgument, "CPU devices need threads (ClientOptions::threads)");
+  }
+  cpu::CpuClientOptions made{.clock = options.environment.clock,
+                             .trace = options.trace,
+                             .memory_bytes = options.memory_bytes,
+                             .compile = &cpu::compile};
+  for (int i = 0; i < devices; ++i) made.threads.push_back(options.threads(i, devices));
+  return std::make_unique<cpu::CpuClient>(std::move(made));
+}
+
+}  // namespace
+
+Variables process_variables() {
+  return [](const std::string& name) -> std::optional<std::string> {
+    const char* value = std::getenv(name.c_str());
+    return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+  };
+}
+
+Result<std::optional<int>> read_count(const Variables& variables, const std::string& name,
+                                      int least, int most) {
+  const std::optional<std::string> text = variables(name);
+  if (!text || text->empty()) return std::nullopt;
+  int value = 0;
+  const char* const end = text->data() + text->size();
+  const auto [stopped, error] = std::from_chars(text->data(), end, value);
+  if (error == std::errc() && stopped == end && value >= least && value <= most) return value;
+  return fail(ErrorCode::kInvalidArgument,
+              name + " is '" + *text + "', but must be a whole number from " +
+                  std::to_string(least) + " to " + std::to_string(most));
+}
+
+ClientRegistry::ClientRegistry() { factories_.emplace(kCpu, &make_cpu); }
+
+Status ClientRegistry::add(std::string name, ClientFactory factory) {
+  name = lower(name);
+  if (factories_.try_emplace(name, std::move(factory)).second) return {};
+  return fail(ErrorCode::kAlreadyExists, "there is a device kind '" + name + "' already");
+}
+
+std::vector<std::string> ClientRegistry::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, factory] : factories_) names.push_back(name);
+  return names;
+}
+
+Status ClientRegistry::check(std::string_view name, std::string_view origin) const {
+  if (factories_.contains(lower(name))) return {};
+  std::string known;
+  for (const auto& [kind, factory] : factories_) known += (known.empty() ? "" : ", ") + kind;
+  return fail(ErrorCode::kInvalidArgument, std::string(origin) + " names the device kind '" +
+                                               std::string(name) +
+                                               "', which is not known here; known: " + known);
+}
+
+Result<ClientChoice> ClientRegistry::choose(const Variables& variables) const {
+  const std::optional<std::string> asked = variables("PJRT_DEVICE");
+  if (!asked || asked->empty()) return ClientChoice{std::string(kCpu), "PJRT_DEVICE is not set"};
+  MILLRACE_TRY_STATUS(check(*asked, "PJRT_DEVICE"));
+  return ClientChoice{lower(*asked), "PJRT_DEVICE=" + *asked};
+}
+
+Result<std::unique_ptr<Client>> ClientRegistry::create(std::string_view name,
+                                                       const ClientOptions& options) const {
+  MILLRACE_TRY_STATUS(check(name, "create"));
+  return factories_.at(lower(name))(options);
+}
+
+}  // namespace millrace::devices

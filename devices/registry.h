@@ -1,0 +1,72 @@
+// ClientRegistry: backends by name, and the choice of one from PJRT_DEVICE. "cpu" is built in; a
+// loader of PJRT plugins adds its own entries, and nothing else in the tree names a kind of device.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/core/environment.h"
+#include "millrace/core/trace.h"
+#include "millrace/devices/client.h"
+#include "millrace/devices/device_threads.h"
+
+namespace millrace::devices {
+
+// A variable of the process's environment, or of a test's.
+using Variables = std::function<std::optional<std::string>(const std::string& name)>;
+Variables process_variables();
+
+// What a backend is made of. Borrowed pointers outlive the client.
+struct ClientOptions {
+  Environment environment;
+  Variables variables = process_variables();
+  // How many devices; nullopt: as the backend's own variable says (CPU_NUM_DEVICES), else what is
+  // there.
+  std::optional<int> devices;
+  // For backends that compute on the host: the threads of device i of n. Called once per device.
+  std::function<DeviceThreads(int i, int n)> threads;
+  TraceRecorder* trace = nullptr;
+  std::int64_t memory_bytes = 0;  // per device, where the backend can limit it; 0: no limit
+  std::map<std::string, Attribute> settings;  // create options of a plugin, passed through
+};
+
+using ClientFactory = std::function<Result<std::unique_ptr<Client>>(const ClientOptions&)>;
+
+// A backend's name, and in words why it is this one: for one line on the log.
+struct ClientChoice {
+  std::string name;
+  std::string reason;
+};
+
+// Thread-safety: external; filled before it is used.
+class ClientRegistry {
+ public:
+  ClientRegistry();  // with "cpu"
+
+  // Names are compared without case: PJRT_DEVICE=CPU means "cpu". kAlreadyExists.
+  Status add(std::string name, ClientFactory factory);
+  std::vector<std::string> names() const;
+
+  // PJRT_DEVICE if it is set, else "cpu". kInvalidArgument for an unknown name, with those that are
+  // known.
+  Result<ClientChoice> choose(const Variables& variables) const;
+  Result<std::unique_ptr<Client>> create(std::string_view name, const ClientOptions& options) const;
+
+ private:
+  Status check(std::string_view name, std::string_view origin) const;
+
+  std::map<std::string, ClientFactory> factories_;
+};
+
+// The number in a variable, e.g. CPU_NUM_DEVICES; nullopt if it is not set or empty.
+// kInvalidArgument names the variable, what it says, and what it may say.
+Result<std::optional<int>> read_count(const Variables& variables, const std::string& name,
+                                      int least, int most);
+
+}  // namespace millrace::devices

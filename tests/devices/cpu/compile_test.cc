@@ -1,0 +1,62 @@
+#include "millrace/devices/cpu/compile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace millrace::devices::cpu {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Result<std::shared_ptr<const Compiled>> compile_main(const std::string& signature,
+                                                     const std::string& body) {
+  return compile(Program::from_text("module {\nfunc.func public @main" + signature + " {\n" + body +
+                                    "\n}\n}\n"),
+                 {});
+}
+
+TEST(CompileTest, ArgumentsThatJaxMarksAreDonated) {
+  const auto compiled = compile_main(
+      "(%a: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<4xf32>, "
+      "%c: tensor<4xf32> {jax.buffer_donor = true}) -> tensor<4xf32>",
+      "%0 = stablehlo.add %a, %b : tensor<4xf32>\nreturn %0 : tensor<4xf32>");
+  ASSERT_TRUE(compiled.has_value()) << compiled.error().to_string();
+  EXPECT_THAT((*compiled)->donated(), ElementsAre(0, 2));
+  ASSERT_EQ((*compiled)->aliases().size(), 1u);
+  EXPECT_EQ((*compiled)->aliases()[0].output, 0);
+  EXPECT_EQ((*compiled)->aliases()[0].input, 0);
+}
+
+TEST(CompileTest, ShapesAreThoseOfTheProgram) {
+  const auto compiled = compile_main("(%a: tensor<2x3xui8>) -> (tensor<2x3xui8>, tensor<f32>)",
+                                     "%0 = stablehlo.constant dense<1.0> : tensor<f32>\n"
+                                     "return %a, %0 : tensor<2x3xui8>, tensor<f32>");
+  ASSERT_TRUE(compiled.has_value()) << compiled.error().to_string();
+  EXPECT_THAT((*compiled)->inputs(), ElementsAre(Shape(DType::kU8, {2, 3})));
+  EXPECT_THAT((*compiled)->outputs(),
+              ElementsAre(Shape(DType::kU8, {2, 3}), Shape(DType::kF32, {})));
+  EXPECT_TRUE((*compiled)->make_run().has_value());
+}
+
+TEST(CompileTest, ErrorsCarryLineAndColumn) {
+  const auto wrong =
+      compile_main("(%a: tensor<4xf32>) -> tensor<4xf32>",
+                   "%0 = stablehlo.add %a, %nothing : tensor<4xf32>\nreturn %0 : tensor<4xf32>");
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_EQ(wrong.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(wrong.error().message(), HasSubstr("3:"));
+
+  const auto unknown =
+      compile_main("(%a: tensor<4xf32>) -> tensor<4xf32>",
+                   "%0 = stablehlo.custom_call @nobody(%a) : (tensor<4xf32>) -> tensor<4xf32>\n"
+                   "return %0 : tensor<4xf32>");
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_EQ(unknown.error().code(), ErrorCode::kUnimplemented);
+  EXPECT_THAT(unknown.error().message(), HasSubstr("3:"));
+}
+
+}  // namespace
+}  // namespace millrace::devices::cpu

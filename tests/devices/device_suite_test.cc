@@ -1,0 +1,347 @@
+#include "tests/devices/device_suite.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "millrace/core/blocking.h"
+#include "millrace/core/make_executor.h"
+#include "millrace/devices/cpu/client.h"
+#include "millrace/devices/cpu/compile.h"
+#include "millrace/devices/device_actor.h"
+#include "millrace/devices/sim/sim_client.h"
+
+namespace millrace::testing {
+
+SuiteProgram suite_program(const std::string& name) {
+  const std::string v = "tensor<4xf32>";
+  std::string body;
+  if (name == "add") {
+    body = "(%a: " + v + ", %b: " + v + ") -> " + v + " {\n  %0 = stablehlo.add %a, %b : " + v +
+           "\n  return %0 : " + v + "\n";
+  } else if (name == "increment") {
+    body = "(%a: " + v + " {tf.aliasing_output = 0 : i32}) -> " + v +
+           " {\n  %0 = stablehlo.constant dense<1.0> : " + v +
+           "\n  %1 = stablehlo.add %a, %0 : " + v + "\n  return %1 : " + v + "\n";
+  } else {
+    body = "(%a: " + v + ") -> (" + v + ", " + v + ") {\n  %0 = stablehlo.add %a, %a : " + v +
+           "\n  %1 = stablehlo.multiply %a, %a : " + v + "\n  return %0, %1 : " + v + ", " + v +
+           "\n";
+  }
+  return {name, "module @" + name + " {\nfunc.func public @main" + body + "}\n}\n"};
+}
+
+namespace {
+
+using devices::Argument;
+using devices::Buffer;
+using devices::Buffers;
+using devices::Client;
+using devices::Device;
+using devices::DType;
+using devices::Executable;
+using devices::HostArray;
+using devices::HostBufferSemantics;
+using devices::HostView;
+using devices::PutResult;
+using devices::Shape;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using Vector = std::array<float, 4>;
+const Shape kVector(DType::kF32, {4});
+
+class CpuSuiteClient final : public SuiteClient {
+ public:
+  explicit CpuSuiteClient(int devices) {
+    devices::cpu::CpuClientOptions options{.compile = &devices::cpu::compile};
+    for (int i = 0; i < devices; ++i) {
+      threads_.push_back(make_executor(ExecutorBackend::kThreads, 2, "suite"));
+      options.threads.push_back(
+          {.executor = threads_.back().get(), .parallel = &threads_.back()->parallel()});
+    }
+    client_.emplace(std::move(options));
+  }
+  Client& client() override { return *client_; }
+
+ private:
+  std::vector<std::unique_ptr<PoolExecutor>> threads_;
+  std::optional<devices::cpu::CpuClient> client_;
+};
+
+// Programs take no time: time stands, since nobody moves the clock.
+class SimSuiteClient final : public SuiteClient {
+ public:
+  explicit SimSuiteClient(int devices) : client_({.timers = &timers_, .devices = devices}) {
+    add("add", 2, {}, 1, [](float a, float b, int) { return a + b; });
+    add("increment", 1, {0}, 1, [](float a, float, int) { return a + 1; });
+    add("split", 1, {}, 2, [](float a, float, int output) { return output == 0 ? a + a : a * a; });
+  }
+  Client& client() override { return client_; }
+  Result<Executable> compile(const SuiteProgram& program) override {
+    return client_.load("sim:" + program.name);
+  }
+
+ private:
+  void add(std::string name, std::size_t inputs, std::vector<int> donated, std::size_t outputs,
+           float (*f)(float, float, int)) {
+    devices::sim::SimProgram program{.name = std::move(name),
+                                     .inputs = std::vector(inputs, kVector),
+                                     .outputs = std::vector(outputs, kVector),
+                                     .donated = std::move(donated)};
+    program.compute = [f](std::span<const devices::sim::SimCall> calls) -> Status {
+      for (std::size_t o = 0; o < calls[0].outputs.size(); ++o) {
+        for (std::size_t e = 0; e < 4; ++e) {
+          float in[2] = {};
+          for (std::size_t i = 0; i < calls[0].inputs.size(); ++i) {
+            std::memcpy(&in[i], calls[0].inputs[i].data() + e * 4, 4);
+          }
+          const float out = f(in[0], in[1], static_cast<int>(o));
+          std::memcpy(calls[0].outputs[o].data() + e * 4, &out, 4);
+        }
+      }
+      return {};
+    };
+    client_.add_program(std::move(program));
+  }
+
+  ManualClock clock_;
+  TimerQueue timers_{clock_};
+  devices::sim::SimClient client_;
+};
+
+class DeviceSuite : public ::testing::TestWithParam<SuiteBackend> {
+ protected:
+  void SetUp() override {
+    backend_ = GetParam().make(2);
+    devices_ =
+        devices::make_devices(backend_->client(), {.environment = {.clock = &steady_clock(),
+                                                                   .timers = &timers_,
+                                                                   .compute = threads_.get(),
+                                                                   .blocking = threads_.get()}});
+    ASSERT_EQ(devices_.size(), 2u);
+  }
+  void TearDown() override {
+    for (const Device& device : devices_) EXPECT_TRUE(wait_blocking(device.close()).has_value());
+    EXPECT_TRUE(wait_blocking(backend_->client().close()).has_value());
+    devices_.clear();
+    EXPECT_TRUE(wait_blocking(threads_->close()).has_value());
+    backend_.reset();
+  }
+
+  Executable program(const std::string& name) {
+    return backend_->compile(suite_program(name)).value();
+  }
+  static HostView view(const Vector& values) { return {.data = values.data(), .shape = kVector}; }
+  Buffer put(const Vector& values, std::size_t device = 0) {
+    return wait_blocking(
+               devices_[device].put(view(values),
+                                    {.semantics = HostBufferSemantics::kImmutableOnlyDuringCall}))
+        .value();
+  }
+  Vector fetch(const Argument& buffer, std::size_t device = 0) {
+    const Result<HostArray> array = wait_blocking(devices_[device].fetch(buffer));
+    Vector values{};
+    EXPECT_TRUE(array.has_value()) << (array ? "" : array.error().to_string());
+    if (array) std::ranges::copy(array->as<float>(), values.begin());
+    return values;
+  }
+  template <class T>
+  static ErrorCode code_of(const Result<T>& result) {
+    return result ? ErrorCode{} : result.error().code();
+  }
+
+  std::unique_ptr<PoolExecutor> threads_ = make_executor(ExecutorBackend::kThreads, 2, "actors");
+  TimerQueue timers_{steady_clock()};
+  std::unique_ptr<SuiteClient> backend_;
+  std::vector<Device> devices_;
+};
+
+TEST_P(DeviceSuite, DevicesAndMemoriesAreDescribed) {
+  Client& client = backend_->client();
+  EXPECT_FALSE(client.platform_name().empty());
+  for (int i = 0; i < 2; ++i) {
+    const devices::DeviceInfo& info = client.devices()[static_cast<std::size_t>(i)];
+    EXPECT_EQ(info.id, devices::DeviceId{i});
+    EXPECT_FALSE(info.kind.empty());
+    ASSERT_FALSE(info.memories.empty());
+    const auto memory =
+        std::ranges::find(client.memories(), info.memories[0], &devices::MemoryInfo::id);
+    ASSERT_NE(memory, client.memories().end());
+    EXPECT_THAT(memory->devices, ::testing::Contains(info.id));
+  }
+}
+
+TEST_P(DeviceSuite, EverySemanticsBringsTheBytesAndReleasesTheSource) {
+  for (int semantics = 0; semantics <= 2; ++semantics) {
+    auto source = std::make_shared<Vector>(Vector{1, 2, 3, 4});
+    std::optional<PutResult> put =
+        wait_blocking(
+            devices_[0].put_tracked({.data = source->data(), .shape = kVector, .owner = source},
+                                    {.semantics = HostBufferSemantics{semantics}}))
+            .value();
+    EXPECT_THAT(fetch(put->buffer), ElementsAre(1, 2, 3, 4));
+    const Future<void> released = put->source_released;
+    put.reset();
+    EXPECT_TRUE(wait_blocking(released).has_value()) << semantics;
+  }
+}
+
+TEST_P(DeviceSuite, SourceMayChangeAfterItWasReleased) {
+  for (const auto semantics : {HostBufferSemantics::kImmutableOnlyDuringCall,
+                               HostBufferSemantics::kImmutableUntilTransferCompletes}) {
+    Vector source = {1, 2, 3, 4};
+    const PutResult put =
+        wait_blocking(devices_[0].put_tracked(view(source), {.semantics = semantics})).value();
+    ASSERT_TRUE(wait_blocking(put.source_released).has_value());
+    source.fill(0);
+    EXPECT_THAT(fetch(put.buffer), ElementsAre(1, 2, 3, 4));
+  }
+}
+
+TEST_P(DeviceSuite, StridedSourceArrivesInRowMajorOrder) {
+  const Vector source = {1, 2, 3, 4};
+  const std::int64_t strides[] = {4, 8};
+  const HostView transposed{
+      .data = source.data(), .shape = Shape(DType::kF32, {2, 2}), .byte_strides = strides};
+  EXPECT_THAT(fetch(devices_[0].put(transposed)), ElementsAre(1, 3, 2, 4));
+}
+
+TEST_P(DeviceSuite, LargeArrayMakesTheRoundTrip) {
+  std::vector<float> source(1'000'000);
+  for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<float>(i);
+  const HostView view{.data = source.data(), .shape = Shape(DType::kF32, {1000, 1000})};
+  const Buffer buffer = wait_blocking(devices_[1].put(view)).value();
+  const HostArray array = wait_blocking(devices_[1].fetch(buffer)).value();
+  EXPECT_EQ(array.shape(), view.shape);
+  EXPECT_TRUE(std::ranges::equal(array.as<float>(), source));
+}
+
+TEST_P(DeviceSuite, ExecutionGivesItsOutputs) {
+  const Buffers out =
+      wait_blocking(devices_[0].execute(program("split"), {put({1, 2, 3, 4})})).value();
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_EQ(out[0].shape(), kVector);
+  EXPECT_THAT(fetch(out[0]), ElementsAre(2, 4, 6, 8));
+  EXPECT_THAT(fetch(out[1]), ElementsAre(1, 4, 9, 16));
+}
+
+TEST_P(DeviceSuite, ChainOfFutureArgumentsNeedsNoWaiting) {
+  const Executable increment = program("increment");
+  const Executable add = program("add");
+  const Vector zero{};
+  Future<Buffer> x = devices_[0].put(view(zero));
+  for (int i = 0; i < 50; ++i) {
+    x = devices_[0]
+            .execute(increment, {x})
+            .then(inline_executor(), [](Result<Buffers> out) -> Result<Buffer> {
+              if (!out) return std::unexpected(out.error());
+              return (*out)[0];
+            });
+  }
+  const Buffer one = put({1, 1, 1, 1});
+  const Buffers sum = wait_blocking(devices_[0].execute(add, {x, one})).value();
+  EXPECT_THAT(fetch(sum[0]), ElementsAre(51, 51, 51, 51));
+}
+
+TEST_P(DeviceSuite, DonatedInputIsGoneAndKeptInputStays) {
+  const Executable increment = program("increment");
+  ASSERT_THAT(increment.donated_inputs(), ElementsAre(true));
+  const Buffer a = put({1, 2, 3, 4});
+  const int keep[] = {0};
+  const Buffers kept =
+      wait_blocking(devices_[0].execute(increment, {a}, {.non_donatable = keep})).value();
+  EXPECT_FALSE(a.removed());
+  EXPECT_THAT(fetch(kept[0]), ElementsAre(2, 3, 4, 5));
+  EXPECT_THAT(fetch(a), ElementsAre(1, 2, 3, 4));
+
+  const Buffers given = wait_blocking(devices_[0].execute(increment, {a})).value();
+  EXPECT_TRUE(a.removed());
+  EXPECT_THAT(fetch(given[0]), ElementsAre(2, 3, 4, 5));
+  EXPECT_FALSE(wait_blocking(devices_[0].execute(increment, {a})).has_value());
+  EXPECT_FALSE(wait_blocking(a.ready()).has_value());
+}
+
+TEST_P(DeviceSuite, HostThatReadsADonatedInputSeesItsOldBytes) {
+  const Executable increment = program("increment");
+  const Buffer a = put({1, 2, 3, 4});
+  const HostArray before = wait_blocking(devices_[0].fetch(a)).value();
+  const Buffers out = wait_blocking(devices_[0].execute(increment, {a})).value();
+  EXPECT_THAT(fetch(out[0]), ElementsAre(2, 3, 4, 5));
+  EXPECT_THAT(before.as<float>(), ElementsAre(1, 2, 3, 4));
+}
+
+TEST_P(DeviceSuite, RemovedBufferRefusesEveryUse) {
+  const Buffer a = put({1, 2, 3, 4});
+  a.remove();
+  EXPECT_TRUE(a.removed());
+  EXPECT_FALSE(wait_blocking(a.ready()).has_value());
+  EXPECT_FALSE(wait_blocking(devices_[0].fetch(a)).has_value());
+  EXPECT_FALSE(wait_blocking(devices_[1].copy_from(a)).has_value());
+}
+
+TEST_P(DeviceSuite, CopyGoesToTheOtherDevice) {
+  const Buffer a = put({1, 2, 3, 4}, 0);
+  const Buffer b = wait_blocking(devices_[1].copy_from(a)).value();
+  EXPECT_EQ(b.device(), devices_[1].id());
+  a.remove();
+  EXPECT_THAT(fetch(b, 1), ElementsAre(1, 2, 3, 4));
+}
+
+TEST_P(DeviceSuite, WrongLaunchesAreInvalidArguments) {
+  const Executable add = program("add");
+  const Buffer a = put({1, 2, 3, 4});
+  const Buffer scalar =
+      wait_blocking(devices_[0].put({.data = &add, .shape = Shape(DType::kF32, {})})).value();
+  const Buffer elsewhere = put({1, 2, 3, 4}, 1);
+  EXPECT_EQ(code_of(wait_blocking(devices_[0].execute(add, {a}))), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of(wait_blocking(devices_[0].execute(add, {a, scalar}))),
+            ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of(wait_blocking(devices_[0].execute(add, {a, elsewhere}))),
+            ErrorCode::kInvalidArgument);
+}
+
+TEST_P(DeviceSuite, ExecutableSurvivesSerialisation) {
+  Client& client = backend_->client();
+  const std::string bytes = program("add").body()->serialize().value();
+  const Executable loaded = client.load(bytes).value();
+  const Buffer a = put({1, 2, 3, 4});
+  EXPECT_THAT(fetch(wait_blocking(devices_[0].execute(loaded, {a, a})).value()[0]),
+              ElementsAre(2, 4, 6, 8));
+}
+
+TEST_P(DeviceSuite, ProgramThatIsNoneIsRefused) {
+  if (!GetParam().compiles_text) GTEST_SKIP() << "this backend has no compiler";
+  const auto compiled = backend_->client().compile(
+      devices::Program::from_text("module {\n  oops\n}", "bad.mlir"), {});
+  EXPECT_EQ(code_of(compiled), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(compiled.error().message(), HasSubstr("2:"));
+}
+
+TEST_P(DeviceSuite, ClosedDeviceRefusesAndTheOtherGoesOn) {
+  ASSERT_TRUE(wait_blocking(devices_[0].close()).has_value());
+  const Vector values = {1, 2, 3, 4};
+  EXPECT_EQ(code_of(wait_blocking(devices_[0].put(view(values)))), ErrorCode::kUnavailable);
+  EXPECT_THAT(fetch(put(values, 1), 1), ElementsAre(1, 2, 3, 4));
+}
+
+std::string backend_name(const ::testing::TestParamInfo<SuiteBackend>& info) {
+  return info.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Backends, DeviceSuite,
+    ::testing::Values(
+        SuiteBackend{.name = "Cpu",
+                     .make = [](int n) { return std::make_unique<CpuSuiteClient>(n); }},
+        SuiteBackend{.name = "Sim",
+                     .make = [](int n) { return std::make_unique<SimSuiteClient>(n); },
+                     .compiles_text = false}),
+    backend_name);
+
+}  // namespace
+}  // namespace millrace::testing

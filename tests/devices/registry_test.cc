@@ -1,0 +1,83 @@
+#include "millrace/devices/registry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "millrace/core/parallel_for.h"
+
+namespace millrace::devices {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Variables variables(std::map<std::string, std::string> values) {
+  return [values = std::move(values)](const std::string& name) -> std::optional<std::string> {
+    const auto found = values.find(name);
+    return found == values.end() ? std::nullopt : std::optional(found->second);
+  };
+}
+
+class RegistryTest : public ::testing::Test {
+ protected:
+  ClientOptions options(std::map<std::string, std::string> values) {
+    return {
+        .environment = {.clock = &steady_clock(), .compute = &executor_, .blocking = &executor_},
+        .variables = variables(std::move(values)),
+        .threads = [this](int, int) { return DeviceThreads{&executor_, parallel_.get()}; }};
+  }
+  SerialExecutor executor_{SerialExecutor::InOrder{}};
+  std::unique_ptr<Parallel> parallel_ = make_serial_parallel();
+  ClientRegistry registry_;
+};
+
+TEST_F(RegistryTest, CpuIsChosenWhenNothingIsAskedFor) {
+  const ClientChoice choice = registry_.choose(variables({})).value();
+  EXPECT_EQ(choice.name, "cpu");
+  EXPECT_EQ(choice.reason, "PJRT_DEVICE is not set");
+}
+
+TEST_F(RegistryTest, PjrtDeviceChoosesWhateverItsCase) {
+  ASSERT_TRUE(registry_.add("NPU", [](const ClientOptions&) { return nullptr; }));
+  EXPECT_EQ(registry_.choose(variables({{"PJRT_DEVICE", "CPU"}}))->name, "cpu");
+  EXPECT_EQ(registry_.choose(variables({{"PJRT_DEVICE", "Npu"}}))->name, "npu");
+  EXPECT_EQ(registry_.choose(variables({{"PJRT_DEVICE", "Npu"}}))->reason, "PJRT_DEVICE=Npu");
+}
+
+TEST_F(RegistryTest, UnknownKindIsAnErrorThatListsTheKnownOnes) {
+  ASSERT_TRUE(registry_.add("npu", [](const ClientOptions&) { return nullptr; }));
+  const Error error = registry_.choose(variables({{"PJRT_DEVICE", "TPU"}})).error();
+  EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(error.message(),
+            "PJRT_DEVICE names the device kind 'TPU', which is not known here; known: cpu, npu");
+}
+
+TEST_F(RegistryTest, KindIsRegisteredOnce) {
+  EXPECT_EQ(registry_.add("Cpu", nullptr).error().code(), ErrorCode::kAlreadyExists);
+  EXPECT_THAT(registry_.names(), ElementsAre("cpu"));
+}
+
+TEST_F(RegistryTest, CpuNumDevicesSaysHowManyUnlessTheCallerDoes) {
+  EXPECT_EQ(registry_.create("cpu", options({}))->get()->devices().size(), 1u);
+  EXPECT_EQ(registry_.create("cpu", options({{"CPU_NUM_DEVICES", "3"}}))->get()->devices().size(),
+            3u);
+  ClientOptions two = options({{"CPU_NUM_DEVICES", "3"}});
+  two.devices = 2;
+  EXPECT_EQ(registry_.create("cpu", two)->get()->devices().size(), 2u);
+}
+
+TEST_F(RegistryTest, BadCpuNumDevicesIsAClearError) {
+  for (const std::string text : {"0", "-1", "two", "2x", "99999", "9999999999999999999", " 2"}) {
+    const auto created = registry_.create("cpu", options({{"CPU_NUM_DEVICES", text}}));
+    ASSERT_FALSE(created.has_value()) << text;
+    EXPECT_THAT(created.error().message(), HasSubstr("CPU_NUM_DEVICES is '" + text +
+                                                     "', but must be a whole number from 1 to"));
+  }
+}
+
+}  // namespace
+}  // namespace millrace::devices
