@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -257,7 +258,7 @@ TEST(ProcessGroupTest, NumbersTakenAtSubmissionMatchWhateverIsReadyFirst) {
       const std::uint64_t first = member.reserve(kCalls);
       std::vector<int> order(kCalls);
       for (int i = 0; i < kCalls; ++i) order[static_cast<std::size_t>(i)] = i;
-      std::ranges::shuffle(order, sim.random());
+      std::shuffle(order.begin(), order.end(), sim.random());
       for (const int i : order) {
         CollectiveOptions options;
         options.sequence = first + static_cast<std::uint64_t>(i);
