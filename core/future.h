@@ -183,6 +183,7 @@ class ThenCell final : public Cell<typename Unwrapped<ContinuationResult<T, F>>:
     }
   }
   void drop() noexcept override {
+    this->ignore_error();  // whoever closes the executor knows
     source_ = nullptr;
     finish(fail(ErrorCode::kAborted, "the executor of a continuation closed before it ran"));
   }

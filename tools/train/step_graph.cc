@@ -256,17 +256,29 @@ Ref<GraphRun> StepGraph::start(const StepTicket& ticket, std::span<const Replica
   return graph_.start(inputs, ticket.call);
 }
 
+namespace {
+
+// An output whose error done() tells as well, so that it need not be looked at.
+template <class T>
+Future<T> output(const GraphRun& run, const Slot<T>& slot) {
+  Future<T> future = run.output(slot);
+  future.ignore();
+  return future;
+}
+
+}  // namespace
+
 Replica StepGraph::replica(const GraphRun& run, std::size_t device) const {
   const DeviceSlots& s = devices_[device];
-  return {run.output(s.params_out), run.output(s.momenta_out), run.output(s.state_out)};
+  return {output(run, s.params_out), output(run, s.momenta_out), output(run, s.state_out)};
 }
 
 Future<HostArray> StepGraph::loss(const GraphRun& run, std::size_t device) const {
-  return run.output(devices_[device].loss);
+  return output(run, devices_[device].loss);
 }
 
 Future<std::int64_t> StepGraph::rows(const GraphRun& run, std::size_t device) const {
-  return run.output(devices_[device].rows);
+  return output(run, devices_[device].rows);
 }
 
 }  // namespace millrace::train
