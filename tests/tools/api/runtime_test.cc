@@ -1,0 +1,155 @@
+// On real threads, because Runtime is what makes them.
+#include "millrace/tools/api/runtime.h"
+
+#include <dirent.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "millrace/millrace.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kDouble = R"(module @double {
+  func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+    %0 = stablehlo.add %x, %x : tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+}
+)";
+
+RuntimeOptions small(int devices = 1) {
+  RuntimeOptions options;
+  options.device = "CPU";
+  options.devices = devices;
+  options.threads = 2;
+  return options;
+}
+
+std::size_t entries(const char* folder) {
+  std::size_t count = 0;
+  DIR* open = ::opendir(folder);
+  while (::readdir(open) != nullptr) ++count;
+  ::closedir(open);
+  return count;
+}
+
+Result<HostArray> run_double(const Runtime& runtime, const Device& device,
+                             std::vector<float> values) {
+  const Future<Executable> program = runtime.compile(Program::from_text(kDouble, "double"));
+  const Future<Buffer> x = device.put({.data = values.data(), .shape = Shape(DType::kF32, {2})});
+  return wait_blocking(fetch(device, execute(device, program, {x}), 0));
+}
+
+TEST(RuntimeTest, ChainOfFuturesGivesTheResult) {
+  auto runtime = Runtime::create(small());
+  ASSERT_TRUE(runtime) << runtime.error().to_string();
+  const auto result = run_double(*runtime, runtime->device(0), {1, 2.5});
+  ASSERT_TRUE(result) << result.error().to_string();
+  EXPECT_THAT(result->as<float>(), ::testing::ElementsAre(2, 5));
+}
+
+TEST(RuntimeTest, TwentyRuntimesLeaveNoThreadAndNoDescriptor) {
+  {
+    const auto first = Runtime::create(small(2));
+  }  // what a library makes once and keeps
+  const std::size_t threads = entries("/proc/self/task");
+  const std::size_t descriptors = entries("/proc/self/fd");
+  for (int i = 0; i < 20; ++i) {
+    const auto runtime = Runtime::create(small(1 + i % 3));
+    ASSERT_TRUE(runtime) << runtime.error().to_string();
+    ASSERT_EQ(runtime->devices().size(), static_cast<std::size_t>(1 + i % 3));
+  }
+  // The workers of oneTBB are the process's: it makes them when they are needed, at most one per
+  // core.
+  EXPECT_LE(entries("/proc/self/task"), threads + std::thread::hardware_concurrency());
+  EXPECT_EQ(entries("/proc/self/fd"), descriptors);
+}
+
+TEST(RuntimeTest, TwoRuntimesDoNotKnowOfEachOther) {
+  auto one = Runtime::create(small(2));
+  auto two = Runtime::create(small(1));
+  ASSERT_TRUE(one && two);
+  EXPECT_EQ(one->devices().size(), 2U);
+  EXPECT_EQ(two->devices().size(), 1U);
+  EXPECT_TRUE(run_double(*one, one->device(1), {1, 2}));
+  EXPECT_TRUE(wait_blocking(one->close()));
+  const auto still = run_double(*two, two->device(0), {3, 4});
+  ASSERT_TRUE(still) << still.error().to_string();
+  EXPECT_THAT(still->as<float>(), ::testing::ElementsAre(6, 8));
+}
+
+TEST(RuntimeTest, ClosedRuntimeRefusesAndEveryCloseIsTheSame) {
+  auto runtime = Runtime::create(small());
+  ASSERT_TRUE(runtime);
+  EXPECT_TRUE(wait_blocking(runtime->close()));
+  EXPECT_TRUE(wait_blocking(runtime->close()));
+  const auto compiled = wait_blocking(runtime->compile(Program::from_text(kDouble)));
+  ASSERT_FALSE(compiled);
+  EXPECT_EQ(compiled.error().code(), ErrorCode::kUnavailable);
+  const float x[] = {1, 2};
+  const auto buffer =
+      wait_blocking(runtime->device(0).put({.data = x, .shape = Shape(DType::kF32, {2})}));
+  ASSERT_FALSE(buffer);
+  EXPECT_EQ(buffer.error().code(), ErrorCode::kUnavailable);
+}
+
+TEST(RuntimeTest, AssignedOverRuntimeClosesTheOldOne) {
+  auto runtime = Runtime::create(small(1));
+  auto other = Runtime::create(small(2));
+  ASSERT_TRUE(runtime && other);
+  *runtime = *std::move(other);
+  EXPECT_EQ(runtime->devices().size(), 2U);
+}
+
+TEST(RuntimeTest, UnknownDeviceIsNamed) {
+  RuntimeOptions options;
+  options.device = "ABACUS";
+  const auto runtime = Runtime::create(options);
+  ASSERT_FALSE(runtime);
+  EXPECT_THAT(runtime.error().message(), ::testing::HasSubstr("ABACUS"));
+}
+
+TEST(RuntimeTest, ErrorOfTheOptionsIsPassedOn) {
+  const auto runtime = Runtime::create(fail(ErrorCode::kInvalidArgument, "no good"));
+  ASSERT_FALSE(runtime);
+  EXPECT_EQ(runtime.error().message(), "no good");
+}
+
+TEST(RuntimeTest, ErrorOfACompilationIsTheResultOfWhatNeedsIt) {
+  auto runtime = Runtime::create(small());
+  ASSERT_TRUE(runtime);
+  const Future<Executable> broken = runtime->compile(Program::from_text("module {", "broken.mlir"));
+  const Future<Buffers> outputs = execute(runtime->device(0), broken, {});
+  const auto result = wait_blocking(fetch(runtime->device(0), outputs, 0));
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message(), ::testing::ContainsRegex("broken.mlir: ?1:"));
+}
+
+TEST(RuntimeTest, ResultThatIsNotThereIsOutOfRange) {
+  auto runtime = Runtime::create(small());
+  ASSERT_TRUE(runtime);
+  const Future<Buffers> one = make_ready(Buffers({Buffer()}));
+  const auto picked = wait_blocking(pick(one, 1));
+  ASSERT_FALSE(picked);
+  EXPECT_EQ(picked.error().code(), ErrorCode::kOutOfRange);
+}
+
+TEST(RuntimeTest, StopBeforeACompilationCancelsIt) {
+  auto runtime = Runtime::create(small());
+  ASSERT_TRUE(runtime);
+  std::stop_source stop;
+  stop.request_stop();
+  const auto compiled =
+      wait_blocking(runtime->compile(Program::from_text(kDouble), {}, {.stop = stop.get_token()}));
+  ASSERT_FALSE(compiled);
+  EXPECT_EQ(compiled.error().code(), ErrorCode::kCancelled);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,138 @@
+// `millrace run`, by running it on small programs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/transfer/formats/npy.h"
+#include "tests/support/temp_folder.h"
+#include "tests/tools/commands/process.h"
+
+namespace millrace {
+namespace {
+
+using devices::DType;
+using devices::Shape;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::Outcome;
+using testing::run_millrace;
+
+constexpr std::string_view kProgram = R"(module @scale {
+  func.func public @main(%x: tensor<2x2xf32>, %by: tensor<f32>) -> (tensor<2x2xf32>, tensor<2x2xi1>) {
+    %0 = stablehlo.broadcast_in_dim %by, dims = [] : (tensor<f32>) -> tensor<2x2xf32>
+    %1 = stablehlo.multiply %x, %0 : tensor<2x2xf32>
+    %2 = stablehlo.compare GT, %1, %0 : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xi1>
+    return %1, %2 : tensor<2x2xf32>, tensor<2x2xi1>
+  }
+}
+)";
+
+class RunTest : public ::testing::Test {
+ protected:
+  RunTest() {
+    program_ = write("scale.mlir", kProgram);
+    std::filesystem::create_directory(folder_.file("in"));
+    x_ = write_floats("in/0.npy", Shape(DType::kF32, {2, 2}), {1, 2, 3, 4});
+    by_ = write_floats("in/1.npy", Shape(DType::kF32, {}), {3});
+  }
+  std::string write(std::string_view name, std::string_view text) {
+    return folder_.write(name, std::as_bytes(std::span(text)));
+  }
+  std::string write_floats(std::string_view name, const Shape& shape,
+                           const std::vector<float>& values) {
+    const std::string path = folder_.file(name);
+    EXPECT_TRUE(transfer::write_npy_file(path, shape, std::as_bytes(std::span(values))));
+    return path;
+  }
+  void expect_result(const std::string& folder) {
+    const auto product = transfer::read_npy_file(folder + "/0.npy");
+    ASSERT_TRUE(product) << product.error().to_string();
+    EXPECT_EQ(product->shape, Shape(DType::kF32, {2, 2}));
+    const auto* values = reinterpret_cast<const float*>(product->data.get());
+    EXPECT_EQ(std::vector<float>(values, values + 4), (std::vector<float>{3, 6, 9, 12}));
+    const auto greater = transfer::read_npy_file(folder + "/1.npy");
+    ASSERT_TRUE(greater) << greater.error().to_string();
+    EXPECT_EQ(greater->shape, Shape(DType::kI1, {2, 2}));
+    EXPECT_EQ(greater->bytes()[0], std::byte{0});
+    EXPECT_EQ(greater->bytes()[3], std::byte{1});
+    EXPECT_FALSE(std::filesystem::exists(folder + "/2.npy"));
+  }
+
+  testing::TempFolder folder_;
+  std::string program_, x_, by_;
+};
+
+TEST_F(RunTest, FoldersOfArraysGoInAndOut) {
+  const Outcome o = run_millrace(
+      {"run", program_, "--inputs", folder_.file("in"), "--outputs", folder_.file("a/out")});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_THAT(o.out, IsEmpty());
+  EXPECT_THAT(o.err, HasSubstr("executed in"));
+  expect_result(folder_.file("a/out"));
+}
+
+TEST_F(RunTest, SingleFilesGoInAndASummaryComesOut) {
+  const Outcome o = run_millrace({"run", program_, "--input", x_, "--input", by_});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(o.out,
+            "0: tensor<2x2xf32> [3, 6, 9, 12]\n1: tensor<2x2xi1> [false, true, true, true]\n");
+}
+
+TEST_F(RunTest, JsonHasTimesAndMemoryOfRepeatedRuns) {
+  const Outcome o = run_millrace({"run", program_, "--inputs", folder_.file("in"), "--outputs",
+                                  folder_.file("out"), "--repeat", "5", "--threads", "1",
+                                  "--deterministic", "--json"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  const nlohmann::json json = nlohmann::json::parse(o.out);
+  EXPECT_GT(json["compile_ms"].get<double>(), 0);
+  EXPECT_GT(json["execute_ms_min"].get<double>(), 0);
+  EXPECT_GE(json["execute_ms_median"].get<double>(), json["execute_ms_min"].get<double>());
+  EXPECT_GE(json["peak_bytes"].get<std::int64_t>(), 4 * 4 + 4);
+  EXPECT_EQ(json.size(), 4U);
+  expect_result(folder_.file("out"));
+}
+
+TEST_F(RunTest, MissingProgramIsAFailureThatNamesIt) {
+  const Outcome o = run_millrace({"run", folder_.file("none.mlir")});
+  EXPECT_EQ(o.code, 1);
+  EXPECT_THAT(o.err, HasSubstr("none.mlir"));
+}
+
+TEST_F(RunTest, ProgramThatDoesNotParseIsRejectedWithLineAndColumn) {
+  const std::string bad = write("bad.mlir", "module {\n  func.func @main( {\n}\n");
+  const Outcome o = run_millrace({"run", bad});
+  EXPECT_EQ(o.code, 4);
+  EXPECT_THAT(o.err, ::testing::ContainsRegex("bad.mlir: ?2:"));
+}
+
+TEST_F(RunTest, WrongNumberOfArgumentsIsAUsageErrorThatListsThem) {
+  const Outcome few = run_millrace({"run", program_, "--input", x_});
+  EXPECT_EQ(few.code, 2);
+  EXPECT_THAT(few.err, HasSubstr("takes 2 arguments (tensor<2x2xf32>, tensor<f32>)"));
+  write_floats("in/2.npy", Shape(DType::kF32, {}), {3});
+  const Outcome many = run_millrace({"run", program_, "--inputs", folder_.file("in")});
+  EXPECT_EQ(many.code, 2);
+  EXPECT_THAT(many.err, HasSubstr("2.npy"));
+}
+
+TEST_F(RunTest, ArgumentOfAnotherShapeIsNamedWithBothShapes) {
+  const Outcome o = run_millrace({"run", program_, "--input", by_, "--input", by_});
+  EXPECT_EQ(o.code, 1);
+  EXPECT_THAT(o.err, HasSubstr("1.npy is tensor<f32>, but argument 0"));
+  EXPECT_THAT(o.err, HasSubstr("tensor<2x2xf32>"));
+}
+
+TEST_F(RunTest, DeadlineThatHasPassedGivesItsExitCode) {
+  const Outcome o =
+      run_millrace({"run", program_, "--inputs", folder_.file("in"), "--deadline", "0.000001"});
+  EXPECT_EQ(o.code, 124) << o.err;
+}
+
+}  // namespace
+}  // namespace millrace

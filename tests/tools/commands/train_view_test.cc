@@ -1,0 +1,161 @@
+#include "millrace/tools/commands/train_view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace millrace::commands {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class TrainViewTest : public ::testing::Test {
+ protected:
+  Sink sink() {
+    return [this](std::string_view text) { text_ += text; };
+  }
+  // What the view writes for the news, `after` the start of the test.
+  std::string show(TrainingView& view, const TrainingNews& news, Duration after) {
+    text_.clear();
+    view.show(news, TimePoint() + after);
+    return text_;
+  }
+  static TrainingNews step(std::uint64_t number, std::uint64_t epoch = 0) {
+    TrainingNews news;
+    news.step = {.epoch = epoch,
+                 .step = number,
+                 .steps = 100,
+                 .loss = 0.5,
+                 .images_per_second = 1234,
+                 .left = 75s};
+    return news;
+  }
+  static TrainingNews start() {
+    TrainingNews news;
+    news.start = {.model = "net",
+                  .devices = 2,
+                  .batch_size = 128,
+                  .steps = 100,
+                  .items = 6400,
+                  .compile_time = 1500ms};
+    return news;
+  }
+
+  std::string text_;
+};
+
+TEST_F(TrainViewTest, BarFillsWithTheShareOfSteps) {
+  const auto view = make_bar_view(3, [] { return 100; }, sink());
+  EXPECT_EQ(show(*view, step(50, 1), 0s),
+            "\x1b[?25l\r\x1b[2Kepoch 2/3 [###############...............] "
+            "step 50/100  loss 0.5000  1234 images/s  1:15 left");
+}
+
+TEST_F(TrainViewTest, BarIsRedrawnAtMostTenTimesASecondAndAtTheEnd) {
+  const auto view = make_bar_view(3, [] { return 100; }, sink());
+  EXPECT_FALSE(show(*view, step(1), 0s).empty());
+  EXPECT_TRUE(show(*view, step(2), 99ms).empty());
+  EXPECT_FALSE(show(*view, step(3), 100ms).empty());
+  EXPECT_THAT(show(*view, step(100), 101ms), HasSubstr("step 100/100"));
+}
+
+TEST_F(TrainViewTest, BarNeverReachesTheLastColumnOfANarrowTerminal) {
+  for (int columns = 1; columns < 120; ++columns) {
+    const auto view = make_bar_view(3, [columns] { return columns; }, sink());
+    const std::string line = show(*view, step(50), 0s);
+    const std::string prefix = "\x1b[?25l\r\x1b[2K";
+    EXPECT_LE(line.size() - prefix.size(),
+              std::max<std::size_t>(1, static_cast<std::size_t>(columns) - 1));
+  }
+}
+
+TEST_F(TrainViewTest, CursorComesBackWhenTheBarGoes) {
+  auto view = make_bar_view(3, [] { return 100; }, sink());
+  show(*view, step(1), 0s);
+  text_.clear();
+  view->finish();
+  EXPECT_EQ(text_, "\r\x1b[2K\x1b[?25h");
+  text_.clear();
+  view.reset();
+  EXPECT_EQ(text_, "");  // once is enough
+}
+
+TEST_F(TrainViewTest, LinesComeEveryTenSecondsAndAtTheEndOfEpochs) {
+  const auto view = make_line_view(3, sink());
+  EXPECT_EQ(show(*view, start(), 0s),
+            "training net on 2 devices: 6400 images, 100 steps of 128; compiled in 1.5 s\n");
+  EXPECT_EQ(show(*view, step(1), 9999ms), "");
+  EXPECT_EQ(show(*view, step(2), 10s),
+            "epoch 1/3  step 2/100  loss 0.5000  1234 images/s  1:15 left\n");
+  TrainingNews news;
+  news.epochs = {{.epoch = 0, .mean_loss = 0.25}};
+  EXPECT_EQ(show(*view, news, 15s), "epoch 1/3: mean loss 0.2500\n");
+  EXPECT_EQ(show(*view, step(3, 1), 24s), "");
+  EXPECT_THAT(show(*view, step(4, 1), 25s), StartsWith("epoch 2/3  step 4/100"));
+}
+
+TEST_F(TrainViewTest, JsonTellsTheFirstStepAndThenOneASecond) {
+  const auto view = make_json_view(sink());
+  const auto first = nlohmann::json::parse(show(*view, step(1), 0s));
+  EXPECT_EQ(first["event"], "step");
+  EXPECT_EQ(first["step"], 1);
+  EXPECT_EQ(first["seconds_left"], 75);
+  EXPECT_EQ(show(*view, step(2), 999ms), "");
+  EXPECT_THAT(show(*view, step(3), 1s), EndsWith("}\n"));
+  const auto begun = nlohmann::json::parse(show(*view, start(), 2s));
+  EXPECT_EQ(begun["compile_ms"], 1500);
+  EXPECT_EQ(begun["devices"], 2);
+}
+
+TEST_F(TrainViewTest, JsonStaysJsonWhenTheLossIsNoNumber) {
+  const auto view = make_json_view(sink());
+  TrainingNews news = step(1);
+  news.step->loss = std::nan("");
+  EXPECT_TRUE(nlohmann::json::parse(show(*view, news, 0s))["loss"].is_null());
+}
+
+TEST_F(TrainViewTest, StepOfTheNextEpochFollowsTheEndOfTheLast) {
+  const auto view = make_json_view(sink());
+  TrainingNews news = step(51, 1);
+  news.epochs = {{.epoch = 0, .mean_loss = 1}};
+  const std::string later = show(*view, news, 0s);
+  EXPECT_LT(later.find("\"epoch\",\"epoch\":0"), later.find("\"step\""));
+  news = step(100, 1);
+  news.epochs = {{.epoch = 1, .mean_loss = 1}};
+  const std::string same = show(*view, news, 2s);
+  EXPECT_LT(same.find("\"step\""), same.find("\"epoch\",\"epoch\":1,\"mean"));
+}
+
+TEST_F(TrainViewTest, TimesReadAsClocks) {
+  EXPECT_EQ(clock_text(7s), "0:07");
+  EXPECT_EQ(clock_text(12min + 34s), "12:34");
+  EXPECT_EQ(clock_text(1h + 2min + 3s), "1:02:03");
+  EXPECT_EQ(clock_text(-1s), "0:00");
+}
+
+TEST(TrainingFeedTest, ReaderGetsTheLastStepAndAllEpochs) {
+  TrainingFeed feed;
+  feed.on_start({.model = "net"});
+  feed.on_step({.step = 1});
+  feed.on_epoch(0, 0.5);
+  feed.on_step({.step = 2});
+  feed.on_epoch(1, 0.25);
+  const TrainingNews news = feed.wait_blocking();
+  ASSERT_TRUE(news.start && news.step);
+  EXPECT_EQ(news.step->step, 2U);
+  EXPECT_EQ(news.epochs.size(), 2U);
+  EXPECT_FALSE(news.ended);
+  EXPECT_EQ(feed.steps_done(), 2U);
+  feed.end();
+  EXPECT_TRUE(feed.wait_blocking().ended);
+  EXPECT_TRUE(feed.wait_blocking().ended);
+}
+
+}  // namespace
+}  // namespace millrace::commands

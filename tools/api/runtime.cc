@@ -1,0 +1,188 @@
+#include "millrace/tools/api/runtime.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/blocking.h"
+#include "millrace/core/check.h"
+#include "millrace/core/coroutine.h"
+#include "millrace/core/event_loop_thread.h"
+#include "millrace/core/make_executor.h"
+#include "millrace/core/mutex.h"
+#include "millrace/core/scope.h"
+#include "millrace/devices/device_actor.h"
+#include "millrace/devices/registry.h"
+
+namespace millrace {
+
+// In the order of making; closed, and then destroyed, in the reverse one.
+struct Runtime::Core {
+  explicit Core(RuntimeOptions given) : options(std::move(given)) {}
+
+  Status make();
+  Status make_client();
+  devices::DeviceThreads make_device_threads(int i, int n);
+  Task<void> close_all();
+
+  const RuntimeOptions options;
+  std::unique_ptr<TraceRecorder> trace;
+  std::unique_ptr<EventLoopThread> loop;
+  std::unique_ptr<PoolExecutor> blocking;
+  std::unique_ptr<PoolExecutor> compute;
+  std::vector<std::unique_ptr<PoolExecutor>> device_pools;  // of devices that compute on the host
+  Environment environment;
+  std::unique_ptr<actors::ActorSystem> actors;
+  std::unique_ptr<devices::Client> client;
+  std::vector<devices::Device> devices;
+  Scope compilations{"the runtime"};
+
+  Mutex mutex;
+  Future<void> closed MILLRACE_GUARDED_BY(mutex);  // valid once close() was called
+};
+
+// The threads for computing are shared out over the devices that compute on the host, at least one
+// each.
+devices::DeviceThreads Runtime::Core::make_device_threads(int i, int n) {
+  const int all = compute_threads(options);
+  const int mine = std::max(1, all / n + (i < all % n ? 1 : 0));
+  device_pools.push_back(
+      make_executor(default_compute_backend(), mine, "millrace-dev" + std::to_string(i)));
+  return {.executor = device_pools.back().get(), .parallel = &device_pools.back()->parallel()};
+}
+
+Status Runtime::Core::make_client() {
+  const devices::Variables none = [](const std::string&) { return std::nullopt; };
+  devices::ClientOptions client_options;
+  client_options.environment = environment;
+  client_options.variables = options.variables ? options.variables : none;
+  client_options.devices = options.devices;
+  client_options.threads = [this](int i, int n) { return make_device_threads(i, n); };
+  client_options.trace = trace.get();
+  const devices::ClientRegistry registry;
+  const devices::Variables device = [this](const std::string& name) -> std::optional<std::string> {
+    if (name != "PJRT_DEVICE" || options.device.empty()) return std::nullopt;
+    return options.device;
+  };
+  MILLRACE_TRY(const devices::ClientChoice choice, registry.choose(device));
+  MILLRACE_TRY(client, registry.create(choice.name, client_options));
+  return {};
+}
+
+Status Runtime::Core::make() {
+  const int threads = compute_threads(options);
+  if (options.trace) trace = std::make_unique<TraceRecorder>(steady_clock());
+  loop = std::make_unique<EventLoopThread>(make_uv_event_loop(), "millrace-loop");
+  blocking = make_executor(ExecutorBackend::kThreads, std::max(1, options.blocking_threads),
+                           "millrace-io");
+  compute = make_executor(default_compute_backend(), threads, "millrace-work");
+  environment = {.clock = &steady_clock(),
+                 .timers = &loop->loop().timers(),
+                 .compute = compute.get(),
+                 .blocking = blocking.get()};
+  actors = std::make_unique<actors::ActorSystem>(environment);
+  MILLRACE_TRY_STATUS(make_client());
+
+  devices::DeviceActorOptions actor_options{.environment = environment, .limits = options.limits};
+  actor_options.inline_when_idle = !client->calls_may_block();
+  if (client->calls_may_block()) actor_options.environment.compute = blocking.get();
+  devices = devices::make_devices(*client, actor_options);
+  return {};
+}
+
+Task<void> Runtime::Core::close_all() {
+  // Nothing is left out because something before it failed: the first error is told when all is
+  // over.
+  std::optional<Error> first;
+  const auto note = [&first](const Status& status) {
+    if (!status && !first) first = status.error();
+  };
+  const Future<void> compiled = compilations.close();
+  std::vector<Future<void>> ends;
+  for (const devices::Device& device : devices) ends.push_back(device.close());
+  for (const Future<void>& end : ends) note(co_await end);
+  note(co_await compiled);
+  note(co_await actors->close());
+  if (client) note(co_await client->close());
+  for (const std::unique_ptr<PoolExecutor>& pool : device_pools) note(co_await pool->close());
+  // What the ends above have set in motion runs before its executor drops the rest.
+  note(co_await make_ready().then(*compute, [](const Status&) {}));
+  note(co_await compute->close());
+  note(co_await blocking->close());
+  note(co_await loop->close());
+  if (first) co_await end_with(*first);
+}
+
+Runtime::Runtime(std::unique_ptr<Core> core) : core_(std::move(core)) {}
+Runtime::Runtime(Runtime&& other) noexcept = default;
+Runtime& Runtime::operator=(Runtime&& other) noexcept {
+  if (this != &other) {
+    Runtime old(std::move(*this));
+    core_ = std::move(other.core_);
+  }
+  return *this;
+}
+
+Runtime::~Runtime() {
+  if (!core_) return;
+  static_cast<void>(wait_blocking(close()));
+}
+
+Result<Runtime> Runtime::create(Result<RuntimeOptions> options) {
+  if (!options) return std::unexpected(std::move(options).error());
+  Runtime runtime(std::make_unique<Core>(*std::move(options)));
+  MILLRACE_TRY_STATUS(runtime.core_->make());
+  return runtime;
+}
+
+std::span<const devices::Device> Runtime::devices() const { return core_->devices; }
+const devices::Device& Runtime::device(std::size_t index) const {
+  MILLRACE_CHECK(index < core_->devices.size(), "Runtime::device: there are fewer devices");
+  return core_->devices[index];
+}
+devices::Client& Runtime::client() const { return *core_->client; }
+const Environment& Runtime::environment() const { return core_->environment; }
+Executor& Runtime::compute() const { return *core_->compute; }
+EventLoop& Runtime::loop() const { return core_->loop->loop(); }
+actors::ActorSystem& Runtime::actors() const { return *core_->actors; }
+TraceRecorder* Runtime::trace() const { return core_->trace.get(); }
+const RuntimeOptions& Runtime::options() const { return core_->options; }
+
+Future<devices::Executable> Runtime::compile(devices::Program program,
+                                             devices::CompileOptions options,
+                                             CallOptions call) const {
+  Scope::Hold hold = core_->compilations.hold();
+  if (!hold) return core_->compilations.closed_error();
+  auto work = [client = core_->client.get(), program = std::move(program),
+               options = std::move(options), stop = call.stop,
+               hold = std::move(hold)](const Status&) mutable -> Result<devices::Executable> {
+    if (stop.stop_requested()) {
+      return fail(ErrorCode::kCancelled,
+                  "stopped on request before '" + program.name() + "' was compiled");
+    }
+    return client->compile(program, options);
+  };
+  const Future<devices::Executable> compiled = make_ready().then(*core_->blocking, std::move(work));
+  return with_options(compiled, call, *core_->environment.timers);
+}
+
+Future<void> Runtime::close() const {
+  // Started outside the lock: what is idle ends inside the call.
+  Promise<void> promise;
+  {
+    MutexLock lock(core_->mutex);
+    if (core_->closed.valid()) return core_->closed;
+    core_->closed = promise.future();
+  }
+  const Future<void> closed = promise.future();
+  // Inline: the executors that could run it are among what it closes.
+  const Future<void> ended = spawn(inline_executor(), core_->close_all());
+  static_cast<void>(ended.then(
+      inline_executor(),
+      [promise = std::move(promise)](Status status) mutable { promise.set(std::move(status)); }));
+  return closed;
+}
+
+}  // namespace millrace

@@ -1,0 +1,64 @@
+// Runtime: puts the rooms together: clock, event loop, threads, actors, the client of the devices
+// and an actor in front of each. Everything below is handed what it needs from here, so nothing is
+// global and two runtimes in one process do not know of each other. Read next: execute.h, then
+// runtime.cc (what is made and closed in which order).
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "millrace/actors/system.h"
+#include "millrace/core/call_options.h"
+#include "millrace/core/environment.h"
+#include "millrace/core/event_loop.h"
+#include "millrace/core/trace.h"
+#include "millrace/devices/device.h"
+#include "millrace/devices/program.h"
+#include "millrace/tools/api/runtime_options.h"
+
+namespace millrace {
+
+// The one owner of the threads: it outlives every handle that came from it (devices, executables,
+// buffers), and unlike any other destructor of the house its own waits: it closes, if nobody did,
+// and joins the threads. So it is never destroyed, nor waited for, on one of its own threads.
+// Thread-safety: thread-safe once made.
+class Runtime {
+ public:
+  // kNotFound for a device that nothing here knows, kUnavailable where it cannot be opened; an
+  // error of the options (RuntimeOptions::from_env) is passed on.
+  static Result<Runtime> create(Result<RuntimeOptions> options);
+  Runtime(Runtime&& other) noexcept;
+  Runtime& operator=(Runtime&& other) noexcept;
+  ~Runtime();
+
+  std::span<const devices::Device> devices() const;
+  // index < devices().size(), CHECKed.
+  const devices::Device& device(std::size_t index) const;
+  devices::Client& client() const;
+
+  // Compiles on a blocking thread. Errors of the program name it, with line and column. kCancelled
+  // and kDeadlineExceeded by call: a compilation that has begun runs on and its result is dropped.
+  Future<devices::Executable> compile(devices::Program program,
+                                      devices::CompileOptions options = {},
+                                      CallOptions call = {}) const;
+
+  // Time and threads, for code that is handed them (loaders, groups, tasks).
+  const Environment& environment() const;
+  Executor& compute() const;  // actors, continuations, decoding: nothing may block it
+  EventLoop& loop() const;
+  actors::ActorSystem& actors() const;
+  TraceRecorder* trace() const;  // nullptr unless RuntimeOptions::trace
+  const RuntimeOptions& options() const;
+
+  // Refuses new work, finishes what the devices have begun, and ends everything in the reverse
+  // order of its making. Completes, on some thread of its own, with the first error of any part;
+  // every call gives the same future. What still runs on compute() is dropped: end it before.
+  Future<void> close() const;
+
+ private:
+  struct Core;
+  explicit Runtime(std::unique_ptr<Core> core);
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace millrace

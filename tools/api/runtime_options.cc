@@ -1,0 +1,35 @@
+#include "millrace/tools/api/runtime_options.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+namespace millrace {
+
+namespace {
+
+// Beyond these a number is a slip of the hand, not a wish.
+constexpr int kMostDevices = 1024;
+constexpr int kMostThreads = 4096;
+
+}  // namespace
+
+Result<RuntimeOptions> RuntimeOptions::from_env(devices::Variables variables) {
+  RuntimeOptions options;
+  options.device = variables("PJRT_DEVICE").value_or("");
+  // The backend reads it where it counts; a bad one is told in any case.
+  MILLRACE_TRY([[maybe_unused]] const std::optional<int> devices,
+               devices::read_count(variables, "CPU_NUM_DEVICES", 1, kMostDevices));
+  MILLRACE_TRY(const std::optional<int> threads,
+               devices::read_count(variables, "MILLRACE_THREADS", 0, kMostThreads));
+  options.threads = threads.value_or(0);
+  options.variables = std::move(variables);
+  return options;
+}
+
+int compute_threads(const RuntimeOptions& options) {
+  if (options.threads > 0) return options.threads;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+}  // namespace millrace

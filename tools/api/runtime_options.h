@@ -1,0 +1,35 @@
+// RuntimeOptions: what a Runtime is made of, and the environment variables that say so. Read next:
+// runtime.h.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "millrace/core/error.h"
+#include "millrace/devices/device.h"
+#include "millrace/devices/registry.h"
+
+namespace millrace {
+
+// Value type; the defaults are good for one process that has the machine for itself.
+struct RuntimeOptions {
+  std::string device;  // PJRT_DEVICE, a kind of device; empty: the runtime picks
+  std::optional<int>
+      devices;      // how many; left out: as the backend's variable says (CPU_NUM_DEVICES)
+  int threads = 0;  // MILLRACE_THREADS; for computing, all devices together; 0: one per core
+  int blocking_threads = 4;      // for files, compilation and plugin calls
+  devices::DeviceLimits limits;  // of each device
+  bool trace = false;            // records a timeline (Runtime::trace)
+  devices::Variables
+      variables;  // for backends that have variables of their own; empty: none is set
+
+  // An unset or empty variable leaves the default. kInvalidArgument names the variable and its
+  // value.
+  static Result<RuntimeOptions> from_env(
+      devices::Variables variables = devices::process_variables());
+};
+
+// The threads that options stand for: at least 1.
+int compute_threads(const RuntimeOptions& options);
+
+}  // namespace millrace

@@ -1,0 +1,51 @@
+#include "millrace/tools/commands/command.h"
+
+#include <chrono>
+#include <utility>
+
+#include "millrace/devices/registry.h"
+
+namespace millrace::commands {
+
+std::string version_text() {
+  std::string known;
+  for (const std::string& name : devices::ClientRegistry().names())
+    known += (known.empty() ? "" : ", ") + name;
+  return std::string("millrace ") + MILLRACE_VERSION + "\n" +  //
+         "compiler: " + MILLRACE_COMPILER + ", " + MILLRACE_BUILD_TYPE + "\n" + "devices: " + known;
+}
+
+Result<RuntimeOptions> runtime_options(std::optional<int> threads, std::optional<int> devices) {
+  Result<RuntimeOptions> options = RuntimeOptions::from_env();
+  if (!options) return std::unexpected(options.error().with_detail(ExitWith{ExitCode::kUsage}));
+  if (threads) options->threads = *threads;
+  if (devices) options->devices = devices;
+  return options;
+}
+
+Result<Runtime> open_runtime(const RuntimeOptions& options) {
+  Result<Runtime> runtime = Runtime::create(options);
+  if (!runtime) return std::unexpected(runtime.error().with_detail(ExitWith{ExitCode::kDevice}));
+  return runtime;
+}
+
+TimePoint deadline_after(std::optional<double> seconds) {
+  if (!seconds) return kNoDeadline;
+  return steady_clock().now() +
+         std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*seconds));
+}
+
+Future<devices::Executable> compile_program(const Runtime& runtime, const devices::Program& program,
+                                            const devices::CompileOptions& options,
+                                            const CallOptions& call) {
+  using Compiled = Result<devices::Executable>;
+  return runtime.compile(program, options, call)
+      .then(inline_executor(), [](Compiled compiled) -> Compiled {
+        if (compiled) return compiled;
+        const ErrorCode code = compiled.error().code();
+        if (code == ErrorCode::kCancelled || code == ErrorCode::kDeadlineExceeded) return compiled;
+        return std::unexpected(compiled.error().with_detail(ExitWith{ExitCode::kProgramRejected}));
+      });
+}
+
+}  // namespace millrace::commands

@@ -1,0 +1,71 @@
+#include "millrace/tools/commands/console.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace millrace::commands {
+
+namespace {
+
+constexpr std::string_view kRed = "\x1b[1;31m";
+constexpr std::string_view kYellow = "\x1b[1;33m";
+constexpr std::string_view kPlain = "\x1b[0m";
+
+Status write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      return fail(ErrorCode::kDataLoss,
+                  std::string("cannot write to stdout: ") + ::strerror(errno));
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+bool is_set(const devices::Variables& variables, const char* name) {
+  return !variables(name).value_or("").empty();
+}
+
+}  // namespace
+
+ConsoleTraits console_traits(bool terminal, const devices::Variables& variables) {
+  const bool can = terminal && variables("TERM").value_or("dumb") != "dumb";
+  return {.bar = can && !is_set(variables, "CI"), .color = can && !is_set(variables, "NO_COLOR")};
+}
+
+Console::Console(std::string command, const devices::Variables& variables)
+    : command_(std::move(command)),
+      traits_(console_traits(::isatty(STDERR_FILENO) == 1, variables)) {}
+
+int Console::columns() {
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+Status Console::data(std::string_view text) { return write_all(STDOUT_FILENO, text); }
+
+// Where nobody can be told of a failure, there is nothing to do about it.
+void Console::words(std::string_view text) { static_cast<void>(write_all(STDERR_FILENO, text)); }
+
+void Console::error(const Error& error) {
+  std::string line = command_ + ": ";
+  line += traits_.color ? std::string(kRed) + "error:" + std::string(kPlain) : "error:";
+  line += " " + error.message() + "\n";
+  words(line);
+}
+
+void Console::warning(std::string_view text) {
+  std::string line = command_ + ": ";
+  line += traits_.color ? std::string(kYellow) + "warning:" + std::string(kPlain) : "warning:";
+  line += " " + std::string(text) + "\n";
+  words(line);
+}
+
+}  // namespace millrace::commands

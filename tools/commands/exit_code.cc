@@ -1,0 +1,25 @@
+#include "millrace/tools/commands/exit_code.h"
+
+#include <string>
+
+#include "millrace/devices/device_actor.h"
+
+namespace millrace::commands {
+
+ExitCode exit_code(const Error& error) {
+  if (const auto* told = error.detail<ExitWith>()) return told->code;
+  if (error.detail<devices::DeviceFailure>() != nullptr) return ExitCode::kDevice;
+  if (error.code() == ErrorCode::kDeadlineExceeded) return ExitCode::kDeadline;
+  return ExitCode::kFailure;
+}
+
+ExitCode exit_code_of_signal(int signal) {
+  return static_cast<ExitCode>(static_cast<int>(ExitCode::kSignal) + signal);
+}
+
+std::unexpected<Error> usage_error(const std::string& message) {
+  return std::unexpected(
+      Error(ErrorCode::kInvalidArgument, message).with_detail(ExitWith{ExitCode::kUsage}));
+}
+
+}  // namespace millrace::commands

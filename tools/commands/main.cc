@@ -1,0 +1,130 @@
+// The `millrace` command: reads options, calls a command, turns its error into words and an exit
+// code. Read next: command.h.
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "millrace/tools/commands/command.h"
+
+namespace {
+
+using namespace millrace;            // NOLINT(google-build-using-namespace)
+using namespace millrace::commands;  // NOLINT(google-build-using-namespace)
+
+CLI::App& add_devices(CLI::App& app, DevicesFlags& flags) {
+  CLI::App& command =
+      *app.add_subcommand("devices", "list the devices (PJRT_DEVICE, CPU_NUM_DEVICES)");
+  command.add_flag("--json", flags.json, "one JSON object");
+  return command;
+}
+
+CLI::App& add_run(CLI::App& app, RunFlags& flags) {
+  CLI::App& command =
+      *app.add_subcommand("run", "compile and run a StableHLO program on arrays from .npy files");
+  command.add_option("FILE", flags.file, "the program: StableHLO text")->required();
+  auto* input =
+      command.add_option("--input", flags.inputs, "an argument (.npy), in order; may be repeated")
+          ->type_name("A.npy");
+  auto* inputs =
+      command.add_option("--inputs", flags.inputs_folder, "arguments DIR/0.npy, DIR/1.npy, ...")
+          ->type_name("DIR");
+  input->excludes(inputs);
+  input->expected(1)->take_all();
+  command
+      .add_option("--outputs", flags.outputs_folder,
+                  "write the results to DIR/0.npy, DIR/1.npy, ...")
+      ->type_name("DIR");
+  command.add_option("--repeat", flags.repeat, "how often to execute")
+      ->check(CLI::Range(1, 1'000'000'000))
+      ->capture_default_str();
+  command
+      .add_option("--threads", flags.threads,
+                  "for computing (MILLRACE_THREADS; default: all cores)")
+      ->check(CLI::Range(1, 4096));
+  command
+      .add_option("--deadline", flags.deadline_seconds,
+                  "give up after so many seconds (exit code 124)")
+      ->check(CLI::PositiveNumber);
+  command.add_flag("--deterministic", flags.deterministic,
+                   "the same bits with any number of threads");
+  command.add_flag("--json", flags.json, "print times and memory as one JSON object");
+  return command;
+}
+
+void add_train(CLI::App& app, TrainFlags& flags) {
+  CLI::App& command = *app.add_subcommand("train", "train an exported model, data-parallel");
+  command.add_option("--model", flags.model, "folder with manifest.json and its programs")
+      ->required()
+      ->type_name("DIR");
+  auto* data = command.add_option_group("data", "where the images come from");
+  data->add_option("--data", flags.data, "folder of IDX files, plain or gzip, as MNIST's")
+      ->type_name("DIR");
+  data->add_flag("--fake-data", flags.fake_data, "generated images");
+  data->require_option(1);
+  command.add_option("--devices", flags.devices, "use so many devices (default: all)")
+      ->check(CLI::Range(1, 4096));
+  command.add_option("--batch-size", flags.batch_size, "rows per step, split over the devices")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->capture_default_str();
+  command.add_option("--epochs", flags.epochs)
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40))
+      ->capture_default_str();
+  command.add_option("--max-steps", flags.max_steps, "end after so many steps")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 60));
+  command.add_option("--seed", flags.seed, "of parameters and shuffling")->capture_default_str();
+  command
+      .add_option("--threads", flags.threads,
+                  "for computing (MILLRACE_THREADS; default: all cores)")
+      ->check(CLI::Range(1, 4096));
+  command
+      .add_option("--steps-in-flight", flags.steps_in_flight,
+                  "steps begun before the oldest has ended")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command
+      .add_option("--bucket-bytes", flags.bucket_bytes,
+                  "gradients reduced together; 0: chosen by the model")
+      ->capture_default_str();
+  command
+      .add_option("--deadline", flags.deadline_seconds,
+                  "give up after so many seconds (exit code 124)")
+      ->check(CLI::PositiveNumber);
+  command.add_flag("--deterministic", flags.deterministic, "two runs give identical bits");
+  command.add_flag("--no-shuffle", flags.no_shuffle, "take the images in the order of the files");
+  auto* json = command.add_flag("--json", flags.json,
+                                "one JSON object per line on stdout, the last one the report");
+  command.add_flag("--quiet", flags.quiet, "no progress, only the report")->excludes(json);
+}
+
+template <class Command, class Flags>
+int call(const char* name, Command command, const Flags& flags) {
+  Console console(std::string("millrace ") + name);
+  const Result<ExitCode> result = command(flags, console);
+  if (result) return static_cast<int>(*result);
+  console.error(result.error());
+  return static_cast<int>(exit_code(result.error()));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Millrace: an asynchronous actor runtime for accelerator devices", "millrace");
+  app.set_version_flag("--version", version_text);
+  app.require_subcommand(1);
+  app.footer(
+      "Environment: PJRT_DEVICE, CPU_NUM_DEVICES, MILLRACE_THREADS, MILLRACE_LOG, NO_COLOR, CI "
+      "(see README.md)");
+  DevicesFlags devices_flags;
+  RunFlags run_flags;
+  TrainFlags train_flags;
+  const CLI::App& devices = add_devices(app, devices_flags);
+  const CLI::App& run = add_run(app, run_flags);
+  add_train(app, train_flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+  }
+  if (devices.parsed()) return call("devices", devices_command, devices_flags);
+  if (run.parsed()) return call("run", run_command, run_flags);
+  return call("train", train_command, train_flags);
+}

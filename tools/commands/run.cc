@@ -1,0 +1,232 @@
+// `millrace run`: one program on one device, arrays in and out as .npy files.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/blocking.h"
+#include "millrace/core/combinators.h"
+#include "millrace/devices/program.h"
+#include "millrace/tools/commands/command.h"
+#include "millrace/tools/commands/summary.h"
+#include "millrace/transfer/formats/npy.h"
+
+namespace millrace::commands {
+
+namespace {
+
+using devices::Buffer;
+using devices::Buffers;
+using devices::Device;
+using devices::Executable;
+using transfer::NpyArray;
+
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+double since(TimePoint begin) { return Milliseconds(steady_clock().now() - begin).count(); }
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+// "3 arguments (tensor<f32>, ...)".
+std::string describe_inputs(const Executable& executable) {
+  std::string text = std::to_string(executable.input_shapes().size()) + " arguments (";
+  const char* separator = "";
+  for (const devices::Shape& shape : executable.input_shapes()) {
+    text += separator + shape.to_string();
+    separator = ", ";
+  }
+  return text + ")";
+}
+
+// The file of each argument, in order.
+Result<std::vector<std::string>> input_files(const RunFlags& flags, const Executable& executable) {
+  const std::size_t wanted = executable.input_shapes().size();
+  if (flags.inputs_folder.empty()) {
+    if (flags.inputs.size() == wanted) return flags.inputs;
+    return usage_error(flags.file + " takes " + describe_inputs(executable) +
+                       ", but --input was given " + std::to_string(flags.inputs.size()) + " times");
+  }
+  std::vector<std::string> files;
+  for (std::size_t i = 0; i < wanted; ++i) {
+    files.push_back(flags.inputs_folder + "/" + std::to_string(i) + ".npy");
+  }
+  const std::string next = flags.inputs_folder + "/" + std::to_string(wanted) + ".npy";
+  std::error_code ignored;
+  if (std::filesystem::exists(next, ignored)) {
+    return usage_error(flags.file + " takes " + describe_inputs(executable) +
+                       ", but there is also " + next);
+  }
+  return files;
+}
+
+Result<std::vector<std::shared_ptr<NpyArray>>> read_inputs(const RunFlags& flags,
+                                                           const Executable& executable) {
+  MILLRACE_TRY(const std::vector<std::string> files, input_files(flags, executable));
+  std::vector<std::shared_ptr<NpyArray>> arrays;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const devices::Shape& wanted = executable.input_shapes()[i];
+    MILLRACE_TRY(NpyArray array, transfer::read_npy_file(files[i], {.as = wanted.dtype()}));
+    if (array.shape != wanted) {
+      return fail(ErrorCode::kInvalidArgument, files[i] + " is " + array.shape.to_string() +
+                                                   ", but argument " + std::to_string(i) + " of " +
+                                                   flags.file + " is " + wanted.to_string());
+    }
+    arrays.push_back(std::make_shared<NpyArray>(std::move(array)));
+  }
+  return arrays;
+}
+
+// One program on one device, as often as asked.
+class Runner {
+ public:
+  Runner(const Runtime& runtime, Executable executable,
+         std::vector<std::shared_ptr<NpyArray>> inputs, CallOptions call)
+      : device_(runtime.device(0)),
+        timers_(*runtime.environment().timers),
+        executable_(std::move(executable)),
+        inputs_(std::move(inputs)),
+        call_(std::move(call)) {}
+
+  // Milliseconds from the call until every result is written; the arguments are on the device
+  // before.
+  Result<double> run() {
+    // A short program is done before a timer could tell.
+    if (steady_clock().now() >= call_.deadline) {
+      return fail(ErrorCode::kDeadlineExceeded,
+                  "the deadline came before the program was executed");
+    }
+    MILLRACE_TRY_STATUS(put_missing());
+    const std::vector<devices::Argument> arguments(arguments_.begin(), arguments_.end());
+    const std::span<const devices::Argument> all(arguments);
+    const TimePoint begin = steady_clock().now();
+    MILLRACE_TRY(outputs_, wait_blocking(device_.execute(executable_, all, {.call = call_})));
+    for (const Buffer& output : outputs_) MILLRACE_TRY_STATUS(wait(output.ready()));
+    return since(begin);
+  }
+  Result<devices::HostArray> output(std::size_t i) {
+    return wait_blocking(device_.fetch(outputs_[i], call_));
+  }
+  std::size_t outputs() const { return outputs_.size(); }
+
+ private:
+  // A donated argument is gone after each run.
+  Status put_missing() {
+    arguments_.resize(inputs_.size());
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (arguments_[i] && !arguments_[i].removed()) continue;
+      devices::HostView view{.data = inputs_[i]->data.get(), .shape = inputs_[i]->shape};
+      view.owner = inputs_[i];
+      MILLRACE_TRY(arguments_[i], wait_blocking(device_.put(view, {.call = call_})));
+      MILLRACE_TRY_STATUS(wait(arguments_[i].ready()));
+    }
+    return {};
+  }
+  Status wait(const Future<void>& ready) {
+    return wait_blocking(with_options(ready, call_, timers_));
+  }
+
+  const Device device_;
+  TimerQueue& timers_;
+  const Executable executable_;
+  const std::vector<std::shared_ptr<NpyArray>> inputs_;
+  const CallOptions call_;
+  std::vector<Buffer> arguments_;
+  Buffers outputs_;
+};
+
+struct Figures {
+  double compile_ms = 0;
+  std::vector<double> execute_ms;
+  std::int64_t peak_bytes = 0;
+};
+
+std::string to_json(const Figures& figures) {
+  const nlohmann::ordered_json json = {
+      {"compile_ms", figures.compile_ms},
+      {"execute_ms_median", median(figures.execute_ms)},
+      {"execute_ms_min", *std::min_element(figures.execute_ms.begin(), figures.execute_ms.end())},
+      {"peak_bytes", figures.peak_bytes}};
+  return json.dump() + "\n";
+}
+
+std::string to_text(const Figures& figures) {
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "compiled in %.1f ms, executed in %.3f ms (median of %zu), peak %.1f MiB\n",
+                figures.compile_ms, median(figures.execute_ms), figures.execute_ms.size(),
+                static_cast<double>(figures.peak_bytes) / (1 << 20));
+  return text;
+}
+
+// The most bytes that the device has held, where the backend counts them; else what was in flight.
+std::int64_t peak_bytes(const Device& device) {
+  const Result<devices::MemoryStats> stats = device.client().memory_stats(device.id());
+  if (stats && stats->peak_bytes_in_use) return *stats->peak_bytes_in_use;
+  return static_cast<std::int64_t>(device.stats().peak_bytes_in_flight);
+}
+
+Status deliver_outputs(const RunFlags& flags, Runner& runner, Console& console) {
+  if (!flags.outputs_folder.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(flags.outputs_folder, error);
+    if (error) {
+      return fail(ErrorCode::kNotFound,
+                  "cannot make the folder " + flags.outputs_folder + ": " + error.message());
+    }
+  } else if (flags.json) {
+    return {};
+  }
+  for (std::size_t i = 0; i < runner.outputs(); ++i) {
+    MILLRACE_TRY(const devices::HostArray array, runner.output(i));
+    if (flags.outputs_folder.empty()) {
+      MILLRACE_TRY_STATUS(console.data(std::to_string(i) + ": " + summarize(array) + "\n"));
+    } else {
+      const std::string path = flags.outputs_folder + "/" + std::to_string(i) + ".npy";
+      MILLRACE_TRY_STATUS(transfer::write_npy_file(path, array.shape(), array.bytes()));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
+  // One device, so that it gets all the threads.
+  MILLRACE_TRY(const RuntimeOptions options, runtime_options(flags.threads, 1));
+  MILLRACE_TRY(const devices::Program program, devices::Program::from_file(flags.file));
+  MILLRACE_TRY(const Runtime runtime, open_runtime(options));
+  const CallOptions call{.deadline = deadline_after(flags.deadline_seconds)};
+
+  Figures figures;
+  const TimePoint begin = steady_clock().now();
+  const devices::CompileOptions compile_options{.deterministic = flags.deterministic};
+  MILLRACE_TRY(Executable executable,
+               wait_blocking(compile_program(runtime, program, compile_options, call)));
+  figures.compile_ms = since(begin);
+
+  MILLRACE_TRY(std::vector<std::shared_ptr<NpyArray>> inputs, read_inputs(flags, executable));
+  Runner runner(runtime, std::move(executable), std::move(inputs), call);
+  for (int i = 0; i < flags.repeat; ++i) {
+    MILLRACE_TRY(const double milliseconds, runner.run());
+    figures.execute_ms.push_back(milliseconds);
+  }
+  figures.peak_bytes = peak_bytes(runtime.device(0));
+  MILLRACE_TRY_STATUS(deliver_outputs(flags, runner, console));
+  if (flags.json) {
+    MILLRACE_TRY_STATUS(console.data(to_json(figures)));
+  } else {
+    console.words(to_text(figures));
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace millrace::commands

@@ -1,0 +1,101 @@
+#include "millrace/tools/commands/signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "millrace/core/blocking.h"
+#include "millrace/core/check.h"
+
+namespace millrace::commands {
+
+namespace {
+
+constexpr int kSignals[] = {SIGINT, SIGTERM};
+
+// What the handler can reach; it may use nothing that takes a lock.
+std::atomic<int> handler_descriptor{-1};
+std::atomic<int> first_signal{0};
+static_assert(std::atomic<int>::is_always_lock_free);
+struct sigaction old_actions[std::size(kSignals)];
+
+void on_signal(int number) {
+  const int saved_errno = errno;
+  int none = 0;
+  if (first_signal.compare_exchange_strong(none, number)) {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(handler_descriptor.load(), &one, sizeof one);
+    errno = saved_errno;
+    return;
+  }
+  // Asked twice: the cursor comes back, the rest is the kernel's.
+  constexpr char kShowCursor[] = "\x1b[?25h\n";
+  if (::isatty(STDERR_FILENO) == 1) {
+    [[maybe_unused]] const ssize_t written =
+        ::write(STDERR_FILENO, kShowCursor, sizeof kShowCursor - 1);
+  }
+  ::_exit(128 + number);
+}
+
+}  // namespace
+
+struct SignalWatch::Pipe {
+  explicit Pipe(int opened) : descriptor(opened) {}
+  ~Pipe() { ::close(descriptor); }
+  const int descriptor;
+  std::unique_ptr<DescriptorWatch> watch;  // of the loop's thread
+};
+
+Result<std::unique_ptr<SignalWatch>> SignalWatch::create(EventLoop& loop, std::stop_source stop) {
+  const int descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (descriptor < 0) {
+    return fail(ErrorCode::kResourceExhausted,
+                std::string("cannot make an eventfd: ") + ::strerror(errno));
+  }
+  std::unique_ptr<SignalWatch> made(new SignalWatch(loop));
+  made->pipe_ = std::make_shared<Pipe>(descriptor);
+  post(loop, [&loop, stop = std::move(stop), pipe = made->pipe_]() mutable {
+    Result<std::unique_ptr<DescriptorWatch>> watch = loop.watch(pipe->descriptor);
+    MILLRACE_CHECK(watch, "an eventfd can be watched");
+    pipe->watch = *std::move(watch);
+    static_cast<void>(pipe->watch->wait(kReadable).then(
+        inline_executor(), [stop = std::move(stop)](const Result<unsigned>& found) mutable {
+          if (found) stop.request_stop();
+        }));
+  });
+
+  int none = -1;
+  MILLRACE_CHECK(handler_descriptor.compare_exchange_strong(none, descriptor),
+                 "one SignalWatch at a time");
+  first_signal.store(0);
+  struct sigaction action{};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  ::sigemptyset(&action.sa_mask);
+  for (std::size_t i = 0; i < std::size(kSignals); ++i)
+    ::sigaction(kSignals[i], &action, &old_actions[i]);
+  return made;
+}
+
+SignalWatch::~SignalWatch() {
+  for (std::size_t i = 0; i < std::size(kSignals); ++i)
+    ::sigaction(kSignals[i], &old_actions[i], nullptr);
+  handler_descriptor.store(-1);
+  const Future<void> gone =
+      make_ready().then(loop_, [pipe = pipe_](const Status&) { pipe->watch.reset(); });
+  static_cast<void>(wait_blocking(gone));
+}
+
+int SignalWatch::signal() const { return first_signal.load(); }
+
+const char* signal_name(int signal) { return signal == SIGTERM ? "SIGTERM" : "SIGINT"; }
+
+}  // namespace millrace::commands

@@ -1,0 +1,219 @@
+// `millrace train`: options in, news and a report out; the training itself is ../train/training.h.
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "millrace/core/blocking.h"
+#include "millrace/core/coroutine.h"
+#include "millrace/tools/commands/command.h"
+#include "millrace/tools/commands/signals.h"
+#include "millrace/tools/commands/train_feed.h"
+#include "millrace/tools/commands/train_view.h"
+#include "millrace/tools/train/model.h"
+#include "millrace/tools/train/training.h"
+#include "millrace/transfer/fake_source.h"
+#include "millrace/transfer/formats/idx_dataset.h"
+#include "millrace/transfer/idx_source.h"
+
+namespace millrace::commands {
+
+namespace {
+
+using train::Model;
+using train::TrainingReport;
+using transfer::FakeSource;
+using transfer::IdxDataset;
+using transfer::IdxSource;
+using transfer::ItemSource;
+
+constexpr std::uint64_t kFakeTrainItems = 60'000;
+constexpr std::uint64_t kFakeTestItems = 10'000;
+
+struct Data {
+  std::shared_ptr<ItemSource> train;
+  std::shared_ptr<ItemSource> test;
+};
+
+// Images of the size and labels of the range that the model takes; test items come after the
+// others.
+Result<Data> fake_data(const Model& model, std::uint64_t seed) {
+  const std::vector<std::int64_t>& shape = model.image_shape();
+  if (shape.size() != 2) {
+    return fail(ErrorCode::kUnimplemented,
+                "--fake-data makes images of height x width; those of model '" + model.name() +
+                    "' have " + std::to_string(shape.size()) + " dimensions");
+  }
+  transfer::FakeSourceOptions options{.items = kFakeTrainItems,
+                                      .height = shape[0],
+                                      .width = shape[1],
+                                      .classes = static_cast<int>(model.classes()),
+                                      .seed = seed};
+  Data data;
+  data.train = std::make_shared<FakeSource>(options);
+  options.first_item = kFakeTrainItems;
+  options.items = kFakeTestItems;
+  data.test = std::make_shared<FakeSource>(options);
+  return data;
+}
+
+// Nothing is trained on that the model's programs would misread.
+Status check_fits(const IdxDataset& dataset, const Model& model) {
+  const auto dims = dataset.row_shape().dims();
+  if (!std::equal(dims.begin(), dims.end(), model.image_shape().begin(),
+                  model.image_shape().end())) {
+    const devices::Shape wanted(devices::DType::kU8, model.image_shape());
+    return fail(ErrorCode::kInvalidArgument, dataset.images_file() + " has images of " +
+                                                 dataset.row_shape().to_string() + ", but model '" +
+                                                 model.name() + "' takes " + wanted.to_string());
+  }
+  if (dataset.classes() > model.classes()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "the labels beside " + dataset.images_file() + " go up to " +
+                    std::to_string(dataset.classes() - 1) + ", but model '" + model.name() +
+                    "' has " + std::to_string(model.classes()) + " classes, counted from 0");
+  }
+  return {};
+}
+
+Result<std::shared_ptr<ItemSource>> idx_source(const std::string& folder, transfer::Split split,
+                                               const Model& model) {
+  MILLRACE_TRY(IdxDataset dataset, IdxDataset::open(folder, split));
+  MILLRACE_TRY_STATUS(check_fits(dataset, model));
+  return std::make_shared<IdxSource>(std::move(dataset));
+}
+
+// Blocking: reads whole files.
+Result<Data> open_data(const TrainFlags& flags) {
+  MILLRACE_TRY(const Model model, Model::load(flags.model));
+  if (flags.fake_data) return fake_data(model, flags.seed);
+  Data data;
+  MILLRACE_TRY(data.train, idx_source(flags.data, transfer::Split::kTrain, model));
+  MILLRACE_TRY(data.test, idx_source(flags.data, transfer::Split::kTest, model));
+  return data;
+}
+
+Result<std::vector<devices::Device>> choose_devices(const TrainFlags& flags,
+                                                    const Runtime& runtime) {
+  const std::span<const devices::Device> all = runtime.devices();
+  const std::size_t count = flags.devices ? static_cast<std::size_t>(*flags.devices) : all.size();
+  if (count > all.size()) {
+    return std::unexpected(Error(ErrorCode::kInvalidArgument,
+                                 "--devices asks for " + std::to_string(count) + " devices, but '" +
+                                     std::string(runtime.client().platform_name()) + "' has " +
+                                     std::to_string(all.size()))
+                               .with_detail(ExitWith{ExitCode::kDevice}));
+  }
+  if (flags.batch_size % static_cast<std::int64_t>(count) != 0) {
+    return usage_error("--batch-size " + std::to_string(flags.batch_size) +
+                       " does not divide evenly over " + std::to_string(count) + " devices");
+  }
+  return std::vector<devices::Device>(all.begin(),
+                                      all.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+std::unique_ptr<TrainingView> make_view(const TrainFlags& flags, Console& console) {
+  const Sink words = [&console](std::string_view text) { console.words(text); };
+  if (flags.json) {
+    // A reader that is gone ends the process by SIGPIPE; a full disk is told with the report.
+    return make_json_view(
+        [&console](std::string_view text) { static_cast<void>(console.data(text)); });
+  }
+  if (flags.quiet) return make_quiet_view();
+  if (console.traits().bar) return make_bar_view(flags.epochs, &Console::columns, words);
+  return make_line_view(flags.epochs, words);
+}
+
+// Prints what the training tells until it has ended. The printing is on this thread, so a slow
+// terminal holds up no executor.
+Result<TrainingReport> follow(const Future<TrainingReport>& training, TrainingFeed& feed,
+                              TrainingView& view) {
+  const Future<void> told =
+      training.then(inline_executor(), [&feed](const Result<TrainingReport>&) { feed.end(); });
+  for (bool ended = false; !ended;) {
+    const TrainingNews news = feed.wait_blocking();
+    view.show(news, steady_clock().now());
+    ended = news.ended;
+  }
+  view.finish();
+  static_cast<void>(wait_blocking(told));  // feed.end() has returned
+  return training.take();
+}
+
+train::TrainingOptions training_options(const TrainFlags& flags, Data data,
+                                        const CallOptions& call) {
+  train::TrainingOptions options;
+  options.model = flags.model;
+  options.train_data = std::move(data.train);
+  options.test_data = std::move(data.test);
+  options.batch_size = flags.batch_size;
+  options.epochs = flags.epochs;
+  options.max_steps = flags.max_steps;
+  options.seed = flags.seed;
+  options.shuffle = !flags.no_shuffle;
+  options.deterministic = flags.deterministic;
+  options.steps_in_flight = flags.steps_in_flight;
+  options.bucket_bytes = flags.bucket_bytes;
+  options.call = call;
+  return options;
+}
+
+Result<TrainingReport> train_on(const Runtime& runtime, const TrainFlags& flags,
+                                const CallOptions& call, TrainingFeed& feed, Console& console) {
+  train::TrainingParts parts;
+  parts.environment = runtime.environment();
+  parts.system = &runtime.actors();
+  MILLRACE_TRY(parts.devices, choose_devices(flags, runtime));
+  parts.compile = [&runtime, call](const devices::Program& program,
+                                   const devices::CompileOptions& options) {
+    return compile_program(runtime, program, options, call);
+  };
+  parts.trace = runtime.trace();
+  const Future<Data> opened = make_ready().then(
+      *parts.environment.blocking, [&flags](const Status&) { return open_data(flags); });
+  MILLRACE_TRY(Data data, wait_blocking(with_options(opened, call, *parts.environment.timers)));
+  const std::unique_ptr<TrainingView> view = make_view(flags, console);
+  const Future<TrainingReport> training =
+      spawn(runtime.compute(),
+            train::train(std::move(parts), training_options(flags, std::move(data), call), &feed));
+  return follow(training, feed, *view);
+}
+
+Result<ExitCode> tell_stopped(const TrainFlags& flags, int signal, std::uint64_t steps,
+                              Console& console) {
+  const std::string name = signal_name(signal);
+  if (flags.json) {
+    const nlohmann::ordered_json event = {{"event", "stopped"}, {"step", steps}, {"signal", name}};
+    MILLRACE_TRY_STATUS(console.data(event.dump() + "\n"));
+  }
+  console.words("stopped after step " + std::to_string(steps) + " on " + name + "\n");
+  return exit_code_of_signal(signal);
+}
+
+}  // namespace
+
+Result<ExitCode> train_command(const TrainFlags& flags, Console& console) {
+  MILLRACE_TRY(RuntimeOptions options, runtime_options(flags.threads, flags.devices));
+  options.trace = true;  // the report's times of the stages come from it
+  MILLRACE_TRY(const Runtime runtime, open_runtime(options));
+  std::stop_source stop;
+  MILLRACE_TRY(const std::unique_ptr<SignalWatch> signals,
+               SignalWatch::create(runtime.loop(), stop));
+
+  const CallOptions call{.stop = stop.get_token(),
+                         .deadline = deadline_after(flags.deadline_seconds)};
+  TrainingFeed feed;
+  const Result<TrainingReport> report = train_on(runtime, flags, call, feed, console);
+  if (report) {
+    MILLRACE_TRY_STATUS(console.data(flags.json ? report->to_json() + "\n" : report->to_text()));
+    return ExitCode::kOk;
+  }
+  if (signals->signal() != 0 && report.error().code() == ErrorCode::kCancelled) {
+    return tell_stopped(flags, signals->signal(), feed.steps_done(), console);
+  }
+  return std::unexpected(report.error());
+}
+
+}  // namespace millrace::commands

@@ -1,0 +1,231 @@
+#include "millrace/tools/commands/train_view.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+namespace millrace::commands {
+
+namespace {
+
+using train::StepReport;
+using train::TrainingStart;
+using Json = nlohmann::ordered_json;
+using namespace std::chrono_literals;
+
+constexpr Duration kRedrawEvery = 100ms;
+constexpr Duration kLineEvery = 10s;
+constexpr Duration kJsonEvery = 1s;
+constexpr std::string_view kClearLine = "\r\x1b[2K";
+constexpr std::string_view kHideCursor = "\x1b[?25l";
+constexpr std::string_view kShowCursor = "\x1b[?25h";
+
+template <class... Args>
+std::string printed(const char* format, Args... args) {
+  char text[256];
+  std::snprintf(text, sizeof text, format, args...);
+  return text;
+}
+auto number(std::uint64_t value) { return static_cast<unsigned long long>(value); }
+
+double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
+
+// True at most once per interval, and the first time.
+class Every {
+ public:
+  explicit Every(Duration interval) : interval_(interval) {}
+  bool due(TimePoint now) {
+    if (last_ && now - *last_ < interval_) return false;
+    last_ = now;
+    return true;
+  }
+  void reset(TimePoint now) { last_ = now; }
+
+ private:
+  const Duration interval_;
+  std::optional<TimePoint> last_;
+};
+
+// News in the order in which they happened: a step of a later epoch comes after the end of an
+// earlier one.
+class OrderedView : public TrainingView {
+ public:
+  void show(const TrainingNews& news, TimePoint now) final {
+    if (news.start) on_start(*news.start, now);
+    bool shown = !news.step;
+    for (const EpochEnd& end : news.epochs) {
+      if (!shown && news.step->epoch <= end.epoch) {
+        on_step(*news.step, now);
+        shown = true;
+      }
+      on_epoch(end, now);
+    }
+    if (!shown) on_step(*news.step, now);
+  }
+
+ protected:
+  virtual void on_start(const TrainingStart& start, TimePoint now) = 0;
+  virtual void on_step(const StepReport& step, TimePoint now) = 0;
+  virtual void on_epoch(const EpochEnd& end, TimePoint now) = 0;
+};
+
+std::string start_text(const TrainingStart& start) {
+  return printed(
+      "training %s on %zu device%s: %llu images, %llu steps of %lld; compiled in %.1f s\n",
+      start.model.c_str(), start.devices, start.devices == 1 ? "" : "s", number(start.items),
+      number(start.steps), static_cast<long long>(start.batch_size), seconds(start.compile_time));
+}
+std::string epoch_text(const EpochEnd& end, std::uint64_t epochs) {
+  return printed("epoch %llu/%llu: mean loss %.4f\n", number(end.epoch + 1), number(epochs),
+                 end.mean_loss);
+}
+std::string step_text(const StepReport& step) {
+  return printed("step %llu/%llu  loss %.4f  %.0f images/s  %s left", number(step.step),
+                 number(step.steps), step.loss, step.images_per_second,
+                 clock_text(step.left).c_str());
+}
+
+class BarView final : public OrderedView {
+ public:
+  BarView(std::uint64_t epochs, std::function<int()> columns, Sink sink)
+      : epochs_(epochs), columns_(std::move(columns)), sink_(std::move(sink)) {}
+  ~BarView() override { finish(); }
+
+  void finish() override {
+    if (drawn_) sink_(std::string(kClearLine) + std::string(kShowCursor));
+    drawn_ = false;
+  }
+
+ protected:
+  void on_start(const TrainingStart& start, TimePoint) override { sink_(start_text(start)); }
+  void on_step(const StepReport& step, TimePoint now) override {
+    if (!redraw_.due(now) && step.step != step.steps) return;
+    sink_(std::string(drawn_ ? "" : kHideCursor) + std::string(kClearLine) + line(step));
+    drawn_ = true;
+  }
+  void on_epoch(const EpochEnd& end, TimePoint) override {
+    sink_(std::string(drawn_ ? kClearLine : "") + epoch_text(end, epochs_));
+  }
+
+ private:
+  std::string line(const StepReport& step) const {
+    const std::string head = printed("epoch %llu/%llu ", number(step.epoch + 1), number(epochs_));
+    const std::string tail = " " + step_text(step);
+    // One column stays free: writing into the last one wraps on some terminals.
+    const auto room = static_cast<std::size_t>(std::max(1, columns_() - 1));
+    constexpr std::size_t kLeastBar = 8;
+    constexpr std::size_t kMostBar = 30;
+    std::string bar;
+    if (head.size() + tail.size() + kLeastBar + 2 <= room) {
+      const std::size_t width = std::min(kMostBar, room - head.size() - tail.size() - 2);
+      const double share =
+          step.steps == 0 ? 0 : static_cast<double>(step.step) / static_cast<double>(step.steps);
+      const auto done =
+          std::min(width, static_cast<std::size_t>(share * static_cast<double>(width)));
+      bar = "[" + std::string(done, '#') + std::string(width - done, '.') + "]";
+    }
+    return (head + bar + tail).substr(0, room);
+  }
+
+  const std::uint64_t epochs_;
+  const std::function<int()> columns_;
+  const Sink sink_;
+  Every redraw_{kRedrawEvery};
+  bool drawn_ = false;  // the line is on the screen and the cursor hidden
+};
+
+class LineView final : public OrderedView {
+ public:
+  LineView(std::uint64_t epochs, Sink sink) : epochs_(epochs), sink_(std::move(sink)) {}
+
+ protected:
+  void on_start(const TrainingStart& start, TimePoint now) override {
+    sink_(start_text(start));
+    every_.reset(now);
+  }
+  void on_step(const StepReport& step, TimePoint now) override {
+    if (every_.due(now))
+      sink_(printed("epoch %llu/%llu  ", number(step.epoch + 1), number(epochs_)) +
+            step_text(step) + "\n");
+  }
+  void on_epoch(const EpochEnd& end, TimePoint now) override {
+    sink_(epoch_text(end, epochs_));
+    every_.reset(now);
+  }
+
+ private:
+  const std::uint64_t epochs_;
+  const Sink sink_;
+  Every every_{kLineEvery};
+};
+
+class JsonView final : public OrderedView {
+ public:
+  explicit JsonView(Sink sink) : sink_(std::move(sink)) {}
+
+ protected:
+  void on_start(const TrainingStart& start, TimePoint) override {
+    emit({{"event", "start"},
+          {"schema", 1},
+          {"model", start.model},
+          {"devices", start.devices},
+          {"batch_size", start.batch_size},
+          {"steps", start.steps},
+          {"items", start.items},
+          {"compile_ms", seconds(start.compile_time) * 1e3}});
+  }
+  void on_step(const StepReport& step, TimePoint now) override {
+    if (!every_.due(now)) return;
+    emit({{"event", "step"},
+          {"epoch", step.epoch},
+          {"step", step.step},
+          {"steps", step.steps},
+          {"loss", step.loss},
+          {"images_per_second", step.images_per_second},
+          {"seconds_left", seconds(step.left)}});
+  }
+  void on_epoch(const EpochEnd& end, TimePoint) override {
+    emit({{"event", "epoch"}, {"epoch", end.epoch}, {"mean_loss", end.mean_loss}});
+  }
+
+ private:
+  // Losses that are no numbers come out as null: JSON has no NaN.
+  void emit(const Json& json) { sink_(json.dump() + "\n"); }
+
+  const Sink sink_;
+  Every every_{kJsonEvery};
+};
+
+class QuietView final : public TrainingView {
+ public:
+  void show(const TrainingNews&, TimePoint) override {}
+};
+
+}  // namespace
+
+std::unique_ptr<TrainingView> make_bar_view(std::uint64_t epochs, std::function<int()> columns,
+                                            Sink sink) {
+  return std::make_unique<BarView>(epochs, std::move(columns), std::move(sink));
+}
+std::unique_ptr<TrainingView> make_line_view(std::uint64_t epochs, Sink sink) {
+  return std::make_unique<LineView>(epochs, std::move(sink));
+}
+std::unique_ptr<TrainingView> make_json_view(Sink sink) {
+  return std::make_unique<JsonView>(std::move(sink));
+}
+std::unique_ptr<TrainingView> make_quiet_view() { return std::make_unique<QuietView>(); }
+
+std::string clock_text(Duration time) {
+  const auto total =
+      std::max<std::int64_t>(0, std::chrono::duration_cast<std::chrono::seconds>(time).count());
+  const auto hours = static_cast<long long>(total / 3600);
+  const auto minutes = static_cast<long long>(total / 60 % 60);
+  const auto rest = static_cast<long long>(total % 60);
+  return hours > 0 ? printed("%lld:%02lld:%02lld", hours, minutes, rest)
+                   : printed("%lld:%02lld", minutes, rest);
+}
+
+}  // namespace millrace::commands
