@@ -1,6 +1,7 @@
-// Milliseconds of one training step of the demo's network (grad on 128 rows, then update) on the CPU device's
-// compiled programs, without the runtime around them: mnist_step [--threads N] [--steps N] [--ops] [folder].
-// Prints one JSON line; --ops adds the time of each step of the grad program.
+// Milliseconds of one training step of the demo's network (grad on 128 rows, then update) on the
+// CPU device's compiled programs, without the runtime around them: mnist_step [--threads N]
+// [--steps N] [--ops] [folder]. Prints one JSON line; --ops adds the time of each step of the grad
+// program.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -21,14 +22,15 @@
 
 namespace {
 
-using namespace millrace;           // NOLINT(google-build-using-namespace): a program, not a library
+using namespace millrace;  // NOLINT(google-build-using-namespace): a program, not a library
 using namespace millrace::devices;  // NOLINT(google-build-using-namespace)
 
 // Threads that spin for a while and then sleep; the caller takes part.
 class ThreadParallel final : public Parallel {
  public:
   explicit ThreadParallel(int width) : width_(width) {
-    for (int i = 1; i < width; ++i) threads_.emplace_back([this](std::stop_token stop) { work(stop); });
+    for (int i = 1; i < width; ++i)
+      threads_.emplace_back([this](std::stop_token stop) { work(stop); });
   }
   ~ThreadParallel() override {
     for (auto& t : threads_) t.request_stop();
@@ -83,7 +85,8 @@ class ThreadParallel final : public Parallel {
 
 struct Memory {
   explicit Memory(std::size_t bytes)
-      : data(std::aligned_alloc(64, (std::max<std::size_t>(bytes, 1) + 63) & ~std::size_t{63}), &std::free) {
+      : data(std::aligned_alloc(64, (std::max<std::size_t>(bytes, 1) + 63) & ~std::size_t{63}),
+             &std::free) {
     std::memset(data.get(), 0, bytes);
   }
   std::unique_ptr<void, decltype(&std::free)> data;
@@ -110,9 +113,12 @@ struct Loaded {
     auto c = cpu::RunContext::create(*plan);
     if (!c) die(path, c.error());
     context = std::move(*c);
-    compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    for (const Shape& s : plan->inputs()) in.push_back(inputs.emplace_back(s.size_bytes()).data.get());
-    for (const Shape& s : plan->outputs()) out.push_back(outputs.emplace_back(s.size_bytes()).data.get());
+    compile_ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    for (const Shape& s : plan->inputs())
+      in.push_back(inputs.emplace_back(s.size_bytes()).data.get());
+    for (const Shape& s : plan->outputs())
+      out.push_back(outputs.emplace_back(s.size_bytes()).data.get());
   }
   [[noreturn]] static void die(const std::string& path, const Error& e) {
     std::fprintf(stderr, "%s: %s\n", path.c_str(), e.to_string().c_str());
@@ -132,13 +138,18 @@ int main(int argc, char** argv) {
   std::string folder = "tools/models/mnist";
   for (int i = 1; i < argc; ++i) {
     const std::string a = argv[i];
-    if (a == "--threads" && i + 1 < argc) threads = std::atoi(argv[++i]);
-    else if (a == "--steps" && i + 1 < argc) steps = std::atoi(argv[++i]);
-    else if (a == "--ops") ops = true;
-    else folder = a;
+    if (a == "--threads" && i + 1 < argc)
+      threads = std::atoi(argv[++i]);
+    else if (a == "--steps" && i + 1 < argc)
+      steps = std::atoi(argv[++i]);
+    else if (a == "--ops")
+      ops = true;
+    else
+      folder = a;
   }
   ThreadParallel parallel(threads);
-  Loaded init(folder + "/init.mlir"), grad(folder + "/grad_128.mlir"), update(folder + "/update.mlir");
+  Loaded init(folder + "/init.mlir"), grad(folder + "/grad_128.mlir"),
+      update(folder + "/update.mlir");
   init.run(parallel);
   // init gives parameters, momentum, state; grad takes parameters, state, images, labels.
   constexpr std::size_t kParams = 12, kState = 4;
@@ -147,21 +158,27 @@ int main(int argc, char** argv) {
     std::memcpy(update.inputs[i].data.get(), init.out[i], grad.plan->inputs()[i].size_bytes());
   }
   for (std::size_t i = 0; i < kState; ++i) {
-    std::memcpy(grad.inputs[kParams + i].data.get(), init.out[2 * kParams + i], grad.plan->inputs()[kParams + i].size_bytes());
+    std::memcpy(grad.inputs[kParams + i].data.get(), init.out[2 * kParams + i],
+                grad.plan->inputs()[kParams + i].size_bytes());
   }
   auto* images = static_cast<unsigned char*>(grad.inputs[kParams + kState].data.get());
   auto* labels = static_cast<unsigned char*>(grad.inputs[kParams + kState + 1].data.get());
   unsigned random = 1;
-  for (int i = 0; i < 128 * 784; ++i) images[i] = static_cast<unsigned char>((random = random * 1664525u + 1013904223u) >> 24);
+  for (int i = 0; i < 128 * 784; ++i)
+    images[i] = static_cast<unsigned char>((random = random * 1664525u + 1013904223u) >> 24);
   for (int i = 0; i < 128; ++i) labels[i] = static_cast<unsigned char>(i % 10);
-  // Parameters and momentum are updated in place where the plan says so; the gradients pass by address.
-  for (const cpu::PlanAlias& a : update.plan->aliases()) update.out[static_cast<std::size_t>(a.output)] = update.inputs[static_cast<std::size_t>(a.input)].data.get();
+  // Parameters and momentum are updated in place where the plan says so; the gradients pass by
+  // address.
+  for (const cpu::PlanAlias& a : update.plan->aliases())
+    update.out[static_cast<std::size_t>(a.output)] =
+        update.inputs[static_cast<std::size_t>(a.input)].data.get();
   for (std::size_t i = 0; i < kParams; ++i) {
     grad.in[i] = update.out[i];
     update.in[2 * kParams + i] = grad.out[1 + i];
   }
   for (std::size_t i = 0; i < kParams; ++i) {
-    if (update.out[i] != update.in[i]) std::fprintf(stderr, "parameter %zu is not updated in place\n", i);
+    if (update.out[i] != update.in[i])
+      std::fprintf(stderr, "parameter %zu is not updated in place\n", i);
   }
   std::vector<double> times;
   float first = 0, last = 0;
@@ -169,15 +186,19 @@ int main(int argc, char** argv) {
     const auto begin = std::chrono::steady_clock::now();
     grad.run(parallel);
     update.run(parallel);
-    const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    const double ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     if (i >= 3) times.push_back(ms);
     last = *static_cast<float*>(grad.out[0]);
     if (i == 0) first = last;
   }
   std::sort(times.begin(), times.end());
-  std::printf("{\"bench\":\"mnist_step\",\"threads\":%d,\"step_ms_min\":%.3f,\"step_ms_median\":%.3f,\"compile_ms\":%.1f,"
-              "\"arena_bytes\":%zu,\"first_loss\":%.5f,\"last_loss\":%.5f}\n",
-              threads, times.front(), times[times.size() / 2], grad.compile_ms, grad.plan->arena_bytes(), first, last);
+  std::printf(
+      "{\"bench\":\"mnist_step\",\"threads\":%d,\"step_ms_min\":%.3f,\"step_ms_median\":%.3f,"
+      "\"compile_ms\":%.1f,"
+      "\"arena_bytes\":%zu,\"first_loss\":%.5f,\"last_loss\":%.5f}\n",
+      threads, times.front(), times[times.size() / 2], grad.compile_ms, grad.plan->arena_bytes(),
+      first, last);
   if (ops) {
     std::vector<double> one(grad.plan->steps().steps.size()), best(one.size(), 1e9);
     for (int i = 0; i < 20; ++i) {

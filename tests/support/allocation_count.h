@@ -16,7 +16,8 @@ inline constexpr bool kAllocationsCountable = true;
 // Counts the allocations of all threads for as long as it lives. One at a time.
 class AllocationCount {
  public:
-  AllocationCount();
+  // ignored: asked at each allocation, on its thread; true leaves it out (what a library does on its own).
+  explicit AllocationCount(bool (*ignored)() = nullptr);
   ~AllocationCount();
   AllocationCount(const AllocationCount&) = delete;
   AllocationCount& operator=(const AllocationCount&) = delete;

@@ -16,8 +16,10 @@ using Reader = A (*)(const void* data, std::int64_t at);
 template <class A, class T>
 A read_as(const void* data, std::int64_t at) {
   const T v = static_cast<const T*>(data)[at];
-  if constexpr (kIsBool<T>) return static_cast<A>(v.value);
-  else return static_cast<A>(static_cast<ComputeType<T>>(v));
+  if constexpr (kIsBool<T>)
+    return static_cast<A>(v.value);
+  else
+    return static_cast<A>(static_cast<ComputeType<T>>(v));
 }
 
 template <class A>
@@ -33,9 +35,12 @@ void store(DType type, void* data, std::int64_t at, A value) {
       type,
       [&](auto tag) {
         using T = typename decltype(tag)::type;
-        if constexpr (kIsBool<T>) static_cast<T*>(data)[at] = T(value != A(0));
-        else if constexpr (std::is_floating_point_v<A>) static_cast<T*>(data)[at] = convert_element<T>(value);
-        else if constexpr (kIsInteger<T>) static_cast<T*>(data)[at] = static_cast<T>(value);
+        if constexpr (kIsBool<T>)
+          static_cast<T*>(data)[at] = T(value != A(0));
+        else if constexpr (std::is_floating_point_v<A>)
+          static_cast<T*>(data)[at] = convert_element<T>(value);
+        else if constexpr (kIsInteger<T>)
+          static_cast<T*>(data)[at] = static_cast<T>(value);
       },
       [] {});
 }
@@ -43,15 +48,19 @@ void store(DType type, void* data, std::int64_t at, A value) {
 // Calls f with a value of the accumulator type for the result.
 template <class F>
 void with_accumulator(DType result, F f) {
-  if (result == DType::kF32) f(float{});
-  else if (is_floating(result)) f(double{});
-  else f(std::uint64_t{});
+  if (result == DType::kF32)
+    f(float{});
+  else if (is_floating(result))
+    f(double{});
+  else
+    f(std::uint64_t{});
 }
 
 // Splits [0, n) into parts by cost.
 template <class F>
 void split(std::int64_t n, std::int64_t cost, Parallel& parallel, F body) {
-  const std::int64_t parts = std::clamp<std::int64_t>(cost / (32 << 10), 1, std::clamp<std::int64_t>(n, 1, 32));
+  const std::int64_t parts =
+      std::clamp<std::int64_t>(cost / (32 << 10), 1, std::clamp<std::int64_t>(n, 1, 32));
   if (parts == 1) {
     body(std::int64_t{0}, n);
     return;
@@ -83,50 +92,57 @@ bool can_contract(DType lhs, DType rhs, DType result) {
   return is_real_element(lhs) && is_real_element(rhs) && is_real_element(result);
 }
 
-void dot_plain(const DotDims& dims, const Shape& lhs, const Shape& rhs, const Shape& result, const void* lhs_data,
-               const void* rhs_data, void* result_data, Parallel& parallel) {
+void dot_plain(const DotDims& dims, const Shape& lhs, const Shape& rhs, const Shape& result,
+               const void* lhs_data, const void* rhs_data, void* result_data, Parallel& parallel) {
   const DimVector ls = dense_strides(lhs), rs = dense_strides(rhs);
   Axes lhs_batch, rhs_batch, rows, columns, lhs_inner, rhs_inner;
   for (std::size_t i = 0; i < dims.lhs_batch.size(); ++i) {
-    const auto l = static_cast<std::size_t>(dims.lhs_batch[i]), r = static_cast<std::size_t>(dims.rhs_batch[i]);
+    const auto l = static_cast<std::size_t>(dims.lhs_batch[i]),
+               r = static_cast<std::size_t>(dims.rhs_batch[i]);
     lhs_batch.add(lhs.dim(static_cast<int>(l)), ls[l]);
     rhs_batch.add(rhs.dim(static_cast<int>(r)), rs[r]);
   }
   for (std::size_t i = 0; i < dims.lhs_contract.size(); ++i) {
-    const auto l = static_cast<std::size_t>(dims.lhs_contract[i]), r = static_cast<std::size_t>(dims.rhs_contract[i]);
+    const auto l = static_cast<std::size_t>(dims.lhs_contract[i]),
+               r = static_cast<std::size_t>(dims.rhs_contract[i]);
     lhs_inner.add(lhs.dim(static_cast<int>(l)), ls[l]);
     rhs_inner.add(rhs.dim(static_cast<int>(r)), rs[r]);
   }
   for (int d = 0; d < lhs.rank(); ++d) {
-    if (!contains(dims.lhs_batch, d) && !contains(dims.lhs_contract, d)) rows.add(lhs.dim(d), ls[static_cast<std::size_t>(d)]);
+    if (!contains(dims.lhs_batch, d) && !contains(dims.lhs_contract, d))
+      rows.add(lhs.dim(d), ls[static_cast<std::size_t>(d)]);
   }
   for (int d = 0; d < rhs.rank(); ++d) {
-    if (!contains(dims.rhs_batch, d) && !contains(dims.rhs_contract, d)) columns.add(rhs.dim(d), rs[static_cast<std::size_t>(d)]);
+    if (!contains(dims.rhs_batch, d) && !contains(dims.rhs_contract, d))
+      columns.add(rhs.dim(d), rs[static_cast<std::size_t>(d)]);
   }
   with_accumulator(result.dtype(), [&](auto zero) {
     using A = decltype(zero);
     const Reader<A> left = reader_of<A>(lhs.dtype()), right = reader_of<A>(rhs.dtype());
     const std::int64_t lines = lhs_batch.size * rows.size;
-    split(lines, lines * columns.size * (lhs_inner.size + 1), parallel, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t line = begin; line < end; ++line) {
-        const std::int64_t batch = line / rows.size;
-        const std::int64_t l0 = lhs_batch.offset(batch) + rows.offset(line % rows.size);
-        const std::int64_t r0 = rhs_batch.offset(batch);
-        for (std::int64_t c = 0; c < columns.size; ++c) {
-          const std::int64_t rc = r0 + columns.offset(c);
-          A sum{};
-          for (std::int64_t k = 0; k < lhs_inner.size; ++k) {
-            sum += left(lhs_data, l0 + lhs_inner.offset(k)) * right(rhs_data, rc + rhs_inner.offset(k));
-          }
-          store(result.dtype(), result_data, line * columns.size + c, sum);
-        }
-      }
-    });
+    split(lines, lines * columns.size * (lhs_inner.size + 1), parallel,
+          [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t line = begin; line < end; ++line) {
+              const std::int64_t batch = line / rows.size;
+              const std::int64_t l0 = lhs_batch.offset(batch) + rows.offset(line % rows.size);
+              const std::int64_t r0 = rhs_batch.offset(batch);
+              for (std::int64_t c = 0; c < columns.size; ++c) {
+                const std::int64_t rc = r0 + columns.offset(c);
+                A sum{};
+                for (std::int64_t k = 0; k < lhs_inner.size; ++k) {
+                  sum += left(lhs_data, l0 + lhs_inner.offset(k)) *
+                         right(rhs_data, rc + rhs_inner.offset(k));
+                }
+                store(result.dtype(), result_data, line * columns.size + c, sum);
+              }
+            }
+          });
   });
 }
 
-void convolution_plain(const ConvolutionDims& dims, const Shape& lhs, const Shape& rhs, const Shape& result,
-                       const void* lhs_data, const void* rhs_data, void* result_data, Parallel& parallel) {
+void convolution_plain(const ConvolutionDims& dims, const Shape& lhs, const Shape& rhs,
+                       const Shape& result, const void* lhs_data, const void* rhs_data,
+                       void* result_data, Parallel& parallel) {
   const DimVector ls = dense_strides(lhs), rs = dense_strides(rhs);
   const auto at = [](const DimVector& v, std::int64_t i) { return v[static_cast<std::size_t>(i)]; };
   const std::size_t spatial = dims.input_spatial.size();
@@ -151,10 +167,12 @@ void convolution_plain(const ConvolutionDims& dims, const Shape& lhs, const Shap
           rest /= result.dim(d);
         }
         const std::int64_t feature = index[dims.output_feature];
-        const std::int64_t batch =
-            index[dims.output_batch] + feature / features_per_batch_group * batches_per_group * (dims.batch_groups > 1);
+        const std::int64_t batch = index[dims.output_batch] + feature / features_per_batch_group *
+                                                                  batches_per_group *
+                                                                  (dims.batch_groups > 1);
         const std::int64_t first_feature = feature / features_per_group * kernel_features;
-        const std::int64_t l0 = batch * at(ls, dims.input_batch) + first_feature * at(ls, dims.input_feature);
+        const std::int64_t l0 =
+            batch * at(ls, dims.input_batch) + first_feature * at(ls, dims.input_feature);
         const std::int64_t r0 = feature * at(rs, dims.kernel_output_feature);
         A sum{};
         for (std::int64_t p = 0; p < positions; ++p) {
@@ -164,10 +182,11 @@ void convolution_plain(const ConvolutionDims& dims, const Shape& lhs, const Shap
             const std::int64_t extent = rhs.dim(static_cast<int>(dims.kernel_spatial[s]));
             const std::int64_t k = left_rest % extent;
             left_rest /= extent;
-            const std::int64_t padded =
-                index[dims.output_spatial[s]] * dims.strides[s] + k * dims.rhs_dilation[s] - dims.pad_low[s];
-            inside = padded >= 0 && padded % dims.lhs_dilation[s] == 0 &&
-                     padded / dims.lhs_dilation[s] < lhs.dim(static_cast<int>(dims.input_spatial[s]));
+            const std::int64_t padded = index[dims.output_spatial[s]] * dims.strides[s] +
+                                        k * dims.rhs_dilation[s] - dims.pad_low[s];
+            inside =
+                padded >= 0 && padded % dims.lhs_dilation[s] == 0 &&
+                padded / dims.lhs_dilation[s] < lhs.dim(static_cast<int>(dims.input_spatial[s]));
             if (!inside) break;
             l += padded / dims.lhs_dilation[s] * at(ls, dims.input_spatial[s]);
             r += (dims.reversal[s] ? extent - 1 - k : k) * at(rs, dims.kernel_spatial[s]);

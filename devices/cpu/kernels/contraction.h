@@ -1,6 +1,7 @@
-// dot_general and convolution for any element types, with every option of StableHLO, as plain loops that
-// accumulate in double (floats) or in 64-bit integers: exact enough to be the oracle of the fast kernels, and
-// what runs small and unusual cases. Fast f32 kernels: onednn_matmul.h, onednn_convolution.h.
+// dot_general and convolution for any element types, with every option of StableHLO, as plain loops
+// that accumulate in double (floats) or in 64-bit integers: exact enough to be the oracle of the
+// fast kernels, and what runs small and unusual cases. Fast f32 kernels: onednn_matmul.h,
+// onednn_convolution.h.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,13 @@ struct DotDims {
 // Whether dot_plain and convolution_plain know the types.
 bool can_contract(DType lhs, DType rhs, DType result);
 
-void dot_plain(const DotDims& dims, const Shape& lhs, const Shape& rhs, const Shape& result, const void* lhs_data,
-               const void* rhs_data, void* result_data, Parallel& parallel);
+void dot_plain(const DotDims& dims, const Shape& lhs, const Shape& rhs, const Shape& result,
+               const void* lhs_data, const void* rhs_data, void* result_data, Parallel& parallel);
 
 // StableHLO's convolution dimension numbers and window.
 struct ConvolutionDims {
-  std::int64_t input_batch = 0, input_feature = 0, kernel_input_feature = 0, kernel_output_feature = 0;
+  std::int64_t input_batch = 0, input_feature = 0, kernel_input_feature = 0,
+               kernel_output_feature = 0;
   std::int64_t output_batch = 0, output_feature = 0;
   std::vector<std::int64_t> input_spatial, kernel_spatial, output_spatial;
   std::vector<std::int64_t> strides, pad_low, pad_high, lhs_dilation, rhs_dilation;
@@ -31,7 +33,8 @@ struct ConvolutionDims {
   std::int64_t feature_groups = 1, batch_groups = 1;
 };
 
-void convolution_plain(const ConvolutionDims& dims, const Shape& lhs, const Shape& rhs, const Shape& result,
-                       const void* lhs_data, const void* rhs_data, void* result_data, Parallel& parallel);
+void convolution_plain(const ConvolutionDims& dims, const Shape& lhs, const Shape& rhs,
+                       const Shape& result, const void* lhs_data, const void* rhs_data,
+                       void* result_data, Parallel& parallel);
 
 }  // namespace millrace::devices::cpu

@@ -1,5 +1,5 @@
-// DimVector: a list of at most kMaxRank + 2 numbers (dimensions, strides) without allocation, so that kernels can
-// compute views while a program runs.
+// DimVector: a list of at most kMaxRank + 2 numbers (dimensions, strides) without allocation, so
+// that kernels can compute views while a program runs.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,9 @@ namespace millrace::devices::cpu {
 class DimVector {
  public:
   DimVector() = default;
-  explicit DimVector(std::size_t n, std::int64_t value = 0) : size_(n) { std::fill_n(data_, n, value); }
+  explicit DimVector(std::size_t n, std::int64_t value = 0) : size_(n) {
+    std::fill_n(data_, n, value);
+  }
   DimVector(std::span<const std::int64_t> values)  // NOLINT(google-explicit-constructor)
       : size_(values.size()) {
     MILLRACE_DCHECK(size_ <= kCapacity, "more dimensions than a shape may have");
@@ -40,7 +42,9 @@ class DimVector {
   std::int64_t* end() { return data_ + size_; }
   const std::int64_t* begin() const { return data_; }
   const std::int64_t* end() const { return data_ + size_; }
-  operator std::span<const std::int64_t>() const { return {data_, size_}; }  // NOLINT(google-explicit-constructor)
+  operator std::span<const std::int64_t>() const {
+    return {data_, size_};
+  }  // NOLINT(google-explicit-constructor)
 
  private:
   static constexpr std::size_t kCapacity = kMaxRank + 2;

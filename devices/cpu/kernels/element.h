@@ -1,5 +1,6 @@
-// Element types as C++ types: Half and BFloat16 (stored as their bits, computed in float), and visit(), which
-// turns a DType into a template argument. Booleans are bytes 0 or 1. Used by every kernel of this folder.
+// Element types as C++ types: Half and BFloat16 (stored as their bits, computed in float), and
+// visit(), which turns a DType into a template argument. Booleans are bytes 0 or 1. Used by every
+// kernel of this folder.
 #pragma once
 
 #include <bit>
@@ -9,8 +10,8 @@
 
 #include "millrace/devices/shape.h"
 
-// Always inlined: files of this folder are compiled for several instruction sets, and a shared out-of-line copy
-// could be the one that this processor cannot run.
+// Always inlined: files of this folder are compiled for several instruction sets, and a shared
+// out-of-line copy could be the one that this processor cannot run.
 #define MILLRACE_INLINE inline __attribute__((always_inline))
 
 namespace millrace::devices::cpu {
@@ -39,7 +40,9 @@ struct BFloat16 {
                   : static_cast<std::uint16_t>((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
   }
   MILLRACE_INLINE explicit BFloat16(double x) : BFloat16(narrow_to_odd(x)) {}
-  MILLRACE_INLINE operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+  MILLRACE_INLINE operator float() const {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+  }
 };
 
 // IEEE binary16. Rounds to nearest even, overflows to infinity, keeps denormals.
@@ -105,24 +108,39 @@ struct TypeTag {
   using type = T;
 };
 
-// Calls f(TypeTag<T>{}) with the C++ type of a real element type; returns otherwise() for any other.
+// Calls f(TypeTag<T>{}) with the C++ type of a real element type; returns otherwise() for any
+// other.
 template <class F, class G>
 auto visit(DType type, F&& f, G&& otherwise) {
   switch (type) {
-    case DType::kI1: return f(TypeTag<Bool>{});
-    case DType::kI8: return f(TypeTag<std::int8_t>{});
-    case DType::kI16: return f(TypeTag<std::int16_t>{});
-    case DType::kI32: return f(TypeTag<std::int32_t>{});
-    case DType::kI64: return f(TypeTag<std::int64_t>{});
-    case DType::kU8: return f(TypeTag<std::uint8_t>{});
-    case DType::kU16: return f(TypeTag<std::uint16_t>{});
-    case DType::kU32: return f(TypeTag<std::uint32_t>{});
-    case DType::kU64: return f(TypeTag<std::uint64_t>{});
-    case DType::kF16: return f(TypeTag<Half>{});
-    case DType::kBF16: return f(TypeTag<BFloat16>{});
-    case DType::kF32: return f(TypeTag<float>{});
-    case DType::kF64: return f(TypeTag<double>{});
-    default: return otherwise();
+    case DType::kI1:
+      return f(TypeTag<Bool>{});
+    case DType::kI8:
+      return f(TypeTag<std::int8_t>{});
+    case DType::kI16:
+      return f(TypeTag<std::int16_t>{});
+    case DType::kI32:
+      return f(TypeTag<std::int32_t>{});
+    case DType::kI64:
+      return f(TypeTag<std::int64_t>{});
+    case DType::kU8:
+      return f(TypeTag<std::uint8_t>{});
+    case DType::kU16:
+      return f(TypeTag<std::uint16_t>{});
+    case DType::kU32:
+      return f(TypeTag<std::uint32_t>{});
+    case DType::kU64:
+      return f(TypeTag<std::uint64_t>{});
+    case DType::kF16:
+      return f(TypeTag<Half>{});
+    case DType::kBF16:
+      return f(TypeTag<BFloat16>{});
+    case DType::kF32:
+      return f(TypeTag<float>{});
+    case DType::kF64:
+      return f(TypeTag<double>{});
+    default:
+      return otherwise();
   }
 }
 
@@ -131,13 +149,15 @@ inline bool is_real_element(DType type) {
   return visit(type, [](auto) { return true; }, [] { return false; });
 }
 
-// A conversion as StableHLO's convert does it: floats to integers saturate and NaN gives 0; integers wrap;
-// anything to a boolean asks whether it is not zero.
+// A conversion as StableHLO's convert does it: floats to integers saturate and NaN gives 0;
+// integers wrap; anything to a boolean asks whether it is not zero.
 template <class To, class From>
 MILLRACE_INLINE To convert_element(From x) {
   if constexpr (kIsBool<To>) {
-    if constexpr (kIsBool<From>) return x;
-    else return To(static_cast<ComputeType<From>>(x) != ComputeType<From>(0));
+    if constexpr (kIsBool<From>)
+      return x;
+    else
+      return To(static_cast<ComputeType<From>>(x) != ComputeType<From>(0));
   } else if constexpr (kIsBool<From>) {
     return static_cast<To>(static_cast<ComputeType<To>>(x.value != 0));
   } else if constexpr (kIsFloat<From> && kIsInteger<To>) {
@@ -145,14 +165,17 @@ MILLRACE_INLINE To convert_element(From x) {
     using V = decltype(v);
     constexpr V low = static_cast<V>(std::numeric_limits<To>::min());
     constexpr V high = static_cast<V>(std::numeric_limits<To>::max());  // may round up to 2^N
-    if (v != v) return To(0);
+    if (__builtin_isnan(v)) return To(0);
     if (v <= low) return std::numeric_limits<To>::min();
     if (v >= high) return std::numeric_limits<To>::max();
     return static_cast<To>(v);
   } else if constexpr (kIsSmallFloat<To>) {
-    if constexpr (std::is_same_v<From, double>) return To(x);
-    else if constexpr (kIsInteger<From> && sizeof(From) >= 4) return To(static_cast<double>(x));
-    else return To(static_cast<float>(x));
+    if constexpr (std::is_same_v<From, double>)
+      return To(x);
+    else if constexpr (kIsInteger<From> && sizeof(From) >= 4)
+      return To(static_cast<double>(x));
+    else
+      return To(static_cast<float>(x));
   } else {
     return static_cast<To>(static_cast<ComputeType<From>>(x));
   }

@@ -31,10 +31,13 @@ std::int64_t read_index(DType type, const void* data, std::int64_t at) {
 
 }  // namespace
 
-IndexedWalk::IndexedWalk(const Shape& operand, const Shape& indices, const Shape& result, IndexedDims dims,
-                         std::span<const std::int64_t> slice_sizes)
-    : operand_(operand), indices_(indices), dims_(std::move(dims)),
-      width_(static_cast<int>(byte_width(operand.dtype()))), slice_(slice_sizes),
+IndexedWalk::IndexedWalk(const Shape& operand, const Shape& indices, const Shape& result,
+                         IndexedDims dims, std::span<const std::int64_t> slice_sizes)
+    : operand_(operand),
+      indices_(indices),
+      dims_(std::move(dims)),
+      width_(static_cast<int>(byte_width(operand.dtype()))),
+      slice_(slice_sizes),
       operand_strides_(dense_strides(operand)) {
   const DimVector result_strides = dense_strides(result);
   const DimVector index_strides = dense_strides(indices);
@@ -85,7 +88,8 @@ void IndexedWalk::start_index(std::int64_t b, const void* indices, std::int64_t*
   }
 }
 
-void IndexedWalk::gather(const void* operand, const void* indices, void* result, Parallel& parallel) const {
+void IndexedWalk::gather(const void* operand, const void* indices, void* result,
+                         Parallel& parallel) const {
   if (batches_ == 0 || window_elements_ == 0) return;
   const auto* in = static_cast<const std::byte*>(operand);
   auto* out = static_cast<std::byte*>(result);
@@ -103,7 +107,8 @@ void IndexedWalk::gather(const void* operand, const void* indices, void* result,
       start_index(b, indices, start);
       for (int d = 0; d < operand_.rank(); ++d) {
         const auto s = static_cast<std::size_t>(d);
-        from += std::clamp<std::int64_t>(start[d], 0, std::max<std::int64_t>(operand_.dim(d) - slice_[s], 0)) *
+        from += std::clamp<std::int64_t>(start[d], 0,
+                                         std::max<std::int64_t>(operand_.dim(d) - slice_[s], 0)) *
                 operand_strides_[s];
       }
       for (std::size_t d = batch_dims_.size(); d-- > 0;) {
@@ -111,19 +116,25 @@ void IndexedWalk::gather(const void* operand, const void* indices, void* result,
         rest /= batch_dims_[d];
       }
       if (dense) {
-        std::memcpy(out + to * width_, in + from * width_, static_cast<std::size_t>(window_elements_ * width_));
+        std::memcpy(out + to * width_, in + from * width_,
+                    static_cast<std::size_t>(window_elements_ * width_));
       } else {
         copy.run(in + from * width_, out + to * width_);
       }
     }
   };
-  const std::int64_t parts = std::clamp<std::int64_t>(batches_ * (window_elements_ + 16) / (32 << 10), 1, std::min<std::int64_t>(batches_, 16));
-  if (parts == 1) run(0, batches_);
-  else parallel.run(static_cast<int>(parts), [&](int p) { run(batches_ * p / parts, batches_ * (p + 1) / parts); });
+  const std::int64_t parts = std::clamp<std::int64_t>(
+      batches_ * (window_elements_ + 16) / (32 << 10), 1, std::min<std::int64_t>(batches_, 16));
+  if (parts == 1)
+    run(0, batches_);
+  else
+    parallel.run(static_cast<int>(parts),
+                 [&](int p) { run(batches_ * p / parts, batches_ * (p + 1) / parts); });
 }
 
-void IndexedWalk::scatter(const Region& region, std::span<const DType> types, std::span<void* const> results,
-                          const void* indices, std::span<const void* const> updates) const {
+void IndexedWalk::scatter(const Region& region, std::span<const DType> types,
+                          std::span<void* const> results, const void* indices,
+                          std::span<const void* const> updates) const {
   RegionFrame frame(region);
   const int k = static_cast<int>(types.size());
   for (std::int64_t b = 0; b < batches_; ++b) {
@@ -149,16 +160,21 @@ void IndexedWalk::scatter(const Region& region, std::span<const DType> types, st
         left /= window_dims_[d];
         const std::int64_t dim = window_operand_dim_[d];
         // Compared without adding: an index near the ends of int64 would overflow.
-        in_range = in_range && start[dim] >= -i && start[dim] < operand_.dim(static_cast<int>(dim)) - i;
+        in_range =
+            in_range && start[dim] >= -i && start[dim] < operand_.dim(static_cast<int>(dim)) - i;
         if (!in_range) break;
         to += (start[dim] + i) * window_operand_strides_[d];
         from += i * window_result_strides_[d];
       }
       if (!in_range) continue;
       for (int i = 0; i < k; ++i) {
-        const auto width = static_cast<std::int64_t>(byte_width(types[static_cast<std::size_t>(i)]));
-        frame.set_argument(i, static_cast<std::byte*>(results[static_cast<std::size_t>(i)]) + to * width);
-        frame.set_argument(k + i, static_cast<const std::byte*>(updates[static_cast<std::size_t>(i)]) + from * width);
+        const auto width =
+            static_cast<std::int64_t>(byte_width(types[static_cast<std::size_t>(i)]));
+        frame.set_argument(
+            i, static_cast<std::byte*>(results[static_cast<std::size_t>(i)]) + to * width);
+        frame.set_argument(
+            k + i,
+            static_cast<const std::byte*>(updates[static_cast<std::size_t>(i)]) + from * width);
       }
       frame.run(1);
       std::byte values[8][16];
@@ -167,7 +183,9 @@ void IndexedWalk::scatter(const Region& region, std::span<const DType> types, st
       }
       for (int i = 0; i < k; ++i) {
         const std::size_t width = byte_width(types[static_cast<std::size_t>(i)]);
-        std::memcpy(static_cast<std::byte*>(results[static_cast<std::size_t>(i)]) + static_cast<std::size_t>(to) * width, values[i], width);
+        std::memcpy(static_cast<std::byte*>(results[static_cast<std::size_t>(i)]) +
+                        static_cast<std::size_t>(to) * width,
+                    values[i], width);
       }
     }
   }
@@ -181,7 +199,8 @@ std::int64_t clamped_offset(const Shape& operand, const Shape& window, DType ind
   std::int64_t offset = 0;
   for (int d = 0; d < operand.rank(); ++d) {
     const std::int64_t start = read_index(index_type, starts[static_cast<std::size_t>(d)], 0);
-    offset += std::clamp<std::int64_t>(start, 0, operand.dim(d) - window.dim(d)) * strides[static_cast<std::size_t>(d)];
+    offset += std::clamp<std::int64_t>(start, 0, operand.dim(d) - window.dim(d)) *
+              strides[static_cast<std::size_t>(d)];
   }
   return offset;
 }
@@ -196,8 +215,9 @@ void dynamic_slice(const Shape& operand, const Shape& result, DType index_type, 
       .run(static_cast<const std::byte*>(data) + offset * width, out, parallel);
 }
 
-void dynamic_update_slice(const Shape& operand, const Shape& update, DType index_type, const void* update_data,
-                          std::span<const void* const> starts, void* out, Parallel& parallel) {
+void dynamic_update_slice(const Shape& operand, const Shape& update, DType index_type,
+                          const void* update_data, std::span<const void* const> starts, void* out,
+                          Parallel& parallel) {
   const std::int64_t offset = clamped_offset(operand, update, index_type, starts);
   const auto width = static_cast<std::int64_t>(byte_width(operand.dtype()));
   StridedCopy(update.dims(), dense_strides(update), dense_strides(operand), static_cast<int>(width))
@@ -205,11 +225,13 @@ void dynamic_update_slice(const Shape& operand, const Shape& update, DType index
 }
 
 std::size_t sort_scratch_bytes(const Shape& shape, int dimension) {
-  return 2 * static_cast<std::size_t>(std::max<std::int64_t>(shape.dim(dimension), 1)) * sizeof(std::int32_t);
+  return 2 * static_cast<std::size_t>(std::max<std::int64_t>(shape.dim(dimension), 1)) *
+         sizeof(std::int32_t);
 }
 
 void sort(const Region& region, const Shape& shape, int dimension, std::span<const DType> types,
-          std::span<const void* const> operands, std::span<void* const> outputs, std::byte* scratch) {
+          std::span<const void* const> operands, std::span<void* const> outputs,
+          std::byte* scratch) {
   const std::int64_t n = shape.dim(dimension);
   const std::int64_t stride = dense_strides(shape)[static_cast<std::size_t>(dimension)];
   const std::int64_t lines = n == 0 ? 0 : shape.elements() / n;
@@ -229,7 +251,8 @@ void sort(const Region& region, const Shape& shape, int dimension, std::span<con
       return *static_cast<const std::uint8_t*>(frame.result(0)) != 0;
     };
     for (std::int64_t i = 0; i < n; ++i) order[i] = static_cast<std::int32_t>(i);
-    // A bottom-up merge sort: stable, and at home with comparators that are no strict weak order (NaN).
+    // A bottom-up merge sort: stable, and at home with comparators that are no strict weak order
+    // (NaN).
     for (std::int64_t run = 1; run < n; run *= 2) {
       for (std::int64_t begin = 0; begin < n; begin += 2 * run) {
         const std::int64_t middle = std::min(begin + run, n), end = std::min(begin + 2 * run, n);
@@ -246,7 +269,8 @@ void sort(const Region& region, const Shape& shape, int dimension, std::span<con
       const auto* from = static_cast<const std::byte*>(operands[k]) + base * width;
       auto* to = static_cast<std::byte*>(outputs[k]) + base * width;
       for (std::int64_t i = 0; i < n; ++i) {
-        std::memcpy(to + i * stride * width, from + order[i] * stride * width, static_cast<std::size_t>(width));
+        std::memcpy(to + i * stride * width, from + order[i] * stride * width,
+                    static_cast<std::size_t>(width));
       }
     }
   }

@@ -1,5 +1,6 @@
-// Data movement whose place is computed at run time: gather, scatter, dynamic_slice, dynamic_update_slice; and
-// sort. Indices out of range are clamped (gather, dynamic slices) or their update is skipped (scatter).
+// Data movement whose place is computed at run time: gather, scatter, dynamic_slice,
+// dynamic_update_slice; and sort. Indices out of range are clamped (gather, dynamic slices) or
+// their update is skipped (scatter).
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@
 
 namespace millrace::devices::cpu {
 
-// StableHLO's gather dimension numbers and those of scatter under the same names: offset = update window
-// dimensions, collapsed = inserted window dimensions.
+// StableHLO's gather dimension numbers and those of scatter under the same names: offset = update
+// window dimensions, collapsed = inserted window dimensions.
 struct IndexedDims {
   std::vector<std::int64_t> offset, collapsed, operand_batching, indices_batching, index_map;
   std::int64_t index_vector_dim = 0;
@@ -39,25 +40,28 @@ class IndexedWalk {
   Shape operand_, indices_;
   IndexedDims dims_;
   int width_;
-  DimVector slice_;                     // window extent per operand dimension
+  DimVector slice_;  // window extent per operand dimension
   DimVector operand_strides_;
   DimVector batch_dims_, batch_result_strides_, batch_index_strides_;
-  std::int64_t index_step_ = 1;                         // stride of the index vector's components
+  std::int64_t index_step_ = 1;  // stride of the index vector's components
   DimVector window_dims_, window_operand_strides_, window_result_strides_, window_operand_dim_;
   std::int64_t batches_ = 1, window_elements_ = 1;
 };
 
-// result = operand[start : start + sizes], start clamped so that it fits. starts: one scalar per dimension.
+// result = operand[start : start + sizes], start clamped so that it fits. starts: one scalar per
+// dimension.
 void dynamic_slice(const Shape& operand, const Shape& result, DType index_type, const void* data,
                    std::span<const void* const> starts, void* out, Parallel& parallel);
 // out holds the operand already.
-void dynamic_update_slice(const Shape& operand, const Shape& update, DType index_type, const void* update_data,
-                          std::span<const void* const> starts, void* out, Parallel& parallel);
+void dynamic_update_slice(const Shape& operand, const Shape& update, DType index_type,
+                          const void* update_data, std::span<const void* const> starts, void* out,
+                          Parallel& parallel);
 
-// Sorts all operands along `dimension` by the region, which takes (a0, b0, a1, b1, ...) and says whether a comes
-// first. Always stable. scratch: sort_scratch_bytes of the extent.
+// Sorts all operands along `dimension` by the region, which takes (a0, b0, a1, b1, ...) and says
+// whether a comes first. Always stable. scratch: sort_scratch_bytes of the extent.
 std::size_t sort_scratch_bytes(const Shape& shape, int dimension);
 void sort(const Region& region, const Shape& shape, int dimension, std::span<const DType> types,
-          std::span<const void* const> operands, std::span<void* const> outputs, std::byte* scratch);
+          std::span<const void* const> operands, std::span<void* const> outputs,
+          std::byte* scratch);
 
 }  // namespace millrace::devices::cpu

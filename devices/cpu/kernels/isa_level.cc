@@ -11,8 +11,8 @@ IsaLevel detect() {
 #if defined(MILLRACE_HAVE_X86_64_LEVELS)
   __builtin_cpu_init();
   IsaLevel best = IsaLevel::kBaseline;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-      __builtin_cpu_supports("bmi2")) {
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+      __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) {
     best = IsaLevel::kX86V3;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&

@@ -1,5 +1,5 @@
-// Which of the compiled instruction sets the kernels use: the best that the processor has. MILLRACE_CPU_ISA
-// (baseline, v3, v4) lowers it, for tests and for comparing.
+// Which of the compiled instruction sets the kernels use: the best that the processor has.
+// MILLRACE_CPU_ISA (baseline, v3, v4) lowers it, for tests and for comparing.
 #pragma once
 
 namespace millrace::devices::cpu {

@@ -105,13 +105,16 @@ void LoopKernel::coalesce() {
       reduced.push_back(reduced_[d]);
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (merge) strides[i].back() = inputs_[i].source.strides[d];
-      else strides[i].push_back(inputs_[i].source.strides[d]);
+      if (merge)
+        strides[i].back() = inputs_[i].source.strides[d];
+      else
+        strides[i].push_back(inputs_[i].source.strides[d]);
     }
   }
   dims_ = std::move(dims);
   reduced_ = std::move(reduced);
-  for (std::size_t i = 0; i < inputs_.size(); ++i) inputs_[i].source.strides = std::move(strides[i]);
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    inputs_[i].source.strides = std::move(strides[i]);
 }
 
 void LoopKernel::classify_inputs() {
@@ -130,7 +133,8 @@ void LoopKernel::classify_inputs() {
       input.load = Load::kSplat;
     } else if (contiguous && lead == 0 && !input.source.iota) {
       input.load = Load::kContiguous;
-    } else if (contiguous && lead > 0 && !input.source.iota && dense * input.width <= kMaxPatternBytes) {
+    } else if (contiguous && lead > 0 && !input.source.iota &&
+               dense * input.width <= kMaxPatternBytes) {
       input.load = Load::kPeriodic;
       input.period = dense;
     } else {
@@ -147,8 +151,10 @@ bool LoopKernel::lay_out() {
     for (Input& input : inputs_) {
       input.scratch = top;
       const auto w = static_cast<std::size_t>(input.width);
-      if (input.load == Load::kPeriodic) top += align_up((static_cast<std::size_t>(input.period) + t) * w);
-      else if (input.load != Load::kContiguous) top += align_up(t * w);
+      if (input.load == Load::kPeriodic)
+        top += align_up((static_cast<std::size_t>(input.period) + t) * w);
+      else if (input.load != Load::kContiguous)
+        top += align_up(t * w);
     }
     for (Output& output : outputs_) {
       if (!output.what.reduce || mode_ != Mode::kColumns) continue;
@@ -163,8 +169,8 @@ bool LoopKernel::lay_out() {
 }
 
 void LoopKernel::split() {
-  const std::int64_t cost =
-      elements_ * static_cast<std::int64_t>(1 + program_.instructions() + static_cast<int>(inputs_.size()));
+  const std::int64_t cost = elements_ * static_cast<std::int64_t>(1 + program_.instructions() +
+                                                                  static_cast<int>(inputs_.size()));
   const std::int64_t wanted = std::clamp<std::int64_t>(cost / kPartCost, 1, kMaxParts);
   if (mode_ == Mode::kStore) {
     parts_ = static_cast<int>(std::min(wanted, (elements_ + tile_ - 1) / tile_));
@@ -174,13 +180,15 @@ void LoopKernel::split() {
   if (mode_ == Mode::kColumns) {
     columns_block_ = inner_ <= tile_ ? tile_ / inner_ : 0;
     const std::int64_t pieces = (inner_ + tile_ - 1) / tile_;
-    chunks_ = std::clamp<std::int64_t>((wanted + pieces - 1) / pieces, 1, std::max<std::int64_t>(outer_ / 4, 1));
+    chunks_ = std::clamp<std::int64_t>((wanted + pieces - 1) / pieces, 1,
+                                       std::max<std::int64_t>(outer_ / 4, 1));
     parts_ = static_cast<int>(pieces * chunks_);
   } else {
     chunks_ = outer_ >= wanted ? 1 : (wanted + outer_ - 1) / std::max<std::int64_t>(outer_, 1);
     chunks_ = std::clamp<std::int64_t>(chunks_, 1, std::max<std::int64_t>(inner_ / tile_, 1));
-    parts_ = static_cast<int>(chunks_ == 1 ? std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(outer_, 1))
-                                           : outer_ * chunks_);
+    parts_ = static_cast<int>(
+        chunks_ == 1 ? std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(outer_, 1))
+                     : outer_ * chunks_);
   }
   std::size_t top = 0;
   const std::int64_t results = mode_ == Mode::kColumns ? inner_ : outer_;
@@ -197,14 +205,15 @@ void LoopKernel::split() {
 bool LoopKernel::can_overwrite(int output, int input) const {
   const Output& o = outputs_[static_cast<std::size_t>(output)];
   const Input& i = inputs_[static_cast<std::size_t>(input)];
-  if (o.what.reduce || i.load != Load::kContiguous || i.source.offset != 0 || o.width != i.width) return false;
+  if (o.what.reduce || i.load != Load::kContiguous || i.source.offset != 0 || o.width != i.width)
+    return false;
   const int in_value = program_.inputs()[static_cast<std::size_t>(input)];
   const int producer = program_.producer(o.value);
   return producer >= 0 && program_.last_use(in_value) <= producer;
 }
 
-void LoopKernel::run(std::span<const void* const> buffers, std::span<void* const> outputs, std::byte* scratch,
-                     Parallel& parallel) const {
+void LoopKernel::run(std::span<const void* const> buffers, std::span<void* const> outputs,
+                     std::byte* scratch, Parallel& parallel) const {
   if (elements_ > 0) {
     if (parts_ == 1) {
       run_part(0, buffers, outputs, scratch);
@@ -215,8 +224,8 @@ void LoopKernel::run(std::span<const void* const> buffers, std::span<void* const
   if (mode_ != Mode::kStore) finish(buffers, outputs, scratch);
 }
 
-void LoopKernel::run_part(int part, std::span<const void* const> buffers, std::span<void* const> outputs,
-                          std::byte* scratch) const {
+void LoopKernel::run_part(int part, std::span<const void* const> buffers,
+                          std::span<void* const> outputs, std::byte* scratch) const {
   Frame frame;
   prepare(frame, buffers);
   switch (mode_) {
@@ -228,8 +237,12 @@ void LoopKernel::run_part(int part, std::span<const void* const> buffers, std::s
       store_part(frame, begin, end, buffers, outputs);
       return;
     }
-    case Mode::kColumns: columns_part(frame, part, buffers, outputs, scratch); return;
-    case Mode::kRows: rows_part(frame, part, buffers, outputs, scratch); return;
+    case Mode::kColumns:
+      columns_part(frame, part, buffers, outputs, scratch);
+      return;
+    case Mode::kRows:
+      rows_part(frame, part, buffers, outputs, scratch);
+      return;
   }
 }
 
@@ -245,12 +258,15 @@ void LoopKernel::prepare(Frame& frame, std::span<const void* const> buffers) con
       if (input.source.iota) {
         fill_iota(to, program_.dtype(value), {}, {}, input.source.offset, 0, fill);
       } else {
-        const auto* from = static_cast<const std::byte*>(buffers[static_cast<std::size_t>(input.source.buffer)]);
-        fill_splat(to, from + input.source.offset * input.width, static_cast<std::size_t>(input.width), fill);
+        const auto* from =
+            static_cast<const std::byte*>(buffers[static_cast<std::size_t>(input.source.buffer)]);
+        fill_splat(to, from + input.source.offset * input.width,
+                   static_cast<std::size_t>(input.width), fill);
       }
     } else if (input.load == Load::kPeriodic) {
-      const auto* from = static_cast<const std::byte*>(buffers[static_cast<std::size_t>(input.source.buffer)]) +
-                         input.source.offset * input.width;
+      const auto* from =
+          static_cast<const std::byte*>(buffers[static_cast<std::size_t>(input.source.buffer)]) +
+          input.source.offset * input.width;
       const std::int64_t total = input.period + fill;
       for (std::int64_t at = 0; at < total; at += input.period) {
         std::memcpy(to + at * input.width, from,
@@ -261,7 +277,8 @@ void LoopKernel::prepare(Frame& frame, std::span<const void* const> buffers) con
 }
 
 // Elements [start, start + n) of the space: loads, program, stores.
-void LoopKernel::run_tile(Frame& frame, std::int64_t start, int n, std::span<const void* const> buffers,
+void LoopKernel::run_tile(Frame& frame, std::int64_t start, int n,
+                          std::span<const void* const> buffers,
                           std::span<void* const> outputs) const {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const Input& input = inputs_[i];
@@ -269,7 +286,8 @@ void LoopKernel::run_tile(Frame& frame, std::int64_t start, int n, std::span<con
     const int value = program_.inputs()[i];
     const auto* from = input.source.iota
                            ? nullptr
-                           : static_cast<const std::byte*>(buffers[static_cast<std::size_t>(input.source.buffer)]) +
+                           : static_cast<const std::byte*>(
+                                 buffers[static_cast<std::size_t>(input.source.buffer)]) +
                                  input.source.offset * input.width;
     if (input.load == Load::kContiguous) {
       frame.pointers[value] = const_cast<std::byte*>(from + start * input.width);
@@ -279,7 +297,8 @@ void LoopKernel::run_tile(Frame& frame, std::int64_t start, int n, std::span<con
       fill_iota(frame.memory + input.scratch, program_.dtype(value), dims_, input.source.strides,
                 input.source.offset, start, n);
     } else {
-      load_strided(frame.memory + input.scratch, from, input.width, dims_, input.source.strides, start, n);
+      load_strided(frame.memory + input.scratch, from, input.width, dims_, input.source.strides,
+                   start, n);
     }
   }
   for (std::size_t o = 0; o < outputs_.size(); ++o) {
@@ -293,15 +312,18 @@ void LoopKernel::run_tile(Frame& frame, std::int64_t start, int n, std::span<con
     if (output.what.reduce) continue;
     std::byte* to = static_cast<std::byte*>(outputs[o]) + start * output.width;
     if (frame.pointers[output.value] != to) {
-      std::memcpy(to, frame.pointers[output.value], static_cast<std::size_t>(n) * static_cast<std::size_t>(output.width));
+      std::memcpy(to, frame.pointers[output.value],
+                  static_cast<std::size_t>(n) * static_cast<std::size_t>(output.width));
     }
   }
 }
 
 void LoopKernel::store_part(Frame& frame, std::int64_t begin, std::int64_t end,
-                            std::span<const void* const> buffers, std::span<void* const> outputs) const {
+                            std::span<const void* const> buffers,
+                            std::span<void* const> outputs) const {
   for (std::int64_t at = begin; at < end; at += tile_) {
-    run_tile(frame, at, static_cast<int>(std::min<std::int64_t>(tile_, end - at)), buffers, outputs);
+    run_tile(frame, at, static_cast<int>(std::min<std::int64_t>(tile_, end - at)), buffers,
+             outputs);
   }
 }
 
@@ -316,7 +338,8 @@ void LoopKernel::columns_part(Frame& frame, int part, std::span<const void* cons
   const std::int64_t block = std::max<std::int64_t>(columns_block_, 1);
   const int lanes = static_cast<int>(width * block);
   const auto accs = [&](const Output& o) {
-    return frame.memory + o.lanes + align_up(static_cast<std::size_t>(tile_ * o.loops.lane_bytes));
+    return frame.memory + o.lanes + align_up(static_cast<std::size_t>(tile_) *
+                                          static_cast<std::size_t>(o.loops.lane_bytes));
   };
   const auto each = [&](auto f) {
     for (const Output& o : outputs_) {
@@ -331,7 +354,9 @@ void LoopKernel::columns_part(Frame& frame, int part, std::span<const void* cons
   for (std::int64_t row = row_begin; row < row_end; row += block) {
     const int n = static_cast<int>(std::min(block, row_end - row) * width);
     run_tile(frame, row * inner_ + column, n, buffers, outputs);
-    each([&](const Output& o) { o.loops.column(frame.memory + o.lanes, frame.pointers[o.value], n); });
+    each([&](const Output& o) {
+      o.loops.column(frame.memory + o.lanes, frame.pointers[o.value], n);
+    });
     if (++tiles % kFlushTiles == 0 || row + block >= row_end) {
       each([&](const Output& o) {
         o.loops.flush(accs(o), frame.memory + o.lanes, lanes);
@@ -341,7 +366,8 @@ void LoopKernel::columns_part(Frame& frame, int part, std::span<const void* cons
   }
   each([&](const Output& o) {
     std::byte* acc = accs(o);
-    for (std::int64_t b = 1; b < block; ++b) o.loops.merge(acc, acc + b * width * o.loops.acc_bytes, width);
+    for (std::int64_t b = 1; b < block; ++b)
+      o.loops.merge(acc, acc + b * width * o.loops.acc_bytes, width);
     std::byte* to = scratch + o.partials + (chunk * inner_ + column) * o.loops.acc_bytes;
     std::memcpy(to, acc, static_cast<std::size_t>(width * o.loops.acc_bytes));
   });
@@ -383,7 +409,8 @@ void LoopKernel::rows_part(Frame& frame, int part, std::span<const void* const> 
   const std::int64_t block = inner_ < tile_ ? tile_ / inner_ : 1;
   for (std::int64_t row = row_begin; row < row_end; row += block) {
     const std::int64_t rows = std::min(block, row_end - row);
-    if (inner_ < tile_) run_tile(frame, row * inner_, static_cast<int>(rows * inner_), buffers, outputs);
+    if (inner_ < tile_)
+      run_tile(frame, row * inner_, static_cast<int>(rows * inner_), buffers, outputs);
     for (std::int64_t r = 0; r < rows; ++r) {
       identity(acc);
       if (inner_ >= tile_) add_run((row + r) * inner_, (row + r + 1) * inner_);
@@ -391,12 +418,13 @@ void LoopKernel::rows_part(Frame& frame, int part, std::span<const void* const> 
         const Output& output = outputs_[o];
         if (!output.what.reduce) continue;
         if (inner_ < tile_) {
-          output.loops.row(acc + o * 8,
-                           static_cast<std::byte*>(frame.pointers[output.value]) + r * inner_ * output.width,
-                           static_cast<int>(inner_));
+          output.loops.row(
+              acc + o * 8,
+              static_cast<std::byte*>(frame.pointers[output.value]) + r * inner_ * output.width,
+              static_cast<int>(inner_));
         }
-        output.loops.finish(static_cast<std::byte*>(outputs[o]) + (row + r) * output.width, acc + o * 8,
-                            buffers[static_cast<std::size_t>(output.what.init)], 1);
+        output.loops.finish(static_cast<std::byte*>(outputs[o]) + (row + r) * output.width,
+                            acc + o * 8, buffers[static_cast<std::size_t>(output.what.init)], 1);
       }
     }
   }

@@ -1,7 +1,7 @@
-// LoopKernel: one fused loop over an iteration space: loads (contiguous, broadcast, strided, iota), a
-// TileProgram, and outputs that are stored or reduced. Tiles of at most kTileElements elements stay in the
-// first-level cache; parts run in parallel. The split into parts and blocks depends on sizes only, so the bits
-// of a result do not depend on the number of threads.
+// LoopKernel: one fused loop over an iteration space: loads (contiguous, broadcast, strided, iota),
+// a TileProgram, and outputs that are stored or reduced. Tiles of at most kTileElements elements
+// stay in the first-level cache; parts run in parallel. The split into parts and blocks depends on
+// sizes only, so the bits of a result do not depend on the number of threads.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@
 
 namespace millrace::devices::cpu {
 
-// Where element (i0, i1, ...) of the iteration space comes from: buffer[offset + sum of i_k * strides_k], or for
-// an iota the value offset + that sum.
+// Where element (i0, i1, ...) of the iteration space comes from: buffer[offset + sum of i_k *
+// strides_k], or for an iota the value offset + that sum.
 struct LoopInput {
   bool iota = false;
   int buffer = -1;
@@ -25,8 +25,9 @@ struct LoopInput {
   std::vector<std::int64_t> strides;
 };
 
-// A value of the program that leaves the loop: stored dense and row-major, or reduced over reduced_dims into
-// a dense array of the other dimensions, starting from the scalar in buffer `init`.
+// A value of the program that leaves the loop: stored dense and row-major, or reduced over
+// reduced_dims into a dense array of the other dimensions, starting from the scalar in buffer
+// `init`.
 struct LoopOutput {
   bool reduce = false;
   ReduceKind kind = ReduceKind::kAdd;
@@ -88,13 +89,14 @@ class LoopKernel {
   void prepare(Frame& frame, std::span<const void* const> buffers) const;
   void run_tile(Frame& frame, std::int64_t start, int n, std::span<const void* const> buffers,
                 std::span<void* const> outputs) const;
-  void store_part(Frame& frame, std::int64_t begin, std::int64_t end, std::span<const void* const> buffers,
-                  std::span<void* const> outputs) const;
+  void store_part(Frame& frame, std::int64_t begin, std::int64_t end,
+                  std::span<const void* const> buffers, std::span<void* const> outputs) const;
   void columns_part(Frame& frame, int part, std::span<const void* const> buffers,
                     std::span<void* const> outputs, std::byte* scratch) const;
   void rows_part(Frame& frame, int part, std::span<const void* const> buffers,
                  std::span<void* const> outputs, std::byte* scratch) const;
-  void finish(std::span<const void* const> buffers, std::span<void* const> outputs, std::byte* scratch) const;
+  void finish(std::span<const void* const> buffers, std::span<void* const> outputs,
+              std::byte* scratch) const;
 
   std::vector<std::int64_t> dims_;  // coalesced
   TileProgram program_;
@@ -103,10 +105,11 @@ class LoopKernel {
   std::vector<bool> reduced_;
   Mode mode_ = Mode::kStore;
   std::int64_t elements_ = 1;
-  std::int64_t inner_ = 1;    // kRows: length of a row; kColumns: number of columns
-  std::int64_t chunks_ = 1;   // kRows: parts of one row, each a partial result
-  std::int64_t outer_ = 1;    // kRows: rows; kColumns: rows
-  std::int64_t columns_block_ = 0;  // kColumns: rows that one tile holds, 0 if a row is longer than a tile
+  std::int64_t inner_ = 1;   // kRows: length of a row; kColumns: number of columns
+  std::int64_t chunks_ = 1;  // kRows: parts of one row, each a partial result
+  std::int64_t outer_ = 1;   // kRows: rows; kColumns: rows
+  std::int64_t columns_block_ =
+      0;  // kColumns: rows that one tile holds, 0 if a row is longer than a tile
   int tile_ = kTileElements;
   int parts_ = 1;
   std::size_t frame_bytes_ = 0;

@@ -5,8 +5,9 @@
 #include <optional>
 #include <string_view>
 
+#include "millrace/core/clock.h"
 #include "millrace/devices/cpu/kernels/onednn.h"
-#include "millrace/devices/cpu/kernels/onednn_support.h"
+#include "millrace/devices/cpu/kernels/onednn_support.inc"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -57,8 +58,8 @@ Primitive make_primitive(const ConvolutionSpec& s, std::int64_t n, Freedom free)
   constexpr auto kAlgorithm = d::algorithm::convolution_direct;
   const Dims source_dims = with_batch(n, s.ic, s.in), destination_dims = with_batch(n, s.oc, s.out);
   const Desc source = free.source ? f32_any(source_dims) : f32_desc(source_dims, s.source_strides);
-  const Desc destination =
-      free.destination ? f32_any(destination_dims) : f32_desc(destination_dims, s.destination_strides);
+  const Desc destination = free.destination ? f32_any(destination_dims)
+                                            : f32_desc(destination_dims, s.destination_strides);
   const Desc weights = free.weights ? f32_any(weights_dims(s)) : weights_desc(s);
   const Desc bias = f32_desc(Dims{s.oc}, Dims{1});
   Dims dilations = s.dilations;
@@ -66,10 +67,11 @@ Primitive make_primitive(const ConvolutionSpec& s, std::int64_t n, Freedom free)
   const d::primitive_attr attr = user_scratchpad();
   const d::engine& engine = onednn_engine();
   const auto forward = [&](d::prop_kind kind) {
-    const auto desc = s.bias ? d::convolution_forward::desc(kind, kAlgorithm, source, weights, bias, destination,
-                                                            s.strides, dilations, s.pad_low, s.pad_high)
-                             : d::convolution_forward::desc(kind, kAlgorithm, source, weights, destination, s.strides,
-                                                            dilations, s.pad_low, s.pad_high);
+    const auto desc =
+        s.bias ? d::convolution_forward::desc(kind, kAlgorithm, source, weights, bias, destination,
+                                              s.strides, dilations, s.pad_low, s.pad_high)
+               : d::convolution_forward::desc(kind, kAlgorithm, source, weights, destination,
+                                              s.strides, dilations, s.pad_low, s.pad_high);
     return d::convolution_forward::primitive_desc(desc, attr, engine);
   };
   Primitive p;
@@ -90,8 +92,8 @@ Primitive make_primitive(const ConvolutionSpec& s, std::int64_t n, Freedom free)
     }
     case ConvolutionKind::kBackwardData: {
       const d::convolution_backward_data::primitive_desc pd(
-          d::convolution_backward_data::desc(kAlgorithm, source, weights, destination, s.strides, dilations,
-                                             s.pad_low, s.pad_high),
+          d::convolution_backward_data::desc(kAlgorithm, source, weights, destination, s.strides,
+                                             dilations, s.pad_low, s.pad_high),
           attr, engine, forward(d::prop_kind::forward_training));
       p.primitive = d::convolution_backward_data(pd);
       p.source = pd.diff_src_desc();
@@ -102,8 +104,8 @@ Primitive make_primitive(const ConvolutionSpec& s, std::int64_t n, Freedom free)
     }
     case ConvolutionKind::kBackwardWeights: {
       const d::convolution_backward_weights::primitive_desc pd(
-          d::convolution_backward_weights::desc(kAlgorithm, source, weights, destination, s.strides, dilations,
-                                                s.pad_low, s.pad_high),
+          d::convolution_backward_weights::desc(kAlgorithm, source, weights, destination, s.strides,
+                                                dilations, s.pad_low, s.pad_high),
           attr, engine, forward(d::prop_kind::forward_training));
       p.primitive = d::convolution_backward_weights(pd);
       p.source = pd.src_desc();
@@ -116,25 +118,29 @@ Primitive make_primitive(const ConvolutionSpec& s, std::int64_t n, Freedom free)
   return p;
 }
 
-// One operand: the program's layout, oneDNN's, and where the reordered copy lies in a scratch region.
+// One operand: the program's layout, oneDNN's, and where the reordered copy lies in a scratch
+// region.
 struct Operand {
   Desc user, inner;
   bool reorder = false;
-  std::size_t offset = 0;  // in the part's scratch; for the weights of forward and data in the common scratch
+  std::size_t offset =
+      0;  // in the part's scratch; for the weights of forward and data in the common scratch
 };
 
-// The batch is split into parts of equal size. Weights are reordered once per run; a weights' gradient is summed
-// over the parts, in order, in oneDNN's layout.
+// The batch is split into parts of equal size. Weights are reordered once per run; a weights'
+// gradient is summed over the parts, in order, in oneDNN's layout.
 class Convolution final : public OneDnnKernel {
  public:
   Convolution(const ConvolutionSpec& spec, Freedom free) : spec_(spec) {
     const double wanted = convolution_flops(spec) / kPartFlops;
-    for (std::int64_t p = 2; p <= kMaxParts && p <= spec.n && static_cast<double>(p) <= wanted; ++p) {
+    for (std::int64_t p = 2; p <= kMaxParts && p <= spec.n && static_cast<double>(p) <= wanted;
+         ++p) {
       if (spec.n % p == 0) parts_ = p;
     }
     rows_ = spec.n / parts_;
     primitive_ = make_primitive(spec, rows_, free);
-    const Dims source_dims = with_batch(rows_, spec.ic, spec.in), out_dims = with_batch(rows_, spec.oc, spec.out);
+    const Dims source_dims = with_batch(rows_, spec.ic, spec.in),
+               out_dims = with_batch(rows_, spec.oc, spec.out);
     set(kSource, f32_desc(source_dims, spec.source_strides), primitive_.source);
     set(kDestination, f32_desc(out_dims, spec.destination_strides), primitive_.destination);
     set(kWeights, weights_desc(spec), primitive_.weights);
@@ -143,7 +149,9 @@ class Convolution final : public OneDnnKernel {
 
   bool reference() const { return primitive_.reference; }
   std::int64_t parts() const { return parts_; }
-  std::size_t scratch_bytes() const override { return common_ + part_ * static_cast<std::size_t>(parts_); }
+  std::size_t scratch_bytes() const override {
+    return common_ + part_ * static_cast<std::size_t>(parts_);
+  }
 
   std::unique_ptr<OneDnnState> make_state() const override {
     const OneDnnScope scope;
@@ -153,7 +161,8 @@ class Convolution final : public OneDnnKernel {
     const Operand& weights = operands_[kWeights];
     if (weights.reorder) {
       const bool out = output_role() == kWeights;
-      state->weights.emplace(reorder(out ? weights.inner : weights.user, out ? weights.user : weights.inner));
+      state->weights.emplace(
+          reorder(out ? weights.inner : weights.user, out ? weights.user : weights.inner));
     }
     for (std::int64_t p = 0; p < parts_; ++p) {
       PartState part{.main = BoundPrimitive(primitive_.primitive, main_args(in0, in1))};
@@ -168,8 +177,8 @@ class Convolution final : public OneDnnKernel {
     return state;
   }
 
-  void run(OneDnnState& state, std::span<const void* const> inputs, void* output, std::byte* scratch,
-           Parallel& parallel) const override {
+  void run(OneDnnState& state, std::span<const void* const> inputs, void* output,
+           std::byte* scratch, Parallel& parallel) const override {
     auto& s = static_cast<State&>(state);
     const auto kind = spec_.kind;
     const void* weights = kind == ConvolutionKind::kBackwardWeights ? nullptr : inputs[1];
@@ -178,8 +187,10 @@ class Convolution final : public OneDnnKernel {
       weights = scratch;
     }
     const auto body = [&](int p) { run_part(s, p, inputs, weights, output, scratch); };
-    if (parts_ == 1) body(0);
-    else parallel.run(static_cast<int>(parts_), body);
+    if (parts_ == 1)
+      body(0);
+    else
+      parallel.run(static_cast<int>(parts_), body);
     if (kind == ConvolutionKind::kBackwardWeights) sum_parts(s, output, scratch);
   }
 
@@ -195,9 +206,12 @@ class Convolution final : public OneDnnKernel {
 
   Role output_role() const {
     switch (spec_.kind) {
-      case ConvolutionKind::kForward: return kDestination;
-      case ConvolutionKind::kBackwardData: return kSource;
-      default: return kWeights;
+      case ConvolutionKind::kForward:
+        return kDestination;
+      case ConvolutionKind::kBackwardData:
+        return kSource;
+      default:
+        return kWeights;
     }
   }
 
@@ -213,8 +227,10 @@ class Convolution final : public OneDnnKernel {
     }
     operands_[kWeights].offset = top;
     const std::size_t weights = align64(operands_[kWeights].inner.get_size());
-    if (spec_.kind == ConvolutionKind::kBackwardWeights) top += weights;
-    else common_ = operands_[kWeights].reorder ? weights : 0;
+    if (spec_.kind == ConvolutionKind::kBackwardWeights)
+      top += weights;
+    else
+      common_ = operands_[kWeights].reorder ? weights : 0;
     scratchpad_ = top;
     top += align64(primitive_.scratchpad.get_size());
     part_ = top;
@@ -229,8 +245,11 @@ class Convolution final : public OneDnnKernel {
   std::vector<std::pair<int, Desc>> main_args(Role in0, Role in1) const {
     const bool forward = spec_.kind == ConvolutionKind::kForward;
     const auto name = [&](Role r) {
-      if (r == kSource) return spec_.kind == ConvolutionKind::kBackwardData ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC;
-      if (r == kWeights) return spec_.kind == ConvolutionKind::kBackwardWeights ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS;
+      if (r == kSource)
+        return spec_.kind == ConvolutionKind::kBackwardData ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC;
+      if (r == kWeights)
+        return spec_.kind == ConvolutionKind::kBackwardWeights ? DNNL_ARG_DIFF_WEIGHTS
+                                                               : DNNL_ARG_WEIGHTS;
       return forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST;
     };
     const Role out = output_role();
@@ -242,8 +261,8 @@ class Convolution final : public OneDnnKernel {
     return args;
   }
 
-  void run_part(State& state, int p, std::span<const void* const> inputs, const void* weights, void* output,
-                std::byte* scratch) const {
+  void run_part(State& state, int p, std::span<const void* const> inputs, const void* weights,
+                void* output, std::byte* scratch) const {
     PartState& part = state.parts[static_cast<std::size_t>(p)];
     std::byte* own = scratch + common_ + part_ * static_cast<std::size_t>(p);
     const auto rows = [&](const void* data, Role r) {
@@ -258,14 +277,19 @@ class Convolution final : public OneDnnKernel {
     };
     const Role out = output_role();
     void* results;
-    if (out == kWeights) results = own + operands_[kWeights].offset;
-    else results = operands_[out].reorder ? static_cast<void*>(own + operands_[out].offset) : rows(output, out);
+    if (out == kWeights)
+      results = own + operands_[kWeights].offset;
+    else
+      results = operands_[out].reorder ? static_cast<void*>(own + operands_[out].offset)
+                                       : rows(output, out);
     void* bias = spec_.bias ? const_cast<void*>(inputs[2]) : nullptr;
-    void* first = input(inputs[0], spec_.kind == ConvolutionKind::kBackwardData ? kDestination : kSource);
+    void* first =
+        input(inputs[0], spec_.kind == ConvolutionKind::kBackwardData ? kDestination : kSource);
     void* second = spec_.kind == ConvolutionKind::kBackwardWeights ? input(inputs[1], kDestination)
                                                                    : const_cast<void*>(weights);
     part.main.execute({first, second, results, own + scratchpad_, bias});
-    if (out != kWeights && operands_[out].reorder) part.reorders[out]->execute({results, rows(output, out)});
+    if (out != kWeights && operands_[out].reorder)
+      part.reorders[out]->execute({results, rows(output, out)});
   }
 
   void sum_parts(State& state, void* output, std::byte* scratch) const {
@@ -273,11 +297,14 @@ class Convolution final : public OneDnnKernel {
     const std::size_t n = w.inner.get_size() / sizeof(float);
     auto* total = reinterpret_cast<float*>(scratch + common_ + w.offset);
     for (std::int64_t p = 1; p < parts_; ++p) {
-      const auto* more = reinterpret_cast<const float*>(scratch + common_ + part_ * static_cast<std::size_t>(p) + w.offset);
+      const auto* more = reinterpret_cast<const float*>(
+          scratch + common_ + part_ * static_cast<std::size_t>(p) + w.offset);
       for (std::size_t i = 0; i < n; ++i) total[i] += more[i];
     }
-    if (w.reorder) state.weights->execute({total, output});
-    else std::memcpy(output, total, n * sizeof(float));
+    if (w.reorder)
+      state.weights->execute({total, output});
+    else
+      std::memcpy(output, total, n * sizeof(float));
   }
 
   ConvolutionSpec spec_;
@@ -294,9 +321,11 @@ double trial(const Convolution& c, const ConvolutionSpec& s) {
     for (std::int64_t d : dims) n = n == 16 ? 16 + d : 16 + (n - 16) * d;
     return static_cast<std::size_t>(n);
   };
-  const std::size_t source = floats(with_batch(s.n, s.ic, s.in)), destination = floats(with_batch(s.n, s.oc, s.out));
+  const std::size_t source = floats(with_batch(s.n, s.ic, s.in)),
+                    destination = floats(with_batch(s.n, s.oc, s.out));
   const std::size_t weights = floats(weights_dims(s));
-  std::vector<float> a(source, 1.0f), b(destination, 1.0f), w(weights, 1.0f), bias(static_cast<std::size_t>(s.oc) + 16);
+  std::vector<float> a(source, 1.0f), b(destination, 1.0f), w(weights, 1.0f),
+      bias(static_cast<std::size_t>(s.oc) + 16);
   const std::unique_ptr<std::byte, decltype(&std::free)> scratch(
       static_cast<std::byte*>(std::aligned_alloc(64, align64(c.scratch_bytes() + 64))), &std::free);
   const void* inputs[3] = {a.data(), w.data(), bias.data()};
@@ -312,9 +341,9 @@ double trial(const Convolution& c, const ConvolutionSpec& s) {
   const auto serial = make_serial_parallel();
   double best = 1e30;
   for (int i = 0; i < 4; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = steady_clock().now();
     c.run(*state, inputs, output, scratch.get(), *serial);
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    const std::chrono::duration<double, std::milli> took = steady_clock().now() - begin;
     if (i > 0 || took.count() > 50) best = std::min(best, took.count());
     if (took.count() > 50) break;
   }
@@ -324,7 +353,8 @@ double trial(const Convolution& c, const ConvolutionSpec& s) {
 }  // namespace
 
 double convolution_flops(const ConvolutionSpec& s) {
-  double flops = 2.0 * static_cast<double>(s.n) * static_cast<double>(s.oc) * static_cast<double>(s.ic / s.groups);
+  double flops = 2.0 * static_cast<double>(s.n) * static_cast<double>(s.oc) *
+                 static_cast<double>(s.ic / s.groups);
   for (std::int64_t d : s.out) flops *= static_cast<double>(d);
   for (std::int64_t d : s.kernel) flops *= static_cast<double>(d);
   return flops;
@@ -337,7 +367,8 @@ Result<ConvolutionChoice> make_convolution(const ConvolutionSpec& spec, bool det
   double best_time = 0;
   std::optional<Error> error;
   for (const Freedom& free : kChoices) {
-    auto made = guard_onednn("convolution of this shape", [&] { return std::make_unique<Convolution>(spec, free); });
+    auto made = guard_onednn("convolution of this shape",
+                             [&] { return std::make_unique<Convolution>(spec, free); });
     if (!made) {
       error = made.error();
       continue;

@@ -1,4 +1,4 @@
-#include "millrace/devices/cpu/kernels/onednn_support.h"
+#include "millrace/devices/cpu/kernels/onednn_support.inc"
 
 #include <dlfcn.h>
 
@@ -11,10 +11,12 @@ namespace {
 
 thread_local int scope_depth = 0;
 
-// oneDNN brings its OpenMP run time along; asking for it by name works with any compiler and any such library.
+// oneDNN brings its OpenMP run time along; asking for it by name works with any compiler and any
+// such library.
 void use_one_openmp_thread() {
   using SetThreads = void (*)(int);
-  static const auto set_threads = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+  static const auto set_threads =
+      reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
   if (set_threads != nullptr) set_threads(1);
 }
 
@@ -39,14 +41,16 @@ const dnnl::engine& onednn_engine() {
   return *engine;
 }
 
-dnnl::memory::desc f32_desc(std::span<const std::int64_t> dims, std::span<const std::int64_t> strides) {
-  return dnnl::memory::desc(dnnl::memory::dims(dims.begin(), dims.end()), dnnl::memory::data_type::f32,
+dnnl::memory::desc f32_desc(std::span<const std::int64_t> dims,
+                            std::span<const std::int64_t> strides) {
+  return dnnl::memory::desc(dnnl::memory::dims(dims.begin(), dims.end()),
+                            dnnl::memory::data_type::f32,
                             dnnl::memory::dims(strides.begin(), strides.end()));
 }
 
 dnnl::memory::desc f32_any(std::span<const std::int64_t> dims) {
-  return dnnl::memory::desc(dnnl::memory::dims(dims.begin(), dims.end()), dnnl::memory::data_type::f32,
-                            dnnl::memory::format_tag::any);
+  return dnnl::memory::desc(dnnl::memory::dims(dims.begin(), dims.end()),
+                            dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
 }
 
 dnnl::primitive_attr user_scratchpad() {
@@ -69,12 +73,13 @@ void BoundPrimitive::execute(std::initializer_list<void*> pointers) {
   std::size_t i = 0;
   for (void* p : pointers) {
     if (i == args_.size()) break;
-    MILLRACE_CHECK(dnnl_memory_set_data_handle_v2(args_[i].memory, p, stream_.get()) == dnnl_success,
-                   "oneDNN refused a pointer");
+    MILLRACE_CHECK(
+        dnnl_memory_set_data_handle_v2(args_[i].memory, p, stream_.get()) == dnnl_success,
+        "oneDNN refused a pointer");
     ++i;
   }
-  const dnnl_status_t status =
-      dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(args_.size()), args_.data());
+  const dnnl_status_t status = dnnl_primitive_execute(primitive_.get(), stream_.get(),
+                                                      static_cast<int>(args_.size()), args_.data());
   MILLRACE_CHECK(status == dnnl_success, "oneDNN refused a planned execution");
 }
 

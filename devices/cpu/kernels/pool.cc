@@ -37,20 +37,26 @@ template <class F>
 void each_part(const PoolGeometry& g, Parallel& parallel, F body) {
   const std::int64_t parts = parts_of(g);
   const auto run = [&](int p) { body(p, g.outer * p / parts, g.outer * (p + 1) / parts); };
-  if (parts == 1) run(0);
-  else parallel.run(static_cast<int>(parts), run);
+  if (parts == 1)
+    run(0);
+  else
+    parallel.run(static_cast<int>(parts), run);
 }
 
 }  // namespace
 
-std::optional<PoolGeometry> pool_geometry(std::span<const std::int64_t> dims, const Window& window) {
+std::optional<PoolGeometry> pool_geometry(std::span<const std::int64_t> dims,
+                                          const Window& window) {
   PoolGeometry g;
   int first = -1, last = -1;
   for (int d = 0; d < window.rank(); ++d) {
     const auto s = static_cast<std::size_t>(d);
-    if (window.base_dilations[s] != 1 || window.pad_low[s] < 0 || window.pad_high[s] < 0) return std::nullopt;
+    if (window.base_dilations[s] != 1 || window.pad_low[s] < 0 || window.pad_high[s] < 0)
+      return std::nullopt;
     if (window.window_dilations[s] != 1 && window.size[s] != 1) return std::nullopt;
-    if (window.size[s] == 1 && window.strides[s] == 1 && window.pad_low[s] == 0 && window.pad_high[s] == 0) continue;
+    if (window.size[s] == 1 && window.strides[s] == 1 && window.pad_low[s] == 0 &&
+        window.pad_high[s] == 0)
+      continue;
     if (first < 0) first = d;
     last = d;
   }
@@ -76,21 +82,23 @@ std::optional<PoolGeometry> pool_geometry(std::span<const std::int64_t> dims, co
     g.pad_top = window.pad_low[h];
     g.pad_bottom = window.pad_high[h];
   }
-  if (g.window_height > kMaxWindowHeight || g.out_width == 0 || g.out_height == 0) return std::nullopt;
+  if (g.window_height > kMaxWindowHeight || g.out_width == 0 || g.out_height == 0)
+    return std::nullopt;
   return g;
 }
 
 bool has_pool_gradient(const PoolGeometry& g) {
   return g.pad_top == 0 && g.pad_left == 0 && g.pad_bottom == 0 && g.pad_right == 0 &&
-         g.stride_height >= g.window_height && g.stride_width >= g.window_width && g.stride_height <= kMaxWindowHeight;
+         g.stride_height >= g.window_height && g.stride_width >= g.window_width &&
+         g.stride_height <= kMaxWindowHeight;
 }
 
 std::size_t pool_scratch_bytes(const PoolGeometry& g) {
   return static_cast<std::size_t>(parts_of(g) * 5 * wide_row(g)) * sizeof(float);
 }
 
-void pool(const PoolGeometry& g, bool maximum, const float* x, float init, float* out, std::byte* scratch,
-          Parallel& parallel) {
+void pool(const PoolGeometry& g, bool maximum, const float* x, float init, float* out,
+          std::byte* scratch, Parallel& parallel) {
   const std::int64_t line = g.width * g.inner, out_line = g.out_width * g.inner;
   each_part(g, parallel, [&](int part, std::int64_t begin, std::int64_t end) {
     float* row = reinterpret_cast<float*>(scratch) + part * 5 * wide_row(g);
@@ -107,8 +115,8 @@ void pool(const PoolGeometry& g, bool maximum, const float* x, float init, float
   });
 }
 
-void pool_gradient(const PoolGeometry& g, const float* x, const float* source, float init, float* out,
-                   std::byte* scratch, Parallel& parallel) {
+void pool_gradient(const PoolGeometry& g, const float* x, const float* source, float init,
+                   float* out, std::byte* scratch, Parallel& parallel) {
   const std::int64_t line = g.width * g.inner, out_line = g.out_width * g.inner;
   each_part(g, parallel, [&](int part, std::int64_t begin, std::int64_t end) {
     const std::int64_t wide = wide_row(g);
@@ -119,7 +127,8 @@ void pool_gradient(const PoolGeometry& g, const float* x, const float* source, f
     auto* pattern = reinterpret_cast<std::int32_t*>(best + 4 * wide);
     for (std::int64_t i = 0; i < line; ++i) {
       const std::int64_t column = i / g.inner;
-      const bool covered = column / g.stride_width < g.out_width && column % g.stride_width < g.window_width;
+      const bool covered =
+          column / g.stride_width < g.out_width && column % g.stride_width < g.window_width;
       pattern[i] = covered ? static_cast<std::int32_t>(column % g.stride_width) : -1;
       wide_chosen[i] = 0;
     }
@@ -133,10 +142,11 @@ void pool_gradient(const PoolGeometry& g, const float* x, const float* source, f
           if (h < g.window_height) lines[h] = x + (o * g.height + at) * line;
           out_lines[h] = at < g.height ? image + at * line : nullptr;
         }
-        rows().backward(g, lines, source + (o * g.out_height + y) * out_line, init, best, chosen, wide_chosen,
-                        wide_source, pattern, out_lines);
+        rows().backward(g, lines, source + (o * g.out_height + y) * out_line, init, best, chosen,
+                        wide_chosen, wide_source, pattern, out_lines);
       }
-      for (std::int64_t i = g.out_height * g.stride_height * line; i < g.height * line; ++i) image[i] = init;
+      for (std::int64_t i = g.out_height * g.stride_height * line; i < g.height * line; ++i)
+        image[i] = init;
     }
   });
 }

@@ -1,7 +1,7 @@
-// Max and min pooling over one or two neighbouring dimensions, and its gradient, for f32: what reduce_window and
-// select_and_scatter are in nearly every network. A row of the image is worked on as one long vector: first the
-// window's rows are combined, then shifted copies of the result, then the wanted blocks are picked.
-// Everything else goes through region_reduce.h.
+// Max and min pooling over one or two neighbouring dimensions, and its gradient, for f32: what
+// reduce_window and select_and_scatter are in nearly every network. A row of the image is worked on
+// as one long vector: first the window's rows are combined, then shifted copies of the result, then
+// the wanted blocks are picked. Everything else goes through region_reduce.h.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,8 @@ struct PoolGeometry {
   std::int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
 };
 
-// nullopt if the window is no such thing: dilated, over dimensions that are not neighbours, negative padding.
+// nullopt if the window is no such thing: dilated, over dimensions that are not neighbours,
+// negative padding.
 std::optional<PoolGeometry> pool_geometry(std::span<const std::int64_t> dims, const Window& window);
 // Whether pool_gradient does it: windows that neither overlap nor are padded.
 bool has_pool_gradient(const PoolGeometry& geometry);
@@ -30,22 +31,24 @@ bool has_pool_gradient(const PoolGeometry& geometry);
 std::size_t pool_scratch_bytes(const PoolGeometry& geometry);
 
 // out = max (or min) of init and the window's elements; padding counts as init.
-void pool(const PoolGeometry& geometry, bool maximum, const float* x, float init, float* out, std::byte* scratch,
-          Parallel& parallel);
-// Each window's first element that is >= all before it gets init + source, the others init. Elements outside every
-// window get init.
-void pool_gradient(const PoolGeometry& geometry, const float* x, const float* source, float init, float* out,
-                   std::byte* scratch, Parallel& parallel);
+void pool(const PoolGeometry& geometry, bool maximum, const float* x, float init, float* out,
+          std::byte* scratch, Parallel& parallel);
+// Each window's first element that is >= all before it gets init + source, the others init.
+// Elements outside every window get init.
+void pool_gradient(const PoolGeometry& geometry, const float* x, const float* source, float init,
+                   float* out, std::byte* scratch, Parallel& parallel);
 
 // The rows, per instruction set.
 struct PoolRows {
-  // lines: height rows of x that the window covers, or nullptr for padding; row: padded width * inner + 32 floats.
-  void (*forward)(const PoolGeometry& g, bool maximum, const float* const* lines, float init, float* row, float* out);
-  // best, chosen: out_width * inner + 32; wide_chosen, wide_source: width * inner + 32; pattern: width * inner,
-  // the window column of each element or -1.
-  void (*backward)(const PoolGeometry& g, const float* const* lines, const float* source, float init, float* best,
-                   std::int32_t* chosen, std::int32_t* wide_chosen, float* wide_source, const std::int32_t* pattern,
-                   float* const* out_lines);
+  // lines: height rows of x that the window covers, or nullptr for padding; row: padded width *
+  // inner + 32 floats.
+  void (*forward)(const PoolGeometry& g, bool maximum, const float* const* lines, float init,
+                  float* row, float* out);
+  // best, chosen: out_width * inner + 32; wide_chosen, wide_source: width * inner + 32; pattern:
+  // width * inner, the window column of each element or -1.
+  void (*backward)(const PoolGeometry& g, const float* const* lines, const float* source,
+                   float init, float* best, std::int32_t* chosen, std::int32_t* wide_chosen,
+                   float* wide_source, const std::int32_t* pattern, float* const* out_lines);
 };
 namespace baseline {
 PoolRows pool_rows();

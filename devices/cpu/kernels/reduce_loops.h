@@ -1,6 +1,6 @@
-// ReduceLoops: the loops of a reduction by a common body (add, mul, max, min, and, or) for one element type.
-// Sums and products of floats are kept in double between blocks of 16 lanes, so a long sum loses little.
-// Read next: loop_kernel.h, which drives them.
+// ReduceLoops: the loops of a reduction by a common body (add, mul, max, min, and, or) for one
+// element type. Sums and products of floats are kept in double between blocks of 16 lanes, so a
+// long sum loses little. Read next: loop_kernel.h, which drives them.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ struct ReduceLoops {
   int acc_bytes = 0;
   int lane_bytes = 0;
   void (*acc_identity)(void* acc, std::int64_t n) = nullptr;
-  void (*row)(void* acc, const void* data, int n) = nullptr;               // *acc op= data[0] ... data[n-1]
+  void (*row)(void* acc, const void* data, int n) = nullptr;  // *acc op= data[0] ... data[n-1]
   void (*lane_identity)(void* lanes, int n) = nullptr;
-  void (*column)(void* lanes, const void* data, int n) = nullptr;          // lanes[i] op= data[i]
-  void (*flush)(void* acc, const void* lanes, int n) = nullptr;            // acc[i] op= lanes[i]
-  void (*merge)(void* acc, const void* other, std::int64_t n) = nullptr;   // acc[i] op= other[i]
+  void (*column)(void* lanes, const void* data, int n) = nullptr;         // lanes[i] op= data[i]
+  void (*flush)(void* acc, const void* lanes, int n) = nullptr;           // acc[i] op= lanes[i]
+  void (*merge)(void* acc, const void* other, std::int64_t n) = nullptr;  // acc[i] op= other[i]
   // out[i] = *init op acc[i]
   void (*finish)(void* out, const void* acc, const void* init, std::int64_t n) = nullptr;
 

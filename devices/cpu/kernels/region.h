@@ -1,5 +1,6 @@
-// Region: the body of reduce, reduce_window, scatter, sort and their like: a function of scalars, compiled to a
-// TileProgram and evaluated for up to kRegionBatch independent element tuples at once.
+// Region: the body of reduce, reduce_window, scatter, sort and their like: a function of scalars,
+// compiled to a TileProgram and evaluated for up to kRegionBatch independent element tuples at
+// once.
 #pragma once
 
 #include <array>
@@ -40,7 +41,9 @@ class RegionFrame {
     pointers_[program_.inputs()[static_cast<std::size_t>(i)]] = const_cast<void*>(data);
   }
   void run(int n) { program_.run(pointers_, n); }
-  const void* result(int i) const { return pointers_[program_.outputs()[static_cast<std::size_t>(i)]]; }
+  const void* result(int i) const {
+    return pointers_[program_.outputs()[static_cast<std::size_t>(i)]];
+  }
 
  private:
   const TileProgram& program_;

@@ -1,5 +1,6 @@
-// Walking strided views: gathering a run of a view into a tile, and copying one view to another. Strides are in
-// elements, may be zero (broadcast) or negative (reverse). Element types matter only by their width.
+// Walking strided views: gathering a run of a view into a tile, and copying one view to another.
+// Strides are in elements, may be zero (broadcast) or negative (reverse). Element types matter only
+// by their width.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +13,17 @@
 
 namespace millrace::devices::cpu {
 
-// to[0..n) = elements [start, start + n), counted row-major, of the view from[sum of i_k * strides_k].
+// to[0..n) = elements [start, start + n), counted row-major, of the view from[sum of i_k *
+// strides_k].
 void load_strided(void* to, const void* from, int width, std::span<const std::int64_t> dims,
                   std::span<const std::int64_t> strides, std::int64_t start, int n);
 
 // The same for the numbers offset + sum of i_k * steps_k, as elements of `type`.
-void fill_iota(void* to, DType type, std::span<const std::int64_t> dims, std::span<const std::int64_t> steps,
-               std::int64_t offset, std::int64_t start, int n);
+void fill_iota(void* to, DType type, std::span<const std::int64_t> dims,
+               std::span<const std::int64_t> steps, std::int64_t offset, std::int64_t start, int n);
 
-// A copy between two views of the same dimensions. Cheap to make, without allocation. Thread-safety: immutable.
+// A copy between two views of the same dimensions. Cheap to make, without allocation.
+// Thread-safety: immutable.
 class StridedCopy {
  public:
   StridedCopy(std::span<const std::int64_t> dims, std::span<const std::int64_t> from_strides,

@@ -21,13 +21,22 @@ void fill_typed(void* dst, const void* value, std::int64_t n) {
 
 void fill_splat(void* dst, const void* value, std::size_t width, std::int64_t n) {
   switch (width) {
-    case 1: std::memset(dst, *static_cast<const unsigned char*>(value), static_cast<std::size_t>(n)); return;
-    case 2: fill_typed<std::uint16_t>(dst, value, n); return;
-    case 4: fill_typed<std::uint32_t>(dst, value, n); return;
-    case 8: fill_typed<std::uint64_t>(dst, value, n); return;
+    case 1:
+      std::memset(dst, *static_cast<const unsigned char*>(value), static_cast<std::size_t>(n));
+      return;
+    case 2:
+      fill_typed<std::uint16_t>(dst, value, n);
+      return;
+    case 4:
+      fill_typed<std::uint32_t>(dst, value, n);
+      return;
+    case 8:
+      fill_typed<std::uint64_t>(dst, value, n);
+      return;
     default:
       for (std::int64_t i = 0; i < n; ++i) {
-        std::memcpy(static_cast<std::byte*>(dst) + static_cast<std::size_t>(i) * width, value, width);
+        std::memcpy(static_cast<std::byte*>(dst) + static_cast<std::size_t>(i) * width, value,
+                    width);
       }
   }
 }
@@ -92,7 +101,8 @@ bool TileProgram::finish() {
     Value& value = values_[static_cast<std::size_t>(v)];
     if (value.constant >= 0) value.offset = take(byte_width(value.type));
     const int last = last_use(v);
-    if (value.producer >= 0) dying[static_cast<std::size_t>(std::max(last, value.producer))].push_back(v);
+    if (value.producer >= 0)
+      dying[static_cast<std::size_t>(std::max(last, value.producer))].push_back(v);
   }
   for (int k = 0; k < instructions(); ++k) {
     Value& out = values_[code_[static_cast<std::size_t>(k)].out];

@@ -1,6 +1,7 @@
-// TileProgram: straight-line code over tiles: inputs, splat constants, elementwise ops. It is the body of every
-// fused loop, and with one element per tile the evaluator of scalar regions (reducers, comparators, scatter
-// computations). Made by the planner, run by loop_kernel.h and region kernels.
+// TileProgram: straight-line code over tiles: inputs, splat constants, elementwise ops. It is the
+// body of every fused loop, and with one element per tile the evaluator of scalar regions
+// (reducers, comparators, scatter computations). Made by the planner, run by loop_kernel.h and
+// region kernels.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,8 @@
 
 namespace millrace::devices::cpu {
 
-// Values are numbered from 0 in the order in which they are added. Thread-safety: immutable once finished.
+// Values are numbered from 0 in the order in which they are added. Thread-safety: immutable once
+// finished.
 class TileProgram {
  public:
   static constexpr int kMaxValues = 512;
@@ -35,12 +37,13 @@ class TileProgram {
   int producer(int value) const { return values_[static_cast<std::size_t>(value)].producer; }
   // The index of the last instruction that reads the value; instructions() for an output.
   int last_use(int value) const;
-  // Scratch that one element of a tile takes: a tile of t elements (a multiple of 64) needs t times as much.
+  // Scratch that one element of a tile takes: a tile of t elements (a multiple of 64) needs t times
+  // as much.
   std::size_t scratch_bytes_per_element() const { return scratch_bytes_; }
 
-  // Points every constant and result into scratch (64-byte aligned, laid out for tiles of up to `tile`
-  // elements) and fills the first n elements of the constants. Inputs are left to the caller, who may
-  // redirect results too.
+  // Points every constant and result into scratch (64-byte aligned, laid out for tiles of up to
+  // `tile` elements) and fills the first n elements of the constants. Inputs are left to the
+  // caller, who may redirect results too.
   void bind(std::byte* scratch, void** pointers, int tile, int n) const;
   void run(void* const* pointers, int n) const {
     for (const Instruction& i : code_) {
@@ -54,7 +57,7 @@ class TileProgram {
     DType type;
     int producer = -1;
     bool input = false;
-    int constant = -1;  // offset in constants_
+    int constant = -1;       // offset in constants_
     std::size_t offset = 0;  // per element of the tile
   };
   struct Instruction {

@@ -1,4 +1,5 @@
-// The tables behind find_tile_loop: one per instruction set for the common types, one for all others.
+// The tables behind find_tile_loop: one per instruction set for the common types, one for all
+// others.
 #pragma once
 
 #include "millrace/devices/cpu/kernels/tile_op.h"

@@ -6,14 +6,16 @@ namespace millrace::devices::cpu::plan {
 
 BufferId BufferTable::add(Home home, int index, std::size_t bytes) {
   const auto id = static_cast<BufferId>(buffers_.size());
-  buffers_.push_back({.home = home, .index = index, .bytes = bytes, .root = id, .first = now_, .last = now_});
+  buffers_.push_back(
+      {.home = home, .index = index, .bytes = bytes, .root = id, .first = now_, .last = now_});
   return id;
 }
 
 BufferId BufferTable::add_alias(BufferId of, std::size_t offset, std::size_t bytes) {
   const Buffer& b = (*this)[of];
   const std::size_t at = b.root == of ? offset : b.offset + offset;
-  const Buffer alias{.home = b.home, .index = b.index, .bytes = bytes, .root = b.root, .offset = at};
+  const Buffer alias{
+      .home = b.home, .index = b.index, .bytes = bytes, .root = b.root, .offset = at};
   buffers_.push_back(alias);
   return static_cast<BufferId>(buffers_.size()) - 1;
 }
@@ -47,9 +49,11 @@ void BufferTable::close_loop() {
 std::size_t BufferTable::assign_arena() {
   std::vector<Buffer*> roots;
   for (Buffer& b : buffers_) {
-    if (b.home == Home::kArena && &buffers_[static_cast<std::size_t>(b.root)] == &b) roots.push_back(&b);
+    if (b.home == Home::kArena && &buffers_[static_cast<std::size_t>(b.root)] == &b)
+      roots.push_back(&b);
   }
-  std::stable_sort(roots.begin(), roots.end(), [](const Buffer* a, const Buffer* b) { return a->bytes > b->bytes; });
+  std::stable_sort(roots.begin(), roots.end(),
+                   [](const Buffer* a, const Buffer* b) { return a->bytes > b->bytes; });
   std::vector<Buffer*> placed;  // by offset
   std::size_t top = 0;
   for (Buffer* b : roots) {
@@ -62,8 +66,10 @@ std::size_t BufferTable::assign_arena() {
     }
     b->offset = at;
     top = std::max(top, at + size);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), b,
-                                   [](const Buffer* x, const Buffer* y) { return x->offset < y->offset; }), b);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), b,
+                         [](const Buffer* x, const Buffer* y) { return x->offset < y->offset; }),
+        b);
   }
   return top;
 }

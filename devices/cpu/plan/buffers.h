@@ -1,5 +1,5 @@
-// Buffers: where each stored value of a plan lives: an input or output of the program, a constant, or a place in
-// the one arena of a run. Values whose lifetimes do not meet share arena bytes.
+// Buffers: where each stored value of a plan lives: an input or output of the program, a constant,
+// or a place in the one arena of a run. Values whose lifetimes do not meet share arena bytes.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ enum class Home : std::uint8_t { kArena, kInput, kOutput, kConstant };
 
 struct Buffer {
   Home home = Home::kArena;
-  int index = 0;            // kInput, kOutput: which; kConstant: which blob
+  int index = 0;  // kInput, kOutput: which; kConstant: which blob
   std::size_t bytes = 0;
-  BufferId root = -1;       // the buffer that owns the bytes; itself if it is one
-  std::size_t offset = 0;   // within the root; for a root in the arena: within the arena
+  BufferId root = -1;      // the buffer that owns the bytes; itself if it is one
+  std::size_t offset = 0;  // within the root; for a root in the arena: within the arena
   // Positions of the first write and the last use, of roots.
   int first = 0, last = 0;
 };

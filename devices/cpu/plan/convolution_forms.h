@@ -1,6 +1,6 @@
-// What a StableHLO convolution can be for oneDNN: a forward convolution, or one of its two gradients as JAX writes
-// them: the weights' gradient is a convolution with batch and features exchanged, the input's gradient one with a
-// dilated input and reversed weights. Pure.
+// What a StableHLO convolution can be for oneDNN: a forward convolution, or one of its two
+// gradients as JAX writes them: the weights' gradient is a convolution with batch and features
+// exchanged, the input's gradient one with a dilated input and reversed weights. Pure.
 #pragma once
 
 #include <vector>
@@ -21,9 +21,10 @@ struct ConvolutionForm {
   WeightsUse weights = WeightsUse::kAsTheyAre;
 };
 
-// The forms that give the result, the most promising first; none if only the plain loops can. reversed: the rhs
-// is a reverse of all spatial dimensions of something that is at hand.
-std::vector<ConvolutionForm> convolution_forms(const ConvolutionDims& dims, const Shape& lhs, const Shape& rhs,
-                                               const Shape& result, bool reversed);
+// The forms that give the result, the most promising first; none if only the plain loops can.
+// reversed: the rhs is a reverse of all spatial dimensions of something that is at hand.
+std::vector<ConvolutionForm> convolution_forms(const ConvolutionDims& dims, const Shape& lhs,
+                                               const Shape& rhs, const Shape& result,
+                                               bool reversed);
 
 }  // namespace millrace::devices::cpu::plan

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <numeric>
 
 #include "millrace/core/check.h"
 
@@ -19,14 +20,23 @@ Result<Emitted> Emitter::run() {
   return std::move(out_);
 }
 
-Status Emitter::emit_block(const Block& block, StepList& to, bool root, const std::vector<ValueId>& own) {
+Status Emitter::emit_block(const Block& block, StepList& to, bool root,
+                           const std::vector<ValueId>& own) {
   const Uses uses(graph_, block);
-  BlockState s{.block = block, .uses = uses, .groups = fuse(graph_, block, uses), .units = {}, .writer = {},
-               .last_read = {}, .dense = {}, .own = {own.begin(), own.end()}, .root = root};
+  BlockState s{.block = block,
+               .uses = uses,
+               .groups = fuse(graph_, block, uses),
+               .units = {},
+               .writer = {},
+               .last_read = {},
+               .dense = {},
+               .own = {own.begin(), own.end()},
+               .root = root};
   make_units(s);
   const std::vector<int> order = schedule(s);
   for (std::size_t i = 0; i < order.size(); ++i) {
-    for (ValueId v : s.units[static_cast<std::size_t>(order[i])].reads) s.last_read[v] = static_cast<int>(i);
+    for (ValueId v : s.units[static_cast<std::size_t>(order[i])].reads)
+      s.last_read[v] = static_cast<int>(i);
   }
   for (ValueId v : block.results) s.last_read[storage(v)] = std::numeric_limits<int>::max();
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -82,7 +92,8 @@ BufferId Emitter::buffer_of(ValueId v) {
     b = it->second;
   }
   out_.buffers.touch(b);
-  if (out_.buffers[b].home == Home::kInput) input_last_read_[out_.buffers[b].index] = out_.buffers.now();
+  if (out_.buffers[b].home == Home::kInput)
+    input_last_read_[out_.buffers[b].index] = out_.buffers.now();
   return b;
 }
 
@@ -97,21 +108,28 @@ BufferId Emitter::constant_buffer(const Node& node, const Shape& shape) {
     return it->second;
   }
   // oneDNN and the loops want aligned memory.
-  auto* copy = static_cast<std::byte*>(std::aligned_alloc(64, (std::max<std::size_t>(size, 1) + 63) & ~std::size_t{63}));
-  if (expand) fill_splat(copy, node.data.get(), byte_width(shape.dtype()), shape.elements());
-  else std::memcpy(copy, node.data.get(), size);
+  auto* copy = static_cast<std::byte*>(
+      std::aligned_alloc(64, (std::max<std::size_t>(size, 1) + 63) & ~std::size_t{63}));
+  if (expand)
+    fill_splat(copy, node.data.get(), byte_width(shape.dtype()), shape.elements());
+  else
+    std::memcpy(copy, node.data.get(), size);
   out_.constants.emplace_back(copy, [](std::byte* p) { std::free(p); });
   out_.constant_bytes += size;
-  const BufferId b = out_.buffers.add(Home::kConstant, static_cast<int>(out_.constants.size()) - 1, size);
-  if (expand) set_buffer(node.outputs[0], b);
-  else constants_[key] = b;
+  const BufferId b =
+      out_.buffers.add(Home::kConstant, static_cast<int>(out_.constants.size()) - 1, size);
+  if (expand)
+    set_buffer(node.outputs[0], b);
+  else
+    constants_[key] = b;
   return b;
 }
 
 BufferId Emitter::new_buffer(BlockState& s, ValueId v) {
   const auto it = s.root ? result_index_.find(v) : result_index_.end();
   const bool output = it != result_index_.end();
-  const BufferId b = out_.buffers.add(output ? Home::kOutput : Home::kArena, output ? it->second : 0, bytes(v));
+  const BufferId b =
+      out_.buffers.add(output ? Home::kOutput : Home::kArena, output ? it->second : 0, bytes(v));
   if (output) output_first_write_[it->second] = out_.buffers.now();
   set_buffer(v, b);
   return b;
@@ -126,9 +144,13 @@ bool Emitter::dies_here(const BlockState& s, ValueId v) const {
   return it != value_buffers_.end() && out_.buffers[it->second].home == Home::kArena;
 }
 
-Step& Emitter::add_step(StepList& to, const std::string& name, ir::Location location, std::size_t scratch_bytes) {
+Step& Emitter::add_step(StepList& to, const std::string& name, ir::Location location,
+                        std::size_t scratch_bytes) {
   Step step;
-  step.info = {.name = name, .line = location.line, .column = location.column, .scratch_bytes = scratch_bytes};
+  step.info = {.name = name,
+               .line = location.line,
+               .column = location.column,
+               .scratch_bytes = scratch_bytes};
   if (scratch_bytes > 0) step.scratch = out_.buffers.add(Home::kArena, 0, scratch_bytes);
   to.steps.push_back(std::move(step));
   return to.steps.back();
@@ -137,11 +159,14 @@ Step& Emitter::add_step(StepList& to, const std::string& name, ir::Location loca
 void Emitter::require(BlockState& s, ValueId v) {
   const ValueId owner = storage(v);
   const Node* p = graph_.producer(owner);
-  if (p == nullptr || p->kind == NodeKind::kConstant || value_buffers_.contains(owner) || !s.dense.insert(owner).second) {
+  if (p == nullptr || p->kind == NodeKind::kConstant || value_buffers_.contains(owner) ||
+      !s.dense.insert(owner).second) {
     return;
   }
   if (!is_view(p->kind) && p->kind != NodeKind::kIota) return;
-  Unit unit{.copy = owner, .writes = {owner}, .cost = static_cast<double>(graph_.shape(owner).elements())};
+  Unit unit{.copy = owner,
+            .writes = {owner},
+            .cost = static_cast<double>(graph_.shape(owner).elements())};
   const View view = resolve(graph_, owner, true);
   if (!view.iota && splat_constant(graph_, owner) == nullptr) read(s, unit, view.base);
   s.units.push_back(std::move(unit));
@@ -176,13 +201,18 @@ void Emitter::captured(const Block& inner, std::set<ValueId>& values) const {
 void Emitter::make_units(BlockState& s) {
   std::vector<int> group_of(graph_.nodes.size(), -1);
   for (std::size_t g = 0; g < s.groups.size(); ++g) {
-    for (NodeId id : s.groups[g].nodes) group_of[static_cast<std::size_t>(id)] = static_cast<int>(g);
+    for (NodeId id : s.groups[g].nodes)
+      group_of[static_cast<std::size_t>(id)] = static_cast<int>(g);
   }
-  const auto group = [&](NodeId id) { return id < 0 ? -1 : group_of[static_cast<std::size_t>(id)]; };
+  const auto group = [&](NodeId id) {
+    return id < 0 ? -1 : group_of[static_cast<std::size_t>(id)];
+  };
   const std::function<bool(ValueId, int)> leaves = [&](ValueId v, int g) {
     if (s.uses.is_result(v)) return true;
     for (NodeId u : s.uses.of(v)) {
-      if (is_unit_reshape(graph_, graph_.node(u)) ? leaves(graph_.node(u).outputs[0], g) : group(u) != g) return true;
+      if (is_unit_reshape(graph_, graph_.node(u)) ? leaves(graph_.node(u).outputs[0], g)
+                                                  : group(u) != g)
+        return true;
     }
     return false;
   };
@@ -196,12 +226,14 @@ void Emitter::make_units(BlockState& s) {
       const std::size_t operands = n.kind == NodeKind::kReduce ? 1 : n.inputs.size();
       for (std::size_t i = 0; i < operands; ++i) {
         const ValueId stripped = strip(graph_, n.inputs[i]);
-        if (group(graph_.values[static_cast<std::size_t>(stripped)].producer) != static_cast<int>(g)) {
+        if (group(graph_.values[static_cast<std::size_t>(stripped)].producer) !=
+            static_cast<int>(g)) {
           read_view(s, unit, n.inputs[i]);
         }
       }
       if (n.kind == NodeKind::kReduce) read(s, unit, n.inputs[1]);
-      if (n.kind == NodeKind::kReduce || leaves(n.outputs[0], static_cast<int>(g))) unit.writes.push_back(n.outputs[0]);
+      if (n.kind == NodeKind::kReduce || leaves(n.outputs[0], static_cast<int>(g)))
+        unit.writes.push_back(n.outputs[0]);
     }
     s.units.push_back(std::move(unit));
   }
@@ -215,7 +247,8 @@ void Emitter::make_units(BlockState& s) {
       unit.cost += static_cast<double>(graph_.shape(v).elements());
       const Node* p = graph_.producer(v);
       // A convolution may take the weights before they are reversed.
-      if (n.kind == NodeKind::kConvolution && p != nullptr && p->kind == NodeKind::kReverse) read(s, unit, p->inputs[0]);
+      if (n.kind == NodeKind::kConvolution && p != nullptr && p->kind == NodeKind::kReverse)
+        read(s, unit, p->inputs[0]);
     }
     std::set<ValueId> outer;
     for (const Block& inner : n.blocks) captured(inner, outer);
@@ -232,8 +265,9 @@ void Emitter::make_units(BlockState& s) {
     if (!s.root) continue;
     const ValueId owner = storage(v);
     const Node* p = graph_.producer(owner);
-    const bool direct = p != nullptr && p->kind != NodeKind::kConstant && p->kind != NodeKind::kWhile &&
-                        p->kind != NodeKind::kCase && bytes(owner) == bytes(v) && !result_index_.contains(owner);
+    const bool direct = p != nullptr && p->kind != NodeKind::kConstant &&
+                        p->kind != NodeKind::kWhile && p->kind != NodeKind::kCase &&
+                        bytes(owner) == bytes(v) && !result_index_.contains(owner);
     if (direct) {
       result_index_[owner] = static_cast<int>(i);
     } else {
@@ -250,8 +284,8 @@ void Emitter::make_units(BlockState& s) {
   }
 }
 
-// Outputs whose computation is cheapest come first, each followed only by what it still needs: a gradient is
-// written as soon as it can be, and the cheap ones do not wait for the dear ones.
+// Outputs whose computation is cheapest come first, each followed only by what it still needs: a
+// gradient is written as soon as it can be, and the cheap ones do not wait for the dear ones.
 std::vector<int> Emitter::schedule(const BlockState& s) const {
   const std::size_t n = s.units.size();
   std::vector<std::vector<int>> needs(n);
@@ -261,7 +295,8 @@ std::vector<int> Emitter::schedule(const BlockState& s) const {
       if (it != s.writer.end() && it->second != static_cast<int>(u)) needs[u].push_back(it->second);
     }
   }
-  const auto collect = [&](int unit, std::vector<bool>& seen, const std::function<void(int)>& done) {
+  const auto collect = [&](int unit, std::vector<bool>& seen,
+                           const std::function<void(int)>& done) {
     std::vector<std::pair<int, std::size_t>> stack{{unit, 0}};
     if (seen[static_cast<std::size_t>(unit)]) return;
     seen[static_cast<std::size_t>(unit)] = true;
@@ -294,10 +329,15 @@ std::vector<int> Emitter::schedule(const BlockState& s) const {
     const auto it = s.writer.find(storage(v));
     if (it != s.writer.end()) add_target(it->second);
   }
-  std::stable_sort(targets.begin(), targets.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  // Ties keep the order of the results.
+  std::vector<std::size_t> by_cost(targets.size());
+  std::iota(by_cost.begin(), by_cost.end(), std::size_t{0});
+  std::sort(by_cost.begin(), by_cost.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(targets[a].first, a) < std::pair(targets[b].first, b);
+  });
   std::vector<int> order;
   std::vector<bool> seen(n, false);
-  for (const auto& [cost, unit] : targets) collect(unit, seen, [&](int u) { order.push_back(u); });
+  for (std::size_t t : by_cost) collect(targets[t].second, seen, [&](int u) { order.push_back(u); });
   return order;
 }
 
@@ -317,7 +357,8 @@ Status Emitter::emit_unit(BlockState& s, int index, StepList& to) {
     const BufferId target = out_.buffers.add(Home::kOutput, unit.result, size);
     output_first_write_[unit.result] = out_.buffers.now();
     // A donated input that is returned as it is.
-    if (out_.buffers[from].home == Home::kInput) in_place_.emplace(unit.result, out_.buffers[from].index);
+    if (out_.buffers[from].home == Home::kInput)
+      in_place_.emplace(unit.result, out_.buffers[from].index);
     add_step(to, "copy to output", {}, 0).run = [from, target, size](const StepFrame& f) -> Status {
       if (f.at(target) != f.at(from)) std::memcpy(f.at(target), f.at(from), size);
       return {};
@@ -339,7 +380,9 @@ void Emitter::find_aliases() {
   const auto fits = [&](int output, int input) {
     const ValueId in = graph_.root.parameters[static_cast<std::size_t>(input)];
     const ValueId out = graph_.root.results[static_cast<std::size_t>(output)];
-    if (!(graph_.shape(in) == graph_.shape(out)) || taken.contains(output) || clash_.contains({output, input})) return false;
+    if (!(graph_.shape(in) == graph_.shape(out)) || taken.contains(output) ||
+        clash_.contains({output, input}))
+      return false;
     const auto last = input_last_read_.find(input);
     if (last == input_last_read_.end()) return true;
     const int first = output_first_write_.at(output);
@@ -350,7 +393,8 @@ void Emitter::find_aliases() {
     out_.aliases.push_back({.output = output, .input = input});
   };
   for (std::size_t i = 0; i < donors_.size(); ++i) {
-    if (donors_[i] >= 0 && fits(donors_[i], static_cast<int>(i))) give(donors_[i], static_cast<int>(i));
+    if (donors_[i] >= 0 && fits(donors_[i], static_cast<int>(i)))
+      give(donors_[i], static_cast<int>(i));
   }
   for (std::size_t i = 0; i < donors_.size(); ++i) {
     if (donors_[i] != -1) continue;

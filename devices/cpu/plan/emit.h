@@ -1,6 +1,7 @@
-// Emitter: turns a simplified Graph into steps and buffers. For each block: groups of fused nodes and single nodes
-// become units; a unit comes as early as the outputs that need it; then each unit becomes a step.
-// The parts: emit.cc (units, order, buffers), emit_loop.cc, emit_node.cc, emit_contraction.cc, emit_control.cc.
+// Emitter: turns a simplified Graph into steps and buffers. For each block: groups of fused nodes
+// and single nodes become units; a unit comes as early as the outputs that need it; then each unit
+// becomes a step. The parts: emit.cc (units, order, buffers), emit_loop.cc, emit_node.cc,
+// emit_contraction.cc, emit_control.cc.
 #pragma once
 
 #include <map>
@@ -30,7 +31,8 @@ struct Emitted {
 
 class Emitter {
  public:
-  // donors: per input, the output that it is donated to, -1 for none in particular, -2 for not donated.
+  // donors: per input, the output that it is donated to, -1 for none in particular, -2 for not
+  // donated.
   Emitter(const Graph& graph, const PlanOptions& options, std::vector<int> donors)
       : graph_(graph), options_(options), donors_(std::move(donors)) {}
 
@@ -38,11 +40,11 @@ class Emitter {
 
  private:
   struct Unit {
-    int group = -1;          // a fused loop,
-    NodeId node = -1;        // or a node of its own,
-    ValueId copy = -1;       // or the dense copy of a view, an iota or a splat,
-    int result = -1;         // or the copy of a value to output `result`
-    std::set<ValueId> reads; // storages
+    int group = -1;           // a fused loop,
+    NodeId node = -1;         // or a node of its own,
+    ValueId copy = -1;        // or the dense copy of a view, an iota or a splat,
+    int result = -1;          // or the copy of a value to output `result`
+    std::set<ValueId> reads;  // storages
     std::vector<ValueId> writes;
     double cost = 1;
   };
@@ -55,7 +57,8 @@ class Emitter {
     std::map<ValueId, int> writer;     // storage -> unit
     std::map<ValueId, int> last_read;  // storage -> place in the order of its last reader
     std::set<ValueId> dense;           // storages that are made
-    std::set<ValueId> own;             // storages that steps of this block may overwrite when nobody reads them again
+    std::set<ValueId>
+        own;  // storages that steps of this block may overwrite when nobody reads them again
     bool root = false;
     int place = 0;
   };
@@ -74,9 +77,11 @@ class Emitter {
   BufferId new_buffer(BlockState& s, ValueId v);
   BufferId constant_buffer(const Node& node, const Shape& shape);
   void set_buffer(ValueId v, BufferId b) { value_buffers_[v] = b; }
-  // The input whose bytes the output value may take over: nobody reads it after this unit. -1 if there is none.
+  // The input whose bytes the output value may take over: nobody reads it after this unit. -1 if
+  // there is none.
   bool dies_here(const BlockState& s, ValueId v) const;
-  Step& add_step(StepList& to, const std::string& name, ir::Location location, std::size_t scratch_bytes);
+  Step& add_step(StepList& to, const std::string& name, ir::Location location,
+                 std::size_t scratch_bytes);
   std::size_t bytes(ValueId v) const { return graph_.shape(v).size_bytes(); }
   void find_aliases();
 
@@ -99,8 +104,10 @@ class Emitter {
   void emit_reduce_window(BlockState& s, const Node& n, StepList& to);
   void emit_select_and_scatter(BlockState& s, const Node& n, StepList& to);
   void emit_sort(BlockState& s, const Node& n, StepList& to);
-  // The output's buffer: the operand's own if that dies here, else a new one that a step fills with a copy.
-  BufferId take_or_copy(BlockState& s, const Node& n, ValueId operand, ValueId output, StepList& to);
+  // The output's buffer: the operand's own if that dies here, else a new one that a step fills with
+  // a copy.
+  BufferId take_or_copy(BlockState& s, const Node& n, ValueId operand, ValueId output,
+                        StepList& to);
 
   // emit_contraction.cc
   Status emit_dot(BlockState& s, const Node& n, StepList& to);
@@ -114,14 +121,15 @@ class Emitter {
   const PlanOptions& options_;
   std::vector<int> donors_;
   Emitted out_;
-  std::map<ValueId, BufferId> value_buffers_;          // of storages
+  std::map<ValueId, BufferId> value_buffers_;                     // of storages
   std::map<std::pair<BufferId, std::size_t>, BufferId> aliases_;  // (buffer, offset) -> alias
   std::map<const std::byte*, BufferId> constants_;
-  std::map<ValueId, int> result_index_;                // storage -> the output that it is made in
-  // Per output: the position that first writes its buffer, and whether that step reads in place. Per input: last read.
+  std::map<ValueId, int> result_index_;  // storage -> the output that it is made in
+  // Per output: the position that first writes its buffer, and whether that step reads in place.
+  // Per input: last read.
   std::map<int, int> input_last_read_, output_first_write_;
-  std::set<std::pair<int, int>> in_place_;             // (output, input) of one loop, safe element by element
-  std::set<std::pair<int, int>> clash_;                // (output, input) of one step, not safe
+  std::set<std::pair<int, int>> in_place_;  // (output, input) of one loop, safe element by element
+  std::set<std::pair<int, int>> clash_;     // (output, input) of one step, not safe
 };
 
 }  // namespace millrace::devices::cpu::plan

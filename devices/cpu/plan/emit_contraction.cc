@@ -1,4 +1,5 @@
-// The part of Emitter for dots and convolutions: what oneDNN does, and the plain loops for the rest.
+// The part of Emitter for dots and convolutions: what oneDNN does, and the plain loops for the
+// rest.
 #include <algorithm>
 #include <optional>
 
@@ -15,7 +16,8 @@ constexpr std::int64_t kPlainWork = 4096;
 
 std::size_t align64(std::size_t n) { return (n + 63) & ~std::size_t{63}; }
 
-// Dimensions that are walked as one: their product and the stride of the last; nullopt if they cannot be.
+// Dimensions that are walked as one: their product and the stride of the last; nullopt if they
+// cannot be.
 struct Axis {
   std::int64_t size = 1, stride = 1;
 };
@@ -24,10 +26,13 @@ std::optional<Axis> collapse(const std::vector<std::int64_t>& list, const Shape&
   Axis axis;
   bool first = true;
   for (auto it = list.rbegin(); it != list.rend(); ++it) {
-    const std::int64_t dim = shape.dim(static_cast<int>(*it)), stride = strides[static_cast<std::size_t>(*it)];
+    const std::int64_t dim = shape.dim(static_cast<int>(*it)),
+                       stride = strides[static_cast<std::size_t>(*it)];
     if (dim == 1) continue;
-    if (first) axis.stride = stride;
-    else if (stride != axis.stride * axis.size) return std::nullopt;
+    if (first)
+      axis.stride = stride;
+    else if (stride != axis.stride * axis.size)
+      return std::nullopt;
     axis.size *= dim;
     first = false;
   }
@@ -41,7 +46,8 @@ struct Operand {
   std::size_t bytes = 0;
 };
 
-Operand operand_of(const Shape& shape, const std::vector<std::int64_t>& batch, const std::vector<std::int64_t>& inner) {
+Operand operand_of(const Shape& shape, const std::vector<std::int64_t>& batch,
+                   const std::vector<std::int64_t>& inner) {
   std::vector<std::int64_t> outer;
   for (int d = 0; d < shape.rank(); ++d) {
     if (!contains(batch, d) && !contains(inner, d)) outer.push_back(d);
@@ -58,7 +64,10 @@ Operand operand_of(const Shape& shape, const std::vector<std::int64_t>& batch, c
     for (std::int64_t d : *list) {
       dims.push_back(shape.dim(static_cast<int>(d)));
       from.push_back(strides[static_cast<std::size_t>(d)]);
-      (list == &batch ? result.batch : list == &outer ? result.outer : result.inner).size *= dims.back();
+      (list == &batch   ? result.batch
+       : list == &outer ? result.outer
+                        : result.inner)
+          .size *= dims.back();
     }
   }
   result.inner.stride = 1;
@@ -72,18 +81,21 @@ Operand operand_of(const Shape& shape, const std::vector<std::int64_t>& batch, c
 }  // namespace
 
 Status Emitter::emit_dot(BlockState& s, const Node& n, StepList& to) {
-  const Shape lhs = graph_.shape(n.inputs[0]), rhs = graph_.shape(n.inputs[1]), result = graph_.shape(n.outputs[0]);
+  const Shape lhs = graph_.shape(n.inputs[0]), rhs = graph_.shape(n.inputs[1]),
+              result = graph_.shape(n.outputs[0]);
   const BufferId a = buffer_of(n.inputs[0]), b = buffer_of(n.inputs[1]);
   std::int64_t inner = 1;
   for (std::int64_t d : n.dot.lhs_contract) inner *= lhs.dim(static_cast<int>(d));
-  const bool f32 = lhs.dtype() == DType::kF32 && rhs.dtype() == DType::kF32 && result.dtype() == DType::kF32;
+  const bool f32 =
+      lhs.dtype() == DType::kF32 && rhs.dtype() == DType::kF32 && result.dtype() == DType::kF32;
   if (f32 && result.elements() * inner > kPlainWork) {
     const Operand left = operand_of(lhs, n.dot.lhs_batch, n.dot.lhs_contract);
     const Operand right = operand_of(rhs, n.dot.rhs_batch, n.dot.rhs_contract);
     MatmulSpec m{.batch = left.batch.size, .m = left.outer.size, .n = right.outer.size, .k = inner};
     // The stride of a dimension of one element is free: one that makes the matrix look dense.
     const auto place = [](Axis outer, Axis in, std::int64_t& row, std::int64_t& column) {
-      row = outer.size == 1 ? std::max<std::int64_t>(in.stride == 1 ? in.size : 1, 1) : outer.stride;
+      row =
+          outer.size == 1 ? std::max<std::int64_t>(in.stride == 1 ? in.size : 1, 1) : outer.stride;
       column = in.size == 1 ? (outer.stride == 1 && outer.size > 1 ? outer.size : 1) : in.stride;
     };
     place(left.outer, left.inner, m.a_row, m.a_column);
@@ -95,11 +107,13 @@ Status Emitter::emit_dot(BlockState& s, const Node& n, StepList& to) {
     if (auto kernel = make_matmul(m)) {
       const BufferId target = new_buffer(s, n.outputs[0]);
       const std::size_t left_bytes = align64(left.bytes), right_bytes = align64(right.bytes);
-      Step& step = add_step(to, std::string(n.name), n.location, left_bytes + right_bytes + (*kernel)->scratch_bytes());
+      Step& step = add_step(to, std::string(n.name), n.location,
+                            left_bytes + right_bytes + (*kernel)->scratch_bytes());
       step.kernel = *std::move(kernel);
       step.state = static_cast<int>(out_.kernels.size());
       out_.kernels.push_back(step.kernel.get());
-      step.run = [=, kernel = step.kernel.get(), copy_a = left.copy, copy_b = right.copy](const StepFrame& f) -> Status {
+      step.run = [=, kernel = step.kernel.get(), copy_a = left.copy,
+                  copy_b = right.copy](const StepFrame& f) -> Status {
         const void* inputs[2] = {f.at(a), f.at(b)};
         if (copy_a) {
           copy_a->run(inputs[0], f.scratch, f.parallel);
@@ -109,14 +123,16 @@ Status Emitter::emit_dot(BlockState& s, const Node& n, StepList& to) {
           copy_b->run(inputs[1], f.scratch + left_bytes, f.parallel);
           inputs[1] = f.scratch + left_bytes;
         }
-        kernel->run(*f.state, inputs, f.at(target), f.scratch + left_bytes + right_bytes, f.parallel);
+        kernel->run(*f.state, inputs, f.at(target), f.scratch + left_bytes + right_bytes,
+                    f.parallel);
         return {};
       };
       return {};
     }
   }
   const BufferId target = new_buffer(s, n.outputs[0]);
-  add_step(to, std::string(n.name), n.location, 0).run = [=, dims = n.dot](const StepFrame& f) -> Status {
+  add_step(to, std::string(n.name), n.location, 0).run =
+      [=, dims = n.dot](const StepFrame& f) -> Status {
     dot_plain(dims, lhs, rhs, result, f.at(a), f.at(b), f.at(target), f.parallel);
     return {};
   };
@@ -124,10 +140,13 @@ Status Emitter::emit_dot(BlockState& s, const Node& n, StepList& to) {
 }
 
 Status Emitter::emit_convolution(BlockState& s, const Node& n, StepList& to) {
-  const Shape lhs = graph_.shape(n.inputs[0]), rhs = graph_.shape(n.inputs[1]), result = graph_.shape(n.outputs[0]);
+  const Shape lhs = graph_.shape(n.inputs[0]), rhs = graph_.shape(n.inputs[1]),
+              result = graph_.shape(n.outputs[0]);
   const BufferId a = buffer_of(n.inputs[0]);
-  const bool f32 = lhs.dtype() == DType::kF32 && rhs.dtype() == DType::kF32 && result.dtype() == DType::kF32;
-  // The weights before a reverse of all their spatial dimensions, as JAX writes the gradient of the input.
+  const bool f32 =
+      lhs.dtype() == DType::kF32 && rhs.dtype() == DType::kF32 && result.dtype() == DType::kF32;
+  // The weights before a reverse of all their spatial dimensions, as JAX writes the gradient of the
+  // input.
   const Node* reverse = graph_.producer(n.inputs[1]);
   bool reversed = reverse != nullptr && reverse->kind == NodeKind::kReverse;
   if (reversed) {
@@ -143,7 +162,8 @@ Status Emitter::emit_convolution(BlockState& s, const Node& n, StepList& to) {
   std::optional<ConvolutionChoice> best;
   ConvolutionForm best_form;
   if (f32) {
-    for (const ConvolutionForm& form : convolution_forms(n.convolution, lhs, rhs, result, reversed)) {
+    for (const ConvolutionForm& form :
+         convolution_forms(n.convolution, lhs, rhs, result, reversed)) {
       if (convolution_flops(form.spec) / 2 <= static_cast<double>(kPlainWork)) break;
       auto made = make_convolution(form.spec, options_.deterministic);
       if (!made) continue;
@@ -155,13 +175,15 @@ Status Emitter::emit_convolution(BlockState& s, const Node& n, StepList& to) {
   }
   if (!best) {
     const BufferId b = buffer_of(n.inputs[1]), target = new_buffer(s, n.outputs[0]);
-    add_step(to, std::string(n.name), n.location, 0).run = [=, dims = n.convolution](const StepFrame& f) -> Status {
+    add_step(to, std::string(n.name), n.location, 0).run =
+        [=, dims = n.convolution](const StepFrame& f) -> Status {
       convolution_plain(dims, lhs, rhs, result, f.at(a), f.at(b), f.at(target), f.parallel);
       return {};
     };
     return {};
   }
-  const BufferId b = buffer_of(best_form.weights == WeightsUse::kBeforeReverse ? reverse->inputs[0] : n.inputs[1]);
+  const BufferId b =
+      buffer_of(best_form.weights == WeightsUse::kBeforeReverse ? reverse->inputs[0] : n.inputs[1]);
   const BufferId target = new_buffer(s, n.outputs[0]);
   std::optional<StridedCopy> flip;
   std::int64_t flip_at = 0;
@@ -174,7 +196,8 @@ Status Emitter::emit_convolution(BlockState& s, const Node& n, StepList& to) {
     flip.emplace(rhs.dims(), from, dense_strides(rhs), 4);
   }
   const std::size_t flipped = flip ? align64(rhs.size_bytes()) : 0;
-  Step& step = add_step(to, std::string(n.name), n.location, flipped + best->kernel->scratch_bytes());
+  Step& step =
+      add_step(to, std::string(n.name), n.location, flipped + best->kernel->scratch_bytes());
   step.info.name += best_form.spec.kind == ConvolutionKind::kForward        ? " forward"
                     : best_form.spec.kind == ConvolutionKind::kBackwardData ? " backward data"
                                                                             : " backward weights";

@@ -20,9 +20,9 @@ void run_moves(const StepFrame& f, const std::vector<Move>& moves) {
 
 }  // namespace
 
-// The carried values have a buffer each, which the bodies read as their parameters and the loop's users as its
-// results. At the end of a round the new values move there; those that another parameter still holds go
-// through a buffer of their own.
+// The carried values have a buffer each, which the bodies read as their parameters and the loop's
+// users as its results. At the end of a round the new values move there; those that another
+// parameter still holds go through a buffer of their own.
 Status Emitter::emit_while(const Node& n, StepList& to) {
   const std::size_t count = n.inputs.size();
   std::vector<BufferId> carried;
@@ -59,8 +59,8 @@ Status Emitter::emit_while(const Node& n, StepList& to) {
   for (BufferId b : carried) out_.buffers.touch(b);
   out_.buffers.close_loop();
   for (BufferId b : carried) out_.buffers.touch(b);
-  add_step(to, std::string(n.name), n.location, 0).run =
-      [condition, body, go_on, start, aside, back](const StepFrame& f) -> Status {
+  add_step(to, std::string(n.name), n.location, 0).run = [condition, body, go_on, start, aside,
+                                                          back](const StepFrame& f) -> Status {
     run_moves(f, start);
     while (true) {
       MILLRACE_TRY_STATUS(f.nested(*condition));
@@ -94,11 +94,12 @@ Status Emitter::emit_case(BlockState& s, const Node& n, StepList& to) {
     branches.push_back(std::move(branch));
   }
   for (BufferId b : results) out_.buffers.touch(b);
-  add_step(to, std::string(n.name), n.location, 0).run =
-      [branches = std::move(branches), selector](const StepFrame& f) -> Status {
+  add_step(to, std::string(n.name), n.location, 0).run = [branches = std::move(branches),
+                                                          selector](const StepFrame& f) -> Status {
     const std::int32_t index = *f.at<const std::int32_t>(selector);
     const auto last = static_cast<std::int32_t>(branches.size()) - 1;
-    const Branch& chosen = branches[static_cast<std::size_t>(index < 0 || index > last ? last : index)];
+    const Branch& chosen =
+        branches[static_cast<std::size_t>(index < 0 || index > last ? last : index)];
     MILLRACE_TRY_STATUS(f.nested(*chosen.steps));
     run_moves(f, chosen.moves);
     return {};

@@ -12,7 +12,8 @@ namespace millrace::devices::cpu::plan {
 struct Emitter::LoopParts {
   LoopSpec spec;
   std::vector<BufferId> buffers;
-  std::vector<ValueId> sources;  // per input of the loop: the stored value that it reads, -1 for an iota
+  std::vector<ValueId>
+      sources;  // per input of the loop: the stored value that it reads, -1 for an iota
   std::vector<ValueId> results;  // per output
   std::string name;
   ir::Location location;
@@ -46,10 +47,13 @@ Status Emitter::emit_group(BlockState& s, const Unit& unit, StepList& to) {
     }
     const View view = resolve(graph_, v);
     const BufferId b = view.iota ? -1 : buffer_of(view.base);
-    const auto [it, inserted] = loads.emplace(std::tuple(b, view.iota, view.offset, view.strides, type), -1);
+    const auto [it, inserted] =
+        loads.emplace(std::tuple(b, view.iota, view.offset, view.strides, type), -1);
     if (inserted) {
       it->second = program.add_input(type);
-      parts.spec.inputs.push_back({.iota = view.iota, .buffer = b < 0 ? -1 : parts.buffer(b), .offset = view.offset,
+      parts.spec.inputs.push_back({.iota = view.iota,
+                                   .buffer = b < 0 ? -1 : parts.buffer(b),
+                                   .offset = view.offset,
                                    .strides = view.strides});
       parts.sources.push_back(view.iota ? -1 : view.base);
     }
@@ -67,11 +71,14 @@ Status Emitter::emit_group(BlockState& s, const Unit& unit, StepList& to) {
       continue;
     }
     std::vector<int> ins;
+    ins.reserve(n.inputs.size());
     for (ValueId v : n.inputs) ins.push_back(operand(v));
     const int value = program.add(n.op, ins, graph_.shape(n.outputs[0]).dtype(), n.param);
     if (value < 0) {
-      return fail(ErrorCode::kUnimplemented, std::to_string(n.location.line) + ":" + std::to_string(n.location.column) +
-                                                 ": " + std::string(n.name) + ": this element type is not supported by the CPU device");
+      return fail(ErrorCode::kUnimplemented,
+                  std::to_string(n.location.line) + ":" + std::to_string(n.location.column) + ": " +
+                      std::string(n.name) +
+                      ": this element type is not supported by the CPU device");
     }
     made[n.outputs[0]] = value;
     outputs[n.outputs[0]] = {value, {}};
@@ -83,7 +90,8 @@ Status Emitter::emit_group(BlockState& s, const Unit& unit, StepList& to) {
     parts.results.push_back(v);
   }
   const Node& first = graph_.node(group.nodes.front());
-  parts.name = group.nodes.size() == 1 ? std::string(first.name) : "fused loop of " + std::to_string(group.nodes.size());
+  parts.name = group.nodes.size() == 1 ? std::string(first.name)
+                                       : "fused loop of " + std::to_string(group.nodes.size());
   parts.location = first.location;
   return add_loop(s, std::move(parts), to);
 }
@@ -91,8 +99,9 @@ Status Emitter::emit_group(BlockState& s, const Unit& unit, StepList& to) {
 // Makes the kernel, decides which outputs overwrite inputs, and adds the step.
 Status Emitter::add_loop(BlockState& s, LoopParts parts, StepList& to) {
   const auto too_large = [&] {
-    return fail(ErrorCode::kInternal, std::to_string(parts.location.line) + ":" + std::to_string(parts.location.column) +
-                                          ": " + parts.name + ": the fused loop does not fit");
+    return fail(ErrorCode::kInternal, std::to_string(parts.location.line) + ":" +
+                                          std::to_string(parts.location.column) + ": " +
+                                          parts.name + ": the fused loop does not fit");
   };
   if (!parts.spec.program.finish()) return too_large();
   const std::vector<LoopInput> inputs = parts.spec.inputs;
@@ -101,7 +110,8 @@ Status Emitter::add_loop(BlockState& s, LoopParts parts, StepList& to) {
   auto kernel = std::make_shared<const LoopKernel>(*std::move(made));
 
   const auto reads_of = [&](int buffer) {
-    return std::count_if(inputs.begin(), inputs.end(), [&](const LoopInput& i) { return i.buffer == buffer; });
+    return std::count_if(inputs.begin(), inputs.end(),
+                         [&](const LoopInput& i) { return i.buffer == buffer; });
   };
   std::vector<BufferId> outputs;
   std::set<BufferId> overwritten;
@@ -113,8 +123,11 @@ Status Emitter::add_loop(BlockState& s, LoopParts parts, StepList& to) {
       if (inputs[i].iota || reads_of(inputs[i].buffer) != 1) continue;
       if (!kernel->can_overwrite(static_cast<int>(o), static_cast<int>(i))) continue;
       const BufferId b = parts.buffers[static_cast<std::size_t>(inputs[i].buffer)];
-      if (output && out_.buffers[b].home == Home::kInput) in_place_.emplace(result_index_.at(v), out_.buffers[b].index);
-      if (output || out_.buffers[b].root != b || out_.buffers[b].bytes != bytes(v) || overwritten.contains(b)) continue;
+      if (output && out_.buffers[b].home == Home::kInput)
+        in_place_.emplace(result_index_.at(v), out_.buffers[b].index);
+      if (output || out_.buffers[b].root != b || out_.buffers[b].bytes != bytes(v) ||
+          overwritten.contains(b))
+        continue;
       if (dies_here(s, parts.sources[i])) target = b;
     }
     if (target >= 0) {
@@ -148,7 +161,8 @@ Status Emitter::emit_copy(BlockState& s, ValueId v, StepList& to) {
     const std::vector<std::int64_t> dims = squeezed(shape);
     const auto width = static_cast<int>(byte_width(shape.dtype()));
     const StridedCopy copy(dims, view.strides, dense_strides(dims), width);
-    add_step(to, std::string(n.name), n.location, 0).run = [copy, from, target, at = view.offset * width](const StepFrame& f) -> Status {
+    add_step(to, std::string(n.name), n.location, 0).run =
+        [copy, from, target, at = view.offset * width](const StepFrame& f) -> Status {
       copy.run(f.at(from) + at, f.at(target), f.parallel);
       return {};
     };
@@ -189,7 +203,8 @@ Status Emitter::emit_permuted_reduce(BlockState& s, const Node& n, StepList& to)
   parts.sources.push_back(n.inputs[0]);
   parts.spec.inputs.push_back(input);
   parts.spec.program.add_output(parts.spec.program.add_input(operand.dtype()));
-  parts.spec.outputs.push_back({.reduce = true, .kind = *n.region->kind, .init = parts.buffer(buffer_of(n.inputs[1]))});
+  parts.spec.outputs.push_back(
+      {.reduce = true, .kind = *n.region->kind, .init = parts.buffer(buffer_of(n.inputs[1]))});
   parts.results = n.outputs;
   parts.name = std::string(n.name);
   parts.location = n.location;

@@ -20,19 +20,33 @@ struct Pointers {
   Pointers(const StepFrame& f, const std::vector<BufferId>& ids) : size(ids.size()) {
     for (std::size_t i = 0; i < size; ++i) data[i] = f.at(ids[i]);
   }
-  operator std::span<T* const>() const { return {data, size}; }  // NOLINT(google-explicit-constructor)
+  operator std::span<T* const>() const {
+    return {data, size};
+  }  // NOLINT(google-explicit-constructor)
 };
 
 }  // namespace
 
 Status Emitter::emit_node(BlockState& s, const Node& n, StepList& to) {
   switch (n.kind) {
-    case NodeKind::kPad: emit_pad(s, n, to); return {};
-    case NodeKind::kConcatenate: emit_concatenate(s, n, to); return {};
-    case NodeKind::kDynamicSlice: emit_dynamic_slice(s, n, to); return {};
-    case NodeKind::kDynamicUpdateSlice: emit_dynamic_update_slice(s, n, to); return {};
-    case NodeKind::kGather: emit_gather(s, n, to); return {};
-    case NodeKind::kScatter: emit_scatter(s, n, to); return {};
+    case NodeKind::kPad:
+      emit_pad(s, n, to);
+      return {};
+    case NodeKind::kConcatenate:
+      emit_concatenate(s, n, to);
+      return {};
+    case NodeKind::kDynamicSlice:
+      emit_dynamic_slice(s, n, to);
+      return {};
+    case NodeKind::kDynamicUpdateSlice:
+      emit_dynamic_update_slice(s, n, to);
+      return {};
+    case NodeKind::kGather:
+      emit_gather(s, n, to);
+      return {};
+    case NodeKind::kScatter:
+      emit_scatter(s, n, to);
+      return {};
     case NodeKind::kReduce:
       if (n.outputs.size() == 1 && n.region->kind &&
           find_reduce_loops(*n.region->kind, graph_.shape(n.inputs[0]).dtype())) {
@@ -40,14 +54,26 @@ Status Emitter::emit_node(BlockState& s, const Node& n, StepList& to) {
       }
       emit_reduce(s, n, to);
       return {};
-    case NodeKind::kReduceWindow: emit_reduce_window(s, n, to); return {};
-    case NodeKind::kSelectAndScatter: emit_select_and_scatter(s, n, to); return {};
-    case NodeKind::kSort: emit_sort(s, n, to); return {};
-    case NodeKind::kDot: return emit_dot(s, n, to);
-    case NodeKind::kConvolution: return emit_convolution(s, n, to);
-    case NodeKind::kWhile: return emit_while(n, to);
-    case NodeKind::kCase: return emit_case(s, n, to);
-    default: return fail(ErrorCode::kInternal, "a node that is no unit: " + std::string(to_string(n.kind)));
+    case NodeKind::kReduceWindow:
+      emit_reduce_window(s, n, to);
+      return {};
+    case NodeKind::kSelectAndScatter:
+      emit_select_and_scatter(s, n, to);
+      return {};
+    case NodeKind::kSort:
+      emit_sort(s, n, to);
+      return {};
+    case NodeKind::kDot:
+      return emit_dot(s, n, to);
+    case NodeKind::kConvolution:
+      return emit_convolution(s, n, to);
+    case NodeKind::kWhile:
+      return emit_while(n, to);
+    case NodeKind::kCase:
+      return emit_case(s, n, to);
+    default:
+      return fail(ErrorCode::kInternal,
+                  "a node that is no unit: " + std::string(to_string(n.kind)));
   }
 }
 
@@ -55,7 +81,8 @@ void Emitter::emit_pad(BlockState& s, const Node& n, StepList& to) {
   const Shape &in = graph_.shape(n.inputs[0]), &out = graph_.shape(n.outputs[0]);
   const DimVector in_strides = dense_strides(in), out_strides = dense_strides(out);
   const auto width = static_cast<std::int64_t>(byte_width(in.dtype()));
-  // Of each dimension, the elements [first, last) land inside, step apart. Negative edges cut some off.
+  // Of each dimension, the elements [first, last) land inside, step apart. Negative edges cut some
+  // off.
   DimVector dims, steps;
   std::int64_t from_offset = 0, to_offset = 0;
   for (std::size_t d = 0; d < n.low.size(); ++d) {
@@ -68,13 +95,15 @@ void Emitter::emit_pad(BlockState& s, const Node& n, StepList& to) {
     from_offset += first * in_strides[d];
     to_offset += (low + first * step) * out_strides[d];
   }
-  const BufferId from = buffer_of(n.inputs[0]), value = buffer_of(n.inputs[1]), target = new_buffer(s, n.outputs[0]);
+  const BufferId from = buffer_of(n.inputs[0]), value = buffer_of(n.inputs[1]),
+                 target = new_buffer(s, n.outputs[0]);
   const StridedCopy copy(dims, in_strides, steps, static_cast<int>(width));
   const bool empty = product(dims) == 0;
   add_step(to, std::string(n.name), n.location, 0).run =
       [=, elements = out.elements()](const StepFrame& f) -> Status {
     fill_splat(f.at(target), f.at(value), static_cast<std::size_t>(width), elements);
-    if (!empty) copy.run(f.at(from) + from_offset * width, f.at(target) + to_offset * width, f.parallel);
+    if (!empty)
+      copy.run(f.at(from) + from_offset * width, f.at(target) + to_offset * width, f.parallel);
     return {};
   };
 }
@@ -92,12 +121,14 @@ void Emitter::emit_concatenate(BlockState& s, const Node& n, StepList& to) {
   std::int64_t start = 0;
   for (ValueId v : n.inputs) {
     const Shape& in = graph_.shape(v);
-    pieces.push_back({StridedCopy(in.dims(), dense_strides(in), out_strides, static_cast<int>(width)), buffer_of(v),
-                      start * out_strides[static_cast<std::size_t>(n.dims[0])] * width});
+    pieces.push_back(
+        {StridedCopy(in.dims(), dense_strides(in), out_strides, static_cast<int>(width)),
+         buffer_of(v), start * out_strides[static_cast<std::size_t>(n.dims[0])] * width});
     start += in.dim(static_cast<int>(n.dims[0]));
   }
   const BufferId target = new_buffer(s, n.outputs[0]);
-  add_step(to, std::string(n.name), n.location, 0).run = [pieces = std::move(pieces), target](const StepFrame& f) -> Status {
+  add_step(to, std::string(n.name), n.location, 0).run = [pieces = std::move(pieces),
+                                                          target](const StepFrame& f) -> Status {
     for (const Piece& p : pieces) p.copy.run(f.at(p.from), f.at(target) + p.at, f.parallel);
     return {};
   };
@@ -110,25 +141,28 @@ void Emitter::emit_dynamic_slice(BlockState& s, const Node& n, StepList& to) {
   const DType index = n.inputs.size() > 1 ? graph_.shape(n.inputs[1]).dtype() : DType::kI32;
   const BufferId from = buffer_of(n.inputs[0]), target = new_buffer(s, n.outputs[0]);
   add_step(to, std::string(n.name), n.location, 0).run = [=](const StepFrame& f) -> Status {
-    dynamic_slice(operand, result, index, f.at(from), Pointers<const void>(f, starts), f.at(target), f.parallel);
+    dynamic_slice(operand, result, index, f.at(from), Pointers<const void>(f, starts), f.at(target),
+                  f.parallel);
     return {};
   };
 }
 
-BufferId Emitter::take_or_copy(BlockState& s, const Node& n, ValueId operand, ValueId output, StepList& to) {
+BufferId Emitter::take_or_copy(BlockState& s, const Node& n, ValueId operand, ValueId output,
+                               StepList& to) {
   const BufferId from = buffer_of(operand);
   const bool output_home = s.root && result_index_.contains(output);
   // Another operand that is a piece of this one would be overwritten before it is read.
   const bool alone = std::count_if(n.inputs.begin(), n.inputs.end(),
                                    [&](ValueId v) { return storage(v) == storage(operand); }) == 1;
-  if (!output_home && alone && out_.buffers[from].root == from && out_.buffers[from].bytes == bytes(output) &&
-      dies_here(s, operand)) {
+  if (!output_home && alone && out_.buffers[from].root == from &&
+      out_.buffers[from].bytes == bytes(output) && dies_here(s, operand)) {
     set_buffer(output, from);
     return from;
   }
   const BufferId target = new_buffer(s, output);
   // The copy is skipped when a donated input is the output: the step then updates it in place.
-  if (output_home && alone && out_.buffers[from].home == Home::kInput && out_.buffers[from].root == from) {
+  if (output_home && alone && out_.buffers[from].home == Home::kInput &&
+      out_.buffers[from].root == from) {
     in_place_.emplace(result_index_.at(output), out_.buffers[from].index);
   }
   const std::size_t size = bytes(output);
@@ -147,15 +181,16 @@ void Emitter::emit_dynamic_update_slice(BlockState& s, const Node& n, StepList& 
   const DType index = n.inputs.size() > 2 ? graph_.shape(n.inputs[2]).dtype() : DType::kI32;
   const BufferId target = take_or_copy(s, n, n.inputs[0], n.outputs[0], to);
   add_step(to, std::string(n.name), n.location, 0).run = [=](const StepFrame& f) -> Status {
-    dynamic_update_slice(operand, update_shape, index, f.at(update), Pointers<const void>(f, starts), f.at(target),
-                         f.parallel);
+    dynamic_update_slice(operand, update_shape, index, f.at(update),
+                         Pointers<const void>(f, starts), f.at(target), f.parallel);
     return {};
   };
 }
 
 void Emitter::emit_gather(BlockState& s, const Node& n, StepList& to) {
-  auto walk = std::make_shared<const IndexedWalk>(graph_.shape(n.inputs[0]), graph_.shape(n.inputs[1]),
-                                                  graph_.shape(n.outputs[0]), n.indexed, n.slice_sizes);
+  auto walk =
+      std::make_shared<const IndexedWalk>(graph_.shape(n.inputs[0]), graph_.shape(n.inputs[1]),
+                                          graph_.shape(n.outputs[0]), n.indexed, n.slice_sizes);
   const BufferId operand = buffer_of(n.inputs[0]), indices = buffer_of(n.inputs[1]);
   const BufferId target = new_buffer(s, n.outputs[0]);
   add_step(to, std::string(n.name), n.location, 0).run = [=](const StepFrame& f) -> Status {
@@ -168,8 +203,8 @@ void Emitter::emit_scatter(BlockState& s, const Node& n, StepList& to) {
   const std::size_t count = n.outputs.size();
   const Shape& operand = graph_.shape(n.inputs[0]);
   const std::vector<std::int64_t> ones(static_cast<std::size_t>(operand.rank()), 1);
-  auto walk = std::make_shared<const IndexedWalk>(operand, graph_.shape(n.inputs[count]),
-                                                  graph_.shape(n.inputs[count + 1]), n.indexed, ones);
+  auto walk = std::make_shared<const IndexedWalk>(
+      operand, graph_.shape(n.inputs[count]), graph_.shape(n.inputs[count + 1]), n.indexed, ones);
   std::vector<BufferId> updates, targets;
   std::vector<DType> types;
   const BufferId indices = buffer_of(n.inputs[count]);
@@ -177,10 +212,12 @@ void Emitter::emit_scatter(BlockState& s, const Node& n, StepList& to) {
     updates.push_back(buffer_of(n.inputs[count + 1 + i]));
     types.push_back(graph_.shape(n.inputs[i]).dtype());
   }
-  for (std::size_t i = 0; i < count; ++i) targets.push_back(take_or_copy(s, n, n.inputs[i], n.outputs[i], to));
+  for (std::size_t i = 0; i < count; ++i)
+    targets.push_back(take_or_copy(s, n, n.inputs[i], n.outputs[i], to));
   add_step(to, std::string(n.name), n.location, 0).run =
       [walk, region = n.region, types, indices, updates, targets](const StepFrame& f) -> Status {
-    walk->scatter(*region, types, Pointers<void>(f, targets), f.at(indices), Pointers<const void>(f, updates));
+    walk->scatter(*region, types, Pointers<void>(f, targets), f.at(indices),
+                  Pointers<const void>(f, updates));
     return {};
   };
 }
@@ -205,7 +242,8 @@ void Emitter::emit_reduce(BlockState& s, const Node& n, StepList& to) {
   }
   for (ValueId out : n.outputs) v.results.push_back(new_buffer(s, out));
   add_step(to, std::string(n.name), n.location, 0).run =
-      [v = std::move(v), region = n.region, shape = graph_.shape(n.inputs[0]), dims = n.dims](const StepFrame& f) -> Status {
+      [v = std::move(v), region = n.region, shape = graph_.shape(n.inputs[0]),
+       dims = n.dims](const StepFrame& f) -> Status {
     reduce_region(*region, shape.dims(), dims, v.types, Pointers<const void>(f, v.operands),
                   Pointers<const void>(f, v.inits), Pointers<void>(f, v.results), f.parallel);
     return {};
@@ -214,12 +252,15 @@ void Emitter::emit_reduce(BlockState& s, const Node& n, StepList& to) {
 
 void Emitter::emit_reduce_window(BlockState& s, const Node& n, StepList& to) {
   const std::optional<ReduceKind> kind = n.outputs.size() == 1 ? n.region->kind : std::nullopt;
-  if ((kind == ReduceKind::kMax || kind == ReduceKind::kMin) && graph_.shape(n.inputs[0]).dtype() == DType::kF32) {
+  if ((kind == ReduceKind::kMax || kind == ReduceKind::kMin) &&
+      graph_.shape(n.inputs[0]).dtype() == DType::kF32) {
     if (const auto g = pool_geometry(graph_.shape(n.inputs[0]).dims(), n.window)) {
-      const BufferId x = buffer_of(n.inputs[0]), init = buffer_of(n.inputs[1]), target = new_buffer(s, n.outputs[0]);
+      const BufferId x = buffer_of(n.inputs[0]), init = buffer_of(n.inputs[1]),
+                     target = new_buffer(s, n.outputs[0]);
       add_step(to, std::string(n.name) + " as pooling", n.location, pool_scratch_bytes(*g)).run =
           [=, g = *g, maximum = kind == ReduceKind::kMax](const StepFrame& f) -> Status {
-        pool(g, maximum, f.at<float>(x), *f.at<float>(init), f.at<float>(target), f.scratch, f.parallel);
+        pool(g, maximum, f.at<float>(x), *f.at<float>(init), f.at<float>(target), f.scratch,
+             f.parallel);
         return {};
       };
       return;
@@ -234,33 +275,38 @@ void Emitter::emit_reduce_window(BlockState& s, const Node& n, StepList& to) {
   }
   for (ValueId out : n.outputs) v.results.push_back(new_buffer(s, out));
   add_step(to, std::string(n.name), n.location, 0).run =
-      [v = std::move(v), region = n.region, shape = graph_.shape(n.inputs[0]), window = n.window](const StepFrame& f) -> Status {
-    reduce_window_region(*region, shape.dims(), window, v.types, Pointers<const void>(f, v.operands),
-                         Pointers<const void>(f, v.inits), Pointers<void>(f, v.results), f.parallel);
+      [v = std::move(v), region = n.region, shape = graph_.shape(n.inputs[0]),
+       window = n.window](const StepFrame& f) -> Status {
+    reduce_window_region(*region, shape.dims(), window, v.types,
+                         Pointers<const void>(f, v.operands), Pointers<const void>(f, v.inits),
+                         Pointers<void>(f, v.results), f.parallel);
     return {};
   };
 }
 
 void Emitter::emit_select_and_scatter(BlockState& s, const Node& n, StepList& to) {
-  const BufferId operand = buffer_of(n.inputs[0]), source = buffer_of(n.inputs[1]), init = buffer_of(n.inputs[2]);
+  const BufferId operand = buffer_of(n.inputs[0]), source = buffer_of(n.inputs[1]),
+                 init = buffer_of(n.inputs[2]);
   const BufferId target = new_buffer(s, n.outputs[0]);
   const Shape& shape = graph_.shape(n.inputs[0]);
-  if (shape.dtype() == DType::kF32 && n.region->comparison == TileOp::kGe && n.region2->kind == ReduceKind::kAdd) {
+  if (shape.dtype() == DType::kF32 && n.region->comparison == TileOp::kGe &&
+      n.region2->kind == ReduceKind::kAdd) {
     const auto g = pool_geometry(shape.dims(), n.window);
     if (g && has_pool_gradient(*g)) {
       add_step(to, std::string(n.name) + " as pooling", n.location, pool_scratch_bytes(*g)).run =
           [=, g = *g](const StepFrame& f) -> Status {
-        pool_gradient(g, f.at<float>(operand), f.at<float>(source), *f.at<float>(init), f.at<float>(target), f.scratch,
-                      f.parallel);
+        pool_gradient(g, f.at<float>(operand), f.at<float>(source), *f.at<float>(init),
+                      f.at<float>(target), f.scratch, f.parallel);
         return {};
       };
       return;
     }
   }
   add_step(to, std::string(n.name), n.location, 0).run =
-      [=, select = n.region, scatter = n.region2, shape = graph_.shape(n.inputs[0]), window = n.window](const StepFrame& f) -> Status {
-    select_and_scatter_region(*select, *scatter, shape.dims(), window, shape.dtype(), f.at(operand), f.at(source),
-                              f.at(init), f.at(target));
+      [=, select = n.region, scatter = n.region2, shape = graph_.shape(n.inputs[0]),
+       window = n.window](const StepFrame& f) -> Status {
+    select_and_scatter_region(*select, *scatter, shape.dims(), window, shape.dtype(), f.at(operand),
+                              f.at(source), f.at(init), f.at(target));
     return {};
   };
 }
@@ -277,7 +323,8 @@ void Emitter::emit_sort(BlockState& s, const Node& n, StepList& to) {
   const auto dimension = static_cast<int>(n.dims[0]);
   add_step(to, std::string(n.name), n.location, sort_scratch_bytes(shape, dimension)).run =
       [=, region = n.region](const StepFrame& f) -> Status {
-    sort(*region, shape, dimension, types, Pointers<const void>(f, operands), Pointers<void>(f, targets), f.scratch);
+    sort(*region, shape, dimension, types, Pointers<const void>(f, operands),
+         Pointers<void>(f, targets), f.scratch);
     return {};
   };
 }

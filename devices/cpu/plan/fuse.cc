@@ -16,7 +16,8 @@ std::vector<bool> squeezed_reduced(const Graph& graph, const Node& n) {
   const Shape& operand = graph.shape(n.inputs[0]);
   std::vector<bool> reduced;
   for (int d = 0; d < operand.rank(); ++d) {
-    if (operand.dim(d) != 1) reduced.push_back(std::find(n.dims.begin(), n.dims.end(), d) != n.dims.end());
+    if (operand.dim(d) != 1)
+      reduced.push_back(std::find(n.dims.begin(), n.dims.end(), d) != n.dims.end());
   }
   return reduced;
 }
@@ -24,8 +25,12 @@ std::vector<bool> squeezed_reduced(const Graph& graph, const Node& n) {
 class Fuser {
  public:
   Fuser(const Graph& graph, const Block& block, const Uses& uses)
-      : graph_(graph), uses_(uses), group_(graph.nodes.size(), -1), position_(graph.nodes.size(), 0) {
-    for (std::size_t i = 0; i < block.nodes.size(); ++i) position_[at(block.nodes[i])] = static_cast<int>(i);
+      : graph_(graph),
+        uses_(uses),
+        group_(graph.nodes.size(), -1),
+        position_(graph.nodes.size(), 0) {
+    for (std::size_t i = 0; i < block.nodes.size(); ++i)
+      position_[at(block.nodes[i])] = static_cast<int>(i);
     for (auto it = block.nodes.rbegin(); it != block.nodes.rend(); ++it) assign(*it);
     merge_siblings();
   }
@@ -33,7 +38,8 @@ class Fuser {
   std::vector<Group> take() {
     std::erase_if(groups_, [](const Group& g) { return g.nodes.empty(); });
     for (Group& g : groups_) {
-      std::sort(g.nodes.begin(), g.nodes.end(), [&](NodeId a, NodeId b) { return position_[at(a)] < position_[at(b)]; });
+      std::sort(g.nodes.begin(), g.nodes.end(),
+                [&](NodeId a, NodeId b) { return position_[at(a)] < position_[at(b)]; });
     }
     return std::move(groups_);
   }
@@ -83,9 +89,12 @@ class Fuser {
     return users;
   }
 
-  // Whether a path leaves `from` (and group `a`), passes a node outside groups a and b, and enters a or b.
+  // Whether a path leaves `from` (and group `a`), passes a node outside groups a and b, and enters
+  // a or b.
   bool reaches(const std::vector<NodeId>& from, int a, int b) const {
-    const auto inside = [&](NodeId n) { return group_of(n) >= 0 && (group_of(n) == a || group_of(n) == b); };
+    const auto inside = [&](NodeId n) {
+      return group_of(n) >= 0 && (group_of(n) == a || group_of(n) == b);
+    };
     std::vector<NodeId> stack;
     std::vector<bool> seen(graph_.nodes.size(), false);
     const auto push = [&](NodeId n) {
@@ -137,7 +146,8 @@ class Fuser {
           const auto index = static_cast<std::size_t>(graph_.values[at(view.base)].producer);
           if (group_[index] >= 0 && &groups_[at(group_[index])] == &g) continue;
         }
-        if (!view.iota && graph_.shape(view.base).elements() == elements && elements > 1) read.insert(view.base);
+        if (!view.iota && graph_.shape(view.base).elements() == elements && elements > 1)
+          read.insert(view.base);
       }
     }
     return read;
@@ -210,7 +220,8 @@ const std::vector<NodeId>& Uses::of(ValueId v) const {
 }
 
 bool is_loop_reduce(const Graph& graph, const Node& node) {
-  if (node.kind != NodeKind::kReduce || node.outputs.size() != 1 || !node.region->kind) return false;
+  if (node.kind != NodeKind::kReduce || node.outputs.size() != 1 || !node.region->kind)
+    return false;
   const Shape& operand = graph.shape(node.inputs[0]);
   if (!find_reduce_loops(*node.region->kind, operand.dtype())) return false;
   return LoopKernel::can_reduce(squeezed(operand), squeezed_reduced(graph, node));

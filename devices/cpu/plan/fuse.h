@@ -1,6 +1,6 @@
-// fuse: which elementwise operations and reductions of a block become one loop. Consumers pull their producers in;
-// then loops over the same space that read the same array are merged. No group may depend on itself through
-// nodes outside. Pure; read next: emit_loop.h, which builds the loops.
+// fuse: which elementwise operations and reductions of a block become one loop. Consumers pull
+// their producers in; then loops over the same space that read the same array are merged. No group
+// may depend on itself through nodes outside. Pure; read next: emit_loop.h, which builds the loops.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,13 @@
 namespace millrace::devices::cpu::plan {
 
 struct Group {
-  std::vector<NodeId> nodes;        // in the block's order
-  std::vector<std::int64_t> dims;   // the iteration space, without dimensions of size 1
-  std::vector<bool> reduced;        // of its reductions; empty if it has none
+  std::vector<NodeId> nodes;       // in the block's order
+  std::vector<std::int64_t> dims;  // the iteration space, without dimensions of size 1
+  std::vector<bool> reduced;       // of its reductions; empty if it has none
 };
 
-// Who reads what in one block. Values that nested blocks read count as read by the node that holds the block.
+// Who reads what in one block. Values that nested blocks read count as read by the node that holds
+// the block.
 class Uses {
  public:
   Uses(const Graph& graph, const Block& block);

@@ -23,10 +23,28 @@ const std::byte* splat_constant(const Graph& graph, ValueId v) {
 bool is_view(NodeKind kind) { return kind >= NodeKind::kBroadcast && kind <= NodeKind::kReverse; }
 
 std::string_view to_string(NodeKind kind) {
-  static constexpr std::string_view kNames[] = {
-      "constant", "iota", "elementwise", "broadcast", "reshape", "transpose", "slice", "reverse", "pad",
-      "concatenate", "dynamic_slice", "dynamic_update_slice", "gather", "scatter", "dot", "convolution", "reduce",
-      "reduce_window", "select_and_scatter", "sort", "while", "case"};
+  static constexpr std::string_view kNames[] = {"constant",
+                                                "iota",
+                                                "elementwise",
+                                                "broadcast",
+                                                "reshape",
+                                                "transpose",
+                                                "slice",
+                                                "reverse",
+                                                "pad",
+                                                "concatenate",
+                                                "dynamic_slice",
+                                                "dynamic_update_slice",
+                                                "gather",
+                                                "scatter",
+                                                "dot",
+                                                "convolution",
+                                                "reduce",
+                                                "reduce_window",
+                                                "select_and_scatter",
+                                                "sort",
+                                                "while",
+                                                "case"};
   return kNames[static_cast<int>(kind)];
 }
 

@@ -1,5 +1,6 @@
-// Graph: the planner's own form of a program: functions inlined, attributes decoded to what kernels take, values
-// numbered. Made from the ir by lower.h, rewritten by simplify.h and fuse.h, turned into steps by emit.h.
+// Graph: the planner's own form of a program: functions inlined, attributes decoded to what kernels
+// take, values numbered. Made from the ir by lower.h, rewritten by simplify.h and fuse.h, turned
+// into steps by emit.h.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +27,29 @@ using ValueId = int;
 using NodeId = int;
 
 enum class NodeKind : std::uint8_t {
-  kConstant, kIota, kElementwise,
+  kConstant,
+  kIota,
+  kElementwise,
   // Views: the same elements seen otherwise.
-  kBroadcast, kReshape, kTranspose, kSlice, kReverse,
-  kPad, kConcatenate, kDynamicSlice, kDynamicUpdateSlice, kGather, kScatter,
-  kDot, kConvolution, kReduce, kReduceWindow, kSelectAndScatter, kSort,
-  kWhile, kCase,
+  kBroadcast,
+  kReshape,
+  kTranspose,
+  kSlice,
+  kReverse,
+  kPad,
+  kConcatenate,
+  kDynamicSlice,
+  kDynamicUpdateSlice,
+  kGather,
+  kScatter,
+  kDot,
+  kConvolution,
+  kReduce,
+  kReduceWindow,
+  kSelectAndScatter,
+  kSort,
+  kWhile,
+  kCase,
 };
 
 struct Block {
@@ -59,18 +77,19 @@ struct Node {
   // kElementwise
   TileOp op = TileOp::kCopy;
   std::uint32_t param = 0;
-  // kIota, kConcatenate, kSort: {dimension}. kBroadcast: the result's dimension of each operand dimension.
-  // kTranspose: the permutation. kReverse, kReduce: which dimensions.
+  // kIota, kConcatenate, kSort: {dimension}. kBroadcast: the result's dimension of each operand
+  // dimension. kTranspose: the permutation. kReverse, kReduce: which dimensions.
   std::vector<std::int64_t> dims;
   // kSlice: start, limit, stride. kPad: low, high, interior.
   std::vector<std::int64_t> low, high, step;
-  Window window;                   // kReduceWindow, kSelectAndScatter
-  DotDims dot;                     // kDot
-  ConvolutionDims convolution;     // kConvolution
-  IndexedDims indexed;             // kGather, kScatter
-  std::vector<std::int64_t> slice_sizes;         // kGather
-  std::shared_ptr<const Region> region, region2; // reducer or comparator; region2: the scatter of a select
-  std::vector<Block> blocks;       // kWhile: condition, body; kCase: branches
+  Window window;                          // kReduceWindow, kSelectAndScatter
+  DotDims dot;                            // kDot
+  ConvolutionDims convolution;            // kConvolution
+  IndexedDims indexed;                    // kGather, kScatter
+  std::vector<std::int64_t> slice_sizes;  // kGather
+  std::shared_ptr<const Region> region,
+      region2;                // reducer or comparator; region2: the scatter of a select
+  std::vector<Block> blocks;  // kWhile: condition, body; kCase: branches
 };
 
 struct Graph {
@@ -94,7 +113,8 @@ struct Graph {
   NodeId add_node(Node node, const std::vector<Shape>& results);
 };
 
-// The constant that v is, as a splat of one element; nullptr if it is none. Looks through broadcasts and reshapes.
+// The constant that v is, as a splat of one element; nullptr if it is none. Looks through
+// broadcasts and reshapes.
 const std::byte* splat_constant(const Graph& graph, ValueId v);
 bool is_view(NodeKind kind);
 std::string_view to_string(NodeKind kind);

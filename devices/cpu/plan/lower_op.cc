@@ -26,14 +26,16 @@ ValueId OpLowering::add_one(Block& to, Node node, const Shape& shape) {
 }
 
 std::unexpected<Error> OpLowering::unsupported(const std::string& why) const {
-  return fail(ErrorCode::kUnimplemented, op.where() + ": " + why + " is not supported by the CPU device");
+  return fail(ErrorCode::kUnimplemented,
+              op.where() + ": " + why + " is not supported by the CPU device");
 }
 
 std::vector<std::int64_t> OpLowering::ints(std::string_view name) const {
   return op.ints(name).value_or(std::vector<std::int64_t>{});
 }
 
-std::vector<std::int64_t> OpLowering::ints_or(std::string_view name, std::size_t n, std::int64_t otherwise) const {
+std::vector<std::int64_t> OpLowering::ints_or(std::string_view name, std::size_t n,
+                                              std::int64_t otherwise) const {
   auto found = op.ints(name);
   return found && found->size() == n ? *std::move(found) : std::vector<std::int64_t>(n, otherwise);
 }
@@ -42,14 +44,17 @@ Result<std::vector<ValueId>> OpLowering::run(Block& to) {
   using K = ir::OpKind;
   if (const auto what = elementwise_op(op)) return elementwise(to, what->op, what->param);
   switch (op.kind()) {
-    case K::kConstant: return constant(to);
+    case K::kConstant:
+      return constant(to);
     case K::kIota: {
       Node n = base(NodeKind::kIota);
       n.dims = {op.int_or("iota_dimension", 0)};
       return add(to, std::move(n));
     }
-    case K::kReshape: return add(to, base(NodeKind::kReshape));
-    case K::kBitcastConvert: return bitcast(to);
+    case K::kReshape:
+      return add(to, base(NodeKind::kReshape));
+    case K::kBitcastConvert:
+      return bitcast(to);
     case K::kBroadcastInDim: {
       Node n = base(NodeKind::kBroadcast);
       n.dims = ints("broadcast_dimensions");
@@ -90,18 +95,29 @@ Result<std::vector<ValueId>> OpLowering::run(Block& to) {
       n.dims = {op.int_or("dimension", 0)};
       return add(to, std::move(n));
     }
-    case K::kDynamicSlice: return add(to, base(NodeKind::kDynamicSlice));
-    case K::kDynamicUpdateSlice: return add(to, base(NodeKind::kDynamicUpdateSlice));
-    case K::kGather: return gather(to);
-    case K::kScatter: return scatter(to);
-    case K::kReduce: return reduce(to);
-    case K::kReduceWindow: return reduce_window(to);
-    case K::kSelectAndScatter: return select_and_scatter(to);
-    case K::kSort: return sort(to);
+    case K::kDynamicSlice:
+      return add(to, base(NodeKind::kDynamicSlice));
+    case K::kDynamicUpdateSlice:
+      return add(to, base(NodeKind::kDynamicUpdateSlice));
+    case K::kGather:
+      return gather(to);
+    case K::kScatter:
+      return scatter(to);
+    case K::kReduce:
+      return reduce(to);
+    case K::kReduceWindow:
+      return reduce_window(to);
+    case K::kSelectAndScatter:
+      return select_and_scatter(to);
+    case K::kSort:
+      return sort(to);
     case K::kDot:
-    case K::kDotGeneral: return dot(to);
-    case K::kConvolution: return convolution(to);
-    default: break;
+    case K::kDotGeneral:
+      return dot(to);
+    case K::kConvolution:
+      return convolution(to);
+    default:
+      break;
   }
   return fail(ErrorCode::kUnimplemented, op.where() + ": not supported by the CPU device");
 }
@@ -109,7 +125,8 @@ Result<std::vector<ValueId>> OpLowering::run(Block& to) {
 Result<std::vector<ValueId>> OpLowering::elementwise(Block& to, TileOp what, std::uint32_t param) {
   const DType in = graph.shape(inputs[what == TileOp::kSelect ? 1 : 0]).dtype();
   const DType out = shapes[0].dtype();
-  if (find_tile_loop(what, in, out) == nullptr) return unsupported("element type " + std::string(to_string(in)));
+  if (find_tile_loop(what, in, out) == nullptr)
+    return unsupported("element type " + std::string(to_string(in)));
   // Scalars among arrays (select's predicate, clamp's bounds) become broadcasts.
   for (ValueId& input : inputs) {
     if (graph.shape(input).rank() != 0 || shapes[0].rank() == 0) continue;
@@ -126,7 +143,8 @@ Result<std::vector<ValueId>> OpLowering::elementwise(Block& to, TileOp what, std
 
 // Little-endian elements, dense arrays: the bytes stay as they are, also between widths.
 Result<std::vector<ValueId>> OpLowering::bitcast(Block& to) {
-  const bool had_bool = graph.shape(inputs[0]).dtype() == DType::kI1, has_bool = shapes[0].dtype() == DType::kI1;
+  const bool had_bool = graph.shape(inputs[0]).dtype() == DType::kI1,
+             has_bool = shapes[0].dtype() == DType::kI1;
   if (had_bool != has_bool) return unsupported("a bitcast of i1");
   return add(to, base(NodeKind::kReshape));
 }
@@ -148,7 +166,8 @@ Result<std::vector<ValueId>> OpLowering::sort(Block& to) {
   const std::int64_t dimension = op.int_or("dimension", -1);
   if (rank == 0) return inputs;
   n.dims = {dimension < 0 ? dimension + rank : dimension};
-  if (shapes[0].dim(static_cast<int>(n.dims[0])) > INT32_MAX) return unsupported("sorting more than 2^31 elements");
+  if (shapes[0].dim(static_cast<int>(n.dims[0])) > INT32_MAX)
+    return unsupported("sorting more than 2^31 elements");
   MILLRACE_TRY(n.region, lower_region(module, op, 0));
   return add(to, std::move(n));
 }

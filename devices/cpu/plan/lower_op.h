@@ -25,7 +25,8 @@ struct OpLowering {
   ValueId add_one(Block& to, Node node, const Shape& shape);
   std::unexpected<Error> unsupported(const std::string& why) const;
   std::vector<std::int64_t> ints(std::string_view name) const;
-  std::vector<std::int64_t> ints_or(std::string_view name, std::size_t n, std::int64_t otherwise) const;
+  std::vector<std::int64_t> ints_or(std::string_view name, std::size_t n,
+                                    std::int64_t otherwise) const;
 
   Result<std::vector<ValueId>> elementwise(Block& to, TileOp what, std::uint32_t param);
   Result<std::vector<ValueId>> bitcast(Block& to);

@@ -17,10 +17,12 @@ Result<std::vector<ValueId>> OpLowering::gather(Block& to) {
   const auto* d = op.attr<ir::GatherDimsAttr>("dimension_numbers");
   if (d == nullptr) return unsupported("a gather without dimension numbers");
   Node n = base(NodeKind::kGather);
-  n.indexed = {.offset = to_vector(d->offset_dims), .collapsed = to_vector(d->collapsed_slice_dims),
+  n.indexed = {.offset = to_vector(d->offset_dims),
+               .collapsed = to_vector(d->collapsed_slice_dims),
                .operand_batching = to_vector(d->operand_batching_dims),
                .indices_batching = to_vector(d->start_indices_batching_dims),
-               .index_map = to_vector(d->start_index_map), .index_vector_dim = d->index_vector_dim};
+               .index_map = to_vector(d->start_index_map),
+               .index_vector_dim = d->index_vector_dim};
   n.slice_sizes = ints("slice_sizes");
   return add(to, std::move(n));
 }
@@ -30,10 +32,12 @@ Result<std::vector<ValueId>> OpLowering::scatter(Block& to) {
   if (d == nullptr) return unsupported("a scatter without dimension numbers");
   if (shapes.size() > kMaxVariadic) return unsupported("a scatter of so many arrays");
   Node n = base(NodeKind::kScatter);
-  n.indexed = {.offset = to_vector(d->update_window_dims), .collapsed = to_vector(d->inserted_window_dims),
+  n.indexed = {.offset = to_vector(d->update_window_dims),
+               .collapsed = to_vector(d->inserted_window_dims),
                .operand_batching = to_vector(d->input_batching_dims),
                .indices_batching = to_vector(d->scatter_indices_batching_dims),
-               .index_map = to_vector(d->scatter_dims_to_operand_dims), .index_vector_dim = d->index_vector_dim};
+               .index_map = to_vector(d->scatter_dims_to_operand_dims),
+               .index_vector_dim = d->index_vector_dim};
   MILLRACE_TRY(n.region, lower_region(module, op, 0));
   return add(to, std::move(n));
 }
@@ -80,12 +84,15 @@ Result<std::vector<ValueId>> OpLowering::select_and_scatter(Block& to) {
 Result<std::vector<ValueId>> OpLowering::dot(Block& to) {
   Node n = base(NodeKind::kDot);
   if (const auto* d = op.attr<ir::DotDimsAttr>("dot_dimension_numbers")) {
-    n.dot = {.lhs_batch = to_vector(d->lhs_batching), .rhs_batch = to_vector(d->rhs_batching),
-             .lhs_contract = to_vector(d->lhs_contracting), .rhs_contract = to_vector(d->rhs_contracting)};
+    n.dot = {.lhs_batch = to_vector(d->lhs_batching),
+             .rhs_batch = to_vector(d->rhs_batching),
+             .lhs_contract = to_vector(d->lhs_contracting),
+             .rhs_contract = to_vector(d->rhs_contracting)};
   } else {
     n.dot = {.lhs_contract = {graph.shape(inputs[0]).rank() - 1}, .rhs_contract = {0}};
   }
-  if (!can_contract(graph.shape(inputs[0]).dtype(), graph.shape(inputs[1]).dtype(), shapes[0].dtype())) {
+  if (!can_contract(graph.shape(inputs[0]).dtype(), graph.shape(inputs[1]).dtype(),
+                    shapes[0].dtype())) {
     return unsupported("this element type");
   }
   return add(to, std::move(n));

@@ -12,13 +12,20 @@ namespace {
 
 std::optional<ReduceKind> reduce_kind(TileOp op) {
   switch (op) {
-    case TileOp::kAdd: return ReduceKind::kAdd;
-    case TileOp::kMul: return ReduceKind::kMul;
-    case TileOp::kMax: return ReduceKind::kMax;
-    case TileOp::kMin: return ReduceKind::kMin;
-    case TileOp::kAnd: return ReduceKind::kAnd;
-    case TileOp::kOr: return ReduceKind::kOr;
-    default: return std::nullopt;
+    case TileOp::kAdd:
+      return ReduceKind::kAdd;
+    case TileOp::kMul:
+      return ReduceKind::kMul;
+    case TileOp::kMax:
+      return ReduceKind::kMax;
+    case TileOp::kMin:
+      return ReduceKind::kMin;
+    case TileOp::kAnd:
+      return ReduceKind::kAnd;
+    case TileOp::kOr:
+      return ReduceKind::kOr;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -33,7 +40,8 @@ class RegionLowering {
     MILLRACE_TRY(const std::vector<int> results, lower_block(block, 0));
     for (int v : results) region_->program.add_output(v);
     if (!region_->program.finish() || !region_->fits()) {
-      return fail(ErrorCode::kUnimplemented, op.where() + ": its body is too large for the CPU device");
+      return fail(ErrorCode::kUnimplemented,
+                  op.where() + ": its body is too large for the CPU device");
     }
     recognise(results);
     return std::shared_ptr<const Region>(std::move(region_));
@@ -65,8 +73,10 @@ class RegionLowering {
       MILLRACE_TRY_STATUS(lower_op(*v->def(), 0));
       return values_.at(v);
     }
-    return fail(ErrorCode::kUnimplemented,
-                op.where() + ": a body that reads a value of its surroundings is not supported by the CPU device");
+    return fail(
+        ErrorCode::kUnimplemented,
+        op.where() +
+            ": a body that reads a value of its surroundings is not supported by the CPU device");
   }
 
   Status lower_op(const ir::Op& op, int depth) {
@@ -78,7 +88,8 @@ class RegionLowering {
     if (op.kind() == K::kConstant) {
       const auto* dense = op.attr<ir::DenseAttr>("value");
       if (dense == nullptr || !is_real_element(dense->type.dtype())) return unsupported(op);
-      values_[op.result()] = region_->program.add_constant(dense->type.dtype(), dense->bytes.data());
+      values_[op.result()] =
+          region_->program.add_constant(dense->type.dtype(), dense->bytes.data());
       return {};
     }
     if (op.kind() == K::kReshape || op.kind() == K::kBroadcastInDim) {
@@ -93,7 +104,8 @@ class RegionLowering {
       MILLRACE_TRY(const int i, find(op, v));
       inputs.push_back(i);
     }
-    const int result = region_->program.add(what->op, inputs, op.result()->type().dtype(), what->param);
+    const int result =
+        region_->program.add(what->op, inputs, op.result()->type().dtype(), what->param);
     if (result < 0) return unsupported(op);
     values_[op.result()] = result;
     last_ = *what;
@@ -109,14 +121,16 @@ class RegionLowering {
       MILLRACE_TRY(values_[body.argument(i)], find(op, op.operand(i)));
     }
     MILLRACE_TRY(const std::vector<int> results, lower_block(body, depth + 1));
-    for (int i = 0; i < op.result_count(); ++i) values_[op.result(i)] = results[static_cast<std::size_t>(i)];
+    for (int i = 0; i < op.result_count(); ++i)
+      values_[op.result(i)] = results[static_cast<std::size_t>(i)];
     return {};
   }
 
   void recognise(const std::vector<int>& results) {
     if (region_->program.instructions() != 1 || results.size() != 1) return;
     const auto inputs = region_->program.inputs();
-    if (region_->program.producer(results[0]) != 0 || last_inputs_.size() != 2 || inputs.size() < 2) return;
+    if (region_->program.producer(results[0]) != 0 || last_inputs_.size() != 2 || inputs.size() < 2)
+      return;
     const bool in_order = last_inputs_[0] == inputs[0] && last_inputs_[1] == inputs[1];
     const bool swapped = last_inputs_[0] == inputs[1] && last_inputs_[1] == inputs[0];
     if (inputs.size() == 2 && (in_order || swapped)) region_->kind = reduce_kind(last_.op);
@@ -124,7 +138,8 @@ class RegionLowering {
   }
 
   static std::unexpected<Error> unsupported(const ir::Op& op) {
-    return fail(ErrorCode::kUnimplemented, op.where() + ": not supported by the CPU device inside a body");
+    return fail(ErrorCode::kUnimplemented,
+                op.where() + ": not supported by the CPU device inside a body");
   }
 
   const ir::Module& module_;
@@ -136,12 +151,14 @@ class RegionLowering {
 
 }  // namespace
 
-Result<std::shared_ptr<const Region>> lower_region(const ir::Module& module, const ir::Op& op, int region_index) {
+Result<std::shared_ptr<const Region>> lower_region(const ir::Module& module, const ir::Op& op,
+                                                   int region_index) {
   const ir::Block& block = op.region(region_index).block();
   for (const ir::Value& argument : block.arguments()) {
     if (!argument.type().is_tensor() || !is_real_element(argument.type().dtype())) {
-      return fail(ErrorCode::kUnimplemented,
-                  op.where() + ": a body on " + argument.type().to_string() + " is not supported by the CPU device");
+      return fail(ErrorCode::kUnimplemented, op.where() + ": a body on " +
+                                                 argument.type().to_string() +
+                                                 " is not supported by the CPU device");
     }
   }
   return RegionLowering(module).lower(op, block);

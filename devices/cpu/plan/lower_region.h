@@ -9,7 +9,9 @@
 
 namespace millrace::devices::cpu::plan {
 
-// The body of `op`, whose arguments and results are scalars. kUnimplemented if an op in it is not elementwise.
-Result<std::shared_ptr<const Region>> lower_region(const ir::Module& module, const ir::Op& op, int region_index);
+// The body of `op`, whose arguments and results are scalars. kUnimplemented if an op in it is not
+// elementwise.
+Result<std::shared_ptr<const Region>> lower_region(const ir::Module& module, const ir::Op& op,
+                                                   int region_index);
 
 }  // namespace millrace::devices::cpu::plan

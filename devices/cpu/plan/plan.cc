@@ -21,8 +21,10 @@ std::vector<int> donors(const ir::Function& function) {
   for (std::size_t i = 0; i < function.inputs().size(); ++i) {
     const int at = static_cast<int>(i);
     int donor = -2;
-    if (const auto* output = function.arg_attribute(at, "tf.aliasing_output").as<ir::IntegerAttr>()) {
-      const bool known = output->value >= 0 && output->value < static_cast<std::int64_t>(function.results().size());
+    if (const auto* output =
+            function.arg_attribute(at, "tf.aliasing_output").as<ir::IntegerAttr>()) {
+      const bool known = output->value >= 0 &&
+                         output->value < static_cast<std::int64_t>(function.results().size());
       donor = known ? static_cast<int>(output->value) : -1;
     } else if (const ir::Attribute donated = function.arg_attribute(at, "jax.buffer_donor")) {
       const auto* flag = donated.as<ir::BoolAttr>();
@@ -37,7 +39,8 @@ std::vector<int> donors(const ir::Function& function) {
 
 class PlanBuilder {
  public:
-  static Result<std::unique_ptr<Plan>> build(const ir::Function& function, plan::Graph graph, const PlanOptions& options) {
+  static Result<std::unique_ptr<Plan>> build(const ir::Function& function, plan::Graph graph,
+                                             const PlanOptions& options) {
     plan::simplify(graph);
     std::unique_ptr<Plan> p(new Plan());
     for (plan::ValueId v : graph.root.parameters) p->inputs_.push_back(graph.shape(v));

@@ -1,8 +1,9 @@
-// Plan: a compiled program: steps in order, one arena for everything that lives in between, constants, and which
-// outputs may take over the bytes of which inputs. Made from verified ir; run by run/run.h with a RunContext.
+// Plan: a compiled program: steps in order, one arena for everything that lives in between,
+// constants, and which outputs may take over the bytes of which inputs. Made from verified ir; run
+// by run/run.h with a RunContext.
 //
-// The way: lower (ir -> Graph) -> simplify -> fuse -> emit (steps and buffers). A plan never writes an input
-// but one that the program donates and that the caller passes as the output's buffer.
+// The way: lower (ir -> Graph) -> simplify -> fuse -> emit (steps and buffers). A plan never writes
+// an input but one that the program donates and that the caller passes as the output's buffer.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,8 @@ struct PlanOptions {
   std::string function = "main";  // the only function if there is just one
 };
 
-// Output `output` may be given the buffer of input `input`: it is written after that input's last read.
+// Output `output` may be given the buffer of input `input`: it is written after that input's last
+// read.
 struct PlanAlias {
   int output = 0;
   int input = 0;

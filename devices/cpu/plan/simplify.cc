@@ -26,19 +26,26 @@ bool is_identity(ReduceKind kind, DType type, const std::byte* data) {
         T raw;
         std::memcpy(&raw, data, sizeof(T));
         if constexpr (kIsBool<T>) {
-          const bool wanted = kind == ReduceKind::kAnd || kind == ReduceKind::kMin || kind == ReduceKind::kMul;
+          const bool wanted =
+              kind == ReduceKind::kAnd || kind == ReduceKind::kMin || kind == ReduceKind::kMul;
           return (raw.value != 0) == wanted;
         } else {
           using C = ComputeType<T>;
           const C v = static_cast<C>(raw);
           using L = std::numeric_limits<C>;
           switch (kind) {
-            case ReduceKind::kAdd: return v == C(0);
-            case ReduceKind::kMul: return v == C(1);
-            case ReduceKind::kMax: return v == (L::has_infinity ? -L::infinity() : L::min());
-            case ReduceKind::kMin: return v == (L::has_infinity ? L::infinity() : L::max());
-            case ReduceKind::kOr: return v == C(0);
-            case ReduceKind::kAnd: return v == static_cast<C>(-1);
+            case ReduceKind::kAdd:
+              return v == C(0);
+            case ReduceKind::kMul:
+              return v == C(1);
+            case ReduceKind::kMax:
+              return v == (L::has_infinity ? -L::infinity() : L::min());
+            case ReduceKind::kMin:
+              return v == (L::has_infinity ? L::infinity() : L::max());
+            case ReduceKind::kOr:
+              return v == C(0);
+            case ReduceKind::kAnd:
+              return v == static_cast<C>(-1);
           }
           return false;
         }
@@ -97,7 +104,8 @@ class Simplifier {
       case NodeKind::kBroadcast:
         return as_reshape(n, result.elements() == graph_.shape(in).elements() &&
                                  std::is_sorted(n.dims.begin(), n.dims.end()));
-      case NodeKind::kReshape: return as_reshape(n, true);
+      case NodeKind::kReshape:
+        return as_reshape(n, true);
       case NodeKind::kSlice:
         return graph_.shape(in) == result && all_equal(n.step, 1) ? in : -1;
       case NodeKind::kReverse:
@@ -105,10 +113,15 @@ class Simplifier {
         return n.dims.empty() ? in : -1;
       case NodeKind::kPad:
         return all_equal(n.low, 0) && all_equal(n.high, 0) && all_equal(n.step, 0) ? in : -1;
-      case NodeKind::kConcatenate: return concatenate(n);
-      case NodeKind::kReduce: return reduce(n);
-      case NodeKind::kDot: move_transposes_into_dot(n); return -1;
-      default: return -1;
+      case NodeKind::kConcatenate:
+        return concatenate(n);
+      case NodeKind::kReduce:
+        return reduce(n);
+      case NodeKind::kDot:
+        move_transposes_into_dot(n);
+        return -1;
+      default:
+        return -1;
     }
   }
 
@@ -146,7 +159,8 @@ class Simplifier {
     if (!n.region->kind || n.inputs.size() != 2) return -1;
     const Shape& operand = graph_.shape(n.inputs[0]);
     const std::byte* init = splat_constant(graph_, n.inputs[1]);
-    const bool from_identity = init != nullptr && is_identity(*n.region->kind, operand.dtype(), init);
+    const bool from_identity =
+        init != nullptr && is_identity(*n.region->kind, operand.dtype(), init);
     bool nothing = from_identity;
     for (std::int64_t d : n.dims) nothing = nothing && operand.dim(static_cast<int>(d)) == 1;
     if (nothing) {
@@ -157,7 +171,8 @@ class Simplifier {
     return -1;
   }
 
-  // Leading and trailing dimensions reduced at once: the trailing ones first, in a node of their own.
+  // Leading and trailing dimensions reduced at once: the trailing ones first, in a node of their
+  // own.
   void split_reduce(Node& n) {
     const Shape operand = graph_.shape(n.inputs[0]);
     std::vector<bool> reduced(static_cast<std::size_t>(operand.rank()), false);
@@ -172,8 +187,12 @@ class Simplifier {
     for (int i = 0; i < operand.rank(); ++i) {
       if (!contains(trailing, i)) dims.push_back(operand.dim(i));
     }
-    Node first{.kind = NodeKind::kReduce, .location = n.location, .name = n.name, .inputs = n.inputs,
-               .dims = trailing, .region = n.region};
+    Node first{.kind = NodeKind::kReduce,
+               .location = n.location,
+               .name = n.name,
+               .inputs = n.inputs,
+               .dims = trailing,
+               .region = n.region};
     std::vector<std::int64_t> rest;
     for (std::int64_t r : n.dims) {
       if (contains(trailing, r)) continue;
@@ -190,8 +209,9 @@ class Simplifier {
   // transpose(dot(a, b)) of two matrices is dot(b, a) with the dimensions the other way round.
   bool transpose_of_dot(Node& n) {
     const Node* d = graph_.producer(n.inputs[0]);
-    if (d == nullptr || d->kind != NodeKind::kDot || !d->dot.lhs_batch.empty() || n.dims.size() != 2 ||
-        n.dims[0] != 1 || graph_.shape(d->inputs[0]).rank() != 1 + static_cast<int>(d->dot.lhs_contract.size()) ||
+    if (d == nullptr || d->kind != NodeKind::kDot || !d->dot.lhs_batch.empty() ||
+        n.dims.size() != 2 || n.dims[0] != 1 ||
+        graph_.shape(d->inputs[0]).rank() != 1 + static_cast<int>(d->dot.lhs_contract.size()) ||
         graph_.shape(d->inputs[1]).rank() != 1 + static_cast<int>(d->dot.rhs_contract.size())) {
       return false;
     }
@@ -208,13 +228,16 @@ class Simplifier {
     absorb(n.inputs[1], n.dot.rhs_batch, n.dot.rhs_contract);
   }
 
-  void absorb(ValueId& operand, std::vector<std::int64_t>& batch, std::vector<std::int64_t>& contract) {
+  void absorb(ValueId& operand, std::vector<std::int64_t>& batch,
+              std::vector<std::int64_t>& contract) {
     const Node* t = graph_.producer(operand);
     if (t == nullptr || t->kind != NodeKind::kTranspose) return;
     // The free dimensions must keep their order, for it is the result's.
     std::int64_t last = -1;
     for (std::size_t d = 0; d < t->dims.size(); ++d) {
-      if (contains(batch, static_cast<std::int64_t>(d)) || contains(contract, static_cast<std::int64_t>(d))) continue;
+      if (contains(batch, static_cast<std::int64_t>(d)) ||
+          contains(contract, static_cast<std::int64_t>(d)))
+        continue;
       if (t->dims[d] < last) return;
       last = t->dims[d];
     }
@@ -226,18 +249,22 @@ class Simplifier {
 
   // Equal keys: equal values. Empty for what is not merged.
   std::string key_of(const Node& n) const {
-    if (n.kind > NodeKind::kReverse || n.outputs.size() != 1 || (n.kind == NodeKind::kConstant && !n.splat)) return {};
+    if (n.kind > NodeKind::kReverse || n.outputs.size() != 1 ||
+        (n.kind == NodeKind::kConstant && !n.splat))
+      return {};
     const Shape& shape = graph_.shape(n.outputs[0]);
-    std::string key = std::to_string(static_cast<int>(n.kind)) + "/" + std::to_string(static_cast<int>(n.op)) + "/" +
-                      std::to_string(n.param) + "/" + shape.to_string();
+    std::string key = std::to_string(static_cast<int>(n.kind)) + "/" +
+                      std::to_string(static_cast<int>(n.op)) + "/" + std::to_string(n.param) + "/" +
+                      shape.to_string();
     if (n.kind == NodeKind::kConstant) {
       key.append(reinterpret_cast<const char*>(n.data.get()), byte_width(shape.dtype()));
       return key;
     }
     std::vector<ValueId> inputs = n.inputs;
-    const bool commutes = n.kind == NodeKind::kElementwise &&
-                          (n.op == TileOp::kAdd || n.op == TileOp::kMul || n.op == TileOp::kAnd ||
-                           n.op == TileOp::kOr || n.op == TileOp::kXor || n.op == TileOp::kEq || n.op == TileOp::kNe);
+    const bool commutes =
+        n.kind == NodeKind::kElementwise &&
+        (n.op == TileOp::kAdd || n.op == TileOp::kMul || n.op == TileOp::kAnd ||
+         n.op == TileOp::kOr || n.op == TileOp::kXor || n.op == TileOp::kEq || n.op == TileOp::kNe);
     if (commutes) std::sort(inputs.begin(), inputs.end());
     for (ValueId v : inputs) key += "," + std::to_string(v);
     for (const auto* list : {&n.dims, &n.low, &n.high, &n.step}) {

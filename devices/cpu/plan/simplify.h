@@ -1,5 +1,6 @@
-// simplify: rewrites of the graph that make what follows simpler: operations that do nothing disappear, equal ones
-// become one, transposes move into dots, reductions split into those that a loop can do.
+// simplify: rewrites of the graph that make what follows simpler: operations that do nothing
+// disappear, equal ones become one, transposes move into dots, reductions split into those that a
+// loop can do.
 #pragma once
 
 #include "millrace/devices/cpu/plan/graph.h"

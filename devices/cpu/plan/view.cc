@@ -29,7 +29,8 @@ std::vector<Axis> through(const Graph& graph, const Node& node, const std::vecto
       break;
     case NodeKind::kSlice:
       for (std::size_t d = 0; d < out.size(); ++d) {
-        out[d] = {axes[d].axis, node.low[d] + node.step[d] * axes[d].start, node.step[d] * axes[d].step};
+        out[d] = {axes[d].axis, node.low[d] + node.step[d] * axes[d].start,
+                  node.step[d] * axes[d].step};
       }
       break;
     case NodeKind::kReverse:
@@ -58,11 +59,13 @@ View to_view(const Graph& graph, ValueId base, const std::vector<Axis>& axes, st
   DimVector strides = dense_strides(graph.shape(base));
   if (producer != nullptr && producer->kind == NodeKind::kIota) {
     view.iota = true;
-    for (std::size_t d = 0; d < strides.size(); ++d) strides[d] = static_cast<std::int64_t>(d) == producer->dims[0];
+    for (std::size_t d = 0; d < strides.size(); ++d)
+      strides[d] = static_cast<std::int64_t>(d) == producer->dims[0];
   }
   for (std::size_t d = 0; d < axes.size(); ++d) {
     view.offset += axes[d].start * strides[d];
-    if (axes[d].axis >= 0) view.strides[static_cast<std::size_t>(axes[d].axis)] += axes[d].step * strides[d];
+    if (axes[d].axis >= 0)
+      view.strides[static_cast<std::size_t>(axes[d].axis)] += axes[d].step * strides[d];
   }
   return view;
 }
@@ -92,7 +95,8 @@ bool is_unit_reshape(const Graph& graph, const Node& node) {
 }
 
 ValueId strip(const Graph& graph, ValueId v) {
-  for (const Node* n = graph.producer(v); n != nullptr && is_unit_reshape(graph, *n); n = graph.producer(v)) {
+  for (const Node* n = graph.producer(v); n != nullptr && is_unit_reshape(graph, *n);
+       n = graph.producer(v)) {
     v = n->inputs[0];
   }
   return v;
@@ -112,8 +116,8 @@ View resolve(const Graph& graph, ValueId v, bool all) {
     v = n->inputs[0];
     View view = to_view(graph, v, axes, static_cast<std::size_t>(rank));
     // The innermost dimension must stay dense or constant, or the whole thing be small.
-    const bool good = all || view.iota || rank == 0 || std::abs(view.strides.back()) <= 1 || shape.elements() <= kSmallElements ||
-                      n->kind != NodeKind::kTranspose;
+    const bool good = all || view.iota || rank == 0 || std::abs(view.strides.back()) <= 1 ||
+                      shape.elements() <= kSmallElements || n->kind != NodeKind::kTranspose;
     if (!good) return best;
     best = std::move(view);
   }

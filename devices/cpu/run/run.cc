@@ -9,6 +9,7 @@
 #include <string>
 
 #include "millrace/core/check.h"
+#include "millrace/core/clock.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -18,7 +19,8 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 std::byte* allocate(std::size_t bytes) {
   const std::size_t alignment = bytes >= 2 * kHugePage ? kHugePage : 64;
-  const std::size_t size = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  const std::size_t size =
+      (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
   auto* p = static_cast<std::byte*>(std::aligned_alloc(alignment, size));
   // Only advice: small pages work as well.
   if (p != nullptr && alignment == kHugePage) madvise(p, size, MADV_HUGEPAGE);
@@ -35,8 +37,9 @@ Result<std::unique_ptr<RunContext>> RunContext::create(const Plan& plan) {
   std::unique_ptr<RunContext> c(new RunContext(plan));
   c->arena_.reset(allocate(plan.arena_bytes()));
   if (c->arena_ == nullptr) {
-    return fail(ErrorCode::kResourceExhausted,
-                "no memory for the " + std::to_string(plan.arena_bytes()) + " bytes that one execution needs");
+    return fail(ErrorCode::kResourceExhausted, "no memory for the " +
+                                                   std::to_string(plan.arena_bytes()) +
+                                                   " bytes that one execution needs");
   }
   const plan::BufferTable& buffers = plan.buffers();
   c->addresses_.assign(static_cast<std::size_t>(buffers.size()), nullptr);
@@ -44,8 +47,10 @@ Result<std::unique_ptr<RunContext>> RunContext::create(const Plan& plan) {
     const plan::Buffer& root = buffers.root(b);
     const std::size_t inside = buffers[b].root == b ? 0 : buffers[b].offset;
     std::byte*& address = c->addresses_[static_cast<std::size_t>(b)];
-    if (root.home == plan::Home::kArena) address = c->arena_.get() + root.offset + inside;
-    else if (root.home == plan::Home::kConstant) address = const_cast<std::byte*>(plan.constant(root.index)) + inside;
+    if (root.home == plan::Home::kArena)
+      address = c->arena_.get() + root.offset + inside;
+    else if (root.home == plan::Home::kConstant)
+      address = const_cast<std::byte*>(plan.constant(root.index)) + inside;
   }
   for (int i = 0; i < plan.states(); ++i) c->states_.push_back(plan.kernel(i).make_state());
   c->aligned_.resize(plan.inputs().size());
@@ -56,13 +61,18 @@ Result<std::unique_ptr<RunContext>> RunContext::create(const Plan& plan) {
 // One execution. Thread-safety: confined.
 class Runner {
  public:
-  Runner(const Plan& plan, RunContext& context, Parallel& parallel, FunctionRef<void(int)> output_written,
-         std::stop_token stop)
-      : plan_(plan), context_(context), parallel_(parallel), output_written_(output_written), stop_(std::move(stop)) {}
+  Runner(const Plan& plan, RunContext& context, Parallel& parallel,
+         FunctionRef<void(int)> output_written, std::stop_token stop)
+      : plan_(plan),
+        context_(context),
+        parallel_(parallel),
+        output_written_(output_written),
+        stop_(std::move(stop)) {}
 
   void bind(std::span<const void* const> inputs, std::span<void* const> outputs) {
-    MILLRACE_CHECK(inputs.size() == plan_.inputs().size() && outputs.size() == plan_.outputs().size(),
-                   "a run with the wrong number of arrays");
+    MILLRACE_CHECK(
+        inputs.size() == plan_.inputs().size() && outputs.size() == plan_.outputs().size(),
+        "a run with the wrong number of arrays");
     for (std::size_t i = 0; i < inputs.size(); ++i) context_.inputs_[i] = input(i, inputs[i]);
     const plan::BufferTable& buffers = plan_.buffers();
     for (int b = 0; b < buffers.size(); ++b) {
@@ -70,8 +80,10 @@ class Runner {
       const auto index = static_cast<std::size_t>(root.index);
       const std::size_t inside = buffers[b].root == b ? 0 : buffers[b].offset;
       std::byte*& address = context_.addresses_[static_cast<std::size_t>(b)];
-      if (root.home == plan::Home::kInput) address = context_.inputs_[index] + inside;
-      else if (root.home == plan::Home::kOutput) address = static_cast<std::byte*>(outputs[index]) + inside;
+      if (root.home == plan::Home::kInput)
+        address = context_.inputs_[index] + inside;
+      else if (root.home == plan::Home::kOutput)
+        address = static_cast<std::byte*>(outputs[index]) + inside;
     }
   }
 
@@ -80,23 +92,24 @@ class Runner {
     for (std::size_t i = 0; i < list.steps.size(); ++i) {
       const Step& step = list.steps[i];
       if (stop_.stop_requested()) return fail(ErrorCode::kCancelled, "the execution was stopped");
-      const auto begin = times.empty() ? Clock::time_point{} : Clock::now();
+      const auto begin = times.empty() ? TimePoint{} : steady_clock().now();
       const StepFrame frame{
           .buffers = context_.addresses_.data(),
-          .scratch = step.scratch < 0 ? nullptr : context_.addresses_[static_cast<std::size_t>(step.scratch)],
+          .scratch = step.scratch < 0 ? nullptr
+                                      : context_.addresses_[static_cast<std::size_t>(step.scratch)],
           .parallel = parallel_,
-          .state = step.state < 0 ? nullptr : context_.states_[static_cast<std::size_t>(step.state)].get(),
+          .state = step.state < 0 ? nullptr
+                                  : context_.states_[static_cast<std::size_t>(step.state)].get(),
           .nested = nested};
       MILLRACE_TRY_STATUS(step.run(frame));
-      if (!times.empty()) times[i] = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+      if (!times.empty())
+        times[i] = std::chrono::duration<double, std::milli>(steady_clock().now() - begin).count();
       for (int output : step.outputs_written) output_written_(output);
     }
     return {};
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   std::byte* input(std::size_t i, const void* data) {
     if (reinterpret_cast<std::uintptr_t>(data) % kInputAlignment == 0) {
       return const_cast<std::byte*>(static_cast<const std::byte*>(data));
@@ -117,8 +130,8 @@ class Runner {
 };
 
 Status run(const Plan& plan, RunContext& context, std::span<const void* const> inputs,
-           std::span<void* const> outputs, Parallel& parallel, FunctionRef<void(int output)> output_written,
-           std::stop_token stop) {
+           std::span<void* const> outputs, Parallel& parallel,
+           FunctionRef<void(int output)> output_written, std::stop_token stop) {
   Runner runner(plan, context, parallel, output_written, std::move(stop));
   runner.bind(inputs, outputs);
   return runner.run(plan.steps());

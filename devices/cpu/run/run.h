@@ -1,6 +1,6 @@
-// run: executes a Plan. A RunContext holds what one execution at a time needs: the arena, oneDNN's objects,
-// addresses. Several executions of one plan may run at once, each with a context of its own; contexts are
-// reused, and from its second execution on a context allocates nothing.
+// run: executes a Plan. A RunContext holds what one execution at a time needs: the arena, oneDNN's
+// objects, addresses. Several executions of one plan may run at once, each with a context of its
+// own; contexts are reused, and from its second execution on a context allocates nothing.
 #pragma once
 
 #include <cstddef>
@@ -33,21 +33,24 @@ class RunContext {
 
   const Plan& plan_;
   std::unique_ptr<std::byte, Free> arena_;
-  std::vector<std::byte*> addresses_;                      // by BufferId
+  std::vector<std::byte*> addresses_;  // by BufferId
   std::vector<std::byte*> inputs_;
   std::vector<std::unique_ptr<OneDnnState>> states_;
-  std::vector<std::unique_ptr<std::byte, Free>> aligned_;  // copies of inputs that lie badly, made when needed
+  std::vector<std::unique_ptr<std::byte, Free>>
+      aligned_;  // copies of inputs that lie badly, made when needed
 };
 
-// inputs and outputs in the plan's order and sizes. Outputs are 64-byte aligned; an input that is not aligned to
-// 16 bytes is copied first. outputs[i] == inputs[j] is allowed for the plan's aliases only. No other input is
-// written. output_written(i) is called, on this thread, as soon as output i has its final bytes. kCancelled when
-// stop is requested between two steps: outputs are then unspecified, apart from those told written.
+// inputs and outputs in the plan's order and sizes. Outputs are 64-byte aligned; an input that is
+// not aligned to 16 bytes is copied first. outputs[i] == inputs[j] is allowed for the plan's
+// aliases only. No other input is written. output_written(i) is called, on this thread, as soon as
+// output i has its final bytes. kCancelled when stop is requested between two steps: outputs are
+// then unspecified, apart from those told written.
 Status run(const Plan& plan, RunContext& context, std::span<const void* const> inputs,
-           std::span<void* const> outputs, Parallel& parallel, FunctionRef<void(int output)> output_written,
-           std::stop_token stop);
+           std::span<void* const> outputs, Parallel& parallel,
+           FunctionRef<void(int output)> output_written, std::stop_token stop);
 
-// The same, with the milliseconds of each top-level step written to `step_ms` (one per plan.steps().steps).
+// The same, with the milliseconds of each top-level step written to `step_ms` (one per
+// plan.steps().steps).
 Status run_timed(const Plan& plan, RunContext& context, std::span<const void* const> inputs,
                  std::span<void* const> outputs, Parallel& parallel, std::span<double> step_ms);
 

@@ -1,6 +1,6 @@
-// Step: one unit of a planned program: a fused loop, a oneDNN kernel, a copy, a while. Steps know buffers by number;
-// a run resolves the numbers to addresses once, then executes its steps in order. Made by plan/emit*.cc.
-// Read next: run_context.h.
+// Step: one unit of a planned program: a fused loop, a oneDNN kernel, a copy, a while. Steps know
+// buffers by number; a run resolves the numbers to addresses once, then executes its steps in
+// order. Made by plan/emit*.cc. Read next: run_context.h.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,13 @@ namespace millrace::devices::cpu {
 using BufferId = int;
 struct StepList;
 
-// What a step may use while it runs. Thread-safety: confined to the thread that runs the program; parts of a step
-// share it for reading.
+// What a step may use while it runs. Thread-safety: confined to the thread that runs the program;
+// parts of a step share it for reading.
 struct StepFrame {
   std::byte* const* buffers;  // by BufferId
   std::byte* scratch;         // as many bytes as the step asked for, 64-byte aligned
   Parallel& parallel;
-  OneDnnState* state;         // for steps with a oneDNN kernel, else nullptr
+  OneDnnState* state;  // for steps with a oneDNN kernel, else nullptr
   // Runs the steps of a nested block; kCancelled when the run was stopped.
   FunctionRef<Status(const StepList&)> nested;
 
@@ -38,7 +38,7 @@ struct StepFrame {
 
 // Where it came from, for --ops and for errors.
 struct StepInfo {
-  std::string name;           // "stablehlo.convolution", "fused loop of 7"
+  std::string name;  // "stablehlo.convolution", "fused loop of 7"
   std::uint32_t line = 0, column = 0;
   std::size_t scratch_bytes = 0;
 };
@@ -49,7 +49,8 @@ struct Step {
   std::unique_ptr<OneDnnKernel> kernel;  // whose state a run context makes; or nullptr
   BufferId scratch = -1;                 // -1: none
   int state = -1;                        // index among the context's states
-  std::vector<int> outputs_written;      // outputs of the program that have their final bytes after this step
+  std::vector<int>
+      outputs_written;  // outputs of the program that have their final bytes after this step
 };
 
 struct StepList {

@@ -1,5 +1,5 @@
-// The demo's programs against what JAX computed for them (tools/models/mnist/golden): parameters bit for bit up to
-// rounding, gradients, twenty losses, evaluation and prediction.
+// The demo's programs against what JAX computed for them (tools/models/mnist/golden): parameters
+// bit for bit up to rounding, gradients, twenty losses, evaluation and prediction.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +21,9 @@ using testing::values_of;
 
 const std::string kFolder = std::string(MILLRACE_SOURCE_DIR) + "/tools/models/mnist/";
 
-nlohmann::json golden() { return nlohmann::json::parse(testing::read_whole_file(kFolder + "golden/golden.json")); }
+nlohmann::json golden() {
+  return nlohmann::json::parse(testing::read_whole_file(kFolder + "golden/golden.json"));
+}
 
 // An f32 array from an NPY file of version 1.
 std::vector<float> npy(const std::string& name) {
@@ -29,7 +31,8 @@ std::vector<float> npy(const std::string& name) {
   if (file.size() < 10 || file.substr(1, 5) != "NUMPY" || file.find("<f4") == std::string::npos) {
     throw std::runtime_error("not an f32 NPY file: " + name);
   }
-  const std::size_t header = 10 + static_cast<unsigned char>(file[8]) + 256u * static_cast<unsigned char>(file[9]);
+  const std::size_t header =
+      10 + static_cast<unsigned char>(file[8]) + 256u * static_cast<unsigned char>(file[9]);
   std::vector<float> values((file.size() - header) / 4);
   std::memcpy(values.data(), file.data() + header, values.size() * 4);
   return values;
@@ -51,8 +54,9 @@ std::pair<Bytes, Bytes> images(std::uint32_t first, std::uint32_t count) {
     labels.push_back(static_cast<std::uint8_t>((h >> 16) % 8 == 0 ? (h >> 10) % 10 : c));
     for (std::uint32_t y = 0; y < 28; ++y) {
       for (std::uint32_t x = 0; x < 28; ++x) {
-        pixels.push_back(static_cast<std::uint8_t>(mix(0x10000000u + c * 49 + (y / 4) * 7 + x / 4) % 64 +
-                                                   mix(0x20000000u + i * 784 + y * 28 + x) % 192));
+        pixels.push_back(
+            static_cast<std::uint8_t>(mix(0x10000000u + c * 49 + (y / 4) * 7 + x / 4) % 64 +
+                                      mix(0x20000000u + i * 784 + y * 28 + x) % 192));
       }
     }
   }
@@ -68,12 +72,14 @@ double norm(const std::vector<float>& v) {
 double distance(const std::vector<float>& a, const std::vector<float>& b) {
   if (a.size() != b.size()) return INFINITY;
   double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += (static_cast<double>(a[i]) - b[i]) * (static_cast<double>(a[i]) - b[i]);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    sum += (static_cast<double>(a[i]) - b[i]) * (static_cast<double>(a[i]) - b[i]);
   return std::sqrt(sum);
 }
 
 // The names of a program's inputs or outputs of one role, in order.
-std::vector<std::string> names(const std::string& program, const char* side, const std::string& role) {
+std::vector<std::string> names(const std::string& program, const char* side,
+                               const std::string& role) {
   const auto manifest = nlohmann::json::parse(testing::read_whole_file(kFolder + "manifest.json"));
   std::vector<std::string> list;
   for (const auto& p : manifest["programs"]) {
@@ -86,7 +92,8 @@ std::vector<std::string> names(const std::string& program, const char* side, con
 }
 
 std::vector<Bytes> slice(const std::vector<Bytes>& v, std::size_t begin, std::size_t count) {
-  return {v.begin() + static_cast<std::ptrdiff_t>(begin), v.begin() + static_cast<std::ptrdiff_t>(begin + count)};
+  return {v.begin() + static_cast<std::ptrdiff_t>(begin),
+          v.begin() + static_cast<std::ptrdiff_t>(begin + count)};
 }
 
 std::vector<Bytes> operator+(std::vector<Bytes> a, const std::vector<Bytes>& b) {
@@ -142,7 +149,8 @@ TEST(MnistGoldenTest, GradientsAgreeWithJaxToTheirNorm) {
     const auto want = npy("grad/" + grad_names[i]);
     EXPECT_LE(distance(values_of<float>(grads[1 + i]), want), 1e-4 * norm(want)) << grad_names[i];
   }
-  EXPECT_NEAR(values_of<float>(grads[0])[0], static_cast<double>(golden()["first_step"][0]["loss"]), 2.4e-4);
+  EXPECT_NEAR(values_of<float>(grads[0])[0], static_cast<double>(golden()["first_step"][0]["loss"]),
+              2.4e-4);
 }
 
 TEST(MnistGoldenTest, GradOf128RowsHasTheLossAndNormsOfJax) {
@@ -174,20 +182,25 @@ TEST(MnistGoldenTest, EvaluationAndPredictionAgreeWithJax) {
   const auto g = golden();
   std::vector<Bytes> tensors;
   for (const char* role : {"param", "state"}) {
-    for (const std::string& name : names("eval_128", "inputs", role)) tensors.push_back(bytes_of(npy("final/" + name)));
+    for (const std::string& name : names("eval_128", "inputs", role))
+      tensors.push_back(bytes_of(npy("final/" + name)));
   }
   TestProgram eval = TestProgram::from_file(kFolder + "eval_128.mlir");
   const auto [pixels, labels] = images(g["eval"]["first_image"], 128);
-  const auto e = eval.run(tensors + std::vector<Bytes>{pixels, labels, bytes_of(std::vector<std::int32_t>{g["eval"]["valid_rows"]})});
+  const auto e = eval.run(
+      tensors + std::vector<Bytes>{pixels, labels,
+                                   bytes_of(std::vector<std::int32_t>{g["eval"]["valid_rows"]})});
   EXPECT_EQ(values_of<std::int32_t>(e[0])[0], static_cast<int>(g["eval"]["correct"]));
   const double loss_sum = g["eval"]["loss_sum"];
   EXPECT_NEAR(values_of<float>(e[1])[0], loss_sum, 1e-4 * loss_sum);
 
   TestProgram predict = TestProgram::from_file(kFolder + "predict_4.mlir");
-  const auto p = predict.run(tensors + std::vector<Bytes>{images(g["predict"]["first_image"], 4).first});
+  const auto p =
+      predict.run(tensors + std::vector<Bytes>{images(g["predict"]["first_image"], 4).first});
   const auto log_probs = values_of<float>(p[0]);
   for (std::size_t i = 0; i < 40; ++i) {
-    EXPECT_NEAR(log_probs[i], static_cast<double>(g["predict"]["log_probs"][i / 10][i % 10]), 1e-3) << i;
+    EXPECT_NEAR(log_probs[i], static_cast<double>(g["predict"]["log_probs"][i / 10][i % 10]), 1e-3)
+        << i;
   }
 }
 

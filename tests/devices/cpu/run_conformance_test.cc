@@ -1,5 +1,6 @@
-// Runs StableHLO's own test data (programs with inputs and expected results made by JAX) through read, plan and run.
-// The checks are taken out of the program: its inputs become arguments, its results are compared here.
+// Runs StableHLO's own test data (programs with inputs and expected results made by JAX) through
+// read, plan and run. The checks are taken out of the program: its inputs become arguments, its
+// results are compared here.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -30,21 +31,24 @@ enum class Check { kEqual, kClose, kAlmostEqual };
 using Bytes = std::vector<std::byte>;
 
 // Runs one function of the module; the arrays are misaligned on purpose where `shift` is not zero.
-Result<std::vector<Bytes>> run_function(const ir::Module& module, const std::string& name, const std::vector<Bytes>& inputs) {
+Result<std::vector<Bytes>> run_function(const ir::Module& module, const std::string& name,
+                                        const std::vector<Bytes>& inputs) {
   MILLRACE_TRY(const auto plan, Plan::create(module, {.deterministic = true, .function = name}));
   MILLRACE_TRY(const auto context, RunContext::create(*plan));
   std::vector<Bytes> outputs;
   std::vector<const void*> in;
   std::vector<void*> out;
   for (const Bytes& b : inputs) in.push_back(b.data());
-  for (const Shape& s : plan->outputs()) outputs.emplace_back(std::max<std::size_t>(s.size_bytes(), 1));
+  for (const Shape& s : plan->outputs())
+    outputs.emplace_back(std::max<std::size_t>(s.size_bytes(), 1));
   for (Bytes& b : outputs) out.push_back(b.data());
   const auto serial = make_serial_parallel();
   MILLRACE_TRY_STATUS(run(*plan, *context, in, out, *serial, [](int) {}, {}));
   return outputs;
 }
 
-// A program whose checks were taken out: @tested(inputs) gives what was checked, then what it was compared with.
+// A program whose checks were taken out: @tested(inputs) gives what was checked, then what it was
+// compared with.
 struct Tested {
   ir::Module module;
   std::vector<Check> checks;
@@ -71,8 +75,9 @@ Result<Tested> take_checks_out(ir::Module module) {
   for (ir::Op& op : main) {
     if (op.kind() == ir::OpKind::kCustomCall) {
       const std::string_view target = op.callee();
-      t.checks.push_back(target == "check.expect_eq" ? Check::kEqual
-                         : target == "check.expect_close" ? Check::kClose : Check::kAlmostEqual);
+      t.checks.push_back(target == "check.expect_eq"      ? Check::kEqual
+                         : target == "check.expect_close" ? Check::kClose
+                                                          : Check::kAlmostEqual);
       got.push_back(op.operand(0));
       want.push_back(op.operand(1));
     } else if (op.kind() == ir::OpKind::kCall && op.callee() == "inputs") {
@@ -92,12 +97,17 @@ Result<Tested> take_checks_out(ir::Module module) {
   }
   got.insert(got.end(), want.begin(), want.end());
   for (ir::Value* v : got) results.push_back(v->type());
-  ir::Function& f = t.module.create_function({.name = "tested", .visibility = "public", .location = {}, .inputs = types, .results = results});
+  ir::Function& f = t.module.create_function({.name = "tested",
+                                              .visibility = "public",
+                                              .location = {},
+                                              .inputs = types,
+                                              .results = results});
   ir::Block* body = t.module.create_block(types);
   ir::Block* const blocks[] = {body};
   t.module.set_blocks(f.body(), blocks);
   std::map<const ir::Value*, ir::Value*> map;
-  for (std::size_t i = 0; i < types.size(); ++i) map[inputs->result(static_cast<int>(i))] = body->argument(static_cast<int>(i));
+  for (std::size_t i = 0; i < types.size(); ++i)
+    map[inputs->result(static_cast<int>(i))] = body->argument(static_cast<int>(i));
   for (ir::Op* op : moved) {
     main.remove(op);
     body->append(op);
@@ -113,7 +123,8 @@ double ulp_distance(T a, T b) {
   using C = ComputeType<T>;
   const C x = static_cast<C>(a), y = static_cast<C>(b);
   if (x == y || (x != x && y != y)) return 0;
-  if (!std::isfinite(static_cast<double>(x)) || !std::isfinite(static_cast<double>(y))) return INFINITY;
+  if (!std::isfinite(static_cast<double>(x)) || !std::isfinite(static_cast<double>(y)))
+    return INFINITY;
   const auto ordered = [](T v) -> double {
     std::uint64_t bits = 0;
     std::memcpy(&bits, &v, sizeof(T));
@@ -136,10 +147,12 @@ std::string compare(Check check, const Shape& shape, const Bytes& got, const Byt
           bool ok = std::memcmp(&g[i], &w[i], sizeof(T)) == 0;
           std::ostringstream text;
           if constexpr (kIsFloat<T>) {
-            const auto a = static_cast<double>(static_cast<ComputeType<T>>(g[i])), b = static_cast<double>(static_cast<ComputeType<T>>(w[i]));
+            const auto a = static_cast<double>(static_cast<ComputeType<T>>(g[i])),
+                       b = static_cast<double>(static_cast<ComputeType<T>>(w[i]));
             if (check == Check::kEqual) ok = a == b;
             if (check == Check::kClose) ok = ulp_distance(g[i], w[i]) <= 3;
-            if (check == Check::kAlmostEqual) ok = a == b || (a != a && b != b) || std::fabs(a - b) <= 1e-3;
+            if (check == Check::kAlmostEqual)
+              ok = a == b || (a != a && b != b) || std::fabs(a - b) <= 1e-3;
             text.precision(17);
             text << "element " << i << ": got " << a << ", expected " << b;
           } else {
@@ -164,7 +177,8 @@ Outcome run_file(const fs::path& path) {
   auto module = read::read_text(text.str());
   if (!module) return {Outcome::kFailed, module.error().message()};
   const auto outcome = [](const Error& e) {
-    return Outcome{e.code() == ErrorCode::kUnimplemented ? Outcome::kUnsupported : Outcome::kFailed, e.message()};
+    return Outcome{e.code() == ErrorCode::kUnimplemented ? Outcome::kUnsupported : Outcome::kFailed,
+                   e.message()};
   };
   std::vector<Bytes> inputs;
   if (module->find("inputs") != nullptr) {
@@ -177,8 +191,8 @@ Outcome run_file(const fs::path& path) {
   auto results = run_function(tested->module, "tested", inputs);
   if (!results) return outcome(results.error());
   for (std::size_t i = 0; i < tested->checks.size(); ++i) {
-    const std::string difference =
-        compare(tested->checks[i], tested->shapes[i], (*results)[i], (*results)[tested->checks.size() + i]);
+    const std::string difference = compare(tested->checks[i], tested->shapes[i], (*results)[i],
+                                           (*results)[tested->checks.size() + i]);
     if (!difference.empty()) return {Outcome::kWrong, difference};
   }
   return {Outcome::kPassed, ""};
@@ -203,7 +217,9 @@ TEST(ConformanceTest, NoSupportedProgramGivesAWrongResult) {
   std::map<std::string, int> reasons;
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
-    if (entry.path().extension() != ".mlir" || (only != nullptr && name.find(only) == std::string::npos)) continue;
+    if (entry.path().extension() != ".mlir" ||
+        (only != nullptr && name.find(only) == std::string::npos))
+      continue;
     const Outcome outcome = run_file(entry.path());
     ++counts[outcome.kind];
     if (outcome.kind == Outcome::kUnsupported) {
@@ -214,8 +230,9 @@ TEST(ConformanceTest, NoSupportedProgramGivesAWrongResult) {
       ADD_FAILURE() << name << ": " << outcome.why;
     }
   }
-  std::printf("conformance: %d passed, %d unsupported, %d wrong, %d failed\n", counts[Outcome::kPassed],
-              counts[Outcome::kUnsupported], counts[Outcome::kWrong], counts[Outcome::kFailed]);
+  std::printf("conformance: %d passed, %d unsupported, %d wrong, %d failed\n",
+              counts[Outcome::kPassed], counts[Outcome::kUnsupported], counts[Outcome::kWrong],
+              counts[Outcome::kFailed]);
   for (const auto& [reason, n] : reasons) std::printf("  unsupported %4d  %s\n", n, reason.c_str());
   if (only == nullptr) {
     EXPECT_GE(counts[Outcome::kPassed], kExpectedToPass);

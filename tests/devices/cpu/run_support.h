@@ -1,4 +1,5 @@
-// Compiles and runs programs in the tests of the CPU device's planner and kernels: text in, arrays in and out.
+// Compiles and runs programs in the tests of the CPU device's planner and kernels: text in, arrays
+// in and out.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -48,7 +49,8 @@ class TestProgram {
     plan_ = *std::move(plan);
     context_ = RunContext::create(*plan_).value();
   }
-  static TestProgram from_file(const std::string& path, PlanOptions options = {.deterministic = true}) {
+  static TestProgram from_file(const std::string& path,
+                               PlanOptions options = {.deterministic = true}) {
     return TestProgram(read_whole_file(path), options);
   }
 

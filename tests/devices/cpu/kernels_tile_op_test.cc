@@ -1,0 +1,194 @@
+#include "millrace/devices/cpu/kernels/tile_op.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "millrace/devices/cpu/kernels/element.h"
+
+namespace millrace::devices::cpu {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr std::int32_t kMin32 = std::numeric_limits<std::int32_t>::min();
+
+template <class Out, class In>
+std::vector<Out> apply(TileOp op, DType in, DType out, std::vector<std::vector<In>> operands,
+                       std::uint32_t param = 0) {
+  const TileLoop loop = find_tile_loop(op, in, out);
+  if (loop == nullptr) throw std::runtime_error("no loop");
+  std::vector<Out> result(operands[0].size());
+  const void* ins[3] = {operands[0].data(), operands[operands.size() > 1 ? 1 : 0].data(),
+                        operands.back().data()};
+  loop(result.data(), ins, static_cast<int>(result.size()), param);
+  return result;
+}
+std::vector<float> f32(TileOp op, std::vector<std::vector<float>> operands) {
+  return apply<float, float>(op, DType::kF32, DType::kF32, std::move(operands));
+}
+std::vector<std::int32_t> i32(TileOp op, std::vector<std::vector<std::int32_t>> operands) {
+  return apply<std::int32_t, std::int32_t>(op, DType::kI32, DType::kI32, std::move(operands));
+}
+
+TEST(TileOpTest, MaximumAndMinimumPropagateNanFromEitherSide) {
+  for (const TileOp op : {TileOp::kMax, TileOp::kMin}) {
+    for (float x : f32(op, {{kNan, 1, kNan, kInf}, {1, kNan, kNan, kNan}}))
+      EXPECT_TRUE(std::isnan(x));
+  }
+  EXPECT_EQ(f32(TileOp::kMax, {{-1, 2}, {1, -kInf}}), (std::vector<float>{1, 2}));
+}
+
+TEST(TileOpTest, SignOfZeroAndNanIsKept) {
+  const auto s = f32(TileOp::kSign, {{-0.0f, 0.0f, -3, 4, kNan, -kInf}});
+  EXPECT_TRUE(std::signbit(s[0]) && s[0] == 0);
+  EXPECT_FALSE(std::signbit(s[1]));
+  EXPECT_EQ(s[2], -1);
+  EXPECT_EQ(s[3], 1);
+  EXPECT_TRUE(std::isnan(s[4]));
+  EXPECT_EQ(s[5], -1);
+}
+
+TEST(TileOpTest, IntegerDivisionByZeroAndOverflowAreDefined) {
+  EXPECT_EQ(i32(TileOp::kDiv, {{7, kMin32, -7, 0}, {0, -1, 2, 0}}),
+            (std::vector<std::int32_t>{-1, kMin32, -3, -1}));
+  EXPECT_EQ(i32(TileOp::kRem, {{7, kMin32, -7, 0}, {0, -1, 2, 0}}),
+            (std::vector<std::int32_t>{7, 0, -1, 0}));
+  const auto u =
+      apply<std::uint32_t, std::uint32_t>(TileOp::kDiv, DType::kU32, DType::kU32, {{7, 9}, {0, 2}});
+  EXPECT_EQ(u, (std::vector<std::uint32_t>{0xffffffffu, 4}));
+}
+
+TEST(TileOpTest, IntegersWrapWithoutUndefinedBehaviour) {
+  EXPECT_EQ(i32(TileOp::kAdd, {{2147483647}, {1}}), (std::vector<std::int32_t>{kMin32}));
+  EXPECT_EQ(i32(TileOp::kMul, {{65536, -1}, {65536, kMin32}}),
+            (std::vector<std::int32_t>{0, kMin32}));
+  EXPECT_EQ(i32(TileOp::kNegate, {{kMin32}}), (std::vector<std::int32_t>{kMin32}));
+  const auto b =
+      apply<std::uint8_t, std::uint8_t>(TileOp::kMul, DType::kU8, DType::kU8, {{255}, {255}});
+  EXPECT_EQ(b[0], 1);
+}
+
+TEST(TileOpTest, ShiftsByTheWidthOrMoreGiveZeroOrTheSign) {
+  EXPECT_EQ(i32(TileOp::kShiftLeft, {{1, 1, 1}, {31, 32, -1}}),
+            (std::vector<std::int32_t>{kMin32, 0, 0}));
+  EXPECT_EQ(i32(TileOp::kShiftRightLogical, {{-1, -1}, {28, 32}}),
+            (std::vector<std::int32_t>{15, 0}));
+  EXPECT_EQ(i32(TileOp::kShiftRightArithmetic, {{-8, -8, 8}, {2, 99, 99}}),
+            (std::vector<std::int32_t>{-2, -1, 0}));
+}
+
+TEST(TileOpTest, IntegerPowerOfNegativeExponentIsZeroButForOnes) {
+  EXPECT_EQ(i32(TileOp::kPow, {{2, 1, -1, -1, 3, 0}, {-1, -5, -2, -3, 4, 0}}),
+            (std::vector<std::int32_t>{0, 1, 1, -1, 81, 1}));
+}
+
+TEST(TileOpTest, ConvertSaturatesAndTurnsNanIntoZero) {
+  const auto c = apply<std::int32_t, float>(TileOp::kConvert, DType::kF32, DType::kI32,
+                                            {{kNan, kInf, -kInf, 3e9f, -1.9f, 2.5f}});
+  EXPECT_EQ(c, (std::vector<std::int32_t>{0, 2147483647, kMin32, 2147483647, -1, 2}));
+  const auto u =
+      apply<std::uint8_t, float>(TileOp::kConvert, DType::kF32, DType::kU8, {{-1, 256, 255, kNan}});
+  EXPECT_EQ(u, (std::vector<std::uint8_t>{0, 255, 255, 0}));
+  const auto b = apply<std::uint8_t, float>(TileOp::kConvert, DType::kF32, DType::kI1,
+                                            {{0, -0.0f, kNan, 0.1f}});
+  EXPECT_EQ(b, (std::vector<std::uint8_t>{0, 0, 1, 1}));
+}
+
+TEST(TileOpTest, ComparisonWithNanIsFalseButNotEqual) {
+  for (const TileOp op : {TileOp::kEq, TileOp::kGe, TileOp::kGt, TileOp::kLe, TileOp::kLt}) {
+    EXPECT_EQ((apply<std::uint8_t, float>(op, DType::kF32, DType::kI1, {{kNan, 1}, {kNan, kNan}})),
+              (std::vector<std::uint8_t>{0, 0}));
+  }
+  EXPECT_EQ((apply<std::uint8_t, float>(TileOp::kNe, DType::kF32, DType::kI1, {{kNan}, {kNan}}))[0],
+            1);
+}
+
+TEST(TileOpTest, TotalOrderPutsNegativeZeroFirstAndNanLast) {
+  const auto lt =
+      apply<std::uint8_t, float>(TileOp::kTotalLt, DType::kF32, DType::kI1,
+                                 {{-0.0f, kInf, -kNan, 0.0f}, {0.0f, kNan, -kInf, -0.0f}});
+  EXPECT_EQ(lt, (std::vector<std::uint8_t>{1, 1, 1, 0}));
+}
+
+TEST(TileOpTest, ClampKeepsNanAndTheUpperBoundWins) {
+  const auto c = f32(TileOp::kClamp, {{0, 0, 0, 5}, {-1, 2, kNan, 3}, {1, 1, 1, 4}});
+  EXPECT_EQ(c[0], 0);
+  EXPECT_EQ(c[1], 1);
+  EXPECT_TRUE(std::isnan(c[2]));
+  EXPECT_EQ(c[3], 4);
+}
+
+TEST(TileOpTest, HalfPrecisionRoundsToNearestEven) {
+  EXPECT_EQ(Half(65520.0f).bits, 0x7c00);  // halfway to 2^16: infinity
+  EXPECT_EQ(Half(65519.0f).bits, 0x7bff);
+  EXPECT_EQ(Half(5.9604645e-8f).bits, 1);                    // the smallest denormal
+  EXPECT_EQ(Half(2.9802322e-8f).bits, 0);                    // half of it: to even
+  EXPECT_EQ(BFloat16(1.00390625f).bits, 0x3f80);             // 1 + 2^-8: to even
+  EXPECT_EQ(BFloat16(1.0 + 0x1p-8 + 0x1p-40).bits, 0x3f81);  // no double rounding by way of f32
+}
+
+TEST(TileOpTest, EveryHalfSurvivesAWayThroughFloat) {
+  for (std::uint32_t i = 0; i < 65536; ++i) {
+    Half h;
+    h.bits = static_cast<std::uint16_t>(i);
+    const float f = h;
+    if (f == f) EXPECT_EQ(Half(f).bits, h.bits);
+  }
+}
+
+// Units in the last place of the float nearest to `exact`.
+double ulps(float got, double exact) {
+  const auto nearest = static_cast<float>(exact);
+  if (std::isnan(nearest)) return std::isnan(got) ? 0 : INFINITY;
+  if (std::isinf(nearest) || std::isinf(got)) return got == nearest ? 0 : INFINITY;
+  const double unit =
+      std::max<double>(std::nextafter(std::fabs(nearest), kInf) - std::fabs(nearest), 0x1p-149);
+  return std::fabs(static_cast<double>(got) - exact) / unit;
+}
+
+struct MathCase {
+  TileOp op;
+  double (*exact)(double);
+  double bound;
+};
+
+class MathTest : public ::testing::TestWithParam<MathCase> {};
+
+TEST_P(MathTest, FloatIsWithinItsBoundEverywhere) {
+  std::vector<float> x = {0,      -0.0f,  1,       -1,      kInf,   -kInf,  kNan,   88.72f,
+                          88.73f, -87.3f, -103.9f, -104.1f, 1e-45f, 1e-38f, 3.4e38f};
+  std::mt19937 random(7);
+  for (int i = 0; i < 400000; ++i) {
+    const float f = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
+    x.push_back(f);
+    x.push_back(std::fmod(f, 20.0f));
+  }
+  const auto y = f32(GetParam().op, {x});
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double u = ulps(y[i], GetParam().exact(static_cast<double>(x[i])));
+    worst = std::max(worst, u);
+    ASSERT_LE(u, GetParam().bound) << to_string(GetParam().op) << "(" << x[i] << ") = " << y[i];
+  }
+  RecordProperty("worst_ulps", std::to_string(worst));
+}
+
+double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+double rsqrt(double x) { return 1 / std::sqrt(x); }
+
+INSTANTIATE_TEST_SUITE_P(All, MathTest,
+                         ::testing::Values(MathCase{TileOp::kExp, std::exp, 2.0},
+                                           MathCase{TileOp::kLog, std::log, 2.0},
+                                           MathCase{TileOp::kTanh, std::tanh, 2.0},
+                                           MathCase{TileOp::kLogistic, logistic, 3.0},
+                                           MathCase{TileOp::kSqrt, std::sqrt, 0.5001},
+                                           MathCase{TileOp::kRsqrt, rsqrt, 0.5001}),
+                         [](const auto& info) { return std::string(to_string(info.param.op)); });
+
+}  // namespace
+}  // namespace millrace::devices::cpu

@@ -1,0 +1,262 @@
+#include "millrace/devices/cpu/plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tests/devices/cpu/run_support.h"
+
+namespace millrace::devices::cpu {
+namespace {
+
+using testing::bytes_of;
+using testing::plan_error;
+using testing::TestProgram;
+using testing::values_of;
+
+int count_steps(const TestProgram& p, const std::string& part) {
+  const auto names = p.step_names();
+  return static_cast<int>(std::count_if(names.begin(), names.end(), [&](const auto& n) {
+    return n.find(part) != std::string::npos;
+  }));
+}
+
+std::vector<float> iota(std::size_t n, float step = 1) {
+  std::vector<float> v(n);
+  for (std::size_t i = 0; i < n; ++i) v[i] = step * static_cast<float>(i % 13) - 3;
+  return v;
+}
+
+TEST(PlanTest, ElementwiseChainWithBroadcastsIsOneLoop) {
+  TestProgram p(R"(func.func @main(%x: tensor<64x10xf32>, %b: tensor<10xf32>) -> tensor<64x10xf32> {
+    %0 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<10xf32>) -> tensor<64x10xf32>
+    %1 = stablehlo.add %x, %0 : tensor<64x10xf32>
+    %c = stablehlo.constant dense<0.0> : tensor<f32>
+    %2 = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<64x10xf32>
+    %3 = stablehlo.maximum %1, %2 : tensor<64x10xf32>
+    return %3 : tensor<64x10xf32>
+  })");
+  EXPECT_EQ(p.step_names(), (std::vector<std::string>{"fused loop of 2"}));
+  const auto x = iota(640), b = iota(10, 0.5f);
+  const auto y = values_of<float>(p.run({bytes_of(x), bytes_of(b)})[0]);
+  for (std::size_t i = 0; i < 640; ++i) EXPECT_EQ(y[i], std::max(x[i] + b[i % 10], 0.0f));
+}
+
+TEST(PlanTest, LoopThatFeedsItselfThroughAReductionIsSplit) {
+  // softmax: the division needs the whole sum.
+  TestProgram p(R"(func.func @main(%x: tensor<8x33xf32>) -> tensor<8x33xf32> {
+    %i = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%x init: %i) applies stablehlo.maximum across dimensions = [1] : (tensor<8x33xf32>, tensor<f32>) -> tensor<8xf32>
+    %mb = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<8xf32>) -> tensor<8x33xf32>
+    %d = stablehlo.subtract %x, %mb : tensor<8x33xf32>
+    %e = stablehlo.exponential %d : tensor<8x33xf32>
+    %s = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [1] : (tensor<8x33xf32>, tensor<f32>) -> tensor<8xf32>
+    %sb = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<8xf32>) -> tensor<8x33xf32>
+    %y = stablehlo.divide %e, %sb : tensor<8x33xf32>
+    return %y : tensor<8x33xf32>
+  })");
+  EXPECT_EQ(p.plan().steps().steps.size(), 3u);
+  const auto x = iota(8 * 33);
+  const auto y = values_of<float>(p.run({bytes_of(x)})[0]);
+  for (std::size_t r = 0; r < 8; ++r) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 33; ++i) sum += std::exp(static_cast<double>(x[r * 33 + i]));
+    for (std::size_t i = 0; i < 33; ++i)
+      EXPECT_NEAR(y[r * 33 + i], std::exp(static_cast<double>(x[r * 33 + i])) / sum, 1e-6);
+  }
+}
+
+TEST(PlanTest, ReductionsOverTheSameArrayShareOneLoop) {
+  TestProgram p(R"(func.func @main(%x: tensor<50x10xf32>) -> (tensor<10xf32>, tensor<10xf32>) {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %q = stablehlo.multiply %x, %x : tensor<50x10xf32>
+    %a = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<50x10xf32>, tensor<f32>) -> tensor<10xf32>
+    %b = stablehlo.reduce(%q init: %z) applies stablehlo.add across dimensions = [0] : (tensor<50x10xf32>, tensor<f32>) -> tensor<10xf32>
+    return %a, %b : tensor<10xf32>, tensor<10xf32>
+  })");
+  EXPECT_EQ(p.step_names(), (std::vector<std::string>{"fused loop of 3"}));
+}
+
+TEST(PlanTest, ReductionOfFirstAndLastDimensionsIsRight) {
+  TestProgram p(R"(func.func @main(%x: tensor<6x5x4xf32>) -> (tensor<5xf32>, tensor<6x4xf32>) {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %a = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0, 2] : (tensor<6x5x4xf32>, tensor<f32>) -> tensor<5xf32>
+    %b = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1] : (tensor<6x5x4xf32>, tensor<f32>) -> tensor<6x4xf32>
+    return %a, %b : tensor<5xf32>, tensor<6x4xf32>
+  })");
+  const auto x = iota(120);
+  const auto out = p.run({bytes_of(x)});
+  std::vector<float> a(5), b(24);
+  for (std::size_t i = 0; i < 120; ++i) {
+    a[i / 4 % 5] += x[i];
+    b[i / 20 * 4 + i % 4] += x[i];
+  }
+  EXPECT_EQ(values_of<float>(out[0]), a);
+  EXPECT_EQ(values_of<float>(out[1]), b);
+}
+
+TEST(PlanTest, TransposeOfADotIsFoldedIntoIt) {
+  TestProgram p(
+      R"(func.func @main(%a: tensor<40x30xf32>, %b: tensor<40x20xf32>) -> tensor<20x30xf32> {
+    %0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : (tensor<40x30xf32>, tensor<40x20xf32>) -> tensor<30x20xf32>
+    %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<30x20xf32>) -> tensor<20x30xf32>
+    return %1 : tensor<20x30xf32>
+  })");
+  EXPECT_EQ(p.step_names(), (std::vector<std::string>{"stablehlo.dot_general"}));
+  const auto a = iota(1200, 0.25f), b = iota(800, 0.5f);
+  const auto c = values_of<float>(p.run({bytes_of(a), bytes_of(b)})[0]);
+  for (std::size_t i = 0; i < 20; ++i) {
+    for (std::size_t j = 0; j < 30; ++j) {
+      double want = 0;
+      for (std::size_t k = 0; k < 40; ++k)
+        want += static_cast<double>(a[k * 30 + j]) * b[k * 20 + i];
+      EXPECT_NEAR(c[i * 30 + j], want, 1e-3) << i << "," << j;
+    }
+  }
+}
+
+TEST(PlanTest, OperationsThatDoNothingDisappear) {
+  TestProgram p(R"(func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+    %c = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.pad %x, %c, low = [0, 0], high = [0, 0], interior = [0, 0] : (tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
+    %1 = stablehlo.slice %0 [0:4, 0:4] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = stablehlo.reshape %1 : (tensor<4x4xf32>) -> tensor<2x8xf32>
+    %3 = stablehlo.reshape %2 : (tensor<2x8xf32>) -> tensor<4x4xf32>
+    %4 = stablehlo.transpose %3, dims = [0, 1] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %5 = stablehlo.negate %4 : tensor<4x4xf32>
+    return %5 : tensor<4x4xf32>
+  })");
+  EXPECT_EQ(p.step_names(), (std::vector<std::string>{"stablehlo.negate"}));
+}
+
+// JAX's form of both gradients of a strided convolution, against the plain loops in double.
+constexpr char kGradients[] =
+    R"(func.func @main(%x: tensor<8x13x13x6xf32>, %dy: tensor<8x6x6x16xf32>, %w: tensor<3x3x6x16xf32>)
+    -> (tensor<3x3x6x16xf32>, tensor<8x13x13x6xf32>) {
+    %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {stride = [1, 1], pad = [[0, 0], [0, 0]], lhs_dilate = [1, 1], rhs_dilate = [2, 2], reverse = [false, false]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x13x13x6xf32>, tensor<8x6x6x16xf32>) -> tensor<3x3x6x16xf32>
+    %r = stablehlo.reverse %w, dims = [0, 1] : tensor<3x3x6x16xf32>
+    %dx = stablehlo.convolution(%dy, %r) dim_numbers = [b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[2, 2], [2, 2]], lhs_dilate = [2, 2], rhs_dilate = [1, 1], reverse = [false, false]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x6x6x16xf32>, tensor<3x3x6x16xf32>) -> tensor<8x13x13x6xf32>
+    return %dw, %dx : tensor<3x3x6x16xf32>, tensor<8x13x13x6xf32>
+  })";
+
+TEST(PlanTest, ConvolutionGradientsAreRecognisedAndRight) {
+  TestProgram p(kGradients);
+  EXPECT_EQ(count_steps(p, "backward weights"), 1);
+  EXPECT_EQ(count_steps(p, "backward data"), 1);
+  const auto x = iota(8 * 13 * 13 * 6, 0.1f), dy = iota(8 * 36 * 16, 0.2f), w = iota(9 * 96, 0.3f);
+  const auto out = p.run({bytes_of(x), bytes_of(dy), bytes_of(w)});
+  const auto dw = values_of<float>(out[0]), dx = values_of<float>(out[1]);
+  std::vector<double> want_dw(dw.size()), want_dx(dx.size());
+  for (std::size_t n = 0; n < 8; ++n) {
+    for (std::size_t o = 0; o < 36; ++o) {
+      for (std::size_t k = 0; k < 9; ++k) {
+        const std::size_t y = o / 6 * 2 + k / 3, z = o % 6 * 2 + k % 3;
+        for (std::size_t i = 0; i < 6; ++i) {
+          for (std::size_t c = 0; c < 16; ++c) {
+            const std::size_t xi = ((n * 13 + y) * 13 + z) * 6 + i, di = (n * 36 + o) * 16 + c,
+                              wi = (k * 6 + i) * 16 + c;
+            want_dw[wi] += static_cast<double>(x[xi]) * dy[di];
+            want_dx[xi] += static_cast<double>(w[wi]) * dy[di];
+          }
+        }
+      }
+    }
+  }
+  for (std::size_t i = 0; i < dw.size(); ++i) ASSERT_NEAR(dw[i], want_dw[i], 1e-2) << i;
+  for (std::size_t i = 0; i < dx.size(); ++i) ASSERT_NEAR(dx[i], want_dx[i], 1e-2) << i;
+}
+
+TEST(PlanTest, MaxPoolAndItsGradientAreRecognisedAndAgreeWithTheGeneralKernels) {
+  const auto text = [](const std::string& body) {
+    return R"(func.func @main(%x: tensor<3x7x9x5xf32>, %s: tensor<3x3x4x5xf32>) -> (tensor<3x3x4x5xf32>, tensor<3x7x9x5xf32>) {
+    %i = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %a = "stablehlo.reduce_window"(%x, %i) <{window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %m = stablehlo.maximum %p, %q : tensor<f32>
+      )" + body +
+           R"(
+    }) : (tensor<3x7x9x5xf32>, tensor<f32>) -> tensor<3x3x4x5xf32>
+    %b = "stablehlo.select_and_scatter"(%x, %s, %z) <{window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %m = stablehlo.compare GE, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %m : tensor<i1>
+    }, {
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %m = stablehlo.add %p, %q : tensor<f32>
+      )" + body +
+           R"(
+    }) : (tensor<3x7x9x5xf32>, tensor<3x3x4x5xf32>, tensor<f32>) -> tensor<3x7x9x5xf32>
+    return %a, %b : tensor<3x3x4x5xf32>, tensor<3x7x9x5xf32>
+  })";
+  };
+  TestProgram fast(text("stablehlo.return %m : tensor<f32>"));
+  // A body of two operations is not recognised.
+  TestProgram general(
+      text("%r = stablehlo.negate %m : tensor<f32>\n%t = stablehlo.negate %r : "
+           "tensor<f32>\nstablehlo.return %t : tensor<f32>"));
+  EXPECT_EQ(count_steps(fast, "pooling"), 2);
+  EXPECT_EQ(count_steps(general, "pooling"), 0);
+  auto x = iota(3 * 7 * 9 * 5);
+  x[17] = std::numeric_limits<float>::quiet_NaN();
+  const auto s = iota(180, 0.5f);
+  EXPECT_EQ(fast.run({bytes_of(x), bytes_of(s)})[1], general.run({bytes_of(x), bytes_of(s)})[1]);
+  const auto a = values_of<float>(fast.run({bytes_of(x), bytes_of(s)})[0]),
+             b = values_of<float>(general.run({bytes_of(x), bytes_of(s)})[0]);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    EXPECT_TRUE(a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) << i;
+}
+
+TEST(PlanTest, UnsupportedOperationIsNamedWithLineAndColumn) {
+  const Error e = plan_error(
+      "func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {\n"
+      "  %0 = stablehlo.cholesky %x, lower = true : tensor<4x4xf32>\n"
+      "  return %0 : tensor<4x4xf32>\n}");
+  EXPECT_EQ(e.code(), ErrorCode::kUnimplemented);
+  EXPECT_NE(e.message().find("2:"), std::string::npos) << e.message();
+  EXPECT_NE(e.message().find("stablehlo.cholesky"), std::string::npos) << e.message();
+}
+
+TEST(PlanTest, DonatedInputIsOfferedOnlyWhereItsLastReadComesFirst) {
+  const auto text = [](const char* result) {
+    return std::string(
+               R"(func.func @main(%p: tensor<100xf32> {tf.aliasing_output = 0 : i32}, %g: tensor<100xf32>) -> (tensor<100xf32>, tensor<f32>) {
+      %z = stablehlo.constant dense<0.0> : tensor<f32>
+      %n = stablehlo.subtract %p, %g : tensor<100xf32>
+      %s = stablehlo.reduce(%n init: %z) applies stablehlo.add across dimensions = [0] : (tensor<100xf32>, tensor<f32>) -> tensor<f32>
+      %b = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<100xf32>
+      %m = stablehlo.multiply %b, %p : tensor<100xf32>
+      )") + result;
+  };
+  TestProgram safe(text("return %n, %s : tensor<100xf32>, tensor<f32>\n}"));
+  ASSERT_EQ(safe.plan().aliases().size(), 1u);
+  EXPECT_EQ(safe.plan().aliases()[0].output, 0);
+  EXPECT_EQ(safe.plan().aliases()[0].input, 0);
+  // %m reads %p again after %n has been written.
+  TestProgram unsafe(
+      text("%t = stablehlo.add %m, %n : tensor<100xf32>\n"
+           "%u = stablehlo.reduce(%t init: %z) applies stablehlo.add across dimensions = [0] : "
+           "(tensor<100xf32>, tensor<f32>) -> tensor<f32>\n"
+           "return %n, %u : tensor<100xf32>, tensor<f32>\n}"));
+  EXPECT_TRUE(unsafe.plan().aliases().empty());
+}
+
+TEST(PlanTest, LifetimesThatDoNotMeetShareTheArena) {
+  std::string text = "func.func @main(%a: tensor<256x256xf32>) -> tensor<256x256xf32> {\n";
+  std::string last = "%a";
+  for (int i = 0; i < 20; ++i) {
+    const std::string next = "%v" + std::to_string(i);
+    text += next + " = stablehlo.dot_general " + last + ", " + last +
+            ", contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x256xf32>) -> "
+            "tensor<256x256xf32>\n";
+    last = next;
+  }
+  TestProgram p(text + "return " + last + " : tensor<256x256xf32>\n}");
+  EXPECT_LE(p.plan().arena_bytes(), 3 * 256 * 256 * sizeof(float) + (1u << 20));
+}
+
+}  // namespace
+}  // namespace millrace::devices::cpu
