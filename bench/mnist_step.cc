@@ -1,22 +1,19 @@
 // Milliseconds of one training step of the demo's network (grad on 128 rows, then update) on the
 // CPU device's compiled programs, without the runtime around them: mnist_step [--threads N]
-// [--steps N] [--ops] [folder]. Prints one JSON line; --ops adds the time of each step of the grad
-// program.
+// [--steps N] [--ops] [--plain-threads] [folder]. Prints one JSON line; --ops adds the time of each
+// step of the grad program.
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <memory>
-#include <mutex>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "millrace/core/make_executor.h"
 #include "millrace/devices/cpu/read/read_text.h"
 #include "millrace/devices/cpu/run/run.h"
 
@@ -24,64 +21,6 @@ namespace {
 
 using namespace millrace;  // NOLINT(google-build-using-namespace): a program, not a library
 using namespace millrace::devices;  // NOLINT(google-build-using-namespace)
-
-// Threads that spin for a while and then sleep; the caller takes part.
-class ThreadParallel final : public Parallel {
- public:
-  explicit ThreadParallel(int width) : width_(width) {
-    for (int i = 1; i < width; ++i)
-      threads_.emplace_back([this](std::stop_token stop) { work(stop); });
-  }
-  ~ThreadParallel() override {
-    for (auto& t : threads_) t.request_stop();
-    generation_.fetch_add(1);
-    generation_.notify_all();
-  }
-  int width() const override { return width_; }
-  void run(int parts, FunctionRef<void(int)> body) override {
-    if (width_ == 1 || parts == 1) {
-      for (int i = 0; i < parts; ++i) body(i);
-      return;
-    }
-    body_ = &body;
-    parts_ = parts;
-    next_ = 0;
-    done_ = 0;
-    generation_.fetch_add(1);
-    generation_.notify_all();
-    take();
-    while (done_.load() != parts) {
-    }
-    // No thread may still look at body_ when this returns.
-    while (busy_.load() != 0) {
-    }
-  }
-
- private:
-  void take() {
-    for (int i = next_.fetch_add(1); i < parts_; i = next_.fetch_add(1)) {
-      (*body_)(i);
-      done_.fetch_add(1);
-    }
-  }
-  void work(const std::stop_token& stop) {
-    unsigned seen = 0;
-    while (!stop.stop_requested()) {
-      for (int spin = 0; spin < 20000 && generation_.load() == seen; ++spin) __builtin_ia32_pause();
-      generation_.wait(seen);
-      seen = generation_.load();
-      busy_.fetch_add(1);
-      if (done_.load() != parts_) take();
-      busy_.fetch_sub(1);
-    }
-  }
-
-  int width_;
-  FunctionRef<void(int)>* body_ = nullptr;
-  std::atomic<int> parts_{0}, next_{1 << 30}, done_{0}, busy_{0};
-  std::atomic<unsigned> generation_{0};
-  std::vector<std::jthread> threads_;
-};
 
 struct Memory {
   explicit Memory(std::size_t bytes)
@@ -135,6 +74,7 @@ struct Loaded {
 int main(int argc, char** argv) {
   int threads = 1, steps = 50;
   bool ops = false;
+  ExecutorBackend backend = ExecutorBackend::kTbb;
   std::string folder = "tools/models/mnist";
   for (int i = 1; i < argc; ++i) {
     const std::string a = argv[i];
@@ -144,10 +84,16 @@ int main(int argc, char** argv) {
       steps = std::atoi(argv[++i]);
     else if (a == "--ops")
       ops = true;
+    else if (a == "--plain-threads")
+      backend = ExecutorBackend::kThreads;
     else
       folder = a;
   }
-  ThreadParallel parallel(threads);
+  // The caller is one of the threads.
+  const auto executor = threads > 1 ? make_executor(backend, threads - 1, "bench") : nullptr;
+  const auto shared =
+      executor != nullptr ? make_parallel_on(*executor, threads) : make_serial_parallel();
+  Parallel& parallel = *shared;
   Loaded init(folder + "/init.mlir"), grad(folder + "/grad_128.mlir"),
       update(folder + "/update.mlir");
   init.run(parallel);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 
 #include "millrace/core/executor.h"
 #include "millrace/core/ref.h"
@@ -17,19 +18,29 @@ class SerialParallel final : public Parallel {
   }
 };
 
-// One call of run(). Kept alive by helpers that come too late, which then find no part left; body is only
-// touched by whoever has taken a part, while the caller waits.
+// One call of run(). Kept alive by helpers that come too late, which then find no part left; body
+// is only touched by whoever has taken a part, while the caller waits.
 class Job final : public RefCounted, public Pooled {
  public:
   using Pooled::operator new;
   using Pooled::operator delete;
 
-  Job(int parts, FunctionRef<void(int)> body) : parts_(parts), body_(body), left_(parts) {}
+  Job(int parts, int takers, FunctionRef<void(int)> body)
+      : parts_(parts), blocks_(std::min(takers, kMaxBlocks)), body_(body), left_(parts) {
+    for (int b = 0; b < blocks_; ++b) next_[b].store(first(b));
+  }
 
-  void take_parts() {
-    for (int i = next_.fetch_add(1); i < parts_; i = next_.fetch_add(1)) {
-      body_(i);
-      if (left_.fetch_sub(1) == 1) left_.notify_one();
+  // Each taker starts with a block of neighbouring parts, the same one in every run: what an
+  // earlier kernel left of these parts is still in its core's cache. Then it takes what is left of
+  // the other blocks.
+  void take_parts(int taker) {
+    for (int k = 0; k < blocks_; ++k) {
+      const int block = (taker + k) % blocks_;
+      const int end = first(block + 1);
+      for (int i = next_[block].fetch_add(1); i < end; i = next_[block].fetch_add(1)) {
+        body_(i);
+        if (left_.fetch_sub(1) == 1) left_.notify_one();
+      }
     }
   }
 
@@ -47,39 +58,47 @@ class Job final : public RefCounted, public Pooled {
   }
 
  private:
+  static constexpr int kMaxBlocks = 16;
+
+  int first(int block) const {
+    return static_cast<int>(static_cast<std::int64_t>(parts_) * block / blocks_);
+  }
+
   const int parts_;
+  const int blocks_;
   const FunctionRef<void(int)> body_;
-  std::atomic<int> next_{0};
+  std::atomic<int> next_[kMaxBlocks];
   std::atomic<int> left_;
 };
 
 class Helper final : public Work, public Pooled {
  public:
-  explicit Helper(Ref<Job> job) : job_(std::move(job)) {}
+  Helper(Ref<Job> job, int taker) : job_(std::move(job)), taker_(taker) {}
   void run() noexcept override {
-    job_->take_parts();
+    job_->take_parts(taker_);
     delete this;
   }
   void drop() noexcept override { delete this; }
 
  private:
   Ref<Job> job_;
+  const int taker_;
 };
 
 class ExecutorParallel final : public Parallel {
  public:
-  ExecutorParallel(Executor& executor, int width) : executor_(executor), width_(std::max(width, 1)) {}
+  ExecutorParallel(Executor& executor, int width)
+      : executor_(executor), width_(std::max(width, 1)) {}
   int width() const override { return width_; }
   void run(int parts, FunctionRef<void(int)> body) override {
     if (parts <= 1 || width_ == 1) {
       for (int i = 0; i < parts; ++i) body(i);
       return;
     }
-    auto job = make_ref<Job>(parts, body);
-    for (int helpers = std::min(parts, width_) - 1; helpers > 0; --helpers) {
-      executor_.submit(new Helper(job));
-    }
-    job->take_parts();
+    const int takers = std::min(parts, width_);
+    auto job = make_ref<Job>(parts, takers, body);
+    for (int helper = 1; helper < takers; ++helper) executor_.submit(new Helper(job, helper));
+    job->take_parts(0);
     job->wait();
   }
 

@@ -338,8 +338,8 @@ void LoopKernel::columns_part(Frame& frame, int part, std::span<const void* cons
   const std::int64_t block = std::max<std::int64_t>(columns_block_, 1);
   const int lanes = static_cast<int>(width * block);
   const auto accs = [&](const Output& o) {
-    return frame.memory + o.lanes + align_up(static_cast<std::size_t>(tile_) *
-                                          static_cast<std::size_t>(o.loops.lane_bytes));
+    return frame.memory + o.lanes +
+           align_up(static_cast<std::size_t>(tile_) * static_cast<std::size_t>(o.loops.lane_bytes));
   };
   const auto each = [&](auto f) {
     for (const Output& o : outputs_) {

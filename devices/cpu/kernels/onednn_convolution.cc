@@ -353,8 +353,9 @@ double trial(const Convolution& c, const ConvolutionSpec& s) {
 }  // namespace
 
 double convolution_flops(const ConvolutionSpec& s) {
+  const std::int64_t group_inputs = s.ic / s.groups;
   double flops = 2.0 * static_cast<double>(s.n) * static_cast<double>(s.oc) *
-                 static_cast<double>(s.ic / s.groups);
+                 static_cast<double>(group_inputs);
   for (std::int64_t d : s.out) flops *= static_cast<double>(d);
   for (std::int64_t d : s.kernel) flops *= static_cast<double>(d);
   return flops;

@@ -60,9 +60,9 @@ dnnl::primitive_attr user_scratchpad() {
 }
 
 BoundPrimitive::BoundPrimitive(const dnnl::primitive& primitive,
-                               std::vector<std::pair<int, dnnl::memory::desc>> args)
+                               const std::vector<std::pair<int, dnnl::memory::desc>>& args)
     : primitive_(primitive), stream_(onednn_engine()) {
-  for (auto& [name, desc] : args) {
+  for (const auto& [name, desc] : args) {
     memories_.emplace_back(desc, onednn_engine(), nullptr);
     args_.push_back({name, memories_.back().get()});
   }

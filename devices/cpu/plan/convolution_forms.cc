@@ -24,6 +24,7 @@ std::vector<std::int64_t> strides_of(const Shape& shape, std::int64_t first, std
 
 std::vector<std::int64_t> extents(const Shape& shape, const std::vector<std::int64_t>& spatial) {
   std::vector<std::int64_t> out;
+  out.reserve(spatial.size());
   for (std::int64_t d : spatial) out.push_back(shape.dim(static_cast<int>(d)));
   return out;
 }

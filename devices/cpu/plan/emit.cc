@@ -337,7 +337,8 @@ std::vector<int> Emitter::schedule(const BlockState& s) const {
   });
   std::vector<int> order;
   std::vector<bool> seen(n, false);
-  for (std::size_t t : by_cost) collect(targets[t].second, seen, [&](int u) { order.push_back(u); });
+  for (std::size_t t : by_cost)
+    collect(targets[t].second, seen, [&](int u) { order.push_back(u); });
   return order;
 }
 

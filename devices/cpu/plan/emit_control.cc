@@ -77,6 +77,7 @@ Status Emitter::emit_while(const Node& n, StepList& to) {
 Status Emitter::emit_case(BlockState& s, const Node& n, StepList& to) {
   const BufferId selector = buffer_of(n.inputs[0]);
   std::vector<BufferId> results;
+  results.reserve(n.outputs.size());
   for (ValueId v : n.outputs) results.push_back(new_buffer(s, v));
   struct Branch {
     std::shared_ptr<StepList> steps;
