@@ -1,7 +1,7 @@
-// bench_overlap [STEPS]: does the step take the slower of loading and execution, or their sum? The real training
-// step of the demo's network on the CPU device, fed by a source whose reads wait on the clock and use no CPU.
-// The peers are the machine's own limits in the same run: execution alone, and loading alone. Prints a table and
-// one JSON line per figure.
+// bench_overlap [STEPS]: does the step take the slower of loading and execution, or their sum? The
+// real training step of the demo's network on the CPU device, fed by a source whose reads wait on
+// the clock and use no CPU. The peers are the machine's own limits in the same run: execution
+// alone, and loading alone. Prints a table and one JSON line per figure.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +21,8 @@ namespace {
 // A FakeSource whose images lie in memory, and whose reads take a time of their own.
 class WaitingSource final : public transfer::ItemSource {
  public:
-  WaitingSource(TimerQueue& timers, Duration read) : timers_(timers), read_(read), images_(transfer::FakeSourceOptions{}) {
+  WaitingSource(TimerQueue& timers, Duration read)
+      : timers_(timers), read_(read), images_(transfer::FakeSourceOptions{}) {
     pixels_.resize(kItems * 28 * 28);
     for (std::uint64_t i = 0; i < kItems; ++i) {
       images_.generate(i, std::as_writable_bytes(std::span(pixels_)).subspan(i * 28 * 28, 28 * 28));
@@ -36,7 +37,9 @@ class WaitingSource final : public transfer::ItemSource {
                   batch->fields[0].begin() + static_cast<std::ptrdiff_t>(row * 28 * 28));
       batch->fields[1][row] = std::byte{images_.label(item)};
     }
-    return read_ == Duration() ? make_ready() : sleep_until(timers_.clock().now() + read_, timers_, std::move(stop));
+    return read_ == Duration()
+               ? make_ready()
+               : sleep_until(timers_.clock().now() + read_, timers_, std::move(stop));
   }
 
  private:
@@ -80,18 +83,23 @@ int main_program(std::uint64_t steps) {
     std::fprintf(stderr, "bench_overlap: %s\n", runtime.error().to_string().c_str());
     return 1;
   }
-  std::printf("%10s %10s %10s %10s %10s\n", "read ms", "execute ms", "step ms", "/ slower", "sum ms");
+  std::printf("%10s %10s %10s %10s %10s\n", "read ms", "execute ms", "step ms", "/ slower",
+              "sum ms");
   for (const double share : {0.5, 0.9, 1.5, 2.5}) {
     // Execution alone is measured beside each case: the machine may be busier a minute later.
     const double execute = median_step_ms(*runtime, Duration(), steps);
-    const auto read = std::chrono::duration_cast<Duration>(std::chrono::duration<double, std::milli>(share * execute));
+    const auto read = std::chrono::duration_cast<Duration>(
+        std::chrono::duration<double, std::milli>(share * execute));
     const double read_ms = share * execute;
     const double step = median_step_ms(*runtime, read, steps);
     const double slower = std::max(read_ms, execute);
-    std::printf("%10.2f %10.2f %10.2f %10.3f %10.2f\n", read_ms, execute, step, step / slower, read_ms + execute);
-    std::printf("{\"figure\":\"overlap.%.1f\",\"unit\":\"ms\",\"ours\":%.3f,\"peer\":\"slower of loading and execution\","
-                "\"peer_value\":%.3f,\"ratio\":%.3f,\"goal\":1.05,\"met\":%s}\n",
-                share, step, slower, step / slower, step <= 1.05 * slower ? "true" : "false");
+    std::printf("%10.2f %10.2f %10.2f %10.3f %10.2f\n", read_ms, execute, step, step / slower,
+                read_ms + execute);
+    std::printf(
+        "{\"figure\":\"overlap.%.1f\",\"unit\":\"ms\",\"ours\":%.3f,\"peer\":\"slower of loading "
+        "and execution\","
+        "\"peer_value\":%.3f,\"ratio\":%.3f,\"goal\":1.05,\"met\":%s}\n",
+        share, step, slower, step / slower, step <= 1.05 * slower ? "true" : "false");
   }
   return 0;
 }

@@ -31,8 +31,10 @@ Shape gathered(const Shape& one, int ranks) {
   return Shape(one.dtype(), dims);
 }
 
-// arrays[i][r]: array i of rank r; only the root's for a broadcast. The result has one host array per array.
-std::vector<HostArray> compute(const CollectiveCall& call, const std::vector<std::vector<HostArray>>& arrays) {
+// arrays[i][r]: array i of rank r; only the root's for a broadcast. The result has one host array
+// per array.
+std::vector<HostArray> compute(const CollectiveCall& call,
+                               const std::vector<std::vector<HostArray>>& arrays) {
   std::vector<HostArray> results;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const std::vector<HostArray>& ranks = arrays[i];
@@ -41,8 +43,8 @@ std::vector<HostArray> compute(const CollectiveCall& call, const std::vector<std
       continue;
     }
     const bool gather = call.kind == Kind::kAllGather;
-    HostArray out = HostArray::make(gather ? gathered(call.shapes[i], static_cast<int>(ranks.size()))
-                                           : call.shapes[i]);
+    HostArray out = HostArray::make(
+        gather ? gathered(call.shapes[i], static_cast<int>(ranks.size())) : call.shapes[i]);
     std::vector<const std::byte*> inputs;
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       const auto bytes = ranks[r].bytes();
@@ -87,7 +89,8 @@ class Exchange {
         array.push_back(host_array(devices_[at(call_.root)], inputs_[at(call_.root)][i]));
         continue;
       }
-      for (std::size_t r = 0; r < devices_.size(); ++r) array.push_back(host_array(devices_[r], inputs_[r][i]));
+      for (std::size_t r = 0; r < devices_.size(); ++r)
+        array.push_back(host_array(devices_[r], inputs_[r][i]));
     }
   }
 
@@ -107,8 +110,10 @@ class Exchange {
         // A broadcast's root keeps what it has.
         const bool keeps = call_.kind == Kind::kBroadcast && r == at(call_.root);
         const HostArray& array = results[i];
-        rank.push_back(keeps ? Future<Buffer>(inputs_[r][i])
-                             : devices_[r].put({array.bytes().data(), array.shape(), {}, array.owner()}, options));
+        rank.push_back(
+            keeps ? Future<Buffer>(inputs_[r][i])
+                  : devices_[r].put({array.bytes().data(), array.shape(), {}, array.owner()},
+                                    options));
         cells.emplace_back(rank.back().cell());
       }
     }
@@ -136,9 +141,12 @@ class Exchange {
 
 }  // namespace
 
-Future<std::vector<Buffers>> run_exchange(const Environment& environment, const CollectiveCall& call,
-                                          const std::vector<Device>& devices, std::vector<Buffers> inputs) {
-  if (call.kind == Kind::kBarrier) return Future<std::vector<Buffers>>(std::vector<Buffers>(devices.size()));
+Future<std::vector<Buffers>> run_exchange(const Environment& environment,
+                                          const CollectiveCall& call,
+                                          const std::vector<Device>& devices,
+                                          std::vector<Buffers> inputs) {
+  if (call.kind == Kind::kBarrier)
+    return Future<std::vector<Buffers>>(std::vector<Buffers>(devices.size()));
   return Exchange::run(std::make_shared<Exchange>(environment, call, devices, std::move(inputs)));
 }
 

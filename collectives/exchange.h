@@ -1,5 +1,6 @@
-// run_exchange: what a matched collective does with the arrays of its ranks. Brings them to the host where the
-// host cannot see them in place, computes on the compute executor, puts the results on the ranks' devices.
+// run_exchange: what a matched collective does with the arrays of its ranks. Brings them to the
+// host where the host cannot see them in place, computes on the compute executor, puts the results
+// on the ranks' devices.
 #pragma once
 
 #include <vector>
@@ -11,10 +12,11 @@
 
 namespace millrace::collectives {
 
-// inputs[r] are the arrays of rank r: written, and there for every rank that the call reads. The future gives
-// the results by rank; all_reduce and all_gather compute them once and every device uses the same host bytes
-// in place where it can. Errors name the rank.
-Future<std::vector<devices::Buffers>> run_exchange(const Environment& environment, const CollectiveCall& call,
+// inputs[r] are the arrays of rank r: written, and there for every rank that the call reads. The
+// future gives the results by rank; all_reduce and all_gather compute them once and every device
+// uses the same host bytes in place where it can. Errors name the rank.
+Future<std::vector<devices::Buffers>> run_exchange(const Environment& environment,
+                                                   const CollectiveCall& call,
                                                    const std::vector<devices::Device>& devices,
                                                    std::vector<devices::Buffers> inputs);
 

@@ -59,22 +59,28 @@ void GroupActor::on(CollectiveRequest&& request, actors::Reply<Buffers> reply) {
 // A true broadcast reads the root only; a barrier reads nobody.
 bool GroupActor::reads(const Operation& operation, Rank rank) const {
   switch (operation.call.kind) {
-    case CollectiveCall::Kind::kBarrier: return false;
-    case CollectiveCall::Kind::kBroadcast: return rank == operation.call.root;
-    default: return true;
+    case CollectiveCall::Kind::kBarrier:
+      return false;
+    case CollectiveCall::Kind::kBroadcast:
+      return rank == operation.call.root;
+    default:
+      return true;
   }
 }
 
 void GroupActor::await_inputs(std::uint64_t sequence, Rank rank) {
   std::vector<Future<void>> written;
-  for (const Buffer& buffer : operations_.at(sequence).parts[at(rank)].buffers) written.push_back(buffer.ready());
+  for (const Buffer& buffer : operations_.at(sequence).parts[at(rank)].buffers)
+    written.push_back(buffer.ready());
   auto input_done = [this, sequence, rank](const Status& status) {
     const auto operation = operations_.find(sequence);
     if (operation == operations_.end()) return;
     if (!status) {
       const std::string what = describe(sequence, operation->second.call);
-      const Error error = status.error().with_context(what + ": the input of " + to_string(rank) + " failed");
-      return fail_operation(operation, error.with_detail(Culprits{Culprits::Kind::kFailed, {rank}}));
+      const Error error =
+          status.error().with_context(what + ": the input of " + to_string(rank) + " failed");
+      return fail_operation(operation,
+                            error.with_detail(Culprits{Culprits::Kind::kFailed, {rank}}));
     }
     operation->second.parts[at(rank)].written = true;
     start_if_ready(operation);
@@ -132,13 +138,15 @@ void GroupActor::start_if_ready(Operations::iterator operation) {
     const auto done = operations_.find(sequence);
     if (done == operations_.end()) return;
     if (!results) {
-      return fail_operation(done, results.error().with_context(describe(sequence, done->second.call)));
+      return fail_operation(done,
+                            results.error().with_context(describe(sequence, done->second.call)));
     }
     Operation finished = std::move(done->second);
     operations_.erase(done);
     cancel_timers(finished);
     trace(sequence, finished);
-    for (std::size_t r = 0; r < finished.parts.size(); ++r) finished.parts[r].reply.set((*results)[r]);
+    for (std::size_t r = 0; r < finished.parts.size(); ++r)
+      finished.parts[r].reply.set((*results)[r]);
   };
   exchanged.then(cell(), std::move(answer)).ignore();
 }
@@ -156,7 +164,8 @@ void GroupActor::fail_operation(Operations::iterator operation, const Error& err
 void GroupActor::trace(std::uint64_t sequence, const Operation& operation) {
   if (trace_ == nullptr) return;
   std::int64_t bytes = 0;
-  for (const devices::Shape& shape : operation.call.shapes) bytes += static_cast<std::int64_t>(shape.size_bytes());
+  for (const devices::Shape& shape : operation.call.shapes)
+    bytes += static_cast<std::int64_t>(shape.size_bytes());
   const auto kind = static_cast<std::size_t>(operation.call.kind);
   trace_->record({lane_, names_[kind], operation.started, trace_->now(), sequence + 1, bytes});
 }
@@ -169,7 +178,8 @@ void GroupActor::cancel_timers(Operation& operation) {
 
 void GroupActor::on(const RankFailed& failure) {
   if (failed_) return;
-  failed_ = failure.error.with_context("group '" + name_ + "': " + to_string(failure.rank) + " has failed")
+  failed_ = failure.error
+                .with_context("group '" + name_ + "': " + to_string(failure.rank) + " has failed")
                 .with_detail(Culprits{Culprits::Kind::kFailed, {failure.rank}});
   while (!operations_.empty()) fail_operation(operations_.begin(), *failed_);
 }

@@ -1,6 +1,6 @@
-// GroupActor: matches the calls of a group's ranks and runs what they agree on. In one process it is the one
-// place where the ranks' arrays meet; rank order, not arrival, decides the order of every sum. Used through
-// process_group.h; what is matched and when it fails is matcher.h.
+// GroupActor: matches the calls of a group's ranks and runs what they agree on. In one process it
+// is the one place where the ranks' arrays meet; rank order, not arrival, decides the order of
+// every sum. Used through process_group.h; what is matched and when it fails is matcher.h.
 #pragma once
 
 #include <map>
@@ -18,7 +18,8 @@
 
 namespace millrace::collectives {
 
-// A rank's call, on its way to the group. buffers may be empty for a broadcast's receivers and a barrier.
+// A rank's call, on its way to the group. buffers may be empty for a broadcast's receivers and a
+// barrier.
 struct CollectiveRequest {
   Rank rank{};
   std::uint64_t sequence = 0;
@@ -28,13 +29,15 @@ struct CollectiveRequest {
 };
 
 // Invariants:
-//  GR-1 every request gets one answer; all ranks of a sequence get values, or errors with the same cause.
-//  GR-2 an operation starts when every rank has called and the inputs it reads are written, not before.
-//  GR-3 once a rank has failed, nothing of this group waits for it: open and later calls fail with its name.
+//  GR-1 every request gets one answer; all ranks of a sequence get values, or errors with the same
+//  cause. GR-2 an operation starts when every rank has called and the inputs it reads are written,
+//  not before. GR-3 once a rank has failed, nothing of this group waits for it: open and later
+//  calls fail with its name.
 // One per group, spawned and closed by it. Thread-safety: confined.
 class GroupActor final : public actors::Actor {
  public:
-  // trace may be nullptr; operations are recorded from the moment that all inputs are there to the results.
+  // trace may be nullptr; operations are recorded from the moment that all inputs are there to the
+  // results.
   GroupActor(std::string name, std::vector<devices::Device> devices, TraceRecorder* trace);
 
   void on(CollectiveRequest&& request, actors::Reply<devices::Buffers> reply);

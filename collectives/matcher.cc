@@ -9,12 +9,16 @@ std::string CollectiveCall::to_string() const {
       text = "all_reduce(";
       text += millrace::collectives::to_string(op);
       break;
-    case Kind::kAllGather: text = "all_gather("; break;
+    case Kind::kAllGather:
+      text = "all_gather(";
+      break;
     case Kind::kBroadcast:
       text = "broadcast(root ";
       text += std::to_string(index(root));
       break;
-    case Kind::kBarrier: text = "barrier("; break;
+    case Kind::kBarrier:
+      text = "barrier(";
+      break;
   }
   constexpr std::size_t kListed = 4;
   for (std::size_t i = 0; i < shapes.size() && i < kListed; ++i) {
@@ -45,8 +49,8 @@ Matcher::Answer Matcher::call(Rank rank, std::uint64_t sequence, const Collectiv
     answer = {Verdict::kLate, entry.ended};
   } else if (!(entry.first == call)) {
     Error error(ErrorCode::kFailedPrecondition,
-                where + ": " + to_string(entry.first_rank) + " called " + entry.first.to_string() + ", " +
-                    to_string(rank) + " called " + call.to_string() +
+                where + ": " + to_string(entry.first_rank) + " called " + entry.first.to_string() +
+                    ", " + to_string(rank) + " called " + call.to_string() +
                     "; all ranks must make the same calls in the same order");
     entry.ended = error.with_detail(Culprits{Culprits::Kind::kMismatch, {entry.first_rank, rank}});
     answer = {Verdict::kFailed, entry.ended};

@@ -1,5 +1,6 @@
-// CollectiveCall and Matcher: what a rank asks of its group, and whether all ranks ask the same. Pure.
-// Calls of one group are matched by sequence number: the n-th call of a rank meets the n-th of the others.
+// CollectiveCall and Matcher: what a rank asks of its group, and whether all ranks ask the same.
+// Pure. Calls of one group are matched by sequence number: the n-th call of a rank meets the n-th
+// of the others.
 #pragma once
 
 #include <cstdint>
@@ -35,10 +36,10 @@ struct CollectiveCall {
 class Matcher {
  public:
   enum class Verdict : std::uint8_t {
-    kWaiting,   // others have not called yet
-    kMatched,   // this was the last rank, all agree
-    kFailed,    // the sequence ends in error(): tell every rank that has called, this one included
-    kLate,      // the sequence had ended in error() before: tell this rank only
+    kWaiting,  // others have not called yet
+    kMatched,  // this was the last rank, all agree
+    kFailed,   // the sequence ends in error(): tell every rank that has called, this one included
+    kLate,     // the sequence had ended in error() before: tell this rank only
   };
   struct Answer {
     Verdict verdict;

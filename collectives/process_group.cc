@@ -37,16 +37,18 @@ std::atomic<std::uint64_t> next_group_id{1};
 
 }  // namespace
 
-Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& system, const std::string& name,
+Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& system,
+                                                       const std::string& name,
                                                        std::span<const Device> devices,
                                                        TraceRecorder* trace) {
-  if (devices.empty()) return fail(ErrorCode::kInvalidArgument, "group '" + name + "' has no devices");
+  if (devices.empty())
+    return fail(ErrorCode::kInvalidArgument, "group '" + name + "' has no devices");
   for (std::size_t i = 0; i < devices.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (devices[i].actor() == devices[j].actor()) {
         return fail(ErrorCode::kInvalidArgument,
-                    "group '" + name + "' has the same device as ranks " + std::to_string(j) + " and " +
-                        std::to_string(i) + "; a device is one rank");
+                    "group '" + name + "' has the same device as ranks " + std::to_string(j) +
+                        " and " + std::to_string(i) + "; a device is one rank");
       }
     }
   }
@@ -54,14 +56,16 @@ Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& syst
   core->name = name;
   core->id.id = next_group_id.fetch_add(1);
   core->devices.assign(devices.begin(), devices.end());
-  MILLRACE_TRY(core->group, system.spawn<GroupActor>("group " + name, {}, name, core->devices, trace));
+  MILLRACE_TRY(core->group,
+               system.spawn<GroupActor>("group " + name, {}, name, core->devices, trace));
   for (std::size_t r = 0; r < devices.size(); ++r) {
     MILLRACE_TRY(auto member,
-                 system.spawn<RendezvousActor>("rendezvous " + name + "/" + std::to_string(r), {}, name,
-                                               Rank{static_cast<int>(r)}));
+                 system.spawn<RendezvousActor>("rendezvous " + name + "/" + std::to_string(r), {},
+                                               name, Rank{static_cast<int>(r)}));
     core->meetings.push_back(member);
   }
-  const auto peers = std::make_shared<const std::vector<actors::ActorRef<RendezvousActor>>>(core->meetings);
+  const auto peers =
+      std::make_shared<const std::vector<actors::ActorRef<RendezvousActor>>>(core->meetings);
   std::vector<ProcessGroup> members;
   for (std::size_t r = 0; r < devices.size(); ++r) {
     core->meetings[r].tell(RendezvousWire{peers}).ignore();
@@ -78,20 +82,24 @@ Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& syst
 int ProcessGroup::size() const { return static_cast<int>(core_->devices.size()); }
 const std::string& ProcessGroup::name() const { return core_->name; }
 GroupId ProcessGroup::id() const { return core_->id; }
-const Device& ProcessGroup::device() const { return core_->devices[static_cast<std::size_t>(index(rank_))]; }
+const Device& ProcessGroup::device() const {
+  return core_->devices[static_cast<std::size_t>(index(rank_))];
+}
 
 std::uint64_t ProcessGroup::reserve(std::uint64_t count) const {
   return core_->next_sequence[static_cast<std::size_t>(index(rank_))].fetch_add(count);
 }
 
-Future<Buffers> ProcessGroup::call(CollectiveCall call, Buffers buffers, const CollectiveOptions& options) const {
+Future<Buffers> ProcessGroup::call(CollectiveCall call, Buffers buffers,
+                                   const CollectiveOptions& options) const {
   CollectiveRequest request;
   request.rank = rank_;
   request.sequence = options.sequence ? *options.sequence : reserve(1);
   request.call = std::move(call);
   request.buffers = std::move(buffers);
   request.deadline = options.call.deadline;
-  // The deadline goes with the request: the group knows whom to name. Stop ends this rank's wait here.
+  // The deadline goes with the request: the group knows whom to name. Stop ends this rank's wait
+  // here.
   CallOptions ask;
   ask.stop = options.call.stop;
   return with_stop(core_->group.ask(std::move(request)), options.call.stop);
@@ -100,27 +108,33 @@ Future<Buffers> ProcessGroup::call(CollectiveCall call, Buffers buffers, const C
 Future<Buffers> ProcessGroup::all_reduce(const Buffers& buffers, ReduceOp op,
                                          const CollectiveOptions& options) const {
   for (const Buffer& buffer : buffers) {
-    if (Status status = check_reducible(op, buffer.shape().dtype()); !status) return Future<Buffers>(status.error());
+    if (Status status = check_reducible(op, buffer.shape().dtype()); !status)
+      return Future<Buffers>(status.error());
   }
   return call({Kind::kAllReduce, op, Rank{0}, shapes_of(buffers)}, buffers, options);
 }
 
-Future<Buffers> ProcessGroup::all_gather(const Buffers& buffers, const CollectiveOptions& options) const {
+Future<Buffers> ProcessGroup::all_gather(const Buffers& buffers,
+                                         const CollectiveOptions& options) const {
   return call({Kind::kAllGather, ReduceOp::kSum, Rank{0}, shapes_of(buffers)}, buffers, options);
 }
 
-Future<Buffers> ProcessGroup::broadcast(const Buffers& buffers, Rank root, const CollectiveOptions& options) const {
+Future<Buffers> ProcessGroup::broadcast(const Buffers& buffers, Rank root,
+                                        const CollectiveOptions& options) const {
   if (index(root) < 0 || index(root) >= size()) {
-    return fail(ErrorCode::kInvalidArgument, "broadcast in group '" + core_->name + "': there is no " +
-                                                 to_string(root) + ", the group has " + std::to_string(size()));
+    return fail(ErrorCode::kInvalidArgument, "broadcast in group '" + core_->name +
+                                                 "': there is no " + to_string(root) +
+                                                 ", the group has " + std::to_string(size()));
   }
   return call({Kind::kBroadcast, ReduceOp::kSum, root, shapes_of(buffers)}, buffers, options);
 }
 
-Future<Buffers> ProcessGroup::broadcast(std::vector<Shape> shapes, Rank root, const CollectiveOptions& options) const {
+Future<Buffers> ProcessGroup::broadcast(std::vector<Shape> shapes, Rank root,
+                                        const CollectiveOptions& options) const {
   if (index(root) < 0 || index(root) >= size() || root == rank_) {
-    return fail(ErrorCode::kInvalidArgument, "broadcast in group '" + core_->name + "' from " + to_string(root) +
-                                                 ": " + to_string(rank_) + " receives only from another rank");
+    return fail(ErrorCode::kInvalidArgument, "broadcast in group '" + core_->name + "' from " +
+                                                 to_string(root) + ": " + to_string(rank_) +
+                                                 " receives only from another rank");
   }
   return call({Kind::kBroadcast, ReduceOp::kSum, root, std::move(shapes)}, {}, options);
 }
@@ -133,7 +147,8 @@ Future<void> ProcessGroup::barrier(const CollectiveOptions& options) const {
       });
 }
 
-Future<Payloads> ProcessGroup::rendezvous(std::string tag, std::string payload, std::vector<Rank> subset,
+Future<Payloads> ProcessGroup::rendezvous(std::string tag, std::string payload,
+                                          std::vector<Rank> subset,
                                           const CallOptions& options) const {
   if (subset.empty()) {
     for (int r = 0; r < size(); ++r) subset.push_back(Rank{r});
@@ -142,8 +157,9 @@ Future<Payloads> ProcessGroup::rendezvous(std::string tag, std::string payload, 
   const bool inside = index(ranks->ranks().front()) >= 0 && index(ranks->ranks().back()) < size();
   if (!inside || !ranks->contains(rank_)) {
     return fail(ErrorCode::kInvalidArgument,
-                "rendezvous '" + tag + "' of group '" + core_->name + "' by " + to_string(rank_) + " over " +
-                    to_string(ranks->ranks()) + ": the subset must lie in the group and contain the caller");
+                "rendezvous '" + tag + "' of group '" + core_->name + "' by " + to_string(rank_) +
+                    " over " + to_string(ranks->ranks()) +
+                    ": the subset must lie in the group and contain the caller");
   }
   RendezvousJoin join{std::move(tag), ranks, std::move(payload), options.deadline};
   const auto& actor = core_->meetings[static_cast<std::size_t>(index(rank_))];

@@ -1,8 +1,10 @@
-// ProcessGroup: one rank's membership in a group of devices, and the collectives it may call. Each call is a
-// Future, fits into a graph, and has a deadline. Read next: group_actor.h (matching), rendezvous_machine.h.
+// ProcessGroup: one rank's membership in a group of devices, and the collectives it may call. Each
+// call is a Future, fits into a graph, and has a deadline. Read next: group_actor.h (matching),
+// rendezvous_machine.h.
 //
 //   std::vector<ProcessGroup> ranks = ProcessGroup::create(system, "train", devices).value();
-//   Future<Buffers> sums = ranks[0].all_reduce({gradient}, ReduceOp::kMean);      // rank 1 calls it too
+//   Future<Buffers> sums = ranks[0].all_reduce({gradient}, ReduceOp::kMean);      // rank 1 calls
+//   it too
 #pragma once
 
 #include <atomic>
@@ -21,26 +23,27 @@
 
 namespace millrace::collectives {
 
-// A step's calls must be numbered in the order of the program, not of their readiness: a recorded graph
-// reserves its numbers (ProcessGroup::reserve) when a step is submitted and gives them here. Without one, the
-// call takes the rank's next number now.
+// A step's calls must be numbered in the order of the program, not of their readiness: a recorded
+// graph reserves its numbers (ProcessGroup::reserve) when a step is submitted and gives them here.
+// Without one, the call takes the rank's next number now.
 struct CollectiveOptions {
   CallOptions call;
   std::optional<std::uint64_t> sequence;
 };
 
-// Value handle of one rank. All ranks of a group must make the same calls in the same order of sequence numbers:
-// a difference is kFailedPrecondition on every rank that called, naming both calls; a rank that does not call is
-// named by kDeadlineExceeded; a failed rank is named by the errors of all pending and later calls. Details of
-// these errors: Culprits. stop cancels this rank's wait only: its contribution stands, the others go on.
-// Futures complete on the group's executor. Thread-safety: thread-safe, though the order of calls of one rank is
-// its program's.
+// Value handle of one rank. All ranks of a group must make the same calls in the same order of
+// sequence numbers: a difference is kFailedPrecondition on every rank that called, naming both
+// calls; a rank that does not call is named by kDeadlineExceeded; a failed rank is named by the
+// errors of all pending and later calls. Details of these errors: Culprits. stop cancels this
+// rank's wait only: its contribution stands, the others go on. Futures complete on the group's
+// executor. Thread-safety: thread-safe, though the order of calls of one rank is its program's.
 class ProcessGroup {
  public:
-  // One member per device, ranks in the order of devices; subsets of devices may form groups of their own.
-  // kInvalidArgument for no devices, or one device twice.
-  // A device that fails is a failed rank. trace may be nullptr.
-  static Result<std::vector<ProcessGroup>> create(actors::ActorSystem& system, const std::string& name,
+  // One member per device, ranks in the order of devices; subsets of devices may form groups of
+  // their own. kInvalidArgument for no devices, or one device twice. A device that fails is a
+  // failed rank. trace may be nullptr.
+  static Result<std::vector<ProcessGroup>> create(actors::ActorSystem& system,
+                                                  const std::string& name,
                                                   std::span<const devices::Device> devices,
                                                   TraceRecorder* trace = nullptr);
 
@@ -50,14 +53,15 @@ class ProcessGroup {
   GroupId id() const;
   const devices::Device& device() const;
 
-  // Element-wise over the ranks, for every array of the list as one bucket; starts when the inputs of all ranks
-  // are written. All ranks get identical bits, combined in the order of the ranks.
+  // Element-wise over the ranks, for every array of the list as one bucket; starts when the inputs
+  // of all ranks are written. All ranks get identical bits, combined in the order of the ranks.
   Future<devices::Buffers> all_reduce(const devices::Buffers& buffers, ReduceOp op,
                                       const CollectiveOptions& options = {}) const;
   // Concatenates along the first dimension in the order of the ranks; scalars become a vector.
   Future<devices::Buffers> all_gather(const devices::Buffers& buffers,
                                       const CollectiveOptions& options = {}) const;
-  // The root's bytes on every rank; nothing of the others' is read. The others pass arrays of the same shapes.
+  // The root's bytes on every rank; nothing of the others' is read. The others pass arrays of the
+  // same shapes.
   Future<devices::Buffers> broadcast(const devices::Buffers& buffers, Rank root,
                                      const CollectiveOptions& options = {}) const;
   // The same for a receiver that has no arrays yet.
@@ -65,15 +69,17 @@ class ProcessGroup {
                                      const CollectiveOptions& options = {}) const;
   Future<void> barrier(const CollectiveOptions& options = {}) const;
 
-  // Meets the ranks of subset (all, when empty) that call the same tag, in no order with the collectives above,
-  // and gives everybody's payload by position in the sorted subset. A tag names a kind of meeting: the n-th call
-  // of a tag on a subset meets the n-th of the others. Takes no device and no program.
+  // Meets the ranks of subset (all, when empty) that call the same tag, in no order with the
+  // collectives above, and gives everybody's payload by position in the sorted subset. A tag names
+  // a kind of meeting: the n-th call of a tag on a subset meets the n-th of the others. Takes no
+  // device and no program.
   Future<Payloads> rendezvous(std::string tag, std::string payload, std::vector<Rank> subset = {},
                               const CallOptions& options = {}) const;
 
   // Takes count sequence numbers of this rank at once; the first of them.
   std::uint64_t reserve(std::uint64_t count) const;
-  // Declares a rank failed: everything pending of this group and all later calls fail with its name.
+  // Declares a rank failed: everything pending of this group and all later calls fail with its
+  // name.
   void fail_rank(Rank rank, const Error& error) const;
   // Closes the group for all ranks: what is pending fails with kCancelled, then this completes.
   Future<void> close() const;

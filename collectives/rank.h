@@ -15,7 +15,8 @@ inline std::string to_string(Rank rank) { return "rank " + std::to_string(index(
 // "rank 3" or "ranks 1, 4, 7"; at most eight are listed, then the count.
 std::string to_string(const std::vector<Rank>& ranks);
 
-// A group of ranks. The epoch grows when its members change; calls of another epoch are never matched.
+// A group of ranks. The epoch grows when its members change; calls of another epoch are never
+// matched.
 struct GroupId {
   std::uint64_t id = 0;
   std::uint32_t epoch = 0;

@@ -49,7 +49,8 @@ struct F16 {
     const float scaled = std::nearbyint(std::ldexp(magnitude, -unit));
     const auto steps = static_cast<std::uint32_t>(scaled);
     // Counting steps of the unit from its exponent's base also carries into the next exponent.
-    const std::uint32_t bits = unit == -24 ? steps : static_cast<std::uint32_t>(unit + 24) * 1024 + steps;
+    const std::uint32_t bits =
+        unit == -24 ? steps : static_cast<std::uint32_t>(unit + 24) * 1024 + steps;
     return {static_cast<std::uint16_t>(sign | bits)};
   }
 };
@@ -119,8 +120,9 @@ void run(std::span<const std::byte* const> inputs, std::span<std::byte> output, 
     V value = load<T>(inputs[0], i);
     for (std::size_t r = 1; r < inputs.size(); ++r) value = combine(value, load<T>(inputs[r], i));
     if (scale != 1.0) {
-      using Scalar = std::conditional_t<std::is_same_v<V, double> || std::is_same_v<V, std::complex<double>>,
-                                        double, float>;
+      using Scalar =
+          std::conditional_t<std::is_same_v<V, double> || std::is_same_v<V, std::complex<double>>,
+                             double, float>;
       if constexpr (!std::is_integral_v<V>) value = value * static_cast<Scalar>(scale);
     }
     store<T>(output.data(), i, value);
@@ -132,13 +134,19 @@ void dispatch(ReduceOp op, std::span<const std::byte* const> inputs, std::span<s
   using V = decltype(load<T>(nullptr, 0));
   const auto plus = [](V a, V b) { return add(a, b); };
   switch (op) {
-    case ReduceOp::kSum: return run<T>(inputs, output, plus, 1.0);
-    case ReduceOp::kMean: return run<T>(inputs, output, plus, 1.0 / static_cast<double>(inputs.size()));
-    default: break;
+    case ReduceOp::kSum:
+      return run<T>(inputs, output, plus, 1.0);
+    case ReduceOp::kMean:
+      return run<T>(inputs, output, plus, 1.0 / static_cast<double>(inputs.size()));
+    default:
+      break;
   }
-  if constexpr (!std::is_same_v<V, std::complex<float>> && !std::is_same_v<V, std::complex<double>>) {
-    if (op == ReduceOp::kMin) return run<T>(inputs, output, [](V a, V b) { return lower(a, b); }, 1.0);
-    if (op == ReduceOp::kMax) return run<T>(inputs, output, [](V a, V b) { return higher(a, b); }, 1.0);
+  if constexpr (!std::is_same_v<V, std::complex<float>> &&
+                !std::is_same_v<V, std::complex<double>>) {
+    if (op == ReduceOp::kMin)
+      return run<T>(inputs, output, [](V a, V b) { return lower(a, b); }, 1.0);
+    if (op == ReduceOp::kMax)
+      return run<T>(inputs, output, [](V a, V b) { return higher(a, b); }, 1.0);
   }
   MILLRACE_CHECK(false, "check_reducible comes before reduce");
 }
@@ -147,17 +155,21 @@ void dispatch(ReduceOp op, std::span<const std::byte* const> inputs, std::span<s
 
 std::string_view to_string(ReduceOp op) {
   switch (op) {
-    case ReduceOp::kSum: return "sum";
-    case ReduceOp::kMean: return "mean";
-    case ReduceOp::kMin: return "min";
-    case ReduceOp::kMax: return "max";
+    case ReduceOp::kSum:
+      return "sum";
+    case ReduceOp::kMean:
+      return "mean";
+    case ReduceOp::kMin:
+      return "min";
+    case ReduceOp::kMax:
+      return "max";
   }
   return "?";
 }
 
 Status check_reducible(ReduceOp op, DType dtype) {
-  const bool wide_float = dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF32 ||
-                          dtype == DType::kF64;
+  const bool wide_float =
+      dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF32 || dtype == DType::kF64;
   const bool integer = (devices::is_signed_integer(dtype) || devices::is_unsigned_integer(dtype)) &&
                        devices::bit_width(dtype) >= 8;
   const bool ordered = op == ReduceOp::kMin || op == ReduceOp::kMax;
@@ -173,23 +185,38 @@ Status check_reducible(ReduceOp op, DType dtype) {
 void reduce(ReduceOp op, DType dtype, std::span<const std::byte* const> inputs,
             std::span<std::byte> output) {
   switch (dtype) {
-    case DType::kF32: return dispatch<float>(op, inputs, output);
-    case DType::kF64: return dispatch<double>(op, inputs, output);
-    case DType::kF16: return dispatch<F16>(op, inputs, output);
-    case DType::kBF16: return dispatch<Bf16>(op, inputs, output);
-    case DType::kI8: return dispatch<std::int8_t>(op, inputs, output);
-    case DType::kI16: return dispatch<std::int16_t>(op, inputs, output);
-    case DType::kI32: return dispatch<std::int32_t>(op, inputs, output);
-    case DType::kI64: return dispatch<std::int64_t>(op, inputs, output);
-    case DType::kU8: return dispatch<std::uint8_t>(op, inputs, output);
-    case DType::kU16: return dispatch<std::uint16_t>(op, inputs, output);
-    case DType::kU32: return dispatch<std::uint32_t>(op, inputs, output);
-    case DType::kU64: return dispatch<std::uint64_t>(op, inputs, output);
-    case DType::kC64: return dispatch<std::complex<float>>(op, inputs, output);
-    case DType::kC128: return dispatch<std::complex<double>>(op, inputs, output);
+    case DType::kF32:
+      return dispatch<float>(op, inputs, output);
+    case DType::kF64:
+      return dispatch<double>(op, inputs, output);
+    case DType::kF16:
+      return dispatch<F16>(op, inputs, output);
+    case DType::kBF16:
+      return dispatch<Bf16>(op, inputs, output);
+    case DType::kI8:
+      return dispatch<std::int8_t>(op, inputs, output);
+    case DType::kI16:
+      return dispatch<std::int16_t>(op, inputs, output);
+    case DType::kI32:
+      return dispatch<std::int32_t>(op, inputs, output);
+    case DType::kI64:
+      return dispatch<std::int64_t>(op, inputs, output);
+    case DType::kU8:
+      return dispatch<std::uint8_t>(op, inputs, output);
+    case DType::kU16:
+      return dispatch<std::uint16_t>(op, inputs, output);
+    case DType::kU32:
+      return dispatch<std::uint32_t>(op, inputs, output);
+    case DType::kU64:
+      return dispatch<std::uint64_t>(op, inputs, output);
+    case DType::kC64:
+      return dispatch<std::complex<float>>(op, inputs, output);
+    case DType::kC128:
+      return dispatch<std::complex<double>>(op, inputs, output);
     case DType::kI1:  // one byte of 0 or 1 per element: or is max, and is min
       return dispatch<std::uint8_t>(op == ReduceOp::kSum ? ReduceOp::kMax : op, inputs, output);
-    default: MILLRACE_CHECK(false, "check_reducible comes before reduce");
+    default:
+      MILLRACE_CHECK(false, "check_reducible comes before reduce");
   }
 }
 

@@ -1,5 +1,5 @@
-// Element-wise reduction of the same array of several ranks. Reductions are enum values, never closures, so
-// that a message can carry them.
+// Element-wise reduction of the same array of several ranks. Reductions are enum values, never
+// closures, so that a message can carry them.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,14 @@ namespace millrace::collectives {
 enum class ReduceOp : std::uint8_t { kSum, kMean, kMin, kMax };
 std::string_view to_string(ReduceOp op);
 
-// kUnimplemented for a type that has no such reduction (complex min, integer mean, sub-byte floats).
+// kUnimplemented for a type that has no such reduction (complex min, integer mean, sub-byte
+// floats).
 Status check_reducible(ReduceOp op, devices::DType dtype);
 
-// output[i] = op over inputs[r][i], always combined in the order of the ranks, so that the bits depend on
-// nothing but the inputs. f16 and bf16 accumulate in f32; NaN wins in min and max; i1 reduces as or (sum, max)
-// and and (min). output may be one of the inputs. All arrays have output.size() bytes. Checked type only.
+// output[i] = op over inputs[r][i], always combined in the order of the ranks, so that the bits
+// depend on nothing but the inputs. f16 and bf16 accumulate in f32; NaN wins in min and max; i1
+// reduces as or (sum, max) and and (min). output may be one of the inputs. All arrays have
+// output.size() bytes. Checked type only.
 void reduce(ReduceOp op, devices::DType dtype, std::span<const std::byte* const> inputs,
             std::span<std::byte> output);
 

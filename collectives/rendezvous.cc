@@ -37,9 +37,8 @@ void RendezvousActor::arm(const RendezvousKey& key, TimePoint deadline) {
     perform(std::move(actions));
   };
   waiting_[key].timer = environment.timers->schedule(
-      deadline, [home = Ref<actors::ActorCell>::share(&cell()), expire = std::move(expire)]() mutable {
-        post(*home, std::move(expire));
-      });
+      deadline, [home = Ref<actors::ActorCell>::share(&cell()),
+                 expire = std::move(expire)]() mutable { post(*home, std::move(expire)); });
 }
 
 void RendezvousActor::perform(RendezvousMachine::Actions actions) {
@@ -58,8 +57,8 @@ void RendezvousActor::perform(RendezvousMachine::Actions actions) {
 Future<void> RendezvousActor::on_stop(const actors::Exit& /*exit*/) {
   for (auto& [key, waiting] : waiting_) {
     if (waiting.timer) context().environment().timers->cancel(*waiting.timer);
-    waiting.reply.set(fail(ErrorCode::kCancelled,
-                           "rendezvous '" + key.tag + "' of group '" + group_ + "': the group was closed"));
+    waiting.reply.set(fail(ErrorCode::kCancelled, "rendezvous '" + key.tag + "' of group '" +
+                                                      group_ + "': the group was closed"));
   }
   waiting_.clear();
   return {};

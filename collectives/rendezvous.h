@@ -1,5 +1,5 @@
-// RendezvousActor: the rendezvous of one rank as an actor. It wraps the protocol (rendezvous_machine.h), gives it
-// messages, peers and time. Used through process_group.h.
+// RendezvousActor: the rendezvous of one rank as an actor. It wraps the protocol
+// (rendezvous_machine.h), gives it messages, peers and time. Used through process_group.h.
 #pragma once
 
 #include <map>

@@ -44,8 +44,8 @@ std::size_t RendezvousMessage::bytes() const {
   return n;  // subset and payloads are shared
 }
 
-RendezvousKey RendezvousMachine::join(const std::string& tag, const Subset& subset, std::string payload,
-                                      Actions& actions) {
+RendezvousKey RendezvousMachine::join(const std::string& tag, const Subset& subset,
+                                      std::string payload, Actions& actions) {
   const std::uint64_t subset_hash = subset->hash();
   const RendezvousKey key{tag, subset_hash, next_generation_[{tag, subset_hash}]++};
   const auto meeting = find_or_open(key, subset);
@@ -160,13 +160,15 @@ void RendezvousMachine::finish_query(Meetings::iterator meeting, Actions& action
     if (!joined[p]) missing.push_back(m.subset->ranks()[p]);
   }
   if (missing.empty()) return;  // they came while the query ran: their messages decide it
-  Error error(ErrorCode::kDeadlineExceeded,
-              "rendezvous '" + meeting->first.tag + "' " + m.reason + ": " + to_string(missing) + " of " +
-                  std::to_string(m.subset->size()) + " did not join");
-  decide(meeting, std::unexpected(error.with_detail(Culprits{Culprits::Kind::kMissing, missing})), actions);
+  Error error(ErrorCode::kDeadlineExceeded, "rendezvous '" + meeting->first.tag + "' " + m.reason +
+                                                ": " + to_string(missing) + " of " +
+                                                std::to_string(m.subset->size()) + " did not join");
+  decide(meeting, std::unexpected(error.with_detail(Culprits{Culprits::Kind::kMissing, missing})),
+         actions);
 }
 
-void RendezvousMachine::decide(Meetings::iterator meeting, Result<Payloads> outcome, Actions& actions) {
+void RendezvousMachine::decide(Meetings::iterator meeting, Result<Payloads> outcome,
+                               Actions& actions) {
   Meeting& m = meeting->second;
   Message message = make(Message::Kind::kOutcome, meeting->first, m.subset);
   if (outcome) {

@@ -1,13 +1,15 @@
-// RendezvousMachine: the protocol of a rendezvous as one rank sees it, with no threads, actors or clock: events
-// go in, messages to other ranks and completions come out. rendezvous.h wraps it into an actor; tests run
-// tens of thousands of them against each other.
+// RendezvousMachine: the protocol of a rendezvous as one rank sees it, with no threads, actors or
+// clock: events go in, messages to other ranks and completions come out. rendezvous.h wraps it into
+// an actor; tests run tens of thousands of them against each other.
 //
-// A rendezvous is named by (tag, subset, generation); the n-th join of a tag on a subset meets the n-th join of
-// the others. Payloads travel up a tree over the positions in the subset and the outcome is cast down it.
-//  RV-1 every join completes once: with all payloads, or with one error that is the same for all who joined.
-//  RV-2 the root alone decides, once; a rank that joins after the decision gets it at once (tombstone).
-//  RV-3 when a deadline passes, the root asks down the tree who has joined, so the error names all others.
-//  RV-4 a failed rank fails every rendezvous that it belongs to, pending or later.
+// A rendezvous is named by (tag, subset, generation); the n-th join of a tag on a subset meets the
+// n-th join of the others. Payloads travel up a tree over the positions in the subset and the
+// outcome is cast down it.
+//  RV-1 every join completes once: with all payloads, or with one error that is the same for all
+//  who joined. RV-2 the root alone decides, once; a rank that joins after the decision gets it at
+//  once (tombstone). RV-3 when a deadline passes, the root asks down the tree who has joined, so
+//  the error names all others. RV-4 a failed rank fails every rendezvous that it belongs to,
+//  pending or later.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +25,8 @@
 
 namespace millrace::collectives {
 
-// The ranks of a rendezvous: sorted, without duplicates, hashed once; shared by all of its messages.
+// The ranks of a rendezvous: sorted, without duplicates, hashed once; shared by all of its
+// messages.
 class RankSet {
  public:
   explicit RankSet(std::vector<Rank> ranks);
@@ -64,11 +67,11 @@ struct RendezvousMessage {
   Kind kind{};
   RendezvousKey key;
   Subset subset;
-  std::vector<Entry> entries;      // kUp
-  std::vector<int> joined;         // kAnswer: positions
-  Payloads payloads;               // kOutcome, success
-  std::optional<Error> error;      // kOutcome, failure
-  std::string reason;              // kExpired: words for the error
+  std::vector<Entry> entries;  // kUp
+  std::vector<int> joined;     // kAnswer: positions
+  Payloads payloads;           // kOutcome, success
+  std::optional<Error> error;  // kOutcome, failure
+  std::string reason;          // kExpired: words for the error
 
   std::size_t bytes() const;
 };
@@ -83,10 +86,13 @@ class RendezvousMachine {
 
   explicit RendezvousMachine(Rank self) : self_(self) {}
 
-  // Joins the next rendezvous of tag on subset, which must contain this rank. The key names it from now on.
-  RendezvousKey join(const std::string& tag, const Subset& subset, std::string payload, Actions& actions);
+  // Joins the next rendezvous of tag on subset, which must contain this rank. The key names it from
+  // now on.
+  RendezvousKey join(const std::string& tag, const Subset& subset, std::string payload,
+                     Actions& actions);
   void receive(RendezvousMessage message, Actions& actions);
-  // The deadline of a join of this rank has passed; reason goes into the error ("no answer within 5 s").
+  // The deadline of a join of this rank has passed; reason goes into the error ("no answer within 5
+  // s").
   void expire(const RendezvousKey& key, std::string reason, Actions& actions);
   void rank_failed(Rank rank, const Error& error, Actions& actions);
 
@@ -113,7 +119,8 @@ class RendezvousMachine {
   void start_query(Meetings::iterator meeting, Actions& actions);
   void finish_query(Meetings::iterator meeting, Actions& actions);
   void decide(Meetings::iterator meeting, Result<Payloads> outcome, Actions& actions);
-  void cast(const Meetings::iterator& meeting, const RendezvousMessage& message, Actions& actions) const;
+  void cast(const Meetings::iterator& meeting, const RendezvousMessage& message,
+            Actions& actions) const;
   std::optional<Error> failure_in(const Subset& subset) const;
 
   Rank self_;

@@ -4,7 +4,8 @@
 
 namespace millrace {
 
-// Per thread: how deep notifications are nested, and those put off until the outermost returns (AV-4).
+// Per thread: how deep notifications are nested, and those put off until the outermost returns
+// (AV-4).
 struct Notifier {
   int depth = 0;
   Waiter* head = nullptr;
@@ -90,7 +91,8 @@ void AsyncValue::publish(State final_state) {
   if (counted_) pending_count.fetch_sub(1);
   const std::uintptr_t word = word_.exchange(kComplete);
   MILLRACE_CHECK(word != kComplete, "published twice (AV-1)");
-  // Newest first in the word: turn the list round, so that waiters hear in the order in which they came.
+  // Newest first in the word: turn the list round, so that waiters hear in the order in which they
+  // came.
   Waiter* ordered = nullptr;
   for (auto* waiter = reinterpret_cast<Waiter*>(word); waiter != nullptr;) {
     Waiter* older = waiter->next_;
@@ -123,7 +125,8 @@ void set_unobserved_error_handler(UnobservedErrorHandler handler) {
 }
 
 void report_unobserved_error(const Error& error) {
-  if (error.code() != ErrorCode::kCancelled && error.claim_report()) unobserved_handler.load()(error);
+  if (error.code() != ErrorCode::kCancelled && error.claim_report())
+    unobserved_handler.load()(error);
 }
 
 }  // namespace millrace

@@ -1,12 +1,14 @@
-// AsyncValue: the cell under every Future. State, waiters and payload live in one pooled, ref-counted object.
-// Read next: future.h, the typed skin that everybody uses.
+// AsyncValue: the cell under every Future. State, waiters and payload live in one pooled,
+// ref-counted object. Read next: future.h, the typed skin that everybody uses.
 //
 // Invariants, asserted where they could break:
 //  AV-1 a cell completes exactly once; the second attempt loses (try_) or is a CHECK.
-//  AV-2 the payload is written before the state says so, and never changes while waiters may read it.
-//  AV-3 every waiter is notified exactly once, in the order in which it was added, on the completing thread
+//  AV-2 the payload is written before the state says so, and never changes while waiters may read
+//  it. AV-3 every waiter is notified exactly once, in the order in which it was added, on the
+//  completing thread
 //       (or at once on the adding thread, when the cell is complete already).
-//  AV-4 notification never nests deeper than kMaxInlineDepth: deeper ones run when the outermost returns.
+//  AV-4 notification never nests deeper than kMaxInlineDepth: deeper ones run when the outermost
+//  returns.
 #pragma once
 
 #include <atomic>
@@ -24,7 +26,8 @@ namespace millrace {
 class AsyncValue;
 struct Notifier;
 
-// Something to be told when a cell completes. Intrusive: embedded in whatever waits, so waiting allocates nothing.
+// Something to be told when a cell completes. Intrusive: embedded in whatever waits, so waiting
+// allocates nothing.
 class Waiter {
  public:
   // Called once per add_waiter. May destroy this. Must be short: it runs on the completer's thread.
@@ -79,7 +82,9 @@ class AsyncValue : public RefCounted, public Pooled {
   bool claim() { return !claimed_.exchange(true); }
   // The payload is in place: publishes it and notifies the waiters. After claim() only.
   void publish(State final_state);
-  void mark_observed() const { observed_.store(true, std::memory_order_relaxed); }  // a hint for logging
+  void mark_observed() const {
+    observed_.store(true, std::memory_order_relaxed);
+  }  // a hint for logging
   bool observed() const { return observed_.load(std::memory_order_relaxed); }
   virtual const Error* stored_error() const = 0;
 
@@ -94,7 +99,8 @@ class AsyncValue : public RefCounted, public Pooled {
   bool counted_ = false;
 };
 
-// Told once of each error that nobody looked at (cancellations excepted), however many futures carry it. Default: a warning on the log.
+// Told once of each error that nobody looked at (cancellations excepted), however many futures
+// carry it. Default: a warning on the log.
 using UnobservedErrorHandler = void (*)(const Error&);
 void set_unobserved_error_handler(UnobservedErrorHandler handler);
 void report_unobserved_error(const Error& error);
@@ -104,7 +110,8 @@ template <class T>
 class Cell : public AsyncValue {
  public:
   ~Cell() override {
-    if (payload_ && !payload_->has_value() && !observed()) report_unobserved_error(payload_->error());
+    if (payload_ && !payload_->has_value() && !observed())
+      report_unobserved_error(payload_->error());
   }
   // Completes with a value or an error. CHECKs that it is the first.
   void set(Result<T> result) {

@@ -1,4 +1,5 @@
-// wait_blocking: for main functions, tools and tests. Never from an executor's work: it would hold a worker.
+// wait_blocking: for main functions, tools and tests. Never from an executor's work: it would hold
+// a worker.
 #pragma once
 
 #include "millrace/core/future.h"

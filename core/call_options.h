@@ -7,7 +7,8 @@
 
 namespace millrace {
 
-// stop gives kCancelled, the deadline (an absolute point of the runtime's Clock) gives kDeadlineExceeded.
+// stop gives kCancelled, the deadline (an absolute point of the runtime's Clock) gives
+// kDeadlineExceeded.
 struct CallOptions {
   std::stop_token stop;
   TimePoint deadline = kNoDeadline;

@@ -1,5 +1,5 @@
-// CHECK and DCHECK: a bug in Millrace prints what was expected, where, and aborts. Never for bad input:
-// that is an Error. DCHECK costs nothing in release builds.
+// CHECK and DCHECK: a bug in Millrace prints what was expected, where, and aborts. Never for bad
+// input: that is an Error. DCHECK costs nothing in release builds.
 #pragma once
 
 #include <source_location>
@@ -12,11 +12,11 @@ namespace millrace {
 
 }  // namespace millrace
 
-#define MILLRACE_CHECK(condition, message)                  \
-  do {                                                      \
-    if (!(condition)) [[unlikely]] {                        \
-      ::millrace::check_failed(#condition, message);        \
-    }                                                       \
+#define MILLRACE_CHECK(condition, message)           \
+  do {                                               \
+    if (!(condition)) [[unlikely]] {                 \
+      ::millrace::check_failed(#condition, message); \
+    }                                                \
   } while (false)
 
 #if !defined(NDEBUG) || defined(MILLRACE_SANITIZED)

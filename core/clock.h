@@ -1,5 +1,5 @@
-// Clock: the only source of time. Deadlines are absolute points of it. A ManualClock stands until a test or
-// the simulation moves it.
+// Clock: the only source of time. Deadlines are absolute points of it. A ManualClock stands until a
+// test or the simulation moves it.
 #pragma once
 
 #include <atomic>

@@ -59,7 +59,8 @@ class AnyCell final : public Cell<std::size_t> {
   };
 };
 
-// A timer that expires its target, and a waiter that takes the timer back when the target is complete.
+// A timer that expires its target, and a waiter that takes the timer back when the target is
+// complete.
 class DeadlineWaiter final : public Waiter, public Pooled {
  public:
   TimerQueue* timers = nullptr;
@@ -79,7 +80,8 @@ Future<void> when_all(std::span<const Ref<AsyncValue>> values) {
 }
 
 Future<std::size_t> when_any(std::span<const Ref<AsyncValue>> values) {
-  if (values.empty()) return fail(ErrorCode::kInvalidArgument, "when_any of nothing would never complete");
+  if (values.empty())
+    return fail(ErrorCode::kInvalidArgument, "when_any of nothing would never complete");
   auto any = make_ref<AnyCell>();
   for (std::size_t i = 0; i < values.size(); ++i) {
     auto* arm = new AnyCell::Arm;
@@ -92,8 +94,8 @@ Future<std::size_t> when_any(std::span<const Ref<AsyncValue>> values) {
 
 namespace detail {
 
-void arm_deadline(TimerQueue& timers, TimePoint deadline, Ref<AsyncValue> until, Ref<RefCounted> target,
-                  void (*expire)(RefCounted&)) {
+void arm_deadline(TimerQueue& timers, TimePoint deadline, Ref<AsyncValue> until,
+                  Ref<RefCounted> target, void (*expire)(RefCounted&)) {
   auto* waiter = new DeadlineWaiter;
   waiter->timers = &timers;
   waiter->id = timers.schedule(deadline, [target = std::move(target), expire] { expire(*target); });
@@ -103,14 +105,16 @@ void arm_deadline(TimerQueue& timers, TimePoint deadline, Ref<AsyncValue> until,
 }  // namespace detail
 
 Future<void> sleep_until(TimePoint deadline, TimerQueue& timers, std::stop_token stop) {
-  // The timer's own share: completes the sleep when it fires, fails it when the queue goes away before.
+  // The timer's own share: completes the sleep when it fires, fails it when the queue goes away
+  // before.
   struct Wake {
     Ref<Cell<void>> sleep;
     explicit Wake(Ref<Cell<void>> cell) : sleep(std::move(cell)) {}
     Wake(Wake&&) noexcept = default;
     ~Wake() {
       if (sleep && !sleep->complete()) {
-        sleep->try_set(fail(ErrorCode::kAborted, "the timer queue closed before the end of a sleep"));
+        sleep->try_set(
+            fail(ErrorCode::kAborted, "the timer queue closed before the end of a sleep"));
       }
     }
     void operator()() { sleep->try_set({}); }

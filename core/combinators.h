@@ -29,7 +29,8 @@ Future<void> when_all(const Future<Ts>&... futures) {
   return when_all(cells);
 }
 
-// The index of the first input to complete, with a value or an error. kInvalidArgument if there is none.
+// The index of the first input to complete, with a value or an error. kInvalidArgument if there is
+// none.
 Future<std::size_t> when_any(std::span<const Ref<AsyncValue>> values);
 template <class T>
 Future<std::size_t> when_any(const std::vector<Future<T>>& futures) {
@@ -94,10 +95,11 @@ template <class T>
 Future<T> with_deadline(const Future<T>& future, TimePoint deadline, TimerQueue& timers) {
   if (deadline == kNoDeadline || future.ready()) return future;
   auto race = detail::make_race(future);
-  detail::arm_deadline(timers, deadline, Ref<AsyncValue>(race), Ref<RefCounted>(race), [](RefCounted& target) {
-    static_cast<detail::RaceCell<T>&>(target).try_set(
-        fail(ErrorCode::kDeadlineExceeded, "the deadline came before the result"));
-  });
+  detail::arm_deadline(
+      timers, deadline, Ref<AsyncValue>(race), Ref<RefCounted>(race), [](RefCounted& target) {
+        static_cast<detail::RaceCell<T>&>(target).try_set(
+            fail(ErrorCode::kDeadlineExceeded, "the deadline came before the result"));
+      });
   return Future<T>(Ref<Cell<T>>(race));
 }
 

@@ -1,7 +1,8 @@
-// Task<T> and co_await: asynchronous code that reads from top to bottom. co_await on a Future<U> or a Task<U>
-// gives a Result<U>. A Task starts when it is awaited or spawned, has one home executor (spawn's), and every
-// co_await continues there. Resumption goes through a trampoline: handing over from coroutine to coroutine by
-// symmetric transfer grows the stack where the compiler does not turn it into a jump (g++ -O0).
+// Task<T> and co_await: asynchronous code that reads from top to bottom. co_await on a Future<U> or
+// a Task<U> gives a Result<U>. A Task starts when it is awaited or spawned, has one home executor
+// (spawn's), and every co_await continues there. Resumption goes through a trampoline: handing over
+// from coroutine to coroutine by symmetric transfer grows the stack where the compiler does not
+// turn it into a jump (g++ -O0).
 //
 //   Task<int> length(Future<std::string> text) {
 //     Result<std::string> t = co_await text;
@@ -11,9 +12,11 @@
 //   Future<int> n = spawn(executor, length(text));
 //
 // Invariants:
-//  CO-1 a coroutine runs on its home executor, except that its locals may be destroyed where that executor
+//  CO-1 a coroutine runs on its home executor, except that its locals may be destroyed where that
+//  executor
 //       drops it; its future is kAborted then.
-//  CO-2 at most one frame of a spawned task is running; the depth of the stack does not grow with the number
+//  CO-2 at most one frame of a spawned task is running; the depth of the stack does not grow with
+//  the number
 //       of co_awaits or of nested Tasks.
 #pragma once
 
@@ -39,8 +42,8 @@ class SpawnCell;
 }  // namespace detail
 
 // A coroutine that has not started; owns its frame. co_return takes T, Result<T>, an Error or a
-// std::unexpected; of Task<void>, nothing: `co_await end_with(error)` fails it. An exception becomes kInternal.
-// Thread-safety: external.
+// std::unexpected; of Task<void>, nothing: `co_await end_with(error)` fails it. An exception
+// becomes kInternal. Thread-safety: external.
 template <class T>
 class [[nodiscard]] Task {
  public:
@@ -144,7 +147,8 @@ struct TaskPromiseBase {
     }
     void await_resume() const noexcept {}
   };
-  // Ends the coroutine in the middle of its body: it is never resumed, its frame goes with its Task.
+  // Ends the coroutine in the middle of its body: it is never resumed, its frame goes with its
+  // Task.
   struct End : Final {
     bool await_ready() const noexcept { return false; }
   };
@@ -235,8 +239,9 @@ class SpawnCell final : public Cell<T>, public Work, public TaskContext {
 
 }  // namespace detail
 
-// Starts task on executor, its home; never inside the call (EX-1). On stop, the co_await it is waiting in, and
-// every later one that would wait, gives kCancelled: the task decides what to do about it.
+// Starts task on executor, its home; never inside the call (EX-1). On stop, the co_await it is
+// waiting in, and every later one that would wait, gives kCancelled: the task decides what to do
+// about it.
 template <class T>
 Future<T> spawn(Executor& executor, Task<T> task, std::stop_token stop = {}) {
   auto* cell = new detail::SpawnCell<T>(executor, std::move(task), std::move(stop));

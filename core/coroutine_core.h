@@ -1,4 +1,5 @@
-// The trampoline under coroutine.h: one loop per running task that resumes whichever frame comes next.
+// The trampoline under coroutine.h: one loop per running task that resumes whichever frame comes
+// next.
 #pragma once
 
 #include <coroutine>
@@ -12,7 +13,8 @@ namespace millrace::detail {
 // What all frames of a spawned task share. Owned by the cell of its future.
 class TaskContext {
  public:
-  TaskContext(Executor& executor, std::stop_token token) : home(&executor), stop(std::move(token)) {}
+  TaskContext(Executor& executor, std::stop_token token)
+      : home(&executor), stop(std::move(token)) {}
   // The outermost frame has its result, and is suspended.
   virtual void finish() noexcept = 0;
   // The home executor dropped the task: destroys its frames, completes its future with kAborted.

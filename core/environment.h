@@ -1,5 +1,5 @@
-// Environment: time and threads as parameters. Whoever assembles a runtime (tools/api, a test, the simulation)
-// makes these and hands them down; no room below asks the operating system for them.
+// Environment: time and threads as parameters. Whoever assembles a runtime (tools/api, a test, the
+// simulation) makes these and hands them down; no room below asks the operating system for them.
 #pragma once
 
 #include "millrace/core/clock.h"

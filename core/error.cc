@@ -29,14 +29,15 @@ std::string_view to_string(ErrorCode code) {
 }
 
 Error::Error(ErrorCode code, std::string message, std::source_location where)
-    : record_(std::make_shared<const Record>(Record{code, std::move(message), where, {}, nullptr})) {}
+    : record_(
+          std::make_shared<const Record>(Record{code, std::move(message), where, {}, nullptr})) {}
 
 Error Error::with_context(std::string_view context, std::source_location where) const {
   std::string message(context);
   message += ": ";
   message += record_->message;
-  return Error(std::make_shared<const Record>(Record{
-      record_->code, std::move(message), where, {}, std::make_shared<const Error>(*this)}));
+  return Error(std::make_shared<const Record>(
+      Record{record_->code, std::move(message), where, {}, std::make_shared<const Error>(*this)}));
 }
 
 Error Error::with_any(std::any detail) const {
@@ -51,7 +52,8 @@ std::string Error::to_string() const {
   text += record_->message;
   text += " (";
   std::string_view file = record_->where.file_name();
-  if (auto slash = file.rfind("millrace/"); slash != std::string_view::npos) file = file.substr(slash);
+  if (auto slash = file.rfind("millrace/"); slash != std::string_view::npos)
+    file = file.substr(slash);
   text += file;
   text += ':';
   text += std::to_string(record_->where.line());

@@ -1,7 +1,7 @@
-// Error and Result<T>: how every expected failure of Millrace is told. An Error is one immutable, shared
-// record: a code (the sixteen canonical ones, with the values that the PJRT C API gives them), a message
-// (what was attempted, on what, why not, what would help), the place that made it, typed details and a
-// cause. Read next: future.h, where a Result arrives later.
+// Error and Result<T>: how every expected failure of Millrace is told. An Error is one immutable,
+// shared record: a code (the sixteen canonical ones, with the values that the PJRT C API gives
+// them), a message (what was attempted, on what, why not, what would help), the place that made it,
+// typed details and a cause. Read next: future.h, where a Result arrives later.
 #pragma once
 
 #include <any>
@@ -52,8 +52,8 @@ class Error {
   // The error that led to this one, if any.
   const Error* cause() const { return record_->cause.get(); }
 
-  // The same failure seen from one level up: "context: message"; this error becomes the cause and its
-  // details stay readable.
+  // The same failure seen from one level up: "context: message"; this error becomes the cause and
+  // its details stay readable.
   Error with_context(std::string_view context,
                      std::source_location where = std::source_location::current()) const;
 
@@ -111,19 +111,19 @@ inline std::unexpected<Error> fail(ErrorCode code, std::string message,
 
 }  // namespace millrace
 
-// MILLRACE_TRY(auto x, expression): x = the value, or return the error to the caller (a Result function).
+// MILLRACE_TRY(auto x, expression): x = the value, or return the error to the caller (a Result
+// function).
 #define MILLRACE_CONCAT_INNER(a, b) a##b
 #define MILLRACE_CONCAT(a, b) MILLRACE_CONCAT_INNER(a, b)
 #define MILLRACE_TRY(declaration, expression) \
   MILLRACE_TRY_IMPL(MILLRACE_CONCAT(millrace_try_, __LINE__), declaration, expression)
-#define MILLRACE_TRY_IMPL(temporary, declaration, expression)             \
-  auto temporary = (expression);                                          \
-  if (!temporary) return std::unexpected(std::move(temporary).error());   \
+#define MILLRACE_TRY_IMPL(temporary, declaration, expression)           \
+  auto temporary = (expression);                                        \
+  if (!temporary) return std::unexpected(std::move(temporary).error()); \
   declaration = *std::move(temporary)
 // The same for a Status, which has no value.
-#define MILLRACE_TRY_STATUS(expression)                                        \
-  do {                                                                         \
-    auto millrace_try_status = (expression);                                   \
-    if (!millrace_try_status)                                                  \
-      return std::unexpected(std::move(millrace_try_status).error());          \
+#define MILLRACE_TRY_STATUS(expression)                                                       \
+  do {                                                                                        \
+    auto millrace_try_status = (expression);                                                  \
+    if (!millrace_try_status) return std::unexpected(std::move(millrace_try_status).error()); \
   } while (false)

@@ -1,6 +1,7 @@
-// EventLoop: one thread that waits for descriptors, timers and posted work at once. The interface; backends are
-// event_loop_uv.cc (libuv) and whatever make_event_loop learns next. Timers live in a TimerQueue: a backend
-// only needs one next deadline. Read next: event_loop_thread.h, a loop on a thread of its own.
+// EventLoop: one thread that waits for descriptors, timers and posted work at once. The interface;
+// backends are event_loop_uv.cc (libuv) and whatever make_event_loop learns next. Timers live in a
+// TimerQueue: a backend only needs one next deadline. Read next: event_loop_thread.h, a loop on a
+// thread of its own.
 #pragma once
 
 #include <memory>
@@ -18,19 +19,20 @@ enum Readiness : unsigned {
   kWritable = 2,
 };
 
-// Watches one descriptor, which it borrows and makes non-blocking. Thread-safety: confined to the loop's
-// thread. Destroyed before its loop; a wait that is going on then gives kCancelled.
+// Watches one descriptor, which it borrows and makes non-blocking. Thread-safety: confined to the
+// loop's thread. Destroyed before its loop; a wait that is going on then gives kCancelled.
 class DescriptorWatch {
  public:
   virtual ~DescriptorWatch() = default;
-  // Completes on the loop's thread with what of `wanted` holds, soon if it holds already. One wait at a time:
-  // kFailedPrecondition otherwise. A hang-up counts as both.
+  // Completes on the loop's thread with what of `wanted` holds, soon if it holds already. One wait
+  // at a time: kFailedPrecondition otherwise. A hang-up counts as both.
   virtual Future<unsigned> wait(unsigned wanted) = 0;
 };
 
-// The loop is an Executor: work that is posted runs on the thread that is in run(), in the order of posting.
-// Wake-ups are coalesced: posting to a loop that is awake, or about to wake, costs no system call.
-// Thread-safety: submit, stop and timers() are thread-safe; the rest is confined to the thread that runs it.
+// The loop is an Executor: work that is posted runs on the thread that is in run(), in the order of
+// posting. Wake-ups are coalesced: posting to a loop that is awake, or about to wake, costs no
+// system call. Thread-safety: submit, stop and timers() are thread-safe; the rest is confined to
+// the thread that runs it.
 class EventLoop : public Executor {
  public:
   // Runs until stop(); a stop from before counts. May be called again.
@@ -42,7 +44,8 @@ class EventLoop : public Executor {
   virtual TimerQueue& timers() = 0;
   // kInvalidArgument for what cannot be watched (a closed descriptor, a regular file).
   virtual Result<std::unique_ptr<DescriptorWatch>> watch(int descriptor) = 0;
-  // Drops what was posted, and from now on what is posted. Not while run() runs. The destructor does it too.
+  // Drops what was posted, and from now on what is posted. Not while run() runs. The destructor
+  // does it too.
   virtual void close() = 0;
 };
 

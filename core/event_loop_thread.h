@@ -1,4 +1,5 @@
-// EventLoopThread: an EventLoop that runs on a thread of its own, for programs that have no loop to lend.
+// EventLoopThread: an EventLoop that runs on a thread of its own, for programs that have no loop to
+// lend.
 #pragma once
 
 #include <memory>
@@ -9,8 +10,9 @@
 
 namespace millrace {
 
-// Owns the loop and its thread. Thread-safety: thread-safe; what is confined to the loop's thread is reached by
-// posting to it. The destructor closes and joins; it is never run on the loop's own thread.
+// Owns the loop and its thread. Thread-safety: thread-safe; what is confined to the loop's thread
+// is reached by posting to it. The destructor closes and joins; it is never run on the loop's own
+// thread.
 class EventLoopThread {
  public:
   EventLoopThread(std::unique_ptr<EventLoop> loop, std::string name);
@@ -19,7 +21,8 @@ class EventLoopThread {
   ~EventLoopThread();
 
   EventLoop& loop() { return *loop_; }
-  // Stops the loop after the work that is running, drops the rest; completes on its thread, which then ends.
+  // Stops the loop after the work that is running, drops the rest; completes on its thread, which
+  // then ends.
   Future<void> close();
 
  private:

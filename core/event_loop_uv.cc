@@ -1,5 +1,5 @@
-// EventLoop over libuv. One async handle wakes it, one timer handle carries the next deadline; the prepare
-// handle runs before every wait and is where due timers run and the next one is set.
+// EventLoop over libuv. One async handle wakes it, one timer handle carries the next deadline; the
+// prepare handle runs before every wait and is where due timers run and the next one is set.
 #include <uv.h>
 
 #include <algorithm>
@@ -50,7 +50,8 @@ class UvWatch final : public DescriptorWatch {
     if ((wanted & kReadable) != 0) events |= UV_READABLE;
     if ((wanted & kWritable) != 0) events |= UV_WRITABLE;
     if (const int status = uv_poll_start(poll_, events, &UvWatch::on_poll); status != 0) {
-      return fail(ErrorCode::kInternal, std::string("waiting for a descriptor: ") + uv_strerror(status));
+      return fail(ErrorCode::kInternal,
+                  std::string("waiting for a descriptor: ") + uv_strerror(status));
     }
     wanted_ = wanted;
     return waiting_.emplace().future();
@@ -63,7 +64,8 @@ class UvWatch final : public DescriptorWatch {
     auto* self = static_cast<UvWatch*>(poll->data);
     uv_poll_stop(poll);
     unsigned found = 0;
-    if (status != 0 || (events & UV_DISCONNECT) != 0) found = kReadable | kWritable;  // the next call tells
+    if (status != 0 || (events & UV_DISCONNECT) != 0)
+      found = kReadable | kWritable;  // the next call tells
     if ((events & UV_READABLE) != 0) found |= kReadable;
     if ((events & UV_WRITABLE) != 0) found |= kWritable;
     Promise<unsigned> promise = *std::exchange(self->waiting_, std::nullopt);
@@ -143,7 +145,9 @@ class UvEventLoop final : public EventLoop {
 
  private:
   static void on_wake(uv_async_t* handle) { static_cast<UvEventLoop*>(handle->data)->drain(); }
-  static void on_prepare(uv_prepare_t* handle) { static_cast<UvEventLoop*>(handle->data)->run_timers(); }
+  static void on_prepare(uv_prepare_t* handle) {
+    static_cast<UvEventLoop*>(handle->data)->run_timers();
+  }
 
   // The flag is down only while a write to the descriptor is needed to be heard.
   void wake() {
@@ -181,11 +185,14 @@ class UvEventLoop final : public EventLoop {
       uv_timer_stop(&deadline_);
       return;
     }
-    // libuv counts whole milliseconds from its own idea of now: rounded up, so that it never fires early.
+    // libuv counts whole milliseconds from its own idea of now: rounded up, so that it never fires
+    // early.
     using std::chrono::milliseconds;
-    const auto left = std::chrono::ceil<milliseconds>(std::max(*next - clock_.now(), Duration::zero()));
+    const auto left =
+        std::chrono::ceil<milliseconds>(std::max(*next - clock_.now(), Duration::zero()));
     uv_update_time(&loop_);
-    const auto wait = static_cast<std::uint64_t>(std::min(left, milliseconds(kLongestWait)).count());
+    const auto wait =
+        static_cast<std::uint64_t>(std::min(left, milliseconds(kLongestWait)).count());
     uv_timer_start(&deadline_, [](uv_timer_t*) {}, wait, 0);  // the next prepare runs what is due
   }
 

@@ -1,10 +1,12 @@
 // Executor: where and when a piece of work runs. The contract, for every backend:
 //  EX-1 submit never runs the work before it returns (InlineExecutor, by name, is the exception).
-//  EX-2 work that was submitted is consumed exactly once: run, or dropped if the executor closes first.
-//  EX-3 submit is thread-safe, never blocks and never fails; after close it drops the work at once.
-//  EX-4 work must not block on a compute executor; what may block (files, plugin calls, compilation) goes to
+//  EX-2 work that was submitted is consumed exactly once: run, or dropped if the executor closes
+//  first. EX-3 submit is thread-safe, never blocks and never fails; after close it drops the work
+//  at once. EX-4 work must not block on a compute executor; what may block (files, plugin calls,
+//  compilation) goes to
 //       a blocking executor. Work does not throw.
-// Backends: InlineExecutor and SerialExecutor (simulation) here, executor_threads.h, executor_tbb.h, event_loop.h.
+// Backends: InlineExecutor and SerialExecutor (simulation) here, executor_threads.h,
+// executor_tbb.h, event_loop.h.
 #pragma once
 
 #include <cstddef>
@@ -77,7 +79,8 @@ class FunctionWork final : public Work, public Pooled {
 };
 }  // namespace detail
 
-// Submits a callable. If it is dropped, its captures are destroyed (a captured Promise then gives kAborted).
+// Submits a callable. If it is dropped, its captures are destroyed (a captured Promise then gives
+// kAborted).
 template <class F>
 void post(Executor& executor, F&& f) {
   executor.submit(new detail::FunctionWork<std::decay_t<F>>(std::forward<F>(f)));
@@ -86,9 +89,9 @@ void post(Executor& executor, F&& f) {
 // Runs work inside submit, on the caller's thread. Spelled out where it is meant, never a default.
 Executor& inline_executor();
 
-// One thread, the caller's; picks the next piece of work at random from a seed (simulation) or in order.
-// Work may be submitted from work; nothing runs until a run_ call. Thread-safety: thread-safe for submit,
-// the run_ calls are confined to one thread.
+// One thread, the caller's; picks the next piece of work at random from a seed (simulation) or in
+// order. Work may be submitted from work; nothing runs until a run_ call. Thread-safety:
+// thread-safe for submit, the run_ calls are confined to one thread.
 class SerialExecutor final : public Executor {
  public:
   struct InOrder {};

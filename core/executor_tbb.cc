@@ -19,15 +19,15 @@ namespace tbb = oneapi::tbb;
 
 // By default oneTBB counts the main thread as one of its workers; ours only waits.
 void allow_a_worker_per_core() {
-  static const tbb::global_control control(
-      tbb::global_control::max_allowed_parallelism,
-      std::max(2u, std::thread::hardware_concurrency() + 1));
+  static const tbb::global_control control(tbb::global_control::max_allowed_parallelism,
+                                           std::max(2u, std::thread::hardware_concurrency() + 1));
 }
 
 // Names a worker when it enters the arena: workers move between arenas.
 class Namer final : public tbb::task_scheduler_observer {
  public:
-  Namer(tbb::task_arena& arena, std::string name) : task_scheduler_observer(arena), name_(std::move(name)) {
+  Namer(tbb::task_arena& arena, std::string name)
+      : task_scheduler_observer(arena), name_(std::move(name)) {
     observe(true);
   }
   ~Namer() override { observe(false); }
@@ -89,7 +89,8 @@ class TbbExecutor final : public PoolExecutor {
   bool on_own_thread() const { return current_ == this; }
 
   void leave() {
-    // Only a closing executor reaches exactly kClosing; late submits may pass it again, once is enough.
+    // Only a closing executor reaches exactly kClosing; late submits may pass it again, once is
+    // enough.
     if (state_.fetch_sub(kOne) == kClosing + kOne && !completed_.exchange(true)) {
       Promise<void> promise = std::move(promise_);  // a waiter may destroy this
       promise.set_value();

@@ -1,8 +1,9 @@
-// Fault points: named places where a test makes the n-th arrival fail. Where none is armed, a place costs one
-// load and a branch.
+// Fault points: named places where a test makes the n-th arrival fail. Where none is armed, a place
+// costs one load and a branch.
 //
 //   MILLRACE_TRY_STATUS(fault_point("transfer.read"));                        // in the code
-//   ArmedFault fault("transfer.read", 3, Error(ErrorCode::kDataLoss, "..."));  // in the test: the third
+//   ArmedFault fault("transfer.read", 3, Error(ErrorCode::kDataLoss, "..."));  // in the test: the
+//   third
 #pragma once
 
 #include <atomic>
@@ -22,12 +23,13 @@ Status arrive_at_fault_point(std::string_view name);
 // The error that a test has armed for this arrival, or nothing. Thread-safe.
 inline Status fault_point(std::string_view name) {
   // relaxed: a test arms before it starts what shall fail.
-  if (detail::armed_faults.load(std::memory_order_relaxed) == 0) [[likely]] return {};
+  if (detail::armed_faults.load(std::memory_order_relaxed) == 0) [[likely]]
+    return {};
   return detail::arrive_at_fault_point(name);
 }
 
-// Arms a place while it lives: arrivals number `first` (from 1) and the `times` - 1 after it fail. Several may
-// be armed, also at one place. Thread-safety: thread-safe.
+// Arms a place while it lives: arrivals number `first` (from 1) and the `times` - 1 after it fail.
+// Several may be armed, also at one place. Thread-safety: thread-safe.
 class ArmedFault {
  public:
   ArmedFault(std::string place, std::uint64_t first, Error error, std::uint64_t times = 1);

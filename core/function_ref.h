@@ -1,4 +1,5 @@
-// FunctionRef: a borrowed callable, two pointers, no allocation. For calls that end before the callee returns.
+// FunctionRef: a borrowed callable, two pointers, no allocation. For calls that end before the
+// callee returns.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
-// Future<T> and Promise<T>: a value or an Error that arrives once, later. The one noun of Millrace for what is
-// not there yet. A Future is a cheap handle; copies see the same value. Read next: coroutine.h, combinators.h.
+// Future<T> and Promise<T>: a value or an Error that arrives once, later. The one noun of Millrace
+// for what is not there yet. A Future is a cheap handle; copies see the same value. Read next:
+// coroutine.h, combinators.h.
 #pragma once
 
 #include <exception>
@@ -48,8 +49,8 @@ Error exception_to_error(std::exception_ptr exception);
 
 }  // namespace detail
 
-// Shared handle on a value that arrives later; may be empty. T may be void. A Future of a move-only type has
-// one consumer. Thread-safety: external for the handle, thread-safe for what it points to.
+// Shared handle on a value that arrives later; may be empty. T may be void. A Future of a move-only
+// type has one consumer. Thread-safety: external for the handle, thread-safe for what it points to.
 template <class T>
 class [[nodiscard]] Future {
  public:
@@ -71,9 +72,10 @@ class [[nodiscard]] Future {
   // Of a ready future: copies the value, or moves it out if T is move-only.
   Result<T> take() const { return cell_->take(); }
 
-  // Runs f(Result<T>) on executor once this is complete, and gives a Future of what f returns: U, Result<U> or
-  // Future<U> all give Future<U>. For a copyable T, f may also take const Result<T>&. An exception that f
-  // throws becomes kInternal; if the executor closes first, kAborted. Allocates one pooled cell.
+  // Runs f(Result<T>) on executor once this is complete, and gives a Future of what f returns: U,
+  // Result<U> or Future<U> all give Future<U>. For a copyable T, f may also take const Result<T>&.
+  // An exception that f throws becomes kInternal; if the executor closes first, kAborted. Allocates
+  // one pooled cell.
   template <class F>
   auto then(Executor& executor, F&& f) const {
     using Then = detail::ThenCell<T, std::decay_t<F>>;
@@ -108,7 +110,8 @@ class Promise {
 
   Future<T> future() const { return Future<T>(cell_); }
   bool valid() const { return static_cast<bool>(cell_); }
-  // Completes the future; runs its waiters before it returns (their continuations run on their executors).
+  // Completes the future; runs its waiters before it returns (their continuations run on their
+  // executors).
   void set(Result<T> result) { std::exchange(cell_, {})->set(std::move(result)); }
   void set_error(Error error) { set(std::unexpected(std::move(error))); }
   void set_value()
@@ -121,8 +124,9 @@ class Promise {
   void abandon() {
     if (!cell_) return;
     if (cell_->unique()) cell_->ignore_error();  // nobody holds the future any more
-    std::exchange(cell_, {})->try_set(fail(
-        ErrorCode::kAborted, "a promise was dropped without a value: whoever should have set it is gone"));
+    std::exchange(cell_, {})->try_set(
+        fail(ErrorCode::kAborted,
+             "a promise was dropped without a value: whoever should have set it is gone"));
   }
   Ref<Cell<T>> cell_;
 };
@@ -168,7 +172,8 @@ class ThenCell final : public Cell<typename Unwrapped<ContinuationResult<T, F>>:
       if constexpr (kIsFuture<R>) {
         R inner = (*f_)(std::move(input));
         f_.reset();
-        if (!inner.valid()) inner = Error(ErrorCode::kInternal, "a continuation returned an empty future");
+        if (!inner.valid())
+          inner = Error(ErrorCode::kInternal, "a continuation returned an empty future");
         inner.cell()->add_waiter(this);
       } else if constexpr (kIsResult<R>) {
         finish((*f_)(std::move(input)));

@@ -119,7 +119,8 @@ void GraphBuilder::remember(std::string message) {
 SlotIndex GraphBuilder::check_slot(SlotIndex index, std::uint64_t builder) {
   if (builder == id_) return index;
   remember(index == kNoSlot
-               ? "building a graph: a node or output uses an empty slot; slots come from input() and node()"
+               ? "building a graph: a node or output uses an empty slot; slots come from input() "
+                 "and node()"
                : "building a graph: slot " + std::to_string(index) +
                      " is of another builder; a graph's nodes may use its own slots only");
   return kNoSlot;
@@ -130,7 +131,8 @@ std::uint32_t GraphBuilder::payload_of(SlotIndex index) const {
 }
 
 SlotIndex GraphBuilder::add_slot(std::string name, const Node& node) {
-  MILLRACE_CHECK(node.type->align <= alignof(Node), "values of slots are aligned to at most 64 bytes");
+  MILLRACE_CHECK(node.type->align <= alignof(Node),
+                 "values of slots are aligned to at most 64 bytes");
   MILLRACE_CHECK(core_->nodes.size() < kNoSlot, "a graph has fewer than 2^32 slots");
   const std::uint32_t align = node.type->align;
   core_->payload_bytes = (core_->payload_bytes + align - 1) / align * align;
@@ -214,14 +216,16 @@ void GraphBuilder::check_outputs() {
   for (SlotIndex index : core_->outputs) {
     const Node& node = core_->nodes[index];
     if (!node.type->copyable && node.out_count != 0) {
-      remember("building a graph: output '" + core_->names[index] +
-               "' has a move-only type and is used by a node too; only one of them can have the value");
+      remember(
+          "building a graph: output '" + core_->names[index] +
+          "' has a move-only type and is used by a node too; only one of them can have the value");
     }
   }
 }
 
 Result<Graph> GraphBuilder::build(const GraphOptions& options) {
-  if (!core_) return fail(ErrorCode::kFailedPrecondition, "building a graph: build() was called twice");
+  if (!core_)
+    return fail(ErrorCode::kFailedPrecondition, "building a graph: build() was called twice");
   check_names();
   if (!error_) {
     connect();

@@ -1,6 +1,6 @@
-// Graph: work recorded once as a dataflow graph and replayed every step. Build it with GraphBuilder, start it
-// as often as wanted, several runs at a time; a replay allocates nothing. Read next: graph_run.h, what a run
-// gives; graph_run.cc, how it goes.
+// Graph: work recorded once as a dataflow graph and replayed every step. Build it with
+// GraphBuilder, start it as often as wanted, several runs at a time; a replay allocates nothing.
+// Read next: graph_run.h, what a run gives; graph_run.cc, how it goes.
 //
 //   GraphBuilder b;
 //   Slot<Buffer> x = b.input<Buffer>("x");
@@ -25,8 +25,9 @@
 
 namespace millrace {
 
-// Where a graph's edges begin: the value of an input or of a node. Belongs to the builder that made it, and to
-// the graph built from it. T may be void: the order, without a value. Thread-safety: immutable.
+// Where a graph's edges begin: the value of an input or of a node. Belongs to the builder that made
+// it, and to the graph built from it. T may be void: the order, without a value. Thread-safety:
+// immutable.
 template <class T>
 class Slot {
  public:
@@ -51,8 +52,9 @@ struct GraphOptions {
 // A built graph; copies share it. Thread-safety: immutable.
 class Graph {
  public:
-  // Starts a run with one future per input, in the order of the builder. Inline nodes whose inputs are there
-  // run before this returns. Inputs of the wrong number or type fail every node with kInvalidArgument.
+  // Starts a run with one future per input, in the order of the builder. Inline nodes whose inputs
+  // are there run before this returns. Inputs of the wrong number or type fail every node with
+  // kInvalidArgument.
   Ref<GraphRun> start(std::span<const GraphInput> inputs, const CallOptions& options = {}) const {
     return GraphRun::start(core_, inputs, options);
   }
@@ -85,14 +87,16 @@ class GraphBuilder {
     return Slot<A>(add_input(std::move(name), &detail::kSlotType<A>), id_);
   }
 
-  // A node: once all inputs have values, f(const A&...) runs on executor; inline_executor() means on the thread
-  // that completed the last input. f returns R, Result<R>, Future<R> or nothing, and must be callable from
-  // several runs at once; what it throws becomes kInternal. References to inputs are valid during the call.
-  // A failed input skips the node: its error is that of the first failed input.
+  // A node: once all inputs have values, f(const A&...) runs on executor; inline_executor() means
+  // on the thread that completed the last input. f returns R, Result<R>, Future<R> or nothing, and
+  // must be callable from several runs at once; what it throws becomes kInternal. References to
+  // inputs are valid during the call. A failed input skips the node: its error is that of the first
+  // failed input.
   template <class F, class... As>
   auto node(std::string name, Executor& executor, F f, Slot<As>... inputs) {
     using Body = detail::NodeBody<F, As...>;
-    const std::initializer_list<detail::SlotIndex> slots = {check_slot(inputs.index_, inputs.builder_)...};
+    const std::initializer_list<detail::SlotIndex> slots = {
+        check_slot(inputs.index_, inputs.builder_)...};
     auto* body = core_->bodies.make(Body{std::move(f), {payload_of(inputs.index_)...}});
     return finish_node<typename Body::R>(std::move(name), executor, body, &Body::run, slots);
   }
@@ -111,15 +115,15 @@ class GraphBuilder {
     return finish_node<typename Body::R>(std::move(name), executor, body, &Body::run, slots);
   }
 
-  // The slot's value becomes available as run->output(slot). A slot of a move-only type may be an output only
-  // if no node uses it.
+  // The slot's value becomes available as run->output(slot). A slot of a move-only type may be an
+  // output only if no node uses it.
   template <class T>
   void output(Slot<T> slot) {
     add_output(check_slot(slot.index_, slot.builder_));
   }
 
-  // kInvalidArgument: a slot of another builder, a name given twice, an output given twice. The builder is
-  // used up.
+  // kInvalidArgument: a slot of another builder, a name given twice, an output given twice. The
+  // builder is used up.
   Result<Graph> build(const GraphOptions& options = {});
 
  private:

@@ -1,8 +1,9 @@
-// The untyped inside of a Graph: slots, edges and the layout of a run's memory. Internal to core/graph*; read
-// graph.h first, then graph_run.cc for how a run walks this.
+// The untyped inside of a Graph: slots, edges and the layout of a run's memory. Internal to
+// core/graph*; read graph.h first, then graph_run.cc for how a run walks this.
 //
-// A slot is an input or a node and its one value. Slots are numbered in the order in which they were made, and
-// may only use earlier ones, so there are no cycles and "lowest index" means "first in the program".
+// A slot is an input or a node and its one value. Slots are numbered in the order in which they
+// were made, and may only use earlier ones, so there are no cycles and "lowest index" means "first
+// in the program".
 #pragma once
 
 #include <atomic>
@@ -35,23 +36,25 @@ enum class SlotStatus : std::uint8_t {
   kReleased,  // final for this run
 };
 
-// What the untyped core must know of a value type; one constant per type, whose address is its identity.
+// What the untyped core must know of a value type; one constant per type, whose address is its
+// identity.
 struct SlotType {
-  std::uint32_t size;   // of the payload, which also holds an Error
+  std::uint32_t size;  // of the payload, which also holds an Error
   std::uint32_t align;
-  bool trivial;         // destroying a value does nothing
+  bool trivial;  // destroying a value does nothing
   bool copyable;
   void (*destroy)(void* payload);
   // Takes the result of a complete cell of this type into payload.
   SlotStatus (*take)(AsyncValue& cell, void* payload);
   AsyncValue* (*make_output)();
-  // Completes an output cell with a copy of the value, or with the value itself where nobody else uses it.
+  // Completes an output cell with a copy of the value, or with the value itself where nobody else
+  // uses it.
   void (*set_output)(AsyncValue& cell, void* payload, bool move);
   void (*set_output_error)(AsyncValue& cell, const Error& error);
 };
 
-// Runs the function of a node: writes value or Error at payloads + result and says which, or leaves the future
-// to wait for in *pending and says kEmpty. Never throws.
+// Runs the function of a node: writes value or Error at payloads + result and says which, or leaves
+// the future to wait for in *pending and says kEmpty. Never throws.
 using NodeFunction = SlotStatus (*)(const void* body, std::byte* payloads, std::uint32_t result,
                                     Ref<AsyncValue>* pending);
 
@@ -66,15 +69,16 @@ struct alignas(64) Node {
   std::uint32_t in_count = 0;
   std::uint32_t first_out = 0;
   std::uint32_t out_count = 0;
-  std::uint32_t hook = kNoSlot;    // of a node that may wait: its place among the hooks; of an input: its number
+  std::uint32_t hook =
+      kNoSlot;  // of a node that may wait: its place among the hooks; of an input: its number
   std::uint32_t output = kNoSlot;  // its place among the outputs
   bool asynchronous = false;       // the function gives a Future
   bool releases_inputs = false;    // some input needs destruction when its last user has run
 };
 static_assert(sizeof(Node) == 64);
 
-// State of a slot in a run. missing and users count down and are put back by whoever reaches zero, so that a
-// replay starts without touching every slot.
+// State of a slot in a run. missing and users count down and are put back by whoever reaches zero,
+// so that a replay starts without touching every slot.
 struct SlotState {
   std::atomic<std::uint32_t> missing{0};  // inputs that are not there yet
   std::atomic<std::uint32_t> users{0};    // consumers that have not run yet
@@ -103,7 +107,8 @@ struct InputHook final : Waiter {
   void on_complete(AsyncValue& value) noexcept override;
 };
 
-// The memory of one run, recycled: arrays of states, hooks, inputs and output cells, then the payloads.
+// The memory of one run, recycled: arrays of states, hooks, inputs and output cells, then the
+// payloads.
 struct RunBlock {
   RunBlock* next_free = nullptr;
   SlotState* states = nullptr;

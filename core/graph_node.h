@@ -1,5 +1,5 @@
-// The typed skin of graph_core.h: how values of a type are kept, and how a node's function is called with the
-// values of its inputs. Internal; read graph.h.
+// The typed skin of graph_core.h: how values of a type are kept, and how a node's function is
+// called with the values of its inputs. Internal; read graph.h.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,8 @@
 
 namespace millrace {
 
-// The values of a list of slots, as a node made by GraphBuilder::node_list sees them. Valid during the call.
+// The values of a list of slots, as a node made by GraphBuilder::node_list sees them. Valid during
+// the call.
 template <class A>
 class SlotValues {
  public:

@@ -1,5 +1,6 @@
-// How a run goes: start() hands over what is there; whoever completes a slot counts its consumers down and runs
-// those that became ready and are inline from its own list (GR-4); the rest goes to their executors.
+// How a run goes: start() hands over what is there; whoever completes a slot counts its consumers
+// down and runs those that became ready and are inline from its own list (GR-4); the rest goes to
+// their executors.
 #include "millrace/core/graph_run.h"
 
 #include "millrace/core/check.h"
@@ -14,17 +15,20 @@ using detail::SlotStatus;
 
 namespace {
 
-// How many nodes of its own executor a piece of work runs in a row before it goes back to the queue.
+// How many nodes of its own executor a piece of work runs in a row before it goes back to the
+// queue.
 constexpr int kRunInARow = 64;
 
 std::string node_label(const detail::GraphCore& core, SlotIndex slot) {
-  return core.names[slot].empty() ? "node " + std::to_string(slot) : "node '" + core.names[slot] + "'";
+  return core.names[slot].empty() ? "node " + std::to_string(slot)
+                                  : "node '" + core.names[slot] + "'";
 }
 
 }  // namespace
 
-// The nodes that this thread runs next, linked through their states; the newest group first, in program order
-// within a group, so that a run walks the graph depth first. Also counts what completed, to settle at the end.
+// The nodes that this thread runs next, linked through their states; the newest group first, in
+// program order within a group, so that a run walks the graph depth first. Also counts what
+// completed, to settle at the end.
 class GraphRun::Ready {
  public:
   explicit Ready(SlotState* states, Executor* here = nullptr) : states_(states), here_(here) {}
@@ -34,9 +38,11 @@ class GraphRun::Ready {
     (group_tail_ == kNoSlot ? group_head_ : states_[group_tail_].next_ready) = slot;
     group_tail_ = slot;
   }
-  // True: run the node here rather than submitting it, as the executor is the same and nothing else waits.
+  // True: run the node here rather than submitting it, as the executor is the same and nothing else
+  // waits.
   bool may_run_here(const Executor* executor) {
-    if (executor != here_ || budget_ == 0 || head_ != kNoSlot || group_head_ != kNoSlot) return false;
+    if (executor != here_ || budget_ == 0 || head_ != kNoSlot || group_head_ != kNoSlot)
+      return false;
     --budget_;
     return true;
   }
@@ -81,8 +87,8 @@ GraphRun::~GraphRun() {
   core_->recycle_block(block_);
 }
 
-Ref<GraphRun> GraphRun::start(const Ref<detail::GraphCore>& core, std::span<const GraphInput> inputs,
-                              const CallOptions& options) {
+Ref<GraphRun> GraphRun::start(const Ref<detail::GraphCore>& core,
+                              std::span<const GraphInput> inputs, const CallOptions& options) {
   auto run = Ref<GraphRun>::adopt(new GraphRun(core));
   run->add_ref();  // until done
   run->prepare();
@@ -103,7 +109,8 @@ void GraphRun::prepare() {
   const auto& core = *core_;
   for (std::size_t i = 0; i < core.inputs.size(); ++i) {
     block_->inputs[i].run_of = this;
-    block_->inputs[i].claimed.store(false, std::memory_order_relaxed);  // nobody else has the run yet
+    block_->inputs[i].claimed.store(false,
+                                    std::memory_order_relaxed);  // nobody else has the run yet
   }
   for (std::size_t i = 0; i < core.hook_count; ++i) block_->hooks[i].run_of = this;
   for (std::size_t i = 0; i < core.outputs.size(); ++i) {
@@ -139,9 +146,10 @@ void GraphRun::arm(const CallOptions& options) {
   if (options.deadline == kNoDeadline) return;
   TimerQueue* timers = core_->timers;
   if (timers == nullptr) {
-    abort(Error(ErrorCode::kInvalidArgument,
-                "a run of a graph was started with a deadline, but the graph was built without timers: "
-                "set GraphOptions::timers"));
+    abort(Error(
+        ErrorCode::kInvalidArgument,
+        "a run of a graph was started with a deadline, but the graph was built without timers: "
+        "set GraphOptions::timers"));
     return;
   }
   const auto expire = [run = Ref<GraphRun>::share(this)] {
@@ -161,7 +169,8 @@ void GraphRun::attach_inputs(std::span<const GraphInput> inputs, Ready& ready) {
     if (node.out_count == 0 && node.output == kNoSlot) continue;
     AsyncValue& cell = *inputs[i].cell;
     if (cell.complete()) {
-      if (!hook.claimed.exchange(true)) complete(hook.slot, node.type->take(cell, payload(node)), ready);
+      if (!hook.claimed.exchange(true))
+        complete(hook.slot, node.type->take(cell, payload(node)), ready);
     } else {
       hook.source = inputs[i].cell;
       add_ref();  // until the waiter was told
@@ -170,7 +179,8 @@ void GraphRun::attach_inputs(std::span<const GraphInput> inputs, Ready& ready) {
   }
 }
 
-// Starts no more nodes, and gives up on inputs that are not there, so that everything behind them is skipped.
+// Starts no more nodes, and gives up on inputs that are not there, so that everything behind them
+// is skipped.
 void GraphRun::abort(Error error) {
   Ready ready(block_->states);
   abort_into(std::move(error), ready);
@@ -240,7 +250,8 @@ SlotStatus GraphRun::start_node(SlotIndex slot) {
   return status;
 }
 
-// The last user of a value destroys it: what a step no longer needs does not wait for the end of the step.
+// The last user of a value destroys it: what a step no longer needs does not wait for the end of
+// the step.
 void GraphRun::release_inputs(const Node& node) {
   for (std::uint32_t e = 0; e < node.in_count; ++e) {
     const SlotIndex input = core_->in_edges[node.first_in + e];
@@ -249,7 +260,8 @@ void GraphRun::release_inputs(const Node& node) {
     SlotState& state = block_->states[input];
     if (source.out_count != 1) {
       if (state.users.fetch_sub(1) != 1) continue;
-      state.users.store(source.out_count, std::memory_order_relaxed);  // nobody else until the next run
+      state.users.store(source.out_count,
+                        std::memory_order_relaxed);  // nobody else until the next run
     }
     if (state.status == SlotStatus::kValue) {
       source.type->destroy(payload(source));
@@ -280,7 +292,8 @@ void GraphRun::complete(SlotIndex slot, SlotStatus status, Ready& ready) {
     const std::uint32_t inputs = core_->nodes[consumer].in_count;
     if (inputs != 1) {
       if (states[consumer].missing.fetch_sub(1) != 1) continue;
-      states[consumer].missing.store(inputs, std::memory_order_relaxed);  // nobody else until the next run
+      states[consumer].missing.store(inputs,
+                                     std::memory_order_relaxed);  // nobody else until the next run
     }
     make_ready(consumer, ready);
   }
@@ -304,7 +317,8 @@ void GraphRun::drain(Ready& ready) {
       continue;
     }
     detail::NodeHook& hook = block_->hooks[core_->nodes[slot].hook];
-    const Ref<AsyncValue> source = hook.source;  // the hook may be told, and drop it, before this returns
+    const Ref<AsyncValue> source =
+        hook.source;  // the hook may be told, and drop it, before this returns
     source->add_waiter(&hook);
   }
   if (ready.completed != 0 && remaining_.fetch_sub(ready.completed) == ready.completed) finish();
@@ -345,8 +359,9 @@ void NodeHook::run() noexcept {
 void NodeHook::drop() noexcept {
   GraphRun& run = *run_of;
   const Node& node = run.core_->nodes[slot];
-  put_error(run.payload(node), Error(ErrorCode::kAborted, "the executor of " + node_label(*run.core_, slot) +
-                                                              " closed before the node ran"));
+  put_error(run.payload(node),
+            Error(ErrorCode::kAborted, "the executor of " + node_label(*run.core_, slot) +
+                                           " closed before the node ran"));
   if (node.releases_inputs) run.release_inputs(node);
   GraphRun::Ready ready(run.block_->states);
   run.complete(slot, SlotStatus::kError, ready);

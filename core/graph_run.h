@@ -1,10 +1,10 @@
 // GraphRun: one run of a Graph, from Graph::start to done(). Read next: graph_run.cc.
 //
 // Invariants:
-//  GR-1 a node's value is in place before any of its consumers is counted down (publish before decrement).
-//  GR-2 every slot completes exactly once per run: with a value, its own error, or that of an input (skipped).
-//  GR-3 done() completes after every slot has; nothing of the run is touched after that.
-//  GR-4 no call nests per node: inline nodes run from a list, however long the chain.
+//  GR-1 a node's value is in place before any of its consumers is counted down (publish before
+//  decrement). GR-2 every slot completes exactly once per run: with a value, its own error, or that
+//  of an input (skipped). GR-3 done() completes after every slot has; nothing of the run is touched
+//  after that. GR-4 no call nests per node: inline nodes run from a list, however long the chain.
 #pragma once
 
 #include <atomic>
@@ -25,11 +25,13 @@ namespace millrace {
 template <class T>
 class Slot;
 
-// Told of every node of every run, on the thread where it happens; for traces. Must be short. Thread-safe.
+// Told of every node of every run, on the thread where it happens; for traces. Must be short.
+// Thread-safe.
 class GraphObserver {
  public:
   virtual ~GraphObserver() = default;
-  virtual void node_started(std::uint64_t run, std::uint32_t slot, std::string_view name) noexcept = 0;
+  virtual void node_started(std::uint64_t run, std::uint32_t slot,
+                            std::string_view name) noexcept = 0;
   // error: nullptr for a value. A node that was skipped is finished without having been started.
   virtual void node_finished(std::uint64_t run, std::uint32_t slot, std::string_view name,
                              const Error* error) noexcept = 0;
@@ -44,8 +46,8 @@ struct GraphInput {
   const detail::SlotType* type;
 };
 
-// Keeps itself alive until it is done; dropping the Ref stops nothing. Its memory goes back to the graph when
-// it is done and the last Ref is gone. Thread-safety: thread-safe.
+// Keeps itself alive until it is done; dropping the Ref stops nothing. Its memory goes back to the
+// graph when it is done and the last Ref is gone. Thread-safety: thread-safe.
 class GraphRun final : public RefCounted, public Pooled {
  public:
   using Pooled::operator new;
@@ -54,7 +56,8 @@ class GraphRun final : public RefCounted, public Pooled {
   // Of a slot that the builder declared an output (CHECKed). Completes as soon as the node has.
   template <class R>
   Future<R> output(const Slot<R>& slot) const;
-  // Completes when every node has finished or was skipped, with the error of the lowest slot that has one.
+  // Completes when every node has finished or was skipped, with the error of the lowest slot that
+  // has one.
   Future<void> done() const { return Future<void>(Ref<Cell<void>>(done_)); }
   // Counts the runs of a graph from 0.
   std::uint64_t number() const { return number_; }

@@ -12,7 +12,8 @@
 namespace millrace {
 namespace {
 
-constexpr std::array<std::string_view, 6> kNames = {"trace", "debug", "info", "warn", "error", "off"};
+constexpr std::array<std::string_view, 6> kNames = {"trace", "debug", "info",
+                                                    "warn",  "error", "off"};
 
 struct Levels {
   LogLevel general = LogLevel::kWarning;
@@ -24,10 +25,11 @@ Result<LogLevel> parse_level(std::string_view word) {
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     if (kNames[i] == word) return static_cast<LogLevel>(i);
   }
-  return fail(ErrorCode::kInvalidArgument,
-              "reading log levels (MILLRACE_LOG): '" + std::string(word) +
-                  "' is no level; there are trace, debug, info, warn, error and off, also for one module "
-                  "as in pjrt=debug");
+  return fail(
+      ErrorCode::kInvalidArgument,
+      "reading log levels (MILLRACE_LOG): '" + std::string(word) +
+          "' is no level; there are trace, debug, info, warn, error and off, also for one module "
+          "as in pjrt=debug");
 }
 
 Result<Levels> parse_levels(std::string_view spec) {
@@ -48,7 +50,8 @@ Result<Levels> parse_levels(std::string_view spec) {
   return levels;
 }
 
-// The process's one log: levels from the environment, a sink. Never destroyed: the last lines come late.
+// The process's one log: levels from the environment, a sink. Never destroyed: the last lines come
+// late.
 class Log {
  public:
   Log() {
@@ -99,7 +102,9 @@ class Log {
 
 std::string_view to_string(LogLevel level) { return kNames[static_cast<std::size_t>(level)]; }
 
-bool log_enabled(LogLevel level, std::string_view module) { return Log::get().enabled(level, module); }
+bool log_enabled(LogLevel level, std::string_view module) {
+  return Log::get().enabled(level, module);
+}
 
 void log(LogLevel level, std::string_view module, std::string_view text) {
   if (log_enabled(level, module)) Log::get().write(level, module, text);

@@ -26,7 +26,8 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
   return spdlog::level::off;
 }
 
-// A logger of our own, outside spdlog's registry: a program that uses spdlog keeps its own settings.
+// A logger of our own, outside spdlog's registry: a program that uses spdlog keeps its own
+// settings.
 class SpdlogSink final : public LogSink {
  public:
   SpdlogSink() : logger_("millrace", std::make_shared<spdlog::sinks::stderr_color_sink_mt>()) {

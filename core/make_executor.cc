@@ -14,7 +14,8 @@ ExecutorBackend default_compute_backend() {
 #endif
 }
 
-std::unique_ptr<PoolExecutor> make_executor(ExecutorBackend backend, int threads, std::string name) {
+std::unique_ptr<PoolExecutor> make_executor(ExecutorBackend backend, int threads,
+                                            std::string name) {
   MILLRACE_CHECK(threads >= 1, "an executor has at least one thread");
   switch (backend) {
     case ExecutorBackend::kThreads:

@@ -1,5 +1,5 @@
-// make_executor: the one place that chooses a backend of PoolExecutor. Read next: executor_threads.h,
-// executor_tbb.h.
+// make_executor: the one place that chooses a backend of PoolExecutor. Read next:
+// executor_threads.h, executor_tbb.h.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,12 @@ enum class ExecutorBackend {
   kTbb,      // a oneTBB arena: for computing
 };
 
-// kTbb; kThreads where the build is instrumented by ThreadSanitizer, which reports false races in oneTBB.
+// kTbb; kThreads where the build is instrumented by ThreadSanitizer, which reports false races in
+// oneTBB.
 ExecutorBackend default_compute_backend();
 
-// threads >= 1 (CHECKed). The name is that of the threads, as a debugger shows it (15 characters of it).
+// threads >= 1 (CHECKed). The name is that of the threads, as a debugger shows it (15 characters of
+// it).
 std::unique_ptr<PoolExecutor> make_executor(ExecutorBackend backend, int threads, std::string name);
 
 }  // namespace millrace

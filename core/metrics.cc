@@ -44,7 +44,8 @@ std::size_t Histogram::bucket_of(std::uint64_t value) {
   constexpr std::uint64_t kSub = 1 << kSubBits;
   if (value < kSub) return static_cast<std::size_t>(value);
   const int shift = std::bit_width(value) - 1 - kSubBits;
-  return static_cast<std::size_t>(((shift + 1) << kSubBits) + static_cast<int>((value >> shift) & (kSub - 1)));
+  return static_cast<std::size_t>(((shift + 1) << kSubBits) +
+                                  static_cast<int>((value >> shift) & (kSub - 1)));
 }
 
 std::uint64_t Histogram::largest_in(std::size_t bucket) {
@@ -114,7 +115,8 @@ MetricsSnapshot Metrics::snapshot() const {
   MutexLock lock(mutex_);
   for (const auto& [key, m] : counters_) s.counters.push_back({key.first, key.second, m->value()});
   for (const auto& [key, m] : gauges_) s.gauges.push_back({key.first, key.second, m->value()});
-  for (const auto& [key, m] : histograms_) s.histograms.push_back({key.first, key.second, m->snapshot()});
+  for (const auto& [key, m] : histograms_)
+    s.histograms.push_back({key.first, key.second, m->snapshot()});
   return s;
 }
 

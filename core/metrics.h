@@ -1,5 +1,5 @@
-// Numbers about a running program: counters, gauges and histograms that are cheap enough to stay on. A Metrics
-// object owns them by name and labels; snapshot() is what exporters print.
+// Numbers about a running program: counters, gauges and histograms that are cheap enough to stay
+// on. A Metrics object owns them by name and labels; snapshot() is what exporters print.
 #pragma once
 
 #include <array>
@@ -16,11 +16,13 @@
 
 namespace millrace {
 
-// Only grows. Counted in one of several cache lines by thread, so that threads that count together do not
-// fight over one. Thread-safety: thread-safe.
+// Only grows. Counted in one of several cache lines by thread, so that threads that count together
+// do not fight over one. Thread-safety: thread-safe.
 class Counter {
  public:
-  void add(std::uint64_t n = 1) { shard().fetch_add(n, std::memory_order_relaxed); }  // a sum orders nothing
+  void add(std::uint64_t n = 1) {
+    shard().fetch_add(n, std::memory_order_relaxed);
+  }  // a sum orders nothing
   // The sum; exact once those who count are done.
   std::uint64_t value() const;
 
@@ -46,8 +48,9 @@ class Gauge {
   std::atomic<std::int64_t> value_{0};
 };
 
-// Counts, sum and extremes of a distribution, and its quantiles to 1/8 of their value: values are counted in
-// buckets, eight to every power of two. For times, in nanoseconds. Thread-safety: thread-safe.
+// Counts, sum and extremes of a distribution, and its quantiles to 1/8 of their value: values are
+// counted in buckets, eight to every power of two. For times, in nanoseconds. Thread-safety:
+// thread-safe.
 class Histogram {
  public:
   struct Snapshot {
@@ -55,11 +58,14 @@ class Histogram {
     std::uint64_t sum = 0;
     std::uint64_t min = 0;  // 0 if there are none
     std::uint64_t max = 0;
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> buckets;  // (largest value in it, count), filled ones
+    std::vector<std::pair<std::uint64_t, std::uint64_t>>
+        buckets;  // (largest value in it, count), filled ones
 
     // The value that a share q of all does not exceed: at most 1/8 too high, never too low.
     std::uint64_t quantile(double q) const;
-    double mean() const { return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count); }
+    double mean() const {
+      return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count);
+    }
   };
 
   void record(std::uint64_t value);
@@ -91,9 +97,9 @@ struct MetricsSnapshot {
   std::vector<Entry<Histogram::Snapshot>> histograms;
 };
 
-// Owns metrics; what it hands out lives as long as it does. The same name and labels give the same metric.
-// Names are lower_case_with_units, as Prometheus has them. Thread-safety: thread-safe; look metrics up once,
-// not per event.
+// Owns metrics; what it hands out lives as long as it does. The same name and labels give the same
+// metric. Names are lower_case_with_units, as Prometheus has them. Thread-safety: thread-safe; look
+// metrics up once, not per event.
 class Metrics {
  public:
   Counter& counter(std::string_view name, const Labels& labels = {});

@@ -1,5 +1,6 @@
-// Mutex, MutexLock and CondVar: std::mutex with clang's thread-safety annotations, so that forgetting a lock
-// is a compile error. Use it where state cannot be shared by message; never call out while holding it.
+// Mutex, MutexLock and CondVar: std::mutex with clang's thread-safety annotations, so that
+// forgetting a lock is a compile error. Use it where state cannot be shared by message; never call
+// out while holding it.
 #pragma once
 
 #include <condition_variable>

@@ -69,7 +69,8 @@ struct ThreadCache {
 };
 thread_local ThreadCache cache;
 
-// Half a thread's share at a time, so that a producer and a consumer thread meet in the depot rarely.
+// Half a thread's share at a time, so that a producer and a consumer thread meet in the depot
+// rarely.
 void refill(std::size_t c) {
   Depot& d = depot();
   MutexLock lock(d.mutex);

@@ -8,14 +8,16 @@
 
 namespace millrace {
 
-// Base of shared objects; born with one reference, which make_ref or Ref::adopt takes over. Thread-safe.
+// Base of shared objects; born with one reference, which make_ref or Ref::adopt takes over.
+// Thread-safe.
 class RefCounted {
  public:
   RefCounted() = default;
   RefCounted(const RefCounted&) = delete;
   RefCounted& operator=(const RefCounted&) = delete;
 
-  // relaxed: whoever adds a reference already holds one, so the object is alive and nothing is published.
+  // relaxed: whoever adds a reference already holds one, so the object is alive and nothing is
+  // published.
   void add_ref() const noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
   // acq_rel: the last release must see what every other holder wrote before letting go.
   void release() const noexcept {
@@ -37,7 +39,7 @@ template <class T>
 class Ref {
  public:
   Ref() = default;
-  Ref(std::nullptr_t) {}  // NOLINT(google-explicit-constructor)
+  Ref(std::nullptr_t) {}                               // NOLINT(google-explicit-constructor)
   static Ref adopt(T* object) { return Ref(object); }  // takes over one reference
   static Ref share(T* object) {
     if (object != nullptr) object->add_ref();

@@ -7,7 +7,8 @@ namespace millrace {
 Scope::~Scope() {
   MutexLock lock(mutex_);
   MILLRACE_CHECK(holders_ == 0, name_);
-  if (promise_.valid() && !closing_) promise_.set_value();  // never closed, never held: nobody waits
+  if (promise_.valid() && !closing_)
+    promise_.set_value();  // never closed, never held: nobody waits
 }
 
 Scope::Hold Scope::hold() {

@@ -1,5 +1,5 @@
-// Scope: a gate for shutdown. Work holds it; close() refuses new holders and completes when the old are gone.
-// Every close() of the house is one of these.
+// Scope: a gate for shutdown. Work holds it; close() refuses new holders and completes when the old
+// are gone. Every close() of the house is one of these.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-// States: open -> closing (close was called, holders left) -> closed. Destroying a Scope that has holders is a
-// CHECK. Thread-safety: thread-safe.
+// States: open -> closing (close was called, holders left) -> closed. Destroying a Scope that has
+// holders is a CHECK. Thread-safety: thread-safe.
 class Scope {
  public:
   // One holder, released on destruction.

@@ -62,7 +62,8 @@ std::size_t TimerQueue::run_due() {
     {
       MutexLock lock(mutex_);
       auto first = entries_.begin();
-      while (first != entries_.end() && first->first.first <= now && first->first.second >= limit) ++first;
+      while (first != entries_.end() && first->first.first <= now && first->first.second >= limit)
+        ++first;
       if (first == entries_.end() || first->first.first > now) return ran;
       work = first->second;
       entries_.erase(first);

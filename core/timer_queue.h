@@ -1,5 +1,6 @@
-// TimerQueue: what shall happen when. Ordered by (deadline, start number), so that equal deadlines fire in the
-// order in which they were set; the clock and whoever drives it (an EventLoop, the simulation) are given.
+// TimerQueue: what shall happen when. Ordered by (deadline, start number), so that equal deadlines
+// fire in the order in which they were set; the clock and whoever drives it (an EventLoop, the
+// simulation) are given.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@
 
 namespace millrace {
 
-// Thread-safety: thread-safe, except set_wake. Owned by whoever drives it; on destruction pending work is dropped.
+// Thread-safety: thread-safe, except set_wake. Owned by whoever drives it; on destruction pending
+// work is dropped.
 class TimerQueue {
  public:
   using Id = std::pair<TimePoint, std::uint64_t>;
@@ -37,7 +39,8 @@ class TimerQueue {
   std::size_t pending() const;
   // Runs what is due now, in order; returns how many ran. Called by the driver.
   std::size_t run_due();
-  // Called (on the scheduling thread, no lock held) when the next deadline has become earlier. Set before use.
+  // Called (on the scheduling thread, no lock held) when the next deadline has become earlier. Set
+  // before use.
   void set_wake(std::function<void()> wake) { wake_ = std::move(wake); }
 
  private:

@@ -39,7 +39,9 @@ std::uint32_t intern(std::vector<std::string>& texts, std::string_view text) {
 }  // namespace
 
 TraceRecorder::TraceRecorder(const Clock& clock, std::size_t events_per_thread)
-    : clock_(clock), capacity_(std::max<std::size_t>(events_per_thread, 1)), id_(next_recorder.fetch_add(1)) {}
+    : clock_(clock),
+      capacity_(std::max<std::size_t>(events_per_thread, 1)),
+      id_(next_recorder.fetch_add(1)) {}
 
 TraceRecorder::~TraceRecorder() = default;
 
@@ -98,8 +100,9 @@ std::vector<TraceEvent> TraceRecorder::events() const {
     MutexLock ring_lock(ring->mutex);
     all.insert(all.end(), ring->events.begin(), ring->events.end());
   }
-  std::ranges::stable_sort(
-      all, {}, [](const TraceEvent& e) { return std::tuple(e.begin, static_cast<std::uint32_t>(e.lane)); });
+  std::ranges::stable_sort(all, {}, [](const TraceEvent& e) {
+    return std::tuple(e.begin, static_cast<std::uint32_t>(e.lane));
+  });
   return all;
 }
 

@@ -1,6 +1,7 @@
-// TraceRecorder: what happened when, in bounded rings, one per thread. A lane is a row of the timeline (a device,
-// a loader stage, a collective); a name says what happened; a flow number ties the events of one batch together.
-// Who gets no recorder (nullptr) records nothing and pays a branch.
+// TraceRecorder: what happened when, in bounded rings, one per thread. A lane is a row of the
+// timeline (a device, a loader stage, a collective); a name says what happened; a flow number ties
+// the events of one batch together. Who gets no recorder (nullptr) records nothing and pays a
+// branch.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +23,16 @@ struct TraceEvent {
   TraceName name{};
   TimePoint begin{};
   TimePoint end{};
-  std::uint64_t flow = 0;   // batches: their sequence number and 1; 0 is none
-  std::int64_t value = 0;   // bytes, an output's index, ...: what the name says
+  std::uint64_t flow = 0;  // batches: their sequence number and 1; 0 is none
+  std::int64_t value = 0;  // bytes, an output's index, ...: what the name says
 };
 
 // Thread-safety: thread-safe. Outlives everything that records into it.
 class TraceRecorder {
  public:
   static constexpr std::size_t kDefaultEventsPerThread = std::size_t{1} << 16;
-  explicit TraceRecorder(const Clock& clock, std::size_t events_per_thread = kDefaultEventsPerThread);
+  explicit TraceRecorder(const Clock& clock,
+                         std::size_t events_per_thread = kDefaultEventsPerThread);
   ~TraceRecorder();
   TraceRecorder(const TraceRecorder&) = delete;
   TraceRecorder& operator=(const TraceRecorder&) = delete;
@@ -55,7 +57,8 @@ class TraceRecorder {
 
   const Clock& clock_;
   const std::size_t capacity_;
-  const std::uint64_t id_;  // of all recorders ever, so that a thread's note of its ring cannot be stale
+  const std::uint64_t
+      id_;  // of all recorders ever, so that a thread's note of its ring cannot be stale
   mutable Mutex mutex_;
   std::vector<std::unique_ptr<Ring>> rings_ MILLRACE_GUARDED_BY(mutex_);
   std::vector<std::string> lanes_ MILLRACE_GUARDED_BY(mutex_);

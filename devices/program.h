@@ -1,4 +1,5 @@
-// Program: what a frontend exports (StableHLO), before any device has seen it. CompileOptions: how to compile it.
+// Program: what a frontend exports (StableHLO), before any device has seen it. CompileOptions: how
+// to compile it.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,16 @@ namespace millrace::devices {
 // Value type, shares its text. Thread-safety: immutable.
 class Program {
  public:
-  // "mlir": StableHLO as text or as MLIR bytecode (a portable artifact), told apart by its first bytes.
+  // "mlir": StableHLO as text or as MLIR bytecode (a portable artifact), told apart by its first
+  // bytes.
   static Program from_text(std::string text, std::string name = "program");
   // kNotFound and other file errors name the path; an empty file is kInvalidArgument.
   static Result<Program> from_file(const std::string& path);
 
   std::string_view code() const { return *code_; }
-  const std::string& name() const { return name_; }  // for messages: the file, or what the caller said
+  const std::string& name() const {
+    return name_;
+  }  // for messages: the file, or what the caller said
 
  private:
   Program(std::shared_ptr<const std::string> code, std::string name)
@@ -31,8 +35,8 @@ class Program {
 };
 
 struct CompileOptions {
-  // Devices that the program runs on: devices[replica * partitions + partition]; one entry = any single device
-  // when portable, else that device.
+  // Devices that the program runs on: devices[replica * partitions + partition]; one entry = any
+  // single device when portable, else that device.
   std::vector<DeviceId> devices = {DeviceId{0}};
   int replicas = 1;
   int partitions = 1;
@@ -40,7 +44,8 @@ struct CompileOptions {
   bool portable = true;
   // True: the same bits every time, whatever the number of threads (no choices by timing).
   bool deterministic = false;
-  std::string plugin_options;  // serialized CompileOptionsProto extras for a PJRT plugin, passed through
+  std::string
+      plugin_options;  // serialized CompileOptionsProto extras for a PJRT plugin, passed through
 };
 
 }  // namespace millrace::devices

@@ -1,5 +1,6 @@
-// DType and Shape: what every room says about the bytes of an array. Element types are those of StableHLO
-// (and of PJRT_Buffer_Type); a Shape is a dense, row-major array unless a buffer's layout says otherwise.
+// DType and Shape: what every room says about the bytes of an array. Element types are those of
+// StableHLO (and of PJRT_Buffer_Type); a Shape is a dense, row-major array unless a buffer's layout
+// says otherwise.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +14,39 @@
 namespace millrace::devices {
 
 enum class DType : std::uint8_t {
-  kInvalid, kI1, kI2, kI4, kI8, kI16, kI32, kI64, kU2, kU4, kU8, kU16, kU32, kU64,
-  kF16, kBF16, kF32, kF64, kTF32,
-  kF8E5M2, kF8E4M3, kF8E4M3FN, kF8E4M3B11FNUZ, kF8E5M2FNUZ, kF8E4M3FNUZ, kF8E3M4, kF8E8M0FNU,
-  kF4E2M1FN, kF6E2M3FN, kF6E3M2FN,
-  kC64, kC128, kToken,
+  kInvalid,
+  kI1,
+  kI2,
+  kI4,
+  kI8,
+  kI16,
+  kI32,
+  kI64,
+  kU2,
+  kU4,
+  kU8,
+  kU16,
+  kU32,
+  kU64,
+  kF16,
+  kBF16,
+  kF32,
+  kF64,
+  kTF32,
+  kF8E5M2,
+  kF8E4M3,
+  kF8E4M3FN,
+  kF8E4M3B11FNUZ,
+  kF8E5M2FNUZ,
+  kF8E4M3FNUZ,
+  kF8E3M4,
+  kF8E8M0FNU,
+  kF4E2M1FN,
+  kF6E2M3FN,
+  kF6E3M2FN,
+  kC64,
+  kC128,
+  kToken,
 };
 
 // StableHLO's spelling: "f32", "ui8", "i1", "complex<f32>"; "invalid" for kInvalid.

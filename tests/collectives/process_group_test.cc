@@ -1,4 +1,5 @@
-// Collectives between simulated devices, on virtual time and in an order of events drawn from a seed.
+// Collectives between simulated devices, on virtual time and in an order of events drawn from a
+// seed.
 #include "millrace/collectives/process_group.h"
 
 #include <gtest/gtest.h>
@@ -38,12 +39,14 @@ struct Ranks {
     options.environment = sim.environment();
     devices = devices::make_devices(client, options);
     sim.on_finish("client", [this] { return client.close(); });
-    for (const Device& device : devices) sim.on_finish("device", [device] { return device.close(); });
+    for (const Device& device : devices)
+      sim.on_finish("device", [device] { return device.close(); });
     members = ProcessGroup::create(sim.actors(), "g", devices).value();
     sim.on_finish("group", [this] { return members[0].close(); });
   }
   Buffer put(int rank, std::vector<float> values) {
-    HostArray array = HostArray::make(Shape(DType::kF32, {static_cast<std::int64_t>(values.size())}));
+    HostArray array =
+        HostArray::make(Shape(DType::kF32, {static_cast<std::int64_t>(values.size())}));
     std::memcpy(array.mutable_bytes().data(), values.data(), values.size() * sizeof(float));
     const auto device = devices[static_cast<std::size_t>(rank)];
     return sim.run(device.put({array.bytes().data(), array.shape(), {}, array.owner()})).value();
@@ -72,7 +75,8 @@ TEST(ProcessGroupTest, AllReduceGivesEveryRankTheSameResultOnItsDevice) {
     for (int r = 0; r < size; ++r) {
       const Buffer a = ranks.put(r, {1.0F * static_cast<float>(r), 2});
       const Buffer b = ranks.put(r, {3});
-      results.push_back(ranks.members[static_cast<std::size_t>(r)].all_reduce({a, b}, ReduceOp::kMean));
+      results.push_back(
+          ranks.members[static_cast<std::size_t>(r)].all_reduce({a, b}, ReduceOp::kMean));
     }
     for (int r = 0; r < size; ++r) {
       const Buffers out = sim.run(results[static_cast<std::size_t>(r)]).value();
@@ -91,7 +95,8 @@ TEST(ProcessGroupTest, AllGatherConcatenatesInTheOrderOfTheRanks) {
   std::vector<Future<Buffers>> results;
   for (const int r : {2, 0, 1}) {
     const float value = static_cast<float>(r);
-    results.push_back(ranks.members[static_cast<std::size_t>(r)].all_gather({ranks.put(r, {value, value + 0.5F})}));
+    results.push_back(ranks.members[static_cast<std::size_t>(r)].all_gather(
+        {ranks.put(r, {value, value + 0.5F})}));
   }
   const Buffers out = sim.run(results[0]).value();
   EXPECT_EQ(ranks.get(2, out[0]), (std::vector<float>{0, 0.5F, 1, 1.5F, 2, 2.5F}));
@@ -269,7 +274,8 @@ TEST(ProcessGroupTest, NumbersTakenAtSubmissionMatchWhateverIsReadyFirst) {
     for (std::size_t n = 0; n < results.size(); ++n) {
       const Buffers out = sim.run(results[n].second).value();
       const auto rank = static_cast<int>(n) / kCalls;
-      EXPECT_EQ(ranks.get(rank, out[0]), std::vector<float>{3.0F * static_cast<float>(results[n].first)});
+      EXPECT_EQ(ranks.get(rank, out[0]),
+                std::vector<float>{3.0F * static_cast<float>(results[n].first)});
     }
     sim.finish();
   });

@@ -44,7 +44,8 @@ TEST(ReduceTest, NaNWinsAndZerosAreOrdered) {
 
 TEST(ReduceTest, IntegersWrapAndKeepTheirWidth) {
   EXPECT_EQ((reduced<std::uint8_t>(ReduceOp::kSum, DType::kU8, {{250}, {10}})[0]), 4);
-  EXPECT_EQ((reduced<std::int32_t>(ReduceOp::kSum, DType::kI32, {{2147483647}, {1}})[0]), INT32_MIN);
+  EXPECT_EQ((reduced<std::int32_t>(ReduceOp::kSum, DType::kI32, {{2147483647}, {1}})[0]),
+            INT32_MIN);
   EXPECT_EQ((reduced<std::int64_t>(ReduceOp::kMin, DType::kI64, {{-7}, {3}, {5}})[0]), -7);
   EXPECT_EQ((reduced<std::uint8_t>(ReduceOp::kSum, DType::kI1, {{1, 0}, {1, 0}})),
             (std::vector<std::uint8_t>{1, 0}));
@@ -58,8 +59,10 @@ TEST(ReduceTest, HalfFloatsRoundToNearestEven) {
   EXPECT_EQ((reduced<std::uint16_t>(ReduceOp::kSum, DType::kF16, {{0x7BFF}, {0x7BFF}})[0]), 0x7C00);
   EXPECT_EQ((reduced<std::uint16_t>(ReduceOp::kSum, DType::kF16, {{0x0001}, {0x0001}})[0]), 0x0002);
   // bf16: 1 + 2^-8 is a tie as well.
-  EXPECT_EQ((reduced<std::uint16_t>(ReduceOp::kSum, DType::kBF16, {{0x3F80}, {0x3B80}})[0]), 0x3F80);
-  EXPECT_EQ((reduced<std::uint16_t>(ReduceOp::kMax, DType::kBF16, {{0x3F80}, {0xC000}})[0]), 0x3F80);
+  EXPECT_EQ((reduced<std::uint16_t>(ReduceOp::kSum, DType::kBF16, {{0x3F80}, {0x3B80}})[0]),
+            0x3F80);
+  EXPECT_EQ((reduced<std::uint16_t>(ReduceOp::kMax, DType::kBF16, {{0x3F80}, {0xC000}})[0]),
+            0x3F80);
 }
 
 TEST(ReduceTest, EveryHalfFloatSurvivesTheRoundTrip) {

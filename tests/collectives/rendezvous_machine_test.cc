@@ -81,7 +81,8 @@ TEST(RendezvousMachineTest, EverybodyGetsEveryPayloadByPosition) {
       ASSERT_EQ(net.done_[r].size(), 1u);
       ASSERT_TRUE(net.done_[r][0]);
       const auto& payloads = **net.done_[r][0];
-      for (int p = 0; p < size; ++p) ASSERT_EQ(payloads[static_cast<std::size_t>(p)], "p" + std::to_string(p));
+      for (int p = 0; p < size; ++p)
+        ASSERT_EQ(payloads[static_cast<std::size_t>(p)], "p" + std::to_string(p));
     }
     EXPECT_EQ(net.open(), 0u);
   }
@@ -162,7 +163,8 @@ TEST(RendezvousMachineTest, AnyOrderWithFaultsCompletesEveryJoinOnceAndAlike) {
     const int size = 2 + static_cast<int>(random() % 40);
     const Subset all = world(size);
     Network net(size, seed);
-    const int absent = random() % 2 == 0 ? static_cast<int>(random() % static_cast<unsigned>(size)) : -1;
+    const int absent =
+        random() % 2 == 0 ? static_cast<int>(random() % static_cast<unsigned>(size)) : -1;
     RendezvousKey key;
     int joiner = 0;
     for (int r = 0; r < size; ++r) {

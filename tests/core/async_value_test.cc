@@ -1,4 +1,5 @@
-// Futures, combinators, scopes, timers, the pool and graphs between real threads: races are what is tested.
+// Futures, combinators, scopes, timers, the pool and graphs between real threads: races are what is
+// tested.
 #include "millrace/core/async_value.h"
 
 #include <gtest/gtest.h>
@@ -117,8 +118,9 @@ TEST(CombinatorsStressTest, StopDeadlineAndValueRaceForOneCompletion) {
     TimerQueue timers(clock);
     std::stop_source stop;
     Promise<int> promise;
-    Future<int> limited = with_options(
-        promise.future(), {.stop = stop.get_token(), .deadline = clock.now() + Duration(1)}, timers);
+    Future<int> limited =
+        with_options(promise.future(),
+                     {.stop = stop.get_token(), .deadline = clock.now() + Duration(1)}, timers);
     clock.advance(Duration(1));
     race([&] { promise.set(1); }, [&] { stop.request_stop(); }, [&] { timers.run_due(); });
     ASSERT_TRUE(limited.ready());
@@ -180,15 +182,20 @@ TEST(GraphStressTest, ManyRunsInFlightOnThreadsGiveTheirOwnResults) {
   std::vector<Slot<int>> layer(8, x);
   for (int depth = 0; depth < 6; ++depth) {
     for (std::size_t i = 0; i < layer.size(); ++i) {
-      Executor& where = (i + static_cast<std::size_t>(depth)) % 3 == 0 ? inline_executor() : *executor;
-      layer[i] = b.node("", where, [](int p, int q) { return (p + q) / 2 + 1; }, layer[i], layer[(i + 1) % 8]);
+      Executor& where =
+          (i + static_cast<std::size_t>(depth)) % 3 == 0 ? inline_executor() : *executor;
+      layer[i] = b.node(
+          "", where, [](int p, int q) { return (p + q) / 2 + 1; }, layer[i], layer[(i + 1) % 8]);
     }
   }
-  auto sum = b.node_list<int>("sum", *executor, [](const SlotValues<int>& v) {
-    int s = 0;
-    for (std::size_t i = 0; i < v.size(); ++i) s += v[i];
-    return s;
-  }, layer);
+  auto sum = b.node_list<int>(
+      "sum", *executor,
+      [](const SlotValues<int>& v) {
+        int s = 0;
+        for (std::size_t i = 0; i < v.size(); ++i) s += v[i];
+        return s;
+      },
+      layer);
   b.output(sum);
   Graph graph = b.build().value();
   const auto reference = [&](int start) {

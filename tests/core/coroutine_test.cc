@@ -67,7 +67,7 @@ TEST_F(CoroutineTest, ExceptionOfAChildIsAResultInItsParent) {
     }
     static Task<bool> parent() {
       Status s = co_await child();
-      co_return !s&& s.error().code() == ErrorCode::kInternal;
+      co_return !s && s.error().code() == ErrorCode::kInternal;
     }
   };
   Future<bool> y = spawn(home, Body::parent());
@@ -166,7 +166,8 @@ class StackDepth {
   std::uintptr_t low_ = UINTPTR_MAX, high_ = 0;
 };
 
-// CO-2. The build of this file in tests/CMakeLists.txt is -O0: there, symmetric transfer would overflow.
+// CO-2. The build of this file in tests/CMakeLists.txt is -O0: there, symmetric transfer would
+// overflow.
 constexpr int kSteps = 1'000'000;
 
 TEST_F(CoroutineTest, MillionReadyAwaitsDoNotGrowTheStack) {

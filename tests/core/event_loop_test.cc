@@ -1,5 +1,6 @@
-// Written against the interface: a backend is one more line in kBackends. Real time and real descriptors, as
-// waiting for the operating system is what a loop is for; nothing sleeps, and no test depends on how long.
+// Written against the interface: a backend is one more line in kBackends. Real time and real
+// descriptors, as waiting for the operating system is what a loop is for; nothing sleeps, and no
+// test depends on how long.
 #include "millrace/core/event_loop.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +47,8 @@ using EventLoopStressTest = EventLoopTest;
 
 std::string backend_name(const ::testing::TestParamInfo<Backend>& info) { return info.param.name; }
 INSTANTIATE_TEST_SUITE_P(Backends, EventLoopTest, ::testing::ValuesIn(kBackends), backend_name);
-INSTANTIATE_TEST_SUITE_P(Backends, EventLoopStressTest, ::testing::ValuesIn(kBackends), backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, EventLoopStressTest, ::testing::ValuesIn(kBackends),
+                         backend_name);
 
 // Two connected descriptors.
 struct Pair {
@@ -122,7 +124,8 @@ TEST_P(EventLoopTest, TimersFireInOrderAndNeverEarly) {
 TEST_P(EventLoopTest, EarlierTimerSetMeanwhileComesFirst) {
   const TimePoint start = steady_clock().now();
   std::vector<int> order;
-  const auto late = loop->timers().schedule(start + std::chrono::hours(1), [&] { order.push_back(2); });
+  const auto late =
+      loop->timers().schedule(start + std::chrono::hours(1), [&] { order.push_back(2); });
   std::thread other([&] {
     loop->timers().schedule(start + milliseconds(1), [&] {
       order.push_back(1);
@@ -167,7 +170,8 @@ TEST_P(EventLoopTest, UnreadBytesMakeEveryWaitComplete) {
   Pair pair;
   auto watch = loop->watch(pair.ours).value();
   ASSERT_EQ(::write(pair.theirs, "x", 1), 1);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(run_until(watch->wait(kReadable)).value(), unsigned{kReadable});
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(run_until(watch->wait(kReadable)).value(), unsigned{kReadable});
 }
 
 TEST_P(EventLoopTest, SecondWaitOnTheSameWatchIsRefused) {

@@ -1,4 +1,5 @@
-// The contract of executor.h (EX-1 to EX-4) against every backend. Real threads: the backends are what is tested.
+// The contract of executor.h (EX-1 to EX-4) against every backend. Real threads: the backends are
+// what is tested.
 #include "millrace/core/executor.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +34,8 @@ Counted* counted(std::atomic<int>& ran, std::atomic<int>& dropped) {
   return work;
 }
 
-// A gate that work waits at, so that what is behind it is surely still queued. It blocks a worker on purpose.
+// A gate that work waits at, so that what is behind it is surely still queued. It blocks a worker
+// on purpose.
 class Gate {
  public:
   void open() {
@@ -53,7 +55,9 @@ class ExecutorContractTest : public ::testing::TestWithParam<ExecutorBackend> {
     if (GetParam() == ExecutorBackend::kTbb) GTEST_SKIP() << "oneTBB is not instrumented";
 #endif
   }
-  std::unique_ptr<PoolExecutor> make(int threads) { return make_executor(GetParam(), threads, "test"); }
+  std::unique_ptr<PoolExecutor> make(int threads) {
+    return make_executor(GetParam(), threads, "test");
+  }
 };
 using ExecutorContractStressTest = ExecutorContractTest;
 
@@ -61,8 +65,10 @@ std::string backend_name(const ::testing::TestParamInfo<ExecutorBackend>& info) 
   return info.param == ExecutorBackend::kTbb ? "Tbb" : "Threads";
 }
 constexpr ExecutorBackend kBackends[] = {ExecutorBackend::kThreads, ExecutorBackend::kTbb};
-INSTANTIATE_TEST_SUITE_P(Backends, ExecutorContractTest, ::testing::ValuesIn(kBackends), backend_name);
-INSTANTIATE_TEST_SUITE_P(Backends, ExecutorContractStressTest, ::testing::ValuesIn(kBackends), backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, ExecutorContractTest, ::testing::ValuesIn(kBackends),
+                         backend_name);
+INSTANTIATE_TEST_SUITE_P(Backends, ExecutorContractStressTest, ::testing::ValuesIn(kBackends),
+                         backend_name);
 
 TEST_P(ExecutorContractTest, SubmitNeverRunsTheWorkInside) {
   auto executor = make(1);  // EX-1
@@ -167,9 +173,8 @@ TEST_P(ExecutorContractTest, ParallelNeedsNoFreeWorker) {
 TEST_P(ExecutorContractTest, ParallelInsideParallelEnds) {
   auto executor = make(2);
   std::atomic<int> parts{0};
-  executor->parallel().run(4, [&](int) {
-    executor->parallel().run(4, [&](int) { parts.fetch_add(1); });
-  });
+  executor->parallel().run(
+      4, [&](int) { executor->parallel().run(4, [&](int) { parts.fetch_add(1); }); });
   EXPECT_EQ(parts, 16);
 }
 
@@ -209,7 +214,8 @@ TEST_P(ExecutorContractStressTest, ManyKernelsShareOneParallel) {
   for (int c = 0; c < 3; ++c) {
     callers.emplace_back([&] {
       for (int round = 0; round < 300; ++round) {
-        long mine[16] = {};  // plain: each part has its own, and run() must publish them to the caller
+        long mine[16] =
+            {};  // plain: each part has its own, and run() must publish them to the caller
         executor->parallel().run(16, [&](int i) { mine[i] = i; });
         for (long m : mine) sum.fetch_add(m);
       }
@@ -248,8 +254,11 @@ TEST(SerialExecutorTest, DestructionDropsAlsoWhatDroppingSubmits) {
       SerialExecutor* executor;
       std::atomic<int>*ran, *dropped;
       bool armed = true;
-      Resubmits(SerialExecutor* e, std::atomic<int>* r, std::atomic<int>* d) : executor(e), ran(r), dropped(d) {}
-      Resubmits(Resubmits&& o) noexcept : executor(o.executor), ran(o.ran), dropped(o.dropped) { o.armed = false; }
+      Resubmits(SerialExecutor* e, std::atomic<int>* r, std::atomic<int>* d)
+          : executor(e), ran(r), dropped(d) {}
+      Resubmits(Resubmits&& o) noexcept : executor(o.executor), ran(o.ran), dropped(o.dropped) {
+        o.armed = false;
+      }
       ~Resubmits() {
         if (armed) executor->submit(counted(*ran, *dropped));
       }

@@ -36,7 +36,9 @@ TEST(FaultPointTest, SeveralInARowFail) {
 }
 
 TEST(FaultPointTest, EndOfItsLifeDisarms) {
-  { ArmedFault fault("a", 1, kInjected); }
+  {
+    ArmedFault fault("a", 1, kInjected);
+  }
   EXPECT_TRUE(fault_point("a"));
 }
 

@@ -32,7 +32,9 @@ TEST(FutureTest, ContinuationSeesTheValueOnItsExecutor) {
 
 TEST(FutureTest, DroppedPromiseGivesAborted) {
   Future<int> future;
-  { future = Promise<int>().future(); }
+  {
+    future = Promise<int>().future();
+  }
   EXPECT_EQ(future.result().error().code(), ErrorCode::kAborted);
 }
 

@@ -140,8 +140,9 @@ TEST(GraphTest, ListNodeSeesItsSlotsInOrder) {
 TEST(GraphTest, ValueUsedTwiceByOneNodeIsCountedTwice) {
   GraphBuilder b;
   Slot<std::string> a = b.input<std::string>("a");
-  auto twice = b.node("twice", inline_executor(),
-                      [](const std::string& x, const std::string& y) { return x + y; }, a, a);
+  auto twice = b.node(
+      "twice", inline_executor(), [](const std::string& x, const std::string& y) { return x + y; },
+      a, a);
   b.output(twice);
   Graph graph = b.build().value();
   for (int i = 0; i < 3; ++i) {
@@ -155,7 +156,13 @@ TEST(GraphTest, FailedInputSkipsItsNodesAndForwardsTheFirstError) {
   Slot<int> x = b.input<int>("x");
   Slot<int> y = b.input<int>("y");
   bool ran = false;
-  Slot<int> sum = b.node("sum", inline_executor(), [&](int, int) { ran = true; return 1; }, x, y);
+  Slot<int> sum = b.node(
+      "sum", inline_executor(),
+      [&](int, int) {
+        ran = true;
+        return 1;
+      },
+      x, y);
   Slot<int> other = b.node("other", inline_executor(), [] { return 9; });
   b.output(sum);
   b.output(other);
@@ -174,7 +181,8 @@ TEST(GraphTest, DoneHasTheErrorOfTheLowestSlotWhateverFailedFirst) {
   Promise<int> slow;
   GraphBuilder b;
   b.node("slow", inline_executor(), [&] { return slow.future(); });
-  b.node("fast", inline_executor(), []() -> Result<int> { return fail(ErrorCode::kDataLoss, "fast"); });
+  b.node("fast", inline_executor(),
+         []() -> Result<int> { return fail(ErrorCode::kDataLoss, "fast"); });
   Graph graph = b.build().value();
   auto run = graph.start();
   EXPECT_FALSE(run->done().ready());
@@ -389,7 +397,8 @@ TEST(GraphTest, ObserverSeesStartAndEndOfNodesAndOnlyTheEndOfSkippedOnes) {
   Recorder recorder;
   GraphBuilder b;
   auto a = b.node("a", inline_executor(), [] { return 1; });
-  auto f = b.node("f", inline_executor(), [](int) -> Result<int> { return fail(ErrorCode::kUnknown, ""); }, a);
+  auto f = b.node(
+      "f", inline_executor(), [](int) -> Result<int> { return fail(ErrorCode::kUnknown, ""); }, a);
   b.node("skipped", inline_executor(), [](int) {}, f);
   Graph graph = b.build({.observer = &recorder}).value();
   auto run = graph.start();
@@ -404,7 +413,8 @@ TEST(GraphTest, ErrorOfARunThatNobodyLookedAtIsReportedOnce) {
   reports = 0;
   set_unobserved_error_handler([](const Error&) { ++reports; });
   GraphBuilder b;
-  auto f = b.node("f", inline_executor(), []() -> Result<int> { return fail(ErrorCode::kDataLoss, "x"); });
+  auto f = b.node("f", inline_executor(),
+                  []() -> Result<int> { return fail(ErrorCode::kDataLoss, "x"); });
   auto g = b.node("g", inline_executor(), [](int v) { return v; }, f);
   b.output(f);
   b.output(g);
@@ -416,7 +426,8 @@ TEST(GraphTest, ErrorOfARunThatNobodyLookedAtIsReportedOnce) {
   set_unobserved_error_handler(nullptr);
 }
 
-// A step as a training loop has it: a put, executions behind it on an executor, a future in the middle.
+// A step as a training loop has it: a put, executions behind it on an executor, a future in the
+// middle.
 struct Step {
   Slot<int> out;
   Graph graph;
@@ -426,7 +437,8 @@ Step make_step(Executor& executor, std::vector<Promise<int>>& device) {
   Slot<int> x = b.input<int>("x");
   Slot<int> put = b.node("put", executor, [&device](int i) { return device[i].future(); }, x);
   Slot<int> left = b.node("left", executor, [](int v) { return v * 2; }, put);
-  Slot<int> right = b.node("right", inline_executor(), [](int v) -> Result<int> { return v + 1; }, put);
+  Slot<int> right =
+      b.node("right", inline_executor(), [](int v) -> Result<int> { return v + 1; }, put);
   Slot<int> out = b.node("join", executor, [](int p, int q) { return p + q; }, left, right);
   b.output(out);
   return {out, b.build().value()};

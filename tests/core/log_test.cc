@@ -16,7 +16,8 @@ class Collector final : public LogSink {
  public:
   void write(LogLevel level, std::string_view module, std::string_view text) noexcept override {
     MutexLock lock(mutex_);
-    lines_.push_back(std::string(to_string(level)) + " " + std::string(module) + ": " + std::string(text));
+    lines_.push_back(std::string(to_string(level)) + " " + std::string(module) + ": " +
+                     std::string(text));
   }
   std::vector<std::string> lines() {
     MutexLock lock(mutex_);
@@ -88,7 +89,9 @@ TEST_F(LogTest, ErrorThatNobodyLookedAtIsLoggedOnce) {
     const Error lost(ErrorCode::kDataLoss, "lost");
     Future<int> dropped(lost), forwarded(lost);
   }
-  { Future<int> cancelled(Error(ErrorCode::kCancelled, "stopped")); }
+  {
+    Future<int> cancelled(Error(ErrorCode::kCancelled, "stopped"));
+  }
   {
     Future<int> seen(Error(ErrorCode::kDataLoss, "seen"));
     EXPECT_FALSE(seen.result());

@@ -72,7 +72,8 @@ TEST(TraceRecorderStressTest, ThreadsRecordWhileAnotherReads) {
     }
     for (int i = 0; i < 50; ++i) EXPECT_LE(recorder.events().size(), kThreads * 1000u);
   }
-  EXPECT_EQ(recorder.events().size() + recorder.lost(), static_cast<std::uint64_t>(kThreads) * kEvents);
+  EXPECT_EQ(recorder.events().size() + recorder.lost(),
+            static_cast<std::uint64_t>(kThreads) * kEvents);
 }
 
 }  // namespace

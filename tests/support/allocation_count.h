@@ -1,6 +1,6 @@
-// Counts calls of the global operator new while armed, for tests that assert that a path allocates nothing.
-// Linking allocation_count.cc into a test binary replaces operator new there. Under a sanitizer the pool hands
-// every block to the system on purpose: ask kAllocationsCountable first.
+// Counts calls of the global operator new while armed, for tests that assert that a path allocates
+// nothing. Linking allocation_count.cc into a test binary replaces operator new there. Under a
+// sanitizer the pool hands every block to the system on purpose: ask kAllocationsCountable first.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ inline constexpr bool kAllocationsCountable = true;
 // Counts the allocations of all threads for as long as it lives. One at a time.
 class AllocationCount {
  public:
-  // ignored: asked at each allocation, on its thread; true leaves it out (what a library does on its own).
+  // ignored: asked at each allocation, on its thread; true leaves it out (what a library does on
+  // its own).
   explicit AllocationCount(bool (*ignored)() = nullptr);
   ~AllocationCount();
   AllocationCount(const AllocationCount&) = delete;

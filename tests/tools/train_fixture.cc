@@ -22,19 +22,20 @@ constexpr float kMomentum = 0.9F;
 
 std::string tensor(const char* name, const char* role, const std::string& shape, const char* dtype,
                    const char* rest = "") {
-  return std::string(R"({"name":")") + name + R"(","role":")" + role + R"(","shape":)" + shape + R"(,"dtype":")" +
-         dtype + "\"" + rest + "}";
+  return std::string(R"({"name":")") + name + R"(","role":")" + role + R"(","shape":)" + shape +
+         R"(,"dtype":")" + dtype + "\"" + rest + "}";
 }
 
 std::string program(const std::string& name, const std::string& rows, const std::string& inputs,
                     const std::string& outputs) {
-  return R"({"name":")" + name + R"(","kind":")" + name + R"(","rows":)" + rows + R"(,"file":")" + name +
-         R"(.mlir","inputs":[)" + inputs + R"(],"outputs":[)" + outputs + "]}";
+  return R"({"name":")" + name + R"(","kind":")" + name + R"(","rows":)" + rows + R"(,"file":")" +
+         name + R"(.mlir","inputs":[)" + inputs + R"(],"outputs":[)" + outputs + "]}";
 }
 
 std::string manifest(std::int64_t rows) {
   const auto family = [](const char* role, const char* rest = "") {
-    return tensor("weight", role, "[4]", "f32", rest) + "," + tensor("bias", role, "[]", "f32", rest);
+    return tensor("weight", role, "[4]", "f32", rest) + "," +
+           tensor("bias", role, "[]", "f32", rest);
   };
   const std::string params = family("param");
   const std::string momenta = family("momentum");
@@ -45,16 +46,22 @@ std::string manifest(std::int64_t rows) {
   const char* donated = R"(,"donated":true)";
   const char* mean = R"(,"combine":"mean")";
   return R"({"schema":1,"model":{"name":"line","classes":10,"image_shape":[2,2]},"programs":[)" +
-         program("init", "null", tensor("seed", "seed", "[]", "ui32"), params + "," + momenta + "," + state) + "," +
+         program("init", "null", tensor("seed", "seed", "[]", "ui32"),
+                 params + "," + momenta + "," + state) +
+         "," +
          program("grad", r, params + "," + state + "," + batch,
                  tensor("loss", "loss", "[]", "f32", mean) + "," + family("grad", mean) + "," +
                      tensor("count", "state", "[]", "f32", mean)) +
          "," +
-         program("update", "null", family("param", donated) + "," + family("momentum", donated) + "," + family("grad"),
-                 params + "," + momenta) +
+         program(
+             "update", "null",
+             family("param", donated) + "," + family("momentum", donated) + "," + family("grad"),
+             params + "," + momenta) +
          "," +
-         program("eval", r, params + "," + state + "," + batch + "," + tensor("rows", "rows", "[]", "i32"),
-                 tensor("correct", "correct", "[]", "i32") + "," + tensor("loss_sum", "loss_sum", "[]", "f32")) +
+         program("eval", r,
+                 params + "," + state + "," + batch + "," + tensor("rows", "rows", "[]", "i32"),
+                 tensor("correct", "correct", "[]", "i32") + "," +
+                     tensor("loss_sum", "loss_sum", "[]", "f32")) +
          "]}";
 }
 
@@ -79,15 +86,16 @@ float predict(const Line& line, const std::uint8_t* pixels) {
 }
 
 // Mean squared error of the rows; adds its gradient.
-float loss_and_grad(const Line& line, std::int64_t rows, const std::uint8_t* pixels, const std::uint8_t* labels,
-                    Line& grad) {
+float loss_and_grad(const Line& line, std::int64_t rows, const std::uint8_t* pixels,
+                    const std::uint8_t* labels, Line& grad) {
   float loss = 0;
   const float n = static_cast<float>(rows);
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::uint8_t* row = pixels + r * kPixels;
     const float miss = predict(line, row) - static_cast<float>(labels[r]);
     loss += miss * miss / n;
-    for (int i = 0; i < kPixels; ++i) grad.weight[i] += 2 * miss * static_cast<float>(row[i]) / 255.0F / n;
+    for (int i = 0; i < kPixels; ++i)
+      grad.weight[i] += 2 * miss * static_cast<float>(row[i]) / 255.0F / n;
     grad.bias += 2 * miss / n;
   }
   return loss;
@@ -103,8 +111,8 @@ Line line_of(const SimCall& call, std::size_t first) {
 Status compute_grad(std::int64_t rows, std::span<const SimCall> calls) {
   for (const SimCall& call : calls) {
     Line grad;
-    *out<float>(call, 0) =
-        loss_and_grad(line_of(call, 0), rows, in<std::uint8_t>(call, 3), in<std::uint8_t>(call, 4), grad);
+    *out<float>(call, 0) = loss_and_grad(line_of(call, 0), rows, in<std::uint8_t>(call, 3),
+                                         in<std::uint8_t>(call, 4), grad);
     std::memcpy(out<float>(call, 1), grad.weight, sizeof(grad.weight));
     *out<float>(call, 2) = grad.bias;
     *out<float>(call, 3) = *in<float>(call, 2) + 1;
@@ -122,7 +130,8 @@ void step(const float* w, const float* m, const float* g, float* w_out, float* m
 
 Status compute_update(std::span<const SimCall> calls) {
   for (const SimCall& c : calls) {
-    step(in<float>(c, 0), in<float>(c, 2), in<float>(c, 4), out<float>(c, 0), out<float>(c, 2), kPixels);
+    step(in<float>(c, 0), in<float>(c, 2), in<float>(c, 4), out<float>(c, 0), out<float>(c, 2),
+         kPixels);
     step(in<float>(c, 1), in<float>(c, 3), in<float>(c, 5), out<float>(c, 1), out<float>(c, 3), 1);
   }
   return {};
@@ -173,12 +182,13 @@ void add_programs(devices::sim::SimClient& client, std::int64_t rows, const Prog
                       .inputs = {Shape(DType::kU32, {})},
                       .outputs = {weight, scalar, weight, scalar, scalar},
                       .compute = compute_init});
-  client.add_program({.name = "grad",
-                      .inputs = {weight, scalar, scalar, images, labels},
-                      .outputs = {scalar, weight, scalar, scalar},
-                      .duration = times.grad,
-                      .written_at = {times.grad / 5, times.grad * 4 / 5, times.grad * 2 / 5, times.grad / 5},
-                      .compute = [rows](std::span<const SimCall> calls) { return compute_grad(rows, calls); }});
+  client.add_program(
+      {.name = "grad",
+       .inputs = {weight, scalar, scalar, images, labels},
+       .outputs = {scalar, weight, scalar, scalar},
+       .duration = times.grad,
+       .written_at = {times.grad / 5, times.grad * 4 / 5, times.grad * 2 / 5, times.grad / 5},
+       .compute = [rows](std::span<const SimCall> calls) { return compute_grad(rows, calls); }});
   client.add_program({.name = "update",
                       .inputs = {weight, scalar, weight, scalar, weight, scalar},
                       .outputs = {weight, scalar, weight, scalar},
@@ -202,12 +212,15 @@ ClockSource::ClockSource(TimerQueue& timers, std::uint64_t items, Duration read,
 std::uint8_t ClockSource::pixel(std::uint64_t item, std::int64_t i) {
   return static_cast<std::uint8_t>((item * 37 + static_cast<std::uint64_t>(i) * 101) % 251);
 }
-std::uint8_t ClockSource::label(std::uint64_t item) { return static_cast<std::uint8_t>(pixel(item, 0) / 64); }
+std::uint8_t ClockSource::label(std::uint64_t item) {
+  return static_cast<std::uint8_t>(pixel(item, 0) / 64);
+}
 
 Future<void> ClockSource::read(const Ref<transfer::SourceBatch>& batch, std::stop_token stop) {
   for (std::size_t r = 0; r < batch->items.size(); ++r) {
     for (std::int64_t i = 0; i < kPixels; ++i) {
-      batch->fields[0][r * kPixels + static_cast<std::size_t>(i)] = std::byte{pixel(batch->items[r], i)};
+      batch->fields[0][r * kPixels + static_cast<std::size_t>(i)] =
+          std::byte{pixel(batch->items[r], i)};
     }
     batch->fields[1][r] = std::byte{label(batch->items[r])};
   }
@@ -219,18 +232,21 @@ Future<void> ClockSource::read(const Ref<transfer::SourceBatch>& batch, std::sto
       return hung_.back().future();
     }
   }
-  return read_ == Duration() ? make_ready() : sleep_until(timers_.clock().now() + read_, timers_, stop);
+  return read_ == Duration() ? make_ready()
+                             : sleep_until(timers_.clock().now() + read_, timers_, stop);
 }
 
-Future<void> ClockSource::decode(const Ref<transfer::SourceBatch>& /*batch*/, std::stop_token stop) {
+Future<void> ClockSource::decode(const Ref<transfer::SourceBatch>& /*batch*/,
+                                 std::stop_token stop) {
   if (++decodes_ == nth_ && fault_ == Fault::kDecodeFails) {
     return fail(ErrorCode::kDataLoss, "scripted: the decoding failed");
   }
-  return decode_ == Duration() ? make_ready() : sleep_until(timers_.clock().now() + decode_, timers_, stop);
+  return decode_ == Duration() ? make_ready()
+                               : sleep_until(timers_.clock().now() + decode_, timers_, stop);
 }
 
-SimulatedTraining::SimulatedTraining(millrace::testing::Simulation& sim, int devices, std::int64_t rows,
-                                     const ProgramTimes& times, bool in_order)
+SimulatedTraining::SimulatedTraining(millrace::testing::Simulation& sim, int devices,
+                                     std::int64_t rows, const ProgramTimes& times, bool in_order)
     : sim_(sim),
       model_(rows),
       client_({.timers = &sim.timers(), .devices = devices, .in_order = in_order}),
@@ -259,7 +275,8 @@ TrainingParts SimulatedTraining::parts() {
 }
 
 TrainingOptions SimulatedTraining::options(std::uint64_t items, std::uint64_t epochs) {
-  if (source_ == nullptr) source_ = std::make_shared<ClockSource>(sim_.timers(), items, Duration(), Duration());
+  if (source_ == nullptr)
+    source_ = std::make_shared<ClockSource>(sim_.timers(), items, Duration(), Duration());
   TrainingOptions options;
   options.model = model_.path();
   options.train_data = source_;
@@ -269,7 +286,8 @@ TrainingOptions SimulatedTraining::options(std::uint64_t items, std::uint64_t ep
   return options;
 }
 
-std::vector<double> plain_losses(std::uint64_t items, std::int64_t rows, int shards, std::uint64_t steps) {
+std::vector<double> plain_losses(std::uint64_t items, std::int64_t rows, int shards,
+                                 std::uint64_t steps) {
   Line line{{0.1F, 0.2F, 0.3F, 0.4F}, 0.5F};
   Line momentum;
   std::vector<double> losses;
@@ -282,7 +300,8 @@ std::vector<double> plain_losses(std::uint64_t items, std::int64_t rows, int sha
       std::vector<std::uint8_t> pixels;
       std::vector<std::uint8_t> labels;
       for (std::int64_t r = 0; r < rows; ++r) {
-        const std::uint64_t item = (s % per_epoch) * batch + static_cast<std::uint64_t>(shard * rows + r);
+        const std::uint64_t item =
+            (s % per_epoch) * batch + static_cast<std::uint64_t>(shard * rows + r);
         for (std::int64_t i = 0; i < kPixels; ++i) pixels.push_back(ClockSource::pixel(item, i));
         labels.push_back(ClockSource::label(item));
       }

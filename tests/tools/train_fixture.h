@@ -1,5 +1,6 @@
-// A small model for tests of the training on simulated devices: two parameters of a linear regression, with the
-// programs as C++ functions, a source whose stages wait on the clock, and the same training in a few plain lines.
+// A small model for tests of the training on simulated devices: two parameters of a linear
+// regression, with the programs as C++ functions, a source whose stages wait on the clock, and the
+// same training in a few plain lines.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ namespace millrace::train::testing {
 
 inline constexpr std::int64_t kPixels = 4;
 
-// A folder with a manifest and programs named "sim:...", for shards of rows; removed on destruction.
+// A folder with a manifest and programs named "sim:...", for shards of rows; removed on
+// destruction.
 class ModelFolder {
  public:
   explicit ModelFolder(std::int64_t rows);
@@ -34,8 +36,10 @@ struct ProgramTimes {
   Duration update = std::chrono::milliseconds(1);
   Duration eval = std::chrono::milliseconds(2);
 };
-// init, grad, update and eval for shards of rows. Bias gradients are written after 40 % of grad, weights at 80 %.
-void add_programs(devices::sim::SimClient& client, std::int64_t rows, const ProgramTimes& times = {});
+// init, grad, update and eval for shards of rows. Bias gradients are written after 40 % of grad,
+// weights at 80 %.
+void add_programs(devices::sim::SimClient& client, std::int64_t rows,
+                  const ProgramTimes& times = {});
 
 // Item i is four pixels and a label, made from i. Reading takes time and no CPU.
 class ClockSource final : public transfer::ItemSource {
@@ -89,7 +93,9 @@ class SimulatedTraining {
   std::int64_t rows_;
 };
 
-// The losses of the same training, without any runtime: shards of rows, gradients averaged over them.
-std::vector<double> plain_losses(std::uint64_t items, std::int64_t rows, int shards, std::uint64_t steps);
+// The losses of the same training, without any runtime: shards of rows, gradients averaged over
+// them.
+std::vector<double> plain_losses(std::uint64_t items, std::int64_t rows, int shards,
+                                 std::uint64_t steps);
 
 }  // namespace millrace::train::testing

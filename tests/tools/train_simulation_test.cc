@@ -1,4 +1,5 @@
-// The whole training on virtual time: its numbers, its overlap, and its end under every kind of fault.
+// The whole training on virtual time: its numbers, its overlap, and its end under every kind of
+// fault.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +17,8 @@ using millrace::testing::Simulation;
 using std::chrono::milliseconds;
 
 Future<TrainingReport> start(SimulatedTraining& training, TrainingOptions options) {
-  return spawn(*training.sim_.environment().compute, train(training.parts(), std::move(options), nullptr));
+  return spawn(*training.sim_.environment().compute,
+               train(training.parts(), std::move(options), nullptr));
 }
 
 TEST(TrainSimulationTest, LossesAreThoseOfThePlainTraining) {
@@ -28,7 +30,8 @@ TEST(TrainSimulationTest, LossesAreThoseOfThePlainTraining) {
     ASSERT_TRUE(report) << report.error().to_string();
     const std::vector<double> expected = plain_losses(100, 8, devices, report->steps);
     ASSERT_EQ(report->losses.size(), expected.size());
-    for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(report->losses[i], expected[i], 1e-5) << i;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      ASSERT_NEAR(report->losses[i], expected[i], 1e-5) << i;
     EXPECT_LT(report->losses.back(), report->losses.front());
     sim.finish();
   });
@@ -64,8 +67,9 @@ TEST(TrainSimulationTest, EvaluationCountsEveryItemOnce) {
   });
 }
 
-// With reads r and decoding d that wait on the clock, execution e = grad and update: the step takes the slowest
-// of them exactly, not their sum. (Each stage one batch at a time, so that it has a rate.)
+// With reads r and decoding d that wait on the clock, execution e = grad and update: the step takes
+// the slowest of them exactly, not their sum. (Each stage one batch at a time, so that it has a
+// rate.)
 TEST(TrainSimulationTest, StepTakesTheSlowerOfLoadingAndExecutionExactly) {
   struct Case {
     milliseconds read, decode, grad;
@@ -109,63 +113,101 @@ TEST(TrainSimulationTest, AllReduceStartsBeforeItsGradEnds) {
     }
   }
   for (const TraceEvent& event : training.trace_.events()) {
-    if (training.trace_.name_text(event.name) == "all_reduce") first_reduce = std::min(first_reduce, event.begin);
+    if (training.trace_.name_text(event.name) == "all_reduce")
+      first_reduce = std::min(first_reduce, event.begin);
   }
   EXPECT_LT(first_reduce, grad_end);
   sim.finish();
 }
 
 enum class Fault : std::uint8_t {
-  kNone, kDeviceFails, kDeviceStalls, kDeviceSlows, kLaunchFails, kPutFails,
-  kReadFails, kDecodeFails, kReadThrows, kReadHangs, kStop, kDeadline, kCount,
+  kNone,
+  kDeviceFails,
+  kDeviceStalls,
+  kDeviceSlows,
+  kLaunchFails,
+  kPutFails,
+  kReadFails,
+  kDecodeFails,
+  kReadThrows,
+  kReadHangs,
+  kStop,
+  kDeadline,
+  kCount,
 };
 
 // Returns the timer of a stop, which the run may outrun.
-std::optional<TimerQueue::Id> inject(Fault fault, Simulation& sim, SimulatedTraining& training, TrainingOptions& options,
-            std::stop_source& stop) {
+std::optional<TimerQueue::Id> inject(Fault fault, Simulation& sim, SimulatedTraining& training,
+                                     TrainingOptions& options, std::stop_source& stop) {
   const DeviceId device{static_cast<int>(sim.below(training.devices_.size()))};
   const TimePoint at = sim.now() + milliseconds(sim.below(200));
   switch (fault) {
-    case Fault::kDeviceFails: training.client_.fail_device(device, at, "scripted: power lost"); break;
-    case Fault::kDeviceStalls: training.client_.stall(device, at, milliseconds(300)); break;
-    case Fault::kDeviceSlows: training.client_.slow(device, at, 3.5); break;
+    case Fault::kDeviceFails:
+      training.client_.fail_device(device, at, "scripted: power lost");
+      break;
+    case Fault::kDeviceStalls:
+      training.client_.stall(device, at, milliseconds(300));
+      break;
+    case Fault::kDeviceSlows:
+      training.client_.slow(device, at, 3.5);
+      break;
     case Fault::kLaunchFails:
-      training.client_.fail_launch(device, 1 + sim.below(20), Error(ErrorCode::kInternal, "scripted launch"));
+      training.client_.fail_launch(device, 1 + sim.below(20),
+                                   Error(ErrorCode::kInternal, "scripted launch"));
       break;
     case Fault::kPutFails:
-      training.client_.fail_put(device, 1 + sim.below(20), Error(ErrorCode::kResourceExhausted, "scripted put"));
+      training.client_.fail_put(device, 1 + sim.below(20),
+                                Error(ErrorCode::kResourceExhausted, "scripted put"));
       break;
-    case Fault::kReadFails: training.source_->script(ClockSource::Fault::kReadFails, 1 + sim.below(16)); break;
-    case Fault::kDecodeFails: training.source_->script(ClockSource::Fault::kDecodeFails, 1 + sim.below(16)); break;
-    case Fault::kReadThrows: training.source_->script(ClockSource::Fault::kReadThrows, 1 + sim.below(16)); break;
+    case Fault::kReadFails:
+      training.source_->script(ClockSource::Fault::kReadFails, 1 + sim.below(16));
+      break;
+    case Fault::kDecodeFails:
+      training.source_->script(ClockSource::Fault::kDecodeFails, 1 + sim.below(16));
+      break;
+    case Fault::kReadThrows:
+      training.source_->script(ClockSource::Fault::kReadThrows, 1 + sim.below(16));
+      break;
     case Fault::kReadHangs:
       // A read that never ends is only ever left by a deadline or a stop.
       training.source_->script(ClockSource::Fault::kReadHangs, 1 + sim.below(16));
       [[fallthrough]];
-    case Fault::kDeadline: options.call.deadline = at; break;
-    case Fault::kStop: return sim.timers().schedule(at, [stop]() mutable { stop.request_stop(); });
-    default: break;
+    case Fault::kDeadline:
+      options.call.deadline = at;
+      break;
+    case Fault::kStop:
+      return sim.timers().schedule(at, [stop]() mutable { stop.request_stop(); });
+    default:
+      break;
   }
   return std::nullopt;
 }
 
 bool may_fail_with(Fault fault, ErrorCode code) {
   switch (fault) {
-    case Fault::kDeviceFails: return code == ErrorCode::kUnavailable;
-    case Fault::kLaunchFails: return code == ErrorCode::kInternal;
-    case Fault::kPutFails: return code == ErrorCode::kResourceExhausted;
+    case Fault::kDeviceFails:
+      return code == ErrorCode::kUnavailable;
+    case Fault::kLaunchFails:
+      return code == ErrorCode::kInternal;
+    case Fault::kPutFails:
+      return code == ErrorCode::kResourceExhausted;
     case Fault::kReadFails:
-    case Fault::kDecodeFails: return code == ErrorCode::kDataLoss;
-    case Fault::kReadThrows: return code == ErrorCode::kInternal;
+    case Fault::kDecodeFails:
+      return code == ErrorCode::kDataLoss;
+    case Fault::kReadThrows:
+      return code == ErrorCode::kInternal;
     case Fault::kReadHangs:
-    case Fault::kDeadline: return code == ErrorCode::kDeadlineExceeded;
-    case Fault::kStop: return code == ErrorCode::kCancelled;
-    default: return false;
+    case Fault::kDeadline:
+      return code == ErrorCode::kDeadlineExceeded;
+    case Fault::kStop:
+      return code == ErrorCode::kCancelled;
+    default:
+      return false;
   }
 }
 
-// The run ends by itself, with the result or with the error of its fault, and leaves nothing behind (the
-// simulation checks that every future completed and everything closed).
+// The run ends by itself, with the result or with the error of its fault, and leaves nothing behind
+// (the simulation checks that every future completed and everything closed).
 TEST(TrainSimulationTest, AnyFaultAtAnyTimeEndsTheRunWithItsError) {
   for_each_seed(500, [](Simulation& sim) {
     const auto fault = static_cast<Fault>(sim.below(static_cast<std::uint64_t>(Fault::kCount)));
@@ -173,8 +215,8 @@ TEST(TrainSimulationTest, AnyFaultAtAnyTimeEndsTheRunWithItsError) {
     const int devices = 1 + static_cast<int>(sim.below(4));
     SimulatedTraining training(sim, devices, 4, {}, sim.chance(0.5));
     const std::uint64_t items = static_cast<std::uint64_t>(devices) * 4 * (1 + sim.below(8));
-    training.source_ = std::make_shared<ClockSource>(sim.timers(), items, milliseconds(sim.below(12)),
-                                                     milliseconds(sim.below(5)));
+    training.source_ = std::make_shared<ClockSource>(
+        sim.timers(), items, milliseconds(sim.below(12)), milliseconds(sim.below(5)));
     TrainingOptions options = training.options(items, 1 + sim.below(3));
     options.steps_in_flight = 1 + static_cast<int>(sim.below(5));
     options.shuffle = sim.chance(0.5);

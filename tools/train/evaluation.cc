@@ -26,17 +26,28 @@ Task<Pending> launch(const Evaluation& e, std::size_t d, transfer::DeviceBatch b
   std::memcpy(rows.mutable_bytes().data(), &valid, sizeof(valid));
   devices::PutOptions put;
   put.call = e.call;
-  const Future<Buffer> rows_put = e.devices[d].put({rows.bytes().data(), rows.shape(), {}, rows.owner()}, put);
+  const Future<Buffer> rows_put =
+      e.devices[d].put({rows.bytes().data(), rows.shape(), {}, rows.owner()}, put);
   Result<Buffer> rows_buffer = co_await rows_put;
   if (!rows_buffer) co_return rows_buffer.error();
   std::vector<Buffer> arguments;
   for (const Wire& wire : wire_inputs(*e.program)) {
     switch (wire.role) {
-      case Role::kParam: arguments.push_back(e.params[d][wire.index]); break;
-      case Role::kState: arguments.push_back(e.state[d][wire.index]); break;
-      case Role::kImages: arguments.push_back(batch.arrays[0]); break;
-      case Role::kLabels: arguments.push_back(batch.arrays[1]); break;
-      default: arguments.push_back(*rows_buffer); break;
+      case Role::kParam:
+        arguments.push_back(e.params[d][wire.index]);
+        break;
+      case Role::kState:
+        arguments.push_back(e.state[d][wire.index]);
+        break;
+      case Role::kImages:
+        arguments.push_back(batch.arrays[0]);
+        break;
+      case Role::kLabels:
+        arguments.push_back(batch.arrays[1]);
+        break;
+      default:
+        arguments.push_back(*rows_buffer);
+        break;
     }
   }
   devices::ExecuteOptions execute;
@@ -46,7 +57,8 @@ Task<Pending> launch(const Evaluation& e, std::size_t d, transfer::DeviceBatch b
   Result<Buffers> outputs = co_await executing;
   if (!outputs) co_return outputs.error();
   const auto output = [&](Role role) {
-    return e.devices[d].fetch((*outputs)[ProgramSpec::of_role(e.program->outputs, role).at(0)], e.call);
+    return e.devices[d].fetch((*outputs)[ProgramSpec::of_role(e.program->outputs, role).at(0)],
+                              e.call);
   };
   Pending pending{batch.valid, output(Role::kCorrect), output(Role::kLossSum)};
   pending.correct.ignore();  // given up without a look when another batch fails first
@@ -65,7 +77,8 @@ Task<void> add(Pending pending, EvaluationResult& sums) {
 }
 
 // One device's share, with a batch computing while the next one is launched.
-Task<EvaluationResult> evaluate_device(const Evaluation& e, std::size_t d, const transfer::DeviceLoader& loader) {
+Task<EvaluationResult> evaluate_device(const Evaluation& e, std::size_t d,
+                                       const transfer::DeviceLoader& loader) {
   constexpr std::size_t kInFlight = 2;
   EvaluationResult sums;
   std::deque<Pending> pending;
@@ -94,13 +107,16 @@ Task<EvaluationResult> evaluate_device(const Evaluation& e, std::size_t d, const
 
 Task<EvaluationResult> evaluate(Evaluation evaluation) {
   transfer::LoaderOptions options;
-  options.batch_size = *evaluation.program->rows * static_cast<std::int64_t>(evaluation.devices.size());
+  options.batch_size =
+      *evaluation.program->rows * static_cast<std::int64_t>(evaluation.devices.size());
   options.remainder = transfer::Remainder::kPad;
-  auto loader = transfer::DeviceLoader::create(evaluation.environment, evaluation.data, evaluation.devices, options);
+  auto loader = transfer::DeviceLoader::create(evaluation.environment, evaluation.data,
+                                               evaluation.devices, options);
   if (!loader) co_return loader.error();
   std::vector<Future<EvaluationResult>> shares;
   for (std::size_t d = 0; d < evaluation.devices.size(); ++d) {
-    shares.push_back(spawn(*evaluation.environment.compute, evaluate_device(evaluation, d, *loader)));
+    shares.push_back(
+        spawn(*evaluation.environment.compute, evaluate_device(evaluation, d, *loader)));
   }
   EvaluationResult total;
   std::optional<Error> error;

@@ -1,5 +1,5 @@
-// evaluate(): runs a model's eval program over a data set on all devices. Every item counts exactly once: the last
-// batch is filled up with others, which the program is told not to count.
+// evaluate(): runs a model's eval program over a data set on all devices. Every item counts exactly
+// once: the last batch is filled up with others, which the program is told not to count.
 #pragma once
 
 #include <cstdint>

@@ -14,18 +14,26 @@ using devices::Shape;
 using Json = nlohmann::json;
 
 constexpr std::array<std::pair<std::string_view, Role>, 13> kRoles = {{
-    {"seed", Role::kSeed},       {"param", Role::kParam},     {"momentum", Role::kMomentum},
-    {"state", Role::kState},     {"grad", Role::kGrad},       {"images", Role::kImages},
-    {"labels", Role::kLabels},   {"random", Role::kRandom},   {"rows", Role::kRows},
-    {"loss", Role::kLoss},       {"correct", Role::kCorrect}, {"loss_sum", Role::kLossSum},
+    {"seed", Role::kSeed},
+    {"param", Role::kParam},
+    {"momentum", Role::kMomentum},
+    {"state", Role::kState},
+    {"grad", Role::kGrad},
+    {"images", Role::kImages},
+    {"labels", Role::kLabels},
+    {"random", Role::kRandom},
+    {"rows", Role::kRows},
+    {"loss", Role::kLoss},
+    {"correct", Role::kCorrect},
+    {"loss_sum", Role::kLossSum},
     {"log_probs", Role::kLogProbs},
 }};
 constexpr std::array<std::pair<std::string_view, Combine>, 3> kCombines = {
     {{"mean", Combine::kMean}, {"sum", Combine::kSum}, {"concat", Combine::kConcat}}};
 
 template <class E, std::size_t N>
-Result<E> from_name(const std::array<std::pair<std::string_view, E>, N>& names, const std::string& text,
-                    const char* what) {
+Result<E> from_name(const std::array<std::pair<std::string_view, E>, N>& names,
+                    const std::string& text, const char* what) {
   for (const auto& [name, value] : names) {
     if (name == text) return value;
   }
@@ -38,9 +46,11 @@ Result<TensorSpec> parse_tensor(const Json& json) {
   MILLRACE_TRY(tensor.role, from_name(kRoles, json.at("role").get<std::string>(), "role"));
   const auto dims = json.at("shape").get<std::vector<std::int64_t>>();
   const auto dtype = devices::dtype_from_string(json.at("dtype").get<std::string>());
-  const bool valid = dims.size() <= devices::kMaxRank && std::ranges::all_of(dims, [](auto d) { return d >= 0; });
+  const bool valid =
+      dims.size() <= devices::kMaxRank && std::ranges::all_of(dims, [](auto d) { return d >= 0; });
   if (!dtype || !valid) {
-    return fail(ErrorCode::kInvalidArgument, "array '" + tensor.name + "' has no valid shape and dtype");
+    return fail(ErrorCode::kInvalidArgument,
+                "array '" + tensor.name + "' has no valid shape and dtype");
   }
   tensor.shape = Shape(*dtype, dims);
   tensor.donated = json.value("donated", false);
@@ -65,7 +75,9 @@ Result<ProgramSpec> parse_program(const Json& json, const std::string& folder) {
   program.kind = json.at("kind").get<std::string>();
   if (const Json& rows = json.at("rows"); !rows.is_null()) program.rows = rows.get<std::int64_t>();
   program.path = folder + "/" + json.at("file").get<std::string>();
-  const auto named = [&](const Error& error) { return std::unexpected(error.with_context("program '" + program.name + "'")); };
+  const auto named = [&](const Error& error) {
+    return std::unexpected(error.with_context("program '" + program.name + "'"));
+  };
   auto inputs = parse_tensors(json.at("inputs"));
   if (!inputs) return named(inputs.error());
   auto outputs = parse_tensors(json.at("outputs"));
@@ -87,12 +99,14 @@ std::vector<TensorSpec> family(const std::vector<TensorSpec>& tensors, Role role
 Status check_family(const ProgramSpec& program, const std::vector<TensorSpec>& tensors, Role role,
                     const std::vector<TensorSpec>& expected, const char* what) {
   const auto found = family(tensors, role);
-  const bool same = std::ranges::equal(found, expected, [](const TensorSpec& a, const TensorSpec& b) {
-    return a.name == b.name && a.shape == b.shape;
-  });
+  const bool same =
+      std::ranges::equal(found, expected, [](const TensorSpec& a, const TensorSpec& b) {
+        return a.name == b.name && a.shape == b.shape;
+      });
   if (same) return {};
-  return fail(ErrorCode::kInvalidArgument, "program '" + program.name + "': its " + what +
-                                               " are not those that init gives (names, shapes, order)");
+  return fail(ErrorCode::kInvalidArgument,
+              "program '" + program.name + "': its " + what +
+                  " are not those that init gives (names, shapes, order)");
 }
 
 }  // namespace
@@ -109,15 +123,17 @@ Result<Model> Model::load(const std::string& folder) {
   const std::string path = folder + "/manifest.json";
   std::ifstream file(path);
   if (!file) {
-    return fail(ErrorCode::kNotFound, "cannot open " + path + ": a model folder has a manifest.json "
-                                      "(tools/models/README.md); --model names the folder");
+    return fail(ErrorCode::kNotFound, "cannot open " + path +
+                                          ": a model folder has a manifest.json "
+                                          "(tools/models/README.md); --model names the folder");
   }
   Model model;
   model.folder_ = folder;
   try {
     const Json json = Json::parse(file);
     if (json.at("schema").get<int>() != 1) {
-      return fail(ErrorCode::kUnimplemented, path + ": schema " + json.at("schema").dump() + "; this reads schema 1");
+      return fail(ErrorCode::kUnimplemented,
+                  path + ": schema " + json.at("schema").dump() + "; this reads schema 1");
     }
     const Json& facts = json.at("model");
     model.name_ = facts.at("name").get<std::string>();
@@ -136,7 +152,8 @@ Result<Model> Model::load(const std::string& folder) {
   model.params_ = family((*init)->outputs, Role::kParam);
   model.momenta_ = family((*init)->outputs, Role::kMomentum);
   model.state_ = family((*init)->outputs, Role::kState);
-  if (Status status = model.check(); !status) return std::unexpected(status.error().with_context(path));
+  if (Status status = model.check(); !status)
+    return std::unexpected(status.error().with_context(path));
   return model;
 }
 
@@ -169,7 +186,8 @@ std::vector<std::int64_t> Model::rows_of(const std::string& kind) const {
   return rows;
 }
 
-Result<const ProgramSpec*> Model::program(const std::string& kind, std::optional<std::int64_t> rows) const {
+Result<const ProgramSpec*> Model::program(const std::string& kind,
+                                          std::optional<std::int64_t> rows) const {
   for (const ProgramSpec& p : programs_) {
     if (p.kind == kind && p.rows == rows) return &p;
   }

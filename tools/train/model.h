@@ -1,5 +1,5 @@
-// Model: an exported model folder: manifest.json and its programs (tools/models/README.md has the schema). A
-// trainer wires programs by role and name and knows no network.
+// Model: an exported model folder: manifest.json and its programs (tools/models/README.md has the
+// schema). A trainer wires programs by role and name and knows no network.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,22 @@
 
 namespace millrace::train {
 
-// What an array is for. Families (param, momentum, grad, state) are told apart by name within a role.
+// What an array is for. Families (param, momentum, grad, state) are told apart by name within a
+// role.
 enum class Role : std::uint8_t {
-  kSeed, kParam, kMomentum, kState, kGrad, kImages, kLabels, kRandom, kRows, kLoss, kCorrect, kLossSum, kLogProbs,
+  kSeed,
+  kParam,
+  kMomentum,
+  kState,
+  kGrad,
+  kImages,
+  kLabels,
+  kRandom,
+  kRows,
+  kLoss,
+  kCorrect,
+  kLossSum,
+  kLogProbs,
 };
 enum class Combine : std::uint8_t { kNone, kMean, kSum, kConcat };
 
@@ -41,8 +54,9 @@ struct ProgramSpec {
 // Thread-safety: immutable.
 class Model {
  public:
-  // Errors name the folder, the program and the field. Checks that the programs fit together: the same names and
-  // shapes of parameters, momenta and state everywhere, a gradient for each parameter.
+  // Errors name the folder, the program and the field. Checks that the programs fit together: the
+  // same names and shapes of parameters, momenta and state everywhere, a gradient for each
+  // parameter.
   static Result<Model> load(const std::string& folder);
 
   const std::string& name() const { return name_; }
@@ -54,7 +68,8 @@ class Model {
   const std::vector<TensorSpec>& state() const { return state_; }
 
   // The program of a kind, with these rows where it has rows. kNotFound lists what there is.
-  Result<const ProgramSpec*> program(const std::string& kind, std::optional<std::int64_t> rows = {}) const;
+  Result<const ProgramSpec*> program(const std::string& kind,
+                                     std::optional<std::int64_t> rows = {}) const;
   // The rows that programs of a kind were exported for, ascending.
   std::vector<std::int64_t> rows_of(const std::string& kind) const;
 

@@ -68,19 +68,23 @@ std::string judge(const TrainingReport& report, double data_wait_share) {
   const double idle = mean(report.device_idle);
   if (data_wait_share > 0.1 && data_wait_share > idle / 2) {
     const double slowest = std::max({s.read, s.decode, s.host_to_device});
-    const char* name = slowest == s.read ? "read" : slowest == s.decode ? "decode" : "host-to-device";
+    const char* name = slowest == s.read     ? "read"
+                       : slowest == s.decode ? "decode"
+                                             : "host-to-device";
     return "Loading is the bottleneck: the devices waited for data " + percent(data_wait_share) +
-           " of the time; its slowest stage is " + name + " with " + ms(slowest) + " per batch, while a step computes " +
-           ms(s.execute + s.update) + ".";
+           " of the time; its slowest stage is " + name + " with " + ms(slowest) +
+           " per batch, while a step computes " + ms(s.execute + s.update) + ".";
   }
   if (idle <= 0.35) {
-    return "Execution is the bottleneck: the devices ran programs " + percent(1 - idle) + " of the time (grad " +
-           ms(s.execute) + " and update " + ms(s.update) + " of a " + ms(report.step_ms_median) +
-           " step) and waited for data " + percent(data_wait_share) + " of it.";
+    return "Execution is the bottleneck: the devices ran programs " + percent(1 - idle) +
+           " of the time (grad " + ms(s.execute) + " and update " + ms(s.update) + " of a " +
+           ms(report.step_ms_median) + " step) and waited for data " + percent(data_wait_share) +
+           " of it.";
   }
-  return "Coordination is the bottleneck: the devices were idle " + percent(idle) + " of the time but waited for data only " +
-         percent(data_wait_share) + " of it; a step of " + ms(report.step_ms_median) + " has " +
-         ms(s.execute + s.update) + " of execution and " + ms(s.all_reduce) + " of all-reduce.";
+  return "Coordination is the bottleneck: the devices were idle " + percent(idle) +
+         " of the time but waited for data only " + percent(data_wait_share) +
+         " of it; a step of " + ms(report.step_ms_median) + " has " + ms(s.execute + s.update) +
+         " of execution and " + ms(s.all_reduce) + " of all-reduce.";
 }
 
 std::string bytes_text(std::size_t bytes) {
@@ -96,7 +100,8 @@ void fill_figures(const ReportInputs& inputs, TrainingReport& report) {
   report.step_ms_p99 = percentile(inputs.step_times, 0.99);
   const double seconds = std::chrono::duration<double>(inputs.time).count();
   if (seconds > 0) {
-    report.images_per_second = static_cast<double>(inputs.steps) * static_cast<double>(inputs.batch_size) / seconds;
+    report.images_per_second =
+        static_cast<double>(inputs.steps) * static_cast<double>(inputs.batch_size) / seconds;
   }
   StageTimes& s = report.stage_ms;
   s.read = stage_mean(inputs.loader, LoadStage::kRead);
@@ -104,10 +109,12 @@ void fill_figures(const ReportInputs& inputs, TrainingReport& report) {
   s.host_to_device = stage_mean(inputs.loader, LoadStage::kTransfer);
   s.execute = total_of(inputs, inputs.grad_program).mean();
   s.update = total_of(inputs, inputs.update_program).mean();
-  if (inputs.steps > 0) s.all_reduce = total_of(inputs, "all_reduce").ms / static_cast<double>(inputs.steps);
+  if (inputs.steps > 0)
+    s.all_reduce = total_of(inputs, "all_reduce").ms / static_cast<double>(inputs.steps);
 
   double loading = 0;
-  for (const transfer::StageStats& stage : inputs.loader.stages) loading += milliseconds(stage.busy);
+  for (const transfer::StageStats& stage : inputs.loader.stages)
+    loading += milliseconds(stage.busy);
   double waited = 0;
   for (const Duration wait : inputs.data_waits) waited += milliseconds(wait);
   report.overlap = loading > 0 ? std::clamp(1 - waited / loading, 0.0, 1.0) : 1;
@@ -129,16 +136,19 @@ std::string TrainingReport::to_text() const {
     text += what + std::string(what.size() < 24 ? 24 - what.size() : 1, ' ') + value + "\n";
   };
   if (test_accuracy) {
-    line("test accuracy", percent(*test_accuracy) + " of " + std::to_string(test_items) + " items, loss " +
-                              format("%.4f", *test_loss));
+    line("test accuracy", percent(*test_accuracy) + " of " + std::to_string(test_items) +
+                              " items, loss " + format("%.4f", *test_loss));
   }
-  line("steps", std::to_string(steps) + " in " + format("%.1f s", std::chrono::duration<double>(time).count()) + ", " +
+  line("steps", std::to_string(steps) + " in " +
+                    format("%.1f s", std::chrono::duration<double>(time).count()) + ", " +
                     format("%.0f images/s", images_per_second));
   line("time per step", ms(step_ms_median) + " median, " + ms(step_ms_p99) + " p99");
   const StageTimes& s = stage_ms;
-  line("time in each stage", "read " + ms(s.read) + ", decode " + ms(s.decode) + ", host-to-device " +
-                                 ms(s.host_to_device) + " (per batch of a device)");
-  line("", "execute " + ms(s.execute) + ", all-reduce " + ms(s.all_reduce) + ", update " + ms(s.update));
+  line("time in each stage", "read " + ms(s.read) + ", decode " + ms(s.decode) +
+                                 ", host-to-device " + ms(s.host_to_device) +
+                                 " (per batch of a device)");
+  line("", "execute " + ms(s.execute) + ", all-reduce " + ms(s.all_reduce) + ", update " +
+               ms(s.update));
   line("loading hidden", percent(overlap) + " of the loading time no device waited for");
   std::string idle;
   std::string in_flight;
@@ -148,8 +158,8 @@ std::string TrainingReport::to_text() const {
     in_flight += device + bytes_text(peak_bytes.in_flight[d]);
   }
   line("idle share", idle);
-  line("peak bytes in flight", in_flight + "; staging " + bytes_text(peak_bytes.staging) + ", prefetched " +
-                                   bytes_text(peak_bytes.prefetched));
+  line("peak bytes in flight", in_flight + "; staging " + bytes_text(peak_bytes.staging) +
+                                   ", prefetched " + bytes_text(peak_bytes.prefetched));
   return text + bottleneck + "\n";
 }
 
@@ -160,7 +170,8 @@ std::string TrainingReport::to_json() const {
   json["test_loss"] = test_loss ? nlohmann::ordered_json(*test_loss) : nullptr;
   json["test_items"] = test_items;
   json["steps"] = steps;
-  json["final_loss"] = losses.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(losses.back());
+  json["final_loss"] =
+      losses.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(losses.back());
   json["seconds"] = std::chrono::duration<double>(time).count();
   json["step_ms_median"] = step_ms_median;
   json["step_ms_p99"] = step_ms_p99;

@@ -23,7 +23,8 @@ struct TrainingStart {
   Duration compile_time{};
 };
 
-// Mean milliseconds per step; stages of several devices run side by side, so they need not add up to the step.
+// Mean milliseconds per step; stages of several devices run side by side, so they need not add up
+// to the step.
 struct StageTimes {
   double read = 0;
   double decode = 0;
@@ -34,40 +35,41 @@ struct StageTimes {
 };
 
 struct PeakBytes {
-  std::size_t staging = 0;                // host memory of the loader
-  std::size_t prefetched = 0;             // batches on the devices, ahead of their step
-  std::vector<std::size_t> in_flight;     // per device: launches and transfers
+  std::size_t staging = 0;             // host memory of the loader
+  std::size_t prefetched = 0;          // batches on the devices, ahead of their step
+  std::vector<std::size_t> in_flight;  // per device: launches and transfers
 };
 
 struct TrainingReport {
   std::uint64_t steps = 0;
-  std::vector<double> losses;             // of every step, mean over the rows
-  std::optional<double> test_accuracy;    // share of the test items, 0 to 1
+  std::vector<double> losses;           // of every step, mean over the rows
+  std::optional<double> test_accuracy;  // share of the test items, 0 to 1
   std::optional<double> test_loss;
   std::uint64_t test_items = 0;
-  Duration time{};                        // of the steps
+  Duration time{};  // of the steps
   double step_ms_median = 0;
   double step_ms_p99 = 0;
   double images_per_second = 0;
   StageTimes stage_ms;
-  double overlap = 0;                     // share of the loading time that no device waited for
-  std::vector<double> device_idle;        // share of the time without a program running, per device
+  double overlap = 0;               // share of the loading time that no device waited for
+  std::vector<double> device_idle;  // share of the time without a program running, per device
   PeakBytes peak_bytes;
-  std::string bottleneck;                 // one sentence, with the evidence
+  std::string bottleneck;  // one sentence, with the evidence
 
   std::string to_text() const;
-  std::string to_json() const;            // one line: {"event":"done", ...}
+  std::string to_json() const;  // one line: {"event":"done", ...}
 };
 
 // What the figures are computed from.
 struct ReportInputs {
-  std::vector<Duration> step_times;                // between the ends of consecutive steps
-  std::vector<TraceEvent> events;                  // of the steps
-  const TraceRecorder* trace = nullptr;            // for the texts of the events
-  std::string grad_program, update_program;        // names of the launches
+  std::vector<Duration> step_times;          // between the ends of consecutive steps
+  std::vector<TraceEvent> events;            // of the steps
+  const TraceRecorder* trace = nullptr;      // for the texts of the events
+  std::string grad_program, update_program;  // names of the launches
   transfer::LoaderStats loader;
-  std::vector<devices::DeviceStats> before, after; // per device, around the steps
-  std::vector<Duration> data_waits;                // per device: sum of the times that steps waited for their batch
+  std::vector<devices::DeviceStats> before, after;  // per device, around the steps
+  std::vector<Duration>
+      data_waits;  // per device: sum of the times that steps waited for their batch
   Duration time{};
   std::uint64_t steps = 0;
   std::int64_t batch_size = 0;

@@ -38,9 +38,10 @@ struct Recorded {
   std::optional<devices::Shape> random;  // of the program's random input
   std::size_t loss = 0;                  // positions in grad's outputs
   std::vector<std::size_t> state;
-  std::vector<Bucket> buckets;           // positions in grad's outputs
-  std::vector<std::pair<std::size_t, std::size_t>> grad_in_bucket;  // gradient -> (bucket, position in it)
-  std::vector<std::size_t> params_out;   // positions in update's outputs
+  std::vector<Bucket> buckets;  // positions in grad's outputs
+  std::vector<std::pair<std::size_t, std::size_t>>
+      grad_in_bucket;                   // gradient -> (bucket, position in it)
+  std::vector<std::size_t> params_out;  // positions in update's outputs
   std::vector<std::size_t> momenta_out;
 
   const Device& device(std::size_t d) const { return options.ranks[d].device(); }
@@ -63,26 +64,39 @@ Future<Buffer> put_random(const Recorded& recorded, std::size_t d, const StepTic
   return recorded.device(d).put({words.bytes().data(), words.shape(), {}, words.owner()}, options);
 }
 
-Future<Buffers> launch_grad(const Recorded& recorded, std::size_t d, const Buffers& params, const Buffers& state,
-                            const DeviceBatch& batch, const Buffer& random, const StepTicket& ticket) {
+Future<Buffers> launch_grad(const Recorded& recorded, std::size_t d, const Buffers& params,
+                            const Buffers& state, const DeviceBatch& batch, const Buffer& random,
+                            const StepTicket& ticket) {
   std::vector<Buffer> arguments;
   arguments.reserve(recorded.grad_inputs.size());
   for (const Wire& wire : recorded.grad_inputs) {
     switch (wire.role) {
-      case Role::kParam: arguments.push_back(params[wire.index]); break;
-      case Role::kState: arguments.push_back(state[wire.index]); break;
-      case Role::kImages: arguments.push_back(batch.arrays[0]); break;
-      case Role::kLabels: arguments.push_back(batch.arrays[1]); break;
-      default: arguments.push_back(random); break;
+      case Role::kParam:
+        arguments.push_back(params[wire.index]);
+        break;
+      case Role::kState:
+        arguments.push_back(state[wire.index]);
+        break;
+      case Role::kImages:
+        arguments.push_back(batch.arrays[0]);
+        break;
+      case Role::kLabels:
+        arguments.push_back(batch.arrays[1]);
+        break;
+      default:
+        arguments.push_back(random);
+        break;
     }
   }
   devices::ExecuteOptions options;
   options.call = ticket.call;
-  return recorded.device(d).execute(recorded.options.grad_program, std::span<const Buffer>(arguments), options);
+  return recorded.device(d).execute(recorded.options.grad_program,
+                                    std::span<const Buffer>(arguments), options);
 }
 
 // inputs: params, momenta, then the reduced buckets.
-Future<Buffers> launch_update(const Recorded& recorded, std::size_t d, const SlotValues<Buffers>& inputs) {
+Future<Buffers> launch_update(const Recorded& recorded, std::size_t d,
+                              const SlotValues<Buffers>& inputs) {
   std::vector<Buffer> arguments;
   arguments.reserve(recorded.update_inputs.size());
   for (const Wire& wire : recorded.update_inputs) {
@@ -95,10 +109,12 @@ Future<Buffers> launch_update(const Recorded& recorded, std::size_t d, const Slo
       arguments.push_back(inputs[2 + bucket][position]);
     }
   }
-  return recorded.device(d).execute(recorded.options.update_program, std::span<const Buffer>(arguments));
+  return recorded.device(d).execute(recorded.options.update_program,
+                                    std::span<const Buffer>(arguments));
 }
 
-// The mean over the ranks of some of grad's outputs. The sequence number is the step's, not the moment's.
+// The mean over the ranks of some of grad's outputs. The sequence number is the step's, not the
+// moment's.
 auto reduce_node(std::shared_ptr<const Recorded> recorded, std::size_t d, std::size_t number,
                  std::vector<std::size_t> positions) {
   return [recorded = std::move(recorded), d, number, positions = std::move(positions)](
@@ -122,13 +138,14 @@ Result<std::shared_ptr<Recorded>> record(StepGraphOptions options) {
     const TensorSpec& input = o.grad->inputs[i];
     if (input.role == Role::kRandom) recorded->random = input.shape;
     if (input.donated) {
-      return fail(ErrorCode::kUnimplemented, "program '" + o.grad->name + "' donates its input '" + input.name +
-                                                 "', which the update needs after it");
+      return fail(ErrorCode::kUnimplemented, "program '" + o.grad->name + "' donates its input '" +
+                                                 input.name + "', which the update needs after it");
     }
   }
   const auto loss = ProgramSpec::of_role(o.grad->outputs, Role::kLoss);
   if (loss.size() != 1) {
-    return fail(ErrorCode::kInvalidArgument, "program '" + o.grad->name + "' must have one output of role loss");
+    return fail(ErrorCode::kInvalidArgument,
+                "program '" + o.grad->name + "' must have one output of role loss");
   }
   recorded->loss = loss[0];
   recorded->state = ProgramSpec::of_role(o.grad->outputs, Role::kState);
@@ -198,7 +215,8 @@ Result<StepGraph> StepGraph::create(StepGraphOptions options) {
           return recorded->options.loader->next(static_cast<int>(d), t.call).then(now, real_batch);
         },
         ticket);
-    s.rows = b.node("rows" + at, now, [](const DeviceBatch& loaded) { return loaded.valid; }, batch);
+    s.rows =
+        b.node("rows" + at, now, [](const DeviceBatch& loaded) { return loaded.valid; }, batch);
     const auto random = b.node(
         "random" + at, now,
         [recorded, d](const StepTicket& t) { return put_random(*recorded, d, t); }, ticket);
@@ -219,21 +237,26 @@ Result<StepGraph> StepGraph::create(StepGraphOptions options) {
     std::vector<Slot<Buffers>> update_inputs = {s.params_in, s.momenta_in};
     for (std::size_t i = 0; i < recorded->buckets.size(); ++i) {
       const std::string name = "all_reduce " + std::to_string(i) + at;
-      update_inputs.push_back(b.node(name, now, reduce_node(recorded, d, i, recorded->buckets[i]), ticket, grads));
+      update_inputs.push_back(
+          b.node(name, now, reduce_node(recorded, d, i, recorded->buckets[i]), ticket, grads));
     }
     s.state_out = recorded->state.empty()
                       ? s.state_in
                       : b.node("all_reduce state" + at, now,
-                               reduce_node(recorded, d, recorded->buckets.size(), recorded->state), ticket, grads);
+                               reduce_node(recorded, d, recorded->buckets.size(), recorded->state),
+                               ticket, grads);
     const auto updated = b.node_list<Buffers>(
         "update" + at, now,
-        [recorded, d](const SlotValues<Buffers>& inputs) { return launch_update(*recorded, d, inputs); },
+        [recorded, d](const SlotValues<Buffers>& inputs) {
+          return launch_update(*recorded, d, inputs);
+        },
         update_inputs);
     s.params_out = b.node(
-        "params out" + at, now, [recorded](const Buffers& all) { return select(all, recorded->params_out); }, updated);
+        "params out" + at, now,
+        [recorded](const Buffers& all) { return select(all, recorded->params_out); }, updated);
     s.momenta_out = b.node(
-        "momenta out" + at, now, [recorded](const Buffers& all) { return select(all, recorded->momenta_out); },
-        updated);
+        "momenta out" + at, now,
+        [recorded](const Buffers& all) { return select(all, recorded->momenta_out); }, updated);
     b.output(s.params_out);
     b.output(s.momenta_out);
     b.output(s.state_out);

@@ -1,11 +1,14 @@
-// StepGraph: one data-parallel training step, recorded once as a core/graph and replayed every step. Per device:
+// StepGraph: one data-parallel training step, recorded once as a core/graph and replayed every
+// step. Per device:
 //
-//   batch (loader) -> grad -> all_reduce of each bucket -> update -> params, momentum of the next step
+//   batch (loader) -> grad -> all_reduce of each bucket -> update -> params, momentum of the next
+//   step
 //                         \-> all_reduce of the state   -> state of the next step
 //                         \-> loss to the host
 //
-// Nothing in it waits on the host. The buckets hold the gradients in reverse order, as backpropagation writes
-// them, so that the first all-reduce runs while the rest of the grad program does.
+// Nothing in it waits on the host. The buckets hold the gradients in reverse order, as
+// backpropagation writes them, so that the first all-reduce runs while the rest of the grad program
+// does.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +28,8 @@ namespace millrace::train {
 // Positions of a list of arrays that are reduced together.
 using Bucket = std::vector<std::size_t>;
 
-// Pure: cuts the arrays into buckets, last first, each closed as soon as it has bucket_bytes. bucket_bytes 0: a
-// quarter of all bytes, at least 16 KiB and at most 25 MiB.
+// Pure: cuts the arrays into buckets, last first, each closed as soon as it has bucket_bytes.
+// bucket_bytes 0: a quarter of all bytes, at least 16 KiB and at most 25 MiB.
 std::vector<Bucket> make_buckets(std::span<const TensorSpec> arrays, std::size_t bucket_bytes);
 
 // Where a program's input comes from: the index-th array of a role's family.
@@ -45,9 +48,9 @@ struct Replica {
 
 // What the recorded step is told about this replay.
 struct StepTicket {
-  std::uint64_t step = 0;             // counts through the whole run
-  std::uint64_t first_collective = 0; // of the sequence numbers that the step reserves
-  CallOptions call;                   // of everything that the step asks of others
+  std::uint64_t step = 0;              // counts through the whole run
+  std::uint64_t first_collective = 0;  // of the sequence numbers that the step reserves
+  CallOptions call;                    // of everything that the step asks of others
 };
 
 struct StepGraphOptions {
@@ -57,7 +60,7 @@ struct StepGraphOptions {
   devices::Executable update_program;
   std::vector<collectives::ProcessGroup> ranks;  // one per device, in order
   const transfer::DeviceLoader* loader = nullptr;
-  std::uint64_t seed = 0;                        // for programs that take random words
+  std::uint64_t seed = 0;  // for programs that take random words
   std::size_t bucket_bytes = 0;
   TimerQueue* timers = nullptr;
   GraphObserver* observer = nullptr;

@@ -9,14 +9,16 @@ namespace {
 std::optional<std::size_t> device_of(std::string_view name, std::string_view prefix) {
   if (!name.starts_with(prefix)) return std::nullopt;
   std::size_t device = 0;
-  const auto [end, error] = std::from_chars(name.data() + prefix.size(), name.data() + name.size(), device);
+  const auto [end, error] =
+      std::from_chars(name.data() + prefix.size(), name.data() + name.size(), device);
   if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
   return device;
 }
 
 }  // namespace
 
-void StepWatch::node_started(std::uint64_t run, std::uint32_t /*slot*/, std::string_view name) noexcept {
+void StepWatch::node_started(std::uint64_t run, std::uint32_t /*slot*/,
+                             std::string_view name) noexcept {
   const auto device = device_of(name, "grad ");
   if (!device) return;
   MutexLock lock(mutex_);

@@ -1,6 +1,6 @@
-// StepWatch: watches the nodes of the recorded step. It measures how long steps waited for their data, and it
-// stops the run at the first failure: without that, the other ranks' all-reduces would wait for one whose
-// gradients will never come.
+// StepWatch: watches the nodes of the recorded step. It measures how long steps waited for their
+// data, and it stops the run at the first failure: without that, the other ranks' all-reduces would
+// wait for one whose gradients will never come.
 #pragma once
 
 #include <array>

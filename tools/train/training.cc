@@ -25,7 +25,8 @@ using transfer::DeviceLoader;
 // Runs f where it may block.
 template <class F>
 auto on_blocking(const Environment& environment, F f) {
-  return make_ready().then(*environment.blocking, [f = std::move(f)](const Status&) { return f(); });
+  return make_ready().then(*environment.blocking,
+                           [f = std::move(f)](const Status&) { return f(); });
 }
 
 Buffers select(const Buffers& all, const std::vector<std::size_t>& positions) {
@@ -49,7 +50,8 @@ class Training {
 
   Task<TrainingReport> run();
   Task<void> close();
-  // What to tell the caller when run() ended with error: the first failure is the cause of the others.
+  // What to tell the caller when run() ended with error: the first failure is the cause of the
+  // others.
   Error root_cause(const Error& error) const;
 
  private:
@@ -63,7 +65,9 @@ class Training {
     bool last_of_epoch = false;
   };
 
-  std::int64_t rows() const { return options_.batch_size / static_cast<std::int64_t>(parts_.devices.size()); }
+  std::int64_t rows() const {
+    return options_.batch_size / static_cast<std::int64_t>(parts_.devices.size());
+  }
   std::uint64_t total_steps() const;
   Future<Executable> compile(const ProgramSpec& spec) const;
   Result<DeviceLoader> make_loader() const;
@@ -114,9 +118,11 @@ std::uint64_t Training::total_steps() const {
 Future<Executable> Training::compile(const ProgramSpec& spec) const {
   devices::CompileOptions compile_options;
   compile_options.deterministic = options_.deterministic;
-  return on_blocking(parts_.environment, [path = spec.path] { return devices::Program::from_file(path); })
+  return on_blocking(parts_.environment,
+                     [path = spec.path] { return devices::Program::from_file(path); })
       .then(*parts_.environment.compute,
-            [compile = parts_.compile, compile_options](Result<devices::Program> program) -> Future<Executable> {
+            [compile = parts_.compile,
+             compile_options](Result<devices::Program> program) -> Future<Executable> {
               if (!program) return Future<Executable>(program.error());
               return compile(*std::move(program), compile_options);
             });
@@ -146,13 +152,14 @@ Task<void> Training::prepare() {
   const auto device_count = static_cast<std::int64_t>(parts_.devices.size());
   if (options_.batch_size <= 0 || options_.batch_size % device_count != 0) {
     Error error(ErrorCode::kInvalidArgument, "batch size " + std::to_string(options_.batch_size) +
-                                                 " does not divide evenly over " + std::to_string(device_count) +
-                                                 " devices");
+                                                 " does not divide evenly over " +
+                                                 std::to_string(device_count) + " devices");
     co_await end_with(std::move(error));
   }
-  // Futures are made first and awaited then: g++ 12 destroys lambdas and aggregates that are temporaries of a
-  // co_await expression twice.
-  const auto loading = on_blocking(parts_.environment, [folder = options_.model] { return Model::load(folder); });
+  // Futures are made first and awaited then: g++ 12 destroys lambdas and aggregates that are
+  // temporaries of a co_await expression twice.
+  const auto loading =
+      on_blocking(parts_.environment, [folder = options_.model] { return Model::load(folder); });
   auto model = co_await loading;
   if (!model) co_await end_with(model.error());
   model_ = *std::move(model);
@@ -177,14 +184,17 @@ Task<void> Training::prepare() {
   Future<Executable> eval_program;
   if (options_.test_data != nullptr) {
     const auto eval_rows = model_->rows_of("eval");
-    auto eval = model_->program("eval", eval_rows.empty() ? std::nullopt : std::optional(eval_rows.back()));
+    auto eval =
+        model_->program("eval", eval_rows.empty() ? std::nullopt : std::optional(eval_rows.back()));
     if (!eval) co_await end_with(eval.error());
     eval_ = *eval;
     eval_program = compile(*eval_);
   }
-  std::vector<Ref<AsyncValue>> programs = {init_program.cell(), grad_program.cell(), update_program.cell()};
+  std::vector<Ref<AsyncValue>> programs = {init_program.cell(), grad_program.cell(),
+                                           update_program.cell()};
   if (eval_program.valid()) programs.emplace_back(eval_program.cell());
-  const Future<void> all_compiled = with_options(when_all(programs), call_, *parts_.environment.timers);
+  const Future<void> all_compiled =
+      with_options(when_all(programs), call_, *parts_.environment.timers);
   if (Status compiled = co_await all_compiled; !compiled) co_await end_with(compiled.error());
   if (eval_program.valid()) eval_program_ = *eval_program.result();
   grad_name_ = grad_program.result()->name();
@@ -226,7 +236,8 @@ Task<void> Training::initialise(const ProgramSpec& init, const Executable& progr
   Result<Buffer> seed_buffer = co_await seed_put;
   if (!seed_buffer) co_await end_with(seed_buffer.error());
   const Buffer arguments[] = {*seed_buffer};
-  const Future<Buffers> making = parts_.devices[0].execute(program, std::span<const Buffer>(arguments), execute);
+  const Future<Buffers> making =
+      parts_.devices[0].execute(program, std::span<const Buffer>(arguments), execute);
   Result<Buffers> made = co_await making;
   if (!made) co_await end_with(made.error());
 
@@ -270,7 +281,8 @@ void Training::start_step(std::uint64_t step, std::uint64_t steps_per_epoch) {
   StepTicket ticket;
   ticket.step = step;
   ticket.call = call_;
-  for (const ProcessGroup& rank : ranks_) ticket.first_collective = rank.reserve(graph_->collectives_per_step());
+  for (const ProcessGroup& rank : ranks_)
+    ticket.first_collective = rank.reserve(graph_->collectives_per_step());
   Flying flying;
   flying.run = graph_->start(ticket, replicas_);
   flying.epoch = step / steps_per_epoch;
@@ -310,7 +322,8 @@ Task<void> Training::retire() {
   ++epoch_steps_;
   tell_step(loss, flying.epoch);
   if (flying.last_of_epoch) {
-    if (Status status = co_await end_epoch(flying.epoch); !status) co_await end_with(status.error());
+    if (Status status = co_await end_epoch(flying.epoch); !status)
+      co_await end_with(status.error());
   }
 }
 
@@ -323,10 +336,14 @@ void Training::tell_step(double loss, std::uint64_t epoch) {
   report.loss = loss;
   // Over the last steps only, so that it follows what happens now.
   const std::size_t recent = std::min<std::size_t>(step_times_.size(), 50);
-  const Duration time = std::accumulate(step_times_.end() - static_cast<std::ptrdiff_t>(recent), step_times_.end(), Duration());
+  const Duration time = std::accumulate(step_times_.end() - static_cast<std::ptrdiff_t>(recent),
+                                        step_times_.end(), Duration());
   const double seconds = std::chrono::duration<double>(time).count();
-  if (seconds > 0) report.images_per_second = static_cast<double>(recent) * static_cast<double>(options_.batch_size) / seconds;
-  report.left = time / static_cast<std::int64_t>(recent) * static_cast<std::int64_t>(report.steps - report.step);
+  if (seconds > 0)
+    report.images_per_second =
+        static_cast<double>(recent) * static_cast<double>(options_.batch_size) / seconds;
+  report.left = time / static_cast<std::int64_t>(recent) *
+                static_cast<std::int64_t>(report.steps - report.step);
   listener_->on_step(report);
 }
 
@@ -336,7 +353,8 @@ Task<void> Training::end_epoch(std::uint64_t epoch) {
     if (!end) co_await end_with(end.error());
     MILLRACE_CHECK(!*end, "the loader gives the end of an epoch where its plan has it");
   }
-  epoch_ends_.erase(epoch_ends_.begin(), epoch_ends_.begin() + static_cast<std::ptrdiff_t>(replicas_.size()));
+  epoch_ends_.erase(epoch_ends_.begin(),
+                    epoch_ends_.begin() + static_cast<std::ptrdiff_t>(replicas_.size()));
   const double mean = epoch_loss_ / static_cast<double>(epoch_steps_);
   epoch_loss_ = 0;
   epoch_steps_ = 0;
@@ -345,19 +363,22 @@ Task<void> Training::end_epoch(std::uint64_t epoch) {
   if (listener_ != nullptr) listener_->on_epoch(epoch, mean);
 }
 
-// All ranks meet, and must say the same: a rank that is elsewhere in the run is a bug that must not pass.
+// All ranks meet, and must say the same: a rank that is elsewhere in the run is a bug that must not
+// pass.
 Task<void> Training::meet(std::string tag, std::string payload) {
   CallOptions options = call_;
-  options.deadline = std::min(options.deadline, parts_.environment.clock->now() + options_.rendezvous_limit);
+  options.deadline =
+      std::min(options.deadline, parts_.environment.clock->now() + options_.rendezvous_limit);
   std::vector<Future<collectives::Payloads>> meetings;
-  for (const ProcessGroup& rank : ranks_) meetings.push_back(rank.rendezvous(tag, payload, {}, options));
+  for (const ProcessGroup& rank : ranks_)
+    meetings.push_back(rank.rendezvous(tag, payload, {}, options));
   for (const auto& meeting : meetings) {
     Result<collectives::Payloads> all = co_await meeting;
     if (!all) co_await end_with(all.error());
     for (const std::string& other : **all) {
       if (other != payload) {
-        Error error(ErrorCode::kInternal,
-                    "ranks disagree at the rendezvous '" + tag + "': '" + payload + "' and '" + other + "'");
+        Error error(ErrorCode::kInternal, "ranks disagree at the rendezvous '" + tag + "': '" +
+                                              payload + "' and '" + other + "'");
         co_await end_with(std::move(error));
       }
     }
@@ -403,13 +424,15 @@ Task<TrainingReport> Training::run() {
       params.push_back(*std::move(p));
       state.push_back(*std::move(s));
     }
-    Evaluation evaluation{parts_.environment, parts_.devices, eval_, eval_program_, options_.test_data,
-                          std::move(params), std::move(state), call_};
+    Evaluation evaluation{
+        parts_.environment, parts_.devices,   eval_, eval_program_, options_.test_data,
+        std::move(params),  std::move(state), call_};
     Task<EvaluationResult> evaluating = evaluate(std::move(evaluation));
     Result<EvaluationResult> result = co_await std::move(evaluating);
     if (!result) co_return result.error();
     report.test_items = result->items;
-    report.test_accuracy = static_cast<double>(result->correct) / static_cast<double>(result->items);
+    report.test_accuracy =
+        static_cast<double>(result->correct) / static_cast<double>(result->items);
     report.test_loss = result->loss_sum / static_cast<double>(result->items);
   }
   Task<void> meeting = meet("end", std::to_string(losses_.size()));
@@ -435,7 +458,8 @@ Task<void> Training::close() {
 
 }  // namespace
 
-Task<TrainingReport> train(TrainingParts parts, TrainingOptions options, TrainingListener* listener) {
+Task<TrainingReport> train(TrainingParts parts, TrainingOptions options,
+                           TrainingListener* listener) {
   Training training(std::move(parts), std::move(options), listener);
   Result<TrainingReport> report = co_await training.run();
   const Status closed = co_await training.close();

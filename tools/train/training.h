@@ -1,7 +1,8 @@
-// train(): the whole of a data-parallel training as one coroutine: compile, initialise, broadcast, epochs of
-// replayed steps, evaluation, and an orderly end whatever happens. It takes its time, threads, devices and data
-// as parameters, so the command runs it on real devices and the tests run it in simulation.
-// Read next: step_graph.h (one step), report.h (what is told at the end), ../commands/train.cc (the command).
+// train(): the whole of a data-parallel training as one coroutine: compile, initialise, broadcast,
+// epochs of replayed steps, evaluation, and an orderly end whatever happens. It takes its time,
+// threads, devices and data as parameters, so the command runs it on real devices and the tests run
+// it in simulation. Read next: step_graph.h (one step), report.h (what is told at the end),
+// ../commands/train.cc (the command).
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ struct TrainingOptions {
   std::string model;  // folder
   std::shared_ptr<transfer::ItemSource> train_data;
   std::shared_ptr<transfer::ItemSource> test_data;  // none: no evaluation
-  std::int64_t batch_size = 128;  // global: rows of all devices together
+  std::int64_t batch_size = 128;                    // global: rows of all devices together
   std::uint64_t epochs = 3;
   std::optional<std::uint64_t> max_steps;  // ends the training early, evaluation included
   std::uint64_t seed = 1;
@@ -43,8 +44,8 @@ struct TrainingOptions {
   bool deterministic = false;
   bool same_shard = false;  // every device gets the same rows: a check of the arithmetic
   int steps_in_flight = 4;
-  std::size_t bucket_bytes = 0;       // 0: chosen from the size of the model
-  int reads_in_flight = 4;            // batches, all devices together
+  std::size_t bucket_bytes = 0;  // 0: chosen from the size of the model
+  int reads_in_flight = 4;       // batches, all devices together
   int decodes_in_flight = 2;
   std::size_t loader_host_bytes = 0;  // per device; 0: the loader's choice
   std::size_t loader_device_bytes = 0;
@@ -70,9 +71,10 @@ class TrainingListener {
   virtual void on_epoch(std::uint64_t epoch, double mean_loss) = 0;
 };
 
-// Fails with the first error of any part, after everything it started has ended: loader and group closed, no step
-// in flight. kCancelled on stop, kDeadlineExceeded at the deadline, both within the time that the devices need to
-// let go of what they have begun. listener may be nullptr.
-Task<TrainingReport> train(TrainingParts parts, TrainingOptions options, TrainingListener* listener);
+// Fails with the first error of any part, after everything it started has ended: loader and group
+// closed, no step in flight. kCancelled on stop, kDeadlineExceeded at the deadline, both within the
+// time that the devices need to let go of what they have begun. listener may be nullptr.
+Task<TrainingReport> train(TrainingParts parts, TrainingOptions options,
+                           TrainingListener* listener);
 
 }  // namespace millrace::train

@@ -271,7 +271,8 @@ const Case kBodies[] = {
      "(tensor<4x6xf32>, tensor<i32>) -> tensor<6xf32>",
      "value 0 of the body has elements of i32, expected f32"},
     {"ReduceBodyArguments", kArguments,
-     "%0 = \"stablehlo.reduce\"(%a, %s) <{dimensions = array<i64: 0>}> ({\n^bb0(%l: tensor<f32>):\n "
+     "%0 = \"stablehlo.reduce\"(%a, %s) <{dimensions = array<i64: 0>}> ({\n^bb0(%l: "
+     "tensor<f32>):\n "
      "stablehlo.return %l : tensor<f32>\n}) : (tensor<4x6xf32>, tensor<f32>) -> tensor<6xf32>",
      "region 0 has 1 arguments, expected 2"},
     {"ReduceWithoutReturn", kArguments,
