@@ -80,9 +80,9 @@ TEST(DeviceActorTest, LaunchLimitHoldsTheNextLaunchBack) {
 }
 
 TEST(DeviceActorTest, ByteLimitHoldsPutsBackAndIsNeverExceeded) {
+  const std::vector<float> values(10);  // 40 bytes; read until the transfers end
   Simulation sim(3);
   SimDevices devices(sim, {.transfer_latency = 1ms}, {.bytes = 100});
-  const std::vector<float> values(10);  // 40 bytes
   std::vector<Future<Buffer>> puts;
   for (int i = 0; i < 7; ++i) {
     puts.push_back(devices[0].put({.data = values.data(), .shape = Shape(DType::kF32, {10})}));
