@@ -8,7 +8,7 @@
 namespace millrace {
 
 // A block of at least size bytes, aligned for any ordinary type; from a free list where one is
-// there. Sizes above 1 KiB go to operator new. Thread-safe; blocks may be freed on another thread.
+// there. Sizes above 64 KiB go to operator new. Thread-safe; blocks may be freed on another thread.
 void* pool_allocate(std::size_t size);
 void pool_free(void* block, std::size_t size) noexcept;
 
