@@ -37,6 +37,7 @@ Result<std::unique_ptr<Client>> make_cpu(const ClientOptions& options) {
   cpu::CpuClientOptions made{.clock = options.environment.clock,
                              .trace = options.trace,
                              .memory_bytes = options.memory_bytes,
+                             .inline_time = options.inline_time,
                              .compile = &cpu::compile};
   for (int i = 0; i < devices; ++i) made.threads.push_back(options.threads(i, devices));
   return std::make_unique<cpu::CpuClient>(std::move(made));

@@ -32,7 +32,11 @@ struct CpuClientOptions {
   const Clock* clock = &steady_clock();
   TraceRecorder* trace = nullptr;  // launches and puts, on lanes "device N" and "device N puts"
   std::int64_t memory_bytes = 0;   // per device; 0: what the system has
-  CompileFunction compile;         // needed
+  // A program whose last executions took less is run by the launch itself, if its inputs are there
+  // and the device is idle: a wake-up would cost more. 0: never, every program runs on the device's
+  // threads.
+  Duration inline_time{0};
+  CompileFunction compile;  // needed
 };
 
 // Owned by whoever assembles the runtime; threads and clock outlive it. Destroy it after close()

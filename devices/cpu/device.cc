@@ -1,5 +1,7 @@
 #include "millrace/devices/cpu/device.h"
 
+#include <utility>
+
 #include "millrace/devices/cpu/execution.h"
 
 namespace millrace::devices::cpu {
@@ -29,7 +31,18 @@ void CpuDevice::enqueue(Execution& execution) {
     }
     running_ = true;
   }
-  threads_.executor->submit(&execution);
+  if (execution.is_short()) {
+    execution.run();
+  } else {
+    threads_.executor->submit(&execution);
+  }
+}
+
+Execution* CpuDevice::abandon() {
+  MutexLock lock(mutex_);
+  running_ = false;
+  last_ = nullptr;
+  return std::exchange(first_, nullptr);
 }
 
 void CpuDevice::next() {

@@ -33,10 +33,14 @@ class CpuDevice {
   TraceLane put_lane() const { return put_lane_; }
   TraceName put_name() const { return put_name_; }
 
-  // execution, whose inputs are there, runs after those before it. Takes over one reference.
+  // execution, whose inputs are there, runs after those before it; here and now if none is before
+  // it and it is short. Takes over one reference.
   void enqueue(Execution& execution);
   // The execution that was running is over: the next one is submitted.
   void next();
+  // The threads have closed: the execution that was submitted is not run, and those in the line
+  // (returned, linked) never will be.
+  Execution* abandon();
   void add_busy(Duration time) { busy_.fetch_add(time.count()); }
   Duration busy() const { return Duration(busy_.load()); }
 

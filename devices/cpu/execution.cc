@@ -48,10 +48,23 @@ Status CpuExecutable::launch(const LaunchArguments& call, std::span<LaunchResult
   }
   Scope::Hold hold = client_.scope().hold();
   if (!hold) return std::unexpected(client_.scope().closed_error());
-  auto* execution = new Execution(*device, Ref<CpuExecutable>::share(this), std::move(hold));
+  auto* execution = new Execution(*device, Ref<CpuExecutable>::share(this),
+                                  client_.options().inline_time, std::move(hold));
   results[0] = execution->prepare(client_, call);
   execution->start();
   return {};
+}
+
+// relaxed: a hint, and any of several values will do.
+void CpuExecutable::took(Duration time) {
+  const Duration::rep before = usual_time_.load(std::memory_order_relaxed);
+  const Duration::rep now = before < 0 ? time.count() : before + (time.count() - before) / 4;
+  usual_time_.store(now, std::memory_order_relaxed);
+}
+
+std::optional<Duration> CpuExecutable::usual_time() const {
+  const Duration::rep time = usual_time_.load(std::memory_order_relaxed);
+  return time < 0 ? std::nullopt : std::optional(Duration(time));
 }
 
 Result<std::string> CpuExecutable::serialize() const { return std::string(program_.code()); }
@@ -87,9 +100,11 @@ class Execution::InputWaiter final : public Waiter, public Pooled {
   Execution& execution_;
 };
 
-Execution::Execution(CpuDevice& device, Ref<CpuExecutable> executable, Scope::Hold hold)
+Execution::Execution(CpuDevice& device, Ref<CpuExecutable> executable, Duration inline_time,
+                     Scope::Hold hold)
     : device_(device),
       executable_(std::move(executable)),
+      inline_time_(inline_time),
       hold_(std::move(hold)),
       done_(make_ref<DoneCell>()) {}
 
@@ -142,6 +157,7 @@ void Execution::run() noexcept {
   const Status status = run_program();
   const TimePoint end = device_.clock().now();
   device_.add_busy(end - begin);
+  executable_->took(end - begin);
   if (TraceRecorder* trace = device_.trace()) {
     trace->record({.lane = device_.launch_lane(),
                    .name = executable_->trace_name(),
@@ -154,8 +170,22 @@ void Execution::run() noexcept {
   finish(status);
 }
 
+bool Execution::is_short() const {
+  const std::optional<Duration> usual = executable_->usual_time();
+  return usual && *usual < inline_time_;
+}
+
 void Execution::drop() noexcept {
-  device_.next();
+  Execution* in_line = device_.abandon();
+  fail_unrun();
+  while (in_line != nullptr) {
+    Execution* const next = in_line->next_in_line;
+    in_line->fail_unrun();
+    in_line = next;
+  }
+}
+
+void Execution::fail_unrun() {
   finish(fail(ErrorCode::kUnavailable, "the threads of CPU device " +
                                            std::to_string(index(device_.id())) + " closed before " +
                                            executable_->name() + " ran"));

@@ -46,6 +46,9 @@ class CpuExecutable final : public ExecutableBody {
   // The input that output may be written over, -1 for none.
   int alias_of(std::size_t output) const { return alias_of_[output]; }
   TraceName trace_name() const { return trace_name_; }
+  // What the last executions took, roughly; nothing before the first.
+  void took(Duration time);
+  std::optional<Duration> usual_time() const;
 
  private:
   CpuClient& client_;
@@ -55,6 +58,7 @@ class CpuExecutable final : public ExecutableBody {
   const std::unique_ptr<bool[]> donated_;
   std::vector<int> alias_of_;
   TraceName trace_name_{};
+  std::atomic<Duration::rep> usual_time_{-1};
   Mutex mutex_;
   std::vector<std::unique_ptr<CompiledRun>> free_runs_ MILLRACE_GUARDED_BY(mutex_);
 };
@@ -66,7 +70,8 @@ class Execution final : public RefCounted, public Work, public Pooled {
   using Pooled::operator new;
   using Pooled::operator delete;
 
-  Execution(CpuDevice& device, Ref<CpuExecutable> executable, Scope::Hold hold);
+  Execution(CpuDevice& device, Ref<CpuExecutable> executable, Duration inline_time,
+            Scope::Hold hold);
 
   // Takes the inputs (donated ones away from their handles) and makes the outputs.
   LaunchResult prepare(CpuClient& client, const LaunchArguments& call);
@@ -75,6 +80,8 @@ class Execution final : public RefCounted, public Work, public Pooled {
 
   void run() noexcept override;
   void drop() noexcept override;
+  // Running it costs less than handing it to another thread.
+  bool is_short() const;
 
   Execution* next_in_line = nullptr;
 
@@ -82,6 +89,7 @@ class Execution final : public RefCounted, public Work, public Pooled {
   class InputWaiter;
 
   void input_done();
+  void fail_unrun();
   Status run_program();
   Status assign_blocks();
   Ref<Block> donated_block(std::size_t output) const;
@@ -89,6 +97,7 @@ class Execution final : public RefCounted, public Work, public Pooled {
 
   CpuDevice& device_;
   const Ref<CpuExecutable> executable_;
+  const Duration inline_time_;
   Scope::Hold hold_;
   std::stop_token stop_;
   PooledArray<Ref<CpuArray>> inputs_;

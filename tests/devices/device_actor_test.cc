@@ -475,13 +475,14 @@ TEST(DeviceActorTest, AnyStopDeadlineFaultOrCloseEndsEveryCall) {
 TEST(DeviceActorTest, IdleLaunchAllocatesNothing) {
   if (!testing::kAllocationsCountable)
     GTEST_SKIP() << "sanitizers see every pooled block as an allocation";
+  constexpr std::size_t kArrays = 500;  // as the step of a network of some depth
   Simulation sim(18);
   SimDevices devices(sim, {.record_events = false});
   sim::SimProgram program{.name = "wide",
-                          .inputs = std::vector(60, Shape(DType::kF32, {2})),
-                          .outputs = std::vector(60, Shape(DType::kF32, {2}))};
+                          .inputs = std::vector(kArrays, Shape(DType::kF32, {2})),
+                          .outputs = std::vector(kArrays, Shape(DType::kF32, {2}))};
   const Executable executable = devices.program(program);
-  const std::vector<Buffer> arguments(60, devices.put(0, {1, 2}));
+  const std::vector<Buffer> arguments(kArrays, devices.put(0, {1, 2}));
   auto launch = [&] {
     const Future<Buffers> result =
         devices[0].execute(executable, std::span<const Buffer>(arguments));

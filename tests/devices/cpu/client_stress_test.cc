@@ -37,6 +37,7 @@ class CpuClientStressTest : public ::testing::TestWithParam<bool> {
                                        .aliases = {{.output = 0, .input = 0}}};
     increment.body = [](const cpu::RunCall& call) { return increment_sum(call, kElements); };
     options.compile = scripted(increment);
+    if (GetParam()) options.inline_time = std::chrono::milliseconds(1);
     client_ = std::make_unique<cpu::CpuClient>(std::move(options));
     devices_ = make_devices(*client_, {.environment = {.clock = &steady_clock(),
                                                        .timers = &timers_,

@@ -34,6 +34,7 @@ class CpuClientTest : public ::testing::Test {
     }
     options.compile = scripted(std::move(program));
     options.trace = traced_ ? &trace_ : nullptr;
+    options.inline_time = inline_time_;
     client_.emplace(std::move(options));
     executable_ = client_->compile(Program::from_text("scripted", "scripted"), {}).value();
   }
@@ -86,6 +87,7 @@ class CpuClientTest : public ::testing::Test {
   std::unique_ptr<Parallel> parallel_ = make_serial_parallel();
   TraceRecorder trace_{steady_clock()};
   bool traced_ = true;
+  Duration inline_time_{0};
   std::optional<CpuClient> client_;
   Executable executable_;
   alignas(64) std::array<float, 64> host_ = {1, 2, 3, 4};
@@ -350,6 +352,36 @@ TEST_F(CpuClientTest, ThreadsThatCloseFailTheLaunchesThatWaitForThem) {
 
   EXPECT_EQ(first.outputs[0].ready().result().error().code(), ErrorCode::kUnavailable);
   EXPECT_EQ(second.done.result().error().code(), ErrorCode::kUnavailable);
+}
+
+TEST_F(CpuClientTest, ShortProgramIsRunByTheLaunchOnceItIsKnownToBeShort) {
+  inline_time_ = std::chrono::hours(1);
+  start(increment(false));
+  const Buffer a = put_now({1, 2, 3, 4});
+  const LaunchResult first = launch({a}).value();
+  EXPECT_FALSE(first.done.ready());
+  const LaunchResult in_line = launch({a}).value();
+  EXPECT_FALSE(in_line.done.ready()) << "the device is not idle";
+  executor_.run_until_idle();
+  const LaunchResult now = launch({a}).value();
+  EXPECT_TRUE(now.done.ready());
+  EXPECT_THAT(values_of(now.outputs[0]), ElementsAre(2, 3, 4, 5));
+}
+
+TEST_F(CpuClientTest, ThreadsThatCloseFailALongLineOfLaunches) {
+  auto threads = std::make_unique<SerialExecutor>(SerialExecutor::InOrder{});
+  CpuClientOptions options{.threads = {{.executor = threads.get(), .parallel = parallel_.get()}}};
+  options.compile = scripted(increment(false));
+  client_.emplace(std::move(options));
+  executable_ = client_->compile(Program::from_text("scripted"), {}).value();
+  const Buffer a = put_now({1, 2, 3, 4});
+  std::vector<LaunchResult> results;
+  for (int i = 0; i < 20'000; ++i) results.push_back(launch({a}).value());
+  threads.reset();
+  for (const LaunchResult& result : results) {
+    ASSERT_TRUE(result.done.ready());
+    EXPECT_EQ(result.done.result().error().code(), ErrorCode::kUnavailable);
+  }
 }
 
 TEST_F(CpuClientTest, StopReachesTheProgram) {
