@@ -137,7 +137,9 @@ TEST(TileOpTest, EveryHalfSurvivesAWayThroughFloat) {
     Half h;
     h.bits = static_cast<std::uint16_t>(i);
     const float f = h;
-    if (f == f) EXPECT_EQ(Half(f).bits, h.bits);
+    if (f == f) {
+      EXPECT_EQ(Half(f).bits, h.bits);
+    }
   }
 }
 
