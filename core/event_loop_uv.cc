@@ -1,5 +1,8 @@
-// EventLoop over libuv. One async handle wakes it, one timer handle carries the next deadline; the
-// prepare handle runs before every wait and is where due timers run and the next one is set.
+// EventLoop over libuv. One async handle wakes it, one timer descriptor carries the next deadline
+// (libuv's own timers have whole milliseconds, which a loader's read would lose at every batch);
+// the prepare handle runs before every wait and is where due timers run and the next one is set.
+#include <sys/timerfd.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include <algorithm>
@@ -82,10 +85,12 @@ class UvEventLoop final : public EventLoop {
   explicit UvEventLoop(const Clock& clock) : clock_(clock), timers_(clock) {
     check_uv(uv_loop_init(&loop_), "a libuv loop could not be made: out of descriptors or memory");
     check_uv(uv_async_init(&loop_, &wake_, &UvEventLoop::on_wake), "uv_async_init");
-    check_uv(uv_timer_init(&loop_, &deadline_), "uv_timer_init");
+    MILLRACE_CHECK(timer_fd_ >= 0, "an event loop could not be made: out of descriptors");
+    check_uv(uv_poll_init(&loop_, &deadline_, timer_fd_), "uv_poll_init of a timer");
     check_uv(uv_prepare_init(&loop_, &prepare_), "uv_prepare_init");
     wake_.data = prepare_.data = deadline_.data = this;
     check_uv(uv_prepare_start(&prepare_, &UvEventLoop::on_prepare), "uv_prepare_start");
+    check_uv(uv_poll_start(&deadline_, UV_READABLE, &UvEventLoop::on_deadline), "uv_poll_start");
     timers_.set_wake([this] { wake(); });
   }
 
@@ -96,6 +101,7 @@ class UvEventLoop final : public EventLoop {
     uv_close(reinterpret_cast<uv_handle_t*>(&prepare_), nullptr);
     uv_run(&loop_, UV_RUN_DEFAULT);  // until the handles are closed, and those of destroyed watches
     check_uv(uv_loop_close(&loop_), "a watch outlives its event loop");
+    ::close(timer_fd_);
   }
 
   void submit(Work* work) noexcept override {
@@ -180,29 +186,39 @@ class UvEventLoop final : public EventLoop {
 
   void run_timers() {
     ran_ += timers_.run_due();
-    const std::optional<TimePoint> next = timers_.next_deadline();
-    if (!next) {
-      uv_timer_stop(&deadline_);
-      return;
-    }
-    // libuv counts whole milliseconds from its own idea of now: rounded up, so that it never fires
-    // early.
-    using std::chrono::milliseconds;
-    const auto left =
-        std::chrono::ceil<milliseconds>(std::max(*next - clock_.now(), Duration::zero()));
-    uv_update_time(&loop_);
-    const auto wait =
-        static_cast<std::uint64_t>(std::min(left, milliseconds(kLongestWait)).count());
-    uv_timer_start(&deadline_, [](uv_timer_t*) {}, wait, 0);  // the next prepare runs what is due
+    arm(timers_.next_deadline());
   }
 
-  static constexpr std::int64_t kLongestWait = 24 * 60 * 60 * 1000;  // ms; then it looks again
+  // From now on by the loop's clock, whatever clock that is; a deadline that has come fires at
+  // once.
+  void arm(std::optional<TimePoint> next) {
+    if (next == armed_for_) return;
+    itimerspec spec{};
+    if (next) {
+      const Duration left = std::max<Duration>(*next - clock_.now(), std::chrono::nanoseconds(1));
+      const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+      spec.it_value.tv_sec = seconds.count();
+      spec.it_value.tv_nsec = (left - seconds).count();
+    }
+    check_uv(timerfd_settime(timer_fd_, 0, &spec, nullptr), "timerfd_settime");
+    armed_for_ = next;
+  }
+
+  // Only wakes: the next prepare runs what is due.
+  static void on_deadline(uv_poll_t* handle, int /*status*/, int /*events*/) {
+    auto* self = static_cast<UvEventLoop*>(handle->data);
+    std::uint64_t expirations = 0;
+    static_cast<void>(::read(self->timer_fd_, &expirations, sizeof(expirations)));
+    self->armed_for_.reset();
+  }
 
   const Clock& clock_;
   TimerQueue timers_;
   uv_loop_t loop_;
   uv_async_t wake_;
-  uv_timer_t deadline_;
+  const int timer_fd_ = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+  std::optional<TimePoint> armed_for_;
+  uv_poll_t deadline_;
   uv_prepare_t prepare_;
   Mutex mutex_;
   WorkQueue posted_ MILLRACE_GUARDED_BY(mutex_);

@@ -4,12 +4,13 @@
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_scheduler_observer.h>
 
-#include <algorithm>
 #include <atomic>
-#include <thread>
+#include <memory>
+#include <utility>
 
 #include "millrace/core/blocking.h"
 #include "millrace/core/check.h"
+#include "millrace/core/mutex.h"
 #include "millrace/core/thread_name.h"
 
 namespace millrace {
@@ -17,11 +18,28 @@ namespace {
 
 namespace tbb = oneapi::tbb;
 
-// By default oneTBB counts the main thread as one of its workers; ours only waits.
-void allow_a_worker_per_core() {
-  static const tbb::global_control control(tbb::global_control::max_allowed_parallelism,
-                                           std::max(2u, std::thread::hardware_concurrency() + 1));
-}
+// oneTBB shares its workers among all arenas, one per core less one by default, so that programs of
+// two devices would run one after the other on two cores. Every executor brings the workers that it
+// promises.
+class WorkerBudget {
+ public:
+  static void change(int threads) {
+    static WorkerBudget* const instance =
+        new WorkerBudget;  // outlives executors of static lifetime
+    MutexLock lock(instance->mutex_);
+    instance->threads_ += threads;
+    const auto limit = static_cast<std::size_t>(instance->threads_) + 1;  // and the main thread
+    // The smallest of all controls counts: the new one is made before the old one goes.
+    auto control =
+        std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism, limit);
+    std::swap(control, instance->control_);
+  }
+
+ private:
+  Mutex mutex_;
+  int threads_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  std::unique_ptr<tbb::global_control> control_ MILLRACE_GUARDED_BY(mutex_);
+};
 
 // Names a worker when it enters the arena: workers move between arenas.
 class Namer final : public tbb::task_scheduler_observer {
@@ -45,11 +63,14 @@ class TbbExecutor final : public PoolExecutor {
       : threads_(threads),
         arena_(threads, 0),
         namer_(arena_, std::move(name)),
-        parallel_(make_parallel_on(*this, threads)) {}
+        parallel_(make_parallel_on(*this, threads)) {
+    WorkerBudget::change(threads);
+  }
 
   ~TbbExecutor() override {
     MILLRACE_CHECK(!on_own_thread(), "an executor is not destroyed on one of its own threads");
     wait_blocking(*close().cell());
+    WorkerBudget::change(-threads_);
   }
 
   int threads() const override { return threads_; }
@@ -114,7 +135,6 @@ thread_local const TbbExecutor* TbbExecutor::current_ = nullptr;
 }  // namespace
 
 std::unique_ptr<PoolExecutor> make_tbb_executor(int threads, std::string name) {
-  allow_a_worker_per_core();
   return std::make_unique<TbbExecutor>(threads, std::move(name));
 }
 
