@@ -21,24 +21,32 @@ namespace tbb = oneapi::tbb;
 // oneTBB shares its workers among all arenas, one per core less one by default, so that programs of
 // two devices would run one after the other on two cores. Every executor brings the workers that it
 // promises.
-class WorkerBudget {
+class WorkerShare {
  public:
+  explicit WorkerShare(int threads) : threads_(threads) { change(threads); }
+  ~WorkerShare() { change(-threads_); }
+  WorkerShare(const WorkerShare&) = delete;
+  WorkerShare& operator=(const WorkerShare&) = delete;
+
+ private:
+  struct Budget {
+    Mutex mutex;
+    int threads MILLRACE_GUARDED_BY(mutex) = 0;
+    std::unique_ptr<tbb::global_control> control MILLRACE_GUARDED_BY(mutex);
+  };
   static void change(int threads) {
-    static WorkerBudget* const instance =
-        new WorkerBudget;  // outlives executors of static lifetime
-    MutexLock lock(instance->mutex_);
-    instance->threads_ += threads;
-    const auto limit = static_cast<std::size_t>(instance->threads_) + 1;  // and the main thread
+    static Budget* const budget = new Budget;  // outlives executors of static lifetime
+    MutexLock lock(budget->mutex);
+    budget->threads += threads;
+    // And the main thread, which oneTBB counts although ours only waits.
+    const auto limit = static_cast<std::size_t>(budget->threads) + 1;
     // The smallest of all controls counts: the new one is made before the old one goes.
     auto control =
         std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism, limit);
-    std::swap(control, instance->control_);
+    std::swap(control, budget->control);
   }
 
- private:
-  Mutex mutex_;
-  int threads_ MILLRACE_GUARDED_BY(mutex_) = 0;
-  std::unique_ptr<tbb::global_control> control_ MILLRACE_GUARDED_BY(mutex_);
+  const int threads_;
 };
 
 // Names a worker when it enters the arena: workers move between arenas.
@@ -61,16 +69,14 @@ class TbbExecutor final : public PoolExecutor {
  public:
   TbbExecutor(int threads, std::string name)
       : threads_(threads),
+        share_(threads),
         arena_(threads, 0),
         namer_(arena_, std::move(name)),
-        parallel_(make_parallel_on(*this, threads)) {
-    WorkerBudget::change(threads);
-  }
+        parallel_(make_parallel_on(*this, threads)) {}
 
   ~TbbExecutor() override {
     MILLRACE_CHECK(!on_own_thread(), "an executor is not destroyed on one of its own threads");
     wait_blocking(*close().cell());
-    WorkerBudget::change(-threads_);
   }
 
   int threads() const override { return threads_; }
@@ -125,6 +131,7 @@ class TbbExecutor final : public PoolExecutor {
   std::atomic<bool> completed_{false};
   Promise<void> promise_;
   const Future<void> closed_ = promise_.future();
+  const WorkerShare share_;  // before the arena, which asks for its workers when it is made
   tbb::task_arena arena_;
   Namer namer_;
   std::unique_ptr<Parallel> parallel_;

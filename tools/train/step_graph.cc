@@ -94,9 +94,8 @@ Future<Buffers> launch_grad(const Recorded& recorded, std::size_t d, const Buffe
                                     std::span<const Buffer>(arguments), options);
 }
 
-// inputs: params, momenta, then the reduced buckets.
-Future<Buffers> launch_update(const Recorded& recorded, std::size_t d,
-                              const SlotValues<Buffers>& inputs) {
+// inputs: params, momenta, then the reduced buckets. The arguments of the update, in its order.
+Buffers update_arguments(const Recorded& recorded, const SlotValues<Buffers>& inputs) {
   std::vector<Buffer> arguments;
   arguments.reserve(recorded.update_inputs.size());
   for (const Wire& wire : recorded.update_inputs) {
@@ -109,8 +108,15 @@ Future<Buffers> launch_update(const Recorded& recorded, std::size_t d,
       arguments.push_back(inputs[2 + bucket][position]);
     }
   }
+  return Buffers(arguments);
+}
+
+Future<Buffers> launch_update(const Recorded& recorded, std::size_t d, const Buffers& arguments,
+                              const StepTicket& ticket) {
+  devices::ExecuteOptions options;
+  options.call = ticket.call;
   return recorded.device(d).execute(recorded.options.update_program,
-                                    std::span<const Buffer>(arguments));
+                                    std::span<const Buffer>(arguments), options);
 }
 
 // The mean over the ranks of some of grad's outputs. The sequence number is the step's, not the
@@ -245,12 +251,18 @@ Result<StepGraph> StepGraph::create(StepGraphOptions options) {
                       : b.node("all_reduce state" + at, now,
                                reduce_node(recorded, d, recorded->buckets.size(), recorded->state),
                                ticket, grads);
-    const auto updated = b.node_list<Buffers>(
-        "update" + at, now,
-        [recorded, d](const SlotValues<Buffers>& inputs) {
-          return launch_update(*recorded, d, inputs);
+    const auto arguments = b.node_list<Buffers>(
+        "update arguments" + at, now,
+        [recorded](const SlotValues<Buffers>& inputs) {
+          return update_arguments(*recorded, inputs);
         },
         update_inputs);
+    const auto updated = b.node(
+        "update" + at, now,
+        [recorded, d](const Buffers& all, const StepTicket& t) {
+          return launch_update(*recorded, d, all, t);
+        },
+        arguments, ticket);
     s.params_out = b.node(
         "params out" + at, now,
         [recorded](const Buffers& all) { return select(all, recorded->params_out); }, updated);

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "millrace/collectives/process_group.h"
+#include "millrace/tools/train/epoch_share.h"
 #include "millrace/tools/train/evaluation.h"
 #include "millrace/tools/train/model.h"
 #include "millrace/tools/train/step_graph.h"
@@ -43,7 +44,9 @@ class Training {
         options_(std::move(options)),
         listener_(listener),
         watch_(*parts_.environment.clock, *parts_.environment.compute, parts_.devices.size()),
-        link_(options_.call.stop, Forward{&watch_}) {
+        link_(options_.call.stop, Forward{&watch_}),
+        epoch_shares_(parts_.devices.size()),
+        run_shares_(parts_.devices.size()) {
     call_.stop = watch_.token();
     call_.deadline = options_.call.deadline;
   }
@@ -77,7 +80,7 @@ class Training {
   void start_step(std::uint64_t step, std::uint64_t steps_per_epoch);
   Task<void> retire();
   Task<void> end_epoch(std::uint64_t epoch);
-  Task<void> meet(std::string tag, std::string payload);
+  Task<EpochShare> meet(std::string tag, std::vector<EpochShare> shares);
   void tell_step(double loss, std::uint64_t epoch);
   TrainingReport figures() const;
 
@@ -106,8 +109,8 @@ class Training {
   TimePoint last_done_{};
   std::vector<Duration> step_times_;
   std::vector<double> losses_;
-  double epoch_loss_ = 0;
-  std::uint64_t epoch_steps_ = 0;
+  std::vector<EpochShare> epoch_shares_;  // by rank, of the epoch that is being retired
+  std::vector<EpochShare> run_shares_;    // by rank
 };
 
 std::uint64_t Training::total_steps() const {
@@ -310,16 +313,17 @@ Task<void> Training::retire() {
     const auto device_rows = graph_->rows(*flying.run, d).take();
     if (!device_loss) co_await end_with(device_loss.error());
     if (!device_rows) co_await end_with(device_rows.error());
-    loss += static_cast<double>(device_loss->as<float>()[0]) * static_cast<double>(*device_rows);
+    const auto rank_loss = static_cast<double>(device_loss->as<float>()[0]);
+    loss += rank_loss * static_cast<double>(*device_rows);
     rows += *device_rows;
+    epoch_shares_[d].add(rank_loss, *device_rows);
+    run_shares_[d].add(rank_loss, *device_rows);
   }
   loss /= static_cast<double>(rows);
   const TimePoint now = parts_.environment.clock->now();
   step_times_.push_back(now - last_done_);
   last_done_ = now;
   losses_.push_back(loss);
-  epoch_loss_ += loss;
-  ++epoch_steps_;
   tell_step(loss, flying.epoch);
   if (flying.last_of_epoch) {
     if (Status status = co_await end_epoch(flying.epoch); !status)
@@ -355,34 +359,29 @@ Task<void> Training::end_epoch(std::uint64_t epoch) {
   }
   epoch_ends_.erase(epoch_ends_.begin(),
                     epoch_ends_.begin() + static_cast<std::ptrdiff_t>(replicas_.size()));
-  const double mean = epoch_loss_ / static_cast<double>(epoch_steps_);
-  epoch_loss_ = 0;
-  epoch_steps_ = 0;
-  Task<void> meeting = meet("epoch", std::to_string(epoch) + " " + std::to_string(mean));
-  if (Status met = co_await std::move(meeting); !met) co_await end_with(met.error());
-  if (listener_ != nullptr) listener_->on_epoch(epoch, mean);
+  Task<EpochShare> meeting = meet("epoch", epoch_shares_);
+  Result<EpochShare> all = co_await std::move(meeting);
+  if (!all) co_await end_with(all.error());
+  for (EpochShare& share : epoch_shares_) share = EpochShare{.epoch = epoch + 1};
+  for (EpochShare& share : run_shares_) share.epoch = epoch + 1;
+  if (listener_ != nullptr) listener_->on_epoch(epoch, all->mean_loss());
 }
 
-// All ranks meet, and must say the same: a rank that is elsewhere in the run is a bug that must not
-// pass.
-Task<void> Training::meet(std::string tag, std::string payload) {
+// Every rank says what it has done; they must agree where they are.
+Task<EpochShare> Training::meet(std::string tag, std::vector<EpochShare> shares) {
   CallOptions options = call_;
   options.deadline =
       std::min(options.deadline, parts_.environment.clock->now() + options_.rendezvous_limit);
   std::vector<Future<collectives::Payloads>> meetings;
-  for (const ProcessGroup& rank : ranks_)
-    meetings.push_back(rank.rendezvous(tag, payload, {}, options));
-  for (const auto& meeting : meetings) {
-    Result<collectives::Payloads> all = co_await meeting;
-    if (!all) co_await end_with(all.error());
-    for (const std::string& other : **all) {
-      if (other != payload) {
-        Error error(ErrorCode::kInternal, "ranks disagree at the rendezvous '" + tag + "': '" +
-                                              payload + "' and '" + other + "'");
-        co_await end_with(std::move(error));
-      }
-    }
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    meetings.push_back(ranks_[r].rendezvous(tag, shares[r].to_payload(), {}, options));
   }
+  std::vector<Result<collectives::Payloads>> answers;
+  for (const auto& meeting : meetings) answers.push_back(co_await meeting);
+  for (const auto& answer : answers) {
+    if (!answer) co_return answer.error();
+  }
+  co_return combine_shares(**answers.front());
 }
 
 TrainingReport Training::figures() const {
@@ -435,8 +434,9 @@ Task<TrainingReport> Training::run() {
         static_cast<double>(result->correct) / static_cast<double>(result->items);
     report.test_loss = result->loss_sum / static_cast<double>(result->items);
   }
-  Task<void> meeting = meet("end", std::to_string(losses_.size()));
-  if (Status met = co_await std::move(meeting); !met) co_return met.error();
+  Task<EpochShare> meeting = meet("end", run_shares_);
+  Result<EpochShare> all = co_await std::move(meeting);
+  if (!all) co_return all.error();
   co_return report;
 }
 
