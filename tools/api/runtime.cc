@@ -43,8 +43,8 @@ struct Runtime::Core {
   Future<void> closed MILLRACE_GUARDED_BY(mutex);  // valid once close() was called
 };
 
-// The threads for computing are shared out over the devices that compute on the host, at least one
-// each.
+// The threads that run programs are shared out over the devices that compute on the host, at least
+// one each: a device without a thread would stand still.
 devices::DeviceThreads Runtime::Core::make_device_threads(int i, int n) {
   const int all = compute_threads(options);
   const int mine = std::max(1, all / n + (i < all % n ? 1 : 0));

@@ -16,7 +16,9 @@ struct RuntimeOptions {
   std::string device;  // PJRT_DEVICE, a kind of device; empty: the runtime picks
   std::optional<int>
       devices;      // how many; left out: as the backend's variable says (CPU_NUM_DEVICES)
-  int threads = 0;  // MILLRACE_THREADS; for computing, all devices together; 0: one per core
+  // MILLRACE_THREADS. So many threads run programs, shared out over the devices, at least one each;
+  // as many more run actors, continuations and the decoding of the loader. 0: one per core.
+  int threads = 0;
   int blocking_threads = 4;      // for files, compilation and plugin calls
   devices::DeviceLimits limits;  // of each device
   bool trace = false;            // records a timeline (Runtime::trace)
@@ -29,7 +31,7 @@ struct RuntimeOptions {
       devices::Variables variables = devices::process_variables());
 };
 
-// The threads that options stand for: at least 1.
+// What options.threads stands for: at least 1.
 int compute_threads(const RuntimeOptions& options);
 
 }  // namespace millrace

@@ -4,11 +4,16 @@
 #include <string>
 
 #include "millrace/tools/commands/command.h"
+#include "millrace/tools/train/step_watch.h"
 
 namespace {
 
 using namespace millrace;            // NOLINT(google-build-using-namespace)
 using namespace millrace::commands;  // NOLINT(google-build-using-namespace)
+
+constexpr const char* kThreadsHelp =
+    "that run programs, shared out over the devices, at least one each (MILLRACE_THREADS; "
+    "default: one per core)";
 
 CLI::App& add_devices(CLI::App& app, DevicesFlags& flags) {
   CLI::App& command =
@@ -36,10 +41,7 @@ CLI::App& add_run(CLI::App& app, RunFlags& flags) {
   command.add_option("--repeat", flags.repeat, "how often to execute")
       ->check(CLI::Range(1, 1'000'000'000))
       ->capture_default_str();
-  command
-      .add_option("--threads", flags.threads,
-                  "for computing (MILLRACE_THREADS; default: all cores)")
-      ->check(CLI::Range(1, 4096));
+  command.add_option("--threads", flags.threads, kThreadsHelp)->check(CLI::Range(1, 4096));
   command
       .add_option("--deadline", flags.deadline_seconds,
                   "give up after so many seconds (exit code 124)")
@@ -71,14 +73,11 @@ void add_train(CLI::App& app, TrainFlags& flags) {
   command.add_option("--max-steps", flags.max_steps, "end after so many steps")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 60));
   command.add_option("--seed", flags.seed, "of parameters and shuffling")->capture_default_str();
-  command
-      .add_option("--threads", flags.threads,
-                  "for computing (MILLRACE_THREADS; default: all cores)")
-      ->check(CLI::Range(1, 4096));
+  command.add_option("--threads", flags.threads, kThreadsHelp)->check(CLI::Range(1, 4096));
   command
       .add_option("--steps-in-flight", flags.steps_in_flight,
                   "steps begun before the oldest has ended")
-      ->check(CLI::Range(1, 1024))
+      ->check(CLI::Range(1, train::StepWatch::kMostInFlight))
       ->capture_default_str();
   command
       .add_option("--bucket-bytes", flags.bucket_bytes,

@@ -19,6 +19,8 @@ namespace millrace::train {
 // Owned by the training; outlives the graph. Thread-safety: thread-safe.
 class StepWatch final : public GraphObserver {
  public:
+  static constexpr int kMostInFlight = 128;  // steps
+
   // Stop requests are made on executor, not inside the graph.
   StepWatch(const Clock& clock, Executor& executor, std::size_t devices)
       : clock_(clock), executor_(executor), devices_(devices) {}
@@ -36,7 +38,7 @@ class StepWatch final : public GraphObserver {
   std::vector<Duration> data_waits() const;
 
  private:
-  static constexpr std::size_t kRuns = 256;  // more than can be in flight
+  static constexpr std::size_t kRuns = 2 * kMostInFlight;  // those in flight and the ones before
   struct Device {
     std::array<TimePoint, kRuns> batch_at{};
     std::array<TimePoint, kRuns> params_at{};  // of the run before

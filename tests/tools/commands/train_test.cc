@@ -144,6 +144,13 @@ TEST(TrainCommandTest, DataThatIsUnclearIsAUsageError) {
   EXPECT_EQ(run_millrace(train({"--fake-data", "--epochs", "many"})).code, 2);
 }
 
+TEST(TrainCommandTest, MoreStepsInFlightThanAreWatchedIsAUsageErrorWithTheLimits) {
+  const Outcome o = run_millrace(train({"--fake-data", "--steps-in-flight", "129"}));
+  EXPECT_EQ(o.code, 2);
+  EXPECT_THAT(o.err, HasSubstr("--steps-in-flight: Value 129 not in range"));
+  EXPECT_THAT(o.err, HasSubstr("128"));
+}
+
 TEST(TrainCommandTest, BatchThatDoesNotDivideOverTheDevicesIsAUsageError) {
   const Outcome o = run_millrace(train({"--fake-data", "--devices", "2", "--batch-size", "127"}));
   EXPECT_EQ(o.code, 2);
