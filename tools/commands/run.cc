@@ -36,9 +36,13 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
+std::string times(std::size_t n) { return n == 1 ? "once" : std::to_string(n) + " times"; }
+
 // "3 arguments (tensor<f32>, ...)".
 std::string describe_inputs(const Executable& executable) {
-  std::string text = std::to_string(executable.input_shapes().size()) + " arguments (";
+  const std::size_t count = executable.input_shapes().size();
+  if (count == 0) return "no arguments";
+  std::string text = std::to_string(count) + (count == 1 ? " argument (" : " arguments (");
   const char* separator = "";
   for (const devices::Shape& shape : executable.input_shapes()) {
     text += separator + shape.to_string();
@@ -53,7 +57,7 @@ Result<std::vector<std::string>> input_files(const RunFlags& flags, const Execut
   if (flags.inputs_folder.empty()) {
     if (flags.inputs.size() == wanted) return flags.inputs;
     return usage_error(flags.file + " takes " + describe_inputs(executable) +
-                       ", but --input was given " + std::to_string(flags.inputs.size()) + " times");
+                       ", but --input was given " + times(flags.inputs.size()));
   }
   std::vector<std::string> files;
   for (std::size_t i = 0; i < wanted; ++i) {

@@ -121,6 +121,18 @@ TEST_F(RunTest, WrongNumberOfArgumentsIsAUsageErrorThatListsThem) {
   EXPECT_THAT(many.err, HasSubstr("2.npy"));
 }
 
+TEST_F(RunTest, OneArgumentIsCountedInTheSingular) {
+  const std::string one = write("one.mlir",
+                                "module {\n"
+                                "  func.func @main(%arg0: tensor<f32>) -> tensor<f32> {\n"
+                                "    return %arg0 : tensor<f32>\n"
+                                "  }\n"
+                                "}\n");
+  const Outcome o = run_millrace({"run", one, "--input", x_, "--input", x_});
+  EXPECT_EQ(o.code, 2);
+  EXPECT_THAT(o.err, HasSubstr("takes 1 argument (tensor<f32>), but --input was given 2 times"));
+}
+
 TEST_F(RunTest, ArgumentOfAnotherShapeIsNamedWithBothShapes) {
   const Outcome o = run_millrace({"run", program_, "--input", by_, "--input", by_});
   EXPECT_EQ(o.code, 1);
