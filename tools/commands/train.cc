@@ -171,6 +171,7 @@ Result<TrainingReport> train_on(const Runtime& runtime, const TrainFlags& flags,
     return compile_program(runtime, program, options, call);
   };
   parts.trace = runtime.trace();
+  parts.cpu_meter = train::process_cpu_usage;
   const Future<Data> opened = make_ready().then(
       *parts.environment.blocking, [&flags](const Status&) { return open_data(flags); });
   MILLRACE_TRY(Data data, wait_blocking(with_options(opened, call, *parts.environment.timers)));

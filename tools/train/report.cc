@@ -1,11 +1,13 @@
 #include "millrace/tools/train/report.h"
 
+#include "millrace/tools/train/bottleneck.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <numeric>
-
+#include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 namespace millrace::train {
 namespace {
@@ -30,6 +32,19 @@ std::string format(const char* pattern, double value) {
 std::string percent(double share) { return format("%.1f %%", share * 100); }
 std::string ms(double value) { return format("%.2f ms", value); }
 
+// Calls f with every event that has the name.
+template <class F>
+void for_each_event(const ReportInputs& inputs, const std::string& name, F f) {
+  if (inputs.trace == nullptr) return;
+  std::vector<int> known;  // by name: -1 not looked at, else whether it matches
+  for (const TraceEvent& event : inputs.events) {
+    const auto id = static_cast<std::size_t>(event.name);
+    if (id >= known.size()) known.resize(id + 1, -1);
+    if (known[id] < 0) known[id] = inputs.trace->name_text(event.name) == name ? 1 : 0;
+    if (known[id] != 0) f(event);
+  }
+}
+
 // Sum and number of the events of a name.
 struct Total {
   double ms = 0;
@@ -39,18 +54,55 @@ struct Total {
 
 Total total_of(const ReportInputs& inputs, const std::string& name) {
   Total total;
-  if (inputs.trace == nullptr) return total;
-  std::vector<int> known;  // by name: -1 not looked at, else whether it matches
-  for (const TraceEvent& event : inputs.events) {
-    const auto id = static_cast<std::size_t>(event.name);
-    if (id >= known.size()) known.resize(id + 1, -1);
-    if (known[id] < 0) known[id] = inputs.trace->name_text(event.name) == name ? 1 : 0;
-    if (known[id] == 0) continue;
+  for_each_event(inputs, name, [&total](const TraceEvent& event) {
     total.ms += milliseconds(event.end - event.begin);
     total.count += 1;
-  }
+  });
   return total;
 }
+
+// The time that events of some names cover, as intervals in order that do not touch.
+class Intervals {
+ public:
+  static Intervals of(const ReportInputs& inputs, std::initializer_list<std::string> names) {
+    std::vector<Interval> all;
+    for (const std::string& name : names) {
+      for_each_event(inputs, name,
+                     [&all](const TraceEvent& event) { all.push_back({event.begin, event.end}); });
+    }
+    std::ranges::sort(all, {}, &Interval::begin);
+    Intervals merged;
+    for (const Interval& next : all) {
+      if (!merged.list_.empty() && next.begin <= merged.list_.back().end) {
+        merged.list_.back().end = std::max(merged.list_.back().end, next.end);
+      } else {
+        merged.list_.push_back(next);
+      }
+    }
+    return merged;
+  }
+
+  // Of these, what the others do not cover.
+  Duration length_outside(const Intervals& others) const {
+    Duration outside{};
+    auto other = others.list_.begin();
+    for (const Interval& mine : list_) {
+      outside += mine.end - mine.begin;
+      while (other != others.list_.end() && other->end <= mine.begin) ++other;
+      // The last one that reaches in may reach into the next of mine, too.
+      for (auto o = other; o != others.list_.end() && o->begin < mine.end; ++o) {
+        outside -= std::min(mine.end, o->end) - std::max(mine.begin, o->begin);
+      }
+    }
+    return outside;
+  }
+
+ private:
+  struct Interval {
+    TimePoint begin, end;
+  };
+  std::vector<Interval> list_;
+};
 
 double stage_mean(const transfer::LoaderStats& loader, LoadStage stage) {
   const transfer::StageStats& s = loader.stage(stage);
@@ -62,29 +114,35 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// Names what limits the step, with the figures that say so.
-std::string judge(const TrainingReport& report, double data_wait_share) {
-  const StageTimes& s = report.stage_ms;
-  const double idle = mean(report.device_idle);
-  if (data_wait_share > 0.1 && data_wait_share > idle / 2) {
-    const double slowest = std::max({s.read, s.decode, s.host_to_device});
-    const char* name = slowest == s.read     ? "read"
-                       : slowest == s.decode ? "decode"
-                                             : "host-to-device";
-    return "Loading is the bottleneck: the devices waited for data " + percent(data_wait_share) +
-           " of the time; its slowest stage is " + name + " with " + ms(slowest) +
-           " per batch, while a step computes " + ms(s.execute + s.update) + ".";
-  }
-  if (idle <= 0.35) {
-    return "Execution is the bottleneck: the devices ran programs " + percent(1 - idle) +
-           " of the time (grad " + ms(s.execute) + " and update " + ms(s.update) + " of a " +
-           ms(report.step_ms_median) + " step) and waited for data " + percent(data_wait_share) +
-           " of it.";
-  }
-  return "Coordination is the bottleneck: the devices were idle " + percent(idle) +
-         " of the time but waited for data only " + percent(data_wait_share) +
-         " of it; a step of " + ms(report.step_ms_median) + " has " + ms(s.execute + s.update) +
-         " of execution and " + ms(s.all_reduce) + " of all-reduce.";
+// Time in which an all-reduce was open and no program ran: what of it nothing hid.
+Duration bare_all_reduce(const ReportInputs& inputs) {
+  const Intervals reducing = Intervals::of(inputs, {"all_reduce"});
+  const Intervals running = Intervals::of(inputs, {inputs.grad_program, inputs.update_program});
+  return reducing.length_outside(running);
+}
+
+void find_slowest_stage(const StageTimes& s, BottleneckEvidence& evidence) {
+  evidence.slowest_loading_ms = std::max({s.read, s.decode, s.host_to_device});
+  evidence.slowest_loading_stage = evidence.slowest_loading_ms == s.read     ? "read"
+                                   : evidence.slowest_loading_ms == s.decode ? "decode"
+                                                                             : "host-to-device";
+}
+
+std::string judge(const ReportInputs& inputs, const TrainingReport& report, Duration waited) {
+  const double total = milliseconds(inputs.time);
+  const double devices = static_cast<double>(std::max<std::size_t>(inputs.after.size(), 1));
+  BottleneckEvidence evidence;
+  evidence.waited_for_data = total > 0 ? milliseconds(waited) / devices / total : 0;
+  evidence.idle = mean(report.device_idle);
+  evidence.bare_all_reduce = total > 0 ? milliseconds(bare_all_reduce(inputs)) / total : 0;
+  find_slowest_stage(report.stage_ms, evidence);
+  evidence.step_ms = report.step_ms_median;
+  evidence.execute_ms = report.stage_ms.execute;
+  evidence.update_ms = report.stage_ms.update;
+  evidence.all_reduce_ms = report.stage_ms.all_reduce;
+  evidence.time = inputs.time;
+  evidence.cpu = inputs.cpu;
+  return bottleneck_sentence(evidence);
 }
 
 std::string bytes_text(std::size_t bytes) {
@@ -115,9 +173,9 @@ void fill_figures(const ReportInputs& inputs, TrainingReport& report) {
   double loading = 0;
   for (const transfer::StageStats& stage : inputs.loader.stages)
     loading += milliseconds(stage.busy);
-  double waited = 0;
-  for (const Duration wait : inputs.data_waits) waited += milliseconds(wait);
-  report.overlap = loading > 0 ? std::clamp(1 - waited / loading, 0.0, 1.0) : 1;
+  const Duration waited =
+      std::accumulate(inputs.data_waits.begin(), inputs.data_waits.end(), Duration());
+  report.overlap = loading > 0 ? std::clamp(1 - milliseconds(waited) / loading, 0.0, 1.0) : 1;
   const double total_ms = milliseconds(inputs.time);
   for (std::size_t d = 0; d < inputs.after.size(); ++d) {
     const double busy = milliseconds(inputs.after[d].busy - inputs.before[d].busy);
@@ -126,8 +184,7 @@ void fill_figures(const ReportInputs& inputs, TrainingReport& report) {
   }
   report.peak_bytes.staging = inputs.loader.peak_host_bytes;
   report.peak_bytes.prefetched = inputs.loader.peak_device_bytes;
-  const double devices = static_cast<double>(std::max<std::size_t>(inputs.after.size(), 1));
-  report.bottleneck = judge(report, total_ms > 0 ? waited / devices / total_ms : 0);
+  report.bottleneck = judge(inputs, report, waited);
 }
 
 std::string TrainingReport::to_text() const {

@@ -9,6 +9,7 @@
 #include "millrace/core/clock.h"
 #include "millrace/core/trace.h"
 #include "millrace/devices/device.h"
+#include "millrace/tools/train/cpu_usage.h"
 #include "millrace/transfer/loader_stats.h"
 
 namespace millrace::train {
@@ -70,6 +71,7 @@ struct ReportInputs {
   std::vector<devices::DeviceStats> before, after;  // per device, around the steps
   std::vector<Duration>
       data_waits;  // per device: sum of the times that steps waited for their batch
+  CpuUsage cpu;    // over the steps; nothing known: no word about cores
   Duration time{};
   std::uint64_t steps = 0;
   std::int64_t batch_size = 0;

@@ -104,6 +104,7 @@ class Training {
   std::vector<Replica> replicas_;
   std::deque<Flying> flying_;
   std::vector<Future<std::optional<DeviceBatch>>> epoch_ends_;
+  CpuUsage cpu_before_;
   std::vector<devices::DeviceStats> stats_before_;
   TimePoint started_{};
   TimePoint last_done_{};
@@ -267,6 +268,7 @@ Task<void> Training::initialise(const ProgramSpec& init, const Executable& progr
 Task<void> Training::steps() {
   const std::uint64_t total = total_steps();
   const std::uint64_t steps_per_epoch = loader_->plan().steps_per_epoch();
+  cpu_before_ = parts_.cpu_meter();
   for (const auto& device : parts_.devices) stats_before_.push_back(device.stats());
   started_ = last_done_ = parts_.environment.clock->now();
   for (std::uint64_t step = 0; step < total; ++step) {
@@ -401,6 +403,7 @@ TrainingReport Training::figures() const {
   inputs.before = stats_before_;
   for (const auto& device : parts_.devices) inputs.after.push_back(device.stats());
   inputs.data_waits = watch_.data_waits();
+  inputs.cpu = used_between(cpu_before_, parts_.cpu_meter());
   inputs.time = last_done_ - started_;
   inputs.steps = losses_.size();
   inputs.batch_size = options_.batch_size;

@@ -17,6 +17,7 @@
 #include "millrace/core/environment.h"
 #include "millrace/core/trace.h"
 #include "millrace/devices/device.h"
+#include "millrace/tools/train/cpu_usage.h"
 #include "millrace/tools/train/report.h"
 #include "millrace/transfer/device_loader.h"
 #include "millrace/transfer/item_source.h"
@@ -29,7 +30,8 @@ struct TrainingParts {
   actors::ActorSystem* system = nullptr;
   std::vector<devices::Device> devices;
   std::function<Future<devices::Executable>(devices::Program, devices::CompileOptions)> compile;
-  TraceRecorder* trace = nullptr;  // needed for the times of the stages
+  TraceRecorder* trace = nullptr;                  // needed for the times of the stages
+  CpuMeter cpu_meter = [] { return CpuUsage(); };  // tells whether cores were short
 };
 
 struct TrainingOptions {
@@ -42,8 +44,8 @@ struct TrainingOptions {
   std::uint64_t seed = 1;
   bool shuffle = true;
   bool deterministic = false;
-  bool same_shard = false;  // every device gets the same rows: a check of the arithmetic
-  int steps_in_flight = 4;
+  bool same_shard = false;       // every device gets the same rows: a check of the arithmetic
+  int steps_in_flight = 4;       // at most StepWatch::kMostInFlight
   std::size_t bucket_bytes = 0;  // 0: chosen from the size of the model
   int reads_in_flight = 4;       // batches, all devices together
   int decodes_in_flight = 2;

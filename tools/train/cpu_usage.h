@@ -1,0 +1,39 @@
+// CpuUsage: how much of the machine's cores went to this process and to others, as far as the
+// system tells. What it means for a training is bottleneck.h's business.
+#pragma once
+
+#include <functional>
+
+#include "millrace/core/clock.h"
+
+namespace millrace::train {
+
+// Either sums since some fixed moment, or the difference of two such snapshots. Value type.
+struct CpuUsage {
+  int cores = 0;          // that this process may run on; 0: nothing is known
+  Duration process{};     // CPU time of all its threads
+  Duration waiting{};     // time that its threads were ready to run but had no core; 0 if not told
+  Duration cores_busy{};  // CPU time of these cores, whoever used it; 0 if not told
+
+  // What others used of these cores.
+  Duration others() const { return cores_busy > process ? cores_busy - process : Duration(); }
+  double process_cores(Duration time) const { return per(process, time); }
+  double others_cores(Duration time) const { return per(others(), time); }
+
+ private:
+  static double per(Duration used, Duration time) {
+    return time > Duration() ? static_cast<double>(used.count()) / static_cast<double>(time.count())
+                             : 0;
+  }
+};
+
+// What was used between two snapshots; never negative, although threads that have ended take
+// their waiting with them.
+CpuUsage used_between(const CpuUsage& before, const CpuUsage& after);
+
+using CpuMeter = std::function<CpuUsage()>;
+
+// Of this process. From getrusage and, on Linux, /proc/self/task and /proc/stat.
+CpuUsage process_cpu_usage();
+
+}  // namespace millrace::train
