@@ -91,12 +91,12 @@ DeviceId Device::id() const { return actor_->id(); }
 const DeviceInfo& Device::info() const { return actor_->info(); }
 Client& Device::client() const { return actor_->client(); }
 
-Future<PutResult> Device::put_tracked(HostView view, PutOptions options) const {
+Future<PutResult> Device::put_tracked(HostView view, const PutOptions& options) const {
   if (Status ok = check_call(*this, options.call, "put"); !ok) return ok.error();
   return PutOperation::submit_tracked(*this, std::move(view), options);
 }
 
-Future<Buffer> Device::put(HostView view, PutOptions options) const {
+Future<Buffer> Device::put(HostView view, const PutOptions& options) const {
   if (Status ok = check_call(*this, options.call, "put"); !ok) return ok.error();
   return PutOperation::submit(*this, std::move(view), options);
 }
@@ -111,13 +111,13 @@ Future<Buffers> Device::execute(const Executable& executable, std::span<const Ar
   return execute_checked(*this, executable, arguments, options);
 }
 
-Future<HostArray> Device::fetch(const Argument& buffer, CallOptions options) const {
+Future<HostArray> Device::fetch(const Argument& buffer, const CallOptions& options) const {
   if (Status ok = check_call(*this, options, "fetch"); !ok) return ok.error();
   if (Status ok = check_source(buffer, "fetch"); !ok) return ok.error();
   return FetchOperation::submit(*this, buffer, options);
 }
 
-Future<Buffer> Device::copy_from(const Argument& source, CallOptions options) const {
+Future<Buffer> Device::copy_from(const Argument& source, const CallOptions& options) const {
   if (Status ok = check_call(*this, options, "copy_from"); !ok) return ok.error();
   if (Status ok = check_source(source, "copy_from"); !ok) return ok.error();
   return CopyOperation::submit(*this, source, options);

@@ -84,8 +84,8 @@ class Device {
   // Host to device. Completes when the handle exists; buffer.ready() when the bytes do. view.owner
   // is kept; without one, the bytes may go when source_released completes, or when the put itself
   // fails.
-  Future<PutResult> put_tracked(HostView view, PutOptions options = {}) const;
-  Future<Buffer> put(HostView view, PutOptions options = {}) const;
+  Future<PutResult> put_tracked(HostView view, const PutOptions& options = {}) const;
+  Future<Buffer> put(HostView view, const PutOptions& options = {}) const;
   // Runs a single-device program. Completes when the outputs exist as handles. Donated inputs are
   // removed.
   Future<Buffers> execute(const Executable& executable, std::span<const Buffer> arguments,
@@ -98,9 +98,9 @@ class Device {
                    options);
   }
   // Device to host: waits for the bytes. Not counted by the limits, not held up by them.
-  Future<HostArray> fetch(const Argument& buffer, CallOptions options = {}) const;
+  Future<HostArray> fetch(const Argument& buffer, const CallOptions& options = {}) const;
   // Copies a buffer of any device of any client to this device.
-  Future<Buffer> copy_from(const Argument& source, CallOptions options = {}) const;
+  Future<Buffer> copy_from(const Argument& source, const CallOptions& options = {}) const;
 
   // Refuses new calls, fails those in the queue with kUnavailable, completes when nothing is in
   // flight.

@@ -67,14 +67,15 @@ Result<std::optional<int>> read_count(const Variables& variables, const std::str
 
 ClientRegistry::ClientRegistry() { factories_.emplace(kCpu, &make_cpu); }
 
-Status ClientRegistry::add(std::string name, ClientFactory factory) {
-  name = lower(name);
-  if (factories_.try_emplace(name, std::move(factory)).second) return {};
-  return fail(ErrorCode::kAlreadyExists, "there is a device kind '" + name + "' already");
+Status ClientRegistry::add(std::string_view name, const ClientFactory& factory) {
+  const std::string key = lower(name);
+  if (factories_.try_emplace(key, factory).second) return {};
+  return fail(ErrorCode::kAlreadyExists, "there is a device kind '" + key + "' already");
 }
 
 std::vector<std::string> ClientRegistry::names() const {
   std::vector<std::string> names;
+  names.reserve(factories_.size());
   for (const auto& [name, factory] : factories_) names.push_back(name);
   return names;
 }

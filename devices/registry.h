@@ -51,7 +51,7 @@ class ClientRegistry {
   ClientRegistry();  // with "cpu"
 
   // Names are compared without case: PJRT_DEVICE=CPU means "cpu". kAlreadyExists.
-  Status add(std::string name, ClientFactory factory);
+  Status add(std::string_view name, const ClientFactory& factory);
   std::vector<std::string> names() const;
 
   // PJRT_DEVICE if it is set, else "cpu". kInvalidArgument for an unknown name, with those that are
