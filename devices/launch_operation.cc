@@ -9,7 +9,9 @@ namespace millrace::devices {
 LaunchOperation::LaunchOperation(const Executable& executable, const ExecuteOptions& options,
                                  std::size_t devices, std::size_t arguments)
     : executable_(executable),
-      stop_token_(options.call.stop),
+      own_stop_(options.call.deadline == kNoDeadline ? std::stop_source(std::nostopstate)
+                                                 : std::stop_source()),
+      stop_token_(own_stop_.stop_possible() ? own_stop_.get_token() : options.call.stop),
       non_donatable_(options.non_donatable),
       arguments_(arguments) {
   if (devices == 1) return;

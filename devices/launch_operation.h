@@ -29,6 +29,7 @@ class LaunchOperation final : public Operation {
     return result_->try_set(std::unexpected(error));
   }
   bool call_client(Seat& seat) override;
+  void stop_started() override { own_stop_.request_stop(); }
 
  private:
   LaunchOperation(const Executable& executable, const ExecuteOptions& options, std::size_t devices,
@@ -38,6 +39,9 @@ class LaunchOperation final : public Operation {
 
   const Ref<Cell<Buffers>> result_ = make_ref<Cell<Buffers>>();
   const Executable executable_;
+  // Of its own only with a deadline, which must stop the program too; the caller's stop is then
+  // passed on by stop_started. Without one the device sees the caller's token itself.
+  std::stop_source own_stop_{std::nostopstate};
   const std::stop_token stop_token_;
   const PooledArray<int> non_donatable_;
   PooledArray<Buffer> arguments_;                // of all devices, one after the other

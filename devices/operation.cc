@@ -135,8 +135,10 @@ void Operation::Cancel::operator()() const {
 void Operation::cancel(ErrorCode code, std::string_view why) {
   const Error error(code, describe() + std::string(why));
   if (!decided()) fail(error);
-  // Started before, or meanwhile: the caller need not wait, the device goes on.
-  if (decision_.load() != Decision::kStarted || !abandonable() || !complete_with(error)) return;
+  if (decision_.load() != Decision::kStarted) return;
+  stop_started();
+  // Started before, or meanwhile: the caller need not wait for what the device still does.
+  if (!abandonable() || !complete_with(error)) return;
   for (Seat& seat : seats_) seat.signal(Seat::kAbandon);
 }
 

@@ -131,6 +131,8 @@ class Operation : public Pooled {
   virtual bool call_client(Seat& seat) = 0;
   // A stop or deadline may complete it although it was started; the device then goes on for nobody.
   virtual bool abandonable() const { return false; }
+  // A stop or deadline has come after it was started: asks the device to end it early.
+  virtual void stop_started() {}
 
  private:
   class InputWaiter;
