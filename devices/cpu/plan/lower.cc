@@ -17,9 +17,11 @@ class Lowering {
 
   Status lower_function(const ir::Function& function) {
     const ir::Block& body = function.body().block();
+    const ir::Location at = function.location();
+    const std::string where = std::to_string(at.line) + ":" + std::to_string(at.column) + ": @" +
+                              std::string(function.name()) + ": argument ";
     for (const ir::Value& argument : body.arguments()) {
-      MILLRACE_TRY(const Shape shape,
-                   shape_of(argument, "argument " + std::to_string(argument.index())));
+      MILLRACE_TRY(const Shape shape, shape_of(argument, where + std::to_string(argument.index())));
       values_[&argument] = graph_.add_value(shape);
       graph_.root.parameters.push_back(values_[&argument]);
     }

@@ -210,6 +210,16 @@ TEST(PlanTest, MaxPoolAndItsGradientAreRecognisedAndAgreeWithTheGeneralKernels) 
     EXPECT_TRUE(a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) << i;
 }
 
+TEST(PlanTest, UnsupportedElementTypeOfAnArgumentIsNamedWithLineAndColumn) {
+  const Error e = plan_error(
+      "func.func @main(%y: tensor<f32>, %x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {\n"
+      "  return %x : tensor<4xcomplex<f32>>\n}");
+  EXPECT_EQ(e.code(), ErrorCode::kUnimplemented);
+  EXPECT_NE(e.message().find("1:1: @main: argument 1: the type tensor<4xcomplex<f32>>"),
+            std::string::npos)
+      << e.message();
+}
+
 TEST(PlanTest, UnsupportedOperationIsNamedWithLineAndColumn) {
   const Error e = plan_error(
       "func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {\n"
