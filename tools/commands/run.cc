@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "millrace/core/combinators.h"
 #include "millrace/devices/program.h"
 #include "millrace/tools/commands/command.h"
+#include "millrace/tools/commands/signals.h"
 #include "millrace/tools/commands/summary.h"
 #include "millrace/transfer/formats/npy.h"
 
@@ -113,7 +115,9 @@ class Runner {
     const std::span<const devices::Argument> all(arguments);
     const TimePoint begin = steady_clock().now();
     MILLRACE_TRY(outputs_, wait_blocking(device_.execute(executable_, all, {.call = call_})));
-    for (const Buffer& output : outputs_) MILLRACE_TRY_STATUS(wait(output.ready()));
+    for (const Buffer& output : outputs_) {
+      if (const Status done = wait(output.ready()); !done) return why(done.error());
+    }
     return since(begin);
   }
   Result<devices::HostArray> output(std::size_t i) {
@@ -136,6 +140,15 @@ class Runner {
   }
   Status wait(const Future<void>& ready) {
     return wait_blocking(with_options(ready, call_, timers_));
+  }
+
+  // The device says that the program was stopped; the deadline may be what asked for it.
+  std::unexpected<Error> why(const Error& error) const {
+    if (error.code() != ErrorCode::kCancelled || call_.stop.stop_requested() ||
+        steady_clock().now() < call_.deadline) {
+      return std::unexpected(error);
+    }
+    return fail(ErrorCode::kDeadlineExceeded, "the program did not end before the deadline");
   }
 
   const Device device_;
@@ -201,15 +214,8 @@ Status deliver_outputs(const RunFlags& flags, Runner& runner, Console& console) 
   return {};
 }
 
-}  // namespace
-
-Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
-  // One device, so that it gets all the threads.
-  MILLRACE_TRY(const RuntimeOptions options, runtime_options(flags.threads, 1));
-  MILLRACE_TRY(const devices::Program program, devices::Program::from_file(flags.file));
-  MILLRACE_TRY(const Runtime runtime, open_runtime(options));
-  const CallOptions call{.deadline = deadline_after(flags.deadline_seconds)};
-
+Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
+                        const RunFlags& flags, const CallOptions& call, Console& console) {
   Figures figures;
   const TimePoint begin = steady_clock().now();
   const devices::CompileOptions compile_options{.deterministic = flags.deterministic};
@@ -220,6 +226,9 @@ Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
   MILLRACE_TRY(std::vector<std::shared_ptr<NpyArray>> inputs, read_inputs(flags, executable));
   Runner runner(runtime, std::move(executable), std::move(inputs), call);
   for (int i = 0; i < flags.repeat; ++i) {
+    if (call.stop.stop_requested()) {
+      return fail(ErrorCode::kCancelled, "stopped before the program was executed");
+    }
     MILLRACE_TRY(const double milliseconds, runner.run());
     figures.execute_ms.push_back(milliseconds);
   }
@@ -231,6 +240,26 @@ Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
     console.words(to_text(figures));
   }
   return ExitCode::kOk;
+}
+
+}  // namespace
+
+Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
+  // One device, so that it gets all the threads.
+  MILLRACE_TRY(const RuntimeOptions options, runtime_options(flags.threads, 1));
+  MILLRACE_TRY(const devices::Program program, devices::Program::from_file(flags.file));
+  MILLRACE_TRY(const Runtime runtime, open_runtime(options));
+  std::stop_source stop;
+  MILLRACE_TRY(const std::unique_ptr<SignalWatch> signals,
+               SignalWatch::create(runtime.loop(), stop));
+  const CallOptions call{.stop = stop.get_token(),
+                         .deadline = deadline_after(flags.deadline_seconds)};
+  const Result<ExitCode> code = run_on(runtime, program, flags, call, console);
+  const int signal = signals->signal();
+  if (code || signal == 0 || code.error().code() != ErrorCode::kCancelled) return code;
+  console.words(std::string("stopped running ") + flags.file + " on " + signal_name(signal) +
+                "\n");
+  return exit_code_of_signal(signal);
 }
 
 }  // namespace millrace::commands

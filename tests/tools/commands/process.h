@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <string>
@@ -81,6 +82,19 @@ class Process {
     return true;
   }
   void send(int signal) const { ::kill(pid_, signal); }
+  // Until the process has a handler for it; false after two minutes.
+  bool wait_until_caught(int signal) const {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    while (std::chrono::steady_clock::now() < end) {
+      std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+      for (std::string line; std::getline(status, line);) {
+        if (!line.starts_with("SigCgt:")) continue;
+        if ((std::stoull(line.substr(7), nullptr, 16) >> (signal - 1) & 1) != 0) return true;
+      }
+      ::poll(nullptr, 0, 1);
+    }
+    return false;
+  }
 
   // Until the process has ended.
   const Outcome& wait() {
