@@ -40,12 +40,36 @@ Result<E> from_name(const std::array<std::pair<std::string_view, E>, N>& names,
   return fail(ErrorCode::kInvalidArgument, std::string(what) + " '" + text + "' is not known here");
 }
 
+// The field of an object; T = Json takes any.
+template <class T>
+Result<T> field(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end()) {
+    return fail(ErrorCode::kInvalidArgument, std::string("the field '") + key + "' is missing");
+  }
+  try {
+    return found->template get<T>();
+  } catch (const Json::exception&) {
+    return fail(ErrorCode::kInvalidArgument, std::string("the field '") + key + "' may not be " +
+                                                 found->dump().substr(0, 60));
+  }
+}
+
 Result<TensorSpec> parse_tensor(const Json& json) {
   TensorSpec tensor;
-  tensor.name = json.at("name").get<std::string>();
-  MILLRACE_TRY(tensor.role, from_name(kRoles, json.at("role").get<std::string>(), "role"));
-  const auto dims = json.at("shape").get<std::vector<std::int64_t>>();
-  const auto dtype = devices::dtype_from_string(json.at("dtype").get<std::string>());
+  MILLRACE_TRY(tensor.name, field<std::string>(json, "name"));
+  const auto named = [&](const Error& error) {
+    return std::unexpected(error.with_context("array '" + tensor.name + "'"));
+  };
+  const auto role = field<std::string>(json, "role");
+  if (!role) return named(role.error());
+  MILLRACE_TRY(tensor.role, from_name(kRoles, *role, "role"));
+  const auto shape = field<std::vector<std::int64_t>>(json, "shape");
+  if (!shape) return named(shape.error());
+  const std::vector<std::int64_t>& dims = *shape;
+  const auto dtype_name = field<std::string>(json, "dtype");
+  if (!dtype_name) return named(dtype_name.error());
+  const auto dtype = devices::dtype_from_string(*dtype_name);
   const bool valid =
       dims.size() <= devices::kMaxRank && std::ranges::all_of(dims, [](auto d) { return d >= 0; });
   if (!dtype || !valid) {
@@ -71,19 +95,24 @@ Result<std::vector<TensorSpec>> parse_tensors(const Json& json) {
 
 Result<ProgramSpec> parse_program(const Json& json, const std::string& folder) {
   ProgramSpec program;
-  program.name = json.at("name").get<std::string>();
-  program.kind = json.at("kind").get<std::string>();
-  if (const Json& rows = json.at("rows"); !rows.is_null()) program.rows = rows.get<std::int64_t>();
-  program.path = folder + "/" + json.at("file").get<std::string>();
-  const auto named = [&](const Error& error) {
-    return std::unexpected(error.with_context("program '" + program.name + "'"));
+  MILLRACE_TRY(program.name, field<std::string>(json, "name"));
+  const auto parse = [&]() -> Status {
+    MILLRACE_TRY(program.kind, field<std::string>(json, "kind"));
+    MILLRACE_TRY(const Json rows, field<Json>(json, "rows"));
+    if (!rows.is_null()) {
+      MILLRACE_TRY(program.rows, field<std::int64_t>(json, "rows"));
+    }
+    MILLRACE_TRY(const std::string file, field<std::string>(json, "file"));
+    program.path = folder + "/" + file;
+    MILLRACE_TRY(const Json inputs, field<Json>(json, "inputs"));
+    MILLRACE_TRY(program.inputs, parse_tensors(inputs));
+    MILLRACE_TRY(const Json outputs, field<Json>(json, "outputs"));
+    MILLRACE_TRY(program.outputs, parse_tensors(outputs));
+    return {};
   };
-  auto inputs = parse_tensors(json.at("inputs"));
-  if (!inputs) return named(inputs.error());
-  auto outputs = parse_tensors(json.at("outputs"));
-  if (!outputs) return named(outputs.error());
-  program.inputs = *std::move(inputs);
-  program.outputs = *std::move(outputs);
+  if (const Status parsed = parse(); !parsed) {
+    return std::unexpected(parsed.error().with_context("program '" + program.name + "'"));
+  }
   return program;
 }
 

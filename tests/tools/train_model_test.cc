@@ -1,0 +1,50 @@
+#include <gtest/gtest.h>
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "millrace/tools/train/model.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace::train {
+namespace {
+
+// What loading says of a model with this one program.
+std::string error_of(std::string_view program) {
+  testing::TempFolder folder;
+  const std::string text =
+      R"({"schema": 1, "model": {"name": "m", "classes": 2, "image_shape": [2, 2]}, "programs": [)" +
+      std::string(program) + "]}";
+  folder.write("manifest.json", std::as_bytes(std::span(text)));
+  const std::string path = folder.file("manifest.json");
+  const auto model = Model::load(path.substr(0, path.rfind('/')));
+  if (model) return "";
+  EXPECT_EQ(model.error().code(), ErrorCode::kInvalidArgument);
+  return model.error().to_string();
+}
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(ModelTest, MissingFieldIsNamedWithItsProgram) {
+  const std::string error = error_of(R"({"name": "grad", "kind": "grad", "file": "g.mlir"})");
+  EXPECT_TRUE(has(error, "program 'grad'")) << error;
+  EXPECT_TRUE(has(error, "the field 'rows' is missing")) << error;
+  EXPECT_TRUE(has(error, "manifest.json")) << error;
+  EXPECT_FALSE(has(error, "json.exception")) << error;
+}
+
+TEST(ModelTest, FieldOfAWrongTypeIsNamedWithItsProgramAndArray) {
+  const std::string error = error_of(
+      R"({"name": "grad", "kind": "grad", "rows": null, "file": "g.mlir", "outputs": [],
+          "inputs": [{"name": "x", "role": "images", "shape": "2x2", "dtype": "f32"}]})");
+  EXPECT_TRUE(has(error, "program 'grad'")) << error;
+  EXPECT_TRUE(has(error, "array 'x'")) << error;
+  EXPECT_TRUE(has(error, "the field 'shape' may not be \"2x2\"")) << error;
+  EXPECT_FALSE(has(error, "json.exception")) << error;
+}
+
+}  // namespace
+}  // namespace millrace::train
