@@ -238,8 +238,10 @@ Future<void> ClockSource::read(const Ref<transfer::SourceBatch>& batch, std::sto
 
 Future<void> ClockSource::decode(const Ref<transfer::SourceBatch>& /*batch*/,
                                  std::stop_token stop) {
-  if (++decodes_ == nth_ && fault_ == Fault::kDecodeFails) {
-    return fail(ErrorCode::kDataLoss, "scripted: the decoding failed");
+  if (++decodes_ == nth_) {
+    if (fault_ == Fault::kDecodeFails)
+      return fail(ErrorCode::kDataLoss, "scripted: the decoding failed");
+    if (fault_ == Fault::kDecodeThrows) throw std::runtime_error("scripted: the decoding threw");
   }
   return decode_ == Duration() ? make_ready()
                                : sleep_until(timers_.clock().now() + decode_, timers_, stop);

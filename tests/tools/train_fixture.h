@@ -51,7 +51,14 @@ class ClockSource final : public transfer::ItemSource {
   Future<void> decode(const Ref<transfer::SourceBatch>& batch, std::stop_token stop) override;
 
   // The nth read or decode (from 1) of any batch fails, throws, or never ends.
-  enum class Fault : std::uint8_t { kNone, kReadFails, kDecodeFails, kReadThrows, kReadHangs };
+  enum class Fault : std::uint8_t {
+    kNone,
+    kReadFails,
+    kReadThrows,
+    kReadHangs,
+    kDecodeFails,
+    kDecodeThrows,
+  };
   void script(Fault fault, std::uint64_t nth) {
     fault_ = fault;
     nth_ = nth;

@@ -1,9 +1,8 @@
-// The whole training on virtual time: its numbers, its overlap, and its end under every kind of
-// fault.
+// The whole training on virtual time: its numbers and its overlap. Its end under every kind of
+// fault: train_faults_test.cc.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "millrace/core/coroutine.h"
 #include "tests/tools/train_fixture.h"
@@ -11,7 +10,6 @@
 namespace millrace::train::testing {
 namespace {
 
-using devices::DeviceId;
 using millrace::testing::for_each_seed;
 using millrace::testing::Simulation;
 using std::chrono::milliseconds;
@@ -118,124 +116,6 @@ TEST(TrainSimulationTest, AllReduceStartsBeforeItsGradEnds) {
   }
   EXPECT_LT(first_reduce, grad_end);
   sim.finish();
-}
-
-enum class Fault : std::uint8_t {
-  kNone,
-  kDeviceFails,
-  kDeviceStalls,
-  kDeviceSlows,
-  kLaunchFails,
-  kPutFails,
-  kReadFails,
-  kDecodeFails,
-  kReadThrows,
-  kReadHangs,
-  kStop,
-  kDeadline,
-  kCount,
-};
-
-// Returns the timer of a stop, which the run may outrun.
-std::optional<TimerQueue::Id> inject(Fault fault, Simulation& sim, SimulatedTraining& training,
-                                     TrainingOptions& options, std::stop_source& stop) {
-  const DeviceId device{static_cast<int>(sim.below(training.devices_.size()))};
-  const TimePoint at = sim.now() + milliseconds(sim.below(200));
-  switch (fault) {
-    case Fault::kDeviceFails:
-      training.client_.fail_device(device, at, "scripted: power lost");
-      break;
-    case Fault::kDeviceStalls:
-      training.client_.stall(device, at, milliseconds(300));
-      break;
-    case Fault::kDeviceSlows:
-      training.client_.slow(device, at, 3.5);
-      break;
-    case Fault::kLaunchFails:
-      training.client_.fail_launch(device, 1 + sim.below(20),
-                                   Error(ErrorCode::kInternal, "scripted launch"));
-      break;
-    case Fault::kPutFails:
-      training.client_.fail_put(device, 1 + sim.below(20),
-                                Error(ErrorCode::kResourceExhausted, "scripted put"));
-      break;
-    case Fault::kReadFails:
-      training.source_->script(ClockSource::Fault::kReadFails, 1 + sim.below(16));
-      break;
-    case Fault::kDecodeFails:
-      training.source_->script(ClockSource::Fault::kDecodeFails, 1 + sim.below(16));
-      break;
-    case Fault::kReadThrows:
-      training.source_->script(ClockSource::Fault::kReadThrows, 1 + sim.below(16));
-      break;
-    case Fault::kReadHangs:
-      // A read that never ends is only ever left by a deadline or a stop.
-      training.source_->script(ClockSource::Fault::kReadHangs, 1 + sim.below(16));
-      [[fallthrough]];
-    case Fault::kDeadline:
-      options.call.deadline = at;
-      break;
-    case Fault::kStop:
-      return sim.timers().schedule(at, [stop]() mutable { stop.request_stop(); });
-    default:
-      break;
-  }
-  return std::nullopt;
-}
-
-bool may_fail_with(Fault fault, ErrorCode code) {
-  switch (fault) {
-    case Fault::kDeviceFails:
-      return code == ErrorCode::kUnavailable;
-    case Fault::kLaunchFails:
-      return code == ErrorCode::kInternal;
-    case Fault::kPutFails:
-      return code == ErrorCode::kResourceExhausted;
-    case Fault::kReadFails:
-    case Fault::kDecodeFails:
-      return code == ErrorCode::kDataLoss;
-    case Fault::kReadThrows:
-      return code == ErrorCode::kInternal;
-    case Fault::kReadHangs:
-    case Fault::kDeadline:
-      return code == ErrorCode::kDeadlineExceeded;
-    case Fault::kStop:
-      return code == ErrorCode::kCancelled;
-    default:
-      return false;
-  }
-}
-
-// The run ends by itself, with the result or with the error of its fault, and leaves nothing behind
-// (the simulation checks that every future completed and everything closed).
-TEST(TrainSimulationTest, AnyFaultAtAnyTimeEndsTheRunWithItsError) {
-  for_each_seed(500, [](Simulation& sim) {
-    const auto fault = static_cast<Fault>(sim.below(static_cast<std::uint64_t>(Fault::kCount)));
-    SCOPED_TRACE("fault " + std::to_string(static_cast<int>(fault)));
-    const int devices = 1 + static_cast<int>(sim.below(4));
-    SimulatedTraining training(sim, devices, 4, {}, sim.chance(0.5));
-    const std::uint64_t items = static_cast<std::uint64_t>(devices) * 4 * (1 + sim.below(8));
-    training.source_ = std::make_shared<ClockSource>(
-        sim.timers(), items, milliseconds(sim.below(12)), milliseconds(sim.below(5)));
-    TrainingOptions options = training.options(items, 1 + sim.below(3));
-    options.steps_in_flight = 1 + static_cast<int>(sim.below(5));
-    options.shuffle = sim.chance(0.5);
-    if (sim.chance(0.3)) options.test_data = training.source_;
-    std::stop_source stop;
-    options.call.stop = stop.get_token();
-    const auto stop_timer = inject(fault, sim, training, options, stop);
-
-    const auto report = sim.run(start(training, options));
-    if (stop_timer) sim.timers().cancel(*stop_timer);
-    training.source_->let_go();
-
-    if (!report) {
-      EXPECT_TRUE(may_fail_with(fault, report.error().code())) << report.error().to_string();
-    } else {
-      EXPECT_GT(report->steps, 0u);
-    }
-    sim.finish();
-  });
 }
 
 TEST(TrainSimulationTest, SameSeedGivesTheSameBits) {
