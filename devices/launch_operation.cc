@@ -10,7 +10,7 @@ LaunchOperation::LaunchOperation(const Executable& executable, const ExecuteOpti
                                  std::size_t devices, std::size_t arguments)
     : executable_(executable),
       own_stop_(options.call.deadline == kNoDeadline ? std::stop_source(std::nostopstate)
-                                                 : std::stop_source()),
+                                                     : std::stop_source()),
       stop_token_(own_stop_.stop_possible() ? own_stop_.get_token() : options.call.stop),
       non_donatable_(options.non_donatable),
       arguments_(arguments) {

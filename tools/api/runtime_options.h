@@ -15,7 +15,7 @@ namespace millrace {
 struct RuntimeOptions {
   std::string device;  // PJRT_DEVICE, a kind of device; empty: the runtime picks
   std::optional<int>
-      devices;      // how many; left out: as the backend's variable says (CPU_NUM_DEVICES)
+      devices;  // how many; left out: as the backend's variable says (CPU_NUM_DEVICES)
   // MILLRACE_THREADS. So many threads run programs, shared out over the devices, at least one each;
   // as many more run actors, continuations and the decoding of the loader. 0: one per core.
   int threads = 0;

@@ -257,8 +257,7 @@ Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
   const Result<ExitCode> code = run_on(runtime, program, flags, call, console);
   const int signal = signals->signal();
   if (code || signal == 0 || code.error().code() != ErrorCode::kCancelled) return code;
-  console.words(std::string("stopped running ") + flags.file + " on " + signal_name(signal) +
-                "\n");
+  console.words(std::string("stopped running ") + flags.file + " on " + signal_name(signal) + "\n");
   return exit_code_of_signal(signal);
 }
 

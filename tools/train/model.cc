@@ -50,8 +50,8 @@ Result<T> field(const Json& json, const char* key) {
   try {
     return found->template get<T>();
   } catch (const Json::exception&) {
-    return fail(ErrorCode::kInvalidArgument, std::string("the field '") + key + "' may not be " +
-                                                 found->dump().substr(0, 60));
+    return fail(ErrorCode::kInvalidArgument,
+                std::string("the field '") + key + "' may not be " + found->dump().substr(0, 60));
   }
 }
 

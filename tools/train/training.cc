@@ -82,6 +82,7 @@ class Training {
   Task<void> end_epoch(std::uint64_t epoch);
   Task<EpochShare> meet(std::string tag, std::vector<EpochShare> shares);
   void tell_step(double loss, std::uint64_t epoch);
+  Task<void> await_replicas();
   TrainingReport figures() const;
 
   const TrainingParts parts_;
@@ -386,6 +387,21 @@ Task<EpochShare> Training::meet(std::string tag, std::vector<EpochShare> shares)
   co_return combine_shares(**answers.front());
 }
 
+// A step is done when its handles exist; the run is, when the bytes of its last replicas do.
+Task<void> Training::await_replicas() {
+  for (const Replica& replica : replicas_) {
+    const Future<Buffers> families[] = {replica.params, replica.momenta, replica.state};
+    for (const Future<Buffers>& family : families) {
+      Result<Buffers> buffers = co_await family;
+      if (!buffers) co_await end_with(buffers.error());
+      for (const Buffer& buffer : *buffers) {
+        const Future<void> ready = with_options(buffer.ready(), call_, *parts_.environment.timers);
+        if (Status written = co_await ready; !written) co_await end_with(written.error());
+      }
+    }
+  }
+}
+
 TrainingReport Training::figures() const {
   TrainingReport report;
   report.losses = losses_;
@@ -415,6 +431,8 @@ Task<TrainingReport> Training::run() {
   if (Status status = co_await prepare(); !status) co_return status.error();
   if (Status status = co_await steps(); !status) co_return status.error();
   TrainingReport report = figures();
+  Task<void> writing = await_replicas();
+  if (Status written = co_await std::move(writing); !written) co_return written.error();
   if (eval_ != nullptr) {
     std::vector<Buffers> params;
     std::vector<Buffers> state;
