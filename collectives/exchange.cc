@@ -59,6 +59,13 @@ std::vector<HostArray> compute(const CollectiveCall& call,
   return results;
 }
 
+// The failure of one rank's device, with the rank for people and for programs.
+Error blame(const Error& error, std::size_t rank) {
+  const Rank culprit{static_cast<int>(rank)};
+  return error.with_context(to_string(culprit))
+      .with_detail(Culprits{Culprits::Kind::kFailed, {culprit}});
+}
+
 // One exchange from the ready inputs to the results.
 class Exchange {
  public:
@@ -95,7 +102,7 @@ class Exchange {
   }
 
   Future<void> distribute(const Status& status) {
-    if (!status) return Future<void>(status.error());
+    if (!status) return Future<void>(reading_error(status.error()));
     std::vector<std::vector<HostArray>> arrays(reading_.size());
     for (std::size_t i = 0; i < reading_.size(); ++i) {
       for (const auto& rank : reading_[i]) arrays[i].push_back(*rank.result());
@@ -121,7 +128,7 @@ class Exchange {
   }
 
   Result<std::vector<Buffers>> collect(const Status& status) {
-    if (!status) return std::unexpected(status.error());
+    if (!status) return std::unexpected(putting_error(status.error()));
     std::vector<Buffers> results;
     for (const auto& rank : putting_) {
       std::vector<Buffer> buffers;
@@ -129,6 +136,25 @@ class Exchange {
       results.emplace_back(buffers);
     }
     return results;
+  }
+
+  Error reading_error(const Error& error) const {
+    for (const auto& array : reading_) {
+      for (std::size_t r = 0; r < array.size(); ++r) {
+        const bool root_only = call_.kind == Kind::kBroadcast;
+        if (!array[r].result())
+          return blame(array[r].result().error(), root_only ? at(call_.root) : r);
+      }
+    }
+    return error;
+  }
+  Error putting_error(const Error& error) const {
+    for (std::size_t r = 0; r < putting_.size(); ++r) {
+      for (const auto& put : putting_[r]) {
+        if (!put.result()) return blame(put.result().error(), r);
+      }
+    }
+    return error;
   }
 
   const Environment environment_;

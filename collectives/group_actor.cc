@@ -72,7 +72,9 @@ void GroupActor::await_inputs(std::uint64_t sequence, Rank rank) {
   std::vector<Future<void>> written;
   for (const Buffer& buffer : operations_.at(sequence).parts[at(rank)].buffers)
     written.push_back(buffer.ready());
-  auto input_done = [this, sequence, rank](const Status& status) {
+  // The cell is their executor: what waits keeps it, however long the device takes.
+  auto input_done = [this, home = Ref<actors::ActorCell>::share(&cell()), sequence,
+                     rank](const Status& status) {
     const auto operation = operations_.find(sequence);
     if (operation == operations_.end()) return;
     if (!status) {
@@ -134,7 +136,8 @@ void GroupActor::start_if_ready(Operations::iterator operation) {
   for (Part& part : op.parts) inputs.push_back(std::move(part.buffers));
   const std::uint64_t sequence = operation->first;
   auto exchanged = run_exchange(context().environment(), op.call, devices_, std::move(inputs));
-  auto answer = [this, sequence](const Result<std::vector<Buffers>>& results) {
+  auto answer = [this, home = Ref<actors::ActorCell>::share(&cell()),
+                 sequence](const Result<std::vector<Buffers>>& results) {
     const auto done = operations_.find(sequence);
     if (done == operations_.end()) return;
     if (!results) {
