@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "millrace/core/check.h"
+#include "millrace/devices/device_actor.h"
 #include "millrace/devices/device_scope.h"
 #include "millrace/devices/host_view.h"
 #include "millrace/devices/sim/sim_launch.h"
@@ -124,8 +125,11 @@ void SimClient::fail_device(DeviceId device, TimePoint at, std::string cause) {
   const TimerQueue::Id timer =
       options_.timers->schedule(at, [this, device, cause = std::move(cause)] {
         SimDevice& failing = **find(device);
-        const Error error(ErrorCode::kUnavailable,
+        const Error plain(ErrorCode::kUnavailable,
                           "simulated device " + std::to_string(index(device)) + ": " + cause);
+        // What the device was doing fails with the same fact as what its actor refuses later.
+        const Error error =
+            plain.with_detail(DeviceFailure{device, plain, options_.timers->clock().now()});
         std::vector<Ref<SimLaunch>> launches;
         {
           MutexLock lock(mutex_);
