@@ -76,7 +76,10 @@ struct LaunchArguments {
   // Inputs that the program donates but this caller keeps (indices into the inputs); the backend
   // copies.
   std::span<const int> non_donatable;
-  std::stop_token stop;  // checked where the backend can; what has begun may run on
+  // Checked where the backend can; what has begun may run on. Outputs that it cuts off fail with
+  // stopped_error (launch_check.h).
+  std::stop_token stop;
+  TimePoint deadline = kNoDeadline;  // why stop was requested, once it has come
 };
 
 // Per device of the launch: outputs exist as handles; each one's ready() fires when it is written,

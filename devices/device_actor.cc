@@ -259,7 +259,7 @@ void DeviceActor::leave(Seat& seat) {
   }
   if (counted && (from == Seat::State::kInFlight || from == Seat::State::kGranted))
     return_credits(seat);
-  operation.cancel_timer();
+  operation.left();
   operation.release();
 }
 

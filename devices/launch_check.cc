@@ -12,7 +12,8 @@ Status check_inputs(const ExecutableBody& executable, const Client& client,
   if (inputs.size() != shapes.size()) {
     return fail(ErrorCode::kInvalidArgument,
                 "a launch of " + executable.name() + " takes " + std::to_string(shapes.size()) +
-                    " arguments, not " + std::to_string(inputs.size()));
+                    (shapes.size() == 1 ? " argument, not " : " arguments, not ") +
+                    std::to_string(inputs.size()));
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Buffer& input = inputs[i];
@@ -46,14 +47,23 @@ Status check_launch(const ExecutableBody& executable, const Client& client,
                     const LaunchArguments& call) {
   const auto devices = static_cast<std::size_t>(executable.devices_per_launch());
   if (call.devices.size() != devices || call.arguments.size() != devices) {
-    return fail(ErrorCode::kInvalidArgument, "a launch of " + executable.name() + " takes " +
-                                                 std::to_string(devices) + " devices, not " +
-                                                 std::to_string(call.devices.size()));
+    return fail(ErrorCode::kInvalidArgument,
+                "a launch of " + executable.name() + " takes " + std::to_string(devices) +
+                    (devices == 1 ? " device, not " : " devices, not ") +
+                    std::to_string(call.devices.size()));
   }
   for (std::size_t d = 0; d < devices; ++d) {
     MILLRACE_TRY_STATUS(check_inputs(executable, client, call.arguments[d], call.devices[d]));
   }
   return {};
+}
+
+Error stopped_error(const ExecutableBody& executable, TimePoint deadline, TimePoint now) {
+  if (now >= deadline) {
+    return Error(ErrorCode::kDeadlineExceeded,
+                 executable.name() + " was stopped on the device: its deadline had come");
+  }
+  return Error(ErrorCode::kCancelled, executable.name() + " was stopped on request");
 }
 
 bool donates(const ExecutableBody& executable, const LaunchArguments& call, std::size_t input) {

@@ -11,6 +11,10 @@ namespace millrace::devices {
 Status check_launch(const ExecutableBody& executable, const Client& client,
                     const LaunchArguments& call);
 
+// Of what a stop has cut off: kDeadlineExceeded if the launch's deadline had come by `now`, by the
+// clock of the device, else kCancelled.
+Error stopped_error(const ExecutableBody& executable, TimePoint deadline, TimePoint now);
+
 // True for input i of a launch that takes the caller's buffer away.
 bool donates(const ExecutableBody& executable, const LaunchArguments& call, std::size_t input);
 

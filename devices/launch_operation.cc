@@ -12,6 +12,7 @@ LaunchOperation::LaunchOperation(const Executable& executable, const ExecuteOpti
       own_stop_(options.call.deadline == kNoDeadline ? std::stop_source(std::nostopstate)
                                                      : std::stop_source()),
       stop_token_(own_stop_.stop_possible() ? own_stop_.get_token() : options.call.stop),
+      deadline_(options.call.deadline),
       non_donatable_(options.non_donatable),
       arguments_(arguments) {
   if (devices == 1) return;
@@ -81,7 +82,8 @@ bool LaunchOperation::call_client(Seat& seat) {
   const Status launched = executable_.body()->launch({.devices = {&id, 1},
                                                       .arguments = {&inputs, 1},
                                                       .non_donatable = non_donatable_.span(),
-                                                      .stop = stop_token_},
+                                                      .stop = stop_token_,
+                                                      .deadline = deadline_},
                                                      {&result, 1});
   arguments_ = {};  // the client keeps what it needs
   if (!launched) {
@@ -97,7 +99,8 @@ bool LaunchOperation::call_client_spanning(Seat& seat) {
   const Status launched = executable_.body()->launch({.devices = ids_.span(),
                                                       .arguments = inputs_.span(),
                                                       .non_donatable = non_donatable_.span(),
-                                                      .stop = stop_token_},
+                                                      .stop = stop_token_,
+                                                      .deadline = deadline_},
                                                      results.span());
   arguments_ = {};
   if (launched) {

@@ -43,6 +43,7 @@ class LaunchOperation final : public Operation {
   // passed on by stop_started. Without one the device sees the caller's token itself.
   std::stop_source own_stop_{std::nostopstate};
   const std::stop_token stop_token_;
+  const TimePoint deadline_;
   const PooledArray<int> non_donatable_;
   PooledArray<Buffer> arguments_;                // of all devices, one after the other
   PooledArray<std::span<const Buffer>> inputs_;  // per device, of a spanning launch

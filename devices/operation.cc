@@ -119,8 +119,8 @@ void Operation::watch(const CallOptions& options) {
   if (options.stop.stop_possible()) stop_.emplace(options.stop, Cancel{this});
 }
 
-void Operation::cancel_timer() const {
-  if (timers_ != nullptr) timers_->cancel(timer_);
+void Operation::left() {
+  if (left_.fetch_add(1) + 1 == seats_.size() && timers_ != nullptr) timers_->cancel(timer_);
 }
 
 void Operation::Cancel::operator()() const {

@@ -102,7 +102,8 @@ class Operation : public Pooled {
   bool begin() { return decide(Decision::kStarted); }
   bool start(Seat& seat);
   virtual bool advance(Seat& /*seat*/) { return true; }
-  void cancel_timer() const;
+  // A seat has left. The deadline holds until the last one has: other devices may run on.
+  void left();
 
   enum class Kind : std::uint8_t { kLaunch, kPut, kCopy, kFetch };
   virtual Kind kind() const = 0;
@@ -162,6 +163,7 @@ class Operation : public Pooled {
   std::atomic<std::uint32_t> pending_{1};  // arguments, and one for the submitter
   std::atomic<std::uint32_t> votes_{0};
   std::atomic<std::uint32_t> grants_{0};
+  std::atomic<std::uint32_t> left_{0};
   std::atomic<Decision> decision_{Decision::kWaiting};
   std::optional<std::stop_callback<Cancel>> stop_;
   TimerQueue* timers_ = nullptr;

@@ -112,6 +112,7 @@ LaunchResult Execution::prepare(CpuClient& client, const LaunchArguments& call) 
   const std::span<const Buffer> arguments = call.arguments[0];
   const std::span<const Shape> shapes = executable_->output_shapes();
   stop_ = call.stop;
+  deadline_ = call.deadline;
   inputs_ = PooledArray<Ref<CpuArray>>(arguments.size());
   given_ = PooledArray<bool>(arguments.size());
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -208,6 +209,8 @@ Status Execution::run_program() {
                                   .output_written = written,
                                   .stop = stop_});
   executable_->give_back(std::move(run));
+  if (!status && status.error().code() == ErrorCode::kCancelled && stop_.stop_requested())
+    return std::unexpected(stopped_error(*executable_, deadline_, device_.clock().now()));
   return status;
 }
 

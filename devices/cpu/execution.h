@@ -100,6 +100,7 @@ class Execution final : public RefCounted, public Work, public Pooled {
   const Duration inline_time_;
   Scope::Hold hold_;
   std::stop_token stop_;
+  TimePoint deadline_ = kNoDeadline;
   PooledArray<Ref<CpuArray>> inputs_;
   PooledArray<bool> given_;  // per input: donated by this launch
   PooledArray<Ref<CpuArray>> outputs_;

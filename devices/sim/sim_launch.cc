@@ -64,6 +64,8 @@ void SimLaunch::prepare(const LaunchArguments& call, std::span<LaunchResult> res
                         std::span<SimDevice* const> devices) {
   const SimProgram& program = executable_->program();
   number_ = client_.next_number_.fetch_add(1);
+  stop_ = call.stop;
+  deadline_ = call.deadline;
   for (std::size_t d = 0; d < devices.size(); ++d) {
     Part& part = parts_[d];
     part.device = devices[d];
@@ -188,6 +190,12 @@ void SimLaunch::later(TimePoint due, void (SimLaunch::*what)()) {
   if (finished) client_.options_.timers->cancel(timer);  // a device has failed meanwhile
 }
 
+Status SimLaunch::stopped() const {
+  if (!stop_.stop_requested()) return {};
+  return std::unexpected(
+      stopped_error(*executable_, deadline_, client_.options_.timers->clock().now()));
+}
+
 void SimLaunch::begin() {
   TimePoint due;
   {
@@ -204,6 +212,7 @@ void SimLaunch::begin() {
                   .name = executable_->name(),
                   .number = number_});
   }
+  if (const Status cut = stopped(); !cut) return finish(cut);
   const Status computed = scripted_ ? Status() : compute();
   if (!computed) return finish(computed);
   step();
@@ -247,6 +256,7 @@ void SimLaunch::step() {
     if (due > client_.options_.timers->clock().now()) {
       return later(due, &SimLaunch::step);
     }
+    if (const Status cut = stopped(); !cut) return finish(cut);
     if (last) return finish(scripted_ ? Status(std::unexpected(*scripted_)) : Status());
     const int output = steps[next_step_++].output;
     if (scripted_) continue;

@@ -78,6 +78,7 @@ class SimLaunch final : public RefCounted, public Pooled {
   void enqueue();
   static void try_begin(SimClient& client, SimDevice& device);
   void begin();
+  Status stopped() const;
   void later(TimePoint due, void (SimLaunch::*what)());
   Status compute();
   void step();
@@ -89,6 +90,8 @@ class SimLaunch final : public RefCounted, public Pooled {
   Scope::Hold hold_;
   std::uint64_t number_ = 0;
   std::optional<Error> scripted_;
+  std::stop_token stop_;  // looked at before each thing that the program does
+  TimePoint deadline_ = kNoDeadline;
   std::atomic<std::size_t> pending_{1};
   // Guarded by the client's mutex.
   std::optional<Error> input_error_;

@@ -189,6 +189,85 @@ TEST(DeviceActorTest, DeadlineTakesAWaitingLaunchOutOfTheQueue) {
   EXPECT_EQ(sim.now().time_since_epoch(), 10ms);
 }
 
+TEST(DeviceActorTest, DeadlineOrStopCutsOffWhatARunningProgramHasNotWritten) {
+  Simulation sim(16);
+  SimDevices devices(sim);
+  const Buffer a = devices.put(0, {1, 2});
+  sim::SimProgram slow = add(10ms);
+  slow.outputs.push_back(slow.outputs[0]);
+  slow.written_at = {2ms, 8ms};
+  slow.compute = {};
+  const Executable program = devices.program(slow);
+  std::stop_source stop;
+  for (const bool by_deadline : {true, false}) {
+    SCOPED_TRACE(by_deadline);
+    const TimePoint begin = sim.now();
+    const CallOptions call =
+        by_deadline ? CallOptions{.deadline = begin + 5ms} : CallOptions{.stop = stop.get_token()};
+    const Buffers out = sim.run(devices[0].execute(program, {a, a}, {.call = call})).value();
+    sim.run_for(5ms);
+    if (!by_deadline) stop.request_stop();
+
+    EXPECT_TRUE(sim.run(out[0].ready()).has_value());
+    const Result<void> cut = sim.run(out[1].ready());
+
+    EXPECT_EQ(code_of(cut), by_deadline ? ErrorCode::kDeadlineExceeded : ErrorCode::kCancelled);
+    EXPECT_THAT(cut.error().message(), HasSubstr("add was stopped"));
+    EXPECT_EQ(sim.now() - begin, 8ms) << "it ends where it would have written more";
+  }
+}
+
+// A program over two devices that end when the test says so.
+class TwoEnds final : public ExecutableBody {
+ public:
+  const std::string& name() const override { return name_; }
+  std::span<const Shape> input_shapes() const override { return {}; }
+  std::span<const Shape> output_shapes() const override { return {}; }
+  std::span<const bool> donated_inputs() const override { return {}; }
+  int devices_per_launch() const override { return 2; }
+  std::int64_t temporary_bytes() const override { return 0; }
+  Status launch(const LaunchArguments& call, std::span<LaunchResult> results) override {
+    stop = call.stop;
+    for (std::size_t d = 0; d < 2; ++d) results[d].done = done[d].future();
+    return {};
+  }
+  Result<std::string> serialize() const override {
+    return fail(ErrorCode::kUnimplemented, "not of interest");
+  }
+
+  std::stop_token stop;
+  Promise<void> done[2];
+
+ private:
+  const std::string name_ = "two_ends";
+};
+
+TEST(DeviceActorTest, DeadlineOfALaunchOverDevicesHoldsUntilTheLastHasEnded) {
+  Simulation sim(17);
+  SimDevices devices(sim, {.devices = 2});
+  const std::span<const Argument> none[] = {{}, {}};
+  for (const int last : {0, 1}) {
+    SCOPED_TRACE(last);
+    const auto late = make_ref<TwoEnds>();
+    ASSERT_TRUE(sim.run(launch_spanning(devices.all(), Executable(late), none, {},
+                                        {.call = {.deadline = sim.now() + 5ms}})));
+    late->done[1 - last].set_value();
+    sim.run_for(4ms);
+    EXPECT_FALSE(late->stop.stop_requested());
+    sim.run_for(1ms);
+    EXPECT_TRUE(late->stop.stop_requested());
+    late->done[last].set_value();
+    sim.run_until_idle();
+
+    const auto in_time = make_ref<TwoEnds>();
+    ASSERT_TRUE(sim.run(launch_spanning(devices.all(), Executable(in_time), none, {},
+                                        {.call = {.deadline = sim.now() + 5ms}})));
+    for (Promise<void>& done : in_time->done) done.set_value();
+    sim.run_for(6ms);
+    EXPECT_FALSE(in_time->stop.stop_requested());
+  }
+}
+
 TEST(DeviceActorTest, StoppedFetchEndsAtOnceAndItsMemoryCountsAsAbandoned) {
   Simulation sim(10);
   SimDevices devices(sim, {.transfer_latency = 10ms});

@@ -399,9 +399,16 @@ TEST_F(CpuClientTest, StopReachesTheProgram) {
   ASSERT_TRUE(executable_.body()->launch(
       {.devices = {&device, 1}, .arguments = {&inputs, 1}, .stop = stop.get_token()},
       {&result, 1}));
+  LaunchResult late;
+  ASSERT_TRUE(executable_.body()->launch({.devices = {&device, 1},
+                                          .arguments = {&inputs, 1},
+                                          .stop = stop.get_token(),
+                                          .deadline = steady_clock().now()},
+                                         {&late, 1}));
   stop.request_stop();
   executor_.run_until_idle();
   EXPECT_EQ(result.done.result().error().code(), ErrorCode::kCancelled);
+  EXPECT_EQ(late.done.result().error().code(), ErrorCode::kDeadlineExceeded);
 }
 
 TEST_F(CpuClientTest, LaunchesAreTracedAndCountAsBusyTime) {
