@@ -6,20 +6,22 @@
 #include <sstream>
 #include <string>
 
+#include "tests/support/paths.h"
 #include "tests/tools/commands/process.h"
 
 namespace millrace {
 namespace {
 
 std::string file_text(const std::string& path) {
-  std::ifstream in(MILLRACE_SOURCE_DIR "/" + path);
+  std::ifstream in(testing::source_folder() + "/" + path);
   std::ostringstream text;
   text << in.rdbuf();
   return text.str();
 }
 
 TEST(ExamplesTest, FirstProgramPrintsTheProduct) {
-  const testing::Outcome o = testing::Process({MILLRACE_BINARY_DIR "/bin/first_program"}).wait();
+  const testing::Outcome o =
+      testing::Process({testing::build_folder() + "/bin/first_program"}).wait();
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_EQ(o.out, "4 5 10 11 \n");
 }

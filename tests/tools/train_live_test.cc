@@ -14,6 +14,7 @@
 #include "millrace/tools/api/runtime.h"
 #include "millrace/tools/train/training.h"
 #include "millrace/transfer/fake_source.h"
+#include "tests/support/paths.h"
 
 namespace millrace::train {
 namespace {
@@ -28,7 +29,7 @@ Runtime open(int devices) {
 
 TrainingOptions options(std::uint64_t steps) {
   TrainingOptions o;
-  o.model = MILLRACE_SOURCE_DIR "/tools/models/mnist";
+  o.model = testing::source_folder() + "/tools/models/mnist";
   o.train_data =
       std::make_shared<transfer::FakeSource>(transfer::FakeSourceOptions{.items = 1280, .seed = 5});
   o.batch_size = 128;

@@ -13,6 +13,7 @@
 #include "millrace/tools/api/runtime.h"
 #include "millrace/tools/train/training.h"
 #include "millrace/transfer/fake_source.h"
+#include "tests/support/paths.h"
 
 namespace millrace::train {
 namespace {
@@ -51,7 +52,7 @@ struct Shortened {
 TrainingOptions options_of(const Shortened& run) {
   const auto batch = static_cast<std::uint64_t>(kRows * run.devices);
   TrainingOptions options;
-  options.model = MILLRACE_SOURCE_DIR "/tools/models/mnist";
+  options.model = testing::source_folder() + "/tools/models/mnist";
   options.batch_size = static_cast<std::int64_t>(batch);
   options.train_data = std::make_shared<transfer::FakeSource>(
       transfer::FakeSourceOptions{.items = run.several_epochs ? batch : 4 * batch});

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/devices/cpu/run_support.h"
+#include "tests/support/paths.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -19,7 +20,7 @@ using testing::bytes_of;
 using testing::TestProgram;
 using testing::values_of;
 
-const std::string kFolder = std::string(MILLRACE_SOURCE_DIR) + "/tools/models/mnist/";
+const std::string kFolder = millrace::testing::source_folder() + "/tools/models/mnist/";
 
 nlohmann::json golden() {
   return nlohmann::json::parse(testing::read_whole_file(kFolder + "golden/golden.json"));

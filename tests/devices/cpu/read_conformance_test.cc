@@ -13,6 +13,7 @@
 #include "millrace/devices/cpu/ir/print.h"
 #include "millrace/devices/cpu/read/read_text.h"
 #include "millrace/devices/cpu/verify/verify.h"
+#include "tests/support/paths.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -61,15 +62,18 @@ std::size_t count_failures(const std::vector<fs::path>& programs) {
 }
 
 TEST(ReadConformance, StableHloTestDataIsReadVerifiedAndPrinted) {
-  const auto programs = programs_under(fs::path(MILLRACE_SHARED_DIR) / "conformance" / "stablehlo");
+  const auto programs =
+      programs_under(fs::path(millrace::testing::shared_folder()) / "conformance" / "stablehlo");
   if (programs.empty())
-    GTEST_SKIP() << "no programs under " MILLRACE_SHARED_DIR "/conformance/stablehlo";
+    GTEST_SKIP() << "no programs under " << millrace::testing::shared_folder()
+                 << "/conformance/stablehlo";
   EXPECT_GE(programs.size(), 1397u);
   EXPECT_EQ(count_failures(programs), 0u) << "of " << programs.size();
 }
 
 TEST(ReadConformance, ExportedModelsAreReadVerifiedAndPrinted) {
-  const auto programs = programs_under(fs::path(MILLRACE_SOURCE_DIR) / "tools" / "models");
+  const auto programs =
+      programs_under(fs::path(millrace::testing::source_folder()) / "tools" / "models");
   if (programs.empty()) GTEST_SKIP() << "no programs under tools/models";
   EXPECT_EQ(count_failures(programs), 0u) << "of " << programs.size();
 }

@@ -17,6 +17,7 @@
 #include "millrace/devices/cpu/kernels/element.h"
 #include "millrace/devices/cpu/read/read_text.h"
 #include "millrace/devices/cpu/run/run.h"
+#include "tests/support/paths.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -209,7 +210,8 @@ std::set<std::string> optional_files(const fs::path& folder) {
 }
 
 TEST(ConformanceTest, NoSupportedProgramGivesAWrongResult) {
-  const fs::path folder = fs::path(MILLRACE_SHARED_DIR) / "conformance" / "stablehlo";
+  const fs::path folder =
+      fs::path(millrace::testing::shared_folder()) / "conformance" / "stablehlo";
   if (!fs::exists(folder)) GTEST_SKIP() << "no test data at " << folder;
   const std::set<std::string> optional = optional_files(folder);
   const char* only = std::getenv("MILLRACE_CONFORMANCE_FILE");

@@ -8,6 +8,7 @@
 #include "millrace/devices/cpu/kernels/onednn.h"
 #include "tests/devices/cpu/run_support.h"
 #include "tests/support/allocation_count.h"
+#include "tests/support/paths.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -127,7 +128,7 @@ TEST(RunTest, InputThatIsNotDonatedIsNeverWritten) {
 }
 
 TEST(RunTest, DonatedInputIsUpdatedInPlaceWithTheSameResult) {
-  const std::string text = testing::read_whole_file(std::string(MILLRACE_SOURCE_DIR) +
+  const std::string text = testing::read_whole_file(millrace::testing::source_folder() +
                                                     "/tools/models/mnist/update.mlir");
   TestProgram p(text);
   ASSERT_EQ(p.plan().aliases().size(), 24u);
@@ -150,8 +151,8 @@ TEST(RunTest, DonatedInputIsUpdatedInPlaceWithTheSameResult) {
 }
 
 TEST(RunTest, GradientsOfLateLayersAreWrittenLongBeforeTheEnd) {
-  TestProgram p =
-      TestProgram::from_file(std::string(MILLRACE_SOURCE_DIR) + "/tools/models/mnist/grad_64.mlir");
+  TestProgram p = TestProgram::from_file(millrace::testing::source_folder() +
+                                         "/tools/models/mnist/grad_64.mlir");
   std::vector<Bytes> inputs, outputs;
   std::vector<const void*> in;
   std::vector<void*> out;
@@ -198,8 +199,8 @@ TEST(RunTest, ExecutionAllocatesNothingOutsideOneDnn) {
 TEST(RunTest, TrainingStepAllocatesNothingButInsideOneDnn) {
   if (!millrace::testing::kAllocationsCountable)
     GTEST_SKIP() << "allocations are not countable under a sanitizer";
-  TestProgram p =
-      TestProgram::from_file(std::string(MILLRACE_SOURCE_DIR) + "/tools/models/mnist/grad_64.mlir");
+  TestProgram p = TestProgram::from_file(millrace::testing::source_folder() +
+                                         "/tools/models/mnist/grad_64.mlir");
   std::vector<Bytes> inputs, outputs;
   std::vector<const void*> in;
   std::vector<void*> out;
@@ -217,7 +218,7 @@ TEST(RunTest, TrainingStepAllocatesNothingButInsideOneDnn) {
 }
 
 TEST(RunTest, SeveralExecutionsOfOnePlanRunAtOnce) {
-  auto module = read::read_text(testing::read_whole_file(std::string(MILLRACE_SOURCE_DIR) +
+  auto module = read::read_text(testing::read_whole_file(millrace::testing::source_folder() +
                                                          "/tools/models/mnist/predict_16.mlir"));
   ASSERT_TRUE(module.has_value());
   const auto plan = Plan::create(*module, {.deterministic = true});

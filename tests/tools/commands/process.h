@@ -20,6 +20,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/support/paths.h"
+
 extern char** environ;  // NOLINT
 
 namespace millrace::testing {
@@ -159,7 +161,7 @@ class Process {
 };
 
 inline std::vector<std::string> millrace_command(std::vector<std::string> words) {
-  words.insert(words.begin(), MILLRACE_BINARY_DIR "/bin/millrace");
+  words.insert(words.begin(), testing::build_folder() + "/bin/millrace");
   return words;
 }
 inline Outcome run_millrace(const std::vector<std::string>& words,
@@ -167,6 +169,6 @@ inline Outcome run_millrace(const std::vector<std::string>& words,
   return Process(millrace_command(words), variables).wait();
 }
 
-inline std::string mnist_model() { return MILLRACE_SOURCE_DIR "/tools/models/mnist"; }
+inline std::string mnist_model() { return testing::source_folder() + "/tools/models/mnist"; }
 
 }  // namespace millrace::testing
