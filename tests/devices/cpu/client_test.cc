@@ -292,7 +292,7 @@ TEST_F(CpuClientTest, BadLaunchFailsAtOnceAndDonatesNothing) {
   start(increment(true), 2);
   const Buffer a = put_now({1, 2, 3, 4});
   const Buffer elsewhere = client_->copy(a, DeviceId{1}, -1).value();
-  EXPECT_THAT(launch({a, a}).error().message(), HasSubstr("takes 1 arguments, not 2"));
+  EXPECT_THAT(launch({a, a}).error().message(), HasSubstr("takes 1 argument, not 2"));
   EXPECT_THAT(launch({elsewhere}).error().message(), HasSubstr("is on device 1"));
   EXPECT_FALSE(a.removed());
 }
