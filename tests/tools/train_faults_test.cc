@@ -289,7 +289,7 @@ void check_tallies(const Tallies& tallies) {
       EXPECT_GE(tally.by_fault, 10);
     }
     stopped_late += tally.by_fault_though_ended;
-    EXPECT_GE(tally.by_stop + tally.by_deadline, 2);
+    EXPECT_GE(tally.by_stop + tally.by_deadline, 1);
     if (hangs(fault)) {
       EXPECT_GE(tally.by_stop, 10);
       EXPECT_GE(tally.by_deadline, 10);
