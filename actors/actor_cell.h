@@ -2,10 +2,11 @@
 // end. ActorRef is the typed handle on it. Read next: send.cc (how messages get in), run_slice.cc
 // (the loop that runs it), life.cc (its states).
 //
-//  AC-1 handlers, hooks and turns run in slices; one slice at a time, on any thread.
-//  AC-2 an ask completes once: with the answer, or with an error as soon as no answer can come.
-//  AC-3 from kStopping on no message is handled; what is queued or arrives is rejected.
-//  AC-4 Down completes after the Actor object is gone (save that a lost executor leaves handlers).
+//  - AC-1 handlers, hooks and turns run in slices; one slice at a time, on any thread.
+//  - AC-2 an ask completes once: with the answer, or with an error as soon as no answer can come.
+//  - AC-3 from kStopping on no message is handled; what is queued or arrives is rejected.
+//  - AC-4 Down completes after the Actor object is gone (save that a lost executor leaves
+//    handlers).
 #pragma once
 
 #include <atomic>

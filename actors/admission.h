@@ -2,9 +2,10 @@
 // until the messages before it are done; the sender's future completes when it is let in. Read
 // next: actor_cell.h.
 //
-//  AD-1 admitted bytes never exceed the limit, except that one message alone always fits.
-//  AD-2 while somebody waits nobody overtakes, so the messages of one sender stay in order.
-//  AD-3 somebody waits only while something is admitted: the release of that lets the next one in.
+//  - AD-1 admitted bytes never exceed the limit, except that one message alone always fits.
+//  - AD-2 while somebody waits nobody overtakes, so the messages of one sender stay in order.
+//  - AD-3 somebody waits only while something is admitted: the release of that lets the next one
+//    in.
 #pragma once
 
 #include <atomic>

@@ -1,10 +1,10 @@
 // Mailbox: the queue of one actor. Many threads push, one slice at a time takes. It holds no lock
 // and owns no memory of its own; the bound is admission.h, the loop that takes is run_slice.cc.
 //
-//  MB-1 one word per list says what pushers must know: closed, idle, empty, or the newest entry.
-//  MB-2 the push that finds the actor asleep, and no other, must schedule it (kWake).
-//  MB-3 messages come out in the order of their pushes; urgent entries too, among themselves.
-//  MB-4 after close() nothing enters.
+//  - MB-1 one word per list says what pushers must know: closed, idle, empty, or the newest entry.
+//  - MB-2 the push that finds the actor asleep, and no other, must schedule it (kWake).
+//  - MB-3 messages come out in the order of their pushes; urgent entries too, among themselves.
+//  - MB-4 after close() nothing enters.
 #pragma once
 
 #include <atomic>

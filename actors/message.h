@@ -9,9 +9,9 @@
 namespace millrace::actors {
 
 // A message may define:
-//   std::size_t bytes() const;                   memory that it stands for, itself included
-//   (default: sizeof) static constexpr bool kConcurrent = true;    its handler, which returns a
-//   Future, does not hold the actor
+//  - std::size_t bytes() const: memory that it stands for, itself included (default: sizeof);
+//  - static constexpr bool kConcurrent = true: its handler, which returns a Future, does not hold
+//    the actor.
 // Bytes of tensors never travel in messages, only handles: bytes() is for what the message itself
 // owns.
 struct MessageType {

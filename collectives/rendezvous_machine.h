@@ -5,11 +5,13 @@
 // A rendezvous is named by (tag, subset, generation); the n-th join of a tag on a subset meets the
 // n-th join of the others. Payloads travel up a tree over the positions in the subset and the
 // outcome is cast down it.
-//  RV-1 every join completes once: with all payloads, or with one error that is the same for all
-//  who joined. RV-2 the root alone decides, once; a rank that joins after the decision gets it at
-//  once (tombstone). RV-3 when a deadline passes, the root asks down the tree who has joined, so
-//  the error names all others. RV-4 a failed rank fails every rendezvous that it belongs to,
-//  pending or later.
+//  - RV-1 every join completes once: with all payloads, or with one error that is the same for all
+//    who joined.
+//  - RV-2 the root alone decides, once; a rank that joins after the decision gets it at once
+//    (tombstone).
+//  - RV-3 when a deadline passes, the root asks down the tree who has joined, so the error names
+//    all others.
+//  - RV-4 a failed rank fails every rendezvous that it belongs to, pending or later.
 #pragma once
 
 #include <cstdint>

@@ -2,13 +2,13 @@
 // ref-counted object. Read next: future.h, the typed skin that everybody uses.
 //
 // Invariants, asserted where they could break:
-//  AV-1 a cell completes exactly once; the second attempt loses (try_) or is a CHECK.
-//  AV-2 the payload is written before the state says so, and never changes while waiters may read
-//  it. AV-3 every waiter is notified exactly once, in the order in which it was added, on the
-//  completing thread
-//       (or at once on the adding thread, when the cell is complete already).
-//  AV-4 notification never nests deeper than kMaxInlineDepth: deeper ones run when the outermost
-//  returns.
+//  - AV-1 a cell completes exactly once; the second attempt loses (try_) or is a CHECK.
+//  - AV-2 the payload is written before the state says so, and never changes while waiters may read
+//    it.
+//  - AV-3 every waiter is notified exactly once, in the order in which it was added, on the
+//    completing thread (or at once on the adding thread, when the cell is complete already).
+//  - AV-4 notification never nests deeper than kMaxInlineDepth: deeper ones run when the outermost
+//    returns.
 #pragma once
 
 #include <atomic>

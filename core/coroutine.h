@@ -12,12 +12,10 @@
 //   Future<int> n = spawn(executor, length(text));
 //
 // Invariants:
-//  CO-1 a coroutine runs on its home executor, except that its locals may be destroyed where that
-//  executor
-//       drops it; its future is kAborted then.
-//  CO-2 at most one frame of a spawned task is running; the depth of the stack does not grow with
-//  the number
-//       of co_awaits or of nested Tasks.
+//  - CO-1 a coroutine runs on its home executor, except that its locals may be destroyed where that
+//    executor drops it; its future is kAborted then.
+//  - CO-2 at most one frame of a spawned task is running; the depth of the stack does not grow with
+//    the number of co_awaits or of nested Tasks.
 #pragma once
 
 #include <coroutine>

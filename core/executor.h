@@ -1,10 +1,11 @@
 // Executor: where and when a piece of work runs. The contract, for every backend:
-//  EX-1 submit never runs the work before it returns (InlineExecutor, by name, is the exception).
-//  EX-2 work that was submitted is consumed exactly once: run, or dropped if the executor closes
-//  first. EX-3 submit is thread-safe, never blocks and never fails; after close it drops the work
-//  at once. EX-4 work must not block on a compute executor; what may block (files, plugin calls,
-//  compilation) goes to
-//       a blocking executor. Work does not throw.
+//  - EX-1 submit never runs the work before it returns (InlineExecutor, by name, is the exception).
+//  - EX-2 work that was submitted is consumed exactly once: run, or dropped if the executor closes
+//    first.
+//  - EX-3 submit is thread-safe, never blocks and never fails; after close it drops the work at
+//    once.
+//  - EX-4 work must not block on a compute executor; what may block (files, plugin calls,
+//    compilation) goes to a blocking executor. Work does not throw.
 // Backends: InlineExecutor and SerialExecutor (simulation) here, executor_threads.h,
 // executor_tbb.h, event_loop.h.
 #pragma once

@@ -1,9 +1,10 @@
 // Fault points: named places where a test makes the n-th arrival fail. Where none is armed, a place
 // costs one load and a branch.
 //
-//   MILLRACE_TRY_STATUS(fault_point("transfer.read"));                        // in the code
-//   ArmedFault fault("transfer.read", 3, Error(ErrorCode::kDataLoss, "..."));  // in the test: the
-//   third
+//   // In the code:
+//   MILLRACE_TRY_STATUS(fault_point("transfer.read"));
+//   // In the test, the third arrival fails:
+//   ArmedFault fault("transfer.read", 3, Error(ErrorCode::kDataLoss, "..."));
 #pragma once
 
 #include <atomic>

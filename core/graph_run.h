@@ -1,10 +1,12 @@
 // GraphRun: one run of a Graph, from Graph::start to done(). Read next: graph_run.cc.
 //
 // Invariants:
-//  GR-1 a node's value is in place before any of its consumers is counted down (publish before
-//  decrement). GR-2 every slot completes exactly once per run: with a value, its own error, or that
-//  of an input (skipped). GR-3 done() completes after every slot has; nothing of the run is touched
-//  after that. GR-4 no call nests per node: inline nodes run from a list, however long the chain.
+//  - GR-1 a node's value is in place before any of its consumers is counted down (publish before
+//    decrement).
+//  - GR-2 every slot completes exactly once per run: with a value, its own error, or that of an
+//    input (skipped).
+//  - GR-3 done() completes after every slot has; nothing of the run is touched after that.
+//  - GR-4 no call nests per node: inline nodes run from a list, however long the chain.
 #pragma once
 
 #include <atomic>

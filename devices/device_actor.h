@@ -3,16 +3,14 @@
 // hands them to the client in order, as credits allow, and takes the credits back when the device
 // is done.
 //
-//  DA-1 only the actor's slice calls the client for this device, inside a DeviceScope.
-//  DA-2 first in, first out, with two exceptions: an operation that still waits for an argument is
-//  overtaken;
-//       fetches wait for nothing but their bytes.
-//  DA-3 launches that span devices keep their order on every device. Such a launch first asks for
-//  the
-//       agreement of all its devices (it is the first of its kind there, arguments included) and
-//       takes credits only then; credits are held only while others wait for work that is already
-//       inside a device. So neither crossed submissions nor limits can close a circle of waiting.
-//  DA-4 credits never exceed the limits, except that one operation alone always fits.
+//  - DA-1 only the actor's slice calls the client for this device, inside a DeviceScope.
+//  - DA-2 first in, first out, with two exceptions: an operation that still waits for an argument
+//    is overtaken; fetches wait for nothing but their bytes.
+//  - DA-3 launches that span devices keep their order on every device. Such a launch first asks for
+//    the agreement of all its devices (it is the first of its kind there, arguments included) and
+//    takes credits only then; credits are held only while others wait for work that is already
+//    inside a device. So neither crossed submissions nor limits can close a circle of waiting.
+//  - DA-4 credits never exceed the limits, except that one operation alone always fits.
 // Read next: device_actor.cc, then launch_operation.h.
 #pragma once
 

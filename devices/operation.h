@@ -1,12 +1,12 @@
 // Operation: one call on its way through the queue of a device, or of several (a launch that spans
 // them). Seat: its place in one of these queues. Internal to device_actor.h; read that first.
 //
-//  OP-1 an operation is decided once: started (handed to the client) or failed (by an argument, a
-//  stop, a
-//       deadline, a device that closes or fails). Any thread may fail it; only a device actor
-//       starts it.
-//  OP-2 a seat leaves its queue exactly once, and the operation lives until all its seats have
-//  left. OP-3 other threads reach a device actor only through Seat::signal, which never allocates.
+//  - OP-1 an operation is decided once: started (handed to the client) or failed (by an argument, a
+//    stop, a deadline, a device that closes or fails). Any thread may fail it; only a device actor
+//    starts it.
+//  - OP-2 a seat leaves its queue exactly once, and the operation lives until all its seats have
+//    left.
+//  - OP-3 other threads reach a device actor only through Seat::signal, which never allocates.
 #pragma once
 
 #include <atomic>

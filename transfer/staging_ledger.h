@@ -10,8 +10,10 @@
 
 namespace millrace::transfer {
 
-// Invariants: L-1 in_use + cached <= max_bytes. L-2 a cached block is of exactly its class's size.
-// L-3 a request that fits beside what is in use is never refused because of what is cached.
+// Invariants:
+//  - L-1 in_use + cached <= max_bytes.
+//  - L-2 a cached block is of exactly its class's size.
+//  - L-3 a request that fits beside what is in use is never refused because of what is cached.
 // Thread-safety: external.
 class StagingLedger {
  public:

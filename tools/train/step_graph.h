@@ -1,9 +1,8 @@
 // StepGraph: one data-parallel training step, recorded once as a core/graph and replayed every
 // step. Per device:
 //
-//   batch (loader) -> grad -> all_reduce of each bucket -> update -> params, momentum of the next
-//   step
-//                         \-> all_reduce of the state   -> state of the next step
+//   batch (loader) -> grad -> all_reduce of each bucket -> update -> next step's params, momenta
+//                         \-> all_reduce of the state -> next step's state
 //                         \-> loss to the host
 //
 // Nothing in it waits on the host. The buckets hold the gradients in reverse order, as
