@@ -1,9 +1,11 @@
-// Counts calls of the global operator new while armed, for tests that assert that a path allocates
-// nothing. Linking allocation_count.cc into a test binary replaces operator new there. Under a
-// sanitizer the pool hands every block to the system on purpose: ask kAllocationsCountable first.
+// Counts calls of the system's allocator while armed, for tests that assert that a path allocates
+// nothing. Linking allocation_count.cc into a test binary puts it before malloc and its kin, which
+// operator new calls too. Under a sanitizer the pool hands every block to the system on purpose:
+// ask kAllocationsCountable first.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace millrace::testing {
 
@@ -24,6 +26,9 @@ class AllocationCount {
   AllocationCount& operator=(const AllocationCount&) = delete;
 
   std::int64_t count() const;
+  // Stops counting, and gives the first places that allocated with their call stacks, for the
+  // message of a test that fails; `addr2line -Cfipe <binary> <offset>...` names the functions.
+  std::string stacks();
 };
 
 }  // namespace millrace::testing
