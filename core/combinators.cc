@@ -1,49 +1,75 @@
 #include "millrace/core/combinators.h"
 
+#include <memory>
+#include <new>
+#include <utility>
+
 #include "millrace/core/timer_queue.h"
 
 namespace millrace {
 namespace {
 
-// Counts inputs down; the result is read off the inputs themselves, lowest index first.
+// Counts inputs down; the result is read off the inputs themselves, lowest index first. Its arms
+// lie behind it in the same block.
 class AllCell final : public Cell<void> {
  public:
-  struct Arm final : Waiter {
-    AllCell* all = nullptr;
-    void on_complete(AsyncValue&) noexcept override { all->arrived(); }
-  };
+  static Ref<AllCell> make(std::size_t count) {
+    return Ref<AllCell>::adopt(new (Arms{count}) AllCell(count));
+  }
 
-  explicit AllCell(std::span<const Ref<AsyncValue>> values)
-      : values_(values.begin(), values.end()), arms_(values.size()), missing_(values.size() + 1) {}
-
-  void start() {
-    for (std::size_t i = 0; i < arms_.size(); ++i) {
-      arms_[i].all = this;
+  void start(detail::ValueAt value) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      Arm& arm = arms()[i];
+      arm.all = this;
+      arm.value = Ref<AsyncValue>::share(&value(i));
       add_ref();
-      values_[i]->add_waiter(&arms_[i]);
+      arm.value->add_waiter(&arm);
     }
     add_ref();
     arrived();
   }
 
+  struct Arms {  // a type of its own: (size, size) would be a sized operator delete's
+    std::size_t count;
+  };
+  static void* operator new(std::size_t header, Arms arms) {
+    return pool_allocate(header + arms.count * sizeof(Arm));
+  }
+  static void operator delete(AllCell* cell, std::destroying_delete_t) {
+    const std::size_t bytes = sizeof(AllCell) + cell->count_ * sizeof(Arm);
+    cell->~AllCell();
+    pool_free(cell, bytes);
+  }
+
  private:
+  struct Arm final : Waiter {
+    AllCell* all = nullptr;
+    Ref<AsyncValue> value;
+    void on_complete(AsyncValue&) noexcept override { all->arrived(); }
+  };
+
+  explicit AllCell(std::size_t count) : count_(count), missing_(count + 1) {
+    static_assert(sizeof(AllCell) % alignof(Arm) == 0);
+    std::uninitialized_value_construct_n(arms(), count);
+  }
+  ~AllCell() override { std::destroy_n(arms(), count_); }
+
+  Arm* arms() { return std::launder(reinterpret_cast<Arm*>(this + 1)); }
+
   void arrived() {
     if (missing_.fetch_sub(1) == 1) {
       Status status;
-      for (const Ref<AsyncValue>& value : values_) {
-        if (const Error* error = value->error()) {
+      for (std::size_t i = 0; i < count_; ++i) {
+        const Ref<AsyncValue> value = std::move(arms()[i].value);  // let go before waiters run
+        if (const Error* error = value->error(); error != nullptr && status)
           status = std::unexpected(*error);
-          break;
-        }
       }
-      values_.clear();
       set(std::move(status));
     }
     release();
   }
 
-  std::vector<Ref<AsyncValue>> values_;
-  std::vector<Arm> arms_;
+  const std::size_t count_;
   std::atomic<std::size_t> missing_;
 };
 
@@ -73,26 +99,26 @@ class DeadlineWaiter final : public Waiter, public Pooled {
 
 }  // namespace
 
-Future<void> when_all(std::span<const Ref<AsyncValue>> values) {
-  auto all = make_ref<AllCell>(values);
-  all->start();
+namespace detail {
+
+Future<void> when_all_of(std::size_t count, ValueAt value) {
+  auto all = AllCell::make(count);
+  all->start(value);
   return Future<void>(Ref<Cell<void>>(std::move(all)));
 }
 
-Future<std::size_t> when_any(std::span<const Ref<AsyncValue>> values) {
-  if (values.empty())
+Future<std::size_t> when_any_of(std::size_t count, ValueAt value) {
+  if (count == 0)
     return fail(ErrorCode::kInvalidArgument, "when_any of nothing would never complete");
   auto any = make_ref<AnyCell>();
-  for (std::size_t i = 0; i < values.size(); ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     auto* arm = new AnyCell::Arm;
     arm->any = any;
     arm->index = i;
-    values[i]->add_waiter(arm);
+    value(i).add_waiter(arm);
   }
   return Future<std::size_t>(Ref<Cell<std::size_t>>(std::move(any)));
 }
-
-namespace detail {
 
 void arm_deadline(TimerQueue& timers, TimePoint deadline, Ref<AsyncValue> until,
                   Ref<RefCounted> target, void (*expire)(RefCounted&)) {

@@ -8,20 +8,33 @@
 #include <vector>
 
 #include "millrace/core/call_options.h"
+#include "millrace/core/function_ref.h"
 #include "millrace/core/future.h"
 
 namespace millrace {
 
 class TimerQueue;
 
-// Completes when every input has. The error of the lowest index wins, whatever came first.
-Future<void> when_all(std::span<const Ref<AsyncValue>> values);
+namespace detail {
+using ValueAt = FunctionRef<AsyncValue&(std::size_t)>;
+Future<void> when_all_of(std::size_t count, ValueAt value);
+Future<std::size_t> when_any_of(std::size_t count, ValueAt value);
+}  // namespace detail
+
+// Completes when every input has. The error of the lowest index wins, whatever came first. One
+// pooled block, whatever the number of inputs (up to some 1600).
+inline Future<void> when_all(std::span<const Ref<AsyncValue>> values) {
+  return detail::when_all_of(values.size(),
+                             [&](std::size_t i) -> AsyncValue& { return *values[i]; });
+}
 template <class T>
-Future<void> when_all(const std::vector<Future<T>>& futures) {
-  std::vector<Ref<AsyncValue>> cells;
-  cells.reserve(futures.size());
-  for (const Future<T>& f : futures) cells.push_back(f.cell());
-  return when_all(cells);
+Future<void> when_all(std::span<const Future<T>> futures) {
+  return detail::when_all_of(futures.size(),
+                             [&](std::size_t i) -> AsyncValue& { return *futures[i].cell(); });
+}
+template <class T, class A>
+Future<void> when_all(const std::vector<Future<T>, A>& futures) {
+  return when_all(std::span<const Future<T>>(futures));
 }
 template <class... Ts>
 Future<void> when_all(const Future<Ts>&... futures) {
@@ -31,12 +44,14 @@ Future<void> when_all(const Future<Ts>&... futures) {
 
 // The index of the first input to complete, with a value or an error. kInvalidArgument if there is
 // none.
-Future<std::size_t> when_any(std::span<const Ref<AsyncValue>> values);
-template <class T>
-Future<std::size_t> when_any(const std::vector<Future<T>>& futures) {
-  std::vector<Ref<AsyncValue>> cells;
-  for (const Future<T>& f : futures) cells.push_back(f.cell());
-  return when_any(cells);
+inline Future<std::size_t> when_any(std::span<const Ref<AsyncValue>> values) {
+  return detail::when_any_of(values.size(),
+                             [&](std::size_t i) -> AsyncValue& { return *values[i]; });
+}
+template <class T, class A>
+Future<std::size_t> when_any(const std::vector<Future<T>, A>& futures) {
+  return detail::when_any_of(futures.size(),
+                             [&](std::size_t i) -> AsyncValue& { return *futures[i].cell(); });
 }
 
 namespace detail {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <new>
+#include <vector>
 
 namespace millrace {
 
@@ -29,7 +31,8 @@ class Pooled {
   ~Pooled() = default;
 };
 
-// For containers whose nodes come and go (timers). Stateless: any one frees what another allocated.
+// For containers and shared owners that come and go. Stateless: any one frees what another
+// allocated.
 template <class T>
 struct PoolAllocator {
   using value_type = T;
@@ -44,5 +47,12 @@ struct PoolAllocator {
     return true;
   }
 };
+
+// For lists that a call makes and drops again.
+template <class T>
+using PooledVector = std::vector<T, PoolAllocator<T>>;
+// A queue that stands takes no memory but the pool's, however far it has moved.
+template <class T>
+using PooledDeque = std::deque<T, PoolAllocator<T>>;
 
 }  // namespace millrace
