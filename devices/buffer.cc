@@ -1,7 +1,6 @@
 #include "millrace/devices/buffer.h"
 
-#include <algorithm>
-#include <cstring>
+#include <memory>
 #include <new>
 
 namespace millrace::devices {
@@ -24,15 +23,6 @@ void Buffers::List::operator delete(List* list, std::destroying_delete_t) {
   const std::size_t bytes = sizeof(List) + list->size * sizeof(Buffer);
   list->~List();
   pool_free(list, bytes);
-}
-
-HostArray HostArray::make(const Shape& shape) {
-  constexpr std::align_val_t kAlignment{64};
-  const std::size_t size = std::max<std::size_t>(shape.size_bytes(), 1);
-  auto* data = static_cast<std::byte*>(::operator new(size, kAlignment));
-  std::memset(data, 0, size);
-  Owner owner(data, [](const void* p) { ::operator delete(const_cast<void*>(p), kAlignment); });
-  return HostArray(shape, {data, shape.size_bytes()}, std::move(owner));
 }
 
 }  // namespace millrace::devices

@@ -113,9 +113,11 @@ class HostArray {
   HostArray() = default;
   HostArray(Shape shape, std::span<const std::byte> bytes, Owner owner)
       : shape_(shape), bytes_(bytes), owner_(std::move(owner)) {}
-  // Owns 64-byte aligned, zeroed memory; written through mutable_bytes() by its one holder, before
-  // sharing.
+  // Owns 64-byte aligned memory, which is recycled (host_array.cc); written through mutable_bytes()
+  // by its one holder, before sharing. make: zeroed; make_unwritten: what the last user left.
+  // Throws std::bad_alloc, as new does.
   static HostArray make(const Shape& shape);
+  static HostArray make_unwritten(const Shape& shape);
 
   const Shape& shape() const { return shape_; }
   std::span<const std::byte> bytes() const { return bytes_; }

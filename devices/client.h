@@ -76,8 +76,8 @@ struct LaunchArguments {
   // Inputs that the program donates but this caller keeps (indices into the inputs); the backend
   // copies.
   std::span<const int> non_donatable;
-  // Checked where the backend can; what has begun may run on. Outputs that it cuts off fail with
-  // stopped_error (launch_check.h).
+  // Checked where the backend can, until done; what has begun may run on. Outputs that it cuts off
+  // fail with stopped_error (launch_check.h).
   std::stop_token stop;
   TimePoint deadline = kNoDeadline;  // why stop was requested, once it has come
 };

@@ -70,18 +70,17 @@ Copier plan(const HostView& view) {
 }  // namespace
 
 Status check(const HostView& view) {
-  const std::string what = "a put of " + view.shape.to_string();
-  if (byte_width(view.shape.dtype()) == 0) {
-    return fail(ErrorCode::kInvalidArgument, what + ": this element type has no bytes");
-  }
+  const auto refuse = [&view](const std::string& why) {
+    return fail(ErrorCode::kInvalidArgument, "a put of " + view.shape.to_string() + why);
+  };
+  if (byte_width(view.shape.dtype()) == 0) return refuse(": this element type has no bytes");
   if (view.data == nullptr && view.shape.elements() > 0) {
-    return fail(ErrorCode::kInvalidArgument, what + " has no data (a null pointer)");
+    return refuse(" has no data (a null pointer)");
   }
   const auto rank = static_cast<std::size_t>(view.shape.rank());
   if (!view.byte_strides.empty() && view.byte_strides.size() != rank) {
-    return fail(ErrorCode::kInvalidArgument,
-                what + " has " + std::to_string(view.byte_strides.size()) + " strides for " +
-                    std::to_string(rank) + " dimensions");
+    return refuse(" has " + std::to_string(view.byte_strides.size()) + " strides for " +
+                  std::to_string(rank) + " dimensions");
   }
   return {};
 }

@@ -2,15 +2,48 @@
 
 #include <utility>
 
+#include "millrace/core/mutex.h"
 #include "millrace/devices/device_actor.h"
 
 namespace millrace::devices {
+namespace {
+
+// The stop sources of launches with a deadline: each is a block of the system's, so they are used
+// again.
+class StopSources {
+ public:
+  std::stop_source take() {
+    MutexLock lock(mutex_);
+    if (free_.empty()) return std::stop_source();
+    std::stop_source source = std::move(free_.back());
+    free_.pop_back();
+    return source;
+  }
+  // Of a launch that is over. What was stopped stays stopped, and goes.
+  void give_back(std::stop_source source) {
+    if (!source.stop_possible() || source.stop_requested()) return;
+    MutexLock lock(mutex_);
+    free_.push_back(std::move(source));
+  }
+
+ private:
+  Mutex mutex_;
+  PooledVector<std::stop_source> free_ MILLRACE_GUARDED_BY(mutex_);  // as many as were out at once
+};
+
+// Never destroyed: launches of static lifetime may end after main.
+StopSources& stop_sources() {
+  static StopSources* const instance = new StopSources;
+  return *instance;
+}
+
+}  // namespace
 
 LaunchOperation::LaunchOperation(const Executable& executable, const ExecuteOptions& options,
                                  std::size_t devices, std::size_t arguments)
     : executable_(executable),
       own_stop_(options.call.deadline == kNoDeadline ? std::stop_source(std::nostopstate)
-                                                     : std::stop_source()),
+                                                     : stop_sources().take()),
       stop_token_(own_stop_.stop_possible() ? own_stop_.get_token() : options.call.stop),
       deadline_(options.call.deadline),
       non_donatable_(options.non_donatable),
@@ -20,6 +53,8 @@ LaunchOperation::LaunchOperation(const Executable& executable, const ExecuteOpti
   ids_ = PooledArray<DeviceId>(devices);
   more_seats_ = PooledArray<Seat>(devices);
 }
+
+LaunchOperation::~LaunchOperation() { stop_sources().give_back(std::move(own_stop_)); }
 
 template <class A>
 Future<Buffers> LaunchOperation::submit(const Device& device, const Executable& executable,

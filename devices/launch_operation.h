@@ -34,6 +34,7 @@ class LaunchOperation final : public Operation {
  private:
   LaunchOperation(const Executable& executable, const ExecuteOptions& options, std::size_t devices,
                   std::size_t arguments);
+  ~LaunchOperation() override;
   Status launch(std::span<LaunchResult> results);
   bool call_client_spanning(Seat& seat);
 

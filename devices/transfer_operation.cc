@@ -92,7 +92,7 @@ bool HostRead::advance(const Buffer& buffer, Seat& seat) {
     result_ = std::unexpected(access.error());
     return true;
   }
-  array_ = HostArray::make(buffer.shape());
+  array_ = HostArray::make_unwritten(buffer.shape());
   waiting_ = buffer.body()->copy_to_host(array_.mutable_bytes(), array_.owner());
   step_ = Step::kCopied;
   return seat.wait_for(*waiting_.cell()) && advance(buffer, seat);

@@ -1,7 +1,6 @@
 #include "millrace/devices/cpu/buffer.h"
 
 #include <cstring>
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -9,21 +8,6 @@
 #include "millrace/devices/cpu/copy.h"
 
 namespace millrace::devices::cpu {
-namespace {
-
-// Lets shared_ptr take its control block from the pool.
-template <class T>
-struct PoolAllocator {
-  using value_type = T;
-  PoolAllocator() = default;
-  template <class U>
-  explicit PoolAllocator(const PoolAllocator<U>& /*other*/) {}
-  T* allocate(std::size_t n) { return static_cast<T*>(pool_allocate(n * sizeof(T))); }
-  void deallocate(T* p, std::size_t n) noexcept { pool_free(p, n * sizeof(T)); }
-  bool operator==(const PoolAllocator& /*other*/) const { return true; }
-};
-
-}  // namespace
 
 Owner make_owner(Ref<Block> block) {
   const void* const data = block->data();

@@ -71,8 +71,10 @@ Future<void> SimBuffer::copy_to_host(std::span<std::byte> destination, Owner kee
 
 Result<HostAccess> SimBuffer::host_access() {
   if (!client_.options_.host_access || !client_.options_.keep_bytes) {
-    return fail(ErrorCode::kUnimplemented,
-                "this simulated device's memory is out of the host's sight");
+    // Met in every fetch, so it is made once.
+    static const Error out_of_sight(ErrorCode::kUnimplemented,
+                                    "this simulated device's memory is out of the host's sight");
+    return std::unexpected(out_of_sight);
   }
   const Ref<SimBytes> bytes = this->bytes();
   if (!bytes) return removed_error(*this, "host access");
@@ -80,8 +82,8 @@ Result<HostAccess> SimBuffer::host_access() {
     return fail(ErrorCode::kFailedPrecondition,
                 "host access of " + shape_.to_string() + " before it is ready");
   }
-  auto* held = new Ref<SimBytes>(bytes);
-  return HostAccess{bytes->span(), Owner(held, [held](const void*) { delete held; })};
+  Owner owner(bytes->span().data(), [bytes](const void*) {}, PoolAllocator<std::byte>());
+  return HostAccess{bytes->span(), std::move(owner)};
 }
 
 }  // namespace millrace::devices::sim
