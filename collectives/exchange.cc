@@ -1,5 +1,7 @@
 #include "millrace/collectives/exchange.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "millrace/core/combinators.h"
@@ -24,39 +26,32 @@ Future<HostArray> host_array(const Device& device, const Buffer& buffer) {
   return device.fetch(buffer);
 }
 
-Shape gathered(const Shape& one, int ranks) {
-  if (one.rank() == 0) return Shape(one.dtype(), {ranks});
-  std::vector<std::int64_t> dims(one.dims().begin(), one.dims().end());
-  dims[0] *= ranks;
-  return Shape(one.dtype(), dims);
+Shape gathered(const Shape& one, std::size_t ranks) {
+  const auto count = static_cast<std::int64_t>(ranks);
+  if (one.rank() == 0) return Shape(one.dtype(), {count});
+  std::array<std::int64_t, devices::kMaxRank> dims{};
+  std::ranges::copy(one.dims(), dims.begin());
+  dims[0] *= count;
+  return Shape(one.dtype(), std::span(dims).first(one.dims().size()));
 }
 
-// arrays[i][r]: array i of rank r; only the root's for a broadcast. The result has one host array
-// per array.
-std::vector<HostArray> compute(const CollectiveCall& call,
-                               const std::vector<std::vector<HostArray>>& arrays) {
-  std::vector<HostArray> results;
-  for (std::size_t i = 0; i < arrays.size(); ++i) {
-    const std::vector<HostArray>& ranks = arrays[i];
-    if (call.kind == Kind::kBroadcast) {
-      results.push_back(ranks[0]);
-      continue;
+// ranks[r]: one array of each rank; only the root's for a broadcast.
+HostArray compute(const CollectiveCall& call, const Shape& shape,
+                  std::span<const Future<HostArray>> ranks) {
+  if (call.kind == Kind::kBroadcast) return *ranks[0].result();
+  const bool gather = call.kind == Kind::kAllGather;
+  HostArray out = HostArray::make_unwritten(gather ? gathered(shape, ranks.size()) : shape);
+  PooledVector<const std::byte*> inputs;
+  inputs.reserve(ranks.size());
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const auto bytes = ranks[r].result()->bytes();
+    inputs.push_back(bytes.data());
+    if (gather && !bytes.empty()) {
+      std::memcpy(out.mutable_bytes().data() + r * bytes.size(), bytes.data(), bytes.size());
     }
-    const bool gather = call.kind == Kind::kAllGather;
-    HostArray out = HostArray::make(
-        gather ? gathered(call.shapes[i], static_cast<int>(ranks.size())) : call.shapes[i]);
-    std::vector<const std::byte*> inputs;
-    for (std::size_t r = 0; r < ranks.size(); ++r) {
-      const auto bytes = ranks[r].bytes();
-      inputs.push_back(bytes.data());
-      if (gather && !bytes.empty()) {
-        std::memcpy(out.mutable_bytes().data() + r * bytes.size(), bytes.data(), bytes.size());
-      }
-    }
-    if (!gather) reduce(call.op, call.shapes[i].dtype(), inputs, out.mutable_bytes());
-    results.push_back(std::move(out));
   }
-  return results;
+  if (!gather) reduce(call.op, shape.dtype(), inputs, out.mutable_bytes());
+  return out;
 }
 
 // The failure of one rank's device, with the rank for people and for programs.
@@ -67,113 +62,111 @@ Error blame(const Error& error, std::size_t rank) {
 }
 
 // One exchange from the ready inputs to the results.
-class Exchange {
+class Exchange final : public RefCounted, public Pooled {
  public:
-  Exchange(const Environment& environment, CollectiveCall call, std::vector<Device> devices,
-           std::vector<Buffers> inputs)
+  using Pooled::operator new;
+  using Pooled::operator delete;
+
+  Exchange(const Environment& environment, const CollectiveCall& call,
+           std::span<const Device> devices, PooledVector<Buffers> inputs)
       : environment_(environment),
-        call_(std::move(call)),
-        devices_(std::move(devices)),
+        call_(call),
+        devices_(devices.begin(), devices.end()),
         inputs_(std::move(inputs)) {}
 
-  static Future<std::vector<Buffers>> run(std::shared_ptr<Exchange> self) {
+  static Future<PooledVector<Buffers>> run(const Ref<Exchange>& self) {
     self->start_reading();
-    std::vector<Ref<AsyncValue>> cells;
-    for (const auto& array : self->reading_) {
-      for (const auto& rank : array) cells.emplace_back(rank.cell());
-    }
     Executor& compute_executor = *self->environment_.compute;
-    return when_all(cells)
+    return when_all(self->reading_)
         .then(compute_executor, [self](const Status& status) { return self->distribute(status); })
         .then(compute_executor, [self](const Status& status) { return self->collect(status); });
   }
 
  private:
+  std::size_t arrays() const { return call_.shapes.size(); }
+  bool root_only() const { return call_.kind == Kind::kBroadcast; }
+  // Of one array.
+  std::size_t readers() const { return root_only() ? 1 : devices_.size(); }
+
   void start_reading() {
-    for (std::size_t i = 0; i < call_.shapes.size(); ++i) {
-      auto& array = reading_.emplace_back();
-      if (call_.kind == Kind::kBroadcast) {
-        array.push_back(host_array(devices_[at(call_.root)], inputs_[at(call_.root)][i]));
-        continue;
+    reading_.reserve(arrays() * readers());
+    for (std::size_t i = 0; i < arrays(); ++i) {
+      for (std::size_t r = 0; r < readers(); ++r) {
+        const std::size_t rank = root_only() ? at(call_.root) : r;
+        reading_.push_back(host_array(devices_[rank], inputs_[rank][i]));
       }
-      for (std::size_t r = 0; r < devices_.size(); ++r)
-        array.push_back(host_array(devices_[r], inputs_[r][i]));
     }
   }
 
   Future<void> distribute(const Status& status) {
     if (!status) return Future<void>(reading_error(status.error()));
-    std::vector<std::vector<HostArray>> arrays(reading_.size());
-    for (std::size_t i = 0; i < reading_.size(); ++i) {
-      for (const auto& rank : reading_[i]) arrays[i].push_back(*rank.result());
+    PooledVector<HostArray> results;
+    results.reserve(arrays());
+    for (std::size_t i = 0; i < arrays(); ++i) {
+      results.push_back(
+          compute(call_, call_.shapes[i], std::span(reading_).subspan(i * readers(), readers())));
     }
-    const std::vector<HostArray> results = compute(call_, arrays);
     devices::PutOptions options;
     options.semantics = devices::HostBufferSemantics::kImmutableZeroCopy;
-    std::vector<Ref<AsyncValue>> cells;
+    putting_.reserve(devices_.size() * arrays());
     for (std::size_t r = 0; r < devices_.size(); ++r) {
-      auto& rank = putting_.emplace_back();
-      for (std::size_t i = 0; i < results.size(); ++i) {
+      for (std::size_t i = 0; i < arrays(); ++i) {
         // A broadcast's root keeps what it has.
-        const bool keeps = call_.kind == Kind::kBroadcast && r == at(call_.root);
+        const bool keeps = root_only() && r == at(call_.root);
         const HostArray& array = results[i];
-        rank.push_back(
+        putting_.push_back(
             keeps ? Future<Buffer>(inputs_[r][i])
                   : devices_[r].put({array.bytes().data(), array.shape(), {}, array.owner()},
                                     options));
-        cells.emplace_back(rank.back().cell());
       }
     }
-    return when_all(cells);
+    return when_all(putting_);
   }
 
-  Result<std::vector<Buffers>> collect(const Status& status) {
+  Result<PooledVector<Buffers>> collect(const Status& status) {
     if (!status) return std::unexpected(putting_error(status.error()));
-    std::vector<Buffers> results;
-    for (const auto& rank : putting_) {
-      std::vector<Buffer> buffers;
-      for (const auto& put : rank) buffers.push_back(*put.result());
+    PooledVector<Buffers> results;
+    results.reserve(devices_.size());
+    PooledVector<Buffer> buffers(arrays());
+    for (std::size_t r = 0; r < devices_.size(); ++r) {
+      for (std::size_t i = 0; i < arrays(); ++i) buffers[i] = *putting_[r * arrays() + i].result();
       results.emplace_back(buffers);
     }
     return results;
   }
 
   Error reading_error(const Error& error) const {
-    for (const auto& array : reading_) {
-      for (std::size_t r = 0; r < array.size(); ++r) {
-        const bool root_only = call_.kind == Kind::kBroadcast;
-        if (!array[r].result())
-          return blame(array[r].result().error(), root_only ? at(call_.root) : r);
-      }
+    for (std::size_t i = 0; i < reading_.size(); ++i) {
+      const auto& read = reading_[i].result();
+      if (!read) return blame(read.error(), root_only() ? at(call_.root) : i % readers());
     }
     return error;
   }
   Error putting_error(const Error& error) const {
-    for (std::size_t r = 0; r < putting_.size(); ++r) {
-      for (const auto& put : putting_[r]) {
-        if (!put.result()) return blame(put.result().error(), r);
-      }
+    for (std::size_t i = 0; i < putting_.size(); ++i) {
+      const auto& put = putting_[i].result();
+      if (!put) return blame(put.error(), i / arrays());
     }
     return error;
   }
 
   const Environment environment_;
   const CollectiveCall call_;
-  const std::vector<Device> devices_;
-  const std::vector<Buffers> inputs_;
-  std::vector<std::vector<Future<HostArray>>> reading_;
-  std::vector<std::vector<Future<Buffer>>> putting_;
+  const PooledVector<Device> devices_;
+  const PooledVector<Buffers> inputs_;       // by rank
+  PooledVector<Future<HostArray>> reading_;  // one array of every reader after the other
+  PooledVector<Future<Buffer>> putting_;     // all arrays of one rank after the other
 };
 
 }  // namespace
 
-Future<std::vector<Buffers>> run_exchange(const Environment& environment,
-                                          const CollectiveCall& call,
-                                          const std::vector<Device>& devices,
-                                          std::vector<Buffers> inputs) {
+Future<PooledVector<Buffers>> run_exchange(const Environment& environment,
+                                           const CollectiveCall& call,
+                                           std::span<const Device> devices,
+                                           PooledVector<Buffers> inputs) {
   if (call.kind == Kind::kBarrier)
-    return Future<std::vector<Buffers>>(std::vector<Buffers>(devices.size()));
-  return Exchange::run(std::make_shared<Exchange>(environment, call, devices, std::move(inputs)));
+    return Future<PooledVector<Buffers>>(PooledVector<Buffers>(devices.size()));
+  return Exchange::run(make_ref<Exchange>(environment, call, devices, std::move(inputs)));
 }
 
 }  // namespace millrace::collectives

@@ -3,11 +3,12 @@
 // on the ranks' devices.
 #pragma once
 
-#include <vector>
+#include <span>
 
 #include "millrace/collectives/matcher.h"
 #include "millrace/core/environment.h"
 #include "millrace/core/future.h"
+#include "millrace/core/pool.h"
 #include "millrace/devices/device.h"
 
 namespace millrace::collectives {
@@ -15,9 +16,9 @@ namespace millrace::collectives {
 // inputs[r] are the arrays of rank r: written, and there for every rank that the call reads. The
 // future gives the results by rank; all_reduce and all_gather compute them once and every device
 // uses the same host bytes in place where it can. Errors name the rank.
-Future<std::vector<devices::Buffers>> run_exchange(const Environment& environment,
-                                                   const CollectiveCall& call,
-                                                   const std::vector<devices::Device>& devices,
-                                                   std::vector<devices::Buffers> inputs);
+Future<PooledVector<devices::Buffers>> run_exchange(const Environment& environment,
+                                                    const CollectiveCall& call,
+                                                    std::span<const devices::Device> devices,
+                                                    PooledVector<devices::Buffers> inputs);
 
 }  // namespace millrace::collectives

@@ -69,7 +69,7 @@ bool GroupActor::reads(const Operation& operation, Rank rank) const {
 }
 
 void GroupActor::await_inputs(std::uint64_t sequence, Rank rank) {
-  std::vector<Future<void>> written;
+  PooledVector<Future<void>> written;
   for (const Buffer& buffer : operations_.at(sequence).parts[at(rank)].buffers)
     written.push_back(buffer.ready());
   // The cell is their executor: what waits keeps it, however long the device takes.
@@ -132,12 +132,13 @@ void GroupActor::start_if_ready(Operations::iterator operation) {
     if (!part.written) return;  // GR-2
   }
   op.started = context().environment().clock->now();
-  std::vector<Buffers> inputs;
+  PooledVector<Buffers> inputs;
+  inputs.reserve(op.parts.size());
   for (Part& part : op.parts) inputs.push_back(std::move(part.buffers));
   const std::uint64_t sequence = operation->first;
   auto exchanged = run_exchange(context().environment(), op.call, devices_, std::move(inputs));
   auto answer = [this, home = Ref<actors::ActorCell>::share(&cell()),
-                 sequence](const Result<std::vector<Buffers>>& results) {
+                 sequence](const Result<PooledVector<Buffers>>& results) {
     const auto done = operations_.find(sequence);
     if (done == operations_.end()) return;
     if (!results) {

@@ -3,10 +3,12 @@
 // every sum. Used through process_group.h; what is matched and when it fails is matcher.h.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "millrace/actors/actor.h"
@@ -29,10 +31,12 @@ struct CollectiveRequest {
 };
 
 // Invariants:
-//  GR-1 every request gets one answer; all ranks of a sequence get values, or errors with the same
-//  cause. GR-2 an operation starts when every rank has called and the inputs it reads are written,
-//  not before. GR-3 once a rank has failed, nothing of this group waits for it: open and later
-//  calls fail with its name.
+//  - GR-1 every request gets one answer; all ranks of a sequence get values, or errors with the
+//    same cause.
+//  - GR-2 an operation starts when every rank has called and the inputs it reads are written, not
+//    before.
+//  - GR-3 once a rank has failed, nothing of this group waits for it: open and later calls fail
+//    with its name.
 // One per group, spawned and closed by it. Thread-safety: confined.
 class GroupActor final : public actors::Actor {
  public:
@@ -54,11 +58,12 @@ class GroupActor final : public actors::Actor {
   };
   struct Operation {
     CollectiveCall call;
-    std::vector<Part> parts;  // by rank
+    PooledVector<Part> parts;  // by rank
     bool matched = false;
     TimePoint started{};
   };
-  using Operations = std::map<std::uint64_t, Operation>;
+  using Operations = std::map<std::uint64_t, Operation, std::less<>,
+                              PoolAllocator<std::pair<const std::uint64_t, Operation>>>;
 
   bool reads(const Operation& operation, Rank rank) const;
   void await_inputs(std::uint64_t sequence, Rank rank);

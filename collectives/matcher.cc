@@ -37,10 +37,12 @@ Matcher::Answer Matcher::call(Rank rank, std::uint64_t sequence, const Collectiv
     entry.first_rank = rank;
     entry.called.resize(static_cast<std::size_t>(size_));
   }
-  const std::string where = "collective " + std::to_string(sequence) + " of group '" + group_ + "'";
+  const auto where = [&] {
+    return "collective " + std::to_string(sequence) + " of group '" + group_ + "': ";
+  };
   if (entry.called[static_cast<std::size_t>(index(rank))]) {
-    return {Verdict::kLate, Error(ErrorCode::kAlreadyExists,
-                                  where + ": " + to_string(rank) + " has called it already")};
+    return {Verdict::kLate,
+            Error(ErrorCode::kAlreadyExists, where() + to_string(rank) + " has called it already")};
   }
   entry.called[static_cast<std::size_t>(index(rank))] = true;
   const bool last = ++entry.count == size_;
@@ -49,7 +51,7 @@ Matcher::Answer Matcher::call(Rank rank, std::uint64_t sequence, const Collectiv
     answer = {Verdict::kLate, entry.ended};
   } else if (!(entry.first == call)) {
     Error error(ErrorCode::kFailedPrecondition,
-                where + ": " + to_string(entry.first_rank) + " called " + entry.first.to_string() +
+                where() + to_string(entry.first_rank) + " called " + entry.first.to_string() +
                     ", " + to_string(rank) + " called " + call.to_string() +
                     "; all ranks must make the same calls in the same order");
     entry.ended = error.with_detail(Culprits{Culprits::Kind::kMismatch, {entry.first_rank, rank}});

@@ -4,14 +4,17 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "millrace/collectives/rank.h"
 #include "millrace/collectives/reduce.h"
 #include "millrace/core/error.h"
+#include "millrace/core/pool.h"
 #include "millrace/devices/shape.h"
 
 namespace millrace::collectives {
@@ -21,7 +24,7 @@ struct CollectiveCall {
   Kind kind{};
   ReduceOp op = ReduceOp::kSum;  // all_reduce
   Rank root{};                   // broadcast
-  std::vector<devices::Shape> shapes;
+  PooledVector<devices::Shape> shapes;
 
   bool operator==(const CollectiveCall& other) const = default;
   // "all_reduce(sum, tensor<10xf32>, tensor<f32>)"
@@ -29,9 +32,9 @@ struct CollectiveCall {
 };
 
 // Invariants:
-//  MA-1 each (rank, sequence) gets exactly one answer: matched with all, or one error.
-//  MA-2 all ranks of a sequence get the same outcome, however late they call.
-//  MA-3 an entry is forgotten once every rank has called.
+//  - MA-1 each (rank, sequence) gets exactly one answer: matched with all, or one error.
+//  - MA-2 all ranks of a sequence get the same outcome, however late they call.
+//  - MA-3 an entry is forgotten once every rank has called.
 // Owned by the group's actor. Thread-safety: external.
 class Matcher {
  public:
@@ -59,14 +62,17 @@ class Matcher {
   struct Entry {
     CollectiveCall first;
     Rank first_rank{};
-    std::vector<bool> called;
+    PooledVector<bool> called;
     int count = 0;
     std::optional<Error> ended;
   };
 
+  using Entries = std::map<std::uint64_t, Entry, std::less<>,
+                           PoolAllocator<std::pair<const std::uint64_t, Entry>>>;
+
   std::string group_;
   int size_;
-  std::map<std::uint64_t, Entry> entries_;
+  Entries entries_;
 };
 
 }  // namespace millrace::collectives

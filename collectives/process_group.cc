@@ -27,8 +27,9 @@ struct ProcessGroup::Core {
 
 namespace {
 
-std::vector<Shape> shapes_of(const Buffers& buffers) {
-  std::vector<Shape> shapes;
+PooledVector<Shape> shapes_of(const Buffers& buffers) {
+  PooledVector<Shape> shapes;
+  shapes.reserve(buffers.size());
   for (const Buffer& buffer : buffers) shapes.push_back(buffer.shape());
   return shapes;
 }
@@ -136,7 +137,8 @@ Future<Buffers> ProcessGroup::broadcast(std::vector<Shape> shapes, Rank root,
                                                  to_string(root) + ": " + to_string(rank_) +
                                                  " receives only from another rank");
   }
-  return call({Kind::kBroadcast, ReduceOp::kSum, root, std::move(shapes)}, {}, options);
+  return call({Kind::kBroadcast, ReduceOp::kSum, root, {shapes.begin(), shapes.end()}}, {},
+              options);
 }
 
 Future<void> ProcessGroup::barrier(const CollectiveOptions& options) const {

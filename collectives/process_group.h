@@ -3,8 +3,8 @@
 // rendezvous_machine.h.
 //
 //   std::vector<ProcessGroup> ranks = ProcessGroup::create(system, "train", devices).value();
-//   Future<Buffers> sums = ranks[0].all_reduce({gradient}, ReduceOp::kMean);      // rank 1 calls
-//   it too
+//   // Rank 1 calls it too.
+//   Future<Buffers> means = ranks[0].all_reduce({gradient}, ReduceOp::kMean);
 #pragma once
 
 #include <atomic>

@@ -26,10 +26,13 @@ struct Field {
 // One batch on its way through read and decode. Whoever works on it shares it, so a call that the
 // loader no longer waits for still writes into memory that is there. Thread-safety: confined to one
 // stage at a time.
-struct SourceBatch : RefCounted {
-  std::vector<std::uint64_t> items;  // one index per row, padding rows included
-  std::vector<std::span<std::byte>>
-      fields;                 // per field: rows * item bytes, dense; read or decode fills them
+struct SourceBatch : RefCounted, Pooled {
+  using Pooled::operator new;
+  using Pooled::operator delete;
+
+  PooledVector<std::uint64_t> items;  // one index per row, padding rows included
+  // Per field: rows * item bytes, dense; read or decode fills them.
+  PooledVector<std::span<std::byte>> fields;
   std::shared_ptr<void> raw;  // from read to decode: whatever the source likes
   std::uint64_t epoch = 0;
   std::uint64_t step = 0;

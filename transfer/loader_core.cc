@@ -16,9 +16,9 @@ using devices::Shape;
 namespace {
 
 Shape batch_shape(std::int64_t rows, const Shape& item) {
-  std::vector<std::int64_t> dims = {rows};
-  dims.insert(dims.end(), item.dims().begin(), item.dims().end());
-  return Shape(item.dtype(), dims);
+  std::array<std::int64_t, devices::kMaxRank + 1> dims{rows};
+  std::ranges::copy(item.dims(), dims.begin() + 1);
+  return Shape(item.dtype(), std::span(dims).first(item.dims().size() + 1));
 }
 
 }  // namespace
@@ -176,7 +176,8 @@ void LoaderCore::begin_transfer(const Start& start, const BatchRef& batch) {
                                      : HostBufferSemantics::kImmutableUntilTransferCompletes;
   put.call.stop = stop_.get_token();
   const std::span<const Field> fields = source_->fields();
-  std::vector<Future<PutResult>> puts;
+  PooledVector<Future<PutResult>> puts;
+  puts.reserve(fields.size());
   for (std::size_t f = 0; f < fields.size(); ++f) {
     devices::HostView view;
     view.data = source.fields[f].data();
@@ -199,9 +200,9 @@ void LoaderCore::begin_transfer(const Start& start, const BatchRef& batch) {
 
 // The handles are there, or one failed: waits for the bytes, and tells when the block is free.
 Future<void> LoaderCore::watch_transfer(const BatchRef& batch, const Status& put,
-                                        const std::vector<Future<PutResult>>& puts) {
-  std::vector<Future<void>> released;
-  std::vector<Future<void>> ready;
+                                        std::span<const Future<PutResult>> puts) {
+  PooledVector<Future<void>> released;
+  PooledVector<Future<void>> ready;
   for (const Future<PutResult>& future : puts) {
     const Result<PutResult>& result = future.result();
     if (!result) continue;

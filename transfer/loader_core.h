@@ -4,9 +4,9 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <utility>
 #include <vector>
@@ -26,7 +26,10 @@ namespace millrace::transfer {
 
 // The staging memory of a batch in the budget; apart from the batch, which holds the buffers whose
 // end may be what the release of the memory waits for. Guarded by LoaderCore's mutex.
-struct StagingCharge final : RefCounted {
+struct StagingCharge final : RefCounted, Pooled {
+  using Pooled::operator new;
+  using Pooled::operator delete;
+
   explicit StagingCharge(int d) : device(d) {}
   const int device;
   bool charged = true;
@@ -34,12 +37,15 @@ struct StagingCharge final : RefCounted {
 
 // A batch and what the loader knows about it. The fields below `source` belong to the stage that
 // runs.
-struct LoadingBatch final : RefCounted {
+struct LoadingBatch final : RefCounted, Pooled {
+  using Pooled::operator new;
+  using Pooled::operator delete;
+
   BatchId id;
   Ref<SourceBatch> source = make_ref<SourceBatch>();
   Shard shard;
   std::uint64_t first_item = 0;
-  std::vector<devices::Buffer> arrays;
+  PooledVector<devices::Buffer> arrays;
   TimePoint ended{};     // the stage before this one
   TimePoint begun{};     // this stage; both guarded by LoaderCore's mutex
   bool running = false;  // likewise
@@ -78,16 +84,16 @@ class LoaderCore final : public RefCounted {
     TimePoint since;
   };
   struct Lane {
-    std::deque<BatchRef> batches;  // in step with the slots of the schedule; empty where dropped
-    std::uint64_t head = 0;        // sequence of batches.front()
-    std::deque<Waiter> waiters;
+    PooledDeque<BatchRef> batches;  // in step with the slots of the schedule; empty where dropped
+    std::uint64_t head = 0;         // sequence of batches.front()
+    PooledDeque<Waiter> waiters;
     std::uint64_t ready_when_asked = 0;
     DeviceQueueStats stats;
   };
   // What is to be done once the lock is open.
   struct Outcome {
-    std::vector<std::pair<Ref<Call>, Result<Next>>> deliveries;
-    std::vector<BatchRef> dropped;
+    PooledVector<std::pair<Ref<Call>, Result<Next>>> deliveries;
+    PooledVector<BatchRef> dropped;
     std::optional<Promise<void>> closed;
     std::optional<TimerQueue::Id> grace;
   };
@@ -100,7 +106,7 @@ class LoaderCore final : public RefCounted {
   void begin_source(const Start& start, const BatchRef& batch);
   void begin_transfer(const Start& start, const BatchRef& batch);
   Future<void> watch_transfer(const BatchRef& batch, const Status& put,
-                              const std::vector<Future<devices::PutResult>>& puts);
+                              std::span<const Future<devices::PutResult>> puts);
   void mark_begun(LoadingBatch& batch) MILLRACE_EXCLUDES(mutex_);
   Status place(LoadingBatch& batch, Result<StagingBlock> block) const;
   // The end of a stage; ended() also begins what may begin now.

@@ -2,25 +2,27 @@
 // begin now, within the budgets, and what a consumer gets next. Pure: no time, threads or I/O. Read
 // next: loader_core.h.
 //
-//  LS-1 batches of a device are delivered in the order of their sequence numbers, whatever finishes
-//  first. LS-2 a device's charged bytes never exceed its budgets; devices share nothing but read
-//  and decode slots. LS-3 a batch is delivered unless a failure at or before its position is known;
-//  a device that has met a
-//       failure gets nothing else any more.
-//  LS-4 per device, memory is reserved and reads and transfers begin in sequence order, so the
-//  batch that is
-//       wanted next is never behind another one, and always holds what it needs to finish.
+//  - LS-1 batches of a device are delivered in the order of their sequence numbers, whatever
+//    finishes first.
+//  - LS-2 a device's charged bytes never exceed its budgets; devices share nothing but read and
+//    decode slots.
+//  - LS-3 a batch is delivered unless a failure at or before its position is known; a device that
+//    has met a failure gets nothing else any more.
+//  - LS-4 per device, memory is reserved and reads and transfers begin in sequence order, so the
+//    batch that is wanted next is never behind another one, and always holds what it needs to
+//    finish.
 #pragma once
 
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <limits>
 #include <optional>
 #include <queue>
 #include <vector>
+
+#include "millrace/core/pool.h"
 
 namespace millrace::transfer {
 
@@ -125,8 +127,8 @@ class LoaderSchedule {
     kDead,          // final, from any other: failed or unwanted
   };
   struct Lane {
-    std::deque<Slot> slots;  // from sequence head on
-    std::uint64_t head = 0;  // the batch that the consumer takes next
+    PooledDeque<Slot> slots;  // from sequence head on
+    std::uint64_t head = 0;   // the batch that the consumer takes next
     std::uint64_t next_read = 0;
     std::uint64_t next_transfer = 0;
     std::uint64_t epoch = 0;         // that the consumer is in
@@ -154,7 +156,7 @@ class LoaderSchedule {
   Heap reserve_;  // next sequence of each device that has room for it
   Heap staged_;
   Heap read_;
-  std::deque<BatchId> transfers_;
+  PooledDeque<BatchId> transfers_;
   int reads_ = 0;
   int decodes_ = 0;
   int running_ = 0;

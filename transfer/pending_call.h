@@ -17,8 +17,11 @@ namespace millrace::transfer {
 
 // Held by the queue; the caller holds the future. Thread-safety: thread-safe.
 template <class T>
-class PendingCall final : public RefCounted {
+class PendingCall final : public RefCounted, public Pooled {
  public:
+  using Pooled::operator new;
+  using Pooled::operator delete;
+
   // what: for messages, "the next batch of device 1". timers outlives the call.
   static Ref<PendingCall> make(const CallOptions& options, TimerQueue& timers, const char* what) {
     auto call = Ref<PendingCall>::adopt(new PendingCall(timers, what));

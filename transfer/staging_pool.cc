@@ -1,6 +1,6 @@
 #include "millrace/transfer/staging_pool.h"
 
-#include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -62,7 +62,7 @@ class StagingPoolState final : public RefCounted {
   Scope scope_{"the staging pool"};
   mutable Mutex mutex_;
   StagingLedger ledger_ MILLRACE_GUARDED_BY(mutex_);
-  std::deque<Ref<StagingWaiter>> waiting_ MILLRACE_GUARDED_BY(mutex_);
+  PooledDeque<Ref<StagingWaiter>> waiting_ MILLRACE_GUARDED_BY(mutex_);
   bool closing_ MILLRACE_GUARDED_BY(mutex_) = false;
   std::uint64_t granted_ MILLRACE_GUARDED_BY(mutex_) = 0;
   std::uint64_t reused_ MILLRACE_GUARDED_BY(mutex_) = 0;
@@ -206,8 +206,9 @@ Result<StagingBlock> StagingPoolState::fulfil(const Grant& grant, std::size_t by
   }
   unguard_pages(data, block_bytes);
   return StagingBlock({data, bytes},
-                      std::make_shared<StagingLease>(Ref<StagingPoolState>::share(this),
-                                                     Region{data, block_bytes}, std::move(hold)));
+                      std::allocate_shared<StagingLease>(
+                          PoolAllocator<StagingLease>(), Ref<StagingPoolState>::share(this),
+                          Region{data, block_bytes}, std::move(hold)));
 }
 
 // Hands out what is free to those who wait, in order, until the first does not fit.
@@ -281,7 +282,7 @@ StagingPoolMetrics StagingPoolState::metrics() const {
 }
 
 Future<void> StagingPoolState::close() {
-  std::deque<Ref<StagingWaiter>> cancelled;
+  PooledDeque<Ref<StagingWaiter>> cancelled;
   {
     MutexLock lock(mutex_);
     closing_ = true;

@@ -52,14 +52,14 @@ class ScriptedSource final : public ItemSource {
     if (on_read) {
       if (Future<void> scripted = on_read(*batch, stop); scripted.valid()) return scripted;
     }
-    batch->raw = std::make_shared<std::vector<std::uint64_t>>(batch->items);
+    batch->raw = std::make_shared<PooledVector<std::uint64_t>>(batch->items);
     return wait(read_time(*batch), stop);
   }
   Future<void> decode(const Ref<SourceBatch>& batch, std::stop_token stop) override {
     if (on_decode) {
       if (Future<void> scripted = on_decode(*batch, stop); scripted.valid()) return scripted;
     }
-    const auto& raw = *std::static_pointer_cast<std::vector<std::uint64_t>>(batch->raw);
+    const auto& raw = *std::static_pointer_cast<PooledVector<std::uint64_t>>(batch->raw);
     std::memcpy(batch->fields[0].data(), raw.data(), raw.size() * sizeof(std::uint64_t));
     return wait(decode_time(*batch), stop);
   }

@@ -24,13 +24,13 @@ using devices::Shape;
 struct Loaded {
   std::vector<std::vector<std::byte>> fields;
 };
-Loaded load(ItemSource& source, std::vector<std::uint64_t> items) {
+Loaded load(ItemSource& source, const std::vector<std::uint64_t>& items) {
   Loaded loaded;
   auto batch = make_ref<SourceBatch>();
   for (const Field& field : source.fields())
     loaded.fields.emplace_back(items.size() * field.item.size_bytes());
   for (auto& bytes : loaded.fields) batch->fields.emplace_back(bytes);
-  batch->items = std::move(items);
+  batch->items.assign(items.begin(), items.end());
   for (const Future<void>& done : {source.read(batch, {}), source.decode(batch, {})}) {
     EXPECT_TRUE(done.ready() && done.result().has_value());
   }

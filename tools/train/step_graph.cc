@@ -21,7 +21,7 @@ using transfer::DeviceBatch;
 
 // The arrays of the listed positions.
 Buffers select(const Buffers& all, std::span<const std::size_t> positions) {
-  std::vector<Buffer> chosen;
+  PooledVector<Buffer> chosen;
   chosen.reserve(positions.size());
   for (const std::size_t p : positions) chosen.push_back(all[p]);
   return Buffers(chosen);
@@ -56,7 +56,7 @@ Result<DeviceBatch> real_batch(Result<std::optional<DeviceBatch>> next) {
 // The words that belong to (seed, device, step), whatever runs when: no state, no order.
 Future<Buffer> put_random(const Recorded& recorded, std::size_t d, const StepTicket& ticket) {
   if (!recorded.random) return Future<Buffer>(Buffer());
-  HostArray words = HostArray::make(*recorded.random);
+  HostArray words = HostArray::make_unwritten(*recorded.random);
   RandomStream stream(recorded.options.seed, static_cast<std::uint32_t>(d), ticket.step);
   stream.fill(words.mutable_bytes());
   devices::PutOptions options;
@@ -67,7 +67,7 @@ Future<Buffer> put_random(const Recorded& recorded, std::size_t d, const StepTic
 Future<Buffers> launch_grad(const Recorded& recorded, std::size_t d, const Buffers& params,
                             const Buffers& state, const DeviceBatch& batch, const Buffer& random,
                             const StepTicket& ticket) {
-  std::vector<Buffer> arguments;
+  PooledVector<Buffer> arguments;
   arguments.reserve(recorded.grad_inputs.size());
   for (const Wire& wire : recorded.grad_inputs) {
     switch (wire.role) {
@@ -96,7 +96,7 @@ Future<Buffers> launch_grad(const Recorded& recorded, std::size_t d, const Buffe
 
 // inputs: params, momenta, then the reduced buckets. The arguments of the update, in its order.
 Buffers update_arguments(const Recorded& recorded, const SlotValues<Buffers>& inputs) {
-  std::vector<Buffer> arguments;
+  PooledVector<Buffer> arguments;
   arguments.reserve(recorded.update_inputs.size());
   for (const Wire& wire : recorded.update_inputs) {
     if (wire.role == Role::kParam) {
@@ -281,7 +281,8 @@ Result<StepGraph> StepGraph::create(StepGraphOptions options) {
 }
 
 Ref<GraphRun> StepGraph::start(const StepTicket& ticket, std::span<const Replica> replicas) const {
-  std::vector<GraphInput> inputs;
+  PooledVector<GraphInput> inputs;
+  inputs.reserve(1 + 3 * replicas.size());
   inputs.emplace_back(make_ready(StepTicket(ticket)));
   for (const Replica& replica : replicas) {
     inputs.emplace_back(replica.params);
