@@ -2,10 +2,11 @@
 
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
-#include <oneapi/tbb/task_scheduler_observer.h>
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "millrace/core/blocking.h"
@@ -49,29 +50,13 @@ class WorkerShare {
   const int threads_;
 };
 
-// Names a worker when it enters the arena: workers move between arenas.
-class Namer final : public tbb::task_scheduler_observer {
- public:
-  Namer(tbb::task_arena& arena, std::string name)
-      : task_scheduler_observer(arena), name_(std::move(name)) {
-    observe(true);
-  }
-  ~Namer() override { observe(false); }
-  void on_scheduler_entry(bool is_worker) override {
-    if (is_worker) set_thread_name(name_);
-  }
-
- private:
-  const std::string name_;
-};
-
 class TbbExecutor final : public PoolExecutor {
  public:
   TbbExecutor(int threads, std::string name)
       : threads_(threads),
         share_(threads),
         arena_(threads, 0),
-        namer_(arena_, std::move(name)),
+        name_(std::move(name)),
         parallel_(make_parallel_on(*this, threads)) {}
 
   ~TbbExecutor() override {
@@ -90,6 +75,7 @@ class TbbExecutor final : public PoolExecutor {
     }
     arena_.enqueue([this, work] {
       current_ = this;
+      name_thread();
       if ((state_.load() & kClosing) != 0) {
         work->drop();
       } else {
@@ -115,6 +101,11 @@ class TbbExecutor final : public PoolExecutor {
 
   bool on_own_thread() const { return current_ == this; }
 
+  // Workers move between arenas, so that one may have the name of another executor.
+  void name_thread() const {
+    if (std::exchange(named_by_, number_) != number_) set_thread_name(name_);
+  }
+
   void leave() {
     // Only a closing executor reaches exactly kClosing; late submits may pass it again, once is
     // enough.
@@ -125,6 +116,8 @@ class TbbExecutor final : public PoolExecutor {
   }
 
   static thread_local const TbbExecutor* current_;
+  static thread_local std::uint64_t named_by_;
+  static inline std::atomic<std::uint64_t> executors_made_{0};
 
   const int threads_;
   std::atomic<std::uint64_t> state_{0};
@@ -133,11 +126,13 @@ class TbbExecutor final : public PoolExecutor {
   const Future<void> closed_ = promise_.future();
   const WorkerShare share_;  // before the arena, which asks for its workers when it is made
   tbb::task_arena arena_;
-  Namer namer_;
+  const std::string name_;
+  const std::uint64_t number_ = executors_made_.fetch_add(1) + 1;
   std::unique_ptr<Parallel> parallel_;
 };
 
 thread_local const TbbExecutor* TbbExecutor::current_ = nullptr;
+thread_local std::uint64_t TbbExecutor::named_by_ = 0;
 
 }  // namespace
 

@@ -3,9 +3,11 @@
 #include "millrace/core/executor.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -102,10 +104,26 @@ TEST_P(ExecutorContractTest, WorkSubmittedFromWorkRunsLater) {
   EXPECT_EQ(order, (std::vector<int>{1, 2}));
 }
 
+TEST_P(ExecutorContractTest, ThreadsCarryTheNameOfTheirExecutor) {
+  // Two after each other: a worker of oneTBB may go from one to the other.
+  for (const char* name : {"first", "second"}) {
+    auto executor = make_executor(GetParam(), 1, name);
+    std::string seen(16, '\0');
+    Promise<void> done;
+    const Future<void> finished = done.future();
+    post(*executor, [&] {
+      pthread_getname_np(pthread_self(), seen.data(), seen.size());
+      done.set_value();
+    });
+    ASSERT_TRUE(wait_blocking(finished));
+    EXPECT_EQ(seen.find(name), 0u) << seen;
+  }
+}
+
 TEST_P(ExecutorContractTest, CloseDropsWhatHasNotStartedAndWaitsForWhatHas) {
+  Gate started, gate;       // outlive the worker that waits at them
   auto executor = make(1);  // EX-2
   std::atomic<int> ran{0}, dropped{0};
-  Gate started, gate;
   post(*executor, [&] {
     started.open();
     gate.pass();
@@ -156,8 +174,8 @@ TEST_P(ExecutorContractTest, ParallelRunsEveryPartOnce) {
 }
 
 TEST_P(ExecutorContractTest, ParallelNeedsNoFreeWorker) {
+  Gate started, gate;  // outlive the worker that waits at them
   auto executor = make(1);
-  Gate started, gate;
   post(*executor, [&] {
     started.open();
     gate.pass();

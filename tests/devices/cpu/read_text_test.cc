@@ -37,7 +37,7 @@ std::vector<T> elements_of(const std::string& literal) {
   if (m.functions().empty()) return {};
   const auto* dense = m.find("f")->body().block().front()->attr<ir::DenseAttr>("value");
   std::vector<T> out(dense->bytes.size() / sizeof(T));
-  std::memcpy(out.data(), dense->bytes.data(), out.size() * sizeof(T));
+  if (!out.empty()) std::memcpy(out.data(), dense->bytes.data(), out.size() * sizeof(T));
   return out;
 }
 
