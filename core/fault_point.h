@@ -1,5 +1,5 @@
-// Fault points: named places where a test makes the n-th arrival fail. Where none is armed, a place
-// costs one load and a branch.
+// Fault points: named places where a test makes the n-th arrival fail, or do something first. Where
+// none is armed, a place costs one load and a branch.
 //
 //   // In the code:
 //   MILLRACE_TRY_STATUS(fault_point("transfer.read"));
@@ -9,6 +9,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,11 +31,14 @@ inline Status fault_point(std::string_view name) {
   return detail::arrive_at_fault_point(name);
 }
 
-// Arms a place while it lives: arrivals number `first` (from 1) and the `times` - 1 after it fail.
-// Several may be armed, also at one place. Thread-safety: thread-safe.
+// Arms a place while it lives: arrivals number `first` (from 1) and the `times` - 1 after it fail,
+// or call `act` where they are and go on. Several may be armed, also at one place; an act may still
+// run when its ArmedFault is gone. Thread-safety: thread-safe.
 class ArmedFault {
  public:
   ArmedFault(std::string place, std::uint64_t first, Error error, std::uint64_t times = 1);
+  ArmedFault(std::string place, std::uint64_t first, std::function<void()> act,
+             std::uint64_t times = 1);
   ~ArmedFault();
   ArmedFault(const ArmedFault&) = delete;
   ArmedFault& operator=(const ArmedFault&) = delete;
@@ -43,10 +48,13 @@ class ArmedFault {
 
  private:
   friend Status detail::arrive_at_fault_point(std::string_view name);
+  void arm();
+
   const std::string place_;
   const std::uint64_t first_;
   const std::uint64_t times_;
-  const Error error_;
+  const std::optional<Error> error_;
+  const std::function<void()> act_;
   std::atomic<std::uint64_t> arrivals_{0};
 };
 

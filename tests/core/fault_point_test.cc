@@ -35,6 +35,20 @@ TEST(FaultPointTest, SeveralInARowFail) {
   EXPECT_TRUE(fault_point("a"));
 }
 
+TEST(FaultPointTest, AnActHappensThereAndThePlaceGoesOn) {
+  int acts = 0;
+  ArmedFault fault("a", 2, [&acts] {
+    ++acts;
+    EXPECT_TRUE(fault_point("b"));  // no lock is held meanwhile
+  });
+  EXPECT_TRUE(fault_point("a"));
+  EXPECT_EQ(acts, 0);
+  EXPECT_TRUE(fault_point("a"));
+  EXPECT_TRUE(fault_point("a"));
+  EXPECT_EQ(acts, 1);
+  EXPECT_EQ(fault.arrivals(), 3U);
+}
+
 TEST(FaultPointTest, EndOfItsLifeDisarms) {
   {
     ArmedFault fault("a", 1, kInjected);
