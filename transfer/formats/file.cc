@@ -10,11 +10,33 @@
 #include <cstdio>
 #include <system_error>
 
+#include "millrace/transfer/formats/errno_code.h"
+
 namespace millrace::transfer {
 namespace {
 
 // One read(2) or write(2) moves at most this much (Linux stops at 2 GiB - 4 KiB).
 constexpr std::size_t kMaxPiece = std::size_t{1} << 30;
+
+Error open_error(const std::string& path, int number) {
+  return Error(errno_code(number), "opening " + path + ": " + errno_text(number))
+      .with_detail(FilePosition{path, 0, false});
+}
+
+// Writes all pieces to fd; 0 or errno.
+int write_all(int fd, std::span<const std::span<const std::byte>> pieces) {
+  for (std::span<const std::byte> rest : pieces) {
+    while (!rest.empty()) {
+      const ssize_t n = ::write(fd, rest.data(), std::min(rest.size(), kMaxPiece));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return errno;
+      rest = rest.subspan(static_cast<std::size_t>(n));
+    }
+  }
+  return 0;
+}
+
+}  // namespace
 
 std::string errno_text(int number) { return std::generic_category().message(number); }
 
@@ -37,26 +59,6 @@ ErrorCode errno_code(int number) {
       return ErrorCode::kUnavailable;
   }
 }
-
-Error open_error(const std::string& path, int number) {
-  return Error(errno_code(number), "opening " + path + ": " + errno_text(number))
-      .with_detail(FilePosition{path, 0, false});
-}
-
-// Writes all pieces to fd; 0 or errno.
-int write_all(int fd, std::span<const std::span<const std::byte>> pieces) {
-  for (std::span<const std::byte> rest : pieces) {
-    while (!rest.empty()) {
-      const ssize_t n = ::write(fd, rest.data(), std::min(rest.size(), kMaxPiece));
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return errno;
-      rest = rest.subspan(static_cast<std::size_t>(n));
-    }
-  }
-  return 0;
-}
-
-}  // namespace
 
 Result<File> File::open(std::string path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
