@@ -248,10 +248,14 @@ Future<void> ClockSource::decode(const Ref<transfer::SourceBatch>& /*batch*/,
 }
 
 SimulatedTraining::SimulatedTraining(millrace::testing::Simulation& sim, int devices,
-                                     std::int64_t rows, const ProgramTimes& times, bool in_order)
+                                     std::int64_t rows, const ProgramTimes& times, bool in_order,
+                                     Duration transfer_latency)
     : sim_(sim),
       model_(rows),
-      client_({.timers = &sim.timers(), .devices = devices, .in_order = in_order}),
+      client_({.timers = &sim.timers(),
+               .devices = devices,
+               .transfer_latency = transfer_latency,
+               .in_order = in_order}),
       trace_(*sim.environment().clock),
       rows_(rows) {
   add_programs(client_, rows, times);

@@ -85,7 +85,8 @@ class ClockSource final : public transfer::ItemSource {
 class SimulatedTraining {
  public:
   SimulatedTraining(millrace::testing::Simulation& sim, int devices, std::int64_t rows,
-                    const ProgramTimes& times = {}, bool in_order = false);
+                    const ProgramTimes& times = {}, bool in_order = false,
+                    Duration transfer_latency = {});
   TrainingParts parts();
   TrainingOptions options(std::uint64_t items, std::uint64_t epochs);
 

@@ -5,16 +5,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "millrace/core/blocking.h"
 #include "millrace/core/coroutine.h"
+#include "millrace/core/fault_point.h"
 #include "millrace/tools/api/runtime.h"
 #include "millrace/tools/train/training.h"
 #include "millrace/transfer/fake_source.h"
 #include "tests/support/paths.h"
+#include "tests/support/temp_folder.h"
 
 namespace millrace::train {
 namespace {
@@ -39,7 +44,8 @@ TrainingOptions options(std::uint64_t steps) {
   return o;
 }
 
-Result<TrainingReport> run(const Runtime& runtime, TrainingOptions o) {
+Result<TrainingReport> run(const Runtime& runtime, TrainingOptions o,
+                           TrainingListener* listener = nullptr) {
   TrainingParts parts;
   parts.environment = runtime.environment();
   parts.system = &runtime.actors();
@@ -48,7 +54,7 @@ Result<TrainingReport> run(const Runtime& runtime, TrainingOptions o) {
     return runtime.compile(std::move(program), compile);
   };
   parts.trace = runtime.trace();
-  return wait_blocking(spawn(runtime.compute(), train(parts, std::move(o), nullptr)));
+  return wait_blocking(spawn(runtime.compute(), train(parts, std::move(o), listener)));
 }
 
 TEST(TrainLiveTest, DeterministicRunsHaveEqualBits) {
@@ -61,6 +67,107 @@ TEST(TrainLiveTest, DeterministicRunsHaveEqualBits) {
   }
   ASSERT_EQ(losses[0].size(), 20u);
   EXPECT_EQ(losses[0], losses[1]);
+}
+
+TEST(TrainLiveTest, GoingOnFromACheckpointHasTheBitsOfTheWholeRun) {
+  const testing::TempFolder folder;
+  std::vector<double> whole;
+  {
+    const Runtime runtime = open(2);
+    const auto report = run(runtime, options(24));
+    ASSERT_TRUE(report) << report.error().to_string();
+    whole = report->losses;
+  }
+  std::vector<double> parts;
+  for (const std::uint64_t steps : {7, 16, 24}) {  // an epoch has ten
+    const Runtime runtime = open(2);
+    TrainingOptions o = options(steps);
+    o.checkpoint = CheckpointOptions{.folder = folder.path(), .every = 3, .resume = true};
+    const auto report = run(runtime, o);
+    ASSERT_TRUE(report) << report.error().to_string();
+    parts.insert(parts.end(), report->losses.begin(), report->losses.end());
+  }
+  EXPECT_EQ(parts, whole);
+}
+
+// Lets a test wait for steps.
+class StepCount final : public TrainingListener {
+ public:
+  void on_start(const TrainingStart&) override {}
+  void on_epoch(std::uint64_t, double) override {}
+  void on_step(const StepReport& step) override {
+    {
+      const std::lock_guard lock(mutex_);
+      steps_ = step.step;
+    }
+    changed_.notify_all();
+  }
+  // False if they have not come after a minute.
+  bool wait_blocking(std::uint64_t steps) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::minutes(1), [&] { return steps_ >= steps; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t steps_ = 0;
+};
+
+// The writing of the first checkpoint stands still until the training is ten steps further.
+TEST(TrainLiveTest, StepsGoOnWhileACheckpointIsWritten) {
+  const testing::TempFolder folder;
+  const Runtime runtime = open(2);
+  StepCount count;
+  bool went_on = false;
+  const ArmedFault fault("checkpoint.arrays", 1, [&] { went_on = count.wait_blocking(14); });
+  TrainingOptions o = options(30);
+  o.checkpoint = CheckpointOptions{.folder = folder.path(), .every = 4};
+  const auto report = run(runtime, o, &count);
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_TRUE(went_on);
+  EXPECT_TRUE(read_checkpoint(folder.file("step-00000030")));
+}
+
+// Holds the training up where four steps are told, until every step that is in flight then has
+// launched its update: what the checkpoint of step four saves is two updates old when it begins.
+class LateTraining final : public TrainingListener {
+ public:
+  explicit LateTraining(const Runtime& runtime) : runtime_(runtime) {}
+  void on_start(const TrainingStart&) override {}
+  void on_epoch(std::uint64_t, double) override {}
+  void on_step(const StepReport& step) override {
+    if (step.step != 4) return;
+    constexpr std::uint64_t kLaunches = 2 * 7;  // grad and update, of four steps and three more
+    const TimePoint end = steady_clock().now() + std::chrono::minutes(1);
+    for (const devices::Device& device : runtime_.devices()) {
+      while (device.stats().launches < kLaunches && steady_clock().now() < end) {
+        std::this_thread::yield();
+      }
+      EXPECT_GE(device.stats().launches, kLaunches);
+    }
+  }
+
+ private:
+  const Runtime& runtime_;
+};
+
+TEST(TrainLiveTest, UpdatesThatAreAheadOfACheckpointLeaveItsArraysAsTheyWere) {
+  const testing::TempFolder folder;
+  std::string texts[2];
+  for (int i = 0; i < 2; ++i) {
+    const Runtime runtime = open(2);
+    LateTraining late(runtime);
+    TrainingOptions o = options(i == 0 ? 4 : 9);  // the end of a run; in the middle of one
+    o.steps_in_flight = 4;
+    o.checkpoint = CheckpointOptions{.folder = folder.file(std::to_string(i)), .every = 4};
+    const auto report = run(runtime, o, i == 0 ? nullptr : &late);
+    ASSERT_TRUE(report) << report.error().to_string();
+    const auto saved = read_checkpoint(folder.file(std::to_string(i)) + "/step-00000004");
+    ASSERT_TRUE(saved) << saved.error().to_string();
+    texts[i] = saved->manifest.to_text();  // checksums and all
+  }
+  EXPECT_EQ(texts[0], texts[1]);
 }
 
 TEST(TrainLiveTest, EqualShardsOnTwoDevicesGiveTheLossesOfOne) {

@@ -22,6 +22,12 @@ struct TrainingStart {
   std::uint64_t steps = 0;
   std::uint64_t items = 0;
   Duration compile_time{};
+  // With checkpoints: where they are kept, whether to go on from one, and the one that it goes on
+  // from, which is after first_step steps; empty: there is none, or none was asked for.
+  std::string checkpoints;
+  bool resume = false;
+  std::string resumed_from;
+  std::uint64_t first_step = 0;
 };
 
 // Mean milliseconds per step; stages of several devices run side by side, so they need not add up

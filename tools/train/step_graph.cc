@@ -43,6 +43,7 @@ struct Recorded {
       grad_in_bucket;                   // gradient -> (bucket, position in it)
   std::vector<std::size_t> params_out;  // positions in update's outputs
   std::vector<std::size_t> momenta_out;
+  std::vector<int> update_donates;  // positions in update's inputs
 
   const Device& device(std::size_t d) const { return options.ranks[d].device(); }
 };
@@ -115,6 +116,7 @@ Future<Buffers> launch_update(const Recorded& recorded, std::size_t d, const Buf
                               const StepTicket& ticket) {
   devices::ExecuteOptions options;
   options.call = ticket.call;
+  if (ticket.keep_inputs) options.non_donatable = recorded.update_donates;
   return recorded.device(d).execute(recorded.options.update_program,
                                     std::span<const Buffer>(arguments), options);
 }
@@ -167,6 +169,10 @@ Result<std::shared_ptr<Recorded>> record(StepGraphOptions options) {
   }
   recorded->params_out = ProgramSpec::of_role(update->outputs, Role::kParam);
   recorded->momenta_out = ProgramSpec::of_role(update->outputs, Role::kMomentum);
+  const std::span<const bool> donated = o.update_program.donated_inputs();
+  for (std::size_t i = 0; i < donated.size(); ++i) {
+    if (donated[i]) recorded->update_donates.push_back(static_cast<int>(i));
+  }
   return recorded;
 }
 

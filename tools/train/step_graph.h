@@ -49,7 +49,10 @@ struct Replica {
 struct StepTicket {
   std::uint64_t step = 0;              // counts through the whole run
   std::uint64_t first_collective = 0;  // of the sequence numbers that the step reserves
-  CallOptions call;                    // of everything that the step asks of others
+  // The update leaves its inputs as they are and writes its outputs to memory of their own:
+  // somebody still reads the replicas that this step starts from.
+  bool keep_inputs = false;
+  CallOptions call;  // of everything that the step asks of others
 };
 
 struct StepGraphOptions {

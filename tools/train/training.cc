@@ -1,14 +1,18 @@
 #include "millrace/tools/train/training.h"
 
-#include <cstring>
 #include <deque>
 #include <numeric>
 #include <span>
 
 #include "millrace/collectives/process_group.h"
+#include "millrace/core/fault_point.h"
+#include "millrace/tools/train/checkpoint.h"
 #include "millrace/tools/train/epoch_share.h"
 #include "millrace/tools/train/evaluation.h"
+#include "millrace/tools/train/first_arrays.h"
+#include "millrace/tools/train/meeting.h"
 #include "millrace/tools/train/model.h"
+#include "millrace/tools/train/on_blocking.h"
 #include "millrace/tools/train/step_graph.h"
 #include "millrace/tools/train/step_watch.h"
 
@@ -22,13 +26,6 @@ using devices::Executable;
 using devices::HostArray;
 using transfer::DeviceBatch;
 using transfer::DeviceLoader;
-
-// Runs f where it may block.
-template <class F>
-auto on_blocking(const Environment& environment, F f) {
-  return make_ready().then(*environment.blocking,
-                           [f = std::move(f)](const Status&) { return f(); });
-}
 
 Buffers select(const Buffers& all, const std::vector<std::size_t>& positions) {
   std::vector<Buffer> chosen;
@@ -75,13 +72,20 @@ class Training {
   Future<Executable> compile(const ProgramSpec& spec) const;
   Result<DeviceLoader> make_loader() const;
   Task<void> prepare();
+  Task<void> open_run(const ProgramSpec& update);
   Task<void> initialise(const ProgramSpec& init, const Executable& program);
+  void make_checkpointer();
   Task<void> steps();
   void start_step(std::uint64_t step, std::uint64_t steps_per_epoch);
   Task<void> retire();
   Task<void> end_epoch(std::uint64_t epoch);
-  Task<EpochShare> meet(std::string tag, std::vector<EpochShare> shares);
+  Task<EpochShare> meet_all(std::string tag, std::vector<EpochShare> shares);
+  Status advance_checkpoint();
+  Task<void> begin_last_checkpoint();
+  Task<void> end_checkpoint();
+  void tell_start(Duration compile_time) const;
   void tell_step(double loss, std::uint64_t epoch);
+  std::uint64_t steps_done() const { return first_step_ + losses_.size(); }
   Task<void> await_replicas();
   TrainingReport figures() const;
 
@@ -101,6 +105,11 @@ class Training {
   const ProgramSpec* eval_ = nullptr;
   std::string grad_name_;
   std::string update_name_;
+
+  OpenedCheckpoints checkpoints_;
+  RunIdentity identity_;
+  std::uint64_t first_step_ = 0;  // those before were done by the run that this one continues
+  std::optional<Checkpointer> checkpointer_;
 
   std::vector<Replica> replicas_;
   std::deque<Flying> flying_;
@@ -140,6 +149,10 @@ Result<DeviceLoader> Training::make_loader() const {
   loading.shuffle = options_.shuffle;
   loading.seed = options_.seed;
   loading.epochs = options_.epochs;
+  if (checkpoints_.newest) {
+    loading.start_epoch = checkpoints_.newest->manifest.epoch;
+    loading.start_step = checkpoints_.newest->manifest.epoch_step;
+  }
   loading.reads_in_flight = options_.reads_in_flight;
   loading.decodes_in_flight = options_.decodes_in_flight;
   loading.host_bytes_per_device = options_.loader_host_bytes;
@@ -175,9 +188,20 @@ Task<void> Training::prepare() {
     if (!*program) co_await end_with(program->error());
   }
   grad_ = *grad;
+  if (options_.checkpoint) {
+    Task<void> opening = open_run(**update);
+    if (Status status = co_await std::move(opening); !status) co_await end_with(status.error());
+  }
   auto loader = make_loader();
   if (!loader) co_await end_with(loader.error());
   loader_ = *std::move(loader);
+  if (first_step_ > total_steps()) {
+    Error error(ErrorCode::kInvalidArgument,
+                checkpoints_.newest->path + " is after step " + std::to_string(first_step_) +
+                    ", but this run ends at step " + std::to_string(total_steps()) +
+                    ": let it have more epochs or steps");
+    co_await end_with(std::move(error));
+  }
   auto ranks = ProcessGroup::create(*parts_.system, "train", parts_.devices, parts_.trace);
   if (!ranks) co_await end_with(ranks.error());
   ranks_ = *std::move(ranks);
@@ -219,31 +243,82 @@ Task<void> Training::prepare() {
   auto graph = StepGraph::create(std::move(step));
   if (!graph) co_await end_with(graph.error());
   graph_ = *std::move(graph);
-  if (listener_ != nullptr) {
-    listener_->on_start({model_->name(), parts_.devices.size(), options_.batch_size, total_steps(),
-                         options_.train_data->items(), parts_.environment.clock->now() - begin});
-  }
+  tell_start(parts_.environment.clock->now() - begin);
   Task<void> initialising = initialise(**init, *init_program.result());
   if (Status status = co_await std::move(initialising); !status) co_await end_with(status.error());
+  if (options_.checkpoint) make_checkpointer();
 }
 
-// Rank 0 makes parameters, momenta and state from the seed and broadcasts them.
+void Training::tell_start(Duration compile_time) const {
+  if (listener_ == nullptr) return;
+  TrainingStart start;
+  start.model = model_->name();
+  start.devices = parts_.devices.size();
+  start.batch_size = options_.batch_size;
+  start.steps = total_steps();
+  start.items = options_.train_data->items();
+  start.compile_time = compile_time;
+  if (options_.checkpoint) {
+    start.checkpoints = options_.checkpoint->folder;
+    start.resume = options_.checkpoint->resume;
+  }
+  if (checkpoints_.newest) start.resumed_from = checkpoints_.newest->path;
+  start.first_step = first_step_;
+  listener_->on_start(start);
+}
+
+// The folder of the checkpoints, and what this run goes on from.
+Task<void> Training::open_run(const ProgramSpec& update) {
+  identity_.model = model_->name();
+  identity_.items = options_.train_data->items();
+  identity_.batch_size = options_.batch_size;
+  identity_.devices = parts_.devices.size();
+  identity_.seed = options_.seed;
+  identity_.shuffle = options_.shuffle;
+  identity_.same_shard = options_.same_shard;
+  const auto reading = on_blocking(
+      parts_.environment, [grad = *grad_, update] { return step_program_facts(grad, update); });
+  auto programs = co_await reading;
+  if (!programs) co_await end_with(programs.error());
+  identity_.programs = *std::move(programs);
+  const auto opening = on_blocking(
+      parts_.environment,
+      [options = *options_.checkpoint, run = identity_] { return open_checkpoints(options, run); });
+  auto opened = co_await opening;
+  if (!opened) co_await end_with(opened.error());
+  checkpoints_ = *std::move(opened);
+  if (!checkpoints_.newest) co_return;
+  const CheckpointManifest& manifest = checkpoints_.newest->manifest;
+  first_step_ = manifest.step;
+  for (std::size_t r = 0; r < parts_.devices.size(); ++r) {
+    epoch_shares_[r] = manifest.ranks[r].epoch_share;
+    run_shares_[r] = manifest.ranks[r].run_share;
+  }
+}
+
+void Training::make_checkpointer() {
+  CheckpointParts parts;
+  parts.environment = parts_.environment;
+  parts.folder = checkpoints_.folder;
+  parts.ranks = ranks_;
+  for (const auto* family : {&model_->params(), &model_->momenta(), &model_->state()}) {
+    for (const TensorSpec& array : *family) parts.names.push_back(*checkpoint_array_name(array));
+  }
+  parts.run = identity_;
+  parts.steps_per_epoch = loader_->plan().steps_per_epoch();
+  parts.call = call_;
+  parts.rendezvous_limit = options_.rendezvous_limit;
+  checkpointer_.emplace(std::move(parts), *options_.checkpoint, first_step_);
+  checkpoints_ = {};  // its arrays are on the devices
+}
+
+// Rank 0 has the arrays that the run begins with and broadcasts them.
 Task<void> Training::initialise(const ProgramSpec& init, const Executable& program) {
-  HostArray seed = HostArray::make(devices::Shape(devices::DType::kU32, {}));
-  const auto word = static_cast<std::uint32_t>(options_.seed);
-  std::memcpy(seed.mutable_bytes().data(), &word, sizeof(word));
-  devices::PutOptions put;
-  put.call = call_;
-  devices::ExecuteOptions execute;
-  execute.call = call_;
-  const Future<Buffer> seed_put =
-      parts_.devices[0].put({seed.bytes().data(), seed.shape(), {}, seed.owner()}, put);
-  Result<Buffer> seed_buffer = co_await seed_put;
-  if (!seed_buffer) co_await end_with(seed_buffer.error());
-  const Buffer arguments[] = {*seed_buffer};
-  const Future<Buffers> making =
-      parts_.devices[0].execute(program, std::span<const Buffer>(arguments), execute);
-  Result<Buffers> made = co_await making;
+  Task<Buffers> making =
+      checkpoints_.newest
+          ? saved_arrays(parts_.devices[0], init.outputs, checkpoints_.newest->arrays, call_)
+          : new_arrays(parts_.devices[0], program, options_.seed, call_);
+  Result<Buffers> made = co_await std::move(making);
   if (!made) co_await end_with(made.error());
 
   std::vector<devices::Shape> shapes;
@@ -272,15 +347,47 @@ Task<void> Training::steps() {
   cpu_before_ = parts_.cpu_meter();
   for (const auto& device : parts_.devices) stats_before_.push_back(device.stats());
   started_ = last_done_ = parts_.environment.clock->now();
-  for (std::uint64_t step = 0; step < total; ++step) {
+  for (std::uint64_t step = first_step_; step < total; ++step) {
     if (flying_.size() >= static_cast<std::size_t>(std::max(options_.steps_in_flight, 1))) {
       if (Status status = co_await retire(); !status) co_await end_with(status.error());
     }
+    if (Status status = fault_point("train.step"); !status) co_await end_with(status.error());
     start_step(step, steps_per_epoch);
+    if (Status status = advance_checkpoint(); !status) co_await end_with(status.error());
   }
   while (!flying_.empty()) {
     if (Status status = co_await retire(); !status) co_await end_with(status.error());
+    if (Status status = advance_checkpoint(); !status) co_await end_with(status.error());
   }
+}
+
+// Lets a checkpoint begin whose steps have ended, and tells of one that is published.
+Status Training::advance_checkpoint() {
+  if (!checkpointer_) return {};
+  MILLRACE_TRY(const std::optional<CheckpointReport> published, checkpointer_->poll());
+  if (published && listener_ != nullptr) listener_->on_checkpoint(*published);
+  if (!checkpointer_->waits_for(steps_done())) return {};
+  std::vector<RankState> ranks;
+  for (std::size_t r = 0; r < replicas_.size(); ++r) {
+    ranks.push_back({epoch_shares_[r], run_shares_[r]});
+  }
+  checkpointer_->begin(std::move(ranks));
+  return {};
+}
+
+Task<void> Training::end_checkpoint() {
+  if (!checkpointer_) co_return;
+  static_cast<void>(co_await checkpointer_->finish());
+  if (Status status = advance_checkpoint(); !status) co_await end_with(status.error());
+}
+
+// The end of the run is saved, too: while the evaluation reads the same arrays.
+Task<void> Training::begin_last_checkpoint() {
+  Task<void> ending = end_checkpoint();
+  if (Status status = co_await std::move(ending); !status) co_await end_with(status.error());
+  if (!checkpointer_) co_return;
+  checkpointer_->take_last(steps_done(), replicas_);
+  if (Status status = advance_checkpoint(); !status) co_await end_with(status.error());
 }
 
 void Training::start_step(std::uint64_t step, std::uint64_t steps_per_epoch) {
@@ -290,6 +397,7 @@ void Training::start_step(std::uint64_t step, std::uint64_t steps_per_epoch) {
   for (const ProcessGroup& rank : ranks_)
     ticket.first_collective = rank.reserve(graph_->collectives_per_step());
   Flying flying;
+  ticket.keep_inputs = checkpointer_ && checkpointer_->take_if_due(step, replicas_);
   flying.run = graph_->start(ticket, replicas_);
   flying.epoch = step / steps_per_epoch;
   flying.last_of_epoch = (step + 1) % steps_per_epoch == 0;
@@ -338,7 +446,7 @@ void Training::tell_step(double loss, std::uint64_t epoch) {
   if (listener_ == nullptr) return;
   StepReport report;
   report.epoch = epoch;
-  report.step = losses_.size();
+  report.step = steps_done();
   report.steps = total_steps();
   report.loss = loss;
   // Over the last steps only, so that it follows what happens now.
@@ -362,7 +470,7 @@ Task<void> Training::end_epoch(std::uint64_t epoch) {
   }
   epoch_ends_.erase(epoch_ends_.begin(),
                     epoch_ends_.begin() + static_cast<std::ptrdiff_t>(replicas_.size()));
-  Task<EpochShare> meeting = meet("epoch", epoch_shares_);
+  Task<EpochShare> meeting = meet_all("epoch", epoch_shares_);
   Result<EpochShare> all = co_await std::move(meeting);
   if (!all) co_await end_with(all.error());
   for (EpochShare& share : epoch_shares_) share = EpochShare{.epoch = epoch + 1};
@@ -370,21 +478,11 @@ Task<void> Training::end_epoch(std::uint64_t epoch) {
   if (listener_ != nullptr) listener_->on_epoch(epoch, all->mean_loss());
 }
 
-// Every rank says what it has done; they must agree where they are.
-Task<EpochShare> Training::meet(std::string tag, std::vector<EpochShare> shares) {
+Task<EpochShare> Training::meet_all(std::string tag, std::vector<EpochShare> shares) {
   CallOptions options = call_;
   options.deadline =
       std::min(options.deadline, parts_.environment.clock->now() + options_.rendezvous_limit);
-  std::vector<Future<collectives::Payloads>> meetings;
-  for (std::size_t r = 0; r < ranks_.size(); ++r) {
-    meetings.push_back(ranks_[r].rendezvous(tag, shares[r].to_payload(), {}, options));
-  }
-  std::vector<Result<collectives::Payloads>> answers;
-  for (const auto& meeting : meetings) answers.push_back(co_await meeting);
-  for (const auto& answer : answers) {
-    if (!answer) co_return answer.error();
-  }
-  co_return combine_shares(**answers.front());
+  return meet(ranks_, std::move(tag), std::move(shares), options);
 }
 
 // A step is done when its handles exist; the run is, when the bytes of its last replicas do.
@@ -433,6 +531,8 @@ Task<TrainingReport> Training::run() {
   TrainingReport report = figures();
   Task<void> writing = await_replicas();
   if (Status written = co_await std::move(writing); !written) co_return written.error();
+  Task<void> saving = begin_last_checkpoint();
+  if (Status begun = co_await std::move(saving); !begun) co_return begun.error();
   if (eval_ != nullptr) {
     std::vector<Buffers> params;
     std::vector<Buffers> state;
@@ -455,7 +555,9 @@ Task<TrainingReport> Training::run() {
         static_cast<double>(result->correct) / static_cast<double>(result->items);
     report.test_loss = result->loss_sum / static_cast<double>(result->items);
   }
-  Task<EpochShare> meeting = meet("end", run_shares_);
+  Task<void> ending = end_checkpoint();
+  if (Status ended = co_await std::move(ending); !ended) co_return ended.error();
+  Task<EpochShare> meeting = meet_all("end", run_shares_);
   Result<EpochShare> all = co_await std::move(meeting);
   if (!all) co_return all.error();
   co_return report;
@@ -471,6 +573,7 @@ Task<void> Training::close() {
   watch_.stop();
   for (const Flying& flying : flying_) static_cast<void>(co_await flying.run->done());
   for (const auto& end : epoch_ends_) static_cast<void>(co_await end);
+  if (checkpointer_) static_cast<void>(co_await checkpointer_->finish());
   Status closed;
   if (loader_) closed = co_await loader_->close();
   if (!ranks_.empty()) static_cast<void>(co_await ranks_[0].close());

@@ -17,6 +17,7 @@
 #include "millrace/core/environment.h"
 #include "millrace/core/trace.h"
 #include "millrace/devices/device.h"
+#include "millrace/tools/train/checkpoint.h"
 #include "millrace/tools/train/cpu_usage.h"
 #include "millrace/tools/train/report.h"
 #include "millrace/transfer/device_loader.h"
@@ -52,6 +53,7 @@ struct TrainingOptions {
   std::size_t loader_host_bytes = 0;  // per device; 0: the loader's choice
   std::size_t loader_device_bytes = 0;
   Duration rendezvous_limit = std::chrono::seconds(60);
+  std::optional<CheckpointOptions> checkpoint;
   CallOptions call;
 };
 
@@ -71,11 +73,14 @@ class TrainingListener {
   virtual void on_start(const TrainingStart& start) = 0;
   virtual void on_step(const StepReport& step) = 0;
   virtual void on_epoch(std::uint64_t epoch, double mean_loss) = 0;
+  // One is published; the steps went on meanwhile.
+  virtual void on_checkpoint(const CheckpointReport& /*checkpoint*/) {}
 };
 
 // Fails with the first error of any part, after everything it started has ended: loader and group
-// closed, no step in flight. kCancelled on stop, kDeadlineExceeded at the deadline, both within the
-// time that the devices need to let go of what they have begun. listener may be nullptr.
+// closed, no step and no checkpoint in flight. A checkpoint that cannot be written ends it, too.
+// kCancelled on stop, kDeadlineExceeded at the deadline, both within the time that the devices need
+// to let go of what they have begun. listener may be nullptr.
 Task<TrainingReport> train(TrainingParts parts, TrainingOptions options,
                            TrainingListener* listener);
 

@@ -1,0 +1,232 @@
+#include "millrace/tools/train/checkpoint.h"
+
+#include <utility>
+
+#include "millrace/core/check.h"
+#include "millrace/tools/train/meeting.h"
+#include "millrace/tools/train/on_blocking.h"
+#include "millrace/transfer/formats/file.h"
+#include "millrace/transfer/formats/file_writer.h"
+
+namespace millrace::train {
+namespace {
+
+using devices::Buffer;
+using devices::Buffers;
+using devices::HostArray;
+
+// What one checkpoint is made of; lives in the frame of its coroutine.
+struct Job {
+  std::shared_ptr<const CheckpointParts> parts;
+  std::vector<Replica> replicas;
+  CheckpointManifest manifest;
+  std::size_t keep = 1;
+};
+
+// Completes when the arrays of every rank are written; gives those of rank 0.
+Task<std::vector<Buffer>> written_arrays(std::vector<Replica> replicas, CallOptions call,
+                                         TimerQueue* timers) {
+  std::vector<Buffer> arrays;
+  for (std::size_t r = 0; r < replicas.size(); ++r) {
+    const Future<Buffers> families[] = {replicas[r].params, replicas[r].momenta, replicas[r].state};
+    for (const Future<Buffers>& family : families) {
+      Result<Buffers> buffers = co_await family;
+      if (!buffers) co_return buffers.error();
+      for (const Buffer& buffer : *buffers) {
+        const Future<void> ready = with_options(buffer.ready(), call, *timers);
+        if (Status status = co_await ready; !status) co_return status.error();
+        if (r == 0) arrays.push_back(buffer);
+      }
+    }
+  }
+  co_return arrays;
+}
+
+Task<std::vector<HostArray>> fetch_all(devices::Device device, std::vector<Buffer> buffers,
+                                       CallOptions call) {
+  std::vector<Future<HostArray>> fetches;
+  for (const Buffer& buffer : buffers) fetches.push_back(device.fetch(buffer, call));
+  buffers.clear();
+  std::vector<HostArray> arrays;
+  Status failed;
+  for (Future<HostArray>& fetch : fetches) {
+    Result<HostArray> array = co_await fetch;
+    if (array) {
+      arrays.push_back(*std::move(array));
+    } else if (failed) {
+      failed = std::unexpected(array.error());
+    }
+  }
+  if (!failed) co_return failed.error();
+  co_return arrays;
+}
+
+Status write_files(const CheckpointParts& parts, const CheckpointManifest& manifest,
+                   const std::vector<HostArray>& arrays) {
+  MILLRACE_CHECK(arrays.size() == parts.names.size(), "each array has a name");
+  std::vector<transfer::NamedArray> named;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    named.push_back({parts.names[i], arrays[i].shape(), arrays[i].bytes()});
+  }
+  return parts.folder->write(manifest, named, parts.call.stop);
+}
+
+Task<CheckpointReport> write_checkpoint(Job job) {
+  const CheckpointParts& parts = *job.parts;
+  const std::uint64_t step = job.manifest.step;
+  const TimePoint begin = parts.environment.clock->now();
+  CheckpointReport report;
+  report.step = step;
+  report.path = parts.folder->path_of(step);
+
+  Task<std::vector<Buffer>> waiting =
+      written_arrays(std::move(job.replicas), parts.call, parts.environment.timers);
+  Result<std::vector<Buffer>> buffers = co_await std::move(waiting);
+  if (!buffers) co_return buffers.error();
+  Task<std::vector<HostArray>> fetching =
+      fetch_all(parts.ranks[0].device(), *std::move(buffers), parts.call);
+  Result<std::vector<HostArray>> arrays = co_await std::move(fetching);
+  if (!arrays) co_return arrays.error();
+  for (const HostArray& array : *arrays) report.bytes += array.bytes().size();
+
+  const Future<void> writing = on_blocking(
+      parts.environment, [parts = job.parts, manifest = job.manifest, arrays = *std::move(arrays)] {
+        return write_files(*parts, manifest, arrays);
+      });
+  if (Status written = co_await writing; !written) co_return written.error();
+
+  CallOptions meeting_call = parts.call;
+  meeting_call.deadline =
+      std::min(meeting_call.deadline, parts.environment.clock->now() + parts.rendezvous_limit);
+  std::vector<EpochShare> shares;
+  for (const RankState& rank : job.manifest.ranks) shares.push_back(rank.run_share);
+  Task<EpochShare> meeting = meet(parts.ranks, "checkpoint", std::move(shares), meeting_call);
+  const Result<EpochShare> agreed = co_await std::move(meeting);
+  if (!agreed) {
+    const Future<void> discarding = on_blocking(parts.environment, [parts = job.parts, step] {
+      parts->folder->discard(step);
+      return Status();
+    });
+    static_cast<void>(co_await discarding);
+    co_return agreed.error();
+  }
+  // Agreed is agreed: no stop comes between.
+  const Future<void> publishing = on_blocking(
+      parts.environment,
+      [parts = job.parts, step, keep = job.keep] { return parts->folder->publish(step, keep); });
+  if (Status published = co_await publishing; !published) co_return published.error();
+  report.time = parts.environment.clock->now() - begin;
+  co_return report;
+}
+
+}  // namespace
+
+std::optional<std::string> checkpoint_array_name(const TensorSpec& tensor) {
+  switch (tensor.role) {
+    case Role::kParam:
+      return "param/" + tensor.name;
+    case Role::kMomentum:
+      return "momentum/" + tensor.name;
+    case Role::kState:
+      return "state/" + tensor.name;
+    default:
+      return std::nullopt;
+  }
+}
+
+Result<std::vector<FileFacts>> step_program_facts(const ProgramSpec& grad,
+                                                  const ProgramSpec& update) {
+  std::vector<FileFacts> facts;
+  for (const ProgramSpec* program : {&grad, &update}) {
+    MILLRACE_TRY(const transfer::File file, transfer::File::open(program->path));
+    MILLRACE_TRY(const transfer::MappedFile mapped, transfer::MappedFile::map(file));
+    facts.push_back({program->name, file.size(), transfer::crc32_of(mapped.bytes())});
+  }
+  return facts;
+}
+
+Result<OpenedCheckpoints> open_checkpoints(const CheckpointOptions& options,
+                                           const RunIdentity& run) {
+  OpenedCheckpoints opened;
+  MILLRACE_TRY(CheckpointFolder folder, CheckpointFolder::open(options.folder));
+  opened.folder = std::make_shared<CheckpointFolder>(std::move(folder));
+  if (!options.resume) {
+    MILLRACE_TRY(const std::vector<std::uint64_t> steps, opened.folder->steps());
+    if (steps.empty()) return opened;
+    return fail(ErrorCode::kFailedPrecondition,
+                opened.folder->path_of(steps.back()) +
+                    " is there from an earlier run: --resume goes on from it; for a new run, name "
+                    "another folder or empty this one");
+  }
+  MILLRACE_TRY(opened.newest, opened.folder->load_newest());
+  if (!opened.newest) return opened;
+  const auto named = [&](const Error& error) {
+    return std::unexpected(error.with_context("going on from " + opened.newest->path));
+  };
+  const CheckpointManifest& manifest = opened.newest->manifest;
+  if (const Status same = check_same_run(manifest.run, run); !same) return named(same.error());
+  if (manifest.ranks.size() != run.devices) {
+    return named(Error(ErrorCode::kDataLoss, "its manifest tells of " +
+                                                 std::to_string(manifest.ranks.size()) + " ranks"));
+  }
+  return opened;
+}
+
+Checkpointer::Checkpointer(CheckpointParts parts, const CheckpointOptions& options,
+                           std::uint64_t first_step)
+    : parts_(std::make_shared<const CheckpointParts>(std::move(parts))),
+      every_(options.every > 0 ? options.every : parts_->steps_per_epoch),
+      keep_(options.keep),
+      step_(first_step) {}
+
+bool Checkpointer::take_if_due(std::uint64_t step, std::span<const Replica> replicas) {
+  // The first multiple of every_ after the last one.
+  const std::uint64_t due = (step_ / every_ + 1) * every_;
+  if (step < due || state_ != State::kIdle) return false;
+  take(step, replicas);
+  return true;
+}
+
+void Checkpointer::take_last(std::uint64_t step, std::span<const Replica> replicas) {
+  MILLRACE_CHECK(state_ == State::kIdle, "the last checkpoint comes after the others");
+  if (step > step_) take(step, replicas);
+}
+
+void Checkpointer::take(std::uint64_t step, std::span<const Replica> replicas) {
+  state_ = State::kTaken;
+  step_ = step;
+  replicas_.assign(replicas.begin(), replicas.end());
+}
+
+void Checkpointer::begin(std::vector<RankState> ranks) {
+  MILLRACE_CHECK(state_ == State::kTaken, "what is begun was taken");
+  Job job;
+  job.parts = parts_;
+  job.replicas = std::exchange(replicas_, {});
+  job.keep = keep_;
+  job.manifest.run = parts_->run;
+  job.manifest.step = step_;
+  job.manifest.epoch = step_ / parts_->steps_per_epoch;
+  job.manifest.epoch_step = step_ % parts_->steps_per_epoch;
+  job.manifest.ranks = std::move(ranks);
+  state_ = State::kWriting;
+  writing_ = spawn(*parts_->environment.compute, write_checkpoint(std::move(job)));
+}
+
+Result<std::optional<CheckpointReport>> Checkpointer::poll() {
+  if (state_ != State::kWriting || !writing_.ready()) return std::nullopt;
+  state_ = State::kIdle;
+  Result<CheckpointReport> report = std::exchange(writing_, {}).take();
+  if (!report) {
+    return std::unexpected(
+        report.error().with_context("writing the checkpoint " + parts_->folder->path_of(step_)));
+  }
+  return *std::move(report);
+}
+
+Future<void> Checkpointer::finish() const {
+  if (state_ != State::kWriting) return make_ready();
+  return writing_.then(inline_executor(), [](const Result<CheckpointReport>&) {});
+}
+
+}  // namespace millrace::train

@@ -1,0 +1,120 @@
+// Checkpointer: decides when a training saves what it carries from step to step, and does so while
+// the steps go on. Of one checkpoint:
+//
+//   due      the training is about to begin step s. It hands over the handles of what s starts
+//            from, and has the update of s leave those arrays as they are (StepTicket::keep_inputs)
+//            instead of writing over them: for as long as they are read, the devices hold
+//            parameters and momenta twice.
+//   taken    the s steps before are still running.
+//   writing  they have ended well: a coroutine of its own waits for the arrays of every rank,
+//            fetches those of rank 0 (after a step they are the same everywhere), lets go of the
+//            handles, and has the blocking executor write the files under a name that nobody takes
+//            for a checkpoint. Then the ranks meet; when all are there, the files get their name
+//            (checkpoint_folder.h), and the oldest checkpoint goes.
+//
+// One is in flight at a time: what comes due meanwhile is not dropped but waits, and is taken at
+// the first step that begins after the one before is published. The training itself never waits,
+// except at its end. What a step needs to begin again is small: the number of the step gives the
+// epoch, the loader's position (its order is a pure function of seed and epoch,
+// transfer/permutation.h) and the random words; the manifest has the sums of the ranks besides.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "millrace/collectives/process_group.h"
+#include "millrace/core/coroutine.h"
+#include "millrace/core/environment.h"
+#include "millrace/tools/train/checkpoint_folder.h"
+#include "millrace/tools/train/model.h"
+#include "millrace/tools/train/step_graph.h"
+
+namespace millrace::train {
+
+struct CheckpointOptions {
+  std::string folder;
+  std::uint64_t every = 0;  // steps; 0: those of an epoch. The end of the run is saved, too
+  bool resume = false;      // go on from the newest one, if there is one
+  std::size_t keep = 2;
+};
+
+// Of one that is published.
+struct CheckpointReport {
+  std::uint64_t step = 0;  // the steps that it is after
+  std::string path;
+  std::uint64_t bytes = 0;  // of its arrays
+  Duration time{};          // from the end of its last step on
+};
+
+// "param/w", "momentum/w", "state/mean": the name of an array in the file. Nothing for arrays that
+// a training does not carry from step to step.
+std::optional<std::string> checkpoint_array_name(const TensorSpec& tensor);
+
+// Opens the folder and reads what there is to go on from. kFailedPrecondition if the newest
+// checkpoint is of another run, or if there is one and the run was not asked to go on. Blocking.
+struct OpenedCheckpoints {
+  std::shared_ptr<CheckpointFolder> folder;
+  std::optional<LoadedCheckpoint> newest;
+};
+Result<OpenedCheckpoints> open_checkpoints(const CheckpointOptions& options,
+                                           const RunIdentity& run);
+
+// Size and checksum of the programs of the model that every step runs. Blocking.
+Result<std::vector<FileFacts>> step_program_facts(const ProgramSpec& grad,
+                                                  const ProgramSpec& update);
+
+// What every checkpoint of a run needs. environment is borrowed.
+struct CheckpointParts {
+  Environment environment;
+  std::shared_ptr<CheckpointFolder> folder;
+  std::vector<collectives::ProcessGroup> ranks;
+  std::vector<std::string> names;  // of the arrays: parameters, momenta, state
+  RunIdentity run;
+  std::uint64_t steps_per_epoch = 1;
+  CallOptions call;
+  Duration rendezvous_limit{};
+};
+
+// Owned by the training, which awaits finish() before it lets go. Thread-safety: confined.
+class Checkpointer {
+ public:
+  Checkpointer(CheckpointParts parts, const CheckpointOptions& options, std::uint64_t first_step);
+
+  // The training is about to begin step, from these replicas. True if they are taken: then nobody
+  // may write over them.
+  bool take_if_due(std::uint64_t step, std::span<const Replica> replicas);
+  // The run ends after step: takes them in any case, unless the last one was taken there. One must
+  // not be in flight.
+  void take_last(std::uint64_t step, std::span<const Replica> replicas);
+  // True if one is taken after exactly so many steps, and not begun.
+  bool waits_for(std::uint64_t steps) const { return state_ == State::kTaken && steps == step_; }
+  // Those steps have ended well, with these sums of the ranks: begins the writing, on the
+  // environment's executors.
+  void begin(std::vector<RankState> ranks);
+  // What has been published since the last call, or the error that it ended with; never waits.
+  Result<std::optional<CheckpointReport>> poll();
+  // Completes when none is in flight; then poll().
+  Future<void> finish() const;
+
+ private:
+  enum class State : std::uint8_t {
+    kIdle,     // -> kTaken
+    kTaken,    // the steps before are still running -> kWriting
+    kWriting,  // -> kIdle
+  };
+  void take(std::uint64_t step, std::span<const Replica> replicas);
+
+  const std::shared_ptr<const CheckpointParts> parts_;
+  const std::uint64_t every_;
+  const std::size_t keep_;
+  State state_ = State::kIdle;
+  std::uint64_t step_;  // of the last one taken, or the one that the run began with
+  std::vector<Replica> replicas_;
+  Future<CheckpointReport> writing_;
+};
+
+}  // namespace millrace::train

@@ -1,0 +1,297 @@
+#include "millrace/tools/train/checkpoint_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "millrace/core/fault_point.h"
+#include "millrace/core/log.h"
+#include "millrace/transfer/formats/errno_code.h"
+#include "millrace/transfer/formats/file.h"
+#include "millrace/transfer/formats/file_writer.h"
+
+namespace millrace::train {
+namespace {
+
+namespace fs = std::filesystem;
+using transfer::FileWriter;
+
+constexpr const char* kArraysFile = "arrays.safetensors";
+constexpr const char* kManifestFile = "checkpoint.json";
+constexpr std::string_view kPrefix = "step-";
+constexpr std::size_t kDigits = 8;
+constexpr std::size_t kPieceBytes = std::size_t{4} << 20;  // between two looks at the stop token
+constexpr std::uint64_t kMostManifestBytes = std::uint64_t{64} << 20;
+
+std::unexpected<Error> folder_error(const std::string& what, int number) {
+  return fail(transfer::errno_code(number), what + ": " + transfer::errno_text(number));
+}
+
+// The step of "step-00000468"; nothing for every other name.
+std::optional<std::uint64_t> step_of(std::string_view name) {
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  const std::string_view digits = name.substr(kPrefix.size());
+  if (digits.size() < kDigits || digits.size() > 19) return std::nullopt;
+  std::uint64_t step = 0;
+  for (const char c : digits) {
+    if (c < '0' || c > '9') return std::nullopt;
+    step = step * 10 + static_cast<std::uint64_t>(c - '0');
+  }
+  return checkpoint_name(step) == name ? std::optional(step) : std::nullopt;
+}
+
+// What a run that was killed may have left.
+bool is_left_over(const std::string& name) {
+  for (const std::string_view ending : {".part", ".old"}) {
+    if (name.ends_with(ending) && step_of(name.substr(0, name.size() - ending.size()))) return true;
+  }
+  return false;
+}
+
+Result<std::vector<std::string>> names_in(const std::string& path) {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+    names.push_back(it->path().filename().string());
+  }
+  if (error) return folder_error("listing the checkpoints in " + path, error.value());
+  return names;
+}
+
+Status remove_tree(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) return folder_error("removing " + path, error.value());
+  return {};
+}
+
+Status rename_folder(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) == 0) return {};
+  return folder_error("renaming " + from + " to " + to, errno);
+}
+
+Status write_pieces(FileWriter& file, std::span<const std::byte> bytes,
+                    const std::stop_token& stop) {
+  while (!bytes.empty()) {
+    if (stop.stop_requested()) {
+      return fail(ErrorCode::kCancelled, "stopped on request while writing " + file.path());
+    }
+    const auto piece = bytes.first(std::min(bytes.size(), kPieceBytes));
+    MILLRACE_TRY_STATUS(file.write(piece));
+    bytes = bytes.subspan(piece.size());
+  }
+  return {};
+}
+
+Result<FileFacts> write_arrays(const std::string& path,
+                               std::span<const transfer::NamedArray> arrays, std::uint64_t step,
+                               const std::stop_token& stop) {
+  MILLRACE_TRY(const transfer::SafetensorsLayout layout,
+               transfer::lay_out_safetensors(
+                   arrays, {{"format", "millrace"}, {"step", std::to_string(step)}}));
+  MILLRACE_TRY(FileWriter file, FileWriter::create(path));
+  MILLRACE_TRY_STATUS(file.write(std::as_bytes(std::span(layout.front))));
+  for (const std::size_t i : layout.order) {
+    MILLRACE_TRY_STATUS(write_pieces(file, arrays[i].bytes, stop));
+    MILLRACE_TRY_STATUS(fault_point("checkpoint.array"));
+  }
+  MILLRACE_TRY_STATUS(file.sync());
+  return FileFacts{kArraysFile, file.bytes(), file.crc32()};
+}
+
+Status write_manifest(const std::string& path, const CheckpointManifest& manifest) {
+  const std::string text = manifest.to_text();
+  MILLRACE_TRY(FileWriter file, FileWriter::create(path));
+  MILLRACE_TRY_STATUS(file.write(std::as_bytes(std::span(text))));
+  return file.sync();
+}
+
+Result<CheckpointManifest> read_manifest(const std::string& path) {
+  MILLRACE_TRY(const transfer::File file, transfer::File::open(path));
+  if (file.size() > kMostManifestBytes) {
+    return fail(ErrorCode::kDataLoss,
+                path + " has " + std::to_string(file.size()) + " bytes, which no manifest has");
+  }
+  std::string text(file.size(), '\0');
+  MILLRACE_TRY(const std::size_t count, file.read_at(0, std::as_writable_bytes(std::span(text))));
+  text.resize(count);
+  Result<CheckpointManifest> manifest = CheckpointManifest::parse(text);
+  if (!manifest) return std::unexpected(manifest.error().with_context(path));
+  return manifest;
+}
+
+// kDataLoss if the file is not the one that was written.
+Status check_content(const std::string& path, const FileFacts& facts) {
+  MILLRACE_TRY(const transfer::File file, transfer::File::open(path));
+  if (file.size() != facts.bytes) {
+    return fail(ErrorCode::kDataLoss, path + " has " + std::to_string(file.size()) +
+                                          " bytes; its manifest says " +
+                                          std::to_string(facts.bytes));
+  }
+  MILLRACE_TRY(const transfer::MappedFile mapped, transfer::MappedFile::map(file));
+  if (transfer::crc32_of(mapped.bytes()) != facts.crc32) {
+    return fail(ErrorCode::kDataLoss, path + " does not have the checksum of its manifest");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string checkpoint_name(std::uint64_t step) {
+  std::string digits = std::to_string(step);
+  if (digits.size() < kDigits) digits.insert(0, kDigits - digits.size(), '0');
+  return std::string(kPrefix) + digits;
+}
+
+Result<LoadedCheckpoint> read_checkpoint(const std::string& path) {
+  MILLRACE_TRY(CheckpointManifest manifest, read_manifest(path + "/" + kManifestFile));
+  const std::string name = fs::path(path).filename().string();
+  if (checkpoint_name(manifest.step) != name) {
+    return fail(ErrorCode::kDataLoss,
+                path + ": by its manifest it is " + checkpoint_name(manifest.step));
+  }
+  const std::string arrays_path = path + "/" + kArraysFile;
+  MILLRACE_TRY_STATUS(check_content(arrays_path, manifest.arrays));
+  MILLRACE_TRY(transfer::SafetensorsFile arrays, transfer::SafetensorsFile::open(arrays_path));
+  return LoadedCheckpoint{path, std::move(manifest), std::move(arrays)};
+}
+
+std::string CheckpointFolder::path_of(std::uint64_t step) const {
+  return path_ + "/" + checkpoint_name(step);
+}
+
+CheckpointFolder::CheckpointFolder(CheckpointFolder&& other) noexcept
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+
+CheckpointFolder::~CheckpointFolder() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<CheckpointFolder> CheckpointFolder::open(std::string path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) return folder_error("making the folder for checkpoints " + path, error.value());
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return folder_error("opening the folder for checkpoints " + path, errno);
+  CheckpointFolder folder(std::move(path), fd);
+  // Where the file system knows no locks, the user must see to it.
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return fail(ErrorCode::kFailedPrecondition, "another training is keeping its checkpoints in " +
+                                                    folder.path_ +
+                                                    ": end it, or name another folder");
+  }
+  MILLRACE_TRY_STATUS(folder.check_writable());
+  MILLRACE_TRY_STATUS(folder.clean());
+  return folder;
+}
+
+Status CheckpointFolder::check_writable() const {
+  const std::string probe = path_ + "/probe.part";
+  MILLRACE_TRY_STATUS(remove_tree(probe));
+  std::error_code error;
+  fs::create_directory(probe, error);
+  if (error) return folder_error("checkpoints cannot be written to " + path_, error.value());
+  return remove_tree(probe);
+}
+
+Status CheckpointFolder::clean() const {
+  MILLRACE_TRY(const std::vector<std::string> names, names_in(path_));
+  for (const std::string& name : names) {
+    if (is_left_over(name)) MILLRACE_TRY_STATUS(remove_tree(path_ + "/" + name));
+  }
+  return {};
+}
+
+Result<std::vector<std::uint64_t>> CheckpointFolder::steps() const {
+  MILLRACE_TRY(const std::vector<std::string> names, names_in(path_));
+  std::vector<std::uint64_t> steps;
+  for (const std::string& name : names) {
+    if (const auto step = step_of(name)) steps.push_back(*step);
+  }
+  std::ranges::sort(steps);
+  return steps;
+}
+
+Result<std::optional<LoadedCheckpoint>> CheckpointFolder::load_newest() {
+  MILLRACE_TRY(std::vector<std::uint64_t> all, steps());
+  std::vector<std::pair<std::uint64_t, Error>> damaged;
+  for (; !all.empty(); all.pop_back()) {
+    Result<LoadedCheckpoint> loaded = read_checkpoint(path_of(all.back()));
+    if (loaded) {
+      for (const auto& [step, error] : damaged) {
+        MILLRACE_LOG(kWarning, "train",
+                     "skipping the damaged " + checkpoint_name(step) + ": " + error.message());
+        const std::string aside = path_of(step) + ".damaged";
+        MILLRACE_TRY_STATUS(remove_tree(aside));
+        MILLRACE_TRY_STATUS(rename_folder(path_of(step), aside));
+      }
+      return *std::move(loaded);
+    }
+    const ErrorCode code = loaded.error().code();
+    // What cannot be read for another reason may be all right: nothing is decided about it here.
+    const bool is_damaged = code == ErrorCode::kDataLoss || code == ErrorCode::kNotFound;
+    if (!is_damaged) return std::unexpected(loaded.error());
+    damaged.emplace_back(all.back(), loaded.error());
+  }
+  if (damaged.empty()) return std::nullopt;
+  std::string text = "no checkpoint in " + path_ + " is whole";
+  for (const auto& [step, error] : damaged) {
+    text += "; " + checkpoint_name(step) + ": " + error.message();
+  }
+  return fail(ErrorCode::kDataLoss, text + ". Move them away to begin from the beginning");
+}
+
+Status CheckpointFolder::write_files(const std::string& part, CheckpointManifest& manifest,
+                                     std::span<const transfer::NamedArray> arrays,
+                                     const std::stop_token& stop) const {
+  MILLRACE_TRY_STATUS(fault_point("checkpoint.begun"));
+  MILLRACE_TRY(manifest.arrays,
+               write_arrays(part + "/" + kArraysFile, arrays, manifest.step, stop));
+  MILLRACE_TRY_STATUS(fault_point("checkpoint.arrays"));
+  MILLRACE_TRY_STATUS(write_manifest(part + "/" + kManifestFile, manifest));
+  MILLRACE_TRY_STATUS(fault_point("checkpoint.manifest"));
+  MILLRACE_TRY_STATUS(transfer::sync_folder(part));
+  return fault_point("checkpoint.written");
+}
+
+Status CheckpointFolder::write(CheckpointManifest manifest,
+                               std::span<const transfer::NamedArray> arrays,
+                               const std::stop_token& stop) const {
+  const std::string part = path_of(manifest.step) + ".part";
+  std::error_code error;
+  fs::create_directory(part, error);
+  if (error) return folder_error("making " + part, error.value());
+  Status written = write_files(part, manifest, arrays, stop);
+  if (!written) discard(manifest.step);
+  return written;
+}
+
+void CheckpointFolder::discard(std::uint64_t step) const {
+  // Should that fail, too, the next run removes it.
+  static_cast<void>(remove_tree(path_of(step) + ".part"));
+}
+
+Status CheckpointFolder::publish(std::uint64_t step, std::size_t keep) const {
+  MILLRACE_TRY_STATUS(fault_point("checkpoint.agreed"));
+  MILLRACE_TRY_STATUS(rename_folder(path_of(step) + ".part", path_of(step)));
+  MILLRACE_TRY_STATUS(fault_point("checkpoint.renamed"));
+  MILLRACE_TRY_STATUS(transfer::sync_folder(path_));
+  MILLRACE_TRY_STATUS(fault_point("checkpoint.published"));
+  MILLRACE_TRY(std::vector<std::uint64_t> all, steps());
+  for (std::size_t i = 0; i + keep < all.size(); ++i) {
+    const std::string old = path_of(all[i]) + ".old";
+    MILLRACE_TRY_STATUS(rename_folder(path_of(all[i]), old));
+    MILLRACE_TRY_STATUS(fault_point("checkpoint.removing"));
+    MILLRACE_TRY_STATUS(remove_tree(old));
+  }
+  return {};
+}
+
+}  // namespace millrace::train

@@ -1,0 +1,61 @@
+// CheckpointManifest: what a checkpoint tells about itself, in checkpoint.json beside its arrays:
+// of which run it is, where that run was, and what its files must be. Pure. Read next:
+// checkpoint_folder.h, where it lies.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "millrace/core/error.h"
+#include "millrace/tools/train/epoch_share.h"
+
+namespace millrace::train {
+
+// A file by its content.
+struct FileFacts {
+  std::string name;
+  std::uint64_t bytes = 0;
+  std::uint32_t crc32 = 0;
+  bool operator==(const FileFacts&) const = default;
+};
+
+// Everything that the numbers of a step depend on, apart from the step: only a run that has the
+// same may go on from a checkpoint. (How fast it runs is its own affair: steps in flight, threads
+// and buckets are not here.)
+struct RunIdentity {
+  std::string model;
+  std::vector<FileFacts> programs;  // grad and update
+  std::uint64_t items = 0;
+  std::int64_t batch_size = 0;
+  std::uint64_t devices = 0;
+  std::uint64_t seed = 0;
+  bool shuffle = false;
+  bool same_shard = false;
+};
+
+// kFailedPrecondition lists every difference, theirs first, and says what would help.
+Status check_same_run(const RunIdentity& checkpoint, const RunIdentity& run);
+
+// What a rank keeps for itself: its sums for the reports. (Parameters, momenta and state are the
+// same on every rank after a step, so that the arrays are there once.)
+struct RankState {
+  EpochShare epoch_share;
+  EpochShare run_share;
+};
+
+struct CheckpointManifest {
+  RunIdentity run;
+  std::uint64_t step = 0;        // finished ones of the whole run
+  std::uint64_t epoch = 0;       // of the next step: the position of the loader
+  std::uint64_t epoch_step = 0;  // the next step within it
+  std::vector<RankState> ranks;
+  FileFacts arrays;
+
+  // JSON, with a checksum of itself; the same checkpoint gives the same text. parse() reads it back
+  // or gives kDataLoss (it is not what to_text() wrote), kUnimplemented (of another schema).
+  std::string to_text() const;
+  static Result<CheckpointManifest> parse(const std::string& text);
+};
+
+}  // namespace millrace::train
