@@ -43,6 +43,9 @@ struct TrainFlags {
   std::optional<double> deadline_seconds;
   int steps_in_flight = 4;
   std::size_t bucket_bytes = 0;
+  std::string checkpoint;   // folder; empty: none
+  std::uint64_t every = 0;  // steps; 0: once per epoch
+  bool resume = false;
   bool deterministic = false;
   bool no_shuffle = false;
   bool json = false;

@@ -87,6 +87,20 @@ void add_train(CLI::App& app, TrainFlags& flags) {
       .add_option("--deadline", flags.deadline_seconds,
                   "give up after so many seconds (exit code 124)")
       ->check(CLI::PositiveNumber);
+  auto* checkpoint =
+      command
+          .add_option("--checkpoint", flags.checkpoint,
+                      "save the training here while it goes on; the two newest are kept")
+          ->type_name("DIR");
+  command
+      .add_option("--every", flags.every,
+                  "steps from one checkpoint to the next (default: once per epoch)")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 60))
+      ->needs(checkpoint);
+  command
+      .add_flag("--resume", flags.resume,
+                "go on from the newest checkpoint, or begin if there is none")
+      ->needs(checkpoint);
   command.add_flag("--deterministic", flags.deterministic, "two runs give identical bits");
   command.add_flag("--no-shuffle", flags.no_shuffle, "take the images in the order of the files");
   auto* json = command.add_flag("--json", flags.json,

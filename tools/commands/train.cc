@@ -156,6 +156,10 @@ train::TrainingOptions training_options(const TrainFlags& flags, Data data,
   options.deterministic = flags.deterministic;
   options.steps_in_flight = flags.steps_in_flight;
   options.bucket_bytes = flags.bucket_bytes;
+  if (!flags.checkpoint.empty()) {
+    options.checkpoint = train::CheckpointOptions{
+        .folder = flags.checkpoint, .every = flags.every, .resume = flags.resume};
+  }
   options.call = call;
   return options;
 }

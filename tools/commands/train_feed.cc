@@ -29,6 +29,10 @@ void TrainingFeed::on_epoch(std::uint64_t epoch, double mean_loss) {
   change([&](TrainingNews& news) { news.epochs.push_back({epoch, mean_loss}); });
 }
 
+void TrainingFeed::on_checkpoint(const train::CheckpointReport& checkpoint) {
+  change([&](TrainingNews& news) { news.checkpoints.push_back(checkpoint); });
+}
+
 void TrainingFeed::end() {
   change([](TrainingNews& news) { news.ended = true; });
 }

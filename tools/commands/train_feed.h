@@ -23,6 +23,7 @@ struct TrainingNews {
   std::optional<train::TrainingStart> start;
   std::optional<train::StepReport> step;
   std::vector<EpochEnd> epochs;
+  std::vector<train::CheckpointReport> checkpoints;
   bool ended = false;
 };
 
@@ -32,6 +33,7 @@ class TrainingFeed final : public train::TrainingListener {
   void on_start(const train::TrainingStart& start) override;
   void on_step(const train::StepReport& step) override;
   void on_epoch(std::uint64_t epoch, double mean_loss) override;
+  void on_checkpoint(const train::CheckpointReport& checkpoint) override;
   // Nothing comes after it.
   void end();
 

@@ -11,6 +11,7 @@ namespace millrace::commands {
 
 namespace {
 
+using train::CheckpointReport;
 using train::StepReport;
 using train::TrainingStart;
 using Json = nlohmann::ordered_json;
@@ -64,19 +65,37 @@ class OrderedView : public TrainingView {
       on_epoch(end, now);
     }
     if (!shown) on_step(*news.step, now);
+    for (const CheckpointReport& checkpoint : news.checkpoints) on_checkpoint(checkpoint, now);
   }
 
  protected:
   virtual void on_start(const TrainingStart& start, TimePoint now) = 0;
   virtual void on_step(const StepReport& step, TimePoint now) = 0;
   virtual void on_epoch(const EpochEnd& end, TimePoint now) = 0;
+  virtual void on_checkpoint(const CheckpointReport& checkpoint, TimePoint now) = 0;
 };
 
+// What a run that was asked to go on from a checkpoint has found.
+std::string resume_text(const TrainingStart& start) {
+  if (!start.resume) return "";
+  if (start.resumed_from.empty()) {
+    return "no checkpoint in " + start.checkpoints + ": starting from the beginning\n";
+  }
+  return "going on from " + start.resumed_from +
+         printed(", after %llu of %llu steps\n", number(start.first_step), number(start.steps));
+}
 std::string start_text(const TrainingStart& start) {
   return printed(
-      "training %s on %zu device%s: %llu images, %llu steps of %lld; compiled in %.1f s\n",
-      start.model.c_str(), start.devices, start.devices == 1 ? "" : "s", number(start.items),
-      number(start.steps), static_cast<long long>(start.batch_size), seconds(start.compile_time));
+             "training %s on %zu device%s: %llu images, %llu steps of %lld; compiled in %.1f s\n",
+             start.model.c_str(), start.devices, start.devices == 1 ? "" : "s", number(start.items),
+             number(start.steps), static_cast<long long>(start.batch_size),
+             seconds(start.compile_time)) +
+         resume_text(start);
+}
+std::string checkpoint_text(const CheckpointReport& checkpoint) {
+  return "checkpoint " + checkpoint.path +
+         printed(": %.1f MB in %.0f ms\n", static_cast<double>(checkpoint.bytes) * 1e-6,
+                 seconds(checkpoint.time) * 1e3);
 }
 std::string epoch_text(const EpochEnd& end, std::uint64_t epochs) {
   return printed("epoch %llu/%llu: mean loss %.4f\n", number(end.epoch + 1), number(epochs),
@@ -108,6 +127,9 @@ class BarView final : public OrderedView {
   }
   void on_epoch(const EpochEnd& end, TimePoint) override {
     sink_(std::string(drawn_ ? kClearLine : "") + epoch_text(end, epochs_));
+  }
+  void on_checkpoint(const CheckpointReport& checkpoint, TimePoint) override {
+    sink_(std::string(drawn_ ? kClearLine : "") + checkpoint_text(checkpoint));
   }
 
  private:
@@ -155,6 +177,9 @@ class LineView final : public OrderedView {
     sink_(epoch_text(end, epochs_));
     every_.reset(now);
   }
+  void on_checkpoint(const CheckpointReport& checkpoint, TimePoint) override {
+    sink_(checkpoint_text(checkpoint));
+  }
 
  private:
   const std::uint64_t epochs_;
@@ -168,14 +193,19 @@ class JsonView final : public OrderedView {
 
  protected:
   void on_start(const TrainingStart& start, TimePoint) override {
-    emit({{"event", "start"},
-          {"schema", 1},
-          {"model", start.model},
-          {"devices", start.devices},
-          {"batch_size", start.batch_size},
-          {"steps", start.steps},
-          {"items", start.items},
-          {"compile_ms", seconds(start.compile_time) * 1e3}});
+    Json json = {{"event", "start"},
+                 {"schema", 1},
+                 {"model", start.model},
+                 {"devices", start.devices},
+                 {"batch_size", start.batch_size},
+                 {"steps", start.steps},
+                 {"items", start.items},
+                 {"compile_ms", seconds(start.compile_time) * 1e3}};
+    if (start.resume) {
+      json["first_step"] = start.first_step;
+      json["resumed_from"] = start.resumed_from.empty() ? Json(nullptr) : Json(start.resumed_from);
+    }
+    emit(json);
   }
   void on_step(const StepReport& step, TimePoint now) override {
     if (!every_.due(now)) return;
@@ -189,6 +219,13 @@ class JsonView final : public OrderedView {
   }
   void on_epoch(const EpochEnd& end, TimePoint) override {
     emit({{"event", "epoch"}, {"epoch", end.epoch}, {"mean_loss", end.mean_loss}});
+  }
+  void on_checkpoint(const CheckpointReport& checkpoint, TimePoint) override {
+    emit({{"event", "checkpoint"},
+          {"step", checkpoint.step},
+          {"path", checkpoint.path},
+          {"bytes", checkpoint.bytes},
+          {"ms", seconds(checkpoint.time) * 1e3}});
   }
 
  private:

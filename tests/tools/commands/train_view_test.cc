@@ -157,5 +157,45 @@ TEST(TrainingFeedTest, ReaderGetsTheLastStepAndAllEpochs) {
   EXPECT_TRUE(feed.wait_blocking().ended);
 }
 
+TrainingNews resumed(std::string from) {
+  TrainingNews news;
+  news.start = {.model = "net",
+                .devices = 1,
+                .steps = 100,
+                .checkpoints = "DIR",
+                .resume = true,
+                .resumed_from = std::move(from),
+                .first_step = 40};
+  return news;
+}
+
+TEST_F(TrainViewTest, WhatAResumedRunGoesOnFromIsSaid) {
+  const auto view = make_line_view(3, sink());
+  EXPECT_THAT(show(*view, resumed("DIR/step-00000040"), 0s),
+              EndsWith("going on from DIR/step-00000040, after 40 of 100 steps\n"));
+  EXPECT_THAT(show(*view, resumed(""), 0s),
+              EndsWith("no checkpoint in DIR: starting from the beginning\n"));
+  EXPECT_THAT(show(*view, start(), 0s), Not(HasSubstr("checkpoint")));
+  const auto json = make_json_view(sink());
+  const auto event = nlohmann::json::parse(show(*json, resumed("DIR/step-00000040"), 0s));
+  EXPECT_EQ(event["first_step"], 40);
+  EXPECT_EQ(event["resumed_from"], "DIR/step-00000040");
+  EXPECT_TRUE(nlohmann::json::parse(show(*json, resumed(""), 0s))["resumed_from"].is_null());
+}
+
+TEST_F(TrainViewTest, ACheckpointIsALineOfItsOwn) {
+  TrainingNews news = step(50);
+  news.checkpoints.push_back(
+      {.step = 48, .path = "DIR/step-00000048", .bytes = 2'540'000, .time = 12ms});
+  const std::string line = "checkpoint DIR/step-00000048: 2.5 MB in 12 ms\n";
+  EXPECT_THAT(show(*make_line_view(3, sink()), news, 0s), EndsWith(line));
+  EXPECT_THAT(show(*make_bar_view(3, [] { return 100; }, sink()), news, 0s), HasSubstr(line));
+  const std::string json = show(*make_json_view(sink()), news, 0s);
+  const auto event = nlohmann::json::parse(json.substr(json.find('\n') + 1));
+  EXPECT_EQ(event["event"], "checkpoint");
+  EXPECT_EQ(event["step"], 48);
+  EXPECT_EQ(event["bytes"], 2'540'000);
+}
+
 }  // namespace
 }  // namespace millrace::commands
