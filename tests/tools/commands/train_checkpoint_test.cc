@@ -70,12 +70,11 @@ class TrainCheckpointCommandTest : public ::testing::Test {
                                     data_.path(),
                                     "--devices",
                                     "2",
-                                    "--epochs",
-                                    "3",
                                     "--deterministic",
                                     "--json",
                                     "--checkpoint",
                                     folder};
+    if (std::ranges::find(more, "--epochs") == more.end()) all.insert(all.end(), {"--epochs", "3"});
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
@@ -151,6 +150,20 @@ TEST_F(TrainCheckpointCommandTest, WhatCannotBeIsRefusedAtTheStart) {
   const Outcome other = run(temp_.file("a"), {"--resume", "--seed", "2"});
   EXPECT_EQ(other.code, 1);
   EXPECT_THAT(other.err, HasSubstr("the seed is 1 there and 2 here"));
+}
+
+TEST_F(TrainCheckpointCommandTest, CtrlCLeavesCompleteOnesAndNothingElse) {
+  const std::string folder = temp_.file("a");
+  Process process(words(folder, {"--epochs", "100000", "--every", "1"}));
+  ASSERT_TRUE(process.wait_for(
+      [](const Outcome& o) { return o.out.find("\"checkpoint\"") != std::string::npos; }));
+  process.send(SIGINT);
+  const Outcome& o = process.wait();
+  EXPECT_EQ(o.code, 130) << o.err;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    EXPECT_TRUE(read_checkpoint(entry.path())) << entry.path();
+  }
+  EXPECT_GE(complete_ones(folder).size(), 1U);
 }
 
 // A limit on the size of files stands for the full disk.
