@@ -1,5 +1,7 @@
 #include "millrace/core/blocking.h"
 
+#include "millrace/core/bridged_thread.h"
+#include "millrace/core/check.h"
 #include "millrace/core/mutex.h"
 
 namespace millrace {
@@ -21,6 +23,9 @@ struct BlockingWaiter final : Waiter {
 
 void wait_blocking(AsyncValue& value) {
   if (value.complete()) return;
+  MILLRACE_DCHECK(!on_bridged_thread(),
+                  "wait_blocking() on the thread of an event loop that a bridge serves would stop "
+                  "the loop: use future.then(bridge, ...) or co_await, or close the bridge first");
   BlockingWaiter waiter;
   value.add_waiter(&waiter);
   MutexLock lock(waiter.mutex);

@@ -1,5 +1,5 @@
 // wait_blocking: for main functions, tools and tests. Never from an executor's work: it would hold
-// a worker.
+// a worker. A debug build aborts where it would stop the loop of a bridge (bridged_thread.h).
 #pragma once
 
 #include "millrace/core/future.h"

@@ -89,11 +89,11 @@ class FutureAwaiter final : public Waiter, public Work {
 
   bool await_ready() {
     if (future_.ready()) return true;
-    if (context_.stop.stop_possible()) {
-      future_ = with_stop(future_, context_.stop);
-      return future_.ready();
+    if (context_.stop.stop_possible()) future_ = with_stop(future_, context_.stop);
+    if (context_.home->completion_queue() != nullptr && !future_.ready()) {
+      future_ = Future<T>(wait_on_loop(future_.cell(), *context_.home));
     }
-    return false;
+    return future_.ready();
   }
   void await_suspend(std::coroutine_handle<> frame) {
     frame_ = frame;
@@ -222,9 +222,7 @@ class SpawnCell final : public Cell<T>, public Work, public TaskContext {
   void drop() noexcept override { abandon(); }
 
   void finish() noexcept override { end(std::move(*frame_.promise().result)); }
-  void abandon() noexcept override {
-    end(fail(ErrorCode::kAborted, "the home executor of a task closed before the task ended"));
-  }
+  void abandon() noexcept override { end(std::unexpected(home->drop_error("a task"))); }
 
  private:
   void end(Result<T> result) {

@@ -1,7 +1,7 @@
 // EventLoop: one thread that waits for descriptors, timers and posted work at once. The interface;
-// backends are event_loop_uv.cc (libuv) and whatever make_event_loop learns next. Timers live in a
-// TimerQueue: a backend only needs one next deadline. Read next: event_loop_thread.h, a loop on a
-// thread of its own.
+// backends are event_loop_uv.cc (libuv) and event_loop_libevent.cc. Timers live in a TimerQueue: a
+// backend only needs one next deadline. Read next: event_loop_thread.h, a loop on a thread of its
+// own; completion_queue.h, for loops that belong to somebody else.
 #pragma once
 
 #include <memory>
@@ -49,7 +49,8 @@ class EventLoop : public Executor {
   virtual void close() = 0;
 };
 
-// A loop of its own (no default loop) over libuv. clock must advance with real time.
+// A loop of its own (no default loop) over libuv or libevent. clock must advance with real time.
 std::unique_ptr<EventLoop> make_uv_event_loop(const Clock& clock = steady_clock());
+std::unique_ptr<EventLoop> make_libevent_event_loop(const Clock& clock = steady_clock());
 
 }  // namespace millrace

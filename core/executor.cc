@@ -1,5 +1,9 @@
 #include "millrace/core/executor.h"
 
+#include <string>
+
+#include "millrace/core/error.h"
+
 namespace millrace {
 namespace {
 
@@ -9,6 +13,11 @@ class InlineExecutor final : public Executor {
 };
 
 }  // namespace
+
+Error Executor::drop_error(const char* what) const {
+  return Error(ErrorCode::kAborted,
+               std::string("the executor of ") + what + " closed before it ran");
+}
 
 Executor& inline_executor() {
   static InlineExecutor instance;

@@ -7,7 +7,7 @@
 //  - EX-4 work must not block on a compute executor; what may block (files, plugin calls,
 //    compilation) goes to a blocking executor. Work does not throw.
 // Backends: InlineExecutor and SerialExecutor (simulation) here, executor_threads.h,
-// executor_tbb.h, event_loop.h.
+// executor_tbb.h, event_loop.h, and completion_queue.h for loops that somebody else owns.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,9 @@
 #include "millrace/core/pool.h"
 
 namespace millrace {
+
+class CompletionQueue;
+class Error;
 
 // One piece of work. Whoever holds it calls run() or drop(), once; either consumes the object.
 class Work {
@@ -60,8 +63,21 @@ class WorkQueue {
 // Thread-safety: thread-safe. Outlives everything that was given a reference to it.
 class Executor {
  public:
+  Executor() = default;
   virtual ~Executor() = default;
   virtual void submit(Work* work) noexcept = 0;
+  // What becomes of a future whose work was dropped. what: "a continuation", "a task". kAborted by
+  // default.
+  virtual Error drop_error(const char* what) const;
+  // The loop of somebody else that this executor stands for (completion_queue.h), which must know
+  // who waits there; nullptr: none.
+  CompletionQueue* completion_queue() const { return completion_queue_; }
+
+ protected:
+  explicit Executor(CompletionQueue* queue) : completion_queue_(queue) {}
+
+ private:
+  CompletionQueue* const completion_queue_ = nullptr;
 };
 
 namespace detail {

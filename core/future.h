@@ -10,6 +10,7 @@
 
 #include "millrace/core/async_value.h"
 #include "millrace/core/executor.h"
+#include "millrace/core/loop_wait.h"
 
 namespace millrace {
 
@@ -78,12 +79,10 @@ class [[nodiscard]] Future {
   // one pooled cell.
   template <class F>
   auto then(Executor& executor, F&& f) const {
-    using Then = detail::ThenCell<T, std::decay_t<F>>;
-    using U = typename Then::value_type;
-    auto* cell = new Then(executor, cell_, std::forward<F>(f));
-    cell->add_ref();  // one for the caller, one for the pending work
-    cell_->add_waiter(cell);
-    return Future<U>(Ref<Cell<U>>::adopt(cell));
+    if (executor.completion_queue() != nullptr && !cell_->complete()) {
+      return continue_with(executor, detail::wait_on_loop(cell_, executor), std::forward<F>(f));
+    }
+    return continue_with(executor, cell_, std::forward<F>(f));
   }
 
   // Says that nobody will look: an error of this future is not reported as forgotten.
@@ -92,6 +91,16 @@ class [[nodiscard]] Future {
   const Ref<Cell<T>>& cell() const { return cell_; }
 
  private:
+  template <class F>
+  static auto continue_with(Executor& executor, const Ref<Cell<T>>& source, F&& f) {
+    using Then = detail::ThenCell<T, std::decay_t<F>>;
+    using U = typename Then::value_type;
+    auto* cell = new Then(executor, source, std::forward<F>(f));
+    cell->add_ref();  // one for the caller, one for the pending work
+    source->add_waiter(cell);
+    return Future<U>(Ref<Cell<U>>::adopt(cell));
+  }
+
   Ref<Cell<T>> cell_;
 };
 
@@ -190,7 +199,7 @@ class ThenCell final : public Cell<typename Unwrapped<ContinuationResult<T, F>>:
   void drop() noexcept override {
     this->ignore_error();  // whoever closes the executor knows
     source_ = nullptr;
-    finish(fail(ErrorCode::kAborted, "the executor of a continuation closed before it ran"));
+    finish(std::unexpected(executor_.drop_error("a continuation")));
   }
 
  private:

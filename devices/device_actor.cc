@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "millrace/core/bridged_thread.h"
 #include "millrace/core/check.h"
 #include "millrace/devices/device_scope.h"
 
@@ -83,8 +84,9 @@ void DeviceActor::Control::run() noexcept {
 void DeviceActor::deliver(Work& work, bool inline_if_idle) {
   if (mailbox_.push_urgent(&work) != actors::Mailbox::Push::kWake) return;
   add_ref();  // for the slice
+  // On a loop that somebody else owns nothing is run nor copied: its sockets wait.
   if (inline_if_idle && options_.inline_when_idle && !client_.calls_may_block() &&
-      DeviceScope::current() == nullptr) {
+      DeviceScope::current() == nullptr && !on_bridged_thread()) {
     run();
   } else {
     executor_.submit(this);

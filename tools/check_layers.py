@@ -14,17 +14,16 @@ import sys
 
 import source_tree as tree
 
-# Headers that only users of that event loop include.
+# A header that only users of that event loop include.
 BRIDGES = {
-    'core/uv_bridge.h': {'uv.h'},
-    'core/event_bridge.h': {'event2/event.h'},
     'core/asio_bridge.h': {'asio.hpp'},
 }
 # Libraries that have one home: prefix of the include -> path prefixes of the files that may use it.
 HOMES = {
     'oneapi/tbb': ('core/executor_tbb',),
     'tbb/': ('core/executor_tbb',),
-    'uv.h': ('core/',),
+    'uv.h': ('core/', 'tools/examples/'),
+    'event2/': ('core/', 'tools/examples/'),
     'spdlog/': ('core/log',),
     'zlib.h': ('transfer/formats/',),
     'CLI/': ('tools/',),

@@ -29,6 +29,7 @@ struct Backend {
 };
 const Backend kBackends[] = {
     {"Uv", [] { return make_uv_event_loop(); }},
+    {"Libevent", [] { return make_libevent_event_loop(); }},
 };
 
 class EventLoopTest : public ::testing::TestWithParam<Backend> {

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "tests/support/paths.h"
 #include "tests/tools/commands/process.h"
@@ -19,17 +20,58 @@ std::string file_text(const std::string& path) {
   return text.str();
 }
 
-TEST(ExamplesTest, FirstProgramPrintsTheProduct) {
-  const testing::Outcome o =
-      testing::Process({testing::build_folder() + "/bin/first_program"}).wait();
+std::string output_of(const std::string& example) {
+  const testing::Outcome o = testing::Process({testing::build_folder() + "/bin/" + example}).wait();
   EXPECT_EQ(o.code, 0) << o.err;
-  EXPECT_EQ(o.out, "4 5 10 11 \n");
+  EXPECT_EQ(o.err, "");
+  return o.out;
+}
+
+TEST(ExamplesTest, FirstProgramPrintsTheProduct) {
+  EXPECT_EQ(output_of("first_program"), "4 5 10 11 \n");
+}
+
+TEST(ExamplesTest, CoroutineOnUvPrintsTheSquares) {
+  EXPECT_EQ(output_of("coroutine_on_uv"), "1 4 9 16 \n");
+}
+
+TEST(ExamplesTest, CallbackOnLibeventPrintsTheSumBesideItsOwnTimer) {
+  EXPECT_THAT(output_of("callback_on_libevent"),
+              ::testing::AnyOf("tick\n2 4 6 \n", "2 4 6 \ntick\n"));
+}
+
+TEST(ExamplesTest, PrefetchingLoaderPrintsTheSumOfEachBatch) {
+  EXPECT_EQ(output_of("prefetching_loader"), "36\n100\n164\n228\n292\n");
 }
 
 TEST(ExamplesTest, ReadmeShowsTheFirstProgramAsItIs) {
   const std::string program = file_text("tools/examples/first_program.cc");
   ASSERT_FALSE(program.empty());
   EXPECT_THAT(file_text("README.md"), ::testing::HasSubstr("```cpp\n" + program + "```\n"));
+}
+
+// The text between ```cpp and ```, one entry for each such block after heading.
+std::vector<std::string> code_blocks(const std::string& text, const std::string& heading) {
+  std::vector<std::string> blocks;
+  const std::string begin = "```cpp\n", end = "```\n";
+  const std::size_t stop = text.find("\n## ", text.find(heading) + 1);
+  std::size_t at = text.find(begin, text.find(heading));
+  while (at != std::string::npos && at < stop) {
+    at += begin.size();
+    const std::size_t close = text.find(end, at);
+    blocks.push_back(text.substr(at, close - at));
+    at = text.find(begin, close);
+  }
+  return blocks;
+}
+
+TEST(ExamplesTest, ReadmeShowsPartsOfTheOthersAsTheyAre) {
+  const auto blocks = code_blocks(file_text("README.md"), "## Inside your own event loop");
+  ASSERT_EQ(blocks.size(), 4U);
+  EXPECT_THAT(file_text("tools/examples/coroutine_on_uv.cc"),
+              ::testing::AllOf(::testing::HasSubstr(blocks[0]), ::testing::HasSubstr(blocks[1])));
+  EXPECT_THAT(file_text("tools/examples/callback_on_libevent.cc"), ::testing::HasSubstr(blocks[2]));
+  EXPECT_THAT(file_text("tools/examples/prefetching_loader.cc"), ::testing::HasSubstr(blocks[3]));
 }
 
 }  // namespace

@@ -1,0 +1,39 @@
+// Which threads run a loop that somebody else owns. Nothing of ours may block such a thread:
+// devices give their work to threads of their own there, and debug builds abort on a wait.
+#pragma once
+
+#include <atomic>
+
+#include "millrace/core/ref.h"
+
+namespace millrace {
+
+// True from the first drain of a bridge (completion_queue.h) on the calling thread until that
+// bridge is closed.
+bool on_bridged_thread();
+
+namespace detail {
+
+// How many bridges call a thread their loop's. Shared by the thread and those bridges.
+// Thread-safety: thread-safe.
+class ThreadMark final : public RefCounted {
+ public:
+  // Made on the first call of a thread.
+  static const Ref<ThreadMark>& of_this_thread();
+  // nullptr where no bridge was ever drained.
+  static ThreadMark* existing();
+
+  void add(int bridges) { bridges_.fetch_add(bridges); }
+  void forget() { bridges_.store(0); }
+  bool bridged() const { return bridges_.load() > 0; }
+
+ private:
+  std::atomic<int> bridges_{0};
+};
+
+// Counts the forks between this process and the first that asked: whoever keeps the number of its
+// making knows whether it was inherited. In the child no thread counts as bridged.
+unsigned fork_generation();
+
+}  // namespace detail
+}  // namespace millrace

@@ -1,0 +1,267 @@
+#include "millrace/core/completion_queue.h"
+
+#include <string>
+#include <utility>
+
+#include "millrace/core/check.h"
+
+namespace millrace {
+
+using detail::LoopWait;
+using detail::ThreadMark;
+
+CompletionQueue::CompletionQueue(std::unique_ptr<LoopPort> port, const BridgeOptions& options)
+    : Executor(this), options_(options), port_(std::move(port)), one_thread_(port_->one_thread()) {}
+
+CompletionQueue::~CompletionQueue() {
+  MILLRACE_CHECK(!holds_entries(word_.load()) || forked(),
+                 "a CompletionQueue was destroyed with work in it");
+}
+
+// ---- any thread
+
+void CompletionQueue::submit(Work* work) noexcept {
+  if (forked()) return work->drop();
+  std::uintptr_t seen = word_.load();
+  do {
+    if (seen == kShut) return work->drop();
+    work->next = holds_entries(seen) ? reinterpret_cast<Work*>(seen) : nullptr;
+  } while (!word_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(work)));
+  // Inside a drain its end decides. Outside, another thread's wake-up may still be on its way, and
+  // the loop must not end before it comes.
+  if (on_own_thread() && !draining_) set_keep_alive(true);
+  if (seen == kAsleep) wake();
+}
+
+Error CompletionQueue::drop_error(const char* what) const {
+  if (forked()) return fork_error();
+  return Error(ErrorCode::kAborted,
+               std::string("the bridge to an event loop closed before ") + what + " ran there");
+}
+
+Error CompletionQueue::fork_error() const {
+  return Error(ErrorCode::kFailedPrecondition,
+               "a bridge to an event loop was used in the child of a fork, but belongs to the "
+               "parent: make the runtime, the loop and the bridge after the fork");
+}
+
+void CompletionQueue::wake() {
+  wake_ups_.fetch_add(1, std::memory_order_relaxed);  // a count
+  port_->wake();
+}
+
+std::optional<Error> CompletionQueue::enter(LoopWait& wait) {
+  if (forked()) return fork_error();
+  std::size_t before = 0;
+  {
+    MutexLock lock(mutex_);
+    if (refuses_waits_) {
+      return Error(ErrorCode::kCancelled, "the bridge to an event loop is closing");
+    }
+    wait.add_ref();
+    wait.linked_ = true;
+    wait.after_ = first_wait_;
+    if (first_wait_ != nullptr) first_wait_->before_ = &wait;
+    first_wait_ = &wait;
+    before = waiting_.fetch_add(1);
+  }
+  // CQ-4: the loop must not end for want of work now.
+  if (on_own_thread()) {
+    set_keep_alive(true);
+  } else if (before == 0) {
+    wake();
+  }
+  return std::nullopt;
+}
+
+Future<void> CompletionQueue::close() {
+  if (forked()) return fork_error();
+  if (!close_asked_.exchange(true)) {
+    if (on_own_thread()) set_keep_alive(true);
+    wake();
+  }
+  return closed_;
+}
+
+BridgeStats CompletionQueue::stats() const {
+  return {.wake_ups = wake_ups_.load(),
+          .drains = drains_.load(),
+          .ran = ran_.load(),
+          .waiting = waiting_.load()};
+}
+
+bool CompletionQueue::on_own_thread() const {
+  const ThreadMark* const here = ThreadMark::existing();
+  return one_thread_ && here != nullptr && here == own_thread_.load();
+}
+
+// ---- the loop's thread
+
+std::size_t CompletionQueue::drain(const DrainLimits& limits) {
+  // A callback that turns its loop itself finds the outer drain at work.
+  if (state_ == State::kClosed || forked() || draining_) return 0;
+  const auto keep = Ref<CompletionQueue>::share(this);  // a callback may destroy the bridge
+  draining_ = true;
+  adopt_thread();
+  if (state_ == State::kOpen && close_asked_.load()) begin_close();
+  const TimePoint begin = options_.clock->now();
+  std::size_t ran = 0;
+  bool more = true;
+  while (more) {
+    Work* const work = next();
+    if (work == nullptr) {
+      if (last_round_) {
+        end_close();
+        break;
+      }
+      more = !go_to_sleep();
+      continue;
+    }
+    work->run();
+    ++ran;
+    if (state_ == State::kClosed) break;
+    if (ran >= limits.max || options_.clock->now() - begin >= limits.budget) break;
+  }
+  drains_.fetch_add(1, std::memory_order_relaxed);  // counts
+  ran_.fetch_add(ran, std::memory_order_relaxed);
+  draining_ = false;
+  if (state_ != State::kClosed) rest(more);
+  return ran;
+}
+
+// The end of a drain: CQ-3 and CQ-4.
+void CompletionQueue::rest(bool more) {
+  set_keep_alive(more || close_asked_.load() || waiting_.load() != 0);
+  if (more) wake();
+}
+
+Work* CompletionQueue::next() {
+  if (Work* work = local_.pop()) return work;
+  if (last_round_) return nullptr;
+  // Nobody waits any more, so whatever they were to be told is in the queue by now.
+  last_round_ = state_ == State::kClosing && waiting_.load() == 0;
+  std::uintptr_t word = word_.load();
+  if (holds_entries(word)) collect(word_.exchange(kAwake));
+  return local_.pop();
+}
+
+// Newest first in the word: turned round.
+void CompletionQueue::collect(std::uintptr_t word) {
+  Work* ordered = nullptr;
+  for (auto* work = reinterpret_cast<Work*>(word); work != nullptr;) {
+    Work* const older = work->next;
+    work->next = ordered;
+    ordered = work;
+    work = older;
+  }
+  while (ordered != nullptr) {
+    Work* const work = std::exchange(ordered, ordered->next);
+    local_.push(work);
+  }
+}
+
+bool CompletionQueue::go_to_sleep() {
+  std::uintptr_t awake = kAwake;
+  return word_.compare_exchange_strong(awake, kAsleep) || awake == kAsleep;
+}
+
+void CompletionQueue::set_keep_alive(bool on) {
+  if (kept_alive_ == on) return;
+  kept_alive_ = on;
+  port_->keep_alive(on);
+}
+
+void CompletionQueue::adopt_thread() {
+  const Ref<ThreadMark>& here = ThreadMark::of_this_thread();
+  if (mark_ == here) return;
+  if (mark_) mark_->add(-1);
+  mark_ = here;
+  mark_->add(1);
+  own_thread_.store(mark_.get());
+}
+
+// ---- the end
+
+void CompletionQueue::begin_close() {
+  state_ = State::kClosing;
+  cancel_waits(Error(ErrorCode::kCancelled,
+                     "the bridge to an event loop was closed while a continuation waited there"));
+}
+
+void CompletionQueue::cancel_waits(const Error& error) {
+  LoopWait* waits = nullptr;
+  {
+    MutexLock lock(mutex_);
+    refuses_waits_ = true;
+    waits = std::exchange(first_wait_, nullptr);
+    for (LoopWait* wait = waits; wait != nullptr; wait = wait->after_) wait->linked_ = false;
+  }
+  // Newest first in the list; those who wait hear in the order in which they came.
+  LoopWait* ordered = nullptr;
+  while (waits != nullptr) {
+    LoopWait* const wait = std::exchange(waits, waits->after_);
+    wait->after_ = std::exchange(ordered, wait);
+  }
+  while (ordered != nullptr) {
+    LoopWait* const wait = std::exchange(ordered, ordered->after_);
+    // Where the value came first, run() counts.
+    if (wait->cancel(error)) waiting_.fetch_sub(1);
+    wait->release();
+  }
+}
+
+void CompletionQueue::leave(LoopWait& wait) {
+  if (forked()) return;  // another thread of the parent may have held the mutex
+  if (unlink(wait)) wait.release();
+  waiting_.fetch_sub(1);
+}
+
+bool CompletionQueue::unlink(LoopWait& wait) {
+  MutexLock lock(mutex_);
+  if (!std::exchange(wait.linked_, false)) return false;
+  (wait.before_ == nullptr ? first_wait_ : wait.before_->after_) = wait.after_;
+  if (wait.after_ != nullptr) wait.after_->before_ = wait.before_;
+  return true;
+}
+
+void CompletionQueue::end_close() {
+  shut();
+  port_->detach(Ref<CompletionQueue>::share(this));
+}
+
+void CompletionQueue::abandon() {
+  if (forked()) return port_->forget();
+  if (state_ == State::kClosed) return;
+  const auto keep = Ref<CompletionQueue>::share(this);
+  shut();
+  cancel_waits(Error(ErrorCode::kCancelled,
+                     "the bridge to an event loop was destroyed while a continuation waited"));
+  port_->detach(keep);
+}
+
+// From here on whatever is pushed is dropped by whoever pushes it.
+void CompletionQueue::shut() {
+  state_ = State::kClosed;
+  const std::uintptr_t word = word_.exchange(kShut);
+  if (mark_) mark_->add(-1);
+  own_thread_.store(nullptr);
+  if (holds_entries(word)) collect(word);
+  while (Work* work = local_.pop()) work->drop();
+  set_keep_alive(false);
+}
+
+void CompletionQueue::detached() { closed_promise_.set_value(); }
+
+LoopBridge& LoopBridge::operator=(LoopBridge&& other) noexcept {
+  if (this != &other) {
+    if (queue_) queue_->abandon();
+    queue_ = std::move(other.queue_);
+  }
+  return *this;
+}
+
+LoopBridge::~LoopBridge() {
+  if (queue_) queue_->abandon();
+}
+
+}  // namespace millrace

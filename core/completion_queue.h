@@ -1,0 +1,185 @@
+// CompletionQueue: the common part of all bridges: an Executor whose work runs on a thread that
+// belongs to somebody else's event loop. Any thread pushes; the loop is woken once and drains, a
+// bounded part at a time. What differs from loop to loop is a LoopPort. Users see uv_bridge.h,
+// event_bridge.h, asio_bridge.h and completion_fd.h.
+//
+//   future.then(bridge, f)           any thread        the loop's thread
+//     value not there yet -> LoopWait (in a list)
+//     value arrives       -> push ---- wake, if asleep ----> drain: run, run, run ... asleep
+//
+//  CQ-1 work runs only inside drain(), on the loop's thread, in the order of pushing; never inside
+//  the call that submitted it.
+//  CQ-2 one word says what pushers must know: closed, asleep, awake, or the newest entry. The push
+//  that finds the queue asleep wakes the loop, and no other.
+//  CQ-3 a drain ends after so many pieces of work or so much time, whatever comes first, and asks
+//  to be called again if something is left. CQ-4 the loop is kept alive while a piece of work or a
+//  LoopWait is there, and only then. Only the loop's thread changes that (or whoever made the
+//  bridge, before the loop runs). CQ-5 close() gives kCancelled to every LoopWait, on the loop's
+//  thread, runs what was pushed until then, drops the rest, lets go of the loop and completes.
+//  Nothing runs afterwards. CQ-6 after a fork the child's copy refuses everything with
+//  kFailedPrecondition and touches neither the loop nor its descriptors, which it shares with the
+//  parent.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "millrace/core/bridged_thread.h"
+#include "millrace/core/clock.h"
+#include "millrace/core/executor.h"
+#include "millrace/core/future.h"
+#include "millrace/core/loop_wait.h"
+#include "millrace/core/mutex.h"
+
+namespace millrace {
+
+// How much one turn of the loop may run: the loop's own descriptors wait meanwhile.
+struct DrainLimits {
+  std::size_t max = 256;
+  Duration budget = std::chrono::milliseconds(1);
+};
+
+struct BridgeOptions {
+  DrainLimits limits;
+  const Clock* clock = &steady_clock();  // of limits.budget
+};
+
+// Counts since the bridge was made, a snapshot.
+struct BridgeStats {
+  std::uint64_t wake_ups = 0;  // asked of the loop
+  std::uint64_t drains = 0;    // turns of the loop
+  std::uint64_t ran = 0;       // pieces of work
+  std::size_t waiting = 0;     // continuations whose value is not there yet
+};
+
+// What a CompletionQueue asks of a loop. Owned by its queue.
+class LoopPort {
+ public:
+  virtual ~LoopPort() = default;
+  // Has the loop call drain() soon, on its thread and not inside this call. Thread-safe.
+  virtual void wake() noexcept = 0;
+  // Whether the bridge alone is a reason for the loop to go on. On the loop's thread.
+  virtual void keep_alive(bool on) noexcept = 0;
+  // Lets go of the loop, then calls queue->detached(). On the loop's thread, once, after it nothing
+  // but wake() (which may have been on its way).
+  virtual void detach(Ref<CompletionQueue> queue) noexcept = 0;
+  // The process is a fork's child: the loop must not hear of this port again.
+  virtual void forget() noexcept = 0;
+  // True: one thread runs the loop, always the same.
+  virtual bool one_thread() const { return true; }
+};
+
+// Shared by its bridge, by every LoopWait and by the port while it detaches. Thread-safety: submit,
+// close and stats are thread-safe, the rest is confined to the loop's thread.
+class CompletionQueue final : public RefCounted, public Executor {
+ public:
+  CompletionQueue(std::unique_ptr<LoopPort> port, const BridgeOptions& options);
+
+  void submit(Work* work) noexcept override;
+  Error drop_error(const char* what) const override;
+
+  // Runs what is there, within limits (of the options, or given); returns how many pieces ran.
+  std::size_t drain() { return drain(options_.limits); }
+  std::size_t drain(const DrainLimits& limits);
+  // Thread-safe; every call gives the same future. It completes on the loop's thread, so somebody
+  // must run the loop until then.
+  Future<void> close();
+  // Close without the loop: drops what is there, runs nothing. Where the loop's thread is, or while
+  // nobody runs it. Nothing if it is closed.
+  void abandon();
+  // By the port: the loop is let go of.
+  void detached();
+  // True in the child of a fork that came after this was made.
+  bool forked() const { return detail::fork_generation() != generation_; }
+  Error fork_error() const;
+  BridgeStats stats() const;
+
+ private:
+  friend class detail::LoopWait;
+  enum class State : std::uint8_t {
+    kOpen,     // -> kClosing, kClosed (abandoned)
+    kClosing,  // waits are cancelled, what was pushed runs -> kClosed
+    kClosed,   // final
+  };
+  static constexpr std::uintptr_t kAwake = 0;   // nothing there, but a drain will look again
+  static constexpr std::uintptr_t kAsleep = 1;  // nothing there: wake the loop
+  static constexpr std::uintptr_t kShut = 2;    // final
+  static bool holds_entries(std::uintptr_t word) { return word > kShut; }
+
+  ~CompletionQueue() override;
+
+  std::optional<Error> enter(detail::LoopWait& wait);  // any thread
+  void leave(detail::LoopWait& wait);
+  bool unlink(detail::LoopWait& wait);
+  void cancel_waits(const Error& error);
+  Work* next();
+  void collect(std::uintptr_t word);
+  bool go_to_sleep();
+  void wake();
+  void rest(bool more);
+  void begin_close();
+  void end_close();
+  void shut();
+  void adopt_thread();
+  bool on_own_thread() const;
+  void set_keep_alive(bool on);
+
+  const BridgeOptions options_;
+  const unsigned generation_ = detail::fork_generation();
+  const std::unique_ptr<LoopPort> port_;
+  const bool one_thread_;
+  std::atomic<std::uintptr_t> word_{kAsleep};
+  std::atomic<bool> close_asked_{false};
+  std::atomic<std::size_t> waiting_{0};
+  std::atomic<std::uint64_t> wake_ups_{0};
+  std::atomic<std::uint64_t> drains_{0};
+  std::atomic<std::uint64_t> ran_{0};
+  // The mark of the thread that drained last; compared by others, never followed.
+  std::atomic<const detail::ThreadMark*> own_thread_{nullptr};
+
+  Mutex mutex_;
+  detail::LoopWait* first_wait_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
+  bool refuses_waits_ MILLRACE_GUARDED_BY(mutex_) = false;
+
+  // The loop's thread only.
+  WorkQueue local_;  // taken from the word, oldest first
+  State state_ = State::kOpen;
+  bool draining_ = false;
+  bool last_round_ = false;  // closing: what comes now is dropped
+  bool kept_alive_ = true;   // until the first drain knows better
+  Ref<detail::ThreadMark> mark_;
+  Promise<void> closed_promise_;
+  const Future<void> closed_ = closed_promise_.future();
+};
+
+// The handle that every bridge is: an Executor by conversion, closed by close(). Destroyed without
+// it, whatever is there is dropped (its futures give kAborted) and nothing runs afterwards.
+// Destroyed on the loop's thread or while nobody runs the loop, and before the loop. Thread-safety:
+// external for the handle; executor(), close() and stats() are thread-safe.
+class LoopBridge {
+ public:
+  LoopBridge(LoopBridge&& other) noexcept = default;
+  LoopBridge& operator=(LoopBridge&& other) noexcept;
+  ~LoopBridge();
+
+  // What then(), spawn() and post() take; lives as long as somebody waits through it.
+  operator Executor&() const { return *queue_; }  // NOLINT(google-explicit-constructor)
+  Executor& executor() const { return *queue_; }
+  // Every continuation and co_await that waits on this loop gets kCancelled, there; then this
+  // completes, there too, and nothing of this bridge runs any more. From any thread; the loop runs
+  // until then.
+  Future<void> close() const { return queue_->close(); }
+  BridgeStats stats() const { return queue_->stats(); }
+
+ protected:
+  explicit LoopBridge(Ref<CompletionQueue> queue) : queue_(std::move(queue)) {}
+  const Ref<CompletionQueue>& queue() const { return queue_; }
+
+ private:
+  Ref<CompletionQueue> queue_;
+};
+
+}  // namespace millrace

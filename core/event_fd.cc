@@ -1,0 +1,40 @@
+#include "millrace/core/event_fd.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace millrace {
+
+Result<EventFd> EventFd::create() {
+  const int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (descriptor < 0) {
+    return fail(ErrorCode::kResourceExhausted,
+                std::string("making an eventfd: ") + std::strerror(errno));
+  }
+  return EventFd(descriptor);
+}
+
+EventFd::EventFd(EventFd&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+EventFd::~EventFd() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+// Can only fail when the count is full, and then it is readable already.
+void EventFd::signal() const noexcept {
+  const std::uint64_t one = 1;
+  static_cast<void>(::write(descriptor_, &one, sizeof(one)));
+}
+
+bool EventFd::consume(int descriptor) noexcept {
+  std::uint64_t count = 0;
+  return ::read(descriptor, &count, sizeof(count)) == sizeof(count);
+}
+
+}  // namespace millrace

@@ -1,0 +1,28 @@
+// EventFd: a descriptor that one thread makes readable and another waits for.
+#pragma once
+
+#include "millrace/core/error.h"
+
+namespace millrace {
+
+// Owns an eventfd, non-blocking and closed on exec. Thread-safety: thread-safe.
+class EventFd {
+ public:
+  // kResourceExhausted: the process has no descriptors left.
+  static Result<EventFd> create();
+  EventFd(EventFd&& other) noexcept;
+  EventFd& operator=(EventFd&& other) = delete;
+  ~EventFd();
+
+  int descriptor() const { return descriptor_; }
+  void signal() const noexcept;
+  // Not readable any more, until the next signal. False: it was not.
+  bool consume() const noexcept { return consume(descriptor_); }
+  static bool consume(int descriptor) noexcept;
+
+ private:
+  explicit EventFd(int descriptor) : descriptor_(descriptor) {}
+  int descriptor_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,43 @@
+#include "millrace/core/loop_wait.h"
+
+#include "millrace/core/completion_queue.h"
+
+namespace millrace::detail {
+
+LoopWait::LoopWait(Executor& executor)
+    : queue_(Ref<CompletionQueue>::share(executor.completion_queue())) {}
+LoopWait::~LoopWait() = default;
+
+std::optional<Error> LoopWait::enter() { return queue_->enter(*this); }
+
+void LoopWait::on_complete(AsyncValue& /*value*/) noexcept {
+  if (state_.exchange(State::kTaken) == State::kCancelled) {
+    release();
+    return;
+  }
+  // This may be gone, and its reference with it, before submit returns.
+  const Ref<CompletionQueue> queue = queue_;
+  queue->submit(this);
+}
+
+void LoopWait::run() noexcept {
+  const Ref<CompletionQueue> queue = queue_;
+  pass_on();
+  queue->leave(*this);
+  release();
+}
+
+void LoopWait::drop() noexcept {
+  const Ref<CompletionQueue> queue = queue_;
+  fail(queue->drop_error("a continuation"));
+  queue->leave(*this);
+  release();
+}
+
+bool LoopWait::cancel(const Error& error) {
+  if (state_.exchange(State::kCancelled) == State::kTaken) return false;
+  fail(error);
+  return true;
+}
+
+}  // namespace millrace::detail

@@ -1,0 +1,112 @@
+// On the thread of a loop that a user owns, a device runs nothing and copies nothing: neither a
+// program that is short enough to be run by its caller elsewhere, nor a put that is copied by the
+// call. Real threads, because which one works is what is tested.
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "millrace/core/blocking.h"
+#include "millrace/core/completion_fd.h"
+#include "millrace/core/make_executor.h"
+#include "millrace/devices/cpu/client.h"
+#include "millrace/devices/device_actor.h"
+#include "tests/support/cpu_programs.h"
+
+namespace millrace::devices {
+namespace {
+
+constexpr std::int64_t kElements = 100000;  // far above what a caller copies
+constexpr int kSteps = 50;
+const Shape kArray(DType::kF32, {kElements});
+
+class BridgedThreadTest : public ::testing::Test {
+ protected:
+  BridgedThreadTest() {
+    testing::ScriptedProgram program{.inputs = {kArray}, .outputs = {kArray}, .body = {}};
+    program.body = [this](const cpu::RunCall& call) {
+      if (std::this_thread::get_id() == here) ++ran_here;
+      return testing::increment_sum(call, kElements);
+    };
+    client.emplace(cpu::CpuClientOptions{
+        .threads = {{.executor = device_pool.get(), .parallel = &device_pool->parallel()}},
+        .inline_time = std::chrono::hours(1),
+        .compile = testing::scripted(std::move(program))});
+    device = make_devices(*client, {.environment = {.clock = &steady_clock(),
+                                                    .timers = &timers,
+                                                    .compute = actor_pool.get(),
+                                                    .blocking = actor_pool.get()},
+                                    .inline_when_idle = true})[0];
+    executable = client->compile(Program::from_text("any"), {}).value();
+  }
+  ~BridgedThreadTest() override {
+    static_cast<void>(wait_blocking(device.close()));
+    device = {};
+    executable = {};
+    static_cast<void>(wait_blocking(client->close()));
+  }
+
+  // An owner whose last reference tells who let go of it: whoever has copied.
+  Owner noted(std::vector<float>& values) {
+    return {values.data(), [this](const void*) {
+              if (std::this_thread::get_id() == here) ++copied_here;
+            }};
+  }
+  Future<HostArray> step(std::vector<float>& values) {
+    const Future<Buffer> there =
+        device.put({.data = values.data(), .shape = kArray, .owner = noted(values)},
+                   {.semantics = HostBufferSemantics::kImmutableOnlyDuringCall});
+    const Argument argument(there);
+    const Future<Buffers> y = device.execute(executable, {argument});
+    return y.then(inline_executor(), [d = device](Result<Buffers> r) -> Future<HostArray> {
+      if (!r) return r.error();
+      return d.fetch(Argument((*r)[0]));
+    });
+  }
+
+  const std::unique_ptr<PoolExecutor> actor_pool = make_executor(ExecutorBackend::kThreads, 1, "a");
+  const std::unique_ptr<PoolExecutor> device_pool =
+      make_executor(ExecutorBackend::kThreads, 1, "d");
+  TimerQueue timers{steady_clock()};
+  std::optional<cpu::CpuClient> client;
+  Device device;
+  Executable executable;
+  const std::thread::id here = std::this_thread::get_id();
+  std::atomic<int> ran_here{0}, copied_here{0};
+};
+
+TEST_F(BridgedThreadTest, ProgramsAndCopiesRunElsewhereWhereThisThreadIsALoops) {
+  std::vector<float> x(kElements, 1), y(kElements, 2);
+  // An ordinary caller does it itself, whenever it finds the device idle.
+  for (int i = 0; i < 1000 && (ran_here == 0 || copied_here == 0); ++i) {
+    ASSERT_TRUE(wait_blocking(step(x)));
+  }
+  EXPECT_GT(ran_here, 0);
+  EXPECT_GT(copied_here, 0);
+
+  const CompletionFd bridge = CompletionFd::create().value();
+  ran_here = copied_here = 0;
+  int done = 0;
+  std::function<void()> next = [&] {
+    step(y)
+        .then(bridge,
+              [&](const Result<HostArray>& r) {
+                EXPECT_EQ(r->as<float>()[0], 3);
+                if (++done < kSteps) next();
+              })
+        .ignore();
+  };
+  post(bridge.executor(), next);
+  pollfd waited{.fd = bridge.completion_fd(), .events = POLLIN, .revents = 0};
+  while (done < kSteps && ::poll(&waited, 1, -1) > 0) static_cast<void>(bridge.drain());
+  EXPECT_EQ(ran_here, 0);
+  EXPECT_EQ(copied_here, 0);
+}
+
+}  // namespace
+}  // namespace millrace::devices

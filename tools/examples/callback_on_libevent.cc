@@ -1,0 +1,58 @@
+// A callback on a libevent base that belongs to the program, beside a timer of its own. Every step
+// is started at once; the callback runs where event_base_dispatch runs.
+#include <event2/event.h>
+
+#include <cstdio>
+#include <vector>
+
+#include "millrace/core/event_bridge.h"
+#include "millrace/millrace.h"
+
+using namespace millrace;
+
+constexpr const char* kProgram = R"(
+func.func @main(%x: tensor<3xf32>, %y: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = stablehlo.add %x, %y : tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+)";
+
+int main() {
+  auto runtime = Runtime::create(RuntimeOptions::from_env());
+  if (!runtime) {
+    std::fprintf(stderr, "%s\n", runtime.error().to_string().c_str());
+    return 1;
+  }
+  event_base* base = event_base_new();  // evthread_use_pthreads() is not needed
+  {
+    auto bridge = EventBridge::create(base);
+    if (!bridge) {
+      std::fprintf(stderr, "%s\n", bridge.error().to_string().c_str());
+      return 1;
+    }
+    const timeval soon{.tv_sec = 0, .tv_usec = 1000};
+    event_base_once(
+        base, -1, EV_TIMEOUT, [](evutil_socket_t, short, void*) { std::puts("tick"); }, nullptr,
+        &soon);
+
+    Device device = runtime->device(0);
+    std::vector<float> x = {1, 2, 3};
+    Future<Executable> add = runtime->compile(Program::from_text(kProgram));
+    Future<Buffer> there = device.put({.data = x.data(), .shape = Shape(DType::kF32, {3})});
+    Future<Buffers> sum = execute(device, add, {there, there});
+    fetch(device, sum, 0)
+        .then(*bridge,
+              [](const Result<HostArray>& result) {
+                if (!result) {
+                  std::fprintf(stderr, "%s\n", result.error().to_string().c_str());
+                  return;
+                }
+                for (float value : result->as<float>()) std::printf("%g ", value);
+                std::printf("\n");
+              })
+        .ignore();
+    event_base_dispatch(base);  // until the timer has come and the callback has run
+  }
+  event_base_free(base);
+  return 0;
+}

@@ -1,0 +1,60 @@
+// A coroutine on a libuv loop that belongs to the program. Whatever is awaited, the coroutine goes
+// on where uv_run runs; the loop is never blocked and ends when nobody waits any more.
+#include <uv.h>
+
+#include <cstdio>
+#include <vector>
+
+#include "millrace/core/uv_bridge.h"
+#include "millrace/millrace.h"
+
+using namespace millrace;
+
+constexpr const char* kProgram = R"(
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.multiply %x, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+)";
+
+Task<HostArray> squares(const Runtime& runtime, HostView x) {
+  Device device = runtime.device(0);
+  Future<Buffer> there = device.put(x);
+  Future<Executable> compiled = runtime.compile(Program::from_text(kProgram));
+  Result<Executable> square = co_await compiled;
+  if (!square) co_return square.error();
+  Future<Buffers> y = device.execute(*square, {there});
+  co_return co_await fetch(device, y, 0);
+}
+
+int main() {
+  auto runtime = Runtime::create(RuntimeOptions::from_env());
+  if (!runtime) {
+    std::fprintf(stderr, "%s\n", runtime.error().to_string().c_str());
+    return 1;
+  }
+  uv_loop_t loop;
+  uv_loop_init(&loop);
+  {
+    auto bridge = UvBridge::create(&loop);
+    if (!bridge) {
+      std::fprintf(stderr, "%s\n", bridge.error().to_string().c_str());
+      return 1;
+    }
+    static const std::vector<float> x = {1, 2, 3, 4};
+    spawn(*bridge, squares(*runtime, {.data = x.data(), .shape = Shape(DType::kF32, {4})}))
+        .then(*bridge,
+              [](const Result<HostArray>& y) {
+                if (!y) {
+                  std::fprintf(stderr, "%s\n", y.error().to_string().c_str());
+                  return;
+                }
+                for (float value : y->as<float>()) std::printf("%g ", value);
+                std::printf("\n");
+              })
+        .ignore();
+    uv_run(&loop, UV_RUN_DEFAULT);
+  }
+  uv_run(&loop, UV_RUN_DEFAULT);  // frees the bridge's handle
+  return uv_loop_close(&loop);
+}
