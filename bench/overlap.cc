@@ -85,6 +85,7 @@ int main_program(std::uint64_t steps) {
   }
   std::printf("%10s %10s %10s %10s %10s\n", "read ms", "execute ms", "step ms", "/ slower",
               "sum ms");
+  bool all_met = true;
   for (const double share : {0.5, 0.9, 1.5, 2.5}) {
     // Execution alone is measured beside each case: the machine may be busier a minute later.
     const double execute = median_step_ms(*runtime, Duration(), steps);
@@ -93,6 +94,7 @@ int main_program(std::uint64_t steps) {
     const double read_ms = share * execute;
     const double step = median_step_ms(*runtime, read, steps);
     const double slower = std::max(read_ms, execute);
+    all_met = all_met && step <= 1.05 * slower;
     std::printf("%10.2f %10.2f %10.2f %10.3f %10.2f\n", read_ms, execute, step, step / slower,
                 read_ms + execute);
     std::printf(
@@ -101,7 +103,7 @@ int main_program(std::uint64_t steps) {
         "\"peer_value\":%.3f,\"ratio\":%.3f,\"goal\":1.05,\"met\":%s}\n",
         share, step, slower, step / slower, step <= 1.05 * slower ? "true" : "false");
   }
-  return 0;
+  return all_met ? 0 : 1;
 }
 
 }  // namespace

@@ -106,6 +106,16 @@ std::vector<TraceEvent> TraceRecorder::events() const {
   return all;
 }
 
+TimePoint TraceRecorder::complete_since() const {
+  TimePoint since = TimePoint::min();
+  MutexLock lock(mutex_);
+  for (const auto& ring : rings_) {
+    MutexLock ring_lock(ring->mutex);
+    if (ring->lost > 0) since = std::max(since, ring->events[ring->next].end);
+  }
+  return since;
+}
+
 std::uint64_t TraceRecorder::lost() const {
   std::uint64_t total = 0;
   MutexLock lock(mutex_);

@@ -50,6 +50,8 @@ class TraceRecorder {
   std::vector<TraceEvent> events() const;
   // Events that made room for newer ones.
   std::uint64_t lost() const;
+  // What ended after it is still there, of every thread; the least TimePoint if nothing was lost.
+  TimePoint complete_since() const;
 
  private:
   struct Ring;

@@ -45,6 +45,7 @@ TEST(TraceRecorderTest, FullRingKeepsTheNewestAndCountsTheRest) {
   EXPECT_EQ(events.front().value, 6);
   EXPECT_EQ(events.back().value, 9);
   EXPECT_EQ(recorder.lost(), 6u);
+  EXPECT_EQ(recorder.complete_since(), recorder.events().front().end);
 }
 
 TEST(TraceRecorderTest, NoRecorderNoEvent) {

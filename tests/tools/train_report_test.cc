@@ -135,6 +135,10 @@ TEST_F(ReportTest, StagesAreMeansPerBatchOrStep) {
   EXPECT_DOUBLE_EQ(s.execute, 5);
   EXPECT_DOUBLE_EQ(s.update, 1);
   EXPECT_DOUBLE_EQ(s.all_reduce, 5);
+
+  // Of a long run only the end is kept: the mean is over the steps whose events are there.
+  inputs_.events_time = inputs_.time / 2;
+  EXPECT_DOUBLE_EQ(report().stage_ms.all_reduce, 10);
 }
 
 TEST_F(ReportTest, WaitingForDataIsLoadingAndNamesTheSlowestStage) {

@@ -245,13 +245,13 @@ Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
 }  // namespace
 
 Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
+  MILLRACE_TRY(const std::unique_ptr<CaughtSignals> signals, CaughtSignals::create());
   // One device, so that it gets all the threads.
   MILLRACE_TRY(const RuntimeOptions options, runtime_options(flags.threads, 1));
   MILLRACE_TRY(const devices::Program program, devices::Program::from_file(flags.file));
   MILLRACE_TRY(const Runtime runtime, open_runtime(options));
   std::stop_source stop;
-  MILLRACE_TRY(const std::unique_ptr<SignalWatch> signals,
-               SignalWatch::create(runtime.loop(), stop));
+  const SignalWatch watch(runtime.loop(), *signals, stop);
   const CallOptions call{.stop = stop.get_token(),
                          .deadline = deadline_after(flags.deadline_seconds)};
   const Result<ExitCode> code = run_on(runtime, program, flags, call, console);

@@ -47,34 +47,24 @@ void on_signal(int number) {
 
 }  // namespace
 
-struct SignalWatch::Pipe {
+struct CaughtSignals::Pipe {
   explicit Pipe(int opened) : descriptor(opened) {}
   ~Pipe() { ::close(descriptor); }
   const int descriptor;
   std::unique_ptr<DescriptorWatch> watch;  // of the loop's thread
 };
 
-Result<std::unique_ptr<SignalWatch>> SignalWatch::create(EventLoop& loop, std::stop_source stop) {
+Result<std::unique_ptr<CaughtSignals>> CaughtSignals::create() {
   const int descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (descriptor < 0) {
     return fail(ErrorCode::kResourceExhausted,
                 std::string("cannot make an eventfd: ") + ::strerror(errno));
   }
-  std::unique_ptr<SignalWatch> made(new SignalWatch(loop));
+  std::unique_ptr<CaughtSignals> made(new CaughtSignals);
   made->pipe_ = std::make_shared<Pipe>(descriptor);
-  post(loop, [&loop, stop = std::move(stop), pipe = made->pipe_]() mutable {
-    Result<std::unique_ptr<DescriptorWatch>> watch = loop.watch(pipe->descriptor);
-    MILLRACE_CHECK(watch, "an eventfd can be watched");
-    pipe->watch = *std::move(watch);
-    static_cast<void>(pipe->watch->wait(kReadable).then(
-        inline_executor(), [stop = std::move(stop)](const Result<unsigned>& found) mutable {
-          if (found) stop.request_stop();
-        }));
-  });
-
   int none = -1;
   MILLRACE_CHECK(handler_descriptor.compare_exchange_strong(none, descriptor),
-                 "one SignalWatch at a time");
+                 "one CaughtSignals at a time");
   first_signal.store(0);
   struct sigaction action{};
   action.sa_handler = on_signal;
@@ -85,16 +75,32 @@ Result<std::unique_ptr<SignalWatch>> SignalWatch::create(EventLoop& loop, std::s
   return made;
 }
 
-SignalWatch::~SignalWatch() {
+CaughtSignals::~CaughtSignals() {
   for (std::size_t i = 0; i < std::size(kSignals); ++i)
     ::sigaction(kSignals[i], &old_actions[i], nullptr);
   handler_descriptor.store(-1);
+}
+
+int CaughtSignals::signal() const { return first_signal.load(); }
+
+SignalWatch::SignalWatch(EventLoop& loop, const CaughtSignals& signals, std::stop_source stop)
+    : loop_(loop), pipe_(signals.pipe_) {
+  post(loop, [&loop, stop = std::move(stop), pipe = pipe_]() mutable {
+    Result<std::unique_ptr<DescriptorWatch>> watch = loop.watch(pipe->descriptor);
+    MILLRACE_CHECK(watch, "an eventfd can be watched");
+    pipe->watch = *std::move(watch);
+    static_cast<void>(pipe->watch->wait(kReadable).then(
+        inline_executor(), [stop = std::move(stop)](const Result<unsigned>& found) mutable {
+          if (found) stop.request_stop();
+        }));
+  });
+}
+
+SignalWatch::~SignalWatch() {
   const Future<void> gone =
       make_ready().then(loop_, [pipe = pipe_](const Status&) { pipe->watch.reset(); });
   static_cast<void>(wait_blocking(gone));
 }
-
-int SignalWatch::signal() const { return first_signal.load(); }
 
 const char* signal_name(int signal) { return signal == SIGTERM ? "SIGTERM" : "SIGINT"; }
 

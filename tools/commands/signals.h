@@ -1,5 +1,6 @@
-// SignalWatch: Ctrl-C and SIGTERM as a stop request. The handler only writes to a descriptor that
-// the event loop watches; the second signal ends the process at once.
+// Ctrl-C and SIGTERM as a stop request. The handler only writes to a descriptor, from the start of
+// a command on; once there is an event loop, it watches the descriptor. The second signal ends the
+// process at once.
 #pragma once
 
 #include <memory>
@@ -10,25 +11,38 @@
 
 namespace millrace::commands {
 
-// At most one at a time in a process, as its signals are. Owned by a command; the loop outlives it.
-// The destructor puts the old handlers back and waits for the loop to let go of the descriptor, so
-// it is not run on the loop's thread. Thread-safety: thread-safe.
-class SignalWatch {
+// From now on SIGINT and SIGTERM are kept for a SignalWatch. At most one at a time in a process, as
+// its signals are. The destructor puts the old handlers back. Thread-safety: thread-safe.
+class CaughtSignals {
  public:
-  // Requests stop, on the thread of the loop, at the first SIGINT or SIGTERM from now on.
-  static Result<std::unique_ptr<SignalWatch>> create(EventLoop& loop, std::stop_source stop);
-  ~SignalWatch();
-  SignalWatch(const SignalWatch&) = delete;
-  SignalWatch& operator=(const SignalWatch&) = delete;
+  static Result<std::unique_ptr<CaughtSignals>> create();
+  ~CaughtSignals();
+  CaughtSignals(const CaughtSignals&) = delete;
+  CaughtSignals& operator=(const CaughtSignals&) = delete;
 
   // The first signal that came, or 0.
   int signal() const;
 
  private:
+  friend class SignalWatch;
   struct Pipe;
-  explicit SignalWatch(EventLoop& loop) : loop_(loop) {}
-  EventLoop& loop_;
+  CaughtSignals() = default;
   std::shared_ptr<Pipe> pipe_;
+};
+
+// Owned by a command; loop and signals outlive it. The destructor waits for the loop to let go of
+// the descriptor, so it is not run on the loop's thread. Thread-safety: thread-safe.
+class SignalWatch {
+ public:
+  // Requests stop, on the thread of the loop, at the first signal, also one that came before.
+  SignalWatch(EventLoop& loop, const CaughtSignals& signals, std::stop_source stop);
+  ~SignalWatch();
+  SignalWatch(const SignalWatch&) = delete;
+  SignalWatch& operator=(const SignalWatch&) = delete;
+
+ private:
+  EventLoop& loop_;
+  const std::shared_ptr<CaughtSignals::Pipe> pipe_;
 };
 
 // "SIGINT" or "SIGTERM".

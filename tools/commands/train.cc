@@ -200,12 +200,12 @@ Result<ExitCode> tell_stopped(const TrainFlags& flags, int signal, std::uint64_t
 }  // namespace
 
 Result<ExitCode> train_command(const TrainFlags& flags, Console& console) {
+  MILLRACE_TRY(const std::unique_ptr<CaughtSignals> signals, CaughtSignals::create());
   MILLRACE_TRY(RuntimeOptions options, runtime_options(flags.threads, flags.devices));
   options.trace = true;  // the report's times of the stages come from it
   MILLRACE_TRY(const Runtime runtime, open_runtime(options));
   std::stop_source stop;
-  MILLRACE_TRY(const std::unique_ptr<SignalWatch> signals,
-               SignalWatch::create(runtime.loop(), stop));
+  const SignalWatch watch(runtime.loop(), *signals, stop);
 
   const CallOptions call{.stop = stop.get_token(),
                          .deadline = deadline_after(flags.deadline_seconds)};

@@ -114,6 +114,12 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+// Of the time of all steps, the part whose events are still there: a long run keeps the newest.
+double kept_share(const ReportInputs& inputs) {
+  if (inputs.events_time == Duration() || inputs.time == Duration()) return 1;
+  return milliseconds(inputs.events_time) / milliseconds(inputs.time);
+}
+
 // Time in which an all-reduce was open and no program ran: what of it nothing hid.
 Duration bare_all_reduce(const ReportInputs& inputs) {
   const Intervals reducing = Intervals::of(inputs, {"all_reduce"});
@@ -134,7 +140,8 @@ std::string judge(const ReportInputs& inputs, const TrainingReport& report, Dura
   BottleneckEvidence evidence;
   evidence.waited_for_data = total > 0 ? milliseconds(waited) / devices / total : 0;
   evidence.idle = mean(report.device_idle);
-  evidence.bare_all_reduce = total > 0 ? milliseconds(bare_all_reduce(inputs)) / total : 0;
+  const double kept = total * kept_share(inputs);
+  evidence.bare_all_reduce = kept > 0 ? milliseconds(bare_all_reduce(inputs)) / kept : 0;
   find_slowest_stage(report.stage_ms, evidence);
   evidence.step_ms = report.step_ms_median;
   evidence.execute_ms = report.stage_ms.execute;
@@ -167,8 +174,8 @@ void fill_figures(const ReportInputs& inputs, TrainingReport& report) {
   s.host_to_device = stage_mean(inputs.loader, LoadStage::kTransfer);
   s.execute = total_of(inputs, inputs.grad_program).mean();
   s.update = total_of(inputs, inputs.update_program).mean();
-  if (inputs.steps > 0)
-    s.all_reduce = total_of(inputs, "all_reduce").ms / static_cast<double>(inputs.steps);
+  const double steps = static_cast<double>(inputs.steps) * kept_share(inputs);
+  if (steps > 0) s.all_reduce = total_of(inputs, "all_reduce").ms / steps;
 
   double loading = 0;
   for (const transfer::StageStats& stage : inputs.loader.stages)

@@ -70,7 +70,8 @@ struct TrainingReport {
 // What the figures are computed from.
 struct ReportInputs {
   std::vector<Duration> step_times;          // between the ends of consecutive steps
-  std::vector<TraceEvent> events;            // of the steps
+  std::vector<TraceEvent> events;            // of the steps, as far back as they are kept
+  Duration events_time{};                    // for which they are complete; 0: all of `time`
   const TraceRecorder* trace = nullptr;      // for the texts of the events
   std::string grad_program, update_program;  // names of the launches
   transfer::LoaderStats loader;

@@ -507,9 +507,12 @@ TrainingReport Training::figures() const {
   inputs.step_times = step_times_;
   inputs.trace = parts_.trace;
   if (parts_.trace != nullptr) {
+    // The rings of a long run have lost its beginning, each its own: what is left of all counts.
+    const TimePoint since = std::max(started_, parts_.trace->complete_since());
     for (const TraceEvent& event : parts_.trace->events()) {
-      if (event.begin >= started_ && event.begin < last_done_) inputs.events.push_back(event);
+      if (event.begin >= since && event.begin < last_done_) inputs.events.push_back(event);
     }
+    inputs.events_time = last_done_ - std::min(since, last_done_);
   }
   inputs.grad_program = grad_name_;
   inputs.update_program = update_name_;

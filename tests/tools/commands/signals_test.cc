@@ -20,13 +20,28 @@ TEST(SignalWatchTest, FirstSignalRequestsStopOnTheLoop) {
   Promise<void> stopped;
   const Future<void> told = stopped.future();
   const std::stop_callback callback(stop.get_token(), [&] { stopped.set_value(); });
-  const auto watch = SignalWatch::create(loop.loop(), stop);
-  ASSERT_TRUE(watch) << watch.error().to_string();
-  EXPECT_EQ((*watch)->signal(), 0);
+  const auto signals = CaughtSignals::create();
+  ASSERT_TRUE(signals) << signals.error().to_string();
+  const SignalWatch watch(loop.loop(), **signals, stop);
+  EXPECT_EQ((*signals)->signal(), 0);
   ::raise(SIGTERM);
   EXPECT_TRUE(wait_blocking(told));
-  EXPECT_EQ((*watch)->signal(), SIGTERM);
-  EXPECT_STREQ(signal_name((*watch)->signal()), "SIGTERM");
+  EXPECT_EQ((*signals)->signal(), SIGTERM);
+  EXPECT_STREQ(signal_name((*signals)->signal()), "SIGTERM");
+}
+
+TEST(SignalWatchTest, SignalThatCameBeforeTheLoopRequestsStopToo) {
+  const auto signals = CaughtSignals::create();
+  ASSERT_TRUE(signals) << signals.error().to_string();
+  ::raise(SIGINT);
+  EventLoopThread loop(make_uv_event_loop(), "loop");
+  std::stop_source stop;
+  Promise<void> stopped;
+  const Future<void> told = stopped.future();
+  const std::stop_callback callback(stop.get_token(), [&] { stopped.set_value(); });
+  const SignalWatch watch(loop.loop(), **signals, stop);
+  EXPECT_TRUE(wait_blocking(told));
+  EXPECT_EQ((*signals)->signal(), SIGINT);
 }
 
 TEST(SignalWatchTest, OldHandlersComeBackAndAnotherWatchMayFollow) {
@@ -36,9 +51,10 @@ TEST(SignalWatchTest, OldHandlersComeBackAndAnotherWatchMayFollow) {
   ::sigaction(SIGINT, &action, &before);
   EventLoopThread loop(make_uv_event_loop(), "loop");
   for (int i = 0; i < 3; ++i) {
-    const auto watch = SignalWatch::create(loop.loop(), std::stop_source());
-    ASSERT_TRUE(watch);
-    EXPECT_EQ((*watch)->signal(), 0);
+    const auto signals = CaughtSignals::create();
+    ASSERT_TRUE(signals);
+    const SignalWatch watch(loop.loop(), **signals, std::stop_source());
+    EXPECT_EQ((*signals)->signal(), 0);
   }
   struct sigaction after{};
   ::sigaction(SIGINT, &before, &after);
