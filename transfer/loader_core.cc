@@ -8,7 +8,6 @@
 
 namespace millrace::transfer {
 
-using devices::Buffer;
 using devices::HostBufferSemantics;
 using devices::PutResult;
 using devices::Shape;
