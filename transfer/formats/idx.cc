@@ -92,6 +92,30 @@ void to_native_order(std::span<std::byte> bytes, std::size_t width) {
   }
 }
 
+// A file whose next read fails once stop is requested.
+class StoppableFile final : public ByteSource {
+ public:
+  StoppableFile(File file, std::stop_token stop)
+      : source_(std::move(file)), stop_(std::move(stop)) {}
+
+  Result<std::size_t> read(std::span<std::byte> out) override {
+    if (stop_.stop_requested()) {
+      return std::unexpected(
+          file_error(ErrorCode::kCancelled, source_.position(read_), "stopped on request"));
+    }
+    MILLRACE_TRY(const std::size_t count, source_.read(out));
+    read_ += count;
+    return count;
+  }
+  FilePosition position(std::uint64_t offset) const override { return source_.position(offset); }
+  std::optional<std::uint64_t> size_limit() const override { return source_.size_limit(); }
+
+ private:
+  FileSource source_;
+  std::stop_token stop_;
+  std::uint64_t read_ = 0;
+};
+
 Result<IdxArray> map_idx(const File& file, const IdxHeader& header, const ByteSource& source) {
   const std::uint64_t want = header.header_bytes + header.shape.size_bytes();
   if (file.size() < want) return truncated(source, file.size(), want);
@@ -113,6 +137,13 @@ Result<IdxHeader> parse_idx_header(std::span<const std::byte> prefix, const Byte
     return fail_at(source, 3, ErrorCode::kUnimplemented,
                    "it has " + std::to_string(rank) + " dimensions, more than the " +
                        std::to_string(devices::kMaxRank) + " that an array here may have");
+  }
+  if (rank < limits.min_rank || rank > limits.max_rank) {
+    return fail_at(
+        source, 3, ErrorCode::kInvalidArgument,
+        "magic number " + hex(big_endian_32(prefix), 8) + " tells of " + std::to_string(rank) +
+            " dimensions, where " + std::to_string(limits.min_rank) +
+            (limits.max_rank > limits.min_rank ? " or more" : "") + " dimensions are expected");
   }
   std::array<std::int64_t, devices::kMaxRank> dims = {};
   std::uint64_t total = devices::byte_width(type);
@@ -173,7 +204,7 @@ Result<IdxArray> read_idx_file(const std::string& path, const IdxLimits& limits)
   MILLRACE_TRY(const std::size_t have, file.read_at(0, prefix));
   const std::span<const std::byte> front = std::span(prefix).first(have);
   if (is_gzip(front)) {
-    GzipSource inflated(std::make_unique<FileSource>(std::move(file)));
+    GzipSource inflated(std::make_unique<StoppableFile>(std::move(file), limits.stop));
     return read_idx(inflated, limits);
   }
   const MemorySource named(path, front);

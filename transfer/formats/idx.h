@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 
 #include "millrace/core/error.h"
@@ -15,9 +16,16 @@
 
 namespace millrace::transfer {
 
-// What a file may claim before it is refused: a guard against sizes made up by corruption.
 struct IdxLimits {
+  // What a file may claim before it is refused: a guard against sizes made up by corruption.
   std::uint64_t max_bytes = std::uint64_t{16} << 30;  // of all elements
+  // How many dimensions are expected: a file of labels where images should be is told by its magic
+  // number, not by a size that makes no sense.
+  int min_rank = 0;
+  int max_rank = devices::kMaxRank;
+  // Inflating ends with kCancelled within 64 KiB of input. Plain files take no time: they are
+  // mapped.
+  std::stop_token stop;
 };
 
 struct IdxHeader {
@@ -30,8 +38,8 @@ inline constexpr std::size_t kMaxIdxHeaderBytes = 4 + 4 * devices::kMaxRank;
 
 // Parses the header at the front of prefix, which holds the start of the content
 // (kMaxIdxHeaderBytes of it, or all there is). kDataLoss for what is no IDX header or a truncated
-// one, kUnimplemented for more than kMaxRank dimensions, kResourceExhausted beyond limits. Errors
-// name the byte of source that is wrong.
+// one, kInvalidArgument for another number of dimensions than expected, kUnimplemented for more
+// than kMaxRank, kResourceExhausted beyond limits. Errors name the byte of source that is wrong.
 Result<IdxHeader> parse_idx_header(std::span<const std::byte> prefix, const ByteSource& source,
                                    const IdxLimits& limits = {});
 

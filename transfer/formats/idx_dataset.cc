@@ -66,16 +66,10 @@ std::unexpected<Error> unfit(const std::string& file, std::uint64_t offset,
       file_error(ErrorCode::kInvalidArgument, FilePosition{file, offset, false}, why));
 }
 
-Status check_kind(const IdxArray& array, const std::string& file, std::string_view what,
-                  int min_rank, int max_rank) {
+Status check_kind(const IdxArray& array, const std::string& file, std::string_view what) {
   const devices::Shape& shape = array.shape();
   if (shape.dtype() != DType::kU8) {
     return unfit(file, 2, std::string(what) + " of " + shape.to_string() + ": bytes are expected");
-  }
-  if (shape.rank() < min_rank || shape.rank() > max_rank) {
-    return unfit(file, 3,
-                 std::string(what) + " of " + shape.to_string() + ": " + std::to_string(min_rank) +
-                     (max_rank > min_rank ? " or more" : "") + " dimensions are expected");
   }
   if (shape.elements() == 0) {
     return unfit(file, 4, std::string(what) + " of " + shape.to_string() + ": there are none");
@@ -92,10 +86,14 @@ Result<IdxDataset> IdxDataset::open(const std::string& folder, Split split,
   MILLRACE_TRY(std::string images_file, find_file(folder, split, "images", 3));
   MILLRACE_TRY(const std::string labels_file, find_file(folder, split, "labels", 1));
   // Labels first: small, so that a wrong folder is refused at once.
-  MILLRACE_TRY(IdxArray labels, read_idx_file(labels_file, limits));
-  MILLRACE_TRY_STATUS(check_kind(labels, labels_file, "labels", 1, 1));
-  MILLRACE_TRY(IdxArray images, read_idx_file(images_file, limits));
-  MILLRACE_TRY_STATUS(check_kind(images, images_file, "images", 2, devices::kMaxRank));
+  IdxLimits expected = limits;
+  expected.min_rank = expected.max_rank = 1;
+  MILLRACE_TRY(IdxArray labels, read_idx_file(labels_file, expected));
+  MILLRACE_TRY_STATUS(check_kind(labels, labels_file, "labels"));
+  expected.min_rank = 2;
+  expected.max_rank = devices::kMaxRank;
+  MILLRACE_TRY(IdxArray images, read_idx_file(images_file, expected));
+  MILLRACE_TRY_STATUS(check_kind(images, images_file, "images"));
   if (images.shape().dim(0) != labels.shape().dim(0)) {
     return unfit(labels_file, 4,
                  "it has " + std::to_string(labels.shape().dim(0)) + " labels, but " + images_file +

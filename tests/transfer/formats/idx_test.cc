@@ -100,6 +100,29 @@ TEST(ReadIdxTest, ContentMustBeExactlyWhatTheHeaderSays) {
   EXPECT_NE(array.error().message().find("f at byte 18: oversized"), std::string::npos);
 }
 
+TEST(ReadIdxTest, UnexpectedNumberOfDimensionsIsToldByTheMagicNumber) {
+  const IdxLimits labels{.min_rank = 1, .max_rank = 1};
+  const Result<IdxHeader> header = parse(idx_header(8, {5, 4, 3}), labels);
+  ASSERT_FALSE(header.has_value());
+  EXPECT_EQ(header.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(header.error().detail<FilePosition>()->offset, 3u);
+  EXPECT_NE(header.error().message().find("0x00000803 tells of 3 dimensions, where 1 "),
+            std::string::npos)
+      << header.error().message();
+}
+
+TEST(ReadIdxTest, InflatingEndsWhenItIsAskedToStop) {
+  const TempFolder folder;
+  folder.write("images.gz", gzip(idx_header(8, {2, 3}) + counting(6)));
+  std::stop_source stop;
+  const IdxLimits limits{.stop = stop.get_token()};
+  ASSERT_TRUE(read_idx_file(folder.file("images.gz"), limits).has_value());
+  stop.request_stop();
+  const Result<IdxArray> array = read_idx_file(folder.file("images.gz"), limits);
+  ASSERT_FALSE(array.has_value());
+  EXPECT_EQ(array.error().code(), ErrorCode::kCancelled);
+}
+
 TEST(ReadIdxTest, HeaderThatClaimsMoreThanCompressedBytesCanGiveTakesNoMemory) {
   const Bytes compressed = gzip(idx_header(8, {1 << 20, 1 << 13}));
   GzipSource source(std::make_unique<MemorySource>("f.gz", compressed));
