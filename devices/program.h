@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,9 @@ struct CompileOptions {
   bool portable = true;
   // True: the same bits every time, whatever the number of threads (no choices by timing).
   bool deterministic = false;
+  // Asked to stop, a compilation ends with kCancelled at its next stage; a plugin that cannot stop
+  // goes on to its end.
+  std::stop_token stop;
   std::string
       plugin_options;  // serialized CompileOptionsProto extras for a PJRT plugin, passed through
 };

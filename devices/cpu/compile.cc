@@ -80,8 +80,9 @@ Result<std::shared_ptr<const Compiled>> compile(const Program& program,
                                                 const CompileOptions& options) {
   MILLRACE_TRY(const ir::Module module, read::read_text(program.code()));
   MILLRACE_TRY_STATUS(verify::verify(module));
-  MILLRACE_TRY(std::unique_ptr<Plan> plan,
-               Plan::create(module, {.deterministic = options.deterministic}));
+  MILLRACE_TRY(
+      std::unique_ptr<Plan> plan,
+      Plan::create(module, {.deterministic = options.deterministic, .stop = options.stop}));
   return std::make_shared<const PlannedProgram>(std::move(plan), donated_arguments(module));
 }
 

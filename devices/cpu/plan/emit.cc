@@ -41,6 +41,8 @@ Status Emitter::emit_block(const Block& block, StepList& to, bool root,
   for (ValueId v : block.results) s.last_read[storage(v)] = std::numeric_limits<int>::max();
   for (std::size_t i = 0; i < order.size(); ++i) {
     s.place = static_cast<int>(i);
+    // Most of a compilation is here: oneDNN makes its kernels.
+    if (options_.stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped on request");
     MILLRACE_TRY_STATUS(emit_unit(s, order[i], to));
   }
   return {};

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct PlanOptions {
   // No choices by timing: the same bits from every compilation of a program.
   bool deterministic = false;
   std::string function = "main";  // the only function if there is just one
+  std::stop_token stop;           // asked to stop, the next step is not made: kCancelled
 };
 
 // Output `output` may be given the buffer of input `input`: it is written after that input's last

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stop_token>
 #include <string>
 
 namespace millrace::devices::cpu {
@@ -39,6 +40,20 @@ TEST(CompileTest, ShapesAreThoseOfTheProgram) {
   EXPECT_THAT((*compiled)->outputs(),
               ElementsAre(Shape(DType::kU8, {2, 3}), Shape(DType::kF32, {})));
   EXPECT_TRUE((*compiled)->make_run().has_value());
+}
+
+TEST(CompileTest, StopEndsACompilationBeforeItsNextStep) {
+  std::stop_source stop;
+  CompileOptions options;
+  options.stop = stop.get_token();
+  const Program program = Program::from_text(
+      "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
+      "%0 = stablehlo.add %a, %a : tensor<4xf32>\nreturn %0 : tensor<4xf32>\n}\n");
+  ASSERT_TRUE(compile(program, options));
+  stop.request_stop();
+  const auto compiled = compile(program, options);
+  ASSERT_FALSE(compiled);
+  EXPECT_EQ(compiled.error().code(), ErrorCode::kCancelled);
 }
 
 TEST(CompileTest, ErrorsCarryLineAndColumn) {
