@@ -112,6 +112,11 @@ void log(LogLevel level, std::string_view module, std::string_view text) {
 
 void set_log_sink(LogSink* sink) { Log::get().set_sink(sink); }
 
+Status check_log_levels(std::string_view spec) {
+  MILLRACE_TRY([[maybe_unused]] const Levels levels, parse_levels(spec));
+  return {};
+}
+
 Status set_log_levels(std::string_view spec) {
   MILLRACE_TRY(Levels levels, parse_levels(spec));
   Log::get().set(std::move(levels));

@@ -24,6 +24,8 @@ void set_log_sink(LogSink* sink);
 // Replaces the levels, as MILLRACE_LOG has them at the start. kInvalidArgument, with the levels
 // unchanged, for a word that is no level.
 Status set_log_levels(std::string_view spec);
+// What set_log_levels would say, and changes nothing.
+Status check_log_levels(std::string_view spec);
 
 }  // namespace millrace
 

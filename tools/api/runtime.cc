@@ -1,6 +1,7 @@
 #include "millrace/tools/api/runtime.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "millrace/core/check.h"
 #include "millrace/core/coroutine.h"
 #include "millrace/core/event_loop_thread.h"
+#include "millrace/core/log.h"
 #include "millrace/core/make_executor.h"
 #include "millrace/core/mutex.h"
 #include "millrace/core/scope.h"
@@ -68,6 +70,9 @@ Status Runtime::Core::make_client() {
   };
   MILLRACE_TRY(const devices::ClientChoice choice, registry.choose(device));
   MILLRACE_TRY(client, registry.create(choice.name, client_options));
+  MILLRACE_LOG(kInfo, "runtime",
+               "opened '" + choice.name + "' with " + std::to_string(client->devices().size()) +
+                   " devices: " + choice.reason);
   return {};
 }
 
@@ -155,14 +160,20 @@ Future<devices::Executable> Runtime::compile(devices::Program program,
                                              CallOptions call) const {
   Scope::Hold hold = core_->compilations.hold();
   if (!hold) return core_->compilations.closed_error();
-  auto work = [client = core_->client.get(), program = std::move(program),
-               options = std::move(options), stop = call.stop,
+  if (!options.stop.stop_possible()) options.stop = call.stop;
+  auto work = [client = core_->client.get(), clock = core_->environment.clock,
+               program = std::move(program), options = std::move(options),
                hold = std::move(hold)](const Status&) mutable -> Result<devices::Executable> {
-    if (stop.stop_requested()) {
+    if (options.stop.stop_requested()) {
       return fail(ErrorCode::kCancelled,
                   "stopped on request before '" + program.name() + "' was compiled");
     }
-    return client->compile(program, options);
+    const TimePoint begin = clock->now();
+    Result<devices::Executable> compiled = client->compile(program, options);
+    MILLRACE_LOG(kInfo, "runtime",
+                 (compiled ? "compiled " : "refused ") + program.name() + " in " +
+                     std::to_string((clock->now() - begin) / std::chrono::milliseconds(1)) + " ms");
+    return compiled;
   };
   const Future<devices::Executable> compiled = make_ready().then(*core_->blocking, std::move(work));
   return with_options(compiled, call, *core_->environment.timers);

@@ -37,7 +37,8 @@ class Runtime {
   devices::Client& client() const;
 
   // Compiles on a blocking thread. Errors of the program name it, with line and column. kCancelled
-  // and kDeadlineExceeded by call: a compilation that has begun runs on and its result is dropped.
+  // and kDeadlineExceeded by call: a stop ends a compilation at its next stage where the device can
+  // do that; otherwise it runs on and its result is dropped.
   Future<devices::Executable> compile(devices::Program program,
                                       devices::CompileOptions options = {},
                                       CallOptions call = {}) const;

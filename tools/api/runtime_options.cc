@@ -4,6 +4,8 @@
 #include <thread>
 #include <utility>
 
+#include "millrace/core/log.h"
+
 namespace millrace {
 
 namespace {
@@ -22,6 +24,8 @@ Result<RuntimeOptions> RuntimeOptions::from_env(devices::Variables variables) {
                devices::read_count(variables, "CPU_NUM_DEVICES", 1, kMostDevices));
   MILLRACE_TRY(const std::optional<int> threads,
                devices::read_count(variables, "MILLRACE_THREADS", 0, kMostThreads));
+  // core/log reads it by itself, at the first line that is logged: too late to be told of a slip.
+  MILLRACE_TRY_STATUS(check_log_levels(variables("MILLRACE_LOG").value_or("")));
   options.threads = threads.value_or(0);
   options.variables = std::move(variables);
   return options;

@@ -13,6 +13,7 @@
 #include "millrace/tools/commands/train_feed.h"
 #include "millrace/tools/commands/train_view.h"
 #include "millrace/tools/train/model.h"
+#include "millrace/tools/train/on_blocking.h"
 #include "millrace/tools/train/training.h"
 #include "millrace/transfer/fake_source.h"
 #include "millrace/transfer/formats/idx_dataset.h"
@@ -79,19 +80,19 @@ Status check_fits(const IdxDataset& dataset, const Model& model) {
 }
 
 Result<std::shared_ptr<ItemSource>> idx_source(const std::string& folder, transfer::Split split,
-                                               const Model& model) {
-  MILLRACE_TRY(IdxDataset dataset, IdxDataset::open(folder, split));
+                                               const Model& model, const std::stop_token& stop) {
+  MILLRACE_TRY(IdxDataset dataset, IdxDataset::open(folder, split, {.stop = stop}));
   MILLRACE_TRY_STATUS(check_fits(dataset, model));
   return std::make_shared<IdxSource>(std::move(dataset));
 }
 
-// Blocking: reads whole files.
-Result<Data> open_data(const TrainFlags& flags) {
+// Blocking: reads whole files, unless it is stopped before.
+Result<Data> open_data(const TrainFlags& flags, const std::stop_token& stop) {
   MILLRACE_TRY(const Model model, Model::load(flags.model));
   if (flags.fake_data) return fake_data(model, flags.seed);
   Data data;
-  MILLRACE_TRY(data.train, idx_source(flags.data, transfer::Split::kTrain, model));
-  MILLRACE_TRY(data.test, idx_source(flags.data, transfer::Split::kTest, model));
+  MILLRACE_TRY(data.train, idx_source(flags.data, transfer::Split::kTrain, model, stop));
+  MILLRACE_TRY(data.test, idx_source(flags.data, transfer::Split::kTest, model, stop));
   return data;
 }
 
@@ -176,8 +177,8 @@ Result<TrainingReport> train_on(const Runtime& runtime, const TrainFlags& flags,
   };
   parts.trace = runtime.trace();
   parts.cpu_meter = train::process_cpu_usage;
-  const Future<Data> opened = make_ready().then(
-      *parts.environment.blocking, [&flags](const Status&) { return open_data(flags); });
+  const Future<Data> opened = train::on_blocking(
+      parts.environment, [&flags, &call] { return open_data(flags, call.stop); });
   MILLRACE_TRY(Data data, wait_blocking(with_options(opened, call, *parts.environment.timers)));
   const std::unique_ptr<TrainingView> view = make_view(flags, console);
   const Future<TrainingReport> training =

@@ -153,7 +153,8 @@ std::string judge(const ReportInputs& inputs, const TrainingReport& report, Dura
 }
 
 std::string bytes_text(std::size_t bytes) {
-  return format("%.1f MiB", static_cast<double>(bytes) / (1024.0 * 1024.0));
+  const double kib = static_cast<double>(bytes) / 1024;
+  return kib < 1024 ? format("%.1f KiB", kib) : format("%.1f MiB", kib / 1024);
 }
 
 }  // namespace

@@ -52,5 +52,14 @@ TEST(RuntimeOptionsTest, BadNumbersNameVariableValueAndRange) {
   EXPECT_FALSE(from({{"CPU_NUM_DEVICES", "0"}}));
 }
 
+TEST(RuntimeOptionsTest, BadLogLevelIsToldBeforeAnythingIsLogged) {
+  EXPECT_TRUE(from({{"MILLRACE_LOG", "warn,pjrt=debug"}}));
+  const auto options = from({{"MILLRACE_LOG", "loud"}});
+  ASSERT_FALSE(options);
+  EXPECT_EQ(options.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_NE(options.error().message().find("(MILLRACE_LOG): 'loud' is no level"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace millrace

@@ -36,6 +36,15 @@ class Process {
  public:
   enum class Words { kPipe, kTerminal };  // what stderr is
 
+  // False in a container without /dev/pts, for one.
+  static bool has_terminals() {
+    int ends[2];
+    if (::openpty(&ends[0], &ends[1], nullptr, nullptr, nullptr) != 0) return false;
+    ::close(ends[0]);
+    ::close(ends[1]);
+    return true;
+  }
+
   // The variables that the command reads are those given, and no others.
   explicit Process(const std::vector<std::string>& words,
                    const std::map<std::string, std::string>& variables = {},
