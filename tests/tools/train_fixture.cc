@@ -49,9 +49,11 @@ std::string manifest(std::int64_t rows) {
          program("init", "null", tensor("seed", "seed", "[]", "ui32"),
                  params + "," + momenta + "," + state) +
          "," +
-         program("grad", r, params + "," + state + "," + batch,
-                 tensor("loss", "loss", "[]", "f32", mean) + "," + family("grad", mean) + "," +
-                     tensor("count", "state", "[]", "f32", mean)) +
+         program(
+             "grad", r,
+             params + "," + state + "," + batch + "," + tensor("words", "random", "[3]", "ui32"),
+             tensor("loss", "loss", "[]", "f32", mean) + "," + family("grad", mean) + "," +
+                 tensor("count", "state", "[]", "f32", mean)) +
          "," +
          program(
              "update", "null",
@@ -173,6 +175,18 @@ ModelFolder::ModelFolder(std::int64_t rows) {
 
 ModelFolder::~ModelFolder() { std::filesystem::remove_all(path_); }
 
+SimProgram grad_program(std::int64_t rows, const ProgramTimes& times) {
+  const Shape scalar(DType::kF32, {});
+  const Shape weight(DType::kF32, {kPixels});
+  return {.name = "grad",
+          .inputs = {weight, scalar, scalar, Shape(DType::kU8, {rows, 2, 2}),
+                     Shape(DType::kU8, {rows}), Shape(DType::kU32, {kRandomWords})},
+          .outputs = {scalar, weight, scalar, scalar},
+          .duration = times.grad,
+          .written_at = {times.grad / 5, times.grad * 4 / 5, times.grad * 2 / 5, times.grad / 5},
+          .compute = [rows](std::span<const SimCall> calls) { return compute_grad(rows, calls); }};
+}
+
 void add_programs(devices::sim::SimClient& client, std::int64_t rows, const ProgramTimes& times) {
   const Shape scalar(DType::kF32, {});
   const Shape weight(DType::kF32, {kPixels});
@@ -182,13 +196,7 @@ void add_programs(devices::sim::SimClient& client, std::int64_t rows, const Prog
                       .inputs = {Shape(DType::kU32, {})},
                       .outputs = {weight, scalar, weight, scalar, scalar},
                       .compute = compute_init});
-  client.add_program(
-      {.name = "grad",
-       .inputs = {weight, scalar, scalar, images, labels},
-       .outputs = {scalar, weight, scalar, scalar},
-       .duration = times.grad,
-       .written_at = {times.grad / 5, times.grad * 4 / 5, times.grad * 2 / 5, times.grad / 5},
-       .compute = [rows](std::span<const SimCall> calls) { return compute_grad(rows, calls); }});
+  client.add_program(grad_program(rows, times));
   client.add_program({.name = "update",
                       .inputs = {weight, scalar, weight, scalar, weight, scalar},
                       .outputs = {weight, scalar, weight, scalar},

@@ -18,6 +18,7 @@
 namespace millrace::train::testing {
 
 inline constexpr std::int64_t kPixels = 4;
+inline constexpr std::int64_t kRandomWords = 3;  // that grad takes, and does nothing with
 
 // A folder with a manifest and programs named "sim:...", for shards of rows; removed on
 // destruction.
@@ -36,6 +37,7 @@ struct ProgramTimes {
   Duration update = std::chrono::milliseconds(1);
   Duration eval = std::chrono::milliseconds(2);
 };
+devices::sim::SimProgram grad_program(std::int64_t rows, const ProgramTimes& times = {});
 // init, grad, update and eval for shards of rows. Bias gradients are written after 40 % of grad,
 // weights at 80 %.
 void add_programs(devices::sim::SimClient& client, std::int64_t rows,

@@ -196,15 +196,19 @@ TEST(TrainLiveTest, AnAllReduceStartsBeforeItsGradExecutionHasEnded) {
   ASSERT_TRUE(report) << report.error().to_string();
 
   const auto events = runtime.trace()->events();
-  std::size_t early = 0;
+  int grads = 0;
+  int early = 0;
   for (const TraceEvent& grad : events) {
     if (!runtime.trace()->name_text(grad.name).contains("grad")) continue;
-    early += static_cast<std::size_t>(std::ranges::count_if(events, [&](const TraceEvent& e) {
+    ++grads;
+    early += std::ranges::any_of(events, [&](const TraceEvent& e) {
       return runtime.trace()->name_text(e.name) == "all_reduce" && e.begin > grad.begin &&
              e.begin < grad.end;
-    }));
+    });
   }
-  EXPECT_GT(early, 0u);
+  // Not in every one: of two devices on a busy machine the slower decides when both can start.
+  EXPECT_EQ(grads, 200);
+  EXPECT_GT(early, grads / 4);
 }
 
 }  // namespace

@@ -3,8 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <set>
+#include <vector>
 
 #include "millrace/core/coroutine.h"
+#include "millrace/core/philox.h"
 #include "tests/tools/train_fixture.h"
 
 namespace millrace::train::testing {
@@ -92,6 +97,45 @@ TEST(TrainSimulationTest, StepTakesTheSlowerOfLoadingAndExecutionExactly) {
     EXPECT_DOUBLE_EQ(report->step_ms_p99, slower_ms);
     sim.finish();
   }
+}
+
+// Whatever runs when: a device's words are those of its own stream of that step, and no two streams
+// begin alike.
+TEST(TrainSimulationTest, RandomWordsBelongToSeedDeviceAndStep) {
+  for_each_seed(10, [](Simulation& sim) {
+    constexpr int kDevices = 3;
+    SimulatedTraining training(sim, kDevices, 8);
+    using Words = std::array<std::uint32_t, kRandomWords>;
+    std::vector<Words> seen[kDevices];
+    devices::sim::SimProgram grad = grad_program(8);
+    grad.compute = [&seen, compute = grad.compute](std::span<const devices::sim::SimCall> calls) {
+      for (const auto& call : calls) {
+        Words words{};
+        std::memcpy(words.data(), call.inputs[5].data(), sizeof(words));
+        seen[index(call.device)].push_back(words);
+      }
+      return compute(calls);
+    };
+    training.client_.add_program(std::move(grad));
+    TrainingOptions options = training.options(72, 2);
+    options.seed = sim.below(1000);
+    const auto report = sim.run(start(training, options));
+    ASSERT_TRUE(report) << report.error().to_string();
+
+    std::set<Words> different;
+    for (int d = 0; d < kDevices; ++d) {
+      ASSERT_EQ(seen[d].size(), 6u);  // three steps an epoch
+      for (std::size_t step = 0; step < seen[d].size(); ++step) {
+        RandomStream stream(options.seed, static_cast<std::uint32_t>(d), step);
+        Words expected{};
+        for (std::uint32_t& word : expected) word = stream.next();
+        EXPECT_EQ(seen[d][step], expected) << "device " << d << ", step " << step;
+        different.insert(seen[d][step]);
+      }
+    }
+    EXPECT_EQ(different.size(), 18u);
+    sim.finish();
+  });
 }
 
 TEST(TrainSimulationTest, AllReduceStartsBeforeItsGradEnds) {
