@@ -76,7 +76,7 @@ Result<CheckpointManifest> manifest_of(const Json& json) {
     RankState state;
     MILLRACE_TRY(state.epoch_share, EpochShare::parse(rank.at("epoch_share")));
     MILLRACE_TRY(state.run_share, EpochShare::parse(rank.at("run_share")));
-    manifest.ranks.push_back(std::move(state));
+    manifest.ranks.push_back(state);
   }
   manifest.arrays = file_of(json.at("arrays"));
   return manifest;

@@ -23,7 +23,6 @@ using collectives::ProcessGroup;
 using devices::Buffer;
 using devices::Buffers;
 using devices::Executable;
-using devices::HostArray;
 using transfer::DeviceBatch;
 using transfer::DeviceLoader;
 

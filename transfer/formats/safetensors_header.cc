@@ -97,8 +97,9 @@ class HeaderReader {
   explicit HeaderReader(std::string_view text) : text_(text), reached_(text.data()) {}
 
   std::optional<Wrong> read() {
-    const CountedText begin(text_.data(), &reached_);
-    const CountedText end(text_.data() + text_.size(), &reached_);
+    const std::span<const char> letters(text_);
+    const CountedText begin(letters.data(), &reached_);
+    const CountedText end(letters.data() + letters.size(), &reached_);
     const bool whole = Json::sax_parse(begin, end, this);
     if (!whole && !wrong_) refuse("it is no JSON");
     return std::move(wrong_);

@@ -16,11 +16,11 @@ namespace {
 
 using ir::Attribute;
 
-constexpr std::array<std::int8_t, 256> kHexValues = [] {
-  std::array<std::int8_t, 256> v{};
+constexpr std::array<int, 256> kHexValues = [] {
+  std::array<int, 256> v{};
   v.fill(-1);
-  for (int i = 0; i < 10; ++i) v['0' + i] = static_cast<std::int8_t>(i);
-  for (int i = 0; i < 6; ++i) v['a' + i] = v['A' + i] = static_cast<std::int8_t>(10 + i);
+  for (int i = 0; i < 10; ++i) v['0' + i] = i;
+  for (int i = 0; i < 6; ++i) v['a' + i] = v['A' + i] = 10 + i;
   return v;
 }();
 
