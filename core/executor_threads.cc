@@ -96,7 +96,7 @@ class ThreadExecutor final : public PoolExecutor {
 
 }  // namespace
 
-std::unique_ptr<PoolExecutor> make_thread_executor(int threads, std::string name) {
+std::unique_ptr<PoolExecutor> make_thread_executor(int threads, const std::string& name) {
   return std::make_unique<ThreadExecutor>(threads, name);
 }
 

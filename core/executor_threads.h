@@ -9,6 +9,6 @@
 namespace millrace {
 
 // Work starts in the order in which it was submitted.
-std::unique_ptr<PoolExecutor> make_thread_executor(int threads, std::string name);
+std::unique_ptr<PoolExecutor> make_thread_executor(int threads, const std::string& name);
 
 }  // namespace millrace

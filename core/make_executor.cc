@@ -19,7 +19,7 @@ std::unique_ptr<PoolExecutor> make_executor(ExecutorBackend backend, int threads
   MILLRACE_CHECK(threads >= 1, "an executor has at least one thread");
   switch (backend) {
     case ExecutorBackend::kThreads:
-      return make_thread_executor(threads, std::move(name));
+      return make_thread_executor(threads, name);
     case ExecutorBackend::kTbb:
       return make_tbb_executor(threads, std::move(name));
   }

@@ -43,9 +43,8 @@ void Gauge::raise_to(std::int64_t value) {
 std::size_t Histogram::bucket_of(std::uint64_t value) {
   constexpr std::uint64_t kSub = 1 << kSubBits;
   if (value < kSub) return static_cast<std::size_t>(value);
-  const int shift = std::bit_width(value) - 1 - kSubBits;
-  return static_cast<std::size_t>(((shift + 1) << kSubBits) +
-                                  static_cast<int>((value >> shift) & (kSub - 1)));
+  const auto shift = static_cast<std::size_t>(std::bit_width(value) - 1 - kSubBits);
+  return ((shift + 1) << kSubBits) + ((value >> shift) & (kSub - 1));
 }
 
 std::uint64_t Histogram::largest_in(std::size_t bucket) {

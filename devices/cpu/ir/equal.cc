@@ -1,6 +1,7 @@
 // Structural equality of attributes and modules, for tests and caches. Locations are not compared.
 #include <algorithm>
-#include <cstring>
+#include <bit>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -81,8 +82,10 @@ bool same(const OutputAliasAttr& a, const OutputAliasAttr& b) {
          a.operand_index == b.operand_index;
 }
 bool same(const ResultAccuracyAttr& a, const ResultAccuracyAttr& b) {
-  return std::memcmp(&a.atol, &b.atol, sizeof a.atol) == 0 &&
-         std::memcmp(&a.rtol, &b.rtol, sizeof a.rtol) == 0 && a.ulps == b.ulps && a.mode == b.mode;
+  // By their bits: a NaN equals itself.
+  return std::bit_cast<std::uint64_t>(a.atol) == std::bit_cast<std::uint64_t>(b.atol) &&
+         std::bit_cast<std::uint64_t>(a.rtol) == std::bit_cast<std::uint64_t>(b.rtol) &&
+         a.ulps == b.ulps && a.mode == b.mode;
 }
 bool same(const DotAlgorithmAttr& a, const DotAlgorithmAttr& b) {
   return a.lhs_precision == b.lhs_precision && a.rhs_precision == b.rhs_precision &&

@@ -192,7 +192,7 @@ bool Cursor::skip_location() {
   return skip_balanced();
 }
 
-bool Cursor::fail_at(ir::Location where, std::string message) {
+bool Cursor::fail_at(ir::Location where, const std::string& message) {
   if (error_) return false;
   std::string text = std::to_string(where.line) + ":" + std::to_string(where.column) + ": ";
   if (!op_.empty()) text += std::string(op_) + ": ";

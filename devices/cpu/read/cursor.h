@@ -68,8 +68,8 @@ class Cursor {
   bool skip_location();
 
   // Records the first error, "line:column: [op: ]message", and returns false.
-  bool fail(std::string message) { return fail_at(token_.location, std::move(message)); }
-  bool fail_at(ir::Location where, std::string message);
+  bool fail(const std::string& message) { return fail_at(token_.location, message); }
+  bool fail_at(ir::Location where, const std::string& message);
   // "found X, expected what" at the cursor.
   bool unexpected(std::string_view what);
   // The operation that is being read, for messages.
