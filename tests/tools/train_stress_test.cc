@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -24,7 +23,7 @@ int count_of_runs() {
 #if defined(MILLRACE_SANITIZED)
   return 4;
 #else
-  return std::getenv("MILLRACE_LONG") != nullptr ? 100 : 20;
+  return 100;
 #endif
 }
 

@@ -8,14 +8,6 @@
 
 namespace millrace {
 
-namespace {
-
-// Beyond these a number is a slip of the hand, not a wish.
-constexpr int kMostDevices = 1024;
-constexpr int kMostThreads = 4096;
-
-}  // namespace
-
 Result<RuntimeOptions> RuntimeOptions::from_env(devices::Variables variables) {
   RuntimeOptions options;
   options.device = variables("PJRT_DEVICE").value_or("");

@@ -13,6 +13,10 @@ namespace millrace {
 
 // Value type; the defaults are good for one process that has the machine for itself.
 struct RuntimeOptions {
+  // Beyond these a number is a slip of the hand, not a wish.
+  static constexpr int kMostDevices = 1024;
+  static constexpr int kMostThreads = 4096;
+
   std::string device;  // PJRT_DEVICE, a kind of device; empty: the runtime picks
   std::optional<int>
       devices;  // how many; left out: as the backend's variable says (CPU_NUM_DEVICES)

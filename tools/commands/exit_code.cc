@@ -1,5 +1,6 @@
 #include "millrace/tools/commands/exit_code.h"
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "millrace/devices/device_actor.h"
@@ -15,6 +16,14 @@ ExitCode exit_code(const Error& error) {
 
 ExitCode exit_code_of_signal(int signal) {
   return static_cast<ExitCode>(static_cast<int>(ExitCode::kSignal) + signal);
+}
+
+std::string error_json(const Error& error, ExitCode code) {
+  return nlohmann::ordered_json{{"event", "error"},
+                                {"code", std::string(to_string(error.code()))},
+                                {"message", error.message()},
+                                {"exit", static_cast<int>(code)}}
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::unexpected<Error> usage_error(const std::string& message) {

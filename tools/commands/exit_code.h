@@ -26,6 +26,8 @@ struct ExitWith {
 // The ExitWith of the error; else what its code and details say.
 ExitCode exit_code(const Error& error);
 ExitCode exit_code_of_signal(int signal);
+// {"event":"error","code":…,"message":…,"exit":…}: the last line of --json where a command fails.
+std::string error_json(const Error& error, ExitCode code);
 
 // Errors of the command line and of the environment.
 std::unexpected<Error> usage_error(const std::string& message);

@@ -2,6 +2,7 @@
 // code. Read next: command.h.
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "millrace/tools/commands/command.h"
 #include "millrace/tools/train/step_watch.h"
@@ -41,7 +42,8 @@ CLI::App& add_run(CLI::App& app, RunFlags& flags) {
   command.add_option("--repeat", flags.repeat, "how often to execute")
       ->check(CLI::Range(1, 1'000'000'000))
       ->capture_default_str();
-  command.add_option("--threads", flags.threads, kThreadsHelp)->check(CLI::Range(1, 4096));
+  command.add_option("--threads", flags.threads, kThreadsHelp)
+      ->check(CLI::Range(1, RuntimeOptions::kMostThreads));
   command
       .add_option("--deadline", flags.deadline_seconds,
                   "give up after so many seconds (exit code 124)")
@@ -63,17 +65,18 @@ void add_train(CLI::App& app, TrainFlags& flags) {
   data->add_flag("--fake-data", flags.fake_data, "generated images");
   data->require_option(1);
   command.add_option("--devices", flags.devices, "use so many devices (default: all)")
-      ->check(CLI::Range(1, 4096));
+      ->check(CLI::Range(1, RuntimeOptions::kMostDevices));
   command.add_option("--batch-size", flags.batch_size, "rows per step, split over the devices")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->capture_default_str();
-  command.add_option("--epochs", flags.epochs)
+  command.add_option("--epochs", flags.epochs, "times through the training images")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40))
       ->capture_default_str();
   command.add_option("--max-steps", flags.max_steps, "end after so many steps")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 60));
   command.add_option("--seed", flags.seed, "of parameters and shuffling")->capture_default_str();
-  command.add_option("--threads", flags.threads, kThreadsHelp)->check(CLI::Range(1, 4096));
+  command.add_option("--threads", flags.threads, kThreadsHelp)
+      ->check(CLI::Range(1, RuntimeOptions::kMostThreads));
   command
       .add_option("--steps-in-flight", flags.steps_in_flight,
                   "steps begun before the oldest has ended")
@@ -113,8 +116,27 @@ int call(const char* name, Command command, const Flags& flags) {
   Console console(std::string("millrace ") + name);
   const Result<ExitCode> result = command(flags, console);
   if (result) return static_cast<int>(*result);
+  const ExitCode code = exit_code(result.error());
+  // Who reads lines of JSON learns of the end from one, too.
+  if constexpr (requires { flags.json; }) {
+    if (flags.json) static_cast<void>(console.data(error_json(result.error(), code) + "\n"));
+  }
   console.error(result.error());
-  return static_cast<int>(exit_code(result.error()));
+  return static_cast<int>(code);
+}
+
+// CLI11 tells a missing option before an unknown word, though a slip in the word is often why it is
+// missing.
+int tell_usage(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* command = &app;
+  if (const auto chosen = app.get_subcommands(); !chosen.empty()) command = chosen.front();
+  const std::vector<std::string> unknown = app.remaining(true);
+  const std::string name = command == &app ? "millrace" : "millrace " + command->get_name();
+  Console(name).error(Error(
+      ErrorCode::kInvalidArgument,
+      (unknown.empty() ? error.what() : "there is no option or command '" + unknown.front() + "'") +
+          std::string("; see ") + name + " --help"));
+  return static_cast<int>(ExitCode::kUsage);
 }
 
 }  // namespace
@@ -135,7 +157,8 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+    // --help and --version come here too.
+    return error.get_exit_code() == 0 ? app.exit(error) : tell_usage(app, error);
   }
   if (devices.parsed()) return call("devices", devices_command, devices_flags);
   if (run.parsed()) return call("run", run_command, run_flags);

@@ -45,6 +45,33 @@ TEST(CommandTest, NoVerbAndUnknownOptionsAreUsageErrorsOnStderr) {
   }
 }
 
+TEST(CommandTest, UnknownWordIsToldBeforeWhatIsMissingBecauseOfIt) {
+  EXPECT_EQ(run_millrace({"trian", "--model", "m"}).err,
+            "millrace: error: there is no option or command 'trian'; see millrace --help\n");
+  EXPECT_EQ(run_millrace({"train", "--modle", "m"}).err,
+            "millrace train: error: there is no option or command '--modle'; see millrace train "
+            "--help\n");
+  EXPECT_THAT(run_millrace({"run"}).err,
+              ::testing::AllOf(StartsWith("millrace run: error: FILE"), HasSubstr("required")));
+}
+
+TEST(CommandTest, JsonTellsFailuresTooWithTheExitCode) {
+  const Outcome o = run_millrace({"run", "nowhere.mlir", "--json"});
+  EXPECT_EQ(o.code, 1);
+  const Json json = Json::parse(o.out);
+  EXPECT_EQ(json["event"], "error");
+  EXPECT_EQ(json["code"], "NOT_FOUND");
+  EXPECT_EQ(json["exit"], 1);
+  EXPECT_THAT(json["message"], HasSubstr("nowhere.mlir"));
+  EXPECT_THAT(o.err, HasSubstr("nowhere.mlir"));
+}
+
+TEST(CommandTest, BadLogLevelIsAUsageError) {
+  const Outcome o = run_millrace({"devices"}, {{"MILLRACE_LOG", "loud"}});
+  EXPECT_EQ(o.code, 2);
+  EXPECT_THAT(o.err, HasSubstr("'loud' is no level"));
+}
+
 TEST(CommandTest, DevicesListsAsManyAsTheEnvironmentSays) {
   const Outcome o = run_millrace({"devices", "--json"}, {{"CPU_NUM_DEVICES", "3"}});
   ASSERT_EQ(o.code, 0) << o.err;

@@ -201,7 +201,8 @@ TEST(TrainCommandTest, TruncatedImagesNameFileAndOffsetAndNothingIsTrained) {
   write_data(folder, 10, 3);
   const Outcome o = run_millrace(train({"--data", folder.path(), "--json"}));
   EXPECT_EQ(o.code, 1);
-  EXPECT_THAT(o.out, IsEmpty());
+  EXPECT_THAT(o.out, ::testing::StartsWith(R"({"event":"error","code":"DATA_LOSS",)"));
+  EXPECT_EQ(std::count(o.out.begin(), o.out.end(), '\n'), 1);  // no step, no report
   EXPECT_THAT(o.err, HasSubstr("train-images-idx3-ubyte"));
   EXPECT_THAT(o.err, HasSubstr(std::to_string(16 + 256 * 28 * 28 - 10)));
 }
