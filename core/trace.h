@@ -1,7 +1,7 @@
 // TraceRecorder: what happened when, in bounded rings, one per thread. A lane is a row of the
 // timeline (a device, a loader stage, a collective); a name says what happened; a flow number ties
 // the events of one batch together. Who gets no recorder (nullptr) records nothing and pays a
-// branch.
+// branch. Writing it to a file is tools/trace's part.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include "millrace/core/clock.h"
 #include "millrace/core/mutex.h"
+#include "millrace/core/ticks.h"
 
 namespace millrace {
 
@@ -23,14 +24,29 @@ struct TraceEvent {
   TraceName name{};
   TimePoint begin{};
   TimePoint end{};
-  std::uint64_t flow = 0;  // batches: their sequence number and 1; 0 is none
-  std::int64_t value = 0;  // bytes, an output's index, ...: what the name says
+  std::uint64_t flow = 0;   // the batch that this was done for; 0 is none. Below 2^48
+  std::int64_t value = 0;   // bytes, an output's index, ...: what the name says
+  std::uint16_t flows = 1;  // batches that meet here: flow and the numbers that follow it
+};
+
+// Where a reader of a recorder has come to; starts at the oldest event. Value type.
+class TraceCursor {
+ private:
+  friend class TraceRecorder;
+  std::vector<std::uint64_t> next_;  // by ring
+};
+
+// A part of what was recorded.
+struct TraceBatch {
+  std::vector<TraceEvent> events;  // by begin, then lane
+  std::uint64_t lost = 0;          // made room for newer ones before this reader came
 };
 
 // Thread-safety: thread-safe. Outlives everything that records into it.
 class TraceRecorder {
  public:
   static constexpr std::size_t kDefaultEventsPerThread = std::size_t{1} << 16;
+  // Scopes of the machine's own clock are stamped with the processor's ticks where that is sound.
   explicit TraceRecorder(const Clock& clock,
                          std::size_t events_per_thread = kDefaultEventsPerThread);
   ~TraceRecorder();
@@ -44,25 +60,49 @@ class TraceRecorder {
   std::string name_text(TraceName name) const;
 
   TimePoint now() const { return clock_.now(); }
-  // The oldest events of this thread make room once its ring is full.
+  // The oldest events of this thread make room once its ring is full. Never waits.
   void record(const TraceEvent& event);
   // All events that are still there, by begin, then lane.
   std::vector<TraceEvent> events() const;
+  // What was recorded since the cursor's last call.
+  TraceBatch events_since(TraceCursor& cursor) const;
   // Events that made room for newer ones.
   std::uint64_t lost() const;
   // What ended after it is still there, of every thread; the least TimePoint if nothing was lost.
   TimePoint complete_since() const;
 
  private:
+  friend class TraceScope;
   struct Ring;
-  Ring& ring();
+  struct Stamped {  // an event as it lies in a ring
+    std::uint64_t lane_and_name;
+    std::uint64_t begin;  // a stamp
+    std::uint64_t end;
+    std::uint64_t flow_and_count;
+    std::int64_t value;
+  };
+  // A stamp is a time of the clock in nanoseconds, or ticks, which have the highest bit set.
+  static constexpr std::uint64_t kIsTicks = std::uint64_t{1} << 63;
+  static std::uint64_t stamp(TimePoint time) {
+    return static_cast<std::uint64_t>(Duration(time.time_since_epoch()).count()) & ~kIsTicks;
+  }
+  std::uint64_t stamp_now() const { return ticks_ ? read_ticks() | kIsTicks : stamp(clock_.now()); }
+  static std::uint64_t pack(TraceLane lane, TraceName name) {
+    return static_cast<std::uint64_t>(lane) << 32 | static_cast<std::uint64_t>(name);
+  }
+  void keep(const Stamped& event);
+  Ring* find_ring();
+  TimePoint time_of(std::uint64_t stamp) const MILLRACE_REQUIRES(mutex_);
+  TraceEvent unpack(const Stamped& event) const MILLRACE_REQUIRES(mutex_);
 
   const Clock& clock_;
+  const bool ticks_;
   const std::size_t capacity_;
   const std::uint64_t
       id_;  // of all recorders ever, so that a thread's note of its ring cannot be stale
   mutable Mutex mutex_;
-  std::vector<std::unique_ptr<Ring>> rings_ MILLRACE_GUARDED_BY(mutex_);
+  mutable TickScale scale_ MILLRACE_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Ring>> rings_ MILLRACE_GUARDED_BY(mutex_);
   std::vector<std::string> lanes_ MILLRACE_GUARDED_BY(mutex_);
   std::vector<std::string> names_ MILLRACE_GUARDED_BY(mutex_);
 };
@@ -72,12 +112,16 @@ class TraceScope {
  public:
   TraceScope(TraceRecorder* recorder, TraceLane lane, TraceName name, std::uint64_t flow = 0)
       : recorder_(recorder) {
-    if (recorder_ != nullptr) event_ = {lane, name, recorder_->now(), {}, flow, 0};
+    if (recorder_ == nullptr) return;
+    event_.lane_and_name = TraceRecorder::pack(lane, name);
+    event_.flow_and_count = flow << 16 | 1;
+    event_.value = 0;
+    event_.begin = recorder_->stamp_now();
   }
   ~TraceScope() {
     if (recorder_ == nullptr) return;
-    event_.end = recorder_->now();
-    recorder_->record(event_);
+    event_.end = recorder_->stamp_now();
+    recorder_->keep(event_);
   }
   TraceScope(const TraceScope&) = delete;
   TraceScope& operator=(const TraceScope&) = delete;
@@ -85,7 +129,7 @@ class TraceScope {
 
  private:
   TraceRecorder* const recorder_;
-  TraceEvent event_;
+  TraceRecorder::Stamped event_;  // unset without a recorder
 };
 
 }  // namespace millrace
