@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <tuple>
+
+#include "millrace/core/check.h"
 
 namespace millrace {
 namespace {
@@ -87,26 +90,39 @@ std::uint64_t Histogram::Snapshot::quantile(double q) const {
   return max;
 }
 
-template <class M>
-M& Metrics::find_or_make(Family<M>& family, std::string_view name, const Labels& labels) {
+template <class M, class... Others>
+M& Metrics::find_or_make(std::string_view name, const Labels& labels, Family<M>& family,
+                         const Others&... others) {
   auto& place = family[Key(std::string(name), labels)];
-  if (!place) place = std::make_unique<M>();
+  if (!place) {
+    const auto has_name = [name](const auto& other) {
+      const auto at = other.lower_bound(Key(std::string(name), Labels()));
+      return at != other.end() && at->first.first == name;
+    };
+    MILLRACE_CHECK(!(has_name(others) || ...), "a metric of this name is of another kind");
+    place = std::make_unique<M>();
+  }
   return *place;
 }
 
 Counter& Metrics::counter(std::string_view name, const Labels& labels) {
   MutexLock lock(mutex_);
-  return find_or_make(counters_, name, labels);
+  return find_or_make(name, labels, counters_, gauges_, histograms_);
 }
 
 Gauge& Metrics::gauge(std::string_view name, const Labels& labels) {
   MutexLock lock(mutex_);
-  return find_or_make(gauges_, name, labels);
+  return find_or_make(name, labels, gauges_, counters_, histograms_);
 }
 
 Histogram& Metrics::histogram(std::string_view name, const Labels& labels) {
   MutexLock lock(mutex_);
-  return find_or_make(histograms_, name, labels);
+  return find_or_make(name, labels, histograms_, counters_, gauges_);
+}
+
+void Metrics::help(std::string_view name, std::string_view text) {
+  MutexLock lock(mutex_);
+  help_[std::string(name)] = text;
 }
 
 MetricsSnapshot Metrics::snapshot() const {
@@ -116,7 +132,17 @@ MetricsSnapshot Metrics::snapshot() const {
   for (const auto& [key, m] : gauges_) s.gauges.push_back({key.first, key.second, m->value()});
   for (const auto& [key, m] : histograms_)
     s.histograms.push_back({key.first, key.second, m->snapshot()});
+  s.help = help_;
   return s;
+}
+
+void MetricsSnapshot::sort() {
+  const auto in_order = [](auto& entries) {
+    std::ranges::sort(entries, {}, [](const auto& e) { return std::tie(e.name, e.labels); });
+  };
+  in_order(counters);
+  in_order(gauges);
+  in_order(histograms);
 }
 
 }  // namespace millrace

@@ -1,5 +1,6 @@
 // Numbers about a running program: counters, gauges and histograms that are cheap enough to stay
-// on. A Metrics object owns them by name and labels; snapshot() is what exporters print.
+// on. A Metrics object owns them by name and labels; snapshot() is what exporters print. Read next:
+// metrics_text.h (for Prometheus).
 #pragma once
 
 #include <array>
@@ -95,29 +96,37 @@ struct MetricsSnapshot {
   std::vector<Entry<std::uint64_t>> counters;  // each list in order of name, then labels
   std::vector<Entry<std::int64_t>> gauges;
   std::vector<Entry<Histogram::Snapshot>> histograms;
+  std::map<std::string, std::string> help;  // by name, where somebody has said
+
+  // Puts the lists in order again, after entries were added by hand.
+  void sort();
 };
 
 // Owns metrics; what it hands out lives as long as it does. The same name and labels give the same
-// metric. Names are lower_case_with_units, as Prometheus has them. Thread-safety: thread-safe; look
-// metrics up once, not per event.
+// metric. Names are lower_case_with_units, as Prometheus has them, and one name is of one kind
+// (CHECKed). Thread-safety: thread-safe; look metrics up once, not per event.
 class Metrics {
  public:
   Counter& counter(std::string_view name, const Labels& labels = {});
   Gauge& gauge(std::string_view name, const Labels& labels = {});
   Histogram& histogram(std::string_view name, const Labels& labels = {});
+  // What a name means, in a sentence.
+  void help(std::string_view name, std::string_view text);
   MetricsSnapshot snapshot() const;
 
  private:
   using Key = std::pair<std::string, Labels>;
   template <class M>
   using Family = std::map<Key, std::unique_ptr<M>>;
-  template <class M>
-  static M& find_or_make(Family<M>& family, std::string_view name, const Labels& labels);
+  template <class M, class... Others>
+  static M& find_or_make(std::string_view name, const Labels& labels, Family<M>& family,
+                         const Others&... others);
 
   mutable Mutex mutex_;
   Family<Counter> counters_ MILLRACE_GUARDED_BY(mutex_);
   Family<Gauge> gauges_ MILLRACE_GUARDED_BY(mutex_);
   Family<Histogram> histograms_ MILLRACE_GUARDED_BY(mutex_);
+  std::map<std::string, std::string> help_ MILLRACE_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace
