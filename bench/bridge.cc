@@ -1,43 +1,36 @@
-// bench_bridge_hop [ROUNDS]: what a bridge to somebody else's loop costs, for a libuv loop, a
-// libevent base and a plain poll(2) loop each:
+// What a bridge to somebody else's loop costs, for a libuv loop, a libevent base and a plain
+// poll(2) loop each:
 //   bridge.hop         from submit, with a value that is there, to the callback on the sleeping
-//                      loop's thread; the peer is the raw hop in the same run: write an eventfd
-//                      here, epoll_wait and read it there
-//   bridge.saturation  values that another thread completes as fast as it can, through one loop
-// Rounds of ours and of the peer alternate, and each gives one ratio of their medians. Prints
-// medians and quartiles and one JSON line per figure.
+//                      loop's thread; the peer is the raw hop: write an eventfd here, epoll_wait
+//                      and read it there. Both wake a thread on the other core.
+//   bridge.saturation  values that another thread makes, waits for and completes as fast as it can,
+//                      through one loop
 #include <event2/event.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 #include <uv.h>
 
-#include <algorithm>
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "bench/figure.h"
 #include "millrace/core/clock.h"
 #include "millrace/core/completion_fd.h"
 #include "millrace/core/event_bridge.h"
 #include "millrace/core/event_fd.h"
 #include "millrace/core/uv_bridge.h"
 
-namespace millrace {
+namespace millrace::bench {
 namespace {
 
 constexpr int kHops = 2000;
-constexpr int kValues = 200000;
+constexpr int kValues = 300000;
+constexpr int kOnTheirWay = 4096;  // of these at a time: as many as a busy program may have
 constexpr Duration kPause = std::chrono::microseconds(20);  // the loop is asleep again after it
-
-double quantile(std::vector<double> values, double q) {
-  std::ranges::sort(values);
-  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
-}
 
 void spin_for(Duration time) {
   const TimePoint end = steady_clock().now() + time;
@@ -85,6 +78,7 @@ class Served {
  public:
   explicit Served(void (*serve)(const Ready&)) {
     thread_ = std::thread([this, serve] {
+      pin_to_core(1);
       serve([this](const LoopBridge& bridge) {
         end_.future().then(bridge, [](const Status&) {}).ignore();  // keeps the loop alive
         bridge_.store(&bridge);
@@ -123,6 +117,7 @@ class RawHop {
 
  private:
   void serve() {
+    pin_to_core(1);
     epoll_event wanted{.events = EPOLLIN, .data = {}};
     epoll_ctl(epoll_, EPOLL_CTL_ADD, event_.descriptor(), &wanted);
     while (!end_.load()) {
@@ -159,69 +154,56 @@ double median_hop_us(F&& hop) {
 }
 
 double completions_per_s(const LoopBridge& bridge) {
-  std::vector<Promise<int>> promises(kValues);
-  std::atomic<bool> done{false};
-  int left = kValues;  // of the loop's thread
-  for (auto& p : promises) {
-    p.future()
-        .then(bridge,
-              [&](const Result<int>&) {
-                if (--left == 0) done.store(true);
-              })
-        .ignore();
-  }
-  const TimePoint begin = steady_clock().now();
-  for (auto& p : promises) p.set(1);
-  while (!done.load()) std::this_thread::yield();
-  return kValues / std::chrono::duration<double>(steady_clock().now() - begin).count();
+  std::atomic<int> seen{0};  // written by the loop's thread alone
+  const double seconds = seconds_of([&] {
+    for (int i = 0; i < kValues; ++i) {
+      while (i - seen.load(std::memory_order_relaxed) >= kOnTheirWay) std::this_thread::yield();
+      Promise<int> promise;
+      promise.future()
+          .then(bridge,
+                [&](const Result<int>&) {
+                  seen.store(seen.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+                })
+          .ignore();
+      promise.set(i);
+    }
+    while (seen.load() != kValues) std::this_thread::yield();
+  });
+  return kValues / seconds;
 }
 
-void print(const std::string& figure, const char* unit, const std::vector<double>& ours,
-           const char* peer, const std::vector<double>& peers, double goal, bool at_most) {
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < ours.size(); ++i) ratios.push_back(ours[i] / peers[i]);
-  const double ratio = quantile(ratios, 0.5);
-  std::printf("%-24s %12.2f %-4s peer %12.2f   ratio %.3f (quartiles %.3f to %.3f, %zu rounds)\n",
-              figure.c_str(), quantile(ours, 0.5), unit, quantile(peers, 0.5), ratio,
-              quantile(ratios, 0.25), quantile(ratios, 0.75), ratios.size());
-  std::printf(
-      "{\"figure\":\"%s\",\"unit\":\"%s\",\"ours\":%.3f,\"peer\":\"%s\",\"peer_value\":%.3f,"
-      "\"ratio\":%.3f,\"goal\":%.2f,\"met\":%s}\n",
-      figure.c_str(), unit, quantile(ours, 0.5), peer, quantile(peers, 0.5), ratio, goal,
-      (at_most ? ratio <= goal : ratio >= goal) ? "true" : "false");
-}
-
-void measure(const char* name, void (*serve)(const Ready&), int rounds) {
-  RawHop raw;
+void measure_loop(Session& session, const std::string& name, void (*serve)(const Ready&)) {
+  const std::string hop = "bridge.hop." + name, saturation = "bridge.saturation." + name;
+  if (!session.wants(hop) && !session.wants(saturation)) return;
+  pin_to_core(0);
   const Served served(serve);
   const LoopBridge& bridge = served.bridge();
-  std::vector<double> ours, peers, rates;
-  for (int round = -1; round < rounds; ++round) {  // the first warms up
-    const double here = median_hop_us([&](std::atomic<TimePoint>& arrived) {
+  RawHop raw;
+  const auto ours_us = [&] {
+    return median_hop_us([&](std::atomic<TimePoint>& arrived) {
       make_ready(1)
           .then(bridge, [&](const Result<int>&) { arrived.store(steady_clock().now()); })
           .ignore();
     });
-    const double there = median_hop_us([&](std::atomic<TimePoint>& arrived) { raw.hop(arrived); });
-    const double rate = completions_per_s(bridge);
-    if (round < 0) continue;
-    ours.push_back(here);
-    peers.push_back(there);
-    rates.push_back(rate);
-  }
-  const std::string suffix = std::string(".") + name;
-  print("bridge.hop" + suffix, "us", ours, "raw eventfd hop", peers, 1.2, true);
-  print("bridge.saturation" + suffix, "1/s", rates, "1 million a second",
-        std::vector<double>(rates.size(), 1e6), 1.0, false);
+  };
+  const auto peer_us = [&] {
+    return median_hop_us([&](std::atomic<TimePoint>& arrived) { raw.hop(arrived); });
+  };
+  session.measure(
+      {.name = hop, .unit = "us", .peer = "raw eventfd hop", .goal = Goal::kAtMost, .limit = 1.2},
+      ours_us, peer_us);
+  session.measure(
+      {.name = saturation, .unit = "M/s", .peer = "the limit", .goal = Goal::kAtLeast, .limit = 1},
+      [&] { return completions_per_s(bridge) / 1e6; }, [] { return 1.0; });
 }
+
+void measure(Session& session) {
+  measure_loop(session, "uv", &serve_uv);
+  measure_loop(session, "event", &serve_event);
+  measure_loop(session, "poll", &serve_poll);
+}
+
+const Registration registration(&measure);
 
 }  // namespace
-}  // namespace millrace
-
-int main(int argc, char** argv) {
-  const int rounds = std::max(9, argc > 1 ? std::atoi(argv[1]) : 11);
-  millrace::measure("uv", &millrace::serve_uv, rounds);
-  millrace::measure("event", &millrace::serve_event, rounds);
-  millrace::measure("poll", &millrace::serve_poll, rounds);
-  return 0;
-}
+}  // namespace millrace::bench

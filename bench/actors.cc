@@ -1,0 +1,213 @@
+// actors.fan_in: two threads send small messages to one actor, in messages per second.
+// actors.ping_pong: two actors on one worker send a message back and forth, in round trips per
+// second: neither side ever sleeps, so this is what a message costs, not a wake-up. The peer is
+// CAF, with as many workers. actors.bytes: resident memory per idle actor, of a process of its own.
+#include <unistd.h>
+
+#include <cstdio>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench/actors_caf.h"
+#include "bench/child.h"
+#include "bench/figure.h"
+#include "millrace/actors/system.h"
+#include "millrace/core/blocking.h"
+#include "millrace/core/make_executor.h"
+
+namespace millrace::bench {
+namespace {
+
+constexpr int kMessages = 500000;  // of each of the two senders
+constexpr int kRoundTrips = 300000;
+constexpr int kIdleActors = 100000;
+constexpr const char* kNoCaf = "built without CAF; tools/install_packages bench installs it";
+
+// What an actor system needs, on so many threads.
+struct System {
+  explicit System(int threads)
+      : pool(make_executor(default_compute_backend(), threads, "bench")),
+        timers(steady_clock()),
+        actors(Environment{.clock = &steady_clock(),
+                           .timers = &timers,
+                           .compute = pool.get(),
+                           .blocking = pool.get()}) {}
+  ~System() { static_cast<void>(wait_blocking(actors.close())); }
+
+  std::unique_ptr<PoolExecutor> pool;
+  TimerQueue timers;
+  actors::ActorSystem actors;
+};
+
+struct Add {
+  int number;
+};
+
+class Counter final : public actors::Actor {
+ public:
+  Counter(int messages, std::promise<void>* done) : left_(messages), done_(done) {}
+  void on(const Add& /*add*/) {
+    if (--left_ == 0) done_->set_value();
+  }
+
+ private:
+  int left_;
+  std::promise<void>* const done_;
+};
+
+class Player;
+struct Ball {
+  int left;
+  actors::ActorRef<Player> from;
+};
+
+class Player final : public actors::Actor {
+ public:
+  explicit Player(std::promise<void>* done) : done_(done) {}
+  void on(const Ball& ball) {
+    if (ball.left == 0) {
+      done_->set_value();
+    } else {
+      ball.from.tell(Ball{ball.left - 1, actors::ActorRef<Player>(this)}).ignore();
+    }
+  }
+
+ private:
+  std::promise<void>* const done_;
+};
+
+class Idle final : public actors::Actor {
+ public:
+  void on(const Add& /*add*/) {}
+};
+
+double fan_in_seconds(System& system) {
+  std::promise<void> done;
+  // Room for all, as CAF's mailboxes have no bound: no sender waits for room here or there.
+  const actors::ActorOptions options{.mailbox_bytes = std::size_t{1} << 30};
+  const auto actor = system.actors.spawn<Counter>("counter", options, 2 * kMessages, &done).value();
+  const double seconds = seconds_of([&] {
+    const auto send = [&] {
+      for (int i = 0; i < kMessages; ++i) actor.tell(Add{i}).ignore();
+    };
+    std::thread first(send), second(send);
+    done.get_future().wait();
+    first.join();
+    second.join();
+  });
+  static_cast<void>(wait_blocking(actor.stop()));
+  return seconds;
+}
+
+double ping_pong_seconds(System& system) {
+  std::promise<void> done;
+  const auto first = system.actors.spawn<Player>("first", {}, &done).value();
+  const auto second = system.actors.spawn<Player>("second", {}, &done).value();
+  const double seconds = seconds_of([&] {
+    first.tell(Ball{2 * kRoundTrips, second}).ignore();
+    done.get_future().wait();
+  });
+  static_cast<void>(wait_blocking(first.stop()));
+  static_cast<void>(wait_blocking(second.stop()));
+  return seconds;
+}
+
+double resident_bytes() {
+  std::FILE* const file = std::fopen("/proc/self/statm", "r");
+  long pages = 0;
+  if (file == nullptr || std::fscanf(file, "%*d %ld", &pages) != 1) {
+    give_up("/proc/self/statm", "it cannot be read");
+  }
+  std::fclose(file);
+  return static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+// In a process of its own: memory that was used before and is free again would not be counted.
+int idle_part(const std::string& whose) {
+  double before = 0;
+  const auto print = [&] {
+    std::printf("%.1f\n", (resident_bytes() - before) / kIdleActors);
+    std::fflush(stdout);
+    std::_Exit(0);
+  };
+  if (whose == "caf") {
+    const auto peer = make_caf_peer(1);
+    peer->spawn_idle(100);
+    before = resident_bytes();
+    peer->spawn_idle(kIdleActors);
+    print();
+  }
+  System system(1);
+  std::vector<actors::ActorRef<Idle>> actors;
+  actors.reserve(kIdleActors + 100);
+  const auto spawn = [&] {
+    const std::string name = "idle-" + std::to_string(actors.size());
+    actors.push_back(system.actors.spawn<Idle>(name, {}).value());
+  };
+  for (int i = 0; i < 100; ++i) spawn();
+  before = resident_bytes();
+  for (int i = 0; i < kIdleActors; ++i) spawn();
+  // Each has started and sleeps when it has answered.
+  for (const auto& actor : actors) static_cast<void>(wait_blocking(actor.ask(Add{0})));
+  print();
+  return 0;
+}
+const Part idle_actors("idle_actors", &idle_part);
+
+double idle_bytes(const std::string& whose) {
+  Child child(Part::command("idle_actors", whose));
+  const auto line = child.read_line();
+  if (!line) give_up("idle_actors", "no answer");
+  return std::stod(*line);
+}
+
+void measure_rates(Session& session) {
+  if (make_caf_peer(1) == nullptr) {
+    session.skip("actors.fan_in", kNoCaf);
+    session.skip("actors.ping_pong", kNoCaf);
+    return;
+  }
+  if (session.wants("actors.fan_in")) {
+    System system(1);
+    const auto peer = make_caf_peer(1);
+    session.measure(
+        {.name = "actors.fan_in", .unit = "M/s", .peer = "CAF", .goal = Goal::kAtLeast, .limit = 2},
+        [&] { return 2.0 * kMessages / fan_in_seconds(system) / 1e6; },
+        [&] { return 2.0 * kMessages / peer->fan_in_seconds(kMessages) / 1e6; });
+  }
+  if (session.wants("actors.ping_pong")) {
+    System system(1);
+    const auto peer = make_caf_peer(1);
+    session.measure(
+        {.name = "actors.ping_pong",
+         .unit = "M/s",
+         .peer = "CAF",
+         .goal = Goal::kAtLeast,
+         .limit = 2},
+        [&] { return kRoundTrips / ping_pong_seconds(system) / 1e6; },
+        [&] { return kRoundTrips / peer->ping_pong_seconds(kRoundTrips) / 1e6; });
+  }
+}
+
+void measure_bytes(Session& session) {
+  if (!session.wants("actors.bytes")) return;
+  session.measure(
+      {.name = "actors.bytes",
+       .unit = "bytes",
+       .peer = "the limit",
+       .goal = Goal::kAtMost,
+       .limit = 1},
+      [] { return idle_bytes("ours"); }, [] { return 384.0; });
+  if (make_caf_peer(1) != nullptr) {
+    session.remark("an idle actor of CAF: " + std::to_string(idle_bytes("caf")) + " bytes");
+  }
+}
+
+const Registration rates(&measure_rates);
+const Registration bytes(&measure_bytes);
+
+}  // namespace
+}  // namespace millrace::bench

@@ -1,0 +1,57 @@
+// Child: a program that measures in a process of its own, beside ours: a Python peer, or a part of
+// ours that needs a process of its own. It answers every line on its stdin with a line on its
+// stdout.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::bench {
+
+// Thread-safety: confined.
+class Child {
+ public:
+  // Gives up (figure.h) where no process can be made.
+  explicit Child(const std::vector<std::string>& command);
+  ~Child();  // closes its stdin and waits for its end
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  // Its next line, without the end of the line; nullopt if it has ended.
+  std::optional<std::string> read_line();
+  // The number that it answers; gives up if it has ended or says something else.
+  double ask(std::string_view line);
+
+ private:
+  const std::string name_;
+  pid_t pid_ = 0;
+  std::FILE* in_ = nullptr;  // what it reads
+  std::FILE* out_ = nullptr;
+};
+
+// Runs it to its end, its stdout thrown away; the wall time in seconds, from before the fork until
+// it was waited for. Gives up if it fails.
+double seconds_of_program(const std::vector<std::string>& command);
+
+// The folder of the running program, where the other programs of the build are.
+std::string program_folder();
+
+// A part of a bench that runs in a process of its own: bench_<family> --part NAME ARGUMENT. run
+// serves stdin and stdout as Child wants it.
+class Part {
+ public:
+  Part(const char* name, int (*run)(const std::string& argument));
+  static std::vector<std::string> command(const std::string& name, const std::string& argument);
+  // What main does with --part; 2 if there is none of that name.
+  static int run(const std::string& name, const std::string& argument);
+};
+
+// Of a part: answers each line with a number, until stdin ends.
+void answer_each_line(double (*answer)());
+
+}  // namespace millrace::bench

@@ -1,0 +1,238 @@
+// collectives.all_reduce_4B and _64MiB: a sum over two CPU devices of one process. The peer, and
+// the floor, are two plain threads with a spin barrier: each adds one half of the arrays and writes
+// both results. Small ones are chained, each started by the end of the one before, so that the
+// group's actor and its threads are awake; the sleeping case is told beside two raw wake-ups.
+#include <poll.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <future>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "bench/figure.h"
+#include "millrace/collectives/process_group.h"
+#include "millrace/core/blocking.h"
+#include "millrace/core/event_fd.h"
+#include "millrace/tools/api/runtime.h"
+
+namespace millrace::bench {
+namespace {
+
+using collectives::ProcessGroup;
+using collectives::ReduceOp;
+using devices::Buffer;
+using devices::Buffers;
+using devices::Device;
+using devices::DType;
+using devices::Shape;
+
+constexpr std::size_t kSmall = 1;                            // elements, f32
+constexpr std::size_t kLarge = (std::size_t{64} << 20) / 4;  // elements, f32
+constexpr int kSmallCalls = 5000;
+constexpr int kLargeCalls = 3;
+constexpr int kSleepingCalls = 300;
+
+// ---- the floor
+
+class SpinBarrier {
+ public:
+  explicit SpinBarrier(int parties) : parties_(parties) {}
+  void wait() {
+    const int phase = phase_.load();
+    if (arrived_.fetch_add(1) + 1 == parties_) {
+      arrived_.store(0);
+      phase_.store(phase + 1);
+    } else {
+      while (phase_.load() == phase) {
+      }
+    }
+  }
+
+ private:
+  const int parties_;
+  std::atomic<int> arrived_{0};
+  std::atomic<int> phase_{0};
+};
+
+// Microseconds of one all-reduce of two arrays in place.
+double floor_us(std::vector<float>& a, std::vector<float>& b, int calls) {
+  SpinBarrier barrier(2);
+  const std::size_t half = (a.size() + 1) / 2;
+  const auto rank = [&](std::size_t begin, std::size_t end) {
+    barrier.wait();
+    for (int call = 0; call < calls; ++call) {
+      barrier.wait();  // all inputs are written
+      for (std::size_t i = begin; i < end; ++i) a[i] = b[i] = a[i] + b[i];
+      barrier.wait();  // all results are
+    }
+  };
+  std::thread other(rank, half, a.size());
+  barrier.wait();
+  const double seconds = seconds_of([&] {
+    for (int call = 0; call < calls; ++call) {
+      barrier.wait();
+      for (std::size_t i = 0; i < half; ++i) a[i] = b[i] = a[i] + b[i];
+      barrier.wait();
+    }
+  });
+  other.join();
+  return 1e6 * seconds / calls;
+}
+
+// ---- ours
+
+class Ranks {
+ public:
+  Ranks() {
+    RuntimeOptions options;
+    options.devices = 2;
+    auto made = Runtime::create(options);
+    if (!made) give_up("collectives", made.error().to_string());
+    runtime_ = std::make_unique<Runtime>(std::move(*made));
+    const std::vector<Device> devices(runtime_->devices().begin(), runtime_->devices().end());
+    ranks_ = ProcessGroup::create(runtime_->actors(), "bench", devices).value();
+  }
+  ~Ranks() { static_cast<void>(wait_blocking(ranks_[0].close())); }
+
+  std::vector<Buffers> put(const std::vector<float>& values) const {
+    std::vector<Buffers> inputs;
+    for (const ProcessGroup& rank : ranks_) {
+      const Buffer buffer =
+          wait_blocking(
+              rank.device().put(
+                  {.data = values.data(),
+                   .shape = Shape(DType::kF32, {static_cast<std::int64_t>(values.size())})}))
+              .value();
+      static_cast<void>(wait_blocking(buffer.ready()));
+      inputs.push_back({buffer});
+    }
+    return inputs;
+  }
+
+  // Both ranks call; completes when both have their result.
+  Future<void> all_reduce(const std::vector<Buffers>& inputs) const {
+    const Future<Buffers> first = ranks_[0].all_reduce(inputs[0], ReduceOp::kSum);
+    const Future<Buffers> second = ranks_[1].all_reduce(inputs[1], ReduceOp::kSum);
+    first.ignore();
+    return second.then(inline_executor(), [first](const Result<Buffers>& result) -> Status {
+      if (!result) return std::unexpected(result.error());
+      return {};
+    });
+  }
+
+  // Microseconds of a call; each is started where the one before ends.
+  double chained_us(const std::vector<Buffers>& inputs, int calls) const {
+    std::promise<void> done;
+    struct Loop {
+      const Ranks& ranks;
+      const std::vector<Buffers>& inputs;
+      std::promise<void>& done;
+      int left;
+      void next() {
+        ranks.all_reduce(inputs)
+            .then(inline_executor(),
+                  [this](const Status& status) {
+                    if (!status) give_up("all_reduce", status.error().to_string());
+                    if (--left == 0) {
+                      done.set_value();
+                    } else {
+                      next();
+                    }
+                  })
+            .ignore();
+      }
+    } loop{*this, inputs, done, calls};
+    return 1e6 / calls * seconds_of([&] {
+             loop.next();
+             done.get_future().wait();
+           });
+  }
+
+  // Microseconds of a call whose actor and caller sleep before it.
+  double sleeping_us(const std::vector<Buffers>& inputs) const {
+    std::vector<double> times;
+    for (int i = 0; i < kSleepingCalls; ++i) {
+      std::this_thread::sleep_for(std::chrono::microseconds(500));
+      times.push_back(1e6 * seconds_of([&] {
+                        if (!wait_blocking(all_reduce(inputs))) give_up("all_reduce", "it failed");
+                      }));
+    }
+    return quantile(times, 0.5);
+  }
+
+ private:
+  std::unique_ptr<Runtime> runtime_;
+  std::vector<ProcessGroup> ranks_;
+};
+
+// Microseconds from one core to a sleeping thread of another and back.
+double two_wake_ups_us() {
+  const EventFd there = EventFd::create().value(), back = EventFd::create().value();
+  const auto wait = [](const EventFd& event) {
+    pollfd waited{.fd = event.descriptor(), .events = POLLIN, .revents = 0};
+    while (::poll(&waited, 1, -1) != 1) {
+    }
+    event.consume();
+  };
+  std::vector<double> times;
+  std::thread caller([&] {
+    pin_to_core(0);
+    for (int i = 0; i < kSleepingCalls; ++i) {
+      std::this_thread::sleep_for(std::chrono::microseconds(500));
+      times.push_back(1e6 * seconds_of([&] {
+                        there.signal();
+                        wait(back);
+                      }));
+    }
+  });
+  std::thread other([&] {
+    pin_to_core(1);
+    for (int i = 0; i < kSleepingCalls; ++i) {
+      wait(there);
+      back.signal();
+    }
+  });
+  caller.join();
+  other.join();
+  return quantile(times, 0.5);
+}
+
+void measure(Session& session) {
+  const Ranks ranks;
+  if (session.wants("collectives.all_reduce_4B")) {
+    std::vector<float> a(kSmall, 1), b(kSmall, 1);
+    const std::vector<Buffers> inputs = ranks.put(a);
+    session.measure(
+        {.name = "collectives.all_reduce_4B",
+         .unit = "us",
+         .peer = "the limit",
+         .goal = Goal::kAtMost,
+         .limit = 1},
+        [&] { return ranks.chained_us(inputs, kSmallCalls); }, [] { return 5.0; });
+    session.remark("two plain threads with a spin barrier: " +
+                   std::to_string(floor_us(a, b, kSmallCalls)) + " us");
+    const auto sleeping = ranks.sleeping_us(inputs);
+    session.remark("asleep before the call: " + std::to_string(sleeping) +
+                   " us; two raw wake-ups: " + std::to_string(two_wake_ups_us()) + " us");
+  }
+  if (session.wants("collectives.all_reduce_64MiB")) {
+    std::vector<float> a(kLarge, 1), b(kLarge, 1);
+    const std::vector<Buffers> inputs = ranks.put(a);
+    session.measure(
+        {.name = "collectives.all_reduce_64MiB",
+         .unit = "ms",
+         .peer = "two plain threads with a spin barrier",
+         .goal = Goal::kAtMost,
+         .limit = 1.3},
+        [&] { return ranks.chained_us(inputs, kLargeCalls) / 1e3; },
+        [&] { return floor_us(a, b, kLargeCalls) / 1e3; });
+  }
+}
+
+const Registration registration(&measure);
+
+}  // namespace
+}  // namespace millrace::bench

@@ -1,0 +1,110 @@
+// Figures: what bench/ measures, each beside a peer or a limit of the machine in the same run. A
+// round measures both, one right after the other, and gives one ratio; the figure is met when the
+// median of the rounds' ratios meets its goal, so that a machine that is busy for a while spoils a
+// round of both and not the figure. Every family of figures is a binary, bench_<family>, whose main
+// is here; tools/bench builds and runs them. Read next: future.cc, the smallest family.
+//
+//   bench_future [NAME...] [--json] [--rounds N]     NAME: a figure, or what its name begins with
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::bench {
+
+enum class Goal {
+  kAtMost,   // ratio <= limit: times, sizes
+  kAtLeast,  // ratio >= limit: rates
+};
+
+struct Figure {
+  std::string name;  // family.what
+  std::string unit;  // of ours and of the peer's value
+  std::string peer;
+  Goal goal = Goal::kAtMost;
+  double limit = 1;  // of ours / peer
+};
+
+// Both in the figure's unit.
+struct Round {
+  double ours = 0;
+  double peer = 0;
+};
+
+struct Summary {
+  double ours = 0;  // medians
+  double peer = 0;
+  double ratio = 0;                               // the median of the rounds' ratios
+  double lower_quartile = 0, upper_quartile = 0;  // of the ratios
+  std::size_t rounds = 0;
+  bool met = false;
+};
+
+// The value below which a share q of the values lies: of an odd number, the one in the middle for
+// 0.5. values is not empty.
+double quantile(std::vector<double> values, double q);
+// rounds is not empty.
+Summary summarize(const Figure& figure, const std::vector<Round>& rounds);
+// One line; with the quartiles and the goal.
+std::string to_text(const Figure& figure, const Summary& summary);
+// One object with the fields of tools/bench --json and, for its table, quartiles, rounds and the
+// kind of goal.
+std::string to_json(const Figure& figure, const Summary& summary);
+
+// What a run of a binary measures and has found. Thread-safety: confined.
+class Session {
+ public:
+  // Rounds: an odd number, at least nine.
+  Session(std::vector<std::string> names, bool json, int rounds);
+
+  // Whether the figure was asked for: by nothing in particular, by its name, or by its beginning.
+  bool wants(std::string_view name) const;
+  // Measures one round to warm up, then the rounds; ours goes first in every other one. Nothing if
+  // the figure was not asked for.
+  void measure(const Figure& figure, const std::function<double()>& ours,
+               const std::function<double()>& peer);
+  // For figures whose two values come out of one measurement.
+  void measure(const Figure& figure, const std::function<Round()>& round);
+  // There is no peer here, or nothing to measure; reason says what would help.
+  void skip(std::string_view name, std::string_view reason);
+  // More about a figure that has no goal of its own, in words, for a person.
+  void remark(const std::string& words) const;
+
+  int rounds() const { return rounds_; }
+  // 0: every figure that was measured is met; 1: one is not; 2: no figure has such a name.
+  int exit_code() const;
+
+ private:
+  void report(const Figure& figure, const std::vector<Round>& rounds);
+
+  const std::vector<std::string> names_;
+  const bool json_;
+  const int rounds_;
+  bool any_ = false;
+  bool missed_ = false;
+};
+
+// A static object per family file, which main runs: const Registration registration(&measure).
+class Registration {
+ public:
+  explicit Registration(void (*measure)(Session&));
+};
+
+// What main does with them; the exit code.
+int run_registered(Session& session);
+
+double seconds_of(const std::function<void()>& work);
+
+// Binds the calling thread to one of the cores that the process may use, counted from 0; threads
+// that it makes later are bound so too. A wake-up on the same core costs a tenth of one on another:
+// where a figure wakes somebody, it says where.
+void pin_to_core(int core);
+
+// Why a program that a figure needs could not do its part: written to stderr, and the run ends
+// with 1.
+[[noreturn]] void give_up(std::string_view what, std::string_view why);
+
+}  // namespace millrace::bench

@@ -1,0 +1,82 @@
+#include "bench/figure.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace millrace::bench {
+namespace {
+
+const Figure kTime{.name = "a.time", .unit = "us", .peer = "somebody", .limit = 0.5};
+const Figure kRate{
+    .name = "a.rate", .unit = "1/s", .peer = "somebody", .goal = Goal::kAtLeast, .limit = 2};
+
+TEST(FigureTest, RatioIsTheMedianOfTheRatiosOfEachRound) {
+  // A busy minute that slows both leaves the ratio; the medians alone would give 20 / 20.
+  const Summary s = summarize(kTime, {{10, 20}, {30, 60}, {20, 10}});
+  EXPECT_EQ(s.ratio, 0.5);
+  EXPECT_EQ(s.ours, 20);
+  EXPECT_EQ(s.peer, 20);
+  EXPECT_TRUE(s.met);
+}
+
+TEST(FigureTest, TimesAreMetFromBelowAndRatesFromAbove) {
+  EXPECT_FALSE(summarize(kTime, {{51, 100}}).met);
+  EXPECT_TRUE(summarize(kRate, {{2, 1}}).met);
+  EXPECT_FALSE(summarize(kRate, {{1.9, 1}}).met);
+}
+
+TEST(FigureTest, QuartilesAreThoseOfTheRatios) {
+  std::vector<Round> rounds;
+  for (int i = 8; i >= 0; --i) rounds.push_back({static_cast<double>(i), 1});
+  const Summary s = summarize(kTime, rounds);
+  EXPECT_EQ(s.lower_quartile, 2);
+  EXPECT_EQ(s.ratio, 4);
+  EXPECT_EQ(s.upper_quartile, 6);
+}
+
+TEST(SessionTest, MeasuresTheRoundsAfterOneThatWarmsUpAndAlternatesWhoGoesFirst) {
+  ::testing::internal::CaptureStdout();
+  Session session({}, true, 0);
+  std::string order;
+  session.measure(
+      kRate,
+      [&] {
+        order += 'o';
+        return 4.0;
+      },
+      [&] {
+        order += 'p';
+        return 1.0;
+      });
+  EXPECT_EQ(order, "oppooppooppooppooppo");  // ten pairs
+  EXPECT_EQ(
+      ::testing::internal::GetCapturedStdout(),
+      "{\"figure\":\"a.rate\",\"unit\":\"1/s\",\"ours\":4,\"peer\":\"somebody\",\"peer_value\":1,"
+      "\"ratio\":4.0000,\"goal\":2,\"met\":true,\"quartiles\":[4.0000,4.0000],\"rounds\":9,"
+      "\"goal_is\":\">=\"}\n");
+  EXPECT_EQ(session.exit_code(), 0);
+}
+
+TEST(SessionTest, OnlyWhatWasAskedForIsMeasured) {
+  Session session({"b.other"}, true, 0);
+  session.measure(kRate, [] { return ADD_FAILURE(), 1.0; }, [] { return 1.0; });
+  EXPECT_EQ(session.exit_code(), 2);
+  EXPECT_TRUE(session.wants("b.other_4B"));
+}
+
+TEST(SessionTest, AMissAndASkipAreTold) {
+  ::testing::internal::CaptureStdout();
+  Session session({}, false, 9);
+  session.skip("a.gone", "no peer");
+  EXPECT_EQ(session.exit_code(), 0);
+  session.measure(kTime, [] { return 2.0; }, [] { return 1.0; });
+  EXPECT_EQ(session.exit_code(), 1);
+  const std::string out = ::testing::internal::GetCapturedStdout();
+  EXPECT_NE(out.find("skipped: no peer"), std::string::npos);
+  EXPECT_NE(out.find("goal <= 0.5: MISSED"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace millrace::bench

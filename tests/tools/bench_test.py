@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""What tools/bench makes of the rows that the programs of bench/ print."""
+
+import importlib.machinery
+import importlib.util
+import json
+import os
+import sys
+import unittest
+
+TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'tools')
+sys.dont_write_bytecode = True
+loader = importlib.machinery.SourceFileLoader('bench', os.path.join(TOOLS, 'bench'))
+bench = importlib.util.module_from_spec(importlib.util.spec_from_loader('bench', loader))
+loader.exec_module(bench)
+
+ROW = {'figure': 'graph.chain', 'unit': 'ns', 'ours': 24.4, 'peer': 'oneTBB', 'peer_value': 36.5,
+       'ratio': 0.667, 'goal': 1, 'met': True, 'quartiles': [0.6, 0.7], 'rounds': 9, 'goal_is': '<='}
+
+
+class BenchTest(unittest.TestCase):
+    def test_json_line_has_exactly_the_fields_that_are_promised(self):
+        self.assertEqual(list(json.loads(bench.json_line(ROW))),
+                         ['figure', 'unit', 'ours', 'peer', 'peer_value', 'ratio', 'goal', 'met'])
+
+    def test_text_tells_the_quartiles_and_a_miss(self):
+        self.assertIn('quartiles 0.600 to 0.700', bench.text_line(ROW))
+        self.assertTrue(bench.text_line(ROW | {'met': False}).endswith('MISSED'))
+
+    def test_a_figure_without_its_peer_is_skipped_in_text_and_table(self):
+        row = {'figure': 'actors.fan_in', 'skipped': 'no CAF'}
+        self.assertIn('skipped: no CAF', bench.text_line(row))
+        self.assertIn('skipped: no CAF', bench.table([row]))
+
+    def test_names_choose_families_and_unknown_ones_are_refused(self):
+        self.assertEqual(bench.families_of(['start.dev', 'graph.chain']), ['graph', 'start'])
+        self.assertEqual(bench.families_of([]), bench.FAMILIES)
+        self.assertEqual(bench.families_of(['graph', 'nothing']), [])
+
+    def test_readme_table_replaces_what_is_between_its_markers(self):
+        readme = f'before\n{bench.README_BEGIN}\nold\n{bench.README_END}\nafter\n'
+        text = bench.with_table(readme, [ROW, {'figure': 'a', 'skipped': 'b'}], 61, '0.1')
+        self.assertNotIn('old', text)
+        self.assertIn('| graph.chain | 24.4 ns | oneTBB: 36.5 | 0.67 (0.60 to 0.70) | at most 1 | met |',
+                      text)
+        self.assertIn('1 of 1 figures meet', text)
+        self.assertTrue(text.startswith('before\n') and text.endswith(f'{bench.README_END}\nafter\n'))
+
+    def test_every_family_has_a_program(self):
+        with open(os.path.join(TOOLS, '..', 'bench', 'CMakeLists.txt'), encoding='utf-8') as f:
+            text = f.read()
+        for family in bench.FAMILIES:
+            self.assertIn(f'millrace_bench({family} ', text)
+
+
+if __name__ == '__main__':
+    unittest.main()
