@@ -107,6 +107,14 @@ std::string program_folder() {
   return path.substr(0, path.rfind('/'));
 }
 
+std::string source_folder() { return MILLRACE_BENCH_SOURCE; }
+
+PythonPeers python_peers() {
+  if (const char* python = std::getenv("MILLRACE_PEERS")) return {.python = python};
+  const char* why = std::getenv("MILLRACE_NO_PEERS");
+  return {.why_not = why != nullptr ? why : "set MILLRACE_PEERS to the python of tools/peers"};
+}
+
 Part::Part(const char* name, PartMain run) { parts()[name] = run; }
 
 std::vector<std::string> Part::command(const std::string& name, const std::string& argument) {

@@ -38,6 +38,16 @@ class Child {
 // it was waited for. Gives up if it fails.
 double seconds_of_program(const std::vector<std::string>& command);
 
+// The Python that has the peers (tools/peers made it), as tools/bench tells it in MILLRACE_PEERS;
+// or why there is none.
+struct PythonPeers {
+  std::string python;  // empty: none
+  std::string why_not;
+};
+PythonPeers python_peers();
+// The folder of the sources, where the scripts are.
+std::string source_folder();
+
 // The folder of the running program, where the other programs of the build are.
 std::string program_folder();
 

@@ -30,6 +30,28 @@ std::string format(const char* text, auto... values) {
   return out;
 }
 
+// Those of the process, before anything was bound; at least one.
+const std::vector<int>& allowed_cores() {
+  static const std::vector<int> cores = [] {
+    std::vector<int> found;
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    sched_getaffinity(0, sizeof allowed, &allowed);
+    for (int i = 0; i < CPU_SETSIZE; ++i) {
+      if (CPU_ISSET(i, &allowed)) found.push_back(i);
+    }
+    return found.empty() ? std::vector<int>{0} : found;
+  }();
+  return cores;
+}
+
+void bind(const std::vector<int>& cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int core : cores) CPU_SET(core, &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+
 }  // namespace
 
 double quantile(std::vector<double> values, double q) {
@@ -143,21 +165,13 @@ double seconds_of(const std::function<void()>& work) {
 }
 
 void pin_to_core(int core) {
-  static const std::vector<int> cores = [] {
-    std::vector<int> found;
-    cpu_set_t allowed;
-    CPU_ZERO(&allowed);
-    sched_getaffinity(0, sizeof allowed, &allowed);
-    for (int i = 0; i < CPU_SETSIZE; ++i) {
-      if (CPU_ISSET(i, &allowed)) found.push_back(i);
-    }
-    return found;
-  }();
-  if (cores.empty()) return;
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(cores[static_cast<std::size_t>(core) % cores.size()], &one);
-  sched_setaffinity(0, sizeof one, &one);
+  bind({allowed_cores()[static_cast<std::size_t>(core) % allowed_cores().size()]});
+}
+
+void pin_to_cores(int count) {
+  const auto& cores = allowed_cores();
+  const auto used = std::min(cores.size(), static_cast<std::size_t>(count));
+  bind({cores.begin(), cores.begin() + static_cast<std::ptrdiff_t>(used)});
 }
 
 void give_up(std::string_view what, std::string_view why) {

@@ -102,6 +102,8 @@ double seconds_of(const std::function<void()>& work);
 // that it makes later are bound so too. A wake-up on the same core costs a tenth of one on another:
 // where a figure wakes somebody, it says where.
 void pin_to_core(int core);
+// The same, to the first of them.
+void pin_to_cores(int count);
 
 // Why a program that a figure needs could not do its part: written to stderr, and the run ends
 // with 1.

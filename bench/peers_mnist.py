@@ -6,7 +6,8 @@
 
 A step is forward, backward and update at batch 128. Every measurement is a process of its own,
 bound to its cores before the library starts: that is why libraries are imported inside functions.
-Words go to stderr, the last line on stdout is JSON.
+Words go to stderr, the last line on stdout is JSON. train.cc asks workers itself, with --serve: each
+line on stdin is answered with the median of the next steps.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def measure(step: Callable[[], None], repeat: int) -> dict[str, float]:
     return {
         "first_ms": round(first * 1e3, 1),
         "best_ms": round(min(times), 2),
-        "median_ms": round(statistics.median(times), 2),
+        "median_ms": round(statistics.median(times), 3),
         "worst_ms": round(max(times), 2),
     }
 
@@ -114,11 +115,15 @@ def torch_step(threads: int) -> Callable[[], None]:
     return step
 
 
-def worker(peer: str, threads: int, repeat: int) -> None:
+def worker(peer: str, threads: int, repeat: int, serve: bool) -> None:
     """Binds this process to its cores, then measures and prints one line of JSON."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     step = torch_step(threads) if peer == "torch" else jax_step(peer == "jax-split")
-    print(json.dumps(measure(step, repeat)))
+    if serve:
+        for _ in sys.stdin:
+            print(measure(step, repeat)["median_ms"], flush=True)
+    else:
+        print(json.dumps(measure(step, repeat)))
 
 
 def run_worker(peer: str, threads: int, repeat: int) -> dict[str, float]:
@@ -202,6 +207,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--worker", choices=list(PEERS), help=argparse.SUPPRESS)
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
@@ -209,7 +215,7 @@ def main() -> None:
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     args = parse_args()
     if args.worker:
-        worker(args.worker, args.threads[0], args.repeat)
+        worker(args.worker, args.threads[0], args.repeat, args.serve)
     elif args.accuracy:
         accuracy(args.data, args.epochs, args.seed)
     else:
