@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
+#include <functional>
 #include <utility>
 
 #include "millrace/devices/cpu/client.h"
@@ -65,25 +66,32 @@ Result<std::optional<int>> read_count(const Variables& variables, const std::str
                   std::to_string(least) + " to " + std::to_string(most));
 }
 
-ClientRegistry::ClientRegistry() { factories_.emplace(kCpu, &make_cpu); }
+ClientRegistry::ClientRegistry() { entries_.emplace(kCpu, Entry{&make_cpu, 0}); }
 
-Status ClientRegistry::add(std::string_view name, const ClientFactory& factory) {
+Status ClientRegistry::add(std::string_view name, const ClientFactory& factory, int priority) {
   const std::string key = lower(name);
-  if (factories_.try_emplace(key, factory).second) return {};
+  if (entries_.try_emplace(key, Entry{factory, priority}).second) return {};
   return fail(ErrorCode::kAlreadyExists, "there is a device kind '" + key + "' already");
 }
 
 std::vector<std::string> ClientRegistry::names() const {
   std::vector<std::string> names;
-  names.reserve(factories_.size());
-  for (const auto& [name, factory] : factories_) names.push_back(name);
+  names.reserve(entries_.size());
+  for (const auto& [name, entry] : entries_) names.push_back(name);
   return names;
 }
 
+std::vector<std::string> ClientRegistry::best_first() const {
+  std::vector<std::string> order = names();
+  std::ranges::stable_sort(order, std::ranges::greater(),
+                           [this](const std::string& name) { return entries_.at(name).priority; });
+  return order;
+}
+
 Status ClientRegistry::check(std::string_view name, std::string_view origin) const {
-  if (factories_.contains(lower(name))) return {};
+  if (entries_.contains(lower(name))) return {};
   std::string known;
-  for (const auto& [kind, factory] : factories_) known += (known.empty() ? "" : ", ") + kind;
+  for (const auto& [kind, entry] : entries_) known += (known.empty() ? "" : ", ") + kind;
   return fail(ErrorCode::kInvalidArgument, std::string(origin) + " names the device kind '" +
                                                std::string(name) +
                                                "', which is not known here; known: " + known);
@@ -91,15 +99,32 @@ Status ClientRegistry::check(std::string_view name, std::string_view origin) con
 
 Result<ClientChoice> ClientRegistry::choose(const Variables& variables) const {
   const std::optional<std::string> asked = variables("PJRT_DEVICE");
-  if (!asked || asked->empty()) return ClientChoice{std::string(kCpu), "PJRT_DEVICE is not set"};
+  if (!asked || asked->empty()) return ClientChoice{best_first().front(), "PJRT_DEVICE is not set"};
   MILLRACE_TRY_STATUS(check(*asked, "PJRT_DEVICE"));
   return ClientChoice{lower(*asked), "PJRT_DEVICE=" + *asked};
+}
+
+Result<OpenedClient> ClientRegistry::open(const Variables& variables,
+                                          const ClientOptions& options) const {
+  MILLRACE_TRY(ClientChoice choice, choose(variables));
+  if (!variables("PJRT_DEVICE").value_or("").empty()) {
+    MILLRACE_TRY(std::unique_ptr<Client> client, create(choice.name, options));
+    return OpenedClient{std::move(client), std::move(choice)};
+  }
+  std::optional<Error> first;
+  for (const std::string& name : best_first()) {
+    Result<std::unique_ptr<Client>> client = create(name, options);
+    if (client) return OpenedClient{*std::move(client), {name, std::move(choice.reason)}};
+    choice.reason += "; '" + name + "' cannot be used: " + client.error().message();
+    if (!first) first = client.error();
+  }
+  return std::unexpected(*first);
 }
 
 Result<std::unique_ptr<Client>> ClientRegistry::create(std::string_view name,
                                                        const ClientOptions& options) const {
   MILLRACE_TRY_STATUS(check(name, "create"));
-  return factories_.at(lower(name))(options);
+  return entries_.at(lower(name)).factory(options);
 }
 
 }  // namespace millrace::devices

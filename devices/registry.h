@@ -1,5 +1,6 @@
-// ClientRegistry: backends by name, and the choice of one from PJRT_DEVICE. "cpu" is built in; a
-// loader of PJRT plugins adds its own entries, and nothing else in the tree names a kind of device.
+// ClientRegistry: backends by name, and the choice of one from PJRT_DEVICE, or of the best that can
+// be opened. "cpu" is built in; PJRT plugins are added (pjrt/plugin_list.h), and nothing else in
+// the tree names a kind of device.
 #pragma once
 
 #include <cstdint>
@@ -45,24 +46,38 @@ struct ClientChoice {
   std::string reason;
 };
 
+struct OpenedClient {
+  std::unique_ptr<Client> client;
+  ClientChoice choice;
+};
+
 // Thread-safety: external; filled before it is used.
 class ClientRegistry {
  public:
   ClientRegistry();  // with "cpu"
 
-  // Names are compared without case: PJRT_DEVICE=CPU means "cpu". kAlreadyExists.
-  Status add(std::string_view name, const ClientFactory& factory);
+  // Names are compared without case: PJRT_DEVICE=CPU means "cpu". kAlreadyExists. Where nobody
+  // chooses, the highest priority comes first; "cpu" has 0.
+  Status add(std::string_view name, const ClientFactory& factory, int priority = 1);
   std::vector<std::string> names() const;
 
-  // PJRT_DEVICE if it is set, else "cpu". kInvalidArgument for an unknown name, with those that are
-  // known.
+  // PJRT_DEVICE if it is set, else the backend of the highest priority. kInvalidArgument for an
+  // unknown name, with those that are known.
   Result<ClientChoice> choose(const Variables& variables) const;
+  // The client of that choice. Where nobody chose, backends that cannot be opened are passed over,
+  // and the reason tells why.
+  Result<OpenedClient> open(const Variables& variables, const ClientOptions& options) const;
   Result<std::unique_ptr<Client>> create(std::string_view name, const ClientOptions& options) const;
 
  private:
+  struct Entry {
+    ClientFactory factory;
+    int priority = 0;
+  };
   Status check(std::string_view name, std::string_view origin) const;
+  std::vector<std::string> best_first() const;
 
-  std::map<std::string, ClientFactory> factories_;
+  std::map<std::string, Entry> entries_;
 };
 
 // The number in a variable, e.g. CPU_NUM_DEVICES; nullopt if it is not set or empty.

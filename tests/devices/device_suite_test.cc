@@ -13,7 +13,9 @@
 #include "millrace/devices/cpu/client.h"
 #include "millrace/devices/cpu/compile.h"
 #include "millrace/devices/device_actor.h"
+#include "millrace/devices/pjrt/client.h"
 #include "millrace/devices/sim/sim_client.h"
+#include "tests/support/plugins.h"
 
 namespace millrace::testing {
 
@@ -71,6 +73,28 @@ class CpuSuiteClient final : public SuiteClient {
  private:
   std::vector<std::unique_ptr<PoolExecutor>> threads_;
   std::optional<devices::cpu::CpuClient> client_;
+};
+
+// A plugin that tests/plugins has fetched.
+class PjrtSuiteClient final : public SuiteClient {
+ public:
+  PjrtSuiteClient(const std::string& path, int devices) {
+    const devices::pjrt::Plugin* plugin = devices::pjrt::Plugin::load(path).value();
+    client_ = devices::pjrt::PjrtClient::create(
+                  *plugin, {.completions = completions_.get(),
+                            .settings = {{"cpu_device_count", std::int64_t{devices}}}})
+                  .value();
+  }
+  ~PjrtSuiteClient() override {
+    client_.reset();
+    static_cast<void>(wait_blocking(completions_->close()));
+  }
+  Client& client() override { return *client_; }
+
+ private:
+  std::unique_ptr<PoolExecutor> completions_ =
+      make_executor(ExecutorBackend::kThreads, 1, "events");
+  std::unique_ptr<devices::pjrt::PjrtClient> client_;
 };
 
 // Programs take no time: time stands, since nobody moves the clock.
@@ -333,15 +357,20 @@ std::string backend_name(const ::testing::TestParamInfo<SuiteBackend>& info) {
   return info.param.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Backends, DeviceSuite,
-    ::testing::Values(
-        SuiteBackend{.name = "Cpu",
-                     .make = [](int n) { return std::make_unique<CpuSuiteClient>(n); }},
-        SuiteBackend{.name = "Sim",
-                     .make = [](int n) { return std::make_unique<SimSuiteClient>(n); },
-                     .compiles_text = false}),
-    backend_name);
+std::vector<SuiteBackend> backends() {
+  std::vector<SuiteBackend> list = {
+      {.name = "Cpu", .make = [](int n) { return std::make_unique<CpuSuiteClient>(n); }},
+      {.name = "Sim",
+       .make = [](int n) { return std::make_unique<SimSuiteClient>(n); },
+       .compiles_text = false}};
+  for (const auto& [name, path] : plugins_at_hand()) {
+    list.push_back({.name = name,
+                    .make = [path](int n) { return std::make_unique<PjrtSuiteClient>(path, n); }});
+  }
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, DeviceSuite, ::testing::ValuesIn(backends()), backend_name);
 
 }  // namespace
 }  // namespace millrace::testing

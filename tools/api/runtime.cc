@@ -63,16 +63,16 @@ Status Runtime::Core::make_client() {
   client_options.devices = options.devices;
   client_options.threads = [this](int i, int n) { return make_device_threads(i, n); };
   client_options.trace = trace.get();
-  const devices::ClientRegistry registry;
+  MILLRACE_TRY(const devices::ClientRegistry registry, make_registry(options));
   const devices::Variables device = [this](const std::string& name) -> std::optional<std::string> {
     if (name != "PJRT_DEVICE" || options.device.empty()) return std::nullopt;
     return options.device;
   };
-  MILLRACE_TRY(const devices::ClientChoice choice, registry.choose(device));
-  MILLRACE_TRY(client, registry.create(choice.name, client_options));
+  MILLRACE_TRY(devices::OpenedClient opened, registry.open(device, client_options));
+  client = std::move(opened.client);
   MILLRACE_LOG(kInfo, "runtime",
-               "opened '" + choice.name + "' with " + std::to_string(client->devices().size()) +
-                   " devices: " + choice.reason);
+               "opened '" + opened.choice.name + "' with " +
+                   std::to_string(client->devices().size()) + " devices: " + opened.choice.reason);
   return {};
 }
 

@@ -23,6 +23,24 @@ Result<RuntimeOptions> RuntimeOptions::from_env(devices::Variables variables) {
   return options;
 }
 
+Result<devices::ClientRegistry> make_registry(const RuntimeOptions& options) {
+  const devices::Variables none = [](const std::string&) { return std::nullopt; };
+  const devices::pjrt::PluginList found =
+      devices::pjrt::find_plugins(options.plugins, options.variables ? options.variables : none);
+  for (const Error& problem : found.problems) {
+    MILLRACE_LOG(kWarning, "runtime", problem.message());
+  }
+  devices::ClientRegistry registry;
+  for (const devices::pjrt::PluginEntry& plugin : found.entries) {
+    const Status added = registry.add(plugin.name, make_factory(plugin), plugin.priority);
+    if (added) continue;
+    const Error error = added.error().with_context(plugin.origin + " names a plugin");
+    if (plugin.origin == devices::pjrt::kGivenPlugin) return std::unexpected(error);
+    MILLRACE_LOG(kWarning, "runtime", error.message());
+  }
+  return registry;
+}
+
 int compute_threads(const RuntimeOptions& options) {
   if (options.threads > 0) return options.threads;
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

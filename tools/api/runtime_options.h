@@ -4,9 +4,11 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "millrace/core/error.h"
 #include "millrace/devices/device.h"
+#include "millrace/devices/pjrt/plugin_list.h"
 #include "millrace/devices/registry.h"
 
 namespace millrace {
@@ -26,6 +28,8 @@ struct RuntimeOptions {
   int blocking_threads = 4;      // for files, compilation and plugin calls
   devices::DeviceLimits limits;  // of each device
   bool trace = false;            // records a timeline (Runtime::trace)
+  // PJRT plugins besides those of the environment and of manifests (devices/pjrt/plugin_list.h).
+  std::vector<devices::pjrt::PluginEntry> plugins;
   devices::Variables
       variables;  // for backends that have variables of their own; empty: none is set
 
@@ -37,5 +41,7 @@ struct RuntimeOptions {
 
 // What options.threads stands for: at least 1.
 int compute_threads(const RuntimeOptions& options);
+// The embedded CPU device and every plugin that is known; what is wrong with one of them is logged.
+Result<devices::ClientRegistry> make_registry(const RuntimeOptions& options);
 
 }  // namespace millrace

@@ -1,0 +1,154 @@
+#include "millrace/devices/pjrt/buffer.h"
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "millrace/devices/pjrt/client.h"
+#include "millrace/devices/pjrt/events.h"
+
+namespace millrace::devices::pjrt {
+namespace {
+
+// The last dimension varies fastest, no tiles: how a HostArray lies.
+struct RowMajor {
+  std::array<std::int64_t, kMaxRank> minor_to_major{};
+  abi::MemoryLayout layout;
+
+  explicit RowMajor(int rank) {
+    for (int i = 0; i < rank; ++i) minor_to_major[static_cast<std::size_t>(i)] = rank - 1 - i;
+    layout.struct_size = abi::kStructSize<abi::MemoryLayout>;
+    layout.tiled.struct_size = abi::kStructSize<abi::TiledLayout>;
+    layout.tiled.minor_to_major = minor_to_major.data();
+    layout.tiled.minor_to_major_size = static_cast<std::size_t>(rank);
+    layout.type = abi::LayoutType::kTiled;
+  }
+};
+
+// Several elements in one byte of device memory.
+bool is_packed(DType type) { return bit_width(type) < 8 && type != DType::kI1; }
+
+// Keeps a buffer's memory where it is while the host reads it.
+class ExternalReference {
+ public:
+  static Result<std::shared_ptr<ExternalReference>> create(Ref<PjrtBuffer> buffer,
+                                                           const Plugin& plugin) {
+    abi::BufferIncreaseExternalReferenceCountArgs args;
+    args.buffer = buffer->get();
+    MILLRACE_TRY_STATUS(plugin.call(args));
+    return std::shared_ptr<ExternalReference>(new ExternalReference(std::move(buffer), plugin));
+  }
+  ~ExternalReference() {
+    abi::BufferDecreaseExternalReferenceCountArgs args;
+    args.buffer = buffer_->get();
+    plugin_.call_quietly(args);
+  }
+
+ private:
+  ExternalReference(Ref<PjrtBuffer> buffer, const Plugin& plugin)
+      : buffer_(std::move(buffer)), plugin_(plugin) {}
+  Ref<PjrtBuffer> buffer_;
+  const Plugin& plugin_;
+};
+
+}  // namespace
+
+PjrtBuffer::PjrtBuffer(PjrtClient& client, DeviceId device, const Shape& shape, abi::Buffer* buffer)
+    : client_(client),
+      device_(device),
+      shape_(shape),
+      buffer_(buffer),
+      size_bytes_(shape.size_bytes()) {}
+
+PjrtBuffer::~PjrtBuffer() {
+  abi::BufferDestroyArgs args;
+  args.buffer = buffer_;
+  client_.plugin().call_quietly(args);
+}
+
+Client& PjrtBuffer::client() const { return client_; }
+
+Error PjrtBuffer::removed_error(std::string_view use) const {
+  return Error(ErrorCode::kFailedPrecondition, std::string(use) + " of a " + shape_.to_string() +
+                                                   " on device " + std::to_string(index(device_)) +
+                                                   " that was donated or removed before");
+}
+
+Future<void> PjrtBuffer::ready() const {
+  MutexLock lock(mutex_);
+  if (removed_.load()) return removed_error("the state");
+  if (!ready_.valid()) {
+    abi::BufferReadyEventArgs args;
+    args.buffer = buffer_;
+    if (Status status = client_.plugin().call(args); !status) return std::move(status).error();
+    ready_ =
+        take_event(client_.plugin(), args.event, client_.completions(), "PJRT_Buffer_ReadyEvent");
+  }
+  return ready_;
+}
+
+Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner keep_alive) {
+  if (removed_.load()) return removed_error("a copy to the host");
+  if (destination.size() != shape_.size_bytes()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "copying a " + shape_.to_string() + " to the host takes " +
+                    std::to_string(shape_.size_bytes()) + " bytes, not " +
+                    std::to_string(destination.size()));
+  }
+  Scope::Hold hold = client_.hold();
+  if (!hold) return client_.closed_error();
+  RowMajor wanted(shape_.rank());
+  abi::BufferToHostBufferArgs args;
+  args.src = buffer_;
+  args.host_layout = &wanted.layout;
+  args.dst = destination.data();
+  args.dst_size = destination.size();
+  if (Status status = client_.plugin().call(args); !status) return std::move(status).error();
+  return take_event(client_.plugin(), args.event, client_.completions(), "PJRT_Buffer_ToHostBuffer")
+      .then(inline_executor(),
+            [self = Ref<PjrtBuffer>::share(this), keep_alive = std::move(keep_alive),
+             hold = std::move(hold)](Status copied) { return copied; });
+}
+
+bool PjrtBuffer::is_row_major() const {
+  if (shape_.rank() < 2) return true;
+  abi::BufferGetMemoryLayoutArgs args;
+  args.buffer = buffer_;
+  if (!client_.plugin().call(args) || args.layout.type != abi::LayoutType::kTiled) return false;
+  const abi::TiledLayout& tiled = args.layout.tiled;
+  if (tiled.num_tiles != 0 || tiled.minor_to_major_size != static_cast<std::size_t>(shape_.rank()))
+    return false;
+  for (int i = 0; i < shape_.rank(); ++i) {
+    if (tiled.minor_to_major[i] != shape_.rank() - 1 - i) return false;
+  }
+  return true;
+}
+
+Result<HostAccess> PjrtBuffer::host_access() {
+  if (removed_.load()) return std::unexpected(removed_error("a look from the host"));
+  const Plugin& plugin = client_.plugin();
+  abi::BufferIsOnCpuArgs where;
+  where.buffer = buffer_;
+  MILLRACE_TRY_STATUS(plugin.call(where));
+  // Sub-byte elements are packed in device memory and one byte each here.
+  if (!where.is_on_cpu || is_packed(shape_.dtype()) || !is_row_major()) {
+    return fail(ErrorCode::kUnimplemented,
+                "the host cannot read a " + shape_.to_string() + " in place: fetch it");
+  }
+  MILLRACE_TRY(const std::shared_ptr<ExternalReference> reference,
+               ExternalReference::create(Ref<PjrtBuffer>::share(this), plugin));
+  abi::BufferOpaqueDeviceMemoryDataPointerArgs pointer;
+  pointer.buffer = buffer_;
+  MILLRACE_TRY_STATUS(plugin.call(pointer));
+  return HostAccess{{static_cast<const std::byte*>(pointer.device_memory_ptr), shape_.size_bytes()},
+                    reference};
+}
+
+void PjrtBuffer::remove() {
+  if (removed_.exchange(true)) return;
+  abi::BufferDeleteArgs args;
+  args.buffer = buffer_;
+  client_.plugin().call_quietly(args);
+}
+
+}  // namespace millrace::devices::pjrt

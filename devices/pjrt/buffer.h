@@ -1,0 +1,52 @@
+// PjrtBuffer: an array that a plugin holds. Internal to client.h.
+#pragma once
+
+#include <atomic>
+#include <span>
+
+#include "millrace/core/mutex.h"
+#include "millrace/devices/client.h"
+#include "millrace/devices/pjrt/plugin.h"
+
+namespace millrace::devices::pjrt {
+
+class PjrtClient;
+
+// Owns a PJRT_Buffer, destroyed with the last handle. Thread-safety: thread-safe, as PJRT's buffers
+// are; the plugin may be called from whatever thread drops the last handle.
+class PjrtBuffer final : public BufferBody {
+ public:
+  PjrtBuffer(PjrtClient& client, DeviceId device, const Shape& shape, abi::Buffer* buffer);
+
+  const Shape& shape() const override { return shape_; }
+  Client& client() const override;
+  DeviceId device() const override { return device_; }
+  std::size_t size_bytes() const override { return size_bytes_; }
+  Future<void> ready() const override;
+  Future<void> copy_to_host(std::span<std::byte> destination, Owner keep_alive) override;
+  Result<HostAccess> host_access() override;
+  void remove() override;
+  bool removed() const override { return removed_.load(); }
+
+  abi::Buffer* get() const { return buffer_; }
+  // For a launch that donates it: false if it was removed before.
+  bool begin_donation() { return !removed_.exchange(true); }
+  // The launch was refused: nothing was donated.
+  void undo_donation() { removed_.store(false); }
+
+ private:
+  ~PjrtBuffer() override;
+  Error removed_error(std::string_view use) const;
+  bool is_row_major() const;
+
+  PjrtClient& client_;
+  const DeviceId device_;
+  const Shape shape_;
+  abi::Buffer* const buffer_;
+  std::size_t size_bytes_ = 0;
+  std::atomic<bool> removed_{false};
+  mutable Mutex mutex_;
+  mutable Future<void> ready_ MILLRACE_GUARDED_BY(mutex_);  // valid once somebody asked
+};
+
+}  // namespace millrace::devices::pjrt

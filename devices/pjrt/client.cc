@@ -1,0 +1,278 @@
+#include "millrace/devices/pjrt/client.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/core/check.h"
+#include "millrace/devices/host_view.h"
+#include "millrace/devices/pjrt/buffer.h"
+#include "millrace/devices/pjrt/dtype.h"
+#include "millrace/devices/pjrt/events.h"
+#include "millrace/devices/pjrt/executable.h"
+#include "millrace/devices/pjrt/program_facts.h"
+
+namespace millrace::devices::pjrt {
+namespace {
+
+std::string text(const char* data, std::size_t size) {
+  return data != nullptr ? std::string(data, size) : std::string();
+}
+
+// A plugin may lack a function that only describes.
+Status or_unimplemented(Status status) {
+  if (!status && status.error().code() == ErrorCode::kUnimplemented) return {};
+  return status;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PjrtClient>> PjrtClient::create(const Plugin& plugin,
+                                                       PjrtClientOptions options) {
+  MILLRACE_CHECK(options.completions != nullptr, "a PJRT client needs an executor");
+  std::unique_ptr<PjrtClient> client(new PjrtClient(plugin, std::move(options)));
+  if (Status opened = client->open(); !opened) {
+    return std::unexpected(
+        opened.error().with_context("opening the devices of the PJRT plugin " + plugin.name()));
+  }
+  return client;
+}
+
+PjrtClient::~PjrtClient() {
+  MILLRACE_CHECK(scope_.holders() == 0, "a PJRT client goes after its launches and transfers");
+  if (client_ == nullptr) return;
+  abi::ClientDestroyArgs args;
+  args.client = client_;
+  plugin_.call_quietly(args);
+}
+
+Status PjrtClient::open() {
+  const NamedValues settings(options_.settings);
+  abi::ClientCreateArgs create;
+  create.create_options = settings.data();
+  create.num_options = settings.size();
+  MILLRACE_TRY_STATUS(plugin_.call(create));
+  client_ = create.client;
+  if (client_ == nullptr) {
+    return fail(ErrorCode::kInternal, "PJRT_Client_Create gives no client and no error");
+  }
+  abi::ClientPlatformNameArgs name;
+  name.client = client_;
+  MILLRACE_TRY_STATUS(plugin_.call(name));
+  platform_name_ = text(name.platform_name, name.platform_name_size);
+  abi::ClientPlatformVersionArgs version;
+  version.client = client_;
+  MILLRACE_TRY_STATUS(plugin_.call(version));
+  platform_version_ = text(version.platform_version, version.platform_version_size);
+  abi::ClientAddressableDevicesArgs devices;
+  devices.client = client_;
+  MILLRACE_TRY_STATUS(plugin_.call(devices));
+  devices_.assign(devices.devices, devices.devices + devices.num_devices);
+  for (std::size_t i = 0; i < devices_.size(); ++i) MILLRACE_TRY_STATUS(read_device(i));
+  return {};
+}
+
+Status PjrtClient::read_device(std::size_t i) {
+  abi::DeviceGetDescriptionArgs description;
+  description.device = devices_[i];
+  MILLRACE_TRY_STATUS(plugin_.call(description));
+  abi::DeviceDescriptionIdArgs id;
+  id.description = description.description;
+  MILLRACE_TRY_STATUS(plugin_.call(id));
+  global_ids_.push_back(id.id);
+  abi::DeviceDescriptionProcessIndexArgs process;
+  process.description = description.description;
+  MILLRACE_TRY_STATUS(plugin_.call(process));
+  abi::DeviceDescriptionKindArgs kind;
+  kind.description = description.description;
+  MILLRACE_TRY_STATUS(plugin_.call(kind));
+  abi::DeviceDescriptionAttributesArgs attributes;
+  attributes.description = description.description;
+  MILLRACE_TRY_STATUS(or_unimplemented(plugin_.call(attributes)));
+  infos_.push_back({.id = DeviceId{static_cast<std::int32_t>(i)},
+                    .process = process.process_index,
+                    .kind = text(kind.kind, kind.kind_size),
+                    .memories = {},
+                    .attributes = read_values(attributes.attributes, attributes.num_attributes)});
+  return read_memories(i);
+}
+
+Status PjrtClient::read_memories(std::size_t i) {
+  abi::DeviceAddressableMemoriesArgs addressable;
+  addressable.device = devices_[i];
+  MILLRACE_TRY_STATUS(plugin_.call(addressable));
+  abi::DeviceDefaultMemoryArgs standard;
+  standard.device = devices_[i];
+  MILLRACE_TRY_STATUS(plugin_.call(standard));
+  std::vector<abi::Memory*> memories(addressable.memories,
+                                     addressable.memories + addressable.num_memories);
+  std::ranges::stable_sort(memories, {}, [&](abi::Memory* m) { return m != standard.memory; });
+  for (abi::Memory* memory : memories) {
+    abi::MemoryIdArgs id;
+    id.memory = memory;
+    MILLRACE_TRY_STATUS(plugin_.call(id));
+    if (memories_.emplace(id.id, memory).second) {
+      abi::MemoryKindArgs kind;
+      kind.memory = memory;
+      MILLRACE_TRY_STATUS(plugin_.call(kind));
+      memory_infos_.push_back(
+          {.id = id.id, .kind = text(kind.kind, kind.kind_size), .devices = {}});
+    }
+    infos_[i].memories.push_back(id.id);
+    std::ranges::find(memory_infos_, id.id, &MemoryInfo::id)->devices.push_back(infos_[i].id);
+  }
+  return {};
+}
+
+Result<abi::Device*> PjrtClient::find(DeviceId device) const {
+  const int i = index(device);
+  if (i >= 0 && i < static_cast<int>(devices_.size())) return this->device(device);
+  return fail(ErrorCode::kInvalidArgument, "'" + platform_name_ + "' has no device " +
+                                               std::to_string(i) + " (of " +
+                                               std::to_string(devices_.size()) + ")");
+}
+
+Result<abi::Memory*> PjrtClient::find_memory(DeviceId device, int memory) const {
+  const DeviceInfo& info = infos_[static_cast<std::size_t>(index(device))];
+  if (std::ranges::find(info.memories, memory) != info.memories.end()) return memories_.at(memory);
+  return fail(ErrorCode::kInvalidArgument, "device " + std::to_string(index(device)) + " of '" +
+                                               platform_name_ + "' has no memory " +
+                                               std::to_string(memory));
+}
+
+Result<DeviceId> PjrtClient::id_of(abi::Device* device) const {
+  const auto found = std::ranges::find(devices_, device);
+  if (found == devices_.end()) {
+    return fail(ErrorCode::kInternal,
+                "the plugin " + plugin_.name() + " names a device that it has not listed");
+  }
+  return infos_[static_cast<std::size_t>(found - devices_.begin())].id;
+}
+
+Result<Executable> PjrtClient::compile(const Program& program, const CompileOptions& options) {
+  const auto count = static_cast<std::size_t>(options.replicas * options.partitions);
+  const bool portable = options.portable && count == 1;
+  if (!portable && options.devices.size() != count) {
+    return fail(ErrorCode::kInvalidArgument,
+                "compiling " + program.name() + " for " + std::to_string(options.replicas) +
+                    " replicas of " + std::to_string(options.partitions) + " partitions takes " +
+                    std::to_string(count) + " devices, not " +
+                    std::to_string(options.devices.size()));
+  }
+  std::vector<std::int64_t> ids;
+  if (!portable) {
+    for (const DeviceId device : options.devices) {
+      MILLRACE_TRY_STATUS(find(device));
+      ids.push_back(global_ids_[static_cast<std::size_t>(index(device))]);
+    }
+  }
+  const std::string written = write_compile_options(options, ids);
+  constexpr std::string_view kFormat = "mlir";
+  abi::Program code;
+  code.struct_size = abi::kStructSize<abi::Program>;
+  code.code = const_cast<char*>(program.code().data());  // PJRT reads it only
+  code.code_size = program.code().size();
+  code.format = kFormat.data();
+  code.format_size = kFormat.size();
+  abi::ClientCompileArgs args;
+  args.client = client_;
+  args.program = &code;
+  args.compile_options = written.data();
+  args.compile_options_size = written.size();
+  if (Status compiled = plugin_.call(args); !compiled) {
+    return std::unexpected(compiled.error().with_context("cannot compile " + program.name()));
+  }
+  MILLRACE_TRY(Ref<PjrtExecutable> executable,
+               PjrtExecutable::create(*this, program.name(), args.executable));
+  return Executable(std::move(executable));
+}
+
+Result<Executable> PjrtClient::load(std::string_view serialized) {
+  abi::ExecutableDeserializeAndLoadArgs args;
+  args.client = client_;
+  args.serialized_executable = serialized.data();
+  args.serialized_executable_size = serialized.size();
+  MILLRACE_TRY_STATUS(plugin_.call(args));
+  MILLRACE_TRY(Ref<PjrtExecutable> executable,
+               PjrtExecutable::create(*this, "a loaded program", args.loaded_executable));
+  return Executable(std::move(executable));
+}
+
+Result<PutResult> PjrtClient::put(const HostView& view, HostBufferSemantics semantics,
+                                  DeviceId device, int memory) {
+  MILLRACE_TRY(abi::Device* const target, find(device));
+  MILLRACE_TRY_STATUS(check(view));
+  Scope::Hold hold = scope_.hold();
+  if (!hold) return std::unexpected(scope_.closed_error());
+  abi::ClientBufferFromHostBufferArgs args;
+  args.client = client_;
+  args.data = view.data;
+  args.type = to_buffer_type(view.shape.dtype());
+  args.dims = view.shape.dims().data();
+  args.num_dims = view.shape.dims().size();
+  args.byte_strides = view.byte_strides.empty() ? nullptr : view.byte_strides.data();
+  args.num_byte_strides = view.byte_strides.size();
+  // Plugins take no mutable zero copy through C; what may be written need not be.
+  args.host_buffer_semantics =
+      static_cast<int>(std::min(semantics, HostBufferSemantics::kImmutableZeroCopy));
+  if (memory != -1) {
+    MILLRACE_TRY(args.memory, find_memory(device, memory));
+  } else {
+    args.device = target;
+  }
+  if (args.type == abi::BufferType::kInvalid) {
+    return fail(ErrorCode::kUnimplemented,
+                "PJRT has no element type for a " + view.shape.to_string());
+  }
+  MILLRACE_TRY_STATUS(plugin_.call(args));
+  Buffer buffer(make_ref<PjrtBuffer>(*this, device, view.shape, args.buffer));
+  // A zero-copy put releases its source when the buffer goes, which may be after the close.
+  if (semantics >= HostBufferSemantics::kImmutableZeroCopy) hold.reset();
+  Future<void> released =
+      take_event(plugin_, args.done_with_host_buffer, completions(),
+                 "PJRT_Client_BufferFromHostBuffer")
+          .then(inline_executor(),
+                [owner = view.owner, hold = std::move(hold)](Status done) { return done; });
+  return PutResult{std::move(buffer), std::move(released)};
+}
+
+Result<Buffer> PjrtClient::copy(const Buffer& source, DeviceId device, int memory) {
+  MILLRACE_TRY(abi::Device* const target, find(device));
+  if (&source.body()->client() != this) {
+    return fail(ErrorCode::kInvalidArgument, "the buffer to copy belongs to another client");
+  }
+  const auto* from = static_cast<const PjrtBuffer*>(source.body().get());
+  if (from->removed()) {
+    return fail(ErrorCode::kFailedPrecondition, "a copy of a " + source.shape().to_string() +
+                                                    " that was donated or removed before");
+  }
+  abi::Buffer* made = nullptr;
+  if (memory != -1) {
+    abi::BufferCopyToMemoryArgs args;
+    args.buffer = from->get();
+    MILLRACE_TRY(args.dst_memory, find_memory(device, memory));
+    MILLRACE_TRY_STATUS(plugin_.call(args));
+    made = args.dst_buffer;
+  } else {
+    abi::BufferCopyToDeviceArgs args;
+    args.buffer = from->get();
+    args.dst_device = target;
+    MILLRACE_TRY_STATUS(plugin_.call(args));
+    made = args.dst_buffer;
+  }
+  return Buffer(make_ref<PjrtBuffer>(*this, device, source.shape(), made));
+}
+
+Result<MemoryStats> PjrtClient::memory_stats(DeviceId device) const {
+  MILLRACE_TRY(abi::Device* const target, find(device));
+  abi::DeviceMemoryStatsArgs args;
+  args.device = target;
+  MILLRACE_TRY_STATUS(plugin_.call(args));
+  const auto known = [](const abi::MaybeInt64& v) {
+    return v.is_set ? std::optional<std::int64_t>(v.value) : std::nullopt;
+  };
+  return MemoryStats{.bytes_in_use = args.bytes_in_use,
+                     .peak_bytes_in_use = known(args.peak_bytes_in_use),
+                     .bytes_limit = known(args.bytes_limit)};
+}
+
+}  // namespace millrace::devices::pjrt

@@ -1,0 +1,78 @@
+// PjrtClient: the device interface over a PJRT plugin. Calls go straight to the plugin and may
+// block (calls_may_block()), so they belong on driver threads; events become futures that complete
+// on the completions executor. Read next: plugin.h, events.h.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millrace/core/executor.h"
+#include "millrace/core/scope.h"
+#include "millrace/devices/client.h"
+#include "millrace/devices/pjrt/plugin.h"
+
+namespace millrace::devices::pjrt {
+
+struct PjrtClientOptions {
+  Executor* completions = nullptr;            // where events' futures complete; outlives the client
+  std::map<std::string, Attribute> settings;  // create options, as the plugin defines them
+};
+
+// States: open -> closing (close was called, launches or transfers under way) -> closed. The PJRT
+// client is destroyed with this object, which outlives buffers and executables. Thread-safety:
+// thread-safe.
+class PjrtClient final : public Client {
+ public:
+  // Blocking: devices are opened. Errors of the plugin name it and the call.
+  static Result<std::unique_ptr<PjrtClient>> create(const Plugin& plugin,
+                                                    PjrtClientOptions options);
+  ~PjrtClient() override;
+
+  std::string_view platform_name() const override { return platform_name_; }
+  std::string_view platform_version() const override { return platform_version_; }
+  std::span<const DeviceInfo> devices() const override { return infos_; }
+  std::span<const MemoryInfo> memories() const override { return memory_infos_; }
+  bool calls_may_block() const override { return true; }
+  Result<Executable> compile(const Program& program, const CompileOptions& options) override;
+  Result<Executable> load(std::string_view serialized) override;
+  Result<PutResult> put(const HostView& view, HostBufferSemantics semantics, DeviceId device,
+                        int memory) override;
+  Result<Buffer> copy(const Buffer& source, DeviceId device, int memory) override;
+  Result<MemoryStats> memory_stats(DeviceId device) const override;
+  Future<void> close() override { return scope_.close(); }
+
+  const Plugin& plugin() const { return plugin_; }
+  Executor& completions() const { return *options_.completions; }
+  Scope::Hold hold() { return scope_.hold(); }
+  Error closed_error() const { return scope_.closed_error(); }
+  // id is one of devices().
+  abi::Device* device(DeviceId id) const { return devices_[static_cast<std::size_t>(index(id))]; }
+  Result<DeviceId> id_of(abi::Device* device) const;
+  int next_launch_id() { return launches_.fetch_add(1); }
+
+ private:
+  PjrtClient(const Plugin& plugin, PjrtClientOptions options)
+      : plugin_(plugin), options_(std::move(options)) {}
+  Status open();
+  Status read_device(std::size_t i);
+  Status read_memories(std::size_t i);
+  Result<abi::Device*> find(DeviceId device) const;
+  Result<abi::Memory*> find_memory(DeviceId device, int memory) const;
+
+  const Plugin& plugin_;
+  const PjrtClientOptions options_;
+  abi::Client* client_ = nullptr;
+  std::string platform_name_, platform_version_;
+  std::vector<abi::Device*> devices_;
+  std::vector<std::int64_t> global_ids_;  // of devices_, as device assignments name them
+  std::vector<DeviceInfo> infos_;
+  std::map<int, abi::Memory*> memories_;
+  std::vector<MemoryInfo> memory_infos_;
+  std::atomic<int> launches_{0};
+  Scope scope_{"the PJRT client"};
+};
+
+}  // namespace millrace::devices::pjrt

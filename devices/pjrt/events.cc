@@ -1,0 +1,118 @@
+#include "millrace/devices/pjrt/events.h"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "millrace/core/log.h"
+#include "millrace/core/mutex.h"
+
+namespace millrace::devices::pjrt {
+namespace {
+
+struct Pending {
+  const Plugin* plugin;
+  abi::Event* event;
+  Executor* executor;
+  Promise<void> promise;
+  std::string_view what;  // a literal
+
+  Pending(const Plugin& p, abi::Event* e, Executor& x, std::string_view w)
+      : plugin(&p), event(e), executor(&x), what(w) {}
+  ~Pending() {
+    abi::EventDestroyArgs destroy;
+    destroy.event = event;
+    plugin->call_quietly(destroy);
+  }
+};
+
+// Callbacks that are to come, by a number that is never used again: a plugin that calls twice finds
+// nothing the second time, where a pointer would be stale.
+class PendingTable {
+ public:
+  std::uintptr_t add(std::unique_ptr<Pending> pending) {
+    const std::uintptr_t key = next_.fetch_add(1, std::memory_order_relaxed);
+    Part& part = part_of(key);
+    MutexLock lock(part.mutex);
+    part.pending.emplace(key, std::move(pending));
+    return key;
+  }
+  std::unique_ptr<Pending> take(std::uintptr_t key) {
+    Part& part = part_of(key);
+    MutexLock lock(part.mutex);
+    const auto found = part.pending.find(key);
+    if (found == part.pending.end()) return nullptr;
+    std::unique_ptr<Pending> pending = std::move(found->second);
+    part.pending.erase(found);
+    return pending;
+  }
+
+ private:
+  struct alignas(64) Part {
+    Mutex mutex;
+    std::unordered_map<std::uintptr_t, std::unique_ptr<Pending>> pending MILLRACE_GUARDED_BY(mutex);
+  };
+  Part& part_of(std::uintptr_t key) { return parts_[key % parts_.size()]; }
+
+  std::atomic<std::uintptr_t> next_{1};
+  std::array<Part, 16> parts_;
+};
+
+PendingTable& table() {
+  static PendingTable* instance = new PendingTable;  // never destroyed: plugins' threads run on
+  return *instance;
+}
+
+void on_ready(abi::Error* error, void* user_arg) {
+  std::unique_ptr<Pending> pending = table().take(reinterpret_cast<std::uintptr_t>(user_arg));
+  if (!pending) {
+    // Whose it was is gone with the first call, and with it the way to free a second error.
+    MILLRACE_LOG(kError, "pjrt", "a plugin called back more than once for one event");
+    return;
+  }
+  Status status;
+  if (error != nullptr) status = std::unexpected(pending->plugin->take_error(error, pending->what));
+  Executor& executor = *pending->executor;
+  post(executor, [pending = std::move(pending), status = std::move(status)]() mutable {
+    // The event goes first: who waits for the future may close the client next.
+    Promise<void> promise = std::move(pending->promise);
+    pending.reset();
+    promise.set(std::move(status));
+  });
+}
+
+}  // namespace
+
+Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& executor,
+                        std::string_view what) {
+  if (event == nullptr) {
+    return fail(ErrorCode::kInternal,
+                std::string(what) + " of the plugin " + plugin.name() + " gives no event");
+  }
+  auto pending = std::make_unique<Pending>(plugin, event, executor, what);
+  abi::EventIsReadyArgs ready;
+  ready.event = event;
+  if (plugin.call(ready) && ready.is_ready) {
+    abi::EventErrorArgs error;
+    error.event = event;
+    return Future<void>(plugin.call(error));
+  }
+  Future<void> future = pending->promise.future();
+  abi::EventOnReadyArgs later;
+  later.event = event;
+  later.callback = &on_ready;
+  const std::uintptr_t key = table().add(std::move(pending));
+  later.user_arg = reinterpret_cast<void*>(key);
+  if (Status waited = plugin.call(later); !waited) {
+    if (std::unique_ptr<Pending> refused = table().take(key)) {
+      refused->promise.set(std::move(waited));
+    }
+  }
+  return future;
+}
+
+}  // namespace millrace::devices::pjrt

@@ -1,0 +1,187 @@
+#include "millrace/devices/pjrt/executable.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/devices/launch_check.h"
+#include "millrace/devices/pjrt/client.h"
+#include "millrace/devices/pjrt/events.h"
+
+namespace millrace::devices::pjrt {
+
+Result<Ref<PjrtExecutable>> PjrtExecutable::create(PjrtClient& client, std::string name,
+                                                   abi::LoadedExecutable* loaded) {
+  auto made = Ref<PjrtExecutable>::adopt(new PjrtExecutable(client, std::move(name), loaded));
+  MILLRACE_TRY_STATUS(made->read());
+  return made;
+}
+
+PjrtExecutable::~PjrtExecutable() {
+  const Plugin& plugin = client_.plugin();
+  if (executable_ != nullptr) {
+    abi::ExecutableDestroyArgs args;
+    args.executable = executable_;
+    plugin.call_quietly(args);
+  }
+  abi::LoadedExecutableDestroyArgs args;
+  args.executable = loaded_;
+  plugin.call_quietly(args);
+}
+
+Status PjrtExecutable::read() {
+  const Plugin& plugin = client_.plugin();
+  abi::LoadedExecutableGetExecutableArgs inner;
+  inner.loaded_executable = loaded_;
+  MILLRACE_TRY_STATUS(plugin.call(inner));
+  executable_ = inner.executable;
+  MILLRACE_TRY(facts_, read_facts(plugin, executable_));
+  donated_ = std::make_unique<bool[]>(facts_.inputs.size());
+  std::ranges::copy(facts_.donated, donated_.get());
+
+  abi::LoadedExecutableAddressableDevicesArgs where;
+  where.executable = loaded_;
+  MILLRACE_TRY_STATUS(plugin.call(where));
+  for (std::size_t i = 0; i < where.num_devices; ++i) {
+    MILLRACE_TRY(const DeviceId id, client_.id_of(where.devices[i]));
+    devices_.push_back(id);
+  }
+  if (!devices_.empty() && devices_.size() != static_cast<std::size_t>(devices_per_launch())) {
+    return fail(ErrorCode::kUnimplemented,
+                name_ + " runs on " + std::to_string(devices_per_launch()) + " devices, of which " +
+                    std::to_string(devices_.size()) + " are in this process");
+  }
+  return {};
+}
+
+// What one call of PJRT_LoadedExecutable_Execute points to.
+struct PjrtExecutable::Launch {
+  std::vector<std::vector<abi::Buffer*>> arguments;  // per device, in the plugin's order
+  std::vector<std::vector<abi::Buffer*>> outputs;
+  std::vector<abi::Buffer* const*> argument_lists;
+  std::vector<abi::Buffer**> output_lists;
+  std::vector<abi::Event*> done;
+  std::vector<std::int64_t> kept;            // inputs that are not to be donated
+  std::vector<PjrtBuffer*> given;            // removed for this launch
+  std::vector<std::size_t> place_of_device;  // call's device d is the plugin's place_of_device[d]
+};
+
+Status PjrtExecutable::check_devices(std::span<const DeviceId> devices) const {
+  if (devices_.empty()) return {};
+  for (const DeviceId device : devices) {
+    if (std::ranges::find(devices_, device) != devices_.end()) continue;
+    return fail(ErrorCode::kInvalidArgument, name_ + " was not compiled for device " +
+                                                 std::to_string(index(device)) + " of '" +
+                                                 std::string(client_.platform_name()) + "'");
+  }
+  return {};
+}
+
+Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResult> results) {
+  MILLRACE_TRY_STATUS(check_launch(*this, client_, call));
+  MILLRACE_TRY_STATUS(check_devices(call.devices));
+  const bool portable = devices_.empty() || devices_per_launch() == 1;
+  const std::size_t devices = call.devices.size();
+  const std::size_t inputs = facts_.inputs.size();
+  std::vector<Scope::Hold> holds;
+  for (std::size_t d = 0; d < devices; ++d) {
+    holds.push_back(client_.hold());
+    if (!holds.back()) return std::unexpected(client_.closed_error());
+  }
+
+  Launch launch;
+  launch.arguments.resize(devices);
+  launch.outputs.assign(devices, std::vector<abi::Buffer*>(facts_.outputs.size()));
+  launch.done.resize(devices);
+  for (std::size_t d = 0; d < devices; ++d) {
+    const auto place =
+        portable ? 0 : std::ranges::find(devices_, call.devices[d]) - devices_.begin();
+    launch.place_of_device.push_back(static_cast<std::size_t>(place));
+    auto& list = launch.arguments[static_cast<std::size_t>(place)];
+    for (const Buffer& input : call.arguments[d]) {
+      list.push_back(static_cast<PjrtBuffer*>(input.body().get())->get());
+    }
+  }
+  for (const int keep : call.non_donatable) launch.kept.push_back(keep);
+  // A buffer that stands in two places is read by one of them after the other would take it.
+  const auto stands_twice = [&call](std::size_t input) {
+    return std::ranges::any_of(call.arguments, [input](std::span<const Buffer> list) {
+      return std::ranges::count(list, list[input].body().get(),
+                                [](const Buffer& b) { return b.body().get(); }) > 1;
+    });
+  };
+  for (std::size_t i = 0; i < inputs; ++i) {
+    if (donates(*this, call, i) && stands_twice(i))
+      launch.kept.push_back(static_cast<std::int64_t>(i));
+  }
+  const auto take_back = [&launch] {
+    for (PjrtBuffer* buffer : launch.given) buffer->undo_donation();
+  };
+  for (std::size_t i = 0; i < inputs; ++i) {
+    if (!donated_[i] ||
+        std::ranges::find(launch.kept, static_cast<std::int64_t>(i)) != launch.kept.end())
+      continue;
+    for (const std::span<const Buffer> list : call.arguments) {
+      auto* buffer = static_cast<PjrtBuffer*>(list[i].body().get());
+      if (buffer->begin_donation()) {
+        launch.given.push_back(buffer);
+        continue;
+      }
+      take_back();
+      return fail(ErrorCode::kInvalidArgument, "argument " + std::to_string(i) + " of " + name_ +
+                                                   " was donated or removed before");
+    }
+  }
+  for (std::size_t d = 0; d < devices; ++d) {
+    launch.argument_lists.push_back(launch.arguments[d].data());
+    launch.output_lists.push_back(launch.outputs[d].data());
+  }
+
+  abi::ExecuteOptions options;
+  options.struct_size = abi::kStructSize<abi::ExecuteOptions>;
+  options.non_donatable_input_indices = launch.kept.data();
+  options.num_non_donatable_input_indices = launch.kept.size();
+  options.launch_id = client_.next_launch_id();
+  abi::LoadedExecutableExecuteArgs args;
+  args.executable = loaded_;
+  args.options = &options;
+  args.argument_lists = launch.argument_lists.data();
+  args.num_devices = devices;
+  args.num_args = inputs;
+  args.output_lists = launch.output_lists.data();
+  args.device_complete_events = launch.done.data();
+  if (portable) args.execute_device = client_.device(call.devices[0]);
+  const Plugin& plugin = client_.plugin();
+  if (Status status = plugin.call(args); !status) {
+    take_back();
+    return std::unexpected(status.error().with_context("cannot run " + name_));
+  }
+
+  for (std::size_t d = 0; d < devices; ++d) {
+    const std::size_t place = launch.place_of_device[d];
+    std::vector<Buffer> outputs;
+    for (std::size_t o = 0; o < facts_.outputs.size(); ++o) {
+      outputs.emplace_back(make_ref<PjrtBuffer>(client_, call.devices[d], facts_.outputs[o],
+                                                launch.outputs[place][o]));
+    }
+    results[d].outputs = Buffers(outputs);
+    results[d].done =
+        take_event(plugin, launch.done[place], client_.completions(),
+                   "PJRT_LoadedExecutable_Execute")
+            .then(inline_executor(), [hold = std::move(holds[d])](Status ended) { return ended; });
+  }
+  return {};
+}
+
+Result<std::string> PjrtExecutable::serialize() const {
+  const Plugin& plugin = client_.plugin();
+  abi::ExecutableSerializeArgs args;
+  args.executable = executable_;
+  MILLRACE_TRY_STATUS(plugin.call(args));
+  std::string bytes(args.serialized_bytes, args.serialized_bytes_size);
+  if (args.serialized_executable_deleter != nullptr) {
+    args.serialized_executable_deleter(args.serialized_executable);
+  }
+  return bytes;
+}
+
+}  // namespace millrace::devices::pjrt

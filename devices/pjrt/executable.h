@@ -1,0 +1,51 @@
+// PjrtExecutable: a program that a plugin has compiled and loaded. Internal to client.h.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millrace/devices/client.h"
+#include "millrace/devices/pjrt/buffer.h"
+#include "millrace/devices/pjrt/program_facts.h"
+
+namespace millrace::devices::pjrt {
+
+// Owns a PJRT_LoadedExecutable. Thread-safety: thread-safe.
+class PjrtExecutable final : public ExecutableBody {
+ public:
+  // Takes `loaded` in any case.
+  static Result<Ref<PjrtExecutable>> create(PjrtClient& client, std::string name,
+                                            abi::LoadedExecutable* loaded);
+
+  const std::string& name() const override { return name_; }
+  std::span<const Shape> input_shapes() const override { return facts_.inputs; }
+  std::span<const Shape> output_shapes() const override { return facts_.outputs; }
+  std::span<const bool> donated_inputs() const override {
+    return {donated_.get(), facts_.inputs.size()};
+  }
+  int devices_per_launch() const override { return facts_.replicas * facts_.partitions; }
+  std::int64_t temporary_bytes() const override { return facts_.temporary_bytes; }
+  Status launch(const LaunchArguments& call, std::span<LaunchResult> results) override;
+  Result<std::string> serialize() const override;
+
+ private:
+  struct Launch;
+
+  PjrtExecutable(PjrtClient& client, std::string name, abi::LoadedExecutable* loaded)
+      : client_(client), name_(std::move(name)), loaded_(loaded) {}
+  ~PjrtExecutable() override;
+  Status read();
+  Status check_devices(std::span<const DeviceId> devices) const;
+
+  PjrtClient& client_;
+  const std::string name_;
+  abi::LoadedExecutable* const loaded_;
+  abi::Executable* executable_ = nullptr;
+  ProgramFacts facts_;
+  std::unique_ptr<bool[]> donated_;
+  // In the order in which the plugin wants their arguments; empty: any one device, told at launch.
+  std::vector<DeviceId> devices_;
+};
+
+}  // namespace millrace::devices::pjrt

@@ -1,0 +1,253 @@
+#include "millrace/devices/pjrt/plugin.h"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "millrace/core/log.h"
+#include "millrace/core/mutex.h"
+
+namespace millrace::devices::pjrt {
+namespace {
+
+constexpr std::array<std::string_view, static_cast<std::size_t>(abi::Slot::kCount)> kSlotNames = {
+#define MILLRACE_PJRT_SLOT(name) "PJRT_" #name,
+#include "millrace/devices/pjrt/slots.inc"
+#undef MILLRACE_PJRT_SLOT
+};
+
+std::string version_of(int major, int minor) {
+  return std::to_string(major) + "." + std::to_string(minor);
+}
+
+ErrorCode code_of(int code) {
+  return code >= static_cast<int>(ErrorCode::kCancelled) &&
+                 code <= static_cast<int>(ErrorCode::kUnauthenticated)
+             ? static_cast<ErrorCode>(code)
+             : ErrorCode::kUnknown;
+}
+
+Attribute value_of(const abi::NamedValue& v) {
+  switch (v.type) {
+    case abi::ValueType::kInt64:
+      return v.value.int64;
+    case abi::ValueType::kInt64List:
+      return std::vector<std::int64_t>(v.value.int64_list, v.value.int64_list + v.value_size);
+    case abi::ValueType::kFloat:
+      return static_cast<double>(v.value.number);
+    case abi::ValueType::kBool:
+      return v.value.boolean;
+    case abi::ValueType::kString:
+      return std::string(v.value.string, v.value_size);
+  }
+  return std::string("a value of unknown type");
+}
+
+abi::NamedValue named_value(const std::string& name, const Attribute& attribute) {
+  abi::NamedValue v;
+  v.struct_size = abi::kStructSize<abi::NamedValue>;
+  v.name = name.data();
+  v.name_size = name.size();
+  if (const auto* text = std::get_if<std::string>(&attribute)) {
+    v.type = abi::ValueType::kString;
+    v.value.string = text->data();
+    v.value_size = text->size();
+  } else if (const auto* flag = std::get_if<bool>(&attribute)) {
+    v.type = abi::ValueType::kBool;
+    v.value.boolean = *flag;
+  } else if (const auto* number = std::get_if<std::int64_t>(&attribute)) {
+    v.type = abi::ValueType::kInt64;
+    v.value.int64 = *number;
+  } else if (const auto* list = std::get_if<std::vector<std::int64_t>>(&attribute)) {
+    v.type = abi::ValueType::kInt64List;
+    v.value.int64_list = list->data();
+    v.value_size = list->size();
+  } else {
+    v.type = abi::ValueType::kFloat;
+    v.value.number = static_cast<float>(std::get<double>(attribute));
+  }
+  return v;
+}
+
+// Plugins by path, for the whole process.
+struct Loaded {
+  Mutex mutex;
+  std::map<std::string, const Plugin*> plugins MILLRACE_GUARDED_BY(mutex);
+};
+Loaded& loaded() {
+  static Loaded* instance = new Loaded;  // never destroyed: plugins' threads may outlive main
+  return *instance;
+}
+
+}  // namespace
+
+namespace abi {
+std::string_view to_string(Slot slot) { return kSlotNames[static_cast<std::size_t>(slot)]; }
+}  // namespace abi
+
+std::map<std::string, Attribute> read_values(const abi::NamedValue* values, std::size_t count) {
+  std::map<std::string, Attribute> read;
+  for (std::size_t i = 0; i < count; ++i) {
+    const abi::NamedValue& v = values[i];
+    if (v.name != nullptr) read[std::string(v.name, v.name_size)] = value_of(v);
+  }
+  return read;
+}
+
+NamedValues::NamedValues(const std::map<std::string, Attribute>& values) {
+  for (const auto& [name, value] : values) list_.push_back(named_value(name, value));
+}
+
+Result<const Plugin*> Plugin::load(const std::string& path) {
+  std::error_code unknown;
+  const std::filesystem::path canonical = std::filesystem::canonical(path, unknown);
+  if (unknown) {
+    return fail(ErrorCode::kNotFound, "loading the PJRT plugin " + path + ": " + unknown.message());
+  }
+  Loaded& all = loaded();
+  // Held while it loads: whoever asks for the same plugin meanwhile wants to wait for it.
+  MutexLock lock(all.mutex);
+  if (const auto found = all.plugins.find(canonical); found != all.plugins.end()) {
+    return found->second;
+  }
+  MILLRACE_TRY(const Plugin* plugin, open(canonical));
+  all.plugins.emplace(canonical, plugin);
+  return plugin;
+}
+
+Result<const Plugin*> Plugin::open(const std::string& path) {
+  // Local symbols: a plugin carries libraries of its own (protobuf, LLVM) that are none of ours.
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* why = ::dlerror();
+    return fail(ErrorCode::kInvalidArgument, "loading the PJRT plugin " + path + ": " +
+                                                 (why != nullptr ? why : "dlopen gives no reason"));
+  }
+  using GetApi = const abi::Api* (*)();
+  const auto get_api = reinterpret_cast<GetApi>(::dlsym(library, "GetPjrtApi"));
+  if (get_api == nullptr) {
+    return fail(ErrorCode::kInvalidArgument,
+                path + " is no PJRT plugin: it exports no function GetPjrtApi");
+  }
+  const abi::Api* api = nullptr;
+  try {
+    api = get_api();
+  } catch (...) {
+    return fail(ErrorCode::kInternal, "GetPjrtApi of " + path + " threw an exception");
+  }
+  return adopt(api, path);
+}
+
+Result<const Plugin*> Plugin::adopt(const abi::Api* api, std::string name) {
+  if (api == nullptr) {
+    return fail(ErrorCode::kInvalidArgument, name + ": GetPjrtApi gives no table of functions");
+  }
+  std::unique_ptr<Plugin> plugin(new Plugin(api, std::move(name)));
+  MILLRACE_TRY_STATUS(plugin->check_version());
+  MILLRACE_TRY_STATUS(plugin->initialize());
+  return plugin.release();  // for good
+}
+
+Status Plugin::check_version() const {
+  const abi::Version& v = api_->version;
+  const std::string ours = "this client speaks " + version_of(abi::kMajor, abi::kOldestMinor) +
+                           " to " + version_of(abi::kMajor, abi::kMinor) + " and newer minors";
+  if (v.major_version != abi::kMajor || v.minor_version < abi::kOldestMinor) {
+    return fail(ErrorCode::kInvalidArgument,
+                name_ + " has PJRT API " + version_text() + "; " + ours);
+  }
+  // Up to the functions that every one of these versions has.
+  const std::size_t least =
+      offsetof(abi::Api, functions) +
+      (static_cast<std::size_t>(abi::Slot::kClient_DmaUnmap) + 1) * sizeof(void*);
+  if (api_->struct_size < least) {
+    return fail(ErrorCode::kInvalidArgument,
+                name_ + " says PJRT API " + version_text() + ", but its table of " +
+                    std::to_string(api_->struct_size) + " bytes is shorter than the " +
+                    std::to_string(least) + " of that version; " + ours);
+  }
+  return {};
+}
+
+Status Plugin::initialize() {
+  abi::PluginInitializeArgs initialize;
+  MILLRACE_TRY_STATUS(call(initialize));
+  abi::PluginAttributesArgs attributes;
+  const Status told = call(attributes);
+  if (told) {
+    attributes_ = read_values(attributes.attributes, attributes.num_attributes);
+  } else if (told.error().code() != ErrorCode::kUnimplemented) {
+    return told;
+  }
+  return {};
+}
+
+std::string Plugin::version_text() const {
+  return version_of(api_->version.major_version, api_->version.minor_version);
+}
+
+bool Plugin::has(abi::Slot slot) const {
+  const std::size_t end =
+      offsetof(abi::Api, functions) + (static_cast<std::size_t>(slot) + 1) * sizeof(void*);
+  return api_->struct_size >= end && api_->functions[static_cast<std::size_t>(slot)] != nullptr;
+}
+
+Status Plugin::call(abi::Slot slot, void* args) const {
+  if (!has(slot)) {
+    return fail(ErrorCode::kUnimplemented, "the plugin " + name_ + " (PJRT API " + version_text() +
+                                               ") has no function " +
+                                               std::string(abi::to_string(slot)));
+  }
+  abi::Error* error = nullptr;
+  std::string thrown;
+  try {
+    error = reinterpret_cast<abi::Function>(api_->functions[static_cast<std::size_t>(slot)])(args);
+    if (error == nullptr) return {};
+  } catch (const std::exception& e) {
+    thrown = e.what();
+  } catch (...) {
+    thrown = "what is no std::exception";
+  }
+  if (error != nullptr) return std::unexpected(take_error(error, abi::to_string(slot)));
+  return fail(ErrorCode::kInternal, std::string(abi::to_string(slot)) + " of the plugin " + name_ +
+                                        " threw an exception through its C interface: " + thrown);
+}
+
+Error Plugin::take_error(abi::Error* error, std::string_view what) const {
+  // These three never fail: what they cannot tell, nobody can. Message and destroy give nothing
+  // back.
+  abi::ErrorGetCodeArgs code;
+  code.struct_size = abi::Call<abi::ErrorGetCodeArgs>::kSize;
+  code.error = error;
+  abi::ErrorMessageArgs message;
+  message.struct_size = abi::Call<abi::ErrorMessageArgs>::kSize;
+  message.error = error;
+  const auto function = [this](abi::Slot slot) {
+    return api_->functions[static_cast<std::size_t>(slot)];
+  };
+  std::string text = std::string(what) + ": ";
+  if (has(abi::Slot::kError_GetCode))
+    reinterpret_cast<abi::Function>(function(abi::Slot::kError_GetCode))(&code);
+  if (has(abi::Slot::kError_Message)) {
+    reinterpret_cast<abi::ErrorFunction>(function(abi::Slot::kError_Message))(&message);
+  }
+  text += message.message != nullptr ? std::string(message.message, message.message_size)
+                                     : "the plugin gives no message";
+  if (has(abi::Slot::kError_Destroy)) {
+    abi::ErrorDestroyArgs destroy;
+    destroy.struct_size = abi::Call<abi::ErrorDestroyArgs>::kSize;
+    destroy.error = error;
+    reinterpret_cast<abi::ErrorFunction>(function(abi::Slot::kError_Destroy))(&destroy);
+  }
+  return Error(code_of(code.code), std::move(text));
+}
+
+void Plugin::log_failure(const Error& error) const {
+  MILLRACE_LOG(kWarning, "pjrt", name_ + ": " + error.message());
+}
+
+}  // namespace millrace::devices::pjrt

@@ -1,0 +1,80 @@
+// Plugin: a shared library that exports the PJRT C API, loaded and initialised, and the one place
+// where its functions are called: every call states its structure's size, asks whether the plugin
+// has the function, and turns its error into ours. Read next: client.h, which is made of a plugin.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "millrace/core/error.h"
+#include "millrace/devices/client.h"
+#include "millrace/devices/pjrt/abi.h"
+
+namespace millrace::devices::pjrt {
+
+// Lives until the process ends: a plugin is never unloaded, for its threads run on. Thread-safety:
+// immutable.
+class Plugin {
+ public:
+  // The plugin at path, loaded, checked and initialised at the first call and the same one at
+  // every later call. Blocking. kNotFound, kInvalidArgument (no PJRT plugin, or of a version that
+  // this client does not speak; both versions are told), or the plugin's own error.
+  static Result<const Plugin*> load(const std::string& path);
+  // For a table that is there already (a plugin that is linked in, a test's). Not shared.
+  static Result<const Plugin*> adopt(const abi::Api* api, std::string name);
+
+  const std::string& name() const { return name_; }  // for messages: the path
+  int minor_version() const { return api_->version.minor_version; }
+  // "0.115".
+  std::string version_text() const;
+  // What the plugin tells about itself: "xla_version", "stablehlo_current_version", ...
+  const std::map<std::string, Attribute>& attributes() const { return attributes_; }
+
+  bool has(abi::Slot slot) const;
+  // Calls the function of args. kUnimplemented, with its name, if the plugin has none; kInternal,
+  // with its name, if it throws; else its error, with ours in front: "PJRT_Client_Compile: ...".
+  template <class A>
+  Status call(A& args) const {
+    args.struct_size = abi::Call<A>::kSize;
+    return call(abi::Call<A>::kSlot, &args);
+  }
+  // For what cannot be told to anybody: destruction. Logged.
+  template <class A>
+  void call_quietly(A&& args) const {
+    if (const Status status = call(args); !status) log_failure(status.error());
+  }
+  // Takes the error away from the plugin. slot: what was called.
+  Error take_error(abi::Error* error, std::string_view what) const;
+
+ private:
+  Plugin(const abi::Api* api, std::string name) : api_(api), name_(std::move(name)) {}
+  static Result<const Plugin*> open(const std::string& path);
+  Status check_version() const;
+  Status initialize();
+  Status call(abi::Slot slot, void* args) const;
+  void log_failure(const Error& error) const;
+
+  const abi::Api* api_;
+  const std::string name_;
+  std::map<std::string, Attribute> attributes_;
+};
+
+// The values of a list, as the plugin has it.
+std::map<std::string, Attribute> read_values(const abi::NamedValue* values, std::size_t count);
+
+// Values for a plugin; what they point to is borrowed from the map.
+class NamedValues {
+ public:
+  explicit NamedValues(const std::map<std::string, Attribute>& values);
+  const abi::NamedValue* data() const { return list_.data(); }
+  std::size_t size() const { return list_.size(); }
+
+ private:
+  std::vector<abi::NamedValue> list_;
+};
+
+}  // namespace millrace::devices::pjrt

@@ -1,0 +1,213 @@
+#include "millrace/devices/pjrt/plugin_list.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "millrace/devices/pjrt/client.h"
+
+namespace millrace::devices::pjrt {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr const char* kManifestFolder = "/usr/lib/millrace/plugins.d";
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t at = text.find(separator);
+    if (at != 0) parts.push_back(text.substr(0, at));
+    text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
+  }
+  return parts;
+}
+
+template <class T>
+std::optional<T> number(std::string_view text) {
+  T value{};
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stopped == end ? std::optional<T>(value) : std::nullopt;
+}
+
+Attribute typed(std::string_view text) {
+  if (text == "true" || text == "false") return text == "true";
+  if (const auto whole = number<std::int64_t>(text)) return *whole;
+  if (const auto real = number<double>(text)) return *real;
+  if (text.contains(';')) {
+    std::vector<std::int64_t> list;
+    for (const std::string_view part : split(text, ';')) {
+      const auto whole = number<std::int64_t>(part);
+      if (!whole) return std::string(text);
+      list.push_back(*whole);
+    }
+    return list;
+  }
+  return std::string(text);
+}
+
+Result<Attribute> typed(const Json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number()) return value.get<double>();
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_array() &&
+      std::ranges::all_of(value, [](const Json& v) { return v.is_number_integer(); })) {
+    return value.get<std::vector<std::int64_t>>();
+  }
+  return fail(
+      ErrorCode::kInvalidArgument,
+      "it is " + value.dump() +
+          ", but a create option is a number, a text, true, false or a list of whole numbers");
+}
+
+std::unexpected<Error> bad_manifest(const std::string& file, const std::string& why) {
+  return fail(ErrorCode::kInvalidArgument, "reading the plugin manifest " + file + ": " + why);
+}
+
+void read_variable(const Variables& variables, PluginList& list) {
+  constexpr const char* kName = "PJRT_NAMES_AND_LIBRARY_PATHS";
+  const std::string text = variables(kName).value_or("");
+  for (const std::string_view item : split(text, ',')) {
+    const std::size_t colon = item.find(':');
+    if (colon == 0 || colon == std::string_view::npos || colon + 1 == item.size()) {
+      list.problems.emplace_back(
+          ErrorCode::kInvalidArgument,
+          std::string(kName) + " has '" + std::string(item) + "', where NAME:PATH is expected");
+      continue;
+    }
+    std::string name(item.substr(0, colon));
+    std::string path(item.substr(colon + 1));
+    if (path.ends_with(".json")) {
+      if (Result<PluginEntry> entry = read_manifest(path, std::move(name))) {
+        list.entries.push_back(*std::move(entry));
+      } else {
+        list.problems.push_back(entry.error());
+      }
+      continue;
+    }
+    list.entries.push_back(
+        {.name = std::move(name), .path = std::move(path), .settings = {}, .origin = kName});
+  }
+}
+
+void read_folder(const std::string& folder, PluginList& list) {
+  std::vector<std::string> files;
+  std::error_code none;
+  for (fs::directory_iterator i(folder, none), end; !none && i != end; i.increment(none)) {
+    if (i->path().extension() == ".json") files.push_back(i->path().string());
+  }
+  std::ranges::sort(files);
+  for (const std::string& file : files) {
+    if (Result<PluginEntry> entry = read_manifest(file)) {
+      list.entries.push_back(*std::move(entry));
+    } else {
+      list.problems.push_back(entry.error());
+    }
+  }
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+}  // namespace
+
+Result<PluginEntry> parse_plugin(std::string_view text) {
+  const std::vector<std::string_view> parts = split(text, ',');
+  const std::size_t equals = parts.empty() ? std::string_view::npos : parts[0].find('=');
+  if (equals == 0 || equals == std::string_view::npos || equals + 1 == parts[0].size()) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "a plugin is given as NAME=PATH[,OPTION=VALUE...], not as '" + std::string(text) + "'");
+  }
+  PluginEntry entry{.name = std::string(parts[0].substr(0, equals)),
+                    .path = std::string(parts[0].substr(equals + 1)),
+                    .settings = {},
+                    .origin = kGivenPlugin,
+                    .priority = 1000};
+  for (const std::string_view option : std::span(parts).subspan(1)) {
+    const std::size_t at = option.find('=');
+    if (at == 0 || at == std::string_view::npos) {
+      return fail(ErrorCode::kInvalidArgument, "the create option '" + std::string(option) +
+                                                   "' of plugin " + entry.name +
+                                                   " is not OPTION=VALUE");
+    }
+    entry.settings[std::string(option.substr(0, at))] = typed(option.substr(at + 1));
+  }
+  return entry;
+}
+
+Result<PluginEntry> read_manifest(const std::string& file, std::string name) {
+  std::ifstream in(file);
+  if (!in) return bad_manifest(file, "it cannot be opened");
+  const Json json = Json::parse(in, nullptr, false);
+  if (!json.is_object()) return bad_manifest(file, "it is no JSON object");
+  PluginEntry entry{.name = std::move(name), .path = {}, .settings = {}, .origin = file};
+  for (const auto& [key, value] : json.items()) {
+    if (key == "name" && value.is_string()) {
+      if (entry.name.empty()) entry.name = value.get<std::string>();
+    } else if (key == "library_path" && value.is_string()) {
+      entry.path = (fs::path(file).parent_path() / value.get<std::string>()).string();
+    } else if (key == "priority" && value.is_number_integer()) {
+      entry.priority = value.get<int>();
+    } else if (key == "create_options" && value.is_object()) {
+      for (const auto& [option, setting] : value.items()) {
+        Result<Attribute> attribute = typed(setting);
+        if (!attribute) {
+          return bad_manifest(file, "create option " + option + ": " + attribute.error().message());
+        }
+        entry.settings[option] = *std::move(attribute);
+      }
+    } else {
+      return bad_manifest(file, "it has '" + key + "': " + value.dump() +
+                                    "; there are name, library_path, create_options and priority");
+    }
+  }
+  if (entry.name.empty()) return bad_manifest(file, "it tells no name");
+  if (entry.path.empty()) return bad_manifest(file, "it tells no library_path");
+  return entry;
+}
+
+PluginList find_plugins(std::span<const PluginEntry> given, const Variables& variables) {
+  PluginList list;
+  list.entries.assign(given.begin(), given.end());
+  read_variable(variables, list);
+  const std::optional<std::string> folders = variables("MILLRACE_PLUGIN_PATH");
+  const std::string text = folders.value_or(kManifestFolder);
+  for (const std::string_view folder : split(text, ':')) read_folder(std::string(folder), list);
+
+  std::vector<PluginEntry> kept;
+  for (PluginEntry& entry : list.entries) {
+    const auto same = std::ranges::find(kept, lower(entry.name),
+                                        [](const PluginEntry& e) { return lower(e.name); });
+    if (same == kept.end()) {
+      kept.push_back(std::move(entry));
+    } else {
+      list.problems.emplace_back(ErrorCode::kAlreadyExists,
+                                 entry.origin + " names a plugin '" + entry.name + "', which " +
+                                     same->origin + " has named before: that one is used");
+    }
+  }
+  list.entries = std::move(kept);
+  return list;
+}
+
+ClientFactory make_factory(const PluginEntry& entry) {
+  return [entry](const ClientOptions& options) -> Result<std::unique_ptr<Client>> {
+    MILLRACE_TRY(const Plugin* plugin, Plugin::load(entry.path));
+    PjrtClientOptions made{.completions = options.environment.compute, .settings = entry.settings};
+    for (const auto& [name, value] : options.settings) made.settings[name] = value;
+    return PjrtClient::create(*plugin, std::move(made));
+  };
+}
+
+}  // namespace millrace::devices::pjrt

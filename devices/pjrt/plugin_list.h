@@ -1,0 +1,49 @@
+// Which PJRT plugins are known here: those of the command line, of the environment and of manifest
+// files. Nothing is loaded before it is asked for, and no kind of device is named in the code.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/core/error.h"
+#include "millrace/devices/registry.h"
+
+namespace millrace::devices::pjrt {
+
+// The origin of plugins that parse_plugin has read.
+inline constexpr const char* kGivenPlugin = "--plugin";
+
+struct PluginEntry {
+  std::string name;                           // PJRT_DEVICE may name it, in any case
+  std::string path;                           // of the shared library
+  std::map<std::string, Attribute> settings;  // create options, typed
+  std::string origin;                         // for messages: "--plugin", a manifest file, ...
+  int priority = 400;                         // the highest is taken where nobody chooses; cpu: 0
+};
+
+struct PluginList {
+  std::vector<PluginEntry> entries;  // names differ; what comes first in the list below wins
+  std::vector<Error> problems;       // of variables and manifests: none keeps another from working
+};
+
+// "NAME=PATH", with create options behind commas: "xla_cpu=/p/plugin.so,cpu_device_count=2". Values
+// are whole numbers, true and false, other numbers, lists of whole numbers (1;2;3), or else text.
+Result<PluginEntry> parse_plugin(std::string_view text);
+
+// One manifest: {"name": …, "library_path": …, "create_options": {…}, "priority": …}; the path may
+// be relative to the file. name: where the manifest need not tell it.
+Result<PluginEntry> read_manifest(const std::string& file, std::string name = {});
+
+// In this order: `given`, PJRT_NAMES_AND_LIBRARY_PATHS (NAME:PATH,…; a path may be a .json with
+// library_path and create_options), and *.json in the folders of MILLRACE_PLUGIN_PATH (FOLDER:…;
+// where it is not set, /usr/lib/millrace/plugins.d).
+PluginList find_plugins(std::span<const PluginEntry> given, const Variables& variables);
+
+// Loads the plugin when a client is created.
+ClientFactory make_factory(const PluginEntry& entry);
+
+}  // namespace millrace::devices::pjrt

@@ -1,0 +1,149 @@
+#include "millrace/devices/pjrt/program_facts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/devices/pjrt/dtype.h"
+#include "xla.pb.h"
+
+namespace millrace::devices::pjrt {
+namespace {
+
+Result<Shape> shape_of(DType type, std::span<const std::int64_t> dims, std::string_view what) {
+  if (dims.size() > static_cast<std::size_t>(kMaxRank)) {
+    return fail(ErrorCode::kUnimplemented,
+                std::string(what) + " has " + std::to_string(dims.size()) +
+                    " dimensions, more than the " + std::to_string(kMaxRank) +
+                    " that a buffer here may have");
+  }
+  if (type == DType::kInvalid || std::ranges::any_of(dims, [](std::int64_t d) { return d < 0; })) {
+    return fail(ErrorCode::kUnimplemented,
+                std::string(what) + " is no array of a known element type and static shape");
+  }
+  return Shape(type, dims);
+}
+
+Status read_outputs(const Plugin& plugin, abi::Executable* executable, ProgramFacts& facts) {
+  abi::ExecutableOutputElementTypesArgs types;
+  types.executable = executable;
+  MILLRACE_TRY_STATUS(plugin.call(types));
+  abi::ExecutableOutputDimensionsArgs dims;
+  dims.executable = executable;
+  MILLRACE_TRY_STATUS(plugin.call(dims));
+  if (types.num_output_types != dims.num_outputs) {
+    return fail(ErrorCode::kInternal, "the plugin " + plugin.name() + " tells " +
+                                          std::to_string(types.num_output_types) +
+                                          " element types of outputs, but dimensions of " +
+                                          std::to_string(dims.num_outputs));
+  }
+  const std::int64_t* next = dims.dims;
+  for (std::size_t i = 0; i < dims.num_outputs; ++i) {
+    MILLRACE_TRY(const Shape shape,
+                 shape_of(from_buffer_type(types.output_types[i]), {next, dims.dim_sizes[i]},
+                          "output " + std::to_string(i)));
+    facts.outputs.push_back(shape);
+    next += dims.dim_sizes[i];
+  }
+  return {};
+}
+
+Status read_inputs(const Plugin& plugin, abi::Executable* executable, ProgramFacts& facts) {
+  abi::Program program;
+  program.struct_size = abi::kStructSize<abi::Program>;
+  abi::ExecutableOptimizedProgramArgs args;
+  args.executable = executable;
+  args.program = &program;
+  MILLRACE_TRY_STATUS(plugin.call(args));  // the size
+  std::string code(program.code_size, '\0');
+  program.code = code.data();
+  MILLRACE_TRY_STATUS(plugin.call(args));
+  const std::string_view format(program.format, program.format_size);
+  if (format != "hlo" && format != "hlo_with_config") {
+    return fail(ErrorCode::kUnimplemented,
+                "the plugin " + plugin.name() + " gives its optimized program as '" +
+                    std::string(format) + "', of which inputs cannot be read");
+  }
+  return read_hlo(code, format == "hlo_with_config", facts);
+}
+
+}  // namespace
+
+Status read_hlo(std::string_view bytes, bool with_config, ProgramFacts& facts) {
+  millrace::pjrt::HloModuleWithConfig whole;
+  const int size = static_cast<int>(bytes.size());
+  const bool parsed = with_config ? whole.ParseFromArray(bytes.data(), size)
+                                  : whole.mutable_hlo_module()->ParseFromArray(bytes.data(), size);
+  if (!parsed) return fail(ErrorCode::kDataLoss, "the plugin's HLO is no message of XLA's");
+  const millrace::pjrt::HloModule& module = whole.hlo_module();
+  // A program that takes one tuple takes its elements as arguments.
+  const auto* parameters = &module.host_program_shape().parameters();
+  if (parameters->size() == 1 && parameters->at(0).tuple_shapes_size() > 0) {
+    parameters = &parameters->at(0).tuple_shapes();
+  }
+  for (int i = 0; i < parameters->size(); ++i) {
+    const millrace::pjrt::Shape& p = parameters->at(i);
+    const std::vector<std::int64_t> dims(p.dimensions().begin(), p.dimensions().end());
+    MILLRACE_TRY(const Shape shape, shape_of(from_primitive_type(p.element_type()), dims,
+                                             "input " + std::to_string(i)));
+    facts.inputs.push_back(shape);
+  }
+  facts.donated.assign(facts.inputs.size(), 0);
+  const auto donate = [&facts](std::int64_t parameter) {
+    if (parameter >= 0 && parameter < std::ssize(facts.donated)) {
+      facts.donated[static_cast<std::size_t>(parameter)] = 1;
+    }
+  };
+  for (const auto& entry : module.input_output_alias().entries()) donate(entry.parameter_number());
+  for (const auto& entry : module.buffer_donor().entries()) donate(entry.parameter_number());
+  return {};
+}
+
+std::string write_compile_options(const CompileOptions& options,
+                                  std::span<const std::int64_t> device_ids) {
+  millrace::pjrt::CompileOptions message;
+  auto& build = *message.mutable_executable_build_options();
+  build.set_device_ordinal(-1);
+  build.set_num_replicas(options.replicas);
+  build.set_num_partitions(options.partitions);
+  if (options.partitions > 1) {
+    build.set_use_spmd_partitioning(true);
+    build.set_use_shardy_partitioner(true);
+  }
+  const bool portable = options.portable && options.replicas == 1 && options.partitions == 1;
+  message.set_compile_portable_executable(portable);
+  if (!portable) {
+    auto& assignment = *build.mutable_device_assignment();
+    assignment.set_replica_count(options.replicas);
+    assignment.set_computation_count(options.partitions);
+    for (int p = 0; p < options.partitions; ++p) {
+      auto& computation = *assignment.add_computation_devices();
+      for (int r = 0; r < options.replicas; ++r) {
+        computation.add_replica_device_ids(
+            device_ids[static_cast<std::size_t>(r * options.partitions + p)]);
+      }
+    }
+  }
+  // Extras are a message of the same type: fields of both are merged, the caller's last.
+  return message.SerializeAsString() + options.plugin_options;
+}
+
+Result<ProgramFacts> read_facts(const Plugin& plugin, abi::Executable* executable) {
+  ProgramFacts facts;
+  abi::ExecutableNumReplicasArgs replicas;
+  replicas.executable = executable;
+  MILLRACE_TRY_STATUS(plugin.call(replicas));
+  abi::ExecutableNumPartitionsArgs partitions;
+  partitions.executable = executable;
+  MILLRACE_TRY_STATUS(plugin.call(partitions));
+  facts.replicas = static_cast<int>(replicas.num_replicas);
+  facts.partitions = static_cast<int>(partitions.num_partitions);
+  MILLRACE_TRY_STATUS(read_outputs(plugin, executable, facts));
+  MILLRACE_TRY_STATUS(read_inputs(plugin, executable, facts));
+  abi::ExecutableGetCompiledMemoryStatsArgs memory;
+  memory.executable = executable;
+  if (plugin.call(memory))
+    facts.temporary_bytes = std::max<std::int64_t>(0, memory.temporary_bytes);
+  return facts;
+}
+
+}  // namespace millrace::devices::pjrt
