@@ -73,10 +73,13 @@ abi::NamedValue named_value(const std::string& name, const Attribute& attribute)
   return v;
 }
 
-// Plugins by path, for the whole process.
+// Every plugin of the process, for as long as it lives: `paths` while one is loaded, `all` never
+// for long.
 struct Loaded {
-  Mutex mutex;
-  std::map<std::string, const Plugin*> plugins MILLRACE_GUARDED_BY(mutex);
+  Mutex paths_mutex;
+  std::map<std::string, const Plugin*> paths MILLRACE_GUARDED_BY(paths_mutex);
+  Mutex all_mutex;
+  std::vector<std::unique_ptr<const Plugin>> all MILLRACE_GUARDED_BY(all_mutex);
 };
 Loaded& loaded() {
   static Loaded* instance = new Loaded;  // never destroyed: plugins' threads may outlive main
@@ -110,12 +113,12 @@ Result<const Plugin*> Plugin::load(const std::string& path) {
   }
   Loaded& all = loaded();
   // Held while it loads: whoever asks for the same plugin meanwhile wants to wait for it.
-  MutexLock lock(all.mutex);
-  if (const auto found = all.plugins.find(canonical); found != all.plugins.end()) {
+  MutexLock lock(all.paths_mutex);
+  if (const auto found = all.paths.find(canonical); found != all.paths.end()) {
     return found->second;
   }
   MILLRACE_TRY(const Plugin* plugin, open(canonical));
-  all.plugins.emplace(canonical, plugin);
+  all.paths.emplace(canonical, plugin);
   return plugin;
 }
 
@@ -149,7 +152,11 @@ Result<const Plugin*> Plugin::adopt(const abi::Api* api, std::string name) {
   std::unique_ptr<Plugin> plugin(new Plugin(api, std::move(name)));
   MILLRACE_TRY_STATUS(plugin->check_version());
   MILLRACE_TRY_STATUS(plugin->initialize());
-  return plugin.release();  // for good
+  const Plugin* const made = plugin.get();
+  Loaded& all = loaded();
+  MutexLock lock(all.all_mutex);
+  all.all.push_back(std::move(plugin));
+  return made;
 }
 
 Status Plugin::check_version() const {

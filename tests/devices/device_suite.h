@@ -38,6 +38,7 @@ struct SuiteBackend {
   std::string name;
   std::function<std::unique_ptr<SuiteClient>(int devices)> make;
   bool compiles_text = true;
+  ErrorCode refusal = ErrorCode::kInvalidArgument;  // of a program that is none
 };
 inline std::ostream& operator<<(std::ostream& out, const SuiteBackend& backend) {
   return out << backend.name;

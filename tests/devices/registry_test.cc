@@ -48,6 +48,24 @@ TEST_F(RegistryTest, PjrtDeviceChoosesWhateverItsCase) {
   EXPECT_EQ(registry_.choose(variables({{"PJRT_DEVICE", "Npu"}}))->reason, "PJRT_DEVICE=Npu");
 }
 
+TEST_F(RegistryTest, BestThatCanBeOpenedIsTakenAndTheReasonTellsOfTheOthers) {
+  ASSERT_TRUE(registry_.add(
+      "npu",
+      [](const ClientOptions&) -> Result<std::unique_ptr<Client>> {
+        return fail(ErrorCode::kFailedPrecondition, "no chip is plugged in");
+      },
+      7));
+  const OpenedClient opened = registry_.open(variables({}), options({})).value();
+  EXPECT_EQ(opened.choice.name, "cpu");
+  EXPECT_EQ(opened.client->platform_name(), "cpu");
+  EXPECT_EQ(opened.choice.reason,
+            "PJRT_DEVICE is not set; 'npu' cannot be used: no chip is plugged in");
+  // Whoever asks for it is not given another.
+  const auto asked = registry_.open(variables({{"PJRT_DEVICE", "NPU"}}), options({}));
+  ASSERT_FALSE(asked);
+  EXPECT_EQ(asked.error().message(), "no chip is plugged in");
+}
+
 TEST_F(RegistryTest, UnknownKindIsAnErrorThatListsTheKnownOnes) {
   ASSERT_TRUE(registry_.add("npu", [](const ClientOptions&) { return nullptr; }));
   const Error error = registry_.choose(variables({{"PJRT_DEVICE", "TPU"}})).error();

@@ -1,0 +1,116 @@
+#include "millrace/devices/pjrt/events.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "millrace/core/blocking.h"
+#include "millrace/core/make_executor.h"
+#include "tests/devices/pjrt/fake_plugin.h"
+
+namespace millrace::devices::pjrt {
+namespace {
+
+using testing::FakePlugin;
+using ::testing::HasSubstr;
+
+class EventsTest : public ::testing::Test {
+ protected:
+  Future<void> take(abi::Event* event) {
+    return take_event(*plugin_, event, executor_, "PJRT_Test");
+  }
+  FakePlugin fake_;
+  const Plugin* plugin_ = Plugin::adopt(fake_.api(), "fake.so").value();
+  SerialExecutor executor_{SerialExecutor::InOrder{}};
+};
+
+TEST_F(EventsTest, ReadyEventIsAValueAtOnceAndDestroyed) {
+  abi::Event* event = FakePlugin::make_event();
+  FakePlugin::set_event(event, 0, "");
+  const Future<void> future = take(event);
+  EXPECT_TRUE(future.ready());
+  EXPECT_TRUE(future.result());
+  EXPECT_EQ(FakePlugin::events_alive, 0);
+}
+
+TEST_F(EventsTest, ReadyEventWithAnErrorGivesIt) {
+  abi::Event* event = FakePlugin::make_event();
+  FakePlugin::set_event(event, 15, "bits are gone");
+  const Future<void> future = take(event);
+  ASSERT_TRUE(future.ready());
+  EXPECT_EQ(future.result().error().code(), ErrorCode::kDataLoss);
+  EXPECT_THAT(future.result().error().message(), HasSubstr("bits are gone"));
+  EXPECT_EQ(FakePlugin::events_alive, 0);
+  EXPECT_EQ(FakePlugin::errors_alive, 0);
+}
+
+TEST_F(EventsTest, LaterEventCompletesOnTheExecutorNotOnThePluginsThread) {
+  abi::Event* event = FakePlugin::make_event();
+  const Future<void> future = take(event);
+  std::thread([event] { FakePlugin::set_event(event, 0, ""); }).join();
+  EXPECT_FALSE(future.ready());  // posted only
+  executor_.run_until_idle();
+  EXPECT_TRUE(future.ready());
+  EXPECT_TRUE(future.result());
+  EXPECT_EQ(FakePlugin::events_alive, 0);
+}
+
+TEST_F(EventsTest, LaterErrorIsTakenFromThePlugin) {
+  abi::Event* event = FakePlugin::make_event();
+  const Future<void> future = take(event);
+  FakePlugin::set_event(event, 13, "fell over");
+  executor_.run_until_idle();
+  EXPECT_EQ(future.result().error().message(), "PJRT_Test: fell over");
+  EXPECT_EQ(FakePlugin::errors_alive, 0);
+}
+
+TEST_F(EventsTest, SecondCallbackIsLoggedAndHurtsNobody) {
+  abi::Event* event = FakePlugin::make_event();
+  const Future<void> future = take(event);
+  FakePlugin::set_event(event, 0, "", 3);
+  executor_.run_until_idle();
+  EXPECT_TRUE(future.result());
+  EXPECT_EQ(FakePlugin::events_alive, 0);
+}
+
+TEST_F(EventsTest, RefusedCallbackAndMissingEventAreErrors) {
+  fake_.replace(abi::Slot::kEvent_OnReady,
+                [](void*) -> abi::Error* { return FakePlugin::make_error(12, "no callbacks"); });
+  const Future<void> refused = take(FakePlugin::make_event());
+  ASSERT_TRUE(refused.ready());
+  EXPECT_EQ(refused.result().error().code(), ErrorCode::kUnimplemented);
+  EXPECT_EQ(FakePlugin::events_alive, 0);
+  const Future<void> missing = take(nullptr);
+  EXPECT_EQ(missing.result().error().code(), ErrorCode::kInternal);
+  EXPECT_THAT(missing.result().error().message(), HasSubstr("PJRT_Test"));
+}
+
+TEST(EventsStressTest, EventsOfManyThreadsCompleteOnceEach) {
+  FakePlugin fake;
+  const Plugin* plugin = Plugin::adopt(fake.api(), "fake.so").value();
+  const auto executor = make_executor(ExecutorBackend::kThreads, 2, "events");
+  constexpr int kThreads = 4;
+  constexpr int kEvents = 500;
+  std::vector<std::thread> threads;
+  std::atomic<int> ended{0};
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < kEvents; ++i) {
+        abi::Event* event = FakePlugin::make_event();
+        const Future<void> future = take_event(*plugin, event, *executor, "PJRT_Test");
+        std::thread([event, i] { FakePlugin::set_event(event, i % 2 == 0 ? 0 : 2, "odd"); }).join();
+        if (wait_blocking(future).has_value() == (i % 2 == 0)) ++ended;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(wait_blocking(executor->close()));
+  EXPECT_EQ(ended, kThreads * kEvents);
+  EXPECT_EQ(FakePlugin::events_alive, 0);
+  EXPECT_EQ(FakePlugin::errors_alive, 0);
+}
+
+}  // namespace
+}  // namespace millrace::devices::pjrt

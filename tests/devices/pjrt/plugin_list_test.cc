@@ -1,0 +1,118 @@
+#include "millrace/devices/pjrt/plugin_list.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "tests/support/temp_folder.h"
+
+namespace millrace::devices::pjrt {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::TempFolder;
+
+std::span<const std::byte> bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+Variables variables(std::map<std::string, std::string> values) {
+  return [values = std::move(values)](const std::string& name) -> std::optional<std::string> {
+    const auto found = values.find(name);
+    return found == values.end() ? std::nullopt : std::optional(found->second);
+  };
+}
+
+TEST(ParsePluginTest, OptionsHaveTheTypesThatTheyLookLike) {
+  const PluginEntry entry =
+      parse_plugin("xla_cpu=/p/a.so,devices=8,fast=true,share=0.5,ids=1;2;3,name=x y").value();
+  EXPECT_EQ(entry.name, "xla_cpu");
+  EXPECT_EQ(entry.path, "/p/a.so");
+  EXPECT_EQ(entry.settings.at("devices"), Attribute(std::int64_t{8}));
+  EXPECT_EQ(entry.settings.at("fast"), Attribute(true));
+  EXPECT_EQ(entry.settings.at("share"), Attribute(0.5));
+  EXPECT_EQ(entry.settings.at("ids"), Attribute(std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_EQ(entry.settings.at("name"), Attribute(std::string("x y")));
+}
+
+TEST(ParsePluginTest, WhatIsNoPluginIsRefused) {
+  for (const char* text : {"", "name", "=path", "name=", "name=path,option", "name=path,=1"}) {
+    const auto entry = parse_plugin(text);
+    ASSERT_FALSE(entry) << text;
+    EXPECT_EQ(entry.error().code(), ErrorCode::kInvalidArgument) << text;
+  }
+}
+
+TEST(ManifestTest, IsReadWithAPathBesideIt) {
+  const TempFolder folder;
+  const std::string file = folder.write("npu.json", bytes(R"({"name": "npu",
+      "library_path": "lib/npu.so", "priority": 7, "create_options": {"n": 2, "s": "t"}})"));
+  const PluginEntry entry = read_manifest(file).value();
+  EXPECT_EQ(entry.name, "npu");
+  EXPECT_EQ(entry.path, folder.file("lib/npu.so"));
+  EXPECT_EQ(entry.priority, 7);
+  EXPECT_EQ(entry.settings.at("n"), Attribute(std::int64_t{2}));
+  EXPECT_EQ(entry.origin, file);
+}
+
+TEST(ManifestTest, EveryBadOneNamesFileAndReason) {
+  struct Row {
+    std::string text, words;
+  };
+  for (const Row& row :
+       {Row{"", "no JSON object"}, Row{"[1]", "no JSON object"}, Row{"{", "no JSON object"},
+        Row{R"({"library_path": "a.so"})", "no name"}, Row{R"({"name": "a"})", "no library_path"},
+        Row{R"({"name": 3, "library_path": "a.so"})", "'name': 3"},
+        Row{R"({"name": "a", "library_path": "a.so", "colour": 1})", "'colour': 1"},
+        Row{R"({"name": "a", "library_path": "a.so", "create_options": {"x": null}})",
+            "create option x: it is null"}}) {
+    const TempFolder folder;
+    const auto entry = read_manifest(folder.write("bad.json", bytes(row.text)));
+    ASSERT_FALSE(entry) << row.text;
+    EXPECT_THAT(entry.error().message(), HasSubstr("bad.json"));
+    EXPECT_THAT(entry.error().message(), HasSubstr(row.words));
+  }
+  EXPECT_FALSE(read_manifest("/nowhere/none.json"));
+}
+
+TEST(FindPluginsTest, CommandLineThenVariableThenFoldersAndNoneBreaksAnother) {
+  const TempFolder folder;
+  folder.write("b.json", bytes(R"({"name": "b", "library_path": "/m/b.so"})"));
+  folder.write("broken.json", bytes("{"));
+  folder.write("c.json", bytes(R"({"name": "C", "library_path": "/m/c.so"})"));
+  folder.write("note.txt", bytes("no manifest"));
+  const PluginEntry given[] = {parse_plugin("a=/g/a.so").value()};
+  const PluginList list = find_plugins(
+      given, variables({{"PJRT_NAMES_AND_LIBRARY_PATHS", "a:/v/a.so,c:/v/c.so,oops,x:"},
+                        {"MILLRACE_PLUGIN_PATH", folder.path() + ":/nowhere"}}));
+  std::map<std::string, std::string> paths;
+  for (const PluginEntry& entry : list.entries) paths[entry.name] = entry.path;
+  EXPECT_EQ(paths, (std::map<std::string, std::string>{
+                       {"a", "/g/a.so"}, {"b", "/m/b.so"}, {"c", "/v/c.so"}}));
+  std::string problems;
+  for (const Error& problem : list.problems) problems += problem.message() + "\n";
+  EXPECT_THAT(problems, HasSubstr("'oops', where NAME:PATH is expected"));
+  EXPECT_THAT(problems, HasSubstr("'x:', where NAME:PATH is expected"));
+  EXPECT_THAT(problems, HasSubstr("broken.json"));
+  EXPECT_THAT(problems,
+              HasSubstr("PJRT_NAMES_AND_LIBRARY_PATHS names a plugin 'a', which --plugin"));
+  EXPECT_THAT(problems, HasSubstr("names a plugin 'C', which PJRT_NAMES_AND_LIBRARY_PATHS"));
+  EXPECT_EQ(list.problems.size(), 5u);
+}
+
+TEST(FindPluginsTest, PathOfTheVariableMayBeAManifest) {
+  const TempFolder folder;
+  const std::string file = folder.write(
+      "npu.json", bytes(R"({"library_path": "/m/npu.so", "create_options": {"k": 1}})"));
+  const PluginList list = find_plugins(
+      {},
+      variables({{"PJRT_NAMES_AND_LIBRARY_PATHS", "npu:" + file}, {"MILLRACE_PLUGIN_PATH", ""}}));
+  ASSERT_EQ(list.entries.size(), 1u);
+  EXPECT_EQ(list.entries[0].name, "npu");
+  EXPECT_EQ(list.entries[0].path, "/m/npu.so");
+  EXPECT_EQ(list.entries[0].settings.at("k"), Attribute(std::int64_t{1}));
+  EXPECT_TRUE(list.problems.empty());
+}
+
+}  // namespace
+}  // namespace millrace::devices::pjrt

@@ -1,0 +1,119 @@
+#include "millrace/devices/pjrt/plugin.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "tests/devices/pjrt/fake_plugin.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace::devices::pjrt {
+namespace {
+
+using testing::FakePlugin;
+using ::testing::HasSubstr;
+
+TEST(PluginTest, VersionsThatAreNotSpokenAreRefusedWithBothVersions) {
+  for (const auto& [major, minor] : {std::pair{1, 115}, {0, 67}, {0, 0}}) {
+    FakePlugin fake;
+    fake.api()->version.major_version = major;
+    fake.api()->version.minor_version = minor;
+    const auto plugin = Plugin::adopt(fake.api(), "fake.so");
+    ASSERT_FALSE(plugin);
+    EXPECT_EQ(plugin.error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(plugin.error().message(),
+                HasSubstr("fake.so has PJRT API " + std::to_string(major) + "." +
+                          std::to_string(minor) + "; this client speaks 0.68 to 0.115"));
+  }
+}
+
+TEST(PluginTest, NewerMinorsAreTaken) {
+  FakePlugin fake;
+  fake.api()->version.minor_version = 200;
+  fake.api()->struct_size += 800;
+  EXPECT_TRUE(Plugin::adopt(fake.api(), "fake.so"));
+}
+
+TEST(PluginTest, TableThatIsShorterThanItsVersionIsRefused) {
+  FakePlugin fake;
+  fake.api()->struct_size = 400;
+  const auto plugin = Plugin::adopt(fake.api(), "fake.so");
+  ASSERT_FALSE(plugin);
+  EXPECT_THAT(plugin.error().message(), HasSubstr("table of 400 bytes"));
+  EXPECT_FALSE(Plugin::adopt(nullptr, "fake.so"));
+}
+
+TEST(PluginTest, MissingFunctionIsNamed) {
+  FakePlugin fake;
+  const Plugin* plugin = Plugin::adopt(fake.api(), "fake.so").value();
+  fake.remove(abi::Slot::kBuffer_CopyToMemory);
+  abi::BufferCopyToMemoryArgs args;
+  const Status status = plugin->call(args);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code(), ErrorCode::kUnimplemented);
+  EXPECT_THAT(status.error().message(), HasSubstr("PJRT_Buffer_CopyToMemory"));
+  // One behind the end of an older plugin's table.
+  fake.api()->struct_size = sizeof(abi::Api) - 8;
+  EXPECT_FALSE(plugin->has(abi::Slot::kTopologyDescription_GetMemorySpaceKindIds));
+}
+
+TEST(PluginTest, ExceptionThroughTheInterfaceIsAnErrorThatNamesTheCall) {
+  FakePlugin fake;
+  const Plugin* plugin = Plugin::adopt(fake.api(), "fake.so").value();
+  fake.replace(abi::Slot::kClient_Create,
+               [](void*) -> abi::Error* { throw std::runtime_error("no chip"); });
+  abi::ClientCreateArgs args;
+  const Status status = plugin->call(args);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code(), ErrorCode::kInternal);
+  EXPECT_THAT(status.error().message(),
+              HasSubstr("PJRT_Client_Create of the plugin fake.so threw an exception through its C "
+                        "interface: no chip"));
+  fake.replace(abi::Slot::kClient_Create, [](void*) -> abi::Error* { throw 5; });
+  EXPECT_EQ(plugin->call(args).error().code(), ErrorCode::kInternal);
+}
+
+TEST(PluginTest, ErrorKeepsCodeAndTextAndIsDestroyed) {
+  FakePlugin fake;
+  const Plugin* plugin = Plugin::adopt(fake.api(), "fake.so").value();
+  fake.replace(abi::Slot::kClient_Create,
+               [](void*) -> abi::Error* { return FakePlugin::make_error(8, "out of chips"); });
+  abi::ClientCreateArgs args;
+  const Status status = plugin->call(args);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code(), ErrorCode::kResourceExhausted);
+  EXPECT_EQ(status.error().message(), "PJRT_Client_Create: out of chips");
+  EXPECT_EQ(FakePlugin::errors_alive, 0);
+  fake.replace(abi::Slot::kClient_Create,
+               [](void*) -> abi::Error* { return FakePlugin::make_error(77, ""); });
+  EXPECT_EQ(plugin->call(args).error().code(), ErrorCode::kUnknown);
+  EXPECT_EQ(FakePlugin::errors_alive, 0);
+}
+
+TEST(PluginTest, EveryStructureStatesItsSize) {
+  FakePlugin fake;
+  const Plugin* plugin = Plugin::adopt(fake.api(), "fake.so").value();
+  fake.replace(abi::Slot::kLoadedExecutable_Execute, [](void* args) -> abi::Error* {
+    return static_cast<abi::Args*>(args)->struct_size == 80 ? nullptr
+                                                            : FakePlugin::make_error(3, "size");
+  });
+  abi::LoadedExecutableExecuteArgs args;
+  EXPECT_TRUE(plugin->call(args));
+}
+
+TEST(PluginTest, FilesThatAreNoPluginAreRefused) {
+  const testing::TempFolder folder;
+  const auto nowhere = Plugin::load(folder.file("none.so"));
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().code(), ErrorCode::kNotFound);
+  const std::byte junk[] = {std::byte{1}, std::byte{2}};
+  const auto no_library = Plugin::load(folder.write("junk.so", junk));
+  ASSERT_FALSE(no_library);
+  EXPECT_EQ(no_library.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(no_library.error().message(), HasSubstr("junk.so"));
+}
+
+}  // namespace
+}  // namespace millrace::devices::pjrt
