@@ -14,7 +14,10 @@ using devices::HostArray;
 Task<Buffers> new_arrays(devices::Device device, devices::Executable init, std::uint64_t seed,
                          CallOptions call) {
   HostArray array = HostArray::make(devices::Shape(devices::DType::kU32, {}));
-  const auto word = static_cast<std::uint32_t>(seed);
+  // The program takes 32 bits; a seed beyond them counts with all of its own.
+  constexpr std::uint32_t kOdd = 0x9E3779B9;
+  const auto word =
+      static_cast<std::uint32_t>(seed) ^ static_cast<std::uint32_t>(seed >> 32) * kOdd;
   std::memcpy(array.mutable_bytes().data(), &word, sizeof(word));
   devices::PutOptions put;
   put.call = call;

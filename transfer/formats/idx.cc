@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <memory>
 #include <utility>
 
 #include "millrace/transfer/formats/file.h"
@@ -92,40 +93,36 @@ void to_native_order(std::span<std::byte> bytes, std::size_t width) {
   }
 }
 
-// A file whose next read fails once stop is requested.
+// A file that is read in pieces, the next of which fails once stop is requested.
 class StoppableFile final : public ByteSource {
  public:
   StoppableFile(File file, std::stop_token stop)
       : source_(std::move(file)), stop_(std::move(stop)) {}
 
   Result<std::size_t> read(std::span<std::byte> out) override {
-    if (stop_.stop_requested()) {
-      return std::unexpected(
-          file_error(ErrorCode::kCancelled, source_.position(read_), "stopped on request"));
+    std::size_t done = 0;
+    while (done < out.size()) {
+      if (stop_.stop_requested()) {
+        return std::unexpected(
+            file_error(ErrorCode::kCancelled, source_.position(read_), "stopped on request"));
+      }
+      const std::span<std::byte> piece = out.subspan(done, std::min(out.size() - done, kPiece));
+      MILLRACE_TRY(const std::size_t count, source_.read(piece));
+      done += count;
+      read_ += count;
+      if (count < piece.size()) break;  // the end of the file
     }
-    MILLRACE_TRY(const std::size_t count, source_.read(out));
-    read_ += count;
-    return count;
+    return done;
   }
   FilePosition position(std::uint64_t offset) const override { return source_.position(offset); }
   std::optional<std::uint64_t> size_limit() const override { return source_.size_limit(); }
 
  private:
+  static constexpr std::size_t kPiece = std::size_t{1} << 20;
   FileSource source_;
   std::stop_token stop_;
   std::uint64_t read_ = 0;
 };
-
-Result<IdxArray> map_idx(const File& file, const IdxHeader& header, const ByteSource& source) {
-  const std::uint64_t want = header.header_bytes + header.shape.size_bytes();
-  if (file.size() < want) return truncated(source, file.size(), want);
-  if (file.size() > want) return oversized(source, want);
-  MILLRACE_TRY(MappedFile mapped, MappedFile::map(file));
-  auto owner = std::make_shared<MappedFile>(std::move(mapped));
-  const std::byte* elements = owner->bytes().data() + header.header_bytes;
-  return IdxArray(header.shape, header.header_bytes,
-                  std::shared_ptr<const std::byte>(std::move(owner), elements));
-}
 
 }  // namespace
 
@@ -200,18 +197,14 @@ Result<IdxArray> read_idx(ByteSource& source, const IdxLimits& limits) {
 
 Result<IdxArray> read_idx_file(const std::string& path, const IdxLimits& limits) {
   MILLRACE_TRY(File file, File::open(path));
-  std::array<std::byte, kMaxIdxHeaderBytes> prefix = {};
+  std::array<std::byte, 2> prefix = {};
   MILLRACE_TRY(const std::size_t have, file.read_at(0, prefix));
-  const std::span<const std::byte> front = std::span(prefix).first(have);
-  if (is_gzip(front)) {
-    GzipSource inflated(std::make_unique<StoppableFile>(std::move(file), limits.stop));
-    return read_idx(inflated, limits);
+  std::unique_ptr<ByteSource> source =
+      std::make_unique<StoppableFile>(std::move(file), limits.stop);
+  if (is_gzip(std::span(prefix).first(have))) {
+    source = std::make_unique<GzipSource>(std::move(source));
   }
-  const MemorySource named(path, front);
-  MILLRACE_TRY(const IdxHeader header, parse_idx_header(front, named, limits));
-  if (devices::byte_width(header.shape.dtype()) == 1) return map_idx(file, header, named);
-  FileSource source(std::move(file));
-  return read_idx(source, limits);
+  return read_idx(*source, limits);
 }
 
 }  // namespace millrace::transfer

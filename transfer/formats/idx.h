@@ -23,8 +23,7 @@ struct IdxLimits {
   // number, not by a size that makes no sense.
   int min_rank = 0;
   int max_rank = devices::kMaxRank;
-  // Inflating ends with kCancelled within 64 KiB of input. Plain files take no time: they are
-  // mapped.
+  // Reading ends with kCancelled within a MiB of the file.
   std::stop_token stop;
 };
 
@@ -66,8 +65,8 @@ class IdxArray {
 // if source can be that long.
 Result<IdxArray> read_idx(ByteSource& source, const IdxLimits& limits = {});
 
-// Reads the file at path, plain or gzip (told by its content). Plain files of bytes are mapped, not
-// read.
+// Reads the file at path, plain or gzip (told by its content), into memory of its own: whoever cuts
+// or rewrites the file later changes nothing here, where a mapping would end the process.
 Result<IdxArray> read_idx_file(const std::string& path, const IdxLimits& limits = {});
 
 }  // namespace millrace::transfer

@@ -19,7 +19,7 @@ enum class Split { kTrain, kTest };
 // "train" or "t10k", as the names of the files begin.
 std::string_view to_string(Split split);
 
-// Rows of ui8 with a label each. All rows are in memory (or mapped), so that any order of reading
+// Rows of ui8 with a label each. All rows are in memory, so that any order of reading
 // costs the same. Copies share the bytes and readers on any thread share a copy. Thread-safety:
 // immutable.
 class IdxDataset {

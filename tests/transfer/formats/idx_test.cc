@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 #include <string>
 
 #include "millrace/transfer/formats/gzip.h"
@@ -111,16 +112,27 @@ TEST(ReadIdxTest, UnexpectedNumberOfDimensionsIsToldByTheMagicNumber) {
       << header.error().message();
 }
 
-TEST(ReadIdxTest, InflatingEndsWhenItIsAskedToStop) {
+TEST(ReadIdxTest, FileThatIsCutAfterItWasReadIsStillAllThere) {
   const TempFolder folder;
-  folder.write("images.gz", gzip(idx_header(8, {2, 3}) + counting(6)));
-  std::stop_source stop;
-  const IdxLimits limits{.stop = stop.get_token()};
-  ASSERT_TRUE(read_idx_file(folder.file("images.gz"), limits).has_value());
-  stop.request_stop();
-  const Result<IdxArray> array = read_idx_file(folder.file("images.gz"), limits);
-  ASSERT_FALSE(array.has_value());
-  EXPECT_EQ(array.error().code(), ErrorCode::kCancelled);
+  const std::string file = folder.write("images", idx_header(8, {2, 3}) + counting(6));
+  const IdxArray array = read_idx_file(file).value();
+  std::filesystem::resize_file(file, 0);
+  EXPECT_EQ(array.bytes()[5], std::byte{5});
+}
+
+TEST(ReadIdxTest, ReadingEndsWhenItIsAskedToStop) {
+  const TempFolder folder;
+  const Bytes content = idx_header(8, {2, 3}) + counting(6);
+  for (const Bytes& written : {content, gzip(content)}) {
+    const std::string file = folder.write("images", written);
+    std::stop_source stop;
+    const IdxLimits limits{.stop = stop.get_token()};
+    ASSERT_TRUE(read_idx_file(file, limits).has_value());
+    stop.request_stop();
+    const Result<IdxArray> array = read_idx_file(file, limits);
+    ASSERT_FALSE(array.has_value());
+    EXPECT_EQ(array.error().code(), ErrorCode::kCancelled);
+  }
 }
 
 TEST(ReadIdxTest, HeaderThatClaimsMoreThanCompressedBytesCanGiveTakesNoMemory) {
