@@ -1,0 +1,203 @@
+#include "tests/support/oracle.h"
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "millrace/core/blocking.h"
+#include "millrace/core/make_executor.h"
+#include "millrace/core/philox.h"
+#include "millrace/devices/cpu/client.h"
+#include "millrace/devices/cpu/compile.h"
+#include "millrace/devices/pjrt/client.h"
+#include "tests/support/plugins.h"
+
+namespace millrace::testing {
+
+using devices::Buffer;
+using devices::DeviceId;
+using devices::DType;
+using devices::HostArray;
+using devices::Shape;
+
+namespace {
+
+// By the program's text.
+using Executables = std::map<std::string, devices::Executable, std::less<>>;
+
+Result<devices::Executable> compile(devices::Client& client, const devices::Program& program,
+                                    Executables& compiled) {
+  if (const auto found = compiled.find(program.code()); found != compiled.end()) {
+    return found->second;
+  }
+  MILLRACE_TRY(devices::Executable executable, client.compile(program, {}));
+  return compiled.emplace(program.code(), std::move(executable)).first->second;
+}
+
+Result<std::vector<HostArray>> run_on(devices::Client& client, const devices::Program& program,
+                                      Executables& compiled, std::span<const HostArray> inputs) {
+  MILLRACE_TRY(const devices::Executable executable, compile(client, program, compiled));
+  std::vector<Buffer> buffers;
+  for (const HostArray& input : inputs) {
+    MILLRACE_TRY(
+        devices::PutResult put,
+        client.put({.data = input.bytes().data(), .shape = input.shape()},
+                   devices::HostBufferSemantics::kImmutableOnlyDuringCall, DeviceId{0}, -1));
+    buffers.push_back(std::move(put.buffer));
+  }
+  const std::span<const Buffer> arguments[] = {buffers};
+  const DeviceId device[] = {DeviceId{0}};
+  devices::LaunchResult launched;
+  MILLRACE_TRY_STATUS(
+      executable.body()->launch({.devices = device, .arguments = arguments}, {&launched, 1}));
+  std::vector<HostArray> results;
+  for (const Buffer& output : launched.outputs) {
+    HostArray array = HostArray::make(output.shape());
+    MILLRACE_TRY_STATUS(
+        wait_blocking(output.body()->copy_to_host(array.mutable_bytes(), array.owner())));
+    results.push_back(std::move(array));
+  }
+  MILLRACE_TRY_STATUS(wait_blocking(launched.done));
+  return results;
+}
+
+// Elements of floating types as doubles.
+template <class T>
+double as_double(std::span<const std::byte> bytes, std::size_t i) {
+  T value;
+  std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+  return static_cast<double>(value);
+}
+
+bool close(double ours, double theirs, const Tolerance& tolerance) {
+  if (ours == theirs || (std::isnan(ours) && std::isnan(theirs))) return true;
+  return std::fabs(ours - theirs) <= tolerance.absolute + tolerance.relative * std::fabs(theirs);
+}
+
+std::optional<std::string> first_difference(const HostArray& ours, const HostArray& theirs,
+                                            const Tolerance& tolerance) {
+  const DType type = ours.shape().dtype();
+  const std::size_t width = devices::byte_width(type);
+  for (std::size_t i = 0; i * width < ours.bytes().size(); ++i) {
+    if (type == DType::kF32 || type == DType::kF64) {
+      const auto at = type == DType::kF32 ? &as_double<float> : &as_double<double>;
+      const double a = at(ours.bytes(), i);
+      const double b = at(theirs.bytes(), i);
+      if (close(a, b, tolerance)) continue;
+      return "element " + std::to_string(i) + ": " + std::to_string(a) + ", not " +
+             std::to_string(b);
+    }
+    if (std::memcmp(ours.bytes().data() + i * width, theirs.bytes().data() + i * width, width) != 0)
+      return "element " + std::to_string(i) + " has other bytes";
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+struct Oracle::State {
+  std::unique_ptr<PoolExecutor> threads = make_executor(ExecutorBackend::kThreads, 2, "oracle");
+  std::unique_ptr<devices::cpu::CpuClient> cpu;
+  std::unique_ptr<devices::pjrt::PjrtClient> xla;
+  Executables on_cpu, on_xla;
+};
+
+Oracle::Oracle() : state_(std::make_unique<State>()) {}
+
+Oracle::~Oracle() {
+  for (devices::Client* client : {static_cast<devices::Client*>(state_->cpu.get()),
+                                  static_cast<devices::Client*>(state_->xla.get())}) {
+    if (client != nullptr) static_cast<void>(wait_blocking(client->close()));
+  }
+  state_->on_cpu.clear();
+  state_->on_xla.clear();
+  state_->cpu.reset();
+  state_->xla.reset();
+  static_cast<void>(wait_blocking(state_->threads->close()));
+}
+
+std::unique_ptr<Oracle> Oracle::open_if_there() {
+  const auto plugins = plugins_at_hand();
+  const auto found = plugins.find("Xla0115");
+  if (found == plugins.end()) return nullptr;
+  std::unique_ptr<Oracle> oracle(new Oracle);
+  State& s = *oracle->state_;
+  devices::cpu::CpuClientOptions options{.compile = &devices::cpu::compile};
+  options.threads.push_back({.executor = s.threads.get(), .parallel = &s.threads->parallel()});
+  s.cpu = std::make_unique<devices::cpu::CpuClient>(std::move(options));
+  s.xla = devices::pjrt::PjrtClient::create(
+              *devices::pjrt::Plugin::load(found->second).value(),
+              {.completions = s.threads.get(), .settings = {{"cpu_device_count", std::int64_t{1}}}})
+              .value();
+  return oracle;
+}
+
+Result<std::vector<HostArray>> Oracle::ours(const devices::Program& program,
+                                            std::span<const HostArray> inputs) {
+  return run_on(*state_->cpu, program, state_->on_cpu, inputs);
+}
+
+Result<std::vector<HostArray>> Oracle::theirs(const devices::Program& program,
+                                              std::span<const HostArray> inputs) {
+  return run_on(*state_->xla, program, state_->on_xla, inputs);
+}
+
+Result<std::vector<Shape>> Oracle::input_shapes(const devices::Program& program) {
+  MILLRACE_TRY(const devices::Executable executable,
+               compile(*state_->cpu, program, state_->on_cpu));
+  return std::vector<Shape>(executable.input_shapes().begin(), executable.input_shapes().end());
+}
+
+std::optional<std::string> Oracle::difference(const devices::Program& program,
+                                              std::span<const HostArray> inputs,
+                                              const Tolerance& tolerance) {
+  const auto mine = ours(program, inputs);
+  const auto other = theirs(program, inputs);
+  if (!mine) return "ours: " + mine.error().message();
+  if (!other) return "theirs: " + other.error().message();
+  return testing::difference(*mine, *other, tolerance);
+}
+
+std::optional<std::string> difference(std::span<const HostArray> ours,
+                                      std::span<const HostArray> theirs,
+                                      const Tolerance& tolerance) {
+  if (ours.size() != theirs.size()) {
+    return std::to_string(ours.size()) + " results, not " + std::to_string(theirs.size());
+  }
+  for (std::size_t r = 0; r < ours.size(); ++r) {
+    const std::string result = "result " + std::to_string(r) + ", ";
+    if (!(ours[r].shape() == theirs[r].shape())) {
+      return result + "a " + ours[r].shape().to_string() + ", not a " +
+             theirs[r].shape().to_string();
+    }
+    if (const auto wrong = first_difference(ours[r], theirs[r], tolerance)) return result + *wrong;
+  }
+  return std::nullopt;
+}
+
+std::vector<HostArray> random_arrays(std::span<const Shape> shapes, std::uint64_t seed) {
+  std::vector<HostArray> arrays;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    RandomStream random(seed, static_cast<std::uint32_t>(i), 0);
+    HostArray array = HostArray::make(shapes[i]);
+    const std::size_t width = devices::byte_width(shapes[i].dtype());
+    for (std::size_t at = 0; at < array.bytes().size(); at += width) {
+      std::byte* const to = array.mutable_bytes().data() + at;
+      if (shapes[i].dtype() == DType::kF32) {
+        const float value = random.next_float() - 0.5F;
+        std::memcpy(to, &value, sizeof(value));
+      } else if (shapes[i].dtype() == DType::kF64) {
+        const double value = static_cast<double>(random.next_float()) - 0.5;
+        std::memcpy(to, &value, sizeof(value));
+      } else {
+        *to = std::byte(random.next() % 8);  // of little-endian integers the lowest byte
+      }
+    }
+    arrays.push_back(std::move(array));
+  }
+  return arrays;
+}
+
+}  // namespace millrace::testing

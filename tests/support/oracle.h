@@ -1,0 +1,56 @@
+// Oracle: one program on the CPU device and on XLA's CPU client, both in this process, and where
+// their results differ. What to trust when no expected result is written down.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "millrace/core/executor.h"
+#include "millrace/devices/client.h"
+
+namespace millrace::testing {
+
+// How far apart results may be: |ours - theirs| <= absolute + relative * |theirs|. Floats only; all
+// else is equal or wrong. A NaN equals a NaN.
+struct Tolerance {
+  double relative = 1e-5;
+  double absolute = 1e-6;
+};
+
+class Oracle {
+ public:
+  // nullptr where tests/fetch_plugins has not been.
+  static std::unique_ptr<Oracle> open_if_there();
+  ~Oracle();
+
+  // Compiles and runs on either; inputs and results in the order of the program's main function.
+  Result<std::vector<devices::HostArray>> ours(const devices::Program& program,
+                                               std::span<const devices::HostArray> inputs);
+  Result<std::vector<devices::HostArray>> theirs(const devices::Program& program,
+                                                 std::span<const devices::HostArray> inputs);
+  Result<std::vector<devices::Shape>> input_shapes(const devices::Program& program);
+  // Nothing where they agree; else the first difference: result, element and both values, or which
+  // of them refused.
+  std::optional<std::string> difference(const devices::Program& program,
+                                        std::span<const devices::HostArray> inputs,
+                                        const Tolerance& tolerance = {});
+
+ private:
+  Oracle();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Of two results alone.
+std::optional<std::string> difference(std::span<const devices::HostArray> ours,
+                                      std::span<const devices::HostArray> theirs,
+                                      const Tolerance& tolerance);
+
+// Arrays of the program's input shapes from a seed: small numbers, so that sums stay exact enough.
+std::vector<devices::HostArray> random_arrays(std::span<const devices::Shape> shapes,
+                                              std::uint64_t seed);
+
+}  // namespace millrace::testing
