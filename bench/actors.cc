@@ -8,11 +8,11 @@
 #include <future>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "bench/actors_caf.h"
 #include "bench/child.h"
+#include "bench/fan_in.h"
 #include "bench/figure.h"
 #include "millrace/actors/system.h"
 #include "millrace/core/blocking.h"
@@ -48,14 +48,11 @@ struct Add {
 
 class Counter final : public actors::Actor {
  public:
-  Counter(int messages, std::promise<void>* done) : left_(messages), done_(done) {}
-  void on(const Add& /*add*/) {
-    if (--left_ == 0) done_->set_value();
-  }
+  explicit Counter(FanIn* fan_in) : fan_in_(fan_in) {}
+  void on(const Add& /*add*/) { static_cast<void>(fan_in_->handled()); }
 
  private:
-  int left_;
-  std::promise<void>* const done_;
+  FanIn* const fan_in_;
 };
 
 class Player;
@@ -85,19 +82,11 @@ class Idle final : public actors::Actor {
 };
 
 double fan_in_seconds(System& system) {
-  std::promise<void> done;
-  // Room for all, as CAF's mailboxes have no bound: no sender waits for room here or there.
+  FanIn fan_in(kMessages);
+  // Room for all that is on its way, as CAF's mailboxes have no bound.
   const actors::ActorOptions options{.mailbox_bytes = std::size_t{1} << 30};
-  const auto actor = system.actors.spawn<Counter>("counter", options, 2 * kMessages, &done).value();
-  const double seconds = seconds_of([&] {
-    const auto send = [&] {
-      for (int i = 0; i < kMessages; ++i) actor.tell(Add{i}).ignore();
-    };
-    std::thread first(send), second(send);
-    done.get_future().wait();
-    first.join();
-    second.join();
-  });
+  const auto actor = system.actors.spawn<Counter>("counter", options, &fan_in).value();
+  const double seconds = fan_in.seconds([&](int i) { actor.tell(Add{i}).ignore(); });
   static_cast<void>(wait_blocking(actor.stop()));
   return seconds;
 }

@@ -4,27 +4,17 @@
 
 #include <caf/all.hpp>
 #include <future>
-#include <thread>
 #include <vector>
 
+#include "bench/fan_in.h"
 #include "bench/figure.h"
 
 namespace millrace::bench {
 namespace {
 
-struct Counting {
-  int left = 0;
-  std::promise<void>* done = nullptr;
-};
-
-caf::behavior counter(caf::stateful_actor<Counting>* self, int messages, std::promise<void>* done) {
-  self->state.left = messages;
-  self->state.done = done;
-  return {[self](int) {
-    if (--self->state.left == 0) {
-      self->state.done->set_value();
-      self->quit();
-    }
+caf::behavior counter(caf::event_based_actor* self, FanIn* fan_in) {
+  return {[self, fan_in](int) {
+    if (fan_in->handled()) self->quit();
   }};
 }
 
@@ -53,17 +43,9 @@ class Peer final : public CafPeer {
   explicit Peer(int workers) : config_(workers), system_(config_) {}
 
   double fan_in_seconds(int messages) override {
-    std::promise<void> done;
-    const caf::actor actor = system_.spawn(counter, 2 * messages, &done);
-    return seconds_of([&] {
-      const auto send = [&] {
-        for (int i = 0; i < messages; ++i) caf::anon_send(actor, i);
-      };
-      std::thread first(send), second(send);
-      done.get_future().wait();
-      first.join();
-      second.join();
-    });
+    FanIn fan_in(messages);
+    const caf::actor actor = system_.spawn(counter, &fan_in);
+    return fan_in.seconds([&](int i) { caf::anon_send(actor, i); });
   }
 
   double ping_pong_seconds(int round_trips) override {

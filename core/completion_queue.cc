@@ -10,6 +10,10 @@ namespace millrace {
 using detail::LoopWait;
 using detail::ThreadMark;
 
+namespace {
+thread_local const CompletionQueue* draining_here = nullptr;
+}  // namespace
+
 CompletionQueue::CompletionQueue(std::unique_ptr<LoopPort> port, const BridgeOptions& options)
     : Executor(this), options_(options), port_(std::move(port)), one_thread_(port_->one_thread()) {}
 
@@ -22,6 +26,10 @@ CompletionQueue::~CompletionQueue() {
 
 void CompletionQueue::submit(Work* work) noexcept {
   if (forked()) return work->drop();
+  if (draining_here == this && passing_on_ && handed_over_ == nullptr) {
+    handed_over_ = work;  // runs next, in the place of its LoopWait
+    return;
+  }
   std::uintptr_t seen = word_.load();
   do {
     if (seen == kShut) return work->drop();
@@ -52,19 +60,18 @@ void CompletionQueue::wake() {
 
 std::optional<Error> CompletionQueue::enter(LoopWait& wait) {
   if (forked()) return fork_error();
-  std::size_t before = 0;
-  {
-    MutexLock lock(mutex_);
-    if (refuses_waits_) {
+  const std::size_t before = waiting_.fetch_add(1);
+  std::uintptr_t seen = arrivals_.load();
+  wait.add_ref();
+  do {
+    if (seen == kShut) {
+      wait.release();
+      // Whoever closes may have counted this one and wait for its end.
+      if (waiting_.fetch_sub(1) == 1 && word_.load() != kShut) wake();
       return Error(ErrorCode::kCancelled, "the bridge to an event loop is closing");
     }
-    wait.add_ref();
-    wait.linked_ = true;
-    wait.after_ = first_wait_;
-    if (first_wait_ != nullptr) first_wait_->before_ = &wait;
-    first_wait_ = &wait;
-    before = waiting_.fetch_add(1);
-  }
+    wait.after_ = reinterpret_cast<LoopWait*>(seen);
+  } while (!arrivals_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(&wait)));
   // CQ-4: the loop must not end for want of work now.
   if (on_own_thread()) {
     set_keep_alive(true);
@@ -102,6 +109,7 @@ std::size_t CompletionQueue::drain(const DrainLimits& limits) {
   if (state_ == State::kClosed || forked() || draining_) return 0;
   const auto keep = Ref<CompletionQueue>::share(this);  // a callback may destroy the bridge
   draining_ = true;
+  const CompletionQueue* const outer = std::exchange(draining_here, this);
   adopt_thread();
   if (state_ == State::kOpen && close_asked_.load()) begin_close();
   const TimePoint begin = options_.clock->now();
@@ -118,6 +126,9 @@ std::size_t CompletionQueue::drain(const DrainLimits& limits) {
       continue;
     }
     work->run();
+    if (Work* const handed = std::exchange(handed_over_, nullptr)) {
+      state_ == State::kClosed ? handed->drop() : handed->run();
+    }
     ++ran;
     if (state_ == State::kClosed) break;
     if (ran >= limits.max || options_.clock->now() - begin >= limits.budget) break;
@@ -125,6 +136,7 @@ std::size_t CompletionQueue::drain(const DrainLimits& limits) {
   drains_.fetch_add(1, std::memory_order_relaxed);  // counts
   ran_.fetch_add(ran, std::memory_order_relaxed);
   draining_ = false;
+  draining_here = outer;
   if (state_ != State::kClosed) rest(more);
   return ran;
 }
@@ -160,6 +172,40 @@ void CompletionQueue::collect(std::uintptr_t word) {
   }
 }
 
+// The continuation, which the value's cell submits, is handed over and runs next.
+void CompletionQueue::pass_on(LoopWait& wait) {
+  if (!wait.linked_ && arrivals_.load() != kShut) link_arrivals(arrivals_.exchange(0));
+  if (wait.linked_) unlink(wait);
+  passing_on_ = true;
+  wait.pass_on();
+  passing_on_ = false;
+  waiting_.fetch_sub(1);
+}
+
+void CompletionQueue::link_arrivals(std::uintptr_t arrivals) {
+  if (arrivals == kShut) return;
+  // Newest first here as there: the oldest is linked first.
+  LoopWait* ordered = nullptr;
+  for (auto* wait = reinterpret_cast<LoopWait*>(arrivals); wait != nullptr;) {
+    LoopWait* const older = wait->after_;
+    wait->after_ = std::exchange(ordered, wait);
+    wait = older;
+  }
+  while (ordered != nullptr) {
+    LoopWait* const wait = std::exchange(ordered, ordered->after_);
+    wait->linked_ = true;
+    wait->after_ = std::exchange(first_wait_, wait);
+    if (wait->after_ != nullptr) wait->after_->before_ = wait;
+  }
+}
+
+void CompletionQueue::unlink(LoopWait& wait) {
+  wait.linked_ = false;
+  (wait.before_ == nullptr ? first_wait_ : wait.before_->after_) = wait.after_;
+  if (wait.after_ != nullptr) wait.after_->before_ = wait.before_;
+  wait.release();
+}
+
 bool CompletionQueue::go_to_sleep() {
   std::uintptr_t awake = kAwake;
   return word_.compare_exchange_strong(awake, kAsleep) || awake == kAsleep;
@@ -189,39 +235,20 @@ void CompletionQueue::begin_close() {
 }
 
 void CompletionQueue::cancel_waits(const Error& error) {
-  LoopWait* waits = nullptr;
-  {
-    MutexLock lock(mutex_);
-    refuses_waits_ = true;
-    waits = std::exchange(first_wait_, nullptr);
-    for (LoopWait* wait = waits; wait != nullptr; wait = wait->after_) wait->linked_ = false;
-  }
+  link_arrivals(arrivals_.exchange(kShut));
   // Newest first in the list; those who wait hear in the order in which they came.
   LoopWait* ordered = nullptr;
-  while (waits != nullptr) {
-    LoopWait* const wait = std::exchange(waits, waits->after_);
+  while (first_wait_ != nullptr) {
+    LoopWait* const wait = std::exchange(first_wait_, first_wait_->after_);
+    wait->linked_ = false;
     wait->after_ = std::exchange(ordered, wait);
   }
   while (ordered != nullptr) {
     LoopWait* const wait = std::exchange(ordered, ordered->after_);
-    // Where the value came first, run() counts.
+    // Where the value came first, pass_on() counts.
     if (wait->cancel(error)) waiting_.fetch_sub(1);
     wait->release();
   }
-}
-
-void CompletionQueue::leave(LoopWait& wait) {
-  if (forked()) return;  // another thread of the parent may have held the mutex
-  if (unlink(wait)) wait.release();
-  waiting_.fetch_sub(1);
-}
-
-bool CompletionQueue::unlink(LoopWait& wait) {
-  MutexLock lock(mutex_);
-  if (!std::exchange(wait.linked_, false)) return false;
-  (wait.before_ == nullptr ? first_wait_ : wait.before_->after_) = wait.after_;
-  if (wait.after_ != nullptr) wait.after_->before_ = wait.before_;
-  return true;
 }
 
 void CompletionQueue::end_close() {

@@ -32,7 +32,6 @@
 #include "millrace/core/executor.h"
 #include "millrace/core/future.h"
 #include "millrace/core/loop_wait.h"
-#include "millrace/core/mutex.h"
 
 namespace millrace {
 
@@ -106,14 +105,15 @@ class CompletionQueue final : public RefCounted, public Executor {
   };
   static constexpr std::uintptr_t kAwake = 0;   // nothing there, but a drain will look again
   static constexpr std::uintptr_t kAsleep = 1;  // nothing there: wake the loop
-  static constexpr std::uintptr_t kShut = 2;    // final
+  static constexpr std::uintptr_t kShut = 2;    // final; of arrivals_ too
   static bool holds_entries(std::uintptr_t word) { return word > kShut; }
 
   ~CompletionQueue() override;
 
   std::optional<Error> enter(detail::LoopWait& wait);  // any thread
-  void leave(detail::LoopWait& wait);
-  bool unlink(detail::LoopWait& wait);
+  void pass_on(detail::LoopWait& wait);
+  void link_arrivals(std::uintptr_t arrivals);
+  void unlink(detail::LoopWait& wait);
   void cancel_waits(const Error& error);
   Work* next();
   void collect(std::uintptr_t word);
@@ -133,6 +133,7 @@ class CompletionQueue final : public RefCounted, public Executor {
   const bool one_thread_;
   std::atomic<std::uintptr_t> word_{kAsleep};
   std::atomic<bool> close_asked_{false};
+  std::atomic<std::uintptr_t> arrivals_{0};  // the newest LoopWait that is not linked yet, or 0
   std::atomic<std::size_t> waiting_{0};
   std::atomic<std::uint64_t> wake_ups_{0};
   std::atomic<std::uint64_t> drains_{0};
@@ -140,11 +141,10 @@ class CompletionQueue final : public RefCounted, public Executor {
   // The mark of the thread that drained last; compared by others, never followed.
   std::atomic<const detail::ThreadMark*> own_thread_{nullptr};
 
-  Mutex mutex_;
-  detail::LoopWait* first_wait_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
-  bool refuses_waits_ MILLRACE_GUARDED_BY(mutex_) = false;
-
   // The loop's thread only.
+  detail::LoopWait* first_wait_ = nullptr;
+  Work* handed_over_ = nullptr;  // by the LoopWait that passes its value on
+  bool passing_on_ = false;
   WorkQueue local_;  // taken from the word, oldest first
   State state_ = State::kOpen;
   bool draining_ = false;

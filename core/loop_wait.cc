@@ -22,15 +22,12 @@ void LoopWait::on_complete(AsyncValue& /*value*/) noexcept {
 
 void LoopWait::run() noexcept {
   const Ref<CompletionQueue> queue = queue_;
-  pass_on();
-  queue->leave(*this);
+  queue->pass_on(*this);
   release();
 }
 
 void LoopWait::drop() noexcept {
-  const Ref<CompletionQueue> queue = queue_;
-  fail(queue->drop_error("a continuation"));
-  queue->leave(*this);
+  fail(queue_->drop_error("a continuation"));  // the list is gone, or the parent's
   release();
 }
 

@@ -15,8 +15,8 @@
 namespace millrace::detail {
 
 // References: one of the value (then of the queue that holds it as work), one of the list of its
-// CompletionQueue while it is linked there. Thread-safety: on_complete and drop are thread-safe,
-// run and cancel belong to the loop's thread.
+// CompletionQueue. Thread-safety: enter, on_complete and drop are thread-safe, run and cancel
+// belong to the loop's thread.
 class LoopWait : public RefCounted, public Waiter, public Work, public Pooled {
  public:
   using Pooled::operator new;
@@ -49,7 +49,7 @@ class LoopWait : public RefCounted, public Waiter, public Work, public Pooled {
 
   const Ref<CompletionQueue> queue_;
   std::atomic<State> state_{State::kWaiting};
-  // Guarded by the mutex of the queue.
+  // Of the loop's thread; but until linked_, after_ is the next older arrival.
   bool linked_ = false;
   LoopWait* before_ = nullptr;
   LoopWait* after_ = nullptr;

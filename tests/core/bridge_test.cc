@@ -83,6 +83,16 @@ TEST_P(BridgeTest, ValueOfAnotherThreadArrivesOnTheLoop) {
   EXPECT_EQ(here, std::this_thread::get_id());
 }
 
+TEST_P(BridgeTest, ContinuationRunsInThePlaceOfItsValue) {
+  std::vector<int> order;
+  Promise<int> promise;
+  promise.future().then(*bridge, [&](Result<int> r) { order.push_back(*r); }).ignore();
+  promise.set(1);
+  post(bridge->executor(), [&] { order.push_back(2); });
+  loop->run();
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
+}
+
 TEST_P(BridgeTest, ErrorsAndMoveOnlyValuesPass) {
   Promise<std::unique_ptr<int>> promise;
   Promise<int> failed;
