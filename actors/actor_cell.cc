@@ -1,14 +1,10 @@
 #include "millrace/actors/actor_cell.h"
 
+#include <algorithm>
+
+#include "millrace/actors/held_reply.h"
+
 namespace millrace::actors {
-namespace {
-
-ActorSnapshot::Handling read(const MessageType* type, Duration::rep since, TimePoint now) {
-  if (type == nullptr) return {};
-  return {std::string(type->name), now.time_since_epoch() - Duration(since)};
-}
-
-}  // namespace
 
 CurrentActor& current_actor() {
   thread_local CurrentActor current;
@@ -27,6 +23,7 @@ ActorCell::ActorCell(Ref<ActorHome> home, ActorId id, std::string name, const st
 
 ActorCell::~ActorCell() {
   if (Cell<Down>* down = down_.load()) down->release();
+  if (ReplyList* replies = replies_.load()) replies->release();
 }
 
 void ActorCell::submit(Work* work) noexcept {
@@ -55,14 +52,39 @@ Future<Down> ActorCell::down() {
   return Future<Down>(Ref<Cell<Down>>::share(down));
 }
 
+Ref<ReplyList> ActorCell::replies() {
+  ReplyList* replies = replies_.load();
+  if (replies == nullptr) {
+    auto fresh = make_ref<ReplyList>();
+    if (replies_.compare_exchange_strong(replies, fresh.get())) replies = fresh.detach();
+  }
+  return Ref<ReplyList>::share(replies);
+}
+
+ActorSnapshot::Handling ActorCell::Mark::read(TimePoint now) const {
+  const MessageType* const handled = type.load(std::memory_order_acquire);
+  if (handled == nullptr) return {};
+  const TimePoint begin{Duration(since.load())};
+  return {std::string(handled->name), now - begin, begin};
+}
+
+Duration ActorCell::longest_handling(TimePoint now) const {
+  Duration longest{};
+  for (const Mark* mark : {&handler_mark_, &in_flight_mark_}) {
+    if (mark->type.load(std::memory_order_acquire) == nullptr) continue;
+    longest = std::max(longest, now.time_since_epoch() - Duration(mark->since.load()));
+  }
+  return longest;
+}
+
 ActorSnapshot ActorCell::snapshot() const {
   const TimePoint now = home_->environment.clock->now();
   const Admission::Load load = admission_.load();
   return {.id = id_,
           .name = name_,
           .state = state(),
-          .handler = read(handler_mark_.type.load(), handler_mark_.since.load(), now),
-          .oldest_in_flight = read(in_flight_mark_.type.load(), in_flight_mark_.since.load(), now),
+          .handler = handler_mark_.read(now),
+          .oldest_in_flight = in_flight_mark_.read(now),
           .in_flight = in_flight_count_.load(),
           .messages = load.messages,
           .bytes = load.bytes,

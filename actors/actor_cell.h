@@ -3,7 +3,8 @@
 // (the loop that runs it), life.cc (its states).
 //
 //  - AC-1 handlers, hooks and turns run in slices; one slice at a time, on any thread.
-//  - AC-2 an ask completes once: with the answer, or with an error as soon as no answer can come.
+//  - AC-2 an ask completes once: with the answer, or with an error as soon as no answer can come;
+//    when whoever holds its reply has failed, none can (held_reply.h).
 //  - AC-3 from kStopping on no message is handled; what is queued or arrives is rejected.
 //  - AC-4 Down completes after the Actor object is gone (save that a lost executor leaves
 //    handlers).
@@ -25,6 +26,7 @@ namespace millrace::actors {
 
 class InFlight;
 class Registry;
+class ReplyList;
 
 enum class StopMode : std::uint8_t {
   kNow,    // the running handlers end, what is queued is rejected
@@ -45,6 +47,7 @@ struct ActorSnapshot {
   struct Handling {
     std::string message;  // type name; empty: nothing
     Duration age{};
+    TimePoint since{};
   };
   ActorId id = 0;
   std::string name;
@@ -99,6 +102,11 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   // What to tell a caller whose deadline came: what the actor was doing.
   Error deadline_error(const MessageType& type) const;
   std::stop_token stop_token() const { return stop_.get_token(); }
+  // How long the handler or hook that runs, and the oldest one in flight, have been at it; the
+  // longer. Cheap.
+  Duration longest_handling(TimePoint now) const;
+  // The replies that this actor holds.
+  Ref<ReplyList> replies();
 
   // --- the maker ---
   // Makes the actor; if its constructor throws, the cell is given up and this gives kInternal.
@@ -128,7 +136,14 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
     Exit exit;
     const Error refusal;  // what senders get
   };
-  struct Mark {  // of a handler, for snapshots of other threads
+  // Of a handler, for other threads. Who reads the type first finds a time that is not before it.
+  struct Mark {
+    void set(const MessageType& handled, Duration::rep time) {
+      since.store(time, std::memory_order_relaxed);  // published by type
+      type.store(&handled, std::memory_order_release);
+    }
+    ActorSnapshot::Handling read(TimePoint now) const;
+    void clear() { type.store(nullptr, std::memory_order_relaxed); }  // nothing follows from it
     std::atomic<const MessageType*> type{nullptr};
     std::atomic<Duration::rep> since{0};
   };
@@ -145,6 +160,7 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   void handle(Envelope* envelope);
   void finish_message(Envelope* envelope);
   void admit_waiting();
+  Duration::rep now_count() const;
   void run_hook(Hook hook);
   void update_in_flight_mark();
   // life.cc
@@ -154,6 +170,7 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   void begin_stopping();
   void reject_message(Envelope* envelope);
   void reject_in_flight();
+  void drop_replies();
   void give_up(Exit exit);
   void finish();
 
@@ -178,17 +195,31 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   std::unique_ptr<Ending> ending_;
   std::stop_source stop_;
   Scope::Hold system_hold_;
-  std::atomic<Cell<Down>*> down_{nullptr};  // made when first asked for; one reference
-  ActorCell* older_ = nullptr;              // the registry's, in order of creation
+  std::atomic<Cell<Down>*> down_{nullptr};    // made when first asked for; one reference
+  std::atomic<ReplyList*> replies_{nullptr};  // the same
+  ActorCell* older_ = nullptr;                // the registry's, in order of creation
   ActorCell* newer_ = nullptr;
 };
 
-// What this thread runs: for replies that are dropped, which tell who dropped them.
+// What this thread does: for replies, which tell who dropped them, and follow their message.
 struct CurrentActor {
   ActorCell* cell = nullptr;    // whose slice runs; nullptr outside of slices
   const Error* gone = nullptr;  // set while what a gone actor held is destroyed: why it is gone
   ActorCell* under_construction = nullptr;  // for the constructor of Actor
+  ActorCell* recipient = nullptr;           // for whom a message is being made
 };
 CurrentActor& current_actor();
+
+// While a message is moved into its envelope.
+class Recipient {
+ public:
+  explicit Recipient(ActorCell& cell) : before_(std::exchange(current_actor().recipient, &cell)) {}
+  ~Recipient() { current_actor().recipient = before_; }
+  Recipient(const Recipient&) = delete;
+  Recipient& operator=(const Recipient&) = delete;
+
+ private:
+  ActorCell* const before_;
+};
 
 }  // namespace millrace::actors

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "millrace/actors/call_limits.h"
@@ -65,9 +66,14 @@ class ActorRef {
 
  private:
   template <class M>
-  static Envelope* envelope(M message, Ref<Cell<AnswerTo<A, M>>> reply = {}) {
+  Envelope* envelope(M message, Ref<Cell<AnswerTo<A, M>>> reply = {}) const {
     static_assert(Handles<A, M>, "the actor has no handler `on` for this message");
-    return new MessageEnvelope<A, M>(std::move(message), std::move(reply));
+    if constexpr (std::is_copy_constructible_v<M>) {  // no reply is in it: those only move
+      return new MessageEnvelope<A, M>(std::move(message), std::move(reply));
+    } else {
+      const Recipient recipient(*cell_);
+      return new MessageEnvelope<A, M>(std::move(message), std::move(reply));
+    }
   }
 
   Ref<ActorCell> cell_;

@@ -1,6 +1,7 @@
 // The life of an actor: starting, running, stopping, stopped. Called from its slice (run_slice.cc),
 // and by its maker when it never came to one.
 #include "millrace/actors/actor_cell.h"
+#include "millrace/actors/held_reply.h"
 #include "millrace/actors/in_flight.h"
 #include "millrace/actors/registry.h"
 
@@ -63,6 +64,7 @@ ActorCell::Step ActorCell::life() {
 
 void ActorCell::hook_ended(Hook hook, Status status) {
   hold_ = Hold::kNone;
+  handler_mark_.clear();
   if (hook == Hook::kStart) {
     started_ = status.has_value();
     if (!status) {
@@ -92,7 +94,11 @@ void ActorCell::request_exit(Exit exit, StopMode mode) {
   } else if (failure && !ending_->exit.failure()) {
     ending_->exit = std::move(exit);  // the worse news stay
   }
-  if (failure) reject_in_flight();
+  if (failure) {
+    reject_in_flight();
+    // Without these it ends soon, and what it holds falls with it.
+    if (oldest_in_flight_ != nullptr || hold_ != Hold::kNone) drop_replies();
+  }
   if ((failure || mode == StopMode::kNow) && state() != ActorState::kStopping) begin_stopping();
 }
 
@@ -114,9 +120,21 @@ void ActorCell::reject_in_flight() {
     handler->reject(error);
 }
 
+// The error tells why this actor is gone, whoever was asked.
+void ActorCell::drop_replies() {
+  ReplyList* const replies = replies_.load();
+  if (replies == nullptr) return;
+  const Error error = refusal_of(*this, ending_->exit);
+  CurrentActor& current = current_actor();
+  const Error* const before = std::exchange(current.gone, &error);
+  replies->drop_all();
+  current.gone = before;
+}
+
 void ActorCell::finish() {
   CurrentActor& current = current_actor();
-  const CurrentActor before = std::exchange(current, {this, &ending_->refusal, nullptr});
+  const CurrentActor before =
+      std::exchange(current, CurrentActor{.cell = this, .gone = &ending_->refusal});
   enter(ActorState::kStopped);
   Mailbox::Rest rest = mailbox_.close();
   while (rest.messages != nullptr) {
@@ -126,7 +144,11 @@ void ActorCell::finish() {
   while (rest.urgent != nullptr) std::exchange(rest.urgent, rest.urgent->next)->drop();
   // A lost executor leaves handlers in flight: they keep this cell, and with it the actor, until
   // they end.
-  if (oldest_in_flight_ == nullptr) actor_ = nullptr;
+  if (oldest_in_flight_ == nullptr) {
+    actor_ = nullptr;
+  } else {
+    drop_replies();
+  }
   current = before;
 
   const Scope::Hold last = std::move(system_hold_);  // after it the system may be gone

@@ -18,4 +18,8 @@ Error dropped_reply_error(const ActorCell& asked, const MessageType& type) {
                                         "' dropped the reply without an answer");
 }
 
+void follow_message(HeldReply& reply) {
+  if (ActorCell* recipient = current_actor().recipient) reply.move_to(recipient->replies());
+}
+
 }  // namespace millrace::actors::detail

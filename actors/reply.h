@@ -4,50 +4,78 @@
 #include <utility>
 
 #include "millrace/actors/actor_cell.h"
+#include "millrace/actors/held_reply.h"
 
 namespace millrace::actors {
 namespace detail {
 // kAborted or kUnavailable: names the actor that was asked, the message, and the actor that let the
 // reply fall.
 Error dropped_reply_error(const ActorCell& asked, const MessageType& type);
+// In a message that is being made for another actor: that one holds it from now on (HR-1).
+void follow_message(HeldReply& reply);
+
+template <class R>
+class TypedReply final : public HeldReply {
+ public:
+  TypedReply(Ref<Cell<R>> cell, ActorCell& asked, const MessageType& type)
+      : cell(std::move(cell)), asked_(Ref<ActorCell>::share(&asked)), type_(type) {}
+  void drop() noexcept override {
+    if (cell->unique()) cell->ignore_error();  // the asker has let the future go
+    if (!cell->complete()) cell->try_set(std::unexpected(dropped_reply_error(*asked_, type_)));
+  }
+
+  const Ref<Cell<R>> cell;
+
+ private:
+  const Ref<ActorCell> asked_;
+  const MessageType& type_;
+};
 }  // namespace detail
 
-// Movable, also into a message to another actor. Dropped without an answer, also with the actor
-// that holds it, it fails the ask and names who held it. Thread-safety: external.
+// Movable, also into a message to another actor, as a member or in an optional: then that actor
+// holds it (in a container, the sender still counts as its holder). Dropped without an answer, or
+// when the actor that holds it fails, it fails the ask and names who held it. Thread-safety:
+// external.
 template <class R>
 class Reply {
  public:
   Reply() = default;
   // cell may be empty: the message was told, nobody waits.
-  Reply(Ref<Cell<R>> cell, ActorCell& asked, const MessageType& type)
-      : cell_(std::move(cell)), asked_(Ref<ActorCell>::share(&asked)), type_(&type) {}
-  Reply(Reply&&) noexcept = default;
+  Reply(Ref<Cell<R>> cell, ActorCell& asked, const MessageType& type) {
+    if (!cell) return;
+    held_ = make_ref<detail::TypedReply<R>>(std::move(cell), asked, type);
+    held_->move_to(asked.replies());
+  }
+  Reply(Reply&& other) noexcept : held_(std::move(other.held_)) { follow(); }
   Reply& operator=(Reply&& other) noexcept {
     abandon();
-    cell_ = std::move(other.cell_);
-    asked_ = std::move(other.asked_);
-    type_ = other.type_;
+    held_ = std::move(other.held_);
+    follow();
     return *this;
   }
   ~Reply() { abandon(); }
 
   // True as long as somebody waits for the answer.
-  bool wanted() const { return cell_ && !cell_->complete() && !cell_->unique(); }
+  bool wanted() const { return held_ && !held_->cell->complete() && !held_->cell->unique(); }
   void set(Result<R> result) {
-    if (Ref<Cell<R>> cell = std::exchange(cell_, {})) cell->try_set(std::move(result));
-    asked_ = nullptr;
+    const auto held = std::exchange(held_, {});
+    if (!held) return;
+    held->leave();
+    held->cell->try_set(std::move(result));
   }
 
  private:
+  void follow() {
+    if (held_) detail::follow_message(*held_);
+  }
   void abandon() {
-    if (!cell_) return;
-    if (cell_->unique()) cell_->ignore_error();
-    if (!cell_->complete()) set(std::unexpected(detail::dropped_reply_error(*asked_, *type_)));
+    const auto held = std::exchange(held_, {});
+    if (!held) return;
+    held->leave();
+    held->drop();
   }
 
-  Ref<Cell<R>> cell_;
-  Ref<ActorCell> asked_;
-  const MessageType* type_ = nullptr;
+  Ref<detail::TypedReply<R>> held_;
 };
 
 }  // namespace millrace::actors

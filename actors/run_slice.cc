@@ -12,10 +12,14 @@
 namespace millrace::actors {
 namespace {
 
+// Hooks in the place of a message, for those who ask what an actor does.
+constexpr MessageType kOnStart{"on_start", false};
+constexpr MessageType kOnStop{"on_stop", false};
+
 // Says to replies and stop calls of this thread which actor runs.
 class Running {
  public:
-  explicit Running(ActorCell* cell) { current_actor() = {cell, nullptr, nullptr}; }
+  explicit Running(ActorCell* cell) { current_actor() = {.cell = cell}; }
   ~Running() { current_actor() = before_; }
 
  private:
@@ -78,10 +82,7 @@ ActorCell::Step ActorCell::step() {
 
 void ActorCell::handle(Envelope* envelope) {
   if (state() == ActorState::kStopping) return reject_message(envelope);
-  // relaxed: snapshots only hint at what runs.
-  handler_mark_.since.store(home_->environment.clock->now().time_since_epoch().count(),
-                            std::memory_order_relaxed);
-  handler_mark_.type.store(&envelope->type(), std::memory_order_relaxed);
+  handler_mark_.set(envelope->type(), now_count());
   bool in_flight = false;
   try {
     in_flight = envelope->deliver(*this, *actor_);
@@ -92,11 +93,16 @@ void ActorCell::handle(Envelope* envelope) {
     envelope->reject(error);
     request_exit(Exit{ExitReason::kFailed, error}, StopMode::kNow);
   }
-  if (hold_ != Hold::kHandler) handler_mark_.type.store(nullptr, std::memory_order_relaxed);
+  if (hold_ != Hold::kHandler) handler_mark_.clear();
   if (!in_flight) finish_message(envelope);
 }
 
+Duration::rep ActorCell::now_count() const {
+  return home_->environment.clock->now().time_since_epoch().count();
+}
+
 void ActorCell::run_hook(Hook hook) {
+  handler_mark_.set(hook == Hook::kStart ? kOnStart : kOnStop, now_count());
   Future<void> future;
   try {
     future = hook == Hook::kStart ? actor_->on_start() : actor_->on_stop(ending_->exit);
@@ -106,6 +112,7 @@ void ActorCell::run_hook(Hook hook) {
   }
   if (!future.valid()) return hook_ended(hook, {});
   hold_ = Hold::kHook;
+  if (hook == Hook::kStop && ending_->exit.failure() && !future.ready()) drop_replies();
   future.cell()->add_waiter(new HookEnd(*this, hook));
 }
 
@@ -146,14 +153,14 @@ void ActorCell::end_in_flight(InFlight& handler) {
   update_in_flight_mark();
   if (!handler.type().concurrent) {
     hold_ = Hold::kNone;
-    handler_mark_.type.store(nullptr);
+    handler_mark_.clear();
   }
   finish_message(&handler);
 }
 
 void ActorCell::update_in_flight_mark() {
-  if (oldest_in_flight_ != nullptr) in_flight_mark_.since.store(oldest_in_flight_->since_);
-  in_flight_mark_.type.store(oldest_in_flight_ == nullptr ? nullptr : &oldest_in_flight_->type());
+  if (oldest_in_flight_ == nullptr) return in_flight_mark_.clear();
+  in_flight_mark_.set(oldest_in_flight_->type(), oldest_in_flight_->since_);
 }
 
 }  // namespace millrace::actors
