@@ -69,6 +69,15 @@ std::vector<ActorSnapshot> ActorSystem::snapshot() const {
   return rows;
 }
 
+std::vector<ActorSnapshot> ActorSystem::overdue(Duration limit) const {
+  const TimePoint now = home_->environment.clock->now();
+  std::vector<ActorSnapshot> rows;
+  for (const Ref<ActorCell>& cell : registry_.all()) {
+    if (cell->longest_handling(now) >= limit) rows.push_back(cell->snapshot());
+  }
+  return rows;
+}
+
 Future<void> ActorSystem::close() {
   const bool first = !closing_.exchange(true);
   Future<void> closed = scope_.close();

@@ -1,6 +1,6 @@
 // ActorSystem: makes actors, knows them by name, lists what each is doing, and closes them in
-// order. The restart of failed actors (a supervisor) will stand on spawn, down and monitor; it
-// needs nothing else here.
+// order. What restarts failed actors (supervisor.h) and what watches them (handler_watch.h) stand
+// on it.
 #pragma once
 
 #include <memory>
@@ -54,6 +54,8 @@ class ActorSystem {
   // Every actor that has not stopped, in order of creation. An actor whose handler does not end is
   // named here with the message, its age, and what is queued behind it.
   std::vector<ActorSnapshot> snapshot() const;
+  // Those of which a handler or hook has not ended for so long.
+  std::vector<ActorSnapshot> overdue(Duration limit) const;
 
   // Refuses new actors and stops the others, the newest first, each after the one made later is
   // gone. Completes when all are; every call gives the same future.
