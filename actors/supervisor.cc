@@ -1,0 +1,119 @@
+#include "millrace/actors/supervisor.h"
+
+#include <algorithm>
+
+#include "millrace/core/combinators.h"
+#include "millrace/core/coroutine.h"
+#include "millrace/core/log.h"
+
+namespace millrace::actors {
+namespace {
+
+// In this order, each after the one before is gone.
+Task<void> stop_all(std::vector<Ref<ActorCell>> actors) {
+  for (const Ref<ActorCell>& actor : actors) {
+    actor->stop(Exit{ExitReason::kStopped, std::nullopt}, StopMode::kNow);
+    static_cast<void>(co_await actor->down());
+  }
+}
+
+std::string text_of(const Exit& exit) {
+  std::string text(to_string(exit.reason));
+  if (exit.error) text += ": " + exit.error->message();
+  return text;
+}
+
+}  // namespace
+
+Remedy restart_failures(const Down& down) {
+  return down.exit.failure() ? Remedy::kRestart : Remedy::kStop;
+}
+
+Supervisor::Supervisor(std::vector<ChildSpec> children) {
+  for (ChildSpec& child : children) children_.emplace_back(std::move(child));
+}
+
+Future<void> Supervisor::on_start() {
+  for (std::size_t i = 0; i < children_.size() && !context().stop_token().stop_requested(); ++i) {
+    start(i);
+  }
+  return {};
+}
+
+void Supervisor::start(std::size_t index) {
+  Child& child = children_[index];
+  Result<Ref<ActorCell>> made = child.spec.spawn(context().system(), child.spec);
+  if (made) {
+    child.running = *std::move(made);
+    return monitor(ActorRef(this), ActorRef<Actor>(child.running));
+  }
+  if (made.error().code() == ErrorCode::kUnavailable) return;  // the system closes
+  ended(index, Down{0, child.spec.name, Exit{ExitReason::kFailed, made.error()}}, Remedy::kRestart);
+}
+
+void Supervisor::on(const Down& down) {
+  const auto found = std::ranges::find_if(children_, [&](const Child& child) {
+    return child.running && child.running->id() == down.id;
+  });
+  if (found == children_.end()) return;
+  found->running = nullptr;
+  if (down.exit.reason == ExitReason::kClosed) return;
+  ended(static_cast<std::size_t>(found - children_.begin()), down,
+        found->spec.options.remedy(down));
+}
+
+void Supervisor::ended(std::size_t index, const Down& down, Remedy remedy) {
+  switch (remedy) {
+    case Remedy::kRestart:
+      return restart(index, down.exit);
+    case Remedy::kStop:
+      MILLRACE_LOG(kInfo, "actors",
+                   "supervisor '" + context().name() + "' lets go of '" + down.name + "', which " +
+                       text_of(down.exit));
+      return;
+    case Remedy::kEscalate:
+      return escalate(children_[index], down.exit, "");
+  }
+}
+
+void Supervisor::restart(std::size_t index, const Exit& exit) {
+  Child& child = children_[index];
+  const Environment& environment = context().environment();
+  const TimePoint now = environment.clock->now();
+  if (!child.budget.take(now)) {
+    return escalate(child, exit,
+                    ", more often than the limit of " + child.budget.limit().to_string());
+  }
+  ++child.restarts;
+  MILLRACE_LOG(kWarning, "actors",
+               "supervisor '" + context().name() + "' restarts '" + child.spec.name + "', which " +
+                   text_of(exit));
+  if (child.spec.options.pause == Duration()) return start(index);
+  // The cell is the executor: what waits keeps it.
+  auto go_on = [this, home = Ref<ActorCell>::share(&cell()), index](const Status& waited) {
+    if (waited && context().state() == ActorState::kRunning) start(index);
+  };
+  sleep_until(now + child.spec.options.pause, *environment.timers, context().stop_token())
+      .then(cell(), std::move(go_on))
+      .ignore();
+}
+
+void Supervisor::escalate(const Child& child, const Exit& exit, const std::string& why) {
+  const std::string what = "supervisor '" + context().name() + "' gives up: its child '" +
+                           child.spec.name + "' " + std::string(to_string(exit.reason)) + why;
+  const Error error =
+      exit.error ? exit.error->with_context(what) : Error(ErrorCode::kAborted, what);
+  context().fail(error.with_detail(Escalation{context().name(), child.spec.name, child.restarts}));
+}
+
+Future<void> Supervisor::on_stop(const Exit& /*exit*/) {
+  std::vector<Ref<ActorCell>> actors;
+  for (const Child& child : children_) {
+    if (child.running) actors.push_back(child.running);
+  }
+  // The newest first: ids grow.
+  std::ranges::sort(actors, std::ranges::greater(), [](const auto& actor) { return actor->id(); });
+  return spawn(cell(), stop_all(std::move(actors)));
+}
+
+}  // namespace millrace::actors

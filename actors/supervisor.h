@@ -1,0 +1,104 @@
+// Supervisor: an actor that keeps other actors running. It makes its children in order, hears of
+// each one's end, and restarts it under the same name, lets it go, or gives up and fails itself,
+// which its own supervisor hears in turn: so trees of them contain a failure as far down as it can
+// be cured.
+//
+//   auto root = system.spawn<Supervisor>(
+//       "root", {}, std::vector{child<Cache>("cache", {}, 64), child<Feed>("feed", {.limit =
+//       ...})});
+//   ... system.find<Cache>("cache") ...   // after an ask has failed with ActorGone
+//
+//   a child      running -> (it ends, Down) -> decided -> pausing -> running    Remedy::kRestart
+//                                                      -> gone                  Remedy::kStop
+//                                                      -> the supervisor fails  Remedy::kEscalate
+//
+//  - SV-1 a failure touches its own child only (one for one); the others go on.
+//  - SV-2 a child that fails more often than its limit allows is an escalation, whatever the remedy
+//    was; a constructor or on_start that fails counts like any other end.
+//  - SV-3 children do not outlive their supervisor: before it is gone it has stopped them, the
+//    newest first (save that a supervisor whose executor is lost leaves them to the system).
+// The supervisor's slice owns all of it; the decisions are in supervisor.cc, the counting in
+// restart_limit.h.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "millrace/actors/restart_limit.h"
+#include "millrace/actors/system.h"
+
+namespace millrace::actors {
+
+// What to do about the end of a child.
+enum class Remedy : std::uint8_t { kRestart, kStop, kEscalate };
+
+// Restarts what has failed; what was stopped in good order stays stopped.
+Remedy restart_failures(const Down& down);
+
+struct ChildOptions {
+  ActorOptions actor;
+  RestartLimit limit;
+  Duration pause{};  // between an end and the restart
+  // Called in the supervisor's slice; not asked when the system closes.
+  std::function<Remedy(const Down&)> remedy = restart_failures;
+};
+
+// How to make one child, again and again.
+struct ChildSpec {
+  std::string name;
+  ChildOptions options;
+  std::function<Result<Ref<ActorCell>>(ActorSystem&, const ChildSpec&)> spawn;
+};
+
+// An A(args...): made of copies of args at each start.
+template <class A, class... Args>
+ChildSpec child(std::string name, ChildOptions options, Args... args) {
+  auto spawn = [args = std::make_tuple(std::move(args)...)](
+                   ActorSystem& system, const ChildSpec& spec) -> Result<Ref<ActorCell>> {
+    return std::apply(
+        [&](const auto&... each) -> Result<Ref<ActorCell>> {
+          MILLRACE_TRY(const ActorRef<A> made,
+                       system.spawn<A>(spec.name, spec.options.actor, each...));
+          return made.cell();
+        },
+        args);
+  };
+  return {std::move(name), std::move(options), std::move(spawn)};
+}
+
+// The typed fact in the error of a supervisor that has given up.
+struct Escalation {
+  std::string supervisor;
+  std::string child;
+  int restarts = 0;  // of that child, in all
+};
+
+class Supervisor final : public Actor {
+ public:
+  explicit Supervisor(std::vector<ChildSpec> children);
+
+  Future<void> on_start() override;
+  void on(const Down& down);
+  Future<void> on_stop(const Exit& exit) override;
+
+ private:
+  struct Child {
+    explicit Child(ChildSpec given) : spec(std::move(given)), budget(spec.options.limit) {}
+    ChildSpec spec;
+    RestartBudget budget;
+    int restarts = 0;
+    Ref<ActorCell> running;  // empty: not there
+  };
+  void start(std::size_t index);
+  void ended(std::size_t index, const Down& down, Remedy remedy);
+  void restart(std::size_t index, const Exit& exit);
+  void escalate(const Child& child, const Exit& exit, const std::string& why);
+
+  std::vector<Child> children_;
+};
+
+}  // namespace millrace::actors
