@@ -79,6 +79,10 @@ Status PjrtClient::read_device(std::size_t i) {
   id.description = description.description;
   MILLRACE_TRY_STATUS(plugin_.call(id));
   global_ids_.push_back(id.id);
+  runs_.push_back(std::make_unique<Runs>());
+  if (options_.trace != nullptr) {
+    runs_.back()->lane = options_.trace->lane("device " + std::to_string(i));
+  }
   abi::DeviceDescriptionProcessIndexArgs process;
   process.description = description.description;
   MILLRACE_TRY_STATUS(plugin_.call(process));
@@ -260,6 +264,29 @@ Result<Buffer> PjrtClient::copy(const Buffer& source, DeviceId device, int memor
     made = args.dst_buffer;
   }
   return Buffer(make_ref<PjrtBuffer>(*this, device, source.shape(), made));
+}
+
+void PjrtClient::note_run(DeviceId device, TraceName name, TimePoint launched, std::uint64_t flow) {
+  Runs& runs = *runs_[static_cast<std::size_t>(index(device))];
+  const TimePoint end = now();
+  TimePoint begin;
+  {
+    MutexLock lock(runs.mutex);
+    // Ends may be told out of order: what another run has covered counts once.
+    begin = std::min(std::max(launched, runs.last_end), end);
+    runs.last_end = std::max(runs.last_end, end);
+    runs.busy += end - begin;
+  }
+  if (options_.trace != nullptr) {
+    options_.trace->record(
+        {.lane = runs.lane, .name = name, .begin = begin, .end = end, .flow = flow});
+  }
+}
+
+std::optional<Duration> PjrtClient::busy_time(DeviceId device) const {
+  const Runs& runs = *runs_[static_cast<std::size_t>(index(device))];
+  MutexLock lock(runs.mutex);
+  return runs.busy;
 }
 
 Result<MemoryStats> PjrtClient::memory_stats(DeviceId device) const {

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "millrace/core/executor.h"
+#include "millrace/core/mutex.h"
 #include "millrace/core/scope.h"
+#include "millrace/core/trace.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/pjrt/plugin.h"
 
@@ -19,6 +21,8 @@ namespace millrace::devices::pjrt {
 struct PjrtClientOptions {
   Executor* completions = nullptr;            // where events' futures complete; outlives the client
   std::map<std::string, Attribute> settings;  // create options, as the plugin defines them
+  const Clock* clock = &steady_clock();
+  TraceRecorder* trace = nullptr;
 };
 
 // States: open -> closing (close was called, launches or transfers under way) -> closed. The PJRT
@@ -42,6 +46,8 @@ class PjrtClient final : public Client {
                         int memory) override;
   Result<Buffer> copy(const Buffer& source, DeviceId device, int memory) override;
   Result<MemoryStats> memory_stats(DeviceId device) const override;
+  // From the launch, or the end of the launch before, to the end: PJRT tells no more.
+  std::optional<Duration> busy_time(DeviceId device) const override;
   Future<void> close() override { return scope_.close(); }
 
   const Plugin& plugin() const { return plugin_; }
@@ -51,6 +57,10 @@ class PjrtClient final : public Client {
   // id is one of devices().
   abi::Device* device(DeviceId id) const { return devices_[static_cast<std::size_t>(index(id))]; }
   Result<DeviceId> id_of(abi::Device* device) const;
+  TraceRecorder* trace() const { return options_.trace; }
+  TimePoint now() const { return options_.clock->now(); }
+  // An execution that was launched then has ended now.
+  void note_run(DeviceId device, TraceName name, TimePoint launched, std::uint64_t flow);
   int next_launch_id() { return launches_.fetch_add(1); }
 
  private:
@@ -59,6 +69,13 @@ class PjrtClient final : public Client {
   Status open();
   Status read_device(std::size_t i);
   Status read_memories(std::size_t i);
+  struct Runs {
+    mutable Mutex mutex;
+    TimePoint last_end MILLRACE_GUARDED_BY(mutex){};
+    Duration busy MILLRACE_GUARDED_BY(mutex){};
+    TraceLane lane{};
+  };
+
   Result<abi::Device*> find(DeviceId device) const;
   Result<abi::Memory*> find_memory(DeviceId device, int memory) const;
 
@@ -69,6 +86,7 @@ class PjrtClient final : public Client {
   std::vector<abi::Device*> devices_;
   std::vector<std::int64_t> global_ids_;  // of devices_, as device assignments name them
   std::vector<DeviceInfo> infos_;
+  std::vector<std::unique_ptr<Runs>> runs_;  // by device
   std::map<int, abi::Memory*> memories_;
   std::vector<MemoryInfo> memory_infos_;
   std::atomic<int> launches_{0};

@@ -35,6 +35,7 @@ Status PjrtExecutable::read() {
   MILLRACE_TRY_STATUS(plugin.call(inner));
   executable_ = inner.executable;
   MILLRACE_TRY(facts_, read_facts(plugin, executable_));
+  if (client_.trace() != nullptr) trace_name_ = client_.trace()->name(name_);
   donated_ = std::make_unique<bool[]>(facts_.inputs.size());
   std::ranges::copy(facts_.donated, donated_.get());
 
@@ -151,6 +152,7 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   args.device_complete_events = launch.done.data();
   if (portable) args.execute_device = client_.device(call.devices[0]);
   const Plugin& plugin = client_.plugin();
+  const TimePoint launched = client_.now();
   if (Status status = plugin.call(args); !status) {
     take_back();
     return std::unexpected(status.error().with_context("cannot run " + name_));
@@ -164,10 +166,14 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
                                                 launch.outputs[place][o]));
     }
     results[d].outputs = Buffers(outputs);
-    results[d].done =
-        take_event(plugin, launch.done[place], client_.completions(),
-                   "PJRT_LoadedExecutable_Execute")
-            .then(inline_executor(), [hold = std::move(holds[d])](Status ended) { return ended; });
+    results[d].done = take_event(plugin, launch.done[place], client_.completions(),
+                                 "PJRT_LoadedExecutable_Execute")
+                          .then(inline_executor(),
+                                [client = &client_, device = call.devices[d], name = trace_name_,
+                                 launched, hold = std::move(holds[d])](Status ended) {
+                                  client->note_run(device, name, launched, 0);
+                                  return ended;
+                                });
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/core/trace.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/pjrt/buffer.h"
 #include "millrace/devices/pjrt/program_facts.h"
@@ -44,6 +45,7 @@ class PjrtExecutable final : public ExecutableBody {
   abi::Executable* executable_ = nullptr;
   ProgramFacts facts_;
   std::unique_ptr<bool[]> donated_;
+  TraceName trace_name_{};
   // In the order in which the plugin wants their arguments; empty: any one device, told at launch.
   std::vector<DeviceId> devices_;
 };

@@ -204,7 +204,10 @@ PluginList find_plugins(std::span<const PluginEntry> given, const Variables& var
 ClientFactory make_factory(const PluginEntry& entry) {
   return [entry](const ClientOptions& options) -> Result<std::unique_ptr<Client>> {
     MILLRACE_TRY(const Plugin* plugin, Plugin::load(entry.path));
-    PjrtClientOptions made{.completions = options.environment.compute, .settings = entry.settings};
+    PjrtClientOptions made{.completions = options.environment.compute,
+                           .settings = entry.settings,
+                           .clock = options.environment.clock,
+                           .trace = options.trace};
     for (const auto& [name, value] : options.settings) made.settings[name] = value;
     return PjrtClient::create(*plugin, std::move(made));
   };
