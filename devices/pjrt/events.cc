@@ -10,11 +10,12 @@
 
 #include "millrace/core/log.h"
 #include "millrace/core/mutex.h"
+#include "millrace/core/pool.h"
 
 namespace millrace::devices::pjrt {
 namespace {
 
-struct Pending {
+struct Pending : Pooled {
   const Plugin* plugin;
   abi::Event* event;
   Executor* executor;

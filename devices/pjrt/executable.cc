@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "millrace/core/pool.h"
 #include "millrace/devices/launch_check.h"
 #include "millrace/devices/pjrt/client.h"
 #include "millrace/devices/pjrt/events.h"
@@ -56,14 +57,14 @@ Status PjrtExecutable::read() {
 
 // What one call of PJRT_LoadedExecutable_Execute points to.
 struct PjrtExecutable::Launch {
-  std::vector<std::vector<abi::Buffer*>> arguments;  // per device, in the plugin's order
-  std::vector<std::vector<abi::Buffer*>> outputs;
-  std::vector<abi::Buffer* const*> argument_lists;
-  std::vector<abi::Buffer**> output_lists;
-  std::vector<abi::Event*> done;
-  std::vector<std::int64_t> kept;            // inputs that are not to be donated
-  std::vector<PjrtBuffer*> given;            // removed for this launch
-  std::vector<std::size_t> place_of_device;  // call's device d is the plugin's place_of_device[d]
+  PooledVector<PooledVector<abi::Buffer*>> arguments;  // per device, in the plugin's order
+  PooledVector<PooledVector<abi::Buffer*>> outputs;
+  PooledVector<abi::Buffer* const*> argument_lists;
+  PooledVector<abi::Buffer**> output_lists;
+  PooledVector<abi::Event*> done;
+  PooledVector<std::int64_t> kept;            // inputs that are not to be donated
+  PooledVector<PjrtBuffer*> given;            // removed for this launch
+  PooledVector<std::size_t> place_of_device;  // call's device d is the plugin's place_of_device[d]
 };
 
 Status PjrtExecutable::check_devices(std::span<const DeviceId> devices) const {
@@ -83,7 +84,7 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   const bool portable = devices_.empty() || devices_per_launch() == 1;
   const std::size_t devices = call.devices.size();
   const std::size_t inputs = facts_.inputs.size();
-  std::vector<Scope::Hold> holds;
+  PooledVector<Scope::Hold> holds;
   for (std::size_t d = 0; d < devices; ++d) {
     holds.push_back(client_.hold());
     if (!holds.back()) return std::unexpected(client_.closed_error());
@@ -91,13 +92,14 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
 
   Launch launch;
   launch.arguments.resize(devices);
-  launch.outputs.assign(devices, std::vector<abi::Buffer*>(facts_.outputs.size()));
+  launch.outputs.assign(devices, PooledVector<abi::Buffer*>(facts_.outputs.size()));
   launch.done.resize(devices);
   for (std::size_t d = 0; d < devices; ++d) {
     const auto place =
         portable ? 0 : std::ranges::find(devices_, call.devices[d]) - devices_.begin();
     launch.place_of_device.push_back(static_cast<std::size_t>(place));
     auto& list = launch.arguments[static_cast<std::size_t>(place)];
+    list.reserve(inputs);
     for (const Buffer& input : call.arguments[d]) {
       list.push_back(static_cast<PjrtBuffer*>(input.body().get())->get());
     }
@@ -160,7 +162,8 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
 
   for (std::size_t d = 0; d < devices; ++d) {
     const std::size_t place = launch.place_of_device[d];
-    std::vector<Buffer> outputs;
+    PooledVector<Buffer> outputs;
+    outputs.reserve(facts_.outputs.size());
     for (std::size_t o = 0; o < facts_.outputs.size(); ++o) {
       outputs.emplace_back(make_ref<PjrtBuffer>(client_, call.devices[d], facts_.outputs[o],
                                                 launch.outputs[place][o]));
