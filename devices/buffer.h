@@ -51,7 +51,7 @@ class BufferBody : public RefCounted, public Pooled {
   virtual Result<HostAccess> host_access() = 0;
   // Lets the memory go now (once pending uses have ended); later uses give kFailedPrecondition.
   virtual void remove() = 0;
-  // True after remove() and after donation.
+  // True after remove(), after donation, and of what was on a device that was restarted.
   virtual bool removed() const = 0;
 };
 

@@ -12,4 +12,16 @@ std::size_t ExecutableBody::launch_bytes() const {
   return bytes;
 }
 
+Status Client::kill(DeviceId device, const Error& /*cause*/) {
+  return fail(ErrorCode::kUnimplemented, "device " + std::to_string(index(device)) +
+                                             " was not declared failed: the backend '" +
+                                             std::string(platform_name()) + "' cannot do that");
+}
+
+Status Client::restart(DeviceId device) {
+  return fail(ErrorCode::kUnimplemented,
+              "device " + std::to_string(index(device)) + " was not restarted: the backend '" +
+                  std::string(platform_name()) + "' cannot do that; restart the process");
+}
+
 }  // namespace millrace::devices

@@ -152,9 +152,17 @@ class Client {
   // A copy of source on another device or memory of this client.
   virtual Result<Buffer> copy(const Buffer& source, DeviceId device, int memory = -1) = 0;
   virtual Result<MemoryStats> memory_stats(DeviceId device) const = 0;
-  // Completes with the reason when the device has failed for good; with a value when the client
-  // closes. Empty where the backend cannot tell.
+  // Completes with the reason when the device has failed; with a value when the client closes.
+  // Empty where the backend cannot tell. After a restart, ask again.
   virtual Future<void> failed(DeviceId /*device*/) const { return {}; }
+  // Declares the device failed: what it has not done ends with the cause (a program that runs is
+  // not interrupted, but what it writes is lost), calls are refused with it, failed() tells.
+  // Nothing if it has failed before. kUnimplemented where the backend cannot. Any thread.
+  virtual Status kill(DeviceId device, const Error& cause);
+  // Makes a device that has failed a new one, empty: buffers that were on it count as removed.
+  // kFailedPrecondition if it has not failed, kUnimplemented where the backend cannot. Called by
+  // its actor alone (Device::restart), when nothing of the device is in flight.
+  virtual Status restart(DeviceId device);
   // Time that the device has spent running programs; nullopt where the backend does not measure it.
   virtual std::optional<Duration> busy_time(DeviceId /*device*/) const { return std::nullopt; }
   // Finishes or fails what is in flight; buffers may outlive this, their memory stays valid.

@@ -125,6 +125,8 @@ Future<Buffer> Device::copy_from(const Argument& source, const CallOptions& opti
 
 Future<void> Device::close() const { return actor_ ? actor_->close() : make_ready(); }
 Future<void> Device::failed() const { return actor_->failed(); }
+Status Device::kill(const Error& cause) const { return client().kill(id(), cause); }
+Future<void> Device::restart() const { return actor_->restart(); }
 DeviceStats Device::stats() const { return actor_->stats(); }
 
 Future<Buffers> launch_spanning(std::span<const Device> devices, const Executable& executable,

@@ -105,8 +105,17 @@ class Device {
   // Refuses new calls, fails those in the queue with kUnavailable, completes when nothing is in
   // flight.
   Future<void> close() const;
-  // Completes with the reason if the device fails, with a value when it closes.
+  // Completes with the reason if the device fails, with a value when it closes. After a restart,
+  // ask again.
   Future<void> failed() const;
+  // Declares it failed: what it has not done ends with the cause, later calls give kUnavailable.
+  // For whoever knows better than the backend, and for tests. kUnimplemented where the backend
+  // cannot.
+  Status kill(const Error& cause) const;
+  // A device that has failed becomes a new one behind the same handles, once everything that was in
+  // flight has ended: empty, what was on it is lost. kFailedPrecondition if it has not failed,
+  // kUnimplemented where the backend cannot, kUnavailable once closed.
+  Future<void> restart() const;
   DeviceStats stats() const;
   const Ref<DeviceActor>& actor() const { return actor_; }
 

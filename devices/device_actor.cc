@@ -77,6 +77,7 @@ void DeviceActor::Control::signal(Signal signal) {
 void DeviceActor::Control::run() noexcept {
   const std::uint32_t signals = signals_.exchange(0);
   if (signals & kFail) actor_.on_failure(actor_.client_failed_.result().error());
+  if (signals & kRestart) actor_.restart_wanted_ = true;
   if (signals & kClose) actor_.on_close();
   actor_.release();
 }
@@ -109,6 +110,7 @@ void DeviceActor::run() noexcept {
 
 void DeviceActor::drop() noexcept {
   // The executor has closed. Nothing is handed to the client any more; what it still has will end.
+  executor_lost_ = true;
   if (state_ == State::kOpen) set_state(State::kFailed);
   if (!refusal_)
     refuse(Error(ErrorCode::kUnavailable, name_of(*this) + " lost its executor, which has closed"));
@@ -122,6 +124,7 @@ void DeviceActor::slice() {
   mailbox_.collect_urgent();
   while (Work* work = mailbox_.take_urgent()) work->run();
   dispatch();
+  restart_if_done();
   close_if_done();
   publish();
 }
@@ -280,8 +283,8 @@ void DeviceActor::on_failure(const Error& cause) {
   const TimePoint now = options_.environment.clock->now();
   Error reason = Error(ErrorCode::kUnavailable, name_of(*this) + " has failed: " + cause.message())
                      .with_detail(DeviceFailure{id(), cause, now});
+  failed().ignore();  // every call tells it too: it need not be looked at here
   failed_promise_.set_error(reason);
-  static_cast<void>(failed_.result());  // every call tells it too: it need not be looked at here
   refuse(std::move(reason));
 }
 
@@ -290,6 +293,55 @@ void DeviceActor::on_close() {
   set_state(State::kClosing);
   if (failed_promise_.valid()) failed_promise_.set_value();
   if (!refusal_) refuse(Error(ErrorCode::kUnavailable, name_of(*this) + " is closed"));
+}
+
+Future<void> DeviceActor::failed() const {
+  MutexLock lock(mutex_);
+  return failed_;
+}
+
+Future<void> DeviceActor::restart() {
+  Promise<void> promise;
+  Future<void> restarted = promise.future();
+  {
+    MutexLock lock(mutex_);
+    restarts_.push_back(std::move(promise));
+  }
+  control_.signal(Control::kRestart);
+  return restarted;
+}
+
+// What the failure has ended still has to leave; the last one comes by here again.
+void DeviceActor::restart_if_done() {
+  if (!restart_wanted_) return;
+  const bool busy = !queue_.empty() || !immediate_.empty() || seats_in_flight_ != 0;
+  if (state_ == State::kFailed && busy && !executor_lost_) return;
+  restart_wanted_ = false;
+  const Status status = try_restart();
+  std::vector<Promise<void>> restarts;
+  {
+    MutexLock lock(mutex_);
+    restarts.swap(restarts_);
+  }
+  for (Promise<void>& promise : restarts) promise.set(status);
+}
+
+Status DeviceActor::try_restart() {
+  if (state_ == State::kOpen) {
+    return fail(ErrorCode::kFailedPrecondition,
+                name_of(*this) + " was not restarted: it has not failed");
+  }
+  if (state_ != State::kFailed || executor_lost_) return std::unexpected(*refusal_);
+  MILLRACE_TRY_STATUS(client_.restart(id()));
+  set_state(State::kOpen);
+  refusal_.reset();
+  failed_promise_ = Promise<void>();
+  {
+    MutexLock lock(mutex_);
+    failed_ = failed_promise_.future();
+  }
+  watch_client();
+  return {};
 }
 
 void DeviceActor::close_if_done() {
@@ -303,9 +355,9 @@ void DeviceActor::close_if_done() {
 void DeviceActor::set_state(State state) {
   const bool allowed =
       (state_ == State::kOpen && (state == State::kFailed || state == State::kClosing)) ||
-      (state_ == State::kFailed && state == State::kClosing) ||
+      (state_ == State::kFailed && (state == State::kOpen || state == State::kClosing)) ||
       (state_ == State::kClosing && state == State::kClosed);
-  MILLRACE_CHECK(allowed, "a device actor goes open -> failed -> closing -> closed");
+  MILLRACE_CHECK(allowed, "a device actor goes open <-> failed -> closing -> closed");
   state_ = state;
 }
 

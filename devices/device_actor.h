@@ -22,6 +22,7 @@
 
 #include "millrace/actors/mailbox.h"
 #include "millrace/core/environment.h"
+#include "millrace/core/mutex.h"
 #include "millrace/devices/device.h"
 #include "millrace/devices/operation.h"
 
@@ -64,7 +65,8 @@ class DeviceActor final : public RefCounted, public Work {
  public:
   enum class State : std::uint8_t {
     kOpen,     // -> kFailed, kClosing
-    kFailed,   // the device is gone: everything is refused with the reason -> kClosing
+    kFailed,   // the device is gone: everything is refused with the reason -> kOpen (restarted),
+               // kClosing
     kClosing,  // refuses, waits for what is in flight -> kClosed
     kClosed,   // final
   };
@@ -79,7 +81,8 @@ class DeviceActor final : public RefCounted, public Work {
   TimerQueue& timers() const { return *options_.environment.timers; }
   DeviceStats stats() const;
   Future<void> close();
-  Future<void> failed() const { return failed_; }
+  Future<void> failed() const;
+  Future<void> restart();
   // Something is there for the slice.
   void deliver(Work& work, bool inline_if_idle);
 
@@ -97,7 +100,7 @@ class DeviceActor final : public RefCounted, public Work {
   // Requests that concern the device itself.
   class Control final : public Work {
    public:
-    enum Signal : std::uint32_t { kClose = 1, kFail = 2 };
+    enum Signal : std::uint32_t { kClose = 1, kFail = 2, kRestart = 4 };
     explicit Control(DeviceActor& actor) : actor_(actor) {}
     void signal(Signal signal);
     void run() noexcept override;
@@ -124,6 +127,8 @@ class DeviceActor final : public RefCounted, public Work {
   void on_failure(const Error& cause);
   void on_close();
   void close_if_done();
+  void restart_if_done();
+  Status try_restart();
   void slice();
   void dispatch();
   bool may_run(Seat& seat, bool& spanning_ahead);
@@ -148,8 +153,12 @@ class DeviceActor final : public RefCounted, public Work {
 
   State state_ = State::kOpen;
   std::optional<Error> refusal_;  // why, once not open
+  bool executor_lost_ = false;
+  bool restart_wanted_ = false;
   Promise<void> failed_promise_;
-  const Future<void> failed_ = failed_promise_.future();
+  mutable Mutex mutex_;
+  Future<void> failed_ MILLRACE_GUARDED_BY(mutex_) = failed_promise_.future();
+  std::vector<Promise<void>> restarts_ MILLRACE_GUARDED_BY(mutex_);  // asked for, not answered
   Promise<void> closed_promise_;
   const Future<void> closed_ = closed_promise_.future();
 

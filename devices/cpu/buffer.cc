@@ -15,10 +15,18 @@ Owner make_owner(Ref<Block> block) {
       data, [held = std::move(block)](const void* /*data*/) {}, PoolAllocator<std::byte>());
 }
 
+CpuBuffer::CpuBuffer(CpuClient& client, CpuDevice& device, const Shape& shape, Ref<CpuArray> array)
+    : client_(client),
+      device_(device),
+      shape_(shape),
+      life_(device.life()),
+      array_(std::move(array)) {}
+
 Client& CpuBuffer::client() const { return client_; }
 DeviceId CpuBuffer::device() const { return device_.id(); }
 
 Ref<CpuArray> CpuBuffer::array() const {
+  if (life_ != device_.life()) return nullptr;
   MutexLock lock(mutex_);
   return array_;
 }
@@ -32,7 +40,8 @@ std::unexpected<Error> CpuBuffer::removed_error(std::string_view what) const {
   return ::millrace::fail(ErrorCode::kFailedPrecondition,
                           std::string(what) + " of " + shape_.to_string() + " on CPU device " +
                               std::to_string(index(device_.id())) +
-                              ": the buffer was donated or removed before");
+                              ": the buffer was donated or removed before, or lost with its "
+                              "device");
 }
 
 Future<void> CpuBuffer::ready() const {
@@ -49,6 +58,7 @@ Result<HostAccess> CpuBuffer::host_access() {
                 "host access of " + shape_.to_string() + " before it is ready");
   }
   if (const Error* error = array->ready()->error()) return std::unexpected(*error);
+  MILLRACE_TRY_STATUS(device_.alive());
   const Ref<Block>& block = array->block();
   return HostAccess{{block->data(), shape_.size_bytes()}, make_owner(block)};
 }

@@ -61,8 +61,7 @@ class CpuArray final : public Pooled {
 // Thread-safety: thread-safe.
 class CpuBuffer final : public BufferBody {
  public:
-  CpuBuffer(CpuClient& client, CpuDevice& device, const Shape& shape, Ref<CpuArray> array)
-      : client_(client), device_(device), shape_(shape), array_(std::move(array)) {}
+  CpuBuffer(CpuClient& client, CpuDevice& device, const Shape& shape, Ref<CpuArray> array);
 
   const Shape& shape() const override { return shape_; }
   Client& client() const override;
@@ -74,7 +73,7 @@ class CpuBuffer final : public BufferBody {
   void remove() override { take(); }
   bool removed() const override { return !array(); }
 
-  // Empty once removed.
+  // Empty once removed, and when its device was restarted.
   Ref<CpuArray> array() const;
   // Removes it and gives the array to the caller.
   Ref<CpuArray> take();
@@ -85,6 +84,7 @@ class CpuBuffer final : public BufferBody {
   CpuClient& client_;
   CpuDevice& device_;
   const Shape shape_;
+  const std::uint32_t life_;  // of its device
   mutable Mutex mutex_;
   Ref<CpuArray> array_ MILLRACE_GUARDED_BY(mutex_);
 };

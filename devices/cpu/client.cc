@@ -7,6 +7,7 @@
 #include "millrace/devices/cpu/buffer.h"
 #include "millrace/devices/cpu/copy.h"
 #include "millrace/devices/cpu/execution.h"
+#include "millrace/devices/device_actor.h"
 #include "millrace/devices/host_view.h"
 
 namespace millrace::devices::cpu {
@@ -23,6 +24,7 @@ CpuClient::CpuClient(CpuClientOptions options) : options_(std::move(options)) {
 
 CpuClient::~CpuClient() {
   MILLRACE_CHECK(scope_.holders() == 0, "a CPU client goes after its launches and copies");
+  for (const auto& device : devices_) device->end_life();
 }
 
 Result<CpuDevice*> CpuClient::find(DeviceId device, int memory) const {
@@ -65,6 +67,7 @@ Result<PutResult> CpuClient::put(const HostView& view, HostBufferSemantics seman
                                  DeviceId device, int memory) {
   MILLRACE_TRY(CpuDevice* const target, find(device, memory));
   MILLRACE_TRY_STATUS(check(view));
+  MILLRACE_TRY_STATUS(target->alive());
   Scope::Hold hold = scope_.hold();
   if (!hold) return std::unexpected(scope_.closed_error());
   auto array = make_ref<CpuArray>();
@@ -95,6 +98,7 @@ Result<Buffer> CpuClient::copy(const Buffer& source, DeviceId device, int memory
     return fail(ErrorCode::kFailedPrecondition, "a copy of " + source.shape().to_string() +
                                                     ", which was donated or removed before");
   }
+  MILLRACE_TRY_STATUS(target->alive());
   Scope::Hold hold = scope_.hold();
   if (!hold) return std::unexpected(scope_.closed_error());
   auto array = make_ref<CpuArray>();
@@ -113,6 +117,27 @@ std::optional<Duration> CpuClient::busy_time(DeviceId device) const {
   return found ? std::optional((*found)->busy()) : std::nullopt;
 }
 
-Future<void> CpuClient::close() { return scope_.close(); }
+Future<void> CpuClient::failed(DeviceId device) const {
+  const Result<CpuDevice*> found = find(device);
+  return found ? (*found)->failed() : Future<void>();
+}
+
+Status CpuClient::kill(DeviceId device, const Error& cause) {
+  MILLRACE_TRY(CpuDevice* const target, find(device));
+  // What the device was doing fails with the same fact as what its actor refuses later.
+  target->kill(cause.with_detail(DeviceFailure{device, cause, options_.clock->now()}));
+  return {};
+}
+
+Status CpuClient::restart(DeviceId device) {
+  MILLRACE_TRY(CpuDevice* const target, find(device));
+  if (scope_.closing()) return std::unexpected(scope_.closed_error());
+  return target->restart();
+}
+
+Future<void> CpuClient::close() {
+  for (const auto& device : devices_) device->end_life();
+  return scope_.close();
+}
 
 }  // namespace millrace::devices::cpu

@@ -59,6 +59,9 @@ class CpuClient final : public Client {
   Result<Buffer> copy(const Buffer& source, DeviceId device, int memory) override;
   Result<MemoryStats> memory_stats(DeviceId device) const override;
   std::optional<Duration> busy_time(DeviceId device) const override;
+  Future<void> failed(DeviceId device) const override;
+  Status kill(DeviceId device, const Error& cause) override;
+  Status restart(DeviceId device) override;
   Future<void> close() override;
 
   // For the other files of this folder.

@@ -37,7 +37,10 @@ class CopyWork : public Work, public Waiter, public Pooled {
       start(bytes());
     }
   }
-  void run() noexcept override { finish(copy()); }
+  void run() noexcept override {
+    const Status alive = device_.alive();
+    finish(alive ? copy() : alive);
+  }
   void drop() noexcept override {
     finish(millrace::fail(ErrorCode::kUnavailable,
                           "the threads of a CPU device closed before a copy was made"));

@@ -60,4 +60,49 @@ void CpuDevice::next() {
   threads_.executor->submit(execution);
 }
 
+void CpuDevice::kill(const Error& error) {
+  Promise<void> failed;
+  {
+    MutexLock lock(mutex_);
+    if (death_) return;
+    death_ = error;
+    failed = std::move(failed_promise_);
+  }
+  dead_.store(true);
+  if (failed.valid()) failed.set_error(error);
+}
+
+Status CpuDevice::death() const {
+  MutexLock lock(mutex_);
+  return death_ ? Status(std::unexpected(*death_)) : Status();
+}
+
+Status CpuDevice::restart() {
+  MutexLock lock(mutex_);
+  if (!death_) {
+    return fail(ErrorCode::kFailedPrecondition, "CPU device " + std::to_string(index(id_)) +
+                                                    " was not restarted: it has not failed");
+  }
+  life_.fetch_add(1);  // before anything can be made in the new one
+  death_.reset();
+  failed_promise_ = Promise<void>();
+  failed_ = failed_promise_.future();
+  dead_.store(false);
+  return {};
+}
+
+void CpuDevice::end_life() {
+  Promise<void> failed;
+  {
+    MutexLock lock(mutex_);
+    failed = std::move(failed_promise_);
+  }
+  if (failed.valid()) failed.set_value();
+}
+
+Future<void> CpuDevice::failed() const {
+  MutexLock lock(mutex_);
+  return failed_;
+}
+
 }  // namespace millrace::devices::cpu

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
 
 #include "millrace/core/mutex.h"
@@ -41,10 +42,21 @@ class CpuDevice {
   // The threads have closed: the execution that was submitted is not run, and those in the line
   // (returned, linked) never will be.
   Execution* abandon();
+  // Its failure and restart (Client::kill, Client::restart).
+  void kill(const Error& error);
+  Status restart();
+  void end_life();  // the client closes: it will not fail any more
+  Future<void> failed() const;
+  // The error of a device that has failed. Cheap while it has not.
+  Status alive() const { return dead_.load() ? death() : Status(); }
+  // Grows with each restart: what was made in an earlier life is lost.
+  std::uint32_t life() const { return life_.load(); }
   void add_busy(Duration time) { busy_.fetch_add(time.count()); }
   Duration busy() const { return Duration(busy_.load()); }
 
  private:
+  Status death() const;
+
   const DeviceId id_;
   const CpuDeviceThreads threads_;
   const Ref<MemoryPool> memory_;
@@ -54,7 +66,12 @@ class CpuDevice {
   TraceLane put_lane_{};
   TraceName put_name_{};
   std::atomic<Duration::rep> busy_{0};
-  Mutex mutex_;
+  std::atomic<bool> dead_{false};
+  std::atomic<std::uint32_t> life_{0};
+  mutable Mutex mutex_;
+  std::optional<Error> death_ MILLRACE_GUARDED_BY(mutex_);
+  Promise<void> failed_promise_ MILLRACE_GUARDED_BY(mutex_);
+  Future<void> failed_ MILLRACE_GUARDED_BY(mutex_) = failed_promise_.future();
   bool running_ MILLRACE_GUARDED_BY(mutex_) = false;
   Execution* first_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
   Execution* last_ MILLRACE_GUARDED_BY(mutex_) = nullptr;

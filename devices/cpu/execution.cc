@@ -46,6 +46,7 @@ Status CpuExecutable::launch(const LaunchArguments& call, std::span<LaunchResult
                                                  std::to_string(index(*device_)) + ", not " +
                                                  std::to_string(index(id)));
   }
+  MILLRACE_TRY_STATUS(device->alive());
   Scope::Hold hold = client_.scope().hold();
   if (!hold) return std::unexpected(client_.scope().closed_error());
   auto* execution = new Execution(*device, Ref<CpuExecutable>::share(this),
@@ -193,6 +194,7 @@ void Execution::fail_unrun() {
 }
 
 Status Execution::run_program() {
+  MILLRACE_TRY_STATUS(device_.alive());
   MILLRACE_TRY_STATUS(assign_blocks());
   MILLRACE_TRY(std::unique_ptr<CompiledRun> run, executable_->take_run());
   PooledArray<const std::byte*> inputs(inputs_.size());
@@ -201,6 +203,7 @@ Status Execution::run_program() {
   for (std::size_t o = 0; o < outputs.size(); ++o) outputs[o] = blocks_[o]->data();
   auto written = [this](int output) {
     const auto o = static_cast<std::size_t>(output);
+    if (!device_.alive()) return;  // nothing comes from a dead device
     CpuArray::write(std::move(outputs_[o]), std::move(blocks_[o]));
   };
   const Status status = run->run({.inputs = inputs.span(),
@@ -209,6 +212,7 @@ Status Execution::run_program() {
                                   .output_written = written,
                                   .stop = stop_});
   executable_->give_back(std::move(run));
+  MILLRACE_TRY_STATUS(device_.alive());
   if (!status && status.error().code() == ErrorCode::kCancelled && stop_.stop_requested())
     return std::unexpected(stopped_error(*executable_, deadline_, device_.clock().now()));
   return status;

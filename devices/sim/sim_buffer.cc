@@ -13,13 +13,18 @@ std::unexpected<Error> removed_error(const SimBuffer& buffer, const char* what) 
   return fail(ErrorCode::kFailedPrecondition, std::string(what) + " of " +
                                                   buffer.shape().to_string() + " on device " +
                                                   std::to_string(index(buffer.device())) +
-                                                  ": the buffer was donated or removed before");
+                                                  ": the buffer was donated or removed before, or "
+                                                  "lost with its device");
 }
 
 }  // namespace
 
 SimBuffer::SimBuffer(SimClient& client, DeviceId device, const Shape& shape, Ref<SimBytes> bytes)
-    : client_(client), device_(device), shape_(shape), bytes_(std::move(bytes)) {
+    : client_(client),
+      device_(device),
+      shape_(shape),
+      life_((*client_.find(device))->life()),
+      bytes_(std::move(bytes)) {
   client_.live_buffers_.fetch_add(1);
   (*client_.find(device_))->add_memory(static_cast<std::int64_t>(size_bytes()));
 }
@@ -34,6 +39,10 @@ Client& SimBuffer::client() const { return client_; }
 Future<void> SimBuffer::ready() const {
   if (removed()) return removed_error(*this, "the ready event");
   return Future<void>(Ref<Cell<void>>(ready_));
+}
+
+bool SimBuffer::removed() const {
+  return removed_.load() || life_ != (*client_.find(device_))->life();
 }
 
 Ref<SimBytes> SimBuffer::bytes() const {
@@ -81,6 +90,11 @@ Result<HostAccess> SimBuffer::host_access() {
   if (!ready_->complete()) {
     return fail(ErrorCode::kFailedPrecondition,
                 "host access of " + shape_.to_string() + " before it is ready");
+  }
+  {
+    MutexLock lock(client_.mutex_);
+    const SimDevice& device = **client_.find(device_);
+    if (device.failure) return std::unexpected(*device.failure);
   }
   Owner owner(bytes->span().data(), [bytes](const void*) {}, PoolAllocator<std::byte>());
   return HostAccess{bytes->span(), std::move(owner)};

@@ -68,7 +68,7 @@ class SimBuffer final : public BufferBody {
   Future<void> copy_to_host(std::span<std::byte> destination, Owner keep_alive) override;
   Result<HostAccess> host_access() override;
   void remove() override;
-  bool removed() const override { return removed_.load(); }
+  bool removed() const override;
 
   // As ready(), for a launch that took it before it was donated.
   Future<void> written() const { return Future<void>(Ref<Cell<void>>(ready_)); }
@@ -84,6 +84,7 @@ class SimBuffer final : public BufferBody {
   SimClient& client_;
   const DeviceId device_;
   const Shape shape_;
+  const std::uint32_t life_;  // of its device
   const Ref<QuietCell> ready_ = make_ref<QuietCell>();
   std::atomic<bool> removed_{false};
   mutable Mutex mutex_;

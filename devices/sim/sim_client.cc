@@ -124,27 +124,56 @@ void SimClient::slow(DeviceId device, TimePoint at, double factor) {
 void SimClient::fail_device(DeviceId device, TimePoint at, std::string cause) {
   const TimerQueue::Id timer =
       options_.timers->schedule(at, [this, device, cause = std::move(cause)] {
-        SimDevice& failing = **find(device);
-        const Error plain(ErrorCode::kUnavailable,
+        const Error error(ErrorCode::kUnavailable,
                           "simulated device " + std::to_string(index(device)) + ": " + cause);
-        // What the device was doing fails with the same fact as what its actor refuses later.
-        const Error error =
-            plain.with_detail(DeviceFailure{device, plain, options_.timers->clock().now()});
-        std::vector<Ref<SimLaunch>> launches;
-        {
-          MutexLock lock(mutex_);
-          if (failing.failure) return;
-          failing.failure = error;
-          launches = failing.queue;
-          if (failing.running != nullptr)
-            launches.push_back(Ref<SimLaunch>::share(failing.running));
-        }
-        note({.kind = SimEvent::Kind::kDeviceFailed, .device = device});
-        for (const Ref<SimLaunch>& launch : launches) launch->finish(std::unexpected(error));
-        failing.failed_promise.set_error(error);
+        static_cast<void>(kill(device, error));
       });
   MutexLock lock(mutex_);
   fault_timers_.push_back(timer);
+}
+
+Status SimClient::kill(DeviceId device, const Error& cause) {
+  MILLRACE_TRY(SimDevice * failing, find(device));
+  // What the device was doing fails with the same fact as what its actor refuses later.
+  const Error error =
+      cause.with_detail(DeviceFailure{device, cause, options_.timers->clock().now()});
+  std::vector<Ref<SimLaunch>> launches;
+  Promise<void> failed;
+  {
+    MutexLock lock(mutex_);
+    if (failing->failure) return {};
+    failing->failure = error;
+    launches = failing->queue;
+    if (failing->running != nullptr) launches.push_back(Ref<SimLaunch>::share(failing->running));
+    failed = std::move(failing->failed_promise);
+  }
+  note({.kind = SimEvent::Kind::kDeviceFailed, .device = device});
+  if (failed.valid()) failed.set_error(error);  // first: whoever hears of a launch may ask
+  for (const Ref<SimLaunch>& launch : launches) launch->finish(std::unexpected(error));
+  return {};
+}
+
+Status SimClient::restart(DeviceId device) {
+  check_scope({&device, 1}, "restart");
+  MILLRACE_TRY(SimDevice * target, find(device));
+  if (scope_.closing()) return std::unexpected(scope_.closed_error());
+  {
+    MutexLock lock(mutex_);
+    if (!target->failure) {
+      return millrace::fail(ErrorCode::kFailedPrecondition,
+                            "simulated device " + std::to_string(index(device)) +
+                                " was not restarted: it has not failed");
+    }
+    MILLRACE_CHECK(target->running == nullptr && target->queue.empty(),
+                   "a device is restarted when nothing of it is in flight");
+    target->failure.reset();
+    target->failed_promise = Promise<void>();
+    target->failed = target->failed_promise.future();
+    target->lane_free = {};
+  }
+  target->lose_memory();
+  note({.kind = SimEvent::Kind::kDeviceRestarted, .device = device});
+  return {};
 }
 
 Result<Executable> SimClient::compile(const Program& program, const CompileOptions& /*options*/) {
@@ -238,7 +267,9 @@ Result<MemoryStats> SimClient::memory_stats(DeviceId device) const {
 
 Future<void> SimClient::failed(DeviceId device) const {
   const Result<SimDevice*> found = find(device);
-  return found ? (*found)->failed : Future<void>();
+  if (!found) return {};
+  MutexLock lock(mutex_);
+  return (*found)->failed;
 }
 
 std::optional<Duration> SimClient::busy_time(DeviceId device) const {
@@ -250,13 +281,15 @@ std::optional<Duration> SimClient::busy_time(DeviceId device) const {
 
 Future<void> SimClient::close() {
   std::vector<TimerQueue::Id> timers;
+  std::vector<Promise<void>> failed;
   {
     MutexLock lock(mutex_);
     timers.swap(fault_timers_);
+    for (const auto& device : devices_) failed.push_back(std::move(device->failed_promise));
   }
   for (const TimerQueue::Id& timer : timers) options_.timers->cancel(timer);
-  for (const auto& device : devices_) {
-    if (device->failed_promise.valid()) device->failed_promise.set_value();
+  for (Promise<void>& promise : failed) {
+    if (promise.valid()) promise.set_value();
   }
   return scope_.close();
 }

@@ -32,7 +32,7 @@ class SimClient final : public Client {
   // call.
   void fail_launch(DeviceId device, std::uint64_t nth, Error error);
   void fail_put(DeviceId device, std::uint64_t nth, Error error);
-  void fail_device(DeviceId device, TimePoint at, std::string cause);
+  void fail_device(DeviceId device, TimePoint at, std::string cause);  // a kill() of then
   // Nothing begins, is written or ends on the device from then on, for so long.
   void stall(DeviceId device, TimePoint at, Duration length);
   // What begins from then on takes factor times as long.
@@ -57,6 +57,8 @@ class SimClient final : public Client {
   Result<Buffer> copy(const Buffer& source, DeviceId device, int memory) override;
   Result<MemoryStats> memory_stats(DeviceId device) const override;
   Future<void> failed(DeviceId device) const override;
+  Status kill(DeviceId device, const Error& cause) override;
+  Status restart(DeviceId device) override;
   std::optional<Duration> busy_time(DeviceId device) const override;
   Future<void> close() override;
 

@@ -31,6 +31,9 @@ class SimDevice {
     return limit == 0 || bytes_in_use_.load() + static_cast<std::int64_t>(bytes) <= limit;
   }
   MemoryStats memory(std::int64_t limit) const;
+  // The device is restarted: what was on it is lost. A buffer knows by the number of its life.
+  void lose_memory() { life_.fetch_add(1); }
+  std::uint32_t life() const { return life_.load(); }
 
   struct Nth {
     std::uint64_t nth;
@@ -74,6 +77,7 @@ class SimDevice {
   const DeviceId id_;
   std::atomic<std::int64_t> bytes_in_use_{0};
   std::atomic<std::int64_t> peak_bytes_{0};
+  std::atomic<std::uint32_t> life_{0};
 };
 
 }  // namespace millrace::devices::sim

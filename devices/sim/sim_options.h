@@ -63,6 +63,7 @@ struct SimEvent {
     kOutputWritten,
     kLaunchEnd,
     kDeviceFailed,
+    kDeviceRestarted,
   };
   Kind kind{};
   DeviceId device{};

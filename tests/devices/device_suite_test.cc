@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "millrace/core/blocking.h"
@@ -370,6 +372,63 @@ std::vector<SuiteBackend> backends() {
                     .refusal = ErrorCode::kUnknown});  // XLA's; a plugin's code is kept
   }
   return list;
+}
+
+// Kills while other threads launch: every call ends, with the right numbers or with the failure.
+TEST_P(DeviceSuite, AKilledDeviceIsRestartedWhileOthersUseIt) {
+  const Device device = devices_[0];
+  const Executable add = program("add");
+  const Error cut(ErrorCode::kUnavailable, "power cut");
+  if (const Status killed = device.kill(cut); !killed) {
+    EXPECT_EQ(killed.error().code(), ErrorCode::kUnimplemented);
+    GTEST_SKIP() << killed.error().message();
+  }
+  EXPECT_THAT(wait_blocking(device.failed()).error().message(), HasSubstr("power cut"));
+  EXPECT_TRUE(wait_blocking(device.restart()));
+  std::atomic<bool> over{false};
+  std::atomic<int> good{0};
+  std::vector<std::thread> users;
+  for (int u = 0; u < 2; ++u) {
+    users.emplace_back([&] {
+      const Vector values = {1, 2, 3, 4};
+      while (!over.load()) {
+        const Future<Buffer> there =
+            device.put(view(values), {.semantics = HostBufferSemantics::kImmutableOnlyDuringCall});
+        const Result<Buffers> out = wait_blocking(device.execute(add, {there, there}));
+        if (!out) continue;
+        const Result<HostArray> array = wait_blocking(device.fetch((*out)[0]));
+        if (!array) continue;
+        EXPECT_THAT(array->as<float>(), ElementsAre(2, 4, 6, 8));
+        good.fetch_add(1);
+      }
+    });
+  }
+  for (int i = 0; i < 50; ++i) {
+    const int before = good.load();
+    while (good.load() == before) std::this_thread::yield();
+    EXPECT_TRUE(device.kill(cut));
+    EXPECT_FALSE(wait_blocking(device.failed()));
+    EXPECT_TRUE(wait_blocking(device.restart()));
+  }
+  over.store(true);
+  for (std::thread& user : users) user.join();
+}
+
+TEST_P(DeviceSuite, WhatWasOnARestartedDeviceIsLost) {
+  const Buffer lost = put({1, 2, 3, 4});
+  const Buffer kept = put({5, 6, 7, 8}, 1);
+  const Executable add = program("add");
+  if (!devices_[0].kill(Error(ErrorCode::kUnavailable, "power cut"))) GTEST_SKIP();
+  EXPECT_FALSE(wait_blocking(devices_[0].failed()));
+  EXPECT_EQ(code_of(wait_blocking(devices_[0].fetch(lost))), ErrorCode::kUnavailable);
+  EXPECT_EQ(code_of(wait_blocking(devices_[0].execute(add, {lost, lost}))),
+            ErrorCode::kUnavailable);
+  ASSERT_TRUE(wait_blocking(devices_[0].restart()));
+  EXPECT_TRUE(lost.removed());
+  EXPECT_FALSE(wait_blocking(devices_[0].fetch(lost)));
+  EXPECT_FALSE(wait_blocking(devices_[0].execute(add, {lost, lost})));
+  EXPECT_FALSE(wait_blocking(devices_[1].copy_from(lost)));
+  EXPECT_EQ(fetch(kept, 1), (Vector{5, 6, 7, 8}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, DeviceSuite, ::testing::ValuesIn(backends()), backend_name);
