@@ -35,7 +35,10 @@ std::string GroupActor::describe(std::uint64_t sequence, const CollectiveCall& c
 void GroupActor::on(CollectiveRequest&& request, actors::Reply<Buffers> reply) {
   if (failed_) return reply.set(std::unexpected(*failed_));  // GR-3
   const std::uint64_t sequence = request.sequence;
-  const Matcher::Answer answer = matcher_.call(request.rank, sequence, request.call);
+  const bool has_arrays = request.buffers.size() == request.call.shapes.size();
+  const Status valid =
+      check_call(request.call, request.rank, has_arrays, static_cast<int>(devices_.size()));
+  const Matcher::Answer answer = matcher_.call(request.rank, sequence, request.call, valid);
   if (answer.verdict == Matcher::Verdict::kLate) return reply.set(std::unexpected(*answer.error));
 
   const auto [operation, fresh] = operations_.try_emplace(sequence);

@@ -29,7 +29,27 @@ std::string CollectiveCall::to_string() const {
   return text + ")";
 }
 
-Matcher::Answer Matcher::call(Rank rank, std::uint64_t sequence, const CollectiveCall& call) {
+Status check_call(const CollectiveCall& call, Rank caller, bool has_arrays, int size) {
+  using Kind = CollectiveCall::Kind;
+  if (call.kind == Kind::kAllReduce) {
+    for (const devices::Shape& shape : call.shapes)
+      MILLRACE_TRY_STATUS(check_reducible(call.op, shape.dtype()));
+  }
+  if (call.kind != Kind::kBroadcast) return {};
+  if (index(call.root) < 0 || index(call.root) >= size) {
+    return fail(ErrorCode::kInvalidArgument, "there is no " +
+                                                 millrace::collectives::to_string(call.root) +
+                                                 ", the group has " + std::to_string(size));
+  }
+  if (caller == call.root && !has_arrays && !call.shapes.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "the root gives shapes but no arrays; only the others may receive without arrays");
+  }
+  return {};
+}
+
+Matcher::Answer Matcher::call(Rank rank, std::uint64_t sequence, const CollectiveCall& call,
+                              const Status& valid) {
   auto [at, fresh] = entries_.try_emplace(sequence);
   Entry& entry = at->second;
   if (fresh) {
@@ -49,6 +69,11 @@ Matcher::Answer Matcher::call(Rank rank, std::uint64_t sequence, const Collectiv
   Answer answer{Verdict::kWaiting, std::nullopt};
   if (entry.ended) {
     answer = {Verdict::kLate, entry.ended};
+  } else if (!valid) {
+    const Error error =
+        valid.error().with_context(where() + to_string(rank) + " called " + call.to_string());
+    entry.ended = error.with_detail(Culprits{Culprits::Kind::kInvalid, {rank}});
+    answer = {Verdict::kFailed, entry.ended};
   } else if (!(entry.first == call)) {
     Error error(ErrorCode::kFailedPrecondition,
                 where() + to_string(entry.first_rank) + " called " + entry.first.to_string() +

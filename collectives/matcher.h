@@ -31,6 +31,11 @@ struct CollectiveCall {
   std::string to_string() const;
 };
 
+// Whether the caller may make this call, matched or not: kUnimplemented for a reduction that its
+// types do not have, kInvalidArgument for a root that is no rank of the group, or that has no
+// arrays. size: of the group. has_arrays: the caller gives arrays, not only their shapes.
+Status check_call(const CollectiveCall& call, Rank caller, bool has_arrays, int size);
+
 // Invariants:
 //  - MA-1 each (rank, sequence) gets exactly one answer: matched with all, or one error.
 //  - MA-2 all ranks of a sequence get the same outcome, however late they call.
@@ -51,7 +56,9 @@ class Matcher {
 
   Matcher(std::string group, int size) : group_(std::move(group)), size_(size) {}
 
-  Answer call(Rank rank, std::uint64_t sequence, const CollectiveCall& call);
+  // A call that is not valid ends its sequence: the error names the rank and tells why.
+  Answer call(Rank rank, std::uint64_t sequence, const CollectiveCall& call,
+              const Status& valid = {});
   // Ends a waiting sequence for those who have called and those still to come.
   void end(std::uint64_t sequence, Error error);
   // Who has not called, of a sequence that somebody has called.

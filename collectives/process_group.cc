@@ -100,18 +100,12 @@ Future<Buffers> ProcessGroup::call(CollectiveCall call, Buffers buffers,
   request.buffers = std::move(buffers);
   request.deadline = options.call.deadline;
   // The deadline goes with the request: the group knows whom to name. Stop ends this rank's wait
-  // here.
-  CallOptions ask;
-  ask.stop = options.call.stop;
+  // here. Nothing is refused here: the others wait for this rank's number.
   return with_stop(core_->group.ask(std::move(request)), options.call.stop);
 }
 
 Future<Buffers> ProcessGroup::all_reduce(const Buffers& buffers, ReduceOp op,
                                          const CollectiveOptions& options) const {
-  for (const Buffer& buffer : buffers) {
-    if (Status status = check_reducible(op, buffer.shape().dtype()); !status)
-      return Future<Buffers>(status.error());
-  }
   return call({Kind::kAllReduce, op, Rank{0}, shapes_of(buffers)}, buffers, options);
 }
 
@@ -122,21 +116,11 @@ Future<Buffers> ProcessGroup::all_gather(const Buffers& buffers,
 
 Future<Buffers> ProcessGroup::broadcast(const Buffers& buffers, Rank root,
                                         const CollectiveOptions& options) const {
-  if (index(root) < 0 || index(root) >= size()) {
-    return fail(ErrorCode::kInvalidArgument, "broadcast in group '" + core_->name +
-                                                 "': there is no " + to_string(root) +
-                                                 ", the group has " + std::to_string(size()));
-  }
   return call({Kind::kBroadcast, ReduceOp::kSum, root, shapes_of(buffers)}, buffers, options);
 }
 
 Future<Buffers> ProcessGroup::broadcast(std::vector<Shape> shapes, Rank root,
                                         const CollectiveOptions& options) const {
-  if (index(root) < 0 || index(root) >= size() || root == rank_) {
-    return fail(ErrorCode::kInvalidArgument, "broadcast in group '" + core_->name + "' from " +
-                                                 to_string(root) + ": " + to_string(rank_) +
-                                                 " receives only from another rank");
-  }
   return call({Kind::kBroadcast, ReduceOp::kSum, root, {shapes.begin(), shapes.end()}}, {},
               options);
 }

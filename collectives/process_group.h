@@ -33,10 +33,11 @@ struct CollectiveOptions {
 
 // Value handle of one rank. All ranks of a group must make the same calls in the same order of
 // sequence numbers: a difference is kFailedPrecondition on every rank that called, naming both
-// calls; a rank that does not call is named by kDeadlineExceeded; a failed rank is named by the
-// errors of all pending and later calls. Details of these errors: Culprits. stop cancels this
-// rank's wait only: its contribution stands, the others go on. Futures complete on the group's
-// executor. Thread-safety: thread-safe, though the order of calls of one rank is its program's.
+// calls; a call that cannot be done (check_call) fails for all ranks and names its caller; a rank
+// that does not call is named by kDeadlineExceeded; a failed rank is named by the errors of all
+// pending and later calls. Details of these errors: Culprits. stop cancels this rank's wait only:
+// its contribution stands, the others go on. Futures complete on the group's executor.
+// Thread-safety: thread-safe, though the order of calls of one rank is its program's.
 class ProcessGroup {
  public:
   // One member per device, ranks in the order of devices; subsets of devices may form groups of

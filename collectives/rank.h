@@ -25,7 +25,7 @@ struct GroupId {
 
 // Typed detail of the errors of this room: who caused them (Error::detail<Culprits>()).
 struct Culprits {
-  enum class Kind : std::uint8_t { kMissing, kFailed, kMismatch };
+  enum class Kind : std::uint8_t { kMissing, kFailed, kMismatch, kInvalid };
   Kind kind;
   std::vector<Rank> ranks;
 };

@@ -50,6 +50,23 @@ TEST(MatcherTest, EveryDifferenceIsAMismatchThatNamesBothCalls) {
   }
 }
 
+TEST(MatcherTest, CallThatIsNotValidEndsItsSequenceForAllWhoeverCalledFirst) {
+  const Error invalid(ErrorCode::kUnimplemented, "no such mean");
+  for (const bool first : {true, false}) {
+    Matcher matcher("g", 3);
+    if (!first) static_cast<void>(matcher.call(Rank{0}, 7, sum_of(4)));
+    const auto answer = matcher.call(Rank{1}, 7, sum_of(5), std::unexpected(invalid));
+    ASSERT_EQ(answer.verdict, Verdict::kFailed);
+    EXPECT_EQ(answer.error->code(), ErrorCode::kUnimplemented);
+    EXPECT_EQ(answer.error->detail<Culprits>()->ranks, std::vector<Rank>{Rank{1}});
+    if (first) {
+      EXPECT_EQ(matcher.call(Rank{0}, 7, sum_of(4)).error->message(), answer.error->message());
+    }
+    EXPECT_EQ(matcher.call(Rank{2}, 7, sum_of(4)).error->message(), answer.error->message());
+    EXPECT_EQ(matcher.open(), 0u);
+  }
+}
+
 TEST(MatcherTest, EndedSequenceTellsWhoComesLate) {
   Matcher matcher("g", 2);
   static_cast<void>(matcher.call(Rank{0}, 3, sum_of(1)));

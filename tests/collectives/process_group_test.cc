@@ -6,12 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
-#include "millrace/devices/device_actor.h"
-#include "millrace/devices/sim/sim_client.h"
-#include "tests/support/simulation.h"
+#include "tests/collectives/sim_ranks.h"
 
 namespace millrace::collectives {
 namespace {
@@ -21,55 +18,15 @@ using devices::Buffers;
 using devices::Device;
 using devices::DeviceId;
 using devices::DType;
-using devices::HostArray;
 using devices::Shape;
 using std::chrono::milliseconds;
 using testing::for_each_seed;
+using testing::SimRanks;
 using testing::Simulation;
-
-// Devices, and one group over all of them.
-struct Ranks {
-  Ranks(Simulation& simulation, int size, bool host_access = false)
-      : sim(simulation),
-        client({.timers = &sim.timers(),
-                .devices = size,
-                .transfer_latency = std::chrono::microseconds(sim.below(200)),
-                .host_access = host_access}) {
-    devices::DeviceActorOptions options;
-    options.environment = sim.environment();
-    devices = devices::make_devices(client, options);
-    sim.on_finish("client", [this] { return client.close(); });
-    for (const Device& device : devices)
-      sim.on_finish("device", [device] { return device.close(); });
-    members = ProcessGroup::create(sim.actors(), "g", devices).value();
-    sim.on_finish("group", [this] { return members[0].close(); });
-  }
-  Buffer put(int rank, std::vector<float> values) {
-    HostArray array =
-        HostArray::make(Shape(DType::kF32, {static_cast<std::int64_t>(values.size())}));
-    std::memcpy(array.mutable_bytes().data(), values.data(), values.size() * sizeof(float));
-    const auto device = devices[static_cast<std::size_t>(rank)];
-    return sim.run(device.put({array.bytes().data(), array.shape(), {}, array.owner()})).value();
-  }
-  std::vector<float> get(int rank, const Buffer& buffer) {
-    const HostArray array = sim.run(devices[static_cast<std::size_t>(rank)].fetch(buffer)).value();
-    return {array.as<float>().begin(), array.as<float>().end()};
-  }
-  CollectiveOptions within(milliseconds time) {
-    CollectiveOptions options;
-    options.call.deadline = sim.now() + time;
-    return options;
-  }
-
-  Simulation& sim;
-  devices::sim::SimClient client;
-  std::vector<Device> devices;
-  std::vector<ProcessGroup> members;
-};
 
 TEST(ProcessGroupTest, AllReduceGivesEveryRankTheSameResultOnItsDevice) {
   for_each_seed(20, [](Simulation& sim) {
-    Ranks ranks(sim, 1 + static_cast<int>(sim.below(5)), sim.chance(0.5));
+    SimRanks ranks(sim, 1 + static_cast<int>(sim.below(5)), sim.chance(0.5));
     const int size = static_cast<int>(ranks.devices.size());
     std::vector<Future<Buffers>> results;
     for (int r = 0; r < size; ++r) {
@@ -91,7 +48,7 @@ TEST(ProcessGroupTest, AllReduceGivesEveryRankTheSameResultOnItsDevice) {
 
 TEST(ProcessGroupTest, AllGatherConcatenatesInTheOrderOfTheRanks) {
   Simulation sim(3);
-  Ranks ranks(sim, 3);
+  SimRanks ranks(sim, 3);
   std::vector<Future<Buffers>> results;
   for (const int r : {2, 0, 1}) {
     const float value = static_cast<float>(r);
@@ -106,7 +63,7 @@ TEST(ProcessGroupTest, AllGatherConcatenatesInTheOrderOfTheRanks) {
 
 TEST(ProcessGroupTest, BroadcastReadsNothingOfTheOthers) {
   Simulation sim(4);
-  Ranks ranks(sim, 3);
+  SimRanks ranks(sim, 3);
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Buffer root = ranks.put(1, {5, 6});
   std::vector<Future<Buffers>> results = {
@@ -123,7 +80,7 @@ TEST(ProcessGroupTest, BroadcastReadsNothingOfTheOthers) {
 
 TEST(ProcessGroupTest, BarrierWaitsForTheLastRank) {
   Simulation sim(5);
-  Ranks ranks(sim, 2);
+  SimRanks ranks(sim, 2);
   const Future<void> first = ranks.members[0].barrier();
   sim.run_for(milliseconds(50));
   EXPECT_FALSE(first.ready());
@@ -135,7 +92,7 @@ TEST(ProcessGroupTest, BarrierWaitsForTheLastRank) {
 
 TEST(ProcessGroupTest, SubsetOfTheDevicesFormsAGroupOfItsOwn) {
   Simulation sim(6);
-  Ranks ranks(sim, 4);
+  SimRanks ranks(sim, 4);
   const std::vector<Device> odd = {ranks.devices[1], ranks.devices[3]};
   auto members = ProcessGroup::create(sim.actors(), "odd", odd).value();
   sim.on_finish("odd", [members] { return members[0].close(); });
@@ -149,7 +106,7 @@ TEST(ProcessGroupTest, SubsetOfTheDevicesFormsAGroupOfItsOwn) {
 
 TEST(ProcessGroupTest, DifferentCallsAtOneNumberFailOnBothAndNameBoth) {
   for_each_seed(20, [](Simulation& sim) {
-    Ranks ranks(sim, 2);
+    SimRanks ranks(sim, 2);
     const Future<Buffers> reduce = ranks.members[0].all_reduce({ranks.put(0, {1})}, ReduceOp::kSum);
     const Future<Buffers> gather = ranks.members[1].all_gather({ranks.put(1, {1})});
     for (const auto& future : {reduce, gather}) {
@@ -165,7 +122,7 @@ TEST(ProcessGroupTest, DifferentCallsAtOneNumberFailOnBothAndNameBoth) {
 
 TEST(ProcessGroupTest, RankThatDoesNotCallIsNamedAtTheDeadline) {
   Simulation sim(8);
-  Ranks ranks(sim, 3);
+  SimRanks ranks(sim, 3);
   const auto options = ranks.within(milliseconds(20));
   const auto a = ranks.members[0].all_reduce({ranks.put(0, {1})}, ReduceOp::kSum, options);
   const auto b = ranks.members[2].all_reduce({ranks.put(2, {1})}, ReduceOp::kSum, options);
@@ -184,7 +141,7 @@ TEST(ProcessGroupTest, RankThatDoesNotCallIsNamedAtTheDeadline) {
 
 TEST(ProcessGroupTest, FailedDeviceFailsPendingAndLaterCallsByItsRank) {
   for_each_seed(20, [](Simulation& sim) {
-    Ranks ranks(sim, 3);
+    SimRanks ranks(sim, 3);
     const auto pending = ranks.members[0].all_reduce({ranks.put(0, {1})}, ReduceOp::kSum);
     const auto meeting = ranks.members[0].rendezvous("m", "");
     ranks.client.fail_device(DeviceId{2}, sim.now() + milliseconds(1), "scripted");
@@ -201,7 +158,7 @@ TEST(ProcessGroupTest, FailedDeviceFailsPendingAndLaterCallsByItsRank) {
 
 TEST(ProcessGroupTest, StopEndsOneRanksWaitAndNotTheOperation) {
   Simulation sim(10);
-  Ranks ranks(sim, 2);
+  SimRanks ranks(sim, 2);
   std::stop_source stop;
   CollectiveOptions options;
   options.call.stop = stop.get_token();
@@ -216,7 +173,7 @@ TEST(ProcessGroupTest, StopEndsOneRanksWaitAndNotTheOperation) {
 
 TEST(ProcessGroupTest, CloseFailsWhatIsPendingWithCancelled) {
   Simulation sim(11);
-  Ranks ranks(sim, 2);
+  SimRanks ranks(sim, 2);
   const auto reduce = ranks.members[0].all_reduce({ranks.put(0, {1})}, ReduceOp::kSum);
   const auto meeting = ranks.members[1].rendezvous("m", "x");
   sim.run_until_idle();
@@ -229,7 +186,7 @@ TEST(ProcessGroupTest, CloseFailsWhatIsPendingWithCancelled) {
 
 TEST(ProcessGroupTest, RendezvousGivesPayloadsAndNamesWhoIsMissing) {
   for_each_seed(20, [](Simulation& sim) {
-    Ranks ranks(sim, 12);
+    SimRanks ranks(sim, 12);
     std::vector<Future<Payloads>> meetings;
     for (const ProcessGroup& member : ranks.members) {
       meetings.push_back(member.rendezvous("epoch", "p" + std::to_string(index(member.rank()))));
@@ -255,7 +212,7 @@ TEST(ProcessGroupTest, RendezvousGivesPayloadsAndNamesWhoIsMissing) {
 
 TEST(ProcessGroupTest, NumbersTakenAtSubmissionMatchWhateverIsReadyFirst) {
   for_each_seed(50, [](Simulation& sim) {
-    Ranks ranks(sim, 3);
+    SimRanks ranks(sim, 3);
     constexpr int kCalls = 6;
     std::vector<std::pair<int, Future<Buffers>>> results;
     for (int r = 0; r < 3; ++r) {

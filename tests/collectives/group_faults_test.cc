@@ -1,0 +1,102 @@
+// What ends a collective before its result, in simulation.
+#include "tests/collectives/sim_ranks.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace millrace::collectives {
+namespace {
+
+using devices::Buffers;
+using devices::DType;
+using devices::Shape;
+using testing::for_each_seed;
+using testing::SimRanks;
+using testing::Simulation;
+
+std::vector<Rank> culprits_of(const Error& error) {
+  const auto* culprits = error.detail<Culprits>();
+  return culprits == nullptr ? std::vector<Rank>() : culprits->ranks;
+}
+
+// All ranks' next collectives meet: nobody is a number behind.
+void expect_in_step(SimRanks& ranks) {
+  std::vector<Future<Buffers>> sums;
+  for (std::size_t r = 0; r < ranks.members.size(); ++r) {
+    sums.push_back(
+        ranks.members[r].all_reduce({ranks.put(static_cast<int>(r), {1})}, ReduceOp::kSum));
+  }
+  for (const auto& sum : sums) {
+    const auto result = ranks.sim.run(sum);
+    EXPECT_TRUE(result) << result.error().to_string();
+  }
+}
+
+TEST(GroupFaultsTest, CallThatTypesDoNotHaveFailsForEverybodyAndNamesItsCaller) {
+  for_each_seed(20, [](Simulation& sim) {
+    SimRanks ranks(sim, 2);
+    const auto floats = ranks.put(0, {1});
+    const auto integers = ranks.put_as<std::int32_t>(1, DType::kI32, {1});
+    const Future<Buffers> results[] = {ranks.members[0].all_reduce({floats}, ReduceOp::kMean),
+                                       ranks.members[1].all_reduce({integers}, ReduceOp::kMean)};
+    for (const auto& future : results) {
+      const auto result = sim.run(future);
+      ASSERT_FALSE(result);
+      EXPECT_EQ(result.error().code(), ErrorCode::kUnimplemented);
+      EXPECT_EQ(culprits_of(result.error()), std::vector<Rank>{Rank{1}});
+      EXPECT_NE(result.error().message().find("rank 1 called all_reduce(mean, tensor<1xi32>)"),
+                std::string::npos)
+          << result.error().message();
+    }
+    expect_in_step(ranks);
+    sim.finish();
+  });
+}
+
+TEST(GroupFaultsTest, RootThatIsNoRankFailsForEverybodyAndNamesItsCaller) {
+  for_each_seed(20, [](Simulation& sim) {
+    SimRanks ranks(sim, 3);
+    const Shape shape(DType::kF32, {1});
+    const Future<Buffers> results[] = {ranks.members[0].broadcast({ranks.put(0, {1})}, Rank{0}),
+                                       ranks.members[1].broadcast({ranks.put(1, {1})}, Rank{3}),
+                                       ranks.members[2].broadcast({shape}, Rank{0})};
+    for (const auto& future : results) {
+      const auto result = sim.run(future);
+      ASSERT_FALSE(result);
+      EXPECT_NE(result.error().message().find("rank 1"), std::string::npos)
+          << result.error().message();
+    }
+    expect_in_step(ranks);
+    // All of them alike.
+    for (const Rank root : {Rank{-1}, Rank{3}}) {
+      std::vector<Future<Buffers>> alike;
+      for (const ProcessGroup& member : ranks.members)
+        alike.push_back(member.broadcast({shape}, root));
+      for (const auto& future : alike)
+        EXPECT_EQ(sim.run(future).error().code(), ErrorCode::kInvalidArgument);
+    }
+    expect_in_step(ranks);
+    sim.finish();
+  });
+}
+
+TEST(GroupFaultsTest, RootWithoutArraysFailsForEverybody) {
+  for_each_seed(20, [](Simulation& sim) {
+    SimRanks ranks(sim, 2);
+    const Shape shape(DType::kF32, {1});
+    const Future<Buffers> results[] = {ranks.members[0].broadcast({shape}, Rank{1}),
+                                       ranks.members[1].broadcast({shape}, Rank{1})};
+    for (const auto& future : results) {
+      const auto result = sim.run(future);
+      ASSERT_FALSE(result);
+      EXPECT_EQ(result.error().code(), ErrorCode::kInvalidArgument);
+      EXPECT_EQ(culprits_of(result.error()), std::vector<Rank>{Rank{1}});
+    }
+    expect_in_step(ranks);
+    sim.finish();
+  });
+}
+
+}  // namespace
+}  // namespace millrace::collectives
