@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "millrace/collectives/notice.h"
 #include "millrace/collectives/rendezvous.h"
 #include "millrace/core/combinators.h"
 
@@ -69,7 +70,7 @@ Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& syst
       std::make_shared<const std::vector<actors::ActorRef<RendezvousActor>>>(core->meetings);
   std::vector<ProcessGroup> members;
   for (std::size_t r = 0; r < devices.size(); ++r) {
-    core->meetings[r].tell(RendezvousWire{peers}).ignore();
+    send_notice(core->meetings[r], RendezvousWire{peers});
     members.push_back(ProcessGroup(core, Rank{static_cast<int>(r)}));
     // Only sends messages, so it may run where the failure is told.
     auto watch = [member = members.back()](const Status& failed) {
@@ -153,8 +154,8 @@ Future<Payloads> ProcessGroup::rendezvous(std::string tag, std::string payload,
 }
 
 void ProcessGroup::fail_rank(Rank rank, const Error& error) const {
-  core_->group.tell(RankFailed{rank, error}).ignore();
-  for (const auto& meeting : core_->meetings) meeting.tell(RankFailed{rank, error}).ignore();
+  send_notice(core_->group, RankFailed{rank, error});
+  for (const auto& meeting : core_->meetings) send_notice(meeting, RankFailed{rank, error});
 }
 
 Future<void> ProcessGroup::close() const {

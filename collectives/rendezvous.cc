@@ -1,6 +1,7 @@
 #include "millrace/collectives/rendezvous.h"
 
 #include "millrace/actors/system.h"
+#include "millrace/collectives/notice.h"
 
 namespace millrace::collectives {
 
@@ -44,7 +45,7 @@ void RendezvousActor::arm(const RendezvousKey& key, TimePoint deadline) {
 void RendezvousActor::perform(RendezvousMachine::Actions actions) {
   for (auto& [to, message] : actions.sends) {
     // A peer that is gone is told of by RankFailed, not by its mailbox.
-    (*peers_)[static_cast<std::size_t>(index(to))].tell(std::move(message)).ignore();
+    send_notice((*peers_)[static_cast<std::size_t>(index(to))], std::move(message));
   }
   for (auto& [key, result] : actions.done) {
     auto node = waiting_.extract(key);

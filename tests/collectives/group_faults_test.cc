@@ -98,5 +98,49 @@ TEST(GroupFaultsTest, RootWithoutArraysFailsForEverybody) {
   });
 }
 
+// Eight children send more to the root at once than its mailbox takes, inside and outside.
+TEST(GroupFaultsTest, RendezvousLosesNoPayloadHoweverLarge) {
+  for_each_seed(10, [](Simulation& sim) {
+    SimRanks ranks(sim, 9);
+    CallOptions options;
+    options.deadline = sim.now() + std::chrono::seconds(1);
+    std::vector<Future<Payloads>> meetings;
+    for (const ProcessGroup& member : ranks.members) {
+      const char mine = static_cast<char>('a' + index(member.rank()));
+      meetings.push_back(
+          member.rendezvous("m", std::string(std::size_t{3} << 20, mine), {}, options));
+    }
+    for (const auto& meeting : meetings) {
+      const auto payloads = sim.run(meeting);
+      ASSERT_TRUE(payloads) << payloads.error().to_string();
+      for (std::size_t p = 0; p < 9; ++p) {
+        ASSERT_EQ((**payloads)[p].size(), std::size_t{3} << 20);
+        EXPECT_EQ((**payloads)[p].back(), static_cast<char>('a' + p));
+      }
+    }
+    sim.finish();
+  });
+}
+
+// The news of a failure reaches a mailbox that is full.
+TEST(GroupFaultsTest, FailureIsHeardBehindMoreJoinsThanAMailboxTakes) {
+  for_each_seed(10, [](Simulation& sim) {
+    SimRanks ranks(sim, 2);
+    sim.run_until_idle();
+    std::vector<Future<Payloads>> meetings;
+    // One inside, one outside: each alone fits, whatever its size; nothing else does.
+    for (int i = 0; i < 2; ++i)
+      meetings.push_back(ranks.members[0].rendezvous("m", std::string(std::size_t{17} << 20, 'x')));
+    ranks.members[0].fail_rank(Rank{1}, Error(ErrorCode::kUnavailable, "scripted"));
+    for (const auto& meeting : meetings) {
+      const auto result = sim.run(meeting);
+      ASSERT_FALSE(result);
+      EXPECT_EQ(culprits_of(result.error()), std::vector<Rank>{Rank{1}})
+          << result.error().message();
+    }
+    sim.finish();
+  });
+}
+
 }  // namespace
 }  // namespace millrace::collectives
