@@ -1,8 +1,13 @@
+// Free blocks are kept as lists of pointers, of each thread and of a depot for all: to hand a block
+// from the thread that frees it to one that allocates it touches no byte of it, so that nobody
+// waits for another core's cache before the block is written.
 #include "millrace/core/pool.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <new>
+#include <utility>
 
 #include "millrace/core/mutex.h"
 
@@ -22,9 +27,6 @@ constexpr std::size_t kStep = 64;
 constexpr std::size_t kSmallClasses = 16;  // 64, 128, ... 1024 bytes
 constexpr std::size_t kClasses = 22;       // and 2, 4, ... 64 KiB: lists of hundreds of arguments
 
-// A thread keeps at most this many blocks of a class.
-constexpr std::size_t thread_blocks(std::size_t c) { return c < kSmallClasses ? 64 : 8; }
-
 // kClasses: too large.
 constexpr std::size_t class_of(std::size_t size) {
   if (size <= kStep * kSmallClasses) return (size + kStep - 1) / kStep - 1;
@@ -38,70 +40,100 @@ constexpr std::size_t bytes_of(std::size_t c) {
 static_assert(class_of(1024) == 15 && class_of(1025) == 16 && bytes_of(16) == 2048);
 static_assert(class_of(65536) == 21 && bytes_of(21) == 65536 && class_of(65537) == kClasses);
 
-struct Block {
-  Block* next;
-};
+// A thread keeps at most this many blocks of a class, and trades half of them with the depot at a
+// time, so that a producer and a consumer thread meet there rarely.
+constexpr std::size_t kThreadBlocks = 64;
+constexpr std::size_t thread_blocks(std::size_t c) { return c < kSmallClasses ? kThreadBlocks : 8; }
+// Blocks that the system is asked for at once: without a header each, and none shares a cache line
+// with another.
+constexpr std::size_t slab_blocks(std::size_t c) { return c < kSmallClasses ? 8 : 1; }
 
-struct List {
-  Block* head = nullptr;
-  std::size_t count = 0;
-
-  void push(Block* block) {
-    block->next = head;
-    head = block;
-    ++count;
+// Blocks of one class that no thread keeps. Thread-safe.
+class DepotList {
+ public:
+  // Up to count blocks to `to`; how many.
+  std::size_t take(void** to, std::size_t count) {
+    MutexLock lock(mutex_);
+    const std::size_t taken = std::min(count, count_);
+    count_ -= taken;
+    std::copy_n(blocks_ + count_, taken, to);
+    return taken;
   }
-  Block* pop() {
-    Block* block = head;
-    if (block != nullptr) {
-      head = block->next;
-      --count;
-    }
-    return block;
+  void give(void* const* from, std::size_t count) noexcept {
+    MutexLock lock(mutex_);
+    std::copy_n(from, count, blocks_ + count_);
+    count_ += count;
   }
+  // So many more blocks exist. There is room for all of them from now on: give() never asks for
+  // memory.
+  void grow(std::size_t made) {
+    MutexLock lock(mutex_);
+    made_ += made;
+    if (made_ <= room_) return;
+    const std::size_t room = std::max(2 * room_, made_ + kThreadBlocks);
+    auto* const blocks = static_cast<void**>(::operator new(room * sizeof(void*)));
+    std::copy_n(blocks_, count_, blocks);
+    ::operator delete(std::exchange(blocks_, blocks));
+    room_ = room;
+  }
+
+ private:
+  Mutex mutex_;
+  void** blocks_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
+  std::size_t count_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  std::size_t room_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  std::size_t made_ MILLRACE_GUARDED_BY(mutex_) = 0;
 };
 
-// Blocks that no thread keeps. Never destroyed: objects of static lifetime may be freed after main.
-struct Depot {
-  Mutex mutex;
-  std::array<List, kClasses> lists MILLRACE_GUARDED_BY(mutex);
-};
-Depot& depot() {
-  static Depot* instance = new Depot;
-  return *instance;
+// Never destroyed: objects of static lifetime may be freed after main.
+DepotList& depot(std::size_t c) {
+  static auto* const lists = new std::array<DepotList, kClasses>;
+  return (*lists)[c];
 }
 
+struct ThreadList {
+  std::size_t count = 0;
+  std::array<void*, kThreadBlocks> blocks;
+};
+
 struct ThreadCache {
-  std::array<List, kClasses> lists;
+  std::array<ThreadList, kClasses> lists;
   bool alive = true;
 
   ~ThreadCache() {
     alive = false;
-    Depot& d = depot();
-    MutexLock lock(d.mutex);
-    for (std::size_t c = 0; c < kClasses; ++c) {
-      while (Block* block = lists[c].pop()) d.lists[c].push(block);
-    }
+    for (std::size_t c = 0; c < kClasses; ++c)
+      depot(c).give(lists[c].blocks.data(), lists[c].count);
   }
 };
 thread_local ThreadCache cache;
 
-// Half a thread's share at a time, so that a producer and a consumer thread meet in the depot
-// rarely.
-void refill(std::size_t c) {
-  Depot& d = depot();
-  MutexLock lock(d.mutex);
-  while (cache.lists[c].count < thread_blocks(c) / 2) {
-    Block* block = d.lists[c].pop();
-    if (block == nullptr) return;
-    cache.lists[c].push(block);
-  }
+// Of the system; all but one go to `rest`, which has room for a slab.
+void* make_blocks(std::size_t c, void** rest, std::size_t& count) {
+  const std::size_t made = slab_blocks(c);
+  depot(c).grow(made);
+  auto* const slab =
+      static_cast<std::byte*>(::operator new(made * bytes_of(c), std::align_val_t(kStep)));
+  for (std::size_t i = 1; i < made; ++i) rest[count++] = slab + i * bytes_of(c);
+  return slab;
 }
 
-void spill(std::size_t c) {
-  Depot& d = depot();
-  MutexLock lock(d.mutex);
-  while (cache.lists[c].count > thread_blocks(c) / 2) d.lists[c].push(cache.lists[c].pop());
+void* allocate_slowly(std::size_t c) {
+  ThreadList& list = cache.lists[c];
+  list.count = depot(c).take(list.blocks.data(), thread_blocks(c) / 2);
+  if (list.count != 0) return list.blocks[--list.count];
+  return make_blocks(c, list.blocks.data(), list.count);
+}
+
+// On a thread that ends.
+void* allocate_without_cache(std::size_t c) {
+  void* block = nullptr;
+  if (depot(c).take(&block, 1) == 1) return block;
+  std::array<void*, slab_blocks(0)> rest;
+  std::size_t count = 0;
+  block = make_blocks(c, rest.data(), count);
+  depot(c).give(rest.data(), count);
+  return block;
 }
 
 }  // namespace
@@ -109,21 +141,26 @@ void spill(std::size_t c) {
 void* pool_allocate(std::size_t size) {
   const std::size_t c = class_of(size);
   if (size == 0 || c >= kClasses) return ::operator new(size);
-  if (cache.alive) {
-    if (cache.lists[c].head == nullptr) refill(c);
-    if (Block* block = cache.lists[c].pop()) return block;
-  }
-  return ::operator new(bytes_of(c));
+  if (!cache.alive) return allocate_without_cache(c);
+  ThreadList& list = cache.lists[c];
+  if (list.count == 0) return allocate_slowly(c);
+  return list.blocks[--list.count];
 }
 
 void pool_free(void* block, std::size_t size) noexcept {
   const std::size_t c = class_of(size);
-  if (size == 0 || c >= kClasses || !cache.alive) {
+  if (size == 0 || c >= kClasses) {
     ::operator delete(block);
     return;
   }
-  cache.lists[c].push(static_cast<Block*>(block));
-  if (cache.lists[c].count > thread_blocks(c)) spill(c);
+  if (!cache.alive) return depot(c).give(&block, 1);
+  ThreadList& list = cache.lists[c];
+  if (list.count == thread_blocks(c)) {
+    const std::size_t half = thread_blocks(c) / 2;
+    list.count -= half;
+    depot(c).give(list.blocks.data() + list.count, half);
+  }
+  list.blocks[list.count++] = block;
 }
 
 #endif
