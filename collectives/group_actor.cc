@@ -21,9 +21,11 @@ GroupActor::GroupActor(std::string name, std::vector<devices::Device> devices, T
       trace_(trace),
       matcher_(name_, static_cast<int>(devices_.size())) {
   if (trace_ == nullptr) return;
-  lane_ = trace_->lane("group " + name_);
-  const char* const kinds[] = {"all_reduce", "all_gather", "broadcast", "barrier"};
-  for (std::size_t i = 0; i < 4; ++i) names_[i] = trace_->name(kinds[i]);
+  const std::string kinds[] = {"all_reduce", "all_gather", "broadcast", "barrier"};
+  for (std::size_t i = 0; i < 4; ++i) {
+    lanes_[i] = trace_->lane("group " + name_ + " " + kinds[i]);
+    names_[i] = trace_->name(kinds[i]);
+  }
 }
 
 std::string GroupActor::describe(std::uint64_t sequence, const CollectiveCall& call) const {
@@ -50,6 +52,7 @@ void GroupActor::on(CollectiveRequest&& request, actors::Reply<Buffers> reply) {
   Part& part = op.parts[at(request.rank)];
   part.called = true;
   part.buffers = std::move(request.buffers);
+  part.flow = request.flow;
   part.reply = std::move(reply);
   if (answer.verdict == Matcher::Verdict::kFailed) return fail_operation(operation, *answer.error);
   if (request.deadline != kNoDeadline) arm(sequence, request.rank, request.deadline);
@@ -151,7 +154,7 @@ void GroupActor::start_if_ready(Operations::iterator operation) {
     Operation finished = std::move(done->second);
     operations_.erase(done);
     cancel_timers(finished);
-    trace(sequence, finished);
+    trace(finished);
     for (std::size_t r = 0; r < finished.parts.size(); ++r)
       finished.parts[r].reply.set((*results)[r]);
   };
@@ -168,13 +171,26 @@ void GroupActor::fail_operation(Operations::iterator operation, const Error& err
   }
 }
 
-void GroupActor::trace(std::uint64_t sequence, const Operation& operation) {
+void GroupActor::trace(const Operation& operation) const {
   if (trace_ == nullptr) return;
+  // The batches of one step are neighbours: all of them meet here.
+  const std::uint64_t first = operation.parts.front().flow;
+  std::uint16_t flows = 1;
+  while (first != 0 && flows < operation.parts.size() &&
+         operation.parts[flows].flow == first + flows) {
+    ++flows;
+  }
   std::int64_t bytes = 0;
   for (const devices::Shape& shape : operation.call.shapes)
     bytes += static_cast<std::int64_t>(shape.size_bytes());
   const auto kind = static_cast<std::size_t>(operation.call.kind);
-  trace_->record({lane_, names_[kind], operation.started, trace_->now(), sequence + 1, bytes});
+  trace_->record({.lane = lanes_[kind],
+                  .name = names_[kind],
+                  .begin = operation.started,
+                  .end = trace_->now(),
+                  .flow = first,
+                  .value = bytes,
+                  .flows = flows});
 }
 
 void GroupActor::cancel_timers(Operation& operation) {

@@ -28,6 +28,7 @@ struct CollectiveRequest {
   CollectiveCall call;
   devices::Buffers buffers;
   TimePoint deadline = kNoDeadline;
+  std::uint64_t flow = 0;
 };
 
 // Invariants:
@@ -41,7 +42,7 @@ struct CollectiveRequest {
 class GroupActor final : public actors::Actor {
  public:
   // trace may be nullptr; operations are recorded from the moment that all inputs are there to the
-  // results.
+  // results, each kind on a lane of its own.
   GroupActor(std::string name, std::vector<devices::Device> devices, TraceRecorder* trace);
 
   void on(CollectiveRequest&& request, actors::Reply<devices::Buffers> reply);
@@ -54,6 +55,7 @@ class GroupActor final : public actors::Actor {
     actors::Reply<devices::Buffers> reply;
     bool called = false;
     bool written = false;
+    std::uint64_t flow = 0;
     std::optional<TimerQueue::Id> timer;
   };
   struct Operation {
@@ -73,13 +75,13 @@ class GroupActor final : public actors::Actor {
   void fail_operation(Operations::iterator operation, const Error& error);
   std::string describe(std::uint64_t sequence, const CollectiveCall& call) const;
   void cancel_timers(Operation& operation);
-  void trace(std::uint64_t sequence, const Operation& operation);
+  void trace(const Operation& operation) const;
 
   std::string name_;
   std::vector<devices::Device> devices_;
   TraceRecorder* const trace_;
-  TraceLane lane_{};
-  TraceName names_[4] = {};  // by kind
+  TraceLane lanes_[4] = {};  // by kind
+  TraceName names_[4] = {};
   Matcher matcher_;
   Operations operations_;
   std::optional<Error> failed_;

@@ -100,6 +100,7 @@ Future<Buffers> ProcessGroup::call(CollectiveCall call, Buffers buffers,
   request.call = std::move(call);
   request.buffers = std::move(buffers);
   request.deadline = options.call.deadline;
+  request.flow = options.flow;
   // The deadline goes with the request: the group knows whom to name. Stop ends this rank's wait
   // here. Nothing is refused here: the others wait for this rank's number.
   return with_stop(core_->group.ask(std::move(request)), options.call.stop);

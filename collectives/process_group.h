@@ -29,6 +29,7 @@ namespace millrace::collectives {
 struct CollectiveOptions {
   CallOptions call;
   std::optional<std::uint64_t> sequence;
+  std::uint64_t flow = 0;  // the batch that this rank does it for, in traces (TraceEvent::flow)
 };
 
 // Value handle of one rank. All ranks of a group must make the same calls in the same order of

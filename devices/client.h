@@ -80,6 +80,7 @@ struct LaunchArguments {
   // fail with stopped_error (launch_check.h).
   std::stop_token stop;
   TimePoint deadline = kNoDeadline;  // why stop was requested, once it has come
+  std::uint64_t flow = 0;  // of the event that the backend records, if it does (TraceEvent::flow)
 };
 
 // Per device of the launch: outputs exist as handles; each one's ready() fires when it is written,

@@ -49,6 +49,7 @@ struct PutOptions {
 struct ExecuteOptions {
   std::span<const int> non_donatable;  // copied by the call
   CallOptions call;
+  std::uint64_t flow = 0;  // the batch that this is done for, in traces (TraceEvent::flow)
 };
 
 // An input: a buffer, or one whose handle is not there yet. Value type.

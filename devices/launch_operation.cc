@@ -47,6 +47,7 @@ LaunchOperation::LaunchOperation(const Executable& executable, const ExecuteOpti
       stop_token_(own_stop_.stop_possible() ? own_stop_.get_token() : options.call.stop),
       deadline_(options.call.deadline),
       non_donatable_(options.non_donatable),
+      flow_(options.flow),
       arguments_(arguments) {
   if (devices == 1) return;
   inputs_ = PooledArray<std::span<const Buffer>>(devices);
@@ -118,7 +119,8 @@ bool LaunchOperation::call_client(Seat& seat) {
                                                       .arguments = {&inputs, 1},
                                                       .non_donatable = non_donatable_.span(),
                                                       .stop = stop_token_,
-                                                      .deadline = deadline_},
+                                                      .deadline = deadline_,
+                                                      .flow = flow_},
                                                      {&result, 1});
   arguments_ = {};  // the client keeps what it needs
   if (!launched) {
@@ -135,7 +137,8 @@ bool LaunchOperation::call_client_spanning(Seat& seat) {
                                                       .arguments = inputs_.span(),
                                                       .non_donatable = non_donatable_.span(),
                                                       .stop = stop_token_,
-                                                      .deadline = deadline_},
+                                                      .deadline = deadline_,
+                                                      .flow = flow_},
                                                      results.span());
   arguments_ = {};
   if (launched) {

@@ -46,6 +46,7 @@ class LaunchOperation final : public Operation {
   const std::stop_token stop_token_;
   const TimePoint deadline_;
   const PooledArray<int> non_donatable_;
+  const std::uint64_t flow_;
   PooledArray<Buffer> arguments_;                // of all devices, one after the other
   PooledArray<std::span<const Buffer>> inputs_;  // per device, of a spanning launch
   PooledArray<DeviceId> ids_;                    // likewise

@@ -23,6 +23,13 @@ struct DeviceBatch {
   int device = 0;                // as next() was asked
 };
 
+// The number of a batch in traces (TraceEvent::flow): the batches of one step, one per device of
+// the loader, are neighbours in the order of the devices.
+constexpr std::uint64_t batch_flow(std::uint64_t sequence, std::size_t device,
+                                   std::size_t devices) {
+  return sequence * devices + device + 1;
+}
+
 // Attached to every error that a stage brings to the consumer; FilePosition too, where a file was
 // at fault.
 struct LoadFailure {

@@ -278,11 +278,17 @@ void LoaderCore::account(const Start& start, LoadingBatch& batch) {
   }
   stats.bytes += bytes;
   if (options_.trace == nullptr) return;
+  // Waiting for memory is not yet a part of the batch's way.
+  const std::uint64_t flow =
+      start.stage == LoadStage::kStaging
+          ? 0
+          : batch_flow(batch.id.sequence, static_cast<std::size_t>(batch.id.device),
+                       devices_.size());
   options_.trace->record({.lane = trace_lanes_[static_cast<std::size_t>(start.stage)],
                           .name = trace_name_,
                           .begin = batch.begun,
                           .end = now,
-                          .flow = batch.id.sequence + 1,
+                          .flow = flow,
                           .value = static_cast<std::int64_t>(bytes)});
 }
 

@@ -40,7 +40,7 @@ struct LoaderOptions {
   bool zero_copy = true;
   std::shared_ptr<StagingPool>
       pool;                        // left out: one of its own, which holds what the budgets allow
-  TraceRecorder* trace = nullptr;  // one lane per stage, an event per batch, flow: sequence + 1
+  TraceRecorder* trace = nullptr;  // one lane per stage, an event per batch (batch_flow)
   Duration close_grace =
       std::chrono::milliseconds(500);  // close() waits this long for running stages
 };

@@ -114,6 +114,7 @@ LaunchResult Execution::prepare(CpuClient& client, const LaunchArguments& call) 
   const std::span<const Shape> shapes = executable_->output_shapes();
   stop_ = call.stop;
   deadline_ = call.deadline;
+  flow_ = call.flow;
   inputs_ = PooledArray<Ref<CpuArray>>(arguments.size());
   given_ = PooledArray<bool>(arguments.size());
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -164,7 +165,8 @@ void Execution::run() noexcept {
     trace->record({.lane = device_.launch_lane(),
                    .name = executable_->trace_name(),
                    .begin = begin,
-                   .end = end});
+                   .end = end,
+                   .flow = flow_});
   }
   CpuDevice& device = device_;
   inputs_ = {};  // their blocks are free for the next one

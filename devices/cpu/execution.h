@@ -101,6 +101,7 @@ class Execution final : public RefCounted, public Work, public Pooled {
   Scope::Hold hold_;
   std::stop_token stop_;
   TimePoint deadline_ = kNoDeadline;
+  std::uint64_t flow_ = 0;
   PooledArray<Ref<CpuArray>> inputs_;
   PooledArray<bool> given_;  // per input: donated by this launch
   PooledArray<Ref<CpuArray>> outputs_;

@@ -66,6 +66,7 @@ void SimLaunch::prepare(const LaunchArguments& call, std::span<LaunchResult> res
   number_ = client_.next_number_.fetch_add(1);
   stop_ = call.stop;
   deadline_ = call.deadline;
+  flow_ = call.flow;
   for (std::size_t d = 0; d < devices.size(); ++d) {
     Part& part = parts_[d];
     part.device = devices[d];
@@ -271,6 +272,16 @@ void SimLaunch::step() {
   }
 }
 
+void SimLaunch::trace(const SimDevice& device) const {
+  TraceRecorder* const trace = client_.options_.trace;
+  if (trace == nullptr) return;
+  trace->record({.lane = trace->lane("device " + std::to_string(index(device.id()))),
+                 .name = trace->name(executable_->name()),
+                 .begin = begin_,
+                 .end = trace->now(),
+                 .flow = flow_});
+}
+
 void SimLaunch::finish(const Status& status) {
   const Ref<SimLaunch> self = Ref<SimLaunch>::share(this);
   bool ran = false;
@@ -293,6 +304,7 @@ void SimLaunch::finish(const Status& status) {
                     .device = part.device->id(),
                     .name = executable_->name(),
                     .number = number_});
+      trace(*part.device);
     }
     part.inputs = {};
     for (const Ref<SimBuffer>& output : part.outputs) output->complete(status);

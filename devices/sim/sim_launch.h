@@ -83,12 +83,14 @@ class SimLaunch final : public RefCounted, public Pooled {
   Status compute();
   void step();
   TimePoint due_locked(Duration offset) const;
+  void trace(const SimDevice& device) const;
 
   SimClient& client_;
   const Ref<SimExecutable> executable_;
   PooledArray<Part> parts_;
   Scope::Hold hold_;
   std::uint64_t number_ = 0;
+  std::uint64_t flow_ = 0;
   std::optional<Error> scripted_;
   std::stop_token stop_;  // looked at before each thing that the program does
   TimePoint deadline_ = kNoDeadline;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "millrace/core/timer_queue.h"
+#include "millrace/core/trace.h"
 #include "millrace/devices/buffer.h"
 
 namespace millrace::devices::sim {
@@ -48,7 +49,8 @@ struct SimOptions {
   bool host_access = false;  // host_access() works
   bool keep_bytes = true;    // false: buffers have no contents, for runs with thousands of devices
   bool record_events = true;
-  bool check_scope = true;  // calls from outside the device's actor are violations
+  TraceRecorder* trace = nullptr;  // launches, on lanes "device N", as the CPU device has them
+  bool check_scope = true;         // calls from outside the device's actor are violations
 };
 
 struct SimEvent {

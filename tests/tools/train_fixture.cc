@@ -260,11 +260,12 @@ SimulatedTraining::SimulatedTraining(millrace::testing::Simulation& sim, int dev
                                      Duration transfer_latency)
     : sim_(sim),
       model_(rows),
+      trace_(*sim.environment().clock),
       client_({.timers = &sim.timers(),
                .devices = devices,
                .transfer_latency = transfer_latency,
-               .in_order = in_order}),
-      trace_(*sim.environment().clock),
+               .in_order = in_order,
+               .trace = &trace_}),
       rows_(rows) {
   add_programs(client_, rows, times);
   devices::DeviceActorOptions options;

@@ -94,9 +94,9 @@ class SimulatedTraining {
 
   millrace::testing::Simulation& sim_;
   ModelFolder model_;
+  TraceRecorder trace_;
   devices::sim::SimClient client_;
   std::vector<devices::Device> devices_;
-  TraceRecorder trace_;
   std::shared_ptr<ClockSource> source_;
 
  private:

@@ -91,6 +91,7 @@ Future<Buffers> launch_grad(const Recorded& recorded, std::size_t d, const Buffe
   }
   devices::ExecuteOptions options;
   options.call = ticket.call;
+  options.flow = ticket.first_flow + d;
   return recorded.device(d).execute(recorded.options.grad_program,
                                     std::span<const Buffer>(arguments), options);
 }
@@ -117,6 +118,7 @@ Future<Buffers> launch_update(const Recorded& recorded, std::size_t d, const Buf
   devices::ExecuteOptions options;
   options.call = ticket.call;
   if (ticket.keep_inputs) options.non_donatable = recorded.update_donates;
+  options.flow = ticket.first_flow + d;
   return recorded.device(d).execute(recorded.options.update_program,
                                     std::span<const Buffer>(arguments), options);
 }
@@ -131,6 +133,7 @@ auto reduce_node(std::shared_ptr<const Recorded> recorded, std::size_t d, std::s
     CollectiveOptions options;
     options.sequence = ticket.first_collective + number;
     options.call = ticket.call;
+    options.flow = ticket.first_flow + d;
     return rank.all_reduce(select(grads, positions), ReduceOp::kMean, options);
   };
 }

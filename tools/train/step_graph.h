@@ -49,6 +49,7 @@ struct Replica {
 struct StepTicket {
   std::uint64_t step = 0;              // counts through the whole run
   std::uint64_t first_collective = 0;  // of the sequence numbers that the step reserves
+  std::uint64_t first_flow = 0;        // in traces: of the first device's batch, the others follow
   // The update leaves its inputs as they are and writes its outputs to memory of their own:
   // somebody still reads the replicas that this step starts from.
   bool keep_inputs = false;

@@ -45,6 +45,9 @@ class Training {
         run_shares_(parts_.devices.size()) {
     call_.stop = watch_.token();
     call_.deadline = options_.call.deadline;
+    if (parts_.trace == nullptr) return;
+    step_lane_ = parts_.trace->lane("steps");
+    step_name_ = parts_.trace->name("step");
   }
 
   Task<TrainingReport> run();
@@ -94,6 +97,8 @@ class Training {
   StepWatch watch_;
   std::stop_callback<Forward> link_;
   CallOptions call_;
+  TraceLane step_lane_{};
+  TraceName step_name_{};
 
   std::optional<Model> model_;
   std::optional<DeviceLoader> loader_;
@@ -152,6 +157,7 @@ Result<DeviceLoader> Training::make_loader() const {
     loading.start_epoch = checkpoints_.newest->manifest.epoch;
     loading.start_step = checkpoints_.newest->manifest.epoch_step;
   }
+  loading.trace = parts_.trace;
   loading.reads_in_flight = options_.reads_in_flight;
   loading.decodes_in_flight = options_.decodes_in_flight;
   loading.host_bytes_per_device = options_.loader_host_bytes;
@@ -393,6 +399,7 @@ void Training::start_step(std::uint64_t step, std::uint64_t steps_per_epoch) {
   StepTicket ticket;
   ticket.step = step;
   ticket.call = call_;
+  ticket.first_flow = transfer::batch_flow(step, 0, parts_.devices.size());
   for (const ProcessGroup& rank : ranks_)
     ticket.first_collective = rank.reserve(graph_->collectives_per_step());
   Flying flying;
@@ -431,6 +438,13 @@ Task<void> Training::retire() {
   }
   loss /= static_cast<double>(rows);
   const TimePoint now = parts_.environment.clock->now();
+  if (parts_.trace != nullptr) {
+    parts_.trace->record({.lane = step_lane_,
+                          .name = step_name_,
+                          .begin = last_done_,
+                          .end = now,
+                          .value = static_cast<std::int64_t>(steps_done())});
+  }
   step_times_.push_back(now - last_done_);
   last_done_ = now;
   losses_.push_back(loss);
