@@ -63,7 +63,7 @@ std::string number(Number value) {
 
 template <class Number>
 std::string value_text(const Unit& unit, Number value) {
-  return unit.seconds ? number(static_cast<double>(value) * 1e-9) : number(value);
+  return unit.seconds ? number(static_cast<double>(value) / 1e9) : number(value);
 }
 
 std::string labels_text(const Labels& labels, std::string_view le = {}) {
