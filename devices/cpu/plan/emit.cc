@@ -367,14 +367,55 @@ Status Emitter::emit_unit(BlockState& s, int index, StepList& to) {
       return {};
     };
     to.steps.back().outputs_written.push_back(unit.result);
+    to.steps.back().info.bytes = 2 * size;
     return {};
   }
   MILLRACE_CHECK(to.steps.size() > before, "a unit without a step");
+  count_work(s, unit, to.steps.back().info);
   for (ValueId v : unit.writes) {
     const auto it = s.root ? result_index_.find(v) : result_index_.end();
     if (it != result_index_.end()) to.steps.back().outputs_written.push_back(it->second);
   }
   return {};
+}
+
+// What the unit's last step does; those before it only lay out operands.
+void Emitter::count_work(const BlockState& s, const Unit& unit, StepInfo& info) const {
+  const auto elements = [this](ValueId v) {
+    return static_cast<double>(graph_.shape(v).elements());
+  };
+  const auto of_node = [&](const Node& n) -> double {
+    switch (n.kind) {
+      case NodeKind::kElementwise:
+        return elements(n.outputs[0]);
+      case NodeKind::kReduce:
+        return elements(n.inputs[0]);
+      case NodeKind::kReduceWindow: {
+        double window = elements(n.outputs[0]);
+        for (const std::int64_t d : n.window.size) window *= static_cast<double>(d);
+        return window;
+      }
+      case NodeKind::kDot: {
+        double work = 2 * elements(n.outputs[0]);
+        for (const std::int64_t d : n.dot.lhs_contract)
+          work *= static_cast<double>(graph_.shape(n.inputs[0]).dim(static_cast<int>(d)));
+        return work;
+      }
+      default:
+        return 0;
+    }
+  };
+  if (unit.node >= 0) {
+    const Node& n = graph_.node(unit.node);
+    if (n.kind == NodeKind::kWhile || n.kind == NodeKind::kCase) return;
+    if (info.operations == 0) info.operations = of_node(n);
+  }
+  if (unit.group >= 0) {
+    for (const NodeId id : s.groups[static_cast<std::size_t>(unit.group)].nodes)
+      info.operations += of_node(graph_.node(id));
+  }
+  for (const ValueId v : unit.reads) info.bytes += bytes(v);
+  for (const ValueId v : unit.writes) info.bytes += bytes(v);
 }
 
 // An output may take over an input that nothing reads once the output's first byte is written.

@@ -72,6 +72,7 @@ class Emitter {
   void captured(const Block& inner, std::set<ValueId>& values) const;
   std::vector<int> schedule(const BlockState& s) const;
   Status emit_unit(BlockState& s, int unit, StepList& to);
+  void count_work(const BlockState& s, const Unit& unit, StepInfo& info) const;
   ValueId storage(ValueId v) const;
   BufferId buffer_of(ValueId v);
   BufferId new_buffer(BlockState& s, ValueId v);

@@ -201,6 +201,7 @@ Status Emitter::emit_convolution(BlockState& s, const Node& n, StepList& to) {
   step.info.name += best_form.spec.kind == ConvolutionKind::kForward        ? " forward"
                     : best_form.spec.kind == ConvolutionKind::kBackwardData ? " backward data"
                                                                             : " backward weights";
+  step.info.operations = convolution_flops(best_form.spec);
   step.kernel = std::move(best->kernel);
   step.state = static_cast<int>(out_.kernels.size());
   out_.kernels.push_back(step.kernel.get());
