@@ -1,5 +1,7 @@
 #include "millrace/tools/api/runtime.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -17,25 +19,32 @@
 #include "millrace/core/scope.h"
 #include "millrace/devices/device_actor.h"
 #include "millrace/devices/registry.h"
+#include "millrace/tools/api/runtime_metrics.h"
+#include "millrace/tools/trace/trace_file.h"
 
 namespace millrace {
 
 // In the order of making; closed, and then destroyed, in the reverse one.
 struct Runtime::Core {
-  explicit Core(RuntimeOptions given) : options(std::move(given)) {}
+  explicit Core(RuntimeOptions given) : options(std::move(given)) { describe_metrics(metrics); }
 
   Status make();
+  Status make_trace_file();
   Status make_client();
   devices::DeviceThreads make_device_threads(int i, int n);
   Task<void> close_all();
 
   const RuntimeOptions options;
+  Metrics metrics;
+  Histogram& compile_time = metrics.histogram("millrace_compile_nanoseconds");
+  Counter& compile_failures = metrics.counter("millrace_compile_failures_total");
   std::unique_ptr<TraceRecorder> trace;
   std::unique_ptr<EventLoopThread> loop;
   std::unique_ptr<PoolExecutor> blocking;
   std::unique_ptr<PoolExecutor> compute;
   std::vector<std::unique_ptr<PoolExecutor>> device_pools;  // of devices that compute on the host
   Environment environment;
+  std::unique_ptr<trace::TraceFile> trace_file;
   std::unique_ptr<actors::ActorSystem> actors;
   std::unique_ptr<devices::Client> client;
   std::vector<devices::Device> devices;
@@ -76,9 +85,19 @@ Status Runtime::Core::make_client() {
   return {};
 }
 
+Status Runtime::Core::make_trace_file() {
+  if (options.trace_file.empty()) return {};
+  trace::TraceFileOptions file{.path = options.trace_file};
+  if (const std::size_t at = file.path.find("%p"); at != std::string::npos)
+    file.path.replace(at, 2, std::to_string(::getpid()));
+  MILLRACE_TRY(trace_file, trace::TraceFile::create(environment, *trace, file));
+  return {};
+}
+
 Status Runtime::Core::make() {
   const int threads = compute_threads(options);
-  if (options.trace) trace = std::make_unique<TraceRecorder>(steady_clock());
+  if (options.trace || !options.trace_file.empty())
+    trace = std::make_unique<TraceRecorder>(steady_clock());
   loop = std::make_unique<EventLoopThread>(make_uv_event_loop(), "millrace-loop");
   blocking = make_executor(ExecutorBackend::kThreads, std::max(1, options.blocking_threads),
                            "millrace-io");
@@ -88,6 +107,7 @@ Status Runtime::Core::make() {
                  .compute = compute.get(),
                  .blocking = blocking.get()};
   actors = std::make_unique<actors::ActorSystem>(environment);
+  MILLRACE_TRY_STATUS(make_trace_file());
   MILLRACE_TRY_STATUS(make_client());
 
   devices::DeviceActorOptions actor_options{.environment = environment, .limits = options.limits};
@@ -115,6 +135,7 @@ Task<void> Runtime::Core::close_all() {
   // What the ends above have set in motion runs before its executor drops the rest.
   note(co_await make_ready().then(*compute, [](const Status&) {}));
   note(co_await compute->close());
+  if (trace_file) note(co_await trace_file->close());
   note(co_await blocking->close());
   note(co_await loop->close());
   if (first) co_await end_with(*first);
@@ -153,6 +174,13 @@ Executor& Runtime::compute() const { return *core_->compute; }
 EventLoop& Runtime::loop() const { return core_->loop->loop(); }
 actors::ActorSystem& Runtime::actors() const { return *core_->actors; }
 TraceRecorder* Runtime::trace() const { return core_->trace.get(); }
+trace::TraceFile* Runtime::trace_file() const { return core_->trace_file.get(); }
+Metrics& Runtime::metrics() const { return core_->metrics; }
+MetricsSnapshot Runtime::metrics_snapshot() const {
+  MetricsSnapshot snapshot = core_->metrics.snapshot();
+  add_device_metrics(core_->devices, snapshot);
+  return snapshot;
+}
 const RuntimeOptions& Runtime::options() const { return core_->options; }
 
 Future<devices::Executable> Runtime::compile(devices::Program program,
@@ -161,18 +189,21 @@ Future<devices::Executable> Runtime::compile(devices::Program program,
   Scope::Hold hold = core_->compilations.hold();
   if (!hold) return core_->compilations.closed_error();
   if (!options.stop.stop_possible()) options.stop = call.stop;
-  auto work = [client = core_->client.get(), clock = core_->environment.clock,
-               program = std::move(program), options = std::move(options),
+  auto work = [core = core_.get(), program = std::move(program), options = std::move(options),
                hold = std::move(hold)](const Status&) mutable -> Result<devices::Executable> {
     if (options.stop.stop_requested()) {
       return fail(ErrorCode::kCancelled,
                   "stopped on request before '" + program.name() + "' was compiled");
     }
-    const TimePoint begin = clock->now();
-    Result<devices::Executable> compiled = client->compile(program, options);
+    const Clock& clock = *core->environment.clock;
+    const TimePoint begin = clock.now();
+    Result<devices::Executable> compiled = core->client->compile(program, options);
+    const Duration time = clock.now() - begin;
+    core->compile_time.record(static_cast<std::uint64_t>(time.count()));
+    if (!compiled) core->compile_failures.add();
     MILLRACE_LOG(kInfo, "runtime",
                  (compiled ? "compiled " : "refused ") + program.name() + " in " +
-                     std::to_string((clock->now() - begin) / std::chrono::milliseconds(1)) + " ms");
+                     std::to_string(time / std::chrono::milliseconds(1)) + " ms");
     return compiled;
   };
   const Future<devices::Executable> compiled = make_ready().then(*core_->blocking, std::move(work));

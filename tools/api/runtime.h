@@ -11,12 +11,17 @@
 #include "millrace/core/call_options.h"
 #include "millrace/core/environment.h"
 #include "millrace/core/event_loop.h"
+#include "millrace/core/metrics.h"
 #include "millrace/core/trace.h"
 #include "millrace/devices/device.h"
 #include "millrace/devices/program.h"
 #include "millrace/tools/api/runtime_options.h"
 
 namespace millrace {
+
+namespace trace {
+class TraceFile;  // tools/trace/trace_file.h
+}
 
 // The one owner of the threads: it outlives every handle that came from it (devices, executables,
 // buffers), and unlike any other destructor of the house its own waits: it closes, if nobody did,
@@ -48,7 +53,12 @@ class Runtime {
   Executor& compute() const;  // actors, continuations, decoding: nothing may block it
   EventLoop& loop() const;
   actors::ActorSystem& actors() const;
-  TraceRecorder* trace() const;  // nullptr unless RuntimeOptions::trace
+  TraceRecorder* trace() const;          // nullptr unless RuntimeOptions::trace or trace_file
+  trace::TraceFile* trace_file() const;  // nullptr unless RuntimeOptions::trace_file
+  // Numbers of this runtime and of whoever adds his own: counters that are cheap enough to stay on.
+  Metrics& metrics() const;
+  // All of them and those of the devices, now; prometheus_text (core/metrics_text.h) prints it.
+  MetricsSnapshot metrics_snapshot() const;
   const RuntimeOptions& options() const;
 
   // Refuses new work, finishes what the devices have begun, and ends everything in the reverse

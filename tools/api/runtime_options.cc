@@ -19,6 +19,7 @@ Result<RuntimeOptions> RuntimeOptions::from_env(devices::Variables variables) {
   // core/log reads it by itself, at the first line that is logged: too late to be told of a slip.
   MILLRACE_TRY_STATUS(check_log_levels(variables("MILLRACE_LOG").value_or("")));
   options.threads = threads.value_or(0);
+  options.trace_file = variables("MILLRACE_TRACE").value_or("");
   options.variables = std::move(variables);
   return options;
 }

@@ -30,6 +30,9 @@ struct RuntimeOptions {
   bool trace = false;            // records a timeline (Runtime::trace)
   // PJRT plugins besides those of the environment and of manifests (devices/pjrt/plugin_list.h).
   std::vector<devices::pjrt::PluginEntry> plugins;
+  // MILLRACE_TRACE. Writes the timeline to this file, too, until close(): ui.perfetto.dev opens it.
+  // "%p" in it stands for the number of the process. Empty: no file.
+  std::string trace_file;
   devices::Variables
       variables;  // for backends that have variables of their own; empty: none is set
 

@@ -3,7 +3,10 @@
 #include <chrono>
 #include <utility>
 
+#include "millrace/core/blocking.h"
 #include "millrace/devices/registry.h"
+#include "millrace/tools/api/version.h"
+#include "millrace/tools/trace/trace_file.h"
 
 namespace millrace::commands {
 
@@ -11,8 +14,8 @@ std::string version_text() {
   std::string known;
   for (const std::string& name : devices::ClientRegistry().names())
     known += (known.empty() ? "" : ", ") + name;
-  return std::string("millrace ") + MILLRACE_VERSION + "\n" +  //
-         "compiler: " + MILLRACE_COMPILER + ", " + MILLRACE_BUILD_TYPE + "\n" + "devices: " + known;
+  return "millrace " + std::string(version()) + "\ncompiler: " + std::string(compiler()) + ", " +
+         std::string(build_type()) + "\ndevices: " + known;
 }
 
 Result<RuntimeOptions> runtime_options(std::optional<int> threads, std::optional<int> devices) {
@@ -25,8 +28,21 @@ Result<RuntimeOptions> runtime_options(std::optional<int> threads, std::optional
 
 Result<Runtime> open_runtime(const RuntimeOptions& options) {
   Result<Runtime> runtime = Runtime::create(options);
-  if (!runtime) return std::unexpected(runtime.error().with_detail(ExitWith{ExitCode::kDevice}));
+  if (!runtime && runtime.error().detail<trace::TraceNotWritten>() == nullptr)
+    return std::unexpected(runtime.error().with_detail(ExitWith{ExitCode::kDevice}));
   return runtime;
+}
+
+Result<ExitCode> close_runtime(const Runtime& runtime, Result<ExitCode> code, Console& console) {
+  const trace::TraceFile* const file = runtime.trace_file();
+  if (file == nullptr) return code;  // the destructor closes
+  const Status closed = wait_blocking(runtime.close());
+  if (file->lost() > 0) {
+    console.warning("the trace lacks " + std::to_string(file->lost()) +
+                    " events, which came faster than they were written");
+  }
+  if (code && !closed) return std::unexpected(closed.error());
+  return code;
 }
 
 TimePoint deadline_after(std::optional<double> seconds) {

@@ -11,6 +11,7 @@
 #include "millrace/tools/api/runtime.h"
 #include "millrace/tools/commands/console.h"
 #include "millrace/tools/commands/exit_code.h"
+#include "millrace/tools/commands/inputs.h"
 
 namespace millrace::commands {
 
@@ -18,12 +19,16 @@ struct DevicesFlags {
   bool json = false;
 };
 
+struct EnvFlags {
+  bool json = false;
+};
+
 struct RunFlags {
   std::string file;
-  std::vector<std::string> inputs;  // files, in the order of the arguments
-  std::string inputs_folder;        // or 0.npy, 1.npy, ... in here
+  InputFlags inputs;
   std::string outputs_folder;
   int repeat = 1;
+  std::string trace;  // file
   std::optional<int> threads;
   std::optional<double> deadline_seconds;
   bool deterministic = false;
@@ -46,15 +51,39 @@ struct TrainFlags {
   std::string checkpoint;   // folder; empty: none
   std::uint64_t every = 0;  // steps; 0: once per epoch
   bool resume = false;
+  std::string trace;  // file
   bool deterministic = false;
   bool no_shuffle = false;
   bool json = false;
   bool quiet = false;
 };
 
+struct TraceFlags {
+  std::string file;
+  std::string svg;             // file
+  std::optional<double> from;  // seconds since the begin of the timeline
+  std::optional<double> to;
+  std::size_t top = 5;  // kinds of events told per lane
+  bool all_lanes = false;
+  bool json = false;
+};
+
+struct InspectFlags {
+  std::string file;
+  bool ops = false;
+  InputFlags inputs;  // for ops; none: made ones
+  int repeat = 20;
+  std::optional<int> threads;
+  bool deterministic = false;
+  bool json = false;
+};
+
 Result<ExitCode> devices_command(const DevicesFlags& flags, Console& console);
+Result<ExitCode> env_command(const EnvFlags& flags, Console& console);
 Result<ExitCode> run_command(const RunFlags& flags, Console& console);
 Result<ExitCode> train_command(const TrainFlags& flags, Console& console);
+Result<ExitCode> inspect_command(const InspectFlags& flags, Console& console);
+Result<ExitCode> trace_command(const TraceFlags& flags, Console& console);
 
 // "millrace 0.1.0", compiler, kind of build, and the devices that PJRT_DEVICE may name.
 std::string version_text();
@@ -63,6 +92,10 @@ std::string version_text();
 Result<RuntimeOptions> runtime_options(std::optional<int> threads, std::optional<int> devices);
 // Runtime::create, its errors marked with ExitCode::kDevice.
 Result<Runtime> open_runtime(const RuntimeOptions& options);
+// Closes a runtime that writes a trace, so that the file has everything and an error of it is told;
+// warns of events that were lost. After a failure the trace is written as well, and that failure is
+// what counts. Nobody watches the runtime's loop any more.
+Result<ExitCode> close_runtime(const Runtime& runtime, Result<ExitCode> code, Console& console);
 // Now plus so many seconds; kNoDeadline without them.
 TimePoint deadline_after(std::optional<double> seconds);
 // Marks the errors of a compilation with ExitCode::kProgramRejected.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "millrace/tools/commands/command.h"
+#include "millrace/tools/commands/completion.h"
 #include "millrace/tools/train/step_watch.h"
 
 namespace {
@@ -12,6 +13,8 @@ namespace {
 using namespace millrace;            // NOLINT(google-build-using-namespace)
 using namespace millrace::commands;  // NOLINT(google-build-using-namespace)
 
+constexpr const char* kTraceHelp =
+    "write a timeline that ui.perfetto.dev opens (MILLRACE_TRACE); see millrace trace";
 constexpr const char* kThreadsHelp =
     "that run programs, shared out over the devices, at least one each (MILLRACE_THREADS; "
     "default: one per core)";
@@ -23,18 +26,22 @@ CLI::App& add_devices(CLI::App& app, DevicesFlags& flags) {
   return command;
 }
 
+void add_inputs(CLI::App& command, InputFlags& flags) {
+  auto* files =
+      command.add_option("--input", flags.files, "an argument (.npy), in order; may be repeated")
+          ->type_name("A.npy");
+  auto* folder =
+      command.add_option("--inputs", flags.folder, "arguments DIR/0.npy, DIR/1.npy, ...")
+          ->type_name("DIR");
+  files->excludes(folder);
+  files->expected(1)->take_all();
+}
+
 CLI::App& add_run(CLI::App& app, RunFlags& flags) {
   CLI::App& command =
       *app.add_subcommand("run", "compile and run a StableHLO program on arrays from .npy files");
   command.add_option("FILE", flags.file, "the program: StableHLO text")->required();
-  auto* input =
-      command.add_option("--input", flags.inputs, "an argument (.npy), in order; may be repeated")
-          ->type_name("A.npy");
-  auto* inputs =
-      command.add_option("--inputs", flags.inputs_folder, "arguments DIR/0.npy, DIR/1.npy, ...")
-          ->type_name("DIR");
-  input->excludes(inputs);
-  input->expected(1)->take_all();
+  add_inputs(command, flags.inputs);
   command
       .add_option("--outputs", flags.outputs_folder,
                   "write the results to DIR/0.npy, DIR/1.npy, ...")
@@ -48,6 +55,7 @@ CLI::App& add_run(CLI::App& app, RunFlags& flags) {
       .add_option("--deadline", flags.deadline_seconds,
                   "give up after so many seconds (exit code 124)")
       ->check(CLI::PositiveNumber);
+  command.add_option("--trace", flags.trace, kTraceHelp)->type_name("FILE");
   command.add_flag("--deterministic", flags.deterministic,
                    "the same bits with any number of threads");
   command.add_flag("--json", flags.json, "print times and memory as one JSON object");
@@ -104,11 +112,66 @@ void add_train(CLI::App& app, TrainFlags& flags) {
       .add_flag("--resume", flags.resume,
                 "go on from the newest checkpoint, or begin if there is none")
       ->needs(checkpoint);
+  command.add_option("--trace", flags.trace, kTraceHelp)->type_name("FILE");
   command.add_flag("--deterministic", flags.deterministic, "two runs give identical bits");
   command.add_flag("--no-shuffle", flags.no_shuffle, "take the images in the order of the files");
   auto* json = command.add_flag("--json", flags.json,
                                 "one JSON object per line on stdout, the last one the report");
   command.add_flag("--quiet", flags.quiet, "no progress, only the report")->excludes(json);
+}
+
+CLI::App& add_env(CLI::App& app, EnvFlags& flags) {
+  CLI::App& command = *app.add_subcommand(
+      "env", "tell what this build is and what it finds here: libraries, processor, variables");
+  command.add_flag("--json", flags.json, "one JSON object");
+  return command;
+}
+
+CLI::App& add_trace(CLI::App& app, TraceFlags& flags) {
+  CLI::App& command =
+      *app.add_subcommand("trace", "tell where the time of a timeline went, and draw it");
+  command.add_option("FILE", flags.file, "what --trace or MILLRACE_TRACE has written")->required();
+  command.add_option("--svg", flags.svg, "draw a picture")->type_name("OUT");
+  command.add_option("--from", flags.from, "leave out what is before, in seconds")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--to", flags.to, "leave out what is after, in seconds")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--top", flags.top, "kinds of events to tell of each lane")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  command.add_flag("--all-lanes", flags.all_lanes,
+                   "also draw the lanes that no batch passes through");
+  command.add_flag("--json", flags.json, "one JSON object");
+  return command;
+}
+
+CLI::App& add_inspect(CLI::App& app, InspectFlags& flags) {
+  CLI::App& command = *app.add_subcommand(
+      "inspect", "tell what a program is made of, and where the time of a run of it goes");
+  command.add_option("FILE", flags.file, "the program: StableHLO text")->required();
+  auto* ops = command.add_flag("--ops", flags.ops,
+                               "run it on the CPU and tell the time of each kind of step");
+  add_inputs(command, flags.inputs);
+  command.get_option("--input")->needs(ops)->description(
+      "with --ops: an argument (.npy), in order; may be repeated (default: random numbers)");
+  command.get_option("--inputs")
+      ->needs(ops)
+      ->description("with --ops: arguments DIR/0.npy, DIR/1.npy, ...");
+  command.add_option("--repeat", flags.repeat, "with --ops: how often to run; medians are told")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str()
+      ->needs(ops);
+  command
+      .add_option("--threads", flags.threads,
+                  "with --ops: that run it (MILLRACE_THREADS; default: one per core)")
+      ->check(CLI::Range(1, RuntimeOptions::kMostThreads))
+      ->needs(ops);
+  command
+      .add_flag("--deterministic", flags.deterministic,
+                "with --ops: the same bits with any number of threads")
+      ->needs(ops);
+  command.add_flag("--json", flags.json, "one JSON object");
+  return command;
 }
 
 template <class Command, class Flags>
@@ -146,14 +209,23 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", version_text);
   app.require_subcommand(1);
   app.footer(
-      "Environment: PJRT_DEVICE, CPU_NUM_DEVICES, MILLRACE_THREADS, MILLRACE_LOG, NO_COLOR, CI "
+      "Environment: PJRT_DEVICE, CPU_NUM_DEVICES, MILLRACE_THREADS, MILLRACE_TRACE, MILLRACE_LOG, "
+      "NO_COLOR, CI "
       "(see README.md)");
   DevicesFlags devices_flags;
+  EnvFlags env_flags;
   RunFlags run_flags;
   TrainFlags train_flags;
+  InspectFlags inspect_flags;
+  TraceFlags trace_flags;
   const CLI::App& devices = add_devices(app, devices_flags);
   const CLI::App& run = add_run(app, run_flags);
   add_train(app, train_flags);
+  const CLI::App& inspect = add_inspect(app, inspect_flags);
+  const CLI::App& env = add_env(app, env_flags);
+  const CLI::App& completion = *app.add_subcommand(
+      "completion", "print a script that completes the command line in bash: source it");
+  const CLI::App& trace = add_trace(app, trace_flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -162,5 +234,12 @@ int main(int argc, char** argv) {
   }
   if (devices.parsed()) return call("devices", devices_command, devices_flags);
   if (run.parsed()) return call("run", run_command, run_flags);
+  if (env.parsed()) return call("env", env_command, env_flags);
+  if (completion.parsed()) {
+    const Status printed = Console("millrace completion").data(bash_completion(app));
+    return printed ? 0 : static_cast<int>(ExitCode::kFailure);
+  }
+  if (inspect.parsed()) return call("inspect", inspect_command, inspect_flags);
+  if (trace.parsed()) return call("trace", trace_command, trace_flags);
   return call("train", train_command, train_flags);
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "millrace/core/combinators.h"
 #include "millrace/devices/program.h"
 #include "millrace/tools/commands/command.h"
+#include "millrace/tools/commands/inputs.h"
 #include "millrace/tools/commands/signals.h"
 #include "millrace/tools/commands/summary.h"
 #include "millrace/transfer/formats/npy.h"
@@ -36,59 +38,6 @@ double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
-std::string times(std::size_t n) { return n == 1 ? "once" : std::to_string(n) + " times"; }
-
-// "3 arguments (tensor<f32>, ...)".
-std::string describe_inputs(const Executable& executable) {
-  const std::size_t count = executable.input_shapes().size();
-  if (count == 0) return "no arguments";
-  std::string text = std::to_string(count) + (count == 1 ? " argument (" : " arguments (");
-  const char* separator = "";
-  for (const devices::Shape& shape : executable.input_shapes()) {
-    text += separator + shape.to_string();
-    separator = ", ";
-  }
-  return text + ")";
-}
-
-// The file of each argument, in order.
-Result<std::vector<std::string>> input_files(const RunFlags& flags, const Executable& executable) {
-  const std::size_t wanted = executable.input_shapes().size();
-  if (flags.inputs_folder.empty()) {
-    if (flags.inputs.size() == wanted) return flags.inputs;
-    return usage_error(flags.file + " takes " + describe_inputs(executable) +
-                       ", but --input was given " + times(flags.inputs.size()));
-  }
-  std::vector<std::string> files;
-  for (std::size_t i = 0; i < wanted; ++i) {
-    files.push_back(flags.inputs_folder + "/" + std::to_string(i) + ".npy");
-  }
-  const std::string next = flags.inputs_folder + "/" + std::to_string(wanted) + ".npy";
-  std::error_code ignored;
-  if (std::filesystem::exists(next, ignored)) {
-    return usage_error(flags.file + " takes " + describe_inputs(executable) +
-                       ", but there is also " + next);
-  }
-  return files;
-}
-
-Result<std::vector<std::shared_ptr<NpyArray>>> read_inputs(const RunFlags& flags,
-                                                           const Executable& executable) {
-  MILLRACE_TRY(const std::vector<std::string> files, input_files(flags, executable));
-  std::vector<std::shared_ptr<NpyArray>> arrays;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const devices::Shape& wanted = executable.input_shapes()[i];
-    MILLRACE_TRY(NpyArray array, transfer::read_npy_file(files[i], {.as = wanted.dtype()}));
-    if (array.shape != wanted) {
-      return fail(ErrorCode::kInvalidArgument, files[i] + " is " + array.shape.to_string() +
-                                                   ", but argument " + std::to_string(i) + " of " +
-                                                   flags.file + " is " + wanted.to_string());
-    }
-    arrays.push_back(std::make_shared<NpyArray>(std::move(array)));
-  }
-  return arrays;
 }
 
 // One program on one device, as often as asked.
@@ -223,7 +172,8 @@ Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
                wait_blocking(compile_program(runtime, program, compile_options, call)));
   figures.compile_ms = since(begin);
 
-  MILLRACE_TRY(std::vector<std::shared_ptr<NpyArray>> inputs, read_inputs(flags, executable));
+  MILLRACE_TRY(std::vector<std::shared_ptr<NpyArray>> inputs,
+               read_inputs(flags.inputs, flags.file, executable.input_shapes()));
   Runner runner(runtime, std::move(executable), std::move(inputs), call);
   for (int i = 0; i < flags.repeat; ++i) {
     if (call.stop.stop_requested()) {
@@ -247,14 +197,17 @@ Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
 Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
   MILLRACE_TRY(const std::unique_ptr<CaughtSignals> signals, CaughtSignals::create());
   // One device, so that it gets all the threads.
-  MILLRACE_TRY(const RuntimeOptions options, runtime_options(flags.threads, 1));
+  MILLRACE_TRY(RuntimeOptions options, runtime_options(flags.threads, 1));
+  if (!flags.trace.empty()) options.trace_file = flags.trace;
   MILLRACE_TRY(const devices::Program program, devices::Program::from_file(flags.file));
   MILLRACE_TRY(const Runtime runtime, open_runtime(options));
   std::stop_source stop;
-  const SignalWatch watch(runtime.loop(), *signals, stop);
+  std::optional<SignalWatch> watch(std::in_place, runtime.loop(), *signals, stop);
   const CallOptions call{.stop = stop.get_token(),
                          .deadline = deadline_after(flags.deadline_seconds)};
-  const Result<ExitCode> code = run_on(runtime, program, flags, call, console);
+  Result<ExitCode> code = run_on(runtime, program, flags, call, console);
+  watch.reset();
+  code = close_runtime(runtime, std::move(code), console);
   const int signal = signals->signal();
   if (code || signal == 0 || code.error().code() != ErrorCode::kCancelled) return code;
   console.words(std::string("stopped running ") + flags.file + " on " + signal_name(signal) + "\n");

@@ -204,22 +204,27 @@ Result<ExitCode> train_command(const TrainFlags& flags, Console& console) {
   MILLRACE_TRY(const std::unique_ptr<CaughtSignals> signals, CaughtSignals::create());
   MILLRACE_TRY(RuntimeOptions options, runtime_options(flags.threads, flags.devices));
   options.trace = true;  // the report's times of the stages come from it
+  if (!flags.trace.empty()) options.trace_file = flags.trace;
   MILLRACE_TRY(const Runtime runtime, open_runtime(options));
   std::stop_source stop;
-  const SignalWatch watch(runtime.loop(), *signals, stop);
+  std::optional<SignalWatch> watch(std::in_place, runtime.loop(), *signals, stop);
 
   const CallOptions call{.stop = stop.get_token(),
                          .deadline = deadline_after(flags.deadline_seconds)};
   TrainingFeed feed;
   const Result<TrainingReport> report = train_on(runtime, flags, call, feed, console);
-  if (report) {
-    MILLRACE_TRY_STATUS(console.data(flags.json ? report->to_json() + "\n" : report->to_text()));
-    return ExitCode::kOk;
-  }
-  if (signals->signal() != 0 && report.error().code() == ErrorCode::kCancelled) {
-    return tell_stopped(flags, signals->signal(), feed.steps_done(), console);
-  }
-  return std::unexpected(report.error());
+  watch.reset();
+  const auto tell = [&]() -> Result<ExitCode> {
+    if (report) {
+      MILLRACE_TRY_STATUS(console.data(flags.json ? report->to_json() + "\n" : report->to_text()));
+      return ExitCode::kOk;
+    }
+    if (signals->signal() != 0 && report.error().code() == ErrorCode::kCancelled) {
+      return tell_stopped(flags, signals->signal(), feed.steps_done(), console);
+    }
+    return std::unexpected(report.error());
+  };
+  return close_runtime(runtime, tell(), console);
 }
 
 }  // namespace millrace::commands

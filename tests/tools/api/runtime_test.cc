@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/core/metrics_text.h"
 #include "millrace/millrace.h"
 
 namespace millrace {
@@ -52,6 +53,24 @@ TEST(RuntimeTest, ChainOfFuturesGivesTheResult) {
   const auto result = run_double(*runtime, runtime->device(0), {1, 2.5});
   ASSERT_TRUE(result) << result.error().to_string();
   EXPECT_THAT(result->as<float>(), ::testing::ElementsAre(2, 5));
+}
+
+TEST(RuntimeTest, MetricsCountWhatDevicesAndCompilationsDo) {
+  auto runtime = Runtime::create(small(2));
+  ASSERT_TRUE(runtime) << runtime.error().to_string();
+  ASSERT_TRUE(run_double(*runtime, runtime->device(1), {1, 2}));
+  EXPECT_FALSE(wait_blocking(runtime->compile(Program::from_text("nonsense", "nonsense"))));
+  runtime->metrics().counter("my_requests_total").add(5);
+  ASSERT_TRUE(wait_blocking(runtime->device(1).close()));  // it has seen the launch end
+  const std::string text = prometheus_text(runtime->metrics_snapshot());
+  using ::testing::HasSubstr;
+  EXPECT_THAT(text, HasSubstr("\nmillrace_device_launches_total{device=\"0\",kind=\"cpu\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("\nmillrace_device_launches_total{device=\"1\",kind=\"cpu\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\nmillrace_device_puts_total{device=\"1\",kind=\"cpu\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\nmillrace_compile_seconds_count 2\n"));
+  EXPECT_THAT(text, HasSubstr("\nmillrace_compile_failures_total 1\n"));
+  EXPECT_THAT(text, HasSubstr("\nmy_requests_total 5\n"));
+  EXPECT_THAT(text, HasSubstr("\nmillrace_build_info{compiler="));
 }
 
 TEST(RuntimeTest, TwentyRuntimesLeaveNoThreadAndNoDescriptor) {

@@ -1,0 +1,71 @@
+#include "millrace/tools/api/runtime_metrics.h"
+
+#include <string>
+
+#include "millrace/tools/api/version.h"
+
+namespace millrace {
+namespace {
+
+class Adder {
+ public:
+  Adder(MetricsSnapshot& snapshot, const Labels& labels) : snapshot_(snapshot), labels_(labels) {}
+
+  void counter(const char* name, std::uint64_t value, const char* help) {
+    snapshot_.counters.push_back({name, labels_, value});
+    snapshot_.help[name] = help;
+  }
+  template <class Integer>
+  void gauge(const char* name, Integer value, const char* help) {
+    snapshot_.gauges.push_back({name, labels_, static_cast<std::int64_t>(value)});
+    snapshot_.help[name] = help;
+  }
+
+ private:
+  MetricsSnapshot& snapshot_;
+  const Labels labels_;
+};
+
+void add_device(const devices::Device& device, MetricsSnapshot& snapshot) {
+  const devices::DeviceStats stats = device.stats();
+  Adder add(snapshot, {{"device", std::to_string(devices::index(device.id()))},
+                       {"kind", device.info().kind}});
+  add.counter("millrace_device_launches_total", stats.launches, "Programs that have run.");
+  add.counter("millrace_device_puts_total", stats.puts, "Arrays put on the device by the host.");
+  add.counter("millrace_device_copies_total", stats.copies, "Arrays copied to the device.");
+  add.counter("millrace_device_fetches_total", stats.fetches, "Arrays fetched by the host.");
+  add.counter("millrace_device_busy_nanoseconds_total",
+              static_cast<std::uint64_t>(stats.busy.count()), "Time spent running programs.");
+  add.gauge("millrace_device_launches_in_flight", stats.launches_in_flight,
+            "Programs handed to the device that have not ended.");
+  add.gauge("millrace_device_bytes_in_flight", stats.bytes_in_flight,
+            "Memory of launches and transfers that are not done.");
+  add.gauge("millrace_device_peak_bytes_in_flight", stats.peak_bytes_in_flight,
+            "The most that millrace_device_bytes_in_flight has been.");
+  add.gauge("millrace_device_queue_depth", stats.queued, "Calls not yet handed to the device.");
+  add.gauge("millrace_device_abandoned_bytes", stats.abandoned_bytes,
+            "Memory held by work that goes on although its caller was cancelled.");
+  const Result<devices::MemoryStats> memory = device.client().memory_stats(device.id());
+  if (!memory) return;
+  add.gauge("millrace_device_memory_bytes", memory->bytes_in_use, "Memory of the device in use.");
+  if (memory->peak_bytes_in_use) {
+    add.gauge("millrace_device_peak_memory_bytes", *memory->peak_bytes_in_use,
+              "The most memory of the device that was in use.");
+  }
+}
+
+}  // namespace
+
+void describe_metrics(Metrics& metrics) {
+  metrics.help("millrace_compile_nanoseconds", "Time of each compilation.");
+  metrics.help("millrace_compile_failures_total", "Compilations that ended with an error.");
+}
+
+void add_device_metrics(std::span<const devices::Device> devices, MetricsSnapshot& snapshot) {
+  for (const devices::Device& device : devices) add_device(device, snapshot);
+  Adder(snapshot, {{"compiler", std::string(compiler())}, {"version", std::string(version())}})
+      .gauge("millrace_build_info", 1, "What was built, in its labels.");
+  snapshot.sort();
+}
+
+}  // namespace millrace

@@ -1,0 +1,16 @@
+// The numbers of a runtime's devices, as metrics. Read next: core/metrics_text.h.
+#pragma once
+
+#include <span>
+
+#include "millrace/core/metrics.h"
+#include "millrace/devices/device.h"
+
+namespace millrace {
+
+// What Runtime::metrics() counts itself says what it means.
+void describe_metrics(Metrics& metrics);
+// Adds the devices' statistics, labelled by device, and what this build is.
+void add_device_metrics(std::span<const devices::Device> devices, MetricsSnapshot& snapshot);
+
+}  // namespace millrace

@@ -1,0 +1,208 @@
+// `millrace env`: what this build is and what it finds here: the first thing to look at, and to
+// send along, when something is slower or other than expected.
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "millrace/core/ticks.h"
+#include "millrace/devices/cpu/kernels/isa_level.h"
+#include "millrace/devices/registry.h"
+#include "millrace/tools/api/version.h"
+#include "millrace/tools/commands/command.h"
+#include "millrace/tools/inspect/program_facts.h"
+
+namespace millrace::commands {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Variable {
+  const char* name;
+  const char* without;  // what holds when it is not set
+};
+constexpr std::array kVariables = {
+    Variable{"PJRT_DEVICE", "CPU"},
+    Variable{"CPU_NUM_DEVICES", "1"},
+    Variable{"PJRT_NAMES_AND_LIBRARY_PATHS", "no plugins"},
+    Variable{"MILLRACE_PLUGIN_PATH", "/usr/lib/millrace/plugins.d"},
+    Variable{"MILLRACE_THREADS", "one per core"},
+    Variable{"MILLRACE_TRACE", "no trace"},
+    Variable{"MILLRACE_LOG", "warn"},
+    Variable{"MILLRACE_CPU_ISA", "the best there is"},
+    Variable{"NO_COLOR", "colors where the terminal has them"},
+    Variable{"CI", "a progress bar where the terminal can"},
+    Variable{"TERM", "no terminal"},
+};
+
+// The text behind the first "key" at the begin of a line of a file of /proc: up to its end, without
+// separators.
+std::string proc_field(const char* file, const std::string& key) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with(key)) continue;
+    const std::size_t begin = line.find_first_not_of(" \t:", key.size());
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "";
+}
+
+std::size_t memory_bytes(const std::string& key) {
+  return static_cast<std::size_t>(
+             std::strtoull(proc_field("/proc/meminfo", key).c_str(), nullptr, 10)) *
+         1024;
+}
+
+// The limit of the control group that this process is in, where there is one.
+std::optional<std::size_t> memory_limit() {
+  std::ifstream in("/sys/fs/cgroup/memory.max");
+  std::size_t bytes = 0;
+  if (in >> bytes) return bytes;
+  return std::nullopt;
+}
+
+int cores_allowed() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 0;
+  return CPU_COUNT(&set);
+}
+
+const char* isa_text() {
+  switch (devices::cpu::isa_level()) {
+    case devices::cpu::IsaLevel::kX86V4:
+      return "x86-64-v4 (AVX-512)";
+    case devices::cpu::IsaLevel::kX86V3:
+      return "x86-64-v3 (AVX2)";
+    case devices::cpu::IsaLevel::kBaseline:
+      break;
+  }
+  return "baseline";
+}
+
+Json cpu_facts() {
+  const std::string model = proc_field("/proc/cpuinfo", "model name");
+  return {{"model", model.empty() ? "unknown" : model},
+          {"isa", isa_text()},
+          {"cores", static_cast<int>(std::thread::hardware_concurrency())},
+          {"cores_allowed", cores_allowed()},
+          {"trace_stamps", ticks_usable() ? "processor ticks" : "clock"}};
+}
+
+Json memory_facts() {
+  Json json = {{"total_bytes", memory_bytes("MemTotal")},
+               {"available_bytes", memory_bytes("MemAvailable")}};
+  if (const auto limit = memory_limit()) json["limit_bytes"] = *limit;
+  return json;
+}
+
+Json variable_facts() {
+  const devices::Variables variables = devices::process_variables();
+  Json list = Json::array();
+  for (const Variable& v : kVariables) {
+    const auto value = variables(v.name);
+    const bool set = value && !value->empty();
+    list.push_back({{"name", v.name}, {"set", set}, {"value", set ? *value : v.without}});
+  }
+  return list;
+}
+
+// The threads and devices that a runtime has here, or why there is none.
+void add_runtime(Json& json) {
+  const auto report = [&json](const Error& error) { json["no_runtime"] = error.to_string(); };
+  const Result<RuntimeOptions> options = runtime_options({}, {});
+  if (!options) return report(options.error());
+  json["threads"] = compute_threads(*options);
+  const Result<devices::ClientRegistry> registry = make_registry(*options);
+  if (!registry) return report(registry.error());
+  json["backends"] = registry->names();
+  RuntimeOptions quiet = *options;
+  quiet.trace_file.clear();  // looking must not write over a trace
+  const Result<Runtime> runtime = open_runtime(quiet);
+  if (!runtime) return report(runtime.error());
+  Json list = Json::array();
+  for (const devices::Device& device : runtime->devices())
+    list.push_back({{"id", devices::index(device.id())}, {"kind", device.info().kind}});
+  json["platform"] = runtime->client().platform_name();
+  json["devices"] = list;
+}
+
+Json facts() {
+  Json json = {{"schema", 1},           {"version", version()}, {"compiler", compiler()},
+               {"build", build_type()}, {"cpu", cpu_facts()},   {"memory", memory_facts()}};
+  Json libraries = Json::object();
+  for (const auto& [name, number] : millrace::libraries()) libraries[std::string(name)] = number;
+  json["libraries"] = libraries;
+  json["variables"] = variable_facts();
+  add_runtime(json);
+  return json;
+}
+
+std::string line(std::string what, const std::string& value) {
+  what.resize(std::max<std::size_t>(18, what.size() + 1), ' ');
+  return what + value + "\n";
+}
+
+std::string bytes_of(const Json& json, const char* key) {
+  return inspect::bytes_text(json[key].get<std::size_t>());
+}
+
+std::string to_text(const Json& json) {
+  const auto text_of = [&json](const char* key) { return json[key].get<std::string>(); };
+  const Json& cpu = json["cpu"];
+  const Json& memory = json["memory"];
+  std::string text = line("millrace", text_of("version"));
+  text += line("compiler", text_of("compiler") + ", " + text_of("build"));
+  std::string libraries;
+  for (const auto& [name, number] : json["libraries"].items())
+    libraries += (libraries.empty() ? "" : ", ") + name + " " + number.get<std::string>();
+  text += line("libraries", libraries);
+  text += line("processor", cpu["model"].get<std::string>() + ", " +
+                                std::to_string(cpu["cores_allowed"].get<int>()) + " of " +
+                                std::to_string(cpu["cores"].get<int>()) + " cores usable");
+  text += line("kernels", cpu["isa"].get<std::string>());
+  text += line("trace stamps", cpu["trace_stamps"].get<std::string>());
+  text += line(
+      "memory",
+      bytes_of(memory, "total_bytes") + ", " + bytes_of(memory, "available_bytes") + " available" +
+          (memory.contains("limit_bytes") ? ", limited to " + bytes_of(memory, "limit_bytes")
+                                          : ""));
+  if (json.contains("backends")) {
+    std::string backends;
+    for (const auto& name : json["backends"])
+      backends += (backends.empty() ? "" : ", ") + name.get<std::string>();
+    text += line("backends", backends);
+  }
+  if (json.contains("threads")) text += line("threads", std::to_string(json["threads"].get<int>()));
+  if (json.contains("no_runtime")) {
+    text += line("devices", "none: " + text_of("no_runtime"));
+  } else {
+    const std::size_t count = json["devices"].size();
+    text += line("devices", std::to_string(count) + " of platform " + text_of("platform"));
+  }
+  for (const Json& v : json["variables"]) {
+    text += line(v["name"].get<std::string>(), v["set"].get<bool>()
+                                                   ? v["value"].get<std::string>()
+                                                   : "not set: " + v["value"].get<std::string>());
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<ExitCode> env_command(const EnvFlags& flags, Console& console) {
+  const Json json = facts();
+  // Bytes of a variable that are no UTF-8 are told as a replacement character.
+  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  MILLRACE_TRY_STATUS(console.data(flags.json ? text + "\n" : to_text(json)));
+  return ExitCode::kOk;
+}
+
+}  // namespace millrace::commands

@@ -1,0 +1,204 @@
+#include "millrace/tools/inspect/op_times.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <utility>
+
+#include "millrace/core/check.h"
+#include "millrace/core/philox.h"
+#include "millrace/devices/cpu/plan/plan.h"
+#include "millrace/devices/cpu/read/read_text.h"
+#include "millrace/devices/cpu/run/run.h"
+#include "millrace/devices/cpu/verify/verify.h"
+#include "millrace/tools/inspect/program_facts.h"
+
+namespace millrace::inspect {
+namespace {
+
+namespace cpu = devices::cpu;
+using devices::DType;
+using devices::Shape;
+
+constexpr int kWarmUps = 2;
+
+struct Free {
+  void operator()(void* p) const { std::free(p); }
+};
+using Block = std::unique_ptr<void, Free>;
+
+Block allocate(std::size_t bytes) {
+  Block block(std::aligned_alloc(64, (std::max<std::size_t>(bytes, 1) + 63) & ~std::size_t{63}));
+  MILLRACE_CHECK(block != nullptr, "no memory for the results of a run");
+  return block;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+template <class T, class Make>
+void fill(std::vector<std::byte>& bytes, Make make) {
+  for (std::size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
+    const T value = static_cast<T>(make());
+    std::memcpy(bytes.data() + at, &value, sizeof value);
+  }
+}
+
+std::string row(const std::string& name, const std::string& count, const std::string& time,
+                const std::string& share, const std::string& bytes, const std::string& rate,
+                const std::string& speed) {
+  char text[256];
+  std::snprintf(text, sizeof text, "%-42s %6s %11s %7s %12s %9s %9s\n", name.c_str(), count.c_str(),
+                time.c_str(), share.c_str(), bytes.c_str(), rate.c_str(), speed.c_str());
+  return text;
+}
+
+std::string format(const char* pattern, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, pattern, value);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::byte> random_bytes(const Shape& shape, std::uint32_t argument) {
+  std::vector<std::byte> bytes(shape.size_bytes());
+  RandomStream stream(1, argument, 0);
+  const auto real = [&stream] { return stream.next_float() * 2 - 1; };
+  const auto whole = [&stream] { return stream.next() % 10; };
+  switch (shape.dtype()) {
+    case DType::kF32:
+      fill<float>(bytes, real);
+      break;
+    case DType::kF64:
+      fill<double>(bytes, real);
+      break;
+    case DType::kBF16:  // the upper half of a float
+      fill<std::uint16_t>(bytes, [&] {
+        const float value = real();
+        std::uint32_t bits = 0;
+        std::memcpy(&bits, &value, sizeof bits);
+        return bits >> 16;
+      });
+      break;
+    case DType::kI1:
+      fill<std::uint8_t>(bytes, [&] { return stream.next() % 2; });
+      break;
+    case DType::kI64:
+    case DType::kU64:
+      fill<std::uint64_t>(bytes, whole);
+      break;
+    case DType::kI32:
+    case DType::kU32:
+      fill<std::uint32_t>(bytes, whole);
+      break;
+    case DType::kI16:
+    case DType::kU16:
+      fill<std::uint16_t>(bytes, whole);
+      break;
+    case DType::kI8:
+    case DType::kU8:
+      fill<std::uint8_t>(bytes, whole);
+      break;
+    default:
+      break;  // zeros
+  }
+  return bytes;
+}
+
+struct TimedProgram::Planned {
+  std::unique_ptr<cpu::Plan> plan;
+};
+
+TimedProgram::TimedProgram(std::unique_ptr<Planned> planned) : planned_(std::move(planned)) {}
+TimedProgram::TimedProgram(TimedProgram&&) noexcept = default;
+TimedProgram::~TimedProgram() = default;
+
+Result<TimedProgram> TimedProgram::create(const devices::Program& program, bool deterministic) {
+  MILLRACE_TRY(const cpu::ir::Module module, cpu::read::read_text(program.code()));
+  MILLRACE_TRY_STATUS(cpu::verify::verify(module));
+  auto planned = std::make_unique<Planned>();
+  MILLRACE_TRY(planned->plan, cpu::Plan::create(module, {.deterministic = deterministic}));
+  return TimedProgram(std::move(planned));
+}
+
+std::span<const Shape> TimedProgram::inputs() const { return planned_->plan->inputs(); }
+
+Result<OpTimes> TimedProgram::run(std::span<const void* const> inputs, int runs, Parallel& parallel,
+                                  const std::stop_token& stop) const {
+  const cpu::Plan& plan = *planned_->plan;
+  MILLRACE_TRY(const std::unique_ptr<cpu::RunContext> context, cpu::RunContext::create(plan));
+  std::vector<Block> blocks;
+  std::vector<void*> outputs;
+  for (const Shape& shape : plan.outputs())
+    outputs.push_back(blocks.emplace_back(allocate(shape.size_bytes())).get());
+  const std::vector<cpu::Step>& steps = plan.steps().steps;
+  std::vector<std::vector<double>> times(steps.size());
+  std::vector<double> totals;
+  std::vector<double> step_ms(steps.size());
+  for (int i = 0; i < kWarmUps + runs; ++i) {
+    if (stop.stop_requested())
+      return fail(ErrorCode::kCancelled, "stopped before the program had run often enough");
+    MILLRACE_TRY_STATUS(cpu::run_timed(plan, *context, inputs, outputs, parallel, step_ms));
+    if (i < kWarmUps) continue;
+    for (std::size_t s = 0; s < steps.size(); ++s) times[s].push_back(step_ms[s]);
+    totals.push_back(std::accumulate(step_ms.begin(), step_ms.end(), 0.0));
+  }
+  std::map<std::string, OpTime> kinds;
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    const cpu::StepInfo& info = steps[s].info;
+    OpTime& kind = kinds[step_kind(info.name)];
+    kind.name = step_kind(info.name);
+    ++kind.count;
+    kind.ms += median(times[s]);
+    kind.bytes += info.bytes;
+    kind.operations += info.operations;
+  }
+  OpTimes result{.run_ms = median(totals), .runs = runs};
+  for (auto& [name, kind] : kinds) result.kinds.push_back(std::move(kind));
+  std::ranges::stable_sort(result.kinds, std::greater(), &OpTime::ms);
+  return result;
+}
+
+std::string OpTimes::to_text() const {
+  double total = 0;
+  for (const OpTime& kind : kinds) total += kind.ms;
+  std::string text = row("step", "count", "time", "share", "bytes", "GB/s", "GFLOP/s");
+  for (const OpTime& k : kinds) {
+    const bool timed = k.ms > 0;
+    text +=
+        row(k.name, std::to_string(k.count), format("%.3f ms", k.ms),
+            format("%.1f %%", total > 0 ? 100 * k.ms / total : 0), bytes_text(k.bytes),
+            timed && k.bytes > 0 ? format("%.1f", static_cast<double>(k.bytes) / k.ms / 1e6) : "-",
+            timed && k.operations > 0 ? format("%.1f", k.operations / k.ms / 1e6) : "-");
+  }
+  return text + format("one run: %.3f ms", run_ms) + ", median of " + std::to_string(runs) + "\n";
+}
+
+std::string OpTimes::to_json() const {
+  using Json = nlohmann::ordered_json;
+  double total = 0;
+  for (const OpTime& kind : kinds) total += kind.ms;
+  Json list = Json::array();
+  for (const OpTime& k : kinds) {
+    list.push_back({{"name", k.name},
+                    {"count", k.count},
+                    {"ms", k.ms},
+                    {"share", total > 0 ? k.ms / total : 0},
+                    {"bytes", k.bytes},
+                    {"operations", k.operations},
+                    {"gflops_per_s", k.ms > 0 ? k.operations / k.ms / 1e6 : 0}});
+  }
+  const Json json = {{"schema", 1}, {"runs", runs}, {"run_ms", run_ms}, {"ops", list}};
+  return json.dump();
+}
+
+}  // namespace millrace::inspect

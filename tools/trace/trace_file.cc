@@ -1,0 +1,155 @@
+#include "millrace/tools/trace/trace_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include "millrace/core/mutex.h"
+#include "millrace/tools/trace/trace_encoder.h"
+#include "millrace/transfer/formats/errno_code.h"
+
+namespace millrace::trace {
+namespace {
+
+std::unexpected<Error> cannot_write(const std::string& path, int error) {
+  Error why(transfer::errno_code(error),
+            "cannot write the trace to " + path + ": " + transfer::errno_text(error));
+  return std::unexpected(why.with_detail(TraceNotWritten{path}));
+}
+
+}  // namespace
+
+// Lives until its last timer and its last write are over. One write at a time: the next is
+// scheduled when one has ended.
+class TraceFile::Core final : public RefCounted {
+ public:
+  Core(const Environment& environment, const TraceRecorder& recorder, TraceFileOptions options,
+       int file)
+      : environment_(environment),
+        recorder_(recorder),
+        options_(std::move(options)),
+        file_(file),
+        encoder_(recorder) {}
+  ~Core() override {
+    if (file_ >= 0) ::close(file_);
+  }
+
+  void start() {
+    MutexLock lock(mutex_);
+    encoder_.begin(options_.process, static_cast<int>(::getpid()), bytes_);
+    schedule();
+  }
+  Future<void> close();
+  void stop() {
+    MutexLock lock(mutex_);
+    stopped_ = true;
+    cancel_timer();
+  }
+  std::uint64_t lost() const {
+    MutexLock lock(mutex_);
+    return lost_;
+  }
+
+ private:
+  void schedule() MILLRACE_REQUIRES(mutex_);
+  void cancel_timer() MILLRACE_REQUIRES(mutex_) {
+    if (timer_) environment_.timers->cancel(*timer_);
+    timer_.reset();
+  }
+  void on_timer();
+  void write() MILLRACE_REQUIRES(mutex_);
+  Status write_last();
+
+  const Environment environment_;
+  const TraceRecorder& recorder_;
+  const TraceFileOptions options_;
+  mutable Mutex mutex_;
+  int file_ MILLRACE_GUARDED_BY(mutex_);
+  TraceEncoder encoder_ MILLRACE_GUARDED_BY(mutex_);
+  TraceCursor cursor_ MILLRACE_GUARDED_BY(mutex_);
+  std::string bytes_ MILLRACE_GUARDED_BY(mutex_);  // not yet written
+  std::uint64_t lost_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  bool stopped_ MILLRACE_GUARDED_BY(mutex_) = false;
+  Status status_ MILLRACE_GUARDED_BY(mutex_);
+  std::optional<TimerQueue::Id> timer_ MILLRACE_GUARDED_BY(mutex_);
+  Future<void> closed_ MILLRACE_GUARDED_BY(mutex_);
+};
+
+void TraceFile::Core::schedule() {
+  timer_ = environment_.timers->schedule(environment_.clock->now() + options_.period,
+                                         [self = Ref<Core>::share(this)] { self->on_timer(); });
+}
+
+// On the timers' thread, which must not write.
+void TraceFile::Core::on_timer() {
+  post(*environment_.blocking, [self = Ref<Core>::share(this)] {
+    MutexLock lock(self->mutex_);
+    if (self->stopped_) return;
+    self->write();
+    if (self->status_) self->schedule();
+  });
+}
+
+void TraceFile::Core::write() {
+  const TraceBatch batch = recorder_.events_since(cursor_);
+  lost_ += batch.lost;
+  if (!status_) return;
+  encoder_.add(batch, bytes_);
+  for (std::size_t done = 0; done < bytes_.size();) {
+    const ssize_t count = ::write(file_, bytes_.data() + done, bytes_.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      status_ = cannot_write(options_.path, errno);
+      break;
+    }
+    done += static_cast<std::size_t>(count);
+  }
+  bytes_.clear();
+}
+
+Status TraceFile::Core::write_last() {
+  MutexLock lock(mutex_);
+  write();
+  if (::close(std::exchange(file_, -1)) != 0 && status_) {
+    status_ = cannot_write(options_.path, errno);
+  }
+  return status_;
+}
+
+Future<void> TraceFile::Core::close() {
+  Promise<void> promise;
+  const Future<void> closed = promise.future();
+  {
+    MutexLock lock(mutex_);
+    if (closed_.valid()) return closed_;
+    closed_ = closed;
+    stopped_ = true;
+    cancel_timer();
+  }
+  post(*environment_.blocking,
+       [self = Ref<Core>::share(this), promise = std::move(promise)]() mutable {
+         promise.set(self->write_last());
+       });
+  return closed;
+}
+
+TraceFile::TraceFile(Ref<Core> core) : core_(std::move(core)) {}
+TraceFile::~TraceFile() { core_->stop(); }
+
+Result<std::unique_ptr<TraceFile>> TraceFile::create(const Environment& environment,
+                                                     const TraceRecorder& recorder,
+                                                     const TraceFileOptions& options) {
+  const int file = ::open(options.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) return cannot_write(options.path, errno);
+  auto core = make_ref<Core>(environment, recorder, options, file);
+  core->start();
+  return std::unique_ptr<TraceFile>(new TraceFile(std::move(core)));
+}
+
+Future<void> TraceFile::close() { return core_->close(); }
+std::uint64_t TraceFile::lost() const { return core_->lost(); }
+
+}  // namespace millrace::trace

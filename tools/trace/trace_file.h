@@ -1,0 +1,58 @@
+// TraceFile: writes what a TraceRecorder records into a file while the program runs, in the format
+// of trace_encoder.h. What is in memory at a time is what the recorder's rings hold; a program that
+// is killed leaves a file that is good up to the last write. Read next: timeline.h (how it is
+// read).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "millrace/core/environment.h"
+#include "millrace/core/error.h"
+#include "millrace/core/future.h"
+#include "millrace/core/ref.h"
+#include "millrace/core/trace.h"
+
+namespace millrace::trace {
+
+struct TraceFileOptions {
+  std::string path;
+  std::string process = "millrace";  // its name in the timeline
+  // Between two writes: the rings must hold what is recorded in this time.
+  Duration period = std::chrono::milliseconds(100);
+};
+
+// Detail of every error of a trace file.
+struct TraceNotWritten {
+  std::string path;
+};
+
+// Owned by whoever owns the recorder, which outlives it, as the environment does. Thread-safety:
+// thread-safe.
+class TraceFile {
+ public:
+  // Makes the file anew. kNotFound, kPermissionDenied, ... name the path.
+  static Result<std::unique_ptr<TraceFile>> create(const Environment& environment,
+                                                   const TraceRecorder& recorder,
+                                                   const TraceFileOptions& options);
+  // Writes nothing more; close() first.
+  ~TraceFile();
+  TraceFile(const TraceFile&) = delete;
+  TraceFile& operator=(const TraceFile&) = delete;
+
+  // Writes what has been recorded up to now, and ends. Completes on the blocking executor with the
+  // first error of any write (kResourceExhausted: the disk is full; nothing was written after it).
+  // Every call gives the same future.
+  Future<void> close();
+  // Events that came faster than they were written.
+  std::uint64_t lost() const;
+
+ private:
+  class Core;
+  explicit TraceFile(Ref<Core> core);
+  const Ref<Core> core_;
+};
+
+}  // namespace millrace::trace
