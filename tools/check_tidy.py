@@ -112,6 +112,8 @@ def main():
           f'{len(work) - len(new)} unchanged')
     if left:
         print(f'out of time, {len(left)} left for the next run: {" ".join(left[:8])}{" ..." if left[8:] else ""}')
+    with open(os.path.join(build, 'check', 'tidy.left'), 'w', encoding='utf-8') as f:
+        f.write(f'{len(left)} of {len(sources)}\n')
     return 1 if failures else 0
 
 
