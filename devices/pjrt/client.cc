@@ -62,7 +62,8 @@ Status PjrtClient::open() {
   abi::ClientPlatformVersionArgs version;
   version.client = client_;
   MILLRACE_TRY_STATUS(plugin_.call(version));
-  platform_version_ = text(version.platform_version, version.platform_version_size);
+  platform_version_ = text(version.platform_version, version.platform_version_size) +
+                      " (PJRT API " + plugin_.version_text() + ")";
   abi::ClientAddressableDevicesArgs devices;
   devices.client = client_;
   MILLRACE_TRY_STATUS(plugin_.call(devices));

@@ -47,6 +47,7 @@ struct Runtime::Core {
   std::unique_ptr<trace::TraceFile> trace_file;
   std::unique_ptr<actors::ActorSystem> actors;
   std::unique_ptr<devices::Client> client;
+  std::string device_kind;
   std::vector<devices::Device> devices;
   Scope compilations{"the runtime"};
 
@@ -79,6 +80,7 @@ Status Runtime::Core::make_client() {
   };
   MILLRACE_TRY(devices::OpenedClient opened, registry.open(device, client_options));
   client = std::move(opened.client);
+  device_kind = opened.choice.name;
   MILLRACE_LOG(kInfo, "runtime",
                "opened '" + opened.choice.name + "' with " +
                    std::to_string(client->devices().size()) + " devices: " + opened.choice.reason);
@@ -169,6 +171,7 @@ const devices::Device& Runtime::device(std::size_t index) const {
   return core_->devices[index];
 }
 devices::Client& Runtime::client() const { return *core_->client; }
+const std::string& Runtime::device_kind() const { return core_->device_kind; }
 const Environment& Runtime::environment() const { return core_->environment; }
 Executor& Runtime::compute() const { return *core_->compute; }
 EventLoop& Runtime::loop() const { return core_->loop->loop(); }

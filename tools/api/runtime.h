@@ -40,6 +40,8 @@ class Runtime {
   // index < devices().size(), CHECKed.
   const devices::Device& device(std::size_t index) const;
   devices::Client& client() const;
+  // The name by which the client was chosen, as PJRT_DEVICE names it: "cpu", a plugin's.
+  const std::string& device_kind() const;
 
   // Compiles on a blocking thread. Errors of the program name it, with line and column. kCancelled
   // and kDeadlineExceeded by call: a stop ends a compilation at its next stage where the device can

@@ -15,7 +15,7 @@ Result<RuntimeOptions> RuntimeOptions::from_env(devices::Variables variables) {
   MILLRACE_TRY([[maybe_unused]] const std::optional<int> devices,
                devices::read_count(variables, "CPU_NUM_DEVICES", 1, kMostDevices));
   MILLRACE_TRY(const std::optional<int> threads,
-               devices::read_count(variables, "MILLRACE_THREADS", 0, kMostThreads));
+               devices::read_count(variables, "MILLRACE_THREADS", 1, kMostThreads));
   // core/log reads it by itself, at the first line that is logged: too late to be told of a slip.
   MILLRACE_TRY_STATUS(check_log_levels(variables("MILLRACE_LOG").value_or("")));
   options.threads = threads.value_or(0);

@@ -1,6 +1,7 @@
 #include "millrace/tools/commands/command.h"
 
 #include <chrono>
+#include <cstdio>
 #include <utility>
 
 #include "millrace/core/blocking.h"
@@ -18,9 +19,15 @@ std::string version_text() {
          std::string(build_type()) + "\ndevices: " + known;
 }
 
-Result<RuntimeOptions> runtime_options(std::optional<int> threads, std::optional<int> devices) {
+Result<RuntimeOptions> runtime_options(std::optional<int> threads, std::optional<int> devices,
+                                       const std::vector<std::string>& plugins) {
   Result<RuntimeOptions> options = RuntimeOptions::from_env();
   if (!options) return std::unexpected(options.error().with_detail(ExitWith{ExitCode::kUsage}));
+  for (const std::string& plugin : plugins) {
+    Result<devices::pjrt::PluginEntry> entry = devices::pjrt::parse_plugin(plugin);
+    if (!entry) return std::unexpected(entry.error().with_detail(ExitWith{ExitCode::kUsage}));
+    options->plugins.push_back(*std::move(entry));
+  }
   if (threads) options->threads = *threads;
   if (devices) options->devices = devices;
   return options;
@@ -49,6 +56,13 @@ TimePoint deadline_after(std::optional<double> seconds) {
   if (!seconds) return kNoDeadline;
   return steady_clock().now() +
          std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*seconds));
+}
+
+Error at_deadline(const Error& error, std::optional<double> seconds, const std::string& progress) {
+  if (!seconds || error.code() != ErrorCode::kDeadlineExceeded) return error;
+  char text[64];
+  std::snprintf(text, sizeof(text), "--deadline %g came ", *seconds);
+  return error.with_context(text + progress + " (allow more seconds, or ask for less)");
 }
 
 Future<devices::Executable> compile_program(const Runtime& runtime, const devices::Program& program,

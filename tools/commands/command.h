@@ -16,6 +16,7 @@
 namespace millrace::commands {
 
 struct DevicesFlags {
+  std::vector<std::string> plugins;  // NAME=PATH[,OPTION=VALUE...] each
   bool json = false;
 };
 
@@ -25,6 +26,7 @@ struct EnvFlags {
 
 struct RunFlags {
   std::string file;
+  std::vector<std::string> plugins;
   InputFlags inputs;
   std::string outputs_folder;
   int repeat = 1;
@@ -39,6 +41,7 @@ struct TrainFlags {
   std::string model;
   std::string data;
   bool fake_data = false;
+  std::vector<std::string> plugins;
   std::optional<int> devices;
   std::int64_t batch_size = 128;
   std::uint64_t epochs = 3;
@@ -89,7 +92,8 @@ Result<ExitCode> trace_command(const TraceFlags& flags, Console& console);
 std::string version_text();
 
 // The environment's options; what the flags say goes over it.
-Result<RuntimeOptions> runtime_options(std::optional<int> threads, std::optional<int> devices);
+Result<RuntimeOptions> runtime_options(std::optional<int> threads, std::optional<int> devices,
+                                       const std::vector<std::string>& plugins = {});
 // Runtime::create, its errors marked with ExitCode::kDevice.
 Result<Runtime> open_runtime(const RuntimeOptions& options);
 // Closes a runtime that writes a trace, so that the file has everything and an error of it is told;
@@ -98,6 +102,9 @@ Result<Runtime> open_runtime(const RuntimeOptions& options);
 Result<ExitCode> close_runtime(const Runtime& runtime, Result<ExitCode> code, Console& console);
 // Now plus so many seconds; kNoDeadline without them.
 TimePoint deadline_after(std::optional<double> seconds);
+// An error that a --deadline has made, with that option and what had been done by then in front;
+// others as they are.
+Error at_deadline(const Error& error, std::optional<double> seconds, const std::string& progress);
 // Marks the errors of a compilation with ExitCode::kProgramRejected.
 Future<devices::Executable> compile_program(const Runtime& runtime, const devices::Program& program,
                                             const devices::CompileOptions& options,

@@ -1,5 +1,6 @@
 // `millrace devices`: what there is to run on.
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -54,13 +55,45 @@ std::string to_text(const devices::Client& client) {
   return text;
 }
 
+// A backend that is not the chosen one: opened, described, closed.
+struct Other {
+  std::string name;
+  Json json;
+  std::string text;
+};
+
+Other look_at(const std::string& name, RuntimeOptions options) {
+  options.device = name;
+  options.trace_file.clear();
+  Other other{.name = name, .json = {{"name", name}}, .text = {}};
+  const Result<Runtime> runtime = Runtime::create(options);
+  if (runtime) {
+    other.json.update(to_json(runtime->client()));
+    other.text = to_text(runtime->client());
+  } else {
+    other.json["problem"] = runtime.error().message();
+    other.text = "cannot be used: " + runtime.error().message() + "\n";
+  }
+  return other;
+}
+
 }  // namespace
 
 Result<ExitCode> devices_command(const DevicesFlags& flags, Console& console) {
-  MILLRACE_TRY(const RuntimeOptions options, runtime_options({}, {}));
+  MILLRACE_TRY(const RuntimeOptions options, runtime_options({}, {}, flags.plugins));
+  MILLRACE_TRY(const devices::ClientRegistry registry, make_registry(options));
   MILLRACE_TRY(const Runtime runtime, open_runtime(options));
-  const devices::Client& client = runtime.client();
-  MILLRACE_TRY_STATUS(console.data(flags.json ? to_json(client).dump() + "\n" : to_text(client)));
+  Json json = to_json(runtime.client());
+  std::string text = to_text(runtime.client());
+  json["name"] = runtime.device_kind();
+  json["others"] = Json::array();
+  for (const std::string& name : registry.names()) {
+    if (name == runtime.device_kind()) continue;
+    const Other other = look_at(name, options);
+    json["others"].push_back(other.json);
+    text += "\nnot chosen, " + name + " (PJRT_DEVICE=" + name + "):\n" + other.text;
+  }
+  MILLRACE_TRY_STATUS(console.data(flags.json ? json.dump() + "\n" : text));
   return ExitCode::kOk;
 }
 

@@ -1,6 +1,8 @@
 // The `millrace` command: reads options, calls a command, turns its error into words and an exit
 // code. Read next: command.h.
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -19,9 +21,31 @@ constexpr const char* kThreadsHelp =
     "that run programs, shared out over the devices, at least one each (MILLRACE_THREADS; "
     "default: one per core)";
 
+const CLI::Range kSeconds(1e-6, 1e9);
+
+// Whole numbers as they are written: CLI11 takes -1 for the largest there is.
+std::string check_whole_number(const std::string& text) {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc() && stopped == end) return "";
+  return "'" + text + "' is no whole number from 0 to 18446744073709551615";
+}
+
+void add_plugins(CLI::App& command, std::vector<std::string>& plugins) {
+  command
+      .add_option("--plugin", plugins,
+                  "a PJRT plugin, with its create options; may be repeated (see also "
+                  "PJRT_NAMES_AND_LIBRARY_PATHS and MILLRACE_PLUGIN_PATH)")
+      ->type_name("NAME=PATH[,OPTION=VALUE...]")
+      ->expected(1)
+      ->take_all();
+}
+
 CLI::App& add_devices(CLI::App& app, DevicesFlags& flags) {
   CLI::App& command =
       *app.add_subcommand("devices", "list the devices (PJRT_DEVICE, CPU_NUM_DEVICES)");
+  add_plugins(command, flags.plugins);
   command.add_flag("--json", flags.json, "one JSON object");
   return command;
 }
@@ -42,6 +66,7 @@ CLI::App& add_run(CLI::App& app, RunFlags& flags) {
       *app.add_subcommand("run", "compile and run a StableHLO program on arrays from .npy files");
   command.add_option("FILE", flags.file, "the program: StableHLO text")->required();
   add_inputs(command, flags.inputs);
+  add_plugins(command, flags.plugins);
   command
       .add_option("--outputs", flags.outputs_folder,
                   "write the results to DIR/0.npy, DIR/1.npy, ...")
@@ -54,7 +79,7 @@ CLI::App& add_run(CLI::App& app, RunFlags& flags) {
   command
       .add_option("--deadline", flags.deadline_seconds,
                   "give up after so many seconds (exit code 124)")
-      ->check(CLI::PositiveNumber);
+      ->check(kSeconds);
   command.add_option("--trace", flags.trace, kTraceHelp)->type_name("FILE");
   command.add_flag("--deterministic", flags.deterministic,
                    "the same bits with any number of threads");
@@ -72,6 +97,7 @@ void add_train(CLI::App& app, TrainFlags& flags) {
       ->type_name("DIR");
   data->add_flag("--fake-data", flags.fake_data, "generated images");
   data->require_option(1);
+  add_plugins(command, flags.plugins);
   command.add_option("--devices", flags.devices, "use so many devices (default: all)")
       ->check(CLI::Range(1, RuntimeOptions::kMostDevices));
   command.add_option("--batch-size", flags.batch_size, "rows per step, split over the devices")
@@ -82,7 +108,9 @@ void add_train(CLI::App& app, TrainFlags& flags) {
       ->capture_default_str();
   command.add_option("--max-steps", flags.max_steps, "end after so many steps")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 60));
-  command.add_option("--seed", flags.seed, "of parameters and shuffling")->capture_default_str();
+  command.add_option("--seed", flags.seed, "of parameters and shuffling")
+      ->check(check_whole_number, "UINT")
+      ->capture_default_str();
   command.add_option("--threads", flags.threads, kThreadsHelp)
       ->check(CLI::Range(1, RuntimeOptions::kMostThreads));
   command
@@ -93,11 +121,12 @@ void add_train(CLI::App& app, TrainFlags& flags) {
   command
       .add_option("--bucket-bytes", flags.bucket_bytes,
                   "gradients reduced together; 0: chosen by the model")
+      ->check(check_whole_number, "UINT")
       ->capture_default_str();
   command
       .add_option("--deadline", flags.deadline_seconds,
                   "give up after so many seconds (exit code 124)")
-      ->check(CLI::PositiveNumber);
+      ->check(kSeconds);
   auto* checkpoint =
       command
           .add_option("--checkpoint", flags.checkpoint,
@@ -230,7 +259,9 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // --help and --version come here too.
-    return error.get_exit_code() == 0 ? app.exit(error) : tell_usage(app, error);
+    if (error.get_exit_code() != 0) return tell_usage(app, error);
+    app.exit(error);
+    return std::cout.flush() ? 0 : static_cast<int>(ExitCode::kFailure);
   }
   if (devices.parsed()) return call("devices", devices_command, devices_flags);
   if (run.parsed()) return call("run", run_command, run_flags);

@@ -197,7 +197,7 @@ Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
 Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
   MILLRACE_TRY(const std::unique_ptr<CaughtSignals> signals, CaughtSignals::create());
   // One device, so that it gets all the threads.
-  MILLRACE_TRY(RuntimeOptions options, runtime_options(flags.threads, 1));
+  MILLRACE_TRY(RuntimeOptions options, runtime_options(flags.threads, 1, flags.plugins));
   if (!flags.trace.empty()) options.trace_file = flags.trace;
   MILLRACE_TRY(const devices::Program program, devices::Program::from_file(flags.file));
   MILLRACE_TRY(const Runtime runtime, open_runtime(options));
@@ -209,7 +209,11 @@ Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
   watch.reset();
   code = close_runtime(runtime, std::move(code), console);
   const int signal = signals->signal();
-  if (code || signal == 0 || code.error().code() != ErrorCode::kCancelled) return code;
+  if (code) return code;
+  if (signal == 0 || code.error().code() != ErrorCode::kCancelled) {
+    return std::unexpected(
+        at_deadline(code.error(), flags.deadline_seconds, "before " + flags.file + " was done"));
+  }
   console.words(std::string("stopped running ") + flags.file + " on " + signal_name(signal) + "\n");
   return exit_code_of_signal(signal);
 }

@@ -96,6 +96,23 @@ Result<Data> open_data(const TrainFlags& flags, const std::stop_token& stop) {
   return data;
 }
 
+// open_data on a thread that may block, ended by the call's stop and by its deadline.
+Result<Data> open_data_until(const TrainFlags& flags, const Environment& environment,
+                             const CallOptions& call) {
+  std::stop_source give_up;
+  const std::stop_callback forward(call.stop, [&give_up] { give_up.request_stop(); });
+  const Future<Data> opened =
+      train::on_blocking(environment, [&flags, stop = give_up.get_token()] {  // flags: see the end
+        return open_data(flags, stop);
+      });
+  Result<Data> data = wait_blocking(with_options(opened, call, *environment.timers));
+  if (!data) {
+    give_up.request_stop();
+    static_cast<void>(wait_blocking(opened));  // nothing reads flags any more
+  }
+  return data;
+}
+
 Result<std::vector<devices::Device>> choose_devices(const TrainFlags& flags,
                                                     const Runtime& runtime) {
   const std::span<const devices::Device> all = runtime.devices();
@@ -177,9 +194,7 @@ Result<TrainingReport> train_on(const Runtime& runtime, const TrainFlags& flags,
   };
   parts.trace = runtime.trace();
   parts.cpu_meter = train::process_cpu_usage;
-  const Future<Data> opened = train::on_blocking(
-      parts.environment, [&flags, &call] { return open_data(flags, call.stop); });
-  MILLRACE_TRY(Data data, wait_blocking(with_options(opened, call, *parts.environment.timers)));
+  MILLRACE_TRY(Data data, open_data_until(flags, parts.environment, call));
   const std::unique_ptr<TrainingView> view = make_view(flags, console);
   const Future<TrainingReport> training =
       spawn(runtime.compute(),
@@ -202,7 +217,8 @@ Result<ExitCode> tell_stopped(const TrainFlags& flags, int signal, std::uint64_t
 
 Result<ExitCode> train_command(const TrainFlags& flags, Console& console) {
   MILLRACE_TRY(const std::unique_ptr<CaughtSignals> signals, CaughtSignals::create());
-  MILLRACE_TRY(RuntimeOptions options, runtime_options(flags.threads, flags.devices));
+  MILLRACE_TRY(RuntimeOptions options,
+               runtime_options(flags.threads, flags.devices, flags.plugins));
   options.trace = true;  // the report's times of the stages come from it
   if (!flags.trace.empty()) options.trace_file = flags.trace;
   MILLRACE_TRY(const Runtime runtime, open_runtime(options));
@@ -222,7 +238,7 @@ Result<ExitCode> train_command(const TrainFlags& flags, Console& console) {
     if (signals->signal() != 0 && report.error().code() == ErrorCode::kCancelled) {
       return tell_stopped(flags, signals->signal(), feed.steps_done(), console);
     }
-    return std::unexpected(report.error());
+    return std::unexpected(at_deadline(report.error(), flags.deadline_seconds, feed.progress()));
   };
   return close_runtime(runtime, tell(), console);
 }

@@ -15,7 +15,10 @@ void TrainingFeed::change(F&& f) {
 }
 
 void TrainingFeed::on_start(const train::TrainingStart& start) {
-  change([&](TrainingNews& news) { news.start = start; });
+  change([&](TrainingNews& news) {
+    news.start = start;
+    steps_ = start.steps;
+  });
 }
 
 void TrainingFeed::on_step(const train::StepReport& step) {
@@ -49,6 +52,12 @@ TrainingNews TrainingFeed::wait_blocking() {
 std::uint64_t TrainingFeed::steps_done() const {
   const std::lock_guard lock(mutex_);
   return steps_done_;
+}
+
+std::string TrainingFeed::progress() const {
+  const std::lock_guard lock(mutex_);
+  if (steps_done_ == 0) return "before the first step had ended";
+  return "after step " + std::to_string(steps_done_) + " of " + std::to_string(steps_);
 }
 
 }  // namespace millrace::commands

@@ -41,6 +41,8 @@ class TrainingFeed final : public train::TrainingListener {
   TrainingNews wait_blocking();
   // Of the whole run; 0 before the first step has ended.
   std::uint64_t steps_done() const;
+  // For messages: "after step 3 of 1404", "before the first step".
+  std::string progress() const;
 
  private:
   template <class F>
@@ -52,6 +54,7 @@ class TrainingFeed final : public train::TrainingListener {
   bool has_news_ = false;
   TrainingNews news_;
   std::uint64_t steps_done_ = 0;
+  std::uint64_t steps_ = 0;  // of the whole run, once that is known
 };
 
 }  // namespace millrace::commands

@@ -50,6 +50,7 @@ TEST(RuntimeOptionsTest, BadNumbersNameVariableValueAndRange) {
     }
   }
   EXPECT_FALSE(from({{"CPU_NUM_DEVICES", "0"}}));
+  EXPECT_FALSE(from({{"MILLRACE_THREADS", "0"}}));
 }
 
 TEST(RuntimeOptionsTest, BadLogLevelIsToldBeforeAnythingIsLogged) {

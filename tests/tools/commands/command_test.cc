@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "tests/support/plugins.h"
 #include "tests/tools/commands/process.h"
 
 namespace millrace {
@@ -82,6 +83,45 @@ TEST(CommandTest, DevicesListsAsManyAsTheEnvironmentSays) {
   EXPECT_EQ(json["devices"][2]["id"], 2);
   const Outcome text = run_millrace({"devices"}, {{"CPU_NUM_DEVICES", "2"}});
   EXPECT_EQ(std::count(text.out.begin(), text.out.end(), '\n'), 3);  // the platform and two devices
+}
+
+TEST(CommandTest, PluginThatCannotBeUsedIsListedWithItsReason) {
+  const Outcome o = run_millrace({"devices", "--json", "--plugin", "npu=/nowhere/npu.so"});
+  ASSERT_EQ(o.code, 0) << o.err;  // the CPU device is what is left
+  const Json json = Json::parse(o.out);
+  EXPECT_EQ(json["name"], "cpu");
+  ASSERT_EQ(json["others"].size(), 1U);
+  EXPECT_EQ(json["others"][0]["name"], "npu");
+  EXPECT_THAT(json["others"][0]["problem"], HasSubstr("/nowhere/npu.so"));
+  // Whoever asks for it gets no other.
+  const Outcome asked =
+      run_millrace({"devices", "--plugin", "npu=/nowhere/npu.so"}, {{"PJRT_DEVICE", "NPU"}});
+  EXPECT_EQ(asked.code, 3);
+  EXPECT_THAT(asked.err, HasSubstr("/nowhere/npu.so"));
+  EXPECT_EQ(run_millrace({"devices", "--plugin", "npu"}).code, 2);
+}
+
+TEST(CommandTest, TrainingRunsOnAPluginUnchanged) {
+  const auto plugins = testing::plugins_at_hand();
+  const auto found = plugins.find("Xla0115");
+  if (found == plugins.end()) GTEST_SKIP() << "no plugin here: tests/fetch_plugins gets it";
+  const Outcome o = run_millrace({"train", "--model", testing::mnist_model(), "--fake-data",
+                                  "--plugin", "xla_cpu=" + found->second + ",cpu_device_count=2",
+                                  "--devices", "2", "--max-steps", "20", "--json"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  const Json done = Json::parse(o.out.substr(o.out.rfind("{\"event\":\"done\"")));
+  EXPECT_EQ(done["steps"], 20);
+  EXPECT_LT(done["final_loss"], 2.0);
+  EXPECT_GT(done["stage_ms"]["execute"], 0.0);
+}
+
+TEST(CommandTest, SeedsAreWholeNumbers) {
+  for (const char* seed : {"-1", "1.5", "99999999999999999999", "x"}) {
+    const Outcome o =
+        run_millrace({"train", "--model", testing::mnist_model(), "--fake-data", "--seed", seed});
+    EXPECT_EQ(o.code, 2) << seed;
+    EXPECT_THAT(o.err, HasSubstr(seed));
+  }
 }
 
 TEST(CommandTest, BadNumbersInTheEnvironmentNameVariableAndValue) {
