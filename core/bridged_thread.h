@@ -36,4 +36,19 @@ class ThreadMark final : public RefCounted {
 unsigned fork_generation();
 
 }  // namespace detail
+
+// While it lives, the calling thread counts as one that runs a loop: for entry points that promise
+// to return at once, whoever calls them. Thread-safety: confined to its thread.
+class BridgedThreadScope {
+ public:
+  BridgedThreadScope() : mark_(detail::ThreadMark::of_this_thread()) { mark_->add(1); }
+  BridgedThreadScope(BridgedThreadScope&& other) noexcept = default;
+  BridgedThreadScope& operator=(BridgedThreadScope&& other) = delete;
+  ~BridgedThreadScope() {
+    if (mark_) mark_->add(-1);
+  }
+
+ private:
+  Ref<detail::ThreadMark> mark_;  // empty once moved from
+};
 }  // namespace millrace

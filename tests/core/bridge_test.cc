@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "millrace/core/blocking.h"
@@ -399,6 +400,20 @@ TEST_P(BridgeTest, ThreadCountsAsBridgedFromTheFirstDrainUntilTheClose) {
   EXPECT_FALSE(elsewhere);
   static_cast<void>(bridge->close());
   loop->run();
+  EXPECT_FALSE(on_bridged_thread());
+}
+
+TEST(BridgedThreadScopeTest, ThreadCountsAsBridgedUntilTheLastScopeIsGone) {
+  EXPECT_FALSE(on_bridged_thread());
+  {
+    const BridgedThreadScope outer;
+    BridgedThreadScope inner;
+    const BridgedThreadScope moved = std::move(inner);
+    EXPECT_TRUE(on_bridged_thread());
+    bool elsewhere = true;
+    std::thread([&] { elsewhere = on_bridged_thread(); }).join();
+    EXPECT_FALSE(elsewhere);
+  }
   EXPECT_FALSE(on_bridged_thread());
 }
 
