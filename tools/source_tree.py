@@ -37,7 +37,7 @@ def _listed():
 
 
 def cpp_files():
-    return [f for f in files('.h', '.cc', '.inc') if f.split('/')[0] in ROOMS + OUTER]
+    return [f for f in files('.h', '.cc', '.c', '.inc') if f.split('/')[0] in ROOMS + OUTER]
 
 
 def read(path):
@@ -55,6 +55,8 @@ def ours(spelled):
     """The file of ours that an include names, or None for one that is not ours."""
     if spelled == 'millrace/millrace.h':
         return 'tools/api/millrace.h'
+    if spelled == 'millrace/c_api.h':
+        return 'tools/c_api/c_api.h'
     if spelled.startswith('millrace/'):
         return spelled[len('millrace/'):]
     if spelled.split('/')[0] in OUTER:

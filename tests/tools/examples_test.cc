@@ -44,6 +44,14 @@ TEST(ExamplesTest, PrefetchingLoaderPrintsTheSumOfEachBatch) {
   EXPECT_EQ(output_of("prefetching_loader"), "36\n100\n164\n228\n292\n");
 }
 
+TEST(ExamplesTest, COnPollPrintsTheSum) { EXPECT_EQ(output_of("c_on_poll"), "11 22 33\n"); }
+
+TEST(ExamplesTest, ReadmeShowsTheCProgramAsItIs) {
+  const std::string program = file_text("tools/examples/c_on_poll.c");
+  ASSERT_FALSE(program.empty());
+  EXPECT_THAT(file_text("README.md"), ::testing::HasSubstr("```c\n" + program + "```\n"));
+}
+
 TEST(ExamplesTest, ReadmeShowsTheFirstProgramAsItIs) {
   const std::string program = file_text("tools/examples/first_program.cc");
   ASSERT_FALSE(program.empty());

@@ -1,0 +1,134 @@
+// The library in its process: what it exports, what it leaves behind, forks, and the end.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/support/paths.h"
+#include "tests/tools/c_api/rig.h"
+#include "tests/tools/commands/process.h"
+
+namespace millrace::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::size_t entries(const char* folder) {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder)) ++count;
+  return count;
+}
+
+TEST(CApiProcessTest, LibraryExportsTheFunctionsOfTheHeaderAndNothingElse) {
+  std::ifstream in(source_folder() + "/tools/c_api/c_api.h");
+  std::ostringstream text;
+  text << in.rdbuf();
+  const std::string header = text.str();
+  std::set<std::string> declared;
+  const std::regex function(R"(MILLRACE_(API|CALL) [a-z0-9_ ]+\*? ?(millrace_[a-z_]+)\()");
+  for (std::sregex_iterator it(header.begin(), header.end(), function), end; it != end; ++it)
+    declared.insert((*it)[2]);
+  ASSERT_GE(declared.size(), 20U);
+  EXPECT_EQ(declared.count("millrace_version"), 1U);
+
+  const Outcome nm = Process({"/usr/bin/nm", "-D", "--defined-only", "--format=posix",
+                              build_folder() + "/lib/libmillrace_c.so"})
+                         .wait();
+  ASSERT_EQ(nm.code, 0) << nm.err;
+  std::set<std::string> exported;
+  std::istringstream lines(nm.out);
+  for (std::string line; std::getline(lines, line);)
+    exported.insert(line.substr(0, line.find(' ')));
+  EXPECT_EQ(exported, declared);
+}
+
+void use_once(int i) {
+  const std::vector<float> x = {1, 2, 3};  // borrowed until the end of rig
+  Rig rig(1 + i % 2);
+  const millrace_buffer there = rig.put(x);
+  if (i % 4 == 0) rig.run_endless();
+  if (i % 3 == 0) rig.execute(rig.compile(kAdd), {there, there});
+}
+
+TEST(CApiProcessTest, OpenedAndClosedTwoHundredTimesLeavesNoDescriptorAndNoThread) {
+  for (int i = 0; i < 12; ++i) use_once(i);  // what a library makes once and keeps
+  const std::size_t descriptors = entries("/proc/self/fd"), threads = entries("/proc/self/task");
+  for (int i = 0; i < 200; ++i) {
+    use_once(i);
+    ASSERT_EQ(entries("/proc/self/fd"), descriptors) << "after " << i;
+  }
+  // The workers of oneTBB are the process's, not the runtime's, and come as they are needed.
+  EXPECT_LE(entries("/proc/self/task"), threads + std::thread::hardware_concurrency());
+}
+
+// What the child saw, as its exit code: the number of the first call that was not refused, or 0.
+int child_of_a_fork(millrace_runtime runtime, millrace_buffer buffer,
+                    millrace_operation operation) {
+  millrace_completion completion = {};
+  completion.struct_size = sizeof completion;
+  millrace_put_args put = {sizeof put, nullptr, 0, nullptr, 0, MILLRACE_F32, 0, nullptr};
+  const std::int64_t dims[] = {0};
+  put.dims = dims;
+  put.rank = 1;
+  std::size_t count = 0;
+  int descriptor = 0;
+  int number = 0;
+  for (const Told& error : {
+           told(millrace_open(nullptr, &runtime)),
+           told(millrace_device_count(runtime, &count)),
+           told(millrace_completion_fd(runtime, &descriptor)),
+           told(millrace_put(runtime, &put, &buffer, &operation)),
+           told(millrace_next(runtime, &completion)),
+           told(millrace_cancel(runtime, operation)),
+           told(millrace_buffer_destroy(runtime, buffer)),
+           told(millrace_close(runtime, nullptr)),
+       }) {
+    ++number;
+    const bool refused = error.code == MILLRACE_FAILED_PRECONDITION &&
+                         error.message.find("forked") != std::string::npos &&
+                         error.message.find("fork before") != std::string::npos;
+    if (!refused) return number;
+  }
+  return 0;
+}
+
+TEST(CApiProcessTest, ForkAfterOpenGivesAClearErrorInTheChildAndNoneInTheParent) {
+  Rig rig;
+  const std::vector<float> x = {1, 2, 3};
+  const auto [endless, output] = rig.run_endless();
+  const millrace_buffer there = rig.put(x);
+  rig.expect_success(1);
+  const pid_t child = fork();
+  if (child == 0) _exit(child_of_a_fork(rig.runtime, there, endless));
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "the number of the call that was not refused";
+  EXPECT_FALSE(rig.readable());
+  EXPECT_EQ(rig.cancel(endless).message, "");
+  EXPECT_EQ(rig.wait_next().operation, endless);
+  std::vector<float> back(3);
+  rig.fetch(there, back.data(), 12);
+  rig.expect_success(1);
+  EXPECT_EQ(back, x);
+}
+
+TEST(CApiProcessTest, ProgramThatEndsWithWorkInFlightEnds) {
+  for (int i = 0; i < 10; ++i) {
+    const Outcome o = Process({build_folder() + "/bin/c_leaves_open"}).wait();
+    ASSERT_EQ(o.code, 3) << o.err;
+    EXPECT_EQ(o.err, "");
+  }
+}
+
+}  // namespace
+}  // namespace millrace::testing
