@@ -19,10 +19,14 @@
 
 #include "millrace/core/combinators.h"
 #include "millrace/core/completion_queue.h"
+#include "millrace/core/mutex.h"
 
 namespace millrace {
 
-// Thread-safety: as LoopBridge. Closed or destroyed before its io_context.
+// Thread-safety: as LoopBridge. Closed or destroyed before its io_context; what futures stand for
+// may go on after both. But a value that another thread is just bringing while the bridge is
+// destroyed without close() is let go of, with its handler, by that thread: where handlers of
+// async_wait wait, close() first.
 class AsioBridge final : public LoopBridge {
  public:
   explicit AsioBridge(asio::io_context& context, const BridgeOptions& options = {})
@@ -30,7 +34,8 @@ class AsioBridge final : public LoopBridge {
 
   // An asynchronous operation of Asio: the handler is called with a Result<T> on its associated
   // executor (by default that of the io_context), never inside this call. Its cancellation slot
-  // gives kCancelled; what future stands for goes on by itself. A handler that throws makes run()
+  // gives kCancelled; what future stands for goes on by itself, and keeps a small record of every
+  // wait on it, cancelled ones too, until it completes. A handler that throws makes run()
   // throw, as with every other operation. If the bridge is destroyed first, the handler is too,
   // uncalled.
   template <class T, class Token>
@@ -49,7 +54,7 @@ class AsioBridge final : public LoopBridge {
   class Port final : public LoopPort {
    public:
     explicit Port(const Context& context)
-        : context_(context), strand_(context), alive_(asio::make_work_guard(context)) {}
+        : context_(context), alive_(asio::make_work_guard(context)), strand_(context) {}
 
     void watch(CompletionQueue& queue) {
       queue_ = &queue;
@@ -57,8 +62,11 @@ class AsioBridge final : public LoopBridge {
     }
     const Context& context() const { return context_; }
 
+    // Whoever pushed may be here long after the bridge and the io_context are gone.
     void wake() noexcept override {
-      asio::post(strand_, [queue = Ref<CompletionQueue>::share(queue_)] { queue->drain(); });
+      MutexLock lock(mutex_);
+      if (!strand_) return;
+      asio::post(*strand_, [queue = Ref<CompletionQueue>::share(queue_)] { queue->drain(); });
     }
     void keep_alive(bool on) noexcept override {
       if (on) {
@@ -67,20 +75,33 @@ class AsioBridge final : public LoopBridge {
         alive_.reset();
       }
     }
-    void detach(Ref<CompletionQueue> queue) noexcept override { queue->detached(); }
-    // To let go of the work may wake the io_context, whose descriptors the parent shares: kept.
+    void detach(Ref<CompletionQueue> queue) noexcept override {
+      {
+        MutexLock lock(mutex_);
+        strand_.reset();
+      }
+      queue->detached();
+    }
+    // To let go of the work may wake the io_context, whose descriptors the parent shares: kept, and
+    // so is the strand, which the child's io_context may not outlive. Another thread of the parent
+    // may have held the mutex.
+    MILLRACE_THREAD_ANNOTATION(no_thread_safety_analysis)
     void forget() noexcept override {
       static_cast<void>(new std::optional<Guard>(std::move(alive_)));
       alive_.reset();
+      static_cast<void>(new std::optional<Strand>(std::move(strand_)));
+      strand_.reset();
     }
     bool one_thread() const override { return false; }
 
    private:
     using Guard = asio::executor_work_guard<Context>;
+    using Strand = asio::strand<Context>;
     const Context context_;
-    asio::strand<Context> strand_;
     std::optional<Guard> alive_;
     CompletionQueue* queue_ = nullptr;
+    Mutex mutex_;
+    std::optional<Strand> strand_ MILLRACE_GUARDED_BY(mutex_);  // until detached
   };
 
   AsioBridge(Port* port, const BridgeOptions& options)
@@ -105,12 +126,12 @@ class AsioBridge final : public LoopBridge {
         .then(executor,
               [handler = std::forward<Handler>(handler), slot, home, context,
                work = asio::make_work_guard(home)](Result<T> result) mutable {
-                if (slot.is_connected()) slot.clear();
                 try {
-                  asio::dispatch(
-                      home, [handler = std::move(handler), result = std::move(result)]() mutable {
-                        std::move(handler)(std::move(result));
-                      });
+                  asio::dispatch(home, [handler = std::move(handler), slot,
+                                        result = std::move(result)]() mutable {
+                    if (slot.is_connected()) slot.clear();  // its signal is emitted here too
+                    std::move(handler)(std::move(result));
+                  });
                 } catch (...) {  // belongs to whoever calls run()
                   asio::post(context, [thrown = std::current_exception()] {
                     std::rethrow_exception(thrown);

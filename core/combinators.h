@@ -88,7 +88,7 @@ void arm_deadline(TimerQueue& timers, TimePoint deadline, Ref<AsyncValue> until,
 
 }  // namespace detail
 
-// future, or kCancelled as soon as stop is requested. What future stood for goes on by itself.
+// future, or kCancelled once stop is requested. It goes on, and lists the wait until it completes.
 template <class T>
 Future<T> with_stop(const Future<T>& future, std::stop_token stop) {
   if (!stop.stop_possible() || future.ready()) return future;

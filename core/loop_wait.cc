@@ -34,6 +34,7 @@ void LoopWait::drop() noexcept {
 bool LoopWait::cancel(const Error& error) {
   if (state_.exchange(State::kCancelled) == State::kTaken) return false;
   fail(error);
+  queue_ = nullptr;  // the value may be long in coming: it keeps nothing of the bridge
   return true;
 }
 

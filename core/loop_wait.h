@@ -47,7 +47,7 @@ class LoopWait : public RefCounted, public Waiter, public Work, public Pooled {
     kCancelled,  // the loop closed first; final
   };
 
-  const Ref<CompletionQueue> queue_;
+  Ref<CompletionQueue> queue_;  // until cancelled
   std::atomic<State> state_{State::kWaiting};
   // Of the loop's thread; but until linked_, after_ is the next older arrival.
   bool linked_ = false;
