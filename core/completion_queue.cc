@@ -1,5 +1,6 @@
 #include "millrace/core/completion_queue.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -219,11 +220,18 @@ void CompletionQueue::set_keep_alive(bool on) {
 
 void CompletionQueue::adopt_thread() {
   const Ref<ThreadMark>& here = ThreadMark::of_this_thread();
-  if (mark_ == here) return;
-  if (mark_) mark_->add(-1);
-  mark_ = here;
-  mark_->add(1);
-  own_thread_.store(mark_.get());
+  if (own_thread_.load() == here.get()) return;
+  own_thread_.store(here.get());
+  if (one_thread_) release_threads();  // the loop was handed on
+  if (std::ranges::find(marks_, here) != marks_.end()) return;
+  std::erase_if(marks_, [](const Ref<ThreadMark>& mark) { return mark->unique(); });  // have ended
+  marks_.push_back(here);
+  here->add(1);
+}
+
+void CompletionQueue::release_threads() {
+  for (const Ref<ThreadMark>& mark : marks_) mark->add(-1);
+  marks_.clear();
 }
 
 // ---- the end
@@ -270,7 +278,7 @@ void CompletionQueue::abandon() {
 void CompletionQueue::shut() {
   state_ = State::kClosed;
   const std::uintptr_t word = word_.exchange(kShut);
-  if (mark_) mark_->add(-1);
+  release_threads();
   own_thread_.store(nullptr);
   if (holds_entries(word)) collect(word);
   while (Work* work = local_.pop()) work->drop();

@@ -14,11 +14,16 @@
 //  CQ-3 a drain ends after so many pieces of work or so much time, whatever comes first, and asks
 //  to be called again if something is left. CQ-4 the loop is kept alive while a piece of work or a
 //  LoopWait is there, and only then. Only the loop's thread changes that (or whoever made the
-//  bridge, before the loop runs). CQ-5 close() gives kCancelled to every LoopWait, on the loop's
+//  bridge, before the loop runs): what another thread enters into an idle bridge while its loop
+//  does not run is a wake-up that the next turn hears, but a run that finds nothing else to stay
+//  for may end before that turn. CQ-5 close() gives kCancelled to every LoopWait, on the loop's
 //  thread, runs what was pushed until then, drops the rest, lets go of the loop and completes.
 //  Nothing runs afterwards. CQ-6 after a fork the child's copy refuses everything with
 //  kFailedPrecondition and touches neither the loop nor its descriptors, which it shares with the
-//  parent.
+//  parent. A loop that goes on in the child is revived first (uv_loop_fork, event_reinit,
+//  notify_fork), or its turns change what the parent's waits for, ours as anything else there. Ours
+//  stops being heard then at its first turn, but stays in that loop, with its descriptor, and keeps
+//  it alive if it did so at the fork: the child's loop is stopped, not run until it is empty.
 #pragma once
 
 #include <atomic>
@@ -26,6 +31,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "millrace/core/bridged_thread.h"
 #include "millrace/core/clock.h"
@@ -67,7 +73,7 @@ class LoopPort {
   virtual void detach(Ref<CompletionQueue> queue) noexcept = 0;
   // The process is a fork's child: the loop must not hear of this port again.
   virtual void forget() noexcept = 0;
-  // True: one thread runs the loop, always the same.
+  // True: one thread runs the loop, always the same. False: whoever drains counts as its thread.
   virtual bool one_thread() const { return true; }
 };
 
@@ -124,6 +130,7 @@ class CompletionQueue final : public RefCounted, public Executor {
   void end_close();
   void shut();
   void adopt_thread();
+  void release_threads();
   bool on_own_thread() const;
   void set_keep_alive(bool on);
 
@@ -148,9 +155,9 @@ class CompletionQueue final : public RefCounted, public Executor {
   WorkQueue local_;  // taken from the word, oldest first
   State state_ = State::kOpen;
   bool draining_ = false;
-  bool last_round_ = false;  // closing: what comes now is dropped
-  bool kept_alive_ = true;   // until the first drain knows better
-  Ref<detail::ThreadMark> mark_;
+  bool last_round_ = false;                     // closing: what comes now is dropped
+  bool kept_alive_ = true;                      // until the first drain knows better
+  std::vector<Ref<detail::ThreadMark>> marks_;  // of the threads that have drained; one, usually
   Promise<void> closed_promise_;
   const Future<void> closed_ = closed_promise_.future();
 };

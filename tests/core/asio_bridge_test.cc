@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <asio/experimental/awaitable_operators.hpp>
 #include <atomic>
+#include <barrier>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -114,6 +116,37 @@ TEST(AsioBridgeTest, CloseGivesCancelledToHandlersBeforeItCompletes) {
   context.run();
   EXPECT_EQ(codes, std::vector<ErrorCode>{ErrorCode::kCancelled});
   EXPECT_TRUE(told_first);
+}
+
+TEST(AsioBridgeTest, EveryThreadThatHasRunCallbacksCountsAsBridged) {
+  constexpr std::size_t kThreads = 3;
+  asio::io_context context;
+  const auto work = asio::make_work_guard(context);
+  AsioBridge bridge(context);
+  std::array<bool, kThreads> during{}, after{};
+  std::barrier together(kThreads);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::size_t turn = 0; turn < kThreads; ++turn) {
+        bool ran = false;
+        if (turn == t) post(bridge.executor(), [&ran] { ran = true; });
+        while (turn == t && !ran) context.run_one();
+        together.arrive_and_wait();
+      }
+      during[t] = on_bridged_thread();
+      together.arrive_and_wait();
+      if (t == 0) {
+        const Future<void> closed = bridge.close();
+        while (!closed.ready()) context.run_one();
+      }
+      together.arrive_and_wait();
+      after[t] = on_bridged_thread();
+    });
+  }
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(during, (std::array{true, true, true}));
+  EXPECT_EQ(after, (std::array{false, false, false}));
 }
 
 // What only the address sanitizer sees: nothing of ours reaches into an io_context that is gone.
