@@ -81,11 +81,13 @@ class EventBridge::Port final : public LoopPort {
   }
   void forget() noexcept override {
     // Freeing an event would change what the parent's base waits for: they stay, and do nothing.
+    // Their descriptor stays open, as a base that the child revives looks at it.
     events_.release()->queue = nullptr;
+    static_cast<void>(new EventFd(std::move(event_)));
   }
 
  private:
-  const EventFd event_;
+  EventFd event_;
   std::unique_ptr<Events> events_;
 };
 

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <uv.h>
 
 #include <atomic>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -18,6 +20,7 @@
 #include "millrace/core/completion_fd.h"
 #include "millrace/core/coroutine.h"
 #include "millrace/core/event_bridge.h"
+#include "millrace/core/uv_bridge.h"
 #include "tests/core/user_loop.h"
 
 namespace millrace {
@@ -467,6 +470,47 @@ TEST_P(BridgeTest, ForkAfterCreateGivesAClearError) {
   loop->run();
   other.join();
   EXPECT_EQ(seen, 2);
+}
+
+TEST_P(BridgeTest, ChildThatRevivesTheLoopHasItWithoutTheBridgeAndTheParentKeepsIts) {
+  for (const bool turn_first : {true, false}) {
+    auto shared = loop->make_bridge();
+    int seen = 0;
+    post(shared->executor(), [&] { ++seen; });  // a wake-up that both processes could hear
+    const pid_t child = fork();
+    if (child == 0) {
+      bool called = false;
+      loop->revive();
+      if (turn_first) loop->turn();
+      shared.reset();
+      loop->turn();
+      loop->call([&] { called = true; });
+      for (int turns = 0; turns < 10 && !called; ++turns) loop->turn();
+      _exit(called && seen == 0 && !HasFailure() ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    loop->turn();
+    EXPECT_EQ(seen, 1);
+  }
+}
+
+// As a program does at its end that does not keep apart what is its own.
+TEST(UvBridgeTest, HandleThatWasClosedByAWalkOverAllIsNotClosedAgain) {
+  for (const bool after_the_loop : {false, true}) {
+    uv_loop_t loop;
+    uv_loop_init(&loop);
+    std::optional<UvBridge> bridge(UvBridge::create(&loop).value());
+    Promise<int> promise;
+    const Future<int> waiting = promise.future().then(*bridge, [](Result<int>) { return 0; });
+    uv_walk(&loop, [](uv_handle_t* handle, void*) { uv_close(handle, nullptr); }, nullptr);
+    if (!after_the_loop) bridge.reset();
+    uv_run(&loop, UV_RUN_DEFAULT);
+    EXPECT_EQ(uv_loop_close(&loop), 0);
+    bridge.reset();
+    EXPECT_EQ(code_of(waiting), ErrorCode::kAborted);
+  }
 }
 
 TEST(EventBridgeTest, CallbackCountsAsAnEventThatEndsOneTurn) {

@@ -54,6 +54,7 @@ class UvLoop final : public UserLoop {
       static_cast<UvLoop*>(idle->data)->f_();
     });
   }
+  void revive() override { EXPECT_EQ(uv_loop_fork(&loop_), 0); }
 
  private:
   uv_loop_t loop_;
@@ -94,6 +95,7 @@ class EventBaseLoop final : public UserLoop {
         [](evutil_socket_t, short, void* self) { static_cast<EventBaseLoop*>(self)->f_(); }, this,
         &now);
   }
+  void revive() override { EXPECT_EQ(event_reinit(base_), 0); }
 
  private:
   event_base* base_;
@@ -126,6 +128,7 @@ class AsioLoop final : public UserLoop {
     }
   }
   void call(std::function<void()> f) override { asio::post(context_, std::move(f)); }
+  void revive() override { context_.notify_fork(asio::io_context::fork_child); }
 
  private:
   asio::io_context context_;
@@ -147,6 +150,7 @@ class PollLoop final : public UserLoop {
   void turn() override { step(false); }
   void hold(bool on) override { held_ = on; }
   void call(std::function<void()> f) override { f_ = std::move(f); }
+  void revive() override {}  // has nothing but descriptors
 
  private:
   bool waits() const {

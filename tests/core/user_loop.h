@@ -24,6 +24,8 @@ class UserLoop {
   virtual void hold(bool on) = 0;
   // A callback of the user's own, run once by the next run().
   virtual void call(std::function<void()> f) = 0;
+  // In the child of a fork, where the loop goes on.
+  virtual void revive() = 0;
 };
 
 struct LoopKind {
