@@ -25,7 +25,7 @@ class DescriptorWatch {
  public:
   virtual ~DescriptorWatch() = default;
   // Completes on the loop's thread with what of `wanted` holds, soon if it holds already. One wait
-  // at a time: kFailedPrecondition otherwise. A hang-up counts as both.
+  // at a time: kFailedPrecondition otherwise. A hang-up counts as both, a half-close as kReadable.
   virtual Future<unsigned> wait(unsigned wanted) = 0;
 };
 

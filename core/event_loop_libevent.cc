@@ -50,10 +50,7 @@ Status check_watchable(int descriptor) {
 
 class EventWatch final : public DescriptorWatch {
  public:
-  EventWatch(event_base* base, int descriptor)
-      : base_(base),
-        descriptor_(descriptor),
-        hang_up_((event_base_get_features(base) & EV_FEATURE_EARLY_CLOSE) != 0 ? EV_CLOSED : 0) {}
+  EventWatch(event_base* base, int descriptor) : base_(base), descriptor_(descriptor) {}
 
   ~EventWatch() override {
     event_ = nullptr;
@@ -67,7 +64,7 @@ class EventWatch final : public DescriptorWatch {
       return fail(ErrorCode::kFailedPrecondition,
                   "waiting for a descriptor: another wait on the same watch is going on");
     }
-    int events = hang_up_;
+    int events = 0;  // an error or a hang-up comes as all that is asked for
     if ((wanted & kReadable) != 0) events |= EV_READ;
     if ((wanted & kWritable) != 0) events |= EV_WRITE;
     event_.reset(event_new(base_, descriptor_, static_cast<short>(events), &EventWatch::on_event,
@@ -83,7 +80,6 @@ class EventWatch final : public DescriptorWatch {
   static void on_event(evutil_socket_t /*descriptor*/, short events, void* argument) {
     auto* self = static_cast<EventWatch*>(argument);
     unsigned found = 0;
-    if ((events & EV_CLOSED) != 0) found = kReadable | kWritable;  // the next call tells
     if ((events & EV_READ) != 0) found |= kReadable;
     if ((events & EV_WRITE) != 0) found |= kWritable;
     Promise<unsigned> promise = *std::exchange(self->waiting_, std::nullopt);
@@ -92,7 +88,6 @@ class EventWatch final : public DescriptorWatch {
 
   event_base* const base_;
   const int descriptor_;
-  const int hang_up_;
   OwnedEvent event_;
   unsigned wanted_ = 0;
   std::optional<Promise<unsigned>> waiting_;

@@ -49,7 +49,7 @@ class UvWatch final : public DescriptorWatch {
       return fail(ErrorCode::kFailedPrecondition,
                   "waiting for a descriptor: another wait on the same watch is going on");
     }
-    int events = UV_DISCONNECT;
+    int events = 0;  // an error or a hang-up comes as all that is asked for
     if ((wanted & kReadable) != 0) events |= UV_READABLE;
     if ((wanted & kWritable) != 0) events |= UV_WRITABLE;
     if (const int status = uv_poll_start(poll_, events, &UvWatch::on_poll); status != 0) {
@@ -67,8 +67,7 @@ class UvWatch final : public DescriptorWatch {
     auto* self = static_cast<UvWatch*>(poll->data);
     uv_poll_stop(poll);
     unsigned found = 0;
-    if (status != 0 || (events & UV_DISCONNECT) != 0)
-      found = kReadable | kWritable;  // the next call tells
+    if (status != 0) found = kReadable | kWritable;  // the next call tells
     if ((events & UV_READABLE) != 0) found |= kReadable;
     if ((events & UV_WRITABLE) != 0) found |= kWritable;
     Promise<unsigned> promise = *std::exchange(self->waiting_, std::nullopt);

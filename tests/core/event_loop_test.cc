@@ -167,6 +167,30 @@ TEST_P(EventLoopTest, HangUpMakesReadable) {
   EXPECT_EQ(run_until(readable).value(), unsigned{kReadable});
 }
 
+TEST_P(EventLoopTest, PeerThatOnlySendsNoMoreDoesNotMakeWritable) {
+  Pair pair;
+  auto watch = loop->watch(pair.ours).value();
+  const std::vector<char> block(1 << 16);
+  ssize_t sent = 0, full = 0;
+  while ((sent = ::write(pair.ours, block.data(), block.size())) > 0) full += sent;
+  ::shutdown(pair.theirs, SHUT_WR);
+  EXPECT_EQ(run_until(watch->wait(kReadable | kWritable)).value(), unsigned{kReadable});
+  Future<unsigned> writable = watch->wait(kWritable);
+  for (int i = 0; i < 3; ++i) loop->poll();
+  EXPECT_FALSE(writable.ready());
+  std::vector<char> read(static_cast<std::size_t>(full));
+  for (ssize_t got = 0; full > 0 && (got = ::read(pair.theirs, read.data(), read.size())) > 0;)
+    full -= got;
+  EXPECT_EQ(run_until(writable).value(), unsigned{kWritable});
+}
+
+TEST_P(EventLoopTest, HangUpOfBothDirectionsMakesWritableToo) {
+  Pair pair;
+  auto watch = loop->watch(pair.ours).value();
+  ::close(std::exchange(pair.theirs, -1));
+  EXPECT_EQ(run_until(watch->wait(kReadable | kWritable)).value(), unsigned{kReadable | kWritable});
+}
+
 TEST_P(EventLoopTest, UnreadBytesMakeEveryWaitComplete) {
   Pair pair;
   auto watch = loop->watch(pair.ours).value();
