@@ -30,6 +30,15 @@ Result<std::shared_ptr<ArraySource>> ArraySource::create(
   return source;
 }
 
+std::string ArraySource::fingerprint() const {
+  std::string text = size_text();
+  for (std::size_t f = 0; f < fields_.size(); ++f) {
+    text += (f == 0 ? "; crc32 of sampled " : ", of ") + fields_[f].name + " " +
+            sampled_crc32(arrays_[f].bytes(), fields_[f].item.size_bytes());
+  }
+  return text;
+}
+
 Future<void> ArraySource::read(const Ref<SourceBatch>& batch, std::stop_token stop) {
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     const std::size_t bytes = fields_[f].item.size_bytes();

@@ -23,6 +23,8 @@ class ArraySource final : public ItemSource {
 
   std::uint64_t items() const override { return items_; }
   std::span<const Field> fields() const override { return fields_; }
+  // Sizes, and a sample of each array.
+  std::string fingerprint() const override;
   // Copies the rows, here because memory that is a mapped file may have to be read.
   Future<void> read(const Ref<SourceBatch>& batch, std::stop_token stop) override;
 

@@ -40,6 +40,12 @@ FakeSource::FakeSource(const FakeSourceOptions& options)
   }
 }
 
+std::string FakeSource::fingerprint() const {
+  return size_text() + "; generated, " + std::to_string(options_.classes) + " classes, seed " +
+         std::to_string(options_.seed) + ", from item " + std::to_string(options_.first_item) +
+         " on";
+}
+
 std::uint8_t FakeSource::label(std::uint64_t item) const {
   RandomStream random(options_.seed, kLabelDomain, options_.first_item + item);
   return static_cast<std::uint8_t>(random.next() % static_cast<std::uint32_t>(options_.classes));

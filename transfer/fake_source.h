@@ -30,6 +30,8 @@ class FakeSource final : public ItemSource {
 
   std::uint64_t items() const override { return options_.items; }
   std::span<const Field> fields() const override { return fields_; }
+  // The options.
+  std::string fingerprint() const override;
   // Nothing is read; decode generates.
   Future<void> read(const Ref<SourceBatch>& batch, std::stop_token stop) override;
   Future<void> decode(const Ref<SourceBatch>& batch, std::stop_token stop) override;

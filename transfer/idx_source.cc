@@ -11,6 +11,12 @@ IdxSource::IdxSource(IdxDataset dataset)
     : dataset_(std::move(dataset)),
       fields_{Field{"images", dataset_.row_shape()}, Field{"labels", Shape(DType::kU8, {})}} {}
 
+std::string IdxSource::fingerprint() const {
+  const std::span<const std::byte> labels = dataset_.labels();  // as one row: all of them
+  return size_text() + "; crc32 of labels " + sampled_crc32(labels, labels.size()) +
+         ", of sampled images " + sampled_crc32(dataset_.images(), dataset_.row_bytes());
+}
+
 Future<void> IdxSource::read(const Ref<SourceBatch>& batch, std::stop_token stop) {
   std::byte* out = batch->fields[0].data();
   for (const std::uint64_t item : batch->items) {

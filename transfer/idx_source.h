@@ -19,6 +19,8 @@ class IdxSource final : public ItemSource {
   const IdxDataset& dataset() const { return dataset_; }
   std::uint64_t items() const override { return static_cast<std::uint64_t>(dataset_.rows()); }
   std::span<const Field> fields() const override { return fields_; }
+  // Sizes, all labels, a sample of the images.
+  std::string fingerprint() const override;
   // Copies the images: where the file is mapped, this is what reads it.
   Future<void> read(const Ref<SourceBatch>& batch, std::stop_token stop) override;
   // Copies the labels.

@@ -53,6 +53,10 @@ class ItemSource {
 
   virtual std::uint64_t items() const = 0;
   virtual std::span<const Field> fields() const = 0;
+  // Tells this data from other data, in words that people can compare: a training that goes on
+  // where another one was must have the same. What a source leaves at this one is told apart by
+  // numbers and sizes alone. May read the data: called on the blocking executor.
+  virtual std::string fingerprint() const { return size_text(); }
   // The most bytes per item that `raw` holds between read and decode; counted in the loader's
   // budget.
   virtual std::size_t raw_item_bytes() const { return 0; }
@@ -63,10 +67,19 @@ class ItemSource {
   // Second stage: runs on the compute executor and must not block it. A source without decoding
   // leaves it out.
   virtual Future<void> decode(const Ref<SourceBatch>& batch, std::stop_token stop);
+
+ protected:
+  // "60000 items of images 28x28xui8, labels ui8".
+  std::string size_text() const;
 };
 
 inline Future<void> ItemSource::decode(const Ref<SourceBatch>&, std::stop_token) {
   return make_ready();
 }
+
+// The CRC-32 of rows that lie one after the other, as eight hexadecimal digits: of all bytes up to
+// 1 MiB of them, else of rows that are spread evenly over them, first and last included: 1 MiB or
+// 16 rows, whichever is more. Data that differs in other rows only passes for the same.
+std::string sampled_crc32(std::span<const std::byte> bytes, std::size_t row_bytes);
 
 }  // namespace millrace::transfer

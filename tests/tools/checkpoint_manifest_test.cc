@@ -3,6 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+
+#include "millrace/transfer/formats/file_writer.h"
+
 namespace millrace::train {
 namespace {
 
@@ -13,6 +20,7 @@ CheckpointManifest sample() {
   manifest.run = {.model = "net \"a\"",
                   .programs = {{"grad", 100, 0xffffffff}, {"update", 200, 1}},
                   .items = 60'000,
+                  .data = "digits",
                   .batch_size = 128,
                   .devices = 2,
                   .seed = ~std::uint64_t{0},
@@ -63,6 +71,22 @@ TEST(CheckpointManifestTest, AnyFlippedBitOrMissingEndIsNoticed) {
   }
 }
 
+// One by an earlier Millrace, with a right checksum: no damage, so that it is not put aside.
+TEST(CheckpointManifestTest, AnotherSchemaIsRefusedByNumber) {
+  auto whole = nlohmann::ordered_json::parse(sample().to_text());
+  whole["checkpoint"]["schema"] = 1;
+  whole["checkpoint"]["run"].erase("data");
+  const std::string content = whole["checkpoint"].dump();
+  char checksum[16];
+  std::snprintf(checksum, sizeof checksum, "%08x",
+                transfer::crc32_of(std::as_bytes(std::span(content))));
+  whole["crc32"] = checksum;
+  const auto read = CheckpointManifest::parse(whole.dump(1));
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code(), ErrorCode::kUnimplemented) << read.error().to_string();
+  EXPECT_THAT(read.error().message(), HasSubstr("of schema 1; this reads schema 2"));
+}
+
 TEST(CheckpointManifestTest, EveryDifferenceOfTheRunsIsNamed) {
   const RunIdentity run = sample().run;
   const auto message = [&](auto change) {
@@ -79,6 +103,10 @@ TEST(CheckpointManifestTest, EveryDifferenceOfTheRunsIsNamed) {
               HasSubstr("devices is 1 there and 2 here"));
   EXPECT_THAT(message([](RunIdentity& r) { r.seed = 3; }), HasSubstr("seed is 3 there"));
   EXPECT_THAT(message([](RunIdentity& r) { r.items = 3; }), HasSubstr("images is 3 there"));
+  EXPECT_THAT(message([](RunIdentity& r) { r.data = "clothes"; }),
+              HasSubstr("the data is 'clothes' there and 'digits' here"));
+  EXPECT_THAT(message([](RunIdentity& r) { r.deterministic = true; }),
+              HasSubstr("--deterministic is yes there and no here"));
   EXPECT_THAT(message([](RunIdentity& r) { r.shuffle = false; }), HasSubstr("shuffling is no"));
   EXPECT_THAT(message([](RunIdentity& r) { r.same_shard = true; }), HasSubstr("shard"));
   EXPECT_THAT(message([](RunIdentity& r) { r.programs[1].crc32 = 0; }), HasSubstr("programs"));

@@ -100,6 +100,66 @@ TEST(IdxSourceTest, ImagesAndLabelsAreThoseOfTheFiles) {
   EXPECT_EQ(loaded.fields[1], (std::vector<std::byte>{std::byte{8}, std::byte{2}}));
 }
 
+TEST(IdxSourceTest, AFingerprintTellsDataOfTheSameSizesApart) {
+  const auto fingerprint = [](std::uint8_t images, std::uint8_t labels) {
+    const millrace::testing::TempFolder folder;
+    write_idx(folder.path() + "/train-images-idx3-ubyte", {5, 2, 3}, images);
+    write_idx(folder.path() + "/train-labels-idx1-ubyte", {5}, labels);
+    return IdxSource(IdxDataset::open(folder.path(), Split::kTrain).value()).fingerprint();
+  };
+  const std::string one = fingerprint(1, 2);
+  EXPECT_EQ(one.find("5 items of images tensor<2x3xui8>, labels tensor<ui8>; crc32 of "), 0U)
+      << one;
+  EXPECT_EQ(fingerprint(1, 2), one);
+  EXPECT_NE(fingerprint(3, 2), one);
+  EXPECT_NE(fingerprint(1, 3), one);
+}
+
+TEST(SampledCrc32Test, LargeArraysAreSampledByRowsAndSmallOnesTakenWhole) {
+  const auto sum = [](std::size_t size, std::size_t at, std::size_t row_bytes) {
+    std::vector<std::byte> bytes(size);
+    bytes[at] = std::byte{1};
+    return sampled_crc32(bytes, row_bytes);
+  };
+  constexpr std::size_t kMebi = std::size_t{1} << 20;
+  for (const std::size_t at : {std::size_t{0}, kMebi / 2 + 3, kMebi - 1}) {
+    EXPECT_NE(sum(kMebi, at, 16), sampled_crc32(std::vector<std::byte>(kMebi), 16)) << at;
+  }
+  const std::string large = sampled_crc32(std::vector<std::byte>(10 * kMebi), 16);
+  EXPECT_NE(sum(10 * kMebi, 0, 16), large);
+  EXPECT_NE(sum(10 * kMebi, 10 * kMebi - 1, 16), large);
+  EXPECT_EQ(sum(10 * kMebi, 16, 16), large);          // a row that is left out
+  EXPECT_NE(sum(10 * kMebi, 16, 10 * kMebi), large);  // one row is taken whole
+  // 16 rows at least.
+  EXPECT_NE(sum(32 * kMebi, 2 * kMebi, 2 * kMebi),
+            sampled_crc32(std::vector<std::byte>(32 * kMebi), 2 * kMebi));
+}
+
+TEST(FakeSourceTest, TheFingerprintIsThatOfItsOptions) {
+  const auto fingerprint = [](const FakeSourceOptions& options) {
+    return FakeSource(options).fingerprint();
+  };
+  const std::string one = fingerprint({.items = 9, .seed = 5});
+  EXPECT_EQ(fingerprint({.items = 9, .seed = 5}), one);
+  for (const FakeSourceOptions& other :
+       {FakeSourceOptions{.items = 8, .seed = 5}, FakeSourceOptions{.items = 9, .seed = 6},
+        FakeSourceOptions{.items = 9, .height = 27, .seed = 5},
+        FakeSourceOptions{.items = 9, .classes = 9, .seed = 5},
+        FakeSourceOptions{.items = 9, .seed = 5, .first_item = 1}}) {
+    EXPECT_NE(fingerprint(other), one);
+  }
+}
+
+TEST(ArraySourceTest, AFingerprintTellsValuesApart) {
+  const auto fingerprint = [](const std::vector<std::int32_t>& values) {
+    return ArraySource::create({{"x", array_of(Shape(DType::kI32, {2}), values)}})
+        .value()
+        ->fingerprint();
+  };
+  EXPECT_EQ(fingerprint({1, 2}), fingerprint({1, 2}));
+  EXPECT_NE(fingerprint({1, 2}), fingerprint({2, 1}));
+}
+
 TEST(IdxSourceTest, AStopEndsARead) {
   const millrace::testing::TempFolder folder;
   write_idx(folder.path() + "/train-images-idx3-ubyte", {2, 1, 1}, 1);

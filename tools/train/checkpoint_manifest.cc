@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kSchema = 1;
+constexpr int kSchema = 2;
 
 std::string hex(std::uint32_t value) {
   char text[16];
@@ -33,20 +33,29 @@ FileFacts file_of(const Json& json) {
 Json to_json(const RunIdentity& run) {
   Json programs = Json::array();
   for (const FileFacts& program : run.programs) programs.push_back(to_json(program));
-  return {{"model", run.model},           {"programs", programs},        {"items", run.items},
-          {"batch_size", run.batch_size}, {"devices", run.devices},      {"seed", run.seed},
-          {"shuffle", run.shuffle},       {"same_shard", run.same_shard}};
+  return {{"model", run.model},
+          {"programs", programs},
+          {"items", run.items},
+          {"data", run.data},
+          {"batch_size", run.batch_size},
+          {"devices", run.devices},
+          {"seed", run.seed},
+          {"shuffle", run.shuffle},
+          {"same_shard", run.same_shard},
+          {"deterministic", run.deterministic}};
 }
 RunIdentity run_of(const Json& json) {
   RunIdentity run;
   run.model = json.at("model");
   for (const Json& program : json.at("programs")) run.programs.push_back(file_of(program));
   run.items = json.at("items");
+  run.data = json.at("data");
   run.batch_size = json.at("batch_size");
   run.devices = json.at("devices");
   run.seed = json.at("seed");
   run.shuffle = json.at("shuffle");
   run.same_shard = json.at("same_shard");
+  run.deterministic = json.at("deterministic");
   return run;
 }
 
@@ -106,8 +115,11 @@ Status check_same_run(const RunIdentity& checkpoint, const RunIdentity& run) {
   compare("the number of devices", checkpoint.devices, run.devices);
   compare("the seed", checkpoint.seed, run.seed);
   compare("the number of images", checkpoint.items, run.items);
+  // Data of other sizes is told by them.
+  if (checkpoint.items == run.items) compare("the data", checkpoint.data, run.data);
   compare("shuffling", checkpoint.shuffle, run.shuffle);
   compare("the same shard for every device", checkpoint.same_shard, run.same_shard);
+  compare("--deterministic", checkpoint.deterministic, run.deterministic);
   // Programs of another model or shard say nothing new.
   if (differences.empty() && checkpoint.programs != run.programs) {
     differences = "the model's programs (grad, update) have changed since";
@@ -133,7 +145,9 @@ Result<CheckpointManifest> CheckpointManifest::parse(const std::string& text) {
     }
     if (const int schema = content.at("schema"); schema != kSchema) {
       return fail(ErrorCode::kUnimplemented, "it is of schema " + std::to_string(schema) +
-                                                 "; this reads schema " + std::to_string(kSchema));
+                                                 "; this reads schema " + std::to_string(kSchema) +
+                                                 ". Go on with the Millrace that wrote it, or "
+                                                 "begin a new run in an empty folder");
     }
     return manifest_of(content);
   } catch (const std::exception& error) {  // of the JSON library, and of numbers that are none

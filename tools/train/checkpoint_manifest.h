@@ -27,11 +27,13 @@ struct RunIdentity {
   std::string model;
   std::vector<FileFacts> programs;  // grad and update
   std::uint64_t items = 0;
+  std::string data;  // ItemSource::fingerprint()
   std::int64_t batch_size = 0;
   std::uint64_t devices = 0;
   std::uint64_t seed = 0;
   bool shuffle = false;
   bool same_shard = false;
+  bool deterministic = false;  // other kernels, with other roundings
 };
 
 // kFailedPrecondition lists every difference, theirs first, and says what would help.

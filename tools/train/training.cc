@@ -281,6 +281,12 @@ Task<void> Training::open_run(const ProgramSpec& update) {
   identity_.seed = options_.seed;
   identity_.shuffle = options_.shuffle;
   identity_.same_shard = options_.same_shard;
+  identity_.deterministic = options_.deterministic;
+  const auto looking =
+      on_blocking(parts_.environment, [data = options_.train_data] { return data->fingerprint(); });
+  auto data = co_await looking;
+  if (!data) co_await end_with(data.error());
+  identity_.data = *std::move(data);
   const auto reading = on_blocking(
       parts_.environment, [grad = *grad_, update] { return step_program_facts(grad, update); });
   auto programs = co_await reading;

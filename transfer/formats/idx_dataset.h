@@ -38,6 +38,9 @@ class IdxDataset {
   // i in [0, rows()).
   std::span<const std::byte> row(std::int64_t i) const;
   std::uint8_t label(std::int64_t i) const;
+  // All rows, and all labels, one after the other.
+  std::span<const std::byte> images() const { return images_.bytes(); }
+  std::span<const std::byte> labels() const { return labels_.bytes(); }
   // One more than the largest label.
   int classes() const { return classes_; }
   const std::string& images_file() const { return images_file_; }

@@ -24,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using testing::Outcome;
 using testing::Process;
 using testing::TempFolder;
@@ -41,9 +42,9 @@ void put_words(std::string& bytes, std::initializer_list<unsigned> words) {
   }
 }
 
-// Images and labels of noise: no two batches are alike.
-void write_noise(const TempFolder& folder) {
-  std::mt19937 random(7);
+// Images and labels of noise: no two batches are alike, and no two data sets of other seeds.
+void write_noise(const TempFolder& folder, unsigned seed) {
+  std::mt19937 random(seed);
   for (const std::string split : {"train", "t10k"}) {
     std::string images;
     put_words(images, {0x803, kItems, 28, 28});
@@ -58,7 +59,7 @@ void write_noise(const TempFolder& folder) {
 
 class TrainCheckpointCommandTest : public ::testing::Test {
  protected:
-  TrainCheckpointCommandTest() { write_noise(data_); }
+  TrainCheckpointCommandTest() { write_noise(data_, 7); }
 
   std::vector<std::string> words(const std::string& folder, std::vector<std::string> more,
                                  const std::string& program = "millrace") const {
@@ -150,6 +151,29 @@ TEST_F(TrainCheckpointCommandTest, WhatCannotBeIsRefusedAtTheStart) {
   const Outcome other = run(temp_.file("a"), {"--resume", "--seed", "2"});
   EXPECT_EQ(other.code, 1);
   EXPECT_THAT(other.err, HasSubstr("the seed is 1 there and 2 here"));
+}
+
+// Of the same sizes, as MNIST and Fashion-MNIST are.
+TEST_F(TrainCheckpointCommandTest, OtherDataAndOtherKernelsAreNotGoneOnWith) {
+  const std::vector<std::string> more = {"--resume", "--max-steps", "2"};
+  ASSERT_EQ(run(temp_.file("a"), more).code, 0);
+  std::vector<std::string> other = words(temp_.file("a"), more);
+  const TempFolder other_data;
+  write_noise(other_data, 8);
+  std::ranges::replace(other, data_.path(), other_data.path());
+  const Outcome refused = Process(other).wait();
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("the data is '512 items of "));
+  EXPECT_THAT(refused.err, HasSubstr("; crc32 of labels "));
+  EXPECT_THAT(refused.err, HasSubstr(" here. Go on with its options"));
+  EXPECT_THAT(refused.err, Not(HasSubstr("; the ")));  // nothing else differs
+
+  std::vector<std::string> faster = words(temp_.file("a"), more);
+  std::erase(faster, "--deterministic");
+  const Outcome rounded = Process(faster).wait();
+  EXPECT_EQ(rounded.code, 1);
+  EXPECT_THAT(rounded.err, HasSubstr("--deterministic is yes there and no here"));
+  EXPECT_EQ(run(temp_.file("a"), more).code, 0);
 }
 
 TEST_F(TrainCheckpointCommandTest, CtrlCLeavesCompleteOnesAndNothingElse) {
