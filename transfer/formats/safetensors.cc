@@ -34,8 +34,14 @@ Result<devices::HostArray> SafetensorsFile::array(std::string_view name) const {
   if (found == arrays.end()) {
     return fail(ErrorCode::kNotFound, parts_->path + " has no array '" + std::string(name) + "'");
   }
-  return devices::HostArray(found->shape, bytes().subspan(found->offset, found->shape.size_bytes()),
-                            parts_);
+  const std::span<const std::byte> lies = bytes().subspan(found->offset, found->shape.size_bytes());
+  const auto address = reinterpret_cast<std::uintptr_t>(lies.data());
+  if (address % devices::byte_width(found->shape.dtype()) == 0) {
+    return devices::HostArray(found->shape, lies, parts_);
+  }
+  devices::HostArray copy = devices::HostArray::make_unwritten(found->shape);
+  std::ranges::copy(lies, copy.mutable_bytes().begin());
+  return copy;
 }
 
 }  // namespace millrace::transfer

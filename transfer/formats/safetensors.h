@@ -69,9 +69,11 @@ struct SafetensorsLayout {
   std::uint64_t file_bytes = 0;
 };
 // kInvalidArgument for a name that is there twice, reserved or no UTF-8; kUnimplemented for an
-// element type that the format has not.
+// element type that the format has not; kResourceExhausted for a header beyond the limit, which
+// nobody would read.
 Result<SafetensorsLayout> lay_out_safetensors(std::span<const NamedArray> arrays,
-                                              const SafetensorsMetadata& metadata = {});
+                                              const SafetensorsMetadata& metadata = {},
+                                              const SafetensorsLimits& limits = {});
 
 // The file appears whole or not at all. Blocking.
 Status write_safetensors_file(const std::string& path, std::span<const NamedArray> arrays,
@@ -88,7 +90,8 @@ class SafetensorsFile {
   const SafetensorsHeader& header() const { return parts_->header; }
   // The whole file.
   std::span<const std::byte> bytes() const { return parts_->mapped.bytes(); }
-  // The array, in the mapping. kNotFound if the file has none of that name.
+  // The array, in the mapping; a copy where it is not aligned to its elements there, which the
+  // format does not ask for. kNotFound if the file has none of that name.
   Result<devices::HostArray> array(std::string_view name) const;
 
  private:

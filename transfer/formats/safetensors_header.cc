@@ -22,6 +22,9 @@ static_assert(std::endian::native == std::endian::little,
 
 constexpr std::uint64_t kLengthBytes = 8;
 constexpr std::string_view kMetadataKey = "__metadata__";
+// A list is refused when it is longer, not when it has been read: a header may be 100 MB.
+constexpr std::size_t kMostDims = 64;
+static_assert(kMostDims >= devices::kMaxRank);
 
 struct Name {
   std::string_view text;
@@ -91,7 +94,9 @@ class CountedText {
 };
 
 // Takes {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...,
-// "__metadata__": {"key": "text"}} and nothing else. Every member function answers "go on?".
+// "__metadata__": {"key": "text"}} and nothing else, apart from fields of an array that it does not
+// know: these it leaves out, as the package does, because the three that it knows say all about the
+// bytes. Every member function answers "go on?".
 class HeaderReader {
  public:
   explicit HeaderReader(std::string_view text) : text_(text), reached_(text.data()) {}
@@ -108,25 +113,41 @@ class HeaderReader {
   SafetensorsMetadata& metadata() { return metadata_; }
 
   // What the parser calls.
-  bool null() { return refuse("null has no place here"); }
-  bool boolean(bool /*value*/) { return refuse("true and false have no place here"); }
+  bool null() {
+    if (skips_value()) return true;
+    if (place_ != Place::kBeforeMetadata) return refuse("null has no place here");
+    place_ = Place::kTop;  // the package takes it for none
+    return true;
+  }
+  bool boolean(bool /*value*/) {
+    return skips_value() || refuse("true and false have no place here");
+  }
   bool number_integer(std::int64_t value) {
+    if (skips_value()) return true;
     if (value >= 0) return number_unsigned(static_cast<std::uint64_t>(value));
     return refuse("a negative number has no place here");
   }
   bool number_unsigned(std::uint64_t value) {
+    if (skips_value()) return true;
     if (place_ != Place::kShape && place_ != Place::kOffsets) {
       return refuse("a number has no place here");
     }
-    std::vector<std::uint64_t>& list =
-        place_ == Place::kShape ? *entries_.back().shape : *entries_.back().offsets;
+    const bool dims = place_ == Place::kShape;
+    std::vector<std::uint64_t>& list = dims ? *entries_.back().shape : *entries_.back().offsets;
+    if (dims && list.size() == kMostDims) {
+      return refuse("it has more than " + std::to_string(kMostDims) + " dimensions",
+                    ErrorCode::kUnimplemented);
+    }
+    if (!dims && list.size() == 2) return refuse("'data_offsets' must be two numbers");
     list.push_back(value);
     return true;
   }
   bool number_float(double /*value*/, const std::string& text) {
+    if (skips_value()) return true;
     return refuse("'" + text.substr(0, 40) + "' is no whole number below 2^64");
   }
   bool string(std::string& text) {
+    if (skips_value()) return true;
     if (place_ == Place::kDtype) {
       entries_.back().dtype = std::move(text);
       place_ = Place::kEntry;
@@ -141,6 +162,7 @@ class HeaderReader {
   }
   bool binary(std::vector<std::uint8_t>& /*value*/) { return refuse("binary has no place here"); }
   bool start_object(std::size_t /*elements*/) {
+    if (skips_start()) return true;
     switch (place_) {
       case Place::kStart:
         place_ = Place::kTop;
@@ -156,6 +178,7 @@ class HeaderReader {
     }
   }
   bool end_object() {
+    if (skips_end()) return true;
     if (place_ == Place::kEntry) {
       const Entry& entry = entries_.back();
       if (!entry.dtype || !entry.shape || !entry.offsets) {
@@ -166,6 +189,7 @@ class HeaderReader {
     return true;
   }
   bool start_array(std::size_t /*elements*/) {
+    if (skips_start()) return true;
     if (place_ == Place::kBeforeShape) {
       entries_.back().shape.emplace();
       place_ = Place::kShape;
@@ -179,6 +203,7 @@ class HeaderReader {
     return refuse("a list has no place here");
   }
   bool end_array() {
+    if (skips_end()) return true;
     if (place_ == Place::kOffsets && entries_.back().offsets->size() != 2) {
       return refuse("'data_offsets' must be two numbers");
     }
@@ -187,6 +212,8 @@ class HeaderReader {
   }
   bool key(std::string& text) {
     switch (place_) {
+      case Place::kSkipped:
+        return true;
       case Place::kTop:
         return top_key(text);
       case Place::kEntry:
@@ -208,26 +235,44 @@ class HeaderReader {
     kStart,           // -> kTop
     kTop,             // between entries -> kBeforeEntry, kBeforeMetadata, kEnd
     kBeforeEntry,     // -> kEntry
-    kEntry,           // between its fields -> kDtype, kBeforeShape, kBeforeOffsets, kTop
+    kEntry,           // between its fields -> kDtype, kBeforeShape, kBeforeOffsets, kSkipped, kTop
     kDtype,           // -> kEntry
     kBeforeShape,     // -> kShape
     kShape,           // -> kEntry
     kBeforeOffsets,   // -> kOffsets
     kOffsets,         // -> kEntry
-    kBeforeMetadata,  // -> kMetadata
+    kSkipped,         // before or in the value of an unknown field -> kEntry
+    kBeforeMetadata,  // -> kMetadata, kTop
     kMetadata,        // -> kMetadataText, kTop
     kMetadataText,    // -> kMetadata
     kEnd,             // final
   };
 
-  bool refuse(std::string words) {
+  // Whether what comes is of an unknown field: a value, the front or the end of an object or list.
+  bool skips_value() {
+    if (place_ != Place::kSkipped) return false;
+    if (skipped_depth_ == 0) place_ = Place::kEntry;
+    return true;
+  }
+  bool skips_start() {
+    if (place_ != Place::kSkipped) return false;
+    ++skipped_depth_;
+    return true;
+  }
+  bool skips_end() {
+    if (place_ != Place::kSkipped) return false;
+    if (--skipped_depth_ == 0) place_ = Place::kEntry;
+    return true;
+  }
+
+  bool refuse(std::string words, ErrorCode code = ErrorCode::kDataLoss) {
     if (wrong_) return false;
     if (place_ != Place::kStart && place_ != Place::kTop && place_ != Place::kEnd) {
       const bool metadata = place_ >= Place::kBeforeMetadata;
       words = (metadata ? std::string(kMetadataKey) : "array '" + entries_.back().name + "'") +
               ": " + words;
     }
-    wrong_ = Wrong{.at = here(), .words = "wrong safetensors header: " + std::move(words)};
+    wrong_ = Wrong{code, here(), "wrong safetensors header: " + std::move(words)};
     return false;
   }
   std::uint64_t here() const {
@@ -257,7 +302,7 @@ class HeaderReader {
     } else if (text == "data_offsets") {
       place_ = Place::kBeforeOffsets;
     } else {
-      return refuse("the field '" + text.substr(0, 40) + "' is unknown");
+      place_ = Place::kSkipped;
     }
     return true;
   }
@@ -267,6 +312,7 @@ class HeaderReader {
   Place place_ = Place::kStart;
   std::string key_;
   bool has_metadata_ = false;
+  std::size_t skipped_depth_ = 0;
   std::set<std::string> names_;
   std::vector<Entry> entries_;
   SafetensorsMetadata metadata_;
@@ -404,7 +450,8 @@ Result<SafetensorsHeader> parse_safetensors(std::span<const std::byte> file,
 }
 
 Result<SafetensorsLayout> lay_out_safetensors(std::span<const NamedArray> arrays,
-                                              const SafetensorsMetadata& metadata) {
+                                              const SafetensorsMetadata& metadata,
+                                              const SafetensorsLimits& limits) {
   SafetensorsLayout layout;
   layout.order.resize(arrays.size());
   for (std::size_t i = 0; i < arrays.size(); ++i) layout.order[i] = i;
@@ -441,6 +488,15 @@ Result<SafetensorsLayout> lay_out_safetensors(std::span<const NamedArray> arrays
                 std::string("writing names as safetensors: ") + error.what());
   }
   text.append((8 - text.size() % 8) % 8, ' ');
+  if (text.size() > limits.header_bytes) {
+    return fail(ErrorCode::kResourceExhausted,
+                "writing " + std::to_string(arrays.size()) +
+                    " arrays as safetensors: their header "
+                    "would have " +
+                    std::to_string(text.size()) + " bytes, but readers take " +
+                    std::to_string(limits.header_bytes) +
+                    " at most: have fewer or shorter names, or less metadata");
+  }
   for (std::size_t i = 0; i < kLengthBytes; ++i) {
     layout.front += static_cast<char>(text.size() >> (8 * i) & 0xff);
   }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -110,6 +111,23 @@ TEST(SafetensorsTest, AnArrayOutlivesItsFile) {
   EXPECT_TRUE(std::ranges::equal(read->bytes(), content));
 }
 
+// A header of 57 bytes puts the arrays at byte 65 of the file.
+TEST(SafetensorsTest, ArraysOfAFileWithoutPaddingAreAligned) {
+  const std::string header = "{" + entry("a", "F64", "[2]", "[0,16]") + "}";
+  const std::string padding(57 - header.size(), ' ');
+  const Bytes file = file_of(header + padding, 16);
+  ASSERT_EQ(file.size(), 8U + 57 + 16);
+  TempFolder folder;
+  const auto array = SafetensorsFile::open(folder.write("a", file)).value().array("a");
+  ASSERT_TRUE(array);
+  const auto address = reinterpret_cast<std::uintptr_t>(array->bytes().data());
+  EXPECT_EQ(address % sizeof(double), 0U);
+  EXPECT_TRUE(std::ranges::equal(array->bytes(), counting(16)));
+  double last = 0;
+  std::memcpy(&last, file.data() + 65 + sizeof last, sizeof last);
+  EXPECT_EQ(array->as<double>()[1], last);  // undefined if it is misaligned
+}
+
 TEST(SafetensorsTest, HeaderIsPaddedWithSpacesToEightBytes) {
   for (std::size_t length = 1; length < 10; ++length) {
     const NamedArray array = {std::string(length, 'n'), Shape(DType::kF32, {}), {}};
@@ -134,6 +152,16 @@ TEST(SafetensorsTest, WhatCannotBeWrittenIsRefused) {
   EXPECT_EQ(code({{"\xff", f32, {}}}), ErrorCode::kInvalidArgument);
   EXPECT_EQ(code({{"a", Shape(DType::kU4, {2}), {}}}), ErrorCode::kUnimplemented);
   EXPECT_EQ(code({{"a", Shape(DType::kC128, {2}), {}}}), ErrorCode::kUnimplemented);
+}
+
+TEST(SafetensorsTest, AHeaderThatNobodyWouldReadIsNotWritten) {
+  const NamedArray array = {"a", Shape(DType::kF32, {}), {}};
+  const std::size_t length = lay_out_safetensors({&array, 1}).value().front.size() - 8;
+  EXPECT_TRUE(lay_out_safetensors({&array, 1}, {}, {.header_bytes = length}));
+  const auto longer = lay_out_safetensors({&array, 1}, {}, {.header_bytes = length - 1});
+  ASSERT_FALSE(longer);
+  EXPECT_EQ(longer.error().code(), ErrorCode::kResourceExhausted);
+  EXPECT_NE(longer.error().message().find("fewer or shorter names"), std::string::npos);
 }
 
 TEST(SafetensorsTest, TruncatedOrLengthenedAnywhereIsRefused) {
@@ -183,7 +211,12 @@ TEST(SafetensorsTest, WrongHeadersAreRefusedWithAPositionAndWords) {
       {"{" + entry("a", "F32", "[\"2\"]", "[0,8]") + "}", "string has no place"},
       {"{" + entry("a", "F32", "null", "[0,8]") + "}", "null"},
       {R"({"a":{"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]}})", "twice"},
-      {R"({"a":{"dtype":"F32","more":1,"shape":[2],"data_offsets":[0,8]}})", "unknown"},
+      {R"({"a":{"dtype":"F32","more":1,"shape":[2]}})", "lacks"},
+      {R"({"a":{"dtype":"F32","more":,"shape":[2],"data_offsets":[0,8]}})", "no JSON"},
+      {R"({"a":{"dtype":"F32","more":[1,"shape":[2],"data_offsets":[0,8]}})", "no JSON"},
+      {R"({"a":null})", "array 'a': null"},
+      {R"({"__metadata__":{"a":null},)" + a + "}", "__metadata__: null"},
+      {R"({"__metadata__":null,"__metadata__":{},)" + a + "}", "twice"},
       {R"({"__metadata__":{"a":"1","a":"2"},)" + a + "}", "twice"},
       {R"({"__metadata__":{},"__metadata__":{},)" + a + "}", "twice"},
       {R"({"__metadata__":{"a":1},)" + a + "}", "__metadata__: a number"},
@@ -212,6 +245,39 @@ TEST(SafetensorsTest, WrongHeadersAreRefusedWithAPositionAndWords) {
         << error.message() << "\n  of " << c.header.substr(0, 100);
     EXPECT_GE(offset_of(error), 8U) << error.message();
     EXPECT_LE(offset_of(error), 16 + c.header.size()) << error.message();
+  }
+}
+
+// Of a header that says how long it is, before all of it is in memory.
+TEST(SafetensorsTest, LongListsAreRefusedWhereTheyGetTooLong) {
+  std::string ones = "1";
+  for (int i = 0; i < 100'000; ++i) ones += ",1";
+  const Error dims = error_of(file_of("{" + entry("a", "U8", "[" + ones + "]", "[0,1]") + "}", 1));
+  EXPECT_EQ(dims.code(), ErrorCode::kUnimplemented);
+  EXPECT_NE(dims.message().find("array 'a': it has more than 64 dimensions"), std::string::npos)
+      << dims.message();
+  EXPECT_LT(offset_of(dims), 200U);
+  const Error offsets = error_of(file_of("{" + entry("a", "U8", "[1]", "[" + ones + "]") + "}", 1));
+  EXPECT_EQ(offsets.code(), ErrorCode::kDataLoss);
+  EXPECT_LT(offset_of(offsets), 200U);
+}
+
+// As the package does.
+TEST(SafetensorsTest, UnknownFieldsOfAnArrayAndMetadataOfNullAreLeftOut) {
+  const std::string deep = std::string(1000, '[') + std::string(1000, ']');
+  for (const std::string& value :
+       {std::string("null"), std::string("true"), std::string("-1"), std::string("7"),
+        std::string("0.5"), std::string(R"("text")"), std::string("[]"), std::string("{}"),
+        std::string(R"({"dtype":"U8","shape":[[null,{"data_offsets":[1,2,3]}]],"x":-1e9})"),
+        deep}) {
+    const std::string header = R"({"__metadata__":null,"a":{"more":)" + value +
+                               R"(,"dtype":"F32","more":)" + value +
+                               R"(,"shape":[2],"data_offsets":[0,8],"last":)" + value + "}}";
+    const auto read = parse_safetensors(file_of(header, 8), "f.safetensors");
+    ASSERT_TRUE(read) << read.error().to_string();
+    ASSERT_EQ(read->arrays.size(), 1U);
+    EXPECT_EQ(read->arrays[0].shape, Shape(DType::kF32, {2}));
+    EXPECT_TRUE(read->metadata.empty());
   }
 }
 
