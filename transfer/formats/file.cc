@@ -54,7 +54,10 @@ ErrorCode errno_code(int number) {
     case ENFILE:
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:  // the limit of a file system or of the process
       return ErrorCode::kResourceExhausted;
+    case EIO:  // asking again would give it again
+      return ErrorCode::kDataLoss;
     default:
       return ErrorCode::kUnavailable;
   }
@@ -141,6 +144,8 @@ Status write_file(const std::string& path, std::span<const std::span<const std::
   if (fd >= 0) {
     number = write_all(fd, pieces);
     if (number == 0 && ::fchmod(fd, 0644) != 0) number = errno;
+    // Else the name may reach the disk before the content, and a crash leave a part of it.
+    if (number == 0 && ::fsync(fd) != 0) number = errno;
     if (::close(fd) != 0 && number == 0) number = errno;
     if (number == 0 && std::rename(neighbour.c_str(), path.c_str()) != 0) number = errno;
     if (number != 0) ::unlink(neighbour.c_str());

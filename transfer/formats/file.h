@@ -19,7 +19,8 @@ namespace millrace::transfer {
 // offset).
 class File {
  public:
-  // kNotFound, kPermissionDenied, kInvalidArgument (a folder or a pipe) or kUnavailable.
+  // kNotFound, kPermissionDenied, kInvalidArgument (a folder or a pipe), kDataLoss (an I/O error of
+  // the disk) or kUnavailable.
   static Result<File> open(std::string path);
   File(File&& other) noexcept
       : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
@@ -74,8 +75,8 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
-// Writes a file so that its path shows the old content or all of the new, never a part: into a
-// neighbour that is renamed over it at the end.
+// Writes a file so that its path shows the old content or all of the new, never a part, also after
+// a crash of the machine: into a neighbour that is renamed over it when it has reached the disk.
 Status write_file(const std::string& path, std::span<const std::span<const std::byte>> pieces);
 
 }  // namespace millrace::transfer

@@ -20,7 +20,7 @@ std::uint32_t crc32_of(std::span<const std::byte> bytes, std::uint32_t before = 
 class FileWriter {
  public:
   // kAlreadyExists if there is one of that name, and what errno says: kNotFound, kPermissionDenied,
-  // kResourceExhausted (the disk is full), kUnavailable.
+  // kResourceExhausted (the disk is full), kDataLoss (an I/O error of the disk), kUnavailable.
   static Result<FileWriter> create(std::string path);
   FileWriter(FileWriter&& other) noexcept
       : path_(std::move(other.path_)),

@@ -199,6 +199,7 @@ TEST_F(TrainCheckpointCommandTest, AFullDiskEndsTheTrainingByNameAndLeavesTheOne
   EXPECT_EQ(o.code, 1);
   EXPECT_THAT(o.err, HasSubstr("writing the checkpoint " + temp_.file("a") + "/step-00000004"));
   EXPECT_THAT(o.err, HasSubstr("File too large"));
+  EXPECT_EQ(event(o, "error")["code"], "RESOURCE_EXHAUSTED");
   EXPECT_THAT(complete_ones(temp_.file("a")),
               ::testing::ElementsAre(temp_.file("a") + "/step-00000003"));
   EXPECT_TRUE(read_checkpoint(temp_.file("a/step-00000003")));
