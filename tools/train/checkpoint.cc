@@ -5,8 +5,6 @@
 #include "millrace/core/check.h"
 #include "millrace/tools/train/meeting.h"
 #include "millrace/tools/train/on_blocking.h"
-#include "millrace/transfer/formats/file.h"
-#include "millrace/transfer/formats/file_writer.h"
 
 namespace millrace::train {
 namespace {
@@ -138,9 +136,8 @@ Result<std::vector<FileFacts>> step_program_facts(const ProgramSpec& grad,
                                                   const ProgramSpec& update) {
   std::vector<FileFacts> facts;
   for (const ProgramSpec* program : {&grad, &update}) {
-    MILLRACE_TRY(const transfer::File file, transfer::File::open(program->path));
-    MILLRACE_TRY(const transfer::MappedFile mapped, transfer::MappedFile::map(file));
-    facts.push_back({program->name, file.size(), transfer::crc32_of(mapped.bytes())});
+    MILLRACE_TRY(FileFacts file, file_facts(program->path, program->name));
+    facts.push_back(std::move(file));
   }
   return facts;
 }

@@ -28,6 +28,7 @@ constexpr const char* kManifestFile = "checkpoint.json";
 constexpr std::string_view kPrefix = "step-";
 constexpr std::size_t kDigits = 8;
 constexpr std::size_t kPieceBytes = std::size_t{4} << 20;  // between two looks at the stop token
+constexpr std::size_t kReadBytes = std::size_t{1} << 20;   // in memory while a file is checked
 constexpr std::uint64_t kMostManifestBytes = std::uint64_t{64} << 20;
 
 std::unexpected<Error> folder_error(const std::string& what, int number) {
@@ -75,6 +76,22 @@ Status remove_tree(const std::string& path) {
 Status rename_folder(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) == 0) return {};
   return folder_error("renaming " + from + " to " + to, errno);
+}
+
+// Makes the folders of a path that are not there, with their names on the disk: what is in a folder
+// is lost with its name.
+Status make_folders(const std::string& path) {
+  std::error_code error;
+  std::vector<fs::path> parents;  // of those to be made, the innermost first
+  for (fs::path at = path; !at.empty() && !fs::exists(at, error); at = at.parent_path()) {
+    if (at.has_filename()) parents.push_back(at.has_parent_path() ? at.parent_path() : ".");
+  }
+  fs::create_directories(path, error);
+  if (error) return folder_error("making the folder for checkpoints " + path, error.value());
+  for (const fs::path& parent : parents) {
+    MILLRACE_TRY_STATUS(transfer::sync_folder(parent.string()));
+  }
+  return {};
 }
 
 Status write_pieces(FileWriter& file, std::span<const std::byte> bytes,
@@ -128,15 +145,14 @@ Result<CheckpointManifest> read_manifest(const std::string& path) {
 }
 
 // kDataLoss if the file is not the one that was written.
-Status check_content(const std::string& path, const FileFacts& facts) {
-  MILLRACE_TRY(const transfer::File file, transfer::File::open(path));
-  if (file.size() != facts.bytes) {
-    return fail(ErrorCode::kDataLoss, path + " has " + std::to_string(file.size()) +
+Status check_content(const std::string& path, const FileFacts& wanted) {
+  MILLRACE_TRY(const FileFacts found, file_facts(path, wanted.name));
+  if (found.bytes != wanted.bytes) {
+    return fail(ErrorCode::kDataLoss, path + " has " + std::to_string(found.bytes) +
                                           " bytes; its manifest says " +
-                                          std::to_string(facts.bytes));
+                                          std::to_string(wanted.bytes));
   }
-  MILLRACE_TRY(const transfer::MappedFile mapped, transfer::MappedFile::map(file));
-  if (transfer::crc32_of(mapped.bytes()) != facts.crc32) {
+  if (found.crc32 != wanted.crc32) {
     return fail(ErrorCode::kDataLoss, path + " does not have the checksum of its manifest");
   }
   return {};
@@ -148,6 +164,18 @@ std::string checkpoint_name(std::uint64_t step) {
   std::string digits = std::to_string(step);
   if (digits.size() < kDigits) digits.insert(0, kDigits - digits.size(), '0');
   return std::string(kPrefix) + digits;
+}
+
+Result<FileFacts> file_facts(const std::string& path, std::string name) {
+  MILLRACE_TRY(const transfer::File file, transfer::File::open(path));
+  FileFacts facts{.name = std::move(name)};
+  std::vector<std::byte> piece(kReadBytes);
+  for (std::size_t count = piece.size(); count == piece.size();) {
+    MILLRACE_TRY(count, file.read_at(facts.bytes, piece));
+    facts.crc32 = transfer::crc32_of(std::span(piece).first(count), facts.crc32);
+    facts.bytes += count;
+  }
+  return facts;
 }
 
 Result<LoadedCheckpoint> read_checkpoint(const std::string& path) {
@@ -175,9 +203,7 @@ CheckpointFolder::~CheckpointFolder() {
 }
 
 Result<CheckpointFolder> CheckpointFolder::open(std::string path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) return folder_error("making the folder for checkpoints " + path, error.value());
+  MILLRACE_TRY_STATUS(make_folders(path));
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return folder_error("opening the folder for checkpoints " + path, errno);
   CheckpointFolder folder(std::move(path), fd);

@@ -50,16 +50,23 @@ struct LoadedCheckpoint {
   transfer::SafetensorsFile arrays;
 };
 
+// Name, size and checksum of a file as it is on the disk, read in pieces: a sector that cannot be
+// read is an error (kDataLoss), where it would kill whoever touches it in a mapping. Blocking.
+Result<FileFacts> file_facts(const std::string& path, std::string name);
+
 // Reads the folder of one checkpoint and checks its files against its manifest. kDataLoss or
-// kNotFound: it is damaged. Blocking.
+// kNotFound: it is damaged. A disk that gives an I/O error has lost the data, as one that gives
+// other bytes has; what may be there again later (a file system that is away, a lack of rights) is
+// another error. Blocking.
 Result<LoadedCheckpoint> read_checkpoint(const std::string& path);
 
 // Shared by the training and the checkpoint that it is writing. Thread-safety: external, one call
 // at a time.
 class CheckpointFolder {
  public:
-  // Makes the folder if it is not there, and finds out whether it can be written. Removes what a
-  // killed run has left (.part, .old). kFailedPrecondition while another process has it open.
+  // Makes the folder if it is not there (on the disk, with the folders that it is in), and finds
+  // out whether it can be written. Removes what a killed run has left (.part, .old).
+  // kFailedPrecondition while another process has it open.
   static Result<CheckpointFolder> open(std::string path);
   CheckpointFolder(CheckpointFolder&& other) noexcept;
   CheckpointFolder& operator=(CheckpointFolder&& other) = delete;
