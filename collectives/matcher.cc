@@ -1,5 +1,7 @@
 #include "millrace/collectives/matcher.h"
 
+#include <algorithm>
+
 namespace millrace::collectives {
 
 std::string CollectiveCall::to_string() const {
@@ -50,6 +52,15 @@ Status check_call(const CollectiveCall& call, Rank caller, bool has_arrays, int 
 
 Matcher::Answer Matcher::call(Rank rank, std::uint64_t sequence, const CollectiveCall& call,
                               const Status& valid) {
+  const auto where = [&] {
+    return "collective " + std::to_string(sequence) + " of group '" + group_ + "': ";
+  };
+  if (sequence < forgotten_below_ && !entries_.contains(sequence)) {
+    return {Verdict::kLate,
+            Error(ErrorCode::kAborted, where() + "it has ended in an error, and " +
+                                           std::to_string(kRemembered) + " later ones since; " +
+                                           to_string(rank) + " comes too late to hear which")};
+  }
   auto [at, fresh] = entries_.try_emplace(sequence);
   Entry& entry = at->second;
   if (fresh) {
@@ -57,9 +68,6 @@ Matcher::Answer Matcher::call(Rank rank, std::uint64_t sequence, const Collectiv
     entry.first_rank = rank;
     entry.called.resize(static_cast<std::size_t>(size_));
   }
-  const auto where = [&] {
-    return "collective " + std::to_string(sequence) + " of group '" + group_ + "': ";
-  };
   if (entry.called[static_cast<std::size_t>(index(rank))]) {
     return {Verdict::kLate,
             Error(ErrorCode::kAlreadyExists, where() + to_string(rank) + " has called it already")};
@@ -72,25 +80,44 @@ Matcher::Answer Matcher::call(Rank rank, std::uint64_t sequence, const Collectiv
   } else if (!valid) {
     const Error error =
         valid.error().with_context(where() + to_string(rank) + " called " + call.to_string());
-    entry.ended = error.with_detail(Culprits{Culprits::Kind::kInvalid, {rank}});
+    finish(entry, error.with_detail(Culprits{Culprits::Kind::kInvalid, {rank}}));
     answer = {Verdict::kFailed, entry.ended};
   } else if (!(entry.first == call)) {
     Error error(ErrorCode::kFailedPrecondition,
                 where() + to_string(entry.first_rank) + " called " + entry.first.to_string() +
                     ", " + to_string(rank) + " called " + call.to_string() +
                     "; all ranks must make the same calls in the same order");
-    entry.ended = error.with_detail(Culprits{Culprits::Kind::kMismatch, {entry.first_rank, rank}});
+    finish(entry, error.with_detail(Culprits{Culprits::Kind::kMismatch, {entry.first_rank, rank}}));
     answer = {Verdict::kFailed, entry.ended};
   } else if (last) {
     answer = {Verdict::kMatched, std::nullopt};
   }
-  if (last) entries_.erase(at);  // MA-3
+  if (last) {  // MA-3
+    if (entry.ended) --ended_;
+    entries_.erase(at);
+  }
+  if (ended_ > kRemembered) forget_oldest();
   return answer;
 }
 
 void Matcher::end(std::uint64_t sequence, Error error) {
   const auto at = entries_.find(sequence);
-  if (at != entries_.end() && !at->second.ended) at->second.ended = std::move(error);
+  if (at == entries_.end() || at->second.ended) return;
+  finish(at->second, std::move(error));
+  if (ended_ > kRemembered) forget_oldest();
+}
+
+void Matcher::finish(Entry& entry, Error error) {
+  entry.ended = std::move(error);
+  ++ended_;
+}
+
+void Matcher::forget_oldest() {
+  auto at = entries_.begin();
+  while (!at->second.ended) ++at;
+  forgotten_below_ = std::max(forgotten_below_, at->first + 1);
+  entries_.erase(at);
+  --ended_;
 }
 
 std::vector<Rank> Matcher::missing(std::uint64_t sequence) const {

@@ -38,8 +38,12 @@ Status check_call(const CollectiveCall& call, Rank caller, bool has_arrays, int 
 
 // Invariants:
 //  - MA-1 each (rank, sequence) gets exactly one answer: matched with all, or one error.
-//  - MA-2 all ranks of a sequence get the same outcome, however late they call.
-//  - MA-3 an entry is forgotten once every rank has called.
+//  - MA-2 all ranks of a sequence get the same outcome, however late they call, save for MA-3.
+//  - MA-3 an entry is forgotten once every rank has called. Of those that have ended in an error
+//  and
+//    still wait for a rank to hear it, the kRemembered highest are kept; who calls a lower one
+//    hears only that it has ended. So a rank that never calls again costs a bounded amount, and one
+//    that comes back does not wait for those who have gone on.
 // Owned by the group's actor. Thread-safety: external.
 class Matcher {
  public:
@@ -53,6 +57,8 @@ class Matcher {
     Verdict verdict;
     std::optional<Error> error;
   };
+
+  static constexpr std::size_t kRemembered = 1024;
 
   Matcher(std::string group, int size) : group_(std::move(group)), size_(size) {}
 
@@ -77,9 +83,14 @@ class Matcher {
   using Entries = std::map<std::uint64_t, Entry, std::less<>,
                            PoolAllocator<std::pair<const std::uint64_t, Entry>>>;
 
+  void finish(Entry& entry, Error error);
+  void forget_oldest();
+
   std::string group_;
   int size_;
   Entries entries_;
+  std::size_t ended_ = 0;              // entries that have ended in an error
+  std::uint64_t forgotten_below_ = 0;  // what is lower and has no entry may have ended
 };
 
 }  // namespace millrace::collectives

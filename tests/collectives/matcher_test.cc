@@ -77,6 +77,36 @@ TEST(MatcherTest, EndedSequenceTellsWhoComesLate) {
   EXPECT_EQ(matcher.open(), 0u);
 }
 
+TEST(MatcherTest, RankThatNeverCallsAgainCostsABoundedAmount) {  // MA-3
+  Matcher matcher("g", 2);
+  static_cast<void>(matcher.call(Rank{0}, 0, sum_of(1)));  // waits on
+  constexpr std::uint64_t kLast = 3 * Matcher::kRemembered;
+  for (std::uint64_t n = 1; n <= kLast; ++n) {
+    static_cast<void>(matcher.call(Rank{0}, n, sum_of(1)));
+    matcher.end(n, Error(ErrorCode::kDeadlineExceeded, "late"));
+  }
+  EXPECT_EQ(matcher.open(), Matcher::kRemembered + 1);
+  // The rank comes back: nothing that has ended lets it wait.
+  for (std::uint64_t n = 1; n <= kLast; ++n) {
+    const auto answer = matcher.call(Rank{1}, n, sum_of(1));
+    ASSERT_EQ(answer.verdict, Verdict::kLate) << n;
+    const bool remembered = n > kLast - Matcher::kRemembered;
+    ASSERT_EQ(answer.error->code(),
+              remembered ? ErrorCode::kDeadlineExceeded : ErrorCode::kAborted);
+  }
+  EXPECT_EQ(matcher.call(Rank{1}, 0, sum_of(1)).verdict, Verdict::kMatched);
+  EXPECT_EQ(matcher.open(), 0u);
+}
+
+TEST(MatcherTest, MismatchesOfARankThatNeverCallsAreForgottenToo) {
+  Matcher matcher("g", 3);
+  for (std::uint64_t n = 0; n < 2 * Matcher::kRemembered; ++n) {
+    static_cast<void>(matcher.call(Rank{0}, n, sum_of(1)));
+    ASSERT_EQ(matcher.call(Rank{1}, n, sum_of(2)).verdict, Verdict::kFailed);
+  }
+  EXPECT_EQ(matcher.open(), Matcher::kRemembered);
+}
+
 TEST(MatcherTest, SameRankTwiceIsRefusedAndChangesNothing) {
   Matcher matcher("g", 2);
   static_cast<void>(matcher.call(Rank{0}, 0, sum_of(1)));
