@@ -54,7 +54,7 @@ RendezvousKey RendezvousMachine::join(const std::string& tag, const Subset& subs
   if (!m.outcome) {
     if (auto error = failure_in(subset)) m.outcome = std::unexpected(*std::move(error));
   }
-  if (m.outcome) {  // RV-2, RV-4
+  if (m.outcome) {  // RV-2, RV-5
     actions.done.emplace_back(key, *std::move(m.outcome));
     meetings_.erase(meeting);
     return key;
@@ -207,8 +207,8 @@ void RendezvousMachine::rank_failed(Rank rank, const Error& error, Actions& acti
                          .with_detail(Culprits{Culprits::Kind::kFailed, {rank}});
   if (!failed_.emplace(rank, named).second) return;
   for (auto meeting = meetings_.begin(); meeting != meetings_.end();) {
-    const auto here = meeting++;  // decide may erase it
-    if (!here->second.outcome && here->second.subset->contains(rank)) {
+    const auto here = meeting++;                                         // decide may erase it
+    if (!here->second.outcome && here->second.subset->contains(rank)) {  // RV-5
       decide(here, std::unexpected(named), actions);
     }
   }

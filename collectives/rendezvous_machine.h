@@ -6,12 +6,17 @@
 // n-th join of the others. Payloads travel up a tree over the positions in the subset and the
 // outcome is cast down it.
 //  - RV-1 every join completes once: with all payloads, or with one error that is the same for all
-//    who joined.
-//  - RV-2 the root alone decides, once; a rank that joins after the decision gets it at once
-//    (tombstone).
+//    who joined; save for RV-5.
+//  - RV-2 the root alone decides, once, save for RV-5; a rank that joins after the decision gets it
+//    at once (tombstone).
 //  - RV-3 when a deadline passes, the root asks down the tree who has joined, so the error names
 //    all others.
 //  - RV-4 a failed rank fails every rendezvous that it belongs to, pending or later.
+//  - RV-5 each rank does RV-4 by itself as soon as it hears of the failure, for the failed one may
+//    be the root or between the two. The news may overtake what the root had decided before, so
+//    then a join gets either the root's decision or an error that names a failed rank; some may
+//    have the payloads and others the error. Who must agree on the outcome all the same meets again
+//    without the failed rank.
 #pragma once
 
 #include <cstdint>
