@@ -15,8 +15,10 @@ std::size_t at(Rank rank) { return static_cast<std::size_t>(index(rank)); }
 
 }  // namespace
 
-GroupActor::GroupActor(std::string name, std::vector<devices::Device> devices, TraceRecorder* trace)
-    : name_(std::move(name)),
+GroupActor::GroupActor(std::string name, std::vector<devices::Device> devices, TraceRecorder* trace,
+                       std::shared_ptr<const void> kept)
+    : kept_(std::move(kept)),
+      name_(std::move(name)),
       devices_(std::move(devices)),
       trace_(trace),
       matcher_(name_, static_cast<int>(devices_.size())) {

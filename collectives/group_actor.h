@@ -42,8 +42,9 @@ struct CollectiveRequest {
 class GroupActor final : public actors::Actor {
  public:
   // trace may be nullptr; operations are recorded from the moment that all inputs are there to the
-  // results, each kind on a lane of its own.
-  GroupActor(std::string name, std::vector<devices::Device> devices, TraceRecorder* trace);
+  // results, each kind on a lane of its own. Keeps kept as long as it lives.
+  GroupActor(std::string name, std::vector<devices::Device> devices, TraceRecorder* trace,
+             std::shared_ptr<const void> kept = {});
 
   void on(CollectiveRequest&& request, actors::Reply<devices::Buffers> reply);
   void on(const RankFailed& failed);
@@ -77,6 +78,7 @@ class GroupActor final : public actors::Actor {
   void cancel_timers(Operation& operation);
   void trace(const Operation& operation) const;
 
+  const std::shared_ptr<const void> kept_;
   std::string name_;
   std::vector<devices::Device> devices_;
   TraceRecorder* const trace_;

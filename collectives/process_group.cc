@@ -14,7 +14,9 @@ using devices::Device;
 using devices::Shape;
 using Kind = CollectiveCall::Kind;
 
-// Shared by the members; the actors are stopped by close() or, at the latest, by their system.
+// Shared by the members and, until it has stopped, by the group's actor: calls that are pending
+// keep hearing of failures when nobody holds a member any more. The actors are stopped by close()
+// or, at the latest, by their system.
 struct ProcessGroup::Core {
   std::string name;
   GroupId id;
@@ -54,12 +56,14 @@ Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& syst
       }
     }
   }
-  auto core = std::make_shared<Core>(devices.size());
+  // Not make_shared: weak pointers, which stay as long as the devices, would keep all of its
+  // memory.
+  std::shared_ptr<Core> core(new Core(devices.size()));
   core->name = name;
   core->id.id = next_group_id.fetch_add(1);
   core->devices.assign(devices.begin(), devices.end());
-  MILLRACE_TRY(core->group,
-               system.spawn<GroupActor>("group " + name, {}, name, core->devices, trace));
+  MILLRACE_TRY(core->group, system.spawn<GroupActor>("group " + name, {}, name, core->devices,
+                                                     trace, std::shared_ptr<const void>(core)));
   for (std::size_t r = 0; r < devices.size(); ++r) {
     MILLRACE_TRY(auto member,
                  system.spawn<RendezvousActor>("rendezvous " + name + "/" + std::to_string(r), {},
@@ -72,9 +76,11 @@ Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& syst
   for (std::size_t r = 0; r < devices.size(); ++r) {
     send_notice(core->meetings[r], RendezvousWire{peers});
     members.push_back(ProcessGroup(core, Rank{static_cast<int>(r)}));
-    // Only sends messages, so it may run where the failure is told.
-    auto watch = [member = members.back()](const Status& failed) {
-      if (!failed) member.fail_rank(member.rank(), failed.error());
+    // Waits as long as the device lives, longer than the group: it must not keep it, nor through it
+    // the device. Only sends messages, so it may run where the failure is told.
+    auto watch = [weak = std::weak_ptr(core), rank = members.back().rank()](const Status& failed) {
+      const auto alive = weak.lock();
+      if (alive && !failed) ProcessGroup(alive, rank).fail_rank(rank, failed.error());
     };
     devices[r].failed().then(inline_executor(), std::move(watch)).ignore();
   }

@@ -142,5 +142,38 @@ TEST(GroupFaultsTest, FailureIsHeardBehindMoreJoinsThanAMailboxTakes) {
   });
 }
 
+// The devices outlive the groups: nothing that waits for their end may keep a group.
+TEST(GroupFaultsTest, ClosedGroupsLeaveNothingAlive) {
+  Simulation sim(1);
+  SimRanks ranks(sim, 2);
+  int alive = 0;
+  for (int i = 0; i < 1000; ++i) {
+    auto members = ProcessGroup::create(sim.actors(), "many", ranks.devices).value();
+    const Ref<actors::ActorCell> actor = sim.actors().find<GroupActor>("group many")->cell();
+    ASSERT_TRUE(sim.run(members[0].close()));
+    members.clear();
+    sim.run_until_idle();
+    if (!actor->unique()) ++alive;  // the members' common state refers to it
+  }
+  EXPECT_EQ(alive, 0);
+  sim.finish();
+}
+
+TEST(GroupFaultsTest, PendingCallHearsOfAFailureWhenNobodyHoldsAMember) {
+  for_each_seed(20, [](Simulation& sim) {
+    SimRanks ranks(sim, 2);
+    auto members = ProcessGroup::create(sim.actors(), "dropped", ranks.devices).value();
+    const Future<Buffers> pending = members[0].all_reduce({ranks.put(0, {1})}, ReduceOp::kSum);
+    const Future<Payloads> meeting = members[0].rendezvous("m", "");
+    members.clear();
+    sim.run_until_idle();
+    ranks.client.fail_device(devices::DeviceId{1}, sim.now() + std::chrono::milliseconds(1),
+                             "scripted");
+    EXPECT_EQ(culprits_of(sim.run(pending).error()), std::vector<Rank>{Rank{1}});
+    EXPECT_EQ(culprits_of(sim.run(meeting).error()), std::vector<Rank>{Rank{1}});
+    sim.finish();
+  });
+}
+
 }  // namespace
 }  // namespace millrace::collectives
