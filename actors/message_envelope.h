@@ -75,7 +75,7 @@ class MessageEnvelope final
       return false;  // stopped or past its deadline: nobody waits any more
     A& target = static_cast<A&>(actor);
     if constexpr (Handler::kReplies) {
-      target.on(std::move(message_), Reply<Answer>(std::move(reply_), cell, kMessageType<M>));
+      deliver_with_reply(cell, target);
     } else if constexpr (Handler::kLater) {
       return deliver_later(cell, target.on(std::move(message_)));
     } else if constexpr (std::is_void_v<typename Handler::Returned>) {
@@ -100,6 +100,19 @@ class MessageEnvelope final
   }
 
  private:
+  void deliver_with_reply(ActorCell& cell, A& target) {
+    Reply<Answer> reply(std::move(reply_), cell, kMessageType<M>);
+    const auto held = reply.held();
+    if (!held) return target.on(std::move(message_), std::move(reply));
+    held->begin_handler();
+    try {
+      target.on(std::move(message_), std::move(reply));
+    } catch (...) {
+      if (held->end_handler()) reply_ = held->cell;  // for reject, which knows the exception
+      throw;
+    }
+    if (held->end_handler()) held->drop();
+  }
   bool deliver_later(ActorCell& cell, Future<Answer> future) {
     if (!future.valid()) {
       set(fail(ErrorCode::kInternal, "the handler of " + std::string(kMessageType<M>.name) +

@@ -1,6 +1,7 @@
 // Reply<R>: the duty to answer an ask, for handlers that answer later or let another actor answer.
 #pragma once
 
+#include <cstdint>
 #include <utility>
 
 #include "millrace/actors/actor_cell.h"
@@ -24,18 +25,36 @@ class TypedReply final : public HeldReply {
     if (!cell->complete()) cell->try_set(std::unexpected(dropped_reply_error(*asked_, type_)));
   }
 
+  // Around the handler that was asked, by its slice. What drops the reply meanwhile only says so:
+  // if the handler throws, the answer is its exception, not that unwinding has dropped the reply.
+  void begin_handler() { handler_ = Handler::kRuns; }
+  bool end_handler() {  // true: dropped meanwhile, and not told yet
+    return std::exchange(handler_, Handler::kNone) == Handler::kHasDropped;
+  }
+  // Takes note if the handler itself drops it, which this thread knows: the rest is its slice's.
+  bool dropped_in_handler() {
+    const CurrentActor& current = current_actor();
+    if (current.cell != asked_.get() || current.gone != nullptr || handler_ != Handler::kRuns)
+      return false;
+    handler_ = Handler::kHasDropped;
+    return true;
+  }
+
   const Ref<Cell<R>> cell;
 
  private:
+  enum class Handler : std::uint8_t { kNone, kRuns, kHasDropped };
+
   const Ref<ActorCell> asked_;
   const MessageType& type_;
+  Handler handler_ = Handler::kNone;
 };
 }  // namespace detail
 
 // Movable, also into a message to another actor, as a member or in an optional: then that actor
 // holds it (in a container, the sender still counts as its holder). Dropped without an answer, or
-// when the actor that holds it fails, it fails the ask and names who held it. Thread-safety:
-// external.
+// when the actor that holds it fails, it fails the ask and names who held it; when the handler that
+// was asked throws while it holds it, the ask gets what was thrown. Thread-safety: external.
 template <class R>
 class Reply {
  public:
@@ -63,6 +82,8 @@ class Reply {
     held->leave();
     held->cell->try_set(std::move(result));
   }
+  // For the envelope. Empty: nobody waits.
+  const Ref<detail::TypedReply<R>>& held() const { return held_; }
 
  private:
   void follow() {
@@ -72,7 +93,7 @@ class Reply {
     const auto held = std::exchange(held_, {});
     if (!held) return;
     held->leave();
-    held->drop();
+    if (!held->dropped_in_handler()) held->drop();
   }
 
   Ref<detail::TypedReply<R>> held_;

@@ -3,6 +3,7 @@
 #include "millrace/actors/reply.h"
 
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +43,28 @@ struct Answer {
 class Node;
 struct Next {
   ActorRef<Node> node;
+};
+
+// Takes its reply as the members of Throwing say, and throws, or not.
+struct Throwing {
+  bool throws = true;
+  bool kept_before = false;  // an older reply is in the frame too
+  bool keeps = false;        // its own is not in the frame any more
+};
+
+class Thrower final : public Actor {
+ public:
+  void on(const Ask&, Reply<int> reply) { kept_.push_back(std::move(reply)); }
+  void on(const Throwing& how, Reply<int> reply) {
+    Reply<int> older;
+    if (how.kept_before) older = std::move(kept_.back());
+    if (how.keeps) kept_.push_back(std::move(reply));
+    const Reply<int> frame = std::move(reply);
+    if (how.throws) throw std::runtime_error("out of luck");
+  }
+
+ private:
+  std::vector<Reply<int>> kept_;
 };
 
 // Answers nothing: keeps a reply, or passes it on.
@@ -212,6 +235,34 @@ TEST(ReplyTest, AnAnswerAfterTheForwardingArrives) {
     EXPECT_EQ(sim.run(asked).value(), 7);
     sim.finish();
   });
+}
+
+TEST(ReplyTest, HandlerThatThrowsWhileItHoldsItsReplyTellsItsException) {
+  for_each_seed(10, [](Simulation& sim) {
+    auto node = sim.actors().spawn<Thrower>("node", {}).value();
+    const Error error = sim.run(node.ask(Throwing{})).error();
+    EXPECT_EQ(error.code(), ErrorCode::kInternal) << error.to_string();
+    EXPECT_THAT(error.message(), HasSubstr("actor 'node' failed in its handler of"));
+    EXPECT_THAT(error.message(), HasSubstr("out of luck"));
+  });
+}
+
+TEST(ReplyTest, ThrowingHandlerLeavesNoReplyUnanswered) {
+  for_each_seed(10, [](Simulation& sim) {
+    auto node = sim.actors().spawn<Thrower>("node", {}).value();
+    const auto older = node.ask(Ask{});
+    const auto own = node.ask(Throwing{.kept_before = true, .keeps = sim.chance(0.5)});
+    EXPECT_THAT(sim.run(own).error().message(), HasSubstr("out of luck"));
+    EXPECT_FALSE(sim.run(older));
+  });
+}
+
+TEST(ReplyTest, HandlerThatDropsItsReplyAndReturnsIsNamed) {
+  Simulation sim(1);
+  auto node = sim.actors().spawn<Thrower>("node", {}).value();
+  const Error error = sim.run(node.ask(Throwing{.throws = false})).error();
+  EXPECT_EQ(error.code(), ErrorCode::kAborted) << error.to_string();
+  EXPECT_THAT(error.message(), HasSubstr("actor 'node' dropped the reply"));
 }
 
 }  // namespace
