@@ -23,8 +23,8 @@ inline std::uint64_t read_ticks() {
 }
 
 // Ticks as points of a clock. Both are read together now and then (anchor()), and what lies between
-// two such moments is interpolated, so the error is that of reading them together (some ten
-// nanoseconds) even when the clock is being slewed. Thread-safety: external.
+// two such moments is interpolated: off by their reading together (some ten nanoseconds) and by what
+// the rate of the clock changed meanwhile. Thread-safety: external.
 class TickScale {
  public:
   explicit TickScale(const Clock& clock) : clock_(clock) { anchor(); }

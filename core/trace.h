@@ -60,7 +60,7 @@ class TraceRecorder {
   std::string name_text(TraceName name) const;
 
   TimePoint now() const { return clock_.now(); }
-  // The oldest events of this thread make room once its ring is full. Never waits.
+  // The oldest of this thread make room once its ring is full. Only a thread's first takes a lock.
   void record(const TraceEvent& event);
   // All events that are still there, by begin, then lane.
   std::vector<TraceEvent> events() const;
@@ -68,7 +68,7 @@ class TraceRecorder {
   TraceBatch events_since(TraceCursor& cursor) const;
   // Events that made room for newer ones.
   std::uint64_t lost() const;
-  // What ended after it is still there, of every thread; the least TimePoint if nothing was lost.
+  // What ended after it is still there, of threads that record in that order; the least: all is.
   TimePoint complete_since() const;
 
  private:
