@@ -14,7 +14,7 @@
 namespace millrace::devices::cpu {
 
 // Copies of up to so many bytes cost less than handing them to another thread.
-inline constexpr std::size_t kInlineCopyBytes = 100 * 1024;
+inline constexpr std::size_t kInlineCopyBytes = 64 * 1024;
 
 // Writes the elements of view to a new block and completes array with it. The future completes when
 // the host bytes have been read, whatever becomes of the array.

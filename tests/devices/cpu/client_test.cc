@@ -115,6 +115,27 @@ TEST_F(CpuClientTest, LargePutUntilTransferCompletesIsCopiedOnTheDevicesThreads)
   EXPECT_EQ(static_cast<const float*>(data_of(put.buffer))[elements - 1], 3);
 }
 
+TEST_F(CpuClientTest, CopiesAbove64KiBAreMadeOnTheDevicesThreadsInEveryDirection) {
+  start(increment(false), 2);
+  for (const std::int64_t elements : {16 * 1024, 16 * 1024 + 1}) {
+    const bool at_once = elements == 16 * 1024;
+    std::vector<float> host(static_cast<std::size_t>(elements), 3);
+    const Shape shape(DType::kF32, {elements});
+    const PutResult put = this->put({.data = host.data(), .shape = shape},
+                                    HostBufferSemantics::kImmutableUntilTransferCompletes);
+    EXPECT_EQ(put.source_released.ready(), at_once) << elements;
+    executor_.run_until_idle();
+    const Buffer copy = client_->copy(put.buffer, DeviceId{1}, -1).value();
+    EXPECT_EQ(copy.ready().ready(), at_once) << elements;
+    executor_.run_until_idle();
+    const Future<void> fetched =
+        copy.body()->copy_to_host(std::as_writable_bytes(std::span(host)), nullptr);
+    EXPECT_EQ(fetched.ready(), at_once) << elements;
+    executor_.run_until_idle();
+    EXPECT_TRUE(fetched.ready());
+  }
+}
+
 TEST_F(CpuClientTest, ZeroCopyPutUsesTheHostBytesUntilTheBufferIsGone) {
   start(increment(false));
   auto owner = std::make_shared<int>(0);
