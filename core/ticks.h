@@ -23,7 +23,7 @@ inline std::uint64_t read_ticks() {
 }
 
 // Ticks as points of a clock. Both are read together now and then (anchor()), and what lies between
-// two such moments is interpolated: off by their reading together (some ten nanoseconds) and by what
+// two such moments is interpolated: off by reading them together (some ten nanoseconds) and by what
 // the rate of the clock changed meanwhile. Thread-safety: external.
 class TickScale {
  public:
