@@ -178,7 +178,7 @@ TEST(CApiCloseTest, WithoutOptionsWhatIsLeftIsThrownAway) {
 // Threads that start things until they are told that the runtime is closed: each operation that
 // was started is told of once, by next or by close.
 TEST(CApiCloseStressTest, CallsOfOtherThreadsEndWithTheRuntime) {
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 10; ++round) {
     Rig rig;
     const millrace_runtime runtime = rig.runtime;
     const std::vector<float> x = {1, 2, 3};
