@@ -473,16 +473,18 @@ TEST_P(BridgeTest, ForkAfterCreateGivesAClearError) {
 }
 
 TEST_P(BridgeTest, ChildThatRevivesTheLoopHasItWithoutTheBridgeAndTheParentKeepsIts) {
-  for (const bool turn_first : {true, false}) {
+  for (int reset_before = 0; reset_before < 3; ++reset_before) {
     auto shared = loop->make_bridge();
     int seen = 0;
     post(shared->executor(), [&] { ++seen; });  // a wake-up that both processes could hear
     const pid_t child = fork();
     if (child == 0) {
       bool called = false;
+      if (reset_before == 0) shared.reset();
       loop->revive();
-      if (turn_first) loop->turn();
-      shared.reset();
+      if (reset_before == 1) shared.reset();
+      loop->turn();
+      if (reset_before == 2) shared.reset();
       loop->turn();
       loop->call([&] { called = true; });
       for (int turns = 0; turns < 10 && !called; ++turns) loop->turn();

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <semaphore>
 #include <thread>
 #include <vector>
 
@@ -69,6 +70,21 @@ class BridgedThreadTest : public ::testing::Test {
     });
   }
 
+  // Tells whether this thread makes the handle of the copy. The thread that should do it is held up
+  // until the continuation is in its place, where it runs on the thread that completes.
+  void copy(const Buffer& source) {
+    const auto placed = std::make_shared<std::binary_semaphore>(0);
+    post(*actor_pool, [placed] { placed->acquire(); });
+    device.copy_from(Argument(source))
+        .then(inline_executor(),
+              [this](const Result<Buffer>& copied) {
+                EXPECT_TRUE(copied);
+                if (std::this_thread::get_id() == here) ++copied_from_here;
+              })
+        .ignore();
+    placed->release();
+  }
+
   const std::unique_ptr<PoolExecutor> actor_pool = make_executor(ExecutorBackend::kThreads, 1, "a");
   const std::unique_ptr<PoolExecutor> device_pool =
       make_executor(ExecutorBackend::kThreads, 1, "d");
@@ -77,22 +93,27 @@ class BridgedThreadTest : public ::testing::Test {
   Device device;
   Executable executable;
   const std::thread::id here = std::this_thread::get_id();
-  std::atomic<int> ran_here{0}, copied_here{0};
+  std::atomic<int> ran_here{0}, copied_here{0}, copied_from_here{0};
 };
 
 TEST_F(BridgedThreadTest, ProgramsAndCopiesRunElsewhereWhereThisThreadIsALoops) {
   std::vector<float> x(kElements, 1), y(kElements, 2);
+  const Buffer source =
+      wait_blocking(device.put({.data = x.data(), .shape = kArray, .owner = noted(x)})).value();
   // An ordinary caller does it itself, whenever it finds the device idle.
-  for (int i = 0; i < 1000 && (ran_here == 0 || copied_here == 0); ++i) {
+  for (int i = 0; i < 1000 && (ran_here == 0 || copied_here == 0 || copied_from_here == 0); ++i) {
+    copy(source);
     ASSERT_TRUE(wait_blocking(step(x)));
   }
   EXPECT_GT(ran_here, 0);
   EXPECT_GT(copied_here, 0);
+  EXPECT_GT(copied_from_here, 0);
 
   const CompletionFd bridge = CompletionFd::create().value();
-  ran_here = copied_here = 0;
+  ran_here = copied_here = copied_from_here = 0;
   int done = 0;
   std::function<void()> next = [&] {
+    copy(source);
     step(y)
         .then(bridge,
               [&](const Result<HostArray>& r) {
@@ -106,6 +127,7 @@ TEST_F(BridgedThreadTest, ProgramsAndCopiesRunElsewhereWhereThisThreadIsALoops) 
   while (done < kSteps && ::poll(&waited, 1, -1) > 0) static_cast<void>(bridge.drain());
   EXPECT_EQ(ran_here, 0);
   EXPECT_EQ(copied_here, 0);
+  EXPECT_EQ(copied_from_here, 0);
 }
 
 }  // namespace

@@ -5,10 +5,13 @@
 #include <uv.h>
 
 #include <memory>
+#include <mutex>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "millrace/core/event_bridge.h"
+#include "millrace/core/log.h"
 #include "millrace/core/uv_bridge.h"
 #include "millrace/millrace.h"
 
@@ -46,7 +49,34 @@ Task<float> double_often(const Runtime& runtime, float first, std::thread::id* e
   co_return value;
 }
 
+// Every runtime says which program it has compiled, on the thread that did.
+class CompileThreads final : public LogSink {
+ public:
+  CompileThreads() {
+    set_log_sink(this);
+    EXPECT_TRUE(set_log_levels("warn,runtime=info"));
+  }
+  ~CompileThreads() override {
+    EXPECT_TRUE(set_log_levels("warn"));
+    set_log_sink(nullptr);
+  }
+  void write(LogLevel, std::string_view, std::string_view text) noexcept override {
+    if (!text.starts_with("compiled ")) return;
+    const std::lock_guard lock(mutex_);
+    threads_.push_back(std::this_thread::get_id());
+  }
+  std::vector<std::thread::id> threads() {
+    const std::lock_guard lock(mutex_);
+    return threads_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::thread::id> threads_;
+};
+
 struct Outcome {
+  std::thread::id home = std::this_thread::get_id();
   Result<float> value = 0.0F;
   std::thread::id elsewhere;
 };
@@ -90,6 +120,7 @@ Outcome run_on_libevent(float first) {
 }
 
 TEST(BridgedRuntimeTest, TwoRuntimesOnTwoLoopsDoNotKnowOfEachOther) {
+  CompileThreads compiled;
   Outcome uv, libevent;
   std::thread first([&] { uv = run_on_uv(1024); });
   std::thread second([&] { libevent = run_on_libevent(3 * 1024); });
@@ -100,6 +131,11 @@ TEST(BridgedRuntimeTest, TwoRuntimesOnTwoLoopsDoNotKnowOfEachOther) {
   EXPECT_EQ(libevent.value.value(), 3 * 1024);
   EXPECT_EQ(uv.elsewhere, std::thread::id());
   EXPECT_EQ(libevent.elsewhere, std::thread::id());
+  EXPECT_EQ(compiled.threads().size(), 2U);
+  for (const std::thread::id thread : compiled.threads()) {
+    EXPECT_NE(thread, uv.home);
+    EXPECT_NE(thread, libevent.home);
+  }
 }
 
 }  // namespace
