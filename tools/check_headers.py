@@ -20,7 +20,7 @@ COMPILERS = {'g++': [], 'clang++-19': ['-Wthread-safety']}
 
 def compile_alone(compiler, header, build):
     flags = [f for f in FLAGS if compiler != 'g++' or 'pragma-once' not in f] + COMPILERS[compiler]
-    source = f'#include "{"millrace/" if not header.startswith("tests/") else ""}{header}"\n'
+    source = f'#include "{"millrace/" if header.split("/")[0] not in tree.OUTER else ""}{header}"\n'
     done = subprocess.run(
         [compiler, *flags, '-I', os.path.join(build, 'include'), '-I', tree.ROOT, '-'],
         input=source, capture_output=True, text=True)
