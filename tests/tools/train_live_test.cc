@@ -170,6 +170,55 @@ TEST(TrainLiveTest, UpdatesThatAreAheadOfACheckpointLeaveItsArraysAsTheyWere) {
   EXPECT_EQ(texts[0], texts[1]);
 }
 
+// Kills a device when so many steps have ended; further apart than steps in flight, so that each
+// is a failure of its own.
+class Killer final : public TrainingListener {
+ public:
+  Killer(const Runtime& runtime, std::vector<std::uint64_t> steps)
+      : runtime_(runtime), steps_(std::move(steps)) {}
+  void on_start(const TrainingStart&) override {}
+  void on_epoch(std::uint64_t, double) override {}
+  void on_step(const StepReport& step) override {
+    if (killed_ == steps_.size() || step.step < steps_[killed_]) return;
+    const std::size_t device = killed_++ % runtime_.devices().size();
+    EXPECT_TRUE(runtime_.device(device).kill(
+        Error(ErrorCode::kUnavailable, "scripted: somebody pulled the plug")));
+  }
+  void on_recovery(const RecoveryReport& recovery) override { recoveries_.push_back(recovery); }
+  const std::vector<RecoveryReport>& recoveries() const { return recoveries_; }
+
+ private:
+  const Runtime& runtime_;
+  const std::vector<std::uint64_t> steps_;
+  std::size_t killed_ = 0;
+  std::vector<RecoveryReport> recoveries_;
+};
+
+TEST(TrainLiveTest, AKilledDeviceIsRestartedAndTheRunHasTheBitsOfAnUndisturbedOne) {
+  const testing::TempFolder folder;
+  std::vector<double> whole;
+  {
+    const Runtime runtime = open(2);
+    const auto report = run(runtime, options(24));
+    ASSERT_TRUE(report) << report.error().to_string();
+    whole = report->losses;
+  }
+  for (const bool with_files : {false, true}) {
+    const Runtime runtime = open(2);
+    Killer killer(runtime, {2, 9, 15, 20});
+    TrainingOptions o = options(24);
+    o.device_restarts.restarts = 4;
+    o.commit_every = 3;
+    if (with_files) o.checkpoint = CheckpointOptions{.folder = folder.path(), .every = 3};
+    const auto report = run(runtime, o, &killer);
+    ASSERT_TRUE(report) << report.error().to_string();
+    EXPECT_EQ(report->losses, whole);
+    EXPECT_EQ(killer.recoveries().size(), 4U);
+    EXPECT_EQ(report->recoveries, 4U);
+    EXPECT_GT(killer.recoveries()[3].step, 0U);
+  }
+}
+
 TEST(TrainLiveTest, EqualShardsOnTwoDevicesGiveTheLossesOfOne) {
   std::vector<double> losses[2];
   for (int i = 0; i < 2; ++i) {

@@ -69,13 +69,15 @@ Status write_files(const CheckpointParts& parts, const CheckpointManifest& manif
   return parts.folder->write(manifest, named, parts.call.stop);
 }
 
-Task<CheckpointReport> write_checkpoint(Job job) {
+Task<Written> write_checkpoint(Job job) {
   const CheckpointParts& parts = *job.parts;
   const std::uint64_t step = job.manifest.step;
+  const bool has_files = parts.folder != nullptr;
   const TimePoint begin = parts.environment.clock->now();
-  CheckpointReport report;
+  Written written;
+  CheckpointReport& report = written.report;
   report.step = step;
-  report.path = parts.folder->path_of(step);
+  if (has_files) report.path = parts.folder->path_of(step);
 
   Task<std::vector<Buffer>> waiting =
       written_arrays(std::move(job.replicas), parts.call, parts.environment.timers);
@@ -87,11 +89,16 @@ Task<CheckpointReport> write_checkpoint(Job job) {
   if (!arrays) co_return arrays.error();
   for (const HostArray& array : *arrays) report.bytes += array.bytes().size();
 
-  const Future<void> writing = on_blocking(
-      parts.environment, [parts = job.parts, manifest = job.manifest, arrays = *std::move(arrays)] {
-        return write_files(*parts, manifest, arrays);
-      });
-  if (Status written = co_await writing; !written) co_return written.error();
+  auto committed = std::make_shared<Committed>();
+  committed->manifest = job.manifest;
+  committed->names = parts.names;
+  committed->arrays = *std::move(arrays);
+  if (has_files) {
+    const Future<void> writing = on_blocking(parts.environment, [parts = job.parts, committed] {
+      return write_files(*parts, committed->manifest, committed->arrays);
+    });
+    if (Status status = co_await writing; !status) co_return status.error();
+  }
 
   CallOptions meeting_call = parts.call;
   meeting_call.deadline =
@@ -100,6 +107,7 @@ Task<CheckpointReport> write_checkpoint(Job job) {
   for (const RankState& rank : job.manifest.ranks) shares.push_back(rank.run_share);
   Task<EpochShare> meeting = meet(parts.ranks, "checkpoint", std::move(shares), meeting_call);
   const Result<EpochShare> agreed = co_await std::move(meeting);
+  if (!agreed && !has_files) co_return agreed.error();
   if (!agreed) {
     const Future<void> discarding = on_blocking(parts.environment, [parts = job.parts, step] {
       parts->folder->discard(step);
@@ -109,12 +117,15 @@ Task<CheckpointReport> write_checkpoint(Job job) {
     co_return agreed.error();
   }
   // Agreed is agreed: no stop comes between.
-  const Future<void> publishing = on_blocking(
-      parts.environment,
-      [parts = job.parts, step, keep = job.keep] { return parts->folder->publish(step, keep); });
-  if (Status published = co_await publishing; !published) co_return published.error();
+  if (has_files) {
+    const Future<void> publishing = on_blocking(
+        parts.environment,
+        [parts = job.parts, step, keep = job.keep] { return parts->folder->publish(step, keep); });
+    if (Status published = co_await publishing; !published) co_return published.error();
+  }
   report.time = parts.environment.clock->now() - begin;
-  co_return report;
+  if (parts.keep_committed) written.committed = std::move(committed);
+  co_return written;
 }
 
 }  // namespace
@@ -140,6 +151,24 @@ Result<std::vector<FileFacts>> step_program_facts(const ProgramSpec& grad,
     facts.push_back(std::move(file));
   }
   return facts;
+}
+
+Result<std::shared_ptr<const Committed>> committed_by(const LoadedCheckpoint& checkpoint,
+                                                      std::span<const TensorSpec> arrays) {
+  auto committed = std::make_shared<Committed>();
+  committed->manifest = checkpoint.manifest;
+  for (const TensorSpec& wanted : arrays) {
+    const std::string name = checkpoint_array_name(wanted).value_or(wanted.name);
+    MILLRACE_TRY(HostArray array, checkpoint.arrays.array(name));
+    if (array.shape() != wanted.shape) {
+      return fail(ErrorCode::kDataLoss, checkpoint.arrays.path() + ": array '" + name + "' is " +
+                                            array.shape().to_string() + ", but the model has " +
+                                            wanted.shape.to_string());
+    }
+    committed->names.push_back(name);
+    committed->arrays.push_back(std::move(array));
+  }
+  return committed;
 }
 
 Result<OpenedCheckpoints> open_checkpoints(const CheckpointOptions& options,
@@ -213,17 +242,21 @@ void Checkpointer::begin(std::vector<RankState> ranks) {
 Result<std::optional<CheckpointReport>> Checkpointer::poll() {
   if (state_ != State::kWriting || !writing_.ready()) return std::nullopt;
   state_ = State::kIdle;
-  Result<CheckpointReport> report = std::exchange(writing_, {}).take();
-  if (!report) {
-    return std::unexpected(
-        report.error().with_context("writing the checkpoint " + parts_->folder->path_of(step_)));
+  Result<Written> written = std::exchange(writing_, {}).take();
+  if (!written) {
+    return std::unexpected(written.error().with_context(
+        parts_->folder != nullptr
+            ? "writing the checkpoint " + parts_->folder->path_of(step_)
+            : "copying the state after step " + std::to_string(step_) + " to the host"));
   }
-  return *std::move(report);
+  if (written->committed) committed_ = std::move(written->committed);
+  if (parts_->folder == nullptr) return std::nullopt;
+  return std::move(written->report);
 }
 
 Future<void> Checkpointer::finish() const {
   if (state_ != State::kWriting) return make_ready();
-  return writing_.then(inline_executor(), [](const Result<CheckpointReport>&) {});
+  return writing_.then(inline_executor(), [](const Result<Written>&) {});
 }
 
 }  // namespace millrace::train

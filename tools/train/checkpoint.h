@@ -1,5 +1,5 @@
 // Checkpointer: decides when a training saves what it carries from step to step, and does so while
-// the steps go on. Of one checkpoint:
+// the steps go on: to files, to host memory, or to both. Of one checkpoint:
 //
 //   due      the training is about to begin step s. It hands over the handles of what s starts
 //            from, and has the update of s leave those arrays as they are (StepTicket::keep_inputs)
@@ -9,8 +9,9 @@
 //   writing  they have ended well: a coroutine of its own waits for the arrays of every rank,
 //            fetches those of rank 0 (after a step they are the same everywhere), lets go of the
 //            handles, and has the blocking executor write the files under a name that nobody takes
-//            for a checkpoint. Then the ranks meet; when all are there, the files get their name
-//            (checkpoint_folder.h), and the oldest checkpoint goes.
+//            for a checkpoint. Then the ranks meet; when all are there, it is committed: the files
+//            get their name (checkpoint_folder.h), the oldest checkpoint goes, and what was fetched
+//            is kept for a recovery within this process (recovery.h).
 //
 // One is in flight at a time: what comes due meanwhile is not dropped but waits, and is taken at
 // the first step that begins after the one before is published. The training itself never waits,
@@ -54,6 +55,18 @@ struct CheckpointReport {
 // a training does not carry from step to step.
 std::optional<std::string> checkpoint_array_name(const TensorSpec& tensor);
 
+// A state of the training on which all ranks have agreed, in host memory: a copy, or the pages of a
+// checkpoint's file. Immutable once shared.
+struct Committed {
+  CheckpointManifest manifest;     // of the files, where there are any; else only step and ranks
+  std::vector<std::string> names;  // of the arrays, as in the file
+  std::vector<devices::HostArray> arrays;
+};
+// As a checkpoint has it. kNotFound or kDataLoss if it lacks one of the arrays, or has it in
+// another shape.
+Result<std::shared_ptr<const Committed>> committed_by(const LoadedCheckpoint& checkpoint,
+                                                      std::span<const TensorSpec> arrays);
+
 // Opens the folder and reads what there is to go on from. kFailedPrecondition if the newest
 // checkpoint is of another run, or if there is one and the run was not asked to go on. Blocking.
 struct OpenedCheckpoints {
@@ -70,13 +83,20 @@ Result<std::vector<FileFacts>> step_program_facts(const ProgramSpec& grad,
 // What every checkpoint of a run needs. environment is borrowed.
 struct CheckpointParts {
   Environment environment;
-  std::shared_ptr<CheckpointFolder> folder;
+  std::shared_ptr<CheckpointFolder> folder;  // none: to memory only
+  bool keep_committed = false;               // in memory
   std::vector<collectives::ProcessGroup> ranks;
   std::vector<std::string> names;  // of the arrays: parameters, momenta, state
   RunIdentity run;
   std::uint64_t steps_per_epoch = 1;
   CallOptions call;
   Duration rendezvous_limit{};
+};
+
+// What one checkpoint has come to.
+struct Written {
+  CheckpointReport report;
+  std::shared_ptr<const Committed> committed;
 };
 
 // Owned by the training, which awaits finish() before it lets go. Thread-safety: confined.
@@ -96,7 +116,10 @@ class Checkpointer {
   // environment's executors.
   void begin(std::vector<RankState> ranks);
   // What has been published since the last call, or the error that it ended with; never waits.
+  // Nothing is told of what went to memory only.
   Result<std::optional<CheckpointReport>> poll();
+  // The last one that poll() knows to be committed; nothing before, or unless it is kept.
+  const std::shared_ptr<const Committed>& committed() const { return committed_; }
   // Completes when none is in flight; then poll().
   Future<void> finish() const;
 
@@ -114,7 +137,8 @@ class Checkpointer {
   State state_ = State::kIdle;
   std::uint64_t step_;  // of the last one taken, or the one that the run began with
   std::vector<Replica> replicas_;
-  Future<CheckpointReport> writing_;
+  std::shared_ptr<const Committed> committed_;
+  Future<Written> writing_;
 };
 
 }  // namespace millrace::train

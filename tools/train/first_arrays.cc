@@ -1,9 +1,10 @@
 #include "millrace/tools/train/first_arrays.h"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 
-#include "millrace/tools/train/checkpoint.h"
+#include "millrace/core/check.h"
 
 namespace millrace::train {
 
@@ -32,22 +33,18 @@ Task<Buffers> new_arrays(devices::Device device, devices::Executable init, std::
   co_return co_await making;
 }
 
-Task<Buffers> saved_arrays(devices::Device device, std::vector<TensorSpec> arrays,
-                           transfer::SafetensorsFile file, CallOptions call) {
+Task<Buffers> committed_arrays(devices::Device device, std::vector<TensorSpec> arrays,
+                               std::shared_ptr<const Committed> committed, CallOptions call) {
   devices::PutOptions put;
   put.call = call;
   std::vector<Future<Buffer>> puts;
   for (const TensorSpec& wanted : arrays) {
     const std::string name = checkpoint_array_name(wanted).value_or(wanted.name);
-    const auto array = file.array(name);
-    if (!array) co_return array.error();
-    if (array->shape() != wanted.shape) {
-      Error error(ErrorCode::kDataLoss, file.path() + ": array '" + name + "' is " +
-                                            array->shape().to_string() + ", but the model has " +
-                                            wanted.shape.to_string());
-      co_return error;
-    }
-    puts.push_back(device.put({array->bytes().data(), array->shape(), {}, array->owner()}, put));
+    const auto found = std::ranges::find(committed->names, name);
+    MILLRACE_CHECK(found != committed->names.end(), "what was committed has every array");
+    const auto& array =
+        committed->arrays[static_cast<std::size_t>(found - committed->names.begin())];
+    puts.push_back(device.put({array.bytes().data(), array.shape(), {}, array.owner()}, put));
   }
   std::vector<Buffer> buffers;
   Status failed;

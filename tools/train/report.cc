@@ -207,6 +207,10 @@ std::string TrainingReport::to_text() const {
   line("steps", std::to_string(steps) + " in " +
                     format("%.1f s", std::chrono::duration<double>(time).count()) + ", " +
                     format("%.0f images/s", images_per_second));
+  if (recoveries > 0) {
+    line("recoveries", std::to_string(recoveries) +
+                           " from failures of devices; the time of steps done again is included");
+  }
   line("time per step", ms(step_ms_median) + " median, " + ms(step_ms_p99) + " p99");
   const StageTimes& s = stage_ms;
   line("time in each stage", "read " + ms(s.read) + ", decode " + ms(s.decode) +
@@ -237,6 +241,7 @@ std::string TrainingReport::to_json() const {
   json["steps"] = steps;
   json["final_loss"] =
       losses.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(losses.back());
+  json["recoveries"] = recoveries;
   json["seconds"] = std::chrono::duration<double>(time).count();
   json["step_ms_median"] = step_ms_median;
   json["step_ms_p99"] = step_ms_p99;

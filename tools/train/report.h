@@ -50,6 +50,7 @@ struct PeakBytes {
 struct TrainingReport {
   std::uint64_t steps = 0;
   std::vector<double> losses;           // of every step, mean over the rows
+  std::uint64_t recoveries = 0;         // from failures of devices; some steps were done twice
   std::optional<double> test_accuracy;  // share of the test items, 0 to 1
   std::optional<double> test_loss;
   std::uint64_t test_items = 0;

@@ -6,6 +6,7 @@
 
 #include "millrace/collectives/process_group.h"
 #include "millrace/core/fault_point.h"
+#include "millrace/core/log.h"
 #include "millrace/tools/train/checkpoint.h"
 #include "millrace/tools/train/epoch_share.h"
 #include "millrace/tools/train/evaluation.h"
@@ -32,13 +33,14 @@ Buffers select(const Buffers& all, const std::vector<std::size_t>& positions) {
   return Buffers(chosen);
 }
 
-// The state of one training; lives in the frame of train().
+// One attempt of a run; lives in the frame of attempt().
 class Training {
  public:
-  Training(TrainingParts parts, TrainingOptions options, TrainingListener* listener)
+  Training(TrainingParts parts, TrainingOptions options, TrainingListener* listener, RunState& run)
       : parts_(std::move(parts)),
         options_(std::move(options)),
         listener_(listener),
+        run_(run),
         watch_(*parts_.environment.clock, *parts_.environment.compute, parts_.devices.size()),
         link_(options_.call.stop, Forward{&watch_}),
         epoch_shares_(parts_.devices.size()),
@@ -72,9 +74,11 @@ class Training {
   }
   std::uint64_t total_steps() const;
   Future<Executable> compile(const ProgramSpec& spec) const;
+  void keep_program(const ProgramSpec& spec, const Future<Executable>& program);
   Result<DeviceLoader> make_loader() const;
   Task<void> prepare();
-  Task<void> open_run(const ProgramSpec& update);
+  Task<void> open_run(const ProgramSpec& init, const ProgramSpec& update);
+  void go_on();
   Task<void> initialise(const ProgramSpec& init, const Executable& program);
   void make_checkpointer();
   Task<void> steps();
@@ -82,18 +86,21 @@ class Training {
   Task<void> retire();
   Task<void> end_epoch(std::uint64_t epoch);
   Task<EpochShare> meet_all(std::string tag, std::vector<EpochShare> shares);
+  Status hear_of_checkpoint();
   Status advance_checkpoint();
   Task<void> begin_last_checkpoint();
   Task<void> end_checkpoint();
-  void tell_start(Duration compile_time) const;
+  void tell_start(Duration compile_time);
   void tell_step(double loss, std::uint64_t epoch);
-  std::uint64_t steps_done() const { return first_step_ + losses_.size(); }
+  std::uint64_t steps_done() const { return run_.first_step + run_.losses.size(); }
+  bool recovers() const { return options_.device_restarts.restarts > 0; }
   Task<void> await_replicas();
   TrainingReport figures() const;
 
   const TrainingParts parts_;
   const TrainingOptions options_;
   TrainingListener* const listener_;
+  RunState& run_;
   StepWatch watch_;
   std::stop_callback<Forward> link_;
   CallOptions call_;
@@ -110,20 +117,13 @@ class Training {
   std::string grad_name_;
   std::string update_name_;
 
-  OpenedCheckpoints checkpoints_;
-  RunIdentity identity_;
-  std::uint64_t first_step_ = 0;  // those before were done by the run that this one continues
+  std::uint64_t first_step_ = 0;  // of this attempt
   std::optional<Checkpointer> checkpointer_;
 
   std::vector<Replica> replicas_;
   std::deque<Flying> flying_;
   std::vector<Future<std::optional<DeviceBatch>>> epoch_ends_;
-  CpuUsage cpu_before_;
-  std::vector<devices::DeviceStats> stats_before_;
-  TimePoint started_{};
   TimePoint last_done_{};
-  std::vector<Duration> step_times_;
-  std::vector<double> losses_;
   std::vector<EpochShare> epoch_shares_;  // by rank, of the epoch that is being retired
   std::vector<EpochShare> run_shares_;    // by rank
 };
@@ -134,6 +134,8 @@ std::uint64_t Training::total_steps() const {
 }
 
 Future<Executable> Training::compile(const ProgramSpec& spec) const {
+  const auto known = run_.programs.find(spec.path);
+  if (known != run_.programs.end()) return make_ready(known->second);
   devices::CompileOptions compile_options;
   compile_options.deterministic = options_.deterministic;
   return on_blocking(parts_.environment,
@@ -146,6 +148,10 @@ Future<Executable> Training::compile(const ProgramSpec& spec) const {
             });
 }
 
+void Training::keep_program(const ProgramSpec& spec, const Future<Executable>& program) {
+  run_.programs.emplace(spec.path, *program.result());
+}
+
 Result<DeviceLoader> Training::make_loader() const {
   transfer::LoaderOptions loading;
   loading.batch_size = options_.batch_size;
@@ -153,9 +159,9 @@ Result<DeviceLoader> Training::make_loader() const {
   loading.shuffle = options_.shuffle;
   loading.seed = options_.seed;
   loading.epochs = options_.epochs;
-  if (checkpoints_.newest) {
-    loading.start_epoch = checkpoints_.newest->manifest.epoch;
-    loading.start_step = checkpoints_.newest->manifest.epoch_step;
+  if (run_.committed) {
+    loading.start_epoch = run_.committed->manifest.epoch;
+    loading.start_step = run_.committed->manifest.epoch_step;
   }
   loading.trace = parts_.trace;
   loading.reads_in_flight = options_.reads_in_flight;
@@ -193,16 +199,17 @@ Task<void> Training::prepare() {
     if (!*program) co_await end_with(program->error());
   }
   grad_ = *grad;
-  if (options_.checkpoint) {
-    Task<void> opening = open_run(**update);
+  if (options_.checkpoint && run_.folder == nullptr) {
+    Task<void> opening = open_run(**init, **update);
     if (Status status = co_await std::move(opening); !status) co_await end_with(status.error());
   }
+  go_on();
   auto loader = make_loader();
   if (!loader) co_await end_with(loader.error());
   loader_ = *std::move(loader);
   if (first_step_ > total_steps()) {
     Error error(ErrorCode::kInvalidArgument,
-                checkpoints_.newest->path + " is after step " + std::to_string(first_step_) +
+                run_.resumed_from + " is after step " + std::to_string(first_step_) +
                     ", but this run ends at step " + std::to_string(total_steps()) +
                     ": let it have more epochs or steps");
     co_await end_with(std::move(error));
@@ -230,7 +237,13 @@ Task<void> Training::prepare() {
   const Future<void> all_compiled =
       with_options(when_all(programs), call_, *parts_.environment.timers);
   if (Status compiled = co_await all_compiled; !compiled) co_await end_with(compiled.error());
-  if (eval_program.valid()) eval_program_ = *eval_program.result();
+  keep_program(**init, init_program);
+  keep_program(*grad_, grad_program);
+  keep_program(**update, update_program);
+  if (eval_program.valid()) {
+    eval_program_ = *eval_program.result();
+    keep_program(*eval_, eval_program);
+  }
   grad_name_ = grad_program.result()->name();
   update_name_ = update_program.result()->name();
 
@@ -251,11 +264,12 @@ Task<void> Training::prepare() {
   tell_start(parts_.environment.clock->now() - begin);
   Task<void> initialising = initialise(**init, *init_program.result());
   if (Status status = co_await std::move(initialising); !status) co_await end_with(status.error());
-  if (options_.checkpoint) make_checkpointer();
+  if (options_.checkpoint || recovers()) make_checkpointer();
+  if (!recovers()) run_.committed = nullptr;  // its arrays are on the devices
 }
 
-void Training::tell_start(Duration compile_time) const {
-  if (listener_ == nullptr) return;
+void Training::tell_start(Duration compile_time) {
+  if (listener_ == nullptr || std::exchange(run_.told, true)) return;
   TrainingStart start;
   start.model = model_->name();
   start.devices = parts_.devices.size();
@@ -267,68 +281,83 @@ void Training::tell_start(Duration compile_time) const {
     start.checkpoints = options_.checkpoint->folder;
     start.resume = options_.checkpoint->resume;
   }
-  if (checkpoints_.newest) start.resumed_from = checkpoints_.newest->path;
-  start.first_step = first_step_;
+  start.resumed_from = run_.resumed_from;
+  start.first_step = run_.first_step;
   listener_->on_start(start);
 }
 
 // The folder of the checkpoints, and what this run goes on from.
-Task<void> Training::open_run(const ProgramSpec& update) {
-  identity_.model = model_->name();
-  identity_.items = options_.train_data->items();
-  identity_.batch_size = options_.batch_size;
-  identity_.devices = parts_.devices.size();
-  identity_.seed = options_.seed;
-  identity_.shuffle = options_.shuffle;
-  identity_.same_shard = options_.same_shard;
-  identity_.deterministic = options_.deterministic;
+Task<void> Training::open_run(const ProgramSpec& init, const ProgramSpec& update) {
+  RunIdentity identity;
+  identity.model = model_->name();
+  identity.items = options_.train_data->items();
+  identity.batch_size = options_.batch_size;
+  identity.devices = parts_.devices.size();
+  identity.seed = options_.seed;
+  identity.shuffle = options_.shuffle;
+  identity.same_shard = options_.same_shard;
+  identity.deterministic = options_.deterministic;
   const auto looking =
       on_blocking(parts_.environment, [data = options_.train_data] { return data->fingerprint(); });
   auto data = co_await looking;
   if (!data) co_await end_with(data.error());
-  identity_.data = *std::move(data);
+  identity.data = *std::move(data);
   const auto reading = on_blocking(
       parts_.environment, [grad = *grad_, update] { return step_program_facts(grad, update); });
   auto programs = co_await reading;
   if (!programs) co_await end_with(programs.error());
-  identity_.programs = *std::move(programs);
+  identity.programs = *std::move(programs);
+  run_.identity = identity;
   const auto opening = on_blocking(
       parts_.environment,
-      [options = *options_.checkpoint, run = identity_] { return open_checkpoints(options, run); });
+      [options = *options_.checkpoint, run = identity] { return open_checkpoints(options, run); });
   auto opened = co_await opening;
   if (!opened) co_await end_with(opened.error());
-  checkpoints_ = *std::move(opened);
-  if (!checkpoints_.newest) co_return;
-  const CheckpointManifest& manifest = checkpoints_.newest->manifest;
-  first_step_ = manifest.step;
-  for (std::size_t r = 0; r < parts_.devices.size(); ++r) {
-    epoch_shares_[r] = manifest.ranks[r].epoch_share;
-    run_shares_[r] = manifest.ranks[r].run_share;
+  run_.folder = std::move(opened->folder);
+  if (!opened->newest) co_return;
+  auto committed = committed_by(*opened->newest, init.outputs);
+  if (!committed) co_await end_with(committed.error());
+  run_.committed = *std::move(committed);
+  run_.resumed_from = opened->newest->path;
+  run_.first_step = run_.committed->manifest.step;
+}
+
+// This attempt begins after what is committed.
+void Training::go_on() {
+  first_step_ = run_.first_step;
+  if (run_.committed) {
+    const CheckpointManifest& manifest = run_.committed->manifest;
+    first_step_ = manifest.step;
+    for (std::size_t r = 0; r < parts_.devices.size(); ++r) {
+      epoch_shares_[r] = manifest.ranks[r].epoch_share;
+      run_shares_[r] = manifest.ranks[r].run_share;
+    }
   }
+  run_.losses.resize(first_step_ - run_.first_step);
 }
 
 void Training::make_checkpointer() {
   CheckpointParts parts;
   parts.environment = parts_.environment;
-  parts.folder = checkpoints_.folder;
+  parts.folder = run_.folder;
+  parts.keep_committed = recovers();
   parts.ranks = ranks_;
   for (const auto* family : {&model_->params(), &model_->momenta(), &model_->state()}) {
     for (const TensorSpec& array : *family) parts.names.push_back(*checkpoint_array_name(array));
   }
-  parts.run = identity_;
+  parts.run = run_.identity;
   parts.steps_per_epoch = loader_->plan().steps_per_epoch();
   parts.call = call_;
   parts.rendezvous_limit = options_.rendezvous_limit;
-  checkpointer_.emplace(std::move(parts), *options_.checkpoint, first_step_);
-  checkpoints_ = {};  // its arrays are on the devices
+  const CheckpointOptions to_memory{.folder = {}, .every = options_.commit_every};
+  checkpointer_.emplace(std::move(parts), options_.checkpoint.value_or(to_memory), first_step_);
 }
 
 // Rank 0 has the arrays that the run begins with and broadcasts them.
 Task<void> Training::initialise(const ProgramSpec& init, const Executable& program) {
   Task<Buffers> making =
-      checkpoints_.newest
-          ? saved_arrays(parts_.devices[0], init.outputs, checkpoints_.newest->arrays, call_)
-          : new_arrays(parts_.devices[0], program, options_.seed, call_);
+      run_.committed ? committed_arrays(parts_.devices[0], init.outputs, run_.committed, call_)
+                     : new_arrays(parts_.devices[0], program, options_.seed, call_);
   Result<Buffers> made = co_await std::move(making);
   if (!made) co_await end_with(made.error());
 
@@ -355,9 +384,11 @@ Task<void> Training::initialise(const ProgramSpec& init, const Executable& progr
 Task<void> Training::steps() {
   const std::uint64_t total = total_steps();
   const std::uint64_t steps_per_epoch = loader_->plan().steps_per_epoch();
-  cpu_before_ = parts_.cpu_meter();
-  for (const auto& device : parts_.devices) stats_before_.push_back(device.stats());
-  started_ = last_done_ = parts_.environment.clock->now();
+  last_done_ = parts_.environment.clock->now();
+  if (!run_.begin) {
+    run_.begin.emplace(RunBegin{.started = last_done_, .cpu = parts_.cpu_meter(), .devices = {}});
+    for (const auto& device : parts_.devices) run_.begin->devices.push_back(device.stats());
+  }
   for (std::uint64_t step = first_step_; step < total; ++step) {
     if (flying_.size() >= static_cast<std::size_t>(std::max(options_.steps_in_flight, 1))) {
       if (Status status = co_await retire(); !status) co_await end_with(status.error());
@@ -372,11 +403,18 @@ Task<void> Training::steps() {
   }
 }
 
-// Lets a checkpoint begin whose steps have ended, and tells of one that is published.
+// Tells of one that is published, and remembers what is committed.
+Status Training::hear_of_checkpoint() {
+  MILLRACE_TRY(const std::optional<CheckpointReport> published, checkpointer_->poll());
+  if (checkpointer_->committed()) run_.committed = checkpointer_->committed();
+  if (published && listener_ != nullptr) listener_->on_checkpoint(*published);
+  return {};
+}
+
+// Lets a checkpoint begin whose steps have ended.
 Status Training::advance_checkpoint() {
   if (!checkpointer_) return {};
-  MILLRACE_TRY(const std::optional<CheckpointReport> published, checkpointer_->poll());
-  if (published && listener_ != nullptr) listener_->on_checkpoint(*published);
+  MILLRACE_TRY_STATUS(hear_of_checkpoint());
   if (!checkpointer_->waits_for(steps_done())) return {};
   std::vector<RankState> ranks;
   for (std::size_t r = 0; r < replicas_.size(); ++r) {
@@ -451,9 +489,9 @@ Task<void> Training::retire() {
                           .end = now,
                           .value = static_cast<std::int64_t>(steps_done())});
   }
-  step_times_.push_back(now - last_done_);
+  run_.step_times.push_back(now - last_done_);
   last_done_ = now;
-  losses_.push_back(loss);
+  run_.losses.push_back(loss);
   tell_step(loss, flying.epoch);
   if (flying.last_of_epoch) {
     if (Status status = co_await end_epoch(flying.epoch); !status)
@@ -469,9 +507,10 @@ void Training::tell_step(double loss, std::uint64_t epoch) {
   report.steps = total_steps();
   report.loss = loss;
   // Over the last steps only, so that it follows what happens now.
-  const std::size_t recent = std::min<std::size_t>(step_times_.size(), 50);
-  const Duration time = std::accumulate(step_times_.end() - static_cast<std::ptrdiff_t>(recent),
-                                        step_times_.end(), Duration());
+  const std::vector<Duration>& times = run_.step_times;
+  const std::size_t recent = std::min<std::size_t>(times.size(), 50);
+  const Duration time =
+      std::accumulate(times.end() - static_cast<std::ptrdiff_t>(recent), times.end(), Duration());
   const double seconds = std::chrono::duration<double>(time).count();
   if (seconds > 0)
     report.images_per_second =
@@ -521,13 +560,14 @@ Task<void> Training::await_replicas() {
 
 TrainingReport Training::figures() const {
   TrainingReport report;
-  report.losses = losses_;
+  report.losses = run_.losses;
+  report.recoveries = run_.recoveries;
   ReportInputs inputs;
-  inputs.step_times = step_times_;
+  inputs.step_times = run_.step_times;
   inputs.trace = parts_.trace;
   if (parts_.trace != nullptr) {
     // The rings of a long run have lost its beginning, each its own: what is left of all counts.
-    const TimePoint since = std::max(started_, parts_.trace->complete_since());
+    const TimePoint since = std::max(run_.begin->started, parts_.trace->complete_since());
     for (const TraceEvent& event : parts_.trace->events()) {
       if (event.begin >= since && event.begin < last_done_) inputs.events.push_back(event);
     }
@@ -536,12 +576,12 @@ TrainingReport Training::figures() const {
   inputs.grad_program = grad_name_;
   inputs.update_program = update_name_;
   inputs.loader = loader_->stats();
-  inputs.before = stats_before_;
+  inputs.before = run_.begin->devices;
   for (const auto& device : parts_.devices) inputs.after.push_back(device.stats());
   inputs.data_waits = watch_.data_waits();
-  inputs.cpu = used_between(cpu_before_, parts_.cpu_meter());
-  inputs.time = last_done_ - started_;
-  inputs.steps = losses_.size();
+  inputs.cpu = used_between(run_.begin->cpu, parts_.cpu_meter());
+  inputs.time = last_done_ - run_.begin->started;
+  inputs.steps = run_.losses.size();
   inputs.batch_size = options_.batch_size;
   fill_figures(inputs, report);
   return report;
@@ -595,23 +635,67 @@ Task<void> Training::close() {
   watch_.stop();
   for (const Flying& flying : flying_) static_cast<void>(co_await flying.run->done());
   for (const auto& end : epoch_ends_) static_cast<void>(co_await end);
-  if (checkpointer_) static_cast<void>(co_await checkpointer_->finish());
+  if (checkpointer_) {
+    static_cast<void>(co_await checkpointer_->finish());
+    static_cast<void>(hear_of_checkpoint());  // an error comes after the one that ended the run
+  }
   Status closed;
   if (loader_) closed = co_await loader_->close();
   if (!ranks_.empty()) static_cast<void>(co_await ranks_[0].close());
   if (!closed) co_await end_with(closed.error());
 }
 
-}  // namespace
-
-Task<TrainingReport> train(TrainingParts parts, TrainingOptions options,
-                           TrainingListener* listener) {
-  Training training(std::move(parts), std::move(options), listener);
+Task<TrainingReport> attempt(TrainingParts parts, TrainingOptions options,
+                             TrainingListener* listener, RunState* run) {
+  Training training(std::move(parts), std::move(options), listener, *run);
   Result<TrainingReport> report = co_await training.run();
   const Status closed = co_await training.close();
   if (!report) co_return training.root_cause(report.error());
   if (!closed) co_return closed.error();
   co_return report;
+}
+
+void tell_recovery(std::vector<devices::DeviceId> devices, const Error& error, RunState& run,
+                   TrainingListener* listener) {
+  ++run.recoveries;
+  const std::uint64_t ended = run.first_step + run.losses.size();
+  const std::uint64_t step = run.committed ? run.committed->manifest.step : run.first_step;
+  if (listener == nullptr) {  // nobody else tells
+    MILLRACE_LOG(kWarning, "train",
+                 "going on after step " + std::to_string(step) + " of " + std::to_string(ended) +
+                     " that had ended, with restarted devices: " + error.message());
+    return;
+  }
+  listener->on_recovery({.devices = std::move(devices),
+                         .error = error,
+                         .step = step,
+                         .steps_lost = ended - step,
+                         .recoveries = run.recoveries});
+}
+
+}  // namespace
+
+Task<TrainingReport> train(TrainingParts parts, TrainingOptions options,
+                           TrainingListener* listener) {
+  RunState run;
+  actors::RestartBudget budget(options.device_restarts);
+  for (;;) {
+    Task<TrainingReport> attempting = attempt(parts, options, listener, &run);
+    Result<TrainingReport> report = co_await std::move(attempting);
+    if (report || options.device_restarts.restarts <= 0) co_return report;
+    const Error error = report.error();
+    if (options.call.stop.stop_requested() ||
+        parts.environment.clock->now() >= options.call.deadline) {
+      co_return error;
+    }
+    Task<std::vector<devices::DeviceId>> restarting =
+        restart_failed(parts.devices, parts.environment, &budget, options.call);
+    Result<std::vector<devices::DeviceId>> restarted = co_await std::move(restarting);
+    if (!restarted && options.call.stop.stop_requested()) co_return restarted.error();
+    if (!restarted) co_return error.with_context(restarted.error().message());
+    if (restarted->empty()) co_return error;
+    tell_recovery(*std::move(restarted), error, run, listener);
+  }
 }
 
 }  // namespace millrace::train

@@ -19,6 +19,7 @@
 #include "millrace/devices/device.h"
 #include "millrace/tools/train/checkpoint.h"
 #include "millrace/tools/train/cpu_usage.h"
+#include "millrace/tools/train/recovery.h"
 #include "millrace/tools/train/report.h"
 #include "millrace/transfer/device_loader.h"
 #include "millrace/transfer/item_source.h"
@@ -54,6 +55,12 @@ struct TrainingOptions {
   std::size_t loader_device_bytes = 0;
   Duration rendezvous_limit = std::chrono::seconds(60);
   std::optional<CheckpointOptions> checkpoint;
+  // Devices that fail are restarted, and the run goes on from the last step that is committed.
+  // 0 restarts: the first failure ends the run, and nothing is copied for one.
+  actors::RestartLimit device_restarts{.restarts = 0};
+  // Steps between two commits to host memory, where there are restarts and no checkpoints; for as
+  // long as each takes, the devices hold what is carried from step to step twice.
+  std::uint64_t commit_every = 100;
   CallOptions call;
 };
 
@@ -75,10 +82,13 @@ class TrainingListener {
   virtual void on_epoch(std::uint64_t epoch, double mean_loss) = 0;
   // One is published; the steps went on meanwhile.
   virtual void on_checkpoint(const CheckpointReport& /*checkpoint*/) {}
+  // Steps and epochs that come after what was committed are told once more.
+  virtual void on_recovery(const RecoveryReport& /*recovery*/) {}
 };
 
 // Fails with the first error of any part, after everything it started has ended: loader and group
-// closed, no step and no checkpoint in flight. A checkpoint that cannot be written ends it, too.
+// closed, no step and no checkpoint in flight. A checkpoint that cannot be written ends it, too; a
+// device that fails does not, within the limit of restarts (recovery.h).
 // kCancelled on stop, kDeadlineExceeded at the deadline, both within the time that the devices need
 // to let go of what they have begun. listener may be nullptr.
 Task<TrainingReport> train(TrainingParts parts, TrainingOptions options,
