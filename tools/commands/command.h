@@ -54,6 +54,7 @@ struct TrainFlags {
   std::string checkpoint;   // folder; empty: none
   std::uint64_t every = 0;  // steps; 0: once per epoch
   bool resume = false;
+  int restarts = 3;   // of devices, within a minute
   std::string trace;  // file
   bool deterministic = false;
   bool no_shuffle = false;

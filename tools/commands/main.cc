@@ -141,6 +141,12 @@ void add_train(CLI::App& app, TrainFlags& flags) {
       .add_flag("--resume", flags.resume,
                 "go on from the newest checkpoint, or begin if there is none")
       ->needs(checkpoint);
+  command
+      .add_option("--restarts", flags.restarts,
+                  "restart devices that fail, so often within a minute, and go on from the last "
+                  "step that is committed; 0: their failure ends the run")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
   command.add_option("--trace", flags.trace, kTraceHelp)->type_name("FILE");
   command.add_flag("--deterministic", flags.deterministic, "two runs give identical bits");
   command.add_flag("--no-shuffle", flags.no_shuffle, "take the images in the order of the files");

@@ -178,6 +178,7 @@ train::TrainingOptions training_options(const TrainFlags& flags, Data data,
     options.checkpoint = train::CheckpointOptions{
         .folder = flags.checkpoint, .every = flags.every, .resume = flags.resume};
   }
+  options.device_restarts = {.restarts = flags.restarts};
   options.call = call;
   return options;
 }

@@ -36,6 +36,10 @@ void TrainingFeed::on_checkpoint(const train::CheckpointReport& checkpoint) {
   change([&](TrainingNews& news) { news.checkpoints.push_back(checkpoint); });
 }
 
+void TrainingFeed::on_recovery(const train::RecoveryReport& recovery) {
+  change([&](TrainingNews& news) { news.recoveries.push_back(recovery); });
+}
+
 void TrainingFeed::end() {
   change([](TrainingNews& news) { news.ended = true; });
 }

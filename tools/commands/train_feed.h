@@ -24,6 +24,7 @@ struct TrainingNews {
   std::optional<train::StepReport> step;
   std::vector<EpochEnd> epochs;
   std::vector<train::CheckpointReport> checkpoints;
+  std::vector<train::RecoveryReport> recoveries;
   bool ended = false;
 };
 
@@ -34,6 +35,7 @@ class TrainingFeed final : public train::TrainingListener {
   void on_step(const train::StepReport& step) override;
   void on_epoch(std::uint64_t epoch, double mean_loss) override;
   void on_checkpoint(const train::CheckpointReport& checkpoint) override;
+  void on_recovery(const train::RecoveryReport& recovery) override;
   // Nothing comes after it.
   void end();
 

@@ -12,6 +12,7 @@ namespace millrace::commands {
 namespace {
 
 using train::CheckpointReport;
+using train::RecoveryReport;
 using train::StepReport;
 using train::TrainingStart;
 using Json = nlohmann::ordered_json;
@@ -66,6 +67,7 @@ class OrderedView : public TrainingView {
     }
     if (!shown) on_step(*news.step, now);
     for (const CheckpointReport& checkpoint : news.checkpoints) on_checkpoint(checkpoint, now);
+    for (const RecoveryReport& recovery : news.recoveries) on_recovery(recovery);
   }
 
  protected:
@@ -73,6 +75,7 @@ class OrderedView : public TrainingView {
   virtual void on_step(const StepReport& step, TimePoint now) = 0;
   virtual void on_epoch(const EpochEnd& end, TimePoint now) = 0;
   virtual void on_checkpoint(const CheckpointReport& checkpoint, TimePoint now) = 0;
+  virtual void on_recovery(const RecoveryReport& recovery) = 0;
 };
 
 // What a run that was asked to go on from a checkpoint has found.
@@ -96,6 +99,16 @@ std::string checkpoint_text(const CheckpointReport& checkpoint) {
   return "checkpoint " + checkpoint.path +
          printed(": %.1f MB in %.0f ms\n", static_cast<double>(checkpoint.bytes) * 1e-6,
                  seconds(checkpoint.time) * 1e3);
+}
+std::string recovery_text(const RecoveryReport& recovery) {
+  std::string text;
+  for (const devices::DeviceId device : recovery.devices)
+    text += (text.empty() ? "device " : ", device ") + std::to_string(index(device));
+  text += recovery.devices.size() == 1 ? " was" : " were";
+  return text +
+         printed(" restarted; going on after step %llu (%llu steps are done again): ",
+                 number(recovery.step), number(recovery.steps_lost)) +
+         recovery.error.message() + "\n";
 }
 std::string epoch_text(const EpochEnd& end, std::uint64_t epochs) {
   return printed("epoch %llu/%llu: mean loss %.4f\n", number(end.epoch + 1), number(epochs),
@@ -130,6 +143,9 @@ class BarView final : public OrderedView {
   }
   void on_checkpoint(const CheckpointReport& checkpoint, TimePoint) override {
     sink_(std::string(drawn_ ? kClearLine : "") + checkpoint_text(checkpoint));
+  }
+  void on_recovery(const RecoveryReport& recovery) override {
+    sink_(std::string(drawn_ ? kClearLine : "") + recovery_text(recovery));
   }
 
  private:
@@ -180,6 +196,7 @@ class LineView final : public OrderedView {
   void on_checkpoint(const CheckpointReport& checkpoint, TimePoint) override {
     sink_(checkpoint_text(checkpoint));
   }
+  void on_recovery(const RecoveryReport& recovery) override { sink_(recovery_text(recovery)); }
 
  private:
   const std::uint64_t epochs_;
@@ -226,6 +243,16 @@ class JsonView final : public OrderedView {
           {"path", checkpoint.path},
           {"bytes", checkpoint.bytes},
           {"ms", seconds(checkpoint.time) * 1e3}});
+  }
+  void on_recovery(const RecoveryReport& recovery) override {
+    std::vector<int> devices;
+    for (const devices::DeviceId device : recovery.devices) devices.push_back(index(device));
+    emit({{"event", "recovery"},
+          {"devices", devices},
+          {"step", recovery.step},
+          {"steps_lost", recovery.steps_lost},
+          {"recoveries", recovery.recoveries},
+          {"error", recovery.error.message()}});
   }
 
  private:

@@ -27,11 +27,11 @@ class TrainingView {
 // One line, redrawn at most ten times a second: epoch, bar, step, loss, images/s, time left.
 std::unique_ptr<TrainingView> make_bar_view(std::uint64_t epochs, std::function<int()> columns,
                                             Sink sink);
-// A line at the start, at the end of each epoch, for each checkpoint, and at least every ten
-// seconds.
+// A line at the start, at the end of each epoch, for each checkpoint and recovery, and at least
+// every ten seconds.
 std::unique_ptr<TrainingView> make_line_view(std::uint64_t epochs, Sink sink);
-// JSON objects "start", "step" (the first, then about one a second), "epoch" and "checkpoint", one
-// per line.
+// JSON objects "start", "step" (the first, then about one a second), "epoch", "checkpoint" and
+// "recovery", one per line.
 std::unique_ptr<TrainingView> make_json_view(Sink sink);
 std::unique_ptr<TrainingView> make_quiet_view();
 

@@ -197,5 +197,25 @@ TEST_F(TrainViewTest, ACheckpointIsALineOfItsOwn) {
   EXPECT_EQ(event["bytes"], 2'540'000);
 }
 
+TEST_F(TrainViewTest, ARecoveryIsALineOfItsOwn) {
+  TrainingNews news = step(50);
+  news.recoveries.push_back({.devices = {devices::DeviceId{0}, devices::DeviceId{3}},
+                             .error = Error(ErrorCode::kUnavailable, "power cut"),
+                             .step = 45,
+                             .steps_lost = 5,
+                             .recoveries = 2});
+  const std::string line =
+      "device 0, device 3 were restarted; going on after step 45 (5 steps are done again): power "
+      "cut\n";
+  EXPECT_THAT(show(*make_line_view(3, sink()), news, 0s), EndsWith(line));
+  EXPECT_THAT(show(*make_bar_view(3, [] { return 100; }, sink()), news, 0s), HasSubstr(line));
+  const std::string json = show(*make_json_view(sink()), news, 0s);
+  const auto event = nlohmann::json::parse(json.substr(json.find('\n') + 1));
+  EXPECT_EQ(event["event"], "recovery");
+  EXPECT_EQ(event["devices"], (std::vector{0, 3}));
+  EXPECT_EQ(event["step"], 45);
+  EXPECT_EQ(event["steps_lost"], 5);
+}
+
 }  // namespace
 }  // namespace millrace::commands
