@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/actors/handler_watch.h"
 #include "millrace/core/blocking.h"
 #include "millrace/core/check.h"
 #include "millrace/core/coroutine.h"
@@ -46,6 +47,7 @@ struct Runtime::Core {
   Environment environment;
   std::unique_ptr<trace::TraceFile> trace_file;
   std::unique_ptr<actors::ActorSystem> actors;
+  std::unique_ptr<actors::HandlerWatch> watch;  // over their handlers
   std::unique_ptr<devices::Client> client;
   std::string device_kind;
   std::vector<devices::Device> devices;
@@ -109,6 +111,9 @@ Status Runtime::Core::make() {
                  .compute = compute.get(),
                  .blocking = blocking.get()};
   actors = std::make_unique<actors::ActorSystem>(environment);
+  actors::HandlerWatchOptions watching;
+  watching.overdue = &metrics.counter("millrace_overdue_handlers_total");
+  watch = std::make_unique<actors::HandlerWatch>(*actors, environment, std::move(watching));
   MILLRACE_TRY_STATUS(make_trace_file());
   MILLRACE_TRY_STATUS(make_client());
 
@@ -132,6 +137,7 @@ Task<void> Runtime::Core::close_all() {
   for (const Future<void>& end : ends) note(co_await end);
   note(co_await compiled);
   note(co_await actors->close());
+  note(co_await watch->close());
   if (client) note(co_await client->close());
   for (const std::unique_ptr<PoolExecutor>& pool : device_pools) note(co_await pool->close());
   // What the ends above have set in motion runs before its executor drops the rest.

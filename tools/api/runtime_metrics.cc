@@ -57,6 +57,8 @@ void add_device(const devices::Device& device, MetricsSnapshot& snapshot) {
 }  // namespace
 
 void describe_metrics(Metrics& metrics) {
+  metrics.help("millrace_overdue_handlers_total",
+               "Handlers and hooks of actors that did not end within their limit.");
   metrics.help("millrace_compile_nanoseconds", "Time of each compilation.");
   metrics.help("millrace_compile_failures_total", "Compilations that ended with an error.");
 }

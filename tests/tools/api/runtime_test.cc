@@ -69,6 +69,7 @@ TEST(RuntimeTest, MetricsCountWhatDevicesAndCompilationsDo) {
   EXPECT_THAT(text, HasSubstr("\nmillrace_device_puts_total{device=\"1\",kind=\"cpu\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("\nmillrace_compile_seconds_count 2\n"));
   EXPECT_THAT(text, HasSubstr("\nmillrace_compile_failures_total 1\n"));
+  EXPECT_THAT(text, HasSubstr("\nmillrace_overdue_handlers_total 0\n"));
   EXPECT_THAT(text, HasSubstr("\nmy_requests_total 5\n"));
   EXPECT_THAT(text, HasSubstr("\nmillrace_build_info{compiler="));
 }
