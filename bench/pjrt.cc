@@ -77,7 +77,7 @@ class Bare {
   void call(A& args) const {
     args.struct_size = abi::Call<A>::kSize;
     const auto slot = static_cast<std::size_t>(abi::Call<A>::kSlot);
-    if (reinterpret_cast<abi::Function>(api_->functions[slot])(&args) != nullptr) {
+    if (reinterpret_cast<abi::Function<A>>(api_->functions[slot])(&args) != nullptr) {
       give_up("pjrt", std::string(abi::to_string(abi::Call<A>::kSlot)) + " failed");
     }
   }
@@ -89,7 +89,7 @@ class Bare {
     } args;
     args.event = event;
     const auto slot = static_cast<std::size_t>(abi::Slot::kEvent_Await);
-    if (reinterpret_cast<abi::Function>(api_->functions[slot])(&args) != nullptr) {
+    if (reinterpret_cast<abi::Function<decltype(args)>>(api_->functions[slot])(&args) != nullptr) {
       give_up("pjrt", "an event has an error");
     }
     abi::EventDestroyArgs destroy;

@@ -35,9 +35,11 @@ enum class Slot : std::size_t {
 // "PJRT_Client_Create".
 std::string_view to_string(Slot slot);
 
-// Error_Message and Error_Destroy give nothing back, all others an error or nullptr.
-using Function = Error* (*)(void* args);
-using ErrorFunction = void (*)(void* args);
+// A function of the table. Error_Message and Error_Destroy give nothing back.
+template <class A>
+using Function = Error* (*)(A* args);
+template <class A>
+using QuietFunction = void (*)(A* args);
 
 struct Version {
   std::size_t struct_size;

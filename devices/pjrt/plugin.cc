@@ -203,7 +203,7 @@ bool Plugin::has(abi::Slot slot) const {
   return api_->struct_size >= end && api_->functions[static_cast<std::size_t>(slot)] != nullptr;
 }
 
-Status Plugin::call(abi::Slot slot, void* args) const {
+Status Plugin::call(abi::Slot slot, void* args, Invoke invoke) const {
   if (!has(slot)) {
     return fail(ErrorCode::kUnimplemented, "the plugin " + name_ + " (PJRT API " + version_text() +
                                                ") has no function " +
@@ -212,7 +212,7 @@ Status Plugin::call(abi::Slot slot, void* args) const {
   abi::Error* error = nullptr;
   std::string thrown;
   try {
-    error = reinterpret_cast<abi::Function>(api_->functions[static_cast<std::size_t>(slot)])(args);
+    error = invoke(function(slot), args);
     if (error == nullptr) return {};
   } catch (const std::exception& e) {
     thrown = e.what();
@@ -233,14 +233,13 @@ Error Plugin::take_error(abi::Error* error, std::string_view what) const {
   abi::ErrorMessageArgs message;
   message.struct_size = abi::Call<abi::ErrorMessageArgs>::kSize;
   message.error = error;
-  const auto function = [this](abi::Slot slot) {
-    return api_->functions[static_cast<std::size_t>(slot)];
-  };
   std::string text = std::string(what) + ": ";
   if (has(abi::Slot::kError_GetCode))
-    reinterpret_cast<abi::Function>(function(abi::Slot::kError_GetCode))(&code);
+    reinterpret_cast<abi::Function<abi::ErrorGetCodeArgs>>(function(abi::Slot::kError_GetCode))(
+        &code);
   if (has(abi::Slot::kError_Message)) {
-    reinterpret_cast<abi::ErrorFunction>(function(abi::Slot::kError_Message))(&message);
+    reinterpret_cast<abi::QuietFunction<abi::ErrorMessageArgs>>(
+        function(abi::Slot::kError_Message))(&message);
   }
   text += message.message != nullptr ? std::string(message.message, message.message_size)
                                      : "the plugin gives no message";
@@ -248,7 +247,8 @@ Error Plugin::take_error(abi::Error* error, std::string_view what) const {
     abi::ErrorDestroyArgs destroy;
     destroy.struct_size = abi::Call<abi::ErrorDestroyArgs>::kSize;
     destroy.error = error;
-    reinterpret_cast<abi::ErrorFunction>(function(abi::Slot::kError_Destroy))(&destroy);
+    reinterpret_cast<abi::QuietFunction<abi::ErrorDestroyArgs>>(
+        function(abi::Slot::kError_Destroy))(&destroy);
   }
   return Error(code_of(code.code), std::move(text));
 }

@@ -40,7 +40,9 @@ class Plugin {
   template <class A>
   Status call(A& args) const {
     args.struct_size = abi::Call<A>::kSize;
-    return call(abi::Call<A>::kSlot, &args);
+    return call(abi::Call<A>::kSlot, &args, [](void* function, void* typed) {
+      return reinterpret_cast<abi::Function<A>>(function)(static_cast<A*>(typed));
+    });
   }
   // For what cannot be told to anybody: destruction. Logged.
   template <class A>
@@ -55,7 +57,10 @@ class Plugin {
   static Result<const Plugin*> open(const std::string& path);
   Status check_version() const;
   Status initialize();
-  Status call(abi::Slot slot, void* args) const;
+  // invoke knows the type behind args, and so the function's.
+  using Invoke = abi::Error* (*)(void* function, void* args);
+  Status call(abi::Slot slot, void* args, Invoke invoke) const;
+  void* function(abi::Slot slot) const { return api_->functions[static_cast<std::size_t>(slot)]; }
   void log_failure(const Error& error) const;
 
   const abi::Api* api_;

@@ -231,7 +231,7 @@ TEST(FakeClientTest, WhatAPluginLacksIsNamedAndNothingIsLeaked) {
 TEST(FakeClientTest, CreationThatFailsOrGivesNothingIsAnError) {
   FakePlugin fake;
   const Plugin* plugin = Plugin::adopt(fake.api(), "fake.so").value();
-  fake.replace(abi::Slot::kClient_Create, [](void*) -> abi::Error* { return nullptr; });
+  fake.replace(+[](abi::ClientCreateArgs*) -> abi::Error* { return nullptr; });
   const auto threads = make_executor(ExecutorBackend::kThreads, 1, "events");
   const auto none = PjrtClient::create(*plugin, {.completions = threads.get()});
   ASSERT_FALSE(none);

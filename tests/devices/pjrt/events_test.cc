@@ -76,8 +76,9 @@ TEST_F(EventsTest, SecondCallbackIsLoggedAndHurtsNobody) {
 }
 
 TEST_F(EventsTest, RefusedCallbackAndMissingEventAreErrors) {
-  fake_.replace(abi::Slot::kEvent_OnReady,
-                [](void*) -> abi::Error* { return FakePlugin::make_error(12, "no callbacks"); });
+  fake_.replace(+[](abi::EventOnReadyArgs*) -> abi::Error* {
+    return FakePlugin::make_error(12, "no callbacks");
+  });
   const Future<void> refused = take(FakePlugin::make_event());
   ASSERT_TRUE(refused.ready());
   EXPECT_EQ(refused.result().error().code(), ErrorCode::kUnimplemented);

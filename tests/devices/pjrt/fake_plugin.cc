@@ -43,11 +43,8 @@ abi::DeviceDescription the_description;
 abi::Memory the_memory;
 abi::Memory* const the_memories[] = {&the_memory};
 
-template <class A>
-using Plain = abi::Error* (*)(A*);
-
-template <class A>
-void set(abi::Api& api, Plain<A> function) {
+template <class A, class R>
+void set(abi::Api& api, R (*function)(A*)) {
   api.functions[static_cast<std::size_t>(abi::Call<A>::kSlot)] = reinterpret_cast<void*>(function);
 }
 
@@ -87,128 +84,144 @@ FakePlugin::FakePlugin() {
                   .extension_start = nullptr,
                   .major_version = abi::kMajor,
                   .minor_version = abi::kMinor};
-  set<abi::ErrorDestroyArgs>(api_, [](abi::ErrorDestroyArgs* a) -> abi::Error* {
-    --errors_alive;
-    delete a->error;
-    return nullptr;
-  });
-  set<abi::ErrorMessageArgs>(api_, [](abi::ErrorMessageArgs* a) -> abi::Error* {
-    a->message = a->error->message.data();
-    a->message_size = a->error->message.size();
-    return nullptr;
-  });
-  set<abi::ErrorGetCodeArgs>(api_, [](abi::ErrorGetCodeArgs* a) -> abi::Error* {
-    a->code = a->error->code;
-    return nullptr;
-  });
-  set<abi::PluginInitializeArgs>(api_,
-                                 [](abi::PluginInitializeArgs*) -> abi::Error* { return nullptr; });
-  set<abi::PluginAttributesArgs>(api_, [](abi::PluginAttributesArgs* a) -> abi::Error* {
-    a->attributes = nullptr;
-    a->num_attributes = 0;
-    return nullptr;
-  });
-  set<abi::EventDestroyArgs>(api_, [](abi::EventDestroyArgs* a) -> abi::Error* {
-    --events_alive;
-    delete a->event;
-    return nullptr;
-  });
-  set<abi::EventIsReadyArgs>(api_, [](abi::EventIsReadyArgs* a) -> abi::Error* {
-    a->is_ready = a->event->ready;
-    return nullptr;
-  });
-  set<abi::EventErrorArgs>(api_, [](abi::EventErrorArgs* a) -> abi::Error* {
-    return a->event->code == 0 ? nullptr : make_error(a->event->code, a->event->message);
-  });
-  set<abi::EventOnReadyArgs>(api_, [](abi::EventOnReadyArgs* a) -> abi::Error* {
-    a->event->callback = a->callback;
-    a->event->user_arg = a->user_arg;
-    return nullptr;
-  });
-  set<abi::ClientCreateArgs>(api_, [](abi::ClientCreateArgs* a) -> abi::Error* {
-    ++clients_alive;
-    a->client = new abi::Client;
-    return nullptr;
-  });
-  set<abi::ClientDestroyArgs>(api_, [](abi::ClientDestroyArgs* a) -> abi::Error* {
-    --clients_alive;
-    delete a->client;
-    return nullptr;
-  });
-  set<abi::ClientPlatformNameArgs>(api_, [](abi::ClientPlatformNameArgs* a) -> abi::Error* {
-    a->platform_name = "fake";
-    a->platform_name_size = 4;
-    return nullptr;
-  });
-  set<abi::ClientPlatformVersionArgs>(api_, [](abi::ClientPlatformVersionArgs* a) -> abi::Error* {
-    a->platform_version = "1";
-    a->platform_version_size = 1;
-    return nullptr;
-  });
-  set<abi::ClientAddressableDevicesArgs>(api_,
-                                         [](abi::ClientAddressableDevicesArgs* a) -> abi::Error* {
-                                           a->devices = the_devices;
-                                           a->num_devices = 1;
-                                           return nullptr;
-                                         });
-  set<abi::DeviceGetDescriptionArgs>(api_, [](abi::DeviceGetDescriptionArgs* a) -> abi::Error* {
-    a->description = &the_description;
-    return nullptr;
-  });
-  set<abi::DeviceDescriptionIdArgs>(api_, [](abi::DeviceDescriptionIdArgs* a) -> abi::Error* {
-    a->id = 7;
-    return nullptr;
-  });
-  set<abi::DeviceDescriptionProcessIndexArgs>(
-      api_, [](abi::DeviceDescriptionProcessIndexArgs*) -> abi::Error* { return nullptr; });
-  set<abi::DeviceDescriptionKindArgs>(api_, [](abi::DeviceDescriptionKindArgs* a) -> abi::Error* {
-    a->kind = "fake device";
-    a->kind_size = 11;
-    return nullptr;
-  });
-  set<abi::DeviceDescriptionAttributesArgs>(
-      api_, [](abi::DeviceDescriptionAttributesArgs*) -> abi::Error* { return nullptr; });
-  set<abi::DeviceAddressableMemoriesArgs>(api_,
-                                          [](abi::DeviceAddressableMemoriesArgs* a) -> abi::Error* {
-                                            a->memories = the_memories;
-                                            a->num_memories = 1;
-                                            return nullptr;
-                                          });
-  set<abi::DeviceDefaultMemoryArgs>(api_, [](abi::DeviceDefaultMemoryArgs* a) -> abi::Error* {
-    a->memory = &the_memory;
-    return nullptr;
-  });
-  set<abi::MemoryIdArgs>(api_, [](abi::MemoryIdArgs* a) -> abi::Error* {
-    a->id = 3;
-    return nullptr;
-  });
-  set<abi::MemoryKindArgs>(api_, [](abi::MemoryKindArgs* a) -> abi::Error* {
-    a->kind = "device";
-    a->kind_size = 6;
-    return nullptr;
-  });
-  set<abi::ClientBufferFromHostBufferArgs>(
-      api_, [](abi::ClientBufferFromHostBufferArgs* a) -> abi::Error* {
+  set(
+      api_, +[](abi::ErrorDestroyArgs* a) {
+        --errors_alive;
+        delete a->error;
+      });
+  set(
+      api_, +[](abi::ErrorMessageArgs* a) {
+        a->message = a->error->message.data();
+        a->message_size = a->error->message.size();
+      });
+  set(
+      api_, +[](abi::ErrorGetCodeArgs* a) -> abi::Error* {
+        a->code = a->error->code;
+        return nullptr;
+      });
+  set(api_, +[](abi::PluginInitializeArgs*) -> abi::Error* { return nullptr; });
+  set(
+      api_, +[](abi::PluginAttributesArgs* a) -> abi::Error* {
+        a->attributes = nullptr;
+        a->num_attributes = 0;
+        return nullptr;
+      });
+  set(
+      api_, +[](abi::EventDestroyArgs* a) -> abi::Error* {
+        --events_alive;
+        delete a->event;
+        return nullptr;
+      });
+  set(
+      api_, +[](abi::EventIsReadyArgs* a) -> abi::Error* {
+        a->is_ready = a->event->ready;
+        return nullptr;
+      });
+  set(
+      api_, +[](abi::EventErrorArgs* a) -> abi::Error* {
+        return a->event->code == 0 ? nullptr : make_error(a->event->code, a->event->message);
+      });
+  set(
+      api_, +[](abi::EventOnReadyArgs* a) -> abi::Error* {
+        a->event->callback = a->callback;
+        a->event->user_arg = a->user_arg;
+        return nullptr;
+      });
+  set(
+      api_, +[](abi::ClientCreateArgs* a) -> abi::Error* {
+        ++clients_alive;
+        a->client = new abi::Client;
+        return nullptr;
+      });
+  set(
+      api_, +[](abi::ClientDestroyArgs* a) -> abi::Error* {
+        --clients_alive;
+        delete a->client;
+        return nullptr;
+      });
+  set(
+      api_, +[](abi::ClientPlatformNameArgs* a) -> abi::Error* {
+        a->platform_name = "fake";
+        a->platform_name_size = 4;
+        return nullptr;
+      });
+  set(
+      api_, +[](abi::ClientPlatformVersionArgs* a) -> abi::Error* {
+        a->platform_version = "1";
+        a->platform_version_size = 1;
+        return nullptr;
+      });
+  set(
+      api_, +[](abi::ClientAddressableDevicesArgs* a) -> abi::Error* {
+        a->devices = the_devices;
+        a->num_devices = 1;
+        return nullptr;
+      });
+  set(
+      api_, +[](abi::DeviceGetDescriptionArgs* a) -> abi::Error* {
+        a->description = &the_description;
+        return nullptr;
+      });
+  set(
+      api_, +[](abi::DeviceDescriptionIdArgs* a) -> abi::Error* {
+        a->id = 7;
+        return nullptr;
+      });
+  set(api_, +[](abi::DeviceDescriptionProcessIndexArgs*) -> abi::Error* { return nullptr; });
+  set(
+      api_, +[](abi::DeviceDescriptionKindArgs* a) -> abi::Error* {
+        a->kind = "fake device";
+        a->kind_size = 11;
+        return nullptr;
+      });
+  set(api_, +[](abi::DeviceDescriptionAttributesArgs*) -> abi::Error* { return nullptr; });
+  set(
+      api_, +[](abi::DeviceAddressableMemoriesArgs* a) -> abi::Error* {
+        a->memories = the_memories;
+        a->num_memories = 1;
+        return nullptr;
+      });
+  set(
+      api_, +[](abi::DeviceDefaultMemoryArgs* a) -> abi::Error* {
+        a->memory = &the_memory;
+        return nullptr;
+      });
+  set(
+      api_, +[](abi::MemoryIdArgs* a) -> abi::Error* {
+        a->id = 3;
+        return nullptr;
+      });
+  set(
+      api_, +[](abi::MemoryKindArgs* a) -> abi::Error* {
+        a->kind = "device";
+        a->kind_size = 6;
+        return nullptr;
+      });
+  set(
+      api_, +[](abi::ClientBufferFromHostBufferArgs* a) -> abi::Error* {
         ++buffers_alive;
         const auto* first = static_cast<const std::byte*>(a->data);
         a->buffer = new abi::Buffer{{first, first + a->dims[0] * 4}};
         a->done_with_host_buffer = ready_event();
         return nullptr;
       });
-  set<abi::BufferDestroyArgs>(api_, [](abi::BufferDestroyArgs* a) -> abi::Error* {
-    --buffers_alive;
-    delete a->buffer;
-    return nullptr;
-  });
-  set<abi::BufferReadyEventArgs>(api_, [](abi::BufferReadyEventArgs* a) -> abi::Error* {
-    a->event = ready_event();
-    return nullptr;
-  });
-  set<abi::BufferToHostBufferArgs>(api_, [](abi::BufferToHostBufferArgs* a) -> abi::Error* {
-    std::memcpy(a->dst, a->src->bytes.data(), a->src->bytes.size());
-    a->event = ready_event();
-    return nullptr;
-  });
+  set(
+      api_, +[](abi::BufferDestroyArgs* a) -> abi::Error* {
+        --buffers_alive;
+        delete a->buffer;
+        return nullptr;
+      });
+  set(
+      api_, +[](abi::BufferReadyEventArgs* a) -> abi::Error* {
+        a->event = ready_event();
+        return nullptr;
+      });
+  set(
+      api_, +[](abi::BufferToHostBufferArgs* a) -> abi::Error* {
+        std::memcpy(a->dst, a->src->bytes.data(), a->src->bytes.size());
+        a->event = ready_event();
+        return nullptr;
+      });
 }
 
 FakePlugin::~FakePlugin() = default;

@@ -21,8 +21,10 @@ class FakePlugin {
   void remove(devices::pjrt::abi::Slot slot) {
     api_.functions[static_cast<std::size_t>(slot)] = nullptr;
   }
-  void replace(devices::pjrt::abi::Slot slot, devices::pjrt::abi::Function function) {
-    api_.functions[static_cast<std::size_t>(slot)] = reinterpret_cast<void*>(function);
+  template <class A>
+  void replace(devices::pjrt::abi::Error* (*function)(A*)) {
+    api_.functions[static_cast<std::size_t>(devices::pjrt::abi::Call<A>::kSlot)] =
+        reinterpret_cast<void*>(function);
   }
 
   // An error that the plugin hands out.

@@ -62,8 +62,7 @@ TEST(PluginTest, MissingFunctionIsNamed) {
 TEST(PluginTest, ExceptionThroughTheInterfaceIsAnErrorThatNamesTheCall) {
   FakePlugin fake;
   const Plugin* plugin = Plugin::adopt(fake.api(), "fake.so").value();
-  fake.replace(abi::Slot::kClient_Create,
-               [](void*) -> abi::Error* { throw std::runtime_error("no chip"); });
+  fake.replace(+[](abi::ClientCreateArgs*) -> abi::Error* { throw std::runtime_error("no chip"); });
   abi::ClientCreateArgs args;
   const Status status = plugin->call(args);
   ASSERT_FALSE(status);
@@ -71,23 +70,24 @@ TEST(PluginTest, ExceptionThroughTheInterfaceIsAnErrorThatNamesTheCall) {
   EXPECT_THAT(status.error().message(),
               HasSubstr("PJRT_Client_Create of the plugin fake.so threw an exception through its C "
                         "interface: no chip"));
-  fake.replace(abi::Slot::kClient_Create, [](void*) -> abi::Error* { throw 5; });
+  fake.replace(+[](abi::ClientCreateArgs*) -> abi::Error* { throw 5; });
   EXPECT_EQ(plugin->call(args).error().code(), ErrorCode::kInternal);
 }
 
 TEST(PluginTest, ErrorKeepsCodeAndTextAndIsDestroyed) {
   FakePlugin fake;
   const Plugin* plugin = Plugin::adopt(fake.api(), "fake.so").value();
-  fake.replace(abi::Slot::kClient_Create,
-               [](void*) -> abi::Error* { return FakePlugin::make_error(8, "out of chips"); });
+  fake.replace(+[](abi::ClientCreateArgs*) -> abi::Error* {
+    return FakePlugin::make_error(8, "out of chips");
+  });
   abi::ClientCreateArgs args;
   const Status status = plugin->call(args);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code(), ErrorCode::kResourceExhausted);
   EXPECT_EQ(status.error().message(), "PJRT_Client_Create: out of chips");
   EXPECT_EQ(FakePlugin::errors_alive, 0);
-  fake.replace(abi::Slot::kClient_Create,
-               [](void*) -> abi::Error* { return FakePlugin::make_error(77, ""); });
+  fake.replace(
+      +[](abi::ClientCreateArgs*) -> abi::Error* { return FakePlugin::make_error(77, ""); });
   EXPECT_EQ(plugin->call(args).error().code(), ErrorCode::kUnknown);
   EXPECT_EQ(FakePlugin::errors_alive, 0);
 }
@@ -95,9 +95,8 @@ TEST(PluginTest, ErrorKeepsCodeAndTextAndIsDestroyed) {
 TEST(PluginTest, EveryStructureStatesItsSize) {
   FakePlugin fake;
   const Plugin* plugin = Plugin::adopt(fake.api(), "fake.so").value();
-  fake.replace(abi::Slot::kLoadedExecutable_Execute, [](void* args) -> abi::Error* {
-    return static_cast<abi::Args*>(args)->struct_size == 80 ? nullptr
-                                                            : FakePlugin::make_error(3, "size");
+  fake.replace(+[](abi::LoadedExecutableExecuteArgs* args) -> abi::Error* {
+    return args->struct_size == 80 ? nullptr : FakePlugin::make_error(3, "size");
   });
   abi::LoadedExecutableExecuteArgs args;
   EXPECT_TRUE(plugin->call(args));
