@@ -19,9 +19,8 @@ enum class End { kNone, kComplete, kError, kStopped };
 // Takes the batches of one device, one after the other, and checks each.
 class Consumer {
  public:
-  Consumer(Simulation& sim, const LoaderRig& rig, const DeviceLoader& loader, int device,
-           std::uint64_t epochs)
-      : sim_(sim), rig_(rig), loader_(loader), device_(device), epochs_(epochs) {}
+  Consumer(Simulation& sim, const DeviceLoader& loader, int device, std::uint64_t epochs)
+      : sim_(sim), loader_(loader), device_(device), epochs_(epochs) {}
 
   Duration pause{};
   End end = End::kNone;
@@ -73,7 +72,6 @@ class Consumer {
   }
 
   Simulation& sim_;
-  const LoaderRig& rig_;
   const DeviceLoader& loader_;
   const int device_;
   const std::uint64_t epochs_;
@@ -156,7 +154,7 @@ TEST(LoaderFaultsTest, EveryLifeEndsWithNothingLeftAndNothingOutOfPlace) {
     std::vector<std::unique_ptr<Consumer>> consumers;
     for (int device = 0; device < life.devices; ++device) {
       consumers.push_back(
-          std::make_unique<Consumer>(sim, rig, loader, device, life.options.epochs));
+          std::make_unique<Consumer>(sim, loader, device, life.options.epochs));
       consumers.back()->pause = milliseconds(sim.below(5));
       consumers.back()->run();
     }
