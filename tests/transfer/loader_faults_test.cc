@@ -153,8 +153,7 @@ TEST(LoaderFaultsTest, EveryLifeEndsWithNothingLeftAndNothingOutOfPlace) {
     const DeviceLoader loader = rig.make(life.options);
     std::vector<std::unique_ptr<Consumer>> consumers;
     for (int device = 0; device < life.devices; ++device) {
-      consumers.push_back(
-          std::make_unique<Consumer>(sim, loader, device, life.options.epochs));
+      consumers.push_back(std::make_unique<Consumer>(sim, loader, device, life.options.epochs));
       consumers.back()->pause = milliseconds(sim.below(5));
       consumers.back()->run();
     }
