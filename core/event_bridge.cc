@@ -83,7 +83,7 @@ class EventBridge::Port final : public LoopPort {
     // Freeing an event would change what the parent's base waits for: they stay, and do nothing.
     // Their descriptor stays open, as a base that the child revives looks at it.
     events_.release()->queue = nullptr;
-    static_cast<void>(new EventFd(std::move(event_)));
+    event_.leave_open();
   }
 
  private:

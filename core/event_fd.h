@@ -19,6 +19,8 @@ class EventFd {
   // Not readable any more, until the next signal. False: it was not.
   bool consume() const noexcept { return consume(descriptor_); }
   static bool consume(int descriptor) noexcept;
+  // Owns nothing any more: the descriptor stays open for as long as the process lives.
+  void leave_open() noexcept { descriptor_ = -1; }
 
  private:
   explicit EventFd(int descriptor) : descriptor_(descriptor) {}

@@ -66,7 +66,7 @@ class UvBridge::Port final : public LoopPort {
   // A loop that the child revives looks at every descriptor that it had: this one stays open.
   void forget() noexcept override {
     handle_->queue = nullptr;
-    static_cast<void>(new EventFd(std::move(event_)));
+    event_.leave_open();
   }
 
  private:

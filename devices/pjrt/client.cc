@@ -154,7 +154,8 @@ Result<DeviceId> PjrtClient::id_of(abi::Device* device) const {
 }
 
 Result<Executable> PjrtClient::compile(const Program& program, const CompileOptions& options) {
-  const auto count = static_cast<std::size_t>(options.replicas * options.partitions);
+  const auto count =
+      static_cast<std::size_t>(options.replicas) * static_cast<std::size_t>(options.partitions);
   const bool portable = options.portable && count == 1;
   if (!portable && options.devices.size() != count) {
     return fail(ErrorCode::kInvalidArgument,

@@ -30,8 +30,9 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 template <class T>
 std::optional<T> number(std::string_view text) {
   T value{};
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  const std::span<const char> letters(text);
+  const char* const end = letters.data() + letters.size();
+  const auto [stopped, error] = std::from_chars(letters.data(), end, value);
   return error == std::errc() && stopped == end ? std::optional<T>(value) : std::nullopt;
 }
 

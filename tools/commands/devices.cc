@@ -91,7 +91,8 @@ Result<ExitCode> devices_command(const DevicesFlags& flags, Console& console) {
     if (name == runtime.device_kind()) continue;
     const Other other = look_at(name, options);
     json["others"].push_back(other.json);
-    text += "\nnot chosen, " + name + " (PJRT_DEVICE=" + name + "):\n" + other.text;
+    text.append("\nnot chosen, ").append(name).append(" (PJRT_DEVICE=").append(name);
+    text.append("):\n").append(other.text);
   }
   MILLRACE_TRY_STATUS(console.data(flags.json ? json.dump() + "\n" : text));
   return ExitCode::kOk;
