@@ -121,7 +121,7 @@ Status TraceFile::Core::write_last() {
 
 Future<void> TraceFile::Core::close() {
   Promise<void> promise;
-  const Future<void> closed = promise.future();
+  Future<void> closed = promise.future();
   {
     MutexLock lock(mutex_);
     if (closed_.valid()) return closed_;
