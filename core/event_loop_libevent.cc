@@ -4,13 +4,8 @@
 #include <event2/event.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,12 +14,10 @@
 #include "millrace/core/check.h"
 #include "millrace/core/event_fd.h"
 #include "millrace/core/event_loop.h"
+#include "millrace/core/loop_inbox.h"
 
 namespace millrace {
 namespace {
-
-// Posted work that runs before descriptors and timers get their turn again.
-constexpr int kDrainLimit = 1024;
 
 struct FreeEvent {
   void operator()(event* e) const { event_free(e); }
@@ -96,12 +89,12 @@ class EventWatch final : public DescriptorWatch {
 class LibeventLoop final : public EventLoop {
  public:
   explicit LibeventLoop(const Clock& clock) : clock_(clock), timers_(clock) {
-    MILLRACE_CHECK(base_ && timer_fd_ >= 0,
+    MILLRACE_CHECK(base_ && deadline_fd_.descriptor() >= 0,
                    "a libevent loop could not be made: out of descriptors or memory");
     wake_event_ = listen(wake_fd_.descriptor(), [](evutil_socket_t, short, void* self) {
       static_cast<LibeventLoop*>(self)->drain();
     });
-    deadline_event_ = listen(timer_fd_, [](evutil_socket_t, short, void* self) {
+    deadline_event_ = listen(deadline_fd_.descriptor(), [](evutil_socket_t, short, void* self) {
       static_cast<LibeventLoop*>(self)->on_deadline();
     });
     timers_.set_wake([this] { wake(); });
@@ -111,22 +104,10 @@ class LibeventLoop final : public EventLoop {
     close();
     wake_event_ = nullptr;
     deadline_event_ = nullptr;
-    ::close(timer_fd_);
   }
 
   void submit(Work* work) noexcept override {
-    {
-      MutexLock lock(mutex_);
-      if (!closed_) {
-        posted_.push(work);
-        work = nullptr;
-      }
-    }
-    if (work != nullptr) {
-      work->drop();
-    } else {
-      wake();
-    }
+    if (inbox_.post(work)) send_wake();
   }
 
   void run() override {
@@ -153,13 +134,7 @@ class LibeventLoop final : public EventLoop {
     return std::make_unique<EventWatch>(base_.get(), descriptor);
   }
 
-  void close() override {
-    {
-      MutexLock lock(mutex_);
-      closed_ = true;
-    }
-    while (Work* work = take_posted()) work->drop();
-  }
+  void close() override { inbox_.close(); }
 
  private:
   OwnedEvent listen(int descriptor, event_callback_fn callback) {
@@ -170,72 +145,31 @@ class LibeventLoop final : public EventLoop {
 
   void step(int flags) {
     ran_ += timers_.run_due();
-    arm(timers_.next_deadline());
+    deadline_fd_.arm(timers_.next_deadline(), clock_);
     MILLRACE_CHECK(event_base_loop(base_.get(), flags) >= 0, "event_base_loop");
   }
 
-  // The flag is down only while a write to the descriptor is needed to be heard.
   void wake() {
-    if (!armed_.exchange(true)) wake_fd_.signal();
+    if (inbox_.needs_wake()) send_wake();
   }
-
-  Work* take_posted() {
-    MutexLock lock(mutex_);
-    return posted_.pop();
-  }
+  void send_wake() { wake_fd_.signal(); }
 
   void drain() {
     wake_fd_.consume();
-    int left = kDrainLimit;
-    for (; left > 0; --left) {
-      Work* work = take_posted();
-      if (work == nullptr) break;
-      ++ran_;
-      work->run();
-    }
-    // Down first, then look again: what is posted in between either sees it down or is seen here.
-    armed_.store(false);
-    if (left == 0 || has_posted()) wake();
-  }
-
-  bool has_posted() {
-    MutexLock lock(mutex_);
-    return !posted_.empty();
-  }
-
-  // From now on by the loop's clock, whatever clock that is; a deadline that has come fires at
-  // once.
-  void arm(std::optional<TimePoint> next) {
-    if (next == armed_for_) return;
-    itimerspec spec{};
-    if (next) {
-      const Duration left = std::max<Duration>(*next - clock_.now(), std::chrono::nanoseconds(1));
-      const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
-      spec.it_value.tv_sec = seconds.count();
-      spec.it_value.tv_nsec = (left - seconds).count();
-    }
-    MILLRACE_CHECK(timerfd_settime(timer_fd_, 0, &spec, nullptr) == 0, "timerfd_settime");
-    armed_for_ = next;
+    if (inbox_.drain(ran_)) send_wake();
   }
 
   // Only wakes: the next step runs what is due.
-  void on_deadline() {
-    EventFd::consume(timer_fd_);
-    armed_for_.reset();
-  }
+  void on_deadline() { deadline_fd_.consume(); }
 
   const Clock& clock_;
   TimerQueue timers_;
   const std::unique_ptr<event_base, FreeBase> base_{event_base_new()};
   const EventFd wake_fd_ = EventFd::create().value();
-  const int timer_fd_ = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+  DeadlineFd deadline_fd_;
   OwnedEvent wake_event_;
   OwnedEvent deadline_event_;
-  std::optional<TimePoint> armed_for_;
-  Mutex mutex_;
-  WorkQueue posted_ MILLRACE_GUARDED_BY(mutex_);
-  bool closed_ MILLRACE_GUARDED_BY(mutex_) = false;
-  std::atomic<bool> armed_{false};
+  LoopInbox inbox_;
   std::atomic<bool> stopping_{false};
   std::size_t ran_ = 0;  // since poll() began
 };

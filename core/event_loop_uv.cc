@@ -1,24 +1,18 @@
 // EventLoop over libuv. One async handle wakes it, one timer descriptor carries the next deadline
 // (libuv's own timers have whole milliseconds, which a loader's read would lose at every batch);
 // the prepare handle runs before every wait and is where due timers run and the next one is set.
-#include <sys/timerfd.h>
-#include <unistd.h>
 #include <uv.h>
 
-#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <optional>
 #include <string>
 
 #include "millrace/core/check.h"
 #include "millrace/core/event_loop.h"
+#include "millrace/core/loop_inbox.h"
 
 namespace millrace {
 namespace {
-
-// Posted work that runs before descriptors and timers get their turn again.
-constexpr int kDrainLimit = 1024;
 
 void check_uv(int status, const char* what) { MILLRACE_CHECK(status == 0, what); }
 
@@ -84,8 +78,10 @@ class UvEventLoop final : public EventLoop {
   explicit UvEventLoop(const Clock& clock) : clock_(clock), timers_(clock) {
     check_uv(uv_loop_init(&loop_), "a libuv loop could not be made: out of descriptors or memory");
     check_uv(uv_async_init(&loop_, &wake_, &UvEventLoop::on_wake), "uv_async_init");
-    MILLRACE_CHECK(timer_fd_ >= 0, "an event loop could not be made: out of descriptors");
-    check_uv(uv_poll_init(&loop_, &deadline_, timer_fd_), "uv_poll_init of a timer");
+    MILLRACE_CHECK(deadline_fd_.descriptor() >= 0,
+                   "an event loop could not be made: out of descriptors");
+    check_uv(uv_poll_init(&loop_, &deadline_, deadline_fd_.descriptor()),
+             "uv_poll_init of a timer");
     check_uv(uv_prepare_init(&loop_, &prepare_), "uv_prepare_init");
     wake_.data = prepare_.data = deadline_.data = this;
     check_uv(uv_prepare_start(&prepare_, &UvEventLoop::on_prepare), "uv_prepare_start");
@@ -100,22 +96,10 @@ class UvEventLoop final : public EventLoop {
     uv_close(reinterpret_cast<uv_handle_t*>(&prepare_), nullptr);
     uv_run(&loop_, UV_RUN_DEFAULT);  // until the handles are closed, and those of destroyed watches
     check_uv(uv_loop_close(&loop_), "a watch outlives its event loop");
-    ::close(timer_fd_);
   }
 
   void submit(Work* work) noexcept override {
-    {
-      MutexLock lock(mutex_);
-      if (!closed_) {
-        posted_.push(work);
-        work = nullptr;
-      }
-    }
-    if (work != nullptr) {
-      work->drop();
-    } else {
-      wake();
-    }
+    if (inbox_.post(work)) send_wake();
   }
 
   void run() override {
@@ -140,13 +124,7 @@ class UvEventLoop final : public EventLoop {
     return UvWatch::create(&loop_, descriptor);
   }
 
-  void close() override {
-    {
-      MutexLock lock(mutex_);
-      closed_ = true;
-    }
-    while (Work* work = take_posted()) work->drop();
-  }
+  void close() override { inbox_.close(); }
 
  private:
   static void on_wake(uv_async_t* handle) { static_cast<UvEventLoop*>(handle->data)->drain(); }
@@ -154,75 +132,34 @@ class UvEventLoop final : public EventLoop {
     static_cast<UvEventLoop*>(handle->data)->run_timers();
   }
 
-  // The flag is down only while a write to the descriptor is needed to be heard.
   void wake() {
-    if (!armed_.exchange(true)) uv_async_send(&wake_);
+    if (inbox_.needs_wake()) send_wake();
   }
-
-  Work* take_posted() {
-    MutexLock lock(mutex_);
-    return posted_.pop();
-  }
+  void send_wake() { uv_async_send(&wake_); }
 
   void drain() {
-    int left = kDrainLimit;
-    for (; left > 0; --left) {
-      Work* work = take_posted();
-      if (work == nullptr) break;
-      ++ran_;
-      work->run();
-    }
-    // Down first, then look again: what is posted in between either sees it down or is seen here.
-    armed_.store(false);
-    if (left == 0 || has_posted()) wake();
+    if (inbox_.drain(ran_)) send_wake();
     if (stopping_.load()) uv_stop(&loop_);
-  }
-
-  bool has_posted() {
-    MutexLock lock(mutex_);
-    return !posted_.empty();
   }
 
   void run_timers() {
     ran_ += timers_.run_due();
-    arm(timers_.next_deadline());
-  }
-
-  // From now on by the loop's clock, whatever clock that is; a deadline that has come fires at
-  // once.
-  void arm(std::optional<TimePoint> next) {
-    if (next == armed_for_) return;
-    itimerspec spec{};
-    if (next) {
-      const Duration left = std::max<Duration>(*next - clock_.now(), std::chrono::nanoseconds(1));
-      const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
-      spec.it_value.tv_sec = seconds.count();
-      spec.it_value.tv_nsec = (left - seconds).count();
-    }
-    check_uv(timerfd_settime(timer_fd_, 0, &spec, nullptr), "timerfd_settime");
-    armed_for_ = next;
+    deadline_fd_.arm(timers_.next_deadline(), clock_);
   }
 
   // Only wakes: the next prepare runs what is due.
   static void on_deadline(uv_poll_t* handle, int /*status*/, int /*events*/) {
-    auto* self = static_cast<UvEventLoop*>(handle->data);
-    std::uint64_t expirations = 0;
-    static_cast<void>(::read(self->timer_fd_, &expirations, sizeof(expirations)));
-    self->armed_for_.reset();
+    static_cast<UvEventLoop*>(handle->data)->deadline_fd_.consume();
   }
 
   const Clock& clock_;
   TimerQueue timers_;
   uv_loop_t loop_;
   uv_async_t wake_;
-  const int timer_fd_ = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-  std::optional<TimePoint> armed_for_;
+  DeadlineFd deadline_fd_;
   uv_poll_t deadline_;
   uv_prepare_t prepare_;
-  Mutex mutex_;
-  WorkQueue posted_ MILLRACE_GUARDED_BY(mutex_);
-  bool closed_ MILLRACE_GUARDED_BY(mutex_) = false;
-  std::atomic<bool> armed_{false};
+  LoopInbox inbox_;
   std::atomic<bool> stopping_{false};
   std::size_t ran_ = 0;  // since poll() began
 };

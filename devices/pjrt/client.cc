@@ -188,7 +188,7 @@ Result<Executable> PjrtClient::compile(const Program& program, const CompileOpti
     return std::unexpected(compiled.error().with_context("cannot compile " + program.name()));
   }
   MILLRACE_TRY(Ref<PjrtExecutable> executable,
-               PjrtExecutable::create(*this, program.name(), args.executable));
+               PjrtExecutable::create(*this, program.name(), args.executable, portable));
   return Executable(std::move(executable));
 }
 
@@ -199,7 +199,7 @@ Result<Executable> PjrtClient::load(std::string_view serialized) {
   args.serialized_executable_size = serialized.size();
   MILLRACE_TRY_STATUS(plugin_.call(args));
   MILLRACE_TRY(Ref<PjrtExecutable> executable,
-               PjrtExecutable::create(*this, "a loaded program", args.loaded_executable));
+               PjrtExecutable::create(*this, "a loaded program", args.loaded_executable, false));
   return Executable(std::move(executable));
 }
 

@@ -54,6 +54,8 @@ class PjrtClient final : public Client {
   Executor& completions() const { return *options_.completions; }
   Scope::Hold hold() { return scope_.hold(); }
   Error closed_error() const { return scope_.closed_error(); }
+  // kInvalidArgument for what is none of devices().
+  Result<abi::Device*> find(DeviceId device) const;
   // id is one of devices().
   abi::Device* device(DeviceId id) const { return devices_[static_cast<std::size_t>(index(id))]; }
   Result<DeviceId> id_of(abi::Device* device) const;
@@ -76,7 +78,6 @@ class PjrtClient final : public Client {
     TraceLane lane{};
   };
 
-  Result<abi::Device*> find(DeviceId device) const;
   Result<abi::Memory*> find_memory(DeviceId device, int memory) const;
 
   const Plugin& plugin_;

@@ -11,9 +11,9 @@
 namespace millrace::devices::pjrt {
 
 Result<Ref<PjrtExecutable>> PjrtExecutable::create(PjrtClient& client, std::string name,
-                                                   abi::LoadedExecutable* loaded) {
+                                                   abi::LoadedExecutable* loaded, bool portable) {
   auto made = Ref<PjrtExecutable>::adopt(new PjrtExecutable(client, std::move(name), loaded));
-  MILLRACE_TRY_STATUS(made->read());
+  MILLRACE_TRY_STATUS(made->read(portable));
   return made;
 }
 
@@ -29,7 +29,7 @@ PjrtExecutable::~PjrtExecutable() {
   plugin.call_quietly(args);
 }
 
-Status PjrtExecutable::read() {
+Status PjrtExecutable::read(bool portable) {
   const Plugin& plugin = client_.plugin();
   abi::LoadedExecutableGetExecutableArgs inner;
   inner.loaded_executable = loaded_;
@@ -40,6 +40,7 @@ Status PjrtExecutable::read() {
   donated_ = std::make_unique<bool[]>(facts_.inputs.size());
   std::ranges::copy(facts_.donated, donated_.get());
 
+  if (portable) return {};
   abi::LoadedExecutableAddressableDevicesArgs where;
   where.executable = loaded_;
   MILLRACE_TRY_STATUS(plugin.call(where));
@@ -68,6 +69,7 @@ struct PjrtExecutable::Launch {
 };
 
 Status PjrtExecutable::check_devices(std::span<const DeviceId> devices) const {
+  for (const DeviceId device : devices) MILLRACE_TRY_STATUS(client_.find(device));
   if (devices_.empty()) return {};
   for (const DeviceId device : devices) {
     if (std::ranges::find(devices_, device) != devices_.end()) continue;
@@ -171,12 +173,12 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
     results[d].outputs = Buffers(outputs);
     results[d].done = take_event(plugin, launch.done[place], client_.completions(),
                                  "PJRT_LoadedExecutable_Execute")
-                          .then(inline_executor(),
-                                [client = &client_, device = call.devices[d], name = trace_name_,
-                                 launched, hold = std::move(holds[d])](Status ended) {
-                                  client->note_run(device, name, launched, 0);
-                                  return ended;
-                                });
+                          .then(inline_executor(), [client = &client_, device = call.devices[d],
+                                                    name = trace_name_, launched, flow = call.flow,
+                                                    hold = std::move(holds[d])](Status ended) {
+                            client->note_run(device, name, launched, flow);
+                            return ended;
+                          });
   }
   return {};
 }

@@ -15,9 +15,9 @@ namespace millrace::devices::pjrt {
 // Owns a PJRT_LoadedExecutable. Thread-safety: thread-safe.
 class PjrtExecutable final : public ExecutableBody {
  public:
-  // Takes `loaded` in any case.
+  // Takes `loaded` in any case. portable: it was compiled for any one device.
   static Result<Ref<PjrtExecutable>> create(PjrtClient& client, std::string name,
-                                            abi::LoadedExecutable* loaded);
+                                            abi::LoadedExecutable* loaded, bool portable);
 
   const std::string& name() const override { return name_; }
   std::span<const Shape> input_shapes() const override { return facts_.inputs; }
@@ -36,7 +36,7 @@ class PjrtExecutable final : public ExecutableBody {
   PjrtExecutable(PjrtClient& client, std::string name, abi::LoadedExecutable* loaded)
       : client_(client), name_(std::move(name)), loaded_(loaded) {}
   ~PjrtExecutable() override;
-  Status read();
+  Status read(bool portable);
   Status check_devices(std::span<const DeviceId> devices) const;
 
   PjrtClient& client_;

@@ -1,6 +1,7 @@
 #include "millrace/devices/pjrt/program_facts.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "millrace/devices/pjrt/dtype.h"
@@ -69,6 +70,9 @@ Status read_inputs(const Plugin& plugin, abi::Executable* executable, ProgramFac
 }  // namespace
 
 Status read_hlo(std::string_view bytes, bool with_config, ProgramFacts& facts) {
+  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    return fail(ErrorCode::kUnimplemented, "the plugin's HLO has more than the 2 GiB of a message");
+  }
   millrace::pjrt::HloModuleWithConfig whole;
   const int size = static_cast<int>(bytes.size());
   const bool parsed = with_config ? whole.ParseFromArray(bytes.data(), size)

@@ -266,7 +266,7 @@ TEST(TrainAllocationTest, ReplayedStepOnCpuDevicesAllocatesNothing) {
 // none of these. Device memory and the loader's lists may still grow a little with a new
 // coincidence, so it asks only that a step does not allocate; anything that it did would count in
 // each of them.
-TEST(TrainAllocationTest, ReplayedStepOnRealThreadsAllocatesNothing) {
+TEST(TrainAllocationTest, StepsOnRealThreadsAllocateLessThanOnceEach) {
   if (!kAllocationsCountable) GTEST_SKIP() << "a sanitizer sees every pooled block";
   const Runtime runtime =
       Runtime::create(RuntimeOptions{.devices = static_cast<int>(kDevices), .threads = 2}).value();

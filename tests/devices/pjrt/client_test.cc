@@ -161,6 +161,46 @@ func.func public @main(%a: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %b: ten
   EXPECT_THAT(read(a), ElementsAre(1, 2, 3, 4));
 }
 
+TEST_F(XlaClientTest, ProgramThatIsBoundToADeviceRunsThereOnly) {
+  CompileOptions bound;
+  bound.portable = false;
+  bound.devices = {DeviceId{1}};
+  const Executable add = client_->compile(Program::from_text(kAdd, "add"), bound).value();
+  const auto run_on = [&](int device) -> Result<Vector> {
+    const Buffer a = put({1, 2, 3, 4}, device);
+    const Buffer inputs[] = {a, a};
+    const std::span<const Buffer> lists[] = {inputs};
+    const DeviceId devices[] = {DeviceId{device}};
+    LaunchResult result;
+    MILLRACE_TRY_STATUS(add.body()->launch({.devices = devices, .arguments = lists}, {&result, 1}));
+    MILLRACE_TRY_STATUS(wait_blocking(result.done));
+    return read(result.outputs[0]);
+  };
+  EXPECT_THAT(run_on(1).value(), ElementsAre(2, 4, 6, 8));
+  EXPECT_EQ(run_on(0).error().code(), ErrorCode::kInvalidArgument);
+}
+
+TEST_F(XlaClientTest, DeviceThatIsNoneIsRefusedBeforeThePluginSeesIt) {
+  const Executable one = client_
+                             ->compile(Program::from_text(R"(
+func.func public @main() -> tensor<f32> {
+  %0 = stablehlo.constant dense<1.0> : tensor<f32>
+  return %0 : tensor<f32>
+})",
+                                                          "one"),
+                                       {})
+                             .value();
+  const std::span<const Buffer> lists[] = {{}};
+  for (const int device : {-1, 2}) {
+    const DeviceId devices[] = {DeviceId{device}};
+    LaunchResult result;
+    const Status launched =
+        one.body()->launch({.devices = devices, .arguments = lists}, {&result, 1});
+    ASSERT_FALSE(launched);
+    EXPECT_EQ(launched.error().code(), ErrorCode::kInvalidArgument);
+  }
+}
+
 TEST_F(XlaClientTest, CopyGoesToAnotherMemoryOfADevice) {
   const DeviceInfo& info = client_->devices()[0];
   ASSERT_GT(info.memories.size(), 1u);

@@ -1,0 +1,89 @@
+#include "millrace/core/loop_inbox.h"
+
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "millrace/core/check.h"
+#include "millrace/core/event_fd.h"
+
+namespace millrace {
+namespace {
+
+// Posted work that runs before descriptors and timers get their turn again.
+constexpr int kDrainLimit = 1024;
+
+}  // namespace
+
+bool LoopInbox::post(Work* work) noexcept {
+  {
+    MutexLock lock(mutex_);
+    if (!closed_) {
+      posted_.push(work);
+      work = nullptr;
+    }
+  }
+  if (work == nullptr) return needs_wake();
+  work->drop();
+  return false;
+}
+
+Work* LoopInbox::take() {
+  MutexLock lock(mutex_);
+  return posted_.pop();
+}
+
+bool LoopInbox::empty() {
+  MutexLock lock(mutex_);
+  return posted_.empty();
+}
+
+bool LoopInbox::drain(std::size_t& ran) {
+  int left = kDrainLimit;
+  for (; left > 0; --left) {
+    Work* work = take();
+    if (work == nullptr) break;
+    ++ran;
+    work->run();
+  }
+  // Down first, then look again: what is posted in between either sees it down or is seen here.
+  awake_.store(false);
+  return (left == 0 || !empty()) && needs_wake();
+}
+
+void LoopInbox::close() {
+  {
+    MutexLock lock(mutex_);
+    closed_ = true;
+  }
+  while (Work* work = take()) work->drop();
+}
+
+DeadlineFd::DeadlineFd()
+    : descriptor_(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {}
+
+DeadlineFd::~DeadlineFd() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void DeadlineFd::arm(std::optional<TimePoint> deadline, const Clock& clock) {
+  if (deadline == armed_for_) return;
+  itimerspec spec{};
+  if (deadline) {
+    const Duration left = std::max<Duration>(*deadline - clock.now(), std::chrono::nanoseconds(1));
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+    spec.it_value.tv_sec = seconds.count();
+    spec.it_value.tv_nsec = (left - seconds).count();
+  }
+  MILLRACE_CHECK(timerfd_settime(descriptor_, 0, &spec, nullptr) == 0, "timerfd_settime");
+  armed_for_ = deadline;
+}
+
+void DeadlineFd::consume() {
+  EventFd::consume(descriptor_);
+  armed_for_.reset();
+}
+
+}  // namespace millrace
