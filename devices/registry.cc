@@ -66,11 +66,18 @@ Result<std::optional<int>> read_count(const Variables& variables, const std::str
                   std::to_string(least) + " to " + std::to_string(most));
 }
 
-ClientRegistry::ClientRegistry() { entries_.emplace(kCpu, Entry{&make_cpu, 0}); }
+ClientRegistry::ClientRegistry() {
+  entries_.emplace(kCpu, Entry{.factory = &make_cpu, .named_by = {}});
+}
 
-Status ClientRegistry::add(std::string_view name, const ClientFactory& factory, int priority) {
+Status ClientRegistry::add(std::string_view name, const ClientFactory& factory, int priority,
+                           std::string_view named_by) {
   const std::string key = lower(name);
-  if (entries_.try_emplace(key, Entry{factory, priority}).second) return {};
+  const Entry entry{.factory = factory,
+                    .priority = priority,
+                    .place = entries_.size(),
+                    .named_by = std::string(named_by)};
+  if (entries_.try_emplace(key, entry).second) return {};
   return fail(ErrorCode::kAlreadyExists, "there is a device kind '" + key + "' already");
 }
 
@@ -78,14 +85,11 @@ std::vector<std::string> ClientRegistry::names() const {
   std::vector<std::string> names;
   names.reserve(entries_.size());
   for (const auto& [name, entry] : entries_) names.push_back(name);
+  std::ranges::sort(names, {}, [this](const std::string& name) {
+    const Entry& entry = entries_.at(name);
+    return std::pair(-entry.priority, entry.place);
+  });
   return names;
-}
-
-std::vector<std::string> ClientRegistry::best_first() const {
-  std::vector<std::string> order = names();
-  std::ranges::stable_sort(order, std::ranges::greater(),
-                           [this](const std::string& name) { return entries_.at(name).priority; });
-  return order;
 }
 
 Status ClientRegistry::check(std::string_view name, std::string_view origin) const {
@@ -97,28 +101,49 @@ Status ClientRegistry::check(std::string_view name, std::string_view origin) con
                                                "', which is not known here; known: " + known);
 }
 
-Result<ClientChoice> ClientRegistry::choose(const Variables& variables) const {
-  const std::optional<std::string> asked = variables("PJRT_DEVICE");
-  if (!asked || asked->empty()) return ClientChoice{best_first().front(), "PJRT_DEVICE is not set"};
-  MILLRACE_TRY_STATUS(check(*asked, "PJRT_DEVICE"));
-  return ClientChoice{lower(*asked), "PJRT_DEVICE=" + *asked};
+Result<ClientChoice> ClientRegistry::choose(const Variables& variables,
+                                            const CanOpen& can_open) const {
+  const std::string asked = variables("PJRT_DEVICE").value_or("");
+  if (!asked.empty()) {
+    MILLRACE_TRY_STATUS(check(asked, "PJRT_DEVICE"));
+    const std::string name = lower(asked);
+    MILLRACE_TRY_STATUS(can_open(name));
+    return ClientChoice{.name = name, .reason = "PJRT_DEVICE=" + asked};
+  }
+  std::string reason = "PJRT_DEVICE is not set";
+  std::optional<Error> first;
+  const std::vector<std::string> tried = names();
+  for (const std::string& name : tried) {
+    const std::string& named_by = entries_.at(name).named_by;
+    const Status opened = can_open(name);
+    if (opened) {
+      if (!named_by.empty()) {
+        reason += "; " + named_by + " names '" + name + "'";
+      } else if (!first && tried.size() > 1) {
+        reason += "; '" + name + "' comes first of " + std::to_string(tried.size());
+      }
+      return ClientChoice{.name = name, .reason = reason, .automatic = tried.size() > 1};
+    }
+    if (!named_by.empty()) {
+      return std::unexpected(
+          opened.error().with_context(named_by + " names '" + name +
+                                      "', which cannot be used (PJRT_DEVICE=cpu takes the CPU)"));
+    }
+    reason += "; '" + name + "' cannot be used: " + opened.error().message();
+    if (!first) first = opened.error();
+  }
+  return std::unexpected(*first);
 }
 
 Result<OpenedClient> ClientRegistry::open(const Variables& variables,
                                           const ClientOptions& options) const {
-  MILLRACE_TRY(ClientChoice choice, choose(variables));
-  if (!variables("PJRT_DEVICE").value_or("").empty()) {
-    MILLRACE_TRY(std::unique_ptr<Client> client, create(choice.name, options));
-    return OpenedClient{std::move(client), std::move(choice)};
-  }
-  std::optional<Error> first;
-  for (const std::string& name : best_first()) {
-    Result<std::unique_ptr<Client>> client = create(name, options);
-    if (client) return OpenedClient{*std::move(client), {name, std::move(choice.reason)}};
-    choice.reason += "; '" + name + "' cannot be used: " + client.error().message();
-    if (!first) first = client.error();
-  }
-  return std::unexpected(*first);
+  OpenedClient opened;
+  const CanOpen open_it = [&](const std::string& name) -> Status {
+    MILLRACE_TRY(opened.client, create(name, options));
+    return {};
+  };
+  MILLRACE_TRY(opened.choice, choose(variables, open_it));
+  return opened;
 }
 
 Result<std::unique_ptr<Client>> ClientRegistry::create(std::string_view name,

@@ -44,6 +44,7 @@ using ClientFactory = std::function<Result<std::unique_ptr<Client>>(const Client
 struct ClientChoice {
   std::string name;
   std::string reason;
+  bool automatic = false;  // others were there and nobody chose: everybody should see that line
 };
 
 struct OpenedClient {
@@ -57,15 +58,19 @@ class ClientRegistry {
   ClientRegistry();  // with "cpu"
 
   // Names are compared without case: PJRT_DEVICE=CPU means "cpu". kAlreadyExists. Where nobody
-  // chooses, the highest priority comes first; "cpu" has 0.
-  Status add(std::string_view name, const ClientFactory& factory, int priority = 1);
+  // chooses, the highest priority comes first, of equal ones the one that was added first; "cpu"
+  // has 0. named_by: where the user has named this backend ("--plugin"), so that no other is meant.
+  Status add(std::string_view name, const ClientFactory& factory, int priority = 1,
+             std::string_view named_by = {});
+  // In the order in which they are tried.
   std::vector<std::string> names() const;
 
-  // PJRT_DEVICE if it is set, else the backend of the highest priority. kInvalidArgument for an
-  // unknown name, with those that are known.
-  Result<ClientChoice> choose(const Variables& variables) const;
-  // The client of that choice. Where nobody chose, backends that cannot be opened are passed over,
-  // and the reason tells why.
+  // PJRT_DEVICE if it is set, else the first of names() for which can_open has no error; one that
+  // the user has named is not passed over. The reason tells what was, and why. kInvalidArgument
+  // for an unknown name, with those that are known; can_open's first error where nothing is left.
+  using CanOpen = std::function<Status(const std::string& name)>;
+  Result<ClientChoice> choose(const Variables& variables, const CanOpen& can_open) const;
+  // The client of that choice.
   Result<OpenedClient> open(const Variables& variables, const ClientOptions& options) const;
   Result<std::unique_ptr<Client>> create(std::string_view name, const ClientOptions& options) const;
 
@@ -73,9 +78,10 @@ class ClientRegistry {
   struct Entry {
     ClientFactory factory;
     int priority = 0;
+    std::size_t place = 0;  // in the order of adding
+    std::string named_by;
   };
   Status check(std::string_view name, std::string_view origin) const;
-  std::vector<std::string> best_first() const;
 
   std::map<std::string, Entry> entries_;
 };

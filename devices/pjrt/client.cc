@@ -31,8 +31,9 @@ Result<std::unique_ptr<PjrtClient>> PjrtClient::create(const Plugin& plugin,
   MILLRACE_CHECK(options.completions != nullptr, "a PJRT client needs an executor");
   std::unique_ptr<PjrtClient> client(new PjrtClient(plugin, std::move(options)));
   if (Status opened = client->open(); !opened) {
-    return std::unexpected(
-        opened.error().with_context("opening the devices of the PJRT plugin " + plugin.name()));
+    return std::unexpected(opened.error().with_context("opening the devices of the PJRT plugin " +
+                                                       plugin.name() + " (PJRT API " +
+                                                       plugin.version_text() + ")"));
   }
   return client;
 }

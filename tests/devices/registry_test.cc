@@ -35,40 +35,68 @@ class RegistryTest : public ::testing::Test {
   ClientRegistry registry_;
 };
 
-TEST_F(RegistryTest, CpuIsChosenWhenNothingIsAskedFor) {
-  const ClientChoice choice = registry_.choose(variables({})).value();
+Status can_open(const std::string&) { return {}; }
+Result<std::unique_ptr<Client>> no_chip(const ClientOptions&) {
+  return fail(ErrorCode::kFailedPrecondition, "no chip is plugged in");
+}
+
+TEST_F(RegistryTest, CpuIsChosenWhenThereIsNothingElse) {
+  const ClientChoice choice = registry_.choose(variables({}), can_open).value();
   EXPECT_EQ(choice.name, "cpu");
   EXPECT_EQ(choice.reason, "PJRT_DEVICE is not set");
+  EXPECT_FALSE(choice.automatic);  // nobody need be told
 }
 
 TEST_F(RegistryTest, PjrtDeviceChoosesWhateverItsCase) {
-  ASSERT_TRUE(registry_.add("NPU", [](const ClientOptions&) { return nullptr; }));
-  EXPECT_EQ(registry_.choose(variables({{"PJRT_DEVICE", "CPU"}}))->name, "cpu");
-  EXPECT_EQ(registry_.choose(variables({{"PJRT_DEVICE", "Npu"}}))->name, "npu");
-  EXPECT_EQ(registry_.choose(variables({{"PJRT_DEVICE", "Npu"}}))->reason, "PJRT_DEVICE=Npu");
+  ASSERT_TRUE(registry_.add("NPU", &no_chip));
+  EXPECT_EQ(registry_.choose(variables({{"PJRT_DEVICE", "CPU"}}), can_open)->name, "cpu");
+  const ClientChoice npu = registry_.choose(variables({{"PJRT_DEVICE", "Npu"}}), can_open).value();
+  EXPECT_EQ(npu.name, "npu");
+  EXPECT_EQ(npu.reason, "PJRT_DEVICE=Npu");
+  EXPECT_FALSE(npu.automatic);
 }
 
 TEST_F(RegistryTest, BestThatCanBeOpenedIsTakenAndTheReasonTellsOfTheOthers) {
-  ASSERT_TRUE(registry_.add(
-      "npu",
-      [](const ClientOptions&) -> Result<std::unique_ptr<Client>> {
-        return fail(ErrorCode::kFailedPrecondition, "no chip is plugged in");
-      },
-      7));
+  ASSERT_TRUE(registry_.add("npu", &no_chip, 7));
   const OpenedClient opened = registry_.open(variables({}), options({})).value();
   EXPECT_EQ(opened.choice.name, "cpu");
   EXPECT_EQ(opened.client->platform_name(), "cpu");
   EXPECT_EQ(opened.choice.reason,
             "PJRT_DEVICE is not set; 'npu' cannot be used: no chip is plugged in");
+  EXPECT_TRUE(opened.choice.automatic);
   // Whoever asks for it is not given another.
   const auto asked = registry_.open(variables({{"PJRT_DEVICE", "NPU"}}), options({}));
   ASSERT_FALSE(asked);
   EXPECT_EQ(asked.error().message(), "no chip is plugged in");
 }
 
+TEST_F(RegistryTest, AutomaticChoiceTellsOfHowManyItIsTheFirst) {
+  ASSERT_TRUE(registry_.add("b", &no_chip, 7));
+  ASSERT_TRUE(registry_.add("a", &no_chip, 7));
+  ASSERT_TRUE(registry_.add("c", &no_chip, 8));
+  EXPECT_THAT(registry_.names(), ElementsAre("c", "b", "a", "cpu"));
+  const ClientChoice choice = registry_.choose(variables({}), can_open).value();
+  EXPECT_EQ(choice.name, "c");
+  EXPECT_EQ(choice.reason, "PJRT_DEVICE is not set; 'c' comes first of 4");
+  EXPECT_TRUE(choice.automatic);
+}
+
+TEST_F(RegistryTest, BackendThatTheUserHasNamedIsNotPassedOver) {
+  ASSERT_TRUE(registry_.add("npu", &no_chip, 1000, "--plugin"));
+  const auto refused = registry_.open(variables({}), options({}));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(refused.error().message(),
+            "--plugin names 'npu', which cannot be used (PJRT_DEVICE=cpu takes the CPU): no chip "
+            "is plugged in");
+  EXPECT_EQ(registry_.open(variables({{"PJRT_DEVICE", "cpu"}}), options({}))->choice.name, "cpu");
+  EXPECT_EQ(registry_.choose(variables({}), can_open)->reason,
+            "PJRT_DEVICE is not set; --plugin names 'npu'");
+}
+
 TEST_F(RegistryTest, UnknownKindIsAnErrorThatListsTheKnownOnes) {
-  ASSERT_TRUE(registry_.add("npu", [](const ClientOptions&) { return nullptr; }));
-  const Error error = registry_.choose(variables({{"PJRT_DEVICE", "TPU"}})).error();
+  ASSERT_TRUE(registry_.add("npu", &no_chip));
+  const Error error = registry_.choose(variables({{"PJRT_DEVICE", "TPU"}}), can_open).error();
   EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
   EXPECT_EQ(error.message(),
             "PJRT_DEVICE names the device kind 'TPU', which is not known here; known: cpu, npu");

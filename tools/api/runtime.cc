@@ -83,9 +83,14 @@ Status Runtime::Core::make_client() {
   MILLRACE_TRY(devices::OpenedClient opened, registry.open(device, client_options));
   client = std::move(opened.client);
   device_kind = opened.choice.name;
-  MILLRACE_LOG(kInfo, "runtime",
-               "opened '" + opened.choice.name + "' with " +
-                   std::to_string(client->devices().size()) + " devices: " + opened.choice.reason);
+  const std::size_t count = client->devices().size();
+  const std::string told = "opened '" + device_kind + "' with " + std::to_string(count) +
+                           (count == 1 ? " device: " : " devices: ") + opened.choice.reason;
+  if (opened.choice.automatic) {
+    MILLRACE_LOG(kWarning, "runtime", told);
+  } else {
+    MILLRACE_LOG(kInfo, "runtime", told);
+  }
   return {};
 }
 

@@ -24,22 +24,30 @@ Result<RuntimeOptions> RuntimeOptions::from_env(devices::Variables variables) {
   return options;
 }
 
-Result<devices::ClientRegistry> make_registry(const RuntimeOptions& options) {
+Result<KnownBackends> find_backends(const RuntimeOptions& options) {
   const devices::Variables none = [](const std::string&) { return std::nullopt; };
-  const devices::pjrt::PluginList found =
+  devices::pjrt::PluginList found =
       devices::pjrt::find_plugins(options.plugins, options.variables ? options.variables : none);
-  for (const Error& problem : found.problems) {
+  KnownBackends known;
+  known.problems = std::move(found.problems);
+  for (const devices::pjrt::PluginEntry& plugin : found.entries) {
+    const bool given = plugin.origin == devices::pjrt::kGivenPlugin;
+    const Status added = known.registry.add(plugin.name, make_factory(plugin), plugin.priority,
+                                            given ? devices::pjrt::kGivenPlugin : "");
+    if (added) continue;
+    Error error = added.error().with_context(plugin.origin + " names a plugin");
+    if (given) return std::unexpected(std::move(error));
+    known.problems.push_back(std::move(error));
+  }
+  return known;
+}
+
+Result<devices::ClientRegistry> make_registry(const RuntimeOptions& options) {
+  MILLRACE_TRY(KnownBackends known, find_backends(options));
+  for (const Error& problem : known.problems) {
     MILLRACE_LOG(kWarning, "runtime", problem.message());
   }
-  devices::ClientRegistry registry;
-  for (const devices::pjrt::PluginEntry& plugin : found.entries) {
-    const Status added = registry.add(plugin.name, make_factory(plugin), plugin.priority);
-    if (added) continue;
-    const Error error = added.error().with_context(plugin.origin + " names a plugin");
-    if (plugin.origin == devices::pjrt::kGivenPlugin) return std::unexpected(error);
-    MILLRACE_LOG(kWarning, "runtime", error.message());
-  }
-  return registry;
+  return std::move(known.registry);
 }
 
 int compute_threads(const RuntimeOptions& options) {

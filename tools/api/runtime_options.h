@@ -44,7 +44,15 @@ struct RuntimeOptions {
 
 // What options.threads stands for: at least 1.
 int compute_threads(const RuntimeOptions& options);
-// The embedded CPU device and every plugin that is known; what is wrong with one of them is logged.
+
+// The embedded CPU device and every plugin that is known, and what is wrong with some of them:
+// manifests that cannot be read, names that are taken. An error only for RuntimeOptions::plugins.
+struct KnownBackends {
+  devices::ClientRegistry registry;
+  std::vector<Error> problems;
+};
+Result<KnownBackends> find_backends(const RuntimeOptions& options);
+// The problems are logged.
 Result<devices::ClientRegistry> make_registry(const RuntimeOptions& options);
 
 }  // namespace millrace

@@ -1,9 +1,12 @@
 // `millrace devices`: what there is to run on.
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <variant>
 
+#include "millrace/core/blocking.h"
+#include "millrace/core/make_executor.h"
 #include "millrace/tools/commands/command.h"
 
 namespace millrace::commands {
@@ -55,26 +58,46 @@ std::string to_text(const devices::Client& client) {
   return text;
 }
 
-// A backend that is not the chosen one: opened, described, closed.
-struct Other {
-  std::string name;
+// One backend, opened, described and closed: no runtime is made for a look.
+struct Look {
   Json json;
   std::string text;
+  Status opened;
 };
 
-Other look_at(const std::string& name, RuntimeOptions options) {
-  options.device = name;
-  options.trace_file.clear();
-  Other other{.name = name, .json = {{"name", name}}, .text = {}};
-  const Result<Runtime> runtime = Runtime::create(options);
-  if (runtime) {
-    other.json.update(to_json(runtime->client()));
-    other.text = to_text(runtime->client());
-  } else {
-    other.json["problem"] = runtime.error().message();
-    other.text = "cannot be used: " + runtime.error().message() + "\n";
+Look look_at(const std::string& name, const devices::ClientRegistry& registry,
+             const devices::ClientOptions& options) {
+  const Result<std::unique_ptr<devices::Client>> client = registry.create(name, options);
+  if (!client) {
+    const std::string& why = client.error().message();
+    return {.json = {{"name", name}, {"problem", why}},
+            .text = "cannot be used: " + why + "\n",
+            .opened = std::unexpected(client.error())};
   }
-  return other;
+  Look look{.json = to_json(**client), .text = to_text(**client), .opened = {}};
+  look.json["name"] = name;
+  static_cast<void>(wait_blocking((*client)->close()));  // nothing was begun
+  return look;
+}
+
+// Every backend once, in the order in which a runtime would try them.
+std::map<std::string, Look> look_at_all(const devices::ClientRegistry& registry,
+                                        const RuntimeOptions& options) {
+  // For completions and, as they are here only to be counted, the CPU's devices.
+  const std::unique_ptr<PoolExecutor> pool =
+      make_executor(ExecutorBackend::kThreads, 1, "millrace-look");
+  devices::ClientOptions client_options;
+  client_options.environment = {
+      .clock = &steady_clock(), .compute = pool.get(), .blocking = pool.get()};
+  client_options.variables = options.variables;
+  client_options.threads = [&pool](int, int) {
+    return devices::DeviceThreads{.executor = pool.get(), .parallel = &pool->parallel()};
+  };
+  std::map<std::string, Look> looks;
+  for (const std::string& name : registry.names())
+    looks.emplace(name, look_at(name, registry, client_options));
+  static_cast<void>(wait_blocking(pool->close()));
+  return looks;
 }
 
 }  // namespace
@@ -82,20 +105,32 @@ Other look_at(const std::string& name, RuntimeOptions options) {
 Result<ExitCode> devices_command(const DevicesFlags& flags, Console& console) {
   MILLRACE_TRY(const RuntimeOptions options, runtime_options({}, {}, flags.plugins));
   MILLRACE_TRY(const devices::ClientRegistry registry, make_registry(options));
-  MILLRACE_TRY(const Runtime runtime, open_runtime(options));
-  Json json = to_json(runtime.client());
-  std::string text = to_text(runtime.client());
-  json["name"] = runtime.device_kind();
+  const std::map<std::string, Look> looks = look_at_all(registry, options);
+  const Result<devices::ClientChoice> choice = registry.choose(
+      options.variables,
+      [&looks](const std::string& name) -> Status { return looks.at(name).opened; });
+  Json json = choice ? looks.at(choice->name).json : Json{{"schema", 1}};
+  std::string text = choice ? looks.at(choice->name).text : "";
+  if (choice) {
+    json["reason"] = choice->reason;
+  } else {
+    json["problem"] = choice.error().message();
+  }
   json["others"] = Json::array();
   for (const std::string& name : registry.names()) {
-    if (name == runtime.device_kind()) continue;
-    const Other other = look_at(name, options);
-    json["others"].push_back(other.json);
-    text.append("\nnot chosen, ").append(name).append(" (PJRT_DEVICE=").append(name);
-    text.append("):\n").append(other.text);
+    if (choice && name == choice->name) continue;
+    const Look& look = looks.at(name);
+    json["others"].push_back(look.json);
+    text.append(text.empty() ? "" : "\n").append("not chosen, ").append(name);
+    text.append(" (PJRT_DEVICE=").append(name).append("):\n").append(look.text);
   }
+  if (choice && choice->automatic)
+    text += "\nchosen, " + choice->name + ": " + choice->reason + "\n";
   MILLRACE_TRY_STATUS(console.data(flags.json ? json.dump() + "\n" : text));
-  return ExitCode::kOk;
+  if (choice) return ExitCode::kOk;
+  // The list is what was asked for; that a run would fail is told as well.
+  console.error(choice.error());
+  return ExitCode::kDevice;
 }
 
 }  // namespace millrace::commands

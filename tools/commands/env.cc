@@ -120,9 +120,9 @@ void add_runtime(Json& json) {
   const Result<RuntimeOptions> options = runtime_options({}, {});
   if (!options) return report(options.error());
   json["threads"] = compute_threads(*options);
-  const Result<devices::ClientRegistry> registry = make_registry(*options);
-  if (!registry) return report(registry.error());
-  json["backends"] = registry->names();
+  const Result<KnownBackends> known = find_backends(*options);
+  if (!known) return report(known.error());
+  json["backends"] = known->registry.names();
   RuntimeOptions quiet = *options;
   quiet.trace_file.clear();  // looking must not write over a trace
   const Result<Runtime> runtime = open_runtime(quiet);

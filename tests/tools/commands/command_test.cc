@@ -2,10 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "tests/support/plugins.h"
+#include "tests/support/temp_folder.h"
 #include "tests/tools/commands/process.h"
 
 namespace millrace {
@@ -85,20 +90,66 @@ TEST(CommandTest, DevicesListsAsManyAsTheEnvironmentSays) {
   EXPECT_EQ(std::count(text.out.begin(), text.out.end(), '\n'), 3);  // the platform and two devices
 }
 
+// A manifest of a plugin that is not there.
+std::string broken_manifest(const testing::TempFolder& folder) {
+  const std::string text = R"({"name": "npu", "library_path": "/nowhere/npu.so"})";
+  folder.write("npu.json", std::as_bytes(std::span(text)));
+  return folder.path();
+}
+
 TEST(CommandTest, PluginThatCannotBeUsedIsListedWithItsReason) {
-  const Outcome o = run_millrace({"devices", "--json", "--plugin", "npu=/nowhere/npu.so"});
+  const testing::TempFolder folder;
+  const std::map<std::string, std::string> known = {
+      {"MILLRACE_PLUGIN_PATH", broken_manifest(folder)}};
+  const Outcome o = run_millrace({"devices", "--json"}, known);
   ASSERT_EQ(o.code, 0) << o.err;  // the CPU device is what is left
   const Json json = Json::parse(o.out);
   EXPECT_EQ(json["name"], "cpu");
+  EXPECT_THAT(json["reason"], HasSubstr("'npu' cannot be used"));
   ASSERT_EQ(json["others"].size(), 1U);
   EXPECT_EQ(json["others"][0]["name"], "npu");
   EXPECT_THAT(json["others"][0]["problem"], HasSubstr("/nowhere/npu.so"));
-  // Whoever asks for it gets no other.
-  const Outcome asked =
-      run_millrace({"devices", "--plugin", "npu=/nowhere/npu.so"}, {{"PJRT_DEVICE", "NPU"}});
-  EXPECT_EQ(asked.code, 3);
-  EXPECT_THAT(asked.err, HasSubstr("/nowhere/npu.so"));
+  // Whoever asks for it gets no other, but the list is there.
+  for (const Outcome& asked : {run_millrace({"devices"}, {{"PJRT_DEVICE", "NPU"},
+                                                          {"MILLRACE_PLUGIN_PATH", folder.path()}}),
+                               run_millrace({"devices", "--plugin", "npu=/nowhere/npu.so"})}) {
+    EXPECT_EQ(asked.code, 3);
+    EXPECT_THAT(asked.err, HasSubstr("/nowhere/npu.so"));
+    EXPECT_THAT(asked.out, HasSubstr("not chosen, cpu (PJRT_DEVICE=cpu):"));
+  }
   EXPECT_EQ(run_millrace({"devices", "--plugin", "npu"}).code, 2);
+}
+
+TEST(CommandTest, ManifestThatCannotBeReadIsToldOnceAndBreaksNothing) {
+  const testing::TempFolder folder;
+  folder.write("bad.json", std::as_bytes(std::span("{")));
+  for (const char* verb : {"devices", "env"}) {
+    const Outcome o = run_millrace({verb}, {{"MILLRACE_PLUGIN_PATH", folder.path()}});
+    ASSERT_EQ(o.code, 0) << o.err;
+    const std::size_t first = o.err.find("bad.json");
+    ASSERT_NE(first, std::string::npos) << verb << ": " << o.err;
+    EXPECT_EQ(o.err.find("bad.json", first + 1), std::string::npos) << verb << ": " << o.err;
+  }
+}
+
+TEST(CommandTest, ChoiceAmongSeveralIsToldInOneLineAndANamedPluginIsNotReplaced) {
+  const testing::TempFolder folder;
+  const std::vector<std::string> train = {"train",        "--model",     testing::mnist_model(),
+                                          "--fake-data",  "--max-steps", "2",
+                                          "--batch-size", "64",          "--quiet"};
+  const Outcome passed_over =
+      run_millrace(train, {{"MILLRACE_PLUGIN_PATH", broken_manifest(folder)}});
+  EXPECT_EQ(passed_over.code, 0);
+  EXPECT_THAT(passed_over.err, HasSubstr("opened 'cpu' with 1 device: PJRT_DEVICE is not set; "
+                                         "'npu' cannot be used"));
+  EXPECT_EQ(std::count(passed_over.err.begin(), passed_over.err.end(), '\n'), 1) << passed_over.err;
+  EXPECT_THAT(run_millrace(train).err, IsEmpty());
+  std::vector<std::string> named = train;
+  named.insert(named.end(), {"--plugin", "npu=/nowhere/npu.so"});
+  const Outcome refused = run_millrace(named);
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_THAT(refused.err, HasSubstr("--plugin names 'npu', which cannot be used"));
+  EXPECT_EQ(run_millrace(named, {{"PJRT_DEVICE", "CPU"}}).code, 0);
 }
 
 TEST(CommandTest, TrainingRunsOnAPluginUnchanged) {
