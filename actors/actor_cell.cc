@@ -13,17 +13,29 @@ CurrentActor& current_actor() {
 
 ActorCell::ActorCell(Ref<ActorHome> home, ActorId id, std::string name, const std::type_info& type,
                      const ActorOptions& options, Scope::Hold hold)
-    : home_(std::move(home)),
-      executor_(options.executor != nullptr ? *options.executor : *home_->environment.compute),
+    : admission_(options.mailbox_bytes, options.waiting_bytes),
       id_(id),
-      name_(std::move(name)),
       type_(type),
-      admission_(options.mailbox_bytes, options.waiting_bytes),
+      home_(std::move(home)),
+      executor_(options.executor != nullptr ? *options.executor : *home_->environment.compute),
+      name_(std::move(name)),
       system_hold_(std::move(hold)) {}
 
 ActorCell::~ActorCell() {
   if (Cell<Down>* down = down_.load()) down->release();
   if (ReplyList* replies = replies_.load()) replies->release();
+  delete stop_.load();
+}
+
+std::stop_token ActorCell::stop_token() {
+  std::stop_source* stop = stop_.load();
+  if (stop == nullptr) {
+    auto fresh = std::make_unique<std::stop_source>();
+    if (stop_.compare_exchange_strong(stop, fresh.get())) stop = fresh.release();
+    // begin_stopping may have looked before it was there.
+    if (state() >= ActorState::kStopping) stop->request_stop();
+  }
+  return stop->get_token();
 }
 
 void ActorCell::submit(Work* work) noexcept {

@@ -101,7 +101,7 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   ActorSnapshot snapshot() const;
   // What to tell a caller whose deadline came: what the actor was doing.
   Error deadline_error(const MessageType& type) const;
-  std::stop_token stop_token() const { return stop_.get_token(); }
+  std::stop_token stop_token();
   // How long the handler or hook that runs, and the oldest one in flight, have been at it; the
   // longer. Cheap.
   Duration longest_handling(TimePoint now) const;
@@ -159,6 +159,7 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   Step step();
   void handle(Envelope* envelope);
   void finish_message(Envelope* envelope);
+  void give_back_room();
   void admit_waiting();
   Duration::rep now_count() const;
   void run_hook(Hook hook);
@@ -174,14 +175,17 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   void give_up(Exit exit);
   void finish();
 
-  const Ref<ActorHome> home_;
-  Executor& executor_;
-  const ActorId id_;
-  const std::string name_;
-  const std::type_info& type_;
+  // In this order what senders write (the words of the bound and of the queue) and what the slice
+  // writes lie in different cache lines: cells are aligned to one (pool.h), and the bases take 48
+  // bytes of the first.
   Admission admission_;
+  const ActorId id_;
+  const std::type_info& type_;
+  const Ref<ActorHome> home_;
   Mailbox mailbox_;
   Mark handler_mark_;
+  Executor& executor_;
+  const std::string name_;
   Mark in_flight_mark_;
   std::atomic<std::uint32_t> in_flight_count_{0};
   std::atomic<ActorState> state_{ActorState::kStarting};
@@ -193,11 +197,11 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   InFlight* newest_in_flight_ = nullptr;
   std::unique_ptr<Actor> actor_;
   std::unique_ptr<Ending> ending_;
-  std::stop_source stop_;
   Scope::Hold system_hold_;
-  std::atomic<Cell<Down>*> down_{nullptr};    // made when first asked for; one reference
-  std::atomic<ReplyList*> replies_{nullptr};  // the same
-  ActorCell* older_ = nullptr;                // the registry's, in order of creation
+  std::atomic<Cell<Down>*> down_{nullptr};        // made when first asked for; one reference
+  std::atomic<ReplyList*> replies_{nullptr};      // the same
+  std::atomic<std::stop_source*> stop_{nullptr};  // made when first asked for
+  ActorCell* older_ = nullptr;                    // the registry's, in order of creation
   ActorCell* newer_ = nullptr;
 };
 

@@ -1,6 +1,7 @@
 #include "millrace/actors/admission.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace millrace::actors {
 
@@ -35,9 +36,21 @@ Admission::Verdict Admission::admit_anyway(std::size_t bytes) {
   return Verdict::kAdmitted;
 }
 
+Admission::~Admission() { delete line_.load(); }
+
+Admission::Line& Admission::line() {
+  Line* line = line_.load();
+  if (line != nullptr) return *line;
+  auto* const fresh = new Line;
+  if (line_.compare_exchange_strong(line, fresh)) return *fresh;
+  delete fresh;
+  return *line;
+}
+
 Admission::Verdict Admission::wait(Envelope* message) {
   const std::uint64_t share = share_of(message->bytes());
-  MutexLock lock(mutex_);
+  Line& line = this->line();
+  MutexLock lock(line.mutex);
   std::uint64_t word = word_.load();
   for (;;) {
     if ((word & kClosedBit) != 0) return Verdict::kClosed;
@@ -45,59 +58,85 @@ Admission::Verdict Admission::wait(Envelope* message) {
     if (fits(word, share)) {
       if (word_.compare_exchange_weak(word, word + share)) return Verdict::kAdmitted;
     } else if (word_.compare_exchange_weak(word, word | kWaitingBit)) {
-      break;  // whoever releases after this sees the bit and comes for the lock
+      break;  // whoever flushes after this sees the bit and comes for the lock
     }
   }
-  if (first_ != nullptr && waiting_bytes_ + message->bytes() > waiting_limit_bytes_)
+  somebody_waits_.store(true);
+  if (line.first != nullptr && line.bytes + message->bytes() > waiting_limit_bytes_)
     return Verdict::kFull;
   message->next = nullptr;
-  if (first_ == nullptr) {
-    first_ = message;
+  if (line.first == nullptr) {
+    line.first = message;
   } else {
-    last_->next = message;
+    line.last->next = message;
   }
-  last_ = message;
-  waiting_bytes_ += message->bytes();
+  line.last = message;
+  line.bytes += message->bytes();
   return Verdict::kWaiting;
 }
 
 bool Admission::release(std::size_t bytes) {
-  return (word_.fetch_sub(share_of(bytes)) & kWaitingBit) != 0;
+  // relaxed: written by the slice only; load() may see it late.
+  done_.store(done_.load(std::memory_order_relaxed) + share_of(bytes), std::memory_order_relaxed);
+  if (++done_messages_ < kDoneAtOnce && !somebody_waits_.load()) return false;
+  return flush();
+}
+
+bool Admission::flush() {
+  if (done_messages_ == 0) return false;
+  done_messages_ = 0;
+  const std::uint64_t done = done_.load(std::memory_order_relaxed);
+  done_.store(0, std::memory_order_relaxed);
+  return (word_.fetch_sub(done) & kWaitingBit) != 0;
 }
 
 Envelope* Admission::next_waiting() {
-  MutexLock lock(mutex_);
-  Envelope* const message = first_;
+  Line& line = this->line();
+  MutexLock lock(line.mutex);
+  Envelope* const message = line.first;
   if (message == nullptr) {
     word_.fetch_and(~kWaitingBit);
+    somebody_waits_.store(false);
     return nullptr;
   }
   // While the bit stands nobody else admits, so what fits now still fits when it is added.
   const std::uint64_t share = share_of(message->bytes());
   if (!fits(word_.load(), share)) return nullptr;
   word_.fetch_add(share);
-  first_ = message->next_envelope();
-  if (first_ == nullptr) last_ = nullptr;
-  waiting_bytes_ -= message->bytes();
+  line.first = message->next_envelope();
+  if (line.first == nullptr) line.last = nullptr;
+  line.bytes -= message->bytes();
   message->next = nullptr;
   return message;
 }
 
 Envelope* Admission::close() {
-  MutexLock lock(mutex_);
+  // Who makes the line after this finds the bit.
   word_.fetch_or(kClosedBit);
+  Line* const line = line_.load();
+  if (line == nullptr) return nullptr;
+  MutexLock lock(line->mutex);
   word_.fetch_and(~kWaitingBit);
-  Envelope* const waiting = first_;
-  first_ = last_ = nullptr;
-  waiting_bytes_ = 0;
-  return waiting;
+  somebody_waits_.store(false);
+  line->last = nullptr;
+  line->bytes = 0;
+  return std::exchange(line->first, nullptr);
 }
 
 Admission::Load Admission::load() const {
+  const std::uint64_t done = done_.load();
   const std::uint64_t word = word_.load();
-  MutexLock lock(mutex_);
-  return {static_cast<std::size_t>(messages_of(word)), static_cast<std::size_t>(word & kBytesMask),
-          waiting_bytes_};
+  // A flush between the two would make them negative.
+  const auto rest = [](std::uint64_t all, std::uint64_t part) {
+    return static_cast<std::size_t>(all > part ? all - part : 0);
+  };
+  Load load{rest(messages_of(word), messages_of(done)), rest(word & kBytesMask, done & kBytesMask),
+            0};
+  if (const Line* line = line_.load()) {
+    MutexLock lock(line->mutex);
+    load.waiting_bytes = line->bytes;
+  }
+  return load;
 }
 
 }  // namespace millrace::actors

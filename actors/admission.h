@@ -8,6 +8,7 @@
 //    in.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +18,8 @@
 
 namespace millrace::actors {
 
-// Owned by an ActorCell. Thread-safety: thread-safe, except that release, next_waiting and close
-// belong to the actor's slice.
+// Owned by an ActorCell. Thread-safety: thread-safe, except that release, flush, next_waiting
+// and close belong to the actor's slice.
 class Admission {
  public:
   enum class Verdict : std::uint8_t {
@@ -28,8 +29,10 @@ class Admission {
     kClosed,    // the caller keeps the message
   };
 
+  // Limits above 4 GiB are 4 GiB.
   Admission(std::size_t limit_bytes, std::size_t waiting_limit_bytes)
-      : limit_bytes_(limit_bytes), waiting_limit_bytes_(waiting_limit_bytes) {}
+      : limit_bytes_(limited(limit_bytes)), waiting_limit_bytes_(limited(waiting_limit_bytes)) {}
+  ~Admission();
 
   // Never waits: kAdmitted, kFull or kClosed.
   Verdict try_admit(std::size_t bytes);
@@ -38,8 +41,13 @@ class Admission {
   // Admits the message or puts it into the line.
   Verdict wait(Envelope* message);
 
-  // The message is done. True: somebody waits, call next_waiting until it gives nullptr.
+  // The message is done; its room is given back now, or at a flush() when nobody waits for it:
+  // senders write the same word, so one write for many messages. True: somebody waits, call
+  // next_waiting until it gives nullptr.
   bool release(std::size_t bytes);
+  // Gives back what release has not yet; before the actor rests, so that AD-3 holds. True: as
+  // there.
+  bool flush();
   // The first in line, now admitted, if there is room. Push it before the next call (AD-2).
   Envelope* next_waiting();
   // Refuses from now on; returns those who waited, in order.
@@ -51,6 +59,7 @@ class Admission {
     std::size_t waiting_bytes = 0;
   };
   Load load() const;
+  // After a flush.
   bool empty() const { return messages_of(word_.load()) == 0; }
   std::size_t limit_bytes() const { return limit_bytes_; }
 
@@ -66,16 +75,32 @@ class Admission {
   static std::uint64_t messages_of(std::uint64_t word) {
     return (word & ~(kClosedBit | kWaitingBit)) >> kBytesBits;
   }
+  // Those who wait outside, made when the first one does: most actors never have any.
+  struct Line : Pooled {
+    mutable Mutex mutex;
+    Envelope* first MILLRACE_GUARDED_BY(mutex) = nullptr;
+    Envelope* last MILLRACE_GUARDED_BY(mutex) = nullptr;
+    std::size_t bytes MILLRACE_GUARDED_BY(mutex) = 0;
+  };
+  Line& line();
+
+  static std::uint32_t limited(std::size_t bytes) {
+    return static_cast<std::uint32_t>(std::min<std::size_t>(bytes, UINT32_MAX));
+  }
   static std::uint64_t share_of(std::size_t bytes);
   bool fits(std::uint64_t word, std::uint64_t share) const;
 
+  // Of the slice, which alone writes it: what is done and still counted in word_. First, so that
+  // it shares no cache line with what senders write (actor_cell.h).
+  static constexpr int kDoneAtOnce = 16;
+  std::atomic<std::uint64_t> done_{0};
+  int done_messages_ = 0;
+  std::atomic<bool> somebody_waits_{false};  // a hint: the bit in word_ is the truth
+
   std::atomic<std::uint64_t> word_{0};
-  const std::size_t limit_bytes_;
-  const std::size_t waiting_limit_bytes_;
-  mutable Mutex mutex_;
-  Envelope* first_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
-  Envelope* last_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
-  std::size_t waiting_bytes_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  const std::uint32_t limit_bytes_;
+  const std::uint32_t waiting_limit_bytes_;
+  std::atomic<Line*> line_{nullptr};
 };
 
 }  // namespace millrace::actors

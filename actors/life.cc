@@ -104,7 +104,7 @@ void ActorCell::request_exit(Exit exit, StopMode mode) {
 
 void ActorCell::begin_stopping() {
   enter(ActorState::kStopping);
-  stop_.request_stop();
+  if (std::stop_source* stop = stop_.load()) stop->request_stop();
   while (Envelope* envelope = mailbox_.take()) reject_message(envelope);
 }
 

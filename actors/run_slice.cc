@@ -58,6 +58,7 @@ void ActorCell::run() noexcept {
       return;
     }
   }
+  give_back_room();
   executor_.submit(this);
 }
 
@@ -69,14 +70,17 @@ ActorCell::Step ActorCell::step() {
     return Step::kAgain;
   }
   message_is_due_ = false;
+  if (ending_ != nullptr) give_back_room();  // a drained actor has done all that was accepted
   if (const Step done = life(); done != Step::kNothing) return done;
   if (hold_ != Hold::kNone && state() != ActorState::kStopping) {
+    give_back_room();
     return mailbox_.go_held() ? Step::kAsleep : Step::kAgain;
   }
   if (Envelope* envelope = mailbox_.take()) {
     handle(envelope);
     return Step::kAgain;
   }
+  give_back_room();
   return mailbox_.go_idle() ? Step::kAsleep : Step::kAgain;
 }
 
@@ -120,6 +124,10 @@ void ActorCell::finish_message(Envelope* envelope) {
   const std::size_t bytes = envelope->bytes();
   delete envelope;
   if (admission_.release(bytes)) admit_waiting();
+}
+
+void ActorCell::give_back_room() {
+  if (admission_.flush()) admit_waiting();
 }
 
 void ActorCell::admit_waiting() {

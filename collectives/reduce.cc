@@ -1,5 +1,7 @@
 #include "millrace/collectives/reduce.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <complex>
@@ -110,22 +112,30 @@ V higher(V a, V b) {
   return a < b ? b : a;
 }
 
-// One pass: reads every rank, writes the output once.
+// Elements that are combined at a time: two blocks stay in the first-level cache.
+constexpr std::size_t kBlock = 1024;
+
+// One pass: reads every rank, writes the output once. In blocks, so that each inner loop has one
+// rank and the compiler makes vectors of it.
 template <class T, class Combine>
 void run(std::span<const std::byte* const> inputs, std::span<std::byte> output, Combine combine,
          double scale) {
   using V = decltype(load<T>(nullptr, 0));
+  using Scalar =
+      std::conditional_t<std::is_same_v<V, double> || std::is_same_v<V, std::complex<double>>,
+                         double, float>;
   const std::size_t n = output.size() / sizeof(T);
-  for (std::size_t i = 0; i < n; ++i) {
-    V value = load<T>(inputs[0], i);
-    for (std::size_t r = 1; r < inputs.size(); ++r) value = combine(value, load<T>(inputs[r], i));
-    if (scale != 1.0) {
-      using Scalar =
-          std::conditional_t<std::is_same_v<V, double> || std::is_same_v<V, std::complex<double>>,
-                             double, float>;
-      if constexpr (!std::is_integral_v<V>) value = value * static_cast<Scalar>(scale);
+  std::array<V, kBlock> sums;
+  for (std::size_t begin = 0; begin < n; begin += kBlock) {
+    const std::size_t count = std::min(kBlock, n - begin);
+    for (std::size_t i = 0; i < count; ++i) sums[i] = load<T>(inputs[0], begin + i);
+    for (const std::byte* input : inputs.subspan(1))
+      for (std::size_t i = 0; i < count; ++i) sums[i] = combine(sums[i], load<T>(input, begin + i));
+    if constexpr (!std::is_integral_v<V>) {
+      if (scale != 1.0)
+        for (std::size_t i = 0; i < count; ++i) sums[i] = sums[i] * static_cast<Scalar>(scale);
     }
-    store<T>(output.data(), i, value);
+    for (std::size_t i = 0; i < count; ++i) store<T>(output.data(), begin + i, sums[i]);
   }
 }
 

@@ -53,7 +53,7 @@ std::atomic<UnobservedErrorHandler> unobserved_handler{&log_unobserved};
 
 }  // namespace
 
-AsyncValue::AsyncValue() {
+AsyncValue::AsyncValue(std::uint32_t references) : RefCounted(references) {
   if (counting.load(std::memory_order_relaxed)) {  // tests switch it while nothing else runs
     counted_ = true;
     alive_count.fetch_add(1);
@@ -86,7 +86,7 @@ void AsyncValue::add_waiter(Waiter* waiter) {
   notifier.notify(waiter, *this);
 }
 
-void AsyncValue::publish(State final_state) {
+void AsyncValue::publish(State final_state, bool held) {
   final_state_ = final_state;
   if (counted_) pending_count.fetch_sub(1);
   const std::uintptr_t word = word_.exchange(kComplete);
@@ -101,13 +101,20 @@ void AsyncValue::publish(State final_state) {
     waiter = older;
   }
   if (ordered == nullptr) return;
-  add_ref();  // a waiter may drop the last other reference
+  if (!held) add_ref();
   while (ordered != nullptr) {
     Waiter* next = ordered->next_;
     notifier.notify(ordered, *this);
     ordered = next;
   }
-  release();
+  if (!held) release();
+}
+
+void AsyncValue::publish_unshared(State final_state) {
+  final_state_ = final_state;
+  if (counted_) pending_count.fetch_sub(1);
+  // release: pairs with the loads of whoever the cell is handed to.
+  word_.store(kComplete, std::memory_order_release);
 }
 
 void AsyncValue::set_counting(bool on) {

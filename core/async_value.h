@@ -75,13 +75,23 @@ class AsyncValue : public RefCounted, public Pooled {
   static Counts counts();
 
  protected:
-  AsyncValue();
+  explicit AsyncValue(std::uint32_t references = 1);
   ~AsyncValue() override;
 
   // The right to complete: true for exactly one caller (AV-1).
   bool claim() { return !claimed_.exchange(true); }
-  // The payload is in place: publishes it and notifies the waiters. After claim() only.
-  void publish(State final_state);
+  // The same for whoever has that right alone, without a locked instruction.
+  bool claim_alone() {
+    return !claimed_.load(std::memory_order_relaxed) &&
+           (claimed_.store(true, std::memory_order_relaxed), true);
+  }
+  // The payload is in place: publishes it and notifies the waiters. After a claim only. held: the
+  // caller's reference outlives the call, whatever waiters drop.
+  void publish(State final_state, bool held = false);
+  // Nobody waits and nobody can come: the caller's reference is the only one.
+  bool unshared() const { return unique() && word_.load() == 0; }
+  // publish() of an unshared cell.
+  void publish_unshared(State final_state);
   void mark_observed() const {
     observed_.store(true, std::memory_order_relaxed);
   }  // a hint for logging
@@ -113,11 +123,16 @@ class Cell : public AsyncValue {
     if (payload_ && !payload_->has_value() && !observed())
       report_unobserved_error(payload_->error());
   }
+  using AsyncValue::AsyncValue;
+  Cell() = default;
   // Completes with a value or an error. CHECKs that it is the first.
   void set(Result<T> result) {
     const bool first = try_set(std::move(result));
     MILLRACE_CHECK(first, "a future completes exactly once (AV-1)");
   }
+  // The same for the only one who ever completes this cell, whose reference outlives the call
+  // whatever waiters do: fewer locked instructions.
+  void set_alone(Result<T> result) { publish(store_alone(std::move(result)), true); }
   // The same, but loses quietly to whoever came first; false then.
   bool try_set(Result<T> result) {
     if (!claim()) return false;
@@ -125,6 +140,8 @@ class Cell : public AsyncValue {
     publish(payload_->has_value() ? State::kValue : State::kError);
     return true;
   }
+  // The same of an unshared cell: one that was just made, or whose futures are all gone.
+  void set_unshared(Result<T> result) { publish_unshared(store_alone(std::move(result))); }
   // Of a complete cell.
   const Result<T>& result() const {
     MILLRACE_DCHECK(complete(), "result() of a pending cell");
@@ -146,6 +163,12 @@ class Cell : public AsyncValue {
   const Error* stored_error() const override { return &payload_->error(); }
 
  private:
+  State store_alone(Result<T> result) {
+    MILLRACE_CHECK(claim_alone(), "a future completes exactly once (AV-1)");
+    payload_.emplace(std::move(result));
+    return payload_->has_value() ? State::kValue : State::kError;
+  }
+
   std::optional<Result<T>> payload_;
 };
 

@@ -9,12 +9,14 @@
 
 namespace millrace {
 
-// Borrowed pointers, never null; what they point to outlives every user. Thread-safety: immutable.
+// Borrowed pointers, null only where said; what they point to outlives every user. Thread-safety:
+// immutable.
 struct Environment {
   const Clock* clock = nullptr;
   TimerQueue* timers = nullptr;
   Executor* compute = nullptr;   // actors, continuations, decoding: must not block
   Executor* blocking = nullptr;  // files, compilation, plugin calls
+  Parallel* parallel = nullptr;  // splits what computes on the host; nullptr: nobody does
 };
 
 }  // namespace millrace

@@ -61,7 +61,7 @@ class [[nodiscard]] Future {
   explicit Future(Ref<Cell<T>> cell) : cell_(std::move(cell)) {}
   // Already complete.
   Future(Result<T> result) : cell_(make_ref<Cell<T>>()) {  // NOLINT(google-explicit-constructor)
-    cell_->set(std::move(result));
+    cell_->set_unshared(std::move(result));
   }
   Future(Error error) : Future(Result<T>(std::unexpected(std::move(error)))) {}  // NOLINT
   Future(std::unexpected<Error> error) : Future(Result<T>(std::move(error))) {}  // NOLINT
@@ -78,11 +78,13 @@ class [[nodiscard]] Future {
   // An exception that f throws becomes kInternal; if the executor closes first, kAborted. Allocates
   // one pooled cell.
   template <class F>
-  auto then(Executor& executor, F&& f) const {
-    if (executor.completion_queue() != nullptr && !cell_->complete()) {
-      return continue_with(executor, detail::wait_on_loop(cell_, executor), std::forward<F>(f));
-    }
+  auto then(Executor& executor, F&& f) const& {
     return continue_with(executor, cell_, std::forward<F>(f));
+  }
+  // The same, of a handle that nobody uses any more.
+  template <class F>
+  auto then(Executor& executor, F&& f) && {
+    return continue_with(executor, std::move(cell_), std::forward<F>(f));
   }
 
   // Says that nobody will look: an error of this future is not reported as forgotten.
@@ -92,12 +94,14 @@ class [[nodiscard]] Future {
 
  private:
   template <class F>
-  static auto continue_with(Executor& executor, const Ref<Cell<T>>& source, F&& f) {
+  static auto continue_with(Executor& executor, Ref<Cell<T>> source, F&& f) {
     using Then = detail::ThenCell<T, std::decay_t<F>>;
     using U = typename Then::value_type;
-    auto* cell = new Then(executor, source, std::forward<F>(f));
-    cell->add_ref();  // one for the caller, one for the pending work
-    source->add_waiter(cell);
+    if (executor.completion_queue() != nullptr && !source->complete())
+      source = detail::wait_on_loop(source, executor);
+    Cell<T>* const awaited = source.get();  // the continuation holds it until it has run
+    auto* cell = new Then(executor, std::move(source), std::forward<F>(f));
+    awaited->add_waiter(cell);
     return Future<U>(Ref<Cell<U>>::adopt(cell));
   }
 
@@ -117,11 +121,17 @@ class Promise {
   }
   ~Promise() { abandon(); }
 
-  Future<T> future() const { return Future<T>(cell_); }
+  Future<T> future() const {
+    cell_->add_ref_confined();  // a promise has one owner, and its cell no other door
+    return Future<T>(Ref<Cell<T>>::adopt(cell_.get()));
+  }
   bool valid() const { return static_cast<bool>(cell_); }
   // Completes the future; runs its waiters before it returns (their continuations run on their
   // executors).
-  void set(Result<T> result) { std::exchange(cell_, {})->set(std::move(result)); }
+  void set(Result<T> result) {
+    const Ref<Cell<T>> cell = std::exchange(cell_, {});
+    cell->set_alone(std::move(result));
+  }
   void set_error(Error error) { set(std::unexpected(std::move(error))); }
   void set_value()
     requires std::is_void_v<T>
@@ -160,8 +170,12 @@ class ThenCell final : public Cell<typename Unwrapped<ContinuationResult<T, F>>:
   using R = ContinuationResult<T, F>;
   using value_type = typename Unwrapped<R>::type;
 
+  // Born with two references: one for the caller, one for the pending work.
   ThenCell(Executor& executor, Ref<Cell<T>> source, F f)
-      : executor_(executor), source_(std::move(source)), f_(std::in_place, std::move(f)) {}
+      : Cell<value_type>(2),
+        executor_(executor),
+        source_(std::move(source)),
+        f_(std::in_place, std::move(f)) {}
 
   void on_complete(AsyncValue& value) noexcept override {
     if constexpr (kIsFuture<R>) {
@@ -205,7 +219,11 @@ class ThenCell final : public Cell<typename Unwrapped<ContinuationResult<T, F>>:
  private:
   void finish(Result<value_type> result) {
     f_.reset();  // captures go before waiters run: they may hold what the waiters wait for
-    this->set(std::move(result));
+    if (this->unshared()) {  // its future was let go
+      this->set_unshared(std::move(result));
+    } else {
+      this->set_alone(std::move(result));
+    }
     this->release();
   }
 

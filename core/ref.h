@@ -13,15 +13,28 @@ namespace millrace {
 class RefCounted {
  public:
   RefCounted() = default;
+  // Born with more: one for each of those who are given it at once.
+  explicit RefCounted(std::uint32_t references) : refs_(references) {}
   RefCounted(const RefCounted&) = delete;
   RefCounted& operator=(const RefCounted&) = delete;
 
   // relaxed: whoever adds a reference already holds one, so the object is alive and nothing is
   // published.
   void add_ref() const noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
-  // acq_rel: the last release must see what every other holder wrote before letting go.
+  // For a caller through whom alone others could get a reference while there is only one.
+  void add_ref_confined() const noexcept {
+    if (unique()) {
+      refs_.store(2, std::memory_order_relaxed);
+    } else {
+      add_ref();
+    }
+  }
+  // The last reference is nobody else's to take or to drop, so it needs no locked instruction.
+  // acquire and acq_rel: the last release must see what every other holder wrote before letting go.
   void release() const noexcept {
-    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (refs_.load(std::memory_order_acquire) == 1 ||
+        refs_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      delete this;
   }
 
   // True: the caller's reference is the only one, so nobody else can take another.

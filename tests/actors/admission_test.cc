@@ -24,6 +24,9 @@ TEST(AdmissionTest, AdmitsUpToTheLimitAndNotMore) {
   EXPECT_EQ(admission.load().messages, 2u);
   EXPECT_EQ(admission.load().bytes, 100u);
   EXPECT_FALSE(admission.release(60));
+  EXPECT_EQ(admission.load().messages, 1u) << "done, though its room is not given back yet";
+  EXPECT_EQ(admission.load().bytes, 40u);
+  EXPECT_FALSE(admission.flush());
   EXPECT_EQ(admission.try_admit(60), Verdict::kAdmitted);
 }
 
@@ -32,7 +35,17 @@ TEST(AdmissionTest, OneMessageAloneAlwaysFits) {
   EXPECT_EQ(admission.try_admit(5000), Verdict::kAdmitted) << "AD-1";
   EXPECT_EQ(admission.try_admit(1), Verdict::kFull);
   admission.release(5000);
+  admission.flush();
   EXPECT_TRUE(admission.empty());
+}
+
+TEST(AdmissionTest, RoomIsGivenBackAfterSomeMessagesWithoutAFlush) {
+  Admission admission(100, 1000);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(admission.try_admit(1), Verdict::kAdmitted);
+  EXPECT_EQ(admission.try_admit(1), Verdict::kFull);
+  for (int i = 0; i < 50; ++i) EXPECT_FALSE(admission.release(1));
+  EXPECT_EQ(admission.try_admit(30), Verdict::kAdmitted);
+  EXPECT_EQ(admission.load().messages, 51u);
 }
 
 TEST(AdmissionTest, NobodyOvertakesOneWhoWaits) {

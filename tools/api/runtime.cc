@@ -114,7 +114,8 @@ Status Runtime::Core::make() {
   environment = {.clock = &steady_clock(),
                  .timers = &loop->loop().timers(),
                  .compute = compute.get(),
-                 .blocking = blocking.get()};
+                 .blocking = blocking.get(),
+                 .parallel = &compute->parallel()};
   actors = std::make_unique<actors::ActorSystem>(environment);
   actors::HandlerWatchOptions watching;
   watching.overdue = &metrics.counter("millrace_overdue_handlers_total");
