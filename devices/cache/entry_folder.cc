@@ -1,0 +1,207 @@
+#include "millrace/devices/cache/entry_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/fault_point.h"
+
+namespace millrace::devices {
+namespace {
+
+namespace fs = std::filesystem;
+using FileTime = fs::file_time_type;
+
+constexpr std::string_view kEntry = ".entry";
+constexpr std::string_view kPart = ".part";  // being written
+// Nobody writes one entry for so long: who began it is gone.
+constexpr std::chrono::hours kPartLifetime{1};
+constexpr std::size_t kPieceBytes = std::size_t{1} << 30;  // of one read or write: Linux does less
+
+std::unexpected<Error> disk_error(const std::string& what, int number) {
+  const ErrorCode code = number == ENOENT                       ? ErrorCode::kNotFound
+                         : number == ENOSPC || number == EDQUOT ? ErrorCode::kResourceExhausted
+                         : number == EACCES || number == EROFS  ? ErrorCode::kPermissionDenied
+                                                                : ErrorCode::kUnavailable;
+  return fail(code, what + ": " + std::generic_category().message(number));
+}
+
+class File {
+ public:
+  File(const std::string& path, int flags, mode_t mode = 0)
+      : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, mode)), error_(errno) {}
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  bool open() const { return descriptor_ >= 0; }
+  int error() const { return error_; }  // of the call that failed last
+  // Up to the end of the file if it comes first.
+  bool read(char* bytes, std::size_t count, std::size_t& got) {
+    for (got = 0; got < count;) {
+      const ssize_t n = ::read(descriptor_, bytes + got, std::min(count - got, kPieceBytes));
+      if (n == 0) return true;
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return failed();
+      got += static_cast<std::size_t>(n);
+    }
+    return true;
+  }
+  bool write(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t n = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kPieceBytes));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return failed();
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return true;
+  }
+  bool sync() { return ::fsync(descriptor_) == 0 || failed(); }
+  bool size(std::uint64_t& bytes) {
+    struct stat facts{};
+    if (::fstat(descriptor_, &facts) != 0) return failed();
+    bytes = static_cast<std::uint64_t>(facts.st_size);
+    return true;
+  }
+
+ private:
+  bool failed() {
+    error_ = errno;
+    return false;
+  }
+  const int descriptor_;
+  int error_;
+};
+
+using Header = std::array<char, EntryFolder::kHeaderBytes>;
+
+Header make_header(const Digest& key, std::string_view payload) {
+  Header header{};
+  char* next = std::ranges::copy(EntryFolder::kMagic, header.data()).out;
+  for (int shift = 0; shift < 64; shift += 8)
+    *next++ = static_cast<char>(std::uint64_t{payload.size()} >> shift);
+  next = std::ranges::copy(key, next).out;
+  std::ranges::copy(sha256(payload), next);
+  return header;
+}
+
+struct Found {
+  FileTime used;
+  std::uint64_t bytes = 0;
+  fs::path path;
+};
+
+}  // namespace
+
+std::string EntryFolder::path(const Digest& key) const {
+  return folder_ + "/" + to_hex(key) + std::string(kEntry);
+}
+
+Result<std::optional<std::string>> EntryFolder::get(const Digest& key) const {
+  const std::string name = path(key);
+  File file(name, O_RDONLY);
+  if (!file.open()) {
+    if (file.error() == ENOENT || file.error() == ENOTDIR) return std::nullopt;
+    return disk_error("opening " + name, file.error());
+  }
+  const auto damaged = [&name](const char* how) {
+    return fail(ErrorCode::kDataLoss, "the cache's entry " + name + " is damaged: " + how);
+  };
+  std::uint64_t bytes = 0;
+  Header header{};
+  std::size_t got = 0;
+  if (!file.size(bytes)) return disk_error("reading " + name, file.error());
+  if (bytes < header.size()) return damaged("it is shorter than its header");
+  std::string payload(static_cast<std::size_t>(bytes) - header.size(), '\0');
+  if (!file.read(header.data(), header.size(), got) ||
+      !file.read(payload.data(), payload.size(), got)) {
+    return disk_error("reading " + name, file.error());
+  }
+  // The header says how long the payload is, what it is and whose it is.
+  if (got != payload.size() || header != make_header(key, payload))
+    return damaged("its checksum or its length is another");
+  return payload;
+}
+
+void EntryFolder::touch(const Digest& key) const {
+  // Time of the last use; the time of the last read is kept by few file systems.
+  static_cast<void>(::utimensat(AT_FDCWD, path(key).c_str(), nullptr, 0));
+}
+
+Status EntryFolder::write(const std::string& path, const Digest& key,
+                          std::string_view payload) const {
+  const Header header = make_header(key, payload);
+  File file(path, O_WRONLY | O_CREAT | O_EXCL, 0666);
+  if (!file.open()) return disk_error("making " + path, file.error());
+  if (!file.write({header.data(), header.size()}) || !file.write(payload) || !file.sync())
+    return disk_error("writing " + path, file.error());
+  return {};
+}
+
+Status EntryFolder::put(const Digest& key, std::string_view payload) const {
+  if (payload.size() + kHeaderBytes > max_bytes_) {
+    return fail(ErrorCode::kResourceExhausted,
+                "an entry of " + std::to_string(payload.size()) + " bytes does not fit into the " +
+                    std::to_string(max_bytes_) + " of the cache " + folder_);
+  }
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  if (error) return disk_error("making the folder of the cache " + folder_, error.value());
+  static std::atomic<std::uint64_t> count{0};  // with the process, a name that nobody else uses
+  const std::string whole = path(key);
+  const std::string part = whole + "." + std::to_string(::getpid()) + "-" +
+                           std::to_string(count.fetch_add(1)) + std::string(kPart);
+  Status written = write(part, key, payload);
+  if (written) written = fault_point("cache.rename");
+  if (written && std::rename(part.c_str(), whole.c_str()) != 0)
+    written = disk_error("renaming " + part, errno);
+  if (!written) {
+    ::unlink(part.c_str());
+    return written;
+  }
+  File folder(folder_, O_RDONLY | O_DIRECTORY);
+  if (folder.open()) static_cast<void>(folder.sync());  // a name that is lost is a miss later
+  evict(whole);
+  return {};
+}
+
+// Others do the same at the same time: what is gone already is no error.
+void EntryFolder::evict(const std::string& kept) const {
+  std::vector<Found> entries;
+  std::uint64_t total = 0;
+  std::error_code error;
+  const FileTime now = FileTime::clock::now();
+  for (fs::directory_iterator i(folder_, error), end; !error && i != end; i.increment(error)) {
+    std::error_code gone;
+    const Found found{i->last_write_time(gone), i->file_size(gone), i->path()};
+    if (gone) continue;
+    const std::string name = found.path.filename().string();
+    if (name.ends_with(kPart) && name.contains(kEntry) && now - found.used > kPartLifetime)
+      fs::remove(found.path, gone);
+    if (!name.ends_with(kEntry)) continue;
+    total += found.bytes;
+    if (found.path != kept) entries.push_back(found);
+  }
+  std::ranges::sort(entries, {}, &Found::used);
+  for (const Found& entry : entries) {
+    if (total <= max_bytes_) break;
+    std::error_code gone;
+    fs::remove(entry.path, gone);
+    total -= entry.bytes;
+  }
+}
+
+}  // namespace millrace::devices
