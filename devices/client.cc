@@ -12,6 +12,32 @@ std::size_t ExecutableBody::launch_bytes() const {
   return bytes;
 }
 
+namespace {
+std::unexpected<Error> not_offered(const std::string& what, std::string_view backend) {
+  return fail(ErrorCode::kUnimplemented,
+              what + ": the backend '" + std::string(backend) + "' does not offer that");
+}
+}  // namespace
+
+Result<Attributes> ExecutableBody::cost_analysis() const {
+  return fail(ErrorCode::kUnimplemented, "what '" + name() + "' costs is not estimated here");
+}
+
+const Attributes& Client::attributes() const {
+  static const Attributes none;
+  return none;
+}
+
+Result<Executable> Client::load_compiled(std::string_view serialized, const Program& /*program*/,
+                                         const CompileOptions& /*options*/) {
+  return load(serialized);
+}
+
+Result<Owner> Client::map_host_memory(std::span<std::byte> bytes) {
+  return not_offered("mapping " + std::to_string(bytes.size()) + " bytes of the host",
+                     platform_name());
+}
+
 Status Client::kill(DeviceId device, const Error& /*cause*/) {
   return fail(ErrorCode::kUnimplemented, "device " + std::to_string(index(device)) +
                                              " was not declared failed: the backend '" +

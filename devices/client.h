@@ -24,6 +24,7 @@
 namespace millrace::devices {
 
 using Attribute = std::variant<std::string, bool, std::int64_t, std::vector<std::int64_t>, double>;
+using Attributes = std::map<std::string, Attribute>;
 
 struct MemoryInfo {
   int id = 0;
@@ -37,7 +38,7 @@ struct DeviceInfo {
   int process = 0;
   std::string kind;           // "cpu", "NVIDIA H200", ...
   std::vector<int> memories;  // ids; the first is the default
-  std::map<std::string, Attribute> attributes;
+  Attributes attributes;
 };
 
 // Bytes of a device's default memory; nullopt where the backend does not tell.
@@ -107,6 +108,9 @@ class ExecutableBody : public RefCounted {
   // outputs fail with that error.
   virtual Status launch(const LaunchArguments& call, std::span<LaunchResult> results) = 0;
   virtual Result<std::string> serialize() const = 0;
+  // What the backend estimates of one execution, by names of its own ("flops", "bytes accessed").
+  // kUnimplemented where it does not. May block.
+  virtual Result<Attributes> cost_analysis() const;
 
   // Device memory that one execution takes on each device: outputs and temporaries.
   std::size_t launch_bytes() const;
@@ -141,12 +145,21 @@ class Client {
   virtual std::string_view platform_version() const = 0;
   virtual std::span<const DeviceInfo> devices() const = 0;
   virtual std::span<const MemoryInfo> memories() const = 0;
+  // Of the platform as a whole: its versions, its topology.
+  virtual const Attributes& attributes() const;
   // True: calls may block on the device; device actors then run on a blocking executor.
   virtual bool calls_may_block() const = 0;
 
   // Compiles (blocks: for a driver thread). Errors of the program carry line:column.
   virtual Result<Executable> compile(const Program& program, const CompileOptions& options) = 0;
   virtual Result<Executable> load(std::string_view serialized) = 0;
+  // What compile(program, options) would give, from what serialize() gave of it before. Blocks.
+  virtual Result<Executable> load_compiled(std::string_view serialized, const Program& program,
+                                           const CompileOptions& options);
+  // Everything besides program and options that a compiled program depends on: who compiles, in
+  // which version, for what. Where it is the same, load_compiled takes what another process has
+  // serialized. Empty: compiling costs no more than loading, so nothing is worth keeping.
+  virtual std::string compiler_identity() const { return {}; }
   // memory: an id of MemoryInfo, or -1 for the device's default.
   virtual Result<PutResult> put(const HostView& view, HostBufferSemantics semantics,
                                 DeviceId device, int memory = -1) = 0;
@@ -164,6 +177,10 @@ class Client {
   // kFailedPrecondition if it has not failed, kUnimplemented where the backend cannot. Called by
   // its actor alone (Device::restart), when nothing of the device is in flight.
   virtual Status restart(DeviceId device);
+  // Lets the devices read and write these host bytes by themselves for as long as the handle lives,
+  // which must end before they do: copies from and to them are faster. kUnimplemented where the
+  // backend does not offer it. Blocks.
+  virtual Result<Owner> map_host_memory(std::span<std::byte> bytes);
   // Time that the device has spent running programs; nullopt where the backend does not measure it.
   virtual std::optional<Duration> busy_time(DeviceId /*device*/) const { return std::nullopt; }
   // Finishes or fails what is in flight; buffers may outlive this, their memory stays valid.

@@ -21,6 +21,8 @@ struct Executable;
 struct LoadedExecutable;
 struct Buffer;
 struct SerializedExecutable;
+struct TopologyDescription;
+struct DeviceAttributes;
 
 inline constexpr int kMajor = 0;
 inline constexpr int kMinor = 115;       // that this client knows
@@ -226,6 +228,32 @@ struct ClientBufferFromHostBufferArgs : Args {
   Buffer* buffer = nullptr;
 };
 
+struct ClientDmaMapArgs : Args {
+  Client* client = nullptr;
+  void* data = nullptr;
+  std::size_t size = 0;
+};
+struct ClientDmaUnmapArgs : Args {
+  Client* client = nullptr;
+  void* data = nullptr;
+};
+struct ClientTopologyDescriptionArgs : Args {
+  Client* client = nullptr;
+  TopologyDescription* topology = nullptr;  // the client's
+};
+struct TopologyDescriptionAttributesArgs : Args {
+  TopologyDescription* topology = nullptr;
+  const NamedValue* attributes = nullptr;
+  std::size_t num_attributes = 0;
+};
+
+struct DeviceGetAttributesArgs : Args {
+  Device* device = nullptr;
+  const NamedValue* attributes = nullptr;
+  std::size_t num_attributes = 0;
+  DeviceAttributes* owner = nullptr;  // of what they point to
+  void (*deleter)(DeviceAttributes* owner) = nullptr;
+};
 struct DeviceGetDescriptionArgs : Args {
   Device* device = nullptr;
   DeviceDescription* description = nullptr;
@@ -469,6 +497,11 @@ MILLRACE_PJRT_CALL(ClientPlatformVersion, Client_PlatformVersion, 40);
 MILLRACE_PJRT_CALL(ClientAddressableDevices, Client_AddressableDevices, 40);
 MILLRACE_PJRT_CALL(ClientCompile, Client_Compile, 56);
 MILLRACE_PJRT_CALL(ClientBufferFromHostBuffer, Client_BufferFromHostBuffer, 120);
+MILLRACE_PJRT_CALL(ClientDmaMap, Client_DmaMap, 40);
+MILLRACE_PJRT_CALL(ClientDmaUnmap, Client_DmaUnmap, 32);
+MILLRACE_PJRT_CALL(ClientTopologyDescription, Client_TopologyDescription, 32);
+MILLRACE_PJRT_CALL(TopologyDescriptionAttributes, TopologyDescription_Attributes, 40);
+MILLRACE_PJRT_CALL(DeviceGetAttributes, Device_GetAttributes, 56);
 MILLRACE_PJRT_CALL(DeviceGetDescription, Device_GetDescription, 32);
 MILLRACE_PJRT_CALL(DeviceDescriptionId, DeviceDescription_Id, 28);
 MILLRACE_PJRT_CALL(DeviceDescriptionProcessIndex, DeviceDescription_ProcessIndex, 28);

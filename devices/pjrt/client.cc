@@ -8,8 +8,6 @@
 #include "millrace/devices/pjrt/buffer.h"
 #include "millrace/devices/pjrt/dtype.h"
 #include "millrace/devices/pjrt/events.h"
-#include "millrace/devices/pjrt/executable.h"
-#include "millrace/devices/pjrt/program_facts.h"
 
 namespace millrace::devices::pjrt {
 namespace {
@@ -68,8 +66,22 @@ Status PjrtClient::open() {
   abi::ClientAddressableDevicesArgs devices;
   devices.client = client_;
   MILLRACE_TRY_STATUS(plugin_.call(devices));
+  MILLRACE_TRY_STATUS(read_topology());
   devices_.assign(devices.devices, devices.devices + devices.num_devices);
   for (std::size_t i = 0; i < devices_.size(); ++i) MILLRACE_TRY_STATUS(read_device(i));
+  return {};
+}
+
+Status PjrtClient::read_topology() {
+  attributes_ = plugin_.attributes();
+  abi::ClientTopologyDescriptionArgs topology;
+  topology.client = client_;
+  const Status described = plugin_.call(topology);
+  if (!described || topology.topology == nullptr) return or_unimplemented(described);
+  abi::TopologyDescriptionAttributesArgs attributes;
+  attributes.topology = topology.topology;
+  MILLRACE_TRY_STATUS(or_unimplemented(plugin_.call(attributes)));
+  attributes_.merge(read_values(attributes.attributes, attributes.num_attributes));
   return {};
 }
 
@@ -91,15 +103,26 @@ Status PjrtClient::read_device(std::size_t i) {
   abi::DeviceDescriptionKindArgs kind;
   kind.description = description.description;
   MILLRACE_TRY_STATUS(plugin_.call(kind));
-  abi::DeviceDescriptionAttributesArgs attributes;
-  attributes.description = description.description;
-  MILLRACE_TRY_STATUS(or_unimplemented(plugin_.call(attributes)));
   infos_.push_back({.id = DeviceId{static_cast<std::int32_t>(i)},
                     .process = process.process_index,
                     .kind = text(kind.kind, kind.kind_size),
                     .memories = {},
-                    .attributes = read_values(attributes.attributes, attributes.num_attributes)});
+                    .attributes = {}});
+  MILLRACE_TRY_STATUS(read_attributes(i, description.description));
   return read_memories(i);
+}
+
+Status PjrtClient::read_attributes(std::size_t i, abi::DeviceDescription* description) {
+  abi::DeviceDescriptionAttributesArgs described;
+  described.description = description;
+  MILLRACE_TRY_STATUS(or_unimplemented(plugin_.call(described)));
+  infos_[i].attributes = read_values(described.attributes, described.num_attributes);
+  abi::DeviceGetAttributesArgs own;
+  own.device = devices_[i];
+  MILLRACE_TRY_STATUS(or_unimplemented(plugin_.call(own)));
+  infos_[i].attributes.merge(read_values(own.attributes, own.num_attributes));
+  if (own.deleter != nullptr) own.deleter(own.owner);
+  return {};
 }
 
 Status PjrtClient::read_memories(std::size_t i) {
@@ -154,54 +177,26 @@ Result<DeviceId> PjrtClient::id_of(abi::Device* device) const {
   return infos_[static_cast<std::size_t>(found - devices_.begin())].id;
 }
 
-Result<Executable> PjrtClient::compile(const Program& program, const CompileOptions& options) {
-  const auto count =
-      static_cast<std::size_t>(options.replicas) * static_cast<std::size_t>(options.partitions);
-  const bool portable = options.portable && count == 1;
-  if (!portable && options.devices.size() != count) {
-    return fail(ErrorCode::kInvalidArgument,
-                "compiling " + program.name() + " for " + std::to_string(options.replicas) +
-                    " replicas of " + std::to_string(options.partitions) + " partitions takes " +
-                    std::to_string(count) + " devices, not " +
-                    std::to_string(options.devices.size()));
-  }
-  std::vector<std::int64_t> ids;
-  if (!portable) {
-    for (const DeviceId device : options.devices) {
-      MILLRACE_TRY_STATUS(find(device));
-      ids.push_back(global_ids_[static_cast<std::size_t>(index(device))]);
-    }
-  }
-  const std::string written = write_compile_options(options, ids);
-  constexpr std::string_view kFormat = "mlir";
-  abi::Program code;
-  code.struct_size = abi::kStructSize<abi::Program>;
-  code.code = const_cast<char*>(program.code().data());  // PJRT reads it only
-  code.code_size = program.code().size();
-  code.format = kFormat.data();
-  code.format_size = kFormat.size();
-  abi::ClientCompileArgs args;
+Result<Owner> PjrtClient::map_host_memory(std::span<std::byte> bytes) {
+  Scope::Hold hold = scope_.hold();
+  if (!hold) return std::unexpected(scope_.closed_error());
+  abi::ClientDmaMapArgs args;
   args.client = client_;
-  args.program = &code;
-  args.compile_options = written.data();
-  args.compile_options_size = written.size();
-  if (Status compiled = plugin_.call(args); !compiled) {
-    return std::unexpected(compiled.error().with_context("cannot compile " + program.name()));
-  }
-  MILLRACE_TRY(Ref<PjrtExecutable> executable,
-               PjrtExecutable::create(*this, program.name(), args.executable, portable));
-  return Executable(std::move(executable));
-}
-
-Result<Executable> PjrtClient::load(std::string_view serialized) {
-  abi::ExecutableDeserializeAndLoadArgs args;
-  args.client = client_;
-  args.serialized_executable = serialized.data();
-  args.serialized_executable_size = serialized.size();
+  args.data = bytes.data();
+  args.size = bytes.size();
   MILLRACE_TRY_STATUS(plugin_.call(args));
-  MILLRACE_TRY(Ref<PjrtExecutable> executable,
-               PjrtExecutable::create(*this, "a loaded program", args.loaded_executable, false));
-  return Executable(std::move(executable));
+  struct Mapping {
+    PjrtClient& client;
+    void* data;
+    Scope::Hold hold;
+    ~Mapping() {
+      abi::ClientDmaUnmapArgs unmap;
+      unmap.client = client.client_;
+      unmap.data = data;
+      client.plugin_.call_quietly(unmap);
+    }
+  };
+  return std::shared_ptr<const void>(new Mapping{*this, bytes.data(), std::move(hold)});
 }
 
 Result<PutResult> PjrtClient::put(const HostView& view, HostBufferSemantics semantics,

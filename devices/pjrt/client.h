@@ -39,15 +39,21 @@ class PjrtClient final : public Client {
   std::string_view platform_version() const override { return platform_version_; }
   std::span<const DeviceInfo> devices() const override { return infos_; }
   std::span<const MemoryInfo> memories() const override { return memory_infos_; }
+  // The plugin's own and those of its topology.
+  const Attributes& attributes() const override { return attributes_; }
   bool calls_may_block() const override { return true; }
   Result<Executable> compile(const Program& program, const CompileOptions& options) override;
   Result<Executable> load(std::string_view serialized) override;
+  Result<Executable> load_compiled(std::string_view serialized, const Program& program,
+                                   const CompileOptions& options) override;
+  std::string compiler_identity() const override;
   Result<PutResult> put(const HostView& view, HostBufferSemantics semantics, DeviceId device,
                         int memory) override;
   Result<Buffer> copy(const Buffer& source, DeviceId device, int memory) override;
   Result<MemoryStats> memory_stats(DeviceId device) const override;
   // From the launch, or the end of the launch before, to the end: PJRT tells no more.
   std::optional<Duration> busy_time(DeviceId device) const override;
+  Result<Owner> map_host_memory(std::span<std::byte> bytes) override;
   Future<void> close() override { return scope_.close(); }
 
   const Plugin& plugin() const { return plugin_; }
@@ -69,7 +75,9 @@ class PjrtClient final : public Client {
   PjrtClient(const Plugin& plugin, PjrtClientOptions options)
       : plugin_(plugin), options_(std::move(options)) {}
   Status open();
+  Status read_topology();
   Status read_device(std::size_t i);
+  Status read_attributes(std::size_t i, abi::DeviceDescription* description);
   Status read_memories(std::size_t i);
   struct Runs {
     mutable Mutex mutex;
@@ -79,11 +87,15 @@ class PjrtClient final : public Client {
   };
 
   Result<abi::Memory*> find_memory(DeviceId device, int memory) const;
+  // CompileOptionsProto of the options, for this client's devices.
+  Result<std::string> written_options(const std::string& program,
+                                      const CompileOptions& options) const;
 
   const Plugin& plugin_;
   const PjrtClientOptions options_;
   abi::Client* client_ = nullptr;
   std::string platform_name_, platform_version_;
+  Attributes attributes_;
   std::vector<abi::Device*> devices_;
   std::vector<std::int64_t> global_ids_;  // of devices_, as device assignments name them
   std::vector<DeviceInfo> infos_;

@@ -183,6 +183,13 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   return {};
 }
 
+Result<Attributes> PjrtExecutable::cost_analysis() const {
+  abi::ExecutableGetCostAnalysisArgs args;
+  args.executable = executable_;
+  MILLRACE_TRY_STATUS(client_.plugin().call(args));
+  return read_values(args.properties, args.num_properties);
+}
+
 Result<std::string> PjrtExecutable::serialize() const {
   const Plugin& plugin = client_.plugin();
   abi::ExecutableSerializeArgs args;

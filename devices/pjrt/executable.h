@@ -29,6 +29,7 @@ class PjrtExecutable final : public ExecutableBody {
   std::int64_t temporary_bytes() const override { return facts_.temporary_bytes; }
   Status launch(const LaunchArguments& call, std::span<LaunchResult> results) override;
   Result<std::string> serialize() const override;
+  Result<Attributes> cost_analysis() const override;
 
  private:
   struct Launch;

@@ -73,6 +73,13 @@ abi::NamedValue named_value(const std::string& name, const Attribute& attribute)
   return v;
 }
 
+std::string build_of(const std::string& path) {
+  std::error_code unknown;
+  const auto size = std::filesystem::file_size(path, unknown);
+  const auto time = std::filesystem::last_write_time(path, unknown).time_since_epoch().count();
+  return std::to_string(size) + " bytes of " + std::to_string(time);
+}
+
 // Every plugin of the process, for as long as it lives: `paths` while one is loaded, `all` never
 // for long.
 struct Loaded {
@@ -142,14 +149,19 @@ Result<const Plugin*> Plugin::open(const std::string& path) {
   } catch (...) {
     return fail(ErrorCode::kInternal, "GetPjrtApi of " + path + " threw an exception");
   }
-  return adopt(api, path);
+  return adopt(api, path, build_of(path));
 }
 
 Result<const Plugin*> Plugin::adopt(const abi::Api* api, std::string name) {
+  return adopt(api, std::move(name), {});
+}
+
+Result<const Plugin*> Plugin::adopt(const abi::Api* api, std::string name, std::string build) {
   if (api == nullptr) {
     return fail(ErrorCode::kInvalidArgument, name + ": GetPjrtApi gives no table of functions");
   }
   std::unique_ptr<Plugin> plugin(new Plugin(api, std::move(name)));
+  plugin->build_ = std::move(build);
   MILLRACE_TRY_STATUS(plugin->check_version());
   MILLRACE_TRY_STATUS(plugin->initialize());
   const Plugin* const made = plugin.get();

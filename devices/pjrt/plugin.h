@@ -28,6 +28,9 @@ class Plugin {
   static Result<const Plugin*> adopt(const abi::Api* api, std::string name);
 
   const std::string& name() const { return name_; }  // for messages: the path
+  // What tells one build of the library from another of the same version: its size and its time.
+  // Empty for a table that was adopted.
+  const std::string& build() const { return build_; }
   int minor_version() const { return api_->version.minor_version; }
   // "0.115".
   std::string version_text() const;
@@ -55,6 +58,7 @@ class Plugin {
  private:
   Plugin(const abi::Api* api, std::string name) : api_(api), name_(std::move(name)) {}
   static Result<const Plugin*> open(const std::string& path);
+  static Result<const Plugin*> adopt(const abi::Api* api, std::string name, std::string build);
   Status check_version() const;
   Status initialize();
   // invoke knows the type behind args, and so the function's.
@@ -65,6 +69,7 @@ class Plugin {
 
   const abi::Api* api_;
   const std::string name_;
+  std::string build_;
   std::map<std::string, Attribute> attributes_;
 };
 

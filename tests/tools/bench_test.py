@@ -46,6 +46,13 @@ class BenchTest(unittest.TestCase):
         self.assertIn('1 of 1 figures meet', text)
         self.assertTrue(text.startswith('before\n') and text.endswith(f'{bench.README_END}\nafter\n'))
 
+    def test_a_plugin_is_given_as_for_the_command_and_must_be_there(self):
+        here = os.path.abspath(__file__)
+        self.assertEqual(bench.plugin_path(f'xla_cpu={here}'), here)
+        self.assertEqual(bench.plugin_path(os.path.relpath(here)), here)
+        with self.assertRaises(bench.argparse.ArgumentTypeError):
+            bench.plugin_path('xla_cpu=/nowhere/plugin.so')
+
     def test_every_family_has_a_program(self):
         with open(os.path.join(TOOLS, '..', 'bench', 'CMakeLists.txt'), encoding='utf-8') as f:
             text = f.read()

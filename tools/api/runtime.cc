@@ -47,7 +47,8 @@ struct Runtime::Core {
   Environment environment;
   std::unique_ptr<trace::TraceFile> trace_file;
   std::unique_ptr<actors::ActorSystem> actors;
-  std::unique_ptr<actors::HandlerWatch> watch;  // over their handlers
+  std::unique_ptr<actors::HandlerWatch> watch;       // over their handlers
+  std::unique_ptr<devices::CompilationCache> cache;  // none: everything is compiled
   std::unique_ptr<devices::Client> client;
   std::string device_kind;
   std::vector<devices::Device> devices;
@@ -122,6 +123,8 @@ Status Runtime::Core::make() {
   watch = std::make_unique<actors::HandlerWatch>(*actors, environment, std::move(watching));
   MILLRACE_TRY_STATUS(make_trace_file());
   MILLRACE_TRY_STATUS(make_client());
+  if (options.compilation_cache)
+    cache = std::make_unique<devices::CompilationCache>(*options.compilation_cache);
 
   devices::DeviceActorOptions actor_options{.environment = environment, .limits = options.limits};
   actor_options.inline_when_idle = !client->calls_may_block();
@@ -193,6 +196,7 @@ trace::TraceFile* Runtime::trace_file() const { return core_->trace_file.get(); 
 Metrics& Runtime::metrics() const { return core_->metrics; }
 MetricsSnapshot Runtime::metrics_snapshot() const {
   MetricsSnapshot snapshot = core_->metrics.snapshot();
+  if (core_->cache) add_cache_metrics(core_->cache->stats(), snapshot);
   add_device_metrics(core_->devices, snapshot);
   return snapshot;
 }
@@ -212,12 +216,17 @@ Future<devices::Executable> Runtime::compile(devices::Program program,
     }
     const Clock& clock = *core->environment.clock;
     const TimePoint begin = clock.now();
-    Result<devices::Executable> compiled = core->client->compile(program, options);
+    bool kept = false;
+    Result<devices::Executable> compiled =
+        core->cache ? core->cache->compile(*core->client, program, options, &kept)
+                    : core->client->compile(program, options);
     const Duration time = clock.now() - begin;
     core->compile_time.record(static_cast<std::uint64_t>(time.count()));
     if (!compiled) core->compile_failures.add();
     MILLRACE_LOG(kInfo, "runtime",
-                 (compiled ? "compiled " : "refused ") + program.name() + " in " +
+                 (kept       ? "loaded " + program.name() + " from the cache in "
+                  : compiled ? "compiled " + program.name() + " in "
+                             : "refused " + program.name() + " in ") +
                      std::to_string(time / std::chrono::milliseconds(1)) + " ms");
     return compiled;
   };

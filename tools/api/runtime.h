@@ -43,7 +43,8 @@ class Runtime {
   // The name by which the client was chosen, as PJRT_DEVICE names it: "cpu", a plugin's.
   const std::string& device_kind() const;
 
-  // Compiles on a blocking thread. Errors of the program name it, with line and column. kCancelled
+  // Compiles on a blocking thread, or takes the program from RuntimeOptions::compilation_cache.
+  // Errors of the program name it, with line and column. kCancelled
   // and kDeadlineExceeded by call: a stop ends a compilation at its next stage where the device can
   // do that; otherwise it runs on and its result is dropped.
   Future<devices::Executable> compile(devices::Program program,

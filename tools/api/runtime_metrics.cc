@@ -63,6 +63,16 @@ void describe_metrics(Metrics& metrics) {
   metrics.help("millrace_compile_failures_total", "Compilations that ended with an error.");
 }
 
+void add_cache_metrics(const devices::CompilationCacheStats& stats, MetricsSnapshot& snapshot) {
+  Adder add(snapshot, {});
+  add.counter("millrace_compilation_cache_hits_total", stats.hits,
+              "Compilations that an earlier one has saved.");
+  add.counter("millrace_compilation_cache_misses_total", stats.misses,
+              "Compilations of what was not kept.");
+  add.counter("millrace_compilation_cache_damaged_total", stats.damaged,
+              "Of the misses: what was kept could not be used.");
+}
+
 void add_device_metrics(std::span<const devices::Device> devices, MetricsSnapshot& snapshot) {
   for (const devices::Device& device : devices) add_device(device, snapshot);
   Adder(snapshot, {{"compiler", std::string(compiler())}, {"version", std::string(version())}})

@@ -20,6 +20,12 @@ Result<RuntimeOptions> RuntimeOptions::from_env(devices::Variables variables) {
   MILLRACE_TRY_STATUS(check_log_levels(variables("MILLRACE_LOG").value_or("")));
   options.threads = threads.value_or(0);
   options.trace_file = variables("MILLRACE_TRACE").value_or("");
+  if (const std::string cache = variables("MILLRACE_COMPILATION_CACHE").value_or("");
+      !cache.empty()) {
+    auto parsed = devices::CompilationCacheOptions::parse(cache);
+    if (!parsed) return std::unexpected(parsed.error().with_context("MILLRACE_COMPILATION_CACHE"));
+    options.compilation_cache = *std::move(parsed);
+  }
   options.variables = std::move(variables);
   return options;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "millrace/core/error.h"
+#include "millrace/devices/cache/compilation_cache.h"
 #include "millrace/devices/device.h"
 #include "millrace/devices/pjrt/plugin_list.h"
 #include "millrace/devices/registry.h"
@@ -33,6 +34,9 @@ struct RuntimeOptions {
   // MILLRACE_TRACE. Writes the timeline to this file, too, until close(): ui.perfetto.dev opens it.
   // "%p" in it stands for the number of the process. Empty: no file.
   std::string trace_file;
+  // MILLRACE_COMPILATION_CACHE. Programs that a plugin has compiled are kept in its folder, for the
+  // next process; the embedded CPU device compiles as fast as it would load, so it keeps none.
+  std::optional<devices::CompilationCacheOptions> compilation_cache;
   devices::Variables
       variables;  // for backends that have variables of their own; empty: none is set
 

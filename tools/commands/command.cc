@@ -20,13 +20,23 @@ std::string version_text() {
 }
 
 Result<RuntimeOptions> runtime_options(std::optional<int> threads, std::optional<int> devices,
-                                       const std::vector<std::string>& plugins) {
+                                       const std::vector<std::string>& plugins,
+                                       const std::string& compilation_cache) {
   Result<RuntimeOptions> options = RuntimeOptions::from_env();
   if (!options) return std::unexpected(options.error().with_detail(ExitWith{ExitCode::kUsage}));
   for (const std::string& plugin : plugins) {
     Result<devices::pjrt::PluginEntry> entry = devices::pjrt::parse_plugin(plugin);
     if (!entry) return std::unexpected(entry.error().with_detail(ExitWith{ExitCode::kUsage}));
     options->plugins.push_back(*std::move(entry));
+  }
+  if (!compilation_cache.empty()) {
+    auto cache = devices::CompilationCacheOptions::parse(compilation_cache);
+    if (!cache) {
+      return std::unexpected(cache.error()
+                                 .with_context("--compilation-cache")
+                                 .with_detail(ExitWith{ExitCode::kUsage}));
+    }
+    options->compilation_cache = *std::move(cache);
   }
   if (threads) options->threads = *threads;
   if (devices) options->devices = devices;

@@ -27,6 +27,7 @@ struct EnvFlags {
 struct RunFlags {
   std::string file;
   std::vector<std::string> plugins;
+  std::string compilation_cache;  // FOLDER[,read_only][,max=BYTES]; empty: as the environment says
   InputFlags inputs;
   std::string outputs_folder;
   int repeat = 1;
@@ -42,6 +43,7 @@ struct TrainFlags {
   std::string data;
   bool fake_data = false;
   std::vector<std::string> plugins;
+  std::string compilation_cache;
   std::optional<int> devices;
   std::int64_t batch_size = 128;
   std::uint64_t epochs = 3;
@@ -74,6 +76,7 @@ struct TraceFlags {
 
 struct InspectFlags {
   std::string file;
+  std::vector<std::string> plugins;
   bool ops = false;
   InputFlags inputs;  // for ops; none: made ones
   int repeat = 20;
@@ -94,7 +97,8 @@ std::string version_text();
 
 // The environment's options; what the flags say goes over it.
 Result<RuntimeOptions> runtime_options(std::optional<int> threads, std::optional<int> devices,
-                                       const std::vector<std::string>& plugins = {});
+                                       const std::vector<std::string>& plugins = {},
+                                       const std::string& compilation_cache = {});
 // Runtime::create, its errors marked with ExitCode::kDevice.
 Result<Runtime> open_runtime(const RuntimeOptions& options);
 // Closes a runtime that writes a trace, so that the file has everything and an error of it is told;

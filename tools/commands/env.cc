@@ -36,6 +36,7 @@ constexpr std::array kVariables = {
     Variable{"MILLRACE_PLUGIN_PATH", "/usr/lib/millrace/plugins.d"},
     Variable{"MILLRACE_THREADS", "one per core"},
     Variable{"MILLRACE_TRACE", "no trace"},
+    Variable{"MILLRACE_COMPILATION_CACHE", "nothing is kept"},
     Variable{"MILLRACE_LOG", "warn"},
     Variable{"MILLRACE_CPU_ISA", "the best there is"},
     Variable{"NO_COLOR", "colors where the terminal has them"},

@@ -1,10 +1,18 @@
 // `millrace inspect`: what a program is made of and, with --ops, where the time of a run of it
 // goes.
+#include <strings.h>
+
+#include <chrono>
+#include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <stop_token>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
+#include "millrace/core/blocking.h"
 #include "millrace/core/make_executor.h"
 #include "millrace/devices/program.h"
 #include "millrace/tools/commands/command.h"
@@ -61,6 +69,87 @@ Result<std::string> time_ops(const devices::Program& program, const InspectFlags
   return flags.json ? times.to_json() + "\n" : times.to_text();
 }
 
+// What a plugin makes of the program.
+struct Compiled {
+  std::string kind;  // as PJRT_DEVICE names it
+  std::string platform;
+  double compile_ms = 0;
+  devices::Executable executable;
+  Result<devices::Attributes> cost;
+};
+
+// Attributes that are numbers, the others as text.
+nlohmann::ordered_json attribute_json(const devices::Attribute& attribute) {
+  nlohmann::ordered_json json;
+  std::visit([&json](const auto& value) { json = value; }, attribute);
+  return json;
+}
+
+nlohmann::ordered_json to_json(const Compiled& compiled) {
+  nlohmann::ordered_json cost = nlohmann::ordered_json::object();
+  if (compiled.cost) {
+    for (const auto& [name, value] : *compiled.cost) cost[name] = attribute_json(value);
+  }
+  std::vector<std::size_t> donated;
+  const auto inputs = compiled.executable.donated_inputs();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i]) donated.push_back(i);
+  }
+  return {{"device", compiled.kind},
+          {"platform", compiled.platform},
+          {"compile_ms", compiled.compile_ms},
+          {"donated", donated},
+          {"temporaries", compiled.executable.body()->temporary_bytes()},
+          {"cost", cost}};
+}
+
+std::string to_text(const Compiled& compiled) {
+  char time[32];
+  std::snprintf(time, sizeof time, "%.1f", compiled.compile_ms);
+  std::string text =
+      "\ncompiled by " + compiled.kind + " (" + compiled.platform + ") in " + time +
+      " ms\n  temporaries  " +
+      inspect::bytes_text(static_cast<std::size_t>(compiled.executable.body()->temporary_bytes())) +
+      "\n";
+  if (!compiled.cost) return text + "  no cost analysis: " + compiled.cost.error().message() + "\n";
+  for (const auto& [name, value] : *compiled.cost)
+    text += "  " + name + "  " + attribute_json(value).dump() + "\n";
+  return text;
+}
+
+bool wants_plugin(const InspectFlags& flags, const RuntimeOptions& options) {
+  return !flags.plugins.empty() ||
+         (!options.device.empty() && ::strcasecmp(options.device.c_str(), "cpu") != 0);
+}
+
+Result<Compiled> compile_there(const Runtime& runtime, const devices::Program& program) {
+  const TimePoint begin = steady_clock().now();
+  MILLRACE_TRY(devices::Executable executable,
+               wait_blocking(compile_program(runtime, program, {}, {})));
+  const std::chrono::duration<double, std::milli> time = steady_clock().now() - begin;
+  const devices::Client& client = runtime.client();
+  Result<devices::Attributes> cost = executable.body()->cost_analysis();
+  return Compiled{.kind = runtime.device_kind(),
+                  .platform = std::string(client.platform_name()) + " " +
+                              std::string(client.platform_version()),
+                  .compile_ms = time.count(),
+                  .executable = std::move(executable),
+                  .cost = std::move(cost)};
+}
+
+// What the program is made of, and what the plugin makes of it if one is asked for.
+Result<std::string> tell(const inspect::ProgramFacts& facts, const devices::Program& program,
+                         const InspectFlags& flags) {
+  MILLRACE_TRY(const RuntimeOptions options, runtime_options(flags.threads, {}, flags.plugins));
+  if (!wants_plugin(flags, options)) return flags.json ? facts.to_json() + "\n" : facts.to_text();
+  MILLRACE_TRY(const Runtime runtime, open_runtime(options));
+  MILLRACE_TRY(const Compiled compiled, compile_there(runtime, program));
+  if (!flags.json) return facts.to_text() + to_text(compiled);
+  auto json = nlohmann::ordered_json::parse(facts.to_json());
+  json["compiled"] = to_json(compiled);
+  return json.dump() + "\n";
+}
+
 }  // namespace
 
 Result<ExitCode> inspect_command(const InspectFlags& flags, Console& console) {
@@ -72,7 +161,8 @@ Result<ExitCode> inspect_command(const InspectFlags& flags, Console& console) {
   }
   const auto facts = inspect::inspect(program);
   if (!facts) return rejected(facts.error(), flags.file);
-  MILLRACE_TRY_STATUS(console.data(flags.json ? facts->to_json() + "\n" : facts->to_text()));
+  MILLRACE_TRY(const std::string text, tell(*facts, program, flags));
+  MILLRACE_TRY_STATUS(console.data(text));
   return ExitCode::kOk;
 }
 

@@ -42,6 +42,14 @@ void add_plugins(CLI::App& command, std::vector<std::string>& plugins) {
       ->take_all();
 }
 
+void add_compilation_cache(CLI::App& command, std::string& cache) {
+  command
+      .add_option("--compilation-cache", cache,
+                  "keep what plugins compile in this folder, for the next time "
+                  "(MILLRACE_COMPILATION_CACHE)")
+      ->type_name("DIR[,read_only][,max=BYTES]");
+}
+
 CLI::App& add_devices(CLI::App& app, DevicesFlags& flags) {
   CLI::App& command =
       *app.add_subcommand("devices", "list the devices (PJRT_DEVICE, CPU_NUM_DEVICES)");
@@ -67,6 +75,7 @@ CLI::App& add_run(CLI::App& app, RunFlags& flags) {
   command.add_option("FILE", flags.file, "the program: StableHLO text")->required();
   add_inputs(command, flags.inputs);
   add_plugins(command, flags.plugins);
+  add_compilation_cache(command, flags.compilation_cache);
   command
       .add_option("--outputs", flags.outputs_folder,
                   "write the results to DIR/0.npy, DIR/1.npy, ...")
@@ -98,6 +107,7 @@ void add_train(CLI::App& app, TrainFlags& flags) {
   data->add_flag("--fake-data", flags.fake_data, "generated images");
   data->require_option(1);
   add_plugins(command, flags.plugins);
+  add_compilation_cache(command, flags.compilation_cache);
   command.add_option("--devices", flags.devices, "use so many devices (default: all)")
       ->check(CLI::Range(1, RuntimeOptions::kMostDevices));
   command.add_option("--batch-size", flags.batch_size, "rows per step, split over the devices")
@@ -186,6 +196,12 @@ CLI::App& add_inspect(CLI::App& app, InspectFlags& flags) {
   command.add_option("FILE", flags.file, "the program: StableHLO text")->required();
   auto* ops = command.add_flag("--ops", flags.ops,
                                "run it on the CPU and tell the time of each kind of step");
+  add_plugins(command, flags.plugins);
+  command.get_option("--plugin")
+      ->excludes(ops)
+      ->description(
+          "also compile it with this PJRT plugin (or PJRT_DEVICE's), and tell what that makes of "
+          "it");
   add_inputs(command, flags.inputs);
   command.get_option("--input")->needs(ops)->description(
       "with --ops: an argument (.npy), in order; may be repeated (default: random numbers)");
@@ -244,8 +260,8 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", version_text);
   app.require_subcommand(1);
   app.footer(
-      "Environment: PJRT_DEVICE, CPU_NUM_DEVICES, MILLRACE_THREADS, MILLRACE_TRACE, MILLRACE_LOG, "
-      "NO_COLOR, CI "
+      "Environment: PJRT_DEVICE, CPU_NUM_DEVICES, MILLRACE_THREADS, MILLRACE_TRACE, "
+      "MILLRACE_COMPILATION_CACHE, MILLRACE_LOG, NO_COLOR, CI "
       "(see README.md)");
   DevicesFlags devices_flags;
   EnvFlags env_flags;

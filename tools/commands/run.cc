@@ -197,7 +197,8 @@ Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
 Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
   MILLRACE_TRY(const std::unique_ptr<CaughtSignals> signals, CaughtSignals::create());
   // One device, so that it gets all the threads.
-  MILLRACE_TRY(RuntimeOptions options, runtime_options(flags.threads, 1, flags.plugins));
+  MILLRACE_TRY(RuntimeOptions options,
+               runtime_options(flags.threads, 1, flags.plugins, flags.compilation_cache));
   if (!flags.trace.empty()) options.trace_file = flags.trace;
   MILLRACE_TRY(const devices::Program program, devices::Program::from_file(flags.file));
   MILLRACE_TRY(const Runtime runtime, open_runtime(options));

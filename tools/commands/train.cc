@@ -218,8 +218,8 @@ Result<ExitCode> tell_stopped(const TrainFlags& flags, int signal, std::uint64_t
 
 Result<ExitCode> train_command(const TrainFlags& flags, Console& console) {
   MILLRACE_TRY(const std::unique_ptr<CaughtSignals> signals, CaughtSignals::create());
-  MILLRACE_TRY(RuntimeOptions options,
-               runtime_options(flags.threads, flags.devices, flags.plugins));
+  MILLRACE_TRY(RuntimeOptions options, runtime_options(flags.threads, flags.devices, flags.plugins,
+                                                       flags.compilation_cache));
   options.trace = true;  // the report's times of the stages come from it
   if (!flags.trace.empty()) options.trace_file = flags.trace;
   MILLRACE_TRY(const Runtime runtime, open_runtime(options));

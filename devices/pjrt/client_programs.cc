@@ -1,0 +1,149 @@
+// PjrtClient: programs, compiled and loaded.
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "millrace/devices/pjrt/client.h"
+#include "millrace/devices/pjrt/executable.h"
+#include "millrace/devices/pjrt/program_facts.h"
+
+namespace millrace::devices::pjrt {
+namespace {
+
+std::string to_text(const Attributes& attributes) {
+  std::string text;
+  const auto add = [&text](const auto& value) {
+    using Value = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, std::string>) {
+      text += value;
+    } else if constexpr (std::is_same_v<Value, std::vector<std::int64_t>>) {
+      for (const std::int64_t one : value) text += std::to_string(one) + " ";
+    } else {
+      text += std::to_string(value);
+    }
+  };
+  for (const auto& [name, value] : attributes) {
+    text += name + "=";
+    std::visit(add, value);
+    text += "\n";
+  }
+  return text;
+}
+
+// Compiled programs may hold code for this processor, whatever their device is.
+const std::string& host_processor() {
+  static const std::string found = [] {
+    std::ifstream in("/proc/cpuinfo");
+    for (std::string line; std::getline(in, line);) {
+      if (line.starts_with("flags") || line.starts_with("Features")) return line;
+    }
+    return std::string("unknown");
+  }();
+  return found;
+}
+
+// Options of XLA's compilers that no client is told of.
+std::string compiler_variables() {
+  std::string text;
+  for (const char* name : {"XLA_FLAGS", "LIBTPU_INIT_ARGS"}) {
+    const char* const value = std::getenv(name);
+    if (value != nullptr) text += std::string(name) + "=" + value + "\n";
+  }
+  return text;
+}
+
+bool is_portable(const CompileOptions& options) {
+  return options.portable && options.replicas == 1 && options.partitions == 1;
+}
+
+}  // namespace
+
+Result<std::string> PjrtClient::written_options(const std::string& program,
+                                                const CompileOptions& options) const {
+  std::vector<std::int64_t> ids;
+  if (!is_portable(options)) {
+    const auto count =
+        static_cast<std::size_t>(options.replicas) * static_cast<std::size_t>(options.partitions);
+    if (options.devices.size() != count) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "compiling " + program + " for " + std::to_string(options.replicas) +
+                      " replicas of " + std::to_string(options.partitions) + " partitions takes " +
+                      std::to_string(count) + " devices, not " +
+                      std::to_string(options.devices.size()));
+    }
+    for (const DeviceId device : options.devices) {
+      MILLRACE_TRY_STATUS(find(device));
+      ids.push_back(global_ids_[static_cast<std::size_t>(index(device))]);
+    }
+  }
+  return write_compile_options(options, ids);
+}
+
+Result<Executable> PjrtClient::compile(const Program& program, const CompileOptions& options) {
+  MILLRACE_TRY(const std::string written, written_options(program.name(), options));
+  constexpr std::string_view kFormat = "mlir";
+  abi::Program code;
+  code.struct_size = abi::kStructSize<abi::Program>;
+  code.code = const_cast<char*>(program.code().data());  // PJRT reads it only
+  code.code_size = program.code().size();
+  code.format = kFormat.data();
+  code.format_size = kFormat.size();
+  abi::ClientCompileArgs args;
+  args.client = client_;
+  args.program = &code;
+  args.compile_options = written.data();
+  args.compile_options_size = written.size();
+  if (Status compiled = plugin_.call(args); !compiled) {
+    return std::unexpected(compiled.error().with_context("cannot compile " + program.name()));
+  }
+  MILLRACE_TRY(
+      Ref<PjrtExecutable> executable,
+      PjrtExecutable::create(*this, program.name(), args.executable, is_portable(options)));
+  return Executable(std::move(executable));
+}
+
+Result<Executable> PjrtClient::load(std::string_view serialized) {
+  abi::ExecutableDeserializeAndLoadArgs args;
+  args.client = client_;
+  args.serialized_executable = serialized.data();
+  args.serialized_executable_size = serialized.size();
+  MILLRACE_TRY_STATUS(plugin_.call(args));
+  MILLRACE_TRY(Ref<PjrtExecutable> executable,
+               PjrtExecutable::create(*this, "a loaded program", args.loaded_executable, false));
+  return Executable(std::move(executable));
+}
+
+Result<Executable> PjrtClient::load_compiled(std::string_view serialized, const Program& program,
+                                             const CompileOptions& options) {
+  MILLRACE_TRY(const std::string written, written_options(program.name(), options));
+  abi::ExecutableDeserializeAndLoadArgs args;
+  args.client = client_;
+  args.serialized_executable = serialized.data();
+  args.serialized_executable_size = serialized.size();
+  args.overridden_compile_options = written.data();
+  args.overridden_compile_options_size = written.size();
+  if (Status loaded = plugin_.call(args); !loaded) {
+    return std::unexpected(loaded.error().with_context("cannot load " + program.name()));
+  }
+  MILLRACE_TRY(
+      Ref<PjrtExecutable> executable,
+      PjrtExecutable::create(*this, program.name(), args.loaded_executable, is_portable(options)));
+  return Executable(std::move(executable));
+}
+
+std::string PjrtClient::compiler_identity() const {
+  std::string identity = platform_name_ + "\n" + platform_version_ + "\n" + plugin_.build() + "\n" +
+                         host_processor() + "\n" + compiler_variables();
+  identity += to_text(attributes_) + to_text(options_.settings);
+  for (std::size_t i = 0; i < infos_.size(); ++i) {
+    identity += std::to_string(global_ids_[i]) + " " + std::to_string(infos_[i].process) + " " +
+                infos_[i].kind + "\n";
+  }
+  return identity;
+}
+
+}  // namespace millrace::devices::pjrt
