@@ -1,0 +1,118 @@
+// Attempt: one try of a training, from the compilation to the evaluation; what it leaves to the
+// next one is in RunState. Internal to training.cc. attempt_prepare.cc has everything before the
+// first step, attempt.cc the steps and the end. Read next: step_graph.h (one step).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace/collectives/process_group.h"
+#include "millrace/tools/train/checkpoint.h"
+#include "millrace/tools/train/epoch_share.h"
+#include "millrace/tools/train/model.h"
+#include "millrace/tools/train/step_graph.h"
+#include "millrace/tools/train/step_watch.h"
+#include "millrace/tools/train/training.h"
+
+namespace millrace::train {
+
+// Lives in the frame of the coroutine that runs it, which closes it. Thread-safety: confined to
+// that coroutine.
+class Attempt {
+ public:
+  Attempt(TrainingParts parts, TrainingOptions options, TrainingListener* listener, RunState& run)
+      : parts_(std::move(parts)),
+        options_(std::move(options)),
+        listener_(listener),
+        run_(run),
+        watch_(*parts_.environment.clock, *parts_.environment.compute, parts_.devices.size()),
+        link_(options_.call.stop, Forward{&watch_}),
+        epoch_shares_(parts_.devices.size()),
+        run_shares_(parts_.devices.size()) {
+    call_.stop = watch_.token();
+    call_.deadline = options_.call.deadline;
+    if (parts_.trace == nullptr) return;
+    step_lane_ = parts_.trace->lane("steps");
+    step_name_ = parts_.trace->name("step");
+  }
+
+  Task<TrainingReport> run();
+  Task<void> close();
+  // What to tell the caller when run() ended with error: the first failure is the cause of the
+  // others.
+  Error root_cause(const Error& error) const;
+
+ private:
+  struct Forward {
+    StepWatch* watch;
+    void operator()() const { watch->stop(); }
+  };
+  struct Flying {
+    Ref<GraphRun> run;
+    std::uint64_t epoch = 0;
+    bool last_of_epoch = false;
+  };
+
+  std::int64_t rows() const {
+    return options_.batch_size / static_cast<std::int64_t>(parts_.devices.size());
+  }
+  std::uint64_t total_steps() const;
+  Future<devices::Executable> compile(const ProgramSpec& spec) const;
+  void keep_program(const ProgramSpec& spec, const Future<devices::Executable>& program);
+  Result<transfer::DeviceLoader> make_loader() const;
+  Task<void> prepare();
+  Task<void> open_run(const ProgramSpec& init, const ProgramSpec& update);
+  void go_on();
+  Task<void> initialise(const ProgramSpec& init, const devices::Executable& program);
+  void make_checkpointer();
+  Task<void> steps();
+  void start_step(std::uint64_t step, std::uint64_t steps_per_epoch);
+  Task<void> retire();
+  Task<void> end_epoch(std::uint64_t epoch);
+  Task<EpochShare> meet_all(std::string tag, std::vector<EpochShare> shares);
+  Status hear_of_checkpoint();
+  Status advance_checkpoint();
+  Task<void> begin_last_checkpoint();
+  Task<void> end_checkpoint();
+  void tell_start(Duration compile_time);
+  void tell_step(double loss, std::uint64_t epoch);
+  std::uint64_t steps_done() const { return run_.first_step + run_.losses.size(); }
+  bool recovers() const { return options_.device_restarts.restarts > 0; }
+  Task<void> await_replicas();
+  TrainingReport figures() const;
+
+  const TrainingParts parts_;
+  const TrainingOptions options_;
+  TrainingListener* const listener_;
+  RunState& run_;
+  StepWatch watch_;
+  std::stop_callback<Forward> link_;
+  CallOptions call_;
+  TraceLane step_lane_{};
+  TraceName step_name_{};
+
+  std::optional<Model> model_;
+  std::optional<transfer::DeviceLoader> loader_;
+  std::vector<collectives::ProcessGroup> ranks_;
+  std::optional<StepGraph> graph_;
+  devices::Executable eval_program_;
+  const ProgramSpec* grad_ = nullptr;
+  const ProgramSpec* eval_ = nullptr;
+  std::string grad_name_;
+  std::string update_name_;
+
+  std::uint64_t first_step_ = 0;  // of this attempt
+  std::optional<Checkpointer> checkpointer_;
+
+  std::vector<Replica> replicas_;
+  std::deque<Flying> flying_;
+  std::vector<Future<std::optional<transfer::DeviceBatch>>> epoch_ends_;
+  TimePoint last_done_{};
+  std::vector<EpochShare> epoch_shares_;  // by rank, of the epoch that is being retired
+  std::vector<EpochShare> run_shares_;    // by rank
+};
+
+}  // namespace millrace::train
