@@ -36,7 +36,7 @@ struct Module::Impl {
   int op_ids = 0;
 };
 
-Module::Module() : impl_(std::make_unique<Impl>()) {}
+Module::Module() : impl_(std::make_shared<Impl>()) {}
 Module::Module(Module&&) noexcept = default;
 Module& Module::operator=(Module&&) noexcept = default;
 Module::~Module() = default;

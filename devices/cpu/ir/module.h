@@ -77,8 +77,8 @@ struct FunctionParts {
   std::span<const NamedAttribute> attributes;
 };
 
-// Movable; moving keeps every pointer into it valid. Destroying it frees everything at once, but
-// bytes of DenseAttr that someone shares. Thread-safety: external.
+// Movable; moving keeps every pointer into it valid. Destroying it frees everything at once, unless
+// someone shares it, but for bytes of DenseAttr that someone shares. Thread-safety: external.
 class Module {
  public:
   Module();
@@ -130,10 +130,12 @@ class Module {
   void share_dense(Attribute dense, Attribute from);
 
   std::pmr::memory_resource* arena() const;
+  // Keeps every op, type and attribute alive as long as it is held.
+  std::shared_ptr<const void> share() const { return impl_; }
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;
 };
 
 // Structural equality of whole modules: names, types, attributes, ops and which value feeds which

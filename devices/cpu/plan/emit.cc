@@ -297,6 +297,16 @@ std::vector<int> Emitter::schedule(const BlockState& s) const {
       if (it != s.writer.end() && it->second != static_cast<int>(u)) needs[u].push_back(it->second);
     }
   }
+  const auto has_effect = [this](const Unit& unit) {
+    return unit.node >= 0 && plan::has_effect(graph_, graph_.node(unit.node));
+  };
+  // Effects come in the order of the program.
+  int before = -1;
+  for (std::size_t u = 0; u < n; ++u) {
+    if (!has_effect(s.units[u])) continue;
+    if (before >= 0) needs[u].push_back(before);
+    before = static_cast<int>(u);
+  }
   const auto collect = [&](int unit, std::vector<bool>& seen,
                            const std::function<void(int)>& done) {
     std::vector<std::pair<int, std::size_t>> stack{{unit, 0}};
@@ -325,7 +335,7 @@ std::vector<int> Emitter::schedule(const BlockState& s) const {
     targets.emplace_back(cost, unit);
   };
   for (std::size_t u = 0; u < n; ++u) {
-    if (s.units[u].result >= 0) add_target(static_cast<int>(u));
+    if (s.units[u].result >= 0 || has_effect(s.units[u])) add_target(static_cast<int>(u));
   }
   for (ValueId v : s.block.results) {
     const auto it = s.writer.find(storage(v));

@@ -105,6 +105,7 @@ class Emitter {
   void emit_reduce_window(BlockState& s, const Node& n, StepList& to);
   void emit_select_and_scatter(BlockState& s, const Node& n, StepList& to);
   void emit_sort(BlockState& s, const Node& n, StepList& to);
+  void emit_reference(BlockState& s, const Node& n, StepList& to);
   // The output's buffer: the operand's own if that dies here, else a new one that a step fills with
   // a copy.
   BufferId take_or_copy(BlockState& s, const Node& n, ValueId operand, ValueId output,

@@ -1,8 +1,10 @@
 // The part of Emitter that builds fused loops and copies of views.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <tuple>
 
+#include "millrace/devices/cpu/kernels/element.h"
 #include "millrace/devices/cpu/kernels/strided.h"
 #include "millrace/devices/cpu/plan/emit.h"
 
@@ -164,6 +166,18 @@ Status Emitter::emit_copy(BlockState& s, ValueId v, StepList& to) {
     add_step(to, std::string(n.name), n.location, 0).run =
         [copy, from, target, at = view.offset * width](const StepFrame& f) -> Status {
       copy.run(f.at(from) + at, f.at(target), f.parallel);
+      return {};
+    };
+    return {};
+  }
+  if (splat != nullptr && !is_real_element(shape.dtype())) {
+    const BufferId target = new_buffer(s, v);
+    std::array<std::byte, 16> element;  // the widest there is
+    std::memcpy(element.data(), splat, byte_width(shape.dtype()));
+    add_step(to, std::string(n.name), n.location, 0).run =
+        [element, target, width = byte_width(shape.dtype()),
+         elements = shape.elements()](const StepFrame& f) -> Status {
+      fill_splat(f.at(target), element.data(), width, elements);
       return {};
     };
     return {};

@@ -67,6 +67,9 @@ Status Emitter::emit_node(BlockState& s, const Node& n, StepList& to) {
       return emit_dot(s, n, to);
     case NodeKind::kConvolution:
       return emit_convolution(s, n, to);
+    case NodeKind::kReference:
+      emit_reference(s, n, to);
+      return {};
     case NodeKind::kWhile:
       return emit_while(n, to);
     case NodeKind::kCase:
@@ -326,6 +329,28 @@ void Emitter::emit_sort(BlockState& s, const Node& n, StepList& to) {
     sort(*region, shape, dimension, types, Pointers<const void>(f, operands),
          Pointers<void>(f, targets), f.scratch);
     return {};
+  };
+}
+
+void Emitter::emit_reference(BlockState& s, const Node& n, StepList& to) {
+  std::vector<BufferId> operands, targets;
+  std::vector<ConstArray> from;
+  std::vector<MutableArray> into;
+  for (ValueId v : n.inputs) {
+    operands.push_back(buffer_of(v));
+    from.push_back({graph_.shape(v)});
+  }
+  for (ValueId v : n.outputs) {
+    targets.push_back(new_buffer(s, v));
+    into.push_back({graph_.shape(v)});
+  }
+  add_step(to, std::string(n.name), n.location, 0).run =
+      [kernel = n.kernel, operands, targets, from, into](const StepFrame& f) -> Status {
+    std::vector<ConstArray> in = from;
+    std::vector<MutableArray> out = into;
+    for (std::size_t i = 0; i < in.size(); ++i) in[i].data = f.at(operands[i]);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i].data = f.at(targets[i]);
+    return kernel->run(in, out);
   };
 }
 

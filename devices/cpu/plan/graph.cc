@@ -15,9 +15,22 @@ const std::byte* splat_constant(const Graph& graph, ValueId v) {
       return n->splat || graph.shape(v).elements() == 1 ? n->data.get() : nullptr;
     }
     if (n->kind != NodeKind::kBroadcast && n->kind != NodeKind::kReshape) return nullptr;
+    // A bitcast to elements of another width splits the constant's, or joins them.
+    if (byte_width(graph.shape(v).dtype()) != byte_width(graph.shape(n->inputs[0]).dtype()))
+      return nullptr;
     v = n->inputs[0];
   }
   return nullptr;
+}
+
+bool has_effect(const Graph& graph, const Node& node) {
+  if (node.has_effect) return true;
+  for (const Block& inner : node.blocks) {
+    for (NodeId id : inner.nodes) {
+      if (has_effect(graph, graph.node(id))) return true;
+    }
+  }
+  return false;
 }
 
 bool is_view(NodeKind kind) { return kind >= NodeKind::kBroadcast && kind <= NodeKind::kReverse; }
@@ -44,7 +57,8 @@ std::string_view to_string(NodeKind kind) {
                                                 "select_and_scatter",
                                                 "sort",
                                                 "while",
-                                                "case"};
+                                                "case",
+                                                "reference"};
   return kNames[static_cast<int>(kind)];
 }
 

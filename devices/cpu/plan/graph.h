@@ -19,6 +19,7 @@
 #include "millrace/devices/cpu/kernels/onednn.h"
 #include "millrace/devices/cpu/kernels/region.h"
 #include "millrace/devices/cpu/kernels/region_reduce.h"
+#include "millrace/devices/cpu/reference/kernel.h"
 #include "millrace/devices/shape.h"
 
 namespace millrace::devices::cpu::plan {
@@ -50,6 +51,8 @@ enum class NodeKind : std::uint8_t {
   kSort,
   kWhile,
   kCase,
+  // Anything else, by its definition (reference/kernel.h); calls of custom functions.
+  kReference,
 };
 
 struct Block {
@@ -90,6 +93,8 @@ struct Node {
   std::shared_ptr<const Region> region,
       region2;                // reducer or comparator; region2: the scatter of a select
   std::vector<Block> blocks;  // kWhile: condition, body; kCase: branches
+  std::shared_ptr<const reference::Kernel> kernel;  // kReference
+  bool has_effect = false;  // kReference: it runs though nobody reads its results
 };
 
 struct Graph {
@@ -116,6 +121,8 @@ struct Graph {
 // The constant that v is, as a splat of one element; nullptr if it is none. Looks through
 // broadcasts and reshapes.
 const std::byte* splat_constant(const Graph& graph, ValueId v);
+// Whether the node, or one in its blocks, does more than make its results.
+bool has_effect(const Graph& graph, const Node& node);
 bool is_view(NodeKind kind);
 std::string_view to_string(NodeKind kind);
 

@@ -3,7 +3,6 @@
 #include <map>
 #include <string>
 
-#include "millrace/devices/cpu/kernels/element.h"
 #include "millrace/devices/cpu/plan/lower_op.h"
 
 namespace millrace::devices::cpu::plan {
@@ -21,28 +20,79 @@ class Lowering {
     const std::string where = std::to_string(at.line) + ":" + std::to_string(at.column) + ": @" +
                               std::string(function.name()) + ": argument ";
     for (const ir::Value& argument : body.arguments()) {
-      MILLRACE_TRY(const Shape shape, shape_of(argument, where + std::to_string(argument.index())));
-      values_[&argument] = graph_.add_value(shape);
-      graph_.root.parameters.push_back(values_[&argument]);
+      MILLRACE_TRY_STATUS(
+          add_parameter(argument, where + std::to_string(argument.index()), graph_.root));
     }
     return lower_block(body, graph_.root, 0);
   }
 
  private:
-  static Result<Shape> shape_of(const ir::Value& value, const std::string& where) {
-    const auto shape = value.type().is_tensor() ? value.type().shape() : std::nullopt;
-    if (!shape || !is_real_element(shape->dtype())) {
-      return fail(ErrorCode::kUnimplemented, where + ": the type " + value.type().to_string() +
-                                                 " is not supported by the CPU device");
+  // What a value of the program is in the graph: an array is one value, a tuple those of its
+  // members in a row, a token none.
+  using Values = std::vector<ValueId>;
+
+  static Status add_shapes(ir::Type type, const std::string& where, std::vector<Shape>& shapes) {
+    if (type.kind() == ir::TypeKind::kToken) return {};
+    if (type.kind() == ir::TypeKind::kTuple) {
+      for (const ir::Type member : type.members())
+        MILLRACE_TRY_STATUS(add_shapes(member, where, shapes));
+      return {};
     }
-    return *shape;
+    const auto shape = reference::memory_shape(type);
+    if (!shape) {
+      return fail(ErrorCode::kUnimplemented,
+                  where + ": the type " + type.to_string() + " is not supported by the CPU device");
+    }
+    shapes.push_back(*shape);
+    return {};
+  }
+  static Result<std::vector<Shape>> result_shapes(const ir::Op& op) {
+    std::vector<Shape> shapes;
+    for (const ir::Value& v : op.results())
+      MILLRACE_TRY_STATUS(add_shapes(v.type(), op.where(), shapes));
+    return shapes;
+  }
+
+  Status add_parameter(const ir::Value& argument, const std::string& where, Block& block) {
+    std::vector<Shape> shapes;
+    MILLRACE_TRY_STATUS(add_shapes(argument.type(), where, shapes));
+    Values& values = values_[&argument];
+    values.clear();
+    for (const Shape& shape : shapes) values.push_back(graph_.add_value(shape));
+    block.parameters.insert(block.parameters.end(), values.begin(), values.end());
+    return {};
+  }
+
+  Values operands_of(const ir::Op& op) const {
+    Values all;
+    for (const ir::Value* v : op.operands()) {
+      const Values& values = values_.at(v);
+      all.insert(all.end(), values.begin(), values.end());
+    }
+    return all;
+  }
+  // Gives the op's results their values, which come in a row.
+  void set_results(const ir::Op& op, const Values& all) {
+    auto next = all.begin();
+    for (const ir::Value& v : op.results()) {
+      const auto end = next + static_cast<std::ptrdiff_t>(leaves(v.type()));
+      values_[&v].assign(next, end);
+      next = end;
+    }
+  }
+  static std::size_t leaves(ir::Type type) {
+    if (type.kind() == ir::TypeKind::kToken) return 0;
+    if (type.kind() != ir::TypeKind::kTuple) return 1;
+    std::size_t n = 0;
+    for (const ir::Type member : type.members()) n += leaves(member);
+    return n;
   }
 
   // The ops of `block` become nodes of `to`; the operands of its return become results.
   Status lower_block(const ir::Block& block, Block& to, int depth) {
     for (ir::Op& op : block) {
       if (op.kind() == ir::OpKind::kReturn || op.kind() == ir::OpKind::kFuncReturn) {
-        for (ir::Value* v : op.operands()) to.results.push_back(values_.at(v));
+        to.results = operands_of(op);
         return {};
       }
       MILLRACE_TRY_STATUS(lower_op(op, to, depth));
@@ -56,10 +106,17 @@ class Lowering {
       case K::kCall:
       case K::kComposite:
         return lower_call(op, to, depth);
+      // What is only passed on: the order of tokens is that of the program.
       case K::kOptimizationBarrier:
-        for (int i = 0; i < op.result_count(); ++i)
-          values_[op.result(i)] = values_.at(op.operand(i));
+      case K::kTuple:
+        set_results(op, operands_of(op));
         return {};
+      case K::kAfterAll:
+      case K::kCreateToken:
+        set_results(op, {});
+        return {};
+      case K::kGetTupleElement:
+        return lower_tuple_element(op);
       case K::kWhile:
       case K::kIf:
       case K::kCase:
@@ -68,14 +125,21 @@ class Lowering {
         break;
     }
     OpLowering one{.module = module_, .graph = graph_, .op = op};
-    for (ir::Value* v : op.operands()) one.inputs.push_back(values_.at(v));
-    for (const ir::Value& v : op.results()) {
-      MILLRACE_TRY(const Shape shape, shape_of(v, op.where()));
-      one.shapes.push_back(shape);
-    }
-    MILLRACE_TRY(const std::vector<ValueId> results, one.run(to));
-    for (int i = 0; i < op.result_count(); ++i)
-      values_[op.result(i)] = results[static_cast<std::size_t>(i)];
+    one.inputs = operands_of(op);
+    MILLRACE_TRY(one.shapes, result_shapes(op));
+    MILLRACE_TRY(const Values results, one.run(to));
+    set_results(op, results);
+    return {};
+  }
+
+  Status lower_tuple_element(const ir::Op& op) {
+    const auto index = static_cast<std::size_t>(op.int_or("index", 0));
+    const auto members = op.operand(0)->type().members();
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < index; ++i) first += leaves(members[i]);
+    const Values all = values_.at(op.operand(0));
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+    set_results(op, Values(begin, begin + static_cast<std::ptrdiff_t>(leaves(members[index]))));
     return {};
   }
 
@@ -95,8 +159,7 @@ class Lowering {
     Block inlined;
     MILLRACE_TRY_STATUS(lower_block(body, inlined, depth + 1));
     to.nodes.insert(to.nodes.end(), inlined.nodes.begin(), inlined.nodes.end());
-    for (int i = 0; i < op.result_count(); ++i)
-      values_[op.result(i)] = inlined.results[static_cast<std::size_t>(i)];
+    set_results(op, inlined.results);
     return {};
   }
 
@@ -111,7 +174,7 @@ class Lowering {
     Node node{.kind = op.kind() == ir::OpKind::kWhile ? NodeKind::kWhile : NodeKind::kCase,
               .location = op.location(),
               .name = ir::to_string(op.kind())};
-    for (ir::Value* v : op.operands()) node.inputs.push_back(values_.at(v));
+    node.inputs = operands_of(op);
     if (op.kind() == ir::OpKind::kIf) {
       node.inputs[0] =
           elementwise(to, op, TileOp::kConvert,
@@ -120,23 +183,15 @@ class Lowering {
     }
     for (ir::Region& region : op.regions()) {
       Block block;
-      for (const ir::Value& argument : region.block().arguments()) {
-        MILLRACE_TRY(const Shape shape, shape_of(argument, op.where()));
-        values_[&argument] = graph_.add_value(shape);
-        block.parameters.push_back(values_[&argument]);
-      }
+      for (const ir::Value& argument : region.block().arguments())
+        MILLRACE_TRY_STATUS(add_parameter(argument, op.where(), block));
       MILLRACE_TRY_STATUS(lower_block(region.block(), block, depth));
       node.blocks.push_back(std::move(block));
     }
-    std::vector<Shape> shapes;
-    for (const ir::Value& v : op.results()) {
-      MILLRACE_TRY(const Shape shape, shape_of(v, op.where()));
-      shapes.push_back(shape);
-    }
+    MILLRACE_TRY(const std::vector<Shape> shapes, result_shapes(op));
     const NodeId id = graph_.add_node(std::move(node), shapes);
     to.nodes.push_back(id);
-    for (int i = 0; i < op.result_count(); ++i)
-      values_[op.result(i)] = graph_.node(id).outputs[static_cast<std::size_t>(i)];
+    set_results(op, graph_.node(id).outputs);
     return {};
   }
 
@@ -154,7 +209,7 @@ class Lowering {
 
   const ir::Module& module_;
   Graph& graph_;
-  std::map<const ir::Value*, ValueId> values_;
+  std::map<const ir::Value*, Values> values_;
 };
 
 }  // namespace

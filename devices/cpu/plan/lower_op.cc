@@ -41,12 +41,31 @@ std::vector<std::int64_t> OpLowering::ints_or(std::string_view name, std::size_t
 }
 
 Result<std::vector<ValueId>> OpLowering::run(Block& to) {
+  // The kernels would take the stored integers for the values.
+  if (reference::is_quantised(op)) return reference(to);
+  auto fast = run_fast(to);
+  if (fast || fast.error().code() != ErrorCode::kUnimplemented) return fast;
+  return reference(to);
+}
+
+Result<std::vector<ValueId>> OpLowering::reference(Block& to) {
+  Node n = base(NodeKind::kReference);
+  MILLRACE_TRY(n.kernel, reference::make_kernel(module, op));
+  n.has_effect = n.kernel->has_effect();
+  n.inputs = inputs;
+  const NodeId id = graph.add_node(std::move(n), shapes);
+  to.nodes.push_back(id);
+  return graph.node(id).outputs;
+}
+
+Result<std::vector<ValueId>> OpLowering::run_fast(Block& to) {
   using K = ir::OpKind;
   if (const auto what = elementwise_op(op)) return elementwise(to, what->op, what->param);
   switch (op.kind()) {
     case K::kConstant:
       return constant(to);
     case K::kIota: {
+      if (!is_real_element(shapes[0].dtype())) return unsupported("this element type");
       Node n = base(NodeKind::kIota);
       n.dims = {op.int_or("iota_dimension", 0)};
       return add(to, std::move(n));
@@ -143,9 +162,9 @@ Result<std::vector<ValueId>> OpLowering::elementwise(Block& to, TileOp what, std
 
 // Little-endian elements, dense arrays: the bytes stay as they are, also between widths.
 Result<std::vector<ValueId>> OpLowering::bitcast(Block& to) {
-  const bool had_bool = graph.shape(inputs[0]).dtype() == DType::kI1,
-             has_bool = shapes[0].dtype() == DType::kI1;
-  if (had_bool != has_bool) return unsupported("a bitcast of i1");
+  const DType in = graph.shape(inputs[0]).dtype(), out = shapes[0].dtype();
+  if (in == out) return inputs;
+  if (bit_width(in) % 8 != 0 || bit_width(out) % 8 != 0) return unsupported("a bitcast of bits");
   return add(to, base(NodeKind::kReshape));
 }
 

@@ -16,7 +16,8 @@ struct OpLowering {
   std::vector<ValueId> inputs = {};  // what the operands became
   std::vector<Shape> shapes = {};    // of the results
 
-  // Appends nodes to `to` and gives the values of the results.
+  // Appends nodes to `to` and gives the values of the results. What no faster kernel does becomes
+  // one reference node.
   Result<std::vector<ValueId>> run(Block& to);
 
  private:
@@ -28,6 +29,8 @@ struct OpLowering {
   std::vector<std::int64_t> ints_or(std::string_view name, std::size_t n,
                                     std::int64_t otherwise) const;
 
+  Result<std::vector<ValueId>> run_fast(Block& to);
+  Result<std::vector<ValueId>> reference(Block& to);
   Result<std::vector<ValueId>> elementwise(Block& to, TileOp what, std::uint32_t param);
   Result<std::vector<ValueId>> bitcast(Block& to);
   Result<std::vector<ValueId>> constant(Block& to);

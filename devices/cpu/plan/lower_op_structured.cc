@@ -101,6 +101,10 @@ Result<std::vector<ValueId>> OpLowering::dot(Block& to) {
 Result<std::vector<ValueId>> OpLowering::convolution(Block& to) {
   const auto* d = op.attr<ir::ConvDimsAttr>("dimension_numbers");
   if (d == nullptr) return unsupported("a convolution without dimension numbers");
+  if (!can_contract(graph.shape(inputs[0]).dtype(), graph.shape(inputs[1]).dtype(),
+                    shapes[0].dtype())) {
+    return unsupported("this element type");
+  }
   Node n = base(NodeKind::kConvolution);
   ConvolutionDims& c = n.convolution;
   c.input_batch = d->input_batch;

@@ -279,25 +279,25 @@ class Simplifier {
   std::vector<NodeId> pending_;
 };
 
+bool is_live(const Graph& graph, const Node& n, const std::vector<bool>& needed) {
+  return has_effect(graph, n) || std::any_of(n.outputs.begin(), n.outputs.end(), [&](ValueId v) {
+           return needed[static_cast<std::size_t>(v)];
+         });
+}
+
 // Marks what the block's results need, from the back.
 void mark(const Graph& graph, const Block& block, std::vector<bool>& needed) {
   for (ValueId v : block.results) needed[static_cast<std::size_t>(v)] = true;
   for (auto it = block.nodes.rbegin(); it != block.nodes.rend(); ++it) {
     const Node& n = graph.node(*it);
-    const bool live = std::any_of(n.outputs.begin(), n.outputs.end(),
-                                  [&](ValueId v) { return needed[static_cast<std::size_t>(v)]; });
-    if (!live) continue;
+    if (!is_live(graph, n, needed)) continue;
     for (ValueId v : n.inputs) needed[static_cast<std::size_t>(v)] = true;
     for (const Block& inner : n.blocks) mark(graph, inner, needed);
   }
 }
 
 void sweep(Graph& graph, Block& block, const std::vector<bool>& needed) {
-  std::erase_if(block.nodes, [&](NodeId id) {
-    const Node& n = graph.node(id);
-    return std::none_of(n.outputs.begin(), n.outputs.end(),
-                        [&](ValueId v) { return needed[static_cast<std::size_t>(v)]; });
-  });
+  std::erase_if(block.nodes, [&](NodeId id) { return !is_live(graph, graph.node(id), needed); });
   for (NodeId id : block.nodes) {
     for (Block& inner : graph.node(id).blocks) sweep(graph, inner, needed);
   }

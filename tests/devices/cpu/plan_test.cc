@@ -212,22 +212,21 @@ TEST(PlanTest, MaxPoolAndItsGradientAreRecognisedAndAgreeWithTheGeneralKernels) 
 
 TEST(PlanTest, UnsupportedElementTypeOfAnArgumentIsNamedWithLineAndColumn) {
   const Error e = plan_error(
-      "func.func @main(%y: tensor<f32>, %x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {\n"
-      "  return %x : tensor<4xcomplex<f32>>\n}");
+      "func.func @main(%y: tensor<f32>, %x: tensor<?xf32>) -> tensor<?xf32> {\n"
+      "  return %x : tensor<?xf32>\n}");
   EXPECT_EQ(e.code(), ErrorCode::kUnimplemented);
-  EXPECT_NE(e.message().find("1:1: @main: argument 1: the type tensor<4xcomplex<f32>>"),
-            std::string::npos)
+  EXPECT_NE(e.message().find("1:1: @main: argument 1: the type tensor<?xf32>"), std::string::npos)
       << e.message();
 }
 
 TEST(PlanTest, UnsupportedOperationIsNamedWithLineAndColumn) {
   const Error e = plan_error(
       "func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {\n"
-      "  %0 = stablehlo.cholesky %x, lower = true : tensor<4x4xf32>\n"
+      "  %0 = stablehlo.custom_call @nobody(%x) : (tensor<4x4xf32>) -> tensor<4x4xf32>\n"
       "  return %0 : tensor<4x4xf32>\n}");
   EXPECT_EQ(e.code(), ErrorCode::kUnimplemented);
   EXPECT_NE(e.message().find("2:"), std::string::npos) << e.message();
-  EXPECT_NE(e.message().find("stablehlo.cholesky"), std::string::npos) << e.message();
+  EXPECT_NE(e.message().find("stablehlo.custom_call"), std::string::npos) << e.message();
 }
 
 TEST(PlanTest, DonatedInputIsOfferedOnlyWhereItsLastReadComesFirst) {

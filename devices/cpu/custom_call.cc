@@ -1,0 +1,44 @@
+#include "millrace/devices/cpu/custom_call.h"
+
+#include <map>
+#include <utility>
+
+#include "millrace/core/mutex.h"
+
+namespace millrace::devices::cpu {
+namespace {
+
+struct Registry {
+  Mutex mutex;
+  std::map<std::string, std::shared_ptr<const CustomCallHandler>, std::less<>> handlers
+      MILLRACE_GUARDED_BY(mutex);
+};
+
+// Never destroyed: executions may still run while the process ends.
+Registry& registry() {
+  static auto* made = new Registry;
+  return *made;
+}
+
+}  // namespace
+
+Status register_custom_call(std::string target, CustomCallHandler handler) {
+  Registry& r = registry();
+  const MutexLock lock(r.mutex);
+  const auto [it, inserted] = r.handlers.emplace(
+      std::move(target), std::make_shared<const CustomCallHandler>(std::move(handler)));
+  if (!inserted) {
+    return fail(ErrorCode::kAlreadyExists,
+                "the custom call " + it->first + " has a handler already");
+  }
+  return {};
+}
+
+std::shared_ptr<const CustomCallHandler> find_custom_call(std::string_view target) {
+  Registry& r = registry();
+  const MutexLock lock(r.mutex);
+  const auto it = r.handlers.find(target);
+  return it == r.handlers.end() ? nullptr : it->second;
+}
+
+}  // namespace millrace::devices::cpu

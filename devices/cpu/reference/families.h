@@ -1,0 +1,101 @@
+// The operations of the reference evaluator, by family. Each is a Function of kernel.h: it may
+// assume what the verifier has checked.
+#pragma once
+
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "millrace/devices/cpu/kernels/dim_vector.h"
+#include "millrace/devices/cpu/reference/kernel.h"
+
+namespace millrace::devices::cpu::reference {
+
+// elementwise.cc
+Status run_elementwise(const Call& c);
+Status run_map(const Call& c);
+Status run_constant(const Call& c);
+Status run_constant_like(const Call& c);
+Status run_identity(const Call& c);
+
+// movement.cc
+Status run_iota(const Call& c);
+Status run_reshape(const Call& c);
+Status run_broadcast_in_dim(const Call& c);  // also of dynamic_broadcast_in_dim, broadcast
+Status run_transpose(const Call& c);
+Status run_reverse(const Call& c);
+Status run_slice(const Call& c);  // also of real_dynamic_slice
+Status run_pad(const Call& c);    // also of dynamic_pad
+Status run_concatenate(const Call& c);
+Status run_get_dimension_size(const Call& c);
+Status run_bitcast(const Call& c);
+
+// indexing.cc
+Status run_dynamic_slice(const Call& c);
+Status run_dynamic_update_slice(const Call& c);
+Status run_gather(const Call& c);  // also of dynamic_gather
+Status run_scatter(const Call& c);
+Status run_index_select(const Call& c);
+
+// reduce.cc
+Status run_reduce(const Call& c);
+Status run_reduce_window(const Call& c);
+Status run_select_and_scatter(const Call& c);
+
+// sort.cc
+Status run_sort(const Call& c);
+Status run_top_k(const Call& c);
+
+// linear.cc
+Status run_dot(const Call& c);
+// convolution.cc
+Status run_convolution(const Call& c);  // also of dynamic_conv
+// matrix.cc
+Status run_cholesky(const Call& c);
+Status run_triangular_solve(const Call& c);
+// fft.cc
+Status run_fft(const Call& c);
+// random.cc
+Status run_rng(const Call& c);
+Status run_rng_bit_generator(const Call& c);
+// normalise.cc
+Status run_batch_norm_inference(const Call& c);
+Status run_batch_norm_training(const Call& c);
+Status run_batch_norm_grad(const Call& c);
+
+// The integers of attribute `name`, or `n` times `otherwise`.
+std::vector<std::int64_t> ints_or(const ir::Op& op, std::string_view name, std::size_t n,
+                                  std::int64_t otherwise);
+// The integers of a rank-1 operand.
+std::vector<std::int64_t> index_vector(const ConstArray& array);
+// All elements.
+std::vector<Scalar> load_all(const ConstArray& array);
+void store_all(const std::vector<Scalar>& values, const MutableArray& array);
+
+// Calls f(index, linear) for every index of an array of these dimensions, in row-major order.
+template <class F>
+void each_index(std::span<const std::int64_t> dims, F f) {
+  DimVector index(dims.size());
+  const std::int64_t n = product(dims);
+  for (std::int64_t linear = 0; linear < n; ++linear) {
+    f(static_cast<const DimVector&>(index), linear);
+    for (std::size_t d = dims.size(); d-- > 0;) {
+      if (++index[d] < dims[d]) break;
+      index[d] = 0;
+    }
+  }
+}
+inline std::int64_t linear_of(const DimVector& index, const DimVector& strides) {
+  std::int64_t at = 0;
+  for (std::size_t d = 0; d < index.size(); ++d) at += index[d] * strides[d];
+  return at;
+}
+// The bytes of one element.
+inline std::size_t width_of(const Shape& shape) { return byte_width(shape.dtype()); }
+inline void copy_element(const std::byte* from, std::int64_t i, std::byte* to, std::int64_t j,
+                         std::size_t width) {
+  std::memcpy(to + static_cast<std::size_t>(j) * width, from + static_cast<std::size_t>(i) * width,
+              width);
+}
+
+}  // namespace millrace::devices::cpu::reference

@@ -1,0 +1,214 @@
+// Operations whose place is computed: dynamic slices, gather and scatter.
+#include <algorithm>
+
+#include "millrace/devices/cpu/reference/families.h"
+
+namespace millrace::devices::cpu::reference {
+namespace {
+
+// The starts of a dynamic slice, clamped so that the window fits.
+DimVector clamped_starts(const Call& c, std::size_t first, const Shape& operand,
+                         const Shape& window) {
+  DimVector starts(static_cast<std::size_t>(operand.rank()));
+  for (std::size_t d = 0; d < starts.size(); ++d) {
+    const ConstArray& at = c.operands[first + d];
+    const auto i = static_cast<int>(d);
+    starts[d] =
+        std::clamp<std::int64_t>(as_index(at.shape.dtype(), load(at.shape.dtype(), at.data)), 0,
+                                 std::max<std::int64_t>(operand.dim(i) - window.dim(i), 0));
+  }
+  return starts;
+}
+
+struct Numbers {
+  ir::Ints window, collapsed, operand_batching, indices_batching, index_map;
+  std::int64_t vector_dim = 0;
+};
+
+// The index in the operand of an index of the gather's result (or of a scatter's updates), as the
+// specification computes it: from the start index, the batching dimensions and the window.
+class Places {
+ public:
+  Places(const Numbers& numbers, const Shape& operand, const ConstArray& indices, int result_rank)
+      : n_(numbers), operand_(operand), indices_(indices) {
+    for (int d = 0; d < result_rank; ++d) {
+      if (!contains(n_.window, d)) batch_dims_.push_back(d);
+    }
+    for (int d = 0; d < operand.rank(); ++d) {
+      if (!contains(n_.collapsed, d) && !contains(n_.operand_batching, d))
+        window_dims_.push_back(d);
+    }
+    index_strides_ = dense_strides(indices.shape);
+    vector_ = n_.vector_dim < indices.shape.rank();
+  }
+
+  // start: the window's place, unclamped; offset: the place in the window.
+  void find(const DimVector& index, DimVector& start, DimVector& offset) const {
+    DimVector at(static_cast<std::size_t>(indices_.shape.rank()));
+    std::size_t b = 0;
+    for (std::size_t d = 0; d < at.size(); ++d) {
+      if (vector_ && static_cast<std::int64_t>(d) == n_.vector_dim) continue;
+      at[d] = index[static_cast<std::size_t>(batch_dims_[b++])];
+    }
+    std::fill(start.begin(), start.end(), 0);
+    std::fill(offset.begin(), offset.end(), 0);
+    for (std::size_t i = 0; i < n_.index_map.size(); ++i) {
+      if (vector_) at[static_cast<std::size_t>(n_.vector_dim)] = static_cast<std::int64_t>(i);
+      const DType type = indices_.shape.dtype();
+      start[static_cast<std::size_t>(n_.index_map[i])] = as_index(
+          type, load(type, indices_.data + static_cast<std::size_t>(linear_of(at, index_strides_)) *
+                                               byte_width(type)));
+    }
+    for (std::size_t i = 0; i < n_.operand_batching.size(); ++i)
+      start[static_cast<std::size_t>(n_.operand_batching[i])] =
+          at[static_cast<std::size_t>(n_.indices_batching[i])];
+    for (std::size_t i = 0; i < window_dims_.size(); ++i)
+      offset[static_cast<std::size_t>(window_dims_[i])] =
+          index[static_cast<std::size_t>(n_.window[i])];
+  }
+
+ private:
+  const Numbers n_;
+  const Shape& operand_;
+  const ConstArray& indices_;
+  std::vector<std::int64_t> batch_dims_, window_dims_;
+  DimVector index_strides_;
+  bool vector_ = false;
+};
+
+}  // namespace
+
+Status run_dynamic_slice(const Call& c) {
+  const ConstArray& from = c.operands[0];
+  const MutableArray& to = c.results[0];
+  const DimVector starts = clamped_starts(c, 1, from.shape, to.shape);
+  const DimVector strides = dense_strides(from.shape);
+  const std::int64_t base = linear_of(starts, strides);
+  each_index(to.shape.dims(), [&](const DimVector& index, std::int64_t linear) {
+    copy_element(from.data, base + linear_of(index, strides), to.data, linear, width_of(to.shape));
+  });
+  return {};
+}
+
+Status run_dynamic_update_slice(const Call& c) {
+  const ConstArray &from = c.operands[0], &update = c.operands[1];
+  const MutableArray& to = c.results[0];
+  const DimVector starts = clamped_starts(c, 2, from.shape, update.shape);
+  const DimVector strides = dense_strides(to.shape);
+  const std::int64_t base = linear_of(starts, strides);
+  std::memcpy(to.data, from.data, to.shape.size_bytes());
+  each_index(update.shape.dims(), [&](const DimVector& index, std::int64_t linear) {
+    copy_element(update.data, linear, to.data, base + linear_of(index, strides),
+                 width_of(to.shape));
+  });
+  return {};
+}
+
+Status run_gather(const Call& c) {
+  const auto* d = c.op.attr<ir::GatherDimsAttr>("dimension_numbers");
+  if (d == nullptr)
+    return fail(ErrorCode::kInvalidArgument, c.op.where() + ": no dimension numbers");
+  const Numbers numbers{.window = d->offset_dims,
+                        .collapsed = d->collapsed_slice_dims,
+                        .operand_batching = d->operand_batching_dims,
+                        .indices_batching = d->start_indices_batching_dims,
+                        .index_map = d->start_index_map,
+                        .vector_dim = d->index_vector_dim};
+  const ConstArray& from = c.operands[0];
+  const MutableArray& to = c.results[0];
+  const auto rank = static_cast<std::size_t>(from.shape.rank());
+  const std::vector<std::int64_t> sizes = c.op.kind() == ir::OpKind::kDynamicGather
+                                              ? index_vector(c.operands[2])
+                                              : ints_or(c.op, "slice_sizes", rank, 1);
+  const Places places(numbers, from.shape, c.operands[1], to.shape.rank());
+  const DimVector strides = dense_strides(from.shape);
+  DimVector start(rank), offset(rank);
+  each_index(to.shape.dims(), [&](const DimVector& index, std::int64_t linear) {
+    places.find(index, start, offset);
+    std::int64_t at = 0;
+    for (std::size_t i = 0; i < rank; ++i) {
+      const std::int64_t most = from.shape.dim(static_cast<int>(i)) - sizes[i];
+      at += (std::clamp<std::int64_t>(start[i], 0, std::max<std::int64_t>(most, 0)) + offset[i]) *
+            strides[i];
+    }
+    copy_element(from.data, at, to.data, linear, width_of(to.shape));
+  });
+  return {};
+}
+
+// Updates in row-major order; those that leave the operand are skipped, window or element.
+Status run_scatter(const Call& c) {
+  const auto* d = c.op.attr<ir::ScatterDimsAttr>("scatter_dimension_numbers");
+  if (d == nullptr)
+    return fail(ErrorCode::kInvalidArgument, c.op.where() + ": no dimension numbers");
+  const Numbers numbers{.window = d->update_window_dims,
+                        .collapsed = d->inserted_window_dims,
+                        .operand_batching = d->input_batching_dims,
+                        .indices_batching = d->scatter_indices_batching_dims,
+                        .index_map = d->scatter_dims_to_operand_dims,
+                        .vector_dim = d->index_vector_dim};
+  const std::size_t count = c.results.size();
+  const Shape& shape = c.results[0].shape;
+  const auto rank = static_cast<std::size_t>(shape.rank());
+  for (std::size_t k = 0; k < count; ++k)
+    std::memcpy(c.results[k].data, c.operands[k].data, c.results[k].shape.size_bytes());
+  const ConstArray& first_update = c.operands[count + 1];
+  const Places places(numbers, shape, c.operands[count], first_update.shape.rank());
+  const DimVector strides = dense_strides(shape);
+  DimVector start(rank), offset(rank);
+  Body::Frame frame(c.bodies[0]);
+  each_index(first_update.shape.dims(), [&](const DimVector& index, std::int64_t linear) {
+    places.find(index, start, offset);
+    std::int64_t at = 0;
+    for (std::size_t i = 0; i < rank; ++i) {
+      const std::int64_t place = start[i] + offset[i];
+      // Both may be huge: their sum must not wrap into the operand.
+      if (start[i] < -offset[i] || start[i] >= shape.dim(static_cast<int>(i)) - offset[i]) return;
+      at += place * strides[i];
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      const MutableArray& to = c.results[k];
+      const ConstArray& update = c.operands[count + 1 + k];
+      frame.argument(static_cast<int>(k)) =
+          load(to.shape.dtype(), to.data + static_cast<std::size_t>(at) * width_of(to.shape));
+      frame.argument(static_cast<int>(count + k)) =
+          load(update.shape.dtype(),
+               update.data + static_cast<std::size_t>(linear) * width_of(update.shape));
+    }
+    frame.run();
+    for (std::size_t k = 0; k < count; ++k) {
+      const MutableArray& to = c.results[k];
+      store(to.shape.dtype(), frame.result(static_cast<int>(k)),
+            to.data + static_cast<std::size_t>(at) * width_of(to.shape));
+    }
+  });
+  return {};
+}
+
+// torch_index_select: operand[..., index[batch..., i], ...], index clamped as a gather's is.
+Status run_index_select(const Call& c) {
+  const ConstArray &from = c.operands[0], &indices = c.operands[1];
+  const MutableArray& to = c.results[0];
+  const auto dim = static_cast<std::size_t>(c.op.int_or("dim", 0));
+  const auto batch = static_cast<std::size_t>(c.op.int_or("batch_dims", 0));
+  const DimVector strides = dense_strides(from.shape), index_strides = dense_strides(indices.shape);
+  const auto index_rank = static_cast<std::size_t>(indices.shape.rank());
+  DimVector at(strides.size()), place(index_rank);
+  each_index(to.shape.dims(), [&](const DimVector& index, std::int64_t linear) {
+    for (std::size_t d = 0; d < batch; ++d) place[d] = index[d];
+    for (std::size_t d = batch; d < index_rank; ++d) place[d] = index[dim + d - batch];
+    const DType type = indices.shape.dtype();
+    const std::int64_t chosen = as_index(
+        type, load(type, indices.data + static_cast<std::size_t>(linear_of(place, index_strides)) *
+                                            byte_width(type)));
+    for (std::size_t d = 0; d < at.size(); ++d) {
+      at[d] = d < dim ? index[d] : d > dim ? index[d + index_rank - batch - 1] : 0;
+    }
+    at[dim] = std::clamp<std::int64_t>(
+        chosen, 0, std::max<std::int64_t>(from.shape.dim(static_cast<int>(dim)) - 1, 0));
+    copy_element(from.data, linear_of(at, strides), to.data, linear, width_of(to.shape));
+  });
+  return {};
+}
+
+}  // namespace millrace::devices::cpu::reference

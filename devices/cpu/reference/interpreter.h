@@ -1,0 +1,27 @@
+// The interpreter of unfused operations: runs a function op by op, every op by its definition
+// (kernel.h), each result in memory of its own. Slow and plain: the oracle that compiled programs
+// are tested against.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "millrace/core/error.h"
+#include "millrace/devices/cpu/ir/module.h"
+#include "millrace/devices/shape.h"
+
+namespace millrace::devices::cpu::reference {
+
+struct Array {
+  Shape shape;
+  std::vector<std::byte> bytes;
+};
+
+// Runs `function` of a verified module. Tuples among arguments and results stand as their members
+// in a row, tokens not at all. kUnimplemented with line, column and op for what is not known;
+// kInvalidArgument if the inputs are not those of the function.
+Result<std::vector<Array>> interpret(const ir::Module& module, const ir::Function& function,
+                                     std::vector<Array> inputs);
+
+}  // namespace millrace::devices::cpu::reference

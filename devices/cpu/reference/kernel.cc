@@ -1,0 +1,182 @@
+#include "millrace/devices/cpu/reference/kernel.h"
+
+#include <array>
+#include <utility>
+
+#include "millrace/devices/cpu/reference/families.h"
+#include "millrace/devices/cpu/reference/quantised.h"
+
+namespace millrace::devices::cpu::reference {
+namespace {
+
+using ir::OpKind;
+
+struct Entry {
+  OpKind kind;
+  Function function;
+};
+
+constexpr Entry kEntries[] = {
+    {OpKind::kConstant, run_constant},
+    {OpKind::kMap, run_map},
+    {OpKind::kChloConstantLike, run_constant_like},
+    {OpKind::kOptimizationBarrier, run_identity},
+    {OpKind::kIota, run_iota},
+    {OpKind::kDynamicIota, run_iota},
+    {OpKind::kReshape, run_reshape},
+    {OpKind::kDynamicReshape, run_reshape},
+    {OpKind::kBroadcastInDim, run_broadcast_in_dim},
+    {OpKind::kDynamicBroadcastInDim, run_broadcast_in_dim},
+    {OpKind::kBroadcast, run_broadcast_in_dim},
+    {OpKind::kTranspose, run_transpose},
+    {OpKind::kReverse, run_reverse},
+    {OpKind::kSlice, run_slice},
+    {OpKind::kRealDynamicSlice, run_slice},
+    {OpKind::kPad, run_pad},
+    {OpKind::kDynamicPad, run_pad},
+    {OpKind::kConcatenate, run_concatenate},
+    {OpKind::kGetDimensionSize, run_get_dimension_size},
+    {OpKind::kBitcastConvert, run_bitcast},
+    {OpKind::kDynamicSlice, run_dynamic_slice},
+    {OpKind::kDynamicUpdateSlice, run_dynamic_update_slice},
+    {OpKind::kGather, run_gather},
+    {OpKind::kDynamicGather, run_gather},
+    {OpKind::kScatter, run_scatter},
+    {OpKind::kTorchIndexSelect, run_index_select},
+    {OpKind::kReduce, run_reduce},
+    {OpKind::kReduceWindow, run_reduce_window},
+    {OpKind::kSelectAndScatter, run_select_and_scatter},
+    {OpKind::kSort, run_sort},
+    {OpKind::kChloTopK, run_top_k},
+    {OpKind::kDot, run_dot},
+    {OpKind::kDotGeneral, run_dot},
+    {OpKind::kConvolution, run_convolution},
+    {OpKind::kDynamicConv, run_convolution},
+    {OpKind::kCholesky, run_cholesky},
+    {OpKind::kTriangularSolve, run_triangular_solve},
+    {OpKind::kFft, run_fft},
+    {OpKind::kRng, run_rng},
+    {OpKind::kRngBitGenerator, run_rng_bit_generator},
+    {OpKind::kBatchNormInference, run_batch_norm_inference},
+    {OpKind::kBatchNormTraining, run_batch_norm_training},
+    {OpKind::kBatchNormGrad, run_batch_norm_grad},
+};
+
+Function function_of(OpKind kind) {
+  static const auto table = [] {
+    std::array<Function, ir::kOpKinds> t{};
+    for (const Entry& e : kEntries) t[static_cast<std::size_t>(e.kind)] = e.function;
+    return t;
+  }();
+  return table[static_cast<std::size_t>(kind)];
+}
+
+class OpKernel final : public Kernel {
+ public:
+  OpKernel(const ir::Module& module, const ir::Op& op, Function function, std::vector<Body> bodies,
+           bool quantised)
+      : module_(module.share()),
+        op_(op),
+        function_(function),
+        bodies_(std::move(bodies)),
+        quantised_(quantised) {}
+
+  Status run(std::span<const ConstArray> operands,
+             std::span<const MutableArray> results) const override {
+    const Call call{.op = op_, .bodies = bodies_, .operands = operands, .results = results};
+    return quantised_ ? run_quantised(call, function_) : function_(call);
+  }
+
+ private:
+  const std::shared_ptr<const void> module_;
+  const ir::Op& op_;
+  const Function function_;
+  const std::vector<Body> bodies_;
+  const bool quantised_;
+};
+
+class CustomKernel final : public Kernel {
+ public:
+  CustomKernel(const ir::Op& op, std::shared_ptr<const CustomCallHandler> handler)
+      : target_(op.callee()),
+        config_(op.string_or("backend_config", "")),
+        where_(op.where()),
+        effect_(op.bool_or("has_side_effect", false)),
+        handler_(std::move(handler)) {}
+
+  Status run(std::span<const ConstArray> operands,
+             std::span<const MutableArray> results) const override {
+    const Status done = (*handler_)(
+        {.target = target_, .backend_config = config_, .operands = operands, .results = results});
+    if (done) return {};
+    return fail(done.error().code(), where_ + " @" + target_ + ": " + done.error().message());
+  }
+  bool has_effect() const override { return effect_; }
+
+ private:
+  const std::string target_, config_, where_;
+  const bool effect_;
+  const std::shared_ptr<const CustomCallHandler> handler_;
+};
+
+Result<std::shared_ptr<const Kernel>> make_custom_kernel(const ir::Op& op) {
+  auto handler = find_custom_call(op.callee());
+  if (handler == nullptr) {
+    return fail(ErrorCode::kUnimplemented, op.where() + ": nobody has registered a custom call @" +
+                                               std::string(op.callee()) +
+                                               " (devices/cpu/custom_call.h)");
+  }
+  return std::make_shared<const CustomKernel>(op, std::move(handler));
+}
+
+}  // namespace
+
+bool is_quantised(const ir::Op& op) {
+  for (const ir::Value* v : op.operands()) {
+    if (v->type().is_tensor() && v->type().element().quant() != nullptr) return true;
+  }
+  for (const ir::Value& v : op.results()) {
+    if (v.type().is_tensor() && v.type().element().quant() != nullptr) return true;
+  }
+  return false;
+}
+
+namespace {
+
+// Whether a scalar function does this op, by the types that it computes in.
+bool is_elementwise(const ir::Op& op, bool quantised) {
+  if (!quantised) return find_scalar_op(op).has_value();
+  return op.kind() == OpKind::kUniformQuantize || op.kind() == OpKind::kUniformDequantize ||
+         real_function(op.kind(), false) != nullptr || op.kind() == OpKind::kConvert;
+}
+
+}  // namespace
+
+std::optional<Shape> memory_shape(ir::Type type) {
+  if (!type.is_tensor() || !type.has_static_shape() || type.rank() > kMaxRank) return std::nullopt;
+  const ir::QuantParameters* quant = type.element().quant();
+  const DType dtype = quant != nullptr ? quant->storage : type.dtype();
+  if (form_of(dtype) == Form::kNone) return std::nullopt;
+  return Shape(dtype, type.dims());
+}
+
+Result<std::shared_ptr<const Kernel>> make_kernel(const ir::Module& module, const ir::Op& op) {
+  if (op.kind() == OpKind::kCustomCall) return make_custom_kernel(op);
+  const bool quantised = is_quantised(op);
+  Function function = function_of(op.kind());
+  if (function == nullptr && is_elementwise(op, quantised)) function = run_elementwise;
+  if (function == nullptr) {
+    return fail(
+        ErrorCode::kUnimplemented,
+        op.where() + ": not supported by the CPU device" +
+            (op.operand_count() > 0 ? " for " + op.operand(0)->type().to_string() : std::string()));
+  }
+  std::vector<Body> bodies;
+  for (const ir::Region& region : op.regions()) {
+    MILLRACE_TRY(Body body, Body::make(module, op, region.block()));
+    bodies.push_back(std::move(body));
+  }
+  return std::make_shared<const OpKernel>(module, op, function, std::move(bodies), quantised);
+}
+
+}  // namespace millrace::devices::cpu::reference

@@ -1,0 +1,187 @@
+// rng_bit_generator, bit for bit as XLA expands it (threefry 2x32 and philox 4x32 of Salmon et al.,
+// "Parallel random numbers: as easy as 1, 2, 3"), and rng by threefry.
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "millrace/devices/cpu/reference/families.h"
+
+namespace millrace::devices::cpu::reference {
+namespace {
+
+using Words2 = std::array<std::uint32_t, 2>;
+using Words4 = std::array<std::uint32_t, 4>;
+
+Words2 halves(std::uint64_t x) {
+  return {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(x >> 32)};
+}
+std::uint64_t whole(std::uint32_t low, std::uint32_t high) {
+  return std::uint64_t{high} << 32 | low;
+}
+
+Words2 threefry(std::uint64_t counter, std::uint64_t key) {
+  constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+  const Words2 k = halves(key);
+  const std::uint32_t keys[3] = {k[0], k[1], k[0] ^ k[1] ^ 0x1BD11BDAu};
+  Words2 x = halves(counter);
+  x[0] += keys[0];
+  x[1] += keys[1];
+  for (std::uint32_t group = 0; group < 5; ++group) {
+    for (int by : kRotations[group % 2]) {
+      x[0] += x[1];
+      x[1] = std::rotl(x[1], by) ^ x[0];
+    }
+    x[0] += keys[(group + 1) % 3];
+    x[1] += keys[(group + 2) % 3] + group + 1;
+  }
+  return x;
+}
+
+Words4 philox(Words4 x, Words2 key) {
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t a = std::uint64_t{0xD2511F53u} * x[0],
+                        b = std::uint64_t{0xCD9E8D57u} * x[2];
+    x = {halves(b)[1] ^ x[1] ^ key[0], halves(b)[0], halves(a)[1] ^ x[3] ^ key[1], halves(a)[0]};
+    key[0] += 0x9E3779B9u;
+    key[1] += 0xBB67AE85u;
+  }
+  return x;
+}
+
+// Where element i of a shape is found in two blocks of words: XLA halves the first even dimension,
+// or the longest one, and interleaves both halves there.
+class Halves {
+ public:
+  explicit Halves(const Shape& shape) : dims_(shape.dims()) {
+    std::size_t longest = 0;
+    while (split_ < dims_.size() && dims_[split_] % 2 != 0) {
+      if (dims_[split_] > dims_[longest]) longest = split_;
+      ++split_;
+    }
+    if (split_ == dims_.size()) split_ = longest;
+    half_ = dims_;
+    if (!half_.empty()) half_[split_] = (half_[split_] + 1) / 2;
+    strides_ = dense_strides(half_);
+  }
+  std::uint64_t blocks() const { return static_cast<std::uint64_t>(product(half_)); }
+  // The block and which of its words.
+  std::pair<std::uint64_t, std::size_t> find(DimVector index) const {
+    if (index.empty()) return {0, 0};
+    const std::size_t word = static_cast<std::size_t>(index[split_]) % 2;
+    index[split_] /= 2;
+    return {static_cast<std::uint64_t>(linear_of(index, strides_)), word};
+  }
+
+ private:
+  DimVector dims_, half_, strides_;
+  std::size_t split_ = 0;
+};
+
+void store_word(const MutableArray& to, std::int64_t i, std::uint64_t word) {
+  const std::size_t width = width_of(to.shape);
+  std::memcpy(to.data + static_cast<std::size_t>(i) * width, &word, width);
+}
+
+// Gives the new counter.
+std::uint64_t fill_threefry(std::uint64_t key, std::uint64_t counter, const MutableArray& to) {
+  if (width_of(to.shape) == 8) {
+    const std::int64_t n = to.shape.elements();
+    for (std::int64_t i = 0; i < n; ++i) {
+      const Words2 x = threefry(counter + static_cast<std::uint64_t>(i), key);
+      store_word(to, i, whole(x[0], x[1]));
+    }
+    return counter + static_cast<std::uint64_t>(n);
+  }
+  const Halves halves_of(to.shape);
+  each_index(to.shape.dims(), [&](const DimVector& index, std::int64_t linear) {
+    const auto [block, word] = halves_of.find(index);
+    store_word(to, linear, threefry(counter + block, key)[word]);
+  });
+  return counter + halves_of.blocks();
+}
+
+struct Counter128 {
+  std::uint64_t low = 0, high = 0;
+  Counter128 plus(std::uint64_t n) const { return {low + n, high + (low + n < low ? 1 : 0)}; }
+};
+
+Counter128 fill_philox(std::uint64_t key, Counter128 counter, const MutableArray& to) {
+  const std::int64_t n = to.shape.elements(), words = width_of(to.shape) == 8 ? 2 : 1;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const Counter128 at = counter.plus(static_cast<std::uint64_t>(i * words / 4));
+    const Words2 low = halves(at.low), high = halves(at.high);
+    const Words4 x = philox({low[0], low[1], high[0], high[1]}, halves(key));
+    const auto first = static_cast<std::size_t>(i * words % 4);
+    store_word(to, i, words == 2 ? whole(x[first], x[first + 1]) : x[first]);
+  }
+  return counter.plus(static_cast<std::uint64_t>((n * words + 3) / 4));
+}
+
+}  // namespace
+
+// The state is the key and then the counter, in words of 64 bits; it may be given as ui32.
+Status run_rng_bit_generator(const Call& c) {
+  const std::size_t words = c.operands[0].shape.size_bytes() / 8;
+  std::uint64_t state[3] = {};
+  if (words < 1 || words > 3)
+    return fail(ErrorCode::kInvalidArgument, c.op.where() + ": a state of another size");
+  std::memcpy(state, c.operands[0].data, words * 8);
+  const auto algorithm = c.op.enum_or("rng_algorithm", ir::RngAlgorithm::kDefault);
+  const bool threefry = algorithm == ir::RngAlgorithm::kThreeFry;
+  if (threefry) {
+    state[1] = fill_threefry(state[0], state[1], c.results[1]);
+  } else {
+    const Counter128 next = fill_philox(state[0], {state[1], state[2]}, c.results[1]);
+    state[1] = next.low;
+    state[2] = next.high;
+  }
+  std::memcpy(c.results[0].data, state, words * 8);
+  return {};
+}
+
+// Uniform in [a, b), or normal of mean a and deviation b. The stream goes on from call to call of
+// the process, from the same start.
+Status run_rng(const Call& c) {
+  static std::atomic<std::uint64_t> stream = 0;
+  const MutableArray& to = c.results[0];
+  const DType type = to.shape.dtype();
+  const Scalar a = load(type, c.operands[0].data), b = load(type, c.operands[1].data);
+  const bool normal = c.op.enum_or("rng_distribution", ir::RngDistribution::kUniform) ==
+                      ir::RngDistribution::kNormal;
+  const std::int64_t n = to.shape.elements();
+  std::uint64_t counter = stream.fetch_add(static_cast<std::uint64_t>(n));
+  constexpr std::uint64_t kKey = 0x6D696C6C72616365;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const Words2 x = threefry(counter++, kKey);
+    const std::uint64_t bits = whole(x[0], x[1]);
+    const double unit = static_cast<double>(bits >> 11) * 0x1p-53;
+    Scalar s;
+    switch (form_of(type)) {
+      case Form::kBool:
+        s = from_unsigned(bits & 1);
+        break;
+      case Form::kSigned:
+      case Form::kUnsigned:
+        s = from_unsigned(a.u + (b.u == a.u ? 0 : bits % (b.u - a.u)));
+        break;
+      default:
+        if (normal) {
+          // Box and Muller.
+          const double u = (static_cast<double>(x[0]) + 1) * 0x1p-32,
+                       v = static_cast<double>(x[1]) * 0x1p-32;
+          s = from_real(a.re +
+                        b.re * std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v));
+        } else {
+          s = from_real(a.re + (b.re - a.re) * unit);
+          // Rounding may reach the end that does not belong.
+          if (rounded(type, s).re >= b.re && a.re < b.re) s = a;
+        }
+    }
+    store(type, s, to.data + static_cast<std::size_t>(i) * byte_width(type));
+  }
+  return {};
+}
+
+}  // namespace millrace::devices::cpu::reference

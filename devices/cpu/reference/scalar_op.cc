@@ -1,0 +1,159 @@
+#include "millrace/devices/cpu/reference/scalar_op.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace millrace::devices::cpu::reference {
+namespace {
+
+using ir::OpKind;
+
+Scalar select(const Scalar* x, const ScalarInfo&) { return x[0].u != 0 ? x[1] : x[2]; }
+
+ScalarFunction function_of(OpKind kind, Form form) {
+  if (kind == OpKind::kSelect) return select;
+  switch (form) {
+    case Form::kBool:
+      return bool_function(kind);
+    case Form::kSigned:
+      return signed_function(kind);
+    case Form::kUnsigned:
+      return unsigned_function(kind);
+    case Form::kReal:
+    case Form::kReal64:
+      return real_function(kind, form == Form::kReal64);
+    case Form::kComplex:
+    case Form::kComplex64:
+      return complex_function(kind, form == Form::kComplex64);
+    case Form::kNone:
+      break;
+  }
+  return nullptr;
+}
+
+// Converts by way of what is common to a group of forms.
+template <Form F, Form T>
+Scalar convert(const Scalar* x, const ScalarInfo& info) {
+  constexpr bool kToFloat = T == Form::kReal || T == Form::kComplex;
+  if constexpr (F == Form::kSigned || F == Form::kUnsigned || F == Form::kBool) {
+    if constexpr (T == Form::kBool) return from_unsigned(x[0].u != 0);
+    if constexpr (kToFloat)
+      return F == Form::kSigned ? from_integer(info.out, x[0].i) : from_integer(info.out, x[0].u);
+    return from_unsigned(x[0].u);  // the bits wrap when they are stored
+  } else {
+    const double v = x[0].re;
+    if constexpr (T == Form::kBool) return from_unsigned(v != 0 || x[0].im != 0);
+    if constexpr (T == Form::kComplex) return from_complex(v, F == Form::kComplex ? x[0].im : 0.0);
+    if constexpr (kToFloat) return from_real(v);
+    if (std::isnan(v)) return from_unsigned(0);
+    const int bits = bit_width(info.out);
+    if constexpr (T == Form::kSigned) {
+      const std::int64_t most = std::numeric_limits<std::int64_t>::max() >> (64 - bits);
+      if (v >= static_cast<double>(most)) return from_signed(most);
+      if (v <= -static_cast<double>(most) - 1) return from_signed(-most - 1);
+      return from_signed(static_cast<std::int64_t>(v));
+    } else {
+      const std::uint64_t most = ~std::uint64_t{0} >> (64 - bits);
+      if (v >= static_cast<double>(most)) return from_unsigned(most);
+      return from_unsigned(v <= 0 ? 0 : static_cast<std::uint64_t>(v));
+    }
+  }
+}
+
+template <Form F>
+ScalarFunction convert_from(Form to) {
+  switch (to) {
+    case Form::kBool:
+      return convert<F, Form::kBool>;
+    case Form::kSigned:
+      return convert<F, Form::kSigned>;
+    case Form::kUnsigned:
+      return convert<F, Form::kUnsigned>;
+    case Form::kReal:
+    case Form::kReal64:
+      return convert<F, Form::kReal>;
+    case Form::kComplex:
+    case Form::kComplex64:
+      return convert<F, Form::kComplex>;
+    case Form::kNone:
+      break;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+ScalarFunction convert_function(Form from, Form to) {
+  switch (from) {
+    case Form::kBool:
+      return convert_from<Form::kBool>(to);
+    case Form::kSigned:
+      return convert_from<Form::kSigned>(to);
+    case Form::kUnsigned:
+      return convert_from<Form::kUnsigned>(to);
+    case Form::kReal:
+    case Form::kReal64:
+      return convert_from<Form::kReal>(to);
+    case Form::kComplex:
+    case Form::kComplex64:
+      return convert_from<Form::kComplex>(to);
+    case Form::kNone:
+      break;
+  }
+  return nullptr;
+}
+
+int total_order(double a, double b) {
+  const auto key = [](double x) {
+    const auto bits = std::bit_cast<std::int64_t>(x);
+    return bits < 0 ? static_cast<std::int64_t>(~static_cast<std::uint64_t>(bits) ^
+                                                (std::uint64_t{1} << 63))
+                    : bits;
+  };
+  const std::int64_t ka = key(a), kb = key(b);
+  return ka < kb ? -1 : ka > kb ? 1 : 0;
+}
+
+bool compares(ir::ComparisonDirection direction, int order) {
+  using D = ir::ComparisonDirection;
+  switch (direction) {
+    case D::kEq:
+      return order == 0;
+    case D::kNe:
+      return order != 0;
+    case D::kGe:
+      return order >= 0;
+    case D::kGt:
+      return order > 0;
+    case D::kLe:
+      return order <= 0;
+    case D::kLt:
+      return order < 0;
+  }
+  return false;
+}
+
+std::optional<ScalarOp> find_scalar_op(const ir::Op& op, DType in, DType out) {
+  ScalarOp found;
+  found.info.in = in;
+  found.info.out = out;
+  found.info.direction = op.enum_or("comparison_direction", ir::ComparisonDirection::kEq);
+  found.info.total_order =
+      op.enum_or("compare_type", ir::ComparisonType::kNoType) == ir::ComparisonType::kTotalOrder;
+  found.info.exponent_bits = static_cast<int>(op.int_or("exponent_bits", 0));
+  found.info.mantissa_bits = static_cast<int>(op.int_or("mantissa_bits", 0));
+  found.function = op.kind() == OpKind::kConvert ? convert_function(form_of(in), form_of(out))
+                                                 : function_of(op.kind(), form_of(in));
+  if (found.function == nullptr || form_of(out) == Form::kNone) return std::nullopt;
+  return found;
+}
+
+std::optional<ScalarOp> find_scalar_op(const ir::Op& op) {
+  if (op.operand_count() == 0 || op.result_count() != 1) return std::nullopt;
+  const int typical = op.kind() == OpKind::kSelect || op.kind() == OpKind::kClamp ? 1 : 0;
+  if (op.operand_count() <= typical) return std::nullopt;
+  return find_scalar_op(op, op.operand(typical)->type().dtype(), op.result()->type().dtype());
+}
+
+}  // namespace millrace::devices::cpu::reference

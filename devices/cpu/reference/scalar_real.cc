@@ -1,0 +1,252 @@
+// Functions of real numbers. In each template T is double for f32 and what is narrower, and long
+// double for f64, so that one rounding is left that counts.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "millrace/devices/cpu/ir/float_format.h"
+#include "millrace/devices/cpu/reference/scalar_op.h"
+#include "millrace/devices/cpu/reference/special.h"
+
+namespace millrace::devices::cpu::reference {
+namespace {
+
+using ir::OpKind;
+using S = const Scalar*;
+using I = const ScalarInfo&;
+
+template <class T>
+Scalar real(T x) {
+  return from_real(static_cast<double>(x));
+}
+Scalar truth(bool x) { return from_unsigned(x ? 1 : 0); }
+
+// Exact, or rounded well, in double: sums, products, quotients and roots of numbers with at most
+// half of its digits stay right when they are rounded again.
+Scalar add(S x, I) { return real(x[0].re + x[1].re); }
+Scalar subtract(S x, I) { return real(x[0].re - x[1].re); }
+Scalar multiply(S x, I) { return real(x[0].re * x[1].re); }
+Scalar divide(S x, I) { return real(x[0].re / x[1].re); }
+Scalar remainder(S x, I) { return real(std::fmod(x[0].re, x[1].re)); }
+Scalar negate(S x, I) { return real(-x[0].re); }
+Scalar abs(S x, I) { return real(std::fabs(x[0].re)); }
+Scalar square(S x, I) { return real(x[0].re * x[0].re); }
+Scalar sqrt(S x, I) { return real(std::sqrt(x[0].re)); }
+Scalar floor(S x, I) { return real(std::floor(x[0].re)); }
+Scalar ceil(S x, I) { return real(std::ceil(x[0].re)); }
+Scalar round_afz(S x, I) { return real(std::round(x[0].re)); }
+Scalar round_even(S x, I) { return real(std::nearbyint(x[0].re)); }
+Scalar same(S x, I) { return x[0]; }
+Scalar zero(S, I) { return real(0.0); }
+Scalar complex(S x, I) { return from_complex(x[0].re, x[1].re); }
+Scalar sign(S x, I) {
+  const double a = x[0].re;
+  return real(a > 0 ? 1.0 : a < 0 ? -1.0 : a);  // zeros and NaN as they are
+}
+double greater(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<double>::quiet_NaN();
+  if (a == b) return std::signbit(a) ? b : a;
+  return a > b ? a : b;
+}
+double smaller(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<double>::quiet_NaN();
+  if (a == b) return std::signbit(a) ? a : b;
+  return a < b ? a : b;
+}
+Scalar maximum(S x, I) { return real(greater(x[0].re, x[1].re)); }
+Scalar minimum(S x, I) { return real(smaller(x[0].re, x[1].re)); }
+Scalar clamp(S x, I) { return real(smaller(greater(x[1].re, x[0].re), x[2].re)); }
+Scalar compare(S x, I info) {
+  const double a = x[0].re, b = x[1].re;
+  if (info.total_order) return truth(compares(info.direction, total_order(a, b)));
+  if (std::isnan(a) || std::isnan(b)) return truth(info.direction == ir::ComparisonDirection::kNe);
+  return truth(compares(info.direction, (a > b) - (a < b)));
+}
+Scalar is_finite(S x, I) { return truth(std::isfinite(x[0].re)); }
+Scalar is_inf(S x, I) { return truth(std::isinf(x[0].re)); }
+Scalar is_positive_inf(S x, I) { return truth(std::isinf(x[0].re) && x[0].re > 0); }
+Scalar is_negative_inf(S x, I) { return truth(std::isinf(x[0].re) && x[0].re < 0); }
+
+// The neighbour of x[0] towards x[1], by the bits of the format: their order as integers is that of
+// the numbers.
+Scalar next_after(S x, I info) {
+  const double from = x[0].re, to = x[1].re;
+  if (std::isnan(from) || std::isnan(to)) return real(std::numeric_limits<double>::quiet_NaN());
+  if (from == to) return x[1];
+  const std::uint64_t sign = std::uint64_t{1} << (bit_width(info.in) - 1);
+  std::uint64_t bits = ir::encode_float(info.in, from);
+  if (from == 0)
+    bits = to > 0 ? 1 : sign | 1;
+  else
+    bits = (from > 0) == (to > from) ? bits + 1 : bits - 1;
+  return real(ir::decode_float(info.in, bits));
+}
+
+// Rounds the mantissa to nearest even, then what the exponent cannot hold becomes infinity or zero.
+Scalar reduce_precision(S x, I info) {
+  double a = x[0].re;
+  if (!std::isfinite(a) || a == 0) return x[0];
+  auto bits = std::bit_cast<std::uint64_t>(a);
+  const int dropped = 52 - info.mantissa_bits;
+  if (dropped > 0) {
+    const std::uint64_t odd = (bits >> dropped) & 1;
+    bits += (std::uint64_t{1} << (dropped - 1)) - 1 + odd;
+    bits &= ~std::uint64_t{0} << dropped;
+    a = std::bit_cast<double>(bits);
+  }
+  if (info.exponent_bits < 11 && std::isfinite(a)) {
+    const int bias = (1 << (info.exponent_bits - 1)) - 1;
+    const int exponent = std::ilogb(a);
+    if (exponent > bias) return real(std::copysign(std::numeric_limits<double>::infinity(), a));
+    if (exponent < 1 - bias) return real(std::copysign(0.0, a));
+  }
+  return real(a);
+}
+
+double log_gamma(double x) {
+  int sign = 0;
+  return ::lgamma_r(x, &sign);
+}
+long double log_gamma(long double x) {
+  int sign = 0;
+  return ::lgammal_r(x, &sign);
+}
+
+#define MILLRACE_UNARY(name, expression) \
+  template <class T>                     \
+  Scalar name(S x, I) {                  \
+    const T a = static_cast<T>(x[0].re); \
+    return real(expression);             \
+  }
+#define MILLRACE_BINARY(name, expression) \
+  template <class T>                      \
+  Scalar name(S x, I) {                   \
+    const T a = static_cast<T>(x[0].re);  \
+    const T b = static_cast<T>(x[1].re);  \
+    return real(expression);              \
+  }
+MILLRACE_UNARY(exponential, std::exp(a))
+MILLRACE_UNARY(exponential_minus_one, std::expm1(a))
+MILLRACE_UNARY(log, std::log(a))
+MILLRACE_UNARY(log_plus_one, std::log1p(a))
+MILLRACE_UNARY(logistic, 1 / (1 + std::exp(-a)))
+MILLRACE_UNARY(rsqrt, 1 / std::sqrt(a))
+MILLRACE_UNARY(cbrt, std::cbrt(a))
+MILLRACE_UNARY(sine, std::sin(a))
+MILLRACE_UNARY(cosine, std::cos(a))
+MILLRACE_UNARY(tan, std::tan(a))
+MILLRACE_UNARY(tanh, std::tanh(a))
+MILLRACE_UNARY(sinh, std::sinh(a))
+MILLRACE_UNARY(cosh, std::cosh(a))
+MILLRACE_UNARY(asin, std::asin(a))
+MILLRACE_UNARY(acos, std::acos(a))
+MILLRACE_UNARY(atan, std::atan(a))
+MILLRACE_UNARY(asinh, std::asinh(a))
+MILLRACE_UNARY(acosh, std::acosh(a))
+MILLRACE_UNARY(atanh, std::atanh(a))
+MILLRACE_UNARY(erf, std::erf(a))
+MILLRACE_UNARY(erfc, std::erfc(a))
+MILLRACE_UNARY(erf_inverse, erf_inv(a))
+MILLRACE_UNARY(lgamma, log_gamma(a))
+MILLRACE_UNARY(psi, digamma(a))
+MILLRACE_UNARY(i1e, bessel_i1e(a))
+MILLRACE_BINARY(power, std::pow(a, b))
+MILLRACE_BINARY(atan2, std::atan2(a, b))
+MILLRACE_BINARY(zeta, hurwitz_zeta(a, b))
+MILLRACE_BINARY(psi_n, polygamma(a, b))
+#undef MILLRACE_UNARY
+#undef MILLRACE_BINARY
+
+struct Row {
+  OpKind kind;
+  ScalarFunction narrow, wide;
+};
+
+constexpr Row kRows[] = {
+    {OpKind::kAdd, add, add},
+    {OpKind::kChloBroadcastAdd, add, add},
+    {OpKind::kSubtract, subtract, subtract},
+    {OpKind::kChloBroadcastSubtract, subtract, subtract},
+    {OpKind::kMultiply, multiply, multiply},
+    {OpKind::kChloBroadcastMultiply, multiply, multiply},
+    {OpKind::kDivide, divide, divide},
+    {OpKind::kChloBroadcastDivide, divide, divide},
+    {OpKind::kRemainder, remainder, remainder},
+    {OpKind::kChloBroadcastRemainder, remainder, remainder},
+    {OpKind::kNegate, negate, negate},
+    {OpKind::kAbs, abs, abs},
+    {OpKind::kChloSquare, square, square},
+    {OpKind::kSqrt, sqrt, sqrt},
+    {OpKind::kFloor, floor, floor},
+    {OpKind::kCeil, ceil, ceil},
+    {OpKind::kRoundNearestAfz, round_afz, round_afz},
+    {OpKind::kRoundNearestEven, round_even, round_even},
+    {OpKind::kReal, same, same},
+    {OpKind::kChloConj, same, same},
+    {OpKind::kImag, zero, zero},
+    {OpKind::kComplex, complex, complex},
+    {OpKind::kChloBroadcastComplex, complex, complex},
+    {OpKind::kSign, sign, sign},
+    {OpKind::kMaximum, maximum, maximum},
+    {OpKind::kChloBroadcastMaximum, maximum, maximum},
+    {OpKind::kMinimum, minimum, minimum},
+    {OpKind::kChloBroadcastMinimum, minimum, minimum},
+    {OpKind::kClamp, clamp, clamp},
+    {OpKind::kCompare, compare, compare},
+    {OpKind::kChloBroadcastCompare, compare, compare},
+    {OpKind::kIsFinite, is_finite, is_finite},
+    {OpKind::kChloIsInf, is_inf, is_inf},
+    {OpKind::kChloIsPosInf, is_positive_inf, is_positive_inf},
+    {OpKind::kChloIsNegInf, is_negative_inf, is_negative_inf},
+    {OpKind::kChloNextAfter, next_after, next_after},
+    {OpKind::kChloBroadcastNextAfter, next_after, next_after},
+    {OpKind::kReducePrecision, reduce_precision, reduce_precision},
+#define MILLRACE_ROW(kind, name) {OpKind::kind, name<double>, name<long double>}
+    MILLRACE_ROW(kExponential, exponential),
+    MILLRACE_ROW(kExponentialMinusOne, exponential_minus_one),
+    MILLRACE_ROW(kLog, log),
+    MILLRACE_ROW(kLogPlusOne, log_plus_one),
+    MILLRACE_ROW(kLogistic, logistic),
+    MILLRACE_ROW(kRsqrt, rsqrt),
+    MILLRACE_ROW(kCbrt, cbrt),
+    MILLRACE_ROW(kSine, sine),
+    MILLRACE_ROW(kCosine, cosine),
+    MILLRACE_ROW(kTan, tan),
+    MILLRACE_ROW(kChloTan, tan),
+    MILLRACE_ROW(kTanh, tanh),
+    MILLRACE_ROW(kChloSinh, sinh),
+    MILLRACE_ROW(kChloCosh, cosh),
+    MILLRACE_ROW(kChloAsin, asin),
+    MILLRACE_ROW(kChloAcos, acos),
+    MILLRACE_ROW(kChloAtan, atan),
+    MILLRACE_ROW(kChloAsinh, asinh),
+    MILLRACE_ROW(kChloAcosh, acosh),
+    MILLRACE_ROW(kChloAtanh, atanh),
+    MILLRACE_ROW(kChloErf, erf),
+    MILLRACE_ROW(kChloErfc, erfc),
+    MILLRACE_ROW(kChloErfInv, erf_inverse),
+    MILLRACE_ROW(kChloLgamma, lgamma),
+    MILLRACE_ROW(kChloDigamma, psi),
+    MILLRACE_ROW(kChloBesselI1e, i1e),
+    MILLRACE_ROW(kPower, power),
+    MILLRACE_ROW(kChloBroadcastPower, power),
+    MILLRACE_ROW(kAtan2, atan2),
+    MILLRACE_ROW(kChloBroadcastAtan2, atan2),
+    MILLRACE_ROW(kChloZeta, zeta),
+    MILLRACE_ROW(kChloBroadcastZeta, zeta),
+    MILLRACE_ROW(kChloPolygamma, psi_n),
+    MILLRACE_ROW(kChloBroadcastPolygamma, psi_n),
+#undef MILLRACE_ROW
+};
+
+}  // namespace
+
+ScalarFunction real_function(OpKind kind, bool wide) {
+  const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
+                                 [kind](const Row& r) { return r.kind == kind; });
+  return row == std::end(kRows) ? nullptr : wide ? row->wide : row->narrow;
+}
+
+}  // namespace millrace::devices::cpu::reference

@@ -1,0 +1,353 @@
+// The reference evaluator against values computed by hand from the specification's definitions:
+// every row is a program that returns %r, run by the interpreter and by the planner, and what it
+// has to return.
+#include <string>
+#include <vector>
+
+#include "tests/devices/cpu/reference/reference_support.h"
+
+namespace millrace::devices::cpu::testing {
+namespace {
+
+struct Row {
+  const char* name;
+  const char* type;  // of %r
+  const char* body;
+  const char* expected;  // between dense< and >
+};
+
+void check(const Row& row) {
+  SCOPED_TRACE(row.name);
+  const std::string type = row.type;
+  const std::string text = "func.func @main() -> " + type + " {\n" + row.body +
+                           "\nreturn %r : " + type + "\n}\nfunc.func @expected() -> " + type +
+                           " {\n%r = stablehlo.constant dense<" + row.expected + "> : " + type +
+                           "\nreturn %r : " + type + "\n}\n";
+  const auto module = read::read_text(text);
+  ASSERT_TRUE(module.has_value()) << module.error().to_string();
+  const Status verdict = verify::verify(*module);
+  ASSERT_TRUE(verdict.has_value()) << verdict.error().to_string();
+  const auto want = interpreted(*module, "expected", {});
+  ASSERT_TRUE(want.has_value()) << want.error().to_string();
+  const auto slow = interpreted(*module, "main", {});
+  ASSERT_TRUE(slow.has_value()) << slow.error().to_string();
+  EXPECT_EQ(difference(*slow, *want), "") << "by the interpreter";
+  const auto fast = planned(*module, "main", {});
+  ASSERT_TRUE(fast.has_value()) << fast.error().to_string();
+  EXPECT_EQ(difference(*fast, *want), "") << "by the planner";
+}
+
+constexpr Row kElementwise[] = {
+    {"AdditionOfFourBitsWraps", "tensor<2xi4>",
+     "%a = stablehlo.constant dense<[7, -8]> : tensor<2xi4>\n"
+     "%b = stablehlo.constant dense<[1, -1]> : tensor<2xi4>\n"
+     "%r = stablehlo.add %a, %b : tensor<2xi4>",
+     "[-8, 7]"},
+    {"MultiplicationOfTwoUnsignedBitsWraps", "tensor<2xui2>",
+     "%a = stablehlo.constant dense<[3, 2]> : tensor<2xui2>\n"
+     "%r = stablehlo.multiply %a, %a : tensor<2xui2>",
+     "[1, 0]"},
+    {"DivisionByZeroGivesAllOnes", "tensor<2xi8>",
+     "%a = stablehlo.constant dense<[7, -128]> : tensor<2xi8>\n"
+     "%b = stablehlo.constant dense<[0, -1]> : tensor<2xi8>\n"
+     "%r = stablehlo.divide %a, %b : tensor<2xi8>",
+     "[-1, -128]"},
+    {"ShiftBeyondTheWidthLeavesTheSign", "tensor<3xi4>",
+     "%a = stablehlo.constant dense<[-8, 7, -1]> : tensor<3xi4>\n"
+     "%b = stablehlo.constant dense<[1, 5, 7]> : tensor<3xi4>\n"
+     "%r = stablehlo.shift_right_arithmetic %a, %b : tensor<3xi4>",
+     "[-4, 0, -1]"},
+    {"PopcntAndLeadingZerosOfFourBits", "tensor<2xui4>",
+     "%a = stablehlo.constant dense<[1, 6]> : tensor<2xui4>\n"
+     "%p = stablehlo.popcnt %a : tensor<2xui4>\n"
+     "%z = stablehlo.count_leading_zeros %a : tensor<2xui4>\n"
+     "%r = stablehlo.add %p, %z : tensor<2xui4>",
+     "[4, 3]"},
+    {"MulhiIsTheUpperHalf", "tensor<2xi32>",
+     "%a = stablehlo.constant dense<[65536, -65536]> : tensor<2xi32>\n"
+     "%b = stablehlo.constant dense<[131072, 65536]> : tensor<2xi32>\n"
+     "%r = chlo.mulhi %a, %b : tensor<2xi32>, tensor<2xi32> -> tensor<2xi32>",
+     "[2, -1]"},
+    // e4m3fn: the neighbours of 17 are 16 and 18, the tie goes to the even mantissa; 448 is the
+    // largest.
+    {"ConversionToAnEightBitFloatRoundsToEven", "tensor<4xf8E4M3FN>",
+     "%a = stablehlo.constant dense<[17.0, 19.0, 1.0e9, -0.25]> : tensor<4xf32>\n"
+     "%r = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xf8E4M3FN>",
+     "[16.0, 20.0, 0x7F, -0.25]"},
+    {"EightBitFloatsAreAddedExactlyAndRoundedOnce", "tensor<2xf8E5M2>",
+     "%a = stablehlo.constant dense<[1.0, 4.0]> : tensor<2xf8E5M2>\n"
+     "%b = stablehlo.constant dense<[0.125, 0.5]> : tensor<2xf8E5M2>\n"
+     "%r = stablehlo.add %a, %b : tensor<2xf8E5M2>",
+     "[1.0, 4.0]"},
+    {"ConversionToIntegersSaturates", "tensor<4xi4>",
+     "%a = stablehlo.constant dense<[100.0, -100.0, 0x7FC00000, -2.9]> : tensor<4xf32>\n"
+     "%r = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xi4>",
+     "[7, -8, 0, -2]"},
+    // 2^53 + 2^29 + 1 lies between two doubles, and the lower one is a tie of floats.
+    {"ConversionOfLargeIntegersRoundsOnce", "tensor<1xf32>",
+     "%a = stablehlo.constant dense<9007199791611905> : tensor<1xi64>\n"
+     "%r = stablehlo.convert %a : (tensor<1xi64>) -> tensor<1xf32>",
+     "9007200328482816.0"},
+    {"ComplexProductAndQuotient", "tensor<2xcomplex<f32>>",
+     "%a = stablehlo.constant dense<[(1.0, 2.0), (-5.0, 10.0)]> : tensor<2xcomplex<f32>>\n"
+     "%b = stablehlo.constant dense<[(3.0, -1.0), (3.0, 4.0)]> : tensor<2xcomplex<f32>>\n"
+     "%m = stablehlo.multiply %a, %b : tensor<2xcomplex<f32>>\n"
+     "%r = stablehlo.divide %m, %b : tensor<2xcomplex<f32>>",
+     "[(1.0, 2.0), (-5.0, 10.0)]"},
+    {"ComplexFromPartsAndBack", "tensor<2xf64>",
+     "%a = stablehlo.constant dense<[3.0, -8.0]> : tensor<2xf64>\n"
+     "%b = stablehlo.constant dense<[4.0, 6.0]> : tensor<2xf64>\n"
+     "%c = stablehlo.complex %a, %b : tensor<2xcomplex<f64>>\n"
+     "%r = stablehlo.abs %c : (tensor<2xcomplex<f64>>) -> tensor<2xf64>",
+     "[5.0, 10.0]"},
+    {"SquareRootOfMinusOneIsI", "tensor<1xcomplex<f64>>",
+     "%a = stablehlo.constant dense<(-1.0, 0.0)> : tensor<1xcomplex<f64>>\n"
+     "%r = stablehlo.sqrt %a : tensor<1xcomplex<f64>>",
+     "(0.0, 1.0)"},
+    {"NextAfterZeroIsTheSmallestDenormal", "tensor<2xf16>",
+     "%a = stablehlo.constant dense<[0.0, 1.0]> : tensor<2xf16>\n"
+     "%b = stablehlo.constant dense<[-1.0, 2.0]> : tensor<2xf16>\n"
+     "%r = chlo.next_after %a, %b : tensor<2xf16>, tensor<2xf16> -> tensor<2xf16>",
+     "[0x8001, 0x3C01]"},
+    // psi(1) = -Euler's constant, psi(2) = 1 - it; the poles have no value.
+    {"DigammaAtWholeNumbers", "tensor<3xf32>",
+     "%a = stablehlo.constant dense<[1.0, 2.0, -1.0]> : tensor<3xf32>\n"
+     "%r = chlo.digamma %a : tensor<3xf32> -> tensor<3xf32>",
+     "[-0.577215672, 0.422784328, 0x7FC00000]"},
+    // zeta(2, 1) = pi^2 / 6; trigamma(1) is the same.
+    {"ZetaAndPolygammaOfOne", "tensor<2xf32>",
+     "%a = stablehlo.constant dense<[2.0, 1.0]> : tensor<2xf32>\n"
+     "%one = stablehlo.constant dense<[1.0, 1.0]> : tensor<2xf32>\n"
+     "%n = stablehlo.constant dense<[1.0, 1.0]> : tensor<2xf32>\n"
+     "%z = chlo.zeta %a, %one : tensor<2xf32>, tensor<2xf32> -> tensor<2xf32>\n"
+     "%p = chlo.polygamma %n, %one : tensor<2xf32>, tensor<2xf32> -> tensor<2xf32>\n"
+     "%f = stablehlo.is_finite %z : (tensor<2xf32>) -> tensor<2xi1>\n"
+     "%r = stablehlo.select %f, %z, %p : tensor<2xi1>, tensor<2xf32>",
+     "[1.64493406, 1.64493406]"},
+    {"ErfInvIsTheInverse", "tensor<3xf64>",
+     "%a = stablehlo.constant dense<[0.0, 1.0, -0.5]> : tensor<3xf64>\n"
+     "%r = chlo.erf_inv %a : tensor<3xf64> -> tensor<3xf64>",
+     "[0.0, 0x7FF0000000000000, -0.47693627620446987]"},
+};
+
+constexpr Row kMovement[] = {
+    {"BitcastJoinsTheLowerElementsFirst", "tensor<2xi16>",
+     "%a = stablehlo.constant dense<[[1, 2], [3, -1]]> : tensor<2x2xi8>\n"
+     "%r = stablehlo.bitcast_convert %a : (tensor<2x2xi8>) -> tensor<2xi16>",
+     "[513, -253]"},
+    {"BitcastOfASplatSplitsIt", "tensor<2x2xi32>",
+     "%a = stablehlo.constant dense<1> : tensor<2xi64>\n"
+     "%r = stablehlo.bitcast_convert %a : (tensor<2xi64>) -> tensor<2x2xi32>",
+     "[[1, 0], [1, 0]]"},
+    {"BitcastOfFourBitsJoinsThem", "tensor<1xui8>",
+     "%a = stablehlo.constant dense<[[3, -1]]> : tensor<1x2xi4>\n"
+     "%r = stablehlo.bitcast_convert %a : (tensor<1x2xi4>) -> tensor<1xui8>",
+     "243"},
+    {"IotaOfComplexNumbers", "tensor<3xcomplex<f32>>",
+     "%r = stablehlo.iota dim = 0 : tensor<3xcomplex<f32>>", "[(0.0,0.0), (1.0,0.0), (2.0,0.0)]"},
+    {"ViewsOfFourBits", "tensor<2x2xi4>",
+     "%a = stablehlo.iota dim = 0 : tensor<4xi4>\n"
+     "%b = stablehlo.reshape %a : (tensor<4xi4>) -> tensor<2x2xi4>\n"
+     "%c = stablehlo.transpose %b, dims = [1, 0] : (tensor<2x2xi4>) -> tensor<2x2xi4>\n"
+     "%r = stablehlo.reverse %c, dims = [0] : tensor<2x2xi4>",
+     "[[1, 3], [0, 2]]"},
+    {"RealDynamicSliceTakesItsBoundsFromArrays", "tensor<2xi32>",
+     "%a = stablehlo.iota dim = 0 : tensor<6xi32>\n"
+     "%s = stablehlo.constant dense<1> : tensor<1xi64>\n"
+     "%l = stablehlo.constant dense<5> : tensor<1xi64>\n"
+     "%t = stablehlo.constant dense<2> : tensor<1xi64>\n"
+     "%r = stablehlo.real_dynamic_slice %a, %s, %l, %t : (tensor<6xi32>, tensor<1xi64>, "
+     "tensor<1xi64>, tensor<1xi64>) -> tensor<2xi32>",
+     "[1, 3]"},
+    {"DynamicPadMayCut", "tensor<4xi32>",
+     "%a = stablehlo.iota dim = 0 : tensor<3xi32>\n"
+     "%v = stablehlo.constant dense<9> : tensor<i32>\n"
+     "%l = stablehlo.constant dense<-1> : tensor<1xi64>\n"
+     "%h = stablehlo.constant dense<1> : tensor<1xi64>\n"
+     "%i = stablehlo.constant dense<1> : tensor<1xi64>\n"
+     "%p = stablehlo.dynamic_pad %a, %v, %l, %h, %i : (tensor<3xi32>, tensor<i32>, tensor<1xi64>, "
+     "tensor<1xi64>, tensor<1xi64>) -> tensor<5xi32>\n"
+     "%r = stablehlo.slice %p [0:4] : (tensor<5xi32>) -> tensor<4xi32>",
+     "[9, 1, 9, 2]"},
+};
+
+constexpr Row kStructured[] = {
+    {"ReduceOfComplexNumbers", "tensor<2xcomplex<f64>>",
+     "%a = stablehlo.constant dense<[[(1.0,1.0), (2.0,-1.0)], [(3.0,0.0), (0.0,5.0)]]> : "
+     "tensor<2x2xcomplex<f64>>\n"
+     "%z = stablehlo.constant dense<(0.0,0.0)> : tensor<complex<f64>>\n"
+     "%r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : "
+     "(tensor<2x2xcomplex<f64>>, tensor<complex<f64>>) -> tensor<2xcomplex<f64>>",
+     "[(3.0,0.0), (3.0,5.0)]"},
+    {"SortOfEightBitFloats", "tensor<4xf8E4M3FN>",
+     "%a = stablehlo.constant dense<[2.0, -1.0, 0.5, 1.0]> : tensor<4xf8E4M3FN>\n"
+     "%r = \"stablehlo.sort\"(%a) <{dimension = 0 : i64}> ({\n"
+     "^bb0(%x: tensor<f8E4M3FN>, %y: tensor<f8E4M3FN>):\n"
+     "%c = stablehlo.compare GT, %x, %y : (tensor<f8E4M3FN>, tensor<f8E4M3FN>) -> tensor<i1>\n"
+     "stablehlo.return %c : tensor<i1>}) : (tensor<4xf8E4M3FN>) -> tensor<4xf8E4M3FN>",
+     "[2.0, 1.0, 0.5, -1.0]"},
+    {"ScatterOfComplexSkipsWhatLeavesTheOperand", "tensor<3xcomplex<f32>>",
+     "%a = stablehlo.constant dense<(1.0,0.0)> : tensor<3xcomplex<f32>>\n"
+     "%i = stablehlo.constant dense<[[2], [-1], [2], [9]]> : tensor<4x1xi32>\n"
+     "%u = stablehlo.constant dense<(0.0,1.0)> : tensor<4xcomplex<f32>>\n"
+     "%r = \"stablehlo.scatter\"(%a, %i, %u) <{scatter_dimension_numbers = "
+     "#stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], "
+     "index_vector_dim = 1>}> ({\n"
+     "^bb0(%x: tensor<complex<f32>>, %y: tensor<complex<f32>>):\n"
+     "%s = stablehlo.add %x, %y : tensor<complex<f32>>\n"
+     "stablehlo.return %s : tensor<complex<f32>>}) : (tensor<3xcomplex<f32>>, tensor<4x1xi32>, "
+     "tensor<4xcomplex<f32>>) -> tensor<3xcomplex<f32>>",
+     "[(1.0,0.0), (1.0,0.0), (1.0,2.0)]"},
+    {"ReduceWindowOfComplexWithDilations", "tensor<3xcomplex<f32>>",
+     "%a = stablehlo.constant dense<[(1.0,0.0), (2.0,0.0), (3.0,0.0)]> : tensor<3xcomplex<f32>>\n"
+     "%z = stablehlo.constant dense<(0.0,0.0)> : tensor<complex<f32>>\n"
+     "%r = \"stablehlo.reduce_window\"(%a, %z) <{window_dimensions = array<i64: 2>, "
+     "window_dilations = array<i64: 2>, base_dilations = array<i64: 2>, window_strides = "
+     "array<i64: 1>, padding = dense<0> : tensor<1x2xi64>}> ({\n"
+     "^bb0(%x: tensor<complex<f32>>, %y: tensor<complex<f32>>):\n"
+     "%s = stablehlo.add %x, %y : tensor<complex<f32>>\n"
+     "stablehlo.return %s : tensor<complex<f32>>}) : (tensor<3xcomplex<f32>>, "
+     "tensor<complex<f32>>) -> tensor<3xcomplex<f32>>",
+     "[(3.0,0.0), (0.0,0.0), (5.0,0.0)]"},
+    {"MapOfASquare", "tensor<3xi8>",
+     "%a = stablehlo.constant dense<[2, -3, 12]> : tensor<3xi8>\n"
+     "%r = \"stablehlo.map\"(%a) <{dimensions = array<i64: 0>}> ({\n"
+     "^bb0(%x: tensor<i8>):\n%s = stablehlo.multiply %x, %x : tensor<i8>\n"
+     "stablehlo.return %s : tensor<i8>}) : (tensor<3xi8>) -> tensor<3xi8>",
+     "[4, 9, -112]"},
+    {"TopKKeepsTheFirstOfEqualOnes", "tensor<3xi32>",
+     "%a = stablehlo.constant dense<[5, 7, 7, 1]> : tensor<4xi32>\n"
+     "%v, %r = chlo.top_k(%a, k = 3) : tensor<4xi32> -> (tensor<3xi32>, tensor<3xi32>)",
+     "[1, 2, 0]"},
+};
+
+constexpr Row kLinear[] = {
+    {"DotOfComplexNumbers", "tensor<1x1xcomplex<f32>>",
+     "%a = stablehlo.constant dense<[[(1.0,1.0), (2.0,0.0)]]> : tensor<1x2xcomplex<f32>>\n"
+     "%b = stablehlo.constant dense<[[(0.0,1.0)], [(3.0,-1.0)]]> : tensor<2x1xcomplex<f32>>\n"
+     "%r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<1x2xcomplex<f32>>, "
+     "tensor<2x1xcomplex<f32>>) -> tensor<1x1xcomplex<f32>>",
+     "(5.0,-1.0)"},
+    {"ConvolutionOfComplexNumbersReversed", "tensor<1x1x2xcomplex<f32>>",
+     "%a = stablehlo.constant dense<[[[(1.0,0.0), (2.0,0.0), (3.0,0.0)]]]> : "
+     "tensor<1x1x3xcomplex<f32>>\n"
+     "%b = stablehlo.constant dense<[[[(1.0,0.0), (0.0,1.0)]]]> : tensor<1x1x2xcomplex<f32>>\n"
+     "%r = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = "
+     "{reverse = [true]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
+     "(tensor<1x1x3xcomplex<f32>>, tensor<1x1x2xcomplex<f32>>) -> tensor<1x1x2xcomplex<f32>>",
+     "[[[(2.0,1.0), (3.0,2.0)]]]"},
+    {"CholeskyOfAKnownSquare", "tensor<2x2xf32>",
+     "%a = stablehlo.constant dense<[[4.0, 0.0], [6.0, 10.0]]> : tensor<2x2xf32>\n"
+     "%r = stablehlo.cholesky %a, lower = true : tensor<2x2xf32>",
+     "[[2.0, 0.0], [3.0, 1.0]]"},
+    {"CholeskyUpperOfComplexNumbers", "tensor<2x2xcomplex<f64>>",
+     "%a = stablehlo.constant dense<[[(4.0,0.0), (0.0,2.0)], [(9.0,9.0), (5.0,0.0)]]> : "
+     "tensor<2x2xcomplex<f64>>\n"
+     "%r = stablehlo.cholesky %a, lower = false : tensor<2x2xcomplex<f64>>",
+     "[[(2.0,0.0), (0.0,1.0)], [(0.0,0.0), (2.0,0.0)]]"},
+    {"TriangularSolveFromTheLeft", "tensor<2x1xf32>",
+     "%a = stablehlo.constant dense<[[2.0, 99.0], [1.0, 4.0]]> : tensor<2x2xf32>\n"
+     "%b = stablehlo.constant dense<[[6.0], [11.0]]> : tensor<2x1xf32>\n"
+     "%r = \"stablehlo.triangular_solve\"(%a, %b) <{left_side = true, lower = true, unit_diagonal "
+     "= "
+     "false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>}> : (tensor<2x2xf32>, "
+     "tensor<2x1xf32>) -> tensor<2x1xf32>",
+     "[[3.0], [2.0]]"},
+    // X A^T = B with A = [[2, 1], [0, 4]] upper: x = [1, 2] gives [2*1 + 1*2, 4*2] = [4, 8].
+    {"TriangularSolveFromTheRightTransposed", "tensor<1x2xf32>",
+     "%a = stablehlo.constant dense<[[2.0, 1.0], [0.0, 4.0]]> : tensor<2x2xf32>\n"
+     "%b = stablehlo.constant dense<[[4.0, 8.0]]> : tensor<1x2xf32>\n"
+     "%r = \"stablehlo.triangular_solve\"(%a, %b) <{left_side = false, lower = false, "
+     "unit_diagonal = false, transpose_a = #stablehlo<transpose TRANSPOSE>}> : (tensor<2x2xf32>, "
+     "tensor<1x2xf32>) -> tensor<1x2xf32>",
+     "[[1.0, 2.0]]"},
+    {"FourierTransformOfThree", "tensor<3xcomplex<f32>>",
+     "%a = stablehlo.constant dense<[(1.0,0.0), (1.0,0.0), (1.0,0.0)]> : tensor<3xcomplex<f32>>\n"
+     "%f = stablehlo.fft %a, type = FFT, length = [3] : (tensor<3xcomplex<f32>>) -> "
+     "tensor<3xcomplex<f32>>\n"
+     "%r = stablehlo.fft %f, type = IFFT, length = [3] : (tensor<3xcomplex<f32>>) -> "
+     "tensor<3xcomplex<f32>>",
+     "[(1.0,0.0), (1.0,0.0), (1.0,0.0)]"},
+    {"RealFourierTransformOfFour", "tensor<3xcomplex<f64>>",
+     "%a = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf64>\n"
+     "%r = stablehlo.fft %a, type = RFFT, length = [4] : (tensor<4xf64>) -> "
+     "tensor<3xcomplex<f64>>",
+     "[(10.0,0.0), (-2.0,2.0), (-2.0,0.0)]"},
+    {"InverseRealFourierTransformOfFour", "tensor<4xf64>",
+     "%a = stablehlo.constant dense<[(10.0,0.0), (-2.0,2.0), (-2.0,0.0)]> : "
+     "tensor<3xcomplex<f64>>\n"
+     "%r = stablehlo.fft %a, type = IRFFT, length = [4] : (tensor<3xcomplex<f64>>) -> "
+     "tensor<4xf64>",
+     "[1.0, 2.0, 3.0, 4.0]"},
+};
+
+constexpr Row kOther[] = {
+    // The first two of the known answers of threefry 2x32 with 20 rounds: key and counter zero.
+    {"ThreefryOfZero", "tensor<2xui32>",
+     "%s = stablehlo.constant dense<0> : tensor<2xui64>\n"
+     "%n, %r = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<2xui64>) -> "
+     "(tensor<2xui64>, tensor<2xui32>)",
+     "[1797259609, 2579123966]"},
+    // The first known answer of philox 4x32 with 10 rounds.
+    {"PhiloxOfZero", "tensor<4xui32>",
+     "%s = stablehlo.constant dense<0> : tensor<3xui64>\n"
+     "%n, %r = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<3xui64>) -> "
+     "(tensor<3xui64>, tensor<4xui32>)",
+     "[1713891541, 3781805453, 3159862348, 2600524760]"},
+    {"BatchNormInference", "tensor<2x2xf32>",
+     "%a = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>\n"
+     "%s = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>\n"
+     "%o = stablehlo.constant dense<[0.0, 1.0]> : tensor<2xf32>\n"
+     "%m = stablehlo.constant dense<[2.0, 3.0]> : tensor<2xf32>\n"
+     "%v = stablehlo.constant dense<[1.0, 4.0]> : tensor<2xf32>\n"
+     "%r = \"stablehlo.batch_norm_inference\"(%a, %s, %o, %m, %v) <{epsilon = 0.0 : f32, "
+     "feature_index = 1 : i64}> : (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, "
+     "tensor<2xf32>) -> tensor<2x2xf32>",
+     "[[-1.0, 0.0], [1.0, 2.0]]"},
+    {"BatchNormTrainingGivesTheMean", "tensor<2xf32>",
+     "%a = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>\n"
+     "%s = stablehlo.constant dense<[1.0, 1.0]> : tensor<2xf32>\n"
+     "%y, %r, %v = \"stablehlo.batch_norm_training\"(%a, %s, %s) <{epsilon = 0.0 : f32, "
+     "feature_index = 1 : i64}> : (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>) -> "
+     "(tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>)",
+     "[2.0, 3.0]"},
+    {"TuplesAndTokensPassThrough", "tensor<2xf32>",
+     "%a = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>\n"
+     "%b = stablehlo.constant dense<7> : tensor<i32>\n"
+     "%k = stablehlo.create_token : !stablehlo.token\n"
+     "%l = stablehlo.after_all %k, %k : !stablehlo.token\n"
+     "%t = stablehlo.tuple %b, %l, %a : tuple<tensor<i32>, !stablehlo.token, tensor<2xf32>>\n"
+     "%o = stablehlo.optimization_barrier %t : tuple<tensor<i32>, !stablehlo.token, "
+     "tensor<2xf32>>\n"
+     "%r = stablehlo.get_tuple_element %o[2] : (tuple<tensor<i32>, !stablehlo.token, "
+     "tensor<2xf32>>) -> tensor<2xf32>",
+     "[1.0, 2.0]"},
+    {"QuantiseRoundsAndSaturates", "tensor<3xf32>",
+     "%a = stablehlo.constant dense<[1.3, -0.2, 1000.0]> : tensor<3xf32>\n"
+     "%q = stablehlo.uniform_quantize %a : (tensor<3xf32>) -> "
+     "tensor<3x!quant.uniform<i8:f32, 0.5:3>>\n"
+     "%r = stablehlo.uniform_dequantize %q : (tensor<3x!quant.uniform<i8:f32, 0.5:3>>) -> "
+     "tensor<3xf32>",
+     "[1.5, 0.0, 62.0]"},
+    {"QuantisedSumIsThatOfWhatItStandsFor", "tensor<2xf32>",
+     "%a = stablehlo.constant dense<[1.0, 2.5]> : tensor<2xf32>\n"
+     "%q = stablehlo.uniform_quantize %a : (tensor<2xf32>) -> "
+     "tensor<2x!quant.uniform<i8:f32, 0.5:3>>\n"
+     "%s = stablehlo.add %q, %q : tensor<2x!quant.uniform<i8:f32, 0.5:3>>\n"
+     "%r = stablehlo.uniform_dequantize %s : (tensor<2x!quant.uniform<i8:f32, 0.5:3>>) -> "
+     "tensor<2xf32>",
+     "[2.0, 5.0]"},
+};
+
+void check_all(std::span<const Row> rows) {
+  for (const Row& row : rows) check(row);
+}
+
+TEST(ReferenceTest, ElementwiseOperationsGiveTheirValues) { check_all(kElementwise); }
+TEST(ReferenceTest, MovementsGiveTheirValues) { check_all(kMovement); }
+TEST(ReferenceTest, BodiesOfAnyTypeGiveTheirValues) { check_all(kStructured); }
+TEST(ReferenceTest, LinearAlgebraGivesItsValues) { check_all(kLinear); }
+TEST(ReferenceTest, OtherOperationsGiveTheirValues) { check_all(kOther); }
+
+}  // namespace
+}  // namespace millrace::devices::cpu::testing
