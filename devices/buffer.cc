@@ -6,11 +6,17 @@
 namespace millrace::devices {
 
 Buffers::Buffers(std::span<const Buffer> buffers) {
-  if (!buffers.empty()) list_ = Ref<List>::adopt(new (List::Items{buffers.size()}) List(buffers));
+  if (buffers.empty()) return;
+  list_ = Ref<List>::adopt(new (List::Items{buffers.size()}) List(buffers.size()));
+  std::uninitialized_copy(buffers.begin(), buffers.end(), list_->items());
 }
 
-Buffers::List::List(std::span<const Buffer> buffers) : size(buffers.size()) {
-  std::uninitialized_copy(buffers.begin(), buffers.end(), items());
+Buffers Buffers::of_moved(std::span<Buffer> buffers) {
+  Buffers moved;
+  if (buffers.empty()) return moved;
+  moved.list_ = Ref<List>::adopt(new (List::Items{buffers.size()}) List(buffers.size()));
+  std::uninitialized_move(buffers.begin(), buffers.end(), moved.list_->items());
+  return moved;
 }
 
 Buffers::List::~List() { std::destroy_n(items(), size); }

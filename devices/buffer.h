@@ -85,6 +85,9 @@ class Buffers {
   Buffers(std::initializer_list<Buffer> buffers)
       : Buffers(std::span<const Buffer>(buffers.begin(), buffers.size())) {}
 
+  // Takes the handles out of the list.
+  static Buffers of_moved(std::span<Buffer> buffers);
+
   std::size_t size() const { return list_ ? list_->size : 0; }
   bool empty() const { return size() == 0; }
   const Buffer& operator[](std::size_t i) const { return begin()[i]; }
@@ -94,7 +97,7 @@ class Buffers {
 
  private:
   struct List final : RefCounted {
-    explicit List(std::span<const Buffer> buffers);
+    explicit List(std::size_t count) : size(count) {}  // whose items the maker constructs
     ~List() override;
     Buffer* items() { return reinterpret_cast<Buffer*>(this + 1); }
     struct Items {  // a type of its own: (size, size) would be a sized operator delete's

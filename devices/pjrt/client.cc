@@ -264,20 +264,20 @@ Result<Buffer> PjrtClient::copy(const Buffer& source, DeviceId device, int memor
   return Buffer(make_ref<PjrtBuffer>(*this, device, source.shape(), made));
 }
 
-void PjrtClient::note_run(DeviceId device, TraceName name, TimePoint launched, std::uint64_t flow) {
-  Runs& runs = *runs_[static_cast<std::size_t>(index(device))];
+void PjrtClient::note_run(const PjrtRun& run) {
+  Runs& runs = *runs_[static_cast<std::size_t>(index(run.device))];
   const TimePoint end = now();
   TimePoint begin;
   {
     MutexLock lock(runs.mutex);
     // Ends may be told out of order: what another run has covered counts once.
-    begin = std::min(std::max(launched, runs.last_end), end);
+    begin = std::min(std::max(run.launched, runs.last_end), end);
     runs.last_end = std::max(runs.last_end, end);
     runs.busy += end - begin;
   }
   if (options_.trace != nullptr) {
     options_.trace->record(
-        {.lane = runs.lane, .name = name, .begin = begin, .end = end, .flow = flow});
+        {.lane = runs.lane, .name = run.name, .begin = begin, .end = end, .flow = run.flow});
   }
 }
 

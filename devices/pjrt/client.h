@@ -25,6 +25,14 @@ struct PjrtClientOptions {
   TraceRecorder* trace = nullptr;
 };
 
+// One execution on one device.
+struct PjrtRun {
+  DeviceId device{};
+  TraceName name{};
+  TimePoint launched{};
+  std::uint64_t flow = 0;
+};
+
 // States: open -> closing (close was called, launches or transfers under way) -> closed. The PJRT
 // client is destroyed with this object, which outlives buffers and executables. Thread-safety:
 // thread-safe.
@@ -67,8 +75,8 @@ class PjrtClient final : public Client {
   Result<DeviceId> id_of(abi::Device* device) const;
   TraceRecorder* trace() const { return options_.trace; }
   TimePoint now() const { return options_.clock->now(); }
-  // An execution that was launched then has ended now.
-  void note_run(DeviceId device, TraceName name, TimePoint launched, std::uint64_t flow);
+  // It has ended now.
+  void note_run(const PjrtRun& run);
   int next_launch_id() { return launches_.fetch_add(1); }
 
  private:

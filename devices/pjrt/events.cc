@@ -94,14 +94,18 @@ Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& execu
     return fail(ErrorCode::kInternal,
                 std::string(what) + " of the plugin " + plugin.name() + " gives no event");
   }
-  auto pending = std::make_unique<Pending>(plugin, event, executor, what);
   abi::EventIsReadyArgs ready;
   ready.event = event;
   if (plugin.call(ready) && ready.is_ready) {
     abi::EventErrorArgs error;
     error.event = event;
-    return Future<void>(plugin.call(error));
+    Future<void> future(plugin.call(error));
+    abi::EventDestroyArgs destroy;
+    destroy.event = event;
+    plugin.call_quietly(destroy);
+    return future;
   }
+  auto pending = std::make_unique<Pending>(plugin, event, executor, what);
   Future<void> future = pending->promise.future();
   abi::EventOnReadyArgs later;
   later.event = event;

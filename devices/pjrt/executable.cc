@@ -56,17 +56,32 @@ Status PjrtExecutable::read(bool portable) {
   return {};
 }
 
-// What one call of PJRT_LoadedExecutable_Execute points to.
+// What one call of PJRT_LoadedExecutable_Execute points to. Devices in the plugin's order. Kept by
+// each thread, so that a launch asks for no memory here.
 struct PjrtExecutable::Launch {
-  PooledVector<PooledVector<abi::Buffer*>> arguments;  // per device, in the plugin's order
-  PooledVector<PooledVector<abi::Buffer*>> outputs;
-  PooledVector<abi::Buffer* const*> argument_lists;
-  PooledVector<abi::Buffer**> output_lists;
-  PooledVector<abi::Event*> done;
-  PooledVector<std::int64_t> kept;            // inputs that are not to be donated
-  PooledVector<PjrtBuffer*> given;            // removed for this launch
-  PooledVector<std::size_t> place_of_device;  // call's device d is the plugin's place_of_device[d]
+  void begin(std::size_t devices, std::size_t inputs, std::size_t outputs) {
+    buffers.assign(devices * (inputs + outputs), nullptr);
+    argument_lists.resize(devices);
+    output_lists.resize(devices);
+    done.assign(devices, nullptr);
+    kept.clear();
+    given.clear();
+    abi::Buffer** next = buffers.data();
+    for (abi::Buffer* const*& list : argument_lists) list = std::exchange(next, next + inputs);
+    for (abi::Buffer**& list : output_lists) list = std::exchange(next, next + outputs);
+  }
+  std::vector<abi::Buffer*> buffers;  // the arguments of all devices, then their outputs
+  std::vector<abi::Buffer* const*> argument_lists;
+  std::vector<abi::Buffer**> output_lists;
+  std::vector<abi::Event*> done;
+  std::vector<std::int64_t> kept;  // inputs that are not to be donated
+  std::vector<PjrtBuffer*> given;  // removed for this launch
 };
+
+std::size_t PjrtExecutable::place_of(DeviceId device) const {
+  if (devices_.empty() || devices_per_launch() == 1) return 0;
+  return static_cast<std::size_t>(std::ranges::find(devices_, device) - devices_.begin());
+}
 
 Status PjrtExecutable::check_devices(std::span<const DeviceId> devices) const {
   for (const DeviceId device : devices) MILLRACE_TRY_STATUS(client_.find(device));
@@ -83,7 +98,6 @@ Status PjrtExecutable::check_devices(std::span<const DeviceId> devices) const {
 Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResult> results) {
   MILLRACE_TRY_STATUS(check_launch(*this, client_, call));
   MILLRACE_TRY_STATUS(check_devices(call.devices));
-  const bool portable = devices_.empty() || devices_per_launch() == 1;
   const std::size_t devices = call.devices.size();
   const std::size_t inputs = facts_.inputs.size();
   PooledVector<Scope::Hold> holds;
@@ -92,19 +106,13 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
     if (!holds.back()) return std::unexpected(client_.closed_error());
   }
 
-  Launch launch;
-  launch.arguments.resize(devices);
-  launch.outputs.assign(devices, PooledVector<abi::Buffer*>(facts_.outputs.size()));
-  launch.done.resize(devices);
+  thread_local Launch launch;
+  launch.begin(devices, inputs, facts_.outputs.size());
+  abi::Buffer** argument = launch.buffers.data();
   for (std::size_t d = 0; d < devices; ++d) {
-    const auto place =
-        portable ? 0 : std::ranges::find(devices_, call.devices[d]) - devices_.begin();
-    launch.place_of_device.push_back(static_cast<std::size_t>(place));
-    auto& list = launch.arguments[static_cast<std::size_t>(place)];
-    list.reserve(inputs);
-    for (const Buffer& input : call.arguments[d]) {
-      list.push_back(static_cast<PjrtBuffer*>(input.body().get())->get());
-    }
+    argument = launch.buffers.data() + place_of(call.devices[d]) * inputs;
+    for (const Buffer& input : call.arguments[d])
+      *argument++ = static_cast<PjrtBuffer*>(input.body().get())->get();
   }
   for (const int keep : call.non_donatable) launch.kept.push_back(keep);
   // A buffer that stands in two places is read by one of them after the other would take it.
@@ -118,7 +126,7 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
     if (donates(*this, call, i) && stands_twice(i))
       launch.kept.push_back(static_cast<std::int64_t>(i));
   }
-  const auto take_back = [&launch] {
+  const auto take_back = [] {
     for (PjrtBuffer* buffer : launch.given) buffer->undo_donation();
   };
   for (std::size_t i = 0; i < inputs; ++i) {
@@ -136,10 +144,6 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
                                                    " was donated or removed before");
     }
   }
-  for (std::size_t d = 0; d < devices; ++d) {
-    launch.argument_lists.push_back(launch.arguments[d].data());
-    launch.output_lists.push_back(launch.outputs[d].data());
-  }
 
   abi::ExecuteOptions options;
   options.struct_size = abi::kStructSize<abi::ExecuteOptions>;
@@ -154,7 +158,7 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   args.num_args = inputs;
   args.output_lists = launch.output_lists.data();
   args.device_complete_events = launch.done.data();
-  if (portable) args.execute_device = client_.device(call.devices[0]);
+  if (devices_.empty() || devices == 1) args.execute_device = client_.device(call.devices[0]);
   const Plugin& plugin = client_.plugin();
   const TimePoint launched = client_.now();
   if (Status status = plugin.call(args); !status) {
@@ -163,24 +167,32 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   }
 
   for (std::size_t d = 0; d < devices; ++d) {
-    const std::size_t place = launch.place_of_device[d];
+    const std::size_t place = place_of(call.devices[d]);
     PooledVector<Buffer> outputs;
     outputs.reserve(facts_.outputs.size());
     for (std::size_t o = 0; o < facts_.outputs.size(); ++o) {
       outputs.emplace_back(make_ref<PjrtBuffer>(client_, call.devices[d], facts_.outputs[o],
-                                                launch.outputs[place][o]));
+                                                launch.output_lists[place][o]));
     }
-    results[d].outputs = Buffers(outputs);
-    results[d].done = take_event(plugin, launch.done[place], client_.completions(),
-                                 "PJRT_LoadedExecutable_Execute")
-                          .then(inline_executor(), [client = &client_, device = call.devices[d],
-                                                    name = trace_name_, launched, flow = call.flow,
-                                                    hold = std::move(holds[d])](Status ended) {
-                            client->note_run(device, name, launched, flow);
-                            return ended;
-                          });
+    results[d].outputs = Buffers::of_moved(outputs);
+    results[d].done =
+        note_end(take_event(plugin, launch.done[place], client_.completions(),
+                            "PJRT_LoadedExecutable_Execute"),
+                 {call.devices[d], trace_name_, launched, call.flow}, std::move(holds[d]));
   }
   return {};
+}
+
+Future<void> PjrtExecutable::note_end(Future<void> done, const PjrtRun& run, Scope::Hold hold) {
+  if (done.ready()) {  // no continuation: small programs have often run when the call returns
+    client_.note_run(run);
+    return done;
+  }
+  return std::move(done).then(inline_executor(),
+                              [client = &client_, run, hold = std::move(hold)](Status ended) {
+                                client->note_run(run);
+                                return ended;
+                              });
 }
 
 Result<Attributes> PjrtExecutable::cost_analysis() const {

@@ -8,6 +8,7 @@
 #include "millrace/core/trace.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/pjrt/buffer.h"
+#include "millrace/devices/pjrt/client.h"
 #include "millrace/devices/pjrt/program_facts.h"
 
 namespace millrace::devices::pjrt {
@@ -39,6 +40,10 @@ class PjrtExecutable final : public ExecutableBody {
   ~PjrtExecutable() override;
   Status read(bool portable);
   Status check_devices(std::span<const DeviceId> devices) const;
+  // Where the plugin has it in a launch.
+  std::size_t place_of(DeviceId device) const;
+  // done, and the client's notes of the run before it completes.
+  Future<void> note_end(Future<void> done, const PjrtRun& run, Scope::Hold hold);
 
   PjrtClient& client_;
   const std::string name_;
