@@ -24,6 +24,7 @@ Result<std::vector<ValueId>> OpLowering::gather(Block& to) {
                .index_map = to_vector(d->start_index_map),
                .index_vector_dim = d->index_vector_dim};
   n.slice_sizes = ints("slice_sizes");
+  if (contains(n.slice_sizes, 0)) return unsupported("an empty slice");
   return add(to, std::move(n));
 }
 

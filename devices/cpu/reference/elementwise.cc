@@ -26,9 +26,25 @@ class Reader {
   bool one_;
 };
 
-std::vector<Reader> readers(const Call& c, std::int64_t elements) {
+// The operand repeated to the result's dimensions by numpy's rule, which CHLO's broadcast ops have.
+std::vector<std::byte> repeated(const ConstArray& from, const Shape& to) {
+  const std::size_t width = width_of(from.shape);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(to.elements()) * width);
+  const DimVector strides = dense_strides(from.shape);
+  const auto missing = static_cast<std::size_t>(to.rank() - from.shape.rank());
+  each_index(to.dims(), [&](const DimVector& index, std::int64_t linear) {
+    std::int64_t at = 0;
+    for (std::size_t d = 0; d < strides.size(); ++d) {
+      if (from.shape.dim(static_cast<int>(d)) != 1) at += index[missing + d] * strides[d];
+    }
+    copy_element(from.data, at, bytes.data(), linear, width);
+  });
+  return bytes;
+}
+
+std::vector<Reader> readers(const std::vector<ConstArray>& operands, std::int64_t elements) {
   std::vector<Reader> list;
-  for (const ConstArray& operand : c.operands) list.emplace_back(operand, elements);
+  for (const ConstArray& operand : operands) list.emplace_back(operand, elements);
   return list;
 }
 
@@ -69,7 +85,15 @@ Status run_elementwise(const Call& c) {
   }
   const std::int64_t elements = to.shape.elements();
   const std::size_t width = width_of(to.shape);
-  const auto from = readers(c, elements);
+  std::vector<ConstArray> operands(c.operands.begin(), c.operands.end());
+  std::vector<std::vector<std::byte>> memory;
+  for (ConstArray& operand : operands) {
+    const bool fits = std::ranges::equal(operand.shape.dims(), to.shape.dims());
+    if (fits || operand.shape.rank() == 0) continue;
+    memory.push_back(repeated(operand, to.shape));
+    operand = {Shape(operand.shape.dtype(), to.shape.dims()), memory.back().data()};
+  }
+  const auto from = readers(operands, elements);
   Scalar in[3][kBlock], out[kBlock];
   for (std::int64_t start = 0; start < elements; start += kBlock) {
     const std::int64_t n = std::min(kBlock, elements - start);
@@ -135,6 +159,17 @@ Status run_identity(const Call& c) {
   for (std::size_t i = 0; i < c.results.size(); ++i)
     std::memcpy(c.results[i].data, c.operands[i].data, c.results[i].shape.size_bytes());
   return {};
+}
+
+Status run_zero(const Call& c) {
+  for (const MutableArray& to : c.results) std::memset(to.data, 0, to.shape.size_bytes());
+  return {};
+}
+
+// Of one process: it sends to itself, or nobody sends and it gets zeros.
+Status run_collective_permute(const Call& c) {
+  const auto pairs = c.op.ints("source_target_pairs").value_or(std::vector<std::int64_t>{});
+  return pairs.empty() ? run_zero(c) : run_identity(c);
 }
 
 }  // namespace millrace::devices::cpu::reference

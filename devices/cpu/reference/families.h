@@ -17,6 +17,8 @@ Status run_map(const Call& c);
 Status run_constant(const Call& c);
 Status run_constant_like(const Call& c);
 Status run_identity(const Call& c);
+Status run_zero(const Call& c);
+Status run_collective_permute(const Call& c);
 
 // movement.cc
 Status run_iota(const Call& c);
@@ -48,6 +50,7 @@ Status run_top_k(const Call& c);
 
 // linear.cc
 Status run_dot(const Call& c);
+Status run_einsum(const Call& c);  // also of unary_einsum
 // convolution.cc
 Status run_convolution(const Call& c);  // also of dynamic_conv
 // matrix.cc

@@ -120,6 +120,26 @@ Status run_gather(const Call& c) {
   const std::vector<std::int64_t> sizes = c.op.kind() == ir::OpKind::kDynamicGather
                                               ? index_vector(c.operands[2])
                                               : ints_or(c.op, "slice_sizes", rank, 1);
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (sizes[i] < 0 || sizes[i] > from.shape.dim(static_cast<int>(i))) {
+      return fail(ErrorCode::kOutOfRange, c.op.where() + ": a slice of " +
+                                              std::to_string(sizes[i]) +
+                                              " elements is larger than the operand");
+    }
+  }
+  if (c.op.kind() == ir::OpKind::kDynamicGather) {
+    std::size_t window = 0;
+    for (std::size_t i = 0; i < rank; ++i) {
+      const auto axis = static_cast<std::int64_t>(i);
+      if (contains(numbers.collapsed, axis) || contains(numbers.operand_batching, axis)) continue;
+      if (to.shape.dim(static_cast<int>(numbers.window[window++])) != sizes[i]) {
+        return fail(ErrorCode::kInvalidArgument,
+                    c.op.where() + ": the slice sizes are not those of the result");
+      }
+    }
+  }
+  std::memset(to.data, 0, to.shape.size_bytes());
+  if (from.shape.elements() == 0) return {};
   const Places places(numbers, from.shape, c.operands[1], to.shape.rank());
   const DimVector strides = dense_strides(from.shape);
   DimVector start(rank), offset(rank);
@@ -127,7 +147,9 @@ Status run_gather(const Call& c) {
     places.find(index, start, offset);
     std::int64_t at = 0;
     for (std::size_t i = 0; i < rank; ++i) {
-      const std::int64_t most = from.shape.dim(static_cast<int>(i)) - sizes[i];
+      // A dimension that is left out has one element even where the slice says none.
+      const std::int64_t most =
+          from.shape.dim(static_cast<int>(i)) - std::max<std::int64_t>(sizes[i], 1);
       at += (std::clamp<std::int64_t>(start[i], 0, std::max<std::int64_t>(most, 0)) + offset[i]) *
             strides[i];
     }

@@ -21,6 +21,16 @@ constexpr Entry kEntries[] = {
     {OpKind::kMap, run_map},
     {OpKind::kChloConstantLike, run_constant_like},
     {OpKind::kOptimizationBarrier, run_identity},
+    // Among one process all of these give what they get.
+    {OpKind::kAllGather, run_identity},
+    {OpKind::kAllReduce, run_identity},
+    {OpKind::kAllToAll, run_identity},
+    {OpKind::kCollectiveBroadcast, run_identity},
+    {OpKind::kCrossReplicaSum, run_identity},
+    {OpKind::kReduceScatter, run_identity},
+    {OpKind::kCollectivePermute, run_collective_permute},
+    {OpKind::kReplicaId, run_zero},
+    {OpKind::kPartitionId, run_zero},
     {OpKind::kIota, run_iota},
     {OpKind::kDynamicIota, run_iota},
     {OpKind::kReshape, run_reshape},
@@ -50,6 +60,8 @@ constexpr Entry kEntries[] = {
     {OpKind::kChloTopK, run_top_k},
     {OpKind::kDot, run_dot},
     {OpKind::kDotGeneral, run_dot},
+    {OpKind::kEinsum, run_einsum},
+    {OpKind::kUnaryEinsum, run_einsum},
     {OpKind::kConvolution, run_convolution},
     {OpKind::kDynamicConv, run_convolution},
     {OpKind::kCholesky, run_cholesky},
@@ -170,6 +182,16 @@ Result<std::shared_ptr<const Kernel>> make_kernel(const ir::Module& module, cons
         ErrorCode::kUnimplemented,
         op.where() + ": not supported by the CPU device" +
             (op.operand_count() > 0 ? " for " + op.operand(0)->type().to_string() : std::string()));
+  }
+  // A collective of one process combines nothing, so its body is not needed.
+  if (function == run_identity || function == run_collective_permute) {
+    for (int i = 0; i < op.result_count(); ++i) {
+      if (i >= op.operand_count() ||
+          memory_shape(op.operand(i)->type()) != memory_shape(op.result(i)->type()))
+        return fail(ErrorCode::kUnimplemented,
+                    op.where() + ": more than one process is not supported by the CPU device");
+    }
+    return std::make_shared<const OpKernel>(module, op, function, std::vector<Body>{}, quantised);
   }
   std::vector<Body> bodies;
   for (const ir::Region& region : op.regions()) {

@@ -1,5 +1,6 @@
 // Contractions. Integers wrap; floats are summed in long double and rounded once, so that any order
 // of summation that a faster kernel takes can be compared with these.
+#include "millrace/devices/cpu/ir/einsum.h"
 #include "millrace/devices/cpu/reference/accumulate.h"
 #include "millrace/devices/cpu/reference/families.h"
 
@@ -61,6 +62,57 @@ Status run_dot(const Call& c) {
   // The old dot: the last dimension of the left side, the first of the right one.
   const std::int64_t last[] = {c.operands[0].shape.rank() - 1}, first[] = {0};
   contract(c, {}, {}, last, first);
+  return {};
+}
+
+// Sums over the labels that the result does not have. unary_einsum is the product with one.
+Status run_einsum(const Call& c) {
+  const auto count = c.operands.size();
+  const auto config =
+      ir::parse_einsum(c.op.string_or("einsum_config", ""), static_cast<int>(count));
+  if (!config) return fail(ErrorCode::kInvalidArgument, c.op.where() + ": no configuration");
+  // All labels, those of the result first, with their extents and each operand's strides.
+  std::string labels = config->result;
+  for (const std::string& operand : config->operands) {
+    for (char label : operand) {
+      if (labels.find(label) == std::string::npos) labels += label;
+    }
+  }
+  if (labels.size() > static_cast<std::size_t>(kMaxRank))
+    return fail(ErrorCode::kUnimplemented, c.op.where() + ": too many dimensions");
+  DimVector extents(labels.size());
+  DimVector strides[2] = {DimVector(labels.size()), DimVector(labels.size())};
+  for (std::size_t i = 0; i < count; ++i) {
+    const DimVector dense = dense_strides(c.operands[i].shape);
+    for (std::size_t d = 0; d < dense.size(); ++d) {
+      const std::size_t at = labels.find(config->operands[i][d]);
+      extents[at] = c.operands[i].shape.dim(static_cast<int>(d));
+      strides[i][at] += dense[d];
+    }
+  }
+  const MutableArray& to = c.results[0];
+  const DType type = to.shape.dtype();
+  const std::int64_t one_dims[] = {1};
+  std::byte one[16] = {};
+  const Scalar unit = form_of(type) >= Form::kReal ? from_real(1.0) : from_unsigned(1);
+  store(type, unit, one);
+  const ConstArray ones{Shape(type, one_dims), one};
+  const Terms a(c.operands[0], type), b(count == 2 ? c.operands[1] : ones, type);
+  const std::span<const std::int64_t> all = extents;
+  const std::size_t kept = config->result.size();
+  each_index(all.first(kept), [&](const DimVector& outer, std::int64_t linear) {
+    Sum sum;
+    each_index(all.subspan(kept), [&](const DimVector& inner, std::int64_t) {
+      std::int64_t i = 0, j = 0;
+      for (std::size_t d = 0; d < labels.size(); ++d) {
+        const std::int64_t index = d < kept ? outer[d] : inner[d - kept];
+        i += index * strides[0][d];
+        j += index * strides[1][d];
+      }
+      sum.add(a, i, b, j);
+    });
+    store(type, sum.value(type), to.data + static_cast<std::size_t>(linear) * byte_width(type));
+  });
   return {};
 }
 

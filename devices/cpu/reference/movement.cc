@@ -155,6 +155,8 @@ Status run_bitcast(const Call& c) {
   const DType in = from.shape.dtype(), out = to.shape.dtype();
   const int in_bits = bit_width(in), out_bits = bit_width(out);
   if (in_bits % 8 == 0 && out_bits % 8 == 0) return run_reshape(c);
+  if (in_bits > 64 || out_bits > 64)
+    return fail(ErrorCode::kUnimplemented, c.op.where() + ": not supported for these elements");
   const int bits = std::min(in_bits, out_bits);
   const auto read = [&](std::int64_t group) {
     const std::int64_t per = in_bits / bits;

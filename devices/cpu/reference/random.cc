@@ -133,7 +133,9 @@ Status run_rng_bit_generator(const Call& c) {
   if (threefry) {
     state[1] = fill_threefry(state[0], state[1], c.results[1]);
   } else {
-    const Counter128 next = fill_philox(state[0], {state[1], state[2]}, c.results[1]);
+    // Of two words the first is the key and the upper half of the counter.
+    const Counter128 begin{state[1], words == 2 ? state[0] : state[2]};
+    const Counter128 next = fill_philox(state[0], begin, c.results[1]);
     state[1] = next.low;
     state[2] = next.high;
   }

@@ -134,6 +134,32 @@ bool check_gather(Check& c) {
          c.same_element(c.result(), x.operand, "the result") && c.result_dims(0, expected);
 }
 
+// The sizes of the slices are an operand: they are compared with the result when they are known.
+bool check_dynamic_gather(Check& c) {
+  if (!c.operands(3) || !c.results(1)) return false;
+  const auto* d = c.op.attr<ir::GatherDimsAttr>("dimension_numbers");
+  if (d == nullptr) return c.fail("the attribute dimension_numbers is missing");
+  const Indexing x{c.operand(0),
+                   c.operand(1),
+                   d->collapsed_slice_dims,
+                   d->operand_batching_dims,
+                   d->start_indices_batching_dims,
+                   d->start_index_map,
+                   d->index_vector_dim};
+  const std::int64_t rank[] = {x.operand.rank()};
+  if (!check_indexing(c, x) || !c.element_in(c.operand(2), kInteger, "operand 2") ||
+      !c.same_dims(c.operand(2).dims(), rank, "operand 2")) {
+    return false;
+  }
+  Dims offsets, expected;
+  for (int i = 0; i < x.operand.rank(); ++i) {
+    if (!contains(x.dropped, i) && !contains(x.operand_batching, i))
+      offsets.push_back(ir::kDynamic);
+  }
+  return assemble(c, batch_dims(x), offsets, d->offset_dims, "offset_dims", &expected) &&
+         c.same_element(c.result(), x.operand, "the result") && c.result_dims(0, expected);
+}
+
 bool check_scatter(Check& c) {
   if (c.op.operand_count() < 3 || c.op.operand_count() % 2 == 0) {
     return c.fail("found " + std::to_string(c.op.operand_count()) +

@@ -162,6 +162,25 @@ bool check_dot_general(Check& c) {
   return c.result_dims(0, expected);
 }
 
+// The padding is an operand: what the spatial extents become is not known yet.
+bool check_dynamic_conv(Check& c) {
+  Convolution conv;
+  if (!c.operands(3) || !c.results(1) || !read_convolution(c, &conv) || !check_groups(c, conv) ||
+      !c.element_in(c.operand(2), kInteger, "operand 2")) {
+    return false;
+  }
+  const ir::ConvDimsAttr& d = *conv.dims;
+  const std::int64_t padding[] = {static_cast<std::int64_t>(d.input_spatial.size()), 2};
+  if (!c.same_dims(c.operand(2).dims(), padding, "operand 2")) return false;
+  Dims expected(c.operand(0).dims().size(), ir::kDynamic);
+  const std::int64_t batch = c.operand(0).dims()[static_cast<std::size_t>(d.input_batch)];
+  expected[static_cast<std::size_t>(d.output_batch)] =
+      batch == ir::kDynamic ? batch : batch / conv.batch_groups;
+  expected[static_cast<std::size_t>(d.output_feature)] =
+      c.operand(1).dims()[static_cast<std::size_t>(d.kernel_output_feature)];
+  return c.result_dims(0, expected);
+}
+
 bool check_convolution(Check& c) {
   Convolution conv;
   if (!c.operands(2) || !c.results(1) || !read_convolution(c, &conv) || !check_groups(c, conv))

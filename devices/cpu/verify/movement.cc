@@ -71,13 +71,15 @@ bool check_reshape(Check& c) {
 }
 
 bool check_broadcast_in_dim(Check& c) {
+  return c.operands(1) && check_broadcast(c, "broadcast_dimensions");
+}
+
+bool check_broadcast(Check& c, std::string_view dimensions) {
   Dims dims;
-  if (!c.operands(1) || !c.results(1) || !c.same_element(c.result(), c.operand(0), "the result"))
-    return false;
+  if (!c.results(1) || !c.same_element(c.result(), c.operand(0), "the result")) return false;
   const auto from = c.operand(0).dims();
   const auto to = c.result().dims();
-  if (!c.ints("broadcast_dimensions", from.size(), &dims) ||
-      !c.axes(dims, c.result().rank(), "broadcast_dimensions")) {
+  if (!c.ints(dimensions, from.size(), &dims) || !c.axes(dims, c.result().rank(), dimensions)) {
     return false;
   }
   for (std::size_t i = 0; i < from.size(); ++i) {

@@ -33,6 +33,31 @@ constexpr Entry kEntries[] = {
     {OpKind::kSort, {check_sort}},
     {OpKind::kMap, {check_map}},
     {OpKind::kGather, {check_gather}},
+    {OpKind::kDynamicGather, {check_dynamic_gather}},
+    {OpKind::kDynamicConv, {check_dynamic_conv}},
+    {OpKind::kChloTopK, {check_top_k}},
+    {OpKind::kCholesky, {check_cholesky}},
+    {OpKind::kTriangularSolve, {check_triangular_solve}},
+    {OpKind::kFft, {check_fft}},
+    {OpKind::kDot, {check_dot}},
+    {OpKind::kEinsum, {check_einsum}},
+    {OpKind::kUnaryEinsum, {check_einsum}},
+    {OpKind::kRng, {check_rng}},
+    {OpKind::kRngBitGenerator, {check_rng_bit_generator}},
+    {OpKind::kBatchNormInference, {check_batch_norm_inference}},
+    {OpKind::kBatchNormTraining, {check_batch_norm_training}},
+    {OpKind::kBatchNormGrad, {check_batch_norm_grad}},
+    {OpKind::kDynamicIota, {check_dynamic_iota}},
+    {OpKind::kDynamicReshape, {check_dynamic_reshape}},
+    {OpKind::kDynamicBroadcastInDim, {check_dynamic_broadcast_in_dim}},
+    {OpKind::kBroadcast, {check_broadcast_op}},
+    {OpKind::kDynamicPad, {check_dynamic_pad}},
+    {OpKind::kRealDynamicSlice, {check_real_dynamic_slice}},
+    {OpKind::kGetDimensionSize, {check_get_dimension_size}},
+    {OpKind::kSetDimensionSize, {check_set_dimension_size}},
+    {OpKind::kTorchIndexSelect, {check_torch_index_select}},
+    {OpKind::kUniformQuantize, {check_uniform}},
+    {OpKind::kUniformDequantize, {check_uniform}},
     {OpKind::kScatter, {check_scatter}},
     {OpKind::kWhile, {check_while, false}},
     {OpKind::kIf, {check_if, false}},
@@ -52,6 +77,8 @@ std::array<Rule, ir::kOpKinds> make_table() {
   for (int i = 1; i < ir::kOpKinds; ++i) {
     if (is_elementwise(static_cast<OpKind>(i)))
       table[static_cast<std::size_t>(i)] = {check_elementwise};
+    if (is_chlo_elementwise(static_cast<OpKind>(i)))
+      table[static_cast<std::size_t>(i)] = {check_chlo_elementwise};
   }
   return table;
 }

@@ -27,6 +27,8 @@ bool check_constant(Check& c);
 bool check_iota(Check& c);
 bool check_reshape(Check& c);
 bool check_broadcast_in_dim(Check& c);
+// The rule of broadcast_in_dim for operand 0 and the result, whatever other operands there are.
+bool check_broadcast(Check& c, std::string_view dimensions);
 bool check_transpose(Check& c);
 bool check_reverse(Check& c);
 bool check_slice(Check& c);
@@ -39,6 +41,7 @@ bool check_bitcast_convert(Check& c);
 // linear.cc
 bool check_dot_general(Check& c);
 bool check_convolution(Check& c);
+bool check_dynamic_conv(Check& c);
 
 // window.cc
 bool check_reduce(Check& c);
@@ -49,7 +52,37 @@ bool check_map(Check& c);
 
 // indexing.cc
 bool check_gather(Check& c);
+bool check_dynamic_gather(Check& c);
 bool check_scatter(Check& c);
+
+// chlo.cc: the elementwise operations of CHLO, and top_k.
+bool check_chlo_elementwise(Check& c);
+bool is_chlo_elementwise(ir::OpKind kind);
+bool check_top_k(Check& c);
+
+// algebra.cc
+bool check_cholesky(Check& c);
+bool check_triangular_solve(Check& c);
+bool check_fft(Check& c);
+bool check_dot(Check& c);
+bool check_einsum(Check& c);
+bool check_rng(Check& c);
+bool check_rng_bit_generator(Check& c);
+bool check_batch_norm_inference(Check& c);
+bool check_batch_norm_training(Check& c);
+bool check_batch_norm_grad(Check& c);
+
+// dynamic.cc
+bool check_dynamic_iota(Check& c);
+bool check_dynamic_reshape(Check& c);
+bool check_dynamic_broadcast_in_dim(Check& c);
+bool check_broadcast_op(Check& c);
+bool check_dynamic_pad(Check& c);
+bool check_real_dynamic_slice(Check& c);
+bool check_get_dimension_size(Check& c);
+bool check_set_dimension_size(Check& c);
+bool check_torch_index_select(Check& c);
+bool check_uniform(Check& c);
 
 // control.cc
 bool check_while(Check& c);

@@ -100,6 +100,11 @@ constexpr Row kElementwise[] = {
      "%c = stablehlo.complex %a, %b : tensor<2xcomplex<f64>>\n"
      "%r = stablehlo.abs %c : (tensor<2xcomplex<f64>>) -> tensor<2xf64>",
      "[5.0, 10.0]"},
+    {"BroadcastAddRepeatsTheLeadingDimensions", "tensor<2x2xi8>",
+     "%a = stablehlo.constant dense<[[1], [2]]> : tensor<2x1xi8>\n"
+     "%b = stablehlo.constant dense<[10, 20]> : tensor<2xi8>\n"
+     "%r = chlo.broadcast_add %a, %b : (tensor<2x1xi8>, tensor<2xi8>) -> tensor<2x2xi8>",
+     "[[11, 21], [12, 22]]"},
     {"SquareRootOfMinusOneIsI", "tensor<1xcomplex<f64>>",
      "%a = stablehlo.constant dense<(-1.0, 0.0)> : tensor<1xcomplex<f64>>\n"
      "%r = stablehlo.sqrt %a : tensor<1xcomplex<f64>>",
@@ -228,6 +233,17 @@ constexpr Row kLinear[] = {
      "%r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<1x2xcomplex<f32>>, "
      "tensor<2x1xcomplex<f32>>) -> tensor<1x1xcomplex<f32>>",
      "(5.0,-1.0)"},
+    {"EinsumOfMatrices", "tensor<2x1xi32>",
+     "%a = stablehlo.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi32>\n"
+     "%b = stablehlo.constant dense<[[5], [6]]> : tensor<2x1xi32>\n"
+     "%r = stablehlo.einsum %a, %b, config = \"ab,bc->ac\" : (tensor<2x2xi32>, tensor<2x1xi32>) "
+     "-> tensor<2x1xi32>",
+     "[[17], [39]]"},
+    {"UnaryEinsumOfADiagonal", "tensor<f32>",
+     "%a = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>\n"
+     "%r = \"stablehlo.unary_einsum\"(%a) <{einsum_config = \"aa->\"}> : (tensor<2x2xf32>) -> "
+     "tensor<f32>",
+     "5.0"},
     {"ConvolutionOfComplexNumbersReversed", "tensor<1x1x2xcomplex<f32>>",
      "%a = stablehlo.constant dense<[[[(1.0,0.0), (2.0,0.0), (3.0,0.0)]]]> : "
      "tensor<1x1x3xcomplex<f32>>\n"
@@ -294,6 +310,22 @@ constexpr Row kOther[] = {
      "%n, %r = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<3xui64>) -> "
      "(tensor<3xui64>, tensor<4xui32>)",
      "[1713891541, 3781805453, 3159862348, 2600524760]"},
+    // Of a state of two words the key is the upper half of the counter too.
+    {"PhiloxOfTwoWords", "tensor<3xui32>",
+     "%s = stablehlo.constant dense<[17179869185, 38654705671]> : tensor<2xui64>\n"
+     "%n, %r = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<2xui64>) -> "
+     "(tensor<2xui64>, tensor<3xui32>)",
+     "[3906191518, 1221519202, 4021650971]"},
+    {"CollectivesOfOneProcessGiveWhatTheyGet", "tensor<2xf32>",
+     "%a = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>\n"
+     "%b = \"stablehlo.all_reduce\"(%a) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({\n"
+     "^bb0(%x: tensor<f32>, %y: tensor<f32>):\n%s = stablehlo.add %x, %y : tensor<f32>\n"
+     "stablehlo.return %s : tensor<f32>}) : (tensor<2xf32>) -> tensor<2xf32>\n"
+     "%i = stablehlo.replica_id : tensor<ui32>\n"
+     "%f = stablehlo.convert %i : (tensor<ui32>) -> tensor<f32>\n"
+     "%c = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<2xf32>\n"
+     "%r = stablehlo.add %b, %c : tensor<2xf32>",
+     "[1.0, 2.0]"},
     {"BatchNormInference", "tensor<2x2xf32>",
      "%a = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>\n"
      "%s = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>\n"
