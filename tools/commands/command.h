@@ -85,12 +85,25 @@ struct InspectFlags {
   bool json = false;
 };
 
+struct ConformFlags {
+  std::string plugin;                // PATH or NAME=PATH, with ,OPTION=VALUE...
+  std::vector<std::string> options;  // OPTION=VALUE each
+  std::vector<std::string> filters;
+  double deadline_seconds = 60;
+  int executions = 10'000;
+  std::string junit;  // file
+  bool list = false;
+  bool here = false;
+  bool json = false;
+};
+
 Result<ExitCode> devices_command(const DevicesFlags& flags, Console& console);
 Result<ExitCode> env_command(const EnvFlags& flags, Console& console);
 Result<ExitCode> run_command(const RunFlags& flags, Console& console);
 Result<ExitCode> train_command(const TrainFlags& flags, Console& console);
 Result<ExitCode> inspect_command(const InspectFlags& flags, Console& console);
 Result<ExitCode> trace_command(const TraceFlags& flags, Console& console);
+Result<ExitCode> conform_command(const ConformFlags& flags, Console& console);
 
 // "millrace 0.1.0", compiler, kind of build, and the devices that PJRT_DEVICE may name.
 std::string version_text();

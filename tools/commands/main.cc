@@ -225,6 +225,43 @@ CLI::App& add_inspect(CLI::App& app, InspectFlags& flags) {
   return command;
 }
 
+CLI::App& add_conform(CLI::App& app, ConformFlags& flags) {
+  CLI::App& command = *app.add_subcommand(
+      "conform", "check a PJRT plugin: each check in a process of its own, with a deadline");
+  command.add_option("PLUGIN", flags.plugin,
+                     "the plugin: PATH or NAME=PATH, with its create options as "
+                     "PATH,OPTION=VALUE...");
+  command.add_option("--option", flags.options, "a create option; may be repeated")
+      ->type_name("OPTION=VALUE")
+      ->expected(1)
+      ->take_all();
+  command
+      .add_option("--filter", flags.filters,
+                  "only these checks: a name, a family, or a pattern with *; may be repeated")
+      ->type_name("PATTERN")
+      ->expected(1)
+      ->take_all();
+  command
+      .add_option("--deadline", flags.deadline_seconds,
+                  "a check that takes longer has failed, in seconds")
+      ->check(CLI::Range(0.1, 1e6))
+      ->capture_default_str();
+  command
+      .add_option("--executions", flags.executions,
+                  "how often the checks that look for leaks do what they watch")
+      ->check(CLI::Range(100, 100'000'000))
+      ->capture_default_str();
+  command.add_option("--junit", flags.junit, "also write a report as JUnit does")
+      ->type_name("FILE");
+  auto* list = command.add_flag("--list", flags.list, "print the checks and what each wants");
+  command
+      .add_flag("--here", flags.here,
+                "run the checks in this process, without a deadline: for a debugger")
+      ->excludes(list);
+  command.add_flag("--json", flags.json, "one JSON object");
+  return command;
+}
+
 template <class Command, class Flags>
 int call(const char* name, Command command, const Flags& flags) {
   Console console(std::string("millrace ") + name);
@@ -269,6 +306,7 @@ int main(int argc, char** argv) {
   TrainFlags train_flags;
   InspectFlags inspect_flags;
   TraceFlags trace_flags;
+  ConformFlags conform_flags;
   const CLI::App& devices = add_devices(app, devices_flags);
   const CLI::App& run = add_run(app, run_flags);
   add_train(app, train_flags);
@@ -277,6 +315,7 @@ int main(int argc, char** argv) {
   const CLI::App& completion = *app.add_subcommand(
       "completion", "print a script that completes the command line in bash: source it");
   const CLI::App& trace = add_trace(app, trace_flags);
+  const CLI::App& conform = add_conform(app, conform_flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -294,5 +333,6 @@ int main(int argc, char** argv) {
   }
   if (inspect.parsed()) return call("inspect", inspect_command, inspect_flags);
   if (trace.parsed()) return call("trace", trace_command, trace_flags);
+  if (conform.parsed()) return call("conform", conform_command, conform_flags);
   return call("train", train_command, train_flags);
 }

@@ -1,0 +1,222 @@
+// Of events.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "tests/faulty_plugin/faults.h"
+
+namespace millrace::faulty_plugin {
+namespace {
+
+std::mutex mutex;
+std::map<abi::Event*, int> counts;  // by handle, of what a fault counts
+
+// A callback on its way through the plugin.
+struct Wrapped {
+  abi::Event* event;
+  EventState::Callback callback;
+  void* user_arg;
+};
+std::multimap<abi::Event*, Wrapped*> waiting;  // whose handle has not been destroyed
+thread_local abi::Event* calling = nullptr;    // the event whose callback this thread is in
+
+// Registers `through` instead of the caller's callback; it gets a Wrapped.
+abi::Error* wrap(abi::EventOnReadyArgs* a, EventState::Callback through) {
+  a->user_arg = new Wrapped{a->event, a->callback, a->user_arg};
+  a->callback = through;
+  return healthy(a);
+}
+
+template <class F>
+void wrap_with(abi::Api& api, F /*through*/) {
+  instead<abi::EventOnReadyArgs>(api, [](auto* a) {
+    return wrap(a, [](abi::Error* error, void* user_arg) {
+      const std::unique_ptr<Wrapped> w(static_cast<Wrapped*>(user_arg));
+      F()(*w, error);
+    });
+  });
+}
+
+int count(abi::Event* event) {
+  const std::scoped_lock lock(mutex);
+  return ++counts[event];
+}
+
+bool failed(const EventRef& state) { return state->ready() && state->wait().code != 0; }
+
+// For the time of a call, a buffer that failed looks as if it had not.
+class AsIfGood {
+ public:
+  explicit AsIfGood(abi::Buffer* buffer) : buffer_(buffer), before_(buffer->ready) {
+    if (failed(before_)) buffer_->ready = ready_state();
+  }
+  AsIfGood(const AsIfGood&) = delete;
+  AsIfGood& operator=(const AsIfGood&) = delete;
+  ~AsIfGood() { buffer_->ready = before_; }
+
+ private:
+  abi::Buffer* buffer_;
+  EventRef before_;
+};
+
+}  // namespace
+
+Faults event_faults() {
+  return {
+      {"events.completes",
+       [](abi::Api& api) {
+         after<abi::BufferReadyEventArgs>(api, [](auto* a) {
+           // A result that takes a while is never ready.
+           if (a->buffer->bytes > 60'000) a->event->state = std::make_shared<EventState>();
+         });
+       }},
+      {"events.is_ready",
+       [](abi::Api& api) {
+         after<abi::EventIsReadyArgs>(api, [](auto* a) { a->is_ready = false; });
+       }},
+      {"events.no_error",
+       [](abi::Api& api) {
+         instead<abi::EventErrorArgs>(api, [](auto* a) {
+           abi::Error* error = healthy(a);
+           return error != nullptr ? error : make_error(13, "a fault of this plugin");
+         });
+       }},
+      {"events.await",
+       [](abi::Api& api) {
+         instead<abi::EventAwaitArgs>(
+             api, [](auto* a) { return a->event->state->ready() ? healthy(a) : nullptr; });
+       }},
+      {"events.called_when_ready",
+       [](abi::Api& api) {
+         instead<abi::EventAwaitArgs>(api, [](auto* a) {
+           count(a->event);
+           return healthy(a);
+         });
+         instead<abi::EventOnReadyArgs>(api, [](auto* a) {
+           const std::scoped_lock lock(mutex);
+           return counts.contains(a->event) ? nullptr : healthy(a);
+         });
+         after<abi::EventDestroyArgs>(api, [](auto* a) {
+           const std::scoped_lock lock(mutex);
+           counts.erase(a->event);
+         });
+       }},
+      {"events.called_once",
+       [](abi::Api& api) {
+         instead<abi::EventOnReadyArgs>(api, [](auto* a) {
+           // A callback may destroy the event.
+           abi::Event kept{a->event->state};
+           abi::EventOnReadyArgs again = *a;
+           again.event = &kept;
+           abi::Error* error = healthy(a);
+           return error != nullptr ? error : healthy(&again);
+         });
+       }},
+      {"events.every_callback",
+       [](abi::Api& api) {
+         instead<abi::EventOnReadyArgs>(
+             api, [](auto* a) { return count(a->event) > 2 ? nullptr : healthy(a); });
+         instead<abi::EventDestroyArgs>(api, [](auto* a) {
+           {
+             const std::scoped_lock lock(mutex);
+             counts.erase(a->event);
+           }
+           return healthy(a);
+         });
+       }},
+      {"events.destroyed_in_callback",
+       [](abi::Api& api) {
+         wrap_with(api, [](const Wrapped& w, abi::Error* error) {
+           calling = w.event;
+           w.callback(error, w.user_arg);
+           calling = nullptr;
+         });
+         instead<abi::EventDestroyArgs>(api, [](auto* a) {
+           if (calling == a->event) std::abort();
+           return healthy(a);
+         });
+       }},
+      {"events.destroyed_before",
+       [](abi::Api& api) {
+         instead<abi::EventOnReadyArgs>(api, [](auto* a) {
+           auto* const w = new Wrapped{a->event, a->callback, a->user_arg};
+           {
+             const std::scoped_lock lock(mutex);
+             waiting.emplace(a->event, w);
+           }
+           a->user_arg = w;
+           a->callback = [](abi::Error* error, void* user_arg) {
+             const std::unique_ptr<Wrapped> own(static_cast<Wrapped*>(user_arg));
+             bool wanted = false;
+             {
+               const std::scoped_lock lock(mutex);
+               wanted =
+                   std::erase_if(waiting, [&](const auto& e) { return e.second == own.get(); });
+             }
+             if (wanted) own->callback(error, own->user_arg);
+           };
+           return healthy(a);
+         });
+         instead<abi::EventDestroyArgs>(api, [](auto* a) {
+           {
+             const std::scoped_lock lock(mutex);
+             waiting.erase(a->event);
+           }
+           return healthy(a);
+         });
+       }},
+      {"events.calls_in_callback",
+       [](abi::Api& api) {
+         wrap_with(api, [](const Wrapped& w, abi::Error* error) {
+           calling = w.event;
+           w.callback(error, w.user_arg);
+           calling = nullptr;
+         });
+         instead<abi::ClientBufferFromHostBufferArgs>(api, [](auto* a) {
+           while (calling != nullptr) ::pause();
+           return healthy(a);
+         });
+       }},
+      {"events.error_path",
+       [](abi::Api& api) {
+         wrap_with(api, [](const Wrapped& w, abi::Error* error) {
+           delete error;
+           w.callback(nullptr, w.user_arg);
+         });
+       }},
+      {"events.error_awaited",
+       [](abi::Api& api) {
+         instead<abi::EventAwaitArgs>(api, [](auto* a) -> abi::Error* {
+           delete healthy(a);
+           return nullptr;
+         });
+       }},
+      {"events.error_read",
+       [](abi::Api& api) {
+         instead<abi::EventErrorArgs>(api, [](auto* /*a*/) -> abi::Error* { return nullptr; });
+       }},
+      {"events.error_propagates",
+       [](abi::Api& api) {
+         instead<abi::LoadedExecutableExecuteArgs>(api, [](auto* a) {
+           if (a->num_args != 1) return healthy(a);
+           const AsIfGood good(a->argument_lists[0][0]);
+           return healthy(a);
+         });
+       }},
+      {"events.error_reaches_host",
+       [](abi::Api& api) {
+         instead<abi::BufferToHostBufferArgs>(api, [](auto* a) {
+           if (!failed(a->src->ready)) return healthy(a);
+           const AsIfGood good(a->src);
+           return healthy(a);
+         });
+       }},
+      {"events.promised",
+       [](abi::Api& api) {
+         after<abi::EventCreateArgs>(api, [](auto* a) { a->event->state->set({}); });
+       }},
+  };
+}
+
+}  // namespace millrace::faulty_plugin

@@ -1,0 +1,277 @@
+// Of donation, and of deletion of what is in use.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "tests/faulty_plugin/faults.h"
+
+namespace millrace::faulty_plugin {
+namespace {
+
+using Execute = abi::LoadedExecutableExecuteArgs;
+
+std::mutex mutex;
+
+bool is_donating(const Execute* a) { return name_of(a->executable) == "donated_increment"; }
+
+// A deleted buffer becomes a live one of zeros.
+void revive(abi::Buffer* buffer) {
+  if (!buffer->storage) buffer->storage = Storage::make(buffer->bytes);
+}
+
+void fill_with_garbage(Storage& storage) { std::memset(storage.data, 0x3f, storage.size); }
+
+// The argument of a program that takes a while, known by its contents.
+bool is_argument_in_use(abi::Buffer* buffer) {
+  return buffer->storage && buffer->dims == std::vector<std::int64_t>{1 << 14} &&
+         reinterpret_cast<float*>(buffer->storage->data)[0] == 3;
+}
+
+// Reads that are done when somebody asks their event to call, and not before.
+struct LateRead {
+  std::shared_ptr<Storage> storage;
+  EventRef ready;
+  void* target;
+  std::size_t size;
+};
+std::map<EventState*, LateRead> late_reads;
+
+void read_late(abi::Api& api) {
+  instead<abi::BufferToHostBufferArgs>(api, [](auto* a) -> abi::Error* {
+    std::shared_ptr<Storage> storage;
+    if (a->dst == nullptr || a->dst_size < a->src->bytes) return healthy(a);
+    if (abi::Error* error = live_storage(a->src, storage)) return error;
+    auto done = std::make_shared<EventState>();
+    const std::scoped_lock lock(mutex);
+    late_reads[done.get()] = {storage, a->src->ready, a->dst, a->src->bytes};
+    a->event = make_event(done);
+    return nullptr;
+  });
+  instead<abi::EventOnReadyArgs>(api, [](auto* a) {
+    LateRead read;
+    {
+      const std::scoped_lock lock(mutex);
+      if (const auto found = late_reads.find(a->event->state.get()); found != late_reads.end()) {
+        read = found->second;
+        late_reads.erase(found);
+      }
+    }
+    if (read.storage) {
+      const memory_plugin::Outcome& outcome = read.ready->wait();
+      if (outcome.code == 0) std::memcpy(read.target, read.storage->data, read.size);
+      a->event->state->set(outcome);
+    }
+    return healthy(a);
+  });
+}
+
+bool is_being_read(const Storage* storage) {
+  const std::scoped_lock lock(mutex);
+  return std::ranges::any_of(late_reads,
+                             [&](const auto& r) { return r.second.storage.get() == storage; });
+}
+
+// The last launch of a program that takes a while.
+struct LongLaunch {
+  abi::LoadedExecutable* program = nullptr;
+  abi::Buffer* result = nullptr;
+  EventRef done;
+};
+LongLaunch last_long;
+
+void note_long_launches(abi::Api& api) {
+  after<Execute>(api, [](auto* a) {
+    if (name_of(a->executable) != "long_sum") return;
+    const std::scoped_lock lock(mutex);
+    last_long = {a->executable, a->output_lists[0][0], a->output_lists[0][0]->ready};
+  });
+}
+
+std::set<abi::Buffer*> watched, deleted_before;
+
+}  // namespace
+
+Faults lifetime_faults() {
+  return {
+      {"donation.result",
+       [](abi::Api& api) {
+         after<Execute>(api, [](auto* a) {
+           if (is_donating(a)) spoil_contents(a->output_lists[0][0]);
+         });
+       }},
+      {"donation.deletes",
+       [](abi::Api& api) {
+         instead<Execute>(api, [](auto* a) {
+           static const std::int64_t first = 0;
+           if (is_donating(a)) {
+             a->options->non_donatable_input_indices = &first;
+             a->options->num_non_donatable_input_indices = 1;
+           }
+           return healthy(a);
+         });
+       }},
+      {"donation.used_again",
+       [](abi::Api& api) {
+         instead<Execute>(api, [](auto* a) {
+           if (is_donating(a)) revive(a->argument_lists[0][0]);
+           return healthy(a);
+         });
+       }},
+      {"donation.kept",
+       [](abi::Api& api) {
+         instead<Execute>(api, [](auto* a) {
+           a->options->num_non_donatable_input_indices = 0;
+           return healthy(a);
+         });
+       }},
+      {"donation.twice",
+       [](abi::Api& api) {
+         instead<Execute>(api, [](auto* a) {
+           const bool twice = name_of(a->executable) == "donated_pair" && a->num_args == 2 &&
+                              a->argument_lists[0][0] == a->argument_lists[0][1];
+           if (!twice) return healthy(a);
+           abi::Buffer* second = clone(a->argument_lists[0][1]);
+           abi::Buffer* arguments[] = {a->argument_lists[0][0], second};
+           abi::Buffer* const* lists[] = {arguments};
+           a->argument_lists = lists;
+           abi::Error* error = healthy(a);
+           delete second;
+           // As if both had been added to in one place.
+           if (error == nullptr) spoil_contents(a->output_lists[0][0]);
+           return error;
+         });
+       }},
+      {"donation.refused_keeps",
+       [](abi::Api& api) {
+         instead<Execute>(api, [](auto* a) {
+           abi::Error* error = healthy(a);
+           if (error != nullptr && name_of(a->executable) == "donated_pair" && a->num_args == 1) {
+             a->argument_lists[0][0]->storage.reset();
+           }
+           return error;
+         });
+       }},
+      {"donation.lent_memory",
+       [](abi::Api& api) {
+         instead<Execute>(api, [](auto* a) {
+           if (!is_donating(a)) return healthy(a);
+           const std::shared_ptr<Storage> storage = a->argument_lists[0][0]->storage;
+           abi::Error* error = healthy(a);
+           if (error == nullptr && storage->immutable) {
+             a->output_lists[0][0]->ready->wait();
+             fill_with_garbage(*storage);
+           }
+           return error;
+         });
+       }},
+      {"donation.while_read",
+       [](abi::Api& api) {
+         read_late(api);
+         instead<Execute>(api, [](auto* a) {
+           if (!is_donating(a)) return healthy(a);
+           const std::shared_ptr<Storage> storage = a->argument_lists[0][0]->storage;
+           abi::Error* error = healthy(a);
+           if (error == nullptr && storage && is_being_read(storage.get())) {
+             a->output_lists[0][0]->ready->wait();
+             fill_with_garbage(*storage);
+           }
+           return error;
+         });
+       }},
+
+      {"deletion.is_deleted",
+       [](abi::Api& api) {
+         after<abi::BufferIsDeletedArgs>(api, [](auto* a) { a->is_deleted = false; });
+       }},
+      {"deletion.twice",
+       [](abi::Api& api) {
+         instead<abi::BufferDeleteArgs>(api, [](auto* a) {
+           const std::scoped_lock lock(mutex);
+           if (!a->buffer->storage) return make_error(9, "it was deleted before");
+           return healthy(a);
+         });
+       }},
+      {"deletion.then_read",
+       [](abi::Api& api) {
+         instead<abi::BufferToHostBufferArgs>(api, [](auto* a) {
+           revive(a->src);
+           return healthy(a);
+         });
+       }},
+      {"deletion.then_executed",
+       [](abi::Api& api) {
+         instead<Execute>(api, [](auto* a) {
+           if (name_of(a->executable) == "increment" && a->num_args == 1) {
+             revive(a->argument_lists[0][0]);
+           }
+           return healthy(a);
+         });
+       }},
+      {"deletion.while_executing",
+       [](abi::Api& api) {
+         instead<abi::BufferDeleteArgs>(api, [](auto* a) {
+           if (is_argument_in_use(a->buffer)) fill_with_garbage(*a->buffer->storage);
+           return healthy(a);
+         });
+       }},
+      {"deletion.destroyed_while_executing",
+       [](abi::Api& api) {
+         instead<abi::BufferDestroyArgs>(api, [](auto* a) {
+           if (is_argument_in_use(a->buffer)) fill_with_garbage(*a->buffer->storage);
+           return healthy(a);
+         });
+       }},
+      {"deletion.while_reading",
+       [](abi::Api& api) {
+         read_late(api);
+         instead<abi::BufferDeleteArgs>(api, [](auto* a) {
+           const std::shared_ptr<Storage> storage = a->buffer->storage;
+           if (storage && storage->size > 60'000 && is_being_read(storage.get())) {
+             a->buffer->ready->wait();
+             fill_with_garbage(*storage);
+           }
+           return healthy(a);
+         });
+       }},
+      {"deletion.program_while_executing",
+       [](abi::Api& api) {
+         note_long_launches(api);
+         instead<abi::BufferDestroyArgs>(api, [](auto* a) {
+           {
+             const std::scoped_lock lock(mutex);
+             if (a->buffer == last_long.result) last_long = {};
+           }
+           return healthy(a);
+         });
+         instead<abi::LoadedExecutableDestroyArgs>(api, [](auto* a) {
+           if (a->executable == last_long.program && !last_long.done->ready()) std::abort();
+           return healthy(a);
+         });
+       }},
+      {"deletion.result_before_ready",
+       [](abi::Api& api) {
+         after<abi::BufferReadyEventArgs>(api, [](auto* a) {
+           const std::scoped_lock lock(mutex);
+           watched.insert(a->buffer);
+         });
+         instead<abi::BufferDestroyArgs>(api, [](auto* a) {
+           {
+             const std::scoped_lock lock(mutex);
+             if (watched.erase(a->buffer) > 0) a->buffer->ready->set({1, "it was destroyed"});
+           }
+           return healthy(a);
+         });
+       }},
+      {"deletion.client_with_work",
+       [](abi::Api& api) {
+         note_long_launches(api);
+         instead<abi::ClientDestroyArgs>(api, [](auto* a) {
+           if (last_long.done && !last_long.done->ready()) std::abort();
+           return healthy(a);
+         });
+       }},
+  };
+}
+
+}  // namespace millrace::faulty_plugin

@@ -1,0 +1,406 @@
+// Of compilation, execution, errors of both, serialization, layouts and several devices.
+#include "tests/faulty_plugin/faults.h"
+
+namespace millrace::faulty_plugin {
+namespace {
+
+using Execute = abi::LoadedExecutableExecuteArgs;
+
+constexpr std::string_view kIncrement =
+    "module @increment {\n"
+    "  func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+    "    %one = stablehlo.constant dense<1.0> : tensor<4xf32>\n"
+    "    %y = stablehlo.add %x, %one : tensor<4xf32>\n"
+    "    return %y : tensor<4xf32>\n  }\n}\n";
+
+abi::Program increment_program() {
+  static std::string text(kIncrement);
+  abi::Program p;
+  p.struct_size = abi::kStructSize<abi::Program>;
+  p.code = text.data();
+  p.code_size = text.size();
+  p.format = "mlir";
+  p.format_size = 4;
+  return p;
+}
+
+// The error is forgotten; something that works is loaded instead.
+abi::Error* load_anyway(abi::ExecutableDeserializeAndLoadArgs* a, bool with_head) {
+  abi::Error* error = healthy(a);
+  const std::string_view bytes(a->serialized_executable, a->serialized_executable_size);
+  if (error == nullptr || bytes.starts_with("memory-executable") != with_head) return error;
+  delete error;
+  const abi::Program program = increment_program();
+  std::shared_ptr<const abi::Compiled> compiled;
+  error = compile(&program, "", 0, compiled);
+  return error != nullptr ? error : load(a->client, compiled, &a->loaded_executable);
+}
+
+conform::abi::LayoutsExtension& layouts(abi::Api& api) {
+  static conform::abi::LayoutsExtension own = make_layouts();
+  api.extension_start = &own;
+  return own;
+}
+
+bool of_bad_program(const abi::Error* error) {
+  return error->message.contains("cannot be compiled");
+}
+
+std::mutex mutex;
+std::set<const void*> orphans;  // what is compiled, of which the loaded part went first
+
+abi::Buffer** kept_array = nullptr;
+abi::Buffer *identity_in = nullptr, *identity_out = nullptr;
+std::atomic<int> not_waited_for{0};
+std::atomic<int> clients_made{0};
+
+}  // namespace
+
+Faults program_faults() {
+  return {
+      {"compile.text", &refuse<abi::ClientCompileArgs>},
+      {"compile.name",
+       [](abi::Api& api) {
+         after<abi::ExecutableNameArgs>(api, [](auto* a) { a->name_size = 0; });
+       }},
+      {"compile.replicas",
+       [](abi::Api& api) {
+         after<abi::ExecutableNumReplicasArgs>(api, [](auto* a) { a->num_replicas = 2; });
+       }},
+      {"compile.outputs",
+       [](abi::Api& api) {
+         after<abi::ExecutableNumOutputsArgs>(api, [](auto* a) { ++a->num_outputs; });
+       }},
+      {"compile.output_types",
+       [](abi::Api& api) {
+         after<abi::ExecutableOutputElementTypesArgs>(api,
+                                                      [](auto* a) { a->num_output_types = 1; });
+       }},
+      {"compile.output_dimensions",
+       [](abi::Api& api) {
+         after<abi::ExecutableOutputDimensionsArgs>(api, [](auto* a) { a->num_outputs = 1; });
+       }},
+      {"compile.output_memory_kinds",
+       [](abi::Api& api) {
+         after<abi::ExecutableOutputMemoryKindsArgs>(api, [](auto* a) { a->num_outputs = 0; });
+       }},
+      {"compile.parameter_memory_kinds",
+       [](abi::Api& api) {
+         after<abi::ExecutableParameterMemoryKindsArgs>(api,
+                                                        [](auto* a) { a->num_parameters = 0; });
+       }},
+      {"compile.code_size",
+       [](abi::Api& api) {
+         after<abi::ExecutableSizeOfGeneratedCodeInBytesArgs>(
+             api, [](auto* a) { a->size_in_bytes = -5; });
+       }},
+      {"compile.fingerprint",
+       [](abi::Api& api) {
+         after<abi::ExecutableFingerprintArgs>(api, [](auto* a) {
+           a->fingerprint = "the same for all";
+           a->fingerprint_size = 16;
+         });
+       }},
+      {"compile.memory_stats",
+       [](abi::Api& api) {
+         after<abi::ExecutableGetCompiledMemoryStatsArgs>(api,
+                                                          [](auto* a) { a->output_bytes = 0; });
+       }},
+      {"compile.cost_analysis",
+       [](abi::Api& api) {
+         after<abi::ExecutableGetCostAnalysisArgs>(api, [](auto* a) {
+           static abi::NamedValue nameless = a->properties[0];
+           nameless.name_size = 0;
+           a->properties = &nameless;
+         });
+       }},
+      {"compile.optimized_program",
+       [](abi::Api& api) {
+         after<abi::ExecutableOptimizedProgramArgs>(api, [](auto* a) {
+           a->program->format = "gibberish";
+           a->program->format_size = 9;
+         });
+       }},
+      {"compile.options",
+       [](abi::Api& api) {
+         after<abi::ExecutableGetCompileOptionsArgs>(api, [](auto* a) { a->deleter = nullptr; });
+       }},
+      {"compile.devices",
+       [](abi::Api& api) {
+         after<abi::LoadedExecutableAddressableDevicesArgs>(api,
+                                                            [](auto* a) { a->num_devices = 0; });
+       }},
+      {"compile.assignment",
+       [](abi::Api& api) {
+         after<abi::LoadedExecutableGetDeviceAssignmentArgs>(api,
+                                                             [](auto* a) { a->bytes_size = 0; });
+       }},
+      {"compile.logical_ids",
+       [](abi::Api& api) {
+         after<abi::LoadedExecutableAddressableDeviceLogicalIdsArgs>(
+             api, [](auto* a) { a->num_ids = 0; });
+       }},
+      {"compile.any_order",
+       [](abi::Api& api) {
+         instead<abi::LoadedExecutableDestroyArgs>(api, [](auto* a) {
+           const std::scoped_lock lock(mutex);
+           if (a->executable->compiled.use_count() > 1)
+             orphans.insert(a->executable->compiled.get());
+           return healthy(a);
+         });
+         instead<abi::ExecutableDestroyArgs>(api, [](auto* a) {
+           const std::scoped_lock lock(mutex);
+           if (orphans.contains(a->executable->compiled.get())) std::abort();
+           return healthy(a);
+         });
+       }},
+      {"compile.deleted",
+       [](abi::Api& api) {
+         after<abi::LoadedExecutableIsDeletedArgs>(api, [](auto* a) { a->is_deleted = false; });
+       }},
+
+      {"execute.result",
+       [](abi::Api& api) {
+         after<Execute>(api, [](auto* a) { spoil_contents(a->output_lists[0][0]); });
+       }},
+      {"execute.complete_event",
+       [](abi::Api& api) {
+         after<Execute>(api, [](auto* a) {
+           auto failed = std::make_shared<EventState>();
+           failed->set({13, "a fault of this plugin"});
+           if (a->device_complete_events != nullptr) a->device_complete_events[0]->state = failed;
+         });
+       }},
+      {"execute.without_event",
+       [](abi::Api& api) {
+         instead<Execute>(api, [](auto* a) {
+           return a->device_complete_events == nullptr ? make_error(3, "no event") : healthy(a);
+         });
+       }},
+      {"execute.arrays_of_call",
+       [](abi::Api& api) {
+         after<Execute>(api, [](auto* a) {
+           if (a->options->launch_id == 4242) kept_array = a->output_lists[0];
+         });
+         instead<abi::EventOnReadyArgs>(api, [](auto* a) {
+           if (kept_array != nullptr) kept_array[0] = nullptr;
+           return healthy(a);
+         });
+       }},
+      {"execute.two_results",
+       [](abi::Api& api) {
+         after<Execute>(api, [](auto* a) {
+           if (name_of(a->executable) == "split") {
+             std::swap(a->output_lists[0][0], a->output_lists[0][1]);
+           }
+         });
+       }},
+      {"execute.no_arguments",
+       [](abi::Api& api) {
+         instead<Execute>(api, [](auto* a) {
+           return a->num_args == 0 ? make_error(3, "no arguments") : healthy(a);
+         });
+       }},
+      {"execute.identity",
+       [](abi::Api& api) {
+         after<Execute>(api, [](auto* a) {
+           if (name_of(a->executable) != "identity") return;
+           identity_in = a->argument_lists[0][0];
+           identity_out = a->output_lists[0][0];
+         });
+         after<abi::BufferDeleteArgs>(api, [](auto* a) {
+           if (a->buffer == identity_in) identity_out->storage.reset();
+         });
+       }},
+      {"execute.same_argument",
+       [](abi::Api& api) {
+         instead<Execute>(api, [](auto* a) {
+           const bool same = name_of(a->executable) == "add" && a->num_args == 2 &&
+                             a->argument_lists[0][0] == a->argument_lists[0][1];
+           return same ? make_error(3, "one buffer twice") : healthy(a);
+         });
+       }},
+      {"execute.chain",
+       [](abi::Api& api) {
+         instead<Execute>(api, [](auto* a) {
+           return ++not_waited_for > 900 ? make_error(8, "too much is in flight") : healthy(a);
+         });
+         instead<abi::EventOnReadyArgs>(api, [](auto* a) {
+           not_waited_for = 0;
+           return healthy(a);
+         });
+       }},
+
+      {"errors.bad_program",
+       [](abi::Api& api) {
+         instead<abi::ClientCompileArgs>(api, [](auto* a) {
+           static const abi::Program program = increment_program();
+           if (!std::string_view(a->program->code, a->program->code_size).contains("module")) {
+             a->program = &program;
+           }
+           return healthy(a);
+         });
+       }},
+      {"errors.message",
+       [](abi::Api& api) {
+         set(
+             api, +[](abi::ErrorMessageArgs* a) {
+               a->message = a->error->message.data();
+               a->message_size = of_bad_program(a->error) ? 0 : a->error->message.size();
+             });
+       }},
+      {"errors.code",
+       [](abi::Api& api) {
+         after<abi::ErrorGetCodeArgs>(api, [](auto* a) {
+           if (of_bad_program(a->error)) a->code = 0;
+         });
+       }},
+      {"errors.bad_format",
+       [](abi::Api& api) {
+         instead<abi::ClientCompileArgs>(api, [](auto* a) {
+           abi::Program program = *a->program;
+           program.format = "mlir";
+           program.format_size = 4;
+           a->program = &program;
+           return healthy(a);
+         });
+       }},
+      {"errors.bad_options",
+       [](abi::Api& api) {
+         instead<abi::ClientCompileArgs>(api, [](auto* a) {
+           const std::string_view options(a->compile_options, a->compile_options_size);
+           if (options.starts_with('\xff')) a->compile_options_size = 0;
+           return healthy(a);
+         });
+       }},
+      {"errors.unknown_device",
+       [](abi::Api& api) {
+         instead<abi::ClientLookupDeviceArgs>(api, [](auto* a) -> abi::Error* {
+           delete healthy(a);
+           if (a->device == nullptr) a->device = a->client->device_list[0];
+           return nullptr;
+         });
+       }},
+      {"errors.argument_count",
+       [](abi::Api& api) {
+         instead<Execute>(api, [](auto* a) {
+           const bool few = a->num_args < a->executable->compiled->program.inputs.size();
+           return few ? nullptr : healthy(a);
+         });
+       }},
+      {"errors.argument_shape",
+       [](abi::Api& api) {
+         instead<Execute>(api, [](auto* a) {
+           abi::Buffer* argument = a->num_args == 1 ? a->argument_lists[0][0] : nullptr;
+           if (argument == nullptr || argument->dims != std::vector<std::int64_t>{8}) {
+             return healthy(a);
+           }
+           argument->dims = {4};
+           abi::Error* error = healthy(a);
+           argument->dims = {8};
+           return error;
+         });
+       }},
+
+      {"serialize.round_trip", &refuse<abi::ExecutableDeserializeAndLoadArgs>},
+      {"serialize.other_client",
+       [](abi::Api& api) {
+         after<abi::ClientCreateArgs>(api, [](auto* /*a*/) { ++clients_made; });
+         instead<abi::ExecutableDeserializeAndLoadArgs>(api, [](auto* a) {
+           return clients_made > 1 ? make_error(9, "of another client") : healthy(a);
+         });
+       }},
+      {"serialize.cut",
+       [](abi::Api& api) {
+         instead<abi::ExecutableDeserializeAndLoadArgs>(
+             api, [](auto* a) { return load_anyway(a, true); });
+       }},
+      {"serialize.nonsense",
+       [](abi::Api& api) {
+         instead<abi::ExecutableDeserializeAndLoadArgs>(
+             api, [](auto* a) { return load_anyway(a, false); });
+       }},
+
+      {"layouts.buffer",
+       [](abi::Api& api) {
+         layouts(api).serialize = [](auto* a) -> abi::Error* {
+           a->bytes_size = 0;
+           return nullptr;
+         };
+       }},
+      {"layouts.parameters",
+       [](abi::Api& api) {
+         layouts(api).of_parameters = [](auto* a) -> abi::Error* {
+           a->count = 0;
+           return nullptr;
+         };
+       }},
+      {"layouts.results",
+       [](abi::Api& api) {
+         layouts(api).of_outputs = [](auto* a) -> abi::Error* {
+           a->count = 0;
+           return nullptr;
+         };
+       }},
+
+      {"several.compiled_for_each",
+       [](abi::Api& api) {
+         after<Execute>(api, [](auto* a) {
+           const auto& devices = a->executable->devices;
+           if (devices.size() == 1 && devices[0]->description.id != 0) {
+             spoil_contents(a->output_lists[0][0]);
+           }
+         });
+       }},
+      {"several.portable",
+       [](abi::Api& api) {
+         after<Execute>(api, [](auto* a) {
+           if (a->execute_device != nullptr) {
+             a->output_lists[0][0]->device = a->executable->client->device_list[0];
+           }
+         });
+       }},
+      {"several.copy_to_device",
+       [](abi::Api& api) {
+         instead<abi::BufferCopyToDeviceArgs>(api, [](auto* a) {
+           a->dst_device = a->buffer->device;
+           return healthy(a);
+         });
+       }},
+      {"several.copy_to_memory",
+       [](abi::Api& api) {
+         instead<abi::BufferCopyToMemoryArgs>(api, [](auto* a) {
+           a->dst_memory = &a->buffer->device->memory;
+           return healthy(a);
+         });
+       }},
+      {"several.wrong_device",
+       [](abi::Api& api) {
+         instead<Execute>(api, [](auto* a) {
+           const auto& devices = a->executable->devices;
+           if (devices.size() != 1 || a->num_args != 1) return healthy(a);
+           abi::Buffer* argument = a->argument_lists[0][0];
+           abi::Device* there = std::exchange(argument->device, devices[0]);
+           abi::Error* error = healthy(a);
+           argument->device = there;
+           return error;
+         });
+       }},
+      {"several.replicas",
+       [](abi::Api& api) {
+         after<Execute>(api, [](auto* a) {
+           if (a->num_devices == 2) std::swap(a->output_lists[0][0], a->output_lists[1][0]);
+         });
+       }},
+      {"several.all_reduce",
+       [](abi::Api& api) {
+         after<Execute>(api, [](auto* a) {
+           if (name_of(a->executable) == "sum_over_replicas") {
+             spoil_contents(a->output_lists[1][0]);
+           }
+         });
+       }},
+  };
+}
+
+}  // namespace millrace::faulty_plugin

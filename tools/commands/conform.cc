@@ -1,0 +1,90 @@
+// `millrace conform`: checks a PJRT plugin of anybody's.
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "millrace/devices/pjrt/plugin_list.h"
+#include "millrace/tools/commands/command.h"
+#include "millrace/tools/conform/report.h"
+#include "millrace/tools/conform/runner.h"
+
+namespace millrace::commands {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<ExitCode> list_checks(const ConformFlags& flags, Console& console) {
+  std::string text;
+  for (const conform::Check& check : conform::all_checks()) {
+    if (!conform::selected(check.name, flags.filters)) continue;
+    std::string name(check.name);
+    name.resize(std::max<std::size_t>(name.size() + 2, 36), ' ');
+    text += name + std::string(check.wants) + "\n";
+  }
+  MILLRACE_TRY_STATUS(console.data(text));
+  return ExitCode::kOk;
+}
+
+// PATH or NAME=PATH, either with ,OPTION=VALUE..., and the options of --option.
+Result<devices::pjrt::PluginEntry> plugin_of(const ConformFlags& flags) {
+  std::string text = flags.plugin;
+  const std::string first = text.substr(0, text.find(','));
+  if (!first.contains('=') || fs::exists(first)) text.insert(0, "plugin=");
+  for (const std::string& option : flags.options) text += "," + option;
+  Result<devices::pjrt::PluginEntry> entry = devices::pjrt::parse_plugin(text);
+  if (!entry) return usage_error(entry.error().message());
+  return entry;
+}
+
+std::string options_text(const std::string& plugin, const std::vector<std::string>& options) {
+  const std::size_t comma = plugin.find(',');
+  std::string text = comma == std::string::npos ? "" : plugin.substr(comma + 1);
+  for (const std::string& option : options) text += (text.empty() ? "" : ",") + option;
+  return text;
+}
+
+}  // namespace
+
+Result<ExitCode> conform_command(const ConformFlags& flags, Console& console) {
+  if (flags.list) return list_checks(flags, console);
+  if (flags.plugin.empty()) return usage_error("it wants a plugin: millrace conform PLUGIN.so");
+  MILLRACE_TRY(const devices::pjrt::PluginEntry entry, plugin_of(flags));
+  std::error_code problem;
+  if (!fs::is_regular_file(entry.path, problem)) {
+    return std::unexpected(
+        Error(ErrorCode::kNotFound, "there is no plugin " + entry.path + ": no file of that name")
+            .with_detail(ExitWith{ExitCode::kDevice}));
+  }
+  // A bare name is one in this folder, not one that the dynamic linker looks for.
+  conform::RunOptions options{.path = fs::absolute(entry.path).string(),
+                              .rig = {.settings = entry.settings, .executions = flags.executions},
+                              .deadline_seconds = flags.deadline_seconds,
+                              .filters = flags.filters,
+                              .here = flags.here};
+  // Found before the checks, not after them.
+  std::ofstream junit;
+  if (!flags.junit.empty()) {
+    junit.open(flags.junit, std::ios::binary | std::ios::trunc);
+    if (!junit) {
+      return fail(ErrorCode::kPermissionDenied, "the report cannot be written to " + flags.junit);
+    }
+  }
+  conform::Report report{.plugin = fs::path(entry.path).filename().string(),
+                         .options = options_text(flags.plugin, flags.options),
+                         .verdicts = {}};
+  Status told;
+  report.verdicts = conform::run_checks(options, [&](const conform::Verdict& verdict) {
+    if (!flags.json && told) told = console.data(conform::to_line(verdict));
+  });
+  MILLRACE_TRY_STATUS(told);
+  if (report.verdicts.empty()) return usage_error("no check matches; see --list");
+  MILLRACE_TRY_STATUS(
+      console.data(flags.json ? conform::to_json(report) : "\n" + conform::to_summary(report)));
+  if (junit.is_open() && !(junit << conform::to_junit(report)).flush()) {
+    return fail(ErrorCode::kDataLoss, "the report cannot be written to " + flags.junit);
+  }
+  return conform::count(report, conform::Outcome::kFailed) == 0 ? ExitCode::kOk
+                                                                : ExitCode::kFailure;
+}
+
+}  // namespace millrace::commands

@@ -1,0 +1,30 @@
+// Runs checks, each in a process of its own with a deadline: a plugin that crashes or hangs fails
+// the check in which it does. Read next: child.h, that process; report.h, what is told of it all.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "millrace/tools/conform/check.h"
+#include "millrace/tools/conform/rig.h"
+
+namespace millrace::conform {
+
+struct RunOptions {
+  std::string path;                  // of the plugin
+  RigOptions rig;                    // patience is set to less than the deadline
+  double deadline_seconds = 60;      // of each check
+  std::vector<std::string> filters;  // names, families, or patterns with *; none: every check
+  bool here = false;                 // in this process, without a deadline: for a debugger
+};
+
+bool selected(std::string_view name, const std::vector<std::string>& filters);
+
+// Blocking; call it while this process has no other threads. tell is called after each check, in
+// order. A check whose `after` did not pass is skipped; those that no filter selects count as
+// passed.
+std::vector<Verdict> run_checks(const RunOptions& options,
+                                const std::function<void(const Verdict&)>& tell);
+
+}  // namespace millrace::conform
