@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "millrace/core/environment.h"
+#include "millrace/core/key_value_store.h"
 #include "millrace/core/trace.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/device_threads.h"
@@ -22,6 +23,15 @@ namespace millrace::devices {
 // A variable of the process's environment, or of a test's.
 using Variables = std::function<std::optional<std::string>(const std::string& name)>;
 Variables process_variables();
+
+// Where this process stands in a job of several: for backends whose devices span them.
+struct ProcessPlace {
+  int index = 0;  // of this process, 0 <= index < count
+  int count = 1;
+  int local_rank = 0;  // among those of this host
+  int local_size = 1;
+  int host = 0;  // index of the host
+};
 
 // What a backend is made of. Borrowed pointers outlive the client.
 struct ClientOptions {
@@ -36,6 +46,8 @@ struct ClientOptions {
   Duration inline_time{0};        // see cpu/client.h; for backends that compute on the host
   std::int64_t memory_bytes = 0;  // per device, where the backend can limit it; 0: no limit
   std::map<std::string, Attribute> settings;  // create options of a plugin, passed through
+  ProcessPlace process;
+  KeyValueStore* store = nullptr;  // that the job's processes share; nullptr: there is none
 };
 
 using ClientFactory = std::function<Result<std::unique_ptr<Client>>(const ClientOptions&)>;

@@ -157,6 +157,39 @@ struct EventOnReadyArgs : Args {
   void* user_arg = nullptr;
 };
 
+// Makes an error of the plugin.
+using CallbackError = Error* (*)(int code, const char* message, std::size_t message_size);
+// What the plugin calls; user_arg is ClientCreateArgs'.
+struct KeyValueGetArgs : Args {
+  const char* key = nullptr;
+  std::size_t key_size = 0;
+  int timeout_in_ms = 0;
+  CallbackError* callback_error = nullptr;
+  void* user_arg = nullptr;
+  char* value = nullptr;
+  std::size_t value_size = 0;
+  void (*deleter)(char* value) = nullptr;  // of value, which the plugin copies
+};
+struct KeyValueTryGetArgs : Args {
+  const char* key = nullptr;
+  std::size_t key_size = 0;
+  CallbackError* callback_error = nullptr;
+  void* user_arg = nullptr;
+  char* value = nullptr;
+  std::size_t value_size = 0;
+  void (*deleter)(char* value) = nullptr;
+};
+struct KeyValuePutArgs : Args {
+  const char* key = nullptr;
+  std::size_t key_size = 0;
+  const char* value = nullptr;
+  std::size_t value_size = 0;
+  CallbackError* callback_error = nullptr;
+  void* user_arg = nullptr;
+};
+static_assert(sizeof(KeyValueGetArgs) == 80 && sizeof(KeyValueTryGetArgs) == 72 &&
+              sizeof(KeyValuePutArgs) == 64);
+
 struct ClientCreateArgs : Args {
   const NamedValue* create_options = nullptr;
   std::size_t num_options = 0;

@@ -77,12 +77,13 @@ Error PjrtBuffer::removed_error(std::string_view use) const {
 Future<void> PjrtBuffer::ready() const {
   MutexLock lock(mutex_);
   if (removed_.load()) return removed_error("the state");
+  if (Status alive = client_.alive(device_); !alive) return std::move(alive).error();
   if (!ready_.valid()) {
     abi::BufferReadyEventArgs args;
     args.buffer = buffer_;
     if (Status status = client_.plugin().call(args); !status) return std::move(status).error();
-    ready_ =
-        take_event(client_.plugin(), args.event, client_.completions(), "PJRT_Buffer_ReadyEvent");
+    ready_ = take_event(client_.plugin(), args.event, client_.completions(),
+                        "PJRT_Buffer_ReadyEvent", client_.events_of(device_));
   }
   return ready_;
 }
@@ -95,6 +96,7 @@ Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner ke
                     std::to_string(shape_.size_bytes()) + " bytes, not " +
                     std::to_string(destination.size()));
   }
+  if (Status alive = client_.alive(device_); !alive) return std::move(alive).error();
   Scope::Hold hold = client_.hold();
   if (!hold) return client_.closed_error();
   RowMajor wanted(shape_.rank());
@@ -104,7 +106,9 @@ Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner ke
   args.dst = destination.data();
   args.dst_size = destination.size();
   if (Status status = client_.plugin().call(args); !status) return std::move(status).error();
-  return take_event(client_.plugin(), args.event, client_.completions(), "PJRT_Buffer_ToHostBuffer")
+  // What is written into stays for as long as the plugin may write.
+  return take_event(client_.plugin(), args.event, client_.completions(), "PJRT_Buffer_ToHostBuffer",
+                    client_.events_of(device_), keep_alive)
       .then(inline_executor(),
             [self = Ref<PjrtBuffer>::share(this), keep_alive = std::move(keep_alive),
              hold = std::move(hold)](Status copied) { return copied; });

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "millrace/core/check.h"
+#include "millrace/core/log.h"
 #include "millrace/devices/host_view.h"
 #include "millrace/devices/pjrt/buffer.h"
 #include "millrace/devices/pjrt/dtype.h"
-#include "millrace/devices/pjrt/events.h"
 
 namespace millrace::devices::pjrt {
 namespace {
@@ -38,7 +38,15 @@ Result<std::unique_ptr<PjrtClient>> PjrtClient::create(const Plugin& plugin,
 
 PjrtClient::~PjrtClient() {
   MILLRACE_CHECK(scope_.holders() == 0, "a PJRT client goes after its launches and transfers");
+  end_lives();
   if (client_ == nullptr) return;
+  if (const std::string left = events_given_up(this); !left.empty()) {
+    MILLRACE_LOG(kError, "pjrt",
+                 "the client of the plugin " + plugin_.name() +
+                     " is not destroyed, since it has not ended " + left);
+    static_cast<void>(key_values_.release());  // it is the plugin's
+    return;
+  }
   abi::ClientDestroyArgs args;
   args.client = client_;
   plugin_.call_quietly(args);
@@ -49,6 +57,11 @@ Status PjrtClient::open() {
   abi::ClientCreateArgs create;
   create.create_options = settings.data();
   create.num_options = settings.size();
+  if (options_.store != nullptr) {
+    key_values_ =
+        std::make_unique<KeyValues>(*options_.store, *options_.clock, options_.store_prefix);
+    key_values_->serve(create);
+  }
   MILLRACE_TRY_STATUS(plugin_.call(create));
   client_ = create.client;
   if (client_ == nullptr) {
@@ -94,6 +107,7 @@ Status PjrtClient::read_device(std::size_t i) {
   MILLRACE_TRY_STATUS(plugin_.call(id));
   global_ids_.push_back(id.id);
   runs_.push_back(std::make_unique<Runs>());
+  lives_.push_back(std::make_unique<Life>());
   if (options_.trace != nullptr) {
     runs_.back()->lane = options_.trace->lane("device " + std::to_string(i));
   }
@@ -202,6 +216,7 @@ Result<Owner> PjrtClient::map_host_memory(std::span<std::byte> bytes) {
 Result<PutResult> PjrtClient::put(const HostView& view, HostBufferSemantics semantics,
                                   DeviceId device, int memory) {
   MILLRACE_TRY(abi::Device* const target, find(device));
+  MILLRACE_TRY_STATUS(alive(device));
   MILLRACE_TRY_STATUS(check(view));
   Scope::Hold hold = scope_.hold();
   if (!hold) return std::unexpected(scope_.closed_error());
@@ -231,7 +246,7 @@ Result<PutResult> PjrtClient::put(const HostView& view, HostBufferSemantics sema
   if (semantics >= HostBufferSemantics::kImmutableZeroCopy) hold.reset();
   Future<void> released =
       take_event(plugin_, args.done_with_host_buffer, completions(),
-                 "PJRT_Client_BufferFromHostBuffer")
+                 "PJRT_Client_BufferFromHostBuffer", events_of(device), view.owner)
           .then(inline_executor(),
                 [owner = view.owner, hold = std::move(hold)](Status done) { return done; });
   return PutResult{std::move(buffer), std::move(released)};
@@ -239,6 +254,7 @@ Result<PutResult> PjrtClient::put(const HostView& view, HostBufferSemantics sema
 
 Result<Buffer> PjrtClient::copy(const Buffer& source, DeviceId device, int memory) {
   MILLRACE_TRY(abi::Device* const target, find(device));
+  MILLRACE_TRY_STATUS(alive(device));
   if (&source.body()->client() != this) {
     return fail(ErrorCode::kInvalidArgument, "the buffer to copy belongs to another client");
   }

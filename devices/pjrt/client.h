@@ -4,16 +4,22 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "millrace/core/coroutine.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/mutex.h"
 #include "millrace/core/scope.h"
+#include "millrace/core/timer_queue.h"
 #include "millrace/core/trace.h"
 #include "millrace/devices/client.h"
+#include "millrace/devices/pjrt/events.h"
+#include "millrace/devices/pjrt/key_values.h"
 #include "millrace/devices/pjrt/plugin.h"
 
 namespace millrace::devices::pjrt {
@@ -21,8 +27,13 @@ namespace millrace::devices::pjrt {
 struct PjrtClientOptions {
   Executor* completions = nullptr;            // where events' futures complete; outlives the client
   std::map<std::string, Attribute> settings;  // create options, as the plugin defines them
+  KeyValueStore* store = nullptr;             // for the plugin's parts in other processes
+  std::string store_prefix;                   // before its keys
   const Clock* clock = &steady_clock();
   TraceRecorder* trace = nullptr;
+  // For close(), on the clock above; nullptr: it waits for every event, however long that takes.
+  TimerQueue* timers = nullptr;
+  Duration close_timeout = std::chrono::seconds(30);
 };
 
 // One execution on one device.
@@ -34,7 +45,8 @@ struct PjrtRun {
 };
 
 // States: open -> closing (close was called, launches or transfers under way) -> closed. The PJRT
-// client is destroyed with this object, which outlives buffers and executables. Thread-safety:
+// client is destroyed with this object, which outlives buffers and executables; it is left where
+// events never came, since the plugin still works on it. Thread-safety:
 // thread-safe.
 class PjrtClient final : public Client {
  public:
@@ -62,8 +74,17 @@ class PjrtClient final : public Client {
   // From the launch, or the end of the launch before, to the end: PJRT tells no more.
   std::optional<Duration> busy_time(DeviceId device) const override;
   Result<Owner> map_host_memory(std::span<std::byte> bytes) override;
-  Future<void> close() override { return scope_.close(); }
+  Future<void> failed(DeviceId device) const override;
+  Status kill(DeviceId device, const Error& cause) override;
+  // PJRT has no call that resets a device: kUnimplemented, and what to do instead.
+  Status restart(DeviceId device) override;
+  // When launches and transfers do not end within the time, their devices are killed, and it is
+  // kDeadlineExceeded that names the calls whose events never came.
+  Future<void> close() override;
 
+  // The error of a device that was killed. Cheap while none was.
+  Status alive(DeviceId device) const;
+  EventSource events_of(DeviceId device) const { return {this, device}; }
   const Plugin& plugin() const { return plugin_; }
   Executor& completions() const { return *options_.completions; }
   Scope::Hold hold() { return scope_.hold(); }
@@ -87,6 +108,15 @@ class PjrtClient final : public Client {
   Status read_device(std::size_t i);
   Status read_attributes(std::size_t i, abi::DeviceDescription* description);
   Status read_memories(std::size_t i);
+  struct Life {
+    std::atomic<bool> dead{false};
+    mutable Mutex mutex;
+    std::optional<Error> death MILLRACE_GUARDED_BY(mutex);
+    Promise<void> promise MILLRACE_GUARDED_BY(mutex);  // gone once it is known how the life ends
+    const Future<void> failed = promise.future();
+  };
+  void end_lives();
+  Task<void> close_in_time();
   struct Runs {
     mutable Mutex mutex;
     TimePoint last_end MILLRACE_GUARDED_BY(mutex){};
@@ -101,17 +131,21 @@ class PjrtClient final : public Client {
 
   const Plugin& plugin_;
   const PjrtClientOptions options_;
+  std::unique_ptr<KeyValues> key_values_;  // the plugin's as long as the client is
   abi::Client* client_ = nullptr;
   std::string platform_name_, platform_version_;
   Attributes attributes_;
   std::vector<abi::Device*> devices_;
   std::vector<std::int64_t> global_ids_;  // of devices_, as device assignments name them
   std::vector<DeviceInfo> infos_;
-  std::vector<std::unique_ptr<Runs>> runs_;  // by device
+  std::vector<std::unique_ptr<Runs>> runs_;   // by device
+  std::vector<std::unique_ptr<Life>> lives_;  // by device
   std::map<int, abi::Memory*> memories_;
   std::vector<MemoryInfo> memory_infos_;
   std::atomic<int> launches_{0};
   Scope scope_{"the PJRT client"};
+  Mutex close_mutex_;
+  Future<void> closed_ MILLRACE_GUARDED_BY(close_mutex_);  // valid once close() was called
 };
 
 }  // namespace millrace::devices::pjrt

@@ -3,10 +3,12 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "millrace/core/log.h"
 #include "millrace/core/mutex.h"
@@ -18,12 +20,14 @@ namespace {
 struct Pending : Pooled {
   const Plugin* plugin;
   abi::Event* event;
-  Executor* executor;
+  Executor* executor;  // nullptr: given up, nobody waits
   Promise<void> promise;
   std::string_view what;  // a literal
+  EventSource source;
+  Owner keep;
 
-  Pending(const Plugin& p, abi::Event* e, Executor& x, std::string_view w)
-      : plugin(&p), event(e), executor(&x), what(w) {}
+  Pending(const Plugin& p, abi::Event* e, Executor& x, std::string_view w, EventSource s, Owner k)
+      : plugin(&p), event(e), executor(&x), what(w), source(s), keep(std::move(k)) {}
   ~Pending() {
     abi::EventDestroyArgs destroy;
     destroy.event = event;
@@ -51,6 +55,14 @@ class PendingTable {
     part.pending.erase(found);
     return pending;
   }
+  // Everything that waits, while none of it changes.
+  template <class F>
+  void for_each(const F& f) {
+    for (Part& part : parts_) {
+      MutexLock lock(part.mutex);
+      for (auto& [key, pending] : part.pending) f(*pending);
+    }
+  }
 
  private:
   struct alignas(64) Part {
@@ -77,6 +89,7 @@ void on_ready(abi::Error* error, void* user_arg) {
   }
   Status status;
   if (error != nullptr) status = std::unexpected(pending->plugin->take_error(error, pending->what));
+  if (pending->executor == nullptr) return;
   Executor& executor = *pending->executor;
   post(executor, [pending = std::move(pending), status = std::move(status)]() mutable {
     // The event goes first: who waits for the future may close the client next.
@@ -89,7 +102,7 @@ void on_ready(abi::Error* error, void* user_arg) {
 }  // namespace
 
 Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& executor,
-                        std::string_view what) {
+                        std::string_view what, EventSource source, Owner keep) {
   if (event == nullptr) {
     return fail(ErrorCode::kInternal,
                 std::string(what) + " of the plugin " + plugin.name() + " gives no event");
@@ -105,7 +118,7 @@ Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& execu
     plugin.call_quietly(destroy);
     return future;
   }
-  auto pending = std::make_unique<Pending>(plugin, event, executor, what);
+  auto pending = std::make_unique<Pending>(plugin, event, executor, what, source, std::move(keep));
   Future<void> future = pending->promise.future();
   abi::EventOnReadyArgs later;
   later.event = event;
@@ -118,6 +131,38 @@ Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& execu
     }
   }
   return future;
+}
+
+void give_up_events(const EventSource& source, const Error& cause) {
+  struct Ended {
+    Executor* executor;
+    Promise<void> promise;
+    Error error;
+  };
+  std::vector<Ended> ended;
+  table().for_each([&](Pending& pending) {
+    if (pending.executor == nullptr || pending.source != source) return;
+    ended.push_back({std::exchange(pending.executor, nullptr), std::move(pending.promise),
+                     cause.with_context(std::string(pending.what) + " of the plugin " +
+                                        pending.plugin->name() + " has not ended")});
+  });
+  for (Ended& one : ended) {
+    post(*one.executor, [promise = std::move(one.promise), error = std::move(one.error)]() mutable {
+      promise.set(std::unexpected(std::move(error)));
+    });
+  }
+}
+
+std::string events_given_up(const void* client) {
+  std::map<std::string_view, int> calls;
+  table().for_each([&](const Pending& pending) {
+    if (pending.executor == nullptr && pending.source.client == client) ++calls[pending.what];
+  });
+  std::string text;
+  for (const auto& [what, count] : calls) {
+    text += (text.empty() ? "" : ", ") + std::string(what) + " (" + std::to_string(count) + ")";
+  }
+  return text;
 }
 
 }  // namespace millrace::devices::pjrt

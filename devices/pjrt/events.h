@@ -1,17 +1,37 @@
 // PJRT events as futures. An event is taken over: its future completes once, with the event's
 // error if it has one, and the event is destroyed once, whatever thread the plugin calls back on
-// and however often.
+// and however often. Events that never come can be given up.
 #pragma once
+
+#include <string>
+#include <string_view>
 
 #include "millrace/core/executor.h"
 #include "millrace/core/future.h"
+#include "millrace/devices/buffer.h"
 #include "millrace/devices/pjrt/plugin.h"
 
 namespace millrace::devices::pjrt {
 
+// Whose an event is.
+struct EventSource {
+  const void* client = nullptr;
+  DeviceId device{-1};
+  bool operator==(const EventSource&) const = default;
+};
+
 // Completes on `executor`: the plugin's thread, which may hold locks of its own, only posts. At
-// once, on this thread, if the event is ready. what: for errors, e.g. the call that gave the event.
+// once, on this thread, if the event is ready. what: a literal, for errors: the call that gave the
+// event. keep: what the plugin uses until the event comes, also when it was given up.
 Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& executor,
-                        std::string_view what);
+                        std::string_view what, EventSource source = {}, Owner keep = nullptr);
+
+// Ends the futures of a source's events that have not come, with the call and `cause`, on their
+// executors. The events stay the plugin's: one that comes later is destroyed, its error dropped,
+// and their executors are used no more.
+void give_up_events(const EventSource& source, const Error& cause);
+// Events of a client that were given up and have not come yet, by the calls that gave them:
+// "PJRT_LoadedExecutable_Execute (2)"; empty if there are none.
+std::string events_given_up(const void* client);
 
 }  // namespace millrace::devices::pjrt

@@ -84,7 +84,10 @@ std::size_t PjrtExecutable::place_of(DeviceId device) const {
 }
 
 Status PjrtExecutable::check_devices(std::span<const DeviceId> devices) const {
-  for (const DeviceId device : devices) MILLRACE_TRY_STATUS(client_.find(device));
+  for (const DeviceId device : devices) {
+    MILLRACE_TRY_STATUS(client_.find(device));
+    MILLRACE_TRY_STATUS(client_.alive(device));
+  }
   if (devices_.empty()) return {};
   for (const DeviceId device : devices) {
     if (std::ranges::find(devices_, device) != devices_.end()) continue;
@@ -177,7 +180,7 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
     results[d].outputs = Buffers::of_moved(outputs);
     results[d].done =
         note_end(take_event(plugin, launch.done[place], client_.completions(),
-                            "PJRT_LoadedExecutable_Execute"),
+                            "PJRT_LoadedExecutable_Execute", client_.events_of(call.devices[d])),
                  {call.devices[d], trace_name_, launched, call.flow}, std::move(holds[d]));
   }
   return {};

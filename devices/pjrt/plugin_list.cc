@@ -71,6 +71,17 @@ std::unexpected<Error> bad_manifest(const std::string& file, const std::string& 
   return fail(ErrorCode::kInvalidArgument, "reading the plugin manifest " + file + ": " + why);
 }
 
+Status read_options(const std::string& file, const Json& json,
+                    std::map<std::string, Attribute>& options) {
+  for (const auto& [option, setting] : json.items()) {
+    Result<Attribute> attribute = typed(setting);
+    if (!attribute)
+      return bad_manifest(file, "create option " + option + ": " + attribute.error().message());
+    options[option] = *std::move(attribute);
+  }
+  return {};
+}
+
 void read_variable(const Variables& variables, PluginList& list) {
   constexpr const char* kName = "PJRT_NAMES_AND_LIBRARY_PATHS";
   const std::string text = variables(kName).value_or("");
@@ -161,16 +172,14 @@ Result<PluginEntry> read_manifest(const std::string& file, std::string name) {
     } else if (key == "priority" && value.is_number_integer()) {
       entry.priority = value.get<int>();
     } else if (key == "create_options" && value.is_object()) {
-      for (const auto& [option, setting] : value.items()) {
-        Result<Attribute> attribute = typed(setting);
-        if (!attribute) {
-          return bad_manifest(file, "create option " + option + ": " + attribute.error().message());
-        }
-        entry.settings[option] = *std::move(attribute);
-      }
+      MILLRACE_TRY_STATUS(read_options(file, value, entry.settings));
+    } else if (key == "process_options" && value.is_object()) {
+      entry.process_settings.clear();
+      MILLRACE_TRY_STATUS(read_options(file, value, entry.process_settings));
     } else {
       return bad_manifest(file, "it has '" + key + "': " + value.dump() +
-                                    "; there are name, library_path, create_options and priority");
+                                    "; there are name, library_path, create_options, "
+                                    "process_options and priority");
     }
   }
   if (entry.name.empty()) return bad_manifest(file, "it tells no name");
@@ -202,13 +211,44 @@ PluginList find_plugins(std::span<const PluginEntry> given, const Variables& var
   return list;
 }
 
+Result<std::map<std::string, Attribute>> create_options(const PluginEntry& entry,
+                                                        const ProcessPlace& process) {
+  const std::map<std::string_view, std::int64_t> words = {{"$process", process.index},
+                                                          {"$processes", process.count},
+                                                          {"$local_rank", process.local_rank},
+                                                          {"$local_size", process.local_size},
+                                                          {"$host", process.host}};
+  std::map<std::string, Attribute> options = entry.settings;
+  if (process.count > 1)
+    options.insert(entry.process_settings.begin(), entry.process_settings.end());
+  for (auto& [name, value] : options) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr || !text->starts_with('$')) continue;
+    const auto word = words.find(*text);
+    if (word == words.end()) {
+      std::string known;
+      for (const auto& [one, number] : words)
+        known += (known.empty() ? "" : ", ") + std::string(one);
+      return fail(ErrorCode::kInvalidArgument, "the create option " + name + " of plugin " +
+                                                   entry.name + " is '" + *text +
+                                                   "'; known are: " + known);
+    }
+    value = word->second;
+  }
+  return options;
+}
+
 ClientFactory make_factory(const PluginEntry& entry) {
   return [entry](const ClientOptions& options) -> Result<std::unique_ptr<Client>> {
     MILLRACE_TRY(const Plugin* plugin, Plugin::load(entry.path));
+    MILLRACE_TRY(auto settings, create_options(entry, options.process));
     PjrtClientOptions made{.completions = options.environment.compute,
-                           .settings = entry.settings,
+                           .settings = std::move(settings),
+                           .store = options.store,
+                           .store_prefix = "pjrt/" + lower(entry.name) + "/",
                            .clock = options.environment.clock,
-                           .trace = options.trace};
+                           .trace = options.trace,
+                           .timers = options.environment.timers};
     for (const auto& [name, value] : options.settings) made.settings[name] = value;
     return PjrtClient::create(*plugin, std::move(made));
   };

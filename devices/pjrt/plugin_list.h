@@ -18,11 +18,16 @@ namespace millrace::devices::pjrt {
 inline constexpr const char* kGivenPlugin = "--plugin";
 
 struct PluginEntry {
-  std::string name;                           // PJRT_DEVICE may name it, in any case
-  std::string path;                           // of the shared library
-  std::map<std::string, Attribute> settings;  // create options, typed
-  std::string origin;                         // for messages: "--plugin", a manifest file, ...
-  int priority = 400;                         // the highest is taken where nobody chooses; cpu: 0
+  std::string name;  // PJRT_DEVICE may name it, in any case
+  std::string path;  // of the shared library
+  // Create options, typed. Of texts "$process", "$processes", "$local_rank", "$local_size" and
+  // "$host" stand for these whole numbers of this process (ProcessPlace).
+  std::map<std::string, Attribute> settings;
+  // Where the job has several processes, these too, unless settings has them.
+  std::map<std::string, Attribute> process_settings = {{"node_id", std::string("$process")},
+                                                       {"num_nodes", std::string("$processes")}};
+  std::string origin;  // for messages: "--plugin", a manifest file, ...
+  int priority = 400;  // the highest is taken where nobody chooses; cpu: 0
 };
 
 struct PluginList {
@@ -34,14 +39,19 @@ struct PluginList {
 // are whole numbers, true and false, other numbers, lists of whole numbers (1;2;3), or else text.
 Result<PluginEntry> parse_plugin(std::string_view text);
 
-// One manifest: {"name": …, "library_path": …, "create_options": {…}, "priority": …}; the path may
-// be relative to the file. name: where the manifest need not tell it.
+// One manifest: {"name": …, "library_path": …, "create_options": {…}, "process_options": {…},
+// "priority": …}; the path may be relative to the file. name: where the manifest need not tell it.
 Result<PluginEntry> read_manifest(const std::string& file, std::string name = {});
 
 // In this order: `given`, PJRT_NAMES_AND_LIBRARY_PATHS (NAME:PATH,…; a path may be a .json with
 // library_path and create_options), and *.json in the folders of MILLRACE_PLUGIN_PATH (FOLDER:…;
 // where it is not set, /usr/lib/millrace/plugins.d).
 PluginList find_plugins(std::span<const PluginEntry> given, const Variables& variables);
+
+// The create options of a plugin in this process. kInvalidArgument for a "$word" that stands for
+// nothing.
+Result<std::map<std::string, Attribute>> create_options(const PluginEntry& entry,
+                                                        const ProcessPlace& process);
 
 // Loads the plugin when a client is created.
 ClientFactory make_factory(const PluginEntry& entry);

@@ -12,6 +12,7 @@
 #include "millrace/actors/handler_watch.h"
 #include "millrace/core/blocking.h"
 #include "millrace/core/check.h"
+#include "millrace/core/combinators.h"
 #include "millrace/core/coroutine.h"
 #include "millrace/core/event_loop_thread.h"
 #include "millrace/core/log.h"
@@ -76,6 +77,8 @@ Status Runtime::Core::make_client() {
   client_options.devices = options.devices;
   client_options.threads = [this](int i, int n) { return make_device_threads(i, n); };
   client_options.trace = trace.get();
+  client_options.process = options.process;
+  client_options.store = options.store;
   MILLRACE_TRY(const devices::ClientRegistry registry, make_registry(options));
   const devices::Variables device = [this](const std::string& name) -> std::optional<std::string> {
     if (name != "PJRT_DEVICE" || options.device.empty()) return std::nullopt;
@@ -140,10 +143,25 @@ Task<void> Runtime::Core::close_all() {
   const auto note = [&first](const Status& status) {
     if (!status && !first) first = status.error();
   };
+  const TimePoint limit = environment.clock->now() + options.close_timeout;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options.close_timeout);
+  const Error late(ErrorCode::kDeadlineExceeded,
+                   "closing has waited " + std::to_string(seconds.count()) + " s for it");
   const Future<void> compiled = compilations.close();
   std::vector<Future<void>> ends;
   for (const devices::Device& device : devices) ends.push_back(device.close());
-  for (const Future<void>& end : ends) note(co_await end);
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    // A plugin may never end what it has begun; the embedded device always does.
+    Future<void> in_time = ends[i];
+    if (client->calls_may_block()) in_time = with_deadline(ends[i], limit, *environment.timers);
+    const Status ended = co_await in_time;
+    if (!ended && !ends[i].ready()) {
+      static_cast<void>(devices[i].kill(late));
+      note(co_await ends[i]);
+    } else {
+      note(ended);
+    }
+  }
   note(co_await compiled);
   note(co_await actors->close());
   note(co_await watch->close());

@@ -2,6 +2,7 @@
 // runtime.h.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,12 +29,19 @@ struct RuntimeOptions {
   int threads = 0;
   int blocking_threads = 4;      // for files, compilation and plugin calls
   devices::DeviceLimits limits;  // of each device
-  bool trace = false;            // records a timeline (Runtime::trace)
+  // How long close() waits for what a plugin has begun; then it is given up, and close() tells
+  // which calls have not ended.
+  Duration close_timeout = std::chrono::seconds(60);
+  bool trace = false;  // records a timeline (Runtime::trace)
   // PJRT plugins besides those of the environment and of manifests (devices/pjrt/plugin_list.h).
   std::vector<devices::pjrt::PluginEntry> plugins;
   // MILLRACE_TRACE. Writes the timeline to this file, too, until close(): ui.perfetto.dev opens it.
   // "%p" in it stands for the number of the process. Empty: no file.
   std::string trace_file;
+  // For plugins whose devices span the processes of a job: where this one stands, and a store that
+  // all share and that outlives the runtime.
+  devices::ProcessPlace process;
+  KeyValueStore* store = nullptr;
   // MILLRACE_COMPILATION_CACHE. Programs that a plugin has compiled are kept in its folder, for the
   // next process; the embedded CPU device compiles as fast as it would load, so it keeps none.
   std::optional<devices::CompilationCacheOptions> compilation_cache;

@@ -75,6 +75,41 @@ TEST(ManifestTest, EveryBadOneNamesFileAndReason) {
   EXPECT_FALSE(read_manifest("/nowhere/none.json"));
 }
 
+TEST(CreateOptionsTest, WordsStandForThePlaceOfTheProcess) {
+  PluginEntry entry{.name = "npu", .path = "npu.so"};
+  entry.settings = {{"ordinal", std::string("$local_rank")}, {"text", std::string("plain")}};
+  const auto alone = create_options(entry, {}).value();
+  EXPECT_EQ(alone, (std::map<std::string, Attribute>{{"ordinal", std::int64_t{0}},
+                                                     {"text", std::string("plain")}}));
+  const ProcessPlace place{.index = 5, .count = 8, .local_rank = 1, .local_size = 4, .host = 1};
+  auto several = create_options(entry, place).value();
+  EXPECT_EQ(several.at("ordinal"), Attribute(std::int64_t{1}));
+  EXPECT_EQ(several.at("node_id"), Attribute(std::int64_t{5}));
+  EXPECT_EQ(several.at("num_nodes"), Attribute(std::int64_t{8}));
+  entry.settings["node_id"] = std::int64_t{7};
+  EXPECT_EQ(create_options(entry, place)->at("node_id"), Attribute(std::int64_t{7}));
+  entry.settings["bad"] = std::string("$rank");
+  const auto bad = create_options(entry, place);
+  ASSERT_FALSE(bad);
+  EXPECT_THAT(bad.error().message(), HasSubstr("the create option bad of plugin npu is '$rank'; "
+                                               "known are: $host, $local_rank"));
+}
+
+TEST(ManifestTest, TellsTheOptionsOfSeveralProcesses) {
+  const TempFolder folder;
+  const PluginEntry entry =
+      read_manifest(folder.write("npu.json", bytes(R"({"name": "npu", "library_path": "npu.so",
+          "process_options": {"rank": "$process", "hosts": ["no"]}})")))
+          .value_or(PluginEntry{});
+  EXPECT_TRUE(entry.name.empty()) << "a list of texts is no create option";
+  const PluginEntry good =
+      read_manifest(folder.write("npu.json", bytes(R"({"name": "npu", "library_path": "npu.so",
+          "process_options": {"rank": "$process"}})")))
+          .value();
+  const auto options = create_options(good, {.index = 2, .count = 3}).value();
+  EXPECT_EQ(options, (std::map<std::string, Attribute>{{"rank", std::int64_t{2}}}));
+}
+
 TEST(FindPluginsTest, CommandLineThenVariableThenFoldersAndNoneBreaksAnother) {
   const TempFolder folder;
   folder.write("b.json", bytes(R"({"name": "b", "library_path": "/m/b.so"})"));

@@ -1,0 +1,103 @@
+// PjrtClient: devices that are declared failed, and the end of all.
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "millrace/core/combinators.h"
+#include "millrace/devices/device_actor.h"
+#include "millrace/devices/pjrt/client.h"
+
+namespace millrace::devices::pjrt {
+
+Status PjrtClient::alive(DeviceId device) const {
+  const Life& life = *lives_[static_cast<std::size_t>(index(device))];
+  if (!life.dead.load()) [[likely]]
+    return {};
+  MutexLock lock(life.mutex);
+  return std::unexpected(*life.death);
+}
+
+Future<void> PjrtClient::failed(DeviceId device) const {
+  if (!find(device)) return {};
+  return lives_[static_cast<std::size_t>(index(device))]->failed;
+}
+
+Status PjrtClient::kill(DeviceId device, const Error& cause) {
+  MILLRACE_TRY_STATUS(find(device));
+  Life& life = *lives_[static_cast<std::size_t>(index(device))];
+  const Error error = cause.with_detail(DeviceFailure{device, cause, now()});
+  Promise<void> promise;
+  {
+    MutexLock lock(life.mutex);
+    if (life.death) return {};
+    life.death = error;
+    promise = std::move(life.promise);
+    life.dead.store(true);
+  }
+  if (promise.valid()) promise.set_error(error);
+  give_up_events(events_of(device), error);
+  return {};
+}
+
+Status PjrtClient::restart(DeviceId device) {
+  return fail(ErrorCode::kUnimplemented,
+              "device " + std::to_string(index(device)) + " of '" + platform_name_ +
+                  "' was not restarted: PJRT has no call that resets one device of a client; close "
+                  "the runtime, which destroys the client, and make another");
+}
+
+void PjrtClient::end_lives() {
+  for (const std::unique_ptr<Life>& life : lives_) {
+    Promise<void> promise;
+    {
+      MutexLock lock(life->mutex);
+      promise = std::move(life->promise);
+    }
+    if (promise.valid()) promise.set_value();
+  }
+}
+
+Task<void> PjrtClient::close_in_time() {
+  end_lives();
+  const Future<void> all = scope_.close();
+  Future<void> in_time = all;
+  if (options_.timers != nullptr)
+    in_time = with_deadline(all, now() + options_.close_timeout, *options_.timers);
+  const Status waited = co_await in_time;
+  if (!waited && !all.ready()) {
+    const auto seconds =
+        std::chrono::duration_cast<std::chrono::milliseconds>(options_.close_timeout).count() / 1e3;
+    const Error late(ErrorCode::kDeadlineExceeded,
+                     "closing has waited " + std::to_string(seconds) + " s for it");
+    for (const DeviceInfo& info : infos_) static_cast<void>(kill(info.id, late));
+    co_await all;
+  }
+  const std::string left = events_given_up(this);
+  if (left.empty()) co_return;
+  std::string why;
+  for (const DeviceInfo& info : infos_) {
+    const Status dead = alive(info.id);
+    if (!dead && why.empty()) why = dead.error().message();
+  }
+  const Error never(ErrorCode::kDeadlineExceeded,
+                    "the plugin " + plugin_.name() + " has never ended " + left + ": " + why);
+  co_await end_with(never);
+}
+
+Future<void> PjrtClient::close() {
+  Promise<void> promise;
+  {
+    MutexLock lock(close_mutex_);
+    if (closed_.valid()) return closed_;
+    closed_ = promise.future();
+  }
+  const Future<void> closed = promise.future();
+  const Future<void> ended = spawn(inline_executor(), close_in_time());
+  ended
+      .then(inline_executor(), [promise = std::move(promise)](
+                                   Status status) mutable { promise.set(std::move(status)); })
+      .ignore();
+  return closed;
+}
+
+}  // namespace millrace::devices::pjrt

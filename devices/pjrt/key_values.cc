@@ -1,0 +1,76 @@
+#include "millrace/devices/pjrt/key_values.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "millrace/core/blocking.h"
+
+namespace millrace::devices::pjrt {
+namespace {
+
+// An error as the plugin has them.
+template <class A>
+abi::Error* refuse(const A& args, const Error& error) {
+  const std::string& text = error.message();
+  return (*args.callback_error)(static_cast<int>(error.code()), text.data(), text.size());
+}
+
+// Fails where the plugin's structure ends before the last field.
+template <class A>
+Status check_size(const A& args, const char* name, std::size_t least) {
+  if (args.struct_size >= least) return {};
+  return fail(ErrorCode::kInvalidArgument, std::string(name) + " has " +
+                                               std::to_string(args.struct_size) + " bytes, not " +
+                                               std::to_string(least));
+}
+
+template <class A>
+abi::Error* give(A& args, const Result<std::string>& got) {
+  if (!got) return refuse(args, got.error());
+  args.value = new char[std::max<std::size_t>(got->size(), 1)];
+  std::ranges::copy(*got, args.value);
+  args.value_size = got->size();
+  args.deleter = [](char* value) { delete[] value; };
+  return nullptr;
+}
+
+}  // namespace
+
+void KeyValues::serve(abi::ClientCreateArgs& args) {
+  args.kv_get_callback = reinterpret_cast<void*>(&get);
+  args.kv_put_callback = reinterpret_cast<void*>(&put);
+  args.kv_try_get_callback = reinterpret_cast<void*>(&try_get);
+  args.kv_get_user_arg = args.kv_put_user_arg = args.kv_try_get_user_arg = this;
+}
+
+abi::Error* KeyValues::get(abi::KeyValueGetArgs* args) {
+  if (const Status size = check_size(*args, "PJRT_KeyValueGetCallback_Args", 80); !size)
+    return refuse(*args, size.error());
+  auto& self = *static_cast<KeyValues*>(args->user_arg);
+  CallOptions call;
+  call.deadline = self.clock_.now() + std::chrono::milliseconds(std::max(args->timeout_in_ms, 0));
+  return give(*args, wait_blocking(self.store_.get(
+                         self.prefix_ + std::string(args->key, args->key_size), call)));
+}
+
+abi::Error* KeyValues::try_get(abi::KeyValueTryGetArgs* args) {
+  if (const Status size = check_size(*args, "PJRT_KeyValueTryGetCallback_Args", 72); !size)
+    return refuse(*args, size.error());
+  auto& self = *static_cast<KeyValues*>(args->user_arg);
+  return give(*args, wait_blocking(self.store_.try_get(self.prefix_ +
+                                                       std::string(args->key, args->key_size))));
+}
+
+abi::Error* KeyValues::put(abi::KeyValuePutArgs* args) {
+  if (const Status size = check_size(*args, "PJRT_KeyValuePutCallback_Args", 64); !size)
+    return refuse(*args, size.error());
+  auto& self = *static_cast<KeyValues*>(args->user_arg);
+  const Status done =
+      wait_blocking(self.store_.put(self.prefix_ + std::string(args->key, args->key_size),
+                                    std::string_view(args->value, args->value_size)));
+  return done ? nullptr : refuse(*args, done.error());
+}
+
+}  // namespace millrace::devices::pjrt

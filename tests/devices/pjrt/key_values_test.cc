@@ -1,0 +1,150 @@
+// The key-value callbacks, called as a plugin calls them.
+#include "millrace/devices/pjrt/key_values.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "millrace/core/blocking.h"
+#include "millrace/core/event_loop_thread.h"
+#include "millrace/core/make_executor.h"
+#include "millrace/devices/pjrt/client.h"
+#include "tests/devices/pjrt/fake_plugin.h"
+
+namespace millrace::devices::pjrt {
+namespace {
+
+using testing::FakePlugin;
+using ::testing::HasSubstr;
+
+// What the plugin was created with.
+abi::ClientCreateArgs given;
+
+struct Answer {
+  ErrorCode code{};
+  std::string text;  // the value or the error's message
+};
+
+class KeyValuesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    given = {};
+    fake_.replace(+[](abi::ClientCreateArgs* args) -> abi::Error* {
+      given = *args;
+      return FakePlugin::make_error(14, "that was all that I wanted");
+    });
+  }
+  void TearDown() override {
+    EXPECT_TRUE(wait_blocking(threads_->close()));
+    EXPECT_EQ(FakePlugin::errors_alive, 0);
+  }
+  void create(KeyValueStore* store) {
+    client_ = std::make_unique<Result<std::unique_ptr<PjrtClient>>>(PjrtClient::create(
+        *plugin_, {.completions = threads_.get(), .store = store, .store_prefix = "pjrt/npu/"}));
+    EXPECT_FALSE(*client_);
+  }
+  // An error that the callbacks have made, as the plugin reads it.
+  Answer read(abi::Error* error) {
+    const Error taken = plugin_->take_error(error, "callback");
+    return {taken.code(), taken.message()};
+  }
+  static abi::Error* make(int code, const char* message, std::size_t size) {
+    return FakePlugin::make_error(code, std::string(message, size));
+  }
+  template <class A>
+  Answer call_for_value(void* callback, A args, void* user_arg, const std::string& key) {
+    abi::CallbackError make_error = &make;
+    args.struct_size = sizeof(A);
+    args.key = key.data();
+    args.key_size = key.size();
+    args.callback_error = &make_error;
+    args.user_arg = user_arg;
+    if (abi::Error* error = reinterpret_cast<abi::Function<A>>(callback)(&args)) return read(error);
+    Answer answer{.text = std::string(args.value, args.value_size)};
+    args.deleter(args.value);
+    return answer;
+  }
+
+  EventLoopThread loop_{make_uv_event_loop(), "loop"};
+  LocalKeyValueStore store_{loop_.loop().timers()};
+  FakePlugin fake_;
+  const Plugin* plugin_ = Plugin::adopt(fake_.api(), "fake.so").value();
+  std::unique_ptr<PoolExecutor> threads_ = make_executor(ExecutorBackend::kThreads, 1, "events");
+  std::unique_ptr<Result<std::unique_ptr<PjrtClient>>> client_;
+};
+
+TEST_F(KeyValuesTest, WithoutAStoreAPluginIsGivenNoCallbacks) {
+  create(nullptr);
+  EXPECT_EQ(given.kv_get_callback, nullptr);
+  EXPECT_EQ(given.kv_put_callback, nullptr);
+  EXPECT_EQ(given.kv_try_get_callback, nullptr);
+}
+
+TEST_F(KeyValuesTest, WhatOnePartPutsTheOtherGets) {
+  KeyValues values(store_, steady_clock(), "pjrt/npu/");
+  abi::ClientCreateArgs args;
+  values.serve(args);
+  abi::CallbackError make_error = &make;
+  abi::KeyValuePutArgs put;
+  put.struct_size = sizeof put;
+  put.key = "topology", put.key_size = 8;
+  put.value = "2 hosts", put.value_size = 7;
+  put.callback_error = &make_error;
+  put.user_arg = args.kv_put_user_arg;
+  const auto put_it = reinterpret_cast<abi::Function<abi::KeyValuePutArgs>>(args.kv_put_callback);
+
+  const Answer early = call_for_value(args.kv_try_get_callback, abi::KeyValueTryGetArgs{},
+                                      args.kv_try_get_user_arg, "topology");
+  EXPECT_EQ(early.code, ErrorCode::kNotFound);
+  abi::KeyValueGetArgs soon;
+  soon.timeout_in_ms = 20;
+  const Answer timeout =
+      call_for_value(args.kv_get_callback, soon, args.kv_get_user_arg, "topology");
+  EXPECT_EQ(timeout.code, ErrorCode::kDeadlineExceeded);
+  EXPECT_THAT(timeout.text, HasSubstr("pjrt/npu/topology"));
+
+  abi::KeyValueGetArgs later;
+  later.timeout_in_ms = 60'000;
+  Answer got;
+  std::thread waiting(
+      [&] { got = call_for_value(args.kv_get_callback, later, args.kv_get_user_arg, "topology"); });
+  EXPECT_EQ(put_it(&put), nullptr);
+  waiting.join();
+  EXPECT_EQ(got.text, "2 hosts");
+  EXPECT_EQ(call_for_value(args.kv_try_get_callback, abi::KeyValueTryGetArgs{},
+                           args.kv_try_get_user_arg, "topology")
+                .text,
+            "2 hosts");
+  EXPECT_EQ(wait_blocking(store_.try_get("pjrt/npu/topology")).value(), "2 hosts");
+
+  put.value = "3 hosts";
+  EXPECT_EQ(read(put_it(&put)).code, ErrorCode::kAlreadyExists);
+  put.struct_size = 40;
+  const Answer small = read(put_it(&put));
+  EXPECT_EQ(small.code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(small.text, HasSubstr("PJRT_KeyValuePutCallback_Args has 40 bytes, not 64"));
+}
+
+TEST_F(KeyValuesTest, ClientServesItsPluginWhileItIsCreated) {
+  fake_.replace(+[](abi::ClientCreateArgs* args) -> abi::Error* {
+    abi::CallbackError make_error = &make;
+    abi::KeyValuePutArgs put;
+    put.struct_size = sizeof put;
+    put.key = "address", put.key_size = 7;
+    put.value = "here", put.value_size = 4;
+    put.callback_error = &make_error;
+    put.user_arg = args->kv_put_user_arg;
+    abi::Error* failed =
+        reinterpret_cast<abi::Function<abi::KeyValuePutArgs>>(args->kv_put_callback)(&put);
+    return failed != nullptr ? failed : FakePlugin::make_error(14, "no device");
+  });
+  create(&store_);
+  EXPECT_THAT(client_->error().message(), HasSubstr("no device"));
+  EXPECT_EQ(wait_blocking(store_.try_get("pjrt/npu/address")).value(), "here");
+}
+
+}  // namespace
+}  // namespace millrace::devices::pjrt

@@ -1,0 +1,141 @@
+// A plugin whose events never come: everything that waits ends all the same, with an error that
+// names the plugin and the call.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "millrace/core/clock.h"
+#include "millrace/core/timer_queue.h"
+#include "millrace/devices/pjrt/client.h"
+#include "tests/devices/pjrt/fake_plugin.h"
+
+namespace millrace::devices::pjrt {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::FakePlugin;
+using ::testing::HasSubstr;
+
+using Vector = std::array<float, 4>;
+const Shape kVector(DType::kF32, {4});
+
+class StuckPluginTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fake_.replace(+[](abi::BufferToHostBufferArgs* args) -> abi::Error* {
+      args->event = stuck = FakePlugin::make_event();
+      return nullptr;
+    });
+    PjrtClientOptions options{.completions = &executor_, .clock = &clock_, .timers = &timers_};
+    options.close_timeout = 5s;
+    client_ = PjrtClient::create(*plugin_, std::move(options)).value();
+    const Vector values = {1, 2, 3, 4};
+    buffer_ = client_
+                  ->put({.data = values.data(), .shape = kVector},
+                        HostBufferSemantics::kImmutableOnlyDuringCall, DeviceId{0}, -1)
+                  ->buffer;
+  }
+  Future<void> fetch() {
+    return buffer_.body()->copy_to_host(std::as_writable_bytes(std::span(*bytes_)), bytes_);
+  }
+  void advance(Duration by) {
+    clock_.advance(by);
+    timers_.run_due();
+    executor_.run_until_idle();
+  }
+
+  static inline abi::Event* stuck = nullptr;
+  FakePlugin fake_;
+  const Plugin* plugin_ = Plugin::adopt(fake_.api(), "fake.so").value();
+  ManualClock clock_;
+  TimerQueue timers_{clock_};
+  SerialExecutor executor_{SerialExecutor::InOrder{}};
+  std::unique_ptr<PjrtClient> client_;
+  Buffer buffer_;
+  std::shared_ptr<Vector> bytes_ = std::make_shared<Vector>();
+};
+
+TEST_F(StuckPluginTest, CloseEndsInTimeAndNamesPluginAndCall) {
+  const Future<void> fetched = fetch();
+  const Future<void> closed = client_->close();
+  advance(4s);
+  EXPECT_FALSE(closed.ready());
+  advance(2s);
+  ASSERT_TRUE(fetched.ready());
+  EXPECT_EQ(fetched.result().error().code(), ErrorCode::kDeadlineExceeded);
+  EXPECT_THAT(fetched.result().error().message(),
+              HasSubstr("PJRT_Buffer_ToHostBuffer of the plugin fake.so has not ended: closing has "
+                        "waited 5.0"));
+  ASSERT_TRUE(closed.ready());
+  EXPECT_EQ(closed.result().error().code(), ErrorCode::kDeadlineExceeded);
+  EXPECT_THAT(closed.result().error().message(),
+              HasSubstr("the plugin fake.so has never ended PJRT_Buffer_ToHostBuffer (1): closing "
+                        "has waited 5.0"));
+  EXPECT_GT(bytes_.use_count(), 1) << "the plugin may still write there";
+  // The plugin still works on it, so it is not destroyed under its hands.
+  buffer_ = Buffer();
+  client_.reset();
+  EXPECT_EQ(FakePlugin::clients_alive, 1);
+  FakePlugin::set_event(stuck, 0, "");
+  EXPECT_EQ(bytes_.use_count(), 1);
+  EXPECT_EQ(FakePlugin::events_alive, 0);
+}
+
+TEST_F(StuckPluginTest, EventsThatComeInTimeCloseWithoutAnError) {
+  const Future<void> fetched = fetch();
+  const Future<void> closed = client_->close();
+  advance(4s);
+  FakePlugin::set_event(stuck, 0, "");
+  executor_.run_until_idle();
+  EXPECT_TRUE(fetched.result());
+  ASSERT_TRUE(closed.ready());
+  EXPECT_TRUE(closed.result());
+  EXPECT_EQ(timers_.pending(), 0u);
+  buffer_ = Buffer();
+  client_.reset();
+  EXPECT_EQ(FakePlugin::clients_alive, 0);
+}
+
+TEST_F(StuckPluginTest, KilledDeviceEndsWhatItWasDoingAndRefusesTheRest) {
+  const Future<void> failed = client_->failed(DeviceId{0});
+  const Future<void> fetched = fetch();
+  ASSERT_TRUE(client_->kill(DeviceId{0}, Error(ErrorCode::kUnavailable, "power cut")));
+  ASSERT_TRUE(client_->kill(DeviceId{0}, Error(ErrorCode::kInternal, "again: nothing")));
+  executor_.run_until_idle();
+  EXPECT_EQ(failed.result().error().message(), "power cut");
+  EXPECT_THAT(fetched.result().error().message(), HasSubstr("power cut"));
+  EXPECT_EQ(fetch().result().error().message(), "power cut");
+  const Vector values{};
+  EXPECT_EQ(client_
+                ->put({.data = values.data(), .shape = kVector},
+                      HostBufferSemantics::kImmutableOnlyDuringCall, DeviceId{0}, -1)
+                .error()
+                .message(),
+            "power cut");
+  EXPECT_EQ(client_->copy(buffer_, DeviceId{0}, -1).error().message(), "power cut");
+  const Status restarted = client_->restart(DeviceId{0});
+  EXPECT_EQ(restarted.error().code(), ErrorCode::kUnimplemented);
+  EXPECT_THAT(restarted.error().message(), HasSubstr("close the runtime"));
+  // It came after all: nothing is left, and the client closes as any other.
+  FakePlugin::set_event(stuck, 0, "");
+  const Future<void> closed = client_->close();
+  EXPECT_TRUE(closed.result());
+  buffer_ = Buffer();
+  client_.reset();
+  EXPECT_EQ(FakePlugin::clients_alive, 0);
+}
+
+TEST_F(StuckPluginTest, DeviceThatDidNotFailTellsTheClose) {
+  const Future<void> failed = client_->failed(DeviceId{0});
+  EXPECT_FALSE(failed.ready());
+  EXPECT_TRUE(client_->close().result());
+  EXPECT_TRUE(failed.result());
+  EXPECT_FALSE(client_->failed(DeviceId{5}).valid());
+}
+
+}  // namespace
+}  // namespace millrace::devices::pjrt
