@@ -43,7 +43,8 @@ struct ClientOptions {
   // For backends that compute on the host: the threads of device i of n. Called once per device.
   std::function<DeviceThreads(int i, int n)> threads;
   TraceRecorder* trace = nullptr;
-  Duration inline_time{0};        // see cpu/client.h; for backends that compute on the host
+  bool profile = false;     // what a plugin's own profiler records goes to trace, too, at the close
+  Duration inline_time{0};  // see cpu/client.h; for backends that compute on the host
   std::int64_t memory_bytes = 0;  // per device, where the backend can limit it; 0: no limit
   std::map<std::string, Attribute> settings;  // create options of a plugin, passed through
   ProcessPlace process;

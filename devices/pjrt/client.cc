@@ -82,6 +82,7 @@ Status PjrtClient::open() {
   MILLRACE_TRY_STATUS(read_topology());
   devices_.assign(devices.devices, devices.devices + devices.num_devices);
   for (std::size_t i = 0; i < devices_.size(); ++i) MILLRACE_TRY_STATUS(read_device(i));
+  if (options_.profile && options_.trace != nullptr) start_profiler();
   return {};
 }
 

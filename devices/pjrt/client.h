@@ -21,6 +21,7 @@
 #include "millrace/devices/pjrt/events.h"
 #include "millrace/devices/pjrt/key_values.h"
 #include "millrace/devices/pjrt/plugin.h"
+#include "millrace/devices/pjrt/profiler.h"
 
 namespace millrace::devices::pjrt {
 
@@ -31,6 +32,7 @@ struct PjrtClientOptions {
   std::string store_prefix;                   // before its keys
   const Clock* clock = &steady_clock();
   TraceRecorder* trace = nullptr;
+  bool profile = false;  // what the plugin's own profiler records goes to trace at the close
   // For close(), on the clock above; nullptr: it waits for every event, however long that takes.
   TimerQueue* timers = nullptr;
   Duration close_timeout = std::chrono::seconds(30);
@@ -116,6 +118,8 @@ class PjrtClient final : public Client {
     const Future<void> failed = promise.future();
   };
   void end_lives();
+  void start_profiler();
+  void record_profile();
   Task<void> close_in_time();
   struct Runs {
     mutable Mutex mutex;
@@ -143,6 +147,7 @@ class PjrtClient final : public Client {
   std::map<int, abi::Memory*> memories_;
   std::vector<MemoryInfo> memory_infos_;
   std::atomic<int> launches_{0};
+  std::unique_ptr<Profiler> profiler_;  // until the close
   Scope scope_{"the PJRT client"};
   Mutex close_mutex_;
   Future<void> closed_ MILLRACE_GUARDED_BY(close_mutex_);  // valid once close() was called

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "millrace/core/combinators.h"
+#include "millrace/core/log.h"
 #include "millrace/devices/device_actor.h"
 #include "millrace/devices/pjrt/client.h"
 
@@ -72,6 +73,7 @@ Task<void> PjrtClient::close_in_time() {
     for (const DeviceInfo& info : infos_) static_cast<void>(kill(info.id, late));
     co_await all;
   }
+  record_profile();
   const std::string left = events_given_up(this);
   if (left.empty()) co_return;
   std::string why;
@@ -82,6 +84,34 @@ Task<void> PjrtClient::close_in_time() {
   const Error never(ErrorCode::kDeadlineExceeded,
                     "the plugin " + plugin_.name() + " has never ended " + left + ": " + why);
   co_await end_with(never);
+}
+
+// A timeline without the plugin's events is still one: what goes wrong here is only told.
+void PjrtClient::start_profiler() {
+  Result<std::unique_ptr<Profiler>> profiler = Profiler::create(plugin_);
+  if (profiler) {
+    profiler_ = *std::move(profiler);
+  } else if (profiler.error().code() != ErrorCode::kUnimplemented) {
+    MILLRACE_LOG(kWarning, "pjrt", "nothing is profiled: " + profiler.error().message());
+  }
+}
+
+void PjrtClient::record_profile() {
+  if (!profiler_) return;
+  const std::unique_ptr<Profiler> profiler = std::move(profiler_);
+  const auto recorded = [&]() -> Result<std::size_t> {
+    MILLRACE_TRY(const std::string bytes, profiler->finish());
+    const auto system = std::chrono::system_clock::now().time_since_epoch();
+    const Duration offset = now().time_since_epoch() - std::chrono::duration_cast<Duration>(system);
+    return record_xspace(bytes, offset, *options_.trace);
+  }();
+  if (recorded) {
+    MILLRACE_LOG(kInfo, "pjrt",
+                 "the profiler of " + plugin_.name() + " has recorded " +
+                     std::to_string(*recorded) + " events");
+  } else {
+    MILLRACE_LOG(kWarning, "pjrt", "the profile is lost: " + recorded.error().message());
+  }
 }
 
 Future<void> PjrtClient::close() {

@@ -215,6 +215,14 @@ bool Plugin::has(abi::Slot slot) const {
   return api_->struct_size >= end && api_->functions[static_cast<std::size_t>(slot)] != nullptr;
 }
 
+const abi::Extension* Plugin::extension(int type) const {
+  for (const auto* e = static_cast<const abi::Extension*>(api_->extension_start); e != nullptr;
+       e = e->next) {
+    if (e->type == type) return e;
+  }
+  return nullptr;
+}
+
 Status Plugin::call(abi::Slot slot, void* args, Invoke invoke) const {
   if (!has(slot)) {
     return fail(ErrorCode::kUnimplemented, "the plugin " + name_ + " (PJRT API " + version_text() +

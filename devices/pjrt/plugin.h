@@ -38,6 +38,8 @@ class Plugin {
   const std::map<std::string, Attribute>& attributes() const { return attributes_; }
 
   bool has(abi::Slot slot) const;
+  // The plugin's extension of this type, at least as large as its head; nullptr if it has none.
+  const abi::Extension* extension(int type) const;
   // Calls the function of args. kUnimplemented, with its name, if the plugin has none; kInternal,
   // with its name, if it throws; else its error, with ours in front: "PJRT_Client_Compile: ...".
   template <class A>

@@ -248,6 +248,7 @@ ClientFactory make_factory(const PluginEntry& entry) {
                            .store_prefix = "pjrt/" + lower(entry.name) + "/",
                            .clock = options.environment.clock,
                            .trace = options.trace,
+                           .profile = options.profile,
                            .timers = options.environment.timers};
     for (const auto& [name, value] : options.settings) made.settings[name] = value;
     return PjrtClient::create(*plugin, std::move(made));

@@ -77,6 +77,7 @@ Status Runtime::Core::make_client() {
   client_options.devices = options.devices;
   client_options.threads = [this](int i, int n) { return make_device_threads(i, n); };
   client_options.trace = trace.get();
+  client_options.profile = !options.trace_file.empty();
   client_options.process = options.process;
   client_options.store = options.store;
   MILLRACE_TRY(const devices::ClientRegistry registry, make_registry(options));
