@@ -40,7 +40,7 @@ PjrtClient::~PjrtClient() {
   MILLRACE_CHECK(scope_.holders() == 0, "a PJRT client goes after its launches and transfers");
   end_lives();
   if (client_ == nullptr) return;
-  if (const std::string left = events_given_up(this); !left.empty()) {
+  if (const std::string left = events_given_up(id_); !left.empty()) {
     MILLRACE_LOG(kError, "pjrt",
                  "the client of the plugin " + plugin_.name() +
                      " is not destroyed, since it has not ended " + left);

@@ -86,7 +86,7 @@ class PjrtClient final : public Client {
 
   // The error of a device that was killed. Cheap while none was.
   Status alive(DeviceId device) const;
-  EventSource events_of(DeviceId device) const { return {this, device}; }
+  EventSource events_of(DeviceId device) const { return {id_, device}; }
   const Plugin& plugin() const { return plugin_; }
   Executor& completions() const { return *options_.completions; }
   Scope::Hold hold() { return scope_.hold(); }
@@ -133,6 +133,9 @@ class PjrtClient final : public Client {
   Result<std::string> written_options(const std::string& program,
                                       const CompileOptions& options) const;
 
+  static std::uint64_t next_id();
+
+  const std::uint64_t id_ = next_id();
   const Plugin& plugin_;
   const PjrtClientOptions options_;
   std::unique_ptr<KeyValues> key_values_;  // the plugin's as long as the client is

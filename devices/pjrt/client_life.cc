@@ -1,4 +1,5 @@
 // PjrtClient: devices that are declared failed, and the end of all.
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -9,6 +10,11 @@
 #include "millrace/devices/pjrt/client.h"
 
 namespace millrace::devices::pjrt {
+
+std::uint64_t PjrtClient::next_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1) + 1;
+}
 
 Status PjrtClient::alive(DeviceId device) const {
   const Life& life = *lives_[static_cast<std::size_t>(index(device))];
@@ -74,7 +80,7 @@ Task<void> PjrtClient::close_in_time() {
     co_await all;
   }
   record_profile();
-  const std::string left = events_given_up(this);
+  const std::string left = events_given_up(id_);
   if (left.empty()) co_return;
   std::string why;
   for (const DeviceInfo& info : infos_) {

@@ -153,7 +153,7 @@ void give_up_events(const EventSource& source, const Error& cause) {
   }
 }
 
-std::string events_given_up(const void* client) {
+std::string events_given_up(std::uint64_t client) {
   std::map<std::string_view, int> calls;
   table().for_each([&](const Pending& pending) {
     if (pending.executor == nullptr && pending.source.client == client) ++calls[pending.what];

@@ -3,6 +3,7 @@
 // and however often. Events that never come can be given up.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,7 +16,7 @@ namespace millrace::devices::pjrt {
 
 // Whose an event is.
 struct EventSource {
-  const void* client = nullptr;
+  std::uint64_t client = 0;  // a number that no other client of the process ever has; 0: nobody's
   DeviceId device{-1};
   bool operator==(const EventSource&) const = default;
 };
@@ -32,6 +33,6 @@ Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& execu
 void give_up_events(const EventSource& source, const Error& cause);
 // Events of a client that were given up and have not come yet, by the calls that gave them:
 // "PJRT_LoadedExecutable_Execute (2)"; empty if there are none.
-std::string events_given_up(const void* client);
+std::string events_given_up(std::uint64_t client);
 
 }  // namespace millrace::devices::pjrt

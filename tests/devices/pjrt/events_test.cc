@@ -89,33 +89,33 @@ TEST_F(EventsTest, RefusedCallbackAndMissingEventAreErrors) {
 }
 
 TEST_F(EventsTest, EventThatIsGivenUpEndsItsFutureAndMayStillComeLater) {
-  const int client = 0;
-  const int other = 0;
+  constexpr std::uint64_t kClient = 1'000'001;
+  constexpr std::uint64_t kOther = 1'000'002;
   const auto kept = std::make_shared<int>(1);
   abi::Event* event = FakePlugin::make_event();
   const Future<void> future = take_event(*plugin_, event, executor_, "PJRT_Test",
-                                         {&client, DeviceId{1}}, std::shared_ptr<const void>(kept));
+                                         {kClient, DeviceId{1}}, std::shared_ptr<const void>(kept));
   const Future<void> elsewhere =
-      take_event(*plugin_, FakePlugin::make_event(), executor_, "PJRT_Test", {&other, DeviceId{1}});
-  give_up_events({&client, DeviceId{0}}, Error(ErrorCode::kUnavailable, "gone"));
+      take_event(*plugin_, FakePlugin::make_event(), executor_, "PJRT_Test", {kOther, DeviceId{1}});
+  give_up_events({kClient, DeviceId{0}}, Error(ErrorCode::kUnavailable, "gone"));
   executor_.run_until_idle();
   EXPECT_FALSE(future.ready());
-  give_up_events({&client, DeviceId{1}}, Error(ErrorCode::kUnavailable, "gone"));
+  give_up_events({kClient, DeviceId{1}}, Error(ErrorCode::kUnavailable, "gone"));
   executor_.run_until_idle();
   ASSERT_TRUE(future.ready());
   EXPECT_EQ(future.result().error().message(),
             "PJRT_Test of the plugin fake.so has not ended: gone");
   EXPECT_FALSE(elsewhere.ready());
-  EXPECT_EQ(events_given_up(&client), "PJRT_Test (1)");
-  EXPECT_EQ(events_given_up(&other), "");
+  EXPECT_EQ(events_given_up(kClient), "PJRT_Test (1)");
+  EXPECT_EQ(events_given_up(kOther), "");
   EXPECT_EQ(FakePlugin::events_alive, 2);
   EXPECT_EQ(kept.use_count(), 2) << "the plugin may still write there";
   FakePlugin::set_event(event, 13, "late");
-  EXPECT_EQ(events_given_up(&client), "");
+  EXPECT_EQ(events_given_up(kClient), "");
   EXPECT_EQ(FakePlugin::events_alive, 1);
   EXPECT_EQ(FakePlugin::errors_alive, 0);
   EXPECT_EQ(kept.use_count(), 1);
-  give_up_events({&other, DeviceId{1}}, Error(ErrorCode::kUnavailable, "gone"));
+  give_up_events({kOther, DeviceId{1}}, Error(ErrorCode::kUnavailable, "gone"));
   executor_.run_until_idle();
 }
 
