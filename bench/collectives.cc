@@ -2,8 +2,6 @@
 // the floor, are two plain threads with a spin barrier: each adds one half of the arrays and writes
 // both results. Small ones are chained, each started by the end of the one before, so that the
 // group's actor and its threads are awake; the sleeping case is told beside two raw wake-ups.
-#include <poll.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -13,9 +11,9 @@
 #include <vector>
 
 #include "bench/figure.h"
+#include "bench/wake_ups.h"
 #include "millrace/collectives/process_group.h"
 #include "millrace/core/blocking.h"
-#include "millrace/core/event_fd.h"
 #include "millrace/tools/api/runtime.h"
 
 namespace millrace::bench {
@@ -167,38 +165,6 @@ class Ranks {
   std::unique_ptr<Runtime> runtime_;
   std::vector<ProcessGroup> ranks_;
 };
-
-// Microseconds from one core to a sleeping thread of another and back.
-double two_wake_ups_us() {
-  const EventFd there = EventFd::create().value(), back = EventFd::create().value();
-  const auto wait = [](const EventFd& event) {
-    pollfd waited{.fd = event.descriptor(), .events = POLLIN, .revents = 0};
-    while (::poll(&waited, 1, -1) != 1) {
-    }
-    event.consume();
-  };
-  std::vector<double> times;
-  std::thread caller([&] {
-    pin_to_core(0);
-    for (int i = 0; i < kSleepingCalls; ++i) {
-      std::this_thread::sleep_for(std::chrono::microseconds(500));
-      times.push_back(1e6 * seconds_of([&] {
-                        there.signal();
-                        wait(back);
-                      }));
-    }
-  });
-  std::thread other([&] {
-    pin_to_core(1);
-    for (int i = 0; i < kSleepingCalls; ++i) {
-      wait(there);
-      back.signal();
-    }
-  });
-  caller.join();
-  other.join();
-  return quantile(times, 0.5);
-}
 
 void measure(Session& session) {
   const Ranks ranks;

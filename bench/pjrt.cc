@@ -1,21 +1,18 @@
 // pjrt.dispatch: x + 1 of four floats, executed and awaited, through our client in a tight loop, in
 // microseconds; the peer is a bare loop of C calls over the same plugin and the same program.
 // pjrt.chain: a thousand of them, each on the output of the one before, awaited at the end, per
-// step. pjrt.h2d_*, pjrt.d2h_*: a put, and a fetch, of 4 B and of 64 MiB, each awaited.
-#include <dlfcn.h>
-
+// step. pjrt.h2d_*, pjrt.d2h_*: a put, and a fetch, of 4 B and of 64 MiB, each awaited. What a
+// whole runtime over the same plugin takes is in pjrt_runtime.cc.
 #include <array>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "bench/figure.h"
+#include "bench/pjrt_bare.h"
 #include "millrace/core/blocking.h"
 #include "millrace/core/make_executor.h"
 #include "millrace/devices/pjrt/client.h"
-#include "millrace/devices/pjrt/program_facts.h"
 
 namespace millrace::bench {
 namespace {
@@ -23,131 +20,11 @@ namespace {
 using namespace devices;  // NOLINT(google-build-using-namespace)
 namespace abi = pjrt::abi;
 
-constexpr const char* kIncrement = R"(
-func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = stablehlo.constant dense<1.0> : tensor<4xf32>
-  %1 = stablehlo.add %x, %0 : tensor<4xf32>
-  return %1 : tensor<4xf32>
-})";
 constexpr int kCalls = 5000;
 constexpr int kChain = 1000;
 constexpr int kSmallCopies = 2000;
 constexpr int kLargeCopies = 5;
 constexpr std::int64_t kLargeElements = std::int64_t{16} << 20;  // f32: 64 MiB
-
-std::string plugin_path() {
-  const char* const given = std::getenv("MILLRACE_BENCH_PLUGIN");
-  const std::string path =
-      given != nullptr ? given : std::string(MILLRACE_BENCH_SOURCE) + "/.plugins/Xla0115.so";
-  return std::filesystem::exists(path) ? path : "";
-}
-
-// The calls as a program in C would make them, without a layer of any kind.
-class Bare {
- public:
-  explicit Bare(const std::string& path) {
-    void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) give_up("pjrt", ::dlerror());
-    api_ = reinterpret_cast<const abi::Api* (*)()>(::dlsym(library, "GetPjrtApi"))();
-    abi::ClientCreateArgs create;
-    call(create);
-    client_ = create.client;
-    abi::ClientAddressableDevicesArgs devices;
-    devices.client = client_;
-    call(devices);
-    device_ = devices.devices[0];
-    const std::string options = pjrt::write_compile_options({}, {});
-    std::string code = kIncrement;
-    abi::Program program;
-    program.struct_size = abi::kStructSize<abi::Program>;
-    program.code = code.data();
-    program.code_size = code.size();
-    program.format = "mlir";
-    program.format_size = 4;
-    abi::ClientCompileArgs compile;
-    compile.client = client_;
-    compile.program = &program;
-    compile.compile_options = options.data();
-    compile.compile_options_size = options.size();
-    call(compile);
-    executable_ = compile.executable;
-  }
-
-  template <class A>
-  void call(A& args) const {
-    args.struct_size = abi::Call<A>::kSize;
-    const auto slot = static_cast<std::size_t>(abi::Call<A>::kSlot);
-    if (reinterpret_cast<abi::Function<A>>(api_->functions[slot])(&args) != nullptr) {
-      give_up("pjrt", std::string(abi::to_string(abi::Call<A>::kSlot)) + " failed");
-    }
-  }
-  void await(abi::Event* event) const {
-    struct {
-      std::size_t struct_size = 24;
-      void* extension_start = nullptr;
-      abi::Event* event = nullptr;
-    } args;
-    args.event = event;
-    const auto slot = static_cast<std::size_t>(abi::Slot::kEvent_Await);
-    if (reinterpret_cast<abi::Function<decltype(args)>>(api_->functions[slot])(&args) != nullptr) {
-      give_up("pjrt", "an event has an error");
-    }
-    abi::EventDestroyArgs destroy;
-    destroy.event = event;
-    call(destroy);
-  }
-  abi::Buffer* put(const void* data, std::int64_t elements) const {
-    abi::ClientBufferFromHostBufferArgs args;
-    args.client = client_;
-    args.data = data;
-    args.type = abi::BufferType::kF32;
-    args.dims = &elements;
-    args.num_dims = 1;
-    args.host_buffer_semantics = 1;
-    args.device = device_;
-    call(args);
-    await(args.done_with_host_buffer);
-    return args.buffer;
-  }
-  void fetch(abi::Buffer* buffer, void* to, std::size_t bytes) const {
-    abi::BufferToHostBufferArgs args;
-    args.src = buffer;
-    args.dst = to;
-    args.dst_size = bytes;
-    call(args);
-    await(args.event);
-  }
-  void destroy(abi::Buffer* buffer) const {
-    abi::BufferDestroyArgs args;
-    args.buffer = buffer;
-    call(args);
-  }
-  // done: nullptr where nobody waits for it.
-  abi::Buffer* execute(abi::Buffer* input, abi::Event** done) const {
-    abi::ExecuteOptions options;
-    options.struct_size = abi::kStructSize<abi::ExecuteOptions>;
-    abi::Buffer* const* const inputs[] = {&input};
-    abi::Buffer* output = nullptr;
-    abi::Buffer** const outputs[] = {&output};
-    abi::LoadedExecutableExecuteArgs args;
-    args.executable = executable_;
-    args.options = &options;
-    args.argument_lists = inputs;
-    args.num_devices = 1;
-    args.num_args = 1;
-    args.output_lists = outputs;
-    args.device_complete_events = done;
-    args.execute_device = device_;
-    call(args);
-    return output;
-  }
-
- private:
-  const abi::Api* api_;
-  abi::Client* client_ = nullptr;
-  abi::Device* device_ = nullptr;
-  abi::LoadedExecutable* executable_ = nullptr;
-};
 
 // The same through the device interface, on the calling thread as on a driver thread.
 class Ours {
@@ -256,7 +133,7 @@ void measure(Session& session) {
   if (path.empty()) {
     for (const char* name : {"pjrt.dispatch", "pjrt.chain", "pjrt.h2d_4B", "pjrt.d2h_4B",
                              "pjrt.h2d_64MiB", "pjrt.d2h_64MiB"}) {
-      session.skip(name, "no plugin here: tests/fetch_plugins gets it");
+      session.skip(name, kNoPlugin);
     }
     return;
   }
@@ -279,16 +156,7 @@ void measure(Session& session) {
           }
         });
       },
-      [&] {
-        return us_per(kCalls, [&] {
-          for (int i = 0; i < kCalls; ++i) {
-            abi::Event* done = nullptr;
-            abi::Buffer* const y = bare.execute(bare_x, &done);
-            bare.await(done);
-            bare.destroy(y);
-          }
-        });
-      });
+      [&] { return us_per(kCalls, [&] { bare.dispatch(bare_x, kCalls); }); });
   session.measure(
       {.name = "pjrt.chain",
        .unit = "us",

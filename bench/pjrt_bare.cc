@@ -1,0 +1,129 @@
+#include "bench/pjrt_bare.h"
+
+#include <dlfcn.h>
+
+#include "millrace/devices/pjrt/program_facts.h"
+
+namespace millrace::bench {
+
+namespace abi = devices::pjrt::abi;
+namespace pjrt = devices::pjrt;
+
+std::string plugin_path() {
+  const char* const given = std::getenv("MILLRACE_BENCH_PLUGIN");
+  const std::string path =
+      given != nullptr ? given : std::string(MILLRACE_BENCH_SOURCE) + "/.plugins/Xla0115.so";
+  return std::filesystem::exists(path) ? path : "";
+}
+
+Bare::Bare(const std::string& path) {
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) give_up("pjrt", ::dlerror());
+  api_ = reinterpret_cast<const abi::Api* (*)()>(::dlsym(library, "GetPjrtApi"))();
+  abi::ClientCreateArgs create;
+  call(create);
+  client_ = create.client;
+  abi::ClientAddressableDevicesArgs devices;
+  devices.client = client_;
+  call(devices);
+  device_ = devices.devices[0];
+  const std::string options = pjrt::write_compile_options({}, {});
+  std::string code = kIncrement;
+  abi::Program program;
+  program.struct_size = abi::kStructSize<abi::Program>;
+  program.code = code.data();
+  program.code_size = code.size();
+  program.format = "mlir";
+  program.format_size = 4;
+  abi::ClientCompileArgs compile;
+  compile.client = client_;
+  compile.program = &program;
+  compile.compile_options = options.data();
+  compile.compile_options_size = options.size();
+  call(compile);
+  executable_ = compile.executable;
+}
+
+Bare::~Bare() {
+  abi::LoadedExecutableDestroyArgs executable;
+  executable.executable = executable_;
+  call(executable);
+  abi::ClientDestroyArgs client;
+  client.client = client_;
+  call(client);
+}
+
+void Bare::await(abi::Event* event) const {
+  struct {
+    std::size_t struct_size = 24;
+    void* extension_start = nullptr;
+    abi::Event* event = nullptr;
+  } args;
+  args.event = event;
+  const auto slot = static_cast<std::size_t>(abi::Slot::kEvent_Await);
+  if (reinterpret_cast<abi::Function<decltype(args)>>(api_->functions[slot])(&args) != nullptr) {
+    give_up("pjrt", "an event has an error");
+  }
+  abi::EventDestroyArgs destroy;
+  destroy.event = event;
+  call(destroy);
+}
+
+abi::Buffer* Bare::put(const void* data, std::int64_t elements) const {
+  abi::ClientBufferFromHostBufferArgs args;
+  args.client = client_;
+  args.data = data;
+  args.type = abi::BufferType::kF32;
+  args.dims = &elements;
+  args.num_dims = 1;
+  args.host_buffer_semantics = 1;
+  args.device = device_;
+  call(args);
+  await(args.done_with_host_buffer);
+  return args.buffer;
+}
+
+void Bare::fetch(abi::Buffer* buffer, void* to, std::size_t bytes) const {
+  abi::BufferToHostBufferArgs args;
+  args.src = buffer;
+  args.dst = to;
+  args.dst_size = bytes;
+  call(args);
+  await(args.event);
+}
+
+void Bare::destroy(abi::Buffer* buffer) const {
+  abi::BufferDestroyArgs args;
+  args.buffer = buffer;
+  call(args);
+}
+
+abi::Buffer* Bare::execute(abi::Buffer* input, abi::Event** done) const {
+  abi::ExecuteOptions options;
+  options.struct_size = abi::kStructSize<abi::ExecuteOptions>;
+  abi::Buffer* const* const inputs[] = {&input};
+  abi::Buffer* output = nullptr;
+  abi::Buffer** const outputs[] = {&output};
+  abi::LoadedExecutableExecuteArgs args;
+  args.executable = executable_;
+  args.options = &options;
+  args.argument_lists = inputs;
+  args.num_devices = 1;
+  args.num_args = 1;
+  args.output_lists = outputs;
+  args.device_complete_events = done;
+  args.execute_device = device_;
+  call(args);
+  return output;
+}
+
+void Bare::dispatch(abi::Buffer* input, int count) const {
+  for (int i = 0; i < count; ++i) {
+    abi::Event* done = nullptr;
+    abi::Buffer* const y = execute(input, &done);
+    await(done);
+    destroy(y);
+  }
+}
+
+}  // namespace millrace::bench

@@ -1,0 +1,62 @@
+// Bare: PJRT calls as a program in C would make them, without a layer of any kind: the peer of the
+// figures of family pjrt.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "bench/figure.h"
+#include "millrace/devices/pjrt/abi.h"
+
+namespace millrace::bench {
+
+constexpr const char* kIncrement = R"(
+func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %1 = stablehlo.add %x, %0 : tensor<4xf32>
+  return %1 : tensor<4xf32>
+})";
+
+// That of MILLRACE_BENCH_PLUGIN, else XLA's CPU client as tests/fetch_plugins gets it; empty where
+// there is none.
+std::string plugin_path();
+inline constexpr const char* kNoPlugin = "no plugin here: tests/fetch_plugins gets it";
+
+// One client with one executable, x + 1 of four floats. Thread-safety: as the plugin's.
+class Bare {
+ public:
+  explicit Bare(const std::string& path);
+  ~Bare();
+  Bare(const Bare&) = delete;
+  Bare& operator=(const Bare&) = delete;
+
+  template <class A>
+  void call(A& args) const {
+    args.struct_size = devices::pjrt::abi::Call<A>::kSize;
+    const auto slot = static_cast<std::size_t>(devices::pjrt::abi::Call<A>::kSlot);
+    if (reinterpret_cast<devices::pjrt::abi::Function<A>>(api_->functions[slot])(&args) !=
+        nullptr) {
+      give_up("pjrt", std::string(to_string(devices::pjrt::abi::Call<A>::kSlot)) + " failed");
+    }
+  }
+  // And destroys it.
+  void await(devices::pjrt::abi::Event* event) const;
+  devices::pjrt::abi::Buffer* put(const void* data, std::int64_t elements) const;
+  void fetch(devices::pjrt::abi::Buffer* buffer, void* to, std::size_t bytes) const;
+  void destroy(devices::pjrt::abi::Buffer* buffer) const;
+  // done: nullptr where nobody waits for it.
+  devices::pjrt::abi::Buffer* execute(devices::pjrt::abi::Buffer* input,
+                                      devices::pjrt::abi::Event** done) const;
+  // Executes and awaits so many, one after the other.
+  void dispatch(devices::pjrt::abi::Buffer* input, int count) const;
+
+ private:
+  const devices::pjrt::abi::Api* api_;
+  devices::pjrt::abi::Client* client_ = nullptr;
+  devices::pjrt::abi::Device* device_ = nullptr;
+  devices::pjrt::abi::LoadedExecutable* executable_ = nullptr;
+};
+
+}  // namespace millrace::bench
