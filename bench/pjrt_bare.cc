@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <utility>
+#include <vector>
+
 #include "millrace/devices/pjrt/program_facts.h"
 
 namespace millrace::bench {
@@ -121,6 +124,19 @@ void Bare::dispatch(abi::Buffer* input, int count) const {
   for (int i = 0; i < count; ++i) {
     abi::Event* done = nullptr;
     abi::Buffer* const y = execute(input, &done);
+    await(done);
+    destroy(y);
+  }
+}
+
+void Bare::dispatch_all(abi::Buffer* input, int count) const {
+  std::vector<std::pair<abi::Buffer*, abi::Event*>> started;
+  for (int i = 0; i < count; ++i) {
+    abi::Event* done = nullptr;
+    abi::Buffer* const y = execute(input, &done);
+    started.emplace_back(y, done);
+  }
+  for (const auto& [y, done] : started) {
     await(done);
     destroy(y);
   }

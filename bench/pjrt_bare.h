@@ -51,6 +51,8 @@ class Bare {
                                       devices::pjrt::abi::Event** done) const;
   // Executes and awaits so many, one after the other.
   void dispatch(devices::pjrt::abi::Buffer* input, int count) const;
+  // The same, but executes all before it awaits the first.
+  void dispatch_all(devices::pjrt::abi::Buffer* input, int count) const;
 
  private:
   const devices::pjrt::abi::Api* api_;

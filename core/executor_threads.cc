@@ -35,15 +35,19 @@ class ThreadExecutor final : public PoolExecutor {
   Parallel& parallel() override { return *parallel_; }
 
   void submit(Work* work) noexcept override {
+    bool wake = false;
     {
       MutexLock lock(mutex_);
       if (!closing_) {
         queue_.push(work);
-        if (idle_ > 0) changed_.notify_one();
-        return;
+        work = nullptr;
+        // Who was woken for earlier work may take this, too; but nobody is woken twice.
+        wake = idle_ > woken_;
+        if (wake) ++woken_;
       }
     }
-    work->drop();
+    if (work != nullptr) return work->drop();
+    if (wake) changed_.notify_one();  // outside of the lock, which it would wait for
   }
 
   Future<void> close() override {
@@ -73,6 +77,7 @@ class ThreadExecutor final : public PoolExecutor {
       ++idle_;
       changed_.wait(mutex_);
       --idle_;
+      if (woken_ > 0) --woken_;
     }
   }
 
@@ -86,6 +91,7 @@ class ThreadExecutor final : public PoolExecutor {
   CondVar changed_;
   WorkQueue queue_ MILLRACE_GUARDED_BY(mutex_);
   int idle_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  int woken_ MILLRACE_GUARDED_BY(mutex_) = 0;  // of those: a notification is on its way to them
   int running_ MILLRACE_GUARDED_BY(mutex_);
   bool closing_ MILLRACE_GUARDED_BY(mutex_) = false;
   Promise<void> promise_;  // of the last thread to leave

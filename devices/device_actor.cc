@@ -39,13 +39,22 @@ void SeatList::remove(Seat& seat) {
   --size_;
 }
 
+namespace {
+
+Executor& executor_of(const Client& client, DeviceId device, const DeviceActorOptions& options) {
+  if (!client.calls_may_block()) return *options.environment.compute;
+  const auto i = static_cast<std::size_t>(index(device));
+  return i < options.drivers.size() ? *options.drivers[i] : *options.environment.blocking;
+}
+
+}  // namespace
+
 DeviceActor::DeviceActor(Client& client, const DeviceInfo& info, const DeviceActorOptions& options,
                          std::shared_ptr<LaunchSequencer> sequencer)
     : client_(client),
       info_(info),
       options_(options),
-      executor_(client.calls_may_block() ? *options.environment.blocking
-                                         : *options.environment.compute),
+      executor_(executor_of(client, info.id, options)),
       sequencer_(std::move(sequencer)) {
   MILLRACE_CHECK(mailbox_.go_idle(), "a new mailbox is empty");
 }

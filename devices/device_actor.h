@@ -41,6 +41,9 @@ struct DeviceActorOptions {
   // An idle actor runs on the thread that calls it, so that a cheap launch needs no wake-up. Not
   // for clients whose calls may block; without it every slice runs on the environment's executor.
   bool inline_when_idle = false;
+  // For clients whose calls may block: the driver thread of each device, by its index. Left out,
+  // all share the environment's executor for what blocks.
+  std::vector<Executor*> drivers;
 };
 
 // Seats in order; intrusive.

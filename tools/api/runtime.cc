@@ -44,7 +44,9 @@ struct Runtime::Core {
   std::unique_ptr<EventLoopThread> loop;
   std::unique_ptr<PoolExecutor> blocking;
   std::unique_ptr<PoolExecutor> compute;
-  std::vector<std::unique_ptr<PoolExecutor>> device_pools;  // of devices that compute on the host
+  // Of each device: the threads that compute on the host, or the one that makes the calls that may
+  // block.
+  std::vector<std::unique_ptr<PoolExecutor>> device_pools;
   Environment environment;
   std::unique_ptr<trace::TraceFile> trace_file;
   std::unique_ptr<actors::ActorSystem> actors;
@@ -132,7 +134,14 @@ Status Runtime::Core::make() {
 
   devices::DeviceActorOptions actor_options{.environment = environment, .limits = options.limits};
   actor_options.inline_when_idle = !client->calls_may_block();
-  if (client->calls_may_block()) actor_options.environment.compute = blocking.get();
+  if (client->calls_may_block()) {
+    // Of its own, so that neither a file nor another device's call delays it.
+    for (std::size_t i = 0; i < client->devices().size(); ++i) {
+      device_pools.push_back(
+          make_executor(ExecutorBackend::kThreads, 1, "millrace-drv" + std::to_string(i)));
+      actor_options.drivers.push_back(device_pools.back().get());
+    }
+  }
   devices = devices::make_devices(*client, actor_options);
   return {};
 }
