@@ -78,7 +78,9 @@ Admission::Verdict Admission::wait(Envelope* message) {
 bool Admission::release(std::size_t bytes) {
   // relaxed: written by the slice only; load() may see it late.
   done_.store(done_.load(std::memory_order_relaxed) + share_of(bytes), std::memory_order_relaxed);
-  if (++done_messages_ < kDoneAtOnce && !somebody_waits_.load()) return false;
+  // Room that matters is given back at once: a handler may take its time, and somebody be refused.
+  const bool matters = (done_.load(std::memory_order_relaxed) & kBytesMask) > limit_bytes_ / 8;
+  if (++done_messages_ < kDoneAtOnce && !matters && !somebody_waits_.load()) return false;
   return flush();
 }
 

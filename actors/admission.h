@@ -41,9 +41,9 @@ class Admission {
   // Admits the message or puts it into the line.
   Verdict wait(Envelope* message);
 
-  // The message is done; its room is given back now, or at a flush() when nobody waits for it:
-  // senders write the same word, so one write for many messages. True: somebody waits, call
-  // next_waiting until it gives nullptr.
+  // The message is done; its room is given back now, or, where it is an eighth of the limit at most
+  // and nobody waits, after some more messages or a flush(): senders write the same word. True:
+  // somebody waits, call next_waiting until it gives nullptr.
   bool release(std::size_t bytes);
   // Gives back what release has not yet; before the actor rests, so that AD-3 holds. True: as
   // there.

@@ -35,23 +35,6 @@ Shape gathered(const Shape& one, std::size_t ranks) {
   return Shape(one.dtype(), std::span(dims).first(one.dims().size()));
 }
 
-// Bytes of the result that are worth another core: about 20 us of reading and writing.
-constexpr std::size_t kPartBytes = std::size_t{256} << 10;
-
-// Each core that is free takes parts of the result; the bits are the same however it is cut.
-void reduce_in_parts(Parallel* parallel, ReduceOp op, devices::DType dtype,
-                     std::span<const std::byte* const> inputs, std::span<std::byte> output) {
-  const std::size_t parts = (output.size() + kPartBytes - 1) / kPartBytes;
-  if (parallel == nullptr || parallel->width() == 1 || parts < 2)
-    return reduce(op, dtype, inputs, output);
-  parallel->run(static_cast<int>(parts), [&](int part) {
-    const std::size_t begin = static_cast<std::size_t>(part) * kPartBytes;
-    PooledVector<const std::byte*> from(inputs.begin(), inputs.end());
-    for (const std::byte*& input : from) input += begin;
-    reduce(op, dtype, from, output.subspan(begin, std::min(kPartBytes, output.size() - begin)));
-  });
-}
-
 // ranks[r]: one array of each rank; only the root's for a broadcast.
 HostArray compute(Parallel* parallel, const CollectiveCall& call, const Shape& shape,
                   std::span<const Future<HostArray>> ranks) {
@@ -67,7 +50,7 @@ HostArray compute(Parallel* parallel, const CollectiveCall& call, const Shape& s
       std::memcpy(out.mutable_bytes().data() + r * bytes.size(), bytes.data(), bytes.size());
     }
   }
-  if (!gather) reduce_in_parts(parallel, call.op, shape.dtype(), inputs, out.mutable_bytes());
+  if (!gather) reduce(call.op, shape.dtype(), inputs, out.mutable_bytes(), parallel);
   return out;
 }
 

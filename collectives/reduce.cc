@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "millrace/core/check.h"
+#include "millrace/core/pool.h"
 
 namespace millrace::collectives {
 namespace {
@@ -161,39 +162,11 @@ void dispatch(ReduceOp op, std::span<const std::byte* const> inputs, std::span<s
   MILLRACE_CHECK(false, "check_reducible comes before reduce");
 }
 
-}  // namespace
+// Bytes of the result that are worth another core: about 20 us of reading and writing.
+constexpr std::size_t kPartBytes = std::size_t{256} << 10;
 
-std::string_view to_string(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::kSum:
-      return "sum";
-    case ReduceOp::kMean:
-      return "mean";
-    case ReduceOp::kMin:
-      return "min";
-    case ReduceOp::kMax:
-      return "max";
-  }
-  return "?";
-}
-
-Status check_reducible(ReduceOp op, DType dtype) {
-  const bool wide_float =
-      dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF32 || dtype == DType::kF64;
-  const bool integer = (devices::is_signed_integer(dtype) || devices::is_unsigned_integer(dtype)) &&
-                       devices::bit_width(dtype) >= 8;
-  const bool ordered = op == ReduceOp::kMin || op == ReduceOp::kMax;
-  if (wide_float) return {};
-  if (integer && op != ReduceOp::kMean) return {};
-  if (dtype == DType::kI1 && op != ReduceOp::kMean) return {};
-  if (devices::is_complex(dtype) && !ordered) return {};
-  return fail(ErrorCode::kUnimplemented, std::string("all_reduce(") + std::string(to_string(op)) +
-                                             ") has no meaning here for elements of type " +
-                                             std::string(devices::to_string(dtype)));
-}
-
-void reduce(ReduceOp op, DType dtype, std::span<const std::byte* const> inputs,
-            std::span<std::byte> output) {
+void reduce_part(ReduceOp op, DType dtype, std::span<const std::byte* const> inputs,
+                 std::span<std::byte> output) {
   switch (dtype) {
     case DType::kF32:
       return dispatch<float>(op, inputs, output);
@@ -228,6 +201,51 @@ void reduce(ReduceOp op, DType dtype, std::span<const std::byte* const> inputs,
     default:
       MILLRACE_CHECK(false, "check_reducible comes before reduce");
   }
+}
+
+}  // namespace
+
+std::string_view to_string(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kSum:
+      return "sum";
+    case ReduceOp::kMean:
+      return "mean";
+    case ReduceOp::kMin:
+      return "min";
+    case ReduceOp::kMax:
+      return "max";
+  }
+  return "?";
+}
+
+Status check_reducible(ReduceOp op, DType dtype) {
+  const bool wide_float =
+      dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF32 || dtype == DType::kF64;
+  const bool integer = (devices::is_signed_integer(dtype) || devices::is_unsigned_integer(dtype)) &&
+                       devices::bit_width(dtype) >= 8;
+  const bool ordered = op == ReduceOp::kMin || op == ReduceOp::kMax;
+  if (wide_float) return {};
+  if (integer && op != ReduceOp::kMean) return {};
+  if (dtype == DType::kI1 && op != ReduceOp::kMean) return {};
+  if (devices::is_complex(dtype) && !ordered) return {};
+  return fail(ErrorCode::kUnimplemented, std::string("all_reduce(") + std::string(to_string(op)) +
+                                             ") has no meaning here for elements of type " +
+                                             std::string(devices::to_string(dtype)));
+}
+
+void reduce(ReduceOp op, DType dtype, std::span<const std::byte* const> inputs,
+            std::span<std::byte> output, Parallel* parallel) {
+  const std::size_t parts = (output.size() + kPartBytes - 1) / kPartBytes;
+  if (parallel == nullptr || parallel->width() == 1 || parts < 2)
+    return reduce_part(op, dtype, inputs, output);
+  parallel->run(static_cast<int>(parts), [&](int part) {
+    const std::size_t begin = static_cast<std::size_t>(part) * kPartBytes;
+    PooledVector<const std::byte*> from(inputs.begin(), inputs.end());
+    for (const std::byte*& input : from) input += begin;
+    reduce_part(op, dtype, from,
+                output.subspan(begin, std::min(kPartBytes, output.size() - begin)));
+  });
 }
 
 }  // namespace millrace::collectives

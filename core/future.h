@@ -109,6 +109,7 @@ class [[nodiscard]] Future {
 };
 
 // The writing end, with one owner; dropped unset, it completes its future with kAborted.
+// Thread-safety: external.
 template <class T>
 class Promise {
  public:
@@ -121,7 +122,8 @@ class Promise {
   }
   ~Promise() { abandon(); }
 
-  Future<T> future() const {
+  // Not const: one call at a time, as of everything that changes a promise.
+  Future<T> future() {
     cell_->add_ref_confined();  // a promise has one owner, and its cell no other door
     return Future<T>(Ref<Cell<T>>::adopt(cell_.get()));
   }

@@ -31,7 +31,7 @@ class SimBytes final : public RefCounted, public Pooled {
         owner_(std::move(owner)),
         released_(std::in_place) {}
   std::span<std::byte> span() const { return {data_, size_}; }
-  Future<void> released() const { return released_->future(); }  // of foreign bytes
+  Future<void> released() { return released_->future(); }  // of foreign bytes
 
  private:
   ~SimBytes() override {

@@ -20,14 +20,18 @@ TEST(AdmissionTest, AdmitsUpToTheLimitAndNotMore) {
   Admission admission(100, 1000);
   EXPECT_EQ(admission.try_admit(60), Verdict::kAdmitted);
   EXPECT_EQ(admission.try_admit(41), Verdict::kFull) << "AD-1";
-  EXPECT_EQ(admission.try_admit(40), Verdict::kAdmitted);
-  EXPECT_EQ(admission.load().messages, 2u);
+  EXPECT_EQ(admission.try_admit(35), Verdict::kAdmitted);
+  EXPECT_EQ(admission.try_admit(5), Verdict::kAdmitted);
+  EXPECT_EQ(admission.load().messages, 3u);
   EXPECT_EQ(admission.load().bytes, 100u);
-  EXPECT_FALSE(admission.release(60));
-  EXPECT_EQ(admission.load().messages, 1u) << "done, though its room is not given back yet";
-  EXPECT_EQ(admission.load().bytes, 40u);
+  EXPECT_FALSE(admission.release(5));
+  EXPECT_EQ(admission.load().messages, 2u) << "done, though its room is not given back yet";
+  EXPECT_EQ(admission.load().bytes, 95u);
+  EXPECT_EQ(admission.try_admit(5), Verdict::kFull);
   EXPECT_FALSE(admission.flush());
-  EXPECT_EQ(admission.try_admit(60), Verdict::kAdmitted);
+  EXPECT_EQ(admission.try_admit(5), Verdict::kAdmitted);
+  EXPECT_FALSE(admission.release(60));
+  EXPECT_EQ(admission.try_admit(60), Verdict::kAdmitted) << "so much room is given back at once";
 }
 
 TEST(AdmissionTest, OneMessageAloneAlwaysFits) {

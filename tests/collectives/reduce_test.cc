@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "millrace/collectives/tree.h"
+#include "millrace/core/make_executor.h"
 
 namespace millrace::collectives {
 namespace {
@@ -71,6 +72,52 @@ TEST(ReduceTest, EveryHalfFloatSurvivesTheRoundTrip) {
     if (nan) continue;
     const auto half = static_cast<std::uint16_t>(bits);
     ASSERT_EQ((reduced<std::uint16_t>(ReduceOp::kSum, DType::kF16, {{half}})[0]), half) << bits;
+  }
+}
+
+// Lengths around the blocks and the parts that a large array is cut into, of every type: the same
+// as each element reduced alone.
+TEST(ReduceTest, LengthAndCoresDoNotChangeABit) {
+  const auto threads = make_executor(ExecutorBackend::kThreads, 3, "reduce");
+  const auto parallel = make_parallel_on(*threads, 4);
+  constexpr std::size_t kPart = std::size_t{256} << 10;
+  std::mt19937_64 random(7);
+  RecordProperty("seed", 7);
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI8,
+                            DType::kI16, DType::kI32, DType::kI64, DType::kU8, DType::kU16,
+                            DType::kU32, DType::kU64, DType::kC64, DType::kC128, DType::kI1}) {
+    const std::size_t size = static_cast<std::size_t>(devices::Shape(dtype, {1}).size_bytes());
+    for (const std::size_t count : {std::size_t{1023}, std::size_t{1024}, std::size_t{1025},
+                                    kPart / size - 1, kPart / size + 1, 3 * kPart / size + 3}) {
+      std::vector<std::vector<std::byte>> ranks(3, std::vector<std::byte>(count * size));
+      std::vector<const std::byte*> inputs;
+      for (auto& rank : ranks) {
+        for (std::byte& b : rank) {
+          b = static_cast<std::byte>(random());
+          if (dtype == DType::kI1) b &= std::byte{1};
+        }
+        inputs.push_back(rank.data());
+      }
+      for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean, ReduceOp::kMin, ReduceOp::kMax}) {
+        if (!check_reducible(op, dtype)) continue;
+        std::vector<std::byte> whole(count * size), parts(count * size);
+        reduce(op, dtype, inputs, whole);
+        reduce(op, dtype, inputs, parts, parallel.get());
+        ASSERT_EQ(whole, parts) << to_string(op) << " of " << count << " "
+                                << devices::to_string(dtype);
+        // Each of a sample alone: the first, the last, and those around a block's end.
+        for (const std::size_t i : {std::size_t{0}, std::size_t{1022}, count - 2, count - 1,
+                                    count / 2, std::min<std::size_t>(1024, count - 1)}) {
+          std::vector<const std::byte*> one;
+          for (const std::byte* input : inputs) one.push_back(input + i * size);
+          std::vector<std::byte> alone(size);
+          reduce(op, dtype, one, alone);
+          ASSERT_EQ(std::memcmp(alone.data(), whole.data() + i * size, size), 0)
+              << to_string(op) << ", element " << i << " of " << count << " "
+              << devices::to_string(dtype);
+        }
+      }
+    }
   }
 }
 

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 TEST(WhenAllTest, LowestIndexWinsAndInputsAreLetGo) {
   std::vector<Promise<int>> promises(5);
   std::vector<Future<int>> futures;
-  for (const Promise<int>& p : promises) futures.push_back(p.future());
+  for (Promise<int>& p : promises) futures.push_back(p.future());
   const Ref<Cell<int>> first = futures[0].cell();
   const Future<void> all = when_all(futures);
   futures.clear();

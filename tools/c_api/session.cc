@@ -153,7 +153,7 @@ Session::Started Session::launch(const Device& device, const Future<Executable>&
                                  const Ref<Operation>& operation, std::size_t outputs) {
   std::vector<Promise<Buffer>> there(outputs);
   Started started{.operation = operation->handle()};
-  for (const Promise<Buffer>& one : there) {
+  for (Promise<Buffer>& one : there) {
     one.future().ignore();
     started.results.push_back(buffers_.add(
         {.value = one.future(), .maker = operation, .device = static_cast<int>(device.id())}));

@@ -81,6 +81,9 @@ class Attempt {
   void tell_step(double loss, std::uint64_t epoch);
   std::uint64_t steps_done() const { return run_.first_step + run_.losses.size(); }
   bool recovers() const { return options_.device_restarts.restarts > 0; }
+  // Another process may go on from a checkpoint, to the same bits: no kernel is chosen by how fast
+  // it was. (A run that recovers has the same programs.)
+  bool deterministic() const { return options_.deterministic || options_.checkpoint; }
   Task<void> await_replicas();
   TrainingReport figures() const;
 

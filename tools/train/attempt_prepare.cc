@@ -33,7 +33,7 @@ Future<Executable> Attempt::compile(const ProgramSpec& spec) const {
   const auto known = run_.programs.find(spec.path);
   if (known != run_.programs.end()) return make_ready(known->second);
   devices::CompileOptions compile_options;
-  compile_options.deterministic = options_.deterministic;
+  compile_options.deterministic = deterministic();
   return on_blocking(parts_.environment,
                      [path = spec.path] { return devices::Program::from_file(path); })
       .then(*parts_.environment.compute,
@@ -192,7 +192,7 @@ Task<void> Attempt::open_run(const ProgramSpec& init, const ProgramSpec& update)
   identity.seed = options_.seed;
   identity.shuffle = options_.shuffle;
   identity.same_shard = options_.same_shard;
-  identity.deterministic = options_.deterministic;
+  identity.deterministic = deterministic();
   const auto looking =
       on_blocking(parts_.environment, [data = options_.train_data] { return data->fingerprint(); });
   auto data = co_await looking;

@@ -45,7 +45,7 @@ struct TrainingOptions {
   std::optional<std::uint64_t> max_steps;  // ends the training early, evaluation included
   std::uint64_t seed = 1;
   bool shuffle = true;
-  bool deterministic = false;
+  bool deterministic = false;    // so is a run with checkpoints
   bool same_shard = false;       // every device gets the same rows: a check of the arithmetic
   int steps_in_flight = 4;       // at most StepWatch::kMostInFlight
   std::size_t bucket_bytes = 0;  // 0: chosen from the size of the model
