@@ -94,6 +94,8 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   void send_ask(Envelope* envelope);
   // A message of the system itself: needs no room. Takes the envelope; dropped if nobody is there.
   void send_notice(Envelope* envelope);
+  // A message that may wait for room was given up: it lets go of its place and of what it holds.
+  void withdraw() { admission_.withdraw(); }
   // A turn of the actor: urgent, not bounded. Dropped once the actor has stopped.
   void submit(Work* work) noexcept override;
   void stop(Exit exit, StopMode mode);

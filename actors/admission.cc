@@ -36,6 +36,51 @@ Admission::Verdict Admission::admit_anyway(std::size_t bytes) {
   return Verdict::kAdmitted;
 }
 
+namespace {
+
+// What a message holds may do anything when it goes: never under the lock.
+void delete_all(Envelope* first) {
+  while (first != nullptr) delete std::exchange(first, first->next_envelope());
+}
+
+}  // namespace
+
+Envelope* Admission::Line::take_withdrawn() {
+  Envelope* taken = nullptr;
+  Envelope* before = nullptr;
+  for (Envelope* message = first; message != nullptr;) {
+    Envelope* const after = message->next_envelope();
+    if (message->withdrawn()) {
+      if (before == nullptr) {
+        first = after;
+      } else {
+        before->next = after;
+      }
+      bytes -= message->bytes();
+      --messages;
+      message->next = std::exchange(taken, message);
+    } else {
+      before = message;
+    }
+    message = after;
+  }
+  last = before;
+  withdrawn = 0;
+  return taken;
+}
+
+void Admission::withdraw() {
+  Line* const line = line_.load();
+  if (line == nullptr) return;
+  Envelope* taken = nullptr;
+  {
+    MutexLock lock(line->mutex);
+    // Only when they are half of the line: so each is looked at a few times, not at every call.
+    if (++line->withdrawn * 2 >= line->messages) taken = line->take_withdrawn();
+  }
+  delete_all(taken);
+}
+
 Admission::~Admission() { delete line_.load(); }
 
 Admission::Line& Admission::line() {
@@ -48,6 +93,13 @@ Admission::Line& Admission::line() {
 }
 
 Admission::Verdict Admission::wait(Envelope* message) {
+  Envelope* withdrawn = nullptr;
+  const Verdict verdict = enter_line(message, withdrawn);
+  delete_all(withdrawn);
+  return verdict;
+}
+
+Admission::Verdict Admission::enter_line(Envelope* message, Envelope*& withdrawn) {
   const std::uint64_t share = share_of(message->bytes());
   Line& line = this->line();
   MutexLock lock(line.mutex);
@@ -62,8 +114,11 @@ Admission::Verdict Admission::wait(Envelope* message) {
     }
   }
   somebody_waits_.store(true);
-  if (line.first != nullptr && line.bytes + message->bytes() > waiting_limit_bytes_)
-    return Verdict::kFull;
+  if (!line.fits(message->bytes(), waiting_limit_bytes_)) {
+    if (line.withdrawn == 0) return Verdict::kFull;
+    withdrawn = line.take_withdrawn();
+    if (!line.fits(message->bytes(), waiting_limit_bytes_)) return Verdict::kFull;
+  }
   message->next = nullptr;
   if (line.first == nullptr) {
     line.first = message;
@@ -72,6 +127,8 @@ Admission::Verdict Admission::wait(Envelope* message) {
   }
   line.last = message;
   line.bytes += message->bytes();
+  ++line.messages;
+  if (message->withdrawn()) ++line.withdrawn;  // an ask whose deadline had passed
   return Verdict::kWaiting;
 }
 
@@ -108,6 +165,7 @@ Envelope* Admission::next_waiting() {
   line.first = message->next_envelope();
   if (line.first == nullptr) line.last = nullptr;
   line.bytes -= message->bytes();
+  --line.messages;
   message->next = nullptr;
   return message;
 }
@@ -122,6 +180,7 @@ Envelope* Admission::close() {
   somebody_waits_.store(false);
   line->last = nullptr;
   line->bytes = 0;
+  line->messages = 0;
   return std::exchange(line->first, nullptr);
 }
 

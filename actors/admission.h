@@ -6,6 +6,8 @@
 //  - AD-2 while somebody waits nobody overtakes, so the messages of one sender stay in order.
 //  - AD-3 somebody waits only while something is admitted: the release of that lets the next one
 //    in.
+//  - AD-4 who was withdrawn leaves the line: those never outnumber the others there, and take no
+//    room from anybody.
 #pragma once
 
 #include <algorithm>
@@ -50,6 +52,8 @@ class Admission {
   bool flush();
   // The first in line, now admitted, if there is room. Push it before the next call (AD-2).
   Envelope* next_waiting();
+  // Somebody was withdrawn (Envelope::withdrawn), who may be in the line. Any thread.
+  void withdraw();
   // Refuses from now on; returns those who waited, in order.
   Envelope* close();
 
@@ -64,6 +68,7 @@ class Admission {
   std::size_t limit_bytes() const { return limit_bytes_; }
 
  private:
+  Verdict enter_line(Envelope* message, Envelope*& withdrawn);
   // The word: closed, somebody waits, 22 bits of messages, 40 bits of bytes.
   static constexpr std::uint64_t kClosedBit = 1ull << 63;
   static constexpr std::uint64_t kWaitingBit = 1ull << 62;
@@ -81,6 +86,15 @@ class Admission {
     Envelope* first MILLRACE_GUARDED_BY(mutex) = nullptr;
     Envelope* last MILLRACE_GUARDED_BY(mutex) = nullptr;
     std::size_t bytes MILLRACE_GUARDED_BY(mutex) = 0;
+    std::size_t messages MILLRACE_GUARDED_BY(mutex) = 0;
+    // At most so many have been withdrawn since the line was last looked through.
+    std::size_t withdrawn MILLRACE_GUARDED_BY(mutex) = 0;
+
+    bool fits(std::size_t more, std::size_t limit) const MILLRACE_REQUIRES(mutex) {
+      return first == nullptr || bytes + more <= limit;
+    }
+    // Takes those who were withdrawn out; deleted by the caller, without the lock.
+    Envelope* take_withdrawn() MILLRACE_REQUIRES(mutex);
   };
   Line& line();
 

@@ -20,8 +20,9 @@ struct CallDeadline final : RefCounted, Pooled {
 
   static void expire(RefCounted& target) {
     auto& self = static_cast<CallDeadline&>(target);
-    if (!self.call->complete())
-      self.call->try_set(std::unexpected(self.cell->deadline_error(self.type)));
+    if (self.call->complete()) return;
+    if (self.call->try_set(std::unexpected(self.cell->deadline_error(self.type))))
+      self.cell->withdraw();
   }
 
   const Ref<Cell<R>> call;
@@ -32,10 +33,15 @@ struct CallDeadline final : RefCounted, Pooled {
 template <class R>
 struct CallStop {
   Ref<Cell<R>> call;
+  Ref<ActorCell> cell;
   const MessageType* type;
   void operator()() const {
     if (call->complete()) return;
-    call->try_set(fail(ErrorCode::kCancelled, std::string(type->name) + " was stopped on request"));
+    const Ref<ActorCell> kept = cell;  // this goes with the call
+    if (call->try_set(
+            fail(ErrorCode::kCancelled, std::string(type->name) + " was stopped on request"))) {
+      kept->withdraw();
+    }
   }
 };
 
@@ -44,7 +50,7 @@ void limit_call(const Ref<Cell<R>>& call, ActorCell& cell, const MessageType& ty
                 const CallOptions& options) {
   if (options.stop.stop_possible()) {
     auto* guard = new millrace::detail::GuardWaiter<std::stop_callback<CallStop<R>>>;
-    guard->guard.emplace(options.stop, CallStop<R>{call, &type});
+    guard->guard.emplace(options.stop, CallStop<R>{call, Ref<ActorCell>::share(&cell), &type});
     call->add_waiter(guard);
   }
   if (options.deadline != kNoDeadline && !call->complete()) {

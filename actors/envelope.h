@@ -41,6 +41,10 @@ class Envelope : public Work, public Pooled {
   std::size_t bytes() const { return bytes_; }
   Envelope* next_envelope() const { return static_cast<Envelope*>(next); }
 
+  // True once nobody wants it handled: its sender has stopped, or its deadline has come, while it
+  // waited. Any thread.
+  virtual bool withdrawn() const { return accepted && accepted->complete(); }
+
   // Of a sender that waits: completes when the message is accepted. Empty otherwise.
   Ref<Cell<void>> accepted;
 

@@ -95,6 +95,10 @@ class MessageEnvelope final
     if (this->accepted) this->accepted->try_set(std::unexpected(error));
   }
 
+  bool withdrawn() const override {
+    return (reply_ && reply_->complete()) || Envelope::withdrawn();
+  }
+
   void answer(AsyncValue& value) noexcept override {
     set(static_cast<Cell<Answer>&>(value).take());
   }

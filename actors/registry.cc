@@ -43,4 +43,13 @@ std::vector<Ref<ActorCell>> Registry::all() const {
   return cells;
 }
 
+std::vector<Ref<ActorCell>> Registry::select(FunctionRef<bool(const ActorCell&)> wanted) const {
+  std::vector<Ref<ActorCell>> cells;
+  MutexLock lock(mutex_);
+  for (ActorCell* cell = oldest_; cell != nullptr; cell = cell->newer_) {
+    if (wanted(*cell)) cells.push_back(Ref<ActorCell>::share(cell));
+  }
+  return cells;
+}
+
 }  // namespace millrace::actors

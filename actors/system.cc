@@ -71,10 +71,11 @@ std::vector<ActorSnapshot> ActorSystem::snapshot() const {
 
 std::vector<ActorSnapshot> ActorSystem::overdue(Duration limit) const {
   const TimePoint now = home_->environment.clock->now();
+  const auto is_overdue = [&](const ActorCell& cell) {
+    return cell.longest_handling(now) >= limit;
+  };
   std::vector<ActorSnapshot> rows;
-  for (const Ref<ActorCell>& cell : registry_.all()) {
-    if (cell->longest_handling(now) >= limit) rows.push_back(cell->snapshot());
-  }
+  for (const Ref<ActorCell>& cell : registry_.select(is_overdue)) rows.push_back(cell->snapshot());
   return rows;
 }
 

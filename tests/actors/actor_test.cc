@@ -1,6 +1,8 @@
 // Handlers of every form, one message at a time, and what an ask gives when there is no answer.
 #include "millrace/actors/actor.h"
 
+#include <memory>
+#include <stop_token>
 #include <vector>
 
 #include "millrace/actors/system.h"
@@ -160,6 +162,66 @@ TEST(ActorTest, AKillFailsWhatIsInFlightAtOnce) {
     EXPECT_FALSE(down.ready()) << "its handler has not ended";
     promise.set(1);
     EXPECT_EQ(sim.run(down).value().exit.reason, ExitReason::kKilled);
+  });
+}
+
+// Held up until it is let go; what it is sent meanwhile holds something.
+struct Stick {
+  Future<void> until;
+};
+struct Pin {
+  std::shared_ptr<int> held;
+  std::size_t bytes() const { return sizeof(Pin) + 1024; }
+};
+class Stuck final : public Actor {
+ public:
+  Future<void> on(const Stick& stick) { return stick.until; }
+  void on(const Pin&) { ++pinned_; }
+  Result<int> on(const Get&) { return pinned_; }
+
+ private:
+  int pinned_ = 0;
+};
+
+TEST(ActorTest, WhatIsWithdrawnFromAStuckActorLetsGoAndTakesNoRoom) {
+  for_each_seed(20, [](Simulation& sim) {
+    const ActorOptions options{.mailbox_bytes = 4 << 10, .waiting_bytes = 64 << 10};
+    auto stuck = sim.actors().spawn<Stuck>("stuck", options).value();
+    Promise<void> end;
+    stuck.tell(Stick{end.future()}).ignore();
+    sim.run_until_idle();
+    const auto held = std::make_shared<int>(1);
+    int accepted = 0;
+    std::stop_source stop;
+    // Ten times what the line takes, half of it given up by its deadline, half by a stop.
+    for (int round = 0; round < 20; ++round) {
+      std::vector<Future<void>> told;
+      stop = std::stop_source();
+      for (int i = 0; i < 30; ++i) {
+        CallOptions call;
+        if (i % 2 == 0) {
+          call.deadline = sim.now() + std::chrono::seconds(1);
+        } else {
+          call.stop = stop.get_token();
+        }
+        told.push_back(stuck.tell(Pin{held}, call));
+      }
+      sim.run_for(std::chrono::seconds(2));
+      stop.request_stop();
+      for (const Future<void>& one : told) {
+        ASSERT_TRUE(one.ready());
+        if (one.result()) {
+          ++accepted;
+          continue;
+        }
+        EXPECT_NE(one.result().error().code(), ErrorCode::kResourceExhausted)
+            << one.result().error().to_string();
+      }
+      EXPECT_EQ(held.use_count(), 1 + accepted) << "those in the mailbox, and nobody else";
+    }
+    EXPECT_GE(accepted, 1);
+    end.set_value();
+    EXPECT_EQ(sim.run(stuck.ask(Get{})).value(), accepted);
   });
 }
 

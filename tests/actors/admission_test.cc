@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 namespace millrace::actors {
 namespace {
 
@@ -99,6 +102,104 @@ TEST(AdmissionTest, TheLineItselfIsBounded) {
   EXPECT_EQ(admission.wait(&first), Verdict::kWaiting) << "one may always wait";
   EXPECT_EQ(admission.load().waiting_bytes, 200u);
   EXPECT_EQ(admission.wait(&second), Verdict::kFull);
+}
+
+// Of a tell that may be given up; taken by the line, which deletes it then.
+class Given final : public Envelope {
+ public:
+  Given(std::size_t bytes, int& alive) : Envelope(kType, bytes), alive_(alive) {
+    accepted = make_ref<Cell<void>>();
+    ++alive_;
+  }
+  ~Given() override { --alive_; }
+  bool deliver(ActorCell&, Actor&) override { return false; }
+  void reject(const Error&) noexcept override {}
+  void answer(AsyncValue&) noexcept override {}
+
+ private:
+  int& alive_;
+};
+
+TEST(AdmissionTest, WhoIsWithdrawnLeavesTheLineAndTheOthersStayInOrder) {
+  Admission admission(100, 1000);
+  admission.try_admit(100);
+  int alive = 0;
+  std::vector<Given*> all;
+  for (int i = 0; i < 9; ++i) {
+    all.push_back(new Given(50, alive));
+    EXPECT_EQ(admission.wait(all.back()), Verdict::kWaiting);
+  }
+  for (const int gone : {0, 3, 4, 7, 8}) {  // the first and the last among them
+    const Ref<Cell<void>> accepted = all[static_cast<std::size_t>(gone)]->accepted;
+    accepted->set({});
+    admission.withdraw();
+  }
+  EXPECT_EQ(alive, 4) << "AD-4: they are more than half";
+  EXPECT_EQ(admission.load().waiting_bytes, 200u);
+  all.push_back(new Given(50, alive));
+  EXPECT_EQ(admission.wait(all.back()), Verdict::kWaiting);
+  EXPECT_TRUE(admission.release(100));
+  for (const int left : {1, 2}) {
+    Envelope* const next = admission.next_waiting();
+    EXPECT_EQ(next, all[static_cast<std::size_t>(left)]);
+    delete next;
+  }
+  EXPECT_EQ(admission.next_waiting(), nullptr) << "two of 50 fill it";
+  admission.release(50);
+  admission.release(50);
+  admission.flush();
+  for (const int left : {5, 6}) {
+    Envelope* const next = admission.next_waiting();
+    EXPECT_EQ(next, all[static_cast<std::size_t>(left)]);
+    delete next;
+  }
+  for (Envelope* rest = admission.close(); rest != nullptr;) {
+    EXPECT_EQ(rest, all.back());
+    delete std::exchange(rest, rest->next_envelope());
+  }
+  EXPECT_EQ(alive, 0);
+}
+
+TEST(AdmissionTest, WhoIsWithdrawnTakesNoRoomFromOthersInAFullLine) {
+  Admission admission(100, 200);
+  admission.try_admit(100);
+  int alive = 0;
+  std::vector<Given*> all;
+  for (int i = 0; i < 4; ++i) {
+    all.push_back(new Given(50, alive));
+    EXPECT_EQ(admission.wait(all.back()), Verdict::kWaiting);
+  }
+  Item item(50);
+  EXPECT_EQ(admission.wait(&item), Verdict::kFull);
+  all[2]->accepted->set({});
+  admission.withdraw();
+  EXPECT_EQ(alive, 4) << "one of four: nobody looks for it yet";
+  EXPECT_EQ(admission.wait(&item), Verdict::kWaiting);
+  EXPECT_EQ(alive, 3);
+  EXPECT_EQ(admission.load().waiting_bytes, 200u);
+  for (Envelope* rest = admission.close(); rest != nullptr;) {
+    Envelope* const next = rest->next_envelope();
+    if (rest != &item) delete rest;
+    rest = next;
+  }
+  EXPECT_EQ(alive, 0);
+}
+
+TEST(AdmissionTest, LineOfWhichAllAreWithdrawnIsEmptyAndGoesOn) {
+  Admission admission(100, 1000);
+  admission.try_admit(100);
+  int alive = 0;
+  auto* const only = new Given(50, alive);
+  EXPECT_EQ(admission.wait(only), Verdict::kWaiting);
+  const Ref<Cell<void>> accepted = only->accepted;
+  accepted->set({});
+  admission.withdraw();
+  EXPECT_EQ(alive, 0);
+  Item item(50);
+  EXPECT_EQ(admission.wait(&item), Verdict::kWaiting) << "AD-1: there is no room yet";
+  EXPECT_TRUE(admission.release(100)) << "AD-3";
+  EXPECT_EQ(admission.next_waiting(), &item);
+  EXPECT_EQ(admission.next_waiting(), nullptr);
 }
 
 TEST(AdmissionTest, NoticesNeedNoRoom) {

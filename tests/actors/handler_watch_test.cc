@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "millrace/core/log.h"
+#include "tests/support/allocation_count.h"
 #include "tests/support/simulation.h"
 
 #include <gmock/gmock.h>
@@ -108,6 +109,28 @@ TEST_F(HandlerWatchTest, NamesAHandlerWithinASecondOfItsLimitWithAgeAndQueue) {
     EXPECT_TRUE(sim.run(watched.watch.close()));
     sim.finish();
   });
+}
+
+TEST_F(HandlerWatchTest, OfManyActorsAtRestNoneIsTouched) {
+  Simulation sim(1);
+  for (int i = 0; i < 5000; ++i)
+    ASSERT_TRUE(sim.actors().spawn<Slow>("idle " + std::to_string(i), {}));
+  sim.run_for(seconds(1));
+  if (millrace::testing::kAllocationsCountable) {
+    // A list of them all would be one allocation at least.
+    const millrace::testing::AllocationCount allocations;
+    EXPECT_EQ(sim.actors().overdue(seconds(1)).size(), 0U);
+    EXPECT_EQ(allocations.count(), 0);
+  }
+  Promise<void> end;
+  auto slow = sim.actors().spawn<Slow>("slow", {}).value();
+  slow.tell(Hold{end.future()}).ignore();
+  sim.run_for(seconds(2));
+  const std::vector<ActorSnapshot> overdue = sim.actors().overdue(seconds(1));
+  ASSERT_EQ(overdue.size(), 1U);
+  EXPECT_EQ(overdue[0].name, "slow");
+  end.set_value();
+  sim.finish();
 }
 
 TEST_F(HandlerWatchTest, SaysSoAgainWhenTheAgeHasDoubledAndCountsOnce) {
