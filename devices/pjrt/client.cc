@@ -243,11 +243,14 @@ Result<PutResult> PjrtClient::put(const HostView& view, HostBufferSemantics sema
   }
   MILLRACE_TRY_STATUS(plugin_.call(args));
   Buffer buffer(make_ref<PjrtBuffer>(*this, device, view.shape, args.buffer));
-  // A zero-copy put releases its source when the buffer goes, which may be after the close.
-  if (semantics >= HostBufferSemantics::kImmutableZeroCopy) hold.reset();
+  // A zero-copy put releases its source when the buffer goes, which may be after the close: it is
+  // no event that the device owes.
+  const bool zero_copy = semantics >= HostBufferSemantics::kImmutableZeroCopy;
+  if (zero_copy) hold.reset();
   Future<void> released =
       take_event(plugin_, args.done_with_host_buffer, completions(),
-                 "PJRT_Client_BufferFromHostBuffer", events_of(device), view.owner)
+                 "PJRT_Client_BufferFromHostBuffer", zero_copy ? EventSource{} : events_of(device),
+                 view.owner)
           .then(inline_executor(),
                 [owner = view.owner, hold = std::move(hold)](Status done) { return done; });
   return PutResult{std::move(buffer), std::move(released)};

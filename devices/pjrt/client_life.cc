@@ -79,14 +79,17 @@ Task<void> PjrtClient::close_in_time() {
     for (const DeviceInfo& info : infos_) static_cast<void>(kill(info.id, late));
     co_await all;
   }
+  // What nobody has held the client for, as the state of an output, ends with it; a moment later it
+  // would have come.
+  for (const DeviceInfo& info : infos_) give_up_events(events_of(info.id), scope_.closed_error());
   record_profile();
-  const std::string left = events_given_up(id_);
-  if (left.empty()) co_return;
   std::string why;
   for (const DeviceInfo& info : infos_) {
     const Status dead = alive(info.id);
     if (!dead && why.empty()) why = dead.error().message();
   }
+  const std::string left = events_given_up(id_);
+  if (why.empty() || left.empty()) co_return;
   const Error never(ErrorCode::kDeadlineExceeded,
                     "the plugin " + plugin_.name() + " has never ended " + left + ": " + why);
   co_await end_with(never);

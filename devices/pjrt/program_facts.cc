@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
+#include "millrace/devices/cpu/read/read_text.h"
 #include "millrace/devices/pjrt/dtype.h"
 #include "xla.pb.h"
 
@@ -59,6 +61,7 @@ Status read_inputs(const Plugin& plugin, abi::Executable* executable, ProgramFac
   program.code = code.data();
   MILLRACE_TRY_STATUS(plugin.call(args));
   const std::string_view format(program.format, program.format_size);
+  if (format == "mlir" && facts.partitions == 1) return read_mlir(code, facts);
   if (format != "hlo" && format != "hlo_with_config") {
     return fail(ErrorCode::kUnimplemented,
                 "the plugin " + plugin.name() + " gives its optimized program as '" +
@@ -99,6 +102,33 @@ Status read_hlo(std::string_view bytes, bool with_config, ProgramFacts& facts) {
   };
   for (const auto& entry : module.input_output_alias().entries()) donate(entry.parameter_number());
   for (const auto& entry : module.buffer_donor().entries()) donate(entry.parameter_number());
+  return {};
+}
+
+Status read_mlir(std::string_view text, ProgramFacts& facts) {
+  namespace ir = cpu::ir;
+  MILLRACE_TRY(const ir::Module module, cpu::read::read_text(text));
+  const ir::Function* main = module.find("main");
+  if (main == nullptr && module.functions().size() == 1) main = &module.functions().front();
+  if (main == nullptr) {
+    return fail(ErrorCode::kInvalidArgument, "the plugin's program has no function @main");
+  }
+  for (std::size_t i = 0; i < main->inputs().size(); ++i) {
+    const int at = static_cast<int>(i);
+    const std::optional<Shape> shape = main->inputs()[i].shape();
+    if (!shape) {
+      return fail(ErrorCode::kUnimplemented, "input " + std::to_string(i) + " is a " +
+                                                 main->inputs()[i].to_string() +
+                                                 ", no array of a known element type and static "
+                                                 "shape");
+    }
+    facts.inputs.push_back(*shape);
+    const ir::Attribute donor = main->arg_attribute(at, "jax.buffer_donor");
+    const auto* flag = donor.as<ir::BoolAttr>();
+    const bool donated = main->arg_attribute(at, "tf.aliasing_output").as<ir::IntegerAttr>() ||
+                         (donor && (flag == nullptr || flag->value));
+    facts.donated.push_back(donated ? 1 : 0);
+  }
   return {};
 }
 

@@ -22,12 +22,14 @@ struct ProgramFacts {
   std::int64_t temporary_bytes = 0;
 };
 
-// Asks the plugin. Inputs come from its optimized HLO: the C API itself does not tell them.
+// Asks the plugin. Inputs come from its optimized program: the C API itself does not tell them.
 Result<ProgramFacts> read_facts(const Plugin& plugin, abi::Executable* executable);
 
-// The two of them that are pure: the bytes of a HloModuleProto (or one with its config) as inputs
+// Those of them that are pure: the bytes of a HloModuleProto (or one with its config) as inputs
 // and donation; CompileOptionsProto for our options, global device ids given.
 Status read_hlo(std::string_view bytes, bool with_config, ProgramFacts& facts);
+// The same of StableHLO text, which plugins give that are not XLA's.
+Status read_mlir(std::string_view text, ProgramFacts& facts);
 std::string write_compile_options(const CompileOptions& options,
                                   std::span<const std::int64_t> device_ids);
 

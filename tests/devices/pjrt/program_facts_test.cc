@@ -84,5 +84,23 @@ TEST(ReadHloTest, BadBytesAndUnknownTypesAreErrors) {
             ErrorCode::kUnimplemented);
 }
 
+TEST(ProgramFactsTest, TextOfAPluginTellsInputsAndDonation) {
+  ProgramFacts facts;
+  const Status read = read_mlir(R"(
+func.func public @main(%a: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<2x3xi8>,
+                       %c: tensor<bf16> {jax.buffer_donor = true}) -> tensor<4xf32> {
+  return %a : tensor<4xf32>
+})",
+                                facts);
+  ASSERT_TRUE(read) << read.error().to_string();
+  EXPECT_THAT(facts.inputs, ElementsAre(Shape(DType::kF32, {4}), Shape(DType::kI8, {2, 3}),
+                                        Shape(DType::kBF16, {})));
+  EXPECT_THAT(facts.donated, ElementsAre(1, 0, 1));
+  EXPECT_EQ(read_mlir("no program", facts).error().code(), ErrorCode::kInvalidArgument);
+  const Status dynamic = read_mlir(
+      "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> { return %a : tensor<?xf32> }", facts);
+  EXPECT_EQ(dynamic.error().code(), ErrorCode::kUnimplemented);
+}
+
 }  // namespace
 }  // namespace millrace::devices::pjrt

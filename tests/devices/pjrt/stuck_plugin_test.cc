@@ -85,6 +85,25 @@ TEST_F(StuckPluginTest, CloseEndsInTimeAndNamesPluginAndCall) {
   EXPECT_EQ(FakePlugin::events_alive, 0);
 }
 
+TEST_F(StuckPluginTest, StateThatNobodyWaitedForEndsWithTheClient) {
+  fake_.replace(+[](abi::BufferReadyEventArgs* args) -> abi::Error* {
+    args->event = stuck = FakePlugin::make_event();
+    return nullptr;
+  });
+  const Future<void> ready = buffer_.ready();
+  const Future<void> closed = client_->close();
+  executor_.run_until_idle();
+  ASSERT_TRUE(ready.ready());
+  EXPECT_EQ(ready.result().error().code(), ErrorCode::kUnavailable);
+  ASSERT_TRUE(closed.ready());
+  EXPECT_TRUE(closed.result()) << "it may come at any moment";
+  buffer_ = Buffer();
+  client_.reset();
+  EXPECT_EQ(FakePlugin::clients_alive, 1) << "it did not";
+  FakePlugin::set_event(stuck, 0, "");
+  EXPECT_EQ(FakePlugin::events_alive, 0);
+}
+
 TEST_F(StuckPluginTest, EventsThatComeInTimeCloseWithoutAnError) {
   const Future<void> fetched = fetch();
   const Future<void> closed = client_->close();
