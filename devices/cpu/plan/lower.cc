@@ -27,13 +27,16 @@ class Lowering {
   }
 
  private:
-  // What a value of the program is in the graph: an array is one value, a tuple those of its
-  // members in a row, a token none.
+  // What a value of the program is in the graph: an array is one value, a tuple or a future those
+  // of its members in a row, a token none.
   using Values = std::vector<ValueId>;
 
+  static bool has_members(ir::Type type) {
+    return type.kind() == ir::TypeKind::kTuple || type.kind() == ir::TypeKind::kFuture;
+  }
   static Status add_shapes(ir::Type type, const std::string& where, std::vector<Shape>& shapes) {
     if (type.kind() == ir::TypeKind::kToken) return {};
-    if (type.kind() == ir::TypeKind::kTuple) {
+    if (has_members(type)) {
       for (const ir::Type member : type.members())
         MILLRACE_TRY_STATUS(add_shapes(member, where, shapes));
       return {};
@@ -82,7 +85,7 @@ class Lowering {
   }
   static std::size_t leaves(ir::Type type) {
     if (type.kind() == ir::TypeKind::kToken) return 0;
-    if (type.kind() != ir::TypeKind::kTuple) return 1;
+    if (!has_members(type)) return 1;
     std::size_t n = 0;
     for (const ir::Type member : type.members()) n += leaves(member);
     return n;
@@ -91,7 +94,8 @@ class Lowering {
   // The ops of `block` become nodes of `to`; the operands of its return become results.
   Status lower_block(const ir::Block& block, Block& to, int depth) {
     for (ir::Op& op : block) {
-      if (op.kind() == ir::OpKind::kReturn || op.kind() == ir::OpKind::kFuncReturn) {
+      if (op.kind() == ir::OpKind::kReturn || op.kind() == ir::OpKind::kFuncReturn ||
+          op.name() == "sdy.return") {
         to.results = operands_of(op);
         return {};
       }
@@ -109,8 +113,13 @@ class Lowering {
       // What is only passed on: the order of tokens is that of the program.
       case K::kOptimizationBarrier:
       case K::kTuple:
+      case K::kAsyncDone:
         set_results(op, operands_of(op));
         return {};
+      case K::kAsyncStart:
+        return lower_async(op, to, depth);
+      case K::kOther:
+        return lower_other(op, to, depth);
       case K::kAfterAll:
       case K::kCreateToken:
         set_results(op, {});
@@ -129,6 +138,48 @@ class Lowering {
     MILLRACE_TRY(one.shapes, result_shapes(op));
     MILLRACE_TRY(const Values results, one.run(to));
     set_results(op, results);
+    return {};
+  }
+
+  // What async_start begins is done at once.
+  Status lower_async(const ir::Op& op, Block& to, int depth) {
+    if (op.regions().size() != 1 || op.region().empty() ||
+        op.region().block().argument_count() != op.operand_count()) {
+      return fail(ErrorCode::kUnimplemented,
+                  op.where() + ": not supported by the CPU device without a body");
+    }
+    return lower_inline(op, op.region().block(), to, depth);
+  }
+
+  // Ops of the dialect of shardings say where things lie, which on one device is here.
+  Status lower_other(const ir::Op& op, Block& to, int depth) {
+    if ((op.name() == "sdy.sharding_constraint" || op.name() == "sdy.reshard" ||
+         op.name() == "sdy.data_flow_edge" || op.name() == "builtin.unrealized_conversion_cast") &&
+        op.operand_count() == op.result_count()) {
+      set_results(op, operands_of(op));
+      return {};
+    }
+    if (op.name() == "sdy.manual_computation" && op.regions().size() == 1 &&
+        !op.region().empty() && op.region().block().argument_count() == op.operand_count()) {
+      return lower_inline(op, op.region().block(), to, depth);
+    }
+    return fail(ErrorCode::kUnimplemented, op.where() + ": not supported by the CPU device");
+  }
+
+  // The block's ops in place of op, whose operands are its arguments.
+  Status lower_inline(const ir::Op& op, const ir::Block& body, Block& to, int depth) {
+    for (int i = 0; i < op.operand_count(); ++i)
+      values_[body.argument(i)] = values_.at(op.operand(i));
+    Block inlined;
+    MILLRACE_TRY_STATUS(lower_block(body, inlined, depth + 1));
+    to.nodes.insert(to.nodes.end(), inlined.nodes.begin(), inlined.nodes.end());
+    std::size_t wanted = 0;
+    for (const ir::Value& v : op.results()) wanted += leaves(v.type());
+    if (wanted != inlined.results.size()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  op.where() + ": its body gives another number of values than its results");
+    }
+    set_results(op, inlined.results);
     return {};
   }
 
@@ -153,14 +204,7 @@ class Lowering {
     }
     if (depth >= kMaxDepth)
       return fail(ErrorCode::kInvalidArgument, op.where() + ": calls nested too deeply");
-    const ir::Block& body = callee->body().block();
-    for (int i = 0; i < op.operand_count(); ++i)
-      values_[body.argument(i)] = values_.at(op.operand(i));
-    Block inlined;
-    MILLRACE_TRY_STATUS(lower_block(body, inlined, depth + 1));
-    to.nodes.insert(to.nodes.end(), inlined.nodes.begin(), inlined.nodes.end());
-    set_results(op, inlined.results);
-    return {};
+    return lower_inline(op, callee->body().block(), to, depth);
   }
 
   static std::string_view decomposition(const ir::Op& op) {

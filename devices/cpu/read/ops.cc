@@ -108,6 +108,12 @@ bool read_body(State& s, Draft& draft) {
     return read_generic(s, draft);
   }
   if (name.kind != TokenKind::kBareId) return s.in.unexpected("an operation");
+  if (name.text == "sdy.sharding_constraint" || name.text == "sdy.reshard") {
+    draft.name = s.module.intern(name.text);
+    s.in.set_op(draft.name);
+    s.in.advance();
+    return read_pretty_sharding(s, draft);
+  }
   draft.kind = kind_of_word(name.text);
   draft.name = ir::to_string(draft.kind);
   const PrettyReader reader = pretty_reader(draft.kind);

@@ -23,6 +23,8 @@ bool read_pretty_custom_call(State& s, Draft& draft);
 bool read_pretty_composite(State& s, Draft& draft);
 bool read_pretty_call(State& s, Draft& draft);
 bool read_pretty_return(State& s, Draft& draft);
+// "%a <@mesh, [{"x"}, {}]> : T", of the dialect of shardings.
+bool read_pretty_sharding(State& s, Draft& draft);
 // pretty_linear.cc: contractions and what has several lists of numbers.
 bool read_pretty_dot_general(State& s, Draft& draft);
 bool read_pretty_dot(State& s, Draft& draft);

@@ -1,5 +1,6 @@
 #include "millrace/devices/cpu/reference/body.h"
 
+#include <array>
 #include <map>
 #include <string>
 
@@ -26,6 +27,8 @@ class BodyBuilder {
   }
 
  private:
+  using K = ir::OpKind;
+
   static bool is_scalar(ir::Type type) {
     return type.is_tensor() && type.elements() == 1 && form_of(type.dtype()) != Form::kNone;
   }
@@ -69,8 +72,8 @@ class BodyBuilder {
   }
 
   Status add_op(const ir::Op& op, int depth) {
-    using K = ir::OpKind;
     if (op.kind() == K::kCall || op.kind() == K::kComposite) return add_call(op, depth);
+    if (op.kind() == K::kIf || op.kind() == K::kCase) return add_branches(op, depth);
     if (op.result_count() != 1 || !is_scalar(op.result()->type())) return unsupported(op);
     if (op.kind() == K::kConstant) {
       const auto* dense = op.attr<ir::DenseAttr>("value");
@@ -92,6 +95,46 @@ class BodyBuilder {
     instruction.result = values_[op.result()] = add_slot({});
     body_.instructions_.push_back(instruction);
     return {};
+  }
+
+  // Scalars have no effects: all branches are computed and one is selected.
+  Status add_branches(const ir::Op& op, int depth) {
+    if (depth > kMaxDepth) return unsupported(op);
+    for (const ir::Value& v : op.results()) {
+      if (!is_scalar(v.type())) return unsupported(op);
+    }
+    MILLRACE_TRY(const int selector, find(op, op.operand(0)));
+    // From the last branch, which is taken where no other is.
+    std::vector<int> chosen;
+    for (int b = static_cast<int>(op.regions().size()) - 1; b >= 0; --b) {
+      MILLRACE_TRY(const std::vector<int> results, add_block(op.region(b).block(), depth + 1));
+      if (chosen.empty()) {
+        chosen = results;
+        continue;
+      }
+      int take = selector;
+      if (op.kind() == K::kCase) {
+        const ScalarInfo compare{.in = DType::kI32, .out = DType::kI1};
+        take = add_instruction({signed_function(K::kCompare), compare},
+                               {selector, add_slot(from_signed(b)), selector});
+      }
+      for (std::size_t i = 0; i < chosen.size(); ++i) {
+        const DType type = op.result(static_cast<int>(i))->type().dtype();
+        chosen[i] = add_instruction({select_function(), {.in = type, .out = type}},
+                                    {take, results[i], chosen[i]});
+      }
+    }
+    for (int i = 0; i < op.result_count(); ++i)
+      values_[op.result(i)] = chosen[static_cast<std::size_t>(i)];
+    return {};
+  }
+
+  int add_instruction(const ScalarOp& op, const std::array<int, 3>& operands) {
+    Body::Instruction instruction{.op = op};
+    for (std::size_t i = 0; i < operands.size(); ++i) instruction.operands[i] = operands[i];
+    instruction.result = add_slot({});
+    body_.instructions_.push_back(instruction);
+    return instruction.result;
   }
 
   Status add_call(const ir::Op& op, int depth) {

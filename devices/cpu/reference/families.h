@@ -30,6 +30,7 @@ Status run_slice(const Call& c);  // also of real_dynamic_slice
 Status run_pad(const Call& c);    // also of dynamic_pad
 Status run_concatenate(const Call& c);
 Status run_get_dimension_size(const Call& c);
+Status run_set_dimension_size(const Call& c);
 Status run_bitcast(const Call& c);
 
 // indexing.cc

@@ -20,7 +20,7 @@ using Arrays = std::vector<ArrayPointer>;
 
 std::size_t leaves(ir::Type type) {
   if (type.kind() == ir::TypeKind::kToken) return 0;
-  if (type.kind() != ir::TypeKind::kTuple) return 1;
+  if (type.kind() != ir::TypeKind::kTuple && type.kind() != ir::TypeKind::kFuture) return 1;
   std::size_t n = 0;
   for (const ir::Type member : type.members()) n += leaves(member);
   return n;
@@ -76,7 +76,11 @@ class Interpreter {
       }
       case OpKind::kTuple:
       case OpKind::kOptimizationBarrier:
+      case OpKind::kAsyncDone:
         return operands(op);
+      case OpKind::kAsyncStart:
+        if (op.regions().size() != 1 || op.region().empty()) break;
+        return run_block(op.region().block(), operands(op), depth);
       case OpKind::kAfterAll:
       case OpKind::kCreateToken:
         return Arrays{};
@@ -95,8 +99,9 @@ class Interpreter {
       case OpKind::kWhile:
         return loop(op, depth);
       default:
-        return run_kernel(op);
+        break;
     }
+    return run_kernel(op);
   }
 
   static Scalar read(const Array& array) { return load(array.shape.dtype(), array.bytes.data()); }

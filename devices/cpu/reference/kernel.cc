@@ -46,6 +46,7 @@ constexpr Entry kEntries[] = {
     {OpKind::kDynamicPad, run_pad},
     {OpKind::kConcatenate, run_concatenate},
     {OpKind::kGetDimensionSize, run_get_dimension_size},
+    {OpKind::kSetDimensionSize, run_set_dimension_size},
     {OpKind::kBitcastConvert, run_bitcast},
     {OpKind::kDynamicSlice, run_dynamic_slice},
     {OpKind::kDynamicUpdateSlice, run_dynamic_update_slice},

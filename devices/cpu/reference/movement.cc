@@ -147,6 +147,19 @@ Status run_get_dimension_size(const Call& c) {
   return {};
 }
 
+// A static result keeps its extent: another size would need one with bounds.
+Status run_set_dimension_size(const Call& c) {
+  const auto dimension = static_cast<int>(c.op.int_or("dimension", 0));
+  const ConstArray& size = c.operands[1];
+  const std::int64_t wanted = as_index(size.shape.dtype(), load(size.shape.dtype(), size.data));
+  if (wanted != c.results[0].shape.dim(dimension)) {
+    return fail(ErrorCode::kUnimplemented,
+                c.op.where() + ": a size of " + std::to_string(wanted) + " in a result of " +
+                    c.results[0].shape.to_string() + " is not supported by the CPU device");
+  }
+  return run_reshape(c);
+}
+
 // The bits of all elements in a row, little-endian, in pieces of another width. Elements of fewer
 // than eight bits lie in a byte each, so bits are moved one group at a time.
 Status run_bitcast(const Call& c) {

@@ -104,6 +104,8 @@ ScalarFunction convert_function(Form from, Form to) {
   return nullptr;
 }
 
+ScalarFunction select_function() { return select; }
+
 int total_order(double a, double b) {
   const auto key = [](double x) {
     const auto bits = std::bit_cast<std::int64_t>(x);

@@ -47,5 +47,6 @@ ScalarFunction unsigned_function(ir::OpKind kind);
 ScalarFunction real_function(ir::OpKind kind, bool wide);     // wide: f64
 ScalarFunction complex_function(ir::OpKind kind, bool wide);  // wide: complex<f64>
 ScalarFunction convert_function(Form from, Form to);
+ScalarFunction select_function();
 
 }  // namespace millrace::devices::cpu::reference

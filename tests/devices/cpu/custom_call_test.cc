@@ -32,6 +32,18 @@ TEST(CustomCallTest, HandlerSeesTypedArraysAndItsConfiguration) {
   EXPECT_EQ(seen, "test.add_one fast tensor<2xf32>");
 }
 
+TEST(CustomCallTest, WhatPartitionersPutAroundValuesIsPassedOn) {
+  TestProgram program(R"(
+    sdy.mesh @mesh = <["x"=1]>
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+    %0 = stablehlo.custom_call @Sharding(%x) {backend_config = ""} : (tensor<2xf32>) -> tensor<2xf32>
+    %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}]> : tensor<2xf32>
+    return %1 : tensor<2xf32>
+  })");
+  EXPECT_EQ(values_of<float>(program.run({bytes_of<float>({1, 2})})[0]),
+            (std::vector<float>{1, 2}));
+}
+
 TEST(CustomCallTest, SecondHandlerOfANameIsRefused) {
   ASSERT_TRUE(register_custom_call("test.twice", add_one).has_value());
   const Status again = register_custom_call("test.twice", add_one);

@@ -220,6 +220,20 @@ constexpr Row kStructured[] = {
      "^bb0(%x: tensor<i8>):\n%s = stablehlo.multiply %x, %x : tensor<i8>\n"
      "stablehlo.return %s : tensor<i8>}) : (tensor<3xi8>) -> tensor<3xi8>",
      "[4, 9, -112]"},
+    {"BranchesInABody", "tensor<3xi32>",
+     "%a = stablehlo.constant dense<[0, 1, 5]> : tensor<3xi32>\n"
+     "%b = stablehlo.constant dense<[10, 20, 30]> : tensor<3xi32>\n"
+     "%r = \"stablehlo.map\"(%a, %b) <{dimensions = array<i64: 0>}> ({\n"
+     "^bb0(%x: tensor<i32>, %y: tensor<i32>):\n"
+     "%c = \"stablehlo.case\"(%x) ({\nstablehlo.return %y : tensor<i32>\n}, {\n"
+     "%d = stablehlo.add %y, %y : tensor<i32>\nstablehlo.return %d : tensor<i32>\n}, {\n"
+     "stablehlo.return %x : tensor<i32>\n}) : (tensor<i32>) -> tensor<i32>\n"
+     "%p = stablehlo.compare EQ, %x, %c : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+     "%i = \"stablehlo.if\"(%p) ({\n%n = stablehlo.negate %x : tensor<i32>\n"
+     "stablehlo.return %n : tensor<i32>\n}, {\nstablehlo.return %c : tensor<i32>\n}) : "
+     "(tensor<i1>) -> tensor<i32>\n"
+     "stablehlo.return %i : tensor<i32>}) : (tensor<3xi32>, tensor<3xi32>) -> tensor<3xi32>",
+     "[10, 40, -5]"},
     {"TopKKeepsTheFirstOfEqualOnes", "tensor<3xi32>",
      "%a = stablehlo.constant dense<[5, 7, 7, 1]> : tensor<4xi32>\n"
      "%v, %r = chlo.top_k(%a, k = 3) : tensor<4xi32> -> (tensor<3xi32>, tensor<3xi32>)",
@@ -326,6 +340,13 @@ constexpr Row kOther[] = {
      "%c = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<2xf32>\n"
      "%r = stablehlo.add %b, %c : tensor<2xf32>",
      "[1.0, 2.0]"},
+    {"AsyncIsDoneAtOnce", "tensor<2xf32>",
+     "%a = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>\n"
+     "%f = \"stablehlo.async_start\"(%a) ({\n^bb0(%x: tensor<2xf32>):\n"
+     "%y = stablehlo.add %x, %x : tensor<2xf32>\nstablehlo.return %y : tensor<2xf32>\n}) : "
+     "(tensor<2xf32>) -> !stablehlo.future<tensor<2xf32>>\n"
+     "%r = \"stablehlo.async_done\"(%f) : (!stablehlo.future<tensor<2xf32>>) -> tensor<2xf32>",
+     "[2.0, 4.0]"},
     {"BatchNormInference", "tensor<2x2xf32>",
      "%a = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>\n"
      "%s = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>\n"
