@@ -159,8 +159,8 @@ class Lowering {
       set_results(op, operands_of(op));
       return {};
     }
-    if (op.name() == "sdy.manual_computation" && op.regions().size() == 1 &&
-        !op.region().empty() && op.region().block().argument_count() == op.operand_count()) {
+    if (op.name() == "sdy.manual_computation" && op.regions().size() == 1 && !op.region().empty() &&
+        op.region().block().argument_count() == op.operand_count()) {
       return lower_inline(op, op.region().block(), to, depth);
     }
     return fail(ErrorCode::kUnimplemented, op.where() + ": not supported by the CPU device");

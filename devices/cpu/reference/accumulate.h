@@ -1,5 +1,6 @@
 // Sums of products for contractions and convolutions: one pair of classes for all element types.
-// Real sums are exact but for the last rounding.
+// Sums that cancel leave what every rounding on the way left, so they are taken in order, as
+// everybody takes them: in f32 for f32, in f64 for the other real types.
 #pragma once
 
 #include <complex>
@@ -13,13 +14,15 @@ namespace millrace::devices::cpu::reference {
 // complex numbers, whichever the sum needs.
 class Terms {
  public:
-  Terms(const ConstArray& array, DType type) : values_(load_all(array)), to_(form_of(type)) {
+  Terms(const ConstArray& array, DType type)
+      : values_(load_all(array)), to_(form_of(type)), single_(type == DType::kF32) {
     const ScalarFunction convert = convert_function(form_of(array.shape.dtype()), to_);
     const ScalarInfo info{.in = array.shape.dtype(), .out = wide(to_)};
     for (Scalar& v : values_) v = convert(&v, info);
   }
   const Scalar& operator[](std::int64_t i) const { return values_[static_cast<std::size_t>(i)]; }
   Form form() const { return to_; }
+  bool single() const { return single_; }  // summed in f32
 
  private:
   // The type of this form that loses nothing.
@@ -41,6 +44,7 @@ class Terms {
 
   std::vector<Scalar> values_;
   Form to_;
+  bool single_;
 };
 
 // Thread-safety: confined.
@@ -59,7 +63,10 @@ class Sum {
         return;
       case Form::kReal:
       case Form::kReal64:
-        re_ += static_cast<long double>(x.re) * y.re;
+        if (a.single())
+          add_real<float>(x, y);
+        else
+          add_real<double>(x, y);
         return;
       case Form::kComplex:
         add_complex<float>(x, y);
@@ -72,12 +79,15 @@ class Sum {
     const Form form = form_of(type);
     if (form == Form::kBool || form == Form::kSigned || form == Form::kUnsigned)
       return from_unsigned(bits_);
-    return from_complex(static_cast<double>(re_), static_cast<double>(im_));
+    return from_complex(re_, im_);
   }
 
  private:
-  // Complex sums cancel, and what is left then depends on every rounding on the way: they are
-  // taken in order, in the precision of the result, as everybody else does.
+  template <class T>
+  void add_real(const Scalar& x, const Scalar& y) {
+    const T product = static_cast<T>(x.re) * static_cast<T>(y.re);
+    re_ = static_cast<T>(re_) + product;
+  }
   template <class T>
   void add_complex(const Scalar& x, const Scalar& y) {
     const T a = static_cast<T>(x.re), b = static_cast<T>(x.im), c = static_cast<T>(y.re),
@@ -88,7 +98,7 @@ class Sum {
 
   Form form_ = Form::kNone;
   std::uint64_t bits_ = 0;
-  long double re_ = 0, im_ = 0;
+  double re_ = 0, im_ = 0;
 };
 
 }  // namespace millrace::devices::cpu::reference

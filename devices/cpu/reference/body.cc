@@ -159,16 +159,6 @@ Result<Body> Body::make(const ir::Module& module, const ir::Op& op, const ir::Bl
   return BodyBuilder(module).build(op, block);
 }
 
-void Body::Frame::run_loosely() {
-  if (body_.instructions_.size() != 1 || form_of(body_.instructions_[0].op.info.out) < Form::kReal)
-    return run();
-  const Instruction& one = body_.instructions_[0];
-  const Scalar operands[3] = {slots_[static_cast<std::size_t>(one.operands[0])],
-                              slots_[static_cast<std::size_t>(one.operands[1])],
-                              slots_[static_cast<std::size_t>(one.operands[2])]};
-  slots_[static_cast<std::size_t>(one.result)] = one.op.function(operands, one.op.info);
-}
-
 void Body::Frame::run() {
   for (const Instruction& one : body_.instructions_) {
     const Scalar operands[3] = {slots_[static_cast<std::size_t>(one.operands[0])],

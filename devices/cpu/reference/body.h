@@ -26,9 +26,6 @@ class Body {
     explicit Frame(const Body& body) : body_(body), slots_(body.initial_) {}
     Scalar& argument(int i) { return slots_[static_cast<std::size_t>(i)]; }
     void run();
-    // The same, but a body of one operation on floats does not round its result: what is folded
-    // many times is rounded once, when it is stored.
-    void run_loosely();
     const Scalar& result(int i) const {
       return slots_[static_cast<std::size_t>(body_.results_[static_cast<std::size_t>(i)])];
     }

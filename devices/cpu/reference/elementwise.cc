@@ -131,7 +131,7 @@ Status run_constant(const Call& c) {
   const MutableArray& to = c.results[0];
   const std::size_t width = width_of(to.shape);
   if (!dense->splat) {
-    std::memcpy(to.data, dense->bytes.data(), to.shape.size_bytes());
+    copy_bytes(to.data, dense->bytes.data(), to.shape.size_bytes());
     return {};
   }
   for (std::int64_t e = 0; e < to.shape.elements(); ++e)
@@ -157,12 +157,12 @@ Status run_constant_like(const Call& c) {
 
 Status run_identity(const Call& c) {
   for (std::size_t i = 0; i < c.results.size(); ++i)
-    std::memcpy(c.results[i].data, c.operands[i].data, c.results[i].shape.size_bytes());
+    copy_bytes(c.results[i].data, c.operands[i].data, c.results[i].shape.size_bytes());
   return {};
 }
 
 Status run_zero(const Call& c) {
-  for (const MutableArray& to : c.results) std::memset(to.data, 0, to.shape.size_bytes());
+  for (const MutableArray& to : c.results) clear_bytes(to.data, to.shape.size_bytes());
   return {};
 }
 

@@ -94,6 +94,13 @@ inline std::int64_t linear_of(const DimVector& index, const DimVector& strides) 
   for (std::size_t d = 0; d < index.size(); ++d) at += index[d] * strides[d];
   return at;
 }
+// Of whole arrays, which may be empty and then have no address.
+inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t n) {
+  if (n != 0) std::memcpy(to, from, n);
+}
+inline void clear_bytes(std::byte* to, std::size_t n) {
+  if (n != 0) std::memset(to, 0, n);
+}
 // The bytes of one element.
 inline std::size_t width_of(const Shape& shape) { return byte_width(shape.dtype()); }
 inline void copy_element(const std::byte* from, std::int64_t i, std::byte* to, std::int64_t j,

@@ -96,7 +96,7 @@ Status run_dynamic_update_slice(const Call& c) {
   const DimVector starts = clamped_starts(c, 2, from.shape, update.shape);
   const DimVector strides = dense_strides(to.shape);
   const std::int64_t base = linear_of(starts, strides);
-  std::memcpy(to.data, from.data, to.shape.size_bytes());
+  copy_bytes(to.data, from.data, to.shape.size_bytes());
   each_index(update.shape.dims(), [&](const DimVector& index, std::int64_t linear) {
     copy_element(update.data, linear, to.data, base + linear_of(index, strides),
                  width_of(to.shape));
@@ -138,7 +138,7 @@ Status run_gather(const Call& c) {
       }
     }
   }
-  std::memset(to.data, 0, to.shape.size_bytes());
+  clear_bytes(to.data, to.shape.size_bytes());
   if (from.shape.elements() == 0) return {};
   const Places places(numbers, from.shape, c.operands[1], to.shape.rank());
   const DimVector strides = dense_strides(from.shape);
@@ -173,7 +173,7 @@ Status run_scatter(const Call& c) {
   const Shape& shape = c.results[0].shape;
   const auto rank = static_cast<std::size_t>(shape.rank());
   for (std::size_t k = 0; k < count; ++k)
-    std::memcpy(c.results[k].data, c.operands[k].data, c.results[k].shape.size_bytes());
+    copy_bytes(c.results[k].data, c.operands[k].data, c.results[k].shape.size_bytes());
   const ConstArray& first_update = c.operands[count + 1];
   const Places places(numbers, shape, c.operands[count], first_update.shape.rank());
   const DimVector strides = dense_strides(shape);

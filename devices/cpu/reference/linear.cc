@@ -1,5 +1,4 @@
-// Contractions. Integers wrap; floats are summed in long double and rounded once, so that any order
-// of summation that a faster kernel takes can be compared with these.
+// Contractions by their definition: dot_general, dot, einsum. Integers wrap.
 #include "millrace/devices/cpu/ir/einsum.h"
 #include "millrace/devices/cpu/reference/accumulate.h"
 #include "millrace/devices/cpu/reference/families.h"

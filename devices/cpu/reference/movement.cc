@@ -37,7 +37,7 @@ Status run_iota(const Call& c) {
 }
 
 Status run_reshape(const Call& c) {
-  std::memcpy(c.results[0].data, c.operands[0].data, c.results[0].shape.size_bytes());
+  copy_bytes(c.results[0].data, c.operands[0].data, c.results[0].shape.size_bytes());
   return {};
 }
 
@@ -153,9 +153,9 @@ Status run_set_dimension_size(const Call& c) {
   const ConstArray& size = c.operands[1];
   const std::int64_t wanted = as_index(size.shape.dtype(), load(size.shape.dtype(), size.data));
   if (wanted != c.results[0].shape.dim(dimension)) {
-    return fail(ErrorCode::kUnimplemented,
-                c.op.where() + ": a size of " + std::to_string(wanted) + " in a result of " +
-                    c.results[0].shape.to_string() + " is not supported by the CPU device");
+    return fail(ErrorCode::kUnimplemented, c.op.where() + ": a size of " + std::to_string(wanted) +
+                                               " in a result of " + c.results[0].shape.to_string() +
+                                               " is not supported by the CPU device");
   }
   return run_reshape(c);
 }

@@ -7,8 +7,8 @@
 namespace millrace::devices::cpu::reference {
 namespace {
 
-// The values of several reductions that share a body, at every place of the results. They are kept
-// unrounded where the body is one operation: sums of narrow floats then lose nothing on the way.
+// The values of several reductions that share a body, at every place of the results; each step
+// rounds, in the order of the operand.
 class Folds {
  public:
   Folds(const Call& c, std::size_t count, std::int64_t places)
@@ -46,7 +46,7 @@ class Folds {
 
  private:
   void finish(std::int64_t place) {
-    frame_.run_loosely();
+    frame_.run();
     for (std::size_t k = 0; k < count_; ++k)
       values_[k][static_cast<std::size_t>(place)] = frame_.result(static_cast<int>(k));
   }

@@ -82,8 +82,7 @@ bool check_get_dimension_size(Check& c) {
 bool check_set_dimension_size(Check& c) {
   std::int64_t axis = 0;
   return c.operands(2) && c.results(1) && element_of_operand(c) && same_rank(c) &&
-         c.scalar(c.operand(1), "operand 1") &&
-         c.element_in(c.operand(1), kInteger, "operand 1") &&
+         c.scalar(c.operand(1), "operand 1") && c.element_in(c.operand(1), kInteger, "operand 1") &&
          c.integer("dimension", 0, c.operand(0).rank() - 1, &axis) &&
          c.result_dims(0, c.operand(0).dims());
 }

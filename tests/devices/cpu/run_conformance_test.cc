@@ -16,6 +16,7 @@
 #include "millrace/devices/cpu/ir/float_format.h"
 #include "millrace/devices/cpu/ir/module.h"
 #include "millrace/devices/cpu/read/read_text.h"
+#include "millrace/devices/cpu/reference/interpreter.h"
 #include "millrace/devices/cpu/reference/scalar.h"
 #include "millrace/devices/cpu/run/run.h"
 #include "tests/support/paths.h"
@@ -213,6 +214,40 @@ TEST(ConformanceTest, EveryEnabledProgramPasses) {
   std::printf("conformance: %d enabled programs pass, and %d of %zu that are disabled upstream\n",
               passed, optional_passed, optional.size());
   EXPECT_GT(passed, 0);
+}
+
+// The interpreter runs @main; what it is compared with is a value of the program too.
+TEST(ConformanceTest, TheInterpreterGivesTheExpectedValuesToo) {
+  const fs::path folder =
+      fs::path(millrace::testing::shared_folder()) / "conformance" / "stablehlo";
+  if (!fs::exists(folder)) GTEST_SKIP() << "no test data at " << folder;
+  const std::set<std::string> optional = optional_files(folder);
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    if (entry.path().extension() != ".mlir" || optional.contains(name)) continue;
+    SCOPED_TRACE(name);
+    std::ifstream in(entry.path());
+    std::stringstream text;
+    text << in.rdbuf();
+    auto module = read::read_text(text.str());
+    ASSERT_TRUE(module.has_value());
+    std::vector<reference::Array> inputs;
+    if (const ir::Function* made = module->find("inputs")) {
+      auto values = reference::interpret(*module, *made, {});
+      ASSERT_TRUE(values.has_value()) << values.error().to_string();
+      inputs = *std::move(values);
+    }
+    const auto tested = take_checks_out(*std::move(module));
+    ASSERT_TRUE(tested.has_value());
+    const auto results =
+        reference::interpret(tested->module, *tested->module.find("tested"), std::move(inputs));
+    ASSERT_TRUE(results.has_value()) << results.error().to_string();
+    for (std::size_t i = 0; i < tested->checks.size(); ++i) {
+      EXPECT_EQ(compare(tested->checks[i], tested->shapes[i], (*results)[i].bytes,
+                        (*results)[tested->checks.size() + i].bytes),
+                "");
+    }
+  }
 }
 
 }  // namespace
