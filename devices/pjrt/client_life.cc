@@ -6,6 +6,7 @@
 
 #include "millrace/core/combinators.h"
 #include "millrace/core/log.h"
+#include "millrace/core/wall_clock.h"
 #include "millrace/devices/device_actor.h"
 #include "millrace/devices/pjrt/client.h"
 
@@ -110,8 +111,7 @@ void PjrtClient::record_profile() {
   const std::unique_ptr<Profiler> profiler = std::move(profiler_);
   const auto recorded = [&]() -> Result<std::size_t> {
     MILLRACE_TRY(const std::string bytes, profiler->finish());
-    const auto system = std::chrono::system_clock::now().time_since_epoch();
-    const Duration offset = now().time_since_epoch() - std::chrono::duration_cast<Duration>(system);
+    const Duration offset = now().time_since_epoch() - wall_time();
     return record_xspace(bytes, offset, *options_.trace);
   }();
   if (recorded) {
