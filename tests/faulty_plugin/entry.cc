@@ -23,7 +23,7 @@ abi::Buffer* clone(abi::Buffer* buffer) {
 void leak() {
   // Volatile, so that no compiler sees that it is for nothing.
   static void* volatile lost = nullptr;
-  lost = std::malloc(64);
+  lost = std::malloc(256);
   static_cast<void>(lost);
 }
 

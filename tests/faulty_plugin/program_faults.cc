@@ -36,12 +36,6 @@ abi::Error* load_anyway(abi::ExecutableDeserializeAndLoadArgs* a, bool with_head
   return error != nullptr ? error : load(a->client, compiled, &a->loaded_executable);
 }
 
-conform::abi::LayoutsExtension& layouts(abi::Api& api) {
-  static conform::abi::LayoutsExtension own = make_layouts();
-  api.extension_start = &own;
-  return own;
-}
-
 bool of_bad_program(const abi::Error* error) {
   return error->message.contains("cannot be compiled");
 }
@@ -322,23 +316,44 @@ Faults program_faults() {
        }},
 
       {"layouts.buffer",
-       [](abi::Api& api) {
-         layouts(api).serialize = [](auto* a) -> abi::Error* {
+       [](abi::Api& /*api*/) {
+         extensions().layouts.serialize = [](auto* a) -> abi::Error* {
            a->bytes_size = 0;
            return nullptr;
          };
        }},
       {"layouts.parameters",
-       [](abi::Api& api) {
-         layouts(api).of_parameters = [](auto* a) -> abi::Error* {
+       [](abi::Api& /*api*/) {
+         extensions().layouts.of_parameters = [](auto* a) -> abi::Error* {
            a->count = 0;
            return nullptr;
          };
        }},
       {"layouts.results",
-       [](abi::Api& api) {
-         layouts(api).of_outputs = [](auto* a) -> abi::Error* {
+       [](abi::Api& /*api*/) {
+         extensions().layouts.of_outputs = [](auto* a) -> abi::Error* {
            a->count = 0;
+           return nullptr;
+         };
+       }},
+
+      {"interop.abi_version",
+       [](abi::Api& /*api*/) {
+         extensions().abi_versions.bytes_of_executable = [](auto* a) -> abi::Error* {
+           a->bytes_size = 0;
+           return nullptr;
+         };
+       }},
+      {"interop.compatible",
+       [](abi::Api& /*api*/) {
+         extensions().abi_versions.client_with_executable = [](auto* /*a*/) {
+           return make_error(9, "a fault of this plugin");
+         };
+       }},
+      {"interop.stream",
+       [](abi::Api& /*api*/) {
+         extensions().streams.wait = [](auto* a) -> abi::Error* {
+           spoil_contents(a->buffer);
            return nullptr;
          };
        }},

@@ -37,13 +37,7 @@ Faults table_faults() {
              nullptr;
        }},
       {"table.extensions",
-       [](abi::Api& api) {
-         static conform::abi::LayoutsExtension first = make_layouts();
-         static abi::Extension loop{
-             .struct_size = sizeof(abi::Extension), .type = 10, .next = &loop};
-         first.next = &loop;
-         api.extension_start = &first;
-       }},
+       [](abi::Api& /*api*/) { extensions().streams.next = &extensions().layouts; }},
       {"plugin.initialize", &refuse<abi::PluginInitializeArgs>},
       {"plugin.attributes",
        [](abi::Api& api) {

@@ -202,8 +202,17 @@ void add_buffers(abi::Api& api);
 void add_copies(abi::Api& api);
 void add_transfers(abi::Api& api);
 
-// Of the plugin's only extension, Layouts.
+// The plugin's extensions.
+struct Extensions {
+  conform::abi::LayoutsExtension layouts;
+  conform::abi::AbiVersionExtension abi_versions;
+  conform::abi::StreamExtension streams;
+};
 conform::abi::LayoutsExtension make_layouts();
+conform::abi::AbiVersionExtension make_abi_versions();
+conform::abi::StreamExtension make_streams();
+// Those of the table of make_api, chained: there is one set of them.
+Extensions& extensions();
 
 // A healthy table of its own, full: what the plugin lacks says so.
 abi::Api make_api();

@@ -22,6 +22,13 @@ void fill(abi::Api& api, std::index_sequence<I...> /*slots*/) {
 
 }  // namespace
 
+Extensions& extensions() {
+  static Extensions all = {make_layouts(), make_abi_versions(), make_streams()};
+  all.layouts.next = &all.abi_versions;
+  all.abi_versions.next = &all.streams;
+  return all;
+}
+
 abi::Api make_api() {
   abi::Api api{};
   api.struct_size = sizeof(api);
@@ -39,8 +46,7 @@ abi::Api make_api() {
   add_buffers(api);
   add_copies(api);
   add_transfers(api);
-  static conform::abi::LayoutsExtension layouts = make_layouts();
-  api.extension_start = &layouts;
+  api.extension_start = &extensions().layouts;
   return api;
 }
 

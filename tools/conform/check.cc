@@ -37,7 +37,8 @@ const std::vector<Check>& all_checks() {
          {&table_checks,    &plugin_checks,   &client_checks,   &device_checks,   &size_checks,
           &host_checks,     &compile_checks,  &execute_checks,  &event_checks,    &error_checks,
           &buffer_checks,   &transfer_checks, &deletion_checks, &donation_checks, &serialize_checks,
-          &topology_checks, &layout_checks,   &several_checks,  &thread_checks,   &leak_checks}) {
+          &topology_checks, &layout_checks,   &interop_checks,  &several_checks,  &thread_checks,
+          &leak_checks}) {
       for (Check& check : family()) list.push_back(std::move(check));
     }
     return list;

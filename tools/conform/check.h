@@ -74,6 +74,7 @@ std::vector<Check> deletion_checks();
 std::vector<Check> serialize_checks();
 std::vector<Check> topology_checks();
 std::vector<Check> layout_checks();
+std::vector<Check> interop_checks();
 std::vector<Check> several_checks();
 std::vector<Check> thread_checks();
 std::vector<Check> leak_checks();

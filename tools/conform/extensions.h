@@ -8,7 +8,9 @@
 namespace millrace::conform {
 
 inline constexpr std::size_t kMostExtensions = 256;  // a longer chain is a loop
+inline constexpr int kStreamExtension = 3;
 inline constexpr int kLayoutsExtension = 4;
+inline constexpr int kAbiVersionExtension = 20;
 
 namespace abi {
 
@@ -42,6 +44,63 @@ struct LayoutsExtension : Extension {
   Function<LayoutsOfExecutableArgs> of_parameters;
 };
 static_assert(sizeof(LayoutsExtension) == 80 && sizeof(LayoutSerializeArgs) == 56);
+
+// These begin with their size alone.
+struct AbiVersionHandle;  // of a client or of an executable
+struct AbiVersionOfClientArgs {
+  std::size_t struct_size = 0;
+  Client* client = nullptr;
+  AbiVersionHandle* version = nullptr;
+};
+struct AbiVersionOfExecutableArgs {
+  std::size_t struct_size = 0;
+  Executable* executable = nullptr;
+  AbiVersionHandle* version = nullptr;
+};
+struct AbiVersionDestroyArgs {
+  std::size_t struct_size = 0;
+  AbiVersionHandle* version = nullptr;
+};
+struct AbiVersionCompatibleArgs {
+  std::size_t struct_size = 0;
+  AbiVersionHandle* version = nullptr;
+  AbiVersionHandle* other = nullptr;
+};
+struct AbiVersionBytesArgs {
+  std::size_t struct_size = 0;
+  AbiVersionHandle* version = nullptr;
+  const char* bytes = nullptr;
+  std::size_t bytes_size = 0;
+  SerializedBytes* holder = nullptr;
+  void (*deleter)(SerializedBytes* holder) = nullptr;
+};
+struct AbiVersionExtension : Extension {
+  Function<AbiVersionOfClientArgs> of_client;
+  Function<AbiVersionOfExecutableArgs> of_executable;
+  Function<AbiVersionDestroyArgs> destroy_of_client;
+  Function<AbiVersionCompatibleArgs> client_with_client;
+  Function<AbiVersionCompatibleArgs> client_with_executable;
+  Function<AbiVersionBytesArgs> bytes_of_client;
+  void* platform_of_client;
+  Function<AbiVersionDestroyArgs> destroy_of_executable;
+  Function<AbiVersionBytesArgs> bytes_of_executable;
+  void* platform_of_executable;
+};
+struct StreamOfDeviceArgs {
+  std::size_t struct_size = 0;
+  Device* device = nullptr;
+  std::intptr_t stream = 0;
+};
+struct StreamWaitArgs {
+  std::size_t struct_size = 0;
+  std::intptr_t stream = 0;
+  Buffer* buffer = nullptr;
+};
+struct StreamExtension : Extension {
+  Function<StreamOfDeviceArgs> of_device;
+  Function<StreamWaitArgs> wait;
+};
+static_assert(sizeof(AbiVersionExtension) == 24 + 10 * 8 && sizeof(StreamExtension) == 40);
 
 }  // namespace abi
 

@@ -52,7 +52,7 @@ std::string rounded(double value) {
 Status watch(Rig& rig, int times, const std::function<Status()>& step) {
   // What a leak of one pointer each would take; and what noise may.
   constexpr double kLeastBytes = 8;
-  constexpr std::int64_t kHeapNoise = 16 << 10;
+  constexpr std::int64_t kHeapNoise = 64 << 10;
   constexpr std::int64_t kResidentNoise = 16 << 20;
   for (int i = 0; i < times / 5 + 10; ++i) MILLRACE_TRY_STATUS(step());
   const Usage before = measure();

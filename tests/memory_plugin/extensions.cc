@@ -1,4 +1,5 @@
-// The extension Layouts: everything lies row after row.
+// The extensions. Layouts: everything lies row after row. AbiVersion: there is one version. Stream:
+// a stream is whoever waits.
 #include "tests/memory_plugin/objects.h"
 
 namespace millrace::memory_plugin {
@@ -25,6 +26,53 @@ abi::Error* of_executable(abi::LayoutsOfExecutableArgs* a, std::size_t count) {
 }
 
 }  // namespace
+
+conform::abi::AbiVersionExtension make_abi_versions() {
+  conform::abi::AbiVersionExtension e{};
+  e.struct_size = sizeof(e);
+  e.type = conform::kAbiVersionExtension;
+  using Version = abi::AbiVersionHandle;
+  e.of_client = +[](abi::AbiVersionOfClientArgs* a) -> abi::Error* {
+    a->version = reinterpret_cast<Version*>(new int(1));
+    return nullptr;
+  };
+  e.of_executable = +[](abi::AbiVersionOfExecutableArgs* a) -> abi::Error* {
+    a->version = reinterpret_cast<Version*>(new int(1));
+    return nullptr;
+  };
+  e.destroy_of_client = e.destroy_of_executable =
+      +[](abi::AbiVersionDestroyArgs* a) -> abi::Error* {
+    delete reinterpret_cast<int*>(a->version);
+    return nullptr;
+  };
+  e.client_with_client = e.client_with_executable =
+      +[](abi::AbiVersionCompatibleArgs* a) -> abi::Error* {
+    const bool same = *reinterpret_cast<int*>(a->version) == *reinterpret_cast<int*>(a->other);
+    return same ? nullptr : make_error(kFailedPrecondition, "of another version");
+  };
+  e.bytes_of_client = e.bytes_of_executable = +[](abi::AbiVersionBytesArgs* a) -> abi::Error* {
+    a->bytes = "1";
+    a->bytes_size = 1;
+    a->deleter = +[](abi::SerializedBytes* /*holder*/) {};
+    return nullptr;
+  };
+  return e;
+}
+
+conform::abi::StreamExtension make_streams() {
+  conform::abi::StreamExtension e{};
+  e.struct_size = sizeof(e);
+  e.type = conform::kStreamExtension;
+  e.of_device = +[](abi::StreamOfDeviceArgs* a) -> abi::Error* {
+    a->stream = reinterpret_cast<std::intptr_t>(a->device);
+    return nullptr;
+  };
+  e.wait = +[](abi::StreamWaitArgs* a) -> abi::Error* {
+    a->buffer->ready->wait();
+    return nullptr;
+  };
+  return e;
+}
 
 conform::abi::LayoutsExtension make_layouts() {
   conform::abi::LayoutsExtension e{};
