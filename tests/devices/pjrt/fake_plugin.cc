@@ -1,6 +1,7 @@
 #include "tests/devices/pjrt/fake_plugin.h"
 
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -47,6 +48,9 @@ template <class A, class R>
 void set(abi::Api& api, R (*function)(A*)) {
   api.functions[static_cast<std::size_t>(abi::Call<A>::kSlot)] = reinterpret_cast<void*>(function);
 }
+
+// Those that nobody destroys go with the plugin.
+std::vector<std::unique_ptr<abi::Client>> clients;
 
 abi::Event* ready_event() {
   abi::Event* event = FakePlugin::make_event();
@@ -130,13 +134,13 @@ FakePlugin::FakePlugin() {
   set(
       api_, +[](abi::ClientCreateArgs* a) -> abi::Error* {
         ++clients_alive;
-        a->client = new abi::Client;
+        a->client = clients.emplace_back(std::make_unique<abi::Client>()).get();
         return nullptr;
       });
   set(
       api_, +[](abi::ClientDestroyArgs* a) -> abi::Error* {
         --clients_alive;
-        delete a->client;
+        std::erase_if(clients, [a](const auto& client) { return client.get() == a->client; });
         return nullptr;
       });
   set(
@@ -224,6 +228,6 @@ FakePlugin::FakePlugin() {
       });
 }
 
-FakePlugin::~FakePlugin() = default;
+FakePlugin::~FakePlugin() { clients.clear(); }
 
 }  // namespace millrace::testing
