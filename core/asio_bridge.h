@@ -93,6 +93,7 @@ class AsioBridge final : public LoopBridge {
       strand_.reset();
     }
     bool one_thread() const override { return false; }
+    bool made_on_loop() const override { return context_.running_in_this_thread(); }
 
    private:
     using Guard = asio::executor_work_guard<Context>;

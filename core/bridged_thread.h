@@ -8,8 +8,8 @@
 
 namespace millrace {
 
-// True from the first drain of a bridge (completion_queue.h) on the calling thread until that
-// bridge is closed.
+// True from the making of a bridge (completion_queue.h) on the calling thread, or its first drain
+// there, until that bridge is closed or drained by another thread, whose loop it then is.
 bool on_bridged_thread();
 
 namespace detail {
@@ -20,7 +20,7 @@ class ThreadMark final : public RefCounted {
  public:
   // Made on the first call of a thread.
   static const Ref<ThreadMark>& of_this_thread();
-  // nullptr where no bridge was ever drained.
+  // nullptr where no bridge was ever made or drained.
   static ThreadMark* existing();
 
   void add(int bridges) { bridges_.fetch_add(bridges); }

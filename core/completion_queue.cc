@@ -16,7 +16,10 @@ thread_local const CompletionQueue* draining_here = nullptr;
 }  // namespace
 
 CompletionQueue::CompletionQueue(std::unique_ptr<LoopPort> port, const BridgeOptions& options)
-    : Executor(this), options_(options), port_(std::move(port)), one_thread_(port_->one_thread()) {}
+    : Executor(this), options_(options), port_(std::move(port)), one_thread_(port_->one_thread()) {
+  // Not own_thread_: whether the loop runs here is not known before the first drain.
+  if (port_->made_on_loop()) mark_thread(ThreadMark::of_this_thread());
+}
 
 CompletionQueue::~CompletionQueue() {
   MILLRACE_CHECK(!holds_entries(word_.load()) || forked(),
@@ -223,6 +226,10 @@ void CompletionQueue::adopt_thread() {
   if (own_thread_.load() == here.get()) return;
   own_thread_.store(here.get());
   if (one_thread_) release_threads();  // the loop was handed on
+  mark_thread(here);
+}
+
+void CompletionQueue::mark_thread(const Ref<ThreadMark>& here) {
   if (std::ranges::find(marks_, here) != marks_.end()) return;
   std::erase_if(marks_, [](const Ref<ThreadMark>& mark) { return mark->unique(); });  // have ended
   marks_.push_back(here);

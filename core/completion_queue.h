@@ -75,6 +75,9 @@ class LoopPort {
   virtual void forget() noexcept = 0;
   // True: one thread runs the loop, always the same. False: whoever drains counts as its thread.
   virtual bool one_thread() const { return true; }
+  // Whether the thread that makes the bridge counts as the loop's until a drain tells better. True
+  // where it may be a callback of the loop and nobody can tell.
+  virtual bool made_on_loop() const { return true; }
 };
 
 // Shared by its bridge, by every LoopWait and by the port while it detaches. Thread-safety: submit,
@@ -130,6 +133,7 @@ class CompletionQueue final : public RefCounted, public Executor {
   void end_close();
   void shut();
   void adopt_thread();
+  void mark_thread(const Ref<detail::ThreadMark>& here);
   void release_threads();
   bool on_own_thread() const;
   void set_keep_alive(bool on);
@@ -155,9 +159,10 @@ class CompletionQueue final : public RefCounted, public Executor {
   WorkQueue local_;  // taken from the word, oldest first
   State state_ = State::kOpen;
   bool draining_ = false;
-  bool last_round_ = false;                     // closing: what comes now is dropped
-  bool kept_alive_ = true;                      // until the first drain knows better
-  std::vector<Ref<detail::ThreadMark>> marks_;  // of the threads that have drained; one, usually
+  bool last_round_ = false;  // closing: what comes now is dropped
+  bool kept_alive_ = true;   // until the first drain knows better
+  // Of the threads that have drained, or made this; one, usually.
+  std::vector<Ref<detail::ThreadMark>> marks_;
   Promise<void> closed_promise_;
   const Future<void> closed_ = closed_promise_.future();
 };

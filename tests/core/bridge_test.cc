@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -390,8 +391,27 @@ TEST_P(BridgeTest, MadeAndDestroyedAThousandTimesLeaksNoDescriptorAndNoThread) {
   EXPECT_EQ(entries("/proc/self/task"), threads);
 }
 
-TEST_P(BridgeTest, ThreadCountsAsBridgedFromTheFirstDrainUntilTheClose) {
-  EXPECT_FALSE(on_bridged_thread());
+// Only Asio tells that nobody runs it on this thread.
+bool counts_as_maker(const LoopKind& kind) { return std::string_view(kind.name) != "Asio"; }
+
+TEST_P(BridgeTest, CallbackThatMakesABridgeRunsOnABridgedThread) {
+  bridge.reset();
+  bool before = true, inside = false, after = true;
+  loop->call([&] {
+    before = on_bridged_thread();
+    auto made = loop->make_bridge();
+    inside = on_bridged_thread();
+    made.reset();
+    after = on_bridged_thread();
+  });
+  loop->run();
+  EXPECT_FALSE(before);
+  EXPECT_TRUE(inside) << "before any drain";
+  EXPECT_FALSE(after);
+}
+
+TEST_P(BridgeTest, ThreadCountsAsBridgedUntilTheClose) {
+  EXPECT_EQ(on_bridged_thread(), counts_as_maker(GetParam()));
   loop->run();
   loop->turn();
   static_cast<void>(bridge->executor());
@@ -403,6 +423,18 @@ TEST_P(BridgeTest, ThreadCountsAsBridgedFromTheFirstDrainUntilTheClose) {
   EXPECT_FALSE(elsewhere);
   static_cast<void>(bridge->close());
   loop->run();
+  EXPECT_FALSE(on_bridged_thread());
+}
+
+TEST_P(BridgeTest, ThreadThatOnlyMadeTheBridgeCountsUntilAnotherOneDrains) {
+  EXPECT_EQ(on_bridged_thread(), counts_as_maker(GetParam()));
+  bool there = false;
+  std::thread([&] {
+    EXPECT_FALSE(on_bridged_thread());
+    post(bridge->executor(), [&] { there = on_bridged_thread(); });
+    loop->run();
+  }).join();
+  EXPECT_TRUE(there);
   EXPECT_FALSE(on_bridged_thread());
 }
 
