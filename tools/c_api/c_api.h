@@ -183,7 +183,9 @@ MILLRACE_CALL millrace_error* millrace_executable_output(millrace_runtime runtim
 
 typedef struct millrace_compile_args {
   size_t struct_size;
-  const void* code;  // StableHLO, as text or as MLIR bytecode
+  // StableHLO as text. MLIR bytecode goes to plugins only: the embedded CPU device does not read it
+  // yet (MILLRACE_UNIMPLEMENTED).
+  const void* code;
   size_t code_bytes;
   const char* name;  // for messages: usually the file; NULL: "program"
   void* user_data;

@@ -56,6 +56,17 @@ TEST(CompileTest, StopEndsACompilationBeforeItsNextStep) {
   EXPECT_EQ(compiled.error().code(), ErrorCode::kCancelled);
 }
 
+TEST(CompileTest, BytecodeIsRecognisedAndTheErrorSaysWhatWouldHelp) {
+  const auto compiled = compile(Program::from_text(std::string("ML\xefR\x0d\0\0", 7)), {});
+  ASSERT_FALSE(compiled);
+  EXPECT_EQ(compiled.error().code(), ErrorCode::kUnimplemented);
+  EXPECT_THAT(compiled.error().message(), HasSubstr("MLIR bytecode"));
+  EXPECT_THAT(compiled.error().message(), HasSubstr("as text"));
+  const auto no_bytecode = compile(Program::from_text("ML"), {});
+  ASSERT_FALSE(no_bytecode);
+  EXPECT_EQ(no_bytecode.error().code(), ErrorCode::kInvalidArgument);
+}
+
 TEST(CompileTest, ErrorsCarryLineAndColumn) {
   const auto wrong =
       compile_main("(%a: tensor<4xf32>) -> tensor<4xf32>",
