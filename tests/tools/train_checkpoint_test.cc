@@ -231,7 +231,7 @@ TEST(TrainCheckpointTest, AnotherRunsCheckpointIsRefusedAndLeftAlone) {
 
 TEST(TrainCheckpointTest, ACheckpointThatCannotBeWrittenEndsTheRunByName) {
   for (const std::string_view point : kCheckpointFaultPoints) {
-    if (point == "checkpoint.removing") continue;  // the third is the first to remove one
+    if (point == "checkpoint.removing") continue;  // that ends nothing: the next test
     SCOPED_TRACE(point);
     const TempFolder folder;
     Plan plan;
@@ -246,6 +246,23 @@ TEST(TrainCheckpointTest, ACheckpointThatCannotBeWrittenEndsTheRunByName) {
     EXPECT_THAT(ended.report.error().message(), HasSubstr("the disk is full"));
     EXPECT_LT(ended.told.losses.size(), 30U);
   }
+}
+
+TEST(TrainCheckpointTest, AnOlderCheckpointThatCannotBeRemovedEndsNothing) {
+  const TempFolder folder;
+  Plan plan;
+  plan.items = 400;
+  plan.epochs = 1;
+  plan.checkpoint = CheckpointOptions{.folder = folder.path(), .every = 10};
+  // Every removal fails.
+  const ArmedFault fault("checkpoint.removing", 1,
+                         Error(ErrorCode::kPermissionDenied, "scripted: it is not ours"), 100);
+  const Ended ended = run(plan);
+  ASSERT_TRUE(ended.report) << ended.report.error().to_string();
+  EXPECT_GE(fault.arrivals(), 2U);
+  ASSERT_GE(ended.told.checkpoints.size(), 4U) << "each was told";
+  EXPECT_EQ(ended.told.checkpoints.back(), 50U);
+  EXPECT_TRUE(read_checkpoint(folder.file("step-00000050")));
 }
 
 }  // namespace

@@ -230,7 +230,10 @@ Status CheckpointFolder::check_writable() const {
 Status CheckpointFolder::clean() const {
   MILLRACE_TRY(const std::vector<std::string> names, names_in(path_));
   for (const std::string& name : names) {
-    if (is_left_over(name)) MILLRACE_TRY_STATUS(remove_tree(path_ + "/" + name));
+    if (!is_left_over(name)) continue;
+    // Nobody reads it: no reason to refuse the folder.
+    if (const Status removed = remove_tree(path_ + "/" + name); !removed)
+      MILLRACE_LOG(kWarning, "train", "what a run has left stays: " + removed.error().message());
   }
   return {};
 }
@@ -310,14 +313,30 @@ Status CheckpointFolder::publish(std::uint64_t step, std::size_t keep) const {
   MILLRACE_TRY_STATUS(fault_point("checkpoint.renamed"));
   MILLRACE_TRY_STATUS(transfer::sync_folder(path_));
   MILLRACE_TRY_STATUS(fault_point("checkpoint.published"));
-  MILLRACE_TRY(std::vector<std::uint64_t> all, steps());
-  for (std::size_t i = 0; i + keep < all.size(); ++i) {
-    const std::string old = path_of(all[i]) + ".old";
-    MILLRACE_TRY_STATUS(rename_folder(path_of(all[i]), old));
-    MILLRACE_TRY_STATUS(fault_point("checkpoint.removing"));
-    MILLRACE_TRY_STATUS(remove_tree(old));
-  }
+  remove_all_but(keep);
   return {};
+}
+
+// The new one is there whatever becomes of the old ones.
+void CheckpointFolder::remove_all_but(std::size_t keep) const {
+  const auto warn = [](const Error& error) {
+    MILLRACE_LOG(
+        kWarning, "train",
+        "an older checkpoint could not be removed: " + error.message() +
+            ". The training goes on; what is left is removed when the folder is next used");
+  };
+  const Result<std::vector<std::uint64_t>> all = steps();
+  if (!all) return warn(all.error());
+  for (std::size_t i = 0; i + keep < all->size(); ++i) {
+    if (const Status removed = remove((*all)[i]); !removed) warn(removed.error());
+  }
+}
+
+Status CheckpointFolder::remove(std::uint64_t step) const {
+  const std::string old = path_of(step) + ".old";
+  MILLRACE_TRY_STATUS(rename_folder(path_of(step), old));
+  MILLRACE_TRY_STATUS(fault_point("checkpoint.removing"));
+  return remove_tree(old);
 }
 
 }  // namespace millrace::train

@@ -65,7 +65,8 @@ Result<LoadedCheckpoint> read_checkpoint(const std::string& path);
 class CheckpointFolder {
  public:
   // Makes the folder if it is not there (on the disk, with the folders that it is in), and finds
-  // out whether it can be written. Removes what a killed run has left (.part, .old).
+  // out whether it can be written. Removes what a killed run has left (.part, .old), with a warning
+  // where it cannot.
   // kFailedPrecondition while another process has it open.
   static Result<CheckpointFolder> open(std::string path);
   CheckpointFolder(CheckpointFolder&& other) noexcept;
@@ -83,7 +84,8 @@ class CheckpointFolder {
   // filled in. Asks stop between pieces (kCancelled). Nothing is left of it after an error.
   Status write(CheckpointManifest manifest, std::span<const transfer::NamedArray> arrays,
                const std::stop_token& stop) const;
-  // Gives what write() wrote its name, then removes all but the `keep` newest. keep >= 1.
+  // Gives what write() wrote its name, then removes all but the `keep` newest; one that cannot be
+  // removed gets a warning and is left to the next publish or open. keep >= 1.
   Status publish(std::uint64_t step, std::size_t keep) const;
   // Removes what write() wrote.
   void discard(std::uint64_t step) const;
@@ -94,6 +96,8 @@ class CheckpointFolder {
  private:
   CheckpointFolder(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
   Status clean() const;
+  void remove_all_but(std::size_t keep) const;
+  Status remove(std::uint64_t step) const;
   Status check_writable() const;
   Status write_files(const std::string& part, CheckpointManifest& manifest,
                      std::span<const transfer::NamedArray> arrays,
