@@ -19,13 +19,22 @@ std::string plugin_path() {
   return std::filesystem::exists(path) ? path : "";
 }
 
-Bare::Bare(const std::string& path) {
+BareClient::BareClient(const std::string& path) {
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) give_up("pjrt", ::dlerror());
   api_ = reinterpret_cast<const abi::Api* (*)()>(::dlsym(library, "GetPjrtApi"))();
   abi::ClientCreateArgs create;
   call(create);
   client_ = create.client;
+}
+
+BareClient::~BareClient() {
+  abi::ClientDestroyArgs client;
+  client.client = client_;
+  call(client);
+}
+
+Bare::Bare(const std::string& path) : BareClient(path) {
   abi::ClientAddressableDevicesArgs devices;
   devices.client = client_;
   call(devices);
@@ -51,9 +60,6 @@ Bare::~Bare() {
   abi::LoadedExecutableDestroyArgs executable;
   executable.executable = executable_;
   call(executable);
-  abi::ClientDestroyArgs client;
-  client.client = client_;
-  call(client);
 }
 
 void Bare::await(abi::Event* event) const {

@@ -24,13 +24,13 @@ func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 std::string plugin_path();
 inline constexpr const char* kNoPlugin = "no plugin here: tests/fetch_plugins gets it";
 
-// One client with one executable, x + 1 of four floats. Thread-safety: as the plugin's.
-class Bare {
+// A plugin, loaded, and a client of it. Thread-safety: as the plugin's.
+class BareClient {
  public:
-  explicit Bare(const std::string& path);
-  ~Bare();
-  Bare(const Bare&) = delete;
-  Bare& operator=(const Bare&) = delete;
+  explicit BareClient(const std::string& path);
+  ~BareClient();
+  BareClient(const BareClient&) = delete;
+  BareClient& operator=(const BareClient&) = delete;
 
   template <class A>
   void call(A& args) const {
@@ -41,6 +41,18 @@ class Bare {
       give_up("pjrt", std::string(to_string(devices::pjrt::abi::Call<A>::kSlot)) + " failed");
     }
   }
+
+ protected:
+  const devices::pjrt::abi::Api* api_;
+  devices::pjrt::abi::Client* client_ = nullptr;
+};
+
+// With one executable, x + 1 of four floats.
+class Bare : public BareClient {
+ public:
+  explicit Bare(const std::string& path);
+  ~Bare();
+
   // And destroys it.
   void await(devices::pjrt::abi::Event* event) const;
   devices::pjrt::abi::Buffer* put(const void* data, std::int64_t elements) const;
@@ -55,8 +67,6 @@ class Bare {
   void dispatch_all(devices::pjrt::abi::Buffer* input, int count) const;
 
  private:
-  const devices::pjrt::abi::Api* api_;
-  devices::pjrt::abi::Client* client_ = nullptr;
   devices::pjrt::abi::Device* device_ = nullptr;
   devices::pjrt::abi::LoadedExecutable* executable_ = nullptr;
 };

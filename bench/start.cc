@@ -1,6 +1,7 @@
-// start.devices: what `millrace devices` takes from the fork to its end: libraries loaded, runtime
-// made, devices told, everything closed. start.core_library: size of core's library without the
-// names that only a linker or debugger wants.
+// start.devices: what `millrace devices` takes from the fork to its end: libraries loaded, plugins
+// looked for, devices told. start.devices_plugin: the same with a plugin; the limit is a process
+// that loads the plugin, makes its client and ends, and 10 ms. start.core_library: size of core's
+// library without the names that only a linker or debugger wants.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 
 #include "bench/child.h"
 #include "bench/figure.h"
+#include "bench/pjrt_bare.h"
 
 namespace millrace::bench {
 namespace {
@@ -25,6 +27,29 @@ double devices_ms() {
 
 // An empty program of the same kind: what the system takes before any code of ours runs.
 double nothing_ms() { return 1e3 * seconds_of_program({"true"}); }
+
+int create_part(const std::string& path) {
+  const BareClient client(path);
+  return 0;
+}
+const Part create("create", &create_part);
+
+void measure_plugin(Session& session) {
+  const char* const name = "start.devices_plugin";
+  const std::string path = plugin_path();
+  if (path.empty()) return session.skip(name, kNoPlugin);
+  session.measure(
+      {.name = name,
+       .unit = "ms",
+       .peer = "loading the plugin, its client, and 10 ms",
+       .goal = Goal::kAtMost,
+       .limit = 1},
+      [&] {
+        return 1e3 * seconds_of_program(
+                         {program_folder() + "/millrace", "devices", "--plugin", "bench=" + path});
+      },
+      [&] { return 10 + 1e3 * seconds_of_program(Part::command("create", path)); });
+}
 
 double core_megabytes() {
   const std::string library = program_folder() + "/../lib/libmillrace_core.a";
@@ -50,6 +75,7 @@ void measure(Session& session) {
   if (session.wants("start.devices")) {
     session.remark("an empty program: " + std::to_string(nothing_ms()) + " ms");
   }
+  measure_plugin(session);
   session.measure({.name = "start.core_library",
                    .unit = "MiB",
                    .peer = "the limit",

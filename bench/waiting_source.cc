@@ -48,9 +48,17 @@ class WaitingSource final : public transfer::ItemSource {
 
 }  // namespace
 
-Runtime make_training_runtime(int threads) {
+Runtime make_training_runtime(int threads, const std::string& plugin) {
   RuntimeOptions options;
   options.devices = 1;
+  if (!plugin.empty()) {
+    options.devices = std::nullopt;
+    options.device = "bench";
+    options.plugins.push_back({.name = options.device,
+                               .path = plugin,
+                               .settings = {},
+                               .origin = devices::pjrt::kGivenPlugin});
+  }
   options.threads = threads;
   auto runtime = Runtime::create(options);
   if (!runtime) give_up("a runtime for training", runtime.error().to_string());

@@ -4,14 +4,16 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "millrace/core/clock.h"
 #include "millrace/tools/api/runtime.h"
 
 namespace millrace::bench {
 
-// One device, so many threads; gives up where it cannot be made.
-Runtime make_training_runtime(int threads);
+// One device, so many threads; gives up where it cannot be made. plugin: the path of a PJRT plugin
+// whose first device it is, instead of the embedded CPU device.
+Runtime make_training_runtime(int threads, const std::string& plugin = {});
 
 // The median of the steps of a training with batches of 128, in milliseconds; read: of each batch.
 // The loader has one read in flight, so that loading has the rate of one read.
