@@ -5,6 +5,7 @@
 #include "millrace/collectives/notice.h"
 #include "millrace/collectives/rendezvous.h"
 #include "millrace/core/combinators.h"
+#include "millrace/devices/device_actor.h"
 
 namespace millrace::collectives {
 
@@ -18,6 +19,13 @@ using Kind = CollectiveCall::Kind;
 // keep hearing of failures when nobody holds a member any more. The actors are stopped by close()
 // or, at the latest, by their system.
 struct ProcessGroup::Core {
+  // Of a rank: only sends messages, so it may run where the failure is told.
+  struct Watch final : devices::FailureListener {
+    const Core* core = nullptr;
+    Rank rank{};
+    void on_device_failed(const Error& reason) override { core->fail_rank(rank, reason); }
+  };
+
   std::string name;
   GroupId id;
   std::vector<Device> devices;
@@ -25,7 +33,14 @@ struct ProcessGroup::Core {
   actors::ActorRef<GroupActor> group;
   std::vector<actors::ActorRef<RendezvousActor>> meetings;
 
-  explicit Core(std::size_t size) : next_sequence(size) {}
+  std::vector<Watch> watches;  // by rank; the devices know them weakly
+
+  explicit Core(std::size_t size) : next_sequence(size), watches(size) {}
+
+  void fail_rank(Rank rank, const Error& error) const {
+    send_notice(group, RankFailed{rank, error});
+    for (const auto& meeting : meetings) send_notice(meeting, RankFailed{rank, error});
+  }
 };
 
 namespace {
@@ -56,8 +71,7 @@ Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& syst
       }
     }
   }
-  // Not make_shared: weak pointers, which stay as long as the devices, would keep all of its
-  // memory.
+  // Not make_shared: weak pointers, which may stay a while, would keep all of its memory.
   std::shared_ptr<Core> core(new Core(devices.size()));
   core->name = name;
   core->id.id = next_group_id.fetch_add(1);
@@ -76,13 +90,11 @@ Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& syst
   for (std::size_t r = 0; r < devices.size(); ++r) {
     send_notice(core->meetings[r], RendezvousWire{peers});
     members.push_back(ProcessGroup(core, Rank{static_cast<int>(r)}));
-    // Waits as long as the device lives, longer than the group: it must not keep it, nor through it
-    // the device. Only sends messages, so it may run where the failure is told.
-    auto watch = [weak = std::weak_ptr(core), rank = members.back().rank()](const Status& failed) {
-      const auto alive = weak.lock();
-      if (alive && !failed) ProcessGroup(alive, rank).fail_rank(rank, failed.error());
-    };
-    devices[r].failed().then(inline_executor(), std::move(watch)).ignore();
+    Core::Watch& watch = core->watches[r];
+    watch.core = core.get();
+    watch.rank = members.back().rank();
+    // The device lives longer than the group: it must not keep it, nor through it itself.
+    devices[r].actor()->add_listener(std::shared_ptr<devices::FailureListener>(core, &watch));
   }
   return members;
 }
@@ -160,10 +172,7 @@ Future<Payloads> ProcessGroup::rendezvous(std::string tag, std::string payload,
   return with_stop(actor.ask(std::move(join)), options.stop);
 }
 
-void ProcessGroup::fail_rank(Rank rank, const Error& error) const {
-  send_notice(core_->group, RankFailed{rank, error});
-  for (const auto& meeting : core_->meetings) send_notice(meeting, RankFailed{rank, error});
-}
+void ProcessGroup::fail_rank(Rank rank, const Error& error) const { core_->fail_rank(rank, error); }
 
 Future<void> ProcessGroup::close() const {
   std::vector<Future<actors::Down>> downs = {core_->group.stop()};

@@ -18,7 +18,7 @@ Status check_call(const Device& device, const CallOptions& options, std::string_
   if (options.stop.stop_requested()) {
     return fail(ErrorCode::kCancelled, std::string(what) + " was stopped before it began");
   }
-  return {};
+  return device.actor()->check_process();
 }
 
 Status check_arguments(const Executable& executable, std::span<const Argument> arguments) {

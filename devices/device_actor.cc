@@ -294,7 +294,38 @@ void DeviceActor::on_failure(const Error& cause) {
                      .with_detail(DeviceFailure{id(), cause, now});
   failed().ignore();  // every call tells it too: it need not be looked at here
   failed_promise_.set_error(reason);
+  tell_listeners(reason);
   refuse(std::move(reason));
+}
+
+// failed_ is complete already: who is not in the list now finds that.
+void DeviceActor::tell_listeners(const Error& reason) {
+  std::vector<std::weak_ptr<FailureListener>> told;
+  {
+    MutexLock lock(mutex_);
+    told.swap(listeners_);
+  }
+  for (const auto& listener : told) {
+    if (const auto alive = listener.lock()) alive->on_device_failed(reason);
+  }
+}
+
+void DeviceActor::add_listener(std::weak_ptr<FailureListener> listener) {
+  Future<void> failed;
+  {
+    MutexLock lock(mutex_);
+    failed = failed_;
+    if (!failed.ready()) {
+      if (listeners_.size() >= most_listeners_) {
+        std::erase_if(listeners_, [](const auto& one) { return one.expired(); });
+        most_listeners_ = std::max<std::size_t>(8, 2 * listeners_.size());
+      }
+      listeners_.push_back(std::move(listener));
+      return;
+    }
+  }
+  const auto alive = listener.lock();
+  if (alive && !failed.result()) alive->on_device_failed(failed.result().error());
 }
 
 void DeviceActor::on_close() {
@@ -309,7 +340,17 @@ Future<void> DeviceActor::failed() const {
   return failed_;
 }
 
+Status DeviceActor::check_process() const {
+  if (millrace::detail::fork_generation() == generation_) [[likely]]
+    return {};
+  return fail(ErrorCode::kFailedPrecondition,
+              name_of(*this) +
+                  " belongs to the process that this one was forked from, where its threads are: "
+                  "fork before the first runtime is made, or exec");
+}
+
 Future<void> DeviceActor::restart() {
+  if (const Status here = check_process(); !here) return here.error();
   Promise<void> promise;
   Future<void> restarted = promise.future();
   {
@@ -371,6 +412,7 @@ void DeviceActor::set_state(State state) {
 }
 
 Future<void> DeviceActor::close() {
+  if (const Status here = check_process(); !here) return here.error();
   control_.signal(Control::kClose);
   return closed_;
 }

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "millrace/actors/mailbox.h"
+#include "millrace/core/bridged_thread.h"
 #include "millrace/core/environment.h"
 #include "millrace/core/mutex.h"
 #include "millrace/devices/device.h"
@@ -33,6 +34,16 @@ struct DeviceFailure {
   DeviceId device{};
   Error cause;
   TimePoint since;
+};
+
+// Told, once, that a device has failed: on its actor's slice, or by the call that adds it. Must be
+// short. Thread-safety: thread-safe.
+class FailureListener {
+ public:
+  virtual void on_device_failed(const Error& reason) = 0;
+
+ protected:
+  ~FailureListener() = default;
 };
 
 struct DeviceActorOptions {
@@ -83,8 +94,13 @@ class DeviceActor final : public RefCounted, public Work {
   LaunchSequencer& sequencer() const { return *sequencer_; }
   TimerQueue& timers() const { return *options_.environment.timers; }
   DeviceStats stats() const;
+  // kFailedPrecondition in the child of a fork that came after this was made: no thread runs it.
+  Status check_process() const;
   Future<void> close();
   Future<void> failed() const;
+  // For those who may be gone long before the device is, and come again and again: a continuation
+  // of failed() would stay. A listener that is gone leaves nothing behind.
+  void add_listener(std::weak_ptr<FailureListener> listener);
   Future<void> restart();
   // Something is there for the slice.
   void deliver(Work& work, bool inline_if_idle);
@@ -128,6 +144,7 @@ class DeviceActor final : public RefCounted, public Work {
   void watch_client();
   void refuse(Error reason);
   void on_failure(const Error& cause);
+  void tell_listeners(const Error& reason);
   void on_close();
   void close_if_done();
   void restart_if_done();
@@ -147,6 +164,7 @@ class DeviceActor final : public RefCounted, public Work {
   Client& client_;
   const DeviceInfo info_;
   const DeviceActorOptions options_;
+  const unsigned generation_ = millrace::detail::fork_generation();
   Executor& executor_;
   const std::shared_ptr<LaunchSequencer> sequencer_;
   actors::Mailbox mailbox_;
@@ -162,6 +180,8 @@ class DeviceActor final : public RefCounted, public Work {
   mutable Mutex mutex_;
   Future<void> failed_ MILLRACE_GUARDED_BY(mutex_) = failed_promise_.future();
   std::vector<Promise<void>> restarts_ MILLRACE_GUARDED_BY(mutex_);  // asked for, not answered
+  std::vector<std::weak_ptr<FailureListener>> listeners_ MILLRACE_GUARDED_BY(mutex_);
+  std::size_t most_listeners_ MILLRACE_GUARDED_BY(mutex_) = 8;  // then those gone are looked for
   Promise<void> closed_promise_;
   const Future<void> closed_ = closed_promise_.future();
 

@@ -90,6 +90,39 @@ TEST(ProcessGroupTest, BarrierWaitsForTheLastRank) {
   sim.finish();
 }
 
+// By how many the living cells grow while so many groups are made, used, closed and let go of; the
+// simulation counts them.
+std::int64_t cells_of_groups(Simulation& sim, const std::vector<Device>& devices, int groups) {
+  const std::int64_t before = AsyncValue::counts().alive;
+  for (int i = 0; i < groups; ++i) {
+    auto members =
+        ProcessGroup::create(sim.actors(), "short " + std::to_string(i), devices).value();
+    const Future<void> first = members[0].barrier();
+    EXPECT_TRUE(sim.run(members[1].barrier()));
+    EXPECT_TRUE(sim.run(first));
+    EXPECT_TRUE(sim.run(members[0].close()));
+  }
+  sim.run_until_idle();
+  return AsyncValue::counts().alive - before;
+}
+
+TEST(ProcessGroupTest, GroupsThatAreClosedLeaveNothingWithTheirDevices) {
+  Simulation sim(9);
+  SimRanks ranks(sim, 2);
+  EXPECT_LE(cells_of_groups(sim, ranks.devices, 1000), 20);
+  // Those that are there still hear of a failure, though a thousand came and went.
+  const auto pending = ranks.members[0].barrier();
+  ASSERT_TRUE(ranks.devices[1].kill(Error(ErrorCode::kUnavailable, "scripted")));
+  const auto failed = sim.run(pending);
+  ASSERT_FALSE(failed);
+  EXPECT_NE(failed.error().message().find("scripted"), std::string::npos);
+  // And who comes later hears of it at once.
+  auto late = ProcessGroup::create(sim.actors(), "late", ranks.devices).value();
+  sim.on_finish("late", [late] { return late[0].close(); });
+  EXPECT_FALSE(sim.run(late[0].barrier()));
+  sim.finish();
+}
+
 TEST(ProcessGroupTest, SubsetOfTheDevicesFormsAGroupOfItsOwn) {
   Simulation sim(6);
   SimRanks ranks(sim, 4);
