@@ -15,7 +15,8 @@ Result<EventFd> EventFd::create() {
   const int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (descriptor < 0) {
     return fail(ErrorCode::kResourceExhausted,
-                std::string("making an eventfd: ") + std::strerror(errno));
+                std::string("making an eventfd: ") + std::strerror(errno) +
+                    "; close descriptors, or allow more of them (ulimit -n)");
   }
   return EventFd(descriptor);
 }

@@ -50,7 +50,8 @@ class EventLoop : public Executor {
 };
 
 // A loop of its own (no default loop) over libuv or libevent. clock must advance with real time.
-std::unique_ptr<EventLoop> make_uv_event_loop(const Clock& clock = steady_clock());
-std::unique_ptr<EventLoop> make_libevent_event_loop(const Clock& clock = steady_clock());
+// kResourceExhausted: the process has no descriptors or no memory left.
+Result<std::unique_ptr<EventLoop>> create_uv_event_loop(const Clock& clock = steady_clock());
+Result<std::unique_ptr<EventLoop>> create_libevent_event_loop(const Clock& clock = steady_clock());
 
 }  // namespace millrace

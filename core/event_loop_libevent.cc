@@ -86,18 +86,29 @@ class EventWatch final : public DescriptorWatch {
   std::optional<Promise<unsigned>> waiting_;
 };
 
+std::unexpected<Error> exhausted() { return no_loop("libevent has no descriptors or no memory"); }
+
 class LibeventLoop final : public EventLoop {
  public:
-  explicit LibeventLoop(const Clock& clock) : clock_(clock), timers_(clock) {
-    MILLRACE_CHECK(base_ && deadline_fd_.descriptor() >= 0,
-                   "a libevent loop could not be made: out of descriptors or memory");
-    wake_event_ = listen(wake_fd_.descriptor(), [](evutil_socket_t, short, void* self) {
-      static_cast<LibeventLoop*>(self)->drain();
-    });
-    deadline_event_ = listen(deadline_fd_.descriptor(), [](evutil_socket_t, short, void* self) {
-      static_cast<LibeventLoop*>(self)->on_deadline();
-    });
+  LibeventLoop(const Clock& clock, EventFd wake_fd)
+      : clock_(clock), timers_(clock), wake_fd_(std::move(wake_fd)) {}
+
+  // Once, first. After an error the loop is destroyed.
+  Status open() {
+    if (deadline_fd_.descriptor() < 0) return exhausted();
+    // An epoll and a pair for signals, without which libevent ends the process.
+    MILLRACE_TRY_STATUS(check_descriptors_left(4));
+    base_.reset(event_base_new());
+    if (!base_) return exhausted();
+    MILLRACE_TRY(wake_event_, listen(wake_fd_.descriptor(), [](evutil_socket_t, short, void* self) {
+                   static_cast<LibeventLoop*>(self)->drain();
+                 }));
+    MILLRACE_TRY(deadline_event_,
+                 listen(deadline_fd_.descriptor(), [](evutil_socket_t, short, void* self) {
+                   static_cast<LibeventLoop*>(self)->on_deadline();
+                 }));
     timers_.set_wake([this] { wake(); });
+    return {};
   }
 
   ~LibeventLoop() override {
@@ -137,9 +148,9 @@ class LibeventLoop final : public EventLoop {
   void close() override { inbox_.close(); }
 
  private:
-  OwnedEvent listen(int descriptor, event_callback_fn callback) {
+  Result<OwnedEvent> listen(int descriptor, event_callback_fn callback) {
     OwnedEvent made(event_new(base_.get(), descriptor, EV_READ | EV_PERSIST, callback, this));
-    MILLRACE_CHECK(made && event_add(made.get(), nullptr) == 0, "event_add");
+    if (!made || event_add(made.get(), nullptr) != 0) return exhausted();
     return made;
   }
 
@@ -164,8 +175,8 @@ class LibeventLoop final : public EventLoop {
 
   const Clock& clock_;
   TimerQueue timers_;
-  const std::unique_ptr<event_base, FreeBase> base_{event_base_new()};
-  const EventFd wake_fd_ = EventFd::create().value();
+  std::unique_ptr<event_base, FreeBase> base_;
+  const EventFd wake_fd_;
   DeadlineFd deadline_fd_;
   OwnedEvent wake_event_;
   OwnedEvent deadline_event_;
@@ -176,8 +187,12 @@ class LibeventLoop final : public EventLoop {
 
 }  // namespace
 
-std::unique_ptr<EventLoop> make_libevent_event_loop(const Clock& clock) {
-  return std::make_unique<LibeventLoop>(clock);
+Result<std::unique_ptr<EventLoop>> create_libevent_event_loop(const Clock& clock) {
+  Result<EventFd> wake_fd = EventFd::create();
+  if (!wake_fd) return exhausted();
+  auto loop = std::make_unique<LibeventLoop>(clock, *std::move(wake_fd));
+  MILLRACE_TRY_STATUS(loop->open());
+  return loop;
 }
 
 }  // namespace millrace

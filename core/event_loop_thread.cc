@@ -1,17 +1,16 @@
 #include "millrace/core/event_loop_thread.h"
 
 #include "millrace/core/check.h"
-#include "millrace/core/thread_name.h"
+#include "millrace/core/start_thread.h"
 
 namespace millrace {
 
 EventLoopThread::EventLoopThread(std::unique_ptr<EventLoop> loop, std::string name)
-    : loop_(std::move(loop)), thread_([this, name = std::move(name)] {
-        set_thread_name(name);
+    : loop_(std::move(loop)), thread_(start_thread(name, [this] {
         loop_->run();
         loop_->close();
         promise_.set_value();
-      }) {}
+      })) {}
 
 EventLoopThread::~EventLoopThread() {
   MILLRACE_CHECK(thread_.get_id() != std::this_thread::get_id(),

@@ -12,7 +12,7 @@ namespace millrace {
 
 // Owns the loop and its thread. Thread-safety: thread-safe; what is confined to the loop's thread
 // is reached by posting to it. The destructor closes and joins; it is never run on the loop's own
-// thread.
+// thread. The constructor throws as start_thread.h says.
 class EventLoopThread {
  public:
   EventLoopThread(std::unique_ptr<EventLoop> loop, std::string name);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "millrace/core/check.h"
 #include "millrace/core/event_loop.h"
@@ -14,7 +15,10 @@
 namespace millrace {
 namespace {
 
-void check_uv(int status, const char* what) { MILLRACE_CHECK(status == 0, what); }
+Status check_uv(int status) {
+  if (status == 0) return {};
+  return no_loop(uv_strerror(status));
+}
 
 class UvWatch final : public DescriptorWatch {
  public:
@@ -75,27 +79,35 @@ class UvWatch final : public DescriptorWatch {
 
 class UvEventLoop final : public EventLoop {
  public:
-  explicit UvEventLoop(const Clock& clock) : clock_(clock), timers_(clock) {
-    check_uv(uv_loop_init(&loop_), "a libuv loop could not be made: out of descriptors or memory");
-    check_uv(uv_async_init(&loop_, &wake_, &UvEventLoop::on_wake), "uv_async_init");
-    MILLRACE_CHECK(deadline_fd_.descriptor() >= 0,
-                   "an event loop could not be made: out of descriptors");
-    check_uv(uv_poll_init(&loop_, &deadline_, deadline_fd_.descriptor()),
-             "uv_poll_init of a timer");
-    check_uv(uv_prepare_init(&loop_, &prepare_), "uv_prepare_init");
-    wake_.data = prepare_.data = deadline_.data = this;
-    check_uv(uv_prepare_start(&prepare_, &UvEventLoop::on_prepare), "uv_prepare_start");
-    check_uv(uv_poll_start(&deadline_, UV_READABLE, &UvEventLoop::on_deadline), "uv_poll_start");
+  explicit UvEventLoop(const Clock& clock) : clock_(clock), timers_(clock) {}
+
+  // Once, first. After an error the loop is destroyed.
+  Status open() {
+    // An epoll, an eventfd and a pipe; the first loop of a process makes another pipe. Where they
+    // run out inside libuv, the latter ends the process and the former leave the epoll open.
+    MILLRACE_TRY_STATUS(check_descriptors_left(6));
+    if (deadline_fd_.descriptor() < 0) return check_uv(UV_EMFILE);
+    MILLRACE_TRY_STATUS(check_uv(uv_loop_init(&loop_)));
+    loop_.data = this;  // there is one
+    MILLRACE_TRY_STATUS(add(wake_, uv_async_init(&loop_, &wake_, &UvEventLoop::on_wake)));
+    MILLRACE_TRY_STATUS(
+        add(deadline_, uv_poll_init(&loop_, &deadline_, deadline_fd_.descriptor())));
+    MILLRACE_TRY_STATUS(add(prepare_, uv_prepare_init(&loop_, &prepare_)));
+    MILLRACE_TRY_STATUS(check_uv(uv_prepare_start(&prepare_, &UvEventLoop::on_prepare)));
+    MILLRACE_TRY_STATUS(
+        check_uv(uv_poll_start(&deadline_, UV_READABLE, &UvEventLoop::on_deadline)));
     timers_.set_wake([this] { wake(); });
+    return {};
   }
 
   ~UvEventLoop() override {
     close();
-    uv_close(reinterpret_cast<uv_handle_t*>(&wake_), nullptr);
-    uv_close(reinterpret_cast<uv_handle_t*>(&deadline_), nullptr);
-    uv_close(reinterpret_cast<uv_handle_t*>(&prepare_), nullptr);
+    if (loop_.data == nullptr) return;
+    if (wake_.data != nullptr) uv_close(reinterpret_cast<uv_handle_t*>(&wake_), nullptr);
+    if (deadline_.data != nullptr) uv_close(reinterpret_cast<uv_handle_t*>(&deadline_), nullptr);
+    if (prepare_.data != nullptr) uv_close(reinterpret_cast<uv_handle_t*>(&prepare_), nullptr);
     uv_run(&loop_, UV_RUN_DEFAULT);  // until the handles are closed, and those of destroyed watches
-    check_uv(uv_loop_close(&loop_), "a watch outlives its event loop");
+    MILLRACE_CHECK(uv_loop_close(&loop_) == 0, "a watch outlives its event loop");
   }
 
   void submit(Work* work) noexcept override {
@@ -127,6 +139,12 @@ class UvEventLoop final : public EventLoop {
   void close() override { inbox_.close(); }
 
  private:
+  template <class Handle>
+  Status add(Handle& handle, int status) {
+    MILLRACE_TRY_STATUS(check_uv(status));
+    handle.data = this;  // to be closed
+    return {};
+  }
   static void on_wake(uv_async_t* handle) { static_cast<UvEventLoop*>(handle->data)->drain(); }
   static void on_prepare(uv_prepare_t* handle) {
     static_cast<UvEventLoop*>(handle->data)->run_timers();
@@ -154,11 +172,12 @@ class UvEventLoop final : public EventLoop {
 
   const Clock& clock_;
   TimerQueue timers_;
-  uv_loop_t loop_;
-  uv_async_t wake_;
+  // data == nullptr: not there yet.
+  uv_loop_t loop_{};
+  uv_async_t wake_{};
   DeadlineFd deadline_fd_;
-  uv_poll_t deadline_;
-  uv_prepare_t prepare_;
+  uv_poll_t deadline_{};
+  uv_prepare_t prepare_{};
   LoopInbox inbox_;
   std::atomic<bool> stopping_{false};
   std::size_t ran_ = 0;  // since poll() began
@@ -166,8 +185,10 @@ class UvEventLoop final : public EventLoop {
 
 }  // namespace
 
-std::unique_ptr<EventLoop> make_uv_event_loop(const Clock& clock) {
-  return std::make_unique<UvEventLoop>(clock);
+Result<std::unique_ptr<EventLoop>> create_uv_event_loop(const Clock& clock) {
+  auto loop = std::make_unique<UvEventLoop>(clock);
+  MILLRACE_TRY_STATUS(loop->open());
+  return loop;
 }
 
 }  // namespace millrace

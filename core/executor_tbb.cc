@@ -12,6 +12,7 @@
 #include "millrace/core/blocking.h"
 #include "millrace/core/check.h"
 #include "millrace/core/mutex.h"
+#include "millrace/core/start_thread.h"
 #include "millrace/core/thread_name.h"
 
 namespace millrace {
@@ -24,7 +25,10 @@ namespace tbb = oneapi::tbb;
 // promises.
 class WorkerShare {
  public:
-  explicit WorkerShare(int threads) : threads_(threads) { change(threads); }
+  WorkerShare(int threads, const std::string& name) : threads_(threads) {
+    check_started(name);
+    change(threads);
+  }
   ~WorkerShare() { change(-threads_); }
   WorkerShare(const WorkerShare&) = delete;
   WorkerShare& operator=(const WorkerShare&) = delete;
@@ -34,17 +38,32 @@ class WorkerShare {
     Mutex mutex;
     int threads MILLRACE_GUARDED_BY(mutex) = 0;
     std::unique_ptr<tbb::global_control> control MILLRACE_GUARDED_BY(mutex);
+    int checked MILLRACE_GUARDED_BY(mutex) = 0;  // so many did start, once
   };
+  static Budget& budget() {
+    static Budget* const instance = new Budget;  // outlives executors of static lifetime
+    return *instance;
+  }
+
+  // oneTBB starts a worker when there is work for it, and on a worker: a refusal there ends the
+  // process. So they are tried now, all that may be running at once.
+  void check_started(const std::string& name) const {
+    MutexLock lock(budget().mutex);
+    const int wanted = budget().threads + threads_;
+    if (wanted <= budget().checked) return;
+    check_threads_start(wanted, name);
+    budget().checked = wanted;
+  }
+
   static void change(int threads) {
-    static Budget* const budget = new Budget;  // outlives executors of static lifetime
-    MutexLock lock(budget->mutex);
-    budget->threads += threads;
+    MutexLock lock(budget().mutex);
+    budget().threads += threads;
     // And the main thread, which oneTBB counts although ours only waits.
-    const auto limit = static_cast<std::size_t>(budget->threads) + 1;
+    const auto limit = static_cast<std::size_t>(budget().threads) + 1;
     // The smallest of all controls counts: the new one is made before the old one goes.
     auto control =
         std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism, limit);
-    std::swap(control, budget->control);
+    std::swap(control, budget().control);
   }
 
   const int threads_;
@@ -54,7 +73,7 @@ class TbbExecutor final : public PoolExecutor {
  public:
   TbbExecutor(int threads, std::string name)
       : threads_(threads),
-        share_(threads),
+        share_(threads, name),
         arena_(threads, 0),
         name_(std::move(name)),
         parallel_(make_parallel_on(*this, threads)) {}

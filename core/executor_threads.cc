@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "millrace/core/check.h"
-#include "millrace/core/thread_name.h"
+#include "millrace/core/start_thread.h"
 
 namespace millrace {
 namespace {
@@ -14,21 +14,19 @@ class ThreadExecutor final : public PoolExecutor {
   ThreadExecutor(int threads, const std::string& name)
       : threads_(threads), running_(threads), parallel_(make_parallel_on(*this, threads)) {
     workers_.reserve(static_cast<std::size_t>(threads));
-    for (int i = 0; i < threads; ++i) {
-      workers_.emplace_back([this, label = name + "-" + std::to_string(i)] {
-        set_thread_name(label);
-        work();
-      });
+    try {
+      for (int i = 0; i < threads; ++i)
+        workers_.push_back(start_thread(name + "-" + std::to_string(i), [this] { work(); }));
+    } catch (...) {
+      static_cast<void>(close());
+      join();
+      throw;
     }
   }
 
   ~ThreadExecutor() override {
     static_cast<void>(close());
-    for (std::thread& worker : workers_) {
-      MILLRACE_CHECK(worker.get_id() != std::this_thread::get_id(),
-                     "an executor is not destroyed on one of its own threads");
-      worker.join();
-    }
+    join();
   }
 
   int threads() const override { return threads_; }
@@ -63,6 +61,14 @@ class ThreadExecutor final : public PoolExecutor {
   }
 
  private:
+  void join() {
+    for (std::thread& worker : workers_) {
+      MILLRACE_CHECK(worker.get_id() != std::this_thread::get_id(),
+                     "an executor is not destroyed on one of its own threads");
+      worker.join();
+    }
+  }
+
   void work() {
     while (Work* next = wait_for_work()) next->run();
     if (last_to_leave()) promise_.set_value();

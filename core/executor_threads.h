@@ -8,7 +8,7 @@
 
 namespace millrace {
 
-// Work starts in the order in which it was submitted.
+// Work starts in the order in which it was submitted. Throws as start_thread.h says.
 std::unique_ptr<PoolExecutor> make_thread_executor(int threads, const std::string& name);
 
 }  // namespace millrace

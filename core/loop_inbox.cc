@@ -1,10 +1,14 @@
 #include "millrace/core/loop_inbox.h"
 
+#include <fcntl.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
+#include <vector>
 
 #include "millrace/core/check.h"
 #include "millrace/core/event_fd.h"
@@ -16,6 +20,28 @@ namespace {
 constexpr int kDrainLimit = 1024;
 
 }  // namespace
+
+std::unexpected<Error> no_loop(const std::string& why) {
+  return fail(
+      ErrorCode::kResourceExhausted,
+      "making an event loop: " + why + "; close descriptors, or allow more of them (ulimit -n)");
+}
+
+Status check_descriptors_left(int count) {
+  std::vector<int> opened;
+  int error = 0;
+  for (int i = 0; i < count && error == 0; ++i) {
+    const int descriptor = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+      error = errno;
+    } else {
+      opened.push_back(descriptor);
+    }
+  }
+  for (const int descriptor : opened) ::close(descriptor);
+  if (error != 0) return no_loop(std::strerror(error));
+  return {};
+}
 
 bool LoopInbox::post(Work* work) noexcept {
   {

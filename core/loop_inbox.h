@@ -6,12 +6,19 @@
 #include <atomic>
 #include <cstddef>
 #include <optional>
+#include <string>
 
 #include "millrace/core/clock.h"
+#include "millrace/core/error.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/mutex.h"
 
 namespace millrace {
+
+// "making an event loop: " why. kResourceExhausted.
+std::unexpected<Error> no_loop(const std::string& why);
+// That so many descriptors may be opened: for libraries that end the process where they may not.
+Status check_descriptors_left(int count);
 
 // Thread-safety: thread-safe; drain() on the loop's thread only.
 class LoopInbox {

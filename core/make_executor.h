@@ -19,7 +19,7 @@ enum class ExecutorBackend {
 ExecutorBackend default_compute_backend();
 
 // threads >= 1 (CHECKed). The name is that of the threads, as a debugger shows it (15 characters of
-// it).
+// it). Throws std::system_error where the process may not have that many more (start_thread.h).
 std::unique_ptr<PoolExecutor> make_executor(ExecutorBackend backend, int threads, std::string name);
 
 }  // namespace millrace

@@ -74,7 +74,7 @@ class Group {
   }
   Environment environment() { return environment_of(loop_.loop(), *executor_); }
 
-  EventLoopThread loop_{make_uv_event_loop(), "loop"};
+  EventLoopThread loop_{create_uv_event_loop().value(), "loop"};
   std::unique_ptr<PoolExecutor> executor_ = make_executor(ExecutorBackend::kThreads, 4, "actors");
   devices::sim::SimClient client_{{.timers = &loop_.loop().timers(),
                                    .devices = kRanks,

@@ -4,11 +4,14 @@
 #include "millrace/core/event_loop.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,11 +28,12 @@ using std::chrono::milliseconds;
 
 struct Backend {
   const char* name;
-  std::unique_ptr<EventLoop> (*make)();
+  Result<std::unique_ptr<EventLoop>> (*create)();
+  std::unique_ptr<EventLoop> make() const { return create().value(); }
 };
 const Backend kBackends[] = {
-    {"Uv", [] { return make_uv_event_loop(); }},
-    {"Libevent", [] { return make_libevent_event_loop(); }},
+    {"Uv", [] { return create_uv_event_loop(); }},
+    {"Libevent", [] { return create_libevent_event_loop(); }},
 };
 
 class EventLoopTest : public ::testing::TestWithParam<Backend> {
@@ -219,6 +223,37 @@ TEST_P(EventLoopTest, WhatCannotBeWatchedIsRefused) {
   EXPECT_EQ(loop->watch(fileno(file)).error().code(), ErrorCode::kInvalidArgument);
   std::fclose(file);
   EXPECT_EQ(loop->watch(-1).error().code(), ErrorCode::kInvalidArgument);
+}
+
+std::size_t open_descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+TEST_P(EventLoopTest, TooFewDescriptorsAreAnErrorAndNothingIsLeft) {
+  const std::size_t before = open_descriptors();
+  const int lowest = ::dup(0);
+  ::close(lowest);
+  rlimit old{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
+  int refused = 0;
+  for (int more = 0; more < 16; ++more) {
+    rlimit few = old;
+    few.rlim_cur = static_cast<rlim_t>(lowest + more);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    Result<std::unique_ptr<EventLoop>> made = GetParam().create();
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &old), 0);
+    if (!made) {
+      ++refused;
+      EXPECT_EQ(made.error().code(), ErrorCode::kResourceExhausted);
+      EXPECT_NE(made.error().message().find("ulimit -n"), std::string::npos);
+    } else {
+      made->reset();
+    }
+    EXPECT_EQ(open_descriptors(), before) << "with " << more << " left";
+  }
+  EXPECT_GE(refused, 2);
+  EXPECT_LE(refused, 12);
 }
 
 TEST_P(EventLoopTest, ThreadRunsContinuationsOnItselfUntilClosed) {

@@ -6,12 +6,16 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "millrace/core/blocking.h"
+#include "millrace/core/fault_point.h"
 #include "millrace/core/make_executor.h"
 
 namespace millrace {
@@ -292,6 +296,26 @@ TEST(InlineExecutorTest, SubmitRunsTheWorkInside) {
   bool ran = false;
   post(inline_executor(), [&] { ran = true; });
   EXPECT_TRUE(ran);
+}
+
+TEST(ThreadExecutorTest, ThreadThatDoesNotStartThrowsAndThoseThatDidEnd) {
+  const auto threads = [] {
+    const std::filesystem::directory_iterator all("/proc/self/task");
+    return std::distance(begin(all), end(all));
+  };
+  for (std::uint64_t which = 1; which <= 3; ++which) {
+    const ArmedFault fault("core.start_thread", which, Error(ErrorCode::kAborted, "a test"));
+    const auto before = threads();
+    try {
+      static_cast<void>(make_executor(ExecutorBackend::kThreads, 3, "some"));
+      ADD_FAILURE() << "it was made without its thread " << which;
+    } catch (const std::system_error& error) {
+      EXPECT_NE(std::string(error.what()).find("cannot start the thread some-"), std::string::npos);
+    }
+    EXPECT_EQ(fault.arrivals(), which) << "no other was started";
+    // One that was joined may be seen for a moment.
+    while (threads() > before) std::this_thread::yield();
+  }
 }
 
 }  // namespace

@@ -3,14 +3,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "millrace/actors/handler_watch.h"
 #include "millrace/core/blocking.h"
+#include "millrace/core/bridged_thread.h"
 #include "millrace/core/check.h"
 #include "millrace/core/combinators.h"
 #include "millrace/core/coroutine.h"
@@ -25,11 +30,37 @@
 #include "millrace/tools/trace/trace_file.h"
 
 namespace millrace {
+namespace {
+
+// The fork generation of the first runtime of this process or of the one that it was forked from.
+constexpr std::int64_t kNever = -1;
+std::atomic<std::int64_t> first_made_in{kNever};
+
+Error forked_error(const std::string& what) {
+  return Error(ErrorCode::kFailedPrecondition,
+               what +
+                   ": this process was forked from one that had made a runtime, and has none of "
+                   "its threads; fork before the first runtime is made, or exec");
+}
+
+Error refused_error(const std::string& why) {
+  return Error(ErrorCode::kResourceExhausted,
+               "the runtime could not be made: " + why +
+                   "; allow more (ulimit -u for threads, or pids.max of the container), or ask for "
+                   "less (RuntimeOptions::threads and blocking_threads, MILLRACE_THREADS)");
+}
+
+}  // namespace
 
 // In the order of making; closed, and then destroyed, in the reverse one.
 struct Runtime::Core {
   explicit Core(RuntimeOptions given) : options(std::move(given)) { describe_metrics(metrics); }
 
+  // In the child of a fork that came after this was made: its locks may be held, and its threads
+  // are not there.
+  bool forked() const { return detail::fork_generation() != generation; }
+  // make(), with what libraries throw as its error.
+  Status try_make();
   Status make();
   Status make_trace_file();
   Status make_client();
@@ -37,6 +68,7 @@ struct Runtime::Core {
   Task<void> close_all();
 
   const RuntimeOptions options;
+  const unsigned generation = detail::fork_generation();
   Metrics metrics;
   Histogram& compile_time = metrics.histogram("millrace_compile_nanoseconds");
   Counter& compile_failures = metrics.counter("millrace_compile_failures_total");
@@ -47,7 +79,7 @@ struct Runtime::Core {
   // Of each device: the threads that compute on the host, or the one that makes the calls that may
   // block.
   std::vector<std::unique_ptr<PoolExecutor>> device_pools;
-  Environment environment;
+  Environment environment{.clock = &steady_clock()};  // the rest by make()
   std::unique_ptr<trace::TraceFile> trace_file;
   std::unique_ptr<actors::ActorSystem> actors;
   std::unique_ptr<actors::HandlerWatch> watch;       // over their handlers
@@ -110,11 +142,22 @@ Status Runtime::Core::make_trace_file() {
   return {};
 }
 
+Status Runtime::Core::try_make() {
+  try {
+    return make();
+  } catch (const std::runtime_error& error) {  // a thread that did not start, ours or oneTBB's
+    return std::unexpected(refused_error(error.what()));
+  } catch (const std::bad_alloc&) {
+    return std::unexpected(refused_error("there is no memory left"));
+  }
+}
+
 Status Runtime::Core::make() {
   const int threads = compute_threads(options);
   if (options.trace || !options.trace_file.empty())
     trace = std::make_unique<TraceRecorder>(steady_clock());
-  loop = std::make_unique<EventLoopThread>(make_uv_event_loop(), "millrace-loop");
+  MILLRACE_TRY(std::unique_ptr<EventLoop> made_loop, create_uv_event_loop());
+  loop = std::make_unique<EventLoopThread>(std::move(made_loop), "millrace-loop");
   blocking = make_executor(ExecutorBackend::kThreads, std::max(1, options.blocking_threads),
                            "millrace-io");
   compute = make_executor(default_compute_backend(), threads, "millrace-work");
@@ -148,7 +191,7 @@ Status Runtime::Core::make() {
 
 Task<void> Runtime::Core::close_all() {
   // Nothing is left out because something before it failed: the first error is told when all is
-  // over.
+  // over. What make() did not come to is not there.
   std::optional<Error> first;
   const auto note = [&first](const Status& status) {
     if (!status && !first) first = status.error();
@@ -173,16 +216,18 @@ Task<void> Runtime::Core::close_all() {
     }
   }
   note(co_await compiled);
-  note(co_await actors->close());
-  note(co_await watch->close());
+  if (actors) note(co_await actors->close());
+  if (watch) note(co_await watch->close());
   if (client) note(co_await client->close());
   for (const std::unique_ptr<PoolExecutor>& pool : device_pools) note(co_await pool->close());
   // What the ends above have set in motion runs before its executor drops the rest.
-  note(co_await make_ready().then(*compute, [](const Status&) {}));
-  note(co_await compute->close());
+  if (compute) {
+    note(co_await make_ready().then(*compute, [](const Status&) {}));
+    note(co_await compute->close());
+  }
   if (trace_file) note(co_await trace_file->close());
-  note(co_await blocking->close());
-  note(co_await loop->close());
+  if (blocking) note(co_await blocking->close());
+  if (loop) note(co_await loop->close());
   if (first) co_await end_with(*first);
 }
 
@@ -198,13 +243,22 @@ Runtime& Runtime::operator=(Runtime&& other) noexcept {
 
 Runtime::~Runtime() {
   if (!core_) return;
+  if (core_->forked()) {
+    static_cast<void>(core_.release());  // what it would join and close is the parent's
+    return;
+  }
   static_cast<void>(wait_blocking(close()));
 }
 
 Result<Runtime> Runtime::create(Result<RuntimeOptions> options) {
   if (!options) return std::unexpected(std::move(options).error());
+  // Before anything else is used: oneTBB believes that the workers of the parent are there.
+  const std::int64_t here = detail::fork_generation();
+  std::int64_t first = kNever;
+  if (!first_made_in.compare_exchange_strong(first, here) && first != here)
+    return std::unexpected(forked_error("Runtime::create"));
   Runtime runtime(std::make_unique<Core>(*std::move(options)));
-  MILLRACE_TRY_STATUS(runtime.core_->make());
+  MILLRACE_TRY_STATUS(runtime.core_->try_make());
   return runtime;
 }
 
@@ -233,6 +287,7 @@ const RuntimeOptions& Runtime::options() const { return core_->options; }
 Future<devices::Executable> Runtime::compile(devices::Program program,
                                              devices::CompileOptions options,
                                              CallOptions call) const {
+  if (core_->forked()) return forked_error("compiling '" + program.name() + "'");
   Scope::Hold hold = core_->compilations.hold();
   if (!hold) return core_->compilations.closed_error();
   if (!options.stop.stop_possible()) options.stop = call.stop;
@@ -263,6 +318,7 @@ Future<devices::Executable> Runtime::compile(devices::Program program,
 }
 
 Future<void> Runtime::close() const {
+  if (core_->forked()) return forked_error("Runtime::close");
   // Started outside the lock: what is idle ends inside the call.
   Promise<void> promise;
   {

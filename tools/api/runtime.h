@@ -26,11 +26,14 @@ class TraceFile;  // tools/trace/trace_file.h
 // The one owner of the threads: it outlives every handle that came from it (devices, executables,
 // buffers), and unlike any other destructor of the house its own waits: it closes, if nobody did,
 // and joins the threads. So it is never destroyed, nor waited for, on one of its own threads.
-// Thread-safety: thread-safe once made.
+// In the child of a fork its calls and those of its devices give kFailedPrecondition, and the
+// destructor lets go of it as it is. Thread-safety: thread-safe once made.
 class Runtime {
  public:
   // kNotFound for a device that nothing here knows, kUnavailable where it cannot be opened; an
-  // error of the options (RuntimeOptions::from_env) is passed on.
+  // error of the options (RuntimeOptions::from_env) is passed on. kResourceExhausted: no
+  // descriptors, threads or memory for it. kFailedPrecondition: this is the child of a process that
+  // had made one before it forked.
   static Result<Runtime> create(Result<RuntimeOptions> options);
   Runtime(Runtime&& other) noexcept;
   Runtime& operator=(Runtime&& other) noexcept;

@@ -70,8 +70,12 @@ Result<std::unique_ptr<CaughtSignals>> CaughtSignals::create() {
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   ::sigemptyset(&action.sa_mask);
-  for (std::size_t i = 0; i < std::size(kSignals); ++i)
-    ::sigaction(kSignals[i], &action, &old_actions[i]);
+  for (std::size_t i = 0; i < std::size(kSignals); ++i) {
+    ::sigaction(kSignals[i], nullptr, &old_actions[i]);
+    // Who started the process wants it so (nohup, a shell's background job).
+    if (old_actions[i].sa_handler == SIG_IGN) continue;
+    ::sigaction(kSignals[i], &action, nullptr);
+  }
   return made;
 }
 

@@ -11,8 +11,9 @@
 
 namespace millrace::commands {
 
-// From now on SIGINT and SIGTERM are kept for a SignalWatch. At most one at a time in a process, as
-// its signals are. The destructor puts the old handlers back. Thread-safety: thread-safe.
+// From now on SIGINT and SIGTERM are kept for a SignalWatch, save those that the process was
+// started to ignore. At most one at a time in a process, as its signals are. The destructor puts
+// the old handlers back. Thread-safety: thread-safe.
 class CaughtSignals {
  public:
   static Result<std::unique_ptr<CaughtSignals>> create();

@@ -68,7 +68,7 @@ class KeyValuesTest : public ::testing::Test {
     return answer;
   }
 
-  EventLoopThread loop_{make_uv_event_loop(), "loop"};
+  EventLoopThread loop_{create_uv_event_loop().value(), "loop"};
   LocalKeyValueStore store_{loop_.loop().timers()};
   FakePlugin fake_;
   const Plugin* plugin_ = Plugin::adopt(fake_.api(), "fake.so").value();

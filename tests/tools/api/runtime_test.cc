@@ -4,12 +4,16 @@
 #include <dirent.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "millrace/core/fault_point.h"
 #include "millrace/core/metrics_text.h"
 #include "millrace/millrace.h"
 
@@ -125,6 +129,82 @@ TEST(RuntimeTest, AssignedOverRuntimeClosesTheOldOne) {
   ASSERT_TRUE(runtime && other);
   *runtime = *std::move(other);
   EXPECT_EQ(runtime->devices().size(), 2U);
+}
+
+TEST(RuntimeTest, ThreadThatDoesNotStartIsAnErrorAndLeavesNothing) {
+  {
+    const auto first = Runtime::create(small(2));
+  }  // what a library makes once and keeps
+  const std::size_t threads = entries("/proc/self/task");
+  const std::size_t descriptors = entries("/proc/self/fd");
+  bool made = false;
+  for (std::uint64_t which = 1; !made; ++which) {
+    ASSERT_LT(which, 100U);
+    const ArmedFault fault("core.start_thread", which, Error(ErrorCode::kAborted, "a test"));
+    RuntimeOptions options = small(2);
+    options.blocking_threads = 3;
+    const auto runtime = Runtime::create(options);
+    made = runtime.has_value();
+    EXPECT_EQ(made, fault.arrivals() < which) << "the thread number " << which;
+    if (made) {
+      EXPECT_GE(which, 5U) << "a loop and three for what blocks, at least";
+      break;
+    }
+    EXPECT_EQ(runtime.error().code(), ErrorCode::kResourceExhausted);
+    EXPECT_THAT(runtime.error().message(),
+                ::testing::HasSubstr("cannot start the thread millrace"));
+    EXPECT_THAT(runtime.error().message(), ::testing::HasSubstr("ulimit -u"));
+  }
+  EXPECT_LE(entries("/proc/self/task"), threads + 2 + std::thread::hardware_concurrency());
+  EXPECT_EQ(entries("/proc/self/fd"), descriptors);
+}
+
+// What the child saw, as its exit code: the number of the first call that was not refused, or 0.
+int child_of_a_fork(std::optional<Runtime>& runtime) {
+  ::alarm(30);  // a call that waits for the parent's threads would wait for ever
+  const float x[] = {1, 2};
+  const Device device = runtime->device(0);
+  const Future<Buffer> put = device.put({.data = x, .shape = Shape(DType::kF32, {2})});
+  const auto error_of = [](const auto& future) -> std::optional<Error> {
+    if (!future.ready() || future.result()) return std::nullopt;
+    return future.result().error();
+  };
+  const std::optional<Error> errors[] = {
+      error_of(runtime->compile(Program::from_text(kDouble))),
+      error_of(put),
+      error_of(device.fetch(put)),
+      error_of(device.restart()),
+      error_of(device.close()),
+      error_of(runtime->close()),
+  };
+  int number = 0;
+  for (const std::optional<Error>& error : errors) {
+    ++number;
+    const bool refused = error && error->code() == ErrorCode::kFailedPrecondition &&
+                         error->message().find("forked from") != std::string::npos &&
+                         error->message().find("fork before") != std::string::npos;
+    if (!refused) return number;
+  }
+  const auto another = Runtime::create(small());
+  if (another || another.error().code() != ErrorCode::kFailedPrecondition) return ++number;
+  runtime.reset();  // waits for nothing
+  return 0;
+}
+
+TEST(RuntimeTest, ForkGivesAClearErrorInTheChildAndNoneInTheParent) {
+  auto created = Runtime::create(small());
+  ASSERT_TRUE(created);
+  std::optional<Runtime> runtime(*std::move(created));
+  ASSERT_TRUE(run_double(*runtime, runtime->device(0), {1, 2}));
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(child_of_a_fork(runtime));
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "the number of the call that was not refused";
+  const auto result = run_double(*runtime, runtime->device(0), {3, 4});
+  ASSERT_TRUE(result) << result.error().to_string();
+  EXPECT_THAT(result->as<float>(), ::testing::ElementsAre(6, 8));
 }
 
 TEST(RuntimeTest, UnknownDeviceIsNamed) {

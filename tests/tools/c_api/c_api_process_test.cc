@@ -122,6 +122,40 @@ TEST(CApiProcessTest, ForkAfterOpenGivesAClearErrorInTheChildAndNoneInTheParent)
   EXPECT_EQ(back, x);
 }
 
+// Opens under each limit from least to most in a process of its own; returns how many were refused.
+int refused_below(const char* what, int least, int most) {
+  int refused = 0;
+  for (int limit = least; limit <= most; ++limit) {
+    const Outcome o = Process({build_folder() + "/bin/c_open_limited", what, std::to_string(limit)},
+                              {{"PJRT_DEVICE", "CPU"}, {"MILLRACE_THREADS", "2"}})
+                          .wait();
+    EXPECT_EQ(o.code, 0) << what << " " << limit << ": " << o.out << o.err;
+    EXPECT_THAT(o.out, HasSubstr("left 0")) << what << " " << limit;
+    if (o.out.starts_with("opened")) continue;
+    ++refused;
+    EXPECT_TRUE(o.out.starts_with(std::to_string(MILLRACE_RESOURCE_EXHAUSTED) + " "))
+        << what << " " << limit << ": " << o.out;
+    EXPECT_THAT(o.out, HasSubstr("ulimit")) << "what would help";
+  }
+  return refused;
+}
+
+TEST(CApiProcessTest, TooFewDescriptorsForARuntimeAreAnErrorAndNothingIsLeft) {
+  // Three are open already; the loop and the completions want some eight.
+  const int refused = refused_below("descriptors", 3, 24);
+  EXPECT_GE(refused, 4);
+  EXPECT_LE(refused, 20);
+}
+
+TEST(CApiProcessTest, TooFewThreadsForARuntimeAreAnErrorAndNothingIsLeft) {
+  const int refused = refused_below("threads", 1, 24);
+  EXPECT_GE(refused, 4);
+  // Other processes of the same user count too, where the test does not run as root.
+  if (::geteuid() == 0) {
+    EXPECT_LE(refused, 20);
+  }
+}
+
 TEST(CApiProcessTest, ProgramThatEndsWithWorkInFlightEnds) {
   for (int i = 0; i < 10; ++i) {
     const Outcome o = Process({build_folder() + "/bin/c_leaves_open"}).wait();

@@ -15,7 +15,7 @@ namespace {
 void handler_of_the_test(int) {}
 
 TEST(SignalWatchTest, FirstSignalRequestsStopOnTheLoop) {
-  EventLoopThread loop(make_uv_event_loop(), "loop");
+  EventLoopThread loop(create_uv_event_loop().value(), "loop");
   std::stop_source stop;
   Promise<void> stopped;
   const Future<void> told = stopped.future();
@@ -34,7 +34,7 @@ TEST(SignalWatchTest, SignalThatCameBeforeTheLoopRequestsStopToo) {
   const auto signals = CaughtSignals::create();
   ASSERT_TRUE(signals) << signals.error().to_string();
   ::raise(SIGINT);
-  EventLoopThread loop(make_uv_event_loop(), "loop");
+  EventLoopThread loop(create_uv_event_loop().value(), "loop");
   std::stop_source stop;
   Promise<void> stopped;
   const Future<void> told = stopped.future();
@@ -49,7 +49,7 @@ TEST(SignalWatchTest, OldHandlersComeBackAndAnotherWatchMayFollow) {
   action.sa_handler = handler_of_the_test;
   struct sigaction before{};
   ::sigaction(SIGINT, &action, &before);
-  EventLoopThread loop(make_uv_event_loop(), "loop");
+  EventLoopThread loop(create_uv_event_loop().value(), "loop");
   for (int i = 0; i < 3; ++i) {
     const auto signals = CaughtSignals::create();
     ASSERT_TRUE(signals);
@@ -59,6 +59,24 @@ TEST(SignalWatchTest, OldHandlersComeBackAndAnotherWatchMayFollow) {
   struct sigaction after{};
   ::sigaction(SIGINT, &before, &after);
   EXPECT_EQ(after.sa_handler, &handler_of_the_test);
+}
+
+TEST(SignalWatchTest, SignalThatIsIgnoredStaysIgnored) {
+  struct sigaction ignore{};
+  ignore.sa_handler = SIG_IGN;
+  struct sigaction before{};
+  ::sigaction(SIGINT, &ignore, &before);
+  {
+    const auto signals = CaughtSignals::create();
+    ASSERT_TRUE(signals) << signals.error().to_string();
+    ::raise(SIGINT);
+    EXPECT_EQ((*signals)->signal(), 0);
+    ::raise(SIGTERM);
+    EXPECT_EQ((*signals)->signal(), SIGTERM) << "the other one is caught";
+  }
+  struct sigaction after{};
+  ::sigaction(SIGINT, &before, &after);
+  EXPECT_EQ(after.sa_handler, SIG_IGN);
 }
 
 }  // namespace
