@@ -1,12 +1,12 @@
 #include "millrace/devices/cache/entry_folder.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -98,6 +98,28 @@ Header make_header(const Digest& key, std::string_view payload) {
   return header;
 }
 
+// Of the payload, as the header says it.
+std::uint64_t stated_size(const Header& header) {
+  std::uint64_t size = 0;
+  for (std::size_t i = 8; i-- > 0;)
+    size = size << 8 | static_cast<unsigned char>(header[EntryFolder::kMagic.size() + i]);
+  return size;
+}
+
+// 128 random bits: a folder may be shared by processes of one number, in containers or on hosts.
+Result<std::string> unique_text() {
+  std::array<unsigned char, 16> bits{};
+  ssize_t got = 0;
+  do {
+    got = ::getrandom(bits.data(), bits.size(), 0);
+  } while (got < 0 && errno == EINTR);
+  if (got != std::ssize(bits)) return disk_error("making a name that nobody else uses", errno);
+  constexpr std::string_view kLetters = "0123456789abcdef";
+  std::string text;
+  for (const unsigned char byte : bits) (text += kLetters[byte >> 4]) += kLetters[byte & 15];
+  return text;
+}
+
 struct Found {
   FileTime used;
   std::uint64_t bytes = 0;
@@ -125,11 +147,15 @@ Result<std::optional<std::string>> EntryFolder::get(const Digest& key) const {
   std::size_t got = 0;
   if (!file.size(bytes)) return disk_error("reading " + name, file.error());
   if (bytes < header.size()) return damaged("it is shorter than its header");
-  std::string payload(static_cast<std::size_t>(bytes) - header.size(), '\0');
-  if (!file.read(header.data(), header.size(), got) ||
-      !file.read(payload.data(), payload.size(), got)) {
+  if (!file.read(header.data(), header.size(), got))
     return disk_error("reading " + name, file.error());
-  }
+  // Before there is memory for it: a file of holes may seem to have any size.
+  if (bytes > max_bytes_) return damaged("it is larger than the whole cache may be");
+  if (got != header.size() || bytes - header.size() != stated_size(header))
+    return damaged("it has not the length that its header states");
+  std::string payload(static_cast<std::size_t>(bytes) - header.size(), '\0');
+  if (!file.read(payload.data(), payload.size(), got))
+    return disk_error("reading " + name, file.error());
   // The header says how long the payload is, what it is and whose it is.
   if (got != payload.size() || header != make_header(key, payload))
     return damaged("its checksum or its length is another");
@@ -146,9 +172,10 @@ Status EntryFolder::write(const std::string& path, const Digest& key,
   const Header header = make_header(key, payload);
   File file(path, O_WRONLY | O_CREAT | O_EXCL, 0666);
   if (!file.open()) return disk_error("making " + path, file.error());
-  if (!file.write({header.data(), header.size()}) || !file.write(payload) || !file.sync())
-    return disk_error("writing " + path, file.error());
-  return {};
+  if (file.write({header.data(), header.size()}) && file.write(payload) && file.sync()) return {};
+  const Status failed = disk_error("writing " + path, file.error());
+  ::unlink(path.c_str());  // ours: it was made above
+  return failed;
 }
 
 Status EntryFolder::put(const Digest& key, std::string_view payload) const {
@@ -160,12 +187,11 @@ Status EntryFolder::put(const Digest& key, std::string_view payload) const {
   std::error_code error;
   fs::create_directories(folder_, error);
   if (error) return disk_error("making the folder of the cache " + folder_, error.value());
-  static std::atomic<std::uint64_t> count{0};  // with the process, a name that nobody else uses
+  MILLRACE_TRY(const std::string unique, unique_text());
   const std::string whole = path(key);
-  const std::string part = whole + "." + std::to_string(::getpid()) + "-" +
-                           std::to_string(count.fetch_add(1)) + std::string(kPart);
-  Status written = write(part, key, payload);
-  if (written) written = fault_point("cache.rename");
+  const std::string part = whole + "." + unique + std::string(kPart);
+  MILLRACE_TRY_STATUS(write(part, key, payload));
+  Status written = fault_point("cache.rename");
   if (written && std::rename(part.c_str(), whole.c_str()) != 0)
     written = disk_error("renaming " + part, errno);
   if (!written) {

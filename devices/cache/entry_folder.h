@@ -29,8 +29,8 @@ class EntryFolder {
   const std::string& folder() const { return folder_; }
   // "<folder>/<64 letters>.entry".
   std::string path(const Digest& key) const;
-  // Nothing if there is none; kDataLoss, which names the file, for one that is truncated or
-  // damaged; other errors of the disk.
+  // Nothing if there is none; kDataLoss, which names the file, for one that is truncated,
+  // damaged or larger than max_bytes; other errors of the disk.
   Result<std::optional<std::string>> get(const Digest& key) const;
   // Marks an entry as used now: those used longest ago go first. Not told if it fails.
   void touch(const Digest& key) const;
@@ -40,6 +40,7 @@ class EntryFolder {
   Status put(const Digest& key, std::string_view payload) const;
 
  private:
+  // Makes the file, or leaves nothing.
   Status write(const std::string& path, const Digest& key, std::string_view payload) const;
   void evict(const std::string& kept) const;
 

@@ -113,6 +113,36 @@ TEST(EntryFolderTest, WriterThatFailsLeavesTheOldEntryAndNoPart) {
   EXPECT_EQ(files(folder.path()), 1u);
 }
 
+// Another process of the same number, as every container has one.
+TEST(EntryFolderTest, PartsOfOthersAreNeitherInTheWayNorRemoved) {
+  const TempFolder folder;
+  const EntryFolder entries(folder.path(), kPlenty);
+  constexpr int kParts = 256;
+  for (int i = 0; i < kParts; ++i) {
+    folder.write(to_hex(name("a")) + ".entry." + std::to_string(::getpid()) + "-" +
+                     std::to_string(i) + ".part",
+                 {});
+  }
+  EXPECT_TRUE(entries.put(name("a"), "mine"));
+  EXPECT_EQ(get(entries, "a"), "mine");
+  EXPECT_EQ(files(folder.path()), std::size_t{kParts} + 1);
+}
+
+TEST(EntryFolderTest, SizeOfADamagedEntryIsNotBelieved) {
+  const TempFolder folder;
+  const EntryFolder entries(folder.path(), kPlenty);
+  ASSERT_TRUE(entries.put(name("a"), "payload"));
+  // All holes: it takes no room on the disk, and would take this much memory.
+  for (const std::uint64_t size : {kPlenty, std::uint64_t{1} << 42}) {
+    fs::resize_file(entries.path(name("a")), size);
+    const auto got = entries.get(name("a"));
+    ASSERT_FALSE(got);
+    EXPECT_EQ(got.error().code(), ErrorCode::kDataLoss);
+    EXPECT_THAT(got.error().message(),
+                HasSubstr(size > kPlenty ? "larger than the whole cache" : "its header states"));
+  }
+}
+
 TEST(EntryFolderTest, PartOfAWriterThatWasKilledGoesWhenItIsOld) {
   const TempFolder folder;
   const EntryFolder entries(folder.path(), kPlenty);
