@@ -114,6 +114,12 @@ void read_folder(const std::string& folder, PluginList& list) {
   for (fs::directory_iterator i(folder, none), end; !none && i != end; i.increment(none)) {
     if (i->path().extension() == ".json") files.push_back(i->path().string());
   }
+  // Nobody has named the standard one, which few machines have.
+  if (none && folder != kManifestFolder) {
+    list.problems.emplace_back(
+        ErrorCode::kNotFound,
+        "the folder " + folder + " of MILLRACE_PLUGIN_PATH cannot be read: " + none.message());
+  }
   std::ranges::sort(files);
   for (const std::string& file : files) {
     if (Result<PluginEntry> entry = read_manifest(file)) {

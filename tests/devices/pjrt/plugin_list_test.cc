@@ -132,7 +132,14 @@ TEST(FindPluginsTest, CommandLineThenVariableThenFoldersAndNoneBreaksAnother) {
   EXPECT_THAT(problems,
               HasSubstr("PJRT_NAMES_AND_LIBRARY_PATHS names a plugin 'a', which --plugin"));
   EXPECT_THAT(problems, HasSubstr("names a plugin 'C', which PJRT_NAMES_AND_LIBRARY_PATHS"));
-  EXPECT_EQ(list.problems.size(), 5u);
+  EXPECT_THAT(problems, HasSubstr("the folder /nowhere of MILLRACE_PLUGIN_PATH cannot be read"));
+  EXPECT_EQ(list.problems.size(), 6u);
+}
+
+TEST(FindPluginsTest, StandardFolderNeedNotBeThere) {
+  EXPECT_TRUE(find_plugins({}, variables({})).problems.empty());
+  EXPECT_TRUE(find_plugins({}, variables({{"MILLRACE_PLUGIN_PATH", "/usr/lib/millrace/plugins.d"}}))
+                  .problems.empty());
 }
 
 TEST(FindPluginsTest, PathOfTheVariableMayBeAManifest) {
