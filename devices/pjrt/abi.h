@@ -1,7 +1,7 @@
 // The PJRT C API as this client speaks it: the layouts, values and slots of minor 115, which are
 // facts of the ABI and shared by every plugin; a plugin's own headers are never needed. The sizes
 // are those that real plugins demand (they refuse shorter structures), and each is checked against
-// the layout below. Read next: library.h, which makes the calls.
+// the layout below. Read next: plugin.h, which makes the calls.
 #pragma once
 
 #include <cstddef>
@@ -149,6 +149,9 @@ struct EventIsReadyArgs : Args {
   bool is_ready = false;
 };
 struct EventErrorArgs : Args {
+  Event* event = nullptr;
+};
+struct EventAwaitArgs : Args {
   Event* event = nullptr;
 };
 struct EventOnReadyArgs : Args {
@@ -424,6 +427,11 @@ struct ExecuteOptions : Args {
   int* task_ids = nullptr;
   std::int64_t* incarnation_ids = nullptr;
 };
+// With room for what later minors append: XLA refuses a shorter structure at every launch, and
+// takes a longer one whose end is zero.
+struct RoomyExecuteOptions : ExecuteOptions {
+  unsigned char later[88] = {};
+};
 struct LoadedExecutableExecuteArgs : Args {
   LoadedExecutable* executable = nullptr;
   ExecuteOptions* options = nullptr;
@@ -522,6 +530,7 @@ MILLRACE_PJRT_CALL(PluginAttributes, Plugin_Attributes, 32);
 MILLRACE_PJRT_CALL(EventDestroy, Event_Destroy, 24);
 MILLRACE_PJRT_CALL(EventIsReady, Event_IsReady, 25);
 MILLRACE_PJRT_CALL(EventError, Event_Error, 24);
+MILLRACE_PJRT_CALL(EventAwait, Event_Await, 24);
 MILLRACE_PJRT_CALL(EventOnReady, Event_OnReady, 40);
 MILLRACE_PJRT_CALL(ClientCreate, Client_Create, 88);
 MILLRACE_PJRT_CALL(ClientDestroy, Client_Destroy, 24);
@@ -586,7 +595,10 @@ inline constexpr std::size_t kStructSize<MemoryLayout> = 76;
 template <>
 inline constexpr std::size_t kStructSize<ExecuteOptions> = 112;
 static_assert(sizeof(NamedValue) == 56 && sizeof(Program) == 48 && sizeof(TiledLayout) == 56);
-static_assert(sizeof(MemoryLayout) == 80 && sizeof(ExecuteOptions) == 112);
+template <>
+inline constexpr std::size_t kStructSize<RoomyExecuteOptions> = 200;
+static_assert(sizeof(MemoryLayout) == 80 && sizeof(ExecuteOptions) == 112 &&
+              sizeof(RoomyExecuteOptions) == 200);
 static_assert(sizeof(Version) == 24 && offsetof(Api, functions) == 40);
 
 }  // namespace millrace::devices::pjrt::abi

@@ -120,7 +120,8 @@ bool PjrtBuffer::is_row_major() const {
   args.buffer = buffer_;
   if (!client_.plugin().call(args) || args.layout.type != abi::LayoutType::kTiled) return false;
   const abi::TiledLayout& tiled = args.layout.tiled;
-  if (tiled.num_tiles != 0 || tiled.minor_to_major_size != static_cast<std::size_t>(shape_.rank()))
+  if (tiled.num_tiles != 0 || tiled.minor_to_major == nullptr ||
+      tiled.minor_to_major_size != static_cast<std::size_t>(shape_.rank()))
     return false;
   for (int i = 0; i < shape_.rank(); ++i) {
     if (tiled.minor_to_major[i] != shape_.rank() - 1 - i) return false;
@@ -144,6 +145,8 @@ Result<HostAccess> PjrtBuffer::host_access() {
   abi::BufferOpaqueDeviceMemoryDataPointerArgs pointer;
   pointer.buffer = buffer_;
   MILLRACE_TRY_STATUS(plugin.call(pointer));
+  MILLRACE_TRY_STATUS(plugin.require<abi::BufferOpaqueDeviceMemoryDataPointerArgs>(
+      pointer.device_memory_ptr != nullptr || shape_.size_bytes() == 0, "pointer"));
   return HostAccess{{static_cast<const std::byte*>(pointer.device_memory_ptr), shape_.size_bytes()},
                     reference};
 }

@@ -39,6 +39,12 @@ Result<std::unique_ptr<PjrtClient>> PjrtClient::create(const Plugin& plugin,
 PjrtClient::~PjrtClient() {
   MILLRACE_CHECK(scope_.holders() == 0, "a PJRT client goes after its launches and transfers");
   end_lives();
+  destroy();
+  // Their executor may go next.
+  for (const DeviceInfo& info : infos_) give_up_events(releases_of(info.id), scope_.closed_error());
+}
+
+void PjrtClient::destroy() {
   if (client_ == nullptr) return;
   if (const std::string left = events_given_up(id_); !left.empty()) {
     MILLRACE_LOG(kError, "pjrt",
@@ -79,6 +85,8 @@ Status PjrtClient::open() {
   abi::ClientAddressableDevicesArgs devices;
   devices.client = client_;
   MILLRACE_TRY_STATUS(plugin_.call(devices));
+  MILLRACE_TRY_STATUS(plugin_.require<abi::ClientAddressableDevicesArgs>(
+      devices.devices != nullptr || devices.num_devices == 0, "list of devices"));
   MILLRACE_TRY_STATUS(read_topology());
   devices_.assign(devices.devices, devices.devices + devices.num_devices);
   for (std::size_t i = 0; i < devices_.size(); ++i) MILLRACE_TRY_STATUS(read_device(i));
@@ -95,6 +103,8 @@ Status PjrtClient::read_topology() {
   abi::TopologyDescriptionAttributesArgs attributes;
   attributes.topology = topology.topology;
   MILLRACE_TRY_STATUS(or_unimplemented(plugin_.call(attributes)));
+  MILLRACE_TRY_STATUS(plugin_.require<abi::TopologyDescriptionAttributesArgs>(
+      attributes.attributes != nullptr || attributes.num_attributes == 0, "list of attributes"));
   attributes_.merge(read_values(attributes.attributes, attributes.num_attributes));
   return {};
 }
@@ -103,6 +113,8 @@ Status PjrtClient::read_device(std::size_t i) {
   abi::DeviceGetDescriptionArgs description;
   description.device = devices_[i];
   MILLRACE_TRY_STATUS(plugin_.call(description));
+  MILLRACE_TRY_STATUS(plugin_.require<abi::DeviceGetDescriptionArgs>(
+      description.description != nullptr, "description"));
   abi::DeviceDescriptionIdArgs id;
   id.description = description.description;
   MILLRACE_TRY_STATUS(plugin_.call(id));
@@ -131,19 +143,26 @@ Status PjrtClient::read_attributes(std::size_t i, abi::DeviceDescription* descri
   abi::DeviceDescriptionAttributesArgs described;
   described.description = description;
   MILLRACE_TRY_STATUS(or_unimplemented(plugin_.call(described)));
+  MILLRACE_TRY_STATUS(plugin_.require<abi::DeviceDescriptionAttributesArgs>(
+      described.attributes != nullptr || described.num_attributes == 0, "list of attributes"));
   infos_[i].attributes = read_values(described.attributes, described.num_attributes);
   abi::DeviceGetAttributesArgs own;
   own.device = devices_[i];
   MILLRACE_TRY_STATUS(or_unimplemented(plugin_.call(own)));
   infos_[i].attributes.merge(read_values(own.attributes, own.num_attributes));
-  if (own.deleter != nullptr) own.deleter(own.owner);
-  return {};
+  const Status listed = plugin_.require<abi::DeviceGetAttributesArgs>(
+      own.attributes != nullptr || own.num_attributes == 0, "list of attributes");
+  if (own.deleter != nullptr)
+    plugin_.quietly("the deleter of PJRT_Device_GetAttributes", [&] { own.deleter(own.owner); });
+  return listed;
 }
 
 Status PjrtClient::read_memories(std::size_t i) {
   abi::DeviceAddressableMemoriesArgs addressable;
   addressable.device = devices_[i];
   MILLRACE_TRY_STATUS(plugin_.call(addressable));
+  MILLRACE_TRY_STATUS(plugin_.require<abi::DeviceAddressableMemoriesArgs>(
+      addressable.memories != nullptr || addressable.num_memories == 0, "list of memories"));
   abi::DeviceDefaultMemoryArgs standard;
   standard.device = devices_[i];
   MILLRACE_TRY_STATUS(plugin_.call(standard));
@@ -242,17 +261,23 @@ Result<PutResult> PjrtClient::put(const HostView& view, HostBufferSemantics sema
                 "PJRT has no element type for a " + view.shape.to_string());
   }
   MILLRACE_TRY_STATUS(plugin_.call(args));
-  Buffer buffer(make_ref<PjrtBuffer>(*this, device, view.shape, args.buffer));
   // A zero-copy put releases its source when the buffer goes, which may be after the close: it is
   // no event that the device owes.
   const bool zero_copy = semantics >= HostBufferSemantics::kImmutableZeroCopy;
   if (zero_copy) hold.reset();
   Future<void> released =
       take_event(plugin_, args.done_with_host_buffer, completions(),
-                 "PJRT_Client_BufferFromHostBuffer", zero_copy ? EventSource{} : events_of(device),
-                 view.owner)
+                 "PJRT_Client_BufferFromHostBuffer",
+                 zero_copy ? releases_of(device) : events_of(device), view.owner)
           .then(inline_executor(),
                 [owner = view.owner, hold = std::move(hold)](Status done) { return done; });
+  if (Status given =
+          plugin_.require<abi::ClientBufferFromHostBufferArgs>(args.buffer != nullptr, "buffer");
+      !given) {
+    released.ignore();
+    return std::unexpected(std::move(given).error());
+  }
+  Buffer buffer(make_ref<PjrtBuffer>(*this, device, view.shape, args.buffer));
   return PutResult{std::move(buffer), std::move(released)};
 }
 
@@ -273,12 +298,16 @@ Result<Buffer> PjrtClient::copy(const Buffer& source, DeviceId device, int memor
     args.buffer = from->get();
     MILLRACE_TRY(args.dst_memory, find_memory(device, memory));
     MILLRACE_TRY_STATUS(plugin_.call(args));
+    MILLRACE_TRY_STATUS(
+        plugin_.require<abi::BufferCopyToMemoryArgs>(args.dst_buffer != nullptr, "buffer"));
     made = args.dst_buffer;
   } else {
     abi::BufferCopyToDeviceArgs args;
     args.buffer = from->get();
     args.dst_device = target;
     MILLRACE_TRY_STATUS(plugin_.call(args));
+    MILLRACE_TRY_STATUS(
+        plugin_.require<abi::BufferCopyToDeviceArgs>(args.dst_buffer != nullptr, "buffer"));
     made = args.dst_buffer;
   }
   return Buffer(make_ref<PjrtBuffer>(*this, device, source.shape(), made));

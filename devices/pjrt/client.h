@@ -87,6 +87,8 @@ class PjrtClient final : public Client {
   // The error of a device that was killed. Cheap while none was.
   Status alive(DeviceId device) const;
   EventSource events_of(DeviceId device) const { return {id_, device}; }
+  // Of zero-copy puts.
+  EventSource releases_of(DeviceId device) const { return {id_, device, true}; }
   const Plugin& plugin() const { return plugin_; }
   Executor& completions() const { return *options_.completions; }
   Scope::Hold hold() { return scope_.hold(); }
@@ -118,6 +120,7 @@ class PjrtClient final : public Client {
     const Future<void> failed = promise.future();
   };
   void end_lives();
+  void destroy();  // the plugin's client, unless it still works
   void start_profiler();
   void record_profile();
   Task<void> close_in_time();
@@ -150,6 +153,7 @@ class PjrtClient final : public Client {
   std::map<int, abi::Memory*> memories_;
   std::vector<MemoryInfo> memory_infos_;
   std::atomic<int> launches_{0};
+  std::atomic<bool> told_of_determinism_{false};
   std::unique_ptr<Profiler> profiler_;  // until the close
   Scope scope_{"the PJRT client"};
   Mutex close_mutex_;

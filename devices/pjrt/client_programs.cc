@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "millrace/core/log.h"
 #include "millrace/devices/pjrt/client.h"
 #include "millrace/devices/pjrt/executable.h"
 #include "millrace/devices/pjrt/program_facts.h"
@@ -85,6 +86,16 @@ Result<std::string> PjrtClient::written_options(const std::string& program,
 
 Result<Executable> PjrtClient::compile(const Program& program, const CompileOptions& options) {
   MILLRACE_TRY(const std::string written, written_options(program.name(), options));
+  // PJRT has no word for it: XLA's own flags do it on some devices.
+  if (options.deterministic && !told_of_determinism_.exchange(true)) {
+    MILLRACE_LOG(kWarning, "pjrt",
+                 program.name() +
+                     " is compiled without the determinism that was asked for: the "
+                     "plugin " +
+                     plugin_.name() +
+                     " is not told of it, since PJRT has no such option; where XLA makes it, "
+                     "XLA_FLAGS=--xla_gpu_deterministic_ops=true asks for it");
+  }
   constexpr std::string_view kFormat = "mlir";
   abi::Program code;
   code.struct_size = abi::kStructSize<abi::Program>;
@@ -100,6 +111,8 @@ Result<Executable> PjrtClient::compile(const Program& program, const CompileOpti
   if (Status compiled = plugin_.call(args); !compiled) {
     return std::unexpected(compiled.error().with_context("cannot compile " + program.name()));
   }
+  MILLRACE_TRY_STATUS(
+      plugin_.require<abi::ClientCompileArgs>(args.executable != nullptr, "executable"));
   MILLRACE_TRY(
       Ref<PjrtExecutable> executable,
       PjrtExecutable::create(*this, program.name(), args.executable, is_portable(options)));
@@ -112,6 +125,8 @@ Result<Executable> PjrtClient::load(std::string_view serialized) {
   args.serialized_executable = serialized.data();
   args.serialized_executable_size = serialized.size();
   MILLRACE_TRY_STATUS(plugin_.call(args));
+  MILLRACE_TRY_STATUS(plugin_.require<abi::ExecutableDeserializeAndLoadArgs>(
+      args.loaded_executable != nullptr, "executable"));
   MILLRACE_TRY(Ref<PjrtExecutable> executable,
                PjrtExecutable::create(*this, "a loaded program", args.loaded_executable, false));
   return Executable(std::move(executable));
@@ -129,6 +144,8 @@ Result<Executable> PjrtClient::load_compiled(std::string_view serialized, const 
   if (Status loaded = plugin_.call(args); !loaded) {
     return std::unexpected(loaded.error().with_context("cannot load " + program.name()));
   }
+  MILLRACE_TRY_STATUS(plugin_.require<abi::ExecutableDeserializeAndLoadArgs>(
+      args.loaded_executable != nullptr, "executable"));
   MILLRACE_TRY(
       Ref<PjrtExecutable> executable,
       PjrtExecutable::create(*this, program.name(), args.loaded_executable, is_portable(options)));

@@ -99,6 +99,35 @@ void on_ready(abi::Error* error, void* user_arg) {
   });
 }
 
+// Its callback was refused. Waits for it here; true if it has come.
+bool await(Pending& pending, Status& status) {
+  abi::EventAwaitArgs wait;
+  wait.event = pending.event;
+  status = pending.plugin->call_for(pending.what, wait);
+  if (status) return true;
+  // The error is the event's or that of a wait that has not waited.
+  abi::EventIsReadyArgs ready;
+  ready.event = pending.event;
+  return pending.plugin->call(ready) && ready.is_ready;
+}
+
+void wait_here(std::unique_ptr<Pending> pending, const Error& refusal) {
+  Promise<void> promise = std::move(pending->promise);
+  Status status;
+  if (await(*pending, status)) {
+    pending.reset();
+    promise.set(std::move(status));
+    return;
+  }
+  MILLRACE_LOG(kError, "pjrt",
+               pending->plugin->name() + " neither calls back (" + refusal.message() +
+                   ") nor can be waited for (" + status.error().message() +
+                   "): what it may still write into is never freed");
+  pending->executor = nullptr;
+  table().add(std::move(pending));
+  promise.set(std::unexpected(refusal));
+}
+
 }  // namespace
 
 Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& executor,
@@ -112,7 +141,7 @@ Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& execu
   if (plugin.call(ready) && ready.is_ready) {
     abi::EventErrorArgs error;
     error.event = event;
-    Future<void> future(plugin.call(error));
+    Future<void> future(plugin.call_for(what, error));
     abi::EventDestroyArgs destroy;
     destroy.event = event;
     plugin.call_quietly(destroy);
@@ -126,9 +155,8 @@ Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& execu
   const std::uintptr_t key = table().add(std::move(pending));
   later.user_arg = reinterpret_cast<void*>(key);
   if (Status waited = plugin.call(later); !waited) {
-    if (std::unique_ptr<Pending> refused = table().take(key)) {
-      refused->promise.set(std::move(waited));
-    }
+    if (std::unique_ptr<Pending> refused = table().take(key))
+      wait_here(std::move(refused), waited.error());
   }
   return future;
 }

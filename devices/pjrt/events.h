@@ -18,12 +18,16 @@ namespace millrace::devices::pjrt {
 struct EventSource {
   std::uint64_t client = 0;  // a number that no other client of the process ever has; 0: nobody's
   DeviceId device{-1};
+  // It comes when a buffer goes, however the device fares: it is given up with the client only.
+  bool of_buffer = false;
   bool operator==(const EventSource&) const = default;
 };
 
 // Completes on `executor`: the plugin's thread, which may hold locks of its own, only posts. At
 // once, on this thread, if the event is ready. what: a literal, for errors: the call that gave the
-// event. keep: what the plugin uses until the event comes, also when it was given up.
+// event. keep: what the plugin uses until the event comes, also when it was given up. A plugin that
+// takes no callback is waited for on this thread; where it cannot be waited for either, the event
+// and `keep` stay for ever.
 Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& executor,
                         std::string_view what, EventSource source = {}, Owner keep = nullptr);
 

@@ -34,6 +34,8 @@ Status PjrtExecutable::read(bool portable) {
   abi::LoadedExecutableGetExecutableArgs inner;
   inner.loaded_executable = loaded_;
   MILLRACE_TRY_STATUS(plugin.call(inner));
+  MILLRACE_TRY_STATUS(plugin.require<abi::LoadedExecutableGetExecutableArgs>(
+      inner.executable != nullptr, "executable"));
   executable_ = inner.executable;
   MILLRACE_TRY(facts_, read_facts(plugin, executable_));
   if (client_.trace() != nullptr) trace_name_ = client_.trace()->name(name_);
@@ -44,6 +46,8 @@ Status PjrtExecutable::read(bool portable) {
   abi::LoadedExecutableAddressableDevicesArgs where;
   where.executable = loaded_;
   MILLRACE_TRY_STATUS(plugin.call(where));
+  MILLRACE_TRY_STATUS(plugin.require<abi::LoadedExecutableAddressableDevicesArgs>(
+      where.devices != nullptr || where.num_devices == 0, "list of devices"));
   for (std::size_t i = 0; i < where.num_devices; ++i) {
     MILLRACE_TRY(const DeviceId id, client_.id_of(where.devices[i]));
     devices_.push_back(id);
@@ -148,8 +152,8 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
     }
   }
 
-  abi::ExecuteOptions options;
-  options.struct_size = abi::kStructSize<abi::ExecuteOptions>;
+  abi::RoomyExecuteOptions options;
+  options.struct_size = abi::kStructSize<abi::RoomyExecuteOptions>;
   options.non_donatable_input_indices = launch.kept.data();
   options.num_non_donatable_input_indices = launch.kept.size();
   options.launch_id = client_.next_launch_id();
@@ -169,11 +173,17 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
     return std::unexpected(status.error().with_context("cannot run " + name_));
   }
 
+  Status complete;
   for (std::size_t d = 0; d < devices; ++d) {
     const std::size_t place = place_of(call.devices[d]);
     PooledVector<Buffer> outputs;
     outputs.reserve(facts_.outputs.size());
     for (std::size_t o = 0; o < facts_.outputs.size(); ++o) {
+      if (launch.output_lists[place][o] == nullptr) {
+        complete = plugin.require<abi::LoadedExecutableExecuteArgs>(
+            false, "output " + std::to_string(o) + " of " + name_);
+        continue;
+      }
       outputs.emplace_back(make_ref<PjrtBuffer>(client_, call.devices[d], facts_.outputs[o],
                                                 launch.output_lists[place][o]));
     }
@@ -183,25 +193,36 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
                             "PJRT_LoadedExecutable_Execute", client_.events_of(call.devices[d])),
                  {call.devices[d], trace_name_, launched, call.flow}, std::move(holds[d]));
   }
-  return {};
+  if (!complete) {  // the run goes on, and ends the holds
+    for (LaunchResult& result : results.first(devices)) {
+      result.done.ignore();
+      result = {};
+    }
+  }
+  return complete;
 }
 
 Future<void> PjrtExecutable::note_end(Future<void> done, const PjrtRun& run, Scope::Hold hold) {
   if (done.ready()) {  // no continuation: small programs have often run when the call returns
     client_.note_run(run);
+    if (!done.result()) return done.result().error().with_context("running " + *label_);
     return done;
   }
-  return std::move(done).then(inline_executor(),
-                              [client = &client_, run, hold = std::move(hold)](Status ended) {
-                                client->note_run(run);
-                                return ended;
-                              });
+  return std::move(done).then(
+      inline_executor(),
+      [client = &client_, run, label = label_, hold = std::move(hold)](Status ended) -> Status {
+        client->note_run(run);
+        if (!ended) return std::unexpected(ended.error().with_context("running " + *label));
+        return ended;
+      });
 }
 
 Result<Attributes> PjrtExecutable::cost_analysis() const {
   abi::ExecutableGetCostAnalysisArgs args;
   args.executable = executable_;
   MILLRACE_TRY_STATUS(client_.plugin().call(args));
+  MILLRACE_TRY_STATUS(client_.plugin().require<abi::ExecutableGetCostAnalysisArgs>(
+      args.properties != nullptr || args.num_properties == 0, "list of properties"));
   return read_values(args.properties, args.num_properties);
 }
 
@@ -210,10 +231,16 @@ Result<std::string> PjrtExecutable::serialize() const {
   abi::ExecutableSerializeArgs args;
   args.executable = executable_;
   MILLRACE_TRY_STATUS(plugin.call(args));
-  std::string bytes(args.serialized_bytes, args.serialized_bytes_size);
+  const Status given = plugin.require<abi::ExecutableSerializeArgs>(
+      args.serialized_bytes != nullptr || args.serialized_bytes_size == 0, "bytes");
+  std::string bytes;
+  if (args.serialized_bytes != nullptr && given)
+    bytes.assign(args.serialized_bytes, args.serialized_bytes_size);
   if (args.serialized_executable_deleter != nullptr) {
-    args.serialized_executable_deleter(args.serialized_executable);
+    plugin.quietly("the deleter of PJRT_Executable_Serialize",
+                   [&] { args.serialized_executable_deleter(args.serialized_executable); });
   }
+  MILLRACE_TRY_STATUS(given);
   return bytes;
 }
 

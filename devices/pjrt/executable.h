@@ -36,7 +36,10 @@ class PjrtExecutable final : public ExecutableBody {
   struct Launch;
 
   PjrtExecutable(PjrtClient& client, std::string name, abi::LoadedExecutable* loaded)
-      : client_(client), name_(std::move(name)), loaded_(loaded) {}
+      : client_(client),
+        name_(std::move(name)),
+        label_(std::make_shared<const std::string>(name_)),
+        loaded_(loaded) {}
   ~PjrtExecutable() override;
   Status read(bool portable);
   Status check_devices(std::span<const DeviceId> devices) const;
@@ -47,6 +50,7 @@ class PjrtExecutable final : public ExecutableBody {
 
   PjrtClient& client_;
   const std::string name_;
+  const std::shared_ptr<const std::string> label_;  // the name, for runs that outlive this
   abi::LoadedExecutable* const loaded_;
   abi::Executable* executable_ = nullptr;
   ProgramFacts facts_;

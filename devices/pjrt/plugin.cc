@@ -36,12 +36,14 @@ Attribute value_of(const abi::NamedValue& v) {
     case abi::ValueType::kInt64:
       return v.value.int64;
     case abi::ValueType::kInt64List:
+      if (v.value.int64_list == nullptr) return std::vector<std::int64_t>();
       return std::vector<std::int64_t>(v.value.int64_list, v.value.int64_list + v.value_size);
     case abi::ValueType::kFloat:
       return static_cast<double>(v.value.number);
     case abi::ValueType::kBool:
       return v.value.boolean;
     case abi::ValueType::kString:
+      if (v.value.string == nullptr) return std::string();
       return std::string(v.value.string, v.value_size);
   }
   return std::string("a value of unknown type");
@@ -101,7 +103,7 @@ std::string_view to_string(Slot slot) { return kSlotNames[static_cast<std::size_
 
 std::map<std::string, Attribute> read_values(const abi::NamedValue* values, std::size_t count) {
   std::map<std::string, Attribute> read;
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; values != nullptr && i < count; ++i) {
     const abi::NamedValue& v = values[i];
     if (v.name != nullptr) read[std::string(v.name, v.name_size)] = value_of(v);
   }
@@ -198,6 +200,8 @@ Status Plugin::initialize() {
   abi::PluginAttributesArgs attributes;
   const Status told = call(attributes);
   if (told) {
+    MILLRACE_TRY_STATUS(require<abi::PluginAttributesArgs>(
+        attributes.attributes != nullptr || attributes.num_attributes == 0, "list of attributes"));
     attributes_ = read_values(attributes.attributes, attributes.num_attributes);
   } else if (told.error().code() != ErrorCode::kUnimplemented) {
     return told;
@@ -223,7 +227,7 @@ const abi::Extension* Plugin::extension(int type) const {
   return nullptr;
 }
 
-Status Plugin::call(abi::Slot slot, void* args, Invoke invoke) const {
+Status Plugin::call(abi::Slot slot, std::string_view what, void* args, Invoke invoke) const {
   if (!has(slot)) {
     return fail(ErrorCode::kUnimplemented, "the plugin " + name_ + " (PJRT API " + version_text() +
                                                ") has no function " +
@@ -239,13 +243,13 @@ Status Plugin::call(abi::Slot slot, void* args, Invoke invoke) const {
   } catch (...) {
     thrown = "what is no std::exception";
   }
-  if (error != nullptr) return std::unexpected(take_error(error, abi::to_string(slot)));
+  if (error != nullptr) return std::unexpected(take_error(error, what));
   return fail(ErrorCode::kInternal, std::string(abi::to_string(slot)) + " of the plugin " + name_ +
                                         " threw an exception through its C interface: " + thrown);
 }
 
 Error Plugin::take_error(abi::Error* error, std::string_view what) const {
-  // These three never fail: what they cannot tell, nobody can. Message and destroy give nothing
+  // These three have no errors: what they cannot tell, nobody can. Message and destroy give nothing
   // back.
   abi::ErrorGetCodeArgs code;
   code.struct_size = abi::Call<abi::ErrorGetCodeArgs>::kSize;
@@ -254,12 +258,17 @@ Error Plugin::take_error(abi::Error* error, std::string_view what) const {
   message.struct_size = abi::Call<abi::ErrorMessageArgs>::kSize;
   message.error = error;
   std::string text = std::string(what) + ": ";
-  if (has(abi::Slot::kError_GetCode))
-    reinterpret_cast<abi::Function<abi::ErrorGetCodeArgs>>(function(abi::Slot::kError_GetCode))(
-        &code);
+  if (has(abi::Slot::kError_GetCode)) {
+    quietly("PJRT_Error_GetCode", [&] {
+      reinterpret_cast<abi::Function<abi::ErrorGetCodeArgs>>(function(abi::Slot::kError_GetCode))(
+          &code);
+    });
+  }
   if (has(abi::Slot::kError_Message)) {
-    reinterpret_cast<abi::QuietFunction<abi::ErrorMessageArgs>>(
-        function(abi::Slot::kError_Message))(&message);
+    quietly("PJRT_Error_Message", [&] {
+      reinterpret_cast<abi::QuietFunction<abi::ErrorMessageArgs>>(
+          function(abi::Slot::kError_Message))(&message);
+    });
   }
   text += message.message != nullptr ? std::string(message.message, message.message_size)
                                      : "the plugin gives no message";
@@ -267,10 +276,23 @@ Error Plugin::take_error(abi::Error* error, std::string_view what) const {
     abi::ErrorDestroyArgs destroy;
     destroy.struct_size = abi::Call<abi::ErrorDestroyArgs>::kSize;
     destroy.error = error;
-    reinterpret_cast<abi::QuietFunction<abi::ErrorDestroyArgs>>(
-        function(abi::Slot::kError_Destroy))(&destroy);
+    quietly("PJRT_Error_Destroy", [&] {
+      reinterpret_cast<abi::QuietFunction<abi::ErrorDestroyArgs>>(
+          function(abi::Slot::kError_Destroy))(&destroy);
+    });
   }
   return Error(code_of(code.code), std::move(text));
+}
+
+Status Plugin::missing(abi::Slot slot, std::string_view what) const {
+  return fail(ErrorCode::kInternal, std::string(abi::to_string(slot)) + " of the plugin " + name_ +
+                                        " gives no " + std::string(what) + " and no error");
+}
+
+void Plugin::log_throw(std::string_view name) const {
+  MILLRACE_LOG(kWarning, "pjrt",
+               std::string(name) + " of the plugin " + name_ +
+                   " threw an exception through its C interface");
 }
 
 void Plugin::log_failure(const Error& error) const {

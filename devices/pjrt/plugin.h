@@ -44,17 +44,38 @@ class Plugin {
   // with its name, if it throws; else its error, with ours in front: "PJRT_Client_Compile: ...".
   template <class A>
   Status call(A& args) const {
+    return call_for(abi::to_string(abi::Call<A>::kSlot), args);
+  }
+  // The same, and the plugin's own error is one of `what`: of the call that gave an event.
+  template <class A>
+  Status call_for(std::string_view what, A& args) const {
     args.struct_size = abi::Call<A>::kSize;
-    return call(abi::Call<A>::kSlot, &args, [](void* function, void* typed) {
+    return call(abi::Call<A>::kSlot, what, &args, [](void* function, void* typed) {
       return reinterpret_cast<abi::Function<A>>(function)(static_cast<A*>(typed));
     });
+  }
+  // After a call of A that succeeded: kInternal, with its name, unless it gave what it has to.
+  template <class A>
+  Status require(bool given, std::string_view what) const {
+    return given ? Status() : missing(abi::Call<A>::kSlot, what);
+  }
+  // A function of the plugin that gives no error, and is no function of the table: a deleter. What
+  // it throws is logged under this name.
+  template <class F>
+  void quietly(std::string_view name, F&& function) const {
+    try {
+      function();
+    } catch (...) {
+      log_throw(name);
+    }
   }
   // For what cannot be told to anybody: destruction. Logged.
   template <class A>
   void call_quietly(A&& args) const {
     if (const Status status = call(args); !status) log_failure(status.error());
   }
-  // Takes the error away from the plugin. slot: what was called.
+  // Takes the error away from the plugin. what: what was called. Never throws what the plugin's
+  // functions throw.
   Error take_error(abi::Error* error, std::string_view what) const;
 
  private:
@@ -65,7 +86,9 @@ class Plugin {
   Status initialize();
   // invoke knows the type behind args, and so the function's.
   using Invoke = abi::Error* (*)(void* function, void* args);
-  Status call(abi::Slot slot, void* args, Invoke invoke) const;
+  Status call(abi::Slot slot, std::string_view what, void* args, Invoke invoke) const;
+  Status missing(abi::Slot slot, std::string_view what) const;
+  void log_throw(std::string_view name) const;
   void* function(abi::Slot slot) const { return api_->functions[static_cast<std::size_t>(slot)]; }
   void log_failure(const Error& error) const;
 
@@ -75,7 +98,7 @@ class Plugin {
   std::map<std::string, Attribute> attributes_;
 };
 
-// The values of a list, as the plugin has it.
+// The values of a list, as the plugin has it: none where it has no list.
 std::map<std::string, Attribute> read_values(const abi::NamedValue* values, std::size_t count);
 
 // Values for a plugin; what they point to is borrowed from the map.

@@ -52,12 +52,14 @@ Status Profiler::call(abi::ProfilerError* (*function)(A*), A& args, const char* 
   if (error == nullptr) return {};
   abi::ProfilerErrorMessageArgs message;
   message.error = error;
-  if (api_.error_message != nullptr) api_.error_message(&message);
+  if (api_.error_message != nullptr)
+    plugin_.quietly("error_message of the profiler", [&] { api_.error_message(&message); });
   std::string text = message.message != nullptr ? std::string(message.message, message.message_size)
                                                 : "it gives no message";
   abi::ProfilerErrorDestroyArgs destroy;
   destroy.error = error;
-  if (api_.error_destroy != nullptr) api_.error_destroy(&destroy);
+  if (api_.error_destroy != nullptr)
+    plugin_.quietly("error_destroy of the profiler", [&] { api_.error_destroy(&destroy); });
   return fail(ErrorCode::kUnavailable, what + ": " + text);
 }
 

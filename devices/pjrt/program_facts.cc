@@ -39,13 +39,19 @@ Status read_outputs(const Plugin& plugin, abi::Executable* executable, ProgramFa
                                           " element types of outputs, but dimensions of " +
                                           std::to_string(dims.num_outputs));
   }
+  MILLRACE_TRY_STATUS(plugin.require<abi::ExecutableOutputElementTypesArgs>(
+      types.output_types != nullptr || types.num_output_types == 0, "list of types"));
+  MILLRACE_TRY_STATUS(plugin.require<abi::ExecutableOutputDimensionsArgs>(
+      dims.dim_sizes != nullptr || dims.num_outputs == 0, "list of ranks"));
   const std::int64_t* next = dims.dims;
   for (std::size_t i = 0; i < dims.num_outputs; ++i) {
+    MILLRACE_TRY_STATUS(plugin.require<abi::ExecutableOutputDimensionsArgs>(
+        dims.dims != nullptr || dims.dim_sizes[i] == 0, "list of dimensions"));
     MILLRACE_TRY(const Shape shape,
                  shape_of(from_buffer_type(types.output_types[i]), {next, dims.dim_sizes[i]},
                           "output " + std::to_string(i)));
     facts.outputs.push_back(shape);
-    next += dims.dim_sizes[i];
+    if (next != nullptr) next += dims.dim_sizes[i];
   }
   return {};
 }
@@ -60,6 +66,8 @@ Status read_inputs(const Plugin& plugin, abi::Executable* executable, ProgramFac
   std::string code(program.code_size, '\0');
   program.code = code.data();
   MILLRACE_TRY_STATUS(plugin.call(args));
+  MILLRACE_TRY_STATUS(plugin.require<abi::ExecutableOptimizedProgramArgs>(
+      program.format != nullptr || program.format_size == 0, "format"));
   const std::string_view format(program.format, program.format_size);
   if (format == "mlir" && facts.partitions == 1) return read_mlir(code, facts);
   if (format != "hlo" && format != "hlo_with_config") {

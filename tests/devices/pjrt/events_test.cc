@@ -41,7 +41,7 @@ TEST_F(EventsTest, ReadyEventWithAnErrorGivesIt) {
   const Future<void> future = take(event);
   ASSERT_TRUE(future.ready());
   EXPECT_EQ(future.result().error().code(), ErrorCode::kDataLoss);
-  EXPECT_THAT(future.result().error().message(), HasSubstr("bits are gone"));
+  EXPECT_EQ(future.result().error().message(), "PJRT_Test: bits are gone");
   EXPECT_EQ(FakePlugin::events_alive, 0);
   EXPECT_EQ(FakePlugin::errors_alive, 0);
 }
@@ -75,14 +75,49 @@ TEST_F(EventsTest, SecondCallbackIsLoggedAndHurtsNobody) {
   EXPECT_EQ(FakePlugin::events_alive, 0);
 }
 
-TEST_F(EventsTest, RefusedCallbackAndMissingEventAreErrors) {
+TEST_F(EventsTest, RefusedCallbackIsWaitedFor) {
   fake_.replace(+[](abi::EventOnReadyArgs*) -> abi::Error* {
     return FakePlugin::make_error(12, "no callbacks");
   });
-  const Future<void> refused = take(FakePlugin::make_event());
+  fake_.replace(+[](abi::EventAwaitArgs* a) -> abi::Error* {
+    FakePlugin::set_event(a->event, 0, "");
+    return nullptr;
+  });
+  const auto kept = std::make_shared<int>(1);
+  const Future<void> good = take_event(*plugin_, FakePlugin::make_event(), executor_, "PJRT_Test",
+                                       {}, std::shared_ptr<const void>(kept));
+  ASSERT_TRUE(good.ready());
+  EXPECT_TRUE(good.result()) << good.result().error().to_string();
+  EXPECT_EQ(kept.use_count(), 1);
+  fake_.replace(+[](abi::EventAwaitArgs* a) -> abi::Error* {
+    FakePlugin::set_event(a->event, 13, "fell over");
+    return FakePlugin::make_error(13, "fell over");
+  });
+  const Future<void> bad = take(FakePlugin::make_event());
+  ASSERT_TRUE(bad.ready());
+  EXPECT_EQ(bad.result().error().message(), "PJRT_Test: fell over");
+  EXPECT_EQ(FakePlugin::events_alive, 0);
+  EXPECT_EQ(FakePlugin::errors_alive, 0);
+}
+
+TEST_F(EventsTest, EventThatCannotBeWaitedForKeepsWhatThePluginWritesInto) {
+  constexpr std::uint64_t kClient = 1'000'003;
+  fake_.replace(+[](abi::EventOnReadyArgs*) -> abi::Error* {
+    return FakePlugin::make_error(12, "no callbacks");
+  });
+  const auto kept = std::make_shared<int>(1);
+  const Future<void> refused =
+      take_event(*plugin_, FakePlugin::make_event(), executor_, "PJRT_Test", {kClient, DeviceId{0}},
+                 std::shared_ptr<const void>(kept));
   ASSERT_TRUE(refused.ready());
   EXPECT_EQ(refused.result().error().code(), ErrorCode::kUnimplemented);
-  EXPECT_EQ(FakePlugin::events_alive, 0);
+  EXPECT_THAT(refused.result().error().message(), HasSubstr("no callbacks"));
+  EXPECT_EQ(FakePlugin::events_alive, 1);
+  EXPECT_EQ(kept.use_count(), 2) << "the plugin may still write there";
+  EXPECT_EQ(events_given_up(kClient), "PJRT_Test (1)");
+}
+
+TEST_F(EventsTest, MissingEventIsAnError) {
   const Future<void> missing = take(nullptr);
   EXPECT_EQ(missing.result().error().code(), ErrorCode::kInternal);
   EXPECT_THAT(missing.result().error().message(), HasSubstr("PJRT_Test"));

@@ -70,6 +70,11 @@ abi::Event* FakePlugin::make_event() {
   return new abi::Event;
 }
 
+abi::Buffer* FakePlugin::make_buffer() {
+  ++buffers_alive;
+  return new abi::Buffer;
+}
+
 void FakePlugin::set_event(abi::Event* event, int code, const std::string& message, int times) {
   event->ready = true;
   event->code = code;

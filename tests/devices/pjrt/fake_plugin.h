@@ -21,6 +21,12 @@ class FakePlugin {
   void remove(devices::pjrt::abi::Slot slot) {
     api_.functions[static_cast<std::size_t>(slot)] = nullptr;
   }
+  // Of those that give nothing back: the functions of errors.
+  template <class A>
+  void replace_quiet(void (*function)(A*)) {
+    api_.functions[static_cast<std::size_t>(devices::pjrt::abi::Call<A>::kSlot)] =
+        reinterpret_cast<void*>(function);
+  }
   template <class A>
   void replace(devices::pjrt::abi::Error* (*function)(A*)) {
     api_.functions[static_cast<std::size_t>(devices::pjrt::abi::Call<A>::kSlot)] =
@@ -31,6 +37,7 @@ class FakePlugin {
   static devices::pjrt::abi::Error* make_error(int code, std::string message);
   // An event that is not ready. error: what it will end with; empty: nothing.
   static devices::pjrt::abi::Event* make_event();
+  static devices::pjrt::abi::Buffer* make_buffer();
   // Sets it; calls back on this thread, `times` times.
   static void set_event(devices::pjrt::abi::Event* event, int code, const std::string& message,
                         int times = 1);

@@ -92,6 +92,45 @@ TEST(PluginTest, ErrorKeepsCodeAndTextAndIsDestroyed) {
   EXPECT_EQ(FakePlugin::errors_alive, 0);
 }
 
+TEST(PluginTest, ErrorWhoseFunctionsThrowIsStillAnError) {
+  FakePlugin fake;
+  const Plugin* plugin = Plugin::adopt(fake.api(), "fake.so").value();
+  fake.replace(+[](abi::ClientCreateArgs*) -> abi::Error* {
+    return FakePlugin::make_error(8, "out of chips");
+  });
+  fake.replace(+[](abi::ErrorGetCodeArgs*) -> abi::Error* { throw std::runtime_error("code"); });
+  abi::ClientCreateArgs args;
+  Status status = plugin->call(args);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code(), ErrorCode::kUnknown);
+  EXPECT_EQ(status.error().message(), "PJRT_Client_Create: out of chips");
+  EXPECT_EQ(FakePlugin::errors_alive, 0);
+  fake.replace_quiet(+[](abi::ErrorMessageArgs*) { throw 5; });
+  static void* destroy = nullptr;
+  destroy = fake.api()->functions[static_cast<std::size_t>(abi::Slot::kError_Destroy)];
+  fake.replace_quiet(+[](abi::ErrorDestroyArgs* a) {
+    reinterpret_cast<abi::QuietFunction<abi::ErrorDestroyArgs>>(destroy)(a);
+    throw 6;
+  });
+  status = plugin->call(args);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message(), "PJRT_Client_Create: the plugin gives no message");
+}
+
+TEST(PluginTest, ListThatIsNotThereIsAnErrorOfItsFunction) {
+  FakePlugin fake;
+  fake.replace(+[](abi::PluginAttributesArgs* a) -> abi::Error* {
+    a->num_attributes = 3;
+    return nullptr;
+  });
+  const auto plugin = Plugin::adopt(fake.api(), "fake.so");
+  ASSERT_FALSE(plugin);
+  EXPECT_EQ(plugin.error().code(), ErrorCode::kInternal);
+  EXPECT_EQ(
+      plugin.error().message(),
+      "PJRT_Plugin_Attributes of the plugin fake.so gives no list of attributes and no error");
+}
+
 TEST(PluginTest, EveryStructureStatesItsSize) {
   FakePlugin fake;
   const Plugin* plugin = Plugin::adopt(fake.api(), "fake.so").value();

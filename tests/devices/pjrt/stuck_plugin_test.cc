@@ -104,6 +104,41 @@ TEST_F(StuckPluginTest, StateThatNobodyWaitedForEndsWithTheClient) {
   EXPECT_EQ(FakePlugin::events_alive, 0);
 }
 
+TEST_F(StuckPluginTest, ReleaseOfAZeroCopyPutIsGivenUpWithTheClientOnly) {
+  static abi::Event* release = nullptr;
+  fake_.replace(+[](abi::ClientBufferFromHostBufferArgs* args) -> abi::Error* {
+    args->buffer = FakePlugin::make_buffer();
+    args->done_with_host_buffer = release = FakePlugin::make_event();
+    return nullptr;
+  });
+  const auto source = std::make_shared<Vector>();
+  Future<void> released;
+  {
+    const PutResult put = client_
+                              ->put({.data = source->data(), .shape = kVector, .owner = source},
+                                    HostBufferSemantics::kImmutableZeroCopy, DeviceId{0}, -1)
+                              .value();
+    released = put.source_released;
+  }
+  const Future<void> fetched = fetch();
+  const Future<void> closed = client_->close();
+  advance(6s);
+  ASSERT_TRUE(closed.ready());
+  EXPECT_FALSE(closed.result());
+  EXPECT_FALSE(released.ready()) << "a device's failure releases nothing";
+  buffer_ = Buffer();
+  client_.reset();
+  EXPECT_EQ(FakePlugin::clients_alive, 1);
+  executor_.run_until_idle();
+  ASSERT_TRUE(released.ready()) << "later there is no executor to complete it on";
+  EXPECT_EQ(released.result().error().code(), ErrorCode::kUnavailable);
+  EXPECT_GT(source.use_count(), 1) << "the plugin may still read there";
+  FakePlugin::set_event(release, 0, "");
+  FakePlugin::set_event(stuck, 0, "");
+  EXPECT_EQ(FakePlugin::events_alive, 0) << "at once, not on an executor";
+  EXPECT_EQ(source.use_count(), 1);
+}
+
 TEST_F(StuckPluginTest, EventsThatComeInTimeCloseWithoutAnError) {
   const Future<void> fetched = fetch();
   const Future<void> closed = client_->close();
