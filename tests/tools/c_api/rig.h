@@ -5,12 +5,14 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <time.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -160,13 +162,16 @@ class Rig {
     expect_success(1);
     return executable;
   }
-  // An execution that runs until it is cancelled, and its output.
+  // An execution that runs until it is cancelled, and its output. It has begun: the device's thread
+  // computes, so that what is given to it later waits.
   std::pair<millrace_operation, millrace_buffer> run_endless() {
     static const std::int32_t one = 1;
     const millrace_executable endless = compile(kEndless);
     const millrace_buffer x = put(&one, sizeof one, MILLRACE_I32, {});
     expect_success(2);
     const millrace_buffer output = execute(endless, {x})[0];
+    const std::int64_t before = others_cpu_nanoseconds();
+    while (others_cpu_nanoseconds() - before < 5'000'000) std::this_thread::yield();
     return {last, output};
   }
 
@@ -175,6 +180,13 @@ class Rig {
   millrace_operation last = 0;  // of the call before
 
  private:
+  // That the threads of this process but the calling one have used.
+  static std::int64_t others_cpu_nanoseconds() {
+    timespec all{}, mine{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &all);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &mine);
+    return (all.tv_sec - mine.tv_sec) * std::int64_t{1'000'000'000} + all.tv_nsec - mine.tv_nsec;
+  }
   static void started(millrace_error* error) { EXPECT_EQ(told(error).message, ""); }
 };
 
