@@ -1,5 +1,4 @@
-// The sum of two arrays from C, beside whatever else poll(2) waits for. Everything is started at
-// once: each step takes what the ones before it will have made.
+// The sum of two arrays from C. Nothing waits but poll(2): a step takes what others will have made.
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,13 +32,10 @@ int main(void) {
   check(millrace_completion_fd(runtime, &waited.fd));
 
   millrace_compile_args program = {.struct_size = sizeof program};
-  program.code = kProgram;
-  program.code_bytes = strlen(kProgram);
+  program.code = kProgram, program.code_bytes = strlen(kProgram);
   check(millrace_compile(runtime, &program, &add, &operation));
-
   millrace_put_args put = {.struct_size = sizeof put, .dtype = MILLRACE_F32};
-  put.dims = dims, put.rank = 1, put.data_bytes = sizeof x;
-  put.data = x;
+  put.dims = dims, put.rank = 1, put.data = x, put.data_bytes = sizeof x;
   check(millrace_put(runtime, &put, &inputs[0], &operation));
   put.data = y;
   check(millrace_put(runtime, &put, &inputs[1], &operation));
@@ -61,5 +57,4 @@ int main(void) {
     if (done.user_data == sum) printf("%g %g %g\n", sum[0], sum[1], sum[2]);
   }
   check(millrace_close(runtime, NULL));
-  return 0;
 }
