@@ -5,7 +5,7 @@
 
 namespace millrace {
 
-EventLoopThread::EventLoopThread(std::unique_ptr<EventLoop> loop, std::string name)
+EventLoopThread::EventLoopThread(std::unique_ptr<EventLoop> loop, const std::string& name)
     : loop_(std::move(loop)), thread_(start_thread(name, [this] {
         loop_->run();
         loop_->close();

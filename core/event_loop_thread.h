@@ -15,7 +15,7 @@ namespace millrace {
 // thread. The constructor throws as start_thread.h says.
 class EventLoopThread {
  public:
-  EventLoopThread(std::unique_ptr<EventLoop> loop, std::string name);
+  EventLoopThread(std::unique_ptr<EventLoop> loop, const std::string& name);
   EventLoopThread(const EventLoopThread&) = delete;
   EventLoopThread& operator=(const EventLoopThread&) = delete;
   ~EventLoopThread();

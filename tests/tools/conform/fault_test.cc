@@ -69,7 +69,12 @@ std::vector<std::string> quick() {
 
 TEST(ConformTest, HealthyPluginsFailNoCheck) {
   for (const char* name : {"memory_plugin", "faulty_plugin"}) {
+#ifdef MILLRACE_SANITIZED
+    // Fewer executions: what is freed stays resident for a while.
+    const Told run = run_conform(plugin(name), "", quick());
+#else
     const Told run = run_conform(plugin(name), "", {});
+#endif
     EXPECT_EQ(run.outcome.code, 0) << run.outcome.err;
     EXPECT_EQ(run.checks.size(), all_checks().size());
     EXPECT_EQ(run.named("passed").size(), all_checks().size());
@@ -100,7 +105,16 @@ TEST_P(ConformFaultTest, FailsTheCheckOfItsNameAlone) {
 
 std::vector<std::string> names_of_checks() {
   std::vector<std::string> names;
-  for (const Check& check : all_checks()) names.emplace_back(check.name);
+  for (const Check& check : all_checks()) {
+    const std::string name(check.name);
+#ifdef MILLRACE_SANITIZED
+    // One of each family: the others are other lines of the faulty plugin, and every check of a
+    // family runs with each of them.
+    const std::string family = name.substr(0, name.find('.') + 1);
+    if (!names.empty() && names.back().starts_with(family)) continue;
+#endif
+    names.push_back(name);
+  }
   return names;
 }
 
