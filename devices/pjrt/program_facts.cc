@@ -161,7 +161,8 @@ std::string write_compile_options(const CompileOptions& options,
       auto& computation = *assignment.add_computation_devices();
       for (int r = 0; r < options.replicas; ++r) {
         computation.add_replica_device_ids(
-            device_ids[static_cast<std::size_t>(r * options.partitions + p)]);
+            device_ids[static_cast<std::size_t>(r) * static_cast<std::size_t>(options.partitions) +
+                       static_cast<std::size_t>(p)]);
       }
     }
   }

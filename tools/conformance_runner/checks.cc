@@ -97,7 +97,8 @@ bool element_agrees(Rule rule, DType type, const Scalar& got, const Scalar& want
 std::string index_text(const devices::Shape& shape, std::int64_t linear) {
   std::string text;
   for (int d = shape.rank() - 1; d >= 0; --d) {
-    text = std::to_string(linear % shape.dim(d)) + (text.empty() ? "" : ",") + text;
+    if (!text.empty()) text.insert(0, ",");
+    text.insert(0, std::to_string(linear % shape.dim(d)));
     linear /= shape.dim(d);
   }
   return "[" + text + "]";
