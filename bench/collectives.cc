@@ -182,7 +182,8 @@ void measure(Session& session) {
                    std::to_string(floor_us(a, b, kSmallCalls)) + " us");
     const auto sleeping = ranks.sleeping_us(inputs);
     session.remark("asleep before the call: " + std::to_string(sleeping) +
-                   " us; two raw wake-ups: " + std::to_string(two_wake_ups_us()) + " us");
+                   " us; two raw wake-ups: " + std::to_string(two_wake_ups_us(Before::kAsleep)) +
+                   " us");
   }
   if (session.wants("collectives.all_reduce_64MiB")) {
     std::vector<float> a(kLarge, 1), b(kLarge, 1);

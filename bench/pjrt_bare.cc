@@ -63,16 +63,9 @@ Bare::~Bare() {
 }
 
 void Bare::await(abi::Event* event) const {
-  struct {
-    std::size_t struct_size = 24;
-    void* extension_start = nullptr;
-    abi::Event* event = nullptr;
-  } args;
-  args.event = event;
-  const auto slot = static_cast<std::size_t>(abi::Slot::kEvent_Await);
-  if (reinterpret_cast<abi::Function<decltype(args)>>(api_->functions[slot])(&args) != nullptr) {
-    give_up("pjrt", "an event has an error");
-  }
+  abi::EventAwaitArgs wait;
+  wait.event = event;
+  call(wait);
   abi::EventDestroyArgs destroy;
   destroy.event = event;
   call(destroy);

@@ -159,7 +159,7 @@ void measure(Session& session) {
          .limit = 1},
         [&] { return whole.wait_us(); },
         [&] {
-          wake_ups = two_wake_ups_us();
+          wake_ups = two_wake_ups_us(Before::kBusy);
           return bare_us(kWaits) + wake_ups;
         });
     if (session.wants("pjrt.wait"))

@@ -14,7 +14,8 @@ namespace {
 constexpr int kCalls = 300;
 }  // namespace
 
-double two_wake_ups_us() {
+double two_wake_ups_us(Before before) {
+  const bool asleep = before == Before::kAsleep;
   const EventFd there = EventFd::create().value(), back = EventFd::create().value();
   const auto wait = [](const EventFd& event) {
     pollfd waited{.fd = event.descriptor(), .events = POLLIN, .revents = 0};
@@ -24,9 +25,9 @@ double two_wake_ups_us() {
   };
   std::vector<double> times;
   std::thread caller([&] {
-    pin_to_core(0);
+    if (asleep) pin_to_core(0);
     for (int i = 0; i < kCalls; ++i) {
-      std::this_thread::sleep_for(std::chrono::microseconds(500));
+      if (asleep) std::this_thread::sleep_for(std::chrono::microseconds(500));
       times.push_back(1e6 * seconds_of([&] {
                         there.signal();
                         wait(back);
@@ -34,7 +35,7 @@ double two_wake_ups_us() {
     }
   });
   std::thread other([&] {
-    pin_to_core(1);
+    if (asleep) pin_to_core(1);
     for (int i = 0; i < kCalls; ++i) {
       wait(there);
       back.signal();

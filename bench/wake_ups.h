@@ -3,7 +3,12 @@
 
 namespace millrace::bench {
 
-// Microseconds from one core to a sleeping thread of another and back.
-double two_wake_ups_us();
+enum class Before {
+  kAsleep,  // both have slept for a while, each on a core of its own
+  kBusy,    // one call follows the other at once, on whatever cores the system chooses
+};
+
+// Microseconds from a thread to a sleeping one and back.
+double two_wake_ups_us(Before before);
 
 }  // namespace millrace::bench

@@ -115,9 +115,8 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
 
   thread_local Launch launch;
   launch.begin(devices, inputs, facts_.outputs.size());
-  abi::Buffer** argument = launch.buffers.data();
   for (std::size_t d = 0; d < devices; ++d) {
-    argument = launch.buffers.data() + place_of(call.devices[d]) * inputs;
+    abi::Buffer** argument = launch.buffers.data() + place_of(call.devices[d]) * inputs;
     for (const Buffer& input : call.arguments[d])
       *argument++ = static_cast<PjrtBuffer*>(input.body().get())->get();
   }

@@ -232,12 +232,10 @@ Result<std::map<std::string, Attribute>> create_options(const PluginEntry& entry
     if (text == nullptr || !text->starts_with('$')) continue;
     const auto word = words.find(*text);
     if (word == words.end()) {
-      std::string known;
-      for (const auto& [one, number] : words)
-        known += (known.empty() ? "" : ", ") + std::string(one);
-      return fail(ErrorCode::kInvalidArgument, "the create option " + name + " of plugin " +
-                                                   entry.name + " is '" + *text +
-                                                   "'; known are: " + known);
+      std::string what = "the create option " + name + " of plugin " + entry.name + " is '" + *text;
+      const char* between = "'; known are: ";
+      for (const auto& [one, number] : words) what.append(std::exchange(between, ", ")).append(one);
+      return fail(ErrorCode::kInvalidArgument, std::move(what));
     }
     value = word->second;
   }

@@ -21,7 +21,7 @@ abi::Error* make_client(std::int64_t devices, abi::Client** made) {
                       "devices is " + std::to_string(devices) + ", not from 1 to 64");
   }
   auto client = std::make_unique<abi::Client>();
-  client->topology = std::make_unique<abi::Topology>();
+  client->topology = std::make_unique<abi::TopologyDescription>();
   for (int i = 0; i < devices; ++i) {
     auto device = std::make_unique<abi::Device>();
     device->client = client.get();
@@ -91,8 +91,8 @@ const std::vector<abi::NamedValue>& device_attributes() {
   return list;
 }
 
-std::unique_ptr<abi::Topology> make_topology(int devices) {
-  auto topology = std::make_unique<abi::Topology>();
+std::unique_ptr<abi::TopologyDescription> make_topology(int devices) {
+  auto topology = std::make_unique<abi::TopologyDescription>();
   topology->own.resize(static_cast<std::size_t>(devices));
   for (int i = 0; i < devices; ++i) {
     auto& d = topology->own[static_cast<std::size_t>(i)];
@@ -276,9 +276,9 @@ void add_devices(abi::Api& api) {
         if (abi::Error* error = check_size(a)) return error;
         a->attributes = device_attributes().data();
         a->num_attributes = device_attributes().size();
-        a->holder = reinterpret_cast<abi::SerializedBytes*>(new std::string);
+        a->owner = reinterpret_cast<abi::DeviceAttributes*>(new std::string);
         a->deleter =
-            +[](abi::SerializedBytes* holder) { delete reinterpret_cast<std::string*>(holder); };
+            +[](abi::DeviceAttributes* owner) { delete reinterpret_cast<std::string*>(owner); };
         return nullptr;
       });
   set(

@@ -125,11 +125,16 @@ struct Device {
   std::atomic<std::int64_t> bytes_in_use{0};
 };
 
+struct TopologyDescription {
+  std::vector<DeviceDescription> own;
+  std::vector<DeviceDescription*> descriptions;
+};
+
 struct Client {
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<Device*> device_list;
   std::vector<Memory*> memory_list;
-  std::unique_ptr<conform::abi::Topology> topology;
+  std::unique_ptr<TopologyDescription> topology;
   std::unique_ptr<memory_plugin::Worker> worker;  // last: goes first
 };
 
@@ -174,11 +179,6 @@ struct LoadedExecutable {
 }  // namespace millrace::devices::pjrt::abi
 
 namespace millrace::conform::abi {
-
-struct Topology {
-  std::vector<DeviceDescription> own;
-  std::vector<DeviceDescription*> descriptions;
-};
 
 struct TransferManager {
   Device* device = nullptr;

@@ -23,6 +23,10 @@ void Operation::finish(const Status& status) {
     if (seen == State::kSettled || seen == State::kDropped) return;  // CO-1
   } while (!state_.compare_exchange_weak(
       seen, seen == State::kCancelled ? State::kDropped : State::kSettled));
+  settle(status);
+}
+
+void Operation::settle(const Status& status) {
   error_ = cancelled();
   if (!error_ && !status) error_ = status.error();
   completions_->finished(*this);
@@ -33,9 +37,12 @@ bool Operation::cancel() {
   do {
     if (seen == State::kCancelled) return true;
     if (seen == State::kSettled || seen == State::kDropped) return false;
-  } while (!state_.compare_exchange_weak(seen, State::kCancelled));
+  } while (!state_.compare_exchange_weak(
+      seen, seen == State::kRunning ? State::kDropped : State::kCancelled));
+  // Before the stop, which may end it on another thread: it has finished when this returns. Where
+  // memory is borrowed, whoever uses it finishes it.
+  if (seen == State::kRunning) settle({});
   stop_.request_stop();
-  if (seen == State::kRunning) finish({});  // else whoever uses the memory does
   return true;
 }
 

@@ -56,13 +56,15 @@ class Operation final : public RefCounted {
 
  private:
   enum class State : std::uint8_t {
-    kRunning,    // -> kBorrowing, kCancelled, kSettled
+    kRunning,    // -> kBorrowing, kDropped, kSettled
     kBorrowing,  // memory of the caller is in use -> kCancelled, kSettled
     kCancelled,  // -> kDropped
     kSettled,    // finished with what came of it; final
     kDropped,    // finished with kCancelled; final
   };
   ~Operation() override = default;
+  // Once, by whoever made the state final.
+  void settle(const Status& status);
 
   const Ref<Completions> completions_;
   const Handle handle_ = make_handle(HandleKind::kOperation);

@@ -3,7 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <iostream>
+#include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "millrace/tools/commands/command.h"
@@ -265,7 +267,15 @@ CLI::App& add_conform(CLI::App& app, ConformFlags& flags) {
 template <class Command, class Flags>
 int call(const char* name, Command command, const Flags& flags) {
   Console console(std::string("millrace ") + name);
-  const Result<ExitCode> result = command(flags, console);
+  const Result<ExitCode> result = [&]() -> Result<ExitCode> {
+    try {
+      return command(flags, console);
+    } catch (const std::system_error& error) {  // a thread that could not be started
+      return fail(ErrorCode::kResourceExhausted, error.what());
+    } catch (const std::bad_alloc&) {
+      return fail(ErrorCode::kResourceExhausted, "there is no memory left");
+    }
+  }();
   if (result) return static_cast<int>(*result);
   const ExitCode code = exit_code(result.error());
   // Who reads lines of JSON learns of the end from one, too.

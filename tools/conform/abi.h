@@ -8,18 +8,15 @@
 
 #include "millrace/devices/pjrt/abi.h"
 
-// One namespace with all of them, where what stands here hides what the client may come to have.
+// One namespace with all of them; what the client comes to call moves there.
 namespace millrace::conform::abi {
 using namespace devices::pjrt::abi;  // NOLINT(google-build-using-namespace)
 
-struct Topology;
+using Topology = TopologyDescription;
 struct TransferManager;
 struct SerializedTopology;
 struct SerializedBytes;
 
-struct EventAwaitArgs : Args {
-  Event* event = nullptr;
-};
 struct EventCreateArgs : Args {
   Event* event = nullptr;
 };
@@ -60,10 +57,6 @@ struct ClientDefaultDeviceAssignmentArgs : Args {
   int num_partitions = 0;
   std::size_t size = 0;  // of the caller's array
   int* assignment = nullptr;
-};
-struct ClientTopologyDescriptionArgs : Args {
-  Client* client = nullptr;
-  Topology* topology = nullptr;
 };
 struct ClientCreateUninitializedBufferArgs : Args {
   Client* client = nullptr;
@@ -121,13 +114,6 @@ struct DeviceIsAddressableArgs : Args {
 struct DeviceLocalHardwareIdArgs : Args {
   Device* device = nullptr;
   int local_hardware_id = 0;
-};
-struct DeviceGetAttributesArgs : Args {
-  Device* device = nullptr;
-  const NamedValue* attributes = nullptr;
-  std::size_t num_attributes = 0;
-  SerializedBytes* holder = nullptr;
-  void (*deleter)(SerializedBytes* holder) = nullptr;
 };
 struct DeviceClearMemoryStatsArgs : Args {
   Device* device = nullptr;
@@ -366,7 +352,6 @@ namespace millrace::devices::pjrt::abi {
                     alignof(conform::abi::name##Args),                                     \
                 #name)
 
-MILLRACE_CONFORM_CALL(EventAwait, Event_Await, 24);
 MILLRACE_CONFORM_CALL(EventCreate, Event_Create, 24);
 MILLRACE_CONFORM_CALL(EventSet, Event_Set, 48);
 MILLRACE_CONFORM_CALL(ClientDevices, Client_Devices, 40);
@@ -375,7 +360,6 @@ MILLRACE_CONFORM_CALL(ClientLookupDevice, Client_LookupDevice, 40);
 MILLRACE_CONFORM_CALL(ClientLookupAddressableDevice, Client_LookupAddressableDevice, 40);
 MILLRACE_CONFORM_CALL(ClientAddressableMemories, Client_AddressableMemories, 40);
 MILLRACE_CONFORM_CALL(ClientDefaultDeviceAssignment, Client_DefaultDeviceAssignment, 48);
-MILLRACE_CONFORM_CALL(ClientTopologyDescription, Client_TopologyDescription, 32);
 MILLRACE_CONFORM_CALL(ClientCreateUninitializedBuffer, Client_CreateUninitializedBuffer, 80);
 MILLRACE_CONFORM_CALL(ClientCreateErrorBuffer, Client_CreateErrorBuffer, 112);
 MILLRACE_CONFORM_CALL(ClientCreateViewOfDeviceBuffer, Client_CreateViewOfDeviceBuffer, 112);
@@ -383,7 +367,6 @@ MILLRACE_CONFORM_CALL(DeviceDescriptionDebugString, DeviceDescription_DebugStrin
 MILLRACE_CONFORM_CALL(DeviceDescriptionToString, DeviceDescription_ToString, 40);
 MILLRACE_CONFORM_CALL(DeviceIsAddressable, Device_IsAddressable, 25);
 MILLRACE_CONFORM_CALL(DeviceLocalHardwareId, Device_LocalHardwareId, 28);
-MILLRACE_CONFORM_CALL(DeviceGetAttributes, Device_GetAttributes, 56);
 MILLRACE_CONFORM_CALL(DeviceClearMemoryStats, Device_ClearMemoryStats, 24);
 MILLRACE_CONFORM_CALL(MemoryDebugString, Memory_DebugString, 40);
 MILLRACE_CONFORM_CALL(MemoryToString, Memory_ToString, 40);

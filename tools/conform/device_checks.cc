@@ -245,7 +245,7 @@ Status extra_attributes(Rig& rig) {
   MILLRACE_TRY_STATUS(rig.table().call(args));
   if (args.deleter == nullptr) return broken("there is no deleter; clients end the process");
   rig.note(std::to_string(args.num_attributes));
-  args.deleter(args.holder);
+  args.deleter(args.owner);
   return {};
 }
 

@@ -13,12 +13,7 @@ Result<abi::Error*> error_of_bad_program(Rig& rig) {
   std::string text = kNoProgram;
   const std::string format = "mlir";
   const std::string options = rig.portable_options();
-  abi::Program program;
-  program.struct_size = abi::kStructSize<abi::Program>;
-  program.code = text.data();
-  program.code_size = text.size();
-  program.format = format.data();
-  program.format_size = format.size();
+  abi::Program program = borrowed_program(text, format);
   abi::ClientCompileArgs args;
   MILLRACE_TRY(args.client, rig.client());
   args.program = &program;

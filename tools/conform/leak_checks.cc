@@ -53,7 +53,11 @@ Status watch(Rig& rig, int times, const std::function<Status()>& step) {
   // What a leak of one pointer each would take; and what noise may.
   constexpr double kLeastBytes = 8;
   constexpr std::int64_t kHeapNoise = 64 << 10;
+#ifdef MILLRACE_SANITIZED
+  constexpr std::int64_t kResidentNoise = 512 << 20;  // a sanitizer keeps for a while what is freed
+#else
   constexpr std::int64_t kResidentNoise = 16 << 20;
+#endif
   for (int i = 0; i < times / 5 + 10; ++i) MILLRACE_TRY_STATUS(step());
   const Usage before = measure();
   for (int i = 0; i < times; ++i) MILLRACE_TRY_STATUS(step());

@@ -133,14 +133,19 @@ Result<HeldLoaded> Rig::compile_for(const std::string& text, std::span<abi::Devi
   return compile_raw(c, text, "mlir", options);
 }
 
-Result<HeldLoaded> Rig::compile_raw(abi::Client* client, std::string text,
-                                    const std::string& format, const std::string& options) const {
+abi::Program borrowed_program(std::string& text, const std::string& format) {
   abi::Program program;
   program.struct_size = abi::kStructSize<abi::Program>;
   program.code = text.data();
   program.code_size = text.size();
   program.format = format.data();
   program.format_size = format.size();
+  return program;
+}
+
+Result<HeldLoaded> Rig::compile_raw(abi::Client* client, std::string text,
+                                    const std::string& format, const std::string& options) const {
+  abi::Program program = borrowed_program(text, format);
   abi::ClientCompileArgs args;
   args.client = client;
   args.program = &program;

@@ -32,6 +32,9 @@ enum Semantics : int {
   kMutableZeroCopy = 3,
 };
 
+// A program as the plugin gets it; text and format are borrowed.
+abi::Program borrowed_program(std::string& text, const std::string& format);
+
 using Floats = std::vector<float>;
 std::string to_string(std::span<const float> values);  // "[1, 2, ...]", the first few
 

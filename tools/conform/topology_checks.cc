@@ -119,12 +119,7 @@ Status compile(Rig& rig) {
   std::string text = add_program();
   const std::string format = "mlir";
   const std::string options = rig.portable_options();
-  abi::Program program;
-  program.struct_size = abi::kStructSize<abi::Program>;
-  program.code = text.data();
-  program.code_size = text.size();
-  program.format = format.data();
-  program.format_size = format.size();
+  abi::Program program = borrowed_program(text, format);
   abi::CompileArgs args;
   MILLRACE_TRY(args.topology, of_client(rig));
   args.program = &program;

@@ -1,6 +1,5 @@
 // Functions of complex numbers. As in scalar_real.cc, T is double for complex<f32> and long double
 // for complex<f64>; both have more exponent too, so that squares in between do not overflow.
-#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -186,12 +185,7 @@ MILLRACE_BINARY(atan2, atan2(a, b))
 #undef MILLRACE_UNARY
 #undef MILLRACE_BINARY
 
-struct Row {
-  OpKind kind;
-  ScalarFunction narrow, wide;
-};
-
-constexpr Row kRows[] = {
+constexpr ScalarRow kRows[] = {
     {OpKind::kAdd, add, add},
     {OpKind::kChloBroadcastAdd, add, add},
     {OpKind::kSubtract, subtract, subtract},
@@ -246,10 +240,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-ScalarFunction complex_function(OpKind kind, bool wide) {
-  const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
-                                 [kind](const Row& r) { return r.kind == kind; });
-  return row == std::end(kRows) ? nullptr : wide ? row->wide : row->narrow;
-}
+ScalarFunction complex_function(OpKind kind, bool wide) { return find_function(kRows, kind, wide); }
 
 }  // namespace millrace::devices::cpu::reference

@@ -1,5 +1,6 @@
 #include "millrace/devices/cpu/reference/scalar_op.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -83,6 +84,11 @@ ScalarFunction convert_from(Form to) {
 }
 
 }  // namespace
+
+ScalarFunction find_function(std::span<const ScalarRow> rows, OpKind kind, bool wide) {
+  const auto row = std::ranges::find(rows, kind, &ScalarRow::kind);
+  return row == rows.end() ? nullptr : wide ? row->wide : row->narrow;
+}
 
 ScalarFunction convert_function(Form from, Form to) {
   switch (from) {

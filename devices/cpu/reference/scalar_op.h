@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "millrace/devices/cpu/ir/op.h"
 #include "millrace/devices/cpu/reference/scalar.h"
@@ -39,6 +40,14 @@ std::optional<ScalarOp> find_scalar_op(const ir::Op& op, DType in, DType out);
 // -0, +0, ..., inf, NaN.
 int total_order(double a, double b);
 bool compares(ir::ComparisonDirection direction, int order);
+
+// A row of a table of functions: wide is for f64 and complex<f64>.
+struct ScalarRow {
+  ir::OpKind kind;
+  ScalarFunction narrow, wide;
+};
+// nullptr if no row is of this kind.
+ScalarFunction find_function(std::span<const ScalarRow> rows, ir::OpKind kind, bool wide);
 
 // One table per form; nullptr for what the form does not have.
 ScalarFunction bool_function(ir::OpKind kind);

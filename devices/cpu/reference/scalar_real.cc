@@ -1,6 +1,5 @@
 // Functions of real numbers. In each template T is double for f32 and what is narrower, and long
 // double for f64, so that one rounding is left that counts.
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -159,12 +158,7 @@ MILLRACE_BINARY(psi_n, polygamma(a, b))
 #undef MILLRACE_UNARY
 #undef MILLRACE_BINARY
 
-struct Row {
-  OpKind kind;
-  ScalarFunction narrow, wide;
-};
-
-constexpr Row kRows[] = {
+constexpr ScalarRow kRows[] = {
     {OpKind::kAdd, add, add},
     {OpKind::kChloBroadcastAdd, add, add},
     {OpKind::kSubtract, subtract, subtract},
@@ -243,10 +237,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-ScalarFunction real_function(OpKind kind, bool wide) {
-  const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
-                                 [kind](const Row& r) { return r.kind == kind; });
-  return row == std::end(kRows) ? nullptr : wide ? row->wide : row->narrow;
-}
+ScalarFunction real_function(OpKind kind, bool wide) { return find_function(kRows, kind, wide); }
 
 }  // namespace millrace::devices::cpu::reference

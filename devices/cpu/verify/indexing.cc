@@ -100,19 +100,23 @@ bool assemble(Check& c, std::span<const std::int64_t> batch, std::span<const std
   return true;
 }
 
+Indexing indexing_of(const Check& c, const ir::GatherDimsAttr& d) {
+  return {c.operand(0),
+          c.operand(1),
+          d.collapsed_slice_dims,
+          d.operand_batching_dims,
+          d.start_indices_batching_dims,
+          d.start_index_map,
+          d.index_vector_dim};
+}
+
 }  // namespace
 
 bool check_gather(Check& c) {
   if (!c.operands(2) || !c.results(1)) return false;
   const auto* d = c.op.attr<ir::GatherDimsAttr>("dimension_numbers");
   if (d == nullptr) return c.fail("the attribute dimension_numbers is missing");
-  const Indexing x{c.operand(0),
-                   c.operand(1),
-                   d->collapsed_slice_dims,
-                   d->operand_batching_dims,
-                   d->start_indices_batching_dims,
-                   d->start_index_map,
-                   d->index_vector_dim};
+  const Indexing x = indexing_of(c, *d);
   Dims sizes;
   if (!check_indexing(c, x) || !c.ints("slice_sizes", x.operand.dims().size(), &sizes))
     return false;
@@ -139,13 +143,7 @@ bool check_dynamic_gather(Check& c) {
   if (!c.operands(3) || !c.results(1)) return false;
   const auto* d = c.op.attr<ir::GatherDimsAttr>("dimension_numbers");
   if (d == nullptr) return c.fail("the attribute dimension_numbers is missing");
-  const Indexing x{c.operand(0),
-                   c.operand(1),
-                   d->collapsed_slice_dims,
-                   d->operand_batching_dims,
-                   d->start_indices_batching_dims,
-                   d->start_index_map,
-                   d->index_vector_dim};
+  const Indexing x = indexing_of(c, *d);
   const std::int64_t rank[] = {x.operand.rank()};
   if (!check_indexing(c, x) || !c.element_in(c.operand(2), kInteger, "operand 2") ||
       !c.same_dims(c.operand(2).dims(), rank, "operand 2")) {
