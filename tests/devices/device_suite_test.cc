@@ -1,191 +1,23 @@
-#include "tests/devices/device_suite.h"
-
+// The device suite: what one call does, and what a device that fails or closes does. Read next:
+// device_suite_load_test.cc (many calls at once).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <atomic>
-#include <cstring>
 #include <optional>
 #include <thread>
 #include <vector>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/make_executor.h"
-#include "millrace/devices/cpu/client.h"
-#include "millrace/devices/cpu/compile.h"
-#include "millrace/devices/device_actor.h"
-#include "millrace/devices/pjrt/client.h"
-#include "millrace/devices/sim/sim_client.h"
-#include "tests/support/plugins.h"
+#include "tests/devices/device_suite.h"
 
 namespace millrace::testing {
-
-SuiteProgram suite_program(const std::string& name) {
-  const std::string v = "tensor<4xf32>";
-  std::string body;
-  if (name == "add") {
-    body = "(%a: " + v + ", %b: " + v + ") -> " + v + " {\n  %0 = stablehlo.add %a, %b : " + v +
-           "\n  return %0 : " + v + "\n";
-  } else if (name == "increment") {
-    body = "(%a: " + v + " {tf.aliasing_output = 0 : i32}) -> " + v +
-           " {\n  %0 = stablehlo.constant dense<1.0> : " + v +
-           "\n  %1 = stablehlo.add %a, %0 : " + v + "\n  return %1 : " + v + "\n";
-  } else {
-    body = "(%a: " + v + ") -> (" + v + ", " + v + ") {\n  %0 = stablehlo.add %a, %a : " + v +
-           "\n  %1 = stablehlo.multiply %a, %a : " + v + "\n  return %0, %1 : " + v + ", " + v +
-           "\n";
-  }
-  return {name, "module @" + name + " {\nfunc.func public @main" + body + "}\n}\n"};
-}
-
 namespace {
 
-using devices::Argument;
-using devices::Buffer;
-using devices::Buffers;
 using devices::Client;
-using devices::Device;
-using devices::DType;
-using devices::Executable;
-using devices::HostArray;
 using devices::HostBufferSemantics;
-using devices::HostView;
 using devices::PutResult;
-using devices::Shape;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-using Vector = std::array<float, 4>;
-const Shape kVector(DType::kF32, {4});
-
-class CpuSuiteClient final : public SuiteClient {
- public:
-  explicit CpuSuiteClient(int devices) {
-    devices::cpu::CpuClientOptions options{.compile = &devices::cpu::compile};
-    for (int i = 0; i < devices; ++i) {
-      threads_.push_back(make_executor(ExecutorBackend::kThreads, 2, "suite"));
-      options.threads.push_back(
-          {.executor = threads_.back().get(), .parallel = &threads_.back()->parallel()});
-    }
-    client_.emplace(std::move(options));
-  }
-  Client& client() override { return *client_; }
-
- private:
-  std::vector<std::unique_ptr<PoolExecutor>> threads_;
-  std::optional<devices::cpu::CpuClient> client_;
-};
-
-// A plugin that tests/plugins has fetched.
-class PjrtSuiteClient final : public SuiteClient {
- public:
-  PjrtSuiteClient(const std::string& path, int devices) {
-    const devices::pjrt::Plugin* plugin = devices::pjrt::Plugin::load(path).value();
-    client_ = devices::pjrt::PjrtClient::create(
-                  *plugin, {.completions = completions_.get(),
-                            .settings = {{"cpu_device_count", std::int64_t{devices}}}})
-                  .value();
-  }
-  ~PjrtSuiteClient() override {
-    client_.reset();
-    static_cast<void>(wait_blocking(completions_->close()));
-  }
-  Client& client() override { return *client_; }
-
- private:
-  std::unique_ptr<PoolExecutor> completions_ =
-      make_executor(ExecutorBackend::kThreads, 1, "events");
-  std::unique_ptr<devices::pjrt::PjrtClient> client_;
-};
-
-// Programs take no time: time stands, since nobody moves the clock.
-class SimSuiteClient final : public SuiteClient {
- public:
-  explicit SimSuiteClient(int devices) : client_({.timers = &timers_, .devices = devices}) {
-    add("add", 2, {}, 1, [](float a, float b, int) { return a + b; });
-    add("increment", 1, {0}, 1, [](float a, float, int) { return a + 1; });
-    add("split", 1, {}, 2, [](float a, float, int output) { return output == 0 ? a + a : a * a; });
-  }
-  Client& client() override { return client_; }
-  Result<Executable> compile(const SuiteProgram& program) override {
-    return client_.load("sim:" + program.name);
-  }
-
- private:
-  void add(std::string name, std::size_t inputs, std::vector<int> donated, std::size_t outputs,
-           float (*f)(float, float, int)) {
-    devices::sim::SimProgram program{.name = std::move(name),
-                                     .inputs = std::vector(inputs, kVector),
-                                     .outputs = std::vector(outputs, kVector),
-                                     .donated = std::move(donated)};
-    program.compute = [f](std::span<const devices::sim::SimCall> calls) -> Status {
-      for (std::size_t o = 0; o < calls[0].outputs.size(); ++o) {
-        for (std::size_t e = 0; e < 4; ++e) {
-          float in[2] = {};
-          for (std::size_t i = 0; i < calls[0].inputs.size(); ++i) {
-            std::memcpy(&in[i], calls[0].inputs[i].data() + e * 4, 4);
-          }
-          const float out = f(in[0], in[1], static_cast<int>(o));
-          std::memcpy(calls[0].outputs[o].data() + e * 4, &out, 4);
-        }
-      }
-      return {};
-    };
-    client_.add_program(std::move(program));
-  }
-
-  ManualClock clock_;
-  TimerQueue timers_{clock_};
-  devices::sim::SimClient client_;
-};
-
-class DeviceSuite : public ::testing::TestWithParam<SuiteBackend> {
- protected:
-  void SetUp() override {
-    backend_ = GetParam().make(2);
-    devices_ =
-        devices::make_devices(backend_->client(), {.environment = {.clock = &steady_clock(),
-                                                                   .timers = &timers_,
-                                                                   .compute = threads_.get(),
-                                                                   .blocking = threads_.get()}});
-    ASSERT_EQ(devices_.size(), 2u);
-  }
-  void TearDown() override {
-    for (const Device& device : devices_) EXPECT_TRUE(wait_blocking(device.close()).has_value());
-    EXPECT_TRUE(wait_blocking(backend_->client().close()).has_value());
-    devices_.clear();
-    EXPECT_TRUE(wait_blocking(threads_->close()).has_value());
-    backend_.reset();
-  }
-
-  Executable program(const std::string& name) {
-    return backend_->compile(suite_program(name)).value();
-  }
-  static HostView view(const Vector& values) { return {.data = values.data(), .shape = kVector}; }
-  Buffer put(const Vector& values, std::size_t device = 0) {
-    return wait_blocking(
-               devices_[device].put(view(values),
-                                    {.semantics = HostBufferSemantics::kImmutableOnlyDuringCall}))
-        .value();
-  }
-  Vector fetch(const Argument& buffer, std::size_t device = 0) {
-    const Result<HostArray> array = wait_blocking(devices_[device].fetch(buffer));
-    Vector values{};
-    EXPECT_TRUE(array.has_value()) << (array ? "" : array.error().to_string());
-    if (array) std::ranges::copy(array->as<float>(), values.begin());
-    return values;
-  }
-  template <class T>
-  static ErrorCode code_of(const Result<T>& result) {
-    return result ? ErrorCode{} : result.error().code();
-  }
-
-  std::unique_ptr<PoolExecutor> threads_ = make_executor(ExecutorBackend::kThreads, 2, "actors");
-  TimerQueue timers_{steady_clock()};
-  std::unique_ptr<SuiteClient> backend_;
-  std::vector<Device> devices_;
-};
 
 TEST_P(DeviceSuite, DevicesAndMemoriesAreDescribed) {
   Client& client = backend_->client();
@@ -262,12 +94,7 @@ TEST_P(DeviceSuite, ChainOfFutureArgumentsNeedsNoWaiting) {
   const Vector zero{};
   Future<Buffer> x = devices_[0].put(view(zero));
   for (int i = 0; i < 50; ++i) {
-    x = devices_[0]
-            .execute(increment, {x})
-            .then(inline_executor(), [](Result<Buffers> out) -> Result<Buffer> {
-              if (!out) return std::unexpected(out.error());
-              return (*out)[0];
-            });
+    x = first(devices_[0].execute(increment, {x}));
   }
   const Buffer one = put({1, 1, 1, 1});
   const Buffers sum = wait_blocking(devices_[0].execute(add, {x, one})).value();
@@ -356,24 +183,6 @@ TEST_P(DeviceSuite, ClosedDeviceRefusesAndTheOtherGoesOn) {
   EXPECT_THAT(fetch(put(values, 1), 1), ElementsAre(1, 2, 3, 4));
 }
 
-std::string backend_name(const ::testing::TestParamInfo<SuiteBackend>& info) {
-  return info.param.name;
-}
-
-std::vector<SuiteBackend> backends() {
-  std::vector<SuiteBackend> list = {
-      {.name = "Cpu", .make = [](int n) { return std::make_unique<CpuSuiteClient>(n); }},
-      {.name = "Sim",
-       .make = [](int n) { return std::make_unique<SimSuiteClient>(n); },
-       .compiles_text = false}};
-  for (const auto& [name, path] : plugins_at_hand()) {
-    list.push_back({.name = name,
-                    .make = [path](int n) { return std::make_unique<PjrtSuiteClient>(path, n); },
-                    .refusal = ErrorCode::kUnknown});  // XLA's; a plugin's code is kept
-  }
-  return list;
-}
-
 // Kills while other threads launch: every call ends, with the right numbers or with the failure.
 TEST_P(DeviceSuite, AKilledDeviceIsRestartedWhileOthersUseIt) {
   const Device device = devices_[0];
@@ -437,8 +246,6 @@ TEST_P(DeviceSuite, WhatWasOnARestartedDeviceIsLost) {
   EXPECT_FALSE(wait_blocking(devices_[1].copy_from(lost)));
   EXPECT_EQ(fetch(kept, 1), (Vector{5, 6, 7, 8}));
 }
-
-INSTANTIATE_TEST_SUITE_P(Backends, DeviceSuite, ::testing::ValuesIn(backends()), backend_name);
 
 }  // namespace
 }  // namespace millrace::testing
