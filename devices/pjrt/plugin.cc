@@ -10,6 +10,7 @@
 
 #include "millrace/core/log.h"
 #include "millrace/core/mutex.h"
+#include "millrace/devices/pjrt/build_id.h"
 
 namespace millrace::devices::pjrt {
 namespace {
@@ -73,13 +74,6 @@ abi::NamedValue named_value(const std::string& name, const Attribute& attribute)
     v.value.number = static_cast<float>(std::get<double>(attribute));
   }
   return v;
-}
-
-std::string build_of(const std::string& path) {
-  std::error_code unknown;
-  const auto size = std::filesystem::file_size(path, unknown);
-  const auto time = std::filesystem::last_write_time(path, unknown).time_since_epoch().count();
-  return std::to_string(size) + " bytes of " + std::to_string(time);
 }
 
 // Every plugin of the process, for as long as it lives: `paths` while one is loaded, `all` never
@@ -151,7 +145,7 @@ Result<const Plugin*> Plugin::open(const std::string& path) {
   } catch (...) {
     return fail(ErrorCode::kInternal, "GetPjrtApi of " + path + " threw an exception");
   }
-  return adopt(api, path, build_of(path));
+  return adopt(api, path, build_of(reinterpret_cast<const void*>(get_api), path));
 }
 
 Result<const Plugin*> Plugin::adopt(const abi::Api* api, std::string name) {
