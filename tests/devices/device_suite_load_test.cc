@@ -92,6 +92,7 @@ TEST_P(DeviceSuite, ThousandsOfExecutionsInOneChainAddUp) {
   Future<Buffer> x = make_ready(put({0, 1, 2, 3}));
   for (int i = 0; i < kSteps; ++i) x = first(devices_[0].execute(increment, {x}));
   EXPECT_THAT(fetch(x), ElementsAre(kSteps, kSteps + 1, kSteps + 2, kSteps + 3));
+  EXPECT_TRUE(wait_blocking(devices_[0].close()));  // outputs may be there before a launch is done
   EXPECT_EQ(devices_[0].stats().launches, std::uint64_t{kSteps});
 }
 
@@ -139,6 +140,7 @@ TEST_P(DeviceSuite, SixteenThreadsAtOnceGetTheirOwnResults) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(right.load(), kThreads * kRounds);
+  for (const Device& device : devices_) EXPECT_TRUE(wait_blocking(device.close()));
   EXPECT_EQ(devices_[0].stats().launches + devices_[1].stats().launches,
             std::uint64_t{kThreads * kRounds * 2});
   EXPECT_EQ(devices_[0].stats().launches_in_flight, 0);
