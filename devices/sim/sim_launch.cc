@@ -222,24 +222,35 @@ void SimLaunch::begin() {
 Status SimLaunch::compute() {
   const SimProgram& program = executable_->program();
   if (!program.compute || !client_.options_.keep_bytes) return {};
-  struct Spans {
+  struct Bytes {
+    PooledArray<Ref<SimBytes>> held;  // inputs, then outputs: whoever removes one meanwhile may
     PooledArray<std::span<const std::byte>> inputs;
     PooledArray<std::span<std::byte>> outputs;
   };
-  PooledArray<Spans> spans(parts_.size());
+  PooledArray<Bytes> all(parts_.size());
   PooledArray<SimCall> calls(parts_.size());
   for (std::size_t d = 0; d < parts_.size(); ++d) {
     const Part& part = parts_[d];
-    spans[d] = {PooledArray<std::span<const std::byte>>(part.inputs.size()),
-                PooledArray<std::span<std::byte>>(part.outputs.size())};
-    for (std::size_t i = 0; i < part.inputs.size(); ++i)
-      spans[d].inputs[i] = part.inputs[i]->span();
-    for (std::size_t o = 0; o < part.outputs.size(); ++o) {
-      // A caller that has removed an output does not want it: it is written nowhere.
-      const Ref<SimBytes> bytes = part.outputs[o]->bytes();
-      if (bytes) spans[d].outputs[o] = bytes->span();
+    Bytes& bytes = all[d];
+    {
+      MutexLock lock(client_.mutex_);
+      if (finished_) return {};  // a device has failed meanwhile
+      bytes = {PooledArray<Ref<SimBytes>>(part.inputs.size() + part.outputs.size()),
+               PooledArray<std::span<const std::byte>>(part.inputs.size()),
+               PooledArray<std::span<std::byte>>(part.outputs.size())};
+      std::ranges::copy(part.inputs.span(), bytes.held.span().begin());
+      for (std::size_t o = 0; o < part.outputs.size(); ++o) {
+        bytes.held[part.inputs.size() + o] = part.outputs[o]->bytes();
+      }
     }
-    calls[d] = {part.device->id(), spans[d].inputs.span(), spans[d].outputs.span()};
+    const std::size_t inputs = bytes.inputs.size();
+    for (std::size_t i = 0; i < inputs; ++i) bytes.inputs[i] = bytes.held[i]->span();
+    for (std::size_t o = 0; o < bytes.outputs.size(); ++o) {
+      // A caller that has removed an output does not want it: it is written nowhere.
+      const Ref<SimBytes>& output = bytes.held[inputs + o];
+      if (output) bytes.outputs[o] = output->span();
+    }
+    calls[d] = {part.device->id(), bytes.inputs.span(), bytes.outputs.span()};
   }
   return program.compute(calls.span());
 }
@@ -267,7 +278,13 @@ void SimLaunch::step() {
                     .name = executable_->name(),
                     .number = number_,
                     .output = output});
-      part.outputs[static_cast<std::size_t>(output)]->complete({});
+      Ref<SimBuffer> written;
+      {
+        MutexLock lock(client_.mutex_);
+        if (finished_) return;  // a device has failed meanwhile
+        written = part.outputs[static_cast<std::size_t>(output)];
+      }
+      written->complete({});
     }
   }
 }
@@ -286,9 +303,14 @@ void SimLaunch::finish(const Status& status) {
   const Ref<SimLaunch> self = Ref<SimLaunch>::share(this);
   bool ran = false;
   std::optional<TimerQueue::Id> timer;
+  PooledArray<Part> ended(parts_.size());
   {
     MutexLock lock(client_.mutex_);
     if (std::exchange(finished_, true)) return;
+    for (std::size_t d = 0; d < parts_.size(); ++d) {
+      ended[d].inputs = std::move(parts_[d].inputs);
+      ended[d].outputs = std::move(parts_[d].outputs);
+    }
     timer = timer_;
     const TimePoint now = client_.options_.timers->clock().now();
     for (const Part& part : parts_) {
@@ -298,7 +320,8 @@ void SimLaunch::finish(const Status& status) {
     }
   }
   if (timer) client_.options_.timers->cancel(*timer);
-  for (Part& part : parts_) {
+  for (std::size_t d = 0; d < parts_.size(); ++d) {
+    const Part& part = parts_[d];
     if (ran) {
       client_.note({.kind = SimEvent::Kind::kLaunchEnd,
                     .device = part.device->id(),
@@ -306,9 +329,9 @@ void SimLaunch::finish(const Status& status) {
                     .number = number_});
       trace(*part.device);
     }
-    part.inputs = {};
-    for (const Ref<SimBuffer>& output : part.outputs) output->complete(status);
-    part.outputs = {};
+    ended[d].inputs = {};
+    for (const Ref<SimBuffer>& output : ended[d].outputs) output->complete(status);
+    ended[d].outputs = {};
     part.done->try_set(status);
   }
   hold_.reset();
