@@ -185,6 +185,15 @@ class Client {
   virtual std::optional<Duration> busy_time(DeviceId /*device*/) const { return std::nullopt; }
   // Finishes or fails what is in flight; buffers may outlive this, their memory stays valid.
   virtual Future<void> close() = 0;
+
+  // For the end of all where calls may block. Which have not returned, in words, for errors.
+  virtual std::string calls_under_way() const { return {}; }
+  // Such a call is waited for no longer: all devices are killed, close() waits for nothing more,
+  // and the backend is called no more, not even to free what it holds. A client that was given up,
+  // by this or by its own close(), is never destroyed: a thread that comes back still uses it. Any
+  // thread.
+  virtual void give_up(const Error& /*why*/) {}
+  virtual bool given_up() const { return false; }
 };
 
 }  // namespace millrace::devices

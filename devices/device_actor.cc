@@ -1,6 +1,7 @@
 #include "millrace/devices/device_actor.h"
 
 #include <algorithm>
+#include <semaphore>
 #include <string>
 #include <utility>
 
@@ -55,7 +56,8 @@ DeviceActor::DeviceActor(Client& client, const DeviceInfo& info, const DeviceAct
       info_(info),
       options_(options),
       executor_(executor_of(client, info.id, options)),
-      sequencer_(std::move(sequencer)) {
+      sequencer_(std::move(sequencer)),
+      calls_may_block_(client.calls_may_block()) {
   MILLRACE_CHECK(mailbox_.go_idle(), "a new mailbox is empty");
 }
 
@@ -88,6 +90,7 @@ void DeviceActor::Control::run() noexcept {
   if (signals & kFail) actor_.on_failure(actor_.client_failed_.result().error());
   if (signals & kRestart) actor_.restart_wanted_ = true;
   if (signals & kClose) actor_.on_close();
+  if (signals & kGiveUp) actor_.end_given_up();
   actor_.release();
 }
 
@@ -220,7 +223,55 @@ void DeviceActor::start(Seat& seat) {
   }
   (operation.kind() == Operation::Kind::kFetch ? immediate_ : queue_).remove(seat);
   ++seats_in_flight_;
-  if (operation.start(seat)) leave(seat);
+  if (in_call(seat, [&] { return operation.start(seat); })) leave(seat);
+}
+
+// What call gives; does not return where the slice was given up meanwhile.
+template <class F>
+bool DeviceActor::in_call(Seat& seat, F call) {
+  if (!calls_may_block_) return call();
+  calling_ = &seat;
+  call_.store(Call::kInside);
+  const bool over = call();
+  Call inside = Call::kInside;
+  if (!call_.compare_exchange_strong(inside, Call::kNone)) {
+    std::binary_semaphore never(0);
+    never.acquire();
+  }
+  calling_ = nullptr;
+  return over;
+}
+
+void DeviceActor::give_up(const Error& reason) {
+  {
+    MutexLock lock(mutex_);
+    given_up_ = reason;
+  }
+  Call inside = Call::kInside;
+  if (!call_.compare_exchange_strong(inside, Call::kTaken)) {
+    // It waits for what another device's thread is to end, or came back this moment.
+    control_.signal(Control::kGiveUp);
+    return;
+  }
+  executor_lost_ = true;
+  calling_->operation->give_up(reason);
+  if (!refusal_) refuse(reason);
+  do {
+    slice();
+  } while (!mailbox_.go_idle());
+  end_given_up();
+  release();
+}
+
+void DeviceActor::end_given_up() {
+  if (!closed_promise_.valid()) return;
+  std::optional<Error> reason;
+  {
+    MutexLock lock(mutex_);
+    reason = given_up_;
+  }
+  if (!refusal_) refuse(*reason);
+  closed_promise_.set_error(*std::move(reason));
 }
 
 void DeviceActor::on_launched(Seat& seat) {
@@ -230,7 +281,7 @@ void DeviceActor::on_launched(Seat& seat) {
 }
 
 void DeviceActor::on_done(Seat& seat) {
-  if (seat.operation->advance(seat)) leave(seat);
+  if (in_call(seat, [&] { return seat.operation->advance(seat); })) leave(seat);
 }
 
 void DeviceActor::on_abandon(Seat& seat) {
@@ -399,7 +450,7 @@ void DeviceActor::close_if_done() {
     return;
   set_state(State::kClosed);
   publish();
-  closed_promise_.set_value();
+  if (closed_promise_.valid()) closed_promise_.set_value();  // else it was given up
 }
 
 void DeviceActor::set_state(State state) {

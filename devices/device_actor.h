@@ -102,6 +102,11 @@ class DeviceActor final : public RefCounted, public Work {
   // of failed() would stay. A listener that is gone leaves nothing behind.
   void add_listener(std::weak_ptr<FailureListener> listener);
   Future<void> restart();
+  // For the end of all, after kill() of the device, where a call of the client has not returned:
+  // everything that waits here ends with `reason` at once, close() too. Where the slice's own
+  // thread is in that call, the slice is taken from it and run here; when it comes back, it stands
+  // still for good, since nothing of the actor is its own any more.
+  void give_up(const Error& reason);
   // Something is there for the slice.
   void deliver(Work& work, bool inline_if_idle);
 
@@ -119,7 +124,7 @@ class DeviceActor final : public RefCounted, public Work {
   // Requests that concern the device itself.
   class Control final : public Work {
    public:
-    enum Signal : std::uint32_t { kClose = 1, kFail = 2, kRestart = 4 };
+    enum Signal : std::uint32_t { kClose = 1, kFail = 2, kRestart = 4, kGiveUp = 8 };
     explicit Control(DeviceActor& actor) : actor_(actor) {}
     void signal(Signal signal);
     void run() noexcept override;
@@ -156,6 +161,9 @@ class DeviceActor final : public RefCounted, public Work {
   void take_credits(Seat& seat);
   void return_credits(const Seat& seat);
   void start(Seat& seat);
+  template <class F>
+  bool in_call(Seat& seat, F call);
+  void end_given_up();
   void leave(Seat& seat);
   void publish();
 
@@ -172,6 +180,12 @@ class DeviceActor final : public RefCounted, public Work {
   FailureWaiter failure_waiter_{*this};
   Future<void> client_failed_;
 
+  // Whether the slice is in a call of a client whose calls may block; kTaken is final.
+  enum class Call : std::uint8_t { kNone, kInside, kTaken };
+  const bool calls_may_block_;
+  std::atomic<Call> call_{Call::kNone};
+  Seat* calling_ = nullptr;  // whose call that is
+
   State state_ = State::kOpen;
   std::optional<Error> refusal_;  // why, once not open
   bool executor_lost_ = false;
@@ -181,6 +195,7 @@ class DeviceActor final : public RefCounted, public Work {
   Future<void> failed_ MILLRACE_GUARDED_BY(mutex_) = failed_promise_.future();
   std::vector<Promise<void>> restarts_ MILLRACE_GUARDED_BY(mutex_);  // asked for, not answered
   std::vector<std::weak_ptr<FailureListener>> listeners_ MILLRACE_GUARDED_BY(mutex_);
+  std::optional<Error> given_up_ MILLRACE_GUARDED_BY(mutex_);
   std::size_t most_listeners_ MILLRACE_GUARDED_BY(mutex_) = 8;  // then those gone are looked for
   Promise<void> closed_promise_;
   const Future<void> closed_ = closed_promise_.future();

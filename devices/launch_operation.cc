@@ -124,10 +124,10 @@ bool LaunchOperation::call_client(Seat& seat) {
                                                      {&result, 1});
   arguments_ = {};  // the client keeps what it needs
   if (!launched) {
-    result_->set(std::unexpected(launched.error()));
+    result_->try_set(std::unexpected(launched.error()));
     return true;
   }
-  result_->set(std::move(result.outputs));
+  result_->try_set(std::move(result.outputs));
   return seat.wait_for(*result.done.cell());
 }
 
@@ -148,9 +148,9 @@ bool LaunchOperation::call_client_spanning(Seat& seat) {
     Buffer* next = outputs.begin();
     for (const LaunchResult& r : results)
       next = std::copy(r.outputs.begin(), r.outputs.end(), next);
-    result_->set(Buffers(std::span<const Buffer>(outputs.span())));
+    result_->try_set(Buffers(std::span<const Buffer>(outputs.span())));
   } else {
-    result_->set(std::unexpected(launched.error()));
+    result_->try_set(std::unexpected(launched.error()));
   }
   for (Seat& other : seats()) {
     if (&other == &seat) continue;

@@ -101,6 +101,8 @@ class Operation : public Pooled {
   // over on that device.
   bool begin() { return decide(Decision::kStarted); }
   bool start(Seat& seat);
+  // Its call has not returned, and is waited for no longer.
+  void give_up(const Error& error) { complete_with(error); }
   virtual bool advance(Seat& /*seat*/) { return true; }
   // A seat has left. The deadline holds until the last one has: other devices may run on.
   void left();

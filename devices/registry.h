@@ -3,6 +3,7 @@
 // the tree names a kind of device.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -49,6 +50,8 @@ struct ClientOptions {
   std::map<std::string, Attribute> settings;  // create options of a plugin, passed through
   ProcessPlace process;
   KeyValueStore* store = nullptr;  // that the job's processes share; nullptr: there is none
+  // How long the close of the client waits for what a plugin has begun.
+  Duration close_timeout = std::chrono::seconds(30);
 };
 
 using ClientFactory = std::function<Result<std::unique_ptr<Client>>(const ClientOptions&)>;

@@ -62,9 +62,9 @@ bool PutOperation::call_client(Seat& seat) {
   }
   const Future<void> ready = put->buffer.ready();
   if (tracked_) {
-    tracked_->set(std::move(put));
+    tracked_->try_set(std::move(put));
   } else {
-    plain_->set(std::move(put->buffer));
+    plain_->try_set(std::move(put->buffer));
   }
   return seat.wait_for(*ready.cell());
 }

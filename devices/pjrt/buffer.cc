@@ -32,23 +32,23 @@ bool is_packed(DType type) { return bit_width(type) < 8 && type != DType::kI1; }
 class ExternalReference {
  public:
   static Result<std::shared_ptr<ExternalReference>> create(Ref<PjrtBuffer> buffer,
-                                                           const Plugin& plugin) {
+                                                           const PjrtClient& client) {
     abi::BufferIncreaseExternalReferenceCountArgs args;
     args.buffer = buffer->get();
-    MILLRACE_TRY_STATUS(plugin.call(args));
-    return std::shared_ptr<ExternalReference>(new ExternalReference(std::move(buffer), plugin));
+    MILLRACE_TRY_STATUS(client.plugin().call(args));
+    return std::shared_ptr<ExternalReference>(new ExternalReference(std::move(buffer), client));
   }
   ~ExternalReference() {
     abi::BufferDecreaseExternalReferenceCountArgs args;
     args.buffer = buffer_->get();
-    plugin_.call_quietly(args);
+    client_.dispose(args);
   }
 
  private:
-  ExternalReference(Ref<PjrtBuffer> buffer, const Plugin& plugin)
-      : buffer_(std::move(buffer)), plugin_(plugin) {}
+  ExternalReference(Ref<PjrtBuffer> buffer, const PjrtClient& client)
+      : buffer_(std::move(buffer)), client_(client) {}
   Ref<PjrtBuffer> buffer_;
-  const Plugin& plugin_;
+  const PjrtClient& client_;
 };
 
 }  // namespace
@@ -63,7 +63,7 @@ PjrtBuffer::PjrtBuffer(PjrtClient& client, DeviceId device, const Shape& shape, 
 PjrtBuffer::~PjrtBuffer() {
   abi::BufferDestroyArgs args;
   args.buffer = buffer_;
-  client_.plugin().call_quietly(args);
+  client_.dispose(args);
 }
 
 Client& PjrtBuffer::client() const { return client_; }
@@ -131,6 +131,7 @@ bool PjrtBuffer::is_row_major() const {
 
 Result<HostAccess> PjrtBuffer::host_access() {
   if (removed_.load()) return std::unexpected(removed_error("a look from the host"));
+  MILLRACE_TRY_STATUS(client_.alive(device_));
   const Plugin& plugin = client_.plugin();
   abi::BufferIsOnCpuArgs where;
   where.buffer = buffer_;
@@ -141,7 +142,7 @@ Result<HostAccess> PjrtBuffer::host_access() {
                 "the host cannot read a " + shape_.to_string() + " in place: fetch it");
   }
   MILLRACE_TRY(const std::shared_ptr<ExternalReference> reference,
-               ExternalReference::create(Ref<PjrtBuffer>::share(this), plugin));
+               ExternalReference::create(Ref<PjrtBuffer>::share(this), client_));
   abi::BufferOpaqueDeviceMemoryDataPointerArgs pointer;
   pointer.buffer = buffer_;
   MILLRACE_TRY_STATUS(plugin.call(pointer));
@@ -155,7 +156,7 @@ void PjrtBuffer::remove() {
   if (removed_.exchange(true)) return;
   abi::BufferDeleteArgs args;
   args.buffer = buffer_;
-  client_.plugin().call_quietly(args);
+  client_.dispose(args);
 }
 
 }  // namespace millrace::devices::pjrt

@@ -37,7 +37,9 @@ Result<std::unique_ptr<PjrtClient>> PjrtClient::create(const Plugin& plugin,
 }
 
 PjrtClient::~PjrtClient() {
-  MILLRACE_CHECK(scope_.holders() == 0, "a PJRT client goes after its launches and transfers");
+  MILLRACE_CHECK(
+      scope_.holders() == 0,
+      "a PJRT client goes after its launches and transfers, one that was given up never");
   end_lives();
   destroy();
   // Their executor may go next.
@@ -46,6 +48,10 @@ PjrtClient::~PjrtClient() {
 
 void PjrtClient::destroy() {
   if (client_ == nullptr) return;
+  if (given_up()) {
+    static_cast<void>(key_values_.release());
+    return;
+  }
   if (const std::string left = events_given_up(id_); !left.empty()) {
     MILLRACE_LOG(kError, "pjrt",
                  "the client of the plugin " + plugin_.name() +
@@ -227,7 +233,7 @@ Result<Owner> PjrtClient::map_host_memory(std::span<std::byte> bytes) {
       abi::ClientDmaUnmapArgs unmap;
       unmap.client = client.client_;
       unmap.data = data;
-      client.plugin_.call_quietly(unmap);
+      client.dispose(unmap);
     }
   };
   return std::shared_ptr<const void>(new Mapping{*this, bytes.data(), std::move(hold)});

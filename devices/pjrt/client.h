@@ -33,7 +33,8 @@ struct PjrtClientOptions {
   const Clock* clock = &steady_clock();
   TraceRecorder* trace = nullptr;
   bool profile = false;  // what the plugin's own profiler records goes to trace at the close
-  // For close(), on the clock above; nullptr: it waits for every event, however long that takes.
+  // For close(), on the clock above; nullptr: it waits for every event and call, however long that
+  // takes.
   TimerQueue* timers = nullptr;
   Duration close_timeout = std::chrono::seconds(30);
 };
@@ -81,8 +82,12 @@ class PjrtClient final : public Client {
   // PJRT has no call that resets a device: kUnimplemented, and what to do instead.
   Status restart(DeviceId device) override;
   // When launches and transfers do not end within the time, their devices are killed, and it is
-  // kDeadlineExceeded that names the calls whose events never came.
+  // kDeadlineExceeded that names the calls whose events never came. When after half that time again
+  // there still are any, a call has not returned: the client is given up.
   Future<void> close() override;
+  std::string calls_under_way() const override;
+  void give_up(const Error& why) override;
+  bool given_up() const override { return given_up_.load(); }
 
   // The error of a device that was killed. Cheap while none was.
   Status alive(DeviceId device) const;
@@ -90,6 +95,11 @@ class PjrtClient final : public Client {
   // Of zero-copy puts.
   EventSource releases_of(DeviceId device) const { return {id_, device, true}; }
   const Plugin& plugin() const { return plugin_; }
+  // For what frees: nothing is called any more once the client was given up.
+  template <class A>
+  void dispose(A&& args) const {
+    if (!given_up()) plugin_.call_quietly(args);
+  }
   Executor& completions() const { return *options_.completions; }
   Scope::Hold hold() { return scope_.hold(); }
   Error closed_error() const { return scope_.closed_error(); }
@@ -124,6 +134,7 @@ class PjrtClient final : public Client {
   void start_profiler();
   void record_profile();
   Task<void> close_in_time();
+  Future<void> in_time(const Future<void>& future, Duration time) const;
   struct Runs {
     mutable Mutex mutex;
     TimePoint last_end MILLRACE_GUARDED_BY(mutex){};
@@ -154,6 +165,7 @@ class PjrtClient final : public Client {
   std::vector<MemoryInfo> memory_infos_;
   std::atomic<int> launches_{0};
   std::atomic<bool> told_of_determinism_{false};
+  std::atomic<bool> given_up_{false};
   std::unique_ptr<Profiler> profiler_;  // until the close
   Scope scope_{"the PJRT client"};
   Mutex close_mutex_;

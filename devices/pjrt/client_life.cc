@@ -65,20 +65,50 @@ void PjrtClient::end_lives() {
   }
 }
 
+std::string PjrtClient::calls_under_way() const {
+  const std::string calls = plugin_.calls_under_way();
+  return calls.empty() ? calls : calls + " of the plugin " + plugin_.name();
+}
+
+void PjrtClient::give_up(const Error& why) {
+  if (given_up_.exchange(true)) return;
+  for (const DeviceInfo& info : infos_) {
+    static_cast<void>(kill(info.id, why));
+    give_up_events(releases_of(info.id), why);
+  }
+}
+
+// future, or whatever it is after so much time.
+Future<void> PjrtClient::in_time(const Future<void>& future, Duration time) const {
+  if (options_.timers == nullptr) return future;
+  return with_deadline(future, now() + time, *options_.timers);
+}
+
 Task<void> PjrtClient::close_in_time() {
   end_lives();
   const Future<void> all = scope_.close();
-  Future<void> in_time = all;
-  if (options_.timers != nullptr)
-    in_time = with_deadline(all, now() + options_.close_timeout, *options_.timers);
-  const Status waited = co_await in_time;
-  if (!waited && !all.ready()) {
-    const auto seconds =
-        std::chrono::duration_cast<std::chrono::milliseconds>(options_.close_timeout).count() / 1e3;
-    const Error late(ErrorCode::kDeadlineExceeded,
-                     "closing has waited " + std::to_string(seconds) + " s for it");
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::milliseconds>(options_.close_timeout).count() / 1e3;
+  const Error late(ErrorCode::kDeadlineExceeded,
+                   "closing has waited " + std::to_string(seconds) + " s for it");
+  if (!given_up()) {
+    const Future<void> first = in_time(all, options_.close_timeout);
+    co_await first;
+  }
+  if (!given_up() && !all.ready()) {
     for (const DeviceInfo& info : infos_) static_cast<void>(kill(info.id, late));
-    co_await all;
+    const Future<void> second = in_time(all, options_.close_timeout / 2);
+    co_await second;
+    if (!all.ready()) give_up(late);
+  }
+  if (given_up()) {
+    const std::string calls = calls_under_way();
+    const Error never(ErrorCode::kDeadlineExceeded,
+                      (calls.empty() ? "somebody still holds host memory that the plugin " +
+                                           plugin_.name() + " has mapped"
+                                     : "not returned: " + calls) +
+                          ": " + late.message());
+    co_await end_with(never);
   }
   // What nobody has held the client for, as the state of an output, ends with it; a moment later it
   // would have come.

@@ -18,15 +18,14 @@ Result<Ref<PjrtExecutable>> PjrtExecutable::create(PjrtClient& client, std::stri
 }
 
 PjrtExecutable::~PjrtExecutable() {
-  const Plugin& plugin = client_.plugin();
   if (executable_ != nullptr) {
     abi::ExecutableDestroyArgs args;
     args.executable = executable_;
-    plugin.call_quietly(args);
+    client_.dispose(args);
   }
   abi::LoadedExecutableDestroyArgs args;
   args.executable = loaded_;
-  plugin.call_quietly(args);
+  client_.dispose(args);
 }
 
 Status PjrtExecutable::read(bool portable) {

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <atomic>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "millrace/core/log.h"
 #include "millrace/core/mutex.h"
 #include "millrace/devices/pjrt/build_id.h"
+#include "millrace/devices/pjrt/calls_under_way.h"
 
 namespace millrace::devices::pjrt {
 namespace {
@@ -203,6 +205,13 @@ Status Plugin::initialize() {
   return {};
 }
 
+std::uint32_t Plugin::next_number() {
+  static std::atomic<std::uint32_t> last{0};
+  return last.fetch_add(1) + 1;
+}
+
+std::string Plugin::calls_under_way() const { return pjrt::calls_under_way(number_); }
+
 std::string Plugin::version_text() const {
   return version_of(api_->version.major_version, api_->version.minor_version);
 }
@@ -230,6 +239,7 @@ Status Plugin::call(abi::Slot slot, std::string_view what, void* args, Invoke in
   abi::Error* error = nullptr;
   std::string thrown;
   try {
+    const CallUnderWay under_way(number_, slot);
     error = invoke(function(slot), args);
     if (error == nullptr) return {};
   } catch (const std::exception& e) {

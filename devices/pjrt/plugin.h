@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -37,6 +38,9 @@ class Plugin {
   // What the plugin tells about itself: "xla_version", "stablehlo_current_version", ...
   const std::map<std::string, Attribute>& attributes() const { return attributes_; }
 
+  // Its functions that have not returned, on any thread: "PJRT_LoadedExecutable_Execute for device
+  // 0". Empty: there is none.
+  std::string calls_under_way() const;
   bool has(abi::Slot slot) const;
   // The plugin's extension of this type, at least as large as its head; nullptr if it has none.
   const abi::Extension* extension(int type) const;
@@ -80,6 +84,7 @@ class Plugin {
 
  private:
   Plugin(const abi::Api* api, std::string name) : api_(api), name_(std::move(name)) {}
+  static std::uint32_t next_number();
   static Result<const Plugin*> open(const std::string& path);
   static Result<const Plugin*> adopt(const abi::Api* api, std::string name, std::string build);
   Status check_version() const;
@@ -93,6 +98,7 @@ class Plugin {
   void log_failure(const Error& error) const;
 
   const abi::Api* api_;
+  const std::uint32_t number_ = next_number();  // of no other plugin
   const std::string name_;
   std::string build_;
   std::map<std::string, Attribute> attributes_;

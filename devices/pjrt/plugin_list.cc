@@ -253,7 +253,8 @@ ClientFactory make_factory(const PluginEntry& entry) {
                            .clock = options.environment.clock,
                            .trace = options.trace,
                            .profile = options.profile,
-                           .timers = options.environment.timers};
+                           .timers = options.environment.timers,
+                           .close_timeout = options.close_timeout};
     for (const auto& [name, value] : options.settings) made.settings[name] = value;
     return PjrtClient::create(*plugin, std::move(made));
   };

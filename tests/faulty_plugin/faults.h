@@ -35,6 +35,7 @@ Faults lifetime_faults();
 Faults thread_faults();
 Faults leak_faults();
 Faults crash_faults();
+Faults stuck_faults();
 
 const abi::Api& healthy_api();
 

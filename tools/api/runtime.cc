@@ -11,23 +11,14 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "millrace/actors/handler_watch.h"
 #include "millrace/core/blocking.h"
-#include "millrace/core/bridged_thread.h"
 #include "millrace/core/check.h"
 #include "millrace/core/combinators.h"
-#include "millrace/core/coroutine.h"
-#include "millrace/core/event_loop_thread.h"
 #include "millrace/core/log.h"
-#include "millrace/core/make_executor.h"
-#include "millrace/core/mutex.h"
-#include "millrace/core/scope.h"
 #include "millrace/devices/device_actor.h"
 #include "millrace/devices/registry.h"
-#include "millrace/tools/api/runtime_metrics.h"
-#include "millrace/tools/trace/trace_file.h"
+#include "millrace/tools/api/runtime_core.h"
 
 namespace millrace {
 namespace {
@@ -52,47 +43,6 @@ Error refused_error(const std::string& why) {
 
 }  // namespace
 
-// In the order of making; closed, and then destroyed, in the reverse one.
-struct Runtime::Core {
-  explicit Core(RuntimeOptions given) : options(std::move(given)) { describe_metrics(metrics); }
-
-  // In the child of a fork that came after this was made: its locks may be held, and its threads
-  // are not there.
-  bool forked() const { return detail::fork_generation() != generation; }
-  // make(), with what libraries throw as its error.
-  Status try_make();
-  Status make();
-  Status make_trace_file();
-  Status make_client();
-  devices::DeviceThreads make_device_threads(int i, int n);
-  Task<void> close_all();
-
-  const RuntimeOptions options;
-  const unsigned generation = detail::fork_generation();
-  Metrics metrics;
-  Histogram& compile_time = metrics.histogram("millrace_compile_nanoseconds");
-  Counter& compile_failures = metrics.counter("millrace_compile_failures_total");
-  std::unique_ptr<TraceRecorder> trace;
-  std::unique_ptr<EventLoopThread> loop;
-  std::unique_ptr<PoolExecutor> blocking;
-  std::unique_ptr<PoolExecutor> compute;
-  // Of each device: the threads that compute on the host, or the one that makes the calls that may
-  // block.
-  std::vector<std::unique_ptr<PoolExecutor>> device_pools;
-  Environment environment{.clock = &steady_clock()};  // the rest by make()
-  std::unique_ptr<trace::TraceFile> trace_file;
-  std::unique_ptr<actors::ActorSystem> actors;
-  std::unique_ptr<actors::HandlerWatch> watch;       // over their handlers
-  std::unique_ptr<devices::CompilationCache> cache;  // none: everything is compiled
-  std::unique_ptr<devices::Client> client;
-  std::string device_kind;
-  std::vector<devices::Device> devices;
-  Scope compilations{"the runtime"};
-
-  Mutex mutex;
-  Future<void> closed MILLRACE_GUARDED_BY(mutex);  // valid once close() was called
-};
-
 // The threads that run programs are shared out over the devices that compute on the host, at least
 // one each: a device without a thread would stand still.
 devices::DeviceThreads Runtime::Core::make_device_threads(int i, int n) {
@@ -114,6 +64,7 @@ Status Runtime::Core::make_client() {
   client_options.profile = !options.trace_file.empty();
   client_options.process = options.process;
   client_options.store = options.store;
+  client_options.close_timeout = options.close_timeout / 2;
   MILLRACE_TRY(const devices::ClientRegistry registry, make_registry(options));
   const devices::Variables device = [this](const std::string& name) -> std::optional<std::string> {
     if (name != "PJRT_DEVICE" || options.device.empty()) return std::nullopt;
@@ -189,48 +140,6 @@ Status Runtime::Core::make() {
   return {};
 }
 
-Task<void> Runtime::Core::close_all() {
-  // Nothing is left out because something before it failed: the first error is told when all is
-  // over. What make() did not come to is not there.
-  std::optional<Error> first;
-  const auto note = [&first](const Status& status) {
-    if (!status && !first) first = status.error();
-  };
-  const TimePoint limit = environment.clock->now() + options.close_timeout;
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options.close_timeout);
-  const Error late(ErrorCode::kDeadlineExceeded,
-                   "closing has waited " + std::to_string(seconds.count()) + " s for it");
-  const Future<void> compiled = compilations.close();
-  std::vector<Future<void>> ends;
-  for (const devices::Device& device : devices) ends.push_back(device.close());
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    // A plugin may never end what it has begun; the embedded device always does.
-    Future<void> in_time = ends[i];
-    if (client->calls_may_block()) in_time = with_deadline(ends[i], limit, *environment.timers);
-    const Status ended = co_await in_time;
-    if (!ended && !ends[i].ready()) {
-      static_cast<void>(devices[i].kill(late));
-      note(co_await ends[i]);
-    } else {
-      note(ended);
-    }
-  }
-  note(co_await compiled);
-  if (actors) note(co_await actors->close());
-  if (watch) note(co_await watch->close());
-  if (client) note(co_await client->close());
-  for (const std::unique_ptr<PoolExecutor>& pool : device_pools) note(co_await pool->close());
-  // What the ends above have set in motion runs before its executor drops the rest.
-  if (compute) {
-    note(co_await make_ready().then(*compute, [](const Status&) {}));
-    note(co_await compute->close());
-  }
-  if (trace_file) note(co_await trace_file->close());
-  if (blocking) note(co_await blocking->close());
-  if (loop) note(co_await loop->close());
-  if (first) co_await end_with(*first);
-}
-
 Runtime::Runtime(std::unique_ptr<Core> core) : core_(std::move(core)) {}
 Runtime::Runtime(Runtime&& other) noexcept = default;
 Runtime& Runtime::operator=(Runtime&& other) noexcept {
@@ -248,6 +157,7 @@ Runtime::~Runtime() {
     return;
   }
   static_cast<void>(wait_blocking(close()));
+  if (core_->given_up) Core::keep(std::move(core_));
 }
 
 Result<Runtime> Runtime::create(Result<RuntimeOptions> options) {
@@ -314,7 +224,7 @@ Future<devices::Executable> Runtime::compile(devices::Program program,
     return compiled;
   };
   const Future<devices::Executable> compiled = make_ready().then(*core_->blocking, std::move(work));
-  return with_options(compiled, call, *core_->environment.timers);
+  return with_options(core_->until_given_up(compiled), call, *core_->environment.timers);
 }
 
 Future<void> Runtime::close() const {

@@ -5,11 +5,14 @@
 
 #include <array>
 #include <chrono>
+#include <latch>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "millrace/core/clock.h"
 #include "millrace/core/timer_queue.h"
+#include "millrace/devices/device_scope.h"
 #include "millrace/devices/pjrt/client.h"
 #include "tests/devices/pjrt/fake_plugin.h"
 
@@ -137,6 +140,49 @@ TEST_F(StuckPluginTest, ReleaseOfAZeroCopyPutIsGivenUpWithTheClientOnly) {
   FakePlugin::set_event(stuck, 0, "");
   EXPECT_EQ(FakePlugin::events_alive, 0) << "at once, not on an executor";
   EXPECT_EQ(source.use_count(), 1);
+}
+
+// On a thread of its own, which is what is stuck.
+TEST_F(StuckPluginTest, CallThatDoesNotReturnIsGivenUpAndNamed) {
+  static std::latch entered(1), let_go(1);
+  static abi::Event* copied = nullptr;
+  fake_.replace(+[](abi::ClientBufferFromHostBufferArgs* args) -> abi::Error* {
+    entered.count_down();
+    let_go.wait();
+    args->buffer = FakePlugin::make_buffer();
+    args->done_with_host_buffer = copied = FakePlugin::make_event();
+    return nullptr;
+  });
+  Result<PutResult> put;
+  std::thread caller([&] {
+    const DeviceScope scope(*client_, DeviceId{0});
+    const Vector values{};
+    put = client_->put({.data = values.data(), .shape = kVector},
+                       HostBufferSemantics::kImmutableOnlyDuringCall, DeviceId{0}, -1);
+  });
+  entered.wait();
+  EXPECT_EQ(client_->calls_under_way(),
+            "PJRT_Client_BufferFromHostBuffer for device 0 of the plugin fake.so");
+  const Future<void> closed = client_->close();
+  advance(6s);
+  EXPECT_FALSE(closed.ready()) << "the device was killed; the call may return now";
+  EXPECT_FALSE(client_->given_up());
+  advance(3s);
+  ASSERT_TRUE(closed.ready());
+  EXPECT_EQ(closed.result().error().code(), ErrorCode::kDeadlineExceeded);
+  EXPECT_THAT(closed.result().error().message(),
+              HasSubstr("not returned: PJRT_Client_BufferFromHostBuffer for device 0 of the plugin "
+                        "fake.so: closing has waited 5.0"));
+  EXPECT_TRUE(client_->given_up());
+  // It comes back all the same: what it brings is used no more, nor freed.
+  let_go.count_down();
+  caller.join();
+  EXPECT_EQ(client_->calls_under_way(), "");
+  put = Result<PutResult>(fail(ErrorCode::kAborted, "a test"));
+  buffer_ = Buffer();
+  EXPECT_EQ(FakePlugin::buffers_alive, 2);
+  FakePlugin::set_event(copied, 0, "");  // else it could not be destroyed here
+  executor_.run_until_idle();
 }
 
 TEST_F(StuckPluginTest, EventsThatComeInTimeCloseWithoutAnError) {

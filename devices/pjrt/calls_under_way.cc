@@ -1,0 +1,81 @@
+#include "millrace/devices/pjrt/calls_under_way.h"
+
+#include <atomic>
+#include <map>
+#include <set>
+
+#include "millrace/core/mutex.h"
+#include "millrace/devices/device_scope.h"
+
+namespace millrace::devices::pjrt {
+namespace {
+
+// One word, so that other threads see all of a call or nothing of it: the plugin above, then the
+// device and the slot, both from 1; 0: no call.
+using Word = std::uint64_t;
+constexpr int kPluginShift = 32, kDeviceShift = 16;
+constexpr Word kPart = 0xffff;
+
+struct ThisThread;
+struct Threads {
+  Mutex mutex;
+  std::set<const ThisThread*> all MILLRACE_GUARDED_BY(mutex);
+};
+Threads& threads() {
+  static Threads* const instance = new Threads;  // never destroyed: plugins' threads run on
+  return *instance;
+}
+
+struct ThisThread {
+  ThisThread() {
+    MutexLock lock(threads().mutex);
+    threads().all.insert(this);
+  }
+  ~ThisThread() {
+    MutexLock lock(threads().mutex);
+    threads().all.erase(this);
+  }
+  ThisThread(const ThisThread&) = delete;
+  ThisThread& operator=(const ThisThread&) = delete;
+  // relaxed: whoever asks wants to know of calls that have lasted for seconds.
+  std::atomic<Word> call{0};
+};
+thread_local ThisThread this_thread;
+
+Word device_part() {
+  const DeviceScope* const scope = DeviceScope::current();
+  return scope == nullptr ? 0 : static_cast<Word>(index(scope->device()) + 1) & kPart;
+}
+
+}  // namespace
+
+CallUnderWay::CallUnderWay(std::uint32_t plugin, abi::Slot slot)
+    : outer_(this_thread.call.load(std::memory_order_relaxed)) {
+  const Word word = static_cast<Word>(plugin) << kPluginShift | device_part() << kDeviceShift |
+                    (static_cast<Word>(slot) + 1);
+  this_thread.call.store(word, std::memory_order_relaxed);
+}
+
+CallUnderWay::~CallUnderWay() { this_thread.call.store(outer_, std::memory_order_relaxed); }
+
+std::string calls_under_way(std::uint32_t plugin) {
+  std::map<Word, int> calls;
+  {
+    MutexLock lock(threads().mutex);
+    for (const ThisThread* thread : threads().all) {
+      const Word word = thread->call.load(std::memory_order_relaxed);
+      if (word != 0 && word >> kPluginShift == plugin) ++calls[word & 0xffff'ffff];
+    }
+  }
+  std::string text;
+  for (const auto& [word, count] : calls) {
+    const Word device = word >> kDeviceShift;
+    if (!text.empty()) text += ", ";
+    text += abi::to_string(static_cast<abi::Slot>((word & kPart) - 1));
+    if (device != 0) text += " for device " + std::to_string(device - 1);
+    if (count > 1) text += " (" + std::to_string(count) + ")";
+  }
+  return text;
+}
+
+}  // namespace millrace::devices::pjrt

@@ -1,0 +1,60 @@
+// A Runtime on a plugin of which a function does not return: its close ends all the same and names
+// the function. In processes of their own, whose threads stay stuck.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+
+#include "tests/support/paths.h"
+#include "tests/tools/commands/process.h"
+
+namespace millrace {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct StuckCase {
+  const char* fault;
+  const char* call;
+  friend std::ostream& operator<<(std::ostream& out, const StuckCase& c) { return out << c.fault; }
+};
+
+class StuckPluginTest : public ::testing::TestWithParam<StuckCase> {};
+
+TEST_P(StuckPluginTest, CloseEndsInTimeAndNamesTheFunction) {
+  const std::string folder = testing::build_folder();
+  const std::string plugin = folder + "/lib/faulty_plugin.so";
+  testing::Process process({folder + "/bin/drive_plugin", plugin, "50"},
+                           {{"MILLRACE_FAULT", GetParam().fault}});
+  const testing::Outcome& outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out,
+              ContainsRegex("close\tDEADLINE_EXCEEDED: closing has waited more than 0.05[0-9]* s "
+                            "for what has not returned: [^\n]*" +
+                            std::string(GetParam().call) + "[^\n]* of the plugin " + plugin));
+  EXPECT_THAT(outcome.out, HasSubstr("waiting\t0 of "));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("waiting\t0 of 0")));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Faults, StuckPluginTest,
+    ::testing::Values(
+        StuckCase{"stuck.compile", "PJRT_Client_Compile"},
+        StuckCase{"stuck.put", "PJRT_Client_BufferFromHostBuffer for device 0"},
+        StuckCase{"stuck.execute", "PJRT_LoadedExecutable_Execute for device 0"},
+        StuckCase{"stuck.copy", "PJRT_Buffer_CopyToDevice for device 1"},
+        StuckCase{"stuck.ready", "PJRT_Buffer_ReadyEvent for device 0"},
+        StuckCase{"stuck.read", "PJRT_Buffer_OpaqueDeviceMemoryDataPointer for device 0"},
+        StuckCase{"stuck.execute_several", "PJRT_LoadedExecutable_Execute for"},
+        StuckCase{"stuck.execute_holding_all", "PJRT_LoadedExecutable_Execute for device 0"}),
+    [](const auto& info) {
+      std::string name = info.param.fault;
+      std::ranges::replace(name, '.', '_');
+      return name;
+    });
+
+}  // namespace
+}  // namespace millrace

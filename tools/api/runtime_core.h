@@ -1,0 +1,86 @@
+// Runtime::Core: what a Runtime owns. Internal to runtime.cc, which makes it, and runtime_close.cc,
+// which ends it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "millrace/actors/handler_watch.h"
+#include "millrace/core/bridged_thread.h"
+#include "millrace/core/coroutine.h"
+#include "millrace/core/event_loop_thread.h"
+#include "millrace/core/make_executor.h"
+#include "millrace/core/mutex.h"
+#include "millrace/core/scope.h"
+#include "millrace/tools/api/runtime.h"
+#include "millrace/tools/api/runtime_metrics.h"
+#include "millrace/tools/trace/trace_file.h"
+
+namespace millrace {
+
+// In the order of making; closed, and then destroyed, in the reverse one.
+struct Runtime::Core {
+  explicit Core(RuntimeOptions given) : options(std::move(given)) { describe_metrics(metrics); }
+
+  // In the child of a fork that came after this was made: its locks may be held, and its threads
+  // are not there.
+  bool forked() const { return detail::fork_generation() != generation; }
+  // make(), with what libraries throw as its error.
+  Status try_make();
+  Status make();
+  Status make_trace_file();
+  Status make_client();
+  devices::DeviceThreads make_device_threads(int i, int n);
+  // The compilation, or the error of the close that has waited for it long enough.
+  Future<devices::Executable> until_given_up(const Future<devices::Executable>& compiled);
+
+  Task<void> close_all();
+  // Of close_all: the ends of the devices, all of them or as long as it may wait.
+  Task<void> close_devices();
+  Task<void> close_threads();
+  // future; where calls of the devices may block, no longer than until then.
+  Future<void> until(const Future<void>& future, TimePoint limit) const;
+  void note(const Status& status) {
+    if (!status && !first_error) first_error = status.error();
+  }
+  void give_up();
+  // Keeps what was given up for as long as the process runs: a thread that comes back from a
+  // plugin after all finds everything that it uses.
+  static void keep(std::unique_ptr<Core> core);
+
+  const RuntimeOptions options;
+  const unsigned generation = detail::fork_generation();
+  Metrics metrics;
+  Histogram& compile_time = metrics.histogram("millrace_compile_nanoseconds");
+  Counter& compile_failures = metrics.counter("millrace_compile_failures_total");
+  std::unique_ptr<TraceRecorder> trace;
+  std::unique_ptr<EventLoopThread> loop;
+  std::unique_ptr<PoolExecutor> blocking;
+  std::unique_ptr<PoolExecutor> compute;
+  // Of each device: the threads that compute on the host, or the one that makes the calls that may
+  // block.
+  std::vector<std::unique_ptr<PoolExecutor>> device_pools;
+  Environment environment{.clock = &steady_clock()};  // the rest by make()
+  std::unique_ptr<trace::TraceFile> trace_file;
+  std::unique_ptr<actors::ActorSystem> actors;
+  std::unique_ptr<actors::HandlerWatch> watch;       // over their handlers
+  std::unique_ptr<devices::CompilationCache> cache;  // none: everything is compiled
+  std::unique_ptr<devices::Client> client;
+  std::string device_kind;
+  std::vector<devices::Device> devices;
+  Scope compilations{"the runtime"};
+
+  // Of close_all alone.
+  std::optional<Error> first_error;
+  std::optional<Error> given_up;  // why; then threads and objects are left behind
+  std::stop_source stop_waiting;  // for compilations, once given_up is there
+
+  Mutex mutex;
+  Future<void> closed MILLRACE_GUARDED_BY(mutex);  // valid once close() was called
+};
+
+}  // namespace millrace
