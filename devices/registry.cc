@@ -39,7 +39,8 @@ Result<std::unique_ptr<Client>> make_cpu(const ClientOptions& options) {
                              .trace = options.trace,
                              .memory_bytes = options.memory_bytes,
                              .inline_time = options.inline_time,
-                             .compile = &cpu::compile};
+                             .compile = &cpu::compile,
+                             .compile_again = &cpu::compile_again};
   for (int i = 0; i < devices; ++i) made.threads.push_back(options.threads(i, devices));
   return std::make_unique<cpu::CpuClient>(std::move(made));
 }

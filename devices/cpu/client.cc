@@ -4,9 +4,13 @@
 #include <utility>
 
 #include "millrace/core/check.h"
+#include "millrace/devices/cache/build_id.h"
 #include "millrace/devices/cpu/buffer.h"
 #include "millrace/devices/cpu/copy.h"
 #include "millrace/devices/cpu/execution.h"
+#include "millrace/devices/cpu/kernels/isa_level.h"
+#include "millrace/devices/cpu/kernels/onednn.h"
+#include "millrace/devices/cpu/serialized_program.h"
 #include "millrace/devices/device_actor.h"
 #include "millrace/devices/host_view.h"
 
@@ -41,7 +45,8 @@ Result<CpuDevice*> CpuClient::find(DeviceId device, int memory) const {
   return devices_[i].get();
 }
 
-Result<Executable> CpuClient::compile(const Program& program, const CompileOptions& options) {
+Result<Executable> CpuClient::make(const Program& program, const CompileOptions& options,
+                                   Compile how) {
   if (options.replicas != 1 || options.partitions != 1) {
     return fail(ErrorCode::kUnimplemented, "the CPU device runs programs for one device; " +
                                                program.name() + " is for " +
@@ -53,14 +58,54 @@ Result<Executable> CpuClient::compile(const Program& program, const CompileOptio
     bound = options.devices[0];
     MILLRACE_TRY_STATUS(find(*bound));
   }
-  Result<std::shared_ptr<const Compiled>> compiled = options_.compile(program, options);
+  Result<std::shared_ptr<const Compiled>> compiled = how();
   if (!compiled)
     return std::unexpected(compiled.error().with_context("cannot compile " + program.name()));
-  return Executable(make_ref<CpuExecutable>(*this, program, std::move(*compiled), bound));
+  return Executable(
+      make_ref<CpuExecutable>(*this, program, std::move(*compiled), bound, options.deterministic));
+}
+
+Result<Executable> CpuClient::compile(const Program& program, const CompileOptions& options) {
+  return make(program, options, [&] { return options_.compile(program, options); });
+}
+
+Result<Executable> CpuClient::compile_again(const Program& program, const CompileOptions& options,
+                                            const KernelChoices& choices) {
+  if (!options_.compile_again) return compile(program, options);
+  return make(program, options, [&] { return options_.compile_again(program, options, choices); });
 }
 
 Result<Executable> CpuClient::load(std::string_view serialized) {
-  return compile(Program::from_text(std::string(serialized), "a loaded program"), {});
+  MILLRACE_TRY(const SerializedProgram read, SerializedProgram::parse(serialized));
+  const Program program = Program::from_text(std::string(read.code), "a loaded program");
+  CompileOptions options;
+  options.deterministic = read.deterministic;
+  if (read.device) {
+    options.portable = false;
+    options.devices = {*read.device};
+  }
+  if (read.compiler != compiler_digest(*this)) return compile(program, options);
+  return compile_again(program, options, read.choices);
+}
+
+Result<Executable> CpuClient::load_compiled(std::string_view serialized, const Program& program,
+                                            const CompileOptions& options) {
+  MILLRACE_TRY(const SerializedProgram read, SerializedProgram::parse(serialized));
+  if (read.compiler != compiler_digest(*this) || read.code != program.code() ||
+      read.deterministic != options.deterministic) {
+    return fail(ErrorCode::kDataLoss,
+                "what was kept of " + program.name() + " is another program or compilation");
+  }
+  return compile_again(program, options, read.choices);
+}
+
+// Choices of kernels hold for what was measured.
+std::string CpuClient::compiler_identity() const {
+  static const std::string identity =
+      std::string("the CPU device of Millrace\n") +
+      build_of(reinterpret_cast<const void*>(&SerializedProgram::parse)) + "\n" + onednn_version() +
+      "\n" + std::to_string(static_cast<int>(isa_level())) + "\n" + host_processor();
+  return identity;
 }
 
 Result<PutResult> CpuClient::put(const HostView& view, HostBufferSemantics semantics,

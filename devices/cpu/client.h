@@ -12,6 +12,7 @@
 
 #include "millrace/core/clock.h"
 #include "millrace/core/executor.h"
+#include "millrace/core/function_ref.h"
 #include "millrace/core/parallel_for.h"
 #include "millrace/core/scope.h"
 #include "millrace/core/trace.h"
@@ -24,6 +25,10 @@ namespace millrace::devices::cpu {
 // From a program to what runs it; cpu::compile (compile.h), or a test's own.
 using CompileFunction =
     std::function<Result<std::shared_ptr<const Compiled>>(const Program&, const CompileOptions&)>;
+// The same of a program that was compiled before, with its Compiled::choices(): nothing is measured
+// again; cpu::compile_again, or a test's own.
+using CompileOnceMore = std::function<Result<std::shared_ptr<const Compiled>>(
+    const Program&, const CompileOptions&, const KernelChoices&)>;
 
 struct CpuClientOptions {
   // One entry per device. Programs and copies run there, never on the executors of actors, so that
@@ -36,7 +41,8 @@ struct CpuClientOptions {
   // and the device is idle: a wake-up would cost more. 0: never, every program runs on the device's
   // threads.
   Duration inline_time{0};
-  CompileFunction compile;  // needed
+  CompileFunction compile;        // needed
+  CompileOnceMore compile_again;  // empty: compile
 };
 
 // Owned by whoever assembles the runtime; threads and clock outlive it. Destroy it after close()
@@ -52,8 +58,12 @@ class CpuClient final : public Client {
   std::span<const MemoryInfo> memories() const override { return memories_; }
   bool calls_may_block() const override { return false; }
   Result<Executable> compile(const Program& program, const CompileOptions& options) override;
-  // serialize() gives the program itself; it is compiled again.
+  // serialize() gives the program, how it was compiled, and which kernels were chosen by measuring:
+  // the same compiler on the same processor need not measure again, any other compiles anew.
   Result<Executable> load(std::string_view serialized) override;
+  Result<Executable> load_compiled(std::string_view serialized, const Program& program,
+                                   const CompileOptions& options) override;
+  std::string compiler_identity() const override;
   Result<PutResult> put(const HostView& view, HostBufferSemantics semantics, DeviceId device,
                         int memory) override;
   Result<Buffer> copy(const Buffer& source, DeviceId device, int memory) override;
@@ -70,6 +80,12 @@ class CpuClient final : public Client {
   const CpuClientOptions& options() const { return options_; }
 
  private:
+  using Compile = FunctionRef<Result<std::shared_ptr<const Compiled>>()>;
+  // What compile() gives, made by `how`.
+  Result<Executable> make(const Program& program, const CompileOptions& options, Compile how);
+  Result<Executable> compile_again(const Program& program, const CompileOptions& options,
+                                   const KernelChoices& choices);
+
   const CpuClientOptions options_;
   std::vector<DeviceInfo> infos_;
   std::vector<MemoryInfo> memories_;

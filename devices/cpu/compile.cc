@@ -52,6 +52,7 @@ class PlannedProgram final : public Compiled {
     MILLRACE_TRY(std::unique_ptr<RunContext> context, RunContext::create(*plan_));
     return std::make_unique<PlannedRun>(*plan_, std::move(context));
   }
+  KernelChoices choices() const override { return plan_->choices(); }
 
  private:
   const std::unique_ptr<Plan> plan_;
@@ -74,16 +75,26 @@ std::vector<int> donated_arguments(const ir::Module& module) {
   return donated;
 }
 
+Result<std::shared_ptr<const Compiled>> compile_for(const Program& program,
+                                                    const PlanOptions& options) {
+  MILLRACE_TRY(const ir::Module module, read::read_text(program.code()));
+  MILLRACE_TRY_STATUS(verify::verify(module));
+  MILLRACE_TRY(std::unique_ptr<Plan> plan, Plan::create(module, options));
+  return std::make_shared<const PlannedProgram>(std::move(plan), donated_arguments(module));
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Compiled>> compile(const Program& program,
                                                 const CompileOptions& options) {
-  MILLRACE_TRY(const ir::Module module, read::read_text(program.code()));
-  MILLRACE_TRY_STATUS(verify::verify(module));
-  MILLRACE_TRY(
-      std::unique_ptr<Plan> plan,
-      Plan::create(module, {.deterministic = options.deterministic, .stop = options.stop}));
-  return std::make_shared<const PlannedProgram>(std::move(plan), donated_arguments(module));
+  return compile_for(program, {.deterministic = options.deterministic, .stop = options.stop});
+}
+
+Result<std::shared_ptr<const Compiled>> compile_again(const Program& program,
+                                                      const CompileOptions& options,
+                                                      const KernelChoices& choices) {
+  return compile_for(
+      program, {.deterministic = options.deterministic, .stop = options.stop, .chosen = choices});
 }
 
 }  // namespace millrace::devices::cpu

@@ -13,4 +13,11 @@ namespace millrace::devices::cpu {
 Result<std::shared_ptr<const Compiled>> compile(const Program& program,
                                                 const CompileOptions& options);
 
+// The same of a program that was compiled before with these options, by this build on this
+// processor: what choices() of the result gave then is not measured again. kDataLoss where they do
+// not fit the program.
+Result<std::shared_ptr<const Compiled>> compile_again(const Program& program,
+                                                      const CompileOptions& options,
+                                                      const KernelChoices& choices);
+
 }  // namespace millrace::devices::cpu

@@ -13,6 +13,7 @@
 #include "millrace/core/function_ref.h"
 #include "millrace/core/parallel_for.h"
 #include "millrace/devices/client.h"
+#include "millrace/devices/cpu/kernel_choice.h"
 
 namespace millrace::devices::cpu {
 
@@ -50,6 +51,8 @@ class Compiled {
   virtual std::span<const OutputAlias> aliases() const = 0;
   virtual std::size_t temporary_bytes() const = 0;  // of one CompiledRun
   virtual Result<std::unique_ptr<CompiledRun>> make_run() const = 0;
+  // What was measured to choose between kernels: for CompileOnceMore.
+  virtual KernelChoices choices() const { return {}; }
 };
 
 }  // namespace millrace::devices::cpu

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "millrace/devices/cpu/client.h"
+#include "millrace/devices/cpu/serialized_program.h"
 #include "millrace/devices/launch_check.h"
 
 namespace millrace::devices::cpu {
@@ -24,11 +25,12 @@ std::unique_ptr<bool[]> flags(const Compiled& compiled) {
 
 CpuExecutable::CpuExecutable(CpuClient& client, const Program& program,
                              std::shared_ptr<const Compiled> compiled,
-                             std::optional<DeviceId> device)
+                             std::optional<DeviceId> device, bool deterministic)
     : client_(client),
       program_(program),
       compiled_(std::move(compiled)),
       device_(device),
+      deterministic_(deterministic),
       donated_(flags(*compiled_)),
       alias_of_(compiled_->outputs().size(), -1) {
   for (const OutputAlias& alias : compiled_->aliases()) {
@@ -68,7 +70,14 @@ std::optional<Duration> CpuExecutable::usual_time() const {
   return time < 0 ? std::nullopt : std::optional(Duration(time));
 }
 
-Result<std::string> CpuExecutable::serialize() const { return std::string(program_.code()); }
+Result<std::string> CpuExecutable::serialize() const {
+  return SerializedProgram{.code = program_.code(),
+                           .compiler = compiler_digest(client_),
+                           .deterministic = deterministic_,
+                           .device = device_,
+                           .choices = compiled_->choices()}
+      .to_bytes();
+}
 
 Result<std::unique_ptr<CompiledRun>> CpuExecutable::take_run() {
   {

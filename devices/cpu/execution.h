@@ -24,7 +24,7 @@ namespace millrace::devices::cpu {
 class CpuExecutable final : public ExecutableBody {
  public:
   CpuExecutable(CpuClient& client, const Program& program, std::shared_ptr<const Compiled> compiled,
-                std::optional<DeviceId> device);
+                std::optional<DeviceId> device, bool deterministic);
 
   const std::string& name() const override { return program_.name(); }
   std::span<const Shape> input_shapes() const override { return compiled_->inputs(); }
@@ -55,6 +55,7 @@ class CpuExecutable final : public ExecutableBody {
   const Program program_;
   const std::shared_ptr<const Compiled> compiled_;
   const std::optional<DeviceId> device_;  // that it is bound to
+  const bool deterministic_;
   const std::unique_ptr<bool[]> donated_;
   std::vector<int> alias_of_;
   TraceName trace_name_{};

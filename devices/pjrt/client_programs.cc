@@ -1,6 +1,5 @@
 // PjrtClient: programs, compiled and loaded.
 #include <cstdlib>
-#include <fstream>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "millrace/core/log.h"
+#include "millrace/devices/cache/build_id.h"
 #include "millrace/devices/pjrt/client.h"
 #include "millrace/devices/pjrt/executable.h"
 #include "millrace/devices/pjrt/program_facts.h"
@@ -33,18 +33,6 @@ std::string to_text(const Attributes& attributes) {
     text += "\n";
   }
   return text;
-}
-
-// Compiled programs may hold code for this processor, whatever their device is.
-const std::string& host_processor() {
-  static const std::string found = [] {
-    std::ifstream in("/proc/cpuinfo");
-    for (std::string line; std::getline(in, line);) {
-      if (line.starts_with("flags") || line.starts_with("Features")) return line;
-    }
-    return std::string("unknown");
-  }();
-  return found;
 }
 
 // Options of XLA's compilers that no client is told of.

@@ -11,7 +11,7 @@
 
 #include "millrace/core/log.h"
 #include "millrace/core/mutex.h"
-#include "millrace/devices/pjrt/build_id.h"
+#include "millrace/devices/cache/build_id.h"
 #include "millrace/devices/pjrt/calls_under_way.h"
 
 namespace millrace::devices::pjrt {

@@ -29,8 +29,8 @@ class Plugin {
   static Result<const Plugin*> adopt(const abi::Api* api, std::string name);
 
   const std::string& name() const { return name_; }  // for messages: the path
-  // What tells one build of the library from another of the same version (build_id.h). Empty for a
-  // table that was adopted.
+  // What tells one build of the library from another of the same version (cache/build_id.h). Empty
+  // for a table that was adopted.
   const std::string& build() const { return build_; }
   int minor_version() const { return api_->version.minor_version; }
   // "0.115".

@@ -44,8 +44,8 @@ struct RuntimeOptions {
   // all share and that outlives the runtime.
   devices::ProcessPlace process;
   KeyValueStore* store = nullptr;
-  // MILLRACE_COMPILATION_CACHE. Programs that a plugin has compiled are kept in its folder, for the
-  // next process; the embedded CPU device compiles as fast as it would load, so it keeps none.
+  // MILLRACE_COMPILATION_CACHE. What was compiled is kept in its folder, for the next process: a
+  // plugin's programs, and which kernels the embedded CPU device chose by measuring.
   std::optional<devices::CompilationCacheOptions> compilation_cache;
   devices::Variables
       variables;  // for backends that have variables of their own; empty: none is set

@@ -47,7 +47,7 @@ void add_plugins(CLI::App& command, std::vector<std::string>& plugins) {
 void add_compilation_cache(CLI::App& command, std::string& cache) {
   command
       .add_option("--compilation-cache", cache,
-                  "keep what plugins compile in this folder, for the next time "
+                  "keep what is compiled in this folder, for the next time "
                   "(MILLRACE_COMPILATION_CACHE)")
       ->type_name("DIR[,read_only][,max=BYTES]");
 }

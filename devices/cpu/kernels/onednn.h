@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "millrace/core/error.h"
@@ -67,12 +68,18 @@ struct ConvolutionSpec {
 };
 // Where several ways of laying out the operands exist, the fastest in a trial is taken, unless
 // `deterministic` asks for the same choice every time. milliseconds: the time of the trial, 0 if
-// there was none.
+// there was none. way: which of the ways it is.
 struct ConvolutionChoice {
   std::unique_ptr<OneDnnKernel> kernel;
   double milliseconds = 0;
+  int way = 0;
 };
 Result<ConvolutionChoice> make_convolution(const ConvolutionSpec& spec, bool deterministic);
+// The one that was chosen before, without a trial; kInvalidArgument for a way that there is not.
+Result<ConvolutionChoice> make_convolution_again(const ConvolutionSpec& spec, int way);
+
+// Of the library that is loaded.
+std::string onednn_version();
 
 // The multiply-adds of a convolution, times two.
 double convolution_flops(const ConvolutionSpec& spec);

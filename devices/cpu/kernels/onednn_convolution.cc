@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -350,6 +351,14 @@ double trial(const Convolution& c, const ConvolutionSpec& s) {
   return best;
 }
 
+// Weights free, all as the program has them, everything free.
+constexpr Freedom kWays[] = {{false, true, false}, {}, {true, true, true}};
+
+Result<std::unique_ptr<Convolution>> make_way(const ConvolutionSpec& spec, int way) {
+  return guard_onednn("convolution of this shape",
+                      [&] { return std::make_unique<Convolution>(spec, kWays[way]); });
+}
+
 }  // namespace
 
 double convolution_flops(const ConvolutionSpec& s) {
@@ -362,14 +371,12 @@ double convolution_flops(const ConvolutionSpec& s) {
 }
 
 Result<ConvolutionChoice> make_convolution(const ConvolutionSpec& spec, bool deterministic) {
-  // Weights free, all as the program has them, everything free.
-  static constexpr Freedom kChoices[] = {{false, true, false}, {}, {true, true, true}};
   std::unique_ptr<Convolution> best;
   double best_time = 0;
+  int best_way = 0;
   std::optional<Error> error;
-  for (const Freedom& free : kChoices) {
-    auto made = guard_onednn("convolution of this shape",
-                             [&] { return std::make_unique<Convolution>(spec, free); });
+  for (int way = 0; way < static_cast<int>(std::size(kWays)); ++way) {
+    auto made = make_way(spec, way);
     if (!made) {
       error = made.error();
       continue;
@@ -382,10 +389,20 @@ Result<ConvolutionChoice> make_convolution(const ConvolutionSpec& spec, bool det
     if (best == nullptr || replace_reference || time < best_time) {
       best = std::move(*made);
       best_time = time;
+      best_way = way;
     }
   }
   if (best == nullptr) return std::unexpected(*error);
-  return ConvolutionChoice{std::move(best), best_time};
+  return ConvolutionChoice{std::move(best), best_time, best_way};
+}
+
+Result<ConvolutionChoice> make_convolution_again(const ConvolutionSpec& spec, int way) {
+  if (way < 0 || way >= static_cast<int>(std::size(kWays))) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a convolution has no way number " + std::to_string(way));
+  }
+  MILLRACE_TRY(std::unique_ptr<Convolution> made, make_way(spec, way));
+  return ConvolutionChoice{std::move(made), 0, way};
 }
 
 }  // namespace millrace::devices::cpu

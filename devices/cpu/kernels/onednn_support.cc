@@ -41,6 +41,12 @@ const dnnl::engine& onednn_engine() {
   return *engine;
 }
 
+std::string onednn_version() {
+  const dnnl_version_t* version = dnnl_version();
+  return "oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
+         std::to_string(version->patch) + " " + version->hash;
+}
+
 dnnl::memory::desc f32_desc(std::span<const std::int64_t> dims,
                             std::span<const std::int64_t> strides) {
   return dnnl::memory::desc(dnnl::memory::dims(dims.begin(), dims.end()),

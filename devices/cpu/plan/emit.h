@@ -13,6 +13,7 @@
 
 #include "millrace/core/error.h"
 #include "millrace/devices/cpu/plan/buffers.h"
+#include "millrace/devices/cpu/plan/convolution_forms.h"
 #include "millrace/devices/cpu/plan/fuse.h"
 #include "millrace/devices/cpu/plan/graph.h"
 #include "millrace/devices/cpu/plan/plan.h"
@@ -27,6 +28,7 @@ struct Emitted {
   StepList steps;
   std::size_t constant_bytes = 0;
   std::vector<PlanAlias> aliases;
+  KernelChoices choices;
 };
 
 class Emitter {
@@ -114,6 +116,8 @@ class Emitter {
   // emit_contraction.cc
   Status emit_dot(BlockState& s, const Node& n, StepList& to);
   Status emit_convolution(BlockState& s, const Node& n, StepList& to);
+  struct ChosenConvolution;
+  Result<ChosenConvolution> choose_convolution(const std::vector<ConvolutionForm>& forms);
 
   // emit_control.cc
   Status emit_while(const Node& n, StepList& to);

@@ -139,6 +139,46 @@ Status Emitter::emit_dot(BlockState& s, const Node& n, StepList& to) {
   return {};
 }
 
+// No kernel: the plain loops do it.
+struct Emitter::ChosenConvolution {
+  std::optional<ConvolutionChoice> kernel;
+  ConvolutionForm form;
+};
+
+Result<Emitter::ChosenConvolution> Emitter::choose_convolution(
+    const std::vector<ConvolutionForm>& forms) {
+  ChosenConvolution best;
+  const auto done = [&](int form) -> Result<ChosenConvolution> {
+    out_.choices.push_back({form, best.kernel ? best.kernel->way : -1});
+    return std::move(best);
+  };
+  if (options_.chosen) {
+    const std::size_t place = out_.choices.size();
+    const bool known = place < options_.chosen->size();
+    const KernelChoice before = known ? (*options_.chosen)[place] : KernelChoice{};
+    if (before.form < 0) return done(-1);
+    if (before.form >= static_cast<int>(forms.size())) {
+      return fail(ErrorCode::kDataLoss, "a convolution has no form number " +
+                                            std::to_string(before.form) +
+                                            ", which was chosen before");
+    }
+    best.form = forms[static_cast<std::size_t>(before.form)];
+    MILLRACE_TRY(best.kernel, make_convolution_again(best.form.spec, before.way));
+    return done(before.form);
+  }
+  int best_form = -1;
+  for (std::size_t i = 0; i < forms.size(); ++i) {
+    auto made = make_convolution(forms[i].spec, options_.deterministic);
+    if (!made) continue;
+    if (!best.kernel ||
+        (!options_.deterministic && made->milliseconds < best.kernel->milliseconds)) {
+      best = {.kernel = *std::move(made), .form = forms[i]};
+      best_form = static_cast<int>(i);
+    }
+  }
+  return done(best_form);
+}
+
 Status Emitter::emit_convolution(BlockState& s, const Node& n, StepList& to) {
   const Shape lhs = graph_.shape(n.inputs[0]), rhs = graph_.shape(n.inputs[1]),
               result = graph_.shape(n.outputs[0]);
@@ -159,20 +199,17 @@ Status Emitter::emit_convolution(BlockState& s, const Node& n, StepList& to) {
     std::sort(spatial.begin(), spatial.end());
     reversed = dims == spatial;
   }
-  std::optional<ConvolutionChoice> best;
-  ConvolutionForm best_form;
+  std::vector<ConvolutionForm> forms;
   if (f32) {
-    for (const ConvolutionForm& form :
-         convolution_forms(n.convolution, lhs, rhs, result, reversed)) {
-      if (convolution_flops(form.spec) / 2 <= static_cast<double>(kPlainWork)) break;
-      auto made = make_convolution(form.spec, options_.deterministic);
-      if (!made) continue;
-      if (!best || (!options_.deterministic && made->milliseconds < best->milliseconds)) {
-        best = *std::move(made);
-        best_form = form;
-      }
-    }
+    forms = convolution_forms(n.convolution, lhs, rhs, result, reversed);
+    const auto small = std::ranges::find_if(forms, [](const ConvolutionForm& form) {
+      return convolution_flops(form.spec) / 2 <= static_cast<double>(kPlainWork);
+    });
+    forms.erase(small, forms.end());
   }
+  MILLRACE_TRY(ChosenConvolution chosen, choose_convolution(forms));
+  std::optional<ConvolutionChoice>& best = chosen.kernel;
+  const ConvolutionForm& best_form = chosen.form;
   if (!best) {
     const BufferId b = buffer_of(n.inputs[1]), target = new_buffer(s, n.outputs[0]);
     add_step(to, std::string(n.name), n.location, 0).run =

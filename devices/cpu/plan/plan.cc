@@ -53,6 +53,11 @@ class PlanBuilder {
     p->kernels_ = std::move(emitted.kernels);
     p->steps_ = std::move(emitted.steps);
     p->aliases_ = std::move(emitted.aliases);
+    p->choices_ = std::move(emitted.choices);
+    if (options.chosen && p->choices_ != *options.chosen) {
+      return fail(ErrorCode::kDataLoss,
+                  "the kernels that were chosen before are not those of this program");
+    }
     return p;
   }
 };

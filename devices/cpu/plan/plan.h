@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -15,6 +16,7 @@
 
 #include "millrace/core/error.h"
 #include "millrace/devices/cpu/ir/module.h"
+#include "millrace/devices/cpu/kernel_choice.h"
 #include "millrace/devices/cpu/plan/buffers.h"
 #include "millrace/devices/cpu/run/step.h"
 #include "millrace/devices/shape.h"
@@ -26,6 +28,9 @@ struct PlanOptions {
   bool deterministic = false;
   std::string function = "main";  // the only function if there is just one
   std::stop_token stop;           // asked to stop, the next step is not made: kCancelled
+  // Of an earlier compilation of the same program with the same options: nothing is measured. What
+  // does not fit the program is kDataLoss.
+  std::optional<KernelChoices> chosen;
 };
 
 // Output `output` may be given the buffer of input `input`: it is written after that input's last
@@ -51,6 +56,8 @@ class Plan {
   // Inputs, outputs, arena and constants together.
   std::size_t peak_bytes() const;
 
+  // For PlanOptions::chosen.
+  const KernelChoices& choices() const { return choices_; }
   const StepList& steps() const { return steps_; }
   int states() const { return static_cast<int>(kernels_.size()); }
   // The kernel behind state i.
@@ -68,6 +75,7 @@ class Plan {
   std::vector<std::shared_ptr<const std::byte[]>> constants_;
   std::vector<const OneDnnKernel*> kernels_;
   StepList steps_;
+  KernelChoices choices_;
   std::size_t arena_bytes_ = 0, constant_bytes_ = 0;
 };
 

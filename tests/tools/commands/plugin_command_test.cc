@@ -115,9 +115,21 @@ TEST_F(PluginCommandTest, SecondProcessTakesWhatTheFirstHasCompiledAndDamageHurt
   EXPECT_TRUE(entries().empty());
 }
 
-TEST_F(PluginCommandTest, CpuDeviceKeepsNothingAndABadCacheIsAUsageError) {
-  EXPECT_EQ(run_millrace({"run", program_, "--compilation-cache", cache()}).code, 0);
-  EXPECT_TRUE(entries().empty());
+TEST_F(PluginCommandTest, CpuDeviceUsesTheSameCacheAndABadOneIsAUsageError) {
+  const std::vector<std::string> words = {"run", program_, "--compilation-cache", cache()};
+  const Outcome first = run_millrace(words);
+  EXPECT_EQ(first.code, 0) << first.err;
+  ASSERT_EQ(entries().size(), 1U);
+  const Outcome second = run_millrace(words, {{"MILLRACE_LOG", "debug"}});
+  EXPECT_EQ(second.out, first.out);
+  EXPECT_THAT(second.err, HasSubstr("loaded " + program_ + " from the cache in "));
+  // Another instruction set has other kernels; so has another device.
+  EXPECT_EQ(run_millrace(words, {{"MILLRACE_CPU_ISA", "baseline"}}).code, 0);
+  EXPECT_EQ(entries().size(), 2U);
+  std::vector<std::string> on_plugin = words;
+  on_plugin.insert(on_plugin.end(), {"--plugin", "x=" + library_});
+  EXPECT_EQ(run_millrace(on_plugin).code, 0);
+  EXPECT_EQ(entries().size(), 3U);
   const Outcome flag = run_millrace({"run", program_, "--compilation-cache", "x,fast"});
   EXPECT_EQ(flag.code, 2);
   EXPECT_THAT(flag.err, HasSubstr("--compilation-cache: "));

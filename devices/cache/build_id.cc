@@ -1,14 +1,16 @@
-#include "millrace/devices/pjrt/build_id.h"
+#include "millrace/devices/cache/build_id.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 
-namespace millrace::devices::pjrt {
+namespace millrace::devices {
 namespace {
 
 constexpr std::string_view kGnu("GNU\0", 4);
@@ -85,4 +87,24 @@ std::string build_of(const void* address, const std::string& path) {
   return std::to_string(size) + " bytes of " + std::to_string(time);
 }
 
-}  // namespace millrace::devices::pjrt
+std::string build_of(const void* address) {
+  Dl_info info;
+  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};
+  std::error_code unknown;
+  // Of the program itself the loader may have a name that is relative to another folder.
+  const bool there = std::filesystem::exists(info.dli_fname, unknown);
+  return build_of(address, there ? info.dli_fname : "/proc/self/exe");
+}
+
+const std::string& host_processor() {
+  static const std::string found = [] {
+    std::ifstream in("/proc/cpuinfo");
+    for (std::string line; std::getline(in, line);) {
+      if (line.starts_with("flags") || line.starts_with("Features")) return line;
+    }
+    return std::string("unknown");
+  }();
+  return found;
+}
+
+}  // namespace millrace::devices
