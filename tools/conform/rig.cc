@@ -390,7 +390,7 @@ Status expect_refused(const Status& status, std::string_view what) {
   return {};
 }
 
-std::vector<Check> after(std::vector<std::string_view> names, std::vector<Check> checks) {
+std::vector<Check> after(const std::vector<std::string_view>& names, std::vector<Check> checks) {
   for (Check& check : checks) {
     for (const std::string_view name : names) {
       if (name != check.name) check.after.push_back(name);

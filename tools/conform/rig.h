@@ -155,7 +155,7 @@ Status expect_floats(std::span<const float> got, std::span<const float> wanted,
 Status expect_refused(const Status& status, std::string_view what);
 
 // Gives every check of a family what all of them build on.
-std::vector<Check> after(std::vector<std::string_view> names, std::vector<Check> checks);
+std::vector<Check> after(const std::vector<std::string_view>& names, std::vector<Check> checks);
 
 // Runs body(i) on so many threads at once; the first error of any.
 Status on_threads(int threads, const std::function<Status(int)>& body);

@@ -32,7 +32,7 @@ Result<std::string> serialized(Rig& rig, abi::Topology* topology) {
   args.topology = topology;
   MILLRACE_TRY_STATUS(rig.table().call(args));
   if (args.deleter == nullptr) return broken("there is nothing that frees the bytes");
-  const std::string bytes(args.bytes, args.bytes_size);
+  std::string bytes(args.bytes, args.bytes_size);
   args.deleter(args.holder);
   return bytes;
 }
