@@ -66,9 +66,9 @@ struct ConvolutionSpec {
   std::vector<std::int64_t> source_strides, weights_strides, destination_strides;
   bool bias = false;
 };
-// Where several ways of laying out the operands exist, the fastest in a trial is taken, unless
-// `deterministic` asks for the same choice every time. milliseconds: the time of the trial, 0 if
-// there was none. way: which of the ways it is.
+// Where several ways of laying out the operands exist, the fastest in a trial of a convolution that
+// is not large is taken, unless `deterministic` asks for the same choice every time. milliseconds:
+// the time of the trial, 0 if there was none. way: which of the ways it is.
 struct ConvolutionChoice {
   std::unique_ptr<OneDnnKernel> kernel;
   double milliseconds = 0;
