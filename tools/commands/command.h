@@ -77,6 +77,7 @@ struct TraceFlags {
 struct InspectFlags {
   std::string file;
   std::vector<std::string> plugins;
+  std::string svg;  // file
   bool ops = false;
   InputFlags inputs;  // for ops; none: made ones
   int repeat = 20;

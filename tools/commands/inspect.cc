@@ -17,8 +17,10 @@
 #include "millrace/devices/program.h"
 #include "millrace/tools/commands/command.h"
 #include "millrace/tools/commands/inputs.h"
+#include "millrace/tools/inspect/memory_picture.h"
 #include "millrace/tools/inspect/op_times.h"
 #include "millrace/tools/inspect/program_facts.h"
+#include "millrace/tools/trace/svg.h"
 
 namespace millrace::commands {
 
@@ -158,6 +160,11 @@ Result<ExitCode> inspect_command(const InspectFlags& flags, Console& console) {
     MILLRACE_TRY(const std::string text, time_ops(program, flags));
     MILLRACE_TRY_STATUS(console.data(text));
     return ExitCode::kOk;
+  }
+  if (!flags.svg.empty()) {
+    const auto map = inspect::memory_map(program);
+    if (!map) return rejected(map.error(), flags.file);
+    MILLRACE_TRY_STATUS(trace::write_svg(flags.svg, inspect::draw(*map)));
   }
   const auto facts = inspect::inspect(program);
   if (!facts) return rejected(facts.error(), flags.file);

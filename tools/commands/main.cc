@@ -198,6 +198,11 @@ CLI::App& add_inspect(CLI::App& app, InspectFlags& flags) {
   command.add_option("FILE", flags.file, "the program: StableHLO text")->required();
   auto* ops = command.add_flag("--ops", flags.ops,
                                "run it on the CPU and tell the time of each kind of step");
+  command
+      .add_option("--svg", flags.svg,
+                  "draw what is in the memory of a run on the CPU, step by step")
+      ->type_name("OUT")
+      ->excludes(ops);
   add_plugins(command, flags.plugins);
   command.get_option("--plugin")
       ->excludes(ops)

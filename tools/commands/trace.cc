@@ -1,13 +1,12 @@
 // `millrace trace`: where the time of a timeline went, as a table, as JSON, as a picture.
 #include <cmath>
-#include <span>
 #include <string>
 
 #include "millrace/tools/commands/command.h"
 #include "millrace/tools/trace/picture.h"
 #include "millrace/tools/trace/summary.h"
+#include "millrace/tools/trace/svg.h"
 #include "millrace/tools/trace/timeline.h"
-#include "millrace/transfer/formats/file.h"
 
 namespace millrace::commands {
 
@@ -41,9 +40,7 @@ Result<ExitCode> trace_command(const TraceFlags& flags, Console& console) {
   if (!flags.svg.empty()) {
     trace::PictureOptions options{.all_lanes = flags.all_lanes};
     if (flags.from || flags.to) options.window = window;
-    const std::string svg = trace::draw(timeline, options);
-    const std::span<const std::byte> bytes = std::as_bytes(std::span(svg));
-    MILLRACE_TRY_STATUS(transfer::write_file(flags.svg, {&bytes, 1}));
+    MILLRACE_TRY_STATUS(trace::write_svg(flags.svg, trace::draw(timeline, options)));
   }
   const trace::Summary summary = trace::summarize(timeline, window);
   MILLRACE_TRY_STATUS(

@@ -58,11 +58,7 @@ class Picture {
     axis();
     slices();
     arrows();
-    return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + svg_number(kWidth) +
-           "\" height=\"" + svg_number(height_) + "\" viewBox=\"0 0 " + svg_number(kWidth) + " " +
-           svg_number(height_) +
-           "\" font-family=\"ui-sans-serif, Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n" +
-           svg_.text() + "</svg>\n";
+    return svg_.document(kWidth, height_);
   }
 
  private:

@@ -1,6 +1,9 @@
 #include "millrace/tools/trace/svg.h"
 
 #include <cstdio>
+#include <span>
+
+#include "millrace/transfer/formats/file.h"
 
 namespace millrace::trace {
 namespace {
@@ -43,6 +46,19 @@ void Svg::element(const char* name, const Attributes& attributes, std::string_vi
   for (const auto& [key, value] : attributes)
     text_ += std::string(" ") + key + "=\"" + value + "\"";
   text_ += text.empty() ? "/>\n" : ">" + escaped(text) + "</" + name + ">\n";
+}
+
+std::string Svg::document(double width, double height) const {
+  const std::string w = svg_number(width), h = svg_number(height);
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + w + "\" height=\"" + h +
+         "\" viewBox=\"0 0 " + w + " " + h +
+         "\" font-family=\"ui-sans-serif, Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n" +
+         text_ + "</svg>\n";
+}
+
+Status write_svg(const std::string& file, const std::string& document) {
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(document));
+  return transfer::write_file(file, {&bytes, 1});
 }
 
 }  // namespace millrace::trace

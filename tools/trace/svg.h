@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/core/error.h"
+
 namespace millrace::trace {
 
 // With one digit after the point, where it needs one.
@@ -20,9 +22,14 @@ class Svg {
   void element(const char* name, const Attributes& attributes, std::string_view text = {});
   void raw(const std::string& text) { text_ += text; }
   const std::string& text() const { return text_; }
+  // All of it as a file's text: a picture of that many pixels.
+  std::string document(double width, double height) const;
 
  private:
   std::string text_;
 };
+
+// Blocks.
+Status write_svg(const std::string& file, const std::string& document);
 
 }  // namespace millrace::trace

@@ -152,7 +152,8 @@ Step& Emitter::add_step(StepList& to, const std::string& name, ir::Location loca
   step.info = {.name = name,
                .line = location.line,
                .column = location.column,
-               .scratch_bytes = scratch_bytes};
+               .scratch_bytes = scratch_bytes,
+               .position = out_.buffers.now()};
   if (scratch_bytes > 0) step.scratch = out_.buffers.add(Home::kArena, 0, scratch_bytes);
   to.steps.push_back(std::move(step));
   return to.steps.back();

@@ -41,6 +41,7 @@ struct StepInfo {
   std::string name;  // "stablehlo.convolution", "fused loop of 7"
   std::uint32_t line = 0, column = 0;
   std::size_t scratch_bytes = 0;
+  int position = 0;  // in the time in which the lifetimes of buffers are told
   // Of one execution: bytes of what it reads and writes, each counted once, and arithmetic on
   // elements (a multiply-add is two; whatever a loop does to an element is one). 0 where nobody
   // has counted, as in a while, which may run any number of times.

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -38,6 +40,22 @@ constexpr const char* kProgram = R"(module @small {
 
 std::string write(const TempFolder& folder, const std::string& text) {
   return folder.write("p.mlir", std::as_bytes(std::span(text)));
+}
+
+TEST(InspectCommandTest, DrawsTheMemoryOfARun) {
+  const TempFolder folder;
+  const std::string out = folder.file("p.svg");
+  const Outcome o = run_millrace({"inspect", mnist_model() + "/grad_64.mlir", "--svg", out});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_THAT(o.out, HasSubstr("memory of a run"));
+  std::ifstream file(out);
+  const std::string svg{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_TRUE(svg.starts_with("<svg ")) << svg.substr(0, 100);
+  EXPECT_THAT(svg, HasSubstr("stablehlo.convolution"));
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+  EXPECT_NE(
+      run_millrace({"inspect", mnist_model() + "/grad_64.mlir", "--svg", "/no/such/p.svg"}).code,
+      0);
 }
 
 TEST(InspectCommandTest, TellsFunctionsDonationOperationsAndMemory) {
