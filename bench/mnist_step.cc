@@ -146,14 +146,18 @@ int main(int argc, char** argv) {
       threads, times.front(), times[times.size() / 2], grad.compile_ms, grad.plan->arena_bytes(),
       first, last);
   if (ops) {
-    std::vector<double> one(grad.plan->steps().steps.size()), best(one.size(), 1e9);
+    const std::vector<cpu::Step>& steps = grad.plan->steps().steps;  // none has others inside
+    std::vector<double> best(steps.size(), 1e9);
     for (int i = 0; i < 20; ++i) {
-      (void)cpu::run_timed(*grad.plan, *grad.context, grad.in, grad.out, parallel, one);
-      for (std::size_t k = 0; k < one.size(); ++k) best[k] = std::min(best[k], one[k]);
+      (void)cpu::run_timed(*grad.plan, *grad.context, grad.in, grad.out, parallel,
+                           [&](const cpu::Step& step, double ms) {
+                             double& least = best[static_cast<std::size_t>(&step - steps.data())];
+                             least = std::min(least, ms);
+                           });
     }
     double total = 0;
-    for (std::size_t k = 0; k < one.size(); ++k) {
-      const auto& step = grad.plan->steps().steps[k];
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+      const auto& step = steps[k];
       std::printf("%8.3f ms  line %3u  %s", best[k], step.info.line, step.info.name.c_str());
       for (int o : step.outputs_written) std::printf(" -> output %d", o);
       std::printf("\n");

@@ -7,7 +7,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
+#include <unordered_map>
 #include <utility>
 
 #include "millrace/core/check.h"
@@ -140,27 +140,40 @@ Result<OpTimes> TimedProgram::run(std::span<const void* const> inputs, int runs,
   std::vector<void*> outputs;
   for (const Shape& shape : plan.outputs())
     outputs.push_back(blocks.emplace_back(allocate(shape.size_bytes())).get());
-  const std::vector<cpu::Step>& steps = plan.steps().steps;
-  std::vector<std::vector<double>> times(steps.size());
+  struct Seen {
+    std::vector<double> ms;  // of each run
+    std::uint64_t count = 0;
+  };
+  std::unordered_map<const cpu::Step*, Seen> seen;
   std::vector<double> totals;
-  std::vector<double> step_ms(steps.size());
+  const auto add = [&](const cpu::Step& step, double ms) {
+    Seen& one = seen[&step];
+    one.ms.resize(totals.size());
+    one.ms.back() += ms;
+    ++one.count;
+    totals.back() += ms;
+  };
   for (int i = 0; i < kWarmUps + runs; ++i) {
     if (stop.stop_requested())
       return fail(ErrorCode::kCancelled, "stopped before the program had run often enough");
-    MILLRACE_TRY_STATUS(cpu::run_timed(plan, *context, inputs, outputs, parallel, step_ms));
-    if (i < kWarmUps) continue;
-    for (std::size_t s = 0; s < steps.size(); ++s) times[s].push_back(step_ms[s]);
-    totals.push_back(std::accumulate(step_ms.begin(), step_ms.end(), 0.0));
+    if (i == kWarmUps) {
+      seen.clear();
+      totals.clear();
+    }
+    totals.push_back(0);
+    MILLRACE_TRY_STATUS(cpu::run_timed(plan, *context, inputs, outputs, parallel, add));
   }
   std::map<std::string, OpTime> kinds;
-  for (std::size_t s = 0; s < steps.size(); ++s) {
-    const cpu::StepInfo& info = steps[s].info;
+  for (auto& [step, one] : seen) {
+    const cpu::StepInfo& info = step->info;
+    const auto times = static_cast<double>(one.count) / runs;  // in a run
     OpTime& kind = kinds[step_kind(info.name)];
     kind.name = step_kind(info.name);
-    ++kind.count;
-    kind.ms += median(times[s]);
-    kind.bytes += info.bytes;
-    kind.operations += info.operations;
+    kind.count += one.count / static_cast<std::uint64_t>(runs);
+    one.ms.resize(totals.size());
+    kind.ms += median(one.ms);
+    kind.bytes += static_cast<std::size_t>(times * static_cast<double>(info.bytes));
+    kind.operations += times * info.operations;
   }
   OpTimes result{.run_ms = median(totals), .runs = runs};
   for (auto& [name, kind] : kinds) result.kinds.push_back(std::move(kind));

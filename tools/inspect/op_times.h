@@ -17,8 +17,8 @@ namespace millrace::inspect {
 // Of one run.
 struct OpTime {
   std::string name;
-  std::uint64_t count = 0;  // steps of this kind
-  double ms = 0;            // sum over them of the median over the runs
+  std::uint64_t count = 0;  // steps of this kind that a run takes, each round of a loop anew
+  double ms = 0;            // sum over them of the median over the runs, without what they run
   std::size_t bytes = 0;    // read and written, each array of a step once
   double operations = 0;    // arithmetic on elements; 0: not counted
 };

@@ -64,6 +64,13 @@ Result<std::vector<ValueId>> OpLowering::run_fast(Block& to) {
   switch (op.kind()) {
     case K::kConstant:
       return constant(to);
+    case K::kChloSquare: {
+      const std::vector<ValueId> once = inputs;
+      inputs = {once[0], once[0]};
+      auto squares = elementwise(to, TileOp::kMul, 0);
+      inputs = once;
+      return squares;
+    }
     case K::kIota: {
       if (!is_real_element(shapes[0].dtype())) return unsupported("this element type");
       Node n = base(NodeKind::kIota);

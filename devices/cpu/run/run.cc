@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "millrace/core/check.h"
 #include "millrace/core/clock.h"
@@ -58,6 +59,8 @@ Result<std::unique_ptr<RunContext>> RunContext::create(const Plan& plan) {
   return c;
 }
 
+using Timed = FunctionRef<void(const Step&, double ms)>;
+
 // One execution. Thread-safety: confined.
 class Runner {
  public:
@@ -87,12 +90,10 @@ class Runner {
     }
   }
 
-  Status run(const StepList& list, std::span<double> times = {}) {
+  Status run(const StepList& list) {
     const auto nested = [this](const StepList& inner) { return run(inner); };
-    for (std::size_t i = 0; i < list.steps.size(); ++i) {
-      const Step& step = list.steps[i];
+    for (const Step& step : list.steps) {
       if (stop_.stop_requested()) return fail(ErrorCode::kCancelled, "the execution was stopped");
-      const auto begin = times.empty() ? TimePoint{} : steady_clock().now();
       const StepFrame frame{
           .buffers = context_.addresses_.data(),
           .scratch = step.scratch < 0 ? nullptr
@@ -101,15 +102,25 @@ class Runner {
           .state = step.state < 0 ? nullptr
                                   : context_.states_[static_cast<std::size_t>(step.state)].get(),
           .nested = nested};
-      MILLRACE_TRY_STATUS(step.run(frame));
-      if (!times.empty())
-        times[i] = std::chrono::duration<double, std::milli>(steady_clock().now() - begin).count();
+      MILLRACE_TRY_STATUS(timed_ == nullptr ? step.run(frame) : run_timed(step, frame));
       for (int output : step.outputs_written) output_written_(output);
     }
     return {};
   }
 
+  void tell(const Timed& timed) { timed_ = &timed; }
+
  private:
+  Status run_timed(const Step& step, const StepFrame& frame) {
+    const double before = std::exchange(inside_ms_, 0);
+    const auto begin = steady_clock().now();
+    MILLRACE_TRY_STATUS(step.run(frame));
+    const std::chrono::duration<double, std::milli> took = steady_clock().now() - begin;
+    (*timed_)(step, took.count() - inside_ms_);
+    inside_ms_ = before + took.count();
+    return {};
+  }
+
   std::byte* input(std::size_t i, const void* data) {
     if (reinterpret_cast<std::uintptr_t>(data) % kInputAlignment == 0) {
       return const_cast<std::byte*>(static_cast<const std::byte*>(data));
@@ -127,6 +138,8 @@ class Runner {
   Parallel& parallel_;
   FunctionRef<void(int)> output_written_;
   std::stop_token stop_;
+  const Timed* timed_ = nullptr;
+  double inside_ms_ = 0;  // of the steps that the present one has run
 };
 
 Status run(const Plan& plan, RunContext& context, std::span<const void* const> inputs,
@@ -138,10 +151,11 @@ Status run(const Plan& plan, RunContext& context, std::span<const void* const> i
 }
 
 Status run_timed(const Plan& plan, RunContext& context, std::span<const void* const> inputs,
-                 std::span<void* const> outputs, Parallel& parallel, std::span<double> step_ms) {
+                 std::span<void* const> outputs, Parallel& parallel, Timed timed) {
   Runner runner(plan, context, parallel, [](int) {}, {});
+  runner.tell(timed);
   runner.bind(inputs, outputs);
-  return runner.run(plan.steps(), step_ms);
+  return runner.run(plan.steps());
 }
 
 }  // namespace millrace::devices::cpu

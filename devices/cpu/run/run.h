@@ -49,9 +49,10 @@ Status run(const Plan& plan, RunContext& context, std::span<const void* const> i
            std::span<void* const> outputs, Parallel& parallel,
            FunctionRef<void(int output)> output_written, std::stop_token stop);
 
-// The same, with the milliseconds of each top-level step written to `step_ms` (one per
-// plan.steps().steps).
+// The same, and tells each step that has run, those inside of loops and branches too, each time
+// that they do, with its milliseconds; a step that runs others is told without theirs, after them.
 Status run_timed(const Plan& plan, RunContext& context, std::span<const void* const> inputs,
-                 std::span<void* const> outputs, Parallel& parallel, std::span<double> step_ms);
+                 std::span<void* const> outputs, Parallel& parallel,
+                 FunctionRef<void(const Step&, double ms)> timed);
 
 }  // namespace millrace::devices::cpu

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -40,6 +41,35 @@ constexpr const char* kProgram = R"(module @small {
 
 std::string write(const TempFolder& folder, const std::string& text) {
   return folder.write("p.mlir", std::as_bytes(std::span(text)));
+}
+
+TEST(InspectCommandTest, TimesTheStepsInsideOfLoopsEachTimeThatTheyRun) {
+  const TempFolder folder;
+  const std::string file = write(folder, R"(
+func.func @main(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
+  %n = stablehlo.constant dense<7> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %n, %a = %x) : tensor<i32>, tensor<16x16xf32>
+    cond {
+      %c = stablehlo.compare GT, %i, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %j = stablehlo.subtract %i, %one : tensor<i32>
+      %b = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0]
+          : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+      stablehlo.return %j, %b : tensor<i32>, tensor<16x16xf32>
+    }
+  return %0#1 : tensor<16x16xf32>
+})");
+  const Outcome o = run_millrace({"inspect", file, "--ops", "--repeat", "3", "--json"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  const Json json = Json::parse(o.out);
+  std::map<std::string, Json> ops;
+  for (const Json& op : json["ops"]) ops[op["name"]] = op;
+  EXPECT_EQ(ops["stablehlo.dot_general"]["count"], 7);
+  EXPECT_EQ(ops["stablehlo.dot_general"]["operations"], 7 * 2 * 16 * 16 * 16);
+  EXPECT_EQ(ops["stablehlo.while"]["count"], 1);
 }
 
 TEST(InspectCommandTest, DrawsTheMemoryOfARun) {
