@@ -1,5 +1,7 @@
 #include "tests/support/oracle.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -63,12 +65,55 @@ Result<std::vector<HostArray>> run_on(devices::Client& client, const devices::Pr
   return results;
 }
 
-// Elements of floating types as doubles.
 template <class T>
-double as_double(std::span<const std::byte> bytes, std::size_t i) {
+T element(std::span<const std::byte> bytes, std::size_t i) {
   T value;
   std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
-  return static_cast<double>(value);
+  return value;
+}
+
+// Elements of floating types as doubles, complex ones as two; nothing for other types.
+std::optional<std::vector<double>> as_doubles(const HostArray& array) {
+  using At = double (*)(std::span<const std::byte>, std::size_t);
+  At at = nullptr;
+  std::size_t width = devices::byte_width(array.shape().dtype());
+  switch (array.shape().dtype()) {
+    case DType::kC64:
+    case DType::kF32:
+      at = [](auto bytes, std::size_t i) { return static_cast<double>(element<float>(bytes, i)); };
+      width = 4;
+      break;
+    case DType::kC128:
+    case DType::kF64:
+      at = [](auto bytes, std::size_t i) { return element<double>(bytes, i); };
+      width = 8;
+      break;
+    case DType::kF16:
+      at = [](auto bytes, std::size_t i) {
+        return static_cast<double>(element<_Float16>(bytes, i));
+      };
+      break;
+    case DType::kBF16:
+      at = [](auto bytes, std::size_t i) {
+        const std::uint32_t bits = std::uint32_t{element<std::uint16_t>(bytes, i)} << 16;
+        return static_cast<double>(std::bit_cast<float>(bits));
+      };
+      break;
+    default:
+      return std::nullopt;
+  }
+  std::vector<double> values;
+  for (std::size_t i = 0; i * width < array.bytes().size(); ++i)
+    values.push_back(at(array.bytes(), i));
+  return values;
+}
+
+double largest(std::span<const double> values) {
+  double most = 1;
+  for (const double v : values) {
+    if (std::isfinite(v)) most = std::max(most, std::fabs(v));
+  }
+  return most;
 }
 
 bool close(double ours, double theirs, const Tolerance& tolerance) {
@@ -77,20 +122,27 @@ bool close(double ours, double theirs, const Tolerance& tolerance) {
 }
 
 std::optional<std::string> first_difference(const HostArray& ours, const HostArray& theirs,
-                                            const Tolerance& tolerance) {
-  const DType type = ours.shape().dtype();
-  const std::size_t width = devices::byte_width(type);
-  for (std::size_t i = 0; i * width < ours.bytes().size(); ++i) {
-    if (type == DType::kF32 || type == DType::kF64) {
-      const auto at = type == DType::kF32 ? &as_double<float> : &as_double<double>;
-      const double a = at(ours.bytes(), i);
-      const double b = at(theirs.bytes(), i);
-      if (close(a, b, tolerance)) continue;
-      return "element " + std::to_string(i) + ": " + std::to_string(a) + ", not " +
-             std::to_string(b);
+                                            Tolerance tolerance) {
+  const auto a = as_doubles(ours), b = as_doubles(theirs);
+  if (a && b) {
+    if (tolerance.scaled) tolerance.absolute *= largest(*b);
+    for (std::size_t i = 0; i < a->size(); ++i) {
+      if (close((*a)[i], (*b)[i], tolerance)) continue;
+      return "element " + std::to_string(i) + ": " + std::to_string((*a)[i]) + ", not " +
+             std::to_string((*b)[i]);
     }
-    if (std::memcmp(ours.bytes().data() + i * width, theirs.bytes().data() + i * width, width) != 0)
-      return "element " + std::to_string(i) + " has other bytes";
+    return std::nullopt;
+  }
+  const std::size_t width = devices::byte_width(ours.shape().dtype());
+  for (std::size_t i = 0; i * width < ours.bytes().size(); ++i) {
+    const std::span mine = ours.bytes().subspan(i * width, width);
+    const std::span other = theirs.bytes().subspan(i * width, width);
+    if (std::ranges::equal(mine, other)) continue;
+    std::int64_t values[2] = {};
+    std::memcpy(&values[0], mine.data(), std::min<std::size_t>(width, 8));
+    std::memcpy(&values[1], other.data(), std::min<std::size_t>(width, 8));
+    return "element " + std::to_string(i) + " has other bytes: " + std::to_string(values[0]) +
+           ", not " + std::to_string(values[1]);
   }
   return std::nullopt;
 }
@@ -158,6 +210,18 @@ std::optional<std::string> Oracle::difference(const devices::Program& program,
   if (!mine) return "ours: " + mine.error().message();
   if (!other) return "theirs: " + other.error().message();
   return testing::difference(*mine, *other, tolerance);
+}
+
+Comparison Oracle::compare_once(const devices::Program& program, std::span<const HostArray> inputs,
+                                const Tolerance& tolerance) {
+  Executables here, there;
+  const auto mine = run_on(*state_->cpu, program, here, inputs);
+  if (!mine) return {Verdict::kOursRefused, mine.error().to_string(), {}};
+  const auto other = run_on(*state_->xla, program, there, inputs);
+  if (!other) return {Verdict::kTheirsRefused, other.error().to_string(), *mine};
+  if (const auto wrong = testing::difference(*mine, *other, tolerance))
+    return {Verdict::kDifferent, *wrong, *mine};
+  return {.ours = *mine};
 }
 
 std::optional<std::string> difference(std::span<const HostArray> ours,

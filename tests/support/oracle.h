@@ -13,11 +13,20 @@
 
 namespace millrace::testing {
 
-// How far apart results may be: |ours - theirs| <= absolute + relative * |theirs|. Floats only; all
-// else is equal or wrong. A NaN equals a NaN.
+// How far apart results may be: |ours - theirs| <= absolute + relative * |theirs|. Floats and
+// complex numbers only; all else is equal or wrong. A NaN equals a NaN.
 struct Tolerance {
   double relative = 1e-5;
   double absolute = 1e-6;
+  bool scaled = false;  // absolute is in units of the largest finite element, at least of 1
+};
+
+enum class Verdict : std::uint8_t { kSame, kDifferent, kOursRefused, kTheirsRefused };
+
+struct Comparison {
+  Verdict verdict = Verdict::kSame;
+  std::string words;                     // the first difference, or the error
+  std::vector<devices::HostArray> ours;  // the results, where there are some
 };
 
 class Oracle {
@@ -37,6 +46,9 @@ class Oracle {
   std::optional<std::string> difference(const devices::Program& program,
                                         std::span<const devices::HostArray> inputs,
                                         const Tolerance& tolerance = {});
+  // The same for a program that is not run again: nothing of it is kept.
+  Comparison compare_once(const devices::Program& program,
+                          std::span<const devices::HostArray> inputs, const Tolerance& tolerance);
 
  private:
   Oracle();

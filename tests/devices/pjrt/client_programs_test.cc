@@ -98,6 +98,24 @@ TEST_P(XlaProgramsTest, AttributesOfPluginAndTopologyAreTold) {
   EXPECT_TRUE(client_->attributes().contains("stablehlo_current_version"));
 }
 
+// A portable artifact, as JAX sends one: (%a: tensor<4xf32>) -> a * 2 + a, of StableHLO 1.0.0, made
+// by serialize_portable_artifact_str of jaxlib.
+TEST_P(XlaProgramsTest, BytecodeIsCompiledAsTextIs) {
+  const Program program =
+      Program::from_file(testing::source_folder() + "/tests/programs/three_times.mlirbc").value();
+  ASSERT_TRUE(program.code().starts_with("ML\xEFR"));
+  const Result<Executable> compiled = client_->compile(program, {});
+  ASSERT_TRUE(compiled) << compiled.error().to_string();
+  EXPECT_THAT(compiled->input_shapes(), ElementsAre(kVector));
+  EXPECT_THAT(compiled->output_shapes(), ElementsAre(kVector));
+  EXPECT_THAT(run(*compiled, 1).value(), ElementsAre(3, 6, 9, 12));
+  const std::string bytes = compiled->body()->serialize().value();
+  EXPECT_THAT(run(client_->load_compiled(bytes, program, {}).value(), 0).value(),
+              ElementsAre(3, 6, 9, 12));
+  const std::string half(program.code().substr(0, program.code().size() / 2));
+  EXPECT_FALSE(client_->compile(Program::from_text(half, "half"), {}));
+}
+
 TEST_P(XlaProgramsTest, PortableProgramThatWasSerializedRunsOnAnyDevice) {
   const std::string bytes = client_->compile(increment(), {})->body()->serialize().value();
   const Result<Executable> loaded = client_->load_compiled(bytes, increment(), {});

@@ -1,0 +1,161 @@
+// Random programs on the CPU device and on XLA's CPU client: 320 of them, 10,000 with
+// MILLRACE_LONG=1. What differs is made small and printed. MILLRACE_SEED=N begins at another seed.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iomanip>
+#include <iostream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "tests/support/oracle.h"
+#include "tests/support/random_program.h"
+#include "tests/support/shrink.h"
+
+namespace millrace::testing {
+namespace {
+
+using devices::DType;
+using devices::HostArray;
+using devices::Program;
+
+constexpr int kShards = 40;  // so that each ends in time with MILLRACE_LONG too
+
+int programs_per_shard() {
+  const char* const all = std::getenv("MILLRACE_LONG");
+  return all != nullptr && std::string(all) == "1" ? 250 : 8;
+}
+
+std::uint64_t first_seed() {
+  const char* const text = std::getenv("MILLRACE_SEED");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
+}
+
+// Of the narrowest type that anything is rounded to: one device rounds after each step where the
+// other does not.
+Tolerance tolerance_of(const RandomProgram& program) {
+  std::set<DType> types;
+  for (const TensorType& type : program.types) types.insert(type.dtype);
+  double loose = 1e-9;
+  if (types.contains(DType::kF32) || types.contains(DType::kC64)) loose = 2e-4;
+  if (types.contains(DType::kF16)) loose = 1e-2;
+  if (types.contains(DType::kBF16)) loose = 6e-2;
+  return {.relative = loose, .absolute = loose, .scaled = true};
+}
+
+Comparison compare(Oracle& oracle, const RandomProgram& program) {
+  return oracle.compare_once(
+      Program::from_text(program.to_text(), "seed " + std::to_string(program.seed)),
+      random_inputs(program), tolerance_of(program));
+}
+
+// Values that the step reads, in its blocks too, and that are made outside of it.
+void add_free_values(const ProgramStep& step, std::set<int> made, std::set<int>& free) {
+  for (const int v : step.operands) {
+    if (!made.contains(v)) free.insert(v);
+  }
+  for (const ProgramBlock& block : step.blocks) {
+    std::set<int> inside = made;
+    inside.insert(block.parameters.begin(), block.parameters.end());
+    for (const ProgramStep& inner : block.steps) {
+      add_free_values(inner, inside, free);
+      inside.insert(inner.results.begin(), inner.results.end());
+    }
+    for (const int v : block.results) {
+      if (!inside.contains(v)) free.insert(v);
+    }
+  }
+}
+
+// XLA's results of a program that it sees one step at a time, so that it fuses nothing.
+Result<std::vector<HostArray>> step_by_step(Oracle& oracle, const RandomProgram& program) {
+  std::map<int, HostArray> values;
+  const auto inputs = random_inputs(program);
+  for (std::size_t i = 0; i < inputs.size(); ++i) values[program.main.parameters[i]] = inputs[i];
+  for (const ProgramStep& step : program.main.steps) {
+    std::set<int> free;
+    add_free_values(step, {}, free);
+    RandomProgram one = program;
+    one.main = {.parameters = {free.begin(), free.end()}, .steps = {step}, .results = step.results};
+    std::vector<HostArray> arguments;
+    for (const int v : free) arguments.push_back(values[v]);
+    MILLRACE_TRY(const std::vector<HostArray> made,
+                 oracle.theirs(Program::from_text(one.to_text()), arguments));
+    for (std::size_t i = 0; i < made.size(); ++i) values[step.results[i]] = made[i];
+  }
+  std::vector<HostArray> results;
+  for (const int v : program.main.results) results.push_back(values[v]);
+  return results;
+}
+
+// Ours is what XLA itself gives when it fuses nothing: the error is in XLA's fusions.
+bool is_theirs(Oracle& oracle, const RandomProgram& program, const Comparison& found) {
+  if (found.verdict != Verdict::kDifferent) return false;
+  const auto plain = step_by_step(oracle, program);
+  return plain && !difference(found.ours, *plain, tolerance_of(program));
+}
+
+bool fails(Oracle& oracle, const RandomProgram& program) {
+  const Comparison found = compare(oracle, program);
+  if (found.verdict == Verdict::kOursRefused) return true;
+  return found.verdict == Verdict::kDifferent && !is_theirs(oracle, program, found);
+}
+
+// The bytes of each parameter, in hexadecimal, the last byte of an element first.
+std::string inputs_text(const RandomProgram& program) {
+  std::ostringstream text;
+  const auto inputs = random_inputs(program);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::size_t width = devices::byte_width(inputs[i].shape().dtype());
+    text << "%v" << program.main.parameters[i] << ":" << std::hex << std::setfill('0');
+    for (std::size_t at = 0; at < inputs[i].bytes().size(); at += width) {
+      text << ' ';
+      for (std::size_t b = width; b > 0; --b)
+        text << std::setw(2) << std::to_integer<int>(inputs[i].bytes()[at + b - 1]);
+    }
+    text << std::dec << "\n";
+  }
+  return text.str();
+}
+
+class RandomOracleTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(RandomOracleTest, ProgramsAgreeWithXla) {
+  const std::unique_ptr<Oracle> oracle = Oracle::open_if_there();
+  if (!oracle) GTEST_SKIP() << "no plugin here: tests/fetch_plugins gets it";
+  const int count = programs_per_shard();
+  const std::uint64_t first = first_seed() + static_cast<std::uint64_t>(GetParam() * count);
+  std::cout << "seeds " << first << " to " << first + static_cast<std::uint64_t>(count) - 1 << "\n";
+  int refused = 0, theirs = 0, failed = 0;
+  for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(count); ++seed) {
+    const RandomProgram program = random_program(seed);
+    const Comparison found = compare(*oracle, program);
+    if (found.verdict == Verdict::kSame) continue;
+    if (found.verdict == Verdict::kTheirsRefused) {
+      ++refused;
+      std::cout << "seed " << seed << ": XLA refused: " << found.words << "\n";
+      continue;
+    }
+    if (is_theirs(*oracle, program, found)) {
+      ++theirs;
+      std::cout << "seed " << seed << ": XLA differs from itself: " << found.words << "\n";
+      continue;
+    }
+    const Shrunk small =
+        shrink(program, [&](const RandomProgram& candidate) { return fails(*oracle, candidate); });
+    ADD_FAILURE() << "seed " << seed << ": " << found.words << "\nmade small in " << small.tries
+                  << " tries: " << compare(*oracle, small.program).words << "\n"
+                  << small.program.to_text() << inputs_text(small.program);
+    if (++failed == 3) break;
+  }
+  EXPECT_LE(theirs, 1 + count / 20) << "too often for an oracle";
+  EXPECT_LE(refused, 1 + count / 50)
+      << "a generator whose programs XLA does not take tests nothing";
+}
+
+INSTANTIATE_TEST_SUITE_P(Shards, RandomOracleTest, ::testing::Range(0, kShards));
+
+}  // namespace
+}  // namespace millrace::testing

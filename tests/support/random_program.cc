@@ -1,0 +1,212 @@
+#include "tests/support/random_program.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "millrace/core/philox.h"
+
+namespace millrace::testing {
+
+using devices::DType;
+using devices::HostArray;
+
+namespace {
+
+std::string list_of(const std::vector<std::int64_t>& numbers) {
+  std::string text;
+  for (const std::int64_t n : numbers) text += (text.empty() ? "" : ", ") + std::to_string(n);
+  return text;
+}
+
+std::string pairs_of(const std::vector<std::int64_t>& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i + 1 < numbers.size(); i += 2) {
+    text += (i == 0 ? "[" : ", [") + std::to_string(numbers[i]) + ", " +
+            std::to_string(numbers[i + 1]) + "]";
+  }
+  return "dense<[" + text + "]> : tensor<" + std::to_string(numbers.size() / 2) + "x2xi64>";
+}
+
+class Printer {
+ public:
+  explicit Printer(const RandomProgram& program) : program_(program) {}
+
+  std::string print() {
+    text_ = "module @seed_" + std::to_string(program_.seed) + " {\nfunc.func public @main(";
+    for (const int p : program_.main.parameters) {
+      text_ += (p == program_.main.parameters.front() ? "" : ", ") + name(p) + ": " +
+               program_.type(p).text();
+    }
+    text_ += ") -> (" + types(program_.main.results) + ") {\n";
+    for (const ProgramStep& step : program_.main.steps) add(step, "  ");
+    text_ += "  return " + names(program_.main.results) + " : " + types(program_.main.results) +
+             "\n}\n}\n";
+    return std::move(text_);
+  }
+
+ private:
+  static std::string name(int value) { return "%v" + std::to_string(value); }
+  static std::string names(const std::vector<int>& values) {
+    std::string text;
+    for (const int v : values) text += (text.empty() ? "" : ", ") + name(v);
+    return text;
+  }
+  std::string types(const std::vector<int>& values) const {
+    std::string text;
+    for (const int v : values) text += (text.empty() ? "" : ", ") + program_.type(v).text();
+    return text;
+  }
+  std::string value_of(const ProgramAttribute& a, const ProgramStep& step) const {
+    switch (a.kind) {
+      case ProgramAttribute::Kind::kText:
+        return a.text;
+      case ProgramAttribute::Kind::kArray:
+        return a.numbers.empty() ? "array<i64>" : "array<i64: " + list_of(a.numbers) + ">";
+      case ProgramAttribute::Kind::kPairs:
+        return a.numbers.empty() ? "dense<> : tensor<0x2xi64>" : pairs_of(a.numbers);
+      case ProgramAttribute::Kind::kInteger:
+        return std::to_string(a.numbers[0]) + " : i64";
+      case ProgramAttribute::Kind::kSplat:
+        return "dense<" + a.text + "> : " + program_.type(step.results[0]).text();
+    }
+    return {};
+  }
+  void add(const ProgramStep& step, const std::string& indent) {
+    text_ += indent + names(step.results) + " = \"stablehlo." + step.op + "\"(" +
+             names(step.operands) + ")";
+    std::string attributes;
+    for (const ProgramAttribute& a : step.attributes)
+      attributes += (attributes.empty() ? "" : ", ") + a.name + " = " + value_of(a, step);
+    if (!attributes.empty()) text_ += " <{" + attributes + "}>";
+    for (std::size_t b = 0; b < step.blocks.size(); ++b) {
+      text_ += b == 0 ? " ({\n" : ", {\n";
+      add(step.blocks[b], indent);
+      text_ += indent + "}";
+    }
+    if (!step.blocks.empty()) text_ += ")";
+    text_ += " : (" + types(step.operands) + ") -> ";
+    text_ += step.results.size() == 1 ? types(step.results) : "(" + types(step.results) + ")";
+    text_ += "\n";
+  }
+  void add(const ProgramBlock& block, const std::string& indent) {
+    if (!block.parameters.empty()) {
+      text_ += indent + "^bb0(";
+      for (const int p : block.parameters) {
+        text_ +=
+            (p == block.parameters.front() ? "" : ", ") + name(p) + ": " + program_.type(p).text();
+      }
+      text_ += "):\n";
+    }
+    for (const ProgramStep& step : block.steps) add(step, indent + "  ");
+    text_ += indent + "  \"stablehlo.return\"(" + names(block.results) + ") : (" +
+             types(block.results) + ") -> ()\n";
+  }
+
+  const RandomProgram& program_;
+  std::string text_;
+};
+
+void collect(const ProgramBlock& block, std::set<std::string>* ops, std::size_t& steps) {
+  for (const ProgramStep& step : block.steps) {
+    ++steps;
+    if (ops != nullptr) ops->insert(step.op);
+    for (const ProgramBlock& inner : step.blocks) collect(inner, ops, steps);
+  }
+}
+
+// One floating number: a multiple of 1/8 from -4 to 4, or one of those that are like no other.
+double random_number(RandomStream& random, bool special) {
+  if (special && random.next() % 4 == 0) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    constexpr double kSpecial[] = {kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(),
+                                   0.0, -0.0};
+    return kSpecial[random.next() % 5];
+  }
+  return (static_cast<double>(random.next() % 65) - 32) / 8;
+}
+
+template <class T>
+void store(std::byte* to, T value) {
+  std::memcpy(to, &value, sizeof value);
+}
+
+void store_number(std::byte* to, DType type, double value) {
+  switch (type) {
+    case DType::kF64:
+      return store(to, value);
+    case DType::kBF16:  // multiples of 1/8 are exact
+      return store(to, static_cast<std::uint16_t>(
+                           std::bit_cast<std::uint32_t>(static_cast<float>(value)) >> 16));
+    case DType::kF16:
+      return store(to, static_cast<_Float16>(value));
+    default:
+      return store(to, static_cast<float>(value));
+  }
+}
+
+void store_random(std::byte* to, DType type, bool special, RandomStream& random) {
+  if (type == DType::kI1) {
+    *to = std::byte(random.next() % 2);
+  } else if (devices::is_floating(type)) {
+    store_number(to, type, random_number(random, special));
+  } else if (devices::is_complex(type)) {
+    const std::size_t half = devices::byte_width(type) / 2;
+    const DType part = type == DType::kC64 ? DType::kF32 : DType::kF64;
+    store_number(to, part, random_number(random, special));
+    store_number(to + half, part, random_number(random, special));
+  } else {
+    // Mostly small, of both signs where there are two; now and then any bits.
+    std::uint64_t value = random.next() % 8;
+    if (devices::is_signed_integer(type)) value -= 3;
+    if (random.next() % 16 == 0) value = random.next() * 0x9E3779B97F4A7C15U;
+    std::memcpy(to, &value, devices::byte_width(type));
+  }
+}
+
+}  // namespace
+
+std::int64_t TensorType::elements() const {
+  std::int64_t count = 1;
+  for (const std::int64_t d : dims) count *= d;
+  return count;
+}
+
+int RandomProgram::add_value(const TensorType& type) {
+  types.push_back(type);
+  return static_cast<int>(types.size()) - 1;
+}
+
+std::size_t RandomProgram::size() const {
+  std::size_t steps = 0;
+  collect(main, nullptr, steps);
+  return steps;
+}
+
+std::set<std::string> RandomProgram::ops() const {
+  std::set<std::string> names;
+  std::size_t steps = 0;
+  collect(main, &names, steps);
+  return names;
+}
+
+std::string RandomProgram::to_text() const { return Printer(*this).print(); }
+
+std::vector<HostArray> random_inputs(const RandomProgram& program) {
+  std::vector<HostArray> arrays;
+  for (const int p : program.main.parameters) {
+    const TensorType& type = program.type(p);
+    RandomStream random(program.seed, static_cast<std::uint32_t>(p), 1);
+    HostArray array = HostArray::make(type.shape());
+    const std::size_t width = devices::byte_width(type.dtype);
+    for (std::size_t at = 0; at < array.bytes().size(); at += width) {
+      store_random(array.mutable_bytes().data() + at, type.dtype, program.special.contains(p),
+                   random);
+    }
+    arrays.push_back(std::move(array));
+  }
+  return arrays;
+}
+
+}  // namespace millrace::testing

@@ -1,0 +1,82 @@
+// RandomProgram: a StableHLO program of one function, as data: what random_program makes from a
+// seed, what shrink makes smaller, and what text a reader gets. Pure. Read next: oracle.h, which
+// runs them on two devices, and shrink.h.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "millrace/devices/buffer.h"
+#include "millrace/devices/shape.h"
+
+namespace millrace::testing {
+
+struct TensorType {
+  devices::DType dtype = devices::DType::kF32;
+  std::vector<std::int64_t> dims;
+
+  devices::Shape shape() const { return devices::Shape(dtype, dims); }
+  std::string text() const { return shape().to_string(); }
+  std::int64_t elements() const;
+  bool operator==(const TensorType&) const = default;
+};
+
+struct ProgramAttribute {
+  enum class Kind {
+    kText,     // as it is
+    kArray,    // array<i64: 1, 2>
+    kPairs,    // dense<[[1, 2]]> : tensor<1x2xi64>
+    kInteger,  // 1 : i64
+    kSplat,    // dense<text> of the step's result type
+  };
+  std::string name;
+  Kind kind = Kind::kText;
+  std::vector<std::int64_t> numbers = {};
+  std::string text = {};
+  bool sizes = false;  // numbers are sizes of dimensions
+};
+
+struct ProgramStep;
+
+// Values are named by numbers, which are unique in the whole program.
+struct ProgramBlock {
+  std::vector<int> parameters;
+  std::vector<ProgramStep> steps;
+  std::vector<int> results;
+};
+
+struct ProgramStep {
+  std::string op;  // without its dialect: "add"
+  std::vector<int> operands;
+  std::vector<int> results;
+  std::vector<ProgramAttribute> attributes = {};
+  std::vector<ProgramBlock> blocks = {};
+};
+
+struct RandomProgram {
+  std::uint64_t seed = 0;
+  std::vector<TensorType> types;  // by value
+  std::set<int> special;          // parameters with NaN, infinities and zeros of both signs
+  ProgramBlock main;
+
+  const TensorType& type(int value) const { return types[static_cast<std::size_t>(value)]; }
+  int add_value(const TensorType& type);
+  // Steps, those of inner blocks included.
+  std::size_t size() const;
+  // Names of the operations in it, without their dialect.
+  std::set<std::string> ops() const;
+  std::string to_text() const;
+};
+
+// Valid by the rules of the specification; the same for the same seed, on any machine. Its results
+// do not hang on the order of additions but for rounding: what jumps (comparisons, floor, sort) is
+// applied to values without rounding only.
+RandomProgram random_program(std::uint64_t seed);
+
+// One array per parameter, from the seed and the parameter's number: small numbers, of which sums
+// and products stay small.
+std::vector<devices::HostArray> random_inputs(const RandomProgram& program);
+
+}  // namespace millrace::testing
