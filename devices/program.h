@@ -17,8 +17,8 @@ namespace millrace::devices {
 // Value type, shares its text. Thread-safety: immutable.
 class Program {
  public:
-  // "mlir": StableHLO as text, or as MLIR bytecode (told apart by the first bytes), which plugins
-  // read and the embedded CPU device does not yet: it gives kUnimplemented.
+  // "mlir": StableHLO as text, or as MLIR bytecode (a portable artifact), told apart by the first
+  // bytes.
   static Program from_text(std::string text, std::string name = "program");
   // kNotFound and other file errors name the path; an empty file is kInvalidArgument.
   static Result<Program> from_file(const std::string& path);

@@ -4,8 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/devices/cpu/plan/native_composites.h"
 #include "millrace/devices/cpu/plan/plan.h"
-#include "millrace/devices/cpu/read/read_text.h"
+#include "millrace/devices/cpu/read/read_program.h"
 #include "millrace/devices/cpu/run/run.h"
 #include "millrace/devices/cpu/verify/verify.h"
 
@@ -77,7 +78,8 @@ std::vector<int> donated_arguments(const ir::Module& module) {
 
 Result<std::shared_ptr<const Compiled>> compile_for(const Program& program,
                                                     const PlanOptions& options) {
-  MILLRACE_TRY(const ir::Module module, read::read_text(program.code()));
+  MILLRACE_TRY(ir::Module module, read::read_program(program.code()));
+  use_native_composites(module);
   MILLRACE_TRY_STATUS(verify::verify(module));
   MILLRACE_TRY(std::unique_ptr<Plan> plan, Plan::create(module, options));
   return std::make_shared<const PlannedProgram>(std::move(plan), donated_arguments(module));

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "millrace/devices/cpu/read/read_text.h"
+#include "millrace/devices/cpu/read/read_program.h"
 #include "millrace/devices/pjrt/dtype.h"
 #include "xla.pb.h"
 
@@ -115,7 +115,7 @@ Status read_hlo(std::string_view bytes, bool with_config, ProgramFacts& facts) {
 
 Status read_mlir(std::string_view text, ProgramFacts& facts) {
   namespace ir = cpu::ir;
-  MILLRACE_TRY(const ir::Module module, cpu::read::read_text(text));
+  MILLRACE_TRY(const ir::Module module, cpu::read::read_program(text));
   const ir::Function* main = module.find("main");
   if (main == nullptr && module.functions().size() == 1) main = &module.functions().front();
   if (main == nullptr) {

@@ -183,8 +183,7 @@ MILLRACE_CALL millrace_error* millrace_executable_output(millrace_runtime runtim
 
 typedef struct millrace_compile_args {
   size_t struct_size;
-  // StableHLO as text. MLIR bytecode goes to plugins only: the embedded CPU device does not read it
-  // yet (MILLRACE_UNIMPLEMENTED).
+  // StableHLO as text or as a portable artifact (MLIR bytecode), told apart by the first bytes.
   const void* code;
   size_t code_bytes;
   const char* name;  // for messages: usually the file; NULL: "program"

@@ -11,7 +11,7 @@
 #include "millrace/core/parallel_for.h"
 #include "millrace/devices/cpu/compile.h"
 #include "millrace/devices/cpu/compiled.h"
-#include "millrace/devices/cpu/read/read_text.h"
+#include "millrace/devices/cpu/read/read_program.h"
 #include "millrace/tools/conformance_runner/checks.h"
 
 namespace millrace::conformance {
@@ -55,7 +55,7 @@ Status run_program(const Program& program) {
 // The op whose result the failed comparison at "line:column: ..." looked at; "" if that is not what
 // the message is about.
 std::string checked_op(const Program& program, const std::string& message) {
-  const auto module = cpu::read::read_text(program.code());
+  const auto module = cpu::read::read_program(program.code());
   if (!module) return {};
   for (const cpu::ir::Function& f : module->functions()) {
     if (f.is_declaration()) continue;

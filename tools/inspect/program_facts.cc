@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "millrace/devices/cpu/plan/plan.h"
-#include "millrace/devices/cpu/read/read_text.h"
+#include "millrace/devices/cpu/read/read_program.h"
 #include "millrace/devices/cpu/verify/verify.h"
 
 namespace millrace::inspect {
@@ -143,7 +143,7 @@ std::string bytes_text(std::size_t bytes) {
 }
 
 Result<ProgramFacts> inspect(const devices::Program& program) {
-  MILLRACE_TRY(const ir::Module module, cpu::read::read_text(program.code()));
+  MILLRACE_TRY(const ir::Module module, cpu::read::read_program(program.code()));
   MILLRACE_TRY_STATUS(cpu::verify::verify(module));
   ProgramFacts facts{.file = program.name(),
                      .module = std::string(module.name()),

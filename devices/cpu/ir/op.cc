@@ -4,6 +4,11 @@
 
 namespace millrace::devices::cpu::ir {
 
+std::string to_string(Location at) {
+  if (at.line == 0 && at.column != 0) return "byte " + std::to_string(at.column);
+  return std::to_string(at.line) + ":" + std::to_string(at.column);
+}
+
 Attribute Op::attr(std::string_view name) const { return find(attributes_, name); }
 
 std::int64_t Op::int_or(std::string_view name, std::int64_t otherwise) const {
@@ -36,10 +41,7 @@ std::string_view Op::callee() const {
   return text != nullptr ? text->value : std::string_view();
 }
 
-std::string Op::where() const {
-  return std::to_string(location_.line) + ":" + std::to_string(location_.column) + ": " +
-         std::string(name_);
-}
+std::string Op::where() const { return to_string(location_) + ": " + std::string(name_); }
 
 void Block::insert(Op* before, Op* op) {
   MILLRACE_CHECK(op->parent_ == nullptr, "an op is in one block at most");

@@ -21,11 +21,15 @@ class Block;
 class Op;
 class Region;
 
-// A place in the program's text, both from 1; 0:0 for what no text made.
+// A place in the program's text, both from 1; 0:N for byte N of bytecode; 0:0 for what neither
+// made.
 struct Location {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
 };
+
+// "12:5" or "byte 77".
+std::string to_string(Location location);
 
 // What an op computes or a block receives. Owned by its op or block. Thread-safety: external.
 class Value {
@@ -91,7 +95,7 @@ class Op {
   // The name of the function that call, composite or custom_call refers to; "" if none.
   std::string_view callee() const;
 
-  // "12:5: stablehlo.add", the start of every message about this op.
+  // "12:5: stablehlo.add" or "byte 77: stablehlo.add", the start of every message about this op.
   std::string where() const;
 
  private:

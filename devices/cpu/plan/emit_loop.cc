@@ -78,8 +78,7 @@ Status Emitter::emit_group(BlockState& s, const Unit& unit, StepList& to) {
     const int value = program.add(n.op, ins, graph_.shape(n.outputs[0]).dtype(), n.param);
     if (value < 0) {
       return fail(ErrorCode::kUnimplemented,
-                  std::to_string(n.location.line) + ":" + std::to_string(n.location.column) + ": " +
-                      std::string(n.name) +
+                  ir::to_string(n.location) + ": " + std::string(n.name) +
                       ": this element type is not supported by the CPU device");
     }
     made[n.outputs[0]] = value;
@@ -101,9 +100,8 @@ Status Emitter::emit_group(BlockState& s, const Unit& unit, StepList& to) {
 // Makes the kernel, decides which outputs overwrite inputs, and adds the step.
 Status Emitter::add_loop(BlockState& s, LoopParts parts, StepList& to) {
   const auto too_large = [&] {
-    return fail(ErrorCode::kInternal, std::to_string(parts.location.line) + ":" +
-                                          std::to_string(parts.location.column) + ": " +
-                                          parts.name + ": the fused loop does not fit");
+    return fail(ErrorCode::kInternal, ir::to_string(parts.location) + ": " + parts.name +
+                                          ": the fused loop does not fit");
   };
   if (!parts.spec.program.finish()) return too_large();
   const std::vector<LoopInput> inputs = parts.spec.inputs;

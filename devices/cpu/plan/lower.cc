@@ -17,8 +17,8 @@ class Lowering {
   Status lower_function(const ir::Function& function) {
     const ir::Block& body = function.body().block();
     const ir::Location at = function.location();
-    const std::string where = std::to_string(at.line) + ":" + std::to_string(at.column) + ": @" +
-                              std::string(function.name()) + ": argument ";
+    const std::string where =
+        ir::to_string(at) + ": @" + std::string(function.name()) + ": argument ";
     for (const ir::Value& argument : body.arguments()) {
       MILLRACE_TRY_STATUS(
           add_parameter(argument, where + std::to_string(argument.index()), graph_.root));

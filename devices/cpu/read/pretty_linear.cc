@@ -3,6 +3,7 @@
 #include "millrace/devices/cpu/read/ops.h"
 #include "millrace/devices/cpu/read/pretty.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace millrace::devices::cpu::read {
@@ -48,12 +49,15 @@ bool read_padding(State& s, Draft& d) {
     } while (s.in.accept(','));
     if (!s.in.expect(']')) return false;
   }
+  // Equal numbers are a splat, as in what MLIR prints of them in the long form.
+  const auto rows = static_cast<std::int64_t>(flat.size() / 2);
+  const bool splat = !flat.empty() && std::ranges::count(flat, flat[0]) == std::ssize(flat);
+  if (splat) flat.resize(1);
   const std::size_t size = flat.size() * sizeof(std::int64_t);
   auto bytes = std::make_shared_for_overwrite<std::byte[]>(std::max<std::size_t>(size, 1));
   if (size != 0) std::memcpy(bytes.get(), flat.data(), size);
-  const ir::Type type =
-      s.module.types().tensor({static_cast<std::int64_t>(flat.size() / 2), 2}, DType::kI64);
-  add(s, d, "padding", s.module.dense(type, false, std::move(bytes), size));
+  const ir::Type type = s.module.types().tensor({rows, 2}, DType::kI64);
+  add(s, d, "padding", s.module.dense(type, splat, std::move(bytes), size));
   return true;
 }
 

@@ -173,12 +173,6 @@ bool read_file(State& s) {
 }  // namespace
 
 Result<ir::Module> read_text(std::string_view text) {
-  if (text.starts_with("ML\xefR")) {
-    return fail(ErrorCode::kUnimplemented,
-                "it is MLIR bytecode, which the embedded CPU device does not read: export the "
-                "program as text (lowered.as_text() in JAX; stablehlo-translate --deserialize, or "
-                "mlir-opt, of a file), or run it on a PJRT plugin");
-  }
   State s(text);
   if (!read_file(s)) return std::unexpected(*s.in.error());
   return std::move(s.module);

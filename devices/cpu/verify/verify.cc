@@ -30,9 +30,8 @@ class Verifier {
 
   Status function(const ir::Function& f) {
     if (f.is_declaration()) return {};
-    const std::string where = std::to_string(f.location().line) + ":" +
-                              std::to_string(f.location().column) + ": func.func @" +
-                              std::string(f.name()) + ": ";
+    const std::string where =
+        to_string(f.location()) + ": func.func @" + std::string(f.name()) + ": ";
     if (f.body().blocks().size() != 1) {
       return fail(ErrorCode::kInvalidArgument,
                   where + "found " + std::to_string(f.body().blocks().size()) +

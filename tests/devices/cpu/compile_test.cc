@@ -56,15 +56,15 @@ TEST(CompileTest, StopEndsACompilationBeforeItsNextStep) {
   EXPECT_EQ(compiled.error().code(), ErrorCode::kCancelled);
 }
 
-TEST(CompileTest, BytecodeIsRecognisedAndTheErrorSaysWhatWouldHelp) {
+TEST(CompileTest, BytecodeIsToldByItsFirstBytesAndErrorsCarryTheOffset) {
   const auto compiled = compile(Program::from_text(std::string("ML\xefR\x0d\0\0", 7)), {});
   ASSERT_FALSE(compiled);
-  EXPECT_EQ(compiled.error().code(), ErrorCode::kUnimplemented);
-  EXPECT_THAT(compiled.error().message(), HasSubstr("MLIR bytecode"));
-  EXPECT_THAT(compiled.error().message(), HasSubstr("as text"));
+  EXPECT_EQ(compiled.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(compiled.error().message(), HasSubstr("byte 7"));
   const auto no_bytecode = compile(Program::from_text("ML"), {});
   ASSERT_FALSE(no_bytecode);
   EXPECT_EQ(no_bytecode.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(no_bytecode.error().message(), HasSubstr("1:1"));
 }
 
 TEST(CompileTest, ErrorsCarryLineAndColumn) {

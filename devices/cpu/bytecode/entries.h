@@ -1,0 +1,82 @@
+// Entries: the attributes and types of one bytecode file, decoded when they are asked for, each
+// once. Those of VHLO become the attributes and types of StableHLO that stand for them; those of
+// dialects that are not ours become opaque ones, unread. Read next: vhlo_attributes.cc,
+// vhlo_types.cc and builtin_entries.cc, the encodings.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "millrace/devices/cpu/bytecode/container.h"
+#include "millrace/devices/cpu/ir/module.h"
+
+namespace millrace::devices::cpu::bytecode {
+
+// Thread-safety: confined.
+class Entries {
+ public:
+  Entries(Problem& problem, const Container& container, ir::Module& module);
+
+  // The attribute or type of this index, which stands at `from` in the file.
+  bool attribute(std::uint64_t index, std::size_t from, ir::Attribute* out);
+  bool type(std::uint64_t index, std::size_t from, ir::Type* out);
+
+  // The same, the index being at the cursor.
+  bool read(ByteCursor& in, ir::Attribute* out);
+  bool read(ByteCursor& in, ir::Type* out);
+  bool read(ByteCursor& in, std::vector<ir::Attribute>* out);
+  bool read(ByteCursor& in, std::vector<ir::Type>* out);
+  // An index or nothing: *out is then a null handle.
+  bool read_optional(ByteCursor& in, ir::Attribute* out);
+  // The text of an index of a string.
+  bool read(ByteCursor& in, std::string_view* out);
+  // A name and a value, as often as a count says; values of other dialects are left out.
+  bool read_dict(ByteCursor& in, std::vector<ir::NamedAttribute>* out);
+  // Whether an attribute is of a dialect that is not ours.
+  bool is_foreign(std::uint64_t index) const;
+
+  ir::Module& module() { return module_; }
+
+ private:
+  enum class State : std::uint8_t { kEncoded, kBusy, kDone };
+  template <class T>
+  struct Slot {
+    T value;
+    std::uint32_t weight = 0;  // bytes of it and of all that it refers to, each time anew
+    std::uint16_t depth = 0;
+    State state = State::kEncoded;
+  };
+  // What the entry that is being decoded refers to, so far.
+  struct Frame {
+    std::uint64_t weight = 0;
+    int depth = 0;
+  };
+
+  template <class T>
+  bool resolve(std::vector<Slot<T>>& slots, const std::vector<Entry>& entries, std::uint64_t index,
+               std::size_t from, T* out);
+  bool decode(const Entry& entry, ir::Attribute* out);
+  bool decode(const Entry& entry, ir::Type* out);
+  bool account(std::uint32_t weight, int depth, std::size_t from);
+
+  Problem& problem_;
+  const Container& container_;
+  ir::Module& module_;
+  std::vector<Slot<ir::Attribute>> attributes_;
+  std::vector<Slot<ir::Type>> types_;
+  Frame* frame_ = nullptr;
+  int resolving_ = 0;
+  std::uint64_t total_ = 0;
+};
+
+// The encodings, by the code at the cursor.
+bool decode_vhlo(Entries& entries, ByteCursor& in, ir::Attribute* out);
+bool decode_vhlo(Entries& entries, ByteCursor& in, ir::Type* out);
+bool decode_builtin(Entries& entries, ByteCursor& in, ir::Attribute* out);
+bool decode_builtin(Entries& entries, ByteCursor& in, ir::Type* out);
+
+// An integer of a known width: a byte, or a varint with its sign.
+bool read_int_bits(ByteCursor& in, int width, std::uint64_t* out);
+
+}  // namespace millrace::devices::cpu::bytecode

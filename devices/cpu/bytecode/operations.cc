@@ -1,0 +1,388 @@
+#include "millrace/devices/cpu/bytecode/operations.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace millrace::devices::cpu::bytecode {
+namespace {
+
+// The parts that an op has, as bits of its second number.
+enum : std::uint64_t {
+  kHasAttributes = 1,
+  kHasResults = 2,
+  kHasOperands = 4,
+  kHasSuccessors = 8,
+  kHasRegions = 16,
+  kHasUseOrders = 32,
+  kHasProperties = 64,
+};
+
+ir::Location location_of(std::size_t offset) {
+  return {0, static_cast<std::uint32_t>(
+                 std::min<std::size_t>(offset, std::numeric_limits<std::uint32_t>::max()))};
+}
+
+ir::Attribute find(const Attributes& list, std::string_view name) {
+  for (const ir::NamedAttribute& a : list) {
+    if (a.name == name) return a.value;
+  }
+  return {};
+}
+
+}  // namespace
+
+void Operations::Draft::clear() {
+  name = nullptr;
+  vhlo = nullptr;
+  parts = 0;
+  encoded.clear();
+  attributes.clear();
+  results.clear();
+  operands.clear();
+  regions = 0;
+  isolated = false;
+}
+
+std::string Operations::full_name(const OpName& name) const {
+  return std::string(container_.dialects[name.dialect]) + "." + std::string(name.name);
+}
+
+bool Operations::read() {
+  ByteCursor in(problem_, container_.file, container_.operations);
+  std::uint64_t n = 0;
+  bool arguments = false;
+  if (!in.flagged(&n, &arguments)) return false;
+  if (arguments) return in.fail("a file with arguments");
+  scopes_.push_back({0, in.remaining(), true, {}});
+  if (!read_block_ops(in, n, Place::kFile, nullptr)) return false;
+  problem_.set_op({});
+  return module_seen_ || in.fail("the bytecode holds no module");
+}
+
+bool Operations::read_block_ops(ByteCursor& in, std::uint64_t n, Place place, ir::Block* to) {
+  for (; n != 0; --n) {
+    if (!read_op(in, place, to)) return false;
+  }
+  return true;
+}
+
+bool Operations::read_op(ByteCursor& in, Place place, ir::Block* to) {
+  if (depth_ >= kMaxDepth) return in.fail("regions that are nested too deeply");
+  if (drafts_.size() == static_cast<std::size_t>(depth_)) drafts_.emplace_back();
+  Draft& d = drafts_[static_cast<std::size_t>(depth_)];
+  d.clear();
+  ++depth_;
+  const bool good = read_head(in, d) && finish_op(in, d, place, to);
+  --depth_;
+  return good;
+}
+
+bool Operations::read_head(ByteCursor& in, Draft& d) {
+  d.offset = in.offset();
+  std::uint64_t name = 0;
+  std::uint64_t where = 0;
+  problem_.set_op({});
+  if (!in.varint(&name)) return false;
+  if (name >= container_.op_names.size()) {
+    return in.fail("a reference to operation name " + std::to_string(name) + " of " +
+                   std::to_string(container_.op_names.size()));
+  }
+  d.name = &container_.op_names[static_cast<std::size_t>(name)];
+  problem_.set_op(d.name->name);
+  const std::string_view dialect = container_.dialects[d.name->dialect];
+  if (dialect == "vhlo") {
+    d.vhlo = find_vhlo_op(d.name->name);
+    if (d.vhlo == nullptr) {
+      return problem_.fail(d.offset,
+                           "an unknown operation of VHLO; this reader knows versions up to " +
+                               to_string(kNewestVersion),
+                           ErrorCode::kUnimplemented);
+    }
+  } else if (dialect == "stablehlo" || dialect == "chlo" || dialect == "func") {
+    return problem_.fail(d.offset,
+                         "bytecode of the dialect " + std::string(dialect) +
+                             " itself, which no version promises to read: export a portable "
+                             "artifact (stablehlo.serialize_portable_artifact, jax.export) or text",
+                         ErrorCode::kUnimplemented);
+  }
+  std::uint8_t parts = 0;
+  if (!in.byte(&parts) || !in.varint(&where)) return false;
+  d.parts = parts;
+  return ((d.parts & kHasAttributes) == 0 || read_attributes(in, d)) &&
+         ((d.parts & kHasProperties) == 0 || read_properties(in, d)) &&
+         ((d.parts & kHasResults) == 0 || entries_.read(in, &d.results)) &&
+         ((d.parts & kHasOperands) == 0 || read_operands(in, d)) &&
+         ((d.parts & kHasSuccessors) == 0 ||
+          in.fail("an operation with successors: programs have no branches between blocks")) &&
+         ((d.parts & kHasUseOrders) == 0 || skip_use_orders(in, d.results.size())) &&
+         ((d.parts & kHasRegions) == 0 || in.flagged(&d.regions, &d.isolated));
+}
+
+bool Operations::read_attributes(ByteCursor& in, Draft& d) {
+  ir::Attribute value;
+  if (!entries_.read(in, &value)) return false;
+  const auto* dict = value.as<ir::DictAttr>();
+  if (dict == nullptr) return in.fail("the attributes of an operation are no dictionary");
+  d.encoded.assign(dict->values.begin(), dict->values.end());
+  return true;
+}
+
+// One reference for each inherent attribute, in the order of their names.
+bool Operations::read_properties(ByteCursor& in, Draft& d) {
+  const std::size_t from = in.offset();
+  std::uint64_t index = 0;
+  if (!in.varint(&index)) return false;
+  if (index >= container_.properties.size()) {
+    return problem_.fail(from, "a reference to properties " + std::to_string(index) + " of " +
+                                   std::to_string(container_.properties.size()));
+  }
+  ByteCursor record(problem_, container_.file,
+                    container_.properties[static_cast<std::size_t>(index)]);
+  const bool is_module =
+      container_.dialects[d.name->dialect] == "builtin" && d.name->name == "module";
+  if (is_module) {
+    ir::Attribute name;
+    if (!entries_.read_optional(record, &name)) return false;
+    if (name) d.encoded.push_back({"sym_name", name});
+    return true;
+  }
+  if (d.vhlo == nullptr) return true;
+  for (std::string_view words = d.vhlo->attributes; !words.empty();) {
+    ir::NamedAttribute named{take_word(&words), {}};
+    if (!entries_.read(record, &named.value)) return false;
+    d.encoded.push_back(named);
+  }
+  return record.at_end() || record.fail("more properties than the operation has");
+}
+
+bool Operations::read_operands(ByteCursor& in, Draft& d) {
+  std::size_t n = 0;
+  if (!in.count(&n)) return false;
+  d.operands.reserve(n);
+  for (; n != 0; --n) {
+    if (!value(in, &d.operands.emplace_back())) return false;
+  }
+  return true;
+}
+
+// In which order the uses of values stood in memory: nobody here needs it.
+bool Operations::skip_use_orders(ByteCursor& in, std::size_t values) {
+  std::uint64_t n = 1;
+  if (values != 1 && !in.varint(&n)) return false;
+  for (; n != 0; --n) {
+    std::uint64_t ignored = 0;
+    std::uint64_t numbers = 0;
+    bool pairs = false;
+    if (values != 1 && !in.varint(&ignored)) return false;
+    if (!in.flagged(&numbers, &pairs)) return false;
+    for (; numbers != 0; --numbers) {
+      if (!in.varint(&ignored)) return false;
+    }
+  }
+  return true;
+}
+
+// Numbers count from the outermost region that sees nothing around it.
+bool Operations::value(ByteCursor& in, ir::Value** out) {
+  const std::size_t from = in.offset();
+  std::uint64_t number = 0;
+  if (!in.varint(&number)) return false;
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    if (number >= scope->first) {
+      if (number - scope->first >= scope->values.size()) break;
+      *out = scope->values[static_cast<std::size_t>(number - scope->first)];
+      return true;
+    }
+    if (scope->isolated) break;
+  }
+  return problem_.fail(from, "value " + std::to_string(number) + " is used but not defined before");
+}
+
+bool Operations::define(ByteCursor& in, std::span<ir::Value> values) {
+  Scope& scope = scopes_.back();
+  if (values.size() > scope.size - scope.values.size())
+    return in.fail("more values than the region has");
+  for (ir::Value& v : values) scope.values.push_back(&v);
+  return true;
+}
+
+bool Operations::finish_op(ByteCursor& in, Draft& d, Place place, ir::Block* to) {
+  const std::string_view dialect = container_.dialects[d.name->dialect];
+  const bool is_module = dialect == "builtin" && d.name->name == "module";
+  const bool is_function = d.vhlo != nullptr && d.vhlo->name == "func";
+  if (place == Place::kFile || is_module) {
+    if (place != Place::kFile || !is_module || module_seen_)
+      return problem_.fail(d.offset, "expected one module, and it around everything else");
+    return read_module(in, d);
+  }
+  if (is_function) {
+    return place == Place::kModule ? read_function(in, d)
+                                   : problem_.fail(d.offset, "a function inside another operation");
+  }
+  if (d.vhlo == nullptr) {
+    d.attributes = d.encoded;
+  } else if (!to_stablehlo_.convert(*d.vhlo, d.offset, d.encoded, &d.attributes)) {
+    return false;
+  }
+  const bool returns = d.vhlo != nullptr && d.vhlo->kind == ir::OpKind::kReturn;
+  const ir::OpKind kind = d.vhlo == nullptr                      ? ir::OpKind::kOther
+                          : returns && place == Place::kFunction ? ir::OpKind::kFuncReturn
+                                                                 : d.vhlo->kind;
+  if (d.regions > in.remaining() + 1)
+    return in.fail(std::to_string(d.regions) + " regions, more than the bytes that are left");
+  ir::Op* op = module_.create_op({.kind = kind,
+                                  .name = d.vhlo == nullptr ? full_name(*d.name) : std::string(),
+                                  .location = location_of(d.offset),
+                                  .operands = d.operands,
+                                  .result_types = d.results,
+                                  .attributes = d.attributes,
+                                  .regions = static_cast<int>(d.regions),
+                                  .successors = {}});
+  to->append(op);
+  if (!define(in, op->results())) return false;
+  if (d.regions == 0) return true;
+  std::vector<std::vector<ir::Block*>> regions;
+  if (!read_regions(in, d, Place::kRegion, &regions)) return false;
+  for (std::size_t i = 0; i < regions.size(); ++i) module_.set_blocks(op->regions()[i], regions[i]);
+  return true;
+}
+
+bool Operations::read_module(ByteCursor& in, Draft& d) {
+  module_seen_ = true;
+  Attributes attributes;
+  for (const ir::NamedAttribute& a : d.encoded) {
+    const auto* text = a.value.as<ir::StringAttr>();
+    if (a.name == "sym_name" && text != nullptr) {
+      module_.set_name(text->value);
+    } else if (a.name != "sym_visibility") {
+      attributes.push_back(a);
+    }
+  }
+  module_.set_attributes(attributes);
+  if (d.regions != 1) return problem_.fail(d.offset, "a module needs one region");
+  std::vector<std::vector<ir::Block*>> regions;
+  return read_regions(in, d, Place::kModule, &regions);
+}
+
+bool Operations::read_function(ByteCursor& in, Draft& d) {
+  const auto* name = find(d.encoded, "sym_name").as<ir::StringAttr>();
+  const auto* type = find(d.encoded, "function_type").as<ir::TypeAttr>();
+  const auto* visibility = find(d.encoded, "sym_visibility").as<ir::StringAttr>();
+  if (name == nullptr || type == nullptr || type->value.kind() != ir::TypeKind::kFunction ||
+      d.regions != 1 || name->value.empty()) {
+    return problem_.fail(d.offset, "a function needs its name, its type and one region");
+  }
+  const std::string_view seen = visibility == nullptr ? std::string_view() : visibility->value;
+  if (!seen.empty() && seen != "public" && seen != "private" && seen != "nested")
+    return problem_.fail(d.offset, "a visibility that is not public, private or nested");
+  if (module_.find(name->value) != nullptr)
+    return problem_.fail(d.offset,
+                         "the function @" + std::string(name->value) + " is defined twice");
+  const auto lists = [&](std::string_view of, std::size_t n) {
+    std::vector<std::span<const ir::NamedAttribute>> out(n);
+    const auto* array = find(d.encoded, of).as<ir::ArrayAttr>();
+    for (std::size_t i = 0; array != nullptr && i < std::min(n, array->values.size()); ++i) {
+      if (const auto* dict = array->values[i].as<ir::DictAttr>()) out[i] = dict->values;
+    }
+    return out;
+  };
+  const auto arguments = lists("arg_attrs", type->value.members().size());
+  const auto results = lists("res_attrs", type->value.results().size());
+  for (const ir::NamedAttribute& a : d.encoded) {
+    if (!has_word(d.vhlo->attributes, a.name)) d.attributes.push_back(a);
+  }
+  ir::Function& f = module_.create_function({.name = name->value,
+                                             .visibility = seen,
+                                             .location = location_of(d.offset),
+                                             .inputs = type->value.members(),
+                                             .results = type->value.results(),
+                                             .arg_attributes = arguments,
+                                             .result_attributes = results,
+                                             .attributes = d.attributes});
+  std::vector<std::vector<ir::Block*>> regions;
+  if (!read_regions(in, d, Place::kFunction, &regions)) return false;
+  module_.set_blocks(f.body(), regions[0]);
+  if (f.is_declaration()) return true;
+  return std::ranges::equal(f.body().block().arguments(), f.inputs(), {}, &ir::Value::type) ||
+         problem_.fail(d.offset, "the body of @" + std::string(name->value) +
+                                     " has other arguments than its type");
+}
+
+// Regions that see nothing around them are together in a section of their own.
+bool Operations::read_regions(ByteCursor& in, const Draft& d, Place inside,
+                              std::vector<std::vector<ir::Block*>>* out) {
+  const std::uint64_t n = d.regions;
+  const bool isolated = d.isolated;
+  ByteCursor* from = &in;
+  std::optional<ByteCursor> section;
+  if (isolated && container_.format >= kRegionSections) {
+    SectionId id{};
+    Range contents;
+    if (!read_section(in, &id, &contents)) return false;
+    if (id != SectionId::kOperations) return in.fail("a section that holds no regions");
+    from = &section.emplace(problem_, container_.file, contents);
+  }
+  if (n > from->remaining())
+    return from->fail(std::to_string(n) + " regions, more than the bytes that are left");
+  out->resize(static_cast<std::size_t>(n));
+  for (std::vector<ir::Block*>& region : *out) {
+    if (!read_region(*from, isolated, inside, &region)) return false;
+  }
+  return true;
+}
+
+bool Operations::read_region(ByteCursor& in, bool isolated, Place inside,
+                             std::vector<ir::Block*>* out) {
+  std::size_t blocks = 0;
+  std::uint64_t values = 0;
+  if (!in.count(&blocks)) return false;
+  if (blocks == 0) return true;
+  if (inside == Place::kModule && blocks != 1) return in.fail("a module needs one block");
+  if (!in.varint(&values)) return false;
+  if (values > in.remaining()) {
+    return in.fail("a region of " + std::to_string(values) + " values, but " +
+                   std::to_string(in.remaining()) + " bytes are left");
+  }
+  const std::uint64_t first = isolated ? 0 : scopes_.back().first + scopes_.back().size;
+  scopes_.push_back({first, values, isolated, {}});
+  bool good = true;
+  for (; good && blocks != 0; --blocks) good = read_block(in, inside, out);
+  scopes_.pop_back();
+  return good;
+}
+
+bool Operations::read_block(ByteCursor& in, Place inside, std::vector<ir::Block*>* out) {
+  std::uint64_t ops = 0;
+  bool has_arguments = false;
+  std::vector<ir::Type> types;
+  if (!in.flagged(&ops, &has_arguments)) return false;
+  if (has_arguments && !read_block_arguments(in, &types)) return false;
+  if (inside == Place::kModule) {
+    if (has_arguments) return in.fail("a module with arguments");
+    return read_block_ops(in, ops, inside, &module_.top_level());
+  }
+  ir::Block* block = module_.create_block(types);
+  out->push_back(block);
+  return define(in, block->arguments()) && read_block_ops(in, ops, inside, block);
+}
+
+bool Operations::read_block_arguments(ByteCursor& in, std::vector<ir::Type>* types) {
+  std::size_t n = 0;
+  if (!in.count(&n)) return false;
+  types->reserve(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t from = in.offset();
+    std::uint64_t type = 0;
+    std::uint64_t ignored = 0;
+    bool located = true;
+    if (!(container_.format >= kElidedLocations ? in.flagged(&type, &located) : in.varint(&type)) ||
+        !entries_.type(type, from, &types->emplace_back()) || (located && !in.varint(&ignored))) {
+      return false;
+    }
+  }
+  std::uint8_t ordered = 0;
+  if (container_.format < kUseListOrders) return true;
+  return in.byte(&ordered) && (ordered == 0 || skip_use_orders(in, n));
+}
+
+}  // namespace millrace::devices::cpu::bytecode

@@ -1,0 +1,79 @@
+// Portable artifacts that JAX's own writer made: they read as the text that JAX's reader makes of
+// them. make_artifacts.py makes them; MILLRACE_ARTIFACTS names their folder.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "millrace/devices/cpu/bytecode/read_bytecode.h"
+#include "millrace/devices/cpu/ir/print.h"
+#include "millrace/devices/cpu/read/read_text.h"
+
+namespace millrace::devices::cpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<fs::path> artifacts() {
+  std::vector<fs::path> found;
+  const char* folder = std::getenv("MILLRACE_ARTIFACTS");  // NOLINT(concurrency-mt-unsafe)
+  if (folder == nullptr) return found;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() == ".bc") found.push_back(entry.path());
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+// Where two texts part, for the message.
+std::string first_difference(const std::string& a, const std::string& b) {
+  std::istringstream x(a);
+  std::istringstream y(b);
+  std::string p;
+  std::string q;
+  while (std::getline(x, p)) {
+    if (!std::getline(y, q)) return "+ " + p;
+    if (p != q) return "\n  bytecode " + p.substr(0, 300) + "\n  text     " + q.substr(0, 300);
+  }
+  return "the text is longer";
+}
+
+std::string problem_of(const fs::path& path) {
+  const auto module = bytecode::read_bytecode(content(path));
+  if (!module) return module.error().message();
+  const auto expected = read::read_text(content(fs::path(path).replace_extension()));
+  if (!expected) return "the text: " + expected.error().message();
+  const std::string ours = ir::print(*module);
+  const std::string theirs = ir::print(*expected);
+  if (ours != theirs) return first_difference(ours, theirs);
+  std::string why;
+  return ir::equal(*module, *expected, &why) ? std::string() : why;
+}
+
+TEST(ReadArtifacts, OfJaxReadAsTheirText) {
+  const std::vector<fs::path> all = artifacts();
+  if (all.empty()) GTEST_SKIP() << "MILLRACE_ARTIFACTS names no folder of artifacts";
+  std::size_t failed = 0;
+  for (const fs::path& path : all) {
+    const std::string problem = problem_of(path);
+    if (problem.empty()) continue;
+    if (++failed <= 20) std::cout << path.string() << ": " << problem << '\n';
+  }
+  EXPECT_EQ(failed, 0u) << "of " << all.size();
+}
+
+}  // namespace
+}  // namespace millrace::devices::cpu
