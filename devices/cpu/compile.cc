@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/devices/cpu/plan/native_composites.h"
+#include "millrace/devices/cpu/plan/native_ops.h"
 #include "millrace/devices/cpu/plan/plan.h"
 #include "millrace/devices/cpu/read/read_program.h"
 #include "millrace/devices/cpu/run/run.h"
@@ -78,14 +78,19 @@ std::vector<int> donated_arguments(const ir::Module& module) {
 
 Result<std::shared_ptr<const Compiled>> compile_for(const Program& program,
                                                     const PlanOptions& options) {
-  MILLRACE_TRY(ir::Module module, read::read_program(program.code()));
-  use_native_composites(module);
-  MILLRACE_TRY_STATUS(verify::verify(module));
+  MILLRACE_TRY(const ir::Module module, read_to_run(program));
   MILLRACE_TRY(std::unique_ptr<Plan> plan, Plan::create(module, options));
   return std::make_shared<const PlannedProgram>(std::move(plan), donated_arguments(module));
 }
 
 }  // namespace
+
+Result<ir::Module> read_to_run(const Program& program) {
+  MILLRACE_TRY(ir::Module module, read::read_program(program.code()));
+  use_native_ops(module);
+  MILLRACE_TRY_STATUS(verify::verify(module));
+  return module;
+}
 
 Result<std::shared_ptr<const Compiled>> compile(const Program& program,
                                                 const CompileOptions& options) {

@@ -4,9 +4,14 @@
 #include <memory>
 
 #include "millrace/devices/cpu/compiled.h"
+#include "millrace/devices/cpu/ir/module.h"
 #include "millrace/devices/program.h"
 
 namespace millrace::devices::cpu {
+
+// Text or bytecode, verified, with the CPU device's own operations where it has them
+// (native_ops.h): what Plan::create takes. Errors carry line:column or byte.
+Result<ir::Module> read_to_run(const Program& program);
 
 // Errors carry line:column: kInvalidArgument for a program that is wrong, kUnimplemented for one
 // that the CPU device cannot run.

@@ -74,7 +74,7 @@ void add_inputs(CLI::App& command, InputFlags& flags) {
 CLI::App& add_run(CLI::App& app, RunFlags& flags) {
   CLI::App& command =
       *app.add_subcommand("run", "compile and run a StableHLO program on arrays from .npy files");
-  command.add_option("FILE", flags.file, "the program: StableHLO text")->required();
+  command.add_option("FILE", flags.file, "the program: StableHLO, text or bytecode")->required();
   add_inputs(command, flags.inputs);
   add_plugins(command, flags.plugins);
   add_compilation_cache(command, flags.compilation_cache);
@@ -195,7 +195,7 @@ CLI::App& add_trace(CLI::App& app, TraceFlags& flags) {
 CLI::App& add_inspect(CLI::App& app, InspectFlags& flags) {
   CLI::App& command = *app.add_subcommand(
       "inspect", "tell what a program is made of, and where the time of a run of it goes");
-  command.add_option("FILE", flags.file, "the program: StableHLO text")->required();
+  command.add_option("FILE", flags.file, "the program: StableHLO, text or bytecode")->required();
   auto* ops = command.add_flag("--ops", flags.ops,
                                "run it on the CPU and tell the time of each kind of step");
   command

@@ -7,9 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "millrace/devices/cpu/compile.h"
 #include "millrace/devices/cpu/plan/plan.h"
-#include "millrace/devices/cpu/read/read_text.h"
-#include "millrace/devices/cpu/verify/verify.h"
 #include "millrace/tools/inspect/program_facts.h"
 #include "millrace/tools/trace/svg.h"
 
@@ -183,8 +182,7 @@ const std::string& MemoryMap::step_at(std::size_t time) const {
 }
 
 Result<MemoryMap> memory_map(const devices::Program& program) {
-  MILLRACE_TRY(const devices::cpu::ir::Module module, cpu::read::read_text(program.code()));
-  MILLRACE_TRY_STATUS(cpu::verify::verify(module));
+  MILLRACE_TRY(const cpu::ir::Module module, cpu::read_to_run(program));
   MILLRACE_TRY(const auto plan, cpu::Plan::create(module, {}));
   const cpu::plan::BufferTable& buffers = plan->buffers();
   MemoryMap map{.program = program.name(),

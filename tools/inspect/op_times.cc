@@ -12,10 +12,9 @@
 
 #include "millrace/core/check.h"
 #include "millrace/core/philox.h"
+#include "millrace/devices/cpu/compile.h"
 #include "millrace/devices/cpu/plan/plan.h"
-#include "millrace/devices/cpu/read/read_program.h"
 #include "millrace/devices/cpu/run/run.h"
-#include "millrace/devices/cpu/verify/verify.h"
 #include "millrace/tools/inspect/program_facts.h"
 
 namespace millrace::inspect {
@@ -123,8 +122,7 @@ TimedProgram::TimedProgram(TimedProgram&&) noexcept = default;
 TimedProgram::~TimedProgram() = default;
 
 Result<TimedProgram> TimedProgram::create(const devices::Program& program, bool deterministic) {
-  MILLRACE_TRY(const cpu::ir::Module module, cpu::read::read_program(program.code()));
-  MILLRACE_TRY_STATUS(cpu::verify::verify(module));
+  MILLRACE_TRY(const cpu::ir::Module module, cpu::read_to_run(program));
   auto planned = std::make_unique<Planned>();
   MILLRACE_TRY(planned->plan, cpu::Plan::create(module, {.deterministic = deterministic}));
   return TimedProgram(std::move(planned));

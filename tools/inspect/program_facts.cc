@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "millrace/devices/cpu/compile.h"
 #include "millrace/devices/cpu/plan/plan.h"
 #include "millrace/devices/cpu/read/read_program.h"
 #include "millrace/devices/cpu/verify/verify.h"
@@ -55,8 +56,10 @@ FunctionFacts function_facts(const ir::Function& function) {
   return facts;
 }
 
-void plan_facts(const ir::Module& module, ProgramFacts& facts) {
-  const auto plan = cpu::Plan::create(module, {});
+void plan_facts(const devices::Program& program, ProgramFacts& facts) {
+  const auto module = cpu::read_to_run(program);
+  const auto plan = module ? cpu::Plan::create(*module, {})
+                           : Result<std::unique_ptr<cpu::Plan>>(std::unexpected(module.error()));
   if (!plan) {
     facts.not_planned = plan.error();
     return;
@@ -150,7 +153,7 @@ Result<ProgramFacts> inspect(const devices::Program& program) {
                      .text_bytes = program.code().size()};
   for (const ir::Function& function : module.functions())
     facts.functions.push_back(function_facts(function));
-  plan_facts(module, facts);
+  plan_facts(program, facts);
   return facts;
 }
 

@@ -181,7 +181,7 @@ TEST(RunTest, ExecutionAllocatesNothingOutsideOneDnn) {
     GTEST_SKIP() << "allocations are not countable under a sanitizer";
   // Everything that runs in Millrace's own kernels.
   TestProgram p(kCountdown);
-  const std::int32_t n = 50;
+  const std::int32_t n = 10'000;
   std::vector<float> x(4), a(4), b(4);
   std::int32_t left = 0;
   const std::vector<const void*> in{&n, x.data()};
@@ -196,11 +196,13 @@ TEST(RunTest, ExecutionAllocatesNothingOutsideOneDnn) {
   EXPECT_EQ(count.count(), 0);
 }
 
-TEST(RunTest, TrainingStepAllocatesNothingButInsideOneDnn) {
+class TrainingStepTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(TrainingStepTest, AllocatesNothingButInsideOneDnn) {
   if (!millrace::testing::kAllocationsCountable)
     GTEST_SKIP() << "allocations are not countable under a sanitizer";
-  TestProgram p = TestProgram::from_file(millrace::testing::source_folder() +
-                                         "/tools/models/mnist/grad_64.mlir");
+  TestProgram p = TestProgram::from_file(millrace::testing::source_folder() + "/tools/models/" +
+                                         GetParam() + ".mlir");
   std::vector<Bytes> inputs, outputs;
   std::vector<const void*> in;
   std::vector<void*> out;
@@ -216,6 +218,12 @@ TEST(RunTest, TrainingStepAllocatesNothingButInsideOneDnn) {
   EXPECT_TRUE(once());
   EXPECT_EQ(count.count(), 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Models, TrainingStepTest,
+                         ::testing::Values("mnist/grad_64", "decoder/step"), [](const auto& info) {
+                           const std::string name = info.param;
+                           return name.substr(0, name.find('/'));
+                         });
 
 TEST(RunTest, SeveralExecutionsOfOnePlanRunAtOnce) {
   auto module = read::read_text(testing::read_whole_file(millrace::testing::source_folder() +

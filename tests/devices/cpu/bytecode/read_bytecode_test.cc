@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "millrace/devices/cpu/ir/print.h"
-#include "millrace/devices/cpu/plan/native_composites.h"
+#include "millrace/devices/cpu/plan/native_ops.h"
 #include "millrace/devices/cpu/read/read_text.h"
 #include "millrace/devices/cpu/verify/verify.h"
 #include "tests/support/paths.h"
@@ -95,7 +95,7 @@ TEST(ReadBytecode, OpsSayWhichByteTheyCameFrom) {
 TEST(ReadBytecode, KnownCompositesBecomeTheirOps) {
   auto module = read_bytecode(artifact("recent.1.17.0"));
   ASSERT_TRUE(module);
-  use_native_composites(*module);
+  use_native_ops(*module);
   const std::string text = ir::print(*module);
   EXPECT_THAT(text, HasSubstr("\"chlo.erf\"(%arg0)"));
   EXPECT_THAT(text, HasSubstr("\"chlo.top_k\"(%arg0) {k = 3 : i64}"));
