@@ -1,29 +1,14 @@
 #include "millrace/devices/pjrt/buffer.h"
 
-#include <array>
 #include <string>
 #include <utility>
 
 #include "millrace/devices/pjrt/client.h"
 #include "millrace/devices/pjrt/events.h"
+#include "millrace/devices/pjrt/layout.h"
 
 namespace millrace::devices::pjrt {
 namespace {
-
-// The last dimension varies fastest, no tiles: how a HostArray lies.
-struct RowMajor {
-  std::array<std::int64_t, kMaxRank> minor_to_major{};
-  abi::MemoryLayout layout;
-
-  explicit RowMajor(int rank) {
-    for (int i = 0; i < rank; ++i) minor_to_major[static_cast<std::size_t>(i)] = rank - 1 - i;
-    layout.struct_size = abi::kStructSize<abi::MemoryLayout>;
-    layout.tiled.struct_size = abi::kStructSize<abi::TiledLayout>;
-    layout.tiled.minor_to_major = minor_to_major.data();
-    layout.tiled.minor_to_major_size = static_cast<std::size_t>(rank);
-    layout.type = abi::LayoutType::kTiled;
-  }
-};
 
 // Several elements in one byte of device memory.
 bool is_packed(DType type) { return bit_width(type) < 8 && type != DType::kI1; }
@@ -99,10 +84,10 @@ Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner ke
   if (Status alive = client_.alive(device_); !alive) return std::move(alive).error();
   Scope::Hold hold = client_.hold();
   if (!hold) return client_.closed_error();
-  RowMajor wanted(shape_.rank());
+  WrittenLayout wanted(DeviceLayout::row_major(shape_.rank()));
   abi::BufferToHostBufferArgs args;
   args.src = buffer_;
-  args.host_layout = &wanted.layout;
+  args.host_layout = wanted.get();
   args.dst = destination.data();
   args.dst_size = destination.size();
   if (Status status = client_.plugin().call(args); !status) return std::move(status).error();
@@ -114,19 +99,12 @@ Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner ke
              hold = std::move(hold)](Status copied) { return copied; });
 }
 
-bool PjrtBuffer::is_row_major() const {
-  if (shape_.rank() < 2) return true;
+Result<DeviceLayout> PjrtBuffer::layout() const {
+  if (removed_.load()) return std::unexpected(removed_error("the layout"));
   abi::BufferGetMemoryLayoutArgs args;
   args.buffer = buffer_;
-  if (!client_.plugin().call(args) || args.layout.type != abi::LayoutType::kTiled) return false;
-  const abi::TiledLayout& tiled = args.layout.tiled;
-  if (tiled.num_tiles != 0 || tiled.minor_to_major == nullptr ||
-      tiled.minor_to_major_size != static_cast<std::size_t>(shape_.rank()))
-    return false;
-  for (int i = 0; i < shape_.rank(); ++i) {
-    if (tiled.minor_to_major[i] != shape_.rank() - 1 - i) return false;
-  }
-  return true;
+  MILLRACE_TRY_STATUS(client_.plugin().call(args));
+  return read_layout(client_.plugin(), args.layout, shape_.rank());
 }
 
 Result<HostAccess> PjrtBuffer::host_access() {
@@ -137,7 +115,8 @@ Result<HostAccess> PjrtBuffer::host_access() {
   where.buffer = buffer_;
   MILLRACE_TRY_STATUS(plugin.call(where));
   // Sub-byte elements are packed in device memory and one byte each here.
-  if (!where.is_on_cpu || is_packed(shape_.dtype()) || !is_row_major()) {
+  const bool row_major = shape_.rank() < 2 || layout() == DeviceLayout::row_major(shape_.rank());
+  if (!where.is_on_cpu || is_packed(shape_.dtype()) || !row_major) {
     return fail(ErrorCode::kUnimplemented,
                 "the host cannot read a " + shape_.to_string() + " in place: fetch it");
   }

@@ -6,6 +6,7 @@
 
 #include "millrace/core/mutex.h"
 #include "millrace/devices/client.h"
+#include "millrace/devices/pjrt/layout.h"
 #include "millrace/devices/pjrt/plugin.h"
 
 namespace millrace::devices::pjrt {
@@ -29,6 +30,8 @@ class PjrtBuffer final : public BufferBody {
   bool removed() const override { return removed_.load(); }
 
   abi::Buffer* get() const { return buffer_; }
+  // How the device keeps it. kUnimplemented where the plugin does not tell.
+  Result<DeviceLayout> layout() const;
   // For a launch that donates it: false if it was removed before.
   bool begin_donation() { return !removed_.exchange(true); }
   // The launch was refused: nothing was donated.
@@ -37,7 +40,6 @@ class PjrtBuffer final : public BufferBody {
  private:
   ~PjrtBuffer() override;
   Error removed_error(std::string_view use) const;
-  bool is_row_major() const;
 
   PjrtClient& client_;
   const DeviceId device_;

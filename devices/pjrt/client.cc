@@ -239,8 +239,8 @@ Result<Owner> PjrtClient::map_host_memory(std::span<std::byte> bytes) {
   return std::shared_ptr<const void>(new Mapping{*this, bytes.data(), std::move(hold)});
 }
 
-Result<PutResult> PjrtClient::put(const HostView& view, HostBufferSemantics semantics,
-                                  DeviceId device, int memory) {
+Result<PutResult> PjrtClient::put_in(const HostView& view, HostBufferSemantics semantics,
+                                     DeviceId device, int memory, const DeviceLayout* layout) {
   MILLRACE_TRY(abi::Device* const target, find(device));
   MILLRACE_TRY_STATUS(alive(device));
   MILLRACE_TRY_STATUS(check(view));
@@ -254,9 +254,9 @@ Result<PutResult> PjrtClient::put(const HostView& view, HostBufferSemantics sema
   args.num_dims = view.shape.dims().size();
   args.byte_strides = view.byte_strides.empty() ? nullptr : view.byte_strides.data();
   args.num_byte_strides = view.byte_strides.size();
-  // Plugins take no mutable zero copy through C; what may be written need not be.
-  args.host_buffer_semantics =
-      static_cast<int>(std::min(semantics, HostBufferSemantics::kImmutableZeroCopy));
+  args.host_buffer_semantics = static_cast<int>(semantics);
+  std::optional<WrittenLayout> written;
+  if (layout != nullptr) args.device_layout = written.emplace(*layout).get();
   if (memory != -1) {
     MILLRACE_TRY(args.memory, find_memory(device, memory));
   } else {

@@ -20,6 +20,7 @@
 #include "millrace/devices/client.h"
 #include "millrace/devices/pjrt/events.h"
 #include "millrace/devices/pjrt/key_values.h"
+#include "millrace/devices/pjrt/layout.h"
 #include "millrace/devices/pjrt/plugin.h"
 #include "millrace/devices/pjrt/profiler.h"
 
@@ -71,7 +72,12 @@ class PjrtClient final : public Client {
                                    const CompileOptions& options) override;
   std::string compiler_identity() const override;
   Result<PutResult> put(const HostView& view, HostBufferSemantics semantics, DeviceId device,
-                        int memory) override;
+                        int memory) override {
+    return put_in(view, semantics, device, memory, nullptr);
+  }
+  // put() of an array that the device keeps in this layout; nullptr: in its default one.
+  Result<PutResult> put_in(const HostView& view, HostBufferSemantics semantics, DeviceId device,
+                           int memory, const DeviceLayout* layout);
   Result<Buffer> copy(const Buffer& source, DeviceId device, int memory) override;
   Result<MemoryStats> memory_stats(DeviceId device) const override;
   // From the launch, or the end of the launch before, to the end: PJRT tells no more.
@@ -95,6 +101,7 @@ class PjrtClient final : public Client {
   // Of zero-copy puts.
   EventSource releases_of(DeviceId device) const { return {id_, device, true}; }
   const Plugin& plugin() const { return plugin_; }
+  abi::Client* get() const { return client_; }
   // For what frees: nothing is called any more once the client was given up.
   template <class A>
   void dispose(A&& args) const {

@@ -32,6 +32,8 @@ class PjrtExecutable final : public ExecutableBody {
   Result<std::string> serialize() const override;
   Result<Attributes> cost_analysis() const override;
 
+  abi::Executable* get() const { return executable_; }
+
  private:
   struct Launch;
 

@@ -185,6 +185,31 @@ TEST_F(FakeProgramsTest, SerializedBytesThatAreNotGivenAndADeleterThatThrowsHurt
   expect_internal(status_of(same.body()->serialize()), "PJRT_Executable_Serialize");
 }
 
+TEST_F(FakeProgramsTest, PutTellsItsSemanticsAndItsLayout) {
+  static int semantics = -1;
+  static std::int64_t fastest = -1;
+  fake_.replace(+[](abi::ClientBufferFromHostBufferArgs* a) -> abi::Error* {
+    semantics = a->host_buffer_semantics;
+    fastest = a->device_layout == nullptr ? -1 : a->device_layout->tiled.minor_to_major[0];
+    return FakePlugin::make_error(12, "this device writes into no memory of the host");
+  });
+  const float values[4] = {};
+  const HostView view{.data = values, .shape = Shape(DType::kF32, {2, 2})};
+  // Nothing is turned into something else: whoever asks for it hears that it is not there.
+  const auto mutable_copy =
+      client_->put(view, HostBufferSemantics::kMutableZeroCopy, DeviceId{0}, -1);
+  EXPECT_EQ(semantics, 3);
+  EXPECT_EQ(fastest, -1);
+  ASSERT_FALSE(mutable_copy);
+  EXPECT_EQ(mutable_copy.error().code(), ErrorCode::kUnimplemented);
+  EXPECT_THAT(mutable_copy.error().message(), HasSubstr("PJRT_Client_BufferFromHostBuffer: "));
+  const DeviceLayout columns{.minor_to_major = {0, 1}};
+  EXPECT_FALSE(client_->put_in(view, HostBufferSemantics::kImmutableOnlyDuringCall, DeviceId{0}, -1,
+                               &columns));
+  EXPECT_EQ(semantics, 0);
+  EXPECT_EQ(fastest, 0);
+}
+
 TEST_F(FakeProgramsTest, BufferThatIsNotGivenIsAnError) {
   const Buffer source = put().value();
   fake_.replace(+[](abi::BufferCopyToDeviceArgs*) -> abi::Error* { return nullptr; });

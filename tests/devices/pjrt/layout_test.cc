@@ -1,0 +1,128 @@
+// Layouts of XLA's own CPU clients of every age at hand.
+#include "millrace/devices/pjrt/layout.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+#include <string>
+
+#include "millrace/core/blocking.h"
+#include "millrace/core/make_executor.h"
+#include "millrace/devices/pjrt/buffer.h"
+#include "millrace/devices/pjrt/client.h"
+#include "millrace/devices/pjrt/executable.h"
+#include "tests/support/plugins.h"
+
+namespace millrace::devices::pjrt {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(DeviceLayoutTest, TextIsThatOfXla) {
+  EXPECT_EQ(DeviceLayout::row_major(0).to_text(), "{}");
+  EXPECT_EQ(DeviceLayout::row_major(3).to_text(), "{2,1,0}");
+  const DeviceLayout tiled{.minor_to_major = {0, 1}, .tiles = {{8, 128}, {2}}};
+  EXPECT_EQ(tiled.to_text(), "{0,1:T(8,128)(2)}");
+}
+
+TEST(DeviceLayoutTest, TilesAreWrittenOneAfterTheOther) {
+  WrittenLayout written({.minor_to_major = {2, 0, 1}, .tiles = {{8, 128}, {2}}});
+  const abi::TiledLayout& tiled = written.get()->tiled;
+  ASSERT_EQ(tiled.minor_to_major_size, 3U);
+  EXPECT_EQ(tiled.minor_to_major[0], 2);
+  ASSERT_EQ(tiled.num_tiles, 2U);
+  EXPECT_THAT(std::span(tiled.tile_dim_sizes, 2), ElementsAre(2U, 1U));
+  EXPECT_THAT(std::span(tiled.tile_dims, 3), ElementsAre(8, 128, 2));
+}
+
+std::map<std::string, std::string> plugins_or_none() {
+  auto plugins = testing::plugins_at_hand();
+  std::erase_if(plugins, [](const auto& plugin) { return !plugin.first.starts_with("Xla"); });
+  if (plugins.empty()) plugins[""] = "";
+  return plugins;
+}
+
+class XlaLayoutTest : public ::testing::TestWithParam<std::pair<const std::string, std::string>> {
+ protected:
+  void SetUp() override {
+    if (GetParam().first.empty()) GTEST_SKIP() << "no plugin here: tests/fetch_plugins gets it";
+    client_ = PjrtClient::create(*Plugin::load(GetParam().second).value(),
+                                 {.completions = threads_.get(),
+                                  .settings = {{"cpu_device_count", std::int64_t{1}}}})
+                  .value();
+  }
+  void TearDown() override {
+    if (client_) {
+      EXPECT_TRUE(wait_blocking(client_->close()));
+    }
+    client_.reset();
+    EXPECT_TRUE(wait_blocking(threads_->close()));
+  }
+  Result<PutResult> put(const DeviceLayout* layout) {
+    return client_->put_in({.data = values_.data(), .shape = shape_},
+                           HostBufferSemantics::kImmutableOnlyDuringCall, DeviceId{0}, -1, layout);
+  }
+  static PjrtBuffer& body(const Buffer& buffer) { return static_cast<PjrtBuffer&>(*buffer.body()); }
+
+  const std::array<float, 6> values_ = {1, 2, 3, 4, 5, 6};
+  const Shape shape_{DType::kF32, {2, 3}};
+  std::unique_ptr<PoolExecutor> threads_ = make_executor(ExecutorBackend::kThreads, 2, "events");
+  std::unique_ptr<PjrtClient> client_;
+};
+
+TEST_P(XlaLayoutTest, BuffersTellTheirsAndArraysComeBackInRowMajorOrder) {
+  const DeviceLayout columns{.minor_to_major = {0, 1}};
+  const DeviceLayout rows = DeviceLayout::row_major(2);
+  const Buffer plain = put(nullptr).value().buffer;
+  ASSERT_TRUE(wait_blocking(plain.ready()));
+  EXPECT_EQ(body(plain).layout().value(), rows);
+  EXPECT_TRUE(plain.host_access());
+  EXPECT_EQ(body(put(&rows).value().buffer).layout().value(), rows);
+  const Result<PutResult> other = put(&columns);
+  ASSERT_TRUE(other) << other.error().to_string();
+  ASSERT_TRUE(wait_blocking(other->buffer.ready()));
+  EXPECT_EQ(body(other->buffer).layout().value(), columns);
+  EXPECT_EQ(other->buffer.host_access().error().code(), ErrorCode::kUnimplemented);
+  if (GetParam().first == "Xla0106")
+    GTEST_SKIP() << "this one copies in the device's order, whatever order it is asked for";
+  std::array<float, 6> back{};
+  ASSERT_TRUE(wait_blocking(
+      other->buffer.body()->copy_to_host(std::as_writable_bytes(std::span(back)), nullptr)));
+  EXPECT_EQ(back, values_);
+}
+
+TEST_P(XlaLayoutTest, ExtensionTellsThoseOfArraysAndPrograms) {
+  const Layouts layouts(*client_);
+  const Buffer buffer = put(nullptr).value().buffer;
+  ASSERT_TRUE(wait_blocking(buffer.ready()));
+  EXPECT_EQ(layouts.default_of(shape_).value(), "{1,0}");
+  EXPECT_EQ(layouts.of_buffer(body(buffer)).value(), "{1,0}");
+  const Program program = Program::from_text(R"(
+func.func public @main(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = stablehlo.add %a, %a : tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+})");
+  const Executable twice = client_->compile(program, {}).value();
+  const auto& compiled = static_cast<const PjrtExecutable&>(*twice.body());
+  for (const auto& told : {layouts.of_inputs(compiled), layouts.of_outputs(compiled)}) {
+    if (told) {
+      EXPECT_THAT(*told, ElementsAre("{1,0}"));
+      continue;
+    }
+    // The functions came one after the other.
+    EXPECT_EQ(told.error().code(), ErrorCode::kUnimplemented) << told.error().to_string();
+    EXPECT_THAT(told.error().message(), HasSubstr("PJRT_Layouts_PJRT_Executable_Get"));
+    EXPECT_NE(GetParam().first, "Xla0115");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Plugins, XlaLayoutTest, ::testing::ValuesIn(plugins_or_none()),
+                         [](const auto& info) {
+                           return info.param.first.empty() ? std::string("None") : info.param.first;
+                         });
+
+}  // namespace
+}  // namespace millrace::devices::pjrt
