@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/devices/device_suite.h"
+#include "tests/support/paths.h"
 
 namespace millrace::testing {
 namespace {
@@ -169,6 +170,17 @@ TEST_P(DeviceSuite, ExecutableSurvivesSerialisation) {
   const Buffer a = put({1, 2, 3, 4});
   EXPECT_THAT(fetch(wait_blocking(devices_[0].execute(loaded, {a, a})).value()[0]),
               ElementsAre(2, 4, 6, 8));
+}
+
+// A portable artifact, as JAX sends one: (%a: tensor<4xf32>) -> a * 2 + a.
+TEST_P(DeviceSuite, BytecodeIsCompiledAsTextIs) {
+  if (!GetParam().compiles_text) GTEST_SKIP() << "this backend has no compiler";
+  const auto artifact =
+      devices::Program::from_file(source_folder() + "/tests/programs/three_times.mlirbc");
+  const Result<Executable> compiled = backend_->client().compile(artifact.value(), {});
+  ASSERT_TRUE(compiled) << compiled.error().to_string();
+  const Buffer a = put({1, 2, 3, 4});
+  EXPECT_THAT(fetch(first(devices_[0].execute(*compiled, {a}))), ElementsAre(3, 6, 9, 12));
 }
 
 TEST_P(DeviceSuite, ProgramThatIsNoneIsRefused) {
