@@ -52,6 +52,54 @@ Attribute typed(std::string_view text) {
   return std::string(text);
 }
 
+// As the type says that was given with it.
+Result<Attribute> typed_as(std::string_view type, std::string_view text) {
+  std::optional<Attribute> value;
+  if (type == "text" || text.starts_with('$')) {
+    value = std::string(text);
+  } else if (type == "int") {
+    value = number<std::int64_t>(text);
+  } else if (type == "float") {
+    value = number<double>(text);
+  } else if (type == "bool") {
+    if (text == "true" || text == "false") value = text == "true";
+  } else if (type == "ints") {
+    std::vector<std::int64_t> list;
+    for (const std::string_view part : split(text, ';')) {
+      const auto whole = number<std::int64_t>(part);
+      if (!whole)
+        return fail(ErrorCode::kInvalidArgument, "'" + std::string(text) + "' is no ints");
+      list.push_back(*whole);
+    }
+    value = std::move(list);
+  } else {
+    return fail(ErrorCode::kInvalidArgument,
+                "there is no type '" + std::string(type) + "': text, int, float, bool, ints");
+  }
+  if (!value)
+    return fail(ErrorCode::kInvalidArgument,
+                "'" + std::string(text) + "' is no " + std::string(type));
+  return *std::move(value);
+}
+
+// OPTION=VALUE or OPTION:TYPE=VALUE.
+Status read_option(std::string_view option, std::map<std::string, Attribute>& options) {
+  const std::size_t at = option.find('=');
+  const std::size_t colon = option.substr(0, at).rfind(':');
+  const std::string name(option.substr(0, std::min(at, colon)));
+  if (name.empty() || at == std::string_view::npos) {
+    return fail(ErrorCode::kInvalidArgument,
+                "'" + std::string(option) + "' is neither OPTION=VALUE nor OPTION:TYPE=VALUE");
+  }
+  const std::string_view text = option.substr(at + 1);
+  if (colon == std::string_view::npos) {
+    options[name] = typed(text);
+    return {};
+  }
+  MILLRACE_TRY(options[name], typed_as(option.substr(colon + 1, at - colon - 1), text));
+  return {};
+}
+
 Result<Attribute> typed(const Json& value) {
   if (value.is_boolean()) return value.get<bool>();
   if (value.is_number_integer()) return value.get<std::int64_t>();
@@ -153,13 +201,10 @@ Result<PluginEntry> parse_plugin(std::string_view text) {
                     .origin = kGivenPlugin,
                     .priority = 1000};
   for (const std::string_view option : std::span(parts).subspan(1)) {
-    const std::size_t at = option.find('=');
-    if (at == 0 || at == std::string_view::npos) {
-      return fail(ErrorCode::kInvalidArgument, "the create option '" + std::string(option) +
-                                                   "' of plugin " + entry.name +
-                                                   " is not OPTION=VALUE");
+    if (const Status read = read_option(option, entry.settings); !read) {
+      return std::unexpected(read.error().with_context("the create option '" + std::string(option) +
+                                                       "' of plugin " + entry.name));
     }
-    entry.settings[std::string(option.substr(0, at))] = typed(option.substr(at + 1));
   }
   return entry;
 }

@@ -20,12 +20,13 @@ inline constexpr const char* kGivenPlugin = "--plugin";
 struct PluginEntry {
   std::string name;  // PJRT_DEVICE may name it, in any case
   std::string path;  // of the shared library
-  // Create options, typed. Of texts "$process", "$processes", "$local_rank", "$local_size" and
+  // Create options, typed. Of values "$process", "$processes", "$local_rank", "$local_size" and
   // "$host" stand for these whole numbers of this process (ProcessPlace).
   std::map<std::string, Attribute> settings;
-  // Where the job has several processes, these too, unless settings has them.
-  std::map<std::string, Attribute> process_settings = {{"node_id", std::string("$process")},
-                                                       {"num_nodes", std::string("$processes")}};
+  // Where the job has several processes, these too, unless settings has them: a manifest asks for
+  // them, where its plugin knows them (node_id, num_nodes, ...). Others refuse what they do not
+  // know.
+  std::map<std::string, Attribute> process_settings;
   std::string origin;  // for messages: "--plugin", a manifest file, ...
   int priority = 400;  // the highest is taken where nobody chooses; cpu: 0
 };
@@ -36,7 +37,9 @@ struct PluginList {
 };
 
 // "NAME=PATH", with create options behind commas: "xla_cpu=/p/plugin.so,cpu_device_count=2". Values
-// are whole numbers, true and false, other numbers, lists of whole numbers (1;2;3), or else text.
+// are whole numbers, true and false, other numbers, lists of whole numbers (1;2;3), or else text;
+// where they shall be another type than they look like, it stands behind a colon: "name:text=2".
+// Types are text, int, float, bool and ints.
 Result<PluginEntry> parse_plugin(std::string_view text);
 
 // One manifest: {"name": …, "library_path": …, "create_options": {…}, "process_options": {…},

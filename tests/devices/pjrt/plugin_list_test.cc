@@ -35,6 +35,30 @@ TEST(ParsePluginTest, OptionsHaveTheTypesThatTheyLookLike) {
   EXPECT_EQ(entry.settings.at("name"), Attribute(std::string("x y")));
 }
 
+TEST(ParsePluginTest, OptionsHaveTheTypesThatAreGiven) {
+  const PluginEntry entry =
+      parse_plugin("a=/p/a.so,x:text=8,y:float=1,z:ints=4,b:bool=false,i:int=-2,t:text=true")
+          .value();
+  EXPECT_EQ(entry.settings.at("x"), Attribute(std::string("8")));
+  EXPECT_EQ(entry.settings.at("y"), Attribute(1.0));
+  EXPECT_EQ(entry.settings.at("z"), Attribute(std::vector<std::int64_t>{4}));
+  EXPECT_EQ(entry.settings.at("b"), Attribute(false));
+  EXPECT_EQ(entry.settings.at("i"), Attribute(std::int64_t{-2}));
+  EXPECT_EQ(entry.settings.at("t"), Attribute(std::string("true")));
+  struct Row {
+    const char *text, *words;
+  };
+  for (const Row& row : {Row{"a=b,x:int=1.5", "x:int=1.5' of plugin a: '1.5' is no int"},
+                         Row{"a=b,x:bool=1", "'1' is no bool"}, Row{"a=b,x:ints=1;b", "is no ints"},
+                         Row{"a=b,x:float=", "'' is no float"},
+                         Row{"a=b,x:char=c", "no type 'char': text, int, float, bool, ints"}}) {
+    const auto bad = parse_plugin(row.text);
+    ASSERT_FALSE(bad) << row.text;
+    EXPECT_EQ(bad.error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(bad.error().message(), HasSubstr(row.words));
+  }
+}
+
 TEST(ParsePluginTest, WhatIsNoPluginIsRefused) {
   for (const char* text : {"", "name", "=path", "name=", "name=path,option", "name=path,=1"}) {
     const auto entry = parse_plugin(text);
@@ -84,6 +108,12 @@ TEST(CreateOptionsTest, WordsStandForThePlaceOfTheProcess) {
   const ProcessPlace place{.index = 5, .count = 8, .local_rank = 1, .local_size = 4, .host = 1};
   auto several = create_options(entry, place).value();
   EXPECT_EQ(several.at("ordinal"), Attribute(std::int64_t{1}));
+  EXPECT_EQ(several.size(), 2U)
+      << "nobody has asked for more, and plugins refuse what is new to them";
+  entry.process_settings = {{"node_id", std::string("$process")},
+                            {"num_nodes", std::string("$processes")}};
+  EXPECT_EQ(create_options(entry, {})->size(), 2U);
+  several = create_options(entry, place).value();
   EXPECT_EQ(several.at("node_id"), Attribute(std::int64_t{5}));
   EXPECT_EQ(several.at("num_nodes"), Attribute(std::int64_t{8}));
   entry.settings["node_id"] = std::int64_t{7};
