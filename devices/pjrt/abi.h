@@ -375,6 +375,12 @@ struct ExecutableOutputDimensionsArgs : Args {
   const std::int64_t* dims = nullptr;
   const std::size_t* dim_sizes = nullptr;
 };
+struct ExecutableParameterMemoryKindsArgs : Args {
+  Executable* executable = nullptr;
+  std::size_t num_parameters = 0;
+  const char* const* kinds = nullptr;
+  const std::size_t* kind_sizes = nullptr;
+};
 struct ExecutableOptimizedProgramArgs : Args {
   Executable* executable = nullptr;
   Program* program = nullptr;
@@ -560,6 +566,7 @@ MILLRACE_PJRT_CALL(ExecutableNumPartitions, Executable_NumPartitions, 32);
 MILLRACE_PJRT_CALL(ExecutableNumOutputs, Executable_NumOutputs, 32);
 MILLRACE_PJRT_CALL(ExecutableOutputElementTypes, Executable_OutputElementTypes, 40);
 MILLRACE_PJRT_CALL(ExecutableOutputDimensions, Executable_OutputDimensions, 48);
+MILLRACE_PJRT_CALL(ExecutableParameterMemoryKinds, Executable_ParameterMemoryKinds, 48);
 MILLRACE_PJRT_CALL(ExecutableOptimizedProgram, Executable_OptimizedProgram, 32);
 MILLRACE_PJRT_CALL(ExecutableSerialize, Executable_Serialize, 56);
 MILLRACE_PJRT_CALL(ExecutableGetCompiledMemoryStats, Executable_GetCompiledMemoryStats, 112);

@@ -166,12 +166,14 @@ Status PjrtClient::read_attributes(std::size_t i, abi::DeviceDescription* descri
 Status PjrtClient::read_memories(std::size_t i) {
   abi::DeviceAddressableMemoriesArgs addressable;
   addressable.device = devices_[i];
-  MILLRACE_TRY_STATUS(plugin_.call(addressable));
+  MILLRACE_TRY_STATUS(or_unimplemented(plugin_.call(addressable)));
   MILLRACE_TRY_STATUS(plugin_.require<abi::DeviceAddressableMemoriesArgs>(
       addressable.memories != nullptr || addressable.num_memories == 0, "list of memories"));
+  // Without any, the device is all that puts and copies name.
+  if (addressable.num_memories == 0) return {};
   abi::DeviceDefaultMemoryArgs standard;
   standard.device = devices_[i];
-  MILLRACE_TRY_STATUS(plugin_.call(standard));
+  MILLRACE_TRY_STATUS(or_unimplemented(plugin_.call(standard)));
   std::vector<abi::Memory*> memories(addressable.memories,
                                      addressable.memories + addressable.num_memories);
   std::ranges::stable_sort(memories, {}, [&](abi::Memory* m) { return m != standard.memory; });

@@ -154,6 +154,8 @@ class PjrtClient final : public Client {
   Result<std::string> written_options(const std::string& program,
                                       const CompileOptions& options) const;
 
+  // Once: that a program was, or is, compiled without it.
+  void tell_of_determinism(const Program& program, const CompileOptions& options);
   static std::uint64_t next_id();
 
   const std::uint64_t id_ = next_id();

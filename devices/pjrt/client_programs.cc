@@ -72,18 +72,21 @@ Result<std::string> PjrtClient::written_options(const std::string& program,
   return write_compile_options(options, ids);
 }
 
+void PjrtClient::tell_of_determinism(const Program& program, const CompileOptions& options) {
+  // PJRT has no word for it: XLA's own flags do it on some devices.
+  if (!options.deterministic || told_of_determinism_.exchange(true)) return;
+  MILLRACE_LOG(kWarning, "pjrt",
+               program.name() +
+                   " is compiled without the determinism that was asked for: the "
+                   "plugin " +
+                   plugin_.name() +
+                   " is not told of it, since PJRT has no such option; where XLA makes it, "
+                   "XLA_FLAGS=--xla_gpu_deterministic_ops=true asks for it");
+}
+
 Result<Executable> PjrtClient::compile(const Program& program, const CompileOptions& options) {
   MILLRACE_TRY(const std::string written, written_options(program.name(), options));
-  // PJRT has no word for it: XLA's own flags do it on some devices.
-  if (options.deterministic && !told_of_determinism_.exchange(true)) {
-    MILLRACE_LOG(kWarning, "pjrt",
-                 program.name() +
-                     " is compiled without the determinism that was asked for: the "
-                     "plugin " +
-                     plugin_.name() +
-                     " is not told of it, since PJRT has no such option; where XLA makes it, "
-                     "XLA_FLAGS=--xla_gpu_deterministic_ops=true asks for it");
-  }
+  tell_of_determinism(program, options);
   constexpr std::string_view kFormat = "mlir";
   abi::Program code;
   code.struct_size = abi::kStructSize<abi::Program>;
@@ -101,9 +104,9 @@ Result<Executable> PjrtClient::compile(const Program& program, const CompileOpti
   }
   MILLRACE_TRY_STATUS(
       plugin_.require<abi::ClientCompileArgs>(args.executable != nullptr, "executable"));
-  MILLRACE_TRY(
-      Ref<PjrtExecutable> executable,
-      PjrtExecutable::create(*this, program.name(), args.executable, is_portable(options)));
+  MILLRACE_TRY(Ref<PjrtExecutable> executable,
+               PjrtExecutable::create(*this, program.name(), args.executable,
+                                      {&program, &options, is_portable(options)}));
   return Executable(std::move(executable));
 }
 
@@ -116,13 +119,14 @@ Result<Executable> PjrtClient::load(std::string_view serialized) {
   MILLRACE_TRY_STATUS(plugin_.require<abi::ExecutableDeserializeAndLoadArgs>(
       args.loaded_executable != nullptr, "executable"));
   MILLRACE_TRY(Ref<PjrtExecutable> executable,
-               PjrtExecutable::create(*this, "a loaded program", args.loaded_executable, false));
+               PjrtExecutable::create(*this, "a loaded program", args.loaded_executable, {}));
   return Executable(std::move(executable));
 }
 
 Result<Executable> PjrtClient::load_compiled(std::string_view serialized, const Program& program,
                                              const CompileOptions& options) {
   MILLRACE_TRY(const std::string written, written_options(program.name(), options));
+  tell_of_determinism(program, options);
   abi::ExecutableDeserializeAndLoadArgs args;
   args.client = client_;
   args.serialized_executable = serialized.data();
@@ -134,9 +138,9 @@ Result<Executable> PjrtClient::load_compiled(std::string_view serialized, const 
   }
   MILLRACE_TRY_STATUS(plugin_.require<abi::ExecutableDeserializeAndLoadArgs>(
       args.loaded_executable != nullptr, "executable"));
-  MILLRACE_TRY(
-      Ref<PjrtExecutable> executable,
-      PjrtExecutable::create(*this, program.name(), args.loaded_executable, is_portable(options)));
+  MILLRACE_TRY(Ref<PjrtExecutable> executable,
+               PjrtExecutable::create(*this, program.name(), args.loaded_executable,
+                                      {&program, &options, is_portable(options)}));
   return Executable(std::move(executable));
 }
 

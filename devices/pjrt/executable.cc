@@ -11,9 +11,10 @@
 namespace millrace::devices::pjrt {
 
 Result<Ref<PjrtExecutable>> PjrtExecutable::create(PjrtClient& client, std::string name,
-                                                   abi::LoadedExecutable* loaded, bool portable) {
+                                                   abi::LoadedExecutable* loaded,
+                                                   const Compiled& compiled) {
   auto made = Ref<PjrtExecutable>::adopt(new PjrtExecutable(client, std::move(name), loaded));
-  MILLRACE_TRY_STATUS(made->read(portable));
+  MILLRACE_TRY_STATUS(made->read(compiled));
   return made;
 }
 
@@ -28,7 +29,38 @@ PjrtExecutable::~PjrtExecutable() {
   client_.dispose(args);
 }
 
-Status PjrtExecutable::read(bool portable) {
+Status PjrtExecutable::check_counts(const CompileOptions& options) const {
+  if (!options.plugin_options.empty()) return {};  // they may say otherwise
+  const auto check = [&](std::string_view function, int told, int wanted) -> Status {
+    if (told == wanted) return {};
+    return fail(ErrorCode::kInternal, std::string(function) + " of the plugin " +
+                                          client_.plugin().name() + " tells " +
+                                          std::to_string(told) + " for " + name_ +
+                                          ", which was compiled for " + std::to_string(wanted));
+  };
+  MILLRACE_TRY_STATUS(check("PJRT_Executable_NumReplicas", facts_.replicas, options.replicas));
+  return check("PJRT_Executable_NumPartitions", facts_.partitions, options.partitions);
+}
+
+// Of the few inputs that are wanted otherwise than row-major: a plugin would take the bytes as they
+// lie.
+Status PjrtExecutable::check_layouts(const LaunchArguments& call) const {
+  for (const ProgramFacts::Layout& layout : facts_.layouts) {
+    for (const std::span<const Buffer> list : call.arguments) {
+      const auto* buffer = static_cast<const PjrtBuffer*>(list[layout.input].body().get());
+      const Result<DeviceLayout> has = buffer->layout();
+      if (!has || has->minor_to_major == layout.minor_to_major) continue;
+      return fail(ErrorCode::kInvalidArgument,
+                  "argument " + std::to_string(layout.input) + " of " + name_ + ", a " +
+                      buffer->shape().to_string() + ", lies in the layout " + has->to_text() +
+                      ", but the program takes it in " +
+                      DeviceLayout{layout.minor_to_major, {}}.to_text() + ": put it in that one");
+    }
+  }
+  return {};
+}
+
+Status PjrtExecutable::read(const Compiled& compiled) {
   const Plugin& plugin = client_.plugin();
   abi::LoadedExecutableGetExecutableArgs inner;
   inner.loaded_executable = loaded_;
@@ -36,12 +68,13 @@ Status PjrtExecutable::read(bool portable) {
   MILLRACE_TRY_STATUS(plugin.require<abi::LoadedExecutableGetExecutableArgs>(
       inner.executable != nullptr, "executable"));
   executable_ = inner.executable;
-  MILLRACE_TRY(facts_, read_facts(plugin, executable_));
+  MILLRACE_TRY(facts_, read_facts(plugin, executable_, compiled.program));
+  if (compiled.options != nullptr) MILLRACE_TRY_STATUS(check_counts(*compiled.options));
   if (client_.trace() != nullptr) trace_name_ = client_.trace()->name(name_);
   donated_ = std::make_unique<bool[]>(facts_.inputs.size());
   std::ranges::copy(facts_.donated, donated_.get());
 
-  if (portable) return {};
+  if (compiled.portable) return {};
   abi::LoadedExecutableAddressableDevicesArgs where;
   where.executable = loaded_;
   MILLRACE_TRY_STATUS(plugin.call(where));
@@ -104,6 +137,7 @@ Status PjrtExecutable::check_devices(std::span<const DeviceId> devices) const {
 Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResult> results) {
   MILLRACE_TRY_STATUS(check_launch(*this, client_, call));
   MILLRACE_TRY_STATUS(check_devices(call.devices));
+  if (!facts_.layouts.empty()) MILLRACE_TRY_STATUS(check_layouts(call));
   const std::size_t devices = call.devices.size();
   const std::size_t inputs = facts_.inputs.size();
   PooledVector<Scope::Hold> holds;

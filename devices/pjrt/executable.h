@@ -16,9 +16,17 @@ namespace millrace::devices::pjrt {
 // Owns a PJRT_LoadedExecutable. Thread-safety: thread-safe.
 class PjrtExecutable final : public ExecutableBody {
  public:
-  // Takes `loaded` in any case. portable: it was compiled for any one device.
+  // What was compiled, and how; nothing of it where the program was loaded.
+  struct Compiled {
+    const Program* program = nullptr;
+    const CompileOptions* options = nullptr;
+    bool portable = false;  // for any one device
+  };
+  // Takes `loaded` in any case. kInternal where the plugin has compiled for another number of
+  // devices than the options say.
   static Result<Ref<PjrtExecutable>> create(PjrtClient& client, std::string name,
-                                            abi::LoadedExecutable* loaded, bool portable);
+                                            abi::LoadedExecutable* loaded,
+                                            const Compiled& compiled);
 
   const std::string& name() const override { return name_; }
   std::span<const Shape> input_shapes() const override { return facts_.inputs; }
@@ -43,7 +51,9 @@ class PjrtExecutable final : public ExecutableBody {
         label_(std::make_shared<const std::string>(name_)),
         loaded_(loaded) {}
   ~PjrtExecutable() override;
-  Status read(bool portable);
+  Status read(const Compiled& compiled);
+  Status check_counts(const CompileOptions& options) const;
+  Status check_layouts(const LaunchArguments& call) const;
   Status check_devices(std::span<const DeviceId> devices) const;
   // Where the plugin has it in a launch.
   std::size_t place_of(DeviceId device) const;

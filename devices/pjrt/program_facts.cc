@@ -56,7 +56,7 @@ Status read_outputs(const Plugin& plugin, abi::Executable* executable, ProgramFa
   return {};
 }
 
-Status read_inputs(const Plugin& plugin, abi::Executable* executable, ProgramFacts& facts) {
+Status read_optimized(const Plugin& plugin, abi::Executable* executable, ProgramFacts& facts) {
   abi::Program program;
   program.struct_size = abi::kStructSize<abi::Program>;
   abi::ExecutableOptimizedProgramArgs args;
@@ -69,13 +69,75 @@ Status read_inputs(const Plugin& plugin, abi::Executable* executable, ProgramFac
   MILLRACE_TRY_STATUS(plugin.require<abi::ExecutableOptimizedProgramArgs>(
       program.format != nullptr || program.format_size == 0, "format"));
   const std::string_view format(program.format, program.format_size);
-  if (format == "mlir" && facts.partitions == 1) return read_mlir(code, facts);
+  if (format == "mlir") return read_mlir(code, facts);
   if (format != "hlo" && format != "hlo_with_config") {
     return fail(ErrorCode::kUnimplemented,
                 "the plugin " + plugin.name() + " gives its optimized program as '" +
                     std::string(format) + "', of which inputs cannot be read");
   }
   return read_hlo(code, format == "hlo_with_config", facts);
+}
+
+void forget_inputs(ProgramFacts& facts) {
+  facts.inputs.clear();
+  facts.donated.clear();
+  facts.layouts.clear();
+}
+
+// So many, of unknown shapes: the plugin looks at what it is given.
+Status count_inputs(const Plugin& plugin, abi::Executable* executable, ProgramFacts& facts) {
+  abi::ExecutableParameterMemoryKindsArgs kinds;
+  kinds.executable = executable;
+  MILLRACE_TRY_STATUS(plugin.call(kinds));
+  facts.inputs.assign(kinds.num_parameters, Shape());
+  facts.donated.assign(kinds.num_parameters, 0);
+  return {};
+}
+
+Status read_inputs(const Plugin& plugin, abi::Executable* executable, const Program* compiled,
+                   ProgramFacts& facts) {
+  const Status optimized = read_optimized(plugin, executable, facts);
+  if (optimized) return {};
+  std::string why = optimized.error().message();
+  if (compiled != nullptr) {
+    forget_inputs(facts);
+    const Status given = read_mlir(compiled->code(), facts);
+    if (given) return {};
+    why += "; " + given.error().message();
+  }
+  forget_inputs(facts);
+  const Status counted = count_inputs(plugin, executable, facts);
+  if (counted) return {};
+  return fail(ErrorCode::kUnimplemented,
+              "the inputs of a program are not known: " + why + "; " + counted.error().message());
+}
+
+bool is_row_major(std::span<const std::int64_t> minor_to_major) {
+  for (std::size_t i = 0; i < minor_to_major.size(); ++i) {
+    if (minor_to_major[i] != static_cast<std::int64_t>(minor_to_major.size() - 1 - i)) return false;
+  }
+  return true;
+}
+
+// What a parameter of main, or a result, is on each device; nullopt: that is not told.
+std::optional<Result<Shape>> shape_of(const cpu::ir::Type& type,
+                                      std::span<const cpu::ir::NamedAttribute> attributes,
+                                      int partitions, std::string_view what) {
+  const bool sharded = std::ranges::any_of(attributes, [](const cpu::ir::NamedAttribute& a) {
+    return a.name == "mhlo.sharding" || a.name == "sdy.sharding";
+  });
+  if (partitions > 1 && sharded) return std::nullopt;
+  if (const std::optional<Shape> shape = type.shape()) return Result<Shape>(*shape);
+  return Result<Shape>(
+      fail(ErrorCode::kUnimplemented, std::string(what) + " is a " + type.to_string() +
+                                          ", no array of a known element type and static shape"));
+}
+
+Result<const cpu::ir::Function*> find_main(const cpu::ir::Module& module) {
+  const cpu::ir::Function* main = module.find("main");
+  if (main == nullptr && module.functions().size() == 1) main = &module.functions().front();
+  if (main != nullptr) return main;
+  return fail(ErrorCode::kInvalidArgument, "the plugin's program has no function @main");
 }
 
 }  // namespace
@@ -90,47 +152,47 @@ Status read_hlo(std::string_view bytes, bool with_config, ProgramFacts& facts) {
                                   : whole.mutable_hlo_module()->ParseFromArray(bytes.data(), size);
   if (!parsed) return fail(ErrorCode::kDataLoss, "the plugin's HLO is no message of XLA's");
   const millrace::pjrt::HloModule& module = whole.hlo_module();
+  const auto& laid_out = whole.config().entry_computation_layout().parameters();
+  const auto* parameters = laid_out.empty() ? &module.host_program_shape().parameters() : &laid_out;
   // A program that takes one tuple takes its elements as arguments.
-  const auto* parameters = &module.host_program_shape().parameters();
-  if (parameters->size() == 1 && parameters->at(0).tuple_shapes_size() > 0) {
-    parameters = &parameters->at(0).tuple_shapes();
-  }
+  const bool one_tuple = parameters->size() == 1 && parameters->at(0).tuple_shapes_size() > 0;
+  if (one_tuple) parameters = &parameters->at(0).tuple_shapes();
   for (int i = 0; i < parameters->size(); ++i) {
     const millrace::pjrt::Shape& p = parameters->at(i);
     const std::vector<std::int64_t> dims(p.dimensions().begin(), p.dimensions().end());
     MILLRACE_TRY(const Shape shape, shape_of(from_primitive_type(p.element_type()), dims,
                                              "input " + std::to_string(i)));
     facts.inputs.push_back(shape);
+    std::vector<std::int64_t> order(p.layout().minor_to_major().begin(),
+                                    p.layout().minor_to_major().end());
+    if (std::ssize(order) == shape.rank() && !is_row_major(order))
+      facts.layouts.push_back({static_cast<std::size_t>(i), std::move(order)});
   }
   facts.donated.assign(facts.inputs.size(), 0);
-  const auto donate = [&facts](std::int64_t parameter) {
-    if (parameter >= 0 && parameter < std::ssize(facts.donated)) {
-      facts.donated[static_cast<std::size_t>(parameter)] = 1;
+  const auto donate = [&facts, one_tuple](const auto& entry) {
+    std::int64_t input = entry.parameter_number();
+    if (one_tuple) {
+      if (input != 0 || entry.parameter_shape_index().empty()) return;
+      input = entry.parameter_shape_index(0);
     }
+    if (input >= 0 && input < std::ssize(facts.donated))
+      facts.donated[static_cast<std::size_t>(input)] = 1;
   };
-  for (const auto& entry : module.input_output_alias().entries()) donate(entry.parameter_number());
-  for (const auto& entry : module.buffer_donor().entries()) donate(entry.parameter_number());
+  for (const auto& entry : module.input_output_alias().entries()) donate(entry);
+  for (const auto& entry : module.buffer_donor().entries()) donate(entry);
   return {};
 }
 
 Status read_mlir(std::string_view text, ProgramFacts& facts) {
   namespace ir = cpu::ir;
   MILLRACE_TRY(const ir::Module module, cpu::read::read_program(text));
-  const ir::Function* main = module.find("main");
-  if (main == nullptr && module.functions().size() == 1) main = &module.functions().front();
-  if (main == nullptr) {
-    return fail(ErrorCode::kInvalidArgument, "the plugin's program has no function @main");
-  }
+  MILLRACE_TRY(const ir::Function* const main, find_main(module));
   for (std::size_t i = 0; i < main->inputs().size(); ++i) {
     const int at = static_cast<int>(i);
-    const std::optional<Shape> shape = main->inputs()[i].shape();
-    if (!shape) {
-      return fail(ErrorCode::kUnimplemented, "input " + std::to_string(i) + " is a " +
-                                                 main->inputs()[i].to_string() +
-                                                 ", no array of a known element type and static "
-                                                 "shape");
-    }
-    facts.inputs.push_back(*shape);
+    const auto told = shape_of(main->inputs()[i], main->arg_attributes(at), facts.partitions,
+                               "input " + std::to_string(i));
+    if (told && !*told) return std::unexpected(told->error());
+    facts.inputs.push_back(told ? **told : Shape());
     const ir::Attribute donor = main->arg_attribute(at, "jax.buffer_donor");
     const auto* flag = donor.as<ir::BoolAttr>();
     const bool donated = main->arg_attribute(at, "tf.aliasing_output").as<ir::IntegerAttr>() ||
@@ -138,6 +200,21 @@ Status read_mlir(std::string_view text, ProgramFacts& facts) {
     facts.donated.push_back(donated ? 1 : 0);
   }
   return {};
+}
+
+Result<std::vector<Shape>> read_mlir_outputs(std::string_view text, int partitions) {
+  MILLRACE_TRY(const cpu::ir::Module module, cpu::read::read_program(text));
+  MILLRACE_TRY(const cpu::ir::Function* const main, find_main(module));
+  std::vector<Shape> outputs;
+  for (std::size_t i = 0; i < main->results().size(); ++i) {
+    const std::string what = "output " + std::to_string(i);
+    const auto told = shape_of(main->results()[i], main->result_attributes(static_cast<int>(i)),
+                               partitions, what);
+    if (!told) return fail(ErrorCode::kUnimplemented, what + " is a part of an array");
+    MILLRACE_TRY(const Shape shape, *told);
+    outputs.push_back(shape);
+  }
+  return outputs;
 }
 
 std::string write_compile_options(const CompileOptions& options,
@@ -170,7 +247,8 @@ std::string write_compile_options(const CompileOptions& options,
   return message.SerializeAsString() + options.plugin_options;
 }
 
-Result<ProgramFacts> read_facts(const Plugin& plugin, abi::Executable* executable) {
+Result<ProgramFacts> read_facts(const Plugin& plugin, abi::Executable* executable,
+                                const Program* compiled) {
   ProgramFacts facts;
   abi::ExecutableNumReplicasArgs replicas;
   replicas.executable = executable;
@@ -180,8 +258,15 @@ Result<ProgramFacts> read_facts(const Plugin& plugin, abi::Executable* executabl
   MILLRACE_TRY_STATUS(plugin.call(partitions));
   facts.replicas = static_cast<int>(replicas.num_replicas);
   facts.partitions = static_cast<int>(partitions.num_partitions);
-  MILLRACE_TRY_STATUS(read_outputs(plugin, executable, facts));
-  MILLRACE_TRY_STATUS(read_inputs(plugin, executable, facts));
+  const Status told = read_outputs(plugin, executable, facts);
+  if (!told) {
+    if (compiled == nullptr || told.error().code() != ErrorCode::kUnimplemented)
+      return std::unexpected(told.error());
+    Result<std::vector<Shape>> read = read_mlir_outputs(compiled->code(), facts.partitions);
+    if (!read) return std::unexpected(told.error());
+    facts.outputs = *std::move(read);
+  }
+  MILLRACE_TRY_STATUS(read_inputs(plugin, executable, compiled, facts));
   abi::ExecutableGetCompiledMemoryStatsArgs memory;
   memory.executable = executable;
   if (plugin.call(memory))

@@ -14,22 +14,38 @@
 namespace millrace::devices::pjrt {
 
 struct ProgramFacts {
-  std::vector<Shape> inputs;   // of each device
+  // An input that the program takes otherwise than row-major.
+  struct Layout {
+    std::size_t input = 0;
+    std::vector<std::int64_t> minor_to_major;
+    bool operator==(const Layout&) const = default;
+  };
+
+  std::vector<Shape> inputs;   // of each device; of no element type where nobody tells
   std::vector<Shape> outputs;  // of each device
   std::vector<char> donated;   // per input
+  std::vector<Layout> layouts;
   int replicas = 1;
   int partitions = 1;
   std::int64_t temporary_bytes = 0;
 };
 
-// Asks the plugin. Inputs come from its optimized program: the C API itself does not tell them.
-Result<ProgramFacts> read_facts(const Plugin& plugin, abi::Executable* executable);
+// Asks the plugin. Inputs come from its optimized program, since the C API itself does not tell
+// them; where that cannot be read, from the program that was compiled (nullptr: it was loaded), as
+// do outputs that the plugin does not tell; where that cannot be read either, their number alone is
+// known. kUnimplemented, with all reasons, where not even that is.
+Result<ProgramFacts> read_facts(const Plugin& plugin, abi::Executable* executable,
+                                const Program* compiled = nullptr);
 
-// Those of them that are pure: the bytes of a HloModuleProto (or one with its config) as inputs
-// and donation; CompileOptionsProto for our options, global device ids given.
+// Those of them that are pure: the bytes of a HloModuleProto (or one with its config, whose entry
+// layout then is the one that counts) as inputs and donation; CompileOptionsProto for our options,
+// global device ids given.
 Status read_hlo(std::string_view bytes, bool with_config, ProgramFacts& facts);
-// The same of StableHLO text, which plugins give that are not XLA's.
+// The same of StableHLO text, which plugins give that are not XLA's. With several partitions, what
+// has a sharding is of a shape that the text does not tell: of no element type here.
 Status read_mlir(std::string_view text, ProgramFacts& facts);
+// Its results, by the same rule.
+Result<std::vector<Shape>> read_mlir_outputs(std::string_view text, int partitions);
 std::string write_compile_options(const CompileOptions& options,
                                   std::span<const std::int64_t> device_ids);
 

@@ -30,9 +30,10 @@ void leak() {
 namespace {
 
 bool spoil(abi::Api& api, std::string_view name) {
-  for (const Faults& family : {table_faults(), description_faults(), host_faults(),
-                               program_faults(), event_faults(), buffer_faults(), lifetime_faults(),
-                               thread_faults(), leak_faults(), crash_faults(), stuck_faults()}) {
+  for (const Faults& family :
+       {table_faults(), description_faults(), host_faults(), program_faults(), event_faults(),
+        buffer_faults(), lifetime_faults(), thread_faults(), leak_faults(), crash_faults(),
+        stuck_faults(), lacking_faults()}) {
     for (const Fault& fault : family) {
       if (fault.name != name) continue;
       fault.spoil(api);

@@ -36,6 +36,7 @@ Faults thread_faults();
 Faults leak_faults();
 Faults crash_faults();
 Faults stuck_faults();
+Faults lacking_faults();
 
 const abi::Api& healthy_api();
 

@@ -271,7 +271,14 @@ class Driver {
   void spanning() const {
     if (runtime_.devices().size() < 2) return;
     CompileOptions options{.devices = {DeviceId{0}, DeviceId{1}}, .replicas = 2, .portable = false};
-    const Result<Executable> both = compile("compile.both", kBoth, options);
+    launch_both("both", options);
+    options.replicas = 1;
+    options.partitions = 2;
+    launch_both("parts", options);
+  }
+
+  void launch_both(const std::string& step, const CompileOptions& options) const {
+    const Result<Executable> both = compile("compile." + step, kBoth, options);
     if (!both) return;
     const Result<Buffer> a = put(std::vector<float>{1, 2, 3, 4}, kFour, 0);
     const Result<Buffer> b = put(std::vector<float>{10, 2, 3, 4}, kFour, 1);
@@ -279,10 +286,10 @@ class Driver {
     const std::vector<Argument> first = {*a}, second = {*b};
     const std::span<const Argument> arguments[] = {first, second};
     const Result<Buffers> y = wait(launch_spanning(runtime_.devices(), *both, arguments));
-    tell("both", y);
+    tell(step, y);
     if (!y) return;
-    fetch("both.fetch0", (*y)[0], 11);
-    fetch("both.fetch1", (*y)[1], 11);
+    fetch(step + ".fetch0", (*y)[0], 11);
+    fetch(step + ".fetch1", (*y)[1], 11);
   }
 
   const Runtime& runtime_;

@@ -60,9 +60,9 @@ void Runtime::Core::give_up() {
 
 Task<void> Runtime::Core::close_devices() {
   const TimePoint limit = environment.clock->now() + options.close_timeout;
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options.close_timeout);
+  const double seconds = std::chrono::duration<double>(options.close_timeout).count();
   const Error late(ErrorCode::kDeadlineExceeded,
-                   "closing has waited " + std::to_string(seconds.count()) + " s for it");
+                   "closing has waited " + std::to_string(seconds) + " s for it");
   const Future<void> compiled = compilations.close();
   std::vector<Future<void>> ends;
   for (const devices::Device& device : devices) ends.push_back(device.close());

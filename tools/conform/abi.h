@@ -153,12 +153,6 @@ struct ExecutableOutputMemoryKindsArgs : Args {
   const char* const* kinds = nullptr;
   const std::size_t* kind_sizes = nullptr;
 };
-struct ExecutableParameterMemoryKindsArgs : Args {
-  Executable* executable = nullptr;
-  std::size_t num_parameters = 0;
-  const char* const* kinds = nullptr;
-  const std::size_t* kind_sizes = nullptr;
-};
 struct ExecutableFingerprintArgs : Args {
   Executable* executable = nullptr;
   const char* fingerprint = nullptr;
@@ -376,7 +370,6 @@ MILLRACE_CONFORM_CALL(ExecutableName, Executable_Name, 40);
 MILLRACE_CONFORM_CALL(ExecutableSizeOfGeneratedCodeInBytes, Executable_SizeOfGeneratedCodeInBytes,
                       32);
 MILLRACE_CONFORM_CALL(ExecutableOutputMemoryKinds, Executable_OutputMemoryKinds, 48);
-MILLRACE_CONFORM_CALL(ExecutableParameterMemoryKinds, Executable_ParameterMemoryKinds, 48);
 MILLRACE_CONFORM_CALL(ExecutableFingerprint, Executable_Fingerprint, 40);
 MILLRACE_CONFORM_CALL(ExecutableGetCompileOptions, Executable_GetCompileOptions, 56);
 MILLRACE_CONFORM_CALL(LoadedExecutableDelete, LoadedExecutable_Delete, 24);

@@ -280,5 +280,69 @@ TEST_F(FakeProgramsTest, DeterminismThatCannotBeHadIsToldOnce) {
   EXPECT_EQ(log.words, once);
 }
 
+TEST_F(FakeProgramsTest, DeterminismIsNoMoreInWhatACacheHasKept) {
+  fake_.replace(+[](abi::ExecutableDeserializeAndLoadArgs* a) -> abi::Error* {
+    a->loaded_executable = handle<abi::LoadedExecutable>();
+    return nullptr;
+  });
+  LoggedWords log;
+  const Program program = Program::from_text(std::string(kProgram), "same");
+  ASSERT_TRUE(client_->load_compiled("kept", program, {}));
+  EXPECT_EQ(log.words, "");
+  ASSERT_TRUE(client_->load_compiled("kept", program, {.deterministic = true}));
+  EXPECT_THAT(log.words, HasSubstr("same is compiled without the determinism"));
+}
+
+TEST_F(FakeProgramsTest, CountsThatAreNotThoseOfTheOptionsAreErrors) {
+  fake_.replace(+[](abi::ExecutableNumReplicasArgs* a) -> abi::Error* {
+    a->num_replicas = 3;
+    return nullptr;
+  });
+  expect_internal(status_of(compile()),
+                  "PJRT_Executable_NumReplicas of the plugin fake.so tells 3 for same, which was "
+                  "compiled for 1");
+}
+
+TEST_F(FakeProgramsTest, InputThatLiesOtherwiseThanTheProgramTakesItIsRefused) {
+  fake_.replace(+[](abi::ExecutableOptimizedProgramArgs* a) -> abi::Error* {
+    // A module whose host_program_shape has one parameter: f32[2,3], minor to major {0, 1}.
+    static constexpr std::string_view kModule(
+        "\x22\x0e\x0a\x0c\x10\x0b\x1a\x02\x02\x03\x2a\x04\x0a\x02\x00\x01", 16);
+    a->program->format = "hlo";
+    a->program->format_size = 3;
+    a->program->code_size = kModule.size();
+    if (a->program->code != nullptr) std::memcpy(a->program->code, kModule.data(), kModule.size());
+    return nullptr;
+  });
+  static std::array<std::int64_t, 2> order;
+  fake_.replace(+[](abi::BufferGetMemoryLayoutArgs* a) -> abi::Error* {
+    a->layout.type = abi::LayoutType::kTiled;
+    a->layout.tiled.minor_to_major = order.data();
+    a->layout.tiled.minor_to_major_size = order.size();
+    return nullptr;
+  });
+  const Executable program = compile().value();
+  const std::array<float, 6> values{};
+  const Buffer input = client_
+                           ->put({.data = values.data(), .shape = Shape(DType::kF32, {2, 3})},
+                                 HostBufferSemantics::kImmutableOnlyDuringCall, DeviceId{0}, -1)
+                           ->buffer;
+  const Buffer inputs[] = {input};
+  const std::span<const Buffer> lists[] = {inputs};
+  const DeviceId devices[] = {DeviceId{0}};
+  LaunchResult result;
+  order = {1, 0};
+  const Status refused =
+      program.body()->launch({.devices = devices, .arguments = lists}, {&result, 1});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(refused.error().message(),
+              HasSubstr("a tensor<2x3xf32>, lies in the layout {1,0}, but the program takes it in {0,1}"));
+  order = {0, 1};
+  ASSERT_TRUE(program.body()->launch({.devices = devices, .arguments = lists}, {&result, 1}));
+  FakePlugin::set_event(done, 0, "");
+  executor_.run_until_idle();
+}
+
 }  // namespace
 }  // namespace millrace::devices::pjrt

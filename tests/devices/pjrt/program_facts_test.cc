@@ -72,6 +72,36 @@ TEST(ReadHloTest, OneTupleStandsForItsElements) {
   EXPECT_THAT(facts.inputs, ElementsAre(Shape(DType::kI32, {8}), Shape(DType::kI1, {})));
 }
 
+TEST(ReadHloTest, DonatedElementOfOneTupleIsTheInputOfItsIndex) {
+  const std::string element = shape(4, varint(8));
+  const std::string tuple =
+      number(2, 13) + message(4, element) + message(4, element) + message(4, element);
+  const std::string module = message(4, message(1, tuple)) +
+                             message(8, message(1, number(2, 0) + message(3, varint(2)))) +
+                             message(18, message(1, number(1, 0) + message(2, varint(1))) +
+                                             message(1, number(1, 0)));  // the whole: none of them
+  ProgramFacts facts;
+  ASSERT_TRUE(read_hlo(module, false, facts));
+  EXPECT_THAT(facts.donated, ElementsAre(0, 1, 1));
+}
+
+TEST(ReadHloTest, LayoutOfTheEntryCountsAndIsTold) {
+  const auto laid_out = [](const std::string& order) {
+    return message(1, shape(11, varint(2) + varint(3)) + message(5, message(1, order)));
+  };
+  const std::string row_major = laid_out(varint(1) + varint(0));
+  const std::string other = laid_out(varint(0) + varint(1));
+  const std::string module = message(4, row_major + row_major);
+  ProgramFacts plain;
+  ASSERT_TRUE(read_hlo(module, false, plain));
+  EXPECT_TRUE(plain.layouts.empty());
+  const std::string config = message(1, row_major + other);
+  ProgramFacts facts;
+  ASSERT_TRUE(read_hlo(message(1, module) + message(2, config), true, facts));
+  EXPECT_EQ(facts.inputs.size(), 2U);
+  EXPECT_THAT(facts.layouts, ElementsAre(ProgramFacts::Layout{1, {0, 1}}));
+}
+
 TEST(ReadHloTest, BadBytesAndUnknownTypesAreErrors) {
   ProgramFacts facts;
   EXPECT_EQ(read_hlo("\xff\xff\xff", false, facts).error().code(), ErrorCode::kDataLoss);
@@ -82,6 +112,22 @@ TEST(ReadHloTest, BadBytesAndUnknownTypesAreErrors) {
                 .error()
                 .code(),
             ErrorCode::kUnimplemented);
+}
+
+TEST(ProgramFactsTest, TextWithPartitionsTellsShapesOfWhatHasNoSharding) {
+  constexpr std::string_view kText = R"(
+func.func public @main(%a: tensor<4xf32>, %b: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2]}"})
+    -> (tensor<4xf32>, tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}) {
+  return %a, %b : tensor<4xf32>, tensor<8xf32>
+})";
+  ProgramFacts facts;
+  facts.partitions = 2;
+  const Status read = read_mlir(kText, facts);
+  ASSERT_TRUE(read) << read.error().to_string();
+  EXPECT_THAT(facts.inputs, ElementsAre(Shape(DType::kF32, {4}), Shape()));
+  EXPECT_EQ(read_mlir_outputs(kText, 2).error().code(), ErrorCode::kUnimplemented);
+  EXPECT_THAT(read_mlir_outputs(kText, 1).value(),
+              ElementsAre(Shape(DType::kF32, {4}), Shape(DType::kF32, {8})));
 }
 
 TEST(ProgramFactsTest, TextOfAPluginTellsInputsAndDonation) {

@@ -1,0 +1,137 @@
+// Our own client on every fault that a plugin can have here (tests/faulty_plugin): it ends in time,
+// neither crashes nor hangs, and what it can see of the fault is an error that names the function
+// or the plugin. In processes of their own (tests/programs/drive_plugin.cc), several at a time.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "millrace/tools/conform/runner.h"
+#include "tests/support/paths.h"
+#include "tests/tools/commands/process.h"
+
+namespace millrace {
+namespace {
+
+using testing::Outcome;
+using testing::Process;
+
+#ifdef MILLRACE_SANITIZED
+constexpr const char* kPatience = "10000";
+#else
+constexpr const char* kPatience = "1500";
+#endif
+constexpr std::size_t kAtOnce = 3;
+
+std::string faulty_plugin() { return testing::build_folder() + "/lib/faulty_plugin.so"; }
+
+// The step of a line that tells anything but success, and the line; of a healthy plugin none.
+using Told = std::map<std::string, std::string>;
+
+Told told_by(const Outcome& outcome) {
+  // What our client refuses by itself, and what the healthy plugin lacks.
+  const std::set<std::string> expected = {"compile.refused", "map",           "execute.wrong",
+                                          "execute.removed", "fetch.removed", "load.refused"};
+  Told told;
+  std::istringstream lines(outcome.out);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string step = line.substr(0, line.find('\t'));
+    const std::string what = line.substr(line.find('\t') + 1);
+    if (what == "ok" || expected.contains(step) || what.starts_with("0 of ")) continue;
+    told.emplace(step, what);
+  }
+  return told;
+}
+
+// What our client must say of the faults that it can see: at least this, of this step. Where the
+// numbers are spoilt, it is a wrong number, which no client can tell from a right one. Of all
+// others it must say nothing.
+const std::map<std::string, std::pair<std::string, std::string>>& visible() {
+  static const std::map<std::string, std::pair<std::string, std::string>> faults = {
+      {"buffer.external_reference", {"put.0.fetch", "wrong"}},
+      {"buffer.on_cpu", {"put.0.fetch", "PJRT_Buffer_IsOnCpu: a fault of this plugin"}},
+      {"client.create", {"create", "PJRT_Client_Create: a fault of this plugin"}},
+      {"compile.devices", {"both", "PJRT_LoadedExecutable_Execute: "}},
+      {"compile.replicas", {"compile", "PJRT_Executable_NumReplicas"}},
+      {"compile.text", {"compile", "PJRT_Client_Compile: a fault of this plugin"}},
+      {"donation.kept", {"donate.kept.fetch", "PJRT_Buffer_IncreaseExternalReferenceCount: "}},
+      {"events.completes", {"close", "has never ended PJRT_Buffer_ReadyEvent ("}},
+      {"events.no_error", {"put.0.fetch", "PJRT_Buffer_ReadyEvent: a fault of this plugin"}},
+      {"execute.result", {"execute.fetch", "wrong"}},
+      {"host.round_trip", {"put.0.fetch", "wrong"}},
+      {"plugin.initialize", {"create", "PJRT_Plugin_Initialize: a fault of this plugin"}},
+      {"serialize.round_trip", {"load", "PJRT_Executable_DeserializeAndLoad: a fault"}},
+      {"several.copy_to_device", {"copy.execute", "PJRT_LoadedExecutable_Execute: argument 0"}},
+      {"table.exported", {"create", "GetPjrtApi gives no table of functions"}},
+      {"table.version", {"create", "has PJRT API 0.12; this client speaks 0.68 to "}},
+  };
+  return faults;
+}
+
+void check(const std::string& fault, const Outcome& outcome) {
+  SCOPED_TRACE(fault + "\n" + outcome.out + outcome.err);
+  EXPECT_EQ(outcome.code, 0) << "it crashed or hung";
+  EXPECT_TRUE(outcome.out.starts_with("create\t"));
+  const Told told = told_by(outcome);
+  const auto expected = visible().find(fault);
+  if (expected == visible().end()) {
+    for (const auto& [step, what] : told) ADD_FAILURE() << step << ": " << what;
+    return;
+  }
+  const auto& [step, part] = expected->second;
+  ASSERT_TRUE(told.contains(step)) << "nothing was told of it";
+  EXPECT_THAT(told.at(step), ::testing::HasSubstr(part));
+}
+
+TEST(OurClientTest, EveryFaultIsAnErrorThatNamesItOrNothing) {
+  std::deque<std::pair<std::string, std::unique_ptr<Process>>> running;
+  const auto finish = [&] {
+    auto& [fault, process] = running.front();
+    check(fault, process->wait());
+    running.pop_front();
+  };
+  std::vector<std::string> faults = {""};
+  for (const conform::Check& one : conform::all_checks()) faults.emplace_back(one.name);
+  ASSERT_GT(faults.size(), 180U);
+  for (const std::string& fault : faults) {
+    if (running.size() == kAtOnce) finish();
+    std::map<std::string, std::string> variables;
+    if (!fault.empty()) variables["MILLRACE_FAULT"] = fault;
+    const std::vector<std::string> words = {testing::build_folder() + "/bin/drive_plugin",
+                                            faulty_plugin(), kPatience};
+    running.emplace_back(fault, std::make_unique<Process>(words, variables));
+  }
+  while (!running.empty()) finish();
+}
+
+// What a plugin may lack and is used all the same: an optimized program that can be read, shapes of
+// outputs, memories. A program that was loaded then has only what the plugin tells of it.
+TEST(OurClientTest, PluginThatLacksWhatCanBeDoneWithoutIsUsed) {
+  for (const char* fault :
+       {"lacks.optimized_program", "lacks.readable_program", "lacks.parameters", "lacks.outputs",
+        "lacks.memories", "lacks.default_memory", "lacks.any_memory"}) {
+    Process process({testing::build_folder() + "/bin/drive_plugin", faulty_plugin(), kPatience},
+                    {{"MILLRACE_FAULT", fault}});
+    const Outcome& outcome = process.wait();
+    SCOPED_TRACE(std::string(fault) + "\n" + outcome.out + outcome.err);
+    EXPECT_EQ(outcome.code, 0);
+    Told told = told_by(outcome);
+    const std::string lacking = fault;
+    if (lacking == "lacks.parameters" || lacking == "lacks.outputs") {
+      EXPECT_THAT(told["load"], ::testing::HasSubstr("UNIMPLEMENTED"));
+      EXPECT_THAT(told["load"], ::testing::HasSubstr("PJRT_Executable_"));
+      told.erase("load");
+    }
+    for (const auto& [step, what] : told) ADD_FAILURE() << step << ": " << what;
+    EXPECT_THAT(outcome.out, ::testing::HasSubstr("parts.fetch1\tok"));
+  }
+}
+
+}  // namespace
+}  // namespace millrace
