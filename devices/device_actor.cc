@@ -223,23 +223,30 @@ void DeviceActor::start(Seat& seat) {
   }
   (operation.kind() == Operation::Kind::kFetch ? immediate_ : queue_).remove(seat);
   ++seats_in_flight_;
-  if (in_call(seat, [&] { return operation.start(seat); })) leave(seat);
+  if (in_call(&seat, [&] { return operation.start(seat); })) leave(seat);
 }
 
 // What call gives; does not return where the slice was given up meanwhile.
 template <class F>
-bool DeviceActor::in_call(Seat& seat, F call) {
+bool DeviceActor::in_call(Seat* seat, F call) {
   if (!calls_may_block_) return call();
-  calling_ = &seat;
-  call_.store(Call::kInside);
+  const std::uint64_t number = ++calls_made_;
+  calling_ = seat;
+  call_.store(number);
   const bool over = call();
-  Call inside = Call::kInside;
-  if (!call_.compare_exchange_strong(inside, Call::kNone)) {
+  std::uint64_t ours = number;
+  if (!call_.compare_exchange_strong(ours, 0)) {
     std::binary_semaphore never(0);
     never.acquire();
   }
-  calling_ = nullptr;
   return over;
+}
+
+void DeviceActor::let_go(Operation& operation) {
+  in_call(nullptr, [&] {
+    operation.release();
+    return true;
+  });
 }
 
 void DeviceActor::give_up(const Error& reason) {
@@ -247,14 +254,14 @@ void DeviceActor::give_up(const Error& reason) {
     MutexLock lock(mutex_);
     given_up_ = reason;
   }
-  Call inside = Call::kInside;
-  if (!call_.compare_exchange_strong(inside, Call::kTaken)) {
+  std::uint64_t number = call_.load();
+  if (number == 0 || !call_.compare_exchange_strong(number, 0)) {
     // It waits for what another device's thread is to end, or came back this moment.
     control_.signal(Control::kGiveUp);
     return;
   }
   executor_lost_ = true;
-  calling_->operation->give_up(reason);
+  if (calling_ != nullptr) calling_->operation->give_up(reason);
   if (!refusal_) refuse(reason);
   do {
     slice();
@@ -281,7 +288,7 @@ void DeviceActor::on_launched(Seat& seat) {
 }
 
 void DeviceActor::on_done(Seat& seat) {
-  if (in_call(seat, [&] { return seat.operation->advance(seat); })) leave(seat);
+  if (in_call(&seat, [&] { return seat.operation->advance(seat); })) leave(seat);
 }
 
 void DeviceActor::on_abandon(Seat& seat) {
@@ -325,7 +332,7 @@ void DeviceActor::leave(Seat& seat) {
   if (counted && (from == Seat::State::kInFlight || from == Seat::State::kGranted))
     return_credits(seat);
   operation.left();
-  operation.release();
+  let_go(operation);
 }
 
 void DeviceActor::refuse(Error reason) {

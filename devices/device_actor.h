@@ -119,6 +119,8 @@ class DeviceActor final : public RefCounted, public Work {
   void on_done(Seat& seat);
   void on_abandon(Seat& seat);
   void on_withdraw(Seat& seat);
+  // Its last reference may go, and with it buffers: a call of the client, too.
+  void let_go(Operation& operation);
 
  private:
   // Requests that concern the device itself.
@@ -162,7 +164,7 @@ class DeviceActor final : public RefCounted, public Work {
   void return_credits(const Seat& seat);
   void start(Seat& seat);
   template <class F>
-  bool in_call(Seat& seat, F call);
+  bool in_call(Seat* seat, F call);
   void end_given_up();
   void leave(Seat& seat);
   void publish();
@@ -180,11 +182,12 @@ class DeviceActor final : public RefCounted, public Work {
   FailureWaiter failure_waiter_{*this};
   Future<void> client_failed_;
 
-  // Whether the slice is in a call of a client whose calls may block; kTaken is final.
-  enum class Call : std::uint8_t { kNone, kInside, kTaken };
+  // The call of a client whose calls may block that the slice is in, by a number of its own; 0:
+  // none. Whoever sets a number back to 0 has the slice from then on: its thread, or give_up().
   const bool calls_may_block_;
-  std::atomic<Call> call_{Call::kNone};
-  Seat* calling_ = nullptr;  // whose call that is
+  std::atomic<std::uint64_t> call_{0};
+  std::uint64_t calls_made_ = 0;
+  Seat* calling_ = nullptr;  // whose call that is, if it is a seat's
 
   State state_ = State::kOpen;
   std::optional<Error> refusal_;  // why, once not open

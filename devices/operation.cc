@@ -33,8 +33,9 @@ void Seat::run() noexcept {
   if (signals & kLaunched) device->on_launched(*this);
   if (signals & kDone) device->on_done(*this);
   if (signals & kAbandon) device->on_abandon(*this);
+  DeviceActor* const actor = device;
   if (signals & kWithdraw) device->on_withdraw(*this);
-  held->release();
+  actor->let_go(*held);
 }
 
 // Waits for one argument whose handle is not there yet; keeps the operation alive until then.
