@@ -17,23 +17,25 @@ bool is_packed(DType type) { return bit_width(type) < 8 && type != DType::kI1; }
 class ExternalReference {
  public:
   static Result<std::shared_ptr<ExternalReference>> create(Ref<PjrtBuffer> buffer,
-                                                           const PjrtClient& client) {
+                                                           PjrtClient& client) {
     abi::BufferIncreaseExternalReferenceCountArgs args;
     args.buffer = buffer->get();
     MILLRACE_TRY_STATUS(client.plugin().call(args));
     return std::shared_ptr<ExternalReference>(new ExternalReference(std::move(buffer), client));
   }
   ~ExternalReference() {
-    abi::BufferDecreaseExternalReferenceCountArgs args;
-    args.buffer = buffer_->get();
-    client_.dispose(args);
+    client_.hand_over([buffer = std::move(buffer_), &client = client_] {
+      abi::BufferDecreaseExternalReferenceCountArgs args;
+      args.buffer = buffer->get();
+      if (!client.given_up()) client.plugin().call_quietly(args);
+    });
   }
 
  private:
-  ExternalReference(Ref<PjrtBuffer> buffer, const PjrtClient& client)
+  ExternalReference(Ref<PjrtBuffer> buffer, PjrtClient& client)
       : buffer_(std::move(buffer)), client_(client) {}
   Ref<PjrtBuffer> buffer_;
-  const PjrtClient& client_;
+  PjrtClient& client_;
 };
 
 }  // namespace
@@ -59,18 +61,36 @@ Error PjrtBuffer::removed_error(std::string_view use) const {
                                                    " that was donated or removed before");
 }
 
-Future<void> PjrtBuffer::ready() const {
-  MutexLock lock(mutex_);
-  if (removed_.load()) return removed_error("the state");
+Future<void> PjrtBuffer::ask_ready() const {
   if (Status alive = client_.alive(device_); !alive) return std::move(alive).error();
-  if (!ready_.valid()) {
-    abi::BufferReadyEventArgs args;
-    args.buffer = buffer_;
-    if (Status status = client_.plugin().call(args); !status) return std::move(status).error();
-    ready_ = take_event(client_.plugin(), args.event, client_.completions(),
-                        "PJRT_Buffer_ReadyEvent", client_.events_of(device_));
+  abi::BufferReadyEventArgs args;
+  args.buffer = buffer_;
+  if (Status status = client_.plugin().call(args); !status) return std::move(status).error();
+  return take_event(client_.plugin(), args.event, client_.completions(), "PJRT_Buffer_ReadyEvent",
+                    client_.events_of(device_));
+}
+
+Future<void> PjrtBuffer::ready() const {
+  std::optional<Promise<void>> promise;
+  Future<void> ready;
+  {
+    MutexLock lock(mutex_);
+    if (removed_.load()) return removed_error("the state");
+    if (Status alive = client_.alive(device_); !alive) return std::move(alive).error();
+    if (ready_.valid()) return ready_;
+    if (client_.may_call_here()) return ready_ = ask_ready();
+    ready = ready_ = promise.emplace().future();
   }
-  return ready_;
+  client_.hand_over(
+      [self = Ref<const PjrtBuffer>::share(this), promise = *std::move(promise)]() mutable {
+        const Future<void> asked = self->ask_ready();
+        if (asked.ready()) return promise.set(asked.result());
+        asked
+            .then(inline_executor(), [promise = std::move(promise)](
+                                         Status status) mutable { promise.set(std::move(status)); })
+            .ignore();
+      });
+  return ready;
 }
 
 Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner keep_alive) {
@@ -133,9 +153,11 @@ Result<HostAccess> PjrtBuffer::host_access() {
 
 void PjrtBuffer::remove() {
   if (removed_.exchange(true)) return;
-  abi::BufferDeleteArgs args;
-  args.buffer = buffer_;
-  client_.dispose(args);
+  client_.hand_over([self = Ref<PjrtBuffer>::share(this)] {
+    abi::BufferDeleteArgs args;
+    args.buffer = self->buffer_;
+    if (!self->client_.given_up()) self->client_.plugin().call_quietly(args);
+  });
 }
 
 }  // namespace millrace::devices::pjrt

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <optional>
 #include <span>
 
 #include "millrace/core/mutex.h"
@@ -42,6 +41,7 @@ class PjrtBuffer final : public BufferBody {
  private:
   ~PjrtBuffer() override;
   Error removed_error(std::string_view use) const;
+  Future<void> ask_ready() const;
 
   PjrtClient& client_;
   const DeviceId device_;

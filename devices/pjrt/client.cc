@@ -47,6 +47,7 @@ PjrtClient::~PjrtClient() {
 }
 
 void PjrtClient::destroy() {
+  handed_over_.drain();
   if (client_ == nullptr) return;
   if (given_up()) {
     static_cast<void>(key_values_.release());
@@ -235,7 +236,8 @@ Result<Owner> PjrtClient::map_host_memory(std::span<std::byte> bytes) {
       abi::ClientDmaUnmapArgs unmap;
       unmap.client = client.client_;
       unmap.data = data;
-      client.dispose(unmap);
+      // Here and now: the bytes may go next.
+      if (!client.given_up()) client.plugin_.call_quietly(unmap);
     }
   };
   return std::shared_ptr<const void>(new Mapping{*this, bytes.data(), std::move(hold)});
@@ -246,6 +248,7 @@ Result<PutResult> PjrtClient::put_in(const HostView& view, HostBufferSemantics s
   MILLRACE_TRY(abi::Device* const target, find(device));
   MILLRACE_TRY_STATUS(alive(device));
   MILLRACE_TRY_STATUS(check(view));
+  make_handed_over();
   Scope::Hold hold = scope_.hold();
   if (!hold) return std::unexpected(scope_.closed_error());
   abi::ClientBufferFromHostBufferArgs args;
@@ -295,6 +298,7 @@ Result<Buffer> PjrtClient::copy(const Buffer& source, DeviceId device, int memor
   if (&source.body()->client() != this) {
     return fail(ErrorCode::kInvalidArgument, "the buffer to copy belongs to another client");
   }
+  make_handed_over();
   const auto* from = static_cast<const PjrtBuffer*>(source.body().get());
   if (from->removed()) {
     return fail(ErrorCode::kFailedPrecondition, "a copy of a " + source.shape().to_string() +

@@ -1,6 +1,7 @@
 // PjrtClient: the device interface over a PJRT plugin. Calls go straight to the plugin and may
-// block (calls_may_block()), so they belong on driver threads; events become futures that complete
-// on the completions executor. Read next: plugin.h, events.h.
+// block (calls_may_block()), so they belong on driver threads; what handles do on any thread (their
+// end, remove(), ready()) is handed over to one. Events become futures that complete on the
+// completions executor. Read next: plugin.h, events.h.
 #pragma once
 
 #include <atomic>
@@ -19,6 +20,7 @@
 #include "millrace/core/trace.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/pjrt/events.h"
+#include "millrace/devices/pjrt/handed_over.h"
 #include "millrace/devices/pjrt/key_values.h"
 #include "millrace/devices/pjrt/layout.h"
 #include "millrace/devices/pjrt/plugin.h"
@@ -27,7 +29,10 @@
 namespace millrace::devices::pjrt {
 
 struct PjrtClientOptions {
-  Executor* completions = nullptr;            // where events' futures complete; outlives the client
+  Executor* completions = nullptr;  // where events' futures complete; outlives the client
+  // Where calls are made that other threads than device actors want: what frees, what waits for an
+  // event. nullptr: on those threads, which then may block.
+  Executor* driver = nullptr;
   std::map<std::string, Attribute> settings;  // create options, as the plugin defines them
   KeyValueStore* store = nullptr;             // for the plugin's parts in other processes
   std::string store_prefix;                   // before its keys
@@ -102,11 +107,23 @@ class PjrtClient final : public Client {
   EventSource releases_of(DeviceId device) const { return {id_, device, true}; }
   const Plugin& plugin() const { return plugin_; }
   abi::Client* get() const { return client_; }
+  // Makes the call, on this thread if it may block in the plugin (a device actor's), else soon on
+  // the driver; before whatever this client is asked for next. After close(), always here.
+  template <class F>
+  void hand_over(F call) {
+    if (may_call_here()) return call();
+    if (handed_over_.add(std::move(call))) see_to_handed_over();
+  }
+  bool may_call_here() const;
   // For what frees: nothing is called any more once the client was given up.
   template <class A>
-  void dispose(A&& args) const {
-    if (!given_up()) plugin_.call_quietly(args);
+  void dispose(A args) {
+    hand_over([this, args]() mutable {
+      if (!given_up()) plugin_.call_quietly(args);
+    });
   }
+  // What was handed over before a call comes before it.
+  void make_handed_over() { handed_over_.drain(); }
   Executor& completions() const { return *options_.completions; }
   Scope::Hold hold() { return scope_.hold(); }
   Error closed_error() const { return scope_.closed_error(); }
@@ -137,6 +154,7 @@ class PjrtClient final : public Client {
     const Future<void> failed = promise.future();
   };
   void end_lives();
+  void see_to_handed_over();
   void destroy();  // the plugin's client, unless it still works
   void start_profiler();
   void record_profile();
@@ -172,6 +190,7 @@ class PjrtClient final : public Client {
   std::vector<std::unique_ptr<Life>> lives_;  // by device
   std::map<int, abi::Memory*> memories_;
   std::vector<MemoryInfo> memory_infos_;
+  HandedOver handed_over_;
   std::atomic<int> launches_{0};
   std::atomic<bool> told_of_determinism_{false};
   std::atomic<bool> given_up_{false};

@@ -8,6 +8,7 @@
 #include "millrace/core/log.h"
 #include "millrace/core/wall_clock.h"
 #include "millrace/devices/device_actor.h"
+#include "millrace/devices/device_scope.h"
 #include "millrace/devices/pjrt/client.h"
 
 namespace millrace::devices::pjrt {
@@ -63,6 +64,21 @@ void PjrtClient::end_lives() {
     }
     if (promise.valid()) promise.set_value();
   }
+}
+
+bool PjrtClient::may_call_here() const {
+  if (options_.driver == nullptr || handed_over_.draining_here()) return true;
+  const DeviceScope* const scope = DeviceScope::current();
+  return scope != nullptr && &scope->client() == this;
+}
+
+void PjrtClient::see_to_handed_over() {
+  Scope::Hold hold = scope_.hold();
+  if (!hold) return handed_over_.drain();  // the driver may be gone
+  post(*options_.driver, [this, hold = std::move(hold)]() mutable {
+    handed_over_.drain();
+    hold.reset();
+  });
 }
 
 std::string PjrtClient::calls_under_way() const {

@@ -137,6 +137,7 @@ Status PjrtExecutable::check_devices(std::span<const DeviceId> devices) const {
 Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResult> results) {
   MILLRACE_TRY_STATUS(check_launch(*this, client_, call));
   MILLRACE_TRY_STATUS(check_devices(call.devices));
+  client_.make_handed_over();
   if (!facts_.layouts.empty()) MILLRACE_TRY_STATUS(check_layouts(call));
   const std::size_t devices = call.devices.size();
   const std::size_t inputs = facts_.inputs.size();

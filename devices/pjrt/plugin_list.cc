@@ -292,6 +292,7 @@ ClientFactory make_factory(const PluginEntry& entry) {
     MILLRACE_TRY(const Plugin* plugin, Plugin::load(entry.path));
     MILLRACE_TRY(auto settings, create_options(entry, options.process));
     PjrtClientOptions made{.completions = options.environment.compute,
+                           .driver = options.environment.blocking,
                            .settings = std::move(settings),
                            .store = options.store,
                            .store_prefix = "pjrt/" + lower(entry.name) + "/",

@@ -137,6 +137,11 @@ Status Runtime::Core::make() {
     }
   }
   devices = devices::make_devices(*client, actor_options);
+  MutexLock lock(memory_mutex);
+  for (const devices::Device& device : devices) {
+    const Result<devices::MemoryStats> stats = client->memory_stats(device.id());
+    memory_known.push_back({.last = stats ? std::optional(*stats) : std::nullopt, .asked = {}});
+  }
   return {};
 }
 
@@ -189,7 +194,7 @@ Metrics& Runtime::metrics() const { return core_->metrics; }
 MetricsSnapshot Runtime::metrics_snapshot() const {
   MetricsSnapshot snapshot = core_->metrics.snapshot();
   if (core_->cache) add_cache_metrics(core_->cache->stats(), snapshot);
-  add_device_metrics(core_->devices, snapshot);
+  add_device_metrics(core_->devices, core_->memory(*this), snapshot);
   return snapshot;
 }
 const RuntimeOptions& Runtime::options() const { return core_->options; }
@@ -225,6 +230,58 @@ Future<devices::Executable> Runtime::compile(devices::Program program,
   };
   const Future<devices::Executable> compiled = make_ready().then(*core_->blocking, std::move(work));
   return with_options(core_->until_given_up(compiled), call, *core_->environment.timers);
+}
+
+std::vector<std::optional<devices::MemoryStats>> Runtime::Core::memory(const Runtime& runtime) {
+  std::vector<std::optional<devices::MemoryStats>> stats;
+  MutexLock lock(memory_mutex);
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    Memory& known = memory_known[i];
+    if (!client->calls_may_block()) {
+      const Result<devices::MemoryStats> now = client->memory_stats(devices[i].id());
+      known.last = now ? std::optional(*now) : std::nullopt;
+    } else {
+      if (known.asked.valid() && known.asked.ready() && known.asked.result())
+        known.last = *known.asked.result();
+      if (known.last && (!known.asked.valid() || known.asked.ready()))
+        known.asked = runtime.memory_stats(devices[i].id());
+      if (known.asked.valid()) known.asked.ignore();
+    }
+    stats.push_back(known.last);
+  }
+  return stats;
+}
+
+// work() on a blocking thread, which the close waits for.
+template <class F>
+auto Runtime::on_blocking_thread(F work) const {
+  using R = std::invoke_result_t<F&>;  // a Result
+  using Given = Future<typename R::value_type>;
+  if (core_->forked()) return Given(forked_error("a call of a device"));
+  Scope::Hold hold = core_->compilations.hold();
+  if (!hold) return Given(core_->compilations.closed_error());
+  return make_ready().then(*core_->blocking,
+                           [work = std::move(work), hold = std::move(hold)](const Status&) mutable {
+                             R result = work();
+                             hold.reset();
+                             return result;
+                           });
+}
+
+Future<std::string> Runtime::serialize(const devices::Executable& executable) const {
+  return on_blocking_thread([executable] { return executable.body()->serialize(); });
+}
+Future<devices::Executable> Runtime::load(std::string serialized) const {
+  return on_blocking_thread([client = core_->client.get(), serialized = std::move(serialized)] {
+    return client->load(serialized);
+  });
+}
+Future<devices::Attributes> Runtime::cost_analysis(const devices::Executable& executable) const {
+  return on_blocking_thread([executable] { return executable.body()->cost_analysis(); });
+}
+Future<devices::MemoryStats> Runtime::memory_stats(devices::DeviceId device) const {
+  return on_blocking_thread(
+      [client = core_->client.get(), device] { return client->memory_stats(device); });
 }
 
 Future<void> Runtime::close() const {

@@ -54,6 +54,13 @@ class Runtime {
                                       devices::CompileOptions options = {},
                                       CallOptions call = {}) const;
 
+  // What ExecutableBody and Client do blocking (devices/client.h), on a blocking thread: with their
+  // errors, and kUnavailable once closed.
+  Future<std::string> serialize(const devices::Executable& executable) const;
+  Future<devices::Executable> load(std::string serialized) const;
+  Future<devices::Attributes> cost_analysis(const devices::Executable& executable) const;
+  Future<devices::MemoryStats> memory_stats(devices::DeviceId device) const;
+
   // Time and threads, for code that is handed them (loaders, groups, tasks).
   const Environment& environment() const;
   Executor& compute() const;  // actors, continuations, decoding: nothing may block it
@@ -63,7 +70,8 @@ class Runtime {
   trace::TraceFile* trace_file() const;  // nullptr unless RuntimeOptions::trace_file
   // Numbers of this runtime and of whoever adds his own: counters that are cheap enough to stay on.
   Metrics& metrics() const;
-  // All of them and those of the devices, now; prometheus_text (core/metrics_text.h) prints it.
+  // All of them and those of the devices, now; prometheus_text (core/metrics_text.h) prints it. The
+  // memory of a plugin's devices is as it was at the call before, since a plugin may block.
   MetricsSnapshot metrics_snapshot() const;
   const RuntimeOptions& options() const;
 
@@ -74,6 +82,8 @@ class Runtime {
 
  private:
   struct Core;
+  template <class F>
+  auto on_blocking_thread(F work) const;
   explicit Runtime(std::unique_ptr<Core> core);
   std::unique_ptr<Core> core_;
 };

@@ -35,6 +35,8 @@ struct Runtime::Core {
   Status make_trace_file();
   Status make_client();
   devices::DeviceThreads make_device_threads(int i, int n);
+  // Of each device, where it is known: now, or where that may block, when it was asked last.
+  std::vector<std::optional<devices::MemoryStats>> memory(const Runtime& runtime);
   // The compilation, or the error of the close that has waited for it long enough.
   Future<devices::Executable> until_given_up(const Future<devices::Executable>& compiled);
 
@@ -72,7 +74,14 @@ struct Runtime::Core {
   std::unique_ptr<devices::Client> client;
   std::string device_kind;
   std::vector<devices::Device> devices;
-  Scope compilations{"the runtime"};
+  Scope compilations{"the runtime"};  // and other calls on the threads for what may block
+
+  struct Memory {
+    std::optional<devices::MemoryStats> last;
+    Future<devices::MemoryStats> asked;
+  };
+  Mutex memory_mutex;
+  std::vector<Memory> memory_known MILLRACE_GUARDED_BY(memory_mutex);  // by device
 
   // Of close_all alone.
   std::optional<Error> first_error;

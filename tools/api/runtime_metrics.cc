@@ -26,7 +26,8 @@ class Adder {
   const Labels labels_;
 };
 
-void add_device(const devices::Device& device, MetricsSnapshot& snapshot) {
+void add_device(const devices::Device& device, const std::optional<devices::MemoryStats>& memory,
+                MetricsSnapshot& snapshot) {
   const devices::DeviceStats stats = device.stats();
   Adder add(snapshot, {{"device", std::to_string(devices::index(device.id()))},
                        {"kind", device.info().kind}});
@@ -45,7 +46,6 @@ void add_device(const devices::Device& device, MetricsSnapshot& snapshot) {
   add.gauge("millrace_device_queue_depth", stats.queued, "Calls not yet handed to the device.");
   add.gauge("millrace_device_abandoned_bytes", stats.abandoned_bytes,
             "Memory held by work that goes on although its caller was cancelled.");
-  const Result<devices::MemoryStats> memory = device.client().memory_stats(device.id());
   if (!memory) return;
   add.gauge("millrace_device_memory_bytes", memory->bytes_in_use, "Memory of the device in use.");
   if (memory->peak_bytes_in_use) {
@@ -73,8 +73,10 @@ void add_cache_metrics(const devices::CompilationCacheStats& stats, MetricsSnaps
               "Of the misses: what was kept could not be used.");
 }
 
-void add_device_metrics(std::span<const devices::Device> devices, MetricsSnapshot& snapshot) {
-  for (const devices::Device& device : devices) add_device(device, snapshot);
+void add_device_metrics(std::span<const devices::Device> devices,
+                        std::span<const std::optional<devices::MemoryStats>> memory,
+                        MetricsSnapshot& snapshot) {
+  for (std::size_t i = 0; i < devices.size(); ++i) add_device(devices[i], memory[i], snapshot);
   Adder(snapshot, {{"compiler", std::string(compiler())}, {"version", std::string(version())}})
       .gauge("millrace_build_info", 1, "What was built, in its labels.");
   snapshot.sort();

@@ -130,7 +130,7 @@ Result<Compiled> compile_there(const Runtime& runtime, const devices::Program& p
                wait_blocking(compile_program(runtime, program, {}, {})));
   const std::chrono::duration<double, std::milli> time = steady_clock().now() - begin;
   const devices::Client& client = runtime.client();
-  Result<devices::Attributes> cost = executable.body()->cost_analysis();
+  Result<devices::Attributes> cost = wait_blocking(runtime.cost_analysis(executable));
   return Compiled{.kind = runtime.device_kind(),
                   .platform = std::string(client.platform_name()) + " " +
                               std::string(client.platform_version()),

@@ -134,8 +134,8 @@ std::string to_text(const Figures& figures) {
 }
 
 // The most bytes that the device has held, where the backend counts them; else what was in flight.
-std::int64_t peak_bytes(const Device& device) {
-  const Result<devices::MemoryStats> stats = device.client().memory_stats(device.id());
+std::int64_t peak_bytes(const Runtime& runtime, const Device& device) {
+  const Result<devices::MemoryStats> stats = wait_blocking(runtime.memory_stats(device.id()));
   if (stats && stats->peak_bytes_in_use) return *stats->peak_bytes_in_use;
   return static_cast<std::int64_t>(device.stats().peak_bytes_in_flight);
 }
@@ -182,7 +182,7 @@ Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
     MILLRACE_TRY(const double milliseconds, runner.run());
     figures.execute_ms.push_back(milliseconds);
   }
-  figures.peak_bytes = peak_bytes(runtime.device(0));
+  figures.peak_bytes = peak_bytes(runtime, runtime.device(0));
   MILLRACE_TRY_STATUS(deliver_outputs(flags, runner, console));
   if (flags.json) {
     MILLRACE_TRY_STATUS(console.data(to_json(figures)));

@@ -1,0 +1,111 @@
+#include "millrace/devices/pjrt/handed_over.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <latch>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "millrace/devices/device_scope.h"
+#include "millrace/devices/pjrt/client.h"
+#include "tests/devices/pjrt/fake_plugin.h"
+
+namespace millrace::devices::pjrt {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::FakePlugin;
+
+TEST(HandedOverTest, CallsAreMadeInOrderAndTheFirstOnesNeedSomebody) {
+  std::vector<int> made;
+  HandedOver handed;
+  EXPECT_TRUE(handed.add([&] { made.push_back(1); }));
+  EXPECT_FALSE(handed.add([&] {
+    made.push_back(2);
+    EXPECT_TRUE(handed.draining_here());
+    handed.drain();  // as what is freed may free more
+    handed.add([&] { made.push_back(4); });
+  }));
+  EXPECT_FALSE(handed.add([&] { made.push_back(3); }));
+  handed.drain();
+  EXPECT_THAT(made, ElementsAre(1, 2, 3, 4));
+  EXPECT_FALSE(handed.draining_here());
+  EXPECT_TRUE(handed.add([&] { made.push_back(5); }));
+}
+
+// On two threads, since the point is that one waits for the other.
+TEST(HandedOverTest, DrainWaitsForWhatAnotherThreadIsMaking) {
+  std::latch begun(1), go_on(1);
+  bool made = false;
+  HandedOver handed;
+  handed.add([&] {
+    begun.count_down();
+    go_on.wait();
+    made = true;
+  });
+  std::thread other([&] { handed.drain(); });
+  begun.wait();
+  std::thread releaser([&] { go_on.count_down(); });
+  handed.drain();
+  EXPECT_TRUE(made);
+  other.join();
+  releaser.join();
+}
+
+class HandOverTest : public ::testing::Test {
+ protected:
+  Buffer put() {
+    const DeviceScope scope(*client_, DeviceId{0});  // as its actor does
+    const std::array<float, 4> values{};
+    return client_
+        ->put({.data = values.data(), .shape = Shape(DType::kF32, {4})},
+              HostBufferSemantics::kImmutableOnlyDuringCall, DeviceId{0}, -1)
+        ->buffer;
+  }
+  FakePlugin fake_;
+  const Plugin* plugin_ = Plugin::adopt(fake_.api(), "fake.so").value();
+  SerialExecutor executor_{SerialExecutor::InOrder{}};
+  SerialExecutor driver_{SerialExecutor::InOrder{}};
+  std::unique_ptr<PjrtClient> client_ =
+      PjrtClient::create(*plugin_, {.completions = &executor_, .driver = &driver_}).value();
+};
+
+TEST_F(HandOverTest, BufferIsFreedByTheDriverOrBeforeTheNextCall) {
+  put();
+  EXPECT_EQ(FakePlugin::buffers_alive, 1);
+  driver_.run_until_idle();
+  EXPECT_EQ(FakePlugin::buffers_alive, 0);
+  Buffer buffer = put();
+  buffer = Buffer();
+  EXPECT_EQ(FakePlugin::buffers_alive, 1);
+  buffer = put();
+  EXPECT_EQ(FakePlugin::buffers_alive, 1) << "the first one went before the second came";
+  const Future<void> ready = buffer.ready();
+  EXPECT_FALSE(ready.ready()) << "this thread does not ask the plugin";
+  EXPECT_EQ(ready.cell().get(), buffer.ready().cell().get());
+  driver_.run_until_idle();
+  EXPECT_TRUE(ready.result());
+  buffer = Buffer();
+  const Future<void> closed = client_->close();
+  EXPECT_FALSE(closed.ready()) << "it waits for what is handed over";
+  driver_.run_until_idle();
+  ASSERT_TRUE(closed.ready());
+  EXPECT_TRUE(closed.result());
+  EXPECT_EQ(FakePlugin::buffers_alive, 0);
+  client_.reset();
+  EXPECT_EQ(FakePlugin::clients_alive, 0);
+}
+
+TEST_F(HandOverTest, AfterTheCloseCallsAreMadeWhereTheyCome) {
+  Buffer buffer = put();
+  const Future<void> closed = client_->close();
+  ASSERT_TRUE(closed.ready());
+  buffer = Buffer();
+  EXPECT_EQ(FakePlugin::buffers_alive, 0);
+}
+
+}  // namespace
+}  // namespace millrace::devices::pjrt

@@ -1,0 +1,107 @@
+// Whose threads enter a plugin: drivers', never that of whoever calls us, nor the loop's. In this
+// process, on a plugin that counts the calls of each thread.
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "millrace/millrace.h"
+#include "tests/support/paths.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kPlusOne = R"(module @plus_one {
+  func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.constant dense<1.0> : tensor<4xf32>
+    %1 = stablehlo.add %x, %0 : tensor<4xf32>
+    return %1 : tensor<4xf32>
+  }
+})";
+
+// What this thread has called, since the last time that it was asked.
+class CallsHere {
+ public:
+  explicit CallsHere(const std::string& plugin)
+      : library_(::dlopen(plugin.c_str(), RTLD_NOW | RTLD_LOCAL)) {}
+  bool counts() const { return library_ != nullptr; }
+  std::pair<int, std::string> take() {
+    const int all = reinterpret_cast<int (*)()>(::dlsym(library_, "millrace_calls_here"))();
+    const char* const last =
+        reinterpret_cast<const char* (*)()>(::dlsym(library_, "millrace_last_call_here"))();
+    return {all - std::exchange(seen_, all), last};
+  }
+
+ private:
+  void* const library_;  // never unloaded, as no plugin is
+  int seen_ = 0;
+};
+
+TEST(CallingThreadsTest, OfCallersAndLoopsNeverEnterAPlugin) {
+  const std::string path = testing::build_folder() + "/lib/faulty_plugin.so";
+  ASSERT_EQ(::setenv("MILLRACE_FAULT", "counts.calls", 1), 0);  // read when it is loaded
+  RuntimeOptions options;
+  options.plugins.push_back(
+      {.name = "counting", .path = path, .origin = devices::pjrt::kGivenPlugin});
+  options.device = "counting";
+  auto runtime = Runtime::create(std::move(options));
+  ASSERT_TRUE(runtime) << runtime.error().to_string();
+  CallsHere calls(path);
+  ASSERT_TRUE(calls.counts());
+  EXPECT_GT(calls.take().first, 0) << "opening is done here, and is counted";
+  const auto expect_none = [&calls](const char* after) {
+    const auto [count, last] = calls.take();
+    EXPECT_EQ(count, 0) << after << ": the last was " << last;
+  };
+
+  const Device& device = runtime->device(0);
+  const std::vector<float> values = {1, 2, 3, 4};
+  const devices::HostView view{.data = values.data(), .shape = Shape(DType::kF32, {4})};
+  Executable program = wait_blocking(runtime->compile(Program::from_text(kPlusOne))).value();
+  expect_none("compile");
+  Buffer x = wait_blocking(device.put(view)).value();
+  expect_none("put");
+  ASSERT_TRUE(wait_blocking(x.ready()));
+  expect_none("ready");
+  Buffers y = wait_blocking(device.execute(program, {x})).value();
+  for (int i = 0; i < 20; ++i) y = wait_blocking(device.execute(program, {y[0]})).value();
+  expect_none("execute, and the ends of what it gave");
+  ASSERT_TRUE(wait_blocking(y[0].ready()));
+  {
+    const HostArray array = wait_blocking(device.fetch(y[0])).value();
+    EXPECT_EQ(array.as<float>()[0], 22);
+  }
+  expect_none("fetch, and the end of the array");
+  ASSERT_TRUE(wait_blocking(runtime->device(1).copy_from(x)));
+  expect_none("copy_from");
+  x.remove();
+  EXPECT_TRUE(x.removed());
+  expect_none("remove");
+  x = Buffer();
+  y = Buffers();
+  expect_none("the ends of buffers");
+  const std::string bytes = wait_blocking(runtime->serialize(program)).value();
+  ASSERT_TRUE(wait_blocking(runtime->load(bytes)));
+  ASSERT_TRUE(wait_blocking(runtime->cost_analysis(program)));
+  ASSERT_TRUE(wait_blocking(runtime->memory_stats(device.id())));
+  expect_none("serialize, load, cost_analysis, memory_stats");
+  program = Executable();
+  expect_none("the end of a program");
+  for (int i = 0; i < 3; ++i) static_cast<void>(runtime->metrics_snapshot());
+  expect_none("metrics");
+  Promise<std::pair<int, std::string>> promise;
+  const auto of_loop = promise.future();
+  post(runtime->loop(),
+       [&path, promise = std::move(promise)]() mutable { promise.set(CallsHere(path).take()); });
+  EXPECT_EQ(wait_blocking(of_loop)->first, 0) << wait_blocking(of_loop)->second;
+  EXPECT_TRUE(runtime->client().memory_stats(device.id()));
+  EXPECT_EQ(calls.take().first, 1) << "what is called here is counted";
+  EXPECT_TRUE(wait_blocking(runtime->close()));
+}
+
+}  // namespace
+}  // namespace millrace
