@@ -41,8 +41,9 @@ Result<ProgramFacts> read_facts(const Plugin& plugin, abi::Executable* executabl
 // layout then is the one that counts) as inputs and donation; CompileOptionsProto for our options,
 // global device ids given.
 Status read_hlo(std::string_view bytes, bool with_config, ProgramFacts& facts);
-// The same of StableHLO text, which plugins give that are not XLA's. With several partitions, what
-// has a sharding is of a shape that the text does not tell: of no element type here.
+// The same of StableHLO, text or bytecode, which plugins give that are not XLA's. With several
+// partitions, what has a sharding is of a shape that the text does not tell: of no element type
+// here.
 Status read_mlir(std::string_view text, ProgramFacts& facts);
 // Its results, by the same rule.
 Result<std::vector<Shape>> read_mlir_outputs(std::string_view text, int partitions);
