@@ -336,8 +336,9 @@ TEST_F(FakeProgramsTest, InputThatLiesOtherwiseThanTheProgramTakesItIsRefused) {
       program.body()->launch({.devices = devices, .arguments = lists}, {&result, 1});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument);
-  EXPECT_THAT(refused.error().message(),
-              HasSubstr("a tensor<2x3xf32>, lies in the layout {1,0}, but the program takes it in {0,1}"));
+  EXPECT_THAT(
+      refused.error().message(),
+      HasSubstr("a tensor<2x3xf32>, lies in the layout {1,0}, but the program takes it in {0,1}"));
   order = {0, 1};
   ASSERT_TRUE(program.body()->launch({.devices = devices, .arguments = lists}, {&result, 1}));
   FakePlugin::set_event(done, 0, "");

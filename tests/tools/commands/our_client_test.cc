@@ -64,6 +64,7 @@ const std::map<std::string, std::pair<std::string, std::string>>& visible() {
       {"events.completes", {"close", "has never ended PJRT_Buffer_ReadyEvent ("}},
       {"events.no_error", {"put.0.fetch", "PJRT_Buffer_ReadyEvent: a fault of this plugin"}},
       {"execute.result", {"execute.fetch", "wrong"}},
+      {"host.mutable_zero_copy", {"put.3.fetch", "wrong"}},
       {"host.round_trip", {"put.0.fetch", "wrong"}},
       {"plugin.initialize", {"create", "PJRT_Plugin_Initialize: a fault of this plugin"}},
       {"serialize.round_trip", {"load", "PJRT_Executable_DeserializeAndLoad: a fault"}},
