@@ -52,7 +52,7 @@ Comparison compare(Oracle& oracle, const RandomProgram& program) {
 }
 
 // Values that the step reads, in its blocks too, and that are made outside of it.
-void add_free_values(const ProgramStep& step, std::set<int> made, std::set<int>& free) {
+void add_free_values(const ProgramStep& step, const std::set<int>& made, std::set<int>& free) {
   for (const int v : step.operands) {
     if (!made.contains(v)) free.insert(v);
   }
@@ -127,7 +127,8 @@ TEST_P(RandomOracleTest, ProgramsAgreeWithXla) {
   if (!oracle) GTEST_SKIP() << "no plugin here: tests/fetch_plugins gets it";
   const int count = programs_per_shard();
   const std::uint64_t first = first_seed() + static_cast<std::uint64_t>(GetParam() * count);
-  std::cout << "seeds " << first << " to " << first + static_cast<std::uint64_t>(count) - 1 << "\n";
+  std::cout << "seeds " << first << " to " << first + static_cast<std::uint64_t>(count) - 1
+            << std::endl;  // at once: a program may end the process in XLA
   int refused = 0, theirs = 0, failed = 0;
   for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(count); ++seed) {
     const RandomProgram program = random_program(seed);
