@@ -158,9 +158,9 @@ void Picture::rectangle(const MemoryPlace& place) {
 void Picture::curve() {
   std::string path;
   for (std::size_t time = 0; time < in_use_.size(); ++time) {
-    const std::string at = svg_number(y(in_use_[time]));
-    path += (path.empty() ? "M" : " L") + svg_number(x(time)) + " " + at + " L" +
-            svg_number(x(time + 1)) + " " + at;
+    const std::string height = " " + svg_number(y(in_use_[time]));
+    path.append(path.empty() ? "M" : " L").append(svg_number(x(time))).append(height);
+    path.append(" L").append(svg_number(x(time + 1))).append(height);
   }
   if (path.empty()) return;
   svg_.element("path", {{"d", path}, {"fill", "none"}, {"stroke", kInk}, {"stroke-width", "1.2"}});
