@@ -80,7 +80,8 @@ Layouts::Layouts(const PjrtClient& client)
 
 template <class A>
 Status Layouts::call(std::size_t slot, std::string_view name, A& args) const {
-  const std::size_t end = offsetof(abi::LayoutsExtension, functions) + (slot + 1) * sizeof(void*);
+  // The functions come right behind the head that all extensions have.
+  const std::size_t end = sizeof(*extension_) + (slot + 1) * sizeof(void*);
   void* const function =
       extension_ == nullptr || extension_->struct_size < end
           ? nullptr
