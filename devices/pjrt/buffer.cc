@@ -61,36 +61,17 @@ Error PjrtBuffer::removed_error(std::string_view use) const {
                                                    " that was donated or removed before");
 }
 
-Future<void> PjrtBuffer::ask_ready() const {
+// Asked for on whatever thread: neither call may block, compile or copy.
+Future<void> PjrtBuffer::ready() const {
+  MutexLock lock(mutex_);
+  if (removed_.load()) return removed_error("the state");
   if (Status alive = client_.alive(device_); !alive) return std::move(alive).error();
+  if (ready_.valid()) return ready_;
   abi::BufferReadyEventArgs args;
   args.buffer = buffer_;
   if (Status status = client_.plugin().call(args); !status) return std::move(status).error();
-  return take_event(client_.plugin(), args.event, client_.completions(), "PJRT_Buffer_ReadyEvent",
-                    client_.events_of(device_));
-}
-
-Future<void> PjrtBuffer::ready() const {
-  std::optional<Promise<void>> promise;
-  Future<void> ready;
-  {
-    MutexLock lock(mutex_);
-    if (removed_.load()) return removed_error("the state");
-    if (Status alive = client_.alive(device_); !alive) return std::move(alive).error();
-    if (ready_.valid()) return ready_;
-    if (client_.may_call_here()) return ready_ = ask_ready();
-    ready = ready_ = promise.emplace().future();
-  }
-  client_.hand_over(
-      [self = Ref<const PjrtBuffer>::share(this), promise = *std::move(promise)]() mutable {
-        const Future<void> asked = self->ask_ready();
-        if (asked.ready()) return promise.set(asked.result());
-        asked
-            .then(inline_executor(), [promise = std::move(promise)](
-                                         Status status) mutable { promise.set(std::move(status)); })
-            .ignore();
-      });
-  return ready;
+  ready_ = client_.watch(args.event, "PJRT_Buffer_ReadyEvent", device_);
+  return ready_;
 }
 
 Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner keep_alive) {
@@ -102,6 +83,7 @@ Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner ke
                     std::to_string(destination.size()));
   }
   if (Status alive = client_.alive(device_); !alive) return std::move(alive).error();
+  client_.make_handed_over();
   Scope::Hold hold = client_.hold();
   if (!hold) return client_.closed_error();
   WrittenLayout wanted(DeviceLayout::row_major(shape_.rank()));
@@ -112,8 +94,7 @@ Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner ke
   args.dst_size = destination.size();
   if (Status status = client_.plugin().call(args); !status) return std::move(status).error();
   // What is written into stays for as long as the plugin may write.
-  return take_event(client_.plugin(), args.event, client_.completions(), "PJRT_Buffer_ToHostBuffer",
-                    client_.events_of(device_), keep_alive)
+  return client_.watch(args.event, "PJRT_Buffer_ToHostBuffer", device_, keep_alive)
       .then(inline_executor(),
             [self = Ref<PjrtBuffer>::share(this), keep_alive = std::move(keep_alive),
              hold = std::move(hold)](Status copied) { return copied; });

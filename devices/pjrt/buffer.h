@@ -41,7 +41,6 @@ class PjrtBuffer final : public BufferBody {
  private:
   ~PjrtBuffer() override;
   Error removed_error(std::string_view use) const;
-  Future<void> ask_ready() const;
 
   PjrtClient& client_;
   const DeviceId device_;

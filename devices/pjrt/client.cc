@@ -276,10 +276,11 @@ Result<PutResult> PjrtClient::put_in(const HostView& view, HostBufferSemantics s
   // no event that the device owes.
   const bool zero_copy = semantics >= HostBufferSemantics::kImmutableZeroCopy;
   if (zero_copy) hold.reset();
+  constexpr const char* kPut = "PJRT_Client_BufferFromHostBuffer";
   Future<void> released =
-      take_event(plugin_, args.done_with_host_buffer, completions(),
-                 "PJRT_Client_BufferFromHostBuffer",
-                 zero_copy ? releases_of(device) : events_of(device), view.owner)
+      (zero_copy ? take_event(plugin_, args.done_with_host_buffer, completions(), kPut,
+                              releases_of(device), view.owner)
+                 : watch(args.done_with_host_buffer, kPut, device, view.owner))
           .then(inline_executor(),
                 [owner = view.owner, hold = std::move(hold)](Status done) { return done; });
   if (Status given =
@@ -349,6 +350,7 @@ std::optional<Duration> PjrtClient::busy_time(DeviceId device) const {
 }
 
 Result<MemoryStats> PjrtClient::memory_stats(DeviceId device) const {
+  if (may_call_here()) make_handed_over();  // what is freed counts as free
   MILLRACE_TRY(abi::Device* const target, find(device));
   abi::DeviceMemoryStatsArgs args;
   args.device = target;

@@ -107,8 +107,8 @@ class PjrtClient final : public Client {
   EventSource releases_of(DeviceId device) const { return {id_, device, true}; }
   const Plugin& plugin() const { return plugin_; }
   abi::Client* get() const { return client_; }
-  // Makes the call, on this thread if it may block in the plugin (a device actor's), else soon on
-  // the driver; before whatever this client is asked for next. After close(), always here.
+  // Makes the call, on this thread if it may block in the plugin (a device actor's), else before
+  // the next put, copy, fetch or launch, or on the driver within 20 ms. After close(), always here.
   template <class F>
   void hand_over(F call) {
     if (may_call_here()) return call();
@@ -123,7 +123,10 @@ class PjrtClient final : public Client {
     });
   }
   // What was handed over before a call comes before it.
-  void make_handed_over() { handed_over_.drain(); }
+  void make_handed_over() const { handed_over_.drain(); }
+  // take_event of one that the device owes: it ends with the device.
+  Future<void> watch(abi::Event* event, std::string_view what, DeviceId device,
+                     Owner keep = nullptr);
   Executor& completions() const { return *options_.completions; }
   Scope::Hold hold() { return scope_.hold(); }
   Error closed_error() const { return scope_.closed_error(); }
@@ -155,6 +158,7 @@ class PjrtClient final : public Client {
   };
   void end_lives();
   void see_to_handed_over();
+  void hurry_handed_over();
   void destroy();  // the plugin's client, unless it still works
   void start_profiler();
   void record_profile();
@@ -190,7 +194,9 @@ class PjrtClient final : public Client {
   std::vector<std::unique_ptr<Life>> lives_;  // by device
   std::map<int, abi::Memory*> memories_;
   std::vector<MemoryInfo> memory_infos_;
-  HandedOver handed_over_;
+  mutable HandedOver handed_over_;
+  Mutex free_timer_mutex_;
+  std::optional<TimerQueue::Id> free_timer_ MILLRACE_GUARDED_BY(free_timer_mutex_);
   std::atomic<int> launches_{0};
   std::atomic<bool> told_of_determinism_{false};
   std::atomic<bool> given_up_{false};

@@ -12,6 +12,13 @@
 #include "millrace/devices/pjrt/client.h"
 
 namespace millrace::devices::pjrt {
+namespace {
+
+// What is freed waits so long for a call of a device's thread that takes it along, so that no other
+// thread is woken for every buffer.
+constexpr Duration kFreeTime = std::chrono::milliseconds(20);
+
+}  // namespace
 
 std::uint64_t PjrtClient::next_id() {
   static std::atomic<std::uint64_t> last{0};
@@ -34,14 +41,17 @@ Future<void> PjrtClient::failed(DeviceId device) const {
 Status PjrtClient::kill(DeviceId device, const Error& cause) {
   MILLRACE_TRY_STATUS(find(device));
   Life& life = *lives_[static_cast<std::size_t>(index(device))];
-  const Error error = cause.with_detail(DeviceFailure{device, cause, now()});
+  Error error = cause.with_detail(DeviceFailure{device, cause, now()});
   Promise<void> promise;
   {
     MutexLock lock(life.mutex);
-    if (life.death) return {};
-    life.death = error;
-    promise = std::move(life.promise);
-    life.dead.store(true);
+    if (life.death) {
+      error = *life.death;
+    } else {
+      life.death = error;
+      promise = std::move(life.promise);
+      life.dead.store(true);
+    }
   }
   if (promise.valid()) promise.set_error(error);
   give_up_events(events_of(device), error);
@@ -66,6 +76,16 @@ void PjrtClient::end_lives() {
   }
 }
 
+Future<void> PjrtClient::watch(abi::Event* event, std::string_view what, DeviceId device,
+                               Owner keep) {
+  Executor* const waits = may_call_here() ? nullptr : options_.driver;
+  Future<void> future =
+      take_event(plugin_, event, completions(), what, events_of(device), std::move(keep), waits);
+  // A kill that came since the call began has not found this event.
+  if (Status living = alive(device); !living) give_up_events(events_of(device), living.error());
+  return future;
+}
+
 bool PjrtClient::may_call_here() const {
   if (options_.driver == nullptr || handed_over_.draining_here()) return true;
   const DeviceScope* const scope = DeviceScope::current();
@@ -75,10 +95,38 @@ bool PjrtClient::may_call_here() const {
 void PjrtClient::see_to_handed_over() {
   Scope::Hold hold = scope_.hold();
   if (!hold) return handed_over_.drain();  // the driver may be gone
-  post(*options_.driver, [this, hold = std::move(hold)]() mutable {
+  auto drain = [this, hold = std::move(hold)]() mutable {
     handed_over_.drain();
     hold.reset();
-  });
+  };
+  if (options_.timers == nullptr) return post(*options_.driver, std::move(drain));
+  MutexLock lock(free_timer_mutex_);
+  if (free_timer_) return;
+  free_timer_ =
+      options_.timers->schedule(now() + kFreeTime, [this, drain = std::move(drain)]() mutable {
+        {
+          MutexLock set(free_timer_mutex_);
+          free_timer_.reset();
+        }
+        if (!handed_over_.empty()) post(*options_.driver, std::move(drain));
+      });
+}
+
+// For the close, which waits for what is handed over.
+void PjrtClient::hurry_handed_over() {
+  if (options_.driver == nullptr || options_.timers == nullptr) return;
+  std::optional<TimerQueue::Id> timer;
+  {
+    MutexLock lock(free_timer_mutex_);
+    timer = std::exchange(free_timer_, std::nullopt);
+  }
+  if (Scope::Hold hold = scope_.hold(); hold && !handed_over_.empty()) {
+    post(*options_.driver, [this, hold = std::move(hold)]() mutable {
+      handed_over_.drain();
+      hold.reset();
+    });
+  }
+  if (timer) options_.timers->cancel(*timer);
 }
 
 std::string PjrtClient::calls_under_way() const {
@@ -102,6 +150,7 @@ Future<void> PjrtClient::in_time(const Future<void>& future, Duration time) cons
 
 Task<void> PjrtClient::close_in_time() {
   end_lives();
+  hurry_handed_over();
   const Future<void> all = scope_.close();
   const auto seconds =
       std::chrono::duration_cast<std::chrono::milliseconds>(options_.close_timeout).count() / 1e3;

@@ -131,7 +131,7 @@ void wait_here(std::unique_ptr<Pending> pending, const Error& refusal) {
 }  // namespace
 
 Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& executor,
-                        std::string_view what, EventSource source, Owner keep) {
+                        std::string_view what, EventSource source, Owner keep, Executor* waits) {
   if (event == nullptr) {
     return fail(ErrorCode::kInternal,
                 std::string(what) + " of the plugin " + plugin.name() + " gives no event");
@@ -155,8 +155,15 @@ Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& execu
   const std::uintptr_t key = table().add(std::move(pending));
   later.user_arg = reinterpret_cast<void*>(key);
   if (Status waited = plugin.call(later); !waited) {
-    if (std::unique_ptr<Pending> refused = table().take(key))
+    std::unique_ptr<Pending> refused = table().take(key);
+    if (refused == nullptr) return future;
+    if (waits == nullptr) {
       wait_here(std::move(refused), waited.error());
+    } else {
+      post(*waits, [refused = std::move(refused), error = waited.error()]() mutable {
+        wait_here(std::move(refused), error);
+      });
+    }
   }
   return future;
 }

@@ -26,10 +26,11 @@ struct EventSource {
 // Completes on `executor`: the plugin's thread, which may hold locks of its own, only posts. At
 // once, on this thread, if the event is ready. what: a literal, for errors: the call that gave the
 // event. keep: what the plugin uses until the event comes, also when it was given up. A plugin that
-// takes no callback is waited for on this thread; where it cannot be waited for either, the event
-// and `keep` stay for ever.
+// takes no callback is waited for on this thread, or on `waits` where it is given; where it cannot
+// be waited for either, the event and `keep` stay for ever.
 Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& executor,
-                        std::string_view what, EventSource source = {}, Owner keep = nullptr);
+                        std::string_view what, EventSource source = {}, Owner keep = nullptr,
+                        Executor* waits = nullptr);
 
 // Ends the futures of a source's events that have not come, with the call and `cause`, on their
 // executors. The events stay the plugin's: one that comes later is destroyed, its error dropped,

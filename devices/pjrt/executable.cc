@@ -106,6 +106,21 @@ struct PjrtExecutable::Launch {
     for (abi::Buffer* const*& list : argument_lists) list = std::exchange(next, next + inputs);
     for (abi::Buffer**& list : output_lists) list = std::exchange(next, next + outputs);
   }
+  // twins[i]: input i of some device is another input of it, too.
+  void find_twins(std::span<const std::span<const Buffer>> arguments) {
+    twins.assign(arguments.empty() ? 0 : arguments[0].size(), false);
+    for (const std::span<const Buffer> list : arguments) {
+      order.clear();
+      for (std::size_t i = 0; i < list.size(); ++i) order.emplace_back(list[i].body().get(), i);
+      std::ranges::sort(order);
+      for (std::size_t k = 1; k < order.size(); ++k) {
+        if (order[k - 1].first != order[k].first) continue;
+        twins[order[k - 1].second] = twins[order[k].second] = true;
+      }
+    }
+  }
+  std::vector<bool> twins;
+  std::vector<std::pair<const BufferBody*, std::size_t>> order;
   std::vector<abi::Buffer*> buffers;  // the arguments of all devices, then their outputs
   std::vector<abi::Buffer* const*> argument_lists;
   std::vector<abi::Buffer**> output_lists;
@@ -156,22 +171,19 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   }
   for (const int keep : call.non_donatable) launch.kept.push_back(keep);
   // A buffer that stands in two places is read by one of them after the other would take it.
-  const auto stands_twice = [&call](std::size_t input) {
-    return std::ranges::any_of(call.arguments, [input](std::span<const Buffer> list) {
-      return std::ranges::count(list, list[input].body().get(),
-                                [](const Buffer& b) { return b.body().get(); }) > 1;
-    });
-  };
-  for (std::size_t i = 0; i < inputs; ++i) {
-    if (donates(*this, call, i) && stands_twice(i))
-      launch.kept.push_back(static_cast<std::int64_t>(i));
+  if (std::ranges::find(facts_.donated, true) != facts_.donated.end()) {
+    launch.find_twins(call.arguments);
+    for (std::size_t i = 0; i < inputs; ++i) {
+      if (launch.twins[i] && donates(*this, call, i))
+        launch.kept.push_back(static_cast<std::int64_t>(i));
+    }
+    std::ranges::sort(launch.kept);
   }
   const auto take_back = [] {
     for (PjrtBuffer* buffer : launch.given) buffer->undo_donation();
   };
   for (std::size_t i = 0; i < inputs; ++i) {
-    if (!donated_[i] ||
-        std::ranges::find(launch.kept, static_cast<std::int64_t>(i)) != launch.kept.end())
+    if (!donated_[i] || std::ranges::binary_search(launch.kept, static_cast<std::int64_t>(i)))
       continue;
     for (const std::span<const Buffer> list : call.arguments) {
       auto* buffer = static_cast<PjrtBuffer*>(list[i].body().get());
@@ -221,10 +233,9 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
                                                 launch.output_lists[place][o]));
     }
     results[d].outputs = Buffers::of_moved(outputs);
-    results[d].done =
-        note_end(take_event(plugin, launch.done[place], client_.completions(),
-                            "PJRT_LoadedExecutable_Execute", client_.events_of(call.devices[d])),
-                 {call.devices[d], trace_name_, launched, call.flow}, std::move(holds[d]));
+    results[d].done = note_end(
+        client_.watch(launch.done[place], "PJRT_LoadedExecutable_Execute", call.devices[d]),
+        {call.devices[d], trace_name_, launched, call.flow}, std::move(holds[d]));
   }
   if (!complete) {  // the run goes on, and ends the holds
     for (LaunchResult& result : results.first(devices)) {

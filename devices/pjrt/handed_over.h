@@ -19,19 +19,21 @@ class HandedOver {
   HandedOver& operator=(const HandedOver&) = delete;
   ~HandedOver() { drain(); }
 
-  // True: there was none to be made, so somebody must see to it that drain() is called.
+  // True: it stands alone, so somebody must see to it that drain() is called. Not for one behind
+  // others: whoever added the first of them sees to it.
   template <class F>
   bool add(F call) {
     Call* const made = new Typed<F>(std::move(call));
-    const bool first = waiting_.fetch_add(1) == 0;
+    waiting_.fetch_add(1);
     Call* before = newest_.load();
     do {
       made->next = before;
     } while (!newest_.compare_exchange_weak(before, made));
-    return first;
+    return before == nullptr;
   }
   // Makes all that came before, on this thread, or waits until another thread has made them.
   void drain();
+  bool empty() const { return waiting_.load() == 0; }
   // This thread is in drain().
   bool draining_here() const { return draining_ == this; }
 

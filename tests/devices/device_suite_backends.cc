@@ -160,11 +160,13 @@ class PjrtSuiteClient final : public SuiteClient {
     const devices::pjrt::Plugin* plugin = devices::pjrt::Plugin::load(path).value();
     client_ = devices::pjrt::PjrtClient::create(
                   *plugin, {.completions = completions_.get(),
+                            .driver = driver_.get(),
                             .settings = {{"cpu_device_count", std::int64_t{devices}}}})
                   .value();
   }
   ~PjrtSuiteClient() override {
     client_.reset();
+    static_cast<void>(wait_blocking(driver_->close()));
     static_cast<void>(wait_blocking(completions_->close()));
   }
   Client& client() override { return *client_; }
@@ -172,6 +174,7 @@ class PjrtSuiteClient final : public SuiteClient {
  private:
   std::unique_ptr<PoolExecutor> completions_ =
       make_executor(ExecutorBackend::kThreads, 1, "events");
+  std::unique_ptr<PoolExecutor> driver_ = make_executor(ExecutorBackend::kThreads, 1, "driver");
   std::unique_ptr<devices::pjrt::PjrtClient> client_;
 };
 

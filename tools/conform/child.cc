@@ -132,12 +132,9 @@ bool wait_for_end(int pipe, pid_t child, Clock::time_point deadline, int& status
     pollfd polled{.fd = pipe, .events = POLLIN};
     // A process that the plugin started may keep the pipe open: ask now and then.
     ::poll(&polled, 1, static_cast<int>(std::min<std::int64_t>(left, 200)));
-    if ((polled.revents & POLLHUP) != 0) {
-      // It closes its descriptors before it can be waited for.
-      ::waitpid(child, &status, 0);
-      return true;
-    }
     if (::waitpid(child, &status, WNOHANG) == child) return true;
+    // Its descriptors are closed before it can be waited for; or the plugin has closed them.
+    if ((polled.revents & POLLHUP) != 0) ::poll(nullptr, 0, 1);
   }
 }
 

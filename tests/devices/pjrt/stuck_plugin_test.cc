@@ -88,6 +88,21 @@ TEST_F(StuckPluginTest, CloseEndsInTimeAndNamesPluginAndCall) {
   EXPECT_EQ(FakePlugin::events_alive, 0);
 }
 
+TEST_F(StuckPluginTest, EventOfACallDuringWhichTheDeviceWasKilledIsGivenUpToo) {
+  static PjrtClient* killed = nullptr;
+  killed = client_.get();
+  fake_.replace(+[](abi::BufferToHostBufferArgs* args) -> abi::Error* {
+    static_cast<void>(killed->kill(DeviceId{0}, Error(ErrorCode::kUnavailable, "power cut")));
+    args->event = stuck = FakePlugin::make_event();
+    return nullptr;
+  });
+  const Future<void> fetched = fetch();
+  executor_.run_until_idle();
+  ASSERT_TRUE(fetched.ready());
+  EXPECT_EQ(fetched.result().error().code(), ErrorCode::kUnavailable);
+  FakePlugin::set_event(stuck, 0, "");
+}
+
 TEST_F(StuckPluginTest, StateThatNobodyWaitedForEndsWithTheClient) {
   fake_.replace(+[](abi::BufferReadyEventArgs* args) -> abi::Error* {
     args->event = stuck = FakePlugin::make_event();
