@@ -1,5 +1,6 @@
 // Portable artifacts that JAX's own writer made: they read as the text that JAX's reader makes of
-// them. make_artifacts.py makes them; MILLRACE_ARTIFACTS names their folder.
+// them, and JAX reads them the same when we have written them again. make_artifacts.py makes them,
+// check_artifacts.py reads ours; MILLRACE_ARTIFACTS names their folder.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "millrace/devices/cpu/bytecode/read_bytecode.h"
+#include "millrace/devices/cpu/bytecode/write_bytecode.h"
 #include "millrace/devices/cpu/ir/print.h"
 #include "millrace/devices/cpu/read/read_text.h"
 
@@ -69,6 +71,44 @@ TEST(ReadArtifacts, OfJaxReadAsTheirText) {
   std::size_t failed = 0;
   for (const fs::path& path : all) {
     const std::string problem = problem_of(path);
+    if (problem.empty()) continue;
+    if (++failed <= 20) std::cout << path.string() << ": " << problem << '\n';
+  }
+  EXPECT_EQ(failed, 0u) << "of " << all.size();
+}
+
+// Into the folder that MILLRACE_REWRITTEN names, for JAX to read again, if there is one.
+Status keep(const fs::path& artifact, const std::string& bytes) {
+  const char* folder = std::getenv("MILLRACE_REWRITTEN");  // NOLINT(concurrency-mt-unsafe)
+  if (folder == nullptr) return {};
+  const fs::path path = fs::path(folder) / artifact.parent_path().filename() / artifact.filename();
+  fs::create_directories(path.parent_path());
+  std::ofstream file(path, std::ios::binary);
+  file << bytes;
+  return file ? Status() : fail(ErrorCode::kUnavailable, "cannot write " + path.string());
+}
+
+// Written in the version of its folder, an artifact reads as the same module.
+std::string rewriting_problem_of(const fs::path& path) {
+  const auto module = bytecode::read_bytecode(content(path));
+  if (!module) return module.error().message();
+  const auto version = bytecode::version_from_string(path.parent_path().filename().string());
+  const auto written = bytecode::write_bytecode(*module, version);
+  if (!written) return "written: " + written.error().message();
+  const auto again = bytecode::read_bytecode(*written);
+  if (!again) return "again: " + again.error().message();
+  std::string why;
+  if (!ir::equal(*module, *again, &why)) return why;
+  const Status kept = keep(path, *written);
+  return kept ? std::string() : kept.error().message();
+}
+
+TEST(ReadArtifacts, OfJaxAreWrittenAgain) {
+  const std::vector<fs::path> all = artifacts();
+  if (all.empty()) GTEST_SKIP() << "MILLRACE_ARTIFACTS names no folder of artifacts";
+  std::size_t failed = 0;
+  for (const fs::path& path : all) {
+    const std::string problem = rewriting_problem_of(path);
     if (problem.empty()) continue;
     if (++failed <= 20) std::cout << path.string() << ": " << problem << '\n';
   }
