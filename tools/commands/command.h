@@ -77,7 +77,9 @@ struct TraceFlags {
 struct InspectFlags {
   std::string file;
   std::vector<std::string> plugins;
-  std::string svg;  // file
+  std::string svg;    // file
+  std::string write;  // a file for the program: text, or a portable artifact if it ends in .bc
+  std::string vhlo;   // for write: the artifact's version; "": old enough for others
   bool ops = false;
   InputFlags inputs;  // for ops; none: made ones
   int repeat = 20;

@@ -20,6 +20,7 @@
 #include "millrace/tools/inspect/memory_picture.h"
 #include "millrace/tools/inspect/op_times.h"
 #include "millrace/tools/inspect/program_facts.h"
+#include "millrace/tools/inspect/write_program.h"
 #include "millrace/tools/trace/svg.h"
 
 namespace millrace::commands {
@@ -165,6 +166,10 @@ Result<ExitCode> inspect_command(const InspectFlags& flags, Console& console) {
     const auto map = inspect::memory_map(program);
     if (!map) return rejected(map.error(), flags.file);
     MILLRACE_TRY_STATUS(trace::write_svg(flags.svg, inspect::draw(*map)));
+  }
+  if (!flags.write.empty()) {
+    const Status written = inspect::write_program(program, flags.write, flags.vhlo);
+    if (!written) return rejected(written.error(), flags.file);
   }
   const auto facts = inspect::inspect(program);
   if (!facts) return rejected(facts.error(), flags.file);

@@ -203,6 +203,16 @@ CLI::App& add_inspect(CLI::App& app, InspectFlags& flags) {
                   "draw what is in the memory of a run on the CPU, step by step")
       ->type_name("OUT")
       ->excludes(ops);
+  auto* write = command.add_option("--write", flags.write,
+                                   "write the program: as text, or as a portable artifact if OUT "
+                                   "ends in .bc");
+  write->type_name("OUT")->excludes(ops);
+  command
+      .add_option("--vhlo", flags.vhlo,
+                  "with --write: the artifact's version (default: the oldest from 1.0.0 on that "
+                  "has all of it)")
+      ->type_name("X.Y.Z")
+      ->needs(write);
   add_plugins(command, flags.plugins);
   command.get_option("--plugin")
       ->excludes(ops)

@@ -88,6 +88,27 @@ TEST(InspectCommandTest, DrawsTheMemoryOfARun) {
       0);
 }
 
+std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(InspectCommandTest, WritesTheProgramAsAnArtifactAndThatAsText) {
+  const TempFolder folder;
+  const std::string model = mnist_model() + "/grad_64.mlir";
+  const std::string artifact = folder.file("p.mlir.bc");
+  const Outcome o = run_millrace({"inspect", model, "--write", artifact, "--vhlo", "1.3.0"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_TRUE(content(artifact).starts_with("ML\xefR\x0dStableHLO_v1.3.0"));
+  const std::string back = folder.file("back.mlir");
+  const std::string direct = folder.file("direct.mlir");
+  ASSERT_EQ(run_millrace({"inspect", artifact, "--write", back}).code, 0);
+  ASSERT_EQ(run_millrace({"inspect", model, "--write", direct}).code, 0);
+  EXPECT_EQ(content(back), content(direct));
+  EXPECT_NE(run_millrace({"inspect", model, "--write", back, "--vhlo", "1.3.0"}).code, 0);
+  EXPECT_NE(run_millrace({"inspect", model, "--write", "/no/such/p.mlir"}).code, 0);
+}
+
 TEST(InspectCommandTest, TellsFunctionsDonationOperationsAndMemory) {
   const TempFolder folder;
   const Outcome o = run_millrace({"inspect", write(folder, kProgram), "--json"});
