@@ -79,7 +79,8 @@ class ContainerReader {
     for (std::size_t i = n; i-- != 0;) {
       std::uint64_t size = 0;
       if (!in.varint(&size)) return false;
-      if (size == 0 || size > end - in.offset())
+      // The lengths may have run into the strings behind them.
+      if (size == 0 || in.offset() > end || size > end - in.offset())
         return in.fail("a string of " + std::to_string(size) + " bytes, which do not fit");
       end -= size;
       // The last byte is a zero.

@@ -100,12 +100,13 @@ TEST(InspectCommandTest, WritesTheProgramAsAnArtifactAndThatAsText) {
   const Outcome o = run_millrace({"inspect", model, "--write", artifact, "--vhlo", "1.3.0"});
   ASSERT_EQ(o.code, 0) << o.err;
   EXPECT_TRUE(content(artifact).starts_with("ML\xefR\x0dStableHLO_v1.3.0"));
-  const std::string back = folder.file("back.mlir");
-  const std::string direct = folder.file("direct.mlir");
-  ASSERT_EQ(run_millrace({"inspect", artifact, "--write", back}).code, 0);
-  ASSERT_EQ(run_millrace({"inspect", model, "--write", direct}).code, 0);
-  EXPECT_EQ(content(back), content(direct));
-  EXPECT_NE(run_millrace({"inspect", model, "--write", back, "--vhlo", "1.3.0"}).code, 0);
+  const std::string text = folder.file("text.mlir");
+  const std::string again = folder.file("again.mlir.bc");
+  ASSERT_EQ(run_millrace({"inspect", artifact, "--write", text}).code, 0);
+  EXPECT_THAT(content(text), HasSubstr("stablehlo.convolution"));
+  ASSERT_EQ(run_millrace({"inspect", text, "--write", again, "--vhlo", "1.3.0"}).code, 0);
+  EXPECT_EQ(content(again), content(artifact));
+  EXPECT_NE(run_millrace({"inspect", model, "--write", text, "--vhlo", "1.3.0"}).code, 0);
   EXPECT_NE(run_millrace({"inspect", model, "--write", "/no/such/p.mlir"}).code, 0);
 }
 

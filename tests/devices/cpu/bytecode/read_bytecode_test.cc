@@ -164,6 +164,12 @@ TEST(ReadBytecode, CountsAreCheckedBeforeTheyAllocate) {
               HasSubstr("a count of "));
 }
 
+TEST(ReadBytecode, StringsThatOverlapTheirLengthsAreAnError) {
+  const std::string strings = number(3) + number(18) + number(1) + number(1);
+  const std::string file = std::string("ML\xefR") + number(6) + "test" + '\0' + section(0, strings);
+  EXPECT_THAT(error_of(file), HasSubstr("which do not fit"));
+}
+
 TEST(ReadBytecode, AnAttributeThatRefersToItselfIsAnError) {
   const std::string array = number(0) + number(1) + number(0);  // [attribute 0]
   EXPECT_THAT(
