@@ -205,7 +205,7 @@ CLI::App& add_inspect(CLI::App& app, InspectFlags& flags) {
       ->excludes(ops);
   auto* write = command.add_option("--write", flags.write,
                                    "write the program: as text, or as a portable artifact if OUT "
-                                   "ends in .bc");
+                                   "ends in .bc or .mlirbc");
   write->type_name("OUT")->excludes(ops);
   command
       .add_option("--vhlo", flags.vhlo,

@@ -159,8 +159,7 @@ Result<ProgramFacts> inspect(const devices::Program& program) {
 
 std::string ProgramFacts::to_text() const {
   std::string text = file + ": module" + (module.empty() ? "" : " @" + module) + ", " +
-                     plural(functions.size(), "function") + ", " + bytes_text(text_bytes) +
-                     " of text\n";
+                     plural(functions.size(), "function") + ", " + bytes_text(text_bytes) + "\n";
   for (const FunctionFacts& function : functions) text += function_text(function);
   if (not_planned)
     return text + "\nThe CPU device does not run it: " + not_planned->to_string() + "\n";

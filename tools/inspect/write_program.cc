@@ -14,10 +14,11 @@ namespace bytecode = devices::cpu::bytecode;
 
 Result<std::string> in_form(const devices::cpu::ir::Module& module, const std::string& path,
                             const std::string& version) {
-  if (!path.ends_with(".bc")) {
+  if (!path.ends_with(".bc") && !path.ends_with(".mlirbc")) {
     if (version.empty()) return devices::cpu::ir::print(module);
-    return fail(ErrorCode::kInvalidArgument,
-                "text has no version of VHLO; a name that ends in .bc asks for an artifact");
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "text has no version of VHLO; a name that ends in .bc or .mlirbc asks for an artifact");
   }
   std::optional<bytecode::Version> wanted;
   if (!version.empty()) {
