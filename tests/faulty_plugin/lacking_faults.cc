@@ -38,8 +38,14 @@ struct Calls {
 };
 thread_local Calls calls;
 
+#if defined(__clang__)
+#define MILLRACE_UNTYPED [[clang::no_sanitize("function")]]  // as in a plugin that is written in C
+#else
+#define MILLRACE_UNTYPED
+#endif
+
 template <std::size_t I>
-void* count_call(void* args) {
+MILLRACE_UNTYPED void* count_call(void* args) {
   ++calls.count;
   calls.last = kNames[I];
   return reinterpret_cast<void* (*)(void*)>(healthy_api().functions[I])(args);

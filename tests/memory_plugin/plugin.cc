@@ -5,8 +5,14 @@
 namespace millrace::memory_plugin {
 namespace {
 
+#if defined(__clang__)
+#define MILLRACE_UNTYPED [[clang::no_sanitize("function")]]  // as in a plugin that is written in C
+#else
+#define MILLRACE_UNTYPED
+#endif
+
 template <std::size_t I>
-abi::Error* lacking(void* /*args*/) {
+MILLRACE_UNTYPED abi::Error* lacking(void* /*args*/) {
   static constexpr std::array<const char*, static_cast<std::size_t>(abi::Slot::kCount)> kNames = {
 #define MILLRACE_PJRT_SLOT(name) "PJRT_" #name,
 #include "millrace/devices/pjrt/slots.inc"

@@ -93,21 +93,21 @@ bool ProgramMaker::is_integer(int v) const {
   return devices::is_signed_integer(type(v).dtype) || devices::is_unsigned_integer(type(v).dtype);
 }
 
-int ProgramMaker::new_value(const TensorType& type, const Facts& facts) {
+int ProgramMaker::new_value(TensorType type, Facts facts) {
   facts_.push_back(facts);
-  const int value = program_.add_value(type);
+  const int value = program_.add_value(std::move(type));
   scope_.push_back(value);
   return value;
 }
 
-int ProgramMaker::parameter(const TensorType& type, bool special) {
+int ProgramMaker::parameter(TensorType type, bool special) {
   const int value = new_value(type, {.clean = !special, .bound = special ? kInfinity : 8});
   program_.main.parameters.push_back(value);
   if (special) program_.special.insert(value);
   return value;
 }
 
-int ProgramMaker::splat(const TensorType& type, const std::string& text, double bound) {
+int ProgramMaker::splat(TensorType type, const std::string& text, double bound) {
   return emit("constant", {}, type, {.bound = bound}, {{"value", Kind::kSplat, {}, text}});
 }
 
@@ -134,9 +134,8 @@ int ProgramMaker::same_type(int v, const Wanted& wanted) {
   return splat(wanted_type, devices::is_floating(wanted_type.dtype) ? "1.5" : "3", 3);
 }
 
-int ProgramMaker::emit(std::string op, std::vector<int> operands, const TensorType& type,
-                       const Facts& facts, std::vector<ProgramAttribute> attributes,
-                       std::vector<ProgramBlock> blocks) {
+int ProgramMaker::emit(std::string op, std::vector<int> operands, TensorType type, Facts facts,
+                       std::vector<ProgramAttribute> attributes, std::vector<ProgramBlock> blocks) {
   const int result = new_value(type, facts);
   steps_->push_back(
       {std::move(op), std::move(operands), {result}, std::move(attributes), std::move(blocks)});

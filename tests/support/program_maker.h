@@ -45,9 +45,10 @@ class ProgramMaker {
   bool is_float(int v) const { return devices::is_floating(type(v).dtype); }
   bool is_integer(int v) const;
   int rank(int v) const { return static_cast<int>(type(v).dims.size()); }
-  int new_value(const TensorType& type, const Facts& facts);
-  int parameter(const TensorType& type, bool special = false);
-  int splat(const TensorType& type, const std::string& text, double bound);
+  // Copies: what is given may lie in the lists that grow.
+  int new_value(TensorType type, Facts facts);
+  int parameter(TensorType type, bool special = false);
+  int splat(TensorType type, const std::string& text, double bound);
   // A value that is there, nullopt if none is as wanted.
   std::optional<int> pick(const Wanted& wanted);
   std::optional<int> pick_any() {
@@ -55,7 +56,7 @@ class ProgramMaker {
   }
   // One of the same type: one that is there, or a new parameter or constant.
   int same_type(int v, const Wanted& wanted);
-  int emit(std::string op, std::vector<int> operands, const TensorType& type, const Facts& facts,
+  int emit(std::string op, std::vector<int> operands, TensorType type, Facts facts,
            std::vector<ProgramAttribute> attributes = {}, std::vector<ProgramBlock> blocks = {});
   Facts joined(std::initializer_list<int> values);
   void add_step();

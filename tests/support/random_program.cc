@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "millrace/core/philox.h"
 
@@ -173,8 +174,8 @@ std::int64_t TensorType::elements() const {
   return count;
 }
 
-int RandomProgram::add_value(const TensorType& type) {
-  types.push_back(type);
+int RandomProgram::add_value(TensorType type) {
+  types.push_back(std::move(type));
   return static_cast<int>(types.size()) - 1;
 }
 

@@ -62,7 +62,7 @@ struct RandomProgram {
   ProgramBlock main;
 
   const TensorType& type(int value) const { return types[static_cast<std::size_t>(value)]; }
-  int add_value(const TensorType& type);
+  int add_value(TensorType type);  // a copy: it may be of types itself
   // Steps, those of inner blocks included.
   std::size_t size() const;
   // Names of the operations in it, without their dialect.

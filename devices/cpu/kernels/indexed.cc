@@ -147,9 +147,10 @@ void IndexedWalk::scatter(const Region& region, std::span<const DType> types,
     std::int64_t fixed = 0;
     bool inside = true;  // in the dimensions that the window does not walk
     for (int d = 0; d < operand_.rank(); ++d) {
-      const bool walked = !contains(dims_.collapsed, d) && !contains(dims_.operand_batching, d);
-      if (!walked) inside = inside && start[d] >= 0 && start[d] < operand_.dim(d);
-      fixed += walked ? 0 : start[d] * operand_strides_[static_cast<std::size_t>(d)];
+      if (!contains(dims_.collapsed, d) && !contains(dims_.operand_batching, d)) continue;
+      inside = start[d] >= 0 && start[d] < operand_.dim(d);
+      if (!inside) break;
+      fixed += start[d] * operand_strides_[static_cast<std::size_t>(d)];
     }
     if (!inside) continue;
     for (std::int64_t w = 0; w < window_elements_; ++w) {

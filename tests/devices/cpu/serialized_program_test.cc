@@ -26,7 +26,8 @@ TEST(KernelChoiceTest, OtherTextIsRefused) {
 }
 
 TEST(SerializedProgramTest, EverythingComesBack) {
-  const std::string code("a program\n\nof many lines\0 and zeros", 38);
+  using namespace std::string_literals;  // for the zero inside
+  const std::string code = "a program\n\nof many lines\0 and zeros"s;
   const std::string bytes = SerializedProgram{
       .code = code,
       .compiler = "abc",

@@ -2,6 +2,8 @@
 
 #include <cstring>
 #include <memory>
+#include <mutex>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -51,6 +53,16 @@ void set(abi::Api& api, R (*function)(A*)) {
 
 // Those that nobody destroys go with the plugin.
 std::vector<std::unique_ptr<abi::Client>> clients;
+std::mutex buffers_mutex;
+std::unordered_map<abi::Buffer*, std::unique_ptr<abi::Buffer>> buffers;
+
+abi::Buffer* kept(std::unique_ptr<abi::Buffer> made) {
+  ++FakePlugin::buffers_alive;
+  abi::Buffer* const buffer = made.get();
+  const std::lock_guard lock(buffers_mutex);
+  buffers.emplace(buffer, std::move(made));
+  return buffer;
+}
 
 abi::Event* ready_event() {
   abi::Event* event = FakePlugin::make_event();
@@ -70,10 +82,7 @@ abi::Event* FakePlugin::make_event() {
   return new abi::Event;
 }
 
-abi::Buffer* FakePlugin::make_buffer() {
-  ++buffers_alive;
-  return new abi::Buffer;
-}
+abi::Buffer* FakePlugin::make_buffer() { return kept(std::make_unique<abi::Buffer>()); }
 
 void FakePlugin::set_event(abi::Event* event, int code, const std::string& message, int times) {
   event->ready = true;
@@ -208,16 +217,17 @@ FakePlugin::FakePlugin() {
       });
   set(
       api_, +[](abi::ClientBufferFromHostBufferArgs* a) -> abi::Error* {
-        ++buffers_alive;
         const auto* first = static_cast<const std::byte*>(a->data);
-        a->buffer = new abi::Buffer{{first, first + a->dims[0] * 4}};
+        a->buffer =
+            kept(std::make_unique<abi::Buffer>(abi::Buffer{{first, first + a->dims[0] * 4}}));
         a->done_with_host_buffer = ready_event();
         return nullptr;
       });
   set(
       api_, +[](abi::BufferDestroyArgs* a) -> abi::Error* {
         --buffers_alive;
-        delete a->buffer;
+        const std::lock_guard lock(buffers_mutex);
+        buffers.erase(a->buffer);
         return nullptr;
       });
   set(
