@@ -97,9 +97,12 @@ Faults event_faults() {
            const std::scoped_lock lock(mutex);
            return counts.contains(a->event) ? nullptr : healthy(a);
          });
-         after<abi::EventDestroyArgs>(api, [](auto* a) {
-           const std::scoped_lock lock(mutex);
-           counts.erase(a->event);
+         instead<abi::EventDestroyArgs>(api, [](auto* a) {
+           {  // first: another thread may be given the same address at once
+             const std::scoped_lock lock(mutex);
+             counts.erase(a->event);
+           }
+           return healthy(a);
          });
        }},
       {"events.called_once",
