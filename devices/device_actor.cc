@@ -223,6 +223,9 @@ void DeviceActor::start(Seat& seat) {
   }
   (operation.kind() == Operation::Kind::kFetch ? immediate_ : queue_).remove(seat);
   ++seats_in_flight_;
+  // Before the call: whoever gives it up reads them.
+  seat.state = Seat::State::kInFlight;
+  if (operation.kind() == Operation::Kind::kFetch) seat.bytes = operation.bytes();
   if (in_call(&seat, [&] { return operation.start(seat); })) leave(seat);
 }
 

@@ -156,10 +156,7 @@ void Operation::vote(Seat& voter) {
   }
 }
 
-bool Operation::start(Seat& seat) {
-  seat.state = Seat::State::kInFlight;
-  return call_client(seat);
-}
+bool Operation::start(Seat& seat) { return call_client(seat); }
 
 void Operation::destroy() {
   stop_.reset();  // waits for a stop request that is just being told, which still uses all of this

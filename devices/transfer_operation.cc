@@ -112,10 +112,7 @@ Future<HostArray> FetchOperation::submit(const Device& device, const Argument& s
 
 std::string FetchOperation::describe() const { return on_device("the fetch from", seat_); }
 
-bool FetchOperation::call_client(Seat& seat) {
-  seat.bytes = buffer_.shape().size_bytes();
-  return advance(seat);
-}
+bool FetchOperation::call_client(Seat& seat) { return advance(seat); }
 
 bool FetchOperation::advance(Seat& seat) {
   if (!read_.advance(buffer_, seat)) return false;

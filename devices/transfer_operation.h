@@ -60,7 +60,7 @@ class FetchOperation final : public Operation {
                                   const CallOptions& options);
 
   Kind kind() const override { return Kind::kFetch; }
-  std::size_t bytes() const override { return 0; }
+  std::size_t bytes() const override { return buffer_.shape().size_bytes(); }
   std::string describe() const override;
   bool advance(Seat& seat) override;
 
