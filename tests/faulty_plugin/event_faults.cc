@@ -94,8 +94,13 @@ Faults event_faults() {
            return healthy(a);
          });
          instead<abi::EventOnReadyArgs>(api, [](auto* a) {
-           const std::scoped_lock lock(mutex);
-           return counts.contains(a->event) ? nullptr : healthy(a);
+           // Not under the lock: what is ready calls back at once, and the callback destroys
+           // events.
+           const bool awaited = [&] {
+             const std::scoped_lock lock(mutex);
+             return counts.contains(a->event);
+           }();
+           return awaited ? nullptr : healthy(a);
          });
          instead<abi::EventDestroyArgs>(api, [](auto* a) {
            {  // first: another thread may be given the same address at once
