@@ -103,7 +103,8 @@ std::vector<AttributeList> lists_of(ir::Attribute attribute, std::size_t count) 
 }
 
 // sdy.mesh @name = <["x"=2]>: of the dialects that travel with StableHLO, the one short form that
-// modules have at their top. Its body is kept as the text of an attribute.
+// modules have at their top. Its body is kept as the text of an attribute; other attributes may
+// follow.
 bool read_mesh(State& s) {
   const ir::Location where = s.in.location();
   s.in.advance();
@@ -112,9 +113,10 @@ bool read_mesh(State& s) {
   const std::size_t begin = s.in.begin();
   if (!s.in.skip_balanced()) return false;
   const std::string text = "#sdy.mesh" + std::string(text_since(s, begin));
-  const ir::NamedAttribute attributes[] = {
+  AttributeList attributes = {
       {"sym_name", make_string(s, name)},
       {"mesh", s.module.attribute(ir::OpaqueAttr{{}, s.module.intern(text)})}};
+  if (!read_optional_dict(s, &attributes)) return false;
   s.module.top_level().append(
       s.module.create_op({.name = "sdy.mesh", .location = where, .attributes = attributes}));
   return s.in.skip_location();

@@ -108,11 +108,11 @@ bool read_body(State& s, Draft& draft) {
     return read_generic(s, draft);
   }
   if (name.kind != TokenKind::kBareId) return s.in.unexpected("an operation");
-  if (name.text == "sdy.sharding_constraint" || name.text == "sdy.reshard") {
+  if (const PrettyReader reader = pretty_sharding_reader(name.text); reader != nullptr) {
     draft.name = s.module.intern(name.text);
     s.in.set_op(draft.name);
     s.in.advance();
-    return read_pretty_sharding(s, draft);
+    return reader(s, draft);
   }
   draft.kind = kind_of_word(name.text);
   draft.name = ir::to_string(draft.kind);

@@ -3,6 +3,8 @@
 // draft.
 #pragma once
 
+#include <string_view>
+
 #include "millrace/devices/cpu/read/state.h"
 
 namespace millrace::devices::cpu::read {
@@ -11,6 +13,9 @@ using PrettyReader = bool (*)(State&, Draft&);
 
 // nullptr if the operation is written in the generic form only.
 PrettyReader pretty_reader(ir::OpKind kind);
+
+// pretty_sharding.cc: the same for Shardy's operations, which have no kinds of their own.
+PrettyReader pretty_sharding_reader(std::string_view name);
 
 // What they share: an attribute that the form implies; "{attributes} : signature" at the end.
 void add(State& s, Draft& draft, std::string_view name, ir::Attribute value);
@@ -23,8 +28,6 @@ bool read_pretty_custom_call(State& s, Draft& draft);
 bool read_pretty_composite(State& s, Draft& draft);
 bool read_pretty_call(State& s, Draft& draft);
 bool read_pretty_return(State& s, Draft& draft);
-// "%a <@mesh, [{"x"}, {}]> : T", of the dialect of shardings.
-bool read_pretty_sharding(State& s, Draft& draft);
 // pretty_linear.cc: contractions and what has several lists of numbers.
 bool read_pretty_dot_general(State& s, Draft& draft);
 bool read_pretty_dot(State& s, Draft& draft);

@@ -145,17 +145,4 @@ bool read_pretty_return(State& s, Draft& d) {
   return s.in.expect(':') && read_types(s, &types) && match_operand_types(s, d, types);
 }
 
-bool read_pretty_sharding(State& s, Draft& d) {
-  if (!read_operand(s, &d.operands)) return false;
-  const std::size_t begin = s.in.begin();
-  if (!s.in.skip_balanced()) return false;
-  const std::string text = "#sdy.sharding" + std::string(text_since(s, begin));
-  add(s, d, "sharding", s.module.attribute(ir::OpaqueAttr{{}, s.module.intern(text)}));
-  if (!read_optional_dict(s, &d.attributes) || !s.in.expect(':') ||
-      !read_type(s, &d.result_types.emplace_back())) {
-    return false;
-  }
-  return match_operand_types(s, d, d.result_types);
-}
-
 }  // namespace millrace::devices::cpu::read
