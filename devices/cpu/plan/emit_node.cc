@@ -344,13 +344,21 @@ void Emitter::emit_reference(BlockState& s, const Node& n, StepList& to) {
     targets.push_back(new_buffer(s, v));
     into.push_back({graph_.shape(v)});
   }
-  add_step(to, std::string(n.name), n.location, 0).run =
-      [kernel = n.kernel, operands, targets, from, into](const StepFrame& f) -> Status {
-    std::vector<ConstArray> in = from;
-    std::vector<MutableArray> out = into;
-    for (std::size_t i = 0; i < in.size(); ++i) in[i].data = f.at(operands[i]);
-    for (std::size_t i = 0; i < out.size(); ++i) out[i].data = f.at(targets[i]);
-    return kernel->run(in, out);
+  // In the step's scratch: the lists of arrays, then what the kernel wants.
+  const std::size_t own = n.kernel->scratch_bytes(from, into);
+  reference::Scratch all;
+  all.take<ConstArray>(std::ssize(from));
+  all.take<MutableArray>(std::ssize(into));
+  all.take<std::byte>(static_cast<std::int64_t>(own));
+  add_step(to, std::string(n.name), n.location, all.taken_bytes()).run =
+      [kernel = n.kernel, operands, targets, from, into, own,
+       bytes = all.taken_bytes()](const StepFrame& f) -> Status {
+    reference::Scratch scratch(std::span(f.scratch, bytes));
+    const auto in = scratch.take<ConstArray>(std::ssize(from));
+    const auto out = scratch.take<MutableArray>(std::ssize(into));
+    for (std::size_t i = 0; i < in.size(); ++i) in[i] = {from[i].shape, f.at(operands[i])};
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = {into[i].shape, f.at(targets[i])};
+    return kernel->run(in, out, scratch.take<std::byte>(static_cast<std::int64_t>(own)));
   };
 }
 

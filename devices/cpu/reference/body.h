@@ -1,19 +1,28 @@
-// Body: the region of a reducer, a comparator or an update: a small program of scalars of any type,
-// for what kernels/region.h does not compile. Read next: scalar_op.h.
+// Body: the region of a reducer, a comparator or an update, for what kernels/region.h does not
+// compile: a small program on scalars of any type. Values that are no scalars, and ops on them, are
+// kernels on arrays in the frame. Read next: scalar_op.h, kernel.h.
 #pragma once
 
+#include <cstddef>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "millrace/core/error.h"
+#include "millrace/devices/cpu/custom_call.h"
 #include "millrace/devices/cpu/ir/module.h"
 #include "millrace/devices/cpu/reference/scalar_op.h"
+#include "millrace/devices/cpu/reference/scratch.h"
 
 namespace millrace::devices::cpu::reference {
+
+class Kernel;
 
 // Thread-safety: immutable.
 class Body {
  public:
-  // kUnimplemented if an op of the block is not one of scalars, a constant or a call of such.
+  // kUnimplemented if an argument or result of the block is no scalar, or for an op that the
+  // evaluator does not know. Control flow runs as it stands: a while that never ends never ends.
   static Result<Body> make(const ir::Module& module, const ir::Op& op, const ir::Block& block);
 
   int arguments() const { return arguments_; }
@@ -23,28 +32,61 @@ class Body {
   // The memory of one evaluation at a time. Thread-safety: confined.
   class Frame {
    public:
-    explicit Frame(const Body& body) : body_(body), slots_(body.initial_) {}
+    // Not to be run if scratch measures.
+    Frame(const Body& body, Scratch& scratch);
     Scalar& argument(int i) { return slots_[static_cast<std::size_t>(i)]; }
     void run();
     const Scalar& result(int i) const {
       return slots_[static_cast<std::size_t>(body_.results_[static_cast<std::size_t>(i)])];
     }
+    // The first error of all runs: a kernel inside of the body may fail.
+    const Status& status() const { return status_; }
 
    private:
+    void run_kernel(std::size_t kernel);
+
     const Body& body_;
-    std::vector<Scalar> slots_;
+    std::span<Scalar> slots_;
+    std::span<std::byte> bytes_;  // of arrays
+    std::span<ConstArray> operands_;
+    std::span<MutableArray> results_;
+    std::span<std::byte> kernel_scratch_;
+    Status status_;
   };
 
  private:
+  enum class What : std::uint8_t {
+    kApply,       // slots[result] = op(slots[operands...])
+    kCopy,        // slots[result] = slots[from]
+    kCopyArray,   // arrays[result] = arrays[from]
+    kLoad,        // slots[result] = arrays[from]
+    kStore,       // arrays[result] = slots[from]
+    kKernel,      // runs kernels[from]
+    kJump,        // to instruction `result`
+    kJumpUnless,  // the same if slots[from] is false
+  };
   struct Instruction {
+    What what = What::kApply;
     ScalarOp op;
-    int operands[3] = {};
+    int operands[3] = {};  // the first is `from`
     int result = 0;
+  };
+  struct ArrayPlace {
+    Shape shape;
+    std::size_t offset = 0;
+  };
+  struct Inner {
+    std::shared_ptr<const Kernel> kernel;
+    std::vector<int> operands, results;  // arrays
   };
   friend class BodyBuilder;
 
   int arguments_ = 0;
   std::vector<Scalar> initial_;  // arguments, constants and intermediate values
+  std::vector<std::byte> initial_bytes_;
+  std::vector<ArrayPlace> arrays_;
+  std::vector<Inner> kernels_;
+  std::size_t most_operands_ = 0, most_results_ = 0, most_scratch_ = 0;  // of any kernel
   std::vector<Instruction> instructions_;
   std::vector<int> results_;
   std::vector<DType> result_types_;

@@ -8,67 +8,63 @@ namespace {
 
 constexpr std::int64_t kBlock = 256;
 
-// The elements of an operand, a block at a time; a scalar stands for any number of equal ones.
+// The elements of an operand, a block at a time: repeated to the result's dimensions by numpy's
+// rule, which CHLO's broadcast ops have; a scalar stands for any number of equal ones.
 class Reader {
  public:
-  Reader(const ConstArray& array, std::int64_t elements)
-      : array_(array), one_(array.shape.rank() == 0 && elements != 1) {}
+  Reader(const ConstArray& array, const Shape& to)
+      : array_(array),
+        one_(array.shape.rank() == 0 && to.elements() != 1),
+        dense_(std::ranges::equal(array.shape.dims(), to.dims())),
+        dims_(to.dims()),
+        strides_(dims_.size()) {
+    if (dense_ || one_) return;
+    const DimVector own = dense_strides(array.shape);
+    const std::size_t missing = strides_.size() - own.size();
+    for (std::size_t d = 0; d < own.size(); ++d)
+      strides_[missing + d] = array.shape.dim(static_cast<int>(d)) == 1 ? 0 : own[d];
+  }
   void read(std::int64_t start, std::int64_t n, Scalar* to) const {
     const DType type = array_.shape.dtype();
+    const auto at = [&](std::int64_t i) {
+      return array_.data + static_cast<std::size_t>(i) * byte_width(type);
+    };
     if (one_)
       std::fill_n(to, n, load(type, array_.data));
+    else if (dense_)
+      load(type, at(start), n, to);
     else
-      load(type, array_.data + static_cast<std::size_t>(start) * byte_width(type), n, to);
+      for (std::int64_t i = 0; i < n; ++i) to[i] = load(type, at(place(start + i)));
   }
 
  private:
-  const ConstArray& array_;
-  bool one_;
-};
-
-// The operand repeated to the result's dimensions by numpy's rule, which CHLO's broadcast ops have.
-std::vector<std::byte> repeated(const ConstArray& from, const Shape& to) {
-  const std::size_t width = width_of(from.shape);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(to.elements()) * width);
-  const DimVector strides = dense_strides(from.shape);
-  const auto missing = static_cast<std::size_t>(to.rank() - from.shape.rank());
-  each_index(to.dims(), [&](const DimVector& index, std::int64_t linear) {
+  std::int64_t place(std::int64_t linear) const {
     std::int64_t at = 0;
-    for (std::size_t d = 0; d < strides.size(); ++d) {
-      if (from.shape.dim(static_cast<int>(d)) != 1) at += index[missing + d] * strides[d];
+    for (std::size_t d = dims_.size(); d-- > 0;) {
+      at += linear % dims_[d] * strides_[d];
+      linear /= dims_[d];
     }
-    copy_element(from.data, at, bytes.data(), linear, width);
-  });
-  return bytes;
-}
+    return at;
+  }
 
-std::vector<Reader> readers(const std::vector<ConstArray>& operands, std::int64_t elements) {
-  std::vector<Reader> list;
-  for (const ConstArray& operand : operands) list.emplace_back(operand, elements);
-  return list;
-}
+  const ConstArray& array_;
+  const bool one_, dense_;
+  const DimVector dims_;
+  DimVector strides_;
+};
 
 }  // namespace
 
-std::vector<std::int64_t> ints_or(const ir::Op& op, std::string_view name, std::size_t n,
-                                  std::int64_t otherwise) {
-  auto found = op.ints(name);
-  return found && found->size() == n ? *std::move(found) : std::vector<std::int64_t>(n, otherwise);
+Integers ints_or(const Call& c, std::string_view name, std::size_t n, std::int64_t otherwise) {
+  const auto found = c.ints(name);
+  return found.size() == n ? Integers(found) : Integers(n, otherwise);
 }
 
-std::vector<Scalar> load_all(const ConstArray& array) {
-  std::vector<Scalar> values(static_cast<std::size_t>(array.shape.elements()));
-  load(array.shape.dtype(), array.data, array.shape.elements(), values.data());
-  return values;
-}
-
-void store_all(const std::vector<Scalar>& values, const MutableArray& array) {
-  store(array.shape.dtype(), values.data(), array.shape.elements(), array.data);
-}
-
-std::vector<std::int64_t> index_vector(const ConstArray& array) {
-  std::vector<std::int64_t> list;
-  for (const Scalar& s : load_all(array)) list.push_back(as_index(array.shape.dtype(), s));
+Integers index_vector(const ConstArray& array) {
+  Integers list(static_cast<std::size_t>(array.shape.elements()), 0);
+  const DType type = array.shape.dtype();
+  for (std::size_t i = 0; i < list.size(); ++i)
+    list[i] = as_index(type, load(type, array.data + i * byte_width(type)));
   return list;
 }
 
@@ -85,19 +81,16 @@ Status run_elementwise(const Call& c) {
   }
   const std::int64_t elements = to.shape.elements();
   const std::size_t width = width_of(to.shape);
-  std::vector<ConstArray> operands(c.operands.begin(), c.operands.end());
-  std::vector<std::vector<std::byte>> memory;
-  for (ConstArray& operand : operands) {
-    const bool fits = std::ranges::equal(operand.shape.dims(), to.shape.dims());
-    if (fits || operand.shape.rank() == 0) continue;
-    memory.push_back(repeated(operand, to.shape));
-    operand = {Shape(operand.shape.dtype(), to.shape.dims()), memory.back().data()};
-  }
-  const auto from = readers(operands, elements);
+  // As many as a function may have; more are not read.
+  const std::size_t count = std::min<std::size_t>(c.operands.size(), 3);
+  const auto reader = [&](std::size_t i) {
+    return Reader(c.operands[std::min(i, count - 1)], to.shape);
+  };
+  const Reader from[3] = {reader(0), reader(1), reader(2)};
   Scalar in[3][kBlock], out[kBlock];
   for (std::int64_t start = 0; start < elements; start += kBlock) {
     const std::int64_t n = std::min(kBlock, elements - start);
-    for (std::size_t i = 0; i < from.size(); ++i) from[i].read(start, n, in[i]);
+    for (std::size_t i = 0; i < count; ++i) from[i].read(start, n, in[i]);
     for (std::int64_t e = 0; e < n; ++e) {
       const Scalar operands[3] = {in[0][e], in[1][e], in[2][e]};
       out[e] = op->function(operands, op->info);
@@ -111,7 +104,8 @@ Status run_map(const Call& c) {
   const MutableArray& to = c.results[0];
   const std::int64_t elements = to.shape.elements();
   const std::size_t width = width_of(to.shape);
-  Body::Frame frame(c.bodies[0]);
+  Body::Frame frame(c.bodies[0], c.scratch);
+  if (c.scratch.measures()) return {};
   for (std::int64_t e = 0; e < elements; ++e) {
     for (std::size_t i = 0; i < c.operands.size(); ++i) {
       const ConstArray& from = c.operands[i];
@@ -121,7 +115,7 @@ Status run_map(const Call& c) {
     frame.run();
     store(to.shape.dtype(), frame.result(0), to.data + static_cast<std::size_t>(e) * width);
   }
-  return {};
+  return frame.status();
 }
 
 Status run_constant(const Call& c) {
@@ -151,7 +145,8 @@ Status run_constant_like(const Call& c) {
   } else {
     return fail(ErrorCode::kUnimplemented, c.op.where() + ": a value that is no number");
   }
-  store_all(std::vector<Scalar>(static_cast<std::size_t>(to.shape.elements()), s), to);
+  for (std::int64_t e = 0; e < to.shape.elements(); ++e)
+    store(to.shape.dtype(), s, to.data + static_cast<std::size_t>(e) * width_of(to.shape));
   return {};
 }
 
@@ -168,8 +163,7 @@ Status run_zero(const Call& c) {
 
 // Of one process: it sends to itself, or nobody sends and it gets zeros.
 Status run_collective_permute(const Call& c) {
-  const auto pairs = c.op.ints("source_target_pairs").value_or(std::vector<std::int64_t>{});
-  return pairs.empty() ? run_zero(c) : run_identity(c);
+  return c.ints("source_target_pairs").empty() ? run_zero(c) : run_identity(c);
 }
 
 }  // namespace millrace::devices::cpu::reference

@@ -2,9 +2,11 @@
 // assume what the verifier has checked.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <memory>
 #include <string_view>
-#include <vector>
 
 #include "millrace/devices/cpu/kernels/dim_vector.h"
 #include "millrace/devices/cpu/reference/kernel.h"
@@ -51,14 +53,14 @@ Status run_top_k(const Call& c);
 
 // linear.cc
 Status run_dot(const Call& c);
-Status run_einsum(const Call& c);  // also of unary_einsum
+Result<std::shared_ptr<const Kernel>> make_einsum_kernel(const ir::Op& op);  // also unary_einsum
 // convolution.cc
 Status run_convolution(const Call& c);  // also of dynamic_conv
 // matrix.cc
 Status run_cholesky(const Call& c);
 Status run_triangular_solve(const Call& c);
 // fft.cc
-Status run_fft(const Call& c);
+Result<std::shared_ptr<const Kernel>> make_fft_kernel(const ir::Op& op);
 // random.cc
 Status run_rng(const Call& c);
 Status run_rng_bit_generator(const Call& c);
@@ -67,14 +69,34 @@ Status run_batch_norm_inference(const Call& c);
 Status run_batch_norm_training(const Call& c);
 Status run_batch_norm_grad(const Call& c);
 
+// A list of integers without allocation: one or two per dimension.
+class Integers {
+ public:
+  Integers(std::span<const std::int64_t> values)  // NOLINT(google-explicit-constructor)
+      : size_(values.size()) {
+    MILLRACE_CHECK(size_ <= std::size(data_), "a longer list than there are dimensions");
+    std::copy(values.begin(), values.end(), data_);
+  }
+  Integers(std::size_t n, std::int64_t value) : size_(n) { std::fill_n(data_, n, value); }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  std::int64_t& operator[](std::size_t i) { return data_[i]; }
+  std::int64_t operator[](std::size_t i) const { return data_[i]; }
+  const std::int64_t* begin() const { return data_; }
+  const std::int64_t* end() const { return data_ + size_; }
+  operator std::span<const std::int64_t>() const {  // NOLINT(google-explicit-constructor)
+    return {data_, size_};
+  }
+
+ private:
+  std::int64_t data_[2 * kMaxRank] = {};
+  std::size_t size_ = 0;
+};
+
 // The integers of attribute `name`, or `n` times `otherwise`.
-std::vector<std::int64_t> ints_or(const ir::Op& op, std::string_view name, std::size_t n,
-                                  std::int64_t otherwise);
-// The integers of a rank-1 operand.
-std::vector<std::int64_t> index_vector(const ConstArray& array);
-// All elements.
-std::vector<Scalar> load_all(const ConstArray& array);
-void store_all(const std::vector<Scalar>& values, const MutableArray& array);
+Integers ints_or(const Call& c, std::string_view name, std::size_t n, std::int64_t otherwise);
+// The integers of an operand that tells sizes, starts or paddings.
+Integers index_vector(const ConstArray& array);
 
 // Calls f(index, linear) for every index of an array of these dimensions, in row-major order.
 template <class F>

@@ -71,7 +71,7 @@ class Places {
   const Numbers n_;
   const Shape& operand_;
   const ConstArray& indices_;
-  std::vector<std::int64_t> batch_dims_, window_dims_;
+  DimVector batch_dims_, window_dims_;
   DimVector index_strides_;
   bool vector_ = false;
 };
@@ -117,9 +117,9 @@ Status run_gather(const Call& c) {
   const ConstArray& from = c.operands[0];
   const MutableArray& to = c.results[0];
   const auto rank = static_cast<std::size_t>(from.shape.rank());
-  const std::vector<std::int64_t> sizes = c.op.kind() == ir::OpKind::kDynamicGather
-                                              ? index_vector(c.operands[2])
-                                              : ints_or(c.op, "slice_sizes", rank, 1);
+  const Integers sizes = c.op.kind() == ir::OpKind::kDynamicGather
+                             ? index_vector(c.operands[2])
+                             : ints_or(c, "slice_sizes", rank, 1);
   for (std::size_t i = 0; i < rank; ++i) {
     if (sizes[i] < 0 || sizes[i] > from.shape.dim(static_cast<int>(i))) {
       return fail(ErrorCode::kOutOfRange, c.op.where() + ": a slice of " +
@@ -172,13 +172,14 @@ Status run_scatter(const Call& c) {
   const std::size_t count = c.results.size();
   const Shape& shape = c.results[0].shape;
   const auto rank = static_cast<std::size_t>(shape.rank());
+  Body::Frame frame(c.bodies[0], c.scratch);
+  if (c.scratch.measures()) return {};
   for (std::size_t k = 0; k < count; ++k)
     copy_bytes(c.results[k].data, c.operands[k].data, c.results[k].shape.size_bytes());
   const ConstArray& first_update = c.operands[count + 1];
   const Places places(numbers, shape, c.operands[count], first_update.shape.rank());
   const DimVector strides = dense_strides(shape);
   DimVector start(rank), offset(rank);
-  Body::Frame frame(c.bodies[0]);
   each_index(first_update.shape.dims(), [&](const DimVector& index, std::int64_t linear) {
     places.find(index, start, offset);
     std::int64_t at = 0;
@@ -204,7 +205,7 @@ Status run_scatter(const Call& c) {
             to.data + static_cast<std::size_t>(at) * width_of(to.shape));
     }
   });
-  return {};
+  return frame.status();
 }
 
 // torch_index_select: operand[..., index[batch..., i], ...], index clamped as a gather's is.

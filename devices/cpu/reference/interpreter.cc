@@ -146,7 +146,8 @@ class Interpreter {
           std::make_shared<Array>(Array{*shape, std::vector<std::byte>(shape->size_bytes())}));
       out.push_back({*shape, made.back()->bytes.data()});
     }
-    MILLRACE_TRY_STATUS(kernel->run(in, out));
+    std::vector<std::byte> scratch(kernel->scratch_bytes(in, out));
+    MILLRACE_TRY_STATUS(kernel->run(in, out, scratch));
     return Arrays(made.begin(), made.end());
   }
 

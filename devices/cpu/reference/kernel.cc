@@ -14,11 +14,13 @@ using ir::OpKind;
 struct Entry {
   OpKind kind;
   Function function;
+  bool scratch = false;  // it takes some, and can measure it
 };
+constexpr bool kScratch = true;
 
 constexpr Entry kEntries[] = {
     {OpKind::kConstant, run_constant},
-    {OpKind::kMap, run_map},
+    {OpKind::kMap, run_map, kScratch},
     {OpKind::kChloConstantLike, run_constant_like},
     {OpKind::kOptimizationBarrier, run_identity},
     // Among one process all of these give what they get.
@@ -52,33 +54,30 @@ constexpr Entry kEntries[] = {
     {OpKind::kDynamicUpdateSlice, run_dynamic_update_slice},
     {OpKind::kGather, run_gather},
     {OpKind::kDynamicGather, run_gather},
-    {OpKind::kScatter, run_scatter},
+    {OpKind::kScatter, run_scatter, kScratch},
     {OpKind::kTorchIndexSelect, run_index_select},
-    {OpKind::kReduce, run_reduce},
-    {OpKind::kReduceWindow, run_reduce_window},
-    {OpKind::kSelectAndScatter, run_select_and_scatter},
-    {OpKind::kSort, run_sort},
-    {OpKind::kChloTopK, run_top_k},
-    {OpKind::kDot, run_dot},
-    {OpKind::kDotGeneral, run_dot},
-    {OpKind::kEinsum, run_einsum},
-    {OpKind::kUnaryEinsum, run_einsum},
-    {OpKind::kConvolution, run_convolution},
-    {OpKind::kDynamicConv, run_convolution},
-    {OpKind::kCholesky, run_cholesky},
-    {OpKind::kTriangularSolve, run_triangular_solve},
-    {OpKind::kFft, run_fft},
+    {OpKind::kReduce, run_reduce, kScratch},
+    {OpKind::kReduceWindow, run_reduce_window, kScratch},
+    {OpKind::kSelectAndScatter, run_select_and_scatter, kScratch},
+    {OpKind::kSort, run_sort, kScratch},
+    {OpKind::kChloTopK, run_top_k, kScratch},
+    {OpKind::kDot, run_dot, kScratch},
+    {OpKind::kDotGeneral, run_dot, kScratch},
+    {OpKind::kConvolution, run_convolution, kScratch},
+    {OpKind::kDynamicConv, run_convolution, kScratch},
+    {OpKind::kCholesky, run_cholesky, kScratch},
+    {OpKind::kTriangularSolve, run_triangular_solve, kScratch},
     {OpKind::kRng, run_rng},
     {OpKind::kRngBitGenerator, run_rng_bit_generator},
-    {OpKind::kBatchNormInference, run_batch_norm_inference},
-    {OpKind::kBatchNormTraining, run_batch_norm_training},
-    {OpKind::kBatchNormGrad, run_batch_norm_grad},
+    {OpKind::kBatchNormInference, run_batch_norm_inference, kScratch},
+    {OpKind::kBatchNormTraining, run_batch_norm_training, kScratch},
+    {OpKind::kBatchNormGrad, run_batch_norm_grad, kScratch},
 };
 
-Function function_of(OpKind kind) {
+Entry entry_of(OpKind kind) {
   static const auto table = [] {
-    std::array<Function, ir::kOpKinds> t{};
-    for (const Entry& e : kEntries) t[static_cast<std::size_t>(e.kind)] = e.function;
+    std::array<Entry, ir::kOpKinds> t{};
+    for (const Entry& e : kEntries) t[static_cast<std::size_t>(e.kind)] = e;
     return t;
   }();
   return table[static_cast<std::size_t>(kind)];
@@ -86,24 +85,45 @@ Function function_of(OpKind kind) {
 
 class OpKernel final : public Kernel {
  public:
-  OpKernel(const ir::Module& module, const ir::Op& op, Function function, std::vector<Body> bodies,
+  OpKernel(const ir::Module& module, const ir::Op& op, const Entry& entry, std::vector<Body> bodies,
            bool quantised)
       : module_(module.share()),
         op_(op),
-        function_(function),
+        lists_(op),
+        entry_(entry),
         bodies_(std::move(bodies)),
         quantised_(quantised) {}
 
-  Status run(std::span<const ConstArray> operands,
-             std::span<const MutableArray> results) const override {
-    const Call call{.op = op_, .bodies = bodies_, .operands = operands, .results = results};
-    return quantised_ ? run_quantised(call, function_) : function_(call);
+  std::size_t scratch_bytes(std::span<const ConstArray> operands,
+                            std::span<const MutableArray> results) const override {
+    if (!entry_.scratch && !quantised_) return 0;
+    Scratch scratch;
+    // Of no interest: what fails for these shapes fails again when it runs.
+    static_cast<void>(call(operands, results, scratch));
+    return scratch.taken_bytes();
+  }
+  Status run(std::span<const ConstArray> operands, std::span<const MutableArray> results,
+             std::span<std::byte> memory) const override {
+    Scratch scratch(memory);
+    return call(operands, results, scratch);
   }
 
  private:
+  Status call(std::span<const ConstArray> operands, std::span<const MutableArray> results,
+              Scratch& scratch) const {
+    const Call c{.op = op_,
+                 .lists = lists_,
+                 .bodies = bodies_,
+                 .operands = operands,
+                 .results = results,
+                 .scratch = scratch};
+    return quantised_ ? run_quantised(c, entry_.function, entry_.scratch) : entry_.function(c);
+  }
+
   const std::shared_ptr<const void> module_;
   const ir::Op& op_;
-  const Function function_;
+  const IntLists lists_;
+  const Entry entry_;
   const std::vector<Body> bodies_;
   const bool quantised_;
 };
@@ -117,8 +137,8 @@ class CustomKernel final : public Kernel {
         effect_(op.bool_or("has_side_effect", false)),
         handler_(std::move(handler)) {}
 
-  Status run(std::span<const ConstArray> operands,
-             std::span<const MutableArray> results) const override {
+  Status run(std::span<const ConstArray> operands, std::span<const MutableArray> results,
+             std::span<std::byte> /*scratch*/) const override {
     const Status done = (*handler_)(
         {.target = target_, .backend_config = config_, .operands = operands, .results = results});
     if (done) return {};
@@ -174,32 +194,58 @@ std::optional<Shape> memory_shape(ir::Type type) {
 }
 
 Result<std::shared_ptr<const Kernel>> make_kernel(const ir::Module& module, const ir::Op& op) {
-  if (op.kind() == OpKind::kCustomCall) return make_custom_kernel(op);
+  switch (op.kind()) {
+    case OpKind::kCustomCall:
+      return make_custom_kernel(op);
+    case OpKind::kFft:
+      return make_fft_kernel(op);
+    case OpKind::kEinsum:
+    case OpKind::kUnaryEinsum:
+      return make_einsum_kernel(op);
+    default:
+      break;
+  }
   const bool quantised = is_quantised(op);
-  Function function = function_of(op.kind());
-  if (function == nullptr && is_elementwise(op, quantised)) function = run_elementwise;
-  if (function == nullptr) {
+  Entry entry = entry_of(op.kind());
+  if (entry.function == nullptr && is_elementwise(op, quantised)) entry.function = run_elementwise;
+  if (entry.function == nullptr) {
     return fail(
         ErrorCode::kUnimplemented,
         op.where() + ": not supported by the CPU device" +
             (op.operand_count() > 0 ? " for " + op.operand(0)->type().to_string() : std::string()));
   }
   // A collective of one process combines nothing, so its body is not needed.
-  if (function == run_identity || function == run_collective_permute) {
+  if (entry.function == run_identity || entry.function == run_collective_permute) {
     for (int i = 0; i < op.result_count(); ++i) {
       if (i >= op.operand_count() ||
           memory_shape(op.operand(i)->type()) != memory_shape(op.result(i)->type()))
         return fail(ErrorCode::kUnimplemented,
                     op.where() + ": more than one process is not supported by the CPU device");
     }
-    return std::make_shared<const OpKernel>(module, op, function, std::vector<Body>{}, quantised);
+    return std::make_shared<const OpKernel>(module, op, entry, std::vector<Body>{}, quantised);
   }
   std::vector<Body> bodies;
   for (const ir::Region& region : op.regions()) {
     MILLRACE_TRY(Body body, Body::make(module, op, region.block()));
     bodies.push_back(std::move(body));
   }
-  return std::make_shared<const OpKernel>(module, op, function, std::move(bodies), quantised);
+  return std::make_shared<const OpKernel>(module, op, entry, std::move(bodies), quantised);
+}
+
+IntLists::IntLists(const ir::Op& op) {
+  constexpr std::int64_t kMost = 64;  // more is no list of dimensions but a constant's value
+  for (const ir::NamedAttribute& a : op.attributes()) {
+    const auto* dense = a.value.as<ir::DenseAttr>();
+    if (dense != nullptr && dense->type.elements() > kMost) continue;
+    if (auto list = ir::to_ints(a.value)) lists_.emplace_back(a.name, *std::move(list));
+  }
+}
+
+std::span<const std::int64_t> IntLists::find(std::string_view name) const {
+  for (const auto& [known, list] : lists_) {
+    if (known == name) return list;
+  }
+  return {};
 }
 
 }  // namespace millrace::devices::cpu::reference

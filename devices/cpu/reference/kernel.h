@@ -7,21 +7,39 @@
 
 #include <memory>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "millrace/devices/cpu/custom_call.h"
 #include "millrace/devices/cpu/ir/module.h"
 #include "millrace/devices/cpu/reference/body.h"
+#include "millrace/devices/cpu/reference/scratch.h"
 
 namespace millrace::devices::cpu::reference {
+
+// The lists of integers among an op's attributes, decoded once. Thread-safety: immutable.
+class IntLists {
+ public:
+  explicit IntLists(const ir::Op& op);
+  // Empty if there is none.
+  std::span<const std::int64_t> find(std::string_view name) const;
+
+ private:
+  std::vector<std::pair<std::string_view, std::vector<std::int64_t>>> lists_;
+};
 
 // One operation at work. Shapes are those of the arrays, not of the op's types, which may be
 // dynamic. A quantised array has the shape of its storage.
 struct Call {
   const ir::Op& op;
+  const IntLists& lists;         // of op
   std::span<const Body> bodies;  // of the op's regions
   std::span<const ConstArray> operands;
   std::span<const MutableArray> results;
+  Scratch& scratch;
+
+  std::span<const std::int64_t> ints(std::string_view name) const { return lists.find(name); }
 };
 using Function = Status (*)(const Call&);
 
@@ -29,9 +47,15 @@ using Function = Status (*)(const Call&);
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // Operands and results do not overlap.
-  virtual Status run(std::span<const ConstArray> operands,
-                     std::span<const MutableArray> results) const = 0;
+  // Of a run with arrays of these shapes; their addresses are not used.
+  virtual std::size_t scratch_bytes(std::span<const ConstArray> /*operands*/,
+                                    std::span<const MutableArray> /*results*/) const {
+    return 0;
+  }
+  // Operands and results do not overlap. scratch has scratch_bytes(), aligned for any element.
+  // Nothing is allocated, unless the run fails or calls a user's function.
+  virtual Status run(std::span<const ConstArray> operands, std::span<const MutableArray> results,
+                     std::span<std::byte> scratch) const = 0;
   // It does more than write its results: it must run though nobody reads them.
   virtual bool has_effect() const { return false; }
 };

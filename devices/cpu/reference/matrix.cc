@@ -1,19 +1,91 @@
-// cholesky and triangular_solve, in complex long double for all element types.
+// cholesky and triangular_solve. f32 and narrower are computed in f64; f64 in long double where the
+// matrix is so small that this costs nothing worth telling. Both work on whole rows, so that the
+// innermost loop is along memory.
+#include <algorithm>
 #include <cmath>
 #include <complex>
-#include <limits>
+#include <span>
 
+#include "millrace/devices/cpu/kernels/element.h"
 #include "millrace/devices/cpu/reference/families.h"
 
 namespace millrace::devices::cpu::reference {
 namespace {
 
-using Number = std::complex<long double>;
+template <class N>
+struct RealOf {
+  using type = N;
+};
+template <class R>
+struct RealOf<std::complex<R>> {
+  using type = R;
+};
 
-Number number(const Scalar& s) { return {s.re, s.im}; }
-
-Scalar scalar(const Number& x) {
+template <class R>
+void get(const Scalar& s, R& x) {
+  x = s.re;
+}
+template <class R>
+void get(const Scalar& s, std::complex<R>& x) {
+  x = {s.re, s.im};
+}
+template <class R>
+Scalar to_scalar(R x) {
+  return from_real(static_cast<double>(x));
+}
+template <class R>
+Scalar to_scalar(const std::complex<R>& x) {
   return from_complex(static_cast<double>(x.real()), static_cast<double>(x.imag()));
+}
+template <class R>
+R conjugate(R x) {
+  return x;
+}
+template <class R>
+std::complex<R> conjugate(const std::complex<R>& x) {
+  return std::conj(x);
+}
+// Without std::complex's care for infinities.
+template <class R>
+R product(R x, R y) {
+  return x * y;
+}
+template <class R>
+std::complex<R> product(const std::complex<R>& x, const std::complex<R>& y) {
+  return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
+}
+template <class R>
+R quotient(R x, R pivot) {
+  return x / pivot;
+}
+template <class R>
+std::complex<R> quotient(const std::complex<R>& x, const std::complex<R>& pivot) {
+  // Real numbers stay real, also where they are infinite.
+  return pivot.imag() == 0 ? std::complex<R>(x.real() / pivot.real(), x.imag() / pivot.real())
+                           : x / pivot;
+}
+
+// row -= factor * other
+template <class N>
+void subtract(std::span<N> row, const N& factor, std::span<const N> other) {
+  for (std::size_t j = 0; j < row.size(); ++j) row[j] -= product(factor, other[j]);
+}
+
+// Calls f(TypeTag<N>{}) with the type to compute in.
+template <class F>
+void with_number(DType type, std::int64_t n, F f) {
+  constexpr std::int64_t kSmall = 128;
+  const bool longer = n <= kSmall;
+  switch (form_of(type)) {
+    case Form::kComplex:
+      return f(TypeTag<std::complex<double>>{});
+    case Form::kComplex64:
+      return longer ? f(TypeTag<std::complex<long double>>{}) : f(TypeTag<std::complex<double>>{});
+    case Form::kReal64:
+      return longer ? f(TypeTag<long double>{}) : f(TypeTag<double>{});
+    default:
+      return f(TypeTag<double>{});
+  }
 }
 
 // The last two dimensions of an array, one matrix after the other.
@@ -25,99 +97,115 @@ struct Matrices {
   }
 };
 
-bool is_complex_form(DType type) { return form_of(type) >= Form::kComplex; }
+template <class N>
+N element(const ConstArray& from, std::int64_t i) {
+  const DType type = from.shape.dtype();
+  N x;
+  get(load(type, from.data + static_cast<std::size_t>(i) * byte_width(type)), x);
+  return x;
+}
+template <class N>
+void put(const MutableArray& to, std::int64_t i, const N& x) {
+  const DType type = to.shape.dtype();
+  store(type, to_scalar(x), to.data + static_cast<std::size_t>(i) * byte_width(type));
+}
 
-}  // namespace
-
-// A = L L^H, or U^H U: the other triangle of the result is zero. NaN where A is not positive.
-Status run_cholesky(const Call& c) {
-  const bool lower = c.op.bool_or("lower", false);
-  const DType type = c.results[0].shape.dtype();
-  const std::vector<Scalar> from = load_all(c.operands[0]);
-  std::vector<Scalar> to(from.size());
+// A = U^H U by rows of U; L is U^H. NaN where A is not positive.
+template <class N>
+void factorise(const Call& c, bool lower) {
+  using R = typename RealOf<N>::type;
   const Matrices m(c.operands[0].shape);
   const std::int64_t n = m.rows;
-  std::vector<Number> l(static_cast<std::size_t>(n * n));
-  for (std::int64_t matrix = 0; matrix < m.count; ++matrix) {
-    const auto at = [n](std::int64_t i, std::int64_t j) {
-      return static_cast<std::size_t>(i * n + j);
-    };
-    const auto base = static_cast<std::size_t>(matrix * n * n);
-    // The element (i, j) of the lower triangle of A, which the upper one tells conjugated.
-    const auto a = [&](std::int64_t i, std::int64_t j) {
-      return lower ? number(from[base + at(i, j)]) : std::conj(number(from[base + at(j, i)]));
-    };
-    for (std::int64_t j = 0; j < n; ++j) {
-      long double diagonal = a(j, j).real();
-      for (std::int64_t k = 0; k < j; ++k) diagonal -= std::norm(l[at(j, k)]);
-      const long double root = std::sqrt(diagonal);  // NaN below zero
-      l[at(j, j)] = root;
-      for (std::int64_t i = j + 1; i < n; ++i) {
-        Number sum = a(i, j);
-        for (std::int64_t k = 0; k < j; ++k) sum -= l[at(i, k)] * std::conj(l[at(j, k)]);
-        l[at(i, j)] = sum / root;
+  const auto u = c.scratch.take<N>(n * n);
+  if (c.scratch.measures()) return;
+  // The elements of row i from the diagonal, or from column `first`, on.
+  const auto row = [&](std::int64_t i, std::int64_t first) {
+    return u.subspan(static_cast<std::size_t>(i * n + first), static_cast<std::size_t>(n - first));
+  };
+  for (std::int64_t base = 0; base < m.count * n * n; base += n * n) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::span<N> mine = row(i, i);
+      for (std::int64_t j = i; j < n; ++j)
+        mine[static_cast<std::size_t>(j - i)] =
+            lower ? conjugate(element<N>(c.operands[0], base + j * n + i))
+                  : element<N>(c.operands[0], base + i * n + j);
+      for (std::int64_t k = 0; k < i; ++k) {
+        const std::span<const N> other = row(k, i);
+        subtract<N>(mine, conjugate(other[0]), other);
       }
+      const R root = std::sqrt(std::real(mine[0]));  // NaN below zero
+      for (N& x : mine) x /= root;
+      mine[0] = root;
     }
     for (std::int64_t i = 0; i < n; ++i) {
-      for (std::int64_t j = 0; j <= i; ++j) {
-        if (lower)
-          to[base + at(i, j)] = scalar(l[at(i, j)]);
-        else
-          to[base + at(j, i)] = scalar(std::conj(l[at(i, j)]));
+      for (std::int64_t j = 0; j < n; ++j) {
+        const N& x = u[static_cast<std::size_t>(std::min(i, j) * n + std::max(i, j))];
+        const bool kept = lower ? j <= i : i <= j;
+        put(c.results[0], base + i * n + j, kept ? (lower ? conjugate(x) : x) : N{});
       }
     }
   }
-  if (!is_complex_form(type)) {
-    for (Scalar& s : to) s.im = 0;
-  }
-  store_all(to, c.results[0]);
-  return {};
 }
 
 // op(A) X = B, or X op(A) = B, by substitution; of A only one triangle is read.
-Status run_triangular_solve(const Call& c) {
+template <class N>
+void substitute(const Call& c) {
   const bool left = c.op.bool_or("left_side", true), lower = c.op.bool_or("lower", true),
              unit = c.op.bool_or("unit_diagonal", false);
   const auto transpose = c.op.enum_or("transpose_a", ir::Transpose::kNoTranspose);
-  const bool turned =
-      transpose == ir::Transpose::kTranspose || transpose == ir::Transpose::kAdjoint;
-  const std::vector<Scalar> matrix = load_all(c.operands[0]), right = load_all(c.operands[1]);
-  std::vector<Scalar> to(right.size());
+  const bool adjoint = transpose == ir::Transpose::kAdjoint;
+  const bool turned = transpose == ir::Transpose::kTranspose || adjoint;
+  // X op(A) = B is op(A)^T X^T = B^T: then the roles of rows and columns change once more.
+  const bool swap = turned != !left, forward = lower != swap;
   const Matrices ma(c.operands[0].shape), mb(c.operands[1].shape);
   const std::int64_t n = ma.rows, others = left ? mb.columns : mb.rows;
+  const auto a = c.scratch.take<N>(n * n), x = c.scratch.take<N>(n * others);
+  if (c.scratch.measures()) return;
+  const auto row = [&](std::int64_t i) {
+    return x.subspan(static_cast<std::size_t>(i * others), static_cast<std::size_t>(others));
+  };
   for (std::int64_t m = 0; m < mb.count; ++m) {
-    // X op(A) = B is op(A)^T X^T = B^T: then the roles of rows and columns change once more.
-    const bool swap = turned != !left;
-    const auto a = [&](std::int64_t i, std::int64_t j) {
-      if (unit && i == j) return Number(1);
-      if (swap) std::swap(i, j);
-      const Number x = number(matrix[static_cast<std::size_t>((m * n + i) * n + j)]);
-      return transpose == ir::Transpose::kAdjoint ? std::conj(x) : x;
-    };
-    const auto place = [&](std::int64_t i, std::int64_t other) {
-      return static_cast<std::size_t>(m * n * others + (left ? i * others + other : other * n + i));
-    };
-    const bool forward = lower != swap;
-    std::vector<Number> x(static_cast<std::size_t>(n));
-    for (std::int64_t other = 0; other < others; ++other) {
-      for (std::int64_t step = 0; step < n; ++step) {
-        const std::int64_t i = forward ? step : n - 1 - step;
-        Number sum = number(right[place(i, other)]);
-        const std::int64_t begin = forward ? 0 : i + 1, end = forward ? i : n;
-        for (std::int64_t k = begin; k < end; ++k) sum -= a(i, k) * x[static_cast<std::size_t>(k)];
-        const Number pivot = a(i, i);
-        // Real numbers stay real, also where they are infinite.
-        x[static_cast<std::size_t>(i)] =
-            pivot.imag() == 0 ? Number(sum.real() / pivot.real(), sum.imag() / pivot.real())
-                              : sum / pivot;
-        to[place(i, other)] = scalar(x[static_cast<std::size_t>(i)]);
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t k = 0; k < n; ++k) {
+        const N v = element<N>(c.operands[0], m * n * n + (swap ? k * n + i : i * n + k));
+        a[static_cast<std::size_t>(i * n + k)] = adjoint ? conjugate(v) : v;
       }
     }
+    const auto place = [&](std::int64_t i, std::int64_t other) {
+      return m * n * others + (left ? i * others + other : other * n + i);
+    };
+    for (std::int64_t step = 0; step < n; ++step) {
+      const std::int64_t i = forward ? step : n - 1 - step;
+      const std::span<N> mine = row(i);
+      for (std::int64_t o = 0; o < others; ++o)
+        mine[static_cast<std::size_t>(o)] = element<N>(c.operands[1], place(i, o));
+      const std::int64_t begin = forward ? 0 : i + 1, end = forward ? i : n;
+      for (std::int64_t k = begin; k < end; ++k)
+        subtract<N>(mine, a[static_cast<std::size_t>(i * n + k)], row(k));
+      if (!unit) {
+        for (N& value : mine) value = quotient(value, a[static_cast<std::size_t>(i * n + i)]);
+      }
+      for (std::int64_t o = 0; o < others; ++o)
+        put(c.results[0], place(i, o), mine[static_cast<std::size_t>(o)]);
+    }
   }
-  if (!is_complex_form(c.results[0].shape.dtype())) {
-    for (Scalar& s : to) s.im = 0;
-  }
-  store_all(to, c.results[0]);
+}
+
+}  // namespace
+
+// The other triangle of the result is zero.
+Status run_cholesky(const Call& c) {
+  const Shape& shape = c.operands[0].shape;
+  with_number(shape.dtype(), shape.dim(shape.rank() - 1), [&](auto tag) {
+    factorise<typename decltype(tag)::type>(c, c.op.bool_or("lower", false));
+  });
+  return {};
+}
+
+Status run_triangular_solve(const Call& c) {
+  const Shape& shape = c.operands[0].shape;
+  with_number(shape.dtype(), shape.dim(shape.rank() - 1),
+              [&](auto tag) { substitute<typename decltype(tag)::type>(c); });
   return {};
 }
 

@@ -1,6 +1,5 @@
 // Operations that only move elements: for each element of the result, where it comes from.
 #include <algorithm>
-#include <numeric>
 
 #include "millrace/devices/cpu/reference/families.h"
 
@@ -44,10 +43,11 @@ Status run_reshape(const Call& c) {
 Status run_broadcast_in_dim(const Call& c) {
   const Shape& from = c.operands[0].shape;
   const auto rank = static_cast<std::size_t>(from.rank());
-  std::vector<std::int64_t> dims = ints_or(c.op, "broadcast_dimensions", rank, 0);
+  Integers dims = ints_or(c, "broadcast_dimensions", rank, 0);
   if (c.op.kind() != ir::OpKind::kBroadcastInDim &&
       c.op.kind() != ir::OpKind::kDynamicBroadcastInDim) {
-    std::iota(dims.begin(), dims.end(), c.results[0].shape.rank() - from.rank());
+    for (std::size_t d = 0; d < rank; ++d)
+      dims[d] = c.results[0].shape.rank() - from.rank() + static_cast<std::int64_t>(d);
   }
   move_each(c, [&](const DimVector& index, DimVector& at) {
     for (std::size_t d = 0; d < rank; ++d)
@@ -57,7 +57,7 @@ Status run_broadcast_in_dim(const Call& c) {
 }
 
 Status run_transpose(const Call& c) {
-  const auto permutation = c.op.ints("permutation").value_or(std::vector<std::int64_t>{});
+  const auto permutation = c.ints("permutation");
   move_each(c, [&](const DimVector& index, DimVector& at) {
     for (std::size_t d = 0; d < permutation.size(); ++d)
       at[static_cast<std::size_t>(permutation[d])] = index[d];
@@ -66,7 +66,7 @@ Status run_transpose(const Call& c) {
 }
 
 Status run_reverse(const Call& c) {
-  const auto dims = c.op.ints("dimensions").value_or(std::vector<std::int64_t>{});
+  const auto dims = c.ints("dimensions");
   const Shape& shape = c.operands[0].shape;
   move_each(c, [&](const DimVector& index, DimVector& at) {
     at = index;
@@ -80,10 +80,9 @@ Status run_reverse(const Call& c) {
 Status run_slice(const Call& c) {
   const auto rank = static_cast<std::size_t>(c.operands[0].shape.rank());
   const bool dynamic = c.op.kind() == ir::OpKind::kRealDynamicSlice;
-  const std::vector<std::int64_t> start = dynamic ? index_vector(c.operands[1])
-                                                  : ints_or(c.op, "start_indices", rank, 0),
-                                  step = dynamic ? index_vector(c.operands[3])
-                                                 : ints_or(c.op, "strides", rank, 1);
+  const Integers start =
+                     dynamic ? index_vector(c.operands[1]) : ints_or(c, "start_indices", rank, 0),
+                 step = dynamic ? index_vector(c.operands[3]) : ints_or(c, "strides", rank, 1);
   const Shape& from = c.operands[0].shape;
   for (std::size_t d = 0; dynamic && d < rank; ++d) {
     const std::int64_t n = c.results[0].shape.dim(static_cast<int>(d));
@@ -104,10 +103,10 @@ Status run_pad(const Call& c) {
   const MutableArray& to = c.results[0];
   const auto rank = static_cast<std::size_t>(from.shape.rank());
   const bool dynamic = c.op.kind() == ir::OpKind::kDynamicPad;
-  const std::vector<std::int64_t> low = dynamic ? index_vector(c.operands[2])
-                                                : ints_or(c.op, "edge_padding_low", rank, 0),
-                                  interior = dynamic ? index_vector(c.operands[4])
-                                                     : ints_or(c.op, "interior_padding", rank, 0);
+  const Integers low = dynamic ? index_vector(c.operands[2])
+                               : ints_or(c, "edge_padding_low", rank, 0),
+                 interior = dynamic ? index_vector(c.operands[4])
+                                    : ints_or(c, "interior_padding", rank, 0);
   const std::size_t width = width_of(to.shape);
   const DimVector strides = dense_strides(to.shape);
   for (std::int64_t e = 0; e < to.shape.elements(); ++e)

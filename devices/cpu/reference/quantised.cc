@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "millrace/devices/cpu/reference/families.h"
 
@@ -32,33 +33,45 @@ double zero_of(const ir::QuantParameters& q, std::size_t channel) {
   return static_cast<double>(q.zero_points[std::min(channel, q.zero_points.size() - 1)]);
 }
 
+constexpr std::int64_t kBlock = 256;
+
+// Calls f(scalar, element) for all elements of `from`, and stores what it has made of them.
+template <class F>
+void each_block(const ConstArray& from, const MutableArray& to, F f) {
+  const DType in = from.shape.dtype(), out = to.shape.dtype();
+  const std::int64_t elements = from.shape.elements();
+  Scalar block[kBlock];
+  for (std::int64_t start = 0; start < elements; start += kBlock) {
+    const std::int64_t n = std::min(kBlock, elements - start);
+    const auto first = static_cast<std::size_t>(start);
+    load(in, from.data + first * byte_width(in), n, block);
+    for (std::int64_t i = 0; i < n; ++i) f(block[i], start + i);
+    store(out, block, n, to.data + first * byte_width(out));
+  }
+}
+
 void dequantise(const ir::QuantParameters& q, const ConstArray& from, const MutableArray& to) {
-  std::vector<Scalar> values = load_all(from);
   const Channels channels(q, from.shape);
   const bool is_signed = is_signed_integer(q.storage);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t channel = channels.of(static_cast<std::int64_t>(i));
-    const double stored =
-        is_signed ? static_cast<double>(values[i].i) : static_cast<double>(values[i].u);
-    values[i] = from_real((stored - zero_of(q, channel)) * scale_of(q, channel));
-  }
-  store_all(values, to);
+  each_block(from, to, [&](Scalar& value, std::int64_t i) {
+    const std::size_t channel = channels.of(i);
+    const double stored = is_signed ? static_cast<double>(value.i) : static_cast<double>(value.u);
+    value = from_real((stored - zero_of(q, channel)) * scale_of(q, channel));
+  });
 }
 
 void quantise(const ir::QuantParameters& q, const ConstArray& from, const MutableArray& to) {
-  std::vector<Scalar> values = load_all(from);
   const Channels channels(q, from.shape);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t channel = channels.of(static_cast<std::int64_t>(i));
-    const double scaled = rounded(q.expressed, from_real(values[i].re / scale_of(q, channel))).re;
+  each_block(from, to, [&](Scalar& value, std::int64_t i) {
+    const std::size_t channel = channels.of(i);
+    const double scaled = rounded(q.expressed, from_real(value.re / scale_of(q, channel))).re;
     const double stored = std::nearbyint(scaled) + zero_of(q, channel);
     const double bounded = std::isnan(stored)
                                ? zero_of(q, channel)
                                : std::clamp(stored, static_cast<double>(q.storage_min),
                                             static_cast<double>(q.storage_max));
-    values[i] = from_signed(static_cast<std::int64_t>(bounded));
-  }
-  store_all(values, to);
+    value = from_signed(static_cast<std::int64_t>(bounded));
+  });
 }
 
 Shape expressed(const ir::QuantParameters& q, const Shape& shape) {
@@ -77,38 +90,56 @@ bool only_moves(ir::OpKind kind) {
 
 }  // namespace
 
-Status run_quantised(const Call& call, Function function) {
+Status run_quantised(const Call& call, Function function, bool takes_scratch) {
   const auto quant_of = [](const ir::Value& v) { return v.type().element().quant(); };
+  Scratch& scratch = call.scratch;
   // All of one quantisation: what moves elements need not look into them.
   bool same = only_moves(call.op.kind());
   for (const ir::Value& r : call.op.results()) {
     for (const ir::Value* o : call.op.operands())
       same = same && (quant_of(*o) == nullptr || o->type().element() == r.type().element());
   }
-  if (same) return function(call);
+  if (same) return scratch.measures() && !takes_scratch ? Status() : function(call);
 
-  std::vector<std::vector<std::byte>> memory;
-  std::vector<ConstArray> operands(call.operands.begin(), call.operands.end());
-  std::vector<MutableArray> results(call.results.begin(), call.results.end());
+  // To measure, the lists of arrays are needed too.
+  std::vector<ConstArray> planned_operands(scratch.measures() ? call.operands.size() : 0);
+  std::vector<MutableArray> planned_results(scratch.measures() ? call.results.size() : 0);
+  std::span<ConstArray> operands = scratch.take<ConstArray>(std::ssize(call.operands));
+  std::span<MutableArray> results = scratch.take<MutableArray>(std::ssize(call.results));
+  if (scratch.measures()) {
+    operands = planned_operands;
+    results = planned_results;
+  }
+  const auto room = [&](const Shape& shape) {
+    return scratch.take<std::byte>(static_cast<std::int64_t>(shape.size_bytes())).data();
+  };
   for (std::size_t i = 0; i < operands.size(); ++i) {
+    operands[i] = call.operands[i];
     const ir::QuantParameters* q = quant_of(*call.op.operand(static_cast<int>(i)));
     if (q == nullptr) continue;
-    const Shape shape = expressed(*q, operands[i].shape);
-    memory.emplace_back(shape.size_bytes());
-    dequantise(*q, operands[i], {shape, memory.back().data()});
-    operands[i] = {shape, memory.back().data()};
+    const MutableArray plain{expressed(*q, call.operands[i].shape),
+                             room(expressed(*q, call.operands[i].shape))};
+    operands[i] = {plain.shape, plain.data};
+    if (!scratch.measures()) dequantise(*q, call.operands[i], plain);
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
+    results[i] = call.results[i];
     const ir::QuantParameters* q = quant_of(*call.op.result(static_cast<int>(i)));
     if (q == nullptr) continue;
-    const Shape shape = expressed(*q, results[i].shape);
-    memory.emplace_back(shape.size_bytes());
-    results[i] = {shape, memory.back().data()};
+    const Shape shape = expressed(*q, call.results[i].shape);
+    results[i] = {shape, room(shape)};
   }
   const bool converts = call.op.kind() == ir::OpKind::kUniformQuantize ||
                         call.op.kind() == ir::OpKind::kUniformDequantize;
-  const Call inner{.op = call.op, .bodies = call.bodies, .operands = operands, .results = results};
+  if (scratch.measures() && (converts || !takes_scratch)) return {};
+  const Call inner{.op = call.op,
+                   .lists = call.lists,
+                   .bodies = call.bodies,
+                   .operands = operands,
+                   .results = results,
+                   .scratch = scratch};
   MILLRACE_TRY_STATUS(converts ? run_identity(inner) : function(inner));
+  if (scratch.measures()) return {};
   for (std::size_t i = 0; i < results.size(); ++i) {
     const ir::QuantParameters* q = quant_of(*call.op.result(static_cast<int>(i)));
     if (q != nullptr) quantise(*q, {results[i].shape, results[i].data}, call.results[i]);

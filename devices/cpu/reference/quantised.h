@@ -9,6 +9,7 @@ namespace millrace::devices::cpu::reference {
 // Runs an op with quantised operands or results: operands are dequantised to the expressed type,
 // `function` runs on those, results are quantised. Movement of elements and uniform_quantize and
 // uniform_dequantize are the same with functions that only move.
-Status run_quantised(const Call& call, Function function);
+// takes_scratch: the function does.
+Status run_quantised(const Call& call, Function function, bool takes_scratch);
 
 }  // namespace millrace::devices::cpu::reference

@@ -50,56 +50,92 @@ Words4 philox(Words4 x, Words2 key) {
   return x;
 }
 
-// Where element i of a shape is found in two blocks of words: XLA halves the first even dimension,
-// or the longest one, and interleaves both halves there.
-class Halves {
- public:
-  explicit Halves(const Shape& shape) : dims_(shape.dims()) {
-    std::size_t longest = 0;
-    while (split_ < dims_.size() && dims_[split_] % 2 != 0) {
-      if (dims_[split_] > dims_[longest]) longest = split_;
-      ++split_;
-    }
-    if (split_ == dims_.size()) split_ = longest;
-    half_ = dims_;
-    if (!half_.empty()) half_[split_] = (half_[split_] + 1) / 2;
-    strides_ = dense_strides(half_);
-  }
-  std::uint64_t blocks() const { return static_cast<std::uint64_t>(product(half_)); }
-  // The block and which of its words.
-  std::pair<std::uint64_t, std::size_t> find(DimVector index) const {
-    if (index.empty()) return {0, 0};
-    const std::size_t word = static_cast<std::size_t>(index[split_]) % 2;
-    index[split_] /= 2;
-    return {static_cast<std::uint64_t>(linear_of(index, strides_)), word};
-  }
-
- private:
-  DimVector dims_, half_, strides_;
-  std::size_t split_ = 0;
-};
-
 void store_word(const MutableArray& to, std::int64_t i, std::uint64_t word) {
   const std::size_t width = width_of(to.shape);
   std::memcpy(to.data + static_cast<std::size_t>(i) * width, &word, width);
 }
 
+// Many blocks at a time, which a compiler turns into vectors.
+constexpr int kLanes = 32;
+struct ThreefryLanes {
+  std::uint32_t low[kLanes], high[kLanes];
+
+  void fill(std::uint64_t counter, std::uint64_t key) {
+    constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+    const Words2 k = halves(key);
+    const std::uint32_t keys[3] = {k[0], k[1], k[0] ^ k[1] ^ 0x1BD11BDAu};
+    for (int i = 0; i < kLanes; ++i) {
+      const std::uint64_t at = counter + static_cast<std::uint64_t>(i);
+      low[i] = static_cast<std::uint32_t>(at) + keys[0];
+      high[i] = static_cast<std::uint32_t>(at >> 32) + keys[1];
+    }
+    for (std::uint32_t group = 0; group < 5; ++group) {
+      for (int by : kRotations[group % 2]) {
+        for (int i = 0; i < kLanes; ++i) {
+          low[i] += high[i];
+          high[i] = (high[i] << by | high[i] >> (32 - by)) ^ low[i];
+        }
+      }
+      for (int i = 0; i < kLanes; ++i) {
+        low[i] += keys[(group + 1) % 3];
+        high[i] += keys[(group + 2) % 3] + group + 1;
+      }
+    }
+  }
+};
+
+// Calls f(block, low word, high word) for blocks 0 to n of the stream.
+template <class F>
+void each_threefry(std::uint64_t key, std::uint64_t counter, std::int64_t n, F f) {
+  ThreefryLanes lanes;
+  for (std::int64_t block = 0; block < n; block += kLanes) {
+    lanes.fill(counter + static_cast<std::uint64_t>(block), key);
+    for (int i = 0; i < kLanes && block + i < n; ++i) f(block + i, lanes.low[i], lanes.high[i]);
+  }
+}
+
+// Which dimension XLA halves: the first even one, or the longest. Both words of a block lie side by
+// side there.
+std::size_t halved_dimension(const Shape& shape) {
+  const auto dims = shape.dims();
+  std::size_t longest = 0;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d] % 2 == 0) return d;
+    if (dims[d] > dims[longest]) longest = d;
+  }
+  return longest;
+}
+
 // Gives the new counter.
 std::uint64_t fill_threefry(std::uint64_t key, std::uint64_t counter, const MutableArray& to) {
+  const std::int64_t n = to.shape.elements();
   if (width_of(to.shape) == 8) {
-    const std::int64_t n = to.shape.elements();
-    for (std::int64_t i = 0; i < n; ++i) {
-      const Words2 x = threefry(counter + static_cast<std::uint64_t>(i), key);
-      store_word(to, i, whole(x[0], x[1]));
-    }
+    each_threefry(key, counter, n, [&](std::int64_t i, std::uint32_t low, std::uint32_t high) {
+      store_word(to, i, whole(low, high));
+    });
     return counter + static_cast<std::uint64_t>(n);
   }
-  const Halves halves_of(to.shape);
-  each_index(to.shape.dims(), [&](const DimVector& index, std::int64_t linear) {
-    const auto [block, word] = halves_of.find(index);
-    store_word(to, linear, threefry(counter + block, key)[word]);
-  });
-  return counter + halves_of.blocks();
+  const auto dims = to.shape.dims();
+  std::int64_t extent = 1, inner = 1;
+  if (!dims.empty()) {
+    const std::size_t split = halved_dimension(to.shape);
+    extent = dims[split];
+    inner = product(dims.subspan(split + 1));
+  }
+  const std::int64_t half = (extent + 1) / 2, outer = n == 0 ? 0 : n / (extent * inner);
+  std::int64_t row = 0, pair = 0, column = 0;  // of the present block
+  each_threefry(key, counter, outer * half * inner,
+                [&](std::int64_t, std::uint32_t low, std::uint32_t high) {
+                  const std::int64_t at = (row * extent + 2 * pair) * inner + column;
+                  store_word(to, at, low);
+                  if (2 * pair + 1 < extent) store_word(to, at + inner, high);
+                  if (++column < inner) return;
+                  column = 0;
+                  if (++pair < half) return;
+                  pair = 0;
+                  ++row;
+                });
+  return counter + static_cast<std::uint64_t>(outer * half * inner);
 }
 
 struct Counter128 {
@@ -109,14 +145,17 @@ struct Counter128 {
 
 Counter128 fill_philox(std::uint64_t key, Counter128 counter, const MutableArray& to) {
   const std::int64_t n = to.shape.elements(), words = width_of(to.shape) == 8 ? 2 : 1;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const Counter128 at = counter.plus(static_cast<std::uint64_t>(i * words / 4));
-    const Words2 low = halves(at.low), high = halves(at.high);
+  const std::int64_t per_block = 4 / words;
+  for (std::int64_t first = 0; first < n; first += per_block) {
+    const Words2 low = halves(counter.low), high = halves(counter.high);
     const Words4 x = philox({low[0], low[1], high[0], high[1]}, halves(key));
-    const auto first = static_cast<std::size_t>(i * words % 4);
-    store_word(to, i, words == 2 ? whole(x[first], x[first + 1]) : x[first]);
+    for (std::int64_t i = 0; i < per_block && first + i < n; ++i) {
+      const auto at = static_cast<std::size_t>(i * words);
+      store_word(to, first + i, words == 2 ? whole(x[at], x[at + 1]) : x[at]);
+    }
+    counter = counter.plus(1);
   }
-  return counter.plus(static_cast<std::uint64_t>((n * words + 3) / 4));
+  return counter;
 }
 
 }  // namespace

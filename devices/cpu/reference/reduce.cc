@@ -7,66 +7,72 @@
 namespace millrace::devices::cpu::reference {
 namespace {
 
-// The values of several reductions that share a body, at every place of the results; each step
+// The values of several reductions that share a body, at one place of the results; each step
 // rounds, in the order of the operand.
 class Folds {
  public:
-  Folds(const Call& c, std::size_t count, std::int64_t places)
-      : c_(c), count_(count), frame_(c.bodies[0]), values_(count) {
-    for (std::size_t k = 0; k < count; ++k) {
-      const ConstArray& init = c.operands[count + k];
-      values_[k].assign(static_cast<std::size_t>(places), load(init.shape.dtype(), init.data));
-    }
-  }
+  explicit Folds(const Call& c)
+      : c_(c),
+        count_(c.results.size()),
+        frame_(c.bodies[0], c.scratch),
+        values_(c.scratch.take<Scalar>(static_cast<std::int64_t>(count_))) {}
 
-  // Folds element `from` of the operands into `place`.
-  void add(std::int64_t place, std::int64_t from) {
+  void begin() {
+    for (std::size_t k = 0; k < count_; ++k) values_[k] = init(k);
+  }
+  // Folds element `from` of the operands.
+  void add(std::int64_t from) {
     for (std::size_t k = 0; k < count_; ++k) {
       const ConstArray& operand = c_.operands[k];
-      frame_.argument(static_cast<int>(k)) = values_[k][static_cast<std::size_t>(place)];
-      frame_.argument(static_cast<int>(count_ + k)) =
-          load(operand.shape.dtype(),
-               operand.data + static_cast<std::size_t>(from) * width_of(operand.shape));
+      add(k, load(operand.shape.dtype(),
+                  operand.data + static_cast<std::size_t>(from) * width_of(operand.shape)));
     }
-    finish(place);
+    finish();
   }
   // The same for the initial values themselves: the padding of a window.
-  void add_init(std::int64_t place) {
+  void add_init() {
+    for (std::size_t k = 0; k < count_; ++k) add(k, init(k));
+    finish();
+  }
+  void end(std::int64_t place) {
     for (std::size_t k = 0; k < count_; ++k) {
-      const ConstArray& init = c_.operands[count_ + k];
-      frame_.argument(static_cast<int>(k)) = values_[k][static_cast<std::size_t>(place)];
-      frame_.argument(static_cast<int>(count_ + k)) = load(init.shape.dtype(), init.data);
+      const MutableArray& to = c_.results[k];
+      store(to.shape.dtype(), values_[k],
+            to.data + static_cast<std::size_t>(place) * width_of(to.shape));
     }
-    finish(place);
   }
-
-  void store_results() {
-    for (std::size_t k = 0; k < count_; ++k) store_all(values_[k], c_.results[k]);
-  }
+  const Status& status() const { return frame_.status(); }
 
  private:
-  void finish(std::int64_t place) {
+  Scalar init(std::size_t k) const {
+    const ConstArray& from = c_.operands[count_ + k];
+    return load(from.shape.dtype(), from.data);
+  }
+  void add(std::size_t k, const Scalar& element) {
+    frame_.argument(static_cast<int>(k)) = values_[k];
+    frame_.argument(static_cast<int>(count_ + k)) = element;
+  }
+  void finish() {
     frame_.run();
-    for (std::size_t k = 0; k < count_; ++k)
-      values_[k][static_cast<std::size_t>(place)] = frame_.result(static_cast<int>(k));
+    for (std::size_t k = 0; k < count_; ++k) values_[k] = frame_.result(static_cast<int>(k));
   }
 
   const Call& c_;
   const std::size_t count_;
   Body::Frame frame_;
-  std::vector<std::vector<Scalar>> values_;
+  std::span<Scalar> values_;
 };
 
 struct Windows {
-  std::vector<std::int64_t> size, stride, base_dilation, window_dilation, padding;
-  explicit Windows(const Call& c) {
-    const auto rank = static_cast<std::size_t>(c.operands[0].shape.rank());
-    size = ints_or(c.op, "window_dimensions", rank, 1);
-    stride = ints_or(c.op, "window_strides", rank, 1);
-    base_dilation = ints_or(c.op, "base_dilations", rank, 1);
-    window_dilation = ints_or(c.op, "window_dilations", rank, 1);
-    padding = ints_or(c.op, "padding", 2 * rank, 0);
-  }
+  Integers size, stride, base_dilation, window_dilation, padding;
+  explicit Windows(const Call& c)
+      : Windows(c, static_cast<std::size_t>(c.operands[0].shape.rank())) {}
+  Windows(const Call& c, std::size_t rank)
+      : size(ints_or(c, "window_dimensions", rank, 1)),
+        stride(ints_or(c, "window_strides", rank, 1)),
+        base_dilation(ints_or(c, "base_dilations", rank, 1)),
+        window_dilation(ints_or(c, "window_dilations", rank, 1)),
+        padding(ints_or(c, "padding", 2 * rank, 0)) {}
   // The operand's index under element `in` of the window at `at`; nullopt in padding and in the
   // holes of a dilation.
   bool find(const DimVector& at, const DimVector& in, const Shape& operand,
@@ -84,38 +90,46 @@ struct Windows {
 }  // namespace
 
 Status run_reduce(const Call& c) {
-  const std::size_t count = c.results.size();
   const Shape& from = c.operands[0].shape;
-  const auto dims = c.op.ints("dimensions").value_or(std::vector<std::int64_t>{});
-  const DimVector result_strides = dense_strides(c.results[0].shape);
-  DimVector strides(static_cast<std::size_t>(from.rank()));
-  for (std::size_t d = 0, r = 0; d < strides.size(); ++d)
-    strides[d] = contains(dims, static_cast<std::int64_t>(d)) ? 0 : result_strides[r++];
-  Folds folds(c, count, c.results[0].shape.elements());
-  each_index(from.dims(), [&](const DimVector& index, std::int64_t linear) {
-    folds.add(linear_of(index, strides), linear);
+  const auto dims = c.ints("dimensions");
+  Folds folds(c);
+  if (c.scratch.measures()) return {};
+  const DimVector strides = dense_strides(from);
+  DimVector kept, kept_strides, folded, folded_strides;
+  for (std::size_t d = 0; d < strides.size(); ++d) {
+    const bool fold = contains(dims, static_cast<std::int64_t>(d));
+    (fold ? folded : kept).push_back(from.dim(static_cast<int>(d)));
+    (fold ? folded_strides : kept_strides).push_back(strides[d]);
+  }
+  each_index(kept, [&](const DimVector& at, std::int64_t place) {
+    const std::int64_t base = linear_of(at, kept_strides);
+    folds.begin();
+    each_index(folded, [&](const DimVector& in, std::int64_t) {
+      folds.add(base + linear_of(in, folded_strides));
+    });
+    folds.end(place);
   });
-  folds.store_results();
-  return {};
+  return folds.status();
 }
 
 Status run_reduce_window(const Call& c) {
-  const std::size_t count = c.results.size();
   const Windows windows(c);
   const Shape& from = c.operands[0].shape;
   const DimVector strides = dense_strides(from);
-  Folds folds(c, count, c.results[0].shape.elements());
+  Folds folds(c);
+  if (c.scratch.measures()) return {};
   DimVector index(windows.size.size());
   each_index(c.results[0].shape.dims(), [&](const DimVector& at, std::int64_t place) {
+    folds.begin();
     each_index(windows.size, [&](const DimVector& in, std::int64_t) {
       if (windows.find(at, in, from, index))
-        folds.add(place, linear_of(index, strides));
+        folds.add(linear_of(index, strides));
       else
-        folds.add_init(place);
+        folds.add_init();
     });
+    folds.end(place);
   });
-  folds.store_results();
-  return {};
+  return folds.status();
 }
 
 // Of each window the element that `select` keeps (its first argument where it answers true) gets
@@ -124,11 +138,16 @@ Status run_select_and_scatter(const Call& c) {
   const ConstArray &from = c.operands[0], &source = c.operands[1], &init = c.operands[2];
   const MutableArray& to = c.results[0];
   const Windows windows(c);
+  Body::Frame select(c.bodies[0], c.scratch), scatter(c.bodies[1], c.scratch);
+  if (c.scratch.measures()) return {};
   const DType type = to.shape.dtype();
-  const std::vector<Scalar> values = load_all(from), sources = load_all(source);
-  std::vector<Scalar> results(static_cast<std::size_t>(to.shape.elements()), load(type, init.data));
+  const std::size_t width = width_of(to.shape);
+  const auto value = [&](const std::byte* data, std::int64_t i) {
+    return load(type, data + static_cast<std::size_t>(i) * width);
+  };
+  for (std::int64_t e = 0; e < to.shape.elements(); ++e)
+    copy_element(init.data, 0, to.data, e, width);
   const DimVector strides = dense_strides(from.shape);
-  Body::Frame select(c.bodies[0]), scatter(c.bodies[1]);
   DimVector index(windows.size.size());
   each_index(source.shape.dims(), [&](const DimVector& at, std::int64_t place) {
     std::int64_t chosen = -1;
@@ -136,22 +155,21 @@ Status run_select_and_scatter(const Call& c) {
       if (!windows.find(at, in, from.shape, index)) return;
       const std::int64_t candidate = linear_of(index, strides);
       if (chosen >= 0) {
-        select.argument(0) = values[static_cast<std::size_t>(chosen)];
-        select.argument(1) = values[static_cast<std::size_t>(candidate)];
+        select.argument(0) = value(from.data, chosen);
+        select.argument(1) = value(from.data, candidate);
         select.run();
         if (select.result(0).u != 0) return;
       }
       chosen = candidate;
     });
     if (chosen < 0) return;
-    Scalar& result = results[static_cast<std::size_t>(chosen)];
-    scatter.argument(0) = result;
-    scatter.argument(1) = sources[static_cast<std::size_t>(place)];
+    scatter.argument(0) = value(to.data, chosen);
+    scatter.argument(1) = value(source.data, place);
     scatter.run();
-    result = scatter.result(0);
+    store(type, scatter.result(0), to.data + static_cast<std::size_t>(chosen) * width);
   });
-  store_all(results, to);
-  return {};
+  if (!select.status()) return select.status();
+  return scatter.status();
 }
 
 }  // namespace millrace::devices::cpu::reference

@@ -6,61 +6,73 @@
 namespace millrace::devices::cpu::reference {
 namespace {
 
-// The rows of an array along one dimension: where each starts, and how far its elements are apart.
-struct Rows {
-  std::vector<std::int64_t> starts;
-  std::int64_t extent = 1, step = 1;
-  Rows(const Shape& shape, int dimension) {
-    extent = shape.dim(dimension);
-    const DimVector strides = dense_strides(shape);
-    step = strides[static_cast<std::size_t>(dimension)];
-    DimVector outer(shape.dims());
-    outer[static_cast<std::size_t>(dimension)] = extent == 0 ? 0 : 1;
-    each_index(outer, [&](const DimVector& index, std::int64_t) {
-      starts.push_back(linear_of(index, strides));
-    });
+// Merges sorted halves of order, from runs of one upwards, by way of as much memory again. Stable,
+// and done after a bounded number of comparisons whatever these answer.
+template <class Before>
+void merge_sort(std::span<std::int64_t> order, std::span<std::int64_t> memory, Before before) {
+  std::span<std::int64_t> from = order, to = memory;
+  for (std::size_t run = 1; run < from.size(); run *= 2) {
+    for (std::size_t first = 0; first < from.size(); first += 2 * run) {
+      const std::size_t middle = std::min(first + run, from.size()),
+                        last = std::min(first + 2 * run, from.size());
+      for (std::size_t a = first, b = middle, out = first; out < last; ++out) {
+        // The right one only if it must come first.
+        const bool right = a == middle || (b < last && before(from[b], from[a]));
+        to[out] = right ? from[b++] : from[a++];
+      }
+    }
+    std::swap(from, to);
   }
-};
+  if (from.data() != order.data()) std::ranges::copy(from, order.begin());
+}
 
 }  // namespace
 
-// Always stable: merge sort calls the comparator as the specification asks, whatever it answers.
+// Always stable.
 Status run_sort(const Call& c) {
   const Shape& shape = c.operands[0].shape;
-  if (shape.rank() == 0) return run_identity(c);
+  if (shape.rank() == 0) return c.scratch.measures() ? Status() : run_identity(c);
   const std::int64_t given = c.op.int_or("dimension", -1);
-  const Rows rows(shape, static_cast<int>(given < 0 ? given + shape.rank() : given));
+  const auto dimension = static_cast<std::size_t>(given < 0 ? given + shape.rank() : given);
+  const DimVector strides = dense_strides(shape);
+  const std::int64_t extent = shape.dim(static_cast<int>(dimension)), step = strides[dimension];
   const std::size_t count = c.operands.size();
-  Body::Frame frame(c.bodies[0]);
-  std::vector<std::vector<Scalar>> values(count);
-  std::vector<std::int64_t> order(static_cast<std::size_t>(rows.extent));
-  for (const std::int64_t start : rows.starts) {
+  Body::Frame frame(c.bodies[0], c.scratch);
+  // Of one row: the operands' values one after the other, and the order.
+  const auto values = c.scratch.take<Scalar>(static_cast<std::int64_t>(count) * extent);
+  const auto order = c.scratch.take<std::int64_t>(extent);
+  const auto memory = c.scratch.take<std::int64_t>(extent);
+  if (c.scratch.measures()) return {};
+  const auto value = [&](std::size_t k, std::int64_t i) -> Scalar& {
+    return values[k * order.size() + static_cast<std::size_t>(i)];
+  };
+  DimVector outer(shape.dims());
+  outer[dimension] = extent == 0 ? 0 : 1;
+  each_index(outer, [&](const DimVector& index, std::int64_t) {
+    const std::int64_t start = linear_of(index, strides);
     for (std::size_t k = 0; k < count; ++k) {
       const ConstArray& from = c.operands[k];
-      values[k].resize(order.size());
-      for (std::size_t i = 0; i < order.size(); ++i) {
-        const std::int64_t at = start + static_cast<std::int64_t>(i) * rows.step;
-        values[k][i] = load(from.shape.dtype(),
-                            from.data + static_cast<std::size_t>(at) * width_of(from.shape));
-      }
+      for (std::int64_t i = 0; i < extent; ++i)
+        value(k, i) =
+            load(from.shape.dtype(),
+                 from.data + static_cast<std::size_t>(start + i * step) * width_of(from.shape));
     }
     std::iota(order.begin(), order.end(), std::int64_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    merge_sort(order, memory, [&](std::int64_t a, std::int64_t b) {
       for (std::size_t k = 0; k < count; ++k) {
-        frame.argument(static_cast<int>(2 * k)) = values[k][static_cast<std::size_t>(a)];
-        frame.argument(static_cast<int>(2 * k + 1)) = values[k][static_cast<std::size_t>(b)];
+        frame.argument(static_cast<int>(2 * k)) = value(k, a);
+        frame.argument(static_cast<int>(2 * k + 1)) = value(k, b);
       }
       frame.run();
       return frame.result(0).u != 0;
     });
     for (std::size_t k = 0; k < count; ++k) {
-      for (std::size_t i = 0; i < order.size(); ++i)
-        copy_element(c.operands[k].data, start + order[i] * rows.step, c.results[k].data,
-                     start + static_cast<std::int64_t>(i) * rows.step,
-                     width_of(c.results[k].shape));
+      for (std::int64_t i = 0; i < extent; ++i)
+        copy_element(c.operands[k].data, start + order[static_cast<std::size_t>(i)] * step,
+                     c.results[k].data, start + i * step, width_of(c.results[k].shape));
     }
-  }
-  return {};
+  });
+  return frame.status();
 }
 
 // The k largest of each row, the largest first; of equal ones the first. A NaN is larger than all.
@@ -71,8 +83,9 @@ Status run_top_k(const Call& c) {
   const std::int64_t extent = from.shape.dim(from.shape.rank() - 1);
   const std::int64_t rows = extent == 0 ? 0 : from.shape.elements() / extent;
   const std::size_t width = width_of(from.shape);
-  std::vector<Scalar> values(static_cast<std::size_t>(extent));
-  std::vector<std::int64_t> order(static_cast<std::size_t>(extent));
+  const auto values = c.scratch.take<Scalar>(extent);
+  const auto order = c.scratch.take<std::int64_t>(extent);
+  if (c.scratch.measures()) return {};
   const auto larger = [&](std::int64_t a, std::int64_t b) {
     const Scalar &x = values[static_cast<std::size_t>(a)], &y = values[static_cast<std::size_t>(b)];
     switch (form_of(type)) {
@@ -85,10 +98,13 @@ Status run_top_k(const Call& c) {
         return x.u > y.u;
     }
   };
+  const auto first = [&](std::int64_t a, std::int64_t b) {
+    return larger(a, b) || (!larger(b, a) && a < b);
+  };
   for (std::int64_t row = 0; row < rows; ++row) {
     load(type, from.data + static_cast<std::size_t>(row * extent) * width, extent, values.data());
     std::iota(order.begin(), order.end(), std::int64_t{0});
-    std::stable_sort(order.begin(), order.end(), larger);
+    std::partial_sort(order.begin(), order.begin() + k, order.end(), first);
     for (std::int64_t i = 0; i < k; ++i) {
       const std::int64_t at = order[static_cast<std::size_t>(i)];
       copy_element(from.data, row * extent + at, c.results[0].data, row * k + i, width);

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -19,14 +18,16 @@
 #include "millrace/devices/cpu/reference/interpreter.h"
 #include "millrace/devices/cpu/reference/scalar.h"
 #include "millrace/devices/cpu/run/run.h"
-#include "tests/support/paths.h"
+#include "tests/devices/cpu/conformance_programs.h"
 
 namespace millrace::devices::cpu {
 namespace {
 
 namespace fs = std::filesystem;
 
-enum class Check { kEqual, kClose, kAlmostEqual };
+using testing::Check;
+using testing::optional_files;
+using testing::take_checks_out;
 
 using Bytes = std::vector<std::byte>;
 
@@ -45,76 +46,6 @@ Result<std::vector<Bytes>> run_function(const ir::Module& module, const std::str
   const auto serial = make_serial_parallel();
   MILLRACE_TRY_STATUS(run(*plan, *context, in, out, *serial, [](int) {}, {}));
   return outputs;
-}
-
-// A program whose checks were taken out: @tested(inputs) gives what was checked, then what it was
-// compared with.
-struct Tested {
-  ir::Module module;
-  std::vector<Check> checks;
-  std::vector<Shape> shapes;
-};
-
-void replace_uses(ir::Block& block, const std::map<const ir::Value*, ir::Value*>& map) {
-  for (ir::Op& op : block) {
-    for (int i = 0; i < op.operand_count(); ++i) {
-      if (const auto it = map.find(op.operand(i)); it != map.end()) op.set_operand(i, it->second);
-    }
-    for (ir::Region& region : op.regions()) {
-      for (ir::Block* inner : region.blocks()) replace_uses(*inner, map);
-    }
-  }
-}
-
-Result<Tested> take_checks_out(ir::Module module) {
-  Tested t{std::move(module), {}, {}};
-  ir::Block& main = t.module.find("main")->body().block();
-  std::vector<ir::Op*> moved;
-  std::vector<ir::Value*> got, want;
-  ir::Op* inputs = nullptr;
-  for (ir::Op& op : main) {
-    if (op.kind() == ir::OpKind::kCustomCall) {
-      const std::string_view target = op.callee();
-      t.checks.push_back(target == "check.expect_eq"      ? Check::kEqual
-                         : target == "check.expect_close" ? Check::kClose
-                                                          : Check::kAlmostEqual);
-      got.push_back(op.operand(0));
-      want.push_back(op.operand(1));
-    } else if (op.kind() == ir::OpKind::kCall && op.callee() == "inputs") {
-      inputs = &op;
-    } else if (op.kind() != ir::OpKind::kFuncReturn && op.kind() != ir::OpKind::kReturn) {
-      moved.push_back(&op);
-    }
-  }
-  std::vector<ir::Type> types, results;
-  if (inputs != nullptr) {
-    for (const ir::Value& v : inputs->results()) types.push_back(v.type());
-  }
-  for (ir::Value* v : got) {
-    const auto shape = v->type().shape();
-    if (!shape) return fail(ErrorCode::kUnimplemented, "a result of type " + v->type().to_string());
-    t.shapes.push_back(*shape);
-  }
-  got.insert(got.end(), want.begin(), want.end());
-  for (ir::Value* v : got) results.push_back(v->type());
-  ir::Function& f = t.module.create_function({.name = "tested",
-                                              .visibility = "public",
-                                              .location = {},
-                                              .inputs = types,
-                                              .results = results});
-  ir::Block* body = t.module.create_block(types);
-  ir::Block* const blocks[] = {body};
-  t.module.set_blocks(f.body(), blocks);
-  std::map<const ir::Value*, ir::Value*> map;
-  for (std::size_t i = 0; i < types.size(); ++i)
-    map[inputs->result(static_cast<int>(i))] = body->argument(static_cast<int>(i));
-  for (ir::Op* op : moved) {
-    main.remove(op);
-    body->append(op);
-  }
-  body->append(t.module.create_op({.kind = ir::OpKind::kFuncReturn, .operands = got}));
-  replace_uses(*body, map);
-  return t;
 }
 
 // Whether the distance in units of the last place, as stablehlo-translate counts it, is at most 3.
@@ -184,20 +115,8 @@ std::string run_file(const fs::path& path) {
   return "";
 }
 
-// Programs that StableHLO's own interpreter does not pass either: any outcome is fine.
-std::set<std::string> optional_files(const fs::path& folder) {
-  std::set<std::string> names;
-  std::ifstream in(folder / "index.csv");
-  for (std::string line; std::getline(in, line);) {
-    if (!line.starts_with("file,") && line.find(",enabled,") == std::string::npos)
-      names.insert(line.substr(0, line.find(',')));
-  }
-  return names;
-}
-
 TEST(ConformanceTest, EveryEnabledProgramPasses) {
-  const fs::path folder =
-      fs::path(millrace::testing::shared_folder()) / "conformance" / "stablehlo";
+  const fs::path folder = testing::conformance_folder();
   if (!fs::exists(folder)) GTEST_SKIP() << "no test data at " << folder;
   const std::set<std::string> optional = optional_files(folder);
   int passed = 0, optional_passed = 0;
@@ -220,8 +139,7 @@ TEST(ConformanceTest, EveryEnabledProgramPasses) {
 
 // The interpreter runs @main; what it is compared with is a value of the program too.
 TEST(ConformanceTest, TheInterpreterGivesTheExpectedValuesToo) {
-  const fs::path folder =
-      fs::path(millrace::testing::shared_folder()) / "conformance" / "stablehlo";
+  const fs::path folder = testing::conformance_folder();
   if (!fs::exists(folder)) GTEST_SKIP() << "no test data at " << folder;
   const std::set<std::string> optional = optional_files(folder);
   for (const auto& entry : fs::directory_iterator(folder)) {

@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "millrace/devices/cpu/kernels/onednn.h"
 #include "millrace/devices/cpu/read/read_text.h"
 #include "millrace/devices/cpu/reference/interpreter.h"
 #include "millrace/devices/cpu/reference/scalar.h"
 #include "millrace/devices/cpu/run/run.h"
 #include "millrace/devices/cpu/verify/verify.h"
+#include "tests/support/allocation_count.h"
 
 namespace millrace::devices::cpu::testing {
 
@@ -36,6 +38,10 @@ inline Result<Arrays> planned(const ir::Module& module, const std::string& name,
   for (Array& a : outputs) out.push_back(a.bytes.data());
   const auto serial = make_serial_parallel();
   MILLRACE_TRY_STATUS(run(*plan, *context, in, out, *serial, [](int) {}, {}));
+  if (!millrace::testing::kAllocationsCountable) return outputs;
+  millrace::testing::AllocationCount count(inside_onednn);
+  MILLRACE_TRY_STATUS(run(*plan, *context, in, out, *serial, [](int) {}, {}));
+  EXPECT_EQ(count.count(), 0) << "allocations of a second run\n" << count.stacks();
   return outputs;
 }
 

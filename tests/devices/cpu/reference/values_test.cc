@@ -234,6 +234,69 @@ constexpr Row kStructured[] = {
      "(tensor<i1>) -> tensor<i32>\n"
      "stablehlo.return %i : tensor<i32>}) : (tensor<3xi32>, tensor<3xi32>) -> tensor<3xi32>",
      "[10, 40, -5]"},
+    {"ReductionByEuclid", "tensor<2xi32>",
+     "%a = stablehlo.constant dense<[[12, 18, 30], [7, 21, 0]]> : tensor<2x3xi32>\n"
+     "%z = stablehlo.constant dense<0> : tensor<i32>\n"
+     "%r = \"stablehlo.reduce\"(%a, %z) <{dimensions = array<i64: 1>}> ({\n"
+     "^bb0(%x: tensor<i32>, %y: tensor<i32>):\n"
+     "%zero = stablehlo.constant dense<0> : tensor<i32>\n"
+     "%g:2 = stablehlo.while(%p = %x, %q = %y) : tensor<i32>, tensor<i32>\n"
+     "cond {\n%c = stablehlo.compare NE, %q, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+     "stablehlo.return %c : tensor<i1>\n} do {\n"
+     "%m = stablehlo.remainder %p, %q : tensor<i32>\n"
+     "stablehlo.return %q, %m : tensor<i32>, tensor<i32>\n}\n"
+     "stablehlo.return %g#0 : tensor<i32>\n}) : (tensor<2x3xi32>, tensor<i32>) -> tensor<2xi32>",
+     "[6, 7]"},
+    {"ScatterThatMultipliesByAdding", "tensor<3xi32>",
+     "%a = stablehlo.constant dense<[1, 2, 3]> : tensor<3xi32>\n"
+     "%i = stablehlo.constant dense<[[2], [0], [2]]> : tensor<3x1xi32>\n"
+     "%u = stablehlo.constant dense<[4, 5, 2]> : tensor<3xi32>\n"
+     "%r = \"stablehlo.scatter\"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<"
+     "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({\n"
+     "^bb0(%x: tensor<i32>, %y: tensor<i32>):\n"
+     "%zero = stablehlo.constant dense<0> : tensor<i32>\n"
+     "%one = stablehlo.constant dense<1> : tensor<i32>\n"
+     "%g:2 = stablehlo.while(%n = %y, %s = %zero) : tensor<i32>, tensor<i32>\n"
+     "cond {\n%c = stablehlo.compare GT, %n, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+     "stablehlo.return %c : tensor<i1>\n} do {\n"
+     "%m = stablehlo.subtract %n, %one : tensor<i32>\n%t = stablehlo.add %s, %x : tensor<i32>\n"
+     "stablehlo.return %m, %t : tensor<i32>, tensor<i32>\n}\n"
+     "stablehlo.return %g#1 : tensor<i32>\n}) : (tensor<3xi32>, tensor<3x1xi32>, tensor<3xi32>) -> "
+     "tensor<3xi32>",
+     "[5, 2, 24]"},
+    {"MapWithArraysInsideOfItsBody", "tensor<3xf32>",
+     "%a = stablehlo.constant dense<[1.0, -2.0, 0.5]> : tensor<3xf32>\n"
+     "%r = \"stablehlo.map\"(%a) <{dimensions = array<i64: 0>}> ({\n^bb0(%x: tensor<f32>):\n"
+     "%w = stablehlo.constant dense<[3.0, 1.0, 2.0]> : tensor<3xf32>\n"
+     "%b = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<3xf32>\n"
+     "%p = stablehlo.multiply %b, %w : tensor<3xf32>\n"
+     "%s = \"stablehlo.sort\"(%p) <{dimension = 0 : i64}> ({\n"
+     "^bb0(%c: tensor<f32>, %d: tensor<f32>):\n"
+     "%l = stablehlo.compare LT, %c, %d : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+     "stablehlo.return %l : tensor<i1>}) : (tensor<3xf32>) -> tensor<3xf32>\n"
+     "%h = stablehlo.slice %s [1:3] : (tensor<3xf32>) -> tensor<2xf32>\n"
+     "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+     "%t = stablehlo.reduce(%h init: %z) applies stablehlo.add across dimensions = [0] : "
+     "(tensor<2xf32>, tensor<f32>) -> tensor<f32>\n"
+     "stablehlo.return %t : tensor<f32>}) : (tensor<3xf32>) -> tensor<3xf32>",
+     "[5.0, -6.0, 2.5]"},
+    {"LoopOverAnArrayInsideOfABody", "tensor<2xi32>",
+     "%a = stablehlo.constant dense<[3, 0]> : tensor<2xi32>\n"
+     "%r = \"stablehlo.map\"(%a) <{dimensions = array<i64: 0>}> ({\n^bb0(%x: tensor<i32>):\n"
+     "%v = stablehlo.constant dense<[1, 0]> : tensor<2xi32>\n"
+     "%zero = stablehlo.constant dense<0> : tensor<i32>\n"
+     "%one = stablehlo.constant dense<1> : tensor<i32>\n"
+     "%g:2 = stablehlo.while(%n = %x, %w = %v) : tensor<i32>, tensor<2xi32>\n"
+     "cond {\n%c = stablehlo.compare GT, %n, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+     "stablehlo.return %c : tensor<i1>\n} do {\n"
+     "%m = stablehlo.subtract %n, %one : tensor<i32>\n"
+     "%f = stablehlo.reverse %w, dims = [0] : tensor<2xi32>\n"
+     "%t = stablehlo.add %w, %f : tensor<2xi32>\n"
+     "stablehlo.return %m, %t : tensor<i32>, tensor<2xi32>\n}\n"
+     "%s = stablehlo.slice %g#1 [0:1] : (tensor<2xi32>) -> tensor<1xi32>\n"
+     "%q = stablehlo.reshape %s : (tensor<1xi32>) -> tensor<i32>\n"
+     "stablehlo.return %q : tensor<i32>}) : (tensor<2xi32>) -> tensor<2xi32>",
+     "[4, 1]"},
     {"TopKKeepsTheFirstOfEqualOnes", "tensor<3xi32>",
      "%a = stablehlo.constant dense<[5, 7, 7, 1]> : tensor<4xi32>\n"
      "%v, %r = chlo.top_k(%a, k = 3) : tensor<4xi32> -> (tensor<3xi32>, tensor<3xi32>)",

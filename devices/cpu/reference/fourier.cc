@@ -1,0 +1,149 @@
+#include "millrace/devices/cpu/reference/fourier.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace millrace::devices::cpu::reference {
+namespace {
+
+using Number = ComplexNumber;
+
+constexpr int kLargestFactor = 31;
+
+Number operator+(const Number& a, const Number& b) { return {a.re + b.re, a.im + b.im}; }
+Number operator-(const Number& a, const Number& b) { return {a.re - b.re, a.im - b.im}; }
+Number operator*(const Number& a, const Number& b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+Number conjugate(const Number& a) { return {a.re, -a.im}; }
+
+// exp(-i pi k / n), with k reduced first so that large k lose nothing.
+Number unit_root(std::int64_t k, std::int64_t n) {
+  const long double angle = std::numbers::pi_v<long double> *
+                            static_cast<long double>(k % (2 * n)) / static_cast<long double>(n);
+  return {static_cast<double>(std::cos(angle)), static_cast<double>(-std::sin(angle))};
+}
+
+// One pass of Stockham's algorithm: of each column of `radix` numbers, m * stride apart, the
+// transform, turned by the roots of this pass. What was done before are `stride` transforms side by
+// side.
+struct Pass {
+  int radix;
+  std::int64_t m, stride;
+  std::span<const Number> roots;
+
+  Number root(std::int64_t k) const { return roots[static_cast<std::size_t>(k) % roots.size()]; }
+
+  void run(const Number* x, Number* y) const {
+    if (radix == 4) return four(x, y);
+    if (radix == 2) return two(x, y);
+    any(x, y);
+  }
+  void two(const Number* x, Number* y) const {
+    for (std::int64_t k = 0; k < m; ++k) {
+      const Number w = root(k * stride);
+      const Number *a = x + k * stride, *b = a + m * stride;
+      Number *first = y + 2 * k * stride, *second = first + stride;
+      for (std::int64_t q = 0; q < stride; ++q) {
+        first[q] = a[q] + b[q];
+        second[q] = (a[q] - b[q]) * w;
+      }
+    }
+  }
+  void four(const Number* x, Number* y) const {
+    for (std::int64_t k = 0; k < m; ++k) {
+      const Number w1 = root(k * stride), w2 = root(2 * k * stride), w3 = root(3 * k * stride);
+      const Number *a = x + k * stride, *b = a + m * stride, *c = b + m * stride,
+                   *d = c + m * stride;
+      Number* out = y + 4 * k * stride;
+      for (std::int64_t q = 0; q < stride; ++q) {
+        const Number sum = a[q] + c[q], gap = a[q] - c[q], other = b[q] + d[q],
+                     turned = {b[q].im - d[q].im, d[q].re - b[q].re};  // -i (b - d)
+        out[q] = sum + other;
+        out[q + stride] = (gap + turned) * w1;
+        out[q + 2 * stride] = (sum - other) * w2;
+        out[q + 3 * stride] = (gap - turned) * w3;
+      }
+    }
+  }
+  void any(const Number* x, Number* y) const {
+    const std::int64_t step = static_cast<std::int64_t>(roots.size()) / radix;
+    Number of_radix[kLargestFactor];
+    for (int r = 0; r < radix; ++r) of_radix[r] = root(r * step);
+    for (std::int64_t k = 0; k < m; ++k) {
+      for (std::int64_t q = 0; q < stride; ++q) {
+        for (int t = 0; t < radix; ++t) {
+          Number sum = x[k * stride + q];
+          for (int r = 1; r < radix; ++r)
+            sum = sum + x[(k + m * r) * stride + q] * of_radix[r * t % radix];
+          y[(radix * k + t) * stride + q] = sum * root(k * t * stride);
+        }
+      }
+    }
+  }
+};
+
+// Fours, then what is left in order; empty if there is a large prime.
+std::vector<int> factors_of(std::int64_t n) {
+  std::vector<int> factors;
+  for (; n % 4 == 0; n /= 4) factors.push_back(4);
+  for (int p = 2; p <= kLargestFactor; ++p) {
+    for (; n % p == 0; n /= p) factors.push_back(p);
+  }
+  return n == 1 ? factors : std::vector<int>{};
+}
+
+}  // namespace
+
+FourierTransform::FourierTransform(std::int64_t n) : n_(n), factors_(factors_of(n)) {
+  if (n == 1) return;
+  if (!factors_.empty()) {
+    for (std::int64_t k = 0; k < n; ++k) roots_.push_back(unit_root(2 * k, n));
+    return;
+  }
+  std::int64_t length = 1;
+  while (length < 2 * n - 1) length *= 2;
+  padded_ = std::make_unique<FourierTransform>(length);
+  spectrum_.resize(static_cast<std::size_t>(length));
+  const double scale = 1.0 / static_cast<double>(length);
+  for (std::int64_t k = 0; k < n; ++k) {
+    chirp_.push_back(unit_root(k * k % (2 * n), n));
+    const Number back = {chirp_.back().re * scale, -chirp_.back().im * scale};
+    spectrum_[static_cast<std::size_t>(k)] = back;
+    if (k > 0) spectrum_[static_cast<std::size_t>(length - k)] = back;
+  }
+  std::vector<Number> memory(static_cast<std::size_t>(padded_->memory_elements()));
+  padded_->run(spectrum_, memory);
+}
+
+std::int64_t FourierTransform::memory_elements() const {
+  return padded_ == nullptr ? n_ : padded_->n_ + padded_->memory_elements();
+}
+
+void FourierTransform::run(std::span<ComplexNumber> x, std::span<ComplexNumber> memory) const {
+  if (n_ == 1) return;
+  if (padded_ != nullptr) return run_chirp(x, memory);
+  Number *from = x.data(), *to = memory.data();
+  std::int64_t left = n_, stride = 1;
+  for (int radix : factors_) {
+    left /= radix;
+    Pass{.radix = radix, .m = left, .stride = stride, .roots = roots_}.run(from, to);
+    std::swap(from, to);
+    stride *= radix;
+  }
+  if (from != x.data()) std::copy_n(from, n_, x.data());
+}
+
+void FourierTransform::run_chirp(std::span<ComplexNumber> x,
+                                 std::span<ComplexNumber> memory) const {
+  const std::span<Number> a = memory.first(spectrum_.size()), rest = memory.subspan(a.size());
+  for (std::size_t k = 0; k < x.size(); ++k) a[k] = x[k] * chirp_[k];
+  std::fill(a.begin() + static_cast<std::ptrdiff_t>(x.size()), a.end(), Number{});
+  padded_->run(a, rest);
+  for (std::size_t k = 0; k < a.size(); ++k) a[k] = conjugate(a[k] * spectrum_[k]);
+  padded_->run(a, rest);
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = conjugate(a[k]) * chirp_[k];
+}
+
+}  // namespace millrace::devices::cpu::reference

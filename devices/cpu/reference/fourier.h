@@ -1,0 +1,38 @@
+// FourierTransform: the discrete Fourier transform of one length, with its tables: Stockham's
+// algorithm, which sorts as it goes, for lengths with small prime factors, and Bluestein's chirp (a
+// convolution of a length that is a power of two) for others. Used by fft.cc.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace millrace::devices::cpu::reference {
+
+struct ComplexNumber {
+  double re = 0, im = 0;
+};
+
+// Thread-safety: immutable.
+class FourierTransform {
+ public:
+  explicit FourierTransform(std::int64_t n);  // at least 1
+
+  // Elements of memory that a run needs beside its numbers.
+  std::int64_t memory_elements() const;
+  // In place: x[k] = sum of x[i] exp(-2 pi sqrt(-1) i k / n). The inverse, but for the scale, is
+  // the conjugate of the transform of the conjugate.
+  void run(std::span<ComplexNumber> x, std::span<ComplexNumber> memory) const;
+
+ private:
+  void run_chirp(std::span<ComplexNumber> x, std::span<ComplexNumber> memory) const;
+
+  std::int64_t n_;
+  std::vector<int> factors_;          // empty if there is a large one
+  std::vector<ComplexNumber> roots_;  // exp(-2 pi sqrt(-1) k / n)
+  std::unique_ptr<FourierTransform> padded_;
+  std::vector<ComplexNumber> chirp_, spectrum_;
+};
+
+}  // namespace millrace::devices::cpu::reference
