@@ -16,13 +16,6 @@ namespace {
 constexpr int kMostCpuDevices = 1024;
 constexpr std::string_view kCpu = "cpu";
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
 Result<std::unique_ptr<Client>> make_cpu(const ClientOptions& options) {
   MILLRACE_TRY(const std::optional<int> from_variable,
                read_count(options.variables, "CPU_NUM_DEVICES", 1, kMostCpuDevices));
@@ -46,6 +39,13 @@ Result<std::unique_ptr<Client>> make_cpu(const ClientOptions& options) {
 }
 
 }  // namespace
+
+std::string lower(std::string_view name) {
+  std::string result(name);
+  std::ranges::transform(result, result.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
 
 Variables process_variables() {
   return [](const std::string& name) -> std::optional<std::string> {

@@ -102,6 +102,9 @@ class ClientRegistry {
   std::map<std::string, Entry> entries_;
 };
 
+// How kinds of devices and plugins are named here: without capitals.
+std::string lower(std::string_view name);
+
 // The number in a variable, e.g. CPU_NUM_DEVICES; nullopt if it is not set or empty.
 // kInvalidArgument names the variable, what it says, and what it may say.
 Result<std::optional<int>> read_count(const Variables& variables, const std::string& name,

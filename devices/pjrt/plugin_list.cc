@@ -4,6 +4,7 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -100,6 +101,11 @@ Status read_option(std::string_view option, std::map<std::string, Attribute>& op
   return {};
 }
 
+// For messages: lists and objects may be long, and deep.
+std::string brief(const Json& value) {
+  return value.is_structured() ? std::string(value.type_name()) : value.dump();
+}
+
 Result<Attribute> typed(const Json& value) {
   if (value.is_boolean()) return value.get<bool>();
   if (value.is_number_integer()) return value.get<std::int64_t>();
@@ -111,14 +117,17 @@ Result<Attribute> typed(const Json& value) {
   }
   return fail(
       ErrorCode::kInvalidArgument,
-      "it is " + value.dump() +
+      "it is " + brief(value) +
           ", but a create option is a number, a text, true, false or a list of whole numbers");
 }
 
-std::unexpected<Error> bad_manifest(const std::string& file, const std::string& why) {
-  return fail(ErrorCode::kInvalidArgument, "reading the plugin manifest " + file + ": " + why);
+Error problem_of(const std::string& source, ErrorCode code, std::string what) {
+  return Error(code, std::move(what)).with_detail(PluginSource{source});
 }
-
+std::unexpected<Error> bad_manifest(const std::string& file, const std::string& why) {
+  return std::unexpected(problem_of(file, ErrorCode::kInvalidArgument,
+                                    "reading the plugin manifest " + file + ": " + why));
+}
 Status read_options(const std::string& file, const Json& json,
                     std::map<std::string, Attribute>& options) {
   for (const auto& [option, setting] : json.items()) {
@@ -136,9 +145,9 @@ void read_variable(const Variables& variables, PluginList& list) {
   for (const std::string_view item : split(text, ',')) {
     const std::size_t colon = item.find(':');
     if (colon == 0 || colon == std::string_view::npos || colon + 1 == item.size()) {
-      list.problems.emplace_back(
-          ErrorCode::kInvalidArgument,
-          std::string(kName) + " has '" + std::string(item) + "', where NAME:PATH is expected");
+      list.problems.push_back(problem_of(
+          kName, ErrorCode::kInvalidArgument,
+          std::string(kName) + " has '" + std::string(item) + "', where NAME:PATH is expected"));
       continue;
     }
     std::string name(item.substr(0, colon));
@@ -164,9 +173,9 @@ void read_folder(const std::string& folder, PluginList& list) {
   }
   // Nobody has named the standard one, which few machines have.
   if (none && folder != kManifestFolder) {
-    list.problems.emplace_back(
-        ErrorCode::kNotFound,
-        "the folder " + folder + " of MILLRACE_PLUGIN_PATH cannot be read: " + none.message());
+    list.problems.push_back(problem_of(
+        folder, ErrorCode::kNotFound,
+        "the folder " + folder + " of MILLRACE_PLUGIN_PATH cannot be read: " + none.message()));
   }
   std::ranges::sort(files);
   for (const std::string& file : files) {
@@ -176,13 +185,6 @@ void read_folder(const std::string& folder, PluginList& list) {
       list.problems.push_back(entry.error());
     }
   }
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
 }
 
 }  // namespace
@@ -210,6 +212,9 @@ Result<PluginEntry> parse_plugin(std::string_view text) {
 }
 
 Result<PluginEntry> read_manifest(const std::string& file, std::string name) {
+  std::error_code none;
+  if (fs::exists(file, none) && !fs::is_regular_file(file, none))
+    return bad_manifest(file, "it is no file");  // of a pipe, the end never comes
   std::ifstream in(file);
   if (!in) return bad_manifest(file, "it cannot be opened");
   const Json json = Json::parse(in, nullptr, false);
@@ -221,14 +226,16 @@ Result<PluginEntry> read_manifest(const std::string& file, std::string name) {
     } else if (key == "library_path" && value.is_string()) {
       entry.path = (fs::path(file).parent_path() / value.get<std::string>()).string();
     } else if (key == "priority" && value.is_number_integer()) {
-      entry.priority = value.get<int>();
+      // A number that no int holds is as good as the nearest.
+      entry.priority = static_cast<int>(std::clamp<double>(
+          value.get<double>(), std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
     } else if (key == "create_options" && value.is_object()) {
       MILLRACE_TRY_STATUS(read_options(file, value, entry.settings));
     } else if (key == "process_options" && value.is_object()) {
       entry.process_settings.clear();
       MILLRACE_TRY_STATUS(read_options(file, value, entry.process_settings));
     } else {
-      return bad_manifest(file, "it has '" + key + "': " + value.dump() +
+      return bad_manifest(file, "it has '" + key + "': " + brief(value) +
                                     "; there are name, library_path, create_options, "
                                     "process_options and priority");
     }
@@ -253,9 +260,10 @@ PluginList find_plugins(std::span<const PluginEntry> given, const Variables& var
     if (same == kept.end()) {
       kept.push_back(std::move(entry));
     } else {
-      list.problems.emplace_back(ErrorCode::kAlreadyExists,
-                                 entry.origin + " names a plugin '" + entry.name + "', which " +
-                                     same->origin + " has named before: that one is used");
+      list.problems.push_back(problem_of(entry.origin, ErrorCode::kAlreadyExists,
+                                         entry.origin + " names a plugin '" + entry.name +
+                                             "', which " + same->origin +
+                                             " has named before: that one is used"));
     }
   }
   list.entries = std::move(kept);

@@ -31,9 +31,15 @@ struct PluginEntry {
   int priority = 400;  // the highest is taken where nobody chooses; cpu: 0
 };
 
+// Of a problem, where it is: a manifest file, a folder, a variable.
+struct PluginSource {
+  std::string name;
+};
+
 struct PluginList {
   std::vector<PluginEntry> entries;  // names differ; what comes first in the list below wins
-  std::vector<Error> problems;       // of variables and manifests: none keeps another from working
+  // Of variables and manifests, each with the detail PluginSource: none keeps another from working.
+  std::vector<Error> problems;
 };
 
 // "NAME=PATH", with create options behind commas: "xla_cpu=/p/plugin.so,cpu_device_count=2". Values
