@@ -32,8 +32,8 @@ namespace {
 bool spoil(abi::Api& api, std::string_view name) {
   for (const Faults& family :
        {table_faults(), description_faults(), host_faults(), program_faults(), event_faults(),
-        buffer_faults(), lifetime_faults(), thread_faults(), leak_faults(), crash_faults(),
-        stuck_faults(), lacking_faults()}) {
+        buffer_faults(), lifetime_faults(), thread_faults(), leak_faults(), create_faults(),
+        crash_faults(), stuck_faults(), lacking_faults()}) {
     for (const Fault& fault : family) {
       if (fault.name != name) continue;
       fault.spoil(api);

@@ -34,6 +34,7 @@ Faults buffer_faults();
 Faults lifetime_faults();
 Faults thread_faults();
 Faults leak_faults();
+Faults create_faults();
 Faults crash_faults();
 Faults stuck_faults();
 Faults lacking_faults();

@@ -40,8 +40,13 @@ Result<KnownBackends> find_backends(const RuntimeOptions& options) {
     const bool given = plugin.origin == devices::pjrt::kGivenPlugin;
     const Status added = known.registry.add(plugin.name, make_factory(plugin), plugin.priority,
                                             given ? devices::pjrt::kGivenPlugin : "");
-    if (added) continue;
-    Error error = added.error().with_context(plugin.origin + " names a plugin");
+    if (added) {
+      known.plugins.emplace(devices::lower(plugin.name), plugin);
+      continue;
+    }
+    Error error = added.error()
+                      .with_context(plugin.origin + " names a plugin")
+                      .with_detail(devices::pjrt::PluginSource{plugin.origin});
     if (given) return std::unexpected(std::move(error));
     known.problems.push_back(std::move(error));
   }

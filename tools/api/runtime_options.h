@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,7 +64,8 @@ int compute_threads(const RuntimeOptions& options);
 // manifests that cannot be read, names that are taken. An error only for RuntimeOptions::plugins.
 struct KnownBackends {
   devices::ClientRegistry registry;
-  std::vector<Error> problems;
+  std::map<std::string, devices::pjrt::PluginEntry> plugins;  // by their names in the registry
+  std::vector<Error> problems;                                // each with the detail PluginSource
 };
 Result<KnownBackends> find_backends(const RuntimeOptions& options);
 // The problems are logged.

@@ -17,6 +17,7 @@ namespace millrace::commands {
 
 struct DevicesFlags {
   std::vector<std::string> plugins;  // NAME=PATH[,OPTION=VALUE...] each
+  double deadline_seconds = 30;      // of the look at each
   bool json = false;
 };
 

@@ -1,12 +1,15 @@
-// `millrace devices`: what there is to run on.
+// `millrace devices`: what there is to run on. A plugin is looked at in a process of its own: one
+// that ends its process, or never answers, is a line of the list.
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "millrace/core/blocking.h"
 #include "millrace/core/make_executor.h"
+#include "millrace/tools/child/in_child.h"
 #include "millrace/tools/commands/command.h"
 
 namespace millrace::commands {
@@ -65,24 +68,14 @@ struct Look {
   Status opened;
 };
 
-Look look_at(const std::string& name, const devices::ClientRegistry& registry,
-             const devices::ClientOptions& options) {
-  const Result<std::unique_ptr<devices::Client>> client = registry.create(name, options);
-  if (!client) {
-    const std::string& why = client.error().message();
-    return {.json = {{"name", name}, {"problem", why}},
-            .text = "cannot be used: " + why + "\n",
-            .opened = std::unexpected(client.error())};
-  }
-  Look look{.json = to_json(**client), .text = to_text(**client), .opened = {}};
-  look.json["name"] = name;
-  static_cast<void>(wait_blocking((*client)->close()));  // nothing was begun
-  return look;
+Look failed_look(Error why) {
+  return {.json = {{"problem", why.message()}},
+          .text = "cannot be used: " + why.message() + "\n",
+          .opened = std::unexpected(std::move(why))};
 }
 
-// Every backend once, in the order in which a runtime would try them.
-std::map<std::string, Look> look_at_all(const devices::ClientRegistry& registry,
-                                        const RuntimeOptions& options) {
+Look look_at(const std::string& name, const devices::ClientRegistry& registry,
+             const RuntimeOptions& options) {
   // For completions and, as they are here only to be counted, the CPU's devices.
   const std::unique_ptr<PoolExecutor> pool =
       make_executor(ExecutorBackend::kThreads, 1, "millrace-look");
@@ -93,20 +86,86 @@ std::map<std::string, Look> look_at_all(const devices::ClientRegistry& registry,
   client_options.threads = [&pool](int, int) {
     return devices::DeviceThreads{.executor = pool.get(), .parallel = &pool->parallel()};
   };
-  std::map<std::string, Look> looks;
-  for (const std::string& name : registry.names())
-    looks.emplace(name, look_at(name, registry, client_options));
+  Look look;
+  {
+    const Result<std::unique_ptr<devices::Client>> client = registry.create(name, client_options);
+    if (client) {
+      look = {.json = to_json(**client), .text = to_text(**client), .opened = {}};
+      static_cast<void>(wait_blocking((*client)->close()));  // nothing was begun
+    } else {
+      look = failed_look(client.error());
+    }
+  }
   static_cast<void>(wait_blocking(pool->close()));
+  return look;
+}
+
+// Names and attributes that are no UTF-8 are told with replacement characters.
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// A look, from the process that had it to this one.
+std::string to_answer(const Look& look) {
+  if (look.opened) return dump({{"json", look.json}, {"text", look.text}});
+  const Error& why = look.opened.error();
+  return dump({{"code", static_cast<int>(why.code())}, {"message", why.message()}});
+}
+Look from_answer(const std::string& answer) {
+  Json json = Json::parse(answer);
+  if (json.contains("json"))
+    return {.json = std::move(json["json"]), .text = json["text"], .opened = {}};
+  return failed_look(
+      Error(static_cast<ErrorCode>(json["code"].get<int>()), json["message"].get<std::string>()));
+}
+
+Look look_from_child(const devices::pjrt::PluginEntry& plugin,
+                     const devices::ClientRegistry& registry, const RuntimeOptions& options,
+                     double limit_seconds, Console& console) {
+  const ChildEnd end =
+      in_child([&] { return to_answer(look_at(plugin.name, registry, options)); }, limit_seconds);
+  console.words(end.words);
+  if (end.answer) return from_answer(*end.answer);
+  std::string why = "looking at " + plugin.path + " in a process of its own: " + end.why_not;
+  if (const std::string last = last_line(end.words); !last.empty())
+    why += "; last it said: " + last;
+  return failed_look(Error(ErrorCode::kUnavailable, std::move(why)));
+}
+
+// Every backend once. The plugins come one after another, because two of them may be two ways to
+// the same hardware, which only one process can have; and first, while this process has one thread.
+std::map<std::string, Look> look_at_all(const KnownBackends& known, const RuntimeOptions& options,
+                                        double limit_seconds, Console& console) {
+  std::map<std::string, Look> looks;
+  for (const auto& [name, plugin] : known.plugins)
+    looks.emplace(name, look_from_child(plugin, known.registry, options, limit_seconds, console));
+  for (const std::string& name : known.registry.names()) {
+    if (!looks.contains(name)) looks.emplace(name, look_at(name, known.registry, options));
+  }
+  for (auto& [name, look] : looks) look.json["name"] = name;
   return looks;
+}
+
+// Manifests and variables that name no plugin.
+void add_problems(const std::vector<Error>& problems, Json& json, std::string& text) {
+  json["problems"] = Json::array();
+  for (const Error& problem : problems) {
+    const auto* source = problem.detail<devices::pjrt::PluginSource>();
+    json["problems"].push_back(
+        {{"source", source != nullptr ? source->name : ""}, {"problem", problem.message()}});
+    text.append(text.empty() ? "" : "\n").append("passed over: ").append(problem.message());
+    text += "\n";
+  }
 }
 
 }  // namespace
 
 Result<ExitCode> devices_command(const DevicesFlags& flags, Console& console) {
   MILLRACE_TRY(const RuntimeOptions options, runtime_options({}, {}, flags.plugins));
-  MILLRACE_TRY(const devices::ClientRegistry registry, make_registry(options));
-  const std::map<std::string, Look> looks = look_at_all(registry, options);
-  const Result<devices::ClientChoice> choice = registry.choose(
+  MILLRACE_TRY(const KnownBackends known, find_backends(options));
+  const std::map<std::string, Look> looks =
+      look_at_all(known, options, flags.deadline_seconds, console);
+  const Result<devices::ClientChoice> choice = known.registry.choose(
       options.variables,
       [&looks](const std::string& name) -> Status { return looks.at(name).opened; });
   Json json = choice ? looks.at(choice->name).json : Json{{"schema", 1}};
@@ -117,16 +176,17 @@ Result<ExitCode> devices_command(const DevicesFlags& flags, Console& console) {
     json["problem"] = choice.error().message();
   }
   json["others"] = Json::array();
-  for (const std::string& name : registry.names()) {
+  for (const std::string& name : known.registry.names()) {
     if (choice && name == choice->name) continue;
     const Look& look = looks.at(name);
     json["others"].push_back(look.json);
     text.append(text.empty() ? "" : "\n").append("not chosen, ").append(name);
     text.append(" (PJRT_DEVICE=").append(name).append("):\n").append(look.text);
   }
+  add_problems(known.problems, json, text);
   if (choice && choice->automatic)
     text += "\nchosen, " + choice->name + ": " + choice->reason + "\n";
-  MILLRACE_TRY_STATUS(console.data(flags.json ? json.dump() + "\n" : text));
+  MILLRACE_TRY_STATUS(console.data(flags.json ? dump(json) + "\n" : text));
   if (choice) return ExitCode::kOk;
   // The list is what was asked for; that a run would fail is told as well.
   console.error(choice.error());

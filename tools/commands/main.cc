@@ -56,6 +56,11 @@ CLI::App& add_devices(CLI::App& app, DevicesFlags& flags) {
   CLI::App& command =
       *app.add_subcommand("devices", "list the devices (PJRT_DEVICE, CPU_NUM_DEVICES)");
   add_plugins(command, flags.plugins);
+  command
+      .add_option("--deadline", flags.deadline_seconds,
+                  "a plugin that takes longer to tell its devices cannot be used, in seconds")
+      ->check(kSeconds)
+      ->capture_default_str();
   command.add_flag("--json", flags.json, "one JSON object");
   return command;
 }

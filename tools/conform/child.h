@@ -1,5 +1,5 @@
 // The process in which one check is tried: forked from one that has a single thread and has never
-// loaded the plugin, and ended when it has an answer or its deadline has come. Read next: child.cc.
+// loaded the plugin. Read next: tools/child/in_child.h.
 #pragma once
 
 #include <string>

@@ -126,9 +126,10 @@ TEST(CommandTest, ManifestThatCannotBeReadIsToldOnceAndBreaksNothing) {
   for (const char* verb : {"devices", "env"}) {
     const Outcome o = run_millrace({verb}, {{"MILLRACE_PLUGIN_PATH", folder.path()}});
     ASSERT_EQ(o.code, 0) << o.err;
-    const std::size_t first = o.err.find("bad.json");
-    ASSERT_NE(first, std::string::npos) << verb << ": " << o.err;
-    EXPECT_EQ(o.err.find("bad.json", first + 1), std::string::npos) << verb << ": " << o.err;
+    const std::string told = o.out + o.err;
+    const std::size_t first = told.find("bad.json");
+    ASSERT_NE(first, std::string::npos) << verb << ": " << told;
+    EXPECT_EQ(told.find("bad.json", first + 1), std::string::npos) << verb << ": " << told;
   }
 }
 

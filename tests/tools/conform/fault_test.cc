@@ -154,7 +154,7 @@ TEST(ConformCrashTest, AHangEndsAtTheDeadline) {
                                {"--filter", "compile.name", "--deadline", "0.5"});
   EXPECT_EQ(run.outcome.code, 1);
   EXPECT_EQ(run.checks.at("compile.name")["detail"],
-            "deadline: no answer within 0.5 s, in or after PJRT_Executable_Name");
+            "no answer within 0.5 s, in or after PJRT_Executable_Name");
 }
 
 TEST(ConformCommandTest, APluginThatDoesNotExistIsAnErrorOfTheDevice) {

@@ -1,0 +1,75 @@
+// Faults that no check is named after: ways for a plugin to take along a process that only looks at
+// it: when it is loaded, asked for its table, or makes its client.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "tests/faulty_plugin/faults.h"
+
+namespace millrace::faulty_plugin {
+namespace {
+
+[[noreturn]] void give_up() {
+  constexpr char kWords[] = "first line\nno hardware here\n";
+  if (::write(STDERR_FILENO, kWords, sizeof kWords - 1) < 0) std::_Exit(1);
+  std::abort();
+}
+
+// In front of everything else: what constructors of the library do.
+__attribute__((constructor)) void on_load() {
+  const char* const fault = std::getenv("MILLRACE_FAULT");
+  if (fault != nullptr && std::strcmp(fault, "create.load_aborts") == 0) give_up();
+}
+
+// MILLRACE_FAULT_PIPE, a named one, gets a byte, and is kept open while the process lives.
+[[noreturn]] void hang() {
+  if (const char* path = std::getenv("MILLRACE_FAULT_PIPE"); path != nullptr) {
+    if (::write(::open(path, O_WRONLY | O_CLOEXEC), "x", 1) != 1) std::_Exit(1);
+  }
+  while (true) ::pause();
+}
+
+}  // namespace
+
+Faults create_faults() {
+  return {
+      {"create.load_aborts", [](abi::Api& /*api*/) {}},
+      {"create.table_aborts", [](abi::Api& /*api*/) { give_up(); }},
+      {"create.abort",
+       [](abi::Api& api) {
+         instead<abi::ClientCreateArgs>(api, [](auto* /*a*/) -> abi::Error* { give_up(); });
+       }},
+      {"create.segfault",
+       [](abi::Api& api) {
+         instead<abi::ClientCreateArgs>(api, [](auto* a) {
+           ::raise(SIGSEGV);
+           return healthy(a);
+         });
+       }},
+      {"create.exit",
+       [](abi::Api& api) {
+         instead<abi::ClientCreateArgs>(api, [](auto* /*a*/) -> abi::Error* { std::_Exit(3); });
+       }},
+      {"create.hang",
+       [](abi::Api& api) {
+         instead<abi::ClientCreateArgs>(api, [](auto* /*a*/) -> abi::Error* { hang(); });
+       }},
+      // Its end takes the process along, when all is told but nothing is answered.
+      {"create.destroy_aborts",
+       [](abi::Api& api) {
+         instead<abi::ClientDestroyArgs>(api, [](auto* /*a*/) -> abi::Error* { give_up(); });
+       }},
+      {"create.kind_is_no_utf8",
+       [](abi::Api& api) {
+         after<abi::DeviceDescriptionKindArgs>(api, [](auto* a) {
+           a->kind = "\xff\xfe kind";
+           a->kind_size = 7;
+         });
+       }},
+  };
+}
+
+}  // namespace millrace::faulty_plugin

@@ -1,0 +1,223 @@
+// `millrace devices` beside plugins that take their process along, and manifests that name none.
+// Real processes and a real signal, because those are what is tested.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tests/support/paths.h"
+#include "tests/support/plugins.h"
+#include "tests/support/temp_folder.h"
+#include "tests/tools/commands/process.h"
+
+namespace millrace {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::Outcome;
+using testing::run_millrace;
+using testing::TempFolder;
+using Json = nlohmann::json;
+
+std::string library(const std::string& name) {
+  return testing::build_folder() + "/lib/" + name + ".so";
+}
+
+// Of two plugins, one of which has the fault.
+Outcome list_beside(const std::string& fault, std::vector<std::string> options) {
+  const TempFolder folder;
+  const auto write = [&folder](const std::string& name) {
+    const std::string text = Json{{"name", name}, {"library_path", library(name)}}.dump();
+    folder.write(name + ".json", std::as_bytes(std::span(text)));
+  };
+  write("faulty_plugin");
+  write("memory_plugin");
+  options.insert(options.begin(), "devices");
+  return run_millrace(options,
+                      {{"MILLRACE_FAULT", fault}, {"MILLRACE_PLUGIN_PATH", folder.path()}});
+}
+
+// By name, of what was chosen and what was not.
+std::map<std::string, Json> looks(const std::string& out) {
+  std::map<std::string, Json> all;
+  const Json json = Json::parse(out, nullptr, false);
+  EXPECT_TRUE(json.is_object()) << out;
+  if (!json.is_object()) return all;
+  if (json.contains("name")) all[json["name"]] = json;
+  for (const Json& other : json["others"]) all[other["name"]] = other;
+  return all;
+}
+
+struct Fault {
+  const char* name;
+  const char* told;
+};
+
+class FaultyPluginTest : public ::testing::TestWithParam<Fault> {};
+
+TEST_P(FaultyPluginTest, IsListedWithItsReasonAndTheOthersAreThere) {
+  const Outcome o = list_beside(GetParam().name, {"--json", "--deadline", "60"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  const auto all = looks(o.out);
+  ASSERT_EQ(all.size(), 3U) << o.out;
+  EXPECT_EQ(all.at("cpu")["devices"].size(), 1U);
+  EXPECT_EQ(all.at("memory_plugin")["devices"].size(), 2U) << o.out;
+  EXPECT_EQ(Json::parse(o.out)["name"], "memory_plugin");
+  const Json& bad = all.at("faulty_plugin");
+  EXPECT_FALSE(bad.contains("devices"));
+  const std::string problem = bad["problem"];
+  EXPECT_THAT(problem, ::testing::StartsWith("looking at " + library("faulty_plugin")));
+  EXPECT_THAT(problem, ::testing::ContainsRegex(GetParam().told));
+  EXPECT_THAT(Json::parse(o.out)["reason"].get<std::string>(),
+              HasSubstr("'faulty_plugin' cannot be used: looking at "));
+  const Outcome text = list_beside(GetParam().name, {"--deadline", "60"});
+  EXPECT_THAT(text.out, HasSubstr("cannot be used: " + problem)) << text.out;
+}
+
+#ifdef MILLRACE_SANITIZED  // it takes the signal, and ends with a status of its own
+constexpr const char* kOfSegfault = "the process (was killed by SIGSEGV|ended with status)";
+#else
+constexpr const char* kOfSegfault = "the process was killed by SIGSEGV";
+#endif
+constexpr const char* kOfAbort =
+    "the process was killed by SIGABRT; last it said: no hardware here";
+
+INSTANTIATE_TEST_SUITE_P(
+    Faults, FaultyPluginTest,
+    ::testing::Values(Fault{"create.load_aborts", kOfAbort}, Fault{"create.table_aborts", kOfAbort},
+                      Fault{"create.abort", kOfAbort}, Fault{"create.destroy_aborts", kOfAbort},
+                      Fault{"create.segfault", kOfSegfault},
+                      Fault{"create.exit", "the process ended with status 3$"}),
+    [](const auto& info) {
+      const std::string name = info.param.name;
+      return name.substr(name.find('.') + 1);
+    });
+
+TEST(DevicesTest, PluginThatNeverAnswersIsListedAfterTheDeadline) {
+  const Outcome o = list_beside("create.hang", {"--json", "--deadline", "0.5"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  const auto all = looks(o.out);
+  ASSERT_EQ(all.size(), 3U) << o.out;
+  EXPECT_EQ(all.at("cpu")["devices"].size(), 1U);
+  const std::string problem = all.at("faulty_plugin")["problem"];
+  EXPECT_THAT(problem, ::testing::EndsWith(": no answer within 0.5 s"));
+}
+
+TEST(DevicesTest, PluginThatIsAskedForAndCrashesIsAnErrorOfTheDevice) {
+  const Outcome o = run_millrace({"devices", "--plugin", "npu=" + library("faulty_plugin")},
+                                 {{"MILLRACE_FAULT", "create.abort"}});
+  EXPECT_EQ(o.code, 3);
+  EXPECT_THAT(o.err, HasSubstr("--plugin names 'npu', which cannot be used"));
+  EXPECT_THAT(o.err, HasSubstr("killed by SIGABRT"));
+  EXPECT_THAT(o.err, HasSubstr("first line\n")) << "what it said is passed on";
+  EXPECT_THAT(o.out, HasSubstr("not chosen, cpu (PJRT_DEVICE=cpu):"));
+}
+
+TEST(DevicesTest, TextThatIsNoUtf8IsTold) {
+  const Outcome o = list_beside("create.kind_is_no_utf8", {"--json"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  const std::string kind = looks(o.out).at("faulty_plugin")["devices"][0]["kind"];
+  EXPECT_THAT(kind, ::testing::EndsWith(" kind"));
+}
+
+// The pipe has a writer for as long as the process that looks at the plugin lives.
+TEST(DevicesTest, InterruptEndsTheLookAtOnceAndLeavesNoProcess) {
+  for (const int signal : {SIGINT, SIGTERM, SIGKILL}) {
+    const TempFolder folder;
+    const std::string pipe = folder.file("pipe");
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    const int descriptor = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ASSERT_GE(descriptor, 0);
+    testing::Process process(testing::millrace_command({"devices", "--deadline", "1000", "--plugin",
+                                                        "npu=" + library("faulty_plugin")}),
+                             {{"MILLRACE_FAULT", "create.hang"}, {"MILLRACE_FAULT_PIPE", pipe}});
+    pollfd polled{.fd = descriptor, .events = POLLIN};
+    char byte = 0;
+    EXPECT_EQ(::poll(&polled, 1, 120'000), 1) << "the plugin was never asked";
+    EXPECT_EQ(::read(descriptor, &byte, 1), 1);
+    process.send(signal);
+    EXPECT_EQ(process.wait().code, 128 + signal);
+    EXPECT_EQ(::poll(&polled, 1, 120'000), 1) << "its process is left";
+    EXPECT_EQ(::read(descriptor, &byte, 1), 0);
+    ::close(descriptor);
+  }
+}
+
+// Whatever lies in the folder: each bad one is told with its path, and the good one is there.
+TEST(DevicesTest, BadManifestsAreListedEachWithPathAndReason) {
+  const std::string good = R"({"name": "good", "library_path": ")" + library("memory_plugin") +
+                           R"(", "priority": 99999999999999})";
+  const std::map<std::string, std::string> reasons = {
+      {"array.json", "it is no JSON object"},
+      {"deep.json", "it has 'x': array; there are name"},
+      {"empty.json", "it is no JSON object"},
+      {"folder.json", "it is no file"},
+      {"lost.json", "it cannot be opened"},
+      {"nameless.json", "it tells no name"},
+      {"option.json", "create option k: it is object, but a create option is"},
+      {"pathless.json", "it tells no library_path"},
+      {"pipe.json", "it is no file"},
+      {"taken.json", "there is a device kind 'cpu' already"},
+      {"twice.json", "names a plugin 'GOOD', which "},
+      {"words.json", "it has 'name': 7; there are name"},
+  };
+  const TempFolder folder;
+  const auto write = [&folder](const char* name, const std::string& text) {
+    folder.write(name, std::as_bytes(std::span(text)));
+  };
+  write("array.json", "[]");
+  write("deep.json", R"({"x": )" + std::string(100'000, '[') + std::string(100'000, ']') + "}");
+  write("empty.json", "");
+  ASSERT_EQ(::mkdir(folder.file("folder.json").c_str(), 0700), 0);
+  write("good.json", good);
+  ASSERT_EQ(::symlink("/nowhere", folder.file("lost.json").c_str()), 0);
+  write("nameless.json", R"({"library_path": "a.so"})");
+  write("option.json", R"({"name": "a", "library_path": "a.so", "create_options": {"k": {}}})");
+  write("pathless.json", R"({"name": "a"})");
+  ASSERT_EQ(::mkfifo(folder.file("pipe.json").c_str(), 0600), 0);
+  write("taken.json", R"({"name": "CPU", "library_path": "a.so"})");
+  write("twice.json", R"({"name": "GOOD", "library_path": "a.so"})");
+  write("words.json", R"({"name": 7})");
+  const std::map<std::string, std::string> variables = {{"MILLRACE_PLUGIN_PATH", folder.path()}};
+
+  const Outcome o = run_millrace({"devices", "--json"}, variables);
+  ASSERT_EQ(o.code, 0) << o.err;
+  const Json json = Json::parse(o.out);
+  EXPECT_EQ(json["name"], "good");
+  std::map<std::string, std::string> told;
+  for (const Json& problem : json["problems"]) told[problem["source"]] = problem["problem"];
+  EXPECT_EQ(told.size(), reasons.size()) << o.out;
+  const std::string text = run_millrace({"devices"}, variables).out;
+  for (const auto& [file, reason] : reasons) {
+    const std::string path = folder.file(file);
+    ASSERT_TRUE(told.contains(path)) << path << "\n" << o.out;
+    EXPECT_THAT(told[path], HasSubstr(reason));
+    EXPECT_THAT(told[path], HasSubstr(path));
+    EXPECT_THAT(text, HasSubstr("passed over: " + told[path] + "\n"));
+  }
+}
+
+TEST(DevicesTest, VariablesThatNameNoPluginAreListed) {
+  const Outcome o = run_millrace({"devices", "--json"}, {{"PJRT_NAMES_AND_LIBRARY_PATHS", "npu"},
+                                                         {"MILLRACE_PLUGIN_PATH", "/nowhere"}});
+  ASSERT_EQ(o.code, 0) << o.err;
+  const Json json = Json::parse(o.out);
+  ASSERT_EQ(json["problems"].size(), 2U) << o.out;
+  EXPECT_EQ(json["problems"][0]["source"], "PJRT_NAMES_AND_LIBRARY_PATHS");
+  EXPECT_EQ(json["problems"][1]["source"], "/nowhere");
+  EXPECT_EQ(Json::parse(
+                run_millrace({"devices", "--json"}, {{"MILLRACE_PLUGIN_PATH", ""}}).out)["problems"]
+                .size(),
+            0U);
+}
+
+}  // namespace
+}  // namespace millrace
