@@ -2,6 +2,7 @@
 // and strings of every operation, and the types around operations of other dialects. Locations are
 // not looked at.
 #include "millrace/devices/cpu/bytecode/common_attributes.h"
+#include "millrace/devices/cpu/bytecode/common_types.h"
 
 namespace millrace::devices::cpu::bytecode {
 namespace {
@@ -53,56 +54,6 @@ bool read_scalar(Entries& entries, ByteCursor&, Type* out) {
   return true;
 }
 
-bool read_index(Entries& entries, ByteCursor&, Type* out) {
-  *out = entries.module().types().index();
-  return true;
-}
-
-bool read_none(Entries& entries, ByteCursor&, Type* out) {
-  *out = entries.module().types().none();
-  return true;
-}
-
-bool read_function(Entries& entries, ByteCursor& in, Type* out) {
-  std::vector<Type> inputs;
-  std::vector<Type> results;
-  if (!entries.read(in, &inputs) || !entries.read(in, &results)) return false;
-  *out = entries.module().types().function(inputs, results);
-  return true;
-}
-
-bool read_complex(Entries& entries, ByteCursor& in, Type* out) {
-  Type part;
-  if (!entries.read(in, &part)) return false;
-  if (part.dtype() != DType::kF32 && part.dtype() != DType::kF64)
-    return in.fail("complex numbers of " + part.to_string().substr(0, 80));
-  *out = entries.module().types().scalar(part.dtype() == DType::kF32 ? DType::kC64 : DType::kC128);
-  return true;
-}
-
-bool read_tensor_type(Entries& entries, ByteCursor& in, Type* out) {
-  std::vector<std::int64_t> dims;
-  Type element;
-  if (!in.svarints(&dims) || !entries.read(in, &element)) return false;
-  for (const std::int64_t dim : dims) {
-    if (dim < 0 && dim != ir::kDynamic)
-      return in.fail("a dimension of " + std::to_string(dim) + " elements");
-  }
-  if (element.kind() != ir::TypeKind::kScalar && element.kind() != ir::TypeKind::kIndex &&
-      element.kind() != ir::TypeKind::kQuant) {
-    return in.fail("an array of elements of type " + element.to_string().substr(0, 80));
-  }
-  *out = entries.module().types().tensor(dims, element);
-  return true;
-}
-
-bool read_tuple(Entries& entries, ByteCursor& in, Type* out) {
-  std::vector<Type> members;
-  if (!entries.read(in, &members)) return false;
-  *out = entries.module().types().tuple(members);
-  return true;
-}
-
 struct TypeRow {
   int code;
   bool (*read)(Entries&, ByteCursor&, Type*);
@@ -118,7 +69,7 @@ constexpr TypeRow kTypes[] = {
     {6, read_scalar<DType::kF64>},
     {9, read_complex},
     {12, read_none},
-    {13, read_tensor_type},
+    {13, read_tensor},
     {15, read_tuple},
 };
 

@@ -4,31 +4,10 @@
 #include <cstring>
 #include <memory>
 
+#include "millrace/devices/cpu/ir/dense_bytes.h"
+
 namespace millrace::devices::cpu::bytecode {
-namespace {
-
-DType stored_type(ir::Type type) {
-  return type.element().kind() == ir::TypeKind::kIndex ? DType::kI64 : type.dtype();
-}
-
-// i1 and sub-byte integers, one byte each, as ir::DenseAttr wants them; other elements are as they
-// are.
-void normalise(DType type, std::span<std::byte> bytes) {
-  const int bits = bit_width(type);
-  if (bits >= 8) return;
-  for (std::byte& b : bytes) {
-    const auto raw = static_cast<unsigned>(b);
-    if (type == DType::kI1) {
-      b = static_cast<std::byte>(raw != 0);
-    } else if (is_signed_integer(type)) {
-      b = static_cast<std::byte>(static_cast<int>(raw << (32 - bits)) >> (32 - bits));
-    } else {
-      b = static_cast<std::byte>(raw & ((1u << bits) - 1));
-    }
-  }
-}
-
-}  // namespace
+using ir::stored_type;
 
 bool dense_from_bytes(ByteCursor& in, ir::Module& module, ir::Type type,
                       std::span<const std::byte> raw, ir::Attribute* out) {
@@ -53,10 +32,10 @@ bool dense_from_bytes(ByteCursor& in, ir::Module& module, ir::Type type,
   const std::size_t size = packed ? count : raw.size();
   auto bytes = std::make_shared_for_overwrite<std::byte[]>(std::max<std::size_t>(size, 1));
   if (packed) {
-    for (std::size_t i = 0; i < count; ++i) bytes[i] = raw[i / 8] >> (i % 8) & std::byte{1};
+    ir::unpack_bits(raw, {bytes.get(), count});
   } else {
     if (size != 0) std::memcpy(bytes.get(), raw.data(), size);
-    normalise(stored, {bytes.get(), size});
+    ir::normalise(stored, {bytes.get(), size});
   }
   *out = module.dense(type, splat && count != 1, std::move(bytes), size);
   return true;

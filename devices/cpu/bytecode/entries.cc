@@ -111,26 +111,6 @@ bool Entries::read(ByteCursor& in, ir::Type* out) {
   return in.varint(&index) && type(index, from, out);
 }
 
-bool Entries::read(ByteCursor& in, std::vector<ir::Attribute>* out) {
-  std::size_t n = 0;
-  if (!in.count(&n)) return false;
-  out->reserve(n);
-  for (; n != 0; --n) {
-    if (!read(in, &out->emplace_back())) return false;
-  }
-  return true;
-}
-
-bool Entries::read(ByteCursor& in, std::vector<ir::Type>* out) {
-  std::size_t n = 0;
-  if (!in.count(&n)) return false;
-  out->reserve(n);
-  for (; n != 0; --n) {
-    if (!read(in, &out->emplace_back())) return false;
-  }
-  return true;
-}
-
 bool Entries::read_optional(ByteCursor& in, ir::Attribute* out) {
   const std::size_t from = in.offset();
   std::uint64_t index = 0;

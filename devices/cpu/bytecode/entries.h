@@ -25,8 +25,17 @@ class Entries {
   // The same, the index being at the cursor.
   bool read(ByteCursor& in, ir::Attribute* out);
   bool read(ByteCursor& in, ir::Type* out);
-  bool read(ByteCursor& in, std::vector<ir::Attribute>* out);
-  bool read(ByteCursor& in, std::vector<ir::Type>* out);
+  // As many of them as a count says.
+  template <class T>
+  bool read(ByteCursor& in, std::vector<T>* out) {
+    std::size_t n = 0;
+    if (!in.count(&n)) return false;
+    out->reserve(n);
+    for (; n != 0; --n) {
+      if (!read(in, &out->emplace_back())) return false;
+    }
+    return true;
+  }
   // An index or nothing: *out is then a null handle.
   bool read_optional(ByteCursor& in, ir::Attribute* out);
   // The text of an index of a string.

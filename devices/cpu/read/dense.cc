@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "millrace/devices/cpu/ir/dense_bytes.h"
 #include "millrace/devices/cpu/ir/float_format.h"
 #include "millrace/devices/cpu/read/attributes.h"
 #include "millrace/devices/cpu/read/types.h"
@@ -15,6 +16,8 @@ namespace millrace::devices::cpu::read {
 namespace {
 
 using ir::Attribute;
+using ir::normalise;
+using ir::stored_type;
 
 constexpr std::array<int, 256> kHexValues = [] {
   std::array<int, 256> v{};
@@ -33,29 +36,6 @@ bool decode_hex(std::string_view digits, std::byte* out) {
     *out++ = static_cast<std::byte>((high << 4 | low) & 0xFF);
   }
   return bad >= 0;
-}
-
-// The element type in memory: index is i64; kInvalid for what we cannot store.
-DType stored_type(ir::Type type) {
-  if (type.kind() == ir::TypeKind::kTensor && type.element().kind() == ir::TypeKind::kIndex)
-    return DType::kI64;
-  return type.dtype();
-}
-
-// Brings i1 and sub-byte elements, one byte each, to their form in memory (see DenseAttr).
-void normalise(DType type, std::span<std::byte> bytes) {
-  const int bits = bit_width(type);
-  if (bits >= 8 || is_floating(type)) return;
-  for (std::byte& b : bytes) {
-    const auto raw = static_cast<unsigned>(b);
-    if (type == DType::kI1) {
-      b = static_cast<std::byte>(raw != 0);
-    } else if (is_signed_integer(type)) {
-      b = static_cast<std::byte>(static_cast<int>(raw << (32 - bits)) >> (32 - bits));
-    } else {
-      b = static_cast<std::byte>(raw & ((1u << bits) - 1));
-    }
-  }
 }
 
 // Decodes the elements of one literal, given its text. Scans by characters, keeps its own position.
@@ -264,7 +244,7 @@ bool read_hex_elements(State& s, std::string_view hex, ir::Location where, ir::T
   }
   // At most eight elements for each byte of the text's two characters.
   auto bytes = std::make_shared_for_overwrite<std::byte[]>(count);
-  for (std::size_t i = 0; i < count; ++i) bytes[i] = raw[i / 8] >> (i % 8) & std::byte{1};
+  ir::unpack_bits({raw.get(), size}, {bytes.get(), count});
   *out = s.module.dense(type, false, std::move(bytes), count);
   return true;
 }

@@ -198,6 +198,14 @@ TEST(ReadText, HexStringsOfBoolsAreBytesOrBits) {
   EXPECT_THAT(elements_of<std::uint8_t>("dense<\"0xFF\"> : tensor<20xi1>"), ElementsAre(1));
 }
 
+TEST(ReadText, HexStringsOfLessThanAByteKeepTheirBitsOnly) {
+  EXPECT_THAT(elements_of<std::int8_t>("dense<\"0x0EF1\"> : tensor<2xi4>"), ElementsAre(-2, 1));
+  EXPECT_THAT(elements_of<std::uint8_t>("dense<\"0x0EF1\"> : tensor<2xui4>"), ElementsAre(14, 1));
+  // Floats too, as bytecode's are.
+  EXPECT_THAT(elements_of<std::uint8_t>("dense<\"0x0EF1\"> : tensor<2xf4E2M1FN>"),
+              ElementsAre(14, 1));
+}
+
 struct BadText {
   const char* name;
   const char* text;
