@@ -30,26 +30,8 @@ Task<Pending> launch(const Evaluation& e, std::size_t d, transfer::DeviceBatch b
       e.devices[d].put({rows.bytes().data(), rows.shape(), {}, rows.owner()}, put);
   Result<Buffer> rows_buffer = co_await rows_put;
   if (!rows_buffer) co_return rows_buffer.error();
-  std::vector<Buffer> arguments;
-  for (const Wire& wire : wire_inputs(*e.program)) {
-    switch (wire.role) {
-      case Role::kParam:
-        arguments.push_back(e.params[d][wire.index]);
-        break;
-      case Role::kState:
-        arguments.push_back(e.state[d][wire.index]);
-        break;
-      case Role::kImages:
-        arguments.push_back(batch.arrays[0]);
-        break;
-      case Role::kLabels:
-        arguments.push_back(batch.arrays[1]);
-        break;
-      default:
-        arguments.push_back(*rows_buffer);
-        break;
-    }
-  }
+  const PooledVector<Buffer> arguments =
+      arguments_of(wire_inputs(*e.program), e.params[d], e.state[d], batch, *rows_buffer);
   devices::ExecuteOptions execute;
   execute.call = e.call;
   const Future<Buffers> executing =

@@ -68,27 +68,8 @@ Future<Buffer> put_random(const Recorded& recorded, std::size_t d, const StepTic
 Future<Buffers> launch_grad(const Recorded& recorded, std::size_t d, const Buffers& params,
                             const Buffers& state, const DeviceBatch& batch, const Buffer& random,
                             const StepTicket& ticket) {
-  PooledVector<Buffer> arguments;
-  arguments.reserve(recorded.grad_inputs.size());
-  for (const Wire& wire : recorded.grad_inputs) {
-    switch (wire.role) {
-      case Role::kParam:
-        arguments.push_back(params[wire.index]);
-        break;
-      case Role::kState:
-        arguments.push_back(state[wire.index]);
-        break;
-      case Role::kImages:
-        arguments.push_back(batch.arrays[0]);
-        break;
-      case Role::kLabels:
-        arguments.push_back(batch.arrays[1]);
-        break;
-      default:
-        arguments.push_back(random);
-        break;
-    }
-  }
+  const PooledVector<Buffer> arguments =
+      arguments_of(recorded.grad_inputs, params, state, batch, random);
   devices::ExecuteOptions options;
   options.call = ticket.call;
   options.flow = ticket.first_flow + d;
@@ -205,6 +186,33 @@ std::vector<Wire> wire_inputs(const ProgramSpec& program) {
   std::vector<Wire> wires;
   for (const TensorSpec& input : program.inputs) wires.push_back({input.role, next[input.role]++});
   return wires;
+}
+
+PooledVector<Buffer> arguments_of(std::span<const Wire> inputs, const Buffers& params,
+                                  const Buffers& state, const DeviceBatch& batch,
+                                  const Buffer& other) {
+  PooledVector<Buffer> arguments;
+  arguments.reserve(inputs.size());
+  for (const Wire& wire : inputs) {
+    switch (wire.role) {
+      case Role::kParam:
+        arguments.push_back(params[wire.index]);
+        break;
+      case Role::kState:
+        arguments.push_back(state[wire.index]);
+        break;
+      case Role::kImages:
+        arguments.push_back(batch.arrays[0]);
+        break;
+      case Role::kLabels:
+        arguments.push_back(batch.arrays[1]);
+        break;
+      default:
+        arguments.push_back(other);
+        break;
+    }
+  }
+  return arguments;
 }
 
 Result<StepGraph> StepGraph::create(StepGraphOptions options) {

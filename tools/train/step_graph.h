@@ -37,6 +37,13 @@ struct Wire {
   std::size_t index = 0;
 };
 std::vector<Wire> wire_inputs(const ProgramSpec& program);
+// The arguments of a program that sees a batch, in the order of its inputs. other: what is neither
+// a parameter, nor state, nor of the batch: random words, or the number of rows that count.
+PooledVector<devices::Buffer> arguments_of(std::span<const Wire> inputs,
+                                           const devices::Buffers& params,
+                                           const devices::Buffers& state,
+                                           const transfer::DeviceBatch& batch,
+                                           const devices::Buffer& other);
 
 // What one device carries from step to step.
 struct Replica {

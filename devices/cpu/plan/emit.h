@@ -103,6 +103,8 @@ class Emitter {
   void emit_dynamic_update_slice(BlockState& s, const Node& n, StepList& to);
   void emit_gather(BlockState& s, const Node& n, StepList& to);
   void emit_scatter(BlockState& s, const Node& n, StepList& to);
+  struct Variadic;
+  Variadic variadic(BlockState& s, const Node& n);
   void emit_reduce(BlockState& s, const Node& n, StepList& to);
   void emit_reduce_window(BlockState& s, const Node& n, StepList& to);
   void emit_select_and_scatter(BlockState& s, const Node& n, StepList& to);

@@ -225,17 +225,13 @@ void Emitter::emit_scatter(BlockState& s, const Node& n, StepList& to) {
   };
 }
 
-namespace {
-
 // The operands, inits and results of a variadic reduction.
-struct Variadic {
+struct Emitter::Variadic {
   std::vector<BufferId> operands, inits, results;
   std::vector<DType> types;
 };
 
-}  // namespace
-
-void Emitter::emit_reduce(BlockState& s, const Node& n, StepList& to) {
+Emitter::Variadic Emitter::variadic(BlockState& s, const Node& n) {
   Variadic v;
   const std::size_t count = n.outputs.size();
   for (std::size_t i = 0; i < count; ++i) {
@@ -244,6 +240,11 @@ void Emitter::emit_reduce(BlockState& s, const Node& n, StepList& to) {
     v.types.push_back(graph_.shape(n.inputs[i]).dtype());
   }
   for (ValueId out : n.outputs) v.results.push_back(new_buffer(s, out));
+  return v;
+}
+
+void Emitter::emit_reduce(BlockState& s, const Node& n, StepList& to) {
+  Variadic v = variadic(s, n);
   add_step(to, std::string(n.name), n.location, 0).run =
       [v = std::move(v), region = n.region, shape = graph_.shape(n.inputs[0]),
        dims = n.dims](const StepFrame& f) -> Status {
@@ -269,14 +270,7 @@ void Emitter::emit_reduce_window(BlockState& s, const Node& n, StepList& to) {
       return;
     }
   }
-  Variadic v;
-  const std::size_t count = n.outputs.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    v.operands.push_back(buffer_of(n.inputs[i]));
-    v.inits.push_back(buffer_of(n.inputs[count + i]));
-    v.types.push_back(graph_.shape(n.inputs[i]).dtype());
-  }
-  for (ValueId out : n.outputs) v.results.push_back(new_buffer(s, out));
+  Variadic v = variadic(s, n);
   add_step(to, std::string(n.name), n.location, 0).run =
       [v = std::move(v), region = n.region, shape = graph_.shape(n.inputs[0]),
        window = n.window](const StepFrame& f) -> Status {
