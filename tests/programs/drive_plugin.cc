@@ -16,19 +16,13 @@
 
 #include "millrace/core/combinators.h"
 #include "millrace/millrace.h"
+#include "tests/support/plus_one.h"
 
 namespace millrace {
 namespace {
 
 using namespace devices;  // NOLINT(google-build-using-namespace): most of it
 
-constexpr const char* kPlusOne = R"(module @plus_one {
-  func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-    %0 = stablehlo.constant dense<1.0> : tensor<4xf32>
-    %1 = stablehlo.add %x, %0 : tensor<4xf32>
-    return %1 : tensor<4xf32>
-  }
-})";
 constexpr const char* kDonating = R"(module @donating {
   func.func public @main(%x: tensor<4xf32> {tf.aliasing_output = 0 : i32}) -> tensor<4xf32> {
     %0 = stablehlo.constant dense<1.0> : tensor<4xf32>
@@ -65,7 +59,7 @@ class Driver {
 
   void run() {
     describe();
-    const Result<Executable> plus_one = compile("compile", kPlusOne);
+    const Result<Executable> plus_one = compile("compile", testing::kPlusOne);
     tell("compile.refused", wait(runtime_.compile(Program::from_text("no program"))));
     transfer();
     if (plus_one) {

@@ -11,17 +11,10 @@
 
 #include "millrace/millrace.h"
 #include "tests/support/paths.h"
+#include "tests/support/plus_one.h"
 
 namespace millrace {
 namespace {
-
-constexpr const char* kPlusOne = R"(module @plus_one {
-  func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-    %0 = stablehlo.constant dense<1.0> : tensor<4xf32>
-    %1 = stablehlo.add %x, %0 : tensor<4xf32>
-    return %1 : tensor<4xf32>
-  }
-})";
 
 // What this thread has called, since the last time that it was asked.
 class CallsHere {
@@ -61,7 +54,8 @@ TEST(CallingThreadsTest, OfCallersAndLoopsNeverEnterAPlugin) {
   const Device& device = runtime->device(0);
   const std::vector<float> values = {1, 2, 3, 4};
   const devices::HostView view{.data = values.data(), .shape = Shape(DType::kF32, {4})};
-  Executable program = wait_blocking(runtime->compile(Program::from_text(kPlusOne))).value();
+  Executable program =
+      wait_blocking(runtime->compile(Program::from_text(testing::kPlusOne))).value();
   expect_none("compile");
   Buffer x = wait_blocking(device.put(view)).value();
   expect_none("put");
