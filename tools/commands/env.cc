@@ -30,7 +30,7 @@ struct Variable {
   const char* without;  // what holds when it is not set
 };
 constexpr std::array kVariables = {
-    Variable{"PJRT_DEVICE", "CPU"},
+    Variable{"PJRT_DEVICE", "the best that can be opened"},
     Variable{"CPU_NUM_DEVICES", "1"},
     Variable{"PJRT_NAMES_AND_LIBRARY_PATHS", "no plugins"},
     Variable{"MILLRACE_PLUGIN_PATH", "/usr/lib/millrace/plugins.d"},
