@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/devices/pjrt/plugin.h"
+#include "millrace/devices/pjrt/plugin_list.h"
 #include "millrace/devices/pjrt/program_facts.h"
 
 namespace millrace::bench {
@@ -12,18 +14,35 @@ namespace millrace::bench {
 namespace abi = devices::pjrt::abi;
 namespace pjrt = devices::pjrt;
 
-std::string plugin_path() {
+namespace {
+
+pjrt::PluginEntry plugin_entry() {
   const char* const given = std::getenv("MILLRACE_BENCH_PLUGIN");
-  const std::string path =
-      given != nullptr ? given : std::string(MILLRACE_BENCH_SOURCE) + "/.plugins/Xla0115.so";
+  if (given == nullptr)
+    return {.name = "bench", .path = std::string(MILLRACE_BENCH_SOURCE) + "/.plugins/Xla0115.so"};
+  Result<pjrt::PluginEntry> entry = pjrt::parse_plugin("bench=" + std::string(given));
+  if (!entry) give_up("MILLRACE_BENCH_PLUGIN", entry.error().message());
+  return *std::move(entry);
+}
+
+}  // namespace
+
+std::string plugin_path() {
+  const std::string path = plugin_entry().path;
   return std::filesystem::exists(path) ? path : "";
 }
+
+std::map<std::string, devices::Attribute> plugin_settings() { return plugin_entry().settings; }
 
 BareClient::BareClient(const std::string& path) {
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) give_up("pjrt", ::dlerror());
   api_ = reinterpret_cast<const abi::Api* (*)()>(::dlsym(library, "GetPjrtApi"))();
   abi::ClientCreateArgs create;
+  const std::map<std::string, devices::Attribute> settings = plugin_settings();
+  const pjrt::NamedValues options(settings);
+  create.create_options = options.data();
+  create.num_options = options.size();
   call(create);
   client_ = create.client;
 }

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <string>
 
 #include "bench/figure.h"
+#include "millrace/devices/client.h"
 #include "millrace/devices/pjrt/abi.h"
 
 namespace millrace::bench {
@@ -19,12 +21,14 @@ func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %1 : tensor<4xf32>
 })";
 
-// That of MILLRACE_BENCH_PLUGIN, else XLA's CPU client as tests/fetch_plugins gets it; empty where
-// there is none.
+// That of MILLRACE_BENCH_PLUGIN (PATH[,OPTION=VALUE...]), else XLA's CPU client as
+// tests/fetch_plugins gets it; empty where there is none.
 std::string plugin_path();
+// The create options behind it.
+std::map<std::string, devices::Attribute> plugin_settings();
 inline constexpr const char* kNoPlugin = "no plugin here: tests/fetch_plugins gets it";
 
-// A plugin, loaded, and a client of it. Thread-safety: as the plugin's.
+// A plugin, loaded, and a client of it, with plugin_settings(). Thread-safety: as the plugin's.
 class BareClient {
  public:
   explicit BareClient(const std::string& path);

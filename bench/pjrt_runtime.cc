@@ -35,8 +35,10 @@ class Whole {
  public:
   explicit Whole(const std::string& path) {
     RuntimeOptions options;
-    options.plugins.push_back(
-        {.name = "bench", .path = path, .settings = {}, .origin = pjrt::kGivenPlugin});
+    options.plugins.push_back({.name = "bench",
+                               .path = path,
+                               .settings = plugin_settings(),
+                               .origin = pjrt::kGivenPlugin});
     options.device = "bench";
     auto made = Runtime::create(options);
     if (!made) give_up("pjrt", made.error().to_string());
