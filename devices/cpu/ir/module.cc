@@ -22,8 +22,12 @@ struct Placed {
 }  // namespace
 
 struct Module::Impl {
+  explicit Impl(std::shared_ptr<const Impl> over = nullptr)
+      : base(std::move(over)), types(&arena, base != nullptr ? &base->types : nullptr) {}
+
+  const std::shared_ptr<const Impl> base;
   std::pmr::monotonic_buffer_resource arena{kFirstBytes};
-  TypeTable types{&arena};
+  TypeTable types;
   std::unordered_set<std::string_view> strings;
   std::string_view name;
   std::span<const NamedAttribute> attributes;
@@ -37,6 +41,11 @@ struct Module::Impl {
 };
 
 Module::Module() : impl_(std::make_shared<Impl>()) {}
+Module Module::over(const Module& base) {
+  Module made;
+  made.impl_ = std::make_shared<Impl>(base.impl_);
+  return made;
+}
 Module::Module(Module&&) noexcept = default;
 Module& Module::operator=(Module&&) noexcept = default;
 Module::~Module() = default;

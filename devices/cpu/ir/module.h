@@ -82,6 +82,9 @@ struct FunctionParts {
 class Module {
  public:
   Module();
+  // An empty module whose ops may have types and attributes of base, which it keeps alive and which
+  // nobody changes any more. Several threads may make such modules of one base.
+  static Module over(const Module& base);
   Module(Module&&) noexcept;
   Module& operator=(Module&&) noexcept;
   ~Module();

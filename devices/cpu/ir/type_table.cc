@@ -56,8 +56,16 @@ bool TypeTable::Same::operator()(const TypeData* a, const TypeData* b) const {
          std::ranges::equal(a->results, b->results) && same_quant(a->quant, b->quant);
 }
 
+const TypeData* TypeTable::known(const TypeData& data) const {
+  if (base_ != nullptr) {
+    if (const TypeData* found = base_->known(data)) return found;
+  }
+  const auto it = all_.find(&data);
+  return it == all_.end() ? nullptr : *it;
+}
+
 Type TypeTable::intern(const TypeData& data) {
-  if (auto it = all_.find(&data); it != all_.end()) return Type(*it);
+  if (const TypeData* found = known(data)) return Type(found);
   auto* made = new (arena_->allocate(sizeof(TypeData), alignof(TypeData))) TypeData(data);
   made->dims = copy(arena_, data.dims);
   made->bounds = copy(arena_, data.bounds);

@@ -12,7 +12,9 @@ namespace millrace::devices::cpu::ir {
 // external.
 class TypeTable {
  public:
-  explicit TypeTable(std::pmr::memory_resource* arena) : arena_(arena) {}
+  // base: a table whose types are those of this one too, as long as it stays as it is.
+  explicit TypeTable(std::pmr::memory_resource* arena, const TypeTable* base = nullptr)
+      : arena_(arena), base_(base) {}
   TypeTable(const TypeTable&) = delete;
   TypeTable& operator=(const TypeTable&) = delete;
 
@@ -42,8 +44,10 @@ class TypeTable {
     bool operator()(const TypeData* a, const TypeData* b) const;
   };
   Type intern(const TypeData& data);
+  const TypeData* known(const TypeData& data) const;
 
   std::pmr::memory_resource* arena_;
+  const TypeTable* base_;
   std::unordered_set<const TypeData*, Hash, Same> all_;
   Type scalars_[64];
 };

@@ -26,7 +26,7 @@ bool square_matrices(Check& c) {
 }
 
 bool same_as_operand(Check& c, int operand) {
-  return c.same_shape_and_element(c.result(), c.operand(operand), "the result");
+  return c.result_like(0, c.operand(operand), "the result");
 }
 
 // A vector of one element per feature.
@@ -45,6 +45,16 @@ bool check_features(Check& c, int operands, std::int64_t* features) {
   if (c.op.attr<ir::FloatAttr>("epsilon") == nullptr)
     return c.fail("the attribute epsilon is missing or no float");
   *features = c.operand(0).dims()[static_cast<std::size_t>(index)];
+  return true;
+}
+
+bool results_per_feature(Check& c, std::int64_t features) {
+  const std::int64_t dims[] = {features};
+  for (int i = 1; i <= 2; ++i) {
+    const std::string what = "result " + std::to_string(i);
+    if (!c.same_element(c.result(i), c.operand(0), what) || !c.result_dims(i, dims, what))
+      return false;
+  }
   return true;
 }
 
@@ -178,7 +188,7 @@ bool check_rng(Check& c) {
 bool check_rng_bit_generator(Check& c) {
   if (!c.operands(1) || !c.results(2) || !c.element_in(c.operand(0), kUnsigned, "operand 0") ||
       !c.element_in(c.result(1), kInteger | kFloat, "result 1") ||
-      !c.same_shape_and_element(c.result(0), c.operand(0), "result 0")) {
+      !c.result_like(0, c.operand(0), "result 0")) {
     return false;
   }
   const auto elements = c.operand(0).elements();
@@ -197,8 +207,7 @@ bool check_batch_norm_training(Check& c) {
   std::int64_t features = 0;
   return c.results(3) && check_features(c, 3, &features) &&
          operands_per_feature(c, 1, 2, features) && same_as_operand(c, 0) &&
-         per_feature(c, c.result(1), features, "result 1") &&
-         per_feature(c, c.result(2), features, "result 2");
+         results_per_feature(c, features);
 }
 
 bool check_batch_norm_grad(Check& c) {
@@ -206,8 +215,7 @@ bool check_batch_norm_grad(Check& c) {
   return c.results(3) && check_features(c, 5, &features) &&
          operands_per_feature(c, 1, 3, features) &&
          c.same_shape_and_element(c.operand(4), c.operand(0), "operand 4") &&
-         same_as_operand(c, 0) && per_feature(c, c.result(1), features, "result 1") &&
-         per_feature(c, c.result(2), features, "result 2");
+         same_as_operand(c, 0) && results_per_feature(c, features);
 }
 
 }  // namespace millrace::devices::cpu::verify

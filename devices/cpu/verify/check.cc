@@ -146,8 +146,19 @@ bool Check::scalar(ir::Type type, std::string_view what) {
          fail(std::string(what) + " is " + type.to_string() + ", expected a scalar tensor");
 }
 
-bool Check::result_dims(int i, std::span<const std::int64_t> expected) {
-  return same_dims(result(i).dims(), expected, "result " + std::to_string(i));
+bool Check::result_dims(int i, std::span<const std::int64_t> expected, std::string_view what) {
+  if (!same_dims(result(i).dims(), expected, what.empty() ? "result " + std::to_string(i) : what))
+    return false;
+  if (inferred_ == nullptr) return true;
+  Dims& dims = (*inferred_)[static_cast<std::size_t>(i)];
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    if (expected[d] != ir::kDynamic) dims[d] = expected[d];
+  }
+  return true;
+}
+
+bool Check::result_like(int i, ir::Type expected, std::string_view what) {
+  return same_element(result(i), expected, what) && result_dims(i, expected.dims(), what);
 }
 
 bool Check::region_types(int i, std::span<const ir::Type> arguments,

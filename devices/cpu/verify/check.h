@@ -35,7 +35,8 @@ unsigned element_class(DType type);
 // Thread-safety: confined.
 class Check {
  public:
-  Check(const ir::Module& module, const ir::Op& op) : module(module), op(op) {}
+  Check(const ir::Module& module, const ir::Op& op, std::vector<Dims>* inferred = nullptr)
+      : module(module), op(op), inferred_(inferred) {}
 
   const ir::Module& module;
   const ir::Op& op;
@@ -71,7 +72,9 @@ class Check {
                  std::string_view what);
   bool same_shape_and_element(ir::Type found, ir::Type expected, std::string_view what);
   bool scalar(ir::Type type, std::string_view what);
-  bool result_dims(int i, std::span<const std::int64_t> expected);
+  // What rules say of results; infer (verify.h) learns from these two.
+  bool result_dims(int i, std::span<const std::int64_t> expected, std::string_view what = {});
+  bool result_like(int i, ir::Type expected, std::string_view what);  // element and dims
 
   // That region i has arguments of these types and returns values of these. Null types are not
   // compared.
@@ -80,6 +83,7 @@ class Check {
   bool reducer(int region, std::span<const ir::Type> elements);
 
  private:
+  std::vector<Dims>* const inferred_;  // per result, what result_dims was given
   std::optional<Error> error_;
 };
 

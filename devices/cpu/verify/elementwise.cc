@@ -96,7 +96,7 @@ bool result_element(Check& c, DType expected) {
 
 bool check_outcome(Check& c, Outcome outcome) {
   const ir::Type type = c.operand(0);
-  if (!c.same_dims(c.result().dims(), type.dims(), "the result")) return false;
+  if (!c.result_dims(0, type.dims(), "the result")) return false;
   if (type.element().kind() == ir::TypeKind::kQuant) return true;
   switch (outcome) {
     case Outcome::kSame:
@@ -145,8 +145,7 @@ bool check_clamp(Check& c) {
     if (c.operand(side).rank() != 0 && !c.same_dims(c.operand(side).dims(), type.dims(), what))
       return false;
   }
-  return c.element_in(type, kAny, "operand 1") &&
-         c.same_shape_and_element(c.result(), type, "the result");
+  return c.element_in(type, kAny, "operand 1") && c.result_like(0, type, "the result");
 }
 
 bool check_select(Check& c) {
@@ -156,7 +155,7 @@ bool check_select(Check& c) {
     return false;
   if (c.operand(0).rank() != 0 && !c.same_dims(c.operand(0).dims(), type.dims(), "operand 0"))
     return false;
-  return c.same_shape_and_element(c.result(), type, "the result");
+  return c.result_like(0, type, "the result");
 }
 
 }  // namespace

@@ -205,7 +205,7 @@ bool check_scatter(Check& c) {
     if (!c.same_dims(c.operand(i).dims(), x.operand.dims(), "operand " + number) ||
         !c.same_dims(c.operand(n + 1 + i).dims(), expected,
                      "operand " + std::to_string(n + 1 + i) + " (updates)") ||
-        !c.same_dims(c.result(i).dims(), c.operand(i).dims(), "result " + number)) {
+        !c.result_dims(i, c.operand(i).dims(), "result " + number)) {
       return false;
     }
     elements.push_back(c.result(i));

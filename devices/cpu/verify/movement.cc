@@ -21,9 +21,7 @@ std::optional<Wide> product(std::span<const std::int64_t> dims) {
   return out;
 }
 
-bool same_as_operand(Check& c) {
-  return c.same_shape_and_element(c.result(), c.operand(0), "the result");
-}
+bool same_as_operand(Check& c) { return c.result_like(0, c.operand(0), "the result"); }
 
 // Start indices of dynamic slices: one scalar integer per dimension, all of one type.
 bool check_starts(Check& c, int first) {

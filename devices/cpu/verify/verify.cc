@@ -23,6 +23,18 @@ class Verifier {
     return calls_end();
   }
 
+  Result<std::vector<Dims>> inferred(const ir::Op& o) {
+    std::vector<Dims> dims;
+    for (const ir::Value& v : o.results())
+      dims.emplace_back(v.type().is_tensor() ? v.type().dims().size() : 0, ir::kDynamic);
+    const Rule& rule = rule_of(o.kind());
+    if (rule.check == nullptr) return dims;
+    Check check(module_, o, &dims);
+    if (!(rule.tensors && !tensors(check)) && !unranked(o, rule)) rule.check(check);
+    if (check.error()) return std::unexpected(*check.error());
+    return dims;
+  }
+
  private:
   Status failure(const ir::Op& op, const std::string& message) {
     return fail(ErrorCode::kInvalidArgument, op.where() + ": " + message);
@@ -187,5 +199,9 @@ class Verifier {
 }  // namespace
 
 Status verify(const ir::Module& module) { return Verifier(module).run(); }
+
+Result<std::vector<Dims>> infer(const ir::Module& module, const ir::Op& op) {
+  return Verifier(module).inferred(op);
+}
 
 }  // namespace millrace::devices::cpu::verify

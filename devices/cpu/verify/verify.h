@@ -3,6 +3,9 @@
 // checked.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "millrace/core/error.h"
 #include "millrace/devices/cpu/ir/module.h"
 
@@ -12,5 +15,9 @@ namespace millrace::devices::cpu::verify {
 // Operations that it has no rule for (kOther, CHLO and the rarer ones) pass with the generic checks
 // only.
 Status verify(const ir::Module& module);
+
+// What the rule of `op`, an operation of `module` with operands of static shape, says of its
+// results: per result its dimensions, ir::kDynamic where it says nothing. Errors as above.
+Result<std::vector<std::vector<std::int64_t>>> infer(const ir::Module& module, const ir::Op& op);
 
 }  // namespace millrace::devices::cpu::verify
