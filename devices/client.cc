@@ -1,5 +1,7 @@
 #include "millrace/devices/client.h"
 
+#include "millrace/devices/shape_pattern.h"
+
 namespace millrace::devices {
 
 std::size_t ExecutableBody::launch_bytes() const {
@@ -7,8 +9,15 @@ std::size_t ExecutableBody::launch_bytes() const {
   const std::size_t known = launch_bytes_.load(std::memory_order_relaxed);
   if (known != 0) return known - 1;
   auto bytes = static_cast<std::size_t>(temporary_bytes());
-  for (const Shape& shape : output_shapes()) bytes += shape.size_bytes();
-  launch_bytes_.store(bytes + 1, std::memory_order_relaxed);
+  bool complete = true;
+  for (const Shape& shape : output_shapes()) {
+    if (!is_complete(shape))
+      complete = false;
+    else
+      bytes += shape.size_bytes();
+  }
+  // Where outputs are known at a launch only, temporary_bytes() tells of them, and it changes.
+  if (complete) launch_bytes_.store(bytes + 1, std::memory_order_relaxed);
   return bytes;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "millrace/devices/shape_pattern.h"
+
 namespace millrace::devices {
 namespace {
 
@@ -27,8 +29,8 @@ Status check_inputs(const ExecutableBody& executable, const Client& client,
     } else if (input.device() != device) {
       why = "is on device " + std::to_string(index(input.device())) + ", the launch on device " +
             std::to_string(index(device)) + ": copy it there first";
-    } else if (shapes[i].dtype() != DType::kInvalid && !(input.shape() == shapes[i])) {
-      why = "should be " + shapes[i].to_string();
+    } else if (shapes[i].dtype() != DType::kInvalid && !admits(shapes[i], input.shape())) {
+      why = misfit(shapes[i], input.shape());
     } else if (input.removed()) {
       why = "was donated or removed before";
     } else {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "millrace/core/check.h"
+#include "millrace/devices/shape_pattern.h"
 
 namespace millrace::devices {
 namespace {
@@ -76,14 +77,17 @@ Shape::Shape(DType type, std::span<const std::int64_t> dims)
     : dtype_(type), rank_(static_cast<std::uint8_t>(dims.size())) {
   MILLRACE_CHECK(dims.size() <= kMaxRank, "a Shape has at most kMaxRank dimensions");
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    MILLRACE_CHECK(dims[i] >= 0, "a Shape has static dimensions");
+    MILLRACE_CHECK(dims[i] >= kUnknownDimension, "a Shape has no negative dimensions");
     dims_[i] = dims[i];
   }
 }
 
 std::int64_t Shape::elements() const {
   std::int64_t n = 1;
-  for (std::int64_t d : dims()) n *= d;
+  for (std::int64_t d : dims()) {
+    MILLRACE_CHECK(d >= 0, "only a complete Shape has elements");
+    n *= d;
+  }
   return n;
 }
 
@@ -98,7 +102,7 @@ bool Shape::operator==(const Shape& other) const {
 std::string Shape::to_string() const {
   std::string text = "tensor<";
   for (std::int64_t d : dims()) {
-    text += std::to_string(d);
+    text += d == kUnknownDimension ? "?" : std::to_string(d);
     text += 'x';
   }
   text += millrace::devices::to_string(dtype_);

@@ -64,13 +64,13 @@ bool is_complex(DType type);
 // The most dimensions that a Shape of a buffer may have: shapes then live without allocation.
 inline constexpr int kMaxRank = 12;
 
-// Element type and static dimensions. Value type, no allocation. Thread-safety: external.
+// Element type and dimensions. Value type, no allocation. Thread-safety: external.
 class Shape {
  public:
   Shape() = default;
   Shape(DType type, std::initializer_list<std::int64_t> dims)
       : Shape(type, std::span<const std::int64_t>(dims.begin(), dims.size())) {}
-  // CHECKs that there are at most kMaxRank dimensions, each >= 0.
+  // CHECKs that there are at most kMaxRank dimensions, each >= 0 (or unknown: shape_pattern.h).
   Shape(DType type, std::span<const std::int64_t> dims);
 
   DType dtype() const { return dtype_; }
