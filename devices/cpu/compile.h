@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "millrace/devices/cpu/compiled.h"
 #include "millrace/devices/cpu/ir/module.h"
@@ -10,8 +12,14 @@
 namespace millrace::devices::cpu {
 
 // Text or bytecode, verified, with the CPU device's own operations where it has them
-// (native_ops.h): what Plan::create takes. Errors carry line:column or byte.
-Result<ir::Module> read_to_run(const Program& program);
+// (native_ops.h): what Plan::create takes. A program whose arguments have dynamic shapes is refined
+// for arguments of these shapes, or stays as it was written if there are none. Errors carry
+// line:column or byte.
+Result<ir::Module> read_to_run(const Program& program, std::span<const Shape> shapes = {});
+
+// Of @main's arguments, with kUnknownDimension (shape_pattern.h) where a call decides. Errors as
+// above.
+Result<std::vector<Shape>> argument_shapes(const ir::Module& module);
 
 // Errors carry line:column: kInvalidArgument for a program that is wrong, kUnimplemented for one
 // that the CPU device cannot run.

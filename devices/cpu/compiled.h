@@ -43,10 +43,18 @@ struct OutputAlias {
 class Compiled {
  public:
   virtual ~Compiled() = default;
+  // With dimensions that are not known (shape_pattern.h) in a program of dynamic shapes, which is
+  // run by what refined() gives.
   virtual std::span<const Shape> inputs() const = 0;
   virtual std::span<const Shape> outputs() const = 0;
   // Inputs that the program donates.
   virtual std::span<const int> donated() const = 0;
+  // The program for arguments of these shapes, complete ones that inputs() admits. Errors are those
+  // of refine (refine/refine.h); kUnimplemented for a program of static shapes.
+  virtual Result<std::shared_ptr<const Compiled>> refined(std::span<const Shape> inputs) const;
+  // Makes what runs need where that was left for the first of them; what is below comes after it.
+  // Any thread; it is made once, and every call tells how that went.
+  virtual Status prepare() const { return {}; }
   // Of donated inputs: the output that may be written over it.
   virtual std::span<const OutputAlias> aliases() const = 0;
   virtual std::size_t temporary_bytes() const = 0;  // of one CompiledRun
@@ -54,5 +62,10 @@ class Compiled {
   // What was measured to choose between kernels: for CompileOnceMore.
   virtual KernelChoices choices() const { return {}; }
 };
+
+inline Result<std::shared_ptr<const Compiled>> Compiled::refined(
+    std::span<const Shape> /*inputs*/) const {
+  return fail(ErrorCode::kUnimplemented, "the shapes of this program are static");
+}
 
 }  // namespace millrace::devices::cpu

@@ -1,13 +1,19 @@
 #include "millrace/devices/cpu/execution.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "millrace/devices/cpu/client.h"
 #include "millrace/devices/cpu/serialized_program.h"
 #include "millrace/devices/launch_check.h"
+#include "millrace/devices/shape_pattern.h"
 
 namespace millrace::devices::cpu {
 namespace {
+
+// Refinements of one program that are kept, and those of them that keep the memory of their runs.
+constexpr std::size_t kMaxRefinements = 64;
+constexpr std::size_t kWarmRefinements = 8;
 
 // The end of a launch; outputs tell the same error.
 class DoneCell final : public Cell<void> {
@@ -32,15 +38,71 @@ CpuExecutable::CpuExecutable(CpuClient& client, const Program& program,
       device_(device),
       deterministic_(deterministic),
       donated_(flags(*compiled_)),
-      alias_of_(compiled_->outputs().size(), -1) {
-  for (const OutputAlias& alias : compiled_->aliases()) {
-    alias_of_[static_cast<std::size_t>(alias.output)] = alias.input;
-  }
+      alias_of_(compiled_->outputs().size(), -1),
+      refinements_(are_complete(compiled_->inputs())
+                       ? nullptr
+                       : std::make_unique<ShapeCache<Ref<CpuExecutable>>>(kMaxRefinements)) {
   if (client.options().trace != nullptr) trace_name_ = client.options().trace->name(name());
 }
 
 Status CpuExecutable::launch(const LaunchArguments& call, std::span<LaunchResult> results) {
   MILLRACE_TRY_STATUS(check_launch(*this, client_, call));
+  if (refinements_ == nullptr) return start(call, results);
+  MILLRACE_TRY(const Ref<CpuExecutable> one, refined(call.arguments[0]));
+  note_launch(*one);
+  return one->start(call, results);
+}
+
+Result<Ref<CpuExecutable>> CpuExecutable::refined(std::span<const Buffer> arguments) {
+  bool is_new = false;
+  const auto shape_at = [&](std::size_t i) -> const Shape& { return arguments[i].shape(); };
+  const auto make = [&](std::span<const Shape> shapes) -> Result<Ref<CpuExecutable>> {
+    is_new = true;
+    Result<std::shared_ptr<const Compiled>> compiled = compiled_->refined(shapes);
+    if (!compiled)
+      return std::unexpected(compiled.error().with_context("a launch of " + program_.name()));
+    return make_ref<CpuExecutable>(client_, program_, std::move(*compiled), device_,
+                                   deterministic_);
+  };
+  MILLRACE_TRY(Ref<CpuExecutable> one,
+               refinements_->get({.size = arguments.size(), .at = shape_at}, make));
+  if (is_new) {
+    for (const Ref<CpuExecutable>& old : refinements_->older(kWarmRefinements))
+      old->drop_free_runs();
+  }
+  return one;
+}
+
+// relaxed: a hint for how much work to take in at once.
+void CpuExecutable::note_launch(CpuExecutable& refined) {
+  std::int64_t bytes = refined.prepared_.load() ? refined.temporary_bytes() : 0;
+  for (std::size_t i = 0; i < compiled_->outputs().size(); ++i) {
+    if (!is_complete(compiled_->outputs()[i]))
+      bytes += static_cast<std::int64_t>(refined.compiled_->outputs()[i].size_bytes());
+  }
+  std::int64_t before = largest_launch_.load(std::memory_order_relaxed);
+  while (before < bytes && !largest_launch_.compare_exchange_weak(before, bytes)) {
+  }
+}
+
+std::int64_t CpuExecutable::temporary_bytes() const {
+  return refinements_ != nullptr ? largest_launch_.load(std::memory_order_relaxed)
+                                 : static_cast<std::int64_t>(compiled_->temporary_bytes());
+}
+
+Status CpuExecutable::prepare() {
+  if (prepared_.load()) return {};
+  MILLRACE_TRY_STATUS(compiled_->prepare());
+  MutexLock lock(mutex_);
+  if (prepared_.load()) return {};
+  for (const OutputAlias& alias : compiled_->aliases()) {
+    alias_of_[static_cast<std::size_t>(alias.output)] = alias.input;
+  }
+  prepared_.store(true);
+  return {};
+}
+
+Status CpuExecutable::start(const LaunchArguments& call, std::span<LaunchResult> results) {
   const DeviceId id = call.devices[0];
   MILLRACE_TRY(CpuDevice* const device, client_.find(id));
   if (device_ && *device_ != id) {
@@ -77,6 +139,12 @@ Result<std::string> CpuExecutable::serialize() const {
                            .device = device_,
                            .choices = compiled_->choices()}
       .to_bytes();
+}
+
+void CpuExecutable::drop_free_runs() {
+  std::vector<std::unique_ptr<CompiledRun>> runs;
+  MutexLock lock(mutex_);
+  runs.swap(free_runs_);
 }
 
 Result<std::unique_ptr<CompiledRun>> CpuExecutable::take_run() {
@@ -165,8 +233,9 @@ void Execution::input_done() {
 }
 
 void Execution::run() noexcept {
+  Status status = executable_->prepare();
   const TimePoint begin = device_.clock().now();
-  const Status status = run_program();
+  if (status) status = run_program();
   const TimePoint end = device_.clock().now();
   device_.add_busy(end - begin);
   executable_->took(end - begin);

@@ -16,11 +16,15 @@
 #include "millrace/devices/cpu/buffer.h"
 #include "millrace/devices/cpu/compiled.h"
 #include "millrace/devices/cpu/device.h"
+#include "millrace/devices/cpu/shape_cache.h"
 #include "millrace/devices/pooled_array.h"
 
 namespace millrace::devices::cpu {
 
-// Thread-safety: thread-safe.
+// Of a program of dynamic shapes it is the front of others, one for each set of argument shapes
+// that was launched lately: a launch finds or makes the one for its own, which then does the work.
+// The shapes of the outputs are known when a launch returns; the plan for new shapes is made by the
+// device's threads, as the first part of the execution. Thread-safety: thread-safe.
 class CpuExecutable final : public ExecutableBody {
  public:
   CpuExecutable(CpuClient& client, const Program& program, std::shared_ptr<const Compiled> compiled,
@@ -33,16 +37,20 @@ class CpuExecutable final : public ExecutableBody {
     return {donated_.get(), compiled_->inputs().size()};
   }
   int devices_per_launch() const override { return 1; }
-  std::int64_t temporary_bytes() const override {
-    return static_cast<std::int64_t>(compiled_->temporary_bytes());
-  }
+  // Of a program of dynamic shapes: the most that a launch so far has taken, with the outputs whose
+  // shapes are not known before.
+  std::int64_t temporary_bytes() const override;
   Status launch(const LaunchArguments& call, std::span<LaunchResult> results) override;
   Result<std::string> serialize() const override;
 
   const Compiled& compiled() const { return *compiled_; }
+  // Before take_run() and alias_of(): makes the plan if that was left until now. Any thread.
+  Status prepare();
   // A run that nobody uses; give it back for the next execution.
   Result<std::unique_ptr<CompiledRun>> take_run();
   void give_back(std::unique_ptr<CompiledRun> run);
+  // Memory of runs that are not under way is freed.
+  void drop_free_runs();
   // The input that output may be written over, -1 for none.
   int alias_of(std::size_t output) const { return alias_of_[output]; }
   TraceName trace_name() const { return trace_name_; }
@@ -51,13 +59,21 @@ class CpuExecutable final : public ExecutableBody {
   std::optional<Duration> usual_time() const;
 
  private:
+  Status start(const LaunchArguments& call, std::span<LaunchResult> results);
+  // The executable for arguments of these shapes.
+  Result<Ref<CpuExecutable>> refined(std::span<const Buffer> arguments);
+  void note_launch(CpuExecutable& refined);
+
   CpuClient& client_;
   const Program program_;
   const std::shared_ptr<const Compiled> compiled_;
   const std::optional<DeviceId> device_;  // that it is bound to
   const bool deterministic_;
   const std::unique_ptr<bool[]> donated_;
-  std::vector<int> alias_of_;
+  std::vector<int> alias_of_;  // read after prepare()
+  std::atomic<bool> prepared_{false};
+  const std::unique_ptr<ShapeCache<Ref<CpuExecutable>>> refinements_;  // of dynamic shapes
+  std::atomic<std::int64_t> largest_launch_{0};
   TraceName trace_name_{};
   std::atomic<Duration::rep> usual_time_{-1};
   Mutex mutex_;
