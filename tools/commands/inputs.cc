@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "millrace/devices/shape_pattern.h"
 #include "millrace/tools/commands/exit_code.h"
 
 namespace millrace::commands {
@@ -57,7 +58,7 @@ Result<std::vector<std::shared_ptr<NpyArray>>> read_inputs(const InputFlags& fla
   std::vector<std::shared_ptr<NpyArray>> arrays;
   for (std::size_t i = 0; i < files.size(); ++i) {
     MILLRACE_TRY(NpyArray array, transfer::read_npy_file(files[i], {.as = shapes[i].dtype()}));
-    if (array.shape != shapes[i]) {
+    if (!devices::admits(shapes[i], array.shape)) {
       return fail(ErrorCode::kInvalidArgument, files[i] + " is " + array.shape.to_string() +
                                                    ", but argument " + std::to_string(i) + " of " +
                                                    program + " is " + shapes[i].to_string());

@@ -18,8 +18,8 @@ struct InputFlags {
   std::string folder;              // or 0.npy, 1.npy, ... in here
 };
 
-// Blocks. One array per shape; program names it in errors. A usage error if their numbers differ,
-// kInvalidArgument if a file holds another shape.
+// Blocks. One array per shape, which may be a pattern (shape_pattern.h); program names it in
+// errors. A usage error if their numbers differ, kInvalidArgument if a file holds another shape.
 Result<std::vector<std::shared_ptr<transfer::NpyArray>>> read_inputs(
     const InputFlags& flags, const std::string& program, std::span<const devices::Shape> shapes);
 

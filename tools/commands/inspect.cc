@@ -15,6 +15,7 @@
 #include "millrace/core/blocking.h"
 #include "millrace/core/make_executor.h"
 #include "millrace/devices/program.h"
+#include "millrace/devices/shape_pattern.h"
 #include "millrace/tools/commands/command.h"
 #include "millrace/tools/commands/inputs.h"
 #include "millrace/tools/inspect/memory_picture.h"
@@ -32,11 +33,33 @@ std::unexpected<Error> rejected(const Error& error, const std::string& file) {
       error.with_context(file).with_detail(ExitWith{ExitCode::kProgramRejected}));
 }
 
+bool has_inputs(const InspectFlags& flags) {
+  return !flags.inputs.files.empty() || !flags.inputs.folder.empty();
+}
+
+// Of the given arrays; empty if none were given, which is an error if a run needs them.
+Result<std::vector<devices::Shape>> given_shapes(const devices::Program& program,
+                                                 const InspectFlags& flags) {
+  std::vector<devices::Shape> shapes;
+  const bool runs = flags.ops || !flags.svg.empty();
+  if (!has_inputs(flags) && !runs) return shapes;
+  const auto patterns = inspect::argument_shapes(program);
+  if (!patterns) return rejected(patterns.error(), flags.file);
+  if (!has_inputs(flags)) {
+    if (devices::are_complete(*patterns)) return shapes;
+    return usage_error(flags.file +
+                       " leaves shapes of its arguments open: --input or --inputs gives them");
+  }
+  MILLRACE_TRY(const auto arrays, read_inputs(flags.inputs, flags.file, *patterns));
+  for (const auto& array : arrays) shapes.push_back(array->shape);
+  return shapes;
+}
+
 // The given arrays, or made ones.
 class Inputs {
  public:
   Status read(const InspectFlags& flags, std::span<const devices::Shape> shapes) {
-    if (!flags.inputs.files.empty() || !flags.inputs.folder.empty()) {
+    if (has_inputs(flags)) {
       MILLRACE_TRY(given_, read_inputs(flags.inputs, flags.file, shapes));
       for (const auto& array : given_) addresses_.push_back(array->data.get());
       return {};
@@ -56,7 +79,8 @@ class Inputs {
 
 Result<std::string> time_ops(const devices::Program& program, const InspectFlags& flags) {
   MILLRACE_TRY(const RuntimeOptions options, runtime_options(flags.threads, {}));
-  const auto timed = inspect::TimedProgram::create(program, flags.deterministic);
+  MILLRACE_TRY(const std::vector<devices::Shape> shapes, given_shapes(program, flags));
+  const auto timed = inspect::TimedProgram::create(program, flags.deterministic, shapes);
   if (!timed) return rejected(timed.error(), flags.file);
   Inputs inputs;
   MILLRACE_TRY_STATUS(inputs.read(flags, timed->inputs()));
@@ -162,8 +186,9 @@ Result<ExitCode> inspect_command(const InspectFlags& flags, Console& console) {
     MILLRACE_TRY_STATUS(console.data(text));
     return ExitCode::kOk;
   }
+  MILLRACE_TRY(const std::vector<devices::Shape> shapes, given_shapes(program, flags));
   if (!flags.svg.empty()) {
-    const auto map = inspect::memory_map(program);
+    const auto map = inspect::memory_map(program, shapes);
     if (!map) return rejected(map.error(), flags.file);
     MILLRACE_TRY_STATUS(trace::write_svg(flags.svg, inspect::draw(*map)));
   }
@@ -171,7 +196,7 @@ Result<ExitCode> inspect_command(const InspectFlags& flags, Console& console) {
     const Status written = inspect::write_program(program, flags.write, flags.vhlo);
     if (!written) return rejected(written.error(), flags.file);
   }
-  const auto facts = inspect::inspect(program);
+  const auto facts = inspect::inspect(program, shapes);
   if (!facts) return rejected(facts.error(), flags.file);
   MILLRACE_TRY(const std::string text, tell(*facts, program, flags));
   MILLRACE_TRY_STATUS(console.data(text));

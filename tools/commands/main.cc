@@ -225,11 +225,10 @@ CLI::App& add_inspect(CLI::App& app, InspectFlags& flags) {
           "also compile it with this PJRT plugin (or PJRT_DEVICE's), and tell what that makes of "
           "it");
   add_inputs(command, flags.inputs);
-  command.get_option("--input")->needs(ops)->description(
-      "with --ops: an argument (.npy), in order; may be repeated (default: random numbers)");
-  command.get_option("--inputs")
-      ->needs(ops)
-      ->description("with --ops: arguments DIR/0.npy, DIR/1.npy, ...");
+  command.get_option("--input")->description(
+      "an argument (.npy), in order; may be repeated: for a program of dynamic shapes, and for "
+      "--ops (default there: random numbers)");
+  command.get_option("--inputs")->description("arguments DIR/0.npy, DIR/1.npy, ...");
   command.add_option("--repeat", flags.repeat, "with --ops: how often to run; medians are told")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str()

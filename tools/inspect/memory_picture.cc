@@ -181,8 +181,9 @@ const std::string& MemoryMap::step_at(std::size_t time) const {
   return step == steps.end() ? steps.back().name : step->name;
 }
 
-Result<MemoryMap> memory_map(const devices::Program& program) {
-  MILLRACE_TRY(const cpu::ir::Module module, cpu::read_to_run(program));
+Result<MemoryMap> memory_map(const devices::Program& program,
+                             std::span<const devices::Shape> shapes) {
+  MILLRACE_TRY(const cpu::ir::Module module, cpu::read_to_run(program, shapes));
   MILLRACE_TRY(const auto plan, cpu::Plan::create(module, {}));
   const cpu::plan::BufferTable& buffers = plan->buffers();
   MemoryMap map{.program = program.name(),

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,8 @@ struct MemoryMap {
 
 // Blocks: plans the program. As inspect() and, for a program that the CPU device does not run, the
 // error of its plan.
-Result<MemoryMap> memory_map(const devices::Program& program);
+Result<MemoryMap> memory_map(const devices::Program& program,
+                             std::span<const devices::Shape> shapes = {});
 
 // An SVG document: a rectangle for each place that is large enough to see, the others as one.
 std::string draw(const MemoryMap& map);

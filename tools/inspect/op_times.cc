@@ -121,8 +121,9 @@ TimedProgram::TimedProgram(std::unique_ptr<Planned> planned) : planned_(std::mov
 TimedProgram::TimedProgram(TimedProgram&&) noexcept = default;
 TimedProgram::~TimedProgram() = default;
 
-Result<TimedProgram> TimedProgram::create(const devices::Program& program, bool deterministic) {
-  MILLRACE_TRY(const cpu::ir::Module module, cpu::read_to_run(program));
+Result<TimedProgram> TimedProgram::create(const devices::Program& program, bool deterministic,
+                                          std::span<const Shape> shapes) {
+  MILLRACE_TRY(const cpu::ir::Module module, cpu::read_to_run(program, shapes));
   auto planned = std::make_unique<Planned>();
   MILLRACE_TRY(planned->plan, cpu::Plan::create(module, {.deterministic = deterministic}));
   return TimedProgram(std::move(planned));

@@ -39,8 +39,10 @@ std::vector<std::byte> random_bytes(const devices::Shape& shape, std::uint32_t a
 // The shapes of @main's arguments, as the program has been planned.
 class TimedProgram {
  public:
-  // Errors as inspect(); kUnimplemented for what the CPU device does not run.
-  static Result<TimedProgram> create(const devices::Program& program, bool deterministic);
+  // shapes: of the arguments, where the program leaves them open. Errors as inspect();
+  // kUnimplemented for what the CPU device does not run.
+  static Result<TimedProgram> create(const devices::Program& program, bool deterministic,
+                                     std::span<const devices::Shape> shapes = {});
   TimedProgram(TimedProgram&&) noexcept;
   ~TimedProgram();
 

@@ -9,6 +9,7 @@
 #include "millrace/devices/cpu/plan/plan.h"
 #include "millrace/devices/cpu/read/read_program.h"
 #include "millrace/devices/cpu/verify/verify.h"
+#include "millrace/devices/shape_pattern.h"
 
 namespace millrace::inspect {
 namespace {
@@ -56,8 +57,17 @@ FunctionFacts function_facts(const ir::Function& function) {
   return facts;
 }
 
-void plan_facts(const devices::Program& program, ProgramFacts& facts) {
-  const auto module = cpu::read_to_run(program);
+// Whether @main has arguments whose shapes a call decides.
+bool is_open(const ir::Module& module) {
+  const auto shapes = cpu::argument_shapes(module);
+  return shapes && !devices::are_complete(*shapes);
+}
+
+void plan_facts(const devices::Program& program, std::span<const devices::Shape> shapes,
+                ProgramFacts& facts) {
+  const auto module = cpu::read_to_run(program, shapes);
+  facts.open = module && is_open(*module);
+  if (facts.open) return;
   const auto plan = module ? cpu::Plan::create(*module, {})
                            : Result<std::unique_ptr<cpu::Plan>>(std::unexpected(module.error()));
   if (!plan) {
@@ -145,7 +155,13 @@ std::string bytes_text(std::size_t bytes) {
   return text;
 }
 
-Result<ProgramFacts> inspect(const devices::Program& program) {
+Result<std::vector<devices::Shape>> argument_shapes(const devices::Program& program) {
+  MILLRACE_TRY(const ir::Module module, cpu::read::read_program(program.code()));
+  return cpu::argument_shapes(module);
+}
+
+Result<ProgramFacts> inspect(const devices::Program& program,
+                             std::span<const devices::Shape> shapes) {
   MILLRACE_TRY(const ir::Module module, cpu::read::read_program(program.code()));
   MILLRACE_TRY_STATUS(cpu::verify::verify(module));
   ProgramFacts facts{.file = program.name(),
@@ -153,7 +169,7 @@ Result<ProgramFacts> inspect(const devices::Program& program) {
                      .text_bytes = program.code().size()};
   for (const ir::Function& function : module.functions())
     facts.functions.push_back(function_facts(function));
-  plan_facts(program, facts);
+  plan_facts(program, shapes, facts);
   return facts;
 }
 
@@ -163,6 +179,8 @@ std::string ProgramFacts::to_text() const {
   for (const FunctionFacts& function : functions) text += function_text(function);
   if (not_planned)
     return text + "\nThe CPU device does not run it: " + not_planned->to_string() + "\n";
+  if (open)
+    return text + "\nSteps and memory depend on the shapes of the arguments: --input gives them.\n";
   std::uint64_t step_count = 0;
   for (const auto& [name, count] : steps) step_count += count;
   text += "\nthe CPU device's plan: " + plural(step_count, "step") + "\n" + counts_text(steps);
@@ -204,6 +222,8 @@ std::string ProgramFacts::to_json() const {
                {"functions", function_list}};
   if (not_planned) {
     json["not_planned"] = not_planned->to_string();
+  } else if (open) {
+    json["open"] = true;
   } else {
     json["steps"] = counts_json(steps);
     json["memory"] = {{"arguments", memory.arguments},     {"results", memory.results},

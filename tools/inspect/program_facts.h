@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,15 +49,22 @@ struct ProgramFacts {
   std::vector<FunctionFacts> functions;
   Counts steps;                      // of the CPU device's plan, after fusion
   MemoryFacts memory;                // of @main
-  std::optional<Error> not_planned;  // then steps and memory are empty
+  bool open = false;                 // shapes that a call decides, and that were not given
+  std::optional<Error> not_planned;  // then, as if open, steps and memory are empty
 
   std::string to_text() const;
   std::string to_json() const;  // one line
 };
 
-// Blocks: plans the program. kInvalidArgument with line:column for a program that does not parse or
-// verify; one that the CPU device does not run is only not planned.
-Result<ProgramFacts> inspect(const devices::Program& program);
+// Blocks: plans the program. shapes: of the arguments, where the program leaves them open; then
+// steps and memory are those of a run with such. kInvalidArgument with line:column for a program
+// that does not parse or verify; one that the CPU device does not run is only not planned.
+Result<ProgramFacts> inspect(const devices::Program& program,
+                             std::span<const devices::Shape> shapes = {});
+
+// The shapes of @main's arguments, with devices::kUnknownDimension where a call decides. Errors as
+// inspect().
+Result<std::vector<devices::Shape>> argument_shapes(const devices::Program& program);
 
 // The kind of a step of a plan by its name: fused loops of all lengths are one.
 std::string step_kind(const std::string& step);
