@@ -159,4 +159,9 @@ std::string last_line(std::string_view words) {
   return {};
 }
 
+std::string last_said(std::string_view words) {
+  const std::string line = last_line(words);
+  return line.empty() ? line : "; last it said: " + line;
+}
+
 }  // namespace millrace

@@ -30,5 +30,7 @@ ChildEnd in_child(const std::function<std::string()>& work, double limit_seconds
 
 // The last line of somebody's words that says something: none is, of a list of stack frames.
 std::string last_line(std::string_view words);
+// The same for the end of a message, behind "; last it said: "; nothing where there is none.
+std::string last_said(std::string_view words);
 
 }  // namespace millrace

@@ -126,10 +126,9 @@ Look look_from_child(const devices::pjrt::PluginEntry& plugin,
       in_child([&] { return to_answer(look_at(plugin.name, registry, options)); }, limit_seconds);
   console.words(end.words);
   if (end.answer) return from_answer(*end.answer);
-  std::string why = "looking at " + plugin.path + " in a process of its own: " + end.why_not;
-  if (const std::string last = last_line(end.words); !last.empty())
-    why += "; last it said: " + last;
-  return failed_look(Error(ErrorCode::kUnavailable, std::move(why)));
+  return failed_look(Error(ErrorCode::kUnavailable, "looking at " + plugin.path +
+                                                        " in a process of its own: " + end.why_not +
+                                                        last_said(end.words)));
 }
 
 // Every backend once. The plugins come one after another, because two of them may be two ways to

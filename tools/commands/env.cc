@@ -16,6 +16,7 @@
 #include "millrace/devices/cpu/kernels/isa_level.h"
 #include "millrace/devices/registry.h"
 #include "millrace/tools/api/version.h"
+#include "millrace/tools/child/in_child.h"
 #include "millrace/tools/commands/command.h"
 #include "millrace/tools/inspect/program_facts.h"
 
@@ -24,6 +25,8 @@ namespace millrace::commands {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr double kPatienceSeconds = 30;  // with what a plugin does to be opened
 
 struct Variable {
   const char* name;
@@ -115,8 +118,24 @@ Json variable_facts() {
   return list;
 }
 
-// The threads and devices that a runtime has here, or why there is none.
-void add_runtime(Json& json) {
+// The platform and devices of a runtime, or why there is none.
+Json runtime_facts(const RuntimeOptions& options) {
+  const Result<Runtime> runtime = open_runtime(options);
+  if (!runtime) return {{"no_runtime", runtime.error().to_string()}};
+  Json list = Json::array();
+  for (const devices::Device& device : runtime->devices())
+    list.push_back({{"id", devices::index(device.id())}, {"kind", device.info().kind}});
+  return {{"platform", runtime->client().platform_name()}, {"devices", list}};
+}
+
+// Bytes that are no UTF-8 are told as a replacement character.
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// The threads and devices that a runtime has here. It is opened in a process of its own, which a
+// plugin may end.
+void add_runtime(Json& json, Console& console) {
   const auto report = [&json](const Error& error) { json["no_runtime"] = error.to_string(); };
   const Result<RuntimeOptions> options = runtime_options({}, {});
   if (!options) return report(options.error());
@@ -126,23 +145,21 @@ void add_runtime(Json& json) {
   json["backends"] = known->registry.names();
   RuntimeOptions quiet = *options;
   quiet.trace_file.clear();  // looking must not write over a trace
-  const Result<Runtime> runtime = open_runtime(quiet);
-  if (!runtime) return report(runtime.error());
-  Json list = Json::array();
-  for (const devices::Device& device : runtime->devices())
-    list.push_back({{"id", devices::index(device.id())}, {"kind", device.info().kind}});
-  json["platform"] = runtime->client().platform_name();
-  json["devices"] = list;
+  const ChildEnd end = in_child([&quiet] { return dump(runtime_facts(quiet)); }, kPatienceSeconds);
+  console.words(end.words);
+  json.update(end.answer ? Json::parse(*end.answer)
+                         : Json{{"no_runtime", "opening one in a process of its own: " +
+                                                   end.why_not + last_said(end.words)}});
 }
 
-Json facts() {
+Json facts(Console& console) {
   Json json = {{"schema", 1},           {"version", version()}, {"compiler", compiler()},
                {"build", build_type()}, {"cpu", cpu_facts()},   {"memory", memory_facts()}};
   Json libraries = Json::object();
   for (const auto& [name, number] : millrace::libraries()) libraries[std::string(name)] = number;
   json["libraries"] = libraries;
   json["variables"] = variable_facts();
-  add_runtime(json);
+  add_runtime(json, console);
   return json;
 }
 
@@ -199,10 +216,8 @@ std::string to_text(const Json& json) {
 }  // namespace
 
 Result<ExitCode> env_command(const EnvFlags& flags, Console& console) {
-  const Json json = facts();
-  // Bytes of a variable that are no UTF-8 are told as a replacement character.
-  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  MILLRACE_TRY_STATUS(console.data(flags.json ? text + "\n" : to_text(json)));
+  const Json json = facts(console);
+  MILLRACE_TRY_STATUS(console.data(flags.json ? dump(json) + "\n" : to_text(json)));
   return ExitCode::kOk;
 }
 

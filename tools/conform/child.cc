@@ -69,10 +69,8 @@ Answer try_in_child(const Check& check, const RunOptions& options) {
   const ChildEnd end = in_child([&] { return to_text(try_with(check, options, progress.get())); },
                                 options.deadline_seconds);
   if (end.answer) return to_answer(*end.answer);
-  std::string detail = end.why_not + ", " + place(*progress.get());
-  if (const std::string last = last_line(end.words); !last.empty())
-    detail += "; last it said: " + last;
-  return {.outcome = Outcome::kFailed, .detail = std::move(detail)};
+  return {.outcome = Outcome::kFailed,
+          .detail = end.why_not + ", " + place(*progress.get()) + last_said(end.words)};
 }
 
 }  // namespace millrace::conform

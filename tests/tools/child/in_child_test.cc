@@ -138,6 +138,8 @@ TEST(LastLineTest, IsTheLastThatSaysSomething) {
   EXPECT_EQ(last_line("one\n  two\n\n   \n"), "two");
   EXPECT_EQ(last_line("why\n*** SIGABRT ***\n    @ 0x1 main\n    @ 0x2 (unknown)\n"), "why");
   EXPECT_EQ(last_line("\n\n"), "");
+  EXPECT_EQ(last_said("\n\n"), "");
+  EXPECT_EQ(last_said("one\ntwo\n"), "; last it said: two");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// `millrace devices` beside plugins that take their process along, and manifests that name none.
-// Real processes and a real signal, because those are what is tested.
+// `millrace devices`, and env, beside plugins that take their process along, and manifests that
+// name none. Real processes and a real signal, because those are what is tested.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -217,6 +217,21 @@ TEST(DevicesTest, VariablesThatNameNoPluginAreListed) {
                 run_millrace({"devices", "--json"}, {{"MILLRACE_PLUGIN_PATH", ""}}).out)["problems"]
                 .size(),
             0U);
+}
+
+TEST(EnvTest, PluginThatCrashesIsTheReasonWhyThereAreNoDevicesAndTheRestIsTold) {
+  const Outcome o = run_millrace(
+      {"env", "--json"}, {{"PJRT_NAMES_AND_LIBRARY_PATHS", "npu:" + library("faulty_plugin")},
+                          {"MILLRACE_FAULT", "create.abort"}});
+  ASSERT_EQ(o.code, 0) << o.err;
+  const Json json = Json::parse(o.out);
+  EXPECT_EQ(json["no_runtime"],
+            "opening one in a process of its own: the process was killed by SIGABRT; last it said: "
+            "no hardware here");
+  EXPECT_FALSE(json.contains("devices"));
+  EXPECT_EQ(json["backends"].size(), 2U);
+  EXPECT_FALSE(json["variables"].empty());
+  EXPECT_EQ(Json::parse(run_millrace({"env", "--json"}).out)["devices"].size(), 1U);
 }
 
 }  // namespace
