@@ -78,8 +78,10 @@ bool wait_for_end(int pipe, pid_t child, Clock::time_point deadline) {
     // A process that the child started may keep the pipe open: ask now and then.
     ::poll(&polled, 1, static_cast<int>(std::min<std::int64_t>(left, 200)));
     siginfo_t ended{};
-    ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT);
-    if (ended.si_pid == child) return true;
+    const int asked =
+        ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT);
+    // Where this process was started to ignore SIGCHLD, nobody is left to be asked.
+    if (ended.si_pid == child || (asked != 0 && errno == ECHILD)) return true;
     // Its descriptors are closed before it can be waited for; or the work has closed them.
     if ((polled.revents & POLLHUP) != 0) ::poll(nullptr, 0, 1);
   }
@@ -129,8 +131,10 @@ ChildEnd in_child(const std::function<std::string()>& work, double limit_seconds
   ::kill(-child, SIGKILL);
   ::kill(child, SIGKILL);
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  pid_t reaped = 0;
+  do {
+    reaped = ::waitpid(child, &status, 0);
+  } while (reaped < 0 && errno == EINTR);
   ChildEnd end{.answer = {}, .why_not = {}, .words = read_words(words.get())};
   if (answer.get()->answered && answer.get()->bytes <= kMostAnswerBytes) {
     end.answer = std::string(answer.get()->text, answer.get()->bytes);
@@ -138,7 +142,7 @@ ChildEnd in_child(const std::function<std::string()>& work, double limit_seconds
     end.why_not = "its answer has " + std::to_string(answer.get()->bytes) +
                   " bytes, and may have " + std::to_string(kMostAnswerBytes);
   } else if (in_time) {
-    end.why_not = end_of(status);
+    end.why_not = reaped == child ? end_of(status) : "the process ended, nobody is told how";
   } else {
     char seconds[32];
     std::snprintf(seconds, sizeof seconds, "%g", limit_seconds);

@@ -112,6 +112,14 @@ TEST(InChildTest, AnswerOfWorkThatClosesEveryDescriptorComesBack) {
   EXPECT_EQ(end.answer, "there");
 }
 
+TEST(InChildTest, WhereChildrenAreReapedByNobodyTheirEndIsSeenAllTheSame) {
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  EXPECT_EQ(in_child([] { return std::string("there"); }, kPatience).answer, "there");
+  const ChildEnd end = in_child([]() -> std::string { ::_exit(3); }, kPatience);
+  ::signal(SIGCHLD, before);
+  EXPECT_EQ(end.why_not, "the process ended, nobody is told how");
+}
+
 // Its end of the pipe is closed when nobody is left who has it.
 TEST(InChildTest, ProcessesThatItLeavesBehindEndWithIt) {
   int ends[2];
