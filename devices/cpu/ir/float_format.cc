@@ -112,11 +112,13 @@ std::uint64_t encode_float(DType type, double value) {
   if (std::isinf(value)) {
     bits = largest(f) + 1;
   } else if (magnitude != 0) {
-    int exponent = 0;
-    std::frexp(magnitude, &exponent);
+    // By the double's own exponent; denormal doubles are below all that is told apart here.
+    const int exponent = static_cast<int>(std::bit_cast<std::uint64_t>(magnitude) >> 52) - 1023;
     const int lowest = 1 - f.bias;
-    const int scale = std::max(exponent - 1, lowest);
-    const double units = std::nearbyint(std::ldexp(magnitude, f.mantissa_bits - scale));
+    const int scale = std::max(exponent, lowest);
+    const auto power = static_cast<std::uint64_t>(1023 + f.mantissa_bits - scale) << 52;
+    // Below 2^52, so that adding that rounds to an integer, to nearest even.
+    const double units = (magnitude * std::bit_cast<double>(power) + 0x1p52) - 0x1p52;
     // A carry out of the mantissa lands in the exponent, as it should.
     bits = static_cast<std::uint64_t>(units) +
            (static_cast<std::uint64_t>(scale - lowest) << f.mantissa_bits);

@@ -29,6 +29,28 @@ Reader<A> reader_of(DType type) {
       []() -> Reader<A> { return nullptr; });
 }
 
+// to[i] = element places[i] + offset, n of them.
+template <class A>
+using RowReader = void (*)(const void* data, const std::int64_t* places, std::int64_t offset, int n,
+                           A* to);
+
+template <class A, class T>
+void read_row_as(const void* data, const std::int64_t* places, std::int64_t offset, int n, A* to) {
+  // Two loops: that of neighbours is one that a compiler turns into vectors.
+  if (places[n - 1] - places[0] == n - 1) {
+    for (int i = 0; i < n; ++i) to[i] = read_as<A, T>(data, places[0] + offset + i);
+  } else {
+    for (int i = 0; i < n; ++i) to[i] = read_as<A, T>(data, places[i] + offset);
+  }
+}
+
+template <class A>
+RowReader<A> row_reader_of(DType type) {
+  return visit(
+      type, [](auto tag) -> RowReader<A> { return read_row_as<A, typename decltype(tag)::type>; },
+      []() -> RowReader<A> { return nullptr; });
+}
+
 template <class A>
 void store(DType type, void* data, std::int64_t at, A value) {
   visit(
@@ -116,24 +138,41 @@ void dot_plain(const DotDims& dims, const Shape& lhs, const Shape& rhs, const Sh
     if (!contains(dims.rhs_batch, d) && !contains(dims.rhs_contract, d))
       columns.add(rhs.dim(d), rs[static_cast<std::size_t>(d)]);
   }
+  // Blocks of rows by columns, whose sums grow side by side, each in the order of its terms.
+  constexpr std::int64_t kRows = 8, kColumns = 64;
+  const std::int64_t row_blocks = (rows.size + kRows - 1) / kRows;
   with_accumulator(result.dtype(), [&](auto zero) {
     using A = decltype(zero);
-    const Reader<A> left = reader_of<A>(lhs.dtype()), right = reader_of<A>(rhs.dtype());
-    const std::int64_t lines = lhs_batch.size * rows.size;
-    split(lines, lines * columns.size * (lhs_inner.size + 1), parallel,
+    const Reader<A> left = reader_of<A>(lhs.dtype());
+    const RowReader<A> right = row_reader_of<A>(rhs.dtype());
+    const std::int64_t blocks = lhs_batch.size * row_blocks;
+    split(blocks, result.elements() * (lhs_inner.size + 1), parallel,
           [&](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t line = begin; line < end; ++line) {
-              const std::int64_t batch = line / rows.size;
-              const std::int64_t l0 = lhs_batch.offset(batch) + rows.offset(line % rows.size);
+            for (std::int64_t block = begin; block < end; ++block) {
+              const std::int64_t batch = block / row_blocks, row = block % row_blocks * kRows;
               const std::int64_t r0 = rhs_batch.offset(batch);
-              for (std::int64_t c = 0; c < columns.size; ++c) {
-                const std::int64_t rc = r0 + columns.offset(c);
-                A sum{};
+              const auto height = static_cast<int>(std::min(kRows, rows.size - row));
+              std::int64_t starts[kRows], places[kColumns];
+              for (int i = 0; i < height; ++i)
+                starts[i] = lhs_batch.offset(batch) + rows.offset(row + i);
+              for (std::int64_t column = 0; column < columns.size; column += kColumns) {
+                const auto width = static_cast<int>(std::min(kColumns, columns.size - column));
+                for (int c = 0; c < width; ++c) places[c] = r0 + columns.offset(column + c);
+                A sums[kRows][kColumns] = {}, terms[kColumns];
                 for (std::int64_t k = 0; k < lhs_inner.size; ++k) {
-                  sum += left(lhs_data, l0 + lhs_inner.offset(k)) *
-                         right(rhs_data, rc + rhs_inner.offset(k));
+                  right(rhs_data, places, rhs_inner.offset(k), width, terms);
+                  const std::int64_t at = lhs_inner.offset(k);
+                  for (int i = 0; i < height; ++i) {
+                    const A x = left(lhs_data, starts[i] + at);
+                    for (int c = 0; c < width; ++c) sums[i][c] += x * terms[c];
+                  }
                 }
-                store(result.dtype(), result_data, line * columns.size + c, sum);
+                for (int i = 0; i < height; ++i) {
+                  const std::int64_t line = batch * rows.size + row + i;
+                  for (int c = 0; c < width; ++c)
+                    store(result.dtype(), result_data, line * columns.size + column + c,
+                          sums[i][c]);
+                }
               }
             }
           });

@@ -66,6 +66,18 @@ IndexedWalk::IndexedWalk(const Shape& operand, const Shape& indices, const Shape
     window_elements_ *= extent;
     slice_[static_cast<std::size_t>(d)] = extent;
   }
+  dense_ = true;
+  std::int64_t step = 1;
+  for (std::size_t d = window_dims_.size(); d-- > 0;) {
+    if (window_dims_[d] == 1) continue;
+    dense_ = dense_ && window_operand_strides_[d] == step && window_result_strides_[d] == step;
+    step *= window_dims_[d];
+  }
+  flat_ = dims_.operand_batching.empty();
+  for (std::size_t d = 0; d + 1 < batch_dims_.size(); ++d) {
+    flat_ = flat_ && batch_index_strides_[d] == batch_dims_[d + 1] * batch_index_strides_[d + 1] &&
+            batch_result_strides_[d] == batch_dims_[d + 1] * batch_result_strides_[d + 1];
+  }
 }
 
 void IndexedWalk::start_index(std::int64_t b, const void* indices, std::int64_t* start) const {
@@ -88,20 +100,49 @@ void IndexedWalk::start_index(std::int64_t b, const void* indices, std::int64_t*
   }
 }
 
+template <class I>
+void IndexedWalk::gather_dense(const std::byte* operand, const I* indices, std::byte* result,
+                               std::int64_t begin, std::int64_t end) const {
+  const std::size_t mapped = dims_.index_map.size();
+  std::int64_t most[kMaxRank] = {}, strides[kMaxRank] = {};
+  for (std::size_t k = 0; k < mapped; ++k) {
+    const auto d = static_cast<std::size_t>(dims_.index_map[k]);
+    most[k] = std::max<std::int64_t>(operand_.dim(static_cast<int>(d)) - slice_[d], 0);
+    strides[k] = operand_strides_[d];
+  }
+  const std::int64_t index_stride = batch_dims_.empty() ? 0 : batch_index_strides_.back();
+  const std::int64_t result_stride = batch_dims_.empty() ? 0 : batch_result_strides_.back();
+  const auto bytes = static_cast<std::size_t>(window_elements_ * width_);
+  for (std::int64_t b = begin; b < end; ++b) {
+    std::int64_t from = 0;
+    for (std::size_t k = 0; k < mapped; ++k) {
+      const auto start = static_cast<std::int64_t>(
+          indices[b * index_stride + static_cast<std::int64_t>(k) * index_step_]);
+      from += std::clamp<std::int64_t>(start, 0, most[k]) * strides[k];
+    }
+    std::byte* to = result + b * result_stride * width_;
+    const std::byte* source = operand + from * width_;
+    // Of one number, which is what most have, a load and a store.
+    if (bytes == 4)
+      std::memcpy(to, source, 4);
+    else if (bytes == 8)
+      std::memcpy(to, source, 8);
+    else
+      std::memcpy(to, source, bytes);
+  }
+}
+
 void IndexedWalk::gather(const void* operand, const void* indices, void* result,
                          Parallel& parallel) const {
   if (batches_ == 0 || window_elements_ == 0) return;
   const auto* in = static_cast<const std::byte*>(operand);
   auto* out = static_cast<std::byte*>(result);
-  bool dense = true;  // each window is contiguous in the operand and in the result
-  std::int64_t step = 1;
-  for (std::size_t d = window_dims_.size(); d-- > 0;) {
-    if (window_dims_[d] == 1) continue;
-    dense = dense && window_operand_strides_[d] == step && window_result_strides_[d] == step;
-    step *= window_dims_[d];
-  }
   const StridedCopy copy(window_dims_, window_operand_strides_, window_result_strides_, width_);
   const auto run = [&](std::int64_t begin, std::int64_t end) {
+    if (flat_ && dense_ && indices_.dtype() == DType::kI32)
+      return gather_dense(in, static_cast<const std::int32_t*>(indices), out, begin, end);
+    if (flat_ && dense_ && indices_.dtype() == DType::kI64)
+      return gather_dense(in, static_cast<const std::int64_t*>(indices), out, begin, end);
     for (std::int64_t b = begin; b < end; ++b) {
       std::int64_t start[kMaxRank], from = 0, to = 0, rest = b;
       start_index(b, indices, start);
@@ -115,7 +156,7 @@ void IndexedWalk::gather(const void* operand, const void* indices, void* result,
         to += rest % batch_dims_[d] * batch_result_strides_[d];
         rest /= batch_dims_[d];
       }
-      if (dense) {
+      if (dense_) {
         std::memcpy(out + to * width_, in + from * width_,
                     static_cast<std::size_t>(window_elements_ * width_));
       } else {
@@ -132,63 +173,100 @@ void IndexedWalk::gather(const void* operand, const void* indices, void* result,
                  [&](int p) { run(batches_ * p / parts, batches_ * (p + 1) / parts); });
 }
 
+bool IndexedWalk::scatter_dense(std::int64_t b, Combine combine, void* result, const void* indices,
+                                const void* updates) const {
+  const std::int64_t index_stride = batch_dims_.empty() ? 0 : batch_index_strides_.back();
+  const std::int64_t result_stride = batch_dims_.empty() ? 0 : batch_result_strides_.back();
+  std::int64_t to = 0;
+  for (std::size_t k = 0; k < dims_.index_map.size(); ++k) {
+    const std::int64_t d = dims_.index_map[k];
+    const std::int64_t start = read_index(
+        indices_.dtype(), indices, b * index_stride + static_cast<std::int64_t>(k) * index_step_);
+    const std::int64_t extent =
+        contains(dims_.collapsed, d) ? 1 : slice_[static_cast<std::size_t>(d)];
+    if (start < 0 || start > operand_.dim(static_cast<int>(d)) - extent) return false;
+    to += start * operand_strides_[static_cast<std::size_t>(d)];
+  }
+  std::byte* target = static_cast<std::byte*>(result) + to * width_;
+  const std::byte* update = static_cast<const std::byte*>(updates) + b * result_stride * width_;
+  if (combine == nullptr)
+    std::memcpy(target, update, static_cast<std::size_t>(window_elements_ * width_));
+  else
+    combine(target, update, static_cast<int>(window_elements_));
+  return true;
+}
+
+void IndexedWalk::scatter_at(std::int64_t b, RegionFrame& frame, std::span<const DType> types,
+                             std::span<void* const> results, const void* indices,
+                             std::span<const void* const> updates) const {
+  const int k = static_cast<int>(types.size());
+  std::int64_t start[kMaxRank], base = 0, rest = b;
+  start_index(b, indices, start);
+  for (std::size_t d = batch_dims_.size(); d-- > 0;) {
+    base += rest % batch_dims_[d] * batch_result_strides_[d];
+    rest /= batch_dims_[d];
+  }
+  std::int64_t fixed = 0;
+  bool inside = true;  // in the dimensions that the window does not walk
+  for (int d = 0; d < operand_.rank(); ++d) {
+    if (!contains(dims_.collapsed, d) && !contains(dims_.operand_batching, d)) continue;
+    inside = start[d] >= 0 && start[d] < operand_.dim(d);
+    if (!inside) break;
+    fixed += start[d] * operand_strides_[static_cast<std::size_t>(d)];
+  }
+  if (!inside) return;
+  for (std::int64_t w = 0; w < window_elements_; ++w) {
+    std::int64_t to = fixed, from = base, left = w;
+    bool in_range = true;
+    for (std::size_t d = window_dims_.size(); d-- > 0;) {
+      const std::int64_t i = left % window_dims_[d];
+      left /= window_dims_[d];
+      const std::int64_t dim = window_operand_dim_[d];
+      // Compared without adding: an index near the ends of int64 would overflow.
+      in_range =
+          in_range && start[dim] >= -i && start[dim] < operand_.dim(static_cast<int>(dim)) - i;
+      if (!in_range) break;
+      to += (start[dim] + i) * window_operand_strides_[d];
+      from += i * window_result_strides_[d];
+    }
+    if (!in_range) continue;
+    for (int i = 0; i < k; ++i) {
+      const auto width = static_cast<std::int64_t>(byte_width(types[static_cast<std::size_t>(i)]));
+      frame.set_argument(
+          i, static_cast<std::byte*>(results[static_cast<std::size_t>(i)]) + to * width);
+      frame.set_argument(
+          k + i,
+          static_cast<const std::byte*>(updates[static_cast<std::size_t>(i)]) + from * width);
+    }
+    frame.run(1);
+    std::byte values[8][16];
+    for (int i = 0; i < k; ++i) {
+      std::memcpy(values[i], frame.result(i), byte_width(types[static_cast<std::size_t>(i)]));
+    }
+    for (int i = 0; i < k; ++i) {
+      const std::size_t width = byte_width(types[static_cast<std::size_t>(i)]);
+      std::memcpy(static_cast<std::byte*>(results[static_cast<std::size_t>(i)]) +
+                      static_cast<std::size_t>(to) * width,
+                  values[i], width);
+    }
+  }
+}
+
 void IndexedWalk::scatter(const Region& region, std::span<const DType> types,
                           std::span<void* const> results, const void* indices,
                           std::span<const void* const> updates) const {
   RegionFrame frame(region);
-  const int k = static_cast<int>(types.size());
+  // Whole rows at a time where the update replaces what is there, or is combined with it by an
+  // operation that has loops for elements as they lie in memory.
+  const bool replaces = region.program.instructions() == 0 &&
+                        region.program.outputs()[0] == region.program.inputs()[1];
+  const ReduceLoops loops = region.kind ? find_reduce_loops(*region.kind, types[0]) : ReduceLoops();
+  const Combine combine = loops && loops.lane_bytes == width_ ? loops.column : nullptr;
+  const bool dense = types.size() == 1 && flat_ && dense_ && window_elements_ <= INT32_MAX &&
+                     (replaces || combine != nullptr);
   for (std::int64_t b = 0; b < batches_; ++b) {
-    std::int64_t start[kMaxRank], base = 0, rest = b;
-    start_index(b, indices, start);
-    for (std::size_t d = batch_dims_.size(); d-- > 0;) {
-      base += rest % batch_dims_[d] * batch_result_strides_[d];
-      rest /= batch_dims_[d];
-    }
-    std::int64_t fixed = 0;
-    bool inside = true;  // in the dimensions that the window does not walk
-    for (int d = 0; d < operand_.rank(); ++d) {
-      if (!contains(dims_.collapsed, d) && !contains(dims_.operand_batching, d)) continue;
-      inside = start[d] >= 0 && start[d] < operand_.dim(d);
-      if (!inside) break;
-      fixed += start[d] * operand_strides_[static_cast<std::size_t>(d)];
-    }
-    if (!inside) continue;
-    for (std::int64_t w = 0; w < window_elements_; ++w) {
-      std::int64_t to = fixed, from = base, left = w;
-      bool in_range = true;
-      for (std::size_t d = window_dims_.size(); d-- > 0;) {
-        const std::int64_t i = left % window_dims_[d];
-        left /= window_dims_[d];
-        const std::int64_t dim = window_operand_dim_[d];
-        // Compared without adding: an index near the ends of int64 would overflow.
-        in_range =
-            in_range && start[dim] >= -i && start[dim] < operand_.dim(static_cast<int>(dim)) - i;
-        if (!in_range) break;
-        to += (start[dim] + i) * window_operand_strides_[d];
-        from += i * window_result_strides_[d];
-      }
-      if (!in_range) continue;
-      for (int i = 0; i < k; ++i) {
-        const auto width =
-            static_cast<std::int64_t>(byte_width(types[static_cast<std::size_t>(i)]));
-        frame.set_argument(
-            i, static_cast<std::byte*>(results[static_cast<std::size_t>(i)]) + to * width);
-        frame.set_argument(
-            k + i,
-            static_cast<const std::byte*>(updates[static_cast<std::size_t>(i)]) + from * width);
-      }
-      frame.run(1);
-      std::byte values[8][16];
-      for (int i = 0; i < k; ++i) {
-        std::memcpy(values[i], frame.result(i), byte_width(types[static_cast<std::size_t>(i)]));
-      }
-      for (int i = 0; i < k; ++i) {
-        const std::size_t width = byte_width(types[static_cast<std::size_t>(i)]);
-        std::memcpy(static_cast<std::byte*>(results[static_cast<std::size_t>(i)]) +
-                        static_cast<std::size_t>(to) * width,
-                    values[i], width);
-      }
-    }
+    if (dense && scatter_dense(b, combine, results[0], indices, updates[0])) continue;
+    scatter_at(b, frame, types, results, indices, updates);
   }
 }
 

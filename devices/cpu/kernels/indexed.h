@@ -36,6 +36,18 @@ class IndexedWalk {
  private:
   // The operand index at which the window of batch element b starts, per dimension; unclamped.
   void start_index(std::int64_t b, const void* indices, std::int64_t* start) const;
+  // Batch elements [begin, end), where flat_ and windows are dense in operand and result.
+  template <class I>
+  void gather_dense(const std::byte* operand, const I* indices, std::byte* result,
+                    std::int64_t begin, std::int64_t end) const;
+  // One batch element of a scatter: any; and one whose window lies dense and inside of the operand,
+  // false if it does not. `combine` is nullptr where the update replaces what is there.
+  void scatter_at(std::int64_t b, RegionFrame& frame, std::span<const DType> types,
+                  std::span<void* const> results, const void* indices,
+                  std::span<const void* const> updates) const;
+  using Combine = void (*)(void* values, const void* updates, int n);
+  bool scatter_dense(std::int64_t b, Combine combine, void* result, const void* indices,
+                     const void* updates) const;
 
   Shape operand_, indices_;
   IndexedDims dims_;
@@ -46,6 +58,10 @@ class IndexedWalk {
   std::int64_t index_step_ = 1;  // stride of the index vector's components
   DimVector window_dims_, window_operand_strides_, window_result_strides_, window_operand_dim_;
   std::int64_t batches_ = 1, window_elements_ = 1;
+  // Batch elements follow each other at one distance, in the indices and in the result, and there
+  // are no batching dimensions.
+  bool flat_ = false;
+  bool dense_ = false;  // each window is contiguous in the operand and in the result
 };
 
 // result = operand[start : start + sizes], start clamped so that it fits. starts: one scalar per

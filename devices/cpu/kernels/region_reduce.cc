@@ -19,26 +19,38 @@ struct Lanes {
   alignas(64) std::byte element[kMaxOperands][kLaneBytes];
 };
 
-// Splits the results into batches and these into parts; body(first result, count, frame, lanes).
+// Splits units of work into parts; body(unit, frame, lanes).
 template <class F>
-void each_batch(const Region& region, std::int64_t results, std::int64_t cost, Parallel& parallel,
-                F body) {
-  const std::int64_t batches = (results + kRegionBatch - 1) / kRegionBatch;
+void each_unit(const Region& region, std::int64_t units, std::int64_t cost, Parallel& parallel,
+               F body) {
   const std::int64_t parts =
-      std::clamp<std::int64_t>(cost / (16 << 10), 1, std::clamp<std::int64_t>(batches, 1, 32));
+      std::clamp<std::int64_t>(cost / (16 << 10), 1, std::clamp<std::int64_t>(units, 1, 32));
   const auto run = [&](int part) {
     RegionFrame frame(region);
     Lanes lanes;
-    for (std::int64_t b = batches * part / parts; b < batches * (part + 1) / parts; ++b) {
-      const std::int64_t first = b * kRegionBatch;
-      body(first, static_cast<int>(std::min<std::int64_t>(kRegionBatch, results - first)), frame,
-           lanes);
-    }
+    for (std::int64_t u = units * part / parts; u < units * (part + 1) / parts; ++u)
+      body(u, frame, lanes);
   };
   if (parts == 1)
     run(0);
   else
     parallel.run(static_cast<int>(parts), run);
+}
+
+std::int64_t batches_of(std::int64_t results) {
+  return (results + kRegionBatch - 1) / kRegionBatch;
+}
+
+// Splits the results into batches; body(first result, count, frame, lanes).
+template <class F>
+void each_batch(const Region& region, std::int64_t results, std::int64_t cost, Parallel& parallel,
+                F body) {
+  each_unit(region, batches_of(results), cost, parallel,
+            [&](std::int64_t batch, RegionFrame& frame, Lanes& lanes) {
+              const std::int64_t first = batch * kRegionBatch;
+              body(first, static_cast<int>(std::min<std::int64_t>(kRegionBatch, results - first)),
+                   frame, lanes);
+            });
 }
 
 // acc = region(acc, element), n lanes.
@@ -112,57 +124,100 @@ void reduce_region(const Region& region, std::span<const std::int64_t> dims,
              });
 }
 
+namespace {
+
+// Places of a window's elements along the last dimension, for `n` results from `first` on.
+struct Run {
+  const Window& window;
+  int dimension;
+  std::int64_t extent, first;
+  int n;
+
+  // to[i] = the operand's element under position `at` of result first + i, or *init in padding.
+  void load(const std::byte* row, std::int64_t at, std::size_t width, const void* init,
+            std::byte* to) const {
+    const auto d = static_cast<std::size_t>(dimension);
+    if (window.strides[d] != 1 || window.base_dilations[d] != 1) {
+      for (int i = 0; i < n; ++i) {
+        const std::int64_t index = window.operand_index(dimension, first + i, at, extent);
+        std::memcpy(to + static_cast<std::size_t>(i) * width,
+                    index < 0 ? init : row + static_cast<std::size_t>(index) * width, width);
+      }
+      return;
+    }
+    // The results in [low, high) have an element, and these lie side by side.
+    const std::int64_t start = first + at * window.window_dilations[d] - window.pad_low[d];
+    const std::int64_t low = std::clamp<std::int64_t>(-start, 0, n),
+                       high = std::clamp<std::int64_t>(extent - start, low, n);
+    fill_splat(to, init, width, low);
+    if (high > low)
+      std::memcpy(to + static_cast<std::size_t>(low) * width,
+                  row + static_cast<std::size_t>(start + low) * width,
+                  static_cast<std::size_t>(high - low) * width);
+    fill_splat(to + static_cast<std::size_t>(high) * width, init, width, n - high);
+  }
+};
+
+}  // namespace
+
 void reduce_window_region(const Region& region, std::span<const std::int64_t> dims,
                           const Window& window, std::span<const DType> types,
                           std::span<const void* const> operands, std::span<const void* const> inits,
                           std::span<void* const> outputs, Parallel& parallel) {
   MILLRACE_CHECK(types.size() <= kMaxOperands, "too many operands of one reduction");
+  const int rank = window.rank(), last = rank - 1;
+  if (rank == 0) return reduce_region(region, dims, {}, types, operands, inits, outputs, parallel);
   const DimVector strides = dense_strides(dims);
-  const int rank = window.rank();
   DimVector out_dims;
   for (int d = 0; d < rank; ++d)
     out_dims.push_back(window.output_extent(d, dims[static_cast<std::size_t>(d)]));
   const std::int64_t results = product(out_dims), positions = product(window.size);
-  each_batch(
-      region, results, results * positions, parallel,
-      [&](std::int64_t first, int n, RegionFrame& frame, Lanes& lanes) {
-        std::int64_t index[kRegionBatch][kMaxRank];
-        for (int i = 0; i < n; ++i) {
-          std::int64_t rest = first + i;
-          for (int d = rank - 1; d >= 0; --d) {
-            index[i][d] = rest % out_dims[static_cast<std::size_t>(d)];
-            rest /= out_dims[static_cast<std::size_t>(d)];
-          }
+  if (results == 0) return;
+  const std::int64_t columns = out_dims.back(), batches = batches_of(columns);
+  const std::int64_t width_of_window = window.size.back();
+  // A unit is a batch of one row along the last dimension.
+  each_unit(
+      region, results / columns * batches, results * positions, parallel,
+      [&](std::int64_t unit, RegionFrame& frame, Lanes& lanes) {
+        std::int64_t index[kMaxRank], rest = unit / batches;
+        for (int d = last - 1; d >= 0; --d) {
+          index[d] = rest % out_dims[static_cast<std::size_t>(d)];
+          rest /= out_dims[static_cast<std::size_t>(d)];
         }
-        for (std::size_t i = 0; i < types.size(); ++i)
-          fill_splat(lanes.acc[i], inits[i], byte_width(types[i]), n);
+        const std::int64_t first = unit % batches * kRegionBatch;
+        const Run run{.window = window,
+                      .dimension = last,
+                      .extent = dims[static_cast<std::size_t>(last)],
+                      .first = first,
+                      .n = static_cast<int>(std::min<std::int64_t>(kRegionBatch, columns - first))};
+        for (std::size_t k = 0; k < types.size(); ++k)
+          fill_splat(lanes.acc[k], inits[k], byte_width(types[k]), run.n);
         for (std::int64_t p = 0; p < positions; ++p) {
-          std::int64_t at[kMaxRank], rest = p;
-          for (int d = rank - 1; d >= 0; --d) {
-            at[d] = rest % window.size[static_cast<std::size_t>(d)];
-            rest /= window.size[static_cast<std::size_t>(d)];
+          std::int64_t left = p / width_of_window, offset = 0;
+          for (int d = last - 1; d >= 0; --d) {
+            const auto s = static_cast<std::size_t>(d);
+            const std::int64_t x =
+                window.operand_index(d, index[d], left % window.size[s], dims[s]);
+            left /= window.size[s];
+            offset = x < 0 || offset < 0 ? -1 : offset + x * strides[s];
           }
-          for (int i = 0; i < n; ++i) {
-            std::int64_t offset = 0;
-            for (int d = 0; d < rank && offset >= 0; ++d) {
-              const std::int64_t x =
-                  window.operand_index(d, index[i][d], at[d], dims[static_cast<std::size_t>(d)]);
-              offset = x < 0 ? -1 : offset + x * strides[static_cast<std::size_t>(d)];
+          for (std::size_t k = 0; k < types.size(); ++k) {
+            const std::size_t width = byte_width(types[k]);
+            if (offset < 0) {
+              fill_splat(lanes.element[k], inits[k], width, run.n);
+              continue;
             }
-            for (std::size_t k = 0; k < types.size(); ++k) {
-              const std::size_t width = byte_width(types[k]);
-              const auto* from = offset < 0 ? static_cast<const std::byte*>(inits[k])
-                                            : static_cast<const std::byte*>(operands[k]) +
-                                                  static_cast<std::size_t>(offset) * width;
-              std::memcpy(lanes.element[k] + static_cast<std::size_t>(i) * width, from, width);
-            }
+            run.load(static_cast<const std::byte*>(operands[k]) +
+                         static_cast<std::size_t>(offset) * width,
+                     p % width_of_window, width, inits[k], lanes.element[k]);
           }
-          step(frame, lanes, types, n);
+          step(frame, lanes, types, run.n);
         }
-        for (std::size_t i = 0; i < types.size(); ++i) {
-          const std::size_t width = byte_width(types[i]);
-          std::memcpy(static_cast<std::byte*>(outputs[i]) + static_cast<std::size_t>(first) * width,
-                      lanes.acc[i], static_cast<std::size_t>(n) * width);
+        const std::int64_t to = unit / batches * columns + first;
+        for (std::size_t k = 0; k < types.size(); ++k) {
+          const std::size_t width = byte_width(types[k]);
+          std::memcpy(static_cast<std::byte*>(outputs[k]) + static_cast<std::size_t>(to) * width,
+                      lanes.acc[k], static_cast<std::size_t>(run.n) * width);
         }
       });
 }

@@ -4,6 +4,7 @@
 
 #include "millrace/devices/cpu/kernels/element.h"
 #include "millrace/devices/cpu/kernels/pool.h"
+#include "millrace/devices/cpu/kernels/scan.h"
 #include "millrace/devices/cpu/kernels/strided.h"
 #include "millrace/devices/cpu/plan/emit.h"
 
@@ -272,11 +273,16 @@ void Emitter::emit_reduce_window(BlockState& s, const Node& n, StepList& to) {
   }
   Variadic v = variadic(s, n);
   add_step(to, std::string(n.name), n.location, 0).run =
-      [v = std::move(v), region = n.region, shape = graph_.shape(n.inputs[0]),
-       window = n.window](const StepFrame& f) -> Status {
-    reduce_window_region(*region, shape.dims(), window, v.types,
-                         Pointers<const void>(f, v.operands), Pointers<const void>(f, v.inits),
-                         Pointers<void>(f, v.results), f.parallel);
+      [v = std::move(v), region = n.region, shape = graph_.shape(n.inputs[0]), window = n.window,
+       scan = find_scan(n.window, graph_.shape(n.inputs[0]).dims())](const StepFrame& f) -> Status {
+    const Pointers<const void> operands(f, v.operands), inits(f, v.inits);
+    const Pointers<void> results(f, v.results);
+    if (scan &&
+        scan_region(*region, *scan, shape.dims(), v.types, operands, inits, results, f.parallel)) {
+      return {};
+    }
+    reduce_window_region(*region, shape.dims(), window, v.types, operands, inits, results,
+                         f.parallel);
     return {};
   };
 }

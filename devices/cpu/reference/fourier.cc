@@ -69,15 +69,17 @@ struct Pass {
   }
   void any(const Number* x, Number* y) const {
     const std::int64_t step = static_cast<std::int64_t>(roots.size()) / radix;
-    Number of_radix[kLargestFactor];
+    Number of_radix[kLargestFactor], in[kLargestFactor], turns[kLargestFactor];
     for (int r = 0; r < radix; ++r) of_radix[r] = root(r * step);
     for (std::int64_t k = 0; k < m; ++k) {
+      for (int t = 0; t < radix; ++t) turns[t] = root(k * t * stride);
       for (std::int64_t q = 0; q < stride; ++q) {
+        for (int r = 0; r < radix; ++r) in[r] = x[(k + m * r) * stride + q];
         for (int t = 0; t < radix; ++t) {
-          Number sum = x[k * stride + q];
-          for (int r = 1; r < radix; ++r)
-            sum = sum + x[(k + m * r) * stride + q] * of_radix[r * t % radix];
-          y[(radix * k + t) * stride + q] = sum * root(k * t * stride);
+          Number sum = in[0];
+          for (int r = 1, at = t; r < radix; ++r, at += at + t < radix ? t : t - radix)
+            sum = sum + in[r] * of_radix[at];
+          y[(radix * k + t) * stride + q] = sum * turns[t];
         }
       }
     }

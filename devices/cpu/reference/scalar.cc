@@ -1,5 +1,6 @@
 #include "millrace/devices/cpu/reference/scalar.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -47,6 +48,21 @@ void with_stored(DType type, F f, G otherwise) {
   }
 }
 
+// The floats of at most eight bits, by their bits, which lie in a byte each.
+const std::array<double, 256>& small_floats(DType type) {
+  static const auto tables = [] {
+    std::array<std::array<double, 256>, static_cast<std::size_t>(DType::kF6E3M2FN) + 1> all{};
+    for (std::size_t t = 0; t < all.size(); ++t) {
+      const auto dtype = static_cast<DType>(t);
+      if (!is_floating(dtype) || bit_width(dtype) > 8) continue;
+      for (std::size_t bits = 0; bits >> bit_width(dtype) == 0; ++bits)
+        all[t][bits] = ir::decode_float(dtype, bits);
+    }
+    return all;
+  }();
+  return tables[static_cast<std::size_t>(type)];
+}
+
 }  // namespace
 
 Form form_of(DType type) {
@@ -88,12 +104,9 @@ void load(DType type, const std::byte* data, std::int64_t n, Scalar* to) {
         }
       },
       [&] {
-        const std::size_t width = byte_width(type);
-        for (std::int64_t i = 0; i < n; ++i) {
-          std::uint64_t bits = 0;
-          std::memcpy(&bits, data + static_cast<std::size_t>(i) * width, width);
-          to[i] = from_real(ir::decode_float(type, bits));
-        }
+        const std::array<double, 256>& values = small_floats(type);
+        for (std::int64_t i = 0; i < n; ++i)
+          to[i] = from_real(values[static_cast<std::size_t>(data[i])]);
       });
 }
 
@@ -152,7 +165,10 @@ Scalar rounded(DType type, const Scalar& value) {
       return value;
     case Form::kSigned:
       return from_signed(wrap_signed(value.i, bit_width(type)));
+    case Form::kComplex:
+      return from_complex(static_cast<float>(value.re), static_cast<float>(value.im));
     default: {
+      if (type == DType::kF32) return from_real(static_cast<float>(value.re));
       std::byte memory[16];
       store(type, value, memory);
       return load(type, memory);

@@ -1,0 +1,341 @@
+// cpu.<op>: one operation of about a million elements on the embedded CPU device, in milliseconds,
+// of kinds that no benchmark of models shows: movements with computed places, bodies of users,
+// sorts, transforms, factorisations, random bits, complex and small element types. The peer is
+// XLA's CPU client in this process; both on one core.
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "bench/figure.h"
+#include "bench/pjrt_bare.h"
+#include "millrace/core/blocking.h"
+#include "millrace/core/make_executor.h"
+#include "millrace/devices/cpu/read/read_text.h"
+#include "millrace/devices/cpu/run/run.h"
+#include "millrace/devices/pjrt/client.h"
+
+namespace millrace::bench {
+namespace {
+
+using namespace devices;  // NOLINT(google-build-using-namespace)
+
+struct Row {
+  const char* name;
+  const char* arguments;  // of @main: "%a: T, %b: U"
+  const char* result;     // its type
+  const char* body;       // defines %r
+};
+
+#define REDUCER(op, type)                                                     \
+  "({\n^bb0(%x: tensor<" type ">, %y: tensor<" type ">):\n%s = stablehlo." op \
+  " %x, %y : "                                                                \
+  "tensor<" type ">\nstablehlo.return %s : tensor<" type ">\n})"
+
+constexpr Row kRows[] = {
+    {"transpose", "%a: tensor<1024x1024xf32>", "tensor<1024x1024xf32>",
+     "%r = stablehlo.transpose %a, dims = [1, 0] : (tensor<1024x1024xf32>) -> "
+     "tensor<1024x1024xf32>"},
+    {"reverse", "%a: tensor<1024x1024xf32>", "tensor<1024x1024xf32>",
+     "%r = stablehlo.reverse %a, dims = [0, 1] : tensor<1024x1024xf32>"},
+    {"pad", "%a: tensor<700x700xf32>, %z: tensor<f32>", "tensor<1401x702xf32>",
+     "%r = stablehlo.pad %a, %z, low = [1, 1], high = [1, 1], interior = [1, 0] : "
+     "(tensor<700x700xf32>, tensor<f32>) -> tensor<1401x702xf32>"},
+    {"concatenate", "%a: tensor<1024x512xf32>, %b: tensor<1024x512xf32>", "tensor<1024x1024xf32>",
+     "%r = stablehlo.concatenate %a, %b, dim = 1 : (tensor<1024x512xf32>, tensor<1024x512xf32>) -> "
+     "tensor<1024x1024xf32>"},
+    {"dynamic_slice", "%a: tensor<1024x1024xf32>, %i: tensor<i32>", "tensor<1000x1000xf32>",
+     "%r = stablehlo.dynamic_slice %a, %i, %i, sizes = [1000, 1000] : (tensor<1024x1024xf32>, "
+     "tensor<i32>, tensor<i32>) -> tensor<1000x1000xf32>"},
+    {"gather_rows", "%a: tensor<4096x64xf32>, %i: tensor<16384x1xi32>", "tensor<16384x64xf32>",
+     "%r = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], "
+     "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = "
+     "array<i64: 1, 64>}> : (tensor<4096x64xf32>, tensor<16384x1xi32>) -> tensor<16384x64xf32>"},
+    {"gather_elements", "%a: tensor<4096xf32>, %i: tensor<1048576x1xi32>", "tensor<1048576xf32>",
+     "%r = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<"
+     "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = "
+     "array<i64: 1>}> : (tensor<4096xf32>, tensor<1048576x1xi32>) -> tensor<1048576xf32>"},
+    {"scatter_add", "%a: tensor<4096xf32>, %i: tensor<1048576x1xi32>, %u: tensor<1048576xf32>",
+     "tensor<4096xf32>",
+     "%r = \"stablehlo.scatter\"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<"
+     "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = "
+     "1>}> " REDUCER("add", "f32") " : (tensor<4096xf32>, tensor<1048576x1xi32>, "
+                                   "tensor<1048576xf32>) -> tensor<4096xf32>"},
+    {"scatter_rows", "%a: tensor<4096x64xf32>, %i: tensor<16384x1xi32>, %u: tensor<16384x64xf32>",
+     "tensor<4096x64xf32>",
+     "%r = \"stablehlo.scatter\"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<"
+     "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], "
+     "index_vector_dim = 1>}> " REDUCER(
+         "add", "f32") " : (tensor<4096x64xf32>, tensor<16384x1xi32>, tensor<16384x64xf32>) -> "
+                       "tensor<4096x64xf32>"},
+    {"reduce_window", "%a: tensor<1024x1024xf32>", "tensor<1022x1022xf32>",
+     "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+     "%r = \"stablehlo.reduce_window\"(%a, %z) <{window_dimensions = array<i64: 3, 3>}> " REDUCER(
+         "add", "f32") " : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1022x1022xf32>"},
+    {"cumulative_sum", "%a: tensor<512x2048xf32>", "tensor<512x2048xf32>",
+     "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+     "%r = \"stablehlo.reduce_window\"(%a, %z) <{window_dimensions = array<i64: 1, 2048>, padding "
+     "= "
+     "dense<[[0, 0], [2047, 0]]> : tensor<2x2xi64>}> " REDUCER(
+         "add", "f32") " : (tensor<512x2048xf32>, tensor<f32>) -> tensor<512x2048xf32>"},
+    {"select_and_scatter",
+     "%a: tensor<16x64x32x32xf32>, %u: tensor<16x64x16x16xf32>, %z: tensor<f32>",
+     "tensor<16x64x32x32xf32>",
+     "%r = \"stablehlo.select_and_scatter\"(%a, %u, %z) <{window_dimensions = array<i64: 1, 1, 2, "
+     "2>, window_strides = array<i64: 1, 1, 2, 2>}> ({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"
+     "%s = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+     "stablehlo.return %s : tensor<i1>\n}, {\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n%s = "
+     "stablehlo.add %x, %y : tensor<f32>\nstablehlo.return %s : tensor<f32>\n}) : "
+     "(tensor<16x64x32x32xf32>, tensor<16x64x16x16xf32>, tensor<f32>) -> tensor<16x64x32x32xf32>"},
+    {"sort", "%a: tensor<1048576xf32>", "tensor<1048576xf32>",
+     "%r = \"stablehlo.sort\"(%a) <{dimension = 0 : i64}> ({\n^bb0(%x: tensor<f32>, %y: "
+     "tensor<f32>):\n%s = stablehlo.compare LT, %x, %y, TOTALORDER : (tensor<f32>, tensor<f32>) -> "
+     "tensor<i1>\nstablehlo.return %s : tensor<i1>\n}) : (tensor<1048576xf32>) -> "
+     "tensor<1048576xf32>"},
+    {"sort_pairs", "%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xi32>", "tensor<1024x1024xi32>",
+     "%q, %r = \"stablehlo.sort\"(%a, %b) <{dimension = 1 : i64}> ({\n^bb0(%x: tensor<f32>, %y: "
+     "tensor<f32>, %v: tensor<i32>, %w: tensor<i32>):\n%s = stablehlo.compare GT, %x, %y : "
+     "(tensor<f32>, tensor<f32>) -> tensor<i1>\nstablehlo.return %s : tensor<i1>\n}) : "
+     "(tensor<1024x1024xf32>, tensor<1024x1024xi32>) -> (tensor<1024x1024xf32>, "
+     "tensor<1024x1024xi32>)"},
+    {"arg_max",
+     "%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xi32>, %z: tensor<f32>, %i: "
+     "tensor<i32>",
+     "tensor<1024xi32>",
+     "%q, %r = \"stablehlo.reduce\"(%a, %b, %z, %i) <{dimensions = array<i64: 1>}> ({\n"
+     "^bb0(%x: tensor<f32>, %j: tensor<i32>, %y: tensor<f32>, %k: tensor<i32>):\n"
+     "%g = stablehlo.compare GT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+     "%s = stablehlo.select %g, %x, %y : tensor<i1>, tensor<f32>\n"
+     "%t = stablehlo.select %g, %j, %k : tensor<i1>, tensor<i32>\n"
+     "stablehlo.return %s, %t : tensor<f32>, tensor<i32>\n}) : (tensor<1024x1024xf32>, "
+     "tensor<1024x1024xi32>, tensor<f32>, tensor<i32>) -> (tensor<1024xf32>, tensor<1024xi32>)"},
+    {"fft_rows", "%a: tensor<1024x1024xcomplex<f32>>", "tensor<1024x1024xcomplex<f32>>",
+     "%r = stablehlo.fft %a, type = FFT, length = [1024] : (tensor<1024x1024xcomplex<f32>>) -> "
+     "tensor<1024x1024xcomplex<f32>>"},
+    {"fft_1000", "%a: tensor<1000x1000xcomplex<f32>>", "tensor<1000x1000xcomplex<f32>>",
+     "%r = stablehlo.fft %a, type = FFT, length = [1000] : (tensor<1000x1000xcomplex<f32>>) -> "
+     "tensor<1000x1000xcomplex<f32>>"},
+    {"fft_long", "%a: tensor<1048576xcomplex<f32>>", "tensor<1048576xcomplex<f32>>",
+     "%r = stablehlo.fft %a, type = FFT, length = [1048576] : (tensor<1048576xcomplex<f32>>) -> "
+     "tensor<1048576xcomplex<f32>>"},
+    {"rfft", "%a: tensor<1024x1024xf32>", "tensor<1024x513xcomplex<f32>>",
+     "%r = stablehlo.fft %a, type = RFFT, length = [1024] : (tensor<1024x1024xf32>) -> "
+     "tensor<1024x513xcomplex<f32>>"},
+    {"cholesky", "%a: tensor<512x512xf32>", "tensor<512x512xf32>",
+     "%r = stablehlo.cholesky %a, lower = true : tensor<512x512xf32>"},
+    {"cholesky_f64", "%a: tensor<64x128x128xf64>", "tensor<64x128x128xf64>",
+     "%r = stablehlo.cholesky %a, lower = true : tensor<64x128x128xf64>"},
+    {"triangular_solve", "%a: tensor<512x512xf32>, %b: tensor<512x512xf32>", "tensor<512x512xf32>",
+     "%r = \"stablehlo.triangular_solve\"(%a, %b) <{left_side = true, lower = true, unit_diagonal "
+     "= "
+     "false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>}> : (tensor<512x512xf32>, "
+     "tensor<512x512xf32>) -> tensor<512x512xf32>"},
+    {"threefry", "%s: tensor<2xui64>", "tensor<1048576xui32>",
+     "%n, %r = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<2xui64>) -> "
+     "(tensor<2xui64>, tensor<1048576xui32>)"},
+    {"philox", "%s: tensor<3xui64>", "tensor<1048576xui32>",
+     "%n, %r = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<3xui64>) -> "
+     "(tensor<3xui64>, tensor<1048576xui32>)"},
+    {"complex_add", "%a: tensor<1048576xcomplex<f32>>", "tensor<1048576xcomplex<f32>>",
+     "%r = stablehlo.add %a, %a : tensor<1048576xcomplex<f32>>"},
+    {"complex_multiply", "%a: tensor<1048576xcomplex<f32>>", "tensor<1048576xcomplex<f32>>",
+     "%r = stablehlo.multiply %a, %a : tensor<1048576xcomplex<f32>>"},
+    {"complex_abs", "%a: tensor<1048576xcomplex<f32>>", "tensor<1048576xf32>",
+     "%r = stablehlo.abs %a : (tensor<1048576xcomplex<f32>>) -> tensor<1048576xf32>"},
+    {"complex_real", "%a: tensor<1048576xcomplex<f32>>", "tensor<1048576xf32>",
+     "%r = stablehlo.real %a : (tensor<1048576xcomplex<f32>>) -> tensor<1048576xf32>"},
+    {"complex_exp", "%a: tensor<1048576xcomplex<f32>>", "tensor<1048576xcomplex<f32>>",
+     "%r = stablehlo.exponential %a : tensor<1048576xcomplex<f32>>"},
+    {"complex_reduce", "%a: tensor<1024x1024xcomplex<f32>>, %z: tensor<complex<f32>>",
+     "tensor<1024xcomplex<f32>>",
+     "%r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : "
+     "(tensor<1024x1024xcomplex<f32>>, tensor<complex<f32>>) -> tensor<1024xcomplex<f32>>"},
+    {"complex_dot", "%a: tensor<256x256xcomplex<f32>>", "tensor<256x256xcomplex<f32>>",
+     "%r = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : "
+     "(tensor<256x256xcomplex<f32>>, tensor<256x256xcomplex<f32>>) -> "
+     "tensor<256x256xcomplex<f32>>"},
+    {"dot_f16", "%a: tensor<256x256xf16>", "tensor<256x256xf16>",
+     "%r = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : (tensor<256x256xf16>, "
+     "tensor<256x256xf16>) -> tensor<256x256xf16>"},
+    {"dot_i32", "%a: tensor<256x256xi32>", "tensor<256x256xi32>",
+     "%r = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : (tensor<256x256xi32>, "
+     "tensor<256x256xi32>) -> tensor<256x256xi32>"},
+    {"f8_convert", "%a: tensor<1048576xf32>", "tensor<1048576xf8E4M3FN>",
+     "%r = stablehlo.convert %a : (tensor<1048576xf32>) -> tensor<1048576xf8E4M3FN>"},
+    {"f8_back", "%a: tensor<1048576xf8E4M3FN>", "tensor<1048576xf32>",
+     "%r = stablehlo.convert %a : (tensor<1048576xf8E4M3FN>) -> tensor<1048576xf32>"},
+    {"f16_add", "%a: tensor<1048576xf16>", "tensor<1048576xf16>",
+     "%r = stablehlo.add %a, %a : tensor<1048576xf16>"},
+    {"f64_exp", "%a: tensor<1048576xf64>", "tensor<1048576xf64>",
+     "%r = stablehlo.exponential %a : tensor<1048576xf64>"},
+    {"tan", "%a: tensor<1048576xf32>", "tensor<1048576xf32>",
+     "%r = stablehlo.tan %a : tensor<1048576xf32>"},
+    {"power", "%a: tensor<1048576xf32>", "tensor<1048576xf32>",
+     "%r = stablehlo.power %a, %a : tensor<1048576xf32>"},
+    {"atan2", "%a: tensor<1048576xf32>, %b: tensor<1048576xf32>", "tensor<1048576xf32>",
+     "%r = stablehlo.atan2 %a, %b : tensor<1048576xf32>"},
+    {"cbrt", "%a: tensor<1048576xf32>", "tensor<1048576xf32>",
+     "%r = stablehlo.cbrt %a : tensor<1048576xf32>"},
+    {"remainder", "%a: tensor<1048576xf32>, %b: tensor<1048576xf32>", "tensor<1048576xf32>",
+     "%r = stablehlo.remainder %a, %b : tensor<1048576xf32>"},
+    {"popcnt", "%a: tensor<1048576xi32>", "tensor<1048576xi32>",
+     "%r = stablehlo.popcnt %a : tensor<1048576xi32>"},
+    {"reduce_precision", "%a: tensor<1048576xf32>", "tensor<1048576xf32>",
+     "%r = stablehlo.reduce_precision %a, format = e5m10 : tensor<1048576xf32>"},
+    {"batch_norm", "%a: tensor<32x64x16x32xf32>, %s: tensor<64xf32>", "tensor<32x64x16x32xf32>",
+     "%r, %m, %v = \"stablehlo.batch_norm_training\"(%a, %s, %s) <{epsilon = 0.001 : f32, "
+     "feature_index = 1 : i64}> : (tensor<32x64x16x32xf32>, tensor<64xf32>, tensor<64xf32>) -> "
+     "(tensor<32x64x16x32xf32>, tensor<64xf32>, tensor<64xf32>)"},
+};
+
+std::string text_of(const Row& row) {
+  const std::string type = row.result;
+  return "func.func @main(" + std::string(row.arguments) + ") -> " + type + " {\n" + row.body +
+         "\nreturn %r : " + type + "\n}\n";
+}
+
+// Numbers in [0, 1) for floats; small ones, which are indices too, for integers. A square matrix
+// gets a heavy diagonal, so that it can be factorised.
+std::vector<std::byte> made_up(const Shape& shape) {
+  std::vector<std::byte> bytes(shape.size_bytes());
+  std::minstd_rand random(7);
+  const DType type = shape.dtype();
+  const bool complex = is_complex(type);
+  const std::size_t width = byte_width(type) / (complex ? 2 : 1);
+  const std::int64_t n = shape.rank() < 2 ? 0 : shape.dim(shape.rank() - 1);
+  for (std::size_t i = 0; i * width < bytes.size(); ++i) {
+    double x = static_cast<double>(random() % 4096) / 4096;
+    const auto at = static_cast<std::int64_t>(i);
+    if (n > 0 && n == shape.dim(shape.rank() - 2) && !complex && at / n % n == at % n)
+      x += static_cast<double>(n);
+    const auto put = [&](auto value) { std::memcpy(&bytes[i * width], &value, width); };
+    if (type == DType::kF64 || type == DType::kC128)
+      put(x);
+    else if (type == DType::kF16)
+      put(static_cast<_Float16>(x));
+    else if (type == DType::kF32 || type == DType::kC64)
+      put(static_cast<float>(x));
+    else if (width == 1)
+      put(static_cast<std::uint8_t>(random() % 64));
+    else
+      put(static_cast<std::uint64_t>(random() % 4096));
+  }
+  return bytes;
+}
+
+// One program, ours, on the calling thread.
+class Ours {
+ public:
+  explicit Ours(const std::string& text) {
+    const auto module = cpu::read::read_text(text);
+    if (!module) give_up("cpu", module.error().to_string());
+    auto plan = cpu::Plan::create(*module, {});
+    if (!plan) give_up("cpu", plan.error().to_string());
+    plan_ = *std::move(plan);
+    context_ = cpu::RunContext::create(*plan_).value();
+    for (const Shape& s : plan_->inputs()) arrays_.push_back(made_up(s));
+    for (const auto& a : arrays_) in_.push_back(a.data());
+    for (const Shape& s : plan_->outputs()) results_.emplace_back(s.size_bytes());
+    for (auto& r : results_) out_.push_back(r.data());
+  }
+  double run_ms() {
+    return 1e3 * seconds_of([&] {
+             const Status done = cpu::run(*plan_, *context_, in_, out_, *serial_, [](int) {}, {});
+             if (!done) give_up("cpu", done.error().to_string());
+           });
+  }
+  const cpu::Plan& plan() const { return *plan_; }
+  std::span<const std::vector<std::byte>> arrays() const { return arrays_; }
+
+ private:
+  std::unique_ptr<cpu::Plan> plan_;
+  std::unique_ptr<cpu::RunContext> context_;
+  std::unique_ptr<Parallel> serial_ = make_serial_parallel();
+  std::vector<std::vector<std::byte>> arrays_, results_;
+  std::vector<const void*> in_;
+  std::vector<void*> out_;
+};
+
+// XLA's client, which runs any number of programs.
+class Peer {
+ public:
+  explicit Peer(const std::string& path) {
+    auto plugin = pjrt::Plugin::load(path);
+    if (!plugin) give_up("cpu", plugin.error().to_string());
+    auto client = pjrt::PjrtClient::create(**plugin, {.completions = threads_.get()});
+    if (!client) give_up("cpu", client.error().to_string());
+    client_ = *std::move(client);
+  }
+  ~Peer() {
+    static_cast<void>(wait_blocking(client_->close()));
+    client_.reset();
+    static_cast<void>(wait_blocking(threads_->close()));
+  }
+  Result<Executable> compile(const std::string& text) {
+    return client_->compile(Program::from_text(text, "op"), {});
+  }
+  std::vector<Buffer> put(const Ours& ours) {
+    std::vector<Buffer> buffers;
+    for (std::size_t i = 0; i < ours.arrays().size(); ++i) {
+      PutResult put = client_
+                          ->put({.data = ours.arrays()[i].data(), .shape = ours.plan().inputs()[i]},
+                                HostBufferSemantics::kImmutableOnlyDuringCall, DeviceId{0}, -1)
+                          .value();
+      buffers.push_back(std::move(put.buffer));
+    }
+    return buffers;
+  }
+  static double run_ms(const Executable& executable, const std::vector<Buffer>& inputs) {
+    return 1e3 * seconds_of([&] {
+             const std::span<const Buffer> arguments[] = {inputs};
+             const DeviceId devices[] = {DeviceId{0}};
+             LaunchResult launched;
+             if (!executable.body()->launch({.devices = devices, .arguments = arguments},
+                                            {&launched, 1}) ||
+                 !wait_blocking(launched.done)) {
+               give_up("cpu", "a launch of the peer failed");
+             }
+           });
+  }
+
+ private:
+  std::unique_ptr<PoolExecutor> threads_ = make_executor(ExecutorBackend::kThreads, 1, "events");
+  std::unique_ptr<pjrt::PjrtClient> client_;
+};
+
+void measure(Session& session) {
+  constexpr double kLimit = 10;
+  const std::string path = plugin_path();
+  pin_to_core(0);
+  std::unique_ptr<Peer> peer;
+  for (const Row& row : kRows) {
+    const std::string name = std::string("cpu.") + row.name;
+    if (!session.wants(name)) continue;
+    if (path.empty()) {
+      session.skip(name, kNoPlugin);
+      continue;
+    }
+    if (peer == nullptr) peer = std::make_unique<Peer>(path);
+    const std::string text = text_of(row);
+    const auto theirs = peer->compile(text);
+    if (!theirs) {
+      session.skip(name, "XLA refuses it: " + theirs.error().message());
+      continue;
+    }
+    Ours ours(text);
+    const std::vector<Buffer> inputs = peer->put(ours);
+    session.measure(
+        {.name = name,
+         .unit = "ms",
+         .peer = "XLA's CPU client",
+         .goal = Goal::kAtMost,
+         .limit = kLimit},
+        [&] { return ours.run_ms(); }, [&] { return Peer::run_ms(*theirs, inputs); });
+  }
+}
+
+const Registration registration(&measure);
+
+}  // namespace
+}  // namespace millrace::bench
