@@ -1,8 +1,12 @@
 #include "millrace/devices/cpu/plan/lower.h"
 
+#include <cstring>
 #include <map>
+#include <memory>
 #include <string>
 
+#include "millrace/devices/cpu/ir/scan.h"
+#include "millrace/devices/cpu/kernels/dim_vector.h"
 #include "millrace/devices/cpu/plan/lower_op.h"
 
 namespace millrace::devices::cpu::plan {
@@ -130,6 +134,8 @@ class Lowering {
       case K::kIf:
       case K::kCase:
         return lower_control(op, to, depth);
+      case K::kChloScan:
+        return lower_scan(op, to, depth);
       default:
         break;
     }
@@ -237,6 +243,111 @@ class Lowering {
     to.nodes.push_back(id);
     set_results(op, graph_.node(id).outputs);
     return {};
+  }
+
+  // chlo.scan: a while that counts, with the outputs and the carried values. In each round the
+  // body gets the slices of the inputs at that place and gives those of the outputs.
+  Status lower_scan(const ir::Op& op, Block& to, int depth) {
+    const auto parts = ir::scan_parts_of(op);
+    if (!parts) return fail(ErrorCode::kInvalidArgument, op.where() + ": not a scan that fits");
+    const auto dimension = static_cast<std::size_t>(parts->dimension);
+    const auto add = [&](Block& block, NodeKind kind, std::vector<ValueId> inputs,
+                         const Shape& shape) {
+      Node node{.kind = kind,
+                .location = op.location(),
+                .name = ir::to_string(op.kind()),
+                .inputs = std::move(inputs)};
+      const NodeId id = graph_.add_node(std::move(node), {shape});
+      block.nodes.push_back(id);
+      return graph_.node(id).outputs[0];
+    };
+    const auto constant = [&](Block& block, std::int32_t value, const Shape& shape) {
+      const ValueId v = add(block, NodeKind::kConstant, {}, shape);
+      Node& node = graph_.node(graph_.values[static_cast<std::size_t>(v)].producer);
+      const std::shared_ptr<std::byte[]> bytes(new std::byte[16]());
+      std::memcpy(bytes.get(), &value, sizeof value);
+      node.data = bytes;
+      node.splat = true;
+      return v;
+    };
+    const Shape scalar(DType::kI32, {});
+    MILLRACE_TRY(const std::vector<Shape> results, result_shapes(op));
+    const auto outputs = static_cast<std::size_t>(parts->outputs);
+    const Values inputs = operands_of(op);
+    const auto first_carry = inputs.begin() + parts->inputs;
+
+    Node loop{
+        .kind = NodeKind::kWhile, .location = op.location(), .name = ir::to_string(op.kind())};
+    loop.inputs.push_back(constant(to, 0, scalar));
+    for (std::size_t i = 0; i < outputs; ++i) loop.inputs.push_back(constant(to, 0, results[i]));
+    loop.inputs.insert(loop.inputs.end(), first_carry, inputs.end());
+    std::vector<Shape> shapes;
+    for (const ValueId v : loop.inputs) shapes.push_back(graph_.shape(v));
+
+    Block condition, body;
+    for (const Shape& shape : shapes) {
+      condition.parameters.push_back(graph_.add_value(shape));
+      body.parameters.push_back(graph_.add_value(shape));
+    }
+    const auto extent = static_cast<std::int32_t>(parts->extent);
+    condition.results = {elementwise(condition, op, TileOp::kLt,
+                                     {condition.parameters[0], constant(condition, extent, scalar)},
+                                     Shape(DType::kI1, {}))};
+
+    ValueId at = body.parameters[0];
+    if (parts->reverse)
+      at = elementwise(body, op, TileOp::kSub, {constant(body, extent - 1, scalar), at}, scalar);
+    const auto starts = [&](int rank) {
+      std::vector<ValueId> list(static_cast<std::size_t>(rank), constant(body, 0, scalar));
+      list[dimension] = at;
+      return list;
+    };
+    const ir::Block& block = op.region().block();
+    for (int i = 0; i < parts->inputs; ++i) {
+      const Shape whole = graph_.shape(inputs[static_cast<std::size_t>(i)]);
+      DimVector thin(whole.dims());
+      thin[dimension] = 1;
+      std::vector<ValueId> operands = starts(whole.rank());
+      operands.insert(operands.begin(), inputs[static_cast<std::size_t>(i)]);
+      const ValueId slice =
+          add(body, NodeKind::kDynamicSlice, std::move(operands), Shape(whole.dtype(), thin));
+      MILLRACE_TRY(const Shape shape, argument_shape(op, block.argument(i)));
+      values_[block.argument(i)] = {add(body, NodeKind::kReshape, {slice}, shape)};
+    }
+    for (int i = parts->inputs; i < block.argument_count(); ++i)
+      values_[block.argument(i)] = {
+          body.parameters[1 + outputs + static_cast<std::size_t>(i - parts->inputs)]};
+    Block inner;
+    MILLRACE_TRY_STATUS(lower_block(block, inner, depth + 1));
+    body.nodes.insert(body.nodes.end(), inner.nodes.begin(), inner.nodes.end());
+    body.results.push_back(elementwise(body, op, TileOp::kAdd,
+                                       {body.parameters[0], constant(body, 1, scalar)}, scalar));
+    for (std::size_t i = 0; i < outputs; ++i) {
+      DimVector thin(results[i].dims());
+      thin[dimension] = 1;
+      const ValueId slice =
+          add(body, NodeKind::kReshape, {inner.results[i]}, Shape(results[i].dtype(), thin));
+      std::vector<ValueId> operands = starts(results[i].rank());
+      operands.insert(operands.begin(), {body.parameters[1 + i], slice});
+      body.results.push_back(
+          add(body, NodeKind::kDynamicUpdateSlice, std::move(operands), results[i]));
+    }
+    body.results.insert(body.results.end(),
+                        inner.results.begin() + static_cast<std::ptrdiff_t>(outputs),
+                        inner.results.end());
+    loop.blocks = {std::move(condition), std::move(body)};
+    const NodeId id = graph_.add_node(std::move(loop), shapes);
+    to.nodes.push_back(id);
+    const std::vector<ValueId>& made = graph_.node(id).outputs;
+    set_results(op, Values(made.begin() + 1, made.end()));
+    return {};
+  }
+  static Result<Shape> argument_shape(const ir::Op& op, const ir::Value* argument) {
+    const auto shape = reference::memory_shape(argument->type());
+    if (shape) return *shape;
+    return fail(ErrorCode::kUnimplemented, op.where() + ": the type " +
+                                               argument->type().to_string() +
+                                               " is not supported by the CPU device");
   }
 
   ValueId elementwise(Block& to, const ir::Op& op, TileOp what, std::vector<ValueId> inputs,

@@ -69,8 +69,7 @@ Integers index_vector(const ConstArray& array) {
 }
 
 Status run_elementwise(const Call& c) {
-  const std::size_t typical =
-      c.op.kind() == ir::OpKind::kSelect || c.op.kind() == ir::OpKind::kClamp ? 1 : 0;
+  const auto typical = static_cast<std::size_t>(typical_operand(c.op.kind()));
   const MutableArray& to = c.results[0];
   const auto op = find_scalar_op(c.op, c.operands[typical].shape.dtype(), to.shape.dtype());
   if (!op) {

@@ -54,6 +54,8 @@ Status run_top_k(const Call& c);
 // linear.cc
 Status run_dot(const Call& c);
 Result<std::shared_ptr<const Kernel>> make_einsum_kernel(const ir::Op& op);  // also unary_einsum
+// ragged_dot.cc
+Result<std::shared_ptr<const Kernel>> make_ragged_dot_kernel(const ir::Op& op);
 // convolution.cc
 Status run_convolution(const Call& c);  // also of dynamic_conv
 // matrix.cc

@@ -1,9 +1,11 @@
 #include "millrace/devices/cpu/reference/interpreter.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
 
+#include "millrace/devices/cpu/ir/scan.h"
 #include "millrace/devices/cpu/reference/kernel.h"
 #include "millrace/devices/cpu/reference/scalar.h"
 
@@ -98,6 +100,8 @@ class Interpreter {
       }
       case OpKind::kWhile:
         return loop(op, depth);
+      case OpKind::kChloScan:
+        return scan(op, depth);
       default:
         break;
     }
@@ -123,6 +127,69 @@ class Interpreter {
       if (read(*go_on[0]).u == 0) return carried;
       MILLRACE_TRY(carried, run_block(op.region(1).block(), carried, depth));
     }
+  }
+
+  // Where place `at` of a dimension lies in an array of `whole`: of each of `outer` rows the bytes
+  // from `first` on, `bytes` of them.
+  struct Slice {
+    std::size_t outer = 1, first = 0, bytes = 0, stride = 0;
+    Slice(const Shape& whole, std::int64_t dimension, std::int64_t at) {
+      bytes = byte_width(whole.dtype());
+      for (int d = 0; d < whole.rank(); ++d) {
+        const auto n = static_cast<std::size_t>(whole.dim(d));
+        if (d < dimension) outer *= n;
+        if (d > dimension) bytes *= n;
+      }
+      stride = bytes * static_cast<std::size_t>(whole.dim(static_cast<int>(dimension)));
+      first = bytes * static_cast<std::size_t>(at);
+    }
+  };
+
+  Result<Arrays> scan(const ir::Op& op, int depth) {
+    const auto parts = ir::scan_parts_of(op);
+    if (!parts) return fail(ErrorCode::kInvalidArgument, op.where() + ": not a scan that fits");
+    const Arrays all = operands(op);
+    const ir::Block& body = op.region().block();
+    std::vector<std::shared_ptr<Array>> outputs;
+    for (int i = 0; i < parts->outputs; ++i) {
+      const auto shape = memory_shape(op.result(i)->type());
+      if (!shape) return fail(ErrorCode::kUnimplemented, op.where() + ": no array");
+      outputs.push_back(
+          std::make_shared<Array>(Array{*shape, std::vector<std::byte>(shape->size_bytes())}));
+    }
+    Arrays carried(all.begin() + parts->inputs, all.end());
+    for (std::int64_t round = 0; round < parts->extent; ++round) {
+      const std::int64_t at = parts->reverse ? parts->extent - 1 - round : round;
+      Arrays arguments;
+      for (int i = 0; i < parts->inputs; ++i) {
+        const Array& whole = *all[static_cast<std::size_t>(i)];
+        const auto shape = memory_shape(body.argument(i)->type());
+        if (!shape) return fail(ErrorCode::kUnimplemented, op.where() + ": no array");
+        const Slice slice(whole.shape, parts->dimension, at);
+        auto piece = std::make_shared<Array>(Array{*shape, {}});
+        for (std::size_t o = 0; o < slice.outer; ++o) {
+          const auto from =
+              whole.bytes.begin() + static_cast<std::ptrdiff_t>(o * slice.stride + slice.first);
+          piece->bytes.insert(piece->bytes.end(), from,
+                              from + static_cast<std::ptrdiff_t>(slice.bytes));
+        }
+        arguments.push_back(std::move(piece));
+      }
+      arguments.insert(arguments.end(), carried.begin(), carried.end());
+      MILLRACE_TRY(const Arrays made, run_block(body, std::move(arguments), depth));
+      for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const Slice slice(outputs[i]->shape, parts->dimension, at);
+        for (std::size_t o = 0; o < slice.outer; ++o)
+          std::copy_n(made[i]->bytes.begin() + static_cast<std::ptrdiff_t>(o * slice.bytes),
+                      slice.bytes,
+                      outputs[i]->bytes.begin() +
+                          static_cast<std::ptrdiff_t>(o * slice.stride + slice.first));
+      }
+      carried.assign(made.begin() + parts->outputs, made.end());
+    }
+    Arrays results(outputs.begin(), outputs.end());
+    results.insert(results.end(), carried.begin(), carried.end());
+    return results;
   }
 
   Result<Arrays> run_kernel(const ir::Op& op) {

@@ -199,6 +199,18 @@ Result<std::shared_ptr<const Kernel>> make_kernel(const ir::Module& module, cons
       return make_custom_kernel(op);
     case OpKind::kFft:
       return make_fft_kernel(op);
+    case OpKind::kChloRaggedDot:
+      return make_ragged_dot_kernel(op);
+    // PJRT, by which programs come, has no queues for them either.
+    case OpKind::kInfeed:
+    case OpKind::kOutfeed:
+    case OpKind::kSend:
+    case OpKind::kRecv:
+      return fail(ErrorCode::kUnimplemented,
+                  op.where() +
+                      ": transfers in the middle of a program are not supported by the CPU device; "
+                      "make the array an argument or a result of the main function, or register a "
+                      "custom call (devices/cpu/custom_call.h)");
     case OpKind::kEinsum:
     case OpKind::kUnaryEinsum:
       return make_einsum_kernel(op);

@@ -13,7 +13,7 @@ using ir::OpKind;
 Scalar select(const Scalar* x, const ScalarInfo&) { return x[0].u != 0 ? x[1] : x[2]; }
 
 ScalarFunction function_of(OpKind kind, Form form) {
-  if (kind == OpKind::kSelect) return select;
+  if (kind == OpKind::kSelect || kind == OpKind::kChloBroadcastSelect) return select;
   switch (form) {
     case Form::kBool:
       return bool_function(kind);
@@ -142,6 +142,12 @@ bool compares(ir::ComparisonDirection direction, int order) {
   return false;
 }
 
+int typical_operand(OpKind kind) {
+  return kind == OpKind::kSelect || kind == OpKind::kChloBroadcastSelect || kind == OpKind::kClamp
+             ? 1
+             : 0;
+}
+
 std::optional<ScalarOp> find_scalar_op(const ir::Op& op, DType in, DType out) {
   ScalarOp found;
   found.info.in = in;
@@ -159,7 +165,7 @@ std::optional<ScalarOp> find_scalar_op(const ir::Op& op, DType in, DType out) {
 
 std::optional<ScalarOp> find_scalar_op(const ir::Op& op) {
   if (op.operand_count() == 0 || op.result_count() != 1) return std::nullopt;
-  const int typical = op.kind() == OpKind::kSelect || op.kind() == OpKind::kClamp ? 1 : 0;
+  const int typical = typical_operand(op.kind());
   if (op.operand_count() <= typical) return std::nullopt;
   return find_scalar_op(op, op.operand(typical)->type().dtype(), op.result()->type().dtype());
 }

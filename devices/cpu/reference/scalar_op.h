@@ -36,6 +36,9 @@ std::optional<ScalarOp> find_scalar_op(const ir::Op& op);
 // The same for types other than those of op: what a quantised op computes in.
 std::optional<ScalarOp> find_scalar_op(const ir::Op& op, DType in, DType out);
 
+// The operand whose elements an elementwise op of this kind is chosen by.
+int typical_operand(ir::OpKind kind);
+
 // -1, 0 or 1 as a comes before b, with or after it, in the total order of floats: -NaN, -inf, ...,
 // -0, +0, ..., inf, NaN.
 int total_order(double a, double b);

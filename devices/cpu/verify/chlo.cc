@@ -1,7 +1,11 @@
 // CHLO: elementwise functions, their broadcasting forms, constants and top_k.
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <vector>
 
+#include "millrace/devices/cpu/ir/ragged_dot.h"
+#include "millrace/devices/cpu/ir/scan.h"
 #include "millrace/devices/cpu/verify/rules.h"
 
 namespace millrace::devices::cpu::verify {
@@ -139,6 +143,124 @@ bool check_top_k(Check& c) {
   if (!c.integer("k", 0, extent, &k)) return false;
   expected.back() = k;
   return c.result_dims(0, expected) && c.result_dims(1, expected);
+}
+
+bool check_broadcast_select(Check& c) {
+  if (!c.operands(3) || !c.results(1) || !c.element_in(c.operand(0), kBool, "the predicate") ||
+      !c.same_element(c.operand(2), c.operand(1), "operand 2") ||
+      !c.same_element(c.result(), c.operand(1), "the result")) {
+    return false;
+  }
+  Dims values, all;
+  return broadcast_dims(c, c.operand(1).dims(), c.operand(2).dims(), &values) &&
+         broadcast_dims(c, c.operand(0).dims(), values, &all) && c.result_dims(0, all);
+}
+
+namespace {
+
+// That the dimensions that both sides have in common agree.
+bool same_extents(Check& c, const std::vector<std::int64_t>& lhs,
+                  const std::vector<std::int64_t>& rhs, const char* what) {
+  for (std::size_t i = 0; i < lhs.size(); ++i) {
+    const std::int64_t x = c.operand(0).dims()[static_cast<std::size_t>(lhs[i])],
+                       y = c.operand(1).dims()[static_cast<std::size_t>(rhs[i])];
+    if (!agree(x, y)) {
+      return c.fail(std::string(what) + " dimensions of " + std::to_string(x) + " and " +
+                    std::to_string(y) + " elements, expected equal ones");
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool check_ragged_dot(Check& c) {
+  if (!c.operands(3) || !c.results(1) || !c.element_in(c.operand(2), kInteger, "the group sizes"))
+    return false;
+  const int lhs_rank = c.operand(0).rank(), rhs_rank = c.operand(1).rank();
+  const auto d = ir::ragged_dot_of(c.op);
+  if (!d || !d->fits(lhs_rank, rhs_rank)) {
+    return c.fail(
+        "expected ragged_dot_dimension_numbers with one ragged dimension, and a group dimension "
+        "where that is no contracting or batching one");
+  }
+  const auto lhs = c.operand(0).dims(), rhs = c.operand(1).dims(), sizes = c.operand(2).dims();
+  if (sizes.empty()) return c.fail("the group sizes are a scalar, expected at least one dimension");
+  if (!same_extents(c, d->lhs_batch, d->rhs_batch, "batching") ||
+      !same_extents(c, d->lhs_contract, d->rhs_contract, "contracting")) {
+    return false;
+  }
+  const std::int64_t groups = sizes.back();
+  if (sizes.size() > 1) {
+    Dims expected;
+    for (std::int64_t p : d->prefix(lhs_rank)) expected.push_back(lhs[static_cast<std::size_t>(p)]);
+    expected.push_back(groups);
+    if (!c.same_dims(sizes, expected, "the group sizes")) return false;
+  }
+  Dims result, taken = d->rhs_batch;
+  if (d->mode() == ir::RaggedMode::kContract) result.push_back(groups);
+  if (d->mode() == ir::RaggedMode::kFree) {
+    taken.push_back(d->rhs_group[0]);
+    if (!agree(rhs[static_cast<std::size_t>(d->rhs_group[0])], groups)) {
+      return c.fail("operand 1 has " +
+                    std::to_string(rhs[static_cast<std::size_t>(d->rhs_group[0])]) +
+                    " groups, the group sizes " + std::to_string(groups));
+    }
+  }
+  for (std::int64_t b : d->lhs_batch) result.push_back(lhs[static_cast<std::size_t>(b)]);
+  for (std::int64_t f : ir::RaggedDot::others(lhs_rank, d->lhs_batch, d->lhs_contract))
+    result.push_back(lhs[static_cast<std::size_t>(f)]);
+  for (std::int64_t f : ir::RaggedDot::others(rhs_rank, taken, d->rhs_contract))
+    result.push_back(rhs[static_cast<std::size_t>(f)]);
+  return c.result_dims(0, result);
+}
+
+namespace {
+
+// That `slice` is `whole` without the dimension.
+bool is_slice(Check& c, ir::Type whole, ir::Type slice, std::int64_t dimension,
+              const std::string& what) {
+  Dims expected(whole.dims().begin(), whole.dims().end());
+  expected.erase(expected.begin() + dimension);
+  if (!slice.is_tensor()) return c.fail(what + " is no array");
+  return c.same_element(slice, whole, what) && c.same_dims(slice.dims(), expected, what);
+}
+
+}  // namespace
+
+bool check_scan(Check& c) {
+  if (!c.regions(1)) return false;
+  const auto parts = ir::scan_parts_of(c.op);
+  if (!parts) {
+    return c.fail(
+        "expected inputs and outputs of one extent in the dimension, and as many arguments of the "
+        "body as operands, values as results, and carried results as initial values");
+  }
+  const ir::Block& body = c.op.region().block();
+  const ir::Op& end = *body.terminator();
+  for (int i = 0; i < c.op.operand_count(); ++i) {
+    const ir::Type found = body.argument(i)->type();
+    const std::string what = "argument " + std::to_string(i) + " of the body";
+    if (i < parts->inputs ? !is_slice(c, c.operand(i), found, parts->dimension, what)
+                          : !c.same_shape_and_element(found, c.operand(i), what)) {
+      return false;
+    }
+  }
+  for (int i = 0; i < c.op.result_count(); ++i) {
+    const ir::Type found = end.operand(i)->type();
+    const std::string what = "value " + std::to_string(i) + " of the body";
+    if (i < parts->outputs ? !is_slice(c, c.result(i), found, parts->dimension, what)
+                           : !c.same_shape_and_element(found, c.result(i), what)) {
+      return false;
+    }
+    // What is carried keeps its type.
+    if (i >= parts->outputs &&
+        !c.same_shape_and_element(c.result(i), c.operand(i - parts->outputs + parts->inputs),
+                                  "result " + std::to_string(i))) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace millrace::devices::cpu::verify

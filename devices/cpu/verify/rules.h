@@ -55,10 +55,14 @@ bool check_gather(Check& c);
 bool check_dynamic_gather(Check& c);
 bool check_scatter(Check& c);
 
-// chlo.cc: the elementwise operations of CHLO, and top_k.
+// chlo.cc: the elementwise operations of CHLO, select, top_k, ragged_dot
+// and scan.
 bool check_chlo_elementwise(Check& c);
 bool is_chlo_elementwise(ir::OpKind kind);
+bool check_broadcast_select(Check& c);
 bool check_top_k(Check& c);
+bool check_ragged_dot(Check& c);
+bool check_scan(Check& c);
 
 // algebra.cc
 bool check_cholesky(Check& c);

@@ -214,6 +214,81 @@ constexpr Row kStructured[] = {
      "stablehlo.return %s : tensor<complex<f32>>}) : (tensor<3xcomplex<f32>>, "
      "tensor<complex<f32>>) -> tensor<3xcomplex<f32>>",
      "[(3.0,0.0), (0.0,0.0), (5.0,0.0)]"},
+    {"SelectThatBroadcasts", "tensor<2x2xi8>",
+     "%p = stablehlo.constant dense<[[true], [false]]> : tensor<2x1xi1>\n"
+     "%a = stablehlo.constant dense<[1, 2]> : tensor<2xi8>\n"
+     "%b = stablehlo.constant dense<7> : tensor<i8>\n"
+     "%r = chlo.broadcast_select %p, %a, %b : (tensor<2x1xi1>, tensor<2xi8>, tensor<i8>) -> "
+     "tensor<2x2xi8>",
+     "[[1, 2], [7, 7]]"},
+    {"CumulativeSumByAWindow", "tensor<2x3xi32>",
+     "%a = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>\n"
+     "%z = stablehlo.constant dense<0> : tensor<i32>\n"
+     "%r = \"stablehlo.reduce_window\"(%a, %z) <{window_dimensions = array<i64: 1, 3>, padding = "
+     "dense<[[0, 0], [2, 0]]> : tensor<2x2xi64>}> ({\n^bb0(%x: tensor<i32>, %y: tensor<i32>):\n"
+     "%s = stablehlo.add %x, %y : tensor<i32>\nstablehlo.return %s : tensor<i32>}) : "
+     "(tensor<2x3xi32>, tensor<i32>) -> tensor<2x3xi32>",
+     "[[1, 3, 6], [4, 9, 15]]"},
+    {"CumulativeMinimumFromTheEnd", "tensor<3x2xf32>",
+     "%a = stablehlo.constant dense<[[1.0, 9.0], [5.0, 2.0], [3.0, 4.0]]> : tensor<3x2xf32>\n"
+     "%z = stablehlo.constant dense<0x7F800000> : tensor<f32>\n"
+     "%r = \"stablehlo.reduce_window\"(%a, %z) <{window_dimensions = array<i64: 3, 1>, padding = "
+     "dense<[[0, 2], [0, 0]]> : tensor<2x2xi64>}> ({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"
+     "%s = stablehlo.minimum %x, %y : tensor<f32>\nstablehlo.return %s : tensor<f32>}) : "
+     "(tensor<3x2xf32>, tensor<f32>) -> tensor<3x2xf32>",
+     "[[1.0, 2.0], [3.0, 2.0], [3.0, 4.0]]"},
+    {"WindowWhosePaddingCounts", "tensor<3xi32>",
+     "%a = stablehlo.constant dense<[1, 2, 3]> : tensor<3xi32>\n"
+     "%z = stablehlo.constant dense<10> : tensor<i32>\n"
+     "%r = \"stablehlo.reduce_window\"(%a, %z) <{window_dimensions = array<i64: 3>, padding = "
+     "dense<[[2, 0]]> : tensor<1x2xi64>}> ({\n^bb0(%x: tensor<i32>, %y: tensor<i32>):\n"
+     "%s = stablehlo.add %x, %y : tensor<i32>\nstablehlo.return %s : tensor<i32>}) : "
+     "(tensor<3xi32>, tensor<i32>) -> tensor<3xi32>",
+     "[31, 23, 16]"},
+    {"CumulativeProductOfAnotherBody", "tensor<4xi32>",
+     "%a = stablehlo.constant dense<[2, 3, -1, 4]> : tensor<4xi32>\n"
+     "%z = stablehlo.constant dense<1> : tensor<i32>\n"
+     "%r = \"stablehlo.reduce_window\"(%a, %z) <{window_dimensions = array<i64: 4>, padding = "
+     "dense<[[3, 0]]> : tensor<1x2xi64>}> ({\n^bb0(%x: tensor<i32>, %y: tensor<i32>):\n"
+     "%n = stablehlo.negate %x : tensor<i32>\n%m = stablehlo.negate %y : tensor<i32>\n"
+     "%s = stablehlo.multiply %n, %m : tensor<i32>\nstablehlo.return %s : tensor<i32>}) : "
+     "(tensor<4xi32>, tensor<i32>) -> tensor<4xi32>",
+     "[2, 6, -6, -24]"},
+    {"ScatterOfRowsThatHangOver", "tensor<4x2xi32>",
+     "%a = stablehlo.constant dense<0> : tensor<4x2xi32>\n"
+     "%i = stablehlo.constant dense<[[3], [1], [-1]]> : tensor<3x1xi32>\n"
+     "%u = stablehlo.constant dense<[[[1, 2], [3, 4]], [[5, 6], [7, 8]], [[9, 10], [11, 12]]]> : "
+     "tensor<3x2x2xi32>\n"
+     "%r = \"stablehlo.scatter\"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<"
+     "update_window_dims = [1, 2], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({\n"
+     "^bb0(%x: tensor<i32>, %y: tensor<i32>):\n%s = stablehlo.add %x, %y : tensor<i32>\n"
+     "stablehlo.return %s : tensor<i32>}) : (tensor<4x2xi32>, tensor<3x1xi32>, tensor<3x2x2xi32>) "
+     "-> tensor<4x2xi32>",
+     "[[11, 12], [5, 6], [7, 8], [1, 2]]"},
+    {"ScanAlongRows", "tensor<2x3xi32>",
+     "%a = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>\n"
+     "%z = stablehlo.constant dense<10> : tensor<2xi32>\n"
+     "%o, %c = \"chlo.scan\"(%a, %z) <{dimension = 1 : i64, is_reverse = false, "
+     "operandSegmentSizes = array<i32: 1, 1>, resultSegmentSizes = array<i32: 1, 1>}> ({\n"
+     "^bb0(%x: tensor<2xi32>, %y: tensor<2xi32>):\n%s = stablehlo.add %x, %y : tensor<2xi32>\n"
+     "%m = stablehlo.multiply %s, %x : tensor<2xi32>\n"
+     "stablehlo.return %m, %s : tensor<2xi32>, tensor<2xi32>}) : (tensor<2x3xi32>, tensor<2xi32>) "
+     "-> "
+     "(tensor<2x3xi32>, tensor<2xi32>)\n"
+     "%r = stablehlo.add %o, %o : tensor<2x3xi32>",
+     "[[22, 52, 96], [112, 190, 300]]"},
+    {"ScanFromTheEndCarries", "tensor<3xi32>",
+     "%a = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>\n"
+     "%z = stablehlo.constant dense<10> : tensor<3xi32>\n"
+     "%o, %c = \"chlo.scan\"(%a, %z) <{dimension = 0 : i64, is_reverse = true, "
+     "operandSegmentSizes = array<i32: 1, 1>, resultSegmentSizes = array<i32: 1, 1>}> ({\n"
+     "^bb0(%x: tensor<3xi32>, %y: tensor<3xi32>):\n%s = stablehlo.add %x, %y : tensor<3xi32>\n"
+     "%m = stablehlo.multiply %s, %x : tensor<3xi32>\n"
+     "stablehlo.return %m, %s : tensor<3xi32>, tensor<3xi32>}) : (tensor<2x3xi32>, tensor<3xi32>) "
+     "-> "
+     "(tensor<2x3xi32>, tensor<3xi32>)\n"
+     "%r = stablehlo.add %c, %c : tensor<3xi32>",
+     "[30, 34, 38]"},
     {"MapOfASquare", "tensor<3xi8>",
      "%a = stablehlo.constant dense<[2, -3, 12]> : tensor<3xi8>\n"
      "%r = \"stablehlo.map\"(%a) <{dimensions = array<i64: 0>}> ({\n"
@@ -303,7 +378,58 @@ constexpr Row kStructured[] = {
      "[1, 2, 0]"},
 };
 
+// The values of ragged dots are JAX's.
 constexpr Row kLinear[] = {
+    {"RaggedDotOfRows", "tensor<5x3xf32>",
+     "%a = stablehlo.constant dense<[[-1.0, -3.0], [-2.0, 0.0], [-3.0, -3.0], [-3.0, 2.0],"
+     " [2.0, 0.0]]> : tensor<5x2xf32>\n"
+     "%b = stablehlo.constant dense<[[[-1.0, 0.0, -2.0], [-2.0, -1.0, 2.0]], [[3.0, -3.0, "
+     "1.0], [1.0, 2.0, 3.0]]]> : tensor<2x2x3xf32>\n"
+     "%g = stablehlo.constant dense<[2, 1]> : tensor<2xi32>\n"
+     "%r = \"chlo.ragged_dot\"(%a, %b, %g) <{precision_config = [#chlo<precision DEFAULT>, "
+     "#chlo<precision DEFAULT>], ragged_dot_dimension_numbers = "
+     "#chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1],"
+     " lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}> : (tensor<5x2xf32>, "
+     "tensor<2x2x3xf32>, tensor<2xi32>) -> tensor<5x3xf32>",
+     "[[7.0, 3.0, -4.0], [2.0, 0.0, 4.0], [-12.0, 3.0, -12.0], [0.0, 0.0, 0.0], [0.0, 0.0,"
+     " 0.0]]"},
+    {"RaggedDotOfRowsInBatches", "tensor<2x3x1xf32>",
+     "%a = stablehlo.constant dense<[[[-3.0, -1.0], [-2.0, -1.0], [3.0, -1.0]], [[-1.0, "
+     "1.0], [-2.0, 0.0], [-1.0, 2.0]]]> : tensor<2x3x2xf32>\n"
+     "%b = stablehlo.constant dense<[[[[-3.0], [3.0]], [[-2.0], [2.0]]], [[[-1.0], "
+     "[-3.0]], [[0.0], [3.0]]]]> : tensor<2x2x2x1xf32>\n"
+     "%g = stablehlo.constant dense<[[1, 2], [0, 2]]> : tensor<2x2xi32>\n"
+     "%r = \"chlo.ragged_dot\"(%a, %b, %g) <{precision_config = [#chlo<precision DEFAULT>, "
+     "#chlo<precision DEFAULT>], ragged_dot_dimension_numbers = "
+     "#chlo.ragged_dot<lhs_batching_dimensions = [0], rhs_batching_dimensions = [1], "
+     "lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [2], "
+     "lhs_ragged_dimensions = [1], rhs_group_dimensions = [0]>}> : (tensor<2x3x2xf32>, "
+     "tensor<2x2x2x1xf32>, tensor<2x2xi32>) -> tensor<2x3x1xf32>",
+     "[[[6.0], [5.0], [0.0]], [[3.0], [0.0], [0.0]]]"},
+    {"RaggedDotOfTerms", "tensor<2x2x2xf32>",
+     "%a = stablehlo.constant dense<[[-3.0, 0.0, -2.0, 0.0], [-3.0, 2.0, 1.0, 3.0]]> : "
+     "tensor<2x4xf32>\n"
+     "%b = stablehlo.constant dense<[[-2.0, 2.0], [3.0, 1.0], [1.0, 3.0], [-3.0, -3.0]]> :"
+     " tensor<4x2xf32>\n"
+     "%g = stablehlo.constant dense<[1, 2]> : tensor<2xi32>\n"
+     "%r = \"chlo.ragged_dot\"(%a, %b, %g) <{precision_config = [#chlo<precision DEFAULT>, "
+     "#chlo<precision DEFAULT>], ragged_dot_dimension_numbers = "
+     "#chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0],"
+     " lhs_ragged_dimensions = [1]>}> : (tensor<2x4xf32>, tensor<4x2xf32>, tensor<2xi32>) "
+     "-> tensor<2x2x2xf32>",
+     "[[[6.0, -6.0], [6.0, -6.0]], [[-2.0, -6.0], [7.0, 5.0]]]"},
+    {"RaggedDotOfBatches", "tensor<2x1x2xf32>",
+     "%a = stablehlo.constant dense<[[[-2.0, -1.0]], [[1.0, 2.0]]]> : tensor<2x1x2xf32>\n"
+     "%b = stablehlo.constant dense<[[[-3.0, -3.0], [2.0, 2.0]], [[3.0, -2.0], [-2.0, "
+     "-2.0]]]> : tensor<2x2x2xf32>\n"
+     "%g = stablehlo.constant dense<[1, 1]> : tensor<2xi32>\n"
+     "%r = \"chlo.ragged_dot\"(%a, %b, %g) <{precision_config = [#chlo<precision DEFAULT>, "
+     "#chlo<precision DEFAULT>], ragged_dot_dimension_numbers = "
+     "#chlo.ragged_dot<lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], "
+     "lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [1], "
+     "lhs_ragged_dimensions = [0]>}> : (tensor<2x1x2xf32>, tensor<2x2x2xf32>, "
+     "tensor<2xi32>) -> tensor<2x1x2xf32>",
+     "[[[4.0, 4.0]], [[-1.0, -6.0]]]"},
     {"DotOfComplexNumbers", "tensor<1x1xcomplex<f32>>",
      "%a = stablehlo.constant dense<[[(1.0,1.0), (2.0,0.0)]]> : tensor<1x2xcomplex<f32>>\n"
      "%b = stablehlo.constant dense<[[(0.0,1.0)], [(3.0,-1.0)]]> : tensor<2x1xcomplex<f32>>\n"
@@ -463,6 +589,39 @@ TEST(ReferenceTest, ElementwiseOperationsGiveTheirValues) { check_all(kElementwi
 TEST(ReferenceTest, MovementsGiveTheirValues) { check_all(kMovement); }
 TEST(ReferenceTest, BodiesOfAnyTypeGiveTheirValues) { check_all(kStructured); }
 TEST(ReferenceTest, LinearAlgebraGivesItsValues) { check_all(kLinear); }
+TEST(ReferenceTest, TransfersInsideOfAProgramAreRefusedWithWhatHelps) {
+  const auto module = read::read_text(
+      "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n"
+      "%t = stablehlo.create_token : !stablehlo.token\n"
+      "%o = \"stablehlo.outfeed\"(%a, %t) <{outfeed_config = \"\"}> : (tensor<2xf32>, "
+      "!stablehlo.token) -> !stablehlo.token\nreturn %a : tensor<2xf32>\n}\n");
+  ASSERT_TRUE(module.has_value()) << module.error().to_string();
+  const auto plan = Plan::create(*module, {});
+  ASSERT_FALSE(plan.has_value());
+  EXPECT_EQ(plan.error().code(), ErrorCode::kUnimplemented);
+  EXPECT_NE(plan.error().message().find("register a custom call"), std::string::npos)
+      << plan.error().message();
+}
+
+TEST(ReferenceTest, RaggedDotsThatDoNotFitAreRefused) {
+  for (const char* numbers : {"lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], "
+                              "lhs_ragged_dimensions = [0]",
+                              "lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [9], "
+                              "lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]",
+                              "lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [2], "
+                              "lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]"}) {
+    const auto module = read::read_text(
+        "func.func @main(%a: tensor<5x2xf32>, %b: tensor<2x2x3xf32>, %g: tensor<2xi32>) -> "
+        "tensor<5x3xf32> {\n%r = \"chlo.ragged_dot\"(%a, %b, %g) <{ragged_dot_dimension_numbers = "
+        "#chlo.ragged_dot<" +
+        std::string(numbers) +
+        ">}> : (tensor<5x2xf32>, tensor<2x2x3xf32>, tensor<2xi32>) -> tensor<5x3xf32>\n"
+        "return %r : tensor<5x3xf32>\n}\n");
+    ASSERT_TRUE(module.has_value()) << module.error().to_string();
+    EXPECT_FALSE(verify::verify(*module).has_value()) << numbers;
+  }
+}
+
 TEST(ReferenceTest, OtherOperationsGiveTheirValues) { check_all(kOther); }
 
 }  // namespace
