@@ -36,17 +36,22 @@ struct Pending : Pooled {
 };
 
 // Callbacks that are to come, by a number that is never used again: a plugin that calls twice finds
-// nothing the second time, where a pointer would be stale.
+// nothing the second time, where a pointer would be stale. The plugin's own number stands above it,
+// so that even then it is known whose it was.
+using Key = std::uintptr_t;
+constexpr int kPluginShift = 48;
+
 class PendingTable {
  public:
-  std::uintptr_t add(std::unique_ptr<Pending> pending) {
-    const std::uintptr_t key = next_.fetch_add(1, std::memory_order_relaxed);
+  Key add(std::unique_ptr<Pending> pending) {
+    const Key key = next_.fetch_add(1, std::memory_order_relaxed) |
+                    static_cast<Key>(pending->plugin->number()) << kPluginShift;
     Part& part = part_of(key);
     MutexLock lock(part.mutex);
     part.pending.emplace(key, std::move(pending));
     return key;
   }
-  std::unique_ptr<Pending> take(std::uintptr_t key) {
+  std::unique_ptr<Pending> take(Key key) {
     Part& part = part_of(key);
     MutexLock lock(part.mutex);
     const auto found = part.pending.find(key);
@@ -67,11 +72,11 @@ class PendingTable {
  private:
   struct alignas(64) Part {
     Mutex mutex;
-    std::unordered_map<std::uintptr_t, std::unique_ptr<Pending>> pending MILLRACE_GUARDED_BY(mutex);
+    std::unordered_map<Key, std::unique_ptr<Pending>> pending MILLRACE_GUARDED_BY(mutex);
   };
-  Part& part_of(std::uintptr_t key) { return parts_[key % parts_.size()]; }
+  Part& part_of(Key key) { return parts_[key % parts_.size()]; }
 
-  std::atomic<std::uintptr_t> next_{1};
+  std::atomic<Key> next_{1};
   std::array<Part, 16> parts_;
 };
 
@@ -81,10 +86,13 @@ PendingTable& table() {
 }
 
 void on_ready(abi::Error* error, void* user_arg) {
-  std::unique_ptr<Pending> pending = table().take(reinterpret_cast<std::uintptr_t>(user_arg));
+  const Key key = reinterpret_cast<Key>(user_arg);
+  std::unique_ptr<Pending> pending = table().take(key);
   if (!pending) {
-    // Whose it was is gone with the first call, and with it the way to free a second error.
-    MILLRACE_LOG(kError, "pjrt", "a plugin called back more than once for one event");
+    // A second error is left to it: it may be the first one again, which is gone.
+    MILLRACE_LOG(kError, "pjrt",
+                 "the plugin " + Plugin::name_of(static_cast<std::uint16_t>(key >> kPluginShift)) +
+                     " called back more than once for one event");
     return;
   }
   Status status;
@@ -152,7 +160,7 @@ Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& execu
   abi::EventOnReadyArgs later;
   later.event = event;
   later.callback = &on_ready;
-  const std::uintptr_t key = table().add(std::move(pending));
+  const Key key = table().add(std::move(pending));
   later.user_arg = reinterpret_cast<void*>(key);
   if (Status waited = plugin.call(later); !waited) {
     std::unique_ptr<Pending> refused = table().take(key);

@@ -205,9 +205,18 @@ Status Plugin::initialize() {
   return {};
 }
 
-std::uint32_t Plugin::next_number() {
-  static std::atomic<std::uint32_t> last{0};
-  return last.fetch_add(1) + 1;
+std::uint16_t Plugin::next_number() {
+  static std::atomic<std::uint16_t> last{0};
+  return static_cast<std::uint16_t>(last.fetch_add(1) + 1);
+}
+
+std::string Plugin::name_of(std::uint16_t number) {
+  Loaded& all = loaded();
+  MutexLock lock(all.all_mutex);
+  for (const std::unique_ptr<const Plugin>& plugin : all.all) {
+    if (plugin->number_ == number) return plugin->name_;
+  }
+  return "?";
 }
 
 std::string Plugin::calls_under_way() const { return pjrt::calls_under_way(number_); }

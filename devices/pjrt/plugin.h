@@ -32,6 +32,10 @@ class Plugin {
   // What tells one build of the library from another of the same version (cache/build_id.h). Empty
   // for a table that was adopted.
   const std::string& build() const { return build_; }
+  // Of no other plugin of the process, of the first 65,535.
+  std::uint16_t number() const { return number_; }
+  // Of the plugin of this number; "?" if there is none.
+  static std::string name_of(std::uint16_t number);
   int minor_version() const { return api_->version.minor_version; }
   // "0.115".
   std::string version_text() const;
@@ -84,7 +88,7 @@ class Plugin {
 
  private:
   Plugin(const abi::Api* api, std::string name) : api_(api), name_(std::move(name)) {}
-  static std::uint32_t next_number();
+  static std::uint16_t next_number();
   static Result<const Plugin*> open(const std::string& path);
   static Result<const Plugin*> adopt(const abi::Api* api, std::string name, std::string build);
   Status check_version() const;
@@ -98,7 +102,7 @@ class Plugin {
   void log_failure(const Error& error) const;
 
   const abi::Api* api_;
-  const std::uint32_t number_ = next_number();  // of no other plugin
+  const std::uint16_t number_ = next_number();
   const std::string name_;
   std::string build_;
   std::map<std::string, Attribute> attributes_;

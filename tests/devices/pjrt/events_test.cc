@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "millrace/core/blocking.h"
 #include "millrace/core/make_executor.h"
 #include "tests/devices/pjrt/fake_plugin.h"
+#include "tests/support/logged_words.h"
 
 namespace millrace::devices::pjrt {
 namespace {
@@ -66,13 +68,20 @@ TEST_F(EventsTest, LaterErrorIsTakenFromThePlugin) {
   EXPECT_EQ(FakePlugin::errors_alive, 0);
 }
 
-TEST_F(EventsTest, SecondCallbackIsLoggedAndHurtsNobody) {
-  abi::Event* event = FakePlugin::make_event();
-  const Future<void> future = take(event);
-  FakePlugin::set_event(event, 0, "", 3);
-  executor_.run_until_idle();
-  EXPECT_TRUE(future.result());
+TEST_F(EventsTest, SecondCallbackIsLoggedWithThePluginsNameAndHurtsNobody) {
+  const Plugin* const other = Plugin::adopt(fake_.api(), "other.so").value();
+  const testing::LoggedWords words;
+  for (const Plugin* plugin : {plugin_, other}) {
+    abi::Event* event = FakePlugin::make_event();
+    const Future<void> future = take_event(*plugin, event, executor_, "PJRT_Test");
+    FakePlugin::set_event(event, 0, "", 3);
+    executor_.run_until_idle();
+    EXPECT_TRUE(future.result());
+  }
   EXPECT_EQ(FakePlugin::events_alive, 0);
+  const std::string again = " called back more than once for one event\n";
+  const std::string mine = "the plugin fake.so" + again, its = "the plugin other.so" + again;
+  EXPECT_EQ(words.text(), mine + mine + its + its);
 }
 
 TEST_F(EventsTest, RefusedCallbackIsWaitedFor) {
