@@ -1,53 +1,34 @@
 #include "millrace/core/scope.h"
 
-#include <optional>
-
 namespace millrace {
 
 Scope::~Scope() {
-  MutexLock lock(mutex_);
-  MILLRACE_CHECK(holders_ == 0, name_);
-  if (promise_.valid() && !closing_)
-    promise_.set_value();  // never closed, never held: nobody waits
+  MILLRACE_CHECK(holders() == 0, name_);
+  if (!closing()) promise_.set_value();  // never closed, never held: nobody waits
 }
 
+// By comparing, never by adding first: what was added for a moment could end a closed scope again.
 Scope::Hold Scope::hold() {
-  MutexLock lock(mutex_);
-  if (closing_) return Hold();
-  ++holders_;
+  std::uint64_t word = word_.load();
+  do {
+    if ((word & kClosing) != 0) return Hold();
+  } while (!word_.compare_exchange_weak(word, word + kHolder));
   return Hold(this);
-}
-
-bool Scope::closing() const {
-  MutexLock lock(mutex_);
-  return closing_;
-}
-
-std::size_t Scope::holders() const {
-  MutexLock lock(mutex_);
-  return holders_;
 }
 
 Future<void> Scope::close() {
   Future<void> closed = closed_;
-  std::optional<Promise<void>> done;
-  {
-    MutexLock lock(mutex_);
-    if (!closing_ && holders_ == 0) done.emplace(std::move(promise_));
-    closing_ = true;
-  }
-  if (done) done->set_value();
+  if (word_.fetch_or(kClosing) == 0) end();
   return closed;
 }
 
 void Scope::let_go() {
-  std::optional<Promise<void>> done;
-  {
-    MutexLock lock(mutex_);
-    --holders_;
-    if (closing_ && holders_ == 0) done.emplace(std::move(promise_));
-  }
-  if (done) done->set_value();  // after the lock: a waiter may destroy this scope
+  if (word_.fetch_sub(kHolder) == (kClosing | kHolder)) end();
+}
+
+void Scope::end() {
+  Promise<void> done = std::move(promise_);
+  done.set_value();  // of a promise that is no member any more: a waiter may destroy this scope
 }
 
 Error Scope::closed_error() const {

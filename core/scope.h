@@ -2,7 +2,9 @@
 // are gone. Every close() of the house is one of these.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "millrace/core/future.h"
@@ -38,23 +40,24 @@ class Scope {
   explicit Scope(const char* name) : name_(name) {}
   ~Scope();
 
-  // Empty once close() was called: refuse the call with closed_error() then.
+  // Empty once close() was called: refuse the call with closed_error() then. Never waits.
   Hold hold();
-  bool closing() const;
-  std::size_t holders() const;
+  bool closing() const { return (word_.load() & kClosing) != 0; }
+  std::size_t holders() const { return word_.load() / kHolder; }
   // Completes when the last holder is gone; every call gives the same future.
   Future<void> close();
   // kUnavailable: "<name> is closed".
   Error closed_error() const;
 
  private:
+  static constexpr std::uint64_t kClosing = 1, kHolder = 2;
+
   void let_go();
+  void end();
 
   const char* name_;
-  mutable Mutex mutex_;
-  std::size_t holders_ MILLRACE_GUARDED_BY(mutex_) = 0;
-  bool closing_ MILLRACE_GUARDED_BY(mutex_) = false;
-  Promise<void> promise_ MILLRACE_GUARDED_BY(mutex_);
+  std::atomic<std::uint64_t> word_{0};  // kClosing, and kHolder for each holder
+  Promise<void> promise_;               // of whoever finds it closing without holders: end()
   Future<void> closed_ = promise_.future();
 };
 
