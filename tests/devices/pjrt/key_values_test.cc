@@ -1,11 +1,14 @@
-// The key-value callbacks, called as a plugin calls them.
+// The key-value callbacks, called as a plugin calls them: the fake one, since XLA's CPU client, the
+// only one at hand that needs no hardware, never does (the last test).
 #include "millrace/devices/pjrt/key_values.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "millrace/core/blocking.h"
@@ -13,6 +16,7 @@
 #include "millrace/core/make_executor.h"
 #include "millrace/devices/pjrt/client.h"
 #include "tests/devices/pjrt/fake_plugin.h"
+#include "tests/support/plugins.h"
 
 namespace millrace::devices::pjrt {
 namespace {
@@ -144,6 +148,56 @@ TEST_F(KeyValuesTest, ClientServesItsPluginWhileItIsCreated) {
   create(&store_);
   EXPECT_THAT(client_->error().message(), HasSubstr("no device"));
   EXPECT_EQ(wait_blocking(store_.try_get("pjrt/npu/address")).value(), "here");
+}
+
+// Counts what it is asked for.
+class CountingStore final : public KeyValueStore {
+ public:
+  Future<std::string> get(std::string_view, CallOptions) override { return none(); }
+  Future<std::string> try_get(std::string_view) override { return none(); }
+  Future<void> put(std::string_view, std::string_view) override {
+    ++calls;
+    return make_ready();
+  }
+  std::atomic<int> calls{0};
+
+ private:
+  Future<std::string> none() {
+    ++calls;
+    return Error(ErrorCode::kNotFound, "nothing is here");
+  }
+};
+
+// Of its create options process_id alone speaks of several processes: it only moves the numbers of
+// devices. It takes no count of processes ("Unexpected option name" for num_nodes and the like),
+// so its parts have nothing to look for in a store.
+TEST(XlaKeyValuesTest, XlasCpuClientOfOneOfSeveralProcessesAsksForNothing) {
+  const auto plugins = testing::plugins_at_hand();
+  if (!plugins.contains("Xla0115")) GTEST_SKIP() << "no plugin here: tests/fetch_plugins gets it";
+  const Plugin* const plugin = Plugin::load(plugins.at("Xla0115")).value();
+  const auto threads = make_executor(ExecutorBackend::kThreads, 1, "events");
+  CountingStore store;
+  const auto create = [&](const char* option) {
+    return PjrtClient::create(
+        *plugin, {.completions = threads.get(),
+                  .settings = {{"cpu_device_count", std::int64_t{2}}, {option, std::int64_t{1}}},
+                  .store = &store});
+  };
+  {
+    const auto client = create("process_id");
+    ASSERT_TRUE(client) << client.error().to_string();
+    EXPECT_EQ((*client)->devices()[1].process, 1);
+    EXPECT_TRUE((*client)->compile(Program::from_text(R"(
+func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+})"),
+                                   {}));
+    EXPECT_TRUE(wait_blocking((*client)->close()));
+  }
+  EXPECT_EQ(store.calls, 0) << "then it can be tested with it: do so";
+  for (const char* option : {"num_nodes", "num_processes"})
+    EXPECT_THAT(create(option).error().message(), HasSubstr("Unexpected option name")) << option;
+  EXPECT_TRUE(wait_blocking(threads->close()));
 }
 
 }  // namespace
