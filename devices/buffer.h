@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "millrace/core/future.h"
+#include "millrace/devices/device_layout.h"
 #include "millrace/devices/shape.h"
 
 namespace millrace::devices {
@@ -42,6 +43,8 @@ class BufferBody : public RefCounted, public Pooled {
   virtual Client& client() const = 0;
   virtual DeviceId device() const = 0;
   virtual std::size_t size_bytes() const = 0;  // in device memory, padding included
+  // How the device keeps it: dense and row-major where the backend knows nothing else.
+  virtual Result<DeviceLayout> layout() const { return DeviceLayout::row_major(shape().rank()); }
   // Completes when the bytes are written, or with the error of whatever should have written them.
   virtual Future<void> ready() const = 0;
   // Copies the bytes, dense and row-major, once ready; destination.size() must equal

@@ -42,7 +42,19 @@ Result<Executable> Client::load_compiled(std::string_view serialized, const Prog
   return load(serialized);
 }
 
-Result<Owner> Client::map_host_memory(std::span<std::byte> bytes) {
+Result<PutResult> Client::put_in(const HostView& view, HostBufferSemantics semantics,
+                                 DeviceId device, int memory, const DeviceLayout& layout) {
+  if (layout == DeviceLayout::row_major(view.shape.rank()))
+    return put(view, semantics, device, memory);
+  return not_offered("putting a " + view.shape.to_string() + " in the layout " + layout.to_text(),
+                     platform_name());
+}
+
+Result<DeviceLayout> Client::default_layout(const Shape& shape, DeviceId /*device*/) const {
+  return DeviceLayout::row_major(shape.rank());
+}
+
+Result<Owner> Client::map_host_memory(std::span<std::byte> bytes, Owner /*owner*/) {
   return not_offered("mapping " + std::to_string(bytes.size()) + " bytes of the host",
                      platform_name());
 }

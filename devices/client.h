@@ -163,6 +163,13 @@ class Client {
   // memory: an id of MemoryInfo, or -1 for the device's default.
   virtual Result<PutResult> put(const HostView& view, HostBufferSemantics semantics,
                                 DeviceId device, int memory = -1) = 0;
+  // put() of an array that the device keeps in this layout, of as many dimensions.
+  // kUnimplemented where the backend has no other layouts than its default one.
+  virtual Result<PutResult> put_in(const HostView& view, HostBufferSemantics semantics,
+                                   DeviceId device, int memory, const DeviceLayout& layout);
+  // In which the device keeps an array that is put without a layout. kUnimplemented where the
+  // backend does not tell.
+  virtual Result<DeviceLayout> default_layout(const Shape& shape, DeviceId device) const;
   // A copy of source on another device or memory of this client.
   virtual Result<Buffer> copy(const Buffer& source, DeviceId device, int memory = -1) = 0;
   virtual Result<MemoryStats> memory_stats(DeviceId device) const = 0;
@@ -177,14 +184,20 @@ class Client {
   // kFailedPrecondition if it has not failed, kUnimplemented where the backend cannot. Called by
   // its actor alone (Device::restart), when nothing of the device is in flight.
   virtual Status restart(DeviceId device);
-  // Lets the devices read and write these host bytes by themselves for as long as the handle lives,
-  // which must end before they do: copies from and to them are faster. kUnimplemented where the
-  // backend does not offer it. Blocks.
-  virtual Result<Owner> map_host_memory(std::span<std::byte> bytes);
+  // Lets the devices read and write these host bytes by themselves until the last copy of the
+  // handle goes: copies from and to them are faster. The backend lets go of them a little later, on
+  // a thread of its own, and of `owner`, which keeps them, after that; without an owner they must
+  // stay until the client is closed. kAlreadyExists where some of them are mapped,
+  // kUnimplemented where the backend does not offer it. Blocks.
+  virtual Result<Owner> map_host_memory(std::span<std::byte> bytes, Owner owner);
   // Time that the device has spent running programs; nullopt where the backend does not measure it.
   virtual std::optional<Duration> busy_time(DeviceId /*device*/) const { return std::nullopt; }
   // Finishes or fails what is in flight; buffers may outlive this, their memory stays valid.
   virtual Future<void> close() = 0;
+  // The last call of all, after close(), when every buffer and executable is gone: the backend's
+  // own client goes. Completes when it has, on whatever thread; where a backend does not return
+  // from it, never. Without it the destructor does the same, and may block.
+  virtual Future<void> destroy() { return make_ready(); }
 
   // For the end of all where calls may block. Which have not returned, in words, for errors.
   virtual std::string calls_under_way() const { return {}; }

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "millrace/devices/call_operation.h"
 #include "millrace/devices/device_actor.h"
 #include "millrace/devices/launch_operation.h"
 #include "millrace/devices/transfer_operation.h"
@@ -54,6 +55,11 @@ Status check_source(const Argument& source, std::string_view what) {
   return fail(ErrorCode::kInvalidArgument, std::string(what) + " was given an empty Buffer");
 }
 
+Status check_put(const Device& device, const HostView& view, const PutOptions& options) {
+  MILLRACE_TRY_STATUS(check_call(device, options.call, "put"));
+  return options.layout ? options.layout->check(view.shape.rank()) : Status();
+}
+
 Status check_spanning(std::span<const Device> devices, const Executable& executable,
                       std::span<const std::span<const Argument>> arguments,
                       const ExecuteOptions& options) {
@@ -92,12 +98,12 @@ const DeviceInfo& Device::info() const { return actor_->info(); }
 Client& Device::client() const { return actor_->client(); }
 
 Future<PutResult> Device::put_tracked(HostView view, const PutOptions& options) const {
-  if (Status ok = check_call(*this, options.call, "put"); !ok) return ok.error();
+  if (Status ok = check_put(*this, view, options); !ok) return ok.error();
   return PutOperation::submit_tracked(*this, std::move(view), options);
 }
 
 Future<Buffer> Device::put(HostView view, const PutOptions& options) const {
-  if (Status ok = check_call(*this, options.call, "put"); !ok) return ok.error();
+  if (Status ok = check_put(*this, view, options); !ok) return ok.error();
   return PutOperation::submit(*this, std::move(view), options);
 }
 
@@ -121,6 +127,43 @@ Future<Buffer> Device::copy_from(const Argument& source, const CallOptions& opti
   if (Status ok = check_call(*this, options, "copy_from"); !ok) return ok.error();
   if (Status ok = check_source(source, "copy_from"); !ok) return ok.error();
   return CopyOperation::submit(*this, source, options);
+}
+
+Future<Owner> Device::map_host_memory(std::span<std::byte> bytes, Owner owner,
+                                      const CallOptions& options) const {
+  if (Status ok = check_call(*this, options, "map_host_memory"); !ok) return ok.error();
+  if (bytes.empty()) {
+    return fail(ErrorCode::kInvalidArgument, "map_host_memory was given no bytes");
+  }
+  return CallOperation<Owner>::submit(
+      *this, "mapping " + std::to_string(bytes.size()) + " bytes of the host", {},
+      [bytes, owner = std::move(owner)](Client& client, const Buffer& /*none*/) mutable {
+        return client.map_host_memory(bytes, std::move(owner));
+      },
+      options);
+}
+
+Future<DeviceLayout> Device::layout_of(const Argument& buffer, const CallOptions& options) const {
+  if (Status ok = check_call(*this, options, "layout_of"); !ok) return ok.error();
+  if (Status ok = check_source(buffer, "layout_of"); !ok) return ok.error();
+  return CallOperation<DeviceLayout>::submit(
+      *this, "asking for the layout of a buffer", buffer,
+      [](Client& client, const Buffer& asked) -> Result<DeviceLayout> {
+        if (&asked.body()->client() == &client) return asked.body()->layout();
+        return fail(ErrorCode::kInvalidArgument,
+                    "layout_of was given a buffer of another client: ask a device of that one");
+      },
+      options);
+}
+
+Future<DeviceLayout> Device::default_layout(const Shape& shape, const CallOptions& options) const {
+  if (Status ok = check_call(*this, options, "default_layout"); !ok) return ok.error();
+  return CallOperation<DeviceLayout>::submit(
+      *this, "asking for the layout of a " + shape.to_string(), {},
+      [shape, device = id()](const Client& client, const Buffer& /*none*/) {
+        return client.default_layout(shape, device);
+      },
+      options);
 }
 
 Future<void> Device::close() const { return actor_ ? actor_->close() : make_ready(); }

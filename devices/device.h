@@ -3,7 +3,9 @@
 // device_actor.h.
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -44,6 +46,8 @@ struct PutOptions {
   HostBufferSemantics semantics = HostBufferSemantics::kImmutableUntilTransferCompletes;
   int memory = -1;
   CallOptions call;
+  // How the device shall keep it; none: in its default layout.
+  std::optional<DeviceLayout> layout = {};
 };
 
 struct ExecuteOptions {
@@ -55,6 +59,7 @@ struct ExecuteOptions {
 // An input: a buffer, or one whose handle is not there yet. Value type.
 class Argument {
  public:
+  Argument() = default;
   Argument(Buffer buffer) : buffer_(std::move(buffer)) {}          // NOLINT
   Argument(Future<Buffer> future) : future_(std::move(future)) {}  // NOLINT
   const Buffer& buffer() const { return buffer_; }
@@ -102,6 +107,17 @@ class Device {
   Future<HostArray> fetch(const Argument& buffer, const CallOptions& options = {}) const;
   // Copies a buffer of any device of any client to this device.
   Future<Buffer> copy_from(const Argument& source, const CallOptions& options = {}) const;
+
+  // Lets the client's devices read and write these host bytes by themselves until the last copy of
+  // the handle goes: copies from and to them are faster. owner keeps the bytes until the device has
+  // let go of them; without one they must stay until the runtime is closed. kAlreadyExists where
+  // some of them are mapped, kUnimplemented where the backend does not offer it.
+  Future<Owner> map_host_memory(std::span<std::byte> bytes, Owner owner = nullptr,
+                                const CallOptions& options = {}) const;
+  // In which order the device keeps the elements of a buffer of it, and those of an array that is
+  // put without a layout. kUnimplemented where the backend does not tell.
+  Future<DeviceLayout> layout_of(const Argument& buffer, const CallOptions& options = {}) const;
+  Future<DeviceLayout> default_layout(const Shape& shape, const CallOptions& options = {}) const;
 
   // Refuses new calls, fails those in the queue with kUnavailable, completes when nothing is in
   // flight.

@@ -146,15 +146,14 @@ void DeviceActor::on_enter(Seat& seat) {
   if (refusal_) operation.fail(*refusal_);
   if (operation.decided()) return leave(seat);
   seat.state = Seat::State::kQueued;
-  if (operation.kind() != Operation::Kind::kFetch) return queue_.push_back(seat);
+  if (!operation.immediate()) return queue_.push_back(seat);
   immediate_.push_back(seat);
   on_inputs(seat);
 }
 
 void DeviceActor::on_inputs(Seat& seat) {
   // What wants credits is found by dispatch.
-  if (seat.operation->kind() != Operation::Kind::kFetch || seat.state != Seat::State::kQueued)
-    return;
+  if (!seat.operation->immediate() || seat.state != Seat::State::kQueued) return;
   if (seat.operation->inputs_there()) start(seat);
 }
 
@@ -217,15 +216,14 @@ void DeviceActor::return_credits(const Seat& seat) {
 void DeviceActor::start(Seat& seat) {
   Operation& operation = *seat.operation;
   if (!operation.begin()) {  // failed this moment: kWithdraw gives the credits back
-    seat.state =
-        operation.kind() == Operation::Kind::kFetch ? Seat::State::kQueued : Seat::State::kGranted;
+    seat.state = operation.immediate() ? Seat::State::kQueued : Seat::State::kGranted;
     return;
   }
-  (operation.kind() == Operation::Kind::kFetch ? immediate_ : queue_).remove(seat);
+  (operation.immediate() ? immediate_ : queue_).remove(seat);
   ++seats_in_flight_;
   // Before the call: whoever gives it up reads them.
   seat.state = Seat::State::kInFlight;
-  if (operation.kind() == Operation::Kind::kFetch) seat.bytes = operation.bytes();
+  if (operation.immediate()) seat.bytes = operation.bytes();
   if (in_call(&seat, [&] { return operation.start(seat); })) leave(seat);
 }
 
@@ -310,7 +308,7 @@ void DeviceActor::leave(Seat& seat) {
   const Operation::Kind kind = operation.kind();
   const Seat::State from = std::exchange(seat.state, Seat::State::kLeft);
   MILLRACE_CHECK(from != Seat::State::kLeft, "a seat leaves once (OP-2)");
-  const bool counted = kind != Operation::Kind::kFetch;
+  const bool counted = !operation.immediate();
   if (from == Seat::State::kQueued || from == Seat::State::kGranted) {
     (counted ? queue_ : immediate_).remove(seat);
   }
@@ -328,6 +326,8 @@ void DeviceActor::leave(Seat& seat) {
         break;
       case Operation::Kind::kFetch:
         ++now_.fetches;
+        break;
+      case Operation::Kind::kCall:
         break;
     }
     if (seat.abandoned) now_.abandoned_bytes -= seat.bytes;

@@ -5,7 +5,8 @@
 //
 //  - DA-1 only the actor's slice calls the client for this device, inside a DeviceScope.
 //  - DA-2 first in, first out, with two exceptions: an operation that still waits for an argument
-//    is overtaken; fetches wait for nothing but their bytes.
+//    is overtaken; fetches wait for nothing but their bytes, other calls (Operation::immediate())
+//    for nothing.
 //  - DA-3 launches that span devices keep their order on every device. Such a launch first asks for
 //    the agreement of all its devices (it is the first of its kind there, arguments included) and
 //    takes credits only then; credits are held only while others wait for work that is already
@@ -204,7 +205,7 @@ class DeviceActor final : public RefCounted, public Work {
   const Future<void> closed_ = closed_promise_.future();
 
   SeatList queue_;      // in order: what wants credits
-  SeatList immediate_;  // fetches whose argument is not there yet
+  SeatList immediate_;  // those that are not in the queue, and whose argument is not there yet
   std::size_t seats_in_flight_ = 0;
   TimePoint busy_since_{};
   DeviceStats now_;  // the slice's own numbers; published for stats()

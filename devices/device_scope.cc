@@ -2,6 +2,6 @@
 
 namespace millrace::devices {
 
-thread_local const DeviceScope* DeviceScope::current_ = nullptr;
+constinit thread_local const DeviceScope* DeviceScope::current_ = nullptr;
 
 }  // namespace millrace::devices

@@ -26,7 +26,7 @@ class DeviceScope {
   DeviceId device() const { return device_; }
 
  private:
-  static thread_local const DeviceScope* current_;
+  static constinit thread_local const DeviceScope* current_;
   const Client* client_;
   DeviceId device_;
   const DeviceScope* outer_;

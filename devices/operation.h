@@ -107,10 +107,13 @@ class Operation : public Pooled {
   // A seat has left. The deadline holds until the last one has: other devices may run on.
   void left();
 
-  enum class Kind : std::uint8_t { kLaunch, kPut, kCopy, kFetch };
+  enum class Kind : std::uint8_t { kLaunch, kPut, kCopy, kFetch, kCall };
   virtual Kind kind() const = 0;
-  virtual std::size_t bytes()
-      const = 0;  // that the limits count, on each device; once the arguments are there
+  // Not in the queue: neither counted by the limits nor held up by them.
+  bool immediate() const { return kind() == Kind::kFetch || kind() == Kind::kCall; }
+  // On each device, once the arguments are there: what the limits count and, of a fetch, which they
+  // do not count, what is held while it goes on for nobody (DeviceStats::abandoned_bytes).
+  virtual std::size_t bytes() const = 0;
   virtual std::string describe() const = 0;  // for errors: "the put of tensor<4xf32>"
 
  protected:

@@ -43,6 +43,9 @@ struct ClientOptions {
   std::optional<int> devices;
   // For backends that compute on the host: the threads of device i of n. Called once per device.
   std::function<DeviceThreads(int i, int n)> threads;
+  // For backends whose calls may block: a thread of its own for what frees. It outlives the client.
+  // Called once at most; left out, the environment's executor for what blocks makes these calls.
+  std::function<Executor*()> frees;
   TraceRecorder* trace = nullptr;
   bool profile = false;     // what a plugin's own profiler records goes to trace, too, at the close
   Duration inline_time{0};  // see cpu/client.h; for backends that compute on the host

@@ -16,7 +16,10 @@ std::string on_device(std::string_view what, const Seat& seat) {
 }  // namespace
 
 PutOperation::PutOperation(HostView view, const PutOptions& options)
-    : view_(std::move(view)), semantics_(options.semantics), memory_(options.memory) {
+    : view_(std::move(view)),
+      semantics_(options.semantics),
+      memory_(options.memory),
+      layout_(options.layout) {
   // The caller's list of strides lives for the call only.
   const std::size_t strides = std::min<std::size_t>(view_.byte_strides.size(), kMaxRank);
   std::copy_n(view_.byte_strides.begin(), strides, strides_.begin());
@@ -54,7 +57,10 @@ bool PutOperation::complete_with(const Error& error) {
 }
 
 bool PutOperation::call_client(Seat& seat) {
-  Result<PutResult> put = seat.device->client().put(view_, semantics_, seat.device->id(), memory_);
+  Client& client = seat.device->client();
+  const DeviceId device = seat.device->id();
+  Result<PutResult> put = layout_ ? client.put_in(view_, semantics_, device, memory_, *layout_)
+                                  : client.put(view_, semantics_, device, memory_);
   view_.owner = nullptr;  // the client keeps its own
   if (!put) {
     complete_with(put.error());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 
 #include "millrace/devices/operation.h"
@@ -32,6 +33,7 @@ class PutOperation final : public Operation {
   std::array<std::int64_t, kMaxRank> strides_;
   const HostBufferSemantics semantics_;
   const int memory_;
+  const std::optional<DeviceLayout> layout_;
   Ref<Cell<PutResult>> tracked_;  // one of the two
   Ref<Cell<Buffer>> plain_;
   Seat seat_;

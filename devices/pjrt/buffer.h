@@ -24,6 +24,8 @@ class PjrtBuffer final : public BufferBody {
   Client& client() const override;
   DeviceId device() const override { return device_; }
   std::size_t size_bytes() const override { return size_bytes_; }
+  // kUnimplemented where the plugin does not tell.
+  Result<DeviceLayout> layout() const override;
   Future<void> ready() const override;
   Future<void> copy_to_host(std::span<std::byte> destination, Owner keep_alive) override;
   Result<HostAccess> host_access() override;
@@ -31,8 +33,6 @@ class PjrtBuffer final : public BufferBody {
   bool removed() const override { return removed_.load(); }
 
   abi::Buffer* get() const { return buffer_; }
-  // How the device keeps it. kUnimplemented where the plugin does not tell.
-  Result<DeviceLayout> layout() const;
   // For a launch that donates it: false if it was removed before.
   bool begin_donation() { return !removed_.exchange(true); }
   // The launch was refused: nothing was donated.

@@ -16,31 +16,37 @@ using Word = std::uint64_t;
 constexpr int kPluginShift = 32, kDeviceShift = 16;
 constexpr Word kPart = 0xffff;
 
-struct ThisThread;
+// relaxed: whoever asks wants to know of calls that have lasted for seconds.
+constinit thread_local std::atomic<Word> this_call{0};
+constinit thread_local bool listed = false;
+
 struct Threads {
   Mutex mutex;
-  std::set<const ThisThread*> all MILLRACE_GUARDED_BY(mutex);
+  std::set<const std::atomic<Word>*> all MILLRACE_GUARDED_BY(mutex);
 };
 Threads& threads() {
   static Threads* const instance = new Threads;  // never destroyed: plugins' threads run on
   return *instance;
 }
 
-struct ThisThread {
-  ThisThread() {
+// This thread's call in the list, for as long as the thread lives.
+struct Listed {
+  Listed() {
     MutexLock lock(threads().mutex);
-    threads().all.insert(this);
+    threads().all.insert(&this_call);
   }
-  ~ThisThread() {
+  ~Listed() {
     MutexLock lock(threads().mutex);
-    threads().all.erase(this);
+    threads().all.erase(&this_call);
   }
-  ThisThread(const ThisThread&) = delete;
-  ThisThread& operator=(const ThisThread&) = delete;
-  // relaxed: whoever asks wants to know of calls that have lasted for seconds.
-  std::atomic<Word> call{0};
+  Listed(const Listed&) = delete;
+  Listed& operator=(const Listed&) = delete;
 };
-thread_local ThisThread this_thread;
+
+void list_this_thread() {
+  thread_local const Listed here;
+  listed = true;
+}
 
 Word device_part() {
   const DeviceScope* const scope = DeviceScope::current();
@@ -50,20 +56,22 @@ Word device_part() {
 }  // namespace
 
 CallUnderWay::CallUnderWay(std::uint32_t plugin, abi::Slot slot)
-    : outer_(this_thread.call.load(std::memory_order_relaxed)) {
+    : outer_(this_call.load(std::memory_order_relaxed)) {
+  if (!listed) [[unlikely]]
+    list_this_thread();
   const Word word = static_cast<Word>(plugin) << kPluginShift | device_part() << kDeviceShift |
                     (static_cast<Word>(slot) + 1);
-  this_thread.call.store(word, std::memory_order_relaxed);
+  this_call.store(word, std::memory_order_relaxed);
 }
 
-CallUnderWay::~CallUnderWay() { this_thread.call.store(outer_, std::memory_order_relaxed); }
+CallUnderWay::~CallUnderWay() { this_call.store(outer_, std::memory_order_relaxed); }
 
 std::string calls_under_way(std::uint32_t plugin) {
   std::map<Word, int> calls;
   {
     MutexLock lock(threads().mutex);
-    for (const ThisThread* thread : threads().all) {
-      const Word word = thread->call.load(std::memory_order_relaxed);
+    for (const std::atomic<Word>* call : threads().all) {
+      const Word word = call->load(std::memory_order_relaxed);
       if (word != 0 && word >> kPluginShift == plugin) ++calls[word & 0xffff'ffff];
     }
   }

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "millrace/core/blocking.h"
 #include "millrace/core/check.h"
 #include "millrace/core/log.h"
 #include "millrace/devices/host_view.h"
 #include "millrace/devices/pjrt/buffer.h"
 #include "millrace/devices/pjrt/dtype.h"
+#include "millrace/devices/pjrt/layout.h"
 
 namespace millrace::devices::pjrt {
 namespace {
@@ -20,6 +22,10 @@ std::string text(const char* data, std::size_t size) {
 Status or_unimplemented(Status status) {
   if (!status && status.error().code() == ErrorCode::kUnimplemented) return {};
   return status;
+}
+
+Error no_type_error(const Shape& shape) {
+  return Error(ErrorCode::kUnimplemented, "PJRT has no element type for a " + shape.to_string());
 }
 
 }  // namespace
@@ -41,14 +47,16 @@ PjrtClient::~PjrtClient() {
       scope_.holders() == 0,
       "a PJRT client goes after its launches and transfers, one that was given up never");
   end_lives();
-  destroy();
+  if (client_ != nullptr) static_cast<void>(wait_blocking(destroy()));
   // Their executor may go next.
   for (const DeviceInfo& info : infos_) give_up_events(releases_of(info.id), scope_.closed_error());
 }
 
-void PjrtClient::destroy() {
-  handed_over_.drain();
+void PjrtClient::destroy_here() {
+  make_handed_over();
   if (client_ == nullptr) return;
+  abi::ClientDestroyArgs args;
+  args.client = std::exchange(client_, nullptr);
   if (given_up()) {
     static_cast<void>(key_values_.release());
     return;
@@ -60,8 +68,6 @@ void PjrtClient::destroy() {
     static_cast<void>(key_values_.release());  // it is the plugin's
     return;
   }
-  abi::ClientDestroyArgs args;
-  args.client = client_;
   plugin_.call_quietly(args);
 }
 
@@ -220,31 +226,23 @@ Result<DeviceId> PjrtClient::id_of(abi::Device* device) const {
   return infos_[static_cast<std::size_t>(found - devices_.begin())].id;
 }
 
-Result<Owner> PjrtClient::map_host_memory(std::span<std::byte> bytes) {
-  Scope::Hold hold = scope_.hold();
-  if (!hold) return std::unexpected(scope_.closed_error());
-  abi::ClientDmaMapArgs args;
-  args.client = client_;
-  args.data = bytes.data();
-  args.size = bytes.size();
-  MILLRACE_TRY_STATUS(plugin_.call(args));
-  struct Mapping {
-    PjrtClient& client;
-    void* data;
-    Scope::Hold hold;
-    ~Mapping() {
-      abi::ClientDmaUnmapArgs unmap;
-      unmap.client = client.client_;
-      unmap.data = data;
-      // Here and now: the bytes may go next.
-      if (!client.given_up()) client.plugin_.call_quietly(unmap);
-    }
-  };
-  return std::shared_ptr<const void>(new Mapping{*this, bytes.data(), std::move(hold)});
+Result<PutResult> PjrtClient::put_in(const HostView& view, HostBufferSemantics semantics,
+                                     DeviceId device, int memory, const DeviceLayout& layout) {
+  MILLRACE_TRY_STATUS(layout.check(view.shape.rank()));
+  WrittenLayout written(layout);
+  return put_laid_out(view, semantics, device, memory, written.get());
 }
 
-Result<PutResult> PjrtClient::put_in(const HostView& view, HostBufferSemantics semantics,
-                                     DeviceId device, int memory, const DeviceLayout* layout) {
+Result<DeviceLayout> PjrtClient::default_layout(const Shape& shape, DeviceId device) const {
+  MILLRACE_TRY_STATUS(find(device));
+  if (to_buffer_type(shape.dtype()) == abi::BufferType::kInvalid)
+    return std::unexpected(no_type_error(shape));
+  MILLRACE_TRY(const std::string text, Layouts(*this).default_of(shape));
+  return DeviceLayout::from_text(text);
+}
+
+Result<PutResult> PjrtClient::put_laid_out(const HostView& view, HostBufferSemantics semantics,
+                                           DeviceId device, int memory, abi::MemoryLayout* layout) {
   MILLRACE_TRY(abi::Device* const target, find(device));
   MILLRACE_TRY_STATUS(alive(device));
   MILLRACE_TRY_STATUS(check(view));
@@ -260,16 +258,14 @@ Result<PutResult> PjrtClient::put_in(const HostView& view, HostBufferSemantics s
   args.byte_strides = view.byte_strides.empty() ? nullptr : view.byte_strides.data();
   args.num_byte_strides = view.byte_strides.size();
   args.host_buffer_semantics = static_cast<int>(semantics);
-  std::optional<WrittenLayout> written;
-  if (layout != nullptr) args.device_layout = written.emplace(*layout).get();
+  args.device_layout = layout;
   if (memory != -1) {
     MILLRACE_TRY(args.memory, find_memory(device, memory));
   } else {
     args.device = target;
   }
   if (args.type == abi::BufferType::kInvalid) {
-    return fail(ErrorCode::kUnimplemented,
-                "PJRT has no element type for a " + view.shape.to_string());
+    return std::unexpected(no_type_error(view.shape));
   }
   MILLRACE_TRY_STATUS(plugin_.call(args));
   // A zero-copy put releases its source when the buffer goes, which may be after the close: it is
@@ -277,12 +273,14 @@ Result<PutResult> PjrtClient::put_in(const HostView& view, HostBufferSemantics s
   const bool zero_copy = semantics >= HostBufferSemantics::kImmutableZeroCopy;
   if (zero_copy) hold.reset();
   constexpr const char* kPut = "PJRT_Client_BufferFromHostBuffer";
-  Future<void> released =
-      (zero_copy ? take_event(plugin_, args.done_with_host_buffer, completions(), kPut,
-                              releases_of(device), view.owner)
-                 : watch(args.done_with_host_buffer, kPut, device, view.owner))
-          .then(inline_executor(),
-                [owner = view.owner, hold = std::move(hold)](Status done) { return done; });
+  Future<void> released = zero_copy ? take_event(plugin_, args.done_with_host_buffer, completions(),
+                                                 kPut, releases_of(device), view.owner)
+                                    : watch(args.done_with_host_buffer, kPut, device, view.owner);
+  if (!released.ready()) {
+    released = std::move(released).then(
+        inline_executor(),
+        [owner = view.owner, hold = std::move(hold)](Status done) { return done; });
+  }
   if (Status given =
           plugin_.require<abi::ClientBufferFromHostBufferArgs>(args.buffer != nullptr, "buffer");
       !given) {
@@ -329,14 +327,13 @@ Result<Buffer> PjrtClient::copy(const Buffer& source, DeviceId device, int memor
 void PjrtClient::note_run(const PjrtRun& run) {
   Runs& runs = *runs_[static_cast<std::size_t>(index(run.device))];
   const TimePoint end = now();
-  TimePoint begin;
-  {
-    MutexLock lock(runs.mutex);
-    // Ends may be told out of order: what another run has covered counts once.
-    begin = std::min(std::max(run.launched, runs.last_end), end);
-    runs.last_end = std::max(runs.last_end, end);
-    runs.busy += end - begin;
+  const Duration::rep ended = end.time_since_epoch().count();
+  // Ends may be told out of order: what another run has covered counts once. relaxed: numbers.
+  Duration::rep covered = runs.last_end.load(std::memory_order_relaxed);
+  while (covered < ended && !runs.last_end.compare_exchange_weak(covered, ended)) {
   }
+  const TimePoint begin = std::min(std::max(run.launched, TimePoint(Duration(covered))), end);
+  runs.busy.fetch_add((end - begin).count(), std::memory_order_relaxed);
   if (options_.trace != nullptr) {
     options_.trace->record(
         {.lane = runs.lane, .name = run.name, .begin = begin, .end = end, .flow = run.flow});
@@ -344,9 +341,7 @@ void PjrtClient::note_run(const PjrtRun& run) {
 }
 
 std::optional<Duration> PjrtClient::busy_time(DeviceId device) const {
-  const Runs& runs = *runs_[static_cast<std::size_t>(index(device))];
-  MutexLock lock(runs.mutex);
-  return runs.busy;
+  return Duration(runs_[static_cast<std::size_t>(index(device))]->busy.load());
 }
 
 Result<MemoryStats> PjrtClient::memory_stats(DeviceId device) const {

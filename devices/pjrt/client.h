@@ -19,6 +19,7 @@
 #include "millrace/core/timer_queue.h"
 #include "millrace/core/trace.h"
 #include "millrace/devices/client.h"
+#include "millrace/devices/device_scope.h"
 #include "millrace/devices/pjrt/events.h"
 #include "millrace/devices/pjrt/handed_over.h"
 #include "millrace/devices/pjrt/key_values.h"
@@ -30,9 +31,11 @@ namespace millrace::devices::pjrt {
 
 struct PjrtClientOptions {
   Executor* completions = nullptr;  // where events' futures complete; outlives the client
-  // Where calls are made that other threads than device actors want: what frees, what waits for an
-  // event. nullptr: on those threads, which then may block.
+  // Where calls are made that other threads than device actors want: what waits for an event, and
+  // what frees unless `frees` is there. nullptr: on those threads, which then may block.
   Executor* driver = nullptr;
+  // One thread for what frees, which nobody else's call holds up; outlives the client.
+  Executor* frees = nullptr;
   std::map<std::string, Attribute> settings;  // create options, as the plugin defines them
   KeyValueStore* store = nullptr;             // for the plugin's parts in other processes
   std::string store_prefix;                   // before its keys
@@ -54,9 +57,9 @@ struct PjrtRun {
 };
 
 // States: open -> closing (close was called, launches or transfers under way) -> closed. The PJRT
-// client is destroyed with this object, which outlives buffers and executables; it is left where
-// events never came, since the plugin still works on it. Thread-safety:
-// thread-safe.
+// client goes with destroy(), at the latest with this object, which outlives buffers and
+// executables; it is left where events never came, since the plugin still works on it.
+// Thread-safety: thread-safe.
 class PjrtClient final : public Client {
  public:
   // Blocking: devices are opened. Errors of the plugin name it and the call.
@@ -78,16 +81,16 @@ class PjrtClient final : public Client {
   std::string compiler_identity() const override;
   Result<PutResult> put(const HostView& view, HostBufferSemantics semantics, DeviceId device,
                         int memory) override {
-    return put_in(view, semantics, device, memory, nullptr);
+    return put_laid_out(view, semantics, device, memory, nullptr);
   }
-  // put() of an array that the device keeps in this layout; nullptr: in its default one.
   Result<PutResult> put_in(const HostView& view, HostBufferSemantics semantics, DeviceId device,
-                           int memory, const DeviceLayout* layout);
+                           int memory, const DeviceLayout& layout) override;
+  Result<DeviceLayout> default_layout(const Shape& shape, DeviceId device) const override;
   Result<Buffer> copy(const Buffer& source, DeviceId device, int memory) override;
   Result<MemoryStats> memory_stats(DeviceId device) const override;
   // From the launch, or the end of the launch before, to the end: PJRT tells no more.
   std::optional<Duration> busy_time(DeviceId device) const override;
-  Result<Owner> map_host_memory(std::span<std::byte> bytes) override;
+  Result<Owner> map_host_memory(std::span<std::byte> bytes, Owner owner) override;
   Future<void> failed(DeviceId device) const override;
   Status kill(DeviceId device, const Error& cause) override;
   // PJRT has no call that resets a device: kUnimplemented, and what to do instead.
@@ -96,6 +99,8 @@ class PjrtClient final : public Client {
   // kDeadlineExceeded that names the calls whose events never came. When after half that time again
   // there still are any, a call has not returned: the client is given up.
   Future<void> close() override;
+  // On the thread for what frees, behind all that was handed over.
+  Future<void> destroy() override;
   std::string calls_under_way() const override;
   void give_up(const Error& why) override;
   bool given_up() const override { return given_up_.load(); }
@@ -108,13 +113,16 @@ class PjrtClient final : public Client {
   const Plugin& plugin() const { return plugin_; }
   abi::Client* get() const { return client_; }
   // Makes the call, on this thread if it may block in the plugin (a device actor's), else before
-  // the next put, copy, fetch or launch, or on the driver within 20 ms. After close(), always here.
+  // the next put, copy, fetch or launch, or on the thread for what frees, within 20 ms. After
+  // close(), at once: there, or here where there is no such thread.
   template <class F>
   void hand_over(F call) {
     if (may_call_here()) return call();
-    if (handed_over_.add(std::move(call))) see_to_handed_over();
+    if (handed_over_->add(std::move(call))) see_to_handed_over();
   }
-  bool may_call_here() const;
+  bool may_call_here() const {
+    return freer() == nullptr || handed_over_->draining_here() || in_actor();
+  }
   // For what frees: nothing is called any more once the client was given up.
   template <class A>
   void dispose(A args) {
@@ -123,7 +131,7 @@ class PjrtClient final : public Client {
     });
   }
   // What was handed over before a call comes before it.
-  void make_handed_over() const { handed_over_.drain(); }
+  void make_handed_over() const { handed_over_->drain(); }
   // take_event of one that the device owes: it ends with the device.
   Future<void> watch(abi::Event* event, std::string_view what, DeviceId device,
                      Owner keep = nullptr);
@@ -159,15 +167,26 @@ class PjrtClient final : public Client {
   void end_lives();
   void see_to_handed_over();
   void hurry_handed_over();
-  void destroy();  // the plugin's client, unless it still works
+  void destroy_here();  // the plugin's client, unless it still works
+  Executor* freer() const { return options_.frees != nullptr ? options_.frees : options_.driver; }
+  // This thread is that of one of the client's device actors.
+  bool in_actor() const {
+    const DeviceScope* const scope = DeviceScope::current();
+    return scope != nullptr && &scope->client() == this;
+  }
   void start_profiler();
   void record_profile();
   Task<void> close_in_time();
   Future<void> in_time(const Future<void>& future, Duration time) const;
-  struct Runs {
-    mutable Mutex mutex;
-    TimePoint last_end MILLRACE_GUARDED_BY(mutex){};
-    Duration busy MILLRACE_GUARDED_BY(mutex){};
+  class HostMapping;
+  Status begin_mapping(std::span<std::byte> bytes);
+  void end_mapping(const std::byte* begin);
+  // layout: nullptr for the default one.
+  Result<PutResult> put_laid_out(const HostView& view, HostBufferSemantics semantics,
+                                 DeviceId device, int memory, abi::MemoryLayout* layout);
+  struct alignas(64) Runs {
+    std::atomic<Duration::rep> last_end{0};  // since the clock's epoch
+    std::atomic<Duration::rep> busy{0};
     TraceLane lane{};
   };
 
@@ -194,7 +213,11 @@ class PjrtClient final : public Client {
   std::vector<std::unique_ptr<Life>> lives_;  // by device
   std::map<int, abi::Memory*> memories_;
   std::vector<MemoryInfo> memory_infos_;
-  mutable HandedOver handed_over_;
+  Mutex mapped_mutex_;
+  // Of the host, by their first byte: one past the last.
+  std::map<const std::byte*, const std::byte*> mapped_ MILLRACE_GUARDED_BY(mapped_mutex_);
+  // Shared with whoever is to make them, who may come when this is gone and nothing is left.
+  const std::shared_ptr<HandedOver> handed_over_ = std::make_shared<HandedOver>();
   Mutex free_timer_mutex_;
   std::optional<TimerQueue::Id> free_timer_ MILLRACE_GUARDED_BY(free_timer_mutex_);
   std::atomic<int> launches_{0};

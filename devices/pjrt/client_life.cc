@@ -1,6 +1,7 @@
 // PjrtClient: devices that are declared failed, and the end of all.
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -78,28 +79,26 @@ void PjrtClient::end_lives() {
 
 Future<void> PjrtClient::watch(abi::Event* event, std::string_view what, DeviceId device,
                                Owner keep) {
-  Executor* const waits = may_call_here() ? nullptr : options_.driver;
-  Future<void> future =
-      take_event(plugin_, event, completions(), what, events_of(device), std::move(keep), waits);
+  if (std::optional<Future<void>> ready = take_ready_event(plugin_, event, what))
+    return *std::move(ready);
+  Executor* const waits = in_actor() ? nullptr : options_.driver;
+  Future<void> future = take_later_event(plugin_, event, completions(), what, events_of(device),
+                                         std::move(keep), waits);
   // A kill that came since the call began has not found this event.
   if (Status living = alive(device); !living) give_up_events(events_of(device), living.error());
   return future;
 }
 
-bool PjrtClient::may_call_here() const {
-  if (options_.driver == nullptr || handed_over_.draining_here()) return true;
-  const DeviceScope* const scope = DeviceScope::current();
-  return scope != nullptr && &scope->client() == this;
-}
-
 void PjrtClient::see_to_handed_over() {
   Scope::Hold hold = scope_.hold();
-  if (!hold) return handed_over_.drain();  // the driver may be gone
-  auto drain = [this, hold = std::move(hold)]() mutable {
-    handed_over_.drain();
+  // Nobody waits for these but destroy(), unless the executor is one that may be gone.
+  if (!hold && options_.frees == nullptr) return make_handed_over();
+  const bool can_wait = hold && options_.timers != nullptr;
+  auto drain = [queue = handed_over_, hold = std::move(hold)]() mutable {
+    queue->drain();
     hold.reset();
   };
-  if (options_.timers == nullptr) return post(*options_.driver, std::move(drain));
+  if (!can_wait) return post(*freer(), std::move(drain));
   MutexLock lock(free_timer_mutex_);
   if (free_timer_) return;
   free_timer_ =
@@ -108,25 +107,39 @@ void PjrtClient::see_to_handed_over() {
           MutexLock set(free_timer_mutex_);
           free_timer_.reset();
         }
-        if (!handed_over_.empty()) post(*options_.driver, std::move(drain));
+        if (!handed_over_->empty()) post(*freer(), std::move(drain));
       });
 }
 
 // For the close, which waits for what is handed over.
 void PjrtClient::hurry_handed_over() {
-  if (options_.driver == nullptr || options_.timers == nullptr) return;
+  if (freer() == nullptr || options_.timers == nullptr) return;
   std::optional<TimerQueue::Id> timer;
   {
     MutexLock lock(free_timer_mutex_);
     timer = std::exchange(free_timer_, std::nullopt);
   }
-  if (Scope::Hold hold = scope_.hold(); hold && !handed_over_.empty()) {
-    post(*options_.driver, [this, hold = std::move(hold)]() mutable {
-      handed_over_.drain();
+  if (Scope::Hold hold = scope_.hold(); hold && !handed_over_->empty()) {
+    post(*freer(), [queue = handed_over_, hold = std::move(hold)]() mutable {
+      queue->drain();
       hold.reset();
     });
   }
   if (timer) options_.timers->cancel(*timer);
+}
+
+Future<void> PjrtClient::destroy() {
+  if (options_.frees == nullptr || given_up()) {
+    destroy_here();
+    return make_ready();
+  }
+  Promise<void> promise;
+  Future<void> destroyed = promise.future();
+  post(*options_.frees, [this, promise = std::move(promise)]() mutable {
+    destroy_here();
+    promise.set_value();
+  });
+  return destroyed;
 }
 
 std::string PjrtClient::calls_under_way() const {

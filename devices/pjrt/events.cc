@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -138,23 +139,34 @@ void wait_here(std::unique_ptr<Pending> pending, const Error& refusal) {
 
 }  // namespace
 
-Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& executor,
-                        std::string_view what, EventSource source, Owner keep, Executor* waits) {
+std::optional<Future<void>> take_ready_event(const Plugin& plugin, abi::Event* event,
+                                             std::string_view what) {
   if (event == nullptr) {
-    return fail(ErrorCode::kInternal,
-                std::string(what) + " of the plugin " + plugin.name() + " gives no event");
+    return Future<void>(fail(ErrorCode::kInternal, std::string(what) + " of the plugin " +
+                                                       plugin.name() + " gives no event"));
   }
   abi::EventIsReadyArgs ready;
   ready.event = event;
-  if (plugin.call(ready) && ready.is_ready) {
-    abi::EventErrorArgs error;
-    error.event = event;
-    Future<void> future(plugin.call_for(what, error));
-    abi::EventDestroyArgs destroy;
-    destroy.event = event;
-    plugin.call_quietly(destroy);
-    return future;
-  }
+  if (!plugin.call(ready) || !ready.is_ready) return std::nullopt;
+  abi::EventErrorArgs error;
+  error.event = event;
+  Future<void> future(plugin.call_for(what, error));
+  abi::EventDestroyArgs destroy;
+  destroy.event = event;
+  plugin.call_quietly(destroy);
+  return future;
+}
+
+Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& executor,
+                        std::string_view what, EventSource source, Owner keep, Executor* waits) {
+  if (std::optional<Future<void>> ready = take_ready_event(plugin, event, what))
+    return *std::move(ready);
+  return take_later_event(plugin, event, executor, what, source, std::move(keep), waits);
+}
+
+Future<void> take_later_event(const Plugin& plugin, abi::Event* event, Executor& executor,
+                              std::string_view what, EventSource source, Owner keep,
+                              Executor* waits) {
   auto pending = std::make_unique<Pending>(plugin, event, executor, what, source, std::move(keep));
   Future<void> future = pending->promise.future();
   abi::EventOnReadyArgs later;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,14 @@ struct EventSource {
 Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& executor,
                         std::string_view what, EventSource source = {}, Owner keep = nullptr,
                         Executor* waits = nullptr);
+
+// take_event in its two halves. The first gives nullopt, and takes nothing, unless the event is
+// ready; then the second takes it.
+std::optional<Future<void>> take_ready_event(const Plugin& plugin, abi::Event* event,
+                                             std::string_view what);
+Future<void> take_later_event(const Plugin& plugin, abi::Event* event, Executor& executor,
+                              std::string_view what, EventSource source, Owner keep,
+                              Executor* waits);
 
 // Ends the futures of a source's events that have not come, with the call and `cause`, on their
 // executors. The events stay the plugin's: one that comes later is destroyed, its error dropped,

@@ -19,14 +19,16 @@ Result<Ref<PjrtExecutable>> PjrtExecutable::create(PjrtClient& client, std::stri
 }
 
 PjrtExecutable::~PjrtExecutable() {
-  if (executable_ != nullptr) {
-    abi::ExecutableDestroyArgs args;
-    args.executable = executable_;
-    client_.dispose(args);
-  }
-  abi::LoadedExecutableDestroyArgs args;
-  args.executable = loaded_;
-  client_.dispose(args);
+  abi::ExecutableDestroyArgs inner;
+  inner.executable = executable_;
+  abi::LoadedExecutableDestroyArgs loaded;
+  loaded.executable = loaded_;
+  // In one, since what is handed over may be made by several threads.
+  client_.hand_over([&client = client_, inner, loaded]() mutable {
+    if (client.given_up()) return;
+    if (inner.executable != nullptr) client.plugin().call_quietly(inner);
+    client.plugin().call_quietly(loaded);
+  });
 }
 
 Status PjrtExecutable::check_counts(const CompileOptions& options) const {
@@ -73,6 +75,7 @@ Status PjrtExecutable::read(const Compiled& compiled) {
   if (client_.trace() != nullptr) trace_name_ = client_.trace()->name(name_);
   donated_ = std::make_unique<bool[]>(facts_.inputs.size());
   std::ranges::copy(facts_.donated, donated_.get());
+  donates_any_ = std::ranges::find(facts_.donated, true) != facts_.donated.end();
 
   if (compiled.portable) return {};
   abi::LoadedExecutableAddressableDevicesArgs where;
@@ -119,6 +122,10 @@ struct PjrtExecutable::Launch {
       }
     }
   }
+  // The launch was refused: nothing was donated.
+  void take_back() const {
+    for (PjrtBuffer* buffer : given) buffer->undo_donation();
+  }
   std::vector<bool> twins;
   std::vector<std::pair<const BufferBody*, std::size_t>> order;
   std::vector<abi::Buffer*> buffers;  // the arguments of all devices, then their outputs
@@ -149,6 +156,33 @@ Status PjrtExecutable::check_devices(std::span<const DeviceId> devices) const {
   return {};
 }
 
+// Removes the inputs that the launch takes for good, and notes the others.
+Status PjrtExecutable::donate(const LaunchArguments& call, Launch& launch) const {
+  const std::size_t inputs = facts_.inputs.size();
+  // A buffer that stands in two places is read by one of them after the other would take it.
+  launch.find_twins(call.arguments);
+  for (std::size_t i = 0; i < inputs; ++i) {
+    if (launch.twins[i] && donates(*this, call, i))
+      launch.kept.push_back(static_cast<std::int64_t>(i));
+  }
+  std::ranges::sort(launch.kept);
+  for (std::size_t i = 0; i < inputs; ++i) {
+    if (!donated_[i] || std::ranges::binary_search(launch.kept, static_cast<std::int64_t>(i)))
+      continue;
+    for (const std::span<const Buffer> list : call.arguments) {
+      auto* buffer = static_cast<PjrtBuffer*>(list[i].body().get());
+      if (buffer->begin_donation()) {
+        launch.given.push_back(buffer);
+        continue;
+      }
+      launch.take_back();
+      return fail(ErrorCode::kInvalidArgument, "argument " + std::to_string(i) + " of " + name_ +
+                                                   " was donated or removed before");
+    }
+  }
+  return {};
+}
+
 Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResult> results) {
   MILLRACE_TRY_STATUS(check_launch(*this, client_, call));
   MILLRACE_TRY_STATUS(check_devices(call.devices));
@@ -156,10 +190,13 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   if (!facts_.layouts.empty()) MILLRACE_TRY_STATUS(check_layouts(call));
   const std::size_t devices = call.devices.size();
   const std::size_t inputs = facts_.inputs.size();
-  PooledVector<Scope::Hold> holds;
-  for (std::size_t d = 0; d < devices; ++d) {
-    holds.push_back(client_.hold());
-    if (!holds.back()) return std::unexpected(client_.closed_error());
+  Scope::Hold one_hold;  // most launches are of one device
+  PooledVector<Scope::Hold> more_holds(devices == 1 ? 0 : devices);
+  const std::span<Scope::Hold> holds =
+      devices == 1 ? std::span(&one_hold, 1) : std::span<Scope::Hold>(more_holds);
+  for (Scope::Hold& hold : holds) {
+    hold = client_.hold();
+    if (!hold) return std::unexpected(client_.closed_error());
   }
 
   thread_local Launch launch;
@@ -170,32 +207,7 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
       *argument++ = static_cast<PjrtBuffer*>(input.body().get())->get();
   }
   for (const int keep : call.non_donatable) launch.kept.push_back(keep);
-  // A buffer that stands in two places is read by one of them after the other would take it.
-  if (std::ranges::find(facts_.donated, true) != facts_.donated.end()) {
-    launch.find_twins(call.arguments);
-    for (std::size_t i = 0; i < inputs; ++i) {
-      if (launch.twins[i] && donates(*this, call, i))
-        launch.kept.push_back(static_cast<std::int64_t>(i));
-    }
-    std::ranges::sort(launch.kept);
-  }
-  const auto take_back = [] {
-    for (PjrtBuffer* buffer : launch.given) buffer->undo_donation();
-  };
-  for (std::size_t i = 0; i < inputs; ++i) {
-    if (!donated_[i] || std::ranges::binary_search(launch.kept, static_cast<std::int64_t>(i)))
-      continue;
-    for (const std::span<const Buffer> list : call.arguments) {
-      auto* buffer = static_cast<PjrtBuffer*>(list[i].body().get());
-      if (buffer->begin_donation()) {
-        launch.given.push_back(buffer);
-        continue;
-      }
-      take_back();
-      return fail(ErrorCode::kInvalidArgument, "argument " + std::to_string(i) + " of " + name_ +
-                                                   " was donated or removed before");
-    }
-  }
+  if (donates_any_) MILLRACE_TRY_STATUS(donate(call, launch));
 
   abi::RoomyExecuteOptions options;
   options.struct_size = abi::kStructSize<abi::RoomyExecuteOptions>;
@@ -214,7 +226,7 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   const Plugin& plugin = client_.plugin();
   const TimePoint launched = client_.now();
   if (Status status = plugin.call(args); !status) {
-    take_back();
+    launch.take_back();
     return std::unexpected(status.error().with_context("cannot run " + name_));
   }
 

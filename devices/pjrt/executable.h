@@ -55,6 +55,7 @@ class PjrtExecutable final : public ExecutableBody {
   Status check_counts(const CompileOptions& options) const;
   Status check_layouts(const LaunchArguments& call) const;
   Status check_devices(std::span<const DeviceId> devices) const;
+  Status donate(const LaunchArguments& call, Launch& launch) const;
   // Where the plugin has it in a launch.
   std::size_t place_of(DeviceId device) const;
   // done, and the client's notes of the run before it completes.
@@ -67,6 +68,7 @@ class PjrtExecutable final : public ExecutableBody {
   abi::Executable* executable_ = nullptr;
   ProgramFacts facts_;
   std::unique_ptr<bool[]> donated_;
+  bool donates_any_ = false;
   TraceName trace_name_{};
   // In the order in which the plugin wants their arguments; empty: any one device, told at launch.
   std::vector<DeviceId> devices_;

@@ -1,29 +1,58 @@
 #include "millrace/devices/pjrt/handed_over.h"
 
+#include <thread>
+
 namespace millrace::devices::pjrt {
+namespace {
 
-thread_local const HandedOver* HandedOver::draining_ = nullptr;
+// How often a thread lets others run before it goes on without them: some milliseconds, a thousand
+// times what freeing takes.
+constexpr int kPatience = 10'000;
 
-void HandedOver::drain() {
-  if (waiting_.load() == 0) [[likely]]
-    return;
+}  // namespace
+
+constinit thread_local const HandedOver* HandedOver::draining_ = nullptr;
+
+void HandedOver::drain_some() {
   if (draining_here()) return;  // further out on this thread: what has come since is made there
-  MutexLock lock(mutex_);
   const HandedOver* const outer = std::exchange(draining_, this);
-  while (Call* newest = newest_.exchange(nullptr)) {
-    Call* oldest = nullptr;
-    while (newest != nullptr) {
-      Call* const before = std::exchange(newest->next, oldest);
-      oldest = std::exchange(newest, before);
-    }
-    while (oldest != nullptr) {
-      Call* const call = std::exchange(oldest, oldest->next);
-      call->make();
-      delete call;
-      waiting_.fetch_sub(1);
-    }
+  while (Call* const call = take()) {
+    call->make();
+    delete call;
+    made_one();
   }
   draining_ = outer;
+  wait_for_others();
+}
+
+HandedOver::Call* HandedOver::take() {
+  if (calls_.load() % kMaking == 0) return nullptr;
+  MutexLock lock(mutex_);
+  if (oldest_ == nullptr) {
+    Call* newest = newest_.exchange(nullptr);
+    while (newest != nullptr) {
+      Call* const before = std::exchange(newest->next, oldest_);
+      oldest_ = std::exchange(newest, before);
+    }
+    if (oldest_ == nullptr) return nullptr;
+  }
+  calls_.fetch_add(kMaking - kLeft);
+  return std::exchange(oldest_, oldest_->next);
+}
+
+void HandedOver::made_one() {
+  calls_.fetch_sub(kMaking);
+  if (std::uint64_t overdue = overdue_.load(); overdue != 0) [[unlikely]] {
+    while (overdue > making() && !overdue_.compare_exchange_weak(overdue, making())) {
+    }
+  }
+}
+
+void HandedOver::wait_for_others() {
+  for (int i = 0; making() > overdue_.load(); ++i) {
+    if (i == kPatience) return overdue_.store(making());
+    std::this_thread::yield();
+  }
 }
 
 }  // namespace millrace::devices::pjrt

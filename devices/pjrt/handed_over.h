@@ -1,9 +1,10 @@
-// HandedOver: calls of a plugin that some other thread wants made: what frees, and what waits for
-// an event. That thread only leaves them here; a driver thread makes them. Read next: client.h.
+// HandedOver: calls of a plugin that some other thread wants made: what frees. That thread only
+// leaves them here; a driver thread makes them. Read next: client.h.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "millrace/core/mutex.h"
@@ -11,7 +12,8 @@
 
 namespace millrace::devices::pjrt {
 
-// Made in the order in which they came. Thread-safety: thread-safe.
+// Begun in the order in which they came; one that does not return holds up nothing but its own
+// thread. Thread-safety: thread-safe.
 class HandedOver {
  public:
   HandedOver() = default;
@@ -24,16 +26,20 @@ class HandedOver {
   template <class F>
   bool add(F call) {
     Call* const made = new Typed<F>(std::move(call));
-    waiting_.fetch_add(1);
+    calls_.fetch_add(kLeft);
     Call* before = newest_.load();
     do {
       made->next = before;
     } while (!newest_.compare_exchange_weak(before, made));
     return before == nullptr;
   }
-  // Makes all that came before, on this thread, or waits until another thread has made them.
-  void drain();
-  bool empty() const { return waiting_.load() == 0; }
+  // Makes all that came before, on this thread, or waits until other threads have made them: a
+  // moment, or not at all for calls that have been waited for so long before.
+  void drain() {
+    if (calls_.load() != 0) [[unlikely]]
+      drain_some();
+  }
+  bool empty() const { return calls_.load() == 0; }
   // This thread is in drain().
   bool draining_here() const { return draining_ == this; }
 
@@ -49,11 +55,21 @@ class HandedOver {
     void make() override { function(); }
     F function;
   };
+  // Of calls_: those that nobody has begun, and those that somebody is making.
+  static constexpr std::uint64_t kLeft = 1, kMaking = std::uint64_t{1} << 32;
 
-  static thread_local const HandedOver* draining_;
-  std::atomic<std::size_t> waiting_{0};  // not made yet
-  std::atomic<Call*> newest_{nullptr};
-  Mutex mutex_;  // of who makes them: one batch after the other
+  void drain_some();
+  Call* take();
+  void made_one();
+  void wait_for_others();
+  std::uint64_t making() const { return calls_.load() / kMaking; }
+
+  static constinit thread_local const HandedOver* draining_;
+  std::atomic<std::uint64_t> calls_{0};
+  std::atomic<Call*> newest_{nullptr};     // of those that came since somebody took them
+  std::atomic<std::uint64_t> overdue_{0};  // of those in the making, that nobody waits for
+  Mutex mutex_;
+  Call* oldest_ MILLRACE_GUARDED_BY(mutex_) = nullptr;  // of those that were taken, in order
 };
 
 }  // namespace millrace::devices::pjrt

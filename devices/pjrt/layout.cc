@@ -1,41 +1,15 @@
 #include "millrace/devices/pjrt/layout.h"
 
-#include <algorithm>
-#include <exception>
+#include <array>
+#include <optional>
 #include <utility>
 
 #include "millrace/devices/pjrt/buffer.h"
 #include "millrace/devices/pjrt/client.h"
 #include "millrace/devices/pjrt/dtype.h"
 #include "millrace/devices/pjrt/executable.h"
-#include "millrace/devices/pjrt/layouts_abi.h"
 
 namespace millrace::devices::pjrt {
-namespace {
-
-std::string list_of(std::span<const std::int64_t> numbers) {
-  std::string text;
-  for (const std::int64_t n : numbers) text += (text.empty() ? "" : ",") + std::to_string(n);
-  return text;
-}
-
-constexpr std::size_t index_of(abi::LayoutsSlot slot) { return static_cast<std::size_t>(slot); }
-
-}  // namespace
-
-DeviceLayout DeviceLayout::row_major(int rank) {
-  DeviceLayout layout;
-  for (int d = rank - 1; d >= 0; --d) layout.minor_to_major.push_back(d);
-  return layout;
-}
-
-std::string DeviceLayout::to_text() const {
-  std::string text = "{" + list_of(minor_to_major);
-  if (!tiles.empty()) text += ":T";
-  for (const auto& tile : tiles) text += "(" + list_of(tile) + ")";
-  return text + "}";
-}
-
 WrittenLayout::WrittenLayout(const DeviceLayout& layout) : minor_to_major_(layout.minor_to_major) {
   for (const auto& tile : layout.tiles) {
     tile_dims_.insert(tile_dims_.end(), tile.begin(), tile.end());
@@ -49,6 +23,18 @@ WrittenLayout::WrittenLayout(const DeviceLayout& layout) : minor_to_major_(layou
   written_.tiled.tile_dims = tile_dims_.data();
   written_.tiled.tile_dim_sizes = tile_sizes_.data();
   written_.tiled.num_tiles = tile_sizes_.size();
+}
+
+abi::MemoryLayout* WrittenLayout::row_major(int rank) {
+  struct All {
+    All() {
+      for (int r = 0; r <= kMaxRank; ++r)
+        ranks[static_cast<std::size_t>(r)].emplace(DeviceLayout::row_major(r));
+    }
+    std::array<std::optional<WrittenLayout>, kMaxRank + 1> ranks;
+  };
+  static All* const all = new All;  // never destroyed: plugins' threads run on
+  return all->ranks[static_cast<std::size_t>(rank)]->get();
 }
 
 Result<DeviceLayout> read_layout(const Plugin& plugin, const abi::MemoryLayout& layout, int rank) {
@@ -79,22 +65,21 @@ Layouts::Layouts(const PjrtClient& client)
     : client_(client), extension_(client.plugin().extension(abi::kLayoutsExtension)) {}
 
 template <class A>
-Status Layouts::call(std::size_t slot, std::string_view name, A& args) const {
-  // The functions come right behind the head that all extensions have.
-  const std::size_t end = sizeof(*extension_) + (slot + 1) * sizeof(void*);
-  void* const function =
-      extension_ == nullptr || extension_->struct_size < end
-          ? nullptr
-          : static_cast<const abi::LayoutsExtension*>(extension_)->functions[slot];
+Status Layouts::call(abi::Function<A> abi::LayoutsExtension::* function, std::string_view name,
+                     A& args) const {
   const std::string full = "PJRT_Layouts_" + std::string(name);
-  if (function == nullptr) {
+  abi::Function<A> called = nullptr;
+  // Later minors have more of them.
+  if (extension_ != nullptr && extension_->struct_size >= abi::end_in_layouts(function))
+    called = static_cast<const abi::LayoutsExtension*>(extension_)->*function;
+  if (called == nullptr) {
     return fail(ErrorCode::kUnimplemented,
                 "the plugin " + client_.plugin().name() + " has no function " + full);
   }
   args.struct_size = sizeof(A);
   abi::Error* error = nullptr;
   try {
-    error = reinterpret_cast<abi::Function<A>>(function)(&args);
+    error = called(&args);
   } catch (...) {
     return fail(ErrorCode::kInternal, full + " threw an exception");
   }
@@ -102,24 +87,27 @@ Status Layouts::call(std::size_t slot, std::string_view name, A& args) const {
   return {};
 }
 
-// The layout's text; the layout goes.
-Result<std::string> Layouts::take(void* layout) const {
-  if (layout == nullptr)
-    return fail(ErrorCode::kInternal, client_.plugin().name() + " gives no layout");
+Result<std::string> Layouts::read(abi::Layout* layout) const {
   abi::LayoutSerializeArgs written;
-  written.layout = static_cast<abi::Layout*>(layout);
-  const Status told =
-      call(index_of(abi::LayoutsSlot::kSerialize), "MemoryLayout_Serialize", written);
+  written.layout = layout;
+  MILLRACE_TRY_STATUS(call(&abi::LayoutsExtension::serialize, "MemoryLayout_Serialize", written));
   std::string text;
-  if (told && written.text != nullptr) text.assign(written.text, written.text_size);
-  if (told && written.deleter != nullptr) {
+  if (written.text != nullptr) text.assign(written.text, written.text_size);
+  if (written.deleter != nullptr) {
     client_.plugin().quietly("the deleter of PJRT_Layouts_MemoryLayout_Serialize",
                              [&] { written.deleter(written.owner); });
   }
+  return text;
+}
+
+// The layout's text; the layout goes.
+Result<std::string> Layouts::take(abi::Layout* layout) const {
+  if (layout == nullptr)
+    return fail(ErrorCode::kInternal, client_.plugin().name() + " gives no layout");
+  Result<std::string> text = read(layout);
   abi::LayoutDestroyArgs destroy;
-  destroy.layout = written.layout;
-  MILLRACE_TRY_STATUS(call(index_of(abi::LayoutsSlot::kDestroy), "MemoryLayout_Destroy", destroy));
-  MILLRACE_TRY_STATUS(told);
+  destroy.layout = layout;
+  MILLRACE_TRY_STATUS(call(&abi::LayoutsExtension::destroy, "MemoryLayout_Destroy", destroy));
   return text;
 }
 
@@ -130,14 +118,14 @@ Result<std::string> Layouts::default_of(const Shape& shape) const {
   args.dims = shape.dims().data();
   args.num_dims = shape.dims().size();
   MILLRACE_TRY_STATUS(
-      call(index_of(abi::LayoutsSlot::kClientDefault), "PJRT_Client_GetDefaultLayout", args));
+      call(&abi::LayoutsExtension::client_default, "PJRT_Client_GetDefaultLayout", args));
   return take(args.layout);
 }
 
 Result<std::string> Layouts::of_buffer(const PjrtBuffer& buffer) const {
   abi::BufferLayoutArgs args;
   args.buffer = buffer.get();
-  MILLRACE_TRY_STATUS(call(index_of(abi::LayoutsSlot::kBuffer), "PJRT_Buffer_MemoryLayout", args));
+  MILLRACE_TRY_STATUS(call(&abi::LayoutsExtension::of_buffer, "PJRT_Buffer_MemoryLayout", args));
   return take(args.layout);
 }
 
@@ -145,22 +133,13 @@ Result<std::vector<std::string>> Layouts::of_program(const PjrtExecutable& execu
                                                      bool inputs) const {
   abi::ExecutableLayoutsArgs args;
   args.executable = executable.get();
-  const auto slot = inputs ? abi::LayoutsSlot::kParameters : abi::LayoutsSlot::kOutputs;
   MILLRACE_TRY_STATUS(call(
-      index_of(slot),
+      inputs ? &abi::LayoutsExtension::of_parameters : &abi::LayoutsExtension::of_outputs,
       inputs ? "PJRT_Executable_GetParameterLayouts" : "PJRT_Executable_GetOutputLayouts", args));
   std::vector<std::string> texts;
   for (std::size_t i = 0; args.layouts != nullptr && i < args.num_layouts; ++i) {
-    abi::LayoutSerializeArgs written;
-    written.layout = args.layouts[i];
-    MILLRACE_TRY_STATUS(
-        call(index_of(abi::LayoutsSlot::kSerialize), "MemoryLayout_Serialize", written));
-    texts.emplace_back(written.text == nullptr ? "" : written.text,
-                       written.text == nullptr ? 0 : written.text_size);
-    if (written.deleter != nullptr) {
-      client_.plugin().quietly("the deleter of PJRT_Layouts_MemoryLayout_Serialize",
-                               [&] { written.deleter(written.owner); });
-    }
+    MILLRACE_TRY(std::string text, read(args.layouts[i]));
+    texts.push_back(std::move(text));
   }
   return texts;
 }

@@ -1,6 +1,5 @@
-// DeviceLayout: in which order a plugin's device keeps the elements of an array. Nothing needs it
-// but who moves raw bytes or wants a program's arguments as the program keeps them: puts and copies
-// to the host are in row-major order whatever the device does.
+// Layouts as plugins have them: written for PJRT, read from it, and what the layouts extension
+// tells. Read next: devices/device_layout.h.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +8,9 @@
 #include <vector>
 
 #include "millrace/core/error.h"
+#include "millrace/devices/device_layout.h"
 #include "millrace/devices/pjrt/abi.h"
+#include "millrace/devices/pjrt/layouts_abi.h"
 #include "millrace/devices/pjrt/plugin.h"
 #include "millrace/devices/shape.h"
 
@@ -19,16 +20,6 @@ class PjrtBuffer;
 class PjrtClient;
 class PjrtExecutable;
 
-struct DeviceLayout {
-  std::vector<std::int64_t> minor_to_major;      // dimensions, the one that varies fastest first
-  std::vector<std::vector<std::int64_t>> tiles;  // outermost first; none: elements are not tiled
-
-  static DeviceLayout row_major(int rank);
-  // As XLA writes it: "{1,0}", "{1,0:T(8,128)}".
-  std::string to_text() const;
-  bool operator==(const DeviceLayout&) const = default;
-};
-
 // A layout as PJRT takes it, which points into this. Not to be copied.
 class WrittenLayout {
  public:
@@ -36,6 +27,8 @@ class WrittenLayout {
   WrittenLayout(const WrittenLayout&) = delete;
   WrittenLayout& operator=(const WrittenLayout&) = delete;
   abi::MemoryLayout* get() { return &written_; }
+  // Row-major, of so many dimensions. Plugins only read it: made once.
+  static abi::MemoryLayout* row_major(int rank);
 
  private:
   const std::vector<std::int64_t> minor_to_major_;
@@ -61,9 +54,12 @@ class Layouts {
   Result<std::vector<std::string>> of_outputs(const PjrtExecutable& executable) const;
 
  private:
+  // The function of this name that the extension has there.
   template <class A>
-  Status call(std::size_t slot, std::string_view name, A& args) const;
-  Result<std::string> take(void* layout) const;
+  Status call(abi::Function<A> abi::LayoutsExtension::* function, std::string_view name,
+              A& args) const;
+  Result<std::string> take(abi::Layout* layout) const;
+  Result<std::string> read(abi::Layout* layout) const;
   Result<std::vector<std::string>> of_program(const PjrtExecutable& executable, bool inputs) const;
 
   const PjrtClient& client_;

@@ -1,4 +1,4 @@
-// PJRT's layouts extension as layout.cc calls it: facts of the ABI.
+// PJRT's layouts extension: facts of the ABI.
 #pragma once
 
 #include <cstddef>
@@ -40,18 +40,25 @@ struct ExecutableLayoutsArgs : Args {
   Layout** layouts = nullptr;
 };
 
-// The functions behind the head of the extension; later minors have more of them.
-enum class LayoutsSlot : std::size_t {
-  kDestroy,
-  kSerialize,
-  kClientDefault,
-  kBuffer,
-  kTopologyDefault,
-  kOutputs,
-  kParameters,
-};
+// As many of the functions as struct_size says: later minors have more of them.
 struct LayoutsExtension : Extension {
-  void* functions[7];  // as many as struct_size says
+  Function<LayoutDestroyArgs> destroy;
+  Function<LayoutSerializeArgs> serialize;
+  Function<ClientDefaultLayoutArgs> client_default;
+  Function<BufferLayoutArgs> of_buffer;
+  void* topology_default;
+  Function<ExecutableLayoutsArgs> of_outputs;
+  Function<ExecutableLayoutsArgs> of_parameters;  // the layouts are the executable's
 };
+static_assert(sizeof(LayoutsExtension) == 80 && sizeof(LayoutSerializeArgs) == 56);
+
+// Up to where an extension must reach to have this function.
+template <class F>
+std::size_t end_in_layouts(F LayoutsExtension::* function) {
+  static const LayoutsExtension extension{};
+  const auto* const begin = reinterpret_cast<const char*>(&extension);
+  return static_cast<std::size_t>(reinterpret_cast<const char*>(&(extension.*function)) - begin) +
+         sizeof(F);
+}
 
 }  // namespace millrace::devices::pjrt::abi

@@ -301,6 +301,7 @@ ClientFactory make_factory(const PluginEntry& entry) {
     MILLRACE_TRY(auto settings, create_options(entry, options.process));
     PjrtClientOptions made{.completions = options.environment.compute,
                            .driver = options.environment.blocking,
+                           .frees = options.frees ? options.frees() : nullptr,
                            .settings = std::move(settings),
                            .store = options.store,
                            .store_prefix = "pjrt/" + lower(entry.name) + "/",

@@ -74,6 +74,45 @@ TEST_P(DeviceSuite, StridedSourceArrivesInRowMajorOrder) {
   EXPECT_THAT(fetch(devices_[0].put(transposed)), ElementsAre(1, 3, 2, 4));
 }
 
+// Dense and row-major by default, everywhere; other orders where the backend has them.
+TEST_P(DeviceSuite, LayoutsAreToldAndOthersAreKeptOrRefused) {
+  using devices::DeviceLayout;
+  const float values[] = {1, 2, 3, 4, 5, 6};
+  const HostView there{.data = values, .shape = Shape(DType::kF32, {2, 3})};
+  const DeviceLayout rows = DeviceLayout::row_major(2), columns{.minor_to_major = {0, 1}};
+  EXPECT_EQ(wait_blocking(devices_[1].default_layout(there.shape)).value(), rows);
+  EXPECT_EQ(wait_blocking(devices_[1].layout_of(devices_[1].put(there))).value(), rows);
+  devices::PutOptions options;
+  options.layout = rows;
+  EXPECT_EQ(wait_blocking(devices_[0].layout_of(devices_[0].put(there, options))).value(), rows);
+  options.layout = columns;
+  const Result<Buffer> other = wait_blocking(devices_[0].put(there, options));
+  if (other) {
+    EXPECT_EQ(wait_blocking(devices_[0].layout_of(*other)).value(), columns);
+    if (GetParam().name != "Xla0106") {  // copies in the device's order, whatever it is asked for
+      EXPECT_THAT(wait_blocking(devices_[0].fetch(*other)).value().as<float>(),
+                  ::testing::ElementsAreArray(values));
+    }
+  } else {
+    EXPECT_EQ(other.error().code(), ErrorCode::kUnimplemented);
+    EXPECT_THAT(other.error().message(), HasSubstr("in the layout {0,1}: the backend '"));
+    EXPECT_FALSE(GetParam().name.starts_with("Xla"));
+  }
+  options.layout = DeviceLayout{.minor_to_major = {0, 0}};
+  EXPECT_EQ(code_of(wait_blocking(devices_[0].put(there, options))), ErrorCode::kInvalidArgument);
+  const Future<Buffer> refused = Error(ErrorCode::kDataLoss, "never made");
+  EXPECT_EQ(code_of(wait_blocking(devices_[0].layout_of(refused))), ErrorCode::kDataLoss);
+  EXPECT_EQ(code_of(wait_blocking(devices_[0].layout_of(Buffer()))), ErrorCode::kInvalidArgument);
+}
+
+TEST_P(DeviceSuite, HostMemoryIsMappedOrThatIsUnimplemented) {
+  Vector memory{};
+  const Result<devices::Owner> mapped =
+      wait_blocking(devices_[0].map_host_memory(std::as_writable_bytes(std::span(memory))));
+  // None of these backends needs it: their devices are host memory.
+  EXPECT_EQ(code_of(mapped), ErrorCode::kUnimplemented);
+}
+
 TEST_P(DeviceSuite, LargeArrayMakesTheRoundTrip) {
   std::vector<float> source(1'000'000);
   for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<float>(i);

@@ -81,6 +81,7 @@ Faults lacking_faults() {
        [](abi::Api& api) {
          after<abi::DeviceAddressableMemoriesArgs>(api, [](auto* a) { a->num_memories = 0; });
        }},
+      {"lacks.mapping", lack<abi::ClientDmaMapArgs>},
       {"counts.calls", [](abi::Api& api) { count_calls(api, std::make_index_sequence<kSlots>()); }},
   };
 }

@@ -318,21 +318,21 @@ Faults program_faults() {
       {"layouts.buffer",
        [](abi::Api& /*api*/) {
          extensions().layouts.serialize = [](auto* a) -> abi::Error* {
-           a->bytes_size = 0;
+           a->text_size = 0;
            return nullptr;
          };
        }},
       {"layouts.parameters",
        [](abi::Api& /*api*/) {
          extensions().layouts.of_parameters = [](auto* a) -> abi::Error* {
-           a->count = 0;
+           a->num_layouts = 0;
            return nullptr;
          };
        }},
       {"layouts.results",
        [](abi::Api& /*api*/) {
          extensions().layouts.of_outputs = [](auto* a) -> abi::Error* {
-           a->count = 0;
+           a->num_layouts = 0;
            return nullptr;
          };
        }},

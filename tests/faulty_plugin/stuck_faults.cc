@@ -24,6 +24,10 @@ Faults stuck_faults() {
       {"stuck.copy", stay<abi::BufferCopyToDeviceArgs>},
       {"stuck.ready", stay<abi::BufferReadyEventArgs>},
       {"stuck.read", stay<abi::BufferOpaqueDeviceMemoryDataPointerArgs>},
+      {"stuck.free_buffer", stay<abi::BufferDestroyArgs>},
+      {"stuck.free_program", stay<abi::LoadedExecutableDestroyArgs>},
+      {"stuck.remove", stay<abi::BufferDeleteArgs>},
+      {"stuck.free_client", stay<abi::ClientDestroyArgs>},
       // One device waits for the other's thread.
       {"stuck.execute_several",
        [](abi::Api& api) {

@@ -1,6 +1,8 @@
 // Clients, devices, memories and topologies.
 #include <algorithm>
 #include <charconv>
+#include <mutex>
+#include <set>
 
 #include "tests/memory_plugin/objects.h"
 
@@ -14,6 +16,10 @@ constexpr std::string_view kMemoryKind = "device";
 constexpr int kMemoryKindId = 1;
 constexpr int kDefaultDevices = 2;
 constexpr std::string_view kTopologyHead = "memory-topology ";
+
+// Of the host, by their first byte: this device sees all of it anyway.
+std::mutex mapped_mutex;
+std::set<const void*> mapped;
 
 abi::Error* make_client(std::int64_t devices, abi::Client** made) {
   if (devices < 1 || devices > 64) {
@@ -127,6 +133,20 @@ void add_clients(abi::Api& api) {
           devices = v.value.int64;
         }
         return make_client(devices, &a->client);
+      });
+  set(
+      api, +[](abi::ClientDmaMapArgs* a) -> abi::Error* {
+        if (abi::Error* error = check_size(a)) return error;
+        const std::scoped_lock lock(mapped_mutex);
+        if (mapped.insert(a->data).second) return nullptr;
+        return make_error(kFailedPrecondition, "mapped before");
+      });
+  set(
+      api, +[](abi::ClientDmaUnmapArgs* a) -> abi::Error* {
+        if (abi::Error* error = check_size(a)) return error;
+        const std::scoped_lock lock(mapped_mutex);
+        if (mapped.erase(a->data) == 1) return nullptr;
+        return make_error(kFailedPrecondition, "not mapped");
       });
   set(
       api, +[](abi::ClientDestroyArgs* a) -> abi::Error* {

@@ -5,7 +5,7 @@
 namespace millrace::memory_plugin {
 namespace {
 
-using Handle = abi::MemoryLayoutHandle;
+using Handle = abi::Layout;
 
 Handle* handle(std::string* text) { return reinterpret_cast<Handle*>(text); }
 std::string* text_of(Handle* layout) { return reinterpret_cast<std::string*>(layout); }
@@ -16,11 +16,11 @@ std::string row_after_row(std::size_t rank) {
   return text + "}";
 }
 
-abi::Error* of_executable(abi::LayoutsOfExecutableArgs* a, std::size_t count) {
+abi::Error* of_executable(abi::ExecutableLayoutsArgs* a, std::size_t count) {
   // Never freed: an executable's layouts live as long as any of its owners.
   static std::string layout = "{0}";
   static std::vector<Handle*> list(64, handle(&layout));
-  a->count = count;
+  a->num_layouts = count;
   a->layouts = list.data();
   return nullptr;
 }
@@ -83,19 +83,23 @@ conform::abi::LayoutsExtension make_layouts() {
     return nullptr;
   };
   e.serialize = +[](abi::LayoutSerializeArgs* a) -> abi::Error* {
-    a->bytes = text_of(a->layout)->data();
-    a->bytes_size = text_of(a->layout)->size();
-    a->deleter = +[](abi::SerializedBytes* /*holder*/) {};
+    a->text = text_of(a->layout)->data();
+    a->text_size = text_of(a->layout)->size();
+    a->deleter = +[](abi::SerializedLayout* /*owner*/) {};
     return nullptr;
   };
-  e.of_buffer = +[](abi::LayoutOfBufferArgs* a) -> abi::Error* {
+  e.client_default = +[](abi::ClientDefaultLayoutArgs* a) -> abi::Error* {
+    a->layout = handle(new std::string(row_after_row(a->num_dims)));
+    return nullptr;
+  };
+  e.of_buffer = +[](abi::BufferLayoutArgs* a) -> abi::Error* {
     a->layout = handle(new std::string(row_after_row(a->buffer->dims.size())));
     return nullptr;
   };
-  e.of_outputs = +[](abi::LayoutsOfExecutableArgs* a) -> abi::Error* {
+  e.of_outputs = +[](abi::ExecutableLayoutsArgs* a) -> abi::Error* {
     return of_executable(a, a->executable->compiled->program.outputs.size());
   };
-  e.of_parameters = +[](abi::LayoutsOfExecutableArgs* a) -> abi::Error* {
+  e.of_parameters = +[](abi::ExecutableLayoutsArgs* a) -> abi::Error* {
     return of_executable(a, a->executable->compiled->program.inputs.size());
   };
   return e;

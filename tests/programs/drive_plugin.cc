@@ -162,8 +162,19 @@ class Driver {
     tell("put.large", large);
     if (large) fetch("put.large.fetch", *large, 3);
     if (large) large->remove();
-    std::vector<float> mapped(1024);
-    tell("map", runtime_.client().map_host_memory(std::as_writable_bytes(std::span(mapped))));
+    map();
+  }
+
+  void map() const {
+    const auto memory = std::make_shared<std::vector<float>>(1024);
+    const auto bytes = std::as_writable_bytes(std::span(*memory));
+    Result<Owner> mapped = wait(device().map_host_memory(bytes, memory));
+    tell("map", mapped);
+    if (!mapped) return;
+    const Result<Owner> twice = wait(device(1).map_host_memory(bytes, memory));
+    tell("map.twice", twice || twice.error().code() != ErrorCode::kAlreadyExists ? "wrong" : "ok");
+    mapped = nullptr;
+    tell("map.again", wait(device().map_host_memory(bytes, memory)));
   }
 
   void execute(const Executable& program) const {

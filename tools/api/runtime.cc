@@ -60,6 +60,10 @@ Status Runtime::Core::make_client() {
   client_options.variables = options.variables ? options.variables : none;
   client_options.devices = options.devices;
   client_options.threads = [this](int i, int n) { return make_device_threads(i, n); };
+  client_options.frees = [this] {
+    frees = make_executor(ExecutorBackend::kThreads, 1, "millrace-free");
+    return frees.get();
+  };
   client_options.trace = trace.get();
   client_options.profile = !options.trace_file.empty();
   client_options.process = options.process;
@@ -162,6 +166,7 @@ Runtime::~Runtime() {
     return;
   }
   static_cast<void>(wait_blocking(close()));
+  core_->destroy_client();
   if (core_->given_up) Core::keep(std::move(core_));
 }
 

@@ -3,6 +3,8 @@
 // that do not return, a quarter of that longer. Their threads cannot be ended, so what they use is
 // left behind.
 #include <chrono>
+#include <memory>
+#include <semaphore>
 #include <string>
 #include <utility>
 #include <vector>
@@ -132,6 +134,14 @@ Task<void> Runtime::Core::close_threads() {
       give_up();
     }
   }
+}
+
+void Runtime::Core::destroy_client() {
+  if (!client || given_up || !frees) return;
+  // Its loop and timers are closed, so the time is that of the semaphore.
+  const auto over = std::make_shared<std::binary_semaphore>(0);
+  client->destroy().then(inline_executor(), [over](const Status&) { over->release(); }).ignore();
+  if (!over->try_acquire_for(options.close_timeout)) give_up();
 }
 
 Task<void> Runtime::Core::close_all() {

@@ -41,6 +41,8 @@ struct Runtime::Core {
   Future<devices::Executable> until_given_up(const Future<devices::Executable>& compiled);
 
   Task<void> close_all();
+  // After close(): what a plugin frees then. Blocks, for no longer than close() would.
+  void destroy_client();
   // Of close_all: the ends of the devices, all of them or as long as it may wait.
   Task<void> close_devices();
   Task<void> close_threads();
@@ -66,6 +68,8 @@ struct Runtime::Core {
   // Of each device: the threads that compute on the host, or the one that makes the calls that may
   // block.
   std::vector<std::unique_ptr<PoolExecutor>> device_pools;
+  // Where a plugin's objects are freed, its client last of all: after close(), too.
+  std::unique_ptr<PoolExecutor> frees;
   Environment environment{.clock = &steady_clock()};  // the rest by make()
   std::unique_ptr<trace::TraceFile> trace_file;
   std::unique_ptr<actors::ActorSystem> actors;

@@ -13,11 +13,8 @@ Result<const abi::LayoutsExtension*> layouts(Rig& rig, F abi::LayoutsExtension::
   const abi::Extension* found = find_extension(rig.table(), kLayoutsExtension);
   if (found == nullptr) return lacks("there is no extension Layouts");
   const auto* extension = static_cast<const abi::LayoutsExtension*>(found);
-  const auto* place = reinterpret_cast<const char*>(&(extension->*function));
-  const auto end =
-      static_cast<std::size_t>(place - reinterpret_cast<const char*>(extension)) + sizeof(F);
   // Its functions grew with its versions.
-  if (extension->struct_size < end || extension->*function == nullptr) {
+  if (extension->struct_size < abi::end_in_layouts(function) || extension->*function == nullptr) {
     return lacks("the extension Layouts of " + std::to_string(extension->struct_size) +
                  " bytes has not this function");
   }
@@ -33,14 +30,13 @@ Status call(Rig& rig, abi::Function<A> function, A& args, const char* what) {
 }
 
 // Its text; the layout is destroyed.
-Result<std::string> read(Rig& rig, const abi::LayoutsExtension& extension,
-                         abi::MemoryLayoutHandle* layout) {
+Result<std::string> read(Rig& rig, const abi::LayoutsExtension& extension, abi::Layout* layout) {
   if (layout == nullptr) return broken("a layout is null");
   abi::LayoutSerializeArgs args;
   args.layout = layout;
   MILLRACE_TRY_STATUS(call(rig, extension.serialize, args, "PJRT_Layouts_MemoryLayout_Serialize"));
-  std::string text(args.bytes, args.bytes_size);
-  if (args.deleter != nullptr) args.deleter(args.holder);
+  std::string text(args.text, args.text_size);
+  if (args.deleter != nullptr) args.deleter(args.owner);
   abi::LayoutDestroyArgs destroy;
   destroy.layout = layout;
   MILLRACE_TRY_STATUS(call(rig, extension.destroy, destroy, "PJRT_Layouts_MemoryLayout_Destroy"));
@@ -51,7 +47,7 @@ Result<std::string> read(Rig& rig, const abi::LayoutsExtension& extension,
 Status of_buffer(Rig& rig) {
   MILLRACE_TRY(const auto* const extension, layouts(rig, &abi::LayoutsExtension::of_buffer));
   MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers()));
-  abi::LayoutOfBufferArgs args;
+  abi::BufferLayoutArgs args;
   args.buffer = buffer.get();
   MILLRACE_TRY_STATUS(
       call(rig, extension->of_buffer, args, "PJRT_Layouts_PJRT_Buffer_MemoryLayout"));
@@ -61,20 +57,20 @@ Status of_buffer(Rig& rig) {
 }
 
 Status of_executable(Rig& rig,
-                     abi::Function<abi::LayoutsOfExecutableArgs> abi::LayoutsExtension::* which,
+                     abi::Function<abi::ExecutableLayoutsArgs> abi::LayoutsExtension::* which,
                      std::size_t wanted, const char* what) {
   MILLRACE_TRY(const auto* const extension, layouts(rig, which));
   MILLRACE_TRY(const HeldLoaded add, rig.compile(add_program()));
   MILLRACE_TRY(const HeldExecutable executable, rig.executable(add.get()));
-  abi::LayoutsOfExecutableArgs args;
+  abi::ExecutableLayoutsArgs args;
   args.executable = executable.get();
   MILLRACE_TRY_STATUS(call(rig, extension->*which, args, what));
-  if (args.count != wanted) {
-    return broken("there are " + std::to_string(args.count) + " layouts of " +
+  if (args.num_layouts != wanted) {
+    return broken("there are " + std::to_string(args.num_layouts) + " layouts of " +
                   std::to_string(wanted));
   }
   // The array and its layouts are the executable's.
-  for (std::size_t i = 0; i < args.count; ++i) {
+  for (std::size_t i = 0; i < args.num_layouts; ++i) {
     if (args.layouts[i] == nullptr) return broken("a layout is null");
   }
   return {};

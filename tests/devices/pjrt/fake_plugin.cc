@@ -36,7 +36,9 @@ namespace millrace::testing {
 using namespace devices::pjrt;  // NOLINT(google-build-using-namespace)
 
 std::atomic<int> FakePlugin::errors_alive, FakePlugin::events_alive, FakePlugin::buffers_alive,
-    FakePlugin::clients_alive;
+    FakePlugin::clients_alive, FakePlugin::maps, FakePlugin::unmaps;
+std::span<const std::byte> FakePlugin::last_mapped;
+const void* FakePlugin::last_unmapped = nullptr;
 
 namespace {
 
@@ -96,7 +98,7 @@ void FakePlugin::set_event(abi::Event* event, int code, const std::string& messa
 }
 
 FakePlugin::FakePlugin() {
-  errors_alive = events_alive = buffers_alive = clients_alive = 0;
+  errors_alive = events_alive = buffers_alive = clients_alive = maps = unmaps = 0;
   api_.struct_size = sizeof(api_);
   api_.version = {.struct_size = sizeof(abi::Version),
                   .extension_start = nullptr,
@@ -221,6 +223,18 @@ FakePlugin::FakePlugin() {
         a->buffer =
             kept(std::make_unique<abi::Buffer>(abi::Buffer{{first, first + a->dims[0] * 4}}));
         a->done_with_host_buffer = ready_event();
+        return nullptr;
+      });
+  set(
+      api_, +[](abi::ClientDmaMapArgs* a) -> abi::Error* {
+        ++maps;
+        last_mapped = {static_cast<const std::byte*>(a->data), a->size};
+        return nullptr;
+      });
+  set(
+      api_, +[](abi::ClientDmaUnmapArgs* a) -> abi::Error* {
+        ++unmaps;
+        last_unmapped = a->data;
         return nullptr;
       });
   set(

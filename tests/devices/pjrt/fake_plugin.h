@@ -3,7 +3,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "millrace/devices/pjrt/abi.h"
@@ -43,6 +45,10 @@ class FakePlugin {
                         int times = 1);
 
   static std::atomic<int> errors_alive, events_alive, buffers_alive, clients_alive;
+  // Of PJRT_Client_DmaMap and DmaUnmap, and what the last of each was given.
+  static std::atomic<int> maps, unmaps;
+  static std::span<const std::byte> last_mapped;
+  static const void* last_unmapped;
 
  private:
   devices::pjrt::abi::Api api_{};

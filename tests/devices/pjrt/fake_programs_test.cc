@@ -205,7 +205,7 @@ TEST_F(FakeProgramsTest, PutTellsItsSemanticsAndItsLayout) {
   EXPECT_THAT(mutable_copy.error().message(), HasSubstr("PJRT_Client_BufferFromHostBuffer: "));
   const DeviceLayout columns{.minor_to_major = {0, 1}};
   EXPECT_FALSE(client_->put_in(view, HostBufferSemantics::kImmutableOnlyDuringCall, DeviceId{0}, -1,
-                               &columns));
+                               columns));
   EXPECT_EQ(semantics, 0);
   EXPECT_EQ(fastest, 0);
 }

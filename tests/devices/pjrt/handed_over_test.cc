@@ -56,6 +56,43 @@ TEST(HandedOverTest, DrainWaitsForWhatAnotherThreadIsMaking) {
   releaser.join();
 }
 
+// One thread is stuck in the first of three.
+TEST(HandedOverTest, CallThatDoesNotReturnHoldsUpNothingElse) {
+  std::latch begun(1), let_go(1);
+  std::vector<int> made;
+  HandedOver handed;
+  handed.add([&] {
+    begun.count_down();
+    let_go.wait();
+  });
+  handed.add([&] { made.push_back(2); });
+  handed.add([&] { made.push_back(3); });
+  std::thread stuck([&] { handed.drain(); });
+  begun.wait();
+  handed.drain();
+  EXPECT_THAT(made, ElementsAre(2, 3));
+  EXPECT_TRUE(handed.add([&] { made.push_back(4); })) << "somebody has to see to it";
+  handed.drain();
+  EXPECT_THAT(made, ElementsAre(2, 3, 4));
+  EXPECT_FALSE(handed.empty());
+  let_go.count_down();
+  stuck.join();
+  EXPECT_TRUE(handed.empty());
+  // What was not waited for has ended: the next one is waited for again.
+  std::latch again(1);
+  std::atomic<bool> ended{false};
+  handed.add([&] {
+    again.count_down();
+    for (int i = 0; i < 100; ++i) std::this_thread::yield();
+    ended = true;
+  });
+  std::thread other([&] { handed.drain(); });
+  again.wait();
+  handed.drain();
+  EXPECT_TRUE(ended);
+  other.join();
+}
+
 // Whoever is told to sees to it, nobody else: nothing may be left when all have ended.
 TEST(HandedOverTest, NothingIsLeftBehindWhereThreadsAddWhileOneMakes) {
   constexpr int kThreads = 4, kCalls = 20'000;
@@ -138,6 +175,55 @@ TEST_F(HandOverTest, BufferIsFreedByTheDriverOrBeforeTheNextCall) {
   EXPECT_TRUE(closed.result());
   EXPECT_EQ(FakePlugin::buffers_alive, 0);
   client_.reset();
+  EXPECT_EQ(FakePlugin::clients_alive, 0);
+}
+
+// What frees has a thread of its own, which is there until the client has gone.
+class FreesTest : public HandOverTest {
+ protected:
+  FreesTest() {
+    client_ = PjrtClient::create(*plugin_,
+                                 {.completions = &executor_, .driver = &driver_, .frees = &frees_})
+                  .value();
+  }
+  void TearDown() override {
+    if (!client_) return;
+    const Future<void> destroyed = client_->destroy();
+    frees_.run_until_idle();
+    EXPECT_TRUE(destroyed.ready());
+    client_.reset();
+  }
+  SerialExecutor frees_{SerialExecutor::InOrder{}};
+};
+
+TEST_F(FreesTest, BufferIsFreedThereAndNotByWhatElseMayBlock) {
+  put();
+  EXPECT_EQ(driver_.run_until_idle(), 0U);
+  EXPECT_EQ(FakePlugin::buffers_alive, 1);
+  frees_.run_until_idle();
+  EXPECT_EQ(FakePlugin::buffers_alive, 0);
+  EXPECT_TRUE(client_->close().ready());
+}
+
+TEST_F(FreesTest, AfterTheCloseCallsAreMadeThereToo) {
+  Buffer buffer = put();
+  ASSERT_TRUE(client_->close().ready());
+  buffer = Buffer();
+  EXPECT_EQ(FakePlugin::buffers_alive, 1);
+  frees_.run_until_idle();
+  EXPECT_EQ(FakePlugin::buffers_alive, 0);
+}
+
+TEST_F(FreesTest, ClientGoesThereBehindAllThatWasHandedOver) {
+  Buffer buffer = put();
+  ASSERT_TRUE(client_->close().ready());
+  buffer = Buffer();
+  const Future<void> destroyed = client_->destroy();
+  EXPECT_FALSE(destroyed.ready());
+  EXPECT_EQ(FakePlugin::clients_alive, 1);
+  frees_.run_until_idle();
+  EXPECT_TRUE(destroyed.ready());
+  EXPECT_EQ(FakePlugin::buffers_alive, 0);
   EXPECT_EQ(FakePlugin::clients_alive, 0);
 }
 

@@ -21,14 +21,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(DeviceLayoutTest, TextIsThatOfXla) {
-  EXPECT_EQ(DeviceLayout::row_major(0).to_text(), "{}");
-  EXPECT_EQ(DeviceLayout::row_major(3).to_text(), "{2,1,0}");
-  const DeviceLayout tiled{.minor_to_major = {0, 1}, .tiles = {{8, 128}, {2}}};
-  EXPECT_EQ(tiled.to_text(), "{0,1:T(8,128)(2)}");
-}
-
-TEST(DeviceLayoutTest, TilesAreWrittenOneAfterTheOther) {
+TEST(WrittenLayoutTest, TilesAreWrittenOneAfterTheOther) {
   WrittenLayout written({.minor_to_major = {2, 0, 1}, .tiles = {{8, 128}, {2}}});
   const abi::TiledLayout& tiled = written.get()->tiled;
   ASSERT_EQ(tiled.minor_to_major_size, 3U);
@@ -62,8 +55,10 @@ class XlaLayoutTest : public ::testing::TestWithParam<std::pair<const std::strin
     EXPECT_TRUE(wait_blocking(threads_->close()));
   }
   Result<PutResult> put(const DeviceLayout* layout) {
-    return client_->put_in({.data = values_.data(), .shape = shape_},
-                           HostBufferSemantics::kImmutableOnlyDuringCall, DeviceId{0}, -1, layout);
+    const HostView view{.data = values_.data(), .shape = shape_};
+    constexpr auto kDuringCall = HostBufferSemantics::kImmutableOnlyDuringCall;
+    return layout == nullptr ? client_->put(view, kDuringCall, DeviceId{0}, -1)
+                             : client_->put_in(view, kDuringCall, DeviceId{0}, -1, *layout);
   }
   static PjrtBuffer& body(const Buffer& buffer) { return static_cast<PjrtBuffer&>(*buffer.body()); }
 
@@ -99,6 +94,7 @@ TEST_P(XlaLayoutTest, ExtensionTellsThoseOfArraysAndPrograms) {
   const Buffer buffer = put(nullptr).value().buffer;
   ASSERT_TRUE(wait_blocking(buffer.ready()));
   EXPECT_EQ(layouts.default_of(shape_).value(), "{1,0}");
+  EXPECT_EQ(client_->default_layout(shape_, DeviceId{0}).value(), DeviceLayout::row_major(2));
   EXPECT_EQ(layouts.of_buffer(body(buffer)).value(), "{1,0}");
   const Program program = Program::from_text(R"(
 func.func public @main(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {

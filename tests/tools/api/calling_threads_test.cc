@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,6 +81,16 @@ TEST(CallingThreadsTest, OfCallersAndLoopsNeverEnterAPlugin) {
   x = Buffer();
   y = Buffers();
   expect_none("the ends of buffers");
+  const auto memory = std::make_shared<std::vector<float>>(1024);
+  const auto there = std::as_writable_bytes(std::span(*memory));
+  Result<devices::Owner> mapped = wait_blocking(device.map_host_memory(there, memory));
+  ASSERT_TRUE(mapped) << mapped.error().to_string();
+  mapped = nullptr;
+  expect_none("map_host_memory, and its end");
+  x = wait_blocking(device.put(view)).value();
+  ASSERT_TRUE(wait_blocking(device.layout_of(x)));
+  ASSERT_TRUE(wait_blocking(device.default_layout(view.shape)));
+  expect_none("layouts");
   const std::string bytes = wait_blocking(runtime->serialize(program)).value();
   ASSERT_TRUE(wait_blocking(runtime->load(bytes)));
   ASSERT_TRUE(wait_blocking(runtime->cost_analysis(program)));
@@ -95,7 +107,12 @@ TEST(CallingThreadsTest, OfCallersAndLoopsNeverEnterAPlugin) {
   EXPECT_EQ(wait_blocking(of_loop)->first, 0) << wait_blocking(of_loop)->second;
   EXPECT_TRUE(runtime->client().memory_stats(device.id()));
   EXPECT_EQ(calls.take().first, 1) << "what is called here is counted";
+  calls.take();
   EXPECT_TRUE(wait_blocking(runtime->close()));
+  x = Buffer();
+  expect_none("the end of a buffer after the close");
+  runtime = Result<Runtime>(std::unexpected(Error(ErrorCode::kAborted, "the end of the test")));
+  expect_none("the end of the client");
 }
 
 }  // namespace

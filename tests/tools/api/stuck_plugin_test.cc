@@ -39,6 +39,48 @@ TEST_P(StuckPluginTest, CloseEndsInTimeAndNamesTheFunction) {
   EXPECT_THAT(outcome.out, Not(HasSubstr("waiting\t0 of 0")));
 }
 
+// What frees: on a device's thread, in passing, or on the one that is there for it.
+class StuckFreeTest : public ::testing::TestWithParam<StuckCase> {};
+
+TEST_P(StuckFreeTest, CloseEndsInTimeAndNamesTheFunction) {
+  const std::string folder = testing::build_folder();
+  const std::string plugin = folder + "/lib/faulty_plugin.so";
+  testing::Process process({folder + "/bin/drive_plugin", plugin, "50"},
+                           {{"MILLRACE_FAULT", GetParam().fault}});
+  const testing::Outcome& outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out,
+              ContainsRegex("close\tDEADLINE_EXCEEDED: [^\n]*not returned: [^\n]*" +
+                            std::string(GetParam().call) + "[^\n]* of the plugin " + plugin));
+  EXPECT_THAT(outcome.out, HasSubstr("waiting\t0 of "));
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, StuckFreeTest,
+                         ::testing::Values(StuckCase{"stuck.free_buffer", "PJRT_Buffer_Destroy"},
+                                           StuckCase{"stuck.free_program",
+                                                     "PJRT_LoadedExecutable_Destroy"},
+                                           StuckCase{"stuck.remove", "PJRT_Buffer_Delete"}),
+                         [](const auto& info) {
+                           std::string name = info.param.fault;
+                           std::ranges::replace(name, '.', '_');
+                           return name;
+                         });
+
+// After the close, when the runtime goes: the client is left, and that is said.
+TEST(StuckClientTest, RuntimeGoesInTimeThoughTheClientIsNeverFreed) {
+  const std::string folder = testing::build_folder();
+  const std::string plugin = folder + "/lib/faulty_plugin.so";
+  testing::Process process({folder + "/bin/drive_plugin", plugin, "200"},
+                           {{"MILLRACE_FAULT", "stuck.free_client"}});
+  const testing::Outcome& outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("close\tok"));
+  EXPECT_THAT(outcome.err,
+              ContainsRegex("closing has waited more than 0.2[0-9]* s for what has not returned: "
+                            "PJRT_Client_Destroy of the plugin " +
+                            plugin + "; [^\n]*left until the process ends"));
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Faults, StuckPluginTest,
     ::testing::Values(

@@ -35,9 +35,9 @@ std::string faulty_plugin() { return testing::build_folder() + "/lib/faulty_plug
 using Told = std::map<std::string, std::string>;
 
 Told told_by(const Outcome& outcome) {
-  // What our client refuses by itself, and what the healthy plugin lacks.
-  const std::set<std::string> expected = {"compile.refused", "map",           "execute.wrong",
-                                          "execute.removed", "fetch.removed", "load.refused"};
+  // What our client refuses by itself.
+  const std::set<std::string> expected = {"compile.refused", "execute.wrong", "execute.removed",
+                                          "fetch.removed", "load.refused"};
   Told told;
   std::istringstream lines(outcome.out);
   for (std::string line; std::getline(lines, line);) {
@@ -116,7 +116,7 @@ TEST(OurClientTest, EveryFaultIsAnErrorThatNamesItOrNothing) {
 TEST(OurClientTest, PluginThatLacksWhatCanBeDoneWithoutIsUsed) {
   for (const char* fault :
        {"lacks.optimized_program", "lacks.readable_program", "lacks.parameters", "lacks.outputs",
-        "lacks.memories", "lacks.default_memory", "lacks.any_memory"}) {
+        "lacks.memories", "lacks.default_memory", "lacks.any_memory", "lacks.mapping"}) {
     Process process({testing::build_folder() + "/bin/drive_plugin", faulty_plugin(), kPatience},
                     {{"MILLRACE_FAULT", fault}});
     const Outcome& outcome = process.wait();
@@ -128,6 +128,13 @@ TEST(OurClientTest, PluginThatLacksWhatCanBeDoneWithoutIsUsed) {
       EXPECT_THAT(told["load"], ::testing::HasSubstr("UNIMPLEMENTED"));
       EXPECT_THAT(told["load"], ::testing::HasSubstr("PJRT_Executable_"));
       told.erase("load");
+    }
+    EXPECT_EQ(told.contains("map"), lacking == "lacks.mapping");
+    if (lacking == "lacks.mapping") {
+      EXPECT_THAT(told["map"], ::testing::StartsWith("UNIMPLEMENTED: PJRT_Client_DmaMap: "));
+      told.erase("map");
+    } else {
+      EXPECT_THAT(outcome.out, ::testing::HasSubstr("map.twice\tok\nmap.again\tok"));
     }
     for (const auto& [step, what] : told) ADD_FAILURE() << step << ": " << what;
     EXPECT_THAT(outcome.out, ::testing::HasSubstr("parts.fetch1\tok"));
