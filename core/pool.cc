@@ -93,20 +93,39 @@ DepotList& depot(std::size_t c) {
 
 struct ThreadList {
   std::size_t count = 0;
-  std::array<void*, kThreadBlocks> blocks;
+  std::size_t limit = 0;  // 0: the thread has not begun to keep blocks, or has ended
+  std::array<void*, kThreadBlocks> blocks{};
 };
 
+// Without a destructor, so that its use asks nothing first: a list without blocks or without room
+// is where the rest is asked (may_keep).
 struct ThreadCache {
   std::array<ThreadList, kClasses> lists;
-  bool alive = true;
+  bool ended = false;
+};
+constinit thread_local ThreadCache cache;
 
-  ~ThreadCache() {
-    alive = false;
-    for (std::size_t c = 0; c < kClasses; ++c)
-      depot(c).give(lists[c].blocks.data(), lists[c].count);
+struct ThreadEnd {
+  ThreadEnd() {
+    for (std::size_t c = 0; c < kClasses; ++c) cache.lists[c].limit = thread_blocks(c);
+  }
+  ~ThreadEnd() {
+    cache.ended = true;
+    for (std::size_t c = 0; c < kClasses; ++c) {
+      ThreadList& list = cache.lists[c];
+      depot(c).give(list.blocks.data(), std::exchange(list.count, 0));
+      list.limit = 0;
+    }
   }
 };
-thread_local ThreadCache cache;
+
+// False on a thread that ends: objects may be freed after its lists are gone.
+bool may_keep() {
+  if (cache.ended) return false;
+  thread_local const ThreadEnd end;
+  static_cast<void>(&end);
+  return true;
+}
 
 // Of the system; all but one go to `rest`, which has room for a slab.
 void* make_blocks(std::size_t c, void** rest, std::size_t& count) {
@@ -116,13 +135,6 @@ void* make_blocks(std::size_t c, void** rest, std::size_t& count) {
       static_cast<std::byte*>(::operator new(made * bytes_of(c), std::align_val_t(kStep)));
   for (std::size_t i = 1; i < made; ++i) rest[count++] = slab + i * bytes_of(c);
   return slab;
-}
-
-void* allocate_slowly(std::size_t c) {
-  ThreadList& list = cache.lists[c];
-  list.count = depot(c).take(list.blocks.data(), thread_blocks(c) / 2);
-  if (list.count != 0) return list.blocks[--list.count];
-  return make_blocks(c, list.blocks.data(), list.count);
 }
 
 // On a thread that ends.
@@ -136,30 +148,42 @@ void* allocate_without_cache(std::size_t c) {
   return block;
 }
 
+[[gnu::noinline]] void* allocate_slowly(std::size_t c, std::size_t size) {
+  if (c >= kClasses) return ::operator new(size);
+  if (!may_keep()) return allocate_without_cache(c);
+  ThreadList& list = cache.lists[c];
+  list.count = depot(c).take(list.blocks.data(), thread_blocks(c) / 2);
+  if (list.count != 0) return list.blocks[--list.count];
+  return make_blocks(c, list.blocks.data(), list.count);
+}
+
+[[gnu::noinline]] void free_slowly(std::size_t c, void* block) noexcept {
+  if (c >= kClasses) return ::operator delete(block);
+  if (!may_keep()) return depot(c).give(&block, 1);
+  ThreadList& list = cache.lists[c];
+  if (list.count == list.limit) {
+    const std::size_t half = list.limit / 2;
+    list.count -= half;
+    depot(c).give(list.blocks.data() + list.count, half);
+  }
+  list.blocks[list.count++] = block;
+}
+
 }  // namespace
 
 void* pool_allocate(std::size_t size) {
   const std::size_t c = class_of(size);
-  if (size == 0 || c >= kClasses) return ::operator new(size);
-  if (!cache.alive) return allocate_without_cache(c);
+  if (c >= kClasses) return allocate_slowly(c, size);  // of size 0, too
   ThreadList& list = cache.lists[c];
-  if (list.count == 0) return allocate_slowly(c);
+  if (list.count == 0) return allocate_slowly(c, size);
   return list.blocks[--list.count];
 }
 
 void pool_free(void* block, std::size_t size) noexcept {
   const std::size_t c = class_of(size);
-  if (size == 0 || c >= kClasses) {
-    ::operator delete(block);
-    return;
-  }
-  if (!cache.alive) return depot(c).give(&block, 1);
+  if (c >= kClasses) return free_slowly(c, block);
   ThreadList& list = cache.lists[c];
-  if (list.count == thread_blocks(c)) {
-    const std::size_t half = thread_blocks(c) / 2;
-    list.count -= half;
-    depot(c).give(list.blocks.data() + list.count, half);
-  }
+  if (list.count >= list.limit) return free_slowly(c, block);
   list.blocks[list.count++] = block;
 }
 
