@@ -11,9 +11,10 @@ struct Notifier {
   Waiter* head = nullptr;
   Waiter* tail = nullptr;
 
-  void notify(Waiter* waiter, AsyncValue& value) {
+  // last: it gets the caller's reference.
+  void notify(Waiter* waiter, AsyncValue& value, bool last) {
     if (depth >= AsyncValue::kMaxInlineDepth) {
-      value.add_ref();
+      if (!last) value.add_ref();
       waiter->completed_ = &value;
       waiter->next_ = nullptr;
       (tail == nullptr ? head : tail->next_) = waiter;
@@ -21,8 +22,8 @@ struct Notifier {
       return;
     }
     ++depth;
-    waiter->on_complete(value);
-    if (depth == 1) drain();
+    last ? waiter->on_complete_last(value) : waiter->on_complete(value);
+    if (depth == 1 && head != nullptr) drain();
     --depth;
   }
 
@@ -31,9 +32,7 @@ struct Notifier {
       Waiter* waiter = head;
       head = waiter->next_;
       if (head == nullptr) tail = nullptr;
-      AsyncValue* value = waiter->completed_;
-      waiter->on_complete(*value);
-      value->release();
+      waiter->on_complete_last(*waiter->completed_);
     }
   }
 };
@@ -52,6 +51,11 @@ void log_unobserved(const Error& error) {
 std::atomic<UnobservedErrorHandler> unobserved_handler{&log_unobserved};
 
 }  // namespace
+
+void Waiter::on_complete_last(AsyncValue& value) noexcept {
+  on_complete(value);
+  value.release();
+}
 
 AsyncValue::AsyncValue(std::uint32_t references) : RefCounted(references) {
   if (counting.load(std::memory_order_relaxed)) {  // tests switch it while nothing else runs
@@ -83,10 +87,10 @@ void AsyncValue::add_waiter(Waiter* waiter) {
     if (word_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(waiter))) return;
   }
   waiter->next_ = nullptr;
-  notifier.notify(waiter, *this);
+  notifier.notify(waiter, *this, false);
 }
 
-void AsyncValue::publish(State final_state, bool held) {
+void AsyncValue::publish(State final_state, bool given) {
   final_state_ = final_state;
   if (counted_) pending_count.fetch_sub(1);
   const std::uintptr_t word = word_.exchange(kComplete);
@@ -100,14 +104,16 @@ void AsyncValue::publish(State final_state, bool held) {
     ordered = waiter;
     waiter = older;
   }
-  if (ordered == nullptr) return;
-  if (!held) add_ref();
+  if (ordered == nullptr) {
+    if (given) release();
+    return;
+  }
+  if (!given) add_ref();  // whatever waiters drop
   while (ordered != nullptr) {
-    Waiter* next = ordered->next_;
-    notifier.notify(ordered, *this);
+    Waiter* const next = ordered->next_;
+    notifier.notify(ordered, *this, next == nullptr);
     ordered = next;
   }
-  if (!held) release();
 }
 
 void AsyncValue::publish_unshared(State final_state) {

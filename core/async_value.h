@@ -32,6 +32,9 @@ class Waiter {
  public:
   // Called once per add_waiter. May destroy this. Must be short: it runs on the completer's thread.
   virtual void on_complete(AsyncValue& value) noexcept = 0;
+  // The same, and takes a reference to value over: the completer's own, given to the last waiter,
+  // so that one which holds a reference besides need not drop two.
+  virtual void on_complete_last(AsyncValue& value) noexcept;
 
  protected:
   ~Waiter() = default;
@@ -40,7 +43,7 @@ class Waiter {
   friend class AsyncValue;
   friend struct Notifier;
   Waiter* next_ = nullptr;
-  AsyncValue* completed_ = nullptr;  // while deferred: the cell to report, one reference held
+  AsyncValue* completed_ = nullptr;  // while deferred: the cell to report, with a reference for us
 };
 
 // Thread-safety: thread-safe.
@@ -85,9 +88,9 @@ class AsyncValue : public RefCounted, public Pooled {
     return !claimed_.load(std::memory_order_relaxed) &&
            (claimed_.store(true, std::memory_order_relaxed), true);
   }
-  // The payload is in place: publishes it and notifies the waiters. After a claim only. held: the
-  // caller's reference outlives the call, whatever waiters drop.
-  void publish(State final_state, bool held = false);
+  // The payload is in place: publishes it and notifies the waiters. After a claim only. given: with
+  // a reference of the caller, who has it no more.
+  void publish(State final_state, bool given = false);
   // Nobody waits and nobody can come: the caller's reference is the only one.
   bool unshared() const { return unique() && word_.load() == 0; }
   // publish() of an unshared cell.
@@ -130,8 +133,8 @@ class Cell : public AsyncValue {
     const bool first = try_set(std::move(result));
     MILLRACE_CHECK(first, "a future completes exactly once (AV-1)");
   }
-  // The same for the only one who ever completes this cell, whose reference outlives the call
-  // whatever waiters do: fewer locked instructions.
+  // The same for the only one who ever completes this cell, whose reference it takes over: fewer
+  // locked instructions.
   void set_alone(Result<T> result) { publish(store_alone(std::move(result)), true); }
   // The same, but loses quietly to whoever came first; false then.
   bool try_set(Result<T> result) {

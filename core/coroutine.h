@@ -228,7 +228,6 @@ class SpawnCell final : public Cell<T>, public Work, public TaskContext {
   void end(Result<T> result) {
     frame_.destroy();  // locals go before waiters run: they may hold what the waiters wait for
     this->set_alone(std::move(result));
-    this->release();
   }
   std::coroutine_handle<TaskPromise<T>> frame_;
 };

@@ -130,10 +130,7 @@ class Promise {
   bool valid() const { return static_cast<bool>(cell_); }
   // Completes the future; runs its waiters before it returns (their continuations run on their
   // executors).
-  void set(Result<T> result) {
-    const Ref<Cell<T>> cell = std::exchange(cell_, {});
-    cell->set_alone(std::move(result));
-  }
+  void set(Result<T> result) { cell_.detach()->set_alone(std::move(result)); }
   void set_error(Error error) { set(std::unexpected(std::move(error))); }
   void set_value()
     requires std::is_void_v<T>
@@ -189,6 +186,13 @@ class ThenCell final : public Cell<typename Unwrapped<ContinuationResult<T, F>>:
     static_cast<void>(value);
     executor_.submit(this);
   }
+  void on_complete_last(AsyncValue& value) noexcept override {
+    if constexpr (kIsFuture<R>) {
+      if (!source_) return Waiter::on_complete_last(value);
+    }
+    value.release_second();  // source_ is another one, of the same cell
+    executor_.submit(this);
+  }
   void run() noexcept override {
     Ref<Cell<T>> source = std::exchange(source_, {});
     try {
@@ -223,10 +227,10 @@ class ThenCell final : public Cell<typename Unwrapped<ContinuationResult<T, F>>:
     f_.reset();  // captures go before waiters run: they may hold what the waiters wait for
     if (this->unshared()) {  // its future was let go
       this->set_unshared(std::move(result));
+      this->release();
     } else {
       this->set_alone(std::move(result));
     }
-    this->release();
   }
 
   Executor& executor_;

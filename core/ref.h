@@ -37,6 +37,16 @@ class RefCounted {
       delete this;
   }
 
+  // Drops one of two references that the caller holds: where there are no others, nobody else can
+  // count at the same time.
+  void release_second() const noexcept {
+    if (refs_.load(std::memory_order_acquire) == 2) {
+      refs_.store(1, std::memory_order_relaxed);
+    } else {
+      refs_.fetch_sub(1, std::memory_order_acq_rel);
+    }
+  }
+
   // True: the caller's reference is the only one, so nobody else can take another.
   bool unique() const noexcept { return refs_.load() == 1; }
 
