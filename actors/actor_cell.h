@@ -205,6 +205,7 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   std::atomic<std::stop_source*> stop_{nullptr};  // made when first asked for
   ActorCell* older_ = nullptr;                    // the registry's, in order of creation
   ActorCell* newer_ = nullptr;
+  ActorCell* next_in_bucket_ = nullptr;  // the registry's, by name
 };
 
 // What this thread does: for replies, which tell who dropped them, and follow their message.

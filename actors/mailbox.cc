@@ -6,14 +6,12 @@ Work* Mailbox::List::pop() {
   Work* work = head;
   if (work != nullptr) {
     head = work->next;
-    if (head == nullptr) tail = nullptr;
     work->next = nullptr;
   }
   return work;
 }
 
 void Mailbox::List::append_reversed(Work* newest) {
-  Work* const last = newest;
   Work* first = nullptr;
   while (newest != nullptr) {
     Work* const older = newest->next;
@@ -21,9 +19,9 @@ void Mailbox::List::append_reversed(Work* newest) {
     first = newest;
     newest = older;
   }
-  if (first == nullptr) return;
-  (tail == nullptr ? head : tail->next) = first;
-  tail = last;
+  Work** end = &head;  // which is empty, save when the mailbox closes
+  while (*end != nullptr) end = &(*end)->next;
+  *end = first;
 }
 
 std::uintptr_t Mailbox::link(std::atomic<std::uintptr_t>& word, Work* work) {

@@ -53,7 +53,6 @@ class Mailbox {
 
   struct List {
     Work* head = nullptr;
-    Work* tail = nullptr;
 
     Work* pop();
     // Appends a list that has its newest entry first.

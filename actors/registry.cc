@@ -1,10 +1,33 @@
 #include "millrace/actors/registry.h"
 
+#include <algorithm>
+#include <functional>
+#include <utility>
+
 namespace millrace::actors {
+
+ActorCell** Registry::link_to(std::string_view name) const {
+  const std::size_t bucket = std::hash<std::string_view>()(name) & (buckets_.size() - 1);
+  ActorCell** link = &buckets_[bucket];
+  while (*link != nullptr && (*link)->name() != name) link = &(*link)->next_in_bucket_;
+  return link;
+}
+
+void Registry::grow() {
+  buckets_.assign(std::max<std::size_t>(2 * buckets_.size(), 16), nullptr);
+  for (ActorCell* cell = oldest_; cell != nullptr; cell = cell->newer_) {
+    cell->next_in_bucket_ = nullptr;  // its chain is made anew
+    *link_to(cell->name()) = cell;
+  }
+}
 
 bool Registry::add(const Ref<ActorCell>& cell) {
   MutexLock lock(mutex_);
-  if (!by_name_.insert(cell.get()).second) return false;
+  if (count_ == buckets_.size()) grow();
+  ActorCell** const link = link_to(cell->name());
+  if (*link != nullptr) return false;
+  *link = cell.get();
+  ++count_;
   cell->older_ = newest_;
   (newest_ == nullptr ? oldest_ : newest_->newer_) = cell.get();
   newest_ = cell.get();
@@ -15,7 +38,8 @@ bool Registry::add(const Ref<ActorCell>& cell) {
 void Registry::remove(ActorCell& cell) {
   {
     MutexLock lock(mutex_);
-    by_name_.erase(&cell);
+    *link_to(cell.name()) = std::exchange(cell.next_in_bucket_, nullptr);
+    --count_;
     (cell.older_ == nullptr ? oldest_ : cell.older_->newer_) = cell.newer_;
     (cell.newer_ == nullptr ? newest_ : cell.newer_->older_) = cell.older_;
   }
@@ -24,8 +48,7 @@ void Registry::remove(ActorCell& cell) {
 
 Ref<ActorCell> Registry::find(std::string_view name) const {
   MutexLock lock(mutex_);
-  const auto found = by_name_.find(name);
-  return found == by_name_.end() ? nullptr : Ref<ActorCell>::share(*found);
+  return buckets_.empty() ? nullptr : Ref<ActorCell>::share(*link_to(name));
 }
 
 Ref<ActorCell> Registry::newest() const {
@@ -36,7 +59,7 @@ Ref<ActorCell> Registry::newest() const {
 std::vector<Ref<ActorCell>> Registry::all() const {
   std::vector<Ref<ActorCell>> cells;
   MutexLock lock(mutex_);
-  cells.reserve(by_name_.size());
+  cells.reserve(count_);
   for (ActorCell* cell = oldest_; cell != nullptr; cell = cell->newer_) {
     cells.push_back(Ref<ActorCell>::share(cell));
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "millrace/actors/actor_cell.h"
@@ -26,28 +25,15 @@ class Registry {
   std::vector<Ref<ActorCell>> select(FunctionRef<bool(const ActorCell&)> wanted) const;
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view name) const {
-      return std::hash<std::string_view>()(name);
-    }
-    std::size_t operator()(const ActorCell* cell) const {
-      return (*this)(std::string_view(cell->name()));
-    }
-  };
-  struct Equal {
-    using is_transparent = void;
-    bool operator()(const ActorCell* a, const ActorCell* b) const { return a->name() == b->name(); }
-    bool operator()(std::string_view name, const ActorCell* cell) const {
-      return name == cell->name();
-    }
-    bool operator()(const ActorCell* cell, std::string_view name) const {
-      return name == cell->name();
-    }
-  };
+  // The link that leads, or would lead, to the actor of that name. There are buckets.
+  ActorCell** link_to(std::string_view name) const MILLRACE_REQUIRES(mutex_);
+  void grow() MILLRACE_REQUIRES(mutex_);
 
   mutable Mutex mutex_;
-  std::unordered_set<ActorCell*, Hash, Equal> by_name_ MILLRACE_GUARDED_BY(mutex_);
+  // By name: chains through the cells themselves (next_in_bucket_), so that a name costs an idle
+  // actor one pointer. A power of two of them.
+  mutable std::vector<ActorCell*> buckets_ MILLRACE_GUARDED_BY(mutex_);
+  std::size_t count_ MILLRACE_GUARDED_BY(mutex_) = 0;
   ActorCell* oldest_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
   ActorCell* newest_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
 };
