@@ -6,9 +6,6 @@
 
 namespace millrace::actors {
 
-// What an idle actor costs: the pool's next size is 384.
-static_assert(sizeof(ActorCell) <= 320);
-
 CurrentActor& current_actor() {
   thread_local CurrentActor current;
   return current;
