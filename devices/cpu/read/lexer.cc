@@ -185,14 +185,13 @@ Token Lexer::suffixed(std::size_t begin, TokenKind kind) {
     while (position_ < size && in(text_[position_], kDigit)) ++position_;
     return make(kind, begin);
   }
-  if (position_ >= size || !in(text_[position_], kLetter | kSuffixMark)) {
-    return error(begin, "a mark (% ^ @ # !) without a name");
-  }
+  const std::size_t name = position_;
   while (position_ < size && in(text_[position_], kLetter | kDigit | kSuffixMark)) {
     // A name ends before an arrow: %a->...
     if (text_[position_] == '-' && position_ + 1 < size && text_[position_ + 1] == '>') break;
     ++position_;
   }
+  if (position_ == name) return error(begin, "a mark (% ^ @ # !) without a name");
   return make(kind, begin);
 }
 
