@@ -1,6 +1,7 @@
 #include "millrace/devices/cpu/read/cursor.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstdlib>
 
@@ -85,6 +86,16 @@ bool Cursor::number(double* out) {
   if (token_.kind != TokenKind::kInteger && token_.kind != TokenKind::kFloat)
     return unexpected("a number");
   double value = 0;
+  if (!negative && token_.text.starts_with("0x")) {  // the bits of infinities and NaNs
+    std::uint64_t bits = 0;
+    const char* const text_end = token_.text.data() + token_.text.size();
+    const auto [end, code] = std::from_chars(token_.text.data() + 2, text_end, bits, 16);
+    if (code != std::errc() || end != text_end)
+      return unexpected("the 16 digits of a number's bits");
+    *out = std::bit_cast<double>(bits);
+    advance();
+    return true;
+  }
   const auto [end, code] =
       std::from_chars(token_.text.data(), token_.text.data() + token_.text.size(), value);
   if (code == std::errc::result_out_of_range) {
