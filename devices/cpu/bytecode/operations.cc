@@ -191,6 +191,7 @@ bool Operations::value(ByteCursor& in, ir::Value** out) {
     if (number >= scope->first) {
       if (number - scope->first >= scope->values.size()) break;
       *out = scope->values[static_cast<std::size_t>(number - scope->first)];
+      if (*out == nullptr) break;
       return true;
     }
     if (scope->isolated) break;
@@ -241,8 +242,12 @@ bool Operations::finish_op(ByteCursor& in, Draft& d, Place place, ir::Block* to)
   to->append(op);
   if (!define(in, op->results())) return false;
   if (d.regions == 0) return true;
+  // Its results have their numbers by now, but its own regions cannot see them.
+  const auto own = [&] { return std::span(scopes_.back().values).last(op->results().size()); };
+  std::ranges::fill(own(), nullptr);
   std::vector<std::vector<ir::Block*>> regions;
   if (!read_regions(in, d, Place::kRegion, &regions)) return false;
+  std::ranges::transform(op->results(), own().begin(), [](ir::Value& v) { return &v; });
   for (std::size_t i = 0; i < regions.size(); ++i) module_.set_blocks(op->regions()[i], regions[i]);
   return true;
 }

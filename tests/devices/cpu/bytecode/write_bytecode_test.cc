@@ -72,6 +72,23 @@ TEST(WriteBytecode, WithoutAVersionItIsAsOldAsTheProgramAllows) {
               HasSubstr("StableHLO_v1.9.0"));
 }
 
+TEST(WriteBytecode, WhatARegionUsesOfItsOwnOperationDoesNotReadBack) {
+  const ir::Module module = module_of(
+      "%0 = stablehlo.constant dense<0> : tensor<i32>\n"
+      "%1 = \"stablehlo.reduce\"(%b, %0) ({\n"
+      "^bb0(%x: tensor<i32>, %y: tensor<i32>):\n"
+      "  %2 = stablehlo.add %x, %y : tensor<i32>\n"
+      "  stablehlo.return %2 : tensor<i32>\n"
+      "}) {dimensions = array<i64: 0, 1>} : (tensor<2x3xi32>, tensor<i32>) -> tensor<i32>");
+  ASSERT_TRUE(read_bytecode(*write_bytecode(module)));
+  ir::Op* const reduce = module.find("main")->body().block().front()->next();
+  ASSERT_EQ(reduce->regions().size(), 1u);
+  reduce->regions()[0].block().front()->set_operand(1, &reduce->results()[0]);
+  const auto again = read_bytecode(*write_bytecode(module));
+  ASSERT_FALSE(again);
+  EXPECT_THAT(again.error().message(), HasSubstr("is used but not defined before"));
+}
+
 std::string error_of(const std::string& body, Version version) {
   const auto written = write_bytecode(module_of(body), version);
   if (written) return "it was written";
