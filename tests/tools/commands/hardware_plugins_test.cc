@@ -22,6 +22,8 @@ struct Hardware {
   std::string reason;   // why it cannot run without
 };
 
+void PrintTo(const Hardware& hardware, std::ostream* out) { *out << hardware.plugin; }
+
 class HardwarePluginTest : public ::testing::TestWithParam<Hardware> {};
 
 TEST_P(HardwarePluginTest, LoadsTellsItsVersionAndWhyItCannotRun) {

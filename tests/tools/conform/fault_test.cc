@@ -253,6 +253,8 @@ struct KnownPlugin {
   const char* name;
   std::vector<std::string> failing;
 };
+void PrintTo(const KnownPlugin& known, std::ostream* out) { *out << known.name; }
+
 class ConformXlaStressTest : public ::testing::TestWithParam<KnownPlugin> {};
 
 TEST_P(ConformXlaStressTest, FailsOnlyWhatIsKnown) {
