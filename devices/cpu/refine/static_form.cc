@@ -89,6 +89,10 @@ class Making {
   Result<Dims> numbers(int operand) const {
     const KnownRef k = known(operand);
     if (k == nullptr) return std::unexpected(unresolved(operand).error());
+    if (const DType type = k->shape.dtype(); !is_signed_integer(type) && !is_unsigned_integer(type))
+      return std::unexpected(wrong("operand " + std::to_string(operand) + " is " +
+                                   k->shape.to_string() + ", expected integers")
+                                 .error());
     if (!k->overflow.empty()) {
       return fail(ErrorCode::kInvalidArgument,
                   op_.where() + ": operand " + std::to_string(operand) +

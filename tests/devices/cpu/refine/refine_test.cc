@@ -31,6 +31,16 @@ Result<ir::Module> refined(const std::string& arguments, const std::string& resu
   return refine(*module, shapes);
 }
 
+std::string replaced(std::string text, const std::vector<std::string>& what,
+                     const std::vector<std::string>& with) {
+  for (std::size_t i = 0; i < what.size(); ++i) {
+    const std::size_t at = text.find(what[i]);
+    EXPECT_NE(at, std::string::npos) << what[i];
+    if (at != std::string::npos) text.replace(at, what[i].size(), with[i]);
+  }
+  return text;
+}
+
 struct InferenceCase {
   std::string name;
   std::string arguments;
@@ -457,6 +467,15 @@ INSTANTIATE_TEST_SUITE_P(
                   {f32({3, 4}), Shape(DType::kI1, {})},
                   ErrorCode::kUnimplemented,
                   "tensor<6x4xf32> from one branch, tensor<3x4xf32> from another"},
+        ErrorCase{
+            "AShapeOfFloats",
+            kX,
+            "%s = stablehlo.constant dense<[7.0, 2.0]> : tensor<2xf32>\n%r = "
+            "stablehlo.custom_call @something(%x, %s) {indices_of_shape_operands = dense<1> : "
+            "tensor<1xi64>} : (tensor<?x4xf32>, tensor<2xf32>) -> tensor<?x2xf32>",
+            {f32({3, 4})},
+            ErrorCode::kInvalidArgument,
+            "operand 1 is tensor<2xf32>, expected integers"},
         ErrorCase{"ACustomCallThatSaysNothing",
                   kX,
                   "%r = stablehlo.custom_call @something(%x) : (tensor<?x4xf32>) -> tensor<?xf32>",
@@ -522,6 +541,27 @@ TEST(RefineTest, AFunctionThatCallsWithEverNewConstantsIsGivenUp) {
               {f32({1})}, others);
   ASSERT_FALSE(module);
   EXPECT_EQ(module.error().code(), ErrorCode::kResourceExhausted) << module.error().to_string();
+}
+
+TEST(RefineTest, ABodyThatIsItselfIsGivenUp) {
+  const std::string window =
+      "%a = stablehlo.constant dense<2> : tensor<1xi32>\n"
+      "%p = stablehlo.constant dense<0> : tensor<1x2xi32>\n"
+      "%r = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %v, %a, %a, %a, %a, %p) "
+      "{called_computations = [@f]} : (tensor<?xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, "
+      "tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>) -> tensor<?xf32>\n";
+  const auto module =
+      refined("%x: tensor<?xf32>, %v: tensor<f32>", "tensor<?xf32>",
+              window + "return %r : tensor<?xf32>", {f32({4}), f32({})},
+              "func.func private @f(%v: tensor<f32>, %w: tensor<f32>) -> tensor<f32> {\n"
+              "%x = stablehlo.reshape %v : (tensor<f32>) -> tensor<1xf32>\n%y = stablehlo.pad %x, "
+              "%v, low = "
+              "[0], high = [3], interior = [0] : (tensor<1xf32>, tensor<f32>) -> tensor<4xf32>\n" +
+                  replaced(window, {"(%x", "(tensor<?xf32>"}, {"(%y", "(tensor<4xf32>"}) +
+                  "return %w : tensor<f32>\n}\n");
+  ASSERT_FALSE(module);
+  EXPECT_EQ(module.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(module.error().message(), HasSubstr("nested too deeply"));
 }
 
 TEST(RefineTest, AStaticProgramNeedsNone) {
