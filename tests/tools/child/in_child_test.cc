@@ -22,7 +22,7 @@ constexpr double kPatience = 120;  // seconds, for what is not to wait
 
 TEST(InChildTest, AnswerComesBackWhateverItsBytes) {
   const std::string bytes("a\0\n\xff", 4);
-  const ChildEnd end = in_child([&] { return bytes; }, kPatience);
+  const ChildEnd end = in_child([&] { return std::string(bytes); }, kPatience);
   EXPECT_EQ(end.answer, bytes);
   EXPECT_EQ(end.why_not, "");
   EXPECT_EQ(in_child([] { return std::string(); }, kPatience).answer, "");
@@ -30,7 +30,7 @@ TEST(InChildTest, AnswerComesBackWhateverItsBytes) {
 
 TEST(InChildTest, LongestAnswerComesBackAndALongerOneIsRefused) {
   const std::string longest(kMostAnswerBytes, 'x');
-  EXPECT_TRUE(in_child([&] { return longest; }, kPatience).answer == longest);
+  EXPECT_TRUE(in_child([&] { return std::string(longest); }, kPatience).answer == longest);
   const ChildEnd end = in_child([&] { return longest + "y"; }, kPatience);
   EXPECT_FALSE(end.answer);
   EXPECT_EQ(end.why_not, "its answer has 16777217 bytes, and may have 16777216");
