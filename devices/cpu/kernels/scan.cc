@@ -1,7 +1,9 @@
 #include "millrace/devices/cpu/kernels/scan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "millrace/core/check.h"
 #include "millrace/devices/cpu/kernels/element.h"
@@ -50,6 +52,12 @@ void scan_rows(const Lines& lines, bool reverse, const T* in, const T* init, T* 
         });
 }
 
+template <class T>
+bool is_nan(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::isnan(x);
+  return false;
+}
+
 // True if the kind is one of simple arithmetic on these elements.
 bool scan_simple(ReduceKind kind, DType type, const Lines& lines, bool reverse, const void* in,
                  const void* init, void* out, Parallel& parallel) {
@@ -69,8 +77,8 @@ bool scan_simple(ReduceKind kind, DType type, const Lines& lines, bool reverse, 
         return run([](T a, T b) { return a + b; });
       }
     }
-    if (kind == ReduceKind::kMax) return run([](T a, T b) { return a > b || a != a ? a : b; });
-    if (kind == ReduceKind::kMin) return run([](T a, T b) { return a < b || a != a ? a : b; });
+    if (kind == ReduceKind::kMax) return run([](T a, T b) { return a > b || is_nan(a) ? a : b; });
+    if (kind == ReduceKind::kMin) return run([](T a, T b) { return a < b || is_nan(a) ? a : b; });
     return false;
   };
   switch (type) {
