@@ -366,6 +366,7 @@ bool Operations::read_block(ByteCursor& in, Place inside, std::vector<ir::Block*
     if (has_arguments) return in.fail("a module with arguments");
     return read_block_ops(in, ops, inside, &module_.top_level());
   }
+  if (ops == 0) return in.fail("a block without operations: it must end with one");
   ir::Block* block = module_.create_block(types);
   out->push_back(block);
   return define(in, block->arguments()) && read_block_ops(in, ops, inside, block);

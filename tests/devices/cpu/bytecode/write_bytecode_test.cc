@@ -89,6 +89,15 @@ TEST(WriteBytecode, WhatARegionUsesOfItsOwnOperationDoesNotReadBack) {
   EXPECT_THAT(again.error().message(), HasSubstr("is used but not defined before"));
 }
 
+TEST(WriteBytecode, ABlockWithoutOperationsDoesNotReadBack) {
+  ir::Module module = module_of("");
+  ir::Block* const empty = module.create_block(module.find("main")->inputs());
+  module.set_blocks(module.find("main")->body(), std::span(&empty, 1));
+  const auto again = read_bytecode(*write_bytecode(module));
+  ASSERT_FALSE(again);
+  EXPECT_THAT(again.error().message(), HasSubstr("a block without operations"));
+}
+
 std::string error_of(const std::string& body, Version version) {
   const auto written = write_bytecode(module_of(body), version);
   if (written) return "it was written";
