@@ -62,7 +62,9 @@ TEST_P(RefineInferenceTest, TheResultGetsItsShape) {
   const std::string text = ir::print(*module);
   EXPECT_EQ(module->find("main")->results()[0].to_string(), c.expected) << text;
   EXPECT_THAT(text, Not(HasSubstr("?")));
-  if (!c.op.empty()) EXPECT_THAT(text, HasSubstr(c.op));
+  if (!c.op.empty()) {
+    EXPECT_THAT(text, HasSubstr(c.op));
+  }
 }
 
 const char* const kX = "%x: tensor<?x4xf32>";
