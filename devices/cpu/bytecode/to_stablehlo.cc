@@ -14,6 +14,9 @@ using ir::Attribute;
 Attribute to_array(ir::Module& module, Attribute given, DType element) {
   std::vector<std::int64_t> values;
   if (!ints_of(given, &values)) return {};
+  if (element == DType::kI1) {
+    for (std::int64_t& value : values) value = value != 0 ? 1 : 0;
+  }
   return module.attribute(
       ir::IntArrayAttr{{}, element, module.copy(std::span<const std::int64_t>(values))});
 }

@@ -98,6 +98,22 @@ TEST(WriteBytecode, ABlockWithoutOperationsDoesNotReadBack) {
   EXPECT_THAT(again.error().message(), HasSubstr("a block without operations"));
 }
 
+TEST(WriteBytecode, NumbersInThePlaceOfBoolsReadAsBools) {
+  const ir::Module module = module_of(
+      "%0 = stablehlo.constant dense<1.0> : tensor<1x4x4x1xf32>\n"
+      "%1 = \"stablehlo.convolution\"(%0, %0) {batch_group_count = 1 : i64, "
+      "dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[i, 0, 1, o]->[b, 0, 1, f]>, "
+      "feature_group_count = 1 : i64, window_reversal = array<i64: 5, 0>} : "
+      "(tensor<1x4x4x1xf32>, tensor<1x4x4x1xf32>) -> tensor<1x1x1x1xf32>");
+  const auto again = read_bytecode(*write_bytecode(module));
+  ASSERT_TRUE(again) << again.error().message();
+  const ir::Op* const convolution = again->find("main")->body().block().front()->next();
+  const auto* const reversal = convolution->attr<ir::IntArrayAttr>("window_reversal");
+  ASSERT_NE(reversal, nullptr);
+  EXPECT_EQ(reversal->element, DType::kI1);
+  EXPECT_THAT(reversal->values, ::testing::ElementsAre(1, 0));
+}
+
 std::string error_of(const std::string& body, Version version) {
   const auto written = write_bytecode(module_of(body), version);
   if (written) return "it was written";
