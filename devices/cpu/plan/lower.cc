@@ -13,6 +13,8 @@ namespace millrace::devices::cpu::plan {
 namespace {
 
 constexpr int kMaxDepth = 64;  // of calls: StableHLO has no recursion
+// With all calls in place. A few lines can call each other to more than any memory holds.
+constexpr int kMostOps = 1 << 20;
 
 class Lowering {
  public:
@@ -110,6 +112,13 @@ class Lowering {
 
   Status lower_op(const ir::Op& op, Block& to, int depth) {
     using K = ir::OpKind;
+    if (++ops_ > kMostOps) {
+      return fail(ErrorCode::kResourceExhausted,
+                  op.where() +
+                      ": with the functions that it calls in their places the program has "
+                      "more than " +
+                      std::to_string(kMostOps) + " operations");
+    }
     switch (op.kind()) {
       case K::kCall:
       case K::kComposite:
@@ -365,6 +374,7 @@ class Lowering {
   const ir::Module& module_;
   Graph& graph_;
   std::map<const ir::Value*, Values> values_;
+  int ops_ = 0;
 };
 
 }  // namespace

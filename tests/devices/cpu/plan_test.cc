@@ -1,5 +1,6 @@
 #include "millrace/devices/cpu/plan/plan.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -217,6 +218,22 @@ TEST(PlanTest, UnsupportedElementTypeOfAnArgumentIsNamedWithLineAndColumn) {
   EXPECT_EQ(e.code(), ErrorCode::kUnimplemented);
   EXPECT_NE(e.message().find("1:1: @main: argument 1: the type tensor<?xf32>"), std::string::npos)
       << e.message();
+}
+
+TEST(PlanTest, FunctionsThatCallEachOtherToNoEndAreRefused) {
+  std::string text =
+      "func.func private @f0(%x: tensor<f32>) -> tensor<f32> {\n"
+      "  %0 = stablehlo.add %x, %x : tensor<f32>\n  return %0 : tensor<f32>\n}\n";
+  for (int i = 1; i <= 40; ++i) {
+    const std::string call = " = call @f" + std::to_string(i - 1);
+    text += "func.func " + std::string(i == 40 ? "@main" : "private @f" + std::to_string(i)) +
+            "(%x: tensor<f32>) -> tensor<f32> {\n  %0" + call +
+            "(%x) : (tensor<f32>) -> tensor<f32>\n  %1" + call +
+            "(%0) : (tensor<f32>) -> tensor<f32>\n  return %1 : tensor<f32>\n}\n";
+  }
+  const Error e = plan_error(text);
+  EXPECT_EQ(e.code(), ErrorCode::kResourceExhausted);
+  EXPECT_THAT(e.message(), ::testing::HasSubstr("more than 1048576 operations"));
 }
 
 TEST(PlanTest, UnsupportedOperationIsNamedWithLineAndColumn) {
