@@ -1,5 +1,6 @@
 #include "millrace/devices/pjrt/buffer.h"
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,9 +17,9 @@ namespace {
 bool is_packed(DType type) { return bit_width(type) < 8 && type != DType::kI1; }
 
 // A copy of so few bytes, on a thread of the plugin, is mostly over before a third thread could be
-// woken to tell of it (XLA's CPU client: after 1 to 2 us, some 70 questions): so much is asked for.
+// woken to tell of it (XLA's CPU client: after 1 to 2 us): so long it is asked whether it is.
 constexpr std::size_t kSmallCopy = 16384;
-constexpr int kQuestions = 150;
+constexpr std::chrono::microseconds kSmallCopyTime(4);
 
 // Keeps a buffer's memory where it is while the host reads it.
 class ExternalReference {
@@ -47,12 +48,16 @@ class ExternalReference {
 
 }  // namespace
 
-PjrtBuffer::PjrtBuffer(PjrtClient& client, DeviceId device, const Shape& shape, abi::Buffer* buffer)
+PjrtBuffer::PjrtBuffer(PjrtClient& client, DeviceId device, const Shape& shape, abi::Buffer* buffer,
+                       bool laid_out)
     : client_(client),
       device_(device),
       shape_(shape),
       buffer_(buffer),
-      size_bytes_(shape.size_bytes()) {}
+      laid_out_(laid_out),
+      size_bytes_(shape.size_bytes()) {
+  if (laid_out) client_.note_laid_out();
+}
 
 PjrtBuffer::~PjrtBuffer() {
   abi::BufferDestroyArgs args;
@@ -100,7 +105,8 @@ Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner ke
   args.dst_size = destination.size();
   if (Status status = client_.plugin().call(args); !status) return std::move(status).error();
   constexpr std::string_view kCopy = "PJRT_Buffer_ToHostBuffer";
-  for (int i = 0; destination.size() <= kSmallCopy && i < kQuestions; ++i) {
+  const auto until = std::chrono::steady_clock::now() + kSmallCopyTime;
+  while (destination.size() <= kSmallCopy && std::chrono::steady_clock::now() < until) {
     if (std::optional<Future<void>> copied = take_ready_event(client_.plugin(), args.event, kCopy))
       return *std::move(copied);
   }
@@ -108,8 +114,10 @@ Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner ke
   Future<void> copied = client_.watch(args.event, kCopy, device_, keep_alive);
   if (copied.ready()) return copied;
   return std::move(copied).then(
-      inline_executor(), [self = Ref<PjrtBuffer>::share(this), keep_alive = std::move(keep_alive),
-                          hold = std::move(hold)](Status ended) { return ended; });
+      inline_executor(),
+      // The hold goes last: with it the client may.
+      [hold = std::move(hold), self = Ref<PjrtBuffer>::share(this),
+       keep_alive = std::move(keep_alive)](Status ended) { return ended; });
 }
 
 Result<DeviceLayout> PjrtBuffer::layout() const {

@@ -15,10 +15,12 @@ namespace millrace::devices::pjrt {
 class PjrtClient;
 
 // Owns a PJRT_Buffer, destroyed with the last handle. Thread-safety: thread-safe, as PJRT's buffers
-// are; the plugin may be called from whatever thread drops the last handle.
+// are.
 class PjrtBuffer final : public BufferBody {
  public:
-  PjrtBuffer(PjrtClient& client, DeviceId device, const Shape& shape, abi::Buffer* buffer);
+  // laid_out: it may be in another layout than row-major, so launches ask in which.
+  PjrtBuffer(PjrtClient& client, DeviceId device, const Shape& shape, abi::Buffer* buffer,
+             bool laid_out = false);
 
   const Shape& shape() const override { return shape_; }
   Client& client() const override;
@@ -33,6 +35,7 @@ class PjrtBuffer final : public BufferBody {
   bool removed() const override { return removed_.load(); }
 
   abi::Buffer* get() const { return buffer_; }
+  bool laid_out() const { return laid_out_; }
   // For a launch that donates it: false if it was removed before.
   bool begin_donation() { return !removed_.exchange(true); }
   // The launch was refused: nothing was donated.
@@ -46,6 +49,7 @@ class PjrtBuffer final : public BufferBody {
   const DeviceId device_;
   const Shape shape_;
   abi::Buffer* const buffer_;
+  const bool laid_out_;
   std::size_t size_bytes_ = 0;
   std::atomic<bool> removed_{false};
   mutable Mutex mutex_;

@@ -230,7 +230,9 @@ Result<PutResult> PjrtClient::put_in(const HostView& view, HostBufferSemantics s
                                      DeviceId device, int memory, const DeviceLayout& layout) {
   MILLRACE_TRY_STATUS(layout.check(view.shape.rank()));
   WrittenLayout written(layout);
-  return put_laid_out(view, semantics, device, memory, written.get());
+  const bool row_major =
+      layout.minor_to_major == DeviceLayout::row_major(view.shape.rank()).minor_to_major;
+  return put_laid_out(view, semantics, device, memory, written.get(), !row_major);
 }
 
 Result<DeviceLayout> PjrtClient::default_layout(const Shape& shape, DeviceId device) const {
@@ -242,7 +244,8 @@ Result<DeviceLayout> PjrtClient::default_layout(const Shape& shape, DeviceId dev
 }
 
 Result<PutResult> PjrtClient::put_laid_out(const HostView& view, HostBufferSemantics semantics,
-                                           DeviceId device, int memory, abi::MemoryLayout* layout) {
+                                           DeviceId device, int memory, abi::MemoryLayout* layout,
+                                           bool laid_out) {
   MILLRACE_TRY(abi::Device* const target, find(device));
   MILLRACE_TRY_STATUS(alive(device));
   MILLRACE_TRY_STATUS(check(view));
@@ -279,7 +282,7 @@ Result<PutResult> PjrtClient::put_laid_out(const HostView& view, HostBufferSeman
   if (!released.ready()) {
     released = std::move(released).then(
         inline_executor(),
-        [owner = view.owner, hold = std::move(hold)](Status done) { return done; });
+        [hold = std::move(hold), owner = view.owner](Status done) { return done; });
   }
   if (Status given =
           plugin_.require<abi::ClientBufferFromHostBufferArgs>(args.buffer != nullptr, "buffer");
@@ -287,7 +290,7 @@ Result<PutResult> PjrtClient::put_laid_out(const HostView& view, HostBufferSeman
     released.ignore();
     return std::unexpected(std::move(given).error());
   }
-  Buffer buffer(make_ref<PjrtBuffer>(*this, device, view.shape, args.buffer));
+  Buffer buffer(make_ref<PjrtBuffer>(*this, device, view.shape, args.buffer, laid_out));
   return PutResult{std::move(buffer), std::move(released)};
 }
 
@@ -321,7 +324,7 @@ Result<Buffer> PjrtClient::copy(const Buffer& source, DeviceId device, int memor
         plugin_.require<abi::BufferCopyToDeviceArgs>(args.dst_buffer != nullptr, "buffer"));
     made = args.dst_buffer;
   }
-  return Buffer(make_ref<PjrtBuffer>(*this, device, source.shape(), made));
+  return Buffer(make_ref<PjrtBuffer>(*this, device, source.shape(), made, from->laid_out()));
 }
 
 void PjrtClient::note_run(const PjrtRun& run) {

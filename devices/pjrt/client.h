@@ -81,7 +81,7 @@ class PjrtClient final : public Client {
   std::string compiler_identity() const override;
   Result<PutResult> put(const HostView& view, HostBufferSemantics semantics, DeviceId device,
                         int memory) override {
-    return put_laid_out(view, semantics, device, memory, nullptr);
+    return put_laid_out(view, semantics, device, memory, nullptr, false);
   }
   Result<PutResult> put_in(const HostView& view, HostBufferSemantics semantics, DeviceId device,
                            int memory, const DeviceLayout& layout) override;
@@ -104,6 +104,9 @@ class PjrtClient final : public Client {
   std::string calls_under_way() const override;
   void give_up(const Error& why) override;
   bool given_up() const override { return given_up_.load(); }
+  // A buffer that may be otherwise than row-major was made.
+  bool any_laid_out() const { return any_laid_out_.load(std::memory_order_relaxed); }
+  void note_laid_out() { any_laid_out_.store(true); }
 
   // The error of a device that was killed. Cheap while none was.
   Status alive(DeviceId device) const;
@@ -183,7 +186,8 @@ class PjrtClient final : public Client {
   void end_mapping(const std::byte* begin);
   // layout: nullptr for the default one.
   Result<PutResult> put_laid_out(const HostView& view, HostBufferSemantics semantics,
-                                 DeviceId device, int memory, abi::MemoryLayout* layout);
+                                 DeviceId device, int memory, abi::MemoryLayout* layout,
+                                 bool laid_out);
   struct alignas(64) Runs {
     std::atomic<Duration::rep> last_end{0};  // since the clock's epoch
     std::atomic<Duration::rep> busy{0};
@@ -223,6 +227,7 @@ class PjrtClient final : public Client {
   std::atomic<int> launches_{0};
   std::atomic<bool> told_of_determinism_{false};
   std::atomic<bool> given_up_{false};
+  std::atomic<bool> any_laid_out_{false};
   std::unique_ptr<Profiler> profiler_;  // until the close
   Scope scope_{"the PJRT client"};
   Mutex close_mutex_;

@@ -44,19 +44,23 @@ Status PjrtExecutable::check_counts(const CompileOptions& options) const {
   return check("PJRT_Executable_NumPartitions", facts_.partitions, options.partitions);
 }
 
-// Of the few inputs that are wanted otherwise than row-major: a plugin would take the bytes as they
-// lie.
+// Of the few inputs that are wanted, or lie, otherwise than row-major: a plugin would take the
+// bytes as they lie.
 Status PjrtExecutable::check_layouts(const LaunchArguments& call) const {
-  for (const ProgramFacts::Layout& layout : facts_.layouts) {
-    for (const std::span<const Buffer> list : call.arguments) {
-      const auto* buffer = static_cast<const PjrtBuffer*>(list[layout.input].body().get());
+  for (const std::span<const Buffer> list : call.arguments) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const auto* buffer = static_cast<const PjrtBuffer*>(list[i].body().get());
+      const auto wanted = std::ranges::find(facts_.layouts, i, &ProgramFacts::Layout::input);
+      const bool row_major = wanted == facts_.layouts.end();
+      if (row_major && !buffer->laid_out()) continue;
+      const DeviceLayout takes = row_major ? DeviceLayout::row_major(buffer->shape().rank())
+                                           : DeviceLayout{wanted->minor_to_major, {}};
       const Result<DeviceLayout> has = buffer->layout();
-      if (!has || has->minor_to_major == layout.minor_to_major) continue;
+      if (!has || has->minor_to_major == takes.minor_to_major) continue;
       return fail(ErrorCode::kInvalidArgument,
-                  "argument " + std::to_string(layout.input) + " of " + name_ + ", a " +
+                  "argument " + std::to_string(i) + " of " + name_ + ", a " +
                       buffer->shape().to_string() + ", lies in the layout " + has->to_text() +
-                      ", but the program takes it in " +
-                      DeviceLayout{layout.minor_to_major, {}}.to_text() + ": put it in that one");
+                      ", but the program takes it in " + takes.to_text() + ": put it in that one");
     }
   }
   return {};
@@ -187,7 +191,7 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   MILLRACE_TRY_STATUS(check_launch(*this, client_, call));
   MILLRACE_TRY_STATUS(check_devices(call.devices));
   client_.make_handed_over();
-  if (!facts_.layouts.empty()) MILLRACE_TRY_STATUS(check_layouts(call));
+  if (!facts_.layouts.empty() || client_.any_laid_out()) MILLRACE_TRY_STATUS(check_layouts(call));
   const std::size_t devices = call.devices.size();
   const std::size_t inputs = facts_.inputs.size();
   Scope::Hold one_hold;  // most launches are of one device
@@ -241,8 +245,9 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
             false, "output " + std::to_string(o) + " of " + name_);
         continue;
       }
+      const bool laid_out = o < facts_.outputs_laid_out.size() && facts_.outputs_laid_out[o] != 0;
       outputs.emplace_back(make_ref<PjrtBuffer>(client_, call.devices[d], facts_.outputs[o],
-                                                launch.output_lists[place][o]));
+                                                launch.output_lists[place][o], laid_out));
     }
     results[d].outputs = Buffers::of_moved(outputs);
     results[d].done = note_end(

@@ -1,13 +1,14 @@
 #include "millrace/devices/pjrt/handed_over.h"
 
+#include <chrono>
 #include <thread>
 
 namespace millrace::devices::pjrt {
 namespace {
 
-// How often a thread lets others run before it goes on without them: some milliseconds, a thousand
-// times what freeing takes.
-constexpr int kPatience = 10'000;
+// How long a thread lets others run before it goes on without them: a thousand times what freeing
+// takes.
+constexpr std::chrono::milliseconds kPatience(5);
 
 }  // namespace
 
@@ -42,15 +43,23 @@ HandedOver::Call* HandedOver::take() {
 
 void HandedOver::made_one() {
   calls_.fetch_sub(kMaking);
-  if (std::uint64_t overdue = overdue_.load(); overdue != 0) [[unlikely]] {
-    while (overdue > making() && !overdue_.compare_exchange_weak(overdue, making())) {
-    }
+  lower_overdue();
+}
+
+void HandedOver::lower_overdue() {
+  std::uint64_t overdue = overdue_.load();
+  while (overdue > making() && !overdue_.compare_exchange_weak(overdue, making())) {
   }
 }
 
 void HandedOver::wait_for_others() {
-  for (int i = 0; making() > overdue_.load(); ++i) {
-    if (i == kPatience) return overdue_.store(making());
+  if (making() <= overdue_.load()) return;
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (making() > overdue_.load()) {
+    if (std::chrono::steady_clock::now() >= until) {
+      overdue_.store(making());
+      return lower_overdue();  // one may have ended since
+    }
     std::this_thread::yield();
   }
 }

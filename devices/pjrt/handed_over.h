@@ -61,6 +61,7 @@ class HandedOver {
   void drain_some();
   Call* take();
   void made_one();
+  void lower_overdue();
   void wait_for_others();
   std::uint64_t making() const { return calls_.load() / kMaking; }
 

@@ -1,10 +1,23 @@
 // PjrtClient: host memory that the plugin's devices read and write by themselves.
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "millrace/devices/pjrt/client.h"
 
 namespace millrace::devices::pjrt {
+
+namespace {
+
+// Of a plugin that is called no more: what it has mapped stays mapped, so the bytes stay.
+void keep_for_ever(Owner owner) {
+  static Mutex mutex;
+  static auto* const kept = new std::vector<Owner>;
+  MutexLock lock(mutex);
+  kept->push_back(std::move(owner));
+}
+
+}  // namespace
 
 // One that the plugin has mapped. Its end is handed over: unmapping may block as mapping does.
 class PjrtClient::HostMapping {
@@ -16,7 +29,7 @@ class PjrtClient::HostMapping {
   ~HostMapping() {
     client_.hand_over([&client = client_, data = data_, owner = std::move(owner_),
                        hold = std::move(hold_)]() mutable {
-      if (client.given_up()) return;  // it stays mapped: the plugin is called no more
+      if (client.given_up()) return keep_for_ever(std::move(owner));
       abi::ClientDmaUnmapArgs args;
       args.client = client.client_;
       args.data = data;

@@ -107,6 +107,14 @@ std::string brief(const Json& value) {
 }
 
 Result<Attribute> typed(const Json& value) {
+  const auto too_large = [](const Json& v) {
+    return v.is_number_unsigned() &&
+           v.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()};
+  };
+  if (too_large(value) || (value.is_array() && std::ranges::any_of(value, too_large))) {
+    return fail(ErrorCode::kInvalidArgument,
+                "it is " + brief(value) + ", more than 64 bits with a sign hold");
+  }
   if (value.is_boolean()) return value.get<bool>();
   if (value.is_number_integer()) return value.get<std::int64_t>();
   if (value.is_number()) return value.get<double>();
@@ -223,7 +231,8 @@ Result<PluginEntry> read_manifest(const std::string& file, std::string name) {
   for (const auto& [key, value] : json.items()) {
     if (key == "name" && value.is_string()) {
       if (entry.name.empty()) entry.name = value.get<std::string>();
-    } else if (key == "library_path" && value.is_string()) {
+    } else if (key == "library_path" && value.is_string() &&
+               !value.get_ref<const std::string&>().empty()) {
       entry.path = (fs::path(file).parent_path() / value.get<std::string>()).string();
     } else if (key == "priority" && value.is_number_integer()) {
       // A number that no int holds is as good as the nearest.

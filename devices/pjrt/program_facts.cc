@@ -168,6 +168,20 @@ Status read_hlo(std::string_view bytes, bool with_config, ProgramFacts& facts) {
     if (std::ssize(order) == shape.rank() && !is_row_major(order))
       facts.layouts.push_back({static_cast<std::size_t>(i), std::move(order)});
   }
+  const millrace::pjrt::Shape& result = laid_out.empty()
+                                            ? module.host_program_shape().result()
+                                            : whole.config().entry_computation_layout().result();
+  const auto add_output = [&facts](const millrace::pjrt::Shape& output) {
+    const std::vector<std::int64_t> order(output.layout().minor_to_major().begin(),
+                                          output.layout().minor_to_major().end());
+    facts.outputs_laid_out.push_back(order.empty() || is_row_major(order) ? 0 : 1);
+  };
+  facts.outputs_laid_out.clear();
+  if (result.tuple_shapes().empty()) {
+    add_output(result);
+  } else {
+    for (const millrace::pjrt::Shape& output : result.tuple_shapes()) add_output(output);
+  }
   facts.donated.assign(facts.inputs.size(), 0);
   const auto donate = [&facts, one_tuple](const auto& entry) {
     std::int64_t input = entry.parameter_number();

@@ -25,6 +25,7 @@ struct ProgramFacts {
   std::vector<Shape> outputs;  // of each device
   std::vector<char> donated;   // per input
   std::vector<Layout> layouts;
+  std::vector<char> outputs_laid_out;  // per output that is told of: it is not row-major
   int replicas = 1;
   int partitions = 1;
   std::int64_t temporary_bytes = 0;

@@ -148,11 +148,19 @@ TEST(ScopeStressTest, CloseThatRacesWithHoldersCompletesAfterTheLast) {
     const auto hold = [&] {
       if (Scope::Hold h = scope.hold()) {
         inside.fetch_add(1);
+        std::this_thread::yield();
         inside.fetch_sub(1);
       }
     };
-    race(hold, [&] { closed = scope.close(); }, hold);
+    std::atomic<int> inside_at_close{-1};
+    const auto close = [&] {
+      closed = scope.close();
+      closed.then(inline_executor(), [&](const Status&) { inside_at_close = inside.load(); })
+          .ignore();
+    };
+    race(hold, close, hold);
     ASSERT_TRUE(closed.ready());
+    ASSERT_EQ(inside_at_close, 0);
     ASSERT_EQ(scope.holders(), 0u);
     ASSERT_FALSE(scope.hold());
   }

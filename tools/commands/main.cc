@@ -23,7 +23,14 @@ constexpr const char* kThreadsHelp =
     "that run programs, shared out over the devices, at least one each (MILLRACE_THREADS; "
     "default: one per core)";
 
-const CLI::Range kSeconds(1e-6, 1e9);
+// Not CLI::Range: it takes a NaN.
+const CLI::Validator kSeconds(
+    [](std::string& text) -> std::string {
+      double value = 0;
+      if (CLI::detail::lexical_cast(text, value) && value >= 1e-6 && value <= 1e9) return "";
+      return "'" + text + "' is no number of seconds from 0.000001 to 1000000000";
+    },
+    "SECONDS");
 
 // Whole numbers as they are written: CLI11 takes -1 for the largest there is.
 std::string check_whole_number(const std::string& text) {
