@@ -105,8 +105,8 @@ Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner ke
   args.dst_size = destination.size();
   if (Status status = client_.plugin().call(args); !status) return std::move(status).error();
   constexpr std::string_view kCopy = "PJRT_Buffer_ToHostBuffer";
-  const auto until = std::chrono::steady_clock::now() + kSmallCopyTime;
-  while (destination.size() <= kSmallCopy && std::chrono::steady_clock::now() < until) {
+  const auto until = steady_clock().now() + kSmallCopyTime;
+  while (destination.size() <= kSmallCopy && steady_clock().now() < until) {
     if (std::optional<Future<void>> copied = take_ready_event(client_.plugin(), args.event, kCopy))
       return *std::move(copied);
   }

@@ -272,9 +272,18 @@ void Emitter::emit_reduce_window(BlockState& s, const Node& n, StepList& to) {
     }
   }
   Variadic v = variadic(s, n);
+  const std::span<const std::int64_t> dims = graph_.shape(n.inputs[0]).dims();
+  std::optional<Scan> found = find_scan(n.window, dims);
+  // Backwards, a scan adds in another order than a window: where that is seen, only long windows,
+  // for which it is the difference between n and n * n, are worth the other roundings.
+  constexpr std::int64_t kLongWindow = 256;
+  if (found && found->reverse && is_floating(v.types[0]) &&
+      dims[static_cast<std::size_t>(found->dimension)] < kLongWindow) {
+    found.reset();
+  }
   add_step(to, std::string(n.name), n.location, 0).run =
       [v = std::move(v), region = n.region, shape = graph_.shape(n.inputs[0]), window = n.window,
-       scan = find_scan(n.window, graph_.shape(n.inputs[0]).dims())](const StepFrame& f) -> Status {
+       scan = found](const StepFrame& f) -> Status {
     const Pointers<const void> operands(f, v.operands), inits(f, v.inits);
     const Pointers<void> results(f, v.results);
     if (scan &&

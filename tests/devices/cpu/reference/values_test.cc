@@ -68,6 +68,24 @@ constexpr Row kElementwise[] = {
      "%b = stablehlo.constant dense<[131072, 65536]> : tensor<2xi32>\n"
      "%r = chlo.mulhi %a, %b : tensor<2xi32>, tensor<2xi32> -> tensor<2xi32>",
      "[2, -1]"},
+    // By chlo's formulas, whose roundings others have too; the nearest float is 3054.6355.
+    {"HyperbolicFunctionsFarFromZero", "tensor<2xf32>",
+     "%a = stablehlo.constant dense<-8.717562675476074> : tensor<1xf32>\n"
+     "%c = chlo.cosh %a : tensor<1xf32> -> tensor<1xf32>\n"
+     "%s = chlo.sinh %a : tensor<1xf32> -> tensor<1xf32>\n"
+     "%r = stablehlo.concatenate %c, %s, dim = 0 : (tensor<1xf32>, tensor<1xf32>) -> "
+     "tensor<2xf32>",
+     "[3054.63671875, -3054.63671875]"},
+    {"AWindowBackwardsIsFoldedFromItsFirstElement", "tensor<3xf32>",
+     "%a = stablehlo.constant dense<[1.0, 1.0e8, -1.0e8]> : tensor<3xf32>\n"
+     "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+     "%r = \"stablehlo.reduce_window\"(%a, %z) <{padding = dense<[[0, 2]]> : tensor<1x2xi64>, "
+     "window_dimensions = array<i64: 3>}> ({\n"
+     "^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"
+     "  %s = stablehlo.add %x, %y : tensor<f32>\n"
+     "  stablehlo.return %s : tensor<f32>\n"
+     "}) : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>",
+     "[0.0, 0.0, -1.0e8]"},
     // e4m3fn: the neighbours of 17 are 16 and 18, the tie goes to the even mantissa; 448 is the
     // largest.
     {"ConversionToAnEightBitFloatRoundsToEven", "tensor<4xf8E4M3FN>",
