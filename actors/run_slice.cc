@@ -102,7 +102,7 @@ void ActorCell::handle(Envelope* envelope) {
 }
 
 Duration::rep ActorCell::now_count() const {
-  return home_->environment.clock->coarse_now().time_since_epoch().count();
+  return home_->environment.clock->now().time_since_epoch().count();
 }
 
 void ActorCell::run_hook(Hook hook) {

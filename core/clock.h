@@ -16,9 +16,6 @@ class Clock {
  public:
   virtual ~Clock() = default;
   virtual TimePoint now() const = 0;
-  // At most 10 ms behind now(), never ahead of it, at a fraction of its cost: for what is told in
-  // seconds.
-  virtual TimePoint coarse_now() const { return now(); }
 };
 
 // Monotonic time of the machine; never affected by the wall clock.
