@@ -3,12 +3,9 @@
 #include <chrono>
 #include <thread>
 
-#include "millrace/core/clock.h"
-
 namespace millrace::devices::pjrt {
 namespace {
 
-// Of the machine's clock: these are real threads, also where a test moves the time.
 // How long a thread lets others run before it goes on without them: a thousand times what freeing
 // takes.
 constexpr std::chrono::milliseconds kPatience(5);
@@ -57,9 +54,9 @@ void HandedOver::lower_overdue() {
 
 void HandedOver::wait_for_others() {
   if (making() <= overdue_.load()) return;
-  const auto until = steady_clock().now() + kPatience;
+  const auto until = clock_.now() + kPatience;
   while (making() > overdue_.load()) {
-    if (steady_clock().now() >= until) {
+    if (clock_.now() >= until) {
       overdue_.store(making());
       return lower_overdue();  // one may have ended since
     }

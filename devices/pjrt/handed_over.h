@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "millrace/core/clock.h"
 #include "millrace/core/mutex.h"
 #include "millrace/core/pool.h"
 
@@ -16,7 +17,8 @@ namespace millrace::devices::pjrt {
 // thread. Thread-safety: thread-safe.
 class HandedOver {
  public:
-  HandedOver() = default;
+  // How long drain() waits is told by the clock, which outlives this.
+  explicit HandedOver(const Clock& clock = steady_clock()) : clock_(clock) {}
   HandedOver(const HandedOver&) = delete;
   HandedOver& operator=(const HandedOver&) = delete;
   ~HandedOver() { drain(); }
@@ -66,6 +68,7 @@ class HandedOver {
   std::uint64_t making() const { return calls_.load() / kMaking; }
 
   static constinit thread_local const HandedOver* draining_;
+  const Clock& clock_;
   std::atomic<std::uint64_t> calls_{0};
   std::atomic<Call*> newest_{nullptr};     // of those that came since somebody took them
   std::atomic<std::uint64_t> overdue_{0};  // of those in the making, that nobody waits for

@@ -20,8 +20,11 @@ Faults leak_faults() {
       {"leaks.errors", [](abi::Api& api) { set(api, +[](abi::ErrorDestroyArgs* /*a*/) {}); }},
       {"leaks.event_errors",
        [](abi::Api& api) {
-         after<abi::EventOnReadyArgs>(api, [](auto* a) {
-           if (a->event->state->ready() && a->event->state->wait().code != 0) leak();
+         instead<abi::EventOnReadyArgs>(api, [](auto* a) {
+           const EventRef state = a->event->state;  // a callback may destroy the event
+           abi::Error* error = healthy(a);
+           if (error == nullptr && state->ready() && state->wait().code != 0) leak();
+           return error;
          });
        }},
       {"leaks.refused",

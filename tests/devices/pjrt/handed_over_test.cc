@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "millrace/core/clock.h"
 #include "millrace/devices/device_scope.h"
 #include "millrace/devices/pjrt/client.h"
 #include "tests/devices/pjrt/fake_plugin.h"
@@ -41,7 +42,8 @@ TEST(HandedOverTest, CallsAreMadeInOrderAndTheFirstOnesNeedSomebody) {
 TEST(HandedOverTest, DrainWaitsForWhatAnotherThreadIsMaking) {
   std::latch begun(1), go_on(1);
   bool made = false;
-  HandedOver handed;
+  const ManualClock clock;  // stands still, so patience does not end
+  HandedOver handed(clock);
   handed.add([&] {
     begun.count_down();
     go_on.wait();
@@ -56,11 +58,26 @@ TEST(HandedOverTest, DrainWaitsForWhatAnotherThreadIsMaking) {
   releaser.join();
 }
 
+// Drains while the time goes on, so that patience ends.
+void drain_impatiently(HandedOver& handed, ManualClock& clock) {
+  std::atomic<bool> drained{false};
+  std::thread time([&] {
+    while (!drained) {
+      clock.advance(std::chrono::seconds(1));
+      std::this_thread::yield();
+    }
+  });
+  handed.drain();
+  drained = true;
+  time.join();
+}
+
 // One thread is stuck in the first of three.
 TEST(HandedOverTest, CallThatDoesNotReturnHoldsUpNothingElse) {
   std::latch begun(1), let_go(1);
   std::vector<int> made;
-  HandedOver handed;
+  ManualClock clock;
+  HandedOver handed(clock);
   handed.add([&] {
     begun.count_down();
     let_go.wait();
@@ -69,7 +86,7 @@ TEST(HandedOverTest, CallThatDoesNotReturnHoldsUpNothingElse) {
   handed.add([&] { made.push_back(3); });
   std::thread stuck([&] { handed.drain(); });
   begun.wait();
-  handed.drain();
+  drain_impatiently(handed, clock);
   EXPECT_THAT(made, ElementsAre(2, 3));
   EXPECT_TRUE(handed.add([&] { made.push_back(4); })) << "somebody has to see to it";
   handed.drain();
@@ -78,7 +95,7 @@ TEST(HandedOverTest, CallThatDoesNotReturnHoldsUpNothingElse) {
   let_go.count_down();
   stuck.join();
   EXPECT_TRUE(handed.empty());
-  // What was not waited for has ended: the next one is waited for again.
+  // What was not waited for has ended: the next one is waited for again, while the time stands.
   std::latch again(1);
   std::atomic<bool> ended{false};
   handed.add([&] {
