@@ -5,6 +5,7 @@
 
 #include "millrace/devices/cpu/kernels/dim_vector.h"
 #include "millrace/devices/cpu/kernels/strided.h"
+#include "millrace/devices/cpu/kernels/tile_op.h"
 #include "millrace/devices/cpu/plan/convolution_forms.h"
 #include "millrace/devices/cpu/plan/emit.h"
 
@@ -78,6 +79,83 @@ Operand operand_of(const Shape& shape, const std::vector<std::int64_t>& batch,
   return result;
 }
 
+// f32 holds every f16 and bf16 and the product of any two f16, or of two bf16.
+bool fits_f32(DType type) {
+  return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16;
+}
+
+// All elements of a dense array in another type.
+class Conversion {
+ public:
+  Conversion(DType from, DType to, std::int64_t elements)
+      : loop_(find_tile_loop(TileOp::kConvert, from, to)),
+        from_width_(static_cast<int>(byte_width(from))),
+        to_width_(static_cast<int>(byte_width(to))),
+        elements_(elements) {}
+  void run(const void* from, void* to, Parallel& parallel) const {
+    constexpr std::int64_t kPart = 32 << 10, kMaxParts = 32;
+    const auto parts = static_cast<int>(std::clamp<std::int64_t>(elements_ / kPart, 1, kMaxParts));
+    const auto part = [&](int p) {
+      const std::int64_t end = elements_ * (p + 1) / parts;
+      for (std::int64_t at = elements_ * p / parts; at < end; at += kTileElements) {
+        const void* in = static_cast<const std::byte*>(from) + at * from_width_;
+        loop_(static_cast<std::byte*>(to) + at * to_width_, &in,
+              static_cast<int>(std::min<std::int64_t>(kTileElements, end - at)), 0);
+      }
+    };
+    if (parts == 1)
+      part(0);
+    else
+      parallel.run(parts, part);
+  }
+
+ private:
+  TileLoop loop_;
+  int from_width_, to_width_;
+  std::int64_t elements_;
+};
+
+// What makes an operand of a matmul what the kernel takes; its arrays are in the step's scratch.
+struct Prepared {
+  std::optional<StridedCopy> copy;
+  std::optional<Conversion> widen;
+  std::size_t copy_at = 0, wide_at = 0;
+
+  Prepared(const Operand& operand, const Shape& shape, std::size_t& top) : copy(operand.copy) {
+    copy_at = top;
+    top += align64(operand.bytes);
+    wide_at = top;
+    if (shape.dtype() == DType::kF32) return;
+    widen.emplace(shape.dtype(), DType::kF32, shape.elements());
+    top += align64(static_cast<std::size_t>(shape.elements()) * sizeof(float));
+  }
+  const void* run(const void* data, const StepFrame& f) const {
+    if (copy) {
+      copy->run(data, f.scratch + copy_at, f.parallel);
+      data = f.scratch + copy_at;
+    }
+    if (!widen) return data;
+    widen->run(data, f.scratch + wide_at, f.parallel);
+    return f.scratch + wide_at;
+  }
+};
+
+MatmulSpec matmul_of(const Operand& left, const Operand& right, std::int64_t inner) {
+  MatmulSpec m{.batch = left.batch.size, .m = left.outer.size, .n = right.outer.size, .k = inner};
+  // The stride of a dimension of one element is free: one that makes the matrix look dense.
+  const auto place = [](Axis outer, Axis in, std::int64_t& row, std::int64_t& column) {
+    row = outer.size == 1 ? std::max<std::int64_t>(in.stride == 1 ? in.size : 1, 1) : outer.stride;
+    column = in.size == 1 ? (outer.stride == 1 && outer.size > 1 ? outer.size : 1) : in.stride;
+  };
+  place(left.outer, left.inner, m.a_row, m.a_column);
+  place(right.outer, right.inner, m.b_column, m.b_row);
+  m.a_batch = left.batch.size == 1 ? m.m * m.k : left.batch.stride;
+  m.b_batch = right.batch.size == 1 ? m.n * m.k : right.batch.stride;
+  m.c_row = m.n;
+  m.c_batch = m.m * m.n;
+  return m;
+}
+
 }  // namespace
 
 Status Emitter::emit_dot(BlockState& s, const Node& n, StepList& to) {
@@ -86,45 +164,29 @@ Status Emitter::emit_dot(BlockState& s, const Node& n, StepList& to) {
   const BufferId a = buffer_of(n.inputs[0]), b = buffer_of(n.inputs[1]);
   std::int64_t inner = 1;
   for (std::int64_t d : n.dot.lhs_contract) inner *= lhs.dim(static_cast<int>(d));
-  const bool f32 =
-      lhs.dtype() == DType::kF32 && rhs.dtype() == DType::kF32 && result.dtype() == DType::kF32;
-  if (f32 && result.elements() * inner > kPlainWork) {
+  const bool in_f32 = fits_f32(lhs.dtype()) && fits_f32(rhs.dtype()) && fits_f32(result.dtype());
+  if (in_f32 && result.elements() * inner > kPlainWork) {
     const Operand left = operand_of(lhs, n.dot.lhs_batch, n.dot.lhs_contract);
     const Operand right = operand_of(rhs, n.dot.rhs_batch, n.dot.rhs_contract);
-    MatmulSpec m{.batch = left.batch.size, .m = left.outer.size, .n = right.outer.size, .k = inner};
-    // The stride of a dimension of one element is free: one that makes the matrix look dense.
-    const auto place = [](Axis outer, Axis in, std::int64_t& row, std::int64_t& column) {
-      row =
-          outer.size == 1 ? std::max<std::int64_t>(in.stride == 1 ? in.size : 1, 1) : outer.stride;
-      column = in.size == 1 ? (outer.stride == 1 && outer.size > 1 ? outer.size : 1) : in.stride;
-    };
-    place(left.outer, left.inner, m.a_row, m.a_column);
-    place(right.outer, right.inner, m.b_column, m.b_row);
-    m.a_batch = left.batch.size == 1 ? m.m * m.k : left.batch.stride;
-    m.b_batch = right.batch.size == 1 ? m.n * m.k : right.batch.stride;
-    m.c_row = m.n;
-    m.c_batch = m.m * m.n;
-    if (auto kernel = make_matmul(m)) {
+    if (auto kernel = make_matmul(matmul_of(left, right, inner))) {
       const BufferId target = new_buffer(s, n.outputs[0]);
-      const std::size_t left_bytes = align64(left.bytes), right_bytes = align64(right.bytes);
-      Step& step = add_step(to, std::string(n.name), n.location,
-                            left_bytes + right_bytes + (*kernel)->scratch_bytes());
+      std::size_t top = 0;
+      const Prepared first(left, lhs, top), second(right, rhs, top);
+      std::optional<Conversion> narrow;
+      const std::size_t sums = top;
+      if (result.dtype() != DType::kF32) {
+        narrow.emplace(DType::kF32, result.dtype(), result.elements());
+        top += align64(static_cast<std::size_t>(result.elements()) * sizeof(float));
+      }
+      Step& step = add_step(to, std::string(n.name), n.location, top + (*kernel)->scratch_bytes());
       step.kernel = *std::move(kernel);
       step.state = static_cast<int>(out_.kernels.size());
       out_.kernels.push_back(step.kernel.get());
-      step.run = [=, kernel = step.kernel.get(), copy_a = left.copy,
-                  copy_b = right.copy](const StepFrame& f) -> Status {
-        const void* inputs[2] = {f.at(a), f.at(b)};
-        if (copy_a) {
-          copy_a->run(inputs[0], f.scratch, f.parallel);
-          inputs[0] = f.scratch;
-        }
-        if (copy_b) {
-          copy_b->run(inputs[1], f.scratch + left_bytes, f.parallel);
-          inputs[1] = f.scratch + left_bytes;
-        }
-        kernel->run(*f.state, inputs, f.at(target), f.scratch + left_bytes + right_bytes,
-                    f.parallel);
+      step.run = [=, kernel = step.kernel.get()](const StepFrame& f) -> Status {
+        const void* inputs[2] = {first.run(f.at(a), f), second.run(f.at(b), f)};
+        void* const output = narrow ? f.scratch + sums : f.at(target);
+        kernel->run(*f.state, inputs, output, f.scratch + top, f.parallel);
+        if (narrow) narrow->run(output, f.at(target), f.parallel);
         return {};
       };
       return {};

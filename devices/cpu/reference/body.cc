@@ -7,6 +7,14 @@
 
 namespace millrace::devices::cpu::reference {
 
+const ScalarOp* Body::only_op() const {
+  if (arguments_ != 2 || instructions_.size() != 1 || results_.size() != 1) return nullptr;
+  const Instruction& one = instructions_[0];
+  // The arguments are the first two slots.
+  const bool both = one.operands[0] + one.operands[1] == 1;
+  return one.what == What::kApply && both && results_[0] == one.result ? &one.op : nullptr;
+}
+
 Body::Frame::Frame(const Body& body, Scratch& scratch)
     : body_(body),
       slots_(scratch.take<Scalar>(static_cast<std::int64_t>(body.initial_.size()))),

@@ -28,6 +28,8 @@ class Body {
   int arguments() const { return arguments_; }
   int results() const { return static_cast<int>(results_.size()); }
   DType result_type(int i) const { return result_types_[static_cast<std::size_t>(i)]; }
+  // Where the body is one op on its two arguments, in this order or the other; else nullptr.
+  const ScalarOp* only_op() const;
 
   // The memory of one evaluation at a time. Thread-safety: confined.
   class Frame {

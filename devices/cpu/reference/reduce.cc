@@ -63,6 +63,80 @@ class Folds {
   std::span<Scalar> values_;
 };
 
+// Which dimensions of a reduction's operand stay and which are folded.
+struct FoldedDims {
+  DimVector kept, kept_strides, folded, folded_strides;
+  FoldedDims(const Shape& from, std::span<const std::int64_t> dims) {
+    const DimVector strides = dense_strides(from);
+    for (std::size_t d = 0; d < strides.size(); ++d) {
+      const bool fold = contains(dims, static_cast<std::int64_t>(d));
+      (fold ? folded : kept).push_back(from.dim(static_cast<int>(d)));
+      (fold ? folded_strides : kept_strides).push_back(strides[d]);
+    }
+  }
+};
+
+DimVector without_last(const DimVector& list) {
+  return std::span<const std::int64_t>(list).first(list.size() - 1);
+}
+
+// Folds of complex numbers by add: the sums that Folds would take, each in the operand's order and
+// rounded at each step, but a run of neighbours at a time. T: the type of the parts.
+template <class T>
+void sum_complex(const Call& c, const FoldedDims& d, bool last_is_folded) {
+  const T* const from = reinterpret_cast<const T*>(c.operands[0].data);
+  const T* const first = reinterpret_cast<const T*>(c.operands[1].data);
+  T* const to = reinterpret_cast<T*>(c.results[0].data);
+  if (last_is_folded) {
+    const DimVector outer = without_last(d.folded);
+    const std::int64_t n = d.folded.back();
+    each_index(d.kept, [&](const DimVector& at, std::int64_t place) {
+      const std::int64_t base = linear_of(at, d.kept_strides);
+      T re = first[0], im = first[1];
+      each_index(outer, [&](const DimVector& in, std::int64_t) {
+        const T* const run = from + 2 * (base + linear_of(in, d.folded_strides));
+        for (std::int64_t i = 0; i < n; ++i) {
+          re += run[2 * i];
+          im += run[2 * i + 1];
+        }
+      });
+      to[2 * place] = re;
+      to[2 * place + 1] = im;
+    });
+    return;
+  }
+  const DimVector outer = without_last(d.kept);
+  const std::int64_t n = d.kept.back();
+  each_index(outer, [&](const DimVector& at, std::int64_t place) {
+    const std::int64_t base = linear_of(at, d.kept_strides);
+    T* const sums = to + 2 * place * n;
+    for (std::int64_t i = 0; i < n; ++i) std::copy_n(first, 2, sums + 2 * i);
+    each_index(d.folded, [&](const DimVector& in, std::int64_t) {
+      const T* const run = from + 2 * (base + linear_of(in, d.folded_strides));
+      for (std::int64_t i = 0; i < 2 * n; ++i) sums[i] += run[i];
+    });
+  });
+}
+
+// True: it was such a fold, and is done.
+bool try_sum_complex(const Call& c, const FoldedDims& d) {
+  const DType type = c.operands[0].shape.dtype();
+  const bool one_type = c.results.size() == 1 && c.results[0].shape.dtype() == type &&
+                        c.operands[1].shape.dtype() == type;
+  const ScalarOp* const op = c.bodies[0].only_op();
+  const int rank = c.operands[0].shape.rank();
+  if (!is_complex(type) || !one_type || op == nullptr || rank == 0) return false;
+  const bool wide = type == DType::kC128;
+  if (op->function != complex_function(ir::OpKind::kAdd, wide) || op->info.out != type)
+    return false;
+  const bool last_is_folded = contains(c.ints("dimensions"), rank - 1);
+  if (wide)
+    sum_complex<double>(c, d, last_is_folded);
+  else
+    sum_complex<float>(c, d, last_is_folded);
+  return true;
+}
+
 struct Windows {
   Integers size, stride, base_dilation, window_dilation, padding;
   explicit Windows(const Call& c)
@@ -90,22 +164,15 @@ struct Windows {
 }  // namespace
 
 Status run_reduce(const Call& c) {
-  const Shape& from = c.operands[0].shape;
-  const auto dims = c.ints("dimensions");
   Folds folds(c);
   if (c.scratch.measures()) return {};
-  const DimVector strides = dense_strides(from);
-  DimVector kept, kept_strides, folded, folded_strides;
-  for (std::size_t d = 0; d < strides.size(); ++d) {
-    const bool fold = contains(dims, static_cast<std::int64_t>(d));
-    (fold ? folded : kept).push_back(from.dim(static_cast<int>(d)));
-    (fold ? folded_strides : kept_strides).push_back(strides[d]);
-  }
-  each_index(kept, [&](const DimVector& at, std::int64_t place) {
-    const std::int64_t base = linear_of(at, kept_strides);
+  const FoldedDims d(c.operands[0].shape, c.ints("dimensions"));
+  if (try_sum_complex(c, d)) return {};
+  each_index(d.kept, [&](const DimVector& at, std::int64_t place) {
+    const std::int64_t base = linear_of(at, d.kept_strides);
     folds.begin();
-    each_index(folded, [&](const DimVector& in, std::int64_t) {
-      folds.add(base + linear_of(in, folded_strides));
+    each_index(d.folded, [&](const DimVector& in, std::int64_t) {
+      folds.add(base + linear_of(in, d.folded_strides));
     });
     folds.end(place);
   });

@@ -394,6 +394,40 @@ constexpr Row kStructured[] = {
      "%a = stablehlo.constant dense<[5, 7, 7, 1]> : tensor<4xi32>\n"
      "%v, %r = chlo.top_k(%a, k = 3) : tensor<4xi32> -> (tensor<3xi32>, tensor<3xi32>)",
      "[1, 2, 0]"},
+    {"ComplexSumOfTheLastDimensionRoundsInOrder", "tensor<2xcomplex<f32>>",
+     "%a = stablehlo.constant dense<[[(1.0e8, 1.0), (1.0, 2.0), (-1.0e8, 3.0)], "
+     "[(4.0, -1.0), (5.0, -2.0), (6.0, -3.0)]]> : tensor<2x3xcomplex<f32>>\n"
+     "%z = stablehlo.constant dense<(0.5, -0.5)> : tensor<complex<f32>>\n"
+     "%r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : "
+     "(tensor<2x3xcomplex<f32>>, tensor<complex<f32>>) -> tensor<2xcomplex<f32>>",
+     "[(0.0, 5.5), (15.5, -6.5)]"},
+    {"ComplexSumOfTheFirstDimension", "tensor<3xcomplex<f64>>",
+     "%a = stablehlo.constant dense<[[(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)], "
+     "[(4.0, -1.0), (5.0, -2.0), (6.0, -3.5)]]> : tensor<2x3xcomplex<f64>>\n"
+     "%z = stablehlo.constant dense<(0.5, -0.5)> : tensor<complex<f64>>\n"
+     "%r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : "
+     "(tensor<2x3xcomplex<f64>>, tensor<complex<f64>>) -> tensor<3xcomplex<f64>>",
+     "[(5.5, -0.5), (7.5, -0.5), (9.5, -1.0)]"},
+    {"ComplexSumOfTheMiddleDimension", "tensor<2x2xcomplex<f32>>",
+     "%a = stablehlo.constant dense<[[[(1.0, 0.0), (2.0, 0.0)], [(3.0, 1.0), (4.0, 2.0)]], "
+     "[[(5.0, 3.0), (6.0, 4.0)], [(7.0, 5.0), (8.0, 6.0)]]]> : tensor<2x2x2xcomplex<f32>>\n"
+     "%z = stablehlo.constant dense<(0.0, 0.0)> : tensor<complex<f32>>\n"
+     "%r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : "
+     "(tensor<2x2x2xcomplex<f32>>, tensor<complex<f32>>) -> tensor<2x2xcomplex<f32>>",
+     "[[(4.0, 1.0), (6.0, 2.0)], [(12.0, 8.0), (14.0, 10.0)]]"},
+    {"ComplexSumOfTheFirstAndTheLastDimension", "tensor<2xcomplex<f32>>",
+     "%a = stablehlo.constant dense<[[[(1.0, 0.0), (2.0, 0.0)], [(3.0, 1.0), (4.0, 2.0)]], "
+     "[[(5.0, 3.0), (6.0, 4.0)], [(7.0, 5.0), (8.0, 6.0)]]]> : tensor<2x2x2xcomplex<f32>>\n"
+     "%z = stablehlo.constant dense<(0.0, 0.0)> : tensor<complex<f32>>\n"
+     "%r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0, 2] : "
+     "(tensor<2x2x2xcomplex<f32>>, tensor<complex<f32>>) -> tensor<2xcomplex<f32>>",
+     "[(14.0, 7.0), (22.0, 14.0)]"},
+    {"ComplexSumOfNothingIsTheInitialValue", "tensor<2xcomplex<f32>>",
+     "%a = stablehlo.constant dense<> : tensor<2x0xcomplex<f32>>\n"
+     "%z = stablehlo.constant dense<(0.5, -0.5)> : tensor<complex<f32>>\n"
+     "%r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : "
+     "(tensor<2x0xcomplex<f32>>, tensor<complex<f32>>) -> tensor<2xcomplex<f32>>",
+     "[(0.5, -0.5), (0.5, -0.5)]"},
 };
 
 // The values of ragged dots are JAX's.
