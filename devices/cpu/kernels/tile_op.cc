@@ -79,9 +79,11 @@ TileLoop find_tile_loop(TileOp op, DType in, DType out) {
 #if defined(MILLRACE_HAVE_X86_64_LEVELS)
     case IsaLevel::kX86V4:
       loop = x86_64_v4::find_common_loop(op, in, out);
+      if (loop == nullptr) loop = x86_64_v4::find_half_loop(op, in, out);
       break;
     case IsaLevel::kX86V3:
       loop = x86_64_v3::find_common_loop(op, in, out);
+      if (loop == nullptr) loop = x86_64_v3::find_half_loop(op, in, out);
       break;
 #endif
     default:

@@ -143,6 +143,93 @@ TEST(TileOpTest, EveryHalfSurvivesAWayThroughFloat) {
   }
 }
 
+// By tiles of an odd size, so that every loop ends with a few elements on their own.
+template <class Out, class In>
+std::vector<Out> by_tiles(TileOp op, DType in, DType out, const std::vector<In>& operand) {
+  constexpr std::size_t kTile = 509;
+  std::vector<Out> all;
+  for (std::size_t at = 0; at < operand.size(); at += kTile) {
+    const std::vector<In> tile(
+        operand.begin() + static_cast<std::ptrdiff_t>(at),
+        operand.begin() + static_cast<std::ptrdiff_t>(std::min(at + kTile, operand.size())));
+    const auto some = apply<Out, In>(op, in, out, {tile});
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+std::vector<std::uint16_t> all_bits() {
+  std::vector<std::uint16_t> bits(65536);
+  for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = static_cast<std::uint16_t>(i);
+  return bits;
+}
+
+template <class T>
+void check_conversions(DType type) {
+  const auto bits = all_bits();
+  const auto wide = by_tiles<float>(TileOp::kConvert, type, DType::kF32, bits);
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    T x;
+    x.bits = bits[i];
+    const float want = x;
+    if (want != want) {
+      EXPECT_TRUE(std::isnan(wide[i])) << i;
+    } else {
+      EXPECT_EQ(std::bit_cast<std::uint32_t>(wide[i]), std::bit_cast<std::uint32_t>(want)) << i;
+    }
+  }
+  std::vector<float> floats = {0,       -0.0f,    kInf,  -kInf,           kNan,    -kNan,
+                               65519.f, 65520.0f, 1e-8f, 2.9802322e-8f,   6.1e-5f, 3.4e38f,
+                               1e-45f,  -1e-40f,  2048,  1.0f + 0x1p-11f, 2049,    2051};
+  std::mt19937 random(11);
+  for (int i = 0; i < 200000; ++i) {
+    floats.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(random())));
+    floats.push_back(
+        std::ldexp(static_cast<float>(random() % 8192), static_cast<int>(i % 40) - 36));
+  }
+  const auto narrow = by_tiles<std::uint16_t>(TileOp::kConvert, DType::kF32, type, floats);
+  for (std::size_t i = 0; i < floats.size(); ++i)
+    EXPECT_EQ(narrow[i], T(floats[i]).bits) << floats[i];
+}
+
+TEST(TileOpTest, SmallFloatsAreConvertedAsTheirTypesDo) {
+  check_conversions<Half>(DType::kF16);
+  check_conversions<BFloat16>(DType::kBF16);
+}
+
+template <class T>
+void check_arithmetic(DType type) {
+  const auto bits = all_bits();
+  const auto of = [](std::uint16_t b) {
+    T x;
+    x.bits = b;
+    return static_cast<float>(x);
+  };
+  // The operand is both sides: x + x, x * x.
+  const auto sums = by_tiles<std::uint16_t>(TileOp::kAdd, type, type, bits),
+             products = by_tiles<std::uint16_t>(TileOp::kMul, type, type, bits),
+             roots = by_tiles<std::uint16_t>(TileOp::kSqrt, type, type, bits);
+  const auto equal = by_tiles<std::uint8_t>(TileOp::kEq, type, DType::kI1, bits);
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    const float x = of(bits[i]);
+    EXPECT_EQ(equal[i], x == x ? 1 : 0) << i;
+    const float wants[] = {x + x, x * x, std::sqrt(x)};
+    const std::uint16_t got[] = {sums[i], products[i], roots[i]};
+    for (int k = 0; k < 3; ++k) {
+      if (wants[k] != wants[k]) {
+        EXPECT_TRUE(std::isnan(of(got[k]))) << i;
+      } else {
+        EXPECT_EQ(got[k], T(wants[k]).bits) << i;
+      }
+    }
+  }
+}
+
+TEST(TileOpTest, SmallFloatsAreComputedInFloatAndRoundedOnce) {
+  check_arithmetic<Half>(DType::kF16);
+  check_arithmetic<BFloat16>(DType::kBF16);
+}
+
 // Units in the last place of the float nearest to `exact`.
 double ulps(float got, double exact) {
   const auto nearest = static_cast<float>(exact);
