@@ -125,7 +125,7 @@ void run(std::span<const std::byte* const> inputs, std::span<std::byte> output, 
   using Scalar =
       std::conditional_t<std::is_same_v<V, double> || std::is_same_v<V, std::complex<double>>,
                          double, float>;
-  const auto scaled = [scale](V value) {
+  const auto scaled = [=](V value) {
     if constexpr (std::is_integral_v<V>) {
       return value;
     } else {

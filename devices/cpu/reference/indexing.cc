@@ -30,7 +30,7 @@ struct Numbers {
 class Places {
  public:
   Places(const Numbers& numbers, const Shape& operand, const ConstArray& indices, int result_rank)
-      : n_(numbers), operand_(operand), indices_(indices) {
+      : n_(numbers), indices_(indices) {
     for (int d = 0; d < result_rank; ++d) {
       if (!contains(n_.window, d)) batch_dims_.push_back(d);
     }
@@ -69,7 +69,6 @@ class Places {
 
  private:
   const Numbers n_;
-  const Shape& operand_;
   const ConstArray& indices_;
   DimVector batch_dims_, window_dims_;
   DimVector index_strides_;

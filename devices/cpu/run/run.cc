@@ -35,7 +35,7 @@ void RunContext::Free::operator()(std::byte* p) const { std::free(p); }
 RunContext::~RunContext() = default;
 
 Result<std::unique_ptr<RunContext>> RunContext::create(const Plan& plan) {
-  std::unique_ptr<RunContext> c(new RunContext(plan));
+  std::unique_ptr<RunContext> c(new RunContext);
   c->arena_.reset(allocate(plan.arena_bytes()));
   if (c->arena_ == nullptr) {
     return fail(ErrorCode::kResourceExhausted, "no memory for the " +

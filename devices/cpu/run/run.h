@@ -20,7 +20,7 @@ namespace millrace::devices::cpu {
 // Thread-safety: confined to one execution at a time.
 class RunContext {
  public:
-  // kResourceExhausted if the arena cannot be had. The plan must outlive the context.
+  // kResourceExhausted if the arena cannot be had.
   static Result<std::unique_ptr<RunContext>> create(const Plan& plan);
   ~RunContext();
 
@@ -29,9 +29,8 @@ class RunContext {
   struct Free {
     void operator()(std::byte* p) const;
   };
-  explicit RunContext(const Plan& plan) : plan_(plan) {}
+  RunContext() = default;
 
-  const Plan& plan_;
   std::unique_ptr<std::byte, Free> arena_;
   std::vector<std::byte*> addresses_;  // by BufferId
   std::vector<std::byte*> inputs_;
