@@ -25,9 +25,9 @@ using testing::Process;
 #ifdef MILLRACE_SANITIZED
 constexpr const char* kPatience = "10000";
 #else
-constexpr const char* kPatience = "1500";
+constexpr const char* kPatience = "4000";
 #endif
-constexpr std::size_t kAtOnce = 3;
+constexpr std::size_t kAtOnce = 5;
 
 std::string faulty_plugin() { return testing::build_folder() + "/lib/faulty_plugin.so"; }
 

@@ -131,7 +131,10 @@ class Process {
       }
       if (!ours) environment.emplace_back(text);
     }
-    for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
+    for (const auto& [name, value] : variables) {
+      environment.push_back(name);
+      environment.back().append("=").append(value);
+    }
     return environment;
   }
   static std::vector<char*> pointers(std::vector<std::string>& words) {
