@@ -25,8 +25,8 @@ enum class Verdict : std::uint8_t { kSame, kDifferent, kOursRefused, kTheirsRefu
 
 struct Comparison {
   Verdict verdict = Verdict::kSame;
-  std::string words;                     // the first difference, or the error
-  std::vector<devices::HostArray> ours;  // the results, where there are some
+  std::string words;                             // the first difference, or the error
+  std::vector<devices::HostArray> ours, theirs;  // the results, where there are some
 };
 
 class Oracle {
@@ -56,10 +56,10 @@ class Oracle {
   std::unique_ptr<State> state_;
 };
 
-// Of two results alone.
-std::optional<std::string> difference(std::span<const devices::HostArray> ours,
-                                      std::span<const devices::HostArray> theirs,
-                                      const Tolerance& tolerance);
+// Of two results alone. Each of `or_else` holds for each element another value that will do.
+std::optional<std::string> difference(
+    std::span<const devices::HostArray> ours, std::span<const devices::HostArray> theirs,
+    const Tolerance& tolerance, std::span<const std::vector<devices::HostArray>> or_else = {});
 
 // Arrays of the program's input shapes from a seed: small numbers, so that sums stay exact enough.
 std::vector<devices::HostArray> random_arrays(std::span<const devices::Shape> shapes,

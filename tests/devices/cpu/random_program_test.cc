@@ -11,6 +11,7 @@
 
 #include "millrace/devices/cpu/read/read_text.h"
 #include "millrace/devices/cpu/verify/verify.h"
+#include "tests/support/drop_nans.h"
 #include "tests/support/shrink.h"
 
 namespace millrace::testing {
@@ -142,6 +143,35 @@ TEST(ShrinkTest, ItEndsWhenTheTriesAreUsedUp) {
       shrink(random_program(seed), [&](const RandomProgram&) { return ++calls > 0; }, 3);
   EXPECT_EQ(calls, 3);
   EXPECT_EQ(shrunk.tries, 3);
+}
+
+RandomProgram one_step(const std::string& op, devices::DType dtype, int operands) {
+  RandomProgram program;
+  ProgramStep step{.op = op, .operands = {}, .results = {}};
+  for (int i = 0; i < operands; ++i) step.operands.push_back(program.add_value({dtype, {2}}));
+  step.results = {program.add_value({dtype, {2}})};
+  program.main = {.parameters = step.operands, .steps = {step}, .results = step.results};
+  return program;
+}
+
+TEST(DropNansTest, FloatingExtremesAreWrittenOutAndAllElseStays) {
+  for (const char* op : {"minimum", "maximum", "clamp"}) {
+    const RandomProgram program =
+        one_step(op, devices::DType::kF32, std::string(op) == "clamp" ? 3 : 2);
+    const RandomProgram dropped = drop_nans(program);
+    EXPECT_EQ(why_not(dropped), "");
+    EXPECT_TRUE(dropped.ops().contains("select")) << op;
+    EXPECT_FALSE(dropped.ops().contains("clamp")) << op;
+    EXPECT_EQ(nan_droppers(program), std::string(op) == "clamp" ? 2 : 1);
+    EXPECT_FALSE(drop_nans(program, 0).ops().contains("select")) << op;
+  }
+  for (const RandomProgram& program :
+       {one_step("minimum", devices::DType::kI32, 2), one_step("add", devices::DType::kF32, 2)}) {
+    EXPECT_EQ(drop_nans(program).to_text(), program.to_text());
+    EXPECT_EQ(nan_droppers(program), 0);
+  }
+  for (std::uint64_t seed = 1; seed <= 100; ++seed)
+    ASSERT_EQ(why_not(drop_nans(random_program(seed))), "") << "seed " << seed;
 }
 
 }  // namespace
