@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "millrace/devices/cpu/ir/float_format.h"
+#include "millrace/devices/cpu/kernels/error_function.h"
 #include "millrace/devices/cpu/reference/scalar_op.h"
 #include "millrace/devices/cpu/reference/special.h"
 
@@ -144,12 +145,20 @@ MILLRACE_UNARY(asinh, std::asinh(a))
 MILLRACE_UNARY(acosh, std::acosh(a))
 MILLRACE_UNARY(atanh, std::atanh(a))
 MILLRACE_UNARY(erf, std::erf(a))
-MILLRACE_UNARY(erfc, std::erfc(a))
-MILLRACE_UNARY(erf_inverse, erf_inv(a))
 MILLRACE_UNARY(lgamma, log_gamma(a))
 MILLRACE_UNARY(psi, digamma(a))
 MILLRACE_UNARY(i1e, bessel_i1e(a))
 MILLRACE_BINARY(power, std::pow(a, b))
+// erfc of f64 and the inverse of erf as chlo expands them.
+template <class T>
+Scalar erfc(S x, I info) {
+  return real(info.out == DType::kF64 ? chlo_erfc(x[0].re) : std::erfc(x[0].re));
+}
+template <class T>
+Scalar erf_inverse(S x, I info) {
+  if (info.out == DType::kF64) return real(chlo_erf_inv(x[0].re));
+  return real(chlo_erf_inv(static_cast<float>(x[0].re)));
+}
 // Of f32 by chlo's own formulas with their roundings, which far from 0 cost some ULP: results are
 // compared with those of others who expand them. ln(1/2) keeps exp from its overflow.
 template <class T>

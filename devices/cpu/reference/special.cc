@@ -146,33 +146,11 @@ T bessel_i1e(T value) {
   return static_cast<T>(std::copysign(result, static_cast<long double>(value)));
 }
 
-// Newton's method on erf, or on erfc in the tails, from Winitzki's approximation.
-template <class T>
-T erf_inv(T value) {
-  const long double x = value;
-  const long double size = std::fabs(x);
-  if (!(size <= 1)) return kNan<T>;
-  if (size == 1) return std::copysign(kInfinity<T>, value);
-  if (size < 1e-10L) return static_cast<T>(x * std::sqrt(std::numbers::pi_v<long double>) / 2);
-  const long double rest = 1 - size;
-  const long double l = std::log(rest * (1 + size)),
-                    c = 2 / (0.147L * std::numbers::pi_v<long double>)+l / 2;
-  long double y = std::sqrt(std::sqrt(c * c - l / 0.147L) - c);
-  const long double scale = std::sqrt(std::numbers::pi_v<long double>) / 2;
-  for (int i = 0; i < 6; ++i) {
-    const long double error = size < 0.5L ? std::erf(y) - size : rest - std::erfc(y);
-    const long double step = error * scale * std::exp(y * y);
-    y -= step / (1 + y * step);  // Halley's, as the second derivative is -2 y times the first
-  }
-  return static_cast<T>(std::copysign(y, x));
-}
-
 #define MILLRACE_SPECIAL(T)      \
   template T digamma(T);         \
   template T hurwitz_zeta(T, T); \
   template T polygamma(T, T);    \
-  template T bessel_i1e(T);      \
-  template T erf_inv(T);
+  template T bessel_i1e(T);
 MILLRACE_SPECIAL(double)
 MILLRACE_SPECIAL(long double)
 #undef MILLRACE_SPECIAL

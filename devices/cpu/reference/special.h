@@ -13,7 +13,5 @@ template <class T>
 T polygamma(T n, T x);
 template <class T>
 T bessel_i1e(T x);  // exp(-|x|) I_1(x)
-template <class T>
-T erf_inv(T x);
 
 }  // namespace millrace::devices::cpu::reference
