@@ -151,6 +151,7 @@ class Lowering {
     OpLowering one{.module = module_, .graph = graph_, .op = op};
     one.inputs = operands_of(op);
     MILLRACE_TRY(one.shapes, result_shapes(op));
+    one.outer = [this](const ir::Value* v) { return values_.at(v).front(); };
     MILLRACE_TRY(const Values results, one.run(to));
     set_results(op, results);
     return {};

@@ -53,6 +53,7 @@ Result<std::vector<ValueId>> OpLowering::reference(Block& to) {
   MILLRACE_TRY(n.kernel, reference::make_kernel(module, op));
   n.has_effect = n.kernel->has_effect();
   n.inputs = inputs;
+  for (const ir::Value* v : n.kernel->captures()) n.inputs.push_back(outer(v));
   const NodeId id = graph.add_node(std::move(n), shapes);
   to.nodes.push_back(id);
   return graph.node(id).outputs;

@@ -1,6 +1,7 @@
 // Lowers one operation that is neither a call nor control flow to nodes of the graph.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "millrace/core/error.h"
@@ -15,6 +16,8 @@ struct OpLowering {
   const ir::Op& op;
   std::vector<ValueId> inputs = {};  // what the operands became
   std::vector<Shape> shapes = {};    // of the results
+  // What an array of the surroundings became, which the op's bodies may read.
+  std::function<ValueId(const ir::Value*)> outer = {};
 
   // Appends nodes to `to` and gives the values of the results. What no faster kernel does becomes
   // one reference node.

@@ -73,10 +73,8 @@ class RegionLowering {
       MILLRACE_TRY_STATUS(lower_op(*v->def(), 0));
       return values_.at(v);
     }
-    return fail(
-        ErrorCode::kUnimplemented,
-        op.where() +
-            ": a body that reads a value of its surroundings is not supported by the CPU device");
+    // reference/body.h captures it.
+    return fail(ErrorCode::kUnimplemented, op.where() + ": reads a value of its surroundings");
   }
 
   Status lower_op(const ir::Op& op, int depth) {

@@ -15,7 +15,7 @@ const ScalarOp* Body::only_op() const {
   return one.what == What::kApply && both && results_[0] == one.result ? &one.op : nullptr;
 }
 
-Body::Frame::Frame(const Body& body, Scratch& scratch)
+Body::Frame::Frame(const Body& body, std::span<const ConstArray> captured, Scratch& scratch)
     : body_(body),
       slots_(scratch.take<Scalar>(static_cast<std::int64_t>(body.initial_.size()))),
       bytes_(scratch.take<std::byte>(static_cast<std::int64_t>(body.initial_bytes_.size()))),
@@ -25,6 +25,15 @@ Body::Frame::Frame(const Body& body, Scratch& scratch)
   if (scratch.measures()) return;
   std::ranges::copy(body.initial_, slots_.begin());
   std::ranges::copy(body.initial_bytes_, bytes_.begin());
+  for (std::size_t i = 0; i < body.captured_.size(); ++i) {
+    const auto [slot, array] = body.captured_[i];
+    const ConstArray& from = captured[i];
+    if (slot >= 0) {
+      slots_[static_cast<std::size_t>(slot)] = load(from.shape.dtype(), from.data);
+    } else if (const std::size_t bytes = from.shape.size_bytes(); bytes != 0) {
+      std::memcpy(&bytes_[body.arrays_[static_cast<std::size_t>(array)].offset], from.data, bytes);
+    }
+  }
 }
 
 void Body::Frame::run() {

@@ -1,6 +1,7 @@
 // Body: the region of a reducer, a comparator or an update, for what kernels/region.h does not
 // compile: a small program on scalars of any type. Values that are no scalars, and ops on them, are
-// kernels on arrays in the frame. Read next: scalar_op.h, kernel.h.
+// kernels on arrays in the frame. What it reads of its surroundings it captures: MLIR's scopes let
+// it do so, though XLA's own reader knows constants only. Read next: scalar_op.h, kernel.h.
 #pragma once
 
 #include <cstddef>
@@ -30,12 +31,14 @@ class Body {
   DType result_type(int i) const { return result_types_[static_cast<std::size_t>(i)]; }
   // Where the body is one op on its two arguments, in this order or the other; else nullptr.
   const ScalarOp* only_op() const;
+  // The values of its surroundings that it reads, but for constants.
+  std::span<const ir::Value* const> captures() const { return captures_; }
 
   // The memory of one evaluation at a time. Thread-safety: confined.
   class Frame {
    public:
-    // Not to be run if scratch measures.
-    Frame(const Body& body, Scratch& scratch);
+    // `captured` are the arrays of body.captures(). Not to be run if scratch measures.
+    Frame(const Body& body, std::span<const ConstArray> captured, Scratch& scratch);
     Scalar& argument(int i) { return slots_[static_cast<std::size_t>(i)]; }
     void run();
     const Scalar& result(int i) const {
@@ -77,6 +80,11 @@ class Body {
     Shape shape;
     std::size_t offset = 0;
   };
+  // Where a value is: a slot if it is a scalar, else an array.
+  struct Place {
+    int slot = -1;
+    int array = -1;
+  };
   struct Inner {
     std::shared_ptr<const Kernel> kernel;
     std::vector<int> operands, results;  // arrays
@@ -87,6 +95,8 @@ class Body {
   std::vector<Scalar> initial_;  // arguments, constants and intermediate values
   std::vector<std::byte> initial_bytes_;
   std::vector<ArrayPlace> arrays_;
+  std::vector<const ir::Value*> captures_;
+  std::vector<Place> captured_;  // where they are
   std::vector<Inner> kernels_;
   std::size_t most_operands_ = 0, most_results_ = 0, most_scratch_ = 0;  // of any kernel
   std::vector<Instruction> instructions_;

@@ -40,11 +40,7 @@ class BodyBuilder {
  private:
   using K = ir::OpKind;
   using What = Body::What;
-  // Where a value is: a slot if it is a scalar, else an array.
-  struct Place {
-    int slot = -1;
-    int array = -1;
-  };
+  using Place = Body::Place;
   using Places = std::vector<Place>;
 
   static bool is_scalar(ir::Type type) {
@@ -115,10 +111,12 @@ class BodyBuilder {
       MILLRACE_TRY_STATUS(add_constant(*v->def()));
       return values_.at(v);
     }
-    return fail(
-        ErrorCode::kUnimplemented,
-        op.where() +
-            ": a body that reads a value of its surroundings is not supported by the CPU device");
+    // All that is made inside has been seen before.
+    MILLRACE_TRY(const Place place, add_place(op, v->type()));
+    body_.captures_.push_back(v);
+    body_.captured_.push_back(place);
+    values_[v] = place;
+    return place;
   }
   // Of the operands from `first` on.
   Result<Places> find_all(const ir::Op& op, int first) {
@@ -193,7 +191,10 @@ class BodyBuilder {
     const auto shape = [&](int array) {
       return body_.arrays_[static_cast<std::size_t>(array)].shape;
     };
-    for (const ir::Value* v : op.operands()) {
+    std::vector<const ir::Value*> read(op.operands().begin(), op.operands().end());
+    const auto captures = inner.kernel->captures();
+    read.insert(read.end(), captures.begin(), captures.end());
+    for (const ir::Value* v : read) {
       MILLRACE_TRY(Place place, find(op, v));
       if (place.array < 0) {
         MILLRACE_TRY(place.array, add_array(op, v->type()));

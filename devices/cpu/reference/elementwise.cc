@@ -103,7 +103,7 @@ Status run_map(const Call& c) {
   const MutableArray& to = c.results[0];
   const std::int64_t elements = to.shape.elements();
   const std::size_t width = width_of(to.shape);
-  Body::Frame frame(c.bodies[0], c.scratch);
+  Body::Frame frame = c.frame(0);
   if (c.scratch.measures()) return {};
   for (std::int64_t e = 0; e < elements; ++e) {
     for (std::size_t i = 0; i < c.operands.size(); ++i) {

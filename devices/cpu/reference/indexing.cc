@@ -171,7 +171,7 @@ Status run_scatter(const Call& c) {
   const std::size_t count = c.results.size();
   const Shape& shape = c.results[0].shape;
   const auto rank = static_cast<std::size_t>(shape.rank());
-  Body::Frame frame(c.bodies[0], c.scratch);
+  Body::Frame frame = c.frame(0);
   if (c.scratch.measures()) return {};
   for (std::size_t k = 0; k < count; ++k)
     copy_bytes(c.results[k].data, c.operands[k].data, c.results[k].shape.size_bytes());

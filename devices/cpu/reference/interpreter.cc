@@ -197,7 +197,8 @@ class Interpreter {
     if (kernel == nullptr) {
       MILLRACE_TRY(kernel, make_kernel(module_, op));
     }
-    const Arrays from = operands(op);
+    Arrays from = operands(op);
+    for (const ir::Value* v : kernel->captures()) from.push_back(values_.at(v)[0]);
     std::vector<ConstArray> in;
     for (const ArrayPointer& a : from) in.push_back({a->shape, a->bytes.data()});
     std::vector<std::shared_ptr<Array>> made;

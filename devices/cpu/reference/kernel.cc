@@ -92,7 +92,10 @@ class OpKernel final : public Kernel {
         lists_(op),
         entry_(entry),
         bodies_(std::move(bodies)),
-        quantised_(quantised) {}
+        quantised_(quantised) {
+    for (const Body& body : bodies_)
+      captures_.insert(captures_.end(), body.captures().begin(), body.captures().end());
+  }
 
   std::size_t scratch_bytes(std::span<const ConstArray> operands,
                             std::span<const MutableArray> results) const override {
@@ -107,6 +110,7 @@ class OpKernel final : public Kernel {
     Scratch scratch(memory);
     return call(operands, results, scratch);
   }
+  std::span<const ir::Value* const> captures() const override { return captures_; }
 
  private:
   Status call(std::span<const ConstArray> operands, std::span<const MutableArray> results,
@@ -114,7 +118,8 @@ class OpKernel final : public Kernel {
     const Call c{.op = op_,
                  .lists = lists_,
                  .bodies = bodies_,
-                 .operands = operands,
+                 .operands = operands.first(operands.size() - captures_.size()),
+                 .captured = operands.last(captures_.size()),
                  .results = results,
                  .scratch = scratch};
     return quantised_ ? run_quantised(c, entry_.function, entry_.scratch) : entry_.function(c);
@@ -125,6 +130,7 @@ class OpKernel final : public Kernel {
   const IntLists lists_;
   const Entry entry_;
   const std::vector<Body> bodies_;
+  std::vector<const ir::Value*> captures_;  // of all bodies
   const bool quantised_;
 };
 

@@ -36,9 +36,16 @@ struct Call {
   const IntLists& lists;         // of op
   std::span<const Body> bodies;  // of the op's regions
   std::span<const ConstArray> operands;
+  std::span<const ConstArray> captured;  // what the bodies capture, one body after the other
   std::span<const MutableArray> results;
   Scratch& scratch;
 
+  // To evaluate body i.
+  Body::Frame frame(std::size_t i) const {
+    std::size_t first = 0;
+    for (std::size_t b = 0; b < i; ++b) first += bodies[b].captures().size();
+    return {bodies[i], captured.subspan(first, bodies[i].captures().size()), scratch};
+  }
   std::span<const std::int64_t> ints(std::string_view name) const { return lists.find(name); }
 };
 using Function = Status (*)(const Call&);
@@ -58,6 +65,9 @@ class Kernel {
                      std::span<std::byte> scratch) const = 0;
   // It does more than write its results: it must run though nobody reads them.
   virtual bool has_effect() const { return false; }
+  // Values of the op's surroundings that its bodies read: further operands, behind its own. They
+  // live as long as the module.
+  virtual std::span<const ir::Value* const> captures() const { return {}; }
 };
 
 // Everything but calls, control flow, tuples and tokens. kUnimplemented for what is not known.

@@ -136,6 +136,7 @@ Status run_quantised(const Call& call, Function function, bool takes_scratch) {
                    .lists = call.lists,
                    .bodies = call.bodies,
                    .operands = operands,
+                   .captured = call.captured,
                    .results = results,
                    .scratch = scratch};
   MILLRACE_TRY_STATUS(converts ? run_identity(inner) : function(inner));

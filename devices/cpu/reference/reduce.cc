@@ -14,7 +14,7 @@ class Folds {
   explicit Folds(const Call& c)
       : c_(c),
         count_(c.results.size()),
-        frame_(c.bodies[0], c.scratch),
+        frame_(c.frame(0)),
         values_(c.scratch.take<Scalar>(static_cast<std::int64_t>(count_))) {}
 
   void begin() {
@@ -205,7 +205,7 @@ Status run_select_and_scatter(const Call& c) {
   const ConstArray &from = c.operands[0], &source = c.operands[1], &init = c.operands[2];
   const MutableArray& to = c.results[0];
   const Windows windows(c);
-  Body::Frame select(c.bodies[0], c.scratch), scatter(c.bodies[1], c.scratch);
+  Body::Frame select = c.frame(0), scatter = c.frame(1);
   if (c.scratch.measures()) return {};
   const DType type = to.shape.dtype();
   const std::size_t width = width_of(to.shape);

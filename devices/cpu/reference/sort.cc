@@ -37,7 +37,7 @@ Status run_sort(const Call& c) {
   const DimVector strides = dense_strides(shape);
   const std::int64_t extent = shape.dim(static_cast<int>(dimension)), step = strides[dimension];
   const std::size_t count = c.operands.size();
-  Body::Frame frame(c.bodies[0], c.scratch);
+  Body::Frame frame = c.frame(0);
   // Of one row: the operands' values one after the other, and the order.
   const auto values = c.scratch.take<Scalar>(static_cast<std::int64_t>(count) * extent);
   const auto order = c.scratch.take<std::int64_t>(extent);

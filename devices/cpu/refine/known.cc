@@ -179,7 +179,7 @@ KnownRef fold(const ir::Module& module, const ir::Op& op, std::span<const KnownR
   const auto shape = reference::memory_shape(op.result()->type());
   if (!shape || !is_small(*shape) || !folds(op.kind(), is_whole(shape->dtype()))) return nullptr;
   const auto kernel = reference::make_kernel(module, op);
-  if (!kernel) return nullptr;
+  if (!kernel || !(*kernel)->captures().empty()) return nullptr;
   auto known = std::make_shared<Known>();
   known->shape = *shape;
   known->bytes.resize(shape->size_bytes());
