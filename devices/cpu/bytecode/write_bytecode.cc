@@ -1,11 +1,15 @@
 #include "millrace/devices/cpu/bytecode/write_bytecode.h"
 
 #include <algorithm>
+#include <deque>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
+#include "millrace/devices/cpu/bytecode/chlo_expansion.h"
 #include "millrace/devices/cpu/bytecode/container.h"
 #include "millrace/devices/cpu/bytecode/to_vhlo.h"
+#include "millrace/devices/cpu/read/read_text.h"
 
 namespace millrace::devices::cpu::bytecode {
 namespace {
@@ -31,6 +35,7 @@ class Writer {
       return fail(ErrorCode::kUnimplemented,
                   module_.top_level().front()->where() + ": has no form in a portable artifact");
     }
+    for (const ir::Function& f : module_.functions()) MILLRACE_TRY_STATUS(expand(f.body()));
     ByteWriter operations;
     operations.flagged(1, false);
     MILLRACE_TRY_STATUS(write_module(operations));
@@ -149,11 +154,63 @@ class Writer {
     ByteWriter region;
     region.varint(1);
     region.varint(0);
-    region.flagged(module_.functions().size(), false);
+    region.flagged(module_.functions().size() + expansions_.size(), false);
     for (const ir::Function& f : module_.functions())
       MILLRACE_TRY_STATUS(write_function(region, f));
+    for (const ir::Module& expansion : expansions_)
+      MILLRACE_TRY_STATUS(write_function(region, expansion.functions().front()));
     put_isolated(out, region.bytes());
     return {};
+  }
+
+  // Makes composites of the chlo operations in the region that have an expansion. Equal ones share
+  // it.
+  Status expand(const ir::Region& region) {
+    for (const ir::Block* block : region.blocks()) {
+      for (const ir::Op& op : *block) {
+        for (const ir::Region& inner : op.regions()) MILLRACE_TRY_STATUS(expand(inner));
+        if (!op.name().starts_with("chlo.")) continue;
+        const auto text = expand_chlo(op, "");
+        if (!text) continue;
+        std::string& name = expansion_names_[*text];
+        if (name.empty()) {
+          name = std::string(op.name()) + ".impl";
+          for (int n = 0; is_taken(name); ++n)
+            name = std::string(op.name()) + ".impl_" + std::to_string(n);
+          MILLRACE_TRY(ir::Module made, read::read_text(*expand_chlo(op, name)));
+          expansions_.push_back(std::move(made));
+        }
+        composites_[&op] = composite(op, name);
+      }
+    }
+    return {};
+  }
+  bool is_taken(std::string_view name) const {
+    return module_.find(name) != nullptr ||
+           std::ranges::any_of(expansions_, [name](const ir::Module& made) {
+             return made.functions().front().name() == name;
+           });
+  }
+  // Its attributes count only. Those of chlo.broadcast_ are in the expansion, and no reader has
+  // kernels for such composites.
+  const ir::Op* composite(const ir::Op& op, std::string_view decomposition) {
+    const std::string_view path[] = {decomposition};
+    const auto shared = op.name().starts_with("chlo.broadcast_")
+                            ? std::span<const ir::NamedAttribute>()
+                            : op.attributes();
+    const ir::NamedAttribute attributes[] = {
+        {"name", made_.attribute(ir::StringAttr{{}, op.name()})},
+        {"decomposition",
+         made_.attribute(ir::SymbolAttr{{}, made_.copy(std::span<const std::string_view>(path))})},
+        {"composite_attributes", made_.attribute(ir::DictAttr{{}, shared})},
+        {"version", made_.attribute(ir::IntegerAttr{{}, 1, made_.types().scalar(DType::kI32)})}};
+    return made_.create_op({.kind = ir::OpKind::kComposite,
+                            .name = {},
+                            .location = op.location(),
+                            .operands = {},
+                            .result_types = {},
+                            .attributes = attributes,
+                            .successors = {}});
   }
 
   // Regions that see nothing around them are a section of their own from format 2 on.
@@ -267,7 +324,9 @@ class Writer {
   }
 
   Status write_op(ByteWriter& out, const ir::Op& op, std::uint64_t* number, int depth) {
-    const std::string_view base = op.kind() == ir::OpKind::kCall         ? "call"
+    const auto composite = composites_.find(&op);
+    const std::string_view base = composite != composites_.end()         ? "composite"
+                                  : op.kind() == ir::OpKind::kCall       ? "call"
                                   : op.kind() == ir::OpKind::kFuncReturn ? "return"
                                   : op.name().starts_with("stablehlo.")
                                       ? op.name().substr(std::string_view("stablehlo.").size())
@@ -283,7 +342,8 @@ class Writer {
     if (single && op.operand_count() != 1) {
       return fail(ErrorCode::kUnimplemented, "several operands need version 1.5.0 of VHLO");
     }
-    MILLRACE_TRY(const OpAttributes attributes, to_vhlo(pool_, op, *row));
+    const ir::Op& form = composite != composites_.end() ? *composite->second : op;
+    MILLRACE_TRY(const OpAttributes attributes, to_vhlo(pool_, form, *row));
     const std::uint64_t parts = (op.result_count() != 0 ? kHasResults : 0) |
                                 (op.operand_count() != 0 ? kHasOperands : 0) |
                                 (op.regions().empty() ? 0 : kHasRegions);
@@ -309,6 +369,9 @@ class Writer {
   const int format_;
   EntryPool pool_;
   ir::Module made_;  // for attributes that the program does not have as such
+  std::unordered_map<std::string, std::string> expansion_names_;  // by text without name
+  std::deque<ir::Module> expansions_;                             // of one function each
+  std::unordered_map<const ir::Op*, const ir::Op*> composites_;   // what is written instead
   std::unordered_map<const VhloOp*, std::uint64_t> names_;
   std::vector<const VhloOp*> rows_;
   std::vector<std::string> properties_;

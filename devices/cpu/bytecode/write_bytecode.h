@@ -12,8 +12,9 @@
 namespace millrace::devices::cpu::bytecode {
 
 // Of the version that is asked for, else of the oldest from 1.0.0 on that has all of the program:
-// readers promise to take artifacts of versions before their own. kUnimplemented with the operation
-// if something has no form in the version, as chlo operations and other dialects in any.
+// readers promise to take artifacts of versions before their own. chlo operations become composites
+// with a decomposition (chlo_expansion.h). kUnimplemented with the operation if something has no
+// form in the version, as chlo operations without an expansion and other dialects in any.
 // kInvalidArgument for a version that VHLO does not have or an operation without an attribute that
 // it needs. Locations are not written.
 Result<std::string> write_bytecode(const ir::Module& module,

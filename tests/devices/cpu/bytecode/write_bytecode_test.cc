@@ -133,8 +133,9 @@ TEST(WriteBytecode, WhatAVersionLacksIsNamedWithItsOp) {
       HasSubstr("result_accuracy needs version 1.10.0"));
   EXPECT_THAT(error_of("%0 = stablehlo.constant dense<1.0> : tensor<2xf8E3M4>", kOld),
               HasSubstr("f8E3M4 needs version 1.7.0"));
-  EXPECT_THAT(error_of("%0 = chlo.erf %a : tensor<4xf32> -> tensor<4xf32>", kNewestVersion),
-              HasSubstr("chlo.erf"));
+  EXPECT_THAT(error_of("%0 = chlo.zeta %a, %a : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>",
+                       kNewestVersion),
+              HasSubstr("chlo.zeta"));
 }
 
 TEST(WriteBytecode, AVersionThatThereIsNotIsAnError) {

@@ -1,0 +1,198 @@
+// chlo operations in portable artifacts: each is read back as a composite, whose decomposition
+// gives what the operation gives.
+#include "millrace/devices/cpu/bytecode/chlo_expansion.h"
+
+#include <cmath>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "millrace/devices/cpu/bytecode/read_bytecode.h"
+#include "millrace/devices/cpu/bytecode/write_bytecode.h"
+#include "millrace/devices/cpu/ir/print.h"
+#include "millrace/devices/cpu/plan/native_ops.h"
+#include "tests/devices/cpu/reference/reference_support.h"
+
+namespace millrace::devices::cpu::bytecode {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Arrays = std::vector<reference::Array>;
+
+// The function main of a program without arguments.
+Arrays run_main(const ir::Module& module) {
+  auto made = reference::interpret(module, *module.find("main"), {});
+  EXPECT_TRUE(made.has_value()) << made.error().to_string();
+  return made ? *std::move(made) : Arrays();
+}
+
+// Elements as numbers, to the accuracy of their type: 16 units in the last place.
+void expect_close(const Arrays& got, const Arrays& want) {
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t r = 0; r < got.size(); ++r) {
+    const DType type = want[r].shape.dtype();
+    ASSERT_EQ(got[r].shape, want[r].shape);
+    if (!is_floating(type)) {
+      EXPECT_EQ(got[r].bytes, want[r].bytes);
+      continue;
+    }
+    const double unit = type == DType::kF64 ? 0x1p-48 : type == DType::kF32 ? 0x1p-19 : 0x1p-9;
+    for (std::size_t at = 0; at < got[r].bytes.size(); at += byte_width(type)) {
+      const double g = reference::load(type, &got[r].bytes[at]).re,
+                   w = reference::load(type, &want[r].bytes[at]).re;
+      if (g == w || (std::isnan(g) && std::isnan(w))) continue;
+      EXPECT_LE(std::fabs(g - w), unit * std::fabs(w) + 1e-30)
+          << "byte " << at << ": " << g << ", not " << w;
+    }
+  }
+}
+
+// A main function with this op on constants, whose values %0 it returns.
+void check(const std::string& op, const std::string& constants, const std::string& returned) {
+  SCOPED_TRACE(op);
+  const auto module = read::read_text("func.func @main() -> (" + returned + ") {\n" + constants +
+                                      "\n" + op + "\n}\n");
+  ASSERT_TRUE(module.has_value()) << module.error().to_string();
+  const auto artifact = write_bytecode(*module);
+  ASSERT_TRUE(artifact.has_value()) << artifact.error().to_string();
+  auto again = read_bytecode(*artifact);
+  ASSERT_TRUE(again.has_value()) << again.error().to_string();
+  const std::string text = ir::print(*again);
+  EXPECT_THAT(text, HasSubstr("\"stablehlo.composite\"("));
+  EXPECT_THAT(text, Not(HasSubstr(" = chlo.")));
+  EXPECT_TRUE(verify::verify(*again).has_value()) << text;
+  const Arrays want = run_main(*module);
+  expect_close(run_main(*again), want);
+  // Composites of known names become the operation again.
+  use_native_ops(*again);
+  expect_close(run_main(*again), want);
+}
+
+const std::string kNumbers =
+    "[-0.95, -0.5, -1.0e-3, -0.0, 0.0, 1.0e-4, 0.25, 0.75, 0.999, 1.0, -1.0, 1.5, -2.5, 6.0, 9.0, "
+    "-40.0]";
+
+TEST(ChloExpansion, FunctionsOfRealNumbersGiveTheSame) {
+  for (const std::string name : {"acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "erf",
+                                 "erfc", "erf_inv", "sinh", "square", "tan"}) {
+    for (const std::string element : {"f64", "f32", "bf16"}) {
+      const std::string type = "tensor<16x" + element + ">";
+      check("%0 = chlo." + name + " %x : " + type + " -> " + type + "\nreturn %0 : " + type,
+            "%x = stablehlo.constant dense<" + kNumbers + "> : " + type, type);
+    }
+  }
+}
+
+// Not near the zeros of either, where nothing but an absolute error is bounded.
+TEST(ChloExpansion, GammaFunctionsGiveTheSame) {
+  for (const std::string name : {"digamma", "lgamma"}) {
+    for (const std::string element : {"f64", "f32", "f16"}) {
+      const std::string type = "tensor<8x" + element + ">";
+      check("%0 = chlo." + name + " %x : " + type + " -> " + type + "\nreturn %0 : " + type,
+            "%x = stablehlo.constant dense<[0.1, 0.6, 3.5, 40.0, -0.25, -2.3, -0.8, 500.0]> : " +
+                type,
+            type);
+    }
+  }
+  check("%0 = chlo.digamma %x : tensor<2xf32> -> tensor<2xf32>\nreturn %0 : tensor<2xf32>",
+        "%x = stablehlo.constant dense<[-1.0, -2.0]> : tensor<2xf32>", "tensor<2xf32>");
+  check("%0 = chlo.lgamma %x : tensor<3xf32> -> tensor<3xf32>\nreturn %0 : tensor<3xf32>",
+        "%x = stablehlo.constant dense<[-1.0, 0.0, 0xFF800000]> : tensor<3xf32>", "tensor<3xf32>");
+}
+
+TEST(ChloExpansion, NeighboursOfNumbersAreTheSame) {
+  for (const std::string element : {"f64", "f32", "f16", "bf16"}) {
+    const std::string type = "tensor<9x" + element + ">";
+    check("%n = stablehlo.sqrt %m : " + type + "\n%0 = chlo.next_after %x, %y : " + type + ", " +
+              type + " -> " + type + "\n%1 = chlo.next_after %n, %x : " + type + ", " + type +
+              " -> " + type + "\nreturn %0, %1 : " + type + ", " + type,
+          "%x = stablehlo.constant dense<[1.0, 1.0, -1.0, -1.0, 0.0, -0.0, 0.0, 2.0, -3.0]> : " +
+              type +
+              "\n%y = stablehlo.constant dense<[2.0, -2.0, 0.0, -9.0, 1.0, -1.0, -0.0, 2.0, " +
+              "-3.0]> : " + type + "\n%m = stablehlo.constant dense<-1.0> : " + type,
+          type + ", " + type);
+  }
+}
+
+TEST(ChloExpansion, QuestionsAboutInfinityGiveTheSame) {
+  for (const std::string name : {"is_inf", "is_pos_inf", "is_neg_inf"}) {
+    check("%0 = chlo." + name + " %x : tensor<4xf32> -> tensor<4xi1>\nreturn %0 : tensor<4xi1>",
+          "%x = stablehlo.constant dense<[0x7F800000, 0xFF800000, 0x7FC00000, 1.0]> : "
+          "tensor<4xf32>",
+          "tensor<4xi1>");
+  }
+}
+
+TEST(ChloExpansion, TheLargestElementsAreTheSame) {
+  for (const std::string element : {"f32", "i32", "ui8"}) {
+    const std::string from = "tensor<2x4x" + element + ">", to = "tensor<2x3x" + element + ">";
+    check("%0, %1 = chlo.top_k(%x, k = 3) : " + from + " -> (" + to +
+              ", tensor<2x3xi32>)\nreturn %0, %1 : " + to + ", tensor<2x3xi32>",
+          "%c = stablehlo.constant dense<[[3, 200, 3, 7], [0, 0, 1, 0]]> : tensor<2x4xi64>\n"
+          "%x = stablehlo.convert %c : (tensor<2x4xi64>) -> " +
+              from,
+          to + ", tensor<2x3xi32>");
+  }
+}
+
+TEST(ChloExpansion, HighHalvesOfProductsAreTheSame) {
+  for (const std::string element : {"i8", "ui8", "i32", "ui32"}) {
+    const std::string type = "tensor<4x" + element + ">";
+    check(
+        "%0 = chlo.mulhi %x, %x : " + type + ", " + type + " -> " + type + "\nreturn %0 : " + type,
+        "%c = stablehlo.constant dense<[-1, 100, -128, 2000000000]> : tensor<4xi64>\n"
+        "%x = stablehlo.convert %c : (tensor<4xi64>) -> " +
+            type,
+        type);
+  }
+}
+
+TEST(ChloExpansion, OperandsOfOtherShapesAreBroadcast) {
+  const std::string constants =
+      "%x = stablehlo.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>\n"
+      "%y = stablehlo.constant dense<[3.0, -1.0, 2.0]> : tensor<3xf32>";
+  for (const std::string name : {"add", "subtract", "maximum", "atan2", "power"}) {
+    check("%0 = chlo.broadcast_" + name +
+              " %x, %y : (tensor<2x1xf32>, tensor<3xf32>) -> tensor<2x3xf32>\n"
+              "return %0 : tensor<2x3xf32>",
+          constants, "tensor<2x3xf32>");
+  }
+  check(
+      "%0 = chlo.broadcast_compare %x, %y {comparison_direction = #chlo<comparison_direction "
+      "LT>} : (tensor<2x1xf32>, tensor<3xf32>) -> tensor<2x3xi1>\nreturn %0 : tensor<2x3xi1>",
+      constants, "tensor<2x3xi1>");
+}
+
+// Two equal ones share a function; a name that the program has is left alone.
+TEST(ChloExpansion, FunctionsHaveNamesOfTheirOwn) {
+  const auto module = read::read_text(
+      "func.func @main(%x: tensor<2xf32>, %y: tensor<3xf32>) {\n"
+      "%0 = chlo.erf %x : tensor<2xf32> -> tensor<2xf32>\n"
+      "%1 = chlo.erf %0 : tensor<2xf32> -> tensor<2xf32>\n"
+      "%2 = chlo.erf %y : tensor<3xf32> -> tensor<3xf32>\nreturn\n}\n"
+      "func.func private @chlo.erf.impl(%x: tensor<i1>) -> tensor<i1> {\nreturn %x : "
+      "tensor<i1>\n}\n");
+  ASSERT_TRUE(module.has_value()) << module.error().to_string();
+  const auto again = read_bytecode(*write_bytecode(*module));
+  ASSERT_TRUE(again.has_value()) << again.error().to_string();
+  EXPECT_EQ(again->functions().size(), 4U);
+  EXPECT_NE(again->find("chlo.erf.impl_0"), nullptr);
+  EXPECT_NE(again->find("chlo.erf.impl_1"), nullptr);
+  EXPECT_TRUE(verify::verify(*again).has_value());
+}
+
+TEST(ChloExpansion, WhatHasNoneIsNotExpanded) {
+  const auto module = read::read_text(
+      "func.func @main(%x: tensor<2xf32>, %y: tensor<?xf32>, %z: tensor<2xcomplex<f32>>) {\n"
+      "%0 = chlo.zeta %x, %x : tensor<2xf32>, tensor<2xf32> -> tensor<2xf32>\n"
+      "%1 = chlo.erf %y : tensor<?xf32> -> tensor<?xf32>\n"
+      "%2 = chlo.asin %z : tensor<2xcomplex<f32>> -> tensor<2xcomplex<f32>>\nreturn\n}\n");
+  ASSERT_TRUE(module.has_value()) << module.error().to_string();
+  for (const ir::Op& op : module->find("main")->body().block())
+    EXPECT_EQ(expand_chlo(op, "f"), std::nullopt) << op.name();
+}
+
+}  // namespace
+}  // namespace millrace::devices::cpu::bytecode
