@@ -1,6 +1,8 @@
 #include "millrace/devices/cpu/plan/native_ops.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,6 +76,42 @@ Instead native(const ir::Op& op) {
   return instead;
 }
 
+struct ApproximateTopK {
+  std::int64_t dimension = 0;
+  const ir::Function* comparator = nullptr;
+  ir::Attribute symbol;
+};
+
+// XLA's custom call by that name, if all of it is as it should be.
+std::optional<ApproximateTopK> approximate_top_k(const ir::Op& op, const ir::Module& module) {
+  const auto* config = op.attr<ir::DictAttr>("mhlo.backend_config");
+  const auto* called = op.attr<ir::ArrayAttr>("called_computations");
+  const int arrays = op.operand_count() / 2;
+  if (op.callee() != "ApproxTopK" || find_custom_call(op.callee()) != nullptr ||
+      config == nullptr || called == nullptr || called->values.size() != 1 || arrays == 0 ||
+      op.operand_count() != 2 * arrays || op.result_count() != arrays)
+    return std::nullopt;
+  ApproximateTopK parts{.symbol = called->values[0]};
+  const auto* symbol = parts.symbol.as<ir::SymbolAttr>();
+  if (symbol == nullptr || symbol->path.size() != 1) return std::nullopt;
+  parts.comparator = module.find(symbol->path[0]);
+  for (const ir::NamedAttribute& a : config->values) {
+    const auto* integer = a.value.as<ir::IntegerAttr>();
+    if (a.name == "reduction_dim" && integer != nullptr) parts.dimension = integer->value;
+  }
+  if (parts.comparator == nullptr || parts.comparator->results().size() != 1 ||
+      parts.comparator->inputs().size() != static_cast<std::size_t>(2 * arrays))
+    return std::nullopt;
+  const ir::Type first = op.operand(0)->type();
+  if (!first.is_tensor() || parts.dimension < 0 || parts.dimension >= first.rank())
+    return std::nullopt;
+  for (int i = 0; i < arrays; ++i) {
+    const ir::Type from = op.operand(i)->type(), to = op.result(i)->type();
+    if (!from.is_tensor() || !to.is_tensor() || from.rank() != to.rank()) return std::nullopt;
+  }
+  return parts;
+}
+
 class Replacement {
  public:
   explicit Replacement(ir::Module& module) : module_(module) {}
@@ -90,11 +128,94 @@ class Replacement {
       }
       if (const Instead instead = native(*op); instead.kind != K::kOther)
         replace(block, *op, instead);
+      else if (op->kind() == K::kCustomCall)
+        sort_for_top_k(block, *op);
       op = next;
     }
   }
 
  private:
+  ir::Attribute integers(std::vector<std::int64_t> values) {
+    return module_.attribute(
+        ir::IntArrayAttr{{}, DType::kI64, module_.copy(std::span<const std::int64_t>(values))});
+  }
+  ir::Op* insert(ir::Block& block, ir::Op* before, const ir::OpParts& parts) {
+    ir::Op* made = module_.create_op(parts);
+    block.insert(before, made);
+    return made;
+  }
+
+  // ApproxTopK of arrays, their initial values and a comparator is a sort by this and the first of
+  // each row: no search is approximate here.
+  void sort_for_top_k(ir::Block& block, ir::Op& op) {
+    const auto parts = approximate_top_k(op, module_);
+    if (!parts) return;
+    const auto arrays = op.operands().first(op.operands().size() / 2);
+    std::vector<ir::Type> types, scalars;
+    for (const ir::Value* v : arrays) {
+      types.push_back(v->type());
+      scalars.insert(scalars.end(), 2,
+                     module_.types().tensor(std::span<const std::int64_t>(), v->type().element()));
+    }
+    const ir::Type i64 = module_.types().scalar(DType::kI64);
+    const ir::NamedAttribute sorted_by[] = {
+        {"dimension", module_.attribute(ir::IntegerAttr{{}, parts->dimension, i64})},
+        {"is_stable", module_.attribute(ir::BoolAttr{{}, true})}};
+    ir::Op* const sort = insert(block, &op,
+                                {.kind = K::kSort,
+                                 .name = {},
+                                 .location = op.location(),
+                                 .operands = arrays,
+                                 .result_types = types,
+                                 .attributes = sorted_by,
+                                 .regions = 1,
+                                 .successors = {}});
+    ir::Block* const body = module_.create_block(scalars);
+    std::vector<ir::Value*> arguments;
+    for (int i = 0; i < body->argument_count(); ++i) arguments.push_back(body->argument(i));
+    const ir::Type truth[] = {parts->comparator->results()[0]};
+    const ir::NamedAttribute callee[] = {{"callee", parts->symbol}};
+    ir::Op* const compared = insert(*body, nullptr,
+                                    {.kind = K::kCall,
+                                     .name = {},
+                                     .location = op.location(),
+                                     .operands = arguments,
+                                     .result_types = truth,
+                                     .attributes = callee,
+                                     .successors = {}});
+    ir::Value* const answer[] = {compared->result(0)};
+    insert(*body, nullptr,
+           {.kind = K::kReturn,
+            .name = {},
+            .location = op.location(),
+            .operands = answer,
+            .result_types = {},
+            .attributes = {},
+            .successors = {}});
+    ir::Block* const blocks[] = {body};
+    module_.set_blocks(sort->region(), blocks);
+    for (int i = 0; i < op.result_count(); ++i) {
+      const ir::Type made = op.result(i)->type();
+      const auto rank = static_cast<std::size_t>(made.rank());
+      const ir::NamedAttribute bounds[] = {
+          {"limit_indices", integers({made.dims().begin(), made.dims().end()})},
+          {"start_indices", integers(std::vector<std::int64_t>(rank, 0))},
+          {"strides", integers(std::vector<std::int64_t>(rank, 1))}};
+      ir::Value* const whole[] = {sort->result(i)};
+      const ir::Type type[] = {made};
+      instead_[op.result(i)] = insert(block, &op,
+                                      {.kind = K::kSlice,
+                                       .name = {},
+                                       .location = op.location(),
+                                       .operands = whole,
+                                       .result_types = type,
+                                       .attributes = bounds,
+                                       .successors = {}})
+                                   ->result(0);
+    }
+    block.remove(&op);
+  }
+
   void replace(ir::Block& block, ir::Op& op, const Instead& instead) {
     std::vector<ir::Type> types;
     for (const ir::Value& v : op.results()) types.push_back(v.type());

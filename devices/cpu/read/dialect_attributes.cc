@@ -368,7 +368,9 @@ bool read_dialect_attribute(State& s, Attribute* out) {
   }
   s.in.advance();
   const std::string_view dialect = name.substr(0, dot);
-  if (dialect != "stablehlo" && dialect != "mhlo") return keep_opaque(s, begin, out);
+  // chlo has comparisons of its own, with the same words.
+  const bool compares = dialect == "chlo" && has_body && peek_word(s).starts_with("comparison_");
+  if (dialect != "stablehlo" && dialect != "mhlo" && !compares) return keep_opaque(s, begin, out);
   if (dot != std::string_view::npos) return read_stablehlo(s, name.substr(dot + 1), begin, out);
   return read_in_brackets(s, begin, out);
 }

@@ -125,6 +125,11 @@ bool check_chlo_elementwise(Check& c) {
       return false;
     }
   }
+  if (row.kind == OpKind::kChloBroadcastCompare) {
+    const auto* direction = c.op.attr<ir::EnumAttr>("comparison_direction");
+    if (direction == nullptr || direction->enum_class != ir::EnumClass::kComparisonDirection)
+      return c.fail("the attribute comparison_direction is missing or no direction");
+  }
   return check_result_element(c, row) && c.result_dims(0, expected);
 }
 

@@ -62,11 +62,13 @@ class Verifier {
                         f.inputs()[static_cast<std::size_t>(i)].to_string());
       }
     }
-    if (entry.empty() || entry.terminator()->kind() != OpKind::kFuncReturn) {
+    // JAX ends the comparators of its approximate top_k with stablehlo.return.
+    const OpKind end = entry.empty() ? OpKind::kOther : entry.terminator()->kind();
+    if (end != OpKind::kFuncReturn && end != OpKind::kReturn)
       return fail(ErrorCode::kInvalidArgument, where + "the body does not end in func.return");
-    }
     function_ = &f;
-    return block(entry, OpKind::kFuncReturn);
+    MILLRACE_TRY_STATUS(block(entry, end));
+    return end == OpKind::kReturn ? returned(*entry.terminator()) : Status();
   }
 
   Status block(const ir::Block& b, OpKind terminator) {
@@ -87,6 +89,7 @@ class Verifier {
       return failure(o, "it branches to other blocks, which programs do not have");
     if (is_ours(o)) {
       for (std::size_t i = 0; i < o.regions().size(); ++i) MILLRACE_TRY_STATUS(region(o, i));
+      MILLRACE_TRY_STATUS(accuracy(o));
     }
     const Rule& rule = rule_of(o.kind());
     if (rule.check != nullptr) {
@@ -96,6 +99,22 @@ class Verifier {
     }
     if (o.kind() == OpKind::kCall || o.kind() == OpKind::kComposite)
       calls_[function_].push_back(&o);
+    return {};
+  }
+
+  // Tolerances are numbers from zero on, and only of the mode that has some. A NaN would fit
+  // nothing.
+  Status accuracy(const ir::Op& o) {
+    const auto* a = o.attr<ir::ResultAccuracyAttr>("result_accuracy");
+    if (a == nullptr) return {};
+    if (!(a->atol >= 0) || !(a->rtol >= 0) || a->ulps < 0) {
+      return failure(o, "result_accuracy has atol " + std::to_string(a->atol) + ", rtol " +
+                            std::to_string(a->rtol) + " and ulps " + std::to_string(a->ulps) +
+                            ", expected numbers that are not negative");
+    }
+    if (a->mode != ir::AccuracyMode::kTolerance && (a->atol != 0 || a->rtol != 0 || a->ulps != 0))
+      return failure(o,
+                     "result_accuracy has tolerances, expected them with the mode TOLERANCE only");
     return {};
   }
 

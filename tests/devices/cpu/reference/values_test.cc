@@ -38,6 +38,31 @@ void check(const Row& row) {
 }
 
 constexpr Row kElementwise[] = {
+    // 1 is lost when 1e8 is added, as each step rounds.
+    {"ABodyRoundsComplexNumbersAtEachStep", "tensor<complex<f32>>",
+     "%a = stablehlo.constant dense<[(1.0, 2.0), (1.0e8, 1.0e8), (-1.0e8, -1.0e8)]> : "
+     "tensor<3xcomplex<f32>>\n"
+     "%z = stablehlo.constant dense<(0.0, 0.0)> : tensor<complex<f32>>\n"
+     "%r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : "
+     "(tensor<3xcomplex<f32>>, tensor<complex<f32>>) -> tensor<complex<f32>>",
+     "(0.0, 0.0)"},
+    {"BroadcastCompareReadsItsDirection", "tensor<2x3xi1>",
+     "%a = stablehlo.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>\n"
+     "%b = stablehlo.constant dense<[3.0, -1.0, 2.0]> : tensor<3xf32>\n"
+     "%r = chlo.broadcast_compare %a, %b {compare_type = #chlo<comparison_type FLOAT>, "
+     "comparison_direction = #chlo<comparison_direction LT>} : (tensor<2x1xf32>, tensor<3xf32>) -> "
+     "tensor<2x3xi1>",
+     "[[true, false, true], [true, false, false]]"},
+    {"ErfcOfF64IsAsChloExpandsIt", "tensor<8xf64>",
+     "%a = stablehlo.constant dense<[0.5, 1.0, 2.5, -2.5, 8.0, 20.0, 27.0, 0xFFF0000000000000]> : "
+     "tensor<8xf64>\n"
+     "%r = chlo.erfc %a : tensor<8xf64> -> tensor<8xf64>",
+     "[0.479500122186953, 0.157299207050285, 4.06952017444959e-04, 1.99959304798256, "
+     "1.12242971729829e-29, 5.39586561160786e-176, 0.0, 2.0]"},
+    {"ErfInvOfF32IsAsChloExpandsIt", "tensor<4xf32>",
+     "%a = stablehlo.constant dense<[0.5, -0.99, 0.999999, 2.0]> : tensor<4xf32>\n"
+     "%r = chlo.erf_inv %a : tensor<4xf32> -> tensor<4xf32>",
+     "[0.476936281, -1.82138669, 3.45707464, 0x7FC00000]"},
     {"AdditionOfFourBitsWraps", "tensor<2xi4>",
      "%a = stablehlo.constant dense<[7, -8]> : tensor<2xi4>\n"
      "%b = stablehlo.constant dense<[1, -1]> : tensor<2xi4>\n"

@@ -44,7 +44,23 @@ constexpr const char* kArguments =
     "tensor<4x6xi32>, %p: tensor<4x6xi1>, "
     "%u: tensor<?x6xf32>, %c: tensor<4x6xcomplex<f32>>";
 
+#define ACCURACY(fields)                                                                \
+  "%0 = stablehlo.exponential %a {result_accuracy = #stablehlo.result_accuracy<" fields \
+  "mode = "                                                                             \
+  "#stablehlo.result_accuracy_mode<"
 const Case kElementwise[] = {
+    {"ToleranceOfAccuracy", kArguments,
+     ACCURACY("atol = 1.0e-3, ulps = 2, ") "TOLERANCE>>} : tensor<4x6xf32>", "good"},
+    {"AccuracyWithANan", kArguments,
+     ACCURACY("atol = 0x7FF8000000000000, ") "TOLERANCE>>} : tensor<4x6xf32>",
+     "2:8: stablehlo.exponential: result_accuracy has atol nan"},
+    {"RelativeAccuracyWithANan", kArguments,
+     ACCURACY("rtol = 0x7FF8000000000000, ulps = 1, ") "TOLERANCE>>} : tensor<4x6xf32>",
+     "rtol nan and ulps 1, expected numbers that are not negative"},
+    {"NegativeAccuracy", kArguments, ACCURACY("ulps = -1, ") "TOLERANCE>>} : tensor<4x6xf32>",
+     "and ulps -1, expected numbers that are not negative"},
+    {"AccuracyWithoutItsMode", kArguments, ACCURACY("ulps = 2, ") "HIGHEST>>} : tensor<4x6xf32>",
+     "expected them with the mode TOLERANCE only"},
     {"AddOfEqualTypes", kArguments, "%0 = stablehlo.add %a, %a : tensor<4x6xf32>", "good"},
     {"AddOfDynamicExtents", kArguments,
      "%0 = stablehlo.add %a, %u : (tensor<4x6xf32>, tensor<?x6xf32>) -> tensor<4x6xf32>", "good"},

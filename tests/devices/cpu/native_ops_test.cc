@@ -1,0 +1,66 @@
+#include "millrace/devices/cpu/plan/native_ops.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "millrace/devices/cpu/ir/print.h"
+#include "tests/devices/cpu/reference/reference_support.h"
+
+namespace millrace::devices::cpu::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// As JAX writes lax.approx_max_k, its comparator's end included.
+std::string approximate(const std::string& config, const std::string& result) {
+  return "func.func @largest(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>) "
+         "-> tensor<i1> {\n"
+         "  %0 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+         "  stablehlo.return %0 : tensor<i1>\n}\n"
+         "func.func @main() -> (tensor<2x" +
+         result + "xf32>, tensor<2x" + result +
+         "xi32>) {\n"
+         "  %x = stablehlo.constant dense<[[1.0, 4.0, 2.0, 4.0], [-1.0, -4.0, 0.0, 5.0]]> : "
+         "tensor<2x4xf32>\n"
+         "  %at = stablehlo.iota dim = 1 : tensor<2x4xi32>\n"
+         "  %none = stablehlo.constant dense<-1> : tensor<i32>\n"
+         "  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+         "  %0:2 = stablehlo.custom_call @ApproxTopK(%x, %at, %least, %none) {called_computations "
+         "= [@largest], mhlo.backend_config = {" +
+         config +
+         "}} : (tensor<2x4xf32>, "
+         "tensor<2x4xi32>, tensor<f32>, tensor<i32>) -> (tensor<2x" +
+         result + "xf32>, tensor<2x" + result +
+         "xi32>)\n"
+         "  return %0#0, %0#1 : tensor<2x" +
+         result + "xf32>, tensor<2x" + result + "xi32>\n}\n";
+}
+
+TEST(NativeOpsTest, AnApproximateTopKIsAnExactOne) {
+  auto module = read::read_text(
+      approximate("aggregate_to_topk = true, is_fallback = true, recall_target = 9.5e-01 : f32, "
+                  "reduction_dim = 1 : i64, top_k = 3 : i64",
+                  "3"));
+  ASSERT_TRUE(module.has_value()) << module.error().to_string();
+  use_native_ops(*module);
+  const Status verdict = verify::verify(*module);
+  ASSERT_TRUE(verdict.has_value()) << verdict.error().to_string();
+  for (const auto& run : {interpreted, planned}) {
+    const auto made = run(*module, "main", {});
+    ASSERT_TRUE(made.has_value()) << made.error().to_string();
+    EXPECT_EQ(text_of((*made)[0]), "tensor<2x3xf32> [4, 4, 2, 5, 0, -1]");
+    EXPECT_EQ(text_of((*made)[1]), "tensor<2x3xi32> [1, 3, 2, 3, 2, 0]");
+  }
+}
+
+TEST(NativeOpsTest, AnApproximateTopKOfNoDimensionStays) {
+  auto module = read::read_text(approximate("reduction_dim = 2 : i64", "3"));
+  ASSERT_TRUE(module.has_value()) << module.error().to_string();
+  use_native_ops(*module);
+  EXPECT_THAT(ir::print(*module), HasSubstr("ApproxTopK"));
+}
+
+}  // namespace
+}  // namespace millrace::devices::cpu::testing
