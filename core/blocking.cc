@@ -1,22 +1,45 @@
 #include "millrace/core/blocking.h"
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "millrace/core/bridged_thread.h"
 #include "millrace/core/check.h"
-#include "millrace/core/mutex.h"
+#include "millrace/core/clock.h"
 
 namespace millrace {
 namespace {
 
-struct BlockingWaiter final : Waiter {
-  Mutex mutex;
-  CondVar changed;
-  bool done MILLRACE_GUARDED_BY(mutex) = false;
+// So long a thread looks, and lets others run, before it goes to sleep: what waking a thread on
+// another core and a short piece of work there take together. To be woken costs as much again.
+constexpr std::chrono::microseconds kPatience(50);
 
-  void on_complete(AsyncValue&) noexcept override {
-    MutexLock lock(mutex);
-    done = true;
-    changed.notify_all();  // under the lock: the waiter is gone as soon as it sees done
+class BlockingWaiter final : public Waiter {
+ public:
+  void on_complete(AsyncValue& /*value*/) noexcept override {
+    // Who waits is gone as soon as it sees kDone: from then on this is an address only.
+    if (state_.exchange(kDone) == kAsleep) state_.notify_one();
   }
+  void wait() {
+    const TimePoint until = steady_clock().now() + kPatience;
+    while (state_.load() != kDone) {
+      if (steady_clock().now() >= until) return sleep();
+      std::this_thread::yield();
+    }
+  }
+
+ private:
+  static constexpr int kAwake = 0;   // -> kAsleep, kDone
+  static constexpr int kAsleep = 1;  // -> kDone
+  static constexpr int kDone = 2;    // final
+
+  void sleep() {
+    int awake = kAwake;
+    if (state_.compare_exchange_strong(awake, kAsleep)) state_.wait(kAsleep);
+  }
+  // An int: libstdc++ then waits for this word itself and shares no table with other words.
+  std::atomic<int> state_{kAwake};
 };
 
 }  // namespace
@@ -28,8 +51,7 @@ void wait_blocking(AsyncValue& value) {
                   "the loop: use future.then(bridge, ...) or co_await, or close the bridge first");
   BlockingWaiter waiter;
   value.add_waiter(&waiter);
-  MutexLock lock(waiter.mutex);
-  while (!waiter.done) waiter.changed.wait(waiter.mutex);
+  waiter.wait();
 }
 
 }  // namespace millrace
