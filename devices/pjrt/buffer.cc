@@ -49,12 +49,13 @@ class ExternalReference {
 }  // namespace
 
 PjrtBuffer::PjrtBuffer(PjrtClient& client, DeviceId device, const Shape& shape, abi::Buffer* buffer,
-                       bool laid_out)
+                       bool laid_out, bool written)
     : client_(client),
       device_(device),
       shape_(shape),
       buffer_(buffer),
       laid_out_(laid_out),
+      written_(written),
       size_bytes_(shape.size_bytes()) {
   if (laid_out) client_.note_laid_out();
 }
@@ -75,9 +76,10 @@ Error PjrtBuffer::removed_error(std::string_view use) const {
 
 // Asked for on whatever thread: neither call may block, compile or copy.
 Future<void> PjrtBuffer::ready() const {
-  MutexLock lock(mutex_);
   if (removed_.load()) return removed_error("the state");
   if (Status alive = client_.alive(device_); !alive) return std::move(alive).error();
+  if (written_) return make_ready();
+  MutexLock lock(mutex_);
   if (ready_.valid()) return ready_;
   abi::BufferReadyEventArgs args;
   args.buffer = buffer_;

@@ -18,9 +18,10 @@ class PjrtClient;
 // are.
 class PjrtBuffer final : public BufferBody {
  public:
-  // laid_out: it may be in another layout than row-major, so launches ask in which.
+  // laid_out: it may be in another layout than row-major, so launches ask in which. written: its
+  // bytes are known to be there.
   PjrtBuffer(PjrtClient& client, DeviceId device, const Shape& shape, abi::Buffer* buffer,
-             bool laid_out = false);
+             bool laid_out = false, bool written = false);
 
   const Shape& shape() const override { return shape_; }
   Client& client() const override;
@@ -49,7 +50,7 @@ class PjrtBuffer final : public BufferBody {
   const DeviceId device_;
   const Shape shape_;
   abi::Buffer* const buffer_;
-  const bool laid_out_;
+  const bool laid_out_, written_;
   std::size_t size_bytes_ = 0;
   std::atomic<bool> removed_{false};
   mutable Mutex mutex_;

@@ -237,6 +237,11 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   Status complete;
   for (std::size_t d = 0; d < devices; ++d) {
     const std::size_t place = place_of(call.devices[d]);
+    results[d].done = note_end(
+        client_.watch(launch.done[place], "PJRT_LoadedExecutable_Execute", call.devices[d]),
+        {call.devices[d], trace_name_, launched, call.flow}, std::move(holds[d]));
+    // Small programs have often run when the call returns: then nobody need ask for each output.
+    const AsyncValue::State ended = results[d].done.cell()->state();
     PooledVector<Buffer> outputs;
     outputs.reserve(facts_.outputs.size());
     for (std::size_t o = 0; o < facts_.outputs.size(); ++o) {
@@ -247,12 +252,10 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
       }
       const bool laid_out = o < facts_.outputs_laid_out.size() && facts_.outputs_laid_out[o] != 0;
       outputs.emplace_back(make_ref<PjrtBuffer>(client_, call.devices[d], facts_.outputs[o],
-                                                launch.output_lists[place][o], laid_out));
+                                                launch.output_lists[place][o], laid_out,
+                                                ended == AsyncValue::State::kValue));
     }
     results[d].outputs = Buffers::of_moved(outputs);
-    results[d].done = note_end(
-        client_.watch(launch.done[place], "PJRT_LoadedExecutable_Execute", call.devices[d]),
-        {call.devices[d], trace_name_, launched, call.flow}, std::move(holds[d]));
   }
   if (!complete) {  // the run goes on, and ends the holds
     for (LaunchResult& result : results.first(devices)) {

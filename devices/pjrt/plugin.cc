@@ -240,25 +240,29 @@ const abi::Extension* Plugin::extension(int type) const {
 }
 
 Status Plugin::call(abi::Slot slot, std::string_view what, void* args, Invoke invoke) const {
-  if (!has(slot)) {
+  if (!has(slot)) [[unlikely]] {
     return fail(ErrorCode::kUnimplemented, "the plugin " + name_ + " (PJRT API " + version_text() +
                                                ") has no function " +
                                                std::string(abi::to_string(slot)));
   }
   abi::Error* error = nullptr;
-  std::string thrown;
   try {
     const CallUnderWay under_way(number_, slot);
     error = invoke(function(slot), args);
-    if (error == nullptr) return {};
   } catch (const std::exception& e) {
-    thrown = e.what();
+    return thrown(slot, e.what());
   } catch (...) {
-    thrown = "what is no std::exception";
+    return thrown(slot, "what is no std::exception");
   }
-  if (error != nullptr) return std::unexpected(take_error(error, what));
-  return fail(ErrorCode::kInternal, std::string(abi::to_string(slot)) + " of the plugin " + name_ +
-                                        " threw an exception through its C interface: " + thrown);
+  if (error == nullptr) [[likely]]
+    return {};
+  return std::unexpected(take_error(error, what));
+}
+
+Status Plugin::thrown(abi::Slot slot, std::string_view what) const {
+  return fail(ErrorCode::kInternal,
+              std::string(abi::to_string(slot)) + " of the plugin " + name_ +
+                  " threw an exception through its C interface: " + std::string(what));
 }
 
 Error Plugin::take_error(abi::Error* error, std::string_view what) const {

@@ -96,6 +96,7 @@ class Plugin {
   // invoke knows the type behind args, and so the function's.
   using Invoke = abi::Error* (*)(void* function, void* args);
   Status call(abi::Slot slot, std::string_view what, void* args, Invoke invoke) const;
+  Status thrown(abi::Slot slot, std::string_view what) const;
   Status missing(abi::Slot slot, std::string_view what) const;
   void log_throw(std::string_view name) const;
   void* function(abi::Slot slot) const { return api_->functions[static_cast<std::size_t>(slot)]; }

@@ -255,6 +255,53 @@ TEST_F(FakeProgramsTest, RunThatFailsNamesTheProgram) {
   EXPECT_EQ(at_once.done.result().error().message(), later.done.result().error().message());
 }
 
+constexpr int kInternalCode = 13;  // as plugins number it
+int states_asked = 0;
+
+TEST_F(FakeProgramsTest, OutputIsWrittenOnceItsRunHasEndedWell) {
+  states_asked = 0;
+  fake_.replace(+[](abi::BufferReadyEventArgs* a) -> abi::Error* {
+    ++states_asked;
+    a->event = FakePlugin::make_event();
+    FakePlugin::set_event(a->event, 13, "not written");
+    return nullptr;
+  });
+  const auto run_ends = [&](int code) {
+    fake_.replace(code == 0 ? +[](abi::LoadedExecutableExecuteArgs* a) -> abi::Error* {
+      a->output_lists[0][0] = FakePlugin::make_buffer();
+      a->device_complete_events[0] = FakePlugin::make_event();
+      FakePlugin::set_event(a->device_complete_events[0], 0, "");
+      return nullptr;
+    } : +[](abi::LoadedExecutableExecuteArgs* a) -> abi::Error* {
+      a->output_lists[0][0] = FakePlugin::make_buffer();
+      a->device_complete_events[0] = FakePlugin::make_event();
+      FakePlugin::set_event(a->device_complete_events[0], kInternalCode, "fell over");
+      return nullptr;
+    });
+    LaunchResult result;
+    EXPECT_TRUE(launch(result));
+    result.done.ignore();
+    const Future<void> ready = result.outputs[0].ready();
+    EXPECT_TRUE(ready.ready());
+    return ready.result();
+  };
+  EXPECT_TRUE(run_ends(0));
+  EXPECT_EQ(states_asked, 0);
+  EXPECT_THAT(run_ends(kInternalCode).error().message(), HasSubstr("not written"));
+  EXPECT_EQ(states_asked, 1);
+  // Of a run that goes on, the plugin is asked.
+  fake_.replace(+[](abi::LoadedExecutableExecuteArgs* a) -> abi::Error* {
+    a->output_lists[0][0] = FakePlugin::make_buffer();
+    a->device_complete_events[0] = done = FakePlugin::make_event();
+    return nullptr;
+  });
+  LaunchResult later;
+  ASSERT_TRUE(launch(later));
+  EXPECT_FALSE(later.outputs[0].ready().result());
+  EXPECT_EQ(states_asked, 2);
+  FakePlugin::set_event(done, 0, "");
+}
+
 TEST_F(FakeProgramsTest, ExecuteOptionsHaveRoomForLaterMinors) {
   fake_.replace(+[](abi::LoadedExecutableExecuteArgs* a) -> abi::Error* {
     const auto* bytes = reinterpret_cast<const char*>(a->options);
