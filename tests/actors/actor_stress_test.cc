@@ -76,6 +76,36 @@ TEST_F(ActorStressTest, FanInKeepsTheOrderOfEverySender) {
   EXPECT_EQ(wait_blocking(order.ask(Count{})).value(), 4 * kEach);
 }
 
+struct Work3ms {};
+struct TellSince {};
+class Timed : public Actor {
+ public:
+  explicit Timed(const ActorSystem& system) : system_(system) {}
+  void on(const Work3ms&) {
+    const TimePoint until = steady_clock().now() + std::chrono::milliseconds(3);
+    while (steady_clock().now() < until) {
+    }
+    ended_ = steady_clock().now();
+  }
+  // How long after the end of the handler before this one has begun.
+  Result<Duration> on(const TellSince&) { return system_.snapshot().at(0).handler.since - ended_; }
+
+ private:
+  const ActorSystem& system_;
+  TimePoint ended_{};
+};
+
+// Most of the second handlers begin in the slice of the first: their time is not the slice's.
+TEST_F(ActorStressTest, AHandlerThatFollowsALongOneIsTimedFromItsOwnBeginning) {
+  auto timed = system_.spawn<Timed>("timed", {}, system_).value();
+  for (int i = 0; i < 20; ++i) {
+    const Future<void> told = timed.tell(Work3ms{});
+    const Future<Duration> asked = timed.ask(TellSince{});
+    EXPECT_TRUE(wait_blocking(told));
+    EXPECT_GE(wait_blocking(asked).value(), -std::chrono::microseconds(100));
+  }
+}
+
 std::atomic<std::int64_t> payloads_alive{0};
 std::atomic<std::int64_t> payloads_most{0};
 struct Payload {
