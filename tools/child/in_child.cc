@@ -67,21 +67,27 @@ class Descriptor {
   ::_exit(0);
 }
 
-// Until the child has ended, which its end of the pipe shows, or the deadline. False: the deadline.
-// The child is not reaped.
-bool wait_for_end(int pipe, pid_t child, Clock::time_point deadline) {
+enum class Wait {
+  kEnded,    // the child is there to be reaped
+  kUnknown,  // it has ended, and its number may be somebody else's by now
+  kLate
+};
+
+// Until the child has ended, which its end of the pipe shows, or the deadline.
+Wait wait_for_end(int pipe, pid_t child, Clock::time_point deadline) {
   while (true) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) return false;
+    if (left <= 0) return Wait::kLate;
     pollfd polled{.fd = pipe, .events = POLLIN};
     // A process that the child started may keep the pipe open: ask now and then.
     ::poll(&polled, 1, static_cast<int>(std::min<std::int64_t>(left, 200)));
     siginfo_t ended{};
     const int asked =
         ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT);
+    if (ended.si_pid == child) return Wait::kEnded;
     // Where this process was started to ignore SIGCHLD, nobody is left to be asked.
-    if (ended.si_pid == child || (asked != 0 && errno == ECHILD)) return true;
+    if (asked != 0 && errno == ECHILD) return Wait::kUnknown;
     // Its descriptors are closed before it can be waited for; or the work has closed them.
     if ((polled.revents & POLLHUP) != 0) ::poll(nullptr, 0, 1);
   }
@@ -126,10 +132,12 @@ ChildEnd in_child(const std::function<std::string()>& work, double limit_seconds
   if (child < 0) return {.answer = {}, .why_not = refusal("fork"), .words = {}};
   ::setpgid(child, child);  // whoever comes first: it must be done before it is killed
   theirs.close();
-  const bool in_time = wait_for_end(ours.get(), child, deadline);
-  // Its number is its own until it is reaped.
-  ::kill(-child, SIGKILL);
-  ::kill(child, SIGKILL);
+  const Wait waited = wait_for_end(ours.get(), child, deadline);
+  // Its number, and that of its group, is its own until it is reaped.
+  if (waited != Wait::kUnknown) {
+    ::kill(-child, SIGKILL);
+    ::kill(child, SIGKILL);
+  }
   int status = 0;
   pid_t reaped = 0;
   do {
@@ -141,7 +149,7 @@ ChildEnd in_child(const std::function<std::string()>& work, double limit_seconds
   } else if (answer.get()->answered) {
     end.why_not = "its answer has " + std::to_string(answer.get()->bytes) +
                   " bytes, and may have " + std::to_string(kMostAnswerBytes);
-  } else if (in_time) {
+  } else if (waited != Wait::kLate) {
     end.why_not = reaped == child ? end_of(status) : "the process ended, nobody is told how";
   } else {
     char seconds[32];

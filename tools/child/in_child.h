@@ -24,8 +24,10 @@ struct ChildEnd {
 
 // Forks and waits, at most limit_seconds. Call it while this process has one thread: the child is a
 // copy of the caller, and only its thread is in there. Of the work nothing but the answer comes
-// back; an exception of it ends the child. Whatever processes the child has left behind end with
-// it, and it ends with this one.
+// back; an exception of it ends the child. Processes that the child has left behind end with it,
+// but for those that have left its process group (setsid), and it ends with the thread that calls
+// this. Where the caller ignores SIGCHLD, an end without an answer has no name, and what the child
+// left behind runs on.
 ChildEnd in_child(const std::function<std::string()>& work, double limit_seconds);
 
 // The last line of somebody's words that says something: none is, of a list of stack frames.

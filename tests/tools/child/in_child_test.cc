@@ -120,6 +120,35 @@ TEST(InChildTest, WhereChildrenAreReapedByNobodyTheirEndIsSeenAllTheSame) {
   EXPECT_EQ(end.why_not, "the process ended, nobody is told how");
 }
 
+// The child's number may be somebody else's by then, so nothing is sent to it or its group: who is
+// in there answers.
+TEST(InChildTest, WhereChildrenAreReapedByNobodyTheirGroupIsNotTouched) {
+  int there[2], back[2];
+  ASSERT_EQ(::pipe2(there, O_CLOEXEC), 0);
+  ASSERT_EQ(::pipe2(back, O_CLOEXEC), 0);
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  const ChildEnd end = in_child(
+      [&] {
+        if (::fork() == 0) {
+          ::close(there[1]);
+          char byte = 0;
+          if (::read(there[0], &byte, 1) == 1 && ::write(back[1], &byte, 1) == 1) ::_exit(0);
+          ::_exit(1);
+        }
+        return std::string("left one");
+      },
+      kPatience);
+  ::signal(SIGCHLD, before);
+  EXPECT_EQ(end.answer, "left one");
+  ::close(back[1]);
+  char byte = 'x';
+  EXPECT_EQ(::write(there[1], &byte, 1), 1);
+  byte = 0;
+  EXPECT_EQ(::read(back[0], &byte, 1), 1);
+  EXPECT_EQ(byte, 'x');
+  for (const int descriptor : {there[0], there[1], back[0]}) ::close(descriptor);
+}
+
 // Its end of the pipe is closed when nobody is left who has it.
 TEST(InChildTest, ProcessesThatItLeavesBehindEndWithIt) {
   int ends[2];
