@@ -83,6 +83,47 @@ TEST(FutureTest, LongInlineChainDoesNotGrowTheStack) {
   EXPECT_EQ(*last.result(), 200000);
 }
 
+// Every one of them, put off until the outermost returns, has a reference to the value: one of its
+// own, the last that of the promise.
+TEST(FutureTest, WaitersBeyondTheInlineDepthRunOnceInOrderAndLeaveNothingBehind) {
+  AsyncValue::set_counting(true);
+  {
+    std::vector<int> ran;
+    std::size_t ran_inside = 99;
+    Promise<std::string> deep;
+    {
+      const Future<std::string> value = deep.future();
+      for (int i = 0; i < 3; ++i) {
+        value
+            .then(inline_executor(),
+                  [&ran, i](const Result<std::string>& text) {
+                    EXPECT_EQ(*text, "deep down");
+                    ran.push_back(i);
+                  })
+            .ignore();
+      }
+    }
+    std::vector<Promise<void>> levels(AsyncValue::kMaxInlineDepth);
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      levels[i]
+          .future()
+          .then(inline_executor(),
+                [&, i](const Status&) {
+                  if (i + 1 < levels.size()) return levels[i + 1].set_value();
+                  deep.set(std::string("deep down"));
+                  ran_inside = ran.size();
+                })
+          .ignore();
+    }
+    levels[0].set_value();
+    EXPECT_EQ(ran_inside, 0U) << "this is not deep enough";
+    EXPECT_EQ(ran, (std::vector<int>{0, 1, 2}));
+  }
+  EXPECT_EQ(AsyncValue::counts().alive, 0);
+  EXPECT_EQ(AsyncValue::counts().pending, 0);
+  AsyncValue::set_counting(false);
+}
+
 TEST(CombinatorsTest, DeadlineBeforeTheResultGivesDeadlineExceeded) {
   ManualClock clock;
   TimerQueue timers(clock);
