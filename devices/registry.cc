@@ -7,6 +7,7 @@
 #include <functional>
 #include <utility>
 
+#include "millrace/devices/backend_name.h"
 #include "millrace/devices/cpu/client.h"
 #include "millrace/devices/cpu/compile.h"
 
@@ -73,6 +74,7 @@ ClientRegistry::ClientRegistry() {
 
 Status ClientRegistry::add(std::string_view name, const ClientFactory& factory, int priority,
                            std::string_view named_by) {
+  MILLRACE_TRY_STATUS(check_backend_name(name));
   const std::string key = lower(name);
   const Entry entry{.factory = factory,
                     .priority = priority,

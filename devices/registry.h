@@ -76,8 +76,8 @@ class ClientRegistry {
  public:
   ClientRegistry();  // with "cpu"
 
-  // Names are compared without case: PJRT_DEVICE=CPU means "cpu". kAlreadyExists. Where nobody
-  // chooses, the highest priority comes first, of equal ones the one that was added first; "cpu"
+  // Names are compared without case: PJRT_DEVICE=CPU means "cpu". kAlreadyExists; backend_name.h.
+  // Where nobody chooses, the highest priority comes first, of equal ones the first added; "cpu"
   // has 0. named_by: where the user has named this backend ("--plugin"), so that no other is meant.
   Status add(std::string_view name, const ClientFactory& factory, int priority = 1,
              std::string_view named_by = {});

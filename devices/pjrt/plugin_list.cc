@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "millrace/devices/backend_name.h"
 #include "millrace/devices/pjrt/client.h"
 
 namespace millrace::devices::pjrt {
@@ -155,10 +156,15 @@ void read_variable(const Variables& variables, PluginList& list) {
     if (colon == 0 || colon == std::string_view::npos || colon + 1 == item.size()) {
       list.problems.push_back(problem_of(
           kName, ErrorCode::kInvalidArgument,
-          std::string(kName) + " has '" + std::string(item) + "', where NAME:PATH is expected"));
+          std::string(kName) + " has '" + printable(item) + "', where NAME:PATH is expected"));
       continue;
     }
     std::string name(item.substr(0, colon));
+    if (const Status named = check_backend_name(name); !named) {
+      list.problems.push_back(problem_of(kName, named.error().code(),
+                                         std::string(kName) + ": " + named.error().message()));
+      continue;
+    }
     std::string path(item.substr(colon + 1));
     if (path.ends_with(".json")) {
       if (Result<PluginEntry> entry = read_manifest(path, std::move(name))) {
@@ -203,8 +209,9 @@ Result<PluginEntry> parse_plugin(std::string_view text) {
   if (equals == 0 || equals == std::string_view::npos || equals + 1 == parts[0].size()) {
     return fail(
         ErrorCode::kInvalidArgument,
-        "a plugin is given as NAME=PATH[,OPTION=VALUE...], not as '" + std::string(text) + "'");
+        "a plugin is given as NAME=PATH[,OPTION=VALUE...], not as '" + printable(text) + "'");
   }
+  MILLRACE_TRY_STATUS(check_backend_name(parts[0].substr(0, equals)));
   PluginEntry entry{.name = std::string(parts[0].substr(0, equals)),
                     .path = std::string(parts[0].substr(equals + 1)),
                     .settings = {},
@@ -250,6 +257,8 @@ Result<PluginEntry> read_manifest(const std::string& file, std::string name) {
     }
   }
   if (entry.name.empty()) return bad_manifest(file, "it tells no name");
+  if (const Status named = check_backend_name(entry.name); !named)
+    return bad_manifest(file, named.error().message());
   if (entry.path.empty()) return bad_manifest(file, "it tells no library_path");
   return entry;
 }

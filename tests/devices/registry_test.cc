@@ -104,6 +104,8 @@ TEST_F(RegistryTest, UnknownKindIsAnErrorThatListsTheKnownOnes) {
 
 TEST_F(RegistryTest, KindIsRegisteredOnce) {
   EXPECT_EQ(registry_.add("Cpu", nullptr).error().code(), ErrorCode::kAlreadyExists);
+  for (const char* name : {"", "a\033b"})
+    EXPECT_EQ(registry_.add(name, &no_chip).error().code(), ErrorCode::kInvalidArgument);
   EXPECT_THAT(registry_.names(), ElementsAre("cpu"));
 }
 

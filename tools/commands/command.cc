@@ -27,6 +27,11 @@ Result<RuntimeOptions> runtime_options(std::optional<int> threads, std::optional
   for (const std::string& plugin : plugins) {
     Result<devices::pjrt::PluginEntry> entry = devices::pjrt::parse_plugin(plugin);
     if (!entry) return std::unexpected(entry.error().with_detail(ExitWith{ExitCode::kUsage}));
+    // Of what is built in the name cannot be taken.
+    if (const Status free = devices::ClientRegistry().add(entry->name, {}); !free) {
+      return std::unexpected(
+          free.error().with_context("--plugin " + plugin).with_detail(ExitWith{ExitCode::kUsage}));
+    }
     options->plugins.push_back(*std::move(entry));
   }
   if (!compilation_cache.empty()) {

@@ -65,6 +65,26 @@ TEST(ParsePluginTest, WhatIsNoPluginIsRefused) {
     ASSERT_FALSE(entry) << text;
     EXPECT_EQ(entry.error().code(), ErrorCode::kInvalidArgument) << text;
   }
+  const auto named = parse_plugin("n\x1b[2Ju=path");
+  ASSERT_FALSE(named);
+  EXPECT_THAT(named.error().message(), HasSubstr("'n\\x1b[2Ju' cannot name a kind of device"));
+}
+
+// On a terminal they would do more than name something.
+TEST(FindPluginsTest, NamesWithControlCharactersArePassedOver) {
+  const TempFolder folder;
+  const std::string file =
+      folder.write("bad.json", bytes(R"({"name": "a\nb", "library_path": "a.so"})"));
+  const PluginList list =
+      find_plugins({}, variables({{"PJRT_NAMES_AND_LIBRARY_PATHS", "c\x7f:x.so,d\t,e:y.so"},
+                                  {"MILLRACE_PLUGIN_PATH", folder.path()}}));
+  ASSERT_EQ(list.entries.size(), 1U);
+  EXPECT_EQ(list.entries[0].name, "e");
+  ASSERT_EQ(list.problems.size(), 3U);
+  EXPECT_THAT(list.problems[0].message(),
+              HasSubstr("PJRT_NAMES_AND_LIBRARY_PATHS: 'c\\x7f' cannot name"));
+  EXPECT_THAT(list.problems[1].message(), HasSubstr("has 'd\\x09', where"));
+  EXPECT_THAT(list.problems[2].message(), HasSubstr(file + ": 'a\\x0ab' cannot name"));
 }
 
 TEST(ManifestTest, IsReadWithAPathBesideIt) {
