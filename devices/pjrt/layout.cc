@@ -65,9 +65,9 @@ Layouts::Layouts(const PjrtClient& client)
     : client_(client), extension_(client.plugin().extension(abi::kLayoutsExtension)) {}
 
 template <class A>
-Status Layouts::call(abi::Function<A> abi::LayoutsExtension::* function, std::string_view name,
+Status Layouts::call(abi::Function<A> abi::LayoutsExtension::* function, ExtensionCall name,
                      A& args) const {
-  const std::string full = "PJRT_Layouts_" + std::string(name);
+  const std::string full(to_string(name));
   abi::Function<A> called = nullptr;
   // Later minors have more of them.
   if (extension_ != nullptr && extension_->struct_size >= abi::end_in_layouts(function))
@@ -79,6 +79,7 @@ Status Layouts::call(abi::Function<A> abi::LayoutsExtension::* function, std::st
   args.struct_size = sizeof(A);
   abi::Error* error = nullptr;
   try {
+    const CallUnderWay under_way(client_.plugin().number(), name);
     error = called(&args);
   } catch (...) {
     return fail(ErrorCode::kInternal, full + " threw an exception");
@@ -90,7 +91,8 @@ Status Layouts::call(abi::Function<A> abi::LayoutsExtension::* function, std::st
 Result<std::string> Layouts::read(abi::Layout* layout) const {
   abi::LayoutSerializeArgs written;
   written.layout = layout;
-  MILLRACE_TRY_STATUS(call(&abi::LayoutsExtension::serialize, "MemoryLayout_Serialize", written));
+  MILLRACE_TRY_STATUS(
+      call(&abi::LayoutsExtension::serialize, ExtensionCall::kLayoutSerialize, written));
   std::string text;
   if (written.text != nullptr) text.assign(written.text, written.text_size);
   if (written.deleter != nullptr) {
@@ -107,7 +109,8 @@ Result<std::string> Layouts::take(abi::Layout* layout) const {
   Result<std::string> text = read(layout);
   abi::LayoutDestroyArgs destroy;
   destroy.layout = layout;
-  MILLRACE_TRY_STATUS(call(&abi::LayoutsExtension::destroy, "MemoryLayout_Destroy", destroy));
+  MILLRACE_TRY_STATUS(
+      call(&abi::LayoutsExtension::destroy, ExtensionCall::kLayoutDestroy, destroy));
   return text;
 }
 
@@ -118,14 +121,14 @@ Result<std::string> Layouts::default_of(const Shape& shape) const {
   args.dims = shape.dims().data();
   args.num_dims = shape.dims().size();
   MILLRACE_TRY_STATUS(
-      call(&abi::LayoutsExtension::client_default, "PJRT_Client_GetDefaultLayout", args));
+      call(&abi::LayoutsExtension::client_default, ExtensionCall::kDefaultLayout, args));
   return take(args.layout);
 }
 
 Result<std::string> Layouts::of_buffer(const PjrtBuffer& buffer) const {
   abi::BufferLayoutArgs args;
   args.buffer = buffer.get();
-  MILLRACE_TRY_STATUS(call(&abi::LayoutsExtension::of_buffer, "PJRT_Buffer_MemoryLayout", args));
+  MILLRACE_TRY_STATUS(call(&abi::LayoutsExtension::of_buffer, ExtensionCall::kBufferLayout, args));
   return take(args.layout);
 }
 
@@ -133,9 +136,9 @@ Result<std::vector<std::string>> Layouts::of_program(const PjrtExecutable& execu
                                                      bool inputs) const {
   abi::ExecutableLayoutsArgs args;
   args.executable = executable.get();
-  MILLRACE_TRY_STATUS(call(
-      inputs ? &abi::LayoutsExtension::of_parameters : &abi::LayoutsExtension::of_outputs,
-      inputs ? "PJRT_Executable_GetParameterLayouts" : "PJRT_Executable_GetOutputLayouts", args));
+  MILLRACE_TRY_STATUS(
+      call(inputs ? &abi::LayoutsExtension::of_parameters : &abi::LayoutsExtension::of_outputs,
+           inputs ? ExtensionCall::kParameterLayouts : ExtensionCall::kOutputLayouts, args));
   std::vector<std::string> texts;
   for (std::size_t i = 0; args.layouts != nullptr && i < args.num_layouts; ++i) {
     MILLRACE_TRY(std::string text, read(args.layouts[i]));

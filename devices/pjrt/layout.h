@@ -10,6 +10,7 @@
 #include "millrace/core/error.h"
 #include "millrace/devices/device_layout.h"
 #include "millrace/devices/pjrt/abi.h"
+#include "millrace/devices/pjrt/calls_under_way.h"
 #include "millrace/devices/pjrt/layouts_abi.h"
 #include "millrace/devices/pjrt/plugin.h"
 #include "millrace/devices/shape.h"
@@ -54,9 +55,9 @@ class Layouts {
   Result<std::vector<std::string>> of_outputs(const PjrtExecutable& executable) const;
 
  private:
-  // The function of this name that the extension has there.
+  // The function that the extension has there.
   template <class A>
-  Status call(abi::Function<A> abi::LayoutsExtension::* function, std::string_view name,
+  Status call(abi::Function<A> abi::LayoutsExtension::* function, ExtensionCall name,
               A& args) const;
   Result<std::string> take(abi::Layout* layout) const;
   Result<std::string> read(abi::Layout* layout) const;

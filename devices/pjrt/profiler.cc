@@ -40,11 +40,12 @@ void record_line(const millrace::pjrt::XPlane& plane, const millrace::pjrt::XLin
 }  // namespace
 
 template <class A>
-Status Profiler::call(abi::ProfilerError* (*function)(A*), A& args, const char* name) const {
-  const std::string what = std::string(name) + " of the profiler of " + plugin_.name();
+Status Profiler::call(abi::ProfilerError* (*function)(A*), A& args, ExtensionCall name) const {
+  const std::string what = std::string(to_string(name)) + " of " + plugin_.name();
   if (function == nullptr) return fail(ErrorCode::kUnimplemented, what + " is missing");
   abi::ProfilerError* error = nullptr;
   try {
+    const CallUnderWay under_way(plugin_.number(), name);
     error = function(&args);
   } catch (...) {
     return fail(ErrorCode::kInternal, what + " threw an exception through its C interface");
@@ -80,29 +81,31 @@ Result<std::unique_ptr<Profiler>> Profiler::create(const Plugin& plugin) {
   abi::ProfilerCreateArgs create;
   create.options = written.data();
   create.options_size = written.size();
-  MILLRACE_TRY_STATUS(profiler->call(profiler->api_.create, create, "create"));
+  MILLRACE_TRY_STATUS(
+      profiler->call(profiler->api_.create, create, ExtensionCall::kProfilerCreate));
   profiler->handle_ = create.profiler;
   abi::ProfilerArgs start{.profiler = profiler->handle_};
-  MILLRACE_TRY_STATUS(profiler->call(profiler->api_.start, start, "start"));
+  MILLRACE_TRY_STATUS(profiler->call(profiler->api_.start, start, ExtensionCall::kProfilerStart));
   return profiler;
 }
 
 Profiler::~Profiler() {
   if (handle_ == nullptr) return;
   abi::ProfilerArgs destroy{.profiler = handle_};
-  static_cast<void>(call(api_.destroy, destroy, "destroy"));
+  static_cast<void>(call(api_.destroy, destroy, ExtensionCall::kProfilerDestroy));
 }
 
 Result<std::string> Profiler::finish() {
   abi::ProfilerArgs stop{.profiler = handle_};
-  MILLRACE_TRY_STATUS(call(api_.stop, stop, "stop"));
+  MILLRACE_TRY_STATUS(call(api_.stop, stop, ExtensionCall::kProfilerStop));
   abi::ProfilerCollectDataArgs collect;
   collect.profiler = handle_;
-  MILLRACE_TRY_STATUS(call(api_.collect_data, collect, "collect_data"));  // the size
+  MILLRACE_TRY_STATUS(
+      call(api_.collect_data, collect, ExtensionCall::kProfilerCollect));  // the size
   std::string bytes(collect.buffer_size, '\0');
   if (bytes.empty()) return bytes;
   collect.buffer = reinterpret_cast<std::uint8_t*>(bytes.data());
-  MILLRACE_TRY_STATUS(call(api_.collect_data, collect, "collect_data"));
+  MILLRACE_TRY_STATUS(call(api_.collect_data, collect, ExtensionCall::kProfilerCollect));
   return bytes;
 }
 

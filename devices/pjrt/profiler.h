@@ -8,6 +8,7 @@
 
 #include "millrace/core/clock.h"
 #include "millrace/core/trace.h"
+#include "millrace/devices/pjrt/calls_under_way.h"
 #include "millrace/devices/pjrt/plugin.h"
 
 namespace millrace::devices::pjrt {
@@ -33,7 +34,7 @@ class Profiler {
  private:
   Profiler(const Plugin& plugin, const abi::ProfilerApi& api) : plugin_(plugin), api_(api) {}
   template <class A>
-  Status call(abi::ProfilerError* (*function)(A*), A& args, const char* name) const;
+  Status call(abi::ProfilerError* (*function)(A*), A& args, ExtensionCall name) const;
 
   const Plugin& plugin_;
   const abi::ProfilerApi& api_;

@@ -13,6 +13,7 @@
 #include "millrace/devices/pjrt/buffer.h"
 #include "millrace/devices/pjrt/client.h"
 #include "millrace/devices/pjrt/executable.h"
+#include "tests/devices/pjrt/fake_plugin.h"
 #include "tests/support/plugins.h"
 
 namespace millrace::devices::pjrt {
@@ -29,6 +30,29 @@ TEST(WrittenLayoutTest, TilesAreWrittenOneAfterTheOther) {
   ASSERT_EQ(tiled.num_tiles, 2U);
   EXPECT_THAT(std::span(tiled.tile_dim_sizes, 2), ElementsAre(2U, 1U));
   EXPECT_THAT(std::span(tiled.tile_dims, 3), ElementsAre(8, 128, 2));
+}
+
+// A function of an extension may hang as any other: whoever asks is told of it.
+TEST(LayoutsTest, FunctionOfTheExtensionIsUnderWayWhileItRuns) {
+  testing::FakePlugin fake;
+  static const Plugin* plugin = nullptr;
+  static std::string under_way;
+  abi::LayoutsExtension extension{};
+  extension.struct_size = sizeof extension;
+  extension.type = abi::kLayoutsExtension;
+  extension.client_default = [](abi::ClientDefaultLayoutArgs*) -> abi::Error* {
+    under_way = plugin->calls_under_way();
+    return testing::FakePlugin::make_error(12, "not today");
+  };
+  fake.api()->extension_start = &extension;
+  plugin = Plugin::adopt(fake.api(), "fake.so").value();
+  SerialExecutor executor{SerialExecutor::InOrder{}};
+  const auto client = PjrtClient::create(*plugin, {.completions = &executor}).value();
+  const auto told = client->default_layout(Shape(DType::kF32, {2, 3}), DeviceId{0});
+  EXPECT_EQ(told.error().message(), "PJRT_Layouts_PJRT_Client_GetDefaultLayout: not today");
+  EXPECT_EQ(under_way, "PJRT_Layouts_PJRT_Client_GetDefaultLayout");
+  EXPECT_EQ(plugin->calls_under_way(), "");
+  EXPECT_TRUE(client->close().result());
 }
 
 std::map<std::string, std::string> plugins_or_none() {

@@ -48,6 +48,8 @@ std::string xspace() {
 }
 
 std::vector<std::string> calls;
+std::string under_way;  // of whom start() finds in calls
+const Plugin* asked = nullptr;
 bool start_fails = false;
 // Never looked into.
 int something;
@@ -59,6 +61,7 @@ abi::ProfilerError* note(abi::ProfilerArgs* args) {
   static constexpr const char* kNames[] = {"destroy", "start", "stop"};
   EXPECT_EQ(args->profiler, handle);
   calls.emplace_back(kNames[kCall]);
+  if (kCall == 1) under_way = asked->calls_under_way();
   return kCall == 1 && start_fails ? in_use : nullptr;
 }
 
@@ -93,6 +96,7 @@ class ProfilerTest : public ::testing::Test {
   void SetUp() override {
     calls.clear();
     start_fails = false;
+    asked = plugin_;
     extension_.struct_size = other_.struct_size = sizeof extension_;
     extension_.type = abi::kProfilerExtension;
     extension_.api = &kApi;
@@ -110,8 +114,10 @@ TEST_F(ProfilerTest, SessionIsStartedStoppedAndCollected) {
   {
     auto profiler = Profiler::create(*plugin_);
     ASSERT_TRUE(profiler) << profiler.error().to_string();
+    EXPECT_EQ(under_way, "start of the profiler");
     EXPECT_EQ((*profiler)->finish().value(), xspace());
   }
+  EXPECT_EQ(plugin_->calls_under_way(), "");
   EXPECT_THAT(calls, ElementsAre("create", "start", "stop", "size", "collect", "destroy"));
 }
 
