@@ -90,10 +90,11 @@ void on_ready(abi::Error* error, void* user_arg) {
   const Key key = reinterpret_cast<Key>(user_arg);
   std::unique_ptr<Pending> pending = table().take(key);
   if (!pending) {
-    // A second error is left to it: it may be the first one again, which is gone.
+    // Its error, where there is one, is not freed: it may be that of the first call, which is gone,
+    // and a leak hurts nobody.
     MILLRACE_LOG(kError, "pjrt",
                  "the plugin " + Plugin::name_of(static_cast<std::uint16_t>(key >> kPluginShift)) +
-                     " called back more than once for one event");
+                     " called back more than once for one event, or after it had refused to");
     return;
   }
   Status status;

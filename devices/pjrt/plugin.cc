@@ -117,7 +117,8 @@ Result<const Plugin*> Plugin::load(const std::string& path) {
     return fail(ErrorCode::kNotFound, "loading the PJRT plugin " + path + ": " + unknown.message());
   }
   Loaded& all = loaded();
-  // Held while it loads: whoever asks for the same plugin meanwhile wants to wait for it.
+  // Held while it loads: whoever asks for the same plugin meanwhile wants to wait for it. Whoever
+  // asks for another one waits as well, as in dlopen, which has a lock for all libraries.
   MutexLock lock(all.paths_mutex);
   if (const auto found = all.paths.find(canonical); found != all.paths.end()) {
     return found->second;
