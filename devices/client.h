@@ -184,8 +184,8 @@ class Client {
   // kFailedPrecondition if it has not failed, kUnimplemented where the backend cannot. Called by
   // its actor alone (Device::restart), when nothing of the device is in flight.
   virtual Status restart(DeviceId device);
-  // Lets the devices read and write these host bytes by themselves until the last copy of the
-  // handle goes: copies from and to them are faster. The backend lets go of them a little later, on
+  // Lets the devices read and write these host bytes by themselves, for faster copies, until the
+  // last copy of the handle goes, or until close(). The backend lets go of them a little later, on
   // a thread of its own, and of `owner`, which keeps them, after that; without an owner they must
   // stay until the client is closed. kAlreadyExists where some of them are mapped,
   // kUnimplemented where the backend does not offer it. Blocks.

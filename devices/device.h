@@ -108,9 +108,9 @@ class Device {
   // Copies a buffer of any device of any client to this device.
   Future<Buffer> copy_from(const Argument& source, const CallOptions& options = {}) const;
 
-  // Lets the client's devices read and write these host bytes by themselves until the last copy of
-  // the handle goes: copies from and to them are faster. owner keeps the bytes until the device has
-  // let go of them; without one they must stay until the runtime is closed. kAlreadyExists where
+  // Lets the client's devices read and write these host bytes by themselves, for faster copies,
+  // until the last copy of the handle goes or the runtime closes. owner keeps the bytes until the
+  // device has let go of them; without one they must stay until then. kAlreadyExists where
   // some of them are mapped, kUnimplemented where the backend does not offer it.
   Future<Owner> map_host_memory(std::span<std::byte> bytes, Owner owner = nullptr,
                                 const CallOptions& options = {}) const;

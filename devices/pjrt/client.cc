@@ -35,9 +35,13 @@ Result<std::unique_ptr<PjrtClient>> PjrtClient::create(const Plugin& plugin,
   MILLRACE_CHECK(options.completions != nullptr, "a PJRT client needs an executor");
   std::unique_ptr<PjrtClient> client(new PjrtClient(plugin, std::move(options)));
   if (Status opened = client->open(); !opened) {
-    return std::unexpected(opened.error().with_context("opening the devices of the PJRT plugin " +
-                                                       plugin.name() + " (PJRT API " +
-                                                       plugin.version_text() + ")"));
+    const Error error =
+        opened.error().with_context("opening the devices of the PJRT plugin " + plugin.name() +
+                                    " (PJRT API " + plugin.version_text() + ")");
+    if (client->destroy_in_time()) return std::unexpected(error);
+    static_cast<void>(client.release());  // a thread is still in there
+    return std::unexpected(
+        Error(error.code(), error.message() + "; nor has PJRT_Client_Destroy returned after that"));
   }
   return client;
 }
@@ -55,6 +59,7 @@ PjrtClient::~PjrtClient() {
 void PjrtClient::destroy_here() {
   make_handed_over();
   if (client_ == nullptr) return;
+  end_mappings();  // of a client that nobody has closed
   abi::ClientDestroyArgs args;
   args.client = std::exchange(client_, nullptr);
   if (given_up()) {

@@ -62,7 +62,8 @@ struct PjrtRun {
 // Thread-safety: thread-safe.
 class PjrtClient final : public Client {
  public:
-  // Blocking: devices are opened. Errors of the plugin name it and the call.
+  // Blocking: devices are opened. Errors of the plugin name it and the call. Where there is an
+  // executor for what frees, a client that was not opened gets close_timeout to end.
   static Result<std::unique_ptr<PjrtClient>> create(const Plugin& plugin,
                                                     PjrtClientOptions options);
   ~PjrtClient() override;
@@ -96,8 +97,9 @@ class PjrtClient final : public Client {
   // PJRT has no call that resets a device: kUnimplemented, and what to do instead.
   Status restart(DeviceId device) override;
   // When launches and transfers do not end within the time, their devices are killed, and it is
-  // kDeadlineExceeded that names the calls whose events never came. When after half that time again
-  // there still are any, a call has not returned: the client is given up.
+  // kDeadlineExceeded that names the calls whose events never came. Then what is mapped of the host
+  // is let go of. What is left of that when half the time has passed again is named, and the client
+  // is given up.
   Future<void> close() override;
   // On the thread for what frees, behind all that was handed over.
   Future<void> destroy() override;
@@ -171,6 +173,7 @@ class PjrtClient final : public Client {
   void see_to_handed_over();
   void hurry_handed_over();
   void destroy_here();  // the plugin's client, unless it still works
+  bool destroy_in_time();
   Executor* freer() const { return options_.frees != nullptr ? options_.frees : options_.driver; }
   // This thread is that of one of the client's device actors.
   bool in_actor() const {
@@ -180,10 +183,18 @@ class PjrtClient final : public Client {
   void start_profiler();
   void record_profile();
   Task<void> close_in_time();
-  Future<void> in_time(const Future<void>& future, Duration time) const;
+  Future<void> until(const Future<void>& future, TimePoint limit) const;
+  std::string outstanding() const;
+  Future<void> make_last_calls();
   class HostMapping;
-  Status begin_mapping(std::span<std::byte> bytes);
-  void end_mapping(const std::byte* begin);
+  class HostMappingHandle;
+  Status begin_mapping(const std::shared_ptr<HostMapping>& mapping);
+  std::shared_ptr<HostMapping> any_overlapping(const HostMapping& mapping) const
+      MILLRACE_REQUIRES(mapped_mutex_);
+  void forget_mapping(const HostMapping& mapping);
+  void unmap(HostMapping& mapping);
+  bool any_mapped() const;
+  void end_mappings();  // those that are left; blocks
   // layout: nullptr for the default one.
   Result<PutResult> put_laid_out(const HostView& view, HostBufferSemantics semantics,
                                  DeviceId device, int memory, abi::MemoryLayout* layout,
@@ -217,9 +228,11 @@ class PjrtClient final : public Client {
   std::vector<std::unique_ptr<Life>> lives_;  // by device
   std::map<int, abi::Memory*> memories_;
   std::vector<MemoryInfo> memory_infos_;
-  Mutex mapped_mutex_;
-  // Of the host, by their first byte: one past the last.
-  std::map<const std::byte*, const std::byte*> mapped_ MILLRACE_GUARDED_BY(mapped_mutex_);
+  mutable Mutex mapped_mutex_;
+  CondVar unmapped_;  // something was
+  // What the plugin has mapped of the host, or is about to, by its first byte.
+  std::map<const std::byte*, std::shared_ptr<HostMapping>> mapped_
+      MILLRACE_GUARDED_BY(mapped_mutex_);
   // Shared with whoever is to make them, who may come when this is gone and nothing is left.
   const std::shared_ptr<HandedOver> handed_over_ = std::make_shared<HandedOver>();
   Mutex free_timer_mutex_;

@@ -1,7 +1,9 @@
 // PjrtClient: devices that are declared failed, and the end of all.
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <optional>
+#include <semaphore>
 #include <string>
 #include <utility>
 
@@ -142,6 +144,14 @@ Future<void> PjrtClient::destroy() {
   return destroyed;
 }
 
+bool PjrtClient::destroy_in_time() {
+  if (client_ == nullptr || options_.frees == nullptr) return true;
+  // Real threads, so real time: also where a test moves the clock.
+  const auto over = std::make_shared<std::binary_semaphore>(0);
+  destroy().then(inline_executor(), [over](const Status&) { over->release(); }).ignore();
+  return over->try_acquire_for(options_.close_timeout);
+}
+
 std::string PjrtClient::calls_under_way() const {
   const std::string calls = plugin_.calls_under_way();
   return calls.empty() ? calls : calls + " of the plugin " + plugin_.name();
@@ -155,43 +165,77 @@ void PjrtClient::give_up(const Error& why) {
   }
 }
 
-// future, or whatever it is after so much time.
-Future<void> PjrtClient::in_time(const Future<void>& future, Duration time) const {
+// future, or whatever it is by then.
+Future<void> PjrtClient::until(const Future<void>& future, TimePoint limit) const {
   if (options_.timers == nullptr) return future;
-  return with_deadline(future, now() + time, *options_.timers);
+  return with_deadline(future, limit, *options_.timers);
+}
+
+// What the close waits for, once it has waited long enough.
+std::string PjrtClient::outstanding() const {
+  if (const std::string calls = calls_under_way(); !calls.empty()) return "not returned: " + calls;
+  if (!handed_over_->empty())
+    return "not freed, for want of a thread or because the owner of host memory does not end: "
+           "objects of the plugin " +
+           plugin_.name();
+  return "launches and transfers of the plugin " + plugin_.name() +
+         " have ended, but no thread of the executors that tell so was free (" +
+         std::to_string(scope_.holders()) + "): continuations hold them";
+}
+
+// The last calls, when nothing is under way. Any may block, so they are made where what frees is.
+Future<void> PjrtClient::make_last_calls() {
+  const auto calls = [this] {
+    end_mappings();
+    record_profile();
+  };
+  if (!profiler_ && !any_mapped()) return make_ready();
+  if (freer() == nullptr) {
+    calls();
+    return make_ready();
+  }
+  Promise<void> promise;
+  Future<void> made = promise.future();
+  post(*freer(), [calls, promise = std::move(promise)]() mutable {
+    calls();
+    promise.set_value();
+  });
+  return made;
 }
 
 Task<void> PjrtClient::close_in_time() {
   end_lives();
   hurry_handed_over();
   const Future<void> all = scope_.close();
+  const TimePoint limit = now() + options_.close_timeout;
+  const TimePoint last = limit + options_.close_timeout / 2;
   const auto seconds =
       std::chrono::duration_cast<std::chrono::milliseconds>(options_.close_timeout).count() / 1e3;
   const Error late(ErrorCode::kDeadlineExceeded,
                    "closing has waited " + std::to_string(seconds) + " s for it");
   if (!given_up()) {
-    const Future<void> first = in_time(all, options_.close_timeout);
+    const Future<void> first = until(all, limit);
     co_await first;
   }
   if (!given_up() && !all.ready()) {
     for (const DeviceInfo& info : infos_) static_cast<void>(kill(info.id, late));
-    const Future<void> second = in_time(all, options_.close_timeout / 2);
+    const Future<void> second = until(all, last);
     co_await second;
     if (!all.ready()) give_up(late);
   }
+  if (!given_up()) {
+    const Future<void> made = make_last_calls();
+    const Future<void> in_time = until(made, last);
+    co_await in_time;
+    if (!made.ready()) give_up(late);
+  }
   if (given_up()) {
-    const std::string calls = calls_under_way();
-    const Error never(ErrorCode::kDeadlineExceeded,
-                      (calls.empty() ? "somebody still holds host memory that the plugin " +
-                                           plugin_.name() + " has mapped"
-                                     : "not returned: " + calls) +
-                          ": " + late.message());
+    const Error never(ErrorCode::kDeadlineExceeded, outstanding() + ": " + late.message());
     co_await end_with(never);
   }
   // What nobody has held the client for, as the state of an output, ends with it; a moment later it
   // would have come.
   for (const DeviceInfo& info : infos_) give_up_events(events_of(info.id), scope_.closed_error());
-  record_profile();
   std::string why;
   for (const DeviceInfo& info : infos_) {
     const Status dead = alive(info.id);

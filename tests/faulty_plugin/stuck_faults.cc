@@ -28,6 +28,13 @@ Faults stuck_faults() {
       {"stuck.free_program", stay<abi::LoadedExecutableDestroyArgs>},
       {"stuck.remove", stay<abi::BufferDeleteArgs>},
       {"stuck.free_client", stay<abi::ClientDestroyArgs>},
+      {"stuck.unmap", stay<abi::ClientDmaUnmapArgs>},
+      // Nor can it be opened.
+      {"stuck.free_client_after_an_error",
+       [](abi::Api& api) {
+         refuse<abi::ClientPlatformNameArgs>(api);
+         stay<abi::ClientDestroyArgs>(api);
+       }},
       // One device waits for the other's thread.
       {"stuck.execute_several",
        [](abi::Api& api) {

@@ -68,7 +68,7 @@ Status Runtime::Core::make_client() {
   client_options.profile = !options.trace_file.empty();
   client_options.process = options.process;
   client_options.store = options.store;
-  client_options.close_timeout = options.close_timeout / 2;
+  client_options.close_timeout = options.close_timeout / kClientShare;
   MILLRACE_TRY(const devices::ClientRegistry registry, make_registry(options));
   const devices::Variables device = [this](const std::string& name) -> std::optional<std::string> {
     if (name != "PJRT_DEVICE" || options.device.empty()) return std::nullopt;

@@ -1,7 +1,8 @@
 // The end of a Runtime: everything in the reverse order of its making. What a plugin has begun and
 // does not end is waited for as long as RuntimeOptions::close_timeout says; calls of its functions
 // that do not return, a quarter of that longer. Their threads cannot be ended, so what they use is
-// left behind.
+// left behind. All waits together take twice that time at most (Core::kClientShare).
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <semaphore>
@@ -46,17 +47,19 @@ Future<devices::Executable> Runtime::Core::until_given_up(
 
 void Runtime::Core::give_up() {
   if (given_up) return;
-  const std::string calls = client->calls_under_way();
+  const std::string calls = client ? client->calls_under_way() : "";
   const auto seconds =
       std::chrono::duration_cast<std::chrono::milliseconds>(options.close_timeout).count() / 1e3;
   given_up = Error(ErrorCode::kDeadlineExceeded,
                    "closing has waited more than " + std::to_string(seconds) +
                        " s for what has not returned: " +
-                       (calls.empty() ? "a thread of '" + device_kind + "'" : calls) +
+                       (!calls.empty()        ? calls
+                        : device_kind.empty() ? "what frees for a plugin that was not opened"
+                                              : "a thread of '" + device_kind + "'") +
                        "; its threads, and what they use, are left until the process ends");
   MILLRACE_LOG(kError, "runtime", given_up->message());
   if (!first_error) first_error = given_up;
-  client->give_up(*given_up);
+  if (client) client->give_up(*given_up);
   stop_waiting.request_stop();
 }
 
@@ -76,7 +79,7 @@ Task<void> Runtime::Core::close_devices() {
   const Future<void> done = until(compiled, limit);
   co_await done;
   // Events that do not come have ended with the kill; a call that has not returned has not.
-  const TimePoint last = environment.clock->now() + options.close_timeout / 4;
+  const TimePoint last = environment.clock->now() + options.close_timeout / kCallsShare;
   bool stuck = !compiled.ready();
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const Future<void> ended = until(ends[i], last);
@@ -100,7 +103,7 @@ Task<void> Runtime::Core::close_devices() {
 // Each of the threads that may be in a call of a plugin is waited for in time: buffers are freed on
 // any of them.
 Task<void> Runtime::Core::close_threads() {
-  const TimePoint last = environment.clock->now() + options.close_timeout / 4;
+  const TimePoint last = environment.clock->now() + options.close_timeout / kThreadsShare;
   std::vector<Future<void>> ends;
   for (const std::unique_ptr<PoolExecutor>& pool : device_pools) ends.push_back(pool->close());
   for (const Future<void>& end : ends) {
@@ -136,15 +139,23 @@ Task<void> Runtime::Core::close_threads() {
   }
 }
 
+Duration Runtime::Core::time_for_frees() const {
+  const Duration least = options.close_timeout / kFreesShare;
+  return client ? std::max(2 * options.close_timeout - closing_took, least) : least;
+}
+
+// Of a client that was not opened, its thread for what frees may hang in the end of it.
 void Runtime::Core::destroy_client() {
-  if (!client || given_up || !frees) return;
+  if (given_up || !frees) return;
   // Its loop and timers are closed, so the time is that of the semaphore.
   const auto over = std::make_shared<std::binary_semaphore>(0);
-  client->destroy().then(inline_executor(), [over](const Status&) { over->release(); }).ignore();
-  if (!over->try_acquire_for(options.close_timeout)) give_up();
+  const Future<void> end = client ? client->destroy() : frees->close();
+  end.then(inline_executor(), [over](const Status&) { over->release(); }).ignore();
+  if (!over->try_acquire_for(time_for_frees())) give_up();
 }
 
 Task<void> Runtime::Core::close_all() {
+  const TimePoint begin = environment.clock->now();
   // Nothing is left out because something before it failed: the first error is told when all is
   // over. What make() did not come to is not there.
   Task<void> devices_end = close_devices();
@@ -159,6 +170,7 @@ Task<void> Runtime::Core::close_all() {
   Task<void> threads_end = close_threads();
   note(co_await std::move(threads_end));
   if (loop) note(co_await loop->close());
+  closing_took = environment.clock->now() - begin;
   if (first_error) co_await end_with(*first_error);
 }
 

@@ -52,6 +52,15 @@ struct Runtime::Core {
     if (!status && !first_error) first_error = status.error();
   }
   void give_up();
+  // RuntimeOptions::close_timeout is what events of the devices get. By these it is divided for
+  // calls that have not returned by then, for the client's own close (which takes half of that
+  // again), for the threads after it and, at least, for what frees at the end.
+  static constexpr int kCallsShare = 4, kClientShare = 4, kThreadsShare = 4, kFreesShare = 8;
+  static_assert(1 + 1.0 / kCallsShare + 1.5 / kClientShare + 1.0 / kThreadsShare +
+                        1.0 / kFreesShare <=
+                    2,
+                "all of it takes twice the time at most");
+  Duration time_for_frees() const;
   // Keeps what was given up for as long as the process runs: a thread that comes back from a
   // plugin after all finds everything that it uses.
   static void keep(std::unique_ptr<Core> core);
@@ -87,7 +96,8 @@ struct Runtime::Core {
   Mutex memory_mutex;
   std::vector<Memory> memory_known MILLRACE_GUARDED_BY(memory_mutex);  // by device
 
-  // Of close_all alone.
+  // Of close_all, and of the end after it, alone.
+  Duration closing_took{};
   std::optional<Error> first_error;
   std::optional<Error> given_up;  // why; then threads and objects are left behind
   std::stop_source stop_waiting;  // for compilations, once given_up is there

@@ -32,8 +32,8 @@ struct RuntimeOptions {
   devices::DeviceLimits limits;  // of each device
   // How long close() waits for what a plugin has begun; then it is given up, and close() tells
   // which calls have not ended. A function of the plugin that has not even returned is waited for a
-  // quarter of that longer; then its threads and what they use are left behind. So a close takes
-  // twice this time at most.
+  // quarter of that longer; then its threads and what they use are left behind. Whatever it does,
+  // close() and the destructor together wait twice this time for a plugin at most.
   Duration close_timeout = std::chrono::seconds(60);
   bool trace = false;  // records a timeline (Runtime::trace)
   // PJRT plugins besides those of the environment and of manifests (devices/pjrt/plugin_list.h).

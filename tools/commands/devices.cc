@@ -1,8 +1,10 @@
 // `millrace devices`: what there is to run on. A plugin is looked at in a process of its own: one
 // that ends its process, or never answers, is a line of the list.
+#include <chrono>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <semaphore>
 #include <string>
 #include <utility>
 #include <variant>
@@ -61,6 +63,9 @@ std::string to_text(const devices::Client& client) {
   return text;
 }
 
+// Of a client to end once it is described: what it says does not depend on that.
+constexpr std::chrono::seconds kEndTime(2);
+
 // One backend, opened, described and closed: no runtime is made for a look.
 struct Look {
   Json json;
@@ -74,11 +79,33 @@ Look failed_look(Error why) {
           .opened = std::unexpected(std::move(why))};
 }
 
+// True: it has completed within the time.
+bool ends_in_time(const Future<void>& end) {
+  const auto over = std::make_shared<std::binary_semaphore>(0);
+  end.then(inline_executor(), [over](const Status&) { over->release(); }).ignore();
+  return over->try_acquire_for(kEndTime);
+}
+
+// A client that does not end, with the threads that it uses, is left to the process, which ends
+// soon.
+void end_look(std::unique_ptr<devices::Client> client, std::unique_ptr<PoolExecutor> frees,
+              Look& look) {
+  static_cast<void>(wait_blocking(client->close()));  // nothing was begun
+  const bool ended = ends_in_time(client->destroy());
+  if (ended && (!frees || ends_in_time(frees->close()))) return;
+  static_cast<void>(client.release());
+  static_cast<void>(frees.release());
+  const std::string warning =
+      "its client did not end within " + std::to_string(kEndTime.count()) + " s";
+  look.json["warning"] = warning;
+  look.text += "warning: " + warning + "\n";
+}
+
 Look look_at(const std::string& name, const devices::ClientRegistry& registry,
              const RuntimeOptions& options) {
   // For completions and, as they are here only to be counted, the CPU's devices.
-  const std::unique_ptr<PoolExecutor> pool =
-      make_executor(ExecutorBackend::kThreads, 1, "millrace-look");
+  std::unique_ptr<PoolExecutor> pool = make_executor(ExecutorBackend::kThreads, 1, "millrace-look");
+  std::unique_ptr<PoolExecutor> frees;
   devices::ClientOptions client_options;
   client_options.environment = {
       .clock = &steady_clock(), .compute = pool.get(), .blocking = pool.get()};
@@ -86,15 +113,20 @@ Look look_at(const std::string& name, const devices::ClientRegistry& registry,
   client_options.threads = [&pool](int, int) {
     return devices::DeviceThreads{.executor = pool.get(), .parallel = &pool->parallel()};
   };
+  client_options.frees = [&frees] {
+    frees = make_executor(ExecutorBackend::kThreads, 1, "millrace-free");
+    return frees.get();
+  };
+  client_options.close_timeout = kEndTime;
+  Result<std::unique_ptr<devices::Client>> client = registry.create(name, client_options);
   Look look;
-  {
-    const Result<std::unique_ptr<devices::Client>> client = registry.create(name, client_options);
-    if (client) {
-      look = {.json = to_json(**client), .text = to_text(**client), .opened = {}};
-      static_cast<void>(wait_blocking((*client)->close()));  // nothing was begun
-    } else {
-      look = failed_look(client.error());
-    }
+  if (client) {
+    look = {.json = to_json(**client), .text = to_text(**client), .opened = {}};
+    end_look(*std::move(client), std::move(frees), look);
+  } else {
+    look = failed_look(client.error());
+    // A client that was not opened may not have ended either, of which the error tells.
+    if (frees && !ends_in_time(frees->close())) static_cast<void>(frees.release());
   }
   static_cast<void>(wait_blocking(pool->close()));
   return look;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -145,6 +146,8 @@ void add_runtime(Json& json, Console& console) {
   json["backends"] = known->registry.names();
   RuntimeOptions quiet = *options;
   quiet.trace_file.clear();  // looking must not write over a trace
+  // A client that does not end within twice this time is told by the log.
+  quiet.close_timeout = std::chrono::seconds(1);
   const ChildEnd end = in_child([&quiet] { return dump(runtime_facts(quiet)); }, kPatienceSeconds);
   console.words(end.words);
   json.update(end.answer ? Json::parse(*end.answer)

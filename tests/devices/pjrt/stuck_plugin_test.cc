@@ -200,6 +200,26 @@ TEST_F(StuckPluginTest, CallThatDoesNotReturnIsGivenUpAndNamed) {
   executor_.run_until_idle();
 }
 
+// The plugin has done all it has to: what is stuck is whoever runs the executor.
+TEST_F(StuckPluginTest, CloseTellsThatNoThreadOfTheExecutorWasFree) {
+  const Future<void> fetched = fetch();
+  FakePlugin::set_event(stuck, 0, "");
+  const Future<void> closed = client_->close();
+  for (const Duration by : {6s, 3s}) {
+    clock_.advance(by);
+    timers_.run_due();
+  }
+  ASSERT_TRUE(closed.ready());
+  EXPECT_EQ(closed.result().error().code(), ErrorCode::kDeadlineExceeded);
+  EXPECT_THAT(closed.result().error().message(),
+              HasSubstr("launches and transfers of the plugin fake.so have ended, but no thread of "
+                        "the executors that tell so was free (1)"));
+  EXPECT_FALSE(fetched.ready());
+  executor_.run_until_idle();
+  EXPECT_TRUE(fetched.result());
+  buffer_ = Buffer();
+}
+
 TEST_F(StuckPluginTest, EventsThatComeInTimeCloseWithoutAnError) {
   const Future<void> fetched = fetch();
   const Future<void> closed = client_->close();

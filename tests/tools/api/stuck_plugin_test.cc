@@ -66,6 +66,19 @@ INSTANTIATE_TEST_SUITE_P(Faults, StuckFreeTest,
                            return name;
                          });
 
+// Nor is it opened: neither its making nor its end may wait for ever.
+TEST(StuckClientTest, RuntimeIsRefusedInTimeThoughTheClientIsNeverFreed) {
+  const std::string folder = testing::build_folder();
+  const std::string plugin = folder + "/lib/faulty_plugin.so";
+  testing::Process process({folder + "/bin/drive_plugin", plugin, "200"},
+                           {{"MILLRACE_FAULT", "stuck.free_client_after_an_error"}});
+  const testing::Outcome& outcome = process.wait();
+  EXPECT_THAT(outcome.out + outcome.err, HasSubstr("a fault of this plugin; nor has "
+                                                   "PJRT_Client_Destroy returned after that"));
+  EXPECT_THAT(outcome.err, ContainsRegex("what has not returned: what frees for a plugin that was "
+                                         "not opened; [^\n]*left until the process ends"));
+}
+
 // After the close, when the runtime goes: the client is left, and that is said.
 TEST(StuckClientTest, RuntimeGoesInTimeThoughTheClientIsNeverFreed) {
   const std::string folder = testing::build_folder();

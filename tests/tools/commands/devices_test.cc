@@ -113,6 +113,43 @@ TEST(DevicesTest, PluginThatNeverAnswersIsListedAfterTheDeadline) {
   EXPECT_THAT(problem, ::testing::EndsWith(": no answer within 0.5 s"));
 }
 
+// A run uses it all the same.
+TEST(DevicesTest, ClientThatDoesNotEndIsAWarningBesideItsDevices) {
+  const Outcome o = list_beside("stuck.free_client", {"--json"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  const auto all = looks(o.out);
+  const Json& stuck = all.at("faulty_plugin");
+  EXPECT_EQ(stuck["devices"].size(), 2U) << o.out;
+  EXPECT_EQ(stuck["warning"], "its client did not end within 2 s");
+  EXPECT_FALSE(all.at("memory_plugin").contains("warning")) << o.out;
+  EXPECT_THAT(list_beside("stuck.free_client", {}).out,
+              HasSubstr("\nwarning: its client did not end within 2 s\n"));
+}
+
+TEST(DevicesTest, ClientThatIsNotOpenedAndDoesNotEndIsListedWithBothReasons) {
+  const Outcome o = list_beside("stuck.free_client_after_an_error", {"--json"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  const auto all = looks(o.out);
+  EXPECT_THAT(all.at("faulty_plugin")["problem"].get<std::string>(),
+              ::testing::ContainsRegex("PJRT_Client_PlatformName: a fault of this plugin; nor has "
+                                       "PJRT_Client_Destroy returned after that"));
+  EXPECT_TRUE(all.at("memory_plugin").contains("devices"));
+}
+
+TEST(DevicesTest, NameThatIsTakenOrCannotBeOneIsAUsageErrorOfEveryVerb) {
+  for (const std::string name : {"cpu", "a\x1b"}) {
+    for (const std::string verb : {"devices", "run"}) {
+      std::vector<std::string> words = {verb, "--plugin", name + "=" + library("memory_plugin")};
+      if (verb == "run") words.insert(words.begin() + 1, "nowhere.mlir");
+      const Outcome o = run_millrace(words);
+      EXPECT_EQ(o.code, 2) << o.err;
+      EXPECT_THAT(o.err, HasSubstr(name == "cpu" ? "there is a device kind 'cpu' already"
+                                                 : "'a\\x1b' cannot name a kind of device"));
+      EXPECT_THAT(o.err, ::testing::Not(HasSubstr("\x1b")));
+    }
+  }
+}
+
 TEST(DevicesTest, PluginThatIsAskedForAndCrashesIsAnErrorOfTheDevice) {
   const Outcome o = run_millrace({"devices", "--plugin", "npu=" + library("faulty_plugin")},
                                  {{"MILLRACE_FAULT", "create.abort"}});
@@ -234,6 +271,15 @@ TEST(EnvTest, PluginThatCrashesIsTheReasonWhyThereAreNoDevicesAndTheRestIsTold) 
   EXPECT_EQ(json["backends"].size(), 2U);
   EXPECT_FALSE(json["variables"].empty());
   EXPECT_EQ(Json::parse(run_millrace({"env", "--json"}).out)["devices"].size(), 1U);
+}
+
+TEST(EnvTest, ClientThatDoesNotEndKeepsNobodyFromItsDevices) {
+  const Outcome o = run_millrace(
+      {"env", "--json"}, {{"PJRT_NAMES_AND_LIBRARY_PATHS", "npu:" + library("faulty_plugin")},
+                          {"MILLRACE_FAULT", "stuck.free_client"}});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(Json::parse(o.out)["devices"].size(), 2U) << o.out;
+  EXPECT_THAT(o.err, HasSubstr("not returned: PJRT_Client_Destroy of the plugin "));
 }
 
 }  // namespace
