@@ -107,6 +107,7 @@ Task<Buffer> upload_task(Ticket ticket, Device device, HostView view,
       ticket.lane->count_failure();
       co_return block.error();
     }
+    block->map_for(device);
     devices::copy_dense(view, block->bytes().data());
     ticket.lane->count_staged(ticket.bytes);
     view = {.data = block->bytes().data(),

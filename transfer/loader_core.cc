@@ -137,6 +137,7 @@ void LoaderCore::begin_staging(const Start& start, const BatchRef& batch) {
 
 Status LoaderCore::place(LoadingBatch& batch, Result<StagingBlock> block) const {
   if (!block) return std::unexpected(block.error());
+  block->map_for(devices_[static_cast<std::size_t>(batch.id.device)]);
   SourceBatch& source = *batch.source;
   const std::span<const Field> fields = source_->fields();
   for (std::size_t f = 0; f < fields.size(); ++f) {

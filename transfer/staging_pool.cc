@@ -13,6 +13,7 @@
 #include "millrace/core/timer_queue.h"
 #include "millrace/transfer/pages.h"
 #include "millrace/transfer/staging_ledger.h"
+#include "millrace/transfer/staging_mappings.h"
 
 namespace millrace::transfer {
 
@@ -41,6 +42,7 @@ class StagingPoolState final : public RefCounted {
 
   Future<StagingBlock> acquire(std::size_t bytes, const CallOptions& call);
   void give_back(Region block);
+  void map(Region block, const devices::Device& device) { mappings_.map(block, device); }
   void trim(std::size_t keep_bytes);
   StagingPoolMetrics metrics() const;
   Future<void> close();
@@ -56,9 +58,13 @@ class StagingPoolState final : public RefCounted {
            const CallOptions& call);
   void serve_waiting();
   Error describe(ErrorCode code, std::size_t bytes, const std::string& why) const;
+  void free_all(const std::vector<Region>& regions) {
+    for (const Region& r : regions) mappings_.free(r);
+  }
 
   const StagingPoolOptions options_;
   TimerQueue& timers_;
+  StagingMappings mappings_;
   Scope scope_{"the staging pool"};
   mutable Mutex mutex_;
   StagingLedger ledger_ MILLRACE_GUARDED_BY(mutex_);
@@ -77,6 +83,7 @@ class StagingLease {
   StagingLease(const StagingLease&) = delete;
   StagingLease& operator=(const StagingLease&) = delete;
   ~StagingLease() { pool_->give_back(block_); }
+  void map_for(const devices::Device& device) const { pool_->map(block_, device); }
 
  private:
   Ref<StagingPoolState> pool_;
@@ -89,11 +96,9 @@ StagingBlock::StagingBlock(std::span<std::byte> bytes, std::shared_ptr<StagingLe
 
 std::shared_ptr<const void> StagingBlock::owner() const { return lease_; }
 
-namespace {
+void StagingBlock::map_for(const devices::Device& device) const { lease_->map_for(device); }
 
-void unmap_all(const std::vector<Region>& regions) {
-  for (const Region& r : regions) unmap_pages(r.data, r.bytes);
-}
+namespace {
 
 struct CancelOnStop {
   Ref<StagingWaiter> waiter;
@@ -194,7 +199,7 @@ void StagingPoolState::arm(const Ref<StagingWaiter>& waiter, const Future<Stagin
 // The block that the ledger has granted, mapped if it is new.
 Result<StagingBlock> StagingPoolState::fulfil(const Grant& grant, std::size_t bytes,
                                               Scope::Hold hold) {
-  unmap_all(grant.evicted);
+  free_all(grant.evicted);
   const std::size_t block_bytes = StagingLedger::block_bytes(bytes);
   std::byte* data = grant.data != nullptr ? grant.data : map_pages(block_bytes);
   if (data == nullptr) {
@@ -256,7 +261,7 @@ void StagingPoolState::give_back(Region block) {
     ledger_.give_back(block);
     if (closing_) unused = ledger_.trim(0);
   }
-  unmap_all(unused);
+  free_all(unused);
   serve_waiting();
 }
 
@@ -266,7 +271,7 @@ void StagingPoolState::trim(std::size_t keep_bytes) {
     MutexLock lock(mutex_);
     unused = ledger_.trim(keep_bytes);
   }
-  unmap_all(unused);
+  free_all(unused);
 }
 
 StagingPoolMetrics StagingPoolState::metrics() const {
@@ -275,6 +280,7 @@ StagingPoolMetrics StagingPoolState::metrics() const {
           .in_use_bytes = ledger_.in_use_bytes(),
           .cached_bytes = ledger_.cached_bytes(),
           .peak_in_use_bytes = ledger_.peak_in_use_bytes(),
+          .mapped_bytes = mappings_.mapped_bytes(),
           .waiting = waiting_.size(),
           .granted = granted_,
           .reused = reused_,

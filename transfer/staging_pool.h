@@ -1,7 +1,7 @@
 // StagingPool: host memory that batches are put together in and copied to devices from. Bounded in
 // bytes, page-aligned, in huge pages where those help, and reused, so that a running loader asks
-// the system for nothing. Read next: staging_ledger.h for which block serves whom; device_loader.h,
-// its main user.
+// the system for nothing. Read next: staging_ledger.h for which block serves whom;
+// staging_mappings.h for which of them devices read by themselves; device_loader.h, its main user.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,9 @@
 
 namespace millrace {
 class TimerQueue;
+}
+namespace millrace::devices {
+class Device;
 }
 
 namespace millrace::transfer {
@@ -35,6 +38,9 @@ class StagingBlock {
   std::span<std::byte> bytes() const { return bytes_; }
   // A share in the block, for whoever reads it later (a HostView, a Buffer that aliases it).
   std::shared_ptr<const void> owner() const;
+  // For whoever copies from it to this device: the device's client reads it by itself from now on,
+  // where it offers that (StagingMappings). Waits for nothing.
+  void map_for(const devices::Device& device) const;
 
  private:
   friend class StagingPoolState;
@@ -57,6 +63,7 @@ struct StagingPoolMetrics {
   std::size_t in_use_bytes = 0;
   std::size_t cached_bytes = 0;       // kept for reuse
   std::size_t peak_in_use_bytes = 0;  // the high-water mark since the pool was made
+  std::size_t mapped_bytes = 0;       // that devices read by themselves
   std::size_t waiting = 0;            // acquire() calls without a block yet
   std::uint64_t granted = 0;          // blocks handed out
   std::uint64_t reused = 0;           // of those, without asking the system
@@ -87,7 +94,7 @@ class StagingPool {
   void trim(std::size_t keep_bytes = 0);
   StagingPoolMetrics metrics() const;
   // Refuses new calls, cancels those that wait, and completes when all blocks are back and
-  // unmapped.
+  // unmapped; those that a device reads by itself, a moment later.
   Future<void> close();
 
  private:

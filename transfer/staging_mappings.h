@@ -1,0 +1,66 @@
+// StagingMappings: which blocks of a staging pool devices read by themselves (DMA), where their
+// backend offers that. Under the staging pool.
+//
+// The design: who takes a block for a device has it mapped for the device's client, once, for as
+// long as the pool keeps the block, in use or not: mapping costs more than a copy. The first copy
+// may run before its mapping is there, then it is as slow as any. Client and pool share the pages
+// (the `owner` of Device::map_host_memory): they go back to the system when the pool has let go of
+// the block and the client has unmapped it, whichever comes last. A client that closes unmaps by
+// itself. A client that refuses is asked no more, and its blocks are what they are without this.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "millrace/core/future.h"
+#include "millrace/core/mutex.h"
+#include "millrace/devices/device.h"
+#include "millrace/transfer/staging_ledger.h"
+
+namespace millrace::transfer {
+
+// Thread-safety: thread-safe.
+class StagingMappings {
+ public:
+  using Region = StagingLedger::Region;
+
+  // block is in use by whoever calls. Nothing for clients whose calls do not block: they compute on
+  // the host. Waits for nothing.
+  void map(Region block, const devices::Device& device) MILLRACE_EXCLUDES(mutex_);
+  // Gives the block back to the system; one that is mapped, once that has ended.
+  void free(Region block) MILLRACE_EXCLUDES(mutex_);
+  // Of blocks that some client has mapped by now.
+  std::size_t mapped_bytes() const MILLRACE_EXCLUDES(mutex_);
+
+ private:
+  // Only compared: one that has gone may be taken for one that came after it, whose copies are
+  // slower then.
+  using ClientId = const devices::Client*;
+  struct Mapping {
+    ClientId client;
+    Future<devices::Owner> handle;  // empty while it is asked for
+  };
+  struct Block {
+    std::size_t bytes = 0;
+    devices::Owner pages;  // empty: nobody was asked yet
+    std::vector<Mapping> mappings;
+  };
+  // Clients that do not map; shared with the calls that are under way.
+  struct Refusals {
+    Mutex mutex;
+    std::vector<ClientId> clients MILLRACE_GUARDED_BY(mutex);
+
+    bool contain(ClientId client);
+    void add(ClientId client, const Error& why);
+  };
+  // The pages, for whoever asks the client for the block's mapping next; empty: somebody has.
+  devices::Owner begin(Region block, ClientId client) MILLRACE_REQUIRES(mutex_);
+
+  const std::shared_ptr<Refusals> refusals_ = std::make_shared<Refusals>();
+  mutable Mutex mutex_;
+  std::map<std::byte*, Block> blocks_ MILLRACE_GUARDED_BY(mutex_);  // those that were asked for
+};
+
+}  // namespace millrace::transfer
