@@ -5,6 +5,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "millrace/core/combinators.h"
@@ -83,21 +84,35 @@ TEST(FutureTest, LongInlineChainDoesNotGrowTheStack) {
   EXPECT_EQ(*last.result(), 200000);
 }
 
+// Tells when the value that was set goes, of which the others are copies.
+struct Original {
+  explicit Original(bool& flag) : gone(&flag) {}
+  Original(const Original& /*original*/) {}
+  Original(Original&& other) noexcept : gone(std::exchange(other.gone, nullptr)) {}
+  Original& operator=(const Original&) = delete;
+  ~Original() {
+    if (gone != nullptr) *gone = true;
+  }
+  bool* gone = nullptr;
+};
+
 // Every one of them, put off until the outermost returns, has a reference to the value: one of its
 // own, the last that of the promise.
 TEST(FutureTest, WaitersBeyondTheInlineDepthRunOnceInOrderAndLeaveNothingBehind) {
   AsyncValue::set_counting(true);
+  bool gone = false;
   {
     std::vector<int> ran;
     std::size_t ran_inside = 99;
-    Promise<std::string> deep;
+    Promise<Original> deep;
     {
-      const Future<std::string> value = deep.future();
+      const Future<Original> value = deep.future();
       for (int i = 0; i < 3; ++i) {
         value
             .then(inline_executor(),
-                  [&ran, i](const Result<std::string>& text) {
-                    EXPECT_EQ(*text, "deep down");
+                  [&, i](const Result<Original>& copy) {
+                    EXPECT_TRUE(copy);
+                    EXPECT_TRUE(i == 2 || !gone) << "before the last has read it";
                     ran.push_back(i);
                   })
             .ignore();
@@ -110,7 +125,7 @@ TEST(FutureTest, WaitersBeyondTheInlineDepthRunOnceInOrderAndLeaveNothingBehind)
           .then(inline_executor(),
                 [&, i](const Status&) {
                   if (i + 1 < levels.size()) return levels[i + 1].set_value();
-                  deep.set(std::string("deep down"));
+                  deep.set(Original(gone));
                   ran_inside = ran.size();
                 })
           .ignore();
@@ -118,6 +133,7 @@ TEST(FutureTest, WaitersBeyondTheInlineDepthRunOnceInOrderAndLeaveNothingBehind)
     levels[0].set_value();
     EXPECT_EQ(ran_inside, 0U) << "this is not deep enough";
     EXPECT_EQ(ran, (std::vector<int>{0, 1, 2}));
+    EXPECT_TRUE(gone);
   }
   EXPECT_EQ(AsyncValue::counts().alive, 0);
   EXPECT_EQ(AsyncValue::counts().pending, 0);
