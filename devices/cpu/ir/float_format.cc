@@ -83,10 +83,9 @@ std::uint64_t nan_bits(const Format& f) {
   return largest(f);
 }
 
-// f8E8M0FNU: an unsigned power of two; 0xFF is NaN.
+// f8E8M0FNU: an unsigned power of two; 0xFF is NaN, as all is that has no power near it: zero too.
 std::uint64_t encode_scale(double value) {
-  if (std::isnan(value) || value < 0) return 0xFF;
-  if (value == 0) return 0;
+  if (!(value > 0) || std::isinf(value)) return 0xFF;
   int exponent = 0;
   const double fraction =
       std::frexp(value, &exponent);  // value = fraction * 2^exponent, 0.5 <= fraction < 1

@@ -42,6 +42,18 @@ TEST(FloatFormat, TiesGoToEvenAndOverflowGoesWhereTheFormatSays) {
   EXPECT_EQ(encode_float(DType::kF64, -0.0), 0x8000000000000000u);
 }
 
+TEST(FloatFormat, AScaleIsThePowerOfTwoThatIsNearest) {
+  const auto scale = [](double x) { return encode_float(DType::kF8E8M0FNU, x); };
+  EXPECT_EQ(scale(1), 127U);
+  EXPECT_EQ(scale(1.49), 127U);
+  EXPECT_EQ(scale(1.5), 128U);
+  EXPECT_EQ(scale(0x1p127), 0xFEU);
+  EXPECT_EQ(scale(0x1p-127), 0U);
+  // What has no power near it.
+  for (const double x : {0.0, -0.0, -1.0, 0x1p128, std::numeric_limits<double>::infinity()})
+    EXPECT_EQ(scale(x), 0xFFU) << x;
+}
+
 TEST(FloatFormat, BFloat16IsTheTopHalfOfFloat) {
   for (std::uint32_t high = 0; high < 0x7F80; high += 7) {
     float value = 0;
