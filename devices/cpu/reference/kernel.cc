@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "millrace/devices/cpu/reference/families.h"
+#include "millrace/devices/cpu/reference/lapack.h"
 #include "millrace/devices/cpu/reference/quantised.h"
 
 namespace millrace::devices::cpu::reference {
@@ -161,6 +162,7 @@ class CustomKernel final : public Kernel {
 Result<std::shared_ptr<const Kernel>> make_custom_kernel(const ir::Op& op) {
   auto handler = find_custom_call(op.callee());
   if (handler == nullptr) {
+    if (auto known = make_lapack_kernel(op)) return known;
     return fail(ErrorCode::kUnimplemented, op.where() + ": nobody has registered a custom call @" +
                                                std::string(op.callee()) +
                                                " (devices/cpu/custom_call.h)");
