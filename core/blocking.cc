@@ -1,5 +1,10 @@
 #include "millrace/core/blocking.h"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -15,17 +20,46 @@ namespace {
 // another core and a short piece of work there take together. To be woken costs as much again.
 constexpr std::chrono::microseconds kPatience(50);
 
+// Looking is in vain where values take long: after so many failures in a row that a thread had, so
+// many of its waits begin with sleep. And where others want this core, one look may cost their
+// turn, milliseconds: then it is not tried again soon.
+struct Looks {
+  static constexpr int kMostLeftOut = 64, kLeftOutWhereOthersRun = 512;
+  int left_out = 0;  // that are still to be left out
+  int failures = 0;  // as a number of waits that the next failure leaves out
+
+  bool leave_out() { return left_out > 0 && left_out-- > 0; }
+  void succeeded() { failures = 0; }
+  void failed() { left_out = failures = std::min(2 * failures + 1, kMostLeftOut); }
+  void others_ran() { left_out = kLeftOutWhereOthersRun; }
+};
+constinit thread_local Looks looks;
+
 class BlockingWaiter final : public Waiter {
  public:
   void on_complete(AsyncValue& /*value*/) noexcept override {
     // Who waits is gone as soon as it sees kDone: from then on this is an address only.
-    if (state_.exchange(kDone) == kAsleep) state_.notify_one();
+    if (state_.exchange(kDone) == kAsleep) futex(FUTEX_WAKE_PRIVATE, 1);
   }
   void wait() {
-    const TimePoint until = steady_clock().now() + kPatience;
-    while (state_.load() != kDone) {
-      if (steady_clock().now() >= until) return sleep();
+    if (looks.leave_out()) return sleep();
+    const TimePoint begin = steady_clock().now();
+    for (TimePoint before = begin;;) {
       std::this_thread::yield();
+      const bool done = state_.load() == kDone;
+      const TimePoint now = steady_clock().now();
+      if (now - before > kPatience)
+        looks.others_ran();
+      else if (done)
+        looks.succeeded();
+      else if (now - begin > kPatience)
+        looks.failed();
+      else {
+        before = now;
+        continue;
+      }
+      if (!done) sleep();
+      return;
     }
   }
 
@@ -36,9 +70,15 @@ class BlockingWaiter final : public Waiter {
 
   void sleep() {
     int awake = kAwake;
-    if (state_.compare_exchange_strong(awake, kAsleep)) state_.wait(kAsleep);
+    if (!state_.compare_exchange_strong(awake, kAsleep)) return;
+    while (state_.load() == kAsleep) futex(FUTEX_WAIT_PRIVATE, kAsleep);
   }
-  // An int: libstdc++ then waits for this word itself and shares no table with other words.
+  // std::atomic's own wait() would yield first. Returns at once where there is nothing to do, and
+  // also for no reason.
+  void futex(int operation, int value) {
+    ::syscall(SYS_futex, &state_, operation, value, nullptr, nullptr, 0);
+  }
+  static_assert(sizeof(std::atomic<int>) == sizeof(int), "the system looks at it, too");
   std::atomic<int> state_{kAwake};
 };
 

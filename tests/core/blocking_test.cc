@@ -28,7 +28,7 @@ TEST(BlockingTest, ErrorIsTaken) {
 
 // Completed before, while and after the waiter looks, and when it sleeps: after 0 to 150 us.
 TEST(BlockingTest, EveryWaiterWakesWheneverItsValueComes) {
-  constexpr int kRounds = 600;
+  constexpr int kRounds = 200;
   std::vector<Promise<int>> promises(kRounds);
   std::vector<Future<int>> futures;
   for (Promise<int>& promise : promises) futures.push_back(promise.future());
