@@ -11,6 +11,40 @@ namespace {
 
 using Number = ComplexNumber;
 
+// Elements of an array as complex numbers; T: the type of an element, or of its parts.
+template <class T, bool kComplex>
+struct Elements {
+  static Number get(const T* data, std::int64_t i) {
+    if constexpr (kComplex)
+      return {data[2 * i], data[2 * i + 1]};
+    else
+      return {data[i], 0};
+  }
+  static void set(T* data, std::int64_t i, const Number& v) {
+    if constexpr (kComplex) {
+      data[2 * i] = static_cast<T>(v.re);
+      data[2 * i + 1] = static_cast<T>(v.im);
+    } else {
+      data[i] = static_cast<T>(v.re);
+    }
+  }
+};
+
+// Calls f(Elements<...>{}, T{}) for the types that a transform may have.
+template <class F>
+void with_elements(DType type, F f) {
+  switch (type) {
+    case DType::kF32:
+      return f(Elements<float, false>{}, float{});
+    case DType::kF64:
+      return f(Elements<double, false>{}, double{});
+    case DType::kC64:
+      return f(Elements<float, true>{}, float{});
+    default:
+      return f(Elements<double, true>{}, double{});
+  }
+}
+
 // Thread-safety: immutable.
 class FftKernel final : public Kernel {
  public:
@@ -57,13 +91,19 @@ class FftKernel final : public Kernel {
 
   // The conjugates for an inverse: see FourierTransform::run.
   void read(const ConstArray& from, const DimVector& dims, std::span<Number> x) const {
-    const DType type = from.shape.dtype();
-    const bool complex = is_complex(type);
+    with_elements(from.shape.dtype(), [&](auto elements, auto part) {
+      read_as<decltype(elements)>(reinterpret_cast<const decltype(part)*>(from.data), from.shape,
+                                  dims, x.data());
+    });
+  }
+  template <class E, class T>
+  void read_as(const T* from, const Shape& shape, const DimVector& dims, Number* to) const {
     DimVector outer = dims;
-    const std::int64_t n = outer.back(), given = from.shape.dim(from.shape.rank() - 1);
+    const std::int64_t n = outer.back(), given = std::min(n, shape.dim(shape.rank() - 1));
     outer.back() = 1;
-    const DimVector strides = dense_strides(from.shape);
-    each_index(outer, [&](const DimVector& index, std::int64_t which) {
+    const DimVector strides = dense_strides(shape);
+    const double sign = inverse_ ? -1 : 1;
+    each_index(outer, [&](const DimVector& index, std::int64_t) {
       // Beyond the half: the conjugate of the element that lies opposite.
       DimVector opposite = index;
       for (std::size_t k = 0; k + 1 < lengths_.size(); ++k) {
@@ -71,12 +111,10 @@ class FftKernel final : public Kernel {
         opposite[d] = (dims[d] - opposite[d]) % dims[d];
       }
       const std::int64_t mine = linear_of(index, strides), other = linear_of(opposite, strides);
-      for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t i = 0; i < n; ++i, ++to) {
         const bool mirrored = i >= given;
-        const std::int64_t at = mirrored ? other + (n - i) % n : mine + i;
-        const Scalar s = load(type, from.data + static_cast<std::size_t>(at) * byte_width(type));
-        const double im = complex ? s.im : 0.0;
-        x[static_cast<std::size_t>(which * n + i)] = {s.re, mirrored != inverse_ ? -im : im};
+        *to = E::get(from, mirrored ? other + (n - i) % n : mine + i);
+        to->im *= mirrored ? -sign : sign;
       }
     });
   }
@@ -98,16 +136,17 @@ class FftKernel final : public Kernel {
   }
 
   void write(std::span<const Number> x, const DimVector& dims, const MutableArray& to) const {
-    const DType type = to.shape.dtype();
     const std::int64_t n = dims.back(), kept = to.shape.dim(to.shape.rank() - 1);
     const std::int64_t rows = to.shape.elements() / kept;
-    std::byte* data = to.data;
-    for (std::int64_t r = 0; r < rows; ++r) {
-      for (std::int64_t i = 0; i < kept; ++i, data += byte_width(type)) {
-        const Number& v = x[static_cast<std::size_t>(r * n + i)];
-        store(type, from_complex(v.re * scale_, (inverse_ ? -v.im : v.im) * scale_), data);
+    const double re = scale_, im = inverse_ ? -scale_ : scale_;
+    with_elements(to.shape.dtype(), [&](auto elements, auto part) {
+      auto* data = reinterpret_cast<decltype(part)*>(to.data);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        const Number* const row = x.data() + r * n;
+        for (std::int64_t i = 0; i < kept; ++i)
+          decltype(elements)::set(data, r * kept + i, {row[i].re * re, row[i].im * im});
       }
-    }
+    });
   }
 
   const ir::FftType type_;

@@ -33,12 +33,16 @@ struct Pass {
   std::int64_t m, stride;
   std::span<const Number> roots;
 
-  Number root(std::int64_t k) const { return roots[static_cast<std::size_t>(k) % roots.size()]; }
+  // k is below n: stride * radix * m is.
+  Number root(std::int64_t k) const { return roots[static_cast<std::size_t>(k)]; }
 
   void run(const Number* x, Number* y) const {
     if (radix == 4) return four(x, y);
     if (radix == 2) return two(x, y);
-    any(x, y);
+    if (radix == 3) return odd<3>(x, y);
+    if (radix == 5) return odd<5>(x, y);
+    if (radix == 7) return odd<7>(x, y);
+    odd<0>(x, y);
   }
   void two(const Number* x, Number* y) const {
     for (std::int64_t k = 0; k < m; ++k) {
@@ -67,19 +71,46 @@ struct Pass {
       }
     }
   }
-  void any(const Number* x, Number* y) const {
-    const std::int64_t step = static_cast<std::int64_t>(roots.size()) / radix;
-    Number of_radix[kLargestFactor], in[kLargestFactor], turns[kLargestFactor];
-    for (int r = 0; r < radix; ++r) of_radix[r] = root(r * step);
+  // kRadix: 0 for any. The terms j and radix - j have conjugate roots, so their sums and gaps are
+  // multiplied by real numbers, once for the results t and radix - t.
+  template <int kRadix>
+  void odd(const Number* x, Number* y) const {
+    const int r = kRadix == 0 ? radix : kRadix, half = (r - 1) / 2;
+    constexpr int kMost = kRadix == 0 ? kLargestFactor : kRadix, kHalf = (kMost - 1) / 2;
+    double cosines[kHalf][kHalf], sines[kHalf][kHalf];  // of term j + 1 in result t + 1
+    const std::int64_t step = static_cast<std::int64_t>(roots.size()) / r;
+    for (int t = 0; t < half; ++t) {
+      for (int j = 0; j < half; ++j) {
+        const Number w = root((t + 1) * (j + 1) % r * step);
+        cosines[t][j] = w.re;
+        sines[t][j] = w.im;
+      }
+    }
+    Number turns[kMost], sums[kHalf], gaps[kHalf];
     for (std::int64_t k = 0; k < m; ++k) {
-      for (int t = 0; t < radix; ++t) turns[t] = root(k * t * stride);
+      for (int t = 0; t < r; ++t) turns[t] = root(k * t * stride);
       for (std::int64_t q = 0; q < stride; ++q) {
-        for (int r = 0; r < radix; ++r) in[r] = x[(k + m * r) * stride + q];
-        for (int t = 0; t < radix; ++t) {
-          Number sum = in[0];
-          for (int r = 1, at = t; r < radix; ++r, at += at + t < radix ? t : t - radix)
-            sum = sum + in[r] * of_radix[at];
-          y[(radix * k + t) * stride + q] = sum * turns[t];
+        const Number* const in = x + k * stride + q;
+        Number* const out = y + r * k * stride + q;
+        const Number first = in[0];
+        Number all = first;
+        for (int j = 0; j < half; ++j) {
+          const Number &a = in[(j + 1) * m * stride], &b = in[(r - 1 - j) * m * stride];
+          sums[j] = a + b;
+          gaps[j] = a - b;
+          all = all + sums[j];
+        }
+        out[0] = all;
+        for (int t = 0; t < half; ++t) {
+          Number even = first, turned;
+          for (int j = 0; j < half; ++j) {
+            even.re += sums[j].re * cosines[t][j];
+            even.im += sums[j].im * cosines[t][j];
+            turned.re -= gaps[j].im * sines[t][j];
+            turned.im += gaps[j].re * sines[t][j];
+          }
+          out[(t + 1) * stride] = (even + turned) * turns[t + 1];
+          out[(r - 1 - t) * stride] = (even - turned) * turns[r - 1 - t];
         }
       }
     }
