@@ -340,8 +340,7 @@ Values next_after(const ir::Op& op, Lines& t) {
   const V away = t.compare("EQ", up, positive, "i1");
   const V moved = t.select(away, t.two("add", number, one, whole),
                            t.two("subtract", number, one, whole), whole);
-  const V least = integer(bits == 64 ? std::numeric_limits<std::int64_t>::min() + 1
-                                     : 1 - (std::int64_t{1} << (bits - 1)));
+  const V least = integer((std::numeric_limits<std::int64_t>::min() >> (64 - bits)) + 1);
   const V from_zero = t.select(up, one, least, whole);
   const V is_zero = t.compare("EQ", "%a0", zero, element);
   const V made = cast(t.select(is_zero, from_zero, moved, whole), whole, element);

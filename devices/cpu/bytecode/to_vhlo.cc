@@ -29,7 +29,9 @@ class Conversion {
     }
     MILLRACE_TRY_STATUS(check_later_revision());
     for (const ir::NamedAttribute& a : op_.attributes()) {
-      if (is_inherent(a.name)) continue;
+      // How a partitioner may divide the operation; JAX writes it beside calls of LAPACK. A hint,
+      // and of another dialect.
+      if (is_inherent(a.name) || a.name == "sdy.sharding_rule") continue;
       MILLRACE_TRY(const std::uint64_t index, pool_.attribute(a.value));
       out.others.emplace_back(a.name, index);
     }

@@ -8,7 +8,8 @@ namespace millrace::devices::cpu::reference {
 namespace {
 
 // The values of several reductions that share a body, at one place of the results; each step
-// rounds, in the order of the operand.
+// rounds, in the order of the operand: as XLA's of complex numbers do, while sums of f32 have wider
+// accumulators (kernels/reduce_loops.h).
 class Folds {
  public:
   explicit Folds(const Call& c)

@@ -138,6 +138,14 @@ TEST(WriteBytecode, WhatAVersionLacksIsNamedWithItsOp) {
               HasSubstr("chlo.zeta"));
 }
 
+TEST(WriteBytecode, HintsToAPartitionerAreLeftOut) {
+  const auto written = write_bytecode(module_of(
+      "%0 = stablehlo.add %a, %a {sdy.sharding_rule = #sdy.op_sharding_rule<([i], [i])->([i]) "
+      "{i=4}>} : tensor<4xf32>"));
+  ASSERT_TRUE(written) << written.error().message();
+  EXPECT_TRUE(read_bytecode(*written));
+}
+
 TEST(WriteBytecode, AVersionThatThereIsNotIsAnError) {
   const auto written = write_bytecode(module_of(""), Version{7, 0, 0});
   ASSERT_FALSE(written);
