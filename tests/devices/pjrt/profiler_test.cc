@@ -5,7 +5,11 @@
 
 #include <chrono>
 #include <cstring>
+#include <functional>
+#include <latch>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "millrace/core/blocking.h"
@@ -51,6 +55,7 @@ std::vector<std::string> calls;
 std::string under_way;  // of whom start() finds in calls
 const Plugin* asked = nullptr;
 bool start_fails = false;
+std::function<void()> at_stop;
 // Never looked into.
 int something;
 auto* const handle = reinterpret_cast<abi::ProfilerHandle*>(&something);
@@ -62,6 +67,7 @@ abi::ProfilerError* note(abi::ProfilerArgs* args) {
   EXPECT_EQ(args->profiler, handle);
   calls.emplace_back(kNames[kCall]);
   if (kCall == 1) under_way = asked->calls_under_way();
+  if (kCall == 2 && at_stop) at_stop();
   return kCall == 1 && start_fails ? in_use : nullptr;
 }
 
@@ -96,6 +102,7 @@ class ProfilerTest : public ::testing::Test {
   void SetUp() override {
     calls.clear();
     start_fails = false;
+    at_stop = nullptr;
     asked = plugin_;
     extension_.struct_size = other_.struct_size = sizeof extension_;
     extension_.type = abi::kProfilerExtension;
@@ -166,6 +173,40 @@ TEST_F(ProfilerTest, ClientProfilesFromItsBeginToItsClose) {
   EXPECT_TRUE(wait_blocking(client->close()));
   client.reset();
   EXPECT_TRUE(wait_blocking(threads->close()));
+}
+
+// On a thread of its own, which is what is stuck.
+TEST_F(ProfilerTest, CloseEndsInTimeAndNamesTheProfilerThatDoesNotStop) {
+  std::latch entered(1), let_go(1);
+  at_stop = [&] {
+    entered.count_down();
+    let_go.wait();
+  };
+  ManualClock clock;
+  TimerQueue timers(clock);
+  TraceRecorder trace(clock);
+  SerialExecutor executor{SerialExecutor::InOrder{}}, frees{SerialExecutor::InOrder{}};
+  PjrtClientOptions options{.completions = &executor,
+                            .frees = &frees,
+                            .clock = &clock,
+                            .trace = &trace,
+                            .profile = true,
+                            .timers = &timers};
+  options.close_timeout = 5s;
+  auto client = PjrtClient::create(*plugin_, std::move(options)).value();
+  const Future<void> closed = client->close();
+  std::thread profiling([&] { frees.run_until_idle(); });
+  entered.wait();
+  clock.advance(8s);
+  timers.run_due();
+  EXPECT_TRUE(closed.ready());
+  if (closed.ready()) {
+    EXPECT_THAT(closed.result().error().message(),
+                HasSubstr("not returned: stop of the profiler of the plugin fake.so"));
+  }
+  let_go.count_down();
+  profiling.join();
+  client.reset();
 }
 
 }  // namespace
