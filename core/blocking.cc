@@ -28,7 +28,11 @@ struct Looks {
   int left_out = 0;  // that are still to be left out
   int failures = 0;  // as a number of waits that the next failure leaves out
 
-  bool leave_out() { return left_out > 0 && left_out-- > 0; }
+  bool leave_out() {
+    if (left_out == 0) return false;
+    --left_out;
+    return true;
+  }
   void succeeded() { failures = 0; }
   void failed() { left_out = failures = std::min(2 * failures + 1, kMostLeftOut); }
   void others_ran() { left_out = kLeftOutWhereOthersRun; }
