@@ -100,7 +100,7 @@ std::optional<ApproximateTopK> approximate_top_k(const ir::Op& op, const ir::Mod
     if (a.name == "reduction_dim" && integer != nullptr) parts.dimension = integer->value;
   }
   if (parts.comparator == nullptr || parts.comparator->results().size() != 1 ||
-      parts.comparator->inputs().size() != static_cast<std::size_t>(2 * arrays))
+      parts.comparator->inputs().size() != 2 * static_cast<std::size_t>(arrays))
     return std::nullopt;
   const ir::Type first = op.operand(0)->type();
   if (!first.is_tensor() || parts.dimension < 0 || parts.dimension >= first.rank())
