@@ -532,6 +532,14 @@ constexpr Row kLinear[] = {
      "{reverse = [true]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
      "(tensor<1x1x3xcomplex<f32>>, tensor<1x1x2xcomplex<f32>>) -> tensor<1x1x2xcomplex<f32>>",
      "[[[(2.0,1.0), (3.0,2.0)]]]"},
+    // Of 10, 1, 2, 3 the first is left out: 1 + 20, 2 + 30, 3 + 0.
+    {"ConvolutionWithNegativePadding", "tensor<1x1x3xf32>",
+     "%a = stablehlo.constant dense<[[[10.0, 1.0, 2.0, 3.0]]]> : tensor<1x1x4xf32>\n"
+     "%b = stablehlo.constant dense<[[[1.0, 10.0]]]> : tensor<1x1x2xf32>\n"
+     "%r = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = "
+     "{pad = [[-1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
+     "(tensor<1x1x4xf32>, tensor<1x1x2xf32>) -> tensor<1x1x3xf32>",
+     "[[[21.0, 32.0, 3.0]]]"},
     {"CholeskyOfAKnownSquare", "tensor<2x2xf32>",
      "%a = stablehlo.constant dense<[[4.0, 0.0], [6.0, 10.0]]> : tensor<2x2xf32>\n"
      "%r = stablehlo.cholesky %a, lower = true : tensor<2x2xf32>",
