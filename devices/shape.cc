@@ -53,6 +53,9 @@ constexpr std::array<Info, 33> kInfo = {{
 
 const Info& info(DType type) { return kInfo[static_cast<std::size_t>(type)]; }
 
+// What stands for products that 64 bits do not hold: more than can be allocated.
+constexpr std::int64_t kMost = std::int64_t{1} << 62;
+
 }  // namespace
 
 std::string_view to_string(DType type) { return info(type).name; }
@@ -84,15 +87,20 @@ Shape::Shape(DType type, std::span<const std::int64_t> dims)
 
 std::int64_t Shape::elements() const {
   std::int64_t n = 1;
+  bool overflows = false;
   for (std::int64_t d : dims()) {
     MILLRACE_CHECK(d >= 0, "only a complete Shape has elements");
-    n *= d;
+    if (d == 0) return 0;
+    overflows |= __builtin_mul_overflow(n, d, &n);
   }
-  return n;
+  return overflows ? kMost : n;
 }
 
 std::size_t Shape::size_bytes() const {
-  return static_cast<std::size_t>(elements()) * byte_width(dtype_);
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(elements(), static_cast<std::int64_t>(byte_width(dtype_)), &bytes))
+    return static_cast<std::size_t>(kMost);
+  return static_cast<std::size_t>(bytes);
 }
 
 bool Shape::operator==(const Shape& other) const {

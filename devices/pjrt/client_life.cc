@@ -163,6 +163,10 @@ void PjrtClient::give_up(const Error& why) {
     static_cast<void>(kill(info.id, why));
     give_up_events(releases_of(info.id), why);
   }
+  {
+    const MutexLock lock(mapped_mutex_);
+  }  // whoever looked before waits by now
+  unmapped_.notify_all();
 }
 
 // future, or whatever it is by then.

@@ -80,10 +80,12 @@ std::shared_ptr<PjrtClient::HostMapping> PjrtClient::any_overlapping(
   return before->bytes.data() + before->bytes.size() <= begin ? nullptr : before;
 }
 
-// Where some of the bytes are being unmapped, this waits for it, as mapping them would.
+// Where some of the bytes are being unmapped, this waits for it, as mapping them would. Of a client
+// that was given up, that may never come.
 Status PjrtClient::begin_mapping(const std::shared_ptr<HostMapping>& mapping) {
   MutexLock lock(mapped_mutex_);
   while (const std::shared_ptr<HostMapping> other = any_overlapping(*mapping)) {
+    if (given_up()) return std::unexpected(scope_.closed_error());
     if (!other->ending) {
       return fail(ErrorCode::kAlreadyExists,
                   "of " + std::to_string(mapping->bytes.size()) +

@@ -233,9 +233,15 @@ bool Plugin::has(abi::Slot slot) const {
 }
 
 const abi::Extension* Plugin::extension(int type) const {
-  for (const auto* e = static_cast<const abi::Extension*>(api_->extension_start); e != nullptr;
-       e = e->next) {
+  constexpr int kMost = 1000;  // a list that is longer leads back into itself
+  const auto* e = static_cast<const abi::Extension*>(api_->extension_start);
+  for (int i = 0; e != nullptr && i < kMost; ++i, e = e->next) {
     if (e->type == type) return e;
+  }
+  if (e != nullptr) {
+    MILLRACE_LOG(kWarning, "pjrt",
+                 name_ + ": its list of extensions has no end; what is not in its first " +
+                     std::to_string(kMost) + " places is taken as missing");
   }
   return nullptr;
 }

@@ -17,6 +17,15 @@ TEST(ShapeTest, CountsElementsAndBytes) {
   EXPECT_EQ(Shape(DType::kF32, {}).elements(), 1);
 }
 
+// What 64 bits do not hold is more than can be had, never little.
+TEST(ShapeTest, ProductsThatOverflowStayLarge) {
+  constexpr std::int64_t kLarge = std::int64_t{1} << 32;
+  EXPECT_GT(Shape(DType::kF32, {kLarge, kLarge}).elements(), std::int64_t{1} << 60);
+  EXPECT_GT(Shape(DType::kF32, {3, 6148914691236517206}).size_bytes(), std::size_t{1} << 60);
+  EXPECT_GT(Shape(DType::kC128, {kLarge, kLarge / 4}).size_bytes(), std::size_t{1} << 60);
+  EXPECT_EQ(Shape(DType::kF32, {kLarge, kLarge, 0}).size_bytes(), 0U);
+}
+
 TEST(DTypeTest, EveryNameReadsBack) {
   for (int i = 1; i <= static_cast<int>(DType::kToken); ++i) {
     const auto type = static_cast<DType>(i);

@@ -30,6 +30,24 @@ MILLRACE_INLINE float narrow_to_odd(double x) {
   return std::bit_cast<float>(bits);
 }
 
+// IEEE 754-2019's maximum and minimum (llvm.maximum): NaN where either side is, and +0 above -0.
+template <class T>
+MILLRACE_INLINE T larger_of(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    if (a == b) return std::bit_cast<T>(std::bit_cast<Bits>(a) & std::bit_cast<Bits>(b));
+  }
+  return (a > b || a != a) ? a : b;
+}
+template <class T>
+MILLRACE_INLINE T smaller_of(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    if (a == b) return std::bit_cast<T>(std::bit_cast<Bits>(a) | std::bit_cast<Bits>(b));
+  }
+  return (a < b || a != a) ? a : b;
+}
+
 // 8 bits of exponent, 7 of mantissa. Rounds to nearest even; NaN stays NaN.
 struct BFloat16 {
   std::uint16_t bits = 0;

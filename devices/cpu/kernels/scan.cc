@@ -52,12 +52,6 @@ void scan_rows(const Lines& lines, bool reverse, const T* in, const T* init, T* 
         });
 }
 
-template <class T>
-bool is_nan(T x) {
-  if constexpr (std::is_floating_point_v<T>) return std::isnan(x);
-  return false;
-}
-
 // True if the kind is one of simple arithmetic on these elements.
 bool scan_simple(ReduceKind kind, DType type, const Lines& lines, bool reverse, const void* in,
                  const void* init, void* out, Parallel& parallel) {
@@ -77,8 +71,8 @@ bool scan_simple(ReduceKind kind, DType type, const Lines& lines, bool reverse, 
         return run([](T a, T b) { return a + b; });
       }
     }
-    if (kind == ReduceKind::kMax) return run([](T a, T b) { return a > b || is_nan(a) ? a : b; });
-    if (kind == ReduceKind::kMin) return run([](T a, T b) { return a < b || is_nan(a) ? a : b; });
+    if (kind == ReduceKind::kMax) return run([](T a, T b) { return larger_of(a, b); });
+    if (kind == ReduceKind::kMin) return run([](T a, T b) { return smaller_of(a, b); });
     return false;
   };
   switch (type) {

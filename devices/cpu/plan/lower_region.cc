@@ -29,6 +29,10 @@ std::optional<ReduceKind> reduce_kind(TileOp op) {
   }
 }
 
+// Far beyond what a body that fits can have: a few lines can call each other to more than any
+// memory holds.
+constexpr int kMostOps = 1 << 16;
+
 class RegionLowering {
  public:
   explicit RegionLowering(const ir::Module& module) : module_(module) {}
@@ -79,6 +83,7 @@ class RegionLowering {
 
   Status lower_op(const ir::Op& op, int depth) {
     using K = ir::OpKind;
+    if (++ops_ > kMostOps) return unsupported(op);
     if (op.result_count() > 0 && op.kind() != K::kCall &&
         (!op.result(0)->type().is_tensor() || op.result(0)->type().elements() != 1)) {
       return unsupported(op);
@@ -141,6 +146,7 @@ class RegionLowering {
   }
 
   const ir::Module& module_;
+  int ops_ = 0;
   std::shared_ptr<Region> region_ = std::make_shared<Region>();
   std::map<const ir::Value*, int> values_;
   ElementwiseOp last_{TileOp::kCopy};

@@ -14,6 +14,8 @@ namespace {
 
 constexpr int kMaxDepth = 32;  // of calls and control flow inside a body
 constexpr std::size_t kMaxBytes = 64 << 20;
+// With all calls in place. A few lines can call each other to more than any memory holds.
+constexpr int kMostOps = 1 << 16;
 
 }  // namespace
 
@@ -134,6 +136,12 @@ class BodyBuilder {
 
   Status add_op(const ir::Op& op, int depth) {
     if (depth > kMaxDepth) return unsupported(op);
+    if (++ops_ > kMostOps) {
+      return fail(ErrorCode::kResourceExhausted,
+                  op.where() +
+                      ": with the functions that it calls in their places the body has more than " +
+                      std::to_string(kMostOps) + " operations");
+    }
     switch (op.kind()) {
       case K::kCall:
       case K::kComposite:
@@ -296,6 +304,7 @@ class BodyBuilder {
   }
 
   const ir::Module& module_;
+  int ops_ = 0;
   Body body_;
   std::map<const ir::Value*, Place> values_;
 };

@@ -193,12 +193,17 @@ bool is_elementwise(const ir::Op& op, bool quantised) {
 
 }  // namespace
 
+// 8 TiB: no machine has it, and all values of the largest program together do not overflow.
+constexpr std::size_t kMostBytes = std::size_t{1} << 43;
+
 std::optional<Shape> memory_shape(ir::Type type) {
   if (!type.is_tensor() || !type.has_static_shape() || type.rank() > kMaxRank) return std::nullopt;
   const ir::QuantParameters* quant = type.element().quant();
   const DType dtype = quant != nullptr ? quant->storage : type.dtype();
-  if (form_of(dtype) == Form::kNone) return std::nullopt;
-  return Shape(dtype, type.dims());
+  if (form_of(dtype) == Form::kNone || !type.elements()) return std::nullopt;
+  const Shape shape(dtype, type.dims());
+  if (shape.size_bytes() > kMostBytes) return std::nullopt;
+  return shape;
 }
 
 Result<std::shared_ptr<const Kernel>> make_kernel(const ir::Module& module, const ir::Op& op) {

@@ -43,6 +43,16 @@ TEST(TileOpTest, MaximumAndMinimumPropagateNanFromEitherSide) {
   EXPECT_EQ(f32(TileOp::kMax, {{-1, 2}, {1, -kInf}}), (std::vector<float>{1, 2}));
 }
 
+TEST(TileOpTest, PositiveZeroIsAboveNegativeZero) {
+  const std::vector<std::vector<float>> zeros = {{0.0f, -0.0f, -0.0f, 0.0f},
+                                                 {-0.0f, 0.0f, -0.0f, 0.0f}};
+  const auto larger = f32(TileOp::kMax, zeros), smaller = f32(TileOp::kMin, zeros);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(std::signbit(larger[i]), i == 2) << i;
+    EXPECT_EQ(std::signbit(smaller[i]), i != 3) << i;
+  }
+}
+
 TEST(TileOpTest, SignOfZeroAndNanIsKept) {
   const auto s = f32(TileOp::kSign, {{-0.0f, 0.0f, -3, 4, kNan, -kInf}});
   EXPECT_TRUE(std::signbit(s[0]) && s[0] == 0);

@@ -220,18 +220,55 @@ TEST(PlanTest, UnsupportedElementTypeOfAnArgumentIsNamedWithLineAndColumn) {
       << e.message();
 }
 
-TEST(PlanTest, FunctionsThatCallEachOtherToNoEndAreRefused) {
-  std::string text =
-      "func.func private @f0(%x: tensor<f32>) -> tensor<f32> {\n"
-      "  %0 = stablehlo.add %x, %x : tensor<f32>\n  return %0 : tensor<f32>\n}\n";
-  for (int i = 1; i <= 40; ++i) {
+// @f0 does `first`; each of the others, up to @f30, calls the one before twice.
+std::string calls_without_end(const std::string& first) {
+  std::string text = "func.func private @f0(%x: tensor<f32>) -> tensor<f32> {\n" + first + "}\n";
+  for (int i = 1; i <= 30; ++i) {
     const std::string call = " = call @f" + std::to_string(i - 1);
-    text += "func.func " + std::string(i == 40 ? "@main" : "private @f" + std::to_string(i)) +
+    text += "func.func private @f" + std::to_string(i) +
             "(%x: tensor<f32>) -> tensor<f32> {\n  %0" + call +
             "(%x) : (tensor<f32>) -> tensor<f32>\n  %1" + call +
             "(%0) : (tensor<f32>) -> tensor<f32>\n  return %1 : tensor<f32>\n}\n";
   }
-  const Error e = plan_error(text);
+  return text;
+}
+
+TEST(PlanTest, BodiesThatCallFunctionsToNoEndAreRefused) {
+  for (const char* first : {"%0 = stablehlo.add %x, %x : tensor<f32>\n  return %0 : tensor<f32>\n",
+                            "return %x : tensor<f32>\n"}) {
+    const Error e = plan_error(calls_without_end(first) + R"(
+  func.func @main(%x: tensor<2xf32>, %z: tensor<f32>) -> tensor<f32> {
+    %r = "stablehlo.reduce"(%x, %z) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = func.call @f30(%a) : (tensor<f32>) -> tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<2xf32>, tensor<f32>) -> tensor<f32>
+    return %r : tensor<f32>
+  })");
+    EXPECT_EQ(e.code(), ErrorCode::kResourceExhausted) << e.to_string();
+    EXPECT_THAT(e.message(), ::testing::HasSubstr("the body has more than 65536 operations"));
+  }
+}
+
+// What 64 bits do not hold is no small array.
+TEST(PlanTest, ArraysBeyondAnyMemoryAreRefused) {
+  for (const char* type : {"tensor<4294967296x4294967296xf32>", "tensor<3x6148914691236517206xf32>",
+                           "tensor<4611686018427387904xf64>"}) {
+    const std::string t = type;
+    const Error e = plan_error(
+        "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n  %a = "
+        "stablehlo.iota dim = 0 : " +
+        t + "\n  %b = stablehlo.optimization_barrier %a : " + t + "\n  return %x : tensor<f32>\n}");
+    EXPECT_EQ(e.code(), ErrorCode::kUnimplemented);
+    EXPECT_THAT(e.message(), ::testing::HasSubstr(t));
+  }
+}
+
+TEST(PlanTest, FunctionsThatCallEachOtherToNoEndAreRefused) {
+  const Error e = plan_error(
+      calls_without_end("%0 = stablehlo.add %x, %x : tensor<f32>\n  return %0 : tensor<f32>\n") +
+      "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n  %0 = call @f30(%x) : (tensor<f32>) -> "
+      "tensor<f32>\n  return %0 : tensor<f32>\n}\n");
   EXPECT_EQ(e.code(), ErrorCode::kResourceExhausted);
   EXPECT_THAT(e.message(), ::testing::HasSubstr("more than 1048576 operations"));
 }

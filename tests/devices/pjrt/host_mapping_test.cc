@@ -271,11 +271,19 @@ TEST_F(HostMappingTest, CloseNamesTheUnmapThatDoesNotReturn) {
     let_go->wait();
     return nullptr;
   });
-  const Result<Owner> mapped = map(*bytes_, bytes_);
+  Result<Owner> mapped = map(*bytes_, bytes_);
   ASSERT_TRUE(mapped);
-  const Future<void> closed = client_->close();
-  std::thread freeing([this] { frees_.run_until_idle(); });
+  mapped = nullptr;
+  std::thread freeing([this] {
+    clock_.advance(1s);
+    timers_.run_due();
+    frees_.run_until_idle();
+  });
   first.wait();
+  // Who wants the same bytes mapped again waits for them no longer than the close does.
+  std::thread mapping([this] { EXPECT_FALSE(client_->map_host_memory(*bytes_, bytes_)); });
+  for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+  const Future<void> closed = client_->close();
   for (const Duration by : {6s, 3s}) {
     clock_.advance(by);
     timers_.run_due();
@@ -284,6 +292,7 @@ TEST_F(HostMappingTest, CloseNamesTheUnmapThatDoesNotReturn) {
   EXPECT_THAT(closed.result().error().message(),
               HasSubstr("not returned: PJRT_Client_DmaUnmap of the plugin fake.so"));
   EXPECT_TRUE(client_->given_up());
+  mapping.join();
   second.count_down();
   freeing.join();
   device_ = Device();

@@ -29,6 +29,17 @@ TEST(PluginTest, VersionsThatAreNotSpokenAreRefusedWithBothVersions) {
   }
 }
 
+TEST(PluginTest, ExtensionsThatLeadBackIntoTheirListAreLookedThroughOnce) {
+  FakePlugin fake;
+  abi::Extension first{.struct_size = sizeof first, .type = 71, .next = nullptr};
+  abi::Extension second{.struct_size = sizeof second, .type = 72, .next = &first};
+  first.next = &second;
+  fake.api()->extension_start = &first;
+  const Plugin* const plugin = Plugin::adopt(fake.api(), "fake.so").value();
+  EXPECT_EQ(plugin->extension(72), &second);
+  EXPECT_EQ(plugin->extension(73), nullptr);
+}
+
 TEST(PluginTest, NewerMinorsAreTaken) {
   FakePlugin fake;
   fake.api()->version.minor_version = 200;
