@@ -81,13 +81,36 @@ class Lowering {
     return all;
   }
   // Gives the op's results their values, which come in a row.
-  void set_results(const ir::Op& op, const Values& all) {
-    auto next = all.begin();
+  Status set_results(const ir::Op& op, const Values& all) {
+    std::size_t next = 0;
     for (const ir::Value& v : op.results()) {
-      const auto end = next + static_cast<std::ptrdiff_t>(leaves(v.type()));
-      values_[&v].assign(next, end);
-      next = end;
+      MILLRACE_TRY_STATUS(set_value(v, all, next, op.where() + ": a result"));
+      next += leaves(v.type());
     }
+    if (next == all.size()) return {};
+    return fail(ErrorCode::kInvalidArgument, op.where() + ": it has results for " +
+                                                 std::to_string(next) + " arrays, but gets " +
+                                                 std::to_string(all.size()));
+  }
+  // Those from `first` on. Where nothing computes (casts, calls, tuples), only this compares their
+  // shapes with what kernels will take them for.
+  Status set_value(const ir::Value& v, const Values& all, std::size_t first,
+                   const std::string& what) {
+    std::vector<Shape> shapes;
+    MILLRACE_TRY_STATUS(add_shapes(v.type(), what, shapes));
+    if (first > all.size() || shapes.size() > all.size() - first) {
+      return fail(ErrorCode::kInvalidArgument,
+                  what + " is " + v.type().to_string() + ", but gets fewer arrays");
+    }
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      const Shape& found = graph_.shape(all[first + i]);
+      if (found == shapes[i]) continue;
+      return fail(ErrorCode::kInvalidArgument,
+                  what + " is " + v.type().to_string() + ", but gets " + found.to_string());
+    }
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+    values_[&v].assign(begin, begin + static_cast<std::ptrdiff_t>(shapes.size()));
+    return {};
   }
   static std::size_t leaves(ir::Type type) {
     if (type.kind() == ir::TypeKind::kToken) return 0;
@@ -127,16 +150,14 @@ class Lowering {
       case K::kOptimizationBarrier:
       case K::kTuple:
       case K::kAsyncDone:
-        set_results(op, operands_of(op));
-        return {};
+        return set_results(op, operands_of(op));
       case K::kAsyncStart:
         return lower_async(op, to, depth);
       case K::kOther:
         return lower_other(op, to, depth);
       case K::kAfterAll:
       case K::kCreateToken:
-        set_results(op, {});
-        return {};
+        return set_results(op, {});
       case K::kGetTupleElement:
         return lower_tuple_element(op);
       case K::kWhile:
@@ -153,8 +174,7 @@ class Lowering {
     MILLRACE_TRY(one.shapes, result_shapes(op));
     one.outer = [this](const ir::Value* v) { return values_.at(v).front(); };
     MILLRACE_TRY(const Values results, one.run(to));
-    set_results(op, results);
-    return {};
+    return set_results(op, results);
   }
 
   // What async_start begins is done at once.
@@ -172,8 +192,7 @@ class Lowering {
     if ((op.name() == "sdy.sharding_constraint" || op.name() == "sdy.reshard" ||
          op.name() == "sdy.data_flow_edge" || op.name() == "builtin.unrealized_conversion_cast") &&
         op.operand_count() == op.result_count()) {
-      set_results(op, operands_of(op));
-      return {};
+      return set_results(op, operands_of(op));
     }
     if (op.name() == "sdy.manual_computation" && op.regions().size() == 1 && !op.region().empty() &&
         op.region().block().argument_count() == op.operand_count()) {
@@ -184,19 +203,19 @@ class Lowering {
 
   // The block's ops in place of op, whose operands are its arguments.
   Status lower_inline(const ir::Op& op, const ir::Block& body, Block& to, int depth) {
-    for (int i = 0; i < op.operand_count(); ++i)
-      values_[body.argument(i)] = values_.at(op.operand(i));
+    if (body.argument_count() != op.operand_count()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  op.where() + ": its body takes another number of values than its operands");
+    }
+    for (int i = 0; i < op.operand_count(); ++i) {
+      const Values operand = values_.at(op.operand(i));
+      MILLRACE_TRY_STATUS(
+          set_value(*body.argument(i), operand, 0, op.where() + ": argument " + std::to_string(i)));
+    }
     Block inlined;
     MILLRACE_TRY_STATUS(lower_block(body, inlined, depth + 1));
     to.nodes.insert(to.nodes.end(), inlined.nodes.begin(), inlined.nodes.end());
-    std::size_t wanted = 0;
-    for (const ir::Value& v : op.results()) wanted += leaves(v.type());
-    if (wanted != inlined.results.size()) {
-      return fail(ErrorCode::kInvalidArgument,
-                  op.where() + ": its body gives another number of values than its results");
-    }
-    set_results(op, inlined.results);
-    return {};
+    return set_results(op, inlined.results);
   }
 
   Status lower_tuple_element(const ir::Op& op) {
@@ -206,8 +225,8 @@ class Lowering {
     for (std::size_t i = 0; i < index; ++i) first += leaves(members[i]);
     const Values all = values_.at(op.operand(0));
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
-    set_results(op, Values(begin, begin + static_cast<std::ptrdiff_t>(leaves(members[index]))));
-    return {};
+    return set_results(op,
+                       Values(begin, begin + static_cast<std::ptrdiff_t>(leaves(members[index]))));
   }
 
   Status lower_call(const ir::Op& op, Block& to, int depth) {
@@ -251,8 +270,7 @@ class Lowering {
     MILLRACE_TRY(const std::vector<Shape> shapes, result_shapes(op));
     const NodeId id = graph_.add_node(std::move(node), shapes);
     to.nodes.push_back(id);
-    set_results(op, graph_.node(id).outputs);
-    return {};
+    return set_results(op, graph_.node(id).outputs);
   }
 
   // chlo.scan: a while that counts, with the outputs and the carried values. In each round the
@@ -349,8 +367,7 @@ class Lowering {
     const NodeId id = graph_.add_node(std::move(loop), shapes);
     to.nodes.push_back(id);
     const std::vector<ValueId>& made = graph_.node(id).outputs;
-    set_results(op, Values(made.begin() + 1, made.end()));
-    return {};
+    return set_results(op, Values(made.begin() + 1, made.end()));
   }
   static Result<Shape> argument_shape(const ir::Op& op, const ir::Value* argument) {
     const auto shape = reference::memory_shape(argument->type());

@@ -4,8 +4,6 @@
 #include "millrace/devices/cpu/verify/rules.h"
 
 namespace millrace::devices::cpu::verify {
-namespace {
-
 std::vector<ir::Type> result_types(const Check& c) {
   std::vector<ir::Type> out;
   for (const ir::Value& v : c.op.results()) out.push_back(v.type());
@@ -32,6 +30,8 @@ bool same_list(Check& c, std::span<const ir::Type> found, std::span<const ir::Ty
   }
   return true;
 }
+
+namespace {
 
 // A function of this name that takes the operands and gives the results.
 bool check_target(Check& c, std::string_view name) {

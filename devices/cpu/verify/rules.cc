@@ -1,6 +1,8 @@
 #include "millrace/devices/cpu/verify/rules.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 namespace millrace::devices::cpu::verify {
 namespace {
@@ -71,6 +73,37 @@ constexpr Entry kEntries[] = {
     {OpKind::kTuple, {check_tuple, false}},
     {OpKind::kGetTupleElement, {check_get_tuple_element, false}},
     {OpKind::kOptimizationBarrier, {check_optimization_barrier, false}},
+    {OpKind::kAllGather, {check_all_gather}},
+    {OpKind::kAllReduce, {check_all_reduce}},
+    {OpKind::kAllToAll, {check_all_to_all}},
+    {OpKind::kReduceScatter, {check_reduce_scatter}},
+    {OpKind::kCollectiveBroadcast, {check_same_types}},
+    {OpKind::kCollectivePermute, {check_same_types}},
+    {OpKind::kCrossReplicaSum, {check_same_types}},
+    {OpKind::kReplicaId, {check_process_id}},
+    {OpKind::kPartitionId, {check_process_id}},
+    {OpKind::kAfterAll, {check_tokens, false}},
+    {OpKind::kCreateToken, {check_tokens, false}},
+    {OpKind::kOutfeed, {check_takes_token, false}},
+    {OpKind::kSend, {check_takes_token, false}},
+    {OpKind::kInfeed, {check_gives_token, false}},
+    {OpKind::kRecv, {check_gives_token, false}},
+    {OpKind::kAsyncStart, {check_async_start, false}},
+    {OpKind::kAsyncDone, {check_async_done, false}},
+};
+
+// Ops of other dialects: what says where arrays lie, and casts between types that mean the same.
+struct NamedEntry {
+  std::string_view name;
+  Rule rule;
+};
+constexpr NamedEntry kNamed[] = {
+    {"sdy.sharding_constraint", {check_same_types, false}},
+    {"sdy.reshard", {check_same_types, false}},
+    {"sdy.data_flow_edge", {check_same_types, false}},
+    {"sdy.propagation_barrier", {check_same_types, false}},
+    {"builtin.unrealized_conversion_cast", {check_same_types, false}},
+    {"sdy.manual_computation", {check_manual_computation, false}},
 };
 
 std::array<Rule, ir::kOpKinds> make_table() {
@@ -88,9 +121,13 @@ std::array<Rule, ir::kOpKinds> make_table() {
 
 }  // namespace
 
-const Rule& rule_of(OpKind kind) {
+const Rule& rule_of(const ir::Op& op) {
   static const std::array<Rule, ir::kOpKinds> table = make_table();
-  return table[static_cast<std::size_t>(kind)];
+  if (op.kind() == OpKind::kOther) {
+    const auto* named = std::ranges::find(kNamed, op.name(), &NamedEntry::name);
+    if (named != std::end(kNamed)) return named->rule;
+  }
+  return table[static_cast<std::size_t>(op.kind())];
 }
 
 }  // namespace millrace::devices::cpu::verify

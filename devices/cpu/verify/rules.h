@@ -15,7 +15,8 @@ struct Rule {
   bool tensors = true;           // operands and results are ranked tensors
 };
 
-const Rule& rule_of(ir::OpKind kind);
+// By the kind; by the name for the ops of other dialects that are passed through.
+const Rule& rule_of(const ir::Op& op);
 
 // elementwise.cc: all ops that work element by element; false in *known if it has no row for the
 // kind.
@@ -98,6 +99,25 @@ bool check_custom_call(Check& c);
 bool check_tuple(Check& c);
 bool check_get_tuple_element(Check& c);
 bool check_optimization_barrier(Check& c);
+// The types of `found`, each compatible with that of `expected` at its place.
+bool same_list(Check& c, std::span<const ir::Type> found, std::span<const ir::Type> expected,
+               std::string_view what);
+std::vector<ir::Type> operand_types(const Check& c);
+std::vector<ir::Type> result_types(const Check& c);
+
+// collective.cc: among processes, and on tokens
+bool check_all_gather(Check& c);
+bool check_all_reduce(Check& c);
+bool check_all_to_all(Check& c);
+bool check_reduce_scatter(Check& c);
+bool check_same_types(Check& c);   // each result is what the operand at its place is
+bool check_process_id(Check& c);   // replica_id, partition_id
+bool check_tokens(Check& c);       // after_all, create_token
+bool check_takes_token(Check& c);  // outfeed, send: the last operand, the only result
+bool check_gives_token(Check& c);  // infeed, recv: the only operand, the last result
+bool check_async_start(Check& c);
+bool check_async_done(Check& c);
+bool check_manual_computation(Check& c);  // sdy's, on one device
 
 // The extent of a dimension after dilation, padding and a window with a stride, as convolution and
 // reduce_window have it (StableHLO, "convolution"); kDynamic if the extent is. False (with an

@@ -1,5 +1,6 @@
 #include "millrace/devices/cpu/verify/verify.h"
 
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -10,8 +11,10 @@ namespace {
 
 using ir::OpKind;
 
-bool is_ours(const ir::Op& op) {
-  return op.kind() != OpKind::kOther && op.name().starts_with("stablehlo.");
+// Ops that end a block: which one ends a region of an unknown op is that op's business.
+bool is_return(const ir::Op& op) {
+  return op.kind() == OpKind::kFuncReturn || op.kind() == OpKind::kReturn ||
+         op.name() == "sdy.return";
 }
 
 class Verifier {
@@ -27,7 +30,7 @@ class Verifier {
     std::vector<Dims> dims;
     for (const ir::Value& v : o.results())
       dims.emplace_back(v.type().is_tensor() ? v.type().dims().size() : 0, ir::kDynamic);
-    const Rule& rule = rule_of(o.kind());
+    const Rule& rule = rule_of(o);
     if (rule.check == nullptr) return dims;
     Check check(module_, o, &dims);
     if (!(rule.tensors && !tensors(check)) && !unranked(o, rule)) rule.check(check);
@@ -67,16 +70,15 @@ class Verifier {
     if (end != OpKind::kFuncReturn && end != OpKind::kReturn)
       return fail(ErrorCode::kInvalidArgument, where + "the body does not end in func.return");
     function_ = &f;
-    MILLRACE_TRY_STATUS(block(entry, end));
+    MILLRACE_TRY_STATUS(block(entry, ir::to_string(end)));
     return end == OpKind::kReturn ? returned(*entry.terminator()) : Status();
   }
 
-  Status block(const ir::Block& b, OpKind terminator) {
+  Status block(const ir::Block& b, std::string_view terminator) {
     for (const ir::Op& o : b) {
-      const bool returns = o.kind() == OpKind::kFuncReturn || o.kind() == OpKind::kReturn;
-      if (returns && (&o != b.terminator() || o.kind() != terminator)) {
-        return failure(o, "found here, expected only " + std::string(ir::to_string(terminator)) +
-                              " at the end of the block");
+      if (is_return(o) && (&o != b.terminator() || o.name() != terminator)) {
+        return failure(
+            o, "found here, expected only " + std::string(terminator) + " at the end of the block");
       }
       MILLRACE_TRY_STATUS(op(o));
     }
@@ -87,11 +89,11 @@ class Verifier {
     if (o.kind() == OpKind::kFuncReturn) return returned(o);
     if (!o.successors().empty())
       return failure(o, "it branches to other blocks, which programs do not have");
-    if (is_ours(o)) {
-      for (std::size_t i = 0; i < o.regions().size(); ++i) MILLRACE_TRY_STATUS(region(o, i));
-      MILLRACE_TRY_STATUS(accuracy(o));
+    for (std::size_t i = 0; i < o.regions().size(); ++i) {
+      MILLRACE_TRY_STATUS(o.kind() == OpKind::kOther ? foreign_region(o, i) : region(o, i));
     }
-    const Rule& rule = rule_of(o.kind());
+    MILLRACE_TRY_STATUS(accuracy(o));
+    const Rule& rule = rule_of(o);
     if (rule.check != nullptr) {
       Check check(module_, o);
       if (!(rule.tensors && !tensors(check)) && !unranked(o, rule)) rule.check(check);
@@ -118,7 +120,19 @@ class Verifier {
     return {};
   }
 
-  // Regions of StableHLO's ops: one block, ended by stablehlo.return.
+  // Regions of other dialects' ops: their blocks hold ours, which are lowered where the op is known
+  // (sdy.manual_computation).
+  Status foreign_region(const ir::Op& o, std::size_t i) {
+    for (const ir::Block* b : o.regions()[i].blocks()) {
+      const bool returns = !b->empty() && is_return(*b->terminator()) &&
+                           b->terminator()->kind() != OpKind::kFuncReturn;
+      const std::string_view end = returns ? b->terminator()->name() : "an op that returns";
+      MILLRACE_TRY_STATUS(block(*b, end));
+    }
+    return {};
+  }
+
+  // Regions of StableHLO's and CHLO's ops: one block, ended by stablehlo.return.
   Status region(const ir::Op& o, std::size_t i) {
     const ir::Region& r = o.regions()[i];
     const std::string name = "region " + std::to_string(i);
@@ -128,7 +142,7 @@ class Verifier {
     if (r.block().empty() || r.block().terminator()->kind() != OpKind::kReturn) {
       return failure(o, name + " does not end in stablehlo.return");
     }
-    return block(r.block(), OpKind::kReturn);
+    return block(r.block(), ir::to_string(OpKind::kReturn));
   }
 
   bool tensors(Check& check) {

@@ -1,0 +1,180 @@
+// Operations among processes, on tokens, and on what other dialects say of where arrays lie: the
+// types of their operands, results and bodies. How many processes there are is not known here.
+#include <limits>
+
+#include "millrace/devices/cpu/verify/rules.h"
+
+namespace millrace::devices::cpu::verify {
+namespace {
+
+// As many results as operands, at least one.
+bool pairs(Check& c) { return c.at_least_operands(1) && c.results(c.op.operand_count()); }
+
+bool token(Check& c, ir::Type type, std::string_view what) {
+  return type.kind() == ir::TypeKind::kToken ||
+         c.fail(std::string(what) + " is " + type.to_string() + ", expected a token");
+}
+
+bool tokens(Check& c, std::span<const ir::Type> types, std::string_view what) {
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (!token(c, types[i], std::string(what) + " " + std::to_string(i))) return false;
+  }
+  return true;
+}
+
+// Result i is operand i, but for the dimension, where the larger is some times the smaller: as many
+// as there are processes in a group.
+bool some_times(Check& c, int i, std::int64_t dimension, bool grows) {
+  const auto d = static_cast<std::size_t>(dimension);
+  const auto from = c.operand(i).dims(), to = c.result(i).dims();
+  Dims expected(from.begin(), from.end());
+  if (d >= from.size()) {
+    return c.fail("operand " + std::to_string(i) + " is " + c.operand(i).to_string() +
+                  ", expected a dimension " + std::to_string(dimension));
+  }
+  expected[d] = ir::kDynamic;
+  if (!c.result_dims(i, expected)) return false;
+  const std::int64_t less = grows ? from[d] : to[d], more = grows ? to[d] : from[d];
+  if (less == ir::kDynamic || more == ir::kDynamic || less == more) return true;
+  return (less != 0 && more != 0 && more % less == 0) ||
+         c.fail("dimension " + std::to_string(dimension) + " of result " + std::to_string(i) +
+                " is " + std::to_string(to[d]) + ", of the operand " + std::to_string(from[d]) +
+                ": expected a multiple of the smaller");
+}
+
+bool each_element(Check& c) {
+  for (int i = 0; i < c.op.operand_count(); ++i) {
+    if (!c.same_element(c.result(i), c.operand(i), "result " + std::to_string(i))) return false;
+  }
+  return true;
+}
+
+// One body for all operands: of two elements one.
+bool combines(Check& c) {
+  if (!pairs(c) || !c.regions(1)) return false;
+  for (int i = 0; i < c.op.operand_count(); ++i) {
+    const ir::Type element[] = {c.result(i)};
+    if (!c.reducer(0, element)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool check_all_gather(Check& c) {
+  std::int64_t dimension = 0;
+  if (!pairs(c) || !each_element(c) ||
+      !c.integer("all_gather_dim", 0, c.operand(0).rank() - 1, &dimension)) {
+    return false;
+  }
+  for (int i = 0; i < c.op.operand_count(); ++i) {
+    if (!some_times(c, i, dimension, true)) return false;
+  }
+  return true;
+}
+
+bool check_all_reduce(Check& c) {
+  if (!combines(c)) return false;
+  for (int i = 0; i < c.op.operand_count(); ++i) {
+    if (!c.result_dims(i, c.operand(i).dims())) return false;
+  }
+  return true;
+}
+
+bool check_reduce_scatter(Check& c) {
+  std::int64_t dimension = 0;
+  return c.operands(1) && combines(c) &&
+         c.integer("scatter_dimension", 0, c.operand(0).rank() - 1, &dimension) &&
+         some_times(c, 0, dimension, false);
+}
+
+bool check_all_to_all(Check& c) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 32;
+  std::int64_t split = 0, concat = 0, count = 0;
+  if (!pairs(c) || !each_element(c) ||
+      !c.integer("split_dimension", 0, c.operand(0).rank() - 1, &split) ||
+      !c.integer("concat_dimension", 0, c.operand(0).rank() - 1, &concat) ||
+      !c.integer("split_count", 1, kMost, &count)) {
+    return false;
+  }
+  for (int i = 0; i < c.op.operand_count(); ++i) {
+    const auto from = c.operand(i).dims();
+    if (from.size() != c.operand(0).dims().size())
+      return c.fail("the operands have different ranks");
+    Dims expected(from.begin(), from.end());
+    std::int64_t& parts = expected[static_cast<std::size_t>(split)];
+    if (parts != ir::kDynamic && parts % count != 0) {
+      return c.fail("dimension " + std::to_string(split) + " of operand " + std::to_string(i) +
+                    " is " + std::to_string(parts) +
+                    ", expected a multiple of split_count = " + std::to_string(count));
+    }
+    if (parts != ir::kDynamic) parts /= count;
+    std::int64_t& whole = expected[static_cast<std::size_t>(concat)];
+    const Wide extent = Wide{whole} * count;
+    if (whole != ir::kDynamic && extent > std::numeric_limits<std::int64_t>::max())
+      return c.fail("dimension " + std::to_string(concat) + " would not fit in 64 bits");
+    if (whole != ir::kDynamic) whole = static_cast<std::int64_t>(extent);
+    if (!c.result_dims(i, expected)) return false;
+  }
+  return true;
+}
+
+bool check_same_types(Check& c) {
+  if (!same_list(c, result_types(c), operand_types(c), "result")) return false;
+  for (int i = 0; i < c.op.result_count(); ++i) {
+    const bool ranked = c.result(i).is_tensor() && c.operand(i).is_tensor();
+    if (ranked && !c.result_dims(i, c.operand(i).dims(), "result " + std::to_string(i)))
+      return false;
+  }
+  return true;
+}
+
+bool check_process_id(Check& c) {
+  if (!c.operands(0) || !c.results(1) || !c.scalar(c.result(), "the result")) return false;
+  return c.result().dtype() == DType::kU32 ||
+         c.fail("the result is " + c.result().to_string() + ", expected tensor<ui32>");
+}
+
+bool check_tokens(Check& c) {
+  if (c.op.kind() == ir::OpKind::kCreateToken && !c.operands(0)) return false;
+  return c.results(1) && tokens(c, operand_types(c), "operand") &&
+         token(c, c.result(), "the result");
+}
+
+bool check_takes_token(Check& c) {
+  return c.at_least_operands(1) && c.results(1) &&
+         token(c, c.operand(c.op.operand_count() - 1), "the last operand") &&
+         token(c, c.result(), "the result");
+}
+
+bool check_gives_token(Check& c) {
+  if (!c.operands(1) || !token(c, c.operand(0), "the operand")) return false;
+  if (c.op.result_count() == 0) return c.fail("found no results, expected a token at least");
+  return token(c, c.result(c.op.result_count() - 1), "the last result");
+}
+
+bool check_async_start(Check& c) {
+  if (!c.results(1) || !c.regions(1)) return false;
+  if (c.result().kind() != ir::TypeKind::kFuture)
+    return c.fail("the result is " + c.result().to_string() + ", expected a future");
+  return c.region_types(0, operand_types(c), c.result().members());
+}
+
+bool check_async_done(Check& c) {
+  if (!c.operands(1)) return false;
+  if (c.operand(0).kind() != ir::TypeKind::kFuture)
+    return c.fail("operand 0 is " + c.operand(0).to_string() + ", expected a future");
+  return same_list(c, result_types(c), c.operand(0).members(), "result");
+}
+
+// Of one device the part is the whole.
+bool check_manual_computation(Check& c) {
+  if (!c.regions(1)) return false;
+  const ir::Region& body = c.op.region();
+  if (body.blocks().size() != 1 || body.block().empty() ||
+      body.block().terminator()->name() != "sdy.return")
+    return c.fail("its body is not one block that ends in sdy.return");
+  return c.region_types(0, operand_types(c), result_types(c));
+}
+
+}  // namespace millrace::devices::cpu::verify
