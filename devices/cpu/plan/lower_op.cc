@@ -43,9 +43,63 @@ std::vector<std::int64_t> OpLowering::ints_or(std::string_view name, std::size_t
 Result<std::vector<ValueId>> OpLowering::run(Block& to) {
   // The kernels would take the stored integers for the values.
   if (reference::is_quantised(op)) return reference(to);
+  promote(to);
+  if (op.kind() == ir::OpKind::kAllReduce || op.kind() == ir::OpKind::kReduceScatter) {
+    // Of one process: its own array, in the body's type.
+    bool done = true;
+    for (std::size_t i = 0; i < shapes.size(); ++i)
+      done = done && graph.shape(inputs[i]) == shapes[i];
+    if (done) return inputs;
+  }
   auto fast = run_fast(to);
   if (fast || fast.error().code() != ErrorCode::kUnimplemented) return fast;
   return reference(to);
+}
+
+// The type that the body works in on input i: that of a result; nullopt for what it does not see.
+std::optional<DType> OpLowering::body_type(std::size_t i) const {
+  using K = ir::OpKind;
+  const std::size_t n = shapes.size();
+  switch (op.kind()) {
+    case K::kScatter:
+      if (i == n) return std::nullopt;  // the indices
+      return shapes[(i > n ? i - 1 : i) % n].dtype();
+    case K::kReduce:
+    case K::kReduceWindow:
+    case K::kSelectAndScatter:
+    case K::kAllReduce:
+    case K::kReduceScatter:
+      return shapes[i % n].dtype();
+    default:
+      return std::nullopt;
+  }
+}
+
+// Kernels with a body read every array in the body's type.
+bool OpLowering::arrays_fit_body() const {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (body_type(i).value_or(graph.shape(inputs[i]).dtype()) != graph.shape(inputs[i]).dtype())
+      return false;
+  }
+  return true;
+}
+
+void OpLowering::promote(Block& to) {
+  // Its selection stays in the narrow type, so that only the evaluator runs it.
+  if (op.kind() == ir::OpKind::kSelectAndScatter || arrays_fit_body()) return;
+  std::vector<ValueId> wide = inputs;
+  for (std::size_t i = 0; i < wide.size(); ++i) {
+    const Shape narrow = graph.shape(wide[i]);
+    const DType type = body_type(i).value_or(narrow.dtype());
+    if (narrow.dtype() == type) continue;
+    // The evaluator converts each element as it comes.
+    if (find_tile_loop(TileOp::kConvert, narrow.dtype(), type) == nullptr) return;
+    Node convert = base(NodeKind::kElementwise);
+    convert.op = TileOp::kConvert;
+    convert.inputs = {wide[i]};
+    wide[i] = add_one(to, std::move(convert), Shape(type, narrow.dims()));
+  }
+  inputs = std::move(wide);
 }
 
 Result<std::vector<ValueId>> OpLowering::reference(Block& to) {
@@ -61,6 +115,7 @@ Result<std::vector<ValueId>> OpLowering::reference(Block& to) {
 
 Result<std::vector<ValueId>> OpLowering::run_fast(Block& to) {
   using K = ir::OpKind;
+  if (!arrays_fit_body()) return unsupported("a body of another type than its arrays");
   if (const auto what = elementwise_op(op)) return elementwise(to, what->op, what->param);
   switch (op.kind()) {
     case K::kConstant:

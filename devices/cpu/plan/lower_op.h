@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "millrace/core/error.h"
@@ -32,6 +33,10 @@ struct OpLowering {
   std::vector<std::int64_t> ints_or(std::string_view name, std::size_t n,
                                     std::int64_t otherwise) const;
 
+  // Converts the inputs that a body combines to the body's types, which may be wider.
+  void promote(Block& to);
+  std::optional<DType> body_type(std::size_t i) const;
+  bool arrays_fit_body() const;
   Result<std::vector<ValueId>> run_fast(Block& to);
   Result<std::vector<ValueId>> reference(Block& to);
   Result<std::vector<ValueId>> elementwise(Block& to, TileOp what, std::uint32_t param);

@@ -75,6 +75,17 @@ class Places {
   bool vector_ = false;
 };
 
+// The result's type may be wider.
+void copy_array(const ConstArray& from, const MutableArray& to) {
+  if (from.shape.dtype() == to.shape.dtype())
+    return copy_bytes(to.data, from.data, to.shape.size_bytes());
+  for (std::int64_t i = 0; i < to.shape.elements(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    store(to.shape.dtype(), load(from.shape.dtype(), from.data + at * width_of(from.shape)),
+          to.data + at * width_of(to.shape));
+  }
+}
+
 }  // namespace
 
 Status run_dynamic_slice(const Call& c) {
@@ -173,8 +184,7 @@ Status run_scatter(const Call& c) {
   const auto rank = static_cast<std::size_t>(shape.rank());
   Body::Frame frame = c.frame(0);
   if (c.scratch.measures()) return {};
-  for (std::size_t k = 0; k < count; ++k)
-    copy_bytes(c.results[k].data, c.operands[k].data, c.results[k].shape.size_bytes());
+  for (std::size_t k = 0; k < count; ++k) copy_array(c.operands[k], c.results[k]);
   const ConstArray& first_update = c.operands[count + 1];
   const Places places(numbers, shape, c.operands[count], first_update.shape.rank());
   const DimVector strides = dense_strides(shape);

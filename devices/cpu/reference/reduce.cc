@@ -208,13 +208,15 @@ Status run_select_and_scatter(const Call& c) {
   const Windows windows(c);
   Body::Frame select = c.frame(0), scatter = c.frame(1);
   if (c.scratch.measures()) return {};
+  // The scatter's type, which the result has, may be wider than the others.
   const DType type = to.shape.dtype();
   const std::size_t width = width_of(to.shape);
-  const auto value = [&](const std::byte* data, std::int64_t i) {
-    return load(type, data + static_cast<std::size_t>(i) * width);
+  const auto value = [](const Shape& shape, const std::byte* data, std::int64_t i) {
+    return load(shape.dtype(), data + static_cast<std::size_t>(i) * width_of(shape));
   };
+  const Scalar first = value(init.shape, init.data, 0);
   for (std::int64_t e = 0; e < to.shape.elements(); ++e)
-    copy_element(init.data, 0, to.data, e, width);
+    store(type, first, to.data + static_cast<std::size_t>(e) * width);
   const DimVector strides = dense_strides(from.shape);
   DimVector index(windows.size.size());
   each_index(source.shape.dims(), [&](const DimVector& at, std::int64_t place) {
@@ -223,16 +225,16 @@ Status run_select_and_scatter(const Call& c) {
       if (!windows.find(at, in, from.shape, index)) return;
       const std::int64_t candidate = linear_of(index, strides);
       if (chosen >= 0) {
-        select.argument(0) = value(from.data, chosen);
-        select.argument(1) = value(from.data, candidate);
+        select.argument(0) = value(from.shape, from.data, chosen);
+        select.argument(1) = value(from.shape, from.data, candidate);
         select.run();
         if (select.result(0).u != 0) return;
       }
       chosen = candidate;
     });
     if (chosen < 0) return;
-    scatter.argument(0) = value(to.data, chosen);
-    scatter.argument(1) = value(source.data, place);
+    scatter.argument(0) = value(to.shape, to.data, chosen);
+    scatter.argument(1) = value(source.shape, source.data, place);
     scatter.run();
     store(type, scatter.result(0), to.data + static_cast<std::size_t>(chosen) * width);
   });

@@ -23,6 +23,21 @@ std::string to_string(std::span<const std::int64_t> dims) {
   return out;
 }
 
+bool is_promotable(ir::Type from, ir::Type to) {
+  if (from == to) return true;
+  const ir::QuantParameters *p = from.quant(), *q = to.quant();
+  if (p != nullptr || q != nullptr) {
+    return p != nullptr && q != nullptr && p->expressed == q->expressed &&
+           bit_width(p->storage) <= bit_width(q->storage);
+  }
+  const auto class_of = [](ir::Type type) {
+    const unsigned c = element_class(type.dtype());
+    return (c & kInteger) != 0 ? unsigned{kInteger} : c;
+  };
+  return class_of(from) != 0 && class_of(from) == class_of(to) &&
+         bit_width(from.dtype()) <= bit_width(to.dtype());
+}
+
 bool compatible(ir::Type a, ir::Type b) {
   if (a == b) return true;
   if (!a.is_tensor() || !b.is_tensor()) {
@@ -192,7 +207,8 @@ bool Check::region_types(int i, std::span<const ir::Type> arguments,
   return true;
 }
 
-bool Check::reducer(int region, std::span<const ir::Type> elements) {
+bool Check::reducer(int region, std::span<const ir::Type> elements,
+                    std::span<const ir::Type> arrays) {
   const std::size_t n = elements.size();
   const ir::Block& block = op.region(region).block();
   std::vector<ir::Type> arguments(n * 2);
@@ -207,6 +223,19 @@ bool Check::reducer(int region, std::span<const ir::Type> elements) {
     if (!scalar(found, "value " + std::to_string(k) + " of the body") ||
         !same_element(found, elements[k], "value " + std::to_string(k) + " of the body")) {
       return false;
+    }
+  }
+  // What it gives it gets again.
+  for (std::size_t k = 0; k < n * 2; ++k) {
+    if (!same_element(block.argument(static_cast<int>(k))->type(), elements[k % n],
+                      "argument " + std::to_string(k) + " of the body"))
+      return false;
+  }
+  for (std::size_t k = 0; k < arrays.size(); ++k) {
+    const ir::Type from = arrays[k].element(), to = elements[k % n].element();
+    if (!is_promotable(from, to)) {
+      return fail("an array has elements of " + from.to_string() + ", its body works on " +
+                  to.to_string() + ": expected the same or a wider type of that kind");
     }
   }
   return true;

@@ -79,8 +79,9 @@ class Check {
   // That region i has arguments of these types and returns values of these. Null types are not
   // compared.
   bool region_types(int i, std::span<const ir::Type> arguments, std::span<const ir::Type> returned);
-  // A reducer: 2n scalars in, n scalars out, of the given elements.
-  bool reducer(int region, std::span<const ir::Type> elements);
+  // A reducer: 2n scalars in, n scalars out, of the given elements. What it is to combine, arrays
+  // by turns of each element, may have narrower ones (is_promotable of the specification).
+  bool reducer(int region, std::span<const ir::Type> elements, std::span<const ir::Type> arrays);
 
  private:
   std::vector<Dims>* const inferred_;  // per result, what result_dims was given
@@ -93,6 +94,9 @@ std::string to_string(std::span<const std::int64_t> dims);
 inline bool agree(std::int64_t a, std::int64_t b) {
   return a == b || a == ir::kDynamic || b == ir::kDynamic;
 }
+// Whether a body on `to` may combine elements of `from`: of the same class, and no wider. Both are
+// element types.
+bool is_promotable(ir::Type from, ir::Type to);
 // Types that are equal but for dynamic dimensions and bounds.
 bool compatible(ir::Type a, ir::Type b);
 

@@ -53,8 +53,8 @@ bool each_element(Check& c) {
 bool combines(Check& c) {
   if (!pairs(c) || !c.regions(1)) return false;
   for (int i = 0; i < c.op.operand_count(); ++i) {
-    const ir::Type element[] = {c.result(i)};
-    if (!c.reducer(0, element)) return false;
+    const ir::Type element[] = {c.result(i)}, array[] = {c.operand(i)};
+    if (!c.reducer(0, element, array)) return false;
   }
   return true;
 }

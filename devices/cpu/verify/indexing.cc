@@ -199,7 +199,8 @@ bool check_scatter(Check& c) {
     }
     expected[i] = updates[i];
   }
-  std::vector<ir::Type> elements;
+  std::vector<ir::Type> elements, arrays = operand_types(c);
+  arrays.erase(arrays.begin() + n);  // the indices
   for (int i = 0; i < n; ++i) {
     const std::string number = std::to_string(i);
     if (!c.same_dims(c.operand(i).dims(), x.operand.dims(), "operand " + number) ||
@@ -210,7 +211,7 @@ bool check_scatter(Check& c) {
     }
     elements.push_back(c.result(i));
   }
-  return c.reducer(0, elements);
+  return c.reducer(0, elements, arrays);
 }
 
 }  // namespace millrace::devices::cpu::verify

@@ -28,7 +28,7 @@ bool check_inputs_and_inits(Check& c, int* count) {
 bool check_body(Check& c, int n) {
   std::vector<ir::Type> elements;
   for (int i = 0; i < n; ++i) elements.push_back(c.result(i));
-  return c.reducer(0, elements);
+  return c.reducer(0, elements, operand_types(c));
 }
 
 bool results_have_dims(Check& c, std::span<const std::int64_t> dims) {
@@ -98,15 +98,21 @@ bool check_select_and_scatter(Check& c) {
     return false;
   }
   // The selection compares two elements, the scatter combines two.
+  const ir::Block& selection = c.op.region(0).block();
   const ir::Type two[2] = {};
   const ir::Type one[1] = {};
   if (!c.region_types(0, two, one)) return false;
-  const ir::Type verdict = c.op.region(0).block().terminator()->operand(0)->type();
+  for (int i = 0; i < 2; ++i) {
+    const std::string what = "argument " + std::to_string(i) + " of the selection";
+    const ir::Type found = selection.argument(i)->type();
+    if (!c.scalar(found, what) || !c.same_element(found, operand, what)) return false;
+  }
+  const ir::Type verdict = selection.terminator()->operand(0)->type();
   if (!c.scalar(verdict, "the value of the selection") ||
       !c.element_in(verdict, kBool, "the value of the selection"))
     return false;
   const ir::Type elements[1] = {c.result()};
-  return c.reducer(1, elements) && c.result_dims(0, operand.dims(), "the result");
+  return c.reducer(1, elements, operand_types(c)) && c.result_dims(0, operand.dims(), "the result");
 }
 
 bool check_sort(Check& c) {
@@ -151,6 +157,11 @@ bool check_map(Check& c) {
   const std::vector<ir::Type> arguments(static_cast<std::size_t>(c.op.operand_count()));
   const ir::Type one[1] = {};
   if (!c.region_types(0, arguments, one)) return false;
+  for (int i = 0; i < c.op.operand_count(); ++i) {
+    const std::string what = "argument " + std::to_string(i) + " of the body";
+    const ir::Type found = c.op.region().block().argument(i)->type();
+    if (!c.scalar(found, what) || !c.same_element(found, c.operand(i), what)) return false;
+  }
   const ir::Type value = c.op.region().block().terminator()->operand(0)->type();
   return c.scalar(value, "the body's value") &&
          c.same_element(value, c.result(), "the body's value") &&

@@ -286,6 +286,56 @@ const Case kBodies[] = {
      "%0 = stablehlo.reduce(%a init: %i) applies stablehlo.add across dimensions = [0] : "
      "(tensor<4x6xf32>, tensor<i32>) -> tensor<6xf32>",
      "value 0 of the body has elements of i32, expected f32"},
+    {"ReduceInAWiderBody", "%a: tensor<4xbf16>, %s: tensor<bf16>",
+     "%0 = \"stablehlo.reduce\"(%a, %s) <{dimensions = array<i64: 0>}> " ADD_BODY
+     " : (tensor<4xbf16>, tensor<bf16>) -> tensor<f32>",
+     "good"},
+    {"ReduceInABodyOfOtherKind", "%a: tensor<4xi8>, %s: tensor<i8>",
+     "%0 = \"stablehlo.reduce\"(%a, %s) <{dimensions = array<i64: 0>}> " ADD_BODY
+     " : (tensor<4xi8>, tensor<i8>) -> tensor<f32>",
+     "2:8: stablehlo.reduce: an array has elements of i8, its body works on f32: expected the same "
+     "or a wider type of that kind"},
+    {"ReduceInANarrowerBody", "%a: tensor<4xf64>, %s: tensor<f64>",
+     "%0 = \"stablehlo.reduce\"(%a, %s) <{dimensions = array<i64: 0>}> " ADD_BODY
+     " : (tensor<4xf64>, tensor<f64>) -> tensor<f32>",
+     "an array has elements of f64, its body works on f32"},
+    {"ReduceOfAnotherInit", "%a: tensor<4xf32>, %s: tensor<i32>",
+     "%0 = \"stablehlo.reduce\"(%a, %s) <{dimensions = array<i64: 0>}> " ADD_BODY
+     " : (tensor<4xf32>, tensor<i32>) -> tensor<f32>",
+     "an array has elements of i32, its body works on f32"},
+    {"ReduceArgumentsOfAnotherType", "%a: tensor<4xf32>, %s: tensor<f32>",
+     "%0 = \"stablehlo.reduce\"(%a, %s) <{dimensions = array<i64: 0>}> ({\n^bb0(%l: tensor<f64>, "
+     "%r: "
+     "tensor<f64>):\n %z = stablehlo.convert %l : (tensor<f64>) -> tensor<f32>\n stablehlo.return "
+     "%z "
+     ": tensor<f32>\n}) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>",
+     "argument 0 of the body has elements of f64, expected f32"},
+    {"ReduceWindowOfAnotherKind", "%a: tensor<4xi32>, %s: tensor<i32>",
+     "%0 = \"stablehlo.reduce_window\"(%a, %s) <{window_dimensions = array<i64: 2>}> " ADD_BODY
+     " : (tensor<4xi32>, tensor<i32>) -> tensor<3xf32>",
+     "an array has elements of i32, its body works on f32"},
+    {"ScatterOfOtherUpdates", "%x: tensor<10xf32>, %k: tensor<3x1xi32>, %y: tensor<3xi8>",
+     "%0 = \"stablehlo.scatter\"(%x, %k, %y) <{scatter_dimension_numbers = "
+     "#stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], "
+     "index_vector_dim = 1>}> " ADD_BODY
+     " : (tensor<10xf32>, tensor<3x1xi32>, tensor<3xi8>) -> tensor<10xf32>",
+     "an array has elements of i8, its body works on f32"},
+    {"SelectAndScatterInit", "%a: tensor<4xf32>, %b: tensor<2xf32>, %s: tensor<i32>",
+     "%0 = \"stablehlo.select_and_scatter\"(%a, %b, %s) <{window_dimensions = array<i64: 2>, "
+     "window_strides = array<i64: 2>}> " LESS_BODY
+     ", {\n^bb0(%l: tensor<f32>, %r: tensor<f32>):\n stablehlo.return %l : tensor<f32>\n}) : "
+     "(tensor<4xf32>, tensor<2xf32>, tensor<i32>) -> tensor<4xf32>",
+     "an array has elements of i32, its body works on f32"},
+    {"SelectAndScatterSelection", "%a: tensor<4xbf16>, %b: tensor<2xbf16>, %s: tensor<bf16>",
+     "%0 = \"stablehlo.select_and_scatter\"(%a, %b, %s) <{window_dimensions = array<i64: 2>, "
+     "window_strides = array<i64: 2>}> " LESS_BODY
+     ", {\n^bb0(%l: tensor<f32>, %r: tensor<f32>):\n stablehlo.return %l : tensor<f32>\n}) : "
+     "(tensor<4xbf16>, tensor<2xbf16>, tensor<bf16>) -> tensor<4xf32>",
+     "argument 0 of the selection has elements of f32, expected bf16"},
+    {"MapArguments", "%a: tensor<4xi8>",
+     "%0 = \"stablehlo.map\"(%a, %a) <{dimensions = array<i64: 0>}> " ADD_BODY
+     " : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xf32>",
+     "argument 0 of the body has elements of f32, expected i8"},
     {"ReduceBodyArguments", kArguments,
      "%0 = \"stablehlo.reduce\"(%a, %s) <{dimensions = array<i64: 0>}> ({\n^bb0(%l: "
      "tensor<f32>):\n "
