@@ -233,10 +233,10 @@ TEST(StagingMappingsUseTest, LoaderAndEngineMapTheirBlocks) {
   }
   EXPECT_TRUE(wait_blocking(device.close()));
   EXPECT_TRUE(wait_blocking(client->close()));
-  client.reset();
   EXPECT_TRUE(wait_blocking(pool->close()));
   EXPECT_TRUE(wait_blocking(driver->close()));
   EXPECT_TRUE(wait_blocking(threads->close()));
+  client.reset();  // last: a thread may have been letting go of a batch's buffers until now
 }
 
 }  // namespace
