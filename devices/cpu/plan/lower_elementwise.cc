@@ -1,5 +1,8 @@
 #include "millrace/devices/cpu/plan/lower_elementwise.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "millrace/devices/shape.h"
 
 namespace millrace::devices::cpu::plan {
@@ -71,10 +74,15 @@ std::optional<ElementwiseOp> elementwise_op(const ir::Op& op) {
       return ElementwiseOp{TileOp::kErf};
     case K::kChloErfc:
       return ElementwiseOp{TileOp::kErfc};
-    case K::kReducePrecision:
+    case K::kReducePrecision: {
+      // No type has as many, and each has one byte.
+      const auto bits = [&op](std::string_view name, std::int64_t otherwise, std::int64_t most) {
+        return std::clamp<std::int64_t>(op.int_or(name, otherwise), 0, most);
+      };
       return ElementwiseOp{TileOp::kReducePrecision,
-                           static_cast<std::uint32_t>(op.int_or("exponent_bits", 8) << 8 |
-                                                      op.int_or("mantissa_bits", 23))};
+                           static_cast<std::uint32_t>(bits("exponent_bits", 8, 16) << 8 |
+                                                      bits("mantissa_bits", 23, 64))};
+    }
     case K::kAdd:
       return ElementwiseOp{TileOp::kAdd};
     case K::kSubtract:

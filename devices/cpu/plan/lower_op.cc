@@ -41,8 +41,8 @@ std::vector<std::int64_t> OpLowering::ints_or(std::string_view name, std::size_t
 }
 
 Result<std::vector<ValueId>> OpLowering::run(Block& to) {
-  // The kernels would take the stored integers for the values.
-  if (reference::is_quantised(op)) return reference(to);
+  // The kernels would take the stored integers for the values, which select passes on as they are.
+  if (reference::is_quantised(op) && op.kind() != ir::OpKind::kSelect) return reference(to);
   promote(to);
   if (op.kind() == ir::OpKind::kAllReduce || op.kind() == ir::OpKind::kReduceScatter) {
     // Of one process: its own array, in the body's type.

@@ -153,7 +153,9 @@ bool check_einsum(Check& c) {
                   "\", expected letters for the dimensions, as in \"ab,bc->ac\"");
   }
   std::map<char, std::int64_t> extents;
+  if (!c.not_quantised(c.result(), "the result")) return false;
   for (int i = 0; i < operands; ++i) {
+    if (!c.not_quantised(c.operand(i), "operand " + std::to_string(i))) return false;
     const std::string& labels = config->operands[static_cast<std::size_t>(i)];
     const auto dims = c.operand(i).dims();
     if (labels.size() != dims.size()) {
@@ -177,7 +179,13 @@ bool check_rng(Check& c) {
       !c.scalar(c.operand(1), "operand 1") ||
       !c.same_element(c.operand(1), c.operand(0), "operand 1") ||
       !c.element_in(c.operand(0), kBool | kInteger | kFloat, "operand 0") ||
+      !c.not_quantised(c.operand(0), "operand 0") ||
       !c.element_in(c.operand(2), kInteger, "operand 2")) {
+    return false;
+  }
+  const auto distribution = c.op.enum_or("rng_distribution", ir::RngDistribution::kUniform);
+  if (distribution == ir::RngDistribution::kNormal &&
+      !c.element_in(c.operand(0), kFloat, "operand 0 of a normal distribution")) {
     return false;
   }
   const std::int64_t rank[] = {c.result().rank()};
@@ -188,7 +196,7 @@ bool check_rng(Check& c) {
 bool check_rng_bit_generator(Check& c) {
   if (!c.operands(1) || !c.results(2) || !c.element_in(c.operand(0), kUnsigned, "operand 0") ||
       !c.element_in(c.result(1), kInteger | kFloat, "result 1") ||
-      !c.result_like(0, c.operand(0), "result 0")) {
+      !c.not_quantised(c.result(1), "result 1") || !c.result_like(0, c.operand(0), "result 0")) {
     return false;
   }
   const auto elements = c.operand(0).elements();

@@ -1,6 +1,7 @@
 #include "millrace/devices/cpu/verify/check.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace millrace::devices::cpu::verify {
 
@@ -11,6 +12,71 @@ unsigned element_class(DType type) {
   if (is_floating(type)) return kFloat;
   if (is_complex(type)) return kComplex;
   return 0;
+}
+
+DType expressed_dtype(ir::Type type) {
+  const ir::QuantParameters* q = type.element().quant();
+  return q != nullptr ? q->expressed : type.dtype();
+}
+
+DType storage_dtype(ir::Type type) {
+  const ir::QuantParameters* q = type.element().quant();
+  return q != nullptr ? q->storage : type.dtype();
+}
+
+namespace {
+
+std::string quantisation_fault(const ir::QuantParameters& q, ir::Type type) {
+  if (!is_signed_integer(q.storage) && !is_unsigned_integer(q.storage))
+    return "its elements are stored as " + std::string(to_string(q.storage)) +
+           ", expected an integer";
+  if (!is_floating(q.expressed))
+    return "its elements express " + std::string(to_string(q.expressed)) + ", expected a float";
+  const int bits = bit_width(q.storage);
+  const bool is_signed = is_signed_integer(q.storage);
+  const std::int64_t least = is_signed ? -(std::int64_t{1} << (bits - 1)) : 0;
+  const std::int64_t most = (std::int64_t{1} << (is_signed ? bits - 1 : bits)) - 1;
+  if (bits > 32 || q.storage_min < least || q.storage_max > most || q.storage_min > q.storage_max)
+    return "its storage from " + std::to_string(q.storage_min) + " to " +
+           std::to_string(q.storage_max) + " does not fit in " + std::string(to_string(q.storage));
+  if (q.scales.empty() || q.scales.size() != q.zero_points.size())
+    return "found " + std::to_string(q.scales.size()) + " scales and " +
+           std::to_string(q.zero_points.size()) + " zero points, expected as many of both";
+  for (const double scale : q.scales) {
+    if (!(scale > 0) || !std::isfinite(scale)) return "a scale is not positive and finite";
+  }
+  for (const std::int64_t zero : q.zero_points) {
+    if (zero < q.storage_min || zero > q.storage_max)
+      return "the zero point " + std::to_string(zero) + " is outside of the storage";
+  }
+  if (q.axis < 0)
+    return q.scales.size() == 1 ? "" : "found several scales, expected one without an axis";
+  if (!type.is_tensor()) return "";
+  if (q.axis >= type.rank())
+    return "its quantised axis is " + std::to_string(q.axis) + ", expected less than the rank " +
+           std::to_string(type.rank());
+  const std::int64_t extent = type.dims()[static_cast<std::size_t>(q.axis)];
+  if (!agree(extent, static_cast<std::int64_t>(q.scales.size())))
+    return "found " + std::to_string(q.scales.size()) + " scales, expected the " +
+           std::to_string(extent) + " of its axis " + std::to_string(q.axis);
+  return "";
+}
+
+}  // namespace
+
+std::string type_fault(ir::Type type) {
+  if (type.kind() == ir::TypeKind::kTuple || type.kind() == ir::TypeKind::kFuture) {
+    for (const ir::Type member : type.members()) {
+      if (std::string fault = type_fault(member); !fault.empty()) return fault;
+    }
+    return "";
+  }
+  if (!type.is_tensor() && type.kind() != ir::TypeKind::kUnranked) return "";
+  if (type.dtype() == DType::kTF32)
+    return "tf32 is a precision of dot_general's algorithms, not an element that memory holds: "
+           "expected f32";
+  const ir::QuantParameters* q = type.element().quant();
+  return q != nullptr ? quantisation_fault(*q, type) : "";
 }
 
 std::string to_string(std::span<const std::int64_t> dims) {
@@ -124,9 +190,7 @@ bool Check::integer(std::string_view name, std::int64_t low, std::int64_t high, 
 }
 
 bool Check::element_in(ir::Type type, unsigned classes, std::string_view what) {
-  // Quantised elements follow rules of their own.
-  if (type.element().kind() == ir::TypeKind::kQuant || (element_class(type.dtype()) & classes) != 0)
-    return true;
+  if ((element_class(expressed_dtype(type)) & classes) != 0) return true;
   std::string names;
   const auto add = [&](unsigned c, std::string_view name) {
     if ((classes & c) == c) (names += names.empty() ? "" : ", ") += name;
@@ -137,6 +201,11 @@ bool Check::element_in(ir::Type type, unsigned classes, std::string_view what) {
   add(kFloat, "float");
   add(kComplex, "complex");
   return fail(std::string(what) + " is " + type.to_string() + ", expected elements of " + names);
+}
+
+bool Check::not_quantised(ir::Type type, std::string_view what) {
+  return type.element().quant() == nullptr ||
+         fail(std::string(what) + " is " + type.to_string() + ", expected no quantised elements");
 }
 
 bool Check::same_element(ir::Type found, ir::Type expected, std::string_view what) {

@@ -31,6 +31,12 @@ enum ElementClass : unsigned {
   kAny = kBool | kNumber,
 };
 unsigned element_class(DType type);
+// What a type's elements are computed as: those that quantised ones express, else themselves.
+DType expressed_dtype(ir::Type type);
+// And as what they lie in memory.
+DType storage_dtype(ir::Type type);
+// What is wrong with a type itself; "" if nothing is.
+std::string type_fault(ir::Type type);
 
 // Thread-safety: confined.
 class Check {
@@ -65,7 +71,9 @@ class Check {
   bool axes(std::span<const std::int64_t> list, int rank, std::string_view what);
   bool integer(std::string_view name, std::int64_t low, std::int64_t high, std::int64_t* out);
 
+  // Quantised elements are in the class kFloat, for they stand for the floats that they express.
   bool element_in(ir::Type type, unsigned classes, std::string_view what);
+  bool not_quantised(ir::Type type, std::string_view what);
   bool same_element(ir::Type found, ir::Type expected, std::string_view what);
   // Dimension by dimension, a dynamic one fitting everything.
   bool same_dims(std::span<const std::int64_t> found, std::span<const std::int64_t> expected,

@@ -117,6 +117,7 @@ bool check_chlo_elementwise(Check& c) {
       !c.element_in(c.operand(0), row.elements, "operand 0")) {
     return false;
   }
+  if (row.complex && !c.not_quantised(c.operand(0), "operand 0")) return false;
   Dims expected(c.operand(0).dims().begin(), c.operand(0).dims().end());
   if (row.operands == 2) {
     if (!c.same_element(c.operand(1), c.operand(0), "operand 1")) return false;
@@ -182,6 +183,10 @@ bool same_extents(Check& c, const std::vector<std::int64_t>& lhs,
 bool check_ragged_dot(Check& c) {
   if (!c.operands(3) || !c.results(1) || !c.element_in(c.operand(2), kInteger, "the group sizes"))
     return false;
+  if (!c.not_quantised(c.operand(0), "operand 0") || !c.not_quantised(c.operand(1), "operand 1") ||
+      !c.not_quantised(c.result(), "the result")) {
+    return false;
+  }
   const int lhs_rank = c.operand(0).rank(), rhs_rank = c.operand(1).rank();
   const auto d = ir::ragged_dot_of(c.op);
   if (!d || !d->fits(lhs_rank, rhs_rank)) {

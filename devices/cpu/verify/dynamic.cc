@@ -117,6 +117,15 @@ bool check_uniform(Check& c) {
     return c.fail(std::string(to_quantised ? "the result" : "the operand") + " is " +
                   quantised.to_string() + ", expected quantised elements");
   }
+  if (!to_quantised && !c.not_quantised(c.result(), "the result")) return false;
+  const DType found = expressed_dtype(to_quantised ? c.operand(0) : c.result());
+  const DType expressed = expressed_dtype(quantised);
+  if (found != expressed) {
+    return c.fail(std::string(to_quantised ? "the operand" : "the result") + " is " +
+                  (to_quantised ? c.operand(0) : c.result()).to_string() +
+                  ", expected elements of " + std::string(to_string(expressed)) +
+                  ", which the quantised ones express");
+  }
   return c.result_dims(0, c.operand(0).dims());
 }
 

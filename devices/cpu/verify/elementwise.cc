@@ -1,5 +1,6 @@
 // Operations that work element by element: one row each.
 #include <array>
+#include <limits>
 
 #include "millrace/devices/cpu/verify/rules.h"
 
@@ -88,32 +89,53 @@ DType part_of(DType type) {
   return type == DType::kC128 ? DType::kF64 : type;
 }
 
+// What the result is computed as; of quantised operands it may be quantised otherwise.
 bool result_element(Check& c, DType expected) {
-  const DType found = c.result().dtype();
-  return found == expected || c.fail("the result has elements of " + std::string(to_string(found)) +
-                                     ", expected " + std::string(to_string(expected)));
+  const DType found = expressed_dtype(c.result());
+  return found == expected ||
+         c.fail("the result has elements of " + c.result().element().to_string() + ", expected " +
+                std::string(to_string(expected)));
 }
 
 bool check_outcome(Check& c, Outcome outcome) {
   const ir::Type type = c.operand(0);
+  const DType element = expressed_dtype(type);
+  const bool quantised = type.element().quant() != nullptr;
   if (!c.result_dims(0, type.dims(), "the result")) return false;
-  if (type.element().kind() == ir::TypeKind::kQuant) return true;
   switch (outcome) {
     case Outcome::kSame:
-      return c.same_element(c.result(), type, "the result");
+      return quantised ? result_element(c, element)
+                       : c.same_element(c.result(), type, "the result");
     case Outcome::kPredicate:
       return result_element(c, DType::kI1);
     case Outcome::kPart:
-      return result_element(c, part_of(type.dtype()));
+      return (quantised || c.not_quantised(c.result(), "the result")) &&
+             result_element(c, part_of(element));
     case Outcome::kShape:
       return c.element_in(c.result(), kAny, "the result");
     case Outcome::kComplex:
-      if (type.dtype() != DType::kF32 && type.dtype() != DType::kF64) {
+      if (element != DType::kF32 && element != DType::kF64) {
         return c.fail("operand 0 is " + type.to_string() + ", expected elements of f32 or f64");
       }
-      return result_element(c, type.dtype() == DType::kF32 ? DType::kC64 : DType::kC128);
+      return result_element(c, element == DType::kF32 ? DType::kC64 : DType::kC128);
   }
   return true;
+}
+
+// Ops that have no meaning on quantised elements.
+bool check_plain(Check& c) {
+  using K = OpKind;
+  const OpKind kind = c.op.kind();
+  if (kind != K::kConvert && kind != K::kComplex && kind != K::kReal && kind != K::kImag)
+    return true;
+  return c.not_quantised(c.operand(0), "operand 0") && c.not_quantised(c.result(), "the result");
+}
+
+bool check_precision(Check& c) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  std::int64_t bits = 0;
+  return c.op.kind() != OpKind::kReducePrecision || (c.integer("exponent_bits", 1, kMost, &bits) &&
+                                                     c.integer("mantissa_bits", 0, kMost, &bits));
 }
 
 bool check_comparison(Check& c) {
@@ -173,11 +195,16 @@ bool check_elementwise(Check& c) {
   if (!c.element_in(c.operand(0), row->elements, "operand 0")) return false;
   for (int i = 1; i < row->operands; ++i) {
     const std::string what = "operand " + std::to_string(i);
-    const bool quantised = c.operand(i).element().kind() == ir::TypeKind::kQuant;
+    const bool quantised = c.operand(0).element().quant() != nullptr;
     if (!quantised && !c.same_element(c.operand(i), c.operand(0), what)) return false;
+    if (expressed_dtype(c.operand(i)) != expressed_dtype(c.operand(0))) {
+      return c.fail(what + " is " + c.operand(i).to_string() + ", expected elements that express " +
+                    std::string(to_string(expressed_dtype(c.operand(0)))));
+    }
     if (!c.same_dims(c.operand(i).dims(), c.operand(0).dims(), what)) return false;
   }
-  return check_comparison(c) && check_outcome(c, row->outcome);
+  return check_plain(c) && check_precision(c) && check_comparison(c) &&
+         check_outcome(c, row->outcome);
 }
 
 }  // namespace millrace::devices::cpu::verify

@@ -44,7 +44,18 @@ bool check_constant(Check& c) {
   const ir::Attribute value = c.op.attr("value");
   if (!value) return c.fail("the attribute value is missing");
   const auto* dense = value.as<ir::DenseAttr>();
-  if (dense == nullptr || c.result().element().kind() == ir::TypeKind::kQuant) return true;
+  if (const ir::QuantParameters* q = c.result().element().quant()) {
+    // The stored integers; of signed and unsigned ones the bytes are the same.
+    const bool fits = dense != nullptr &&
+                      std::ranges::equal(dense->type.dims(), c.result().dims()) &&
+                      (element_class(dense->type.dtype()) & kInteger) != 0 &&
+                      bit_width(dense->type.dtype()) == bit_width(q->storage);
+    return fits || c.fail("the value is " +
+                          (dense != nullptr ? dense->type.to_string() : "no array of integers") +
+                          ", expected " + std::string(to_string(q->storage)) +
+                          ", the storage type, in the shape " + to_string(c.result().dims()));
+  }
+  if (dense == nullptr) return true;
   return dense->type == c.result() || c.fail("the value is " + dense->type.to_string() +
                                              ", expected the result's " + c.result().to_string());
 }
@@ -228,9 +239,12 @@ bool check_pad(Check& c) {
 
 bool check_bitcast_convert(Check& c) {
   if (!c.operands(1) || !c.results(1)) return false;
-  const int from = bit_width(c.operand(0).dtype());
-  const int to = bit_width(c.result().dtype());
-  if (from == 0 || to == 0) return true;
+  const int from = bit_width(storage_dtype(c.operand(0)));
+  const int to = bit_width(storage_dtype(c.result()));
+  if (from == 0 || to == 0) {
+    return c.fail("found " + c.operand(0).to_string() + " and " + c.result().to_string() +
+                  ", expected elements of a known width");
+  }
   // The wider side has one dimension less; the narrower one's last dimension holds the parts.
   Dims expected(c.operand(0).dims().begin(), c.operand(0).dims().end());
   if (to > from) {

@@ -1,5 +1,7 @@
 #include "millrace/devices/cpu/verify/verify.h"
 
+#include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -70,8 +72,20 @@ class Verifier {
     if (end != OpKind::kFuncReturn && end != OpKind::kReturn)
       return fail(ErrorCode::kInvalidArgument, where + "the body does not end in func.return");
     function_ = &f;
+    MILLRACE_TRY_STATUS(types(entry.arguments(), where + "argument "));
     MILLRACE_TRY_STATUS(block(entry, ir::to_string(end)));
     return end == OpKind::kReturn ? returned(*entry.terminator()) : Status();
+  }
+
+  // Of results and of the arguments of a block.
+  static Status types(std::span<const ir::Value> values, const std::string& where) {
+    for (const ir::Value& v : values) {
+      const std::string fault = type_fault(v.type());
+      if (fault.empty()) continue;
+      return fail(ErrorCode::kInvalidArgument,
+                  where + std::to_string(v.index()) + " is " + v.type().to_string() + ": " + fault);
+    }
+    return {};
   }
 
   Status block(const ir::Block& b, std::string_view terminator) {
@@ -92,6 +106,7 @@ class Verifier {
     for (std::size_t i = 0; i < o.regions().size(); ++i) {
       MILLRACE_TRY_STATUS(o.kind() == OpKind::kOther ? foreign_region(o, i) : region(o, i));
     }
+    MILLRACE_TRY_STATUS(types(o.results(), o.where() + ": result "));
     MILLRACE_TRY_STATUS(accuracy(o));
     const Rule& rule = rule_of(o);
     if (rule.check != nullptr) {
@@ -124,6 +139,7 @@ class Verifier {
   // (sdy.manual_computation).
   Status foreign_region(const ir::Op& o, std::size_t i) {
     for (const ir::Block* b : o.regions()[i].blocks()) {
+      MILLRACE_TRY_STATUS(types(b->arguments(), o.where() + ": argument "));
       const bool returns = !b->empty() && is_return(*b->terminator()) &&
                            b->terminator()->kind() != OpKind::kFuncReturn;
       const std::string_view end = returns ? b->terminator()->name() : "an op that returns";
@@ -142,6 +158,7 @@ class Verifier {
     if (r.block().empty() || r.block().terminator()->kind() != OpKind::kReturn) {
       return failure(o, name + " does not end in stablehlo.return");
     }
+    MILLRACE_TRY_STATUS(types(r.block().arguments(), o.where() + ": " + name + ": argument "));
     return block(r.block(), ir::to_string(OpKind::kReturn));
   }
 
