@@ -7,6 +7,7 @@
 
 #include "millrace/devices/cpu/ir/scan.h"
 #include "millrace/devices/cpu/kernels/dim_vector.h"
+#include "millrace/devices/cpu/plan/alone.h"
 #include "millrace/devices/cpu/plan/lower_op.h"
 
 namespace millrace::devices::cpu::plan {
@@ -169,6 +170,7 @@ class Lowering {
       default:
         break;
     }
+    MILLRACE_TRY_STATUS(check_alone(op));
     OpLowering one{.module = module_, .graph = graph_, .op = op};
     one.inputs = operands_of(op);
     MILLRACE_TRY(one.shapes, result_shapes(op));
@@ -398,6 +400,7 @@ class Lowering {
 }  // namespace
 
 Result<Graph> lower(const ir::Module& module, const ir::Function& function) {
+  MILLRACE_TRY_STATUS(check_alone(module));
   if (function.is_declaration()) {
     return fail(ErrorCode::kInvalidArgument,
                 "the function @" + std::string(function.name()) + " has no body");
