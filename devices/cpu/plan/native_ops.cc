@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "millrace/devices/cpu/custom_call.h"
+#include "millrace/devices/cpu/verify/verify.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -226,6 +227,8 @@ class Replacement {
                                       .result_types = types,
                                       .attributes = instead.attributes,
                                       .successors = {}});
+    // A composite of other types than the op takes is its decomposition.
+    if (op.kind() == K::kComposite && !verify::infer(module_, *made)) return;
     block.insert(&op, made);
     for (int i = 0; i < op.result_count(); ++i) instead_[op.result(i)] = made->result(i);
     block.remove(&op);

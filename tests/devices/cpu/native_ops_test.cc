@@ -55,6 +55,27 @@ TEST(NativeOpsTest, AnApproximateTopKIsAnExactOne) {
   }
 }
 
+TEST(NativeOpsTest, ACompositeOfOtherTypesIsItsDecomposition) {
+  auto module = read::read_text(
+      "func.func private @f(%x: tensor<2xf32>) -> tensor<2xf64> {\n"
+      "  %0 = stablehlo.convert %x : (tensor<2xf32>) -> tensor<2xf64>\n"
+      "  return %0 : tensor<2xf64>\n}\n"
+      "func.func @main() -> tensor<2xf64> {\n"
+      "  %x = stablehlo.constant dense<[1.0, 4.0]> : tensor<2xf32>\n"
+      "  %0 = stablehlo.composite \"chlo.erf\" %x {decomposition = @f, version = 1 : i32} : "
+      "(tensor<2xf32>) -> tensor<2xf64>\n"
+      "  return %0 : tensor<2xf64>\n}\n");
+  ASSERT_TRUE(module.has_value()) << module.error().to_string();
+  use_native_ops(*module);
+  const Status verdict = verify::verify(*module);
+  ASSERT_TRUE(verdict.has_value()) << verdict.error().to_string();
+  for (const auto& run : {interpreted, planned}) {
+    const auto made = run(*module, "main", {});
+    ASSERT_TRUE(made.has_value()) << made.error().to_string();
+    EXPECT_EQ(text_of((*made)[0]), "tensor<2xf64> [1, 4]");
+  }
+}
+
 TEST(NativeOpsTest, AnApproximateTopKOfNoDimensionStays) {
   auto module = read::read_text(approximate("reduction_dim = 2 : i64", "3"));
   ASSERT_TRUE(module.has_value()) << module.error().to_string();
