@@ -1,6 +1,6 @@
 // libFuzzer target: whatever the bytes, a module that reads and verifies and has dynamic shapes is
-// refined for small arguments, or refused; what refine gives is verified, so it may be planned. A
-// good corpus is tools/models/symbolic/*.mlir.
+// refined for small arguments, or refused; what refine gives it has verified, which is not planned
+// here. A good corpus is tools/models/symbolic/*.mlir.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Rules: for each operation, what its operands, attributes, regions and results must be. A rule
-// runs after the generic checks of verify.cc: every region has one block with a terminator, and
-// every operand and result of an op in kTensorsOnly families is a ranked tensor.
+// runs after the generic checks of verify.cc: every region of StableHLO's and CHLO's ops has one
+// block with a terminator, and where the rule says `tensors` all operands and results are ranked.
 #pragma once
 
 #include "millrace/devices/cpu/ir/op_kind.h"
@@ -18,8 +18,7 @@ struct Rule {
 // By the kind; by the name for the ops of other dialects that are passed through.
 const Rule& rule_of(const ir::Op& op);
 
-// elementwise.cc: all ops that work element by element; false in *known if it has no row for the
-// kind.
+// elementwise.cc: all ops that work element by element.
 bool check_elementwise(Check& c);
 bool is_elementwise(ir::OpKind kind);
 

@@ -12,8 +12,8 @@
 namespace millrace::devices::cpu::verify {
 
 // The first violation as kInvalidArgument: "line:column: op: what was found, what was expected".
-// Operations that it has no rule for (kOther, CHLO and the rarer ones) pass with the generic checks
-// only.
+// Operations of dialects that it does not know pass with the generic checks only (types, and what
+// their regions hold); Shardy's and casts have rules.
 Status verify(const ir::Module& module);
 
 // What the rule of `op`, an operation of `module` with operands of static shape, says of its
