@@ -2,9 +2,11 @@
 
 #include <string>
 
+#include "millrace/devices/cpu/custom_call.h"
 #include "millrace/devices/cpu/kernels/element.h"
 #include "millrace/devices/cpu/plan/lower_elementwise.h"
 #include "millrace/devices/cpu/plan/lower_region.h"
+#include "millrace/devices/cpu/reference/lapack.h"
 
 namespace millrace::devices::cpu::plan {
 
@@ -41,6 +43,11 @@ std::vector<std::int64_t> OpLowering::ints_or(std::string_view name, std::size_t
 }
 
 Result<std::vector<ValueId>> OpLowering::run(Block& to) {
+  if (has_quantised_body()) {
+    return unsupported(
+        "a body on quantised elements (what would help: stablehlo.uniform_dequantize before, "
+        "stablehlo.uniform_quantize after it)");
+  }
   // The kernels would take the stored integers for the values, which select passes on as they are.
   if (reference::is_quantised(op) && op.kind() != ir::OpKind::kSelect) return reference(to);
   promote(to);
@@ -54,6 +61,20 @@ Result<std::vector<ValueId>> OpLowering::run(Block& to) {
   auto fast = run_fast(to);
   if (fast || fast.error().code() != ErrorCode::kUnimplemented) return fast;
   return reference(to);
+}
+
+// One that runs: collectives of one process combine nothing.
+bool OpLowering::has_quantised_body() const {
+  if (op.kind() == ir::OpKind::kAllReduce || op.kind() == ir::OpKind::kReduceScatter) return false;
+  for (const ir::Region& region : op.regions()) {
+    for (const ir::Block* block : region.blocks()) {
+      for (const ir::Value& argument : block->arguments()) {
+        if (argument.type().is_tensor() && argument.type().element().quant() != nullptr)
+          return true;
+      }
+    }
+  }
+  return false;
 }
 
 // The type that the body works in on input i: that of a result; nullopt for what it does not see.
@@ -103,6 +124,13 @@ void OpLowering::promote(Block& to) {
 }
 
 Result<std::vector<ValueId>> OpLowering::reference(Block& to) {
+  if (op.kind() == ir::OpKind::kCustomCall && find_custom_call(op.callee()) == nullptr) {
+    const std::string fault = reference::lapack_fault(op);
+    if (!fault.empty()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  op.where() + " @" + std::string(op.callee()) + ": " + fault);
+    }
+  }
   Node n = base(NodeKind::kReference);
   MILLRACE_TRY(n.kernel, reference::make_kernel(module, op));
   n.has_effect = n.kernel->has_effect();

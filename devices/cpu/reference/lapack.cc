@@ -463,13 +463,31 @@ struct Row {
   std::string_view name;
   Run real, complex;
   std::size_t operands, results;
+  std::string_view expected;
 };
 constexpr Row kRows[] = {
-    {"potrf", potrf<double>, potrf<Complex>, 1, 2}, {"getrf", getrf<double>, getrf<Complex>, 1, 3},
-    {"trsm", trsm<double>, trsm<Complex>, 2, 1},    {"geqrf", geqrf<double>, geqrf<Complex>, 1, 2},
-    {"orgqr", orgqr<double>, orgqr<Complex>, 2, 1}, {"ungqr", orgqr<double>, orgqr<Complex>, 2, 1},
-    {"syevd", syevd<double>, syevd<Complex>, 1, 3}, {"heevd", syevd<double>, syevd<Complex>, 1, 3},
-    {"gesdd", gesdd<double>, gesdd<Complex>, 1, 5}};
+    {"potrf", potrf<double>, potrf<Complex>, 1, 2,
+     "square matrices; of the results the first like them, the second an i32 for each"},
+    {"getrf", getrf<double>, getrf<Complex>, 1, 3,
+     "matrices of m rows and n columns; results like them, min(m, n) pivots of i32 and an i32 "
+     "each"},
+    {"trsm", trsm<double>, trsm<Complex>, 2, 1,
+     "square matrices, and right sides that they can be solved for; a result like these"},
+    {"geqrf", geqrf<double>, geqrf<Complex>, 1, 2,
+     "matrices of m rows and n columns; results like them and min(m, n) factors each"},
+    {"orgqr", orgqr<double>, orgqr<Complex>, 2, 1,
+     "matrices of m rows and n columns, and at most min(m, n) factors each; a result like the "
+     "first"},
+    {"ungqr", orgqr<double>, orgqr<Complex>, 2, 1,
+     "matrices of m rows and n columns, and at most min(m, n) factors each; a result like the "
+     "first"},
+    {"syevd", syevd<double>, syevd<Complex>, 1, 3,
+     "square matrices of n rows; results like them, n real values and an i32 each"},
+    {"heevd", syevd<double>, syevd<Complex>, 1, 3,
+     "square matrices of n rows; results like them, n real values and an i32 each"},
+    {"gesdd", gesdd<double>, gesdd<Complex>, 1, 5,
+     "matrices of m rows and n columns; results like them, min(m, n) real values, two matrices of "
+     "vectors and an i32 each"}};
 
 class LapackKernel final : public Kernel {
  public:
@@ -557,18 +575,42 @@ bool fits(const Row& row, const ir::Op& op) {
          like(result(2), DType::kI32, {});
 }
 
-}  // namespace
-
-std::shared_ptr<const Kernel> make_lapack_kernel(const ir::Op& op) {
+// The row of the call's name; nullptr for others.
+const Row* row_of(const ir::Op& op) {
   std::string_view name = op.callee();
   constexpr std::string_view kPrefix = "lapack_", kSuffix = "_ffi";
-  const auto* config = op.attr<ir::DictAttr>("mhlo.backend_config");
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix) || config == nullptr) return nullptr;
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix) ||
+      name.size() <= kPrefix.size() + kSuffix.size()) {
+    return nullptr;
+  }
   name.remove_prefix(kPrefix.size());
   name.remove_suffix(kSuffix.size());
-  if (name.empty() || !std::string_view("sdcz").contains(name.front())) return nullptr;
+  if (!std::string_view("sdcz").contains(name.front())) return nullptr;
   const auto* row = std::ranges::find(kRows, name.substr(1), &Row::name);
-  if (row == std::end(kRows) || !fits(*row, op)) return nullptr;
+  return row == std::end(kRows) ? nullptr : row;
+}
+
+}  // namespace
+
+std::string lapack_fault(const ir::Op& op) {
+  const Row* row = row_of(op);
+  if (row == nullptr) return "";
+  if (op.attr<ir::DictAttr>("mhlo.backend_config") == nullptr)
+    return "the attribute mhlo.backend_config with its options is missing";
+  if (fits(*row, op)) return "";
+  std::string found;
+  for (const ir::Value* v : op.operands())
+    found += (found.empty() ? "" : ", ") + v->type().to_string();
+  found += " ->";
+  for (const ir::Value& v : op.results()) found += " " + v.type().to_string();
+  return "found " + found + ", expected, of f32, f64 or complex numbers of them, " +
+         std::string(row->expected);
+}
+
+std::shared_ptr<const Kernel> make_lapack_kernel(const ir::Op& op) {
+  const Row* row = row_of(op);
+  if (row == nullptr || !lapack_fault(op).empty()) return nullptr;
+  const auto* config = op.attr<ir::DictAttr>("mhlo.backend_config");
   const Options options{.side = letter(*config, "side", 'L'),
                         .triangle = letter(*config, "uplo", 'L'),
                         .transposed = letter(*config, "trans_x", 'N'),
