@@ -80,5 +80,26 @@ INSTANTIATE_TEST_SUITE_P(Programs, ShardingTest,
                                   (std::string(info.param.ending) == ".mlir" ? "Text" : "Bytecode");
                          });
 
+// The planner relies on the verifier for what ops compute, not for what is only passed on.
+TEST(Sharding, WhatIsPassedOnKeepsItsShape) {
+  const auto refusal = [](const std::string& op) {
+    const auto module =
+        read::read_text("func.func @main(%a: tensor<2xf32>) -> tensor<400xf32> {\n %0 = " + op +
+                        " -> tensor<400xf32>\n return %0 : tensor<400xf32>\n}\n");
+    if (!module) return "not read: " + module.error().message();
+    const auto plan = Plan::create(*module, {});
+    return plan ? std::string("planned") : plan.error().message();
+  };
+  EXPECT_EQ(refusal(R"("sdy.sharding_constraint"(%a) : (tensor<2xf32>))"),
+            "2:7: sdy.sharding_constraint: a result is tensor<400xf32>, but gets tensor<2xf32>");
+  EXPECT_EQ(refusal("\"sdy.manual_computation\"(%a) ({\n^bb0(%x: tensor<400xf32>):\n "
+                    "\"sdy.return\"(%x) : (tensor<400xf32>) -> ()\n}) : (tensor<2xf32>)"),
+            "2:7: sdy.manual_computation: argument 0 is tensor<400xf32>, but gets tensor<2xf32>");
+  EXPECT_EQ(
+      refusal(R"("builtin.unrealized_conversion_cast"(%a, %a) : (tensor<2xf32>, tensor<2xf32>))")
+          .substr(0, 80),
+      "2:7: builtin.unrealized_conversion_cast: not supported by the CPU device");
+}
+
 }  // namespace
 }  // namespace millrace::devices::cpu
