@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "millrace/devices/cpu/verify/rules.h"
@@ -82,8 +83,9 @@ class Verifier {
     for (const ir::Value& v : values) {
       const std::string fault = type_fault(v.type());
       if (fault.empty()) continue;
-      return fail(ErrorCode::kInvalidArgument,
-                  where + std::to_string(v.index()) + " is " + v.type().to_string() + ": " + fault);
+      std::string message = where + std::to_string(v.index());
+      message.append(" is ").append(v.type().to_string()).append(": ").append(fault);
+      return fail(ErrorCode::kInvalidArgument, std::move(message));
     }
     return {};
   }
