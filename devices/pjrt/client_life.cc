@@ -3,11 +3,11 @@
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <semaphore>
 #include <string>
 #include <utility>
 
 #include "millrace/core/combinators.h"
+#include "millrace/core/ends_in_time.h"
 #include "millrace/core/log.h"
 #include "millrace/core/wall_clock.h"
 #include "millrace/devices/device_actor.h"
@@ -146,10 +146,7 @@ Future<void> PjrtClient::destroy() {
 
 bool PjrtClient::destroy_in_time() {
   if (client_ == nullptr || options_.frees == nullptr) return true;
-  // Real threads, so real time: also where a test moves the clock.
-  const auto over = std::make_shared<std::binary_semaphore>(0);
-  destroy().then(inline_executor(), [over](const Status&) { over->release(); }).ignore();
-  return over->try_acquire_for(options_.close_timeout);
+  return ends_in_time(destroy(), options_.close_timeout);
 }
 
 std::string PjrtClient::calls_under_way() const {

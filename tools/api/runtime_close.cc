@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <semaphore>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "millrace/core/combinators.h"
+#include "millrace/core/ends_in_time.h"
 #include "millrace/core/log.h"
 #include "millrace/devices/device_actor.h"
 #include "millrace/tools/api/runtime_core.h"
@@ -147,11 +147,8 @@ Duration Runtime::Core::time_for_frees() const {
 // Of a client that was not opened, its thread for what frees may hang in the end of it.
 void Runtime::Core::destroy_client() {
   if (given_up || !frees) return;
-  // Its loop and timers are closed, so the time is that of the semaphore.
-  const auto over = std::make_shared<std::binary_semaphore>(0);
   const Future<void> end = client ? client->destroy() : frees->close();
-  end.then(inline_executor(), [over](const Status&) { over->release(); }).ignore();
-  if (!over->try_acquire_for(time_for_frees())) give_up();
+  if (!ends_in_time(end, time_for_frees())) give_up();
 }
 
 Task<void> Runtime::Core::close_all() {

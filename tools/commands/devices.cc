@@ -4,12 +4,12 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <semaphore>
 #include <string>
 #include <utility>
 #include <variant>
 
 #include "millrace/core/blocking.h"
+#include "millrace/core/ends_in_time.h"
 #include "millrace/core/make_executor.h"
 #include "millrace/tools/child/in_child.h"
 #include "millrace/tools/commands/command.h"
@@ -79,20 +79,13 @@ Look failed_look(Error why) {
           .opened = std::unexpected(std::move(why))};
 }
 
-// True: it has completed within the time.
-bool ends_in_time(const Future<void>& end) {
-  const auto over = std::make_shared<std::binary_semaphore>(0);
-  end.then(inline_executor(), [over](const Status&) { over->release(); }).ignore();
-  return over->try_acquire_for(kEndTime);
-}
-
 // A client that does not end, with the threads that it uses, is left to the process, which ends
 // soon.
 void end_look(std::unique_ptr<devices::Client> client, std::unique_ptr<PoolExecutor> frees,
               Look& look) {
   static_cast<void>(wait_blocking(client->close()));  // nothing was begun
-  const bool ended = ends_in_time(client->destroy());
-  if (ended && (!frees || ends_in_time(frees->close()))) return;
+  const bool ended = ends_in_time(client->destroy(), kEndTime);
+  if (ended && (!frees || ends_in_time(frees->close(), kEndTime))) return;
   static_cast<void>(client.release());
   static_cast<void>(frees.release());
   const std::string warning =
@@ -126,7 +119,7 @@ Look look_at(const std::string& name, const devices::ClientRegistry& registry,
   } else {
     look = failed_look(client.error());
     // A client that was not opened may not have ended either, of which the error tells.
-    if (frees && !ends_in_time(frees->close())) static_cast<void>(frees.release());
+    if (frees && !ends_in_time(frees->close(), kEndTime)) static_cast<void>(frees.release());
   }
   static_cast<void>(wait_blocking(pool->close()));
   return look;
