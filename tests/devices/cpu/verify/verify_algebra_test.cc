@@ -1,44 +1,29 @@
 // The verifier's rules of linear algebra, random numbers, normalisation, CHLO and operations whose
 // shape comes from operands.
-#include <ostream>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "millrace/devices/cpu/read/read_text.h"
-#include "millrace/devices/cpu/verify/verify.h"
+#include "tests/devices/cpu/verify/op_case.h"
 
 namespace millrace::devices::cpu::verify {
 namespace {
 
 using testing::HasSubstr;
 
-// One op in a function, on line 2.
-struct Case {
-  const char* name;
-  const char* op;
-  const char* verdict;
-};
-
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
-
-class VerifyAlgebra : public testing::TestWithParam<Case> {};
+class VerifyAlgebra : public testing::TestWithParam<OpCase> {};
 
 TEST_P(VerifyAlgebra, SaysWhatWasFoundAndExpected) {
-  const Case& c = GetParam();
-  const std::string text =
-      "func.func @main(%m: tensor<4x4xf32>, %b: tensor<4x2xf32>, %v: tensor<4xf32>, %s: "
-      "tensor<f32>, %z: tensor<4x6xcomplex<f32>>, %i: tensor<2xi64>, %k: tensor<2xui64>, %n: "
-      "tensor<4x4xi32>) {\n  " +
-      std::string(c.op) + "\n  return\n}\n";
-  const auto module = read::read_text(text);
-  ASSERT_TRUE(module.has_value()) << module.error().to_string();
-  const Status status = verify(*module);
-  EXPECT_THAT(status ? std::string("good") : status.error().message(), HasSubstr(c.verdict));
+  const OpCase& c = GetParam();
+  EXPECT_THAT(verdict("%m: tensor<4x4xf32>, %b: tensor<4x2xf32>, %v: tensor<4xf32>, %s: "
+                      "tensor<f32>, %z: tensor<4x6xcomplex<f32>>, %i: tensor<2xi64>, %k: "
+                      "tensor<2xui64>, %n: tensor<4x4xi32>",
+                      c.op),
+              HasSubstr(c.verdict));
 }
 
-const Case kCases[] = {
+const OpCase kCases[] = {
     {"Cholesky", "%0 = stablehlo.cholesky %m, lower = true : tensor<4x4xf32>", "good"},
     {"CholeskyOfNoSquare", "%0 = stablehlo.cholesky %b, lower = true : tensor<4x2xf32>",
      "2:8: stablehlo.cholesky: operand 0 is tensor<4x2xf32>, expected square matrices"},

@@ -1,41 +1,25 @@
 // The verifier's rules of operations among processes, on tokens, and of other dialects; and that it
 // looks into the regions of all of them.
-#include <ostream>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "millrace/devices/cpu/read/read_text.h"
-#include "millrace/devices/cpu/verify/verify.h"
+#include "tests/devices/cpu/verify/op_case.h"
 
 namespace millrace::devices::cpu::verify {
 namespace {
 
 using testing::HasSubstr;
 
-// One op in a function, on line 2.
-struct Case {
-  const char* name;
-  const char* op;
-  const char* verdict;
-};
-
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
-
-class VerifyCollective : public testing::TestWithParam<Case> {};
+class VerifyCollective : public testing::TestWithParam<OpCase> {};
 
 TEST_P(VerifyCollective, SaysWhatWasFoundAndExpected) {
-  const Case& c = GetParam();
-  const std::string text =
-      "func.func @main(%a: tensor<4x6xf32>, %n: tensor<4x6xi32>, %t: !stablehlo.token, %u: "
-      "tensor<?x6xf32>, %f: !stablehlo.future<tensor<4x6xf32>>) {\n  " +
-      std::string(c.op) + "\n  return\n}\n";
-  const auto module = read::read_text(text);
-  ASSERT_TRUE(module.has_value()) << module.error().to_string() << text;
-  const Status status = verify(*module);
-  EXPECT_THAT(status ? std::string("good") : status.error().message(), HasSubstr(c.verdict))
-      << text;
+  const OpCase& c = GetParam();
+  EXPECT_THAT(verdict("%a: tensor<4x6xf32>, %n: tensor<4x6xi32>, %t: !stablehlo.token, %u: "
+                      "tensor<?x6xf32>, %f: !stablehlo.future<tensor<4x6xf32>>",
+                      c.op),
+              HasSubstr(c.verdict));
 }
 
 #define ONE_GROUP "replica_groups = dense<0> : tensor<1x1xi64>"
@@ -44,7 +28,7 @@ TEST_P(VerifyCollective, SaysWhatWasFoundAndExpected) {
   ">):\n %z = stablehlo.add %l, %r : tensor<" type ">\n stablehlo.return %z : tensor<" type \
   ">\n})"
 
-const Case kCollectives[] = {
+const OpCase kCollectives[] = {
     {"AllGather",
      R"(%0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, )" ONE_GROUP
      R"(}> : (tensor<4x6xf32>) -> tensor<8x6xf32>)",
@@ -121,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(Collectives, VerifyCollective, testing::ValuesIn(kColle
                          [](const auto& i) { return std::string(i.param.name); });
 
 #define HANDLE "channel_handle = #stablehlo.channel_handle<handle = 0, type = 3>"
-const Case kTokens[] = {
+const OpCase kTokens[] = {
     {"AfterAll",
      R"(%0 = "stablehlo.after_all"(%t, %t) : (!stablehlo.token, !stablehlo.token) -> !stablehlo.token)",
      "good"},
@@ -185,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(Tokens, VerifyCollective, testing::ValuesIn(kTokens),
   "%0 = \"sdy.manual_computation\"(%a) ({\n^bb0(%x: " argument "):\n " ops \
   "\n}) : "                                                                \
   "(tensor<4x6xf32>) -> " result
-const Case kForeign[] = {
+const OpCase kForeign[] = {
     {"Constraint", R"(%0 = "sdy.sharding_constraint"(%a) : (tensor<4x6xf32>) -> tensor<4x6xf32>)",
      "good"},
     {"ConstraintOfDynamicExtents",

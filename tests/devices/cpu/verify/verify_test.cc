@@ -6,19 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "millrace/devices/cpu/read/read_text.h"
+#include "tests/devices/cpu/verify/op_case.h"
 
 namespace millrace::devices::cpu::verify {
 namespace {
 
 using testing::HasSubstr;
-
-std::string verdict(const std::string& text) {
-  const auto module = read::read_text(text);
-  if (!module) return "not read: " + module.error().message();
-  const Status status = verify(*module);
-  return status ? "good" : status.error().message();
-}
 
 // One op in a function, on line 2.
 struct Case {
