@@ -2,10 +2,12 @@
 // them any longer. Internal to plugin.cc and to the files of extensions.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "millrace/devices/device_scope.h"
 #include "millrace/devices/pjrt/abi.h"
 
 namespace millrace::devices::pjrt {
@@ -34,16 +36,42 @@ class CallUnderWay {
  public:
   // plugin: a number of its own. The device is the one on whose behalf this thread runs
   // (device_scope.h).
-  CallUnderWay(std::uint32_t plugin, abi::Slot slot);
-  CallUnderWay(std::uint32_t plugin, ExtensionCall call);
-  ~CallUnderWay();
+  CallUnderWay(std::uint32_t plugin, abi::Slot slot)
+      : CallUnderWay(plugin, static_cast<Word>(slot) + 1) {}
+  CallUnderWay(std::uint32_t plugin, ExtensionCall call)
+      : CallUnderWay(plugin, kOfExtension | static_cast<Word>(call)) {}
+  // relaxed: whoever asks wants to know of calls that have lasted for seconds.
+  ~CallUnderWay() { current_.store(outer_, std::memory_order_relaxed); }
   CallUnderWay(const CallUnderWay&) = delete;
   CallUnderWay& operator=(const CallUnderWay&) = delete;
 
  private:
-  CallUnderWay(std::uint32_t plugin, std::uint64_t function);
+  friend std::string calls_under_way(std::uint32_t plugin);
+  // One word, so that other threads see all of a call or nothing of it: the plugin above, then the
+  // device and the slot, both from 1, or instead of the slot a function of an extension; 0: no
+  // call.
+  using Word = std::uint64_t;
+  static constexpr int kPluginShift = 32, kDeviceShift = 16;
+  static constexpr Word kPart = 0xffff, kOfExtension = 0x8000;
+  struct Threads;
+  struct Listed;
 
-  const std::uint64_t outer_;
+  CallUnderWay(std::uint32_t plugin, Word function)
+      : outer_(current_.load(std::memory_order_relaxed)) {
+    if (!listed_) [[unlikely]]
+      list_this_thread();
+    const DeviceScope* const scope = DeviceScope::current();
+    const Word device =
+        scope == nullptr ? 0 : static_cast<Word>(index(scope->device()) + 1) & kPart;
+    current_.store(static_cast<Word>(plugin) << kPluginShift | device << kDeviceShift | function,
+                   std::memory_order_relaxed);
+  }
+  static void list_this_thread();
+  static std::string_view name_of(Word function);
+
+  static constinit thread_local std::atomic<Word> current_;
+  static constinit thread_local bool listed_;
+  const Word outer_;
 };
 
 // Those of all threads: "PJRT_Client_Compile (2), PJRT_LoadedExecutable_Execute for device 0";

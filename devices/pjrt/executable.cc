@@ -138,6 +138,7 @@ struct PjrtExecutable::Launch {
   std::vector<abi::Event*> done;
   std::vector<std::int64_t> kept;  // inputs that are not to be donated
   std::vector<PjrtBuffer*> given;  // removed for this launch
+  std::vector<Buffer> outputs;     // of one device, empty between launches
 };
 
 std::size_t PjrtExecutable::place_of(DeviceId device) const {
@@ -242,8 +243,7 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
         {call.devices[d], trace_name_, launched, call.flow}, std::move(holds[d]));
     // Small programs have often run when the call returns: then nobody need ask for each output.
     const AsyncValue::State ended = results[d].done.cell()->state();
-    PooledVector<Buffer> outputs;
-    outputs.reserve(facts_.outputs.size());
+    launch.outputs.clear();
     for (std::size_t o = 0; o < facts_.outputs.size(); ++o) {
       if (launch.output_lists[place][o] == nullptr) {
         complete = plugin.require<abi::LoadedExecutableExecuteArgs>(
@@ -251,11 +251,11 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
         continue;
       }
       const bool laid_out = o < facts_.outputs_laid_out.size() && facts_.outputs_laid_out[o] != 0;
-      outputs.emplace_back(make_ref<PjrtBuffer>(client_, call.devices[d], facts_.outputs[o],
-                                                launch.output_lists[place][o], laid_out,
-                                                ended == AsyncValue::State::kValue));
+      launch.outputs.emplace_back(make_ref<PjrtBuffer>(client_, call.devices[d], facts_.outputs[o],
+                                                       launch.output_lists[place][o], laid_out,
+                                                       ended == AsyncValue::State::kValue));
     }
-    results[d].outputs = Buffers::of_moved(outputs);
+    results[d].outputs = Buffers::of_moved(launch.outputs);
   }
   if (!complete) {  // the run goes on, and ends the holds
     for (LaunchResult& result : results.first(devices)) {

@@ -12,7 +12,6 @@
 #include "millrace/core/log.h"
 #include "millrace/core/mutex.h"
 #include "millrace/devices/cache/build_id.h"
-#include "millrace/devices/pjrt/calls_under_way.h"
 
 namespace millrace::devices::pjrt {
 namespace {
@@ -226,12 +225,6 @@ std::string Plugin::version_text() const {
   return version_of(api_->version.major_version, api_->version.minor_version);
 }
 
-bool Plugin::has(abi::Slot slot) const {
-  const std::size_t end =
-      offsetof(abi::Api, functions) + (static_cast<std::size_t>(slot) + 1) * sizeof(void*);
-  return api_->struct_size >= end && api_->functions[static_cast<std::size_t>(slot)] != nullptr;
-}
-
 const abi::Extension* Plugin::extension(int type) const {
   constexpr int kMost = 1000;  // a list that is longer leads back into itself
   const auto* e = static_cast<const abi::Extension*>(api_->extension_start);
@@ -246,30 +239,22 @@ const abi::Extension* Plugin::extension(int type) const {
   return nullptr;
 }
 
-Status Plugin::call(abi::Slot slot, std::string_view what, void* args, Invoke invoke) const {
-  if (!has(slot)) [[unlikely]] {
-    return fail(ErrorCode::kUnimplemented, "the plugin " + name_ + " (PJRT API " + version_text() +
-                                               ") has no function " +
-                                               std::string(abi::to_string(slot)));
-  }
-  abi::Error* error = nullptr;
-  try {
-    const CallUnderWay under_way(number_, slot);
-    error = invoke(function(slot), args);
-  } catch (const std::exception& e) {
-    return thrown(slot, e.what());
-  } catch (...) {
-    return thrown(slot, "what is no std::exception");
-  }
-  if (error == nullptr) [[likely]]
-    return {};
-  return std::unexpected(take_error(error, what));
+Status Plugin::lacks(abi::Slot slot) const {
+  return fail(ErrorCode::kUnimplemented, "the plugin " + name_ + " (PJRT API " + version_text() +
+                                             ") has no function " +
+                                             std::string(abi::to_string(slot)));
 }
 
-Status Plugin::thrown(abi::Slot slot, std::string_view what) const {
-  return fail(ErrorCode::kInternal,
-              std::string(abi::to_string(slot)) + " of the plugin " + name_ +
-                  " threw an exception through its C interface: " + std::string(what));
+Status Plugin::thrown(abi::Slot slot) const {
+  std::string what = "what is no std::exception";
+  try {
+    throw;
+  } catch (const std::exception& e) {
+    what = e.what();
+  } catch (...) {  // it stays what it is
+  }
+  return fail(ErrorCode::kInternal, std::string(abi::to_string(slot)) + " of the plugin " + name_ +
+                                        " threw an exception through its C interface: " + what);
 }
 
 Error Plugin::take_error(abi::Error* error, std::string_view what) const {

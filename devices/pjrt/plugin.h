@@ -14,6 +14,7 @@
 #include "millrace/core/error.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/pjrt/abi.h"
+#include "millrace/devices/pjrt/calls_under_way.h"
 
 namespace millrace::devices::pjrt {
 
@@ -45,22 +46,37 @@ class Plugin {
   // Its functions that have not returned, on any thread: "PJRT_LoadedExecutable_Execute for device
   // 0". Empty: there is none.
   std::string calls_under_way() const;
-  bool has(abi::Slot slot) const;
+  bool has(abi::Slot slot) const {
+    const auto end =
+        offsetof(abi::Api, functions) + (static_cast<std::size_t>(slot) + 1) * sizeof(void*);
+    return api_->struct_size >= end && function(slot) != nullptr;
+  }
   // The plugin's extension of this type, at least as large as its head; nullptr if it has none.
   const abi::Extension* extension(int type) const;
   // Calls the function of args. kUnimplemented, with its name, if the plugin has none; kInternal,
   // with its name, if it throws; else its error, with ours in front: "PJRT_Client_Compile: ...".
   template <class A>
   Status call(A& args) const {
-    return call_for(abi::to_string(abi::Call<A>::kSlot), args);
+    return call_for({}, args);
   }
-  // The same, and the plugin's own error is one of `what`: of the call that gave an event.
+  // The same, and the plugin's own error is one of `what`, unless that is empty: of the call that
+  // gave an event.
   template <class A>
   Status call_for(std::string_view what, A& args) const {
+    constexpr abi::Slot kSlot = abi::Call<A>::kSlot;
     args.struct_size = abi::Call<A>::kSize;
-    return call(abi::Call<A>::kSlot, what, &args, [](void* function, void* typed) {
-      return reinterpret_cast<abi::Function<A>>(function)(static_cast<A*>(typed));
-    });
+    if (!has(kSlot)) [[unlikely]]
+      return lacks(kSlot);
+    abi::Error* error = nullptr;
+    try {
+      const CallUnderWay under_way(number_, kSlot);
+      error = reinterpret_cast<abi::Function<A>>(function(kSlot))(&args);
+    } catch (...) {
+      return thrown(kSlot);
+    }
+    if (error == nullptr) [[likely]]
+      return {};
+    return std::unexpected(take_error(error, what.empty() ? abi::to_string(kSlot) : what));
   }
   // After a call of A that succeeded: kInternal, with its name, unless it gave what it has to.
   template <class A>
@@ -93,10 +109,8 @@ class Plugin {
   static Result<const Plugin*> adopt(const abi::Api* api, std::string name, std::string build);
   Status check_version() const;
   Status initialize();
-  // invoke knows the type behind args, and so the function's.
-  using Invoke = abi::Error* (*)(void* function, void* args);
-  Status call(abi::Slot slot, std::string_view what, void* args, Invoke invoke) const;
-  Status thrown(abi::Slot slot, std::string_view what) const;
+  Status lacks(abi::Slot slot) const;
+  Status thrown(abi::Slot slot) const;  // in a handler
   Status missing(abi::Slot slot, std::string_view what) const;
   void log_throw(std::string_view name) const;
   void* function(abi::Slot slot) const { return api_->functions[static_cast<std::size_t>(slot)]; }
