@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "millrace/core/blocking.h"
+#include "millrace/core/ends_in_time.h"
 
 namespace millrace::devices::pjrt {
 namespace {
@@ -36,6 +36,18 @@ abi::Error* give(A& args, const Result<std::string>& got) {
   return nullptr;
 }
 
+// What the store says, in time: a thread of the plugin waits, which may hold locks of it.
+template <class T>
+Result<T> answer(const Future<T>& future, Duration limit, const char* what,
+                 const std::string& key) {
+  const Future<void> answered = future.then(inline_executor(), [](const Result<T>&) {});
+  if (ends_in_time(answered, limit)) return future.result();
+  const auto seconds = std::chrono::duration<double>(limit).count();
+  return fail(ErrorCode::kDeadlineExceeded, "the key-value store has not answered " +
+                                                std::string(what) + " of '" + key + "' within " +
+                                                std::to_string(seconds) + " s");
+}
+
 }  // namespace
 
 void KeyValues::serve(abi::ClientCreateArgs& args) {
@@ -49,27 +61,28 @@ abi::Error* KeyValues::get(abi::KeyValueGetArgs* args) {
   if (const Status size = check_size(*args, "PJRT_KeyValueGetCallback_Args", 80); !size)
     return refuse(*args, size.error());
   auto& self = *static_cast<KeyValues*>(args->user_arg);
+  const auto allowed = std::chrono::milliseconds(std::max(args->timeout_in_ms, 0));
   CallOptions call;
-  call.deadline = self.clock_.now() + std::chrono::milliseconds(std::max(args->timeout_in_ms, 0));
-  return give(*args, wait_blocking(self.store_.get(
-                         self.prefix_ + std::string(args->key, args->key_size), call)));
+  call.deadline = self.clock_.now() + allowed;
+  const std::string key = self.prefix_ + std::string(args->key, args->key_size);
+  return give(*args, answer(self.store_.get(key, call), allowed + self.patience_, "a get", key));
 }
 
 abi::Error* KeyValues::try_get(abi::KeyValueTryGetArgs* args) {
   if (const Status size = check_size(*args, "PJRT_KeyValueTryGetCallback_Args", 72); !size)
     return refuse(*args, size.error());
   auto& self = *static_cast<KeyValues*>(args->user_arg);
-  return give(*args, wait_blocking(self.store_.try_get(self.prefix_ +
-                                                       std::string(args->key, args->key_size))));
+  const std::string key = self.prefix_ + std::string(args->key, args->key_size);
+  return give(*args, answer(self.store_.try_get(key), self.patience_, "a try_get", key));
 }
 
 abi::Error* KeyValues::put(abi::KeyValuePutArgs* args) {
   if (const Status size = check_size(*args, "PJRT_KeyValuePutCallback_Args", 64); !size)
     return refuse(*args, size.error());
   auto& self = *static_cast<KeyValues*>(args->user_arg);
-  const Status done =
-      wait_blocking(self.store_.put(self.prefix_ + std::string(args->key, args->key_size),
-                                    std::string_view(args->value, args->value_size)));
+  const std::string key = self.prefix_ + std::string(args->key, args->key_size);
+  const std::string_view value(args->value, args->value_size);
+  const Status done = answer(self.store_.put(key, value), self.patience_, "a put", key);
   return done ? nullptr : refuse(*args, done.error());
 }
 

@@ -2,7 +2,9 @@
 // plugin in several processes find each other.
 #pragma once
 
+#include <chrono>
 #include <string>
+#include <utility>
 
 #include "millrace/core/clock.h"
 #include "millrace/core/key_value_store.h"
@@ -10,13 +12,16 @@
 
 namespace millrace::devices::pjrt {
 
-// What the callbacks' user_arg points to; the plugin may call as long as its client lives. A get
-// blocks the plugin's thread, as PJRT wants it. Thread-safety: thread-safe.
+// What the callbacks' user_arg points to; the plugin may call as long as its client lives. Its
+// thread waits, as PJRT wants it: as long as the plugin says in a get, and always for `patience`,
+// by the machine's time, which is what a store gets for its answer. After that the plugin is given
+// kDeadlineExceeded, with the key. Thread-safety: thread-safe.
 class KeyValues {
  public:
   // prefix: before every key, so that plugins that share a store do not meet.
-  KeyValues(KeyValueStore& store, const Clock& clock, std::string prefix)
-      : store_(store), clock_(clock), prefix_(std::move(prefix)) {}
+  KeyValues(KeyValueStore& store, const Clock& clock, std::string prefix,
+            Duration patience = std::chrono::minutes(1))
+      : store_(store), clock_(clock), prefix_(std::move(prefix)), patience_(patience) {}
   KeyValues(const KeyValues&) = delete;
   KeyValues& operator=(const KeyValues&) = delete;
 
@@ -30,6 +35,7 @@ class KeyValues {
   KeyValueStore& store_;
   const Clock& clock_;
   const std::string prefix_;
+  const Duration patience_;
 };
 
 }  // namespace millrace::devices::pjrt

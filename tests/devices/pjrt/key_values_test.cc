@@ -150,6 +150,48 @@ TEST_F(KeyValuesTest, ClientServesItsPluginWhileItIsCreated) {
   EXPECT_EQ(wait_blocking(store_.try_get("pjrt/npu/address")).value(), "here");
 }
 
+// Never answers.
+class SilentStore final : public KeyValueStore {
+ public:
+  Future<std::string> get(std::string_view, CallOptions) override { return text_.future(); }
+  Future<std::string> try_get(std::string_view) override { return text_.future(); }
+  Future<void> put(std::string_view, std::string_view) override { return done_.future(); }
+
+ private:
+  Promise<std::string> text_;
+  Promise<void> done_;
+};
+
+TEST_F(KeyValuesTest, StoreThatDoesNotAnswerHoldsNoThreadOfThePluginForEver) {
+  SilentStore silent;
+  KeyValues values(silent, steady_clock(), "pjrt/npu/", std::chrono::milliseconds(1));
+  abi::ClientCreateArgs args;
+  values.serve(args);
+  abi::KeyValueGetArgs get;
+  get.timeout_in_ms = 1;
+  const Answer answers[] = {
+      call_for_value(args.kv_get_callback, get, args.kv_get_user_arg, "topology"),
+      call_for_value(args.kv_try_get_callback, abi::KeyValueTryGetArgs{}, args.kv_try_get_user_arg,
+                     "topology"),
+      [&] {
+        abi::CallbackError make_error = &make;
+        abi::KeyValuePutArgs put;
+        put.struct_size = sizeof put;
+        put.key = "topology", put.key_size = 8;
+        put.value = "2 hosts", put.value_size = 7;
+        put.callback_error = &make_error;
+        put.user_arg = args.kv_put_user_arg;
+        return read(
+            reinterpret_cast<abi::Function<abi::KeyValuePutArgs>>(args.kv_put_callback)(&put));
+      }()};
+  const char* const names[] = {"a get", "a try_get", "a put"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(answers[i].code, ErrorCode::kDeadlineExceeded);
+    EXPECT_THAT(answers[i].text, HasSubstr(std::string("has not answered ") + names[i] +
+                                           " of 'pjrt/npu/topology' within 0.00"));
+  }
+}
+
 // Counts what it is asked for.
 class CountingStore final : public KeyValueStore {
  public:
