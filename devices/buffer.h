@@ -50,7 +50,7 @@ class BufferBody : public RefCounted, public Pooled {
   // Copies the bytes, dense and row-major, once ready; destination.size() must equal
   // shape().size_bytes().
   virtual Future<void> copy_to_host(std::span<std::byte> destination, Owner keep_alive) = 0;
-  // In-place access, of a ready buffer; kUnimplemented where the host cannot see device memory.
+  // In place, of a ready buffer; kUnimplemented where the host cannot see it. May block (client.h).
   virtual Result<HostAccess> host_access() = 0;
   // Lets the memory go now (once pending uses have ended); later uses give kFailedPrecondition.
   virtual void remove() = 0;
@@ -70,7 +70,9 @@ class Buffer {
   DeviceId device() const { return body_->device(); }
   std::size_t size_bytes() const { return body_->size_bytes(); }
   Future<void> ready() const { return body_->ready(); }
-  Result<HostAccess> host_access() const { return body_->host_access(); }
+  Result<HostAccess> host_access() const {
+    return body_->host_access();
+  }  // may block; fetch does not
   void remove() const { body_->remove(); }
   bool removed() const { return body_->removed(); }
   const Ref<BufferBody>& body() const { return body_; }

@@ -194,9 +194,9 @@ class Client {
   virtual std::optional<Duration> busy_time(DeviceId /*device*/) const { return std::nullopt; }
   // Finishes or fails what is in flight; buffers may outlive this, their memory stays valid.
   virtual Future<void> close() = 0;
-  // The last call of all, after close(), when every buffer and executable is gone: the backend's
-  // own client goes. Completes when it has, on whatever thread; where a backend does not return
-  // from it, never. Without it the destructor does the same, and may block.
+  // After close(): the backend's own client goes; completes when it has, on whatever thread, or
+  // never, where a backend does not return. kFailedPrecondition while buffers or executables stay,
+  // with the last of which it goes; ask again then. The destructor does the same, and may block.
   virtual Future<void> destroy() { return make_ready(); }
 
   // For the end of all where calls may block. Which have not returned, in words, for errors.

@@ -41,9 +41,10 @@ class ExternalReference {
 
  private:
   ExternalReference(Ref<PjrtBuffer> buffer, PjrtClient& client)
-      : buffer_(std::move(buffer)), client_(client) {}
-  Ref<PjrtBuffer> buffer_;
+      : client_(client), buffer_(std::move(buffer)) {}
   PjrtClient& client_;
+  const PjrtClient::Use use_{client_};  // of its end, at which the buffer's may be over
+  Ref<PjrtBuffer> buffer_;
 };
 
 }  // namespace
@@ -108,7 +109,8 @@ Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner ke
   if (Status status = client_.plugin().call(args); !status) return std::move(status).error();
   constexpr std::string_view kCopy = "PJRT_Buffer_ToHostBuffer";
   const auto until = steady_clock().now() + kSmallCopyTime;
-  while (destination.size() <= kSmallCopy && steady_clock().now() < until) {
+  while (args.event != nullptr && destination.size() <= kSmallCopy &&
+         steady_clock().now() < until) {
     if (std::optional<Future<void>> copied = take_ready_event(client_.plugin(), args.event, kCopy))
       return *std::move(copied);
   }
@@ -130,6 +132,7 @@ Result<DeviceLayout> PjrtBuffer::layout() const {
   return read_layout(client_.plugin(), args.layout, shape_.rank());
 }
 
+// None of these calls has to be a quick one: device actors make them on the device's own thread.
 Result<HostAccess> PjrtBuffer::host_access() {
   if (removed_.load()) return std::unexpected(removed_error("a look from the host"));
   MILLRACE_TRY_STATUS(client_.alive(device_));

@@ -7,12 +7,11 @@
 
 #include "millrace/core/mutex.h"
 #include "millrace/devices/client.h"
+#include "millrace/devices/pjrt/client.h"
 #include "millrace/devices/pjrt/layout.h"
 #include "millrace/devices/pjrt/plugin.h"
 
 namespace millrace::devices::pjrt {
-
-class PjrtClient;
 
 // Owns a PJRT_Buffer, destroyed with the last handle. Thread-safety: thread-safe, as PJRT's buffers
 // are.
@@ -47,6 +46,7 @@ class PjrtBuffer final : public BufferBody {
   Error removed_error(std::string_view use) const;
 
   PjrtClient& client_;
+  const PjrtClient::Use use_{client_};
   const DeviceId device_;
   const Shape shape_;
   abi::Buffer* const buffer_;

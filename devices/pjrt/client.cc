@@ -51,8 +51,11 @@ PjrtClient::~PjrtClient() {
       scope_.holders() == 0,
       "a PJRT client goes after its launches and transfers, one that was given up never");
   end_lives();
-  if (client_ != nullptr) static_cast<void>(wait_blocking(destroy()));
-  // Their executor may go next.
+  if (client_ != nullptr) {
+    static_cast<void>(wait_blocking(destroy()));
+    MILLRACE_CHECK(uses_.load() == 0, "a PJRT client goes after its buffers and executables");
+  }
+  // Those that the end of the plugin's client has not ended, whose executor may go next.
   for (const DeviceInfo& info : infos_) give_up_events(releases_of(info.id), scope_.closed_error());
 }
 
@@ -60,6 +63,11 @@ void PjrtClient::destroy_here() {
   make_handed_over();
   if (client_ == nullptr) return;
   end_mappings();  // of a client that nobody has closed
+  if (!given_up()) {
+    // Of one that nobody has closed, or of buffers that were asked since.
+    for (const DeviceInfo& info : infos_) give_up_events(events_of(info.id), scope_.closed_error());
+    wait_for_callbacks(id_);
+  }
   abi::ClientDestroyArgs args;
   args.client = std::exchange(client_, nullptr);
   if (given_up()) {

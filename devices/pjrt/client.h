@@ -56,10 +56,10 @@ struct PjrtRun {
   std::uint64_t flow = 0;
 };
 
-// States: open -> closing (close was called, launches or transfers under way) -> closed. The PJRT
-// client goes with destroy(), at the latest with this object, which outlives buffers and
-// executables; it is left where events never came, since the plugin still works on it.
-// Thread-safety: thread-safe.
+// States: open -> closing (close was called, launches or transfers under way) -> closed ->
+// destroyed (destroy was called, and the last buffer or executable has gone). The PJRT client goes
+// with the last step, at the latest with this object, which outlives buffers and executables; it is
+// left where events never came, since the plugin still works on it. Thread-safety: thread-safe.
 class PjrtClient final : public Client {
  public:
   // Blocking: devices are opened. Errors of the plugin name it and the call. Where there is an
@@ -101,7 +101,8 @@ class PjrtClient final : public Client {
   // is let go of. What is left of that when half the time has passed again is named, and the client
   // is given up.
   Future<void> close() override;
-  // On the thread for what frees, behind all that was handed over.
+  // On the thread for what frees, behind all that was handed over, which may be a while after the
+  // call: when the last Use goes.
   Future<void> destroy() override;
   std::string calls_under_way() const override;
   void give_up(const Error& why) override;
@@ -119,7 +120,9 @@ class PjrtClient final : public Client {
   abi::Client* get() const { return client_; }
   // Makes the call, on this thread if it may block in the plugin (a device actor's), else before
   // the next put, copy, fetch or launch, or on the thread for what frees, within 20 ms. After
-  // close(), at once: there, or here where there is no such thread.
+  // close(), at once: there, or here where there is no such thread. So one that does not return
+  // may hold up its device: were all of them made on the thread for what frees, each launch would
+  // wake that (longer than a small one takes), and memory would not be free before it is asked for.
   template <class F>
   void hand_over(F call) {
     if (may_call_here()) return call();
@@ -135,6 +138,21 @@ class PjrtClient final : public Client {
       if (!given_up()) plugin_.call_quietly(args);
     });
   }
+  // Of whoever calls the client as long as he lives, and may be held by anybody: buffers,
+  // executables, what reads a buffer in place. The client stays for them. A member that outlives
+  // the others: its end may be the client's.
+  class Use {
+   public:
+    explicit Use(PjrtClient& client) : client_(client) {
+      client_.uses_.fetch_add(1, std::memory_order_relaxed);
+    }
+    ~Use() { client_.end_use(); }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+   private:
+    PjrtClient& client_;
+  };
   // What was handed over before a call comes before it.
   void make_handed_over() const { handed_over_->drain(); }
   // take_event of one that the device owes: it ends with the device.
@@ -172,6 +190,8 @@ class PjrtClient final : public Client {
   void end_lives();
   void see_to_handed_over();
   void hurry_handed_over();
+  Future<void> destroy_unless_used();
+  void end_use();
   void destroy_here();  // the plugin's client, unless it still works
   bool destroy_in_time();
   Executor* freer() const { return options_.frees != nullptr ? options_.frees : options_.driver; }
@@ -245,6 +265,10 @@ class PjrtClient final : public Client {
   Scope scope_{"the PJRT client"};
   Mutex close_mutex_;
   Future<void> closed_ MILLRACE_GUARDED_BY(close_mutex_);  // valid once close() was called
+  std::atomic<std::int64_t> uses_{1};  // one is the client's own, until destroy()
+  std::atomic<bool> destroy_called_{false};
+  Promise<void> destroyed_promise_;  // of whoever ends the last use
+  const Future<void> destroyed_ = destroyed_promise_.future();
 };
 
 }  // namespace millrace::devices::pjrt

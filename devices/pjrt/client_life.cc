@@ -81,6 +81,7 @@ void PjrtClient::end_lives() {
 
 Future<void> PjrtClient::watch(abi::Event* event, std::string_view what, DeviceId device,
                                Owner keep) {
+  if (event == nullptr) keep_for_ever(std::move(keep));
   if (std::optional<Future<void>> ready = take_ready_event(plugin_, event, what))
     return *std::move(ready);
   Executor* const waits = in_actor() ? nullptr : options_.driver;
@@ -131,17 +132,47 @@ void PjrtClient::hurry_handed_over() {
 }
 
 Future<void> PjrtClient::destroy() {
+  if (options_.frees == nullptr || given_up()) return destroy_unless_used();
+  return make_ready().then(*options_.frees,
+                           [this](const Status&) { return destroy_unless_used(); });
+}
+
+Future<void> PjrtClient::destroy_unless_used() {
+  make_handed_over();
+  if (!destroy_called_.exchange(true)) end_use();
+  // What another thread is still making may be all that uses it, and ends.
+  const bool all_made = handed_over_->empty();
+  const std::int64_t uses = uses_.load();
+  if (uses == 0 || !all_made) return destroyed_;
+  return fail(ErrorCode::kFailedPrecondition,
+              "the client of the plugin " + plugin_.name() + " stays: " + std::to_string(uses) +
+                  " buffers, programs, or arrays that read a buffer in place, are still held, and "
+                  "it goes with the last of them");
+}
+
+// Any thread, which may have nothing to do with the client but the last buffer. acq_rel: the uses
+// that others have ended come before the end.
+void PjrtClient::end_use() {
+  if (uses_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  // Once both this thread and the one that frees are out of here, the client may go.
+  struct End {
+    Promise<void> promise;
+    std::atomic<int> inside{2};
+    void leave() {
+      if (inside.fetch_sub(1) == 1) promise.set_value();
+    }
+  };
+  const auto end = std::make_shared<End>(std::move(destroyed_promise_));
   if (options_.frees == nullptr || given_up()) {
     destroy_here();
-    return make_ready();
+    end->leave();
+  } else {
+    post(*options_.frees, [this, end] {
+      destroy_here();
+      end->leave();
+    });
   }
-  Promise<void> promise;
-  Future<void> destroyed = promise.future();
-  post(*options_.frees, [this, promise = std::move(promise)]() mutable {
-    destroy_here();
-    promise.set_value();
-  });
-  return destroyed;
+  end->leave();
 }
 
 bool PjrtClient::destroy_in_time() {

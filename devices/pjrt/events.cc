@@ -1,5 +1,6 @@
 #include "millrace/devices/pjrt/events.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -26,6 +27,7 @@ struct Pending : Pooled {
   std::string_view what;  // a literal
   EventSource source;
   Owner keep;
+  bool calling = false;  // the plugin's callback is on its way through on_ready
 
   Pending(const Plugin& p, abi::Event* e, Executor& x, std::string_view w, EventSource s, Owner k)
       : plugin(&p), event(e), executor(&x), what(w), source(s), keep(std::move(k)) {}
@@ -52,16 +54,51 @@ class PendingTable {
     part.pending.emplace(key, std::move(pending));
     return key;
   }
+  // For one that will not be called back; nullptr if it was.
   std::unique_ptr<Pending> take(Key key) {
     Part& part = part_of(key);
     MutexLock lock(part.mutex);
     const auto found = part.pending.find(key);
-    if (found == part.pending.end()) return nullptr;
+    if (found == part.pending.end() || found->second->calling) return nullptr;
     std::unique_ptr<Pending> pending = std::move(found->second);
     part.pending.erase(found);
     return pending;
   }
-  // Everything that waits, while none of it changes.
+  // The callback has come, the first one: it stands in the table until end_call(). nullptr: it came
+  // before, or was refused.
+  const Pending* begin_call(Key key) {
+    Part& part = part_of(key);
+    MutexLock lock(part.mutex);
+    const auto found = part.pending.find(key);
+    if (found == part.pending.end() || std::exchange(found->second->calling, true)) return nullptr;
+    return found->second.get();
+  }
+  // Posts what the callback has brought, unless it was given up since. Until it is posted, nobody
+  // who gives up its source goes on, since the executor may go next.
+  void end_call(Key key, Status status) {
+    Part& part = part_of(key);
+    std::unique_ptr<Pending> pending;
+    Ending ending;
+    {
+      MutexLock lock(part.mutex);
+      const auto found = part.pending.find(key);
+      pending = std::move(found->second);
+      part.pending.erase(found);
+      ending = {pending->source, pending->executor != nullptr};
+      part.ending.push_back(ending);
+    }
+    if (ending.posts) {
+      post_end(std::move(pending), std::move(status));
+    } else {
+      pending.reset();  // which calls the plugin
+    }
+    {
+      MutexLock lock(part.mutex);
+      part.ending.erase(std::ranges::find(part.ending, ending));
+    }
+    part.ended.notify_all();
+  }
+  // Everything that waits, or whose callback is on its way, while none of it changes.
   template <class F>
   void for_each(const F& f) {
     for (Part& part : parts_) {
@@ -69,13 +106,53 @@ class PendingTable {
       for (auto& [key, pending] : part.pending) f(*pending);
     }
   }
+  // Until none of the source's is being posted.
+  void wait_for_posts(const EventSource& source) {
+    for (Part& part : parts_) {
+      MutexLock lock(part.mutex);
+      while (part.any_post(source)) part.ended.wait(part.mutex);
+    }
+  }
+  // Until no callback of the client's events is on its way.
+  void wait_for_calls(std::uint64_t client) {
+    for (Part& part : parts_) {
+      MutexLock lock(part.mutex);
+      while (part.any_call(client)) part.ended.wait(part.mutex);
+    }
+  }
 
  private:
+  struct Ending {
+    EventSource source;
+    bool posts = false;
+    bool operator==(const Ending&) const = default;
+  };
   struct alignas(64) Part {
+    bool any_post(const EventSource& source) const MILLRACE_REQUIRES(mutex) {
+      return std::ranges::find(ending, Ending{source, true}) != ending.end();
+    }
+    bool any_call(std::uint64_t client) const MILLRACE_REQUIRES(mutex) {
+      for (const auto& [key, one] : pending) {
+        if (one->calling && one->source.client == client) return true;
+      }
+      return std::ranges::any_of(
+          ending, [client](const Ending& one) { return one.source.client == client; });
+    }
     Mutex mutex;
     std::unordered_map<Key, std::unique_ptr<Pending>> pending MILLRACE_GUARDED_BY(mutex);
+    std::vector<Ending> ending MILLRACE_GUARDED_BY(mutex);  // in end_call()
+    CondVar ended;                                          // one of those
   };
   Part& part_of(Key key) { return parts_[key % parts_.size()]; }
+  static void post_end(std::unique_ptr<Pending> pending, Status status) {
+    Executor& executor = *pending->executor;
+    post(executor, [pending = std::move(pending), status = std::move(status)]() mutable {
+      // The event goes first: who waits for the future may close the client next.
+      Promise<void> promise = std::move(pending->promise);
+      pending.reset();
+      promise.set(std::move(status));
+    });
+  }
 
   std::atomic<Key> next_{1};
   std::array<Part, 16> parts_;
@@ -88,8 +165,8 @@ PendingTable& table() {
 
 void on_ready(abi::Error* error, void* user_arg) {
   const Key key = reinterpret_cast<Key>(user_arg);
-  std::unique_ptr<Pending> pending = table().take(key);
-  if (!pending) {
+  const Pending* const pending = table().begin_call(key);
+  if (pending == nullptr) {
     // Its error, where there is one, is not freed: it may be that of the first call, which is gone,
     // and a leak hurts nobody.
     MILLRACE_LOG(kError, "pjrt",
@@ -99,14 +176,7 @@ void on_ready(abi::Error* error, void* user_arg) {
   }
   Status status;
   if (error != nullptr) status = std::unexpected(pending->plugin->take_error(error, pending->what));
-  if (pending->executor == nullptr) return;
-  Executor& executor = *pending->executor;
-  post(executor, [pending = std::move(pending), status = std::move(status)]() mutable {
-    // The event goes first: who waits for the future may close the client next.
-    Promise<void> promise = std::move(pending->promise);
-    pending.reset();
-    promise.set(std::move(status));
-  });
+  table().end_call(key, std::move(status));
 }
 
 // Its callback was refused. Waits for it here; true if it has come.
@@ -158,8 +228,17 @@ std::optional<Future<void>> take_ready_event(const Plugin& plugin, abi::Event* e
   return future;
 }
 
+void keep_for_ever(Owner owner) {
+  static Mutex mutex;
+  static auto* const kept = new std::vector<Owner>;
+  if (!owner) return;
+  MutexLock lock(mutex);
+  kept->push_back(std::move(owner));
+}
+
 Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& executor,
                         std::string_view what, EventSource source, Owner keep, Executor* waits) {
+  if (event == nullptr) keep_for_ever(std::move(keep));
   if (std::optional<Future<void>> ready = take_ready_event(plugin, event, what))
     return *std::move(ready);
   return take_later_event(plugin, event, executor, what, source, std::move(keep), waits);
@@ -202,12 +281,15 @@ void give_up_events(const EventSource& source, const Error& cause) {
                      cause.with_context(std::string(pending.what) + " of the plugin " +
                                         pending.plugin->name() + " has not ended")});
   });
+  table().wait_for_posts(source);
   for (Ended& one : ended) {
     post(*one.executor, [promise = std::move(one.promise), error = std::move(one.error)]() mutable {
       promise.set(std::unexpected(std::move(error)));
     });
   }
 }
+
+void wait_for_callbacks(std::uint64_t client) { table().wait_for_calls(client); }
 
 std::string events_given_up(std::uint64_t client) {
   std::map<std::string_view, int> calls;

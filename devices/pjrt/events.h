@@ -28,7 +28,8 @@ struct EventSource {
 // once, on this thread, if the event is ready. what: a literal, for errors: the call that gave the
 // event. keep: what the plugin uses until the event comes, also when it was given up. A plugin that
 // takes no callback is waited for on this thread, or on `waits` where it is given; where it cannot
-// be waited for either, the event and `keep` stay for ever.
+// be waited for either, the event and `keep` stay for ever. So does `keep` where it gives no event,
+// which is kInternal. The executor is one that runs nothing inside of post().
 Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& executor,
                         std::string_view what, EventSource source = {}, Owner keep = nullptr,
                         Executor* waits = nullptr);
@@ -41,10 +42,16 @@ Future<void> take_later_event(const Plugin& plugin, abi::Event* event, Executor&
                               std::string_view what, EventSource source, Owner keep,
                               Executor* waits);
 
+// For what a plugin may use and does not say until when.
+void keep_for_ever(Owner owner);
+
 // Ends the futures of a source's events that have not come, with the call and `cause`, on their
-// executors. The events stay the plugin's: one that comes later is destroyed, its error dropped,
-// and their executors are used no more.
+// executors. The events stay the plugin's: one that comes later, or whose callback has not told us
+// all yet, is destroyed, its error dropped, and their executors are used no more after this.
 void give_up_events(const EventSource& source, const Error& cause);
+// Until no callback of the client's events is under way, so for as long as the plugin needs for its
+// part of it. Blocks.
+void wait_for_callbacks(std::uint64_t client);
 // Events of a client that were given up and have not come yet, by the calls that gave them:
 // "PJRT_LoadedExecutable_Execute (2)"; empty if there are none.
 std::string events_given_up(std::uint64_t client);

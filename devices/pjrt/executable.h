@@ -62,6 +62,7 @@ class PjrtExecutable final : public ExecutableBody {
   Future<void> note_end(Future<void> done, const PjrtRun& run, Scope::Hold hold);
 
   PjrtClient& client_;
+  const PjrtClient::Use use_{client_};
   const std::string name_;
   const std::shared_ptr<const std::string> label_;  // the name, for runs that outlive this
   abi::LoadedExecutable* const loaded_;

@@ -4,23 +4,11 @@
 #include <atomic>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "millrace/devices/pjrt/client.h"
+#include "millrace/devices/pjrt/events.h"
 
 namespace millrace::devices::pjrt {
-
-namespace {
-
-// Of a plugin that is called no more: what it has mapped stays mapped, so the bytes stay.
-void keep_for_ever(Owner owner) {
-  static Mutex mutex;
-  static auto* const kept = new std::vector<Owner>;
-  MutexLock lock(mutex);
-  kept->push_back(std::move(owner));
-}
-
-}  // namespace
 
 // Shared by the client, which has it from before the plugin maps the bytes until they are unmapped,
 // and the handle.
@@ -108,7 +96,7 @@ void PjrtClient::forget_mapping(const HostMapping& mapping) {
 
 void PjrtClient::unmap(HostMapping& mapping) {
   if (given_up() || !events_given_up(id_).empty()) {
-    keep_for_ever(std::move(mapping.owner));  // the plugin may still use them
+    keep_for_ever(std::move(mapping.owner));  // they stay mapped
   } else {
     abi::ClientDmaUnmapArgs args;
     args.client = client_;

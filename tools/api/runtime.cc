@@ -167,7 +167,8 @@ Runtime::~Runtime() {
   }
   static_cast<void>(wait_blocking(close()));
   core_->destroy_client();
-  if (core_->given_up) Core::keep(std::move(core_));
+  Core::end_held();  // of runtimes before this one
+  if (core_->given_up || core_->held) Core::keep(std::move(core_));
 }
 
 Result<Runtime> Runtime::create(Result<RuntimeOptions> options) {

@@ -23,13 +23,19 @@ namespace trace {
 class TraceFile;  // tools/trace/trace_file.h
 }
 
-// The one owner of the threads: it outlives every handle that came from it (devices, executables,
-// buffers), and unlike any other destructor of the house its own waits: it closes, if nobody did,
-// and joins the threads. So it is never destroyed, nor waited for, on one of its own threads.
-// In the child of a fork its calls and those of its devices give kFailedPrecondition, and the
-// destructor lets go of it as it is. Thread-safety: thread-safe once made.
+// The one owner of the threads: it outlives every Device that came from it, and unlike any other
+// destructor of the house its own waits: it closes, if nobody did, and joins the threads. So it is
+// never destroyed, nor waited for, on one of its own threads. Buffers, executables and host arrays
+// may be held longer: arrays stay readable, other calls fail, and the memory of a plugin's devices,
+// its client too, is freed with the last of them; one thread, which does that, ends with the next
+// runtime that goes. In the child of a fork its calls and those of its devices give
+// kFailedPrecondition, and the destructor lets go of it as it is. Thread-safety: thread-safe once
+// made.
 class Runtime {
  public:
+  // Blocks, with a plugin perhaps for seconds: it is loaded, and its devices are opened. There is
+  // no future of a Runtime: where a thread must not wait, as a loop's, call this on another one,
+  // which posts to the loop (an executor of core/make_executor.h, std::thread).
   // kNotFound for a device that nothing here knows, kUnavailable where it cannot be opened; an
   // error of the options (RuntimeOptions::from_env) is passed on. kResourceExhausted: no
   // descriptors, threads or memory for it. kFailedPrecondition: this is the child of a process that

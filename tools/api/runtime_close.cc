@@ -17,14 +17,31 @@
 
 namespace millrace {
 
+struct Runtime::Core::Kept {
+  Mutex mutex;
+  std::vector<std::unique_ptr<Core>> cores MILLRACE_GUARDED_BY(mutex);
+
+  static Kept& all() {
+    static Kept* const kept = new Kept;  // never destroyed, nor what it holds
+    return *kept;
+  }
+};
+
 void Runtime::Core::keep(std::unique_ptr<Core> core) {
-  struct Kept {
-    Mutex mutex;
-    std::vector<std::unique_ptr<Core>> cores MILLRACE_GUARDED_BY(mutex);
-  };
-  static Kept* const kept = new Kept;  // never destroyed, nor what it holds
-  MutexLock lock(kept->mutex);
-  kept->cores.push_back(std::move(core));
+  Kept& kept = Kept::all();
+  MutexLock lock(kept.mutex);
+  kept.cores.push_back(std::move(core));
+}
+
+std::vector<std::unique_ptr<Runtime::Core>> Runtime::Core::take_held() {
+  Kept& kept = Kept::all();
+  MutexLock lock(kept.mutex);
+  const auto held = std::ranges::stable_partition(
+      kept.cores, [](const std::unique_ptr<Core>& core) { return core->given_up.has_value(); });
+  std::vector<std::unique_ptr<Core>> taken(std::make_move_iterator(held.begin()),
+                                           std::make_move_iterator(held.end()));
+  kept.cores.erase(held.begin(), held.end());
+  return taken;
 }
 
 Future<void> Runtime::Core::until(const Future<void>& future, TimePoint limit) const {
@@ -147,8 +164,19 @@ Duration Runtime::Core::time_for_frees() const {
 // Of a client that was not opened, its thread for what frees may hang in the end of it.
 void Runtime::Core::destroy_client() {
   if (given_up || !frees) return;
+  devices.clear();
   const Future<void> end = client ? client->destroy() : frees->close();
-  if (!ends_in_time(end, time_for_frees())) give_up();
+  if (!ends_in_time(end, time_for_frees())) return give_up();
+  const Status& ended = end.result();
+  held = client && !ended && ended.error().code() == ErrorCode::kFailedPrecondition;
+  if (held) MILLRACE_LOG(kInfo, "runtime", ended.error().message());
+}
+
+void Runtime::Core::end_held() {
+  for (std::unique_ptr<Core>& core : take_held()) {
+    core->destroy_client();
+    if (core->given_up || core->held) keep(std::move(core));
+  }
 }
 
 Task<void> Runtime::Core::close_all() {

@@ -62,8 +62,12 @@ struct Runtime::Core {
                 "all of it takes twice the time at most");
   Duration time_for_frees() const;
   // Keeps what was given up for as long as the process runs: a thread that comes back from a
-  // plugin after all finds everything that it uses.
+  // plugin after all finds everything that it uses. And what is still held: until end_held().
   static void keep(std::unique_ptr<Core> core);
+  // Ends those whose buffers and executables have gone since, as destroy_client() does.
+  static void end_held();
+  struct Kept;
+  static std::vector<std::unique_ptr<Core>> take_held();
 
   const RuntimeOptions options;
   const unsigned generation = detail::fork_generation();
@@ -101,6 +105,7 @@ struct Runtime::Core {
   std::optional<Error> first_error;
   std::optional<Error> given_up;  // why; then threads and objects are left behind
   std::stop_source stop_waiting;  // for compilations, once given_up is there
+  bool held = false;  // somebody has buffers or executables of the client, which stays for them
 
   Mutex mutex;
   Future<void> closed MILLRACE_GUARDED_BY(mutex);  // valid once close() was called

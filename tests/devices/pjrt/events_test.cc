@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "millrace/core/blocking.h"
@@ -162,6 +165,111 @@ TEST_F(EventsTest, EventThatIsGivenUpEndsItsFutureAndMayStillComeLater) {
   EXPECT_EQ(kept.use_count(), 1);
   give_up_events({kOther, DeviceId{1}}, Error(ErrorCode::kUnavailable, "gone"));
   executor_.run_until_idle();
+}
+
+// Says when it is used after its owner has destroyed it, as it were.
+class MortalExecutor final : public Executor {
+ public:
+  void submit(Work* work) noexcept override {
+    EXPECT_FALSE(gone);
+    if (slow) {
+      inside = true;
+      inside.notify_all();
+      go_on.wait(false);
+    }
+    EXPECT_FALSE(gone) << "while a post is under way";
+    queue.submit(work);
+  }
+  std::atomic<bool> gone{false}, inside{false}, go_on{false};
+  bool slow = false;
+  SerialExecutor queue{SerialExecutor::InOrder{}};
+};
+
+constexpr std::uint64_t kMortal = 1'000'004;
+
+TEST_F(EventsTest, CallbackThatIsUnderWayWhenItsEventIsGivenUpUsesNoExecutor) {
+  static std::atomic<bool> inside{false}, go_on{false};
+  fake_.replace(+[](abi::ErrorGetCodeArgs* args) -> abi::Error* {
+    args->code = 13;
+    inside = true;
+    inside.notify_all();
+    go_on.wait(false);
+    return nullptr;
+  });
+  MortalExecutor executor;
+  abi::Event* event = FakePlugin::make_event();
+  const Future<void> future =
+      take_event(*plugin_, event, executor, "PJRT_Test", {kMortal, DeviceId{0}});
+  std::thread plugins([event] { FakePlugin::set_event(event, 13, "late"); });
+  inside.wait(false);
+  give_up_events({kMortal, DeviceId{0}}, Error(ErrorCode::kUnavailable, "gone"));
+  executor.queue.run_until_idle();
+  EXPECT_EQ(events_given_up(kMortal), "PJRT_Test (1)");
+  ASSERT_TRUE(future.ready());
+  EXPECT_EQ(future.result().error().message(),
+            "PJRT_Test of the plugin fake.so has not ended: gone");
+  executor.gone = true;
+  go_on = true;
+  go_on.notify_all();
+  wait_for_callbacks(kMortal);
+  EXPECT_EQ(FakePlugin::events_alive, 0);
+  plugins.join();
+  EXPECT_EQ(events_given_up(kMortal), "");
+  EXPECT_EQ(FakePlugin::errors_alive, 0);
+}
+
+TEST_F(EventsTest, GivingUpWaitsForAPostThatIsUnderWay) {
+  MortalExecutor executor;
+  executor.slow = true;
+  abi::Event* event = FakePlugin::make_event();
+  const Future<void> future =
+      take_event(*plugin_, event, executor, "PJRT_Test", {kMortal, DeviceId{0}});
+  std::thread plugins([event] { FakePlugin::set_event(event, 0, ""); });
+  executor.inside.wait(false);
+  std::thread owner([&] {
+    give_up_events({kMortal, DeviceId{0}}, Error(ErrorCode::kUnavailable, "gone"));
+    executor.gone = true;
+  });
+  for (int i = 0; i < 1000 && !executor.gone; ++i) std::this_thread::yield();
+  EXPECT_FALSE(executor.gone);
+  executor.go_on = true;
+  executor.go_on.notify_all();
+  plugins.join();
+  owner.join();
+  executor.queue.run_until_idle();
+  ASSERT_TRUE(future.ready());
+  EXPECT_TRUE(future.result()) << "it has come";
+}
+
+TEST_F(EventsTest, SecondCallbackDuringTheFirstIsLoggedToo) {
+  static void (*again)(abi::Error*, void*) = nullptr;
+  static void* its_argument = nullptr;
+  static bool called = false;
+  fake_.replace(+[](abi::EventOnReadyArgs* args) -> abi::Error* {
+    again = args->callback;
+    its_argument = args->user_arg;
+    return nullptr;
+  });
+  fake_.replace(+[](abi::ErrorGetCodeArgs* args) -> abi::Error* {
+    args->code = 13;
+    if (!std::exchange(called, true)) again(nullptr, its_argument);
+    return nullptr;
+  });
+  const testing::LoggedWords words;
+  const Future<void> future = take(FakePlugin::make_event());
+  again(FakePlugin::make_error(13, "fell over"), its_argument);
+  executor_.run_until_idle();
+  EXPECT_EQ(future.result().error().message(), "PJRT_Test: fell over");
+  EXPECT_THAT(words.text(), HasSubstr("called back more than once"));
+  EXPECT_EQ(FakePlugin::events_alive, 0);
+}
+
+TEST_F(EventsTest, WhatAnEventThatIsMissingWouldHaveReleasedStays) {
+  const auto kept = std::make_shared<int>(1);
+  const Future<void> missing =
+      take_event(*plugin_, nullptr, executor_, "PJRT_Test", {}, std::shared_ptr<const void>(kept));
+  EXPECT_EQ(missing.result().error().code(), ErrorCode::kInternal);
+  EXPECT_EQ(kept.use_count(), 2) << "the plugin may still use it";
 }
 
 TEST(EventsStressTest, EventsOfManyThreadsCompleteOnceEach) {

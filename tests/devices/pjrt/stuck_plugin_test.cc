@@ -10,7 +10,9 @@
 #include <string>
 #include <thread>
 
+#include "millrace/core/blocking.h"
 #include "millrace/core/clock.h"
+#include "millrace/core/make_executor.h"
 #include "millrace/core/timer_queue.h"
 #include "millrace/devices/device_scope.h"
 #include "millrace/devices/pjrt/client.h"
@@ -200,6 +202,41 @@ TEST_F(StuckPluginTest, CallThatDoesNotReturnIsGivenUpAndNamed) {
   executor_.run_until_idle();
 }
 
+// What frees has a thread of its own, which is what is stuck. The handle is held through the close.
+TEST_F(StuckPluginTest, MappingThatDoesNotEndIsGivenUpInTimeAndNamed) {
+  static std::latch entered(1), let_go(1);
+  fake_.replace(+[](abi::ClientDmaUnmapArgs*) -> abi::Error* {
+    entered.count_down();
+    let_go.wait();
+    return nullptr;
+  });
+  buffer_ = Buffer();
+  client_.reset();
+  const auto frees = make_executor(ExecutorBackend::kThreads, 1, "frees");
+  PjrtClientOptions options{.completions = &executor_, .frees = frees.get(), .clock = &clock_};
+  options.timers = &timers_;
+  options.close_timeout = 5s;
+  client_ = PjrtClient::create(*plugin_, std::move(options)).value();
+  const auto memory = std::make_shared<Vector>();
+  const Owner mapped =
+      client_->map_host_memory(std::as_writable_bytes(std::span(*memory)), memory).value();
+  const Future<void> closed = client_->close();
+  entered.wait();
+  advance(7400ms);
+  EXPECT_FALSE(closed.ready());
+  EXPECT_FALSE(client_->given_up());
+  advance(200ms);
+  ASSERT_TRUE(closed.ready()) << "all of it takes one and a half times the limit";
+  EXPECT_EQ(closed.result().error().code(), ErrorCode::kDeadlineExceeded);
+  EXPECT_THAT(closed.result().error().message(),
+              HasSubstr("not returned: PJRT_Client_DmaUnmap of the plugin fake.so: closing has "
+                        "waited 5.0"));
+  EXPECT_TRUE(client_->given_up());
+  EXPECT_GT(memory.use_count(), 1) << "the plugin may still use it";
+  let_go.count_down();  // else its thread could not end here
+  EXPECT_TRUE(wait_blocking(frees->close()));
+}
+
 // The plugin has done all it has to: what is stuck is whoever runs the executor.
 TEST_F(StuckPluginTest, CloseTellsThatNoThreadOfTheExecutorWasFree) {
   const Future<void> fetched = fetch();
@@ -262,6 +299,29 @@ TEST_F(StuckPluginTest, KilledDeviceEndsWhatItWasDoingAndRefusesTheRest) {
   buffer_ = Buffer();
   client_.reset();
   EXPECT_EQ(FakePlugin::clients_alive, 0);
+}
+
+// It has no event: nobody knows when it has read the source, or written the destination.
+TEST_F(StuckPluginTest, HostMemoryWhoseReleaseIsNeverToldStays) {
+  fake_.replace(+[](abi::ClientBufferFromHostBufferArgs* args) -> abi::Error* {
+    args->buffer = FakePlugin::make_buffer();
+    return nullptr;
+  });
+  const auto source = std::make_shared<Vector>();
+  for (const auto semantics : {HostBufferSemantics::kImmutableUntilTransferCompletes,
+                               HostBufferSemantics::kImmutableZeroCopy}) {
+    const long before = source.use_count();
+    const PutResult put = client_
+                              ->put({.data = source->data(), .shape = kVector, .owner = source},
+                                    semantics, DeviceId{0}, -1)
+                              .value();
+    ASSERT_TRUE(put.source_released.ready());
+    EXPECT_EQ(put.source_released.result().error().code(), ErrorCode::kInternal);
+    EXPECT_GT(source.use_count(), before) << "the plugin may still read there";
+  }
+  fake_.replace(+[](abi::BufferToHostBufferArgs*) -> abi::Error* { return nullptr; });
+  EXPECT_EQ(fetch().result().error().code(), ErrorCode::kInternal);
+  EXPECT_GT(bytes_.use_count(), 1) << "the plugin may still write there";
 }
 
 TEST_F(StuckPluginTest, DeviceThatDidNotFailTellsTheClose) {

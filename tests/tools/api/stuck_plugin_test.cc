@@ -59,7 +59,8 @@ INSTANTIATE_TEST_SUITE_P(Faults, StuckFreeTest,
                          ::testing::Values(StuckCase{"stuck.free_buffer", "PJRT_Buffer_Destroy"},
                                            StuckCase{"stuck.free_program",
                                                      "PJRT_LoadedExecutable_Destroy"},
-                                           StuckCase{"stuck.remove", "PJRT_Buffer_Delete"}),
+                                           StuckCase{"stuck.remove", "PJRT_Buffer_Delete"},
+                                           StuckCase{"stuck.unmap", "PJRT_Client_DmaUnmap"}),
                          [](const auto& info) {
                            std::string name = info.param.fault;
                            std::ranges::replace(name, '.', '_');
