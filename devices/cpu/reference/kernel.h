@@ -1,8 +1,8 @@
 // reference: every operation by its definition in StableHLO's specification, on dense arrays, one
 // element after the other. It runs what the planner has no faster kernel for, and it is the oracle
-// that the planner's kernels are tested against (interpreter.h). Read next: scalar.h (elements),
-// scalar_op.h (functions of elements), body.h (regions of reducers and comparators), then the
-// families beside this file.
+// that the planner's kernels are tested against (tests/support/interpreter.h). Read next: scalar.h
+// (elements), scalar_op.h (functions of elements), body.h (regions of reducers and comparators),
+// then the families beside this file.
 #pragma once
 
 #include <memory>

@@ -15,10 +15,10 @@
 #include "millrace/devices/cpu/ir/float_format.h"
 #include "millrace/devices/cpu/ir/module.h"
 #include "millrace/devices/cpu/read/read_text.h"
-#include "millrace/devices/cpu/reference/interpreter.h"
 #include "millrace/devices/cpu/reference/scalar.h"
 #include "millrace/devices/cpu/run/run.h"
 #include "tests/devices/cpu/conformance_programs.h"
+#include "tests/support/interpreter.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -151,16 +151,16 @@ TEST(ConformanceTest, TheInterpreterGivesTheExpectedValuesToo) {
     text << in.rdbuf();
     auto module = read::read_text(text.str());
     ASSERT_TRUE(module.has_value());
-    std::vector<reference::Array> inputs;
+    std::vector<testing::Array> inputs;
     if (const ir::Function* made = module->find("inputs")) {
-      auto values = reference::interpret(*module, *made, {});
+      auto values = testing::interpret(*module, *made, {});
       ASSERT_TRUE(values.has_value()) << values.error().to_string();
       inputs = *std::move(values);
     }
     const auto tested = take_checks_out(*std::move(module));
     ASSERT_TRUE(tested.has_value());
     const auto results =
-        reference::interpret(tested->module, *tested->module.find("tested"), std::move(inputs));
+        testing::interpret(tested->module, *tested->module.find("tested"), std::move(inputs));
     ASSERT_TRUE(results.has_value()) << results.error().to_string();
     for (std::size_t i = 0; i < tested->checks.size(); ++i) {
       EXPECT_EQ(compare(tested->checks[i], tested->shapes[i], (*results)[i].bytes,

@@ -19,11 +19,11 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Arrays = std::vector<reference::Array>;
+using Arrays = std::vector<testing::Array>;
 
 // The function main of a program without arguments.
 Arrays run_main(const ir::Module& module) {
-  auto made = reference::interpret(module, *module.find("main"), {});
+  auto made = testing::interpret(module, *module.find("main"), {});
   EXPECT_TRUE(made.has_value()) << made.error().to_string();
   return made ? *std::move(made) : Arrays();
 }

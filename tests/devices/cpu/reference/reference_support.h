@@ -9,20 +9,19 @@
 
 #include "millrace/devices/cpu/kernels/onednn.h"
 #include "millrace/devices/cpu/read/read_text.h"
-#include "millrace/devices/cpu/reference/interpreter.h"
 #include "millrace/devices/cpu/reference/scalar.h"
 #include "millrace/devices/cpu/run/run.h"
 #include "millrace/devices/cpu/verify/verify.h"
 #include "tests/support/allocation_count.h"
+#include "tests/support/interpreter.h"
 
 namespace millrace::devices::cpu::testing {
 
-using reference::Array;
 using Arrays = std::vector<Array>;
 
 inline Result<Arrays> interpreted(const ir::Module& module, const std::string& name,
                                   const Arrays& inputs) {
-  return reference::interpret(module, *module.find(name), inputs);
+  return interpret(module, *module.find(name), inputs);
 }
 
 inline Result<Arrays> planned(const ir::Module& module, const std::string& name,

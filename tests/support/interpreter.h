@@ -1,6 +1,6 @@
 // The interpreter of unfused operations: runs a function op by op, every op by its definition
-// (kernel.h), each result in memory of its own. Slow and plain: the oracle that compiled programs
-// are tested against.
+// (devices/cpu/reference/kernel.h), each result in memory of its own. Slow and plain: the oracle
+// that compiled programs are tested against.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 #include "millrace/devices/cpu/ir/module.h"
 #include "millrace/devices/shape.h"
 
-namespace millrace::devices::cpu::reference {
+namespace millrace::devices::cpu::testing {
 
 struct Array {
   Shape shape;
@@ -24,4 +24,4 @@ struct Array {
 Result<std::vector<Array>> interpret(const ir::Module& module, const ir::Function& function,
                                      std::vector<Array> inputs);
 
-}  // namespace millrace::devices::cpu::reference
+}  // namespace millrace::devices::cpu::testing

@@ -1,4 +1,4 @@
-#include "millrace/devices/cpu/reference/interpreter.h"
+#include "tests/support/interpreter.h"
 
 #include <algorithm>
 #include <map>
@@ -9,10 +9,12 @@
 #include "millrace/devices/cpu/reference/kernel.h"
 #include "millrace/devices/cpu/reference/scalar.h"
 
-namespace millrace::devices::cpu::reference {
+namespace millrace::devices::cpu::testing {
 namespace {
 
 using ir::OpKind;
+using reference::Kernel;
+using reference::Scalar;
 
 constexpr int kMaxDepth = 64;  // of calls: StableHLO has no recursion
 
@@ -108,7 +110,9 @@ class Interpreter {
     return run_kernel(op);
   }
 
-  static Scalar read(const Array& array) { return load(array.shape.dtype(), array.bytes.data()); }
+  static Scalar read(const Array& array) {
+    return reference::load(array.shape.dtype(), array.bytes.data());
+  }
 
   Arrays tuple_element(const ir::Op& op) const {
     const auto members = op.operand(0)->type().members();
@@ -152,7 +156,7 @@ class Interpreter {
     const ir::Block& body = op.region().block();
     std::vector<std::shared_ptr<Array>> outputs;
     for (int i = 0; i < parts->outputs; ++i) {
-      const auto shape = memory_shape(op.result(i)->type());
+      const auto shape = reference::memory_shape(op.result(i)->type());
       if (!shape) return fail(ErrorCode::kUnimplemented, op.where() + ": no array");
       outputs.push_back(
           std::make_shared<Array>(Array{*shape, std::vector<std::byte>(shape->size_bytes())}));
@@ -163,7 +167,7 @@ class Interpreter {
       Arrays arguments;
       for (int i = 0; i < parts->inputs; ++i) {
         const Array& whole = *all[static_cast<std::size_t>(i)];
-        const auto shape = memory_shape(body.argument(i)->type());
+        const auto shape = reference::memory_shape(body.argument(i)->type());
         if (!shape) return fail(ErrorCode::kUnimplemented, op.where() + ": no array");
         const Slice slice(whole.shape, parts->dimension, at);
         auto piece = std::make_shared<Array>(Array{*shape, {}});
@@ -195,7 +199,7 @@ class Interpreter {
   Result<Arrays> run_kernel(const ir::Op& op) {
     auto& kernel = kernels_[&op];
     if (kernel == nullptr) {
-      MILLRACE_TRY(kernel, make_kernel(module_, op));
+      MILLRACE_TRY(kernel, reference::make_kernel(module_, op));
     }
     Arrays from = operands(op);
     for (const ir::Value* v : kernel->captures()) from.push_back(values_.at(v)[0]);
@@ -205,7 +209,7 @@ class Interpreter {
     std::vector<MutableArray> out;
     for (const ir::Value& v : op.results()) {
       if (v.type().kind() == ir::TypeKind::kToken) continue;
-      const auto shape = memory_shape(v.type());
+      const auto shape = reference::memory_shape(v.type());
       if (!shape) {
         return fail(ErrorCode::kUnimplemented, op.where() + ": the type " + v.type().to_string() +
                                                    " is not supported by the CPU device");
@@ -241,4 +245,4 @@ Result<std::vector<Array>> interpret(const ir::Module& module, const ir::Functio
   return copies;
 }
 
-}  // namespace millrace::devices::cpu::reference
+}  // namespace millrace::devices::cpu::testing
