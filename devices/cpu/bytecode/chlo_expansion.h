@@ -13,8 +13,12 @@
 namespace millrace::devices::cpu::bytecode {
 
 // The text of "func.func private @name(...)" with the operands of op as its arguments. nullopt for
-// operations, element types and shapes without an expansion: those with regions, zeta and its like,
-// special functions of complex numbers, open extents. Special functions are computed in f64.
+// operations, element types and shapes without an expansion: those with regions, open extents.
+// Special functions are computed in f64.
 std::optional<std::string> expand_chlo(const ir::Op& op, std::string_view name);
+
+// The same of chlo.scan, and behind it the declaration of @name.body, whose body is the region of
+// op: nullopt too where that reads values of its surroundings.
+std::optional<std::string> expand_scan(const ir::Op& op, std::string_view name);
 
 }  // namespace millrace::devices::cpu::bytecode

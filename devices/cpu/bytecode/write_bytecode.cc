@@ -154,11 +154,15 @@ class Writer {
     ByteWriter region;
     region.varint(1);
     region.varint(0);
-    region.flagged(module_.functions().size() + expansions_.size(), false);
+    region.flagged(module_.functions().size() + expansions_.size() + scans_.size(), false);
     for (const ir::Function& f : module_.functions())
-      MILLRACE_TRY_STATUS(write_function(region, f));
-    for (const ir::Module& expansion : expansions_)
-      MILLRACE_TRY_STATUS(write_function(region, expansion.functions().front()));
+      MILLRACE_TRY_STATUS(write_function(region, f, f.body()));
+    for (const ir::Module& expansion : expansions_) {
+      const ir::Function& f = expansion.functions().front();
+      MILLRACE_TRY_STATUS(write_function(region, f, f.body()));
+    }
+    for (const auto& [function, body] : scans_)
+      MILLRACE_TRY_STATUS(write_function(region, *function, *body));
     put_isolated(out, region.bytes());
     return {};
   }
@@ -170,13 +174,15 @@ class Writer {
       for (const ir::Op& op : *block) {
         for (const ir::Region& inner : op.regions()) MILLRACE_TRY_STATUS(expand(inner));
         if (!op.name().starts_with("chlo.")) continue;
+        if (op.kind() == ir::OpKind::kChloScan) {
+          MILLRACE_TRY_STATUS(expand_one_scan(op));
+          continue;
+        }
         const auto text = expand_chlo(op, "");
         if (!text) continue;
         std::string& name = expansion_names_[*text];
         if (name.empty()) {
-          name = std::string(op.name()) + ".impl";
-          for (int n = 0; is_taken(name); ++n)
-            name = std::string(op.name()) + ".impl_" + std::to_string(n);
+          name = free_name(op);
           MILLRACE_TRY(ir::Module made, read::read_text(*expand_chlo(op, name)));
           expansions_.push_back(std::move(made));
         }
@@ -185,21 +191,41 @@ class Writer {
     }
     return {};
   }
+  Status expand_one_scan(const ir::Op& op) {
+    const std::string name = free_name(op);
+    const auto text = expand_scan(op, name);
+    if (!text) return {};
+    MILLRACE_TRY(ir::Module made, read::read_text(*text));
+    scans_.emplace_back(&made.functions().back(), &op.region());
+    expansions_.push_back(std::move(made));
+    composites_[&op] = composite(op, name);
+    return {};
+  }
+  std::string free_name(const ir::Op& op) const {
+    std::string name = std::string(op.name()) + ".impl";
+    for (int n = 0; is_taken(name) || is_taken(name + ".body"); ++n)
+      name = std::string(op.name()) + ".impl_" + std::to_string(n);
+    return name;
+  }
   bool is_taken(std::string_view name) const {
     return module_.find(name) != nullptr ||
            std::ranges::any_of(expansions_, [name](const ir::Module& made) {
              return made.functions().front().name() == name;
            });
   }
-  // Its attributes count only. Those of chlo.broadcast_ are in the expansion, and no reader has
-  // kernels for such composites.
+  // Its attributes count only. Those of chlo.broadcast_, ragged_dot and scan are in the expansion:
+  // VHLO has no words for a ragged dot's numbers. XLA makes the operation again of a composite that
+  // is named as one of the latter two, and would miss them; so these have another name.
   const ir::Op* composite(const ir::Op& op, std::string_view decomposition) {
-    const std::string_view path[] = {decomposition};
-    const auto shared = op.name().starts_with("chlo.broadcast_")
-                            ? std::span<const ir::NamedAttribute>()
-                            : op.attributes();
+    using K = ir::OpKind;
+    const std::string_view path[] = {made_.intern(decomposition)};
+    const bool renamed = op.kind() == K::kChloRaggedDot || op.kind() == K::kChloScan;
+    const bool alone = renamed || op.name().starts_with("chlo.broadcast_");
+    const auto shared = alone ? std::span<const ir::NamedAttribute>() : op.attributes();
+    const std::string_view name =
+        renamed ? made_.intern("millrace." + std::string(op.name())) : op.name();
     const ir::NamedAttribute attributes[] = {
-        {"name", made_.attribute(ir::StringAttr{{}, op.name()})},
+        {"name", made_.attribute(ir::StringAttr{{}, name})},
         {"decomposition",
          made_.attribute(ir::SymbolAttr{{}, made_.copy(std::span<const std::string_view>(path))})},
         {"composite_attributes", made_.attribute(ir::DictAttr{{}, shared})},
@@ -258,7 +284,7 @@ class Writer {
     return out;
   }
 
-  Status write_function(ByteWriter& out, const ir::Function& f) {
+  Status write_function(ByteWriter& out, const ir::Function& f, const ir::Region& body) {
     const auto attributes = function_attributes(f);
     if (!attributes) {
       return std::unexpected(attributes.error().with_context(
@@ -269,7 +295,7 @@ class Writer {
     ByteWriter region;
     numbers_.clear();
     next_ = 0;
-    MILLRACE_TRY_STATUS(write_region(region, f.body(), 0));
+    MILLRACE_TRY_STATUS(write_region(region, body, 0));
     put_isolated(out, region.bytes());
     return {};
   }
@@ -346,7 +372,7 @@ class Writer {
     MILLRACE_TRY(const OpAttributes attributes, to_vhlo(pool_, form, *row));
     const std::uint64_t parts = (op.result_count() != 0 ? kHasResults : 0) |
                                 (op.operand_count() != 0 ? kHasOperands : 0) |
-                                (op.regions().empty() ? 0 : kHasRegions);
+                                (form.regions().empty() ? 0 : kHasRegions);
     write_head(out, name(*row), parts, attributes);
     if (op.result_count() != 0) out.varint(op.results().size());
     for (const ir::Value& result : op.results()) {
@@ -356,7 +382,7 @@ class Writer {
     }
     if (op.operand_count() != 0) out.varint(op.operands().size());
     for (const ir::Value* operand : op.operands()) out.varint(numbers_.at(operand));
-    if (op.regions().empty()) return {};
+    if (form.regions().empty()) return {};
     out.flagged(op.regions().size(), false);
     for (const ir::Region& region : op.regions()) {
       MILLRACE_TRY_STATUS(write_region(out, region, depth + 1));
@@ -370,8 +396,9 @@ class Writer {
   EntryPool pool_;
   ir::Module made_;  // for attributes that the program does not have as such
   std::unordered_map<std::string, std::string> expansion_names_;  // by text without name
-  std::deque<ir::Module> expansions_;                             // of one function each
-  std::unordered_map<const ir::Op*, const ir::Op*> composites_;   // what is written instead
+  std::deque<ir::Module> expansions_;  // of one function each, but for the declarations of scans_
+  std::vector<std::pair<const ir::Function*, const ir::Region*>> scans_;  // with their bodies
+  std::unordered_map<const ir::Op*, const ir::Op*> composites_;           // what is written instead
   std::unordered_map<const VhloOp*, std::uint64_t> names_;
   std::vector<const VhloOp*> rows_;
   std::vector<std::string> properties_;

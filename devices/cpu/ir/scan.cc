@@ -13,7 +13,7 @@ std::optional<int> first_segment(const Op& op, const char* name, int count) {
   const auto sizes = op.ints(name);
   if (!sizes) return std::nullopt;
   if (sizes->size() != 2 || (*sizes)[0] < 0 || (*sizes)[0] > count ||
-      (*sizes)[0] + (*sizes)[1] != count) {
+      (*sizes)[1] != count - (*sizes)[0]) {
     return std::nullopt;
   }
   return static_cast<int>((*sizes)[0]);

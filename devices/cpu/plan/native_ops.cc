@@ -24,12 +24,13 @@ struct Native {
 };
 
 constexpr Native kNatives[] = {
-    {K::kChloAcos, 1, 1},      {K::kChloAcosh, 1, 1},  {K::kChloAsin, 1, 1},
-    {K::kChloAsinh, 1, 1},     {K::kChloAtan, 1, 1},   {K::kChloAtanh, 1, 1},
-    {K::kChloBesselI1e, 1, 1}, {K::kChloCosh, 1, 1},   {K::kChloDigamma, 1, 1},
-    {K::kChloErf, 1, 1},       {K::kChloErfInv, 1, 1}, {K::kChloErfc, 1, 1},
-    {K::kChloLgamma, 1, 1},    {K::kChloMulhi, 2, 1},  {K::kChloNextAfter, 2, 1},
-    {K::kChloSinh, 1, 1},      {K::kChloTan, 1, 1},    {K::kChloTopK, 1, 2},
+    {K::kChloAcos, 1, 1},      {K::kChloAcosh, 1, 1},     {K::kChloAsin, 1, 1},
+    {K::kChloAsinh, 1, 1},     {K::kChloAtan, 1, 1},      {K::kChloAtanh, 1, 1},
+    {K::kChloBesselI1e, 1, 1}, {K::kChloCosh, 1, 1},      {K::kChloDigamma, 1, 1},
+    {K::kChloErf, 1, 1},       {K::kChloErfInv, 1, 1},    {K::kChloErfc, 1, 1},
+    {K::kChloLgamma, 1, 1},    {K::kChloMulhi, 2, 1},     {K::kChloNextAfter, 2, 1},
+    {K::kChloSinh, 1, 1},      {K::kChloTan, 1, 1},       {K::kChloTopK, 1, 2},
+    {K::kChloZeta, 2, 1},      {K::kChloPolygamma, 2, 1},
 };
 
 struct Instead {

@@ -133,9 +133,10 @@ TEST(WriteBytecode, WhatAVersionLacksIsNamedWithItsOp) {
       HasSubstr("result_accuracy needs version 1.10.0"));
   EXPECT_THAT(error_of("%0 = stablehlo.constant dense<1.0> : tensor<2xf8E3M4>", kOld),
               HasSubstr("f8E3M4 needs version 1.7.0"));
-  EXPECT_THAT(error_of("%0 = chlo.zeta %a, %a : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>",
+  EXPECT_THAT(error_of("%0 = \"chlo.constant_like\"(%a) <{value = 0x7F800000 : f32}> : "
+                       "(tensor<4xf32>) -> tensor<4xf32>",
                        kNewestVersion),
-              HasSubstr("chlo.zeta"));
+              HasSubstr("chlo.constant_like"));
 }
 
 TEST(WriteBytecode, HintsToAPartitionerAreLeftOut) {

@@ -1,0 +1,183 @@
+// chlo.scan as a while that counts, with the outputs and the carried values; plan/lower.cc makes
+// the same of it.
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "millrace/devices/cpu/bytecode/chlo_expansion.h"
+#include "millrace/devices/cpu/bytecode/chlo_lines.h"
+#include "millrace/devices/cpu/ir/scan.h"
+
+namespace millrace::devices::cpu::bytecode {
+namespace {
+
+constexpr std::string_view kIndex = "tensor<i32>";
+
+// Whether the block, and all inside of it, reads nothing of its surroundings.
+bool is_closed(const ir::Block& block, std::unordered_set<const ir::Value*>& known) {
+  for (const ir::Value& argument : block.arguments()) known.insert(&argument);
+  for (const ir::Op& op : block) {
+    for (const ir::Value* v : op.operands()) {
+      if (!known.contains(v)) return false;
+    }
+    for (const ir::Region& region : op.regions()) {
+      for (const ir::Block* inner : region.blocks()) {
+        if (!is_closed(*inner, known)) return false;
+      }
+    }
+    for (const ir::Value& v : op.results()) known.insert(&v);
+  }
+  return true;
+}
+
+bool is_plain(ir::Type type) {
+  return type.is_tensor() && type.has_static_shape() && type.element().quant() == nullptr;
+}
+
+std::string zeros(ir::Type type) {
+  const DType dtype = type.dtype();
+  const char* const zero = dtype == DType::kI1  ? "false"
+                           : is_complex(dtype)  ? "(0.0, 0.0)"
+                           : is_floating(dtype) ? "0.0"
+                                                : "0";
+  return "stablehlo.constant dense<" + std::string(zero) + "> : " + type.to_string();
+}
+
+// "a, b, c"
+class List {
+ public:
+  void add(std::string_view word) {
+    if (!text_.empty()) text_ += ", ";
+    text_ += word;
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// Lines by hand: names are what they stand for.
+struct ScanText {
+  const ir::Op& op;
+  const ir::ScanParts parts;
+  const std::string body;  // the function's name
+
+  // The type of one place of an array, with that dimension of one element.
+  std::string thin(ir::Type type) const {
+    std::vector<std::int64_t> dims(type.dims().begin(), type.dims().end());
+    dims[static_cast<std::size_t>(parts.dimension)] = 1;
+    return tensor(dims, type.element().to_string());
+  }
+  // Where the place begins, and the types of these operands behind `first`.
+  std::string starts(ir::Type type) const {
+    List list;
+    for (int d = 0; d < type.rank(); ++d) list.add(d == parts.dimension ? "%at" : "%zero");
+    return list.text();
+  }
+  static std::string index_types(ir::Type type) {
+    std::string text;
+    for (int d = 0; d < type.rank(); ++d) text += ", " + std::string(kIndex);
+    return text;
+  }
+  ir::Type argument(int i) const { return op.region().block().argument(i)->type(); }
+  ir::Type given(int i) const { return op.region().block().terminator()->operand(i)->type(); }
+
+  std::string head() const {
+    List arguments, types, carried, results;
+    for (int i = 0; i < op.operand_count(); ++i)
+      arguments.add("%a" + std::to_string(i) + ": " + op.operand(i)->type().to_string());
+    carried.add("%i = %zero");
+    types.add(kIndex);
+    std::string text, signature;
+    for (int i = 0; i < op.result_count(); ++i) {
+      const std::string n = std::to_string(i);
+      const bool output = i < parts.outputs;
+      if (output) text += "  %o" + n + " = " + zeros(op.result(i)->type()) + "\n";
+      carried.add("%c" + n + " = " +
+                  (output ? "%o" + n : "%a" + std::to_string(i - parts.outputs + parts.inputs)));
+      types.add(op.result(i)->type().to_string());
+      results.add(op.result(i)->type().to_string());
+    }
+    const std::string count = std::to_string(op.result_count() + 1);
+    return "(" + arguments.text() + ") -> (" + results.text() +
+           ") {\n  %zero = stablehlo.constant dense<0> : " + std::string(kIndex) +
+           "\n  %one = stablehlo.constant dense<1> : " + std::string(kIndex) +
+           "\n  %extent = stablehlo.constant dense<" + std::to_string(parts.extent) +
+           "> : " + std::string(kIndex) +
+           "\n  %last = stablehlo.subtract %extent, %one : " + std::string(kIndex) + "\n" + text +
+           "  %w:" + count + " = stablehlo.while(" + carried.text() + ") : " + types.text() +
+           " cond {\n  %p = stablehlo.compare LT, %i, %extent, SIGNED : (tensor<i32>, "
+           "tensor<i32>) -> tensor<i1>\n  stablehlo.return %p : tensor<i1>\n  } do {\n" +
+           rounds(types.text()) + "  }\n" + tail(results.text());
+  }
+  std::string rounds(const std::string& types) const {
+    std::string text = "  %at = stablehlo." +
+                       std::string(parts.reverse ? "subtract %last, %i" : "add %zero, %i") +
+                       " : tensor<i32>\n";
+    List operands, from, to, next;
+    for (int i = 0; i < parts.inputs; ++i) {
+      const std::string n = std::to_string(i);
+      const ir::Type whole = op.operand(i)->type();
+      std::vector<std::int64_t> sizes(whole.dims().begin(), whole.dims().end());
+      sizes[static_cast<std::size_t>(parts.dimension)] = 1;
+      text += "  %t" + n + " = stablehlo.dynamic_slice %a" + n + ", " + starts(whole) +
+              ", sizes = " + list(sizes) + " : (" + whole.to_string() + index_types(whole) +
+              ") -> " + thin(whole) + "\n  %s" + n + " = stablehlo.reshape %t" + n + " : (" +
+              thin(whole) + ") -> " + argument(i).to_string() + "\n";
+      operands.add("%s" + n);
+    }
+    for (int i = parts.outputs; i < op.result_count(); ++i) operands.add("%c" + std::to_string(i));
+    for (int i = 0; i < op.operand_count(); ++i) from.add(argument(i).to_string());
+    for (int i = 0; i < op.result_count(); ++i) to.add(given(i).to_string());
+    if (op.result_count() != 0) text += "  %r:" + std::to_string(op.result_count()) + " = ";
+    text += "func.call @\"" + body + "\"(" + operands.text() + ") : (" + from.text() + ") -> (" +
+            to.text() + ")\n";
+    text += "  %next = stablehlo.add %i, %one : tensor<i32>\n";
+    next.add("%next");
+    for (int i = 0; i < op.result_count(); ++i) {
+      const std::string n = std::to_string(i);
+      if (i >= parts.outputs) {
+        next.add("%r#" + n);
+        continue;
+      }
+      const ir::Type whole = op.result(i)->type();
+      text += "  %u" + n + " = stablehlo.reshape %r#" + n + " : (" + given(i).to_string() +
+              ") -> " + thin(whole) + "\n  %v" + n + " = stablehlo.dynamic_update_slice %c" + n +
+              ", %u" + n + ", " + starts(whole) + " : (" + whole.to_string() + ", " + thin(whole) +
+              index_types(whole) + ") -> " + whole.to_string() + "\n";
+      next.add("%v" + n);
+    }
+    return text + "  stablehlo.return " + next.text() + " : " + types + "\n";
+  }
+  std::string tail(const std::string& results) const {
+    List made;
+    for (int i = 0; i < op.result_count(); ++i) made.add("%w#" + std::to_string(i + 1));
+    return "  return " + made.text() + " : " + results + "\n}\n";
+  }
+  // What is called: its body is the operation's own.
+  std::string declaration() const {
+    List from, to;
+    for (int i = 0; i < op.operand_count(); ++i) from.add(argument(i).to_string());
+    for (int i = 0; i < op.result_count(); ++i) to.add(given(i).to_string());
+    return "func.func private @\"" + body + "\"(" + from.text() + ") -> (" + to.text() + ")\n";
+  }
+};
+
+}  // namespace
+
+std::optional<std::string> expand_scan(const ir::Op& op, std::string_view name) {
+  const auto parts = ir::scan_parts_of(op);
+  if (!parts || op.result_count() == 0) return std::nullopt;
+  for (const ir::Value* v : op.operands()) {
+    if (!is_plain(v->type())) return std::nullopt;
+  }
+  for (const ir::Value& v : op.results()) {
+    if (!is_plain(v.type())) return std::nullopt;
+  }
+  std::unordered_set<const ir::Value*> known;
+  if (!is_closed(op.region().block(), known)) return std::nullopt;
+  const ScanText text{op, *parts, std::string(name) + ".body"};
+  return "func.func private @\"" + std::string(name) + "\"" + text.head() + text.declaration();
+}
+
+}  // namespace millrace::devices::cpu::bytecode
