@@ -270,14 +270,10 @@ void ProgramMaker::scatter() {
     const std::int64_t size = type(x).dims[static_cast<std::size_t>(d)];
     if (chance(60))
       named.insert(named.begin() + below(static_cast<std::int64_t>(named.size()) + 1), d);
-    if (chance(40)) {
+    if (chance(40))
       inserted.push_back(d);
-    } else {
-      // A window that lies half outside is left out element by element (the specification), or as a
-      // whole (XLA): so it is one element long wherever it may be moved.
-      const bool moved = std::ranges::find(named, d) != named.end();
-      window.push_back(moved ? 1 : 1 + below(size));
-    }
+    else
+      window.push_back(1 + below(size));
   }
   if (named.empty()) return;  // XLA then takes one update of a batch
   const Numbers batch = random_dims(2);

@@ -206,30 +206,20 @@ void IndexedWalk::scatter_at(std::int64_t b, RegionFrame& frame, std::span<const
     base += rest % batch_dims_[d] * batch_result_strides_[d];
     rest /= batch_dims_[d];
   }
-  std::int64_t fixed = 0;
-  bool inside = true;  // in the dimensions that the window does not walk
+  std::int64_t target = 0;
   for (int d = 0; d < operand_.rank(); ++d) {
-    if (!contains(dims_.collapsed, d) && !contains(dims_.operand_batching, d)) continue;
-    inside = start[d] >= 0 && start[d] < operand_.dim(d);
-    if (!inside) break;
-    fixed += start[d] * operand_strides_[static_cast<std::size_t>(d)];
+    const auto s = static_cast<std::size_t>(d);
+    if (start[d] < 0 || start[d] > operand_.dim(d) - slice_[s]) return;
+    target += start[d] * operand_strides_[s];
   }
-  if (!inside) return;
   for (std::int64_t w = 0; w < window_elements_; ++w) {
-    std::int64_t to = fixed, from = base, left = w;
-    bool in_range = true;
+    std::int64_t to = target, from = base, left = w;
     for (std::size_t d = window_dims_.size(); d-- > 0;) {
       const std::int64_t i = left % window_dims_[d];
       left /= window_dims_[d];
-      const std::int64_t dim = window_operand_dim_[d];
-      // Compared without adding: an index near the ends of int64 would overflow.
-      in_range =
-          in_range && start[dim] >= -i && start[dim] < operand_.dim(static_cast<int>(dim)) - i;
-      if (!in_range) break;
-      to += (start[dim] + i) * window_operand_strides_[d];
+      to += i * window_operand_strides_[d];
       from += i * window_result_strides_[d];
     }
-    if (!in_range) continue;
     for (int i = 0; i < k; ++i) {
       const auto width = static_cast<std::int64_t>(byte_width(types[static_cast<std::size_t>(i)]));
       frame.set_argument(

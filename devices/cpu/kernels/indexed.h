@@ -1,6 +1,6 @@
 // Data movement whose place is computed at run time: gather, scatter, dynamic_slice,
-// dynamic_update_slice; and sort. Indices out of range are clamped (gather, dynamic slices) or
-// their update is skipped (scatter).
+// dynamic_update_slice; and sort. Windows that leave the operand are clamped (gather, dynamic
+// slices) or skipped as a whole (scatter: as XLA does, reference/indexing.cc).
 #pragma once
 
 #include <cstdint>

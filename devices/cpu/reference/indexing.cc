@@ -66,6 +66,14 @@ class Places {
       offset[static_cast<std::size_t>(window_dims_[i])] =
           index[static_cast<std::size_t>(n_.window[i])];
   }
+  // Its extent per dimension of the operand, in a scatter with these updates.
+  DimVector window(const Shape& updates, std::size_t operand_rank) const {
+    DimVector extents(operand_rank, 1);
+    for (std::size_t i = 0; i < window_dims_.size(); ++i)
+      extents[static_cast<std::size_t>(window_dims_[i])] =
+          updates.dim(static_cast<int>(n_.window[i]));
+    return extents;
+  }
 
  private:
   const Numbers n_;
@@ -168,7 +176,9 @@ Status run_gather(const Call& c) {
   return {};
 }
 
-// Updates in row-major order; those that leave the operand are skipped, window or element.
+// Updates in row-major order. A window that leaves the operand is skipped as a whole: the
+// specification would keep those of its elements that are inside, but XLA does so, and programs
+// that frontends write of a fill or drop mode mean it.
 Status run_scatter(const Call& c) {
   const auto* d = c.op.attr<ir::ScatterDimsAttr>("scatter_dimension_numbers");
   if (d == nullptr)
@@ -188,15 +198,14 @@ Status run_scatter(const Call& c) {
   const ConstArray& first_update = c.operands[count + 1];
   const Places places(numbers, shape, c.operands[count], first_update.shape.rank());
   const DimVector strides = dense_strides(shape);
+  const DimVector window = places.window(first_update.shape, rank);
   DimVector start(rank), offset(rank);
   each_index(first_update.shape.dims(), [&](const DimVector& index, std::int64_t linear) {
     places.find(index, start, offset);
     std::int64_t at = 0;
     for (std::size_t i = 0; i < rank; ++i) {
-      const std::int64_t place = start[i] + offset[i];
-      // Both may be huge: their sum must not wrap into the operand.
-      if (start[i] < -offset[i] || start[i] >= shape.dim(static_cast<int>(i)) - offset[i]) return;
-      at += place * strides[i];
+      if (start[i] < 0 || start[i] > shape.dim(static_cast<int>(i)) - window[i]) return;
+      at += (start[i] + offset[i]) * strides[i];
     }
     for (std::size_t k = 0; k < count; ++k) {
       const MutableArray& to = c.results[k];

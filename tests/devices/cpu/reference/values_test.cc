@@ -297,7 +297,7 @@ constexpr Row kStructured[] = {
      "%s = stablehlo.multiply %n, %m : tensor<i32>\nstablehlo.return %s : tensor<i32>}) : "
      "(tensor<4xi32>, tensor<i32>) -> tensor<4xi32>",
      "[2, 6, -6, -24]"},
-    {"ScatterOfRowsThatHangOver", "tensor<4x2xi32>",
+    {"ScatterSkipsWindowsThatHangOver", "tensor<4x2xi32>",
      "%a = stablehlo.constant dense<0> : tensor<4x2xi32>\n"
      "%i = stablehlo.constant dense<[[3], [1], [-1]]> : tensor<3x1xi32>\n"
      "%u = stablehlo.constant dense<[[[1, 2], [3, 4]], [[5, 6], [7, 8]], [[9, 10], [11, 12]]]> : "
@@ -307,7 +307,7 @@ constexpr Row kStructured[] = {
      "^bb0(%x: tensor<i32>, %y: tensor<i32>):\n%s = stablehlo.add %x, %y : tensor<i32>\n"
      "stablehlo.return %s : tensor<i32>}) : (tensor<4x2xi32>, tensor<3x1xi32>, tensor<3x2x2xi32>) "
      "-> tensor<4x2xi32>",
-     "[[11, 12], [5, 6], [7, 8], [1, 2]]"},
+     "[[0, 0], [5, 6], [7, 8], [0, 0]]"},
     {"ScanAlongRows", "tensor<2x3xi32>",
      "%a = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>\n"
      "%z = stablehlo.constant dense<10> : tensor<2xi32>\n"
