@@ -1,6 +1,8 @@
 #include "millrace/devices/cpu/plan/alone.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,6 +17,7 @@ std::string_view processes_of(const ir::Op& op) {
     case K::kAllReduce:
     case K::kAllToAll:
     case K::kCollectiveBroadcast:
+    case K::kCollectiveReduce:
     case K::kCrossReplicaSum:
     case K::kReduceScatter:
       return "replica_groups";
@@ -29,6 +32,20 @@ constexpr std::string_view kHelp =
     " on the CPU device a program runs as one process, on one device: compile it for one "
     "(mhlo.num_replicas = mhlo.num_partitions = 1), and reduce between the launches of several "
     "with collectives/";
+
+// Groups may be the axes of a mesh, which stands there or elsewhere under a name; where it stands
+// there, the largest of its axes. The module says how many processes there are in any case.
+std::int64_t largest_axis(std::string_view text) {
+  constexpr std::string_view kSize = "size = ";
+  std::int64_t largest = 0;
+  for (std::size_t at = text.find(kSize); at != text.npos; at = text.find(kSize, at + 1)) {
+    std::int64_t size = 0;
+    const char* const digits = text.data() + at + kSize.size();
+    std::from_chars(digits, text.data() + text.size(), size);
+    largest = std::max(largest, size);
+  }
+  return largest;
+}
 
 }  // namespace
 
@@ -49,6 +66,13 @@ Status check_alone(const ir::Module& module) {
 Status check_alone(const ir::Op& op) {
   const std::string_view name = processes_of(op);
   if (name.empty()) return {};
+  const auto* mesh = op.attr<ir::OpaqueAttr>(name);
+  if (const std::int64_t size = mesh != nullptr ? largest_axis(mesh->text) : 0; size > 1) {
+    return fail(ErrorCode::kUnimplemented, op.where() + ": its " + std::string(name) +
+                                               " are axes of a mesh of which one has " +
+                                               std::to_string(size) +
+                                               " processes:" + std::string(kHelp));
+  }
   // -1 fills groups that are shorter than others.
   const auto listed = op.ints(name);
   if (!listed || std::ranges::all_of(*listed, [](std::int64_t p) { return p <= 0; })) return {};

@@ -43,38 +43,20 @@ std::vector<std::int64_t> OpLowering::ints_or(std::string_view name, std::size_t
 }
 
 Result<std::vector<ValueId>> OpLowering::run(Block& to) {
-  if (has_quantised_body()) {
-    return unsupported(
-        "a body on quantised elements (what would help: stablehlo.uniform_dequantize before, "
-        "stablehlo.uniform_quantize after it)");
-  }
   // The kernels would take the stored integers for the values, which select passes on as they are.
   if (reference::is_quantised(op) && op.kind() != ir::OpKind::kSelect) return reference(to);
   promote(to);
-  if (op.kind() == ir::OpKind::kAllReduce || op.kind() == ir::OpKind::kReduceScatter) {
+  if (op.kind() == ir::OpKind::kAllReduce || op.kind() == ir::OpKind::kCollectiveReduce ||
+      op.kind() == ir::OpKind::kReduceScatter) {
     // Of one process: its own array, in the body's type.
     bool done = true;
     for (std::size_t i = 0; i < shapes.size(); ++i)
       done = done && graph.shape(inputs[i]) == shapes[i];
-    if (done) return inputs;
+    if (done) return std::vector<ValueId>(inputs.begin(), inputs.begin() + std::ssize(shapes));
   }
   auto fast = run_fast(to);
   if (fast || fast.error().code() != ErrorCode::kUnimplemented) return fast;
   return reference(to);
-}
-
-// One that runs: collectives of one process combine nothing.
-bool OpLowering::has_quantised_body() const {
-  if (op.kind() == ir::OpKind::kAllReduce || op.kind() == ir::OpKind::kReduceScatter) return false;
-  for (const ir::Region& region : op.regions()) {
-    for (const ir::Block* block : region.blocks()) {
-      for (const ir::Value& argument : block->arguments()) {
-        if (argument.type().is_tensor() && argument.type().element().quant() != nullptr)
-          return true;
-      }
-    }
-  }
-  return false;
 }
 
 // The type that the body works in on input i: that of a result; nullopt for what it does not see.
@@ -82,6 +64,9 @@ std::optional<DType> OpLowering::body_type(std::size_t i) const {
   using K = ir::OpKind;
   const std::size_t n = shapes.size();
   switch (op.kind()) {
+    case K::kCollectiveReduce:
+      if (i == n) return std::nullopt;  // the roots
+      return shapes[i].dtype();
     case K::kScatter:
       if (i == n) return std::nullopt;  // the indices
       return shapes[(i > n ? i - 1 : i) % n].dtype();

@@ -37,7 +37,6 @@ struct OpLowering {
   void promote(Block& to);
   std::optional<DType> body_type(std::size_t i) const;
   bool arrays_fit_body() const;
-  bool has_quantised_body() const;
   Result<std::vector<ValueId>> run_fast(Block& to);
   Result<std::vector<ValueId>> reference(Block& to);
   Result<std::vector<ValueId>> elementwise(Block& to, TileOp what, std::uint32_t param);

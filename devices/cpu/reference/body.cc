@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "millrace/devices/cpu/reference/kernel.h"
+#include "millrace/devices/cpu/reference/quantised.h"
 
 namespace millrace::devices::cpu::reference {
 
@@ -50,6 +51,12 @@ void Body::Frame::run() {
         slot(one.result) = one.op.apply(operands);
         break;
       }
+      case What::kDequantise:
+        slot(one.result) = rounded(one.quant->expressed, dequantised(*one.quant, 0, slot(from)));
+        break;
+      case What::kQuantise:
+        slot(one.result) = quantised(*one.quant, 0, slot(from));
+        break;
       case What::kCopy:
         slot(one.result) = slot(from);
         break;

@@ -1,7 +1,9 @@
 // Body: the region of a reducer, a comparator or an update, for what kernels/region.h does not
-// compile: a small program on scalars of any type. Values that are no scalars, and ops on them, are
-// kernels on arrays in the frame. What it reads of its surroundings it captures: MLIR's scopes let
-// it do so, though XLA's own reader knows constants only. Read next: scalar_op.h, kernel.h.
+// compile: a small program on scalars of any type; a quantised one is its stored integer, and each
+// op on it computes with the number that it stands for. Values that are no scalars, and ops on
+// them, are kernels on arrays in the frame. What it reads of its surroundings it captures: MLIR's
+// scopes let it do so, though XLA's own reader knows constants only. Read next: scalar_op.h,
+// kernel.h.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +30,6 @@ class Body {
 
   int arguments() const { return arguments_; }
   int results() const { return static_cast<int>(results_.size()); }
-  DType result_type(int i) const { return result_types_[static_cast<std::size_t>(i)]; }
   // Where the body is one op on its two arguments, in this order or the other; else nullptr.
   const ScalarOp* only_op() const;
   // The values of its surroundings that it reads, but for constants.
@@ -62,6 +63,8 @@ class Body {
  private:
   enum class What : std::uint8_t {
     kApply,       // slots[result] = op(slots[operands...])
+    kDequantise,  // slots[result] = the number that slots[from] stands for by `quant`
+    kQuantise,    // the other way
     kCopy,        // slots[result] = slots[from]
     kCopyArray,   // arrays[result] = arrays[from]
     kLoad,        // slots[result] = arrays[from]
@@ -73,6 +76,7 @@ class Body {
   struct Instruction {
     What what = What::kApply;
     ScalarOp op;
+    const ir::QuantParameters* quant = nullptr;
     int operands[3] = {};  // the first is `from`
     int result = 0;
   };
@@ -101,7 +105,6 @@ class Body {
   std::size_t most_operands_ = 0, most_results_ = 0, most_scratch_ = 0;  // of any kernel
   std::vector<Instruction> instructions_;
   std::vector<int> results_;
-  std::vector<DType> result_types_;
 };
 
 }  // namespace millrace::devices::cpu::reference

@@ -7,6 +7,7 @@
 
 #include "millrace/devices/cpu/reference/body.h"
 #include "millrace/devices/cpu/reference/kernel.h"
+#include "millrace/devices/cpu/reference/quantised.h"
 
 namespace millrace::devices::cpu::reference {
 
@@ -31,10 +32,8 @@ class BodyBuilder {
     body_.arguments_ = block.argument_count();
     MILLRACE_TRY(const std::vector<Place> results, add_block(block, 0));
     for (std::size_t i = 0; i < results.size(); ++i) {
-      const ir::Type type = block.terminator()->operand(static_cast<int>(i))->type();
       if (results[i].slot < 0) return unsupported(op);
       body_.results_.push_back(results[i].slot);
-      body_.result_types_.push_back(type.dtype());
     }
     return std::move(body_);
   }
@@ -46,8 +45,11 @@ class BodyBuilder {
   using Places = std::vector<Place>;
 
   static bool is_scalar(ir::Type type) {
-    return type.is_tensor() && type.elements() == 1 && form_of(type.dtype()) != Form::kNone;
+    if (!type.is_tensor() || type.elements() != 1) return false;
+    const ir::QuantParameters* quant = quant_of(type);
+    return form_of(quant != nullptr ? quant->storage : type.dtype()) != Form::kNone;
   }
+  static const ir::QuantParameters* quant_of(ir::Type type) { return type.element().quant(); }
   static std::unexpected<Error> unsupported(const ir::Op& op) {
     return fail(ErrorCode::kUnimplemented,
                 op.where() + ": not supported by the CPU device inside a body");
@@ -75,8 +77,7 @@ class BodyBuilder {
   }
 
   int add(What what, int from, int result = 0) {
-    Body::Instruction instruction{.what = what, .op = {}, .operands = {from}, .result = result};
-    body_.instructions_.push_back(instruction);
+    body_.instructions_.push_back({.what = what, .op = {}, .operands = {from}, .result = result});
     return static_cast<int>(body_.instructions_.size()) - 1;
   }
   int next() const { return static_cast<int>(body_.instructions_.size()); }
@@ -91,9 +92,17 @@ class BodyBuilder {
   }
   int apply(const ScalarOp& op, const std::array<int, 3>& operands) {
     const int result = add_slot({});
-    Body::Instruction instruction{.what = What::kApply, .op = op, .operands = {}, .result = result};
+    Body::Instruction instruction{.what = What::kApply, .op = op, .result = result};
     std::copy(operands.begin(), operands.end(), instruction.operands);
     body_.instructions_.push_back(instruction);
+    return result;
+  }
+  // The other form of what is in `slot`; itself where nothing is quantised.
+  int convert(What what, const ir::QuantParameters* quant, int slot) {
+    if (quant == nullptr) return slot;
+    const int result = add_slot({});
+    body_.instructions_.push_back(
+        {.what = what, .op = {}, .quant = quant, .operands = {slot}, .result = result});
     return result;
   }
 
@@ -164,6 +173,7 @@ class BodyBuilder {
       MILLRACE_TRY(values_[op.result()], find(op, op.operand(0)));
       return {};
     }
+    if (is_quantised(op) && !runs_on_stored(op)) return add_quantised(op);
     const auto function = find_scalar_op(op);
     if (!function || op.operand_count() > 3) return add_kernel(op);
     std::array<int, 3> operands = {};
@@ -172,6 +182,32 @@ class BodyBuilder {
       operands[static_cast<std::size_t>(i)] = place.slot;
     }
     values_[op.result()] = {.slot = apply(*function, operands)};
+    return {};
+  }
+
+  // An op on the numbers that its operands stand for.
+  Status add_quantised(const ir::Op& op) {
+    const auto dtype = [](ir::Type type) {
+      return quant_of(type) != nullptr ? quant_of(type)->expressed : type.dtype();
+    };
+    std::array<int, 3> operands = {};
+    if (static_cast<std::size_t>(op.operand_count()) > operands.size()) return add_kernel(op);
+    for (int i = 0; i < op.operand_count(); ++i) {
+      MILLRACE_TRY(const Place place, find(op, op.operand(i)));
+      operands[static_cast<std::size_t>(i)] =
+          convert(What::kDequantise, quant_of(op.operand(i)->type()), place.slot);
+    }
+    int result = operands[0];
+    if (op.kind() != K::kUniformQuantize && op.kind() != K::kUniformDequantize) {
+      const int typical = typical_operand(op.kind());
+      if (typical >= op.operand_count()) return add_kernel(op);
+      const auto function =
+          find_scalar_op(op, dtype(op.operand(typical)->type()), dtype(op.result()->type()));
+      if (!function) return add_kernel(op);
+      result = apply(*function, operands);
+    }
+    values_[op.result()] = {.slot =
+                                convert(What::kQuantise, quant_of(op.result()->type()), result)};
     return {};
   }
 

@@ -29,6 +29,7 @@ constexpr Entry kEntries[] = {
     {OpKind::kAllReduce, run_identity},
     {OpKind::kAllToAll, run_identity},
     {OpKind::kCollectiveBroadcast, run_identity},
+    {OpKind::kCollectiveReduce, run_identity},
     {OpKind::kCrossReplicaSum, run_identity},
     {OpKind::kReduceScatter, run_identity},
     {OpKind::kCollectivePermute, run_collective_permute},
@@ -187,8 +188,25 @@ namespace {
 // Whether a scalar function does this op, by the types that it computes in.
 bool is_elementwise(const ir::Op& op, bool quantised) {
   if (!quantised) return find_scalar_op(op).has_value();
-  return op.kind() == OpKind::kUniformQuantize || op.kind() == OpKind::kUniformDequantize ||
-         real_function(op.kind(), false) != nullptr || op.kind() == OpKind::kConvert;
+  return op.kind() == OpKind::kSelect || op.kind() == OpKind::kUniformQuantize ||
+         op.kind() == OpKind::kUniformDequantize || real_function(op.kind(), false) != nullptr ||
+         op.kind() == OpKind::kConvert;
+}
+
+// Whether an array that a body combines has other quantised elements than the result, whose type
+// the body has.
+bool mixes_quantised(const ir::Op& op) {
+  if (op.kind() == OpKind::kSort || op.kind() == OpKind::kMap || op.result_count() == 0)
+    return false;
+  const int n = op.result_count();
+  for (int i = 0; i < op.operand_count(); ++i) {
+    const bool scatter = op.kind() == OpKind::kScatter;
+    if (scatter && i == n) continue;  // the indices
+    const ir::Type from = op.operand(i)->type().element(),
+                   to = op.result((scatter && i > n ? i - 1 : i) % n)->type().element();
+    if ((from.quant() != nullptr || to.quant() != nullptr) && from != to) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -249,12 +267,20 @@ Result<std::shared_ptr<const Kernel>> make_kernel(const ir::Module& module, cons
     }
     return std::make_shared<const OpKernel>(module, op, entry, std::vector<Body>{}, quantised);
   }
+  if (!op.regions().empty() && mixes_quantised(op)) {
+    return fail(ErrorCode::kUnimplemented,
+                op.where() +
+                    ": a body on other quantised elements than those of the arrays is not "
+                    "supported by the CPU device (what would help: stablehlo.uniform_quantize of "
+                    "the arrays to the body's type before it)");
+  }
   std::vector<Body> bodies;
   for (const ir::Region& region : op.regions()) {
     MILLRACE_TRY(Body body, Body::make(module, op, region.block()));
     bodies.push_back(std::move(body));
   }
-  return std::make_shared<const OpKernel>(module, op, entry, std::move(bodies), quantised);
+  return std::make_shared<const OpKernel>(module, op, entry, std::move(bodies),
+                                          quantised && !runs_on_stored(op));
 }
 
 IntLists::IntLists(const ir::Op& op) {

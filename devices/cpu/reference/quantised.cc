@@ -52,26 +52,14 @@ void each_block(const ConstArray& from, const MutableArray& to, F f) {
 
 void dequantise(const ir::QuantParameters& q, const ConstArray& from, const MutableArray& to) {
   const Channels channels(q, from.shape);
-  const bool is_signed = is_signed_integer(q.storage);
-  each_block(from, to, [&](Scalar& value, std::int64_t i) {
-    const std::size_t channel = channels.of(i);
-    const double stored = is_signed ? static_cast<double>(value.i) : static_cast<double>(value.u);
-    value = from_real((stored - zero_of(q, channel)) * scale_of(q, channel));
-  });
+  each_block(from, to,
+             [&](Scalar& value, std::int64_t i) { value = dequantised(q, channels.of(i), value); });
 }
 
 void quantise(const ir::QuantParameters& q, const ConstArray& from, const MutableArray& to) {
   const Channels channels(q, from.shape);
-  each_block(from, to, [&](Scalar& value, std::int64_t i) {
-    const std::size_t channel = channels.of(i);
-    const double scaled = rounded(q.expressed, from_real(value.re / scale_of(q, channel))).re;
-    const double stored = std::nearbyint(scaled) + zero_of(q, channel);
-    const double bounded = std::isnan(stored)
-                               ? zero_of(q, channel)
-                               : std::clamp(stored, static_cast<double>(q.storage_min),
-                                            static_cast<double>(q.storage_max));
-    value = from_signed(static_cast<std::int64_t>(bounded));
-  });
+  each_block(from, to,
+             [&](Scalar& value, std::int64_t i) { value = quantised(q, channels.of(i), value); });
 }
 
 Shape expressed(const ir::QuantParameters& q, const Shape& shape) {
@@ -89,6 +77,25 @@ bool only_moves(ir::OpKind kind) {
 }
 
 }  // namespace
+
+Scalar dequantised(const ir::QuantParameters& q, std::size_t channel, const Scalar& stored) {
+  const double number =
+      is_signed_integer(q.storage) ? static_cast<double>(stored.i) : static_cast<double>(stored.u);
+  return from_real((number - zero_of(q, channel)) * scale_of(q, channel));
+}
+
+Scalar quantised(const ir::QuantParameters& q, std::size_t channel, const Scalar& value) {
+  const double scaled = rounded(q.expressed, from_real(value.re / scale_of(q, channel))).re;
+  const double stored = std::nearbyint(scaled) + zero_of(q, channel);
+  const double bounded = std::isnan(stored) ? zero_of(q, channel)
+                                            : std::clamp(stored, static_cast<double>(q.storage_min),
+                                                         static_cast<double>(q.storage_max));
+  return from_signed(static_cast<std::int64_t>(bounded));
+}
+
+bool runs_on_stored(const ir::Op& op) {
+  return op.kind() == ir::OpKind::kSelect || !op.regions().empty();
+}
 
 Status run_quantised(const Call& call, Function function, bool takes_scratch) {
   const auto quant_of = [](const ir::Value& v) { return v.type().element().quant(); };

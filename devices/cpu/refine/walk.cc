@@ -32,6 +32,7 @@ bool passes_on(const ir::Op& op) {
     case K::kAllToAll:
     case K::kCollectiveBroadcast:
     case K::kCollectivePermute:
+    case K::kCollectiveReduce:
     case K::kCrossReplicaSum:
     case K::kReduceScatter:
       return true;

@@ -49,12 +49,32 @@ bool each_element(Check& c) {
   return true;
 }
 
-// One body for all operands: of two elements one.
+// The operands and results of what has roots: as `pairs`, but for the roots, one for each array, if
+// they are an operand.
+bool pairs_and_roots(Check& c) {
+  if (!c.op.bool_or("has_dynamic_root", false)) return pairs(c);
+  if (!c.at_least_operands(2)) return false;
+  const int arrays = c.op.operand_count() - 1;
+  const std::int64_t one_each[] = {arrays};
+  const ir::Type roots = c.operand(arrays);
+  if (roots.dtype() != DType::kI32)
+    return c.fail("the list of roots is " + roots.to_string() + ", expected elements of i32");
+  return c.results(arrays) && c.same_dims(roots.dims(), one_each, "the list of roots");
+}
+
+// One body for all results: of two elements one.
 bool combines(Check& c) {
-  if (!pairs(c) || !c.regions(1)) return false;
-  for (int i = 0; i < c.op.operand_count(); ++i) {
+  if (!c.regions(1)) return false;
+  for (int i = 0; i < c.op.result_count(); ++i) {
     const ir::Type element[] = {c.result(i)}, array[] = {c.operand(i)};
     if (!c.reducer(0, element, array)) return false;
+  }
+  return true;
+}
+
+bool keeps_shapes(Check& c) {
+  for (int i = 0; i < c.op.result_count(); ++i) {
+    if (!c.result_dims(i, c.operand(i).dims())) return false;
   }
   return true;
 }
@@ -73,17 +93,23 @@ bool check_all_gather(Check& c) {
   return true;
 }
 
-bool check_all_reduce(Check& c) {
-  if (!combines(c)) return false;
-  for (int i = 0; i < c.op.operand_count(); ++i) {
-    if (!c.result_dims(i, c.operand(i).dims())) return false;
+bool check_all_reduce(Check& c) { return pairs(c) && combines(c) && keeps_shapes(c); }
+
+bool check_collective_reduce(Check& c) {
+  return pairs_and_roots(c) && combines(c) && keeps_shapes(c);
+}
+
+bool check_collective_broadcast(Check& c) {
+  if (!pairs_and_roots(c)) return false;
+  for (int i = 0; i < c.op.result_count(); ++i) {
+    if (!c.result_like(i, c.operand(i), "result " + std::to_string(i))) return false;
   }
   return true;
 }
 
 bool check_reduce_scatter(Check& c) {
   std::int64_t dimension = 0;
-  return c.operands(1) && combines(c) &&
+  return c.operands(1) && pairs(c) && combines(c) &&
          c.integer("scatter_dimension", 0, c.operand(0).rank() - 1, &dimension) &&
          some_times(c, 0, dimension, false);
 }

@@ -107,6 +107,8 @@ std::vector<ir::Type> result_types(const Check& c);
 // collective.cc: among processes, and on tokens
 bool check_all_gather(Check& c);
 bool check_all_reduce(Check& c);
+bool check_collective_reduce(Check& c);
+bool check_collective_broadcast(Check& c);
 bool check_all_to_all(Check& c);
 bool check_reduce_scatter(Check& c);
 bool check_same_types(Check& c);   // each result is what the operand at its place is

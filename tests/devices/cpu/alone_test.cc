@@ -52,6 +52,22 @@ TEST(Alone, CollectivesOfSeveralAreRefusedWithTheirPlace) {
               HasSubstr("its source_target_pairs name process 3"));
 }
 
+TEST(Alone, GroupsByTheAxesOfAMeshAreReadWhereItStands) {
+  const auto reduce = [](const std::string& size) {
+    return "\"stablehlo.collective_reduce\"(%a) <{replica_groups = "
+           "#stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes = "
+           "[#stablehlo.mesh_axis<name = \"x\", size = " +
+           size +
+           ">]>, axes = [#stablehlo.axis_ref<name = \"x\">]>}> ({\n^bb0(%l: tensor<f32>, %r: "
+           "tensor<f32>):\n %z = stablehlo.add %l, %r : tensor<f32>\n stablehlo.return %z : "
+           "tensor<f32>\n})";
+  };
+  EXPECT_EQ(verdict("", reduce("1")), "good");
+  EXPECT_THAT(verdict("", reduce("2")),
+              HasSubstr("stablehlo.collective_reduce: its replica_groups are axes of a mesh of "
+                        "which one has 2 processes: on the CPU device"));
+}
+
 TEST(Alone, ModulesForSeveralAreRefused) {
   EXPECT_THAT(verdict(" attributes {mhlo.num_replicas = 2 : i32}", "\"stablehlo.abs\"(%a)"),
               HasSubstr("the module @m has mhlo.num_replicas = 2: on the CPU device"));

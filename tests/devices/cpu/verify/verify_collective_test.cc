@@ -90,7 +90,28 @@ const OpCase kCollectives[] = {
     {"CollectiveBroadcastShape",
      R"(%0 = "stablehlo.collective_broadcast"(%a) <{)" ONE_GROUP
      R"(}> : (tensor<4x6xf32>) -> tensor<4x7xf32>)",
-     "result 0 is tensor<4x7xf32>, expected tensor<4x6xf32>"},
+     "result 0 has the shape 4x7, expected 4x6"},
+    {"CollectiveBroadcastOfRoots",
+     R"(%k = stablehlo.constant dense<0> : tensor<1xi32>
+  %0 = "stablehlo.collective_broadcast"(%a, %k) <{has_dynamic_root = true, )" ONE_GROUP
+     R"(}> : (tensor<4x6xf32>, tensor<1xi32>) -> tensor<4x6xf32>)",
+     "good"},
+    {"CollectiveReduce",
+     R"(%0 = "stablehlo.collective_reduce"(%a) <{)" ONE_GROUP
+     "}> " BODY_OF("f32") " : (tensor<4x6xf32>) -> tensor<4x6xf32>",
+     "good"},
+    {"CollectiveReduceShape",
+     R"(%0 = "stablehlo.collective_reduce"(%a) <{)" ONE_GROUP
+     "}> " BODY_OF("f32") " : (tensor<4x6xf32>) -> tensor<4x7xf32>",
+     "2:8: stablehlo.collective_reduce: result 0 has the shape 4x7, expected 4x6"},
+    {"CollectiveReduceOfRoots",
+     R"(%0 = "stablehlo.collective_reduce"(%a, %n) <{has_dynamic_root = true, )" ONE_GROUP
+     "}> " BODY_OF("f32") " : (tensor<4x6xf32>, tensor<4x6xi32>) -> tensor<4x6xf32>",
+     "the list of roots has the shape 4x6, expected 1"},
+    {"CollectiveReduceOfRootsOfFloats",
+     R"(%0 = "stablehlo.collective_reduce"(%a, %a) <{has_dynamic_root = true, )" ONE_GROUP
+     "}> " BODY_OF("f32") " : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>",
+     "the list of roots is tensor<4x6xf32>, expected elements of i32"},
     {"CrossReplicaSumShape",
      R"(%0 = "stablehlo.cross-replica-sum"(%a) <{)" ONE_GROUP
      R"(}> : (tensor<4x6xf32>) -> tensor<4x7xf32>)",
