@@ -77,8 +77,8 @@ class Shape {
   int rank() const { return rank_; }
   std::int64_t dim(int i) const { return dims_[i]; }
   std::span<const std::int64_t> dims() const { return {dims_, static_cast<std::size_t>(rank_)}; }
-  std::int64_t elements() const;   // product of the dimensions; 1 for a scalar
-  std::size_t size_bytes() const;  // elements() * byte_width(dtype())
+  std::int64_t elements() const;   // product of the dimensions; 1 for a scalar; at most 2^63 - 1
+  std::size_t size_bytes() const;  // elements() * byte_width(dtype()); at most 2^63 - 1
   bool operator==(const Shape& other) const;
   // "tensor<64x28x28xui8>" / "tensor<f32>", as StableHLO writes it.
   std::string to_string() const;
