@@ -2,49 +2,26 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string_view>
 
+#include "millrace/devices/cpu/kernels/dim_vector.h"
 #include "millrace/devices/cpu/reference/lapack_call.h"
 
 namespace millrace::devices::cpu::reference {
 namespace {
 
-using Run = Status (*)(const lapack::Call&);
-struct Row {
-  std::string_view name;
-  Run real, complex;
-  std::size_t operands, results;
-  std::string_view expected;
-};
-constexpr Row kRows[] = {
-    {"potrf", lapack::potrf<double>, lapack::potrf<lapack::Complex>, 1, 2,
-     "square matrices; of the results the first like them, the second an i32 for each"},
-    {"getrf", lapack::getrf<double>, lapack::getrf<lapack::Complex>, 1, 3,
-     "matrices of m rows and n columns; results like them, min(m, n) pivots of i32 and an i32 "
-     "each"},
-    {"trsm", lapack::trsm<double>, lapack::trsm<lapack::Complex>, 2, 1,
-     "square matrices, and right sides that they can be solved for; a result like these"},
-    {"geqrf", lapack::geqrf<double>, lapack::geqrf<lapack::Complex>, 1, 2,
-     "matrices of m rows and n columns; results like them and min(m, n) factors each"},
-    {"orgqr", lapack::orgqr<double>, lapack::orgqr<lapack::Complex>, 2, 1,
-     "matrices of m rows and n columns, and at most min(m, n) factors each; a result like the "
-     "first"},
-    {"ungqr", lapack::orgqr<double>, lapack::orgqr<lapack::Complex>, 2, 1,
-     "matrices of m rows and n columns, and at most min(m, n) factors each; a result like the "
-     "first"},
-    {"syevd", lapack::syevd<double>, lapack::syevd<lapack::Complex>, 1, 3,
-     "square matrices of n rows; results like them, n real values and an i32 each"},
-    {"heevd", lapack::syevd<double>, lapack::syevd<lapack::Complex>, 1, 3,
-     "square matrices of n rows; results like them, n real values and an i32 each"},
-    {"gesdd", lapack::gesdd<double>, lapack::gesdd<lapack::Complex>, 1, 5,
-     "matrices of m rows and n columns; results like them, min(m, n) real values, two matrices of "
-     "vectors and an i32 each"}};
+using lapack::Extents;
+using lapack::Options;
+using lapack::Row;
+
+thread_local int calls_running = 0;
 
 class LapackKernel final : public Kernel {
  public:
-  LapackKernel(Run run, lapack::Options options) : run_(run), options_(options) {}
+  LapackKernel(lapack::Run run, Options options) : run_(run), options_(options) {}
   std::size_t scratch_bytes(std::span<const ConstArray> operands,
                             std::span<const MutableArray> results) const override {
     Scratch scratch;
@@ -54,124 +31,188 @@ class LapackKernel final : public Kernel {
   Status run(std::span<const ConstArray> operands, std::span<const MutableArray> results,
              std::span<std::byte> memory) const override {
     Scratch scratch(memory);
+    struct Inside {
+      Inside() { ++calls_running; }
+      ~Inside() { --calls_running; }
+    } const inside;
     return run_({options_, operands, results, scratch});
   }
 
  private:
-  const Run run_;
-  const lapack::Options options_;
+  const lapack::Run run_;
+  const Options options_;
 };
 
-char letter(const ir::DictAttr& config, std::string_view name, char otherwise) {
-  for (const ir::NamedAttribute& a : config.values) {
-    const auto* value = a.value.as<ir::IntegerAttr>();
-    if (a.name == name && value != nullptr) return static_cast<char>(value->value);
+Options options_of(const ir::DictAttr* config) {
+  Options o;
+  const std::pair<std::string_view, char*> letters[] = {{"side", &o.side},
+                                                        {"uplo", &o.triangle},
+                                                        {"trans_x", &o.transposed},
+                                                        {"diag", &o.diagonal},
+                                                        {"mode", &o.mode},
+                                                        {"sort", &o.sort},
+                                                        {"compute_left", &o.left_vectors},
+                                                        {"compute_right", &o.right_vectors}};
+  const std::pair<std::string_view, bool*> flags[] = {{"left", &o.left},
+                                                      {"transpose", &o.transpose}};
+  const std::pair<std::string_view, lapack::Integer*> numbers[] = {{"low", &o.low},
+                                                                   {"high", &o.high}};
+  const auto set = [](const auto& fields, std::string_view name, auto value) {
+    for (const auto& [field, to] : fields) {
+      if (field == name) *to = static_cast<std::remove_pointer_t<decltype(to)>>(value);
+    }
+  };
+  if (config == nullptr) return o;
+  for (const ir::NamedAttribute& a : config->values) {
+    if (const auto* integer = a.value.as<ir::IntegerAttr>()) {
+      set(letters, a.name, integer->value);
+      set(numbers, a.name, integer->value);
+    } else if (const auto* flag = a.value.as<ir::BoolAttr>()) {
+      set(flags, a.name, flag->value);
+    }
   }
-  return otherwise;
+  return o;
 }
 
-// That shapes are those that the functions count on.
-bool fits(const Row& row, const ir::Op& op) {
-  if (static_cast<std::size_t>(op.operand_count()) != row.operands ||
-      static_cast<std::size_t>(op.result_count()) != row.results)
-    return false;
-  const auto tensor = [](ir::Type type) { return memory_shape(type).has_value(); };
-  for (const ir::Value* v : op.operands()) {
-    if (!tensor(v->type())) return false;
-  }
-  for (const ir::Value& v : op.results()) {
-    if (!tensor(v.type())) return false;
-  }
-  const Shape a = *memory_shape(op.operand(0)->type());
-  const DType type = a.dtype(), part = type == DType::kC64    ? DType::kF32
-                                       : type == DType::kC128 ? DType::kF64
-                                                              : type;
-  if (a.rank() < 2 || (part != DType::kF32 && part != DType::kF64)) return false;
-  const std::int64_t m = lapack::rows_of(a), n = lapack::columns_of(a), least = std::min(m, n);
-  const DimVector batch(
-      std::span<const std::int64_t>(a.dims()).first(static_cast<std::size_t>(a.rank() - 2)));
-  const auto like = [&](ir::Type found, DType element, std::initializer_list<std::int64_t> tail) {
-    DimVector dims = batch;
-    for (const std::int64_t d : tail) dims.push_back(d);
-    return *memory_shape(found) == Shape(element, dims);
-  };
-  const auto result = [&](int i) { return op.result(i)->type(); };
-  const bool square = m == n;
-  if (row.name == "potrf")
-    return square && like(result(0), type, {m, n}) && like(result(1), DType::kI32, {});
-  if (row.name == "getrf")
-    return like(result(0), type, {m, n}) && like(result(1), DType::kI32, {least}) &&
-           like(result(2), DType::kI32, {});
-  if (row.name == "geqrf") return like(result(0), type, {m, n}) && like(result(1), type, {least});
-  if (row.name == "orgqr" || row.name == "ungqr") {
-    const Shape taus = *memory_shape(op.operand(1)->type());
-    return taus.rank() == a.rank() - 1 && taus.dim(taus.rank() - 1) <= least &&
-           like(op.operand(1)->type(), type, {taus.dim(taus.rank() - 1)}) &&
-           like(result(0), type, {m, n});
-  }
-  if (row.name == "trsm") {
-    const Shape b = *memory_shape(op.operand(1)->type());
-    const auto* config = op.attr<ir::DictAttr>("mhlo.backend_config");
-    return square && b.rank() == a.rank() &&
-           (letter(*config, "side", 'L') == 'L' ? lapack::rows_of(b) : lapack::columns_of(b)) ==
-               m &&
-           like(op.operand(1)->type(), type, {lapack::rows_of(b), lapack::columns_of(b)}) &&
-           like(result(0), type, {lapack::rows_of(b), lapack::columns_of(b)});
-  }
-  if (row.name == "gesdd") {
-    const auto factors = [&](std::int64_t left, std::int64_t right) {
-      return like(result(2), type, {m, left}) && like(result(3), type, {right, n});
-    };
-    return like(result(0), type, {m, n}) && like(result(1), part, {least}) &&
-           (factors(m, n) || factors(least, least)) && like(result(4), DType::kI32, {});
-  }
-  return square && like(result(0), type, {m, n}) && like(result(1), part, {n}) &&
-         like(result(2), DType::kI32, {});
+DType real_of(DType type) {
+  return type == DType::kC64 ? DType::kF32 : type == DType::kC128 ? DType::kF64 : type;
 }
+DType complex_of(DType type) {
+  return type == DType::kF32 ? DType::kC64 : type == DType::kF64 ? DType::kC128 : type;
+}
+// Of f32, f64 and their complex numbers; nullopt for others.
+std::optional<std::size_t> index_of(DType type) {
+  constexpr DType kTypes[] = {DType::kF32, DType::kF64, DType::kC64, DType::kC128};
+  const auto* const found = std::ranges::find(kTypes, type);
+  if (found == std::end(kTypes)) return std::nullopt;
+  return static_cast<std::size_t>(found - kTypes);
+}
+
+// Reads a rule (lapack_call.h) beside the types of a call. The first operand says what the
+// dimensions of the batch are.
+class Rule {
+ public:
+  Rule(const Row& row, const ir::Op& op, const Options& options) {
+    const std::string_view rule = row.rule;
+    const std::size_t arrow = rule.find(" -> ");
+    std::vector<ir::Type> operands, results;
+    for (const ir::Value* v : op.operands()) operands.push_back(v->type());
+    for (const ir::Value& v : op.results()) results.push_back(v.type());
+    extents_.fill(-1);
+    fits_ = side(rule.substr(0, arrow), operands) && side(rule.substr(arrow + 4), results) &&
+            (row.fits == nullptr || row.fits(extents_, options));
+  }
+  bool fits() const { return fits_; }
+
+ private:
+  bool side(std::string_view rule, std::span<const ir::Type> types) {
+    for (const ir::Type type : types) {
+      const std::size_t end = rule.find(' ');
+      if (rule.empty() || !array(rule.substr(0, end), type)) return false;
+      rule.remove_prefix(end == std::string_view::npos ? rule.size() : end + 1);
+    }
+    return rule.empty();
+  }
+
+  // Such as T[m,n].
+  bool array(std::string_view rule, ir::Type type) {
+    const std::optional<Shape> shape = memory_shape(type);
+    if (!shape) return false;
+    const std::size_t open = rule.find('[');
+    const std::string_view names = rule.substr(open + 1, rule.size() - open - 2);
+    const int tail = static_cast<int>((names.size() + 1) / 2);
+    if (shape->rank() < tail) return false;
+    const std::span<const std::int64_t> dims(shape->dims());
+    const auto batch = dims.first(dims.size() - static_cast<std::size_t>(tail));
+    if (!known_) {
+      known_ = true;
+      type_ = shape->dtype();
+      batch_.assign(batch.begin(), batch.end());
+      if (!index_of(type_)) return false;
+    }
+    const DType wanted = rule[0] == 'T'   ? type_
+                         : rule[0] == 'R' ? real_of(type_)
+                         : rule[0] == 'C' ? complex_of(type_)
+                                          : DType::kI32;
+    if (shape->dtype() != wanted || !std::ranges::equal(batch, batch_)) return false;
+    for (std::size_t i = 0; i < names.size(); i += 2) {
+      if (!extent(names[i], dims[batch.size() + i / 2])) return false;
+    }
+    return true;
+  }
+
+  // Whether a name stands for this number.
+  bool extent(char name, std::int64_t value) {
+    const auto at = [&](char c) -> std::int64_t& {
+      return extents_[static_cast<std::size_t>(c - 'a')];
+    };
+    if (value > std::numeric_limits<lapack::Integer>::max()) return false;
+    if (name == 'k' && at('m') >= 0) at('k') = std::min(at('m'), at('n'));
+    if (name == 'p') at('p') = std::max<std::int64_t>(at('n') - 1, 0);
+    if (at(name) < 0) at(name) = value;
+    return at(name) == value;
+  }
+
+  bool fits_ = false, known_ = false;
+  DType type_ = DType::kF32;
+  std::vector<std::int64_t> batch_;
+  Extents extents_{};
+};
 
 // The row of the call's name; nullptr for others.
 const Row* row_of(const ir::Op& op) {
   std::string_view name = op.callee();
-  constexpr std::string_view kPrefix = "lapack_", kSuffix = "_ffi";
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix) ||
-      name.size() <= kPrefix.size() + kSuffix.size()) {
-    return nullptr;
+  constexpr std::string_view kPrefix = "lapack_", kSuffix = "_ffi", kLetters = "sdcz";
+  std::size_t type = 0;
+  if (name.starts_with(kPrefix) && name.ends_with(kSuffix) &&
+      name.size() > kPrefix.size() + kSuffix.size()) {
+    name.remove_prefix(kPrefix.size());
+    name.remove_suffix(kSuffix.size());
+    type = kLetters.find(name.front());
+    name.remove_prefix(1);
+  } else if (name == "tridiagonal_solve_perturbed_ffi" && op.operand_count() > 0) {
+    const auto shape = memory_shape(op.operand(0)->type());
+    type = shape ? index_of(shape->dtype()).value_or(0) : 0;
   }
-  name.remove_prefix(kPrefix.size());
-  name.remove_suffix(kSuffix.size());
-  if (!std::string_view("sdcz").contains(name.front())) return nullptr;
-  const auto* row = std::ranges::find(kRows, name.substr(1), &Row::name);
-  return row == std::end(kRows) ? nullptr : row;
+  if (type == std::string_view::npos) return nullptr;
+  for (const auto rows : {lapack::factor_rows(), lapack::spectrum_rows(), lapack::eigen_rows(),
+                          lapack::tridiagonal_rows()}) {
+    for (const Row& row : rows) {
+      if (row.name == name && row.runs[type] != nullptr) return &row;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace
 
+bool inside_lapack() { return calls_running > 0; }
+
 std::string lapack_fault(const ir::Op& op) {
   const Row* row = row_of(op);
   if (row == nullptr) return "";
-  if (op.attr<ir::DictAttr>("mhlo.backend_config") == nullptr)
+  const auto* config = op.attr<ir::DictAttr>("mhlo.backend_config");
+  if (config == nullptr && op.callee().starts_with("lapack_"))
     return "the attribute mhlo.backend_config with its options is missing";
-  if (fits(*row, op)) return "";
+  if (Rule(*row, op, options_of(config)).fits()) return "";
   std::string found;
   for (const ir::Value* v : op.operands())
     found += (found.empty() ? "" : ", ") + v->type().to_string();
   found += " ->";
   for (const ir::Value& v : op.results()) found += " " + v.type().to_string();
-  return "found " + found + ", expected, of f32, f64 or complex numbers of them, " +
-         std::string(row->expected);
+  return "found " + found + ", expected " + std::string(row->rule) +
+         " after the dimensions of the batch, with T one of f32, f64 and complex numbers of them, "
+         "R real and C complex ones of T, k = min(m, n), p = n - 1" +
+         std::string(row->otherwise);
 }
 
 std::shared_ptr<const Kernel> make_lapack_kernel(const ir::Op& op) {
   const Row* row = row_of(op);
   if (row == nullptr || !lapack_fault(op).empty()) return nullptr;
-  const auto* config = op.attr<ir::DictAttr>("mhlo.backend_config");
-  const lapack::Options options{.side = letter(*config, "side", 'L'),
-                                .triangle = letter(*config, "uplo", 'L'),
-                                .transposed = letter(*config, "trans_x", 'N'),
-                                .diagonal = letter(*config, "diag", 'N'),
-                                .mode = letter(*config, "mode", 'V')};
-  const bool complex = is_complex(op.operand(0)->type().dtype());
-  return std::make_shared<const LapackKernel>(complex ? row->complex : row->real, options);
+  const auto type = index_of(op.operand(0)->type().dtype());
+  if (!type || row->runs[*type] == nullptr) return nullptr;
+  return std::make_shared<const LapackKernel>(
+      row->runs[*type], options_of(op.attr<ir::DictAttr>("mhlo.backend_config")));
 }
 
 }  // namespace millrace::devices::cpu::reference

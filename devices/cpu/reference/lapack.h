@@ -1,6 +1,7 @@
 // The calls of LAPACK by which JAX writes linear algebra for its own CPU: custom calls such as
-// @lapack_spotrf_ffi, with options as letters in mhlo.backend_config. Textbook algorithms in f64
-// (Golub and Van Loan, "Matrix Computations"), with LAPACK's conventions for what is stored where.
+// @lapack_spotrf_ffi, with options as letters in mhlo.backend_config. The system's LAPACK does the
+// work, with its conventions for what is stored where and for the words that tell how it went;
+// lapack_call.h says how a call is described, the tables which there are.
 #pragma once
 
 #include <memory>
@@ -10,11 +11,16 @@
 
 namespace millrace::devices::cpu::reference {
 
-// nullptr for what it does not know: potrf, getrf, trsm, geqrf, orgqr (ungqr), syevd (heevd) and
-// gesdd are known, of f32, f64 and their complex numbers.
+// nullptr for what it does not know. All that JAX 0.10 has are known, of f32, f64 and their complex
+// numbers: potrf, getrf, trsm, geqrf, geqp3, orgqr (ungqr), ormqr (unmqr), syevd (heevd), gesdd,
+// gesvd, geev, gees, gehrd, sytrd (hetrd), gtsv, and tridiagonal_solve_perturbed_ffi.
 std::shared_ptr<const Kernel> make_lapack_kernel(const ir::Op& op);
 
 // What does not fit of a call that is known by its name; "" if it fits, and for other calls.
 std::string lapack_fault(const ir::Op& op);
+
+// True on this thread while such a call runs: OpenBLAS allocates a little memory in some products
+// of small matrices, and a test can tell that from what is ours.
+bool inside_lapack();
 
 }  // namespace millrace::devices::cpu::reference

@@ -1,46 +1,27 @@
-// What a function of lapack.h is given, and matrices in its memory. Internal to lapack*.cc: the
-// functions themselves are in lapack_factors.cc and lapack_spectra.cc, who calls them in lapack.cc.
+// What a function behind lapack.h is given, and matrices in its memory, by columns as LAPACK has
+// them. Internal to lapack*.cc: each of them has a table of the calls that it knows.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <string_view>
 
-#include "millrace/devices/cpu/kernels/dim_vector.h"
 #include "millrace/devices/cpu/reference/kernel.h"
+#include "millrace/devices/cpu/reference/lapack_library.h"
 
 namespace millrace::devices::cpu::reference::lapack {
 
-using Complex = std::complex<double>;
-
-inline double conjugate(double x) { return x; }
-inline Complex conjugate(Complex x) { return std::conj(x); }
-inline double real_part(double x) { return x; }
-inline double real_part(Complex x) { return x.real(); }
-inline double imaginary_part(double) { return 0; }
-inline double imaginary_part(Complex x) { return x.imag(); }
-inline double size_of(double x) { return std::fabs(x); }
-// As LAPACK compares pivots.
-inline double size_of(Complex x) { return std::fabs(x.real()) + std::fabs(x.imag()); }
-inline void get(const Scalar& s, double& x) { x = s.re; }
-inline void get(const Scalar& s, Complex& x) { x = {s.re, s.im}; }
-inline Scalar to_scalar(double x) { return from_real(x); }
-inline Scalar to_scalar(Complex x) { return from_complex(x.real(), x.imag()); }
-
-// Letters of the call: 'L' or 'U', 'N' or 'T' or 'C', ...
+// Letters of the call ('L' or 'U', 'N' or 'T' or 'C', ...), flags and numbers.
 struct Options {
-  char side = 'L', triangle = 'L', transposed = 'N', diagonal = 'N', mode = 'V';
-};
-
-// A row-major matrix.
-template <class N>
-struct Matrix {
-  std::span<N> data;
-  std::int64_t rows = 0, columns = 0;
-  N& operator()(std::int64_t i, std::int64_t j) const {
-    return data[static_cast<std::size_t>(i * columns + j)];
-  }
+  char side = 'L', triangle = 'L', transposed = 'N', diagonal = 'N', mode = 'V', sort = 'N';
+  char left_vectors = 'N', right_vectors = 'N';
+  bool left = true, transpose = false;
+  Integer low = 1, high = 0;
 };
 
 struct Call {
@@ -49,54 +30,140 @@ struct Call {
   std::span<const MutableArray> results;
   Scratch& scratch;
 };
+using Run = Status (*)(const Call&);
+
+// Names of extents and what they have been found to be: m and n as in the rule, k = min(m, n),
+// p = n - 1, others by their first use.
+using Extents = std::array<std::int64_t, 26>;
+inline std::int64_t extent(const Extents& extents, char name) {
+  return extents[static_cast<std::size_t>(name - 'a')];
+}
+
+struct Row {
+  std::string_view name;  // without the letter of the element type
+  // Operands and results, such as "T[m,n] T[k] -> T[m,n] i32[]", without the dimensions of the
+  // batch. T is the element type, R the real one of it, C the complex one.
+  std::string_view rule;
+  // What the rule does not say; nullptr for nothing.
+  bool (*fits)(const Extents&, const Options&);
+  std::string_view otherwise;  // what `fits` wants, in words
+  std::array<Run, 4> runs;     // of f32, f64 and their complex numbers; nullptr for none
+};
+
+// From a functor with a template <class T> Status operator()(const Call&).
+template <class F>
+constexpr std::array<Run, 4> of_all_types(F) {
+  return {[](const Call& c) { return F{}.template operator()<float>(c); },
+          [](const Call& c) { return F{}.template operator()<double>(c); },
+          [](const Call& c) { return F{}.template operator()<Complex64>(c); },
+          [](const Call& c) { return F{}.template operator()<Complex128>(c); }};
+}
+constexpr std::array<Run, 4> real_ones(const std::array<Run, 4>& all) {
+  return {all[0], all[1], nullptr, nullptr};
+}
+constexpr std::array<Run, 4> complex_ones(const std::array<Run, 4>& all) {
+  return {nullptr, nullptr, all[2], all[3]};
+}
+
+std::span<const Row> factor_rows();       // lapack_factors.cc
+std::span<const Row> spectrum_rows();     // lapack_spectra.cc
+std::span<const Row> eigen_rows();        // lapack_eigen.cc
+std::span<const Row> tridiagonal_rows();  // lapack_tridiagonal.cc
 
 inline std::int64_t rows_of(const Shape& s) { return s.dim(s.rank() - 2); }
 inline std::int64_t columns_of(const Shape& s) { return s.dim(s.rank() - 1); }
+// Of matrices.
 inline std::int64_t batches_of(const Shape& s) {
-  return product(
-      std::span<const std::int64_t>(s.dims()).first(static_cast<std::size_t>(s.rank() - 2)));
+  std::int64_t count = 1;
+  for (int i = 0; i < s.rank() - 2; ++i) count *= s.dim(i);
+  return count;
 }
 
-template <class N>
-Matrix<N> take(Scratch& scratch, std::int64_t rows, std::int64_t columns) {
-  return {scratch.take<N>(rows * columns), rows, columns};
-}
-// Piece `batch` of n elements.
-template <class N>
-void read(const ConstArray& from, std::int64_t batch, std::span<N> to) {
-  const std::size_t width = byte_width(from.shape.dtype());
-  for (std::size_t i = 0; i < to.size(); ++i)
-    get(load(from.shape.dtype(),
-             from.data + (static_cast<std::size_t>(batch) * to.size() + i) * width),
-        to[i]);
-}
-template <class N>
-void write(std::span<const N> from, const MutableArray& to, std::int64_t batch) {
-  const std::size_t width = byte_width(to.shape.dtype());
-  for (std::size_t i = 0; i < from.size(); ++i)
-    store(to.shape.dtype(), to_scalar(from[i]),
-          to.data + (static_cast<std::size_t>(batch) * from.size() + i) * width);
-}
-inline void write_integer(std::int64_t x, const MutableArray& to, std::int64_t at) {
-  store(to.shape.dtype(), from_signed(x),
-        to.data + static_cast<std::size_t>(at) * byte_width(to.shape.dtype()));
+// By columns: element (i, j) is data[j * rows + i].
+template <class T>
+struct Matrix {
+  std::span<T> data;
+  std::int64_t rows = 0, columns = 0;
+  Integer m() const { return static_cast<Integer>(rows); }
+  Integer n() const { return static_cast<Integer>(columns); }
+  Integer leading() const { return std::max(m(), 1); }
+  T& operator()(std::int64_t i, std::int64_t j) const {
+    return data[static_cast<std::size_t>(j * rows + i)];
+  }
+};
+template <class T>
+Matrix<T> take(Scratch& scratch, std::int64_t rows, std::int64_t columns) {
+  return {scratch.take<T>(rows * columns), rows, columns};
 }
 
-// N is double or Complex. Each reads its operands, computes in f64 and writes the results; where
-// scratch measures, it only takes what it needs. The shapes are those that lapack.cc has checked.
-template <class N>
-Status potrf(const Call& c);
-template <class N>
-Status getrf(const Call& c);
-template <class N>
-Status trsm(const Call& c);
-template <class N>
-Status geqrf(const Call& c);
-template <class N>
-Status orgqr(const Call& c);
-template <class N>
-Status syevd(const Call& c);
-template <class N>
-Status gesdd(const Call& c);
+// rows x columns elements from rows one after the other to columns one after the other; with both
+// numbers changed, the other way.
+template <class T>
+void turn(const T* from, std::int64_t rows, std::int64_t columns, T* to) {
+  constexpr std::int64_t kTile = 16;  // two tiles stay in the first cache
+  for (std::int64_t i0 = 0; i0 < rows; i0 += kTile) {
+    for (std::int64_t j0 = 0; j0 < columns; j0 += kTile) {
+      for (std::int64_t j = j0; j < std::min(j0 + kTile, columns); ++j) {
+        for (std::int64_t i = i0; i < std::min(i0 + kTile, rows); ++i)
+          to[j * rows + i] = from[i * columns + j];
+      }
+    }
+  }
+}
+
+// Piece `batch` of an operand or result: a vector of the span's size, a matrix.
+template <class T>
+const T* piece(const ConstArray& a, std::int64_t batch, std::int64_t elements) {
+  return reinterpret_cast<const T*>(a.data) + batch * elements;
+}
+template <class T>
+std::span<T> piece(const MutableArray& a, std::int64_t batch, std::int64_t elements) {
+  return {reinterpret_cast<T*>(a.data) + batch * elements, static_cast<std::size_t>(elements)};
+}
+template <class T>
+void read(const ConstArray& from, std::int64_t batch, const Matrix<T>& to) {
+  turn(piece<T>(from, batch, to.rows * to.columns), to.rows, to.columns, to.data.data());
+}
+template <class T>
+void write(const Matrix<T>& from, const MutableArray& to, std::int64_t batch) {
+  turn(from.data.data(), from.columns, from.rows,
+       piece<T>(to, batch, from.rows * from.columns).data());
+}
+template <class T>
+void read(const ConstArray& from, std::int64_t batch, std::span<T> to) {
+  std::copy_n(piece<T>(from, batch, std::ssize(to)), to.size(), to.data());
+}
+// The word that tells how it went.
+inline void write_info(Integer info, const MutableArray& to, std::int64_t batch) {
+  piece<Integer>(to, batch, 1)[0] = info;
+}
+
+template <class T>
+bool is_finite(std::span<const T> all) {
+  return std::ranges::all_of(all, [](const T& x) {
+    if constexpr (kComplex<T>)
+      return std::isfinite(x.real()) && std::isfinite(x.imag());
+    else
+      return std::isfinite(x);
+  });
+}
+template <class T>
+T not_a_number() {
+  return T(std::numeric_limits<Real<T>>::quiet_NaN());
+}
+
+// A workspace's address; where it is empty that of one element, since queries write there too.
+template <class T>
+T* address(std::span<T> workspace, T& spare) {
+  return workspace.empty() ? &spare : workspace.data();
+}
+
+// A size that a query has left in a workspace's first element. That of an f32 may have lost bits.
+template <class T>
+Integer workspace_size(T first) {
+  double size = std::real(first);
+  if (std::is_same_v<Real<T>, float>) size *= 1 + 1e-7;
+  return static_cast<Integer>(std::clamp(std::ceil(size), 1.0, 2147483647.0));
+}
 
 }  // namespace millrace::devices::cpu::reference::lapack

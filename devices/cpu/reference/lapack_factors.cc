@@ -1,197 +1,221 @@
 // Factors of matrices: Cholesky, LU, QR, and solving by triangles.
 #include <algorithm>
-#include <cmath>
-#include <utility>
+#include <complex>
 
 #include "millrace/devices/cpu/reference/lapack_call.h"
 
 namespace millrace::devices::cpu::reference::lapack {
 namespace {
 
-// A = L L^H in the lower triangle, or U^H U in the upper one; the other stays. Gives the number of
-// the first pivot that is not positive, 0 if all are.
-template <class N>
-std::int64_t cholesky(const Matrix<N>& a, bool lower) {
-  const auto at = [&](std::int64_t i, std::int64_t j) -> N& { return lower ? a(i, j) : a(j, i); };
-  for (std::int64_t j = 0; j < a.rows; ++j) {
-    double pivot = real_part(at(j, j));
-    for (std::int64_t k = 0; k < j; ++k) pivot -= real_part(at(j, k) * conjugate(at(j, k)));
-    if (!(pivot > 0)) return j + 1;
-    pivot = std::sqrt(pivot);
-    at(j, j) = pivot;
-    for (std::int64_t i = j + 1; i < a.rows; ++i) {
-      N sum = at(i, j);
-      for (std::int64_t k = 0; k < j; ++k) sum -= at(i, k) * conjugate(at(j, k));
-      at(i, j) = sum / pivot;
+struct Cholesky {
+  template <class T>
+  Status operator()(const Call& c) const {
+    const Shape& s = c.operands[0].shape;
+    const Matrix<T> a = take<T>(c.scratch, rows_of(s), columns_of(s));
+    if (c.scratch.measures()) return {};
+    const Integer n = a.n(), lda = a.leading();
+    for (std::int64_t b = 0; b < batches_of(s); ++b) {
+      read(c.operands[0], b, a);
+      Integer info = 0;
+      library_potrf<T>(&c.options.triangle, &n, a.data.data(), &lda, &info, 1);
+      // OpenBLAS lets NaN pass as a pivot; LAPACK counts it among those that are not positive.
+      for (Integer i = 0; i < n && info == 0; ++i) {
+        if (std::isnan(std::real(a(i, i)))) info = i + 1;
+      }
+      write(a, c.results[0], b);
+      write_info(info, c.results[1], b);
     }
+    return {};
   }
-  return 0;
+};
+
+struct Lu {
+  template <class T>
+  Status operator()(const Call& c) const {
+    const Shape& s = c.operands[0].shape;
+    const Matrix<T> a = take<T>(c.scratch, rows_of(s), columns_of(s));
+    if (c.scratch.measures()) return {};
+    const Integer m = a.m(), n = a.n(), lda = a.leading();
+    for (std::int64_t b = 0; b < batches_of(s); ++b) {
+      read(c.operands[0], b, a);
+      Integer info = 0;
+      library_getrf<T>(&m, &n, a.data.data(), &lda,
+                       piece<Integer>(c.results[1], b, std::min(m, n)).data(), &info);
+      write(a, c.results[0], b);
+      write_info(info, c.results[2], b);
+    }
+    return {};
+  }
+};
+
+// op(A) X = B, or X op(A) = B.
+struct TriangularSolve {
+  template <class T>
+  Status operator()(const Call& c) const {
+    const Options& o = c.options;
+    const Shape &sa = c.operands[0].shape, &sb = c.operands[1].shape;
+    const Matrix<T> a = take<T>(c.scratch, rows_of(sa), columns_of(sa)),
+                    x = take<T>(c.scratch, rows_of(sb), columns_of(sb));
+    if (c.scratch.measures()) return {};
+    const Integer m = x.m(), n = x.n(), lda = a.leading(), ldx = x.leading();
+    const T one(1);
+    for (std::int64_t b = 0; b < batches_of(sb); ++b) {
+      read(c.operands[0], b, a);
+      read(c.operands[1], b, x);
+      library_trsm<T>(&o.side, &o.triangle, &o.transposed, &o.diagonal, &m, &n, &one, a.data.data(),
+                      &lda, x.data.data(), &ldx, 1, 1, 1, 1);
+      write(x, c.results[0], b);
+    }
+    return {};
+  }
+};
+
+struct Qr {
+  template <class T>
+  Status operator()(const Call& c) const {
+    const Shape& s = c.operands[0].shape;
+    const Matrix<T> a = take<T>(c.scratch, rows_of(s), columns_of(s));
+    const Integer m = a.m(), n = a.n(), lda = a.leading(), query = -1;
+    Integer info = 0;
+    T size(0), none(0);
+    library_geqrf<T>(&m, &n, &none, &lda, &none, &size, &query, &info);
+    const Integer lwork = workspace_size(size);
+    const std::span<T> work = c.scratch.take<T>(lwork);
+    if (c.scratch.measures()) return {};
+    for (std::int64_t b = 0; b < batches_of(s); ++b) {
+      read(c.operands[0], b, a);
+      library_geqrf<T>(&m, &n, a.data.data(), &lda,
+                       piece<T>(c.results[1], b, std::min(m, n)).data(), work.data(), &lwork,
+                       &info);
+      write(a, c.results[0], b);
+    }
+    return {};
+  }
+};
+
+// With columns in an order of falling size: the second operand says which are held in front (not
+// 0), the second result where each came from, from 1 on.
+struct PivotedQr {
+  template <class T>
+  Status operator()(const Call& c) const {
+    const Shape& s = c.operands[0].shape;
+    const Matrix<T> a = take<T>(c.scratch, rows_of(s), columns_of(s));
+    const Integer m = a.m(), n = a.n(), lda = a.leading();
+    const std::span<Real<T>> rwork = c.scratch.take<Real<T>>(kComplex<T> ? 2 * a.columns : 0);
+    Real<T> spare = 0;
+    const auto call = [&](T* data, Integer* columns, T* tau, T* work, Integer lwork) {
+      Integer info = 0;
+      if constexpr (kComplex<T>)
+        library_geqp3<T>(&m, &n, data, &lda, columns, tau, work, &lwork, address(rwork, spare),
+                         &info);
+      else
+        library_geqp3<T>(&m, &n, data, &lda, columns, tau, work, &lwork, &info);
+    };
+    T size(0), none(0);
+    Integer column = 0;
+    call(&none, &column, &none, &size, -1);
+    const Integer lwork = workspace_size(size);
+    const std::span<T> work = c.scratch.take<T>(lwork);
+    if (c.scratch.measures()) return {};
+    for (std::int64_t b = 0; b < batches_of(s); ++b) {
+      const auto columns = piece<Integer>(c.results[1], b, n);
+      const auto taus = piece<T>(c.results[2], b, std::min(m, n));
+      read(c.operands[0], b, a);
+      read(c.operands[1], b, columns);
+      if (is_finite<T>(a.data)) {
+        call(a.data.data(), columns.data(), taus.data(), work.data(), lwork);
+      } else {  // no column is the largest, and the search for it need not end
+        for (Integer j = 0; j < n; ++j) columns[static_cast<std::size_t>(j)] = j + 1;
+        std::ranges::fill(a.data, not_a_number<T>());
+        std::ranges::fill(taus, not_a_number<T>());
+      }
+      write(a, c.results[0], b);
+    }
+    return {};
+  }
+};
+
+// The first columns of the Q that Qr has left.
+struct MakeQ {
+  template <class T>
+  Status operator()(const Call& c) const {
+    const Shape &s = c.operands[0].shape, &st = c.operands[1].shape;
+    const Matrix<T> a = take<T>(c.scratch, rows_of(s), columns_of(s));
+    const std::int64_t count = columns_of(st);
+    const Integer m = a.m(), n = a.n(), k = static_cast<Integer>(count), lda = a.leading();
+    Integer info = 0, query = -1;
+    T size(0), none(0);
+    library_orgqr<T>(&m, &n, &k, &none, &lda, &none, &size, &query, &info);
+    const Integer lwork = workspace_size(size);
+    const std::span<T> work = c.scratch.take<T>(lwork);
+    if (c.scratch.measures()) return {};
+    for (std::int64_t b = 0; b < batches_of(s); ++b) {
+      read(c.operands[0], b, a);
+      library_orgqr<T>(&m, &n, &k, a.data.data(), &lda, piece<T>(c.operands[1], b, count),
+                       work.data(), &lwork, &info);
+      write(a, c.results[0], b);
+    }
+    return {};
+  }
+};
+
+// op(Q) C, or C op(Q).
+struct TimesQ {
+  template <class T>
+  Status operator()(const Call& c) const {
+    const Shape &sa = c.operands[0].shape, &sc = c.operands[2].shape;
+    const Matrix<T> a = take<T>(c.scratch, rows_of(sa), columns_of(sa)),
+                    x = take<T>(c.scratch, rows_of(sc), columns_of(sc));
+    const Integer m = x.m(), n = x.n(), k = a.n(), lda = a.leading(), ldx = x.leading();
+    const char side = c.options.left ? 'L' : 'R', op = !c.options.transpose ? 'N'
+                                                       : kComplex<T>        ? 'C'
+                                                                            : 'T';
+    Integer info = 0, query = -1;
+    T size(0), none(0);
+    library_ormqr<T>(&side, &op, &m, &n, &k, &none, &lda, &none, &none, &ldx, &size, &query, &info,
+                     1, 1);
+    const Integer lwork = workspace_size(size);
+    const std::span<T> work = c.scratch.take<T>(lwork);
+    if (c.scratch.measures()) return {};
+    for (std::int64_t b = 0; b < batches_of(sc); ++b) {
+      read(c.operands[0], b, a);
+      read(c.operands[2], b, x);
+      library_ormqr<T>(&side, &op, &m, &n, &k, a.data.data(), &lda,
+                       piece<T>(c.operands[1], b, a.columns), x.data.data(), &ldx, work.data(),
+                       &lwork, &info, 1, 1);
+      write(x, c.results[0], b);
+    }
+    return {};
+  }
+};
+
+constexpr auto kMakeQ = of_all_types(MakeQ{});
+constexpr auto kTimesQ = of_all_types(TimesQ{});
+bool makes_q(const Extents& e, const Options&) {
+  return extent(e, 'm') >= extent(e, 'n') && extent(e, 'n') >= extent(e, 't');
 }
+bool takes_q(const Extents& e, const Options& o) {
+  return extent(e, 'r') == extent(e, o.left ? 'm' : 'n') && extent(e, 't') <= extent(e, 'r');
+}
+bool solves(const Extents& e, const Options& o) {
+  return extent(e, 's') == extent(e, o.side == 'L' ? 'm' : 'n');
+}
+constexpr std::string_view kMakesQ = ", m >= n >= t",
+                           kTakesQ = ", t <= r = m from the left or n from the right";
+constexpr Row kRows[] = {
+    {"potrf", "T[n,n] -> T[n,n] i32[]", nullptr, "", of_all_types(Cholesky{})},
+    {"getrf", "T[m,n] -> T[m,n] i32[k] i32[]", nullptr, "", of_all_types(Lu{})},
+    {"trsm", "T[s,s] T[m,n] -> T[m,n]", solves, ", s = m from the left or n from the right",
+     of_all_types(TriangularSolve{})},
+    {"geqrf", "T[m,n] -> T[m,n] T[k]", nullptr, "", of_all_types(Qr{})},
+    {"geqp3", "T[m,n] i32[n] -> T[m,n] i32[n] T[k]", nullptr, "", of_all_types(PivotedQr{})},
+    {"orgqr", "T[m,n] T[t] -> T[m,n]", makes_q, kMakesQ, real_ones(kMakeQ)},
+    {"ungqr", "T[m,n] T[t] -> T[m,n]", makes_q, kMakesQ, complex_ones(kMakeQ)},
+    {"ormqr", "T[r,t] T[t] T[m,n] -> T[m,n]", takes_q, kTakesQ, real_ones(kTimesQ)},
+    {"unmqr", "T[r,t] T[t] T[m,n] -> T[m,n]", takes_q, kTakesQ, complex_ones(kTimesQ)}};
 
 }  // namespace
 
-template <class N>
-Status potrf(const Call& c) {
-  const Shape& s = c.operands[0].shape;
-  const Matrix<N> a = take<N>(c.scratch, rows_of(s), columns_of(s));
-  if (c.scratch.measures()) return {};
-  for (std::int64_t b = 0; b < batches_of(s); ++b) {
-    read(c.operands[0], b, a.data);
-    write_integer(cholesky(a, c.options.triangle == 'L'), c.results[1], b);
-    write(std::span<const N>(a.data), c.results[0], b);
-  }
-  return {};
-}
-
-// P A = L U with ones on L's diagonal, the largest of each column as its pivot.
-template <class N>
-Status getrf(const Call& c) {
-  const Shape& s = c.operands[0].shape;
-  const Matrix<N> a = take<N>(c.scratch, rows_of(s), columns_of(s));
-  if (c.scratch.measures()) return {};
-  const std::int64_t steps = std::min(a.rows, a.columns);
-  for (std::int64_t b = 0; b < batches_of(s); ++b) {
-    read(c.operands[0], b, a.data);
-    std::int64_t singular = 0;
-    for (std::int64_t k = 0; k < steps; ++k) {
-      std::int64_t pivot = k;
-      for (std::int64_t i = k + 1; i < a.rows; ++i) {
-        if (size_of(a(i, k)) > size_of(a(pivot, k))) pivot = i;
-      }
-      write_integer(pivot + 1, c.results[1], b * steps + k);
-      if (a(pivot, k) == N(0)) {
-        if (singular == 0) singular = k + 1;
-        continue;
-      }
-      if (pivot != k) {
-        for (std::int64_t j = 0; j < a.columns; ++j) std::swap(a(k, j), a(pivot, j));
-      }
-      for (std::int64_t i = k + 1; i < a.rows; ++i) {
-        const N factor = a(i, k) /= a(k, k);
-        for (std::int64_t j = k + 1; j < a.columns; ++j) a(i, j) -= factor * a(k, j);
-      }
-    }
-    write_integer(singular, c.results[2], b);
-    write(std::span<const N>(a.data), c.results[0], b);
-  }
-  return {};
-}
-
-// op(A) X = B from the left, X op(A) = B from the right, which is op(A)^T X^T = B^T.
-template <class N>
-Status trsm(const Call& c) {
-  const Options& o = c.options;
-  const Shape &sa = c.operands[0].shape, &sb = c.operands[1].shape;
-  const Matrix<N> a = take<N>(c.scratch, rows_of(sa), columns_of(sa)),
-                  b = take<N>(c.scratch, rows_of(sb), columns_of(sb));
-  if (c.scratch.measures()) return {};
-  const bool left = o.side == 'L', turned = (o.transposed != 'N') == left;
-  // Whether the matrix that is solved with, row by row, is lower.
-  const bool lower = (o.triangle == 'L') != turned;
-  const std::int64_t n = a.rows, count = left ? b.columns : b.rows;
-  const auto coefficient = [&](std::int64_t i, std::int64_t j) {
-    const N x = turned ? a(j, i) : a(i, j);
-    return o.transposed == 'C' ? conjugate(x) : x;
-  };
-  const auto unknown = [&](std::int64_t i, std::int64_t k) -> N& {
-    return left ? b(i, k) : b(k, i);
-  };
-  for (std::int64_t batch = 0; batch < batches_of(sb); ++batch) {
-    read(c.operands[0], batch, a.data);
-    read(c.operands[1], batch, b.data);
-    for (std::int64_t step = 0; step < n; ++step) {
-      const std::int64_t i = lower ? step : n - 1 - step;
-      for (std::int64_t k = 0; k < count; ++k) {
-        N sum = unknown(i, k);
-        for (std::int64_t j = lower ? 0 : i + 1; j < (lower ? i : n); ++j)
-          sum -= coefficient(i, j) * unknown(j, k);
-        unknown(i, k) = o.diagonal == 'U' ? sum : sum / coefficient(i, i);
-      }
-    }
-    write(std::span<const N>(b.data), c.results[0], batch);
-  }
-  return {};
-}
-
-namespace {
-
-// Columns from `first` on of a become (I - tau v v^H) a, where v is 1 in row k and column k of
-// `from` below it.
-template <class N>
-void reflect(const Matrix<N>& a, std::int64_t first, const Matrix<N>& from, std::int64_t k, N tau) {
-  for (std::int64_t j = first; j < a.columns; ++j) {
-    N sum = a(k, j);
-    for (std::int64_t i = k + 1; i < a.rows; ++i) sum += conjugate(from(i, k)) * a(i, j);
-    sum *= tau;
-    a(k, j) -= sum;
-    for (std::int64_t i = k + 1; i < a.rows; ++i) a(i, j) -= from(i, k) * sum;
-  }
-}
-
-}  // namespace
-
-// A = Q R: R in the upper triangle, below it the vectors of the reflections that make up Q.
-template <class N>
-Status geqrf(const Call& c) {
-  const Shape& s = c.operands[0].shape;
-  const Matrix<N> a = take<N>(c.scratch, rows_of(s), columns_of(s));
-  const std::int64_t steps = std::min(rows_of(s), columns_of(s));
-  const std::span<N> taus = c.scratch.take<N>(steps);
-  if (c.scratch.measures()) return {};
-  for (std::int64_t b = 0; b < batches_of(s); ++b) {
-    read(c.operands[0], b, a.data);
-    for (std::int64_t k = 0; k < steps; ++k) {
-      double below = 0;
-      for (std::int64_t i = k + 1; i < a.rows; ++i)
-        below += real_part(a(i, k) * conjugate(a(i, k)));
-      const N alpha = a(k, k);
-      N& tau = taus[static_cast<std::size_t>(k)];
-      tau = 0;
-      if (below == 0 && imaginary_part(alpha) == 0) continue;
-      const double beta =
-          -std::copysign(std::sqrt(below + real_part(alpha * conjugate(alpha))), real_part(alpha));
-      tau = (beta - alpha) / beta;
-      for (std::int64_t i = k + 1; i < a.rows; ++i) a(i, k) /= alpha - beta;
-      reflect(a, k + 1, a, k, conjugate(tau));
-      a(k, k) = beta;
-    }
-    write(std::span<const N>(a.data), c.results[0], b);
-    write(std::span<const N>(taus), c.results[1], b);
-  }
-  return {};
-}
-
-// The first columns of the Q that geqrf has left.
-template <class N>
-Status orgqr(const Call& c) {
-  const Shape& s = c.operands[0].shape;
-  const Matrix<N> a = take<N>(c.scratch, rows_of(s), columns_of(s)),
-                  q = take<N>(c.scratch, rows_of(s), columns_of(s));
-  const Shape& st = c.operands[1].shape;
-  const std::span<N> taus = c.scratch.take<N>(st.dim(st.rank() - 1));
-  if (c.scratch.measures()) return {};
-  for (std::int64_t b = 0; b < batches_of(s); ++b) {
-    read(c.operands[0], b, a.data);
-    read(c.operands[1], b, taus);
-    for (std::int64_t i = 0; i < q.rows; ++i) {
-      for (std::int64_t j = 0; j < q.columns; ++j) q(i, j) = i == j ? 1 : 0;
-    }
-    for (std::int64_t k = std::ssize(taus) - 1; k >= 0; --k)
-      reflect(q, k, a, k, taus[static_cast<std::size_t>(k)]);
-    write(std::span<const N>(q.data), c.results[0], b);
-  }
-  return {};
-}
-
-template Status potrf<double>(const Call&);
-template Status potrf<Complex>(const Call&);
-template Status getrf<double>(const Call&);
-template Status getrf<Complex>(const Call&);
-template Status trsm<double>(const Call&);
-template Status trsm<Complex>(const Call&);
-template Status geqrf<double>(const Call&);
-template Status geqrf<Complex>(const Call&);
-template Status orgqr<double>(const Call&);
-template Status orgqr<Complex>(const Call&);
+std::span<const Row> factor_rows() { return kRows; }
 
 }  // namespace millrace::devices::cpu::reference::lapack

@@ -1,230 +1,187 @@
-// Eigenvalues and singular values, by Jacobi's method.
+// Eigenvalues of Hermitian matrices and singular values. What is not finite is not handed to the
+// library, where a search for values need not end: its results are NaN, and its word says so as
+// JAX's own CPU does.
 #include <algorithm>
-#include <cmath>
-#include <functional>
-#include <utility>
+#include <complex>
 
 #include "millrace/devices/cpu/reference/lapack_call.h"
 
 namespace millrace::devices::cpu::reference::lapack {
 namespace {
 
-// The turn of columns p and q that makes the Hermitian [[first, between], [., second]] diagonal:
-// one step of Jacobi's method. `between` is not 0.
-template <class N>
-struct Turn {
-  N phase;
-  double cosine, sine;
-  Turn(double first, double second, N between) : phase(between / std::abs(between)) {
-    const double theta = (second - first) / (2 * std::abs(between));
-    const double t = std::copysign(1.0, theta) / (std::fabs(theta) + std::sqrt(theta * theta + 1));
-    cosine = 1 / std::sqrt(t * t + 1);
-    sine = t * cosine;
-  }
-  void columns(const Matrix<N>& m, std::int64_t p, std::int64_t q) const {
-    for (std::int64_t i = 0; i < m.rows; ++i) {
-      const N x = m(i, p), y = m(i, q) * conjugate(phase);
-      m(i, p) = cosine * x - sine * y;
-      m(i, q) = sine * x + cosine * y;
+// Eigenvalues from the smallest on, and eigenvectors as columns.
+struct Hermitian {
+  template <class T>
+  Status operator()(const Call& c) const {
+    using R = Real<T>;
+    const Shape& s = c.operands[0].shape;
+    const Matrix<T> a = take<T>(c.scratch, rows_of(s), columns_of(s));
+    const Integer n = a.n(), lda = a.leading();
+    const auto call = [&](T* data, R* values, T* work, Integer lwork, [[maybe_unused]] R* rwork,
+                          [[maybe_unused]] Integer lrwork, Integer* iwork, Integer liwork) {
+      Integer info = 0;
+      if constexpr (kComplex<T>)
+        library_syevd<T>(&c.options.mode, &c.options.triangle, &n, data, &lda, values, work, &lwork,
+                         rwork, &lrwork, iwork, &liwork, &info, 1, 1);
+      else
+        library_syevd<T>(&c.options.mode, &c.options.triangle, &n, data, &lda, values, work, &lwork,
+                         iwork, &liwork, &info, 1, 1);
+      return info;
+    };
+    T size(0), none(0);
+    R real_size = 0, real_none = 0;
+    Integer integers = 0;
+    call(&none, &real_none, &size, -1, &real_size, -1, &integers, -1);
+    const Integer lwork = workspace_size(size), lrwork = workspace_size(real_size),
+                  liwork = std::max(integers, 1);
+    const std::span<T> work = c.scratch.take<T>(lwork);
+    const std::span<R> rwork = c.scratch.take<R>(lrwork);
+    const std::span<Integer> iwork = c.scratch.take<Integer>(liwork);
+    if (c.scratch.measures()) return {};
+    for (std::int64_t b = 0; b < batches_of(s); ++b) {
+      const std::span<R> values = piece<R>(c.results[1], b, a.columns);
+      read(c.operands[0], b, a);
+      // Only one triangle counts.
+      for (Integer j = 0; j < n; ++j) {
+        for (Integer i = 0; i < j; ++i) (c.options.triangle == 'L' ? a(i, j) : a(j, i)) = T(0);
+      }
+      Integer info = n;
+      if (is_finite<T>(a.data)) {
+        info = call(a.data.data(), values.data(), work.data(), lwork, rwork.data(), lrwork,
+                    iwork.data(), liwork);
+      } else {
+        std::ranges::fill(a.data, not_a_number<T>());
+        std::ranges::fill(values, not_a_number<R>());
+      }
+      write(a, c.results[0], b);
+      write_info(info, c.results[2], b);
     }
-  }
-  void rows(const Matrix<N>& m, std::int64_t p, std::int64_t q) const {
-    for (std::int64_t j = 0; j < m.columns; ++j) {
-      const N x = m(p, j), y = m(q, j) * phase;
-      m(p, j) = cosine * x - sine * y;
-      m(q, j) = sine * x + cosine * y;
-    }
+    return {};
   }
 };
 
-template <class N>
-void rotate(const Matrix<N>& a, const Matrix<N>& v, std::int64_t p, std::int64_t q) {
-  if (a(p, q) == N(0)) return;
-  const Turn<N> turn(real_part(a(p, p)), real_part(a(q, q)), a(p, q));
-  turn.columns(a, p, q);
-  turn.columns(v, p, q);
-  turn.rows(a, p, q);
+// A = U S V^H by a library's function `Call`; how many of the vectors, the mode says.
+template <class Library>
+struct Singular {
+  template <class T>
+  Status operator()(const Call& c) const {
+    using R = Real<T>;
+    const Shape& s = c.operands[0].shape;
+    const Matrix<T> a = take<T>(c.scratch, rows_of(s), columns_of(s)),
+                    u = take<T>(c.scratch, a.rows, columns_of(c.results[2].shape)),
+                    vt = take<T>(c.scratch, rows_of(c.results[3].shape), a.columns);
+    const std::int64_t least = std::min(a.rows, a.columns), most = std::max(a.rows, a.columns);
+    const std::span<R> rwork =
+        c.scratch.take<R>(kComplex<T> ? Library::reals(least, most, c.options.mode) : 0);
+    const std::span<Integer> iwork = c.scratch.take<Integer>(8 * least);
+    T size(0);
+    // With one matrix of zeros in all places, which it does not look at.
+    T none(0);
+    R real_none = 0;
+    const Matrix<T> nothing{{&none, 1}, a.rows, a.columns}, left{{&none, 1}, u.rows, u.columns},
+        right{{&none, 1}, vt.rows, vt.columns};
+    if (least > 0)
+      Library::call(c.options.mode, nothing, &real_none, left, right, &size, -1, rwork, iwork);
+    const Integer lwork = workspace_size(size);
+    const std::span<T> work = c.scratch.take<T>(lwork);
+    if (c.scratch.measures()) return {};
+    for (std::int64_t b = 0; b < batches_of(s); ++b) {
+      const std::span<R> values = piece<R>(c.results[1], b, least);
+      read(c.operands[0], b, a);
+      const bool wanted = c.options.mode != 'N';
+      for (const Matrix<T>& vectors : {u, vt}) {
+        std::ranges::fill(vectors.data, T(0));
+        // Which stands where there is nothing to decompose.
+        for (std::int64_t i = 0; wanted && i < std::min(vectors.rows, vectors.columns); ++i)
+          vectors(i, i) = T(1);
+      }
+      Integer info = 0;
+      if (!is_finite<T>(a.data)) {
+        info = -4;  // as it says that its fourth argument has a NaN
+        std::ranges::fill(values, not_a_number<R>());
+        std::ranges::fill(u.data, not_a_number<T>());
+        std::ranges::fill(vt.data, not_a_number<T>());
+      } else if (least > 0) {
+        info = Library::call(c.options.mode, a, values.data(), u, vt, work.data(), lwork, rwork,
+                             iwork);
+      }
+      write(a, c.results[0], b);
+      write(u, c.results[2], b);
+      write(vt, c.results[3], b);
+      write_info(info, c.results[4], b);
+    }
+    return {};
+  }
+};
+
+// By division: the usual one.
+struct Divided {
+  static std::int64_t reals(std::int64_t least, std::int64_t most, char mode) {
+    return mode == 'N'
+               ? 7 * least
+               : std::max(5 * least * (least + 1), 2 * most * least + 2 * least * least + least);
+  }
+  template <class T>
+  static Integer call(char mode, const Matrix<T>& a, Real<T>* values, const Matrix<T>& u,
+                      const Matrix<T>& vt, T* work, Integer lwork,
+                      [[maybe_unused]] std::span<Real<T>> rwork, std::span<Integer> iwork) {
+    const Integer m = a.m(), n = a.n(), lda = a.leading(), ldu = u.leading(), ldvt = vt.leading();
+    Integer info = 0;
+    [[maybe_unused]] Real<T> spare = 0;
+    Integer spare_word = 0;
+    if constexpr (kComplex<T>)
+      library_gesdd<T>(&mode, &m, &n, a.data.data(), &lda, values, u.data.data(), &ldu,
+                       vt.data.data(), &ldvt, work, &lwork, address(rwork, spare),
+                       address(iwork, spare_word), &info, 1);
+    else
+      library_gesdd<T>(&mode, &m, &n, a.data.data(), &lda, values, u.data.data(), &ldu,
+                       vt.data.data(), &ldvt, work, &lwork, address(iwork, spare_word), &info, 1);
+    return info;
+  }
+};
+
+// By QR steps.
+struct Stepped {
+  static std::int64_t reals(std::int64_t least, std::int64_t, char) { return 5 * least; }
+  template <class T>
+  static Integer call(char mode, const Matrix<T>& a, Real<T>* values, const Matrix<T>& u,
+                      const Matrix<T>& vt, T* work, Integer lwork,
+                      [[maybe_unused]] std::span<Real<T>> rwork, std::span<Integer>) {
+    const Integer m = a.m(), n = a.n(), lda = a.leading(), ldu = u.leading(), ldvt = vt.leading();
+    Integer info = 0;
+    [[maybe_unused]] Real<T> spare = 0;
+    if constexpr (kComplex<T>)
+      library_gesvd<T>(&mode, &mode, &m, &n, a.data.data(), &lda, values, u.data.data(), &ldu,
+                       vt.data.data(), &ldvt, work, &lwork, address(rwork, spare), &info, 1, 1);
+    else
+      library_gesvd<T>(&mode, &mode, &m, &n, a.data.data(), &lda, values, u.data.data(), &ldu,
+                       vt.data.data(), &ldvt, work, &lwork, &info, 1, 1);
+    return info;
+  }
+};
+
+// All vectors, or as many as there are values; the letter 'N' leaves them away.
+bool singular(const Extents& e, const Options& o) {
+  const bool full = extent(e, 'u') == extent(e, 'm') && extent(e, 'v') == extent(e, 'n');
+  const bool thin = extent(e, 'u') == extent(e, 'k') && extent(e, 'v') == extent(e, 'k');
+  return o.mode == 'A' ? full : o.mode == 'S' ? thin : o.mode == 'N' && (full || thin);
 }
-
-constexpr int kMostRounds = 60;  // of n^2 / 2 steps; each squares what is left, near the end
-
-// NaN has a place in an order, too.
-double sortable(double x) { return std::isnan(x) ? HUGE_VAL : x; }
+bool eigen(const Extents&, const Options& o) { return o.mode == 'V' || o.mode == 'N'; }
+constexpr std::string_view kSingularRule = "T[m,n] -> T[m,n] R[k] T[m,u] T[v,n] i32[]",
+                           kSingularWords =
+                               ", u = m and v = n with mode 'A', u = v = k with mode 'S', one of "
+                               "both with mode 'N'",
+                           kEigenRule = "T[n,n] -> T[n,n] R[n] i32[]",
+                           kEigenWords = ", mode 'V' or 'N'";
+constexpr auto kHermitian = of_all_types(Hermitian{});
+constexpr Row kRows[] = {
+    {"syevd", kEigenRule, eigen, kEigenWords, real_ones(kHermitian)},
+    {"heevd", kEigenRule, eigen, kEigenWords, complex_ones(kHermitian)},
+    {"gesdd", kSingularRule, singular, kSingularWords, of_all_types(Singular<Divided>{})},
+    {"gesvd", kSingularRule, singular, kSingularWords, of_all_types(Singular<Stepped>{})}};
 
 }  // namespace
 
-// Eigenvalues from the smallest on, and eigenvectors as columns; of each vector the largest
-// element is not negative, since no sign is right.
-template <class N>
-Status syevd(const Call& c) {
-  const Shape& s = c.operands[0].shape;
-  const std::int64_t n = rows_of(s);
-  const Matrix<N> a = take<N>(c.scratch, n, n), v = take<N>(c.scratch, n, n),
-                  sorted = take<N>(c.scratch, n, n);
-  const auto order = c.scratch.take<std::int64_t>(n);
-  const auto values = c.scratch.take<double>(n);
-  if (c.scratch.measures()) return {};
-  for (std::int64_t b = 0; b < batches_of(s); ++b) {
-    read(c.operands[0], b, a.data);
-    double whole = 0;
-    for (std::int64_t i = 0; i < n; ++i) {
-      for (std::int64_t j = 0; j < i; ++j) {
-        if (c.options.triangle == 'L')
-          a(j, i) = conjugate(a(i, j));
-        else
-          a(i, j) = conjugate(a(j, i));
-      }
-      a(i, i) = real_part(a(i, i));
-      for (std::int64_t j = 0; j < n; ++j) v(i, j) = i == j ? 1 : 0;
-    }
-    for (const N x : a.data) whole += std::norm(x);
-    bool done = false;
-    for (int round = 0; round < kMostRounds && !done; ++round) {
-      double off = 0;
-      for (std::int64_t p = 0; p < n; ++p) {
-        for (std::int64_t q = p + 1; q < n; ++q) off += std::norm(a(p, q));
-      }
-      done = !(off > 1e-33 * whole);
-      for (std::int64_t p = 0; p < n && !done; ++p) {
-        for (std::int64_t q = p + 1; q < n; ++q) rotate(a, v, p, q);
-      }
-    }
-    for (std::int64_t i = 0; i < n; ++i) order[static_cast<std::size_t>(i)] = i;
-    std::ranges::sort(order, {}, [&](std::int64_t i) { return sortable(real_part(a(i, i))); });
-    for (std::int64_t k = 0; k < n; ++k) {
-      const std::int64_t from = order[static_cast<std::size_t>(k)];
-      values[static_cast<std::size_t>(k)] = real_part(a(from, from));
-      std::int64_t largest = 0;
-      for (std::int64_t i = 0; i < n; ++i) {
-        if (std::abs(v(i, from)) > std::abs(v(largest, from)) * (1 + 1e-9)) largest = i;
-      }
-      const N turn = conjugate(v(largest, from)) / std::abs(v(largest, from));
-      for (std::int64_t i = 0; i < n; ++i) sorted(i, k) = v(i, from) * turn;
-    }
-    write(std::span<const N>(c.options.mode == 'V' ? sorted.data : a.data), c.results[0], b);
-    write(std::span<const double>(values), c.results[1], b);
-    write_integer(std::isfinite(whole) && done ? 0 : 1, c.results[2], b);
-  }
-  return {};
-}
-
-namespace {
-
-// conjugate(column x of a) times column y of b.
-template <class N>
-N dot(const Matrix<N>& a, std::int64_t x, const Matrix<N>& b, std::int64_t y) {
-  N sum = 0;
-  for (std::int64_t i = 0; i < a.rows; ++i) sum += conjugate(a(i, x)) * b(i, y);
-  return sum;
-}
-
-// Makes column k of `basis` orthogonal to those before it: of the unit vectors, the one of which
-// most is left.
-template <class N>
-void complete(const Matrix<N>& basis, std::int64_t k) {
-  std::int64_t best = 0;
-  double most = -1;
-  for (std::int64_t unit = 0; unit < basis.rows; ++unit) {
-    double left = 1;
-    for (std::int64_t j = 0; j < k; ++j) left -= std::norm(basis(unit, j));
-    if (left > most) {
-      most = left;
-      best = unit;
-    }
-  }
-  for (std::int64_t i = 0; i < basis.rows; ++i) basis(i, k) = i == best ? 1 : 0;
-  for (int twice = 0; twice < 2; ++twice) {
-    for (std::int64_t j = 0; j < k; ++j) {
-      const N part = dot(basis, j, basis, k);
-      for (std::int64_t i = 0; i < basis.rows; ++i) basis(i, k) -= part * basis(i, j);
-    }
-  }
-  const double size = std::sqrt(real_part(dot(basis, k, basis, k)));
-  for (std::int64_t i = 0; i < basis.rows; ++i) basis(i, k) /= size;
-}
-
-}  // namespace
-
-// A = U S V^H by Jacobi's method on the columns of A, or of A^H if that is the taller one: they are
-// turned until they are orthogonal (Hestenes 1958).
-template <class N>
-Status gesdd(const Call& c) {
-  const Shape& s = c.operands[0].shape;
-  const std::int64_t m = rows_of(s), n = columns_of(s), p = std::max(m, n), q = std::min(m, n);
-  const Matrix<N> a = take<N>(c.scratch, m, n), w = take<N>(c.scratch, p, q),
-                  v = take<N>(c.scratch, q, q), left = take<N>(c.scratch, p, p),
-                  right = take<N>(c.scratch, q, q),
-                  u = take<N>(c.scratch, m, columns_of(c.results[2].shape)),
-                  vt = take<N>(c.scratch, rows_of(c.results[3].shape), n);
-  const auto order = c.scratch.take<std::int64_t>(q);
-  const auto sizes = c.scratch.take<double>(q), values = c.scratch.take<double>(q);
-  if (c.scratch.measures()) return {};
-  for (std::int64_t b = 0; b < batches_of(s); ++b) {
-    read(c.operands[0], b, a.data);
-    for (std::int64_t i = 0; i < p; ++i) {
-      for (std::int64_t j = 0; j < q; ++j) w(i, j) = m >= n ? a(i, j) : conjugate(a(j, i));
-    }
-    for (std::int64_t i = 0; i < q; ++i) {
-      for (std::int64_t j = 0; j < q; ++j) v(i, j) = i == j ? 1 : 0;
-    }
-    double whole = 0;
-    for (const N x : a.data) whole += std::norm(x);
-    bool done = false;
-    for (int round = 0; round < kMostRounds && !done; ++round) {
-      done = true;
-      for (std::int64_t x = 0; x < q; ++x) {
-        for (std::int64_t y = x + 1; y < q; ++y) {
-          const double first = real_part(dot(w, x, w, x)), second = real_part(dot(w, y, w, y));
-          const N between = dot(w, x, w, y);
-          // Of a column that is nothing but rounding, no angle says anything.
-          if (!(std::abs(between) > 1e-15 * std::sqrt(first * second)) ||
-              std::min(first, second) < 1e-31 * whole)
-            continue;
-          done = false;
-          const Turn<N> turn(first, second, between);
-          turn.columns(w, x, y);
-          turn.columns(v, x, y);
-        }
-      }
-    }
-    double largest = 0;
-    for (std::int64_t k = 0; k < q; ++k) {
-      order[static_cast<std::size_t>(k)] = k;
-      sizes[static_cast<std::size_t>(k)] = std::sqrt(real_part(dot(w, k, w, k)));
-      largest = std::max(largest, sizes[static_cast<std::size_t>(k)]);
-    }
-    std::ranges::sort(order, std::greater<>(),
-                      [&](std::int64_t k) { return sortable(sizes[static_cast<std::size_t>(k)]); });
-    for (std::int64_t k = 0; k < p; ++k) {
-      const std::int64_t from = k < q ? order[static_cast<std::size_t>(k)] : -1;
-      const double size = from < 0 ? 0 : sizes[static_cast<std::size_t>(from)];
-      if (from >= 0) values[static_cast<std::size_t>(k)] = size;
-      for (std::int64_t i = 0; i < q && from >= 0; ++i) right(i, k) = v(i, from);
-      if (size > 1e-300 && size > 1e-14 * largest) {
-        for (std::int64_t i = 0; i < p; ++i) left(i, k) = w(i, from) / size;
-      } else {
-        complete(left, k);
-      }
-    }
-    const Matrix<N>&us = m >= n ? left : right, &vs = m >= n ? right : left;
-    for (std::int64_t i = 0; i < m; ++i) {
-      for (std::int64_t j = 0; j < u.columns; ++j) u(i, j) = us(i, j);
-    }
-    for (std::int64_t i = 0; i < vt.rows; ++i) {
-      for (std::int64_t j = 0; j < n; ++j) vt(i, j) = conjugate(vs(j, i));
-    }
-    write(std::span<const N>(a.data), c.results[0], b);
-    write(std::span<const double>(values), c.results[1], b);
-    write(std::span<const N>(u.data), c.results[2], b);
-    write(std::span<const N>(vt.data), c.results[3], b);
-    write_integer(std::isfinite(whole) && done ? 0 : 1, c.results[4], b);
-  }
-  return {};
-}
-
-template Status syevd<double>(const Call&);
-template Status syevd<Complex>(const Call&);
-template Status gesdd<double>(const Call&);
-template Status gesdd<Complex>(const Call&);
+std::span<const Row> spectrum_rows() { return kRows; }
 
 }  // namespace millrace::devices::cpu::reference::lapack

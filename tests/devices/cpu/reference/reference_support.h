@@ -9,6 +9,7 @@
 
 #include "millrace/devices/cpu/kernels/onednn.h"
 #include "millrace/devices/cpu/read/read_text.h"
+#include "millrace/devices/cpu/reference/lapack.h"
 #include "millrace/devices/cpu/reference/scalar.h"
 #include "millrace/devices/cpu/run/run.h"
 #include "millrace/devices/cpu/verify/verify.h"
@@ -38,7 +39,8 @@ inline Result<Arrays> planned(const ir::Module& module, const std::string& name,
   const auto serial = make_serial_parallel();
   MILLRACE_TRY_STATUS(run(*plan, *context, in, out, *serial, [](int) {}, {}));
   if (!millrace::testing::kAllocationsCountable) return outputs;
-  millrace::testing::AllocationCount count(inside_onednn);
+  millrace::testing::AllocationCount count(
+      +[] { return inside_onednn() || reference::inside_lapack(); });
   MILLRACE_TRY_STATUS(run(*plan, *context, in, out, *serial, [](int) {}, {}));
   EXPECT_EQ(count.count(), 0) << "allocations of a second run\n" << count.stacks();
   return outputs;
