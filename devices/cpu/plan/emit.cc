@@ -81,7 +81,7 @@ BufferId Emitter::buffer_of(ValueId v) {
   }
   const Node* p = graph_.producer(v);
   BufferId b;
-  if (p != nullptr && p->kind == NodeKind::kConstant) {
+  if (p != nullptr && p->kind == NodeKind::kConstant && !is_made_by_runs(graph_, *p)) {
     b = constant_buffer(*p, graph_.shape(v));
   } else {
     const auto it = value_buffers_.find(v);
@@ -112,6 +112,7 @@ BufferId Emitter::constant_buffer(const Node& node, const Shape& shape) {
   // oneDNN and the loops want aligned memory.
   auto* copy = static_cast<std::byte*>(
       std::aligned_alloc(64, (std::max<std::size_t>(size, 1) + 63) & ~std::size_t{63}));
+  MILLRACE_CHECK(copy != nullptr, "no memory for a constant");
   if (expand)
     fill_splat(copy, node.data.get(), byte_width(shape.dtype()), shape.elements());
   else
@@ -162,11 +163,9 @@ Step& Emitter::add_step(StepList& to, const std::string& name, ir::Location loca
 void Emitter::require(BlockState& s, ValueId v) {
   const ValueId owner = storage(v);
   const Node* p = graph_.producer(owner);
-  if (p == nullptr || p->kind == NodeKind::kConstant || value_buffers_.contains(owner) ||
-      !s.dense.insert(owner).second) {
-    return;
-  }
-  if (!is_view(p->kind) && p->kind != NodeKind::kIota) return;
+  if (p == nullptr || value_buffers_.contains(owner) || s.dense.contains(owner)) return;
+  if (!is_view(p->kind) && p->kind != NodeKind::kIota && !is_made_by_runs(graph_, *p)) return;
+  s.dense.insert(owner);
   Unit unit{.copy = owner,
             .writes = {owner},
             .cost = static_cast<double>(graph_.shape(owner).elements())};
@@ -268,7 +267,8 @@ void Emitter::make_units(BlockState& s) {
     if (!s.root) continue;
     const ValueId owner = storage(v);
     const Node* p = graph_.producer(owner);
-    const bool direct = p != nullptr && p->kind != NodeKind::kConstant &&
+    const bool constant = p != nullptr && p->kind == NodeKind::kConstant;
+    const bool direct = p != nullptr && (!constant || is_made_by_runs(graph_, *p)) &&
                         p->kind != NodeKind::kWhile && p->kind != NodeKind::kCase &&
                         bytes(owner) == bytes(v) && !result_index_.contains(owner);
     if (direct) {

@@ -9,6 +9,12 @@ NodeId Graph::add_node(Node node, const std::vector<Shape>& results) {
   return id;
 }
 
+bool is_made_by_runs(const Graph& graph, const Node& node) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+  return node.kind == NodeKind::kConstant && node.splat &&
+         graph.shape(node.outputs[0]).size_bytes() > kMostBytes;
+}
+
 const std::byte* splat_constant(const Graph& graph, ValueId v) {
   for (const Node* n = graph.producer(v); n != nullptr; n = graph.producer(n->inputs[0])) {
     if (n->kind == NodeKind::kConstant) {

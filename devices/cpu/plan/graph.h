@@ -118,6 +118,10 @@ struct Graph {
   NodeId add_node(Node node, const std::vector<Shape>& results);
 };
 
+// Whether a run makes the constant's bytes, as it makes an iota's: a splat that is large, for a few
+// words of a program must not become any amount of memory while it is compiled.
+bool is_made_by_runs(const Graph& graph, const Node& node);
+
 // The constant that v is, as a splat of one element; nullptr if it is none. Looks through
 // broadcasts and reshapes.
 const std::byte* splat_constant(const Graph& graph, ValueId v);

@@ -99,6 +99,37 @@ TEST(PlanTest, ReductionOfFirstAndLastDimensionsIsRight) {
   EXPECT_EQ(values_of<float>(out[1]), b);
 }
 
+// A line of text with 4 TiB of ones: they would be made by a run, which then says that there is no
+// memory for them.
+TEST(PlanTest, LargeConstantsOfOneElementAreMadeByRuns) {
+  const auto module = read::read_text(R"(func.func @main() -> tensor<4xf32> {
+    %c = stablehlo.constant dense<1.0> : tensor<1099511627776xf32>
+    %0 = stablehlo.slice %c [7:11] : (tensor<1099511627776xf32>) -> tensor<4xf32>
+    %1 = stablehlo.constant dense<[0, 3]> : tensor<2xi64>
+    %2 = "stablehlo.torch_index_select"(%c, %1) <{dim = 0 : i64, batch_dims = 0 : i64}> : (tensor<1099511627776xf32>, tensor<2xi64>) -> tensor<2xf32>
+    %3 = stablehlo.concatenate %2, %2, dim = 0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
+    %4 = stablehlo.add %0, %3 : tensor<4xf32>
+    return %4 : tensor<4xf32>
+  })");
+  ASSERT_TRUE(module.has_value()) << module.error().to_string();
+  const auto plan = Plan::create(*module, {});
+  ASSERT_TRUE(plan.has_value()) << plan.error().to_string();
+  EXPECT_LT((*plan)->constant_bytes(), 1U << 20);
+  EXPECT_GE((*plan)->arena_bytes(), std::size_t{1} << 42);
+}
+
+TEST(PlanTest, LargeConstantsOfOneElementAreRight) {
+  TestProgram p(R"(func.func @main(%i: tensor<2xi64>) -> (tensor<2xf32>, tensor<300000xf32>) {
+    %c = stablehlo.constant dense<1.5> : tensor<300000xf32>
+    %0 = "stablehlo.torch_index_select"(%c, %i) <{dim = 0 : i64, batch_dims = 0 : i64}> : (tensor<300000xf32>, tensor<2xi64>) -> tensor<2xf32>
+    return %0, %c : tensor<2xf32>, tensor<300000xf32>
+  })");
+  EXPECT_LT(p.plan().constant_bytes(), 1U << 20);
+  const auto out = p.run({bytes_of(std::vector<std::int64_t>{0, 299999})});
+  EXPECT_EQ(values_of<float>(out[0]), (std::vector<float>{1.5f, 1.5f}));
+  EXPECT_EQ(values_of<float>(out[1]), std::vector<float>(300000, 1.5f));
+}
+
 TEST(PlanTest, TransposeOfADotIsFoldedIntoIt) {
   TestProgram p(
       R"(func.func @main(%a: tensor<40x30xf32>, %b: tensor<40x20xf32>) -> tensor<20x30xf32> {
