@@ -18,8 +18,10 @@ using Kind = CollectiveCall::Kind;
 
 std::size_t at(Rank rank) { return static_cast<std::size_t>(index(rank)); }
 
-// A written buffer as a host array: in place where the host can see it, else a copy.
+// A written buffer as a host array: in place where the host can see it, else a copy. Where looking
+// may block, the device's own thread looks.
 Future<HostArray> host_array(const Device& device, const Buffer& buffer) {
+  if (device.client().calls_may_block()) return device.fetch(buffer);
   if (auto access = buffer.host_access()) {
     return Future<HostArray>(HostArray(buffer.shape(), access->bytes, std::move(access->owner)));
   }

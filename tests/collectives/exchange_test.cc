@@ -1,0 +1,115 @@
+// Whose thread a collective uses for what may block in a device.
+#include "millrace/collectives/exchange.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "millrace/devices/device_actor.h"
+#include "millrace/devices/device_scope.h"
+#include "tests/support/simulation.h"
+
+namespace millrace::collectives {
+namespace {
+
+using devices::Buffer;
+using devices::Buffers;
+using devices::DeviceId;
+using devices::Shape;
+using testing::Simulation;
+
+const Shape kPair(devices::DType::kF32, {2});
+
+// A device whose calls may block, so only its actor makes them.
+class SlowClient final : public devices::Client {
+ public:
+  int looks = 0, looks_elsewhere = 0;
+
+  std::string_view platform_name() const override { return "slow"; }
+  std::string_view platform_version() const override { return "1"; }
+  std::span<const devices::DeviceInfo> devices() const override { return infos_; }
+  std::span<const devices::MemoryInfo> memories() const override { return {}; }
+  bool calls_may_block() const override { return true; }
+  Result<devices::Executable> compile(const devices::Program&,
+                                      const devices::CompileOptions&) override {
+    return none();
+  }
+  Result<devices::Executable> load(std::string_view) override { return none(); }
+  Result<devices::PutResult> put(const devices::HostView& view, devices::HostBufferSemantics,
+                                 DeviceId device, int) override;
+  Result<Buffer> copy(const Buffer&, DeviceId, int) override { return none(); }
+  Result<devices::MemoryStats> memory_stats(DeviceId) const override { return none(); }
+  Future<void> close() override { return make_ready(); }
+
+ private:
+  static std::unexpected<Error> none() { return fail(ErrorCode::kUnimplemented, "no"); }
+  const std::vector<devices::DeviceInfo> infos_ = {
+      {.id = DeviceId{0}, .process = 0, .kind = "slow", .memories = {}, .attributes = {}},
+      {.id = DeviceId{1}, .process = 0, .kind = "slow", .memories = {}, .attributes = {}}};
+};
+
+class SlowBuffer final : public devices::BufferBody {
+ public:
+  SlowBuffer(SlowClient& client, DeviceId device, const void* data)
+      : client_(client), device_(device) {
+    std::memcpy(values_->data(), data, sizeof(*values_));
+  }
+  const Shape& shape() const override { return kPair; }
+  devices::Client& client() const override { return client_; }
+  DeviceId device() const override { return device_; }
+  std::size_t size_bytes() const override { return kPair.size_bytes(); }
+  Future<void> ready() const override { return make_ready(); }
+  Future<void> copy_to_host(std::span<std::byte>, devices::Owner) override {
+    return fail(ErrorCode::kUnimplemented, "no");
+  }
+  Result<devices::HostAccess> host_access() override {
+    const devices::DeviceScope* const scope = devices::DeviceScope::current();
+    ++client_.looks;
+    if (scope == nullptr || scope->device() != device_) ++client_.looks_elsewhere;
+    return devices::HostAccess{std::as_bytes(std::span(*values_)), values_};
+  }
+  void remove() override {}
+  bool removed() const override { return false; }
+
+ private:
+  SlowClient& client_;
+  const DeviceId device_;
+  const std::shared_ptr<std::array<float, 2>> values_ = std::make_shared<std::array<float, 2>>();
+};
+
+Result<devices::PutResult> SlowClient::put(const devices::HostView& view,
+                                           devices::HostBufferSemantics, DeviceId device, int) {
+  return devices::PutResult{Buffer(make_ref<SlowBuffer>(*this, device, view.data)), make_ready()};
+}
+
+TEST(ExchangeTest, DevicesWhoseCallsMayBlockAreLookedIntoOnTheirOwnThreads) {
+  testing::for_each_seed(5, [](Simulation& sim) {
+    SlowClient client;
+    {
+      auto devices =
+          devices::make_devices(client, {.environment = sim.environment(), .limits = {}});
+      const float values[] = {1, 2};
+      PooledVector<Buffers> inputs;
+      for (const DeviceId id : {DeviceId{0}, DeviceId{1}})
+        inputs.push_back(Buffers{Buffer(make_ref<SlowBuffer>(client, id, values))});
+      CollectiveCall call;
+      call.shapes.push_back(kPair);
+      const Result<PooledVector<Buffers>> sums =
+          sim.run(run_exchange(sim.environment(), call, devices, std::move(inputs)));
+      ASSERT_TRUE(sums) << sums.error().to_string();
+      EXPECT_EQ(client.looks, 2);
+      EXPECT_EQ(client.looks_elsewhere, 0);
+      const auto sum = sim.run(devices[1].fetch((*sums)[1][0]));
+      EXPECT_EQ(sum.value().as<float>()[1], 4);
+      for (const devices::Device& device : devices) EXPECT_TRUE(sim.run(device.close()));
+    }
+    sim.run_until_idle();
+  });
+}
+
+}  // namespace
+}  // namespace millrace::collectives
