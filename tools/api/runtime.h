@@ -86,8 +86,9 @@ class Runtime {
   // every call gives the same future. What still runs on compute() is dropped: end it before.
   Future<void> close() const;
 
+  struct Core;  // what it owns: runtime_core.h, for nobody but its own files and tests
+
  private:
-  struct Core;
   template <class F>
   auto on_blocking_thread(F work) const;
   explicit Runtime(std::unique_ptr<Core> core);

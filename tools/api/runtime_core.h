@@ -1,5 +1,5 @@
 // Runtime::Core: what a Runtime owns. Internal to runtime.cc, which makes it, and runtime_close.cc,
-// which ends it.
+// which ends it: all of it, or in tests what is there.
 #pragma once
 
 #include <memory>

@@ -1,0 +1,210 @@
+// How long a Runtime's end may take where calls of its devices do not return, on a clock that the
+// test moves; only the thread that is stuck is a real one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/make_executor.h"
+#include "millrace/devices/device_actor.h"
+#include "millrace/tools/api/runtime_core.h"
+
+namespace millrace {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+constexpr Duration kTimeout = 8s;
+constexpr Duration kMoment = 1ms;
+
+// Its puts return when they are let go; its own close takes as long as it may, or none once it was
+// given up.
+class SlowClient final : public devices::Client {
+ public:
+  SlowClient(TimerQueue& timers, const Clock& clock) : timers_(timers), clock_(clock) {}
+  Duration closing{};
+  std::latch entered{1}, let_go{1};
+
+  std::string_view platform_name() const override { return "slow"; }
+  std::string_view platform_version() const override { return "1"; }
+  std::span<const devices::DeviceInfo> devices() const override { return infos_; }
+  std::span<const devices::MemoryInfo> memories() const override { return {}; }
+  bool calls_may_block() const override { return true; }
+  Result<devices::Executable> compile(const devices::Program&,
+                                      const devices::CompileOptions&) override {
+    return none();
+  }
+  Result<devices::Executable> load(std::string_view) override { return none(); }
+  Result<devices::PutResult> put(const devices::HostView&, devices::HostBufferSemantics,
+                                 devices::DeviceId, int) override {
+    entered.count_down();
+    let_go.wait();
+    return none();
+  }
+  Result<devices::Buffer> copy(const devices::Buffer&, devices::DeviceId, int) override {
+    return none();
+  }
+  Result<devices::MemoryStats> memory_stats(devices::DeviceId) const override { return none(); }
+  Future<void> close() override {
+    if (given_up_ || closing == Duration{}) return make_ready();
+    Promise<void> promise;
+    Future<void> closed = promise.future();
+    timers_.schedule(clock_.now() + closing,
+                     [promise = std::move(promise)]() mutable { promise.set_value(); });
+    return closed;
+  }
+  std::string calls_under_way() const override { return "PJRT_Client_Compile"; }
+  void give_up(const Error&) override { given_up_ = true; }
+  bool given_up() const override { return given_up_; }
+
+ private:
+  static std::unexpected<Error> none() { return fail(ErrorCode::kUnimplemented, "no"); }
+  TimerQueue& timers_;
+  const Clock& clock_;
+  const std::vector<devices::DeviceInfo> infos_ = {
+      {.id = devices::DeviceId{0}, .process = 0, .kind = "slow", .memories = {}, .attributes = {}}};
+  std::atomic<bool> given_up_{false};
+};
+
+// All that a test has.
+struct Parts {
+  static RuntimeOptions options() {
+    RuntimeOptions options;
+    options.close_timeout = kTimeout;
+    return options;
+  }
+  std::latch let_go{1};
+  SerialExecutor compute{SerialExecutor::InOrder{}};
+  ManualClock clock;
+  TimerQueue timers{clock};
+  Runtime::Core core{options()};
+  Future<void> closed;
+};
+
+class CloseTimeTest : public ::testing::Test {
+ protected:
+  CloseTimeTest() {
+    core_.environment = {
+        .clock = &parts_.clock, .timers = &parts_.timers, .compute = &parts_.compute};
+    auto client = std::make_unique<SlowClient>(parts_.timers, parts_.clock);
+    client_ = client.get();
+    core_.client = std::move(client);
+  }
+  // For a device that was given up, whose thread stands still in it for good.
+  void keep_parts() {
+    static auto* const kept = new std::vector<std::unique_ptr<Parts>>;
+    kept->push_back(std::move(owned_));
+  }
+  void TearDown() override {
+    parts_.let_go.count_down();
+    client_->let_go.count_down();
+  }
+  Executor& add_thread() {
+    core_.device_pools.push_back(make_executor(ExecutorBackend::kThreads, 1, "stuck"));
+    return *core_.device_pools.back();
+  }
+  // A thread of a device that is in a call which does not return.
+  void stick_a_thread() {
+    std::latch entered(1);
+    post(add_thread(), [&entered, &let_go = parts_.let_go] {
+      entered.count_down();
+      let_go.wait();
+    });
+    entered.wait();
+  }
+  void begin_close() { parts_.closed = spawn(inline_executor(), core_.close_all()); }
+  // At this time after its begin, and not before, the close ends.
+  void expect_end_after(Duration time) {
+    advance_to(time - kMoment);
+    EXPECT_FALSE(parts_.closed.ready());
+    advance_to(time + kMoment);
+    ASSERT_TRUE(parts_.closed.ready());
+    EXPECT_LE(time, 2 * kTimeout);
+  }
+  // Timer by timer, so that what one of them starts begins then.
+  void advance_to(Duration time) {
+    for (; parts_.clock.now().time_since_epoch() < time; parts_.clock.advance(kMoment)) run();
+    run();
+  }
+  void run() {
+    parts_.timers.run_due();
+    parts_.compute.run_until_idle();
+  }
+
+  std::unique_ptr<Parts> owned_ = std::make_unique<Parts>();
+  Parts& parts_ = *owned_;
+  Runtime::Core& core_ = parts_.core;
+  SlowClient* client_ = nullptr;
+};
+
+TEST_F(CloseTimeTest, NothingIsWaitedForWhereNothingIsStuck) {
+  begin_close();
+  ASSERT_TRUE(parts_.closed.ready());
+  EXPECT_TRUE(parts_.closed.result());
+  EXPECT_EQ(parts_.timers.pending(), 0U);
+}
+
+TEST_F(CloseTimeTest, CompilationThatDoesNotReturnIsGivenUp) {
+  const Scope::Hold compiling = core_.compilations.hold();
+  begin_close();
+  expect_end_after(kTimeout);
+  EXPECT_EQ(parts_.closed.result().error().code(), ErrorCode::kDeadlineExceeded);
+  EXPECT_THAT(parts_.closed.result().error().message(),
+              HasSubstr("closing has waited more than 8.000000 s for what has not returned: "
+                        "PJRT_Client_Compile"));
+  EXPECT_TRUE(client_->given_up());
+}
+
+TEST_F(CloseTimeTest, ThreadThatDoesNotReturnIsGivenUp) {
+  stick_a_thread();
+  begin_close();
+  expect_end_after(kTimeout / Runtime::Core::kThreadsShare);
+  EXPECT_THAT(parts_.closed.result().error().message(), HasSubstr("what has not returned"));
+}
+
+// It gets a quarter more than its events; then its thread is waited for, in vain.
+TEST_F(CloseTimeTest, DeviceInACallThatDoesNotReturnIsGivenUp) {
+  keep_parts();
+  core_.devices = devices::make_devices(
+      *client_, {.environment = core_.environment, .limits = {}, .drivers = {&add_thread()}});
+  const float values[] = {1, 2};
+  const Future<devices::Buffer> put =
+      core_.devices[0].put({.data = values, .shape = devices::Shape(devices::DType::kF32, {2})});
+  client_->entered.wait();
+  begin_close();
+  advance_to(kTimeout + kTimeout / Runtime::Core::kCallsShare - kMoment);
+  EXPECT_FALSE(client_->given_up());
+  EXPECT_FALSE(put.ready());
+  expect_end_after(kTimeout + kTimeout / Runtime::Core::kCallsShare +
+                   kTimeout / Runtime::Core::kThreadsShare);
+  EXPECT_TRUE(client_->given_up());
+  ASSERT_TRUE(put.ready());
+  EXPECT_FALSE(put.result());
+}
+
+// Each part takes all that it may: the last moment before the devices are given up, then the
+// client's own limit, then a thread that is stuck; what is left is for what frees.
+TEST_F(CloseTimeTest, AllOfItTakesTwiceTheTimeoutAtMost) {
+  std::optional<Scope::Hold> compiling = core_.compilations.hold();
+  stick_a_thread();
+  client_->closing = kTimeout / Runtime::Core::kClientShare * 3 / 2;
+  begin_close();
+  advance_to(kTimeout - kMoment);
+  compiling.reset();
+  const Duration client_ends = kTimeout - kMoment + client_->closing;
+  expect_end_after(client_ends + kTimeout / Runtime::Core::kThreadsShare);
+  EXPECT_LE(core_.closing_took + core_.time_for_frees(), 2 * kTimeout);
+  EXPECT_GE(core_.time_for_frees(), kTimeout / Runtime::Core::kFreesShare);
+}
+
+}  // namespace
+}  // namespace millrace
