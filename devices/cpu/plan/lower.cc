@@ -14,8 +14,10 @@ namespace millrace::devices::cpu::plan {
 namespace {
 
 constexpr int kMaxDepth = 64;  // of calls: StableHLO has no recursion
-// With all calls in place. A few lines can call each other to more than any memory holds.
-constexpr int kMostOps = 1 << 20;
+// With all calls in place: so many, and so many times those that are written. A few lines can call
+// each other to more than any memory holds.
+constexpr std::int64_t kOpsBesides = 100'000;
+constexpr std::int64_t kTimesLonger = 64;
 
 class Lowering {
  public:
@@ -136,12 +138,12 @@ class Lowering {
 
   Status lower_op(const ir::Op& op, Block& to, int depth) {
     using K = ir::OpKind;
-    if (++ops_ > kMostOps) {
+    if (++ops_ > most_ops_) {
       return fail(ErrorCode::kResourceExhausted,
                   op.where() +
                       ": with the functions that it calls in their places the program has "
                       "more than " +
-                      std::to_string(kMostOps) + " operations");
+                      std::to_string(most_ops_) + " operations");
     }
     switch (op.kind()) {
       case K::kCall:
@@ -394,7 +396,8 @@ class Lowering {
   const ir::Module& module_;
   Graph& graph_;
   std::map<const ir::Value*, Values> values_;
-  int ops_ = 0;
+  const std::int64_t most_ops_ = kOpsBesides + kTimesLonger * module_.op_ids();
+  std::int64_t ops_ = 0;
 };
 
 }  // namespace
