@@ -31,6 +31,7 @@ std::string_view to_string(ExtensionCall call) { return kNames[static_cast<std::
 
 constinit thread_local std::atomic<CallUnderWay::Word> CallUnderWay::current_{0};
 constinit thread_local bool CallUnderWay::listed_ = false;
+constinit thread_local const Client* CallsFor::client_ = nullptr;
 
 struct CallUnderWay::Threads {
   Mutex mutex;
@@ -67,14 +68,17 @@ std::string_view CallUnderWay::name_of(Word function) {
              : abi::to_string(static_cast<abi::Slot>(function - 1));
 }
 
-std::string calls_under_way(std::uint32_t plugin) {
+std::string calls_under_way(std::uint32_t plugin, const Client* client) {
   using Call = CallUnderWay;
+  const Call::Word mine = Call::mark_of(client);
   std::map<Call::Word, int> calls;
   {
     MutexLock lock(Call::Threads::get().mutex);
     for (const std::atomic<Call::Word>* call : Call::Threads::get().all) {
       const Call::Word word = call->load(std::memory_order_relaxed);
-      if (word != 0 && word >> Call::kPluginShift == plugin) ++calls[word & 0xffff'ffff];
+      const Call::Word its = word >> Call::kClientShift;
+      if (word == 0 || (word >> Call::kPluginShift & Call::kPart) != plugin) continue;
+      if (mine == 0 || its == 0 || its == mine) ++calls[word & 0xffff'ffff];
     }
   }
   std::string text;

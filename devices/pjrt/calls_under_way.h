@@ -30,6 +30,21 @@ enum class ExtensionCall : std::uint16_t {
 // "PJRT_Layouts_MemoryLayout_Serialize", "start of the profiler".
 std::string_view to_string(ExtensionCall call);
 
+// Says for which client this thread makes its calls from here on, where no device actor's scope
+// does. Client: the devices::Client. Thread-safety: confined to its thread.
+class CallsFor {
+ public:
+  explicit CallsFor(const Client* client) : outer_(client_) { client_ = client; }
+  ~CallsFor() { client_ = outer_; }
+  CallsFor(const CallsFor&) = delete;
+  CallsFor& operator=(const CallsFor&) = delete;
+  static const Client* current() { return client_; }
+
+ private:
+  static constinit thread_local const Client* client_;
+  const Client* const outer_;
+};
+
 // Made around each call of a plugin's function, on the thread that makes it; calls nest where a
 // plugin calls back. Costs two stores. Thread-safety: confined to its thread.
 class CallUnderWay {
@@ -46,12 +61,12 @@ class CallUnderWay {
   CallUnderWay& operator=(const CallUnderWay&) = delete;
 
  private:
-  friend std::string calls_under_way(std::uint32_t plugin);
-  // One word, so that other threads see all of a call or nothing of it: the plugin above, then the
-  // device and the slot, both from 1, or instead of the slot a function of an extension; 0: no
-  // call.
+  friend std::string calls_under_way(std::uint32_t plugin, const Client* client);
+  // One word, so that other threads see all of a call or nothing of it: a mark of the client above
+  // (0: nobody said), then the plugin, the device and the slot, the last two from 1, or instead of
+  // the slot a function of an extension; 0: no call.
   using Word = std::uint64_t;
-  static constexpr int kPluginShift = 32, kDeviceShift = 16;
+  static constexpr int kClientShift = 48, kPluginShift = 32, kDeviceShift = 16;
   static constexpr Word kPart = 0xffff, kOfExtension = 0x8000;
   struct Threads;
   struct Listed;
@@ -63,8 +78,14 @@ class CallUnderWay {
     const DeviceScope* const scope = DeviceScope::current();
     const Word device =
         scope == nullptr ? 0 : static_cast<Word>(index(scope->device()) + 1) & kPart;
-    current_.store(static_cast<Word>(plugin) << kPluginShift | device << kDeviceShift | function,
+    const Word client = mark_of(scope == nullptr ? CallsFor::current() : &scope->client());
+    current_.store(client << kClientShift | (static_cast<Word>(plugin) & kPart) << kPluginShift |
+                       device << kDeviceShift | function,
                    std::memory_order_relaxed);
+  }
+  // Not 0, and rarely that of another client: of its address, which is a large object's, 15 bits.
+  static Word mark_of(const Client* client) {
+    return client == nullptr ? 0 : (reinterpret_cast<std::uintptr_t>(client) >> 6 & kPart) | 1;
   }
   static void list_this_thread();
   static std::string_view name_of(Word function);
@@ -74,8 +95,9 @@ class CallUnderWay {
   const Word outer_;
 };
 
-// Those of all threads: "PJRT_Client_Compile (2), PJRT_LoadedExecutable_Execute for device 0";
-// empty: there is none. Any thread.
-std::string calls_under_way(std::uint32_t plugin);
+// Those of all threads, but for those that are known to be another client's where one is given:
+// "PJRT_Client_Compile (2), PJRT_LoadedExecutable_Execute for device 0"; empty: there is none. Any
+// thread.
+std::string calls_under_way(std::uint32_t plugin, const Client* client = nullptr);
 
 }  // namespace millrace::devices::pjrt

@@ -8,6 +8,7 @@
 #include "millrace/core/log.h"
 #include "millrace/devices/host_view.h"
 #include "millrace/devices/pjrt/buffer.h"
+#include "millrace/devices/pjrt/calls_under_way.h"
 #include "millrace/devices/pjrt/dtype.h"
 #include "millrace/devices/pjrt/layout.h"
 
@@ -60,6 +61,7 @@ PjrtClient::~PjrtClient() {
 }
 
 void PjrtClient::destroy_here() {
+  const CallsFor mine(this);
   make_handed_over();
   if (client_ == nullptr) return;
   end_mappings();  // of a client that nobody has closed
@@ -85,6 +87,7 @@ void PjrtClient::destroy_here() {
 }
 
 Status PjrtClient::open() {
+  const CallsFor mine(this);
   const NamedValues settings(options_.settings);
   abi::ClientCreateArgs create;
   create.create_options = settings.data();
@@ -361,6 +364,7 @@ std::optional<Duration> PjrtClient::busy_time(DeviceId device) const {
 }
 
 Result<MemoryStats> PjrtClient::memory_stats(DeviceId device) const {
+  const CallsFor mine(this);
   if (may_call_here()) make_handed_over();  // what is freed counts as free
   MILLRACE_TRY(abi::Device* const target, find(device));
   abi::DeviceMemoryStatsArgs args;

@@ -12,6 +12,7 @@
 #include "millrace/core/wall_clock.h"
 #include "millrace/devices/device_actor.h"
 #include "millrace/devices/device_scope.h"
+#include "millrace/devices/pjrt/calls_under_way.h"
 #include "millrace/devices/pjrt/client.h"
 
 namespace millrace::devices::pjrt {
@@ -97,7 +98,8 @@ void PjrtClient::see_to_handed_over() {
   // Nobody waits for these but destroy(), unless the executor is one that may be gone.
   if (!hold && options_.frees == nullptr) return make_handed_over();
   const bool can_wait = hold && options_.timers != nullptr;
-  auto drain = [queue = handed_over_, hold = std::move(hold)]() mutable {
+  auto drain = [this, queue = handed_over_, hold = std::move(hold)]() mutable {
+    const CallsFor mine(this);  // which may be gone, when nothing is left
     queue->drain();
     hold.reset();
   };
@@ -123,7 +125,8 @@ void PjrtClient::hurry_handed_over() {
     timer = std::exchange(free_timer_, std::nullopt);
   }
   if (Scope::Hold hold = scope_.hold(); hold && !handed_over_->empty()) {
-    post(*freer(), [queue = handed_over_, hold = std::move(hold)]() mutable {
+    post(*freer(), [this, queue = handed_over_, hold = std::move(hold)]() mutable {
+      const CallsFor mine(this);
       queue->drain();
       hold.reset();
     });
@@ -181,7 +184,7 @@ bool PjrtClient::destroy_in_time() {
 }
 
 std::string PjrtClient::calls_under_way() const {
-  const std::string calls = plugin_.calls_under_way();
+  const std::string calls = pjrt::calls_under_way(plugin_.number(), this);
   return calls.empty() ? calls : calls + " of the plugin " + plugin_.name();
 }
 
@@ -218,6 +221,7 @@ std::string PjrtClient::outstanding() const {
 // The last calls, when nothing is under way. Any may block, so they are made where what frees is.
 Future<void> PjrtClient::make_last_calls() {
   const auto calls = [this] {
+    const CallsFor mine(this);
     end_mappings();
     record_profile();
   };

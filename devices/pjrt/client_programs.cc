@@ -8,6 +8,7 @@
 
 #include "millrace/core/log.h"
 #include "millrace/devices/cache/build_id.h"
+#include "millrace/devices/pjrt/calls_under_way.h"
 #include "millrace/devices/pjrt/client.h"
 #include "millrace/devices/pjrt/executable.h"
 #include "millrace/devices/pjrt/program_facts.h"
@@ -85,6 +86,7 @@ void PjrtClient::tell_of_determinism(const Program& program, const CompileOption
 }
 
 Result<Executable> PjrtClient::compile(const Program& program, const CompileOptions& options) {
+  const CallsFor mine(this);
   MILLRACE_TRY(const std::string written, written_options(program.name(), options));
   tell_of_determinism(program, options);
   constexpr std::string_view kFormat = "mlir";
@@ -111,6 +113,7 @@ Result<Executable> PjrtClient::compile(const Program& program, const CompileOpti
 }
 
 Result<Executable> PjrtClient::load(std::string_view serialized) {
+  const CallsFor mine(this);
   abi::ExecutableDeserializeAndLoadArgs args;
   args.client = client_;
   args.serialized_executable = serialized.data();
@@ -125,6 +128,7 @@ Result<Executable> PjrtClient::load(std::string_view serialized) {
 
 Result<Executable> PjrtClient::load_compiled(std::string_view serialized, const Program& program,
                                              const CompileOptions& options) {
+  const CallsFor mine(this);
   MILLRACE_TRY(const std::string written, written_options(program.name(), options));
   tell_of_determinism(program, options);
   abi::ExecutableDeserializeAndLoadArgs args;

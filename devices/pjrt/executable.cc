@@ -5,6 +5,7 @@
 
 #include "millrace/core/pool.h"
 #include "millrace/devices/launch_check.h"
+#include "millrace/devices/pjrt/calls_under_way.h"
 #include "millrace/devices/pjrt/client.h"
 #include "millrace/devices/pjrt/events.h"
 
@@ -282,6 +283,7 @@ Future<void> PjrtExecutable::note_end(Future<void> done, const PjrtRun& run, Sco
 }
 
 Result<Attributes> PjrtExecutable::cost_analysis() const {
+  const CallsFor mine(&client_);
   abi::ExecutableGetCostAnalysisArgs args;
   args.executable = executable_;
   MILLRACE_TRY_STATUS(client_.plugin().call(args));
@@ -291,6 +293,7 @@ Result<Attributes> PjrtExecutable::cost_analysis() const {
 }
 
 Result<std::string> PjrtExecutable::serialize() const {
+  const CallsFor mine(&client_);
   const Plugin& plugin = client_.plugin();
   abi::ExecutableSerializeArgs args;
   args.executable = executable_;

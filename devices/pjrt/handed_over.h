@@ -70,8 +70,10 @@ class HandedOver {
   static constinit thread_local const HandedOver* draining_;
   const Clock& clock_;
   std::atomic<std::uint64_t> calls_{0};
-  std::atomic<Call*> newest_{nullptr};     // of those that came since somebody took them
-  std::atomic<std::uint64_t> overdue_{0};  // of those in the making, that nobody waits for
+  std::atomic<Call*> newest_{nullptr};  // of those that came since somebody took them
+  // Of those in the making, that nobody waits for. How many is enough: to take one for another
+  // costs that a put is not behind a free. Which they are, calls_under_way.h tells.
+  std::atomic<std::uint64_t> overdue_{0};
   Mutex mutex_;
   Call* oldest_ MILLRACE_GUARDED_BY(mutex_) = nullptr;  // of those that were taken, in order
 };

@@ -202,6 +202,38 @@ TEST_F(StuckPluginTest, CallThatDoesNotReturnIsGivenUpAndNamed) {
   executor_.run_until_idle();
 }
 
+// A call that does not return is told by the client for which it was made, not by another one.
+TEST_F(StuckPluginTest, CallsAreThoseOfOneClient) {
+  static std::latch entered(2), let_go(1);
+  fake_.replace(+[](abi::ClientCompileArgs*) -> abi::Error* {
+    entered.count_down();
+    let_go.wait();
+    return FakePlugin::make_error(12, "not today");
+  });
+  fake_.replace(+[](abi::BufferToHostBufferArgs*) -> abi::Error* {
+    entered.count_down();
+    let_go.wait();
+    return FakePlugin::make_error(12, "not today");
+  });
+  const auto other = PjrtClient::create(*plugin_, {.completions = &executor_}).value();
+  std::thread compiles([&] {
+    EXPECT_FALSE(other->compile(Program::from_text("func.func @main() { return }"), {}));
+  });
+  std::thread fetches([&] {
+    const DeviceScope scope(*client_, DeviceId{0});  // as its actor does
+    EXPECT_FALSE(fetch().result());
+  });
+  entered.wait();
+  EXPECT_EQ(other->calls_under_way(), "PJRT_Client_Compile of the plugin fake.so");
+  EXPECT_EQ(client_->calls_under_way(),
+            "PJRT_Buffer_ToHostBuffer for device 0 of the plugin fake.so");
+  EXPECT_EQ(plugin_->calls_under_way(),
+            "PJRT_Client_Compile, PJRT_Buffer_ToHostBuffer for device 0");
+  let_go.count_down();
+  compiles.join();
+  fetches.join();
+}
+
 // What frees has a thread of its own, which is what is stuck. The handle is held through the close.
 TEST_F(StuckPluginTest, MappingThatDoesNotEndIsGivenUpInTimeAndNamed) {
   static std::latch entered(1), let_go(1);
