@@ -121,7 +121,7 @@ V mulhi_of_64(Lines& t, const V& a, const V& b, bool is_signed) {
           high_high = both("multiply", high(x), high(y));
   const V middle = both("add", high(low_low), both("add", low(low_high), low(high_low)));
   const V carried = both("add", high(middle), both("add", high(low_high), high(high_low)));
-  const V made = both("add", high_high, carried);
+  V made = both("add", high_high, carried);
   if (!is_signed) return made;
   const V none = t.bitcast(zero, kBits, "i64");
   const auto if_negative = [&](const V& factor, const V& other) {

@@ -1,6 +1,8 @@
 // chlo.scan as a while that counts, with the outputs and the carried values; plan/lower.cc makes
 // the same of it.
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -43,6 +45,10 @@ std::string zeros(ir::Type type) {
   return "stablehlo.constant dense<" + std::string(zero) + "> : " + type.to_string();
 }
 
+void append(std::string& text, std::initializer_list<std::string_view> words) {
+  for (const std::string_view word : words) text += word;
+}
+
 // "a, b, c"
 class List {
  public:
@@ -68,7 +74,7 @@ struct ScanText {
     dims[static_cast<std::size_t>(parts.dimension)] = 1;
     return tensor(dims, type.element().to_string());
   }
-  // Where the place begins, and the types of these operands behind `first`.
+  // Where the place begins, and the types of those operands.
   std::string starts(ir::Type type) const {
     List list;
     for (int d = 0; d < type.rank(); ++d) list.add(d == parts.dimension ? "%at" : "%zero");
@@ -88,7 +94,7 @@ struct ScanText {
       arguments.add("%a" + std::to_string(i) + ": " + op.operand(i)->type().to_string());
     carried.add("%i = %zero");
     types.add(kIndex);
-    std::string text, signature;
+    std::string text;
     for (int i = 0; i < op.result_count(); ++i) {
       const std::string n = std::to_string(i);
       const bool output = i < parts.outputs;
@@ -120,10 +126,28 @@ struct ScanText {
       const ir::Type whole = op.operand(i)->type();
       std::vector<std::int64_t> sizes(whole.dims().begin(), whole.dims().end());
       sizes[static_cast<std::size_t>(parts.dimension)] = 1;
-      text += "  %t" + n + " = stablehlo.dynamic_slice %a" + n + ", " + starts(whole) +
-              ", sizes = " + list(sizes) + " : (" + whole.to_string() + index_types(whole) +
-              ") -> " + thin(whole) + "\n  %s" + n + " = stablehlo.reshape %t" + n + " : (" +
-              thin(whole) + ") -> " + argument(i).to_string() + "\n";
+      append(text, {"  %t",
+                    n,
+                    " = stablehlo.dynamic_slice %a",
+                    n,
+                    ", ",
+                    starts(whole),
+                    ", sizes = ",
+                    list(sizes),
+                    " : (",
+                    whole.to_string(),
+                    index_types(whole),
+                    ") -> ",
+                    thin(whole),
+                    "\n  %s",
+                    n,
+                    " = stablehlo.reshape %t",
+                    n,
+                    " : (",
+                    thin(whole),
+                    ") -> ",
+                    argument(i).to_string(),
+                    "\n"});
       operands.add("%s" + n);
     }
     for (int i = parts.outputs; i < op.result_count(); ++i) operands.add("%c" + std::to_string(i));
@@ -141,10 +165,30 @@ struct ScanText {
         continue;
       }
       const ir::Type whole = op.result(i)->type();
-      text += "  %u" + n + " = stablehlo.reshape %r#" + n + " : (" + given(i).to_string() +
-              ") -> " + thin(whole) + "\n  %v" + n + " = stablehlo.dynamic_update_slice %c" + n +
-              ", %u" + n + ", " + starts(whole) + " : (" + whole.to_string() + ", " + thin(whole) +
-              index_types(whole) + ") -> " + whole.to_string() + "\n";
+      append(text, {"  %u",
+                    n,
+                    " = stablehlo.reshape %r#",
+                    n,
+                    " : (",
+                    given(i).to_string(),
+                    ") -> ",
+                    thin(whole),
+                    "\n  %v",
+                    n,
+                    " = stablehlo.dynamic_update_slice %c",
+                    n,
+                    ", %u",
+                    n,
+                    ", ",
+                    starts(whole),
+                    " : (",
+                    whole.to_string(),
+                    ", ",
+                    thin(whole),
+                    index_types(whole),
+                    ") -> ",
+                    whole.to_string(),
+                    "\n"});
       next.add("%v" + n);
     }
     return text + "  stablehlo.return " + next.text() + " : " + types + "\n";
