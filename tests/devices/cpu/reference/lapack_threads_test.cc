@@ -35,8 +35,7 @@ TEST(LapackThreadsTest, CallsAtOnceGiveWhatTheyGiveAlone) {
   const auto bytes_of = [&](unsigned seed) {
     std::vector<std::byte> all;
     const Result<Arrays> results = interpreted(*module, "main", {random_matrix(seed)});
-    for (const Array& a : results.value())
-      all.insert(all.end(), a.bytes.begin(), a.bytes.end());
+    for (const Array& a : results.value()) all.insert(all.end(), a.bytes.begin(), a.bytes.end());
     return all;
   };
   std::vector<std::vector<std::byte>> alone;
