@@ -82,7 +82,7 @@ void PjrtClient::end_lives() {
 
 Future<void> PjrtClient::watch(abi::Event* event, std::string_view what, DeviceId device,
                                Owner keep) {
-  if (event == nullptr) keep_for_ever(std::move(keep));
+  if (event == nullptr) keep_for_ever(keep);
   if (std::optional<Future<void>> ready = take_ready_event(plugin_, event, what))
     return *std::move(ready);
   Executor* const waits = in_actor() ? nullptr : options_.driver;

@@ -238,7 +238,7 @@ void keep_for_ever(Owner owner) {
 
 Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& executor,
                         std::string_view what, EventSource source, Owner keep, Executor* waits) {
-  if (event == nullptr) keep_for_ever(std::move(keep));
+  if (event == nullptr) keep_for_ever(keep);
   if (std::optional<Future<void>> ready = take_ready_event(plugin, event, what))
     return *std::move(ready);
   return take_later_event(plugin, event, executor, what, source, std::move(keep), waits);
