@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/devices/cpu/run_support.h"
+#include "tests/support/interpreter.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -135,6 +136,37 @@ TEST(Quantised, ScatterAddsTwice) {
                  ", %i: tensor<2x1xi32>, %u: tensor<2x!quant.uniform<i8:f32, 0.5:3>>",
                  {bytes_of(std::vector<std::int32_t>{2, 2}), bytes_of(Bytes{5, 7})}),
             (Bytes{5, 7, 15, 1}));
+}
+
+// Op by op too; and a selection inside of a body: the larger in size, whatever its sign.
+TEST(Quantised, TheEvaluatorSelectsAndReduces) {
+  const auto module = read::read_text(
+      "func.func @main(%p: tensor<4xi1>, %a: " QUANTISED ", %b: " QUANTISED ", %s: " SCALAR
+      ") -> (" QUANTISED ", " SCALAR
+      ") {\n"
+      " %0 = stablehlo.select %p, %a, %b : (tensor<4xi1>, " QUANTISED ", " QUANTISED
+      ") -> " QUANTISED
+      "\n"
+      " %1 = \"stablehlo.reduce\"(%0, %s) <{dimensions = array<i64: 0>}> ({\n^bb0(%x: " SCALAR
+      ", %y: " SCALAR
+      "):\n"
+      " %2 = stablehlo.abs %x : " SCALAR "\n %3 = stablehlo.abs %y : " SCALAR
+      "\n"
+      " %4 = stablehlo.compare GT, %2, %3 : (" SCALAR ", " SCALAR
+      ") -> tensor<i1>\n"
+      " %5 = stablehlo.select %4, %x, %y : (tensor<i1>, " SCALAR ", " SCALAR ") -> " SCALAR
+      "\n stablehlo.return %5 : " SCALAR "\n }) : (" QUANTISED ", " SCALAR ") -> " SCALAR
+      "\n return %0, %1 : " QUANTISED ", " SCALAR "\n}\n");
+  ASSERT_TRUE(module.has_value()) << module.error().to_string();
+  const std::vector<std::uint8_t> p = {1, 0, 0, 1};
+  const auto made = testing::interpret(*module, *module->find("main"),
+                                       {{Shape(DType::kI1, {4}), bytes_of(p)},
+                                        {Shape(DType::kI8, {4}), bytes_of(Bytes{-20, 1, 2, 20})},
+                                        {Shape(DType::kI8, {4}), bytes_of(Bytes{10, -11, 12, 13})},
+                                        {Shape(DType::kI8, {}), bytes_of(Bytes{3})}});
+  ASSERT_TRUE(made.has_value()) << made.error().to_string();
+  EXPECT_EQ(values_of<std::int8_t>((*made)[0].bytes), (Bytes{-20, -11, 12, 20}));
+  EXPECT_EQ(values_of<std::int8_t>((*made)[1].bytes), Bytes{-20});
 }
 
 TEST(Quantised, BodiesOnOtherElementsThanTheArraysAreRefusedWithWhatHelps) {
