@@ -39,6 +39,8 @@ inline std::int64_t extent(const Extents& extents, char name) {
   return extents[static_cast<std::size_t>(name - 'a')];
 }
 
+inline bool is_triangle(const Options& o) { return o.triangle == 'L' || o.triangle == 'U'; }
+
 struct Row {
   std::string_view name;  // without the letter of the element type
   // Operands and results, such as "T[m,n] T[k] -> T[m,n] i32[]", without the dimensions of the

@@ -193,15 +193,22 @@ bool makes_q(const Extents& e, const Options&) {
 bool takes_q(const Extents& e, const Options& o) {
   return extent(e, 'r') == extent(e, o.left ? 'm' : 'n') && extent(e, 't') <= extent(e, 'r');
 }
+bool triangle(const Extents&, const Options& o) { return is_triangle(o); }
 bool solves(const Extents& e, const Options& o) {
-  return extent(e, 's') == extent(e, o.side == 'L' ? 'm' : 'n');
+  const bool letters = (o.side == 'L' || o.side == 'R') && is_triangle(o) &&
+                       std::string_view("NTC").contains(o.transposed) &&
+                       std::string_view("NU").contains(o.diagonal);
+  return letters && extent(e, 's') == extent(e, o.side == 'L' ? 'm' : 'n');
 }
 constexpr std::string_view kMakesQ = ", m >= n >= t",
                            kTakesQ = ", t <= r = m from the left or n from the right";
 constexpr Row kRows[] = {
-    {"potrf", "T[n,n] -> T[n,n] i32[]", nullptr, "", of_all_types(Cholesky{})},
+    {"potrf", "T[n,n] -> T[n,n] i32[]", triangle, ", uplo 'L' or 'U'", of_all_types(Cholesky{})},
     {"getrf", "T[m,n] -> T[m,n] i32[k] i32[]", nullptr, "", of_all_types(Lu{})},
-    {"trsm", "T[s,s] T[m,n] -> T[m,n]", solves, ", s = m from the left or n from the right",
+    {"trsm", "T[s,s] T[m,n] -> T[m,n]", solves,
+     ", s = m from the left or n from the right, side 'L' or 'R', uplo 'L' or 'U', trans_x 'N', "
+     "'T' "
+     "or 'C', diag 'N' or 'U'",
      of_all_types(TriangularSolve{})},
     {"geqrf", "T[m,n] -> T[m,n] T[k]", nullptr, "", of_all_types(Qr{})},
     {"geqp3", "T[m,n] i32[n] -> T[m,n] i32[n] T[k]", nullptr, "", of_all_types(PivotedQr{})},

@@ -1,8 +1,10 @@
 // The routines of LAPACK that lapack_*.cc call, as Fortran lays out their calls: everything by
 // address, the lengths of strings behind. One name for the four element types: potrf<float> is
 // spotrf, potrf<double> dpotrf, and so on. Workspaces are asked for with a size of -1; the optimal
-// one comes back in their first element. What the arguments mean: the LAPACK Users' Guide,
-// www.netlib.org/lapack. Any LAPACK of Debian's alternatives does (liblapack.so.3).
+// one comes back in their first element. A letter that it does not know may end the process, so the
+// rules of the calls let none pass. What the arguments mean: the LAPACK Users' Guide,
+// www.netlib.org/lapack. Any LAPACK of Debian's alternatives does (liblapack.so.3); the one of
+// tools/packages.txt starts no threads, others may.
 #pragma once
 
 #include <complex>

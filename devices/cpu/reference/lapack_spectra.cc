@@ -160,19 +160,25 @@ struct Stepped {
   }
 };
 
+// Of more rows the library could not say in 32 bits how large its workspace is.
+constexpr std::int64_t kMostRows = 16384;
+
 // All vectors, or as many as there are values; the letter 'N' leaves them away.
 bool singular(const Extents& e, const Options& o) {
   const bool full = extent(e, 'u') == extent(e, 'm') && extent(e, 'v') == extent(e, 'n');
   const bool thin = extent(e, 'u') == extent(e, 'k') && extent(e, 'v') == extent(e, 'k');
+  if (extent(e, 'k') > kMostRows) return false;
   return o.mode == 'A' ? full : o.mode == 'S' ? thin : o.mode == 'N' && (full || thin);
 }
-bool eigen(const Extents&, const Options& o) { return o.mode == 'V' || o.mode == 'N'; }
+bool eigen(const Extents& e, const Options& o) {
+  return extent(e, 'n') <= kMostRows && is_triangle(o) && (o.mode == 'V' || o.mode == 'N');
+}
 constexpr std::string_view kSingularRule = "T[m,n] -> T[m,n] R[k] T[m,u] T[v,n] i32[]",
                            kSingularWords =
                                ", u = m and v = n with mode 'A', u = v = k with mode 'S', one of "
-                               "both with mode 'N'",
+                               "both with mode 'N', k at most 16384",
                            kEigenRule = "T[n,n] -> T[n,n] R[n] i32[]",
-                           kEigenWords = ", mode 'V' or 'N'";
+                           kEigenWords = ", mode 'V' or 'N', uplo 'L' or 'U', n at most 16384";
 constexpr auto kHermitian = of_all_types(Hermitian{});
 constexpr Row kRows[] = {
     {"syevd", kEigenRule, eigen, kEigenWords, real_ones(kHermitian)},

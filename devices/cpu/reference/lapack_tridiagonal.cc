@@ -135,14 +135,17 @@ struct PerturbedSolve {
   }
 };
 
+bool triangle(const Extents&, const Options& o) { return is_triangle(o); }
+constexpr std::string_view kTriangleWords = ", uplo 'L' or 'U'";
 constexpr auto kTridiagonal = of_all_types(Tridiagonal{});
 constexpr std::string_view kTridiagonalRule = "T[n,n] -> T[n,n] R[n] R[p] T[p] i32[]";
-constexpr Row kRows[] = {{"sytrd", kTridiagonalRule, nullptr, "", real_ones(kTridiagonal)},
-                         {"hetrd", kTridiagonalRule, nullptr, "", complex_ones(kTridiagonal)},
-                         {"gtsv", "T[n] T[n] T[n] T[n,c] -> T[n] T[n] T[n] T[n,c] i32[]", nullptr,
-                          "", of_all_types(TridiagonalSolve{})},
-                         {"tridiagonal_solve_perturbed_ffi", "T[n] T[n] T[n] T[n,c] -> T[n,c]",
-                          nullptr, "", of_all_types(PerturbedSolve{})}};
+constexpr Row kRows[] = {
+    {"sytrd", kTridiagonalRule, triangle, kTriangleWords, real_ones(kTridiagonal)},
+    {"hetrd", kTridiagonalRule, triangle, kTriangleWords, complex_ones(kTridiagonal)},
+    {"gtsv", "T[n] T[n] T[n] T[n,c] -> T[n] T[n] T[n] T[n,c] i32[]", nullptr, "",
+     of_all_types(TridiagonalSolve{})},
+    {"tridiagonal_solve_perturbed_ffi", "T[n] T[n] T[n] T[n,c] -> T[n,c]", nullptr, "",
+     of_all_types(PerturbedSolve{})}};
 
 }  // namespace
 

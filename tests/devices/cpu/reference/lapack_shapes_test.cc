@@ -5,6 +5,7 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -33,8 +34,8 @@ Dense operator*(const Dense& a, const Dense& b) {
   for (std::int64_t i = 0; i < a.rows; ++i) {
     for (std::int64_t k = 0; k < a.columns; ++k) {
       const double re = a(i, k).real(), im = a(i, k).imag();  // faster than a product of C
-      const C* const from = &b.data[static_cast<std::size_t>(k * b.columns)];
-      C* const to = &c.data[static_cast<std::size_t>(i * c.columns)];
+      const C* const from = b.data.data() + k * b.columns;
+      C* const to = c.data.data() + i * c.columns;
       for (std::int64_t j = 0; j < b.columns; ++j)
         to[j] +=
             C(re * from[j].real() - im * from[j].imag(), re * from[j].imag() + im * from[j].real());
