@@ -263,7 +263,8 @@ class Peer {
   explicit Peer(const std::string& path) {
     auto plugin = pjrt::Plugin::load(path);
     if (!plugin) give_up("cpu", plugin.error().to_string());
-    auto client = pjrt::PjrtClient::create(**plugin, {.completions = threads_.get()});
+    auto client = pjrt::PjrtClient::create(
+        **plugin, {.completions = threads_.get(), .settings = plugin_settings()});
     if (!client) give_up("cpu", client.error().to_string());
     client_ = *std::move(client);
   }

@@ -32,7 +32,8 @@ class Ours {
   explicit Ours(const std::string& path) {
     auto plugin = pjrt::Plugin::load(path);
     if (!plugin) give_up("pjrt", plugin.error().to_string());
-    auto client = pjrt::PjrtClient::create(**plugin, {.completions = threads_.get()});
+    auto client = pjrt::PjrtClient::create(
+        **plugin, {.completions = threads_.get(), .settings = plugin_settings()});
     if (!client) give_up("pjrt", client.error().to_string());
     client_ = *std::move(client);
     executable_ = client_->compile(Program::from_text(kIncrement, "increment"), {}).value();

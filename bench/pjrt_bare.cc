@@ -17,15 +17,18 @@ namespace pjrt = devices::pjrt;
 namespace {
 
 pjrt::PluginEntry plugin_entry() {
-  const char* const given = std::getenv("MILLRACE_BENCH_PLUGIN");
-  if (given == nullptr)
-    return {.name = "bench", .path = std::string(MILLRACE_BENCH_SOURCE) + "/.plugins/Xla0115.so"};
-  Result<pjrt::PluginEntry> entry = pjrt::parse_plugin("bench=" + std::string(given));
+  Result<pjrt::PluginEntry> entry = pjrt::parse_plugin(plugin_text());
   if (!entry) give_up("MILLRACE_BENCH_PLUGIN", entry.error().message());
   return *std::move(entry);
 }
 
 }  // namespace
+
+std::string plugin_text() {
+  const char* const given = std::getenv("MILLRACE_BENCH_PLUGIN");
+  return std::string("bench=") +
+         (given != nullptr ? given : MILLRACE_BENCH_SOURCE "/.plugins/Xla0115.so");
+}
 
 std::string plugin_path() {
   const std::string path = plugin_entry().path;

@@ -21,10 +21,12 @@ func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %1 : tensor<4xf32>
 })";
 
-// That of MILLRACE_BENCH_PLUGIN (PATH[,OPTION=VALUE...]), else XLA's CPU client as
-// tests/fetch_plugins gets it; empty where there is none.
+// That of MILLRACE_BENCH_PLUGIN, else XLA's CPU client as tests/fetch_plugins gets it; empty where
+// there is none.
 std::string plugin_path();
-// The create options behind it.
+// As `--plugin` of the commands takes it: bench=PATH[,OPTION=VALUE...], PATH may be a manifest.
+std::string plugin_text();
+// Its create options.
 std::map<std::string, devices::Attribute> plugin_settings();
 inline constexpr const char* kNoPlugin = "no plugin here: tests/fetch_plugins gets it";
 

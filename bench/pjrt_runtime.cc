@@ -91,7 +91,9 @@ double rate(int threads, F&& work) {
 void measure_threads(Session& session, const std::string& path, const Bare& bare) {
   const auto events = make_executor(ExecutorBackend::kThreads, 1, "events");
   const pjrt::Plugin* const plugin = pjrt::Plugin::load(path).value();
-  auto client = pjrt::PjrtClient::create(*plugin, {.completions = events.get()}).value();
+  auto client = pjrt::PjrtClient::create(
+                    *plugin, {.completions = events.get(), .settings = plugin_settings()})
+                    .value();
   {
     const Executable program =
         client->compile(Program::from_text(kIncrement, "increment"), {}).value();

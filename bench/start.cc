@@ -46,7 +46,7 @@ void measure_plugin(Session& session) {
        .limit = 1},
       [&] {
         return 1e3 * seconds_of_program(
-                         {program_folder() + "/millrace", "devices", "--plugin", "bench=" + path});
+                         {program_folder() + "/millrace", "devices", "--plugin", plugin_text()});
       },
       [&] { return 10 + 1e3 * seconds_of_program(Part::command("create", path)); });
 }

@@ -30,7 +30,7 @@ const Part mnist_step("mnist_step", &step_part);
 int plugin_part(const std::string& threads) {
   static const int count = std::stoi(threads);
   pin_to_cores(count);
-  static const Runtime runtime = make_training_runtime(count, plugin_path());
+  static const Runtime runtime = make_training_runtime(count, plugin_text());
   answer_each_line([] { return median_step_ms(runtime, Duration(), kSteps); });
   return 0;
 }

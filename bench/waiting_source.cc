@@ -52,12 +52,11 @@ Runtime make_training_runtime(int threads, const std::string& plugin) {
   RuntimeOptions options;
   options.devices = 1;
   if (!plugin.empty()) {
+    auto entry = devices::pjrt::parse_plugin(plugin);
+    if (!entry) give_up("a runtime for training", entry.error().to_string());
     options.devices = std::nullopt;
-    options.device = "bench";
-    options.plugins.push_back({.name = options.device,
-                               .path = plugin,
-                               .settings = {},
-                               .origin = devices::pjrt::kGivenPlugin});
+    options.device = entry->name;
+    options.plugins.push_back(*std::move(entry));
   }
   options.threads = threads;
   auto runtime = Runtime::create(options);

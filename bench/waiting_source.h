@@ -11,8 +11,9 @@
 
 namespace millrace::bench {
 
-// One device, so many threads; gives up where it cannot be made. plugin: the path of a PJRT plugin
-// whose first device it is, instead of the embedded CPU device.
+// One device, so many threads; gives up where it cannot be made. plugin: a PJRT plugin, as
+// `--plugin` of the commands takes it, whose first device it is, instead of the embedded CPU
+// device.
 Runtime make_training_runtime(int threads, const std::string& plugin = {});
 
 // The median of the steps of a training with batches of 128, in milliseconds; read: of each batch.

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <semaphore>
+#include <stop_token>
 
 #include "millrace/core/executor.h"
 
@@ -12,6 +13,18 @@ bool ends_in_time(const Future<void>& end, Duration limit) {
   const auto over = std::make_shared<std::binary_semaphore>(0);
   end.then(inline_executor(), [over](const Status&) { over->release(); }).ignore();
   return over->try_acquire_for(limit);
+}
+
+bool ends_in_time(const Future<void>& end, const CallOptions& call) {
+  const auto over = std::make_shared<std::counting_semaphore<2>>(0);
+  end.then(inline_executor(), [over](const Status&) { over->release(); }).ignore();
+  const std::stop_callback stopped(call.stop, [over] { over->release(); });
+  if (call.deadline == kNoDeadline) {
+    over->acquire();
+  } else {
+    static_cast<void>(over->try_acquire_until(call.deadline));
+  }
+  return end.ready();
 }
 
 }  // namespace millrace

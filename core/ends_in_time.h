@@ -1,6 +1,7 @@
 // ends_in_time: a wait_blocking() with a limit, for ends that a stranger's library may never reach.
 #pragma once
 
+#include "millrace/core/call_options.h"
 #include "millrace/core/clock.h"
 #include "millrace/core/future.h"
 
@@ -10,5 +11,8 @@ namespace millrace {
 // the machine has gone by: false. Needs no timers, so that it works after those have gone. Never
 // from an executor's work, as wait_blocking().
 bool ends_in_time(const Future<void>& end, Duration limit);
+// The same until a stop is requested, or steady_clock() comes to the deadline: what has ended by
+// then has.
+bool ends_in_time(const Future<void>& end, const CallOptions& call);
 
 }  // namespace millrace

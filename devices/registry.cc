@@ -141,11 +141,20 @@ Result<ClientChoice> ClientRegistry::choose(const Variables& variables,
 Result<OpenedClient> ClientRegistry::open(const Variables& variables,
                                           const ClientOptions& options) const {
   OpenedClient opened;
+  std::optional<Error> given_up;
   const CanOpen open_it = [&](const std::string& name) -> Status {
-    MILLRACE_TRY(opened.client, create(name, options));
+    if (given_up) return std::unexpected(*given_up);
+    Result<std::unique_ptr<Client>> client = create(name, options);
+    if (!client) {
+      if (client.error().detail<OpeningGivenUp>() != nullptr) given_up = client.error();
+      return std::unexpected(client.error());
+    }
+    opened.client = *std::move(client);
     return {};
   };
-  MILLRACE_TRY(opened.choice, choose(variables, open_it));
+  Result<ClientChoice> choice = choose(variables, open_it);
+  if (given_up) return std::unexpected(*std::move(given_up));
+  MILLRACE_TRY(opened.choice, std::move(choice));
   return opened;
 }
 

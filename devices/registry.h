@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/core/call_options.h"
 #include "millrace/core/environment.h"
 #include "millrace/core/key_value_store.h"
 #include "millrace/core/trace.h"
@@ -34,6 +35,15 @@ struct ProcessPlace {
   int host = 0;  // index of the host
 };
 
+// Detail of the error of an opening that ClientOptions::call has ended.
+struct OpeningGivenUp {
+  std::string call;  // that has not returned: "PJRT_Client_Create"; empty: none was made yet
+  // A thread is in there, with what the options lend, and may hold the lock of the C library's
+  // loader, for which other threads wait where they least expect it (at the first use of what is
+  // thread_local): all that stays as it is until the process ends.
+  bool left = false;
+};
+
 // What a backend is made of. Borrowed pointers outlive the client.
 struct ClientOptions {
   Environment environment;
@@ -43,6 +53,12 @@ struct ClientOptions {
   std::optional<int> devices;
   // For backends that compute on the host: the threads of device i of n. Called once per device.
   std::function<DeviceThreads(int i, int n)> threads;
+  // For backends whose opening may never end: how long it may take, by steady_clock() (then it is
+  // kCancelled or kDeadlineExceeded, with the detail OpeningGivenUp), and a thread of its own to be
+  // left behind. Called once at most for each backend; left out, the caller's thread opens, without
+  // a limit.
+  CallOptions call;
+  std::function<Executor*()> opener;
   // For backends whose calls may block: a thread of its own for what frees. It outlives the client.
   // Called once at most; left out, the environment's executor for what blocks makes these calls.
   std::function<Executor*()> frees;
@@ -89,7 +105,7 @@ class ClientRegistry {
   // for an unknown name, with those that are known; can_open's first error where nothing is left.
   using CanOpen = std::function<Status(const std::string& name)>;
   Result<ClientChoice> choose(const Variables& variables, const CanOpen& can_open) const;
-  // The client of that choice.
+  // The client of that choice. An opening that is given up ends it: no other is tried.
   Result<OpenedClient> open(const Variables& variables, const ClientOptions& options) const;
   Result<std::unique_ptr<Client>> create(std::string_view name, const ClientOptions& options) const;
 

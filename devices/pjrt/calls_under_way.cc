@@ -3,7 +3,6 @@
 #include <array>
 #include <atomic>
 #include <map>
-#include <set>
 
 #include "millrace/core/mutex.h"
 #include "millrace/devices/device_scope.h"
@@ -11,7 +10,9 @@
 namespace millrace::devices::pjrt {
 namespace {
 
-constexpr std::array<std::string_view, static_cast<std::size_t>(ExtensionCall::kCount)> kNames = {
+constexpr std::array<std::string_view, static_cast<std::size_t>(OtherCall::kCount)> kNames = {
+    "dlopen",
+    "GetPjrtApi",
     "PJRT_Layouts_MemoryLayout_Serialize",
     "PJRT_Layouts_MemoryLayout_Destroy",
     "PJRT_Layouts_PJRT_Client_GetDefaultLayout",
@@ -27,7 +28,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(ExtensionCall::k
 
 }  // namespace
 
-std::string_view to_string(ExtensionCall call) { return kNames[static_cast<std::size_t>(call)]; }
+std::string_view to_string(OtherCall call) { return kNames[static_cast<std::size_t>(call)]; }
 
 constinit thread_local std::atomic<CallUnderWay::Word> CallUnderWay::current_{0};
 constinit thread_local bool CallUnderWay::listed_ = false;
@@ -35,7 +36,7 @@ constinit thread_local const Client* CallsFor::client_ = nullptr;
 
 struct CallUnderWay::Threads {
   Mutex mutex;
-  std::set<const std::atomic<Word>*> all MILLRACE_GUARDED_BY(mutex);
+  std::map<std::thread::id, const std::atomic<Word>*> all MILLRACE_GUARDED_BY(mutex);
 
   static Threads& get() {
     static Threads* const instance = new Threads;  // never destroyed: plugins' threads run on
@@ -47,11 +48,11 @@ struct CallUnderWay::Threads {
 struct CallUnderWay::Listed {
   Listed() {
     MutexLock lock(Threads::get().mutex);
-    Threads::get().all.insert(&current_);
+    Threads::get().all.insert_or_assign(std::this_thread::get_id(), &current_);
   }
   ~Listed() {
     MutexLock lock(Threads::get().mutex);
-    Threads::get().all.erase(&current_);
+    Threads::get().all.erase(std::this_thread::get_id());
   }
   Listed(const Listed&) = delete;
   Listed& operator=(const Listed&) = delete;
@@ -63,9 +64,8 @@ void CallUnderWay::list_this_thread() {
 }
 
 std::string_view CallUnderWay::name_of(Word function) {
-  return (function & kOfExtension) != 0
-             ? to_string(static_cast<ExtensionCall>(function & ~kOfExtension))
-             : abi::to_string(static_cast<abi::Slot>(function - 1));
+  return (function & kOther) != 0 ? to_string(static_cast<OtherCall>(function & ~kOther))
+                                  : abi::to_string(static_cast<abi::Slot>(function - 1));
 }
 
 std::string calls_under_way(std::uint32_t plugin, const Client* client) {
@@ -74,7 +74,7 @@ std::string calls_under_way(std::uint32_t plugin, const Client* client) {
   std::map<Call::Word, int> calls;
   {
     MutexLock lock(Call::Threads::get().mutex);
-    for (const std::atomic<Call::Word>* call : Call::Threads::get().all) {
+    for (const auto& [thread, call] : Call::Threads::get().all) {
       const Call::Word word = call->load(std::memory_order_relaxed);
       const Call::Word its = word >> Call::kClientShift;
       if (word == 0 || (word >> Call::kPluginShift & Call::kPart) != plugin) continue;
@@ -90,6 +90,16 @@ std::string calls_under_way(std::uint32_t plugin, const Client* client) {
     if (count > 1) text += " (" + std::to_string(count) + ")";
   }
   return text;
+}
+
+std::string call_under_way_of(std::thread::id thread) {
+  using Call = CallUnderWay;
+  MutexLock lock(Call::Threads::get().mutex);
+  const auto& all = Call::Threads::get().all;
+  const auto found = all.find(thread);
+  if (found == all.end()) return {};
+  const Call::Word word = found->second->load(std::memory_order_relaxed);
+  return word == 0 ? std::string() : std::string(Call::name_of(word & Call::kPart));
 }
 
 }  // namespace millrace::devices::pjrt

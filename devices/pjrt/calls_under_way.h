@@ -1,19 +1,22 @@
-// Which functions of plugins have not returned yet: for the errors of a close that cannot wait for
-// them any longer. Internal to plugin.cc and to the files of extensions.
+// Which functions of plugins have not returned yet: for the errors of whoever cannot wait for them
+// any longer. Internal to plugin.cc, opening.cc and the files of extensions.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "millrace/devices/device_scope.h"
 #include "millrace/devices/pjrt/abi.h"
 
 namespace millrace::devices::pjrt {
 
-// The functions of extensions that we call: they have no slot in the table.
-enum class ExtensionCall : std::uint16_t {
+// What we call that has no slot in the table: functions of extensions, and what gives the table.
+enum class OtherCall : std::uint16_t {
+  kLoad,
+  kGetApi,
   kLayoutSerialize,
   kLayoutDestroy,
   kDefaultLayout,
@@ -28,7 +31,7 @@ enum class ExtensionCall : std::uint16_t {
   kCount
 };
 // "PJRT_Layouts_MemoryLayout_Serialize", "start of the profiler".
-std::string_view to_string(ExtensionCall call);
+std::string_view to_string(OtherCall call);
 
 // Says for which client this thread makes its calls from here on, where no device actor's scope
 // does. Client: the devices::Client. Thread-safety: confined to its thread.
@@ -49,12 +52,12 @@ class CallsFor {
 // plugin calls back. Costs two stores. Thread-safety: confined to its thread.
 class CallUnderWay {
  public:
-  // plugin: a number of its own. The device is the one on whose behalf this thread runs
-  // (device_scope.h).
+  // plugin: a number of its own; 0: there is no table yet. The device is the one on whose behalf
+  // this thread runs (device_scope.h).
   CallUnderWay(std::uint32_t plugin, abi::Slot slot)
       : CallUnderWay(plugin, static_cast<Word>(slot) + 1) {}
-  CallUnderWay(std::uint32_t plugin, ExtensionCall call)
-      : CallUnderWay(plugin, kOfExtension | static_cast<Word>(call)) {}
+  CallUnderWay(std::uint32_t plugin, OtherCall call)
+      : CallUnderWay(plugin, kOther | static_cast<Word>(call)) {}
   // relaxed: whoever asks wants to know of calls that have lasted for seconds.
   ~CallUnderWay() { current_.store(outer_, std::memory_order_relaxed); }
   CallUnderWay(const CallUnderWay&) = delete;
@@ -62,12 +65,13 @@ class CallUnderWay {
 
  private:
   friend std::string calls_under_way(std::uint32_t plugin, const Client* client);
+  friend std::string call_under_way_of(std::thread::id thread);
   // One word, so that other threads see all of a call or nothing of it: a mark of the client above
   // (0: nobody said), then the plugin, the device and the slot, the last two from 1, or instead of
-  // the slot a function of an extension; 0: no call.
+  // the slot another call; 0: no call.
   using Word = std::uint64_t;
   static constexpr int kClientShift = 48, kPluginShift = 32, kDeviceShift = 16;
-  static constexpr Word kPart = 0xffff, kOfExtension = 0x8000;
+  static constexpr Word kPart = 0xffff, kOther = 0x8000;
   struct Threads;
   struct Listed;
 
@@ -99,5 +103,8 @@ class CallUnderWay {
 // "PJRT_Client_Compile (2), PJRT_LoadedExecutable_Execute for device 0"; empty: there is none. Any
 // thread.
 std::string calls_under_way(std::uint32_t plugin, const Client* client = nullptr);
+// The one that this thread is in, of any plugin: "PJRT_Client_Create"; empty: it is in none. Any
+// thread.
+std::string call_under_way_of(std::thread::id thread);
 
 }  // namespace millrace::devices::pjrt

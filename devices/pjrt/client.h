@@ -38,6 +38,7 @@ struct PjrtClientOptions {
   Executor* frees = nullptr;
   std::map<std::string, Attribute> settings;  // create options, as the plugin defines them
   KeyValueStore* store = nullptr;             // for the plugin's parts in other processes
+  Owner store_owner;                          // of the store, where it is not borrowed
   std::string store_prefix;                   // before its keys
   const Clock* clock = &steady_clock();
   TraceRecorder* trace = nullptr;

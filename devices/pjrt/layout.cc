@@ -65,7 +65,7 @@ Layouts::Layouts(const PjrtClient& client)
     : client_(client), extension_(client.plugin().extension(abi::kLayoutsExtension)) {}
 
 template <class A>
-Status Layouts::call(abi::Function<A> abi::LayoutsExtension::* function, ExtensionCall name,
+Status Layouts::call(abi::Function<A> abi::LayoutsExtension::* function, OtherCall name,
                      A& args) const {
   const std::string full(to_string(name));
   abi::Function<A> called = nullptr;
@@ -92,7 +92,7 @@ Result<std::string> Layouts::read(abi::Layout* layout) const {
   abi::LayoutSerializeArgs written;
   written.layout = layout;
   MILLRACE_TRY_STATUS(
-      call(&abi::LayoutsExtension::serialize, ExtensionCall::kLayoutSerialize, written));
+      call(&abi::LayoutsExtension::serialize, OtherCall::kLayoutSerialize, written));
   std::string text;
   if (written.text != nullptr) text.assign(written.text, written.text_size);
   if (written.deleter != nullptr) {
@@ -109,8 +109,7 @@ Result<std::string> Layouts::take(abi::Layout* layout) const {
   Result<std::string> text = read(layout);
   abi::LayoutDestroyArgs destroy;
   destroy.layout = layout;
-  MILLRACE_TRY_STATUS(
-      call(&abi::LayoutsExtension::destroy, ExtensionCall::kLayoutDestroy, destroy));
+  MILLRACE_TRY_STATUS(call(&abi::LayoutsExtension::destroy, OtherCall::kLayoutDestroy, destroy));
   return text;
 }
 
@@ -121,14 +120,14 @@ Result<std::string> Layouts::default_of(const Shape& shape) const {
   args.dims = shape.dims().data();
   args.num_dims = shape.dims().size();
   MILLRACE_TRY_STATUS(
-      call(&abi::LayoutsExtension::client_default, ExtensionCall::kDefaultLayout, args));
+      call(&abi::LayoutsExtension::client_default, OtherCall::kDefaultLayout, args));
   return take(args.layout);
 }
 
 Result<std::string> Layouts::of_buffer(const PjrtBuffer& buffer) const {
   abi::BufferLayoutArgs args;
   args.buffer = buffer.get();
-  MILLRACE_TRY_STATUS(call(&abi::LayoutsExtension::of_buffer, ExtensionCall::kBufferLayout, args));
+  MILLRACE_TRY_STATUS(call(&abi::LayoutsExtension::of_buffer, OtherCall::kBufferLayout, args));
   return take(args.layout);
 }
 
@@ -138,7 +137,7 @@ Result<std::vector<std::string>> Layouts::of_program(const PjrtExecutable& execu
   args.executable = executable.get();
   MILLRACE_TRY_STATUS(
       call(inputs ? &abi::LayoutsExtension::of_parameters : &abi::LayoutsExtension::of_outputs,
-           inputs ? ExtensionCall::kParameterLayouts : ExtensionCall::kOutputLayouts, args));
+           inputs ? OtherCall::kParameterLayouts : OtherCall::kOutputLayouts, args));
   std::vector<std::string> texts;
   for (std::size_t i = 0; args.layouts != nullptr && i < args.num_layouts; ++i) {
     MILLRACE_TRY(std::string text, read(args.layouts[i]));

@@ -57,8 +57,7 @@ class Layouts {
  private:
   // The function that the extension has there.
   template <class A>
-  Status call(abi::Function<A> abi::LayoutsExtension::* function, ExtensionCall name,
-              A& args) const;
+  Status call(abi::Function<A> abi::LayoutsExtension::* function, OtherCall name, A& args) const;
   Result<std::string> take(abi::Layout* layout) const;
   Result<std::string> read(abi::Layout* layout) const;
   Result<std::vector<std::string>> of_program(const PjrtExecutable& executable, bool inputs) const;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "millrace/core/executor.h"
 #include "millrace/core/log.h"
 #include "millrace/core/mutex.h"
 #include "millrace/devices/cache/build_id.h"
@@ -77,11 +78,16 @@ abi::NamedValue named_value(const std::string& name, const Attribute& attribute)
   return v;
 }
 
-// Every plugin of the process, for as long as it lives: `paths` while one is loaded, `all` never
-// for long.
+// A library that is loaded, or is about to be: all who want it wait for one thread.
+struct Load {
+  Opening opening;
+  Future<const Plugin*> plugin;
+};
+
+// Every plugin of the process, for as long as it lives. No lock is held for long.
 struct Loaded {
   Mutex paths_mutex;
-  std::map<std::string, const Plugin*> paths MILLRACE_GUARDED_BY(paths_mutex);
+  std::map<std::string, Load> paths MILLRACE_GUARDED_BY(paths_mutex);
   Mutex all_mutex;
   std::vector<std::unique_ptr<const Plugin>> all MILLRACE_GUARDED_BY(all_mutex);
 };
@@ -109,45 +115,73 @@ NamedValues::NamedValues(const std::map<std::string, Attribute>& values) {
   for (const auto& [name, value] : values) list_.push_back(named_value(name, value));
 }
 
-Result<const Plugin*> Plugin::load(const std::string& path) {
+Result<const Plugin*> Plugin::load(const std::string& path, const OpeningOptions& opening,
+                                   const std::string& known_as) {
   std::error_code unknown;
   const std::filesystem::path canonical = std::filesystem::canonical(path, unknown);
-  if (unknown) {
-    return fail(ErrorCode::kNotFound, "loading the PJRT plugin " + path + ": " + unknown.message());
-  }
+  const std::string shown = unknown ? path : canonical.string();
+  const std::string name = known_as.empty() ? shown : known_as + " (" + shown + ")";
+  if (unknown)
+    return fail(ErrorCode::kNotFound, "loading the PJRT plugin " + name + ": " + unknown.message());
   Loaded& all = loaded();
-  // Held while it loads: whoever asks for the same plugin meanwhile wants to wait for it. Whoever
-  // asks for another one waits as well, as in dlopen, which has a lock for all libraries.
-  MutexLock lock(all.paths_mutex);
-  if (const auto found = all.paths.find(canonical); found != all.paths.end()) {
-    return found->second;
+  Promise<const Plugin*> promise;
+  Load load;
+  bool first = false;
+  {
+    MutexLock lock(all.paths_mutex);
+    auto found = all.paths.find(canonical);
+    if (found == all.paths.end()) {
+      MILLRACE_TRY_STATUS(may_begin(name, opening.call));
+      load = {.opening = {.plugin = name, .ended = {}}, .plugin = promise.future()};
+      load.opening.ended =
+          load.plugin.then(inline_executor(), [&all, canonical](Result<const Plugin*> plugin) {
+            if (plugin) return;
+            MutexLock erase(all.paths_mutex);
+            all.paths.erase(canonical);  // the next one tries again
+          });
+      found = all.paths.emplace(canonical, load).first;
+      first = true;
+    }
+    load = found->second;
   }
-  MILLRACE_TRY(const Plugin* plugin, open(canonical));
-  all.paths.emplace(canonical, plugin);
-  return plugin;
+  if (first) {
+    auto work = [canonical, name, thread = load.opening.thread,
+                 promise = std::move(promise)](const Status&) mutable {
+      thread->store(std::this_thread::get_id());
+      promise.set(open(canonical, name));
+    };
+    Executor& thread = opening.thread != nullptr ? *opening.thread : inline_executor();
+    make_ready().then(thread, std::move(work)).ignore();
+  }
+  MILLRACE_TRY_STATUS(wait_for(load.opening, opening.call));
+  return load.plugin.result();
 }
 
-Result<const Plugin*> Plugin::open(const std::string& path) {
+Result<const Plugin*> Plugin::open(const std::string& path, const std::string& name) {
   // Local symbols: a plugin carries libraries of its own (protobuf, LLVM) that are none of ours.
-  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* library = [&path] {
+    const CallUnderWay under_way(0, OtherCall::kLoad);
+    return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  }();
   if (library == nullptr) {
     const char* why = ::dlerror();
-    return fail(ErrorCode::kInvalidArgument, "loading the PJRT plugin " + path + ": " +
+    return fail(ErrorCode::kInvalidArgument, "loading the PJRT plugin " + name + ": " +
                                                  (why != nullptr ? why : "dlopen gives no reason"));
   }
   using GetApi = const abi::Api* (*)();
   const auto get_api = reinterpret_cast<GetApi>(::dlsym(library, "GetPjrtApi"));
   if (get_api == nullptr) {
     return fail(ErrorCode::kInvalidArgument,
-                path + " is no PJRT plugin: it exports no function GetPjrtApi");
+                name + " is no PJRT plugin: it exports no function GetPjrtApi");
   }
   const abi::Api* api = nullptr;
   try {
+    const CallUnderWay under_way(0, OtherCall::kGetApi);
     api = get_api();
   } catch (...) {
-    return fail(ErrorCode::kInternal, "GetPjrtApi of " + path + " threw an exception");
+    return fail(ErrorCode::kInternal, "GetPjrtApi of " + name + " threw an exception");
   }
-  return adopt(api, path, build_of(reinterpret_cast<const void*>(get_api), path));
+  return adopt(api, name, build_of(reinterpret_cast<const void*>(get_api), path));
 }
 
 Result<const Plugin*> Plugin::adopt(const abi::Api* api, std::string name) {

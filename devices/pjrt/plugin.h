@@ -15,6 +15,7 @@
 #include "millrace/devices/client.h"
 #include "millrace/devices/pjrt/abi.h"
 #include "millrace/devices/pjrt/calls_under_way.h"
+#include "millrace/devices/pjrt/opening.h"
 
 namespace millrace::devices::pjrt {
 
@@ -23,13 +24,18 @@ namespace millrace::devices::pjrt {
 class Plugin {
  public:
   // The plugin at path, loaded, checked and initialised at the first call and the same one at
-  // every later call. Blocking. kNotFound, kInvalidArgument (no PJRT plugin, or of a version that
-  // this client does not speak; both versions are told), or the plugin's own error.
-  static Result<const Plugin*> load(const std::string& path);
+  // every later call. Blocking, for no longer than `opening` says; whoever asks for the same one
+  // meanwhile waits for the thread that was lent first. kNotFound, kInvalidArgument (no PJRT
+  // plugin, or of a version that this client does not speak; both versions are told),
+  // OpeningGivenUp (registry.h), or the plugin's own error. known_as: its name, for messages; the
+  // first counts.
+  static Result<const Plugin*> load(const std::string& path, const OpeningOptions& opening = {},
+                                    const std::string& known_as = {});
   // For a table that is there already (a plugin that is linked in, a test's). Not shared.
   static Result<const Plugin*> adopt(const abi::Api* api, std::string name);
 
-  const std::string& name() const { return name_; }  // for messages: the path
+  // For messages: the path, with the name that it is known as: "npu (/p/plugin.so)".
+  const std::string& name() const { return name_; }
   // What tells one build of the library from another of the same version (cache/build_id.h). Empty
   // for a table that was adopted.
   const std::string& build() const { return build_; }
@@ -105,7 +111,7 @@ class Plugin {
  private:
   Plugin(const abi::Api* api, std::string name) : api_(api), name_(std::move(name)) {}
   static std::uint16_t next_number();
-  static Result<const Plugin*> open(const std::string& path);
+  static Result<const Plugin*> open(const std::string& path, const std::string& name);
   static Result<const Plugin*> adopt(const abi::Api* api, std::string name, std::string build);
   Status check_version() const;
   Status initialize();

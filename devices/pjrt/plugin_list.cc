@@ -10,6 +10,7 @@
 
 #include "millrace/devices/backend_name.h"
 #include "millrace/devices/pjrt/client.h"
+#include "millrace/devices/pjrt/open_client.h"
 
 namespace millrace::devices::pjrt {
 namespace {
@@ -214,9 +215,12 @@ Result<PluginEntry> parse_plugin(std::string_view text) {
   MILLRACE_TRY_STATUS(check_backend_name(parts[0].substr(0, equals)));
   PluginEntry entry{.name = std::string(parts[0].substr(0, equals)),
                     .path = std::string(parts[0].substr(equals + 1)),
-                    .settings = {},
-                    .origin = kGivenPlugin,
-                    .priority = 1000};
+                    .settings = {}};
+  if (entry.path.ends_with(".json")) {
+    MILLRACE_TRY(entry, read_manifest(entry.path, entry.name));
+  }
+  entry.origin = kGivenPlugin;
+  entry.priority = 1000;
   for (const std::string_view option : std::span(parts).subspan(1)) {
     if (const Status read = read_option(option, entry.settings); !read) {
       return std::unexpected(read.error().with_context("the create option '" + std::string(option) +
@@ -315,7 +319,9 @@ Result<std::map<std::string, Attribute>> create_options(const PluginEntry& entry
 
 ClientFactory make_factory(const PluginEntry& entry) {
   return [entry](const ClientOptions& options) -> Result<std::unique_ptr<Client>> {
-    MILLRACE_TRY(const Plugin* plugin, Plugin::load(entry.path));
+    const OpeningOptions opening{.thread = options.opener ? options.opener() : nullptr,
+                                 .call = options.call};
+    MILLRACE_TRY(const Plugin* plugin, Plugin::load(entry.path, opening, entry.name));
     MILLRACE_TRY(auto settings, create_options(entry, options.process));
     PjrtClientOptions made{.completions = options.environment.compute,
                            .driver = options.environment.blocking,
@@ -329,7 +335,7 @@ ClientFactory make_factory(const PluginEntry& entry) {
                            .timers = options.environment.timers,
                            .close_timeout = options.close_timeout};
     for (const auto& [name, value] : options.settings) made.settings[name] = value;
-    return PjrtClient::create(*plugin, std::move(made));
+    return open_client(*plugin, std::move(made), opening);
   };
 }
 

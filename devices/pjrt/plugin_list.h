@@ -45,7 +45,8 @@ struct PluginList {
 // "NAME=PATH", with create options behind commas: "xla_cpu=/p/plugin.so,cpu_device_count=2". Values
 // are whole numbers, true and false, other numbers, lists of whole numbers (1;2;3), or else text;
 // where they shall be another type than they look like, it stands behind a colon: "name:text=2".
-// Types are text, int, float, bool and ints.
+// Types are text, int, float, bool and ints. PATH may be a manifest (.json), whose create options
+// hold where none of the same name is given here.
 Result<PluginEntry> parse_plugin(std::string_view text);
 
 // One manifest: {"name": …, "library_path": …, "create_options": {…}, "process_options": {…},

@@ -40,7 +40,7 @@ void record_line(const millrace::pjrt::XPlane& plane, const millrace::pjrt::XLin
 }  // namespace
 
 template <class A>
-Status Profiler::call(abi::ProfilerError* (*function)(A*), A& args, ExtensionCall name) const {
+Status Profiler::call(abi::ProfilerError* (*function)(A*), A& args, OtherCall name) const {
   const std::string what = std::string(to_string(name)) + " of " + plugin_.name();
   if (function == nullptr) return fail(ErrorCode::kUnimplemented, what + " is missing");
   abi::ProfilerError* error = nullptr;
@@ -81,31 +81,29 @@ Result<std::unique_ptr<Profiler>> Profiler::create(const Plugin& plugin) {
   abi::ProfilerCreateArgs create;
   create.options = written.data();
   create.options_size = written.size();
-  MILLRACE_TRY_STATUS(
-      profiler->call(profiler->api_.create, create, ExtensionCall::kProfilerCreate));
+  MILLRACE_TRY_STATUS(profiler->call(profiler->api_.create, create, OtherCall::kProfilerCreate));
   profiler->handle_ = create.profiler;
   abi::ProfilerArgs start{.profiler = profiler->handle_};
-  MILLRACE_TRY_STATUS(profiler->call(profiler->api_.start, start, ExtensionCall::kProfilerStart));
+  MILLRACE_TRY_STATUS(profiler->call(profiler->api_.start, start, OtherCall::kProfilerStart));
   return profiler;
 }
 
 Profiler::~Profiler() {
   if (handle_ == nullptr) return;
   abi::ProfilerArgs destroy{.profiler = handle_};
-  static_cast<void>(call(api_.destroy, destroy, ExtensionCall::kProfilerDestroy));
+  static_cast<void>(call(api_.destroy, destroy, OtherCall::kProfilerDestroy));
 }
 
 Result<std::string> Profiler::finish() {
   abi::ProfilerArgs stop{.profiler = handle_};
-  MILLRACE_TRY_STATUS(call(api_.stop, stop, ExtensionCall::kProfilerStop));
+  MILLRACE_TRY_STATUS(call(api_.stop, stop, OtherCall::kProfilerStop));
   abi::ProfilerCollectDataArgs collect;
   collect.profiler = handle_;
-  MILLRACE_TRY_STATUS(
-      call(api_.collect_data, collect, ExtensionCall::kProfilerCollect));  // the size
+  MILLRACE_TRY_STATUS(call(api_.collect_data, collect, OtherCall::kProfilerCollect));  // the size
   std::string bytes(collect.buffer_size, '\0');
   if (bytes.empty()) return bytes;
   collect.buffer = reinterpret_cast<std::uint8_t*>(bytes.data());
-  MILLRACE_TRY_STATUS(call(api_.collect_data, collect, ExtensionCall::kProfilerCollect));
+  MILLRACE_TRY_STATUS(call(api_.collect_data, collect, OtherCall::kProfilerCollect));
   return bytes;
 }
 

@@ -34,7 +34,7 @@ class Profiler {
  private:
   Profiler(const Plugin& plugin, const abi::ProfilerApi& api) : plugin_(plugin), api_(api) {}
   template <class A>
-  Status call(abi::ProfilerError* (*function)(A*), A& args, ExtensionCall name) const;
+  Status call(abi::ProfilerError* (*function)(A*), A& args, OtherCall name) const;
 
   const Plugin& plugin_;
   const abi::ProfilerApi& api_;

@@ -34,5 +34,32 @@ TEST(EndsInTimeTest, AnotherThreadsEndIsWaitedFor) {
   other.join();
 }
 
+TEST(EndsInTimeTest, StopEndsTheWaitAndNotWhatIsWaitedFor) {
+  Promise<void> promise;
+  const Future<void> end = promise.future();
+  std::stop_source stop;
+  std::latch begun(1);
+  std::thread other([&] {
+    begun.wait();
+    stop.request_stop();
+  });
+  begun.count_down();
+  EXPECT_FALSE(ends_in_time(end, {.stop = stop.get_token(), .deadline = kNoDeadline}));
+  other.join();
+  EXPECT_FALSE(ends_in_time(end, {.stop = stop.get_token(), .deadline = kNoDeadline})) << "again";
+  promise.set_value();
+  EXPECT_TRUE(ends_in_time(end, {.stop = stop.get_token(), .deadline = kNoDeadline}));
+}
+
+TEST(EndsInTimeTest, DeadlineEndsTheWait) {
+  Promise<void> promise;
+  const Future<void> end = promise.future();
+  const TimePoint soon = steady_clock().now() + std::chrono::milliseconds(1);
+  EXPECT_FALSE(ends_in_time(end, {.stop = {}, .deadline = soon}));
+  EXPECT_GE(steady_clock().now(), soon);
+  promise.set_value();
+  EXPECT_TRUE(ends_in_time(end, {.stop = {}, .deadline = soon})) << "though it has passed";
+}
+
 }  // namespace
 }  // namespace millrace

@@ -1,6 +1,5 @@
 // Faults that no check is named after: ways for a plugin to take along a process that only looks at
 // it: when it is loaded, asked for its table, or makes its client.
-#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -24,14 +23,6 @@ __attribute__((constructor)) void on_load() {
   if (fault != nullptr && std::strcmp(fault, "create.load_aborts") == 0) give_up();
 }
 
-// MILLRACE_FAULT_PIPE, a named one, gets a byte, and is kept open while the process lives.
-[[noreturn]] void hang() {
-  if (const char* path = std::getenv("MILLRACE_FAULT_PIPE"); path != nullptr) {
-    if (::write(::open(path, O_WRONLY | O_CLOEXEC), "x", 1) != 1) std::_Exit(1);
-  }
-  while (true) ::pause();
-}
-
 }  // namespace
 
 Faults create_faults() {
@@ -52,10 +43,6 @@ Faults create_faults() {
       {"create.exit",
        [](abi::Api& api) {
          instead<abi::ClientCreateArgs>(api, [](auto* /*a*/) -> abi::Error* { std::_Exit(3); });
-       }},
-      {"create.hang",
-       [](abi::Api& api) {
-         instead<abi::ClientCreateArgs>(api, [](auto* /*a*/) -> abi::Error* { hang(); });
        }},
       // Its end takes the process along, when all is told but nothing is answered.
       {"create.destroy_aborts",

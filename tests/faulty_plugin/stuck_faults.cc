@@ -1,23 +1,45 @@
 // Faults that no check is named after: functions that do not return. What holds their thread is
 // that of the client.
+#include <fcntl.h>
 #include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
 
 #include "tests/faulty_plugin/faults.h"
 
 namespace millrace::faulty_plugin {
 namespace {
 
+// MILLRACE_FAULT_PIPE, a named one, gets a byte, and is kept open while the process lives.
+[[noreturn]] void stay_here() {
+  if (const char* path = std::getenv("MILLRACE_FAULT_PIPE"); path != nullptr) {
+    if (::write(::open(path, O_WRONLY | O_CLOEXEC), "x", 1) != 1) std::_Exit(1);
+  }
+  while (true) ::pause();
+}
+
+// In front of everything else: what constructors of the library do.
+__attribute__((constructor)) void on_load() {
+  const char* const fault = std::getenv("MILLRACE_FAULT");
+  if (fault != nullptr && std::strcmp(fault, "stuck.load") == 0) stay_here();
+}
+
 template <class A>
 void stay(abi::Api& api) {
-  instead<A>(api, [](auto* /*a*/) -> abi::Error* {
-    while (true) ::pause();
-  });
+  instead<A>(api, [](auto* /*a*/) -> abi::Error* { stay_here(); });
 }
 
 }  // namespace
 
 Faults stuck_faults() {
   return {
+      {"stuck.load", [](abi::Api& /*api*/) {}},
+      {"stuck.api", [](abi::Api& /*api*/) { stay_here(); }},
+      {"stuck.initialize", stay<abi::PluginInitializeArgs>},
+      {"stuck.create", stay<abi::ClientCreateArgs>},
+      {"stuck.describe", stay<abi::ClientPlatformNameArgs>},
+      {"stuck.memory_stats", stay<abi::DeviceMemoryStatsArgs>},
       {"stuck.compile", stay<abi::ClientCompileArgs>},
       {"stuck.put", stay<abi::ClientBufferFromHostBufferArgs>},
       {"stuck.execute", stay<abi::LoadedExecutableExecuteArgs>},

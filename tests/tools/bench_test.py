@@ -50,6 +50,8 @@ class BenchTest(unittest.TestCase):
         here = os.path.abspath(__file__)
         self.assertEqual(bench.plugin_path(f'xla_cpu={here}'), here)
         self.assertEqual(bench.plugin_path(os.path.relpath(here)), here)
+        self.assertEqual(bench.plugin_path(f'xla_cpu={here},devices=2,a:text=b=c'), f'{here},devices=2,a:text=b=c')
+        self.assertEqual(bench.plugin_path(f'{here},devices=2'), f'{here},devices=2')
         with self.assertRaises(bench.argparse.ArgumentTypeError):
             bench.plugin_path('xla_cpu=/nowhere/plugin.so')
 

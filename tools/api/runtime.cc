@@ -15,6 +15,7 @@
 #include "millrace/core/blocking.h"
 #include "millrace/core/check.h"
 #include "millrace/core/combinators.h"
+#include "millrace/core/ends_in_time.h"
 #include "millrace/core/log.h"
 #include "millrace/devices/device_actor.h"
 #include "millrace/devices/registry.h"
@@ -53,14 +54,20 @@ devices::DeviceThreads Runtime::Core::make_device_threads(int i, int n) {
   return {.executor = device_pools.back().get(), .parallel = &device_pools.back()->parallel()};
 }
 
-Status Runtime::Core::make_client() {
+Status Runtime::Core::make_client(const CallOptions& call) {
   const devices::Variables none = [](const std::string&) { return std::nullopt; };
   devices::ClientOptions client_options;
   client_options.environment = environment;
   client_options.variables = options.variables ? options.variables : none;
   client_options.devices = options.devices;
   client_options.threads = [this](int i, int n) { return make_device_threads(i, n); };
+  client_options.call = call;
+  client_options.opener = [this] {
+    if (!opener) opener = make_executor(ExecutorBackend::kThreads, 1, "millrace-open");
+    return opener.get();
+  };
   client_options.frees = [this] {
+    if (frees) frees_before.push_back(std::move(frees));
     frees = make_executor(ExecutorBackend::kThreads, 1, "millrace-free");
     return frees.get();
   };
@@ -74,13 +81,18 @@ Status Runtime::Core::make_client() {
     if (name != "PJRT_DEVICE" || options.device.empty()) return std::nullopt;
     return options.device;
   };
-  MILLRACE_TRY(devices::OpenedClient opened, registry.open(device, client_options));
-  client = std::move(opened.client);
-  device_kind = opened.choice.name;
+  Result<devices::OpenedClient> opened = registry.open(device, client_options);
+  if (!opened) {
+    const auto* detail = opened.error().detail<devices::OpeningGivenUp>();
+    if (detail != nullptr && detail->left) given_up = opened.error();
+    return std::unexpected(opened.error());
+  }
+  client = std::move(opened->client);
+  device_kind = opened->choice.name;
   const std::size_t count = client->devices().size();
   const std::string told = "opened '" + device_kind + "' with " + std::to_string(count) +
-                           (count == 1 ? " device: " : " devices: ") + opened.choice.reason;
-  if (opened.choice.automatic) {
+                           (count == 1 ? " device: " : " devices: ") + opened->choice.reason;
+  if (opened->choice.automatic) {
     MILLRACE_LOG(kWarning, "runtime", told);
   } else {
     MILLRACE_LOG(kInfo, "runtime", told);
@@ -97,9 +109,9 @@ Status Runtime::Core::make_trace_file() {
   return {};
 }
 
-Status Runtime::Core::try_make() {
+Status Runtime::Core::try_make(const CallOptions& call) {
   try {
-    return make();
+    return make(call);
   } catch (const std::runtime_error& error) {  // a thread that did not start, ours or oneTBB's
     return std::unexpected(refused_error(error.what()));
   } catch (const std::bad_alloc&) {
@@ -107,7 +119,7 @@ Status Runtime::Core::try_make() {
   }
 }
 
-Status Runtime::Core::make() {
+Status Runtime::Core::make(const CallOptions& call) {
   const int threads = compute_threads(options);
   if (options.trace || !options.trace_file.empty())
     trace = std::make_unique<TraceRecorder>(steady_clock());
@@ -126,7 +138,7 @@ Status Runtime::Core::make() {
   watching.overdue = &metrics.counter("millrace_overdue_handlers_total");
   watch = std::make_unique<actors::HandlerWatch>(*actors, environment, std::move(watching));
   MILLRACE_TRY_STATUS(make_trace_file());
-  MILLRACE_TRY_STATUS(make_client());
+  MILLRACE_TRY_STATUS(make_client(call));
   if (options.compilation_cache)
     cache = std::make_unique<devices::CompilationCache>(*options.compilation_cache);
 
@@ -141,11 +153,33 @@ Status Runtime::Core::make() {
     }
   }
   devices = devices::make_devices(*client, actor_options);
-  MutexLock lock(memory_mutex);
-  for (const devices::Device& device : devices) {
-    const Result<devices::MemoryStats> stats = client->memory_stats(device.id());
-    memory_known.push_back({.last = stats ? std::optional(*stats) : std::nullopt, .asked = {}});
+  return ask_memory(call);
+}
+
+// For the first time, so that it is known who tells; a plugin may not come back from it.
+Status Runtime::Core::ask_memory(const CallOptions& call) {
+  const auto known = std::make_shared<std::vector<Memory>>();
+  const Future<void> asked = make_ready().then(
+      opener ? *opener : inline_executor(), [this, known](const Status&) -> Status {
+        for (const devices::DeviceInfo& device : client->devices()) {
+          const Result<devices::MemoryStats> stats = client->memory_stats(device.id);
+          known->push_back({.last = stats ? std::optional(*stats) : std::nullopt, .asked = {}});
+        }
+        return {};
+      });
+  if (!ends_in_time(asked, call)) {
+    const std::string under_way = client->calls_under_way();
+    given_up =
+        Error(call.stop.stop_requested() ? ErrorCode::kCancelled : ErrorCode::kDeadlineExceeded,
+              "opening '" + device_kind + "' was given up: " + under_way +
+                  " has not returned, and is left to itself until the process ends")
+            .with_detail(devices::OpeningGivenUp{.call = under_way, .left = true});
+    client->give_up(*given_up);
+    return std::unexpected(*given_up);
   }
+  opener.reset();
+  MutexLock lock(memory_mutex);
+  memory_known = *std::move(known);
   return {};
 }
 
@@ -171,7 +205,7 @@ Runtime::~Runtime() {
   if (core_->given_up || core_->held) Core::keep(std::move(core_));
 }
 
-Result<Runtime> Runtime::create(Result<RuntimeOptions> options) {
+Result<Runtime> Runtime::create(Result<RuntimeOptions> options, const CallOptions& call) {
   if (!options) return std::unexpected(std::move(options).error());
   // Before anything else is used: oneTBB believes that the workers of the parent are there.
   const std::int64_t here = detail::fork_generation();
@@ -179,7 +213,11 @@ Result<Runtime> Runtime::create(Result<RuntimeOptions> options) {
   if (!first_made_in.compare_exchange_strong(first, here) && first != here)
     return std::unexpected(forked_error("Runtime::create"));
   Runtime runtime(std::make_unique<Core>(*std::move(options)));
-  MILLRACE_TRY_STATUS(runtime.core_->try_make());
+  if (const Status made = runtime.core_->try_make(call); !made) {
+    // Not even closed: whatever would end it may wait for the thread that is left (OpeningGivenUp).
+    if (runtime.core_->given_up) Core::keep(std::move(runtime.core_));
+    return std::unexpected(made.error());
+  }
   return runtime;
 }
 

@@ -39,8 +39,14 @@ class Runtime {
   // kNotFound for a device that nothing here knows, kUnavailable where it cannot be opened; an
   // error of the options (RuntimeOptions::from_env) is passed on. kResourceExhausted: no
   // descriptors, threads or memory for it. kFailedPrecondition: this is the child of a process that
-  // had made one before it forked.
-  static Result<Runtime> create(Result<RuntimeOptions> options);
+  // had made one before it forked. Blocks while a plugin is opened, which may never end: kCancelled
+  // and kDeadlineExceeded by call, with the plugin and the function that has not returned
+  // (devices::OpeningGivenUp). Then a thread is left in there (left_behind()).
+  static Result<Runtime> create(Result<RuntimeOptions> options, const CallOptions& call = {});
+  // A thread of a runtime is left in a plugin of this process, because opening or close() waited
+  // for it long enough. Such a process ends by _exit: exit() runs the plugin's static destructors
+  // under that thread, and waits for ever where it is loading a library.
+  static bool left_behind();
   Runtime(Runtime&& other) noexcept;
   Runtime& operator=(Runtime&& other) noexcept;
   ~Runtime();

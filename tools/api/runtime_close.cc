@@ -3,6 +3,7 @@
 // that do not return, a quarter of that longer. Their threads cannot be ended, so what they use is
 // left behind. All waits together take twice that time at most (Core::kClientShare).
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -17,6 +18,14 @@
 
 namespace millrace {
 
+namespace {
+
+std::atomic<bool> any_left_behind{false};
+
+}  // namespace
+
+bool Runtime::left_behind() { return any_left_behind.load(); }
+
 struct Runtime::Core::Kept {
   Mutex mutex;
   std::vector<std::unique_ptr<Core>> cores MILLRACE_GUARDED_BY(mutex);
@@ -28,6 +37,7 @@ struct Runtime::Core::Kept {
 };
 
 void Runtime::Core::keep(std::unique_ptr<Core> core) {
+  if (core->given_up) any_left_behind.store(true);
   Kept& kept = Kept::all();
   MutexLock lock(kept.mutex);
   kept.cores.push_back(std::move(core));
@@ -163,6 +173,9 @@ Duration Runtime::Core::time_for_frees() const {
 
 // Of a client that was not opened, its thread for what frees may hang in the end of it.
 void Runtime::Core::destroy_client() {
+  for (const std::unique_ptr<PoolExecutor>& before : frees_before) {
+    if (!given_up && !ends_in_time(before->close(), time_for_frees())) give_up();
+  }
   if (given_up || !frees) return;
   devices.clear();
   const Future<void> end = client ? client->destroy() : frees->close();

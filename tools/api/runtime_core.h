@@ -30,10 +30,11 @@ struct Runtime::Core {
   // are not there.
   bool forked() const { return detail::fork_generation() != generation; }
   // make(), with what libraries throw as its error.
-  Status try_make();
-  Status make();
+  Status try_make(const CallOptions& call);
+  Status make(const CallOptions& call);
   Status make_trace_file();
-  Status make_client();
+  Status make_client(const CallOptions& call);
+  Status ask_memory(const CallOptions& call);
   devices::DeviceThreads make_device_threads(int i, int n);
   // Of each device, where it is known: now, or where that may block, when it was asked last.
   std::vector<std::optional<devices::MemoryStats>> memory(const Runtime& runtime);
@@ -83,7 +84,9 @@ struct Runtime::Core {
   std::vector<std::unique_ptr<PoolExecutor>> device_pools;
   // Where a plugin's objects are freed, its client last of all: after close(), too.
   std::unique_ptr<PoolExecutor> frees;
-  Environment environment{.clock = &steady_clock()};  // the rest by make()
+  std::vector<std::unique_ptr<PoolExecutor>> frees_before;  // of plugins that were passed over
+  std::unique_ptr<PoolExecutor> opener;                     // while a plugin is opened
+  Environment environment{.clock = &steady_clock()};        // the rest by make()
   std::unique_ptr<trace::TraceFile> trace_file;
   std::unique_ptr<actors::ActorSystem> actors;
   std::unique_ptr<actors::HandlerWatch> watch;       // over their handlers

@@ -1,7 +1,5 @@
 #include "millrace/tools/commands/command.h"
 
-#include <chrono>
-#include <cstdio>
 #include <utility>
 
 #include "millrace/core/blocking.h"
@@ -48,11 +46,12 @@ Result<RuntimeOptions> runtime_options(std::optional<int> threads, std::optional
   return options;
 }
 
-Result<Runtime> open_runtime(const RuntimeOptions& options) {
-  Result<Runtime> runtime = Runtime::create(options);
-  if (!runtime && runtime.error().detail<trace::TraceNotWritten>() == nullptr)
-    return std::unexpected(runtime.error().with_detail(ExitWith{ExitCode::kDevice}));
-  return runtime;
+Result<Runtime> open_runtime(const RuntimeOptions& options, const Limits& limits) {
+  Result<Runtime> runtime = Runtime::create(options, limits.call());
+  if (runtime || runtime.error().detail<trace::TraceNotWritten>() != nullptr) return runtime;
+  if (runtime.error().detail<devices::OpeningGivenUp>() != nullptr)
+    return std::unexpected(limits.at_end(runtime.error(), "before there was a device"));
+  return std::unexpected(runtime.error().with_detail(ExitWith{ExitCode::kDevice}));
 }
 
 Result<ExitCode> close_runtime(const Runtime& runtime, Result<ExitCode> code, Console& console) {
@@ -65,19 +64,6 @@ Result<ExitCode> close_runtime(const Runtime& runtime, Result<ExitCode> code, Co
   }
   if (code && !closed) return std::unexpected(closed.error());
   return code;
-}
-
-TimePoint deadline_after(std::optional<double> seconds) {
-  if (!seconds) return kNoDeadline;
-  return steady_clock().now() +
-         std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*seconds));
-}
-
-Error at_deadline(const Error& error, std::optional<double> seconds, const std::string& progress) {
-  if (!seconds || error.code() != ErrorCode::kDeadlineExceeded) return error;
-  char text[64];
-  std::snprintf(text, sizeof(text), "--deadline %g came ", *seconds);
-  return error.with_context(text + progress + " (allow more seconds, or ask for less)");
 }
 
 Future<devices::Executable> compile_program(const Runtime& runtime, const devices::Program& program,

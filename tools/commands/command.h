@@ -12,6 +12,7 @@
 #include "millrace/tools/commands/console.h"
 #include "millrace/tools/commands/exit_code.h"
 #include "millrace/tools/commands/inputs.h"
+#include "millrace/tools/commands/limits.h"
 
 namespace millrace::commands {
 
@@ -85,6 +86,7 @@ struct InspectFlags {
   InputFlags inputs;  // for ops; none: made ones
   int repeat = 20;
   std::optional<int> threads;
+  std::optional<double> deadline_seconds;  // with a plugin
   bool deterministic = false;
   bool json = false;
 };
@@ -116,17 +118,13 @@ std::string version_text();
 Result<RuntimeOptions> runtime_options(std::optional<int> threads, std::optional<int> devices,
                                        const std::vector<std::string>& plugins = {},
                                        const std::string& compilation_cache = {});
-// Runtime::create, its errors marked with ExitCode::kDevice.
-Result<Runtime> open_runtime(const RuntimeOptions& options);
+// Runtime::create within the limits, its errors marked with ExitCode::kDevice, or by what has ended
+// it.
+Result<Runtime> open_runtime(const RuntimeOptions& options, const Limits& limits);
 // Closes a runtime that writes a trace, so that the file has everything and an error of it is told;
 // warns of events that were lost. After a failure the trace is written as well, and that failure is
-// what counts. Nobody watches the runtime's loop any more.
+// what counts.
 Result<ExitCode> close_runtime(const Runtime& runtime, Result<ExitCode> code, Console& console);
-// Now plus so many seconds; kNoDeadline without them.
-TimePoint deadline_after(std::optional<double> seconds);
-// An error that a --deadline has made, with that option and what had been done by then in front;
-// others as they are.
-Error at_deadline(const Error& error, std::optional<double> seconds, const std::string& progress);
 // Marks the errors of a compilation with ExitCode::kProgramRejected.
 Future<devices::Executable> compile_program(const Runtime& runtime, const devices::Program& program,
                                             const devices::CompileOptions& options,

@@ -63,8 +63,10 @@ std::string to_text(const devices::Client& client) {
   return text;
 }
 
-// Of a client to end once it is described: what it says does not depend on that.
-constexpr std::chrono::seconds kEndTime(2);
+// Of a client to end once it is described: what it says does not depend on that. And of a process
+// that looks at one to tell what it knows: that the plugin does not answer, for one.
+constexpr std::chrono::seconds kEndTime(2), kGrace(5);
+static_assert(kGrace > 2 * kEndTime);
 
 // One backend, opened, described and closed: no runtime is made for a look.
 struct Look {
@@ -95,11 +97,16 @@ void end_look(std::unique_ptr<devices::Client> client, std::unique_ptr<PoolExecu
 }
 
 Look look_at(const std::string& name, const devices::ClientRegistry& registry,
-             const RuntimeOptions& options) {
+             const RuntimeOptions& options, TimePoint deadline) {
   // For completions and, as they are here only to be counted, the CPU's devices.
   std::unique_ptr<PoolExecutor> pool = make_executor(ExecutorBackend::kThreads, 1, "millrace-look");
-  std::unique_ptr<PoolExecutor> frees;
+  std::unique_ptr<PoolExecutor> frees, opener;
   devices::ClientOptions client_options;
+  client_options.call.deadline = deadline;
+  client_options.opener = [&opener] {
+    opener = make_executor(ExecutorBackend::kThreads, 1, "millrace-open");
+    return opener.get();
+  };
   client_options.environment = {
       .clock = &steady_clock(), .compute = pool.get(), .blocking = pool.get()};
   client_options.variables = options.variables;
@@ -118,6 +125,13 @@ Look look_at(const std::string& name, const devices::ClientRegistry& registry,
     end_look(*std::move(client), std::move(frees), look);
   } else {
     look = failed_look(client.error());
+    const auto* detail = client.error().detail<devices::OpeningGivenUp>();
+    if (detail != nullptr && detail->left) {  // left to the process, as below
+      static_cast<void>(opener.release());
+      static_cast<void>(frees.release());
+      static_cast<void>(pool.release());
+      return look;
+    }
     // A client that was not opened may not have ended either, of which the error tells.
     if (frees && !ends_in_time(frees->close(), kEndTime)) static_cast<void>(frees.release());
   }
@@ -147,8 +161,11 @@ Look from_answer(const std::string& answer) {
 Look look_from_child(const devices::pjrt::PluginEntry& plugin,
                      const devices::ClientRegistry& registry, const RuntimeOptions& options,
                      double limit_seconds, Console& console) {
+  const std::chrono::duration<double> limit(limit_seconds);
+  const TimePoint deadline = steady_clock().now() + std::chrono::duration_cast<Duration>(limit);
   const ChildEnd end =
-      in_child([&] { return to_answer(look_at(plugin.name, registry, options)); }, limit_seconds);
+      in_child([&] { return to_answer(look_at(plugin.name, registry, options, deadline)); },
+               (limit + kGrace).count());
   console.words(end.words);
   if (end.answer) return from_answer(*end.answer);
   return failed_look(Error(ErrorCode::kUnavailable, "looking at " + plugin.path +
@@ -164,7 +181,8 @@ std::map<std::string, Look> look_at_all(const KnownBackends& known, const Runtim
   for (const auto& [name, plugin] : known.plugins)
     looks.emplace(name, look_from_child(plugin, known.registry, options, limit_seconds, console));
   for (const std::string& name : known.registry.names()) {
-    if (!looks.contains(name)) looks.emplace(name, look_at(name, known.registry, options));
+    if (!looks.contains(name))
+      looks.emplace(name, look_at(name, known.registry, options, kNoDeadline));
   }
   for (auto& [name, look] : looks) look.json["name"] = name;
   return looks;

@@ -27,7 +27,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kPatienceSeconds = 30;  // with what a plugin does to be opened
+// With what a plugin does to be opened; its process gets a little longer to tell of it. Its end may
+// take twice the last of these (RuntimeOptions::close_timeout).
+constexpr std::chrono::seconds kPatience(30), kGrace(5), kCloseTimeout(1);
 
 struct Variable {
   const char* name;
@@ -120,13 +122,24 @@ Json variable_facts() {
 }
 
 // The platform and devices of a runtime, or why there is none.
-Json runtime_facts(const RuntimeOptions& options) {
-  const Result<Runtime> runtime = open_runtime(options);
+Json opened_facts(const RuntimeOptions& options) {
+  const CallOptions call{.stop = {}, .deadline = steady_clock().now() + kPatience};
+  const Result<Runtime> runtime = Runtime::create(options, call);
   if (!runtime) return {{"no_runtime", runtime.error().to_string()}};
   Json list = Json::array();
   for (const devices::Device& device : runtime->devices())
     list.push_back({{"id", devices::index(device.id())}, {"kind", device.info().kind}});
   return {{"platform", runtime->client().platform_name()}, {"devices", list}};
+}
+
+// The same, when the runtime is gone again.
+Json runtime_facts(const RuntimeOptions& options) {
+  Json json = opened_facts(options);
+  if (json.contains("devices") && Runtime::left_behind()) {
+    json["warning"] =
+        "its client did not end within " + std::to_string(2 * kCloseTimeout.count()) + " s";
+  }
+  return json;
 }
 
 // Bytes that are no UTF-8 are told as a replacement character.
@@ -146,9 +159,9 @@ void add_runtime(Json& json, Console& console) {
   json["backends"] = known->registry.names();
   RuntimeOptions quiet = *options;
   quiet.trace_file.clear();  // looking must not write over a trace
-  // A client that does not end within twice this time is told by the log.
-  quiet.close_timeout = std::chrono::seconds(1);
-  const ChildEnd end = in_child([&quiet] { return dump(runtime_facts(quiet)); }, kPatienceSeconds);
+  quiet.close_timeout = kCloseTimeout;
+  const std::chrono::duration<double> limit = kPatience + kGrace;
+  const ChildEnd end = in_child([&quiet] { return dump(runtime_facts(quiet)); }, limit.count());
   console.words(end.words);
   json.update(end.answer ? Json::parse(*end.answer)
                          : Json{{"no_runtime", "opening one in a process of its own: " +
@@ -208,6 +221,7 @@ std::string to_text(const Json& json) {
     const std::size_t count = json["devices"].size();
     text += line("devices", std::to_string(count) + " of platform " + text_of("platform"));
   }
+  if (json.contains("warning")) text += line("warning", text_of("warning"));
   for (const Json& v : json["variables"]) {
     text += line(v["name"].get<std::string>(), v["set"].get<bool>()
                                                    ? v["value"].get<std::string>()

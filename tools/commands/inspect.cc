@@ -149,10 +149,11 @@ bool wants_plugin(const InspectFlags& flags, const RuntimeOptions& options) {
          (!options.device.empty() && ::strcasecmp(options.device.c_str(), "cpu") != 0);
 }
 
-Result<Compiled> compile_there(const Runtime& runtime, const devices::Program& program) {
+Result<Compiled> compile_there(const Runtime& runtime, const devices::Program& program,
+                               const CallOptions& call) {
   const TimePoint begin = steady_clock().now();
   MILLRACE_TRY(devices::Executable executable,
-               wait_blocking(compile_program(runtime, program, {}, {})));
+               wait_blocking(compile_program(runtime, program, {}, call)));
   const std::chrono::duration<double, std::milli> time = steady_clock().now() - begin;
   const devices::Client& client = runtime.client();
   Result<devices::Attributes> cost = wait_blocking(runtime.cost_analysis(executable));
@@ -169,11 +170,16 @@ Result<std::string> tell(const inspect::ProgramFacts& facts, const devices::Prog
                          const InspectFlags& flags) {
   MILLRACE_TRY(const RuntimeOptions options, runtime_options(flags.threads, {}, flags.plugins));
   if (!wants_plugin(flags, options)) return flags.json ? facts.to_json() + "\n" : facts.to_text();
-  MILLRACE_TRY(const Runtime runtime, open_runtime(options));
-  MILLRACE_TRY(const Compiled compiled, compile_there(runtime, program));
-  if (!flags.json) return facts.to_text() + to_text(compiled);
+  MILLRACE_TRY(const std::unique_ptr<Limits> limits, Limits::create(flags.deadline_seconds));
+  MILLRACE_TRY(const Runtime runtime, open_runtime(options, *limits));
+  const Result<Compiled> compiled = compile_there(runtime, program, limits->call());
+  if (!compiled) {
+    return std::unexpected(
+        limits->at_end(compiled.error(), "before " + flags.file + " was compiled"));
+  }
+  if (!flags.json) return facts.to_text() + to_text(*compiled);
   auto json = nlohmann::ordered_json::parse(facts.to_json());
-  json["compiled"] = to_json(compiled);
+  json["compiled"] = to_json(*compiled);
   return json.dump() + "\n";
 }
 

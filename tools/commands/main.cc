@@ -246,6 +246,11 @@ CLI::App& add_inspect(CLI::App& app, InspectFlags& flags) {
       ->check(CLI::Range(1, RuntimeOptions::kMostThreads))
       ->needs(ops);
   command
+      .add_option("--deadline", flags.deadline_seconds,
+                  "give up on the plugin after so many seconds (exit code 124)")
+      ->check(kSeconds)
+      ->excludes(ops);
+  command
       .add_flag("--deterministic", flags.deterministic,
                 "with --ops: the same bits with any number of threads")
       ->needs(ops);
@@ -290,6 +295,13 @@ CLI::App& add_conform(CLI::App& app, ConformFlags& flags) {
   return command;
 }
 
+// The end of the process: at once where a plugin keeps a thread, for which exit() may wait.
+int end_with(ExitCode code) {
+  if (!Runtime::left_behind()) return static_cast<int>(code);
+  std::fflush(nullptr);
+  ::_exit(static_cast<int>(code));
+}
+
 template <class Command, class Flags>
 int call(const char* name, Command command, const Flags& flags) {
   Console console(std::string("millrace ") + name);
@@ -302,14 +314,14 @@ int call(const char* name, Command command, const Flags& flags) {
       return fail(ErrorCode::kResourceExhausted, "there is no memory left");
     }
   }();
-  if (result) return static_cast<int>(*result);
+  if (result) return end_with(*result);
   const ExitCode code = exit_code(result.error());
   // Who reads lines of JSON learns of the end from one, too.
   if constexpr (requires { flags.json; }) {
     if (flags.json) static_cast<void>(console.data(error_json(result.error(), code) + "\n"));
   }
   console.error(result.error());
-  return static_cast<int>(code);
+  return end_with(code);
 }
 
 // CLI11 tells a missing option before an unknown word, though a slip in the word is often why it is

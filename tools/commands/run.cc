@@ -6,7 +6,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +15,6 @@
 #include "millrace/devices/program.h"
 #include "millrace/tools/commands/command.h"
 #include "millrace/tools/commands/inputs.h"
-#include "millrace/tools/commands/signals.h"
 #include "millrace/tools/commands/summary.h"
 #include "millrace/transfer/formats/npy.h"
 
@@ -195,26 +193,19 @@ Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
 }  // namespace
 
 Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
-  MILLRACE_TRY(const std::unique_ptr<CaughtSignals> signals, CaughtSignals::create());
+  MILLRACE_TRY(const std::unique_ptr<Limits> limits, Limits::create(flags.deadline_seconds));
   // One device, so that it gets all the threads.
   MILLRACE_TRY(RuntimeOptions options,
                runtime_options(flags.threads, 1, flags.plugins, flags.compilation_cache));
   if (!flags.trace.empty()) options.trace_file = flags.trace;
   MILLRACE_TRY(const devices::Program program, devices::Program::from_file(flags.file));
-  MILLRACE_TRY(const Runtime runtime, open_runtime(options));
-  std::stop_source stop;
-  std::optional<SignalWatch> watch(std::in_place, runtime.loop(), *signals, stop);
-  const CallOptions call{.stop = stop.get_token(),
-                         .deadline = deadline_after(flags.deadline_seconds)};
-  Result<ExitCode> code = run_on(runtime, program, flags, call, console);
-  watch.reset();
+  MILLRACE_TRY(const Runtime runtime, open_runtime(options, *limits));
+  Result<ExitCode> code = run_on(runtime, program, flags, limits->call(), console);
   code = close_runtime(runtime, std::move(code), console);
-  const int signal = signals->signal();
+  const int signal = limits->signal();
   if (code) return code;
-  if (signal == 0 || code.error().code() != ErrorCode::kCancelled) {
-    return std::unexpected(
-        at_deadline(code.error(), flags.deadline_seconds, "before " + flags.file + " was done"));
-  }
+  if (signal == 0 || code.error().code() != ErrorCode::kCancelled)
+    return std::unexpected(limits->at_deadline(code.error(), "before " + flags.file + " was done"));
   console.words(std::string("stopped running ") + flags.file + " on " + signal_name(signal) + "\n");
   return exit_code_of_signal(signal);
 }

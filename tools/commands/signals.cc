@@ -87,22 +87,31 @@ CaughtSignals::~CaughtSignals() {
 
 int CaughtSignals::signal() const { return first_signal.load(); }
 
-SignalWatch::SignalWatch(EventLoop& loop, const CaughtSignals& signals, std::stop_source stop)
-    : loop_(loop), pipe_(signals.pipe_) {
-  post(loop, [&loop, stop = std::move(stop), pipe = pipe_]() mutable {
-    Result<std::unique_ptr<DescriptorWatch>> watch = loop.watch(pipe->descriptor);
-    MILLRACE_CHECK(watch, "an eventfd can be watched");
-    pipe->watch = *std::move(watch);
+SignalWatch::SignalWatch(std::unique_ptr<EventLoop> loop, const CaughtSignals& signals)
+    : thread_(std::move(loop), "millrace-signal"), pipe_(signals.pipe_) {}
+
+Result<std::unique_ptr<SignalWatch>> SignalWatch::create(const CaughtSignals& signals,
+                                                         std::stop_source stop) {
+  MILLRACE_TRY(std::unique_ptr<EventLoop> made, create_uv_event_loop());
+  std::unique_ptr<SignalWatch> watch(new SignalWatch(std::move(made), signals));
+  EventLoop& loop = watch->thread_.loop();
+  auto begin = [&loop, stop = std::move(stop), pipe = watch->pipe_](const Status&) mutable {
+    Result<std::unique_ptr<DescriptorWatch>> found = loop.watch(pipe->descriptor);
+    MILLRACE_CHECK(found, "an eventfd can be watched");
+    pipe->watch = *std::move(found);
     static_cast<void>(pipe->watch->wait(kReadable).then(
-        inline_executor(), [stop = std::move(stop)](const Result<unsigned>& found) mutable {
-          if (found) stop.request_stop();
+        inline_executor(), [stop = std::move(stop)](const Result<unsigned>& ready) mutable {
+          if (ready) stop.request_stop();
         }));
-  });
+  };
+  const Future<void> begun = make_ready().then(loop, std::move(begin));
+  MILLRACE_TRY_STATUS(wait_blocking(begun));
+  return watch;
 }
 
 SignalWatch::~SignalWatch() {
   const Future<void> gone =
-      make_ready().then(loop_, [pipe = pipe_](const Status&) { pipe->watch.reset(); });
+      make_ready().then(thread_.loop(), [pipe = pipe_](const Status&) { pipe->watch.reset(); });
   static_cast<void>(wait_blocking(gone));
 }
 

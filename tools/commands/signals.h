@@ -1,13 +1,12 @@
-// Ctrl-C and SIGTERM as a stop request. The handler only writes to a descriptor, from the start of
-// a command on; once there is an event loop, it watches the descriptor. The second signal ends the
-// process at once.
+// Ctrl-C and SIGTERM as a stop request. The handler only writes to a descriptor, which a loop of
+// its own watches, from the start of a command on. The second signal ends the process at once.
 #pragma once
 
 #include <memory>
 #include <stop_token>
 
 #include "millrace/core/error.h"
-#include "millrace/core/event_loop.h"
+#include "millrace/core/event_loop_thread.h"
 
 namespace millrace::commands {
 
@@ -31,18 +30,20 @@ class CaughtSignals {
   std::shared_ptr<Pipe> pipe_;
 };
 
-// Owned by a command; loop and signals outlive it. The destructor waits for the loop to let go of
-// the descriptor, so it is not run on the loop's thread. Thread-safety: thread-safe.
+// Owned by a command, before there is a runtime and until its end; signals outlive it.
+// Thread-safety: thread-safe.
 class SignalWatch {
  public:
-  // Requests stop, on the thread of the loop, at the first signal, also one that came before.
-  SignalWatch(EventLoop& loop, const CaughtSignals& signals, std::stop_source stop);
+  // Requests stop, on a thread of its own, at the first signal, also one that came before.
+  static Result<std::unique_ptr<SignalWatch>> create(const CaughtSignals& signals,
+                                                     std::stop_source stop);
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
 
  private:
-  EventLoop& loop_;
+  SignalWatch(std::unique_ptr<EventLoop> loop, const CaughtSignals& signals);
+  EventLoopThread thread_;
   const std::shared_ptr<CaughtSignals::Pipe> pipe_;
 };
 

@@ -9,7 +9,6 @@
 #include "millrace/core/blocking.h"
 #include "millrace/core/coroutine.h"
 #include "millrace/tools/commands/command.h"
-#include "millrace/tools/commands/signals.h"
 #include "millrace/tools/commands/train_feed.h"
 #include "millrace/tools/commands/train_view.h"
 #include "millrace/tools/train/model.h"
@@ -217,29 +216,23 @@ Result<ExitCode> tell_stopped(const TrainFlags& flags, int signal, std::uint64_t
 }  // namespace
 
 Result<ExitCode> train_command(const TrainFlags& flags, Console& console) {
-  MILLRACE_TRY(const std::unique_ptr<CaughtSignals> signals, CaughtSignals::create());
+  MILLRACE_TRY(const std::unique_ptr<Limits> limits, Limits::create(flags.deadline_seconds));
   MILLRACE_TRY(RuntimeOptions options, runtime_options(flags.threads, flags.devices, flags.plugins,
                                                        flags.compilation_cache));
   options.trace = true;  // the report's times of the stages come from it
   if (!flags.trace.empty()) options.trace_file = flags.trace;
-  MILLRACE_TRY(const Runtime runtime, open_runtime(options));
-  std::stop_source stop;
-  std::optional<SignalWatch> watch(std::in_place, runtime.loop(), *signals, stop);
-
-  const CallOptions call{.stop = stop.get_token(),
-                         .deadline = deadline_after(flags.deadline_seconds)};
+  MILLRACE_TRY(const Runtime runtime, open_runtime(options, *limits));
   TrainingFeed feed;
-  const Result<TrainingReport> report = train_on(runtime, flags, call, feed, console);
-  watch.reset();
+  const Result<TrainingReport> report = train_on(runtime, flags, limits->call(), feed, console);
   const auto tell = [&]() -> Result<ExitCode> {
     if (report) {
       MILLRACE_TRY_STATUS(console.data(flags.json ? report->to_json() + "\n" : report->to_text()));
       return ExitCode::kOk;
     }
-    if (signals->signal() != 0 && report.error().code() == ErrorCode::kCancelled) {
-      return tell_stopped(flags, signals->signal(), feed.steps_done(), console);
+    if (limits->signal() != 0 && report.error().code() == ErrorCode::kCancelled) {
+      return tell_stopped(flags, limits->signal(), feed.steps_done(), console);
     }
-    return std::unexpected(at_deadline(report.error(), flags.deadline_seconds, feed.progress()));
+    return std::unexpected(limits->at_deadline(report.error(), feed.progress()));
   };
   return close_runtime(runtime, tell(), console);
 }

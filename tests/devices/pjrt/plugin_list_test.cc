@@ -70,6 +70,23 @@ TEST(ParsePluginTest, WhatIsNoPluginIsRefused) {
   EXPECT_THAT(named.error().message(), HasSubstr("'n\\x1b[2Ju' cannot name a kind of device"));
 }
 
+TEST(ParsePluginTest, PathMayBeAManifestWhoseOptionsHoldWhereNoneAreGiven) {
+  const TempFolder folder;
+  const std::string file = folder.write("m.json", bytes(R"({"name": "other", "library_path": "a.so",
+      "priority": 7, "create_options": {"n": 2, "s": "t"}})"));
+  const PluginEntry entry = parse_plugin("npu=" + file + ",n=3,x=true").value();
+  EXPECT_EQ(entry.name, "npu");
+  EXPECT_EQ(entry.path, folder.file("a.so"));
+  EXPECT_EQ(entry.origin, kGivenPlugin);
+  EXPECT_EQ(entry.priority, 1000);
+  EXPECT_EQ(entry.settings.at("n"), Attribute(std::int64_t{3}));
+  EXPECT_EQ(entry.settings.at("s"), Attribute(std::string("t")));
+  EXPECT_EQ(entry.settings.at("x"), Attribute(true));
+  const auto none = parse_plugin("npu=/nowhere/m.json");
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message(), HasSubstr("/nowhere/m.json"));
+}
+
 // On a terminal they would do more than name something.
 TEST(FindPluginsTest, NamesWithControlCharactersArePassedOver) {
   const TempFolder folder;

@@ -1,4 +1,4 @@
-// On a real loop with real signals, because those are what is tested.
+// With real signals, because those are what is tested.
 #include "millrace/tools/commands/signals.h"
 
 #include <gtest/gtest.h>
@@ -7,22 +7,21 @@
 #include <string>
 
 #include "millrace/core/blocking.h"
-#include "millrace/core/event_loop_thread.h"
 
 namespace millrace::commands {
 namespace {
 
 void handler_of_the_test(int) {}
 
-TEST(SignalWatchTest, FirstSignalRequestsStopOnTheLoop) {
-  EventLoopThread loop(create_uv_event_loop().value(), "loop");
+TEST(SignalWatchTest, FirstSignalRequestsStop) {
   std::stop_source stop;
   Promise<void> stopped;
   const Future<void> told = stopped.future();
   const std::stop_callback callback(stop.get_token(), [&] { stopped.set_value(); });
   const auto signals = CaughtSignals::create();
   ASSERT_TRUE(signals) << signals.error().to_string();
-  const SignalWatch watch(loop.loop(), **signals, stop);
+  const auto watch = SignalWatch::create(**signals, stop);
+  ASSERT_TRUE(watch);
   EXPECT_EQ((*signals)->signal(), 0);
   ::raise(SIGTERM);
   EXPECT_TRUE(wait_blocking(told));
@@ -30,16 +29,16 @@ TEST(SignalWatchTest, FirstSignalRequestsStopOnTheLoop) {
   EXPECT_STREQ(signal_name((*signals)->signal()), "SIGTERM");
 }
 
-TEST(SignalWatchTest, SignalThatCameBeforeTheLoopRequestsStopToo) {
+TEST(SignalWatchTest, SignalThatCameBeforeTheWatchRequestsStopToo) {
   const auto signals = CaughtSignals::create();
   ASSERT_TRUE(signals) << signals.error().to_string();
   ::raise(SIGINT);
-  EventLoopThread loop(create_uv_event_loop().value(), "loop");
   std::stop_source stop;
   Promise<void> stopped;
   const Future<void> told = stopped.future();
   const std::stop_callback callback(stop.get_token(), [&] { stopped.set_value(); });
-  const SignalWatch watch(loop.loop(), **signals, stop);
+  const auto watch = SignalWatch::create(**signals, stop);
+  ASSERT_TRUE(watch);
   EXPECT_TRUE(wait_blocking(told));
   EXPECT_EQ((*signals)->signal(), SIGINT);
 }
@@ -49,11 +48,10 @@ TEST(SignalWatchTest, OldHandlersComeBackAndAnotherWatchMayFollow) {
   action.sa_handler = handler_of_the_test;
   struct sigaction before{};
   ::sigaction(SIGINT, &action, &before);
-  EventLoopThread loop(create_uv_event_loop().value(), "loop");
   for (int i = 0; i < 3; ++i) {
     const auto signals = CaughtSignals::create();
     ASSERT_TRUE(signals);
-    const SignalWatch watch(loop.loop(), **signals, std::stop_source());
+    const auto watch = SignalWatch::create(**signals, std::stop_source());
     EXPECT_EQ((*signals)->signal(), 0);
   }
   struct sigaction after{};

@@ -1,0 +1,51 @@
+#include "millrace/devices/pjrt/opening.h"
+
+#include <chrono>
+#include <cstdio>
+#include <utility>
+
+#include "millrace/core/ends_in_time.h"
+#include "millrace/devices/pjrt/calls_under_way.h"
+#include "millrace/devices/registry.h"
+
+namespace millrace::devices::pjrt {
+namespace {
+
+Error given_up(const CallOptions& call, const std::string& what, OpeningGivenUp detail) {
+  const bool stopped = call.stop.stop_requested();
+  return Error(stopped ? ErrorCode::kCancelled : ErrorCode::kDeadlineExceeded, what)
+      .with_detail(std::move(detail));
+}
+
+std::string seconds_since(TimePoint begin) {
+  const std::chrono::duration<double> time = steady_clock().now() - begin;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g s", time.count());
+  return text;
+}
+
+}  // namespace
+
+Status may_begin(const std::string& plugin, const CallOptions& call) {
+  const bool stopped = call.stop.stop_requested();
+  if (!stopped && steady_clock().now() < call.deadline) return {};
+  return std::unexpected(given_up(call,
+                                  "the plugin " + plugin + " was not opened, because " +
+                                      (stopped ? "a stop was requested" : "the deadline came") +
+                                      " before that",
+                                  {}));
+}
+
+Status wait_for(const Opening& opening, const CallOptions& call) {
+  if (ends_in_time(opening.ended, call)) return {};
+  const std::string under_way = call_under_way_of(opening.thread->load());
+  if (opening.ended.ready()) return {};  // at the last moment
+  return std::unexpected(given_up(
+      call,
+      "opening the plugin " + opening.plugin + " was given up after " +
+          seconds_since(opening.begin) + ": " + (under_way.empty() ? "its thread" : under_way) +
+          " has not returned, and is left to itself until the process ends",
+      {.call = under_way, .left = true}));
+}
+
+}  // namespace millrace::devices::pjrt

@@ -1,0 +1,43 @@
+// Opening: a plugin's library is loaded, and its client made, on a thread that is lent for it,
+// because none of these calls need ever return (hardware that does not answer, a peer that never
+// comes). Whoever opens waits for as long as he wants, and then leaves the thread to itself. Read
+// next: plugin.cc (load), open_client.h.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "millrace/core/call_options.h"
+#include "millrace/core/error.h"
+#include "millrace/core/executor.h"
+#include "millrace/core/future.h"
+
+namespace millrace::devices::pjrt {
+
+// How one may take part in it.
+struct OpeningOptions {
+  // One thread that nobody else uses; where it is left in a call, it stays until the process ends.
+  // nullptr: the caller's, which then waits for as long as the plugin likes.
+  Executor* thread = nullptr;
+  CallOptions call;  // by steady_clock()
+};
+
+// Such a thread, for all who wait for it. Value type; what it points to is thread-safe.
+struct Opening {
+  std::string plugin;  // for messages
+  Future<void> ended;  // it has done what it is there for
+  TimePoint begin = steady_clock().now();
+  std::shared_ptr<std::atomic<std::thread::id>> thread =
+      std::make_shared<std::atomic<std::thread::id>>();  // from the begin of its work on
+};
+
+// Of what has not begun: the error of an opening that nobody would wait for.
+Status may_begin(const std::string& plugin, const CallOptions& call);
+
+// Blocks until it has ended. The error of an opening that is given up (OpeningGivenUp of
+// registry.h) names the plugin and the call that has not returned.
+Status wait_for(const Opening& opening, const CallOptions& call);
+
+}  // namespace millrace::devices::pjrt

@@ -1,0 +1,82 @@
+// A Runtime on a plugin that cannot be opened, because a function of it does not return: whoever
+// opens is free in time and is told which one. In processes of their own, whose threads stay stuck.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+
+#include "tests/support/paths.h"
+#include "tests/tools/commands/process.h"
+
+namespace millrace {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+struct StuckCase {
+  const char* fault;
+  const char* call;
+  friend std::ostream& operator<<(std::ostream& out, const StuckCase& c) { return out << c.fault; }
+};
+
+std::string library(const std::string& name) {
+  return testing::build_folder() + "/lib/" + name + ".so";
+}
+
+testing::Outcome open_limited(const std::string& fault) {
+  testing::Process process({testing::build_folder() + "/bin/open_limited", library("faulty_plugin"),
+                            library("memory_plugin"), "200"},
+                           {{"MILLRACE_FAULT", fault}});
+  return process.wait();
+}
+
+class StuckOpeningTest : public ::testing::TestWithParam<StuckCase> {};
+
+TEST_P(StuckOpeningTest, EndsByDeadlineAndStopAndNamesPluginAndFunction) {
+  const testing::Outcome outcome = open_limited(GetParam().fault);
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  const std::string why = "opening the plugin npu \\(" + library("faulty_plugin") +
+                          "\\) was given up after [0-9.]+ s: " + GetParam().call +
+                          " has not returned";
+  for (const std::string step : {"deadline", "again"})
+    EXPECT_THAT(outcome.out, ContainsRegex("(^|\n)" + step + "\tDEADLINE_EXCEEDED: " + why));
+  EXPECT_THAT(outcome.out, ContainsRegex("\nstop\tCANCELLED: " + why));
+  EXPECT_THAT(outcome.out, HasSubstr("\nleft behind\tyes\n"));
+}
+
+// The next one is not held up, but by the C library, which loads one library at a time.
+TEST_P(StuckOpeningTest, AnotherPluginIsOpenedMeanwhile) {
+  if (GetParam().fault == std::string("stuck.load")) GTEST_SKIP() << "dlopen is what is stuck";
+  const testing::Outcome outcome = open_limited(GetParam().fault);
+  EXPECT_THAT(outcome.out, HasSubstr("\nother\tok\n")) << outcome.err;
+}
+
+// The client is there, and does not tell of its devices.
+TEST(SilentDeviceTest, OpeningEndsByDeadlineAndStopAndNamesPluginAndFunction) {
+  const testing::Outcome outcome = open_limited("stuck.memory_stats");
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  // Calls of the others are still under way.
+  const std::string why =
+      "opening 'npu' was given up: PJRT_Device_MemoryStats( \\([23]\\))? of the plugin npu \\(" +
+      library("faulty_plugin") + "\\) has not returned";
+  for (const std::string step : {"deadline", "again"})
+    EXPECT_THAT(outcome.out, ContainsRegex("(^|\n)" + step + "\tDEADLINE_EXCEEDED: " + why));
+  EXPECT_THAT(outcome.out, ContainsRegex("\nstop\tCANCELLED: " + why));
+  EXPECT_THAT(outcome.out, HasSubstr("\nother\tok\n")) << outcome.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, StuckOpeningTest,
+                         ::testing::Values(StuckCase{"stuck.load", "dlopen"},
+                                           StuckCase{"stuck.api", "GetPjrtApi"},
+                                           StuckCase{"stuck.initialize", "PJRT_Plugin_Initialize"},
+                                           StuckCase{"stuck.create", "PJRT_Client_Create"},
+                                           StuckCase{"stuck.describe", "PJRT_Client_PlatformName"}),
+                         [](const auto& info) {
+                           const std::string name = info.param.fault;
+                           return name.substr(name.find('.') + 1);
+                         });
+
+}  // namespace
+}  // namespace millrace
