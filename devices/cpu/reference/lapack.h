@@ -19,8 +19,8 @@ std::shared_ptr<const Kernel> make_lapack_kernel(const ir::Op& op);
 // What does not fit of a call that is known by its name; "" if it fits, and for other calls.
 std::string lapack_fault(const ir::Op& op);
 
-// True on this thread while such a call runs: OpenBLAS allocates a little memory in some products
-// of small matrices, and a test can tell that from what is ours.
+// True on this thread while such a call runs: a BLAS may allocate memory to work in (OpenBLAS
+// does for small products), and a test can tell that from what is ours.
 bool inside_lapack();
 
 }  // namespace millrace::devices::cpu::reference

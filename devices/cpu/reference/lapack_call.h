@@ -39,6 +39,10 @@ inline std::int64_t extent(const Extents& extents, char name) {
   return extents[static_cast<std::size_t>(name - 'a')];
 }
 
+// Whether the library can say in 32 bits how large its workspace is, which is some ten times this.
+inline bool is_countable(const Extents& extents) {
+  return extent(extents, 'm') <= 1 << 24 && extent(extents, 'n') <= 1 << 24;
+}
 inline bool is_triangle(const Options& o) { return o.triangle == 'L' || o.triangle == 'U'; }
 
 struct Row {

@@ -187,11 +187,13 @@ struct TimesQ {
 
 constexpr auto kMakeQ = of_all_types(MakeQ{});
 constexpr auto kTimesQ = of_all_types(TimesQ{});
+bool countable(const Extents& e, const Options&) { return is_countable(e); }
 bool makes_q(const Extents& e, const Options&) {
-  return extent(e, 'm') >= extent(e, 'n') && extent(e, 'n') >= extent(e, 't');
+  return is_countable(e) && extent(e, 'm') >= extent(e, 'n') && extent(e, 'n') >= extent(e, 't');
 }
 bool takes_q(const Extents& e, const Options& o) {
-  return extent(e, 'r') == extent(e, o.left ? 'm' : 'n') && extent(e, 't') <= extent(e, 'r');
+  return is_countable(e) && extent(e, 'r') == extent(e, o.left ? 'm' : 'n') &&
+         extent(e, 't') <= extent(e, 'r');
 }
 bool triangle(const Extents&, const Options& o) { return is_triangle(o); }
 bool solves(const Extents& e, const Options& o) {
@@ -200,8 +202,10 @@ bool solves(const Extents& e, const Options& o) {
                        std::string_view("NU").contains(o.diagonal);
   return letters && extent(e, 's') == extent(e, o.side == 'L' ? 'm' : 'n');
 }
-constexpr std::string_view kMakesQ = ", m >= n >= t",
-                           kTakesQ = ", t <= r = m from the left or n from the right";
+constexpr std::string_view kCountable = ", m and n at most 2^24", kMakesQ = ", 2^24 >= m >= n >= t",
+                           kTakesQ =
+                               ", t <= r = m from the left or n from the right, m and n at "
+                               "most 2^24";
 constexpr Row kRows[] = {
     {"potrf", "T[n,n] -> T[n,n] i32[]", triangle, ", uplo 'L' or 'U'", of_all_types(Cholesky{})},
     {"getrf", "T[m,n] -> T[m,n] i32[k] i32[]", nullptr, "", of_all_types(Lu{})},
@@ -210,8 +214,9 @@ constexpr Row kRows[] = {
      "'T' "
      "or 'C', diag 'N' or 'U'",
      of_all_types(TriangularSolve{})},
-    {"geqrf", "T[m,n] -> T[m,n] T[k]", nullptr, "", of_all_types(Qr{})},
-    {"geqp3", "T[m,n] i32[n] -> T[m,n] i32[n] T[k]", nullptr, "", of_all_types(PivotedQr{})},
+    {"geqrf", "T[m,n] -> T[m,n] T[k]", countable, kCountable, of_all_types(Qr{})},
+    {"geqp3", "T[m,n] i32[n] -> T[m,n] i32[n] T[k]", countable, kCountable,
+     of_all_types(PivotedQr{})},
     {"orgqr", "T[m,n] T[t] -> T[m,n]", makes_q, kMakesQ, real_ones(kMakeQ)},
     {"ungqr", "T[m,n] T[t] -> T[m,n]", makes_q, kMakesQ, complex_ones(kMakeQ)},
     {"ormqr", "T[r,t] T[t] T[m,n] -> T[m,n]", takes_q, kTakesQ, real_ones(kTimesQ)},

@@ -167,7 +167,7 @@ constexpr std::int64_t kMostRows = 16384;
 bool singular(const Extents& e, const Options& o) {
   const bool full = extent(e, 'u') == extent(e, 'm') && extent(e, 'v') == extent(e, 'n');
   const bool thin = extent(e, 'u') == extent(e, 'k') && extent(e, 'v') == extent(e, 'k');
-  if (extent(e, 'k') > kMostRows) return false;
+  if (extent(e, 'k') > kMostRows || !is_countable(e)) return false;
   return o.mode == 'A' ? full : o.mode == 'S' ? thin : o.mode == 'N' && (full || thin);
 }
 bool eigen(const Extents& e, const Options& o) {
@@ -176,7 +176,7 @@ bool eigen(const Extents& e, const Options& o) {
 constexpr std::string_view kSingularRule = "T[m,n] -> T[m,n] R[k] T[m,u] T[v,n] i32[]",
                            kSingularWords =
                                ", u = m and v = n with mode 'A', u = v = k with mode 'S', one of "
-                               "both with mode 'N', k at most 16384",
+                               "both with mode 'N', k at most 16384, m and n at most 2^24",
                            kEigenRule = "T[n,n] -> T[n,n] R[n] i32[]",
                            kEigenWords = ", mode 'V' or 'N', uplo 'L' or 'U', n at most 16384";
 constexpr auto kHermitian = of_all_types(Hermitian{});
