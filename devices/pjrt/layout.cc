@@ -82,7 +82,8 @@ Status Layouts::call(abi::Function<A> abi::LayoutsExtension::* function, OtherCa
     const CallUnderWay under_way(client_.plugin().number(), name);
     error = called(&args);
   } catch (...) {
-    return fail(ErrorCode::kInternal, full + " threw an exception");
+    return fail(ErrorCode::kInternal, full + " of the plugin " + client_.plugin().name() +
+                                          " threw an exception through its C interface");
   }
   if (error != nullptr) return std::unexpected(client_.plugin().take_error(error, full));
   return {};
@@ -105,7 +106,8 @@ Result<std::string> Layouts::read(abi::Layout* layout) const {
 // The layout's text; the layout goes.
 Result<std::string> Layouts::take(abi::Layout* layout) const {
   if (layout == nullptr)
-    return fail(ErrorCode::kInternal, client_.plugin().name() + " gives no layout");
+    return fail(ErrorCode::kInternal,
+                "the plugin " + client_.plugin().name() + " gives no layout and no error");
   Result<std::string> text = read(layout);
   abi::LayoutDestroyArgs destroy;
   destroy.layout = layout;

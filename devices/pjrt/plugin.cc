@@ -13,6 +13,7 @@
 #include "millrace/core/log.h"
 #include "millrace/core/mutex.h"
 #include "millrace/devices/cache/build_id.h"
+#include "millrace/devices/pjrt/table_size.h"
 
 namespace millrace::devices::pjrt {
 namespace {
@@ -211,10 +212,8 @@ Status Plugin::check_version() const {
     return fail(ErrorCode::kInvalidArgument,
                 name_ + " has PJRT API " + version_text() + "; " + ours);
   }
-  // Up to the functions that every one of these versions has.
   const std::size_t least =
-      offsetof(abi::Api, functions) +
-      (static_cast<std::size_t>(abi::Slot::kClient_DmaUnmap) + 1) * sizeof(void*);
+      offsetof(abi::Api, functions) + abi::least_functions(v.minor_version) * sizeof(void*);
   if (api_->struct_size < least) {
     return fail(ErrorCode::kInvalidArgument,
                 name_ + " says PJRT API " + version_text() + ", but its table of " +

@@ -83,6 +83,10 @@ Result<std::unique_ptr<Profiler>> Profiler::create(const Plugin& plugin) {
   create.options_size = written.size();
   MILLRACE_TRY_STATUS(profiler->call(profiler->api_.create, create, OtherCall::kProfilerCreate));
   profiler->handle_ = create.profiler;
+  if (profiler->handle_ == nullptr) {
+    return fail(ErrorCode::kInternal, std::string(to_string(OtherCall::kProfilerCreate)) + " of " +
+                                          plugin.name() + " gives no profiler and no error");
+  }
   abi::ProfilerArgs start{.profiler = profiler->handle_};
   MILLRACE_TRY_STATUS(profiler->call(profiler->api_.start, start, OtherCall::kProfilerStart));
   return profiler;

@@ -1,8 +1,8 @@
 // The table of functions, before any of them is called.
 #include <algorithm>
-#include <array>
 #include <set>
 
+#include "millrace/devices/pjrt/table_size.h"
 #include "millrace/tools/conform/extensions.h"
 #include "millrace/tools/conform/rig.h"
 
@@ -10,18 +10,6 @@ namespace millrace::conform {
 namespace {
 
 using Need = Check::Need;
-
-// Minors that brought functions, and how many there were then. What is older than the first has no
-// stable functions for memories.
-struct Age {
-  int minor;
-  std::size_t functions;
-};
-constexpr std::array kAges = {
-    Age{68, 112}, Age{69, 113},  Age{73, 114},  Age{75, 115},  Age{77, 117}, Age{79, 118},
-    Age{82, 119}, Age{83, 120},  Age{84, 121},  Age{85, 122},  Age{86, 124}, Age{87, 125},
-    Age{88, 126}, Age{89, 128},  Age{92, 129},  Age{95, 130},  Age{96, 131}, Age{98, 132},
-    Age{99, 133}, Age{101, 134}, Age{102, 135}, Age{106, 136}, Age{115, 138}};
 
 std::string version_text(const abi::Api& api) {
   return std::to_string(api.version.major_version) + "." +
@@ -64,10 +52,7 @@ Status size(Rig& rig) {
     return broken("struct_size is " + std::to_string(api.struct_size) +
                   ", which ends inside a function");
   }
-  std::size_t wanted = kAges[0].functions;
-  for (const Age& age : kAges) {
-    if (age.minor <= api.version.minor_version) wanted = age.functions;
-  }
+  const std::size_t wanted = devices::pjrt::abi::least_functions(api.version.minor_version);
   if (rig.table().slots() < wanted) {
     return broken("the table has " + std::to_string(rig.table().slots()) + " functions, version " +
                   version_text(api) + " has at least " + std::to_string(wanted));

@@ -55,6 +55,27 @@ TEST(LayoutsTest, FunctionOfTheExtensionIsUnderWayWhileItRuns) {
   EXPECT_TRUE(client->close().result());
 }
 
+TEST(LayoutsTest, ErrorsOfTheExtensionNameThePlugin) {
+  testing::FakePlugin fake;
+  abi::LayoutsExtension extension{};
+  extension.struct_size = sizeof extension;
+  extension.type = abi::kLayoutsExtension;
+  fake.api()->extension_start = &extension;
+  const Plugin* const plugin = Plugin::adopt(fake.api(), "fake.so").value();
+  SerialExecutor executor{SerialExecutor::InOrder{}};
+  const auto client = PjrtClient::create(*plugin, {.completions = &executor}).value();
+  const auto told = [&client] {
+    return client->default_layout(Shape(DType::kF32, {2, 3}), DeviceId{0}).error().message();
+  };
+  extension.client_default = [](abi::ClientDefaultLayoutArgs*) -> abi::Error* { throw 1; };
+  EXPECT_EQ(told(),
+            "PJRT_Layouts_PJRT_Client_GetDefaultLayout of the plugin fake.so threw an exception "
+            "through its C interface");
+  extension.client_default = [](abi::ClientDefaultLayoutArgs*) -> abi::Error* { return nullptr; };
+  EXPECT_EQ(told(), "the plugin fake.so gives no layout and no error");
+  EXPECT_TRUE(client->close().result());
+}
+
 std::map<std::string, std::string> plugins_or_none() {
   auto plugins = testing::plugins_at_hand();
   std::erase_if(plugins, [](const auto& plugin) { return !plugin.first.starts_with("Xla"); });

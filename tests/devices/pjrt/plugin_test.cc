@@ -56,6 +56,25 @@ TEST(PluginTest, TableThatIsShorterThanItsVersionIsRefused) {
   EXPECT_FALSE(Plugin::adopt(nullptr, "fake.so"));
 }
 
+// Each minor has functions of its own, which a table that says it must have room for.
+TEST(PluginTest, TableThatIsShorterThanItsOwnMinorIsRefused) {
+  FakePlugin fake;
+  const auto size_of = [](std::size_t functions) {
+    return offsetof(abi::Api, functions) + functions * sizeof(void*);
+  };
+  for (const auto& [minor, functions] :
+       {std::pair<int, std::size_t>{68, 112}, {92, 129}, {115, 138}}) {
+    fake.api()->version.minor_version = minor;
+    fake.api()->struct_size = size_of(functions);
+    EXPECT_TRUE(Plugin::adopt(fake.api(), "fake.so")) << minor;
+    fake.api()->struct_size = size_of(functions) - 1;
+    const auto plugin = Plugin::adopt(fake.api(), "fake.so");
+    ASSERT_FALSE(plugin) << minor;
+    EXPECT_THAT(plugin.error().message(),
+                HasSubstr("is shorter than the " + std::to_string(size_of(functions))));
+  }
+}
+
 TEST(PluginTest, MissingFunctionIsNamed) {
   FakePlugin fake;
   const Plugin* plugin = Plugin::adopt(fake.api(), "fake.so").value();

@@ -138,6 +138,17 @@ TEST_F(ProfilerTest, ErrorsAreThePluginsAndWithoutAnExtensionThereIsNone) {
   EXPECT_EQ(Profiler::create(*plugin_).error().code(), ErrorCode::kUnimplemented);
 }
 
+TEST_F(ProfilerTest, ProfilerThatIsNotGivenIsNeverCalled) {
+  abi::ProfilerApi gives_none = kApi;
+  gives_none.create = [](abi::ProfilerCreateArgs*) -> abi::ProfilerError* { return nullptr; };
+  extension_.api = &gives_none;
+  const auto refused = Profiler::create(*plugin_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(),
+            "create of the profiler of fake.so gives no profiler and no error");
+  EXPECT_TRUE(calls.empty());
+}
+
 TEST_F(ProfilerTest, EventsLieOnTheTimelineWhereTheirLineBegins) {
   ManualClock clock;
   TraceRecorder trace(clock);

@@ -70,6 +70,7 @@ const std::map<std::string, std::pair<std::string, std::string>>& visible() {
       {"serialize.round_trip", {"load", "PJRT_Executable_DeserializeAndLoad: a fault"}},
       {"several.copy_to_device", {"copy.execute", "PJRT_LoadedExecutable_Execute: argument 0"}},
       {"table.exported", {"create", "GetPjrtApi gives no table of functions"}},
+      {"table.size", {"create", "bytes is shorter than the"}},
       {"table.version", {"create", "has PJRT API 0.12; this client speaks 0.68 to "}},
   };
   return faults;

@@ -1,0 +1,28 @@
+// How many functions the table of a minor of PJRT has at least: facts of the ABI, in the order in
+// which functions were appended (slots.inc).
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+namespace millrace::devices::pjrt::abi {
+
+// minor: kOldestMinor or newer; of one that nobody knows yet, what the newest known one has.
+constexpr std::size_t least_functions(int minor) {
+  struct Age {
+    int minor;  // that brought functions
+    std::size_t functions;
+  };
+  constexpr std::array kAges = {
+      Age{68, 112}, Age{69, 113},  Age{73, 114},  Age{75, 115},  Age{77, 117}, Age{79, 118},
+      Age{82, 119}, Age{83, 120},  Age{84, 121},  Age{85, 122},  Age{86, 124}, Age{87, 125},
+      Age{88, 126}, Age{89, 128},  Age{92, 129},  Age{95, 130},  Age{96, 131}, Age{98, 132},
+      Age{99, 133}, Age{101, 134}, Age{102, 135}, Age{106, 136}, Age{115, 138}};
+  std::size_t functions = kAges[0].functions;
+  for (const Age& age : kAges) {
+    if (age.minor <= minor) functions = age.functions;
+  }
+  return functions;
+}
+
+}  // namespace millrace::devices::pjrt::abi
