@@ -18,9 +18,9 @@ Error given_up(const CallOptions& call, const std::string& what, OpeningGivenUp 
 }
 
 std::string seconds_since(TimePoint begin) {
-  const std::chrono::duration<double> time = steady_clock().now() - begin;
+  const auto time = std::chrono::round<std::chrono::milliseconds>(steady_clock().now() - begin);
   char text[32];
-  std::snprintf(text, sizeof text, "%.3g s", time.count());
+  std::snprintf(text, sizeof text, "%g s", std::chrono::duration<double>(time).count());
   return text;
 }
 
