@@ -94,10 +94,10 @@ std::string calls_under_way(std::uint32_t plugin, const Client* client) {
 
 std::string call_under_way_of(std::thread::id thread) {
   using Call = CallUnderWay;
-  MutexLock lock(Call::Threads::get().mutex);
-  const auto& all = Call::Threads::get().all;
-  const auto found = all.find(thread);
-  if (found == all.end()) return {};
+  Call::Threads& threads = Call::Threads::get();
+  MutexLock lock(threads.mutex);
+  const auto found = threads.all.find(thread);
+  if (found == threads.all.end()) return {};
   const Call::Word word = found->second->load(std::memory_order_relaxed);
   return word == 0 ? std::string() : std::string(Call::name_of(word & Call::kPart));
 }
