@@ -39,6 +39,8 @@ std::stop_token ActorCell::stop_token() {
 }
 
 void ActorCell::submit(Work* work) noexcept {
+  // As soon as the mailbox has it, it may run, and with it the last reference may go.
+  const Ref<ActorCell> self = Ref<ActorCell>::share(this);
   switch (mailbox_.push_urgent(work)) {
     case Mailbox::Push::kQueued:
       return;

@@ -69,6 +69,10 @@ TEST_F(SilentPluginCommandTest, DeadlineEndsItAndNamesPluginAndCall) {
 }
 
 TEST_F(SilentPluginCommandTest, FirstSignalEndsItAndNamesPluginAndCall) {
+#if defined(MILLRACE_TSAN)
+  GTEST_SKIP() << "the thread sanitizer runs a handler where a thread calls what it intercepts, "
+                  "which none of a command does that waits for an opening";
+#endif
   for (const std::vector<std::string>& words : verbs()) {
     for (const auto& [fault, call] : kCalls) {
       const int signal = fault == "stuck.create" ? SIGTERM : SIGINT;
