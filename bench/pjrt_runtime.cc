@@ -143,6 +143,7 @@ void measure(Session& session) {
   const Bare bare(path);
   if (session.wants("pjrt.in_flight") || session.wants("pjrt.wait")) {
     const Whole whole(path);
+    const auto driver = make_executor(ExecutorBackend::kThreads, 1, "driver");
     devices::pjrt::abi::Buffer* const bare_x = bare.put(kValues.data(), 4);
     const auto bare_us = [&](int calls) {
       return 1e6 / calls * seconds_of([&] { bare.dispatch(bare_x, calls); });
@@ -155,11 +156,11 @@ void measure(Session& session) {
          .limit = 1},
         [&] { return whole.in_flight_us(); },
         [&] {
-          double seconds = 0;
-          std::thread([&] {
-            seconds = seconds_of([&] { bare.dispatch_all(bare_x, kCalls); });
-          }).join();
-          return 2 + 1e6 / kCalls * seconds;
+          const Future<double> seconds =
+              make_ready().then(*driver, [&](const Status&) -> Result<double> {
+                return seconds_of([&] { bare.dispatch_all(bare_x, kCalls); });
+              });
+          return 2 + 1e6 / kCalls * wait_blocking(seconds).value();
         });
     double wake_ups = 0;
     session.measure(
@@ -176,6 +177,7 @@ void measure(Session& session) {
     if (session.wants("pjrt.wait"))
       session.remark("two raw wake-ups: " + std::to_string(wake_ups) + " us");
     bare.destroy(bare_x);
+    static_cast<void>(wait_blocking(driver->close()));
   }
   if (session.wants("pjrt.threads_16")) measure_threads(session, path, bare);
 }

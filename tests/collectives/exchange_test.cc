@@ -6,12 +6,12 @@
 #include <array>
 #include <cstring>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "millrace/devices/device_actor.h"
 #include "millrace/devices/device_scope.h"
 #include "tests/support/simulation.h"
+#include "tests/support/stub_client.h"
 
 namespace millrace::collectives {
 namespace {
@@ -25,31 +25,13 @@ using testing::Simulation;
 const Shape kPair(devices::DType::kF32, {2});
 
 // A device whose calls may block, so only its actor makes them.
-class SlowClient final : public devices::Client {
+class SlowClient final : public testing::StubClient {
  public:
+  SlowClient() : StubClient(2) {}
   int looks = 0, looks_elsewhere = 0;
 
-  std::string_view platform_name() const override { return "slow"; }
-  std::string_view platform_version() const override { return "1"; }
-  std::span<const devices::DeviceInfo> devices() const override { return infos_; }
-  std::span<const devices::MemoryInfo> memories() const override { return {}; }
-  bool calls_may_block() const override { return true; }
-  Result<devices::Executable> compile(const devices::Program&,
-                                      const devices::CompileOptions&) override {
-    return none();
-  }
-  Result<devices::Executable> load(std::string_view) override { return none(); }
   Result<devices::PutResult> put(const devices::HostView& view, devices::HostBufferSemantics,
                                  DeviceId device, int) override;
-  Result<Buffer> copy(const Buffer&, DeviceId, int) override { return none(); }
-  Result<devices::MemoryStats> memory_stats(DeviceId) const override { return none(); }
-  Future<void> close() override { return make_ready(); }
-
- private:
-  static std::unexpected<Error> none() { return fail(ErrorCode::kUnimplemented, "no"); }
-  const std::vector<devices::DeviceInfo> infos_ = {
-      {.id = DeviceId{0}, .process = 0, .kind = "slow", .memories = {}, .attributes = {}},
-      {.id = DeviceId{1}, .process = 0, .kind = "slow", .memories = {}, .attributes = {}}};
 };
 
 class SlowBuffer final : public devices::BufferBody {

@@ -10,37 +10,23 @@
 #include "millrace/core/make_executor.h"
 #include "millrace/core/timer_queue.h"
 #include "millrace/devices/device_actor.h"
+#include "tests/support/stub_client.h"
 
 namespace millrace::devices {
 namespace {
 
 // Its puts do not return before they are let go. Two devices.
-class StuckClient final : public Client {
+class StuckClient final : public testing::StubClient {
  public:
+  StuckClient() : StubClient(2) {}
   std::latch entered{1}, let_go{1}, left{1};
 
-  std::string_view platform_name() const override { return "stuck"; }
-  std::string_view platform_version() const override { return "1"; }
-  std::span<const DeviceInfo> devices() const override { return infos_; }
-  std::span<const MemoryInfo> memories() const override { return {}; }
-  bool calls_may_block() const override { return true; }
-  Result<Executable> compile(const Program&, const CompileOptions&) override { return none(); }
-  Result<Executable> load(std::string_view) override { return none(); }
   Result<PutResult> put(const HostView&, HostBufferSemantics, DeviceId, int) override {
     entered.count_down();
     let_go.wait();
     left.count_down();
     return none();
   }
-  Result<Buffer> copy(const Buffer&, DeviceId, int) override { return none(); }
-  Result<MemoryStats> memory_stats(DeviceId) const override { return none(); }
-  Future<void> close() override { return make_ready(); }
-
- private:
-  static std::unexpected<Error> none() { return fail(ErrorCode::kUnimplemented, "no"); }
-  const std::vector<DeviceInfo> infos_ = {
-      {.id = DeviceId{0}, .process = 0, .kind = "stuck", .memories = {}, .attributes = {}},
-      {.id = DeviceId{1}, .process = 0, .kind = "stuck", .memories = {}, .attributes = {}}};
 };
 
 // Whatever a stuck thread may use; never destroyed.

@@ -1,6 +1,9 @@
-// Opens a plugin that may never answer, again and again within limits, and another one beside it,
-// and tells a line for each: its name, a tab, "ok" or the error's code and text. usage:
-// open_limited PLUGIN OTHER MILLISECONDS   how long each opening may take
+// Opens a plugin that never answers, until a stop and within limits, and another one beside it, and
+// tells a line for each: its name, a tab, "ok" or the error's code and text. usage:
+// open_limited PLUGIN OTHER PIPE MILLISECONDS OTHER_MILLISECONDS
+// The stop comes when the plugin has written to the pipe; then, how long openings may take.
+#include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -29,21 +32,31 @@ void open(const char* step, const RuntimeOptions& options, const CallOptions& ca
   std::printf("%s\t%s\n", step, runtime ? "ok" : runtime.error().to_string().c_str());
 }
 
-void open_all(const char* plugin, const char* other, Duration limit) {
-  const auto within_limit = [limit] {
-    return CallOptions{.stop = {}, .deadline = steady_clock().now() + limit};
-  };
+CallOptions within(const char* milliseconds) {
+  return {.stop = {},
+          .deadline = steady_clock().now() + std::chrono::milliseconds(std::atoi(milliseconds))};
+}
+
+// Returns when somebody has written to it.
+void wait_for_byte(const char* pipe) {
+  pollfd polled{.fd = ::open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC), .events = POLLIN};
+  while (::poll(&polled, 1, -1) != 1) {
+  }
+}
+
+void open_all(const char* plugin, const char* other, const char* pipe, const char* limit,
+              const char* other_limit) {
   const RuntimeOptions stuck = options_of("npu", plugin);
-  open("deadline", stuck, within_limit());
-  open("again", stuck, within_limit());
   std::stop_source stop;
   std::thread stopper([&] {
-    std::this_thread::sleep_for(limit);
+    wait_for_byte(pipe);
     stop.request_stop();
   });
   open("stop", stuck, {.stop = stop.get_token(), .deadline = kNoDeadline});
   stopper.join();
-  open("other", options_of("other", other), within_limit());
+  open("deadline", stuck, within(limit));
+  open("again", stuck, within(limit));
+  open("other", options_of("other", other), within(other_limit));
   std::printf("left behind\t%s\n", Runtime::left_behind() ? "yes" : "no");
 }
 
@@ -51,9 +64,9 @@ void open_all(const char* plugin, const char* other, Duration limit) {
 }  // namespace millrace
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 2;
+  if (argc != 6) return 2;
   ::alarm(60);  // a hang of ours is a death by signal
-  millrace::open_all(argv[1], argv[2], std::chrono::milliseconds(std::atoi(argv[3])));
+  millrace::open_all(argv[1], argv[2], argv[3], argv[4], argv[5]);
   std::fflush(stdout);
   if (millrace::Runtime::left_behind()) ::_exit(0);
   return 0;

@@ -16,6 +16,7 @@
 #include "millrace/core/make_executor.h"
 #include "millrace/devices/device_actor.h"
 #include "millrace/tools/api/runtime_core.h"
+#include "tests/support/stub_client.h"
 
 namespace millrace {
 namespace {
@@ -28,32 +29,19 @@ constexpr Duration kMoment = 1ms;
 
 // Its puts return when they are let go; its own close takes as long as it may, or none once it was
 // given up.
-class SlowClient final : public devices::Client {
+class SlowClient final : public testing::StubClient {
  public:
-  SlowClient(TimerQueue& timers, const Clock& clock) : timers_(timers), clock_(clock) {}
+  SlowClient(TimerQueue& timers, const Clock& clock)
+      : StubClient(1), timers_(timers), clock_(clock) {}
   Duration closing{};
   std::latch entered{1}, let_go{1};
 
-  std::string_view platform_name() const override { return "slow"; }
-  std::string_view platform_version() const override { return "1"; }
-  std::span<const devices::DeviceInfo> devices() const override { return infos_; }
-  std::span<const devices::MemoryInfo> memories() const override { return {}; }
-  bool calls_may_block() const override { return true; }
-  Result<devices::Executable> compile(const devices::Program&,
-                                      const devices::CompileOptions&) override {
-    return none();
-  }
-  Result<devices::Executable> load(std::string_view) override { return none(); }
   Result<devices::PutResult> put(const devices::HostView&, devices::HostBufferSemantics,
                                  devices::DeviceId, int) override {
     entered.count_down();
     let_go.wait();
     return none();
   }
-  Result<devices::Buffer> copy(const devices::Buffer&, devices::DeviceId, int) override {
-    return none();
-  }
-  Result<devices::MemoryStats> memory_stats(devices::DeviceId) const override { return none(); }
   Future<void> close() override {
     if (given_up_ || closing == Duration{}) return make_ready();
     Promise<void> promise;
@@ -67,11 +55,8 @@ class SlowClient final : public devices::Client {
   bool given_up() const override { return given_up_; }
 
  private:
-  static std::unexpected<Error> none() { return fail(ErrorCode::kUnimplemented, "no"); }
   TimerQueue& timers_;
   const Clock& clock_;
-  const std::vector<devices::DeviceInfo> infos_ = {
-      {.id = devices::DeviceId{0}, .process = 0, .kind = "slow", .memories = {}, .attributes = {}}};
   std::atomic<bool> given_up_{false};
 };
 

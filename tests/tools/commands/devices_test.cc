@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, FaultyPluginTest,
 class SilentPluginTest : public ::testing::TestWithParam<Fault> {};
 
 TEST_P(SilentPluginTest, IsListedAfterTheDeadlineWithItsCallAndTheOthersAreThere) {
-  const Outcome o = list_beside(GetParam().name, {"--json", "--deadline", "0.5"});
+  const Outcome o = list_beside(GetParam().name, {"--json", "--deadline", "3"});
   ASSERT_EQ(o.code, 0) << o.err;
   const auto all = looks(o.out);
   ASSERT_EQ(all.size(), 3U) << o.out;
@@ -114,7 +114,7 @@ TEST_P(SilentPluginTest, IsListedAfterTheDeadlineWithItsCallAndTheOthersAreThere
   EXPECT_EQ(Json::parse(o.out)["name"], "memory_plugin");
   const std::string problem = all.at("faulty_plugin")["problem"];
   EXPECT_THAT(problem, ::testing::StartsWith("opening the plugin faulty_plugin (" +
-                                             library("faulty_plugin") + ") was given up after 0."));
+                                             library("faulty_plugin") + ") was given up after "));
   EXPECT_THAT(problem, HasSubstr(std::string(": ") + GetParam().told + " has not returned"));
 }
 

@@ -10,7 +10,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/devices/cpu/reference/reference_support.h"
+#include "tests/devices/cpu/reference/lapack_program.h"
 
 namespace millrace::devices::cpu::testing {
 namespace {
@@ -172,27 +172,10 @@ class LapackShapesTest : public ::testing::TestWithParam<DType> {
 
   static Arrays call(const std::string& target, const std::string& config, const Arrays& inputs,
                      const std::vector<Shape>& results) {
-    std::string arguments, names, types, returned, values;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const std::string comma = i == 0 ? "" : ", ", n = "%a" + std::to_string(i);
-      arguments += comma + n + ": " + type_text(inputs[i].shape);
-      names += comma + n;
-      types += comma + type_text(inputs[i].shape);
-    }
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      returned += (i == 0 ? "" : ", ") + type_text(results[i]);
-      values += (i == 0 ? "%r" : ", %r") + (results.size() > 1 ? "#" + std::to_string(i) : "");
-    }
-    const std::string text = "func.func @main(" + arguments + ") -> (" + returned + ") {\n%r" +
-                             (results.size() > 1 ? ":" + std::to_string(results.size()) : "") +
-                             " = stablehlo.custom_call @" + target + "(" + names +
-                             ") {mhlo.backend_config = {" + config + "}} : (" + types + ") -> (" +
-                             returned + ")\nreturn " + values + " : " + returned + "\n}\n";
-    const auto module = read::read_text(text);
-    if (!module) throw std::runtime_error(module.error().to_string() + text);
-    const auto run = planned(*module, "main", inputs);
-    if (!run) throw std::runtime_error(run.error().to_string());
-    return *run;
+    std::vector<std::string> input_types, result_types;
+    for (const Array& input : inputs) input_types.push_back(type_text(input.shape));
+    for (const Shape& result : results) result_types.push_back(type_text(result));
+    return run_lapack(target, config, inputs, input_types, result_types);
   }
   static std::string letter(const char* field, char value) {
     return std::string(field) + " = " + std::to_string(int{value}) + " : ui8";

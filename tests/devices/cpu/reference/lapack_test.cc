@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/devices/cpu/reference/reference_support.h"
+#include "tests/devices/cpu/reference/lapack_program.h"
 
 namespace millrace::devices::cpu::testing {
 namespace {
@@ -101,36 +101,17 @@ class LapackTest : public ::testing::TestWithParam<bool> {
   // The results of one call.
   Arrays call(const std::string& what, const std::string& config, const std::vector<Dense>& inputs,
               const std::vector<std::string>& results) {
-    std::string arguments, names, types, made;
+    std::vector<std::string> types;
     Arrays arrays;
     for (const Dense& input : inputs) {
-      const std::string n = "%a" + std::to_string(arrays.size());
-      const char* const comma = arrays.empty() ? "" : ", ";
-      const std::string t = input.rows == 0
-                                ? "tensor<" + std::to_string(input.columns) + "x" + element() + ">"
-                                : type(input.rows, input.columns);
-      arguments += comma + n + ": " + t;
-      names += comma + n;
-      types += comma + t;
+      types.push_back(input.rows == 0
+                          ? "tensor<" + std::to_string(input.columns) + "x" + element() + ">"
+                          : type(input.rows, input.columns));
       arrays.push_back(array({std::max<std::int64_t>(input.rows, 1), input.columns, input.data}));
       if (input.rows == 0)
         arrays.back().shape = Shape(arrays.back().shape.dtype(), {input.columns});
     }
-    std::string returned, values;
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      returned += (i == 0 ? "" : ", ") + results[i];
-      values += (i == 0 ? "%r" : ", %r") + (results.size() > 1 ? "#" + std::to_string(i) : "");
-    }
-    const std::string text = "func.func @main(" + arguments + ") -> (" + returned + ") {\n%r" +
-                             (results.size() > 1 ? ":" + std::to_string(results.size()) : "") +
-                             " = stablehlo.custom_call @lapack_" + what + "_ffi(" + names +
-                             ") {mhlo.backend_config = {" + config + "}} : (" + types + ") -> (" +
-                             returned + ")\nreturn " + values + " : " + returned + "\n}\n";
-    const auto module = read::read_text(text);
-    if (!module) throw std::runtime_error(module.error().to_string() + text);
-    const auto run = planned(*module, "main", arrays);
-    if (!run) throw std::runtime_error(run.error().to_string());
-    return *run;
+    return run_lapack("lapack_" + what + "_ffi", config, arrays, types, results);
   }
 
   std::mt19937 random_{7};
