@@ -12,6 +12,7 @@
 #include "bench/pjrt_bare.h"
 #include "millrace/core/blocking.h"
 #include "millrace/core/make_executor.h"
+#include "millrace/devices/cpu/kernels/element.h"
 #include "millrace/devices/cpu/read/read_text.h"
 #include "millrace/devices/cpu/run/run.h"
 #include "millrace/devices/pjrt/client.h"
@@ -33,7 +34,59 @@ struct Row {
   " %x, %y : "                                                                \
   "tensor<" type ">\nstablehlo.return %s : tensor<" type ">\n})"
 
+#define DOT(name, a, b, result, dims)                                        \
+  {name, "%a: tensor<" a ">, %b: tensor<" b ">", "tensor<" result ">",       \
+   "%r = stablehlo.dot_general %a, %b, " dims " : (tensor<" a ">, tensor<" b \
+   ">) -> tensor<" result ">"}
+#define SQUARE_DOT(name, n, type) \
+  DOT(name, n "x" n "x" type, n "x" n "x" type, n "x" n "x" type, "contracting_dims = [1] x [0]")
+#define UNARY(name, op, type)                                        \
+  {name, "%a: tensor<1048576x" type ">", "tensor<1048576x" type ">", \
+   "%r = stablehlo." op " %a : tensor<1048576x" type ">"}
+
 constexpr Row kRows[] = {
+    SQUARE_DOT("dot_f64_64", "64", "f64"),
+    SQUARE_DOT("dot_f64_256", "256", "f64"),
+    SQUARE_DOT("dot_f64_1024", "1024", "f64"),
+    DOT("dot_f64_batched", "1024x8x8xf64", "1024x8x8xf64", "1024x8x8xf64",
+        "batching_dims = [0] x [0], contracting_dims = [2] x [1]"),
+    DOT("dot_f64_batched_32", "256x32x32xf64", "256x32x32xf64", "256x32x32xf64",
+        "batching_dims = [0] x [0], contracting_dims = [2] x [1]"),
+    DOT("dot_f64_vector", "1024x1024xf64", "1024xf64", "1024xf64", "contracting_dims = [1] x [0]"),
+    DOT("dot_f64_by_vector", "1024xf64", "1024x1024xf64", "1024xf64",
+        "contracting_dims = [0] x [0]"),
+    SQUARE_DOT("dot_c64_256", "256", "complex<f32>"),
+    SQUARE_DOT("dot_c128_256", "256", "complex<f64>"),
+    SQUARE_DOT("dot_i64_256", "256", "i64"),
+    DOT("dot_i8_256", "256x256xi8", "256x256xi8", "256x256xi32", "contracting_dims = [1] x [0]"),
+    SQUARE_DOT("dot_bf16_256", "256", "bf16"),
+    {"convolution_f64", "%a: tensor<1x32x56x56xf64>, %k: tensor<32x32x3x3xf64>",
+     "tensor<1x32x56x56xf64>",
+     "%r = stablehlo.convolution(%a, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], "
+     "window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : "
+     "i64} : (tensor<1x32x56x56xf64>, tensor<32x32x3x3xf64>) -> tensor<1x32x56x56xf64>"},
+    {"convolution_bf16", "%a: tensor<1x32x56x56xbf16>, %k: tensor<32x32x3x3xbf16>",
+     "tensor<1x32x56x56xbf16>",
+     "%r = stablehlo.convolution(%a, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], "
+     "window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : "
+     "i64} : (tensor<1x32x56x56xbf16>, tensor<32x32x3x3xbf16>) -> tensor<1x32x56x56xbf16>"},
+    UNARY("log_f32", "log", "f32"),
+    UNARY("log_plus_one_f32", "log_plus_one", "f32"),
+    UNARY("exponential_minus_one_f32", "exponential_minus_one", "f32"),
+    {"power_i32", "%a: tensor<1048576xi32>, %b: tensor<1048576xi32>", "tensor<1048576xi32>",
+     "%r = stablehlo.power %a, %b : tensor<1048576xi32>"},
+    {"largest_of_rows_f32", "%a: tensor<1024x1024xf32>, %z: tensor<f32>", "tensor<1024xf32>",
+     "%r = stablehlo.reduce(%a init: %z) applies stablehlo.maximum across dimensions = [1] : "
+     "(tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>"},
+    {"largest_of_columns_f16", "%a: tensor<1024x1024xf16>, %z: tensor<f16>", "tensor<1024xf16>",
+     "%r = stablehlo.reduce(%a init: %z) applies stablehlo.maximum across dimensions = [0] : "
+     "(tensor<1024x1024xf16>, tensor<f16>) -> tensor<1024xf16>"},
+    UNARY("exponential_f64", "exponential", "f64"),
+    UNARY("tanh_f64", "tanh", "f64"),
+    UNARY("log_plus_one_f64", "log_plus_one", "f64"),
+    {"reduce_rows_f64", "%a: tensor<1024x1024xf64>, %z: tensor<f64>", "tensor<1024xf64>",
+     "%r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : "
+     "(tensor<1024x1024xf64>, tensor<f64>) -> tensor<1024xf64>"},
     {"transpose", "%a: tensor<1024x1024xf32>", "tensor<1024x1024xf32>",
      "%r = stablehlo.transpose %a, dims = [1, 0] : (tensor<1024x1024xf32>) -> "
      "tensor<1024x1024xf32>"},
@@ -212,6 +265,8 @@ std::vector<std::byte> made_up(const Shape& shape) {
     const auto put = [&](auto value) { std::memcpy(&bytes[i * width], &value, width); };
     if (type == DType::kF64 || type == DType::kC128)
       put(x);
+    else if (type == DType::kBF16)
+      put(cpu::BFloat16(static_cast<float>(x)).bits);
     else if (type == DType::kF16)
       put(static_cast<_Float16>(x));
     else if (type == DType::kF32 || type == DType::kC64)

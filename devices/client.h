@@ -62,12 +62,12 @@ struct HostView {
   const void* data = nullptr;
   Shape shape;
   std::span<const std::int64_t> byte_strides;
-  Owner owner;  // kept until source_released, where given
+  Owner owner;  // kept for as long as the device may read them, where given
 };
 
 struct PutResult {
   Buffer buffer;
-  Future<void> source_released;  // the host bytes may be reused or freed
+  Future<void> source_released;  // a value: the host bytes may be reused or freed; an error: never
 };
 
 // One launch: arguments[d] are the inputs of the d-th device of the launch, in the program's order.

@@ -88,8 +88,8 @@ class Device {
   Client& client() const;
 
   // Host to device. Completes when the handle exists; buffer.ready() when the bytes do. view.owner
-  // is kept; without one, the bytes may go when source_released completes, or when the put itself
-  // fails.
+  // is kept; without one, the bytes may go when source_released has a value, or when the put fails;
+  // but where the device fails or is closed before that, never: it may still read them.
   Future<PutResult> put_tracked(HostView view, const PutOptions& options = {}) const;
   Future<Buffer> put(HostView view, const PutOptions& options = {}) const;
   // Runs a single-device program. Completes when the outputs exist as handles. Donated inputs are

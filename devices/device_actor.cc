@@ -75,7 +75,10 @@ void DeviceActor::watch_client() {
 }
 
 void DeviceActor::FailureWaiter::on_complete(AsyncValue& value) noexcept {
-  if (value.error() != nullptr) actor_.control_.signal(Control::kFail);
+  if (value.error() != nullptr) {
+    actor_.client_failed_now_.store(true);
+    actor_.control_.signal(Control::kFail);
+  }
   actor_.release();
 }
 
@@ -95,7 +98,12 @@ void DeviceActor::Control::run() noexcept {
 }
 
 void DeviceActor::deliver(Work& work, bool inline_if_idle) {
-  if (mailbox_.push_urgent(&work) != actors::Mailbox::Push::kWake) return;
+  // What the work does may let go of this.
+  const Ref<DeviceActor> self = calls_may_block_ ? Ref<DeviceActor>::share(this) : nullptr;
+  if (mailbox_.push_urgent(&work) != actors::Mailbox::Push::kWake) {
+    if (self && client_failed_now_.load()) run_in_place_of_call();
+    return;
+  }
   add_ref();  // for the slice
   // On a loop that somebody else owns nothing is run nor copied: its sockets wait.
   if (inline_if_idle && options_.inline_when_idle && !client_.calls_may_block() &&
@@ -169,7 +177,9 @@ void DeviceActor::dispatch() {
         seat->state = Seat::State::kGranted;
         spanning_ahead = true;
       } else {
+        const std::uint64_t before = borrows_;
         start(*seat);
+        if (borrows_ != before) return dispatch();  // others have been here: the queue is another
       }
     }
     seat = following;
@@ -230,17 +240,58 @@ void DeviceActor::start(Seat& seat) {
 // What call gives; does not return where the slice was given up meanwhile.
 template <class F>
 bool DeviceActor::in_call(Seat* seat, F call) {
-  if (!calls_may_block_) return call();
+  if (!calls_may_block_ || borrowed_) return call();
   const std::uint64_t number = ++calls_made_;
   calling_ = seat;
   call_.store(number);
   const bool over = call();
   std::uint64_t ours = number;
-  if (!call_.compare_exchange_strong(ours, 0)) {
+  while (!call_.compare_exchange_strong(ours, 0)) {
+    if (ours == (number | kBorrowed)) {  // a moment
+      call_.wait(ours);
+      ours = number;
+      continue;
+    }
     std::binary_semaphore never(0);
     never.acquire();
   }
   return over;
+}
+
+// The client has failed, and the slice's thread may be in a call of it that does not return: then
+// all that has come ends here. Nothing is lost between two who do this: the one that is second
+// leaves it to the first, who looks again.
+void DeviceActor::run_in_place_of_call() {
+  const DeviceScope* const scope = DeviceScope::current();
+  if (scope != nullptr && &scope->client() == &client_ && scope->device() == id()) return;
+  come_since_.fetch_add(1);
+  for (;;) {
+    std::uint64_t number = call_.load();
+    if (number == 0 || (number & kBorrowed) != 0) return;
+    if (!call_.compare_exchange_strong(number, number | kBorrowed)) continue;
+    const std::uint64_t come = come_since_.load();
+    run_borrowed();
+    call_.store(number);
+    call_.notify_all();
+    if (come_since_.load() == come) return;
+  }
+}
+
+// The slice in the middle of a call: no other is begun.
+void DeviceActor::run_borrowed() {
+  if (!client_failed_.ready() || client_failed_.result()) return;  // of a life before
+  borrowed_ = true;
+  ++borrows_;
+  const Error& cause = client_failed_.result().error();
+  on_failure(cause);
+  if (calling_ != nullptr) {
+    Operation& operation = *calling_->operation;
+    operation.give_up(cause.with_context(operation.describe() + " has not ended"));
+  }
+  mailbox_.collect_urgent();
+  while (Work* work = mailbox_.take_urgent()) work->run();
+  publish();
+  borrowed_ = false;
 }
 
 void DeviceActor::let_go(Operation& operation) {
@@ -256,6 +307,10 @@ void DeviceActor::give_up(const Error& reason) {
     given_up_ = reason;
   }
   std::uint64_t number = call_.load();
+  while ((number & kBorrowed) != 0) {
+    call_.wait(number);
+    number = call_.load();
+  }
   if (number == 0 || !call_.compare_exchange_strong(number, 0)) {
     // It waits for what another device's thread is to end, or came back this moment.
     control_.signal(Control::kGiveUp);
@@ -289,6 +344,10 @@ void DeviceActor::on_launched(Seat& seat) {
 }
 
 void DeviceActor::on_done(Seat& seat) {
+  if (borrowed_) {
+    seat.operation->give_up(*refusal_);
+    return leave(seat);
+  }
   if (in_call(&seat, [&] { return seat.operation->advance(seat); })) leave(seat);
 }
 
@@ -357,6 +416,11 @@ void DeviceActor::on_failure(const Error& cause) {
   failed_promise_.set_error(reason);
   tell_listeners(reason);
   refuse(std::move(reason));
+  if (!calls_may_block_) return;
+  // Launches that span devices, which the thread of another device has begun.
+  for (Seat* seat = queue_.first(); seat != nullptr; seat = seat->following) {
+    if (seat->operation->decided()) seat->operation->give_up(*refusal_);
+  }
 }
 
 // failed_ is complete already: who is not in the list now finds that.
@@ -445,6 +509,7 @@ Status DeviceActor::try_restart() {
   if (state_ != State::kFailed || executor_lost_) return std::unexpected(*refusal_);
   MILLRACE_TRY_STATUS(client_.restart(id()));
   set_state(State::kOpen);
+  client_failed_now_.store(false);
   refusal_.reset();
   failed_promise_ = Promise<void>();
   {

@@ -12,6 +12,8 @@
 //    takes credits only then; credits are held only while others wait for work that is already
 //    inside a device. So neither crossed submissions nor limits can close a circle of waiting.
 //  - DA-4 credits never exceed the limits, except that one operation alone always fits.
+//  - DA-5 once its client has said that the device has failed, nothing waits for a call of the
+//    client that does not return: until it does, whoever brings something runs the slice.
 // Read next: device_actor.cc, then launch_operation.h.
 #pragma once
 
@@ -167,6 +169,8 @@ class DeviceActor final : public RefCounted, public Work {
   template <class F>
   bool in_call(Seat* seat, F call);
   void end_given_up();
+  void run_in_place_of_call();
+  void run_borrowed();
   void leave(Seat& seat);
   void publish();
 
@@ -185,10 +189,17 @@ class DeviceActor final : public RefCounted, public Work {
 
   // The call of a client whose calls may block that the slice is in, by a number of its own; 0:
   // none. Whoever sets a number back to 0 has the slice from then on: its thread, or give_up().
+  // Whoever adds kBorrowed has it until he takes that away.
+  static constexpr std::uint64_t kBorrowed = std::uint64_t{1} << 63;
   const bool calls_may_block_;
   std::atomic<std::uint64_t> call_{0};
   std::uint64_t calls_made_ = 0;
   Seat* calling_ = nullptr;  // whose call that is, if it is a seat's
+  // The client has said that the device has failed: what comes waits for no call of it.
+  std::atomic<bool> client_failed_now_{false};
+  std::atomic<std::uint64_t> come_since_{0};  // what has come since
+  std::uint64_t borrows_ = 0;
+  bool borrowed_ = false;
 
   State state_ = State::kOpen;
   std::optional<Error> refusal_;  // why, once not open

@@ -125,7 +125,8 @@ Result<ClientChoice> ClientRegistry::choose(const Variables& variables,
       } else if (!first && tried.size() > 1) {
         reason += "; '" + name + "' comes first of " + std::to_string(tried.size());
       }
-      return ClientChoice{.name = name, .reason = reason, .automatic = tried.size() > 1};
+      return ClientChoice{
+          .name = name, .reason = reason, .automatic = named_by.empty() && tried.size() > 1};
     }
     if (!named_by.empty()) {
       return std::unexpected(

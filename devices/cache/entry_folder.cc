@@ -70,12 +70,7 @@ class File {
     return true;
   }
   bool sync() { return ::fsync(descriptor_) == 0 || failed(); }
-  bool size(std::uint64_t& bytes) {
-    struct stat facts{};
-    if (::fstat(descriptor_, &facts) != 0) return failed();
-    bytes = static_cast<std::uint64_t>(facts.st_size);
-    return true;
-  }
+  bool look(struct stat& facts) { return ::fstat(descriptor_, &facts) == 0 || failed(); }
 
  private:
   bool failed() {
@@ -134,7 +129,7 @@ std::string EntryFolder::path(const Digest& key) const {
 
 Result<std::optional<std::string>> EntryFolder::get(const Digest& key) const {
   const std::string name = path(key);
-  File file(name, O_RDONLY);
+  File file(name, O_RDONLY | O_NONBLOCK);  // of a pipe, no writer need ever come
   if (!file.open()) {
     if (file.error() == ENOENT || file.error() == ENOTDIR) return std::nullopt;
     return disk_error("opening " + name, file.error());
@@ -142,10 +137,12 @@ Result<std::optional<std::string>> EntryFolder::get(const Digest& key) const {
   const auto damaged = [&name](const char* how) {
     return fail(ErrorCode::kDataLoss, "the cache's entry " + name + " is damaged: " + how);
   };
-  std::uint64_t bytes = 0;
+  struct stat facts{};
   Header header{};
   std::size_t got = 0;
-  if (!file.size(bytes)) return disk_error("reading " + name, file.error());
+  if (!file.look(facts)) return disk_error("reading " + name, file.error());
+  if (!S_ISREG(facts.st_mode)) return damaged("it is no file");
+  const auto bytes = static_cast<std::uint64_t>(facts.st_size);
   if (bytes < header.size()) return damaged("it is shorter than its header");
   if (!file.read(header.data(), header.size(), got))
     return disk_error("reading " + name, file.error());

@@ -1,6 +1,18 @@
 // custom_call: what a program asks for by name and StableHLO leaves open. Users of the CPU device
-// register a handler per name; programs that are compiled afterwards find it. Read next:
-// reference/kernel.h, which runs it as one step of the program.
+// register a handler per name; programs that are compiled afterwards find it:
+//
+//   register_custom_call("my.scale", [](const CustomCall& call) -> Status {
+//     const double* by = find_attribute<double>(call.attributes, "by");
+//     if (by == nullptr) return fail(ErrorCode::kInvalidArgument, "the attribute by is missing");
+//     const auto* from = reinterpret_cast<const float*>(call.operands[0].data);
+//     auto* to = reinterpret_cast<float*>(call.results[0].data);
+//     for (std::int64_t i = 0; i < call.results[0].shape.elements(); ++i)
+//       to[i] = from[i] * static_cast<float>(*by);
+//     return {};
+//   });
+//
+// runs jax.ffi.ffi_call("my.scale", jax.ShapeDtypeStruct(x.shape, x.dtype))(x, by=2.0). Read next:
+// custom_call_attributes.h; reference/kernel.h, which runs it as one step of the program.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +23,7 @@
 #include <string_view>
 
 #include "millrace/core/error.h"
+#include "millrace/devices/cpu/custom_call_attributes.h"
 #include "millrace/devices/shape.h"
 
 namespace millrace::devices::cpu {
@@ -30,6 +43,8 @@ struct CustomCall {
   std::string_view backend_config;  // the attribute if it is a string, else ""
   std::span<const ConstArray> operands;
   std::span<const MutableArray> results;
+  // Of mhlo.backend_config, or of backend_config where it is a dictionary.
+  std::span<const CallAttribute> attributes = {};
 };
 
 // Runs on a thread of the device, perhaps several at once for several executions; writes every

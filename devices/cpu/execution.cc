@@ -276,6 +276,8 @@ void Execution::fail_unrun() {
 Status Execution::run_program() {
   MILLRACE_TRY_STATUS(device_.alive());
   MILLRACE_TRY_STATUS(assign_blocks());
+  MILLRACE_TRY(const MemoryPool::Use temporaries,
+               device_.memory().use(static_cast<std::size_t>(executable_->temporary_bytes())));
   MILLRACE_TRY(std::unique_ptr<CompiledRun> run, executable_->take_run());
   PooledArray<const std::byte*> inputs(inputs_.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = inputs_[i]->block()->data();

@@ -88,6 +88,27 @@ std::size_t MemoryPool::bytes_of(std::uint8_t size_class) {
 
 std::size_t MemoryPool::class_bytes(std::size_t size) { return bytes_of(class_of(size)); }
 
+Status MemoryPool::begin_use(std::int64_t bytes) {
+  const std::int64_t now = in_use_.fetch_add(bytes) + bytes;
+  if (limit_bytes_ != 0 && now > limit_bytes_) {
+    end_use(bytes);
+    return fail(ErrorCode::kResourceExhausted,
+                "no room for " + std::to_string(bytes) +
+                    " bytes in a CPU device's memory: " + std::to_string(now - bytes) + " of " +
+                    std::to_string(limit_bytes_) + " are in use");
+  }
+  std::int64_t peak = peak_.load();
+  while (now > peak && !peak_.compare_exchange_weak(peak, now)) {
+  }
+  return {};
+}
+
+Result<MemoryPool::Use> MemoryPool::use(std::size_t size) {
+  const auto bytes = static_cast<std::int64_t>(size);
+  MILLRACE_TRY_STATUS(begin_use(bytes));
+  return Use(Ref<MemoryPool>::share(this), bytes);
+}
+
 Result<Ref<Block>> MemoryPool::allocate(std::size_t size) {
   if (size > kLargest) {
     return fail(ErrorCode::kResourceExhausted,
@@ -95,22 +116,15 @@ Result<Ref<Block>> MemoryPool::allocate(std::size_t size) {
   }
   const std::uint8_t size_class = class_of(size);
   const auto bytes = static_cast<std::int64_t>(bytes_of(size_class));
-  const std::int64_t now = in_use_.fetch_add(bytes) + bytes;
-  if (limit_bytes_ != 0 && now > limit_bytes_) {
-    in_use_.fetch_sub(bytes);
-    return fail(ErrorCode::kResourceExhausted,
-                "no room for " + std::to_string(bytes) +
-                    " bytes in a CPU device's memory: " + std::to_string(now - bytes) + " of " +
-                    std::to_string(limit_bytes_) + " are in use");
-  }
+  MILLRACE_TRY_STATUS(begin_use(bytes));
   Block* block = take(size_class);
   if (block == nullptr) {
     std::byte* const data = system_allocate(static_cast<std::size_t>(bytes));
     if (data == nullptr) {
-      in_use_.fetch_sub(bytes);
-      return fail(ErrorCode::kResourceExhausted, "the system has no " + std::to_string(bytes) +
-                                                     " bytes for a CPU device; " +
-                                                     std::to_string(now - bytes) + " are in use");
+      end_use(bytes);
+      return fail(ErrorCode::kResourceExhausted,
+                  "the system has no " + std::to_string(bytes) + " bytes for a CPU device; " +
+                      std::to_string(in_use_.load()) + " are in use");
     }
     system_allocations_.fetch_add(1);
     block = new Block;
@@ -121,9 +135,6 @@ Result<Ref<Block>> MemoryPool::allocate(std::size_t size) {
   block->refs_.store(1);
   block->size_ = size;
   add_ref();  // the block's
-  std::int64_t peak = peak_.load();
-  while (now > peak && !peak_.compare_exchange_weak(peak, now)) {
-  }
   return Ref<Block>::adopt(block);
 }
 
@@ -139,7 +150,7 @@ Block* MemoryPool::take(std::uint8_t size_class) {
 
 void MemoryPool::put_back(Block* block) {
   const auto bytes = static_cast<std::int64_t>(bytes_of(block->class_));
-  in_use_.fetch_sub(bytes);
+  end_use(bytes);
   {
     MutexLock lock(mutex_);
     if (cached_ + bytes <= cache_bytes_) {

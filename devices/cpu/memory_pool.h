@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "millrace/core/mutex.h"
 #include "millrace/core/pool.h"
@@ -71,6 +72,10 @@ class MemoryPool final : public RefCounted {
   // kResourceExhausted with the numbers, beyond the limit or where the system has no more. Contents
   // are whatever was there before.
   Result<Ref<Block>> allocate(std::size_t size);
+  // Memory of the device that is no block, such as the temporaries of an execution: in use, and
+  // within the limit, for as long as this lives. The same errors.
+  class Use;
+  Result<Use> use(std::size_t size);
   MemoryStats stats() const;
   // Blocks that were asked of the system, ever: stands still in the steady state.
   std::int64_t system_allocations() const { return system_allocations_.load(); }
@@ -86,6 +91,8 @@ class MemoryPool final : public RefCounted {
   ~MemoryPool() override;
   static std::uint8_t class_of(std::size_t size);
   static std::size_t bytes_of(std::uint8_t size_class);
+  Status begin_use(std::int64_t bytes);
+  void end_use(std::int64_t bytes) { in_use_.fetch_sub(bytes); }
   Block* take(std::uint8_t size_class);
   void put_back(Block* block);
 
@@ -97,6 +104,22 @@ class MemoryPool final : public RefCounted {
   Mutex mutex_;
   std::array<Block*, kClasses> free_ MILLRACE_GUARDED_BY(mutex_) = {};
   std::int64_t cached_ MILLRACE_GUARDED_BY(mutex_) = 0;
+};
+
+class MemoryPool::Use {
+ public:
+  Use(Use&& other) noexcept
+      : pool_(std::move(other.pool_)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Use& operator=(Use&&) = delete;
+  ~Use() {
+    if (bytes_ != 0) pool_->end_use(bytes_);
+  }
+
+ private:
+  friend class MemoryPool;
+  Use(Ref<MemoryPool> pool, std::int64_t bytes) : pool_(std::move(pool)), bytes_(bytes) {}
+  Ref<MemoryPool> pool_;
+  std::int64_t bytes_;
 };
 
 }  // namespace millrace::devices::cpu

@@ -433,8 +433,7 @@ struct ExecuteOptions : Args {
   int* task_ids = nullptr;
   std::int64_t* incarnation_ids = nullptr;
 };
-// With room for what later minors append: XLA refuses a shorter structure at every launch, and
-// takes a longer one whose end is zero.
+// With room for what later minors append (table_size.h tells how much of it each has).
 struct RoomyExecuteOptions : ExecuteOptions {
   unsigned char later[88] = {};
 };

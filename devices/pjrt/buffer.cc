@@ -1,6 +1,7 @@
 #include "millrace/devices/pjrt/buffer.h"
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,20 @@ namespace {
 
 // Several elements in one byte of device memory.
 bool is_packed(DType type) { return bit_width(type) < 8 && type != DType::kI1; }
+
+// What PJRT leaves open: above the bits of a small element, its byte is the number's, as everywhere
+// here; plugins leave zeros, or nothing in particular.
+void fill_bytes(DType type, std::span<std::byte> elements) {
+  if (!is_packed(type)) return;
+  const int bits = bit_width(type);
+  const auto above = static_cast<std::uint8_t>(0xff << bits);
+  const auto sign = static_cast<std::uint8_t>(is_signed_integer(type) ? 1 << (bits - 1) : 0);
+  for (std::byte& element : elements) {
+    const auto value = static_cast<std::uint8_t>(element);
+    const bool negative = (value & sign) != 0;
+    element = static_cast<std::byte>(negative ? value | above : value & ~above);
+  }
+}
 
 // A copy of so few bytes, on a thread of the plugin, is mostly over before a third thread could be
 // woken to tell of it (XLA's CPU client: after 1 to 2 us): so long it is asked whether it is.
@@ -56,8 +71,7 @@ PjrtBuffer::PjrtBuffer(PjrtClient& client, DeviceId device, const Shape& shape, 
       shape_(shape),
       buffer_(buffer),
       laid_out_(laid_out),
-      written_(written),
-      size_bytes_(shape.size_bytes()) {
+      written_(written) {
   if (laid_out) client_.note_laid_out();
 }
 
@@ -75,18 +89,35 @@ Error PjrtBuffer::removed_error(std::string_view use) const {
                                                    " that was donated or removed before");
 }
 
+Error PjrtBuffer::while_doing(std::string_view what, const Error& error) const {
+  return error.with_context("cannot " + std::string(what) + " a " + shape_.to_string() +
+                            " on device " + std::to_string(index(device_)));
+}
+
 // Asked for on whatever thread: neither call may block, compile or copy.
 Future<void> PjrtBuffer::ready() const {
   if (removed_.load()) return removed_error("the state");
   if (Status alive = client_.alive(device_); !alive) return std::move(alive).error();
-  if (written_) return make_ready();
-  MutexLock lock(mutex_);
-  if (ready_.valid()) return ready_;
+  if (written_.load(std::memory_order_acquire)) return make_ready();
+  if (asked_.load(std::memory_order_acquire)) {
+    const MutexLock lock(mutex_);
+    return ready_;
+  }
+  // Without the lock, which costs more than the rest of us where it is written. Whoever asks at the
+  // same time gets an event of his own.
   abi::BufferReadyEventArgs args;
   args.buffer = buffer_;
-  if (Status status = client_.plugin().call(args); !status) return std::move(status).error();
-  ready_ = client_.watch(args.event, "PJRT_Buffer_ReadyEvent", device_);
-  return ready_;
+  if (const Status status = client_.plugin().call(args); !status)
+    return while_doing("tell the state of", status.error());
+  Future<void> ready = client_.watch(args.event, "PJRT_Buffer_ReadyEvent", device_);
+  if (ready.ready() && ready.result()) {
+    written_.store(true, std::memory_order_release);
+    return ready;
+  }
+  const MutexLock lock(mutex_);
+  if (!ready_.valid()) ready_ = ready;
+  asked_.store(true, std::memory_order_release);
+  return ready;
 }
 
 Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner keep_alive) {
@@ -106,29 +137,43 @@ Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner ke
   args.host_layout = WrittenLayout::row_major(shape_.rank());
   args.dst = destination.data();
   args.dst_size = destination.size();
-  if (Status status = client_.plugin().call(args); !status) return std::move(status).error();
+  if (const Status status = client_.plugin().call(args); !status)
+    return while_doing("fetch", status.error());
   constexpr std::string_view kCopy = "PJRT_Buffer_ToHostBuffer";
   const auto until = steady_clock().now() + kSmallCopyTime;
   while (args.event != nullptr && destination.size() <= kSmallCopy &&
          steady_clock().now() < until) {
-    if (std::optional<Future<void>> copied = take_ready_event(client_.plugin(), args.event, kCopy))
+    if (std::optional<Future<void>> copied =
+            take_ready_event(client_.plugin(), args.event, kCopy)) {
+      if (!copied->result()) return while_doing("fetch", copied->result().error());
+      fill_bytes(shape_.dtype(), destination);
       return *std::move(copied);
+    }
   }
   // What is written into stays for as long as the plugin may write.
   Future<void> copied = client_.watch(args.event, kCopy, device_, keep_alive);
-  if (copied.ready()) return copied;
+  if (copied.ready()) {
+    if (!copied.result()) return while_doing("fetch", copied.result().error());
+    fill_bytes(shape_.dtype(), destination);
+    return copied;
+  }
   return std::move(copied).then(
       inline_executor(),
       // The hold goes last: with it the client may.
-      [hold = std::move(hold), self = Ref<PjrtBuffer>::share(this),
-       keep_alive = std::move(keep_alive)](Status ended) { return ended; });
+      [hold = std::move(hold), self = Ref<PjrtBuffer>::share(this), destination,
+       keep_alive = std::move(keep_alive)](Status ended) -> Status {
+        if (!ended) return std::unexpected(self->while_doing("fetch", ended.error()));
+        fill_bytes(self->shape_.dtype(), destination);
+        return ended;
+      });
 }
 
 Result<DeviceLayout> PjrtBuffer::layout() const {
   if (removed_.load()) return std::unexpected(removed_error("the layout"));
   abi::BufferGetMemoryLayoutArgs args;
   args.buffer = buffer_;
-  MILLRACE_TRY_STATUS(client_.plugin().call(args));
+  if (const Status told = client_.plugin().call(args); !told)
+    return std::unexpected(while_doing("tell the layout of", told.error()));
   return read_layout(client_.plugin(), args.layout, shape_.rank());
 }
 
@@ -139,22 +184,24 @@ Result<HostAccess> PjrtBuffer::host_access() {
   const Plugin& plugin = client_.plugin();
   abi::BufferIsOnCpuArgs where;
   where.buffer = buffer_;
-  MILLRACE_TRY_STATUS(plugin.call(where));
+  if (const Status told = plugin.call(where); !told)
+    return std::unexpected(while_doing("tell the place of", told.error()));
   // Sub-byte elements are packed in device memory and one byte each here.
   const bool row_major = shape_.rank() < 2 || layout() == DeviceLayout::row_major(shape_.rank());
   if (!where.is_on_cpu || is_packed(shape_.dtype()) || !row_major) {
     return fail(ErrorCode::kUnimplemented,
                 "the host cannot read a " + shape_.to_string() + " in place: fetch it");
   }
-  MILLRACE_TRY(const std::shared_ptr<ExternalReference> reference,
-               ExternalReference::create(Ref<PjrtBuffer>::share(this), client_));
+  const auto reference = ExternalReference::create(Ref<PjrtBuffer>::share(this), client_);
+  if (!reference) return std::unexpected(while_doing("read in place", reference.error()));
   abi::BufferOpaqueDeviceMemoryDataPointerArgs pointer;
   pointer.buffer = buffer_;
-  MILLRACE_TRY_STATUS(plugin.call(pointer));
+  if (const Status told = plugin.call(pointer); !told)
+    return std::unexpected(while_doing("read in place", told.error()));
   MILLRACE_TRY_STATUS(plugin.require<abi::BufferOpaqueDeviceMemoryDataPointerArgs>(
       pointer.device_memory_ptr != nullptr || shape_.size_bytes() == 0, "pointer"));
   return HostAccess{{static_cast<const std::byte*>(pointer.device_memory_ptr), shape_.size_bytes()},
-                    reference};
+                    *reference};
 }
 
 void PjrtBuffer::remove() {

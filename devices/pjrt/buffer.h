@@ -25,9 +25,14 @@ class PjrtBuffer final : public BufferBody {
   const Shape& shape() const override { return shape_; }
   Client& client() const override;
   DeviceId device() const override { return device_; }
-  std::size_t size_bytes() const override { return size_bytes_; }
+  std::size_t size_bytes() const override { return shape_.size_bytes(); }
   // kUnimplemented where the plugin does not tell.
   Result<DeviceLayout> layout() const override;
+  // On the caller's thread, whichever it is, with this buffer locked: PJRT_Buffer_ReadyEvent,
+  // PJRT_Event_IsReady and PJRT_Event_OnReady, none of which blocks in PJRT's words. So a plugin
+  // that waits in one of them holds up its caller until it returns, and nothing ends that. They are
+  // not handed over to another thread, because everything that is put and launched is asked: a
+  // wake-up for each costs more than a small launch, and what is ready would not be so at once.
   Future<void> ready() const override;
   Future<void> copy_to_host(std::span<std::byte> destination, Owner keep_alive) override;
   Result<HostAccess> host_access() override;
@@ -44,17 +49,21 @@ class PjrtBuffer final : public BufferBody {
  private:
   ~PjrtBuffer() override;
   Error removed_error(std::string_view use) const;
+  // error, of what was to be done with the buffer.
+  Error while_doing(std::string_view what, const Error& error) const;
 
   PjrtClient& client_;
   const PjrtClient::Use use_{client_};
   const DeviceId device_;
   const Shape shape_;
   abi::Buffer* const buffer_;
-  const bool laid_out_, written_;
-  std::size_t size_bytes_ = 0;
+  const bool laid_out_;
+  mutable std::atomic<bool> written_;       // known to be
+  mutable std::atomic<bool> asked_{false};  // ready_ is valid
   std::atomic<bool> removed_{false};
   mutable Mutex mutex_;
-  mutable Future<void> ready_ MILLRACE_GUARDED_BY(mutex_);  // valid once somebody asked
+  // Valid once somebody had to wait.
+  mutable Future<void> ready_ MILLRACE_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace::devices::pjrt

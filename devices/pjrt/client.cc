@@ -1,6 +1,7 @@
 #include "millrace/devices/pjrt/client.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "millrace/core/blocking.h"
@@ -37,9 +38,9 @@ Result<std::unique_ptr<PjrtClient>> PjrtClient::create(const Plugin& plugin,
   std::unique_ptr<PjrtClient> client(new PjrtClient(plugin, std::move(options)));
   if (Status opened = client->open(); !opened) {
     const Error error =
-        opened.error().with_context("opening the devices of the PJRT plugin " + plugin.name() +
-                                    " (PJRT API " + plugin.version_text() + ")");
+        opened.error().with_context("opening devices (PJRT API " + plugin.version_text() + ")");
     if (client->destroy_in_time()) return std::unexpected(error);
+    client->take_back_store();
     static_cast<void>(client.release());  // a thread is still in there
     return std::unexpected(
         Error(error.code(), error.message() + "; nor has PJRT_Client_Destroy returned after that"));
@@ -72,18 +73,23 @@ void PjrtClient::destroy_here() {
   }
   abi::ClientDestroyArgs args;
   args.client = std::exchange(client_, nullptr);
-  if (given_up()) {
-    static_cast<void>(key_values_.release());
-    return;
-  }
+  if (given_up()) return keep_key_values();
   if (const std::string left = events_given_up(id_); !left.empty()) {
     MILLRACE_LOG(kError, "pjrt",
                  "the client of the plugin " + plugin_.name() +
                      " is not destroyed, since it has not ended " + left);
-    static_cast<void>(key_values_.release());  // it is the plugin's
-    return;
+    return keep_key_values();
   }
   plugin_.call_quietly(args);
+}
+
+void PjrtClient::take_back_store() {
+  if (lent_store_) lent_store_->take_back();
+}
+
+void PjrtClient::keep_key_values() {
+  take_back_store();
+  static_cast<void>(key_values_.release());
 }
 
 Status PjrtClient::open() {
@@ -93,15 +99,14 @@ Status PjrtClient::open() {
   create.create_options = settings.data();
   create.num_options = settings.size();
   if (options_.store != nullptr) {
-    key_values_ =
-        std::make_unique<KeyValues>(*options_.store, *options_.clock, options_.store_prefix);
+    if (!lent_store_) lent_store_ = std::make_shared<LentStore>(*options_.store);
+    key_values_ = std::make_unique<KeyValues>(*lent_store_, *options_.clock, options_.store_prefix,
+                                              KeyValues::kPatience, lent_store_);
     key_values_->serve(create);
   }
   MILLRACE_TRY_STATUS(plugin_.call(create));
   client_ = create.client;
-  if (client_ == nullptr) {
-    return fail(ErrorCode::kInternal, "PJRT_Client_Create gives no client and no error");
-  }
+  MILLRACE_TRY_STATUS(plugin_.require<abi::ClientCreateArgs>(client_ != nullptr, "client"));
   abi::ClientPlatformNameArgs name;
   name.client = client_;
   MILLRACE_TRY_STATUS(plugin_.call(name));
@@ -116,10 +121,38 @@ Status PjrtClient::open() {
   MILLRACE_TRY_STATUS(plugin_.call(devices));
   MILLRACE_TRY_STATUS(plugin_.require<abi::ClientAddressableDevicesArgs>(
       devices.devices != nullptr || devices.num_devices == 0, "list of devices"));
+  MILLRACE_TRY_STATUS(check_devices({devices.devices, devices.num_devices}));
   MILLRACE_TRY_STATUS(read_topology());
   devices_.assign(devices.devices, devices.devices + devices.num_devices);
   for (std::size_t i = 0; i < devices_.size(); ++i) MILLRACE_TRY_STATUS(read_device(i));
   if (options_.profile && options_.trace != nullptr) start_profiler();
+  return {};
+}
+
+// Whatever runs on a client takes for granted that it has a device, and that each has its own work.
+Status PjrtClient::check_devices(std::span<abi::Device* const> listed) const {
+  const auto refuse = [this](ErrorCode code, const std::string& what) {
+    return fail(code, std::string(abi::to_string(abi::Slot::kClient_AddressableDevices)) +
+                          " of the plugin " + plugin_.name() + " gives " + what);
+  };
+  if (listed.empty()) {
+    return refuse(ErrorCode::kUnavailable,
+                  "no devices: there are none of this process, or its create options or the "
+                  "machine's settings hide them");
+  }
+  if (listed.size() > kMostDevices) {
+    return refuse(ErrorCode::kInternal, std::to_string(listed.size()) + " devices, more than the " +
+                                            std::to_string(kMostDevices) +
+                                            " that one process may have here");
+  }
+  std::set<const abi::Device*> seen;
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    const std::string where = std::to_string(i) + " of " + std::to_string(listed.size());
+    if (listed[i] == nullptr)
+      return refuse(ErrorCode::kInternal, "a null pointer as device " + where);
+    if (!seen.insert(listed[i]).second)
+      return refuse(ErrorCode::kInternal, "a device twice, again as device " + where);
+  }
   return {};
 }
 
@@ -201,33 +234,44 @@ Status PjrtClient::read_memories(std::size_t i) {
                                      addressable.memories + addressable.num_memories);
   std::ranges::stable_sort(memories, {}, [&](abi::Memory* m) { return m != standard.memory; });
   for (abi::Memory* memory : memories) {
+    MILLRACE_TRY_STATUS(plugin_.require<abi::DeviceAddressableMemoriesArgs>(
+        memory != nullptr, "memory of device " + std::to_string(i)));
     abi::MemoryIdArgs id;
     id.memory = memory;
     MILLRACE_TRY_STATUS(plugin_.call(id));
-    if (memories_.emplace(id.id, memory).second) {
-      abi::MemoryKindArgs kind;
-      kind.memory = memory;
-      MILLRACE_TRY_STATUS(plugin_.call(kind));
-      memory_infos_.push_back(
-          {.id = id.id, .kind = text(kind.kind, kind.kind_size), .devices = {}});
-    }
+    // Some plugins number each device's on its own. Of two with one number, only the first can be
+    // named.
+    if (!memories_.emplace(std::pair(infos_[i].id, id.id), memory).second) continue;
+    abi::MemoryKindArgs kind;
+    kind.memory = memory;
+    MILLRACE_TRY_STATUS(plugin_.call(kind));
     infos_[i].memories.push_back(id.id);
-    std::ranges::find(memory_infos_, id.id, &MemoryInfo::id)->devices.push_back(infos_[i].id);
+    note_memory(id.id, text(kind.kind, kind.kind_size), infos_[i].id);
   }
   return {};
 }
 
-Result<abi::Device*> PjrtClient::find(DeviceId device) const {
+// One that several devices reach is listed once.
+void PjrtClient::note_memory(int id, std::string kind, DeviceId device) {
+  const auto same = std::ranges::find_if(
+      memory_infos_, [&](const MemoryInfo& m) { return m.id == id && m.kind == kind; });
+  if (same != memory_infos_.end()) {
+    same->devices.push_back(device);
+  } else {
+    memory_infos_.push_back({.id = id, .kind = std::move(kind), .devices = {device}});
+  }
+}
+
+std::unexpected<Error> PjrtClient::unknown_device(DeviceId device) const {
   const int i = index(device);
-  if (i >= 0 && i < static_cast<int>(devices_.size())) return this->device(device);
   return fail(ErrorCode::kInvalidArgument, "'" + platform_name_ + "' has no device " +
                                                std::to_string(i) + " (of " +
                                                std::to_string(devices_.size()) + ")");
 }
 
 Result<abi::Memory*> PjrtClient::find_memory(DeviceId device, int memory) const {
-  const DeviceInfo& info = infos_[static_cast<std::size_t>(index(device))];
-  if (std::ranges::find(info.memories, memory) != info.memories.end()) return memories_.at(memory);
+  const auto found = memories_.find({device, memory});
+  if (found != memories_.end()) return found->second;
   return fail(ErrorCode::kInvalidArgument, "device " + std::to_string(index(device)) + " of '" +
                                                platform_name_ + "' has no memory " +
                                                std::to_string(memory));
@@ -286,13 +330,16 @@ Result<PutResult> PjrtClient::put_laid_out(const HostView& view, HostBufferSeman
   if (args.type == abi::BufferType::kInvalid) {
     return std::unexpected(no_type_error(view.shape));
   }
-  MILLRACE_TRY_STATUS(plugin_.call(args));
+  if (Status put = plugin_.call(args); !put) {
+    return std::unexpected(put.error().with_context("cannot put a " + view.shape.to_string() +
+                                                    " on device " + std::to_string(index(device))));
+  }
   // A zero-copy put releases its source when the buffer goes, which may be after the close: it is
   // no event that the device owes.
   const bool zero_copy = semantics >= HostBufferSemantics::kImmutableZeroCopy;
   if (zero_copy) hold.reset();
   constexpr const char* kPut = "PJRT_Client_BufferFromHostBuffer";
-  Future<void> released = zero_copy ? take_event(plugin_, args.done_with_host_buffer, completions(),
+  Future<void> released = zero_copy ? take_event(plugin_, args.done_with_host_buffer, releases(),
                                                  kPut, releases_of(device), view.owner)
                                     : watch(args.done_with_host_buffer, kPut, device, view.owner);
   if (!released.ready()) {
@@ -317,6 +364,11 @@ Result<Buffer> PjrtClient::copy(const Buffer& source, DeviceId device, int memor
     return fail(ErrorCode::kInvalidArgument, "the buffer to copy belongs to another client");
   }
   make_handed_over();
+  const auto refused = [&](const Status& status) {
+    return std::unexpected(status.error().with_context("cannot copy a " +
+                                                       source.shape().to_string() + " to device " +
+                                                       std::to_string(index(device))));
+  };
   const auto* from = static_cast<const PjrtBuffer*>(source.body().get());
   if (from->removed()) {
     return fail(ErrorCode::kFailedPrecondition, "a copy of a " + source.shape().to_string() +
@@ -327,7 +379,7 @@ Result<Buffer> PjrtClient::copy(const Buffer& source, DeviceId device, int memor
     abi::BufferCopyToMemoryArgs args;
     args.buffer = from->get();
     MILLRACE_TRY(args.dst_memory, find_memory(device, memory));
-    MILLRACE_TRY_STATUS(plugin_.call(args));
+    if (const Status copied = plugin_.call(args); !copied) return refused(copied);
     MILLRACE_TRY_STATUS(
         plugin_.require<abi::BufferCopyToMemoryArgs>(args.dst_buffer != nullptr, "buffer"));
     made = args.dst_buffer;
@@ -335,7 +387,7 @@ Result<Buffer> PjrtClient::copy(const Buffer& source, DeviceId device, int memor
     abi::BufferCopyToDeviceArgs args;
     args.buffer = from->get();
     args.dst_device = target;
-    MILLRACE_TRY_STATUS(plugin_.call(args));
+    if (const Status copied = plugin_.call(args); !copied) return refused(copied);
     MILLRACE_TRY_STATUS(
         plugin_.require<abi::BufferCopyToDeviceArgs>(args.dst_buffer != nullptr, "buffer"));
     made = args.dst_buffer;
@@ -369,7 +421,10 @@ Result<MemoryStats> PjrtClient::memory_stats(DeviceId device) const {
   MILLRACE_TRY(abi::Device* const target, find(device));
   abi::DeviceMemoryStatsArgs args;
   args.device = target;
-  MILLRACE_TRY_STATUS(plugin_.call(args));
+  if (Status told = plugin_.call(args); !told) {
+    return std::unexpected(told.error().with_context("cannot tell how much memory device " +
+                                                     std::to_string(index(device)) + " uses"));
+  }
   const auto known = [](const abi::MaybeInt64& v) {
     return v.is_set ? std::optional<std::int64_t>(v.value) : std::nullopt;
   };

@@ -9,7 +9,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "millrace/core/coroutine.h"
@@ -24,6 +26,7 @@
 #include "millrace/devices/pjrt/handed_over.h"
 #include "millrace/devices/pjrt/key_values.h"
 #include "millrace/devices/pjrt/layout.h"
+#include "millrace/devices/pjrt/lent_store.h"
 #include "millrace/devices/pjrt/plugin.h"
 #include "millrace/devices/pjrt/profiler.h"
 
@@ -34,12 +37,15 @@ struct PjrtClientOptions {
   // Where calls are made that other threads than device actors want: what waits for an event, and
   // what frees unless `frees` is there. nullptr: on those threads, which then may block.
   Executor* driver = nullptr;
-  // One thread for what frees, which nobody else's call holds up; outlives the client.
+  // One thread for what frees, which nobody else's call holds up; outlives the client. The futures
+  // of what was lent to a buffer complete there.
   Executor* frees = nullptr;
   std::map<std::string, Attribute> settings;  // create options, as the plugin defines them
-  KeyValueStore* store = nullptr;             // for the plugin's parts in other processes
-  Owner store_owner;                          // of the store, where it is not borrowed
-  std::string store_prefix;                   // before its keys
+  // For the plugin's parts in other processes. It is used no more once the client was destroyed or
+  // given up, or stays for somebody's buffers.
+  KeyValueStore* store = nullptr;
+  std::shared_ptr<LentStore> lent_store;  // what the client makes of it, unless it is there
+  std::string store_prefix;               // before its keys
   const Clock* clock = &steady_clock();
   TraceRecorder* trace = nullptr;
   bool profile = false;  // what the plugin's own profiler records goes to trace at the close
@@ -113,7 +119,12 @@ class PjrtClient final : public Client {
   void note_laid_out() { any_laid_out_.store(true); }
 
   // The error of a device that was killed. Cheap while none was.
-  Status alive(DeviceId device) const;
+  Status alive(DeviceId device) const {
+    const Life& life = *lives_[static_cast<std::size_t>(index(device))];
+    if (!life.dead.load()) [[likely]]
+      return {};
+    return death_of(life);
+  }
   EventSource events_of(DeviceId device) const { return {id_, device}; }
   // Of zero-copy puts.
   EventSource releases_of(DeviceId device) const { return {id_, device, true}; }
@@ -160,10 +171,18 @@ class PjrtClient final : public Client {
   Future<void> watch(abi::Event* event, std::string_view what, DeviceId device,
                      Owner keep = nullptr);
   Executor& completions() const { return *options_.completions; }
+  // Where releases of zero-copy puts complete: they may come after the close, when the executor
+  // above runs nothing any more.
+  Executor& releases() const { return options_.frees != nullptr ? *options_.frees : completions(); }
   Scope::Hold hold() { return scope_.hold(); }
   Error closed_error() const { return scope_.closed_error(); }
   // kInvalidArgument for what is none of devices().
-  Result<abi::Device*> find(DeviceId device) const;
+  Result<abi::Device*> find(DeviceId device) const {
+    const auto i = static_cast<std::size_t>(index(device));  // a negative one becomes too large
+    if (i < devices_.size()) [[likely]]
+      return devices_[i];
+    return unknown_device(device);
+  }
   // id is one of devices().
   abi::Device* device(DeviceId id) const { return devices_[static_cast<std::size_t>(index(id))]; }
   Result<DeviceId> id_of(abi::Device* device) const;
@@ -171,16 +190,19 @@ class PjrtClient final : public Client {
   TimePoint now() const { return options_.clock->now(); }
   // It has ended now.
   void note_run(const PjrtRun& run);
-  int next_launch_id() { return launches_.fetch_add(1); }
+  // Of a launch of several devices; 0 is no id.
+  int next_launch_id() { return launches_.fetch_add(1) + 1; }
 
  private:
   PjrtClient(const Plugin& plugin, PjrtClientOptions options)
       : plugin_(plugin), options_(std::move(options)) {}
   Status open();
+  Status check_devices(std::span<abi::Device* const> listed) const;
   Status read_topology();
   Status read_device(std::size_t i);
   Status read_attributes(std::size_t i, abi::DeviceDescription* description);
   Status read_memories(std::size_t i);
+  void note_memory(int id, std::string kind, DeviceId device);
   struct Life {
     std::atomic<bool> dead{false};
     mutable Mutex mutex;
@@ -188,12 +210,17 @@ class PjrtClient final : public Client {
     Promise<void> promise MILLRACE_GUARDED_BY(mutex);  // gone once it is known how the life ends
     const Future<void> failed = promise.future();
   };
+  static Status death_of(const Life& life);
+  std::unexpected<Error> unknown_device(DeviceId device) const;
   void end_lives();
   void see_to_handed_over();
   void hurry_handed_over();
   Future<void> destroy_unless_used();
   void end_use();
   void destroy_here();  // the plugin's client, unless it still works
+  // Whoever has lent it may let it go next.
+  void take_back_store();
+  void keep_key_values();  // for ever: the plugin may still call them
   bool destroy_in_time();
   Executor* freer() const { return options_.frees != nullptr ? options_.frees : options_.driver; }
   // This thread is that of one of the client's device actors.
@@ -238,6 +265,7 @@ class PjrtClient final : public Client {
   const std::uint64_t id_ = next_id();
   const Plugin& plugin_;
   const PjrtClientOptions options_;
+  std::shared_ptr<LentStore> lent_store_ = options_.lent_store;
   std::unique_ptr<KeyValues> key_values_;  // the plugin's as long as the client is
   abi::Client* client_ = nullptr;
   std::string platform_name_, platform_version_;
@@ -245,9 +273,9 @@ class PjrtClient final : public Client {
   std::vector<abi::Device*> devices_;
   std::vector<std::int64_t> global_ids_;  // of devices_, as device assignments name them
   std::vector<DeviceInfo> infos_;
-  std::vector<std::unique_ptr<Runs>> runs_;   // by device
-  std::vector<std::unique_ptr<Life>> lives_;  // by device
-  std::map<int, abi::Memory*> memories_;
+  std::vector<std::unique_ptr<Runs>> runs_;                    // by device
+  std::vector<std::unique_ptr<Life>> lives_;                   // by device
+  std::map<std::pair<DeviceId, int>, abi::Memory*> memories_;  // by device and id
   std::vector<MemoryInfo> memory_infos_;
   mutable Mutex mapped_mutex_;
   CondVar unmapped_;  // something was

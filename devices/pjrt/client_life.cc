@@ -29,10 +29,7 @@ std::uint64_t PjrtClient::next_id() {
   return last.fetch_add(1) + 1;
 }
 
-Status PjrtClient::alive(DeviceId device) const {
-  const Life& life = *lives_[static_cast<std::size_t>(index(device))];
-  if (!life.dead.load()) [[likely]]
-    return {};
+Status PjrtClient::death_of(const Life& life) {
   MutexLock lock(life.mutex);
   return std::unexpected(*life.death);
 }
@@ -147,6 +144,7 @@ Future<void> PjrtClient::destroy_unless_used() {
   const bool all_made = handed_over_->empty();
   const std::int64_t uses = uses_.load();
   if (uses == 0 || !all_made) return destroyed_;
+  take_back_store();  // it outlives the runtime only, which goes now
   return fail(ErrorCode::kFailedPrecondition,
               "the client of the plugin " + plugin_.name() + " stays: " + std::to_string(uses) +
                   " buffers, programs, or arrays that read a buffer in place, are still held, and "
@@ -190,6 +188,7 @@ std::string PjrtClient::calls_under_way() const {
 
 void PjrtClient::give_up(const Error& why) {
   if (given_up_.exchange(true)) return;
+  take_back_store();
   for (const DeviceInfo& info : infos_) {
     static_cast<void>(kill(info.id, why));
     give_up_events(releases_of(info.id), why);

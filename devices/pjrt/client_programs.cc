@@ -118,7 +118,8 @@ Result<Executable> PjrtClient::load(std::string_view serialized) {
   args.client = client_;
   args.serialized_executable = serialized.data();
   args.serialized_executable_size = serialized.size();
-  MILLRACE_TRY_STATUS(plugin_.call(args));
+  if (Status loaded = plugin_.call(args); !loaded)
+    return std::unexpected(loaded.error().with_context("cannot load a program"));
   MILLRACE_TRY_STATUS(plugin_.require<abi::ExecutableDeserializeAndLoadArgs>(
       args.loaded_executable != nullptr, "executable"));
   MILLRACE_TRY(Ref<PjrtExecutable> executable,

@@ -49,11 +49,19 @@ constexpr std::array kRows = {
     Row{kToken, BufferType::kToken, 17},
 };
 
+// By DType: every put asks.
+constexpr auto kBufferTypes = [] {
+  std::array<BufferType, static_cast<std::size_t>(kToken) + 1> types{};
+  types.fill(BufferType::kInvalid);
+  for (const Row& row : kRows) types[static_cast<std::size_t>(row.ours)] = row.pjrt;
+  return types;
+}();
+
 }  // namespace
 
 abi::BufferType to_buffer_type(DType type) {
-  const auto row = std::ranges::find(kRows, type, &Row::ours);
-  return row == kRows.end() ? BufferType::kInvalid : row->pjrt;
+  const auto i = static_cast<std::size_t>(type);
+  return i < kBufferTypes.size() ? kBufferTypes[i] : BufferType::kInvalid;
 }
 
 DType from_buffer_type(abi::BufferType type) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -51,6 +52,9 @@ class PendingTable {
                     static_cast<Key>(pending->plugin->number()) << kPluginShift;
     Part& part = part_of(key);
     MutexLock lock(part.mutex);
+    // For end_call(), which must not throw.
+    const std::size_t most = part.ending.size() + part.pending.size() + 1;
+    if (part.ending.capacity() < most) part.ending.reserve(2 * most);
     part.pending.emplace(key, std::move(pending));
     return key;
   }
@@ -88,7 +92,10 @@ class PendingTable {
       part.ending.push_back(ending);
     }
     if (ending.posts) {
-      post_end(std::move(pending), std::move(status));
+      try {
+        post_end(std::move(pending), std::move(status));
+      } catch (const std::bad_alloc&) {  // its promise was dropped, which is an error too
+      }
     } else {
       pending.reset();  // which calls the plugin
     }
@@ -98,6 +105,8 @@ class PendingTable {
     }
     part.ended.notify_all();
   }
+  // Of an event whose error there is no memory for.
+  const Error& untold() const { return untold_; }
   // Everything that waits, or whose callback is on its way, while none of it changes.
   template <class F>
   void for_each(const F& f) {
@@ -154,6 +163,8 @@ class PendingTable {
     });
   }
 
+  const Error untold_{ErrorCode::kResourceExhausted,
+                      "an event of a plugin has failed, and there is no memory for its error"};
   std::atomic<Key> next_{1};
   std::array<Part, 16> parts_;
 };
@@ -163,19 +174,35 @@ PendingTable& table() {
   return *instance;
 }
 
+Error error_of(const Pending& pending, abi::Error* error) {
+  try {
+    return pending.plugin->take_error(error, pending.what);
+  } catch (const std::bad_alloc&) {
+    return table().untold();
+  }
+}
+
+void tell_of_second_call(Key key) {
+  // Its error, where there is one, is not freed: it may be that of the first call, which is gone,
+  // and a leak hurts nobody.
+  MILLRACE_LOG(kError, "pjrt",
+               "the plugin " + Plugin::name_of(static_cast<std::uint16_t>(key >> kPluginShift)) +
+                   " called back more than once for one event, or after it had refused to");
+}
+
+// On a thread of the plugin, whose frames nothing may be thrown through.
 void on_ready(abi::Error* error, void* user_arg) {
   const Key key = reinterpret_cast<Key>(user_arg);
   const Pending* const pending = table().begin_call(key);
   if (pending == nullptr) {
-    // Its error, where there is one, is not freed: it may be that of the first call, which is gone,
-    // and a leak hurts nobody.
-    MILLRACE_LOG(kError, "pjrt",
-                 "the plugin " + Plugin::name_of(static_cast<std::uint16_t>(key >> kPluginShift)) +
-                     " called back more than once for one event, or after it had refused to");
+    try {
+      tell_of_second_call(key);
+    } catch (const std::bad_alloc&) {  // then nobody is told
+    }
     return;
   }
   Status status;
-  if (error != nullptr) status = std::unexpected(pending->plugin->take_error(error, pending->what));
+  if (error != nullptr) status = std::unexpected(error_of(*pending, error));
   table().end_call(key, std::move(status));
 }
 
@@ -200,8 +227,8 @@ void wait_here(std::unique_ptr<Pending> pending, const Error& refusal) {
     return;
   }
   MILLRACE_LOG(kError, "pjrt",
-               pending->plugin->name() + " neither calls back (" + refusal.message() +
-                   ") nor can be waited for (" + status.error().message() +
+               "an event of " + std::string(pending->what) + " neither calls back (" +
+                   refusal.message() + ") nor can be waited for (" + status.error().message() +
                    "): what it may still write into is never freed");
   pending->executor = nullptr;
   table().add(std::move(pending));

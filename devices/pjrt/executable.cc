@@ -1,6 +1,7 @@
 #include "millrace/devices/pjrt/executable.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "millrace/core/pool.h"
@@ -8,6 +9,7 @@
 #include "millrace/devices/pjrt/calls_under_way.h"
 #include "millrace/devices/pjrt/client.h"
 #include "millrace/devices/pjrt/events.h"
+#include "millrace/devices/pjrt/table_size.h"
 
 namespace millrace::devices::pjrt {
 
@@ -15,7 +17,8 @@ Result<Ref<PjrtExecutable>> PjrtExecutable::create(PjrtClient& client, std::stri
                                                    abi::LoadedExecutable* loaded,
                                                    const Compiled& compiled) {
   auto made = Ref<PjrtExecutable>::adopt(new PjrtExecutable(client, std::move(name), loaded));
-  MILLRACE_TRY_STATUS(made->read(compiled));
+  if (Status read = made->read(compiled); !read)
+    return std::unexpected(read.error().with_context("cannot use " + made->name_));
   return made;
 }
 
@@ -36,10 +39,9 @@ Status PjrtExecutable::check_counts(const CompileOptions& options) const {
   if (!options.plugin_options.empty()) return {};  // they may say otherwise
   const auto check = [&](std::string_view function, int told, int wanted) -> Status {
     if (told == wanted) return {};
-    return fail(ErrorCode::kInternal, std::string(function) + " of the plugin " +
-                                          client_.plugin().name() + " tells " +
-                                          std::to_string(told) + " for " + name_ +
-                                          ", which was compiled for " + std::to_string(wanted));
+    return fail(ErrorCode::kInternal,
+                std::string(function) + " of the plugin " + client_.plugin().name() + " tells " +
+                    std::to_string(told) + " for what was compiled for " + std::to_string(wanted));
   };
   MILLRACE_TRY_STATUS(check("PJRT_Executable_NumReplicas", facts_.replicas, options.replicas));
   return check("PJRT_Executable_NumPartitions", facts_.partitions, options.partitions);
@@ -92,9 +94,10 @@ Status PjrtExecutable::read(const Compiled& compiled) {
     MILLRACE_TRY(const DeviceId id, client_.id_of(where.devices[i]));
     devices_.push_back(id);
   }
-  if (!devices_.empty() && devices_.size() != static_cast<std::size_t>(devices_per_launch())) {
+  const bool any_one = devices_.empty() && devices_per_launch() == 1;
+  if (!any_one && devices_.size() != static_cast<std::size_t>(devices_per_launch())) {
     return fail(ErrorCode::kUnimplemented,
-                name_ + " runs on " + std::to_string(devices_per_launch()) + " devices, of which " +
+                "it runs on " + std::to_string(devices_per_launch()) + " devices, of which " +
                     std::to_string(devices_.size()) + " are in this process");
   }
   return {};
@@ -104,10 +107,12 @@ Status PjrtExecutable::read(const Compiled& compiled) {
 // each thread, so that a launch asks for no memory here.
 struct PjrtExecutable::Launch {
   void begin(std::size_t devices, std::size_t inputs, std::size_t outputs) {
-    buffers.assign(devices * (inputs + outputs), nullptr);
+    buffers.resize(devices * (inputs + outputs));
+    std::fill_n(buffers.data() + devices * inputs, devices * outputs, nullptr);
     argument_lists.resize(devices);
     output_lists.resize(devices);
-    done.assign(devices, nullptr);
+    done.resize(devices);
+    std::fill_n(done.data(), devices, nullptr);
     kept.clear();
     given.clear();
     abi::Buffer** next = buffers.data();
@@ -216,10 +221,12 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   if (donates_any_) MILLRACE_TRY_STATUS(donate(call, launch));
 
   abi::RoomyExecuteOptions options;
-  options.struct_size = abi::kStructSize<abi::RoomyExecuteOptions>;
+  options.struct_size = abi::execute_options_size(client_.plugin().minor_version());
   options.non_donatable_input_indices = launch.kept.data();
   options.num_non_donatable_input_indices = launch.kept.size();
-  options.launch_id = client_.next_launch_id();
+  // PJRT knows by it which parts of a launch belong together. One device's is 0, for none, so that
+  // the others are numbered alike in all processes, and its threads count nothing in common.
+  options.launch_id = devices == 1 ? 0 : client_.next_launch_id();
   abi::LoadedExecutableExecuteArgs args;
   args.executable = loaded_;
   args.options = &options;
@@ -286,7 +293,8 @@ Result<Attributes> PjrtExecutable::cost_analysis() const {
   const CallsFor mine(&client_);
   abi::ExecutableGetCostAnalysisArgs args;
   args.executable = executable_;
-  MILLRACE_TRY_STATUS(client_.plugin().call(args));
+  if (Status told = client_.plugin().call(args); !told)
+    return std::unexpected(told.error().with_context("cannot tell what " + name_ + " costs"));
   MILLRACE_TRY_STATUS(client_.plugin().require<abi::ExecutableGetCostAnalysisArgs>(
       args.properties != nullptr || args.num_properties == 0, "list of properties"));
   return read_values(args.properties, args.num_properties);
@@ -297,17 +305,27 @@ Result<std::string> PjrtExecutable::serialize() const {
   const Plugin& plugin = client_.plugin();
   abi::ExecutableSerializeArgs args;
   args.executable = executable_;
-  MILLRACE_TRY_STATUS(plugin.call(args));
+  if (Status written = plugin.call(args); !written)
+    return std::unexpected(written.error().with_context("cannot serialize " + name_));
   const Status given = plugin.require<abi::ExecutableSerializeArgs>(
       args.serialized_bytes != nullptr || args.serialized_bytes_size == 0, "bytes");
   std::string bytes;
-  if (args.serialized_bytes != nullptr && given)
-    bytes.assign(args.serialized_bytes, args.serialized_bytes_size);
+  Status copied = given;
+  if (args.serialized_bytes != nullptr && given) {
+    try {
+      bytes.assign(args.serialized_bytes, args.serialized_bytes_size);
+    } catch (const std::exception&) {  // of memory that is not there, or that no string may have
+      copied = fail(ErrorCode::kResourceExhausted,
+                    "there is no memory for the " + std::to_string(args.serialized_bytes_size) +
+                        " bytes of " + name_ + " that PJRT_Executable_Serialize of the plugin " +
+                        plugin.name() + " tells");
+    }
+  }
   if (args.serialized_executable_deleter != nullptr) {
     plugin.quietly("the deleter of PJRT_Executable_Serialize",
                    [&] { args.serialized_executable_deleter(args.serialized_executable); });
   }
-  MILLRACE_TRY_STATUS(given);
+  MILLRACE_TRY_STATUS(copied);
   return bytes;
 }
 

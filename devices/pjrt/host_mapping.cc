@@ -140,7 +140,8 @@ Result<Owner> PjrtClient::map_host_memory(std::span<std::byte> bytes, Owner owne
   args.size = bytes.size();
   if (Status mapped = plugin_.call(args); !mapped) {
     forget_mapping(*mapping);
-    return std::unexpected(std::move(mapped).error());
+    return std::unexpected(mapped.error().with_context(
+        "cannot map " + std::to_string(bytes.size()) + " bytes of the host"));
   }
   return std::make_shared<HostMappingHandle>(mapping);
 }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <new>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -15,6 +18,28 @@ template <class A>
 abi::Error* refuse(const A& args, const Error& error) {
   const std::string& text = error.message();
   return (*args.callback_error)(static_cast<int>(error.code()), text.data(), text.size());
+}
+
+// What answer() says; what it throws becomes an error, since between us and whoever would catch it
+// are the plugin's frames. what: a literal.
+template <class A, class F>
+abi::Error* without_throwing(const A& args, std::string_view what, F answer) {
+  try {
+    try {
+      return answer();
+    } catch (const std::exception& error) {
+      return refuse(args, Error(ErrorCode::kInternal, "the key-value store threw an exception in " +
+                                                          std::string(what) + ": " + error.what()));
+    } catch (...) {
+      return refuse(args,
+                    Error(ErrorCode::kInternal,
+                          "the key-value store threw something that is no std::exception in " +
+                              std::string(what)));
+    }
+  } catch (const std::bad_alloc&) {  // nor is there memory to tell it
+    return (*args.callback_error)(static_cast<int>(ErrorCode::kResourceExhausted), what.data(),
+                                  what.size());
+  }
 }
 
 // Fails where the plugin's structure ends before the last field.
@@ -58,32 +83,38 @@ void KeyValues::serve(abi::ClientCreateArgs& args) {
 }
 
 abi::Error* KeyValues::get(abi::KeyValueGetArgs* args) {
-  if (const Status size = check_size(*args, "PJRT_KeyValueGetCallback_Args", 80); !size)
-    return refuse(*args, size.error());
-  auto& self = *static_cast<KeyValues*>(args->user_arg);
-  const auto allowed = std::chrono::milliseconds(std::max(args->timeout_in_ms, 0));
-  CallOptions call;
-  call.deadline = self.clock_.now() + allowed;
-  const std::string key = self.prefix_ + std::string(args->key, args->key_size);
-  return give(*args, answer(self.store_.get(key, call), allowed + self.patience_, "a get", key));
+  return without_throwing(*args, "a get", [args]() -> abi::Error* {
+    if (const Status size = check_size(*args, "PJRT_KeyValueGetCallback_Args", 80); !size)
+      return refuse(*args, size.error());
+    auto& self = *static_cast<KeyValues*>(args->user_arg);
+    const auto allowed = std::chrono::milliseconds(std::max(args->timeout_in_ms, 0));
+    CallOptions call;
+    call.deadline = self.clock_.now() + allowed;
+    const std::string key = self.prefix_ + std::string(args->key, args->key_size);
+    return give(*args, answer(self.store_.get(key, call), allowed + self.patience_, "a get", key));
+  });
 }
 
 abi::Error* KeyValues::try_get(abi::KeyValueTryGetArgs* args) {
-  if (const Status size = check_size(*args, "PJRT_KeyValueTryGetCallback_Args", 72); !size)
-    return refuse(*args, size.error());
-  auto& self = *static_cast<KeyValues*>(args->user_arg);
-  const std::string key = self.prefix_ + std::string(args->key, args->key_size);
-  return give(*args, answer(self.store_.try_get(key), self.patience_, "a try_get", key));
+  return without_throwing(*args, "a try_get", [args]() -> abi::Error* {
+    if (const Status size = check_size(*args, "PJRT_KeyValueTryGetCallback_Args", 72); !size)
+      return refuse(*args, size.error());
+    auto& self = *static_cast<KeyValues*>(args->user_arg);
+    const std::string key = self.prefix_ + std::string(args->key, args->key_size);
+    return give(*args, answer(self.store_.try_get(key), self.patience_, "a try_get", key));
+  });
 }
 
 abi::Error* KeyValues::put(abi::KeyValuePutArgs* args) {
-  if (const Status size = check_size(*args, "PJRT_KeyValuePutCallback_Args", 64); !size)
-    return refuse(*args, size.error());
-  auto& self = *static_cast<KeyValues*>(args->user_arg);
-  const std::string key = self.prefix_ + std::string(args->key, args->key_size);
-  const std::string_view value(args->value, args->value_size);
-  const Status done = answer(self.store_.put(key, value), self.patience_, "a put", key);
-  return done ? nullptr : refuse(*args, done.error());
+  return without_throwing(*args, "a put", [args]() -> abi::Error* {
+    if (const Status size = check_size(*args, "PJRT_KeyValuePutCallback_Args", 64); !size)
+      return refuse(*args, size.error());
+    auto& self = *static_cast<KeyValues*>(args->user_arg);
+    const std::string key = self.prefix_ + std::string(args->key, args->key_size);
+    const std::string_view value(args->value, args->value_size);
+    const Status done = answer(self.store_.put(key, value), self.patience_, "a put", key);
+    return done ? nullptr : refuse(*args, done.error());
+  });
 }
 
 }  // namespace millrace::devices::pjrt

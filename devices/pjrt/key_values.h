@@ -8,6 +8,7 @@
 
 #include "millrace/core/clock.h"
 #include "millrace/core/key_value_store.h"
+#include "millrace/devices/buffer.h"
 #include "millrace/devices/pjrt/abi.h"
 
 namespace millrace::devices::pjrt {
@@ -15,13 +16,20 @@ namespace millrace::devices::pjrt {
 // What the callbacks' user_arg points to; the plugin may call as long as its client lives. Its
 // thread waits, as PJRT wants it: as long as the plugin says in a get, and always for `patience`,
 // by the machine's time, which is what a store gets for its answer. After that the plugin is given
-// kDeadlineExceeded, with the key. Thread-safety: thread-safe.
+// kDeadlineExceeded, with the key. Nothing is thrown through the plugin's frames: what the store
+// throws, or memory that is not there, is an error of the callback. Thread-safety: thread-safe.
 class KeyValues {
  public:
-  // prefix: before every key, so that plugins that share a store do not meet.
+  static constexpr Duration kPatience = std::chrono::minutes(1);
+  // prefix: before every key, so that plugins that share a store do not meet. owner: of the store,
+  // where it is not borrowed.
   KeyValues(KeyValueStore& store, const Clock& clock, std::string prefix,
-            Duration patience = std::chrono::minutes(1))
-      : store_(store), clock_(clock), prefix_(std::move(prefix)), patience_(patience) {}
+            Duration patience = kPatience, Owner owner = nullptr)
+      : store_(store),
+        owner_(std::move(owner)),
+        clock_(clock),
+        prefix_(std::move(prefix)),
+        patience_(patience) {}
   KeyValues(const KeyValues&) = delete;
   KeyValues& operator=(const KeyValues&) = delete;
 
@@ -33,6 +41,7 @@ class KeyValues {
   static abi::Error* put(abi::KeyValuePutArgs* args);
 
   KeyValueStore& store_;
+  const Owner owner_;
   const Clock& clock_;
   const std::string prefix_;
   const Duration patience_;

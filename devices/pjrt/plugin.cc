@@ -196,7 +196,8 @@ Result<const Plugin*> Plugin::adopt(const abi::Api* api, std::string name, std::
   std::unique_ptr<Plugin> plugin(new Plugin(api, std::move(name)));
   plugin->build_ = std::move(build);
   MILLRACE_TRY_STATUS(plugin->check_version());
-  MILLRACE_TRY_STATUS(plugin->initialize());
+  if (Status ready = plugin->initialize(); !ready)
+    return std::unexpected(ready.error().with_context("loading a PJRT plugin"));
   const Plugin* const made = plugin.get();
   Loaded& all = loaded();
   MutexLock lock(all.all_mutex);
@@ -291,19 +292,20 @@ Status Plugin::thrown(abi::Slot slot) const {
 }
 
 Error Plugin::take_error(abi::Error* error, std::string_view what) const {
-  // These three have no errors: what they cannot tell, nobody can. Message and destroy give nothing
-  // back.
+  // What these three cannot tell, nobody can: of an error that GetCode gives, nobody is told.
+  // Message and destroy give nothing back.
   abi::ErrorGetCodeArgs code;
   code.struct_size = abi::Call<abi::ErrorGetCodeArgs>::kSize;
   code.error = error;
   abi::ErrorMessageArgs message;
   message.struct_size = abi::Call<abi::ErrorMessageArgs>::kSize;
   message.error = error;
-  std::string text = std::string(what) + ": ";
+  std::string text = std::string(what) + " of the plugin " + name_ + ": ";
+  abi::Error* of_code = nullptr;
   if (has(abi::Slot::kError_GetCode)) {
     quietly("PJRT_Error_GetCode", [&] {
-      reinterpret_cast<abi::Function<abi::ErrorGetCodeArgs>>(function(abi::Slot::kError_GetCode))(
-          &code);
+      of_code = reinterpret_cast<abi::Function<abi::ErrorGetCodeArgs>>(
+          function(abi::Slot::kError_GetCode))(&code);
     });
   }
   if (has(abi::Slot::kError_Message)) {
@@ -312,18 +314,27 @@ Error Plugin::take_error(abi::Error* error, std::string_view what) const {
           function(abi::Slot::kError_Message))(&message);
     });
   }
-  text += message.message != nullptr ? std::string(message.message, message.message_size)
-                                     : "the plugin gives no message";
-  if (has(abi::Slot::kError_Destroy)) {
+  if (message.message == nullptr) {
+    text += "the plugin gives no message";
+  } else {
+    try {
+      text.append(message.message, message.message_size);
+    } catch (const std::exception&) {
+      text += "there is no memory for its message of " + std::to_string(message.message_size) +
+              " bytes";
+    }
+  }
+  for (abi::Error* const gone : {error, of_code}) {
+    if (gone == nullptr || !has(abi::Slot::kError_Destroy)) continue;
     abi::ErrorDestroyArgs destroy;
     destroy.struct_size = abi::Call<abi::ErrorDestroyArgs>::kSize;
-    destroy.error = error;
+    destroy.error = gone;
     quietly("PJRT_Error_Destroy", [&] {
       reinterpret_cast<abi::QuietFunction<abi::ErrorDestroyArgs>>(
           function(abi::Slot::kError_Destroy))(&destroy);
     });
   }
-  return Error(code_of(code.code), std::move(text));
+  return Error(code_of(of_code == nullptr ? code.code : 0), std::move(text));
 }
 
 Status Plugin::missing(abi::Slot slot, std::string_view what) const {
@@ -338,7 +349,7 @@ void Plugin::log_throw(std::string_view name) const {
 }
 
 void Plugin::log_failure(const Error& error) const {
-  MILLRACE_LOG(kWarning, "pjrt", name_ + ": " + error.message());
+  MILLRACE_LOG(kWarning, "pjrt", error.message());
 }
 
 }  // namespace millrace::devices::pjrt

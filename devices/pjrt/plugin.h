@@ -60,7 +60,8 @@ class Plugin {
   // The plugin's extension of this type, at least as large as its head; nullptr if it has none.
   const abi::Extension* extension(int type) const;
   // Calls the function of args. kUnimplemented, with its name, if the plugin has none; kInternal,
-  // with its name, if it throws; else its error, with ours in front: "PJRT_Client_Compile: ...".
+  // with its name, if it throws; else its error, of its code, with the function and the plugin in
+  // front: "PJRT_Client_Compile of the plugin npu (/p/plugin.so): ...". Callers add what for.
   template <class A>
   Status call(A& args) const {
     return call_for({}, args);
@@ -104,8 +105,8 @@ class Plugin {
   void call_quietly(A&& args) const {
     if (const Status status = call(args); !status) log_failure(status.error());
   }
-  // Takes the error away from the plugin. what: what was called. Never throws what the plugin's
-  // functions throw.
+  // Takes the error away from the plugin. what: what was called, for its text as above. Never
+  // throws what the plugin's functions throw.
   Error take_error(abi::Error* error, std::string_view what) const;
 
  private:
@@ -128,6 +129,9 @@ class Plugin {
   std::string build_;
   std::map<std::string, Attribute> attributes_;
 };
+
+// More devices than one process has, or one program runs on: what is larger is no number of them.
+inline constexpr std::size_t kMostDevices = 1 << 16;
 
 // The values of a list, as the plugin has it: none where it has no list.
 std::map<std::string, Attribute> read_values(const abi::NamedValue* values, std::size_t count);

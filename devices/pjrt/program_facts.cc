@@ -26,6 +26,26 @@ Result<Shape> shape_of(DType type, std::span<const std::int64_t> dims, std::stri
   return Shape(type, dims);
 }
 
+// PJRT's sizes are as good as the plugin that tells them.
+Status check_told(const Plugin& plugin, abi::Slot slot, std::size_t told, std::size_t least,
+                  std::size_t most, std::string_view what) {
+  if (told >= least && told <= most) return {};
+  return fail(ErrorCode::kInternal, std::string(abi::to_string(slot)) + " of the plugin " +
+                                        plugin.name() + " tells " + std::to_string(told) + " " +
+                                        std::string(what) + ": " + std::to_string(least) + " to " +
+                                        std::to_string(most) + " are possible");
+}
+
+constexpr std::size_t kMostArrays = 1 << 20;  // that go into a program, or come out of one
+// Of a program: it is a message of protobuf's, or a text that stands for no larger one.
+constexpr auto kMostProgramBytes = static_cast<std::size_t>(std::numeric_limits<int>::max());
+
+Result<int> count_of(const Plugin& plugin, abi::Slot slot, std::size_t told,
+                     std::string_view what) {
+  MILLRACE_TRY_STATUS(check_told(plugin, slot, told, 1, kMostDevices, what));
+  return static_cast<int>(told);
+}
+
 Status read_outputs(const Plugin& plugin, abi::Executable* executable, ProgramFacts& facts) {
   abi::ExecutableOutputElementTypesArgs types;
   types.executable = executable;
@@ -39,6 +59,8 @@ Status read_outputs(const Plugin& plugin, abi::Executable* executable, ProgramFa
                                           " element types of outputs, but dimensions of " +
                                           std::to_string(dims.num_outputs));
   }
+  MILLRACE_TRY_STATUS(check_told(plugin, abi::Slot::kExecutable_OutputDimensions, dims.num_outputs,
+                                 0, kMostArrays, "outputs"));
   MILLRACE_TRY_STATUS(plugin.require<abi::ExecutableOutputElementTypesArgs>(
       types.output_types != nullptr || types.num_output_types == 0, "list of types"));
   MILLRACE_TRY_STATUS(plugin.require<abi::ExecutableOutputDimensionsArgs>(
@@ -63,6 +85,9 @@ Status read_optimized(const Plugin& plugin, abi::Executable* executable, Program
   args.executable = executable;
   args.program = &program;
   MILLRACE_TRY_STATUS(plugin.call(args));  // the size
+  constexpr abi::Slot kSlot = abi::Slot::kExecutable_OptimizedProgram;
+  MILLRACE_TRY_STATUS(
+      check_told(plugin, kSlot, program.code_size, 0, kMostProgramBytes, "bytes of a program"));
   std::string code(program.code_size, '\0');
   program.code = code.data();
   MILLRACE_TRY_STATUS(plugin.call(args));
@@ -89,6 +114,8 @@ Status count_inputs(const Plugin& plugin, abi::Executable* executable, ProgramFa
   abi::ExecutableParameterMemoryKindsArgs kinds;
   kinds.executable = executable;
   MILLRACE_TRY_STATUS(plugin.call(kinds));
+  MILLRACE_TRY_STATUS(check_told(plugin, abi::Slot::kExecutable_ParameterMemoryKinds,
+                                 kinds.num_parameters, 0, kMostArrays, "parameters"));
   facts.inputs.assign(kinds.num_parameters, Shape());
   facts.donated.assign(kinds.num_parameters, 0);
   return {};
@@ -270,8 +297,13 @@ Result<ProgramFacts> read_facts(const Plugin& plugin, abi::Executable* executabl
   abi::ExecutableNumPartitionsArgs partitions;
   partitions.executable = executable;
   MILLRACE_TRY_STATUS(plugin.call(partitions));
-  facts.replicas = static_cast<int>(replicas.num_replicas);
-  facts.partitions = static_cast<int>(partitions.num_partitions);
+  MILLRACE_TRY(facts.replicas, count_of(plugin, abi::Slot::kExecutable_NumReplicas,
+                                        replicas.num_replicas, "replicas"));
+  MILLRACE_TRY(facts.partitions, count_of(plugin, abi::Slot::kExecutable_NumPartitions,
+                                          partitions.num_partitions, "partitions"));
+  MILLRACE_TRY_STATUS(check_told(plugin, abi::Slot::kExecutable_NumPartitions,
+                                 replicas.num_replicas * partitions.num_partitions, 1, kMostDevices,
+                                 "partitions of all replicas"));
   const Status told = read_outputs(plugin, executable, facts);
   if (!told) {
     if (compiled == nullptr || told.error().code() != ErrorCode::kUnimplemented)

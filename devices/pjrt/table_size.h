@@ -1,9 +1,11 @@
-// How many functions the table of a minor of PJRT has at least: facts of the ABI, in the order in
-// which functions were appended (slots.inc).
+// What a minor of PJRT has: how many functions its table, in the order in which they were appended
+// (slots.inc), and how many bytes its options of a launch. Facts of the ABI.
 #pragma once
 
 #include <array>
 #include <cstddef>
+
+#include "millrace/devices/pjrt/abi.h"
 
 namespace millrace::devices::pjrt::abi {
 
@@ -23,6 +25,18 @@ constexpr std::size_t least_functions(int minor) {
     if (age.minor <= minor) functions = age.functions;
   }
   return functions;
+}
+
+// The size to state for the options of a launch, whose end is zero. XLA's plugins refuse a shorter
+// structure than theirs and others a longer one, so each is told its own: of one that nobody knows
+// yet, with room for what it may have appended. minor: kOldestMinor or newer.
+constexpr std::size_t execute_options_size(int minor) {
+  if (minor < 76) return 80;    // up to the context
+  if (minor < 78) return 88;    // the place of the call
+  if (minor < 97) return 112;   // tasks and their incarnations
+  if (minor < 110) return 120;  // slices
+  if (minor <= kMinor) return 144;
+  return kStructSize<RoomyExecuteOptions>;
 }
 
 }  // namespace millrace::devices::pjrt::abi

@@ -92,6 +92,7 @@ TEST_F(RegistryTest, BackendThatTheUserHasNamedIsNotPassedOver) {
   EXPECT_EQ(registry_.open(variables({{"PJRT_DEVICE", "cpu"}}), options({}))->choice.name, "cpu");
   EXPECT_EQ(registry_.choose(variables({}), can_open)->reason,
             "PJRT_DEVICE is not set; --plugin names 'npu'");
+  EXPECT_FALSE(registry_.choose(variables({}), can_open)->automatic);
 }
 
 TEST_F(RegistryTest, UnknownKindIsAnErrorThatListsTheKnownOnes) {

@@ -4,9 +4,13 @@
 
 #include <latch>
 #include <memory>
+#include <semaphore>
 #include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
+#include "millrace/core/blocking.h"
 #include "millrace/core/make_executor.h"
 #include "millrace/core/timer_queue.h"
 #include "millrace/devices/device_actor.h"
@@ -83,6 +87,127 @@ TEST(StuckCallTest, EverythingThatWaitsEndsOnceWhenTheDeviceIsGivenUp) {
   const Future<Buffer> later = device.put(kView);
   ASSERT_TRUE(later.ready());
   EXPECT_FALSE(later.result());
+}
+
+// Each of its puts waits to be let go. It can be killed.
+class KillableClient final : public testing::StubClient {
+ public:
+  KillableClient() : StubClient(1) {}
+  std::counting_semaphore<> entered{0}, let_go{0};
+
+  Result<PutResult> put(const HostView&, HostBufferSemantics, DeviceId, int) override {
+    if (failed_.ready()) return fail(ErrorCode::kUnavailable, "it was killed before");
+    entered.release();
+    let_go.acquire();
+    return none();
+  }
+  Future<void> failed(DeviceId) const override { return failed_; }
+  Status kill(DeviceId, const Error& cause) override {
+    if (promise_.valid()) std::exchange(promise_, {}).set_error(cause);
+    return {};
+  }
+
+ private:
+  Promise<void> promise_;
+  const Future<void> failed_ = promise_.future();
+};
+
+class KilledInACallTest : public ::testing::Test {
+ protected:
+  ~KilledInACallTest() override {
+    device_ = Device();
+    EXPECT_TRUE(wait_blocking(driver_->close()));
+    EXPECT_TRUE(wait_blocking(compute_->close()));
+  }
+  static ErrorCode code_of(const Future<Buffer>& future) {
+    EXPECT_TRUE(future.ready());
+    if (!future.ready() || future.result()) return {};
+    return future.result().error().code();
+  }
+
+  KillableClient client_;
+  TimerQueue timers_{steady_clock()};
+  std::unique_ptr<PoolExecutor> driver_ = make_executor(ExecutorBackend::kThreads, 1, "driver");
+  std::unique_ptr<PoolExecutor> compute_ = make_executor(ExecutorBackend::kThreads, 1, "compute");
+  Device device_ = make_devices(client_, {.environment = {.clock = &steady_clock(),
+                                                          .timers = &timers_,
+                                                          .compute = compute_.get(),
+                                                          .blocking = compute_.get(),
+                                                          .parallel = nullptr},
+                                          .limits = {},
+                                          .drivers = {driver_.get()}})[0];
+  const Error power_cut_{ErrorCode::kDataLoss, "power cut"};
+};
+
+TEST_F(KilledInACallTest, EverythingEndsAtOnceAndTheThreadThatComesBackGoesOn) {
+  const auto owner = std::make_shared<int>();
+  HostView owned = kView;
+  owned.owner = owner;
+  const Future<Buffer> first = device_.put(owned);
+  owned.owner = nullptr;
+  client_.entered.acquire();
+  const Future<Buffer> second = device_.put(kView);
+  ASSERT_TRUE(device_.kill(power_cut_));
+  EXPECT_EQ(code_of(first), ErrorCode::kDataLoss);
+  EXPECT_EQ(first.result().error().message(),
+            "the put of " + kView.shape.to_string() + " has not ended: power cut");
+  EXPECT_EQ(code_of(second), ErrorCode::kUnavailable);
+  EXPECT_EQ(code_of(device_.put(kView)), ErrorCode::kUnavailable);
+  const Future<HostArray> fetched = device_.fetch(second);
+  ASSERT_TRUE(fetched.ready());
+  EXPECT_FALSE(fetched.result());
+  const Future<void> failed = device_.failed();
+  ASSERT_TRUE(failed.ready());
+  EXPECT_FALSE(failed.result());
+  const Future<void> closed = device_.close();
+  EXPECT_FALSE(closed.ready()) << "its thread is still in there";
+  EXPECT_GT(owner.use_count(), 1) << "it may still read there";
+  client_.let_go.release();
+  EXPECT_TRUE(wait_blocking(closed));
+  EXPECT_EQ(code_of(first), ErrorCode::kDataLoss) << "it has ended once";
+  EXPECT_EQ(device_.stats().puts, 1U);
+  EXPECT_EQ(owner.use_count(), 1);
+}
+
+// What waited behind the call is gone when its thread comes back and looks for it.
+TEST_F(KilledInACallTest, ThreadThatComesBackFindsAnotherQueue) {
+  const Future<Buffer> before = device_.put(kView);
+  client_.entered.acquire();
+  std::vector<Future<Buffer>> puts(5);
+  for (Future<Buffer>& put : puts) put = device_.put(kView);
+  client_.let_go.release();
+  client_.entered.acquire();  // the first of them; the others are in the queue now
+  EXPECT_FALSE(wait_blocking(before));
+  ASSERT_TRUE(device_.kill(power_cut_));
+  EXPECT_EQ(code_of(puts[0]), ErrorCode::kDataLoss);
+  for (std::size_t i = 1; i < puts.size(); ++i)
+    EXPECT_EQ(code_of(puts[i]), ErrorCode::kUnavailable);
+  client_.let_go.release();
+  EXPECT_TRUE(wait_blocking(device_.close()));
+  EXPECT_EQ(device_.stats().puts, 2U);
+}
+
+// Many threads call, and one kills, while calls come and go.
+TEST_F(KilledInACallTest, NothingIsLostOfWhatComesMeanwhile) {
+  client_.let_go.release(1000);
+  std::vector<std::vector<Future<Buffer>>> puts(4);
+  std::latch begin(5);
+  std::vector<std::thread> threads;
+  for (auto& mine : puts) {
+    threads.emplace_back([&] {
+      begin.arrive_and_wait();
+      for (int i = 0; i < 400; ++i) mine.push_back(device_.put(kView));
+    });
+  }
+  begin.arrive_and_wait();
+  for (int i = 0; i < 100; ++i) client_.entered.acquire();
+  ASSERT_TRUE(device_.kill(power_cut_));
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& mine : puts) {
+    for (const Future<Buffer>& put : mine) EXPECT_FALSE(wait_blocking(put));
+  }
+  client_.let_go.release(1000);
+  EXPECT_TRUE(wait_blocking(device_.close()));
 }
 
 }  // namespace

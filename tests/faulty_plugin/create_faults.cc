@@ -49,6 +49,17 @@ Faults create_faults() {
        [](abi::Api& api) {
          instead<abi::ClientDestroyArgs>(api, [](auto* /*a*/) -> abi::Error* { give_up(); });
        }},
+      {"create.no_devices",
+       [](abi::Api& api) {
+         after<abi::ClientAddressableDevicesArgs>(api, [](auto* a) { a->num_devices = 0; });
+       }},
+      {"create.version_for_terminals",
+       [](abi::Api& api) {
+         after<abi::ClientPlatformVersionArgs>(api, [](auto* a) {
+           a->platform_version = "\x1b[31mred";
+           a->platform_version_size = 8;
+         });
+       }},
       {"create.kind_is_no_utf8",
        [](abi::Api& api) {
          after<abi::DeviceDescriptionKindArgs>(api, [](auto* a) {

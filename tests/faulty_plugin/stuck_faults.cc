@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
@@ -40,7 +41,19 @@ Faults stuck_faults() {
       {"stuck.create", stay<abi::ClientCreateArgs>},
       {"stuck.describe", stay<abi::ClientPlatformNameArgs>},
       {"stuck.memory_stats", stay<abi::DeviceMemoryStatsArgs>},
+      // Not the calls by which a runtime learns who tells, one for each device.
+      {"stuck.memory_stats_later",
+       [](abi::Api& api) {
+         instead<abi::DeviceMemoryStatsArgs>(api, [](auto* a) -> abi::Error* {
+           static std::atomic<int> calls{0};
+           if (calls.fetch_add(1) >= 2) stay_here();
+           return healthy(a);
+         });
+       }},
       {"stuck.compile", stay<abi::ClientCompileArgs>},
+      {"stuck.cost", stay<abi::ExecutableGetCostAnalysisArgs>},
+      {"stuck.serialize", stay<abi::ExecutableSerializeArgs>},
+      {"stuck.load_program", stay<abi::ExecutableDeserializeAndLoadArgs>},
       {"stuck.put", stay<abi::ClientBufferFromHostBufferArgs>},
       {"stuck.execute", stay<abi::LoadedExecutableExecuteArgs>},
       {"stuck.copy", stay<abi::BufferCopyToDeviceArgs>},

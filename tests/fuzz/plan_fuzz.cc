@@ -129,8 +129,8 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   auto module = read::read_program({reinterpret_cast<const char*>(data), size});
   if (!module) return 0;
-  use_native_ops(*module);
-  if (!verify::verify(*module) || refine::is_needed(*module)) return 0;
+  if (!verify::verify(*module) || (use_native_ops(*module) && !verify::verify(*module))) return 0;
+  if (refine::is_needed(*module)) return 0;
   Census census;
   for (const ir::Function& function : module->functions()) {
     for (const ir::Type type : function.inputs()) census.small = census.small && is_small(type);

@@ -136,7 +136,7 @@ class Driver {
 
   void describe() const {
     tell("devices", runtime_.devices().size() == 2 ? "ok" : "wrong");
-    tell("memory_stats", runtime_.client().memory_stats(DeviceId{0}));
+    tell("memory_stats", wait(runtime_.memory_stats(DeviceId{0})));
     static_cast<void>(runtime_.metrics_snapshot());
   }
 
@@ -190,7 +190,7 @@ class Driver {
     tell("execute.chain", last);
     if (last) fetch("execute.chain.fetch", (*last)[0], 13);
     tell("execute.wrong", wait(device().execute(program, {*x, *x})));
-    tell("cost", program.body()->cost_analysis());
+    tell("cost", wait(runtime_.cost_analysis(program)));
   }
 
   void execute_large(const Executable& program) const {
@@ -226,17 +226,17 @@ class Driver {
   }
 
   void serialize(const Executable& program) const {
-    const Result<std::string> bytes = program.body()->serialize();
+    const Result<std::string> bytes = wait(runtime_.serialize(program));
     tell("serialize", bytes);
     if (!bytes) return;
-    const Result<Executable> loaded = runtime_.client().load(*bytes);
+    const Result<Executable> loaded = wait(runtime_.load(*bytes));
     tell("load", loaded);
     const Result<Buffer> x = put(std::vector<float>{1, 2, 3, 4}, kFour);
     if (!loaded || !x) return;
     const Result<Buffers> y = wait(device().execute(*loaded, {*x}));
     tell("load.execute", y);
     if (y) fetch("load.fetch", (*y)[0], 2);
-    tell("load.refused", runtime_.client().load("nonsense"));
+    tell("load.refused", wait(runtime_.load("nonsense")));
   }
 
   void threads(const Executable& program) const {

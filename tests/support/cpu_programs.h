@@ -20,6 +20,7 @@ struct ScriptedProgram {
   std::vector<devices::cpu::OutputAlias> aliases;
   // Must call output_written for every output, or fail.
   std::function<Status(const devices::cpu::RunCall&)> body;
+  std::size_t temporary_bytes = 0;
 };
 
 // A CompileFunction that gives this program whatever the text.
@@ -32,7 +33,7 @@ inline devices::cpu::CompileFunction scripted(ScriptedProgram program) {
     std::span<const devices::Shape> outputs() const override { return program.outputs; }
     std::span<const int> donated() const override { return program.donated; }
     std::span<const devices::cpu::OutputAlias> aliases() const override { return program.aliases; }
-    std::size_t temporary_bytes() const override { return 0; }
+    std::size_t temporary_bytes() const override { return program.temporary_bytes; }
     Result<std::unique_ptr<CompiledRun>> make_run() const override {
       struct Run final : CompiledRun {
         explicit Run(const ScriptedProgram& p) : program(p) {}

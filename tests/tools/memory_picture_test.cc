@@ -32,7 +32,9 @@ func.func @main(%x: tensor<32x32xf32>, %n: tensor<i32>) -> tensor<32x32xf32> {
           : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
       stablehlo.return %j, %b : tensor<i32>, tensor<32x32xf32>
     }
-  return %2#1 : tensor<32x32xf32>
+  %3 = stablehlo.dot_general %2#1, %0, contracting_dims = [1] x [0]
+      : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  return %3 : tensor<32x32xf32>
 })";
 
 TEST(MemoryPictureTest, PlacesThatAreInUseTogetherDoNotOverlapAndLieInTheArena) {
@@ -80,6 +82,17 @@ TEST(MemoryPictureTest, EveryPlaceOfSomeSizeIsDrawnAndTextIsEscaped) {
   for (std::size_t at = svg.find("<rect"); at != std::string::npos; at = svg.find("<rect", at + 1))
     ++rectangles;
   EXPECT_EQ(rectangles, 1U + 5 + 2);
+}
+
+TEST(MemoryPictureTest, TitleHasTheEndOfALongPathAndOneStepIsOne) {
+  const MemoryMap map{.program = std::string(200, 'a') + "/program.mlir",
+                      .steps = {{"stablehlo.dot_general", 0}},
+                      .places = {{0, 1024, 0, 0, false}},
+                      .arena = 1024,
+                      .end = 1};
+  const std::string svg = draw(map);
+  EXPECT_THAT(svg, HasSubstr("aaa/program.mlir: 1.00 KiB for what lies between 1 step;"));
+  EXPECT_THAT(svg, HasSubstr(">..." + std::string(47, 'a') + "/program.mlir"));
 }
 
 TEST(MemoryPictureTest, ProgramWithoutTemporariesIsAnEmptyPicture) {

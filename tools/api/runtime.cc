@@ -298,34 +298,42 @@ std::vector<std::optional<devices::MemoryStats>> Runtime::Core::memory(const Run
 
 // work() on a blocking thread, which the close waits for.
 template <class F>
-auto Runtime::on_blocking_thread(F work) const {
+auto Runtime::on_blocking_thread(const CallOptions& call, F work) const {
   using R = std::invoke_result_t<F&>;  // a Result
   using Given = Future<typename R::value_type>;
   if (core_->forked()) return Given(forked_error("a call of a device"));
   Scope::Hold hold = core_->compilations.hold();
   if (!hold) return Given(core_->compilations.closed_error());
-  return make_ready().then(*core_->blocking,
-                           [work = std::move(work), hold = std::move(hold)](const Status&) mutable {
-                             R result = work();
-                             hold.reset();
-                             return result;
-                           });
+  auto unless_stopped = [work = std::move(work), hold = std::move(hold),
+                         stop = call.stop](const Status&) mutable -> R {
+    if (stop.stop_requested())
+      return fail(ErrorCode::kCancelled, "a call of a device was stopped before it began");
+    R result = work();
+    hold.reset();
+    return result;
+  };
+  const Given called = make_ready().then(*core_->blocking, std::move(unless_stopped));
+  return with_options(core_->until_given_up(called), call, *core_->environment.timers);
 }
 
-Future<std::string> Runtime::serialize(const devices::Executable& executable) const {
-  return on_blocking_thread([executable] { return executable.body()->serialize(); });
+Future<std::string> Runtime::serialize(const devices::Executable& executable,
+                                       CallOptions call) const {
+  return on_blocking_thread(call, [executable] { return executable.body()->serialize(); });
 }
-Future<devices::Executable> Runtime::load(std::string serialized) const {
-  return on_blocking_thread([client = core_->client.get(), serialized = std::move(serialized)] {
-    return client->load(serialized);
-  });
+Future<devices::Executable> Runtime::load(std::string serialized, CallOptions call) const {
+  return on_blocking_thread(call,
+                            [client = core_->client.get(), serialized = std::move(serialized)] {
+                              return client->load(serialized);
+                            });
 }
-Future<devices::Attributes> Runtime::cost_analysis(const devices::Executable& executable) const {
-  return on_blocking_thread([executable] { return executable.body()->cost_analysis(); });
+Future<devices::Attributes> Runtime::cost_analysis(const devices::Executable& executable,
+                                                   CallOptions call) const {
+  return on_blocking_thread(call, [executable] { return executable.body()->cost_analysis(); });
 }
-Future<devices::MemoryStats> Runtime::memory_stats(devices::DeviceId device) const {
+Future<devices::MemoryStats> Runtime::memory_stats(devices::DeviceId device,
+                                                   CallOptions call) const {
   return on_blocking_thread(
-      [client = core_->client.get(), device] { return client->memory_stats(device); });
+      call, [client = core_->client.get(), device] { return client->memory_stats(device); });
 }
 
 Future<void> Runtime::close() const {

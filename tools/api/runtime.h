@@ -67,11 +67,13 @@ class Runtime {
                                       CallOptions call = {}) const;
 
   // What ExecutableBody and Client do blocking (devices/client.h), on a blocking thread: with their
-  // errors, and kUnavailable once closed.
-  Future<std::string> serialize(const devices::Executable& executable) const;
-  Future<devices::Executable> load(std::string serialized) const;
-  Future<devices::Attributes> cost_analysis(const devices::Executable& executable) const;
-  Future<devices::MemoryStats> memory_stats(devices::DeviceId device) const;
+  // errors, and kUnavailable once closed. kCancelled and kDeadlineExceeded by call: what was begun
+  // runs on, and its result is dropped. One that does not return ends with the close.
+  Future<std::string> serialize(const devices::Executable& executable, CallOptions call = {}) const;
+  Future<devices::Executable> load(std::string serialized, CallOptions call = {}) const;
+  Future<devices::Attributes> cost_analysis(const devices::Executable& executable,
+                                            CallOptions call = {}) const;
+  Future<devices::MemoryStats> memory_stats(devices::DeviceId device, CallOptions call = {}) const;
 
   // Time and threads, for code that is handed them (loaders, groups, tasks).
   const Environment& environment() const;
@@ -96,7 +98,7 @@ class Runtime {
 
  private:
   template <class F>
-  auto on_blocking_thread(F work) const;
+  auto on_blocking_thread(const CallOptions& call, F work) const;
   explicit Runtime(std::unique_ptr<Core> core);
   std::unique_ptr<Core> core_;
 };

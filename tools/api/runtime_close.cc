@@ -59,19 +59,6 @@ Future<void> Runtime::Core::until(const Future<void>& future, TimePoint limit) c
   return with_deadline(future, limit, *environment.timers);
 }
 
-Future<devices::Executable> Runtime::Core::until_given_up(
-    const Future<devices::Executable>& compiled) {
-  if (!client->calls_may_block()) return compiled;
-  return with_stop(compiled, stop_waiting.get_token())
-      .then(inline_executor(),
-            [this](Result<devices::Executable> result) -> Result<devices::Executable> {
-              if (!result && result.error().code() == ErrorCode::kCancelled &&
-                  stop_waiting.stop_requested())
-                return std::unexpected(*given_up);
-              return result;
-            });
-}
-
 void Runtime::Core::give_up() {
   if (given_up) return;
   const std::string calls = client ? client->calls_under_way() : "";
@@ -183,6 +170,11 @@ void Runtime::Core::destroy_client() {
   const Status& ended = end.result();
   held = client && !ended && ended.error().code() == ErrorCode::kFailedPrecondition;
   if (held) MILLRACE_LOG(kInfo, "runtime", ended.error().message());
+  if (held || !client) return;
+  // Its end has told, on that thread, what becomes of memory that was lent to it.
+  client.reset();
+  const Future<void> told = make_ready().then(*frees, [](const Status&) {});
+  if (!ends_in_time(told, time_for_frees())) give_up();
 }
 
 void Runtime::Core::end_held() {

@@ -11,6 +11,7 @@
 
 #include "millrace/actors/handler_watch.h"
 #include "millrace/core/bridged_thread.h"
+#include "millrace/core/combinators.h"
 #include "millrace/core/coroutine.h"
 #include "millrace/core/event_loop_thread.h"
 #include "millrace/core/make_executor.h"
@@ -38,8 +39,19 @@ struct Runtime::Core {
   devices::DeviceThreads make_device_threads(int i, int n);
   // Of each device, where it is known: now, or where that may block, when it was asked last.
   std::vector<std::optional<devices::MemoryStats>> memory(const Runtime& runtime);
-  // The compilation, or the error of the close that has waited for it long enough.
-  Future<devices::Executable> until_given_up(const Future<devices::Executable>& compiled);
+  // What a call on a blocking thread gives, or the error of the close that has waited for it long
+  // enough.
+  template <class T>
+  Future<T> until_given_up(const Future<T>& called) {
+    if (!client->calls_may_block()) return called;
+    return with_stop(called, stop_waiting.get_token())
+        .then(inline_executor(), [this](Result<T> result) -> Result<T> {
+          if (!result && result.error().code() == ErrorCode::kCancelled &&
+              stop_waiting.stop_requested())
+            return std::unexpected(*given_up);
+          return result;
+        });
+  }
 
   Task<void> close_all();
   // After close(): what a plugin frees then. Blocks, for no longer than close() would.
@@ -107,7 +119,7 @@ struct Runtime::Core {
   Duration closing_took{};
   std::optional<Error> first_error;
   std::optional<Error> given_up;  // why; then threads and objects are left behind
-  std::stop_source stop_waiting;  // for compilations, once given_up is there
+  std::stop_source stop_waiting;  // for calls on blocking threads, once given_up is there
   bool held = false;  // somebody has buffers or executables of the client, which stays for them
 
   Mutex mutex;

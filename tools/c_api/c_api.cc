@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -56,6 +57,22 @@ Status check_number(std::int32_t number, std::int32_t most, const char* name) {
   if (number >= 0 && number <= most) return {};
   return fail(ErrorCode::kInvalidArgument, std::string(name) + " is " + std::to_string(number) +
                                                ", not 0 to " + std::to_string(most));
+}
+
+// How long opening may take, as the caller says.
+Result<CallOptions> time_to_open(const millrace_open_options* given) {
+  if (given == nullptr) return CallOptions();
+  constexpr double kMostSeconds = 1e9;  // 30 years, which the clock still can count
+  MILLRACE_READ(asked, millrace_open_options, given, struct_size);
+  if (asked.seconds == 0) return CallOptions();
+  if (asked.seconds > 0 && asked.seconds <= kMostSeconds) {
+    const std::chrono::duration<double> time(asked.seconds);
+    return CallOptions{.stop = {},
+                       .deadline = steady_clock().now() + std::chrono::ceil<Duration>(time)};
+  }
+  return fail(ErrorCode::kInvalidArgument, "millrace_open_options.seconds is " +
+                                               std::to_string(asked.seconds) + ", not 0 to " +
+                                               std::to_string(kMostSeconds));
 }
 
 Result<RuntimeOptions> runtime_options(const millrace_open_options* given) {
@@ -144,10 +161,13 @@ const char* millrace_version(void) { return millrace::version().data(); }  // a 
 millrace_error* millrace_open(const millrace_open_options* options, millrace_runtime* runtime) {
   return guarded([&]() -> Status {
     MILLRACE_TRY_STATUS(check_pointer(runtime, "runtime"));
-    MILLRACE_TRY(*runtime, Sessions::instance().open(runtime_options(options)));
+    MILLRACE_TRY(const CallOptions call, time_to_open(options));
+    MILLRACE_TRY(*runtime, Sessions::instance().open(runtime_options(options), call));
     return {};
   });
 }
+
+int32_t millrace_left_behind(void) { return Runtime::left_behind() ? 1 : 0; }
 
 millrace_error* millrace_device_count(millrace_runtime runtime, size_t* count) {
   return guarded([&]() -> Status {

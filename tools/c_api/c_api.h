@@ -19,12 +19,15 @@
 //
 // Memory. Strings, dimensions and lists are copied by the call that takes them. Only two things are
 // borrowed for longer, and given back when millrace_next (or millrace_close) gives the operation:
-// the bytes of a put, which must not change until then, and the destination of a fetch.
+// the bytes of a put, which must not change until then, and the destination of a fetch. A put that
+// fails because its device did, or because millrace_close has waited long enough, gives its bytes
+// back only where the device computes on the host: a plugin may read them for as long as the
+// process runs.
 //
 // Threads. Every function may be called from any thread, also from several at once. No call waits
-// for a device but millrace_close; only millrace_open and millrace_close may take long. Nothing of
-// the caller's runs on threads of the library: there are no callbacks but that of millrace_close,
-// which runs inside it.
+// for a device but millrace_close; only millrace_open, which may be given a limit, and
+// millrace_close may take long. Nothing of the caller's runs on threads of the library: there are
+// no callbacks but that of millrace_close, which runs inside it.
 //
 // Processes. The child of a fork has none of the runtime's threads: once a process has called
 // millrace_open, whatever its later children call gives MILLRACE_FAILED_PRECONDITION. Fork first,
@@ -92,11 +95,19 @@ typedef struct millrace_open_options {
   const char* device;  // the kind of device; NULL: as PJRT_DEVICE says, else it is picked
   int32_t devices;     // how many; 0: as the device's variable says (CPU_NUM_DEVICES)
   int32_t threads;     // that run programs; 0: as MILLRACE_THREADS says, else one per core
+  double seconds;      // that opening may take; 0: as many as it needs
 } millrace_open_options;
 
-// options may be NULL. Several runtimes may be open at once; they do not know of each other.
+// options may be NULL. Several runtimes may be open at once; they do not know of each other. A
+// plugin whose hardware does not answer may never return from a call. MILLRACE_DEADLINE_EXCEEDED,
+// which names the plugin and that call: it was not open in so many seconds, and a thread of the
+// library may be left in there (millrace_left_behind); plugins that answer are opened as before.
 MILLRACE_CALL millrace_error* millrace_open(const millrace_open_options* options,
                                             millrace_runtime* runtime);
+// 1: a thread of the library is left in a plugin, because millrace_open or millrace_close waited
+// for it long enough. Such a process ends by _exit: exit and the end of main run the destructors
+// of the plugin under that thread, and wait for ever where it is loading a library. Else 0.
+MILLRACE_API int32_t millrace_left_behind(void);
 
 typedef struct millrace_device_info {
   size_t struct_size;

@@ -62,9 +62,10 @@ void finish_with(const Future<void>& end, const Ref<Operation>& operation) {
 
 }  // namespace
 
-Result<std::unique_ptr<Session>> Session::open(Result<RuntimeOptions> options) {
+Result<std::unique_ptr<Session>> Session::open(Result<RuntimeOptions> options,
+                                               const CallOptions& call) {
   MILLRACE_TRY(Ref<Completions> completions, Completions::create());
-  MILLRACE_TRY(Runtime runtime, Runtime::create(std::move(options)));
+  MILLRACE_TRY(Runtime runtime, Runtime::create(std::move(options), call));
   return std::unique_ptr<Session>(new Session(std::move(runtime), std::move(completions)));
 }
 

@@ -21,7 +21,9 @@ namespace millrace::c_api {
 // of scope(). Thread-safety: thread-safe.
 class Session {
  public:
-  static Result<std::unique_ptr<Session>> open(Result<RuntimeOptions> options);
+  // As Runtime::create().
+  static Result<std::unique_ptr<Session>> open(Result<RuntimeOptions> options,
+                                               const CallOptions& call);
 
   Scope& scope() { return scope_; }
   std::span<const Device> devices() const { return runtime_->devices(); }

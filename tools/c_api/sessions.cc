@@ -17,11 +17,11 @@ Status Sessions::check_process() const {
               "threads: fork before the first millrace_open, or exec");
 }
 
-Result<Handle> Sessions::open(Result<RuntimeOptions> options) {
+Result<Handle> Sessions::open(Result<RuntimeOptions> options, const CallOptions& call) {
   std::int64_t never = kNever;
   opened_in_.compare_exchange_strong(never, millrace::detail::fork_generation());
   MILLRACE_TRY_STATUS(check_process());
-  MILLRACE_TRY(std::shared_ptr<Session> session, Session::open(std::move(options)));
+  MILLRACE_TRY(std::shared_ptr<Session> session, Session::open(std::move(options), call));
   const Handle handle = make_handle(HandleKind::kRuntime);
   MutexLock lock(mutex_);
   open_.emplace(handle, std::move(session));

@@ -34,7 +34,7 @@ class Sessions {
   static Sessions& instance();
 
   // All give kFailedPrecondition in the child of a fork that came after the first open.
-  Result<Handle> open(Result<RuntimeOptions> options);
+  Result<Handle> open(Result<RuntimeOptions> options, const CallOptions& call);
   Result<Call> enter(Handle runtime);
   // Out of the table: nobody enters any more.
   Result<std::shared_ptr<Session>> take(Handle runtime);

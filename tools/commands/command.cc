@@ -55,9 +55,9 @@ Result<Runtime> open_runtime(const RuntimeOptions& options, const Limits& limits
 }
 
 Result<ExitCode> close_runtime(const Runtime& runtime, Result<ExitCode> code, Console& console) {
-  const trace::TraceFile* const file = runtime.trace_file();
-  if (file == nullptr) return code;  // the destructor closes
   const Status closed = wait_blocking(runtime.close());
+  const trace::TraceFile* const file = runtime.trace_file();
+  if (file == nullptr) return code;  // what closing could not do is logged
   if (file->lost() > 0) {
     console.warning("the trace lacks " + std::to_string(file->lost()) +
                     " events, which came faster than they were written");

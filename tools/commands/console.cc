@@ -7,6 +7,8 @@
 
 #include <utility>
 
+#include "millrace/devices/backend_name.h"
+
 namespace millrace::commands {
 
 namespace {
@@ -54,17 +56,28 @@ Status Console::data(std::string_view text) { return write_all(STDOUT_FILENO, te
 // Where nobody can be told of a failure, there is nothing to do about it.
 void Console::words(std::string_view text) { static_cast<void>(write_all(STDERR_FILENO, text)); }
 
+std::string Console::for_terminal(std::string_view text) {
+  std::string shown;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = text.find('\n', begin);
+    shown += devices::printable(text.substr(begin, end - begin));
+    if (end == std::string_view::npos) return shown;
+    shown += '\n';
+    begin = end + 1;
+  }
+}
+
 void Console::error(const Error& error) {
   std::string line = command_ + ": ";
   line += traits_.color ? std::string(kRed) + "error:" + std::string(kPlain) : "error:";
-  line += " " + error.message() + "\n";
+  line += " " + for_terminal(error.message()) + "\n";
   words(line);
 }
 
 void Console::warning(std::string_view text) {
   std::string line = command_ + ": ";
   line += traits_.color ? std::string(kYellow) + "warning:" + std::string(kPlain) : "warning:";
-  line += " " + std::string(text) + "\n";
+  line += " " + for_terminal(text) + "\n";
   words(line);
 }
 

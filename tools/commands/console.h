@@ -27,6 +27,8 @@ class Console {
   Console(std::string command, const devices::Variables& variables);
 
   const ConsoleTraits& traits() const { return traits_; }
+  // With what a terminal would take as a command told as \xNN: errors hold words of others.
+  static std::string for_terminal(std::string_view text);
   // Of the terminal now; 80 where it cannot be asked.
   static int columns();
 

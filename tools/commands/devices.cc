@@ -1,16 +1,19 @@
 // `millrace devices`: what there is to run on. A plugin is looked at in a process of its own: one
 // that ends its process, or never answers, is a line of the list.
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
 #include "millrace/core/blocking.h"
 #include "millrace/core/ends_in_time.h"
 #include "millrace/core/make_executor.h"
+#include "millrace/devices/backend_name.h"
 #include "millrace/tools/child/in_child.h"
 #include "millrace/tools/commands/command.h"
 
@@ -20,18 +23,31 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string memory_kind(const devices::Client& client, int id) {
+std::string memory_kind(const devices::Client& client, devices::DeviceId device, int id) {
   for (const devices::MemoryInfo& memory : client.memories()) {
-    if (memory.id == id) return memory.kind;
+    if (memory.id == id && std::ranges::find(memory.devices, device) != memory.devices.end())
+      return memory.kind;
   }
   return std::to_string(id);
+}
+
+// What plugins say of themselves, line by line, without what a terminal would obey.
+std::string shown(std::string_view text) {
+  std::string lines;
+  while (true) {
+    const std::size_t end = text.find('\n');
+    lines += devices::printable(text.substr(0, end));
+    if (end == std::string_view::npos) return lines;
+    lines += '\n';
+    text.remove_prefix(end + 1);
+  }
 }
 
 Json to_json(const devices::Client& client) {
   Json list = Json::array();
   for (const devices::DeviceInfo& device : client.devices()) {
     Json memories = Json::array();
-    for (const int id : device.memories) memories.push_back(memory_kind(client, id));
+    for (const int id : device.memories) memories.push_back(memory_kind(client, device.id, id));
     Json attributes = Json::object();
     for (const auto& [name, value] : device.attributes) {
       std::visit([&, key = &name](const auto& v) { attributes[*key] = v; }, value);
@@ -55,7 +71,7 @@ std::string to_text(const devices::Client& client) {
     text += std::to_string(devices::index(device.id)) + "  " + device.kind + ", memory: ";
     const char* separator = "";
     for (const int id : device.memories) {
-      text += separator + memory_kind(client, id);
+      text += separator + memory_kind(client, device.id, id);
       separator = ", ";
     }
     text += "\n";
@@ -226,9 +242,9 @@ Result<ExitCode> devices_command(const DevicesFlags& flags, Console& console) {
     text.append(" (PJRT_DEVICE=").append(name).append("):\n").append(look.text);
   }
   add_problems(known.problems, json, text);
-  if (choice && choice->automatic)
+  if (choice && !known.plugins.empty())
     text += "\nchosen, " + choice->name + ": " + choice->reason + "\n";
-  MILLRACE_TRY_STATUS(console.data(flags.json ? dump(json) + "\n" : text));
+  MILLRACE_TRY_STATUS(console.data(flags.json ? dump(json) + "\n" : shown(text)));
   if (choice) return ExitCode::kOk;
   // The list is what was asked for; that a run would fail is told as well.
   console.error(choice.error());

@@ -1,15 +1,18 @@
 // `millrace env`: what this build is and what it finds here: the first thing to look at, and to
 // send along, when something is slower or other than expected.
+#include <dlfcn.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -110,6 +113,21 @@ Json memory_facts() {
   return json;
 }
 
+// The files that have LAPACK and its BLAS: the system's alternatives choose them, and their speed.
+Json linear_algebra_facts() {
+  Json json = Json::object();
+  for (const auto& [name, function] :
+       {std::pair("lapack", "sgetrf_"), std::pair("blas", "sgemm_")}) {
+    void* const found = ::dlsym(RTLD_DEFAULT, function);
+    Dl_info file{};
+    if (found == nullptr || ::dladdr(found, &file) == 0 || file.dli_fname == nullptr) continue;
+    std::error_code failed;
+    const auto real = std::filesystem::canonical(file.dli_fname, failed);
+    json[name] = failed ? std::string(file.dli_fname) : real.string();
+  }
+  return json;
+}
+
 Json variable_facts() {
   const devices::Variables variables = devices::process_variables();
   Json list = Json::array();
@@ -174,6 +192,7 @@ Json facts(Console& console) {
   Json libraries = Json::object();
   for (const auto& [name, number] : millrace::libraries()) libraries[std::string(name)] = number;
   json["libraries"] = libraries;
+  json["linear_algebra"] = linear_algebra_facts();
   json["variables"] = variable_facts();
   add_runtime(json, console);
   return json;
@@ -198,6 +217,8 @@ std::string to_text(const Json& json) {
   for (const auto& [name, number] : json["libraries"].items())
     libraries += (libraries.empty() ? "" : ", ") + name + " " + number.get<std::string>();
   text += line("libraries", libraries);
+  for (const auto& [name, file] : json["linear_algebra"].items())
+    text += line(name, file.get<std::string>());
   text += line("processor", cpu["model"].get<std::string>() + ", " +
                                 std::to_string(cpu["cores_allowed"].get<int>()) + " of " +
                                 std::to_string(cpu["cores"].get<int>()) + " cores usable");

@@ -1,5 +1,6 @@
 #include "millrace/tools/commands/inputs.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -16,16 +17,19 @@ using transfer::NpyArray;
 
 std::string times(std::size_t n) { return n == 1 ? "once" : std::to_string(n) + " times"; }
 
-// "3 arguments (tensor<f32>, ...)".
+constexpr std::size_t kFew = 8;
+
+// "3 arguments (tensor<f32>, tensor<2xf32>, tensor<f32>)"; of many the first few.
 std::string describe(std::span<const Shape> shapes) {
   if (shapes.empty()) return "no arguments";
   std::string text =
       std::to_string(shapes.size()) + (shapes.size() == 1 ? " argument (" : " arguments (");
   const char* separator = "";
-  for (const Shape& shape : shapes) {
+  for (const Shape& shape : shapes.first(std::min(shapes.size(), kFew))) {
     text += separator + shape.to_string();
     separator = ", ";
   }
+  if (shapes.size() > kFew) text += " and " + std::to_string(shapes.size() - kFew) + " more";
   return text + ")";
 }
 

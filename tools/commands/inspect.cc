@@ -17,6 +17,7 @@
 #include "millrace/devices/program.h"
 #include "millrace/devices/shape_pattern.h"
 #include "millrace/tools/commands/command.h"
+#include "millrace/tools/commands/end_in_time.h"
 #include "millrace/tools/commands/inputs.h"
 #include "millrace/tools/inspect/memory_picture.h"
 #include "millrace/tools/inspect/op_times.h"
@@ -167,15 +168,19 @@ Result<Compiled> compile_there(const Runtime& runtime, const devices::Program& p
 
 // What the program is made of, and what the plugin makes of it if one is asked for.
 Result<std::string> tell(const inspect::ProgramFacts& facts, const devices::Program& program,
-                         const InspectFlags& flags) {
+                         const InspectFlags& flags, Console& console) {
   MILLRACE_TRY(const RuntimeOptions options, runtime_options(flags.threads, {}, flags.plugins));
   if (!wants_plugin(flags, options)) return flags.json ? facts.to_json() + "\n" : facts.to_text();
   MILLRACE_TRY(const std::unique_ptr<Limits> limits, Limits::create(flags.deadline_seconds));
   MILLRACE_TRY(const Runtime runtime, open_runtime(options, *limits));
-  const Result<Compiled> compiled = compile_there(runtime, program, limits->call());
+  const std::string progress = "before " + flags.file + " was compiled";
+  const EndInTime end(
+      *limits, runtime.client(), console,
+      {.grace = EndInTime::kStep, .progress = [&] { return progress; }, .json = flags.json});
+  Result<Compiled> compiled = compile_there(runtime, program, limits->call());
   if (!compiled) {
-    return std::unexpected(
-        limits->at_end(compiled.error(), "before " + flags.file + " was compiled"));
+    static_cast<void>(wait_blocking(runtime.close()));
+    return std::unexpected(limits->at_end(compiled.error(), progress));
   }
   if (!flags.json) return facts.to_text() + to_text(*compiled);
   auto json = nlohmann::ordered_json::parse(facts.to_json());
@@ -204,7 +209,7 @@ Result<ExitCode> inspect_command(const InspectFlags& flags, Console& console) {
   }
   const auto facts = inspect::inspect(program, shapes);
   if (!facts) return rejected(facts.error(), flags.file);
-  MILLRACE_TRY(const std::string text, tell(*facts, program, flags));
+  MILLRACE_TRY(const std::string text, tell(*facts, program, flags, console));
   MILLRACE_TRY_STATUS(console.data(text));
   return ExitCode::kOk;
 }

@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <cstdio>
+#include <stop_token>
+#include <string>
 
 #include "millrace/tools/api/runtime.h"
 #include "millrace/tools/commands/exit_code.h"

@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
 
 #include "millrace/core/call_options.h"
@@ -29,6 +28,9 @@ class Limits {
   Error at_deadline(const Error& error, const std::string& progress) const;
   // The same, and one that a signal has made with the signal in front, and its exit code.
   Error at_end(const Error& error, const std::string& progress) const;
+
+  // Of a thread that is the limits' own.
+  TimerQueue& timers() const { return watch_->timers(); }
 
  private:
   Limits() = default;

@@ -12,8 +12,11 @@
 
 #include "millrace/core/blocking.h"
 #include "millrace/core/combinators.h"
+#include "millrace/devices/cpu/ir/attribute.h"
+#include "millrace/devices/cpu/read/read_program.h"
 #include "millrace/devices/program.h"
 #include "millrace/tools/commands/command.h"
+#include "millrace/tools/commands/end_in_time.h"
 #include "millrace/tools/commands/inputs.h"
 #include "millrace/tools/commands/summary.h"
 #include "millrace/transfer/formats/npy.h"
@@ -138,6 +141,29 @@ std::int64_t peak_bytes(const Runtime& runtime, const Device& device) {
   return static_cast<std::int64_t>(device.stats().peak_bytes_in_flight);
 }
 
+// What is said of results in types that NumPy does not have, each once; an error for what no file
+// can hold.
+Result<std::string> words_of_types(std::span<const devices::Shape> shapes) {
+  std::vector<devices::DType> said;
+  std::string words;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const devices::DType type = shapes[i].dtype();
+    if (std::ranges::find(said, type) != said.end()) continue;
+    said.push_back(type);
+    if (const Result<std::string> header = transfer::make_npy_header(shapes[i]); !header) {
+      return fail(header.error().code(),
+                  "result " + std::to_string(i) + ": " + header.error().message());
+    }
+    const auto integers = transfer::npy_stand_in(type);
+    if (!integers && !transfer::is_raw_in_npy(type)) continue;
+    words +=
+        "NumPy has no " + std::string(devices::to_string(type)) + ": such results are written as ";
+    words += integers ? (*integers == devices::DType::kI8 ? "int8\n" : "uint8\n")
+                      : "raw bytes (ml_dtypes has a type to view them as)\n";
+  }
+  return words;
+}
+
 Status deliver_outputs(const RunFlags& flags, Runner& runner, Console& console) {
   if (!flags.outputs_folder.empty()) {
     std::error_code error;
@@ -161,14 +187,41 @@ Status deliver_outputs(const RunFlags& flags, Runner& runner, Console& console) 
   return {};
 }
 
+// Plugins are told how many devices a program is compiled for, and make of one for more whatever
+// they like; the embedded device refuses it itself.
+Status check_one_device(const devices::Program& program) {
+  const auto module = devices::cpu::read::read_program(program.code());
+  if (!module) return {};  // the plugin's to read
+  for (const devices::cpu::ir::NamedAttribute& a : module->attributes()) {
+    const auto* count = a.value.as<devices::cpu::ir::IntegerAttr>();
+    if ((a.name != "mhlo.num_replicas" && a.name != "mhlo.num_partitions") || count == nullptr ||
+        count->value <= 1) {
+      continue;
+    }
+    return std::unexpected(
+        Error(ErrorCode::kUnimplemented,
+              program.name() + " has " + std::string(a.name) + " = " +
+                  std::to_string(count->value) +
+                  ", and `millrace run` runs programs of one device: Runtime::compile with as many "
+                  "CompileOptions::devices, and launch_spanning(), run it on several")
+            .with_detail(ExitWith{ExitCode::kProgramRejected}));
+  }
+  return {};
+}
+
 Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
                         const RunFlags& flags, const CallOptions& call, Console& console) {
+  if (runtime.client().calls_may_block()) MILLRACE_TRY_STATUS(check_one_device(program));
   Figures figures;
   const TimePoint begin = steady_clock().now();
   const devices::CompileOptions compile_options{.deterministic = flags.deterministic};
   MILLRACE_TRY(Executable executable,
                wait_blocking(compile_program(runtime, program, compile_options, call)));
   figures.compile_ms = since(begin);
+  if (!flags.outputs_folder.empty()) {
+    MILLRACE_TRY(const std::string words, words_of_types(executable.output_shapes()));
+    console.words(words);
+  }
 
   MILLRACE_TRY(std::vector<std::shared_ptr<NpyArray>> inputs,
                read_inputs(flags.inputs, flags.file, executable.input_shapes()));
@@ -200,6 +253,10 @@ Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
   if (!flags.trace.empty()) options.trace_file = flags.trace;
   MILLRACE_TRY(const devices::Program program, devices::Program::from_file(flags.file));
   MILLRACE_TRY(const Runtime runtime, open_runtime(options, *limits));
+  const EndInTime end(*limits, runtime.client(), console,
+                      {.grace = EndInTime::kStep,
+                       .progress = [&flags] { return "before " + flags.file + " was done"; },
+                       .json = flags.json});
   Result<ExitCode> code = run_on(runtime, program, flags, limits->call(), console);
   code = close_runtime(runtime, std::move(code), console);
   const int signal = limits->signal();

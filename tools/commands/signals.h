@@ -40,6 +40,8 @@ class SignalWatch {
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
+  // Of that thread.
+  TimerQueue& timers() { return thread_.loop().timers(); }
 
  private:
   SignalWatch(std::unique_ptr<EventLoop> loop, const CaughtSignals& signals);

@@ -9,6 +9,8 @@
 #include <optional>
 #include <type_traits>
 
+#include "millrace/devices/cpu/ir/float_format.h"
+
 namespace millrace::commands {
 
 namespace {
@@ -34,6 +36,15 @@ struct Float16 {
                             : std::numeric_limits<double>::quiet_NaN();
     }
     return (bits & 0x8000) != 0 ? -value : value;
+  }
+};
+
+// Of 8 bits and less.
+template <DType kType>
+struct SmallFloat {
+  std::uint8_t bits;
+  explicit operator double() const {
+    return devices::cpu::ir::decode_float(kType, bits & ((1U << devices::bit_width(kType)) - 1));
   }
 };
 
@@ -119,6 +130,28 @@ std::optional<std::string> elements_text_of(const HostArray& array) {
       return elements_text<Float16>(array);
     case DType::kBF16:
       return elements_text<BFloat16>(array);
+    case DType::kF8E5M2:
+      return elements_text<SmallFloat<DType::kF8E5M2>>(array);
+    case DType::kF8E4M3:
+      return elements_text<SmallFloat<DType::kF8E4M3>>(array);
+    case DType::kF8E4M3FN:
+      return elements_text<SmallFloat<DType::kF8E4M3FN>>(array);
+    case DType::kF8E4M3B11FNUZ:
+      return elements_text<SmallFloat<DType::kF8E4M3B11FNUZ>>(array);
+    case DType::kF8E5M2FNUZ:
+      return elements_text<SmallFloat<DType::kF8E5M2FNUZ>>(array);
+    case DType::kF8E4M3FNUZ:
+      return elements_text<SmallFloat<DType::kF8E4M3FNUZ>>(array);
+    case DType::kF8E3M4:
+      return elements_text<SmallFloat<DType::kF8E3M4>>(array);
+    case DType::kF8E8M0FNU:
+      return elements_text<SmallFloat<DType::kF8E8M0FNU>>(array);
+    case DType::kF4E2M1FN:
+      return elements_text<SmallFloat<DType::kF4E2M1FN>>(array);
+    case DType::kF6E2M3FN:
+      return elements_text<SmallFloat<DType::kF6E2M3FN>>(array);
+    case DType::kF6E3M2FN:
+      return elements_text<SmallFloat<DType::kF6E3M2FN>>(array);
     case DType::kTF32:
     case DType::kF32:
       return elements_text<float>(array);

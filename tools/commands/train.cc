@@ -9,6 +9,7 @@
 #include "millrace/core/blocking.h"
 #include "millrace/core/coroutine.h"
 #include "millrace/tools/commands/command.h"
+#include "millrace/tools/commands/end_in_time.h"
 #include "millrace/tools/commands/train_feed.h"
 #include "millrace/tools/commands/train_view.h"
 #include "millrace/tools/train/model.h"
@@ -223,6 +224,10 @@ Result<ExitCode> train_command(const TrainFlags& flags, Console& console) {
   if (!flags.trace.empty()) options.trace_file = flags.trace;
   MILLRACE_TRY(const Runtime runtime, open_runtime(options, *limits));
   TrainingFeed feed;
+  const EndInTime end(*limits, runtime.client(), console,
+                      {.grace = EndInTime::kTraining,
+                       .progress = [&feed] { return feed.progress(); },
+                       .json = flags.json});
   const Result<TrainingReport> report = train_on(runtime, flags, limits->call(), feed, console);
   const auto tell = [&]() -> Result<ExitCode> {
     if (report) {

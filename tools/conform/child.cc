@@ -42,6 +42,8 @@ Answer try_with(const Check& check, const RunOptions& options, Progress* progres
 
 std::string place(const Progress& progress) {
   const int slot = progress.slot;
+  if (slot == Progress::kLoad) return "while the library was loaded";
+  if (slot == Progress::kGetApi) return "in or after GetPjrtApi";
   if (slot < 0) return "before the first call";
   return "in or after " + std::string(abi::to_string(static_cast<abi::Slot>(slot)));
 }

@@ -9,6 +9,7 @@
 namespace millrace::conform {
 
 Result<Table> Table::load(const std::string& path, Progress* progress) {
+  progress->slot = Progress::kLoad;
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* why = ::dlerror();
@@ -16,6 +17,7 @@ Result<Table> Table::load(const std::string& path, Progress* progress) {
   }
   const auto get_api = reinterpret_cast<GetApi>(::dlsym(library, "GetPjrtApi"));
   if (get_api == nullptr) return broken("it exports no function GetPjrtApi");
+  progress->slot = Progress::kGetApi;
   try {
     return Table(get_api, get_api(), progress);
   } catch (...) {
@@ -74,7 +76,8 @@ Error Table::take_error(abi::Error* error, std::string_view what) const {
   static_cast<void>(message(text));
   abi::ErrorGetCodeArgs code;
   code.error = error;
-  static_cast<void>(raw(code));
+  if (const Result<abi::Error*> refused = raw(code); refused && *refused != nullptr)
+    static_cast<void>(destroy(*refused));
   std::string told = std::string(what) + ": ";
   told += text.message == nullptr ? "an error without a message"
                                   : std::string(text.message, text.message_size);

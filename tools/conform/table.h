@@ -18,7 +18,9 @@ namespace millrace::conform {
 
 // Lives in memory that the process of a check shares with the one that waits for it.
 struct Progress {
-  std::atomic<int> slot{-1};  // of the function that was called last
+  // Of the function that was called last; before the first, one of these.
+  static constexpr int kNothing = -1, kLoad = -2, kGetApi = -3;
+  std::atomic<int> slot{kNothing};
 };
 
 // Thread-safe: checks call from many threads.

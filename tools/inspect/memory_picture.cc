@@ -43,6 +43,15 @@ std::size_t kind_of(const MemoryPlace& place, std::string_view maker) {
   return 3;
 }
 
+// The end of a long path, which tells more than its beginning.
+std::string short_name(const std::string& path) {
+  constexpr std::size_t kMost = 60;
+  if (path.size() <= kMost) return path;
+  std::size_t from = path.size() - kMost;
+  while (from < path.size() && (static_cast<unsigned char>(path[from]) & 0xc0) == 0x80) ++from;
+  return "..." + path.substr(from);
+}
+
 class Picture {
  public:
   explicit Picture(const MemoryMap& map) : map_(map), in_use_(map.in_use()) {}
@@ -93,8 +102,9 @@ class Picture {
 };
 
 void Picture::title() {
-  std::string words = map_.program + ": " + bytes_text(map_.arena) + " for what lies between " +
-                      std::to_string(map_.steps.size()) + " steps";
+  std::string words = short_name(map_.program) + ": " + bytes_text(map_.arena) +
+                      " for what lies between " + std::to_string(map_.steps.size()) +
+                      (map_.steps.size() == 1 ? " step" : " steps");
   const auto most = std::ranges::max_element(in_use_);
   if (most != in_use_.end() && *most > 0) {
     const auto time = static_cast<std::size_t>(most - in_use_.begin());

@@ -47,6 +47,26 @@ void from_fortran_order(const devices::Shape& shape, const std::byte* in, std::b
   }
 }
 
+// The number of 2 or 4 bits in the low bits of a byte, as a byte.
+std::byte narrowed(std::byte value, devices::DType type) {
+  const unsigned unused = 8 - static_cast<unsigned>(devices::bit_width(type));
+  const auto high = static_cast<std::uint8_t>(std::to_integer<unsigned>(value) << unused);
+  return devices::is_signed_integer(type)
+             ? static_cast<std::byte>(static_cast<std::int8_t>(high) >> unused)
+             : static_cast<std::byte>(high >> unused);
+}
+
+// Brings integers of 2 and 4 bits to bytes of their value: raw ones have it in their low bits,
+// bytes must have it. The index of the first that is too large, or the number of them.
+std::size_t narrow(std::span<std::byte> bytes, devices::DType type, bool raw) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const std::byte value = narrowed(bytes[i], type);
+    if (!raw && value != bytes[i]) return i;
+    bytes[i] = value;
+  }
+  return bytes.size();
+}
+
 // The whole header of source and no byte more.
 Result<std::vector<std::byte>> read_header(ByteSource& source) {
   std::vector<std::byte> header(10);
@@ -101,6 +121,14 @@ Result<NpyArray> read_npy(ByteSource& source, const NpyOptions& options) {
     return std::unexpected(file_error(ErrorCode::kDataLoss, source.position(want),
                                       "oversized: bytes follow the last element"));
   }
+  if (npy_stand_in(header.shape.dtype())) {
+    const std::size_t wrong = narrow(std::span(data.get(), size), header.shape.dtype(), header.raw);
+    if (wrong != size) {
+      return std::unexpected(file_error(
+          ErrorCode::kInvalidArgument, source.position(header.header_bytes + wrong),
+          "this number does not fit " + std::string(devices::to_string(header.shape.dtype()))));
+    }
+  }
   if (header.swapped) swap_bytes(std::span(data.get(), size), swap_width(header.shape.dtype()));
   if (header.fortran_order && header.shape.rank() > 1) {
     auto ordered = std::make_unique_for_overwrite<std::byte[]>(size);
@@ -120,6 +148,12 @@ Status write_npy_file(const std::string& path, const devices::Shape& shape,
                       std::span<const std::byte> bytes) {
   MILLRACE_CHECK(bytes.size() == shape.size_bytes(), "an array has the bytes of its shape");
   MILLRACE_TRY(const std::string header, make_npy_header(shape));
+  std::vector<std::byte> narrowed_bytes;
+  if (npy_stand_in(shape.dtype())) {
+    narrowed_bytes.assign(bytes.begin(), bytes.end());
+    narrow(narrowed_bytes, shape.dtype(), true);  // a device may leave the high bits as they come
+    bytes = narrowed_bytes;
+  }
   const std::array<std::span<const std::byte>, 2> pieces = {std::as_bytes(std::span(header)),
                                                             bytes};
   return write_file(path, pieces);

@@ -21,7 +21,7 @@ struct Name {
   std::string_view text;  // without the byte order
   DType type;
 };
-constexpr std::array<Name, 14> kNames = {{{"b1", DType::kI1},
+constexpr std::array<Name, 15> kNames = {{{"b1", DType::kI1},
                                           {"i1", DType::kI8},
                                           {"i2", DType::kI16},
                                           {"i4", DType::kI32},
@@ -34,7 +34,10 @@ constexpr std::array<Name, 14> kNames = {{{"b1", DType::kI1},
                                           {"f4", DType::kF32},
                                           {"f8", DType::kF64},
                                           {"c8", DType::kC64},
-                                          {"c16", DType::kC128}}};
+                                          {"c16", DType::kC128},
+                                          // By ml_dtypes; NumPy itself cannot load it, so that it
+                                          // is written as raw bytes.
+                                          {"f1", DType::kF8E5M2}}};
 
 // A place in the text of the header, and what went wrong there.
 struct Wrong {
@@ -161,6 +164,7 @@ class DictReader {
 struct Element {
   DType type = DType::kInvalid;
   bool swapped = false;
+  bool raw = false;
 };
 
 // What "<f4" stands for. Raw bytes ("|V2") stand for `as`, if they have its width.
@@ -171,6 +175,7 @@ std::optional<Element> element_of(std::string_view descr, std::optional<DType> a
   Element element;
   if (name[0] == 'V') {
     if (as && name.substr(1) == std::to_string(devices::byte_width(*as))) element.type = *as;
+    element.raw = true;
   } else {
     const auto* found =
         std::find_if(kNames.begin(), kNames.end(), [&](const Name& n) { return n.text == name; });
@@ -225,12 +230,14 @@ Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes, const ByteS
                  "element type '" + std::string(*fields->descr) + "' has no counterpart" +
                      (options.as ? " that is " + std::string(to_string(*options.as)) : ""));
   }
-  if (options.as && *options.as != element->type) {
+  DType type = element->type;
+  if (options.as && npy_stand_in(*options.as) == type) type = *options.as;
+  if (options.as && *options.as != type) {
     return wrong(start + fields->descr_at, ErrorCode::kInvalidArgument,
-                 "its elements are " + std::string(to_string(element->type)) + ", but " +
+                 "its elements are " + std::string(to_string(type)) + ", but " +
                      std::string(to_string(*options.as)) + " is expected");
   }
-  std::uint64_t total = devices::byte_width(element->type);
+  std::uint64_t total = devices::byte_width(type);
   for (int i = 0; i < fields->rank; ++i) {
     const auto dim = static_cast<std::uint64_t>((*fields->dims)[static_cast<std::size_t>(i)]);
     if (dim != 0 && total > options.max_bytes / dim) {
@@ -242,21 +249,32 @@ Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes, const ByteS
   }
   const std::span<const std::int64_t> dims =
       std::span(*fields->dims).first(static_cast<std::size_t>(fields->rank));
-  return NpyHeader{devices::Shape(element->type, dims), *fields->fortran_order, element->swapped,
-                   start + length};
+  return NpyHeader{devices::Shape(type, dims), *fields->fortran_order, element->swapped,
+                   start + length, element->raw};
+}
+
+std::optional<DType> npy_stand_in(DType type) {
+  if (devices::bit_width(type) >= 8 || type == DType::kI1) return std::nullopt;
+  if (devices::is_signed_integer(type)) return DType::kI8;
+  if (devices::is_unsigned_integer(type)) return DType::kU8;
+  return std::nullopt;
+}
+
+bool is_raw_in_npy(DType type) {
+  return devices::is_floating(type) && type != DType::kTF32 &&
+         (type == DType::kF8E5M2 || std::ranges::find(kNames, type, &Name::type) == kNames.end());
 }
 
 Result<std::string> make_npy_header(const devices::Shape& shape) {
-  const DType type = shape.dtype();
+  const DType type = npy_stand_in(shape.dtype()).value_or(shape.dtype());
   const auto* name =
       std::find_if(kNames.begin(), kNames.end(), [&](const Name& n) { return n.type == type; });
   const std::size_t width = devices::byte_width(type);
   std::string descr = width == 1 ? "|" : std::endian::native == std::endian::little ? "<" : ">";
-  if (name != kNames.end()) {
-    descr += name->text;
-  } else if (devices::is_floating(type) &&
-             devices::bit_width(type) == 8 * static_cast<int>(width)) {
+  if (is_raw_in_npy(type)) {
     descr += "V" + std::to_string(width);
+  } else if (name != kNames.end()) {
+    descr += name->text;
   } else {
     return fail(ErrorCode::kUnimplemented,
                 "writing " + shape.to_string() + " as NPY: NumPy has no such element type");

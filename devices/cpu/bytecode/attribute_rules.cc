@@ -95,7 +95,6 @@ constexpr AttributeRule kRules[] = {
     {"dimensions", Role::kInts, Default::kNone, K::kReduce},
     {"dimensions", Role::kInts, Default::kNone, K::kReverse},
     {"lower", Role::kPlain, Default::kFalse, K::kCholesky},
-    {"padding", Role::kPlain, Default::kNone, K::kDynamicConv},
     {"source_target_pairs", Role::kPlain, Default::kNoInts, K::kRecv},
     {"source_target_pairs", Role::kPlain, Default::kNoInts, K::kSend},
     {"version", Role::kPlain, Default::kZero, K::kComposite},

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "millrace/devices/cpu/ir/op.h"
 
@@ -17,8 +19,13 @@ namespace millrace::devices::cpu::bytecode {
 // Special functions are computed in f64.
 std::optional<std::string> expand_chlo(const ir::Op& op, std::string_view name);
 
-// The same of chlo.scan, and behind it the declaration of @name.body, whose body is the region of
-// op: nullopt too where that reads values of its surroundings.
-std::optional<std::string> expand_scan(const ir::Op& op, std::string_view name);
+// What the region, and all inside of it, reads of its surroundings, each value once.
+std::vector<const ir::Value*> values_from_outside(const ir::Region& region);
+
+// The same of chlo.scan, whose function takes what the body reads of its surroundings (outer)
+// behind the operands; and behind it the declaration of @name.body, whose body is the region of op,
+// and which takes these behind the region's arguments too.
+std::optional<std::string> expand_scan(const ir::Op& op, std::string_view name,
+                                       std::span<const ir::Value* const> outer);
 
 }  // namespace millrace::devices::cpu::bytecode

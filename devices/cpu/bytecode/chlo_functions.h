@@ -15,8 +15,7 @@ namespace millrace::devices::cpu::bytecode {
 std::optional<Lines::V> real_function(ir::OpKind kind, Lines& t, const Lines::V& x);
 // Hurwitz' function of s and q. For q from -1e6 on; NaN below.
 Lines::V zeta(Lines& t, const Lines::V& s, const Lines::V& q);
-// The derivative of order n of digamma, by way of exp(lgamma): of n from 20 on, f64 has a digit
-// less.
+// The derivative of order n of digamma; infinite for n above 170.
 Lines::V polygamma(Lines& t, const Lines::V& n, const Lines::V& x);
 
 // The parts of complex numbers.
@@ -25,8 +24,8 @@ struct ComplexLines {
 };
 std::optional<ComplexLines> complex_function(ir::OpKind kind, Lines& t, const ComplexLines& z);
 
-// Of the operands `in`, as many times the left side as there are groups; a right side that is not
-// finite spoils other groups too. nullopt for dimension numbers that do not fit.
+// Of the operands `in`, as many contractions as there are groups. nullopt for dimension numbers
+// that do not fit.
 std::optional<Lines::V> ragged_dot(const ir::Op& op, Lines& t, std::span<const Lines::V> in);
 
 }  // namespace millrace::devices::cpu::bytecode

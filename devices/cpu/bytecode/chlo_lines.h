@@ -100,6 +100,22 @@ class Lines {
     text_ += "  stablehlo.return " + made + " : " + types + "\n  }\n";
     return results;
   }
+  // The elements of the table at these indices, which are whole numbers in f64; those outside of it
+  // are its ends.
+  V look_up(std::span<const double> table, const V& index) {
+    const std::int64_t size[] = {static_cast<std::int64_t>(table.size())};
+    const std::string whole = tensor(size, "f64");
+    std::string numbers;
+    for (const double x : table) numbers += (numbers.empty() ? "" : ", ") + literal(x);
+    const V values = add("stablehlo.constant dense<[" + numbers + "]> : " + whole);
+    const V last = number(static_cast<double>(size[0] - 1));
+    const V at = convert(two("minimum", two("maximum", index, number(0)), last), "f64", "i64");
+    return add("\"stablehlo.gather\"(" + values + ", " + at +
+               ") <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], "
+               "start_index_map = [0], index_vector_dim = " +
+               std::to_string(dims_.size()) + ">, slice_sizes = array<i64: 1>}> : (" + whole +
+               ", " + type("i64") + ") -> " + type("f64"));
+  }
   // The highest power first.
   V polynomial(std::span<const double> coefficients, const V& x) {
     V value = number(coefficients.front());

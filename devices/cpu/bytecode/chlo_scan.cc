@@ -1,6 +1,7 @@
 // chlo.scan as a while that counts, with the outputs and the carried values; plan/lower.cc makes
 // the same of it.
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -15,21 +16,19 @@ namespace {
 
 constexpr std::string_view kIndex = "tensor<i32>";
 
-// Whether the block, and all inside of it, reads nothing of its surroundings.
-bool is_closed(const ir::Block& block, std::unordered_set<const ir::Value*>& known) {
+// Adds what the block, and all inside of it, reads of its surroundings.
+void add_outer(const ir::Block& block, std::unordered_set<const ir::Value*>& known,
+               std::vector<const ir::Value*>& outer) {
   for (const ir::Value& argument : block.arguments()) known.insert(&argument);
   for (const ir::Op& op : block) {
     for (const ir::Value* v : op.operands()) {
-      if (!known.contains(v)) return false;
+      if (known.insert(v).second) outer.push_back(v);
     }
     for (const ir::Region& region : op.regions()) {
-      for (const ir::Block* inner : region.blocks()) {
-        if (!is_closed(*inner, known)) return false;
-      }
+      for (const ir::Block* inner : region.blocks()) add_outer(*inner, known, outer);
     }
     for (const ir::Value& v : op.results()) known.insert(&v);
   }
-  return true;
 }
 
 bool is_plain(ir::Type type) {
@@ -67,6 +66,7 @@ struct ScanText {
   const ir::Op& op;
   const ir::ScanParts parts;
   const std::string body;  // the function's name
+  const std::span<const ir::Value* const> outer;
 
   // The type of one place of an array, with that dimension of one element.
   std::string thin(ir::Type type) const {
@@ -92,6 +92,8 @@ struct ScanText {
     List arguments, types, carried, results;
     for (int i = 0; i < op.operand_count(); ++i)
       arguments.add("%a" + std::to_string(i) + ": " + op.operand(i)->type().to_string());
+    for (std::size_t i = 0; i < outer.size(); ++i)
+      arguments.add("%x" + std::to_string(i) + ": " + outer[i]->type().to_string());
     carried.add("%i = %zero");
     types.add(kIndex);
     std::string text;
@@ -152,6 +154,10 @@ struct ScanText {
     }
     for (int i = parts.outputs; i < op.result_count(); ++i) operands.add("%c" + std::to_string(i));
     for (int i = 0; i < op.operand_count(); ++i) from.add(argument(i).to_string());
+    for (std::size_t i = 0; i < outer.size(); ++i) {
+      operands.add("%x" + std::to_string(i));
+      from.add(outer[i]->type().to_string());
+    }
     for (int i = 0; i < op.result_count(); ++i) to.add(given(i).to_string());
     if (op.result_count() != 0) text += "  %r:" + std::to_string(op.result_count()) + " = ";
     text += "func.call @\"" + body + "\"(" + operands.text() + ") : (" + from.text() + ") -> (" +
@@ -202,6 +208,7 @@ struct ScanText {
   std::string declaration() const {
     List from, to;
     for (int i = 0; i < op.operand_count(); ++i) from.add(argument(i).to_string());
+    for (const ir::Value* v : outer) from.add(v->type().to_string());
     for (int i = 0; i < op.result_count(); ++i) to.add(given(i).to_string());
     return "func.func private @\"" + body + "\"(" + from.text() + ") -> (" + to.text() + ")\n";
   }
@@ -209,7 +216,15 @@ struct ScanText {
 
 }  // namespace
 
-std::optional<std::string> expand_scan(const ir::Op& op, std::string_view name) {
+std::vector<const ir::Value*> values_from_outside(const ir::Region& region) {
+  std::unordered_set<const ir::Value*> known;
+  std::vector<const ir::Value*> outer;
+  for (const ir::Block* block : region.blocks()) add_outer(*block, known, outer);
+  return outer;
+}
+
+std::optional<std::string> expand_scan(const ir::Op& op, std::string_view name,
+                                       std::span<const ir::Value* const> outer) {
   const auto parts = ir::scan_parts_of(op);
   if (!parts || op.result_count() == 0) return std::nullopt;
   for (const ir::Value* v : op.operands()) {
@@ -218,9 +233,10 @@ std::optional<std::string> expand_scan(const ir::Op& op, std::string_view name) 
   for (const ir::Value& v : op.results()) {
     if (!is_plain(v.type())) return std::nullopt;
   }
-  std::unordered_set<const ir::Value*> known;
-  if (!is_closed(op.region().block(), known)) return std::nullopt;
-  const ScanText text{op, *parts, std::string(name) + ".body"};
+  for (const ir::Value* v : outer) {
+    if (!is_plain(v->type())) return std::nullopt;
+  }
+  const ScanText text{op, *parts, std::string(name) + ".body", outer};
   return "func.func private @\"" + std::string(name) + "\"" + text.head() + text.declaration();
 }
 

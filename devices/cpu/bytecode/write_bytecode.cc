@@ -193,10 +193,13 @@ class Writer {
   }
   Status expand_one_scan(const ir::Op& op) {
     const std::string name = free_name(op);
-    const auto text = expand_scan(op, name);
+    std::vector<const ir::Value*> outer = values_from_outside(op.region());
+    const auto text = expand_scan(op, name, outer);
     if (!text) return {};
     MILLRACE_TRY(ir::Module made, read::read_text(*text));
     scans_.emplace_back(&made.functions().back(), &op.region());
+    more_arguments_[&op.region().block()] = outer;
+    more_operands_[&op] = std::move(outer);
     expansions_.push_back(std::move(made));
     composites_[&op] = composite(op, name);
     return {};
@@ -284,6 +287,16 @@ class Writer {
     return out;
   }
 
+  // Values that stand for further arguments of the block, or operands of the operation.
+  template <class Key>
+  using Values = std::unordered_map<const Key*, std::vector<const ir::Value*>>;
+  template <class Key>
+  static std::span<const ir::Value* const> more(const Values<Key>& values, const Key& key) {
+    const auto found = values.find(&key);
+    if (found == values.end()) return {};
+    return found->second;
+  }
+
   Status write_function(ByteWriter& out, const ir::Function& f, const ir::Region& body) {
     const auto attributes = function_attributes(f);
     if (!attributes) {
@@ -308,7 +321,7 @@ class Writer {
     if (region.empty()) return {};
     std::uint64_t values = 0;
     for (const ir::Block* block : region.blocks()) {
-      values += block->arguments().size();
+      values += block->arguments().size() + more(more_arguments_, *block).size();
       for (const ir::Op& op : *block) values += op.results().size();
     }
     out.varint(values);
@@ -323,19 +336,21 @@ class Writer {
 
   Status write_block(ByteWriter& out, const ir::Block& block, std::uint64_t* number, int depth) {
     const auto ops = static_cast<std::uint64_t>(std::distance(block.begin(), block.end()));
-    const bool arguments = block.argument_count() != 0;
-    out.flagged(ops, arguments);
-    if (arguments) {
-      out.varint(block.arguments().size());
-      for (const ir::Value& argument : block.arguments()) {
-        MILLRACE_TRY(const std::uint64_t type, pool_.type(argument.type()));
+    std::vector<const ir::Value*> arguments;
+    for (const ir::Value& argument : block.arguments()) arguments.push_back(&argument);
+    for (const ir::Value* value : more(more_arguments_, block)) arguments.push_back(value);
+    out.flagged(ops, !arguments.empty());
+    if (!arguments.empty()) {
+      out.varint(arguments.size());
+      for (const ir::Value* argument : arguments) {
+        MILLRACE_TRY(const std::uint64_t type, pool_.type(argument->type()));
         if (format_ >= kElidedLocations) {
           out.flagged(type, false);
         } else {
           out.varint(type);
           out.varint(pool_.unknown_location());
         }
-        numbers_[&argument] = (*number)++;
+        numbers_[argument] = (*number)++;
       }
       if (format_ >= kUseListOrders) out.byte(0);
     }
@@ -370,8 +385,10 @@ class Writer {
     }
     const ir::Op& form = composite != composites_.end() ? *composite->second : op;
     MILLRACE_TRY(const OpAttributes attributes, to_vhlo(pool_, form, *row));
+    const auto further = more(more_operands_, op);
+    const std::size_t operands = op.operands().size() + further.size();
     const std::uint64_t parts = (op.result_count() != 0 ? kHasResults : 0) |
-                                (op.operand_count() != 0 ? kHasOperands : 0) |
+                                (operands != 0 ? kHasOperands : 0) |
                                 (form.regions().empty() ? 0 : kHasRegions);
     write_head(out, name(*row), parts, attributes);
     if (op.result_count() != 0) out.varint(op.results().size());
@@ -380,8 +397,9 @@ class Writer {
       out.varint(type);
       numbers_[&result] = (*number)++;
     }
-    if (op.operand_count() != 0) out.varint(op.operands().size());
+    if (operands != 0) out.varint(operands);
     for (const ir::Value* operand : op.operands()) out.varint(numbers_.at(operand));
+    for (const ir::Value* operand : further) out.varint(numbers_.at(operand));
     if (form.regions().empty()) return {};
     out.flagged(op.regions().size(), false);
     for (const ir::Region& region : op.regions()) {
@@ -398,6 +416,8 @@ class Writer {
   std::unordered_map<std::string, std::string> expansion_names_;  // by text without name
   std::deque<ir::Module> expansions_;  // of one function each, but for the declarations of scans_
   std::vector<std::pair<const ir::Function*, const ir::Region*>> scans_;  // with their bodies
+  Values<ir::Block> more_arguments_;                                      // of the bodies of scans
+  Values<ir::Op> more_operands_;                                          // of scans
   std::unordered_map<const ir::Op*, const ir::Op*> composites_;           // what is written instead
   std::unordered_map<const VhloOp*, std::uint64_t> names_;
   std::vector<const VhloOp*> rows_;

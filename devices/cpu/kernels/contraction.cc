@@ -5,6 +5,7 @@
 #include "millrace/core/check.h"
 #include "millrace/devices/cpu/kernels/dim_vector.h"
 #include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/gemm.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -109,6 +110,17 @@ struct Axes {
 };
 
 }  // namespace
+
+std::int64_t terms_of(const DotDims& dims, const Shape& lhs) {
+  std::int64_t terms = 1;
+  for (std::int64_t d : dims.lhs_contract) terms *= lhs.dim(static_cast<int>(d));
+  return terms;
+}
+
+bool dot_fits_gemm(const DotDims& dims, const Shape& lhs, const Shape& rhs, const Shape& result) {
+  return can_gemm(lhs.dtype(), rhs.dtype(), result.dtype()) &&
+         result.elements() * terms_of(dims, lhs) > kPlainWork;
+}
 
 bool can_contract(DType lhs, DType rhs, DType result) {
   return is_real_element(lhs) && is_real_element(rhs) && is_real_element(result);

@@ -1,7 +1,7 @@
 // dot_general and convolution for any element types, with every option of StableHLO, as plain loops
 // that accumulate in double (floats) or in 64-bit integers: exact enough to be the oracle of the
-// fast kernels, and what runs small and unusual cases. Fast f32 kernels: onednn_matmul.h,
-// onednn_convolution.h.
+// fast kernels, and what runs small and unusual cases. Fast kernels: onednn.h for f32, gemm.h for
+// other types.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,14 @@ namespace millrace::devices::cpu {
 struct DotDims {
   std::vector<std::int64_t> lhs_batch, rhs_batch, lhs_contract, rhs_contract;
 };
+
+// Up to this many multiply-adds the plain loops are as fast, and exact.
+inline constexpr std::int64_t kPlainWork = 4096;
+
+// Of each sum.
+std::int64_t terms_of(const DotDims& dims, const Shape& lhs);
+// Whether it is for Gemm: of its types, and more than kPlainWork.
+bool dot_fits_gemm(const DotDims& dims, const Shape& lhs, const Shape& rhs, const Shape& result);
 
 // Whether dot_plain and convolution_plain know the types.
 bool can_contract(DType lhs, DType rhs, DType result);

@@ -36,16 +36,18 @@ MILLRACE_INLINE T larger_of(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
     using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
     if (a == b) return std::bit_cast<T>(std::bit_cast<Bits>(a) & std::bit_cast<Bits>(b));
+    if (__builtin_isnan(a)) return a;
   }
-  return (a > b || a != a) ? a : b;
+  return a > b ? a : b;
 }
 template <class T>
 MILLRACE_INLINE T smaller_of(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
     using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
     if (a == b) return std::bit_cast<T>(std::bit_cast<Bits>(a) | std::bit_cast<Bits>(b));
+    if (__builtin_isnan(a)) return a;
   }
-  return (a < b || a != a) ? a : b;
+  return a < b ? a : b;
 }
 
 // 8 bits of exponent, 7 of mantissa. Rounds to nearest even; NaN stays NaN.

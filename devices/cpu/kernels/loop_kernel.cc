@@ -10,7 +10,6 @@
 namespace millrace::devices::cpu {
 namespace {
 
-constexpr std::size_t kFrameBytes = 56 << 10;
 constexpr std::int64_t kMaxPatternBytes = 8 << 10;
 // Element operations that make a part worth its start, and the most parts of one loop.
 constexpr std::int64_t kPartCost = 64 << 10;
@@ -64,6 +63,7 @@ std::optional<LoopKernel> LoopKernel::make(LoopSpec spec) {
     }
     k.outputs_.push_back(output);
   }
+  if (!k.few_enough()) return std::nullopt;
   if (!reduces) k.reduced_.assign(k.dims_.size(), false);
   for (std::int64_t d : k.dims_) k.elements_ *= d;
   k.coalesce();
@@ -85,6 +85,13 @@ std::optional<LoopKernel> LoopKernel::make(LoopSpec spec) {
   }
   k.split();
   return k;
+}
+
+bool LoopKernel::few_enough() const {
+  int last = -1;  // buffer
+  for (const Input& input : inputs_) last = std::max(last, input.source.buffer);
+  for (const Output& output : outputs_) last = std::max(last, output.what.init);
+  return last < static_cast<int>(kMaxBuffers) && outputs_.size() <= kMaxOutputs;
 }
 
 // Drops dimensions of size 1 and merges neighbours that every input walks as one.
@@ -145,7 +152,7 @@ void LoopKernel::classify_inputs() {
 
 // Chooses the tile size so that one part's frame fits, and places everything in it.
 bool LoopKernel::lay_out() {
-  for (tile_ = kTileElements; tile_ >= 64; tile_ /= 2) {
+  for (tile_ = kTileElements; tile_ >= kMinTile; tile_ /= 2) {
     const auto t = static_cast<std::size_t>(tile_);
     std::size_t top = align_up(program_.scratch_bytes_per_element() * t);
     for (Input& input : inputs_) {
@@ -381,8 +388,7 @@ void LoopKernel::rows_part(Frame& frame, int part, std::span<const void* const> 
       if (outputs_[o].what.reduce) outputs_[o].loops.acc_identity(acc + o * 8, 1);
     }
   };
-  MILLRACE_CHECK(outputs_.size() <= 64, "too many outputs of one loop");
-  alignas(64) std::byte acc[64 * 8];
+  alignas(64) std::byte acc[kMaxOutputs * 8];
   const auto add_run = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t at = begin; at < end; at += tile_) {
       const int n = static_cast<int>(std::min<std::int64_t>(tile_, end - at));

@@ -46,9 +46,14 @@ struct LoopSpec {
 // Thread-safety: immutable.
 class LoopKernel {
  public:
+  // What one loop can hold: buffers that it names, outputs, and the bytes of what a part keeps on
+  // its stack, for tiles of the fewest elements.
+  static constexpr std::size_t kMaxBuffers = 64, kMaxOutputs = 64, kFrameBytes = 56 << 10;
+  static constexpr int kMinTile = 64;
+
   // Whether `reduced` is leading or trailing dimensions of dims, those of size 1 aside.
   static bool can_reduce(std::span<const std::int64_t> dims, const std::vector<bool>& reduced);
-  // nullopt if the spec cannot run: more scratch than fits, an element type without loops.
+  // nullopt if the spec cannot run: more than a loop can hold, an element type without loops.
   static std::optional<LoopKernel> make(LoopSpec spec);
 
   // Scratch that run() needs, 64-byte aligned.
@@ -80,6 +85,7 @@ class LoopKernel {
   struct Frame;
   enum class Mode : std::uint8_t { kStore, kRows, kColumns };
 
+  bool few_enough() const;
   void coalesce();
   void classify_inputs();
   bool lay_out();

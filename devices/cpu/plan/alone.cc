@@ -56,9 +56,11 @@ Status check_alone(const ir::Module& module) {
         count->value <= 1) {
       continue;
     }
-    return fail(ErrorCode::kUnimplemented,
-                "the module @" + std::string(module.name()) + " has " + std::string(a.name) +
-                    " = " + std::to_string(count->value) + ":" + std::string(kHelp));
+    return fail(
+        ErrorCode::kUnimplemented,
+        (module.name().empty() ? "the module" : "the module @" + std::string(module.name())) +
+            " has " + std::string(a.name) + " = " + std::to_string(count->value) + ":" +
+            std::string(kHelp));
   }
   return {};
 }

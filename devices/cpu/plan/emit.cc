@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "millrace/core/check.h"
 
@@ -39,6 +40,7 @@ Status Emitter::emit_block(const Block& block, StepList& to, bool root,
       s.last_read[v] = static_cast<int>(i);
   }
   for (ValueId v : block.results) s.last_read[storage(v)] = std::numeric_limits<int>::max();
+  if (root) place_in_outputs(s, order);
   for (std::size_t i = 0; i < order.size(); ++i) {
     s.place = static_cast<int>(i);
     // Most of a compilation is here: oneDNN makes its kernels.
@@ -50,6 +52,12 @@ Status Emitter::emit_block(const Block& block, StepList& to, bool root,
 
 // The value that owns v's bytes: through reshapes, and views that are a dense piece of something.
 ValueId Emitter::storage(ValueId v) const {
+  ValueId& known = storages_[static_cast<std::size_t>(v)];
+  if (known < 0) known = find_storage(v);
+  return known;
+}
+
+ValueId Emitter::find_storage(ValueId v) const {
   while (const Node* p = graph_.producer(v)) {
     if (p->kind == NodeKind::kReshape) {
       v = p->inputs[0];
@@ -133,7 +141,7 @@ BufferId Emitter::new_buffer(BlockState& s, ValueId v) {
   const bool output = it != result_index_.end();
   const BufferId b =
       out_.buffers.add(output ? Home::kOutput : Home::kArena, output ? it->second : 0, bytes(v));
-  if (output) output_first_write_[it->second] = out_.buffers.now();
+  if (output) output_first_write_.emplace(it->second, out_.buffers.now());
   set_buffer(v, b);
   return b;
 }
@@ -144,7 +152,10 @@ bool Emitter::dies_here(const BlockState& s, ValueId v) const {
   const auto last = s.last_read.find(owner);
   if (last != s.last_read.end() && last->second > s.place) return false;
   const auto it = value_buffers_.find(owner);
-  return it != value_buffers_.end() && out_.buffers[it->second].home == Home::kArena;
+  if (it == value_buffers_.end()) return false;
+  // Inside a loop, an output's memory is that of a carried value, whose new one comes at the end.
+  const Home home = out_.buffers[it->second].home;
+  return home == Home::kArena || (home == Home::kOutput && !s.root);
 }
 
 Step& Emitter::add_step(StepList& to, const std::string& name, ir::Location location,
@@ -257,6 +268,11 @@ void Emitter::make_units(BlockState& s) {
     for (ValueId v : outer) {
       read(s, unit, v);
       read_view(s, unit, v);
+      // A view in the block, of this one, may be read from further below.
+      if (const View all = resolve(graph_, v, true);
+          !all.iota && splat_constant(graph_, v) == nullptr) {
+        read(s, unit, all.base);
+      }
     }
     if (n.kind == NodeKind::kConvolution || n.kind == NodeKind::kDot) unit.cost *= 32;
     s.units.push_back(std::move(unit));
@@ -269,8 +285,8 @@ void Emitter::make_units(BlockState& s) {
     const Node* p = graph_.producer(owner);
     const bool constant = p != nullptr && p->kind == NodeKind::kConstant;
     const bool direct = p != nullptr && (!constant || is_made_by_runs(graph_, *p)) &&
-                        p->kind != NodeKind::kWhile && p->kind != NodeKind::kCase &&
-                        bytes(owner) == bytes(v) && !result_index_.contains(owner);
+                        p->kind != NodeKind::kCase && bytes(owner) == bytes(v) &&
+                        !result_index_.contains(owner);
     if (direct) {
       result_index_[owner] = static_cast<int>(i);
     } else {
@@ -374,7 +390,8 @@ Status Emitter::emit_unit(BlockState& s, int index, StepList& to) {
     if (out_.buffers[from].home == Home::kInput)
       in_place_.emplace(unit.result, out_.buffers[from].index);
     add_step(to, "copy to output", {}, 0).run = [from, target, size](const StepFrame& f) -> Status {
-      if (f.at(target) != f.at(from)) std::memcpy(f.at(target), f.at(from), size);
+      // Of no elements, either may be null.
+      if (size > 0 && f.at(target) != f.at(from)) std::memcpy(f.at(target), f.at(from), size);
       return {};
     };
     to.steps.back().outputs_written.push_back(unit.result);
@@ -383,11 +400,45 @@ Status Emitter::emit_unit(BlockState& s, int index, StepList& to) {
   }
   MILLRACE_CHECK(to.steps.size() > before, "a unit without a step");
   count_work(s, unit, to.steps.back().info);
+  if (unit.node >= 0 && !graph_.node(unit.node).inputs.empty()) {
+    // What is updated is copied first where something else still reads it.
+    const std::size_t operand = bytes(graph_.node(unit.node).inputs[0]);
+    for (std::size_t i = before; i + 1 < to.steps.size(); ++i) {
+      if (to.steps[i].info.name == "copy") to.steps[i].info.bytes = 2 * operand;
+    }
+  }
   for (ValueId v : unit.writes) {
     const auto it = s.root ? result_index_.find(v) : result_index_.end();
-    if (it != result_index_.end()) to.steps.back().outputs_written.push_back(it->second);
+    if (it == result_index_.end()) continue;
+    // Not so for what a loop still changes there.
+    const ValueId final = storage(s.block.results[static_cast<std::size_t>(it->second)]);
+    if (final == v) to.steps.back().outputs_written.push_back(it->second);
   }
   return {};
+}
+
+// Of a node that moves a part of an array, the rest of which it neither reads nor writes; nullopt
+// for all others. The copy that an update in place may need before it is a step of its own.
+static std::optional<std::size_t> bytes_touched(const Graph& graph, NodeId id) {
+  if (id < 0) return std::nullopt;
+  const Node& n = graph.node(id);
+  const auto bytes = [&graph](ValueId v) { return graph.shape(v).size_bytes(); };
+  switch (n.kind) {
+    case NodeKind::kDynamicSlice:
+      return 2 * bytes(n.outputs[0]);
+    case NodeKind::kDynamicUpdateSlice:
+      return 2 * bytes(n.inputs[1]);
+    case NodeKind::kGather:
+      return bytes(n.inputs[1]) + 2 * bytes(n.outputs[0]);
+    case NodeKind::kScatter: {
+      const std::size_t count = n.outputs.size();
+      std::size_t touched = bytes(n.inputs[count]);  // the indices
+      for (std::size_t i = 0; i < count; ++i) touched += 3 * bytes(n.inputs[count + 1 + i]);
+      return touched;
+    }
+    default:
+      return std::nullopt;
+  }
 }
 
 // What the unit's last step does; those before it only lay out operands.
@@ -424,6 +475,14 @@ void Emitter::count_work(const BlockState& s, const Unit& unit, StepInfo& info) 
   if (unit.group >= 0) {
     for (const NodeId id : s.groups[static_cast<std::size_t>(unit.group)].nodes)
       info.operations += of_node(graph_.node(id));
+  }
+  if (unit.copy >= 0) {
+    info.bytes += bytes(unit.copy) + std::min(bytes(unit.copy), bytes(storage(unit.copy)));
+    return;
+  }
+  if (const auto touched = bytes_touched(graph_, unit.node)) {
+    info.bytes += *touched;
+    return;
   }
   for (const ValueId v : unit.reads) info.bytes += bytes(v);
   for (const ValueId v : unit.writes) info.bytes += bytes(v);

@@ -36,7 +36,10 @@ class Emitter {
   // donors: per input, the output that it is donated to, -1 for none in particular, -2 for not
   // donated.
   Emitter(const Graph& graph, const PlanOptions& options, std::vector<int> donors)
-      : graph_(graph), options_(options), donors_(std::move(donors)) {}
+      : graph_(graph),
+        options_(options),
+        donors_(std::move(donors)),
+        storages_(graph.values.size(), -1) {}
 
   Result<Emitted> run();
 
@@ -76,6 +79,7 @@ class Emitter {
   Status emit_unit(BlockState& s, int unit, StepList& to);
   void count_work(const BlockState& s, const Unit& unit, StepInfo& info) const;
   ValueId storage(ValueId v) const;
+  ValueId find_storage(ValueId v) const;
   BufferId buffer_of(ValueId v);
   BufferId new_buffer(BlockState& s, ValueId v);
   BufferId constant_buffer(const Node& node, const Shape& shape);
@@ -122,17 +126,23 @@ class Emitter {
   Result<ChosenConvolution> choose_convolution(const std::vector<ConvolutionForm>& forms);
 
   // emit_control.cc
-  Status emit_while(const Node& n, StepList& to);
+  // The storages that the node's blocks read and that are made outside of them.
+  std::set<ValueId> storages_around(const Node& n) const;
+  bool is_output_place(BufferId b, int output) const;
+  void place_in_outputs(BlockState& s, const std::vector<int>& order);
+  Status emit_while(BlockState& s, const Node& n, StepList& to);
   Status emit_case(BlockState& s, const Node& n, StepList& to);
 
   const Graph& graph_;
   const PlanOptions& options_;
   std::vector<int> donors_;
+  mutable std::vector<ValueId> storages_;  // by value, what storage() found; -1: not asked yet
   Emitted out_;
   std::map<ValueId, BufferId> value_buffers_;                     // of storages
   std::map<std::pair<BufferId, std::size_t>, BufferId> aliases_;  // (buffer, offset) -> alias
   std::map<const std::byte*, BufferId> constants_;
-  std::map<ValueId, int> result_index_;  // storage -> the output that it is made in
+  // Storage -> the output that it is made in: its value, or what a loop makes it of in place.
+  std::map<ValueId, int> result_index_;
   // Per output: the position that first writes its buffer, and whether that step reads in place.
   // Per input: last read.
   std::map<int, int> input_last_read_, output_first_write_;

@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "millrace/devices/cpu/kernels/dim_vector.h"
+#include "millrace/devices/cpu/kernels/gemm.h"
+#include "millrace/devices/cpu/kernels/gemm_convolution.h"
 #include "millrace/devices/cpu/kernels/strided.h"
 #include "millrace/devices/cpu/kernels/tile_op.h"
 #include "millrace/devices/cpu/plan/convolution_forms.h"
@@ -11,9 +13,6 @@
 
 namespace millrace::devices::cpu::plan {
 namespace {
-
-// Below this many multiply-adds the plain loops are as fast, and exact.
-constexpr std::int64_t kPlainWork = 4096;
 
 std::size_t align64(std::size_t n) { return (n + 63) & ~std::size_t{63}; }
 
@@ -115,29 +114,45 @@ class Conversion {
   std::int64_t elements_;
 };
 
-// What makes an operand of a matmul what the kernel takes; its arrays are in the step's scratch.
-struct Prepared {
-  std::optional<StridedCopy> copy;
-  std::optional<Conversion> widen;
-  std::size_t copy_at = 0, wide_at = 0;
-
-  Prepared(const Operand& operand, const Shape& shape, std::size_t& top) : copy(operand.copy) {
-    copy_at = top;
-    top += align64(operand.bytes);
-    wide_at = top;
+// A dense array as f32, in the step's scratch if it is of another type.
+class Widened {
+ public:
+  Widened(const Shape& shape, std::size_t& top) : at_(top) {
     if (shape.dtype() == DType::kF32) return;
-    widen.emplace(shape.dtype(), DType::kF32, shape.elements());
+    conversion_.emplace(shape.dtype(), DType::kF32, shape.elements());
     top += align64(static_cast<std::size_t>(shape.elements()) * sizeof(float));
   }
   const void* run(const void* data, const StepFrame& f) const {
-    if (copy) {
-      copy->run(data, f.scratch + copy_at, f.parallel);
-      data = f.scratch + copy_at;
-    }
-    if (!widen) return data;
-    widen->run(data, f.scratch + wide_at, f.parallel);
-    return f.scratch + wide_at;
+    if (!conversion_) return data;
+    conversion_->run(data, f.scratch + at_, f.parallel);
+    return f.scratch + at_;
   }
+
+ private:
+  std::optional<Conversion> conversion_;
+  std::size_t at_;
+};
+
+// What makes an operand of a matmul what the kernel takes; its arrays are in the step's scratch.
+class Prepared {
+ public:
+  Prepared(const Operand& operand, const Shape& shape, bool to_f32, std::size_t& top)
+      : copy_(operand.copy), copy_at_(top) {
+    top += align64(operand.bytes);
+    if (to_f32) widened_.emplace(shape, top);
+  }
+  const void* run(const void* data, const StepFrame& f) const {
+    if (copy_) {
+      copy_->run(data, f.scratch + copy_at_, f.parallel);
+      data = f.scratch + copy_at_;
+    }
+    return widened_ ? widened_->run(data, f) : data;
+  }
+
+ private:
+  std::optional<StridedCopy> copy_;
+  std::size_t copy_at_;
+  std::optional<Widened> widened_;
 };
 
 MatmulSpec matmul_of(const Operand& left, const Operand& right, std::int64_t inner) {
@@ -162,8 +177,7 @@ Status Emitter::emit_dot(BlockState& s, const Node& n, StepList& to) {
   const Shape lhs = graph_.shape(n.inputs[0]), rhs = graph_.shape(n.inputs[1]),
               result = graph_.shape(n.outputs[0]);
   const BufferId a = buffer_of(n.inputs[0]), b = buffer_of(n.inputs[1]);
-  std::int64_t inner = 1;
-  for (std::int64_t d : n.dot.lhs_contract) inner *= lhs.dim(static_cast<int>(d));
+  const std::int64_t inner = terms_of(n.dot, lhs);
   const bool in_f32 = fits_f32(lhs.dtype()) && fits_f32(rhs.dtype()) && fits_f32(result.dtype());
   if (in_f32 && result.elements() * inner > kPlainWork) {
     const Operand left = operand_of(lhs, n.dot.lhs_batch, n.dot.lhs_contract);
@@ -171,7 +185,7 @@ Status Emitter::emit_dot(BlockState& s, const Node& n, StepList& to) {
     if (auto kernel = make_matmul(matmul_of(left, right, inner))) {
       const BufferId target = new_buffer(s, n.outputs[0]);
       std::size_t top = 0;
-      const Prepared first(left, lhs, top), second(right, rhs, top);
+      const Prepared first(left, lhs, true, top), second(right, rhs, true, top);
       std::optional<Conversion> narrow;
       const std::size_t sums = top;
       if (result.dtype() != DType::kF32) {
@@ -193,6 +207,20 @@ Status Emitter::emit_dot(BlockState& s, const Node& n, StepList& to) {
     }
   }
   const BufferId target = new_buffer(s, n.outputs[0]);
+  if (dot_fits_gemm(n.dot, lhs, rhs, result)) {
+    const Operand left = operand_of(lhs, n.dot.lhs_batch, n.dot.lhs_contract);
+    const Operand right = operand_of(rhs, n.dot.rhs_batch, n.dot.rhs_contract);
+    std::size_t top = 0;
+    const Prepared first(left, lhs, false, top), second(right, rhs, false, top);
+    const Gemm gemm(matmul_of(left, right, inner), lhs.dtype(), rhs.dtype(), result.dtype());
+    add_step(to, std::string(n.name), n.location, top + gemm.scratch_bytes()).run =
+        [=](const StepFrame& f) -> Status {
+      const void* const from = first.run(f.at(a), f);
+      gemm.run(from, second.run(f.at(b), f), f.at(target), f.scratch + top, f.parallel);
+      return {};
+    };
+    return {};
+  }
   add_step(to, std::string(n.name), n.location, 0).run =
       [=, dims = n.dot](const StepFrame& f) -> Status {
     dot_plain(dims, lhs, rhs, result, f.at(a), f.at(b), f.at(target), f.parallel);
@@ -245,8 +273,7 @@ Status Emitter::emit_convolution(BlockState& s, const Node& n, StepList& to) {
   const Shape lhs = graph_.shape(n.inputs[0]), rhs = graph_.shape(n.inputs[1]),
               result = graph_.shape(n.outputs[0]);
   const BufferId a = buffer_of(n.inputs[0]);
-  const bool f32 =
-      lhs.dtype() == DType::kF32 && rhs.dtype() == DType::kF32 && result.dtype() == DType::kF32;
+  const bool in_f32 = fits_f32(lhs.dtype()) && fits_f32(rhs.dtype()) && fits_f32(result.dtype());
   // The weights before a reverse of all their spatial dimensions, as JAX writes the gradient of the
   // input.
   const Node* reverse = graph_.producer(n.inputs[1]);
@@ -262,7 +289,7 @@ Status Emitter::emit_convolution(BlockState& s, const Node& n, StepList& to) {
     reversed = dims == spatial;
   }
   std::vector<ConvolutionForm> forms;
-  if (f32) {
+  if (in_f32) {
     forms = convolution_forms(n.convolution, lhs, rhs, result, reversed);
     const auto small = std::ranges::find_if(forms, [](const ConvolutionForm& form) {
       return convolution_flops(form.spec) / 2 <= static_cast<double>(kPlainWork);
@@ -274,6 +301,15 @@ Status Emitter::emit_convolution(BlockState& s, const Node& n, StepList& to) {
   const ConvolutionForm& best_form = chosen.form;
   if (!best) {
     const BufferId b = buffer_of(n.inputs[1]), target = new_buffer(s, n.outputs[0]);
+    if (GemmConvolution::fits(n.convolution, lhs, rhs, result)) {
+      const auto made = std::make_shared<const GemmConvolution>(n.convolution, lhs, rhs, result);
+      add_step(to, std::string(n.name), n.location, made->scratch_bytes()).run =
+          [=](const StepFrame& f) -> Status {
+        made->run(f.at(a), f.at(b), f.at(target), f.scratch, f.parallel);
+        return {};
+      };
+      return {};
+    }
     add_step(to, std::string(n.name), n.location, 0).run =
         [=, dims = n.convolution](const StepFrame& f) -> Status {
       convolution_plain(dims, lhs, rhs, result, f.at(a), f.at(b), f.at(target), f.parallel);
@@ -294,9 +330,17 @@ Status Emitter::emit_convolution(BlockState& s, const Node& n, StepList& to) {
     }
     flip.emplace(rhs.dims(), from, dense_strides(rhs), 4);
   }
-  const std::size_t flipped = flip ? align64(rhs.size_bytes()) : 0;
-  Step& step =
-      add_step(to, std::string(n.name), n.location, flipped + best->kernel->scratch_bytes());
+  std::size_t top = 0;
+  const Widened left(lhs, top), right(rhs, top);
+  const std::size_t flipped = top;
+  if (flip) top += align64(static_cast<std::size_t>(rhs.elements()) * sizeof(float));
+  std::optional<Conversion> narrow;
+  const std::size_t sums = top;
+  if (result.dtype() != DType::kF32) {
+    narrow.emplace(DType::kF32, result.dtype(), result.elements());
+    top += align64(static_cast<std::size_t>(result.elements()) * sizeof(float));
+  }
+  Step& step = add_step(to, std::string(n.name), n.location, top + best->kernel->scratch_bytes());
   step.info.name += best_form.spec.kind == ConvolutionKind::kForward        ? " forward"
                     : best_form.spec.kind == ConvolutionKind::kBackwardData ? " backward data"
                                                                             : " backward weights";
@@ -305,12 +349,14 @@ Status Emitter::emit_convolution(BlockState& s, const Node& n, StepList& to) {
   step.state = static_cast<int>(out_.kernels.size());
   out_.kernels.push_back(step.kernel.get());
   step.run = [=, kernel = step.kernel.get()](const StepFrame& f) -> Status {
-    const void* inputs[2] = {f.at(a), f.at(b)};
+    const void* inputs[2] = {left.run(f.at(a), f), right.run(f.at(b), f)};
     if (flip) {
-      flip->run(f.at<float>(b) + flip_at, f.scratch);
-      inputs[1] = f.scratch;
+      flip->run(static_cast<const float*>(inputs[1]) + flip_at, f.scratch + flipped);
+      inputs[1] = f.scratch + flipped;
     }
-    kernel->run(*f.state, inputs, f.at(target), f.scratch + flipped, f.parallel);
+    void* const output = narrow ? f.scratch + sums : f.at(target);
+    kernel->run(*f.state, inputs, output, f.scratch + top, f.parallel);
+    if (narrow) narrow->run(output, f.at(target), f.parallel);
     return {};
   };
   return {};

@@ -12,27 +12,91 @@ struct Move {
   std::size_t bytes;
 };
 
+bool contains(const std::vector<BufferId>& list, BufferId b) {
+  return std::find(list.begin(), list.end(), b) != list.end();
+}
+
 void run_moves(const StepFrame& f, const std::vector<Move>& moves) {
   for (const Move& m : moves) {
-    if (f.at(m.to) != f.at(m.from)) std::memcpy(f.at(m.to), f.at(m.from), m.bytes);
+    if (m.bytes > 0 && f.at(m.to) != f.at(m.from)) std::memcpy(f.at(m.to), f.at(m.from), m.bytes);
   }
 }
 
 }  // namespace
 
-// The carried values have a buffer each, which the bodies read as their parameters and the loop's
-// users as its results. At the end of a round the new values move there; those that another
-// parameter still holds go through a buffer of their own.
-Status Emitter::emit_while(const Node& n, StepList& to) {
+std::set<ValueId> Emitter::storages_around(const Node& n) const {
+  std::set<ValueId> values, storages;
+  for (const Block& block : n.blocks) captured(block, values);
+  for (ValueId v : values) {
+    storages.insert(storage(v));
+    for (const Node* p = graph_.producer(v); p != nullptr && is_view(p->kind);
+         p = graph_.producer(p->inputs[0])) {
+      storages.insert(storage(p->inputs[0]));
+    }
+  }
+  return storages;
+}
+
+bool Emitter::is_output_place(BufferId b, int output) const {
+  return out_.buffers[b].home == Home::kOutput && out_.buffers[b].index == output;
+}
+
+// The value that a loop begins with is made where the loop's result goes, if nobody reads it but
+// the loop and what comes before it.
+void Emitter::place_in_outputs(BlockState& s, const std::vector<int>& order) {
+  std::vector<int> place_of(s.units.size(), -1);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    place_of[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
+  std::vector<std::pair<ValueId, int>> todo(result_index_.begin(), result_index_.end());
+  while (!todo.empty()) {
+    const auto [result, output] = todo.back();
+    todo.pop_back();
+    const Node* n = graph_.producer(result);
+    if (n == nullptr || n->kind != NodeKind::kWhile) continue;
+    const auto at = std::find(n->outputs.begin(), n->outputs.end(), result) - n->outputs.begin();
+    const ValueId operand = storage(n->inputs[static_cast<std::size_t>(at)]);
+    const auto last = s.last_read.find(operand);
+    const int loop = place_of[static_cast<std::size_t>(s.writer.at(result))];
+    if (!s.writer.contains(operand) || result_index_.contains(operand) ||
+        bytes(operand) != bytes(result) || last == s.last_read.end() || last->second != loop ||
+        storages_around(*n).contains(operand)) {
+      continue;
+    }
+    result_index_[operand] = output;
+    todo.emplace_back(operand, output);
+  }
+}
+
+// Each carried value has one place: the bodies read it as their parameter, at the end of a round
+// the new value moves there, and the loop's users read it as the result. The place is
+// - that of the operand, where the loop is the operand's last reader and no body reads it by name;
+// - else a new one, the output's where the result is one, into which the operand is copied before
+//   the first round. A donated input that is that output's memory is there already.
+// New values that another parameter still holds go through a buffer of their own.
+Status Emitter::emit_while(BlockState& s, const Node& n, StepList& to) {
   const std::size_t count = n.inputs.size();
+  const std::set<ValueId> around = storages_around(n);
   std::vector<BufferId> carried;
   std::vector<Move> start;
   for (std::size_t i = 0; i < count; ++i) {
-    const BufferId from = buffer_of(n.inputs[i]);
-    const BufferId own = out_.buffers.add(Home::kArena, 0, bytes(n.inputs[i]));
+    const ValueId operand = n.inputs[i], result = n.outputs[i];
+    const BufferId from = buffer_of(operand);
+    const auto output = s.root ? result_index_.find(result) : result_index_.end();
+    const bool is_output = output != result_index_.end();
+    const bool whole =
+        out_.buffers[from].root == from && out_.buffers[from].bytes == bytes(operand);
+    const bool free = whole && !around.contains(storage(operand)) && !contains(carried, from);
+    BufferId own = -1;
+    if (free && (is_output ? is_output_place(from, output->second) : dies_here(s, operand))) {
+      own = from;
+      set_buffer(result, own);
+    } else {
+      own = new_buffer(s, result);
+      start.push_back({from, own, bytes(operand)});
+      if (is_output && whole && out_.buffers[from].home == Home::kInput)
+        in_place_.emplace(output->second, out_.buffers[from].index);
+    }
     carried.push_back(own);
-    start.push_back({from, own, bytes(n.inputs[i])});
-    set_buffer(n.outputs[i], own);
     for (const Block& block : n.blocks) set_buffer(block.parameters[i], own);
   }
   auto condition = std::make_shared<StepList>(), body = std::make_shared<StepList>();

@@ -140,8 +140,8 @@ Status Emitter::add_loop(BlockState& s, LoopParts parts, StepList& to) {
   }
   Step& step = add_step(to, parts.name, parts.location, kernel->scratch_bytes());
   step.run = [kernel, buffers = std::move(parts.buffers), outputs](const StepFrame& f) -> Status {
-    const void* from[64];
-    void* into[64];
+    const void* from[LoopKernel::kMaxBuffers];
+    void* into[LoopKernel::kMaxOutputs];
     for (std::size_t i = 0; i < buffers.size(); ++i) from[i] = f.at(buffers[i]);
     for (std::size_t i = 0; i < outputs.size(); ++i) into[i] = f.at(outputs[i]);
     kernel->run({from, buffers.size()}, {into, outputs.size()}, f.scratch, f.parallel);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "millrace/core/pool.h"
 #include "millrace/devices/cpu/kernels/element.h"
 #include "millrace/devices/cpu/kernels/pool.h"
 #include "millrace/devices/cpu/kernels/scan.h"
@@ -11,19 +12,24 @@
 namespace millrace::devices::cpu::plan {
 namespace {
 
-constexpr std::size_t kMaxBuffers = 16;
-
 // Buffers as the pointers that kernels take.
 template <class T>
-struct Pointers {
-  T* data[kMaxBuffers];
-  std::size_t size;
-  Pointers(const StepFrame& f, const std::vector<BufferId>& ids) : size(ids.size()) {
-    for (std::size_t i = 0; i < size; ++i) data[i] = f.at(ids[i]);
+class Pointers {
+ public:
+  Pointers(const StepFrame& f, const std::vector<BufferId>& ids)
+      : size_(ids.size()), many_(size_ <= kFew ? 0 : size_) {
+    T** const all = many_.empty() ? few_ : many_.data();
+    for (std::size_t i = 0; i < size_; ++i) all[i] = f.at(ids[i]);
   }
-  operator std::span<T* const>() const {
-    return {data, size};
-  }  // NOLINT(google-explicit-constructor)
+  operator std::span<T* const>() const {  // NOLINT(google-explicit-constructor)
+    return {many_.empty() ? few_ : many_.data(), size_};
+  }
+
+ private:
+  static constexpr std::size_t kFew = 16;
+  T* few_[kFew];
+  const std::size_t size_;
+  PooledVector<T*> many_;
 };
 
 }  // namespace
@@ -72,7 +78,7 @@ Status Emitter::emit_node(BlockState& s, const Node& n, StepList& to) {
       emit_reference(s, n, to);
       return {};
     case NodeKind::kWhile:
-      return emit_while(n, to);
+      return emit_while(s, n, to);
     case NodeKind::kCase:
       return emit_case(s, n, to);
     default:
@@ -171,7 +177,7 @@ BufferId Emitter::take_or_copy(BlockState& s, const Node& n, ValueId operand, Va
   }
   const std::size_t size = bytes(output);
   add_step(to, "copy", n.location, 0).run = [from, target, size](const StepFrame& f) -> Status {
-    if (f.at(target) != f.at(from)) std::memcpy(f.at(target), f.at(from), size);
+    if (size > 0 && f.at(target) != f.at(from)) std::memcpy(f.at(target), f.at(from), size);
     return {};
   };
   return target;

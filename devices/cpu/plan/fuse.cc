@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "millrace/devices/cpu/plan/fit.h"
 #include "millrace/devices/cpu/plan/view.h"
 
 namespace millrace::devices::cpu::plan {
@@ -28,10 +29,20 @@ class Fuser {
       : graph_(graph),
         uses_(uses),
         group_(graph.nodes.size(), -1),
-        position_(graph.nodes.size(), 0) {
-    for (std::size_t i = 0; i < block.nodes.size(); ++i)
-      position_[at(block.nodes[i])] = static_cast<int>(i);
-    for (auto it = block.nodes.rbegin(); it != block.nodes.rend(); ++it) assign(*it);
+        position_(graph.nodes.size(), 0),
+        readers_(graph.nodes.size()),
+        writers_(graph.nodes.size()),
+        height_(graph.nodes.size(), -1) {
+    for (std::size_t i = 0; i < block.nodes.size(); ++i) {
+      const NodeId id = block.nodes[i];
+      position_[at(id)] = static_cast<int>(i);
+      for (ValueId v : graph.node(id).outputs) add_readers(v, readers_[at(id)]);
+      for (NodeId reader : readers_[at(id)]) writers_[at(reader)].push_back(id);
+    }
+    for (auto it = block.nodes.rbegin(); it != block.nodes.rend(); ++it) {
+      assign(*it);
+      settle(*it);
+    }
     merge_siblings();
   }
 
@@ -55,7 +66,7 @@ class Fuser {
     } else if (n.kind == NodeKind::kElementwise) {
       const std::vector<std::int64_t> dims = squeezed(graph_.shape(n.outputs[0]));
       std::set<int> candidates;
-      for (NodeId user : direct_users(n.outputs[0])) {
+      for (NodeId user : readers_[at(id)]) {
         const int g = group_of(user);
         if (g >= 0 && groups_[at(g)].dims == dims) candidates.insert(g);
       }
@@ -74,59 +85,95 @@ class Fuser {
   void start(NodeId id, std::vector<std::int64_t> dims, std::vector<bool> reduced) {
     group_[at(id)] = static_cast<int>(groups_.size());
     groups_.push_back({{id}, std::move(dims), std::move(reduced)});
+    heights_.push_back(-1);
   }
 
   // Readers of v, looking through unit reshapes.
-  std::vector<NodeId> direct_users(ValueId v) const {
-    std::vector<NodeId> users;
+  void add_readers(ValueId v, std::vector<NodeId>& readers) const {
     for (NodeId u : uses_.of(v)) {
-      if (is_unit_reshape(graph_, graph_.node(u))) {
-        for (NodeId further : direct_users(graph_.node(u).outputs[0])) users.push_back(further);
-      } else {
-        users.push_back(u);
-      }
+      if (is_unit_reshape(graph_, graph_.node(u)))
+        add_readers(graph_.node(u).outputs[0], readers);
+      else
+        readers.push_back(u);
     }
-    return users;
+  }
+
+  // The longest way from a node or group down to one that nobody reads. Each is higher than its
+  // readers, so a search for a way to a group need not look below it. -1 before settle().
+  int height(NodeId n) const {
+    return group_of(n) < 0 ? height_[at(n)] : heights_[at(group_of(n))];
+  }
+
+  // After `id` has its group, or none: its height, and so that of the nodes above it.
+  void settle(NodeId id) {
+    int own = 0;
+    for (NodeId u : readers_[at(id)]) {
+      if (group_of(u) < 0 || group_of(u) != group_of(id)) own = std::max(own, height(u) + 1);
+    }
+    height_[at(id)] = 0;  // from now on it counts
+    raise(id, own);
+  }
+
+  // The node, or the group of it, is at least so high.
+  void raise(NodeId id, int least) {
+    std::vector<std::pair<NodeId, int>> todo = {{id, least}};
+    while (!todo.empty()) {
+      const auto [n, wanted] = todo.back();
+      todo.pop_back();
+      const int g = group_of(n);
+      int& now = g < 0 ? height_[at(n)] : heights_[at(g)];
+      if (now >= wanted) continue;
+      now = wanted;
+      lift_writers(n, g, wanted + 1, todo);
+    }
+  }
+
+  void lift_writers(NodeId n, int g, int least, std::vector<std::pair<NodeId, int>>& todo) const {
+    const auto lift = [&](NodeId member) {
+      for (NodeId w : writers_[at(member)]) {
+        const bool settled = height_[at(w)] >= 0;
+        if (settled && (g < 0 || group_of(w) != g) && height(w) < least) todo.push_back({w, least});
+      }
+    };
+    if (g < 0) {
+      lift(n);
+    } else {
+      for (NodeId member : groups_[at(g)].nodes) lift(member);
+    }
   }
 
   // Whether a path leaves `from` (and group `a`), passes a node outside groups a and b, and enters
-  // a or b.
+  // a or b. `from` is in these groups, or nobody above it is settled.
   bool reaches(const std::vector<NodeId>& from, int a, int b) const {
+    const int floor = b < 0 ? heights_[at(a)] : std::min(heights_[at(a)], heights_[at(b)]);
     const auto inside = [&](NodeId n) {
       return group_of(n) >= 0 && (group_of(n) == a || group_of(n) == b);
     };
     std::vector<NodeId> stack;
-    std::vector<bool> seen(graph_.nodes.size(), false);
+    std::set<NodeId> seen;
     const auto push = [&](NodeId n) {
-      if (seen[at(n)]) return;
+      if (height(n) <= floor || seen.contains(n)) return;
       const int g = group_of(n);
       if (g < 0) {
-        seen[at(n)] = true;
+        seen.insert(n);
         stack.push_back(n);
         return;
       }
       for (NodeId member : groups_[at(g)].nodes) {
-        if (!seen[at(member)]) {
-          seen[at(member)] = true;
-          stack.push_back(member);
-        }
+        if (seen.insert(member).second) stack.push_back(member);
       }
     };
     for (NodeId n : from) {
-      for (ValueId v : graph_.node(n).outputs) {
-        for (NodeId u : direct_users(v)) {
-          if (!inside(u)) push(u);
-        }
+      for (NodeId u : readers_[at(n)]) {
+        if (!inside(u)) push(u);
       }
     }
     while (!stack.empty()) {
       const NodeId n = stack.back();
       stack.pop_back();
-      for (ValueId v : graph_.node(n).outputs) {
-        for (NodeId u : direct_users(v)) {
-          if (inside(u) || std::find(from.begin(), from.end(), u) != from.end()) return true;
-          push(u);
-        }
+      for (NodeId u : readers_[at(n)]) {
+        if (inside(u)) return true;
+        push(u);
       }
     }
     return false;
@@ -176,8 +223,11 @@ class Fuser {
     std::vector<NodeId> all = a.nodes;
     all.insert(all.end(), b.nodes.begin(), b.nodes.end());
     if (reaches(all, into, other)) return;
+    const int higher = std::max(heights_[at(into)], heights_[at(other)]);
+    heights_[at(into)] = -1;  // so that those above either are looked at
     for (NodeId n : b.nodes) group_[at(n)] = into;
     a.nodes = std::move(all);
+    raise(a.nodes.front(), higher);
     if (a.reduced.empty()) a.reduced = b.reduced;
     b.nodes.clear();
     read[at(into)].insert(read[at(other)].begin(), read[at(other)].end());
@@ -187,6 +237,9 @@ class Fuser {
   const Uses& uses_;
   std::vector<int> group_;
   std::vector<int> position_;
+  std::vector<std::vector<NodeId>> readers_, writers_;  // looking through unit reshapes
+  std::vector<int> height_;                             // of nodes without a group
+  std::vector<int> heights_;                            // of groups
   std::vector<Group> groups_;
 };
 
@@ -228,7 +281,7 @@ bool is_loop_reduce(const Graph& graph, const Node& node) {
 }
 
 std::vector<Group> fuse(const Graph& graph, const Block& block, const Uses& uses) {
-  return Fuser(graph, block, uses).take();
+  return split_to_fit(graph, uses, Fuser(graph, block, uses).take());
 }
 
 }  // namespace millrace::devices::cpu::plan

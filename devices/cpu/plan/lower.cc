@@ -19,6 +19,14 @@ constexpr int kMaxDepth = 64;  // of calls: StableHLO has no recursion
 constexpr std::int64_t kOpsBesides = 100'000;
 constexpr std::int64_t kTimesLonger = 64;
 
+std::string unsupported(ir::Type type) {
+  const std::string words = "the type " + type.to_string();
+  if (!type.is_tensor() || type.rank() <= kMaxRank)
+    return words + " is not supported by the CPU device";
+  return words + " has " + std::to_string(type.rank()) +
+         " dimensions; the CPU device has arrays of at most " + std::to_string(kMaxRank);
+}
+
 class Lowering {
  public:
   Lowering(const ir::Module& module, Graph& graph) : module_(module), graph_(graph) {}
@@ -52,8 +60,7 @@ class Lowering {
     }
     const auto shape = reference::memory_shape(type);
     if (!shape) {
-      return fail(ErrorCode::kUnimplemented,
-                  where + ": the type " + type.to_string() + " is not supported by the CPU device");
+      return fail(ErrorCode::kUnimplemented, where + ": " + unsupported(type));
     }
     shapes.push_back(*shape);
     return {};
@@ -376,9 +383,7 @@ class Lowering {
   static Result<Shape> argument_shape(const ir::Op& op, const ir::Value* argument) {
     const auto shape = reference::memory_shape(argument->type());
     if (shape) return *shape;
-    return fail(ErrorCode::kUnimplemented, op.where() + ": the type " +
-                                               argument->type().to_string() +
-                                               " is not supported by the CPU device");
+    return fail(ErrorCode::kUnimplemented, op.where() + ": " + unsupported(argument->type()));
   }
 
   ValueId elementwise(Block& to, const ir::Op& op, TileOp what, std::vector<ValueId> inputs,

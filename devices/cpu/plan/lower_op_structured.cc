@@ -1,6 +1,7 @@
 // The operations of OpLowering that have dimension numbers, windows or bodies.
 #include <string>
 
+#include "millrace/devices/cpu/kernels/gemm_convolution.h"
 #include "millrace/devices/cpu/plan/lower_op.h"
 #include "millrace/devices/cpu/plan/lower_region.h"
 
@@ -92,8 +93,9 @@ Result<std::vector<ValueId>> OpLowering::dot(Block& to) {
   } else {
     n.dot = {.lhs_contract = {graph.shape(inputs[0]).rank() - 1}, .rhs_contract = {0}};
   }
-  if (!can_contract(graph.shape(inputs[0]).dtype(), graph.shape(inputs[1]).dtype(),
-                    shapes[0].dtype())) {
+  const Shape &lhs = graph.shape(inputs[0]), &rhs = graph.shape(inputs[1]);
+  if (!can_contract(lhs.dtype(), rhs.dtype(), shapes[0].dtype()) &&
+      !dot_fits_gemm(n.dot, lhs, rhs, shapes[0])) {
     return unsupported("this element type");
   }
   return add(to, std::move(n));
@@ -102,10 +104,6 @@ Result<std::vector<ValueId>> OpLowering::dot(Block& to) {
 Result<std::vector<ValueId>> OpLowering::convolution(Block& to) {
   const auto* d = op.attr<ir::ConvDimsAttr>("dimension_numbers");
   if (d == nullptr) return unsupported("a convolution without dimension numbers");
-  if (!can_contract(graph.shape(inputs[0]).dtype(), graph.shape(inputs[1]).dtype(),
-                    shapes[0].dtype())) {
-    return unsupported("this element type");
-  }
   Node n = base(NodeKind::kConvolution);
   ConvolutionDims& c = n.convolution;
   c.input_batch = d->input_batch;
@@ -129,6 +127,11 @@ Result<std::vector<ValueId>> OpLowering::convolution(Block& to) {
   for (std::int64_t r : ints_or("window_reversal", rank, 0)) c.reversal.push_back(r != 0);
   c.feature_groups = op.int_or("feature_group_count", 1);
   c.batch_groups = op.int_or("batch_group_count", 1);
+  const Shape &lhs = graph.shape(inputs[0]), &rhs = graph.shape(inputs[1]);
+  if (!can_contract(lhs.dtype(), rhs.dtype(), shapes[0].dtype()) &&
+      !GemmConvolution::fits(c, lhs, rhs, shapes[0])) {
+    return unsupported("this element type");
+  }
   return add(to, std::move(n));
 }
 

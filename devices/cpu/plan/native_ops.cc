@@ -118,6 +118,8 @@ class Replacement {
  public:
   explicit Replacement(ir::Module& module) : module_(module) {}
 
+  bool replaced() const { return !instead_.empty(); }
+
   void block(ir::Block& block) {
     for (ir::Op* op = block.front(); op != nullptr;) {
       ir::Op* const next = op->next();
@@ -241,11 +243,12 @@ class Replacement {
 
 }  // namespace
 
-void use_native_ops(ir::Module& module) {
+bool use_native_ops(ir::Module& module) {
   Replacement replacement(module);
   for (ir::Function& f : module.functions()) {
     for (ir::Block* block : f.body().blocks()) replacement.block(*block);
   }
+  return replacement.replaced();
 }
 
 }  // namespace millrace::devices::cpu

@@ -10,7 +10,8 @@ namespace millrace::devices::cpu {
 
 // Puts the operation itself in place of each of them whose name is that of a known one; other
 // composites stay, to be run by their decompositions, other custom calls too, and those for which a
-// handler is registered. Before verification.
-void use_native_ops(ir::Module& module);
+// handler is registered. `module` is verified, so that a composite is refused for its decomposition
+// whether that runs or not; true if anything was replaced, which is to be verified then.
+bool use_native_ops(ir::Module& module);
 
 }  // namespace millrace::devices::cpu

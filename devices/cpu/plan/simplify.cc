@@ -66,6 +66,7 @@ class Simplifier {
       for (Block& inner : graph_.node(id).blocks) {
         run(inner);
       }
+      if (!graph_.node(id).blocks.empty()) drop_unchanged(graph_.node(id));
       pending_.clear();
       const ValueId same = rewrite(id);
       for (NodeId before : pending_) kept.push_back(before);
@@ -92,6 +93,60 @@ class Simplifier {
     return v;
   }
 
+  // Results that are known from outside: a carried value that the body hands on as it got it is the
+  // operand, in the bodies too; what every branch returns is that value. A loop that changes
+  // nothing stays as it is: it runs for ever or not at all.
+  void drop_unchanged(Node& n) {
+    while (drop_some_unchanged(n)) substitute(n);
+  }
+
+  bool drop_some_unchanged(Node& n) {
+    const bool loop = n.kind == NodeKind::kWhile;
+    if (n.blocks.size() < 2) return false;  // what the only branch returns may be made in it
+    const std::vector<ValueId> results = n.blocks.back().results;
+    std::vector<bool> drop(n.outputs.size(), false);
+    for (std::size_t i = 0; i < drop.size(); ++i) {
+      drop[i] = loop ? results[i] == n.blocks[1].parameters[i] || results[i] == n.inputs[i]
+                     : std::ranges::all_of(n.blocks, [&](const Block& branch) {
+                         return branch.results[i] == results[i];
+                       });
+    }
+    const auto dropped = std::count(drop.begin(), drop.end(), true);
+    if (dropped == 0 || (loop && dropped == std::ssize(drop))) return false;
+    for (std::size_t i = 0; i < drop.size(); ++i) {
+      if (!drop[i]) continue;
+      const ValueId same = loop ? n.inputs[i] : results[i];
+      replaced_[n.outputs[i]] = same;
+      if (!loop) continue;
+      for (const Block& block : n.blocks) replaced_[block.parameters[i]] = same;
+    }
+    keep_others(n.outputs, drop);
+    if (loop) {
+      keep_others(n.inputs, drop);
+      keep_others(n.blocks[1].results, drop);
+      for (Block& block : n.blocks) keep_others(block.parameters, drop);
+    } else {
+      for (Block& branch : n.blocks) keep_others(branch.results, drop);
+    }
+    return true;
+  }
+
+  static void keep_others(std::vector<ValueId>& list, const std::vector<bool>& drop) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!drop[i]) list[kept++] = list[i];
+    }
+    list.resize(kept);
+  }
+
+  void substitute(Node& n) {
+    for (ValueId& v : n.inputs) v = now(v);
+    for (Block& block : n.blocks) {
+      for (NodeId id : block.nodes) substitute(graph_.node(id));
+      for (ValueId& v : block.results) v = now(v);
+    }
+  }
+
   // The value that the node's only result equals, or -1; may change the node in place.
   ValueId rewrite(NodeId id) {
     Node& n = graph_.node(id);
@@ -100,6 +155,7 @@ class Simplifier {
     const ValueId in = n.inputs.empty() ? -1 : n.inputs[0];
     switch (n.kind) {
       case NodeKind::kTranspose:
+        join_transposes(n);
         return transpose_of_dot(n) ? -1 : as_reshape(n, keeps_order(n));
       case NodeKind::kBroadcast:
         return as_reshape(n, result.elements() == graph_.shape(in).elements() &&
@@ -107,10 +163,12 @@ class Simplifier {
       case NodeKind::kReshape:
         return as_reshape(n, true);
       case NodeKind::kSlice:
-        return graph_.shape(in) == result && all_equal(n.step, 1) ? in : -1;
+        join_slices(n);
+        return graph_.shape(n.inputs[0]) == result && all_equal(n.step, 1) ? n.inputs[0] : -1;
       case NodeKind::kReverse:
+        join_reverses(n);
         std::erase_if(n.dims, [&](std::int64_t d) { return result.dim(static_cast<int>(d)) <= 1; });
-        return n.dims.empty() ? in : -1;
+        return n.dims.empty() ? n.inputs[0] : -1;
       case NodeKind::kPad:
         return all_equal(n.low, 0) && all_equal(n.high, 0) && all_equal(n.step, 0) ? in : -1;
       case NodeKind::kConcatenate:
@@ -123,6 +181,48 @@ class Simplifier {
       default:
         return -1;
     }
+  }
+
+  // The node that makes n's operand if it is of the same kind: so a row of equal views, however
+  // long, becomes views of the first one's operand, and nobody walks along it later.
+  const Node* same_kind(const Node& n) const {
+    const Node* p = graph_.producer(n.inputs[0]);
+    return p != nullptr && p->kind == n.kind ? p : nullptr;
+  }
+
+  void join_transposes(Node& n) const {
+    const Node* p = same_kind(n);
+    if (p == nullptr) return;
+    for (std::int64_t& d : n.dims) d = p->dims[static_cast<std::size_t>(d)];
+    n.inputs[0] = p->inputs[0];
+  }
+
+  void join_slices(Node& n) const {
+    const Node* p = same_kind(n);
+    if (p == nullptr) return;
+    const Shape& result = graph_.shape(n.outputs[0]);
+    for (std::size_t d = 0; d < n.low.size(); ++d) {
+      const std::int64_t size = result.dim(static_cast<int>(d));
+      // The stride of less than two elements is any number, however large.
+      n.step[d] = size < 2 ? 1 : p->step[d] * n.step[d];
+      n.low[d] = size == 0 ? 0 : p->low[d] + p->step[d] * n.low[d];
+      n.high[d] = size == 0 ? 0 : n.low[d] + (size - 1) * n.step[d] + 1;
+    }
+    n.inputs[0] = p->inputs[0];
+  }
+
+  void join_reverses(Node& n) const {
+    const Node* p = same_kind(n);
+    if (p == nullptr) return;
+    std::vector<std::int64_t> dims;
+    for (std::int64_t d : n.dims) {
+      if (!contains(p->dims, d)) dims.push_back(d);
+    }
+    for (std::int64_t d : p->dims) {
+      if (!contains(n.dims, d)) dims.push_back(d);
+    }
+    n.dims = std::move(dims);
+    n.inputs[0] = p->inputs[0];
   }
 
   bool keeps_order(const Node& n) const {

@@ -366,6 +366,12 @@ bool fill_resource(State& s, const State::PendingResource& pending, std::string_
   const auto count = static_cast<std::size_t>(*dense->type.elements());
   if (!read_hex_elements(s, hex.substr(10), pending.location, dense->type, count, &read))
     return false;
+  // A blob has every element: one that is as long as the first of them was cut off.
+  if (count != 1 && read.as<ir::DenseAttr>()->splat) {
+    return s.in.fail_at(pending.location, "the resource " + std::string(pending.key) +
+                                              " has one element, expected " +
+                                              std::to_string(count));
+  }
   s.module.share_dense(pending.attribute, read);
   return true;
 }

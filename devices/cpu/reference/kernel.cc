@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "millrace/devices/cpu/reference/custom_attributes.h"
 #include "millrace/devices/cpu/reference/families.h"
 #include "millrace/devices/cpu/reference/lapack.h"
 #include "millrace/devices/cpu/reference/quantised.h"
@@ -141,21 +142,27 @@ class CustomKernel final : public Kernel {
   CustomKernel(const ir::Op& op, std::shared_ptr<const CustomCallHandler> handler)
       : target_(op.callee()),
         config_(op.string_or("backend_config", "")),
+        attributes_(call_attributes(op)),
         where_(op.where()),
         effect_(op.bool_or("has_side_effect", false)),
         handler_(std::move(handler)) {}
 
   Status run(std::span<const ConstArray> operands, std::span<const MutableArray> results,
              std::span<std::byte> /*scratch*/) const override {
-    const Status done = (*handler_)(
-        {.target = target_, .backend_config = config_, .operands = operands, .results = results});
+    const Status done = (*handler_)({.target = target_,
+                                     .backend_config = config_,
+                                     .operands = operands,
+                                     .results = results,
+                                     .attributes = attributes_});
     if (done) return {};
     return fail(done.error().code(), where_ + " @" + target_ + ": " + done.error().message());
   }
   bool has_effect() const override { return effect_; }
 
  private:
-  const std::string target_, config_, where_;
+  const std::string target_, config_;
+  const CallAttributes attributes_;
+  const std::string where_;
   const bool effect_;
   const std::shared_ptr<const CustomCallHandler> handler_;
 };

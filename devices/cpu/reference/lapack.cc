@@ -48,11 +48,7 @@ class LapackKernel final : public Kernel {
   Status run(std::span<const ConstArray> operands, std::span<const MutableArray> results,
              std::span<std::byte> memory) const override {
     Scratch scratch(memory);
-    struct Inside {
-      Inside() { ++calls_running; }
-      ~Inside() { --calls_running; }
-    } const inside;
-    const std::unique_lock<std::mutex> mine = turn();
+    const LibraryCall call;
     return run_({options_, operands, results, scratch});
   }
 
@@ -203,6 +199,9 @@ const Row* row_of(const ir::Op& op) {
 }
 
 }  // namespace
+
+LibraryCall::LibraryCall() : turn_(turn()) { ++calls_running; }
+LibraryCall::~LibraryCall() { --calls_running; }
 
 bool inside_lapack() { return calls_running > 0; }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "millrace/devices/cpu/reference/kernel.h"
@@ -19,8 +20,20 @@ std::shared_ptr<const Kernel> make_lapack_kernel(const ir::Op& op);
 // What does not fit of a call that is known by its name; "" if it fits, and for other calls.
 std::string lapack_fault(const ir::Op& op);
 
-// True on this thread while such a call runs: a BLAS may allocate memory to work in (OpenBLAS
-// does for small products), and a test can tell that from what is ours.
+// Lives around each call of the system's LAPACK and BLAS. Thread-safety: confined to its thread.
+class LibraryCall {
+ public:
+  LibraryCall();
+  ~LibraryCall();
+  LibraryCall(const LibraryCall&) = delete;
+  LibraryCall& operator=(const LibraryCall&) = delete;
+
+ private:
+  const std::unique_lock<std::mutex> turn_;  // of a library that runs but one call at a time
+};
+
+// True on this thread while one lives: a BLAS may allocate memory to work in, and a test can tell
+// that from what is ours.
 bool inside_lapack();
 
 }  // namespace millrace::devices::cpu::reference

@@ -1,13 +1,17 @@
 // cholesky and triangular_solve. f32 and narrower are computed in f64; f64 in long double where the
 // matrix is so small that this costs nothing worth telling. Both work on whole rows, so that the
-// innermost loop is along memory.
+// innermost loop is along memory; large systems are solved by the system's BLAS.
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <span>
+#include <type_traits>
 
 #include "millrace/devices/cpu/kernels/element.h"
 #include "millrace/devices/cpu/reference/families.h"
+#include "millrace/devices/cpu/reference/lapack.h"
+#include "millrace/devices/cpu/reference/lapack_library.h"
 
 namespace millrace::devices::cpu::reference {
 namespace {
@@ -147,9 +151,56 @@ void factorise(const Call& c, bool lower) {
   }
 }
 
+// Systems from here on are solved by the library, which works in blocks.
+constexpr std::int64_t kLarge = 32;
+
+// op(A) X = B, or X op(A) = B, by BLAS. Our matrices are by rows, which are those of its columns
+// transposed: X^T op(A)^T = B^T, so side and triangle are the other ones, and op() stays.
+template <class N>
+void solve_by_library(const Call& c) {
+  const bool unit = c.op.bool_or("unit_diagonal", false);
+  const auto transpose = c.op.enum_or("transpose_a", ir::Transpose::kNoTranspose);
+  const char side = c.op.bool_or("left_side", true) ? 'R' : 'L',
+             triangle = c.op.bool_or("lower", true) ? 'U' : 'L', diagonal = unit ? 'U' : 'N',
+             op = transpose == ir::Transpose::kAdjoint     ? 'C'
+                  : transpose == ir::Transpose::kTranspose ? 'T'
+                                                           : 'N';
+  const Matrices ma(c.operands[0].shape), mb(c.operands[1].shape);
+  const std::int64_t of_a = ma.rows * ma.rows, of_b = mb.rows * mb.columns;
+  const auto a = c.scratch.take<N>(of_a), x = c.scratch.take<N>(of_b);
+  if (c.scratch.measures()) return;
+  const auto n = static_cast<lapack::Integer>(ma.rows),
+             rows = static_cast<lapack::Integer>(mb.columns),
+             columns = static_cast<lapack::Integer>(mb.rows);
+  const N one(1);
+  for (std::int64_t m = 0; m < mb.count; ++m) {
+    for (std::int64_t i = 0; i < of_a; ++i)
+      a[static_cast<std::size_t>(i)] = element<N>(c.operands[0], m * of_a + i);
+    for (std::int64_t i = 0; i < of_b; ++i)
+      x[static_cast<std::size_t>(i)] = element<N>(c.operands[1], m * of_b + i);
+    {
+      const LibraryCall call;
+      lapack::library_trsm<N>(&side, &triangle, &op, &diagonal, &rows, &columns, &one, a.data(), &n,
+                              x.data(), &rows, 1, 1, 1, 1);
+    }
+    for (std::int64_t i = 0; i < of_b; ++i)
+      put(c.results[0], m * of_b + i, x[static_cast<std::size_t>(i)]);
+  }
+}
+
+bool is_for_library(const Matrices& a, const Matrices& b) {
+  constexpr std::int64_t kMost = std::numeric_limits<lapack::Integer>::max();
+  return a.rows >= kLarge && b.rows > 0 && b.columns > 0 && a.rows <= kMost && b.rows <= kMost &&
+         b.columns <= kMost;
+}
+
 // op(A) X = B, or X op(A) = B, by substitution; of A only one triangle is read.
 template <class N>
 void substitute(const Call& c) {
+  if constexpr (std::is_same_v<N, double> || std::is_same_v<N, std::complex<double>>) {
+    if (is_for_library(Matrices(c.operands[0].shape), Matrices(c.operands[1].shape)))
+      return solve_by_library<N>(c);
+  }
   const bool left = c.op.bool_or("left_side", true), lower = c.op.bool_or("lower", true),
              unit = c.op.bool_or("unit_diagonal", false);
   const auto transpose = c.op.enum_or("transpose_a", ir::Transpose::kNoTranspose);

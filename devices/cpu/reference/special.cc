@@ -20,6 +20,8 @@ constexpr T kInfinity = std::numeric_limits<T>::infinity();
 
 // The only positive zero of digamma, whose surroundings lose all digits otherwise.
 constexpr long double kDigammaRoot = 1.46163214496836234126265954232572133L;
+// Of it 53 bits, and the others.
+constexpr long double kRootHigh = 1.4616321449683622, kRootLow = 9.5499954299656977152e-17L;
 
 // Asymptotic series (DLMF 5.11.2) after shifting x up by recurrence (DLMF 5.5.2).
 long double digamma_positive(long double x) {
@@ -37,7 +39,7 @@ long double digamma_positive(long double x) {
 // Near its zero: psi(x) = sum over k of (x - x0) / ((k + x) (k + x0)), for psi(x0) = 0
 // (DLMF 5.7.6); the tail of the sum by Euler and Maclaurin (DLMF 2.10.1).
 long double digamma_near_root(long double x) {
-  const long double d = x - kDigammaRoot;
+  const long double d = x - kRootHigh - kRootLow;
   const int n = 40;
   long double sum = 0;
   for (int k = 0; k < n; ++k) sum += 1 / ((k + x) * (k + kDigammaRoot));
@@ -46,9 +48,10 @@ long double digamma_near_root(long double x) {
   const long double integral = d == 0 ? 1 / b : std::log1p(d / b) / d;
   const long double f = 1 / (a * b);
   const long double f1 = -(1 / a + 1 / b) * f;
-  const long double f3 =
-      -6 * f * (1 / (a * a * a) + 1 / (a * a * b) + 1 / (a * b * b) + 1 / (b * b * b));
-  return d * (sum + integral + f / 2 - f1 / 12 + f3 / 720);
+  const long double u = 1 / a, v = 1 / b, cubes = u * u * u + u * u * v + u * v * v + v * v * v;
+  const long double f3 = -6 * f * cubes;
+  const long double f5 = -120 * f * (u * u * cubes + v * v * v * v * (u + v));
+  return d * (sum + integral + f / 2 - f1 / 12 + f3 / 720 - f5 / 30240);
 }
 
 }  // namespace
@@ -77,6 +80,7 @@ T hurwitz_zeta(T s_value, T q_value) {
   if (std::isnan(s) || std::isnan(q)) return kNan<T>;
   if (s == 1) return kInfinity<T>;
   if (s < 1) return kNan<T>;
+  if (std::isinf(s) && q > 0) return q > 1 ? T(0) : q == 1 ? T(1) : kInfinity<T>;
   if (q <= 0) {
     if (q == std::floor(q)) {
       const bool even = s == std::floor(s) && std::fmod(s, 2.0L) == 0;

@@ -45,8 +45,13 @@ Status add_shapes(ir::Type type, const std::string& what, std::vector<Shape>& sh
   }
   const ir::QuantParameters* quant = type.is_tensor() ? type.element().quant() : nullptr;
   const DType dtype = quant != nullptr ? quant->storage : type.dtype();
-  if (!type.is_tensor() || type.rank() > kMaxRank ||
-      reference::form_of(dtype) == reference::Form::kNone) {
+  if (type.is_tensor() && type.rank() > kMaxRank) {
+    return fail(ErrorCode::kUnimplemented,
+                what + ": the type " + type.to_string() + " has " + std::to_string(type.rank()) +
+                    " dimensions; the CPU device has arrays of at most " +
+                    std::to_string(kMaxRank));
+  }
+  if (!type.is_tensor() || reference::form_of(dtype) == reference::Form::kNone) {
     return fail(ErrorCode::kUnimplemented,
                 what + ": the type " + type.to_string() + " is not supported by the CPU device");
   }

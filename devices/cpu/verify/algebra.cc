@@ -121,7 +121,9 @@ bool check_fft(Check& c) {
     if (length[i] < 0) return c.fail("found a negative length");
     const std::int64_t half = length[i] == 0 ? 0 : length[i] / 2 + 1;
     const std::int64_t expected = to_real && last ? half : length[i];
-    if (!agree(operand[d], expected)) {
+    // Of nothing there is half a spectrum of one element, or none.
+    const bool nothing = to_real && last && length[i] == 0 && operand[d] == 1;
+    if (!nothing && !agree(operand[d], expected)) {
       return c.fail("dimension " + std::to_string(d) + " of the operand is " +
                     std::to_string(operand[d]) + ", expected " + std::to_string(expected));
     }

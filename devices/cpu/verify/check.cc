@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "millrace/devices/cpu/ir/float_format.h"
 
 namespace millrace::devices::cpu::verify {
 
@@ -26,6 +30,13 @@ DType storage_dtype(ir::Type type) {
 
 namespace {
 
+// Whether a scale lies between the smallest and the largest number of the type that it expresses.
+bool has_scale(DType type, double scale) {
+  std::uint64_t largest = ir::encode_float(type, std::numeric_limits<double>::infinity());
+  if (!std::isfinite(ir::decode_float(type, largest))) --largest;
+  return scale >= ir::decode_float(type, 1) && scale <= ir::decode_float(type, largest);
+}
+
 std::string quantisation_fault(const ir::QuantParameters& q, ir::Type type) {
   if (!is_signed_integer(q.storage) && !is_unsigned_integer(q.storage))
     return "its elements are stored as " + std::string(to_string(q.storage)) +
@@ -44,6 +55,8 @@ std::string quantisation_fault(const ir::QuantParameters& q, ir::Type type) {
            std::to_string(q.zero_points.size()) + " zero points, expected as many of both";
   for (const double scale : q.scales) {
     if (!(scale > 0) || !std::isfinite(scale)) return "a scale is not positive and finite";
+    if (!has_scale(q.expressed, scale))
+      return "a scale is out of the range of " + std::string(to_string(q.expressed));
   }
   for (const std::int64_t zero : q.zero_points) {
     if (zero < q.storage_min || zero > q.storage_max)

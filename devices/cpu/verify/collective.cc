@@ -1,6 +1,8 @@
 // Operations among processes, on tokens, and on what other dialects say of where arrays lie: the
 // types of their operands, results and bodies. How many processes there are is not known here.
+#include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "millrace/devices/cpu/verify/rules.h"
 
@@ -79,11 +81,38 @@ bool keeps_shapes(Check& c) {
   return true;
 }
 
+enum class Groups {
+  kEqual,   // each process in one of them, all of one length
+  kFilled,  // shorter ones are filled with -1
+  kSome,    // of some of the processes
+};
+
+// The groups of processes where they are listed; axes of a mesh are not seen through here.
+bool replica_groups(Check& c, Groups kind) {
+  const auto* dense = c.op.attr<ir::DenseAttr>("replica_groups");
+  if (dense == nullptr || !dense->type.is_tensor()) return true;
+  if (dense->type.rank() != 2)
+    return c.fail("replica_groups is " + dense->type.to_string() + ", expected two dimensions");
+  auto listed = c.op.ints("replica_groups");
+  if (!listed) return true;
+  std::erase_if(*listed, [&](std::int64_t p) { return p == -1 && kind == Groups::kFilled; });
+  std::ranges::sort(*listed);
+  for (std::size_t i = 0; i < listed->size(); ++i) {
+    const std::int64_t process = (*listed)[i];
+    const std::string found = "replica_groups name process " + std::to_string(process);
+    if (process < 0) return c.fail(found + ", expected none below 0");
+    if (i > 0 && process == (*listed)[i - 1]) return c.fail(found + " twice");
+    if (kind != Groups::kSome && process != static_cast<std::int64_t>(i))
+      return c.fail(found + " but not " + std::to_string(i) + ", expected each up to the last");
+  }
+  return true;
+}
+
 }  // namespace
 
 bool check_all_gather(Check& c) {
   std::int64_t dimension = 0;
-  if (!pairs(c) || !each_element(c) ||
+  if (!replica_groups(c, Groups::kEqual) || !pairs(c) || !each_element(c) ||
       !c.integer("all_gather_dim", 0, c.operand(0).rank() - 1, &dimension)) {
     return false;
   }
@@ -93,14 +122,16 @@ bool check_all_gather(Check& c) {
   return true;
 }
 
-bool check_all_reduce(Check& c) { return pairs(c) && combines(c) && keeps_shapes(c); }
+bool check_all_reduce(Check& c) {
+  return replica_groups(c, Groups::kFilled) && pairs(c) && combines(c) && keeps_shapes(c);
+}
 
 bool check_collective_reduce(Check& c) {
   return pairs_and_roots(c) && combines(c) && keeps_shapes(c);
 }
 
 bool check_collective_broadcast(Check& c) {
-  if (!pairs_and_roots(c)) return false;
+  if (!replica_groups(c, Groups::kSome) || !pairs_and_roots(c)) return false;
   for (int i = 0; i < c.op.result_count(); ++i) {
     if (!c.result_like(i, c.operand(i), "result " + std::to_string(i))) return false;
   }
@@ -109,7 +140,7 @@ bool check_collective_broadcast(Check& c) {
 
 bool check_reduce_scatter(Check& c) {
   std::int64_t dimension = 0;
-  return c.operands(1) && pairs(c) && combines(c) &&
+  return replica_groups(c, Groups::kEqual) && c.operands(1) && pairs(c) && combines(c) &&
          c.integer("scatter_dimension", 0, c.operand(0).rank() - 1, &dimension) &&
          some_times(c, 0, dimension, false);
 }
@@ -117,7 +148,7 @@ bool check_reduce_scatter(Check& c) {
 bool check_all_to_all(Check& c) {
   constexpr std::int64_t kMost = std::int64_t{1} << 32;
   std::int64_t split = 0, concat = 0, count = 0;
-  if (!pairs(c) || !each_element(c) ||
+  if (!replica_groups(c, Groups::kEqual) || !pairs(c) || !each_element(c) ||
       !c.integer("split_dimension", 0, c.operand(0).rank() - 1, &split) ||
       !c.integer("concat_dimension", 0, c.operand(0).rank() - 1, &concat) ||
       !c.integer("split_count", 1, kMost, &count)) {
@@ -153,6 +184,23 @@ bool check_same_types(Check& c) {
       return false;
   }
   return true;
+}
+
+// Each process sends to one at most, and gets from one at most.
+bool check_collective_permute(Check& c) {
+  const auto pairs = c.op.ints("source_target_pairs");
+  for (std::size_t side = 0; pairs && side < 2; ++side) {
+    std::vector<std::int64_t> ends;
+    for (std::size_t i = side; i < pairs->size(); i += 2) ends.push_back((*pairs)[i]);
+    std::ranges::sort(ends);
+    if (!ends.empty() && ends.front() < 0)
+      return c.fail("source_target_pairs name process " + std::to_string(ends.front()) +
+                    ", expected none below 0");
+    if (const auto twice = std::ranges::adjacent_find(ends); twice != ends.end())
+      return c.fail("source_target_pairs have process " + std::to_string(*twice) + " twice as a " +
+                    (side == 0 ? "source" : "target"));
+  }
+  return check_same_types(c);
 }
 
 bool check_process_id(Check& c) {

@@ -87,8 +87,11 @@ bool check_composite(Check& c) {
 }
 
 bool check_custom_call(Check& c) {
-  return c.op.attr<ir::StringAttr>("call_target_name") != nullptr ||
-         c.fail("the attribute call_target_name is missing");
+  if (c.op.attr<ir::StringAttr>("call_target_name") == nullptr)
+    return c.fail("the attribute call_target_name is missing");
+  const std::int64_t version = c.op.int_or("api_version", 1);
+  return (version >= 0 && version <= 4) ||
+         c.fail("found api_version = " + std::to_string(version) + ", expected 0 to 4");
 }
 
 bool check_tuple(Check& c) {

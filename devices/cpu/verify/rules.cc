@@ -79,7 +79,7 @@ constexpr Entry kEntries[] = {
     {OpKind::kReduceScatter, {check_reduce_scatter}},
     {OpKind::kCollectiveBroadcast, {check_collective_broadcast}},
     {OpKind::kCollectiveReduce, {check_collective_reduce}},
-    {OpKind::kCollectivePermute, {check_same_types}},
+    {OpKind::kCollectivePermute, {check_collective_permute}},
     {OpKind::kCrossReplicaSum, {check_same_types}},
     {OpKind::kReplicaId, {check_process_id}},
     {OpKind::kPartitionId, {check_process_id}},

@@ -111,7 +111,8 @@ bool check_collective_reduce(Check& c);
 bool check_collective_broadcast(Check& c);
 bool check_all_to_all(Check& c);
 bool check_reduce_scatter(Check& c);
-bool check_same_types(Check& c);   // each result is what the operand at its place is
+bool check_same_types(Check& c);  // each result is what the operand at its place is
+bool check_collective_permute(Check& c);
 bool check_process_id(Check& c);   // replica_id, partition_id
 bool check_tokens(Check& c);       // after_all, create_token
 bool check_takes_token(Check& c);  // outfeed, send: the last operand, the only result

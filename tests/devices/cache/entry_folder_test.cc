@@ -143,6 +143,21 @@ TEST(EntryFolderTest, SizeOfADamagedEntryIsNotBelieved) {
   }
 }
 
+TEST(EntryFolderTest, PipeOrFolderInThePlaceOfAnEntryIsDamageAndNobodyWaitsForIt) {
+  const TempFolder folder;
+  const EntryFolder entries(folder.path(), kPlenty);
+  ASSERT_EQ(::mkfifo(entries.path(name("pipe")).c_str(), 0600), 0);
+  ASSERT_TRUE(fs::create_directory(entries.path(name("folder"))));
+  for (const char* text : {"pipe", "folder"}) {
+    const auto got = entries.get(name(text));
+    ASSERT_FALSE(got) << text;
+    EXPECT_EQ(got.error().code(), ErrorCode::kDataLoss);
+    EXPECT_THAT(got.error().message(), HasSubstr("it is no file"));
+  }
+  ASSERT_TRUE(entries.put(name("pipe"), "payload"));
+  EXPECT_EQ(get(entries, "pipe"), "payload");
+}
+
 TEST(EntryFolderTest, PartOfAWriterThatWasKilledGoesWhenItIsOld) {
   const TempFolder folder;
   const EntryFolder entries(folder.path(), kPlenty);

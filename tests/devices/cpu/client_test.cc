@@ -338,6 +338,24 @@ TEST_F(CpuClientTest, RemovedBufferStaysForLaunchesThatReadIt) {
   EXPECT_THAT(values_of(result.outputs[0]), ElementsAre(2, 3, 4, 5));
 }
 
+TEST_F(CpuClientTest, MemoryStatsCountTemporariesWhileTheProgramRuns) {
+  ScriptedProgram program = increment(false);
+  program.temporary_bytes = 1000;
+  std::int64_t inside = 0;
+  program.body = [&](const RunCall& call) {
+    inside = client_->memory_stats(DeviceId{0})->bytes_in_use;
+    return increment_sum(call, kElements);
+  };
+  start(program);
+  const Buffer x = put_now({1, 2, 3, 4});
+  const LaunchResult result = launch({x}).value();
+  executor_.run_until_idle();
+  EXPECT_TRUE(result.done.result());
+  EXPECT_EQ(inside, 2 * 64 + 1000);
+  EXPECT_EQ(client_->memory_stats(DeviceId{0})->bytes_in_use, 2 * 64);
+  EXPECT_EQ(client_->memory_stats(DeviceId{0})->peak_bytes_in_use, 2 * 64 + 1000);
+}
+
 TEST_F(CpuClientTest, MemoryStatsCountBuffersAndReuseTheirMemory) {
   start(increment(false));
   {

@@ -67,6 +67,56 @@ TEST(CompileTest, BytecodeIsToldByItsFirstBytesAndErrorsCarryTheOffset) {
   EXPECT_THAT(no_bytecode.error().message(), HasSubstr("1:1"));
 }
 
+// Though the CPU device has a kernel for chlo.erf and would not run it.
+TEST(CompileTest, DecompositionOfACompositeMustBeOneThatCouldRun) {
+  struct Row {
+    const char* functions;
+    const char* decomposition;
+    const char* words;
+  };
+  for (const Row& row : {Row{"", "impl", "@impl"},
+                         Row{"func.func private @impl(%x: tensor<9xf32>) -> tensor<9xf32> {\n"
+                             "  return %x : tensor<9xf32>\n}\n",
+                             "impl", "tensor<9xf32>"},
+                         Row{"", "main", "calls itself"}}) {
+    const auto compiled =
+        compile(Program::from_text(std::string(row.functions) +
+                                   "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n"
+                                   "  %r = stablehlo.composite \"chlo.erf\" %a {decomposition = @" +
+                                   row.decomposition +
+                                   "} : (tensor<2xf32>) -> tensor<2xf32>\n"
+                                   "  return %r : tensor<2xf32>\n}\n"),
+                {});
+    ASSERT_FALSE(compiled) << row.words;
+    EXPECT_EQ(compiled.error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(compiled.error().message(), HasSubstr(row.words));
+  }
+}
+
+TEST(CompileTest, ARankAboveTheLimitIsRefusedWithTheLimit) {
+  const std::string type = "tensor<1x1x1x1x1x1x1x1x1x1x1x1x1xf32>";
+  const auto argument = compile_main("(%a: " + type + ") -> " + type, "return %a : " + type);
+  ASSERT_FALSE(argument);
+  EXPECT_THAT(argument.error().message(),
+              HasSubstr("has 13 dimensions; the CPU device has arrays of at most 12"));
+  const auto inside = compile_main("(%a: tensor<f32>) -> tensor<f32>",
+                                   "%0 = stablehlo.reshape %a : (tensor<f32>) -> " + type +
+                                       "\n%1 = stablehlo.reshape %0 : (" + type +
+                                       ") -> tensor<f32>\nreturn %1 : tensor<f32>");
+  ASSERT_FALSE(inside);
+  EXPECT_THAT(inside.error().message(),
+              HasSubstr("has 13 dimensions; the CPU device has arrays of at most 12"));
+}
+
+TEST(CompileTest, AModuleWithoutANameHasNoneInErrors) {
+  const auto compiled =
+      compile(Program::from_text("module attributes {mhlo.num_replicas = 2 : i32} {\n"
+                                 "func.func @main() {\n  return\n}\n}\n"),
+              {});
+  ASSERT_FALSE(compiled);
+  EXPECT_THAT(compiled.error().message(), HasSubstr("the module has mhlo.num_replicas = 2"));
+}
+
 TEST(CompileTest, ErrorsCarryLineAndColumn) {
   const auto wrong =
       compile_main("(%a: tensor<4xf32>) -> tensor<4xf32>",

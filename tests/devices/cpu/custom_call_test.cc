@@ -1,5 +1,6 @@
 #include "millrace/devices/cpu/custom_call.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,59 @@ TEST(CustomCallTest, HandlerSeesTypedArraysAndItsConfiguration) {
   const auto outputs = program.run({bytes_of<float>({1, 2})});
   EXPECT_EQ(values_of<float>(outputs[0]), (std::vector<float>{2, 3}));
   EXPECT_EQ(seen, "test.add_one fast tensor<2xf32>");
+}
+
+// As JAX writes jax.ffi.ffi_call("test.constants", ...)(x, eps=1e-5, axis=1, deep=np.int32(7),
+// ...), but for the last three attributes.
+TEST(CustomCallTest, HandlerSeesTheConstantsOfAnFfiCallWithTheirTypes) {
+  CallAttributes seen;
+  ASSERT_TRUE(register_custom_call("test.constants", [&seen](const CustomCall& call) {
+                seen.assign(call.attributes.begin(), call.attributes.end());
+                EXPECT_EQ(call.backend_config, "");
+                return add_one(call);
+              }).has_value());
+  TestProgram program(
+      R"(func.func public @main(%arg0: tensor<2x3xf32>) -> (tensor<2x3xf32> {jax.result_info = "result"}) {
+    %0 = stablehlo.custom_call @test.constants(%arg0) {api_version = 4 : i32, backend_config = "", mhlo.backend_config = {axis = 1 : i64, deep = 7 : i32, eps = 1.000000e-05 : f64, fast = true, half = 5.000000e-01 : f32, m = dense<[[1, 2], [-3, 4]]> : tensor<2x2xi32>, mask = dense<[true, false]> : tensor<2xi1>, mode = "row", sizes = dense<1> : tensor<3xi64>, weights = dense<[1.500000e+00, 2.500000e+00]> : tensor<2xf32>, names = ["a", "b"], nested = {n = 2 : i64}, mixed = [1 : i64, "a"]}, operand_layouts = [dense<[1, 0]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>]} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    return %0 : tensor<2x3xf32>
+  })");
+  program.run({bytes_of<float>({1, 2, 3, 4, 5, 6})});
+  std::map<std::string, DType> types;
+  for (const CallAttribute& a : seen) types[a.name] = a.type;
+  EXPECT_EQ(types, (std::map<std::string, DType>{{"axis", DType::kI64},
+                                                 {"deep", DType::kI32},
+                                                 {"eps", DType::kF64},
+                                                 {"fast", DType::kI1},
+                                                 {"half", DType::kF32},
+                                                 {"m", DType::kI32},
+                                                 {"mask", DType::kI1},
+                                                 {"mode", DType::kInvalid},
+                                                 {"names", DType::kInvalid},
+                                                 {"nested", DType::kInvalid},
+                                                 {"sizes", DType::kI64},
+                                                 {"weights", DType::kF32}}));
+  const auto is = [&seen]<class T>(const char* name, const T& value) {
+    const T* found = find_attribute<T>(seen, name);
+    return found != nullptr && *found == value;
+  };
+  using Integers = std::vector<std::int64_t>;
+  EXPECT_TRUE(is("axis", std::int64_t{1}));
+  EXPECT_TRUE(is("deep", std::int64_t{7}));
+  EXPECT_TRUE(is("eps", 1e-5));
+  EXPECT_TRUE(is("fast", true));
+  EXPECT_TRUE(is("half", 0.5));
+  EXPECT_TRUE(is("m", Integers{1, 2, -3, 4}));
+  EXPECT_TRUE(is("mask", std::vector<std::uint8_t>{1, 0}));
+  EXPECT_TRUE(is("mode", std::string("row")));
+  EXPECT_TRUE(is("names", std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(is("sizes", Integers{1, 1, 1}));
+  EXPECT_TRUE(is("weights", std::vector<double>{1.5, 2.5}));
+  const auto* nested = find_attribute<CallAttributes>(seen, "nested");
+  ASSERT_NE(nested, nullptr);
+  ASSERT_NE(find_attribute<std::int64_t>(*nested, "n"), nullptr);
+  EXPECT_EQ(*find_attribute<std::int64_t>(*nested, "n"), 2);
+  EXPECT_EQ(find_attribute<double>(seen, "axis"), nullptr);
+  EXPECT_EQ(find_attribute<double>(seen, "none"), nullptr);
 }
 
 TEST(CustomCallTest, WhatPartitionersPutAroundValuesIsPassedOn) {

@@ -97,6 +97,27 @@ TEST(TileOpTest, IntegerPowerOfNegativeExponentIsZeroButForOnes) {
             (std::vector<std::int32_t>{0, 1, 1, -1, 81, 1}));
 }
 
+// Of all bases and exponents of eight bits, by multiplying.
+TEST(TileOpTest, IntegerPowerIsTheProduct) {
+  std::vector<std::int8_t> a, b, want;
+  for (int base = -128; base < 128; ++base) {
+    std::uint8_t product = 1;
+    for (int exponent = 0; exponent < 128; ++exponent) {
+      a.push_back(static_cast<std::int8_t>(base));
+      b.push_back(static_cast<std::int8_t>(exponent));
+      want.push_back(static_cast<std::int8_t>(product));
+      product = static_cast<std::uint8_t>(product * base);
+    }
+  }
+  const TileLoop loop = find_tile_loop(TileOp::kPow, DType::kI8, DType::kI8);
+  std::vector<std::int8_t> got(a.size());
+  for (std::size_t i = 0; i < a.size(); i += kTileElements) {
+    const void* const in[] = {a.data() + i, b.data() + i};
+    loop(got.data() + i, in, kTileElements, 0);
+  }
+  EXPECT_EQ(got, want);
+}
+
 TEST(TileOpTest, ConvertSaturatesAndTurnsNanIntoZero) {
   const auto c = apply<std::int32_t, float>(TileOp::kConvert, DType::kF32, DType::kI32,
                                             {{kNan, kInf, -kInf, 3e9f, -1.9f, 2.5f}});
@@ -277,6 +298,36 @@ TEST_P(MathTest, FloatIsWithinItsBoundEverywhere) {
   RecordProperty("worst_ulps", std::to_string(worst));
 }
 
+TEST(TileOpTest, TanhOfDoublesIsWithinTwoUlpAndKeepsTheSignOfZero) {
+  std::vector<double> x = {0.0, -0.0, 0.625, -0.625, 22, -22, 1e308, -1e308, 5e-324, INFINITY};
+  std::mt19937_64 random(11);
+  for (int i = 0; i < 200000; ++i) {
+    const auto d = std::bit_cast<double>(random());
+    x.push_back(d);
+    x.push_back(std::fmod(d, 25.0));
+    x.push_back(std::ldexp(static_cast<double>(random() >> 11), -52));
+  }
+  std::vector<double> y(x.size());
+  const TileLoop loop = find_tile_loop(TileOp::kTanh, DType::kF64, DType::kF64);
+  for (std::size_t i = 0; i < x.size(); i += 500) {
+    const void* const in[] = {x.data() + i};
+    loop(y.data() + i, in, static_cast<int>(std::min<std::size_t>(500, x.size() - i)), 0);
+  }
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (std::isnan(x[i])) {
+      ASSERT_TRUE(std::isnan(y[i]));
+      continue;
+    }
+    const long double exact = std::tanh(static_cast<long double>(x[i]));
+    const auto near = static_cast<double>(std::fabs(exact));
+    const double unit = std::nextafter(near, INFINITY) - near;
+    ASSERT_LE(std::fabs(static_cast<double>(static_cast<long double>(y[i]) - exact)), 2 * unit)
+        << x[i];
+    ASSERT_EQ(std::signbit(y[i]), std::signbit(x[i])) << x[i];
+  }
+  EXPECT_EQ(std::signbit(f32(TileOp::kTanh, {{-0.0F}})[0]), true);
+}
+
 double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 double rsqrt(double x) { return 1 / std::sqrt(x); }
 
@@ -284,6 +335,8 @@ INSTANTIATE_TEST_SUITE_P(All, MathTest,
                          ::testing::Values(MathCase{TileOp::kExp, std::exp, 2.0},
                                            MathCase{TileOp::kLog, std::log, 2.0},
                                            MathCase{TileOp::kTanh, std::tanh, 2.0},
+                                           MathCase{TileOp::kExpm1, std::expm1, 0.51},
+                                           MathCase{TileOp::kLog1p, std::log1p, 0.51},
                                            MathCase{TileOp::kLogistic, logistic, 3.0},
                                            MathCase{TileOp::kSqrt, std::sqrt, 0.5001},
                                            MathCase{TileOp::kRsqrt, rsqrt, 0.5001}),

@@ -54,6 +54,21 @@ TEST(MemoryPoolTest, LimitIsOfWhatIsInUse) {
   EXPECT_EQ(pool->stats().peak_bytes_in_use, 128);
 }
 
+TEST(MemoryPoolTest, WhatIsNoBlockCountsForAsLongAsItIsUsed) {
+  auto pool = make_ref<MemoryPool>(128);
+  const Ref<Block> block = pool->allocate(64).value();
+  {
+    const auto use = pool->use(60);
+    ASSERT_TRUE(use);
+    EXPECT_EQ(pool->stats().bytes_in_use, 124);
+    EXPECT_EQ(pool->use(5).error().code(), ErrorCode::kResourceExhausted);
+    EXPECT_EQ(pool->allocate(64).error().code(), ErrorCode::kResourceExhausted);
+  }
+  EXPECT_EQ(pool->stats().bytes_in_use, 64);
+  EXPECT_EQ(pool->stats().peak_bytes_in_use, 124);
+  EXPECT_TRUE(pool->use(64).has_value());
+}
+
 TEST(MemoryPoolTest, WhatTheCacheCannotHoldGoesBackToTheSystem) {
   auto pool = make_ref<MemoryPool>(0, 64);
   {

@@ -352,5 +352,55 @@ TEST(PlanTest, LifetimesThatDoNotMeetShareTheArena) {
   EXPECT_LE(p.plan().arena_bytes(), 3 * 256 * 256 * sizeof(float) + (1u << 20));
 }
 
+// An array of 1,024 rows of 256 floats, of which each operation touches a few.
+TEST(PlanTest, BytesOfAStepAreThoseThatItMoves) {
+  const std::string big = "tensor<1024x256xf32>";
+  const auto bytes_of_step = [&](const std::string& signature, const std::string& body,
+                                 const std::string& name) -> std::size_t {
+    TestProgram p("func.func @main" + signature + " {\n" + body + "\n}");
+    for (const Step& step : p.plan().steps().steps) {
+      if (step.info.name == name) return step.info.bytes;
+    }
+    ADD_FAILURE() << "no step " << name;
+    return 0;
+  };
+  EXPECT_EQ(bytes_of_step("(%x: " + big + ", %i: tensor<i32>) -> tensor<2x256xf32>",
+                          "%z = stablehlo.constant dense<0> : tensor<i32>\n"
+                          "%0 = stablehlo.dynamic_slice %x, %i, %z, sizes = [2, 256] : (" +
+                              big +
+                              ", tensor<i32>, tensor<i32>) -> tensor<2x256xf32>\n"
+                              "return %0 : tensor<2x256xf32>",
+                          "stablehlo.dynamic_slice"),
+            2U * 2 * 256 * 4);
+  const std::string update =
+      "%z = stablehlo.constant dense<0> : tensor<i32>\n"
+      "%0 = stablehlo.dynamic_update_slice %x, %u, %i, %z : (" +
+      big + ", tensor<2x256xf32>, tensor<i32>, tensor<i32>) -> " + big + "\nreturn %0 : " + big;
+  const std::string updated = "(%x: " + big + ", %u: tensor<2x256xf32>, %i: tensor<i32>) -> " + big;
+  EXPECT_EQ(bytes_of_step(updated, update, "stablehlo.dynamic_update_slice"), 2U * 2 * 256 * 4);
+  EXPECT_EQ(bytes_of_step(updated, update, "copy"), 2U * 1024 * 256 * 4);
+  EXPECT_EQ(
+      bytes_of_step(
+          "(%x: " + big + ", %i: tensor<3x1xi32>) -> tensor<3x256xf32>",
+          "%0 = \"stablehlo.gather\"(%x, %i) <{dimension_numbers = "
+          "#stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = "
+          "[0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 256>}> : (" +
+              big + ", tensor<3x1xi32>) -> tensor<3x256xf32>\nreturn %0 : tensor<3x256xf32>",
+          "stablehlo.gather"),
+      3U * 4 + 2 * 3 * 256 * 4);
+  EXPECT_EQ(
+      bytes_of_step("(%x: " + big + ", %i: tensor<3x1xi32>, %u: tensor<3x256xf32>) -> " + big,
+                    "%0 = \"stablehlo.scatter\"(%x, %i, %u) <{scatter_dimension_numbers = "
+                    "#stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], "
+                    "scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({\n"
+                    "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+                    "  %s = stablehlo.add %a, %b : tensor<f32>\n"
+                    "  stablehlo.return %s : tensor<f32>\n}) : (" +
+                        big + ", tensor<3x1xi32>, tensor<3x256xf32>) -> " + big +
+                        "\nreturn %0 : " + big,
+                    "stablehlo.scatter"),
+      3U * 4 + 3 * 3 * 256 * 4);
+}
+
 }  // namespace
 }  // namespace millrace::devices::cpu

@@ -280,6 +280,10 @@ const BadText kBad[] = {
     {"MissingResource",
      "func.func @f() {\n %0 = stablehlo.constant dense_resource<k> : tensor<i8>\n return }",
      "the resource k is not in the text's end"},
+    {"ResourceOfOneElement",
+     "func.func @f() {\n %0 = stablehlo.constant dense_resource<k> : tensor<4xf32>\n return }\n"
+     "{-# dialect_resources: { builtin: { k: \"0x040000000000803F\" } } #-}",
+     "the resource k has one element, expected 4"},
     {"UnknownBlock", "func.func @f() {\n \"cf.br\"()[^bb7] : () -> ()\n}",
      "^bb7 is used but not defined"},
     {"SecondModule", "module {} module {}", "1:11: a second module"},

@@ -1,5 +1,5 @@
-// Contractions of f16 and bf16 that are large enough for the f32 kernel: each sum is rounded once,
-// whatever the layout of the operands and the type of the result.
+// Contractions and convolutions of f16 and bf16 that are large enough for the f32 kernel: each sum
+// is rounded once, whatever the layout of the operands and the type of the result.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -83,6 +83,51 @@ TEST_P(SmallFloatDotTest, EachSumIsRoundedOnce) {
 
 INSTANTIATE_TEST_SUITE_P(Layouts, SmallFloatDotTest, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// Three by three places of an image of three features, and with the weights reversed as the
+// gradient of the image has them.
+class SmallFloatConvolutionTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(SmallFloatConvolutionTest, EachSumIsRoundedOnce) {
+  constexpr std::int64_t kImage = 14, kInputs = 3, kOutputs = 8;
+  const std::string type = GetParam();
+  const std::string image = "tensor<1x3x14x14x" + type + ">",
+                    weights = "tensor<8x3x3x3x" + type + ">",
+                    result = "tensor<1x8x14x14x" + type + ">";
+  for (const bool reversed : {false, true}) {
+    TestProgram program(
+        "func.func @main(%a: " + image + ", %w: " + weights + ") -> " + result + " {\n" +
+        (reversed ? "%k = stablehlo.reverse %w, dims = [2, 3] : " + weights
+                  : "%k = stablehlo.reshape %w : (" + weights + ") -> " + weights) +
+        "\n%r = stablehlo.convolution(%a, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, "
+        "1], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = "
+        "1 : i64} : (" +
+        image + ", " + weights + ") -> " + result + "\nreturn %r : " + result + "\n}\n");
+    const auto a = made_up(kInputs * kImage * kImage, 5), w = made_up(kOutputs * kInputs * 9, 7);
+    std::vector<float> sums;
+    for (std::int64_t i = 0; i < kOutputs * kImage * kImage; ++i) {
+      const std::int64_t feature = i / (kImage * kImage), y = i / kImage % kImage, x = i % kImage;
+      float sum = 0;
+      for (std::int64_t k = 0; k < kInputs * 9; ++k) {
+        const std::int64_t from_y = y + k / 3 % 3 - 1, from_x = x + k % 3 - 1;
+        if (from_y < 0 || from_x < 0 || from_y >= kImage || from_x >= kImage) continue;
+        const std::int64_t place = reversed ? k / 9 * 9 + 8 - k % 9 : k;
+        sum += a[static_cast<std::size_t>((k / 9 * kImage + from_y) * kImage + from_x)] *
+               w[static_cast<std::size_t>(feature * kInputs * 9 + place)];
+      }
+      sums.push_back(sum);
+    }
+    const DType dtype = program.plan().outputs()[0].dtype();
+    EXPECT_EQ(program.run({encode(dtype, a), encode(dtype, w)})[0], encode(dtype, sums))
+        << (reversed ? "reversed" : "as they are");
+    EXPECT_TRUE(program.step_names().back().find("backward") != std::string::npos ||
+                program.step_names().back().find("forward") != std::string::npos)
+        << program.step_names().back();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, SmallFloatConvolutionTest, ::testing::Values("f16", "bf16", "f32"),
+                         [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace millrace::devices::cpu::testing

@@ -166,7 +166,8 @@ TEST_P(XlaProgramsTest, MappingHostMemoryIsUnimplementedByName) {
   const Result<Owner> mapped = client_->map_host_memory(bytes, nullptr);
   ASSERT_FALSE(mapped);
   EXPECT_EQ(mapped.error().code(), ErrorCode::kUnimplemented);
-  EXPECT_THAT(mapped.error().message(), HasSubstr("PJRT_Client_DmaMap: "));
+  EXPECT_THAT(mapped.error().message(),
+              HasSubstr("PJRT_Client_DmaMap of the plugin " + client_->plugin().name() + ": "));
 }
 
 INSTANTIATE_TEST_SUITE_P(Plugins, XlaProgramsTest, ::testing::ValuesIn(plugins_or_none()),

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
@@ -96,8 +98,10 @@ TEST_F(XlaClientTest, PluginTellsItsVersionAndAttributes) {
 TEST_F(XlaClientTest, CreateOptionOfTheWrongTypeIsThePluginsErrorWithTheCall) {
   const auto refused = open({{"cpu_device_count", std::string("two")}});
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message(), HasSubstr("opening the devices of the PJRT plugin"));
-  EXPECT_THAT(refused.error().message(), HasSubstr("PJRT_Client_Create: "));
+  EXPECT_THAT(refused.error().message(),
+              ::testing::StartsWith("opening devices (PJRT API 0.115): PJRT_Client_Create of the "
+                                    "plugin " +
+                                    plugin_->name() + ": "));
 }
 
 TEST_F(XlaClientTest, HostReadsInPlaceAndTheMemoryStaysWhileItDoes) {
@@ -277,6 +281,144 @@ TEST(FakeClientTest, CreationThatFailsOrGivesNothingIsAnError) {
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code(), ErrorCode::kInternal);
   EXPECT_THAT(none.error().message(), HasSubstr("gives no client"));
+  EXPECT_TRUE(wait_blocking(threads->close()));
+}
+
+std::vector<abi::Device*> listed;
+
+// What the plugin's list of devices gives.
+Error refusal_of(FakePlugin& fake) {
+  const Plugin* plugin = Plugin::adopt(fake.api(), "fake.so").value();
+  fake.replace(+[](abi::ClientAddressableDevicesArgs* a) -> abi::Error* {
+    a->devices = listed.data();
+    a->num_devices = listed.size();
+    return nullptr;
+  });
+  const auto threads = make_executor(ExecutorBackend::kThreads, 1, "events");
+  const auto client = PjrtClient::create(*plugin, {.completions = threads.get()});
+  EXPECT_TRUE(wait_blocking(threads->close()));
+  EXPECT_FALSE(client);
+  return client ? Error(ErrorCode::kUnknown, "it was opened") : client.error();
+}
+
+TEST(FakeClientTest, PluginWithoutDevicesOrWithStrangeOnesIsNotOpened) {
+  FakePlugin fake;
+  char places[2] = {};
+  auto* const one = reinterpret_cast<abi::Device*>(&places[0]);
+  const std::string call = "PJRT_Client_AddressableDevices of the plugin fake.so gives ";
+  listed = {};
+  EXPECT_EQ(refusal_of(fake).code(), ErrorCode::kUnavailable);
+  EXPECT_THAT(refusal_of(fake).message(), HasSubstr(call + "no devices: "));
+  listed = {one, nullptr};
+  EXPECT_THAT(refusal_of(fake).message(), HasSubstr(call + "a null pointer as device 1 of 2"));
+  listed = {one, one};
+  EXPECT_THAT(refusal_of(fake).message(), HasSubstr(call + "a device twice, again as device 1"));
+  fake.replace(+[](abi::ClientAddressableDevicesArgs* a) -> abi::Error* {
+    a->devices = listed.data();
+    a->num_devices = std::size_t{1} << 61;
+    return nullptr;
+  });
+  const auto threads = make_executor(ExecutorBackend::kThreads, 1, "events");
+  const auto huge = PjrtClient::create(*Plugin::adopt(fake.api(), "fake.so").value(),
+                                       {.completions = threads.get()});
+  EXPECT_TRUE(wait_blocking(threads->close()));
+  ASSERT_FALSE(huge);
+  EXPECT_THAT(huge.error().message(), HasSubstr(call + "2305843009213693952 devices"));
+  EXPECT_EQ(FakePlugin::clients_alive, 0);
+}
+
+// Devices at 0 and 1, their memories at 2 and 3.
+char places[4];
+template <class T>
+T* at(std::size_t place) {
+  return reinterpret_cast<T*>(&places[place]);  // only the plugin would look into it
+}
+abi::Memory* named = nullptr;
+
+TEST(FakeClientTest, MemoriesWhoseNumbersRepeatAreTheirDevices) {
+  FakePlugin fake;
+  fake.replace(+[](abi::ClientAddressableDevicesArgs* a) -> abi::Error* {
+    static abi::Device* const devices[] = {at<abi::Device>(0), at<abi::Device>(1)};
+    a->devices = devices;
+    a->num_devices = 2;
+    return nullptr;
+  });
+  fake.replace(+[](abi::DeviceAddressableMemoriesArgs* a) -> abi::Error* {
+    static abi::Memory* const memories[] = {at<abi::Memory>(2), at<abi::Memory>(3)};
+    a->memories = &memories[a->device == at<abi::Device>(0) ? 0 : 1];
+    a->num_memories = 1;
+    return nullptr;
+  });
+  fake.replace(+[](abi::ClientBufferFromHostBufferArgs* a) -> abi::Error* {
+    named = a->memory;
+    return FakePlugin::make_error(12, "not put");
+  });
+  const auto threads = make_executor(ExecutorBackend::kThreads, 1, "events");
+  {
+    const auto client = PjrtClient::create(*Plugin::adopt(fake.api(), "fake.so").value(),
+                                           {.completions = threads.get()})
+                            .value();
+    const Vector values = {1, 2, 3, 4};
+    for (const int device : {0, 1}) {
+      named = nullptr;
+      const int memory = client->devices()[static_cast<std::size_t>(device)].memories.at(0);
+      EXPECT_FALSE(client->put({.data = values.data(), .shape = kVector},
+                               HostBufferSemantics::kImmutableOnlyDuringCall, DeviceId{device},
+                               memory));
+      EXPECT_EQ(named, at<abi::Memory>(device == 0 ? 2 : 3));
+    }
+    ASSERT_EQ(client->memories().size(), 1u);
+    EXPECT_THAT(client->memories()[0].devices, ElementsAre(DeviceId{0}, DeviceId{1}));
+    EXPECT_TRUE(wait_blocking(client->close()));
+  }
+  EXPECT_TRUE(wait_blocking(threads->close()));
+}
+
+abi::Event* fetched = nullptr;
+
+// What a plugin leaves above the bits of an element is its own.
+TEST(FakeClientTest, SmallElementsAreWholeBytesWhateverThePluginLeavesAboveThem) {
+  FakePlugin fake;
+  const auto threads = make_executor(ExecutorBackend::kThreads, 1, "events");
+  const auto client = PjrtClient::create(*Plugin::adopt(fake.api(), "fake.so").value(),
+                                         {.completions = threads.get()})
+                          .value();
+  const auto fetch = [&](DType type, bool at_once) {
+    fake.replace(at_once ? +[](abi::BufferToHostBufferArgs* a) -> abi::Error* {
+      constexpr unsigned char kBytes[] = {0x0e, 0xf1, 0x50, 0x07};
+      std::ranges::copy(kBytes, static_cast<unsigned char*>(a->dst));
+      a->event = FakePlugin::make_event();
+      FakePlugin::set_event(a->event, 0, "");
+      return nullptr;
+    } : +[](abi::BufferToHostBufferArgs* a) -> abi::Error* {
+      constexpr unsigned char kBytes[] = {0x0e, 0xf1, 0x50, 0x07};
+      std::ranges::copy(kBytes, static_cast<unsigned char*>(a->dst));
+      a->event = fetched = FakePlugin::make_event();
+      return nullptr;
+    });
+    const Vector room{};  // the plugin takes four bytes for each
+    const Buffer buffer = client
+                              ->put({.data = room.data(), .shape = Shape(type, {4})},
+                                    HostBufferSemantics::kImmutableOnlyDuringCall, DeviceId{0}, -1)
+                              .value()
+                              .buffer;
+    std::array<std::int8_t, 4> back{};
+    const Future<void> done =
+        buffer.body()->copy_to_host(std::as_writable_bytes(std::span(back)), nullptr);
+    EXPECT_EQ(done.ready(), at_once);
+    if (!at_once) FakePlugin::set_event(fetched, 0, "");
+    EXPECT_TRUE(wait_blocking(done));
+    return back;
+  };
+  for (const bool at_once : {true, false}) {
+    EXPECT_THAT(fetch(DType::kI4, at_once), ElementsAre(-2, 1, 0, 7));
+    EXPECT_THAT(fetch(DType::kU4, at_once), ElementsAre(14, 1, 0, 7));
+    EXPECT_THAT(fetch(DType::kI2, at_once), ElementsAre(-2, 1, 0, -1));
+    EXPECT_THAT(fetch(DType::kU2, at_once), ElementsAre(2, 1, 0, 3));
+    EXPECT_THAT(fetch(DType::kI8, at_once), ElementsAre(14, -15, 80, 7));
+    EXPECT_THAT(fetch(DType::kI1, at_once), ElementsAre(14, -15, 80, 7));
+  }
+  EXPECT_TRUE(wait_blocking(client->close()));
   EXPECT_TRUE(wait_blocking(threads->close()));
 }
 

@@ -46,7 +46,7 @@ TEST_F(EventsTest, ReadyEventWithAnErrorGivesIt) {
   const Future<void> future = take(event);
   ASSERT_TRUE(future.ready());
   EXPECT_EQ(future.result().error().code(), ErrorCode::kDataLoss);
-  EXPECT_EQ(future.result().error().message(), "PJRT_Test: bits are gone");
+  EXPECT_EQ(future.result().error().message(), "PJRT_Test of the plugin fake.so: bits are gone");
   EXPECT_EQ(FakePlugin::events_alive, 0);
   EXPECT_EQ(FakePlugin::errors_alive, 0);
 }
@@ -67,7 +67,27 @@ TEST_F(EventsTest, LaterErrorIsTakenFromThePlugin) {
   const Future<void> future = take(event);
   FakePlugin::set_event(event, 13, "fell over");
   executor_.run_until_idle();
-  EXPECT_EQ(future.result().error().message(), "PJRT_Test: fell over");
+  EXPECT_EQ(future.result().error().message(), "PJRT_Test of the plugin fake.so: fell over");
+  EXPECT_EQ(FakePlugin::errors_alive, 0);
+}
+
+// What it costs us to take it throws, between us and whoever would catch it are the plugin's
+// frames.
+TEST_F(EventsTest, ErrorThatThereIsNoMemoryForIsToldAllTheSame) {
+  abi::Event* event = FakePlugin::make_event();
+  const Future<void> future = take(event);
+  fake_.replace_quiet(+[](abi::ErrorMessageArgs* args) {
+    args->message = "fell over";
+    args->message_size = std::size_t{1} << 63;  // more than any string
+  });
+  EXPECT_NO_THROW(FakePlugin::set_event(event, 13, "fell over"));
+  executor_.run_until_idle();
+  ASSERT_TRUE(future.ready());
+  EXPECT_EQ(future.result().error().code(), ErrorCode::kInternal);
+  EXPECT_EQ(future.result().error().message(),
+            "PJRT_Test of the plugin fake.so: there is no memory for its message of "
+            "9223372036854775808 bytes");
+  EXPECT_EQ(FakePlugin::events_alive, 0);
   EXPECT_EQ(FakePlugin::errors_alive, 0);
 }
 
@@ -108,7 +128,7 @@ TEST_F(EventsTest, RefusedCallbackIsWaitedFor) {
   });
   const Future<void> bad = take(FakePlugin::make_event());
   ASSERT_TRUE(bad.ready());
-  EXPECT_EQ(bad.result().error().message(), "PJRT_Test: fell over");
+  EXPECT_EQ(bad.result().error().message(), "PJRT_Test of the plugin fake.so: fell over");
   EXPECT_EQ(FakePlugin::events_alive, 0);
   EXPECT_EQ(FakePlugin::errors_alive, 0);
 }
@@ -259,7 +279,7 @@ TEST_F(EventsTest, SecondCallbackDuringTheFirstIsLoggedToo) {
   const Future<void> future = take(FakePlugin::make_event());
   again(FakePlugin::make_error(13, "fell over"), its_argument);
   executor_.run_until_idle();
-  EXPECT_EQ(future.result().error().message(), "PJRT_Test: fell over");
+  EXPECT_EQ(future.result().error().message(), "PJRT_Test of the plugin fake.so: fell over");
   EXPECT_THAT(words.text(), HasSubstr("called back more than once"));
   EXPECT_EQ(FakePlugin::events_alive, 0);
 }

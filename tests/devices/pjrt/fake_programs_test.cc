@@ -4,9 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
+#include <latch>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "millrace/core/log.h"
 #include "millrace/devices/pjrt/client.h"
@@ -127,6 +133,18 @@ class FakeProgramsTest : public ::testing::Test {
     return result ? Status() : Status(std::unexpected(result.error()));
   }
 
+  // The function of A gives an error of the plugin's own.
+  template <class A>
+  void refuse() {
+    fake_.replace(+[](A*) -> abi::Error* { return FakePlugin::make_error(8, "no room"); });
+  }
+  static void expect_told(const Status& status, const std::string& words) {
+    ASSERT_FALSE(status) << words;
+    EXPECT_EQ(status.error().code(), ErrorCode::kResourceExhausted);
+    EXPECT_EQ(status.error().message(), words + " of the plugin fake.so: no room");
+    EXPECT_EQ(FakePlugin::errors_alive, 0);
+  }
+
   static inline abi::Event* done = nullptr;
   FakePlugin fake_;
   const Plugin* plugin_ = Plugin::adopt(fake_.api(), "fake.so").value();
@@ -202,7 +220,8 @@ TEST_F(FakeProgramsTest, PutTellsItsSemanticsAndItsLayout) {
   EXPECT_EQ(fastest, -1);
   ASSERT_FALSE(mutable_copy);
   EXPECT_EQ(mutable_copy.error().code(), ErrorCode::kUnimplemented);
-  EXPECT_THAT(mutable_copy.error().message(), HasSubstr("PJRT_Client_BufferFromHostBuffer: "));
+  EXPECT_THAT(mutable_copy.error().message(),
+              HasSubstr("PJRT_Client_BufferFromHostBuffer of the plugin "));
   const DeviceLayout columns{.minor_to_major = {0, 1}};
   EXPECT_FALSE(client_->put_in(view, HostBufferSemantics::kImmutableOnlyDuringCall, DeviceId{0}, -1,
                                columns));
@@ -235,6 +254,154 @@ TEST_F(FakeProgramsTest, OutputThatIsNotGivenIsAnErrorAndTheRunEnds) {
   FakePlugin::set_event(done, 0, "");  // else the client would never close
 }
 
+// Its code and text, and in front, each once: what for, which function, whose.
+TEST_F(FakeProgramsTest, ErrorsOfThePluginTellWhatForWhichFunctionAndWhose) {
+  const Executable same = compile().value();
+  const Buffer there = put().value();
+  std::array<std::byte, 16> bytes;
+  const auto fetch = [&] { return there.body()->copy_to_host(bytes, nullptr).result(); };
+  refuse<abi::ClientBufferFromHostBufferArgs>();
+  expect_told(status_of(put()),
+              "cannot put a tensor<4xf32> on device 0: PJRT_Client_BufferFromHostBuffer");
+  refuse<abi::BufferCopyToDeviceArgs>();
+  expect_told(status_of(client_->copy(there, DeviceId{0}, -1)),
+              "cannot copy a tensor<4xf32> to device 0: PJRT_Buffer_CopyToDevice");
+  refuse<abi::BufferCopyToMemoryArgs>();
+  expect_told(status_of(client_->copy(there, DeviceId{0}, 3)),
+              "cannot copy a tensor<4xf32> to device 0: PJRT_Buffer_CopyToMemory");
+  fake_.replace(+[](abi::BufferToHostBufferArgs* a) -> abi::Error* {
+    a->event = FakePlugin::make_event();
+    FakePlugin::set_event(a->event, 8, "no room");
+    return nullptr;
+  });
+  expect_told(fetch(), "cannot fetch a tensor<4xf32> on device 0: PJRT_Buffer_ToHostBuffer");
+  refuse<abi::BufferToHostBufferArgs>();
+  expect_told(fetch(), "cannot fetch a tensor<4xf32> on device 0: PJRT_Buffer_ToHostBuffer");
+  refuse<abi::BufferReadyEventArgs>();
+  expect_told(there.ready().result(),
+              "cannot tell the state of a tensor<4xf32> on device 0: PJRT_Buffer_ReadyEvent");
+  refuse<abi::BufferGetMemoryLayoutArgs>();
+  expect_told(status_of(there.body()->layout()),
+              "cannot tell the layout of a tensor<4xf32> on device 0: PJRT_Buffer_GetMemoryLayout");
+  refuse<abi::BufferIsOnCpuArgs>();
+  expect_told(status_of(there.host_access()),
+              "cannot tell the place of a tensor<4xf32> on device 0: PJRT_Buffer_IsOnCpu");
+  refuse<abi::LoadedExecutableExecuteArgs>();
+  LaunchResult result;
+  const Buffer inputs[] = {there};
+  const std::span<const Buffer> lists[] = {inputs};
+  const DeviceId devices[] = {DeviceId{0}};
+  expect_told(same.body()->launch({.devices = devices, .arguments = lists}, {&result, 1}),
+              "cannot run same: PJRT_LoadedExecutable_Execute");
+  refuse<abi::ExecutableSerializeArgs>();
+  expect_told(status_of(same.body()->serialize()),
+              "cannot serialize same: PJRT_Executable_Serialize");
+  refuse<abi::ExecutableGetCostAnalysisArgs>();
+  expect_told(status_of(same.body()->cost_analysis()),
+              "cannot tell what same costs: PJRT_Executable_GetCostAnalysis");
+  refuse<abi::ExecutableDeserializeAndLoadArgs>();
+  expect_told(status_of(client_->load("bytes")),
+              "cannot load a program: PJRT_Executable_DeserializeAndLoad");
+  refuse<abi::LoadedExecutableGetExecutableArgs>();
+  expect_told(status_of(compile()), "cannot use same: PJRT_LoadedExecutable_GetExecutable");
+  refuse<abi::ClientCompileArgs>();
+  expect_told(status_of(compile()), "cannot compile same: PJRT_Client_Compile");
+  refuse<abi::DeviceMemoryStatsArgs>();
+  expect_told(status_of(client_->memory_stats(DeviceId{0})),
+              "cannot tell how much memory device 0 uses: PJRT_Device_MemoryStats");
+  refuse<abi::ClientCreateArgs>();
+  expect_told(status_of(PjrtClient::create(*plugin_, {.completions = &executor_})),
+              "opening devices (PJRT API 0.115): PJRT_Client_Create");
+  refuse<abi::PluginInitializeArgs>();
+  expect_told(status_of(Plugin::adopt(fake_.api(), "fake.so")),
+              "loading a PJRT plugin: PJRT_Plugin_Initialize");
+}
+
+TEST_F(FakeProgramsTest, StateOfABufferIsAskedForOnce) {
+  static int asked = 0;
+  static bool written = false;
+  asked = 0;
+  fake_.replace(+[](abi::BufferReadyEventArgs* a) -> abi::Error* {
+    ++asked;
+    a->event = done = FakePlugin::make_event();
+    if (written) FakePlugin::set_event(a->event, 0, "");
+    return nullptr;
+  });
+  written = true;
+  const Buffer there = put().value();
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(there.ready().result());
+  EXPECT_EQ(asked, 1);
+  written = false;
+  for (const int code : {0, 8}) {
+    asked = 0;
+    const Buffer later = put().value();
+    const Future<void> first = later.ready(), second = later.ready();
+    EXPECT_EQ(asked, 1);
+    EXPECT_FALSE(first.ready() || second.ready());
+    FakePlugin::set_event(done, code, "no room");
+    executor_.run_until_idle();
+    for (const Future<void>& state : {first, second, later.ready()}) {
+      ASSERT_TRUE(state.ready());
+      EXPECT_EQ(state.result().has_value(), code == 0);
+    }
+    EXPECT_EQ(asked, 1);
+  }
+}
+
+// On real threads, since they meet inside one buffer. Every other event is there at once.
+TEST_F(FakeProgramsTest, StateOfABufferMayBeAskedForByManyThreadsAtOnce) {
+  static std::mutex mutex;
+  static std::vector<abi::Event*> later;
+  static std::atomic<int> asked{0};
+  fake_.replace(+[](abi::BufferReadyEventArgs* a) -> abi::Error* {
+    a->event = FakePlugin::make_event();
+    if (asked.fetch_add(1) % 2 != 0) {
+      FakePlugin::set_event(a->event, 0, "");
+    } else {
+      const std::lock_guard lock(mutex);
+      later.push_back(a->event);
+    }
+    return nullptr;
+  });
+  constexpr int kThreads = 4, kRounds = 200;
+  for (int round = 0; round < kRounds; ++round) {
+    const Buffer there = put().value();
+    std::latch begin(kThreads);
+    std::array<Future<void>, kThreads> states;
+    std::vector<std::thread> threads;
+    for (Future<void>& state : states) {
+      threads.emplace_back([&] {
+        begin.arrive_and_wait();
+        state = there.ready();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (abi::Event* const event : std::exchange(later, {})) FakePlugin::set_event(event, 0, "");
+    executor_.run_until_idle();
+    for (const Future<void>& state : states) {
+      ASSERT_TRUE(state.ready());
+      EXPECT_TRUE(state.result());
+    }
+    EXPECT_TRUE(there.ready().ready());
+  }
+}
+
+TEST_F(FakeProgramsTest, LaunchOfOneDeviceIsNotNumberedAmongThoseOfSeveral) {
+  static int id = -1;
+  fake_.replace(+[](abi::LoadedExecutableExecuteArgs* a) -> abi::Error* {
+    id = a->options->launch_id;
+    a->output_lists[0][0] = FakePlugin::make_buffer();
+    a->device_complete_events[0] = FakePlugin::make_event();
+    FakePlugin::set_event(a->device_complete_events[0], 0, "");
+    return nullptr;
+  });
+  for (int i = 0; i < 2; ++i) {
+    LaunchResult result;
+    ASSERT_TRUE(launch(result));
+    EXPECT_EQ(id, 0);
+  }
+}
+
 TEST_F(FakeProgramsTest, RunThatFailsNamesTheProgram) {
   LaunchResult later;
   ASSERT_TRUE(launch(later));
@@ -242,7 +409,7 @@ TEST_F(FakeProgramsTest, RunThatFailsNamesTheProgram) {
   executor_.run_until_idle();
   ASSERT_TRUE(later.done.ready());
   EXPECT_EQ(later.done.result().error().message(),
-            "running same: PJRT_LoadedExecutable_Execute: fell over");
+            "running same: PJRT_LoadedExecutable_Execute of the plugin fake.so: fell over");
   fake_.replace(+[](abi::LoadedExecutableExecuteArgs* a) -> abi::Error* {
     a->output_lists[0][0] = FakePlugin::make_buffer();
     a->device_complete_events[0] = FakePlugin::make_event();
@@ -302,17 +469,84 @@ TEST_F(FakeProgramsTest, OutputIsWrittenOnceItsRunHasEndedWell) {
   FakePlugin::set_event(done, 0, "");
 }
 
-TEST_F(FakeProgramsTest, ExecuteOptionsHaveRoomForLaterMinors) {
+std::size_t options_size = 0;
+
+TEST_F(FakeProgramsTest, ExecuteOptionsAreAsLongAsThePluginsMinorHasThem) {
   fake_.replace(+[](abi::LoadedExecutableExecuteArgs* a) -> abi::Error* {
     const auto* bytes = reinterpret_cast<const char*>(a->options);
-    const bool roomy = a->options->struct_size == 200;
-    for (int i = 112; roomy && i < 200; ++i) {
+    options_size = a->options->struct_size;
+    for (std::size_t i = sizeof(abi::ExecuteOptions); i < options_size; ++i) {
       if (bytes[i] != 0) return FakePlugin::make_error(3, "what is unknown is not zero");
     }
-    return FakePlugin::make_error(roomy ? 12 : 3, "size");
+    return FakePlugin::make_error(12, "seen");
   });
-  LaunchResult result;
-  EXPECT_EQ(launch(result).error().code(), ErrorCode::kUnimplemented);
+  const std::map<int, std::size_t> sizes = {{68, 80},   {75, 80},   {76, 88},   {77, 88},
+                                            {78, 112},  {81, 112},  {96, 112},  {97, 120},
+                                            {109, 120}, {110, 144}, {115, 144}, {116, 200}};
+  for (const auto& [minor, size] : sizes) {
+    fake_.api()->version.minor_version = minor;
+    LaunchResult result;
+    EXPECT_EQ(launch(result).error().code(), ErrorCode::kUnimplemented) << minor;
+    EXPECT_EQ(options_size, size) << minor;
+  }
+}
+
+TEST_F(FakeProgramsTest, SizesThatNothingHasAreErrorsOfTheirFunction) {
+  fake_.replace(+[](abi::ExecutableDeserializeAndLoadArgs* a) -> abi::Error* {
+    a->loaded_executable = handle<abi::LoadedExecutable>();
+    return nullptr;
+  });
+  fake_.replace(
+      +[](abi::LoadedExecutableAddressableDevicesArgs*) -> abi::Error* { return nullptr; });
+  EXPECT_TRUE(client_->load("bytes"));  // for any one device
+  const Executable same = compile().value();
+  fake_.replace(+[](abi::ExecutableSerializeArgs* a) -> abi::Error* {
+    a->serialized_bytes = something;
+    a->serialized_bytes_size = std::size_t{1} << 63;  // more than any string
+    return nullptr;
+  });
+  const auto serialized = same.body()->serialize();
+  ASSERT_FALSE(serialized);
+  EXPECT_EQ(serialized.error().code(), ErrorCode::kResourceExhausted);
+  EXPECT_THAT(serialized.error().message(),
+              HasSubstr("PJRT_Executable_Serialize of the plugin fake.so"));
+
+  fake_.replace(+[](abi::ExecutableOptimizedProgramArgs* a) -> abi::Error* {
+    a->program->code_size = std::size_t{1} << 62;
+    return nullptr;
+  });
+  EXPECT_TRUE(compile());  // the program that was compiled tells as much
+  const std::string of_fake = " of the plugin fake.so tells ";
+  EXPECT_THAT(
+      client_->load("bytes").error().message(),
+      HasSubstr("PJRT_Executable_OptimizedProgram" + of_fake + "4611686018427387904 bytes"));
+  fake_.replace(+[](abi::ExecutableParameterMemoryKindsArgs* a) -> abi::Error* {
+    a->num_parameters = std::size_t{1} << 60;
+    return nullptr;
+  });
+  EXPECT_THAT(client_->load("bytes").error().message(),
+              HasSubstr("PJRT_Executable_ParameterMemoryKinds" + of_fake + "1152921504606846976"));
+
+  static std::size_t replicas;
+  fake_.replace(+[](abi::ExecutableNumReplicasArgs* a) -> abi::Error* {
+    a->num_replicas = replicas;
+    return nullptr;
+  });
+  for (const std::size_t told : {std::size_t{1} << 40, std::size_t{0}}) {
+    replicas = told;
+    const std::string words =
+        "PJRT_Executable_NumReplicas" + of_fake + std::to_string(told) + " replicas: 1 to 65536";
+    expect_internal(status_of(compile()), "cannot use same: " + words);
+    expect_internal(status_of(client_->load("bytes")), words);
+  }
+  replicas = 2;  // on no device that the plugin lists
+  fake_.remove(abi::Slot::kExecutable_OptimizedProgram);
+  fake_.replace(+[](abi::ExecutableParameterMemoryKindsArgs* a) -> abi::Error* {
+    a->num_parameters = 1;
+    return nullptr;
+  });
+  EXPECT_THAT(client_->load("bytes").error().message(),
+              HasSubstr("it runs on 2 devices, of which 0 are in this process"));
 }
 
 TEST_F(FakeProgramsTest, DeterminismThatCannotBeHadIsToldOnce) {
@@ -346,8 +580,8 @@ TEST_F(FakeProgramsTest, CountsThatAreNotThoseOfTheOptionsAreErrors) {
     return nullptr;
   });
   expect_internal(status_of(compile()),
-                  "PJRT_Executable_NumReplicas of the plugin fake.so tells 3 for same, which was "
-                  "compiled for 1");
+                  "cannot use same: PJRT_Executable_NumReplicas of the plugin fake.so tells 3 for "
+                  "what was compiled for 1");
 }
 
 TEST_F(FakeProgramsTest, InputThatLiesOtherwiseThanTheProgramTakesItIsRefused) {

@@ -141,7 +141,10 @@ TEST_F(HostMappingTest, RefusalKeepsCodeAndTextAndTheBytesMayBeMappedLater) {
   });
   const Result<Owner> refused = map(*bytes_, bytes_);
   EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
-  EXPECT_THAT(refused.error().message(), HasSubstr("PJRT_Client_DmaMap: too many locked pages"));
+  EXPECT_EQ(
+      refused.error().message(),
+      "cannot map " + std::to_string(bytes_->size()) +
+          " bytes of the host: PJRT_Client_DmaMap of the plugin fake.so: too many locked pages");
   EXPECT_EQ(bytes_.use_count(), 1);
   fake_.api()->functions[static_cast<std::size_t>(abi::Slot::kClient_DmaMap)] = healthy;
   EXPECT_TRUE(map(*bytes_, bytes_));

@@ -7,6 +7,8 @@
 
 #include <atomic>
 #include <memory>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -190,6 +192,42 @@ TEST_F(KeyValuesTest, StoreThatDoesNotAnswerHoldsNoThreadOfThePluginForEver) {
     EXPECT_THAT(answers[i].text, HasSubstr(std::string("has not answered ") + names[i] +
                                            " of 'pjrt/npu/topology' within 0.00"));
   }
+}
+
+// Its network breaks, and it says so in C++.
+class ThrowingStore final : public KeyValueStore {
+ public:
+  Future<std::string> get(std::string_view, CallOptions) override {
+    throw std::runtime_error("the socket is gone");
+  }
+  Future<std::string> try_get(std::string_view) override { throw 7; }
+  Future<void> put(std::string_view, std::string_view) override { throw std::bad_alloc(); }
+};
+
+TEST_F(KeyValuesTest, WhatTheStoreThrowsIsToldToThePluginAndGoesThroughNoFrameOfIt) {
+  ThrowingStore throwing;
+  KeyValues values(throwing, steady_clock(), "pjrt/npu/");
+  abi::ClientCreateArgs args;
+  values.serve(args);
+  const Answer got = call_for_value(args.kv_get_callback, abi::KeyValueGetArgs{},
+                                    args.kv_get_user_arg, "topology");
+  EXPECT_EQ(got.code, ErrorCode::kInternal);
+  EXPECT_THAT(got.text, HasSubstr("store threw an exception in a get: the socket is gone"));
+  const Answer tried = call_for_value(args.kv_try_get_callback, abi::KeyValueTryGetArgs{},
+                                      args.kv_try_get_user_arg, "topology");
+  EXPECT_EQ(tried.code, ErrorCode::kInternal);
+  EXPECT_THAT(tried.text, HasSubstr("threw something that is no std::exception in a try_get"));
+  abi::CallbackError make_error = &make;
+  abi::KeyValuePutArgs put;
+  put.struct_size = sizeof put;
+  put.key = "topology", put.key_size = 8;
+  put.value = "2 hosts", put.value_size = 7;
+  put.callback_error = &make_error;
+  put.user_arg = args.kv_put_user_arg;
+  const Answer done =
+      read(reinterpret_cast<abi::Function<abi::KeyValuePutArgs>>(args.kv_put_callback)(&put));
+  EXPECT_EQ(done.code, ErrorCode::kInternal);
+  EXPECT_THAT(done.text, HasSubstr("threw an exception in a put"));
 }
 
 // Counts what it is asked for.

@@ -49,7 +49,8 @@ TEST(LayoutsTest, FunctionOfTheExtensionIsUnderWayWhileItRuns) {
   SerialExecutor executor{SerialExecutor::InOrder{}};
   const auto client = PjrtClient::create(*plugin, {.completions = &executor}).value();
   const auto told = client->default_layout(Shape(DType::kF32, {2, 3}), DeviceId{0});
-  EXPECT_EQ(told.error().message(), "PJRT_Layouts_PJRT_Client_GetDefaultLayout: not today");
+  EXPECT_EQ(told.error().message(),
+            "PJRT_Layouts_PJRT_Client_GetDefaultLayout of the plugin fake.so: not today");
   EXPECT_EQ(under_way, "PJRT_Layouts_PJRT_Client_GetDefaultLayout");
   EXPECT_EQ(plugin->calls_under_way(), "");
   EXPECT_TRUE(client->close().result());

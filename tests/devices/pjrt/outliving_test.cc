@@ -137,6 +137,33 @@ TEST_F(OutlivingTest, ArrayThatWentJustBeforeHoldsNothing) {
   client_.reset();
 }
 
+// Where futures of the client complete runs nothing any more.
+TEST_F(OutlivingTest, MemoryThatWasLentIsReleasedAfterTheClose) {
+  static abi::Event* release = nullptr;
+  fake_.replace(+[](abi::ClientBufferFromHostBufferArgs* args) -> abi::Error* {
+    args->buffer = FakePlugin::make_buffer();
+    args->done_with_host_buffer = release = FakePlugin::make_event();
+    return nullptr;
+  });
+  PutResult lent = client_
+                       ->put({.data = values.data(), .shape = Shape(DType::kF32, {4})},
+                             HostBufferSemantics::kImmutableZeroCopy, DeviceId{0}, -1)
+                       .value();
+  close();
+  lent.buffer = Buffer();
+  frees_.run_until_idle();
+  EXPECT_FALSE(lent.source_released.ready());
+  FakePlugin::set_event(release, 0, "");
+  EXPECT_FALSE(lent.source_released.ready()) << "not on the plugin's thread";
+  frees_.run_until_idle();
+  ASSERT_TRUE(lent.source_released.ready());
+  EXPECT_TRUE(lent.source_released.result());
+  const Future<void> destroyed = client_->destroy();
+  run();
+  EXPECT_TRUE(destroyed.ready());
+  client_.reset();
+}
+
 // The client has closed, but its buffers can still be asked.
 TEST_F(OutlivingTest, StateThatWasAskedAfterTheCloseEndsWithTheClient) {
   static abi::Event* stuck = nullptr;

@@ -114,7 +114,7 @@ TEST(PluginTest, ErrorKeepsCodeAndTextAndIsDestroyed) {
   const Status status = plugin->call(args);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code(), ErrorCode::kResourceExhausted);
-  EXPECT_EQ(status.error().message(), "PJRT_Client_Create: out of chips");
+  EXPECT_EQ(status.error().message(), "PJRT_Client_Create of the plugin fake.so: out of chips");
   EXPECT_EQ(FakePlugin::errors_alive, 0);
   fake.replace(
       +[](abi::ClientCreateArgs*) -> abi::Error* { return FakePlugin::make_error(77, ""); });
@@ -133,7 +133,7 @@ TEST(PluginTest, ErrorWhoseFunctionsThrowIsStillAnError) {
   Status status = plugin->call(args);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code(), ErrorCode::kUnknown);
-  EXPECT_EQ(status.error().message(), "PJRT_Client_Create: out of chips");
+  EXPECT_EQ(status.error().message(), "PJRT_Client_Create of the plugin fake.so: out of chips");
   EXPECT_EQ(FakePlugin::errors_alive, 0);
   fake.replace_quiet(+[](abi::ErrorMessageArgs*) { throw 5; });
   static void* destroy = nullptr;
@@ -144,7 +144,26 @@ TEST(PluginTest, ErrorWhoseFunctionsThrowIsStillAnError) {
   });
   status = plugin->call(args);
   ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().message(), "PJRT_Client_Create: the plugin gives no message");
+  EXPECT_EQ(status.error().message(),
+            "PJRT_Client_Create of the plugin fake.so: the plugin gives no message");
+}
+
+TEST(PluginTest, ErrorOfTheFunctionThatTellsTheCodeGoesToo) {
+  FakePlugin fake;
+  const Plugin* plugin = Plugin::adopt(fake.api(), "fake.so").value();
+  fake.replace(+[](abi::ClientCreateArgs*) -> abi::Error* {
+    return FakePlugin::make_error(8, "out of chips");
+  });
+  fake.replace(+[](abi::ErrorGetCodeArgs* a) -> abi::Error* {
+    a->code = 5;
+    return FakePlugin::make_error(13, "no code either");
+  });
+  abi::ClientCreateArgs args;
+  const Status status = plugin->call(args);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code(), ErrorCode::kUnknown);
+  EXPECT_EQ(status.error().message(), "PJRT_Client_Create of the plugin fake.so: out of chips");
+  EXPECT_EQ(FakePlugin::errors_alive, 0);
 }
 
 TEST(PluginTest, ListThatIsNotThereIsAnErrorOfItsFunction) {
@@ -156,9 +175,9 @@ TEST(PluginTest, ListThatIsNotThereIsAnErrorOfItsFunction) {
   const auto plugin = Plugin::adopt(fake.api(), "fake.so");
   ASSERT_FALSE(plugin);
   EXPECT_EQ(plugin.error().code(), ErrorCode::kInternal);
-  EXPECT_EQ(
-      plugin.error().message(),
-      "PJRT_Plugin_Attributes of the plugin fake.so gives no list of attributes and no error");
+  EXPECT_EQ(plugin.error().message(),
+            "loading a PJRT plugin: PJRT_Plugin_Attributes of the plugin fake.so gives no list of "
+            "attributes and no error");
 }
 
 TEST(PluginTest, EveryStructureStatesItsSize) {

@@ -103,6 +103,10 @@ INSTANTIATE_TEST_SUITE_P(
     Faults, StuckPluginTest,
     ::testing::Values(
         StuckCase{"stuck.compile", "PJRT_Client_Compile"},
+        StuckCase{"stuck.cost", "PJRT_Executable_GetCostAnalysis"},
+        StuckCase{"stuck.serialize", "PJRT_Executable_Serialize"},
+        StuckCase{"stuck.load_program", "PJRT_Executable_DeserializeAndLoad"},
+        StuckCase{"stuck.memory_stats_later", "PJRT_Device_MemoryStats"},
         StuckCase{"stuck.put", "PJRT_Client_BufferFromHostBuffer for device 0"},
         StuckCase{"stuck.execute", "PJRT_LoadedExecutable_Execute for device 0"},
         StuckCase{"stuck.copy", "PJRT_Buffer_CopyToDevice for device 1"},

@@ -115,7 +115,7 @@ TEST_F(CApiInputTest, StructOfWrongSizeIsRefused) {
   }
   // Every field of these two may be missing.
   for (const std::size_t size : {std::size_t{0}, sizeof(std::size_t) - 1, std::size_t{4097}}) {
-    const millrace_open_options open = {size, nullptr, 0, 0};
+    const millrace_open_options open = {size, nullptr, 0, 0, 0};
     millrace_runtime other = 0;
     expect_refused(told(millrace_open(&open, &other)), "millrace_open_options");
     const millrace_close_options close = {size, nullptr, nullptr};
@@ -143,7 +143,7 @@ TEST_F(CApiInputTest, StructOfAnOlderProgramLacksTheLastFields) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(&room);
   for (std::size_t i = offsetof(millrace_completion, kind); i < sizeof room; ++i)
     ASSERT_EQ(bytes[i], 0xAB) << "byte " << i << " was written";
-  const millrace_open_options least = {sizeof(std::size_t), "no such device", -1, -1};
+  const millrace_open_options least = {sizeof(std::size_t), "no such device", -1, -1, -1};
   millrace_runtime other = 0;
   EXPECT_EQ(told(millrace_open(&least, &other)).message, "");
   const millrace_close_options end = {sizeof(std::size_t), nullptr, nullptr};
@@ -189,12 +189,17 @@ TEST_F(CApiInputTest, NumbersOutOfRangeAreNamed) {
   expect_invalid(put(&good), "there is no device -1");
 
   millrace_runtime other = 0;
-  millrace_open_options options = {sizeof options, nullptr, -1, 0};
+  millrace_open_options options = {sizeof options, nullptr, -1, 0, 0};
   expect_invalid(told(millrace_open(&options, &other)), "millrace_open_options.devices is -1");
   options.devices = 0;
   options.threads = 5000;
   expect_invalid(told(millrace_open(&options, &other)), "millrace_open_options.threads is 5000");
   options.threads = 0;
+  for (const double seconds : {-1.0, 1e10, std::numeric_limits<double>::quiet_NaN()}) {
+    options.seconds = seconds;
+    expect_invalid(told(millrace_open(&options, &other)), "millrace_open_options.seconds is ");
+  }
+  options.seconds = 0;
   options.device = "ABACUS";
   EXPECT_THAT(told(millrace_open(&options, &other)).message, HasSubstr("ABACUS"));
   EXPECT_EQ(other, 0U);

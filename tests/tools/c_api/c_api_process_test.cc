@@ -122,6 +122,28 @@ TEST(CApiProcessTest, ForkAfterOpenGivesAClearErrorInTheChildAndNoneInTheParent)
   EXPECT_EQ(back, x);
 }
 
+// The device `stuck` is a plugin of which a function never returns, `healthy` one that answers.
+TEST(CApiProcessTest, OpeningThatNeverEndsIsADeadlineAndAnotherPluginIsOpenedAllTheSame) {
+  const std::string stuck = build_folder() + "/lib/faulty_plugin.so";
+  const std::string healthy = build_folder() + "/lib/memory_plugin.so";
+  const std::pair<std::string, std::string> calls[] = {
+      {"stuck.create", "PJRT_Client_Create"}, {"stuck.initialize", "PJRT_Plugin_Initialize"}};
+  for (const auto& [fault, call] : calls) {
+    SCOPED_TRACE(fault);
+    const Outcome o =
+        Process({build_folder() + "/bin/c_open_in_time", "stuck", "0.5", "healthy", "60"},
+                {{"PJRT_NAMES_AND_LIBRARY_PATHS", "stuck:" + stuck + ",healthy:" + healthy},
+                 {"MILLRACE_FAULT", fault}})
+            .wait();
+    EXPECT_EQ(o.code, 0) << o.out << o.err;
+    EXPECT_THAT(o.out, ::testing::ContainsRegex(
+                           "^" + std::to_string(MILLRACE_DEADLINE_EXCEEDED) +
+                           " opening the plugin stuck \\(" + stuck +
+                           "\\) was given up after 0\\.[5-9][0-9]* s: " + call +
+                           " has not returned[^\n]*\nleft behind 1\nopened\nleft behind 1\n$"));
+  }
+}
+
 // Opens under each limit from least to most in a process of its own; returns how many were refused.
 int refused_below(const char* what, int least, int most) {
   int refused = 0;

@@ -69,7 +69,7 @@ constexpr std::string_view kEndless = R"(func.func @main(%x: tensor<i32>) -> ten
 class Rig {
  public:
   explicit Rig(std::int32_t devices = 1) {
-    const millrace_open_options options = {sizeof options, "CPU", devices, 1};
+    const millrace_open_options options = {sizeof options, "CPU", devices, 1, 0};
     EXPECT_EQ(told(millrace_open(&options, &runtime)).message, "");
     EXPECT_EQ(told(millrace_completion_fd(runtime, &descriptor)).message, "");
   }

@@ -33,6 +33,11 @@ TEST(ConsoleTest, NoColorMeansNone) {
   EXPECT_FALSE(console_traits(false, table({{"TERM", "xterm"}})).color);
 }
 
+TEST(ConsoleTest, NothingInAnErrorIsACommandToTheTerminal) {
+  EXPECT_EQ(Console::for_terminal("a plugin says \x1b[2J\x07:\n  line\n"),
+            "a plugin says \\x1b[2J\\x07:\n  line\n");
+}
+
 TEST(ExitCodeTest, ErrorsBecomeTheCodesOfTheConventions) {
   EXPECT_EQ(exit_code(Error(ErrorCode::kNotFound, "x")), ExitCode::kFailure);
   EXPECT_EQ(exit_code(Error(ErrorCode::kDeadlineExceeded, "x")), ExitCode::kDeadline);

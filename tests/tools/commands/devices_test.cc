@@ -146,8 +146,9 @@ TEST(DevicesTest, ClientThatIsNotOpenedAndDoesNotEndIsListedWithBothReasons) {
   ASSERT_EQ(o.code, 0) << o.err;
   const auto all = looks(o.out);
   EXPECT_THAT(all.at("faulty_plugin")["problem"].get<std::string>(),
-              ::testing::ContainsRegex("PJRT_Client_PlatformName: a fault of this plugin; nor has "
-                                       "PJRT_Client_Destroy returned after that"));
+              ::testing::ContainsRegex(
+                  "PJRT_Client_PlatformName of the plugin [^\n]*: a fault of this plugin; nor has "
+                  "PJRT_Client_Destroy returned after that"));
   EXPECT_TRUE(all.at("memory_plugin").contains("devices"));
 }
 
@@ -180,6 +181,42 @@ TEST(DevicesTest, TextThatIsNoUtf8IsTold) {
   ASSERT_EQ(o.code, 0) << o.err;
   const std::string kind = looks(o.out).at("faulty_plugin")["devices"][0]["kind"];
   EXPECT_THAT(kind, ::testing::EndsWith(" kind"));
+}
+
+TEST(DevicesTest, WhatTerminalsObeyIsShownAndNotSent) {
+  const Outcome o = list_beside("create.version_for_terminals", {});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_THAT(o.out, HasSubstr("memory \\x1b[31mred (PJRT API "));
+  EXPECT_THAT(o.out, ::testing::Not(HasSubstr("\x1b")));
+}
+
+TEST(DevicesTest, PluginWithoutDevicesIsPassedOverUnlessItIsAskedFor) {
+  const std::string told = "PJRT_Client_AddressableDevices of the plugin faulty_plugin (" +
+                           library("faulty_plugin") + ") gives no devices";
+  const Outcome o = list_beside("create.no_devices", {"--json"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(Json::parse(o.out)["name"], "memory_plugin");
+  EXPECT_THAT(looks(o.out).at("faulty_plugin")["problem"].get<std::string>(), HasSubstr(told));
+  const TempFolder folder;
+  const auto write = [&folder](const std::string& name, std::string_view text) {
+    return folder.write(name, std::as_bytes(std::span(text)));
+  };
+  write("only.json",
+        Json{{"name", "faulty_plugin"}, {"library_path", library("faulty_plugin")}}.dump());
+  const std::string program = write("p.mlir",
+                                    "func.func public @main() -> tensor<2xf32> {\n"
+                                    "  %0 = stablehlo.constant dense<1.0> : tensor<2xf32>\n"
+                                    "  return %0 : tensor<2xf32>\n}\n");
+  std::map<std::string, std::string> variables = {{"MILLRACE_FAULT", "create.no_devices"},
+                                                  {"MILLRACE_PLUGIN_PATH", folder.path()}};
+  const Outcome run = run_millrace({"run", program}, variables);
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("opened 'cpu' with 1 device: PJRT_DEVICE is not set; "
+                                 "'faulty_plugin' cannot be used: "));
+  variables["PJRT_DEVICE"] = "faulty_plugin";
+  const Outcome asked = run_millrace({"run", program}, variables);
+  EXPECT_EQ(asked.code, 3) << asked.err;
+  EXPECT_THAT(asked.err, HasSubstr(told));
 }
 
 // The pipe has a writer for as long as the process that looks at the plugin lives.

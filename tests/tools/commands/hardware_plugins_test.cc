@@ -45,8 +45,9 @@ TEST_P(HardwarePluginTest, LoadsTellsItsVersionAndWhyItCannotRun) {
   EXPECT_EQ(o.code, 3) << o.err;
   EXPECT_EQ(json["others"][0]["name"], "it");
   const std::string problem = json["others"][0]["problem"];
-  EXPECT_THAT(problem, HasSubstr("it (" + found->second + ") (PJRT API " + GetParam().version +
-                                 "): PJRT_Client_Create: "));
+  EXPECT_THAT(problem,
+              HasSubstr("opening devices (PJRT API " + GetParam().version +
+                        "): PJRT_Client_Create of the plugin it (" + found->second + "): "));
   EXPECT_THAT(problem, HasSubstr(GetParam().reason));
   // The CPU is there all the same.
   EXPECT_EQ(json["others"][1]["name"], "cpu");

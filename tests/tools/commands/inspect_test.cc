@@ -201,6 +201,9 @@ TEST(EnvCommandTest, TellsBuildMachineAndVariablesWithTheirOrigin) {
                 ::testing::MatchesRegex("[0-9]+\\.[0-9.]+"))
         << library;
   }
+  for (const char* part : {"lapack", "blas"}) {
+    EXPECT_THAT(json["linear_algebra"][part].get<std::string>(), HasSubstr(".so")) << part;
+  }
   EXPECT_GT(json["cpu"]["cores"], 0);
   EXPECT_GT(json["memory"]["total_bytes"], 1 << 20);
   EXPECT_EQ(json["devices"].size(), 3u);

@@ -78,6 +78,29 @@ TEST_F(PluginCommandTest, ManifestAndPjrtDeviceWorkForEveryVerb) {
   EXPECT_EQ(run_millrace({"env"}, variables).code, 0);
 }
 
+TEST_F(PluginCommandTest, PluginThatIsAskedForIsNoSurprise) {
+  const Outcome run = run_millrace({"run", program_, "--plugin", "x=" + library_});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.err, Not(HasSubstr("opened 'x'")));
+  const Outcome found = run_millrace({"run", program_}, {{"MILLRACE_PLUGIN_PATH", folder_.path()}});
+  EXPECT_EQ(found.code, 0) << found.err;
+  EXPECT_THAT(found.err, HasSubstr("warning millrace/runtime: opened 'xla_cpu'"));
+}
+
+TEST_F(PluginCommandTest, ProgramOfSeveralDevicesIsRefusedByRun) {
+  for (const std::string count : {"mhlo.num_partitions", "mhlo.num_replicas"}) {
+    const std::string text =
+        "module @two attributes {" + count + " = 2 : i32} {" + std::string(kProgram) + "\n}\n";
+    const std::string program = folder_.write("two.mlir", std::as_bytes(std::span(text)));
+    const Outcome run = run_millrace({"run", program, "--plugin", "x=" + library_});
+    EXPECT_EQ(run.code, 4) << run.err;
+    EXPECT_EQ(run.out, "");
+    EXPECT_THAT(run.err, HasSubstr(program + " has " + count +
+                                   " = 2, and `millrace run` runs programs of one device"));
+    EXPECT_EQ(run_millrace({"run", program}).code, 4) << "nor does the CPU device";
+  }
+}
+
 TEST_F(PluginCommandTest, InspectTellsWhatThePluginMakesOfTheProgram) {
   const std::string plugin = "x=" + library_;
   const Outcome text = run_millrace({"inspect", program_, "--plugin", plugin});

@@ -110,6 +110,26 @@ TEST_F(RunTest, SigtermStopsCleanlyAndSaysSo) {
   expect_clean_stop(write("loop.mlir", kLongLoop), SIGTERM, "SIGTERM");
 }
 
+// The eigenvectors of 6,000 rows: one step, of minutes, that nothing can stop.
+constexpr std::string_view kLongStep = R"(func.func @main() -> tensor<6000xf32> {
+  %matrix = stablehlo.iota dim = 0 : tensor<6000x6000xf32>
+  %r:5 = stablehlo.custom_call @lapack_sgeev_ffi(%matrix) {
+      mhlo.backend_config = {compute_left = 86 : ui8, compute_right = 86 : ui8}}
+      : (tensor<6000x6000xf32>) -> (tensor<6000xf32>, tensor<6000xf32>, tensor<6000x6000xcomplex<f32>>, tensor<6000x6000xcomplex<f32>>, tensor<i32>)
+  return %r#0 : tensor<6000xf32>
+}
+)";
+
+TEST_F(RunTest, DeadlineEndsTheProcessWhereAStepDoesNotEnd) {
+  const std::string file = write("step.mlir", kLongStep);
+  // A busy machine may need two seconds to begin.
+  const Outcome o = run_millrace({"run", file, "--deadline", "3", "--json"});
+  EXPECT_EQ(o.code, 124) << o.err;
+  EXPECT_THAT(o.err, HasSubstr("--deadline 3 came before " + file + " was done"));
+  EXPECT_THAT(o.err, HasSubstr("has not ended within 5 s"));
+  EXPECT_EQ(nlohmann::json::parse(o.out)["exit"], 124) << o.out;
+}
+
 TEST_F(RunTest, FoldersOfArraysGoInAndOut) {
   const Outcome o = run_millrace(
       {"run", program_, "--inputs", folder_.file("in"), "--outputs", folder_.file("a/out")});
@@ -117,6 +137,45 @@ TEST_F(RunTest, FoldersOfArraysGoInAndOut) {
   EXPECT_THAT(o.out, IsEmpty());
   EXPECT_THAT(o.err, HasSubstr("executed in"));
   expect_result(folder_.file("a/out"));
+}
+
+TEST_F(RunTest, ResultsOfLessThanAByteAreWrittenReadAndPrinted) {
+  const std::string types = "tensor<3xi4>, tensor<2xui2>, tensor<2xf4E2M1FN>";
+  const std::string made =
+      write("made.mlir", "func.func @main() -> (" + types +
+                             ") {\n"
+                             "  %a = stablehlo.constant dense<[1, 2, -3]> : tensor<3xi4>\n"
+                             "  %b = stablehlo.constant dense<[0, 3]> : tensor<2xui2>\n"
+                             "  %c = stablehlo.constant dense<[0.5, -6.0]> : tensor<2xf4E2M1FN>\n"
+                             "  return %a, %b, %c : " +
+                             types + "\n}\n");
+  const std::string same =
+      write("same.mlir",
+            "func.func @main(%a: tensor<3xi4>, %b: tensor<2xui2>, %c: tensor<2xf4E2M1FN>) -> "
+            "(" +
+                types + ") {\n  return %a, %b, %c : " + types + "\n}\n");
+  const Outcome written = run_millrace({"run", made, "--outputs", folder_.file("small")});
+  ASSERT_EQ(written.code, 0) << written.err;
+  EXPECT_THAT(written.err, HasSubstr("NumPy has no i4: such results are written as int8\n"));
+  EXPECT_THAT(written.err, HasSubstr("NumPy has no ui2: such results are written as uint8\n"));
+  EXPECT_THAT(written.err, HasSubstr("NumPy has no f4E2M1FN: such results are written as raw"));
+  const Outcome read = run_millrace({"run", same, "--inputs", folder_.file("small")});
+  ASSERT_EQ(read.code, 0) << read.err;
+  EXPECT_EQ(
+      read.out,
+      "0: tensor<3xi4> [1, 2, -3]\n1: tensor<2xui2> [0, 3]\n2: tensor<2xf4E2M1FN> [0.5, -6]\n");
+}
+
+TEST_F(RunTest, OfManyArgumentsTheErrorNamesTheFirst) {
+  std::string arguments;
+  for (int i = 0; i < 1000; ++i)
+    arguments += (i == 0 ? "%a" : ", %a") + std::to_string(i) + ": tensor<f32>";
+  const Outcome o = run_millrace(
+      {"run", write("many.mlir", "func.func @main(" + arguments +
+                                     ") -> tensor<f32> {\n  return %a0 : tensor<f32>\n}\n")});
+  EXPECT_EQ(o.code, 2) << o.err;
+  EXPECT_THAT(o.err, HasSubstr("takes 1000 arguments (tensor<f32>, tensor<f32>"));
+  EXPECT_THAT(o.err, HasSubstr("tensor<f32> and 992 more)"));
 }
 
 TEST_F(RunTest, SingleFilesGoInAndASummaryComesOut) {

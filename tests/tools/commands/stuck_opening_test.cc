@@ -1,12 +1,8 @@
 // The commands on a plugin that never answers while it is opened: --deadline and the first signal
 // end them, with the plugin and the call that has not returned. Real processes and real signals,
 // because those are what is tested.
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <map>
 #include <memory>
@@ -17,6 +13,7 @@
 #include "tests/support/paths.h"
 #include "tests/support/plus_one.h"
 #include "tests/support/temp_folder.h"
+#include "tests/tools/commands/fault_pipe.h"
 #include "tests/tools/commands/process.h"
 
 namespace millrace {
@@ -82,15 +79,9 @@ TEST_F(SilentPluginCommandTest, FirstSignalEndsItAndNamesPluginAndCall) {
     for (const auto& [fault, call] : kCalls) {
       const int signal = fault == "stuck.create" ? SIGTERM : SIGINT;
       SCOPED_TRACE(words[0] + " " + fault);
-      const testing::TempFolder folder;
-      const std::string pipe = folder.file("pipe");
-      ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-      const int descriptor = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-      ASSERT_GE(descriptor, 0);
-      Process process(command(words), {{"MILLRACE_FAULT", fault}, {"MILLRACE_FAULT_PIPE", pipe}});
-      pollfd polled{.fd = descriptor, .events = POLLIN};
-      EXPECT_EQ(::poll(&polled, 1, 120'000), 1) << "the plugin was never asked";
-      ::close(descriptor);
+      const testing::FaultPipe pipe;
+      Process process(command(words), pipe.variables(fault));
+      ASSERT_TRUE(pipe.wait()) << "the plugin was never asked";
       process.send(signal);
       const Outcome& o = process.wait();
       EXPECT_EQ(o.code, 128 + signal) << o.err;

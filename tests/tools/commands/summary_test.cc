@@ -35,6 +35,15 @@ TEST(SummaryTest, HalfPrecisionIsDecoded) {
             "tensor<2xbf16> [1, -2]");
 }
 
+TEST(SummaryTest, SmallFloatsAreDecoded) {
+  EXPECT_EQ(summarize(array<std::uint8_t>(DType::kF8E5M2, {0x3c, 0xc0, 0x7c})),
+            "tensor<3xf8E5M2> [1, -2, inf]");
+  EXPECT_EQ(summarize(array<std::uint8_t>(DType::kF4E2M1FN, {0x02, 0x0d, 0xf2})),
+            "tensor<3xf4E2M1FN> [1, -3, 1]");
+  EXPECT_EQ(summarize(array<std::uint8_t>(DType::kF8E8M0FNU, {0x7f, 0x80})),
+            "tensor<2xf8E8M0FNU> [1, 2]");
+}
+
 TEST(SummaryTest, ManyElementsAreTheirRange) {
   std::vector<float> values(20, 1);
   values[3] = -3;

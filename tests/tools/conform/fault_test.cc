@@ -84,6 +84,17 @@ TEST(ConformTest, HealthyPluginsFailNoCheck) {
   }
 }
 
+TEST(ConformTest, HangBeforeTheFirstFunctionIsNamedToo) {
+  const std::vector<std::string> short_one = {"--deadline", "2", "--filter", "table.exported"};
+  for (const auto& [fault, place] : {std::pair("stuck.load", "while the library was loaded"),
+                                     std::pair("stuck.api", "in or after GetPjrtApi")}) {
+    const Told run = run_conform(plugin("faulty_plugin"), fault, short_one);
+    EXPECT_EQ(run.outcome.code, 1);
+    EXPECT_EQ(run.checks.at("table.exported")["detail"],
+              std::string("no answer within 2 s, ") + place);
+  }
+}
+
 class ConformFaultTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ConformFaultTest, FailsTheCheckOfItsNameAlone) {

@@ -54,7 +54,7 @@ TEST(NpyTest, EveryTypeThatNumPyKnowsIsWrittenAndReadBack) {
   for (const DType type :
        {DType::kI1, DType::kI8, DType::kI16, DType::kI32, DType::kI64, DType::kU8, DType::kU16,
         DType::kU32, DType::kU64, DType::kF16, DType::kBF16, DType::kF32, DType::kF64, DType::kC64,
-        DType::kC128, DType::kF8E4M3FN}) {
+        DType::kC128, DType::kF8E4M3FN, DType::kF8E5M2, DType::kF6E2M3FN, DType::kF4E2M1FN}) {
     const Shape shape(type, {3, 5});
     const Bytes content = counting(shape.size_bytes());
     const std::string path = folder.file("a.npy");
@@ -172,11 +172,60 @@ TEST(NpyTest, ExpectedTypeMustBeThere) {
   EXPECT_EQ(read(raw, {.as = DType::kF32}).error().code(), ErrorCode::kUnimplemented);
 }
 
-TEST(NpyTest, TypesWithoutCounterpartAreNotWritten) {
+// What numpy.save writes of ml_dtypes' float8_e5m2; NumPy itself refuses such a file, so that ours
+// hold raw bytes.
+TEST(NpyTest, FloatsOfEightBitsWithANameOfMlDtypesAreRead) {
+  const Bytes file = npy(dict_of("<f1", "(3,)"), bytes_of({0x3c, 0x3c, 0x3c}));
+  EXPECT_EQ(read(file)->shape, Shape(DType::kF8E5M2, {3}));
+  EXPECT_EQ(read(file, {.as = DType::kF8E5M2})->shape, Shape(DType::kF8E5M2, {3}));
+  EXPECT_EQ(read(file, {.as = DType::kF8E4M3}).error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_NE(make_npy_header(Shape(DType::kF8E5M2, {3}))->find("'|V1'"), std::string::npos);
+}
+
+TEST(NpyTest, IntegersOfLessThanAByteAreWrittenAsBytesAndReadBack) {
   TempFolder folder;
-  for (const DType type : {DType::kI4, DType::kToken, DType::kF4E2M1FN}) {
-    EXPECT_EQ(make_npy_header(Shape(type, {2})).error().code(), ErrorCode::kUnimplemented);
+  struct Row {
+    DType type;
+    const char* descr;
+    Bytes content;
+  };
+  for (const Row& row : {Row{DType::kI4, "'|i1'", bytes_of({0xf8, 0xff, 0, 7})},
+                         Row{DType::kI2, "'|i1'", bytes_of({0xfe, 0xff, 0, 1})},
+                         Row{DType::kU4, "'|u1'", bytes_of({0, 1, 8, 15})},
+                         Row{DType::kU2, "'|u1'", bytes_of({0, 1, 2, 3})}}) {
+    const Shape shape(row.type, {4});
+    EXPECT_NE(make_npy_header(shape)->find(row.descr), std::string::npos) << shape.to_string();
+    const std::string path = folder.file("a.npy");
+    ASSERT_TRUE(write_npy_file(path, shape, row.content).has_value());
+    const Result<NpyArray> array = read_npy_file(path, {.as = row.type});
+    ASSERT_TRUE(array.has_value()) << array.error().message();
+    EXPECT_EQ(array->shape, shape);
+    EXPECT_TRUE(std::ranges::equal(array->bytes(), row.content));
   }
+}
+
+// ml_dtypes' int4 has only the low four bits: -3 is 0x0d.
+TEST(NpyTest, RawIntegersOfLessThanAByteAreTheirLowBits) {
+  const Bytes raw = npy(dict_of("<V1", "(2,)"), bytes_of({0x0d, 0x07}));
+  EXPECT_EQ(values<std::int8_t>(read(raw, {.as = DType::kI4}).value()),
+            (std::vector<std::int8_t>{-3, 7}));
+  EXPECT_EQ(values<std::uint8_t>(read(raw, {.as = DType::kU4}).value()),
+            (std::vector<std::uint8_t>{13, 7}));
+}
+
+TEST(NpyTest, BytesThatAreTooLargeForTheTypeAskedForAreRefusedWithTheirPlace) {
+  const Bytes file = npy(dict_of("|i1", "(3,)"), bytes_of({7, 8, 0}));
+  const auto array = read(file, {.as = DType::kI4});
+  ASSERT_FALSE(array.has_value());
+  EXPECT_EQ(array.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_NE(array.error().message().find("byte " + std::to_string(file.size() - 2)),
+            std::string::npos)
+      << array.error().message();
+  EXPECT_EQ(read(file, {.as = DType::kU4}).error().code(), ErrorCode::kInvalidArgument);
+}
+
+TEST(NpyTest, TypesWithoutCounterpartAreNotWritten) {
+  EXPECT_EQ(make_npy_header(Shape(DType::kToken, {2})).error().code(), ErrorCode::kUnimplemented);
 }
 
 }  // namespace

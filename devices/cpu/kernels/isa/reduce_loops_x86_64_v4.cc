@@ -16,6 +16,10 @@ ReduceLoops find_reduce_loops(ReduceKind kind, DType type) {
       return find_for<std::int64_t>(kind);
     case DType::kU32:
       return find_for<std::uint32_t>(kind);
+    case DType::kF16:
+      return find_for<Half>(kind);
+    case DType::kBF16:
+      return find_for<BFloat16>(kind);
     case DType::kF32:
       return find_for<float>(kind);
     case DType::kF64:

@@ -69,6 +69,7 @@ void expect_close(const Arrays& got, const Arrays& want) {
       const double g = reference::load(type, &got[r].bytes[at]).re,
                    w = reference::load(type, &want[r].bytes[at]).re;
       if (g == w || (std::isnan(g) && std::isnan(w))) continue;
+      ASSERT_TRUE(std::isfinite(w)) << "byte " << at << ": " << g << ", not " << w;
       EXPECT_LE(std::fabs(g - w), unit * std::fabs(w) + 1e-30)
           << "byte " << at << ": " << g << ", not " << w;
     }
@@ -290,6 +291,47 @@ TEST(ChloExpansion, RaggedDotsAreTheSame) {
       "tensor<2x3x4xf32>", "tensor<2x4x2xf32>", "tensor<2xi32>", "[1, 1]", "tensor<2x3x2xf32>");
 }
 
+// What is not finite stays in its group, and what is in none of them is lost.
+TEST(ChloExpansion, RaggedDotsKeepInfinitiesInTheirGroups) {
+  check(
+      "%r = \"chlo.ragged_dot\"(%a, %b, %g) <{ragged_dot_dimension_numbers = "
+      "#chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], "
+      "lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}> : (tensor<5x2xf32>, "
+      "tensor<3x2x2xf32>, tensor<3xi32>) -> tensor<5x2xf32>\nreturn %r : tensor<5x2xf32>",
+      "%a = stablehlo.constant dense<[[1.0, 2.0], [3.0, 0.0], [4.0, 5.0], [0xFF800000, 1.0], "
+      "[0x7FC00000, 1.0]]> : tensor<5x2xf32>\n"
+      "%b = stablehlo.constant dense<[[[1.0, 2.0], [0x7F800000, 3.0]], [[0x7FC00000, 1.0], [1.0, "
+      "1.0]], [[1.0, 2.0], [3.0, 0xFF800000]]]> : tensor<3x2x2xf32>\n"
+      "%g = stablehlo.constant dense<[2, 0, 2]> : tensor<3xi32>",
+      "tensor<5x2xf32>");
+  check(
+      "%r = \"chlo.ragged_dot\"(%a, %b, %g) <{ragged_dot_dimension_numbers = "
+      "#chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], "
+      "lhs_ragged_dimensions = [1]>}> : (tensor<2x4xf32>, tensor<4x2xf32>, tensor<3xi32>) -> "
+      "tensor<3x2x2xf32>\nreturn %r : tensor<3x2x2xf32>",
+      "%a = stablehlo.constant dense<[[1.0, 2.0, 0x7F800000, 4.0], [0.0, 6.0, 7.0, 8.0]]> : "
+      "tensor<2x4xf32>\n"
+      "%b = stablehlo.constant dense<[[0x7F800000, 2.0], [3.0, 0xFF800000], [5.0, 6.0], "
+      "[0x7FC00000, 8.0]]> : tensor<4x2xf32>\n"
+      "%g = stablehlo.constant dense<[1, 1, 1]> : tensor<3xi32>",
+      "tensor<3x2x2xf32>");
+}
+
+// Terms whose groups differ for each batch and for each of the terms before them.
+TEST(ChloExpansion, RaggedDotsOfSeveralTermsAreTheSame) {
+  check(
+      "%r = \"chlo.ragged_dot\"(%a, %b, %g) <{ragged_dot_dimension_numbers = "
+      "#chlo.ragged_dot<lhs_batching_dimensions = [3], rhs_batching_dimensions = [0], "
+      "lhs_contracting_dimensions = [0, 2], rhs_contracting_dimensions = [3, 1], "
+      "lhs_ragged_dimensions = [2]>}> : (tensor<2x3x4x2xi32>, tensor<2x4x5x2xi32>, "
+      "tensor<2x2x2xi32>) -> tensor<2x2x3x5xi32>\nreturn %r : tensor<2x2x3x5xi32>",
+      "%i = stablehlo.iota dim = 0 : tensor<48xi32>\n%a = stablehlo.reshape %i : (tensor<48xi32>) "
+      "-> tensor<2x3x4x2xi32>\n%j = stablehlo.iota dim = 0 : tensor<80xi32>\n%b = "
+      "stablehlo.reshape %j : (tensor<80xi32>) -> tensor<2x4x5x2xi32>\n"
+      "%g = stablehlo.constant dense<[[[1, 2], [0, 4]], [[3, 1], [2, 1]]]> : tensor<2x2x2xi32>",
+      "tensor<2x2x3x5xi32>");
+}
+
 // A running sum of products; with a function of its own inside, from the end, and twice.
 TEST(ChloExpansion, ScansAreTheSame) {
   const auto scan = [](const std::string& reverse, const std::string& x, const std::string& y) {
@@ -306,6 +348,48 @@ TEST(ChloExpansion, ScansAreTheSame) {
         "%a = stablehlo.constant dense<[[0.1, 0.2, 0.3], [-0.4, 0.5, 0.6]]> : tensor<2x3xf32>\n"
         "%z = stablehlo.constant dense<0.25> : tensor<2xf32>",
         "tensor<2x3xf32>, tensor<2x3xf32>, tensor<2xf32>");
+}
+
+// A scan in a scan and in a while, which read values of all that is around them.
+TEST(ChloExpansion, ScansThatReadTheirSurroundingsAreTheSame) {
+  const std::string scan =
+      "\"chlo.scan\"(%a, %z) <{dimension = 0 : i64, operandSegmentSizes = array<i32: 1, 1>, "
+      "resultSegmentSizes = array<i32: 1, 1>}> ({\n^bb0(%x: tensor<2xf32>, %y: tensor<2xf32>):\n"
+      "%s = stablehlo.add %x, %far : tensor<2xf32>\n"
+      "%in:2 = \"chlo.scan\"(%s, %one) <{dimension = 0 : i64, operandSegmentSizes = array<i32: 1, "
+      "1>, resultSegmentSizes = array<i32: 1, 1>}> ({\n^bb0(%u: tensor<f32>, %v: tensor<f32>):\n"
+      "%f = stablehlo.reshape %scale : (tensor<1xf32>) -> tensor<f32>\n"
+      "%w = stablehlo.multiply %u, %f : tensor<f32>\n"
+      "%all = stablehlo.reduce(%y init: %w) applies stablehlo.add across dimensions = [0] : "
+      "(tensor<2xf32>, tensor<f32>) -> tensor<f32>\n"
+      "%t = stablehlo.add %all, %v : tensor<f32>\n"
+      "stablehlo.return %t, %t : tensor<f32>, tensor<f32>}) : (tensor<2xf32>, tensor<f32>) -> "
+      "(tensor<2xf32>, tensor<f32>)\n"
+      "stablehlo.return %in#0, %in#0 : tensor<2xf32>, tensor<2xf32>}) : (tensor<3x2xf32>, "
+      "tensor<2xf32>) -> (tensor<3x2xf32>, tensor<2xf32>)\n";
+  const std::string constants =
+      "%a = stablehlo.constant dense<[[0.1, 0.2], [0.3, -0.4], [0.5, 0.6]]> : tensor<3x2xf32>\n"
+      "%z = stablehlo.constant dense<0.25> : tensor<2xf32>\n"
+      "%far = stablehlo.constant dense<[2.0, 3.0]> : tensor<2xf32>\n"
+      "%scale = stablehlo.constant dense<0.5> : tensor<1xf32>\n"
+      "%one = stablehlo.constant dense<1.0> : tensor<f32>\n";
+  check("%0:2 = " + scan + "return %0#0, %0#1 : tensor<3x2xf32>, tensor<2xf32>", constants,
+        "tensor<3x2xf32>, tensor<2xf32>");
+  std::string inside = scan;
+  inside.replace(inside.find("%far"), 4, "%k");
+  check(
+      "%0:2 = stablehlo.while(%k = %far, %r = %z) : tensor<2xf32>, tensor<2xf32> cond {\n"
+      "%most = stablehlo.constant dense<40.0> : tensor<f32>\n"
+      "%zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "%sum = stablehlo.reduce(%k init: %zero) applies stablehlo.add across dimensions = [0] : "
+      "(tensor<2xf32>, tensor<f32>) -> tensor<f32>\n"
+      "%p = stablehlo.compare LT, %sum, %most : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+      "stablehlo.return %p : tensor<i1>\n} do {\n%q:2 = " +
+          inside +
+          "%more = stablehlo.add %k, %q#1 : tensor<2xf32>\n"
+          "stablehlo.return %more, %q#1 : tensor<2xf32>, tensor<2xf32>\n}\n"
+          "return %0#0, %0#1 : tensor<2xf32>, tensor<2xf32>",
+      constants, "tensor<2xf32>, tensor<2xf32>");
 }
 
 TEST(ChloExpansion, ConstantsOfTheShapeOfOthersAreTheSame) {

@@ -115,5 +115,55 @@ TEST(ReadArtifacts, OfJaxAreWrittenAgain) {
   EXPECT_EQ(failed, 0u) << "of " << all.size();
 }
 
+// What JAX has no artifacts of, for it to read ours: a scan in a scan, which reads values of all
+// around it, and ragged dots.
+constexpr struct {
+  const char* name;
+  const char* text;
+} kOurs[] = {{"scans.mlir.bc", R"(
+func.func @main(%a: tensor<3x2xf32>, %z: tensor<2xf32>, %far: tensor<2xf32>) -> tensor<3x2xf32> {
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %0:2 = "chlo.scan"(%a, %z) <{dimension = 0 : i64, operandSegmentSizes = array<i32: 1, 1>,
+      resultSegmentSizes = array<i32: 1, 1>}> ({
+  ^bb0(%x: tensor<2xf32>, %y: tensor<2xf32>):
+    %s = stablehlo.add %x, %far : tensor<2xf32>
+    %in:2 = "chlo.scan"(%s, %one) <{dimension = 0 : i64, operandSegmentSizes = array<i32: 1, 1>,
+        resultSegmentSizes = array<i32: 1, 1>}> ({
+    ^bb0(%u: tensor<f32>, %v: tensor<f32>):
+      %all = stablehlo.reduce(%y init: %one) applies stablehlo.add across dimensions = [0]
+          : (tensor<2xf32>, tensor<f32>) -> tensor<f32>
+      %t = stablehlo.multiply %all, %v : tensor<f32>
+      stablehlo.return %t, %t : tensor<f32>, tensor<f32>
+    }) : (tensor<2xf32>, tensor<f32>) -> (tensor<2xf32>, tensor<f32>)
+    stablehlo.return %in#0, %in#0 : tensor<2xf32>, tensor<2xf32>
+  }) : (tensor<3x2xf32>, tensor<2xf32>) -> (tensor<3x2xf32>, tensor<2xf32>)
+  return %0#0 : tensor<3x2xf32>
+})"},
+             {"ragged_dots.mlir.bc", R"(
+func.func @main(%a: tensor<5x2xf32>, %b: tensor<3x2x4xf32>, %c: tensor<2x4xf32>,
+                %g: tensor<3xi32>) -> (tensor<5x4xf32>, tensor<3x5x4xf32>) {
+  %0 = "chlo.ragged_dot"(%a, %b, %g) <{ragged_dot_dimension_numbers =
+      #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1],
+      lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}>
+      : (tensor<5x2xf32>, tensor<3x2x4xf32>, tensor<3xi32>) -> tensor<5x4xf32>
+  %1 = "chlo.ragged_dot"(%a, %c, %g) <{ragged_dot_dimension_numbers =
+      #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0],
+      lhs_ragged_dimensions = [1]>}>
+      : (tensor<5x2xf32>, tensor<2x4xf32>, tensor<3xi32>) -> tensor<3x5x4xf32>
+  return %0, %1 : tensor<5x4xf32>, tensor<3x5x4xf32>
+})"}};
+
+TEST(ReadArtifacts, OfOursAreKeptForJax) {
+  for (const auto& program : kOurs) {
+    const auto module = read::read_text(program.text);
+    ASSERT_TRUE(module.has_value()) << module.error().to_string();
+    const auto written = bytecode::write_bytecode(*module);
+    ASSERT_TRUE(written.has_value()) << written.error().to_string();
+    const auto again = bytecode::read_bytecode(*written);
+    ASSERT_TRUE(again.has_value()) << again.error().to_string();
+    EXPECT_TRUE(keep(fs::path("ours") / program.name, *written).has_value());
+  }
+}
+
 }  // namespace
 }  // namespace millrace::devices::cpu

@@ -63,6 +63,26 @@ TEST(WriteBytecode, EveryVersionReadsBackEqual) {
   }
 }
 
+// Which had an attribute of padding beside the operand; jaxlib reads what is written here, too.
+TEST(WriteBytecode, DynamicConvolutionsOfOldVersionsHaveNoPadding) {
+  const ir::Module module = module_of(
+      "%x = stablehlo.constant dense<1.0> : tensor<2x9x8x4xf32>\n"
+      "%w = stablehlo.constant dense<1.0> : tensor<3x3x4x6xf32>\n"
+      "%p = stablehlo.constant dense<1> : tensor<2x2xi32>\n"
+      "%r = \"stablehlo.dynamic_conv\"(%x, %w, %p) <{batch_group_count = 1 : i64, "
+      "dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, "
+      "feature_group_count = 1 : i64}> : (tensor<2x9x8x4xf32>, tensor<3x3x4x6xf32>, "
+      "tensor<2x2xi32>) -> tensor<2x9x8x6xf32>");
+  for (const Version version : {Version{0, 9, 0}, Version{0, 19, 0}, kNewestVersion}) {
+    const auto written = write_bytecode(module, version);
+    ASSERT_TRUE(written) << to_string(version) << ": " << written.error().message();
+    const auto again = read_bytecode(*written);
+    ASSERT_TRUE(again) << to_string(version) << ": " << again.error().message();
+    std::string why;
+    EXPECT_TRUE(ir::equal(module, *again, &why)) << to_string(version) << ": " << why;
+  }
+}
+
 TEST(WriteBytecode, WithoutAVersionItIsAsOldAsTheProgramAllows) {
   EXPECT_THAT(*write_bytecode(module_of("%0 = stablehlo.negate %a : tensor<4xf32>")),
               HasSubstr("StableHLO_v1.0.0"));

@@ -162,6 +162,13 @@ constexpr Row kElementwise[] = {
      "%a = stablehlo.constant dense<[1.0, 2.0, -1.0]> : tensor<3xf32>\n"
      "%r = chlo.digamma %a : tensor<3xf32> -> tensor<3xf32>",
      "[-0.577215672, 0.422784328, 0x7FC00000]"},
+    // Around the zero, with digits of its distance from it.
+    {"DigammaAroundItsZero", "tensor<4xf64>",
+     "%a = stablehlo.constant dense<[1.5979543097425384, 1.25, 1.4616385642420344, "
+     "1.46163214496836]> : tensor<4xf64>\n"
+     "%r = chlo.digamma %a : tensor<4xf64> -> tensor<4xf64>",
+     "[0.12428989325458209153, -0.22745353337626540809, 6.2117347234982023202e-6, "
+     "-2.2410766695906463313e-15]"},
     // zeta(2, 1) = pi^2 / 6; trigamma(1) is the same.
     {"ZetaAndPolygammaOfOne", "tensor<2xf32>",
      "%a = stablehlo.constant dense<[2.0, 1.0]> : tensor<2xf32>\n"

@@ -18,7 +18,7 @@ TEST_P(VerifyAlgebra, SaysWhatWasFoundAndExpected) {
   const OpCase& c = GetParam();
   EXPECT_THAT(verdict("%m: tensor<4x4xf32>, %b: tensor<4x2xf32>, %v: tensor<4xf32>, %s: "
                       "tensor<f32>, %z: tensor<4x6xcomplex<f32>>, %i: tensor<2xi64>, %k: "
-                      "tensor<2xui64>, %n: tensor<4x4xi32>",
+                      "tensor<2xui64>, %n: tensor<4x4xi32>, %o: tensor<3x1xcomplex<f32>>",
                       c.op),
               HasSubstr(c.verdict));
 }
@@ -47,6 +47,14 @@ const OpCase kCases[] = {
      "%0 = stablehlo.fft %z, type = IRFFT, length = [10] : (tensor<4x6xcomplex<f32>>) -> "
      "tensor<4x10xf32>",
      "good"},
+    {"InverseRealFftOfNothing",
+     "%0 = stablehlo.fft %o, type = IRFFT, length = [0] : (tensor<3x1xcomplex<f32>>) -> "
+     "tensor<3x0xf32>",
+     "good"},
+    {"InverseRealFftOfNothingFromTwo",
+     "%0 = stablehlo.fft %z, type = IRFFT, length = [0] : (tensor<4x6xcomplex<f32>>) -> "
+     "tensor<4x0xf32>",
+     "dimension 1 of the operand is 6, expected 0"},
     {"RealFftOfComplexNumbers",
      "%0 = stablehlo.fft %z, type = RFFT, length = [6] : (tensor<4x6xcomplex<f32>>) -> "
      "tensor<4x4xcomplex<f32>>",

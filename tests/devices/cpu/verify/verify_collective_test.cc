@@ -28,6 +28,47 @@ TEST_P(VerifyCollective, SaysWhatWasFoundAndExpected) {
   ">):\n %z = stablehlo.add %l, %r : tensor<" type ">\n stablehlo.return %z : tensor<" type \
   ">\n})"
 
+// What jaxlib's verifier says of the same groups.
+const OpCase kGroups[] = {
+    {"GatherGroupsBelowZero",
+     R"(%0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[-1]]> : tensor<1x1xi64>}> : (tensor<4x6xf32>) -> tensor<4x6xf32>)",
+     "replica_groups name process -1, expected none below 0"},
+    {"GatherGroupsWithAGap",
+     R"(%0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0], [2]]> : tensor<2x1xi64>}> : (tensor<4x6xf32>) -> tensor<4x6xf32>)",
+     "replica_groups name process 2 but not 1, expected each up to the last"},
+    {"GatherGroupsWithOneTwice",
+     R"(%0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0], [0]]> : tensor<2x1xi64>}> : (tensor<4x6xf32>) -> tensor<4x6xf32>)",
+     "replica_groups name process 0 twice"},
+    {"GatherGroupsInAList",
+     R"(%0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[0]> : tensor<1xi64>}> : (tensor<4x6xf32>) -> tensor<4x6xf32>)",
+     "replica_groups is tensor<1xi64>, expected two dimensions"},
+    {"GatherGroupsOfNobody",
+     R"(%0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<> : tensor<0x1xi64>}> : (tensor<4x6xf32>) -> tensor<4x6xf32>)",
+     "good"},
+    {"ReduceGroupsThatAreFilled",
+     R"(%0 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 1], [2, -1]]> : tensor<2x2xi64>}> )" BODY_OF(
+         "f32") " : (tensor<4x6xf32>) -> tensor<4x6xf32>",
+     "good"},
+    {"ReduceGroupsBelowMinusOne",
+     R"(%0 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[-2]]> : tensor<1x1xi64>}> )" BODY_OF(
+         "f32") " : (tensor<4x6xf32>) -> tensor<4x6xf32>",
+     "replica_groups name process -2"},
+    {"BroadcastGroupsOfSome",
+     R"(%0 = "stablehlo.collective_broadcast"(%a) <{replica_groups = dense<[[1, 3]]> : tensor<1x2xi64>}> : (tensor<4x6xf32>) -> tensor<4x6xf32>)",
+     "good"},
+    {"BroadcastGroupsBelowZero",
+     R"(%0 = "stablehlo.collective_broadcast"(%a) <{replica_groups = dense<[[1, -1]]> : tensor<1x2xi64>}> : (tensor<4x6xf32>) -> tensor<4x6xf32>)",
+     "replica_groups name process -1"},
+    {"PermuteTwoToOne",
+     R"(%0 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 1], [1, 1]]> : tensor<2x2xi64>}> : (tensor<4x6xf32>) -> tensor<4x6xf32>)",
+     "source_target_pairs have process 1 twice as a target"},
+    {"PermuteBelowZero",
+     R"(%0 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[-1, 0]]> : tensor<1x2xi64>}> : (tensor<4x6xf32>) -> tensor<4x6xf32>)",
+     "source_target_pairs name process -1, expected none below 0"},
+};
+INSTANTIATE_TEST_SUITE_P(Groups, VerifyCollective, testing::ValuesIn(kGroups),
+                         [](const auto& row) { return std::string(row.param.name); });
+
 const OpCase kCollectives[] = {
     {"AllGather",
      R"(%0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, )" ONE_GROUP

@@ -69,6 +69,22 @@ const Case kCases[] = {
     {"DequantiseToQuantised",
      "%0 = stablehlo.uniform_dequantize %q : (tensor<4xQQ>) -> tensor<4xQQ>",
      "expected no quantised elements"},
+    {"ScaleBelowTheExpressedType",
+     "%0 = stablehlo.uniform_quantize %f : (tensor<4xf32>) -> "
+     "tensor<4x!quant.uniform<i8:f32, 1.0e-300:0>>",
+     "a scale is out of the range of f32"},
+    {"ScaleAboveTheExpressedType",
+     "%0 = stablehlo.uniform_quantize %h : (tensor<4xf16>) -> "
+     "tensor<4x!quant.uniform<i8:f16, 7.0e4:0>>",
+     "a scale is out of the range of f16"},
+    {"ScaleOfBits",
+     "%0 = stablehlo.uniform_quantize %f : (tensor<4xf32>) -> "
+     "tensor<4x!quant.uniform<i8:f32, 0x7FC00000:0>>",
+     "a scale is out of the range of f32"},
+    {"SmallestAndLargestScale",
+     "%0 = stablehlo.uniform_quantize %f : (tensor<4xf32>) -> "
+     "tensor<4x!quant.uniform<i8:f32:0, {1.5e-45:0, 1.0e38:0, 3.4e38:0, 1.0:0}>>",
+     "good"},
     {"Constant",
      R"(%0 = "stablehlo.constant"() <{value = dense<[1, 2]> : tensor<2xi8>}> : () -> tensor<2xQQ>)",
      "good"},

@@ -1,0 +1,100 @@
+// The commands on a plugin of which a function never returns once it is opened: --deadline and the
+// first signal end them, with the function and the plugin. Real processes and real signals, because
+// those are what is tested.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "millrace/transfer/formats/npy.h"
+#include "tests/support/paths.h"
+#include "tests/support/plus_one.h"
+#include "tests/support/temp_folder.h"
+#include "tests/tools/commands/fault_pipe.h"
+#include "tests/tools/commands/process.h"
+
+namespace millrace {
+namespace {
+
+using testing::FaultPipe;
+using ::testing::HasSubstr;
+using testing::Outcome;
+using testing::Process;
+
+const std::map<std::string, std::string> kCalls = {
+    {"stuck.compile", "PJRT_Client_Compile"},
+    {"stuck.put", "PJRT_Client_BufferFromHostBuffer"},
+    {"stuck.execute", "PJRT_LoadedExecutable_Execute"},
+    {"stuck.ready", "PJRT_Buffer_ReadyEvent"}};
+
+class StuckCallTest : public ::testing::Test {
+ protected:
+  StuckCallTest() {
+    const std::string text = testing::kPlusOne;
+    program_ = folder_.write("p.mlir", std::as_bytes(std::span(text)));
+    input_ = folder_.file("x.npy");
+    const float values[] = {1, 2, 3, 4};
+    EXPECT_TRUE(transfer::write_npy_file(input_, devices::Shape(devices::DType::kF32, {4}),
+                                         std::as_bytes(std::span(values))));
+  }
+  std::vector<std::string> run() const { return with_plugin({"run", program_, "--input", input_}); }
+  static std::vector<std::string> with_plugin(std::vector<std::string> words) {
+    words.insert(words.end(),
+                 {"--plugin", "npu=" + testing::build_folder() + "/lib/faulty_plugin.so"});
+    return testing::millrace_command(std::move(words));
+  }
+  testing::TempFolder folder_;
+  std::string program_, input_;
+};
+
+TEST_F(StuckCallTest, DeadlineEndsRunAndNamesTheCall) {
+  std::vector<std::string> words = run();
+  words.insert(words.end(), {"--deadline", "3"});  // a busy machine may need two to begin
+  std::map<std::string, std::unique_ptr<Process>> processes;
+  for (const auto& [fault, call] : kCalls) {
+    processes[fault] = std::make_unique<Process>(
+        words, std::map<std::string, std::string>{{"MILLRACE_FAULT", fault}});
+  }
+  for (const auto& [fault, process] : processes) {
+    SCOPED_TRACE(fault);
+    const Outcome& o = process->wait();
+    EXPECT_EQ(o.code, 124) << o.err;
+    EXPECT_THAT(o.err, HasSubstr("--deadline 3 came before " + program_ + " was done"));
+    EXPECT_THAT(o.err, HasSubstr(kCalls.at(fault)));
+    EXPECT_THAT(o.err, HasSubstr("npu"));
+  }
+}
+
+// One that has come while the plugin's function runs.
+void expect_signal_ends(const std::vector<std::string>& words, const std::string& fault) {
+#if defined(MILLRACE_TSAN)
+  GTEST_SKIP() << "the thread sanitizer runs a handler where a thread calls what it intercepts, "
+                  "which none of a command does that waits for a plugin";
+#endif
+  const FaultPipe pipe;
+  Process process(words, pipe.variables(fault));
+  ASSERT_TRUE(pipe.wait()) << "the plugin was never asked";
+  process.send(SIGTERM);
+  const Outcome& o = process.wait();
+  EXPECT_EQ(o.code, 143) << o.err;
+  EXPECT_THAT(o.err, HasSubstr("stopped on SIGTERM"));
+  EXPECT_THAT(o.err, HasSubstr(kCalls.at(fault)));
+}
+
+TEST_F(StuckCallTest, SignalEndsRun) { expect_signal_ends(run(), "stuck.execute"); }
+
+TEST_F(StuckCallTest, SignalEndsInspect) {
+  expect_signal_ends(with_plugin({"inspect", program_}), "stuck.compile");
+}
+
+TEST_F(StuckCallTest, SignalEndsTrain) {
+  expect_signal_ends(with_plugin({"train", "--model", testing::mnist_model(), "--fake-data"}),
+                     "stuck.compile");
+}
+
+}  // namespace
+}  // namespace millrace
