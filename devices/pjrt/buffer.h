@@ -28,9 +28,9 @@ class PjrtBuffer final : public BufferBody {
   std::size_t size_bytes() const override { return shape_.size_bytes(); }
   // kUnimplemented where the plugin does not tell.
   Result<DeviceLayout> layout() const override;
-  // On the caller's thread, whichever it is, with this buffer locked: PJRT_Buffer_ReadyEvent,
-  // PJRT_Event_IsReady and PJRT_Event_OnReady, none of which blocks in PJRT's words. So a plugin
-  // that waits in one of them holds up its caller until it returns, and nothing ends that. They are
+  // On the caller's thread, whichever it is, without a lock: PJRT_Buffer_ReadyEvent,
+  // PJRT_Event_IsReady and PJRT_Event_OnReady, which ask and do not wait. A plugin that waits in
+  // one of them all the same holds up its caller until it returns, and nothing ends that. They are
   // not handed over to another thread, because everything that is put and launched is asked: a
   // wake-up for each costs more than a small launch, and what is ready would not be so at once.
   Future<void> ready() const override;

@@ -280,12 +280,13 @@ Status Plugin::lacks(abi::Slot slot) const {
 }
 
 Status Plugin::thrown(abi::Slot slot) const {
-  std::string what = "what is no std::exception";
+  std::string what;
   try {
     throw;
   } catch (const std::exception& e) {
     what = e.what();
-  } catch (...) {  // it stays what it is
+  } catch (...) {
+    what = "what is no std::exception";
   }
   return fail(ErrorCode::kInternal, std::string(abi::to_string(slot)) + " of the plugin " + name_ +
                                         " threw an exception through its C interface: " + what);

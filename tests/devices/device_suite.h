@@ -36,10 +36,12 @@ using devices::Shape;
 //   split:      (a) -> (a + a, a * a)
 //   long:       (a) -> a + 1, thirty thousand times
 //   all_reduce: two replicas, each: (a) -> the sum of both a
+//   sharded_sum: two partitions of one program that adds the halves of its argument: as all_reduce
 struct SuiteProgram {
   std::string name;
   std::string text;
   int replicas = 1;
+  int partitions = 1;
 };
 SuiteProgram suite_program(const std::string& name);
 inline constexpr float kLongSum = 30'000;  // that `long` adds

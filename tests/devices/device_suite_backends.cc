@@ -63,6 +63,16 @@ std::string text_of(const std::string& name) {
   return %r#1 : tensor<4xf32>
 )");
   }
+  if (name == "sharded_sum") {
+    return main_function("%a: tensor<8xf32> {mhlo.sharding = \"{devices=[2]<=[2]}\"}",
+                         "(" + v + " {mhlo.sharding = \"{replicated}\"})", R"(
+  %halves = stablehlo.reshape %a : (tensor<8xf32>) -> tensor<2x4xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%halves init: %zero) applies stablehlo.add across dimensions = [0]
+      : (tensor<2x4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %sum : tensor<4xf32>
+)");
+  }
   return main_function("%a: " + v, v, R"(
   %0 = "stablehlo.all_reduce"(%a) <{
     channel_handle = #stablehlo.channel_handle<handle = 0, type = 0>,
@@ -80,16 +90,20 @@ std::string text_of(const std::string& name) {
 
 SuiteProgram suite_program(const std::string& name) {
   const int replicas = name == "all_reduce" ? 2 : 1;
+  const int partitions = name == "sharded_sum" ? 2 : 1;
   return {.name = name,
           .text = "module @" + name +
-                  " attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = " +
-                  std::to_string(replicas) + " : i32} {\n" + text_of(name) + "}\n",
-          .replicas = replicas};
+                  " attributes {mhlo.num_partitions = " + std::to_string(partitions) +
+                  " : i32, mhlo.num_replicas = " + std::to_string(replicas) + " : i32} {\n" +
+                  text_of(name) + "}\n",
+          .replicas = replicas,
+          .partitions = partitions};
 }
 
 Result<Executable> SuiteClient::compile(const SuiteProgram& program) {
-  devices::CompileOptions options{.replicas = program.replicas};
-  if (program.replicas == 2) options.devices = {devices::DeviceId{0}, devices::DeviceId{1}};
+  devices::CompileOptions options{.replicas = program.replicas, .partitions = program.partitions};
+  if (program.replicas * program.partitions == 2)
+    options.devices = {devices::DeviceId{0}, devices::DeviceId{1}};
   return client().compile(devices::Program::from_text(program.text, program.name), options);
 }
 
@@ -186,11 +200,13 @@ class SimSuiteClient final : public SuiteClient {
     add("increment", 1, {0}, 1, [](float a, float, int) { return a + 1; });
     add("split", 1, {}, 2, [](float a, float, int output) { return output == 0 ? a + a : a * a; });
     add("long", 1, {}, 1, [](float a, float, int) { return a + kLongSum; });
-    client_.add_program({.name = "all_reduce",
-                         .inputs = {kVector},
-                         .outputs = {kVector},
-                         .devices = 2,
-                         .compute = sum_of_all});
+    for (const char* name : {"all_reduce", "sharded_sum"}) {
+      client_.add_program({.name = name,
+                           .inputs = {kVector},
+                           .outputs = {kVector},
+                           .devices = 2,
+                           .compute = sum_of_all});
+    }
   }
   Client& client() override { return client_; }
   Result<Executable> compile(const SuiteProgram& program) override {

@@ -173,25 +173,28 @@ TEST_P(DeviceSuite, SixteenThreadsCompileSerializeAndLoadAtOnce) {
 }
 
 TEST_P(DeviceSuite, ProgramThatSpansDevicesIsOneLaunchOnBoth) {
-  const Result<Executable> sum = backend_->compile(suite_program("all_reduce"));
-  if (!GetParam().runs_collectives) {
-    EXPECT_EQ(code_of(sum), ErrorCode::kUnimplemented);
-    GTEST_SKIP() << sum.error().message();
+  for (const char* name : {"all_reduce", "sharded_sum"}) {
+    SCOPED_TRACE(name);
+    const Result<Executable> sum = backend_->compile(suite_program(name));
+    if (!GetParam().runs_collectives) {
+      EXPECT_EQ(code_of(sum), ErrorCode::kUnimplemented);
+      continue;
+    }
+    ASSERT_TRUE(sum) << sum.error().to_string();
+    EXPECT_EQ(sum->body()->devices_per_launch(), 2);
+    const Argument one[] = {put({1, 2, 3, 4}, 0)};
+    const Argument two[] = {put({10, 20, 30, 40}, 1)};
+    const std::span<const Argument> arguments[] = {one, two};
+    const Buffers out = wait_blocking(launch_spanning(devices_, *sum, arguments)).value();
+    ASSERT_EQ(out.size(), 2U);
+    for (std::size_t d = 0; d < 2; ++d) {
+      EXPECT_EQ(out[d].device(), devices_[d].id());
+      EXPECT_THAT(fetch(out[d], d), ElementsAre(11, 22, 33, 44));
+    }
+    const std::span<const Argument> too_few[] = {one, {}};
+    EXPECT_EQ(code_of(wait_blocking(launch_spanning(devices_, *sum, too_few))),
+              ErrorCode::kInvalidArgument);
   }
-  ASSERT_TRUE(sum) << sum.error().to_string();
-  EXPECT_EQ(sum->body()->devices_per_launch(), 2);
-  const Argument one[] = {put({1, 2, 3, 4}, 0)};
-  const Argument two[] = {put({10, 20, 30, 40}, 1)};
-  const std::span<const Argument> arguments[] = {one, two};
-  const Buffers out = wait_blocking(launch_spanning(devices_, *sum, arguments)).value();
-  ASSERT_EQ(out.size(), 2U);
-  for (std::size_t d = 0; d < 2; ++d) {
-    EXPECT_EQ(out[d].device(), devices_[d].id());
-    EXPECT_THAT(fetch(out[d], d), ElementsAre(11, 22, 33, 44));
-  }
-  const std::span<const Argument> too_few[] = {one, {}};
-  EXPECT_EQ(code_of(wait_blocking(launch_spanning(devices_, *sum, too_few))),
-            ErrorCode::kInvalidArgument);
 }
 
 // Each waits for the other device inside the program: were two of them crossed, all would hang.

@@ -46,6 +46,14 @@ class BenchTest(unittest.TestCase):
         self.assertIn('1 of 1 figures meet', text)
         self.assertTrue(text.startswith('before\n') and text.endswith(f'{bench.README_END}\nafter\n'))
 
+    def test_readme_folds_the_single_operations_and_nothing_else(self):
+        readme = f'{bench.README_BEGIN}\n{bench.README_END}\n'
+        text = bench.with_table(readme, [ROW, ROW | {'figure': 'cpu.add'}, ROW | {'figure': 'pjrt.wait'}], 61, '0.1')
+        folded = text[text.index('<details>'):text.index('</details>')]
+        self.assertIn('1 single operation', folded)
+        self.assertEqual([line.split()[1] for line in folded.splitlines() if 'oneTBB' in line], ['cpu.add'])
+        self.assertEqual(text.count('oneTBB'), 3)
+
     def test_a_plugin_is_given_as_for_the_command_and_must_be_there(self):
         here = os.path.abspath(__file__)
         self.assertEqual(bench.plugin_path(f'xla_cpu={here}'), here)

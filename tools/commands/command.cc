@@ -3,11 +3,39 @@
 #include <utility>
 
 #include "millrace/core/blocking.h"
+#include "millrace/devices/cpu/ir/attribute.h"
+#include "millrace/devices/cpu/read/read_program.h"
 #include "millrace/devices/registry.h"
 #include "millrace/tools/api/version.h"
 #include "millrace/tools/trace/trace_file.h"
 
 namespace millrace::commands {
+
+namespace {
+
+// Plugins are told how many devices a program is compiled for, and make of one for more whatever
+// they like; the embedded device refuses it itself.
+Status check_one_device(const devices::Program& program) {
+  const auto module = devices::cpu::read::read_program(program.code());
+  if (!module) return {};  // the plugin's to read
+  for (const devices::cpu::ir::NamedAttribute& a : module->attributes()) {
+    const auto* count = a.value.as<devices::cpu::ir::IntegerAttr>();
+    if ((a.name != "mhlo.num_replicas" && a.name != "mhlo.num_partitions") || count == nullptr ||
+        count->value <= 1) {
+      continue;
+    }
+    return std::unexpected(
+        Error(ErrorCode::kUnimplemented,
+              program.name() + " has " + std::string(a.name) + " = " +
+                  std::to_string(count->value) +
+                  ", and this command takes programs of one device: Runtime::compile with as many "
+                  "CompileOptions::devices, and launch_spanning(), run it on several")
+            .with_detail(ExitWith{ExitCode::kProgramRejected}));
+  }
+  return {};
+}
+
+}  // namespace
 
 std::string version_text() {
   std::string known;
@@ -70,6 +98,9 @@ Future<devices::Executable> compile_program(const Runtime& runtime, const device
                                             const devices::CompileOptions& options,
                                             const CallOptions& call) {
   using Compiled = Result<devices::Executable>;
+  if (runtime.client().calls_may_block() && options.devices.size() == 1) {
+    if (Status one = check_one_device(program); !one) return std::move(one).error();
+  }
   return runtime.compile(program, options, call)
       .then(inline_executor(), [](Compiled compiled) -> Compiled {
         if (compiled) return compiled;

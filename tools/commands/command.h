@@ -121,11 +121,11 @@ Result<RuntimeOptions> runtime_options(std::optional<int> threads, std::optional
 // Runtime::create within the limits, its errors marked with ExitCode::kDevice, or by what has ended
 // it.
 Result<Runtime> open_runtime(const RuntimeOptions& options, const Limits& limits);
-// Closes a runtime that writes a trace, so that the file has everything and an error of it is told;
-// warns of events that were lost. After a failure the trace is written as well, and that failure is
-// what counts.
+// Closes the runtime. If it writes a trace, the file then has everything, an error of closing
+// counts unless `code` is one already, and events that were lost are warned of.
 Result<ExitCode> close_runtime(const Runtime& runtime, Result<ExitCode> code, Console& console);
-// Marks the errors of a compilation with ExitCode::kProgramRejected.
+// Marks the errors of a compilation with ExitCode::kProgramRejected; a program for several devices
+// is refused where the options name one.
 Future<devices::Executable> compile_program(const Runtime& runtime, const devices::Program& program,
                                             const devices::CompileOptions& options,
                                             const CallOptions& call);

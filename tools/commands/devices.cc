@@ -6,7 +6,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -29,18 +28,6 @@ std::string memory_kind(const devices::Client& client, devices::DeviceId device,
       return memory.kind;
   }
   return std::to_string(id);
-}
-
-// What plugins say of themselves, line by line, without what a terminal would obey.
-std::string shown(std::string_view text) {
-  std::string lines;
-  while (true) {
-    const std::size_t end = text.find('\n');
-    lines += devices::printable(text.substr(0, end));
-    if (end == std::string_view::npos) return lines;
-    lines += '\n';
-    text.remove_prefix(end + 1);
-  }
 }
 
 Json to_json(const devices::Client& client) {
@@ -244,7 +231,7 @@ Result<ExitCode> devices_command(const DevicesFlags& flags, Console& console) {
   add_problems(known.problems, json, text);
   if (choice && !known.plugins.empty())
     text += "\nchosen, " + choice->name + ": " + choice->reason + "\n";
-  MILLRACE_TRY_STATUS(console.data(flags.json ? dump(json) + "\n" : shown(text)));
+  MILLRACE_TRY_STATUS(console.data(flags.json ? dump(json) + "\n" : Console::for_terminal(text)));
   if (choice) return ExitCode::kOk;
   // The list is what was asked for; that a run would fail is told as well.
   console.error(choice.error());

@@ -12,8 +12,6 @@
 
 #include "millrace/core/blocking.h"
 #include "millrace/core/combinators.h"
-#include "millrace/devices/cpu/ir/attribute.h"
-#include "millrace/devices/cpu/read/read_program.h"
 #include "millrace/devices/program.h"
 #include "millrace/tools/commands/command.h"
 #include "millrace/tools/commands/end_in_time.h"
@@ -187,31 +185,8 @@ Status deliver_outputs(const RunFlags& flags, Runner& runner, Console& console) 
   return {};
 }
 
-// Plugins are told how many devices a program is compiled for, and make of one for more whatever
-// they like; the embedded device refuses it itself.
-Status check_one_device(const devices::Program& program) {
-  const auto module = devices::cpu::read::read_program(program.code());
-  if (!module) return {};  // the plugin's to read
-  for (const devices::cpu::ir::NamedAttribute& a : module->attributes()) {
-    const auto* count = a.value.as<devices::cpu::ir::IntegerAttr>();
-    if ((a.name != "mhlo.num_replicas" && a.name != "mhlo.num_partitions") || count == nullptr ||
-        count->value <= 1) {
-      continue;
-    }
-    return std::unexpected(
-        Error(ErrorCode::kUnimplemented,
-              program.name() + " has " + std::string(a.name) + " = " +
-                  std::to_string(count->value) +
-                  ", and `millrace run` runs programs of one device: Runtime::compile with as many "
-                  "CompileOptions::devices, and launch_spanning(), run it on several")
-            .with_detail(ExitWith{ExitCode::kProgramRejected}));
-  }
-  return {};
-}
-
 Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
                         const RunFlags& flags, const CallOptions& call, Console& console) {
-  if (runtime.client().calls_may_block()) MILLRACE_TRY_STATUS(check_one_device(program));
   Figures figures;
   const TimePoint begin = steady_clock().now();
   const devices::CompileOptions compile_options{.deterministic = flags.deterministic};

@@ -87,16 +87,18 @@ TEST_F(PluginCommandTest, PluginThatIsAskedForIsNoSurprise) {
   EXPECT_THAT(found.err, HasSubstr("warning millrace/runtime: opened 'xla_cpu'"));
 }
 
-TEST_F(PluginCommandTest, ProgramOfSeveralDevicesIsRefusedByRun) {
+TEST_F(PluginCommandTest, ProgramOfSeveralDevicesIsRefused) {
   for (const std::string count : {"mhlo.num_partitions", "mhlo.num_replicas"}) {
     const std::string text =
         "module @two attributes {" + count + " = 2 : i32} {" + std::string(kProgram) + "\n}\n";
     const std::string program = folder_.write("two.mlir", std::as_bytes(std::span(text)));
-    const Outcome run = run_millrace({"run", program, "--plugin", "x=" + library_});
-    EXPECT_EQ(run.code, 4) << run.err;
-    EXPECT_EQ(run.out, "");
-    EXPECT_THAT(run.err, HasSubstr(program + " has " + count +
-                                   " = 2, and `millrace run` runs programs of one device"));
+    for (const char* verb : {"run", "inspect"}) {
+      const Outcome o = run_millrace({verb, program, "--plugin", "x=" + library_});
+      EXPECT_EQ(o.code, 4) << o.err;
+      EXPECT_EQ(o.out, "");
+      EXPECT_THAT(o.err, HasSubstr(program + " has " + count +
+                                   " = 2, and this command takes programs of one device"));
+    }
     EXPECT_EQ(run_millrace({"run", program}).code, 4) << "nor does the CPU device";
   }
 }
