@@ -137,20 +137,27 @@ TEST(TraceRecorderTest, ThreadsThatComeAndGoShareARing) {
 TEST(TickScaleTest, TicksLieBetweenTheReadingsAroundThem) {
   if (!ticks_usable()) GTEST_SKIP() << "this processor's counter is no clock";
   TickScale scale(steady_clock());
-  std::vector<std::pair<std::uint64_t, TimePoint>> readings;
+  struct Reading {
+    TimePoint before;
+    std::uint64_t ticks;
+    TimePoint after;
+  };
+  std::vector<Reading> readings;
   for (int i = 0; i < 2000; ++i) {  // more anchors than are kept
-    readings.emplace_back(read_ticks(), steady_clock().now());
+    const TimePoint before = steady_clock().now();
+    const std::uint64_t ticks = read_ticks();
+    readings.push_back({before, ticks, steady_clock().now()});
     scale.anchor();
   }
   std::vector<Duration> errors;
-  for (const auto& [ticks, time] : readings) {
-    const Duration error = time - scale.at(ticks);
-    errors.push_back(error < Duration() ? -error : error);
+  for (const Reading& reading : readings) {
+    const TimePoint at = scale.at(reading.ticks);
+    errors.push_back(std::max({Duration(), reading.before - at, at - reading.after}));
   }
   std::ranges::sort(errors);
   EXPECT_LT(errors[errors.size() / 2], microseconds(1));
   EXPECT_TRUE(std::ranges::is_sorted(
-      readings, {}, [&scale](const auto& reading) { return scale.at(reading.first); }));
+      readings, {}, [&scale](const Reading& reading) { return scale.at(reading.ticks); }));
 }
 
 // A reader that comes while the writer goes round and round gets whole events or none.

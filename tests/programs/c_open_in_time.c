@@ -26,7 +26,7 @@ static void open_once(const char* device, double seconds) {
 
 int main(int count, char** words) {
   if (count < 3 || count % 2 == 0) return 2;
-  alarm(120);  // a hang is a death by signal
+  alarm(500);  // a hang is a death by signal
   for (int i = 1; i < count; i += 2) open_once(words[i], strtod(words[i + 1], NULL));
   fflush(stdout);
   if (millrace_left_behind()) _exit(0);

@@ -2,7 +2,7 @@
 // its name, a tab, and "ok", "wrong" (numbers that are not the right ones) or the error. Whatever
 // the plugin does, it ends with 0 and a last line for the close.
 // Sources stay until the end, so that a plugin which reads them too late only reads.
-// usage: drive_plugin PLUGIN MILLISECONDS   how long each step, and the close, may wait
+// usage: drive_plugin PLUGIN SECONDS   how long each step, and the close, may wait
 #include <unistd.h>
 
 #include <chrono>
@@ -304,8 +304,9 @@ class Driver {
   mutable std::vector<Owner> sources_;
 };
 
-int drive(const char* plugin, const char* milliseconds) {
-  const Duration patience = std::chrono::milliseconds(std::atoi(milliseconds));
+int drive(const char* plugin, const char* seconds) {
+  const auto patience =
+      std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::atof(seconds)));
   RuntimeOptions options;
   options.plugins.push_back({.name = "it", .path = plugin, .origin = devices::pjrt::kGivenPlugin});
   options.device = "it";
@@ -334,6 +335,6 @@ extern "C" const char* __tsan_default_options() { return "report_thread_leaks=0"
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
-  ::alarm(60);  // a hang of ours is a death by signal
+  ::alarm(500);  // a hang of ours is a death by signal
   return millrace::drive(argv[1], argv[2]);
 }

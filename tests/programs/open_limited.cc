@@ -1,6 +1,6 @@
 // Opens a plugin that never answers, until a stop and within limits, and another one beside it, and
 // tells a line for each: its name, a tab, "ok" or the error's code and text. usage:
-// open_limited PLUGIN OTHER PIPE MILLISECONDS OTHER_MILLISECONDS
+// open_limited PLUGIN OTHER PIPE SECONDS OTHER_SECONDS
 // The stop comes when the plugin has written to the pipe; then, how long openings may take.
 #include <fcntl.h>
 #include <poll.h>
@@ -32,9 +32,10 @@ void open(const char* step, const RuntimeOptions& options, const CallOptions& ca
   std::printf("%s\t%s\n", step, runtime ? "ok" : runtime.error().to_string().c_str());
 }
 
-CallOptions within(const char* milliseconds) {
+CallOptions within(const char* seconds) {
+  const std::chrono::duration<double> time(std::atof(seconds));
   return {.stop = {},
-          .deadline = steady_clock().now() + std::chrono::milliseconds(std::atoi(milliseconds))};
+          .deadline = steady_clock().now() + std::chrono::duration_cast<Duration>(time)};
 }
 
 // Returns when somebody has written to it.
@@ -65,7 +66,7 @@ void open_all(const char* plugin, const char* other, const char* pipe, const cha
 
 int main(int argc, char** argv) {
   if (argc != 6) return 2;
-  ::alarm(60);  // a hang of ours is a death by signal
+  ::alarm(500);  // a hang of ours is a death by signal
   millrace::open_all(argv[1], argv[2], argv[3], argv[4], argv[5]);
   std::fflush(stdout);
   if (millrace::Runtime::left_behind()) ::_exit(0);

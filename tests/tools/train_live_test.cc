@@ -102,10 +102,10 @@ class StepCount final : public TrainingListener {
     }
     changed_.notify_all();
   }
-  // False if they have not come after a minute.
+  // False if they have not come after five minutes.
   bool wait_blocking(std::uint64_t steps) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::minutes(1), [&] { return steps_ >= steps; });
+    return changed_.wait_for(lock, std::chrono::minutes(5), [&] { return steps_ >= steps; });
   }
 
  private:
@@ -139,7 +139,7 @@ class LateTraining final : public TrainingListener {
   void on_step(const StepReport& step) override {
     if (step.step != 4) return;
     constexpr std::uint64_t kLaunches = 2 * 7;  // grad and update, of four steps and three more
-    const TimePoint end = steady_clock().now() + std::chrono::minutes(1);
+    const TimePoint end = steady_clock().now() + std::chrono::minutes(5);
     for (const devices::Device& device : runtime_.devices()) {
       while (device.stats().launches < kLaunches && steady_clock().now() < end) {
         std::this_thread::yield();

@@ -58,7 +58,7 @@ TrainingOptions options_of(const Shortened& run) {
   options.epochs = run.several_epochs ? run.steps : 1;
   options.max_steps = run.steps;
   options.steps_in_flight = run.steps_in_flight;
-  options.call.deadline = steady_clock().now() + std::chrono::seconds(60);
+  options.call.deadline = steady_clock().now() + std::chrono::minutes(10);
   return options;
 }
 

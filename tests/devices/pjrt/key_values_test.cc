@@ -113,7 +113,7 @@ TEST_F(KeyValuesTest, WhatOnePartPutsTheOtherGets) {
   EXPECT_THAT(timeout.text, HasSubstr("pjrt/npu/topology"));
 
   abi::KeyValueGetArgs later;
-  later.timeout_in_ms = 60'000;
+  later.timeout_in_ms = 300'000;
   Answer got;
   std::thread waiting(
       [&] { got = call_for_value(args.kv_get_callback, later, args.kv_get_user_arg, "topology"); });

@@ -43,7 +43,7 @@ int freeing_threads() {
 
 // A thread names itself a moment after it was made, and is listed a moment after it was joined.
 bool freeing_threads_become(int count) {
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(5);
   while (freeing_threads() != count) {
     if (std::chrono::steady_clock::now() > limit) return false;
     std::this_thread::yield();

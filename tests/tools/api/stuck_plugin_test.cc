@@ -3,11 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <memory>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "tests/support/paths.h"
 #include "tests/tools/commands/process.h"
+#include "tests/tools/commands/until_limit.h"
 
 namespace millrace {
 namespace {
@@ -25,20 +29,32 @@ struct StuckCase {
 // As errors tell of it; drive_plugin knows it as "it".
 std::string named(const std::string& plugin) { return "it \\(" + plugin + "\\)"; }
 
+std::string plugin() { return testing::build_folder() + "/lib/faulty_plugin.so"; }
+
+// How it ends where steps may wait so long; longer, if its last words are not these by then.
+testing::Limited drive(double seconds, const std::string& fault, const std::string& last) {
+  const auto start = [&](const std::string& limit) {
+    const std::vector<std::string> words = {testing::build_folder() + "/bin/drive_plugin", plugin(),
+                                            limit};
+    return std::make_unique<testing::Process>(
+        words, std::map<std::string, std::string>{{"MILLRACE_FAULT", fault}});
+  };
+  const auto there = [&](const testing::Outcome& o) {
+    EXPECT_EQ(o.code, 0) << o.out << o.err;
+    const std::size_t close = o.out.find("\nclose\t");
+    return close != std::string::npos && o.out.find(last, close) != std::string::npos;
+  };
+  return testing::until_limit(seconds, start, there);
+}
+
 class StuckPluginTest : public ::testing::TestWithParam<StuckCase> {};
 
 TEST_P(StuckPluginTest, CloseEndsInTimeAndNamesTheFunction) {
-  const std::string folder = testing::build_folder();
-  const std::string plugin = folder + "/lib/faulty_plugin.so";
-  testing::Process process({folder + "/bin/drive_plugin", plugin, "50"},
-                           {{"MILLRACE_FAULT", GetParam().fault}});
-  const testing::Outcome& outcome = process.wait();
-  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
-  EXPECT_THAT(
-      outcome.out,
-      ContainsRegex("close\tDEADLINE_EXCEEDED: closing has waited more than 0.05[0-9]* s "
-                    "for what has not returned: [^\n]*" +
-                    std::string(GetParam().call) + "[^\n]* of the plugin " + named(plugin)));
+  const auto [outcome, limit] = drive(0.05, GetParam().fault, GetParam().call);
+  EXPECT_THAT(outcome.out, ContainsRegex("close\tDEADLINE_EXCEEDED: closing has waited more than " +
+                                         limit + "[0-9]* s for what has not returned: [^\n]*" +
+                                         std::string(GetParam().call) + "[^\n]* of the plugin " +
+                                         named(plugin())));
   EXPECT_THAT(outcome.out, HasSubstr("waiting\t0 of "));
   EXPECT_THAT(outcome.out, Not(HasSubstr("waiting\t0 of 0")));
 }
@@ -47,15 +63,10 @@ TEST_P(StuckPluginTest, CloseEndsInTimeAndNamesTheFunction) {
 class StuckFreeTest : public ::testing::TestWithParam<StuckCase> {};
 
 TEST_P(StuckFreeTest, CloseEndsInTimeAndNamesTheFunction) {
-  const std::string folder = testing::build_folder();
-  const std::string plugin = folder + "/lib/faulty_plugin.so";
-  testing::Process process({folder + "/bin/drive_plugin", plugin, "50"},
-                           {{"MILLRACE_FAULT", GetParam().fault}});
-  const testing::Outcome& outcome = process.wait();
-  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  const auto [outcome, limit] = drive(0.05, GetParam().fault, GetParam().call);
   EXPECT_THAT(outcome.out, ContainsRegex("close\tDEADLINE_EXCEEDED: [^\n]*not returned: [^\n]*" +
                                          std::string(GetParam().call) + "[^\n]* of the plugin " +
-                                         named(plugin)));
+                                         named(plugin())));
   EXPECT_THAT(outcome.out, HasSubstr("waiting\t0 of "));
 }
 
@@ -73,9 +84,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, StuckFreeTest,
 
 // Nor is it opened: neither its making nor its end may wait for ever.
 TEST(StuckClientTest, RuntimeIsRefusedInTimeThoughTheClientIsNeverFreed) {
-  const std::string folder = testing::build_folder();
-  const std::string plugin = folder + "/lib/faulty_plugin.so";
-  testing::Process process({folder + "/bin/drive_plugin", plugin, "200"},
+  testing::Process process({testing::build_folder() + "/bin/drive_plugin", plugin(), "0.2"},
                            {{"MILLRACE_FAULT", "stuck.free_client_after_an_error"}});
   const testing::Outcome& outcome = process.wait();
   EXPECT_THAT(outcome.out + outcome.err, HasSubstr("a fault of this plugin; nor has "
@@ -86,17 +95,12 @@ TEST(StuckClientTest, RuntimeIsRefusedInTimeThoughTheClientIsNeverFreed) {
 
 // After the close, when the runtime goes: the client is left, and that is said.
 TEST(StuckClientTest, RuntimeGoesInTimeThoughTheClientIsNeverFreed) {
-  const std::string folder = testing::build_folder();
-  const std::string plugin = folder + "/lib/faulty_plugin.so";
-  testing::Process process({folder + "/bin/drive_plugin", plugin, "200"},
-                           {{"MILLRACE_FAULT", "stuck.free_client"}});
-  const testing::Outcome& outcome = process.wait();
-  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("close\tok"));
-  EXPECT_THAT(outcome.err,
-              ContainsRegex("closing has waited more than 0.2[0-9]* s for what has not returned: "
-                            "PJRT_Client_Destroy of the plugin " +
-                            named(plugin) + "; [^\n]*left until the process ends"));
+  const auto [outcome, limit] = drive(0.2, "stuck.free_client", "\tok\n");
+  EXPECT_THAT(outcome.out, HasSubstr("\nclose\tok\n"));
+  EXPECT_THAT(outcome.err, ContainsRegex("closing has waited more than " + limit +
+                                         "[0-9]* s for what has not returned: "
+                                         "PJRT_Client_Destroy of the plugin " +
+                                         named(plugin()) + "; [^\n]*left until the process ends"));
 }
 
 INSTANTIATE_TEST_SUITE_P(

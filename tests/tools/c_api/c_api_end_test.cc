@@ -79,7 +79,7 @@ TEST(CApiCancelTest, CancelAfterTheEndSaysSo) {
   const std::vector<float> x = {1, 2, 3};
   rig.put(x);
   const millrace_operation put = rig.last;
-  ASSERT_TRUE(rig.readable(120'000));
+  ASSERT_TRUE(rig.readable(300'000));
   const Told late = rig.cancel(put);
   EXPECT_EQ(late.code, MILLRACE_FAILED_PRECONDITION);
   EXPECT_THAT(late.message, HasSubstr("has finished before"));
@@ -158,7 +158,7 @@ TEST(CApiCloseTest, WhatHasFinishedIsHandedOutAsItEnded) {
     } else {
       rig.compile("no program");
     }
-    ASSERT_TRUE(rig.readable(120'000));
+    ASSERT_TRUE(rig.readable(300'000));
     const std::vector<Finished> rest = rig.close();
     ASSERT_EQ(rest.size(), 1U);
     EXPECT_EQ(rest[0].operation, rig.last);

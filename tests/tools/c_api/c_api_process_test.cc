@@ -4,8 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
+#include <map>
+#include <memory>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -13,20 +14,16 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/entries.h"
 #include "tests/support/paths.h"
 #include "tests/tools/c_api/rig.h"
 #include "tests/tools/commands/process.h"
+#include "tests/tools/commands/until_limit.h"
 
 namespace millrace::testing {
 namespace {
 
 using ::testing::HasSubstr;
-
-std::size_t entries(const char* folder) {
-  std::size_t count = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder)) ++count;
-  return count;
-}
 
 TEST(CApiProcessTest, LibraryExportsTheFunctionsOfTheHeaderAndNothingElse) {
   std::ifstream in(source_folder() + "/tools/c_api/c_api.h");
@@ -67,7 +64,8 @@ TEST(CApiProcessStressTest, OpenedAndClosedTwoHundredTimesLeavesNoDescriptorAndN
     ASSERT_EQ(entries("/proc/self/fd"), descriptors) << "after " << i;
   }
   // The workers of oneTBB are the process's, not the runtime's, and come as they are needed.
-  EXPECT_LE(entries("/proc/self/task"), threads + std::thread::hardware_concurrency());
+  const std::size_t most = threads + std::thread::hardware_concurrency();
+  EXPECT_LE(threads_down_to(most), most);
 }
 
 // What the child saw, as its exit code: the number of the first call that was not refused, or 0.
@@ -130,11 +128,16 @@ TEST(CApiProcessTest, OpeningThatNeverEndsIsADeadlineAndAnotherPluginIsOpenedAll
       {"stuck.create", "PJRT_Client_Create"}, {"stuck.initialize", "PJRT_Plugin_Initialize"}};
   for (const auto& [fault, call] : calls) {
     SCOPED_TRACE(fault);
-    const Outcome o =
-        Process({build_folder() + "/bin/c_open_in_time", "stuck", "0.5", "healthy", "60"},
-                {{"PJRT_NAMES_AND_LIBRARY_PATHS", "stuck:" + stuck + ",healthy:" + healthy},
-                 {"MILLRACE_FAULT", fault}})
-            .wait();
+    const std::map<std::string, std::string> variables = {
+        {"PJRT_NAMES_AND_LIBRARY_PATHS", "stuck:" + stuck + ",healthy:" + healthy},
+        {"MILLRACE_FAULT", fault}};
+    const auto start = [&](const std::string& limit) {
+      const std::vector<std::string> words = {build_folder() + "/bin/c_open_in_time", "stuck",
+                                              limit, "healthy", "300"};
+      return std::make_unique<Process>(words, variables);
+    };
+    const auto there = [&](const Outcome& o) { return o.out.find(call) != std::string::npos; };
+    const Outcome o = until_limit(0.5, start, there).outcome;
     EXPECT_EQ(o.code, 0) << o.out << o.err;
     EXPECT_THAT(o.out, ::testing::ContainsRegex(
                            "^" + std::to_string(MILLRACE_DEADLINE_EXCEEDED) +

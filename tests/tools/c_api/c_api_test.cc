@@ -74,7 +74,7 @@ TEST(CApiTest, DescriptorIsReadableExactlyWhileThereIsSomethingToTake) {
   rig.put(x);
   // Two wait to be taken, sooner or later; what was taken is not told again.
   rig.wait_next();
-  EXPECT_TRUE(rig.readable(120'000));
+  EXPECT_TRUE(rig.readable(300'000));
   rig.wait_next();
   EXPECT_FALSE(rig.readable());
   EXPECT_EQ(rig.cancel(endless).message, "");

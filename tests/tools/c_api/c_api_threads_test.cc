@@ -88,7 +88,7 @@ TEST(CApiThreadsStressTest, StartedAndTakenByManyThreadsAtOnce) {
   for (int t = 0; t < kTakers; ++t) {
     threads.emplace_back([&] {
       while (left > 0) {
-        EXPECT_TRUE(rig.readable(120'000));
+        EXPECT_TRUE(rig.readable(300'000));
         const Finished one = rig.next();
         if (left == 0) return;             // all that is left is what wakes
         if (one.operation == 0) continue;  // another one has taken it

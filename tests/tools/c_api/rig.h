@@ -139,7 +139,7 @@ class Rig {
     return finished(completion);
   }
   Finished wait_next() const {
-    EXPECT_TRUE(readable(120'000)) << "nothing finished for two minutes";
+    EXPECT_TRUE(readable(300'000)) << "nothing finished for five minutes";
     return next();
   }
   // The next n, by operation; each one is given once.

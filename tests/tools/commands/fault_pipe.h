@@ -30,10 +30,10 @@ class FaultPipe {
   std::map<std::string, std::string> variables(const std::string& fault) const {
     return {{"MILLRACE_FAULT", fault}, {"MILLRACE_FAULT_PIPE", path_}};
   }
-  // False after two minutes.
+  // False after five minutes.
   bool wait() const {
     pollfd polled{.fd = descriptor_, .events = POLLIN};
-    return descriptor_ >= 0 && ::poll(&polled, 1, 120'000) == 1;
+    return descriptor_ >= 0 && ::poll(&polled, 1, 300'000) == 1;
   }
 
  private:

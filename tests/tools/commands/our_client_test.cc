@@ -23,9 +23,9 @@ using testing::Outcome;
 using testing::Process;
 
 #ifdef MILLRACE_SANITIZED
-constexpr const char* kPatience = "10000";
+constexpr const char* kPatience = "10";
 #else
-constexpr const char* kPatience = "4000";
+constexpr const char* kPatience = "4";
 #endif
 constexpr std::size_t kAtOnce = 5;
 

@@ -85,7 +85,8 @@ class Process {
     }
   }
 
-  // Reads until condition holds; false if the streams end before, or nothing comes for two minutes.
+  // Reads until condition holds; false if the streams end before, or nothing comes for five
+  // minutes.
   bool wait_for(const std::function<bool(const Outcome&)>& condition) {
     while (!condition(outcome_)) {
       if (!pump()) return condition(outcome_);
@@ -93,9 +94,9 @@ class Process {
     return true;
   }
   void send(int signal) const { ::kill(pid_, signal); }
-  // Until the process has a handler for it; false after two minutes.
+  // Until the process has a handler for it; false after five minutes.
   bool wait_until_caught(int signal) const {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(5);
     while (std::chrono::steady_clock::now() < end) {
       std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
       for (std::string line; std::getline(status, line);) {
@@ -147,8 +148,8 @@ class Process {
   bool pump() {
     pollfd polled[] = {{.fd = out_, .events = POLLIN}, {.fd = err_, .events = POLLIN}};
     if (out_ < 0 && err_ < 0) return false;
-    if (::poll(polled, 2, 120'000) <= 0) {
-      ADD_FAILURE() << "nothing came for two minutes; so far: " << outcome_.out << outcome_.err;
+    if (::poll(polled, 2, 300'000) <= 0) {
+      ADD_FAILURE() << "nothing came for five minutes; so far: " << outcome_.out << outcome_.err;
       ::kill(pid_, SIGKILL);
       return false;
     }
