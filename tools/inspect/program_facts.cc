@@ -46,8 +46,9 @@ ArgumentFacts argument_facts(const ir::Function& function, int i) {
 }
 
 FunctionFacts function_facts(const ir::Function& function) {
-  FunctionFacts facts{.name = std::string(function.name()),
-                      .is_public = function.visibility() == "public"};
+  FunctionFacts facts{
+      .name = std::string(function.name()),
+      .is_public = function.visibility().empty() || function.visibility() == "public"};
   for (int i = 0; i < static_cast<int>(function.inputs().size()); ++i)
     facts.arguments.push_back(argument_facts(function, i));
   for (const ir::Type type : function.results()) facts.results.push_back(type.to_string());

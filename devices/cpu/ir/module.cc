@@ -157,7 +157,7 @@ void Module::set_blocks(Region& region, std::span<Block* const> blocks) {
 Function& Module::create_function(const FunctionParts& parts) {
   Function& f = impl_->functions.emplace_back();
   f.name_ = intern(parts.name);
-  f.visibility_ = parts.visibility.empty() ? std::string_view("public") : intern(parts.visibility);
+  f.visibility_ = intern(parts.visibility);
   f.location_ = parts.location;
   f.inputs_ = copy(parts.inputs);
   f.results_ = copy(parts.results);

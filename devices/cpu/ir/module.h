@@ -24,7 +24,7 @@ class Function {
   std::string_view name() const { return name_; }
   std::string_view visibility() const {
     return visibility_;
-  }  // "public" if the text says nothing or so
+  }  // as written: "" if nothing is, which means public
   Location location() const { return location_; }
   std::span<const Type> inputs() const { return inputs_; }
   std::span<const Type> results() const { return results_; }

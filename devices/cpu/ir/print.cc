@@ -137,7 +137,7 @@ class Printer {
     next_result_ = 0;
     next_argument_ = 0;
     out_ += "  func.func ";
-    if (f.visibility() != "public") (out_ += f.visibility()) += ' ';
+    if (!f.visibility().empty()) (out_ += f.visibility()) += ' ';
     append_symbol(out_, f.name());
     arguments(f);
     results(f);

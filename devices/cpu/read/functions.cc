@@ -55,6 +55,8 @@ bool read_results(State& s, Signature* out) {
   return s.in.expect(')');
 }
 
+constexpr std::string_view kVisibilities[] = {"public", "private", "nested"};
+
 std::vector<std::span<const ir::NamedAttribute>> spans(const std::vector<AttributeList>& lists) {
   return {lists.begin(), lists.end()};
 }
@@ -126,7 +128,7 @@ bool read_mesh(State& s) {
 
 bool read_function(State& s, ir::Location where) {
   std::string visibility;
-  for (std::string_view word : {"public", "private", "nested"}) {
+  for (std::string_view word : kVisibilities) {
     if (s.in.accept_word(word)) {
       visibility = word;
       break;
@@ -138,6 +140,10 @@ bool read_function(State& s, ir::Location where) {
   if (!s.in.symbol(&name) || !read_arguments(s, &signature) || !read_results(s, &signature))
     return false;
   if (s.in.accept_word("attributes") && !read_attribute_dict(s, &attributes)) return false;
+  for (const ir::NamedAttribute& a : attributes) {
+    if (a.name == "sym_name" || a.name == "function_type" || a.name == "sym_visibility")
+      return s.in.fail_at(where, std::string(a.name) + " belongs to the function's first line");
+  }
   ir::Function* f = make_function(s, where, name, visibility, signature, attributes);
   return f != nullptr && read_body(s, signature, where, f->body()) && s.in.skip_location();
 }
@@ -149,6 +155,10 @@ bool function_from_op(State& s, ir::Op& op) {
       op.regions().size() != 1) {
     return s.in.fail_at(op.location(), "func.func needs sym_name, function_type and one region");
   }
+  const ir::Attribute visibility = op.attr("sym_visibility");
+  const std::string_view seen = op.string_or("sym_visibility", "");
+  if (visibility && std::ranges::find(kVisibilities, seen) == std::end(kVisibilities))
+    return s.in.fail_at(op.location(), "a visibility that is not public, private or nested");
   Signature signature;
   signature.inputs.assign(type->value.members().begin(), type->value.members().end());
   signature.results.assign(type->value.results().begin(), type->value.results().end());
@@ -161,8 +171,7 @@ bool function_from_op(State& s, ir::Op& op) {
       rest.push_back(a);
     }
   }
-  ir::Function* f = make_function(s, op.location(), name->value, op.string_or("sym_visibility", ""),
-                                  signature, rest);
+  ir::Function* f = make_function(s, op.location(), name->value, seen, signature, rest);
   if (f == nullptr) return false;
   s.module.set_blocks(f->body(), op.regions()[0].blocks());
   return true;

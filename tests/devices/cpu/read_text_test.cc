@@ -81,6 +81,45 @@ TEST(ReadText, GenericModuleAndFunctionsReadAsTheShortOnes) {
   EXPECT_TRUE(ir::equal(generic, pretty, &why)) << why;
 }
 
+TEST(ReadText, VisibilitiesAreKeptAsTheyAreWritten) {
+  const ir::Module m = read_or_fail(R"(
+func.func @none() { return }
+func.func public @everybody() { return }
+func.func private @nobody() { return }
+func.func nested @relatives() { return }
+"func.func"() <{function_type = () -> (), sym_name = "generic", sym_visibility = "public"}> ({
+  "func.return"() : () -> ()
+}) : () -> ()
+"func.func"() <{function_type = () -> (), sym_name = "generic_none"}> ({
+  "func.return"() : () -> ()
+}) : () -> ()
+)");
+  std::vector<std::string> seen;
+  for (const ir::Function& f : m.functions()) seen.emplace_back(f.visibility());
+  EXPECT_THAT(seen, ElementsAre("", "public", "private", "nested", "public", ""));
+  const std::string text = ir::print(m);
+  EXPECT_THAT(text, HasSubstr("func.func @none("));
+  EXPECT_THAT(text, HasSubstr("func.func public @everybody("));
+  const ir::Module again = read_or_fail(text);
+  std::string why;
+  EXPECT_TRUE(ir::equal(m, again, &why)) << why;
+  EXPECT_EQ(ir::print(again), text);
+}
+
+TEST(ReadText, VisibilitiesThatThereAreNotAreErrors) {
+  for (const std::string value : {"\"open\"", "\"\"", "1 : i32"}) {
+    const auto m = read_text(
+        "\"func.func\"() <{function_type = () -> (), sym_name = \"f\", sym_visibility = " + value +
+        "}> ({ \"func.return\"() : () -> () }) : () -> ()");
+    ASSERT_FALSE(m) << value;
+    EXPECT_THAT(m.error().message(), HasSubstr("1:1: func.func: a visibility"));
+  }
+  const auto twice =
+      read_text("func.func public @f() attributes {sym_visibility = \"private\"} { return }");
+  ASSERT_FALSE(twice);
+  EXPECT_THAT(twice.error().message(), HasSubstr("sym_visibility"));
+}
+
 TEST(ReadText, AliasesStandForTypesAndAttributes) {
   const ir::Module m = read_or_fail(R"(
 #d = #stablehlo.dot<lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]>

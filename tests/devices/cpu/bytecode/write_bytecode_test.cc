@@ -63,6 +63,19 @@ TEST(WriteBytecode, EveryVersionReadsBackEqual) {
   }
 }
 
+TEST(WriteBytecode, VisibilitiesReadBackAsTheyWereWritten) {
+  const auto module = read::read_text(
+      "func.func @main() { return } func.func public @a() { return } "
+      "func.func private @b() { return }");
+  ASSERT_TRUE(module) << module.error().message();
+  const auto written = write_bytecode(*module, kNewestVersion);
+  ASSERT_TRUE(written) << written.error().message();
+  const auto again = read_bytecode(*written);
+  ASSERT_TRUE(again) << again.error().message();
+  std::string why;
+  EXPECT_TRUE(ir::equal(*module, *again, &why)) << why;
+}
+
 // Which had an attribute of padding beside the operand; jaxlib reads what is written here, too.
 TEST(WriteBytecode, DynamicConvolutionsOfOldVersionsHaveNoPadding) {
   const ir::Module module = module_of(
