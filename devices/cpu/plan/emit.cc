@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <limits>
-#include <numeric>
-#include <optional>
 
 #include "millrace/core/check.h"
 
@@ -14,15 +11,20 @@ namespace millrace::devices::cpu::plan {
 Result<Emitted> Emitter::run() {
   for (std::size_t i = 0; i < graph_.root.parameters.size(); ++i) {
     const ValueId v = graph_.root.parameters[i];
-    set_buffer(v, out_.buffers.add(Home::kInput, static_cast<int>(i), bytes(v)));
+    value_buffers_[v] = out_.buffers.add(Home::kInput, static_cast<int>(i), bytes(v));
   }
-  MILLRACE_TRY_STATUS(emit_block(graph_.root, out_.steps, true, {}));
+  Surroundings around{.root = true};
+  for (std::size_t i = 0; i < graph_.root.results.size(); ++i) {
+    around.wanted.push_back(
+        out_.buffers.add(Home::kOutput, static_cast<int>(i), bytes(graph_.root.results[i])));
+    around.held.push_back(-1);
+  }
+  MILLRACE_TRY_STATUS(emit_block(graph_.root, out_.steps, around));
   find_aliases();
   return std::move(out_);
 }
 
-Status Emitter::emit_block(const Block& block, StepList& to, bool root,
-                           const std::vector<ValueId>& own) {
+Status Emitter::emit_block(const Block& block, StepList& to, const Surroundings& around) {
   const Uses uses(graph_, block);
   BlockState s{.block = block,
                .uses = uses,
@@ -31,18 +33,25 @@ Status Emitter::emit_block(const Block& block, StepList& to, bool root,
                .writer = {},
                .last_read = {},
                .dense = {},
-               .own = {own.begin(), own.end()},
-               .root = root};
+               .own = {around.own.begin(), around.own.end()},
+               .places = {},
+               .holders = {},
+               .root = around.root};
+  for (std::size_t i = 0; i < around.wanted.size(); ++i) {
+    if (around.held[i] >= 0) s.holders[around.wanted[i]] = around.held[i];
+  }
   make_units(s);
+  place_results(s, around.wanted);
   const std::vector<int> order = schedule(s);
   for (std::size_t i = 0; i < order.size(); ++i) {
     for (ValueId v : s.units[static_cast<std::size_t>(order[i])].reads)
       s.last_read[v] = static_cast<int>(i);
   }
   for (ValueId v : block.results) s.last_read[storage(v)] = std::numeric_limits<int>::max();
-  if (root) place_in_outputs(s, order);
+  place_operands(s, order);
   for (std::size_t i = 0; i < order.size(); ++i) {
     s.place = static_cast<int>(i);
+    s.unit = order[i];
     // Most of a compilation is here: oneDNN makes its kernels.
     if (options_.stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped on request");
     MILLRACE_TRY_STATUS(emit_unit(s, order[i], to));
@@ -103,7 +112,7 @@ BufferId Emitter::buffer_of(ValueId v) {
   }
   out_.buffers.touch(b);
   if (out_.buffers[b].home == Home::kInput)
-    input_last_read_[out_.buffers[b].index] = out_.buffers.now();
+    input_reads_[out_.buffers[b].index].insert(out_.buffers.now());
   return b;
 }
 
@@ -130,20 +139,72 @@ BufferId Emitter::constant_buffer(const Node& node, const Shape& shape) {
   const BufferId b =
       out_.buffers.add(Home::kConstant, static_cast<int>(out_.constants.size()) - 1, size);
   if (expand)
-    set_buffer(node.outputs[0], b);
+    value_buffers_[node.outputs[0]] = b;
   else
     constants_[key] = b;
   return b;
 }
 
-BufferId Emitter::new_buffer(BlockState& s, ValueId v) {
-  const auto it = s.root ? result_index_.find(v) : result_index_.end();
-  const bool output = it != result_index_.end();
-  const BufferId b =
-      out_.buffers.add(output ? Home::kOutput : Home::kArena, output ? it->second : 0, bytes(v));
-  if (output) output_first_write_.emplace(it->second, out_.buffers.now());
-  set_buffer(v, b);
+void Emitter::set_buffer(BlockState& s, ValueId v, BufferId b) {
+  value_buffers_[v] = b;
+  s.holders[b] = v;
+}
+
+bool Emitter::is_free(const BlockState& s, BufferId place) const {
+  const auto holder = s.holders.find(place);
+  if (holder == s.holders.end()) return true;
+  const auto writer = s.writer.find(holder->second);
+  if (writer != s.writer.end() && writer->second == s.unit) return false;
+  const auto last = s.last_read.find(holder->second);
+  return last == s.last_read.end() || last->second < s.place;
+}
+
+void Emitter::write_output(BufferId b, int input) {
+  const Buffer& to = out_.buffers[b];
+  if (to.home != Home::kOutput) return;
+  auto& times = output_written_[to.index];
+  constexpr int kOpen = std::numeric_limits<int>::max();
+  if (times.empty() || times.back().second != kOpen) times.emplace_back(out_.buffers.now(), kOpen);
+  if (input >= 0) in_place_.emplace(to.index, input, out_.buffers.now());
+}
+
+void Emitter::end_writes(const std::vector<BufferId>& places, int begin) {
+  for (BufferId b : places) {
+    const auto times = output_written_.find(out_.buffers[b].index);
+    if (out_.buffers[b].home != Home::kOutput || times == output_written_.end()) continue;
+    auto& [from, until] = times->second.back();
+    if (from >= begin) until = std::min(until, out_.buffers.now());
+  }
+}
+
+BufferId Emitter::new_place(BlockState& s, ValueId v) {
+  const auto wanted = s.places.find(v);
+  BufferId b = -1;
+  if (wanted != s.places.end() && is_free(s, wanted->second)) {
+    b = wanted->second;
+    out_.buffers.touch(b);
+  } else {
+    MILLRACE_CHECK(wanted == s.places.end() || !s.root, "an output has no place");
+    b = out_.buffers.add(Home::kArena, 0, bytes(v));
+  }
+  set_buffer(s, v, b);
   return b;
+}
+
+BufferId Emitter::new_buffer(BlockState& s, ValueId v) {
+  const BufferId b = new_place(s, v);
+  write_output(b);
+  return b;
+}
+
+bool Emitter::may_become(const BlockState& s, ValueId v, ValueId output) {
+  if (!dies_here(s, v)) return false;
+  const BufferId b = buffer_of(v);
+  if (out_.buffers[b].root != b || out_.buffers[b].bytes != bytes(output)) return false;
+  const auto wanted = s.places.find(output);
+  // An output of the program is for what is placed there, which comes later.
+  return wanted != s.places.end() ? wanted->second == b
+                                  : !s.root || out_.buffers[b].home == Home::kArena;
 }
 
 bool Emitter::dies_here(const BlockState& s, ValueId v) const {
@@ -153,9 +214,8 @@ bool Emitter::dies_here(const BlockState& s, ValueId v) const {
   if (last != s.last_read.end() && last->second > s.place) return false;
   const auto it = value_buffers_.find(owner);
   if (it == value_buffers_.end()) return false;
-  // Inside a loop, an output's memory is that of a carried value, whose new one comes at the end.
   const Home home = out_.buffers[it->second].home;
-  return home == Home::kArena || (home == Home::kOutput && !s.root);
+  return home == Home::kArena || home == Home::kOutput;
 }
 
 Step& Emitter::add_step(StepList& to, const std::string& name, ir::Location location,
@@ -169,206 +229,6 @@ Step& Emitter::add_step(StepList& to, const std::string& name, ir::Location loca
   if (scratch_bytes > 0) step.scratch = out_.buffers.add(Home::kArena, 0, scratch_bytes);
   to.steps.push_back(std::move(step));
   return to.steps.back();
-}
-
-void Emitter::require(BlockState& s, ValueId v) {
-  const ValueId owner = storage(v);
-  const Node* p = graph_.producer(owner);
-  if (p == nullptr || value_buffers_.contains(owner) || s.dense.contains(owner)) return;
-  if (!is_view(p->kind) && p->kind != NodeKind::kIota && !is_made_by_runs(graph_, *p)) return;
-  s.dense.insert(owner);
-  Unit unit{.copy = owner,
-            .writes = {owner},
-            .cost = static_cast<double>(graph_.shape(owner).elements())};
-  const View view = resolve(graph_, owner, true);
-  if (!view.iota && splat_constant(graph_, owner) == nullptr) read(s, unit, view.base);
-  s.units.push_back(std::move(unit));
-}
-
-void Emitter::read(BlockState& s, Unit& unit, ValueId v) {
-  require(s, v);
-  unit.reads.insert(storage(v));
-}
-
-void Emitter::read_view(BlockState& s, Unit& unit, ValueId v) {
-  if (splat_constant(graph_, v) != nullptr) return;
-  const View view = resolve(graph_, v);
-  if (!view.iota) read(s, unit, view.base);
-}
-
-// Values of outer blocks that `inner` reads.
-void Emitter::captured(const Block& inner, std::set<ValueId>& values) const {
-  std::set<ValueId> made(inner.parameters.begin(), inner.parameters.end());
-  std::set<ValueId> wanted(inner.results.begin(), inner.results.end());
-  for (NodeId id : inner.nodes) {
-    const Node& n = graph_.node(id);
-    made.insert(n.outputs.begin(), n.outputs.end());
-    wanted.insert(n.inputs.begin(), n.inputs.end());
-    for (const Block& deeper : n.blocks) captured(deeper, wanted);
-  }
-  for (ValueId v : wanted) {
-    if (!made.contains(v)) values.insert(v);
-  }
-}
-
-void Emitter::make_units(BlockState& s) {
-  std::vector<int> group_of(graph_.nodes.size(), -1);
-  for (std::size_t g = 0; g < s.groups.size(); ++g) {
-    for (NodeId id : s.groups[g].nodes)
-      group_of[static_cast<std::size_t>(id)] = static_cast<int>(g);
-  }
-  const auto group = [&](NodeId id) {
-    return id < 0 ? -1 : group_of[static_cast<std::size_t>(id)];
-  };
-  const std::function<bool(ValueId, int)> leaves = [&](ValueId v, int g) {
-    if (s.uses.is_result(v)) return true;
-    for (NodeId u : s.uses.of(v)) {
-      if (is_unit_reshape(graph_, graph_.node(u)) ? leaves(graph_.node(u).outputs[0], g)
-                                                  : group(u) != g)
-        return true;
-    }
-    return false;
-  };
-  for (std::size_t g = 0; g < s.groups.size(); ++g) {
-    Unit unit{.group = static_cast<int>(g)};
-    double elements = 1;
-    for (std::int64_t d : s.groups[g].dims) elements *= static_cast<double>(d);
-    unit.cost = elements * static_cast<double>(s.groups[g].nodes.size());
-    for (NodeId id : s.groups[g].nodes) {
-      const Node& n = graph_.node(id);
-      const std::size_t operands = n.kind == NodeKind::kReduce ? 1 : n.inputs.size();
-      for (std::size_t i = 0; i < operands; ++i) {
-        const ValueId stripped = strip(graph_, n.inputs[i]);
-        if (group(graph_.values[static_cast<std::size_t>(stripped)].producer) !=
-            static_cast<int>(g)) {
-          read_view(s, unit, n.inputs[i]);
-        }
-      }
-      if (n.kind == NodeKind::kReduce) read(s, unit, n.inputs[1]);
-      if (n.kind == NodeKind::kReduce || leaves(n.outputs[0], static_cast<int>(g)))
-        unit.writes.push_back(n.outputs[0]);
-    }
-    s.units.push_back(std::move(unit));
-  }
-  for (NodeId id : s.block.nodes) {
-    const Node& n = graph_.node(id);
-    if (group(id) >= 0 || n.kind <= NodeKind::kIota || is_view(n.kind)) continue;
-    Unit unit{.node = id, .writes = n.outputs};
-    for (ValueId v : n.outputs) unit.cost += static_cast<double>(graph_.shape(v).elements());
-    for (ValueId v : n.inputs) {
-      read(s, unit, v);
-      unit.cost += static_cast<double>(graph_.shape(v).elements());
-      const Node* p = graph_.producer(v);
-      // A convolution may take the weights before they are reversed.
-      if (n.kind == NodeKind::kConvolution && p != nullptr && p->kind == NodeKind::kReverse)
-        read(s, unit, p->inputs[0]);
-    }
-    std::set<ValueId> outer;
-    for (const Block& inner : n.blocks) captured(inner, outer);
-    for (ValueId v : outer) {
-      read(s, unit, v);
-      read_view(s, unit, v);
-      // A view in the block, of this one, may be read from further below.
-      if (const View all = resolve(graph_, v, true);
-          !all.iota && splat_constant(graph_, v) == nullptr) {
-        read(s, unit, all.base);
-      }
-    }
-    if (n.kind == NodeKind::kConvolution || n.kind == NodeKind::kDot) unit.cost *= 32;
-    s.units.push_back(std::move(unit));
-  }
-  for (std::size_t i = 0; i < s.block.results.size(); ++i) {
-    const ValueId v = s.block.results[i];
-    require(s, v);
-    if (!s.root) continue;
-    const ValueId owner = storage(v);
-    const Node* p = graph_.producer(owner);
-    const bool constant = p != nullptr && p->kind == NodeKind::kConstant;
-    const bool direct = p != nullptr && (!constant || is_made_by_runs(graph_, *p)) &&
-                        p->kind != NodeKind::kCase && bytes(owner) == bytes(v) &&
-                        !result_index_.contains(owner);
-    if (direct) {
-      result_index_[owner] = static_cast<int>(i);
-    } else {
-      Unit unit{.result = static_cast<int>(i)};
-      unit.reads.insert(owner);
-      s.units.push_back(std::move(unit));
-    }
-  }
-  for (std::size_t u = 0; u < s.units.size(); ++u) {
-    for (ValueId v : s.units[u].writes) {
-      s.writer[v] = static_cast<int>(u);
-      s.own.insert(v);
-    }
-  }
-}
-
-// Outputs whose computation is cheapest come first, each followed only by what it still needs: a
-// gradient is written as soon as it can be, and the cheap ones do not wait for the dear ones.
-std::vector<int> Emitter::schedule(const BlockState& s) const {
-  const std::size_t n = s.units.size();
-  std::vector<std::vector<int>> needs(n);
-  for (std::size_t u = 0; u < n; ++u) {
-    for (ValueId v : s.units[u].reads) {
-      const auto it = s.writer.find(v);
-      if (it != s.writer.end() && it->second != static_cast<int>(u)) needs[u].push_back(it->second);
-    }
-  }
-  const auto has_effect = [this](const Unit& unit) {
-    return unit.node >= 0 && plan::has_effect(graph_, graph_.node(unit.node));
-  };
-  // Effects come in the order of the program.
-  int before = -1;
-  for (std::size_t u = 0; u < n; ++u) {
-    if (!has_effect(s.units[u])) continue;
-    if (before >= 0) needs[u].push_back(before);
-    before = static_cast<int>(u);
-  }
-  const auto collect = [&](int unit, std::vector<bool>& seen,
-                           const std::function<void(int)>& done) {
-    std::vector<std::pair<int, std::size_t>> stack{{unit, 0}};
-    if (seen[static_cast<std::size_t>(unit)]) return;
-    seen[static_cast<std::size_t>(unit)] = true;
-    while (!stack.empty()) {
-      auto& [u, next] = stack.back();
-      if (next < needs[static_cast<std::size_t>(u)].size()) {
-        const int child = needs[static_cast<std::size_t>(u)][next++];
-        if (!seen[static_cast<std::size_t>(child)]) {
-          seen[static_cast<std::size_t>(child)] = true;
-          stack.emplace_back(child, 0);
-        }
-      } else {
-        const int finished = u;
-        stack.pop_back();
-        done(finished);
-      }
-    }
-  };
-  std::vector<std::pair<double, int>> targets;
-  const auto add_target = [&](int unit) {
-    std::vector<bool> seen(n, false);
-    double cost = 0;
-    collect(unit, seen, [&](int u) { cost += s.units[static_cast<std::size_t>(u)].cost; });
-    targets.emplace_back(cost, unit);
-  };
-  for (std::size_t u = 0; u < n; ++u) {
-    if (s.units[u].result >= 0 || has_effect(s.units[u])) add_target(static_cast<int>(u));
-  }
-  for (ValueId v : s.block.results) {
-    const auto it = s.writer.find(storage(v));
-    if (it != s.writer.end()) add_target(it->second);
-  }
-  // Ties keep the order of the results.
-  std::vector<std::size_t> by_cost(targets.size());
-  std::iota(by_cost.begin(), by_cost.end(), std::size_t{0});
-  std::sort(by_cost.begin(), by_cost.end(), [&](std::size_t a, std::size_t b) {
-    return std::pair(targets[a].first, a) < std::pair(targets[b].first, b);
-  });
-  std::vector<int> order;
-  std::vector<bool> seen(n, false);
-  for (std::size_t t : by_cost)
-    collect(targets[t].second, seen, [&](int u) { order.push_back(u); });
-  return order;
 }
 
 Status Emitter::emit_unit(BlockState& s, int index, StepList& to) {
@@ -385,10 +245,8 @@ Status Emitter::emit_unit(BlockState& s, int index, StepList& to) {
     const BufferId from = buffer_of(s.block.results[static_cast<std::size_t>(unit.result)]);
     const std::size_t size = bytes(s.block.results[static_cast<std::size_t>(unit.result)]);
     const BufferId target = out_.buffers.add(Home::kOutput, unit.result, size);
-    output_first_write_[unit.result] = out_.buffers.now();
-    // A donated input that is returned as it is.
-    if (out_.buffers[from].home == Home::kInput)
-      in_place_.emplace(unit.result, out_.buffers[from].index);
+    // A donated input may be returned as it is.
+    write_output(target, out_.buffers[from].home == Home::kInput ? out_.buffers[from].index : -1);
     add_step(to, "copy to output", {}, 0).run = [from, target, size](const StepFrame& f) -> Status {
       // Of no elements, either may be null.
       if (size > 0 && f.at(target) != f.at(from)) std::memcpy(f.at(target), f.at(from), size);
@@ -407,100 +265,33 @@ Status Emitter::emit_unit(BlockState& s, int index, StepList& to) {
       if (to.steps[i].info.name == "copy") to.steps[i].info.bytes = 2 * operand;
     }
   }
+  if (!s.root) return {};
   for (ValueId v : unit.writes) {
-    const auto it = s.root ? result_index_.find(v) : result_index_.end();
-    if (it == result_index_.end()) continue;
-    // Not so for what a loop still changes there.
-    const ValueId final = storage(s.block.results[static_cast<std::size_t>(it->second)]);
-    if (final == v) to.steps.back().outputs_written.push_back(it->second);
+    const auto it = s.places.find(v);
+    if (it == s.places.end()) continue;
+    const int output = out_.buffers[it->second].index;
+    // Not so for what a loop or a branch still changes there.
+    if (storage(s.block.results[static_cast<std::size_t>(output)]) == v)
+      to.steps.back().outputs_written.push_back(output);
   }
   return {};
 }
 
-// Of a node that moves a part of an array, the rest of which it neither reads nor writes; nullopt
-// for all others. The copy that an update in place may need before it is a step of its own.
-static std::optional<std::size_t> bytes_touched(const Graph& graph, NodeId id) {
-  if (id < 0) return std::nullopt;
-  const Node& n = graph.node(id);
-  const auto bytes = [&graph](ValueId v) { return graph.shape(v).size_bytes(); };
-  switch (n.kind) {
-    case NodeKind::kDynamicSlice:
-      return 2 * bytes(n.outputs[0]);
-    case NodeKind::kDynamicUpdateSlice:
-      return 2 * bytes(n.inputs[1]);
-    case NodeKind::kGather:
-      return bytes(n.inputs[1]) + 2 * bytes(n.outputs[0]);
-    case NodeKind::kScatter: {
-      const std::size_t count = n.outputs.size();
-      std::size_t touched = bytes(n.inputs[count]);  // the indices
-      for (std::size_t i = 0; i < count; ++i) touched += 3 * bytes(n.inputs[count + 1 + i]);
-      return touched;
-    }
-    default:
-      return std::nullopt;
-  }
-}
-
-// What the unit's last step does; those before it only lay out operands.
-void Emitter::count_work(const BlockState& s, const Unit& unit, StepInfo& info) const {
-  const auto elements = [this](ValueId v) {
-    return static_cast<double>(graph_.shape(v).elements());
-  };
-  const auto of_node = [&](const Node& n) -> double {
-    switch (n.kind) {
-      case NodeKind::kElementwise:
-        return elements(n.outputs[0]);
-      case NodeKind::kReduce:
-        return elements(n.inputs[0]);
-      case NodeKind::kReduceWindow: {
-        double window = elements(n.outputs[0]);
-        for (const std::int64_t d : n.window.size) window *= static_cast<double>(d);
-        return window;
-      }
-      case NodeKind::kDot: {
-        double work = 2 * elements(n.outputs[0]);
-        for (const std::int64_t d : n.dot.lhs_contract)
-          work *= static_cast<double>(graph_.shape(n.inputs[0]).dim(static_cast<int>(d)));
-        return work;
-      }
-      default:
-        return 0;
-    }
-  };
-  if (unit.node >= 0) {
-    const Node& n = graph_.node(unit.node);
-    if (n.kind == NodeKind::kWhile || n.kind == NodeKind::kCase) return;
-    if (info.operations == 0) info.operations = of_node(n);
-  }
-  if (unit.group >= 0) {
-    for (const NodeId id : s.groups[static_cast<std::size_t>(unit.group)].nodes)
-      info.operations += of_node(graph_.node(id));
-  }
-  if (unit.copy >= 0) {
-    info.bytes += bytes(unit.copy) + std::min(bytes(unit.copy), bytes(storage(unit.copy)));
-    return;
-  }
-  if (const auto touched = bytes_touched(graph_, unit.node)) {
-    info.bytes += *touched;
-    return;
-  }
-  for (const ValueId v : unit.reads) info.bytes += bytes(v);
-  for (const ValueId v : unit.writes) info.bytes += bytes(v);
-}
-
-// An output may take over an input that nothing reads once the output's first byte is written.
+// An output may take over an input that nothing reads once the output's first byte is written. Of
+// branches only one runs: what one writes is not seen by the others.
 void Emitter::find_aliases() {
   std::set<int> taken;
   const auto fits = [&](int output, int input) {
     const ValueId in = graph_.root.parameters[static_cast<std::size_t>(input)];
     const ValueId out = graph_.root.results[static_cast<std::size_t>(output)];
-    if (!(graph_.shape(in) == graph_.shape(out)) || taken.contains(output) ||
-        clash_.contains({output, input}))
-      return false;
-    const auto last = input_last_read_.find(input);
-    if (last == input_last_read_.end()) return true;
-    const int first = output_first_write_.at(output);
-    return last->second < first || (last->second == first && in_place_.contains({output, input}));
+    if (!(graph_.shape(in) == graph_.shape(out)) || taken.contains(output)) return false;
+    for (const auto& [from, until] : output_written_[output]) {
+      const std::set<int>& reads = input_reads_[input];
+      auto read = reads.lower_bound(from);
+      if (read != reads.end() && *read == from && in_place_.contains({output, input, from})) ++read;
+      if (read != reads.end() && *read <= until) return false;
+    }
+    return true;
   };
   const auto give = [&](int output, int input) {
     taken.insert(output);

@@ -1,13 +1,14 @@
 // Emitter: turns a simplified Graph into steps and buffers. For each block: groups of fused nodes
 // and single nodes become units; a unit comes as early as the outputs that need it; then each unit
-// becomes a step. The parts: emit.cc (units, order, buffers), emit_loop.cc, emit_node.cc,
-// emit_contraction.cc, emit_control.cc.
+// becomes a step. The parts: emit.cc (blocks, buffers), emit_units.cc (units and their order),
+// emit_loop.cc, emit_node.cc, emit_contraction.cc, emit_control.cc, emit_work.cc (what steps do).
 #pragma once
 
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -64,33 +65,60 @@ class Emitter {
     std::set<ValueId> dense;           // storages that are made
     std::set<ValueId>
         own;  // storages that steps of this block may overwrite when nobody reads them again
+    // Storage -> the buffer that it is made in, where that is free then: that of an output of the
+    // program or of a branch's result. Who is, or was last, in such a buffer.
+    std::map<ValueId, BufferId> places;
+    std::map<BufferId, ValueId> holders;
     bool root = false;
-    int place = 0;
+    int unit = -1, place = 0;
+  };
+  // What surrounds a block: storages that it may overwrite, and per result the buffer where it is
+  // wanted (none: anywhere) and the storage that is there already, -1 if none is.
+  struct Surroundings {
+    bool root = false;
+    std::vector<ValueId> own = {};
+    std::vector<BufferId> wanted = {};
+    std::vector<ValueId> held = {};
   };
 
   // emit.cc
-  Status emit_block(const Block& block, StepList& to, bool root, const std::vector<ValueId>& own);
-  void make_units(BlockState& s);
-  void require(BlockState& s, ValueId v);
-  void read(BlockState& s, Unit& unit, ValueId v);
-  void read_view(BlockState& s, Unit& unit, ValueId v);
-  void captured(const Block& inner, std::set<ValueId>& values) const;
-  std::vector<int> schedule(const BlockState& s) const;
+  Status emit_block(const Block& block, StepList& to, const Surroundings& around);
   Status emit_unit(BlockState& s, int unit, StepList& to);
-  void count_work(const BlockState& s, const Unit& unit, StepInfo& info) const;
   ValueId storage(ValueId v) const;
   ValueId find_storage(ValueId v) const;
   BufferId buffer_of(ValueId v);
+  // Where v is made: where it is wanted if that is free, else anywhere. new_buffer: by this step.
+  BufferId new_place(BlockState& s, ValueId v);
   BufferId new_buffer(BlockState& s, ValueId v);
   BufferId constant_buffer(const Node& node, const Shape& shape);
-  void set_buffer(ValueId v, BufferId b) { value_buffers_[v] = b; }
-  // The input whose bytes the output value may take over: nobody reads it after this unit. -1 if
-  // there is none.
+  void set_buffer(BlockState& s, ValueId v, BufferId b);
+  // Whether what is in the place is read for the last time before this unit.
+  bool is_free(const BlockState& s, BufferId place) const;
+  // The step at hand begins to write b, which is what input was, unless that is -1: each element
+  // after its last read.
+  void write_output(BufferId b, int input = -1);
+  // What was first written there since `begin` is seen no more.
+  void end_writes(const std::vector<BufferId>& places, int begin);
+  // Whether output may be made over all of v's bytes, an element of v being read before it.
+  bool may_become(const BlockState& s, ValueId v, ValueId output);
+  // Whether steps of this block may overwrite v, which nobody reads after this unit.
   bool dies_here(const BlockState& s, ValueId v) const;
   Step& add_step(StepList& to, const std::string& name, ir::Location location,
                  std::size_t scratch_bytes);
   std::size_t bytes(ValueId v) const { return graph_.shape(v).size_bytes(); }
   void find_aliases();
+
+  // emit_units.cc
+  void make_units(BlockState& s);
+  void place_results(BlockState& s, const std::vector<BufferId>& wanted);
+  void require(BlockState& s, ValueId v);
+  void read(BlockState& s, Unit& unit, ValueId v);
+  void read_view(BlockState& s, Unit& unit, ValueId v);
+  void captured(const Block& inner, std::set<ValueId>& values) const;
+  std::vector<int> schedule(const BlockState& s) const;
+
+  // emit_work.cc
+  void count_work(const BlockState& s, const Unit& unit, StepInfo& info) const;
 
   // emit_loop.cc
   Status emit_group(BlockState& s, const Unit& unit, StepList& to);
@@ -128,8 +156,14 @@ class Emitter {
   // emit_control.cc
   // The storages that the node's blocks read and that are made outside of them.
   std::set<ValueId> storages_around(const Node& n) const;
-  bool is_output_place(BufferId b, int output) const;
-  void place_in_outputs(BlockState& s, const std::vector<int>& order);
+  // What a result may be made of in place: that operand of a while, those captured by a case.
+  std::vector<ValueId> origins(const Node& n, ValueId result,
+                               const std::set<ValueId>& around) const;
+  struct Moves;
+  Moves moves_to(const std::vector<BufferId>& places, const std::vector<ValueId>& values);
+  BufferId place_branches(BlockState& s, const Node& n, ValueId result,
+                          const std::set<ValueId>& around, Surroundings& inside);
+  void place_operands(BlockState& s, const std::vector<int>& order);
   Status emit_while(BlockState& s, const Node& n, StepList& to);
   Status emit_case(BlockState& s, const Node& n, StepList& to);
 
@@ -141,13 +175,13 @@ class Emitter {
   std::map<ValueId, BufferId> value_buffers_;                     // of storages
   std::map<std::pair<BufferId, std::size_t>, BufferId> aliases_;  // (buffer, offset) -> alias
   std::map<const std::byte*, BufferId> constants_;
-  // Storage -> the output that it is made in: its value, or what a loop makes it of in place.
-  std::map<ValueId, int> result_index_;
-  // Per output: the position that first writes its buffer, and whether that step reads in place.
-  // Per input: last read.
-  std::map<int, int> input_last_read_, output_first_write_;
-  std::set<std::pair<int, int>> in_place_;  // (output, input) of one loop, safe element by element
-  std::set<std::pair<int, int>> clash_;     // (output, input) of one step, not safe
+  // Per output of the program: the times, from and until, when it is not what it was before the
+  // run. Per input: when it is read.
+  std::map<int, std::vector<std::pair<int, int>>> output_written_;
+  std::map<int, std::set<int>> input_reads_;
+  // (output, input, time): the input is read as the output is first written, safe element by
+  // element.
+  std::set<std::tuple<int, int, int>> in_place_;
 };
 
 }  // namespace millrace::devices::cpu::plan

@@ -109,32 +109,33 @@ Status Emitter::add_loop(BlockState& s, LoopParts parts, StepList& to) {
   if (!made) return too_large();
   auto kernel = std::make_shared<const LoopKernel>(*std::move(made));
 
-  const auto reads_of = [&](int buffer) {
-    return std::count_if(inputs.begin(), inputs.end(),
-                         [&](const LoopInput& i) { return i.buffer == buffer; });
+  const auto reads_of = [&](BufferId root) {
+    return std::count_if(inputs.begin(), inputs.end(), [&](const LoopInput& i) {
+      return !i.iota &&
+             out_.buffers[parts.buffers[static_cast<std::size_t>(i.buffer)]].root == root;
+    });
   };
   std::vector<BufferId> outputs;
   std::set<BufferId> overwritten;
   for (std::size_t o = 0; o < parts.results.size(); ++o) {
     const ValueId v = parts.results[o];
     BufferId target = -1;
-    const bool output = s.root && result_index_.contains(v);
+    std::vector<int> donors;
     for (std::size_t i = 0; i < inputs.size() && target < 0; ++i) {
-      if (inputs[i].iota || reads_of(inputs[i].buffer) != 1) continue;
-      if (!kernel->can_overwrite(static_cast<int>(o), static_cast<int>(i))) continue;
-      const BufferId b = parts.buffers[static_cast<std::size_t>(inputs[i].buffer)];
-      if (output && out_.buffers[b].home == Home::kInput)
-        in_place_.emplace(result_index_.at(v), out_.buffers[b].index);
-      if (output || out_.buffers[b].root != b || out_.buffers[b].bytes != bytes(v) ||
-          overwritten.contains(b))
+      if (inputs[i].iota || !kernel->can_overwrite(static_cast<int>(o), static_cast<int>(i))) {
         continue;
-      if (dies_here(s, parts.sources[i])) target = b;
+      }
+      const BufferId b = parts.buffers[static_cast<std::size_t>(inputs[i].buffer)];
+      if (reads_of(out_.buffers[b].root) != 1 || overwritten.contains(b)) continue;
+      if (out_.buffers[b].home == Home::kInput) donors.push_back(out_.buffers[b].index);
+      if (may_become(s, parts.sources[i], v)) target = b;
     }
     if (target >= 0) {
       overwritten.insert(target);
-      set_buffer(v, target);
+      set_buffer(s, v, target);
     } else {
       target = new_buffer(s, v);
+      for (int input : donors) write_output(target, input);
     }
     outputs.push_back(target);
   }

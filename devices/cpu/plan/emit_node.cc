@@ -160,21 +160,17 @@ void Emitter::emit_dynamic_slice(BlockState& s, const Node& n, StepList& to) {
 BufferId Emitter::take_or_copy(BlockState& s, const Node& n, ValueId operand, ValueId output,
                                StepList& to) {
   const BufferId from = buffer_of(operand);
-  const bool output_home = s.root && result_index_.contains(output);
   // Another operand that is a piece of this one would be overwritten before it is read.
   const bool alone = std::count_if(n.inputs.begin(), n.inputs.end(),
                                    [&](ValueId v) { return storage(v) == storage(operand); }) == 1;
-  if (!output_home && alone && out_.buffers[from].root == from &&
-      out_.buffers[from].bytes == bytes(output) && dies_here(s, operand)) {
-    set_buffer(output, from);
+  if (alone && may_become(s, operand, output)) {
+    set_buffer(s, output, from);
     return from;
   }
   const BufferId target = new_buffer(s, output);
   // The copy is skipped when a donated input is the output: the step then updates it in place.
-  if (output_home && alone && out_.buffers[from].home == Home::kInput &&
-      out_.buffers[from].root == from) {
-    in_place_.emplace(result_index_.at(output), out_.buffers[from].index);
-  }
+  if (alone && out_.buffers[from].home == Home::kInput && out_.buffers[from].root == from)
+    write_output(target, out_.buffers[from].index);
   const std::size_t size = bytes(output);
   add_step(to, "copy", n.location, 0).run = [from, target, size](const StepFrame& f) -> Status {
     if (size > 0 && f.at(target) != f.at(from)) std::memcpy(f.at(target), f.at(from), size);

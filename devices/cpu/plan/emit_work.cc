@@ -1,0 +1,80 @@
+// The part of Emitter that counts what a step reads, writes and computes.
+#include <algorithm>
+#include <optional>
+
+#include "millrace/devices/cpu/plan/emit.h"
+
+namespace millrace::devices::cpu::plan {
+
+// Of a node that moves a part of an array, the rest of which it neither reads nor writes; nullopt
+// for all others. The copy that an update in place may need before it is a step of its own.
+static std::optional<std::size_t> bytes_touched(const Graph& graph, NodeId id) {
+  if (id < 0) return std::nullopt;
+  const Node& n = graph.node(id);
+  const auto bytes = [&graph](ValueId v) { return graph.shape(v).size_bytes(); };
+  switch (n.kind) {
+    case NodeKind::kDynamicSlice:
+      return 2 * bytes(n.outputs[0]);
+    case NodeKind::kDynamicUpdateSlice:
+      return 2 * bytes(n.inputs[1]);
+    case NodeKind::kGather:
+      return bytes(n.inputs[1]) + 2 * bytes(n.outputs[0]);
+    case NodeKind::kScatter: {
+      const std::size_t count = n.outputs.size();
+      std::size_t touched = bytes(n.inputs[count]);  // the indices
+      for (std::size_t i = 0; i < count; ++i) touched += 3 * bytes(n.inputs[count + 1 + i]);
+      return touched;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+// What the unit's last step does; those before it only lay out operands.
+void Emitter::count_work(const BlockState& s, const Unit& unit, StepInfo& info) const {
+  const auto elements = [this](ValueId v) {
+    return static_cast<double>(graph_.shape(v).elements());
+  };
+  const auto of_node = [&](const Node& n) -> double {
+    switch (n.kind) {
+      case NodeKind::kElementwise:
+        return elements(n.outputs[0]);
+      case NodeKind::kReduce:
+        return elements(n.inputs[0]);
+      case NodeKind::kReduceWindow: {
+        double window = elements(n.outputs[0]);
+        for (const std::int64_t d : n.window.size) window *= static_cast<double>(d);
+        return window;
+      }
+      case NodeKind::kDot: {
+        double work = 2 * elements(n.outputs[0]);
+        for (const std::int64_t d : n.dot.lhs_contract)
+          work *= static_cast<double>(graph_.shape(n.inputs[0]).dim(static_cast<int>(d)));
+        return work;
+      }
+      default:
+        return 0;
+    }
+  };
+  if (unit.node >= 0) {
+    const Node& n = graph_.node(unit.node);
+    if (n.kind == NodeKind::kWhile || n.kind == NodeKind::kCase) return;
+    if (info.operations == 0) info.operations = of_node(n);
+  }
+  if (unit.group >= 0) {
+    for (const NodeId id : s.groups[static_cast<std::size_t>(unit.group)].nodes)
+      info.operations += of_node(graph_.node(id));
+  }
+  if (unit.copy >= 0) {
+    info.bytes += bytes(unit.copy) + std::min(bytes(unit.copy), bytes(storage(unit.copy)));
+    return;
+  }
+  if (const auto touched = bytes_touched(graph_, unit.node)) {
+    info.bytes += *touched;
+    return;
+  }
+  for (const ValueId v : unit.reads) info.bytes += bytes(v);
+  for (const ValueId v : unit.writes) info.bytes += bytes(v);
+}
+
+}  // namespace millrace::devices::cpu::plan
