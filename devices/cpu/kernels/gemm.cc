@@ -2,26 +2,21 @@
 
 #include <algorithm>
 #include <complex>
-#include <cstring>
 #include <type_traits>
 
 #include "millrace/core/check.h"
 #include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/gemm_cut.h"
+#include "millrace/devices/cpu/kernels/gemm_pack.h"
 #include "millrace/devices/cpu/kernels/gemm_tile.h"
+#include "millrace/devices/cpu/kernels/gemm_vector.h"
 
 namespace millrace::devices::cpu {
 namespace {
 
 using Index = std::int64_t;
 
-constexpr Index kTerms = 256;  // of a panel: one of the left side's stays in the first cache
-constexpr Index kBlockRows = 96, kBlockColumns = 1920;
-constexpr Index kPartWork = 1 << 18;  // multiply-adds that make a part worth its start
 constexpr Index kMaxParts = 16;
-// Products of fewer multiply-adds are not split; the batch is.
-constexpr Index kSmallWork = 1 << 20;
-
-Index up(Index n, Index to) { return (n + to - 1) / to * to; }
 
 template <class T>
 inline constexpr bool kIsComplex = false;
@@ -42,110 +37,13 @@ struct SumOf<std::complex<T>> {
   using type = T;
 };
 
-// Elements [outer, term] of an operand, which lie these many elements apart.
-struct Matrix {
-  const void* data;
-  Index outer, term;
-};
-
-// Panels of `width` sums: to[t * width + i] = m[i, t], with zeros for the `outers` that are not
-// there.
-template <class A>
-using Pack = void (*)(const Matrix& m, Index outers, Index terms, Index width, A* to);
-
-template <class A, class T>
-void pack_real(const Matrix& m, Index outers, Index terms, Index width, A* to) {
-  const T* const data = static_cast<const T*>(m.data);
-  if (m.outer == 1) {
-    for (Index t = 0; t < terms; ++t, to += width) {
-      const T* const from = data + t * m.term;
-      if constexpr (std::is_same_v<A, T>)
-        std::memcpy(to, from, static_cast<std::size_t>(outers) * sizeof(A));
-      else
-        std::transform(from, from + outers, to, [](T x) { return static_cast<A>(x); });
-      std::fill(to + outers, to + width, A{});
-    }
-    return;
-  }
-  // Some lines at a time: what they read is whole cache lines, what they write is neighbours.
-  constexpr Index kLines = 8;
-  Index i = 0;
-  for (; i + kLines <= outers; i += kLines) {
-    const T* const from = data + i * m.outer;
-    for (Index t = 0; t < terms; ++t) {
-      for (Index j = 0; j < kLines; ++j)
-        to[t * width + i + j] = static_cast<A>(from[j * m.outer + t * m.term]);
-    }
-  }
-  for (; i < width; ++i) {
-    for (Index t = 0; t < terms; ++t)
-      to[t * width + i] = i < outers ? static_cast<A>(data[i * m.outer + t * m.term]) : A{};
-  }
-}
-
-// Each complex row is two, each term two.
-template <class A>
-void pack_complex_left(const Matrix& m, Index outers, Index terms, Index width, A* to) {
-  const auto* const data = static_cast<const std::complex<A>*>(m.data);
-  for (Index t = 0; t < terms; ++t) {
-    A* const first = to + 2 * t * width;
-    A* const second = first + width;
-    for (Index i = 0; i < outers; ++i) {
-      const std::complex<A> x = data[i * m.outer + t * m.term];
-      first[2 * i] = x.real();
-      first[2 * i + 1] = x.imag();
-      second[2 * i] = -x.imag();
-      second[2 * i + 1] = x.real();
-    }
-    std::fill(first + 2 * outers, first + width, A{});
-    std::fill(second + 2 * outers, second + width, A{});
-  }
-}
-template <class A>
-void pack_complex_right(const Matrix& m, Index outers, Index terms, Index width, A* to) {
-  const auto* const data = static_cast<const std::complex<A>*>(m.data);
-  for (Index t = 0; t < terms; ++t) {
-    A* const first = to + 2 * t * width;
-    A* const second = first + width;
-    for (Index i = 0; i < outers; ++i) {
-      const std::complex<A> x = data[i * m.outer + t * m.term];
-      first[i] = x.real();
-      second[i] = x.imag();
-    }
-    std::fill(first + outers, first + width, A{});
-    std::fill(second + outers, second + width, A{});
-  }
-}
-
-// How operands of the types become sums of A; null functions where they do not.
-template <class A>
-struct Packing {
-  Pack<A> left = nullptr, right = nullptr;
-};
-template <class A>
-Pack<A> pack_of_real(DType type) {
-  return visit(
-      type,
-      [](auto tag) -> Pack<A> {
-        using T = typename decltype(tag)::type;
-        constexpr bool kKnown = std::is_integral_v<A>
-                                    ? kIsInteger<T> && sizeof(T) <= sizeof(A)
-                                    : std::is_floating_point_v<T> && sizeof(T) <= sizeof(A);
-        if constexpr (kKnown) return pack_real<A, T>;
-        return nullptr;
-      },
-      []() -> Pack<A> { return nullptr; });
-}
-// T: the type of the result.
-template <class T, class A = typename SumOf<T>::type>
-Packing<A> packing_of(DType lhs, DType rhs) {
-  if constexpr (kIsComplex<T>) {
-    constexpr DType kType = sizeof(A) == 4 ? DType::kC64 : DType::kC128;
-    if (lhs != kType || rhs != kType) return {};
-    return {pack_complex_left<A>, pack_complex_right<A>};
-  } else {
-    return {pack_of_real<A>(lhs), pack_of_real<A>(rhs)};
-  }
+// Of a block's sum, whose terms kGemmTerms bounds.
+template <class T, class A>
+T result_of(A sum) {
+  if constexpr (std::is_integral_v<T> && std::is_floating_point_v<A>)
+    return static_cast<T>(static_cast<std::int32_t>(sum));
+  else
+    return static_cast<T>(sum);
 }
 
 // c (op)= a tile's sums, whose rows lie `width` apart.
@@ -155,7 +53,7 @@ void merge(const A* sums, Index width, Index rows, Index columns, T* c, Index ro
     T* const to = c + i * row;
     const A* const from = sums + i * width;
     for (Index j = 0; j < columns; ++j)
-      to[j] = static_cast<T>(add ? static_cast<A>(to[j]) + from[j] : from[j]);
+      to[j] = static_cast<T>((add ? to[j] : T{}) + result_of<T>(from[j]));
   }
 }
 template <class A>
@@ -171,126 +69,21 @@ void merge(const A* sums, Index width, Index rows, Index columns, std::complex<A
   }
 }
 
-// How a product is cut; the same whatever the number of threads. Sizes are in real elements where
-// they are of panels.
-struct Cut {
-  Index fold;        // real rows of a row, real terms of a term: 2 for complex numbers
-  Index rows;        // of a block, a multiple of those of a tile
-  Index row_blocks;  // of a product
-  Index columns;     // of the right side that is packed at a time
-  Index chunk;       // of those columns, what a part takes at a time, a multiple of a tile's
-  Index terms;
-  Index parts;
-  bool by_batch;  // parts are of the batch, each with panels of its own
-  Index a_bytes,
-      b_bytes;  // of the panels of a part; of those that parts share or, by batch, of one
-
-  template <class A>
-  Cut(const MatmulSpec& s, const GemmTile<A>& tile, bool complex, Index most_parts)
-      : fold(complex ? 2 : 1) {
-    const Index tile_rows = tile.rows / fold, tile_columns = Index{tile.lanes} * tile.vectors;
-    const Index work = s.m * s.n * s.k * fold * fold;
-    by_batch = s.batch > 1 && work < kSmallWork;
-    const Index all = by_batch ? work * s.batch : work;
-    parts = std::clamp<Index>(all / kPartWork, 1,
-                              by_batch ? std::min(s.batch, most_parts) : most_parts);
-    const Index split = by_batch ? 1 : parts;
-    rows = std::min(kBlockRows / fold, up((s.m + split - 1) / split, tile_rows));
-    rows = up(rows, tile_rows);
-    row_blocks = (s.m + rows - 1) / rows;
-    columns = std::min(kBlockColumns, up(s.n, tile_columns));
-    const Index pieces = std::max<Index>((split + row_blocks - 1) / row_blocks, 1);
-    chunk = up((columns + pieces - 1) / pieces, tile_columns);
-    terms = std::min(kTerms / fold, s.k);
-    const auto bytes = [](Index n) { return up(n * static_cast<Index>(sizeof(A)), 64); };
-    a_bytes = bytes(rows * fold * terms * fold);
-    b_bytes = bytes(columns * terms * fold);
-  }
-  std::size_t scratch_bytes() const {
-    return static_cast<std::size_t>(parts * a_bytes + (by_batch ? parts : 1) * b_bytes);
-  }
-};
-
-template <class F>
-void each_part(Index parts, Parallel& parallel, F body) {
-  if (parts == 1)
-    body(0);
-  else
-    parallel.run(static_cast<int>(parts), [&](int part) { body(part); });
-}
-
-// A product of f64 with one vector, which reads its matrix once, where it lies. False where the
-// matrix has neither rows nor columns whose elements are neighbours, or there is no vector.
-class WithVector {
- public:
-  WithVector() = default;
-  WithVector(const MatmulSpec& s, const GemmTile<double>& tile, Index most_parts)
-      : spec_(s), tile_(tile), most_parts_(most_parts) {
-    right_is_vector_ = s.n == 1 && s.c_row == 1;
-    if (!right_is_vector_ && s.m != 1) return;
-    results_ = right_is_vector_ ? s.m : s.n;
-    outer_ = right_is_vector_ ? s.a_row : s.b_column;
-    term_ = right_is_vector_ ? s.a_column : s.b_row;
-    step_ = right_is_vector_ ? s.b_row : s.a_column;
-    if (term_ == 1 && step_ == 1)
-      way_ = Way::kDots;
-    else if (outer_ == 1)
-      way_ = Way::kRows;
-  }
-  explicit operator bool() const { return way_ != Way::kNone; }
-
-  void run(const double* a, const double* b, double* c, Parallel& parallel) const {
-    const Index all = spec_.batch * results_;
-    const Index parts = std::clamp<Index>(all * spec_.k / kPartWork, 1, std::min(most_parts_, all));
-    each_part(parts, parallel, [&](Index part) {
-      const Index end = all * (part + 1) / parts;
-      for (Index i = all * part / parts; i < end;) {
-        const Index batch = i / results_, first = i % results_,
-                    some = std::min(results_ - first, end - i);
-        const double* const left = a + batch * spec_.a_batch;
-        const double* const right = b + batch * spec_.b_batch;
-        multiply((right_is_vector_ ? left : right) + first * outer_,
-                 right_is_vector_ ? right : left, some, c + batch * spec_.c_batch + first);
-        i += some;
-      }
-    });
-  }
-
- private:
-  enum class Way : std::uint8_t { kNone, kDots, kRows };
-
-  void multiply(const double* matrix, const double* vector, Index results, double* c) const {
-    if (way_ == Way::kRows) {
-      tile_.sum_rows(spec_.k, results, vector, step_, matrix, term_, c);
-      return;
-    }
-    for (Index i = 0; i < results; ++i) c[i] = tile_.dot(spec_.k, matrix + i * outer_, vector);
-  }
-
-  MatmulSpec spec_;
-  GemmTile<double> tile_;
-  Index most_parts_ = 1;
-  bool right_is_vector_ = false;
-  Index results_ = 0, outer_ = 0, term_ = 0, step_ = 0;
-  Way way_ = Way::kNone;
-};
-
-// T: the type of the result.
-template <class T>
+// T: the type of the result. A: of the sums of a block.
+template <class T, class A>
 class Product {
  public:
-  using A = typename SumOf<T>::type;
-
   Product(const MatmulSpec& spec, DType lhs, DType rhs, Index most_parts)
       : spec_(spec),
         a_bytes_(static_cast<Index>(byte_width(lhs))),
         b_bytes_(static_cast<Index>(byte_width(rhs))),
-        pack_(packing_of<T>(lhs, rhs)),
+        pack_(find_gemm_packing<A>(lhs, rhs)),
         tile_(find_gemm_tile<A>()),
-        cut_(spec, tile_, kIsComplex<T>, most_parts) {
+        cut_(spec, {tile_.rows, Index{tile_.lanes} * tile_.vectors, sizeof(A)}, kIsComplex<T>,
+             most_parts) {
     if constexpr (std::is_same_v<T, double>) {
       if (lhs == DType::kF64 && rhs == DType::kF64)
-        with_vector_ = WithVector(spec, tile_, most_parts);
+        with_vector_ = GemmWithVector(spec, tile_, most_parts);
     }
   }
 
@@ -310,7 +103,7 @@ class Product {
       return reinterpret_cast<A*>(scratch + cut_.parts * cut_.a_bytes + part * cut_.b_bytes);
     };
     if (cut_.by_batch) {
-      each_part(cut_.parts, parallel, [&](Index part) {
+      each_gemm_part(cut_.parts, parallel, [&](Index part) {
         const Index end = spec_.batch * (part + 1) / cut_.parts;
         for (Index i = spec_.batch * part / cut_.parts; i < end; ++i) {
           each_slab([&](const Slab& slab) {
@@ -325,11 +118,11 @@ class Product {
       const Operands here = at(o, i);
       each_slab([&](const Slab& slab) {
         const Index n = panels(slab), packers = std::min(cut_.parts, n);
-        each_part(packers, parallel, [&](Index part) {
+        each_gemm_part(packers, parallel, [&](Index part) {
           pack(here, slab, n * part / packers, n * (part + 1) / packers, shared(0));
         });
         const Index all = blocks(slab), parts = std::min(cut_.parts, all);
-        each_part(parts, parallel, [&](Index part) {
+        each_gemm_part(parts, parallel, [&](Index part) {
           multiply(here, slab, all * part / parts, all * (part + 1) / parts, panels_of(part),
                    shared(0));
         });
@@ -431,42 +224,54 @@ class Product {
 
   MatmulSpec spec_;
   Index a_bytes_, b_bytes_;  // of an element
-  Packing<A> pack_;
+  GemmPacking<A> pack_;
   GemmTile<A> tile_;
-  Cut cut_;
-  WithVector with_vector_;
+  GemmCut cut_;
+  GemmWithVector with_vector_;
 };
 
-// Calls f(TypeTag<T>{}) with the type in which the result is written: modulo 2^n, a product of
-// integers is the same with and without signs. False for other types.
+// A block of products of integers of 8 bits has its exact sum in f32, which is multiplied faster.
+static_assert(kGemmTerms * 255 * 255 < 1 << 24);
+
+// Calls f(TypeTag<T>{}, TypeTag<A>{}) with the type in which the result is written (modulo 2^n, a
+// product of integers is the same with and without signs) and that of its sums. False for types of
+// which there are no products.
 template <class F>
-bool with_result(DType result, F f) {
+bool with_product(DType lhs, DType rhs, DType result, F f) {
+  const auto call = [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_integral_v<T>) {
+      if (byte_width(lhs) == 1 && byte_width(rhs) == 1 && find_gemm_packing<float>(lhs, rhs)) {
+        f(tag, TypeTag<float>{});
+        return true;
+      }
+    }
+    using A = typename SumOf<T>::type;
+    const bool alike =
+        kIsComplex<T> ? lhs == result && rhs == result : !is_complex(lhs) && !is_complex(rhs);
+    if (!alike || !find_gemm_packing<A>(lhs, rhs)) return false;
+    f(tag, TypeTag<A>{});
+    return true;
+  };
   switch (result) {
     case DType::kF64:
-      f(TypeTag<double>{});
-      return true;
+      return call(TypeTag<double>{});
     case DType::kC64:
-      f(TypeTag<std::complex<float>>{});
-      return true;
+      return call(TypeTag<std::complex<float>>{});
     case DType::kC128:
-      f(TypeTag<std::complex<double>>{});
-      return true;
+      return call(TypeTag<std::complex<double>>{});
     case DType::kI8:
     case DType::kU8:
-      f(TypeTag<std::uint8_t>{});
-      return true;
+      return call(TypeTag<std::uint8_t>{});
     case DType::kI16:
     case DType::kU16:
-      f(TypeTag<std::uint16_t>{});
-      return true;
+      return call(TypeTag<std::uint16_t>{});
     case DType::kI32:
     case DType::kU32:
-      f(TypeTag<std::uint32_t>{});
-      return true;
+      return call(TypeTag<std::uint32_t>{});
     case DType::kI64:
     case DType::kU64:
-      f(TypeTag<std::uint64_t>{});
-      return true;
+      return call(TypeTag<std::uint64_t>{});
     default:
       return false;
   }
@@ -475,12 +280,7 @@ bool with_result(DType result, F f) {
 }  // namespace
 
 bool can_gemm(DType lhs, DType rhs, DType result) {
-  bool known = false;
-  with_result(result, [&](auto tag) {
-    const auto packing = packing_of<typename decltype(tag)::type>(lhs, rhs);
-    known = packing.left != nullptr && packing.right != nullptr;
-  });
-  return known;
+  return with_product(lhs, rhs, result, [](auto, auto) {});
 }
 
 Gemm::Gemm(const MatmulSpec& spec, DType lhs, DType rhs, DType result, bool split)
@@ -491,16 +291,19 @@ Gemm::Gemm(const MatmulSpec& spec, DType lhs, DType rhs, DType result, bool spli
 
 std::size_t Gemm::scratch_bytes() const {
   std::size_t bytes = 0;
-  with_result(result_, [&](auto tag) {
-    bytes = Product<typename decltype(tag)::type>(spec_, lhs_, rhs_, most_parts_).scratch_bytes();
+  with_product(lhs_, rhs_, result_, [&](auto t, auto a) {
+    bytes = Product<typename decltype(t)::type, typename decltype(a)::type>(spec_, lhs_, rhs_,
+                                                                            most_parts_)
+                .scratch_bytes();
   });
   return bytes;
 }
 
 void Gemm::run(const void* a, const void* b, void* c, std::byte* scratch,
                Parallel& parallel) const {
-  with_result(result_, [&](auto tag) {
-    Product<typename decltype(tag)::type>(spec_, lhs_, rhs_, most_parts_)
+  with_product(lhs_, rhs_, result_, [&](auto t, auto sum) {
+    Product<typename decltype(t)::type, typename decltype(sum)::type>(spec_, lhs_, rhs_,
+                                                                      most_parts_)
         .run(a, b, c, scratch, parallel);
   });
 }

@@ -4,7 +4,9 @@
 // one of real matrices: each element of the left side stands for [re -im; im re], one of the right
 // side for a column [re; im].
 //
-// Every sum is taken in the order of its terms, in blocks of kTerms, whatever the number of
+// Integers of 8 bits are multiplied as f32, which holds the sum of a block of them.
+//
+// Every sum is taken in the order of its terms, in blocks of kGemmTerms, whatever the number of
 // threads; nothing is left out, so that zero times infinity is NaN. The result is only written.
 #pragma once
 

@@ -134,7 +134,31 @@ TEST(GemmTest, IntegersWrapAsTheSumsByHand) {
   check_all<std::int16_t, std::int64_t>(DType::kI16, DType::kI64, 77);
 }
 
+// Blocks of integers of 8 bits are summed in f32: their largest sums must be exact there.
+template <class L, class T>
+void check_extremes(DType operand, DType result, L x, L y) {
+  const auto serial = make_serial_parallel();
+  const Size size{.batch = 1, .m = 5, .n = 19, .k = 1000};
+  const MatmulSpec spec = spec_of(size, false, false);
+  const Gemm gemm(spec, operand, operand, result);
+  std::vector<L> a(static_cast<std::size_t>(size.m * size.k), x);
+  const std::vector<L> b(static_cast<std::size_t>(size.n * size.k), y);
+  EXPECT_EQ(product(gemm, spec, a, b, *serial, T{77}), (by_hand<L, T>(spec, a, b)));
+  for (std::size_t i = 0; i < a.size(); i += 3) --a[i];
+  EXPECT_EQ(product(gemm, spec, a, b, *serial, T{77}), (by_hand<L, T>(spec, a, b)));
+}
+TEST(GemmTest, LargestSumsOfSmallIntegersAreExact) {
+  check_extremes<std::uint8_t, std::uint32_t>(DType::kU8, DType::kU32, 255, 255);
+  check_extremes<std::uint8_t, std::uint64_t>(DType::kU8, DType::kU64, 255, 255);
+  check_extremes<std::uint8_t, std::uint8_t>(DType::kU8, DType::kU8, 255, 255);
+  check_extremes<std::int8_t, std::int32_t>(DType::kI8, DType::kI32, -127, -128);
+  check_extremes<std::int8_t, std::int64_t>(DType::kI8, DType::kI64, -127, 127);
+}
+
 TEST(GemmTest, OtherTypesAreRefused) {
+  EXPECT_FALSE(can_gemm(DType::kF8E5M2, DType::kF8E5M2, DType::kI32));
+  EXPECT_FALSE(can_gemm(DType::kF32, DType::kF32, DType::kI32));
+  EXPECT_FALSE(can_gemm(DType::kC128, DType::kC128, DType::kF64));
   EXPECT_FALSE(can_gemm(DType::kF32, DType::kF32, DType::kF32));
   EXPECT_FALSE(can_gemm(DType::kF64, DType::kF64, DType::kF32));
   EXPECT_FALSE(can_gemm(DType::kI64, DType::kI32, DType::kI32));
