@@ -29,6 +29,15 @@ std::int64_t read_index(DType type, const void* data, std::int64_t at) {
       [] { return std::int64_t{0}; });
 }
 
+template <class T>
+void add_one(void* to, const void* update) {
+  T a, b;
+  std::memcpy(&a, to, sizeof(T));
+  std::memcpy(&b, update, sizeof(T));
+  a += b;
+  std::memcpy(to, &a, sizeof(T));
+}
+
 }  // namespace
 
 IndexedWalk::IndexedWalk(const Shape& operand, const Shape& indices, const Shape& result,
@@ -173,27 +182,38 @@ void IndexedWalk::gather(const void* operand, const void* indices, void* result,
                  [&](int p) { run(batches_ * p / parts, batches_ * (p + 1) / parts); });
 }
 
-bool IndexedWalk::scatter_dense(std::int64_t b, Combine combine, void* result, const void* indices,
-                                const void* updates) const {
+template <class I, class F>
+void IndexedWalk::scatter_dense(std::byte* result, const I* indices, const std::byte* updates,
+                                F put) const {
+  const std::size_t mapped = dims_.index_map.size();
+  std::int64_t most[kMaxRank] = {}, strides[kMaxRank] = {};
+  for (std::size_t k = 0; k < mapped; ++k) {
+    const auto d = static_cast<std::size_t>(dims_.index_map[k]);
+    most[k] = operand_.dim(static_cast<int>(d)) - slice_[d];
+    strides[k] = operand_strides_[d];
+  }
   const std::int64_t index_stride = batch_dims_.empty() ? 0 : batch_index_strides_.back();
   const std::int64_t result_stride = batch_dims_.empty() ? 0 : batch_result_strides_.back();
-  std::int64_t to = 0;
-  for (std::size_t k = 0; k < dims_.index_map.size(); ++k) {
-    const std::int64_t d = dims_.index_map[k];
-    const std::int64_t start = read_index(
-        indices_.dtype(), indices, b * index_stride + static_cast<std::int64_t>(k) * index_step_);
-    const std::int64_t extent =
-        contains(dims_.collapsed, d) ? 1 : slice_[static_cast<std::size_t>(d)];
-    if (start < 0 || start > operand_.dim(static_cast<int>(d)) - extent) return false;
-    to += start * operand_strides_[static_cast<std::size_t>(d)];
-  }
-  std::byte* target = static_cast<std::byte*>(result) + to * width_;
-  const std::byte* update = static_cast<const std::byte*>(updates) + b * result_stride * width_;
-  if (combine == nullptr)
-    std::memcpy(target, update, static_cast<std::size_t>(window_elements_ * width_));
+  // Copies, which the bytes that are written cannot be.
+  const std::int64_t batches = batches_, index_step = index_step_, width = width_;
+  const auto each = [&](const std::size_t count) {
+    for (std::int64_t b = 0; b < batches; ++b) {
+      std::int64_t to = 0;
+      bool inside = true;
+      for (std::size_t k = 0; k < count; ++k) {
+        // An unsigned index beyond int64 is negative here, and so outside of it too.
+        const auto start = static_cast<std::int64_t>(
+            indices[b * index_stride + static_cast<std::int64_t>(k) * index_step]);
+        inside = inside && start >= 0 && start <= most[k];
+        to += inside ? start * strides[k] : 0;
+      }
+      if (inside) put(result + to * width, updates + b * result_stride * width);
+    }
+  };
+  if (mapped == 1)
+    each(1);
   else
-    combine(target, update, static_cast<int>(window_elements_));
-  return true;
+    each(mapped);
 }
 
 void IndexedWalk::scatter_at(std::int64_t b, RegionFrame& frame, std::span<const DType> types,
@@ -245,6 +265,7 @@ void IndexedWalk::scatter_at(std::int64_t b, RegionFrame& frame, std::span<const
 void IndexedWalk::scatter(const Region& region, std::span<const DType> types,
                           std::span<void* const> results, const void* indices,
                           std::span<const void* const> updates) const {
+  if (operand_.elements() == 0) return;
   RegionFrame frame(region);
   // Whole rows at a time where the update replaces what is there, or is combined with it by an
   // operation that has loops for elements as they lie in memory.
@@ -252,12 +273,35 @@ void IndexedWalk::scatter(const Region& region, std::span<const DType> types,
                         region.program.outputs()[0] == region.program.inputs()[1];
   const ReduceLoops loops = region.kind ? find_reduce_loops(*region.kind, types[0]) : ReduceLoops();
   const Combine combine = loops && loops.lane_bytes == width_ ? loops.column : nullptr;
-  const bool dense = types.size() == 1 && flat_ && dense_ && window_elements_ <= INT32_MAX &&
-                     (replaces || combine != nullptr);
-  for (std::int64_t b = 0; b < batches_; ++b) {
-    if (dense && scatter_dense(b, combine, results[0], indices, updates[0])) continue;
-    scatter_at(b, frame, types, results, indices, updates);
+  if (types.size() == 1 && flat_ && dense_ && window_elements_ <= INT32_MAX &&
+      (replaces || combine != nullptr)) {
+    visit(
+        indices_.dtype(),
+        [&](auto tag) {
+          using T = typename decltype(tag)::type;
+          if constexpr (kIsInteger<T>) {
+            const auto scatter = [&](auto put) {
+              scatter_dense(static_cast<std::byte*>(results[0]), static_cast<const T*>(indices),
+                            static_cast<const std::byte*>(updates[0]), put);
+            };
+            const auto elements = static_cast<int>(window_elements_);
+            // Sums of single numbers, as histograms and gradients have them, need no call for each.
+            if (elements == 1 && region.kind == ReduceKind::kAdd && types[0] == DType::kF32)
+              scatter([](void* to, const void* update) { add_one<float>(to, update); });
+            else if (elements == 1 && region.kind == ReduceKind::kAdd && types[0] == DType::kI32)
+              scatter([](void* to, const void* update) { add_one<std::uint32_t>(to, update); });
+            else if (combine != nullptr)
+              scatter([=](void* to, const void* update) { combine(to, update, elements); });
+            else
+              scatter([bytes = static_cast<std::size_t>(window_elements_ * width_)](
+                          void* to, const void* update) { std::memcpy(to, update, bytes); });
+          }
+        },
+        [] {});
+    return;
   }
+  for (std::int64_t b = 0; b < batches_; ++b)
+    scatter_at(b, frame, types, results, indices, updates);
 }
 
 namespace {

@@ -40,14 +40,14 @@ class IndexedWalk {
   template <class I>
   void gather_dense(const std::byte* operand, const I* indices, std::byte* result,
                     std::int64_t begin, std::int64_t end) const;
-  // One batch element of a scatter: any; and one whose window lies dense and inside of the operand,
-  // false if it does not. `combine` is nullptr where the update replaces what is there.
+  // One batch element of a scatter: any.
   void scatter_at(std::int64_t b, RegionFrame& frame, std::span<const DType> types,
                   std::span<void* const> results, const void* indices,
                   std::span<const void* const> updates) const;
   using Combine = void (*)(void* values, const void* updates, int n);
-  bool scatter_dense(std::int64_t b, Combine combine, void* result, const void* indices,
-                     const void* updates) const;
+  // All of a scatter, where flat_ and windows are dense: put(window of the result, update).
+  template <class I, class F>
+  void scatter_dense(std::byte* result, const I* indices, const std::byte* updates, F put) const;
 
   Shape operand_, indices_;
   IndexedDims dims_;
