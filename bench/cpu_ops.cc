@@ -73,6 +73,8 @@ constexpr Row kRows[] = {
     UNARY("log_f32", "log", "f32"),
     UNARY("log_plus_one_f32", "log_plus_one", "f32"),
     UNARY("exponential_minus_one_f32", "exponential_minus_one", "f32"),
+    {"shift_left_i8", "%a: tensor<1048576xi8>, %b: tensor<1048576xi8>", "tensor<1048576xi8>",
+     "%r = stablehlo.shift_left %a, %b : tensor<1048576xi8>"},
     {"power_i32", "%a: tensor<1048576xi32>, %b: tensor<1048576xi32>", "tensor<1048576xi32>",
      "%r = stablehlo.power %a, %b : tensor<1048576xi32>"},
     {"largest_of_rows_f32", "%a: tensor<1024x1024xf32>, %z: tensor<f32>", "tensor<1024xf32>",

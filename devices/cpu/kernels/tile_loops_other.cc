@@ -1,4 +1,4 @@
-// Loops of the less common types (i8 i16 ui16 ui64 f16 bf16) and their conversions, for any
+// Loops of the less common types (i16 ui16 ui64 f16 bf16) and their conversions, for any
 // processor.
 #define MILLRACE_ISA baseline
 #include "millrace/devices/cpu/kernels/tile_loops.inc"
@@ -22,8 +22,6 @@ TileLoop find_other_loop(TileOp op, DType in, DType out) {
         none);
   }
   switch (in) {
-    case DType::kI8:
-      return find_loop<std::int8_t>(op);
     case DType::kI16:
       return find_loop<std::int16_t>(op);
     case DType::kU16:
