@@ -56,6 +56,8 @@ class FftKernel final : public Kernel {
       transforms_.emplace_back(std::max<std::int64_t>(n, 1));
       if (inverse_) scale_ /= static_cast<double>(std::max<std::int64_t>(n, 1));
     }
+    if (type_ == ir::FftType::kRfft)
+      real_ = std::make_unique<RealFourierTransform>(std::max<std::int64_t>(lengths_.back(), 1));
   }
 
   std::size_t scratch_bytes(std::span<const ConstArray> operands,
@@ -74,17 +76,22 @@ class FftKernel final : public Kernel {
  private:
   void transform(const ConstArray& from, const MutableArray& to, Scratch& scratch) const {
     if (to.shape.elements() == 0) return;
-    // All of the spectrum: irfft completes the half that it is given, by symmetry.
-    DimVector dims(from.shape.dims());
+    // All of the spectrum: irfft completes the half that it is given, by symmetry. Of real numbers
+    // the half that is wanted.
+    DimVector dims(real_ != nullptr ? to.shape.dims() : from.shape.dims());
     if (type_ == ir::FftType::kIrfft && !lengths_.empty()) dims.back() = lengths_.back();
-    std::int64_t most = 0;
+    std::int64_t most = real_ != nullptr ? real_->memory_elements() : 0;
     for (const FourierTransform& t : transforms_) most = std::max(most, t.memory_elements());
     const auto x = scratch.take<Number>(product(dims)), memory = scratch.take<Number>(most);
-    const auto row = scratch.take<Number>(dims.empty() ? 1 : *std::ranges::max_element(dims));
+    const auto row =
+        scratch.take<Number>(std::max(*std::ranges::max_element(dims), lengths_.back()));
     if (scratch.measures()) return;
-    read(from, dims, x);
+    if (real_ != nullptr)
+      transform_real(from, x, row, memory);
+    else
+      read(from, dims, x);
     const std::size_t first = dims.size() - lengths_.size();
-    for (std::size_t k = 0; k < lengths_.size(); ++k)
+    for (std::size_t k = 0; k < lengths_.size() - (real_ != nullptr ? 1 : 0); ++k)
       along(transforms_[k], x, dims, first + k, row, memory);
     write(x, dims, to);
   }
@@ -115,6 +122,23 @@ class FftKernel final : public Kernel {
         const bool mirrored = i >= given;
         *to = E::get(from, mirrored ? other + (n - i) % n : mine + i);
         to->im *= mirrored ? -sign : sign;
+      }
+    });
+  }
+
+  // Along the last dimension.
+  void transform_real(const ConstArray& from, std::span<Number> x, std::span<Number> row,
+                      std::span<Number> memory) const {
+    const std::int64_t n = lengths_.back(), rows = from.shape.elements() / n, kept = n / 2 + 1;
+    const std::int64_t step = real_->takes_pairs() ? 2 : 1;
+    with_elements(from.shape.dtype(), [&](auto, auto part) {
+      const auto* data = reinterpret_cast<const decltype(part)*>(from.data);
+      for (std::int64_t r = 0; r < rows; ++r, data += n) {
+        for (std::int64_t i = 0; i < n; i += step)
+          row[static_cast<std::size_t>(i / step)] = {data[i], step == 2 ? data[i + 1] : 0};
+        real_->run(row.first(static_cast<std::size_t>(n / step)),
+                   x.subspan(static_cast<std::size_t>(r * kept), static_cast<std::size_t>(kept)),
+                   memory);
       }
     });
   }
@@ -153,6 +177,7 @@ class FftKernel final : public Kernel {
   const bool inverse_;
   const std::vector<std::int64_t> lengths_;
   std::vector<FourierTransform> transforms_;
+  std::unique_ptr<RealFourierTransform> real_;  // of rfft, along the last dimension
   double scale_ = 1;
 };
 

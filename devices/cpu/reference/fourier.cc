@@ -179,4 +179,28 @@ void FourierTransform::run_chirp(std::span<ComplexNumber> x,
   for (std::size_t k = 0; k < x.size(); ++k) x[k] = conjugate(a[k]) * chirp_[k];
 }
 
+RealFourierTransform::RealFourierTransform(std::int64_t n)
+    : n_(n), complex_(n % 2 == 0 ? n / 2 : n) {
+  for (std::int64_t k = 0; takes_pairs() && k < n / 2; ++k) roots_.push_back(unit_root(2 * k, n));
+}
+
+// The transform of the pairs is E + i O, of those of the even and of the odd numbers, both of which
+// have conjugates at their other ends; what is wanted is E + root O.
+void RealFourierTransform::run(std::span<ComplexNumber> x, std::span<ComplexNumber> results,
+                               std::span<ComplexNumber> memory) const {
+  complex_.run(x, memory);
+  if (!takes_pairs()) {
+    std::copy_n(x.begin(), results.size(), results.begin());
+    return;
+  }
+  const std::size_t half = x.size();
+  results[0] = {x[0].re + x[0].im, 0};
+  results[half] = {x[0].re - x[0].im, 0};
+  for (std::size_t k = 1; k < half; ++k) {
+    const Number a = x[k], b = conjugate(x[half - k]), sum = a + b, gap = a - b;
+    const Number turned = Number{gap.im, -gap.re} * roots_[k];
+    results[k] = {0.5 * (sum.re + turned.re), 0.5 * (sum.im + turned.im)};
+  }
+}
+
 }  // namespace millrace::devices::cpu::reference

@@ -35,4 +35,23 @@ class FourierTransform {
   std::vector<ComplexNumber> chirp_, spectrum_;
 };
 
+// The same of n real numbers, of whose results the first n / 2 + 1 say the others: for even n a
+// complex transform of half the length, of pairs of them. Thread-safety: immutable.
+class RealFourierTransform {
+ public:
+  explicit RealFourierTransform(std::int64_t n);  // at least 1
+
+  // Whether run() takes x[0] + sqrt(-1) x[1], x[2] + sqrt(-1) x[3], ... and not x[0], x[1], ...
+  bool takes_pairs() const { return n_ % 2 == 0; }
+  std::int64_t memory_elements() const { return complex_.memory_elements(); }
+  // Overwrites x; gives n / 2 + 1 results.
+  void run(std::span<ComplexNumber> x, std::span<ComplexNumber> results,
+           std::span<ComplexNumber> memory) const;
+
+ private:
+  std::int64_t n_;
+  FourierTransform complex_;
+  std::vector<ComplexNumber> roots_;  // exp(-2 pi sqrt(-1) k / n), of even n
+};
+
 }  // namespace millrace::devices::cpu::reference

@@ -73,5 +73,23 @@ TEST(FourierTest, LongLengthsOfAllKindsOfFactorsAreWhatTheirDefinitionSays) {
   for (const std::int64_t n : {1024, 729, 1000, 720, 840, 1001, 961, 1009, 592}) check(n);
 }
 
+TEST(FourierTest, RealNumbersHaveTheResultsOfComplexOnesWithoutImaginaryParts) {
+  for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 30, 62, 74, 96, 101, 1000, 1024}) {
+    Numbers x = made_up(n);
+    for (ComplexNumber& v : x) v.im = 0;
+    Numbers want = by_definition(x), given;
+    want.resize(static_cast<std::size_t>(n / 2 + 1));
+    const RealFourierTransform transform(n);
+    ASSERT_EQ(transform.takes_pairs(), n % 2 == 0);
+    const std::size_t step = transform.takes_pairs() ? 2 : 1;
+    for (std::size_t i = 0; i < x.size(); i += step)
+      given.push_back({x[i].re, step == 2 ? x[i + 1].re : 0});
+    Numbers results(want.size()), memory(static_cast<std::size_t>(transform.memory_elements()));
+    transform.run(given, results, memory);
+    EXPECT_LT(worst_difference(results, want), 1e-14 * static_cast<double>(n + 10))
+        << "length " << n;
+  }
+}
+
 }  // namespace
 }  // namespace millrace::devices::cpu::reference
