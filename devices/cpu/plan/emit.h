@@ -54,6 +54,18 @@ class Emitter {
     std::vector<ValueId> writes;
     double cost = 1;
   };
+  // A loop before it is a step: the spec, the buffers that it names and the values that it makes.
+  struct LoopParts {
+    LoopSpec spec;
+    std::vector<BufferId> buffers;
+    // Per input of the loop: the stored value that it reads, -1 for an iota.
+    std::vector<ValueId> sources;
+    std::vector<ValueId> results;  // per output
+    std::string name;
+    ir::Location location;
+
+    int buffer(BufferId b);
+  };
   // What the emission of one block keeps.
   struct BlockState {
     const Block& block;
@@ -118,13 +130,14 @@ class Emitter {
   std::vector<int> schedule(const BlockState& s) const;
 
   // emit_work.cc
+  // Of a fused loop: of each array as much as its views touch.
+  std::size_t bytes_of_loop(const LoopParts& parts) const;
   void count_work(const BlockState& s, const Unit& unit, StepInfo& info) const;
 
   // emit_loop.cc
   Status emit_group(BlockState& s, const Unit& unit, StepList& to);
   Status emit_copy(BlockState& s, ValueId v, StepList& to);
   Status emit_permuted_reduce(BlockState& s, const Node& n, StepList& to);
-  struct LoopParts;
   Status add_loop(BlockState& s, LoopParts parts, StepList& to);
 
   // emit_node.cc

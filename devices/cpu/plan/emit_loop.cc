@@ -10,23 +10,12 @@
 
 namespace millrace::devices::cpu::plan {
 
-// A loop before it is a step: the spec, the buffers that it names and the values that it makes.
-struct Emitter::LoopParts {
-  LoopSpec spec;
-  std::vector<BufferId> buffers;
-  std::vector<ValueId>
-      sources;  // per input of the loop: the stored value that it reads, -1 for an iota
-  std::vector<ValueId> results;  // per output
-  std::string name;
-  ir::Location location;
-
-  int buffer(BufferId b) {
-    const auto it = std::find(buffers.begin(), buffers.end(), b);
-    if (it != buffers.end()) return static_cast<int>(it - buffers.begin());
-    buffers.push_back(b);
-    return static_cast<int>(buffers.size()) - 1;
-  }
-};
+int Emitter::LoopParts::buffer(BufferId b) {
+  const auto it = std::find(buffers.begin(), buffers.end(), b);
+  if (it != buffers.end()) return static_cast<int>(it - buffers.begin());
+  buffers.push_back(b);
+  return static_cast<int>(buffers.size()) - 1;
+}
 
 Status Emitter::emit_group(BlockState& s, const Unit& unit, StepList& to) {
   const Group& group = s.groups[static_cast<std::size_t>(unit.group)];
@@ -105,6 +94,7 @@ Status Emitter::add_loop(BlockState& s, LoopParts parts, StepList& to) {
   };
   if (!parts.spec.program.finish()) return too_large();
   const std::vector<LoopInput> inputs = parts.spec.inputs;
+  const std::size_t touched = bytes_of_loop(parts);
   auto made = LoopKernel::make(std::move(parts.spec));
   if (!made) return too_large();
   auto kernel = std::make_shared<const LoopKernel>(*std::move(made));
@@ -140,6 +130,7 @@ Status Emitter::add_loop(BlockState& s, LoopParts parts, StepList& to) {
     outputs.push_back(target);
   }
   Step& step = add_step(to, parts.name, parts.location, kernel->scratch_bytes());
+  step.info.bytes = touched;
   step.run = [kernel, buffers = std::move(parts.buffers), outputs](const StepFrame& f) -> Status {
     const void* from[LoopKernel::kMaxBuffers];
     void* into[LoopKernel::kMaxOutputs];

@@ -1,6 +1,9 @@
 // The part of Emitter that counts what a step reads, writes and computes.
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
+#include <span>
 
 #include "millrace/devices/cpu/plan/emit.h"
 
@@ -28,6 +31,32 @@ static std::optional<std::size_t> bytes_touched(const Graph& graph, NodeId id) {
     default:
       return std::nullopt;
   }
+}
+
+// Elements of an array that a loop over dims reaches by these strides.
+static std::size_t reached(std::span<const std::int64_t> dims,
+                           std::span<const std::int64_t> strides) {
+  std::size_t elements = 1;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    if (strides[d] != 0) elements *= static_cast<std::size_t>(dims[d]);
+  }
+  return elements;
+}
+
+std::size_t Emitter::bytes_of_loop(const LoopParts& parts) const {
+  std::map<ValueId, std::size_t> touched;  // by storage
+  for (std::size_t i = 0; i < parts.sources.size(); ++i) {
+    if (parts.sources[i] < 0) continue;
+    touched[storage(parts.sources[i])] += reached(parts.spec.dims, parts.spec.inputs[i].strides) *
+                                          byte_width(graph_.shape(parts.sources[i]).dtype());
+  }
+  std::size_t sum = 0;
+  for (const auto& [owner, read] : touched) sum += std::min(read, bytes(owner));
+  for (std::size_t o = 0; o < parts.results.size(); ++o) {
+    const DType type = graph_.shape(parts.results[o]).dtype();
+    sum += bytes(parts.results[o]) + (parts.spec.outputs[o].reduce ? byte_width(type) : 0);
+  }
+  return sum;
 }
 
 // What the unit's last step does; those before it only lay out operands.
@@ -65,15 +94,25 @@ void Emitter::count_work(const BlockState& s, const Unit& unit, StepInfo& info) 
     for (const NodeId id : s.groups[static_cast<std::size_t>(unit.group)].nodes)
       info.operations += of_node(graph_.node(id));
   }
+  if (unit.group >= 0 || info.bytes != 0) return;  // a loop's are known
   if (unit.copy >= 0) {
-    info.bytes += bytes(unit.copy) + std::min(bytes(unit.copy), bytes(storage(unit.copy)));
+    const Shape& shape = graph_.shape(unit.copy);
+    const View view = resolve(graph_, unit.copy, true);
+    const bool splat = view.iota || splat_constant(graph_, unit.copy) != nullptr;
+    const std::size_t read =
+        splat ? 0 : reached(squeezed(shape), view.strides) * byte_width(shape.dtype());
+    info.bytes = bytes(unit.copy) + read;
     return;
   }
   if (const auto touched = bytes_touched(graph_, unit.node)) {
     info.bytes += *touched;
     return;
   }
-  for (const ValueId v : unit.reads) info.bytes += bytes(v);
+  std::map<ValueId, std::size_t> read;  // by storage
+  for (const ValueId v : std::set<ValueId>(graph_.node(unit.node).inputs.begin(),
+                                           graph_.node(unit.node).inputs.end()))
+    read[storage(v)] += bytes(v);
+  for (const auto& [owner, some] : read) info.bytes += std::min(some, bytes(owner));
   for (const ValueId v : unit.writes) info.bytes += bytes(v);
 }
 

@@ -379,6 +379,34 @@ TEST(PlanTest, BytesOfAStepAreThoseThatItMoves) {
   const std::string updated = "(%x: " + big + ", %u: tensor<2x256xf32>, %i: tensor<i32>) -> " + big;
   EXPECT_EQ(bytes_of_step(updated, update, "stablehlo.dynamic_update_slice"), 2U * 2 * 256 * 4);
   EXPECT_EQ(bytes_of_step(updated, update, "copy"), 2U * 1024 * 256 * 4);
+  const std::string row = "tensor<4x256xf32>";
+  const auto piece = [&](const std::string& name, const std::string& from) {
+    return name + " = stablehlo.slice %x [" + from + ", 0:256] : (" + big + ") -> " + row + "\n";
+  };
+  // Of an array the piece that is read, of two that overlap not more than there is; of what is
+  // repeated each element once.
+  EXPECT_EQ(bytes_of_step("(%x: " + big + ") -> " + row,
+                          piece("%a", "0:4") + piece("%b", "2:6") +
+                              "%0 = stablehlo.add %a, %b : " + row + "\nreturn %0 : " + row,
+                          "stablehlo.add"),
+            3U * 4 * 256 * 4);
+  EXPECT_EQ(bytes_of_step("(%x: " + row + ", %y: tensor<256xf32>) -> " + row,
+                          "%b = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<256xf32>) -> " +
+                              row + "\n%r = stablehlo.reverse %x, dims = [0] : " + row +
+                              "\n%1 = stablehlo.multiply %x, %r : " + row +
+                              "\n%0 = stablehlo.add %1, %b : " + row + "\nreturn %0 : " + row,
+                          "fused loop of 2"),
+            2U * 4 * 256 * 4 + 256 * 4);
+  EXPECT_EQ(bytes_of_step("(%x: tensor<0x4xf32>) -> tensor<0x4xf32>",
+                          "%0 = stablehlo.negate %x : tensor<0x4xf32>\n"
+                          "return %0 : tensor<0x4xf32>",
+                          "stablehlo.negate"),
+            0U);
+  EXPECT_EQ(bytes_of_step("(%y: tensor<256xf32>) -> " + row,
+                          "%0 = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<256xf32>) -> " +
+                              row + "\nreturn %0 : " + row,
+                          "stablehlo.broadcast_in_dim"),
+            4U * 256 * 4 + 256 * 4);
   EXPECT_EQ(
       bytes_of_step(
           "(%x: " + big + ", %i: tensor<3x1xi32>) -> tensor<3x256xf32>",
