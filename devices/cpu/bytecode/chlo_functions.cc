@@ -196,8 +196,9 @@ V lgamma_positive(Lines& t, const V& x) {
                   t.select(t.compare("LT", x, t.number(8)), around_two, far));
 }
 
-// log |gamma(-x)| = log(pi / (x |sin(pi x)|)) - log gamma(x). Near the zeros of gamma's logarithm
-// below 0 its error is one of the terms.
+// log |gamma(-x)| = log(pi / (x |sin(pi x)|)) - log gamma(x), for the smallest x, whose product
+// with pi may have few bits, log gamma(x). Near the zeros of gamma's logarithm below 0 its error is
+// one of the terms.
 V lgamma(Lines& t, const V& x) {
   const V size = t.one("abs", x), value = lgamma_positive(t, size);
   const V part = t.difference(size, t.one("floor", size));
@@ -206,7 +207,8 @@ V lgamma(Lines& t, const V& x) {
       t.sum(t.one("log", t.one("sine", t.product(t.number(kPi), near))), t.one("log", size));
   const V other = t.difference(t.difference(t.number(1.14472988584940017414), logs), value);
   const V infinite = t.compare("EQ", size, t.infinity());
-  return t.select(infinite, t.infinity(), t.select(t.compare("LT", x, t.number(0)), other, value));
+  const V reflects = t.compare("LT", x, t.number(-1e-17));
+  return t.select(infinite, t.infinity(), t.select(reflects, other, value));
 }
 
 // Of x > 0: that of x + 1 and a term below 1, from 2 to 10 with the terms down to 1, and then by
