@@ -197,6 +197,8 @@ bool read_quant(State& s, Type* out) {
   if (!s.in.expect(':') || !read_dtype_word(s, dtype_of_word, "an expressed type", &q.expressed))
     return false;
   if (s.in.accept(':')) {
+    if (s.in.token().is('{'))
+      return s.in.fail("StableHLO has scales of a whole tensor or along one axis, not of blocks");
     std::int64_t axis = 0;
     if (!s.in.integer(&axis)) return false;
     if (axis < 0 || axis > std::numeric_limits<int>::max())
