@@ -82,11 +82,15 @@ struct LaunchArguments {
   std::stop_token stop;
   TimePoint deadline = kNoDeadline;  // why stop was requested, once it has come
   std::uint64_t flow = 0;  // of the event that the backend records, if it does (TraceEvent::flow)
+  // False: nobody looks at done, which the backend may leave empty where telling the end of a run
+  // costs it something; a failure is told by the outputs. For links of a chain, whose outputs the
+  // next launch takes: the last one's tell of all.
+  bool wants_done = true;
 };
 
 // Per device of the launch: outputs exist as handles; each one's ready() fires when it is written,
 // which may be long before done (the device has finished the program, its inputs are no longer
-// read).
+// read). done may be empty where the launch has not wanted it.
 struct LaunchResult {
   Buffers outputs;
   Future<void> done;

@@ -8,37 +8,51 @@
 namespace millrace::devices {
 namespace {
 
+bool fits(const Shape& wanted, const Buffer& input, const Client& client, DeviceId device) {
+  if (!input) return false;
+  const BufferBody& body = *input.body();
+  return &body.client() == &client && body.device() == device &&
+         (wanted.dtype() == DType::kInvalid || admits(wanted, body.shape())) && !body.removed();
+}
+
+// Of one that does not fit. Apart from what every launch runs through.
+[[gnu::cold, gnu::noinline]] Status misfit_error(const ExecutableBody& executable,
+                                                 const Client& client, std::size_t i,
+                                                 const Buffer& input, DeviceId device) {
+  const std::string argument = "argument " + std::to_string(i) + " of " + executable.name();
+  if (!input) return fail(ErrorCode::kInvalidArgument, argument + " is an empty Buffer");
+  const Shape& wanted = executable.input_shapes()[i];
+  std::string why;
+  if (&input.body()->client() != &client) {
+    why = "belongs to another client";
+  } else if (input.device() != device) {
+    why = "is on device " + std::to_string(index(input.device())) + ", the launch on device " +
+          std::to_string(index(device)) + ": copy it there first";
+  } else if (wanted.dtype() != DType::kInvalid && !admits(wanted, input.shape())) {
+    why = misfit(wanted, input.shape());
+  } else {
+    why = "was donated or removed before";
+  }
+  return fail(ErrorCode::kInvalidArgument,
+              argument + ", a " + input.shape().to_string() + ", " + why);
+}
+
+[[gnu::cold, gnu::noinline]] Status count_error(const ExecutableBody& executable,
+                                                std::size_t wanted, const char* what,
+                                                std::size_t given) {
+  return fail(ErrorCode::kInvalidArgument,
+              "a launch of " + executable.name() + " takes " + std::to_string(wanted) + " " + what +
+                  (wanted == 1 ? ", not " : "s, not ") + std::to_string(given));
+}
+
 Status check_inputs(const ExecutableBody& executable, const Client& client,
                     std::span<const Buffer> inputs, DeviceId device) {
   const std::span<const Shape> shapes = executable.input_shapes();
-  if (inputs.size() != shapes.size()) {
-    return fail(ErrorCode::kInvalidArgument,
-                "a launch of " + executable.name() + " takes " + std::to_string(shapes.size()) +
-                    (shapes.size() == 1 ? " argument, not " : " arguments, not ") +
-                    std::to_string(inputs.size()));
-  }
+  if (inputs.size() != shapes.size()) [[unlikely]]
+    return count_error(executable, shapes.size(), "argument", inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Buffer& input = inputs[i];
-    if (!input) {
-      return fail(ErrorCode::kInvalidArgument, "argument " + std::to_string(i) + " of " +
-                                                   executable.name() + " is an empty Buffer");
-    }
-    std::string why;
-    if (&input.body()->client() != &client) {
-      why = "belongs to another client";
-    } else if (input.device() != device) {
-      why = "is on device " + std::to_string(index(input.device())) + ", the launch on device " +
-            std::to_string(index(device)) + ": copy it there first";
-    } else if (shapes[i].dtype() != DType::kInvalid && !admits(shapes[i], input.shape())) {
-      why = misfit(shapes[i], input.shape());
-    } else if (input.removed()) {
-      why = "was donated or removed before";
-    } else {
-      continue;
-    }
-    return fail(ErrorCode::kInvalidArgument, "argument " + std::to_string(i) + " of " +
-                                                 executable.name() + ", a " +
-                                                 input.shape().to_string() + ", " + why);
+    if (!fits(shapes[i], inputs[i], client, device)) [[unlikely]]
+      return misfit_error(executable, client, i, inputs[i], device);
   }
   return {};
 }
@@ -48,12 +62,8 @@ Status check_inputs(const ExecutableBody& executable, const Client& client,
 Status check_launch(const ExecutableBody& executable, const Client& client,
                     const LaunchArguments& call) {
   const auto devices = static_cast<std::size_t>(executable.devices_per_launch());
-  if (call.devices.size() != devices || call.arguments.size() != devices) {
-    return fail(ErrorCode::kInvalidArgument,
-                "a launch of " + executable.name() + " takes " + std::to_string(devices) +
-                    (devices == 1 ? " device, not " : " devices, not ") +
-                    std::to_string(call.devices.size()));
-  }
+  if (call.devices.size() != devices || call.arguments.size() != devices) [[unlikely]]
+    return count_error(executable, devices, "device", call.devices.size());
   for (std::size_t d = 0; d < devices; ++d) {
     MILLRACE_TRY_STATUS(check_inputs(executable, client, call.arguments[d], call.devices[d]));
   }

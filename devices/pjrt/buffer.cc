@@ -65,20 +65,29 @@ class ExternalReference {
 }  // namespace
 
 PjrtBuffer::PjrtBuffer(PjrtClient& client, DeviceId device, const Shape& shape, abi::Buffer* buffer,
-                       bool laid_out, bool written)
+                       bool laid_out, Bytes bytes)
     : client_(client),
       device_(device),
       shape_(shape),
       buffer_(buffer),
       laid_out_(laid_out),
-      written_(written) {
+      written_(bytes == Bytes::kWritten),
+      untold_(bytes == Bytes::kUntold) {
   if (laid_out) client_.note_laid_out();
 }
 
 PjrtBuffer::~PjrtBuffer() {
   abi::BufferDestroyArgs args;
   args.buffer = buffer_;
-  client_.dispose(args);
+  if (!take_untold()) {
+    client_.dispose(args);
+    return;
+  }
+  client_.hand_over([&client = client_, args, device = device_, hold = client_.hold()]() mutable {
+    if (client.given_up()) return;
+    client.see_out(args.buffer, device, std::move(hold));
+    client.plugin().call_quietly(args);
+  });
 }
 
 Client& PjrtBuffer::client() const { return client_; }
@@ -96,8 +105,10 @@ Error PjrtBuffer::while_doing(std::string_view what, const Error& error) const {
 
 // Asked for on whatever thread: neither call may block, compile or copy.
 Future<void> PjrtBuffer::ready() const {
-  if (removed_.load()) return removed_error("the state");
-  if (Status alive = client_.alive(device_); !alive) return std::move(alive).error();
+  if (removed_.load()) [[unlikely]]
+    return removed_error("the state");
+  if (Status alive = client_.alive(device_); !alive) [[unlikely]]
+    return std::move(alive).error();
   if (written_.load(std::memory_order_acquire)) return make_ready();
   if (asked_.load(std::memory_order_acquire)) {
     const MutexLock lock(mutex_);
@@ -107,7 +118,7 @@ Future<void> PjrtBuffer::ready() const {
   // same time gets an event of his own.
   abi::BufferReadyEventArgs args;
   args.buffer = buffer_;
-  if (const Status status = client_.plugin().call(args); !status)
+  if (const Status status = client_.plugin().call(args); !status) [[unlikely]]
     return while_doing("tell the state of", status.error());
   Future<void> ready = client_.watch(args.event, "PJRT_Buffer_ReadyEvent", device_);
   if (ready.ready() && ready.result()) {
@@ -206,10 +217,15 @@ Result<HostAccess> PjrtBuffer::host_access() {
 
 void PjrtBuffer::remove() {
   if (removed_.exchange(true)) return;
-  client_.hand_over([self = Ref<PjrtBuffer>::share(this)] {
+  const bool untold = take_untold();
+  client_.hand_over([self = Ref<PjrtBuffer>::share(this), untold,
+                     hold = untold ? client_.hold() : Scope::Hold()]() mutable {
+    PjrtClient& client = self->client_;
+    if (client.given_up()) return;
+    if (untold) client.see_out(self->buffer_, self->device_, std::move(hold));
     abi::BufferDeleteArgs args;
     args.buffer = self->buffer_;
-    if (!self->client_.given_up()) self->client_.plugin().call_quietly(args);
+    client.plugin().call_quietly(args);
   });
 }
 

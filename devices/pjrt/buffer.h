@@ -17,10 +17,15 @@ namespace millrace::devices::pjrt {
 // are.
 class PjrtBuffer final : public BufferBody {
  public:
-  // laid_out: it may be in another layout than row-major, so launches ask in which. written: its
-  // bytes are known to be there.
+  // What is known of its bytes when it is made.
+  enum class Bytes : std::uint8_t {
+    kTold,     // who waits for what writes them is told of its end
+    kWritten,  // they are there
+    kUntold,   // of a run whose end nobody is told
+  };
+  // laid_out: it may be in another layout than row-major, so launches ask in which.
   PjrtBuffer(PjrtClient& client, DeviceId device, const Shape& shape, abi::Buffer* buffer,
-             bool laid_out = false, bool written = false);
+             bool laid_out = false, Bytes bytes = Bytes::kTold);
 
   const Shape& shape() const override { return shape_; }
   Client& client() const override;
@@ -45,9 +50,17 @@ class PjrtBuffer final : public BufferBody {
   bool begin_donation() { return !removed_.exchange(true); }
   // The launch was refused: nothing was donated.
   void undo_donation() { removed_.store(false); }
+  // A launch has taken it, which ends later than what writes it.
+  void pass_on() {
+    if (untold_.load(std::memory_order_relaxed)) untold_.store(false, std::memory_order_relaxed);
+  }
 
  private:
   ~PjrtBuffer() override;
+  // Once: nobody would know of the end of the run that writes it, were it gone.
+  bool take_untold() {
+    return untold_.load(std::memory_order_relaxed) && untold_.exchange(false) && !written_.load();
+  }
   Error removed_error(std::string_view use) const;
   // error, of what was to be done with the buffer.
   Error while_doing(std::string_view what, const Error& error) const;
@@ -60,6 +73,9 @@ class PjrtBuffer final : public BufferBody {
   const bool laid_out_;
   mutable std::atomic<bool> written_;       // known to be
   mutable std::atomic<bool> asked_{false};  // ready_ is valid
+  // Of a run whose end neither an event of its own nor a later launch tells. relaxed: who launches
+  // with it holds it, and its end comes after.
+  std::atomic<bool> untold_;
   std::atomic<bool> removed_{false};
   mutable Mutex mutex_;
   // Valid once somebody had to wait.

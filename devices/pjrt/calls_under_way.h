@@ -54,10 +54,21 @@ class CallUnderWay {
  public:
   // plugin: a number of its own; 0: there is no table yet. The device is the one on whose behalf
   // this thread runs (device_scope.h).
-  CallUnderWay(std::uint32_t plugin, abi::Slot slot)
-      : CallUnderWay(plugin, static_cast<Word>(slot) + 1) {}
-  CallUnderWay(std::uint32_t plugin, OtherCall call)
-      : CallUnderWay(plugin, kOther | static_cast<Word>(call)) {}
+  CallUnderWay(std::uint32_t plugin, OtherCall call) : CallUnderWay(plugin) {
+    mark(kOther | static_cast<Word>(call));
+  }
+  // For calls in a row, each of which is named next.
+  explicit CallUnderWay(std::uint32_t plugin) : outer_(current_.load(std::memory_order_relaxed)) {
+    if (!listed_) [[unlikely]]
+      list_this_thread();
+    const DeviceScope* const scope = DeviceScope::current();
+    const Word device =
+        scope == nullptr ? 0 : static_cast<Word>(index(scope->device()) + 1) & kPart;
+    const Word client = mark_of(scope == nullptr ? CallsFor::current() : &scope->client());
+    whose_ = client << kClientShift | (static_cast<Word>(plugin) & kPart) << kPluginShift |
+             device << kDeviceShift;
+  }
+  void name(abi::Slot slot) { mark(static_cast<Word>(slot) + 1); }
   // relaxed: whoever asks wants to know of calls that have lasted for seconds.
   ~CallUnderWay() { current_.store(outer_, std::memory_order_relaxed); }
   CallUnderWay(const CallUnderWay&) = delete;
@@ -75,18 +86,7 @@ class CallUnderWay {
   struct Threads;
   struct Listed;
 
-  CallUnderWay(std::uint32_t plugin, Word function)
-      : outer_(current_.load(std::memory_order_relaxed)) {
-    if (!listed_) [[unlikely]]
-      list_this_thread();
-    const DeviceScope* const scope = DeviceScope::current();
-    const Word device =
-        scope == nullptr ? 0 : static_cast<Word>(index(scope->device()) + 1) & kPart;
-    const Word client = mark_of(scope == nullptr ? CallsFor::current() : &scope->client());
-    current_.store(client << kClientShift | (static_cast<Word>(plugin) & kPart) << kPluginShift |
-                       device << kDeviceShift | function,
-                   std::memory_order_relaxed);
-  }
+  void mark(Word function) { current_.store(whose_ | function, std::memory_order_relaxed); }
   // Not 0, and rarely that of another client: of its address, which is a large object's, 15 bits.
   static Word mark_of(const Client* client) {
     return client == nullptr ? 0 : (reinterpret_cast<std::uintptr_t>(client) >> 6 & kPart) | 1;
@@ -97,6 +97,7 @@ class CallUnderWay {
   static constinit thread_local std::atomic<Word> current_;
   static constinit thread_local bool listed_;
   const Word outer_;
+  Word whose_;
 };
 
 // Those of all threads, but for those that are known to be another client's where one is given:

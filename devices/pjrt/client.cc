@@ -311,8 +311,11 @@ Result<PutResult> PjrtClient::put_laid_out(const HostView& view, HostBufferSeman
   MILLRACE_TRY_STATUS(check(view));
   make_handed_over();
   Scope::Hold hold = scope_.hold();
-  if (!hold) return std::unexpected(scope_.closed_error());
-  abi::ClientBufferFromHostBufferArgs args;
+  if (!hold) [[unlikely]]
+    return std::unexpected(scope_.closed_error());
+  // Kept by each thread: to fill all of it with zeros first costs more than to set it.
+  constinit thread_local abi::ClientBufferFromHostBufferArgs args;
+  args.extension_start = nullptr;
   args.client = client_;
   args.data = view.data;
   args.type = to_buffer_type(view.shape.dtype());
@@ -321,39 +324,41 @@ Result<PutResult> PjrtClient::put_laid_out(const HostView& view, HostBufferSeman
   args.byte_strides = view.byte_strides.empty() ? nullptr : view.byte_strides.data();
   args.num_byte_strides = view.byte_strides.size();
   args.host_buffer_semantics = static_cast<int>(semantics);
-  args.device_layout = layout;
+  args.device = memory == -1 ? target : nullptr;
+  args.memory = nullptr;
   if (memory != -1) {
     MILLRACE_TRY(args.memory, find_memory(device, memory));
-  } else {
-    args.device = target;
   }
-  if (args.type == abi::BufferType::kInvalid) {
+  args.device_layout = layout;
+  args.done_with_host_buffer = nullptr;
+  args.buffer = nullptr;
+  if (args.type == abi::BufferType::kInvalid) [[unlikely]]
     return std::unexpected(no_type_error(view.shape));
-  }
-  if (Status put = plugin_.call(args); !put) {
+  if (Status put = plugin_.call(args); !put) [[unlikely]] {
     return std::unexpected(put.error().with_context("cannot put a " + view.shape.to_string() +
                                                     " on device " + std::to_string(index(device))));
   }
+  abi::Event* const done = args.done_with_host_buffer;
+  abi::Buffer* const made = args.buffer;
   // A zero-copy put releases its source when the buffer goes, which may be after the close: it is
   // no event that the device owes.
   const bool zero_copy = semantics >= HostBufferSemantics::kImmutableZeroCopy;
   if (zero_copy) hold.reset();
   constexpr const char* kPut = "PJRT_Client_BufferFromHostBuffer";
-  Future<void> released = zero_copy ? take_event(plugin_, args.done_with_host_buffer, releases(),
-                                                 kPut, releases_of(device), view.owner)
-                                    : watch(args.done_with_host_buffer, kPut, device, view.owner);
+  Future<void> released =
+      zero_copy ? take_event(plugin_, done, releases(), kPut, releases_of(device), view.owner)
+                : watch(done, kPut, device, view.owner);
   if (!released.ready()) {
     released = std::move(released).then(
         inline_executor(),
         [hold = std::move(hold), owner = view.owner](Status done) { return done; });
   }
-  if (Status given =
-          plugin_.require<abi::ClientBufferFromHostBufferArgs>(args.buffer != nullptr, "buffer");
-      !given) {
+  if (made == nullptr) [[unlikely]] {
     released.ignore();
-    return std::unexpected(std::move(given).error());
+    return std::unexpected(
+        plugin_.require<abi::ClientBufferFromHostBufferArgs>(false, "buffer").error());
   }
-  Buffer buffer(make_ref<PjrtBuffer>(*this, device, view.shape, args.buffer, laid_out));
+  Buffer buffer(make_ref<PjrtBuffer>(*this, device, view.shape, made, laid_out));
   return PutResult{std::move(buffer), std::move(released)};
 }
 

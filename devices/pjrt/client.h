@@ -96,7 +96,8 @@ class PjrtClient final : public Client {
   Result<DeviceLayout> default_layout(const Shape& shape, DeviceId device) const override;
   Result<Buffer> copy(const Buffer& source, DeviceId device, int memory) override;
   Result<MemoryStats> memory_stats(DeviceId device) const override;
-  // From the launch, or the end of the launch before, to the end: PJRT tells no more.
+  // From the launch, or the end of the launch before, to the end: PJRT tells no more. Of launches
+  // that have wanted to know of their end.
   std::optional<Duration> busy_time(DeviceId device) const override;
   Result<Owner> map_host_memory(std::span<std::byte> bytes, Owner owner) override;
   Future<void> failed(DeviceId device) const override;
@@ -170,6 +171,9 @@ class PjrtClient final : public Client {
   // take_event of one that the device owes: it ends with the device.
   Future<void> watch(abi::Event* event, std::string_view what, DeviceId device,
                      Owner keep = nullptr);
+  // An output is about to go, of a run whose end nobody is told: its holder waits for the run, and
+  // the client stays as long.
+  void see_out(abi::Buffer* output, DeviceId device, Scope::Hold hold);
   Executor& completions() const { return *options_.completions; }
   // Where releases of zero-copy puts complete: they may come after the close, when the executor
   // above runs nothing any more.
@@ -291,10 +295,11 @@ class PjrtClient final : public Client {
   std::atomic<bool> given_up_{false};
   std::atomic<bool> any_laid_out_{false};
   std::unique_ptr<Profiler> profiler_;  // until the close
-  Scope scope_{"the PJRT client"};
-  Mutex close_mutex_;
-  Future<void> closed_ MILLRACE_GUARDED_BY(close_mutex_);  // valid once close() was called
+  // These two change with every launch: apart from what every launch reads.
+  alignas(64) Scope scope_{"the PJRT client"};
   std::atomic<std::int64_t> uses_{1};  // one is the client's own, until destroy()
+  alignas(64) Mutex close_mutex_;
+  Future<void> closed_ MILLRACE_GUARDED_BY(close_mutex_);  // valid once close() was called
   std::atomic<bool> destroy_called_{false};
   Promise<void> destroyed_promise_;  // of whoever ends the last use
   const Future<void> destroyed_ = destroyed_promise_.future();

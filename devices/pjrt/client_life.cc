@@ -90,6 +90,17 @@ Future<void> PjrtClient::watch(abi::Event* event, std::string_view what, DeviceI
   return future;
 }
 
+// Without a hold the client has closed: then it is destroyed only if the event has come.
+void PjrtClient::see_out(abi::Buffer* output, DeviceId device, Scope::Hold hold) {
+  abi::BufferReadyEventArgs args;
+  args.buffer = output;
+  if (!plugin_.call(args)) return;  // then nothing tells
+  Future<void> ended = watch(args.event, "PJRT_Buffer_ReadyEvent", device);
+  ended.ignore();
+  if (ended.ready()) return;
+  std::move(ended).then(inline_executor(), [hold = std::move(hold)](const Status&) {}).ignore();
+}
+
 void PjrtClient::see_to_handed_over() {
   Scope::Hold hold = scope_.hold();
   // Nobody waits for these but destroy(), unless the executor is one that may be gone.

@@ -239,19 +239,20 @@ void wait_here(std::unique_ptr<Pending> pending, const Error& refusal) {
 
 std::optional<Future<void>> take_ready_event(const Plugin& plugin, abi::Event* event,
                                              std::string_view what) {
-  if (event == nullptr) {
+  if (event == nullptr) [[unlikely]] {
     return Future<void>(fail(ErrorCode::kInternal, std::string(what) + " of the plugin " +
                                                        plugin.name() + " gives no event"));
   }
+  CallUnderWay under_way(plugin.number());
   abi::EventIsReadyArgs ready;
   ready.event = event;
-  if (!plugin.call(ready) || !ready.is_ready) return std::nullopt;
+  if (!plugin.call_in(under_way, {}, ready) || !ready.is_ready) return std::nullopt;
   abi::EventErrorArgs error;
   error.event = event;
-  Future<void> future(plugin.call_for(what, error));
+  Future<void> future(plugin.call_in(under_way, what, error));
   abi::EventDestroyArgs destroy;
   destroy.event = event;
-  plugin.call_quietly(destroy);
+  plugin.call_quietly_in(under_way, destroy);
   return future;
 }
 

@@ -142,9 +142,10 @@ struct PjrtExecutable::Launch {
   std::vector<abi::Buffer* const*> argument_lists;
   std::vector<abi::Buffer**> output_lists;
   std::vector<abi::Event*> done;
-  std::vector<std::int64_t> kept;  // inputs that are not to be donated
-  std::vector<PjrtBuffer*> given;  // removed for this launch
-  std::vector<Buffer> outputs;     // of one device, empty between launches
+  abi::RoomyExecuteOptions options;  // what is not set for each launch stays zero
+  std::vector<std::int64_t> kept;    // inputs that are not to be donated
+  std::vector<PjrtBuffer*> given;    // removed for this launch
+  std::vector<Buffer> outputs;       // of one device, empty between launches
 };
 
 std::size_t PjrtExecutable::place_of(DeviceId device) const {
@@ -159,7 +160,8 @@ Status PjrtExecutable::check_devices(std::span<const DeviceId> devices) const {
   }
   if (devices_.empty()) return {};
   for (const DeviceId device : devices) {
-    if (std::ranges::find(devices_, device) != devices_.end()) continue;
+    if (std::ranges::find(devices_, device) != devices_.end()) [[likely]]
+      continue;
     return fail(ErrorCode::kInvalidArgument, name_ + " was not compiled for device " +
                                                  std::to_string(index(device)) + " of '" +
                                                  std::string(client_.platform_name()) + "'");
@@ -207,7 +209,8 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
       devices == 1 ? std::span(&one_hold, 1) : std::span<Scope::Hold>(more_holds);
   for (Scope::Hold& hold : holds) {
     hold = client_.hold();
-    if (!hold) return std::unexpected(client_.closed_error());
+    if (!hold) [[unlikely]]
+      return std::unexpected(client_.closed_error());
   }
 
   thread_local Launch launch;
@@ -220,7 +223,7 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   for (const int keep : call.non_donatable) launch.kept.push_back(keep);
   if (donates_any_) MILLRACE_TRY_STATUS(donate(call, launch));
 
-  abi::RoomyExecuteOptions options;
+  abi::RoomyExecuteOptions& options = launch.options;
   options.struct_size = abi::execute_options_size(client_.plugin().minor_version());
   options.non_donatable_input_indices = launch.kept.data();
   options.num_non_donatable_input_indices = launch.kept.size();
@@ -234,11 +237,13 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   args.num_devices = devices;
   args.num_args = inputs;
   args.output_lists = launch.output_lists.data();
-  args.device_complete_events = launch.done.data();
+  // For each of these the plugin makes an event. A timeline wants to know of every end.
+  const bool asks = call.wants_done || facts_.outputs.empty() || client_.trace() != nullptr;
+  if (asks) args.device_complete_events = launch.done.data();
   if (devices_.empty() || devices == 1) args.execute_device = client_.device(call.devices[0]);
   const Plugin& plugin = client_.plugin();
-  const TimePoint launched = client_.now();
-  if (Status status = plugin.call(args); !status) {
+  const TimePoint launched = asks ? client_.now() : TimePoint();
+  if (Status status = plugin.call(args); !status) [[unlikely]] {
     launch.take_back();
     return std::unexpected(status.error().with_context("cannot run " + name_));
   }
@@ -246,14 +251,20 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   Status complete;
   for (std::size_t d = 0; d < devices; ++d) {
     const std::size_t place = place_of(call.devices[d]);
-    results[d].done = note_end(
-        client_.watch(launch.done[place], "PJRT_LoadedExecutable_Execute", call.devices[d]),
-        {call.devices[d], trace_name_, launched, call.flow}, std::move(holds[d]));
-    // Small programs have often run when the call returns: then nobody need ask for each output.
-    const AsyncValue::State ended = results[d].done.cell()->state();
+    PjrtBuffer::Bytes bytes = PjrtBuffer::Bytes::kUntold;
+    if (asks) {
+      results[d].done = note_end(
+          client_.watch(launch.done[place], "PJRT_LoadedExecutable_Execute", call.devices[d]),
+          {call.devices[d], trace_name_, launched, call.flow}, std::move(holds[d]));
+      // Small programs have often run when the call returns: then nobody need ask for each output.
+      const bool ended = results[d].done.cell()->state() == AsyncValue::State::kValue;
+      bytes = ended ? PjrtBuffer::Bytes::kWritten : PjrtBuffer::Bytes::kTold;
+    }
+    for (const Buffer& input : call.arguments[d])
+      static_cast<PjrtBuffer*>(input.body().get())->pass_on();
     launch.outputs.clear();
     for (std::size_t o = 0; o < facts_.outputs.size(); ++o) {
-      if (launch.output_lists[place][o] == nullptr) {
+      if (launch.output_lists[place][o] == nullptr) [[unlikely]] {
         complete = plugin.require<abi::LoadedExecutableExecuteArgs>(
             false, "output " + std::to_string(o) + " of " + name_);
         continue;
@@ -261,13 +272,13 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
       const bool laid_out = o < facts_.outputs_laid_out.size() && facts_.outputs_laid_out[o] != 0;
       launch.outputs.emplace_back(make_ref<PjrtBuffer>(client_, call.devices[d], facts_.outputs[o],
                                                        launch.output_lists[place][o], laid_out,
-                                                       ended == AsyncValue::State::kValue));
+                                                       bytes));
     }
     results[d].outputs = Buffers::of_moved(launch.outputs);
   }
-  if (!complete) {  // the run goes on, and ends the holds
+  if (!complete) [[unlikely]] {  // the run goes on, and ends the holds
     for (LaunchResult& result : results.first(devices)) {
-      result.done.ignore();
+      if (result.done.valid()) result.done.ignore();
       result = {};
     }
   }

@@ -70,13 +70,19 @@ class Plugin {
   // gave an event.
   template <class A>
   Status call_for(std::string_view what, A& args) const {
+    CallUnderWay under_way(number_);
+    return call_in(under_way, what, args);
+  }
+  // The same, as one of several in a row.
+  template <class A>
+  Status call_in(CallUnderWay& under_way, std::string_view what, A& args) const {
     constexpr abi::Slot kSlot = abi::Call<A>::kSlot;
     args.struct_size = abi::Call<A>::kSize;
     if (!has(kSlot)) [[unlikely]]
       return lacks(kSlot);
     abi::Error* error = nullptr;
     try {
-      const CallUnderWay under_way(number_, kSlot);
+      under_way.name(kSlot);
       error = reinterpret_cast<abi::Function<A>>(function(kSlot))(&args);
     } catch (...) {
       return thrown(kSlot);
@@ -103,7 +109,12 @@ class Plugin {
   // For what cannot be told to anybody: destruction. Logged.
   template <class A>
   void call_quietly(A&& args) const {
-    if (const Status status = call(args); !status) log_failure(status.error());
+    CallUnderWay under_way(number_);
+    call_quietly_in(under_way, args);
+  }
+  template <class A>
+  void call_quietly_in(CallUnderWay& under_way, A& args) const {
+    if (const Status status = call_in(under_way, {}, args); !status) log_failure(status.error());
   }
   // Takes the error away from the plugin. what: what was called, for its text as above. Never
   // throws what the plugin's functions throw.
