@@ -82,10 +82,25 @@ Faults event_faults() {
            return error != nullptr ? error : make_error(13, "a fault of this plugin");
          });
        }},
+      // As an event is seen that is not ready yet when a wait for it has returned, however long the
+      // program takes.
       {"events.await",
        [](abi::Api& api) {
-         instead<abi::EventAwaitArgs>(
-             api, [](auto* a) { return a->event->state->ready() ? healthy(a) : nullptr; });
+         instead<abi::EventAwaitArgs>(api, [](auto* a) {
+           count(a->event);
+           return healthy(a);
+         });
+         after<abi::EventIsReadyArgs>(api, [](auto* a) {
+           const std::scoped_lock lock(mutex);
+           if (counts.erase(a->event) != 0) a->is_ready = false;
+         });
+         instead<abi::EventDestroyArgs>(api, [](auto* a) {
+           {  // first: another thread may be given the same address at once
+             const std::scoped_lock lock(mutex);
+             counts.erase(a->event);
+           }
+           return healthy(a);
+         });
        }},
       {"events.called_when_ready",
        [](abi::Api& api) {
