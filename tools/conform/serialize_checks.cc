@@ -15,7 +15,7 @@ Result<std::string> serialized(Rig& rig) {
   if (args.serialized_executable_deleter == nullptr) {
     return broken("there is nothing that frees the bytes");
   }
-  const std::string bytes(args.serialized_bytes, args.serialized_bytes_size);
+  std::string bytes(args.serialized_bytes, args.serialized_bytes_size);
   args.serialized_executable_deleter(args.serialized_executable);
   if (bytes.empty()) return broken("there are no bytes");
   return bytes;
