@@ -22,12 +22,6 @@ void revive(abi::Buffer* buffer) {
 
 void fill_with_garbage(Storage& storage) { std::memset(storage.data, 0x3f, storage.size); }
 
-// The argument of a program that takes a while, known by its contents.
-bool is_argument_in_use(abi::Buffer* buffer) {
-  return buffer->storage && buffer->dims == std::vector<std::int64_t>{1 << 14} &&
-         reinterpret_cast<float*>(buffer->storage->data)[0] == 3;
-}
-
 // Reads that are done when somebody asks their event to call, and not before.
 struct LateRead {
   std::shared_ptr<Storage> storage;
@@ -76,7 +70,6 @@ bool is_being_read(const Storage* storage) {
 struct LongLaunch {
   abi::LoadedExecutable* program = nullptr;
   abi::Buffer* result = nullptr;
-  EventRef done;
 };
 LongLaunch last_long;
 
@@ -84,11 +77,36 @@ void note_long_launches(abi::Api& api) {
   after<Execute>(api, [](auto* a) {
     if (name_of(a->executable) != "long_sum") return;
     const std::scoped_lock lock(mutex);
-    last_long = {a->executable, a->output_lists[0][0], a->output_lists[0][0]->ready};
+    last_long = {a->executable, a->output_lists[0][0]};
   });
 }
 
-std::set<abi::Buffer*> watched, deleted_before;
+// The argument of the last long launch, known by its contents; its result may look like it.
+bool is_argument_in_use(abi::Buffer* buffer) {
+  {
+    const std::scoped_lock lock(mutex);
+    if (last_long.result == nullptr || last_long.result == buffer) return false;
+  }
+  return buffer->storage && buffer->dims == std::vector<std::int64_t>{1 << 14} &&
+         reinterpret_cast<float*>(buffer->storage->data)[0] == 3;
+}
+
+void forget_long_result(const abi::Buffer* buffer) {
+  const std::scoped_lock lock(mutex);
+  if (buffer == last_long.result) last_long = {};
+}
+
+// As if it had used what was taken from it, however long it takes.
+void spoil_long_result() {
+  const std::scoped_lock lock(mutex);
+  if (last_long.result != nullptr) spoil_contents(last_long.result);
+}
+
+std::set<abi::Buffer*> deleted_before;
+
+// Events that nobody has waited for yet, by their buffers, and those whose buffers were destroyed.
+std::map<abi::Buffer*, abi::Event*> watched;
+std::set<abi::Event*> without_buffer;
 
 }  // namespace
 
@@ -210,15 +228,22 @@ Faults lifetime_faults() {
        }},
       {"deletion.while_executing",
        [](abi::Api& api) {
+         note_long_launches(api);
          instead<abi::BufferDeleteArgs>(api, [](auto* a) {
-           if (is_argument_in_use(a->buffer)) fill_with_garbage(*a->buffer->storage);
+           if (is_argument_in_use(a->buffer)) spoil_long_result();
+           return healthy(a);
+         });
+         instead<abi::BufferDestroyArgs>(api, [](auto* a) {
+           forget_long_result(a->buffer);
            return healthy(a);
          });
        }},
       {"deletion.destroyed_while_executing",
        [](abi::Api& api) {
+         note_long_launches(api);
          instead<abi::BufferDestroyArgs>(api, [](auto* a) {
-           if (is_argument_in_use(a->buffer)) fill_with_garbage(*a->buffer->storage);
+           forget_long_result(a->buffer);
+           if (is_argument_in_use(a->buffer)) spoil_long_result();
            return healthy(a);
          });
        }},
@@ -238,14 +263,11 @@ Faults lifetime_faults() {
        [](abi::Api& api) {
          note_long_launches(api);
          instead<abi::BufferDestroyArgs>(api, [](auto* a) {
-           {
-             const std::scoped_lock lock(mutex);
-             if (a->buffer == last_long.result) last_long = {};
-           }
+           forget_long_result(a->buffer);
            return healthy(a);
          });
          instead<abi::LoadedExecutableDestroyArgs>(api, [](auto* a) {
-           if (a->executable == last_long.program && !last_long.done->ready()) std::abort();
+           if (a->executable == last_long.program) std::abort();
            return healthy(a);
          });
        }},
@@ -253,12 +275,30 @@ Faults lifetime_faults() {
        [](abi::Api& api) {
          after<abi::BufferReadyEventArgs>(api, [](auto* a) {
            const std::scoped_lock lock(mutex);
-           watched.insert(a->buffer);
+           watched[a->buffer] = a->event;
          });
          instead<abi::BufferDestroyArgs>(api, [](auto* a) {
            {
              const std::scoped_lock lock(mutex);
-             if (watched.erase(a->buffer) > 0) a->buffer->ready->set({1, "it was destroyed"});
+             if (const auto node = watched.extract(a->buffer)) without_buffer.insert(node.mapped());
+           }
+           return healthy(a);
+         });
+         instead<abi::EventOnReadyArgs>(api, [](auto* a) -> abi::Error* {
+           const bool too_late = [&] {
+             const std::scoped_lock lock(mutex);
+             std::erase_if(watched, [&](const auto& one) { return one.second == a->event; });
+             return without_buffer.contains(a->event);
+           }();
+           if (!too_late) return healthy(a);
+           a->callback(make_error(1, "it was destroyed"), a->user_arg);
+           return nullptr;
+         });
+         instead<abi::EventDestroyArgs>(api, [](auto* a) {
+           {
+             const std::scoped_lock lock(mutex);
+             std::erase_if(watched, [&](const auto& one) { return one.second == a->event; });
+             without_buffer.erase(a->event);
            }
            return healthy(a);
          });
@@ -266,8 +306,10 @@ Faults lifetime_faults() {
       {"deletion.client_with_work",
        [](abi::Api& api) {
          note_long_launches(api);
+         after<abi::BufferToHostBufferArgs>(api, [](auto* a) { forget_long_result(a->src); });
+         after<abi::BufferReadyEventArgs>(api, [](auto* a) { forget_long_result(a->buffer); });
          instead<abi::ClientDestroyArgs>(api, [](auto* a) {
-           if (last_long.done && !last_long.done->ready()) std::abort();
+           if (last_long.result != nullptr) std::abort();  // nobody has asked how it went
            return healthy(a);
          });
        }},
