@@ -141,7 +141,7 @@ Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner ke
   }
   if (Status alive = client_.alive(device_); !alive) return std::move(alive).error();
   client_.make_handed_over();
-  Scope::Hold hold = client_.hold();
+  StripedScope::Hold hold = client_.hold();
   if (!hold) return client_.closed_error();
   abi::BufferToHostBufferArgs args;
   args.src = buffer_;
@@ -219,7 +219,7 @@ void PjrtBuffer::remove() {
   if (removed_.exchange(true)) return;
   const bool untold = take_untold();
   client_.hand_over([self = Ref<PjrtBuffer>::share(this), untold,
-                     hold = untold ? client_.hold() : Scope::Hold()]() mutable {
+                     hold = untold ? client_.hold() : StripedScope::Hold()]() mutable {
     PjrtClient& client = self->client_;
     if (client.given_up()) return;
     if (untold) client.see_out(self->buffer_, self->device_, std::move(hold));

@@ -55,7 +55,7 @@ PjrtClient::~PjrtClient() {
   end_lives();
   if (client_ != nullptr) {
     static_cast<void>(wait_blocking(destroy()));
-    MILLRACE_CHECK(uses_.load() == 0, "a PJRT client goes after its buffers and executables");
+    MILLRACE_CHECK(uses_.holders() == 0, "a PJRT client goes after its buffers and executables");
   }
   // Those that the end of the plugin's client has not ended, whose executor may go next.
   for (const DeviceInfo& info : infos_) give_up_events(releases_of(info.id), scope_.closed_error());
@@ -310,7 +310,7 @@ Result<PutResult> PjrtClient::put_laid_out(const HostView& view, HostBufferSeman
   MILLRACE_TRY_STATUS(alive(device));
   MILLRACE_TRY_STATUS(check(view));
   make_handed_over();
-  Scope::Hold hold = scope_.hold();
+  StripedScope::Hold hold = scope_.hold();
   if (!hold) [[unlikely]]
     return std::unexpected(scope_.closed_error());
   // Kept by each thread: to fill all of it with zeros first costs more than to set it.
@@ -343,7 +343,8 @@ Result<PutResult> PjrtClient::put_laid_out(const HostView& view, HostBufferSeman
   // A zero-copy put releases its source when the buffer goes, which may be after the close: it is
   // no event that the device owes.
   const bool zero_copy = semantics >= HostBufferSemantics::kImmutableZeroCopy;
-  if (zero_copy) hold.reset();
+  const StripedScope::Hold use = zero_copy ? uses_.hold_late() : StripedScope::Hold();
+  if (zero_copy) hold.reset();  // use is there until the buffer's own begins
   constexpr const char* kPut = "PJRT_Client_BufferFromHostBuffer";
   Future<void> released =
       zero_copy ? take_event(plugin_, done, releases(), kPut, releases_of(device), view.owner)

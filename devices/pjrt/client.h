@@ -17,7 +17,7 @@
 #include "millrace/core/coroutine.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/mutex.h"
-#include "millrace/core/scope.h"
+#include "millrace/core/striped_scope.h"
 #include "millrace/core/timer_queue.h"
 #include "millrace/core/trace.h"
 #include "millrace/devices/client.h"
@@ -156,15 +156,12 @@ class PjrtClient final : public Client {
   // the others: its end may be the client's.
   class Use {
    public:
-    explicit Use(PjrtClient& client) : client_(client) {
-      client_.uses_.fetch_add(1, std::memory_order_relaxed);
+    explicit Use(PjrtClient& client) : hold_(client.uses_.hold_late()) {
+      MILLRACE_CHECK(hold_, "who uses a PJRT client comes before its end");
     }
-    ~Use() { client_.end_use(); }
-    Use(const Use&) = delete;
-    Use& operator=(const Use&) = delete;
 
    private:
-    PjrtClient& client_;
+    const StripedScope::Hold hold_;
   };
   // What was handed over before a call comes before it.
   void make_handed_over() const { handed_over_->drain(); }
@@ -173,12 +170,12 @@ class PjrtClient final : public Client {
                      Owner keep = nullptr);
   // An output is about to go, of a run whose end nobody is told: its holder waits for the run, and
   // the client stays as long.
-  void see_out(abi::Buffer* output, DeviceId device, Scope::Hold hold);
+  void see_out(abi::Buffer* output, DeviceId device, StripedScope::Hold hold);
   Executor& completions() const { return *options_.completions; }
   // Where releases of zero-copy puts complete: they may come after the close, when the executor
   // above runs nothing any more.
   Executor& releases() const { return options_.frees != nullptr ? *options_.frees : completions(); }
-  Scope::Hold hold() { return scope_.hold(); }
+  StripedScope::Hold hold() { return scope_.hold(); }
   Error closed_error() const { return scope_.closed_error(); }
   // kInvalidArgument for what is none of devices().
   Result<abi::Device*> find(DeviceId device) const {
@@ -220,7 +217,7 @@ class PjrtClient final : public Client {
   void see_to_handed_over();
   void hurry_handed_over();
   Future<void> destroy_unless_used();
-  void end_use();
+  void end_uses();
   void destroy_here();  // the plugin's client, unless it still works
   // Whoever has lent it may let it go next.
   void take_back_store();
@@ -295,10 +292,9 @@ class PjrtClient final : public Client {
   std::atomic<bool> given_up_{false};
   std::atomic<bool> any_laid_out_{false};
   std::unique_ptr<Profiler> profiler_;  // until the close
-  // These two change with every launch: apart from what every launch reads.
-  alignas(64) Scope scope_{"the PJRT client"};
-  std::atomic<std::int64_t> uses_{1};  // one is the client's own, until destroy()
-  alignas(64) Mutex close_mutex_;
+  StripedScope scope_{"the PJRT client"};
+  StripedScope uses_{"the use of the PJRT client"};  // closed by destroy()
+  Mutex close_mutex_;
   Future<void> closed_ MILLRACE_GUARDED_BY(close_mutex_);  // valid once close() was called
   std::atomic<bool> destroy_called_{false};
   Promise<void> destroyed_promise_;  // of whoever ends the last use

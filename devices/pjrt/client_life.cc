@@ -91,7 +91,7 @@ Future<void> PjrtClient::watch(abi::Event* event, std::string_view what, DeviceI
 }
 
 // Without a hold the client has closed: then it is destroyed only if the event has come.
-void PjrtClient::see_out(abi::Buffer* output, DeviceId device, Scope::Hold hold) {
+void PjrtClient::see_out(abi::Buffer* output, DeviceId device, StripedScope::Hold hold) {
   abi::BufferReadyEventArgs args;
   args.buffer = output;
   if (!plugin_.call(args)) return;  // then nothing tells
@@ -102,7 +102,7 @@ void PjrtClient::see_out(abi::Buffer* output, DeviceId device, Scope::Hold hold)
 }
 
 void PjrtClient::see_to_handed_over() {
-  Scope::Hold hold = scope_.hold();
+  StripedScope::Hold hold = scope_.hold();
   // Nobody waits for these but destroy(), unless the executor is one that may be gone.
   if (!hold && options_.frees == nullptr) return make_handed_over();
   const bool can_wait = hold && options_.timers != nullptr;
@@ -132,7 +132,7 @@ void PjrtClient::hurry_handed_over() {
     MutexLock lock(free_timer_mutex_);
     timer = std::exchange(free_timer_, std::nullopt);
   }
-  if (Scope::Hold hold = scope_.hold(); hold && !handed_over_->empty()) {
+  if (StripedScope::Hold hold = scope_.hold(); hold && !handed_over_->empty()) {
     post(*freer(), [this, queue = handed_over_, hold = std::move(hold)]() mutable {
       const CallsFor mine(this);
       queue->drain();
@@ -150,10 +150,11 @@ Future<void> PjrtClient::destroy() {
 
 Future<void> PjrtClient::destroy_unless_used() {
   make_handed_over();
-  if (!destroy_called_.exchange(true)) end_use();
+  if (!destroy_called_.exchange(true))
+    uses_.close().then(inline_executor(), [this](const Status&) { end_uses(); }).ignore();
   // What another thread is still making may be all that uses it, and ends.
   const bool all_made = handed_over_->empty();
-  const std::int64_t uses = uses_.load();
+  const std::size_t uses = uses_.holders();
   if (uses == 0 || !all_made) return destroyed_;
   take_back_store();  // it outlives the runtime only, which goes now
   return fail(ErrorCode::kFailedPrecondition,
@@ -162,10 +163,8 @@ Future<void> PjrtClient::destroy_unless_used() {
                   "it goes with the last of them");
 }
 
-// Any thread, which may have nothing to do with the client but the last buffer. acq_rel: the uses
-// that others have ended come before the end.
-void PjrtClient::end_use() {
-  if (uses_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+// Any thread, which may have nothing to do with the client but the last buffer.
+void PjrtClient::end_uses() {
   // Once both this thread and the one that frees are out of here, the client may go.
   struct End {
     Promise<void> promise;

@@ -203,11 +203,11 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   if (!facts_.layouts.empty() || client_.any_laid_out()) MILLRACE_TRY_STATUS(check_layouts(call));
   const std::size_t devices = call.devices.size();
   const std::size_t inputs = facts_.inputs.size();
-  Scope::Hold one_hold;  // most launches are of one device
-  PooledVector<Scope::Hold> more_holds(devices == 1 ? 0 : devices);
-  const std::span<Scope::Hold> holds =
-      devices == 1 ? std::span(&one_hold, 1) : std::span<Scope::Hold>(more_holds);
-  for (Scope::Hold& hold : holds) {
+  StripedScope::Hold one_hold;  // most launches are of one device
+  PooledVector<StripedScope::Hold> more_holds(devices == 1 ? 0 : devices);
+  const std::span<StripedScope::Hold> holds =
+      devices == 1 ? std::span(&one_hold, 1) : std::span<StripedScope::Hold>(more_holds);
+  for (StripedScope::Hold& hold : holds) {
     hold = client_.hold();
     if (!hold) [[unlikely]]
       return std::unexpected(client_.closed_error());
@@ -285,7 +285,8 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   return complete;
 }
 
-Future<void> PjrtExecutable::note_end(Future<void> done, const PjrtRun& run, Scope::Hold hold) {
+Future<void> PjrtExecutable::note_end(Future<void> done, const PjrtRun& run,
+                                      StripedScope::Hold hold) {
   if (done.ready()) {  // no continuation: small programs have often run when the call returns
     client_.note_run(run);
     if (!done.result()) return done.result().error().with_context("running " + *label_);

@@ -59,7 +59,7 @@ class PjrtExecutable final : public ExecutableBody {
   // Where the plugin has it in a launch.
   std::size_t place_of(DeviceId device) const;
   // done, and the client's notes of the run before it completes.
-  Future<void> note_end(Future<void> done, const PjrtRun& run, Scope::Hold hold);
+  Future<void> note_end(Future<void> done, const PjrtRun& run, StripedScope::Hold hold);
 
   PjrtClient& client_;
   const PjrtClient::Use use_{client_};

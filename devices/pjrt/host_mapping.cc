@@ -25,7 +25,7 @@ class PjrtClient::HostMapping {
   }
   // The handle has gone. Not while the client closes: that ends it when nothing uses the bytes.
   static void let_go(const std::shared_ptr<HostMapping>& mapping) {
-    Scope::Hold hold;  // the client stays until its thread for what frees knows of it
+    StripedScope::Hold hold;  // the client stays until its thread for what frees knows of it
     PjrtClient* client = nullptr;
     {
       MutexLock lock(mapping->mutex_);
@@ -129,7 +129,7 @@ void PjrtClient::end_mappings() {
 }
 
 Result<Owner> PjrtClient::map_host_memory(std::span<std::byte> bytes, Owner owner) {
-  const Scope::Hold hold = scope_.hold();
+  const StripedScope::Hold hold = scope_.hold();
   if (!hold) return std::unexpected(scope_.closed_error());
   make_handed_over();  // the end of a mapping of these bytes, it may be
   const auto mapping = std::make_shared<HostMapping>(*this, bytes, std::move(owner));
