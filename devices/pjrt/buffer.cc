@@ -85,8 +85,9 @@ PjrtBuffer::~PjrtBuffer() {
   }
   client_.hand_over([&client = client_, args, device = device_, hold = client_.hold()]() mutable {
     if (client.given_up()) return;
-    client.see_out(args.buffer, device, std::move(hold));
+    Future<void> ended = client.end_of(args.buffer, device);
     client.plugin().call_quietly(args);
+    PjrtClient::keep_until(std::move(ended), std::move(hold));  // the client may go with it
   });
 }
 
@@ -222,10 +223,11 @@ void PjrtBuffer::remove() {
                      hold = untold ? client_.hold() : StripedScope::Hold()]() mutable {
     PjrtClient& client = self->client_;
     if (client.given_up()) return;
-    if (untold) client.see_out(self->buffer_, self->device_, std::move(hold));
+    Future<void> ended = untold ? client.end_of(self->buffer_, self->device_) : make_ready();
     abi::BufferDeleteArgs args;
     args.buffer = self->buffer_;
     client.plugin().call_quietly(args);
+    PjrtClient::keep_until(std::move(ended), std::move(hold));
   });
 }
 

@@ -168,9 +168,11 @@ class PjrtClient final : public Client {
   // take_event of one that the device owes: it ends with the device.
   Future<void> watch(abi::Event* event, std::string_view what, DeviceId device,
                      Owner keep = nullptr);
-  // An output is about to go, of a run whose end nobody is told: its holder waits for the run, and
-  // the client stays as long.
-  void see_out(abi::Buffer* output, DeviceId device, StripedScope::Hold hold);
+  // When what writes an output has ended, of a run whose end nobody else is told.
+  Future<void> end_of(abi::Buffer* output, DeviceId device);
+  // The client stays until then, if there is a hold: else it has closed, and its end gives events
+  // up.
+  static void keep_until(Future<void> ended, StripedScope::Hold hold);
   Executor& completions() const { return *options_.completions; }
   // Where releases of zero-copy puts complete: they may come after the close, when the executor
   // above runs nothing any more.

@@ -90,12 +90,14 @@ Future<void> PjrtClient::watch(abi::Event* event, std::string_view what, DeviceI
   return future;
 }
 
-// Without a hold the client has closed: then it is destroyed only if the event has come.
-void PjrtClient::see_out(abi::Buffer* output, DeviceId device, StripedScope::Hold hold) {
+Future<void> PjrtClient::end_of(abi::Buffer* output, DeviceId device) {
   abi::BufferReadyEventArgs args;
   args.buffer = output;
-  if (!plugin_.call(args)) return;  // then nothing tells
-  Future<void> ended = watch(args.event, "PJRT_Buffer_ReadyEvent", device);
+  if (Status asked = plugin_.call(args); !asked) return std::move(asked).error();
+  return watch(args.event, "PJRT_Buffer_ReadyEvent", device);
+}
+
+void PjrtClient::keep_until(Future<void> ended, StripedScope::Hold hold) {
   ended.ignore();
   if (ended.ready()) return;
   std::move(ended).then(inline_executor(), [hold = std::move(hold)](const Status&) {}).ignore();

@@ -276,7 +276,7 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
     }
     results[d].outputs = Buffers::of_moved(launch.outputs);
   }
-  if (!complete) [[unlikely]] {  // the run goes on, and ends the holds
+  if (!complete) [[unlikely]] {  // the run goes on, and its end, or its outputs', ends the holds
     for (LaunchResult& result : results.first(devices)) {
       if (result.done.valid()) result.done.ignore();
       result = {};

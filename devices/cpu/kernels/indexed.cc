@@ -10,9 +10,15 @@
 namespace millrace::devices::cpu {
 namespace {
 
+// What an index is read as: a number of 2 or 4 bits has a byte, extended.
+DType read_as(DType type) {
+  if (type == DType::kI2 || type == DType::kI4) return DType::kI8;
+  return type == DType::kU2 || type == DType::kU4 ? DType::kU8 : type;
+}
+
 std::int64_t read_index(DType type, const void* data, std::int64_t at) {
   return visit(
-      type,
+      read_as(type),
       [&](auto tag) -> std::int64_t {
         using T = typename decltype(tag)::type;
         if constexpr (kIsInteger<T>) {
@@ -276,7 +282,7 @@ void IndexedWalk::scatter(const Region& region, std::span<const DType> types,
   if (types.size() == 1 && flat_ && dense_ && window_elements_ <= INT32_MAX &&
       (replaces || combine != nullptr)) {
     visit(
-        indices_.dtype(),
+        read_as(indices_.dtype()),
         [&](auto tag) {
           using T = typename decltype(tag)::type;
           if constexpr (kIsInteger<T>) {

@@ -56,7 +56,14 @@ Status Emitter::emit_block(const Block& block, StepList& to, const Surroundings&
     if (options_.stop.stop_requested()) return fail(ErrorCode::kCancelled, "stopped on request");
     MILLRACE_TRY_STATUS(emit_unit(s, order[i], to));
   }
+  if (!around.root) copies_inside_.insert(copies_inside_.end(), s.dense.begin(), s.dense.end());
   return {};
+}
+
+void Emitter::forget_copies(std::size_t before) {
+  for (std::size_t i = before; i < copies_inside_.size(); ++i)
+    value_buffers_.erase(copies_inside_[i]);
+  copies_inside_.resize(before);
 }
 
 // The value that owns v's bytes: through reshapes, and views that are a dense piece of something.

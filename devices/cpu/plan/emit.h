@@ -96,6 +96,9 @@ class Emitter {
   // emit.cc
   Status emit_block(const Block& block, StepList& to, const Surroundings& around);
   Status emit_unit(BlockState& s, int unit, StepList& to);
+  // A view that a block has made dense is there while it runs: what comes after it, or another
+  // branch, makes its own. before: how many of copies_inside_ there were.
+  void forget_copies(std::size_t before);
   ValueId storage(ValueId v) const;
   ValueId find_storage(ValueId v) const;
   BufferId buffer_of(ValueId v);
@@ -186,6 +189,7 @@ class Emitter {
   mutable std::vector<ValueId> storages_;  // by value, what storage() found; -1: not asked yet
   Emitted out_;
   std::map<ValueId, BufferId> value_buffers_;                     // of storages
+  std::vector<ValueId> copies_inside_;                            // of blocks that are not the root
   std::map<std::pair<BufferId, std::size_t>, BufferId> aliases_;  // (buffer, offset) -> alias
   std::map<const std::byte*, BufferId> constants_;
   // Per output of the program: the times, from and until, when it is not what it was before the

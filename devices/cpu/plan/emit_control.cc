@@ -168,6 +168,7 @@ Status Emitter::emit_while(BlockState& s, const Node& n, StepList& to) {
     for (const Block& block : n.blocks) value_buffers_[block.parameters[i]] = own;
   }
   auto condition = std::make_shared<StepList>(), body = std::make_shared<StepList>();
+  const std::size_t copies = copies_inside_.size();
   out_.buffers.open_loop();
   MILLRACE_TRY_STATUS(emit_block(n.blocks[0], *condition, {}));
   out_.buffers.advance();
@@ -175,6 +176,7 @@ Status Emitter::emit_while(BlockState& s, const Node& n, StepList& to) {
   MILLRACE_TRY_STATUS(emit_block(n.blocks[1], *body, {.own = n.blocks[1].parameters}));
   out_.buffers.advance();
   const Moves moves = moves_to(carried, n.blocks[1].results);
+  forget_copies(copies);
   for (BufferId b : carried) out_.buffers.touch(b);
   out_.buffers.close_loop();
   for (BufferId b : carried) out_.buffers.touch(b);
@@ -232,6 +234,7 @@ Status Emitter::emit_case(BlockState& s, const Node& n, StepList& to) {
   std::vector<Branch> branches;
   for (const Block& block : n.blocks) {
     Branch branch{.steps = std::make_shared<StepList>(), .moves = {}};
+    const std::size_t copies = copies_inside_.size();
     const int begin = out_.buffers.advance();
     MILLRACE_TRY_STATUS(emit_block(block, *branch.steps, inside));
     out_.buffers.advance();
@@ -245,6 +248,7 @@ Status Emitter::emit_case(BlockState& s, const Node& n, StepList& to) {
       out_.buffers.touch(place);
     }
     end_writes(inside.wanted, begin);
+    forget_copies(copies);
     branches.push_back(std::move(branch));
   }
   out_.buffers.advance();

@@ -110,6 +110,8 @@ void Emitter::make_units(BlockState& s) {
         read(s, unit, all.base);
       }
     }
+    // And from whatever lies between the two.
+    unit.reads.merge(storages_around(n));
     if (n.kind == NodeKind::kConvolution || n.kind == NodeKind::kDot) unit.cost *= 32;
     s.units.push_back(std::move(unit));
   }

@@ -55,6 +55,24 @@ TEST(ScatterTest, IndicesOutsideAreSkipped) {
             sums);
   EXPECT_EQ((scattered<float>("f32", "ui8", "add", std::vector<std::uint8_t>{0, 255, 4, 5, 4, 7})),
             sums);
+  EXPECT_EQ((scattered<float>("f32", "i4", "add", std::vector<std::int8_t>{0, -8, 4, 5, 4, 7})),
+            sums);
+  EXPECT_EQ((scattered<float>("f32", "ui4", "add", std::vector<std::uint8_t>{0, 15, 4, 5, 4, 7})),
+            sums);
+}
+
+TEST(DynamicSliceTest, StartsOfFourBits) {
+  TestProgram p(
+      "func.func @main(%x: tensor<8xf32>, %i: tensor<i4>) -> tensor<3xf32> {\n"
+      "%r = stablehlo.dynamic_slice %x, %i, sizes = [3] : (tensor<8xf32>, tensor<i4>) -> "
+      "tensor<3xf32>\nreturn %r : tensor<3xf32>\n}\n");
+  const std::vector<float> x = {0, 1, 2, 3, 4, 5, 6, 7};
+  const auto from = [&](std::int8_t i) {
+    return values_of<float>(p.run({bytes_of(x), bytes_of<std::int8_t>({i})})[0]);
+  };
+  EXPECT_EQ(from(2), (std::vector<float>{2, 3, 4}));
+  EXPECT_EQ(from(-3), (std::vector<float>{0, 1, 2}));
+  EXPECT_EQ(from(7), (std::vector<float>{5, 6, 7}));
 }
 
 // Two numbers of each index, and windows of two elements.

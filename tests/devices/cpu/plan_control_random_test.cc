@@ -19,7 +19,7 @@ using Names = std::vector<std::string>;
 
 class Maker {
  public:
-  explicit Maker(std::uint32_t seed) : random_(seed) {}
+  Maker(std::uint32_t seed, bool square) : random_(seed), square_(square) {}
 
   std::string program() {
     const Names values = block({"%x", "%y"}, 3, 2 + below(4));
@@ -68,8 +68,24 @@ class Maker {
 
   void operation(Names& values, int kind) {
     const std::string a = pick(values), b = pick(values), made = fresh();
-    if (kind == 0) {
+    if (square_ && kind == 0) {
+      const std::string first = fresh();
+      view(a, first);
+      view(first, made);
+    } else if (kind == 0) {
       text_ += made + " = stablehlo.reverse " + a + ", dims = [0] : #T\n";
+    } else if (square_ && kind == 1) {
+      // Read by what has more elements, which a view may have to be dense for.
+      const std::string wide = fresh(), sum = fresh(), half = fresh();
+      text_ += wide + " = stablehlo.broadcast_in_dim " + b + ", dims = [1, 2] : (#T) -> #W\n" +
+               sum + " = stablehlo.add " + wide + ", " + wide + " : #W\n" + half +
+               " = stablehlo.slice " + sum + " [1:2, 0:48, 0:48] : (#W) -> tensor<1x48x48xi32>\n" +
+               made + " = stablehlo.reshape " + half + " : (tensor<1x48x48xi32>) -> #T\n";
+    } else if (square_ && kind == 2) {
+      const std::string piece = fresh();
+      text_ += piece + " = stablehlo.slice " + b + " [1:3, 0:48] : (#T) -> tensor<2x48xi32>\n" +
+               made + " = stablehlo.dynamic_update_slice " + a + ", " + piece +
+               ", %n, %zero : (#T, tensor<2x48xi32>, tensor<i32>, tensor<i32>) -> #T\n";
     } else if (kind <= 2) {
       const std::string piece = fresh();
       text_ += piece + " = stablehlo.slice " + b + " [8:16] : (#T) -> tensor<8xi32>\n" + made +
@@ -80,6 +96,13 @@ class Maker {
       text_ += made + " = stablehlo." + names[kind - 3] + " " + a + ", " + b + " : #T\n";
     }
     values.push_back(made);
+  }
+
+  void view(const std::string& a, const std::string& made) {
+    const char* const views[] = {"transpose", "reverse", "transpose"};
+    const int which = below(3);
+    text_ += made + " = stablehlo." + views[which] + " " + a +
+             (which == 1 ? ", dims = [0] : #T\n" : ", dims = [1, 0] : (#T) -> #T\n");
   }
 
   void branches(Names& values, int depth) {
@@ -123,26 +146,67 @@ class Maker {
   }
 
   std::mt19937 random_;
+  const bool square_;  // #T has two dimensions; of #W alone a loop is so long that views are copied
   std::string text_;
   int next_ = 0;
 };
 
-std::string with_types(std::string text) {
-  for (std::size_t at = text.find("#T"); at != text.npos; at = text.find("#T", at))
-    text.replace(at, 2, "tensor<64xi32>");
+std::string with_type(std::string text, const std::string& name, const std::string& type) {
+  for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at))
+    text.replace(at, name.size(), type);
   return text;
 }
 
-TEST(PlanControlRandom, BranchesAndLoopsMakeWhatTheyAreDefinedToMake) {
+std::size_t expect_definitions(std::uint32_t seeds, bool square) {
   std::size_t aliases = 0;
-  for (std::uint32_t seed = 1; seed <= 400; ++seed) {
+  for (std::uint32_t seed = 1; seed <= seeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const std::string text = with_types(Maker(seed).program());
+    const std::string text =
+        with_type(with_type(Maker(seed, square).program(), "#W", "tensor<2x48x48xi32>"), "#T",
+                  square ? "tensor<48x48xi32>" : "tensor<64xi32>");
     testing::expect_definition(text, {0, 1, 2});
-    if (HasFatalFailure()) return;
+    if (::testing::Test::HasFatalFailure()) return 0;
     aliases += testing::TestProgram(text).plan().aliases().size();
   }
-  EXPECT_GT(aliases, 100U);
+  return aliases;
+}
+
+TEST(PlanControlRandom, BranchesAndLoopsMakeWhatTheyAreDefinedToMake) {
+  EXPECT_GT(expect_definitions(400, false), 100U);
+}
+
+TEST(PlanControlRandom, ViewsAreReadFromBranchesAndLoopsAsTheyAreDefined) {
+  EXPECT_GT(expect_definitions(60, true), 10U);
+}
+
+// A view between what a branch captures and what it is a view of is made dense by a long loop: by
+// each branch for itself, and before anything else may overwrite it.
+TEST(PlanControlViews, BranchMakesItsOwnDenseView) {
+  const std::string wide = "tensor<4x32x64xi32>";
+  const auto branch = [&](const char* op) {
+    return "%w = stablehlo.broadcast_in_dim %v, dims = [1, 2] : (tensor<32x64xi32>) -> " + wide +
+           "\n%x = stablehlo." + op + " %w, %w : " + wide + "\nstablehlo.return %x : " + wide +
+           "\n";
+  };
+  const std::string views =
+      "%t = stablehlo.transpose %u, dims = [1, 0] : (tensor<64x32xi32>) -> tensor<32x64xi32>\n"
+      "%v = stablehlo.reverse %t, dims = [0] : tensor<32x64xi32>\n";
+  testing::expect_definition(
+      "func.func @main(%n: tensor<i32>, %u: tensor<64x32xi32>) -> " + wide + " {\n" + views +
+          "%r = \"stablehlo.case\"(%n) ({\n" + branch("add") + "}, {\n" + branch("multiply") +
+          "}) : (tensor<i32>) -> " + wide + "\nreturn %r : " + wide + "\n}\n",
+      {0, 1});
+  testing::expect_definition(
+      "func.func @main(%n: tensor<i32>, %u: tensor<64x32xi32>) -> (tensor<32x64xi32>, " + wide +
+          ") {\n%zero = stablehlo.constant dense<0> : tensor<i32>\n"
+          "%p = stablehlo.constant dense<7> : tensor<2x64xi32>\n" +
+          views +
+          "%d = stablehlo.dynamic_update_slice %t, %p, %n, %zero : (tensor<32x64xi32>, "
+          "tensor<2x64xi32>, tensor<i32>, tensor<i32>) -> tensor<32x64xi32>\n"
+          "%r = \"stablehlo.case\"(%n) ({\n" +
+          branch("add") + "}) : (tensor<i32>) -> " + wide +
+          "\nreturn %d, %r : tensor<32x64xi32>, " + wide + "\n}\n",
+      {0, 5});
 }
 
 }  // namespace
