@@ -1,6 +1,6 @@
 // StripedScope: a Scope that many threads take and leave all the time. Each thread counts in a
-// cache line of its own, so that cores do not wait for each other's: a count that two cores share
-// costs either some 90 ns more. Larger than a Scope, and its close() looks at every line.
+// cache line of its own, so that cores need not fetch one from each other for every change. Larger
+// than a Scope, and its close() looks at every line.
 #pragma once
 
 #include <array>

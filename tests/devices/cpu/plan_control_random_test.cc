@@ -77,9 +77,12 @@ class Maker {
     } else if (square_ && kind == 1) {
       // Read by what has more elements, which a view may have to be dense for.
       const std::string wide = fresh(), sum = fresh(), half = fresh();
+      // A piece that only the run knows, so that the whole sum is made.
       text_ += wide + " = stablehlo.broadcast_in_dim " + b + ", dims = [1, 2] : (#T) -> #W\n" +
                sum + " = stablehlo.add " + wide + ", " + wide + " : #W\n" + half +
-               " = stablehlo.slice " + sum + " [1:2, 0:48, 0:48] : (#W) -> tensor<1x48x48xi32>\n" +
+               " = stablehlo.dynamic_slice " + sum +
+               ", %n, %zero, %zero, sizes = [1, 48, 48] : (#W, tensor<i32>, tensor<i32>, "
+               "tensor<i32>) -> tensor<1x48x48xi32>\n" +
                made + " = stablehlo.reshape " + half + " : (tensor<1x48x48xi32>) -> #T\n";
     } else if (square_ && kind == 2) {
       const std::string piece = fresh();
