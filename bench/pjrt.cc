@@ -2,7 +2,8 @@
 // microseconds; the peer is a bare loop of C calls over the same plugin and the same program.
 // pjrt.chain: a thousand of them, each on the output of the one before, awaited at the end, per
 // step; both sides learn of the end and of any failure from the last output alone. pjrt.h2d_*,
-// pjrt.d2h_*: a put, and a fetch, of 4 B and of 64 MiB, each awaited. What a whole runtime over the
+// pjrt.d2h_*: a put, and a fetch, of 4 B and of 64 MiB, each awaited; each round fetches from a
+// buffer of its own, for where one lies decides how fast it is read. What a whole runtime over the
 // same plugin takes is in pjrt_runtime.cc.
 #include <array>
 #include <memory>
@@ -135,8 +136,6 @@ void measure_copies(Session& session, const Ours& ours, const Bare& bare, const 
           }
         });
       });
-  const Buffer mine = ours.put(from.data(), elements);
-  abi::Buffer* const theirs = bare.put(from.data(), elements);
   session.measure(
       {.name = std::string("pjrt.d2h_") + size,
        .unit = "us",
@@ -144,16 +143,19 @@ void measure_copies(Session& session, const Ours& ours, const Bare& bare, const 
        .goal = Goal::kAtMost,
        .limit = 1.1},
       [&] {
+        const Buffer there = ours.put(from.data(), elements);
         return us_per(count, [&] {
-          for (int i = 0; i < count; ++i) Ours::fetch(mine, bytes);
+          for (int i = 0; i < count; ++i) Ours::fetch(there, bytes);
         });
       },
       [&] {
-        return us_per(count, [&] {
-          for (int i = 0; i < count; ++i) bare.fetch(theirs, to.data(), bytes.size());
+        abi::Buffer* const there = bare.put(from.data(), elements);
+        const double us = us_per(count, [&] {
+          for (int i = 0; i < count; ++i) bare.fetch(there, to.data(), bytes.size());
         });
+        bare.destroy(there);
+        return us;
       });
-  bare.destroy(theirs);
 }
 
 void measure(Session& session) {
