@@ -175,8 +175,9 @@ bool Cursor::int_list(std::vector<std::int64_t>* out) {
   return expect(']');
 }
 
-bool Cursor::skip_balanced() {
+bool Cursor::skip_balanced(char bracket) {
   const ir::Location start = location();
+  if (bracket != 0 && !token_.is(bracket)) return unexpected(std::string("'") + bracket + "'");
   if (!opens(token_)) return unexpected("an opening bracket");
   std::string expected;
   do {

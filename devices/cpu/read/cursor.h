@@ -63,7 +63,8 @@ class Cursor {
   // [1, 2, 3]
   bool int_list(std::vector<std::int64_t>* out);
   // Steps over what is between the opening bracket at the cursor and its partner, both included.
-  bool skip_balanced();
+  // bracket: which one it has to be.
+  bool skip_balanced(char bracket = 0);
   // loc(...), if it is at the cursor.
   bool skip_location();
 

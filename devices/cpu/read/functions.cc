@@ -113,7 +113,7 @@ bool read_mesh(State& s) {
   std::string name;
   if (!s.in.symbol(&name) || !s.in.expect('=')) return false;
   const std::size_t begin = s.in.begin();
-  if (!s.in.skip_balanced()) return false;
+  if (!s.in.skip_balanced('<')) return false;
   const std::string text = "#sdy.mesh" + std::string(text_since(s, begin));
   AttributeList attributes = {
       {"sym_name", make_string(s, name)},

@@ -9,10 +9,10 @@ namespace millrace::devices::cpu::read {
 namespace {
 
 // What stands in the brackets at the cursor, between the words that make it an attribute.
-bool read_as_attribute(State& s, Draft& d, std::string_view name, std::string_view before,
-                       std::string_view after) {
+bool read_as_attribute(State& s, Draft& d, std::string_view name, char bracket,
+                       std::string_view before, std::string_view after) {
   const std::size_t begin = s.in.begin();
-  if (!s.in.skip_balanced()) return false;
+  if (!s.in.skip_balanced(bracket)) return false;
   const std::string text =
       std::string(before) + std::string(text_since(s, begin)) + std::string(after);
   add(s, d, name, s.module.attribute(ir::OpaqueAttr{{}, s.module.intern(text)}));
@@ -38,7 +38,7 @@ bool read_arguments(State& s, std::vector<Argument>* out) {
 // "%a <@mesh, [{"x"}, {}]> : T"
 bool read_constraint(State& s, Draft& d) {
   if (!read_operand(s, &d.operands)) return false;
-  if (!read_as_attribute(s, d, "sharding", "#sdy.sharding", "") ||
+  if (!read_as_attribute(s, d, "sharding", '<', "#sdy.sharding", "") ||
       !read_optional_dict(s, &d.attributes) || !s.in.expect(':') ||
       !read_type(s, &d.result_types.emplace_back())) {
     return false;
@@ -51,13 +51,13 @@ bool read_manual_computation(State& s, Draft& d) {
   if (!read_operand_tuple(s, &d.operands)) return false;
   for (const std::string_view name : {"in_shardings", "out_shardings"}) {
     if (!s.in.expect_word(name) || !s.in.expect('=') ||
-        !read_as_attribute(s, d, name, "#sdy.sharding_per_value<", ">")) {
+        !read_as_attribute(s, d, name, '[', "#sdy.sharding_per_value<", ">")) {
       return false;
     }
   }
   std::vector<Argument> arguments;
   return s.in.expect_word("manual_axes") && s.in.expect('=') &&
-         read_as_attribute(s, d, "manual_axes", "#sdy<manual_axes", ">") &&
+         read_as_attribute(s, d, "manual_axes", '{', "#sdy<manual_axes", ">") &&
          read_arguments(s, &arguments) && read_region(s, arguments, &d.regions.emplace_back()) &&
          read_tail(s, d);
 }

@@ -270,7 +270,7 @@ bool read_word_type(State& s, Type* out) {
   } else if (word == "vector") {
     const std::size_t begin = s.in.begin();
     s.in.advance();
-    if (!s.in.skip_balanced()) return false;
+    if (!s.in.skip_balanced('<')) return false;
     *out = types.opaque(text_since(s, begin));
     return true;
   } else {
