@@ -102,32 +102,26 @@ std::uint64_t encode_float(DType type, double value) {
     return std::bit_cast<std::uint32_t>(static_cast<float>(value));
   }
   if (type == DType::kF8E8M0FNU) return encode_scale(value);
+  return FloatEncoder(type).encode(value);
+}
+
+FloatEncoder::FloatEncoder(DType type) {
+  constexpr std::uint64_t kBias = 1023;  // of doubles
   const Format f = format_of(type);
-  if (std::isnan(value)) return nan_bits(f);
-  const std::uint64_t sign =
-      std::signbit(value) ? std::uint64_t{1} << (f.exponent_bits + f.mantissa_bits) : 0;
-  const double magnitude = std::fabs(value);
-  std::uint64_t bits = 0;
-  if (std::isinf(value)) {
-    bits = largest(f) + 1;
-  } else if (magnitude != 0) {
-    // By the double's own exponent; denormal doubles are below all that is told apart here.
-    const int exponent = static_cast<int>(std::bit_cast<std::uint64_t>(magnitude) >> 52) - 1023;
-    const int lowest = 1 - f.bias;
-    const int scale = std::max(exponent, lowest);
-    const auto power = static_cast<std::uint64_t>(1023 + f.mantissa_bits - scale) << 52;
-    // Below 2^52, so that adding that rounds to an integer, to nearest even.
-    const double units = (magnitude * std::bit_cast<double>(power) + 0x1p52) - 0x1p52;
-    // A carry out of the mantissa lands in the exponent, as it should.
-    bits = static_cast<std::uint64_t>(units) +
-           (static_cast<std::uint64_t>(scale - lowest) << f.mantissa_bits);
-  }
-  if (bits > largest(f)) {
-    if (f.specials == Specials::kIeee) return sign | (largest(f) + 1);
-    return f.specials == Specials::kFiniteOnly ? sign | largest(f) : nan_bits(f);
-  }
-  if (bits == 0 && f.specials == Specials::kNanIsNegativeZero) return 0;
-  return sign | bits;
+  mantissa_bits_ = f.mantissa_bits;
+  width_ = f.exponent_bits + f.mantissa_bits;
+  lowest_ = kBias + 1 - static_cast<std::uint64_t>(f.bias);
+  unit_ = 2 * kBias + static_cast<std::uint64_t>(f.mantissa_bits);
+  // No exponent of the format is above this one, so a carry cannot be mistaken for a number.
+  beyond_ = (lowest_ + (std::uint64_t{1} << f.exponent_bits)) << 52;
+  largest_ = largest(f);
+  nan_ = nan_bits(f);
+  const std::uint64_t sign = std::uint64_t{1} << width_;
+  const bool to_nan =
+      f.specials == Specials::kNanOnlyAllOnes || f.specials == Specials::kNanIsNegativeZero;
+  over_ = to_nan ? nan_ : f.specials == Specials::kIeee ? largest_ + 1 : largest_;
+  over_sign_ = to_nan ? 0 : sign;
+  zero_sign_ = f.specials == Specials::kNanIsNegativeZero ? 0 : sign;
 }
 
 double decode_float(DType type, std::uint64_t bits) {

@@ -142,11 +142,14 @@ void store(DType type, const Scalar* from, std::int64_t n, std::byte* data) {
         }
       },
       [&] {
-        const std::size_t width = byte_width(type);
-        for (std::int64_t i = 0; i < n; ++i) {
-          const std::uint64_t bits = ir::encode_float(type, from[i].re);
-          std::memcpy(data + static_cast<std::size_t>(i) * width, &bits, width);
+        if (type == DType::kF8E8M0FNU) {
+          for (std::int64_t i = 0; i < n; ++i)
+            data[i] = static_cast<std::byte>(ir::encode_float(type, from[i].re));
+          return;
         }
+        const ir::FloatEncoder encoder(type);
+        for (std::int64_t i = 0; i < n; ++i)
+          data[i] = static_cast<std::byte>(encoder.encode(from[i].re));
       });
 }
 

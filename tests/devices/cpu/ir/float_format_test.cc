@@ -1,7 +1,9 @@
 #include "millrace/devices/cpu/ir/float_format.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include <gtest/gtest.h>
 
@@ -40,6 +42,41 @@ TEST(FloatFormat, TiesGoToEvenAndOverflowGoesWhereTheFormatSays) {
   EXPECT_EQ(encode_float(DType::kF8E4M3FNUZ, 1e9), 0x80u);
   EXPECT_EQ(encode_float(DType::kF4E2M1FN, -100), 0xFu);
   EXPECT_EQ(encode_float(DType::kF64, -0.0), 0x8000000000000000u);
+}
+
+// Of all values of the format none is nearer, and of two as near the even one is taken.
+TEST(FloatFormat, NothingIsNearerThanWhatIsEncoded) {
+  constexpr unsigned kSeed = 7;
+  std::mt19937_64 random(kSeed);
+  for (const DType type : kSmall) {
+    if (type == DType::kF8E8M0FNU) continue;  // no ties to even: below
+    const std::uint64_t count = std::uint64_t{1} << bit_width(type);
+    double most = 0;
+    for (std::uint64_t bits = 0; bits < count; ++bits) {
+      if (const double value = decode_float(type, bits); std::isfinite(value))
+        most = std::max(most, value);
+    }
+    const int samples = bit_width(type) > 8 ? 20 : 2000;
+    for (int i = 0; i < samples; ++i) {
+      const double spread = std::ldexp(most, -static_cast<int>(random() % 20));
+      double x = std::uniform_real_distribution(-spread, spread)(random);
+      if (i % 2 == 0) {  // just between two values, often
+        const double low = decode_float(type, random() % (count / 2 - 1));
+        const double high = decode_float(type, encode_float(type, low) + 1);
+        if (!std::isfinite(low) || !std::isfinite(high)) continue;
+        x = (low + high) / 2;
+      }
+      const std::uint64_t bits = encode_float(type, x);
+      const double error = std::fabs(decode_float(type, bits) - x);
+      for (std::uint64_t other = 0; other < count; ++other) {
+        const double value = decode_float(type, other);
+        if (!std::isfinite(value) || value == decode_float(type, bits)) continue;
+        const double other_error = std::fabs(value - x);
+        ASSERT_TRUE(error < other_error || (error == other_error && bits % 2 == 0))
+            << to_string(type) << ' ' << x << ": " << bits << " or " << other << ", seed " << kSeed;
+      }
+    }
+  }
 }
 
 TEST(FloatFormat, AScaleIsThePowerOfTwoThatIsNearest) {
