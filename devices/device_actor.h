@@ -14,13 +14,14 @@
 //  - DA-4 credits never exceed the limits, except that one operation alone always fits.
 //  - DA-5 once its client has said that the device has failed, nothing waits for a call of the
 //    client that does not return: until it does, whoever brings something runs the slice.
-// Read next: device_actor.cc, then launch_operation.h.
+// Read next: device_actor.cc (order and limits) and device_actor_life.cc, then launch_operation.h.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "millrace/actors/mailbox.h"
@@ -150,6 +151,7 @@ class DeviceActor final : public RefCounted, public Work {
   };
 
   ~DeviceActor() override;
+  std::string name() const;  // "device 0 (cpu)"
   void set_state(State state);
   void watch_client();
   void refuse(Error reason);
