@@ -21,6 +21,11 @@ struct Format {
 
 Format format_of(DType type) {
   switch (type) {
+    case DType::kF64:
+      return {11, 52, 1023, Specials::kIeee};
+    case DType::kF32:
+    case DType::kTF32:  // in memory
+      return {8, 23, 127, Specials::kIeee};
     case DType::kF16:
       return {5, 10, 15, Specials::kIeee};
     case DType::kBF16:
@@ -46,7 +51,7 @@ Format format_of(DType type) {
     case DType::kF6E3M2FN:
       return {3, 2, 3, Specials::kFiniteOnly};
     default:
-      MILLRACE_CHECK(false, "a small floating type");
+      MILLRACE_CHECK(false, "a floating type");
       return {};
   }
 }
@@ -122,6 +127,12 @@ FloatEncoder::FloatEncoder(DType type) {
   over_ = to_nan ? nan_ : f.specials == Specials::kIeee ? largest_ + 1 : largest_;
   over_sign_ = to_nan ? 0 : sign;
   zero_sign_ = f.specials == Specials::kNanIsNegativeZero ? 0 : sign;
+}
+
+FloatLayout float_layout(DType type) {
+  if (type == DType::kF8E8M0FNU) return {8, 0, 127, 0xFF};
+  const Format f = format_of(type);
+  return {f.exponent_bits, f.mantissa_bits, f.bias, largest(f) + 1};
 }
 
 double decode_float(DType type, std::uint64_t bits) {

@@ -16,6 +16,13 @@ std::uint64_t encode_float(DType type, double value);
 // The value of the low bit_width(type) bits; exact.
 double decode_float(DType type, std::uint64_t bits);
 
+// What the bits of a format are made of, without the sign. type must be a floating type.
+struct FloatLayout {
+  int exponent_bits, mantissa_bits, bias;
+  std::uint64_t above;  // the bits behind the largest finite ones: infinity, where there is one
+};
+FloatLayout float_layout(DType type);
+
 // encode_float for many values of one format of at most 16 bits that has a sign (all but
 // f8E8M0FNU): what there is to know of the format is found once, and nothing branches.
 class FloatEncoder {

@@ -1,5 +1,6 @@
 // Functions of real numbers. In each template T is double for f32 and what is narrower, and long
 // double for f64, so that one rounding is left that counts.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -7,6 +8,7 @@
 
 #include "millrace/devices/cpu/ir/float_format.h"
 #include "millrace/devices/cpu/kernels/error_function.h"
+#include "millrace/devices/cpu/kernels/reduce_precision.h"
 #include "millrace/devices/cpu/reference/scalar_op.h"
 #include "millrace/devices/cpu/reference/special.h"
 
@@ -84,25 +86,17 @@ Scalar next_after(S x, I info) {
   return real(ir::decode_float(info.in, bits));
 }
 
-// Rounds the mantissa to nearest even, then what the exponent cannot hold becomes infinity or zero.
 Scalar reduce_precision(S x, I info) {
-  double a = x[0].re;
-  if (!std::isfinite(a) || a == 0) return x[0];
-  auto bits = std::bit_cast<std::uint64_t>(a);
-  const int dropped = 52 - info.mantissa_bits;
-  if (dropped > 0) {
-    const std::uint64_t odd = (bits >> dropped) & 1;
-    bits += (std::uint64_t{1} << (dropped - 1)) - 1 + odd;
-    bits &= ~std::uint64_t{0} << dropped;
-    a = std::bit_cast<double>(bits);
-  }
-  if (info.exponent_bits < 11 && std::isfinite(a)) {
-    const int bias = (1 << (info.exponent_bits - 1)) - 1;
-    const int exponent = std::ilogb(a);
-    if (exponent > bias) return real(std::copysign(std::numeric_limits<double>::infinity(), a));
-    if (exponent < 1 - bias) return real(std::copysign(0.0, a));
-  }
-  return real(a);
+  const double a = x[0].re;
+  if (std::isnan(a)) return x[0];
+  const ir::FloatLayout in = ir::float_layout(info.in);
+  const FloatBits<std::uint64_t> of = {in.exponent_bits, in.mantissa_bits, in.bias, in.above};
+  const std::uint64_t magnitude = std::min(ir::encode_float(info.in, std::fabs(a)), of.infinity);
+  const std::uint64_t reduced =
+      reduce_magnitude(magnitude, of, info.exponent_bits, info.mantissa_bits);
+  const double value = reduced == of.infinity ? std::numeric_limits<double>::infinity()
+                                              : ir::decode_float(info.in, reduced);
+  return real(std::copysign(value, a));
 }
 
 double log_gamma(double x) {

@@ -2,6 +2,8 @@
 // arrays in.
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <random>
 #include <string>
 
 #include "tests/support/oracle.h"
@@ -10,6 +12,7 @@
 namespace millrace::testing {
 namespace {
 
+using devices::DType;
 using devices::HostArray;
 using devices::Program;
 using devices::Shape;
@@ -37,6 +40,58 @@ TEST(OracleTest, ProgramsOfTheDemoAgreeWithXla) {
                 std::nullopt)
           << name << ", seed " << seed_of_inputs;
     }
+  }
+}
+
+// Bits, for denormals are what is easily lost.
+TEST(OracleTest, ReducedPrecisionIsXlasToTheBit) {
+  const std::unique_ptr<Oracle> oracle = Oracle::open_if_there();
+  if (!oracle) GTEST_SKIP() << "no plugin here: tests/fetch_plugins gets it";
+  struct Type {
+    const char *name, *bits;
+    DType stored;
+    int width, exponent_bits, mantissa_bits;
+  };
+  for (const Type& t :
+       {Type{"f16", "ui16", DType::kU16, 2, 5, 10}, Type{"bf16", "ui16", DType::kU16, 2, 8, 7},
+        Type{"f32", "ui32", DType::kU32, 4, 8, 23}, Type{"f64", "ui64", DType::kU64, 8, 11, 52}}) {
+    constexpr int kElements = 4096;
+    HostArray input = HostArray::make(Shape(t.stored, {kElements}));
+    std::mt19937_64 random(5);
+    for (int i = 0; i < kElements; ++i) {
+      std::uint64_t bits = random();
+      const std::uint64_t exponents = ((std::uint64_t{1} << t.exponent_bits) - 1)
+                                      << t.mantissa_bits;
+      // Denormals, numbers about 1, powers of two and infinities come often, NaNs never.
+      const std::uint64_t mantissa = (std::uint64_t{1} << t.mantissa_bits) - 1;
+      if (i % 4 == 0) bits &= ~exponents;
+      if (i % 4 == 1) bits = (bits & ~exponents) | (exponents >> 1 & exponents);
+      if (i % 16 == 2) bits &= ~mantissa;
+      if (i % 64 == 3) bits |= exponents;
+      if ((bits & exponents) == exponents) bits &= ~mantissa;
+      std::memcpy(input.mutable_bytes().data() + i * t.width, &bits,
+                  static_cast<std::size_t>(t.width));
+    }
+    const std::string floats = "tensor<4096x" + std::string(t.name) + ">";
+    const std::string words = "tensor<4096x" + std::string(t.bits) + ">";
+    std::string body, values, types;
+    int results = 0;
+    for (const int e : {1, 2, 4, 5, 7, 8, 11}) {
+      for (const int m : {0, 1, 3, 7, 9, 10, 22, 23, 51, 52}) {
+        const std::string n = std::to_string(results++);
+        body += "%r" + n + " = stablehlo.reduce_precision %x, format = e" + std::to_string(e) +
+                "m" + std::to_string(m) + " : " + floats + "\n%b" + n +
+                " = stablehlo.bitcast_convert %r" + n + " : (" + floats + ") -> " + words + "\n";
+        values += (n == "0" ? "%b" : ", %b") + n;
+        types += (n == "0" ? "" : ", ") + words;
+      }
+    }
+    const Program program =
+        Program::from_text("func.func @main(%a: " + words + ") -> (" + types +
+                               ") {\n%x = stablehlo.bitcast_convert %a : (" + words + ") -> " +
+                               floats + "\n" + body + "return " + values + " : " + types + "\n}\n",
+                           "reduce");
+    EXPECT_EQ(oracle->difference(program, {&input, 1}), std::nullopt) << t.name;
   }
 }
 

@@ -53,6 +53,20 @@ constexpr Row kElementwise[] = {
      "comparison_direction = #chlo<comparison_direction LT>} : (tensor<2x1xf32>, tensor<3xf32>) -> "
      "tensor<2x3xi1>",
      "[[true, false, true], [true, false, false]]"},
+    // Rounded as bits; only fewer bits of exponent than the type's own make zeros of denormals.
+    {"ReducePrecisionKeepsDenormals", "tensor<6xf32>",
+     "%a = stablehlo.constant dense<[0x00000001, 0x80180000, 0x00080000, 0x00280001, 0x7F7FFFFF, "
+     "0xFF800000]> : tensor<6xf32>\n"
+     "%r = stablehlo.reduce_precision %a, format = e8m3 : tensor<6xf32>",
+     "[0.0, 0x80200000, 0.0, 0x00300000, 0x7F800000, 0xFF800000]"},
+    {"ReducePrecisionToFewerExponents", "tensor<5xf16>",
+     "%a = stablehlo.constant dense<[0x0001, 0x9FFF, 0x2000, 0x5BFF, 0x5C00]> : tensor<5xf16>\n"
+     "%r = stablehlo.reduce_precision %a, format = e4m10 : tensor<5xf16>",
+     "[0.0, -0.0, 0.0, 0x5BFF, 0x7C00]"},
+    {"ReducePrecisionOfEightBits", "tensor<6xf8E5M2>",
+     "%a = stablehlo.constant dense<[0x01, 0x02, 0x03, 0x83, 0x7B, 0xFC]> : tensor<6xf8E5M2>\n"
+     "%r = stablehlo.reduce_precision %a, format = e5m1 : tensor<6xf8E5M2>",
+     "[0x00, 0x02, 0x04, 0x84, 0x7C, 0xFC]"},
     {"ErfcOfF64IsAsChloExpandsIt", "tensor<8xf64>",
      "%a = stablehlo.constant dense<[0.5, 1.0, 2.5, -2.5, 8.0, 20.0, 27.0, 0xFFF0000000000000]> : "
      "tensor<8xf64>\n"
