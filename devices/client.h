@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -204,7 +205,11 @@ class Client {
   virtual Future<void> destroy() { return make_ready(); }
 
   // For the end of all where calls may block. Which have not returned, in words, for errors.
-  virtual std::string calls_under_way() const { return {}; }
+  std::string calls_under_way() const { return calls_teller()(); }
+  // That as a function, which may be called when the client is gone, too. Any thread.
+  virtual std::function<std::string()> calls_teller() const {
+    return [] { return std::string(); };
+  }
   // Such a call is waited for no longer: all devices are killed, close() waits for nothing more,
   // and the backend is called no more, not even to free what it holds. A client that was given up,
   // by this or by its own close(), is never destroyed: a thread that comes back still uses it. Any

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -115,6 +116,13 @@ Result<std::string> unique_text() {
   return text;
 }
 
+// "<64 letters>.entry": others may have files of their own beside ours.
+constexpr std::size_t kEntryName = 2 * std::tuple_size_v<Digest> + kEntry.size();
+bool is_entry(std::string_view name) {
+  return name.size() == kEntryName && name.ends_with(kEntry) &&
+         name.find_first_not_of("0123456789abcdef") == kEntryName - kEntry.size();
+}
+
 struct Found {
   FileTime used;
   std::uint64_t bytes = 0;
@@ -146,8 +154,9 @@ Result<std::optional<std::string>> EntryFolder::get(const Digest& key) const {
   if (bytes < header.size()) return damaged("it is shorter than its header");
   if (!file.read(header.data(), header.size(), got))
     return disk_error("reading " + name, file.error());
-  // Before there is memory for it: a file of holes may seem to have any size.
-  if (bytes > max_bytes_) return damaged("it is larger than the whole cache may be");
+  // Of a cache that was allowed more, or no entry at all: a file of holes may seem to have any
+  // size.
+  if (bytes > max_bytes_) return std::nullopt;
   if (got != header.size() || bytes - header.size() != stated_size(header))
     return damaged("it has not the length that its header states");
   std::string payload(static_cast<std::size_t>(bytes) - header.size(), '\0');
@@ -177,6 +186,7 @@ Status EntryFolder::write(const std::string& path, const Digest& key,
 
 Status EntryFolder::put(const Digest& key, std::string_view payload) const {
   if (payload.size() + kHeaderBytes > max_bytes_) {
+    evict({});
     return fail(ErrorCode::kResourceExhausted,
                 "an entry of " + std::to_string(payload.size()) + " bytes does not fit into the " +
                     std::to_string(max_bytes_) + " of the cache " + folder_);
@@ -201,7 +211,8 @@ Status EntryFolder::put(const Digest& key, std::string_view payload) const {
   return {};
 }
 
-// Others do the same at the same time: what is gone already is no error.
+// Others do the same at the same time: what is gone already is no error. What they are writing
+// counts, and stays.
 void EntryFolder::evict(const std::string& kept) const {
   std::vector<Found> entries;
   std::uint64_t total = 0;
@@ -210,20 +221,20 @@ void EntryFolder::evict(const std::string& kept) const {
   for (fs::directory_iterator i(folder_, error), end; !error && i != end; i.increment(error)) {
     std::error_code gone;
     const Found found{i->last_write_time(gone), i->file_size(gone), i->path()};
-    if (gone) continue;
     const std::string name = found.path.filename().string();
-    if (name.ends_with(kPart) && name.contains(kEntry) && now - found.used > kPartLifetime)
-      fs::remove(found.path, gone);
-    if (!name.ends_with(kEntry)) continue;
+    const bool whole = is_entry(name);
+    const bool part = name.ends_with(kPart) && is_entry(name.substr(0, kEntryName));
+    if (gone || !(whole || part)) continue;
+    if (part && now - found.used > kPartLifetime && fs::remove(found.path, gone)) continue;
     total += found.bytes;
-    if (found.path != kept) entries.push_back(found);
+    if (whole && found.path != kept) entries.push_back(found);
   }
   std::ranges::sort(entries, {}, &Found::used);
   for (const Found& entry : entries) {
     if (total <= max_bytes_) break;
-    std::error_code gone;
-    fs::remove(entry.path, gone);
-    total -= entry.bytes;
+    std::error_code refused;
+    fs::remove(entry.path, refused);
+    if (!refused) total -= entry.bytes;
   }
 }
 

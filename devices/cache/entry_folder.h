@@ -29,14 +29,14 @@ class EntryFolder {
   const std::string& folder() const { return folder_; }
   // "<folder>/<64 letters>.entry".
   std::string path(const Digest& key) const;
-  // Nothing if there is none; kDataLoss, which names the file, for one that is truncated,
-  // damaged or larger than max_bytes; other errors of the disk.
+  // Nothing if there is none that max_bytes allows; kDataLoss, which names the file, for one that
+  // is truncated or damaged; other errors of the disk.
   Result<std::optional<std::string>> get(const Digest& key) const;
   // Marks an entry as used now: those used longest ago go first. Not told if it fails.
   void touch(const Digest& key) const;
   // Replaces what is there. Then removes entries, those used longest ago first, until what is left
   // fits, and what processes that were killed have left. kResourceExhausted, with nothing written,
-  // for an entry that is larger than max_bytes.
+  // for an entry that is larger than max_bytes; others are removed then, too.
   Status put(const Digest& key, std::string_view payload) const;
 
  private:

@@ -106,7 +106,7 @@ Error PjrtBuffer::while_doing(std::string_view what, const Error& error) const {
 
 // Asked for on whatever thread: neither call may block, compile or copy.
 Future<void> PjrtBuffer::ready() const {
-  if (removed_.load()) [[unlikely]]
+  if (removed()) [[unlikely]]
     return removed_error("the state");
   if (Status alive = client_.alive(device_); !alive) [[unlikely]]
     return std::move(alive).error();
@@ -133,7 +133,7 @@ Future<void> PjrtBuffer::ready() const {
 }
 
 Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner keep_alive) {
-  if (removed_.load()) return removed_error("a copy to the host");
+  if (removed()) return removed_error("a copy to the host");
   if (destination.size() != shape_.size_bytes()) {
     return fail(ErrorCode::kInvalidArgument,
                 "copying a " + shape_.to_string() + " to the host takes " +
@@ -181,7 +181,7 @@ Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner ke
 }
 
 Result<DeviceLayout> PjrtBuffer::layout() const {
-  if (removed_.load()) return std::unexpected(removed_error("the layout"));
+  if (removed()) return std::unexpected(removed_error("the layout"));
   abi::BufferGetMemoryLayoutArgs args;
   args.buffer = buffer_;
   if (const Status told = client_.plugin().call(args); !told)
@@ -191,7 +191,7 @@ Result<DeviceLayout> PjrtBuffer::layout() const {
 
 // None of these calls has to be a quick one: device actors make them on the device's own thread.
 Result<HostAccess> PjrtBuffer::host_access() {
-  if (removed_.load()) return std::unexpected(removed_error("a look from the host"));
+  if (removed()) return std::unexpected(removed_error("a look from the host"));
   MILLRACE_TRY_STATUS(client_.alive(device_));
   const Plugin& plugin = client_.plugin();
   abi::BufferIsOnCpuArgs where;
@@ -217,7 +217,22 @@ Result<HostAccess> PjrtBuffer::host_access() {
 }
 
 void PjrtBuffer::remove() {
-  if (removed_.exchange(true)) return;
+  State state = state_.load();
+  do {
+    if (state == State::kRemoved || state == State::kGivenRemoved) return;
+  } while (!state_.compare_exchange_weak(
+      state, state == State::kThere ? State::kRemoved : State::kGivenRemoved));
+  if (state == State::kThere) delete_bytes();
+}
+
+void PjrtBuffer::undo_donation() {
+  State given = State::kGiven;
+  if (state_.compare_exchange_strong(given, State::kThere)) return;
+  state_.store(State::kRemoved);  // remove() has come since, and comes to nothing from now on
+  delete_bytes();
+}
+
+void PjrtBuffer::delete_bytes() {
   const bool untold = take_untold();
   client_.hand_over([self = Ref<PjrtBuffer>::share(this), untold,
                      hold = untold ? client_.hold() : StripedScope::Hold()]() mutable {

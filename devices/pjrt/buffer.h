@@ -42,21 +42,32 @@ class PjrtBuffer final : public BufferBody {
   Future<void> copy_to_host(std::span<std::byte> destination, Owner keep_alive) override;
   Result<HostAccess> host_access() override;
   void remove() override;
-  bool removed() const override { return removed_.load(); }
+  bool removed() const override { return state_.load() != State::kThere; }
 
   abi::Buffer* get() const { return buffer_; }
   bool laid_out() const { return laid_out_; }
   // For a launch that donates it: false if it was removed before.
-  bool begin_donation() { return !removed_.exchange(true); }
+  bool begin_donation() {
+    State there = State::kThere;
+    return state_.compare_exchange_strong(there, State::kGiven);
+  }
   // The launch was refused: nothing was donated.
-  void undo_donation() { removed_.store(false); }
+  void undo_donation();
   // A launch has taken it, which ends later than what writes it.
   void pass_on() {
     if (untold_.load(std::memory_order_relaxed)) untold_.store(false, std::memory_order_relaxed);
   }
 
  private:
+  enum class State : std::uint8_t {
+    kThere,         // -> kGiven, kRemoved
+    kGiven,         // a launch has it, for good unless it is refused -> kThere, kGivenRemoved
+    kGivenRemoved,  // the same, and remove() has come since -> kRemoved
+    kRemoved,
+  };
+
   ~PjrtBuffer() override;
+  void delete_bytes();  // kRemoved
   // Once: nobody would know of the end of the run that writes it, were it gone.
   bool take_untold() {
     return untold_.load(std::memory_order_relaxed) && untold_.exchange(false) && !written_.load();
@@ -76,7 +87,7 @@ class PjrtBuffer final : public BufferBody {
   // Of a run whose end neither an event of its own nor a later launch tells. relaxed: who launches
   // with it holds it, and its end comes after.
   std::atomic<bool> untold_;
-  std::atomic<bool> removed_{false};
+  std::atomic<State> state_{State::kThere};
   mutable Mutex mutex_;
   // Valid once somebody had to wait.
   mutable Future<void> ready_ MILLRACE_GUARDED_BY(mutex_);

@@ -39,6 +39,7 @@ Result<std::unique_ptr<PjrtClient>> PjrtClient::create(const Plugin& plugin,
   if (Status opened = client->open(); !opened) {
     const Error error =
         opened.error().with_context("opening devices (PJRT API " + plugin.version_text() + ")");
+    if (client->options_.on_failure) client->options_.on_failure(error);
     if (client->destroy_in_time()) return std::unexpected(error);
     client->take_back_store();
     static_cast<void>(client.release());  // a thread is still in there

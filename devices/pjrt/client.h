@@ -53,6 +53,8 @@ struct PjrtClientOptions {
   // takes.
   TimerQueue* timers = nullptr;
   Duration close_timeout = std::chrono::seconds(30);
+  // Told why create() fails before what was made is destroyed, which may take long; on its thread.
+  std::function<void(const Error&)> on_failure;
 };
 
 // One execution on one device.
@@ -112,7 +114,7 @@ class PjrtClient final : public Client {
   // On the thread for what frees, behind all that was handed over, which may be a while after the
   // call: when the last Use goes.
   Future<void> destroy() override;
-  std::string calls_under_way() const override;
+  std::function<std::string()> calls_teller() const override;
   void give_up(const Error& why) override;
   bool given_up() const override { return given_up_.load(); }
   // A buffer that may be otherwise than row-major was made.

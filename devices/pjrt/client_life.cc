@@ -193,9 +193,12 @@ bool PjrtClient::destroy_in_time() {
   return ends_in_time(destroy(), options_.close_timeout);
 }
 
-std::string PjrtClient::calls_under_way() const {
-  const std::string calls = pjrt::calls_under_way(plugin_.number(), this);
-  return calls.empty() ? calls : calls + " of the plugin " + plugin_.name();
+std::function<std::string()> PjrtClient::calls_teller() const {
+  // A plugin stays for ever; of the client only the address is looked at.
+  return [plugin = &plugin_, client = static_cast<const Client*>(this)] {
+    const std::string calls = pjrt::calls_under_way(plugin->number(), client);
+    return calls.empty() ? calls : calls + " of the plugin " + plugin->name();
+  };
 }
 
 void PjrtClient::give_up(const Error& why) {

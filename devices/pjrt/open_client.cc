@@ -14,7 +14,11 @@ Result<std::unique_ptr<PjrtClient>> open_client(const Plugin& plugin, PjrtClient
   if (opening.thread == nullptr) return PjrtClient::create(plugin, std::move(options));
   if (options.store != nullptr) options.lent_store = std::make_shared<LentStore>(*options.store);
   const std::shared_ptr<LentStore> store = options.lent_store;
-  Opening under_way{.plugin = plugin.name(), .ended = {}};
+  Opening under_way{.plugin = plugin.name(), .ended = {}, .number = plugin.number()};
+  options.on_failure = [failure = under_way.failure](const Error& error) {
+    const MutexLock lock(failure->mutex);
+    failure->error = error;
+  };
   // Shared with the work: a client that nobody has taken goes on the thread that made it.
   const auto made = std::make_shared<std::optional<Result<std::unique_ptr<PjrtClient>>>>();
   under_way.ended =

@@ -38,13 +38,20 @@ Status may_begin(const std::string& plugin, const CallOptions& call) {
 
 Status wait_for(const Opening& opening, const CallOptions& call) {
   if (ends_in_time(opening.ended, call)) return {};
-  const std::string under_way = call_under_way_of(opening.thread->load());
+  std::string under_way = call_under_way_of(opening.thread->load());
+  // Its thread may wait for another one's.
+  if (under_way.empty() && opening.number != 0) under_way = calls_under_way(opening.number);
   if (opening.ended.ready()) return {};  // at the last moment
+  std::string why;
+  {
+    const MutexLock lock(opening.failure->mutex);
+    if (opening.failure->error) why = ", after " + opening.failure->error->message();
+  }
   return std::unexpected(given_up(
       call,
       "opening the plugin " + opening.plugin + " was given up after " +
           seconds_since(opening.begin) + ": " + (under_way.empty() ? "its thread" : under_way) +
-          " has not returned, and is left to itself until the process ends",
+          " has not returned, and is left to itself until the process ends" + why,
       {.call = under_way, .left = true}));
 }
 

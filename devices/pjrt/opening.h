@@ -5,7 +5,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -13,6 +15,7 @@
 #include "millrace/core/error.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/future.h"
+#include "millrace/core/mutex.h"
 
 namespace millrace::devices::pjrt {
 
@@ -31,6 +34,13 @@ struct Opening {
   TimePoint begin = steady_clock().now();
   std::shared_ptr<std::atomic<std::thread::id>> thread =
       std::make_shared<std::atomic<std::thread::id>>();  // from the begin of its work on
+  std::uint32_t number = 0;                              // of the plugin, once it has one
+  // Why it fails, if that is known before it has ended.
+  struct Failure {
+    Mutex mutex;
+    std::optional<Error> error MILLRACE_GUARDED_BY(mutex);
+  };
+  std::shared_ptr<Failure> failure = std::make_shared<Failure>();
 };
 
 // Of what has not begun: the error of an opening that nobody would wait for.

@@ -202,6 +202,13 @@ void read_folder(const std::string& folder, PluginList& list) {
   }
 }
 
+// Of manifests that name the same plugin the one with the largest is used, else the first: one that
+// was left behind by a library that is gone is in nobody's way.
+std::pair<bool, int> rank(const PluginEntry& entry) {
+  std::error_code none;
+  return {fs::exists(entry.path, none), entry.priority};
+}
+
 }  // namespace
 
 Result<PluginEntry> parse_plugin(std::string_view text) {
@@ -271,22 +278,28 @@ PluginList find_plugins(std::span<const PluginEntry> given, const Variables& var
   PluginList list;
   list.entries.assign(given.begin(), given.end());
   read_variable(variables, list);
+  const std::size_t chosen = list.entries.size();  // by hand; behind them those of manifests
   const std::optional<std::string> folders = variables("MILLRACE_PLUGIN_PATH");
   const std::string text = folders.value_or(kManifestFolder);
   for (const std::string_view folder : split(text, ':')) read_folder(std::string(folder), list);
 
   std::vector<PluginEntry> kept;
-  for (PluginEntry& entry : list.entries) {
+  std::vector<bool> of_manifest;  // kept[i] is
+  for (std::size_t i = 0; i < list.entries.size(); ++i) {
+    PluginEntry& entry = list.entries[i];
     const auto same = std::ranges::find(kept, lower(entry.name),
                                         [](const PluginEntry& e) { return lower(e.name); });
     if (same == kept.end()) {
       kept.push_back(std::move(entry));
-    } else {
-      list.problems.push_back(problem_of(entry.origin, ErrorCode::kAlreadyExists,
-                                         entry.origin + " names a plugin '" + entry.name +
-                                             "', which " + same->origin +
-                                             " has named before: that one is used"));
+      of_manifest.push_back(i >= chosen);
+      continue;
     }
+    if (of_manifest[static_cast<std::size_t>(same - kept.begin())] && rank(entry) > rank(*same))
+      std::swap(entry, *same);
+    list.problems.push_back(problem_of(entry.origin, ErrorCode::kAlreadyExists,
+                                       entry.origin + " names a plugin '" + entry.name +
+                                           "', which " + same->origin +
+                                           " names, too: that one is used"));
   }
   list.entries = std::move(kept);
   return list;
@@ -305,6 +318,10 @@ Result<std::map<std::string, Attribute>> create_options(const PluginEntry& entry
   for (auto& [name, value] : options) {
     const auto* text = std::get_if<std::string>(&value);
     if (text == nullptr || !text->starts_with('$')) continue;
+    if (text->starts_with("$$")) {  // a text that begins with one
+      value = text->substr(1);
+      continue;
+    }
     const auto word = words.find(*text);
     if (word == words.end()) {
       std::string what = "the create option " + name + " of plugin " + entry.name + " is '" + *text;

@@ -183,6 +183,26 @@ Faults lifetime_faults() {
            return error;
          });
        }},
+      {"donation.while_referenced",
+       [](abi::Api& api) {
+         instead<Execute>(api, [](auto* a) {
+           if (!is_donating(a)) return healthy(a);
+           const std::shared_ptr<Storage> held = a->argument_lists[0][0]->held;
+           abi::Error* error = healthy(a);
+           if (error == nullptr && held) {
+             a->output_lists[0][0]->ready->wait();
+             fill_with_garbage(*held);
+           }
+           return error;
+         });
+       }},
+      {"deletion.while_referenced",
+       [](abi::Api& api) {
+         instead<abi::BufferDeleteArgs>(api, [](auto* a) {
+           if (a->buffer->held) fill_with_garbage(*a->buffer->held);
+           return healthy(a);
+         });
+       }},
       {"donation.while_read",
        [](abi::Api& api) {
          read_late(api);

@@ -194,14 +194,22 @@ void drop_storage(abi::Buffer* buffer) {
   if (storage) buffer->device->bytes_in_use -= static_cast<std::int64_t>(buffer->bytes);
 }
 
-abi::Error* hold_externally(abi::Buffer* buffer, int step) {
+abi::Error* hold_externally(abi::Buffer* buffer) {
   std::shared_ptr<Storage> storage;
   if (abi::Error* error = live_storage(buffer, storage)) return error;
   const std::scoped_lock lock(buffer->mutex);
-  if (storage->external_references + step < 0) {
+  ++buffer->external_references;
+  buffer->held = std::move(storage);
+  return nullptr;
+}
+
+// Of a buffer that was deleted or donated since, too.
+abi::Error* let_go_externally(abi::Buffer* buffer) {
+  std::shared_ptr<Storage> last;
+  const std::scoped_lock lock(buffer->mutex);
+  if (buffer->external_references == 0)
     return make_error(kInvalidArgument, "there is no external reference to give back");
-  }
-  storage->external_references += step;
+  if (--buffer->external_references == 0) last.swap(buffer->held);
   return nullptr;
 }
 
@@ -293,11 +301,11 @@ void add_buffers(abi::Api& api) {
       });
   set(
       api, +[](abi::BufferIncreaseExternalReferenceCountArgs* a) -> abi::Error* {
-        return hold_externally(a->buffer, 1);
+        return hold_externally(a->buffer);
       });
   set(
       api, +[](abi::BufferDecreaseExternalReferenceCountArgs* a) -> abi::Error* {
-        return hold_externally(a->buffer, -1);
+        return let_go_externally(a->buffer);
       });
   set(
       api, +[](abi::BufferOpaqueDeviceMemoryDataPointerArgs* a) -> abi::Error* {

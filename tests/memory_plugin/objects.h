@@ -60,7 +60,6 @@ struct Storage {
   EventRef released;       // set when this goes
   void (*on_delete)(void*, void*) = nullptr;
   void* on_delete_arg = nullptr;
-  std::atomic<int> external_references{0};
 
   static std::shared_ptr<Storage> make(std::size_t size);
   Storage() = default;
@@ -147,6 +146,8 @@ struct Buffer {
   memory_plugin::EventRef ready;
   std::mutex mutex;
   std::shared_ptr<memory_plugin::Storage> storage;  // none: deleted or donated
+  int external_references = 0;
+  std::shared_ptr<memory_plugin::Storage> held;  // while there are some: theirs, deleted or not
 };
 
 // What is compiled; handles share it.

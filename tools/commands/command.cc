@@ -82,6 +82,19 @@ Result<Runtime> open_runtime(const RuntimeOptions& options, const Limits& limits
   return std::unexpected(runtime.error().with_detail(ExitWith{ExitCode::kDevice}));
 }
 
+Result<ExitCode> with_runtime(const RuntimeOptions& options, const Limits& limits,
+                              EndInTime::Options end_options, Console& console,
+                              const std::function<Result<ExitCode>(const Runtime&)>& work) {
+  MILLRACE_TRY(Runtime opened, open_runtime(options, limits));
+  const bool json = end_options.json;
+  EndInTime end(limits, opened.client().calls_teller(), console, std::move(end_options));
+  const Runtime runtime = std::move(opened);  // goes before `end` does
+  Result<ExitCode> code = close_runtime(runtime, work(runtime), console);
+  if (!code) code = tell_error(code.error(), console, json);
+  end.told(*code);
+  return code;
+}
+
 Result<ExitCode> close_runtime(const Runtime& runtime, Result<ExitCode> code, Console& console) {
   const Status closed = wait_blocking(runtime.close());
   const trace::TraceFile* const file = runtime.trace_file();

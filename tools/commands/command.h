@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "millrace/core/error.h"
 #include "millrace/tools/api/runtime.h"
 #include "millrace/tools/commands/console.h"
+#include "millrace/tools/commands/end_in_time.h"
 #include "millrace/tools/commands/exit_code.h"
 #include "millrace/tools/commands/inputs.h"
 #include "millrace/tools/commands/limits.h"
@@ -121,6 +123,12 @@ Result<RuntimeOptions> runtime_options(std::optional<int> threads, std::optional
 // Runtime::create within the limits, its errors marked with ExitCode::kDevice, or by what has ended
 // it.
 Result<Runtime> open_runtime(const RuntimeOptions& options, const Limits& limits);
+// Opens a runtime, works with it, closes it (close_runtime) and lets it go. What the work has come
+// to is told before that, since the end of a plugin's client may take long, or not come: then the
+// process ends as EndInTime says.
+Result<ExitCode> with_runtime(const RuntimeOptions& options, const Limits& limits,
+                              EndInTime::Options end_options, Console& console,
+                              const std::function<Result<ExitCode>(const Runtime&)>& work);
 // Closes the runtime. If it writes a trace, the file then has everything, an error of closing
 // counts unless `code` is one already, and events that were lost are warned of.
 Result<ExitCode> close_runtime(const Runtime& runtime, Result<ExitCode> code, Console& console);

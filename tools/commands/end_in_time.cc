@@ -3,47 +3,47 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "millrace/core/mutex.h"
 #include "millrace/core/timer_queue.h"
-#include "millrace/tools/commands/exit_code.h"
 
 namespace millrace::commands {
 
 // Shared with timers that may outlive the EndInTime.
 struct EndInTime::Ending {
-  Ending(const Limits& of_command, const devices::Client& of_devices, Console& to, Options with)
-      : limits(of_command), client(of_devices), console(to), options(std::move(with)) {}
+  Ending(const Limits& of_command, std::function<std::string()> of_client, Console& to,
+         Options with)
+      : limits(of_command), calls(std::move(of_client)), console(to), options(std::move(with)) {}
 
   void end(ErrorCode code) {
     MutexLock lock(mutex);  // until the process has ended: what this uses stays
     if (over) return;
-    const std::string calls = client.calls_under_way();
+    const std::string under_way = calls();
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options.grace).count();
     const Error error =
-        limits.at_end(Error(code, (calls.empty() ? "a step that had begun has not ended"
-                                                 : calls + " has not returned") +
+        limits.at_end(Error(code, (under_way.empty() ? "a step that had begun has not ended"
+                                                     : under_way + " has not returned") +
                                       std::string(" within ") + std::to_string(seconds) +
                                       " s of it, so the process does not wait for it"),
-                      options.progress());
-    const ExitCode exit = exit_code(error);
-    if (options.json) static_cast<void>(console.data(error_json(error, exit) + "\n"));
-    console.error(error);
-    ::_exit(static_cast<int>(exit));
+                      told ? "while the runtime was closing" : options.progress());
+    const ExitCode exit = tell_error(error, console, options.json);
+    ::_exit(static_cast<int>(told.value_or(ExitCode::kOk) == ExitCode::kOk ? exit : *told));
   }
 
   const Limits& limits;
-  const devices::Client& client;
+  const std::function<std::string()> calls;
   Console& console;
   const Options options;
   Mutex mutex;
   bool over MILLRACE_GUARDED_BY(mutex) = false;
+  std::optional<ExitCode> told MILLRACE_GUARDED_BY(mutex);
 };
 
-EndInTime::EndInTime(const Limits& limits, const devices::Client& client, Console& console,
+EndInTime::EndInTime(const Limits& limits, std::function<std::string()> calls, Console& console,
                      Options options)
-    : ending_(std::make_shared<Ending>(limits, client, console, std::move(options))),
+    : ending_(std::make_shared<Ending>(limits, std::move(calls), console, std::move(options))),
       stopped_(limits.call().stop, [ending = ending_] {
         ending->limits.timers().schedule(steady_clock().now() + ending->options.grace,
                                          [ending] { ending->end(ErrorCode::kCancelled); });
@@ -57,6 +57,11 @@ EndInTime::EndInTime(const Limits& limits, const devices::Client& client, Consol
 EndInTime::~EndInTime() {
   MutexLock lock(ending_->mutex);
   ending_->over = true;
+}
+
+void EndInTime::told(ExitCode code) {
+  MutexLock lock(ending_->mutex);
+  ending_->told = code;
 }
 
 }  // namespace millrace::commands

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "millrace/core/clock.h"
-#include "millrace/devices/client.h"
 #include "millrace/tools/commands/console.h"
+#include "millrace/tools/commands/exit_code.h"
 #include "millrace/tools/commands/limits.h"
 
 namespace millrace::commands {
@@ -24,10 +24,13 @@ class EndInTime {
     std::function<std::string()> progress;  // as Limits::at_end takes it; called on any thread
     bool json = false;                      // the error is an event on stdout, too
   };
-  // All that is referred to lives longer than this.
-  EndInTime(const Limits& limits, const devices::Client& client, Console& console, Options options);
-  // From here on the process is left alone. Comes after what may not end, so after the close.
+  // calls: devices::Client::calls_teller(). All that is referred to lives longer than this.
+  EndInTime(const Limits& limits, std::function<std::string()> calls, Console& console,
+            Options options);
+  // From here on the process is left alone. Comes after what may not end, so after the runtime.
   ~EndInTime();
+  // The command has told how it ended; what may not end is the end of the runtime.
+  void told(ExitCode code);
   EndInTime(const EndInTime&) = delete;
   EndInTime& operator=(const EndInTime&) = delete;
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "millrace/devices/device_actor.h"
+#include "millrace/tools/commands/console.h"
 
 namespace millrace::commands {
 
@@ -24,6 +25,13 @@ std::string error_json(const Error& error, ExitCode code) {
                                 {"message", error.message()},
                                 {"exit", static_cast<int>(code)}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+ExitCode tell_error(const Error& error, Console& console, bool json) {
+  const ExitCode code = exit_code(error);
+  if (json) static_cast<void>(console.data(error_json(error, code) + "\n"));
+  console.error(error);
+  return code;
 }
 
 std::unexpected<Error> usage_error(const std::string& message) {

@@ -8,6 +8,8 @@
 
 namespace millrace::commands {
 
+class Console;
+
 enum class ExitCode : int {
   kOk = 0,
   kFailure = 1,
@@ -28,6 +30,10 @@ ExitCode exit_code(const Error& error);
 ExitCode exit_code_of_signal(int signal);
 // {"event":"error","code":…,"message":…,"exit":…}: the last line of --json where a command fails.
 std::string error_json(const Error& error, ExitCode code);
+
+// On stderr, and in a line of its own on stdout for who reads JSON there; the exit code that it
+// means.
+ExitCode tell_error(const Error& error, Console& console, bool json);
 
 // Errors of the command line and of the environment.
 std::unexpected<Error> usage_error(const std::string& message);

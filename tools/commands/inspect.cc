@@ -167,25 +167,30 @@ Result<Compiled> compile_there(const Runtime& runtime, const devices::Program& p
 }
 
 // What the program is made of, and what the plugin makes of it if one is asked for.
-Result<std::string> tell(const inspect::ProgramFacts& facts, const devices::Program& program,
-                         const InspectFlags& flags, Console& console) {
+Result<ExitCode> tell(const inspect::ProgramFacts& facts, const devices::Program& program,
+                      const InspectFlags& flags, Console& console) {
   MILLRACE_TRY(const RuntimeOptions options, runtime_options(flags.threads, {}, flags.plugins));
-  if (!wants_plugin(flags, options)) return flags.json ? facts.to_json() + "\n" : facts.to_text();
-  MILLRACE_TRY(const std::unique_ptr<Limits> limits, Limits::create(flags.deadline_seconds));
-  MILLRACE_TRY(const Runtime runtime, open_runtime(options, *limits));
-  const std::string progress = "before " + flags.file + " was compiled";
-  const EndInTime end(
-      *limits, runtime.client(), console,
-      {.grace = EndInTime::kStep, .progress = [&] { return progress; }, .json = flags.json});
-  Result<Compiled> compiled = compile_there(runtime, program, limits->call());
-  if (!compiled) {
-    static_cast<void>(wait_blocking(runtime.close()));
-    return std::unexpected(limits->at_end(compiled.error(), progress));
+  if (!wants_plugin(flags, options)) {
+    MILLRACE_TRY_STATUS(console.data(flags.json ? facts.to_json() + "\n" : facts.to_text()));
+    return ExitCode::kOk;
   }
-  if (!flags.json) return facts.to_text() + to_text(*compiled);
-  auto json = nlohmann::ordered_json::parse(facts.to_json());
-  json["compiled"] = to_json(*compiled);
-  return json.dump() + "\n";
+  MILLRACE_TRY(const std::unique_ptr<Limits> limits, Limits::create(flags.deadline_seconds));
+  const std::string progress = "before " + flags.file + " was compiled";
+  return with_runtime(
+      options, *limits,
+      {.grace = EndInTime::kStep, .progress = [&] { return progress; }, .json = flags.json},
+      console, [&](const Runtime& runtime) -> Result<ExitCode> {
+        const Result<Compiled> compiled = compile_there(runtime, program, limits->call());
+        if (!compiled) return std::unexpected(limits->at_end(compiled.error(), progress));
+        std::string text = facts.to_text() + to_text(*compiled);
+        if (flags.json) {
+          auto json = nlohmann::ordered_json::parse(facts.to_json());
+          json["compiled"] = to_json(*compiled);
+          text = json.dump() + "\n";
+        }
+        MILLRACE_TRY_STATUS(console.data(text));
+        return ExitCode::kOk;
+      });
 }
 
 }  // namespace
@@ -209,9 +214,7 @@ Result<ExitCode> inspect_command(const InspectFlags& flags, Console& console) {
   }
   const auto facts = inspect::inspect(program, shapes);
   if (!facts) return rejected(facts.error(), flags.file);
-  MILLRACE_TRY(const std::string text, tell(*facts, program, flags, console));
-  MILLRACE_TRY_STATUS(console.data(text));
-  return ExitCode::kOk;
+  return tell(*facts, program, flags, console);
 }
 
 }  // namespace millrace::commands

@@ -48,6 +48,7 @@ void add_plugins(CLI::App& command, std::vector<std::string>& plugins) {
                   "PJRT_NAMES_AND_LIBRARY_PATHS and MILLRACE_PLUGIN_PATH)")
       ->type_name("NAME=PATH[,OPTION=VALUE...]")
       ->expected(1)
+      ->allow_extra_args(false)  // what follows is the program
       ->take_all();
 }
 
@@ -80,7 +81,7 @@ void add_inputs(CLI::App& command, InputFlags& flags) {
       command.add_option("--inputs", flags.folder, "arguments DIR/0.npy, DIR/1.npy, ...")
           ->type_name("DIR");
   files->excludes(folder);
-  files->expected(1)->take_all();
+  files->expected(1)->allow_extra_args(false)->take_all();
 }
 
 CLI::App& add_run(CLI::App& app, RunFlags& flags) {
@@ -315,13 +316,9 @@ int call(const char* name, Command command, const Flags& flags) {
     }
   }();
   if (result) return end_with(*result);
-  const ExitCode code = exit_code(result.error());
-  // Who reads lines of JSON learns of the end from one, too.
-  if constexpr (requires { flags.json; }) {
-    if (flags.json) static_cast<void>(console.data(error_json(result.error(), code) + "\n"));
-  }
-  console.error(result.error());
-  return end_with(code);
+  bool json = false;
+  if constexpr (requires { flags.json; }) json = flags.json;
+  return end_with(tell_error(result.error(), console, json));
 }
 
 // CLI11 tells a missing option before an unknown word, though a slip in the word is often why it is

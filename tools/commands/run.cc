@@ -227,19 +227,20 @@ Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
                runtime_options(flags.threads, 1, flags.plugins, flags.compilation_cache));
   if (!flags.trace.empty()) options.trace_file = flags.trace;
   MILLRACE_TRY(const devices::Program program, devices::Program::from_file(flags.file));
-  MILLRACE_TRY(const Runtime runtime, open_runtime(options, *limits));
-  const EndInTime end(*limits, runtime.client(), console,
-                      {.grace = EndInTime::kStep,
-                       .progress = [&flags] { return "before " + flags.file + " was done"; },
-                       .json = flags.json});
-  Result<ExitCode> code = run_on(runtime, program, flags, limits->call(), console);
-  code = close_runtime(runtime, std::move(code), console);
-  const int signal = limits->signal();
-  if (code) return code;
-  if (signal == 0 || code.error().code() != ErrorCode::kCancelled)
-    return std::unexpected(limits->at_deadline(code.error(), "before " + flags.file + " was done"));
-  console.words(std::string("stopped running ") + flags.file + " on " + signal_name(signal) + "\n");
-  return exit_code_of_signal(signal);
+  const std::string progress = "before " + flags.file + " was done";
+  return with_runtime(
+      options, *limits,
+      {.grace = EndInTime::kStep, .progress = [&] { return progress; }, .json = flags.json},
+      console, [&](const Runtime& runtime) -> Result<ExitCode> {
+        const Result<ExitCode> code = run_on(runtime, program, flags, limits->call(), console);
+        if (code) return code;
+        const int signal = limits->signal();
+        if (signal == 0 || code.error().code() != ErrorCode::kCancelled)
+          return std::unexpected(limits->at_deadline(code.error(), progress));
+        console.words(std::string("stopped running ") + flags.file + " on " + signal_name(signal) +
+                      "\n");
+        return exit_code_of_signal(signal);
+      });
 }
 
 }  // namespace millrace::commands

@@ -120,8 +120,7 @@ Result<std::vector<devices::Device>> choose_devices(const TrainFlags& flags,
   if (count > all.size()) {
     return std::unexpected(Error(ErrorCode::kInvalidArgument,
                                  "--devices asks for " + std::to_string(count) + " devices, but '" +
-                                     std::string(runtime.client().platform_name()) + "' has " +
-                                     std::to_string(all.size()))
+                                     runtime.device_kind() + "' has " + std::to_string(all.size()))
                                .with_detail(ExitWith{ExitCode::kDevice}));
   }
   if (flags.batch_size % static_cast<std::int64_t>(count) != 0) {
@@ -222,24 +221,24 @@ Result<ExitCode> train_command(const TrainFlags& flags, Console& console) {
                                                        flags.compilation_cache));
   options.trace = true;  // the report's times of the stages come from it
   if (!flags.trace.empty()) options.trace_file = flags.trace;
-  MILLRACE_TRY(const Runtime runtime, open_runtime(options, *limits));
   TrainingFeed feed;
-  const EndInTime end(*limits, runtime.client(), console,
-                      {.grace = EndInTime::kTraining,
-                       .progress = [&feed] { return feed.progress(); },
-                       .json = flags.json});
-  const Result<TrainingReport> report = train_on(runtime, flags, limits->call(), feed, console);
-  const auto tell = [&]() -> Result<ExitCode> {
-    if (report) {
-      MILLRACE_TRY_STATUS(console.data(flags.json ? report->to_json() + "\n" : report->to_text()));
-      return ExitCode::kOk;
-    }
-    if (limits->signal() != 0 && report.error().code() == ErrorCode::kCancelled) {
-      return tell_stopped(flags, limits->signal(), feed.steps_done(), console);
-    }
-    return std::unexpected(limits->at_deadline(report.error(), feed.progress()));
-  };
-  return close_runtime(runtime, tell(), console);
+  return with_runtime(
+      options, *limits,
+      {.grace = EndInTime::kTraining,
+       .progress = [&feed] { return feed.progress(); },
+       .json = flags.json},
+      console, [&](const Runtime& runtime) -> Result<ExitCode> {
+        const Result<TrainingReport> report =
+            train_on(runtime, flags, limits->call(), feed, console);
+        if (report) {
+          MILLRACE_TRY_STATUS(
+              console.data(flags.json ? report->to_json() + "\n" : report->to_text()));
+          return ExitCode::kOk;
+        }
+        if (limits->signal() != 0 && report.error().code() == ErrorCode::kCancelled)
+          return tell_stopped(flags, limits->signal(), feed.steps_done(), console);
+        return std::unexpected(limits->at_deadline(report.error(), feed.progress()));
+      });
 }
 
 }  // namespace millrace::commands

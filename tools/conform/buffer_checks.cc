@@ -124,30 +124,12 @@ Status raw_copy(Rig& rig) {
   return expect_floats(target, Floats{2, 3, -1}, "8 bytes behind 4");
 }
 
-Result<void*> pointer_of(Rig& rig, abi::Buffer* buffer) {
-  abi::BufferOpaqueDeviceMemoryDataPointerArgs args;
-  args.buffer = buffer;
-  MILLRACE_TRY_STATUS(rig.table().call(args));
-  if (args.device_memory_ptr == nullptr) return broken("the pointer is null");
-  return args.device_memory_ptr;
-}
-
 Status external_reference(Rig& rig) {
   MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers()));
   MILLRACE_TRY_STATUS(rig.wait_ready(buffer.get()));
-  abi::BufferIncreaseExternalReferenceCountArgs more;
-  more.buffer = buffer.get();
-  MILLRACE_TRY_STATUS(rig.table().call(more));
-  MILLRACE_TRY(void* const pointer, pointer_of(rig, buffer.get()));
-  abi::BufferIsOnCpuArgs where;
-  where.buffer = buffer.get();
-  Floats seen = numbers();
-  if (rig.table().call(where) && where.is_on_cpu) {
-    std::memcpy(seen.data(), pointer, seen.size() * sizeof(float));
-  }
-  abi::BufferDecreaseExternalReferenceCountArgs less;
-  less.buffer = buffer.get();
-  MILLRACE_TRY_STATUS(rig.table().call(less));
+  MILLRACE_TRY(const float* const memory, rig.hold_memory(buffer.get()));
+  const Floats seen = memory == nullptr ? numbers() : Floats(memory, memory + kLength);
+  MILLRACE_TRY_STATUS(rig.let_go_of_memory(buffer.get()));
   return expect_floats(seen, numbers(), "what its memory holds");
 }
 

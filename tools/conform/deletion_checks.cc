@@ -77,6 +77,23 @@ Status while_reading(Rig& rig) {
   return expect_floats(target, Floats(kLongLength, 4), "what was being read when it was deleted");
 }
 
+Status while_referenced(Rig& rig) {
+  MILLRACE_TRY(const HeldBuffer x, rig.put(numbers()));
+  MILLRACE_TRY_STATUS(rig.wait_ready(x.get()));
+  MILLRACE_TRY(const float* const memory, rig.hold_memory(x.get()));
+  MILLRACE_TRY_STATUS(rig.remove(x.get()));
+  // Memory that was let go of is soon another buffer's.
+  std::vector<HeldBuffer> others;
+  for (int i = 0; i < 16; ++i) {
+    MILLRACE_TRY(HeldBuffer other, rig.put(Floats(kLength, -1)));
+    MILLRACE_TRY_STATUS(rig.wait_ready(other.get()));
+    others.push_back(std::move(other));
+  }
+  const Floats seen = memory == nullptr ? numbers() : Floats(memory, memory + kLength);
+  MILLRACE_TRY_STATUS(rig.let_go_of_memory(x.get()));
+  return expect_floats(seen, numbers(), "what was held from outside when it was deleted");
+}
+
 Status program_while_executing(Rig& rig) {
   MILLRACE_TRY(Launched l, launch(rig));
   l.program.reset();
@@ -123,6 +140,11 @@ std::vector<Check> deletion_checks() {
           {.name = "deletion.while_reading",
            .wants = "a buffer may be deleted and destroyed while it is read",
            .run = &while_reading},
+          {.name = "deletion.while_referenced",
+           .wants = "memory that is held from outside stays when its buffer is deleted",
+           .run = &while_referenced,
+           .after = {"buffer.external_reference"},
+           .need = Check::Need::kMay},
           {.name = "deletion.program_while_executing",
            .wants = "an executable may be destroyed while it runs",
            .run = &program_while_executing},

@@ -104,6 +104,19 @@ Status while_read(Rig& rig) {
   return expect_floats(target, numbers(), "what was being read when it was donated");
 }
 
+Status while_referenced(Rig& rig) {
+  MILLRACE_TRY(const Donated d, prepare(rig));
+  MILLRACE_TRY_STATUS(rig.wait_ready(d.x.get()));
+  MILLRACE_TRY(const float* const memory, rig.hold_memory(d.x.get()));
+  const Result<HeldBuffer> y = rig.apply(d.program.get(), d.x.get());
+  if (y) MILLRACE_TRY_STATUS(rig.wait_ready(y->get()));
+  const Floats seen = memory == nullptr ? numbers() : Floats(memory, memory + kLength);
+  MILLRACE_TRY_STATUS(rig.let_go_of_memory(d.x.get()));
+  MILLRACE_TRY_STATUS(
+      expect_floats(seen, numbers(), "what was held from outside when it was donated"));
+  return y ? Status() : expect_refused(std::unexpected(y.error()), "the launch");
+}
+
 }  // namespace
 
 std::vector<Check> donation_checks() {
@@ -138,6 +151,11 @@ std::vector<Check> donation_checks() {
                    {.name = "donation.while_read",
                     .wants = "what is being read may be donated",
                     .run = &while_read},
+                   {.name = "donation.while_referenced",
+                    .wants = "what is held from outside is not overwritten when it is donated",
+                    .run = &while_referenced,
+                    .after = {"donation.result", "buffer.external_reference"},
+                    .need = Check::Need::kMay},
                });
 }
 

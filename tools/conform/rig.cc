@@ -374,6 +374,26 @@ Status Rig::remove(abi::Buffer* buffer) const {
   return table_.call(args);
 }
 
+Result<const float*> Rig::hold_memory(abi::Buffer* buffer) const {
+  abi::BufferIncreaseExternalReferenceCountArgs more;
+  more.buffer = buffer;
+  MILLRACE_TRY_STATUS(table_.call(more));
+  abi::BufferOpaqueDeviceMemoryDataPointerArgs args;
+  args.buffer = buffer;
+  MILLRACE_TRY_STATUS(table_.call(args));
+  if (args.device_memory_ptr == nullptr) return broken("the pointer is null");
+  abi::BufferIsOnCpuArgs where;
+  where.buffer = buffer;
+  const bool readable = table_.call(where) && where.is_on_cpu;
+  return readable ? static_cast<const float*>(args.device_memory_ptr) : nullptr;
+}
+
+Status Rig::let_go_of_memory(abi::Buffer* buffer) const {
+  abi::BufferDecreaseExternalReferenceCountArgs less;
+  less.buffer = buffer;
+  return table_.call(less);
+}
+
 Status expect_floats(std::span<const float> got, std::span<const float> wanted,
                      std::string_view what) {
   if (got.size() == wanted.size()) {

@@ -127,6 +127,9 @@ class Rig {
   Status wait_ready(abi::Buffer* buffer) const;
   Result<bool> is_deleted(abi::Buffer* buffer) const;
   Status remove(abi::Buffer* buffer) const;  // PJRT_Buffer_Delete
+  // Holds the memory of a buffer from outside, and gives it; nullptr where the host cannot read it.
+  Result<const float*> hold_memory(abi::Buffer* buffer) const;
+  Status let_go_of_memory(abi::Buffer* buffer) const;
 
   HeldBuffer hold(abi::Buffer* buffer) const { return {table_, trouble_, buffer}; }
   HeldEvent hold(abi::Event* event) const { return {table_, trouble_, event}; }

@@ -13,7 +13,7 @@
 namespace millrace::devices::cpu::plan {
 namespace {
 
-constexpr int kMaxDepth = 64;  // of calls: StableHLO has no recursion
+constexpr int kMaxDepth = 256;  // of calls: StableHLO has no recursion
 // With all calls in place: so many, and so many times those that are written. A few lines can call
 // each other to more than any memory holds.
 constexpr std::int64_t kOpsBesides = 100'000;
@@ -249,7 +249,9 @@ class Lowering {
                   op.where() + ": no function @" + std::string(name) + " in the module");
     }
     if (depth >= kMaxDepth)
-      return fail(ErrorCode::kInvalidArgument, op.where() + ": calls nested too deeply");
+      return fail(
+          ErrorCode::kInvalidArgument,
+          op.where() + ": more than " + std::to_string(kMaxDepth) + " calls inside each other");
     return lower_inline(op, callee->body().block(), to, depth);
   }
 

@@ -1,7 +1,10 @@
 #include "millrace/devices/cpu/plan/plan.h"
 
+#include <algorithm>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "millrace/devices/cpu/plan/emit.h"
 #include "millrace/devices/cpu/plan/lower.h"
@@ -16,16 +19,26 @@ const ir::Function* entry(const ir::Module& module, std::string_view name) {
 }
 
 // Per input: the output that it is donated to, -1 for any, -2 for not donated.
-std::vector<int> donors(const ir::Function& function) {
+Result<std::vector<int>> donors(const ir::Function& function) {
   std::vector<int> list;
+  const auto results = static_cast<std::int64_t>(function.results().size());
+  const auto bad = [&](std::size_t input, std::int64_t output, const std::string& why) {
+    return fail(ErrorCode::kInvalidArgument, "tf.aliasing_output = " + std::to_string(output) +
+                                                 " of argument " + std::to_string(input) + ": " +
+                                                 why);
+  };
   for (std::size_t i = 0; i < function.inputs().size(); ++i) {
     const int at = static_cast<int>(i);
     int donor = -2;
     if (const auto* output =
             function.arg_attribute(at, "tf.aliasing_output").as<ir::IntegerAttr>()) {
-      const bool known = output->value >= 0 &&
-                         output->value < static_cast<std::int64_t>(function.results().size());
-      donor = known ? static_cast<int>(output->value) : -1;
+      if (output->value < 0 || output->value >= results)
+        return bad(i, output->value, "there are " + std::to_string(results) + " results");
+      donor = static_cast<int>(output->value);
+      if (const auto before = std::ranges::find(list, donor); before != list.end()) {
+        return bad(i, donor,
+                   "argument " + std::to_string(before - list.begin()) + " is in its place");
+      }
     } else if (const ir::Attribute donated = function.arg_attribute(at, "jax.buffer_donor")) {
       const auto* flag = donated.as<ir::BoolAttr>();
       donor = flag == nullptr || flag->value ? -1 : -2;
@@ -41,11 +54,12 @@ class PlanBuilder {
  public:
   static Result<std::unique_ptr<Plan>> build(const ir::Function& function, plan::Graph graph,
                                              const PlanOptions& options) {
+    MILLRACE_TRY(std::vector<int> donated, donors(function));
     plan::simplify(graph);
     std::unique_ptr<Plan> p(new Plan());
     for (plan::ValueId v : graph.root.parameters) p->inputs_.push_back(graph.shape(v));
     for (plan::ValueId v : graph.root.results) p->outputs_.push_back(graph.shape(v));
-    MILLRACE_TRY(plan::Emitted emitted, plan::Emitter(graph, options, donors(function)).run());
+    MILLRACE_TRY(plan::Emitted emitted, plan::Emitter(graph, options, std::move(donated)).run());
     p->arena_bytes_ = emitted.buffers.assign_arena();
     p->buffers_ = std::move(emitted.buffers);
     p->constants_ = std::move(emitted.constants);

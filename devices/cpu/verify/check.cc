@@ -227,6 +227,39 @@ bool Check::same_element(ir::Type found, ir::Type expected, std::string_view wha
               ", expected " + expected.element().to_string());
 }
 
+bool Check::moved_element(std::span<const int> axes) {
+  const ir::QuantParameters* const from = operand(0).element().quant();
+  const ir::QuantParameters* const to = result().element().quant();
+  const auto rank = static_cast<int>(axes.size());
+  if (from == nullptr || to == nullptr || from->axis < 0 || to->axis < 0 || from->axis >= rank)
+    return same_element(result(), operand(0), "the result");
+  const int axis = axes[static_cast<std::size_t>(from->axis)];
+  if (to->axis != axis) {
+    return fail("the result is quantised along dimension " + std::to_string(to->axis) +
+                (axis < 0 ? ", expected one scale, for the operand's dimension " +
+                                std::to_string(from->axis) + " is no dimension of it"
+                          : ", expected " + std::to_string(axis) + ", where the operand's " +
+                                std::to_string(from->axis) + " has gone"));
+  }
+  const auto same_or_repeated = [](const auto& few, const auto& many) {
+    if (few.size() != 1) return std::ranges::equal(few, many);
+    return std::ranges::all_of(many, [&](const auto& one) { return one == few[0]; });
+  };
+  return (from->storage == to->storage && from->expressed == to->expressed &&
+          from->storage_min == to->storage_min && from->storage_max == to->storage_max &&
+          same_or_repeated(from->scales, to->scales) &&
+          same_or_repeated(from->zero_points, to->zero_points)) ||
+         fail("the result has elements of " + result().element().to_string() +
+              ", which is no other place of the operand's " + operand(0).element().to_string());
+}
+
+bool Check::per_tensor(int i) {
+  const ir::QuantParameters* const q = operand(i).element().quant();
+  return q == nullptr || q->axis < 0 ||
+         fail("operand " + std::to_string(i) + " is " + operand(i).to_string() +
+              ", expected one scale for all of it");
+}
+
 bool Check::same_dims(std::span<const std::int64_t> found, std::span<const std::int64_t> expected,
                       std::string_view what) {
   return std::ranges::equal(found, expected, agree) ||

@@ -66,9 +66,9 @@ bool check_if(Check& c) {
 
 bool check_case(Check& c) {
   const auto types = result_types(c);
-  if (!c.operands(1) || !c.scalar(c.operand(0), "operand 0") ||
-      !c.element_in(c.operand(0), kSigned, "operand 0"))
-    return false;
+  if (!c.operands(1) || !c.scalar(c.operand(0), "operand 0")) return false;
+  if (c.operand(0).dtype() != DType::kI32)
+    return c.fail("operand 0 is " + c.operand(0).to_string() + ", expected elements of i32");
   if (c.op.regions().empty()) return c.fail("found no branches, expected at least one");
   for (std::size_t i = 0; i < c.op.regions().size(); ++i) {
     if (!c.region_types(static_cast<int>(i), {}, types)) return false;

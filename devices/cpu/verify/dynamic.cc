@@ -33,7 +33,7 @@ bool check_dynamic_iota(Check& c) {
 }
 
 bool check_dynamic_reshape(Check& c) {
-  if (!c.operands(2) || !c.results(1) || !element_of_operand(c) ||
+  if (!c.operands(2) || !c.results(1) || !reshaped_element(c) ||
       !index_vector(c, 1, c.result().rank())) {
     return false;
   }
@@ -60,16 +60,17 @@ bool check_broadcast_op(Check& c) {
 
 bool check_dynamic_pad(Check& c) {
   const int rank = c.op.operand_count() > 0 ? c.operand(0).rank() : 0;
-  return c.operands(5) && c.results(1) && element_of_operand(c) && same_rank(c) &&
-         c.scalar(c.operand(1), "operand 1") &&
+  return c.operands(5) && c.results(1) && c.per_tensor(0) && element_of_operand(c) &&
+         same_rank(c) && c.scalar(c.operand(1), "operand 1") &&
          c.same_element(c.operand(1), c.operand(0), "operand 1") && index_vector(c, 2, rank) &&
          index_vector(c, 3, rank) && index_vector(c, 4, rank);
 }
 
 bool check_real_dynamic_slice(Check& c) {
   const int rank = c.op.operand_count() > 0 ? c.operand(0).rank() : 0;
-  return c.operands(4) && c.results(1) && element_of_operand(c) && same_rank(c) &&
-         index_vector(c, 1, rank) && index_vector(c, 2, rank) && index_vector(c, 3, rank);
+  return c.operands(4) && c.results(1) && c.per_tensor(0) && element_of_operand(c) &&
+         same_rank(c) && index_vector(c, 1, rank) && index_vector(c, 2, rank) &&
+         index_vector(c, 3, rank);
 }
 
 bool check_get_dimension_size(Check& c) {
@@ -89,7 +90,7 @@ bool check_set_dimension_size(Check& c) {
 
 bool check_torch_index_select(Check& c) {
   std::int64_t axis = 0, batch = 0;
-  if (!c.operands(2) || !c.results(1) || !element_of_operand(c) ||
+  if (!c.operands(2) || !c.results(1) || !c.per_tensor(0) || !element_of_operand(c) ||
       !c.element_in(c.operand(1), kInteger, "operand 1") ||
       !c.integer("dim", 0, c.operand(0).rank() - 1, &axis) ||
       !c.integer("batch_dims", 0, c.operand(1).rank(), &batch)) {

@@ -113,7 +113,7 @@ Indexing indexing_of(const Check& c, const ir::GatherDimsAttr& d) {
 }  // namespace
 
 bool check_gather(Check& c) {
-  if (!c.operands(2) || !c.results(1)) return false;
+  if (!c.operands(2) || !c.results(1) || !c.per_tensor(0)) return false;
   const auto* d = c.op.attr<ir::GatherDimsAttr>("dimension_numbers");
   if (d == nullptr) return c.fail("the attribute dimension_numbers is missing");
   const Indexing x = indexing_of(c, *d);
@@ -129,7 +129,7 @@ bool check_gather(Check& c) {
         (dropped && sizes[i] > 1)) {
       return c.fail("found a slice size of " + std::to_string(sizes[i]) + " for dimension " +
                     std::to_string(i) + ", expected 0 to " +
-                    (dropped ? "1" : std::to_string(extent)));
+                    (dropped && extent != 0 ? "1" : std::to_string(extent)));
     }
     if (!dropped) offsets.push_back(sizes[i]);
   }
@@ -140,7 +140,7 @@ bool check_gather(Check& c) {
 
 // The sizes of the slices are an operand: they are compared with the result when they are known.
 bool check_dynamic_gather(Check& c) {
-  if (!c.operands(3) || !c.results(1)) return false;
+  if (!c.operands(3) || !c.results(1) || !c.per_tensor(0)) return false;
   const auto* d = c.op.attr<ir::GatherDimsAttr>("dimension_numbers");
   if (d == nullptr) return c.fail("the attribute dimension_numbers is missing");
   const Indexing x = indexing_of(c, *d);

@@ -1,6 +1,7 @@
 // Constants and operations that move elements without computing.
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "millrace/devices/cpu/verify/rules.h"
 
@@ -21,7 +22,9 @@ std::optional<Wide> product(std::span<const std::int64_t> dims) {
   return out;
 }
 
-bool same_as_operand(Check& c) { return c.result_like(0, c.operand(0), "the result"); }
+bool same_as_operand(Check& c) {
+  return c.per_tensor(0) && c.result_like(0, c.operand(0), "the result");
+}
 
 // Start indices of dynamic slices: one scalar integer per dimension, all of one type.
 bool check_starts(Check& c, int first) {
@@ -69,9 +72,26 @@ bool check_iota(Check& c) {
          c.element_in(c.result(), kNumber, "the result");
 }
 
+// Where each dimension of the operand is one of the result, with as many elements in front of it
+// and behind it.
+bool reshaped_element(Check& c) {
+  const auto from = c.operand(0).dims(), to = c.result().dims();
+  const ir::QuantParameters* const wanted = c.result().element().quant();
+  std::vector<int> axes(from.size(), -1);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    for (std::size_t k = 0; k < to.size(); ++k) {
+      const bool same = agree(from[i], to[k]) && product(from.first(i)) == product(to.first(k)) &&
+                        product(from.subspan(i + 1)) == product(to.subspan(k + 1));
+      // Of several, beside dimensions of one element, that which is asked for.
+      const bool asked = wanted != nullptr && wanted->axis == static_cast<int>(k);
+      if (same && (axes[i] < 0 || asked)) axes[i] = static_cast<int>(k);
+    }
+  }
+  return c.moved_element(axes);
+}
+
 bool check_reshape(Check& c) {
-  if (!c.operands(1) || !c.results(1) || !c.same_element(c.result(), c.operand(0), "the result"))
-    return false;
+  if (!c.operands(1) || !c.results(1) || !reshaped_element(c)) return false;
   const auto from = product(c.operand(0).dims());
   const auto to = product(c.result().dims());
   return !from || !to || *from == *to ||
@@ -85,10 +105,11 @@ bool check_broadcast_in_dim(Check& c) {
 
 bool check_broadcast(Check& c, std::string_view dimensions) {
   Dims dims;
-  if (!c.results(1) || !c.same_element(c.result(), c.operand(0), "the result")) return false;
+  if (!c.results(1)) return false;
   const auto from = c.operand(0).dims();
   const auto to = c.result().dims();
-  if (!c.ints(dimensions, from.size(), &dims) || !c.axes(dims, c.result().rank(), dimensions)) {
+  if (!c.ints(dimensions, from.size(), &dims) || !c.axes(dims, c.result().rank(), dimensions) ||
+      !c.moved_element(std::vector<int>(dims.begin(), dims.end()))) {
     return false;
   }
   for (std::size_t i = 0; i < from.size(); ++i) {
@@ -104,12 +125,15 @@ bool check_broadcast(Check& c, std::string_view dimensions) {
 
 bool check_transpose(Check& c) {
   Dims permutation;
-  if (!c.operands(1) || !c.results(1) || !c.same_element(c.result(), c.operand(0), "the result"))
-    return false;
+  if (!c.operands(1) || !c.results(1)) return false;
   const auto from = c.operand(0).dims();
   if (!c.ints("permutation", from.size(), &permutation) ||
       !c.axes(permutation, c.operand(0).rank(), "permutation"))
     return false;
+  std::vector<int> places(from.size());
+  for (std::size_t i = 0; i < places.size(); ++i)
+    places[static_cast<std::size_t>(permutation[i])] = static_cast<int>(i);
+  if (!c.moved_element(places)) return false;
   Dims expected;
   for (std::int64_t axis : permutation) expected.push_back(from[static_cast<std::size_t>(axis)]);
   return c.result_dims(0, expected);
@@ -125,8 +149,10 @@ bool check_slice(Check& c) {
   Dims start;
   Dims limit;
   Dims stride;
-  if (!c.operands(1) || !c.results(1) || !c.same_element(c.result(), c.operand(0), "the result"))
+  if (!c.operands(1) || !c.results(1) || !c.per_tensor(0) ||
+      !c.same_element(c.result(), c.operand(0), "the result")) {
     return false;
+  }
   const auto from = c.operand(0).dims();
   if (!c.ints("start_indices", from.size(), &start) ||
       !c.ints("limit_indices", from.size(), &limit) ||
@@ -150,7 +176,8 @@ bool check_slice(Check& c) {
 
 bool check_dynamic_slice(Check& c) {
   Dims sizes;
-  if (!c.at_least_operands(1) || !c.results(1) || !check_starts(c, 1)) return false;
+  if (!c.at_least_operands(1) || !c.results(1) || !c.per_tensor(0) || !check_starts(c, 1))
+    return false;
   const auto from = c.operand(0).dims();
   if (!c.ints("slice_sizes", from.size(), &sizes)) return false;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -189,7 +216,7 @@ bool check_concatenate(Check& c) {
   Wide total = 0;
   for (int i = 0; i < c.op.operand_count(); ++i) {
     const std::string what = "operand " + std::to_string(i);
-    if (!c.same_element(c.operand(i), first, what)) return false;
+    if (!c.per_tensor(i) || !c.same_element(c.operand(i), first, what)) return false;
     if (c.operand(i).rank() != first.rank())
       return c.fail(what + " has another rank than operand 0");
     const std::int64_t extent = c.operand(i).dims()[static_cast<std::size_t>(axis)];
@@ -207,7 +234,7 @@ bool check_pad(Check& c) {
   Dims low;
   Dims high;
   Dims interior;
-  if (!c.operands(2) || !c.results(1) || !c.scalar(c.operand(1), "operand 1") ||
+  if (!c.operands(2) || !c.results(1) || !c.per_tensor(0) || !c.scalar(c.operand(1), "operand 1") ||
       !c.same_element(c.operand(1), c.operand(0), "operand 1")) {
     return false;
   }

@@ -26,6 +26,8 @@ bool is_elementwise(ir::OpKind kind);
 bool check_constant(Check& c);
 bool check_iota(Check& c);
 bool check_reshape(Check& c);
+// What of it dynamic_reshape shares.
+bool reshaped_element(Check& c);
 bool check_broadcast_in_dim(Check& c);
 // The rule of broadcast_in_dim for operand 0 and the result, whatever other operands there are.
 bool check_broadcast(Check& c, std::string_view dimensions);

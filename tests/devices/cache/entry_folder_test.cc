@@ -133,14 +133,29 @@ TEST(EntryFolderTest, SizeOfADamagedEntryIsNotBelieved) {
   const EntryFolder entries(folder.path(), kPlenty);
   ASSERT_TRUE(entries.put(name("a"), "payload"));
   // All holes: it takes no room on the disk, and would take this much memory.
-  for (const std::uint64_t size : {kPlenty, std::uint64_t{1} << 42}) {
-    fs::resize_file(entries.path(name("a")), size);
-    const auto got = entries.get(name("a"));
-    ASSERT_FALSE(got);
-    EXPECT_EQ(got.error().code(), ErrorCode::kDataLoss);
-    EXPECT_THAT(got.error().message(),
-                HasSubstr(size > kPlenty ? "larger than the whole cache" : "its header states"));
-  }
+  fs::resize_file(entries.path(name("a")), kPlenty);
+  const auto got = entries.get(name("a"));
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().code(), ErrorCode::kDataLoss);
+  EXPECT_THAT(got.error().message(), HasSubstr("its header states"));
+  fs::resize_file(entries.path(name("a")), std::uint64_t{1} << 42);
+  EXPECT_EQ(get(entries, "a"), std::nullopt);  // more than may be here
+}
+
+TEST(EntryFolderTest, LowerLimitRemovesWhatAHigherOneHasKept) {
+  const TempFolder folder;
+  const EntryFolder before(folder.path(), kPlenty);
+  ASSERT_TRUE(before.put(name("large"), std::string(1000, 'x')));
+  ASSERT_TRUE(before.put(name("small"), "x"));
+  folder.write("of-somebody-else.entry", std::vector<std::byte>(5000));
+  const EntryFolder entries(folder.path(), 200);
+  EXPECT_EQ(get(entries, "large"), std::nullopt);
+  // Nothing is written, and all that does not fit goes all the same.
+  const Status put = entries.put(name("large"), std::string(1000, 'x'));
+  EXPECT_EQ(put.error().code(), ErrorCode::kResourceExhausted);
+  EXPECT_EQ(get(before, "large"), std::nullopt);
+  EXPECT_EQ(get(before, "small"), "x");
+  EXPECT_TRUE(fs::exists(folder.file("of-somebody-else.entry")));
 }
 
 TEST(EntryFolderTest, PipeOrFolderInThePlaceOfAnEntryIsDamageAndNobodyWaitsForIt) {

@@ -281,6 +281,41 @@ TEST(PlanTest, BodiesThatCallFunctionsToNoEndAreRefused) {
   }
 }
 
+TEST(PlanTest, CallsMayStandInsideEachOtherUpToALimit) {
+  const auto chain = [](int length) {
+    std::string text =
+        "func.func private @f0(%x: tensor<f32>) -> tensor<f32> {\n  %0 = stablehlo.add %x, %x : "
+        "tensor<f32>\n  return %0 : tensor<f32>\n}\n";
+    for (int i = 1; i <= length; ++i) {
+      const std::string name = i == length ? "@main" : "@f" + std::to_string(i);
+      text += "func.func " + name + "(%x: tensor<f32>) -> tensor<f32> {\n  %0 = call @f" +
+              std::to_string(i - 1) +
+              "(%x) : (tensor<f32>) -> tensor<f32>\n  return %0 : tensor<f32>\n}\n";
+    }
+    return text;
+  };
+  TestProgram program(chain(250));
+  EXPECT_EQ(values_of<float>(program.run({bytes_of(std::vector<float>{1.5F})})[0]),
+            (std::vector<float>{3}));
+  EXPECT_THAT(plan_error(chain(300)).message(),
+              ::testing::HasSubstr("more than 256 calls inside each other"));
+}
+
+TEST(PlanTest, ResultsThatNoOrTwoArgumentsCanStandInAreRefused) {
+  const auto error = [](const std::string& first, const std::string& second) {
+    return plan_error("func.func @main(%a: tensor<2xf32> {tf.aliasing_output = " + first +
+                      " : i32}, %b: tensor<2xf32> {tf.aliasing_output = " + second +
+                      " : i32}) -> (tensor<2xf32>, tensor<2xf32>) {\n  return %a, %b : "
+                      "tensor<2xf32>, tensor<2xf32>\n}")
+        .message();
+  };
+  EXPECT_THAT(error("0", "2"), ::testing::HasSubstr("tf.aliasing_output = 2 of argument 1: there "
+                                                    "are 2 results"));
+  EXPECT_THAT(error("-1", "0"), ::testing::HasSubstr("there are 2 results"));
+  EXPECT_THAT(error("1", "1"), ::testing::HasSubstr("tf.aliasing_output = 1 of argument 1: "
+                                                    "argument 0 is in its place"));
+}
+
 // What 64 bits do not hold is no small array.
 TEST(PlanTest, ArraysBeyondAnyMemoryAreRefused) {
   for (const char* type : {"tensor<4294967296x4294967296xf32>", "tensor<3x6148914691236517206xf32>",

@@ -38,6 +38,43 @@ TEST(Quantised, BitcastGivesTheStoredIntegers) {
             (std::vector<std::uint8_t>{128, 255, 2, 127}));
 }
 
+// What is moved takes its scales along, wherever their axis goes.
+TEST(Quantised, ScalesPerAxisGoWhereTheirAxisGoes) {
+  const auto real = [](const std::string& op, const std::string& axis_and_scales,
+                       const std::string& shape, const std::string& extents) {
+    const std::string from = "tensor<2x3x!quant.uniform<i8:f32:1, {0.5, 1.0:8, 2.0:3}>>";
+    const std::string to = "tensor<" + extents + "!quant.uniform<i8:f32:" + axis_and_scales + ">>";
+    TestProgram program("func.func @main(%a: " + from + ") -> tensor<" + shape +
+                        "xf32> {\n %0 = " + op + " : (" + from + ") -> " + to +
+                        "\n %1 = stablehlo.uniform_dequantize %0 : (" + to + ") -> tensor<" +
+                        shape + "xf32>\n return %1 : tensor<" + shape + "xf32>\n}\n");
+    // Stands for 1 2 4 and -1 0 -2.
+    return values_of<float>(
+        program.run({bytes_of(std::vector<std::int8_t>{2, 10, 5, -2, 8, 2})})[0]);
+  };
+  const std::string three = ", {0.5, 1.0:8, 2.0:3}";
+  EXPECT_EQ(real("stablehlo.transpose %a, dims = [1, 0]", "0" + three, "3x2", "3x2x"),
+            (std::vector<float>{1, -1, 2, 0, 4, -2}));
+  EXPECT_EQ(real("stablehlo.broadcast_in_dim %a, dims = [0, 2]", "2" + three, "2x2x3", "2x2x3x"),
+            (std::vector<float>{1, 2, 4, 1, 2, 4, -1, 0, -2, -1, 0, -2}));
+  EXPECT_EQ(real("stablehlo.broadcast_in_dim %a, dims = [1, 0]", "0" + three, "3x2", "3x2x"),
+            (std::vector<float>{1, -1, 2, 0, 4, -2}));
+  EXPECT_EQ(real("stablehlo.reshape %a", "2" + three, "2x1x3", "2x1x3x"),
+            (std::vector<float>{1, 2, 4, -1, 0, -2}));
+}
+
+TEST(Quantised, TheOneScaleOfAnAxisIsBroadcastWithIt) {
+  const std::string from = "tensor<2x1x!quant.uniform<i8:f32:1, {0.5:1}>>";
+  const std::string to = "tensor<2x3x!quant.uniform<i8:f32:1, {0.5:1, 0.5:1, 0.5:1}>>";
+  TestProgram program("func.func @main(%a: " + from +
+                      ") -> tensor<2x3xf32> {\n %0 = stablehlo.broadcast_in_dim %a, dims = [0, 1] "
+                      ": (" +
+                      from + ") -> " + to + "\n %1 = stablehlo.uniform_dequantize %0 : (" + to +
+                      ") -> tensor<2x3xf32>\n return %1 : tensor<2x3xf32>\n}\n");
+  EXPECT_EQ(values_of<float>(program.run({bytes_of(std::vector<std::int8_t>{3, 7})})[0]),
+            (std::vector<float>{1, 1, 1, 3, 3, 3}));
+}
+
 #define SCALAR "tensor<!quant.uniform<i8:f32, 0.5:3>>"
 #define ADD                                                                        \
   "{\n^bb0(%x: " SCALAR ", %y: " SCALAR "):\n %2 = stablehlo.add %x, %y : " SCALAR \

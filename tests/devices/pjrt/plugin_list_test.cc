@@ -203,6 +203,38 @@ TEST(FindPluginsTest, CommandLineThenVariableThenFoldersAndNoneBreaksAnother) {
   EXPECT_EQ(list.problems.size(), 6u);
 }
 
+TEST(FindPluginsTest, OfManifestsOfOneNameThatOfALibraryThatIsThereIsUsedThenThatOfMorePriority) {
+  const TempFolder folder;
+  const auto manifest = [&](const char* file, const char* library, const char* priority) {
+    folder.write(file, bytes(std::string(R"({"name": "npu", "library_path": ")") + library +
+                             R"(", "priority": )" + priority + "}"));
+  };
+  const auto found = [&](const std::map<std::string, std::string>& more) {
+    std::map<std::string, std::string> all = more;
+    all["MILLRACE_PLUGIN_PATH"] = folder.path();
+    const PluginList list = find_plugins({}, variables(all));
+    return list.entries.size() == 1 ? list.entries[0].path.substr(folder.path().size()) : "";
+  };
+  folder.write("low.so", bytes("low"));
+  folder.write("high.so", bytes("high"));
+  manifest("a.json", "gone.so", "9");
+  manifest("b.json", "low.so", "1");
+  EXPECT_EQ(found({}), "/low.so");
+  manifest("c.json", "high.so", "5");
+  EXPECT_EQ(found({}), "/high.so");
+  manifest("d.json", "low.so", "5");
+  EXPECT_EQ(found({}), "/high.so") << "the first of as much";
+  // What somebody has named by hand, whatever it is.
+  const std::string by_hand = "npu:" + folder.file("typed.so");
+  EXPECT_EQ(found({{"PJRT_NAMES_AND_LIBRARY_PATHS", by_hand}}), "/typed.so");
+}
+
+TEST(CreateOptionsTest, TwoDollarsStandForOne) {
+  PluginEntry entry{.name = "npu", .path = "npu.so"};
+  entry.settings = {{"text", std::string("$$rank")}};
+  EXPECT_EQ(create_options(entry, {})->at("text"), Attribute(std::string("$rank")));
+}
+
 TEST(FindPluginsTest, StandardFolderNeedNotBeThere) {
   EXPECT_TRUE(find_plugins({}, variables({})).problems.empty());
   EXPECT_TRUE(find_plugins({}, variables({{"MILLRACE_PLUGIN_PATH", "/usr/lib/millrace/plugins.d"}}))

@@ -50,7 +50,9 @@ class SlowClient final : public testing::StubClient {
                      [promise = std::move(promise)]() mutable { promise.set_value(); });
     return closed;
   }
-  std::string calls_under_way() const override { return "PJRT_Client_Compile"; }
+  std::function<std::string()> calls_teller() const override {
+    return [] { return std::string("PJRT_Client_Compile"); };
+  }
   void give_up(const Error&) override { given_up_ = true; }
   bool given_up() const override { return given_up_; }
 

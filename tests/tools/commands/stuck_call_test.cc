@@ -33,6 +33,7 @@ const Variables kCalls = {{"stuck.compile", "PJRT_Client_Compile"},
                           {"stuck.put", "PJRT_Client_BufferFromHostBuffer"},
                           {"stuck.execute", "PJRT_LoadedExecutable_Execute"},
                           {"stuck.ready", "PJRT_Buffer_ReadyEvent"}};
+constexpr const char* kFreeClient = "stuck.free_client";
 
 class StuckCallTest : public ::testing::Test {
  protected:
@@ -89,8 +90,42 @@ void expect_signal_ends(const std::vector<std::string>& words, const std::string
   const Outcome& o = process.wait();
   EXPECT_EQ(o.code, 143) << o.err;
   EXPECT_THAT(o.err, HasSubstr("stopped on SIGTERM"));
-  EXPECT_THAT(o.err, HasSubstr(kCalls.at(fault)));
+  EXPECT_THAT(o.err, HasSubstr(fault == kFreeClient ? "PJRT_Client_Destroy" : kCalls.at(fault)));
 }
+
+// What there was to tell has been told, and the exit code is that of the limit.
+TEST_F(StuckCallTest, DeadlineEndsTheEndOfEachCommand) {
+  const std::map<std::string, std::vector<std::string>> commands = {
+      {"run", run()},
+      {"inspect", with_plugin({"inspect", program_})},
+      {"train", with_plugin({"train", "--model", testing::mnist_model(), "--fake-data",
+                             "--max-steps", "1"})}};
+  const auto start = [&](const std::string& name, const std::string& limit) {
+    std::vector<std::string> words = commands.at(name);
+    words.insert(words.end(), {"--deadline", limit});
+    return std::make_unique<Process>(words, Variables{{"MILLRACE_FAULT", kFreeClient}});
+  };
+  const auto there = [](const std::string& /*name*/, const Outcome& o) {
+    return o.err.find("PJRT_Client_Destroy") != std::string::npos;
+  };
+  for (const auto& [name, end] :
+       testing::until_limit(2, {"run", "inspect", "train"}, start, there)) {
+    SCOPED_TRACE(name);
+    const Outcome& o = end.outcome;
+    EXPECT_THAT(o.err,
+                HasSubstr("--deadline " + end.limit + " came while the runtime was closing"));
+    EXPECT_THAT(o.err, HasSubstr("PJRT_Client_Destroy of the plugin npu"));
+    if (name == "train") {  // this plugin runs no such program, which it has told
+      EXPECT_EQ(o.code, 4) << o.err;
+      EXPECT_LT(o.err.find("millrace train: error"), o.err.find("PJRT_Client_Destroy"));
+    } else {
+      EXPECT_EQ(o.code, 124) << o.err;
+      EXPECT_THAT(o.out, HasSubstr("tensor<4xf32>"));
+    }
+  }
+}
+
+TEST_F(StuckCallTest, SignalEndsTheEndOfRun) { expect_signal_ends(run(), kFreeClient); }
 
 TEST_F(StuckCallTest, SignalEndsRun) { expect_signal_ends(run(), "stuck.execute"); }
 

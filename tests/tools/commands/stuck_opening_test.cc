@@ -78,6 +78,24 @@ TEST_F(SilentPluginCommandTest, DeadlineEndsItAndNamesPluginAndCall) {
   }
 }
 
+// What was made goes on another thread than it was made on.
+TEST_F(SilentPluginCommandTest, DeadlineTellsWhyAPluginWasNotOpenedAndWhatItsEndWaitsFor) {
+  const auto start = [&](const std::string& limit) {
+    std::vector<std::string> words = verbs()[0];
+    words.insert(words.end(), {"--deadline", limit});
+    return std::make_unique<Process>(
+        command(words), Variables{{"MILLRACE_FAULT", "stuck.free_client_after_an_error"}});
+  };
+  const auto there = [](const Outcome& o) {
+    return o.err.find("PJRT_Client_Destroy") != std::string::npos;
+  };
+  const auto end = testing::until_limit(1, start, there);
+  EXPECT_EQ(end.outcome.code, 124) << end.outcome.err;
+  EXPECT_THAT(end.outcome.err,
+              ContainsRegex("given up after [0-9.]+ s: PJRT_Client_Destroy has not returned[^\n]*, "
+                            "after opening devices [^\n]*PJRT_Client_PlatformName of the plugin"));
+}
+
 TEST_F(SilentPluginCommandTest, FirstSignalEndsItAndNamesPluginAndCall) {
 #if defined(MILLRACE_TSAN)
   GTEST_SKIP() << "the thread sanitizer runs a handler where a thread calls what it intercepts, "

@@ -172,6 +172,31 @@ TEST(VerifyTypes, OfQuantisedElements) {
               HasSubstr("its storage from -300 to 127 does not fit in i8"));
 }
 
+TEST(VerifyTypes, OfWhatMovesScalesPerAxis) {
+  const std::string scales = ", {0.5, 1.0, 2.0}>>", axis_1 = "2x3x!quant.uniform<i8:f32:1" + scales;
+  const auto moved = [&](const std::string& op, const std::string& to) {
+    return verdict_of("%a: tensor<" + axis_1 + ", %i: tensor<i32>, %n: tensor<2x1xi32>",
+                      "%0 = " + op + " -> tensor<" + to);
+  };
+  const std::string from = " : (tensor<" + axis_1 + ")";
+  const std::string axis_0 = "3x2x!quant.uniform<i8:f32:0" + scales;
+  EXPECT_EQ(moved("stablehlo.transpose %a, dims = [1, 0]" + from, axis_0), "good");
+  EXPECT_THAT(
+      moved("stablehlo.transpose %a, dims = [1, 0]" + from, "3x3x!quant.uniform<i8:f32:1" + scales),
+      HasSubstr("the result is quantised along dimension 1, expected 0, where the operand's "
+                "1 has gone"));
+  EXPECT_THAT(moved("stablehlo.transpose %a, dims = [1, 0]" + from,
+                    "3x2x!quant.uniform<i8:f32:0, {0.5, 1.0, 4.0}>>"),
+              HasSubstr("which is no other place of the operand's"));
+  EXPECT_EQ(moved("stablehlo.reshape %a" + from, "2x3x1x!quant.uniform<i8:f32:1" + scales), "good");
+  EXPECT_THAT(moved("stablehlo.reshape %a" + from, axis_0),
+              HasSubstr("expected one scale, for the operand's dimension 1 is no dimension of it"));
+  EXPECT_THAT(moved("stablehlo.reverse %a, dims = [1] : tensor<" + axis_1 + " //", axis_1),
+              HasSubstr("expected one scale for all of it"));
+  EXPECT_THAT(moved("stablehlo.slice %a [0:1, 0:3]" + from, "1x3x!quant.uniform<i8:f32:1" + scales),
+              HasSubstr("expected one scale for all of it"));
+}
+
 TEST(VerifyTypes, OfElementsThatNoMemoryHolds) {
   EXPECT_THAT(verdict_of("%a: tensor<2xtf32>", ""),
               HasSubstr("tf32 is a precision of dot_general's algorithms"));
