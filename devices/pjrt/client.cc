@@ -330,12 +330,14 @@ Result<PutResult> PjrtClient::put_laid_out(const HostView& view, HostBufferSeman
   if (memory != -1) {
     MILLRACE_TRY(args.memory, find_memory(device, memory));
   }
-  args.device_layout = layout;
   args.done_with_host_buffer = nullptr;
   args.buffer = nullptr;
   if (args.type == abi::BufferType::kInvalid) [[unlikely]]
     return std::unexpected(no_type_error(view.shape));
-  if (Status put = plugin_.call(args); !put) [[unlikely]] {
+  args.device_layout = layout;
+  const Status put = plugin_.call(args);
+  args.device_layout = nullptr;  // the caller's, who goes
+  if (!put) [[unlikely]] {
     return std::unexpected(put.error().with_context("cannot put a " + view.shape.to_string() +
                                                     " on device " + std::to_string(index(device))));
   }

@@ -21,7 +21,8 @@ struct PluginEntry {
   std::string name;  // PJRT_DEVICE may name it, in any case
   std::string path;  // of the shared library
   // Create options, typed. Of values "$process", "$processes", "$local_rank", "$local_size" and
-  // "$host" stand for these whole numbers of this process (ProcessPlace).
+  // "$host" stand for these whole numbers of this process (ProcessPlace), and "$$" in front of a
+  // text for one "$".
   std::map<std::string, Attribute> settings;
   // Where the job has several processes, these too, unless settings has them: a manifest asks for
   // them, where its plugin knows them (node_id, num_nodes, ...). Others refuse what they do not
@@ -37,7 +38,7 @@ struct PluginSource {
 };
 
 struct PluginList {
-  std::vector<PluginEntry> entries;  // names differ; what comes first in the list below wins
+  std::vector<PluginEntry> entries;  // names differ
   // Of variables and manifests, each with the detail PluginSource: none keeps another from working.
   std::vector<Error> problems;
 };
@@ -55,7 +56,8 @@ Result<PluginEntry> read_manifest(const std::string& file, std::string name = {}
 
 // In this order: `given`, PJRT_NAMES_AND_LIBRARY_PATHS (NAME:PATH,…; a path may be a .json with
 // library_path and create_options), and *.json in the folders of MILLRACE_PLUGIN_PATH (FOLDER:…;
-// where it is not set, /usr/lib/millrace/plugins.d).
+// where it is not set, /usr/lib/millrace/plugins.d). Of one name the first of that is used; of
+// manifests that whose library is there, then that of the highest priority.
 PluginList find_plugins(std::span<const PluginEntry> given, const Variables& variables);
 
 // The create options of a plugin in this process. kInvalidArgument for a "$word" that stands for

@@ -175,7 +175,7 @@ Result<ExitCode> tell(const inspect::ProgramFacts& facts, const devices::Program
     return ExitCode::kOk;
   }
   MILLRACE_TRY(const std::unique_ptr<Limits> limits, Limits::create(flags.deadline_seconds));
-  const std::string progress = "before " + flags.file + " was compiled";
+  std::string progress = "before " + flags.file + " was compiled";
   return with_runtime(
       options, *limits,
       {.grace = EndInTime::kStep, .progress = [&] { return progress; }, .json = flags.json},

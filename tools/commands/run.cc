@@ -227,7 +227,7 @@ Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
                runtime_options(flags.threads, 1, flags.plugins, flags.compilation_cache));
   if (!flags.trace.empty()) options.trace_file = flags.trace;
   MILLRACE_TRY(const devices::Program program, devices::Program::from_file(flags.file));
-  const std::string progress = "before " + flags.file + " was done";
+  std::string progress = "before " + flags.file + " was done";
   return with_runtime(
       options, *limits,
       {.grace = EndInTime::kStep, .progress = [&] { return progress; }, .json = flags.json},

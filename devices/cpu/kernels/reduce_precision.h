@@ -39,10 +39,9 @@ MILLRACE_INLINE U reduce_magnitude(U magnitude, const FloatBits<U>& of, int expo
   const U rounded = static_cast<U>((magnitude + half + odd) & static_cast<U>(all << drop));
   const bool narrower = exponent_bits < of.exponent_bits;
   const int reach = (1 << (std::min(exponent_bits, of.exponent_bits) - 1)) - 1;
-  const U highest = static_cast<U>(of.bias + reach), lowest = static_cast<U>(of.bias - reach);
-  const U exponent = static_cast<U>(rounded >> of.mantissa_bits);
-  const U low = narrower && exponent <= lowest ? U{0} : rounded;
-  return std::min(narrower && exponent > highest ? of.infinity : low, of.infinity);
+  const int exponent = static_cast<int>(rounded >> of.mantissa_bits) - of.bias;
+  const U low = narrower && exponent <= -reach ? U{0} : rounded;
+  return std::min(narrower && exponent > reach ? of.infinity : low, of.infinity);
 }
 
 }  // namespace millrace::devices::cpu
