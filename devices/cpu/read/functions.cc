@@ -86,6 +86,7 @@ bool read_body(State& s, const Signature& signature, ir::Location where, ir::Reg
     return s.in.fail_at(where, "a function with a body needs names for its arguments");
   }
   std::vector<ir::Block*> blocks;
+  const Isolated inside(s.scope);
   if (!read_region(s, signature.arguments, &blocks)) return false;
   if (blocks.empty()) return s.in.fail_at(where, "a function with an empty body");
   s.module.set_blocks(body, blocks);

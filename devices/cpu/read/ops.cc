@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "millrace/devices/cpu/read/attributes.h"
 #include "millrace/devices/cpu/read/pretty.h"
@@ -68,6 +69,8 @@ bool read_successors(State& s, Draft& draft) {
 
 bool read_generic_regions(State& s, Draft& draft) {
   if (!s.in.accept('(')) return true;
+  std::optional<Isolated> inside;
+  if (draft.name == "func.func") inside.emplace(s.scope);
   do {
     std::vector<ir::Block*> blocks;
     if (!read_region(s, {}, &blocks)) return false;

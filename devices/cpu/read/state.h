@@ -16,8 +16,9 @@
 
 namespace millrace::devices::cpu::read {
 
-// The names of values that the text may use at a place. A region sees what its parents see; what it
-// defines is forgotten at its end. Names point into the text. Thread-safety: confined.
+// The names of values that the text may use at a place. A region sees what its parents see, but for
+// a function's (Isolated); what it defines is forgotten at its end. Names point into the text.
+// Thread-safety: confined.
 class Scope {
  public:
   // The values that %name or %name#i stand for; empty if it is not defined here.
@@ -105,6 +106,19 @@ struct State {
 
   std::deque<Draft> drafts;
   std::size_t drafts_used = 0;
+};
+
+// For the time of this, no value is visible but what is defined meanwhile.
+class Isolated {
+ public:
+  explicit Isolated(Scope& scope) : scope_(scope) { std::swap(scope_, outside_); }
+  ~Isolated() { std::swap(scope_, outside_); }
+  Isolated(const Isolated&) = delete;
+  Isolated& operator=(const Isolated&) = delete;
+
+ private:
+  Scope& scope_;
+  Scope outside_;
 };
 
 // A cleared draft for the time of its scope.

@@ -160,6 +160,21 @@ func.func @f(%c: i1) {
   EXPECT_EQ(m.find("f")->body().blocks().size(), 3u);
 }
 
+// They are of no use in a module, but may stand there.
+TEST(ReadText, NamesOutsideOfFunctionsAreNotSeenInside) {
+  const std::string outside = "%0 = stablehlo.constant dense<3> : tensor<i64>\n";
+  for (const char* function :
+       {"func.func @f() -> tensor<i64> {\n  %0 = stablehlo.constant dense<4> : tensor<i64>\n  "
+        "return %0 : tensor<i64>\n}",
+        "\"func.func\"() <{function_type = () -> tensor<i64>, sym_name = \"f\"}> ({\n  %0 = "
+        "stablehlo.constant dense<4> : tensor<i64>\n  func.return %0 : tensor<i64>\n}) : () -> "
+        "()"}) {
+    const ir::Module m = read_or_fail(outside + function);
+    EXPECT_THAT(*m.find("f")->body().block().front()->ints("value"), ElementsAre(4));
+    EXPECT_TRUE(read_text(ir::print(m)));
+  }
+}
+
 TEST(ReadText, ResourcesAtTheEndFillTheConstants) {
   const ir::Module m = read_or_fail(R"(
 func.func @f() {
@@ -267,6 +282,9 @@ const BadText kBad[] = {
     {"WrongOperandType",
      "func.func @f(%a: tensor<2xf32>) {\n  %0 = stablehlo.abs %a : tensor<3xf32>\n}",
      "2:8: stablehlo.abs: operand 0 is tensor<2xf32>, but the text says tensor<3xf32>"},
+    {"DefinedOutsideOfTheFunction",
+     "%a = \"x.y\"() : () -> i32\nfunc.func @f() {\n  return %a : i32\n}",
+     "3:10: func.return: %a is used but not defined"},
     {"DefinedTwice", "func.func @f(%a: i32) {\n  %a = \"x.y\"() : () -> i32\n}",
      "2:3: x.y: %a is defined twice"},
     {"TooFewNames", "func.func @f() {\n  %a = \"x.y\"() : () -> (i32, i32)\n}",
