@@ -125,7 +125,8 @@ class Process {
     std::vector<std::string> environment;
     for (char** entry = environ; *entry != nullptr; ++entry) {
       const std::string_view text = *entry;
-      bool ours = text.starts_with("MILLRACE_");
+      bool ours = text.starts_with("MILLRACE_") ||
+                  variables.contains(std::string(text.substr(0, text.find('='))));
       for (const char* name : {"PJRT_DEVICE=", "PJRT_NAMES_AND_LIBRARY_PATHS=", "CPU_NUM_DEVICES=",
                                "NO_COLOR=", "CI=", "TERM="}) {
         ours = ours || text.starts_with(name);
