@@ -75,6 +75,7 @@ bool read_encoding(State& s, std::vector<std::int64_t>* bounds, std::string_view
            read_bounds(s, ']', bounds) && s.in.expect('>') && s.in.expect('>');
   }
   const std::size_t begin = s.in.begin();
+  if (s.in.token().is('>')) return s.in.unexpected("what the comma announces");
   while (!s.in.token().is('>')) {
     const Token& now = s.in.token();
     if (now.is('<') || now.is('(') || now.is('[') || now.is('{')) {

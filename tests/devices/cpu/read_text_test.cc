@@ -285,6 +285,8 @@ const BadText kBad[] = {
     {"DefinedOutsideOfTheFunction",
      "%a = \"x.y\"() : () -> i32\nfunc.func @f() {\n  return %a : i32\n}",
      "3:10: func.return: %a is used but not defined"},
+    {"CommaWithoutAnEncoding", "func.func @f(%a: tensor<2xi64, >)",
+     "1:32: func.func: found '>', expected what the comma announces"},
     {"DefinedTwice", "func.func @f(%a: i32) {\n  %a = \"x.y\"() : () -> i32\n}",
      "2:3: x.y: %a is defined twice"},
     {"TooFewNames", "func.func @f() {\n  %a = \"x.y\"() : () -> (i32, i32)\n}",
