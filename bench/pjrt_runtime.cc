@@ -3,15 +3,16 @@
 // bare loop of C calls, on a thread of its own as a driver thread is (the C library's allocator
 // serves it otherwise than the main thread), and 2 us. pjrt.wait: the same, each awaited by a
 // thread that is not the driver's; the limit is the bare call and two raw wake-ups.
-// pjrt.threads_16: 16 threads that submit and await through our client, against 16 that make the
-// bare calls, from when all of them are under way: the first calls of a thread, on which the C
-// library makes it a heap, are nobody's rate. On few cores the plugin serves fewer threads better;
-// a remark tells how much, for nothing that lets 16 threads call it can have that rate, and to let
-// in only some would hang launches that wait for each other.
+// pjrt.threads_16: 16 threads that submit and await through our client, against the best rate that
+// the plugin itself gives to 1, 2, 4 or 16 threads, from when all of them are under way: the first
+// calls of a thread, on which the C library makes it a heap, are nobody's rate. Remarks tell the
+// rate of each number: on few cores 16 bare threads are below the best, too, and to let only some
+// into the plugin would hang launches that wait for each other.
 #include <algorithm>
 #include <array>
 #include <barrier>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -128,16 +129,26 @@ void measure_threads(Session& session, const std::string& path, const Bare& bare
       }
     };
     const auto theirs = [&](int calls) { bare.dispatch(bare_x, calls); };
+    std::map<int, std::vector<double>> of_theirs = {{1, {}}, {2, {}}, {4, {}}, {kThreads, {}}};
     session.measure(
         {.name = "pjrt.threads_16",
          .unit = "M/s",
-         .peer = "bare C calls of 16 threads",
+         .peer = "bare C calls, the best of 1, 2, 4 and 16 threads",
          .goal = Goal::kAtLeast,
          .limit = 0.9},
-        [&] { return rate(kThreads, ours); }, [&] { return rate(kThreads, theirs); });
-    for (const int threads : {1, 2, 4}) {
-      session.remark("bare C calls of " + std::to_string(threads) +
-                     " threads: " + std::to_string(rate(threads, theirs)) + " M/s");
+        [&] { return rate(kThreads, ours); },
+        [&] {
+          double best = 0;
+          for (auto& [threads, rates] : of_theirs) {
+            rates.push_back(rate(threads, theirs));
+            best = std::max(best, rates.back());
+          }
+          return best;
+        });
+    for (auto& [threads, rates] : of_theirs) {
+      std::ranges::nth_element(rates, rates.begin() + std::ssize(rates) / 2);
+      session.remark("bare C calls, threads: " + std::to_string(threads) + ", median " +
+                     std::to_string(rates[rates.size() / 2]) + " M/s");
     }
     bare.destroy(bare_x);
   }

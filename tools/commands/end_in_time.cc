@@ -28,8 +28,10 @@ struct EndInTime::Ending {
                                       std::string(" within ") + std::to_string(seconds) +
                                       " s of it, so the process does not wait for it"),
                       told ? "while the runtime was closing" : options.progress());
-    const ExitCode exit = tell_error(error, console, options.json);
-    ::_exit(static_cast<int>(told.value_or(ExitCode::kOk) == ExitCode::kOk ? exit : *told));
+    // What went wrong before the limit came is what the command has come to.
+    const bool failed = told && *told != ExitCode::kOk;
+    const ExitCode exit = tell_error(error, console, options.json, failed ? told : std::nullopt);
+    ::_exit(static_cast<int>(exit));
   }
 
   const Limits& limits;

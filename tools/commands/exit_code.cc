@@ -27,11 +27,11 @@ std::string error_json(const Error& error, ExitCode code) {
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-ExitCode tell_error(const Error& error, Console& console, bool json) {
-  const ExitCode code = exit_code(error);
-  if (json) static_cast<void>(console.data(error_json(error, code) + "\n"));
+ExitCode tell_error(const Error& error, Console& console, bool json, std::optional<ExitCode> code) {
+  const ExitCode exit = code.value_or(exit_code(error));
+  if (json) static_cast<void>(console.data(error_json(error, exit) + "\n"));
   console.error(error);
-  return code;
+  return exit;
 }
 
 std::unexpected<Error> usage_error(const std::string& message) {

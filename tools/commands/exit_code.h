@@ -2,6 +2,7 @@
 #pragma once
 
 #include <expected>
+#include <optional>
 #include <string>
 
 #include "millrace/core/error.h"
@@ -31,9 +32,10 @@ ExitCode exit_code_of_signal(int signal);
 // {"event":"error","code":…,"message":…,"exit":…}: the last line of --json where a command fails.
 std::string error_json(const Error& error, ExitCode code);
 
-// On stderr, and in a line of its own on stdout for who reads JSON there; the exit code that it
-// means.
-ExitCode tell_error(const Error& error, Console& console, bool json);
+// On stderr, and in a line of its own on stdout for who reads JSON there; the exit code: `code`, or
+// what the error means.
+ExitCode tell_error(const Error& error, Console& console, bool json,
+                    std::optional<ExitCode> code = {});
 
 // Errors of the command line and of the environment.
 std::unexpected<Error> usage_error(const std::string& message);

@@ -115,6 +115,7 @@ FloatEncoder::FloatEncoder(DType type) {
   const Format f = format_of(type);
   mantissa_bits_ = f.mantissa_bits;
   width_ = f.exponent_bits + f.mantissa_bits;
+  MILLRACE_CHECK(width_ < 16, "a floating type of at most 16 bits");
   lowest_ = kBias + 1 - static_cast<std::uint64_t>(f.bias);
   unit_ = 2 * kBias + static_cast<std::uint64_t>(f.mantissa_bits);
   // No exponent of the format is above this one, so a carry cannot be mistaken for a number.

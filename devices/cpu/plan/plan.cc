@@ -1,6 +1,6 @@
 #include "millrace/devices/cpu/plan/plan.h"
 
-#include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,24 +21,25 @@ const ir::Function* entry(const ir::Module& module, std::string_view name) {
 // Per input: the output that it is donated to, -1 for any, -2 for not donated.
 Result<std::vector<int>> donors(const ir::Function& function) {
   std::vector<int> list;
-  const auto results = static_cast<std::int64_t>(function.results().size());
+  std::vector<std::optional<std::size_t>> taken(function.results().size());  // by which input
   const auto bad = [&](std::size_t input, std::int64_t output, const std::string& why) {
-    return fail(ErrorCode::kInvalidArgument, "tf.aliasing_output = " + std::to_string(output) +
-                                                 " of argument " + std::to_string(input) + ": " +
-                                                 why);
+    const ir::Location at = function.location();
+    return fail(ErrorCode::kInvalidArgument,
+                std::to_string(at.line) + ":" + std::to_string(at.column) + ": @" +
+                    std::string(function.name()) + ": tf.aliasing_output = " +
+                    std::to_string(output) + " of argument " + std::to_string(input) + ": " + why);
   };
   for (std::size_t i = 0; i < function.inputs().size(); ++i) {
     const int at = static_cast<int>(i);
     int donor = -2;
     if (const auto* output =
             function.arg_attribute(at, "tf.aliasing_output").as<ir::IntegerAttr>()) {
-      if (output->value < 0 || output->value >= results)
-        return bad(i, output->value, "there are " + std::to_string(results) + " results");
+      if (output->value < 0 || output->value >= static_cast<std::int64_t>(taken.size()))
+        return bad(i, output->value, "there are " + std::to_string(taken.size()) + " results");
       donor = static_cast<int>(output->value);
-      if (const auto before = std::ranges::find(list, donor); before != list.end()) {
-        return bad(i, donor,
-                   "argument " + std::to_string(before - list.begin()) + " is in its place");
-      }
+      std::optional<std::size_t>& before = taken[static_cast<std::size_t>(donor)];
+      if (before) return bad(i, donor, "argument " + std::to_string(*before) + " is in its place");
+      before = i;
     } else if (const ir::Attribute donated = function.arg_attribute(at, "jax.buffer_donor")) {
       const auto* flag = donated.as<ir::BoolAttr>();
       donor = flag == nullptr || flag->value ? -1 : -2;

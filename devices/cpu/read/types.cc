@@ -1,5 +1,6 @@
 #include "millrace/devices/cpu/read/types.h"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -296,7 +297,8 @@ DType dtype_of_word(std::string_view word) {
 }
 
 std::string_view text_since(const State& s, std::size_t begin) {
-  return s.in.text().substr(begin, s.in.previous_end() - begin);
+  // Nothing may have been read since.
+  return s.in.text().substr(begin, std::max(s.in.previous_end(), begin) - begin);
 }
 
 bool read_text_and_type(State& s, std::size_t begin, std::string* out) {

@@ -227,13 +227,18 @@ bool Check::same_element(ir::Type found, ir::Type expected, std::string_view wha
               ", expected " + expected.element().to_string());
 }
 
-bool Check::moved_element(std::span<const int> axes) {
+int Check::moved_axis() const {
   const ir::QuantParameters* const from = operand(0).element().quant();
   const ir::QuantParameters* const to = result().element().quant();
-  const auto rank = static_cast<int>(axes.size());
-  if (from == nullptr || to == nullptr || from->axis < 0 || to->axis < 0 || from->axis >= rank)
-    return same_element(result(), operand(0), "the result");
-  const int axis = axes[static_cast<std::size_t>(from->axis)];
+  const bool moved = from != nullptr && to != nullptr && from->axis >= 0 && to->axis >= 0 &&
+                     from->axis < operand(0).rank();
+  return moved ? from->axis : -1;
+}
+
+bool Check::moved_element(int axis) {
+  if (moved_axis() < 0) return same_element(result(), operand(0), "the result");
+  const ir::QuantParameters* const from = operand(0).element().quant();
+  const ir::QuantParameters* const to = result().element().quant();
   if (to->axis != axis) {
     return fail("the result is quantised along dimension " + std::to_string(to->axis) +
                 (axis < 0 ? ", expected one scale, for the operand's dimension " +

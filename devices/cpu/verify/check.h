@@ -75,10 +75,13 @@ class Check {
   bool element_in(ir::Type type, unsigned classes, std::string_view what);
   bool not_quantised(ir::Type type, std::string_view what);
   bool same_element(ir::Type found, ir::Type expected, std::string_view what);
-  // That the result has the elements of operand 0, where of quantisation per axis that axis may be
-  // another: the result's stands in `axes` (its dimensions to choose from, by the operand's; -1:
-  // none). Of an axis of one element that is broadcast, each gets its scale.
-  bool moved_element(std::span<const int> axes);
+  // The dimension along which operand 0 has scales, if the result has some per dimension, too: the
+  // caller knows where it goes. Else -1.
+  int moved_axis() const;
+  // That the result has the elements of operand 0, with the scales of moved_axis() along dimension
+  // `axis` (-1: it is none of the result's). Of a dimension of one element that is broadcast, each
+  // gets its scale.
+  bool moved_element(int axis);
   // The same scale for all of operand i, or none: what is moved along an axis of scales would get
   // another one's.
   bool per_tensor(int i);

@@ -1,7 +1,6 @@
 // Constants and operations that move elements without computing.
 #include <algorithm>
 #include <limits>
-#include <vector>
 
 #include "millrace/devices/cpu/verify/rules.h"
 
@@ -72,22 +71,24 @@ bool check_iota(Check& c) {
          c.element_in(c.result(), kNumber, "the result");
 }
 
-// Where each dimension of the operand is one of the result, with as many elements in front of it
-// and behind it.
+// The scales' dimension is one of the result where as many elements stand in front of it and behind
+// it.
 bool reshaped_element(Check& c) {
+  const int axis = c.moved_axis();
+  if (axis < 0) return c.moved_element(-1);
+  const auto at = static_cast<std::size_t>(axis);
   const auto from = c.operand(0).dims(), to = c.result().dims();
-  const ir::QuantParameters* const wanted = c.result().element().quant();
-  std::vector<int> axes(from.size(), -1);
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    for (std::size_t k = 0; k < to.size(); ++k) {
-      const bool same = agree(from[i], to[k]) && product(from.first(i)) == product(to.first(k)) &&
-                        product(from.subspan(i + 1)) == product(to.subspan(k + 1));
-      // Of several, beside dimensions of one element, that which is asked for.
-      const bool asked = wanted != nullptr && wanted->axis == static_cast<int>(k);
-      if (same && (axes[i] < 0 || asked)) axes[i] = static_cast<int>(k);
-    }
+  const auto stands_at = [&](int place) {
+    const auto k = static_cast<std::size_t>(place);
+    return agree(from[at], to[k]) && product(from.first(at)) == product(to.first(k)) &&
+           product(from.subspan(at + 1)) == product(to.subspan(k + 1));
+  };
+  // Beside dimensions of one element there may be several: then the one that is asked for.
+  int place = c.result().element().quant()->axis;
+  if (place >= c.result().rank() || !stands_at(place)) {
+    for (place = c.result().rank() - 1; place >= 0 && !stands_at(place);) --place;
   }
-  return c.moved_element(axes);
+  return c.moved_element(place);
 }
 
 bool check_reshape(Check& c) {
@@ -108,10 +109,11 @@ bool check_broadcast(Check& c, std::string_view dimensions) {
   if (!c.results(1)) return false;
   const auto from = c.operand(0).dims();
   const auto to = c.result().dims();
-  if (!c.ints(dimensions, from.size(), &dims) || !c.axes(dims, c.result().rank(), dimensions) ||
-      !c.moved_element(std::vector<int>(dims.begin(), dims.end()))) {
+  if (!c.ints(dimensions, from.size(), &dims) || !c.axes(dims, c.result().rank(), dimensions))
     return false;
-  }
+  const int axis = c.moved_axis();
+  if (!c.moved_element(axis < 0 ? -1 : static_cast<int>(dims[static_cast<std::size_t>(axis)])))
+    return false;
   for (std::size_t i = 0; i < from.size(); ++i) {
     const std::int64_t target = to[static_cast<std::size_t>(dims[i])];
     if (from[i] != 1 && !agree(from[i], target)) {
@@ -130,10 +132,9 @@ bool check_transpose(Check& c) {
   if (!c.ints("permutation", from.size(), &permutation) ||
       !c.axes(permutation, c.operand(0).rank(), "permutation"))
     return false;
-  std::vector<int> places(from.size());
-  for (std::size_t i = 0; i < places.size(); ++i)
-    places[static_cast<std::size_t>(permutation[i])] = static_cast<int>(i);
-  if (!c.moved_element(places)) return false;
+  const int axis = c.moved_axis();
+  const auto place = std::ranges::find(permutation, axis) - permutation.begin();
+  if (!c.moved_element(axis < 0 ? -1 : static_cast<int>(place))) return false;
   Dims expected;
   for (std::int64_t axis : permutation) expected.push_back(from[static_cast<std::size_t>(axis)]);
   return c.result_dims(0, expected);

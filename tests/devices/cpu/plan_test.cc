@@ -309,8 +309,9 @@ TEST(PlanTest, ResultsThatNoOrTwoArgumentsCanStandInAreRefused) {
                       "tensor<2xf32>, tensor<2xf32>\n}")
         .message();
   };
-  EXPECT_THAT(error("0", "2"), ::testing::HasSubstr("tf.aliasing_output = 2 of argument 1: there "
-                                                    "are 2 results"));
+  EXPECT_THAT(error("0", "2"),
+              ::testing::HasSubstr("1:1: @main: tf.aliasing_output = 2 of argument 1: there "
+                                   "are 2 results"));
   EXPECT_THAT(error("-1", "0"), ::testing::HasSubstr("there are 2 results"));
   EXPECT_THAT(error("1", "1"), ::testing::HasSubstr("tf.aliasing_output = 1 of argument 1: "
                                                     "argument 0 is in its place"));

@@ -100,7 +100,7 @@ TEST_F(StuckCallTest, DeadlineEndsTheEndOfEachCommand) {
       {"run", run()},
       {"inspect", with_plugin({"inspect", program_})},
       {"train", with_plugin({"train", "--model", testing::mnist_model(), "--fake-data",
-                             "--max-steps", "1"})}};
+                             "--max-steps", "1", "--json"})}};
   const auto start = [&](const std::string& name, const std::string& limit) {
     std::vector<std::string> words = commands.at(name);
     words.insert(words.end(), {"--deadline", limit});
@@ -125,6 +125,8 @@ TEST_F(StuckCallTest, DeadlineEndsTheEndOfEachCommand) {
     EXPECT_THAT(o.err, HasSubstr("PJRT_Client_Destroy of the plugin npu"));
     if (name == "train") {  // this plugin runs no such program, which it has told
       EXPECT_EQ(o.code, 4) << o.err;
+      EXPECT_THAT(o.out, HasSubstr("\"exit\":4}"));
+      EXPECT_THAT(o.out, ::testing::Not(HasSubstr("\"exit\":124")));
       EXPECT_LT(o.err.find("millrace train: error"), o.err.find("PJRT_Client_Destroy"));
     } else {
       EXPECT_EQ(o.code, 124) << o.err;
