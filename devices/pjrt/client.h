@@ -25,6 +25,7 @@
 #include "millrace/devices/pjrt/events.h"
 #include "millrace/devices/pjrt/handed_over.h"
 #include "millrace/devices/pjrt/key_values.h"
+#include "millrace/devices/pjrt/launch_crowd.h"
 #include "millrace/devices/pjrt/layout.h"
 #include "millrace/devices/pjrt/lent_store.h"
 #include "millrace/devices/pjrt/plugin.h"
@@ -193,6 +194,10 @@ class PjrtClient final : public Client {
   Result<DeviceId> id_of(abi::Device* device) const;
   TraceRecorder* trace() const { return options_.trace; }
   TimePoint now() const { return options_.clock->now(); }
+  // While a launch whose first device this is, one of devices(), is made.
+  LaunchCrowd::Place enter_launch(DeviceId device) {
+    return runs_[static_cast<std::size_t>(index(device))]->crowd.enter();
+  }
   // It has ended now.
   void note_run(const PjrtRun& run);
   // Of a launch of several devices; 0 is no id.
@@ -255,6 +260,7 @@ class PjrtClient final : public Client {
   struct alignas(64) Runs {
     std::atomic<Duration::rep> last_end{0};  // since the clock's epoch
     std::atomic<Duration::rep> busy{0};
+    LaunchCrowd crowd;
     TraceLane lane{};
   };
 

@@ -243,7 +243,12 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   if (devices_.empty() || devices == 1) args.execute_device = client_.device(call.devices[0]);
   const Plugin& plugin = client_.plugin();
   const TimePoint launched = asks ? client_.now() : TimePoint();
-  if (Status status = plugin.call(args); !status) [[unlikely]] {
+  Status status;
+  {
+    const LaunchCrowd::Place place = client_.enter_launch(call.devices[0]);
+    status = plugin.call(args);
+  }
+  if (!status) [[unlikely]] {
     launch.take_back();
     return std::unexpected(status.error().with_context("cannot run " + name_));
   }
