@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "millrace/devices/cpu/reference/complex_loops.h"
 #include "millrace/devices/cpu/reference/families.h"
 
 namespace millrace::devices::cpu::reference {
@@ -68,7 +69,21 @@ Integers index_vector(const ConstArray& array) {
   return list;
 }
 
+// The operation's loop over complex numbers, if it has one and its operands lie as the result does.
+bool ran_complex_loop(const Call& c) {
+  const MutableArray& to = c.results[0];
+  const ComplexLoop loop = find_complex_loop(c.op.kind(), c.operands[0].shape.dtype());
+  if (loop == nullptr) return false;
+  for (const ConstArray& operand : c.operands) {
+    if (!std::ranges::equal(operand.shape.dims(), to.shape.dims())) return false;
+  }
+  loop(c.operands[0].data, c.operands.size() > 1 ? c.operands[1].data : nullptr, to.data,
+       to.shape.elements());
+  return true;
+}
+
 Status run_elementwise(const Call& c) {
+  if (ran_complex_loop(c)) return {};
   const auto typical = static_cast<std::size_t>(typical_operand(c.op.kind()));
   const MutableArray& to = c.results[0];
   const auto op = find_scalar_op(c.op, c.operands[typical].shape.dtype(), to.shape.dtype());

@@ -1,0 +1,18 @@
+// Loops over complex numbers for the operations that most programs have, over whole arrays: the
+// same bits as the functions of scalar_complex.cc give one element at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "millrace/devices/cpu/ir/op_kind.h"
+#include "millrace/devices/shape.h"
+
+namespace millrace::devices::cpu::reference {
+
+// n elements of each; b: nullptr where the operation takes one operand.
+using ComplexLoop = void (*)(const std::byte* a, const std::byte* b, std::byte* to, std::int64_t n);
+// in: of the operands; nullptr if there is none, or none that is as exact.
+ComplexLoop find_complex_loop(ir::OpKind kind, DType in);
+
+}  // namespace millrace::devices::cpu::reference
