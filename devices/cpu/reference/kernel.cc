@@ -226,6 +226,11 @@ std::optional<Shape> memory_shape(ir::Type type) {
   const ir::QuantParameters* quant = type.element().quant();
   const DType dtype = quant != nullptr ? quant->storage : type.dtype();
   if (form_of(dtype) == Form::kNone || !type.elements()) return std::nullopt;
+  // An empty array, too, has steps from one element to the next, which are computed with.
+  std::int64_t bytes = static_cast<std::int64_t>(byte_width(dtype));
+  for (const std::int64_t dim : type.dims()) {
+    if (dim != 0 && __builtin_mul_overflow(bytes, dim, &bytes)) return std::nullopt;
+  }
   const Shape shape(dtype, type.dims());
   if (shape.size_bytes() > kMostBytes) return std::nullopt;
   return shape;

@@ -108,6 +108,18 @@ TEST(CompileTest, ARankAboveTheLimitIsRefusedWithTheLimit) {
               HasSubstr("has 13 dimensions; the CPU device has arrays of at most 12"));
 }
 
+// The steps from one element to the next do not fit, though there is no element.
+TEST(CompileTest, SizesThatDoNotFitAreRefusedInEmptyArraysToo) {
+  for (const std::string type :
+       {"tensor<0x9223372036854775807x7xf32>", "tensor<4611686018427387904x0xf32>",
+        "tensor<4611686018427387904x2xf32>", "tensor<1099511627776x8xf32>"}) {
+    const auto compiled = compile_main("(%a: " + type + ") -> " + type, "return %a : " + type);
+    ASSERT_FALSE(compiled) << type;
+    EXPECT_THAT(compiled.error().message(),
+                HasSubstr("the type " + type + " is not supported by the CPU device"));
+  }
+}
+
 TEST(CompileTest, AModuleWithoutANameHasNoneInErrors) {
   const auto compiled =
       compile(Program::from_text("module attributes {mhlo.num_replicas = 2 : i32} {\n"
