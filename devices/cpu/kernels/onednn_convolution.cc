@@ -66,8 +66,9 @@ Primitive make_primitive(const ConvolutionSpec& s, std::int64_t n, Freedom free)
                                             : f32_desc(destination_dims, s.destination_strides);
   const Desc weights = free.weights ? f32_any(weights_dims(s)) : weights_desc(s);
   const Desc bias = f32_desc(Dims{s.oc}, Dims{1});
-  Dims dilations = s.dilations;
+  Dims dilations = onednn_sizes(s.dilations);
   for (std::int64_t& x : dilations) --x;
+  for (const Dims* sizes : {&s.strides, &s.pad_low, &s.pad_high}) onednn_sizes(*sizes);
   const d::primitive_attr attr = user_scratchpad();
   const d::engine& engine = onednn_engine();
   const auto forward = [&](d::prop_kind kind) {

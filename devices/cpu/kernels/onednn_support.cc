@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <limits>
 #include <vector>
 
 #include "millrace/core/check.h"
@@ -47,16 +48,23 @@ std::string onednn_version() {
          std::to_string(version->patch) + " " + version->hash;
 }
 
+dnnl::memory::dims onednn_sizes(std::span<const std::int64_t> sizes) {
+  for (const std::int64_t size : sizes) {
+    if (size > std::numeric_limits<int>::max())
+      throw dnnl::error(dnnl_unimplemented, "sizes above 2^31 - 1");
+  }
+  return {sizes.begin(), sizes.end()};
+}
+
 dnnl::memory::desc f32_desc(std::span<const std::int64_t> dims,
                             std::span<const std::int64_t> strides) {
-  return dnnl::memory::desc(dnnl::memory::dims(dims.begin(), dims.end()),
-                            dnnl::memory::data_type::f32,
+  return dnnl::memory::desc(onednn_sizes(dims), dnnl::memory::data_type::f32,
                             dnnl::memory::dims(strides.begin(), strides.end()));
 }
 
 dnnl::memory::desc f32_any(std::span<const std::int64_t> dims) {
-  return dnnl::memory::desc(dnnl::memory::dims(dims.begin(), dims.end()),
-                            dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
+  return dnnl::memory::desc(onednn_sizes(dims), dnnl::memory::data_type::f32,
+                            dnnl::memory::format_tag::any);
 }
 
 dnnl::primitive_attr user_scratchpad() {

@@ -179,7 +179,7 @@ Status Emitter::emit_dot(BlockState& s, const Node& n, StepList& to) {
   const BufferId a = buffer_of(n.inputs[0]), b = buffer_of(n.inputs[1]);
   const std::int64_t inner = terms_of(n.dot, lhs);
   const bool in_f32 = fits_f32(lhs.dtype()) && fits_f32(rhs.dtype()) && fits_f32(result.dtype());
-  if (in_f32 && result.elements() * inner > kPlainWork) {
+  if (in_f32 && static_cast<double>(result.elements()) * static_cast<double>(inner) > kPlainWork) {
     const Operand left = operand_of(lhs, n.dot.lhs_batch, n.dot.lhs_contract);
     const Operand right = operand_of(rhs, n.dot.rhs_batch, n.dot.rhs_contract);
     if (auto kernel = make_matmul(matmul_of(left, right, inner))) {

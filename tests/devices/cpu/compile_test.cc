@@ -120,6 +120,23 @@ TEST(CompileTest, SizesThatDoNotFitAreRefusedInEmptyArraysToo) {
   }
 }
 
+// oneDNN counts in ints here and there: it gets none of these.
+TEST(CompileTest, ContractionsOfMoreThanIntsCountAreCompiled) {
+  const auto dot = compile_main(
+      "(%a: tensor<4x4294967296xf32>, %b: tensor<4294967296x6xf32>) -> tensor<4x6xf32>",
+      "%0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : "
+      "(tensor<4x4294967296xf32>, tensor<4294967296x6xf32>) -> tensor<4x6xf32>\n"
+      "return %0 : tensor<4x6xf32>");
+  EXPECT_TRUE(dot) << dot.error().to_string();
+  const auto convolution = compile_main(
+      "(%a: tensor<1x1x4294967296xf32>, %b: tensor<1x1x3xf32>) -> tensor<1x1x4294967296xf32>",
+      "%0 = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = "
+      "{pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
+      "(tensor<1x1x4294967296xf32>, tensor<1x1x3xf32>) -> tensor<1x1x4294967296xf32>\n"
+      "return %0 : tensor<1x1x4294967296xf32>");
+  EXPECT_TRUE(convolution) << convolution.error().to_string();
+}
+
 TEST(CompileTest, AModuleWithoutANameHasNoneInErrors) {
   const auto compiled =
       compile(Program::from_text("module attributes {mhlo.num_replicas = 2 : i32} {\n"
