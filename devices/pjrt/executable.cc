@@ -242,10 +242,11 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   if (asks) args.device_complete_events = launch.done.data();
   if (devices_.empty() || devices == 1) args.execute_device = client_.device(call.devices[0]);
   const Plugin& plugin = client_.plugin();
-  const TimePoint launched = asks ? client_.now() : TimePoint();
+  TimePoint launched;
   Status status;
   {
     const LaunchCrowd::Place place = client_.enter_launch(call.devices[0]);
+    if (asks) launched = client_.now();
     status = plugin.call(args);
   }
   if (!status) [[unlikely]] {

@@ -1,9 +1,9 @@
 #include "millrace/tools/api/runtime_options.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
+#include "millrace/core/cores.h"
 #include "millrace/core/log.h"
 
 namespace millrace {
@@ -63,7 +63,7 @@ Result<devices::ClientRegistry> make_registry(const RuntimeOptions& options) {
 
 int compute_threads(const RuntimeOptions& options) {
   if (options.threads > 0) return options.threads;
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return usable_cores();
 }
 
 }  // namespace millrace

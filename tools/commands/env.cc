@@ -1,7 +1,6 @@
 // `millrace env`: what this build is and what it finds here: the first thing to look at, and to
 // send along, when something is slower or other than expected.
 #include <dlfcn.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "millrace/core/cores.h"
 #include "millrace/core/ticks.h"
 #include "millrace/devices/cpu/kernels/isa_level.h"
 #include "millrace/devices/registry.h"
@@ -79,12 +79,6 @@ std::optional<std::size_t> memory_limit() {
   return std::nullopt;
 }
 
-int cores_allowed() {
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 0;
-  return CPU_COUNT(&set);
-}
-
 const char* isa_text() {
   switch (devices::cpu::isa_level()) {
     case devices::cpu::IsaLevel::kX86V4:
@@ -102,7 +96,7 @@ Json cpu_facts() {
   return {{"model", model.empty() ? "unknown" : model},
           {"isa", isa_text()},
           {"cores", static_cast<int>(std::thread::hardware_concurrency())},
-          {"cores_allowed", cores_allowed()},
+          {"cores_allowed", usable_cores()},
           {"trace_stamps", ticks_usable() ? "processor ticks" : "clock"}};
 }
 

@@ -12,7 +12,8 @@
 #include <sstream>
 #include <string>
 #include <system_error>
-#include <thread>
+
+#include "millrace/core/cores.h"
 
 namespace millrace::train {
 namespace {
@@ -83,7 +84,7 @@ CpuUsage used_between(const CpuUsage& before, const CpuUsage& after) {
 
 CpuUsage process_cpu_usage() {
   CpuUsage usage;
-  usage.cores = static_cast<int>(std::thread::hardware_concurrency());
+  usage.cores = usable_cores();  // fewer than the machine's where the process is bound to some
   rusage process{};
   if (getrusage(RUSAGE_SELF, &process) == 0) {
     usage.process = of(process.ru_utime) + of(process.ru_stime);
@@ -92,10 +93,7 @@ CpuUsage process_cpu_usage() {
   cpu_set_t set;
   CPU_ZERO(&set);
   // On a machine of more cores than a cpu_set_t has, the set stays unknown.
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    usage.cores = CPU_COUNT(&set);  // fewer than the machine's where the process is bound to some
-    usage.cores_busy = busy_of(set);
-  }
+  if (sched_getaffinity(0, sizeof set, &set) == 0) usage.cores_busy = busy_of(set);
   return usage;
 }
 

@@ -2,48 +2,88 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <latch>
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "millrace/core/clock.h"
+#include "millrace/core/cores.h"
 #include "tests/devices/pjrt/fake_programs.h"
 
 namespace millrace::devices::pjrt {
 namespace {
 
-TEST(LaunchCrowdTest, GoesInAtOnceWhereThereIsRoom) {
-  LaunchCrowd crowd(2);
+// How often the next one gives way; each time the clock moves on by `takes`, and then `meanwhile`.
+template <class F>
+int times_given_way(LaunchCrowd& crowd, ManualClock& clock, Duration takes, F&& meanwhile) {
   int times = 0;
-  const auto give_way = [&times] { ++times; };
-  {
-    const LaunchCrowd::Place first = crowd.enter(give_way);
-    const LaunchCrowd::Place second = crowd.enter(give_way);
-    EXPECT_EQ(crowd.inside(), 2);
-  }
-  EXPECT_EQ(crowd.inside(), 0);
-  EXPECT_EQ(times, 0);
-}
-
-TEST(LaunchCrowdTest, GivesWayUntilOneHasLeft) {
-  LaunchCrowd crowd(1);
-  std::optional<LaunchCrowd::Place> inside;
-  inside.emplace(crowd);
-  int times = 0;
-  const LaunchCrowd::Place place = crowd.enter([&] {
-    if (++times == 3) inside.reset();
+  crowd.enter([&] {
+    ++times;
+    clock.advance(takes);
+    meanwhile();
   });
-  EXPECT_EQ(times, 3);
-  EXPECT_EQ(crowd.inside(), 1);
+  return times;
 }
 
-TEST(LaunchCrowdTest, GoesInWhenNobodyLeaves) {
-  LaunchCrowd crowd(1);
-  const LaunchCrowd::Place inside = crowd.enter();
-  int times = 0;
-  const LaunchCrowd::Place place = crowd.enter([&times] { ++times; });
-  EXPECT_EQ(times, LaunchCrowd::kMostTimes);
-  EXPECT_EQ(crowd.inside(), 2);
+class LaunchCrowdTest : public ::testing::Test {
+ protected:
+  int times_given_way(Duration takes) {
+    return pjrt::times_given_way(crowd_, clock_, takes, [] {});
+  }
+  static constexpr Duration kSlice = std::chrono::milliseconds(3);
+  ManualClock clock_;
+  LaunchCrowd crowd_{1, clock_};
+};
+
+TEST_F(LaunchCrowdTest, GoesInAtOnceWhereThereIsRoom) {
+  LaunchCrowd crowd(2, clock_);
+  const LaunchCrowd::Place inside(crowd);
+  EXPECT_EQ(pjrt::times_given_way(crowd, clock_, kSlice, [] {}), 0);
+  EXPECT_EQ(pjrt::times_given_way(crowd, clock_, kSlice, [] {}), 0);  // the one before has left
+}
+
+TEST_F(LaunchCrowdTest, GivesWayUntilOneHasLeft) {
+  std::optional<LaunchCrowd::Place> inside;
+  inside.emplace(crowd_);
+  int left = 3;
+  EXPECT_EQ(pjrt::times_given_way(crowd_, clock_, std::chrono::microseconds(5),
+                                  [&] {
+                                    if (--left == 0) inside.reset();
+                                  }),
+            3);
+}
+
+// One leaves each time, and another comes.
+TEST_F(LaunchCrowdTest, GoesInThoughTheCrowdStays) {
+  const LaunchCrowd::Place inside(crowd_);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(pjrt::times_given_way(crowd_, clock_, LaunchCrowd::kPerLaunch,
+                                    [&] { const LaunchCrowd::Place passing(crowd_); }),
+              LaunchCrowd::kMostTimes);
+  }
+}
+
+// It stays in the plugin, or another process has got the core for a slice of time.
+TEST_F(LaunchCrowdTest, GivesWayLessAndLessWhereThatIsOfNoUse) {
+  std::optional<LaunchCrowd::Place> inside;
+  inside.emplace(crowd_);
+  const auto none_for = [&](int launches) {
+    for (int i = 0; i < launches; ++i) ASSERT_EQ(times_given_way(kSlice), 0) << i;
+  };
+  for (int launches = LaunchCrowd::kFewest; launches <= LaunchCrowd::kMost; launches *= 2) {
+    EXPECT_EQ(times_given_way(kSlice), 1);
+    none_for(launches);
+  }
+  EXPECT_EQ(times_given_way(kSlice), 1);
+  none_for(LaunchCrowd::kMost);
+  // Until it is of use again.
+  EXPECT_EQ(pjrt::times_given_way(crowd_, clock_, Duration(), [&] { inside.reset(); }), 1);
+  inside.emplace(crowd_);
+  EXPECT_EQ(times_given_way(kSlice), 1);
+  none_for(LaunchCrowd::kFewest);
+  EXPECT_EQ(times_given_way(kSlice), 1);
 }
 
 class LaunchesTest : public FakePrograms {};
@@ -58,7 +98,7 @@ TEST_F(LaunchesTest, ThatWaitForEachOtherEndHoweverManyTheyAre) {
     FakePlugin::set_event(a->device_complete_events[0], 0, "");
     return nullptr;
   });
-  const int threads = 2 * static_cast<int>(std::thread::hardware_concurrency()) + 3;
+  const int threads = 2 * usable_cores() + 3;
   std::latch latch(threads);
   all_inside = &latch;
   std::vector<LaunchResult> results(static_cast<std::size_t>(threads));

@@ -1,0 +1,10 @@
+// How many cores there are to run on.
+#pragma once
+
+namespace millrace {
+
+// Those that the calling thread is allowed (sched_getaffinity), which taskset, a container or a
+// batch system may have lowered; all of the machine's where the system does not tell. At least 1.
+int usable_cores();
+
+}  // namespace millrace
