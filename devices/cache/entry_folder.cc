@@ -212,7 +212,7 @@ Status EntryFolder::put(const Digest& key, std::string_view payload) const {
 }
 
 // Others do the same at the same time: what is gone already is no error. What they are writing
-// counts, and stays.
+// stays, and counts once it is whole: what a writer that was killed has left must not cost entries.
 void EntryFolder::evict(const std::string& kept) const {
   std::vector<Found> entries;
   std::uint64_t total = 0;
@@ -226,8 +226,9 @@ void EntryFolder::evict(const std::string& kept) const {
     const bool part = name.ends_with(kPart) && is_entry(name.substr(0, kEntryName));
     if (gone || !(whole || part)) continue;
     if (part && now - found.used > kPartLifetime && fs::remove(found.path, gone)) continue;
+    if (!whole) continue;
     total += found.bytes;
-    if (whole && found.path != kept) entries.push_back(found);
+    if (found.path != kept) entries.push_back(found);
   }
   std::ranges::sort(entries, {}, &Found::used);
   for (const Found& entry : entries) {

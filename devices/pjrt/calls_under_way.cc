@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <map>
+#include <utility>
 
 #include "millrace/core/mutex.h"
 #include "millrace/devices/device_scope.h"
@@ -90,6 +91,31 @@ std::string calls_under_way(std::uint32_t plugin, const Client* client) {
     if (count > 1) text += " (" + std::to_string(count) + ")";
   }
   return text;
+}
+
+namespace {
+
+// Of plugins beyond these the names are not told.
+constexpr std::size_t kNamed = 256;
+std::array<std::atomic<const char*>, kNamed> names{};
+constinit thread_local const char* name_of_unnumbered = nullptr;
+
+}  // namespace
+
+const char* CalledHere::set(std::uint32_t plugin, const char* name) {
+  if (plugin == 0) return std::exchange(name_of_unnumbered, name);
+  return plugin < kNamed ? names[plugin].exchange(name) : nullptr;
+}
+
+CallHere call_here() noexcept {
+  using Call = CallUnderWay;
+  const Call::Word word = Call::current_.load(std::memory_order_relaxed);
+  if (word == 0) return {};
+  const auto plugin = static_cast<std::size_t>(word >> Call::kPluginShift & Call::kPart);
+  const char* const name = plugin == 0       ? name_of_unnumbered
+                           : plugin < kNamed ? names[plugin].load()
+                                             : nullptr;
+  return {Call::name_of(word & Call::kPart), name != nullptr ? name : ""};
 }
 
 std::string call_under_way_of(std::thread::id thread) {

@@ -48,6 +48,8 @@ class CallsFor {
   const Client* const outer_;
 };
 
+struct CallHere;
+
 // Made around each call of a plugin's function, on the thread that makes it; calls nest where a
 // plugin calls back. Costs two stores. Thread-safety: confined to its thread.
 class CallUnderWay {
@@ -77,6 +79,7 @@ class CallUnderWay {
  private:
   friend std::string calls_under_way(std::uint32_t plugin, const Client* client);
   friend std::string call_under_way_of(std::thread::id thread);
+  friend CallHere call_here() noexcept;
   // One word, so that other threads see all of a call or nothing of it: a mark of the client above
   // (0: nobody said), then the plugin, the device and the slot, the last two from 1, or instead of
   // the slot another call; 0: no call.
@@ -98,6 +101,29 @@ class CallUnderWay {
   static constinit thread_local bool listed_;
   const Word outer_;
   Word whose_;
+};
+
+// Where a thread is inside a plugin: "PJRT_Client_Create"; empty: it is in none. plugin: its name,
+// for as long as it is there; "" if it has none yet.
+struct CallHere {
+  std::string_view function;
+  const char* plugin = "";
+};
+// Of this thread. Locks and allocates nothing, for who asks in the handler of a signal.
+CallHere call_here() noexcept;
+// What a plugin of this number, or one without a number that this thread is about to load, is
+// called until `name` ends: call_here() tells.
+class CalledHere {
+ public:
+  CalledHere(std::uint32_t plugin, const char* name) : plugin_(plugin), outer_(set(plugin, name)) {}
+  ~CalledHere() { set(plugin_, outer_); }
+  CalledHere(const CalledHere&) = delete;
+  CalledHere& operator=(const CalledHere&) = delete;
+
+ private:
+  static const char* set(std::uint32_t plugin, const char* name);
+  const std::uint32_t plugin_;
+  const char* const outer_;
 };
 
 // Those of all threads, but for those that are known to be another client's where one is given:

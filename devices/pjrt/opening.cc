@@ -1,10 +1,12 @@
 #include "millrace/devices/pjrt/opening.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <utility>
 
 #include "millrace/core/ends_in_time.h"
+#include "millrace/core/log.h"
 #include "millrace/devices/pjrt/calls_under_way.h"
 #include "millrace/devices/registry.h"
 
@@ -24,6 +26,15 @@ std::string seconds_since(TimePoint begin) {
   return text;
 }
 
+// Its thread may wait for another one's.
+std::string call_of(const Opening& opening) {
+  std::string call = call_under_way_of(opening.thread->load());
+  if (call.empty() && opening.number != 0) call = calls_under_way(opening.number);
+  return call;
+}
+
+std::string told(const std::string& call) { return call.empty() ? "its thread" : call; }
+
 }  // namespace
 
 Status may_begin(const std::string& plugin, const CallOptions& call) {
@@ -37,22 +48,29 @@ Status may_begin(const std::string& plugin, const CallOptions& call) {
 }
 
 Status wait_for(const Opening& opening, const CallOptions& call) {
-  if (ends_in_time(opening.ended, call)) return {};
-  std::string under_way = call_under_way_of(opening.thread->load());
-  // Its thread may wait for another one's.
-  if (under_way.empty() && opening.number != 0) under_way = calls_under_way(opening.number);
+  CallOptions patient = call;
+  patient.deadline = std::min(call.deadline, opening.begin + opening.patience);
+  if (ends_in_time(opening.ended, patient)) return {};
+  if (patient.deadline < call.deadline && !call.stop.stop_requested()) {
+    MILLRACE_LOG(kWarning, "pjrt",
+                 "opening the plugin " + opening.plugin + " takes longer than most: " +
+                     told(call_of(opening)) + " has not returned after " +
+                     seconds_since(opening.begin) + ", and is waited for");
+    if (ends_in_time(opening.ended, call)) return {};
+  }
+  const std::string under_way = call_of(opening);
   if (opening.ended.ready()) return {};  // at the last moment
   std::string why;
   {
     const MutexLock lock(opening.failure->mutex);
     if (opening.failure->error) why = ", after " + opening.failure->error->message();
   }
-  return std::unexpected(given_up(
-      call,
-      "opening the plugin " + opening.plugin + " was given up after " +
-          seconds_since(opening.begin) + ": " + (under_way.empty() ? "its thread" : under_way) +
-          " has not returned, and is left to itself until the process ends" + why,
-      {.call = under_way, .left = true}));
+  return std::unexpected(
+      given_up(call,
+               "opening the plugin " + opening.plugin + " was given up after " +
+                   seconds_since(opening.begin) + ": " + told(under_way) +
+                   " has not returned, and is left to itself until the process ends" + why,
+               {.call = under_way, .left = true}));
 }
 
 }  // namespace millrace::devices::pjrt

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -35,6 +36,8 @@ struct Opening {
   std::shared_ptr<std::atomic<std::thread::id>> thread =
       std::make_shared<std::atomic<std::thread::id>>();  // from the begin of its work on
   std::uint32_t number = 0;                              // of the plugin, once it has one
+  // When it lasts longer than most do, a warning tells what is waited for.
+  Duration patience = std::chrono::seconds(5);
   // Why it fails, if that is known before it has ended.
   struct Failure {
     Mutex mutex;

@@ -159,6 +159,7 @@ Result<const Plugin*> Plugin::load(const std::string& path, const OpeningOptions
 }
 
 Result<const Plugin*> Plugin::open(const std::string& path, const std::string& name) {
+  const CalledHere called(0, name.c_str());
   // Local symbols: a plugin carries libraries of its own (protobuf, LLVM) that are none of ours.
   void* library = [&path] {
     const CallUnderWay under_way(0, OtherCall::kLoad);

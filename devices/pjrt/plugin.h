@@ -137,6 +137,7 @@ class Plugin {
   const abi::Api* api_;
   const std::uint16_t number_ = next_number();
   const std::string name_;
+  const CalledHere called_{number_, name_.c_str()};
   std::string build_;
   std::map<std::string, Attribute> attributes_;
 };

@@ -85,6 +85,13 @@ Result<Attribute> typed_as(std::string_view type, std::string_view text) {
   return *std::move(value);
 }
 
+// A whole number of too many digits, which would else pass for a float.
+bool is_too_large(std::string_view text) {
+  const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+  return !number<std::int64_t>(text) && !digits.empty() &&
+         std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
+}
+
 // OPTION=VALUE or OPTION:TYPE=VALUE.
 Status read_option(std::string_view option, std::map<std::string, Attribute>& options) {
   const std::size_t at = option.find('=');
@@ -96,6 +103,10 @@ Status read_option(std::string_view option, std::map<std::string, Attribute>& op
   }
   const std::string_view text = option.substr(at + 1);
   if (colon == std::string_view::npos) {
+    if (is_too_large(text)) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "it is " + std::string(text) + ", more than 64 bits with a sign hold");
+    }
     options[name] = typed(text);
     return {};
   }
@@ -243,14 +254,20 @@ Result<PluginEntry> read_manifest(const std::string& file, std::string name) {
     return bad_manifest(file, "it is no file");  // of a pipe, the end never comes
   std::ifstream in(file);
   if (!in) return bad_manifest(file, "it cannot be opened");
-  const Json json = Json::parse(in, nullptr, false);
+  Json json;
+  try {
+    json = Json::parse(in);
+  } catch (const Json::exception& why) {
+    return bad_manifest(file, "it is no JSON object: " + printable(why.what()));
+  }
   if (!json.is_object()) return bad_manifest(file, "it is no JSON object");
   PluginEntry entry{.name = std::move(name), .path = {}, .settings = {}, .origin = file};
   for (const auto& [key, value] : json.items()) {
     if (key == "name" && value.is_string()) {
       if (entry.name.empty()) entry.name = value.get<std::string>();
     } else if (key == "library_path" && value.is_string() &&
-               !value.get_ref<const std::string&>().empty()) {
+               !value.get_ref<const std::string&>().empty() &&
+               !value.get_ref<const std::string&>().contains('\0')) {  // no path of any file
       entry.path = (fs::path(file).parent_path() / value.get<std::string>()).string();
     } else if (key == "priority" && value.is_number_integer()) {
       // A number that no int holds is as good as the nearest.

@@ -44,6 +44,23 @@ Faults create_faults() {
        [](abi::Api& api) {
          instead<abi::ClientCreateArgs>(api, [](auto* /*a*/) -> abi::Error* { std::_Exit(3); });
        }},
+      // As if all were done.
+      {"create.exits_with_0",
+       [](abi::Api& api) {
+         instead<abi::ClientCreateArgs>(api, [](auto* /*a*/) -> abi::Error* { std::exit(0); });
+       }},
+      {"create.execute_exits_with_0",
+       [](abi::Api& api) {
+         instead<abi::LoadedExecutableExecuteArgs>(
+             api, [](auto* /*a*/) -> abi::Error* { std::exit(0); });
+       }},
+      {"create.execute_segfaults",
+       [](abi::Api& api) {
+         instead<abi::LoadedExecutableExecuteArgs>(api, [](auto* a) {
+           ::raise(SIGSEGV);
+           return healthy(a);
+         });
+       }},
       // Its end takes the process along, when all is told but nothing is answered.
       {"create.destroy_aborts",
        [](abi::Api& api) {

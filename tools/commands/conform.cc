@@ -52,7 +52,9 @@ Result<ExitCode> conform_command(const ConformFlags& flags, Console& console) {
   std::error_code problem;
   if (!fs::is_regular_file(entry.path, problem)) {
     return std::unexpected(
-        Error(ErrorCode::kNotFound, "there is no plugin " + entry.path + ": no file of that name")
+        Error(ErrorCode::kNotFound,
+              "there is no plugin " + entry.path + ": " +
+                  (fs::exists(entry.path, problem) ? "it is no file" : "no file of that name"))
             .with_detail(ExitWith{ExitCode::kDevice}));
   }
   // A bare name is one in this folder, not one that the dynamic linker looks for.

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <vector>
 
+#include "millrace/tools/commands/bad_end.h"
 #include "millrace/tools/commands/command.h"
 #include "millrace/tools/commands/completion.h"
 #include "millrace/tools/train/step_watch.h"
@@ -298,6 +299,7 @@ CLI::App& add_conform(CLI::App& app, ConformFlags& flags) {
 
 // The end of the process: at once where a plugin keeps a thread, for which exit() may wait.
 int end_with(ExitCode code) {
+  command_has_ended();
   if (!Runtime::left_behind()) return static_cast<int>(code);
   std::fflush(nullptr);
   ::_exit(static_cast<int>(code));
@@ -305,7 +307,11 @@ int end_with(ExitCode code) {
 
 template <class Command, class Flags>
 int call(const char* name, Command command, const Flags& flags) {
-  Console console(std::string("millrace ") + name);
+  const std::string words = std::string("millrace ") + name;
+  Console console(words);
+  bool json = false;
+  if constexpr (requires { flags.json; }) json = flags.json;
+  watch_for_bad_ends(words, json);
   const Result<ExitCode> result = [&]() -> Result<ExitCode> {
     try {
       return command(flags, console);
@@ -316,8 +322,6 @@ int call(const char* name, Command command, const Flags& flags) {
     }
   }();
   if (result) return end_with(*result);
-  bool json = false;
-  if constexpr (requires { flags.json; }) json = flags.json;
   return end_with(tell_error(result.error(), console, json));
 }
 

@@ -189,6 +189,16 @@ TEST(EntryFolderTest, PartOfAWriterThatWasKilledGoesWhenItIsOld) {
   EXPECT_TRUE(fs::exists(folder.file("keep.me")));
 }
 
+TEST(EntryFolderTest, PartOfAWriterThatWasKilledCostsNoEntry) {
+  const TempFolder folder;
+  const EntryFolder entries(folder.path(), 500);
+  ASSERT_TRUE(entries.put(name("a"), "a"));
+  folder.write(to_hex(name("b")) + ".entry.1-1.part", std::vector<std::byte>(5000));
+  ASSERT_TRUE(entries.put(name("c"), "c"));
+  EXPECT_EQ(get(entries, "a"), "a");
+  EXPECT_EQ(get(entries, "c"), "c");
+}
+
 TEST(EntryFolderTest, FolderThatCannotBeMadeIsAnErrorOfPutAndAMissOfGet) {
   const TempFolder folder;
   folder.write("file", {});

@@ -13,6 +13,7 @@
 
 #include "millrace/core/blocking.h"
 #include "millrace/core/key_value_store.h"
+#include "millrace/core/log.h"
 #include "millrace/core/make_executor.h"
 #include "millrace/core/timer_queue.h"
 #include "millrace/devices/pjrt/open_client.h"
@@ -59,6 +60,32 @@ class OpeningTest : public ::testing::Test {
   std::unique_ptr<PoolExecutor> frees_ = make_executor(ExecutorBackend::kThreads, 1, "frees");
   std::unique_ptr<PoolExecutor> opener_ = make_executor(ExecutorBackend::kThreads, 1, "opener");
 };
+
+class LoggedWords final : public LogSink {
+ public:
+  LoggedWords() { set_log_sink(this); }
+  ~LoggedWords() override { set_log_sink(nullptr); }
+  void write(LogLevel, std::string_view, std::string_view text) noexcept override { words += text; }
+  std::string words;
+};
+
+TEST(OpeningPatienceTest, WhatLastsLongerIsToldOnceAndWaitedFor) {
+  Promise<void> promise;
+  const Opening opening{.plugin = "npu", .ended = promise.future(), .patience = Duration()};
+  {
+    LoggedWords logged;
+    const Status late =
+        wait_for(opening, {.deadline = steady_clock().now() + std::chrono::milliseconds(1)});
+    EXPECT_FALSE(late);
+    EXPECT_THAT(logged.words, StartsWith("opening the plugin npu takes longer than most: "
+                                         "its thread has not returned after "));
+    EXPECT_THAT(logged.words, ::testing::EndsWith(" s, and is waited for"));
+  }
+  promise.set_value();
+  const LoggedWords logged;
+  EXPECT_TRUE(wait_for(opening, {}));
+  EXPECT_EQ(logged.words, "");
+}
 
 TEST_F(OpeningTest, StopFreesWhoeverWaitsAndTellsTheCall) {
   std::stop_source stop;

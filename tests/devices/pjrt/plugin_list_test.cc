@@ -65,6 +65,10 @@ TEST(ParsePluginTest, WhatIsNoPluginIsRefused) {
     ASSERT_FALSE(entry) << text;
     EXPECT_EQ(entry.error().code(), ErrorCode::kInvalidArgument) << text;
   }
+  const auto large = parse_plugin("name=path,n=99999999999999999999");
+  ASSERT_FALSE(large);
+  EXPECT_THAT(large.error().message(), HasSubstr("more than 64 bits with a sign hold"));
+  EXPECT_TRUE(parse_plugin("name=path,n:text=99999999999999999999"));
   const auto named = parse_plugin("n\x1b[2Ju=path");
   ASSERT_FALSE(named);
   EXPECT_THAT(named.error().message(), HasSubstr("'n\\x1b[2Ju' cannot name a kind of device"));
@@ -122,6 +126,8 @@ TEST(ManifestTest, EveryBadOneNamesFileAndReason) {
   };
   for (const Row& row :
        {Row{"", "no JSON object"}, Row{"[1]", "no JSON object"}, Row{"{", "no JSON object"},
+        Row{R"({"name": "a", "library_path": "a.so", "create_options": {"x": 1e400}})", "'1e400'"},
+        Row{R"({"name": "a", "library_path": "a\u0000.so"})", "'library_path'"},
         Row{R"({"library_path": "a.so"})", "no name"}, Row{R"({"name": "a"})", "no library_path"},
         Row{R"({"name": 3, "library_path": "a.so"})", "'name': 3"},
         Row{R"({"name": "a", "library_path": "a.so", "colour": 1})", "'colour': 1"},
