@@ -246,9 +246,7 @@ V digamma(Lines& t, const V& x) {
       t.difference(value, t.product(t.number(kPi), t.product(t.one("sign", near), cotangent)));
   const V pole =
       t.two("and", t.compare("LE", x, t.number(0)), t.compare("EQ", x, t.one("floor", x)), "i1");
-  const V at_zero = t.compare("EQ", x, t.number(0));
-  const V at_pole = t.select(at_zero, t.one("negate", t.infinity()), t.nan());
-  return t.select(pole, at_pole, t.select(reflects, other, value));
+  return t.select(pole, t.nan(), t.select(reflects, other, value));
 }
 
 // Chebyshev coefficients, the highest order first, of exp(-x) I_1(x) sqrt(x) from 8 on, over 16 / x

@@ -79,7 +79,8 @@ class Printer {
   // " {attributes} : (T) -> U", as most forms end.
   void tail(const Op& o, std::span<const std::string_view> elided = {}) {
     const std::size_t before = out_.size();
-    append_dict(out_ += ' ', o.attributes(), elided);
+    append_dict(out_ += ' ', o.attributes(), elided,
+                o.name().starts_with("chlo.") ? "chlo" : kEnumDialect);
     if (out_.size() == before + 1) out_.pop_back();
     out_ += " : (";
     append_types(out_, o.operands());

@@ -129,11 +129,11 @@ void append_integer(std::string& out, const IntegerAttr& i) {
   (out += " : ") += i.type.to_string();
 }
 
-void append_array(std::string& out, const ArrayAttr& a) {
+void append_array(std::string& out, const ArrayAttr& a, std::string_view dialect) {
   out += '[';
   for (std::size_t i = 0; i < a.values.size(); ++i) {
     if (i != 0) out += ", ";
-    append_attribute(out, a.values[i]);
+    append_attribute(out, a.values[i], dialect);
   }
   out += ']';
 }
@@ -186,7 +186,7 @@ void append_symbol(std::string& out, std::string_view name) {
 }
 
 void append_dict(std::string& out, std::span<const NamedAttribute> attributes,
-                 std::span<const std::string_view> elided) {
+                 std::span<const std::string_view> elided, std::string_view dialect) {
   bool first = true;
   for (const NamedAttribute& a : attributes) {
     if (std::ranges::find(elided, a.name) != elided.end()) continue;
@@ -195,12 +195,12 @@ void append_dict(std::string& out, std::span<const NamedAttribute> attributes,
     is_bare_name(a.name, "$.") ? void(out += a.name) : append_quoted(out, a.name);
     if (a.value.kind() == AttrKind::kUnit) continue;
     out += " = ";
-    append_attribute(out, a.value);
+    append_attribute(out, a.value, dialect);
   }
   if (!first) out += '}';
 }
 
-void append_attribute(std::string& out, Attribute a) {
+void append_attribute(std::string& out, Attribute a, std::string_view dialect) {
   switch (a.kind()) {
     case AttrKind::kUnit:
       out += "unit";
@@ -226,10 +226,10 @@ void append_attribute(std::string& out, Attribute a) {
       out += a.as<TypeAttr>()->value.to_string();
       return;
     case AttrKind::kArray:
-      return append_array(out, *a.as<ArrayAttr>());
+      return append_array(out, *a.as<ArrayAttr>(), dialect);
     case AttrKind::kDict:
       a.as<DictAttr>()->values.empty() ? void(out += "{}")
-                                       : append_dict(out, a.as<DictAttr>()->values);
+                                       : append_dict(out, a.as<DictAttr>()->values, {}, dialect);
       return;
     case AttrKind::kIntArray:
       return append_int_array(out, *a.as<IntArrayAttr>());
@@ -239,7 +239,8 @@ void append_attribute(std::string& out, Attribute a) {
       return append_dense(out, *a.as<DenseAttr>());
     case AttrKind::kEnum: {
       const auto* e = a.as<EnumAttr>();
-      ((out += "#stablehlo<") += enum_class_name(e->enum_class)) += ' ';
+      (((out += '#') += dialect) += '<') += enum_class_name(e->enum_class);
+      out += ' ';
       (out += enum_value_name(e->enum_class, e->value)) += '>';
       return;
     }

@@ -9,10 +9,14 @@
 
 namespace millrace::devices::cpu::ir {
 
-void append_attribute(std::string& out, Attribute attribute);
+// The dialect in whose words enumerations stand, which both have: that of the op whose they are.
+inline constexpr std::string_view kEnumDialect = "stablehlo";
+void append_attribute(std::string& out, Attribute attribute,
+                      std::string_view dialect = kEnumDialect);
 // {a = 1 : i64, b}; without those named in elided (at most a few). Nothing if none is left.
 void append_dict(std::string& out, std::span<const NamedAttribute> attributes,
-                 std::span<const std::string_view> elided = {});
+                 std::span<const std::string_view> elided = {},
+                 std::string_view dialect = kEnumDialect);
 void append_ints(std::string& out, Ints values);              // [1, 2]
 void append_symbol(std::string& out, std::string_view name);  // @name or @"any name"
 void append_quoted(std::string& out, std::string_view text);  // "text", escaped

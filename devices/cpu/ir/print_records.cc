@@ -22,8 +22,8 @@ class Fields {
   Fields(const Fields&) = delete;
   Fields& operator=(const Fields&) = delete;
 
-  void ints(std::string_view name, Ints values) {
-    if (values.empty()) return;
+  void ints(std::string_view name, Ints values, bool always = false) {
+    if (values.empty() && !always) return;
     begin(name);
     append_ints(out_, values);
   }
@@ -142,9 +142,10 @@ void append_record(std::string& out, const ChannelHandleAttr& c) {
 
 void append_record(std::string& out, const OutputAliasAttr& a) {
   Fields f(out, "#stablehlo.output_operand_alias");
-  f.ints("output_tuple_indices", a.output_tuple_indices);
+  // StableHLO's parser wants all three, also empty ones.
+  f.ints("output_tuple_indices", a.output_tuple_indices, true);
   f.integer("operand_index", a.operand_index, true);
-  f.ints("operand_tuple_indices", a.operand_tuple_indices);
+  f.ints("operand_tuple_indices", a.operand_tuple_indices, true);
 }
 
 void append_record(std::string& out, const ResultAccuracyAttr& r) {

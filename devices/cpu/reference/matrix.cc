@@ -49,6 +49,14 @@ template <class R>
 std::complex<R> conjugate(const std::complex<R>& x) {
   return std::conj(x);
 }
+template <class N>
+N nan_of() {
+  constexpr auto kNan = std::numeric_limits<typename RealOf<N>::type>::quiet_NaN();
+  if constexpr (std::is_same_v<N, typename RealOf<N>::type>)
+    return kNan;
+  else
+    return {kNan, kNan};
+}
 // Without std::complex's care for infinities.
 template <class R>
 R product(R x, R y) {
@@ -127,7 +135,8 @@ void factorise(const Call& c, bool lower) {
     return u.subspan(static_cast<std::size_t>(i * n + first), static_cast<std::size_t>(n - first));
   };
   for (std::int64_t base = 0; base < m.count * n * n; base += n * n) {
-    for (std::int64_t i = 0; i < n; ++i) {
+    bool positive = true;
+    for (std::int64_t i = 0; positive && i < n; ++i) {
       const std::span<N> mine = row(i, i);
       for (std::int64_t j = i; j < n; ++j)
         mine[static_cast<std::size_t>(j - i)] =
@@ -137,10 +146,13 @@ void factorise(const Call& c, bool lower) {
         const std::span<const N> other = row(k, i);
         subtract<N>(mine, conjugate(other[0]), other);
       }
-      const R root = std::sqrt(std::real(mine[0]));  // NaN below zero
+      positive = std::real(mine[0]) > 0;  // and no NaN
+      const R root = std::sqrt(std::real(mine[0]));
       for (N& x : mine) x /= root;
       mine[0] = root;
     }
+    // A matrix that is not positive definite has no factor: all of it tells, as in JAX.
+    if (!positive) std::ranges::fill(u, nan_of<N>());
     for (std::int64_t i = 0; i < n; ++i) {
       for (std::int64_t j = 0; j < n; ++j) {
         const N& x = u[static_cast<std::size_t>(std::min(i, j) * n + std::max(i, j))];

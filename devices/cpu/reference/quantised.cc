@@ -25,8 +25,9 @@ class Channels {
   std::int64_t inner_ = 1, extent_ = 1;
 };
 
+// A constant of the expressed type, in which it is computed with.
 double scale_of(const ir::QuantParameters& q, std::size_t channel) {
-  return q.scales[std::min(channel, q.scales.size() - 1)];
+  return rounded(q.expressed, from_real(q.scales[std::min(channel, q.scales.size() - 1)])).re;
 }
 double zero_of(const ir::QuantParameters& q, std::size_t channel) {
   if (q.zero_points.empty()) return 0;

@@ -65,8 +65,7 @@ T digamma(T value) {
     return static_cast<T>(std::fabs(x - kDigammaRoot) < 0.25L ? digamma_near_root(x)
                                                               : digamma_positive(x));
   }
-  if (x == 0) return -std::numeric_limits<T>::infinity();  // from above, whatever its sign
-  if (x == std::floor(x)) return kNan<T>;                  // the other poles, and -inf
+  if (x == std::floor(x)) return kNan<T>;  // the poles, as XLA and JAX have them, and -inf
   // Reflection (DLMF 5.5.4), with the angle reduced first.
   const long double r = x - std::round(x);
   const long double angle = std::numbers::pi_v<long double> * r;

@@ -175,7 +175,15 @@ bool Check::ints(std::string_view name, std::size_t count, Dims* out,
                                       std::string(name) + ", expected " + std::to_string(count));
 }
 
-bool Check::padding(std::size_t rank, Dims* out) { return ints("padding", rank * 2, out, 0); }
+bool Check::padding(std::size_t rank, Dims* out) {
+  return table_of_i64("padding") && ints("padding", rank * 2, out, 0);
+}
+
+bool Check::table_of_i64(std::string_view name) {
+  const auto* dense = op.attr<ir::DenseAttr>(name);
+  return dense == nullptr || dense->type.dtype() == DType::kI64 ||
+         fail(std::string(name) + " is " + dense->type.to_string() + ", expected elements of i64");
+}
 
 bool Check::axes(std::span<const std::int64_t> list, int rank, std::string_view what) {
   std::vector<bool> seen(static_cast<std::size_t>(rank));

@@ -67,6 +67,8 @@ class Check {
   bool required_ints(std::string_view name, Dims* out);
   // Pairs (low, high) of padding, flat; zeros if absent.
   bool padding(std::size_t rank, Dims* out);
+  // The attribute, where it is a dense array, has elements of i64.
+  bool table_of_i64(std::string_view name);
   // That each is in 0..rank-1 and none comes twice. what names the list in the message.
   bool axes(std::span<const std::int64_t> list, int rank, std::string_view what);
   bool integer(std::string_view name, std::int64_t low, std::int64_t high, std::int64_t* out);

@@ -90,6 +90,7 @@ enum class Groups {
 // The groups of processes where they are listed; axes of a mesh are not seen through here.
 bool replica_groups(Check& c, Groups kind) {
   const auto* dense = c.op.attr<ir::DenseAttr>("replica_groups");
+  if (!c.table_of_i64("replica_groups")) return false;
   if (dense == nullptr || !dense->type.is_tensor()) return true;
   if (dense->type.rank() != 2)
     return c.fail("replica_groups is " + dense->type.to_string() + ", expected two dimensions");

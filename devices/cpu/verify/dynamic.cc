@@ -44,8 +44,20 @@ bool check_dynamic_reshape(Check& c) {
 }
 
 bool check_dynamic_broadcast_in_dim(Check& c) {
-  return c.operands(2) && index_vector(c, 1, c.op.result_count() == 1 ? c.result().rank() : 0) &&
-         check_broadcast(c, "broadcast_dimensions");
+  if (!c.operands(2) || !index_vector(c, 1, c.op.result_count() == 1 ? c.result().rank() : 0) ||
+      !check_broadcast(c, "broadcast_dimensions")) {
+    return false;
+  }
+  Dims hinted;
+  for (const char* hint : {"known_expanding_dimensions", "known_nonexpanding_dimensions"}) {
+    Dims some;
+    if (!c.op.attr(hint)) continue;
+    if (!c.required_ints(hint, &some)) return false;
+    hinted.insert(hinted.end(), some.begin(), some.end());
+  }
+  return c.axes(hinted, c.operand(0).rank(),
+                "the hints known_expanding_dimensions and "
+                "known_nonexpanding_dimensions");
 }
 
 bool check_broadcast_op(Check& c) {

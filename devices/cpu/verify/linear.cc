@@ -59,6 +59,9 @@ bool read_convolution(Check& c, Convolution* out) {
   out->dims = c.op.attr<ir::ConvDimsAttr>("dimension_numbers");
   if (out->dims == nullptr) return c.fail("the attribute dimension_numbers is missing");
   const ir::ConvDimsAttr& d = *out->dims;
+  const bool quantised =
+      c.operand(0).element().quant() != nullptr || c.operand(1).element().quant() != nullptr;
+  if (!quantised && !c.same_element(c.operand(1), c.operand(0), "operand 1")) return false;
   const int rank = c.operand(0).rank();
   if (c.operand(1).rank() != rank || c.result().rank() != rank) {
     return c.fail("found operands and result of rank " + std::to_string(rank) + ", " +

@@ -273,6 +273,10 @@ bool check_bitcast_convert(Check& c) {
     return c.fail("found " + c.operand(0).to_string() + " and " + c.result().to_string() +
                   ", expected elements of a known width");
   }
+  if (is_complex(storage_dtype(c.operand(0))) != is_complex(storage_dtype(c.result()))) {
+    return c.fail("found " + c.operand(0).to_string() + " and " + c.result().to_string() +
+                  ", expected complex numbers of both or of neither");
+  }
   // The wider side has one dimension less; the narrower one's last dimension holds the parts.
   Dims expected(c.operand(0).dims().begin(), c.operand(0).dims().end());
   if (to > from) {

@@ -1,5 +1,6 @@
 // Operations with a body over scalars: reduce, reduce_window, select_and_scatter, sort, map.
 #include <algorithm>
+#include <numeric>
 
 #include "millrace/devices/cpu/verify/rules.h"
 
@@ -153,6 +154,14 @@ bool check_map(Check& c) {
   for (int i = 0; i < c.op.operand_count(); ++i) {
     if (!c.same_dims(c.operand(i).dims(), c.result().dims(), "operand " + std::to_string(i)))
       return false;
+  }
+  Dims dimensions;
+  if (!c.required_ints("dimensions", &dimensions)) return false;
+  Dims all(c.operand(0).dims().size());
+  std::iota(all.begin(), all.end(), 0);
+  if (dimensions != all) {
+    return c.fail("found dimensions that are not those of operand 0, expected 0 to " +
+                  std::to_string(c.operand(0).rank() - 1) + " in order");
   }
   const std::vector<ir::Type> arguments(static_cast<std::size_t>(c.op.operand_count()));
   const ir::Type one[1] = {};

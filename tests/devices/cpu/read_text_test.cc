@@ -225,6 +225,24 @@ func.func @f() attributes {
   EXPECT_EQ(ir::find(m.find("f")->attributes(), "h").as<ir::StringAttr>()->value, "a\"\n\\");
 }
 
+// What reads it back here is not what others read it with.
+TEST(ReadText, IsPrintedInTheWordsOfItsDialect) {
+  const std::string text = ir::print(read_or_fail(
+      "func.func @f(%x: tensor<2xf32>) -> tensor<2xi1> {\n"
+      "  %0 = stablehlo.custom_call @g(%x) {output_operand_aliases = "
+      "[#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, "
+      "operand_tuple_indices = []>]} : (tensor<2xf32>) -> tensor<2xf32>\n"
+      "  %1 = chlo.broadcast_compare %0, %x {compare_type = #chlo<comparison_type TOTALORDER>, "
+      "comparison_direction = #chlo<comparison_direction LE>} : (tensor<2xf32>, tensor<2xf32>) -> "
+      "tensor<2xi1>\n"
+      "  return %1 : tensor<2xi1>\n}\n"));
+  EXPECT_THAT(text, HasSubstr("#stablehlo.output_operand_alias<output_tuple_indices = [], "
+                              "operand_index = 0, operand_tuple_indices = []>"));
+  EXPECT_THAT(text, HasSubstr("#chlo<comparison_type TOTALORDER>"));
+  EXPECT_THAT(text, HasSubstr("#chlo<comparison_direction LE>"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("#stablehlo<comparison")));
+}
+
 TEST(ReadText, DenseLiteralsOfEveryForm) {
   EXPECT_THAT(elements_of<std::int32_t>("dense<[[1, 2], [-3, 0x10]]> : tensor<2x2xi32>"),
               ElementsAre(1, 2, -3, 16));

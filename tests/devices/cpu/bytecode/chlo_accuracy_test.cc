@@ -168,12 +168,8 @@ TEST(ChloAccuracy, PolesBelowZeroAreWhereTheyAreAndFallOffBesideThem) {
   const Both logs = both_of("lgamma", {poles}), derivatives = both_of("digamma", {poles});
   for (std::size_t i = 0; i < poles.size(); ++i) {
     EXPECT_EQ(logs.artifact[i], kInfinity) << poles[i];
-    if (poles[i] == 0) {
-      EXPECT_EQ(derivatives.artifact[i], -kInfinity);
-    } else {
-      EXPECT_TRUE(std::isnan(derivatives.artifact[i])) << poles[i];
-    }
-    EXPECT_EQ(std::isnan(derivatives.kernel[i]), poles[i] != 0) << poles[i];
+    EXPECT_TRUE(std::isnan(derivatives.artifact[i])) << poles[i];
+    EXPECT_TRUE(std::isnan(derivatives.kernel[i])) << poles[i];
   }
   for (const std::string name : {"lgamma", "digamma"}) {
     const Both both = both_of(name, {beside});

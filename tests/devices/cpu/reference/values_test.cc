@@ -172,10 +172,34 @@ constexpr Row kElementwise[] = {
      "%r = chlo.next_after %a, %b : tensor<2xf16>, tensor<2xf16> -> tensor<2xf16>",
      "[0x8001, 0x3C01]"},
     // psi(1) = -Euler's constant, psi(2) = 1 - it; the poles have no value.
-    {"DigammaAtWholeNumbers", "tensor<3xf32>",
-     "%a = stablehlo.constant dense<[1.0, 2.0, -1.0]> : tensor<3xf32>\n"
-     "%r = chlo.digamma %a : tensor<3xf32> -> tensor<3xf32>",
-     "[-0.577215672, 0.422784328, 0x7FC00000]"},
+    {"DigammaAtWholeNumbers", "tensor<5xf32>",
+     "%a = stablehlo.constant dense<[1.0, 2.0, -1.0, 0.0, -0.0]> : tensor<5xf32>\n"
+     "%r = chlo.digamma %a : tensor<5xf32> -> tensor<5xf32>",
+     "[-0.577215672, 0.422784328, 0x7FC00000, 0x7FC00000, 0x7FC00000]"},
+    // 127 times 0.3 of f32, rounded once; and 2.7 by 1.2, by 0.3, each of f32, which is below 7.5.
+    {"ScalesAreOfTheExpressedType", "tensor<2xf32>",
+     "%a = stablehlo.constant dense<[3, 127]> : tensor<2xi8>\n"
+     "%q = stablehlo.bitcast_convert %a : (tensor<2xi8>) -> tensor<2x!quant.uniform<i8:f32, 0.3>>\n"
+     "%r = stablehlo.uniform_dequantize %q : (tensor<2x!quant.uniform<i8:f32, 0.3>>) -> "
+     "tensor<2xf32>",
+     "[0x3F666667, 0x42186667]"},
+    {"QuotientOfQuantisedNumbers", "tensor<1xi8>",
+     "%a = stablehlo.constant dense<9> : tensor<1xi8>\n"
+     "%b = stablehlo.constant dense<4> : tensor<1xi8>\n"
+     "%p = stablehlo.bitcast_convert %a : (tensor<1xi8>) -> tensor<1x!quant.uniform<i8:f32, 0.3>>\n"
+     "%q = stablehlo.bitcast_convert %b : (tensor<1xi8>) -> tensor<1x!quant.uniform<i8:f32, 0.3>>\n"
+     "%s = stablehlo.divide %p, %q : tensor<1x!quant.uniform<i8:f32, 0.3>>\n"
+     "%r = stablehlo.bitcast_convert %s : (tensor<1x!quant.uniform<i8:f32, 0.3>>) -> tensor<1xi8>",
+     "[7]"},
+    // JAX looks at one element to see that there is no factor.
+    {"CholeskyOfWhatIsNotPositiveDefinite", "tensor<2x2xf32>",
+     "%a = stablehlo.constant dense<[[4.0, 1.0], [1.0, -5.0]]> : tensor<2x2xf32>\n"
+     "%r = stablehlo.cholesky %a, lower = true : tensor<2x2xf32>",
+     "[[0x7FC00000, 0.0], [0x7FC00000, 0x7FC00000]]"},
+    {"CholeskyOfAZeroPivot", "tensor<1x1xcomplex<f32>>",
+     "%a = stablehlo.constant dense<(0.0, 0.0)> : tensor<1x1xcomplex<f32>>\n"
+     "%r = stablehlo.cholesky %a, lower = false : tensor<1x1xcomplex<f32>>",
+     "(0x7FC00000, 0x7FC00000)"},
     // Around the zero, with digits of its distance from it.
     {"DigammaAroundItsZero", "tensor<4xf64>",
      "%a = stablehlo.constant dense<[1.5979543097425384, 1.25, 1.4616385642420344, "

@@ -66,6 +66,27 @@ const Case kElementwise[] = {
     {"AddResult", kArguments,
      "%0 = stablehlo.add %a, %a : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf64>",
      "the result has elements of f64, expected f32"},
+    {"BitcastOfRealToComplex", "%a: tensor<4x2xf32>",
+     "%0 = stablehlo.bitcast_convert %a : (tensor<4x2xf32>) -> tensor<4xcomplex<f32>>",
+     "expected complex numbers of both or of neither"},
+    {"BitcastOfComplex", "%a: tensor<4xcomplex<f64>>",
+     "%0 = stablehlo.bitcast_convert %a : (tensor<4xcomplex<f64>>) -> tensor<4x2xcomplex<f32>>",
+     "good"},
+    {"TopKWithNarrowPlaces", "%a: tensor<4x6xf32>",
+     "%0:2 = chlo.top_k(%a, k = 2) : tensor<4x6xf32> -> (tensor<4x2xf32>, tensor<4x2xi8>)",
+     "result 1 is tensor<4x2xi8>, expected elements of i32"},
+    {"HintBeyondTheOperand", "%a: tensor<1x6xf32>, %s: tensor<2xi64>",
+     "%0 = \"stablehlo.dynamic_broadcast_in_dim\"(%a, %s) <{broadcast_dimensions = array<i64: 0, "
+     "1>,"
+     " known_expanding_dimensions = array<i64: 2>}> : (tensor<1x6xf32>, tensor<2xi64>) -> "
+     "tensor<?x6xf32>",
+     "found 2 in the hints"},
+    {"HintsThatContradict", "%a: tensor<1x6xf32>, %s: tensor<2xi64>",
+     "%0 = \"stablehlo.dynamic_broadcast_in_dim\"(%a, %s) <{broadcast_dimensions = array<i64: 0, "
+     "1>,"
+     " known_expanding_dimensions = array<i64: 0>, known_nonexpanding_dimensions = array<i64: 0>}> "
+     ": (tensor<1x6xf32>, tensor<2xi64>) -> tensor<?x6xf32>",
+     "found 0 twice in the hints"},
     {"AddOfOne", kArguments, R"(%0 = "stablehlo.add"(%a) : (tensor<4x6xf32>) -> tensor<4x6xf32>)",
      "found 1 operands, expected 2"},
     {"AddOfToken", "%t: !stablehlo.token", "%0 = stablehlo.add %t, %t : !stablehlo.token",
@@ -225,6 +246,17 @@ const Case kLinear[] = {
      "feature_group_count = 1 : i64} : (tensor<2x8x8x3xf32>, tensor<3x3x3x16xf32>) -> "
      "tensor<2x4x6x16xf32>",
      "good"},
+    {"ConvolutionOfTwoTypes", "%x: tensor<1x1x4xf32>, %w: tensor<1x1x2xbf16>",
+     "%0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {} "
+     "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x1x4xf32>, "
+     "tensor<1x1x2xbf16>) -> tensor<1x1x3xf32>",
+     "operand 1 has elements of bf16, expected f32"},
+    {"PaddingOfTruths", kImage,
+     "%0 = \"stablehlo.convolution\"(%x, %w) <{batch_group_count = 1 : i64, dimension_numbers = "
+     "#stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, "
+     "padding = dense<true> : tensor<2x2xi1>}> : (tensor<2x8x8x3xf32>, tensor<3x3x3x16xf32>) -> "
+     "tensor<2x8x8x16xf32>",
+     "padding is tensor<2x2xi1>, expected elements of i64"},
     {"ConvolutionResult", kImage,
      "%0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], "
      "window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
@@ -325,6 +357,10 @@ const Case kBodies[] = {
      ", {\n^bb0(%l: tensor<f32>, %r: tensor<f32>):\n stablehlo.return %l : tensor<f32>\n}) : "
      "(tensor<4xbf16>, tensor<2xbf16>, tensor<bf16>) -> tensor<4xf32>",
      "argument 0 of the selection has elements of f32, expected bf16"},
+    {"MapOverSomeDimensions", "%a: tensor<4x6xf32>",
+     "%0 = \"stablehlo.map\"(%a, %a) <{dimensions = array<i64: 1, 0>}> " ADD_BODY
+     " : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>",
+     "found dimensions that are not those of operand 0, expected 0 to 1 in order"},
     {"MapArguments", "%a: tensor<4xi8>",
      "%0 = \"stablehlo.map\"(%a, %a) <{dimensions = array<i64: 0>}> " ADD_BODY
      " : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xf32>",
