@@ -144,6 +144,7 @@ class Emitter {
   Status add_loop(BlockState& s, LoopParts parts, StepList& to);
 
   // emit_node.cc
+  bool does_nothing(const Node& n) const;
   Status emit_node(BlockState& s, const Node& n, StepList& to);
   void emit_pad(BlockState& s, const Node& n, StepList& to);
   void emit_concatenate(BlockState& s, const Node& n, StepList& to);

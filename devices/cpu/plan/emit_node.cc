@@ -34,7 +34,21 @@ class Pointers {
 
 }  // namespace
 
+// It writes nothing, and has no other effect: a loop over its rows may be long all the same.
+bool Emitter::does_nothing(const Node& n) const {
+  const bool may_act = n.kind == NodeKind::kWhile || n.kind == NodeKind::kCase ||
+                       n.name == ir::to_string(ir::OpKind::kCustomCall);
+  return !may_act && !n.outputs.empty() &&
+         std::ranges::all_of(n.outputs, [&](ValueId v) { return graph_.shape(v).elements() == 0; });
+}
+
 Status Emitter::emit_node(BlockState& s, const Node& n, StepList& to) {
+  if (does_nothing(n)) {
+    for (const ValueId v : n.outputs) new_buffer(s, v);
+    add_step(to, std::string(n.name) + " of no elements", n.location, 0).run =
+        [](const StepFrame&) -> Status { return {}; };
+    return {};
+  }
   switch (n.kind) {
     case NodeKind::kPad:
       emit_pad(s, n, to);

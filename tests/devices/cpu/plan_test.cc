@@ -45,6 +45,23 @@ TEST(PlanTest, ElementwiseChainWithBroadcastsIsOneLoop) {
   for (std::size_t i = 0; i < 640; ++i) EXPECT_EQ(y[i], std::max(x[i] + b[i % 10], 0.0f));
 }
 
+TEST(PlanTest, WhatWritesNothingDoesNothingHoweverManyRowsItHas) {
+  TestProgram p(
+      R"(func.func @main(%a: tensor<2147483648x0xi32>, %b: tensor<0x0xi32>) -> (tensor<2147483648x0xi32>, tensor<2147483648x0xi32>) {
+    %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2147483648x0xi32>, tensor<0x0xi32>) -> tensor<2147483648x0xi32>
+    %1 = "stablehlo.sort"(%a) <{dimension = 1 : i64}> ({
+    ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+      %2 = stablehlo.compare LT, %x, %y : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %2 : tensor<i1>
+    }) : (tensor<2147483648x0xi32>) -> tensor<2147483648x0xi32>
+    return %0, %1 : tensor<2147483648x0xi32>, tensor<2147483648x0xi32>
+  })");
+  EXPECT_THAT(p.step_names(),
+              ::testing::UnorderedElementsAre("stablehlo.dot_general of no elements",
+                                              "stablehlo.sort of no elements"));
+  for (const auto& made : p.run({{}, {}})) EXPECT_TRUE(made.empty());
+}
+
 TEST(PlanTest, LoopThatFeedsItselfThroughAReductionIsSplit) {
   // softmax: the division needs the whole sum.
   TestProgram p(R"(func.func @main(%x: tensor<8x33xf32>) -> tensor<8x33xf32> {

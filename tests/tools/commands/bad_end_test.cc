@@ -16,7 +16,6 @@ namespace millrace {
 namespace {
 
 using ::testing::EndsWith;
-using ::testing::HasSubstr;
 using testing::Outcome;
 using testing::run_millrace;
 using Json = nlohmann::json;
