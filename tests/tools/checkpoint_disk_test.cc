@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/log.h"
 #include "millrace/tools/train/checkpoint_folder.h"
 #include "tests/support/file_calls.h"
+#include "tests/support/logged_words.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace::train {
@@ -114,15 +114,6 @@ TEST_F(CheckpointDiskTest, ASyncThatFailsLeavesThoseBefore) {
   }
 }
 
-// Keeps what is logged while it lives.
-class LoggedWords final : public LogSink {
- public:
-  LoggedWords() { set_log_sink(this); }
-  ~LoggedWords() override { set_log_sink(nullptr); }
-  void write(LogLevel, std::string_view, std::string_view text) noexcept override { words += text; }
-  std::string words;
-};
-
 TEST_F(CheckpointDiskTest, ASectorThatCannotBeReadCountsAsDamage) {
   constexpr std::size_t kBytes = std::size_t{5} << 19;  // three pieces of 1 MiB
   CheckpointFolder folder = CheckpointFolder::open(dir_).value();
@@ -131,12 +122,12 @@ TEST_F(CheckpointDiskTest, ASectorThatCannotBeReadCountsAsDamage) {
   EXPECT_EQ((*folder.load_newest())->manifest.step, 2U);
   FileCalls calls;
   calls.fail("read", "step-00000002/arrays.safetensors", EIO, kBytes - 1);
-  LoggedWords log;
+  testing::LoggedWords log;
   const auto loaded = folder.load_newest();
   ASSERT_TRUE(loaded && *loaded) << loaded.error().to_string();
   EXPECT_EQ((*loaded)->manifest.step, 1U);
-  EXPECT_THAT(log.words, HasSubstr("step-00000002/arrays.safetensors at byte 2097152"));
-  EXPECT_THAT(log.words, HasSubstr("Input/output error"));
+  EXPECT_THAT(log.text(), HasSubstr("step-00000002/arrays.safetensors at byte 2097152"));
+  EXPECT_THAT(log.text(), HasSubstr("Input/output error"));
   EXPECT_THAT(names(), UnorderedElementsAre("step-00000001", "step-00000002.damaged"));
 }
 

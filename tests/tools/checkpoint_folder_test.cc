@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "millrace/core/fault_point.h"
-#include "millrace/core/log.h"
+#include "tests/support/logged_words.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace::train {
@@ -30,15 +30,6 @@ std::vector<std::string> names_in(const std::string& path) {
   for (const auto& entry : fs::directory_iterator(path)) names.push_back(entry.path().filename());
   return names;
 }
-
-// Keeps what is logged while it lives.
-class LoggedWords final : public LogSink {
- public:
-  LoggedWords() { set_log_sink(this); }
-  ~LoggedWords() override { set_log_sink(nullptr); }
-  void write(LogLevel, std::string_view, std::string_view text) noexcept override { words += text; }
-  std::string words;
-};
 
 class CheckpointFolderTest : public ::testing::Test {
  protected:
@@ -121,14 +112,14 @@ TEST_F(CheckpointFolderTest, DamagedOnesAreSkippedWithAWarningAndPutAside) {
   damage("step-00000004/arrays.safetensors", 300);
   fs::remove(path_ + "/step-00000003/checkpoint.json");
   fs::resize_file(path_ + "/step-00000002/arrays.safetensors", 40);
-  LoggedWords log;
+  testing::LoggedWords log;
   const auto loaded = folder.load_newest();
   ASSERT_TRUE(loaded && *loaded);
   EXPECT_EQ((*loaded)->manifest.step, 1U);
-  EXPECT_THAT(log.words, HasSubstr("step-00000004: "));
-  EXPECT_THAT(log.words, HasSubstr("step-00000004/arrays.safetensors does not have the checksum"));
-  EXPECT_THAT(log.words, HasSubstr("step-00000003/checkpoint.json: No such file"));
-  EXPECT_THAT(log.words, HasSubstr("step-00000002/arrays.safetensors has 40 bytes"));
+  EXPECT_THAT(log.text(), HasSubstr("step-00000004: "));
+  EXPECT_THAT(log.text(), HasSubstr("step-00000004/arrays.safetensors does not have the checksum"));
+  EXPECT_THAT(log.text(), HasSubstr("step-00000003/checkpoint.json: No such file"));
+  EXPECT_THAT(log.text(), HasSubstr("step-00000002/arrays.safetensors has 40 bytes"));
   EXPECT_THAT(names_in(path_),
               UnorderedElementsAre("step-00000001", "step-00000002.damaged",
                                    "step-00000003.damaged", "step-00000004.damaged"));
@@ -204,10 +195,10 @@ TEST_F(CheckpointFolderTest, AnOlderOneThatCannotBeRemovedIsAWarningAndLeftToThe
     publish(folder, 2);
     const ArmedFault fault("checkpoint.removing", 1,
                            Error(ErrorCode::kPermissionDenied, "scripted: it is not ours"));
-    const LoggedWords log;
+    const testing::LoggedWords log;
     publish(folder, 3);
     EXPECT_EQ(fault.arrivals(), 1U);
-    EXPECT_THAT(log.words, HasSubstr("older checkpoint could not be removed: scripted"));
+    EXPECT_THAT(log.text(), HasSubstr("older checkpoint could not be removed: scripted"));
     EXPECT_EQ((*folder.load_newest())->manifest.step, 3U);
     publish(folder, 4);
     EXPECT_THAT(names_in(path_),

@@ -27,7 +27,9 @@ class Channels {
 
 // A constant of the expressed type, in which it is computed with.
 double scale_of(const ir::QuantParameters& q, std::size_t channel) {
-  return rounded(q.expressed, from_real(q.scales[std::min(channel, q.scales.size() - 1)])).re;
+  const double scale = q.scales[std::min(channel, q.scales.size() - 1)];
+  if (q.expressed == DType::kF32) return static_cast<float>(scale);  // almost always, and cheaper
+  return rounded(q.expressed, from_real(scale)).re;
 }
 double zero_of(const ir::QuantParameters& q, std::size_t channel) {
   if (q.zero_points.empty()) return 0;

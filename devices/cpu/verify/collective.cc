@@ -189,6 +189,7 @@ bool check_same_types(Check& c) {
 
 // Each process sends to one at most, and gets from one at most.
 bool check_collective_permute(Check& c) {
+  if (!c.table_of_i64("source_target_pairs")) return false;
   const auto pairs = c.op.ints("source_target_pairs");
   for (std::size_t side = 0; pairs && side < 2; ++side) {
     std::vector<std::int64_t> ends;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/log.h"
+#include "tests/support/logged_words.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace::devices {
@@ -80,16 +80,6 @@ class TextClient final : public Client {
   int loaded = 0;
 };
 
-class Words : public LogSink {
- public:
-  Words() { set_log_sink(this); }
-  ~Words() override { set_log_sink(nullptr); }
-  void write(LogLevel, std::string_view, std::string_view text) noexcept override {
-    all += std::string(text) + "\n";
-  }
-  std::string all;
-};
-
 class CompilationCacheTest : public ::testing::Test {
  protected:
   CompilationCache open(bool read_only = false) {
@@ -101,7 +91,7 @@ class CompilationCacheTest : public ::testing::Test {
   const TempFolder folder_;
   TextClient client_;
   const Program program_ = Program::from_text("abc");
-  Words words_;
+  testing::LoggedWords words_;
 };
 
 TEST_F(CompilationCacheTest, SecondProcessLoadsWhatTheFirstHasCompiled) {
@@ -112,7 +102,7 @@ TEST_F(CompilationCacheTest, SecondProcessLoadsWhatTheFirstHasCompiled) {
   EXPECT_EQ(client_.loaded, 1);
   EXPECT_EQ(cache.stats().hits, 1u);
   EXPECT_EQ(cache.stats().misses, 0u);
-  EXPECT_THAT(words_.all, IsEmpty());
+  EXPECT_THAT(words_.text(), IsEmpty());
 }
 
 TEST_F(CompilationCacheTest, ErrorsOfTheProgramAreThoseOfTheCompilerAndAreNotKept) {
@@ -138,7 +128,7 @@ TEST_F(CompilationCacheTest, EntryThatIsDamagedIsCompiledAgainAndReplaced) {
     ASSERT_TRUE(cache.compile(client_, program_, {}));
     EXPECT_EQ(client_.compiled, compiled);
   }
-  EXPECT_THAT(words_.all, HasSubstr("compiling program again"));
+  EXPECT_THAT(words_.text(), HasSubstr("compiling program again"));
 }
 
 TEST_F(CompilationCacheTest, WhatTheClientDoesNotLoadIsCompiledAgain) {
@@ -169,7 +159,7 @@ TEST_F(CompilationCacheTest, FolderThatCannotBeWrittenFailsNothing) {
   CompilationCache cache({.folder = folder_.file("file/in/a/file")});
   ASSERT_TRUE(cache.compile(client_, program_, {}));
   EXPECT_EQ(cache.stats().stored, 0u);
-  EXPECT_THAT(words_.all, HasSubstr("'abc' is not kept: "));
+  EXPECT_THAT(words_.text(), HasSubstr("'abc' is not kept: "));
 }
 
 TEST_F(CompilationCacheTest, BackendsThatDoNotSerializeOrHaveNoNeedAreLeftAlone) {
@@ -181,7 +171,7 @@ TEST_F(CompilationCacheTest, BackendsThatDoNotSerializeOrHaveNoNeedAreLeftAlone)
   ASSERT_TRUE(cache.compile(client_, program_, {}));
   EXPECT_EQ(cache.stats().misses, 0u);
   EXPECT_TRUE(fs::is_empty(folder_.path()));
-  EXPECT_THAT(words_.all, IsEmpty());
+  EXPECT_THAT(words_.text(), IsEmpty());
 }
 
 TEST(CompilationKeyTest, EverythingThatMattersIsInItAndNothingElse) {

@@ -62,6 +62,17 @@ TEST(PlanTest, WhatWritesNothingDoesNothingHoweverManyRowsItHas) {
   for (const auto& made : p.run({{}, {}})) EXPECT_TRUE(made.empty());
 }
 
+// Of a type without a kernel of its own; the list of its rows would not fit in 64 bits.
+TEST(PlanTest, WhatWritesNothingByItsDefinitionDoesNothingEither) {
+  TestProgram p(
+      R"(func.func @main(%a: tensor<4611686018427387904x0xf8E4M3FN>, %b: tensor<0x0xf8E4M3FN>) -> tensor<4611686018427387904x0xf8E4M3FN> {
+    %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<4611686018427387904x0xf8E4M3FN>, tensor<0x0xf8E4M3FN>) -> tensor<4611686018427387904x0xf8E4M3FN>
+    return %0 : tensor<4611686018427387904x0xf8E4M3FN>
+  })");
+  EXPECT_EQ(p.step_names(), (std::vector<std::string>{"stablehlo.dot_general of no elements"}));
+  EXPECT_TRUE(p.run({{}, {}})[0].empty());
+}
+
 TEST(PlanTest, LoopThatFeedsItselfThroughAReductionIsSplit) {
   // softmax: the division needs the whole sum.
   TestProgram p(R"(func.func @main(%x: tensor<8x33xf32>) -> tensor<8x33xf32> {

@@ -14,24 +14,14 @@
 #include <thread>
 #include <vector>
 
-#include "millrace/core/log.h"
 #include "millrace/devices/pjrt/client.h"
 #include "tests/devices/pjrt/fake_programs.h"
+#include "tests/support/logged_words.h"
 
 namespace millrace::devices::pjrt {
 namespace {
 
 using ::testing::HasSubstr;
-
-class LoggedWords final : public LogSink {
- public:
-  LoggedWords() { set_log_sink(this); }
-  ~LoggedWords() override { set_log_sink(nullptr); }
-  void write(LogLevel, std::string_view, std::string_view text) noexcept override {
-    words += std::string(text) + "\n";
-  }
-  std::string words;
-};
 
 class FakeProgramsTest : public FakePrograms {
  protected:
@@ -451,15 +441,15 @@ TEST_F(FakeProgramsTest, SizesThatNothingHasAreErrorsOfTheirFunction) {
 }
 
 TEST_F(FakeProgramsTest, DeterminismThatCannotBeHadIsToldOnce) {
-  LoggedWords log;
+  testing::LoggedWords log;
   ASSERT_TRUE(compile());
-  EXPECT_EQ(log.words, "");
+  EXPECT_EQ(log.text(), "");
   ASSERT_TRUE(compile({.deterministic = true}));
-  EXPECT_THAT(log.words, HasSubstr("same is compiled without the determinism"));
-  EXPECT_THAT(log.words, HasSubstr("fake.so"));
-  const std::string once = log.words;
+  EXPECT_THAT(log.text(), HasSubstr("same is compiled without the determinism"));
+  EXPECT_THAT(log.text(), HasSubstr("fake.so"));
+  const std::string once = log.text();
   ASSERT_TRUE(compile({.deterministic = true}));
-  EXPECT_EQ(log.words, once);
+  EXPECT_EQ(log.text(), once);
 }
 
 TEST_F(FakeProgramsTest, DeterminismIsNoMoreInWhatACacheHasKept) {
@@ -467,12 +457,12 @@ TEST_F(FakeProgramsTest, DeterminismIsNoMoreInWhatACacheHasKept) {
     a->loaded_executable = handle<abi::LoadedExecutable>();
     return nullptr;
   });
-  LoggedWords log;
+  testing::LoggedWords log;
   const Program program = Program::from_text(std::string(kProgram), "same");
   ASSERT_TRUE(client_->load_compiled("kept", program, {}));
-  EXPECT_EQ(log.words, "");
+  EXPECT_EQ(log.text(), "");
   ASSERT_TRUE(client_->load_compiled("kept", program, {.deterministic = true}));
-  EXPECT_THAT(log.words, HasSubstr("same is compiled without the determinism"));
+  EXPECT_THAT(log.text(), HasSubstr("same is compiled without the determinism"));
 }
 
 TEST_F(FakeProgramsTest, CountsThatAreNotThoseOfTheOptionsAreErrors) {

@@ -13,12 +13,12 @@
 
 #include "millrace/core/blocking.h"
 #include "millrace/core/key_value_store.h"
-#include "millrace/core/log.h"
 #include "millrace/core/make_executor.h"
 #include "millrace/core/timer_queue.h"
 #include "millrace/devices/pjrt/open_client.h"
 #include "millrace/devices/registry.h"
 #include "tests/devices/pjrt/fake_plugin.h"
+#include "tests/support/logged_words.h"
 
 namespace millrace::devices::pjrt {
 namespace {
@@ -61,30 +61,22 @@ class OpeningTest : public ::testing::Test {
   std::unique_ptr<PoolExecutor> opener_ = make_executor(ExecutorBackend::kThreads, 1, "opener");
 };
 
-class LoggedWords final : public LogSink {
- public:
-  LoggedWords() { set_log_sink(this); }
-  ~LoggedWords() override { set_log_sink(nullptr); }
-  void write(LogLevel, std::string_view, std::string_view text) noexcept override { words += text; }
-  std::string words;
-};
-
 TEST(OpeningPatienceTest, WhatLastsLongerIsToldOnceAndWaitedFor) {
   Promise<void> promise;
   const Opening opening{.plugin = "npu", .ended = promise.future(), .patience = Duration()};
   {
-    LoggedWords logged;
+    testing::LoggedWords logged;
     const Status late =
         wait_for(opening, {.deadline = steady_clock().now() + std::chrono::milliseconds(1)});
     EXPECT_FALSE(late);
-    EXPECT_THAT(logged.words, StartsWith("opening the plugin npu takes longer than most: "
-                                         "its thread has not returned after "));
-    EXPECT_THAT(logged.words, ::testing::EndsWith(" s, and is waited for"));
+    EXPECT_THAT(logged.text(), StartsWith("opening the plugin npu takes longer than most: "
+                                          "its thread has not returned after "));
+    EXPECT_THAT(logged.text(), ::testing::EndsWith(" s, and is waited for\n"));
   }
   promise.set_value();
-  const LoggedWords logged;
+  const testing::LoggedWords logged;
   EXPECT_TRUE(wait_for(opening, {}));
-  EXPECT_EQ(logged.words, "");
+  EXPECT_EQ(logged.text(), "");
 }
 
 TEST_F(OpeningTest, StopFreesWhoeverWaitsAndTellsTheCall) {
