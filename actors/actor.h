@@ -16,8 +16,8 @@
 #include <stop_token>
 
 #include "millrace/actors/down.h"
-#include "millrace/core/environment.h"
-#include "millrace/core/future.h"
+#include "millrace/core/async/environment.h"
+#include "millrace/core/async/future.h"
 
 namespace millrace::actors {
 

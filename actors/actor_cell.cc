@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "millrace/actors/held_reply.h"
+#include "millrace/actors/reply_tracker.h"
 
 namespace millrace::actors {
 
@@ -18,6 +18,7 @@ ActorCell::ActorCell(Ref<ActorHome> home, ActorId id, std::string name, const st
       type_(type),
       home_(std::move(home)),
       executor_(options.executor != nullptr ? *options.executor : *home_->environment.compute),
+      inline_when_idle_(options.inline_when_idle),
       name_(std::move(name)),
       system_hold_(std::move(hold)) {}
 
@@ -38,14 +39,14 @@ std::stop_token ActorCell::stop_token() {
   return stop->get_token();
 }
 
-void ActorCell::submit(Work* work) noexcept {
+void ActorCell::submit_turn(Work* work, bool here) noexcept {
   // As soon as the mailbox has it, it may run, and with it the last reference may go.
   const Ref<ActorCell> self = Ref<ActorCell>::share(this);
   switch (mailbox_.push_urgent(work)) {
     case Mailbox::Push::kQueued:
       return;
     case Mailbox::Push::kWake:
-      return wake();
+      return wake(here);
     case Mailbox::Push::kClosed:
       return work->drop();
   }
@@ -120,8 +121,9 @@ Status ActorCell::construct(FunctionRef<std::unique_ptr<Actor>()> make) {
   return status;
 }
 
-void ActorCell::wake() {
+void ActorCell::wake(bool here) {
   add_ref();  // the slice's
+  if (here) return run();
   executor_.submit(this);
 }
 

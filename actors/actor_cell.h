@@ -4,7 +4,7 @@
 //
 //  - AC-1 handlers, hooks and turns run in slices; one slice at a time, on any thread.
 //  - AC-2 an ask completes once: with the answer, or with an error as soon as no answer can come;
-//    when whoever holds its reply has failed, none can (held_reply.h).
+//    once the actor that holds its reply has failed, none can (reply_tracker.h).
 //  - AC-3 from kStopping on no message is handled; what is queued or arrives is rejected.
 //  - AC-4 Down completes after the Actor object is gone (save that a lost executor leaves
 //    handlers).
@@ -17,10 +17,10 @@
 #include "millrace/actors/actor.h"
 #include "millrace/actors/admission.h"
 #include "millrace/actors/mailbox.h"
-#include "millrace/core/call_options.h"
-#include "millrace/core/function_ref.h"
-#include "millrace/core/ref.h"
-#include "millrace/core/scope.h"
+#include "millrace/core/async/call_options.h"
+#include "millrace/core/async/scope.h"
+#include "millrace/core/base/function_ref.h"
+#include "millrace/core/base/ref.h"
 
 namespace millrace::actors {
 
@@ -40,20 +40,23 @@ struct ActorOptions {
   // tells get here.
   std::size_t waiting_bytes = std::size_t{16} << 20;
   Executor* executor = nullptr;  // default: the compute executor of the environment
+  // An idle actor runs on the thread that wakes it, in the call that does so: no wake-up. For
+  // actors whose turns are short; a loop's thread runs them, too.
+  bool inline_when_idle = false;
 };
 
 // One row of ActorSystem::snapshot.
 struct ActorSnapshot {
   struct Handling {
-    std::string message;  // type name; empty: nothing
+    std::string message = {};  // type name; empty: nothing
     Duration age{};
     TimePoint since{};
   };
   ActorId id = 0;
-  std::string name;
+  std::string name = {};
   ActorState state = ActorState::kStarting;
-  Handling handler;           // that runs, or holds the actor
-  Handling oldest_in_flight;  // of those that answer later
+  Handling handler = {};           // that runs, or holds the actor
+  Handling oldest_in_flight = {};  // of those that answer later
   std::size_t in_flight = 0;
   std::size_t messages = 0;  // accepted and not done
   std::size_t bytes = 0;
@@ -61,7 +64,7 @@ struct ActorSnapshot {
 };
 
 // What all actors of a system share. environment stays valid after the system is gone, the rest
-// does not.
+// does not; an actor of no system has neither system nor registry.
 struct ActorHome final : RefCounted {
   Environment environment;
   ActorSystem* system = nullptr;
@@ -73,9 +76,6 @@ struct ActorHome final : RefCounted {
 // message's in flight. Thread-safety: as the sections say.
 class ActorCell final : public RefCounted, public Pooled, public Work, public Executor {
  public:
-  using Pooled::operator new;
-  using Pooled::operator delete;
-
   ActorCell(Ref<ActorHome> home, ActorId id, std::string name, const std::type_info& type,
             const ActorOptions& options, Scope::Hold hold);
 
@@ -84,6 +84,8 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   const std::string& name() const { return name_; }
   const std::type_info& type() const { return type_; }
   ActorState state() const { return state_.load(); }
+  // It ends, or is gone: no message is accepted any more.
+  bool refuses() const { return admission_.closed(); }
   const ActorHome& home() const { return *home_; }
   // Completes when the message is accepted. Errors: kUnavailable (gone), kResourceExhausted
   // (waiting_bytes), and those of options. Takes the envelope.
@@ -92,12 +94,17 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   Status try_send(Envelope* envelope);
   // Errors reach the ask's own future, through reject.
   void send_ask(Envelope* envelope);
-  // A message of the system itself: needs no room. Takes the envelope; dropped if nobody is there.
+  // A message of the system itself: needs no room. Takes the envelope; dropped if the actor is
+  // gone.
   void send_notice(Envelope* envelope);
   // A message that may wait for room was given up: it lets go of its place and of what it holds.
   void withdraw() { admission_.withdraw(); }
   // A turn of the actor: urgent, not bounded. Dropped once the actor has stopped.
-  void submit(Work* work) noexcept override;
+  void submit(Work* work) noexcept override { submit_turn(work, inline_when_idle_); }
+  // The same, never on this thread within this call.
+  void submit_elsewhere(Work* work) noexcept { submit_turn(work, false); }
+  // In a turn: work that this thread runs once the actor has been left, outside of every turn.
+  static void after_turn(Work* work);
   void stop(Exit exit, StopMode mode);
   Future<Down> down();
   ActorSnapshot snapshot() const;
@@ -113,7 +120,7 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   // --- the maker ---
   // Makes the actor; if its constructor throws, the cell is given up and this gives kInternal.
   Status construct(FunctionRef<std::unique_ptr<Actor>()> make);
-  void start() { wake(); }
+  void start() { wake(inline_when_idle_); }
 
   // --- the slice ---
   void run() noexcept override;
@@ -134,11 +141,13 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   enum class Hold : std::uint8_t { kNone, kHandler, kHook };
   enum class Hook : std::uint8_t { kStart, kStop };
   struct Ending {
-    Ending(Exit exit, Error refusal) : exit(std::move(exit)), refusal(std::move(refusal)) {}
+    Ending(Exit given_exit, Error given_refusal)
+        : exit(std::move(given_exit)), refusal(std::move(given_refusal)) {}
     Exit exit;
     const Error refusal;  // what senders get
   };
-  // Of a handler, for other threads. Who reads the type first finds a time that is not before it.
+  // The handler that runs, for other threads. A reader that loads the type first finds a time that
+  // is not before it.
   struct Mark {
     void set(const MessageType& handled, Duration::rep time) {
       since.store(time, std::memory_order_relaxed);  // published by type
@@ -152,12 +161,14 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
 
   ~ActorCell() override;
   // actor_cell.cc
-  void wake();
+  void submit_turn(Work* work, bool here) noexcept;
+  void wake(bool here);
   // send.cc
   void push(Envelope* envelope);
   void refuse(Envelope* envelope, const Error& error);
   Error full_error(const MessageType& type) const;
   // run_slice.cc
+  void run_slice(WorkQueue& after);
   Step step();
   void handle(Envelope* envelope);
   void finish_message(Envelope* envelope);
@@ -187,6 +198,7 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   Mailbox mailbox_;
   Mark handler_mark_;
   Executor& executor_;
+  const bool inline_when_idle_;
   const std::string name_;
   Mark in_flight_mark_;
   std::atomic<std::uint32_t> in_flight_count_{0};
@@ -214,6 +226,7 @@ struct CurrentActor {
   const Error* gone = nullptr;  // set while what a gone actor held is destroyed: why it is gone
   ActorCell* under_construction = nullptr;  // for the constructor of Actor
   ActorCell* recipient = nullptr;           // for whom a message is being made
+  WorkQueue* after = nullptr;               // of the slice: what runs once the actor is left
 };
 CurrentActor& current_actor();
 

@@ -8,16 +8,18 @@
 
 #include "millrace/actors/call_limits.h"
 #include "millrace/actors/message_envelope.h"
+#include "millrace/core/base/check.h"
 
 namespace millrace::actors {
-// May be empty. Messages of one thread arrive in its order; all messages in one total order.
-// Thread-safety: external for the handle, thread-safe for what it points to.
+// May be empty: then calls that give a Future or a Status give kInvalidArgument, and id(), name()
+// and monitor() are CHECKed. Messages of one thread arrive in its order; all messages in one total
+// order. Thread-safety: external for the handle, thread-safe for what it points to.
 template <class A>
 class ActorRef {
  public:
   ActorRef() = default;
   explicit ActorRef(Ref<ActorCell> cell) : cell_(std::move(cell)) {}
-  // Of an actor to itself: ActorRef(this).
+  // An actor on itself: ActorRef(this).
   explicit ActorRef(A* actor) : cell_(Ref<ActorCell>::share(&actor->cell())) {}
 
   // Completes when the message is in the mailbox; a full one lets the sender wait. kUnavailable if
@@ -26,19 +28,23 @@ class ActorRef {
   // accepted at once. A handler must not await a tell to its own actor.
   template <class M>
   Future<void> tell(M message, const CallOptions& options = {}) const {
+    if (!cell_) return detail::empty_ref("tell");
     return cell_->send(envelope<M>(std::move(message)), options);
   }
   // Never waits: kResourceExhausted if the message does not fit now.
   template <class M>
   Status try_tell(M message) const {
+    if (!cell_) return detail::empty_ref("try_tell");
     return cell_->try_send(envelope<M>(std::move(message)));
   }
   // Completes with the handler's answer, on the thread that gives it. kUnavailable if the actor is
-  // or goes away first, kAborted if whoever held the reply dropped it; both name the actor and its
+  // or goes away first, kAborted if the holder of the reply dropped it; both name the actor and its
   // reason.
   template <class M>
   [[nodiscard]] Future<AnswerTo<A, M>> ask(M message, const CallOptions& options = {}) const {
     using R = AnswerTo<A, M>;
+    if (!cell_) return detail::empty_ref("ask");
+    if (Status ok = detail::check_in_time(*cell_, kMessageType<M>, options); !ok) return ok.error();
     auto reply = make_ref<Cell<R>>();
     detail::limit_call<R>(reply, *cell_, kMessageType<M>, options);
     cell_->send_ask(envelope<M>(std::move(message), reply));
@@ -46,25 +52,34 @@ class ActorRef {
   }
 
   // Completes with the reason when the actor is gone; at once if it is.
-  Future<Down> down() const { return cell_->down(); }
+  Future<Down> down() const {
+    if (!cell_) return detail::empty_ref("down");
+    return cell_->down();
+  }
   // Ends the actor in good order; the future is down().
   Future<Down> stop(StopMode mode = StopMode::kNow) const {
+    if (!cell_) return detail::empty_ref("stop");
     cell_->stop(Exit{ExitReason::kStopped, std::nullopt}, mode);
     return down();
   }
   // Declares it failed: what is queued or in flight fails at once, with the error.
   Future<Down> kill(Error error) const {
+    if (!cell_) return detail::empty_ref("kill");
     cell_->stop(Exit{ExitReason::kKilled, std::move(error)}, StopMode::kNow);
     return down();
   }
 
   explicit operator bool() const { return static_cast<bool>(cell_); }
   bool operator==(const ActorRef& other) const { return cell_ == other.cell_; }
-  ActorId id() const { return cell_->id(); }
-  const std::string& name() const { return cell_->name(); }
+  ActorId id() const { return there().id(); }
+  const std::string& name() const { return there().name(); }
   const Ref<ActorCell>& cell() const { return cell_; }
 
  private:
+  ActorCell& there() const {
+    MILLRACE_CHECK(cell_, "an ActorRef that is empty was used");
+    return *cell_;
+  }
   template <class M>
   Envelope* envelope(M message, Ref<Cell<AnswerTo<A, M>>> reply = {}) const {
     static_assert(Handles<A, M>, "the actor has no handler `on` for this message");
@@ -103,6 +118,7 @@ class DownNotice final : public Waiter, public Pooled {
 template <class A, class B>
 void monitor(const ActorRef<A>& observer, const ActorRef<B>& target) {
   static_assert(Handles<A, Down>, "an observer needs a handler `on(const Down&)`");
+  MILLRACE_CHECK(observer && target, "monitor() takes ActorRefs that are not empty");
   target.down().cell()->add_waiter(new detail::DownNotice<A>(observer.cell()));
 }
 

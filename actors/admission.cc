@@ -110,10 +110,10 @@ Admission::Verdict Admission::enter_line(Envelope* message, Envelope*& withdrawn
     if (fits(word, share)) {
       if (word_.compare_exchange_weak(word, word + share)) return Verdict::kAdmitted;
     } else if (word_.compare_exchange_weak(word, word | kWaitingBit)) {
-      break;  // whoever flushes after this sees the bit and comes for the lock
+      break;  // a flush after this sees the bit and comes for the lock
     }
   }
-  somebody_waits_.store(true);
+  sender_waits_.store(true);
   if (!line.fits(message->bytes(), waiting_limit_bytes_)) {
     if (line.withdrawn == 0) return Verdict::kFull;
     withdrawn = line.take_withdrawn();
@@ -135,9 +135,9 @@ Admission::Verdict Admission::enter_line(Envelope* message, Envelope*& withdrawn
 bool Admission::release(std::size_t bytes) {
   // relaxed: written by the slice only; load() may see it late.
   done_.store(done_.load(std::memory_order_relaxed) + share_of(bytes), std::memory_order_relaxed);
-  // Room that matters is given back at once: a handler may take its time, and somebody be refused.
+  // Room that matters is released at once: a handler may take its time, and a sender be refused.
   const bool matters = (done_.load(std::memory_order_relaxed) & kBytesMask) > limit_bytes_ / 8;
-  if (++done_messages_ < kDoneAtOnce && !matters && !somebody_waits_.load()) return false;
+  if (++done_messages_ < kDoneAtOnce && !matters && !sender_waits_.load()) return false;
   return flush();
 }
 
@@ -155,10 +155,10 @@ Envelope* Admission::next_waiting() {
   Envelope* const message = line.first;
   if (message == nullptr) {
     word_.fetch_and(~kWaitingBit);
-    somebody_waits_.store(false);
+    sender_waits_.store(false);
     return nullptr;
   }
-  // While the bit stands nobody else admits, so what fits now still fits when it is added.
+  // While the bit stands no other thread admits, so what fits now still fits when it is added.
   const std::uint64_t share = share_of(message->bytes());
   if (!fits(word_.load(), share)) return nullptr;
   word_.fetch_add(share);
@@ -177,7 +177,7 @@ Envelope* Admission::close() {
   if (line == nullptr) return nullptr;
   MutexLock lock(line->mutex);
   word_.fetch_and(~kWaitingBit);
-  somebody_waits_.store(false);
+  sender_waits_.store(false);
   line->last = nullptr;
   line->bytes = 0;
   line->messages = 0;

@@ -1,13 +1,13 @@
 // Admission: the bound of a mailbox, in bytes. A message that does not fit waits outside, in order,
-// until the messages before it are done; the sender's future completes when it is let in. Read
-// next: actor_cell.h.
+// until the messages before it are done; the sender's future completes when it is let in. It is no
+// ByteGate, whose lock every send would take: here a send that fits changes one word. Read next:
+// actor_cell.h.
 //
 //  - AD-1 admitted bytes never exceed the limit, except that one message alone always fits.
-//  - AD-2 while somebody waits nobody overtakes, so the messages of one sender stay in order.
-//  - AD-3 somebody waits only while something is admitted: the release of that lets the next one
-//    in.
-//  - AD-4 who was withdrawn leaves the line: those never outnumber the others there, and take no
-//    room from anybody.
+//  - AD-2 no message overtakes one that waits, so the messages of one sender stay in order.
+//  - AD-3 a message waits only while another is admitted, whose release lets the next one in.
+//  - AD-4 a withdrawn message leaves the line: those that are still there never outnumber the
+//    others, and take no room from them.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 #include <cstdint>
 
 #include "millrace/actors/envelope.h"
-#include "millrace/core/mutex.h"
+#include "millrace/core/base/mutex.h"
 
 namespace millrace::actors {
 
@@ -44,18 +44,21 @@ class Admission {
   Verdict wait(Envelope* message);
 
   // The message is done; its room is given back now, or, where it is an eighth of the limit at most
-  // and nobody waits, after some more messages or a flush(): senders write the same word. True:
-  // somebody waits, call next_waiting until it gives nullptr.
+  // and no message waits, after some more messages or a flush(): senders write the same word. True:
+  // a message waits, call next_waiting until it gives nullptr.
   bool release(std::size_t bytes);
   // Gives back what release has not yet; before the actor rests, so that AD-3 holds. True: as
   // there.
   bool flush();
   // The first in line, now admitted, if there is room. Push it before the next call (AD-2).
   Envelope* next_waiting();
-  // Somebody was withdrawn (Envelope::withdrawn), who may be in the line. Any thread.
+  // A message was withdrawn (Envelope::withdrawn) that may be in the line. Any thread.
   void withdraw();
   // Refuses from now on; returns those who waited, in order.
   Envelope* close();
+
+  // close() was called.
+  bool closed() const { return (word_.load() & kClosedBit) != 0; }
 
   struct Load {
     std::size_t messages = 0;  // admitted and not done, the one in its handler included
@@ -69,7 +72,7 @@ class Admission {
 
  private:
   Verdict enter_line(Envelope* message, Envelope*& withdrawn);
-  // The word: closed, somebody waits, 22 bits of messages, 40 bits of bytes.
+  // The word: closed, a message waits, 22 bits of messages, 40 bits of bytes.
   static constexpr std::uint64_t kClosedBit = 1ull << 63;
   static constexpr std::uint64_t kWaitingBit = 1ull << 62;
   static constexpr int kBytesBits = 40;
@@ -104,12 +107,12 @@ class Admission {
   static std::uint64_t share_of(std::size_t bytes);
   bool fits(std::uint64_t word, std::uint64_t share) const;
 
-  // Of the slice, which alone writes it: what is done and still counted in word_. First, so that
-  // it shares no cache line with what senders write (actor_cell.h).
+  // What is done and still counted in word_; the slice alone writes it. First, so that it shares no
+  // cache line with what senders write (actor_cell.h).
   static constexpr int kDoneAtOnce = 16;
   std::atomic<std::uint64_t> done_{0};
   int done_messages_ = 0;
-  std::atomic<bool> somebody_waits_{false};  // a hint: the bit in word_ is the truth
+  std::atomic<bool> sender_waits_{false};  // a hint: the bit in word_ is the truth
 
   std::atomic<std::uint64_t> word_{0};
   const std::uint32_t limit_bytes_;

@@ -6,22 +6,26 @@
 #include <utility>
 
 #include "millrace/actors/actor_cell.h"
-#include "millrace/core/combinators.h"
+#include "millrace/core/async/combinators.h"
 
 namespace millrace::actors::detail {
 
+// For a call on an empty ActorRef.
+std::unexpected<Error> empty_ref(const char* call);
+// The error of a message that comes too late (millrace::check_in_time), by the clock of the cell.
+Status check_in_time(const ActorCell& cell, const MessageType& type, const CallOptions& options);
+
+// Why a call ends before its answer.
+Error limit_error(const ActorCell& cell, const MessageType& type, millrace::detail::WaitEnd end);
+
 template <class R>
-struct CallDeadline final : RefCounted, Pooled {
-  using Pooled::operator new;
-  using Pooled::operator delete;
+struct CallLimit final : RefCounted, Pooled {
+  CallLimit(Ref<Cell<R>> limited, ActorCell& asked, const MessageType& message)
+      : call(std::move(limited)), cell(Ref<ActorCell>::share(&asked)), type(message) {}
 
-  CallDeadline(Ref<Cell<R>> call, ActorCell& cell, const MessageType& type)
-      : call(std::move(call)), cell(Ref<ActorCell>::share(&cell)), type(type) {}
-
-  static void expire(RefCounted& target) {
-    auto& self = static_cast<CallDeadline&>(target);
-    if (self.call->complete()) return;
-    if (self.call->try_set(std::unexpected(self.cell->deadline_error(self.type))))
+  static void end(RefCounted& target, millrace::detail::WaitEnd end) {
+    auto& self = static_cast<CallLimit&>(target);
+    if (self.call->try_set(std::unexpected(limit_error(*self.cell, self.type, end))))
       self.cell->withdraw();
   }
 
@@ -31,33 +35,12 @@ struct CallDeadline final : RefCounted, Pooled {
 };
 
 template <class R>
-struct CallStop {
-  Ref<Cell<R>> call;
-  Ref<ActorCell> cell;
-  const MessageType* type;
-  void operator()() const {
-    if (call->complete()) return;
-    const Ref<ActorCell> kept = cell;  // this goes with the call
-    if (call->try_set(
-            fail(ErrorCode::kCancelled, std::string(type->name) + " was stopped on request"))) {
-      kept->withdraw();
-    }
-  }
-};
-
-template <class R>
 void limit_call(const Ref<Cell<R>>& call, ActorCell& cell, const MessageType& type,
                 const CallOptions& options) {
-  if (options.stop.stop_possible()) {
-    auto* guard = new millrace::detail::GuardWaiter<std::stop_callback<CallStop<R>>>;
-    guard->guard.emplace(options.stop, CallStop<R>{call, Ref<ActorCell>::share(&cell), &type});
-    call->add_waiter(guard);
-  }
-  if (options.deadline != kNoDeadline && !call->complete()) {
-    millrace::detail::arm_deadline(
-        *cell.home().environment.timers, options.deadline, Ref<AsyncValue>(call),
-        Ref<RefCounted>(make_ref<CallDeadline<R>>(call, cell, type)), &CallDeadline<R>::expire);
-  }
+  if (!options.stop.stop_possible() && options.deadline == kNoDeadline) return;
+  millrace::detail::limit_wait(options, cell.home().environment.timers, Ref<AsyncValue>(call),
+                               Ref<RefCounted>(make_ref<CallLimit<R>>(call, cell, type)),
+                               &CallLimit<R>::end);
 }
 
 }  // namespace millrace::actors::detail

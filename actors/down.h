@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 
 namespace millrace::actors {
 
@@ -18,7 +18,7 @@ enum class ExitReason : std::uint8_t {
   kStopped,  // asked to stop, by itself or by others
   kClosed,   // its system closed
   kFailed,   // a handler or hook failed: an error it gave, or an exception
-  kKilled,   // somebody else declared it failed
+  kKilled,   // declared failed from outside
   kLost,     // its executor closed under it
 };
 std::string_view to_string(ExitReason reason);
@@ -26,21 +26,21 @@ std::string_view to_string(ExitReason reason);
 // Why an actor ends. error is there for kFailed, kKilled and kLost.
 struct Exit {
   ExitReason reason = ExitReason::kStopped;
-  std::optional<Error> error;
+  std::optional<Error> error = {};
 
   bool failure() const { return reason != ExitReason::kStopped && reason != ExitReason::kClosed; }
 };
 
 struct Down {
   ActorId id = 0;
-  std::string name;
-  Exit exit;
+  std::string name = {};
+  Exit exit = {};
 };
 
 // The typed fact in errors of tell and ask: which actor is gone, or let a reply fall.
 struct ActorGone {
   ActorId id = 0;
-  std::string name;
+  std::string name = {};
   ExitReason reason = ExitReason::kStopped;
 };
 

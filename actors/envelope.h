@@ -6,9 +6,9 @@
 #include <cstddef>
 
 #include "millrace/actors/message.h"
-#include "millrace/core/async_value.h"
-#include "millrace/core/executor.h"
-#include "millrace/core/pool.h"
+#include "millrace/core/async/async_value.h"
+#include "millrace/core/async/executor.h"
+#include "millrace/core/base/pool.h"
 
 namespace millrace::actors {
 
@@ -26,8 +26,8 @@ class Envelope : public Work, public Pooled {
   // Calls the handler. True: it is in flight and the envelope keeps itself until it ends; false: it
   // is over. May throw what the handler throws.
   virtual bool deliver(ActorCell& cell, Actor& actor) = 0;
-  // Tells whoever waits for an answer that there will be none. At any time before the answer, any
-  // thread that owns the envelope or, in flight, the slice of its actor.
+  // Fails the wait for an answer. At any time before the answer, any thread that owns the envelope
+  // or, in flight, the slice of its actor.
   virtual void reject(const Error& error) noexcept = 0;
   // In flight: passes on what the handler's future came to; loses quietly to an earlier rejection.
   virtual void answer(AsyncValue& value) noexcept = 0;
@@ -41,11 +41,11 @@ class Envelope : public Work, public Pooled {
   std::size_t bytes() const { return bytes_; }
   Envelope* next_envelope() const { return static_cast<Envelope*>(next); }
 
-  // True once nobody wants it handled: its sender has stopped, or its deadline has come, while it
+  // True once it need not be handled: its sender has stopped, or its deadline has come, while it
   // waited. Any thread.
   virtual bool withdrawn() const { return accepted && accepted->complete(); }
 
-  // Of a sender that waits: completes when the message is accepted. Empty otherwise.
+  // What a waiting sender holds: completes when the message is accepted. Empty otherwise.
   Ref<Cell<void>> accepted;
 
  private:

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "millrace/core/log.h"
+#include "millrace/core/observe/log.h"
 
 namespace millrace::actors {
 namespace {

@@ -10,15 +10,15 @@
 #include <unordered_map>
 
 #include "millrace/actors/system.h"
-#include "millrace/core/metrics.h"
-#include "millrace/core/mutex.h"
-#include "millrace/core/scope.h"
+#include "millrace/core/async/scope.h"
+#include "millrace/core/base/mutex.h"
+#include "millrace/core/observe/metrics.h"
 
 namespace millrace::actors {
 
 struct OverdueHandler {
-  ActorSnapshot actor;              // as it was then, its queue included
-  ActorSnapshot::Handling handler;  // the one that does not end
+  ActorSnapshot actor = {};              // as it was then, its queue included
+  ActorSnapshot::Handling handler = {};  // the one that does not end
   Duration limit{};
 
   std::size_t queued() const;  // messages that wait for it; those outside are bytes only
@@ -29,12 +29,12 @@ struct HandlerWatchOptions {
   Duration limit = std::chrono::seconds(10);
   // Called when a handler is past its limit, and again each time its age has doubled, after the
   // line on the log. On the thread that drives the timers: must be short.
-  std::function<void(const OverdueHandler&)> on_overdue;
+  std::function<void(const OverdueHandler&)> on_overdue = {};
   Counter* overdue = nullptr;  // handlers that were named, each once
 };
 
-// Owned by whoever assembles the runtime; close() must have completed before it is destroyed, and
-// the system outlives it. Thread-safety: thread-safe.
+// Owned by the runtime (or the test) that assembles the rooms; close() must have completed before
+// it is destroyed, and the system outlives it. Thread-safety: thread-safe.
 class HandlerWatch {
  public:
   static constexpr Duration kPeriod = std::chrono::milliseconds(500);

@@ -1,9 +1,9 @@
 // The life of an actor: starting, running, stopping, stopped. Called from its slice (run_slice.cc),
 // and by its maker when it never came to one.
 #include "millrace/actors/actor_cell.h"
-#include "millrace/actors/held_reply.h"
 #include "millrace/actors/in_flight.h"
 #include "millrace/actors/registry.h"
+#include "millrace/actors/reply_tracker.h"
 
 namespace millrace::actors {
 namespace {
@@ -16,24 +16,10 @@ Error refusal_of(const ActorCell& cell, const Exit& exit) {
       .with_detail(ActorGone{cell.id(), cell.name(), exit.reason});
 }
 
-bool may_enter(ActorState from, ActorState next) {
-  switch (from) {
-    case ActorState::kStarting:
-      return next != ActorState::kStarting;
-    case ActorState::kRunning:
-      return next == ActorState::kStopping || next == ActorState::kStopped;
-    case ActorState::kStopping:
-      return next == ActorState::kStopped;
-    case ActorState::kStopped:
-      return false;
-  }
-  return false;
-}
-
 }  // namespace
 
 void ActorCell::enter(ActorState next) {
-  MILLRACE_CHECK(may_enter(state(), next), "an actor's life has no such step");
+  MILLRACE_CHECK(next > state(), "an actor's life has no such step");
   state_.store(next);
 }
 
@@ -120,7 +106,7 @@ void ActorCell::reject_in_flight() {
     handler->reject(error);
 }
 
-// The error tells why this actor is gone, whoever was asked.
+// The error says why this actor is gone, also where another one was asked.
 void ActorCell::drop_replies() {
   ReplyList* const replies = replies_.load();
   if (replies == nullptr) return;
@@ -152,7 +138,7 @@ void ActorCell::finish() {
   current = before;
 
   const Scope::Hold last = std::move(system_hold_);  // after it the system may be gone
-  home_->registry->remove(*this);
+  if (home_->registry != nullptr) home_->registry->remove(*this);
   down().cell()->set(Down{id_, name_, ending_->exit});
 }
 

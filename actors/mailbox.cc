@@ -11,30 +11,14 @@ Work* Mailbox::List::pop() {
   return work;
 }
 
-void Mailbox::List::append_reversed(Work* newest) {
-  Work* first = nullptr;
-  while (newest != nullptr) {
-    Work* const older = newest->next;
-    newest->next = first;
-    first = newest;
-    newest = older;
-  }
+void Mailbox::List::append(Work* list) {
   Work** end = &head;  // which is empty, save when the mailbox closes
   while (*end != nullptr) end = &(*end)->next;
-  *end = first;
-}
-
-std::uintptr_t Mailbox::link(std::atomic<std::uintptr_t>& word, Work* work) {
-  std::uintptr_t seen = word.load();
-  do {
-    if (seen == kClosed) return kClosed;
-    work->next = holds_entries(seen) ? reinterpret_cast<Work*>(seen) : nullptr;
-  } while (!word.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(work)));
-  return seen;
+  *end = list;
 }
 
 Mailbox::Push Mailbox::push(Envelope* message) {
-  switch (link(messages_, message)) {
+  switch (messages_.push(message, kClosed)) {
     case kClosed:
       return Push::kClosed;
     case kIdle:
@@ -45,7 +29,7 @@ Mailbox::Push Mailbox::push(Envelope* message) {
 }
 
 Mailbox::Push Mailbox::push_urgent(Work* work) {
-  switch (link(urgent_, work)) {
+  switch (urgent_.push(work, kClosed)) {
     case kClosed:
       return Push::kClosed;
     case kIdle:
@@ -55,13 +39,12 @@ Mailbox::Push Mailbox::push_urgent(Work* work) {
   }
   // The actor may sleep by the other word. Pairs with go_idle(): it marks that word idle and then
   // looks here.
-  std::uintptr_t idle = kIdle;
-  return messages_.compare_exchange_strong(idle, kEmpty) ? Push::kWake : Push::kQueued;
+  return messages_.replace(kIdle, kEmpty) ? Push::kWake : Push::kQueued;
 }
 
-void Mailbox::collect(std::atomic<std::uintptr_t>& word, List& into) {
-  if (!holds_entries(word.load())) return;
-  into.append_reversed(reinterpret_cast<Work*>(word.exchange(kEmpty)));
+void Mailbox::collect(Stack& stack, List& into) {
+  if (!Stack::holds_entries(stack.word())) return;
+  into.append(Stack::oldest_first(stack.exchange(kEmpty)));
 }
 
 Envelope* Mailbox::take() {
@@ -73,26 +56,21 @@ void Mailbox::collect_urgent() { collect(urgent_, urgent_list_); }
 
 bool Mailbox::go_idle() {
   if (message_list_.head != nullptr || urgent_list_.head != nullptr) return false;
-  std::uintptr_t empty = kEmpty;
-  if (!messages_.compare_exchange_strong(empty, kIdle)) return false;
-  if (urgent_.load() == kEmpty) return true;
-  // An urgent entry came, perhaps before we were marked: whoever takes the mark back runs the
-  // actor.
-  std::uintptr_t idle = kIdle;
-  return !messages_.compare_exchange_strong(idle, kEmpty);
+  if (!messages_.replace(kEmpty, kIdle)) return false;
+  if (urgent_.word() == kEmpty) return true;
+  // An urgent entry came, perhaps before the mark was set: the thread that takes the mark back runs
+  // the actor.
+  return !messages_.replace(kIdle, kEmpty);
 }
 
 bool Mailbox::go_held() {
   if (urgent_list_.head != nullptr) return false;
-  std::uintptr_t empty = kEmpty;
-  return urgent_.compare_exchange_strong(empty, kIdle);
+  return urgent_.replace(kEmpty, kIdle);
 }
 
 Mailbox::Rest Mailbox::close() {
-  const std::uintptr_t messages = messages_.exchange(kClosed);
-  const std::uintptr_t urgent = urgent_.exchange(kClosed);
-  if (holds_entries(messages)) message_list_.append_reversed(reinterpret_cast<Work*>(messages));
-  if (holds_entries(urgent)) urgent_list_.append_reversed(reinterpret_cast<Work*>(urgent));
+  message_list_.append(Stack::oldest_first(messages_.exchange(kClosed)));
+  urgent_list_.append(Stack::oldest_first(urgent_.exchange(kClosed)));
   const Rest rest{static_cast<Envelope*>(message_list_.head), urgent_list_.head};
   message_list_ = {};
   urgent_list_ = {};

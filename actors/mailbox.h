@@ -7,16 +7,14 @@
 //  - MB-4 after close() nothing enters.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-
 #include "millrace/actors/envelope.h"
+#include "millrace/core/base/intrusive_stack.h"
 
 namespace millrace::actors {
 
 // The owner is the slice that was scheduled; going idle or held gives the ownership up.
-// Thread-safety: push_ calls are thread-safe, all others belong to the owner. Born awake: somebody
-// must schedule the first slice.
+// Thread-safety: push_ calls are thread-safe, all others belong to the owner. Born awake: its
+// maker schedules the first slice.
 class Mailbox {
  public:
   enum class Push : std::uint8_t {
@@ -47,25 +45,22 @@ class Mailbox {
   Rest close();
 
  private:
-  static constexpr std::uintptr_t kEmpty = 0;   // nothing there, the actor is awake
-  static constexpr std::uintptr_t kIdle = 1;    // nothing there, the actor sleeps: wake it
-  static constexpr std::uintptr_t kClosed = 2;  // final
+  using Stack = IntrusiveStack<Work, &Work::next>;
+  static constexpr Stack::Word kEmpty = 0;   // nothing there, the actor is awake
+  static constexpr Stack::Word kIdle = 1;    // nothing there, the actor sleeps: wake it
+  static constexpr Stack::Word kClosed = 2;  // final
 
   struct List {
     Work* head = nullptr;
 
     Work* pop();
-    // Appends a list that has its newest entry first.
-    void append_reversed(Work* newest);
+    void append(Work* list);
   };
-  static bool holds_entries(std::uintptr_t word) { return word > kClosed; }
-  // Pushes; returns what the word said before.
-  static std::uintptr_t link(std::atomic<std::uintptr_t>& word, Work* work);
-  static void collect(std::atomic<std::uintptr_t>& word, List& into);
+  static void collect(Stack& stack, List& into);
 
   // At most one of the two is idle: messages_ after go_idle, urgent_ after go_held.
-  std::atomic<std::uintptr_t> messages_{kEmpty};
-  std::atomic<std::uintptr_t> urgent_{kEmpty};
+  Stack messages_;
+  Stack urgent_;
   List message_list_;
   List urgent_list_;
 };

@@ -72,7 +72,7 @@ class MessageEnvelope final
 
   bool deliver(ActorCell& cell, Actor& actor) override {
     if (reply_ && reply_->complete())
-      return false;  // stopped or past its deadline: nobody waits any more
+      return false;  // stopped or past its deadline: the sender waits no more
     A& target = static_cast<A&>(actor);
     if constexpr (Handler::kReplies) {
       deliver_with_reply(cell, target);
@@ -137,7 +137,7 @@ class MessageEnvelope final
     if (reply_) {
       reply_->try_set(std::move(result));
     } else if (!result) {
-      report_unobserved_error(result.error());  // of a tell: nobody else hears of it
+      report_unobserved_error(result.error());  // of a tell: its sender does not hear of it
     }
   }
 

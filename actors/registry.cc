@@ -56,16 +56,6 @@ Ref<ActorCell> Registry::newest() const {
   return Ref<ActorCell>::share(newest_);
 }
 
-std::vector<Ref<ActorCell>> Registry::all() const {
-  std::vector<Ref<ActorCell>> cells;
-  MutexLock lock(mutex_);
-  cells.reserve(count_);
-  for (ActorCell* cell = oldest_; cell != nullptr; cell = cell->newer_) {
-    cells.push_back(Ref<ActorCell>::share(cell));
-  }
-  return cells;
-}
-
 std::vector<Ref<ActorCell>> Registry::select(FunctionRef<bool(const ActorCell&)> wanted) const {
   std::vector<Ref<ActorCell>> cells;
   MutexLock lock(mutex_);

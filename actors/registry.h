@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "millrace/actors/actor_cell.h"
-#include "millrace/core/function_ref.h"
+#include "millrace/core/base/function_ref.h"
 
 namespace millrace::actors {
 
@@ -18,8 +18,6 @@ class Registry {
   // Empty if there is none.
   Ref<ActorCell> find(std::string_view name) const;
   Ref<ActorCell> newest() const;
-  // In order of creation.
-  std::vector<Ref<ActorCell>> all() const;
   // Those of which wanted says so, in order of creation. It is asked under the lock, and only what
   // it wants is touched: a million actors at rest cost a walk.
   std::vector<Ref<ActorCell>> select(FunctionRef<bool(const ActorCell&)> wanted) const;

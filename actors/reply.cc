@@ -6,7 +6,7 @@ Error dropped_reply_error(const ActorCell& asked, const MessageType& type) {
   const CurrentActor& current = current_actor();
   std::string message = "asked " + std::string(type.name) + " of actor '" + asked.name() + "': ";
   if (current.gone != nullptr) {
-    message += "whoever held the reply is gone: " + current.gone->message();
+    message += "the actor that held the reply is gone: " + current.gone->message();
     Error error(ErrorCode::kUnavailable, std::move(message));
     const ActorGone* gone = current.gone->detail<ActorGone>();
     return gone == nullptr ? error : error.with_detail(*gone);
@@ -18,7 +18,7 @@ Error dropped_reply_error(const ActorCell& asked, const MessageType& type) {
                                         "' dropped the reply without an answer");
 }
 
-void follow_message(HeldReply& reply) {
+void follow_message(ReplyTracker& reply) {
   if (ActorCell* recipient = current_actor().recipient) reply.move_to(recipient->replies());
 }
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "millrace/actors/actor_cell.h"
-#include "millrace/actors/held_reply.h"
+#include "millrace/actors/reply_tracker.h"
 
 namespace millrace::actors {
 namespace detail {
@@ -13,13 +13,13 @@ namespace detail {
 // reply fall.
 Error dropped_reply_error(const ActorCell& asked, const MessageType& type);
 // In a message that is being made for another actor: that one holds it from now on (HR-1).
-void follow_message(HeldReply& reply);
+void follow_message(ReplyTracker& reply);
 
 template <class R>
-class TypedReply final : public HeldReply {
+class TypedReply final : public ReplyTracker {
  public:
-  TypedReply(Ref<Cell<R>> cell, ActorCell& asked, const MessageType& type)
-      : cell(std::move(cell)), asked_(Ref<ActorCell>::share(&asked)), type_(type) {}
+  TypedReply(Ref<Cell<R>> given, ActorCell& asked, const MessageType& type)
+      : cell(std::move(given)), asked_(Ref<ActorCell>::share(&asked)), type_(type) {}
   void drop() noexcept override {
     if (cell->unique()) cell->ignore_error();  // the asker has let the future go
     if (!cell->complete()) cell->try_set(std::unexpected(dropped_reply_error(*asked_, type_)));
@@ -59,7 +59,7 @@ template <class R>
 class Reply {
  public:
   Reply() = default;
-  // cell may be empty: the message was told, nobody waits.
+  // cell may be empty: the message was told, no asker waits.
   Reply(Ref<Cell<R>> cell, ActorCell& asked, const MessageType& type) {
     if (!cell) return;
     held_ = make_ref<detail::TypedReply<R>>(std::move(cell), asked, type);
@@ -74,7 +74,7 @@ class Reply {
   }
   ~Reply() { abandon(); }
 
-  // True as long as somebody waits for the answer.
+  // True as long as the asker waits for the answer.
   bool wanted() const { return held_ && !held_->cell->complete() && !held_->cell->unique(); }
   void set(Result<R> result) {
     const auto held = std::exchange(held_, {});
@@ -82,7 +82,7 @@ class Reply {
     held->leave();
     held->cell->try_set(std::move(result));
   }
-  // For the envelope. Empty: nobody waits.
+  // For the envelope. Empty: no asker waits.
   const Ref<detail::TypedReply<R>>& held() const { return held_; }
 
  private:

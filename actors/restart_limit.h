@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/clock.h"
+#include "millrace/core/base/clock.h"
 
 namespace millrace::actors {
 

@@ -3,12 +3,13 @@
 //   1. urgent entries collected before (ends of handlers, continuations, stop requests)
 //   2. life: the next hook, or the end
 //   3. one message, unless a handler or hook that has not ended holds the actor
-// and after a number of these the actor goes to the back of its executor's queue. The only place
-// where handlers and hooks are called and where what they throw is caught.
+// and after a number of these the actor gives way to other work of its executor. What its turns
+// have left for afterwards (after_turn) runs then, on the same thread, outside of the actor. The
+// only place where handlers and hooks are called and where what they throw is caught.
 #include "millrace/actors/actor_cell.h"
 #include "millrace/actors/in_flight.h"
 #include "millrace/actors/registry.h"
-#include "millrace/core/ticks.h"
+#include "millrace/core/base/ticks.h"
 
 namespace millrace::actors {
 namespace {
@@ -20,12 +21,22 @@ constexpr MessageType kOnStop{"on_stop", false};
 // Says to replies and stop calls of this thread which actor runs.
 class Running {
  public:
-  explicit Running(ActorCell* cell) { current_actor() = {.cell = cell}; }
+  Running(ActorCell* cell, WorkQueue& after) { current_actor() = {.cell = cell, .after = &after}; }
   ~Running() { current_actor() = before_; }
 
  private:
   const CurrentActor before_ = current_actor();
 };
+
+// Runs what slices have left for afterwards. One that comes inside of another on the same thread
+// leaves it to that one, so that stacks do not grow.
+void run_all(WorkQueue& after) {
+  static constinit thread_local WorkQueue* outermost = nullptr;
+  if (outermost != nullptr) return outermost->append(after);
+  outermost = &after;
+  while (Work* work = after.pop()) work->run();
+  outermost = nullptr;
+}
 
 }  // namespace
 
@@ -52,7 +63,18 @@ class HookEnd final : public Waiter, public Work, public Pooled {
 };
 
 void ActorCell::run() noexcept {
-  const Running running(this);
+  WorkQueue after;
+  run_slice(after);
+  if (!after.empty()) run_all(after);  // nothing of this may be touched any more
+}
+
+void ActorCell::after_turn(Work* work) {
+  MILLRACE_CHECK(current_actor().after != nullptr, "after_turn() belongs to an actor's turn");
+  current_actor().after->push(work);
+}
+
+void ActorCell::run_slice(WorkQueue& after) {
+  const Running running(this, after);
   for (int left = home_->slice_messages; left > 0; --left) {
     if (step() == Step::kAsleep) {
       release();  // nothing else may be touched: another thread may run the actor already

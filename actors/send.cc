@@ -4,9 +4,32 @@
 #include "millrace/actors/call_limits.h"
 
 namespace millrace::actors {
+
+std::unexpected<Error> detail::empty_ref(const char* call) {
+  return fail(ErrorCode::kInvalidArgument, std::string(call) + " was called on an empty ActorRef");
+}
+
+Status detail::check_in_time(const ActorCell& cell, const MessageType& type,
+                             const CallOptions& options) {
+  const Status in_time =
+      millrace::check_in_time(options, *cell.home().environment.clock, type.name);
+  if (in_time) [[likely]]
+    return {};
+  return std::unexpected(in_time.error().with_context("actor '" + cell.name() + "'"));
+}
+
+Error detail::limit_error(const ActorCell& cell, const MessageType& type,
+                          millrace::detail::WaitEnd end) {
+  using millrace::detail::WaitEnd;
+  if (end == WaitEnd::kDue) return cell.deadline_error(type);
+  if (end == WaitEnd::kClosed)
+    return millrace::detail::wait_error(end, "before the answer was there");
+  return Error(ErrorCode::kCancelled, std::string(type.name) + " was stopped on request");
+}
+
 namespace {
 
-// Complete, one per thread: most tells are accepted at once and nobody looks at their futures.
+// Complete, one per thread: most tells are accepted at once and their futures are not looked at.
 Future<void> accepted_now() {
   thread_local const Future<void> accepted = make_ready();
   return accepted;
@@ -15,6 +38,10 @@ Future<void> accepted_now() {
 }  // namespace
 
 Future<void> ActorCell::send(Envelope* envelope, const CallOptions& options) {
+  if (Status ok = detail::check_in_time(*this, envelope->type(), options); !ok) {
+    refuse(envelope, ok.error());
+    return ok.error();
+  }
   Admission::Verdict verdict = admission_.try_admit(envelope->bytes());
   if (verdict == Admission::Verdict::kAdmitted) {
     push(envelope);
@@ -86,7 +113,7 @@ void ActorCell::push(Envelope* envelope) {
     case Mailbox::Push::kQueued:
       return;
     case Mailbox::Push::kWake:
-      return wake();
+      return wake(inline_when_idle_);
     case Mailbox::Push::kClosed:  // admitted just before the end
       return refuse(envelope, ending_->refusal);
   }

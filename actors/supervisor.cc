@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "millrace/core/combinators.h"
-#include "millrace/core/coroutine.h"
-#include "millrace/core/log.h"
+#include "millrace/core/async/combinators.h"
+#include "millrace/core/async/coroutine.h"
+#include "millrace/core/observe/log.h"
 
 namespace millrace::actors {
 namespace {
@@ -23,6 +23,11 @@ std::string text_of(const Exit& exit) {
   return text;
 }
 
+Error gone(const detail::ChildSlot& slot, const Down& down, const std::string& why) {
+  return Error(ErrorCode::kUnavailable, slot.described() + " " + why)
+      .with_detail(ActorGone{down.id, down.name, down.exit.reason});
+}
+
 }  // namespace
 
 Remedy restart_failures(const Down& down) {
@@ -30,7 +35,37 @@ Remedy restart_failures(const Down& down) {
 }
 
 Supervisor::Supervisor(std::vector<ChildSpec> children) {
-  for (ChildSpec& child : children) children_.emplace_back(std::move(child));
+  for (ChildSpec& child : children) {
+    auto slot = make_ref<detail::ChildSlot>(
+        "child '" + child.name + "' of supervisor '" + context().name() + "'",
+        child.options.actor.waiting_bytes, context().environment());
+    children_.emplace_back(std::move(child), std::move(slot));
+  }
+}
+
+Supervisor::~Supervisor() { end_slots(); }
+
+// Those of which nothing more is known.
+void Supervisor::end_slots() {
+  for (const Child& child : children_) {
+    child.slot->end(Error(ErrorCode::kUnavailable,
+                          child.slot->described() + " is gone: its supervisor has ended"));
+  }
+}
+
+Result<Ref<detail::ChildSlot>> Supervisor::on(const FindChild& find) {
+  const auto found = std::ranges::find_if(
+      children_, [&](const Child& child) { return child.spec.name == find.name; });
+  if (found == children_.end()) {
+    return fail(ErrorCode::kNotFound,
+                "supervisor '" + context().name() + "' has no child '" + find.name + "'");
+  }
+  if (found->spec.type != nullptr && *found->spec.type != *find.type) {
+    return fail(ErrorCode::kInvalidArgument, found->slot->described() + " is a " +
+                                                 found->spec.type->name() + ", not a " +
+                                                 find.type->name());
+  }
+  return found->slot;
 }
 
 Future<void> Supervisor::on_start() {
@@ -40,14 +75,24 @@ Future<void> Supervisor::on_start() {
   return {};
 }
 
+// Between these turns the supervisor does its other work, however fast the senders are.
+void Supervisor::serve_later(Ref<detail::ChildSlot> slot) {
+  post(cell(), [this, home = Ref<ActorCell>::share(&cell()), slot = std::move(slot)] {
+    if (slot->serve()) serve_later(slot);
+  });
+}
+
 void Supervisor::start(std::size_t index) {
   Child& child = children_[index];
   Result<Ref<ActorCell>> made = child.spec.spawn(context().system(), child.spec);
   if (made) {
     child.running = *std::move(made);
-    return monitor(ActorRef(this), ActorRef<Actor>(child.running));
+    monitor(ActorRef(this), ActorRef<Actor>(child.running));
+    if (child.slot->start(child.running)) serve_later(child.slot);
+    return;
   }
-  if (made.error().code() == ErrorCode::kUnavailable) return;  // the system closes
+  if (made.error().code() == ErrorCode::kUnavailable)
+    return child.slot->end(made.error());  // the system closes
   ended(index, Down{0, child.spec.name, Exit{ExitReason::kFailed, made.error()}}, Remedy::kRestart);
 }
 
@@ -57,7 +102,8 @@ void Supervisor::on(const Down& down) {
   });
   if (found == children_.end()) return;
   found->running = nullptr;
-  if (down.exit.reason == ExitReason::kClosed) return;
+  if (down.exit.reason == ExitReason::kClosed)
+    return found->slot->end(gone(*found->slot, down, "was closed with its system"));
   ended(static_cast<std::size_t>(found - children_.begin()), down,
         found->spec.options.remedy(down));
 }
@@ -70,7 +116,8 @@ void Supervisor::ended(std::size_t index, const Down& down, Remedy remedy) {
       MILLRACE_LOG(kInfo, "actors",
                    "supervisor '" + context().name() + "' lets go of '" + down.name + "', which " +
                        text_of(down.exit));
-      return;
+      return children_[index].slot->end(
+          gone(*children_[index].slot, down, "was let go: it " + text_of(down.exit)));
     case Remedy::kEscalate:
       return escalate(children_[index], down.exit, "");
   }
@@ -103,10 +150,16 @@ void Supervisor::escalate(const Child& child, const Exit& exit, const std::strin
                            child.spec.name + "' " + std::string(to_string(exit.reason)) + why;
   const Error error =
       exit.error ? exit.error->with_context(what) : Error(ErrorCode::kAborted, what);
-  context().fail(error.with_detail(Escalation{context().name(), child.spec.name, child.restarts}));
+  const Error told =
+      error.with_detail(Escalation{context().name(), child.spec.name, child.restarts});
+  child.slot->end(
+      Error(ErrorCode::kUnavailable, child.slot->described() + " is gone: " + told.message())
+          .with_detail(*told.detail<Escalation>()));
+  context().fail(told);
 }
 
 Future<void> Supervisor::on_stop(const Exit& /*exit*/) {
+  end_slots();
   std::vector<Ref<ActorCell>> actors;
   for (const Child& child : children_) {
     if (child.running) actors.push_back(child.running);

@@ -33,6 +33,19 @@ ActorSystem::~ActorSystem() {
                  "an actor system was destroyed before its close() had completed");
 }
 
+Ref<ActorCell> detail::spawn_alone(const Environment& environment, std::string name,
+                                   const ActorOptions& options, const std::type_info& type,
+                                   FunctionRef<std::unique_ptr<Actor>()> make) {
+  auto home = make_ref<ActorHome>();
+  home->environment = environment;
+  auto cell =
+      make_ref<ActorCell>(std::move(home), 0, std::move(name), type, options, Scope::Hold());
+  const Status made = cell->construct(make);
+  MILLRACE_CHECK(made, "the constructor of an actor of no system has thrown");
+  cell->start();
+  return cell;
+}
+
 Result<Ref<ActorCell>> ActorSystem::spawn_cell(std::string name, const ActorOptions& options,
                                                const std::type_info& type,
                                                FunctionRef<std::unique_ptr<Actor>()> make) {
@@ -56,6 +69,11 @@ Result<Ref<ActorCell>> ActorSystem::find_cell(std::string_view name,
                                               const std::type_info& type) const {
   Ref<ActorCell> cell = registry_.find(name);
   if (!cell) return fail(ErrorCode::kNotFound, "there is no actor '" + std::string(name) + "'");
+  if (cell->refuses()) {
+    return fail(ErrorCode::kNotFound, "actor '" + std::string(name) + "' is " +
+                                          std::string(to_string(cell->state())) +
+                                          " and takes no more messages");
+  }
   if (cell->type() != type) {
     return fail(ErrorCode::kInvalidArgument, "actor '" + std::string(name) + "' is a " +
                                                  cell->type().name() + ", not a " + type.name());
@@ -65,7 +83,8 @@ Result<Ref<ActorCell>> ActorSystem::find_cell(std::string_view name,
 
 std::vector<ActorSnapshot> ActorSystem::snapshot() const {
   std::vector<ActorSnapshot> rows;
-  for (const Ref<ActorCell>& cell : registry_.all()) rows.push_back(cell->snapshot());
+  const auto every = [](const ActorCell&) { return true; };
+  for (const Ref<ActorCell>& cell : registry_.select(every)) rows.push_back(cell->snapshot());
   return rows;
 }
 

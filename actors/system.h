@@ -11,20 +11,20 @@
 
 #include "millrace/actors/actor_ref.h"
 #include "millrace/actors/registry.h"
-#include "millrace/core/environment.h"
-#include "millrace/core/function_ref.h"
-#include "millrace/core/scope.h"
+#include "millrace/core/async/environment.h"
+#include "millrace/core/async/scope.h"
+#include "millrace/core/base/function_ref.h"
 
 namespace millrace::actors {
 
 struct ActorSystemOptions {
-  // Messages and turns of one slice, before the actor goes to the back of its executor's queue.
+  // Messages and turns of one slice, before the actor gives way to other work of its executor.
   int slice_messages = 64;
 };
 
-// Owned by whoever assembles the runtime. close() must have completed before it is destroyed,
-// unless it has no actor. An actor lives until it stops, fails or is closed; references to it do
-// not keep it running. Thread-safety: thread-safe.
+// Owned by the runtime (or the test) that assembles the rooms. close() must have completed before
+// it is destroyed, unless it has no actor. An actor lives until it stops, fails or is closed;
+// references to it do not keep it running. Thread-safety: thread-safe.
 class ActorSystem {
  public:
   explicit ActorSystem(const Environment& environment, ActorSystemOptions options = {});
@@ -44,7 +44,8 @@ class ActorSystem {
     return ActorRef<A>(std::move(cell));
   }
 
-  // kNotFound: no actor of that name; kInvalidArgument: it is of another class than exactly A.
+  // kNotFound: no actor of that name that takes messages; so never one that has refused a message
+  // with ActorGone. kInvalidArgument: it is of another class than exactly A.
   template <class A>
   Result<ActorRef<A>> find(std::string_view name) const {
     MILLRACE_TRY(Ref<ActorCell> cell, find_cell(name, typeid(A)));
@@ -75,5 +76,22 @@ class ActorSystem {
   std::atomic<bool> closing_{false};
   Scope scope_{"the actor system"};  // held by every actor that has not stopped
 };
+
+namespace detail {
+Ref<ActorCell> spawn_alone(const Environment& environment, std::string name,
+                           const ActorOptions& options, const std::type_info& type,
+                           FunctionRef<std::unique_ptr<Actor>()> make);
+}  // namespace detail
+
+// An actor of no system: neither found by name nor listed, and closed by its maker, through stop().
+// Its constructor must not throw (CHECKed).
+template <class A, class... Args>
+ActorRef<A> spawn_alone(const Environment& environment, std::string name,
+                        const ActorOptions& options, Args&&... args) {
+  auto make = [&]() -> std::unique_ptr<Actor> {
+    return std::make_unique<A>(std::forward<Args>(args)...);
+  };
+  return ActorRef<A>(detail::spawn_alone(environment, std::move(name), options, typeid(A), make));
+}
 
 }  // namespace millrace::actors

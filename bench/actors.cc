@@ -15,8 +15,8 @@
 #include "bench/fan_in.h"
 #include "bench/figure.h"
 #include "millrace/actors/system.h"
-#include "millrace/core/blocking.h"
-#include "millrace/core/make_executor.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/exec/make_executor.h"
 
 namespace millrace::bench {
 namespace {

@@ -18,11 +18,11 @@
 #include <vector>
 
 #include "bench/figure.h"
-#include "millrace/core/clock.h"
-#include "millrace/core/completion_fd.h"
-#include "millrace/core/event_bridge.h"
-#include "millrace/core/event_fd.h"
-#include "millrace/core/uv_bridge.h"
+#include "millrace/core/base/clock.h"
+#include "millrace/core/loop/completion_fd.h"
+#include "millrace/core/loop/event_bridge.h"
+#include "millrace/core/loop/event_fd.h"
+#include "millrace/core/loop/uv_bridge.h"
 
 namespace millrace::bench {
 namespace {

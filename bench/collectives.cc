@@ -13,7 +13,7 @@
 #include "bench/figure.h"
 #include "bench/wake_ups.h"
 #include "millrace/collectives/process_group.h"
-#include "millrace/core/blocking.h"
+#include "millrace/core/async/blocking.h"
 #include "millrace/tools/api/runtime.h"
 
 namespace millrace::bench {

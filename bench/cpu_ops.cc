@@ -10,12 +10,12 @@
 
 #include "bench/figure.h"
 #include "bench/pjrt_bare.h"
-#include "millrace/core/blocking.h"
-#include "millrace/core/make_executor.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/exec/make_executor.h"
+#include "millrace/devices/cpu/compile/run_context.h"
 #include "millrace/devices/cpu/kernels/element.h"
-#include "millrace/devices/cpu/read/read_text.h"
-#include "millrace/devices/cpu/run/run.h"
 #include "millrace/devices/pjrt/client.h"
+#include "millrace/devices/stablehlo/text/read_text.h"
 
 namespace millrace::bench {
 namespace {
@@ -285,7 +285,7 @@ std::vector<std::byte> made_up(const Shape& shape) {
 class Ours {
  public:
   explicit Ours(const std::string& text) {
-    const auto module = cpu::read::read_text(text);
+    const auto module = stablehlo::text::read_text(text);
     if (!module) give_up("cpu", module.error().to_string());
     auto plan = cpu::Plan::create(*module, {});
     if (!plan) give_up("cpu", plan.error().to_string());
@@ -298,7 +298,7 @@ class Ours {
   }
   double run_ms() {
     return 1e3 * seconds_of([&] {
-             const Status done = cpu::run(*plan_, *context_, in_, out_, *serial_, [](int) {}, {});
+             const Status done = context_->run(in_, out_, *serial_);
              if (!done) give_up("cpu", done.error().to_string());
            });
   }

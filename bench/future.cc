@@ -1,7 +1,7 @@
 // future.make_set_then: a promise is made, its future gets a continuation, the value is set and the
 // continuation has seen it, in one thread. The peer is what the standard library has for that:
 // std::promise, whose future is read.
-#include "millrace/core/future.h"
+#include "millrace/core/async/future.h"
 
 #include <cstdint>
 #include <future>

@@ -2,7 +2,7 @@
 // second. The peer is oneTBB's flow graph on a pool of the same size. Both graphs are built before
 // the clock runs, both run their nodes as work of a pool of two threads; nodes carry no value, only
 // their order.
-#include "millrace/core/graph.h"
+#include "millrace/core/async/graph.h"
 
 #include <oneapi/tbb/flow_graph.h>
 #include <oneapi/tbb/global_control.h>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "bench/figure.h"
-#include "millrace/core/blocking.h"
-#include "millrace/core/make_executor.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/exec/make_executor.h"
 
 namespace millrace::bench {
 namespace {

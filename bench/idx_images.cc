@@ -8,8 +8,8 @@
 
 #include "bench/child.h"
 #include "bench/figure.h"
-#include "millrace/core/blocking.h"
-#include "millrace/core/coroutine.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/async/coroutine.h"
 #include "millrace/tools/api/runtime.h"
 #include "millrace/transfer/device_loader.h"
 #include "millrace/transfer/idx_source.h"

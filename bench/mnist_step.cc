@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/make_executor.h"
-#include "millrace/devices/cpu/read/read_text.h"
-#include "millrace/devices/cpu/run/run.h"
+#include "millrace/core/exec/make_executor.h"
+#include "millrace/devices/cpu/compile/run_context.h"
+#include "millrace/devices/stablehlo/text/read_text.h"
 
 namespace {
 
@@ -44,7 +44,7 @@ struct Loaded {
     std::stringstream text;
     text << file.rdbuf();
     const auto begin = std::chrono::steady_clock::now();
-    auto module = cpu::read::read_text(text.str());
+    auto module = stablehlo::text::read_text(text.str());
     if (!module) die(path, module.error());
     auto made = cpu::Plan::create(*module, {});
     if (!made) die(path, made.error());
@@ -64,7 +64,7 @@ struct Loaded {
     std::exit(1);
   }
   void run(Parallel& parallel) {
-    const Status s = cpu::run(*plan, *context, in, out, parallel, [](int) {}, {});
+    const Status s = context->run(in, out, parallel);
     if (!s) die("run", s.error());
   }
 };
@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < 128; ++i) labels[i] = static_cast<unsigned char>(i % 10);
   // Parameters and momentum are updated in place where the plan says so; the gradients pass by
   // address.
-  for (const cpu::PlanAlias& a : update.plan->aliases())
+  for (const cpu::OutputAlias& a : update.plan->aliases())
     update.out[static_cast<std::size_t>(a.output)] =
         update.inputs[static_cast<std::size_t>(a.input)].data.get();
   for (std::size_t i = 0; i < kParams; ++i) {
@@ -143,18 +143,18 @@ int main(int argc, char** argv) {
       "{\"bench\":\"mnist_step\",\"threads\":%d,\"step_ms_min\":%.3f,\"step_ms_median\":%.3f,"
       "\"compile_ms\":%.1f,"
       "\"arena_bytes\":%zu,\"first_loss\":%.5f,\"last_loss\":%.5f}\n",
-      threads, times.front(), times[times.size() / 2], grad.compile_ms, grad.plan->arena_bytes(),
-      first, last);
+      threads, times.front(), times[times.size() / 2], grad.compile_ms,
+      grad.plan->temporary_bytes(), first, last);
   if (ops) {
-    const std::vector<cpu::Step>& steps = grad.plan->steps().steps;  // none has others inside
+    const std::vector<cpu::Step>& steps = grad.plan->steps();  // none has others inside
     std::vector<double> best(steps.size(), 1e9);
-    for (int i = 0; i < 20; ++i) {
-      (void)cpu::run_timed(*grad.plan, *grad.context, grad.in, grad.out, parallel,
-                           [&](const cpu::Step& step, double ms) {
-                             double& least = best[static_cast<std::size_t>(&step - steps.data())];
-                             least = std::min(least, ms);
-                           });
-    }
+    const auto note = [&](const cpu::Step& step, double ms) {
+      double& least = best[static_cast<std::size_t>(&step - steps.data())];
+      least = std::min(least, ms);
+    };
+    const cpu::RunContext::Timed timed = note;
+    for (int i = 0; i < 20; ++i)
+      (void)grad.context->run(grad.in, grad.out, parallel, [](int) {}, {}, &timed);
     double total = 0;
     for (std::size_t k = 0; k < steps.size(); ++k) {
       const auto& step = steps[k];

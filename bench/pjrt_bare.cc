@@ -93,6 +93,13 @@ void Bare::await(abi::Event* event) const {
   call(destroy);
 }
 
+void Bare::await_ready(abi::Buffer* buffer) const {
+  abi::BufferReadyEventArgs ready;
+  ready.buffer = buffer;
+  call(ready);
+  await(ready.event);
+}
+
 abi::Buffer* Bare::put(const void* data, std::int64_t elements) const {
   abi::ClientBufferFromHostBufferArgs args;
   args.client = client_;
@@ -145,19 +152,6 @@ void Bare::dispatch(abi::Buffer* input, int count) const {
   for (int i = 0; i < count; ++i) {
     abi::Event* done = nullptr;
     abi::Buffer* const y = execute(input, &done);
-    await(done);
-    destroy(y);
-  }
-}
-
-void Bare::dispatch_all(abi::Buffer* input, int count) const {
-  std::vector<std::pair<abi::Buffer*, abi::Event*>> started;
-  for (int i = 0; i < count; ++i) {
-    abi::Event* done = nullptr;
-    abi::Buffer* const y = execute(input, &done);
-    started.emplace_back(y, done);
-  }
-  for (const auto& [y, done] : started) {
     await(done);
     destroy(y);
   }

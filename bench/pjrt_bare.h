@@ -1,5 +1,5 @@
 // Bare: PJRT calls as a program in C would make them, without a layer of any kind: the peer of the
-// figures of family pjrt.
+// figures user.plugin_*.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "bench/figure.h"
 #include "millrace/devices/client.h"
-#include "millrace/devices/pjrt/abi.h"
+#include "millrace/devices/pjrt/abi/api.h"
 
 namespace millrace::bench {
 
@@ -61,6 +61,7 @@ class Bare : public BareClient {
 
   // And destroys it.
   void await(devices::pjrt::abi::Event* event) const;
+  void await_ready(devices::pjrt::abi::Buffer* buffer) const;
   devices::pjrt::abi::Buffer* put(const void* data, std::int64_t elements) const;
   void fetch(devices::pjrt::abi::Buffer* buffer, void* to, std::size_t bytes) const;
   void destroy(devices::pjrt::abi::Buffer* buffer) const;
@@ -69,8 +70,6 @@ class Bare : public BareClient {
                                       devices::pjrt::abi::Event** done) const;
   // Executes and awaits so many, one after the other.
   void dispatch(devices::pjrt::abi::Buffer* input, int count) const;
-  // The same, but executes all before it awaits the first.
-  void dispatch_all(devices::pjrt::abi::Buffer* input, int count) const;
 
  private:
   devices::pjrt::abi::Device* device_ = nullptr;

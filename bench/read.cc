@@ -8,7 +8,7 @@
 
 #include "bench/child.h"
 #include "bench/figure.h"
-#include "millrace/devices/cpu/read/read_text.h"
+#include "millrace/devices/stablehlo/text/read_text.h"
 
 namespace millrace::bench {
 namespace {
@@ -53,7 +53,7 @@ std::string literals() {
 
 double seconds_to_read(const std::string& text) {
   return seconds_of([&text] {
-    const auto module = devices::cpu::read::read_text(text);
+    const auto module = devices::stablehlo::text::read_text(text);
     if (!module) give_up("read", module.error().to_string());
   });
 }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "bench/figure.h"
-#include "millrace/core/blocking.h"
+#include "millrace/core/async/blocking.h"
 
 namespace millrace::bench {
 namespace {

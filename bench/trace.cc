@@ -1,6 +1,6 @@
 // trace.scope_enabled and trace.scope_disabled: what a TraceScope costs with a recorder and without
 // one, against the limits that the house has set.
-#include "millrace/core/trace.h"
+#include "millrace/core/observe/trace.h"
 
 #include <string>
 #include <vector>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/figure.h"
-#include "millrace/core/blocking.h"
+#include "millrace/core/async/blocking.h"
 #include "millrace/tools/api/runtime.h"
 
 namespace millrace::bench {
@@ -36,13 +36,12 @@ Block make_block(std::size_t bytes) {
 
 Buffer put(const Device& device, const Block& block, std::size_t bytes,
            HostBufferSemantics semantics) {
-  devices::PutOptions options;
-  options.semantics = semantics;
-  return wait_blocking(device.put({.data = block.get(),
-                                   .shape = Shape(DType::kU8, {static_cast<std::int64_t>(bytes)}),
-                                   .owner = block},
-                                  options))
-      .value();
+  return wait_blocking(
+             device.put_borrowed(
+                 {.data = block.get(), .shape = Shape(DType::kU8, {bytes}), .owner = block},
+                 semantics))
+      .value()
+      .buffer;
 }
 
 double put_gib_per_s(const Device& device, const Block& block) {

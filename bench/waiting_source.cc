@@ -7,8 +7,8 @@
 
 #include "bench/child.h"
 #include "bench/figure.h"
-#include "millrace/core/blocking.h"
-#include "millrace/core/coroutine.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/async/coroutine.h"
 #include "millrace/tools/train/training.h"
 #include "millrace/transfer/fake_source.h"
 

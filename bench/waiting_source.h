@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "millrace/core/clock.h"
+#include "millrace/core/base/clock.h"
 #include "millrace/tools/api/runtime.h"
 
 namespace millrace::bench {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/figure.h"
-#include "millrace/core/event_fd.h"
+#include "millrace/core/loop/event_fd.h"
 
 namespace millrace::bench {
 namespace {

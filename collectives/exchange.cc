@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "millrace/core/combinators.h"
+#include "millrace/core/async/combinators.h"
 
 namespace millrace::collectives {
 namespace {
@@ -66,9 +66,6 @@ Error blame(const Error& error, std::size_t rank) {
 // One exchange from the ready inputs to the results.
 class Exchange final : public RefCounted, public Pooled {
  public:
-  using Pooled::operator new;
-  using Pooled::operator delete;
-
   Exchange(const Environment& environment, const CollectiveCall& call,
            std::span<const Device> devices, PooledVector<Buffers> inputs)
       : environment_(environment),
@@ -87,7 +84,7 @@ class Exchange final : public RefCounted, public Pooled {
  private:
   std::size_t arrays() const { return call_.shapes.size(); }
   bool root_only() const { return call_.kind == Kind::kBroadcast; }
-  // Of one array.
+  // From how many ranks each array is read.
   std::size_t readers() const { return root_only() ? 1 : devices_.size(); }
 
   void start_reading() {
@@ -108,8 +105,6 @@ class Exchange final : public RefCounted, public Pooled {
       results.push_back(compute(environment_.parallel, call_, call_.shapes[i],
                                 std::span(reading_).subspan(i * readers(), readers())));
     }
-    devices::PutOptions options;
-    options.semantics = devices::HostBufferSemantics::kImmutableZeroCopy;
     putting_.reserve(devices_.size() * arrays());
     for (std::size_t r = 0; r < devices_.size(); ++r) {
       for (std::size_t i = 0; i < arrays(); ++i) {
@@ -118,8 +113,7 @@ class Exchange final : public RefCounted, public Pooled {
         const HostArray& array = results[i];
         putting_.push_back(
             keeps ? Future<Buffer>(inputs_[r][i])
-                  : devices_[r].put({array.bytes().data(), array.shape(), {}, array.owner()},
-                                    options));
+                  : devices_[r].put({array.bytes().data(), array.shape(), {}, array.owner()}));
       }
     }
     return when_all(putting_);

@@ -6,9 +6,9 @@
 #include <span>
 
 #include "millrace/collectives/matcher.h"
-#include "millrace/core/environment.h"
-#include "millrace/core/future.h"
-#include "millrace/core/pool.h"
+#include "millrace/core/async/environment.h"
+#include "millrace/core/async/future.h"
+#include "millrace/core/base/pool.h"
 #include "millrace/devices/device.h"
 
 namespace millrace::collectives {

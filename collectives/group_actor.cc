@@ -2,7 +2,7 @@
 
 #include "millrace/actors/system.h"
 #include "millrace/collectives/exchange.h"
-#include "millrace/core/combinators.h"
+#include "millrace/core/async/combinators.h"
 
 namespace millrace::collectives {
 
@@ -37,11 +37,12 @@ std::string GroupActor::describe(std::uint64_t sequence, const CollectiveCall& c
 }
 
 void GroupActor::on(CollectiveRequest&& request, actors::Reply<Buffers> reply) {
-  if (failed_) return reply.set(std::unexpected(*failed_));  // GR-3
+  if (failed_) return reply.set(std::unexpected(*failed_));  // GA-3
   const std::uint64_t sequence = request.sequence;
   const bool has_arrays = request.buffers.size() == request.call.shapes.size();
-  const Status valid =
-      check_call(request.call, request.rank, has_arrays, static_cast<int>(devices_.size()));
+  const Status valid = request.late ? Status(std::unexpected(*request.late))
+                                    : check_call(request.call, request.rank, has_arrays,
+                                                 static_cast<int>(devices_.size()));
   const Matcher::Answer answer = matcher_.call(request.rank, sequence, request.call, valid);
   if (answer.verdict == Matcher::Verdict::kLate) return reply.set(std::unexpected(*answer.error));
 
@@ -64,7 +65,7 @@ void GroupActor::on(CollectiveRequest&& request, actors::Reply<Buffers> reply) {
   start_if_ready(operation);
 }
 
-// A true broadcast reads the root only; a barrier reads nobody.
+// A true broadcast reads the root only; a barrier reads no rank.
 bool GroupActor::reads(const Operation& operation, Rank rank) const {
   switch (operation.call.kind) {
     case CollectiveCall::Kind::kBarrier:
@@ -137,7 +138,7 @@ void GroupActor::start_if_ready(Operations::iterator operation) {
   Operation& op = operation->second;
   if (!op.matched) return;
   for (const Part& part : op.parts) {
-    if (!part.written) return;  // GR-2
+    if (!part.written) return;  // GA-2
   }
   op.started = context().environment().clock->now();
   PooledVector<Buffers> inputs;

@@ -15,7 +15,7 @@
 #include "millrace/actors/actor_ref.h"
 #include "millrace/collectives/matcher.h"
 #include "millrace/collectives/rendezvous.h"
-#include "millrace/core/trace.h"
+#include "millrace/core/observe/trace.h"
 #include "millrace/devices/device.h"
 
 namespace millrace::collectives {
@@ -28,15 +28,16 @@ struct CollectiveRequest {
   CollectiveCall call;
   devices::Buffers buffers;
   TimePoint deadline = kNoDeadline;
+  std::optional<Error> late = {};  // its deadline had passed when it was made
   std::uint64_t flow = 0;
 };
 
 // Invariants:
-//  - GR-1 every request gets one answer; all ranks of a sequence get values, or errors with the
+//  - GA-1 every request gets one answer; all ranks of a sequence get values, or errors with the
 //    same cause.
-//  - GR-2 an operation starts when every rank has called and the inputs it reads are written, not
+//  - GA-2 an operation starts when every rank has called and the inputs it reads are written, not
 //    before.
-//  - GR-3 once a rank has failed, nothing of this group waits for it: open and later calls fail
+//  - GA-3 once a rank has failed, nothing of this group waits for it: open and later calls fail
 //    with its name.
 // One per group, spawned and closed by it. Thread-safety: confined.
 class GroupActor final : public actors::Actor {

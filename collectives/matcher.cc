@@ -33,6 +33,12 @@ std::string CollectiveCall::to_string() const {
 
 Status check_call(const CollectiveCall& call, Rank caller, bool has_arrays, int size) {
   using Kind = CollectiveCall::Kind;
+  for (std::size_t i = 0; i < call.shapes.size(); ++i) {
+    if (call.shapes[i].dtype() != devices::DType::kInvalid) continue;
+    return fail(ErrorCode::kInvalidArgument,
+                "array " + std::to_string(i) +
+                    (has_arrays ? " is an empty Buffer" : " has a Shape of no element type"));
+  }
   if (call.kind == Kind::kAllReduce) {
     for (const devices::Shape& shape : call.shapes)
       MILLRACE_TRY_STATUS(check_reducible(call.op, shape.dtype()));
@@ -118,16 +124,6 @@ void Matcher::forget_oldest() {
   forgotten_below_ = std::max(forgotten_below_, at->first + 1);
   entries_.erase(at);
   --ended_;
-}
-
-std::vector<Rank> Matcher::missing(std::uint64_t sequence) const {
-  std::vector<Rank> ranks;
-  const auto at = entries_.find(sequence);
-  if (at == entries_.end()) return ranks;
-  for (int r = 0; r < size_; ++r) {
-    if (!at->second.called[static_cast<std::size_t>(r)]) ranks.push_back(Rank{r});
-  }
-  return ranks;
 }
 
 }  // namespace millrace::collectives

@@ -13,8 +13,8 @@
 
 #include "millrace/collectives/rank.h"
 #include "millrace/collectives/reduce.h"
-#include "millrace/core/error.h"
-#include "millrace/core/pool.h"
+#include "millrace/core/base/error.h"
+#include "millrace/core/base/pool.h"
 #include "millrace/devices/shape.h"
 
 namespace millrace::collectives {
@@ -32,18 +32,18 @@ struct CollectiveCall {
 };
 
 // Whether the caller may make this call, matched or not: kUnimplemented for a reduction that its
-// types do not have, kInvalidArgument for a root that is no rank of the group, or that has no
-// arrays. size: of the group. has_arrays: the caller gives arrays, not only their shapes.
+// types do not have, kInvalidArgument for an empty Buffer, for a root that is no rank of the group,
+// or that has no arrays. size: of the group. has_arrays: the caller gives arrays, not only their
+// shapes.
 Status check_call(const CollectiveCall& call, Rank caller, bool has_arrays, int size);
 
 // Invariants:
 //  - MA-1 each (rank, sequence) gets exactly one answer: matched with all, or one error.
 //  - MA-2 all ranks of a sequence get the same outcome, however late they call, save for MA-3.
-//  - MA-3 an entry is forgotten once every rank has called. Of those that have ended in an error
-//  and
-//    still wait for a rank to hear it, the kRemembered highest are kept; who calls a lower one
-//    hears only that it has ended. So a rank that never calls again costs a bounded amount, and one
-//    that comes back does not wait for those who have gone on.
+//  - MA-3 an entry is forgotten once every rank has called. Of the entries that have ended in an
+//    error and that a rank has yet to call, the kRemembered highest are kept; a rank that calls a
+//    lower one learns only that it has ended. So a rank that never calls again costs a bounded
+//    amount, and one that comes back does not wait for ranks that have gone on.
 // Owned by the group's actor. Thread-safety: external.
 class Matcher {
  public:
@@ -67,8 +67,6 @@ class Matcher {
               const Status& valid = {});
   // Ends a waiting sequence for those who have called and those still to come.
   void end(std::uint64_t sequence, Error error);
-  // Who has not called, of a sequence that somebody has called.
-  std::vector<Rank> missing(std::uint64_t sequence) const;
   std::size_t open() const { return entries_.size(); }
 
  private:

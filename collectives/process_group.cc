@@ -4,8 +4,9 @@
 
 #include "millrace/collectives/notice.h"
 #include "millrace/collectives/rendezvous.h"
-#include "millrace/core/combinators.h"
-#include "millrace/devices/device_actor.h"
+#include "millrace/core/async/combinators.h"
+#include "millrace/devices/device.h"
+#include "millrace/devices/device_body.h"
 
 namespace millrace::collectives {
 
@@ -16,10 +17,10 @@ using devices::Shape;
 using Kind = CollectiveCall::Kind;
 
 // Shared by the members and, until it has stopped, by the group's actor: calls that are pending
-// keep hearing of failures when nobody holds a member any more. The actors are stopped by close()
+// keep hearing of failures when no handle of a member is left. The actors are stopped by close()
 // or, at the latest, by their system.
 struct ProcessGroup::Core {
-  // Of a rank: only sends messages, so it may run where the failure is told.
+  // The watch over a rank only sends messages, so it may run where the failure is reported.
   struct Watch final : devices::FailureListener {
     const Core* core = nullptr;
     Rank rank{};
@@ -27,7 +28,6 @@ struct ProcessGroup::Core {
   };
 
   std::string name;
-  GroupId id;
   std::vector<Device> devices;
   std::vector<std::atomic<std::uint64_t>> next_sequence;
   actors::ActorRef<GroupActor> group;
@@ -37,6 +37,9 @@ struct ProcessGroup::Core {
 
   explicit Core(std::size_t size) : next_sequence(size), watches(size) {}
 
+  Status in_time(const CallOptions& options, const char* what) const {
+    return check_in_time(options, *group.cell()->home().environment.clock, what);
+  }
   void fail_rank(Rank rank, const Error& error) const {
     send_notice(group, RankFailed{rank, error});
     for (const auto& meeting : meetings) send_notice(meeting, RankFailed{rank, error});
@@ -48,11 +51,17 @@ namespace {
 PooledVector<Shape> shapes_of(const Buffers& buffers) {
   PooledVector<Shape> shapes;
   shapes.reserve(buffers.size());
-  for (const Buffer& buffer : buffers) shapes.push_back(buffer.shape());
+  for (const Buffer& buffer : buffers) shapes.push_back(buffer ? buffer.shape() : Shape());
   return shapes;
 }
 
-std::atomic<std::uint64_t> next_group_id{1};
+// What the group answers, for a rank that has come in time.
+template <class T>
+Future<T> wait_in_time(const Future<T>& answer, const Status& in_time, const CallOptions& options) {
+  if (in_time) return with_stop(answer, options.stop);
+  answer.ignore();
+  return in_time.error();
+}
 
 }  // namespace
 
@@ -63,8 +72,12 @@ Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& syst
   if (devices.empty())
     return fail(ErrorCode::kInvalidArgument, "group '" + name + "' has no devices");
   for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (!devices[i]) {
+      return fail(ErrorCode::kInvalidArgument, "group '" + name + "': the device of rank " +
+                                                   std::to_string(i) + " is an empty Device");
+    }
     for (std::size_t j = 0; j < i; ++j) {
-      if (devices[i].actor() == devices[j].actor()) {
+      if (devices[i].body() == devices[j].body()) {
         return fail(ErrorCode::kInvalidArgument,
                     "group '" + name + "' has the same device as ranks " + std::to_string(j) +
                         " and " + std::to_string(i) + "; a device is one rank");
@@ -74,7 +87,6 @@ Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& syst
   // Not make_shared: weak pointers, which may stay a while, would keep all of its memory.
   std::shared_ptr<Core> core(new Core(devices.size()));
   core->name = name;
-  core->id.id = next_group_id.fetch_add(1);
   core->devices.assign(devices.begin(), devices.end());
   MILLRACE_TRY(core->group, system.spawn<GroupActor>("group " + name, {}, name, core->devices,
                                                      trace, std::shared_ptr<const void>(core)));
@@ -94,14 +106,13 @@ Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& syst
     watch.core = core.get();
     watch.rank = members.back().rank();
     // The device lives longer than the group: it must not keep it, nor through it itself.
-    devices[r].actor()->add_listener(std::shared_ptr<devices::FailureListener>(core, &watch));
+    devices[r].body()->add_listener(std::shared_ptr<devices::FailureListener>(core, &watch));
   }
   return members;
 }
 
 int ProcessGroup::size() const { return static_cast<int>(core_->devices.size()); }
 const std::string& ProcessGroup::name() const { return core_->name; }
-GroupId ProcessGroup::id() const { return core_->id; }
 const Device& ProcessGroup::device() const {
   return core_->devices[static_cast<std::size_t>(index(rank_))];
 }
@@ -120,8 +131,10 @@ Future<Buffers> ProcessGroup::call(CollectiveCall call, Buffers buffers,
   request.deadline = options.call.deadline;
   request.flow = options.flow;
   // The deadline goes with the request: the group knows whom to name. Stop ends this rank's wait
-  // here. Nothing is refused here: the others wait for this rank's number.
-  return with_stop(core_->group.ask(std::move(request)), options.call.stop);
+  // here. Nothing is kept from the group, be it too late: the others wait for this rank's number.
+  const Status in_time = core_->in_time(options.call, "a collective");
+  if (!in_time && !options.call.stop.stop_requested()) request.late = in_time.error();
+  return wait_in_time(core_->group.ask(std::move(request)), in_time, options.call);
 }
 
 Future<Buffers> ProcessGroup::all_reduce(const Buffers& buffers, ReduceOp op,
@@ -139,7 +152,7 @@ Future<Buffers> ProcessGroup::broadcast(const Buffers& buffers, Rank root,
   return call({Kind::kBroadcast, ReduceOp::kSum, root, shapes_of(buffers)}, buffers, options);
 }
 
-Future<Buffers> ProcessGroup::broadcast(std::vector<Shape> shapes, Rank root,
+Future<Buffers> ProcessGroup::broadcast(const ListOf<Shape>& shapes, Rank root,
                                         const CollectiveOptions& options) const {
   return call({Kind::kBroadcast, ReduceOp::kSum, root, {shapes.begin(), shapes.end()}}, {},
               options);
@@ -154,12 +167,13 @@ Future<void> ProcessGroup::barrier(const CollectiveOptions& options) const {
 }
 
 Future<Payloads> ProcessGroup::rendezvous(std::string tag, std::string payload,
-                                          std::vector<Rank> subset,
+                                          const ListOf<Rank>& subset,
                                           const CallOptions& options) const {
-  if (subset.empty()) {
-    for (int r = 0; r < size(); ++r) subset.push_back(Rank{r});
+  std::vector<Rank> members(subset.begin(), subset.end());
+  if (members.empty()) {
+    for (int r = 0; r < size(); ++r) members.push_back(Rank{r});
   }
-  const auto ranks = std::make_shared<const RankSet>(std::move(subset));
+  const auto ranks = std::make_shared<const RankSet>(std::move(members));
   const bool inside = index(ranks->ranks().front()) >= 0 && index(ranks->ranks().back()) < size();
   if (!inside || !ranks->contains(rank_)) {
     return fail(ErrorCode::kInvalidArgument,
@@ -169,7 +183,8 @@ Future<Payloads> ProcessGroup::rendezvous(std::string tag, std::string payload,
   }
   RendezvousJoin join{std::move(tag), ranks, std::move(payload), options.deadline};
   const auto& actor = core_->meetings[static_cast<std::size_t>(index(rank_))];
-  return with_stop(actor.ask(std::move(join)), options.stop);
+  const Status in_time = core_->in_time(options, "a rendezvous");
+  return wait_in_time(actor.ask(std::move(join)), in_time, options);
 }
 
 void ProcessGroup::fail_rank(Rank rank, const Error& error) const { core_->fail_rank(rank, error); }

@@ -18,7 +18,7 @@
 #include "millrace/collectives/group_actor.h"
 #include "millrace/collectives/rank.h"
 #include "millrace/collectives/reduce.h"
-#include "millrace/core/call_options.h"
+#include "millrace/core/async/call_options.h"
 #include "millrace/devices/device.h"
 
 namespace millrace::collectives {
@@ -27,8 +27,8 @@ namespace millrace::collectives {
 // graph reserves its numbers (ProcessGroup::reserve) when a step is submitted and gives them here.
 // Without one, the call takes the rank's next number now.
 struct CollectiveOptions {
-  CallOptions call;
-  std::optional<std::uint64_t> sequence;
+  CallOptions call = {};
+  std::optional<std::uint64_t> sequence = {};
   std::uint64_t flow = 0;  // the batch that this rank does it for, in traces (TraceEvent::flow)
 };
 
@@ -37,13 +37,14 @@ struct CollectiveOptions {
 // calls; a call that cannot be done (check_call) fails for all ranks and names its caller; a rank
 // that does not call is named by kDeadlineExceeded; a failed rank is named by the errors of all
 // pending and later calls. Details of these errors: Culprits. stop cancels this rank's wait only:
-// its contribution stands, the others go on. Futures complete on the group's executor.
+// its contribution stands, the others go on. A call whose deadline has passed fails for all ranks,
+// with nothing begun. Futures complete on the group's executor.
 // Thread-safety: thread-safe, though the order of calls of one rank is its program's.
 class ProcessGroup {
  public:
   // One member per device, ranks in the order of devices; subsets of devices may form groups of
-  // their own. kInvalidArgument for no devices, or one device twice. A device that fails is a
-  // failed rank. trace may be nullptr.
+  // their own. kInvalidArgument for no devices, an empty one, or one device twice. A device that
+  // fails is a failed rank. trace may be nullptr.
   static Result<std::vector<ProcessGroup>> create(actors::ActorSystem& system,
                                                   const std::string& name,
                                                   std::span<const devices::Device> devices,
@@ -52,7 +53,6 @@ class ProcessGroup {
   Rank rank() const { return rank_; }
   int size() const;
   const std::string& name() const;
-  GroupId id() const;
   const devices::Device& device() const;
 
   // Element-wise over the ranks, for every array of the list as one bucket; starts when the inputs
@@ -67,7 +67,7 @@ class ProcessGroup {
   Future<devices::Buffers> broadcast(const devices::Buffers& buffers, Rank root,
                                      const CollectiveOptions& options = {}) const;
   // The same for a receiver that has no arrays yet.
-  Future<devices::Buffers> broadcast(std::vector<devices::Shape> shapes, Rank root,
+  Future<devices::Buffers> broadcast(const ListOf<devices::Shape>& shapes, Rank root,
                                      const CollectiveOptions& options = {}) const;
   Future<void> barrier(const CollectiveOptions& options = {}) const;
 
@@ -75,7 +75,7 @@ class ProcessGroup {
   // collectives above, and gives everybody's payload by position in the sorted subset. A tag names
   // a kind of meeting: the n-th call of a tag on a subset meets the n-th of the others. Takes no
   // device and no program.
-  Future<Payloads> rendezvous(std::string tag, std::string payload, std::vector<Rank> subset = {},
+  Future<Payloads> rendezvous(std::string tag, std::string payload, const ListOf<Rank>& subset = {},
                               const CallOptions& options = {}) const;
 
   // Takes count sequence numbers of this rank at once; the first of them.

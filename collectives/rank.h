@@ -1,7 +1,6 @@
-// Rank and GroupId: who takes part in a collective.
+// Rank: who takes part in a collective.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,19 +14,11 @@ inline std::string to_string(Rank rank) { return "rank " + std::to_string(index(
 // "rank 3" or "ranks 1, 4, 7"; at most eight are listed, then the count.
 std::string to_string(const std::vector<Rank>& ranks);
 
-// A group of ranks. The epoch grows when its members change; calls of another epoch are never
-// matched.
-struct GroupId {
-  std::uint64_t id = 0;
-  std::uint32_t epoch = 0;
-  auto operator<=>(const GroupId&) const = default;
-};
-
 // Typed detail of the errors of this room: who caused them (Error::detail<Culprits>()).
 struct Culprits {
   enum class Kind : std::uint8_t { kMissing, kFailed, kMismatch, kInvalid };
   Kind kind;
-  std::vector<Rank> ranks;
+  std::vector<Rank> ranks = {};
 };
 
 }  // namespace millrace::collectives

@@ -2,84 +2,34 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cmath>
 #include <complex>
 #include <cstring>
 #include <string>
 #include <type_traits>
 
-#include "millrace/core/check.h"
-#include "millrace/core/pool.h"
+#include "millrace/core/base/check.h"
+#include "millrace/core/base/pool.h"
+#include "millrace/devices/cpu/kernels/element.h"
 
 namespace millrace::collectives {
 namespace {
 
 using devices::DType;
+using devices::cpu::BFloat16;
+using devices::cpu::ComputeType;
+using devices::cpu::Half;
 
-// Stored 16-bit floats, computed in f32.
-struct Bf16 {
-  std::uint16_t bits;
-  float load() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
-  static Bf16 store(float value) {
-    const auto u = std::bit_cast<std::uint32_t>(value);
-    if (std::isnan(value)) return {static_cast<std::uint16_t>((u >> 16) | 0x40)};
-    // Round to nearest, ties to even.
-    return {static_cast<std::uint16_t>((u + 0x7FFF + ((u >> 16) & 1)) >> 16)};
-  }
-};
-
-struct F16 {
-  std::uint16_t bits;
-  float load() const {
-    const int exponent = (bits >> 10) & 31;
-    const int mantissa = bits & 1023;
-    const float sign = (bits & 0x8000) != 0 ? -1.0F : 1.0F;
-    if (exponent == 31) return mantissa == 0 ? sign * INFINITY : NAN;
-    if (exponent == 0) return sign * std::ldexp(static_cast<float>(mantissa), -24);
-    return sign * std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
-  }
-  static F16 store(float value) {
-    const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
-    const float magnitude = std::fabs(value);
-    if (std::isnan(value)) return {static_cast<std::uint16_t>(sign | 0x7E00)};
-    if (magnitude >= 65520.0F) return {static_cast<std::uint16_t>(sign | 0x7C00)};
-    int exponent = 0;
-    if (magnitude == 0) return {sign};
-    std::frexp(magnitude, &exponent);  // magnitude = m * 2^exponent, m in [0.5, 1)
-    // Unit of the last place; subnormals share the smallest. nearbyint rounds ties to even.
-    const int unit = std::max(exponent - 11, -24);
-    const float scaled = std::nearbyint(std::ldexp(magnitude, -unit));
-    const auto steps = static_cast<std::uint32_t>(scaled);
-    // Counting steps of the unit from its exponent's base also carries into the next exponent.
-    const std::uint32_t bits =
-        unit == -24 ? steps : static_cast<std::uint32_t>(unit + 24) * 1024 + steps;
-    return {static_cast<std::uint16_t>(sign | bits)};
-  }
-};
-
+// As it is computed: 16-bit floats in f32.
 template <class T>
-concept Stored = requires(T t) { t.load(); };
-
-template <class T>
-auto load(const std::byte* data, std::size_t i) {
+ComputeType<T> load(const std::byte* data, std::size_t i) {
   T value;
   std::memcpy(&value, data + i * sizeof(T), sizeof(T));
-  if constexpr (Stored<T>) {
-    return value.load();
-  } else {
-    return value;
-  }
+  return static_cast<ComputeType<T>>(value);
 }
 
-template <class T, class V>
-void store(std::byte* data, std::size_t i, V value) {
-  T stored;
-  if constexpr (Stored<T>) {
-    stored = T::store(value);
-  } else {
-    stored = static_cast<T>(value);
-  }
+template <class T>
+void store(std::byte* data, std::size_t i, ComputeType<T> value) {
+  const T stored = static_cast<T>(value);
   std::memcpy(data + i * sizeof(T), &stored, sizeof(T));
 }
 
@@ -93,26 +43,6 @@ V add(V a, V b) {
   }
 }
 
-template <class V>
-V lower(V a, V b) {
-  if constexpr (std::is_floating_point_v<V>) {
-    if (std::isnan(a)) return a;
-    if (std::isnan(b)) return b;
-    if (a == b) return std::signbit(a) ? a : b;
-  }
-  return b < a ? b : a;
-}
-
-template <class V>
-V higher(V a, V b) {
-  if constexpr (std::is_floating_point_v<V>) {
-    if (std::isnan(a)) return a;
-    if (std::isnan(b)) return b;
-    if (a == b) return std::signbit(a) ? b : a;
-  }
-  return a < b ? b : a;
-}
-
 // Elements that are combined at a time: two blocks stay in the first-level cache.
 constexpr std::size_t kBlock = 1024;
 
@@ -121,7 +51,7 @@ constexpr std::size_t kBlock = 1024;
 template <class T, class Combine>
 void run(std::span<const std::byte* const> inputs, std::span<std::byte> output, Combine combine,
          double scale) {
-  using V = decltype(load<T>(nullptr, 0));
+  using V = ComputeType<T>;
   using Scalar =
       std::conditional_t<std::is_same_v<V, double> || std::is_same_v<V, std::complex<double>>,
                          double, float>;
@@ -153,7 +83,7 @@ void run(std::span<const std::byte* const> inputs, std::span<std::byte> output, 
 
 template <class T>
 void dispatch(ReduceOp op, std::span<const std::byte* const> inputs, std::span<std::byte> output) {
-  using V = decltype(load<T>(nullptr, 0));
+  using V = ComputeType<T>;
   const auto plus = [](V a, V b) { return add(a, b); };
   switch (op) {
     case ReduceOp::kSum:
@@ -166,9 +96,9 @@ void dispatch(ReduceOp op, std::span<const std::byte* const> inputs, std::span<s
   if constexpr (!std::is_same_v<V, std::complex<float>> &&
                 !std::is_same_v<V, std::complex<double>>) {
     if (op == ReduceOp::kMin)
-      return run<T>(inputs, output, [](V a, V b) { return lower(a, b); }, 1.0);
+      return run<T>(inputs, output, [](V a, V b) { return devices::cpu::smaller_of(a, b); }, 1.0);
     if (op == ReduceOp::kMax)
-      return run<T>(inputs, output, [](V a, V b) { return higher(a, b); }, 1.0);
+      return run<T>(inputs, output, [](V a, V b) { return devices::cpu::larger_of(a, b); }, 1.0);
   }
   MILLRACE_CHECK(false, "check_reducible comes before reduce");
 }
@@ -184,9 +114,9 @@ void reduce_part(ReduceOp op, DType dtype, std::span<const std::byte* const> inp
     case DType::kF64:
       return dispatch<double>(op, inputs, output);
     case DType::kF16:
-      return dispatch<F16>(op, inputs, output);
+      return dispatch<Half>(op, inputs, output);
     case DType::kBF16:
-      return dispatch<Bf16>(op, inputs, output);
+      return dispatch<BFloat16>(op, inputs, output);
     case DType::kI8:
       return dispatch<std::int8_t>(op, inputs, output);
     case DType::kI16:
@@ -217,17 +147,8 @@ void reduce_part(ReduceOp op, DType dtype, std::span<const std::byte* const> inp
 }  // namespace
 
 std::string_view to_string(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::kSum:
-      return "sum";
-    case ReduceOp::kMean:
-      return "mean";
-    case ReduceOp::kMin:
-      return "min";
-    case ReduceOp::kMax:
-      return "max";
-  }
-  return "?";
+  constexpr std::string_view kWords[] = {"sum", "mean", "min", "max"};
+  return kWords[static_cast<std::size_t>(op)];
 }
 
 Status check_reducible(ReduceOp op, DType dtype) {

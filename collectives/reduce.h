@@ -7,8 +7,8 @@
 #include <span>
 #include <string_view>
 
-#include "millrace/core/error.h"
-#include "millrace/core/parallel_for.h"
+#include "millrace/core/async/parallel_for.h"
+#include "millrace/core/base/error.h"
 #include "millrace/devices/shape.h"
 
 namespace millrace::collectives {

@@ -18,12 +18,12 @@ using RendezvousPeers = std::shared_ptr<const std::vector<actors::ActorRef<Rende
 
 // First message: who the other ranks are. Joins and peer messages before it are a bug.
 struct RendezvousWire {
-  RendezvousPeers peers;
+  RendezvousPeers peers = {};
 };
 struct RendezvousJoin {
-  std::string tag;
-  Subset subset;
-  std::string payload;
+  std::string tag = {};
+  Subset subset = {};
+  std::string payload = {};
   TimePoint deadline = kNoDeadline;
 
   std::size_t bytes() const { return sizeof(*this) + tag.size() + payload.size(); }

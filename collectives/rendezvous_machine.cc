@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "millrace/collectives/tree.h"
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
 
 namespace millrace::collectives {
 namespace {

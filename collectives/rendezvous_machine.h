@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "millrace/collectives/rank.h"
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 
 namespace millrace::collectives {
 

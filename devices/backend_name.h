@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 
 namespace millrace::devices {
 

@@ -1,9 +1,45 @@
 #include "millrace/devices/buffer.h"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <new>
+#include <string>
+
+#include "millrace/core/base/check.h"
 
 namespace millrace::devices {
+
+std::unexpected<Error> Buffer::empty_error(const char* call) {
+  return fail(ErrorCode::kInvalidArgument, std::string(call) + " was called on an empty Buffer");
+}
+
+namespace {
+
+// Not i1, whose bytes may be read as those of any type that is as wide.
+bool has_cpp_type(DType type) {
+  using enum DType;
+  constexpr DType kTypes[] = {kI8,  kI16, kI32, kI64, kU8,  kU16,
+                              kU32, kU64, kF32, kF64, kC64, kC128};
+  return std::ranges::find(kTypes, type) != std::end(kTypes);
+}
+
+}  // namespace
+
+void HostArray::check_elements(DType asked, std::size_t width) const {
+  const DType type = shape_.dtype();
+  if (type == DType::kInvalid) return;
+  const bool own = has_cpp_type(type);
+  if (!own && width == byte_width(type) && (asked == DType::kInvalid || is_unsigned_integer(asked)))
+    return;
+  // Each sub-byte integer lies in a byte of its sign.
+  if (!own && width == 1 && asked == DType::kI8 && is_signed_integer(type)) return;
+  const std::string message =
+      "HostArray::as<T>() of a " + shape_.to_string() + " was asked for elements of " +
+      (asked == DType::kInvalid ? std::string("another type") : std::string(to_string(asked))) +
+      ", " + std::to_string(width) + " bytes wide";
+  check_failed("T is the type of the elements", message.c_str());
+}
 
 Buffers::Buffers(std::span<const Buffer> buffers) {
   if (buffers.empty()) return;

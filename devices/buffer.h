@@ -3,13 +3,15 @@
 // Buffers around by value.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
 
-#include "millrace/core/future.h"
+#include "millrace/core/async/future.h"
+#include "millrace/core/base/check.h"
 #include "millrace/devices/device_layout.h"
 #include "millrace/devices/shape.h"
 
@@ -21,7 +23,7 @@ class Client;
 enum class DeviceId : std::int32_t {};
 inline int index(DeviceId id) { return static_cast<int>(id); }
 
-// Keeps host memory alive that belongs to somebody else: a staging block, a user's vector, an
+// Keeps host memory alive that another object owns: a staging block, a user's vector, an
 // external reference.
 using Owner = std::shared_ptr<const void>;
 
@@ -58,26 +60,36 @@ class BufferBody : public RefCounted, public Pooled {
   virtual bool removed() const = 0;
 };
 
-// Value handle; may be empty. Thread-safety: external for the handle, thread-safe for what it
-// points to.
+// Value handle; may be empty: then ready() and host_access() give kInvalidArgument, and anything
+// else is CHECKed. Thread-safety: external for the handle, thread-safe for what it points to.
 class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(Ref<BufferBody> body) : body_(std::move(body)) {}
 
   explicit operator bool() const { return static_cast<bool>(body_); }
-  const Shape& shape() const { return body_->shape(); }
-  DeviceId device() const { return body_->device(); }
-  std::size_t size_bytes() const { return body_->size_bytes(); }
-  Future<void> ready() const { return body_->ready(); }
-  Result<HostAccess> host_access() const {
+  const Shape& shape() const { return there().shape(); }
+  DeviceId device() const { return there().device(); }
+  std::size_t size_bytes() const { return there().size_bytes(); }
+  Future<void> ready() const {
+    if (!body_) return empty_error("ready");
+    return body_->ready();
+  }
+  Result<HostAccess> host_access() const {  // may block; fetch does not
+    if (!body_) return empty_error("host_access");
     return body_->host_access();
-  }  // may block; fetch does not
-  void remove() const { body_->remove(); }
-  bool removed() const { return body_->removed(); }
+  }
+  void remove() const { there().remove(); }
+  bool removed() const { return there().removed(); }
   const Ref<BufferBody>& body() const { return body_; }
 
  private:
+  BufferBody& there() const {
+    MILLRACE_CHECK(body_, "a Buffer that is empty was used");
+    return *body_;
+  }
+  static std::unexpected<Error> empty_error(const char* call);
+
   Ref<BufferBody> body_;
 };
 
@@ -87,8 +99,12 @@ class Buffers {
  public:
   Buffers() = default;
   explicit Buffers(std::span<const Buffer> buffers);
-  Buffers(std::initializer_list<Buffer> buffers)
-      : Buffers(std::span<const Buffer>(buffers.begin(), buffers.size())) {}
+  template <std::same_as<Buffer>... Items>
+    requires(sizeof...(Items) > 0)
+  Buffers(const Items&... buffers) {  // NOLINT(google-explicit-constructor)
+    const Buffer items[] = {buffers...};
+    *this = Buffers(std::span<const Buffer>(items));
+  }
 
   // Takes the handles out of the list.
   static Buffers of_moved(std::span<Buffer> buffers);
@@ -129,18 +145,23 @@ class HostArray {
 
   const Shape& shape() const { return shape_; }
   std::span<const std::byte> bytes() const { return bytes_; }
-  // Only for an array of make() that nobody else holds.
+  // Only for an array of make() that has one holder.
   std::span<std::byte> mutable_bytes() {
     return {const_cast<std::byte*>(bytes_.data()), bytes_.size()};
   }
-  // The elements; T must have the width of the dtype.
+  // The elements; none of an empty handle. T is CHECKed: the C++ type of the dtype; for a dtype
+  // that has none (bf16, f8, i4, ...), an unsigned integer or a type of the user's, as wide as one
+  // element.
   template <class T>
   std::span<const T> as() const {
+    if (dtype_of<T> != shape_.dtype()) check_elements(dtype_of<T>, sizeof(T));
     return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
   }
   const Owner& owner() const { return owner_; }
 
  private:
+  void check_elements(DType asked, std::size_t width) const;
+
   Shape shape_;
   std::span<const std::byte> bytes_;
   Owner owner_;

@@ -1,5 +1,7 @@
 #include "millrace/devices/client.h"
 
+#include <new>
+
 #include "millrace/devices/shape_pattern.h"
 
 namespace millrace::devices {
@@ -42,6 +44,19 @@ Result<Executable> Client::load_compiled(std::string_view serialized, const Prog
   return load(serialized);
 }
 
+Client::PutMemorySource Client::put_memory(DeviceId /*device*/) {
+  return [](const Shape& shape) -> Result<PutMemory> {
+    try {
+      return PutMemory{HostArray::make_unwritten(shape),
+                       HostBufferSemantics::kImmutableUntilTransferCompletes};
+    } catch (const std::bad_alloc&) {
+      return fail(ErrorCode::kResourceExhausted,
+                  "there is no host memory for the copy of a " + shape.to_string() +
+                      " that a put makes; put it with an owner, which is not copied");
+    }
+  };
+}
+
 Result<PutResult> Client::put_in(const HostView& view, HostBufferSemantics semantics,
                                  DeviceId device, int memory, const DeviceLayout& layout) {
   if (layout == DeviceLayout::row_major(view.shape.rank()))
@@ -54,7 +69,9 @@ Result<DeviceLayout> Client::default_layout(const Shape& shape, DeviceId /*devic
   return DeviceLayout::row_major(shape.rank());
 }
 
-Result<Owner> Client::map_host_memory(std::span<std::byte> bytes, Owner /*owner*/) {
+// An override takes the owner over.
+Result<Owner> Client::map_host_memory(
+    std::span<std::byte> bytes, Owner /*owner*/) {  // NOLINT(performance-unnecessary-value-param)
   return not_offered("mapping " + std::to_string(bytes.size()) + " bytes of the host",
                      platform_name());
 }

@@ -1,8 +1,8 @@
 // Client: what a backend implements: the embedded CPU device, any PJRT plugin, the scripted sim.
 // One client has several devices and memories. Calls return handles at once where the backend can;
-// a call may block where a plugin blocks, so nobody calls a Client but its device actors (see
-// device_actor.h) and a driver thread. Shaped after the PJRT C API so that a plugin fits behind it
-// without loss.
+// a call may block where a plugin blocks, so calls of a device come from the operation that has its
+// seat (device_actor.h), others from threads that may block. Shaped after the PJRT C API so that a
+// plugin fits behind it without loss.
 #pragma once
 
 #include <atomic>
@@ -16,37 +16,45 @@
 #include <variant>
 #include <vector>
 
-#include "millrace/core/call_options.h"
-#include "millrace/core/future.h"
+#include "millrace/core/async/call_options.h"
+#include "millrace/core/async/future.h"
+#include "millrace/core/base/braced.h"
+#include "millrace/core/base/check.h"
 #include "millrace/devices/buffer.h"
 #include "millrace/devices/program.h"
 #include "millrace/devices/shape.h"
 
 namespace millrace::devices {
 
+class Client;
+
 using Attribute = std::variant<std::string, bool, std::int64_t, std::vector<std::int64_t>, double>;
 using Attributes = std::map<std::string, Attribute>;
 
+// How long the close of a client takes that was given close_timeout: half of it again, for what it
+// kills then.
+constexpr Duration longest_close(Duration close_timeout) { return close_timeout * 3 / 2; }
+
 struct MemoryInfo {
   int id = 0;
-  std::string kind;  // "device", "pinned_host", ...
-  std::vector<DeviceId>
-      devices;  // that can address it; the first memory of a device is its default
+  std::string kind = {};  // "device", "pinned_host", ...
+  std::vector<DeviceId> devices =
+      {};  // that can address it; the first memory of a device is its default
 };
 
 struct DeviceInfo {
   DeviceId id{};
   int process = 0;
-  std::string kind;           // "cpu", "NVIDIA H200", ...
-  std::vector<int> memories;  // ids; the first is the default
-  Attributes attributes;
+  std::string kind = {};           // "cpu", "NVIDIA H200", ...
+  std::vector<int> memories = {};  // ids; the first is the default
+  Attributes attributes = {};
 };
 
 // Bytes of a device's default memory; nullopt where the backend does not tell.
 struct MemoryStats {
   std::int64_t bytes_in_use = 0;
-  std::optional<std::int64_t> peak_bytes_in_use;
-  std::optional<std::int64_t> bytes_limit;
+  std::optional<std::int64_t> peak_bytes_in_use = {};
+  std::optional<std::int64_t> bytes_limit = {};
 };
 
 // What a backend may assume about the host bytes of a put (values of PJRT_HostBufferSemantics).
@@ -61,46 +69,44 @@ enum class HostBufferSemantics : int {
 // Host bytes to be put on a device. byte_strides is empty for dense row-major data.
 struct HostView {
   const void* data = nullptr;
-  Shape shape;
-  std::span<const std::int64_t> byte_strides;
-  Owner owner;  // kept for as long as the device may read them, where given
+  Shape shape = {};
+  std::span<const std::int64_t> byte_strides = {};
+  Braced<Owner> owner = {};  // kept for as long as the device may read them, where given
 };
 
 struct PutResult {
-  Buffer buffer;
-  Future<void> source_released;  // a value: the host bytes may be reused or freed; an error: never
+  Buffer buffer = {};
+  Future<void> source_released =
+      {};  // a value: the host bytes may be reused or freed; an error: never
 };
 
 // One launch: arguments[d] are the inputs of the d-th device of the launch, in the program's order.
 struct LaunchArguments {
-  std::span<const DeviceId> devices;
-  std::span<const std::span<const Buffer>> arguments;
+  std::span<const DeviceId> devices = {};
+  std::span<const std::span<const Buffer>> arguments = {};
   // Inputs that the program donates but this caller keeps (indices into the inputs); the backend
   // copies.
-  std::span<const int> non_donatable;
+  std::span<const int> non_donatable = {};
   // Checked where the backend can, until done; what has begun may run on. Outputs that it cuts off
   // fail with stopped_error (launch_check.h).
-  std::stop_token stop;
+  std::stop_token stop = {};
   TimePoint deadline = kNoDeadline;  // why stop was requested, once it has come
   std::uint64_t flow = 0;  // of the event that the backend records, if it does (TraceEvent::flow)
-  // False: nobody looks at done, which the backend may leave empty where telling the end of a run
-  // costs it something; a failure is told by the outputs. For links of a chain, whose outputs the
-  // next launch takes: the last one's tell of all.
-  bool wants_done = true;
 };
 
 // Per device of the launch: outputs exist as handles; each one's ready() fires when it is written,
 // which may be long before done (the device has finished the program, its inputs are no longer
-// read). done may be empty where the launch has not wanted it.
+// read).
 struct LaunchResult {
-  Buffers outputs;
-  Future<void> done;
+  Buffers outputs = {};
+  Future<void> done = {};
 };
 
 // A compiled program. Thread-safety: thread-safe.
 class ExecutableBody : public RefCounted {
  public:
   virtual const std::string& name() const = 0;
+  virtual Client& client() const = 0;  // that has compiled it
   virtual std::span<const Shape> input_shapes() const = 0;
   virtual std::span<const Shape> output_shapes() const = 0;
   // For each input: true if the program donates it (its memory may become an output; it is removed
@@ -122,22 +128,27 @@ class ExecutableBody : public RefCounted {
 
  private:
   mutable std::atomic<std::size_t> launch_bytes_{
-      0};  // one more than the sum, 0 while nobody has asked
+      0};  // one more than the sum, 0 before it was asked for
 };
 
-// Value handle on a compiled program; may be empty.
+// Value handle on a compiled program; may be empty: then nothing else may be asked, CHECKed.
 class Executable {
  public:
   Executable() = default;
   explicit Executable(Ref<ExecutableBody> body) : body_(std::move(body)) {}
   explicit operator bool() const { return static_cast<bool>(body_); }
-  const std::string& name() const { return body_->name(); }
-  std::span<const Shape> input_shapes() const { return body_->input_shapes(); }
-  std::span<const Shape> output_shapes() const { return body_->output_shapes(); }
-  std::span<const bool> donated_inputs() const { return body_->donated_inputs(); }
+  const std::string& name() const { return there().name(); }
+  std::span<const Shape> input_shapes() const { return there().input_shapes(); }
+  std::span<const Shape> output_shapes() const { return there().output_shapes(); }
+  std::span<const bool> donated_inputs() const { return there().donated_inputs(); }
   const Ref<ExecutableBody>& body() const { return body_; }
 
  private:
+  ExecutableBody& there() const {
+    MILLRACE_CHECK(body_, "an Executable that is empty was used");
+    return *body_;
+  }
+
   Ref<ExecutableBody> body_;
 };
 
@@ -150,9 +161,9 @@ class Client {
   virtual std::string_view platform_version() const = 0;
   virtual std::span<const DeviceInfo> devices() const = 0;
   virtual std::span<const MemoryInfo> memories() const = 0;
-  // Of the platform as a whole: its versions, its topology.
+  // The versions and the topology of the platform as a whole.
   virtual const Attributes& attributes() const;
-  // True: calls may block on the device; device actors then run on a blocking executor.
+  // True: calls may block on the device; a driver thread then makes those that a caller may not.
   virtual bool calls_may_block() const = 0;
 
   // Compiles (blocks: for a driver thread). Errors of the program carry line:column.
@@ -165,6 +176,16 @@ class Client {
   // which version, for what. Where it is the same, load_compiled takes what another process has
   // serialized. Empty: compiling costs no more than loading, so nothing is worth keeping.
   virtual std::string compiler_identity() const { return {}; }
+  // Memory for a copy of host bytes on their way to a device, and the semantics by which put()
+  // takes it best: one that computes on the host gives of its own, and the copy is the array.
+  struct PutMemory {
+    HostArray array;
+    HostBufferSemantics semantics;
+  };
+  // kResourceExhausted. Any thread, also after the client has gone: a put allocates before its
+  // device looks at it.
+  using PutMemorySource = std::function<Result<PutMemory>(const Shape&)>;
+  virtual PutMemorySource put_memory(DeviceId device);
   // memory: an id of MemoryInfo, or -1 for the device's default.
   virtual Result<PutResult> put(const HostView& view, HostBufferSemantics semantics,
                                 DeviceId device, int memory = -1) = 0;
@@ -205,9 +226,9 @@ class Client {
   virtual Future<void> destroy() { return make_ready(); }
 
   // For the end of all where calls may block. Which have not returned, in words, for errors.
-  std::string calls_under_way() const { return calls_teller()(); }
+  std::string calls_under_way() const { return call_report()(); }
   // That as a function, which may be called when the client is gone, too. Any thread.
-  virtual std::function<std::string()> calls_teller() const {
+  virtual std::function<std::string()> call_report() const {
     return [] { return std::string(); };
   }
   // Such a call is waited for no longer: all devices are killed, close() waits for nothing more,

@@ -4,54 +4,61 @@
 #include <utility>
 
 #include "millrace/devices/call_operation.h"
-#include "millrace/devices/device_actor.h"
+#include "millrace/devices/device_body.h"
+#include "millrace/devices/host_view.h"
 #include "millrace/devices/launch_operation.h"
 #include "millrace/devices/transfer_operation.h"
 
 namespace millrace::devices {
 namespace {
 
+std::unexpected<Error> empty_error(std::string_view what) {
+  return fail(ErrorCode::kInvalidArgument, std::string(what) + " was called on an empty Device");
+}
+
 // The first thing that is wrong with a call before it becomes an operation.
 Status check_call(const Device& device, const CallOptions& options, std::string_view what) {
-  if (!device) {
-    return fail(ErrorCode::kInvalidArgument, std::string(what) + " was called on an empty Device");
-  }
-  if (options.stop.stop_requested()) {
-    return fail(ErrorCode::kCancelled, std::string(what) + " was stopped before it began");
-  }
-  return device.actor()->check_process();
+  if (!device) return empty_error(what);
+  MILLRACE_TRY_STATUS(check_in_time(options, device.body()->clock(), what));
+  return device.body()->check_there();
 }
 
-Status check_arguments(const Executable& executable, std::span<const Argument> arguments) {
+bool is_empty(const Buffer& buffer) { return !buffer; }
+bool is_empty(const Argument& argument) { return !argument.future().valid() && !argument.buffer(); }
+
+template <class A>
+Status check_arguments(const Executable& executable, std::span<const A> arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i].future().valid() || arguments[i].buffer()) continue;
+    if (!is_empty(arguments[i])) continue;
     return fail(ErrorCode::kInvalidArgument, "argument " + std::to_string(i) + " of " +
                                                  executable.name() + " is an empty Buffer");
   }
   return {};
 }
 
-Status check_arguments(const Executable& executable, std::span<const Buffer> arguments) {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i]) continue;
-    return fail(ErrorCode::kInvalidArgument, "argument " + std::to_string(i) + " of " +
-                                                 executable.name() + " is an empty Buffer");
+Status check_executable(const Device& device, const Executable& executable, std::string_view what) {
+  if (!executable) {
+    return fail(ErrorCode::kInvalidArgument, std::string(what) + " was given an empty Executable");
   }
-  return {};
+  if (&executable.body()->client() == &device.client()) return {};
+  return fail(ErrorCode::kInvalidArgument, std::string(what) + " on device " +
+                                               std::to_string(index(device.id())) +
+                                               " was given the executable " + executable.name() +
+                                               " of another client: compile it with that of the "
+                                               "device");
 }
 
 template <class A>
 Future<Buffers> execute_checked(const Device& device, const Executable& executable,
                                 std::span<const A> arguments, const ExecuteOptions& options) {
-  if (!executable)
-    return fail(ErrorCode::kInvalidArgument, "execute was given an empty Executable");
   if (Status ok = check_call(device, options.call, "execute"); !ok) return ok.error();
+  if (Status ok = check_executable(device, executable, "execute"); !ok) return ok.error();
   if (Status ok = check_arguments(executable, arguments); !ok) return ok.error();
-  return LaunchOperation::submit(device, executable, arguments, options);
+  return LaunchOperation::submit(*device.body(), executable, arguments, options);
 }
 
 Status check_source(const Argument& source, std::string_view what) {
-  if (source.future().valid() || source.buffer()) return {};
+  if (!is_empty(source)) return {};
   return fail(ErrorCode::kInvalidArgument, std::string(what) + " was given an empty Buffer");
 }
 
@@ -60,11 +67,25 @@ Status check_put(const Device& device, const HostView& view, const PutOptions& o
   return options.layout ? options.layout->check(view.shape.rank()) : Status();
 }
 
+// Bytes without an owner become a copy that the device takes over.
+Result<HostBufferSemantics> own_bytes(HostView& view, const Device& device) {
+  if (view.owner != nullptr) return HostBufferSemantics::kImmutableZeroCopy;
+  MILLRACE_TRY_STATUS(check(view));
+  MILLRACE_TRY(Client::PutMemory memory, device.body()->put_memory(view.shape));
+  copy_dense(view, memory.array.mutable_bytes().data());
+  view = {.data = memory.array.bytes().data(),
+          .shape = view.shape,
+          .byte_strides = {},
+          .owner = memory.array.owner()};
+  return memory.semantics;
+}
+
 Status check_spanning(std::span<const Device> devices, const Executable& executable,
                       std::span<const std::span<const Argument>> arguments,
                       const ExecuteOptions& options) {
-  if (!executable)
+  if (!executable) {
     return fail(ErrorCode::kInvalidArgument, "launch_spanning was given an empty Executable");
+  }
   const std::string what =
       "the launch of " + executable.name() + " on " + std::to_string(devices.size()) + " devices";
   if (devices.empty() || devices.size() != arguments.size()) {
@@ -83,50 +104,68 @@ Status check_spanning(std::span<const Device> devices, const Executable& executa
                   what + " names device " + std::to_string(index(devices[i].id())) + " twice");
     }
   }
-  return {};
+  return check_executable(devices[0], executable, "launch_spanning");
 }
 
 }  // namespace
 
-Device::Device(Ref<DeviceActor> actor) : actor_(std::move(actor)) {}
+Device::Device() = default;
+Device::Device(Ref<DeviceBody> actor) : body_(std::move(actor)) {}
 Device::~Device() = default;
 Device::Device(const Device&) = default;
+Device::Device(Device&&) noexcept = default;
 Device& Device::operator=(const Device&) = default;
+Device& Device::operator=(Device&&) noexcept = default;
 
-DeviceId Device::id() const { return actor_->id(); }
-const DeviceInfo& Device::info() const { return actor_->info(); }
-Client& Device::client() const { return actor_->client(); }
+DeviceBody& Device::there() const {
+  MILLRACE_CHECK(body_, "a Device that is empty was used");
+  return *body_;
+}
 
-Future<PutResult> Device::put_tracked(HostView view, const PutOptions& options) const {
-  if (Status ok = check_put(*this, view, options); !ok) return ok.error();
-  return PutOperation::submit_tracked(*this, std::move(view), options);
+DeviceId Device::id() const { return there().id(); }
+const DeviceInfo& Device::info() const { return there().info(); }
+Client& Device::client() const { return there().client(); }
+
+Status Device::check_elements(const Shape& shape, std::size_t values) {
+  if (static_cast<std::uint64_t>(shape.elements()) == values) return {};
+  return fail(ErrorCode::kInvalidArgument, "a put of " + shape.to_string() + " was given " +
+                                               std::to_string(values) + " values, not " +
+                                               std::to_string(shape.elements()));
 }
 
 Future<Buffer> Device::put(HostView view, const PutOptions& options) const {
   if (Status ok = check_put(*this, view, options); !ok) return ok.error();
-  return PutOperation::submit(*this, std::move(view), options);
+  const Result<HostBufferSemantics> semantics = own_bytes(view, *this);
+  if (!semantics) return semantics.error();
+  return PutOperation<Buffer>::submit(*body_, std::move(view), *semantics, options);
 }
 
-Future<Buffers> Device::execute(const Executable& executable, std::span<const Buffer> arguments,
-                                const ExecuteOptions& options) const {
+Future<PutResult> Device::put_borrowed(HostView view, HostBufferSemantics semantics,
+                                       const PutOptions& options) const {
+  if (Status ok = check_put(*this, view, options); !ok) return ok.error();
+  return PutOperation<PutResult>::submit(*body_, std::move(view), semantics, options);
+}
+
+Future<Buffers> Device::execute_all(const Executable& executable, std::span<const Buffer> arguments,
+                                    const ExecuteOptions& options) const {
   return execute_checked(*this, executable, arguments, options);
 }
 
-Future<Buffers> Device::execute(const Executable& executable, std::span<const Argument> arguments,
+Future<Buffers> Device::execute(const Executable& executable, const ListOf<Argument>& arguments,
                                 const ExecuteOptions& options) const {
-  return execute_checked(*this, executable, arguments, options);
+  return execute_checked(*this, executable, std::span<const Argument>(arguments), options);
 }
 
 Future<HostArray> Device::fetch(const Argument& buffer, const CallOptions& options) const {
   if (Status ok = check_call(*this, options, "fetch"); !ok) return ok.error();
   if (Status ok = check_source(buffer, "fetch"); !ok) return ok.error();
-  return FetchOperation::submit(*this, buffer, options);
+  return FetchOperation::submit(*body_, buffer, options);
 }
 
 Future<Buffer> Device::copy_from(const Argument& source, const CallOptions& options) const {
   if (Status ok = check_call(*this, options, "copy_from"); !ok) return ok.error();
   if (Status ok = check_source(source, "copy_from"); !ok) return ok.error();
-  return CopyOperation::submit(*this, source, options);
+  return CopyOperation::submit(*body_, source, options);
 }
 
 Future<Owner> Device::map_host_memory(std::span<std::byte> bytes, Owner owner,
@@ -136,7 +175,7 @@ Future<Owner> Device::map_host_memory(std::span<std::byte> bytes, Owner owner,
     return fail(ErrorCode::kInvalidArgument, "map_host_memory was given no bytes");
   }
   return CallOperation<Owner>::submit(
-      *this, "mapping " + std::to_string(bytes.size()) + " bytes of the host", {},
+      *body_, "mapping " + std::to_string(bytes.size()) + " bytes of the host", {},
       [bytes, owner = std::move(owner)](Client& client, const Buffer& /*none*/) mutable {
         return client.map_host_memory(bytes, std::move(owner));
       },
@@ -147,7 +186,7 @@ Future<DeviceLayout> Device::layout_of(const Argument& buffer, const CallOptions
   if (Status ok = check_call(*this, options, "layout_of"); !ok) return ok.error();
   if (Status ok = check_source(buffer, "layout_of"); !ok) return ok.error();
   return CallOperation<DeviceLayout>::submit(
-      *this, "asking for the layout of a buffer", buffer,
+      *body_, "asking for the layout of a buffer", buffer,
       [](Client& client, const Buffer& asked) -> Result<DeviceLayout> {
         if (&asked.body()->client() == &client) return asked.body()->layout();
         return fail(ErrorCode::kInvalidArgument,
@@ -159,26 +198,38 @@ Future<DeviceLayout> Device::layout_of(const Argument& buffer, const CallOptions
 Future<DeviceLayout> Device::default_layout(const Shape& shape, const CallOptions& options) const {
   if (Status ok = check_call(*this, options, "default_layout"); !ok) return ok.error();
   return CallOperation<DeviceLayout>::submit(
-      *this, "asking for the layout of a " + shape.to_string(), {},
+      *body_, "asking for the layout of a " + shape.to_string(), {},
       [shape, device = id()](const Client& client, const Buffer& /*none*/) {
         return client.default_layout(shape, device);
       },
       options);
 }
 
-Future<void> Device::close() const { return actor_ ? actor_->close() : make_ready(); }
-Future<void> Device::failed() const { return actor_->failed(); }
-Status Device::kill(const Error& cause) const { return client().kill(id(), cause); }
-Future<void> Device::restart() const { return actor_->restart(); }
-DeviceStats Device::stats() const { return actor_->stats(); }
+Future<void> Device::close() const { return body_ ? body_->close() : make_ready(); }
+Future<void> Device::failed() const {
+  if (!body_) return empty_error("failed");
+  return body_->failed();
+}
+Status Device::kill(const Error& cause) const {
+  if (!body_) return empty_error("kill");
+  MILLRACE_TRY_STATUS(body_->check_there());
+  return client().kill(id(), cause);
+}
+Future<void> Device::restart() const {
+  if (!body_) return empty_error("restart");
+  return body_->restart();
+}
+DeviceStats Device::stats() const { return there().stats(); }
 
 Future<Buffers> launch_spanning(std::span<const Device> devices, const Executable& executable,
                                 std::span<const std::span<const Argument>> arguments,
                                 LaunchOrder order, const ExecuteOptions& options) {
   if (Status ok = check_spanning(devices, executable, arguments, options); !ok) return ok.error();
   if (devices.size() == 1)
-    return LaunchOperation::submit(devices[0], executable, arguments[0], options);
-  return LaunchOperation::submit_spanning(devices, executable, arguments, order, options);
+    return LaunchOperation::submit(*devices[0].body(), executable, arguments[0], options);
+  PooledArray<DeviceBody*> bodies(devices.size());
+  for (std::size_t d = 0; d < devices.size(); ++d) bodies[d] = devices[d].body().get();
+  return LaunchOperation::submit_spanning(bodies.span(), executable, arguments, order, options);
 }
 
 }  // namespace millrace::devices

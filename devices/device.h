@@ -1,107 +1,84 @@
-// Device: the handle through which everybody uses a device. Every call is a message to the device's
-// actor (device_actor.h), which alone orders launches on it and holds its limits. Read next:
-// device_actor.h.
+// Device: the handle through which everybody uses a device. Every call is a turn of the device's
+// actor, which alone orders calls on it and holds its limits. Read next: device_actor.h.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
-#include <initializer_list>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "millrace/core/call_options.h"
-#include "millrace/core/future.h"
+#include "millrace/core/async/call_options.h"
+#include "millrace/core/async/future.h"
+#include "millrace/core/base/braced.h"
 #include "millrace/devices/client.h"
+#include "millrace/devices/device_calls.h"
 #include "millrace/devices/launch_order.h"
 
 namespace millrace::devices {
 
-class DeviceActor;  // device_actor.h
-
-// How much work may be inside a device at once; more waits in its actor's queue, in order.
-struct DeviceLimits {
-  int launches = 8;  // launched, not done
-  std::size_t bytes = std::size_t{1}
-                      << 30;  // outputs and temporaries of those, and puts in transfer
-};
-
-struct DeviceStats {
-  std::uint64_t launches = 0;
-  std::uint64_t puts = 0;
-  std::uint64_t copies = 0;
-  std::uint64_t fetches = 0;
-  int launches_in_flight = 0;
-  std::size_t bytes_in_flight = 0;
-  std::size_t peak_bytes_in_flight = 0;
-  std::size_t queued = 0;           // not yet handed to the device
-  std::size_t abandoned_bytes = 0;  // held by what goes on although its caller was cancelled
-  // Time that the device spent running programs; where the backend does not measure it, time during
-  // which at least one launch was in flight.
-  Duration busy{};
-};
-
-struct PutOptions {
-  // kImmutableOnlyDuringCall here means: until the future of the put completes.
-  HostBufferSemantics semantics = HostBufferSemantics::kImmutableUntilTransferCompletes;
-  int memory = -1;
-  CallOptions call;
-  // How the device shall keep it; none: in its default layout.
-  std::optional<DeviceLayout> layout = {};
-};
-
-struct ExecuteOptions {
-  std::span<const int> non_donatable;  // copied by the call
-  CallOptions call;
-  std::uint64_t flow = 0;  // the batch that this is done for, in traces (TraceEvent::flow)
-};
-
-// An input: a buffer, or one whose handle is not there yet. Value type.
-class Argument {
- public:
-  Argument() = default;
-  Argument(Buffer buffer) : buffer_(std::move(buffer)) {}          // NOLINT
-  Argument(Future<Buffer> future) : future_(std::move(future)) {}  // NOLINT
-  const Buffer& buffer() const { return buffer_; }
-  const Future<Buffer>& future() const { return future_; }  // invalid: buffer() is it
-
- private:
-  Buffer buffer_;
-  Future<Buffer> future_;
-};
+class DeviceBody;  // device_body.h
 
 // Value handle. Thread-safety: thread-safe. Calls complete with kUnavailable once the device is
 // closed or has failed (the reason is the error's cause), kCancelled / kDeadlineExceeded by their
 // CallOptions while they wait in the queue; what the device has begun runs on. An argument that is
-// an error skips the call and is its result.
+// an error skips the call and is its result. May be empty: then calls that give a Future or a
+// Status give kInvalidArgument, and anything else is CHECKed.
 class Device {
  public:
-  Device() = default;
-  explicit Device(Ref<DeviceActor> actor);
+  Device();
+  explicit Device(Ref<DeviceBody> body);
   ~Device();
   Device(const Device&);
+  Device(Device&&) noexcept;
   Device& operator=(const Device&);
+  Device& operator=(Device&&) noexcept;
 
-  explicit operator bool() const { return static_cast<bool>(actor_); }
+  explicit operator bool() const { return static_cast<bool>(body_); }
   DeviceId id() const;
   const DeviceInfo& info() const;
   Client& client() const;
 
-  // Host to device. Completes when the handle exists; buffer.ready() when the bytes do. view.owner
-  // is kept; without one, the bytes may go when source_released has a value, or when the put fails;
-  // but where the device fails or is closed before that, never: it may still read them.
-  Future<PutResult> put_tracked(HostView view, const PutOptions& options = {}) const;
+  // Host to device. Completes when the handle exists; buffer.ready() when the bytes do. Without an
+  // owner the bytes are copied before this returns, on the calling thread, before the device's
+  // limits are asked: many large puts in a row, or one on the thread of a loop, have an owner. With
+  // one they are not copied: the device keeps the owner, and the bytes must not change, until the
+  // buffer is gone.
   Future<Buffer> put(HostView view, const PutOptions& options = {}) const;
+  // The same of a vector, which moves in: as many elements as the dimensions say, else
+  // kInvalidArgument.
+  template <class T>
+  Future<Buffer> put(std::vector<T>&& values, const Dims& dims,
+                     const PutOptions& options = {}) const {
+    static_assert(dtype_of<T> != DType::kInvalid && !std::same_as<T, bool>,
+                  "put takes vectors of the C++ types of element types (dtype_of)");
+    const Shape shape(dtype_of<T>, dims);
+    if (Status ok = check_elements(shape, values.size()); !ok) return ok.error();
+    auto kept = std::make_shared<const std::vector<T>>(std::move(values));
+    const T* const data = kept->data();
+    return put({.data = data, .shape = shape, .byte_strides = {}, .owner = std::move(kept)},
+               options);
+  }
+  // Lends the bytes: they must stay as they are until source_released has a value or this fails;
+  // where the device fails or is closed before that, for ever, unless view.owner keeps them.
+  // semantics tells what the device may do with them, kImmutableOnlyDuringCall: read them until
+  // this future completes.
+  Future<PutResult> put_borrowed(
+      HostView view,
+      HostBufferSemantics semantics = HostBufferSemantics::kImmutableUntilTransferCompletes,
+      const PutOptions& options = {}) const;
   // Runs a single-device program. Completes when the outputs exist as handles. Donated inputs are
   // removed.
-  Future<Buffers> execute(const Executable& executable, std::span<const Buffer> arguments,
+  Future<Buffers> execute(const Executable& executable, const ListOf<Argument>& arguments,
                           const ExecuteOptions& options = {}) const;
-  Future<Buffers> execute(const Executable& executable, std::span<const Argument> arguments,
-                          const ExecuteOptions& options = {}) const;
-  Future<Buffers> execute(const Executable& executable, std::initializer_list<Argument> arguments,
+  // The same for a list of buffers that is there (Buffers, a vector, a span).
+  template <std::convertible_to<std::span<const Buffer>> List>
+  Future<Buffers> execute(const Executable& executable, const List& arguments,
                           const ExecuteOptions& options = {}) const {
-    return execute(executable, std::span<const Argument>(arguments.begin(), arguments.size()),
-                   options);
+    return execute_all(executable, std::span<const Buffer>(arguments), options);
   }
   // Device to host: waits for the bytes. Not counted by the limits, not held up by them.
   Future<HostArray> fetch(const Argument& buffer, const CallOptions& options = {}) const;
@@ -126,7 +103,7 @@ class Device {
   // ask again.
   Future<void> failed() const;
   // Declares it failed: what it has not done ends with the cause, later calls give kUnavailable.
-  // For whoever knows better than the backend, and for tests. kUnimplemented where the backend
+  // For callers that know better than the backend, and for tests. kUnimplemented where the backend
   // cannot.
   Status kill(const Error& cause) const;
   // A device that has failed becomes a new one behind the same handles, once everything that was in
@@ -134,10 +111,15 @@ class Device {
   // kUnimplemented where the backend cannot, kUnavailable once closed.
   Future<void> restart() const;
   DeviceStats stats() const;
-  const Ref<DeviceActor>& actor() const { return actor_; }
+  const Ref<DeviceBody>& body() const { return body_; }
 
  private:
-  Ref<DeviceActor> actor_;
+  DeviceBody& there() const;
+  static Status check_elements(const Shape& shape, std::size_t values);
+  Future<Buffers> execute_all(const Executable& executable, std::span<const Buffer> arguments,
+                              const ExecuteOptions& options) const;
+
+  Ref<DeviceBody> body_;
 };
 
 // Runs a program that spans devices of one client as one entry in all their queues; arguments[d]

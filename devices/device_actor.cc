@@ -1,384 +1,269 @@
 #include "millrace/devices/device_actor.h"
 
-#include <algorithm>
-#include <semaphore>
+#include <bit>
 #include <string>
 #include <utility>
 
-#include "millrace/core/bridged_thread.h"
-#include "millrace/core/check.h"
+#include "millrace/core/async/bridged_thread.h"
+#include "millrace/core/exec/executor_pool.h"
 #include "millrace/devices/device_scope.h"
+#include "millrace/devices/operation.h"
 
 namespace millrace::devices {
 namespace {
 
-// Rounds of signals and dispatch before a slice lets others run.
-constexpr int kRoundsPerSlice = 16;
+// Calls that a thread makes for operations of others, before the driver goes on with them.
+constexpr int kCallsInARow = 16;
 
-template <class T>
-void store(std::atomic<T>& to, T value) {
-  to.store(value, std::memory_order_relaxed);  // numbers for people: they order nothing
-}
+// How many calls this thread has made since it last came from a caller's own code.
+constinit thread_local int calls_in_a_row = 0;
 
-}  // namespace
+Seat& seat_of(DevicePlace& place) { return static_cast<Seat&>(place); }
 
-void SeatList::push_back(Seat& seat) {
-  seat.previous = last_;
-  seat.following = nullptr;
-  (last_ == nullptr ? first_ : last_->following) = &seat;
-  last_ = &seat;
-  ++size_;
-}
-
-void SeatList::remove(Seat& seat) {
-  (seat.previous == nullptr ? first_ : seat.previous->following) = seat.following;
-  (seat.following == nullptr ? last_ : seat.following->previous) = seat.previous;
-  --size_;
-}
-
-namespace {
-
-Executor& executor_of(const Client& client, DeviceId device, const DeviceActorOptions& options) {
+Executor& driver_of(const Client& client, DeviceId device, const DeviceActorOptions& options) {
   if (!client.calls_may_block()) return *options.environment.compute;
   const auto i = static_cast<std::size_t>(index(device));
   return i < options.drivers.size() ? *options.drivers[i] : *options.environment.blocking;
 }
 
+// For DeviceStats::busy. Where the client measures it, this clock stands still, so that no launch
+// reads the time for it.
+const Clock& clock_of_schedule(const DeviceBody& body) {
+  static const auto* const still = new ManualClock;  // never destroyed: actors may outlive main
+  if (body.client().busy_time(body.id())) return *still;
+  return body.clock();
+}
+
 }  // namespace
 
-DeviceActor::DeviceActor(Client& client, const DeviceInfo& info, const DeviceActorOptions& options,
-                         std::shared_ptr<LaunchSequencer> sequencer)
-    : client_(client),
-      info_(info),
-      options_(options),
-      executor_(executor_of(client, info.id, options)),
-      sequencer_(std::move(sequencer)),
-      calls_may_block_(client.calls_may_block()) {
-  MILLRACE_CHECK(mailbox_.go_idle(), "a new mailbox is empty");
+DeviceActor::DeviceActor(Ref<DeviceBody> body)
+    : body_(std::move(body)),
+      calls_may_block_(body_->client_.calls_may_block()),
+      driver_(driver_of(body_->client_, body_->id(), body_->options_)),
+      schedule_(body_->options_.limits, clock_of_schedule(*body_)) {
+  body_->cell_ = Ref<actors::ActorCell>::share(&cell());
+  body_->turns_ = this;
+  const MutexLock lock(body_->mutex_);
+  body_->failed_ = failed_promise_.future();
 }
 
+// What is still there when the actor was given up or has lost its executor.
 DeviceActor::~DeviceActor() {
-  MILLRACE_CHECK(queue_.empty() && seats_in_flight_ == 0, "a device actor outlives its operations");
-  if (failed_promise_.valid()) failed_promise_.set_value();
-  if (closed_promise_.valid()) closed_promise_.set_value();
-}
-
-void DeviceActor::Control::signal(Signal signal) {
-  if (signals_.fetch_or(signal) != 0) return;
-  actor_.add_ref();
-  actor_.deliver(*this, false);
-}
-
-void DeviceActor::Control::run() noexcept {
-  const std::uint32_t signals = signals_.exchange(0);
-  if (signals & kFail) actor_.on_failure(actor_.client_failed_.result().error());
-  if (signals & kRestart) actor_.restart_wanted_ = true;
-  if (signals & kClose) actor_.on_close();
-  if (signals & kGiveUp) actor_.end_given_up();
-  actor_.release();
-}
-
-void DeviceActor::deliver(Work& work, bool inline_if_idle) {
-  // What the work does may let go of this.
-  const Ref<DeviceActor> self = calls_may_block_ ? Ref<DeviceActor>::share(this) : nullptr;
-  if (mailbox_.push_urgent(&work) != actors::Mailbox::Push::kWake) {
-    if (self && client_failed_now_.load()) run_in_place_of_call();
-    return;
+  const Error gone = refusal_ ? *refusal_ : body_->gone_error();
+  while (DevicePlace* const place = schedule_.any()) {
+    Seat& seat = seat_of(*place);
+    seat.operation->fail(gone);
+    if (seat.started) seat.operation->give_up(gone);
+    leave(seat);
   }
-  add_ref();  // for the slice
-  // On a loop that somebody else owns nothing is run nor copied: its sockets wait.
-  if (inline_if_idle && options_.inline_when_idle && !client_.calls_may_block() &&
-      DeviceScope::current() == nullptr && !on_bridged_thread()) {
-    run();
-  } else {
-    executor_.submit(this);
-  }
-}
-
-void DeviceActor::run() noexcept {
-  {
-    const DeviceScope scope(client_, id());
-    for (int round = 0; round < kRoundsPerSlice; ++round) {
-      slice();
-      if (mailbox_.go_idle()) {
-        release();
-        return;
-      }
-    }
-  }
-  executor_.submit(this);
-}
-
-void DeviceActor::drop() noexcept {
-  // The executor has closed. Nothing is handed to the client any more; what it still has will end.
-  executor_lost_ = true;
-  if (state_ == State::kOpen) set_state(State::kFailed);
-  if (!refusal_)
-    refuse(Error(ErrorCode::kUnavailable, name() + " lost its executor, which has closed"));
-  do {
-    slice();
-  } while (!mailbox_.go_idle());
-  release();
-}
-
-void DeviceActor::slice() {
-  mailbox_.collect_urgent();
-  while (Work* work = mailbox_.take_urgent()) work->run();
-  dispatch();
-  restart_if_done();
-  close_if_done();
   publish();
+  if (failed_promise_.valid()) failed_promise_.set_value();
+  for (Promise<void>& restarted : restarts_) restarted.set_error(gone);
+  if (stopping_) body_->life_.store(DeviceBody::Life::kClosed);
+}
+
+void DeviceActor::on_signals(Seat& seat, std::uint32_t signals) {
+  if (signals & Seat::kEnter) on_enter(seat);
+  if (signals & Seat::kInputs) on_inputs(seat);
+  if (signals & Seat::kArm) seat.armed = true;
+  if ((signals & Seat::kLaunched) && seat.state == Seat::State::kGranted) {
+    seat.started = true;
+    schedule_.launched(seat);
+  }
+  if (signals & Seat::kReturned) {
+    schedule_.returned(seat);
+    if (std::exchange(seat.done, false)) on_done(seat);
+  }
+  if (signals & Seat::kOver) leave(seat);
+  if (signals & Seat::kDone) on_done(seat);
+  if (signals & Seat::kAbandon) schedule_.abandon(seat);
+  if ((signals & Seat::kWithdraw) && !seat.started && seat.state != Seat::State::kOutside &&
+      seat.state != Seat::State::kLeft) {
+    leave(seat);
+  }
+  after_each_turn();
 }
 
 void DeviceActor::on_enter(Seat& seat) {
   Operation& operation = *seat.operation;
   if (refusal_) operation.fail(*refusal_);
   if (operation.decided()) return leave(seat);
-  seat.state = Seat::State::kQueued;
-  if (!operation.immediate()) return queue_.push_back(seat);
-  immediate_.push_back(seat);
-  on_inputs(seat);
+  seat.inputs = operation.inputs_there();
+  if (seat.inputs) seat.bytes = operation.bytes();
+  schedule_.enter(seat);
 }
 
 void DeviceActor::on_inputs(Seat& seat) {
-  // What wants credits is found by dispatch.
-  if (!seat.operation->immediate() || seat.state != Seat::State::kQueued) return;
-  if (seat.operation->inputs_there()) start(seat);
-}
-
-void DeviceActor::dispatch() {
-  bool spanning_ahead = false;
-  for (Seat* seat = queue_.first(); seat != nullptr;) {
-    Seat* const following = seat->following;
-    if (may_run(*seat, spanning_ahead)) {
-      seat->bytes = seat->operation->bytes();
-      if (!has_credits(*seat)) return;
-      take_credits(*seat);
-      if (seat->operation->spanning() && !seat->operation->grant()) {
-        seat->state = Seat::State::kGranted;
-        spanning_ahead = true;
-      } else {
-        const std::uint64_t before = borrows_;
-        start(*seat);
-        if (borrows_ != before) return dispatch();  // others have been here: the queue is another
-      }
-    }
-    seat = following;
-  }
-}
-
-// True: seat wants credits now. DA-2 and DA-3.
-bool DeviceActor::may_run(Seat& seat, bool& spanning_ahead) {
-  Operation& operation = *seat.operation;
-  if (operation.decided()) return false;  // kWithdraw or kLaunched is on its way
-  const bool there = operation.inputs_there();
-  if (!operation.spanning()) return there;
-  if (spanning_ahead) return false;
-  if (there && !seat.voted) {
-    seat.voted = true;
-    operation.vote(seat);
-  }
-  if (there && operation.armed() && seat.state == Seat::State::kQueued) return true;
-  spanning_ahead = true;
-  return false;
-}
-
-bool DeviceActor::has_credits(const Seat& seat) const {
-  if (seat.operation->kind() == Operation::Kind::kLaunch &&
-      now_.launches_in_flight >= std::max(options_.limits.launches, 1)) {
-    return false;
-  }
-  return now_.bytes_in_flight == 0 || now_.bytes_in_flight + seat.bytes <= options_.limits.bytes;
-}
-
-void DeviceActor::take_credits(Seat& seat) {
-  now_.bytes_in_flight += seat.bytes;
-  now_.peak_bytes_in_flight = std::max(now_.peak_bytes_in_flight, now_.bytes_in_flight);
-  if (seat.operation->kind() != Operation::Kind::kLaunch) return;
-  if (now_.launches_in_flight++ == 0) busy_since_ = options_.environment.clock->now();
-}
-
-void DeviceActor::return_credits(const Seat& seat) {
-  now_.bytes_in_flight -= seat.bytes;
-  if (seat.operation->kind() != Operation::Kind::kLaunch) return;
-  if (--now_.launches_in_flight == 0) now_.busy += options_.environment.clock->now() - busy_since_;
-}
-
-void DeviceActor::start(Seat& seat) {
-  Operation& operation = *seat.operation;
-  if (!operation.begin()) {  // failed this moment: kWithdraw gives the credits back
-    seat.state = operation.immediate() ? Seat::State::kQueued : Seat::State::kGranted;
-    return;
-  }
-  (operation.immediate() ? immediate_ : queue_).remove(seat);
-  ++seats_in_flight_;
-  // Before the call: whoever gives it up reads them.
-  seat.state = Seat::State::kInFlight;
-  if (operation.immediate()) seat.bytes = operation.bytes();
-  if (in_call(&seat, [&] { return operation.start(seat); })) leave(seat);
-}
-
-// What call gives; does not return where the slice was given up meanwhile.
-template <class F>
-bool DeviceActor::in_call(Seat* seat, F call) {
-  if (!calls_may_block_ || borrowed_) return call();
-  const std::uint64_t number = ++calls_made_;
-  calling_ = seat;
-  call_.store(number);
-  const bool over = call();
-  std::uint64_t ours = number;
-  while (!call_.compare_exchange_strong(ours, 0)) {
-    if (ours == (number | kBorrowed)) {  // a moment
-      call_.wait(ours);
-      ours = number;
-      continue;
-    }
-    std::binary_semaphore never(0);
-    never.acquire();
-  }
-  return over;
-}
-
-// The client has failed, and the slice's thread may be in a call of it that does not return: then
-// all that has come ends here. Nothing is lost between two who do this: the one that is second
-// leaves it to the first, who looks again.
-void DeviceActor::run_in_place_of_call() {
-  const DeviceScope* const scope = DeviceScope::current();
-  if (scope != nullptr && &scope->client() == &client_ && scope->device() == id()) return;
-  come_since_.fetch_add(1);
-  for (;;) {
-    std::uint64_t number = call_.load();
-    if (number == 0 || (number & kBorrowed) != 0) return;
-    if (!call_.compare_exchange_strong(number, number | kBorrowed)) continue;
-    const std::uint64_t come = come_since_.load();
-    run_borrowed();
-    call_.store(number);
-    call_.notify_all();
-    if (come_since_.load() == come) return;
-  }
-}
-
-// The slice in the middle of a call: no other is begun.
-void DeviceActor::run_borrowed() {
-  if (!client_failed_.ready() || client_failed_.result()) return;  // of a life before
-  borrowed_ = true;
-  ++borrows_;
-  const Error& cause = client_failed_.result().error();
-  on_failure(cause);
-  if (calling_ != nullptr) {
-    Operation& operation = *calling_->operation;
-    operation.give_up(cause.with_context(operation.describe() + " has not ended"));
-  }
-  mailbox_.collect_urgent();
-  while (Work* work = mailbox_.take_urgent()) work->run();
-  publish();
-  borrowed_ = false;
-}
-
-void DeviceActor::let_go(Operation& operation) {
-  in_call(nullptr, [&] {
-    operation.release();
-    return true;
-  });
-}
-
-void DeviceActor::on_launched(Seat& seat) {
-  queue_.remove(seat);
-  ++seats_in_flight_;
-  seat.state = Seat::State::kInFlight;
+  if (std::exchange(seat.inputs, true)) return;
+  if (seat.state != Seat::State::kQueued || seat.operation->decided()) return;
+  seat.bytes = seat.operation->bytes();
+  schedule_.inputs_came(seat);
 }
 
 void DeviceActor::on_done(Seat& seat) {
-  if (borrowed_) {
-    seat.operation->give_up(*refusal_);
-    return leave(seat);
+  if (seat.state == Seat::State::kCalling) {
+    seat.done = true;
+  } else if (seat.state == Seat::State::kRunning) {
+    seat.operation->calls_again() ? schedule_.call_again(seat) : leave(seat);
   }
-  if (in_call(&seat, [&] { return seat.operation->advance(seat); })) leave(seat);
-}
-
-void DeviceActor::on_abandon(Seat& seat) {
-  if (seat.state != Seat::State::kInFlight) return;  // it ended meanwhile
-  seat.abandoned = true;
-  now_.abandoned_bytes += seat.bytes;
-}
-
-void DeviceActor::on_withdraw(Seat& seat) {
-  if (seat.state == Seat::State::kQueued || seat.state == Seat::State::kGranted) leave(seat);
-  // kOutside: kEnter is still to come and sees the same.
 }
 
 void DeviceActor::leave(Seat& seat) {
-  Operation& operation = *seat.operation;
-  const Operation::Kind kind = operation.kind();
-  const Seat::State from = std::exchange(seat.state, Seat::State::kLeft);
-  MILLRACE_CHECK(from != Seat::State::kLeft, "a seat leaves once (OP-2)");
-  const bool counted = !operation.immediate();
-  if (from == Seat::State::kQueued || from == Seat::State::kGranted) {
-    (counted ? queue_ : immediate_).remove(seat);
+  schedule_.leave(seat);
+  seat.operation->left();
+  seat.operation->release();
+}
+
+void DeviceActor::after_each_turn() {
+  dispatch();
+  restart_if_due();
+  publish();
+  if (stopping_ && schedule_.empty() && ended_.valid()) ended_.set_value();
+}
+
+void DeviceActor::dispatch() {
+  while (DevicePlace* const place = schedule_.next_to_vote()) {
+    place->voted = true;
+    if (seat_of(*place).operation->vote(seat_of(*place))) place->armed = true;
   }
-  if (from == Seat::State::kInFlight) {
-    --seats_in_flight_;
-    switch (kind) {
-      case Operation::Kind::kLaunch:
-        ++now_.launches;
-        break;
-      case Operation::Kind::kPut:
-        ++now_.puts;
-        break;
-      case Operation::Kind::kCopy:
-        ++now_.copies;
-        break;
-      case Operation::Kind::kFetch:
-        ++now_.fetches;
-        break;
-      case Operation::Kind::kCall:
-        break;
-    }
-    if (seat.abandoned) now_.abandoned_bytes -= seat.bytes;
+  while (DevicePlace* const place = schedule_.grant()) {
+    if (!place->spanning || seat_of(*place).operation->grant()) schedule_.make_ready(*place);
   }
-  if (counted && (from == Seat::State::kInFlight || from == Seat::State::kGranted))
-    return_credits(seat);
-  operation.left();
-  let_go(operation);
+  while (DevicePlace* const place = schedule_.take_seat()) {
+    Seat& seat = seat_of(*place);
+    if (seat.started || seat.operation->begin()) return hand_out(seat);
+    schedule_.pass(seat);  // failed this moment: kWithdraw follows
+  }
+}
+
+void DeviceActor::hand_out(Seat& seat) {
+  seat.started = true;
+  seat.operation->add_ref();  // the call's
+  called_here_ = may_call_here(seat);
+  if (called_here_) {
+    ++calls_in_a_row;
+    actors::ActorCell::after_turn(&seat.call());
+  } else {
+    calls_in_a_row = 0;  // of the driver, where that is this thread
+    driver_.submit(&seat.call());
+  }
+}
+
+// DA-1.
+bool DeviceActor::may_call_here(const Seat& seat) const {
+  if (on_bridged_thread() || running_loop() != nullptr) return false;
+  if (DeviceScope::current() != nullptr) return false;
+  const bool submitted_here = seat.operation->entering_here();
+  if (submitted_here) calls_in_a_row = 0;
+  const PoolExecutor* const pool = current_pool();
+  if (calls_may_block_) {
+    return body_->options_.inline_when_idle && submitted_here && !seat.operation->limited() &&
+           pool == nullptr;
+  }
+  return calls_in_a_row < kCallsInARow && (submitted_here || pool == nullptr || pool == &driver_);
 }
 
 void DeviceActor::publish() {
-  store(published_.launches, now_.launches);
-  store(published_.puts, now_.puts);
-  store(published_.copies, now_.copies);
-  store(published_.fetches, now_.fetches);
-  store(published_.launches_in_flight, now_.launches_in_flight);
-  store(published_.bytes_in_flight, now_.bytes_in_flight);
-  store(published_.peak_bytes_in_flight, now_.peak_bytes_in_flight);
-  store(published_.queued, queue_.size() + immediate_.size());
-  store(published_.abandoned_bytes, now_.abandoned_bytes);
-  store(published_.busy, now_.busy.count());
+  DeviceStats now = schedule_.stats();
+  // The last time: it is not asked again.
+  if (given_up_)
+    now.busy = busy_at_end_;
+  else if (stopping_ && schedule_.empty())
+    now.busy = body_->client_.busy_time(body_->id()).value_or(now.busy);
+  const auto words = std::bit_cast<DeviceBody::StatsWords>(now);
+  // relaxed: numbers order nothing. What lies between two fields is copied and never read.
+  for (std::size_t i = 0; i < words.size(); ++i)
+    body_->published_[i].store(words[i], std::memory_order_relaxed);
+  body_->called_here_.store(called_here_ && !refusal_ && schedule_.caller() != nullptr,
+                            std::memory_order_relaxed);
 }
 
-DeviceStats DeviceActor::stats() const {
-  DeviceStats stats;
-  stats.launches = published_.launches.load();
-  stats.puts = published_.puts.load();
-  stats.copies = published_.copies.load();
-  stats.fetches = published_.fetches.load();
-  stats.launches_in_flight = published_.launches_in_flight.load();
-  stats.bytes_in_flight = published_.bytes_in_flight.load();
-  stats.peak_bytes_in_flight = published_.peak_bytes_in_flight.load();
-  stats.queued = published_.queued.load();
-  stats.abandoned_bytes = published_.abandoned_bytes.load();
-  stats.busy = client_.busy_time(id()).value_or(Duration(published_.busy.load()));
-  return stats;
+void DeviceActor::refuse(Error reason) {
+  refusal_ = std::move(reason);
+  schedule_.for_each_waiting([this](DevicePlace& place) {
+    Operation& operation = *seat_of(place).operation;
+    operation.fail(*refusal_);  // it leaves when kWithdraw comes round
+    // A launch that spans devices, which another device's thread has begun.
+    if (calls_may_block_) operation.give_up(*refusal_);
+  });
 }
 
-std::vector<Device> make_devices(Client& client, const DeviceActorOptions& options) {
-  auto sequencer = std::make_shared<LaunchSequencer>();
-  std::vector<Device> devices;
-  for (const DeviceInfo& info : client.devices()) {
-    auto actor = make_ref<DeviceActor>(client, info, options, sequencer);
-    actor->watch_client();
-    devices.emplace_back(std::move(actor));
+void DeviceActor::on_failure(const Error& cause) {
+  if (refusal_) return;
+  failed_ = true;
+  Error reason = Error(ErrorCode::kUnavailable, body_->name() + " has failed: " + cause.message())
+                     .with_detail(DeviceFailure{body_->id(), cause, body_->clock().now()});
+  body_->failed().ignore();  // every call tells it too: it need not be looked at here
+  failed_promise_.set_error(reason);
+  body_->tell_listeners(reason);
+  refuse(std::move(reason));
+  // A call that may not return is waited for no longer.
+  if (DevicePlace* const caller = calls_may_block_ ? schedule_.caller() : nullptr) {
+    Operation& operation = *seat_of(*caller).operation;
+    operation.give_up(cause.with_context(operation.describe() + " has not ended"));
   }
-  return devices;
+  after_each_turn();
+}
+
+Future<void> DeviceActor::on_stop(const actors::Exit& /*exit*/) {
+  stopping_ = true;
+  body_->life_.store(DeviceBody::Life::kClosing);
+  if (failed_promise_.valid()) failed_promise_.set_value();
+  if (!refusal_) refuse(Error(ErrorCode::kUnavailable, body_->name() + " is closed"));
+  restart_if_due();
+  publish();
+  if (given_up_ || schedule_.empty()) return {};
+  return ended_.future();
+}
+
+void DeviceActor::on_give_up(const Error& reason) {
+  given_up_ = true;
+  busy_at_end_ = body_->client_.busy_time(body_->id()).value_or(schedule_.stats().busy);
+  {
+    const MutexLock lock(body_->mutex_);
+    body_->end_ = std::unexpected(reason);
+  }
+  schedule_.for_each_begun(
+      [&reason](DevicePlace& place) { seat_of(place).operation->give_up(reason); });
+  refuse(reason);
+  if (stopping_) {
+    if (ended_.valid()) ended_.set_value();
+  } else {
+    context().stop();
+  }
+}
+
+void DeviceActor::on_restart(Promise<void> restarted) {
+  restarts_.push_back(std::move(restarted));
+  after_each_turn();
+}
+
+// What the failure has ended still has to leave; the last one comes by here again.
+void DeviceActor::restart_if_due() {
+  if (restarts_.empty() || (failed_ && !stopping_ && !schedule_.empty())) return;
+  const Status status = try_restart();
+  for (Promise<void>& restarted : std::exchange(restarts_, {})) restarted.set(status);
+}
+
+Status DeviceActor::try_restart() {
+  if (stopping_) return std::unexpected(*refusal_);
+  if (!failed_) {
+    return fail(ErrorCode::kFailedPrecondition,
+                body_->name() + " was not restarted: it has not failed");
+  }
+  {
+    const DeviceScope scope(body_->client_, body_->id());
+    MILLRACE_TRY_STATUS(body_->client_.restart(body_->id()));
+  }
+  failed_ = false;
+  refusal_.reset();
+  failed_promise_ = Promise<void>();
+  {
+    const MutexLock lock(body_->mutex_);
+    body_->failed_ = failed_promise_.future();
+  }
+  body_->watch_client();
+  return {};
 }
 
 }  // namespace millrace::devices

@@ -8,13 +8,14 @@
 #include <string_view>
 #include <vector>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 
 namespace millrace::devices {
 
 struct DeviceLayout {
-  std::vector<std::int64_t> minor_to_major;      // dimensions, the one that varies fastest first
-  std::vector<std::vector<std::int64_t>> tiles;  // outermost first; none: elements are not tiled
+  std::vector<std::int64_t> minor_to_major = {};  // dimensions, the one that varies fastest first
+  std::vector<std::vector<std::int64_t>> tiles =
+      {};  // outermost first; none: elements are not tiled
 
   static DeviceLayout row_major(int rank);
   // As XLA writes it: "{1,0}", "{1,0:T(8,128)}".

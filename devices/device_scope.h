@@ -1,5 +1,5 @@
-// DeviceScope: says on which device's behalf the current thread runs, so that a backend can tell
-// (and the simulated one insists) that only a device's actor calls it.
+// DeviceScope: says on which device's behalf the current thread calls the client, so that a backend
+// can tell (and the simulated one insists) that the device's actor has allowed it.
 #pragma once
 
 #include "millrace/devices/buffer.h"
@@ -8,7 +8,7 @@ namespace millrace::devices {
 
 class Client;
 
-// Made by a device actor around each of its slices; scopes nest. Thread-safety: confined to its
+// Around each call that a device's actor has allowed; scopes nest. Thread-safety: confined to its
 // thread.
 class DeviceScope {
  public:
@@ -26,7 +26,7 @@ class DeviceScope {
   DeviceId device() const { return device_; }
 
  private:
-  static constinit thread_local const DeviceScope* current_;
+  static inline constinit thread_local const DeviceScope* current_ = nullptr;
   const Client* client_;
   DeviceId device_;
   const DeviceScope* outer_;

@@ -1,8 +1,8 @@
 // DeviceThreads: the threads of a device that computes on the host.
 #pragma once
 
-#include "millrace/core/executor.h"
-#include "millrace/core/parallel_for.h"
+#include "millrace/core/async/executor.h"
+#include "millrace/core/async/parallel_for.h"
 
 namespace millrace::devices {
 

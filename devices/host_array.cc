@@ -1,11 +1,10 @@
 // The memory of HostArray::make: blocks of a pool of the whole process, so that what a step brings
 // to the host or reduces there asks the system for nothing in the steady state.
 #include <cstring>
-#include <new>
 
+#include "millrace/core/base/memory_left.h"
 #include "millrace/devices/buffer.h"
-#include "millrace/devices/cpu/buffer.h"
-#include "millrace/devices/cpu/memory_pool.h"
+#include "millrace/devices/memory_pool.h"
 
 namespace millrace::devices {
 namespace {
@@ -18,18 +17,18 @@ constexpr std::int64_t kCacheBytes = std::int64_t{256} << 20;
 #endif
 
 // Never destroyed: arrays of static lifetime may be freed after main.
-cpu::MemoryPool& host_memory() {
-  static cpu::MemoryPool* const pool = make_ref<cpu::MemoryPool>(0, kCacheBytes).detach();
+MemoryPool& host_memory() {
+  static MemoryPool* const pool = make_ref<MemoryPool>(0, kCacheBytes).detach();
   return *pool;
 }
 
 }  // namespace
 
 HostArray HostArray::make_unwritten(const Shape& shape) {
-  Result<Ref<cpu::Block>> block = host_memory().allocate(shape.size_bytes());
-  if (!block) throw std::bad_alloc();
+  Result<Ref<Block>> block = host_memory().allocate(shape.size_bytes());
+  if (!block) throw NoMemory(block.error());
   std::byte* const data = (*block)->data();
-  return HostArray(shape, {data, shape.size_bytes()}, cpu::make_owner(*std::move(block)));
+  return HostArray(shape, {data, shape.size_bytes()}, make_owner(*std::move(block)));
 }
 
 HostArray HostArray::make(const Shape& shape) {

@@ -15,7 +15,7 @@ bool fits(const Shape& wanted, const Buffer& input, const Client& client, Device
          (wanted.dtype() == DType::kInvalid || admits(wanted, body.shape())) && !body.removed();
 }
 
-// Of one that does not fit. Apart from what every launch runs through.
+// The error of an input that does not fit. Apart from what every launch runs through.
 [[gnu::cold, gnu::noinline]] Status misfit_error(const ExecutableBody& executable,
                                                  const Client& client, std::size_t i,
                                                  const Buffer& input, DeviceId device) {
@@ -23,6 +23,7 @@ bool fits(const Shape& wanted, const Buffer& input, const Client& client, Device
   if (!input) return fail(ErrorCode::kInvalidArgument, argument + " is an empty Buffer");
   const Shape& wanted = executable.input_shapes()[i];
   std::string why;
+  ErrorCode code = ErrorCode::kInvalidArgument;
   if (&input.body()->client() != &client) {
     why = "belongs to another client";
   } else if (input.device() != device) {
@@ -32,9 +33,9 @@ bool fits(const Shape& wanted, const Buffer& input, const Client& client, Device
     why = misfit(wanted, input.shape());
   } else {
     why = "was donated or removed before";
+    code = ErrorCode::kFailedPrecondition;
   }
-  return fail(ErrorCode::kInvalidArgument,
-              argument + ", a " + input.shape().to_string() + ", " + why);
+  return fail(code, argument + ", a " + input.shape().to_string() + ", " + why);
 }
 
 [[gnu::cold, gnu::noinline]] Status count_error(const ExecutableBody& executable,

@@ -5,14 +5,14 @@
 
 namespace millrace::devices {
 
-// kInvalidArgument, naming the argument: wrong number of devices or arguments, a buffer of another
-// client, on another device, of another shape, or donated or removed before. Costs no allocation if
-// all is well.
+// kInvalidArgument: the executable is of another client; wrong number of devices or arguments; a
+// buffer, named, of another client, on another device or of another shape. kFailedPrecondition, as
+// any use of it: a buffer that was donated or removed before. Costs no allocation if all is well.
 Status check_launch(const ExecutableBody& executable, const Client& client,
                     const LaunchArguments& call);
 
-// Of what a stop has cut off: kDeadlineExceeded if the launch's deadline had come by `now`, by the
-// clock of the device, else kCancelled.
+// The error of what a stop has cut off: kDeadlineExceeded if the launch's deadline had come by
+// `now`, by the clock of the device, else kCancelled.
 Error stopped_error(const ExecutableBody& executable, TimePoint deadline, TimePoint now);
 
 // True for input i of a launch that takes the caller's buffer away.

@@ -2,8 +2,7 @@
 
 #include <utility>
 
-#include "millrace/core/mutex.h"
-#include "millrace/devices/device_actor.h"
+#include "millrace/core/base/mutex.h"
 
 namespace millrace::devices {
 namespace {
@@ -19,7 +18,7 @@ class StopSources {
     free_.pop_back();
     return source;
   }
-  // Of a launch that is over. What was stopped stays stopped, and goes.
+  // Takes the source of a launch that is over. One that was stopped goes.
   void give_back(std::stop_source source) {
     if (!source.stop_possible() || source.stop_requested()) return;
     MutexLock lock(mutex_);
@@ -44,7 +43,8 @@ LaunchOperation::LaunchOperation(const Executable& executable, const ExecuteOpti
     : executable_(executable),
       own_stop_(options.call.deadline == kNoDeadline ? std::stop_source(std::nostopstate)
                                                      : stop_sources().take()),
-      stop_token_(own_stop_.stop_possible() ? own_stop_.get_token() : options.call.stop),
+      stop_token_(own_stop_.stop_possible() ? own_stop_.get_token()
+                                            : std::stop_token(options.call.stop)),
       deadline_(options.call.deadline),
       non_donatable_(options.non_donatable),
       flow_(options.flow),
@@ -58,12 +58,11 @@ LaunchOperation::LaunchOperation(const Executable& executable, const ExecuteOpti
 LaunchOperation::~LaunchOperation() { stop_sources().give_back(std::move(own_stop_)); }
 
 template <class A>
-Future<Buffers> LaunchOperation::submit(const Device& device, const Executable& executable,
+Future<Buffers> LaunchOperation::submit(DeviceBody& device, const Executable& executable,
                                         std::span<const A> arguments,
                                         const ExecuteOptions& options) {
   auto* operation = new LaunchOperation(executable, options, 1, arguments.size());
-  Future<Buffers> future(operation->result_);
-  operation->seat_at({&operation->seat_, 1}, {&device, 1});
+  operation->seat_at(operation->seat_, device);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if constexpr (std::is_same_v<A, Buffer>) {
       operation->arguments_[i] = arguments[i];
@@ -71,19 +70,16 @@ Future<Buffers> LaunchOperation::submit(const Device& device, const Executable& 
       operation->take_argument(arguments[i], operation->arguments_[i]);
     }
   }
-  operation->watch(options.call);
-  operation->enter();
-  operation->release();
-  return future;
+  return operation->submitted(options.call);
 }
 
-template Future<Buffers> LaunchOperation::submit(const Device&, const Executable&,
+template Future<Buffers> LaunchOperation::submit(DeviceBody&, const Executable&,
                                                  std::span<const Buffer>, const ExecuteOptions&);
-template Future<Buffers> LaunchOperation::submit(const Device&, const Executable&,
+template Future<Buffers> LaunchOperation::submit(DeviceBody&, const Executable&,
                                                  std::span<const Argument>, const ExecuteOptions&);
 
 Future<Buffers> LaunchOperation::submit_spanning(
-    std::span<const Device> devices, const Executable& executable,
+    std::span<DeviceBody* const> devices, const Executable& executable,
     std::span<const std::span<const Argument>> arguments, LaunchOrder order,
     const ExecuteOptions& options) {
   std::size_t total = 0;
@@ -93,15 +89,14 @@ Future<Buffers> LaunchOperation::submit_spanning(
   operation->seat_at(operation->more_seats_.span(), devices);
   std::size_t offset = 0;
   for (std::size_t d = 0; d < devices.size(); ++d) {
-    operation->ids_[d] = devices[d].id();
+    operation->ids_[d] = devices[d]->id();
     operation->inputs_[d] = operation->arguments_.span().subspan(offset, arguments[d].size());
     for (const Argument& argument : arguments[d]) {
       operation->take_argument(argument, operation->arguments_[offset++]);
     }
   }
   operation->watch(options.call);
-  const Status entered =
-      devices[0].actor()->sequencer().submit(order, [operation] { operation->enter(); });
+  const Status entered = devices[0]->sequencer().submit(order, [operation] { operation->enter(); });
   if (!entered) {
     operation->fail(entered.error());
     operation->enter();  // the seats leave the way they always do
@@ -115,32 +110,15 @@ bool LaunchOperation::call_client(Seat& seat) {
   const DeviceId id = seat.device->id();
   const std::span<const Buffer> inputs = arguments_.span();
   LaunchResult result;
-  const Status launched = executable_.body()->launch({.devices = {&id, 1},
-                                                      .arguments = {&inputs, 1},
-                                                      .non_donatable = non_donatable_.span(),
-                                                      .stop = stop_token_,
-                                                      .deadline = deadline_,
-                                                      .flow = flow_},
-                                                     {&result, 1});
-  arguments_ = {};  // the client keeps what it needs
-  if (!launched) {
-    result_->try_set(std::unexpected(launched.error()));
-    return true;
-  }
-  result_->try_set(std::move(result.outputs));
-  return seat.wait_for(*result.done.cell());
+  const Status launched = launch({&id, 1}, {&inputs, 1}, {&result, 1});
+  result_->try_set(launched ? Result<Buffers>(std::move(result.outputs))
+                            : std::unexpected(launched.error()));
+  return !launched || seat.wait_for(*result.done.cell());
 }
 
 bool LaunchOperation::call_client_spanning(Seat& seat) {
   PooledArray<LaunchResult> results(ids_.size());
-  const Status launched = executable_.body()->launch({.devices = ids_.span(),
-                                                      .arguments = inputs_.span(),
-                                                      .non_donatable = non_donatable_.span(),
-                                                      .stop = stop_token_,
-                                                      .deadline = deadline_,
-                                                      .flow = flow_},
-                                                     results.span());
-  arguments_ = {};
+  const Status launched = launch(ids_.span(), inputs_.span(), results.span());
   if (launched) {
     std::size_t total = 0;
     for (const LaunchResult& r : results) total += r.outputs.size();
@@ -160,6 +138,20 @@ bool LaunchOperation::call_client_spanning(Seat& seat) {
     }
   }
   return !launched || seat.wait_for(*results[static_cast<std::size_t>(seat.index)].done.cell());
+}
+
+Status LaunchOperation::launch(std::span<const DeviceId> devices,
+                               std::span<const std::span<const Buffer>> arguments,
+                               std::span<LaunchResult> results) {
+  Status launched = executable_.body()->launch({.devices = devices,
+                                                .arguments = arguments,
+                                                .non_donatable = non_donatable_.span(),
+                                                .stop = stop_token_,
+                                                .deadline = deadline_,
+                                                .flow = flow_},
+                                               results);
+  arguments_ = {};  // the client keeps what it needs
+  return launched;
 }
 
 }  // namespace millrace::devices

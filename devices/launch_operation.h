@@ -9,13 +9,13 @@
 namespace millrace::devices {
 
 // Made by the two submit functions, which own nothing afterwards. The future completes on the
-// launching actor's slice, with handles; the seats stay in flight until each device's done.
-class LaunchOperation final : public Operation {
+// thread that launches, with handles; the seats stay in flight until each device's done.
+class LaunchOperation final : public ResultOperation<Buffers> {
  public:
   template <class A>  // Buffer or Argument
-  static Future<Buffers> submit(const Device& device, const Executable& executable,
+  static Future<Buffers> submit(DeviceBody& device, const Executable& executable,
                                 std::span<const A> arguments, const ExecuteOptions& options);
-  static Future<Buffers> submit_spanning(std::span<const Device> devices,
+  static Future<Buffers> submit_spanning(std::span<DeviceBody* const> devices,
                                          const Executable& executable,
                                          std::span<const std::span<const Argument>> arguments,
                                          LaunchOrder order, const ExecuteOptions& options);
@@ -24,24 +24,23 @@ class LaunchOperation final : public Operation {
   std::size_t bytes() const override { return executable_.body()->launch_bytes(); }
   std::string describe() const override { return "the launch of " + executable_.name(); }
 
- protected:
-  bool complete_with(const Error& error) override {
-    return result_->try_set(std::unexpected(error));
-  }
   bool call_client(Seat& seat) override;
+
+ protected:
   void stop_started() override { own_stop_.request_stop(); }
 
  private:
   LaunchOperation(const Executable& executable, const ExecuteOptions& options, std::size_t devices,
                   std::size_t arguments);
   ~LaunchOperation() override;
-  Status launch(std::span<LaunchResult> results);
   bool call_client_spanning(Seat& seat);
+  Status launch(std::span<const DeviceId> devices,
+                std::span<const std::span<const Buffer>> arguments,
+                std::span<LaunchResult> results);
 
-  const Ref<Cell<Buffers>> result_ = make_ref<Cell<Buffers>>();
   const Executable executable_;
-  // Of its own only with a deadline, which must stop the program too; the caller's stop is then
-  // passed on by stop_started. Without one the device sees the caller's token itself.
+  // The launch has its own only with a deadline, which must stop the program too; the caller's stop
+  // is then passed on by stop_started. Without one the device sees the caller's token itself.
   std::stop_source own_stop_{std::nostopstate};
   const std::stop_token stop_token_;
   const TimePoint deadline_;
@@ -51,7 +50,6 @@ class LaunchOperation final : public Operation {
   PooledArray<std::span<const Buffer>> inputs_;  // per device, of a spanning launch
   PooledArray<DeviceId> ids_;                    // likewise
   PooledArray<Seat> more_seats_;                 // likewise
-  Seat seat_;                                    // of any other
 };
 
 }  // namespace millrace::devices

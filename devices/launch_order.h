@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <map>
 
-#include "millrace/core/error.h"
-#include "millrace/core/function_ref.h"
-#include "millrace/core/mutex.h"
+#include "millrace/core/base/error.h"
+#include "millrace/core/base/function_ref.h"
+#include "millrace/core/base/mutex.h"
 
 namespace millrace::devices {
 

@@ -2,15 +2,17 @@
 
 #include <utility>
 
-#include "millrace/devices/device_actor.h"
+#include "millrace/devices/device_scope.h"
 
 namespace millrace::devices {
 
-void Seat::signal(Signal signal, bool inline_if_idle) {
+constinit thread_local const Operation* Operation::entering_ = nullptr;
+
+void Seat::signal(Signal signal, bool here) {
   if (signals_.fetch_or(signal) != 0)
-    return;              // whoever came first has put the seat into the mailbox
+    return;              // the turn that an earlier signal has submitted sees this one, too
   operation->add_ref();  // for the stay in the mailbox
-  device->deliver(*this, inline_if_idle);
+  device->submit(this, here);
 }
 
 bool Seat::wait_for(AsyncValue& value) {
@@ -18,48 +20,73 @@ bool Seat::wait_for(AsyncValue& value) {
     static_cast<void>(value.error());  // looked at: the same error is in the results
     return true;
   }
+  operation->add_ref();
   value.add_waiter(this);
   return false;
 }
 
-void Seat::on_complete(AsyncValue& /*value*/) noexcept { signal(kDone); }
+void Seat::on_complete(AsyncValue& /*value*/) noexcept {
+  Operation* const held = operation;
+  held->awaited();
+  signal(kDone);
+  held->release();
+}
 
 void Seat::run() noexcept {
   Operation* const held = operation;
-  const std::uint32_t signals = signals_.exchange(0);
-  if (signals & kEnter) device->on_enter(*this);
-  if (signals & kInputs) device->on_inputs(*this);
-  // kArm only wakes the actor: it looks at every seat in its queue after the signals.
-  if (signals & kLaunched) device->on_launched(*this);
-  if (signals & kDone) device->on_done(*this);
-  if (signals & kAbandon) device->on_abandon(*this);
-  DeviceActor* const actor = device;
-  if (signals & kWithdraw) device->on_withdraw(*this);
-  actor->let_go(*held);
+  device->turns().on_signals(*this, signals_.exchange(0));
+  held->release();
+}
+
+// A seat that has entered is the actor's, which ends it.
+void Seat::drop() noexcept {
+  Operation* const held = operation;
+  if ((signals_.exchange(0) & kEnter) != 0) {
+    held->fail(device->gone_error());
+    held->left();
+    held->release();
+  }
+  held->release();
+}
+
+void Seat::Call::run() noexcept {
+  Operation& operation = *seat_.operation;
+  bool over = false;
+  {
+    const DeviceScope scope(seat_.device->client(), seat_.device->id());
+    over = operation.call_client(seat_);
+  }
+  seat_.signal(over ? kOver : kReturned);
+  operation.release();
+}
+
+// The driver has closed.
+void Seat::Call::drop() noexcept {
+  Operation& operation = *seat_.operation;
+  operation.give_up(seat_.device->gone_error());
+  seat_.signal(kOver);
+  operation.release();
 }
 
 // Waits for one argument whose handle is not there yet; keeps the operation alive until then.
 class Operation::InputWaiter final : public Waiter, public Pooled {
  public:
   InputWaiter(Operation& operation, Buffer& slot, Future<Buffer> future)
-      : operation_(operation), slot_(slot), future_(std::move(future)) {
-    operation.add_ref();
-  }
+      : operation_(Ref<Operation>::share(&operation)), slot_(slot), future_(std::move(future)) {}
   void start() { future_.cell()->add_waiter(this); }
   void on_complete(AsyncValue& /*value*/) noexcept override {
+    const Ref<Operation> operation = std::move(operation_);
     if (const Result<Buffer>& result = future_.result()) {
       slot_ = *result;
     } else {
-      operation_.fail(result.error());
+      operation->fail(result.error());
     }
-    Operation& operation = operation_;
     delete this;
-    operation.input_done();
-    operation.release();
+    operation->input_done();
   }
 
  private:
-  Operation& operation_;
+  Ref<Operation> operation_;
   Buffer& slot_;
   const Future<Buffer> future_;
 };
@@ -80,42 +107,43 @@ void Operation::input_done() {
   for (Seat& seat : seats_) seat.signal(Seat::kInputs);
 }
 
-void Operation::seat_at(std::span<Seat> seats, std::span<const Device> devices) {
+void Operation::seat_at(Seat& seat, DeviceBody& device) {
+  DeviceBody* const devices[] = {&device};
+  seat_at({&seat, 1}, devices);
+}
+
+void Operation::seat_at(std::span<Seat> seats, std::span<DeviceBody* const> devices) {
   seats_ = seats;
   for (std::size_t i = 0; i < seats.size(); ++i) {
     Seat& seat = seats[i];
     seat.operation = this;
-    seat.device = devices[i].actor().get();
+    seat.device = devices[i];
     seat.device->add_ref();
     seat.index = static_cast<int>(i);
+    seat.kind = kind();
+    seat.spanning = seats.size() > 1;
     add_ref();  // until the seat has left
   }
 }
 
 void Operation::enter() {
-  // Nobody signals kInputs for arguments that are there before anybody could have seen the seats.
+  // Arguments that are there before other threads could have seen the seats need no kInputs.
   std::uint32_t only_us = 1;
   const bool waits = !pending_.compare_exchange_strong(only_us, 0);
+  if (!spanning() && !waits && !limited()) seats_[0].device->let_pass();
+  const Operation* const outer = std::exchange(entering_, this);
+  // One that spans devices enters under its sequencer's lock: nothing runs there.
   for (Seat& seat : seats_) seat.signal(Seat::kEnter, !spanning());
+  entering_ = outer;
   if (waits) input_done();
 }
 
 void Operation::watch(const CallOptions& options) {
   if (options.deadline != kNoDeadline) {
-    // Keeps the operation alive until it has run or was dropped.
-    struct Expire {
-      Operation* operation;
-      explicit Expire(Operation* o) : operation(o) { operation->add_ref(); }
-      Expire(Expire&& other) noexcept : operation(std::exchange(other.operation, nullptr)) {}
-      ~Expire() {
-        if (operation != nullptr) operation->release();
-      }
-      void operator()() const {
-        operation->cancel(ErrorCode::kDeadlineExceeded, " did not end before its deadline");
-      }
-    };
     timers_ = &seats_[0].device->timers();
-    timer_ = timers_->schedule(options.deadline, Expire(this));
+    timer_ = timers_->schedule(options.deadline, [held = Ref<Operation>::share(this)] {
+      held->cancel(ErrorCode::kDeadlineExceeded, " did not end before its deadline");
+    });
   }
   if (options.stop.stop_possible()) stop_.emplace(options.stop, Cancel{this});
 }
@@ -149,14 +177,13 @@ void Operation::fail(const Error& error) {
   for (Seat& seat : seats_) seat.signal(Seat::kWithdraw);
 }
 
-void Operation::vote(Seat& voter) {
-  if (votes_.fetch_add(1) + 1 < seats_.size()) return;
+bool Operation::vote(Seat& voter) {
+  if (votes_.fetch_add(1) + 1 < seats_.size()) return false;
   for (Seat& seat : seats_) {
     if (&seat != &voter) seat.signal(Seat::kArm);
   }
+  return true;
 }
-
-bool Operation::start(Seat& seat) { return call_client(seat); }
 
 void Operation::destroy() {
   stop_.reset();  // waits for a stop request that is just being told, which still uses all of this

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "millrace/core/pool.h"
+#include "millrace/core/base/pool.h"
 
 namespace millrace::devices {
 

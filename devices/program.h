@@ -9,7 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/braced.h"
+#include "millrace/core/base/error.h"
 #include "millrace/devices/buffer.h"
 
 namespace millrace::devices {
@@ -20,7 +21,8 @@ class Program {
   // "mlir": StableHLO as text, or as MLIR bytecode (a portable artifact), told apart by the first
   // bytes.
   static Program from_text(std::string text, std::string name = "program");
-  // kNotFound and other file errors name the path; an empty file is kInvalidArgument.
+  // The errors of core/base/read_file.h, which name the path: what is no regular file, or an empty
+  // one, is kInvalidArgument. Blocking.
   static Result<Program> from_file(const std::string& path);
 
   std::string_view code() const { return *code_; }
@@ -38,7 +40,7 @@ class Program {
 struct CompileOptions {
   // Devices that the program runs on: devices[replica * partitions + partition]; one entry = any
   // single device when portable, else that device.
-  std::vector<DeviceId> devices = {DeviceId{0}};
+  Braced<ListOf<DeviceId>> devices = ListOf<DeviceId>(DeviceId{0});
   int replicas = 1;
   int partitions = 1;
   // True: one executable that may run on any one device of the client, chosen at each execution.
@@ -47,9 +49,9 @@ struct CompileOptions {
   bool deterministic = false;
   // Asked to stop, a compilation ends with kCancelled at its next stage; a plugin that cannot stop
   // goes on to its end.
-  std::stop_token stop;
-  std::string
-      plugin_options;  // serialized CompileOptionsProto extras for a PJRT plugin, passed through
+  Braced<std::stop_token> stop = {};
+  // Serialized CompileOptionsProto extras for a PJRT plugin, passed through.
+  Braced<std::string> plugin_options = {};
 };
 
 }  // namespace millrace::devices

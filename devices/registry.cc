@@ -8,39 +8,8 @@
 #include <utility>
 
 #include "millrace/devices/backend_name.h"
-#include "millrace/devices/cpu/client.h"
-#include "millrace/devices/cpu/compile.h"
 
 namespace millrace::devices {
-namespace {
-
-constexpr int kMostCpuDevices = 1024;
-constexpr std::string_view kCpu = "cpu";
-
-Result<std::unique_ptr<Client>> make_cpu(const ClientOptions& options) {
-  MILLRACE_TRY(const std::optional<int> from_variable,
-               read_count(options.variables, "CPU_NUM_DEVICES", 1, kMostCpuDevices));
-  const int devices = options.devices.value_or(from_variable.value_or(1));
-  if (devices < 1 || devices > kMostCpuDevices) {
-    return fail(ErrorCode::kInvalidArgument, "cannot make " + std::to_string(devices) +
-                                                 " CPU devices: from 1 to " +
-                                                 std::to_string(kMostCpuDevices) + " are possible");
-  }
-  if (!options.threads) {
-    return fail(ErrorCode::kInvalidArgument, "CPU devices need threads (ClientOptions::threads)");
-  }
-  cpu::CpuClientOptions made{.clock = options.environment.clock,
-                             .trace = options.trace,
-                             .memory_bytes = options.memory_bytes,
-                             .inline_time = options.inline_time,
-                             .compile = &cpu::compile,
-                             .compile_again = &cpu::compile_again};
-  for (int i = 0; i < devices; ++i) made.threads.push_back(options.threads(i, devices));
-  return std::make_unique<cpu::CpuClient>(std::move(made));
-}
-
-}  // namespace
-
 std::string lower(std::string_view name) {
   std::string result(name);
   std::ranges::transform(result, result.begin(),
@@ -66,10 +35,6 @@ Result<std::optional<int>> read_count(const Variables& variables, const std::str
   return fail(ErrorCode::kInvalidArgument,
               name + " is '" + *text + "', but must be a whole number from " +
                   std::to_string(least) + " to " + std::to_string(most));
-}
-
-ClientRegistry::ClientRegistry() {
-  entries_.emplace(kCpu, Entry{.factory = &make_cpu, .named_by = {}});
 }
 
 Status ClientRegistry::add(std::string_view name, const ClientFactory& factory, int priority,
@@ -99,19 +64,19 @@ Status ClientRegistry::check(std::string_view name, std::string_view origin) con
   if (entries_.contains(lower(name))) return {};
   std::string known;
   for (const auto& [kind, entry] : entries_) known += (known.empty() ? "" : ", ") + kind;
-  return fail(ErrorCode::kInvalidArgument, std::string(origin) + " names the device kind '" +
-                                               std::string(name) +
-                                               "', which is not known here; known: " + known);
+  return fail(ErrorCode::kNotFound, std::string(origin) + " names the device kind '" +
+                                        std::string(name) +
+                                        "', which is not known here; known: " + known);
 }
 
-Result<ClientChoice> ClientRegistry::choose(const Variables& variables,
-                                            const CanOpen& can_open) const {
+Result<ClientChoice> ClientRegistry::choose(const Variables& variables, const CanOpen& can_open,
+                                            std::string_view said_by) const {
   const std::string asked = variables("PJRT_DEVICE").value_or("");
   if (!asked.empty()) {
-    MILLRACE_TRY_STATUS(check(asked, "PJRT_DEVICE"));
+    MILLRACE_TRY_STATUS(check(asked, said_by));
     const std::string name = lower(asked);
     MILLRACE_TRY_STATUS(can_open(name));
-    return ClientChoice{.name = name, .reason = "PJRT_DEVICE=" + asked};
+    return ClientChoice{.name = name, .reason = std::string(said_by) + "=" + asked};
   }
   std::string reason = "PJRT_DEVICE is not set";
   std::optional<Error> first;
@@ -139,8 +104,8 @@ Result<ClientChoice> ClientRegistry::choose(const Variables& variables,
   return std::unexpected(*first);
 }
 
-Result<OpenedClient> ClientRegistry::open(const Variables& variables,
-                                          const ClientOptions& options) const {
+Result<OpenedClient> ClientRegistry::open(const Variables& variables, const ClientOptions& options,
+                                          std::string_view said_by) const {
   OpenedClient opened;
   std::optional<Error> given_up;
   const CanOpen open_it = [&](const std::string& name) -> Status {
@@ -153,7 +118,7 @@ Result<OpenedClient> ClientRegistry::open(const Variables& variables,
     opened.client = *std::move(client);
     return {};
   };
-  Result<ClientChoice> choice = choose(variables, open_it);
+  Result<ClientChoice> choice = choose(variables, open_it, said_by);
   if (given_up) return std::unexpected(*std::move(given_up));
   MILLRACE_TRY(opened.choice, std::move(choice));
   return opened;

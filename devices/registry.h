@@ -1,6 +1,6 @@
 // ClientRegistry: backends by name, and the choice of one from PJRT_DEVICE, or of the best that can
-// be opened. "cpu" is built in; PJRT plugins are added (pjrt/plugin_list.h), and nothing else in
-// the tree names a kind of device.
+// be opened. Backends are added: "cpu" by cpu/backends.h, PJRT plugins by pjrt/plugin_list.h;
+// nothing else in the tree names a kind of device.
 #pragma once
 
 #include <chrono>
@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "millrace/core/call_options.h"
-#include "millrace/core/environment.h"
-#include "millrace/core/key_value_store.h"
-#include "millrace/core/trace.h"
+#include "millrace/core/async/call_options.h"
+#include "millrace/core/async/environment.h"
+#include "millrace/core/async/key_value_store.h"
+#include "millrace/core/observe/trace.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/device_threads.h"
 
@@ -46,28 +46,28 @@ struct OpeningGivenUp {
 
 // What a backend is made of. Borrowed pointers outlive the client.
 struct ClientOptions {
-  Environment environment;
+  Environment environment = {};
   Variables variables = process_variables();
   // How many devices; nullopt: as the backend's own variable says (CPU_NUM_DEVICES), else what is
   // there.
-  std::optional<int> devices;
+  std::optional<int> devices = {};
   // For backends that compute on the host: the threads of device i of n. Called once per device.
-  std::function<DeviceThreads(int i, int n)> threads;
+  std::function<DeviceThreads(int i, int n)> threads = {};
   // For backends whose opening may never end: how long it may take, by steady_clock() (then it is
   // kCancelled or kDeadlineExceeded, with the detail OpeningGivenUp), and a thread of its own to be
   // left behind. Called once at most for each backend; left out, the caller's thread opens, without
   // a limit.
-  CallOptions call;
-  std::function<Executor*()> opener;
+  CallOptions call = {};
+  std::function<Executor*()> opener = {};
   // For backends whose calls may block: a thread of its own for what frees. It outlives the client.
   // Called once at most; left out, the environment's executor for what blocks makes these calls.
-  std::function<Executor*()> frees;
+  std::function<Executor*()> frees = {};
   TraceRecorder* trace = nullptr;
   bool profile = false;     // what a plugin's own profiler records goes to trace, too, at the close
   Duration inline_time{0};  // see cpu/client.h; for backends that compute on the host
   std::int64_t memory_bytes = 0;  // per device, where the backend can limit it; 0: no limit
-  std::map<std::string, Attribute> settings;  // create options of a plugin, passed through
-  ProcessPlace process;
+  std::map<std::string, Attribute> settings = {};  // create options of a plugin, passed through
+  ProcessPlace process = {};
   KeyValueStore* store = nullptr;  // that the job's processes share; nullptr: there is none
   // How long the close of the client waits for what a plugin has begun.
   Duration close_timeout = std::chrono::seconds(30);
@@ -77,23 +77,21 @@ using ClientFactory = std::function<Result<std::unique_ptr<Client>>(const Client
 
 // A backend's name, and in words why it is this one: for one line on the log.
 struct ClientChoice {
-  std::string name;
-  std::string reason;
-  bool automatic = false;  // others were there and nobody chose: everybody should see that line
+  std::string name = {};
+  std::string reason = {};
+  bool automatic = false;  // others were there and none was chosen: users should see that line
 };
 
 struct OpenedClient {
-  std::unique_ptr<Client> client;
-  ClientChoice choice;
+  std::unique_ptr<Client> client = {};
+  ClientChoice choice = {};
 };
 
 // Thread-safety: external; filled before it is used.
 class ClientRegistry {
  public:
-  ClientRegistry();  // with "cpu"
-
   // Names are compared without case: PJRT_DEVICE=CPU means "cpu". kAlreadyExists; backend_name.h.
-  // Where nobody chooses, the highest priority comes first, of equal ones the first added; "cpu"
+  // Where none is chosen, the highest priority comes first, of equal ones the first added; "cpu"
   // has 0. named_by: where the user has named this backend ("--plugin"), so that no other is meant.
   Status add(std::string_view name, const ClientFactory& factory, int priority = 1,
              std::string_view named_by = {});
@@ -101,12 +99,15 @@ class ClientRegistry {
   std::vector<std::string> names() const;
 
   // PJRT_DEVICE if it is set, else the first of names() for which can_open has no error; one that
-  // the user has named is not passed over. The reason tells what was, and why. kInvalidArgument
-  // for an unknown name, with those that are known; can_open's first error where nothing is left.
+  // the user has named is not passed over. The reason tells what was, and why. kNotFound for an
+  // unknown name, with those that are known; can_open's first error where nothing is left. said_by:
+  // where the name stands, for these words.
   using CanOpen = std::function<Status(const std::string& name)>;
-  Result<ClientChoice> choose(const Variables& variables, const CanOpen& can_open) const;
+  Result<ClientChoice> choose(const Variables& variables, const CanOpen& can_open,
+                              std::string_view said_by = "PJRT_DEVICE") const;
   // The client of that choice. An opening that is given up ends it: no other is tried.
-  Result<OpenedClient> open(const Variables& variables, const ClientOptions& options) const;
+  Result<OpenedClient> open(const Variables& variables, const ClientOptions& options,
+                            std::string_view said_by = "PJRT_DEVICE") const;
   Result<std::unique_ptr<Client>> create(std::string_view name, const ClientOptions& options) const;
 
  private:

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "millrace/core/check.h"
-#include "millrace/devices/shape_pattern.h"
+#include "millrace/core/base/check.h"
 
 namespace millrace::devices {
 namespace {
@@ -76,9 +75,15 @@ bool is_signed_integer(DType type) { return type >= DType::kI2 && type <= DType:
 bool is_unsigned_integer(DType type) { return type >= DType::kU2 && type <= DType::kU64; }
 bool is_complex(DType type) { return type == DType::kC64 || type == DType::kC128; }
 
-Shape::Shape(DType type, std::span<const std::int64_t> dims)
-    : dtype_(type), rank_(static_cast<std::uint8_t>(dims.size())) {
+void Dims::assign(std::span<const std::int64_t> dims) {
   MILLRACE_CHECK(dims.size() <= kMaxRank, "a Shape has at most kMaxRank dimensions");
+  rank_ = static_cast<int>(dims.size());
+  std::ranges::copy(dims, dims_);
+}
+
+Shape::Shape(DType type, const Dims& given) : dtype_(type) {
+  const std::span<const std::int64_t> dims(given);
+  rank_ = static_cast<std::uint8_t>(dims.size());
   for (std::size_t i = 0; i < dims.size(); ++i) {
     MILLRACE_CHECK(dims[i] >= kUnknownDimension, "a Shape has no negative dimensions");
     dims_[i] = dims[i];

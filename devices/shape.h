@@ -3,9 +3,10 @@
 // says otherwise.
 #pragma once
 
+#include <complex>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -61,17 +62,68 @@ bool is_signed_integer(DType type);
 bool is_unsigned_integer(DType type);  // ui2..ui64; not i1
 bool is_complex(DType type);
 
+template <class T>
+consteval DType find_dtype() {
+  if (std::same_as<T, bool>) return DType::kI1;
+  if (std::same_as<T, std::int8_t>) return DType::kI8;
+  if (std::same_as<T, std::int16_t>) return DType::kI16;
+  if (std::same_as<T, std::int32_t>) return DType::kI32;
+  if (std::same_as<T, std::int64_t>) return DType::kI64;
+  if (std::same_as<T, std::uint8_t>) return DType::kU8;
+  if (std::same_as<T, std::uint16_t>) return DType::kU16;
+  if (std::same_as<T, std::uint32_t>) return DType::kU32;
+  if (std::same_as<T, std::uint64_t>) return DType::kU64;
+  if (std::same_as<T, float>) return DType::kF32;
+  if (std::same_as<T, double>) return DType::kF64;
+  if (std::same_as<T, std::complex<float>>) return DType::kC64;
+  if (std::same_as<T, std::complex<double>>) return DType::kC128;
+  return DType::kInvalid;
+}
+// The element type whose C++ type is T; kInvalid for any other T.
+template <class T>
+inline constexpr DType dtype_of = find_dtype<T>();
+
 // The most dimensions that a Shape of a buffer may have: shapes then live without allocation.
 inline constexpr int kMaxRank = 12;
+
+// The dimensions of an array as a call takes them: {64, 28, 28}, or a range of std::int64_t. No
+// allocation. CHECKs that there are at most kMaxRank.
+class Dims {
+ public:
+  Dims() = default;
+  template <std::integral... Ns>
+    requires(sizeof...(Ns) > 0 && sizeof...(Ns) <= kMaxRank)
+  Dims(Ns... dims) : rank_(sizeof...(Ns)) {  // NOLINT(google-explicit-constructor)
+    int i = 0;
+    ((dims_[i++] = static_cast<std::int64_t>(dims)), ...);
+  }
+  template <class Range>
+    requires std::convertible_to<const Range&, std::span<const std::int64_t>>
+  Dims(const Range& dims) {  // NOLINT(google-explicit-constructor)
+    assign(std::span<const std::int64_t>(dims));
+  }
+
+  operator std::span<const std::int64_t>() const {  // NOLINT(google-explicit-constructor)
+    return {dims_, static_cast<std::size_t>(rank_)};
+  }
+
+ private:
+  void assign(std::span<const std::int64_t> dims);
+
+  int rank_ = 0;
+  std::int64_t dims_[kMaxRank] = {};
+};
+
+// A dimension that is not known yet, "?" in text (shape_pattern.h). A Shape that has one is that of
+// no array: it has no elements() and no size_bytes().
+inline constexpr std::int64_t kUnknownDimension = -1;
 
 // Element type and dimensions. Value type, no allocation. Thread-safety: external.
 class Shape {
  public:
   Shape() = default;
-  Shape(DType type, std::initializer_list<std::int64_t> dims)
-      : Shape(type, std::span<const std::int64_t>(dims.begin(), dims.size())) {}
-  // CHECKs that there are at most kMaxRank dimensions, each >= 0 (or unknown: shape_pattern.h).
-  Shape(DType type, std::span<const std::int64_t> dims);
+  // CHECKs that there are at most kMaxRank dimensions, each >= 0 or unknown.
+  Shape(DType type, const Dims& dims);
 
   DType dtype() const { return dtype_; }
   int rank() const { return rank_; }

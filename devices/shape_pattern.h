@@ -1,19 +1,13 @@
 // Shape patterns: the parameters and results of a program whose shapes are known at a launch only:
-// Shapes some of whose dimensions are kUnknownDimension. Whoever has no such programs need not
-// know.
+// Shapes some of whose dimensions are kUnknownDimension. Only users of such programs need them.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 
 #include "millrace/devices/shape.h"
 
 namespace millrace::devices {
-
-// "?" in text. A Shape with such a dimension is that of no array: it has no elements() and no
-// size_bytes().
-inline constexpr std::int64_t kUnknownDimension = -1;
 
 bool is_complete(const Shape& shape);
 bool are_complete(std::span<const Shape> shapes);

@@ -10,45 +10,46 @@
 
 namespace millrace::devices {
 
-// Host to device. In flight until the buffer is ready.
-class PutOperation final : public Operation {
+// Host to device. In flight until the buffer is ready. T: Buffer, or PutResult for a caller that
+// waits for the release of the source.
+template <class T>
+class PutOperation final : public ResultOperation<T> {
  public:
-  static Future<PutResult> submit_tracked(const Device& device, HostView view,
-                                          const PutOptions& options);
-  static Future<Buffer> submit(const Device& device, HostView view, const PutOptions& options);
+  static Future<T> submit(DeviceBody& device, HostView view, HostBufferSemantics semantics,
+                          const PutOptions& options);
 
-  Kind kind() const override { return Kind::kPut; }
+  Operation::Kind kind() const override { return Operation::Kind::kPut; }
   std::size_t bytes() const override { return view_.shape.size_bytes(); }
   std::string describe() const override { return "the put of " + view_.shape.to_string(); }
 
- protected:
-  bool complete_with(const Error& error) override;
   bool call_client(Seat& seat) override;
 
  private:
-  PutOperation(HostView view, const PutOptions& options);
-  void run(const Device& device, const PutOptions& options);
+  PutOperation(HostView view, HostBufferSemantics semantics, const PutOptions& options);
 
   HostView view_;
   std::array<std::int64_t, kMaxRank> strides_;
   const HostBufferSemantics semantics_;
   const int memory_;
   const std::optional<DeviceLayout> layout_;
-  Ref<Cell<PutResult>> tracked_;  // one of the two
-  Ref<Cell<Buffer>> plain_;
-  Seat seat_;
 };
 
 // Brings a buffer's bytes into sight of the host: in place where the backend allows it, else by a
 // copy.
 class HostRead {
  public:
-  // In the actor's slice, again after each kDone of seat: true when result() is there.
-  bool advance(const Buffer& buffer, Seat& seat);
+  // True when result() is there; else seat waits, then comes awaited(), and, if calls_again() says
+  // so, this once more.
+  bool call(const Buffer& buffer, Seat& seat);
+  void awaited();
+  bool calls_again() const { return step_ != Step::kCopied; }
   Result<HostArray>& result() { return result_; }
 
  private:
   enum class Step : std::uint8_t { kReady, kAccess, kCopied };
+  static constexpr std::size_t kSmall = 4096;
+  bool begin_copy(const Buffer& buffer, Seat& seat);
+
   Step step_ = Step::kReady;
   Future<void> waiting_;
   HostArray array_;
@@ -56,46 +57,42 @@ class HostRead {
 };
 
 // Device to host.
-class FetchOperation final : public Operation {
+class FetchOperation final : public ResultOperation<HostArray> {
  public:
-  static Future<HostArray> submit(const Device& device, const Argument& source,
+  static Future<HostArray> submit(DeviceBody& device, const Argument& source,
                                   const CallOptions& options);
 
   Kind kind() const override { return Kind::kFetch; }
   std::size_t bytes() const override { return buffer_.shape().size_bytes(); }
   std::string describe() const override;
-  bool advance(Seat& seat) override;
+  bool call_client(Seat& seat) override;
+  void awaited() override;
+  bool calls_again() const override { return read_.calls_again(); }
 
  protected:
-  bool complete_with(const Error& error) override {
-    return result_->try_set(std::unexpected(error));
-  }
-  bool call_client(Seat& seat) override;
   bool abandonable() const override { return true; }
 
  private:
+  void finish();
+
   Buffer buffer_;
   HostRead read_;
-  const Ref<Cell<HostArray>> result_ = make_ref<Cell<HostArray>>();
-  Seat seat_;
 };
 
 // Device to device: by the client where it owns both ends, else through the host.
-class CopyOperation final : public Operation {
+class CopyOperation final : public ResultOperation<Buffer> {
  public:
-  static Future<Buffer> submit(const Device& device, const Argument& source,
+  static Future<Buffer> submit(DeviceBody& device, const Argument& source,
                                const CallOptions& options);
 
   Kind kind() const override { return Kind::kCopy; }
   std::size_t bytes() const override { return source_.size_bytes(); }
   std::string describe() const override;
-  bool advance(Seat& seat) override;
+  bool call_client(Seat& seat) override;
+  void awaited() override;
+  bool calls_again() const override { return !copied_; }
 
  protected:
-  bool complete_with(const Error& error) override {
-    return result_->try_set(std::unexpected(error));
-  }
-  bool call_client(Seat& seat) override;
   bool abandonable() const override { return true; }
 
  private:
@@ -103,9 +100,8 @@ class CopyOperation final : public Operation {
 
   Buffer source_;
   HostRead read_;
+  bool read_there_ = false;
   bool copied_ = false;  // the destination exists, its bytes are on their way
-  const Ref<Cell<Buffer>> result_ = make_ref<Cell<Buffer>>();
-  Seat seat_;
 };
 
 }  // namespace millrace::devices

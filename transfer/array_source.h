@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/devices/buffer.h"
 #include "millrace/transfer/item_source.h"
 

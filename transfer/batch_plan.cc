@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
 
 namespace millrace::transfer {
 
@@ -34,10 +34,6 @@ BatchPlan::BatchPlan(const BatchPlanOptions& options)
       full_steps_(options.items / static_cast<std::uint64_t>(options.batch_size)),
       rest_(options.items % static_cast<std::uint64_t>(options.batch_size)),
       steps_(full_steps_ + (rest_ > 0 && options.remainder != Remainder::kDrop ? 1 : 0)) {}
-
-std::uint64_t BatchPlan::dropped_per_epoch() const {
-  return options_.remainder == Remainder::kDrop ? rest_ : 0;
-}
 
 Shard BatchPlan::shard(std::uint64_t step, int shard) const {
   MILLRACE_DCHECK(step < steps_ && shard >= 0 && shard < options_.shards,

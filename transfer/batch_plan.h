@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/transfer/permutation.h"
 
 namespace millrace::transfer {
@@ -14,7 +14,7 @@ namespace millrace::transfer {
 // What becomes of the items that do not fill the last global batch of an epoch. Under every policy
 // each shard has the same number of steps, so that collectives of a step always find every rank.
 enum class Remainder {
-  kDrop,  // left out in this epoch (other ones in the next, where items are shuffled); counted
+  kDrop,  // left out in this epoch (other ones in the next, where items are shuffled)
   kPad,  // a full last batch whose first rows are valid; the others repeat items and must not count
   kUneven,  // a smaller last batch; a shard may get fewer rows than the others, or none
 };
@@ -45,8 +45,6 @@ class BatchPlan {
   const BatchPlanOptions& options() const { return options_; }
   std::uint64_t steps_per_epoch() const { return steps_; }
   std::int64_t rows_per_shard() const { return rows_; }
-  // Items of one epoch that no batch holds: 0 except under kDrop.
-  std::uint64_t dropped_per_epoch() const;
 
   // step < steps_per_epoch(), shard < shards.
   Shard shard(std::uint64_t step, int shard) const;

@@ -13,7 +13,8 @@ namespace millrace::transfer {
 
 // One batch on one device; its bytes have arrived.
 struct DeviceBatch {
-  devices::Buffers arrays;  // one per field of the source, in its order: rows x the item's shape
+  devices::Buffers arrays =
+      {};  // one per field of the source, in its order: rows x the item's shape
   std::int64_t rows = 0;
   std::int64_t valid = 0;  // the first ones; the others repeat items (Remainder::kPad)
   std::uint64_t epoch = 0;
@@ -37,8 +38,8 @@ struct LoadFailure {
   std::uint64_t epoch = 0;
   std::uint64_t step = 0;
   int device = 0;
-  std::uint64_t item =
-      0;  // the one at fault where the source names it (FailedItem), else the batch's first
+  // The one at fault, where the source names it (FailedItem, SourceBatch::working_on).
+  std::optional<std::uint64_t> item = {};
 };
 
 // Attached to the error of a close() that did not wait any longer.

@@ -63,10 +63,18 @@ Status check_budget(const char* what, std::size_t budget, std::size_t batch) {
                   " bytes); raise it or take smaller batches");
 }
 
-Status check_basics(const ItemSource& source, std::size_t devices, const LoaderOptions& options) {
-  if (devices == 0)
+Status check_basics(const ItemSource* source, std::span<const devices::Device> devices,
+                    const LoaderOptions& options) {
+  if (source == nullptr)
+    return fail(ErrorCode::kInvalidArgument, "making a loader: its source is a null pointer");
+  if (devices.empty())
     return fail(ErrorCode::kInvalidArgument, "making a loader: it has no device to load for");
-  if (source.fields().empty()) {
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (devices[i]) continue;
+    return fail(ErrorCode::kInvalidArgument,
+                "making a loader: device " + std::to_string(i) + " is an empty Device");
+  }
+  if (source->fields().empty()) {
     return fail(ErrorCode::kInvalidArgument,
                 "making a loader: the items of its source have no fields");
   }
@@ -89,7 +97,7 @@ DeviceLoader& DeviceLoader::operator=(DeviceLoader&& other) noexcept {
 }
 
 DeviceLoader::~DeviceLoader() {
-  // An abandoned stage is then told of by the log: nobody else looks at this future.
+  // The log reports an abandoned stage: no caller has this future.
   if (core_) static_cast<void>(core_->close());
 }
 
@@ -97,7 +105,7 @@ Result<DeviceLoader> DeviceLoader::create(const Environment& environment,
                                           std::shared_ptr<ItemSource> source,
                                           std::vector<devices::Device> devices,
                                           LoaderOptions options) {
-  MILLRACE_TRY_STATUS(check_basics(*source, devices.size(), options));
+  MILLRACE_TRY_STATUS(check_basics(source.get(), devices, options));
   MILLRACE_TRY_STATUS(check_shards(options, devices.size()));
   MILLRACE_TRY(const BatchPlan plan, BatchPlan::create({.items = source->items(),
                                                         .batch_size = options.batch_size,
@@ -154,10 +162,11 @@ const BatchPlan& DeviceLoader::plan() const { return core_->plan(); }
 
 Future<std::optional<DeviceBatch>> DeviceLoader::next(int device,
                                                       const CallOptions& options) const {
+  if (!core_) return fail(ErrorCode::kInvalidArgument, "next() of a loader that was moved from");
   return core_->next(device, options);
 }
 
-Future<void> DeviceLoader::close() const { return core_->close(); }
+Future<void> DeviceLoader::close() const { return core_ ? core_->close() : make_ready(); }
 
 LoaderStats DeviceLoader::stats() const { return core_->stats(); }
 

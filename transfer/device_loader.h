@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "millrace/core/call_options.h"
-#include "millrace/core/environment.h"
+#include "millrace/core/async/call_options.h"
+#include "millrace/core/async/environment.h"
 #include "millrace/devices/device.h"
 #include "millrace/transfer/batch_plan.h"
 #include "millrace/transfer/device_batch.h"
@@ -26,7 +26,8 @@ class LoaderCore;
 // one owner).
 class DeviceLoader {
  public:
-  // kInvalidArgument names what does not fit: the plan, the shards, or a budget below one batch.
+  // kInvalidArgument names what does not fit: no source, an empty Device, the plan, the shards, or
+  // a budget below one batch.
   static Result<DeviceLoader> create(const Environment& environment,
                                      std::shared_ptr<ItemSource> source,
                                      std::vector<devices::Device> devices, LoaderOptions options);
@@ -40,7 +41,10 @@ class DeviceLoader {
   // an epoch (then the next epoch follows, if there is one; after the last the end is told again).
   // Several calls may wait, and are served in order. A failed stage comes as its error
   // (LoadFailure) in the place of the first batch that is missing for it, and again from then on.
-  // kCancelled and kDeadlineExceeded by options take no batch; kUnavailable after close().
+  // kCancelled and kDeadlineExceeded by options take no batch; kUnavailable after close();
+  // kInvalidArgument for a device that the loader does not have, and of one that was moved from.
+  // Where the executors of the environment have closed (a runtime that has gone), the stages that
+  // they dropped have failed: kAborted or kUnavailable.
   Future<std::optional<DeviceBatch>> next(int device, const CallOptions& options = {}) const;
 
   // Stops reading ahead, cancels waiting next() calls, asks running stages to give up and waits for

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "millrace/core/check.h"
-#include "millrace/core/philox.h"
+#include "millrace/core/base/check.h"
+#include "millrace/core/base/philox.h"
 
 namespace millrace::transfer {
 namespace {

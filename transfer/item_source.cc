@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
 #include "millrace/transfer/formats/file_writer.h"
 
 namespace millrace::transfer {

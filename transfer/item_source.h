@@ -1,17 +1,18 @@
-// ItemSource: where the items of a data set come from. Implemented by users and by memory_source.h
-// (arrays in memory, IDX files) and fake_source.h (generated). The loader calls it from many tasks
-// at once. Read next: device_loader.h.
+// ItemSource: where the items of a data set come from. Implemented by users and by array_source.h
+// (arrays in memory), idx_source.h (IDX files) and fake_source.h (generated). The loader calls it
+// from many tasks at once. Read next: device_loader.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
 
-#include "millrace/core/future.h"
+#include "millrace/core/async/future.h"
 #include "millrace/devices/buffer.h"
 
 namespace millrace::transfer {
@@ -19,25 +20,25 @@ namespace millrace::transfer {
 // One array that every item has: {"images", tensor<28x28x1xui8>}. In a batch it gets the rows in
 // front.
 struct Field {
-  std::string name;
-  devices::Shape item;
+  std::string name = {};
+  devices::Shape item = {};
 };
 
-// One batch on its way through read and decode. Whoever works on it shares it, so a call that the
-// loader no longer waits for still writes into memory that is there. Thread-safety: confined to one
-// stage at a time.
+// One batch on its way through read and decode. Every call that works on it shares it, so one that
+// the loader no longer waits for still writes into memory that is there. Thread-safety: confined to
+// one stage at a time.
 struct SourceBatch : RefCounted, Pooled {
-  using Pooled::operator new;
-  using Pooled::operator delete;
-
-  PooledVector<std::uint64_t> items;  // one index per row, padding rows included
+  PooledVector<std::uint64_t> items = {};  // one index per row, padding rows included
   // Per field: rows * item bytes, dense; read or decode fills them.
-  PooledVector<std::span<std::byte>> fields;
-  std::shared_ptr<void> raw;  // from read to decode: whatever the source likes
+  PooledVector<std::span<std::byte>> fields = {};
+  std::shared_ptr<void> raw = {};  // from read to decode: whatever the source likes
+  // Which item is in hand: a source that sets it need attach no FailedItem, nor catch what it calls
+  // throws. The loader empties it between the stages.
+  std::optional<std::uint64_t> working_on = {};
   std::uint64_t epoch = 0;
   std::uint64_t step = 0;
   int shard = 0;
-  devices::Owner memory;  // of fields
+  devices::Owner memory = {};  // of fields
 };
 
 // Attached by a source to an error that one item caused.

@@ -10,59 +10,70 @@
 namespace millrace::transfer {
 
 Future<LoaderCore::Next> LoaderCore::next(int device, const CallOptions& options) {
-  MILLRACE_CHECK(device >= 0 && device < static_cast<int>(devices_.size()),
-                 "a device of this loader");
+  if (device < 0 || device >= static_cast<int>(devices_.size())) {
+    return fail(ErrorCode::kInvalidArgument,
+                "next(" + std::to_string(device) + ") was asked of a loader for " +
+                    std::to_string(devices_.size()) + " devices (counted from 0)");
+  }
+  if (Status ok = check_in_time(options, *environment_.clock, "next()"); !ok) return ok.error();
   std::optional<Result<Next>> now;
+  Ref<Call> call;
+  Future<Next> turn;
   {
     MutexLock lock(mutex_);
-    Lane& lane = lanes_[static_cast<std::size_t>(device)];
-    ++lane.stats.asked;
-    lane.ready_when_asked += schedule_.use(device).ready;
-    while (!lane.waiters.empty() && lane.waiters.front().call->claimed()) lane.waiters.pop_front();
-    if (lane.waiters.empty() && schedule_.peek(device) != LoaderSchedule::Next::kPending) {
-      ++lane.stats.found_ready;
+    DeviceQueue& queue = of(device);
+    ++queue.stats.asked;
+    queue.ready_when_asked += schedule_.use(device).ready;
+    if (queue.calls.empty() && schedule_.peek(device) != LoaderSchedule::Next::kPending) {
+      ++queue.stats.found_ready;
       now.emplace(take(device));
+    } else {
+      call = make_ref<Call>(Ref<LoaderCore>::share(this), device, environment_.clock->now());
+      turn = call->promise.future();
+      queue.calls.push_back(call);
     }
   }
   if (now) {
     pump();
     return std::move(*now);
   }
-  const Ref<Call> call = Call::make(options, *environment_.timers, "the next batch of a loader");
-  Future<Next> future = call->future();
-  Outcome outcome;
-  {
-    MutexLock lock(mutex_);
-    Lane& lane = lanes_[static_cast<std::size_t>(device)];
-    lane.waiters.push_back({call, environment_.clock->now()});
-    deliver(device, outcome);  // it may have become ready meanwhile
-  }
-  carry_out(std::move(outcome));
-  pump();
-  return future;
+  millrace::detail::limit_wait(options, environment_.timers, Ref<AsyncValue>(turn.cell()),
+                               Ref<RefCounted>(call),
+                               [](RefCounted& target, millrace::detail::WaitEnd end) {
+                                 static_cast<Call&>(target).leave_line(end);
+                               });
+  return turn;
 }
 
-void LoaderCore::deliver(int device, Outcome& outcome) {
-  Lane& lane = lanes_[static_cast<std::size_t>(device)];
-  while (!lane.waiters.empty()) {
+void LoaderCore::Call::leave_line(millrace::detail::WaitEnd end) {
+  {
+    MutexLock lock(core->mutex_);
+    PooledDeque<Ref<Call>>& calls = core->of(device).calls;
+    const auto place = std::ranges::find(calls, this, &Ref<Call>::get);
+    if (place == calls.end()) return;
+    calls.erase(place);
+  }
+  promise.set_error(
+      millrace::detail::wait_error(end, "while waiting for the next batch of a loader"));
+}
+
+void LoaderCore::deliver(int device, AfterUnlock& after) {
+  DeviceQueue& queue = of(device);
+  while (!queue.calls.empty()) {
     const LoaderSchedule::Next next = schedule_.peek(device);
     if (next == LoaderSchedule::Next::kPending) return;
-    Waiter waiter = std::move(lane.waiters.front());
-    lane.waiters.pop_front();
-    if (!waiter.call->claim()) continue;  // its caller has left, and takes nothing
-    lane.stats.consumer_waited += environment_.clock->now() - waiter.since;
-    if (next == LoaderSchedule::Next::kStopped) {
-      outcome.deliveries.emplace_back(
-          std::move(waiter.call),
-          fail(ErrorCode::kCancelled,
-               "the loader was closed while a call waited for its next batch"));
-    } else {
-      outcome.deliveries.emplace_back(std::move(waiter.call), take(device));
-    }
+    Ref<Call> call = std::move(queue.calls.front());
+    queue.calls.pop_front();
+    queue.stats.consumer_waited += environment_.clock->now() - call->since;
+    Result<Next> result = next == LoaderSchedule::Next::kStopped
+                              ? fail(ErrorCode::kCancelled,
+                                     "the loader was closed while a call waited for its next batch")
+                              : take(device);
+    after.deliveries.emplace_back(std::move(call), std::move(result));
   }
 }
 
-// Of a device whose next is not pending.
+// For a device whose next is not pending.
 Result<LoaderCore::Next> LoaderCore::take(int device) {
   BatchId id;
   switch (schedule_.take(device, &id)) {
@@ -75,11 +86,11 @@ Result<LoaderCore::Next> LoaderCore::take(int device) {
     case LoaderSchedule::Next::kPending:
       break;
     case LoaderSchedule::Next::kBatch: {
-      Lane& lane = lanes_[static_cast<std::size_t>(device)];
-      const BatchRef batch = std::move(lane.batches.front());
-      lane.batches.pop_front();
-      ++lane.head;
-      ++lane.stats.delivered;
+      DeviceQueue& queue = of(device);
+      const BatchRef batch = std::move(queue.batches.front());
+      queue.batches.pop_front();
+      ++queue.head;
+      ++queue.stats.delivered;
       // A block that the device uses in place is the consumer's memory from now on.
       if (options_.zero_copy) uncharge(*batch->charge);
       return Next(DeviceBatch{.arrays = devices::Buffers(batch->arrays),
@@ -96,34 +107,34 @@ Result<LoaderCore::Next> LoaderCore::take(int device) {
   return Next();
 }
 
-void LoaderCore::drop(LoadingBatch& batch, Outcome& outcome) {
-  Lane& lane = lanes_[static_cast<std::size_t>(batch.id.device)];
-  outcome.dropped.push_back(std::move(lane.batches[batch.id.sequence - lane.head]));
+void LoaderCore::drop(const BatchId& id, AfterUnlock& after) {
+  after.dropped.push_back(std::move(batch_at(id)));
 }
 
-void LoaderCore::drop_unwanted(Outcome& outcome) {
-  for (const BatchId& id : schedule_.drop_unwanted()) {
-    Lane& lane = lanes_[static_cast<std::size_t>(id.device)];
-    outcome.dropped.push_back(std::move(lane.batches[id.sequence - lane.head]));
-  }
+void LoaderCore::drop_unwanted(AfterUnlock& after) {
+  for (const BatchId& id : schedule_.drop_unwanted()) drop(id, after);
 }
 
-void LoaderCore::finish_close(Outcome& outcome) {
+void LoaderCore::finish_close(AfterUnlock& after) {
   if (!closing_ || schedule_.running() > 0) return;
-  outcome.closed = std::move(closing_);
+  after.closed = std::move(closing_);
   closing_.reset();
-  outcome.grace = std::exchange(grace_, std::nullopt);
+  after.grace = std::exchange(grace_, std::nullopt);
 }
 
-void LoaderCore::carry_out(Outcome outcome) {
-  outcome.dropped.clear();  // blocks go back to the pool before anybody is told
-  if (outcome.grace) environment_.timers->cancel(*outcome.grace);
-  for (auto& [call, result] : outcome.deliveries) call->complete(std::move(result));
-  if (outcome.closed) outcome.closed->set_value();
+void LoaderCore::carry_out(AfterUnlock after) {
+  for (const BatchRef& batch : after.dropped) {  // blocks go back to the pool first
+    batch->source = {};
+    batch->arrays.clear();
+    if (batch->turn) batch->turn->set_error(dropped_error());
+  }
+  if (after.grace) environment_.timers->cancel(*after.grace);
+  for (auto& [call, result] : after.deliveries) call->promise.set(std::move(result));
+  if (after.closed) after.closed->set_value();
 }
 
 Future<void> LoaderCore::close() {
-  Outcome outcome;
+  AfterUnlock after;
   Future<void> closed;
   {
     MutexLock lock(mutex_);
@@ -131,13 +142,13 @@ Future<void> LoaderCore::close() {
     closing_.emplace();
     closed = closed_ = closing_->future();
     schedule_.stop();
-    drop_unwanted(outcome);
-    for (int device = 0; device < static_cast<int>(lanes_.size()); ++device)
-      deliver(device, outcome);
-    finish_close(outcome);
+    drop_unwanted(after);
+    for (int device = 0; device < static_cast<int>(queues_.size()); ++device)
+      deliver(device, after);
+    finish_close(after);
   }
   stop_.request_stop();
-  carry_out(std::move(outcome));
+  carry_out(std::move(after));
   pump();  // lets transfers that were decided on and not begun go
   if (closed.ready()) return closed;
   const TimerQueue::Id grace =
@@ -174,8 +185,8 @@ void LoaderCore::abandon() {
           .with_detail(std::move(abandoned)));
 }
 
-StageInFlight LoaderCore::describe(LoadStage stage, const LoadingBatch& batch) const {
-  return {.stage = stage,
+StageInFlight LoaderCore::describe(const LoadingBatch& batch) const {
+  return {.stage = batch.stage,
           .epoch = batch.id.sequence / plan_.steps_per_epoch(),
           .step = batch.id.sequence % plan_.steps_per_epoch(),
           .device = batch.id.device,
@@ -185,9 +196,9 @@ StageInFlight LoaderCore::describe(LoadStage stage, const LoadingBatch& batch) c
 
 std::vector<StageInFlight> LoaderCore::running_stages() const {
   std::vector<StageInFlight> stages;
-  for (const Lane& lane : lanes_) {
-    for (const BatchRef& batch : lane.batches) {
-      if (batch && batch->running) stages.push_back(describe(batch->stage, *batch));
+  for (const DeviceQueue& queue : queues_) {
+    for (const BatchRef& batch : queue.batches) {
+      if (batch && batch->running) stages.push_back(describe(*batch));
     }
   }
   std::sort(stages.begin(), stages.end(), [](const StageInFlight& a, const StageInFlight& b) {
@@ -208,15 +219,14 @@ LoaderStats LoaderCore::stats() const {
   stats.stages = stages_;
   stats.peak_host_bytes = schedule_.peak_host_bytes();
   stats.peak_device_bytes = schedule_.peak_device_bytes();
-  for (int device = 0; device < static_cast<int>(lanes_.size()); ++device) {
-    const Lane& lane = lanes_[static_cast<std::size_t>(device)];
-    DeviceQueueStats queue = lane.stats;
-    queue.use = schedule_.use(device);
-    if (queue.asked > 0) {
-      queue.mean_ready =
-          static_cast<double>(lane.ready_when_asked) / static_cast<double>(queue.asked);
+  for (int device = 0; device < static_cast<int>(queues_.size()); ++device) {
+    const DeviceQueue& queue = queues_[static_cast<std::size_t>(device)];
+    DeviceQueueStats& shown = stats.devices.emplace_back(queue.stats);
+    shown.use = schedule_.use(device);
+    if (shown.asked > 0) {
+      shown.mean_ready =
+          static_cast<double>(queue.ready_when_asked) / static_cast<double>(shown.asked);
     }
-    stats.devices.push_back(queue);
   }
   return stats;
 }

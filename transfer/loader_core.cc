@@ -1,10 +1,8 @@
-// LoaderCore: how stages begin and end. Read next: loader_consumer.cc, then loader_schedule.h.
+// LoaderCore: the way of a batch. Read next: loader_consumer.cc, then loader_schedule.h.
 #include "millrace/transfer/loader_core.h"
 
 #include <algorithm>
 #include <string>
-
-#include "millrace/core/combinators.h"
 
 namespace millrace::transfer {
 
@@ -40,9 +38,9 @@ LoaderCore::LoaderCore(const Environment& environment, std::shared_ptr<ItemSourc
       field_offsets_(std::move(field_offsets)),
       staging_bytes_(staging_bytes),
       schedule_(schedule),
-      lanes_(devices_.size()) {
+      queues_(devices_.size()) {
   const std::uint64_t first = schedule.first_epoch * schedule.steps_per_epoch + schedule.first_step;
-  for (Lane& lane : lanes_) lane.head = first;
+  for (DeviceQueue& queue : queues_) queue.head = first;
   if (options_.trace == nullptr) return;
   trace_name_ = options_.trace->name("batch");
   for (int i = 0; i < kLoadStages; ++i) {
@@ -52,91 +50,118 @@ LoaderCore::LoaderCore(const Environment& environment, std::shared_ptr<ItemSourc
   }
 }
 
-LoaderCore::BatchRef LoaderCore::batch_to_start(const Start& start) {
-  Lane& lane = lanes_[static_cast<std::size_t>(start.batch.device)];
-  if (start.stage != LoadStage::kStaging) return lane.batches[start.batch.sequence - lane.head];
+LoaderCore::BatchRef& LoaderCore::batch_at(const BatchId& id) {
+  DeviceQueue& queue = of(id.device);
+  return queue.batches[id.sequence - queue.head];
+}
+
+LoaderCore::BatchRef LoaderCore::new_batch(const BatchId& id) {
   auto batch = make_ref<LoadingBatch>();
-  batch->id = start.batch;
-  batch->charge = make_ref<StagingCharge>(start.batch.device);
+  batch->id = id;
+  batch->charge = make_ref<StagingCharge>(id.device);
   SourceBatch& source = *batch->source;
-  source.epoch = start.batch.sequence / plan_.steps_per_epoch();
-  source.step = start.batch.sequence % plan_.steps_per_epoch();
-  source.shard = options_.shard_of_device[static_cast<std::size_t>(start.batch.device)];
+  source.epoch = id.sequence / plan_.steps_per_epoch();
+  source.step = id.sequence % plan_.steps_per_epoch();
+  source.shard = options_.shard_of_device[static_cast<std::size_t>(id.device)];
   batch->shard = plan_.shard(source.step, source.shard);
   batch->first_item = plan_.epoch(source.epoch).item(batch->shard.first);
   batch->ended = environment_.clock->now();
-  lane.batches.push_back(batch);
+  of(id.device).batches.push_back(batch);
   return batch;
 }
 
 void LoaderCore::pump() {
   for (;;) {
-    Start start;
     BatchRef batch;
+    std::optional<Promise<void>> turn;
+    AfterUnlock after;
     bool wanted = false;
-    Outcome outcome;
     {
       MutexLock lock(mutex_);
-      const std::optional<Start> next = schedule_.start();
-      if (!next) return;
-      start = *next;
-      batch = batch_to_start(start);
-      wanted = schedule_.wanted(start.batch);
+      const std::optional<Start> start = schedule_.start();
+      if (!start) return;
+      batch =
+          start->stage == LoadStage::kStaging ? new_batch(start->batch) : batch_at(start->batch);
+      wanted = schedule_.wanted(start->batch);
       if (wanted) {
-        batch->stage = start.stage;
-        batch->begun = environment_.clock->now();
-        batch->running = true;
-        StageStats& stats = stages_[static_cast<std::size_t>(start.stage)];
-        stats.peak_running = std::max(stats.peak_running, ++stats.running);
+        turn = std::exchange(batch->turn, std::nullopt);
+        begin(*batch, start->stage);
       } else {
-        schedule_.finish_unwanted(start);
+        schedule_.finish_unwanted(*start);
         uncharge(*batch->charge);
-        drop(*batch, outcome);
-        finish_close(outcome);
+        drop(start->batch, after);
+        finish_close(after);
       }
     }
-    if (wanted) {
-      begin(start, batch);
+    if (!wanted) {
+      carry_out(std::move(after));
+    } else if (turn) {
+      turn->set_value();
     } else {
-      carry_out(std::move(outcome));
+      launch(batch);
     }
   }
 }
 
-void LoaderCore::begin(const Start& start, const BatchRef& batch) {
-  switch (start.stage) {
-    case LoadStage::kStaging:
-      return begin_staging(start, batch);
-    case LoadStage::kRead:
-    case LoadStage::kDecode:
-      return begin_source(start, batch);
-    case LoadStage::kTransfer:
-      return begin_transfer(start, batch);
-  }
+void LoaderCore::begin(LoadingBatch& batch, LoadStage stage) {
+  batch.stage = stage;
+  batch.begun = environment_.clock->now();
+  batch.running = true;
+  StageStats& stats = stages_[static_cast<std::size_t>(stage)];
+  stats.peak_running = std::max(stats.peak_running, ++stats.running);
 }
 
-void LoaderCore::begin_staging(const Start& start, const BatchRef& batch) {
-  SourceBatch& source = *batch->source;
-  const BatchPlan::Epoch order = plan_.epoch(source.epoch);
-  source.items.reserve(static_cast<std::size_t>(batch->shard.rows));
-  for (std::int64_t row = 0; row < batch->shard.rows; ++row) {
-    source.items.push_back(order.item(batch->shard.first + static_cast<std::uint64_t>(row)));
-  }
-  Future<StagingBlock> block = options_.pool->acquire(staging_bytes_, {.stop = stop_.get_token()});
-  if (block.ready()) {  // without a detour, so that batches reach their reads in order
-    settle(start, batch, place(*batch, block.take()));
-    return;
-  }
-  auto wait = [self = Ref<LoaderCore>::share(this), start, batch](Result<StagingBlock> block) {
-    self->ended(start, batch, self->place(*batch, std::move(block)));
+void LoaderCore::launch(const BatchRef& batch) {
+  // The block is asked for, and taken where it is there, here: so the requests, and the reads, keep
+  // the order of the batches (LS-4).
+  Future<void> turn = options_.pool->acquire(staging_bytes_, {.stop = stop_.get_token()})
+                          .then(inline_executor(),
+                                [self = Ref<LoaderCore>::share(this),
+                                 batch](Result<StagingBlock> block) -> Future<void> {
+                                  return self->ended(*batch, self->place(*batch, std::move(block)));
+                                });
+  spawn(*environment_.compute, load(batch, std::move(turn)))
+      .then(inline_executor(),
+            [self = Ref<LoaderCore>::share(this), batch](const Status& status) {
+              // An executor has closed: the stage that it dropped ends with that error.
+              if (!status) static_cast<void>(self->ended(*batch, status));
+            })
+      .ignore();
+}
+
+Task<void> LoaderCore::load(BatchRef batch, Future<void> turn) {
+  // Continuations: they turn an exception of the source into an error.
+  const auto read = [this, batch](const Status& mine) -> Future<void> {
+    if (!mine) return mine.error();
+    return ask_source(*batch, LoadStage::kRead);
   };
-  static_cast<void>(block.then(*environment_.compute, std::move(wait)));
+  const Status was_read = co_await std::move(turn).then(*environment_.blocking, read);
+  turn = ended(*batch, was_read);
+  if (!co_await std::move(turn)) co_return;
+
+  const auto decode = [this, batch](const Status&) {
+    return ask_source(*batch, LoadStage::kDecode);
+  };
+  const Status decoded = co_await make_ready().then(inline_executor(), decode);
+  batch->source->raw.reset();
+  turn = ended(*batch, decoded);
+  if (!co_await std::move(turn)) co_return;
+
+  const PooledVector<Future<PutResult>> puts = put(*batch);
+  const Status handles = co_await when_all(puts);
+  const Status arrived = co_await arrival(*batch, handles, puts);
+  static_cast<void>(ended(*batch, arrived));
 }
 
 Status LoaderCore::place(LoadingBatch& batch, Result<StagingBlock> block) const {
   if (!block) return std::unexpected(block.error());
   block->map_for(devices_[static_cast<std::size_t>(batch.id.device)]);
   SourceBatch& source = *batch.source;
+  const BatchPlan::Epoch order = plan_.epoch(source.epoch);
+  source.items.reserve(static_cast<std::size_t>(batch.shard.rows));
+  for (std::int64_t row = 0; row < batch.shard.rows; ++row) {
+    source.items.push_back(order.item(batch.shard.first + static_cast<std::uint64_t>(row)));
+  }
   const std::span<const Field> fields = source_->fields();
   for (std::size_t f = 0; f < fields.size(); ++f) {
     const std::size_t bytes = source.items.size() * fields[f].item.size_bytes();
@@ -146,59 +171,48 @@ Status LoaderCore::place(LoadingBatch& batch, Result<StagingBlock> block) const 
   return {};
 }
 
-void LoaderCore::begin_source(const Start& start, const BatchRef& batch) {
-  const bool read = start.stage == LoadStage::kRead;
-  auto work = [self = Ref<LoaderCore>::share(this), batch, read](const Status&) -> Future<void> {
-    self->mark_begun(*batch);
-    // A shard without rows (Remainder::kUneven) has nothing to read.
-    if (batch->source->items.empty()) return make_ready();
-    const std::stop_token stop = self->stop_.get_token();
-    return read ? self->source_->read(batch->source, stop)
-                : self->source_->decode(batch->source, stop);
-  };
-  auto done = [self = Ref<LoaderCore>::share(this), start, batch, read](const Status& status) {
-    if (!read) batch->source->raw.reset();
-    self->ended(start, batch, status);
-  };
-  Executor& executor = read ? *environment_.blocking : *environment_.compute;
-  // then() turns an exception of the source into an error.
-  static_cast<void>(
-      make_ready().then(executor, std::move(work)).then(*environment_.compute, std::move(done)));
+Future<void> LoaderCore::ask_source(LoadingBatch& batch, LoadStage stage) {
+  {
+    MutexLock lock(mutex_);
+    batch.begun = environment_.clock->now();
+  }
+  batch.source->working_on.reset();
+  // A shard without rows (Remainder::kUneven) has nothing to read.
+  if (batch.source->items.empty()) return make_ready();
+  const std::stop_token stop = stop_.get_token();
+  return stage == LoadStage::kRead ? source_->read(batch.source, stop)
+                                   : source_->decode(batch.source, stop);
 }
 
-void LoaderCore::begin_transfer(const Start& start, const BatchRef& batch) {
-  SourceBatch& source = *batch->source;
-  const devices::Device& device = devices_[static_cast<std::size_t>(start.batch.device)];
-  devices::PutOptions put;
-  put.semantics = options_.zero_copy ? HostBufferSemantics::kImmutableZeroCopy
-                                     : HostBufferSemantics::kImmutableUntilTransferCompletes;
-  put.call.stop = stop_.get_token();
+PooledVector<Future<PutResult>> LoaderCore::put(LoadingBatch& batch) const {
+  SourceBatch& source = *batch.source;
+  source.working_on.reset();
+  const devices::Device& device = devices_[static_cast<std::size_t>(batch.id.device)];
+  const HostBufferSemantics semantics = options_.zero_copy
+                                            ? HostBufferSemantics::kImmutableZeroCopy
+                                            : HostBufferSemantics::kImmutableUntilTransferCompletes;
+  devices::PutOptions options;
+  options.call.stop = stop_.get_token();
   const std::span<const Field> fields = source_->fields();
   PooledVector<Future<PutResult>> puts;
   puts.reserve(fields.size());
   for (std::size_t f = 0; f < fields.size(); ++f) {
     devices::HostView view;
     view.data = source.fields[f].data();
-    view.shape = batch_shape(batch->shard.rows, fields[f].item);
+    view.shape = batch_shape(batch.shard.rows, fields[f].item);
     view.owner = source.memory;
-    puts.push_back(device.put_tracked(std::move(view), put));
+    puts.push_back(device.put_borrowed(std::move(view), semantics, options));
   }
   // From here on the block is the device's: it goes back to the pool when the device lets go of it.
   source.fields.clear();
   source.memory.reset();
-  auto all = when_all(puts);
-  auto watch = [self = Ref<LoaderCore>::share(this), batch, puts = std::move(puts)](
-                   const Status& status) { return self->watch_transfer(batch, status, puts); };
-  auto done = [self = Ref<LoaderCore>::share(this), start, batch](const Status& status) {
-    self->ended(start, batch, status);
-  };
-  static_cast<void>(all.then(*environment_.compute, std::move(watch))
-                        .then(*environment_.compute, std::move(done)));
+  return puts;
 }
 
-// The handles are there, or one failed: waits for the bytes, and tells when the block is free.
-Future<void> LoaderCore::watch_transfer(const BatchRef& batch, const Status& put,
-                                        std::span<const Future<PutResult>> puts) {
+// The handles are there, or one failed: completes when the bytes are, and frees the block in the
+// budget when the device has.
+Future<void> LoaderCore::arrival(LoadingBatch& batch, const Status& put,
+                                 std::span<const Future<PutResult>> puts) {
   PooledVector<Future<void>> released;
   PooledVector<Future<void>> ready;
   for (const Future<PutResult>& future : puts) {
@@ -206,53 +220,45 @@ Future<void> LoaderCore::watch_transfer(const BatchRef& batch, const Status& put
     if (!result) continue;
     released.push_back(result->source_released);
     ready.push_back(result->buffer.ready());
-    batch->arrays.push_back(result->buffer);
+    batch.arrays.push_back(result->buffer);
   }
-  auto free = [self = Ref<LoaderCore>::share(this), charge = batch->charge](const Status&) {
-    self->staging_released(*charge);
+  auto free = [self = Ref<LoaderCore>::share(this), charge = batch.charge](const Status&) {
+    {
+      MutexLock lock(self->mutex_);
+      self->uncharge(*charge);
+    }
+    self->pump();
   };
   static_cast<void>(when_all(released).then(*environment_.compute, std::move(free)));
-  if (!put) return std::unexpected(put.error());
+  if (!put) return put.error();
   return when_all(ready);
 }
 
-void LoaderCore::mark_begun(LoadingBatch& batch) {
-  MutexLock lock(mutex_);
-  batch.begun = environment_.clock->now();
-}
-
-void LoaderCore::ended(const Start& start, const BatchRef& batch, const Status& status) {
-  settle(start, batch, status);
-  pump();
-}
-
-void LoaderCore::settle(const Start& start, const BatchRef& batch, const Status& status) {
-  Outcome outcome;
+Future<void> LoaderCore::ended(LoadingBatch& batch, const Status& status) {
+  AfterUnlock after;
+  Future<void> turn;
   {
     MutexLock lock(mutex_);
-    account(start, *batch);
+    if (!batch.running) return dropped_error();
+    const Start stage{batch.stage, batch.id};
+    account(batch);
+    if (stage.stage != LoadStage::kTransfer) turn = batch.turn.emplace().future();
     if (!status) {
-      if (schedule_.fail(start)) set_failure(start, *batch, status.error());
-      drop(*batch, outcome);
-      drop_unwanted(outcome);
-      for (int device = 0; device < static_cast<int>(lanes_.size()); ++device)
-        deliver(device, outcome);
-    } else if (!schedule_.finish(start)) {
-      drop(*batch, outcome);
-    } else if (start.stage == LoadStage::kTransfer) {
-      deliver(start.batch.device, outcome);
+      if (schedule_.fail(stage)) set_failure(batch, status.error());
+      drop(batch.id, after);
+      drop_unwanted(after);
+      for (int device = 0; device < static_cast<int>(queues_.size()); ++device)
+        deliver(device, after);
+    } else if (!schedule_.finish(stage)) {
+      drop(batch.id, after);
+    } else if (stage.stage == LoadStage::kTransfer) {
+      deliver(batch.id.device, after);
     }
-    finish_close(outcome);
+    finish_close(after);
   }
-  carry_out(std::move(outcome));
-}
-
-void LoaderCore::staging_released(StagingCharge& charge) {
-  {
-    MutexLock lock(mutex_);
-    uncharge(charge);
-  }
+  carry_out(std::move(after));
   pump();
+  return turn;
 }
 
 void LoaderCore::uncharge(StagingCharge& charge) {
@@ -260,8 +266,8 @@ void LoaderCore::uncharge(StagingCharge& charge) {
   schedule_.release_staging(charge.device);
 }
 
-void LoaderCore::account(const Start& start, LoadingBatch& batch) {
-  StageStats& stats = stages_[static_cast<std::size_t>(start.stage)];
+void LoaderCore::account(LoadingBatch& batch) {
+  StageStats& stats = stages_[static_cast<std::size_t>(batch.stage)];
   const TimePoint now = environment_.clock->now();
   stats.busy += now - batch.begun;
   stats.waited += batch.begun - batch.ended;
@@ -277,11 +283,11 @@ void LoaderCore::account(const Start& start, LoadingBatch& batch) {
   if (options_.trace == nullptr) return;
   // Waiting for memory is not yet a part of the batch's way.
   const std::uint64_t flow =
-      start.stage == LoadStage::kStaging
+      batch.stage == LoadStage::kStaging
           ? 0
           : batch_flow(batch.id.sequence, static_cast<std::size_t>(batch.id.device),
                        devices_.size());
-  options_.trace->record({.lane = trace_lanes_[static_cast<std::size_t>(start.stage)],
+  options_.trace->record({.lane = trace_lanes_[static_cast<std::size_t>(batch.stage)],
                           .name = trace_name_,
                           .begin = batch.begun,
                           .end = now,
@@ -289,16 +295,18 @@ void LoaderCore::account(const Start& start, LoadingBatch& batch) {
                           .value = static_cast<std::int64_t>(bytes)});
 }
 
-void LoaderCore::set_failure(const Start& start, const LoadingBatch& batch, const Error& error) {
-  const FailedItem* item = error.detail<FailedItem>();
-  const StageInFlight stage = describe(start.stage, batch);
-  LoadFailure failure{.stage = start.stage,
+void LoaderCore::set_failure(const LoadingBatch& batch, const Error& error) {
+  const FailedItem* named = error.detail<FailedItem>();
+  const std::optional<std::uint64_t> item =
+      named != nullptr ? std::optional(named->item) : batch.source->working_on;
+  const StageInFlight stage = describe(batch);
+  LoadFailure failure{.stage = stage.stage,
                       .epoch = stage.epoch,
                       .step = stage.step,
                       .device = stage.device,
-                      .item = item != nullptr ? item->item : stage.first_item};
+                      .item = item};
   std::string context = "loading, " + to_string(stage);
-  if (item != nullptr) context += ", item " + std::to_string(item->item);
+  if (item) context += ", item " + std::to_string(*item);
   failure_ = error.with_context(context).with_detail(failure);
 }
 

@@ -1,6 +1,6 @@
-// LoaderCore: the work behind a DeviceLoader. It carries out what its LoaderSchedule decides; the
-// state is behind one mutex, and stages, continuations and consumers run outside it. Internal to
-// the loader.
+// LoaderCore: the work behind a DeviceLoader: one coroutine per batch, load(), whose stages begin
+// when the LoaderSchedule says so. The state is behind one mutex; stages, continuations and
+// consumers run outside it. Internal to the loader.
 #pragma once
 
 #include <array>
@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/environment.h"
-#include "millrace/core/mutex.h"
+#include "millrace/core/async/combinators.h"
+#include "millrace/core/async/coroutine.h"
+#include "millrace/core/async/environment.h"
+#include "millrace/core/base/mutex.h"
 #include "millrace/devices/device.h"
 #include "millrace/transfer/batch_plan.h"
 #include "millrace/transfer/device_batch.h"
@@ -20,37 +22,32 @@
 #include "millrace/transfer/loader_options.h"
 #include "millrace/transfer/loader_schedule.h"
 #include "millrace/transfer/loader_stats.h"
-#include "millrace/transfer/pending_call.h"
 
 namespace millrace::transfer {
 
 // The staging memory of a batch in the budget; apart from the batch, which holds the buffers whose
 // end may be what the release of the memory waits for. Guarded by LoaderCore's mutex.
 struct StagingCharge final : RefCounted, Pooled {
-  using Pooled::operator new;
-  using Pooled::operator delete;
-
   explicit StagingCharge(int d) : device(d) {}
   const int device;
   bool charged = true;
 };
 
-// A batch and what the loader knows about it. The fields below `source` belong to the stage that
-// runs.
+// A batch and what the loader knows about it.
 struct LoadingBatch final : RefCounted, Pooled {
-  using Pooled::operator new;
-  using Pooled::operator delete;
-
   BatchId id;
-  Ref<SourceBatch> source = make_ref<SourceBatch>();
   Shard shard;
   std::uint64_t first_item = 0;
-  PooledVector<devices::Buffer> arrays;
-  TimePoint ended{};     // the stage before this one
-  TimePoint begun{};     // this stage; both guarded by LoaderCore's mutex
-  bool running = false;  // likewise
   Ref<StagingCharge> charge;
+  // Belongs to the stage that runs, then to the thread that takes the batch out of its queue.
+  Ref<SourceBatch> source = make_ref<SourceBatch>();
+  PooledVector<devices::Buffer> arrays;
+  // Guarded by LoaderCore's mutex.
   LoadStage stage = LoadStage::kStaging;
+  bool running = false;
+  TimePoint ended{};                  // the stage before this one
+  TimePoint begun{};                  // this stage
+  std::optional<Promise<void>> turn;  // what load() waits for between two stages
 };
 
 // States: open -> closing (stopped, stages still run) -> closed. Lives as long as a handle, a
@@ -77,21 +74,27 @@ class LoaderCore final : public RefCounted {
  private:
   using Start = LoaderSchedule::Start;
   using BatchRef = Ref<LoadingBatch>;
-  using Call = PendingCall<Next>;
 
-  struct Waiter {
-    Ref<Call> call;
-    TimePoint since;
+  // A call of next() that waits. Its promise is completed by the thread that takes it out of its
+  // queue.
+  struct Call final : RefCounted, Pooled {
+    Call(Ref<LoaderCore> c, int d, TimePoint now) : core(std::move(c)), device(d), since(now) {}
+    void leave_line(millrace::detail::WaitEnd end);
+
+    const Ref<LoaderCore> core;
+    const int device;
+    const TimePoint since;
+    Promise<Next> promise;
   };
-  struct Lane {
+  struct DeviceQueue {
     PooledDeque<BatchRef> batches;  // in step with the slots of the schedule; empty where dropped
     std::uint64_t head = 0;         // sequence of batches.front()
-    PooledDeque<Waiter> waiters;
+    PooledDeque<Ref<Call>> calls;
     std::uint64_t ready_when_asked = 0;
     DeviceQueueStats stats;
   };
   // What is to be done once the lock is open.
-  struct Outcome {
+  struct AfterUnlock {
     PooledVector<std::pair<Ref<Call>, Result<Next>>> deliveries;
     PooledVector<BatchRef> dropped;
     std::optional<Promise<void>> closed;
@@ -100,34 +103,37 @@ class LoaderCore final : public RefCounted {
 
   ~LoaderCore() override = default;
 
-  BatchRef batch_to_start(const Start& start) MILLRACE_REQUIRES(mutex_);
-  void begin(const Start& start, const BatchRef& batch);
-  void begin_staging(const Start& start, const BatchRef& batch);
-  void begin_source(const Start& start, const BatchRef& batch);
-  void begin_transfer(const Start& start, const BatchRef& batch);
-  Future<void> watch_transfer(const BatchRef& batch, const Status& put,
-                              std::span<const Future<devices::PutResult>> puts);
-  void mark_begun(LoadingBatch& batch) MILLRACE_EXCLUDES(mutex_);
+  BatchRef new_batch(const BatchId& id) MILLRACE_REQUIRES(mutex_);
+  DeviceQueue& of(int device) MILLRACE_REQUIRES(mutex_) {
+    return queues_[static_cast<std::size_t>(device)];
+  }
+  BatchRef& batch_at(const BatchId& id) MILLRACE_REQUIRES(mutex_);
+  void begin(LoadingBatch& batch, LoadStage stage) MILLRACE_REQUIRES(mutex_);
+  void launch(const BatchRef& batch);
+  Task<void> load(BatchRef batch, Future<void> turn);
   Status place(LoadingBatch& batch, Result<StagingBlock> block) const;
-  // The end of a stage; ended() also begins what may begin now.
-  void settle(const Start& start, const BatchRef& batch, const Status& status)
-      MILLRACE_EXCLUDES(mutex_);
-  void ended(const Start& start, const BatchRef& batch, const Status& status)
-      MILLRACE_EXCLUDES(mutex_);
-  void staging_released(StagingCharge& charge) MILLRACE_EXCLUDES(mutex_);
+  Future<void> ask_source(LoadingBatch& batch, LoadStage stage) MILLRACE_EXCLUDES(mutex_);
+  PooledVector<Future<devices::PutResult>> put(LoadingBatch& batch) const;
+  Future<void> arrival(LoadingBatch& batch, const Status& put,
+                       std::span<const Future<devices::PutResult>> puts);
+  // The end of the stage that runs, and the beginning of those that may run now. Completes when it
+  // is the turn of the batch's next stage: kCancelled if the batch was dropped; empty after the
+  // last. Nothing for a batch of which no stage runs.
+  Future<void> ended(LoadingBatch& batch, const Status& status) MILLRACE_EXCLUDES(mutex_);
   void uncharge(StagingCharge& charge) MILLRACE_REQUIRES(mutex_);
-  void account(const Start& start, LoadingBatch& batch) MILLRACE_REQUIRES(mutex_);
-  void set_failure(const Start& start, const LoadingBatch& batch, const Error& error)
-      MILLRACE_REQUIRES(mutex_);
-  void drop(LoadingBatch& batch, Outcome& outcome) MILLRACE_REQUIRES(mutex_);
-  void drop_unwanted(Outcome& outcome) MILLRACE_REQUIRES(mutex_);
-  void deliver(int device, Outcome& outcome) MILLRACE_REQUIRES(mutex_);
+  void account(LoadingBatch& batch) MILLRACE_REQUIRES(mutex_);
+  void set_failure(const LoadingBatch& batch, const Error& error) MILLRACE_REQUIRES(mutex_);
+  void drop(const BatchId& id, AfterUnlock& after) MILLRACE_REQUIRES(mutex_);
+  void drop_unwanted(AfterUnlock& after) MILLRACE_REQUIRES(mutex_);
+  void deliver(int device, AfterUnlock& after) MILLRACE_REQUIRES(mutex_);
   Result<Next> take(int device) MILLRACE_REQUIRES(mutex_);
-  void finish_close(Outcome& outcome) MILLRACE_REQUIRES(mutex_);
-  void carry_out(Outcome outcome) MILLRACE_EXCLUDES(mutex_);
+  void finish_close(AfterUnlock& after) MILLRACE_REQUIRES(mutex_);
+  static Error dropped_error() {
+    return Error(ErrorCode::kCancelled, "no consumer wants the batch any more");
+  }
+  void carry_out(AfterUnlock after) MILLRACE_EXCLUDES(mutex_);
   void abandon() MILLRACE_EXCLUDES(mutex_);
-  StageInFlight describe(LoadStage stage, const LoadingBatch& batch) const
-      MILLRACE_REQUIRES(mutex_);
+  StageInFlight describe(const LoadingBatch& batch) const MILLRACE_REQUIRES(mutex_);
   std::vector<StageInFlight> running_stages() const MILLRACE_REQUIRES(mutex_);
 
   const Environment environment_;
@@ -143,7 +149,7 @@ class LoaderCore final : public RefCounted {
 
   mutable Mutex mutex_;
   LoaderSchedule schedule_ MILLRACE_GUARDED_BY(mutex_);
-  std::vector<Lane> lanes_ MILLRACE_GUARDED_BY(mutex_);
+  std::vector<DeviceQueue> queues_ MILLRACE_GUARDED_BY(mutex_);
   std::array<StageStats, kLoadStages> stages_ MILLRACE_GUARDED_BY(mutex_);
   std::optional<Error> failure_ MILLRACE_GUARDED_BY(mutex_);
   std::optional<TimerQueue::Id> grace_ MILLRACE_GUARDED_BY(mutex_);

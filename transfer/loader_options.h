@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "millrace/core/trace.h"
+#include "millrace/core/observe/trace.h"
 #include "millrace/transfer/batch_plan.h"
 #include "millrace/transfer/staging_pool.h"
 
@@ -22,7 +22,7 @@ struct LoaderOptions {
   // The shards of the run, and which of them each device gets. Left out: one per device, in order.
   // Other ranks of the same run name other shards.
   int shards = 0;
-  std::vector<int> shard_of_device;
+  std::vector<int> shard_of_device = {};
 
   std::uint64_t epochs = 1;  // 0: endless
   std::uint64_t start_epoch = 0;
@@ -38,8 +38,8 @@ struct LoaderOptions {
   // Lets devices that can use host memory in place do so: no copy, and the staging block is the
   // batch until its consumer lets go of it.
   bool zero_copy = true;
-  std::shared_ptr<StagingPool>
-      pool;                        // left out: one of its own, which holds what the budgets allow
+  std::shared_ptr<StagingPool> pool =
+      {};                          // left out: one of its own, which holds what the budgets allow
   TraceRecorder* trace = nullptr;  // one lane per stage, an event per batch (batch_flow)
   Duration close_grace =
       std::chrono::milliseconds(500);  // close() waits this long for running stages

@@ -22,7 +22,7 @@
 #include <queue>
 #include <vector>
 
-#include "millrace/core/pool.h"
+#include "millrace/core/base/pool.h"
 
 namespace millrace::transfer {
 
@@ -74,15 +74,14 @@ class LoaderSchedule {
   // A stage that may begin; it counts as running from now on. Later stages come first, then earlier
   // batches.
   std::optional<Start> start();
-  // A running stage has ended well. False: nobody wants the batch any more (its budget is free
-  // again).
+  // A running stage has ended well. False: the batch is unwanted (its budget is free again).
   bool finish(const Start& stage);
-  // A running stage was given up because nobody wants the batch any more.
+  // A running stage was given up: its batch is unwanted.
   void finish_unwanted(const Start& stage);
   // A running stage has failed. True: this is now the first failure in order (LS-3).
   bool fail(const Start& stage);
-  // After fail() and stop(): frees the budget of the batches that nobody wants and no stage works
-  // on, and tells which these are.
+  // After fail() and stop(): frees the budget of unwanted batches on which no stage works, and
+  // returns these.
   std::vector<BatchId> drop_unwanted();
   // The staging block of a batch is free, or has become its consumer's. Once per batch that was
   // transferred.
@@ -110,7 +109,7 @@ class LoaderSchedule {
     std::size_t begun = 0;  // batches in any stage
   };
   DeviceUse use(int device) const;
-  // Of all devices together.
+  // All devices together.
   std::size_t peak_host_bytes() const { return peak_host_bytes_; }
   std::size_t peak_device_bytes() const { return peak_device_bytes_; }
 
@@ -126,7 +125,9 @@ class LoaderSchedule {
     kReady,         // taken by the consumer, and gone
     kDead,          // final, from any other: failed or unwanted
   };
-  struct Lane {
+  // The only change of a slot's state: to the next one, or to kDead.
+  static void advance(Slot& slot, Slot to);
+  struct DeviceQueue {
     PooledDeque<Slot> slots;  // from sequence head on
     std::uint64_t head = 0;   // the batch that the consumer takes next
     std::uint64_t next_read = 0;
@@ -138,21 +139,23 @@ class LoaderSchedule {
   using Heap = std::priority_queue<BatchId, std::vector<BatchId>, std::greater<>>;
 
   std::size_t host_batch_bytes() const { return options_.staging_bytes + options_.raw_bytes; }
+  DeviceQueue& of(int device) { return queues_[static_cast<std::size_t>(device)]; }
+  const DeviceQueue& of(int device) const { return queues_[static_cast<std::size_t>(device)]; }
   Slot& slot(const BatchId& batch);
   std::optional<BatchId> pop_wanted(Heap& heap);
   void offer_reserve(int device);
   void offer_reads(int device);
   void offer_transfers(int device);
   void end_stage(const Start& stage);
-  bool at_end_of_epoch(const Lane& lane) const;
-  void charge_host(Lane& lane);
-  void uncharge_host(Lane& lane, std::size_t bytes);
-  void charge_device(Lane& lane);
-  void uncharge_device(Lane& lane);
+  bool at_end_of_epoch(const DeviceQueue& queue) const;
+  void charge_host(DeviceQueue& queue);
+  void uncharge_host(DeviceQueue& queue, std::size_t bytes);
+  void charge_device(DeviceQueue& queue);
+  void uncharge_device(DeviceQueue& queue);
 
   Options options_;
   std::uint64_t end_sequence_;
-  std::vector<Lane> lanes_;
+  std::vector<DeviceQueue> queues_;
   Heap reserve_;  // next sequence of each device that has room for it
   Heap staged_;
   Heap read_;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/clock.h"
+#include "millrace/core/base/clock.h"
 #include "millrace/transfer/loader_schedule.h"
 
 namespace millrace::transfer {
@@ -23,7 +23,7 @@ struct StageStats {
 };
 
 struct DeviceQueueStats {
-  LoaderSchedule::DeviceUse use;
+  LoaderSchedule::DeviceUse use = {};
   std::uint64_t delivered = 0;
   std::uint64_t asked = 0;        // next() calls
   std::uint64_t found_ready = 0;  // of these, served at once
@@ -32,8 +32,8 @@ struct DeviceQueueStats {
 };
 
 struct LoaderStats {
-  std::array<StageStats, kLoadStages> stages;  // by LoadStage
-  std::vector<DeviceQueueStats> devices;
+  std::array<StageStats, kLoadStages> stages = {};  // by LoadStage
+  std::vector<DeviceQueueStats> devices = {};
   std::size_t peak_host_bytes = 0;  // of all devices together, within the loader's budgets
   std::size_t peak_device_bytes = 0;
 

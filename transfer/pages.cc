@@ -4,7 +4,8 @@
 
 #include <cstdint>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
+#include "millrace/core/base/memory_left.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define MILLRACE_ASAN 1
@@ -21,6 +22,7 @@ namespace millrace::transfer {
 namespace {
 
 std::byte* map(std::size_t bytes) {
+  if (!memory_left(bytes)) return nullptr;
   void* address =
       ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return address == MAP_FAILED ? nullptr : static_cast<std::byte*>(address);

@@ -1,25 +1,13 @@
 #include "millrace/transfer/staging_ledger.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstdint>
 
-#include "millrace/core/check.h"
-#include "millrace/transfer/pages.h"
+#include "millrace/core/base/check.h"
 
 namespace millrace::transfer {
 
-std::size_t StagingLedger::block_bytes(std::size_t requested) {
-  if (requested <= kPageBytes) return kPageBytes;
-  const std::size_t step = std::max(kPageBytes, std::bit_floor(requested - 1) / 4);
-  const std::size_t over = requested % step;
-  // Sizes so near the end of the range are refused by every bound there is.
-  if (over != 0 && requested > SIZE_MAX - step) return SIZE_MAX;
-  return over == 0 ? requested : requested + (step - over);
-}
-
-std::optional<StagingLedger::Grant> StagingLedger::take(std::size_t block_bytes) {
-  if (block_bytes > max_bytes_ - in_use_) return std::nullopt;
+StagingLedger::Grant StagingLedger::take(std::size_t block_bytes) {
+  MILLRACE_CHECK(block_bytes <= max_bytes_ - in_use_, "the gate of the pool has let it in (L-1)");
   Grant grant;
   if (const auto found = free_.find(block_bytes); found != free_.end() && !found->second.empty()) {
     grant.data = found->second.back();

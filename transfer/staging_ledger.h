@@ -1,19 +1,20 @@
-// StagingLedger: the books of the staging pool. Which block a request gets, what must be given back
-// to the system to stay within the bound, and when there is nothing to do but wait. Pure: it
-// neither maps nor locks. Read next: staging_pool.h, which acts on what it says.
+// StagingLedger: the books of the staging pool. Which block a request gets, and what must be given
+// back to the system to stay within the bound. Pure: it neither maps nor locks. Read next:
+// staging_pool.h, which acts on what it says.
 #pragma once
 
 #include <cstddef>
 #include <map>
-#include <optional>
 #include <vector>
+
+#include "millrace/core/base/size_class.h"
+#include "millrace/transfer/pages.h"
 
 namespace millrace::transfer {
 
 // Invariants:
 //  - L-1 in_use + cached <= max_bytes.
 //  - L-2 a cached block is of exactly its class's size.
-//  - L-3 a request that fits beside what is in use is never refused because of what is cached.
 // Thread-safety: external.
 class StagingLedger {
  public:
@@ -30,13 +31,13 @@ class StagingLedger {
 
   explicit StagingLedger(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // The size of the blocks that serve requests of this many bytes: whole pages, four classes per
-  // power of two, so that at most a fifth of a block is not asked for (beyond the first pages).
-  static std::size_t block_bytes(std::size_t requested);
+  // The size of the blocks that serve requests of this many bytes: whole pages.
+  static std::size_t block_bytes(std::size_t requested) {
+    return SizeClasses{kPageBytes}.round_up(requested);
+  }
 
-  // block_bytes: a class. Books it as in use, or nullopt if it must wait until something is given
-  // back.
-  std::optional<Grant> take(std::size_t block_bytes);
+  // block_bytes: a class, which fits beside what is in use (CHECKed). Books it as in use.
+  Grant take(std::size_t block_bytes);
   // The block of a grant (reused, or mapped by now) is not used any more and may serve the next.
   void give_back(Region block);
   // Mapping for a grant failed: it never came into use.

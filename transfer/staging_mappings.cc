@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "millrace/core/executor.h"
-#include "millrace/core/log.h"
+#include "millrace/core/async/executor.h"
+#include "millrace/core/observe/log.h"
 #include "millrace/transfer/pages.h"
 
 namespace millrace::transfer {
@@ -61,7 +61,7 @@ void StagingMappings::map(Region block, const devices::Device& device) {
           });
   handle.ignore();
   MutexLock lock(mutex_);
-  Block& known = blocks_[block.data];  // nobody frees what its user has
+  Block& known = blocks_[block.data];  // its user keeps it
   std::ranges::find(known.mappings, client, &Mapping::client)->handle = std::move(handle);
 }
 

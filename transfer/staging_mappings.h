@@ -14,8 +14,8 @@
 #include <memory>
 #include <vector>
 
-#include "millrace/core/future.h"
-#include "millrace/core/mutex.h"
+#include "millrace/core/async/future.h"
+#include "millrace/core/base/mutex.h"
 #include "millrace/devices/device.h"
 #include "millrace/transfer/staging_ledger.h"
 
@@ -26,12 +26,12 @@ class StagingMappings {
  public:
   using Region = StagingLedger::Region;
 
-  // block is in use by whoever calls. Nothing for clients whose calls do not block: they compute on
+  // The caller has block in use. Nothing for clients whose calls do not block: they compute on
   // the host. Waits for nothing.
   void map(Region block, const devices::Device& device) MILLRACE_EXCLUDES(mutex_);
   // Gives the block back to the system; one that is mapped, once that has ended.
   void free(Region block) MILLRACE_EXCLUDES(mutex_);
-  // Of blocks that some client has mapped by now.
+  // The blocks that some client has mapped by now.
   std::size_t mapped_bytes() const MILLRACE_EXCLUDES(mutex_);
 
  private:
@@ -44,7 +44,7 @@ class StagingMappings {
   };
   struct Block {
     std::size_t bytes = 0;
-    devices::Owner pages;  // empty: nobody was asked yet
+    devices::Owner pages;  // empty: no client was asked yet
     std::vector<Mapping> mappings;
   };
   // Clients that do not map; shared with the calls that are under way.
@@ -55,7 +55,7 @@ class StagingMappings {
     bool contain(ClientId client);
     void add(ClientId client, const Error& why);
   };
-  // The pages, for whoever asks the client for the block's mapping next; empty: somebody has.
+  // The pages, for the caller to ask the client for the block's mapping; empty: that was asked.
   devices::Owner begin(Region block, ClientId client) MILLRACE_REQUIRES(mutex_);
 
   const std::shared_ptr<Refusals> refusals_ = std::make_shared<Refusals>();

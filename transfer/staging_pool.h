@@ -9,9 +9,9 @@
 #include <memory>
 #include <span>
 
-#include "millrace/core/call_options.h"
-#include "millrace/core/future.h"
-#include "millrace/core/ref.h"
+#include "millrace/core/async/call_options.h"
+#include "millrace/core/async/future.h"
+#include "millrace/core/base/ref.h"
 
 namespace millrace {
 class TimerQueue;
@@ -36,10 +36,10 @@ class StagingBlock {
   explicit operator bool() const { return lease_ != nullptr; }
   // As many as were asked for, at a multiple of the page size.
   std::span<std::byte> bytes() const { return bytes_; }
-  // A share in the block, for whoever reads it later (a HostView, a Buffer that aliases it).
+  // A share in the block, for what reads it later (a HostView, a Buffer that aliases it).
   std::shared_ptr<const void> owner() const;
-  // For whoever copies from it to this device: the device's client reads it by itself from now on,
-  // where it offers that (StagingMappings). Waits for nothing.
+  // Before copies to this device: its client reads the block by itself from now on, where it offers
+  // that (StagingMappings). Waits for nothing.
   void map_for(const devices::Device& device) const;
 
  private:
@@ -51,13 +51,13 @@ class StagingBlock {
 };
 
 struct StagingPoolOptions {
-  // Of all blocks, in use or kept for reuse, as rounded by StagingPool::block_bytes().
+  // All blocks together, in use or kept for reuse, as rounded by StagingPool::block_bytes().
   std::size_t max_bytes = std::size_t{256} << 20;
   // acquire() calls that may wait at once; one more is refused with kResourceExhausted.
   std::size_t max_waiting = 4096;
 };
 
-// One consistent moment of a pool. Bytes are those of whole blocks.
+// One moment of a pool. Bytes are those of whole blocks.
 struct StagingPoolMetrics {
   std::size_t max_bytes = 0;
   std::size_t in_use_bytes = 0;

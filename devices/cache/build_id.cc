@@ -10,6 +10,8 @@
 #include <fstream>
 #include <string_view>
 
+#include "millrace/devices/cache/sha256.h"
+
 namespace millrace::devices {
 namespace {
 
@@ -19,22 +21,12 @@ std::size_t padded(std::size_t size, std::size_t alignment) {
   return (size + alignment - 1) / alignment * alignment;
 }
 
-std::string hexadecimal(std::span<const std::byte> bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const std::byte b : bytes) {
-    text += kDigits[std::to_integer<std::size_t>(b >> 4)];
-    text += kDigits[std::to_integer<std::size_t>(b & std::byte{15})];
-  }
-  return text;
-}
-
 struct Search {
   std::uintptr_t address;
   std::string found;
 };
 
-// Of one loaded library; ends the search at the one that holds the address.
+// Looks into one loaded library; ends the search at the one that holds the address.
 int look_into(dl_phdr_info* library, std::size_t /*size*/, void* data) {
   auto& search = *static_cast<Search*>(data);
   const std::span segments(library->dlpi_phdr, library->dlpi_phnum);
@@ -68,8 +60,9 @@ std::string build_id_of_notes(std::span<const std::byte> notes, std::size_t alig
     if (begin > notes.size() || head.description_size > notes.size() - begin) break;
     const std::string_view name(reinterpret_cast<const char*>(notes.data()) + sizeof head,
                                 head.name_size);
-    if (head.type == NT_GNU_BUILD_ID && name == kGnu && head.description_size > 0)
-      return hexadecimal(notes.subspan(begin, head.description_size));
+    if (head.type == NT_GNU_BUILD_ID && name == kGnu && head.description_size > 0) {
+      return to_hex({reinterpret_cast<const std::uint8_t*>(&notes[begin]), head.description_size});
+    }
     const std::size_t next = padded(begin + head.description_size, alignment);
     if (next > notes.size()) break;
     notes = notes.subspan(next);
@@ -91,7 +84,7 @@ std::string build_of(const void* address) {
   Dl_info info;
   if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};
   std::error_code unknown;
-  // Of the program itself the loader may have a name that is relative to another folder.
+  // The loader may know the program itself by a name that is relative to another folder.
   const bool there = std::filesystem::exists(info.dli_fname, unknown);
   return build_of(address, there ? info.dli_fname : "/proc/self/exe");
 }

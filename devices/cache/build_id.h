@@ -13,9 +13,9 @@ namespace millrace::devices {
 // Empty where there is none, or where the notes end too early. Pure.
 std::string build_id_of_notes(std::span<const std::byte> notes, std::size_t alignment);
 
-// Of the library that is loaded and holds this address: "build ID ..." where its linker has written
-// one, which a copy of the file keeps; else the file's size and time, because reading all of a
-// plugin of 200 MB takes longer than compiling most programs.
+// The build of the library that is loaded and holds this address: "build ID ..." where its linker
+// has written one, which a copy of the file keeps; else the file's size and time, because reading
+// all of a plugin of 200 MB takes longer than compiling most programs.
 std::string build_of(const void* address, const std::string& path);
 // The same of the library or program whose file the loader knows. Empty if no file holds it.
 std::string build_of(const void* address);

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "millrace/core/log.h"
+#include "millrace/core/observe/log.h"
 
 namespace millrace::devices {
 namespace {

@@ -1,5 +1,5 @@
 // CompilationCache: compiled programs, kept in a folder from one process to the next. What is kept
-// is code that runs, so whoever may write into the folder is trusted as the programs are. Read
+// is code that runs, so a user who may write into the folder is trusted as the programs are. Read
 // next: entry_folder.h (how it is kept).
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace millrace::devices {
 
 struct CompilationCacheOptions {
-  std::string folder;
+  std::string folder = {};
   bool read_only = false;  // nothing is written, not even the time of the last use
   std::uint64_t max_bytes = std::uint64_t{4} << 30;  // of all entries
 

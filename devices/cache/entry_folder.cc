@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/fault_point.h"
+#include "millrace/core/base/fault_point.h"
 
 namespace millrace::devices {
 namespace {
@@ -27,7 +27,7 @@ using FileTime = fs::file_time_type;
 
 constexpr std::string_view kEntry = ".entry";
 constexpr std::string_view kPart = ".part";  // being written
-// Nobody writes one entry for so long: who began it is gone.
+// No process writes one entry for so long: the one that began it is gone.
 constexpr std::chrono::hours kPartLifetime{1};
 constexpr std::size_t kPieceBytes = std::size_t{1} << 30;  // of one read or write: Linux does less
 
@@ -94,7 +94,7 @@ Header make_header(const Digest& key, std::string_view payload) {
   return header;
 }
 
-// Of the payload, as the header says it.
+// The size of the payload, as the header says it.
 std::uint64_t stated_size(const Header& header) {
   std::uint64_t size = 0;
   for (std::size_t i = 8; i-- > 0;)
@@ -104,16 +104,10 @@ std::uint64_t stated_size(const Header& header) {
 
 // 128 random bits: a folder may be shared by processes of one number, in containers or on hosts.
 Result<std::string> unique_text() {
-  std::array<unsigned char, 16> bits{};
-  ssize_t got = 0;
-  do {
-    got = ::getrandom(bits.data(), bits.size(), 0);
-  } while (got < 0 && errno == EINTR);
-  if (got != std::ssize(bits)) return disk_error("making a name that nobody else uses", errno);
-  constexpr std::string_view kLetters = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : bits) (text += kLetters[byte >> 4]) += kLetters[byte & 15];
-  return text;
+  std::array<std::uint8_t, 16> bits{};
+  if (::getentropy(bits.data(), bits.size()) != 0)
+    return disk_error("making a name that no other process uses", errno);
+  return to_hex(bits);
 }
 
 // "<64 letters>.entry": others may have files of their own beside ours.
@@ -154,8 +148,8 @@ Result<std::optional<std::string>> EntryFolder::get(const Digest& key) const {
   if (bytes < header.size()) return damaged("it is shorter than its header");
   if (!file.read(header.data(), header.size(), got))
     return disk_error("reading " + name, file.error());
-  // Of a cache that was allowed more, or no entry at all: a file of holes may seem to have any
-  // size.
+  // It is from a cache that was allowed more, or no entry at all: a file of holes may seem to have
+  // any size.
   if (bytes > max_bytes_) return std::nullopt;
   if (got != header.size() || bytes - header.size() != stated_size(header))
     return damaged("it has not the length that its header states");

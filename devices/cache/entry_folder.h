@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/devices/cache/sha256.h"
 
 namespace millrace::devices {

@@ -87,10 +87,10 @@ Digest sha256(std::string_view bytes) {
   return hash.finish();
 }
 
-std::string to_hex(const Digest& digest) {
+std::string to_hex(std::span<const std::uint8_t> bytes) {
   constexpr std::string_view kLetters = "0123456789abcdef";
   std::string text;
-  for (const std::uint8_t byte : digest) {
+  for (const std::uint8_t byte : bytes) {
     text.push_back(kLetters[byte >> 4]);
     text.push_back(kLetters[byte & 15]);
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -28,7 +29,7 @@ class Sha256 {
 };
 
 Digest sha256(std::string_view bytes);
-// 64 letters, lower case.
-std::string to_hex(const Digest& digest);
+// Two letters per byte, lower case.
+std::string to_hex(std::span<const std::uint8_t> bytes);
 
 }  // namespace millrace::devices

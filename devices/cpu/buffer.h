@@ -7,14 +7,20 @@
 #include <string_view>
 #include <utility>
 
-#include "millrace/core/mutex.h"
+#include "millrace/core/base/mutex.h"
 #include "millrace/devices/client.h"
-#include "millrace/devices/cpu/memory_pool.h"
+#include "millrace/devices/memory_pool.h"
 
 namespace millrace::devices::cpu {
 
 class CpuClient;
 class CpuDevice;
+
+// The cell of a future whose error another one reports too.
+class QuietCell final : public Cell<void> {
+ public:
+  QuietCell() { mark_observed(); }
+};
 
 // The array itself, shared by those who use its bytes: the handle, launches, copies; not by those
 // who only wait for it. Thread-safety: thread-safe.
@@ -26,7 +32,7 @@ class CpuArray final : public Pooled {
   void release() const noexcept {
     if (refs_.fetch_sub(1) == 1) delete this;
   }
-  // True if the caller's reference is the only one; then nobody else can get one.
+  // True if the caller's reference is the only one; then no other can be made.
   bool unique() const { return refs_.load() == 1; }
 
   // Completes when it is written; its block is there from then on (a value), or never (an error).
@@ -46,15 +52,10 @@ class CpuArray final : public Pooled {
   }
 
  private:
-  // The launch or put that should have written it tells the same error.
-  class ReadyCell final : public Cell<void> {
-   public:
-    ReadyCell() { mark_observed(); }
-  };
   ~CpuArray() = default;
 
   mutable std::atomic<std::uint32_t> refs_{1};
-  const Ref<Cell<void>> ready_ = make_ref<ReadyCell>();
+  const Ref<Cell<void>> ready_ = make_ref<QuietCell>();  // the launch or put reports it too
   Ref<Block> block_;
 };
 
@@ -88,8 +89,5 @@ class CpuBuffer final : public BufferBody {
   mutable Mutex mutex_;
   Ref<CpuArray> array_ MILLRACE_GUARDED_BY(mutex_);
 };
-
-// A shared owner of block, in pooled memory.
-Owner make_owner(Ref<Block> block);
 
 }  // namespace millrace::devices::cpu

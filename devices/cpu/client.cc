@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
 #include "millrace/devices/cache/build_id.h"
 #include "millrace/devices/cpu/buffer.h"
 #include "millrace/devices/cpu/copy.h"
@@ -11,7 +11,7 @@
 #include "millrace/devices/cpu/kernels/isa_level.h"
 #include "millrace/devices/cpu/kernels/onednn.h"
 #include "millrace/devices/cpu/serialized_program.h"
-#include "millrace/devices/device_actor.h"
+#include "millrace/devices/device_body.h"
 #include "millrace/devices/host_view.h"
 
 namespace millrace::devices::cpu {
@@ -46,7 +46,7 @@ Result<CpuDevice*> CpuClient::find(DeviceId device, int memory) const {
 }
 
 Result<Executable> CpuClient::make(const Program& program, const CompileOptions& options,
-                                   Compile how) {
+                                   const KernelChoices* chosen) {
   if (options.replicas != 1 || options.partitions != 1) {
     return fail(ErrorCode::kUnimplemented, "the CPU device runs programs for one device; " +
                                                program.name() + " is for " +
@@ -58,7 +58,7 @@ Result<Executable> CpuClient::make(const Program& program, const CompileOptions&
     bound = options.devices[0];
     MILLRACE_TRY_STATUS(find(*bound));
   }
-  Result<std::shared_ptr<const Compiled>> compiled = how();
+  Result<std::shared_ptr<const Compiled>> compiled = options_.compile(program, options, chosen);
   if (!compiled)
     return std::unexpected(compiled.error().with_context("cannot compile " + program.name()));
   return Executable(
@@ -66,13 +66,7 @@ Result<Executable> CpuClient::make(const Program& program, const CompileOptions&
 }
 
 Result<Executable> CpuClient::compile(const Program& program, const CompileOptions& options) {
-  return make(program, options, [&] { return options_.compile(program, options); });
-}
-
-Result<Executable> CpuClient::compile_again(const Program& program, const CompileOptions& options,
-                                            const KernelChoices& choices) {
-  if (!options_.compile_again) return compile(program, options);
-  return make(program, options, [&] { return options_.compile_again(program, options, choices); });
+  return make(program, options, nullptr);
 }
 
 Result<Executable> CpuClient::load(std::string_view serialized) {
@@ -84,8 +78,7 @@ Result<Executable> CpuClient::load(std::string_view serialized) {
     options.portable = false;
     options.devices = {*read.device};
   }
-  if (read.compiler != compiler_digest(*this)) return compile(program, options);
-  return compile_again(program, options, read.choices);
+  return make(program, options, read.compiler == compiler_digest(*this) ? &read.choices : nullptr);
 }
 
 Result<Executable> CpuClient::load_compiled(std::string_view serialized, const Program& program,
@@ -96,7 +89,7 @@ Result<Executable> CpuClient::load_compiled(std::string_view serialized, const P
     return fail(ErrorCode::kDataLoss,
                 "what was kept of " + program.name() + " is another program or compilation");
   }
-  return compile_again(program, options, read.choices);
+  return make(program, options, &read.choices);
 }
 
 // Choices of kernels hold for what was measured.
@@ -106,6 +99,16 @@ std::string CpuClient::compiler_identity() const {
       build_of(reinterpret_cast<const void*>(&SerializedProgram::parse)) + "\n" + onednn_version() +
       "\n" + std::to_string(static_cast<int>(isa_level())) + "\n" + host_processor();
   return identity;
+}
+
+Client::PutMemorySource CpuClient::put_memory(DeviceId device) {
+  return [pool = Ref<MemoryPool>::share(&find(device).value()->memory())](
+             const Shape& shape) -> Result<PutMemory> {
+    MILLRACE_TRY(Ref<Block> block, pool->allocate(shape.size_bytes()));
+    const std::span<const std::byte> bytes(block->data(), shape.size_bytes());
+    return PutMemory{HostArray(shape, bytes, make_owner(std::move(block))),
+                     HostBufferSemantics::kMutableZeroCopy};
+  };
 }
 
 Result<PutResult> CpuClient::put(const HostView& view, HostBufferSemantics semantics,

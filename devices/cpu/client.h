@@ -1,7 +1,7 @@
 // CpuClient: the embedded devices: N of them in one process, each with threads of its own. A launch
 // gives handles at once and runs when its inputs' bytes are there; one program at a time per
-// device, in order of readiness; each output is told when it is written. Read next: execution.h (a
-// launch), buffer.h (an array), device.h.
+// device, in order of readiness; each output completes when it is written. Read next: execution.h
+// (a launch), buffer.h (an array), device.h.
 #pragma once
 
 #include <functional>
@@ -10,30 +10,25 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/clock.h"
-#include "millrace/core/executor.h"
-#include "millrace/core/function_ref.h"
-#include "millrace/core/parallel_for.h"
-#include "millrace/core/scope.h"
-#include "millrace/core/trace.h"
+#include "millrace/core/async/executor.h"
+#include "millrace/core/async/parallel_for.h"
+#include "millrace/core/async/scope.h"
+#include "millrace/core/base/clock.h"
+#include "millrace/core/observe/trace.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/cpu/compiled.h"
 #include "millrace/devices/cpu/device.h"
 
 namespace millrace::devices::cpu {
 
-// From a program to what runs it; cpu::compile (compile.h), or a test's own.
-using CompileFunction =
-    std::function<Result<std::shared_ptr<const Compiled>>(const Program&, const CompileOptions&)>;
-// The same of a program that was compiled before, with its Compiled::choices(): nothing is measured
-// again; cpu::compile_again, or a test's own.
-using CompileOnceMore = std::function<Result<std::shared_ptr<const Compiled>>(
-    const Program&, const CompileOptions&, const KernelChoices&)>;
+// From a program to what runs it; cpu::compile (compile.h), or a test's own. chosen: as there.
+using CompileFunction = std::function<Result<std::shared_ptr<const Compiled>>(
+    const Program&, const CompileOptions&, const KernelChoices* chosen)>;
 
 struct CpuClientOptions {
   // One entry per device. Programs and copies run there, never on the executors of actors, so that
   // neither keeps the other from running.
-  std::vector<CpuDeviceThreads> threads;
+  std::vector<CpuDeviceThreads> threads = {};
   const Clock* clock = &steady_clock();
   TraceRecorder* trace = nullptr;  // launches and puts, on lanes "device N" and "device N puts"
   std::int64_t memory_bytes = 0;   // per device; 0: what the system has
@@ -41,12 +36,11 @@ struct CpuClientOptions {
   // and the device is idle: a wake-up would cost more. 0: never, every program runs on the device's
   // threads.
   Duration inline_time{0};
-  CompileFunction compile;        // needed
-  CompileOnceMore compile_again;  // empty: compile
+  CompileFunction compile = {};  // needed
 };
 
-// Owned by whoever assembles the runtime; threads and clock outlive it. Destroy it after close()
-// has completed and every buffer and executable is gone. Thread-safety: thread-safe.
+// Owned by the runtime; threads and clock outlive it. Destroy it after close() has completed and
+// every buffer and executable is gone. Thread-safety: thread-safe.
 class CpuClient final : public Client {
  public:
   explicit CpuClient(CpuClientOptions options);
@@ -64,6 +58,7 @@ class CpuClient final : public Client {
   Result<Executable> load_compiled(std::string_view serialized, const Program& program,
                                    const CompileOptions& options) override;
   std::string compiler_identity() const override;
+  PutMemorySource put_memory(DeviceId device) override;
   Result<PutResult> put(const HostView& view, HostBufferSemantics semantics, DeviceId device,
                         int memory) override;
   Result<Buffer> copy(const Buffer& source, DeviceId device, int memory) override;
@@ -80,11 +75,8 @@ class CpuClient final : public Client {
   const CpuClientOptions& options() const { return options_; }
 
  private:
-  using Compile = FunctionRef<Result<std::shared_ptr<const Compiled>>()>;
-  // What compile() gives, made by `how`.
-  Result<Executable> make(const Program& program, const CompileOptions& options, Compile how);
-  Result<Executable> compile_again(const Program& program, const CompileOptions& options,
-                                   const KernelChoices& choices);
+  Result<Executable> make(const Program& program, const CompileOptions& options,
+                          const KernelChoices* chosen);
 
   const CpuClientOptions options_;
   std::vector<DeviceInfo> infos_;

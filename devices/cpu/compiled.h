@@ -1,5 +1,5 @@
 // Compiled: what the CPU client runs: a program after read, verify and plan, and the runs of it.
-// The client knows nothing else about programs. Read next: client.h (who runs it), plan/plan.h
+// The client knows nothing else about programs. Read next: client.h (who runs it), compile/plan.h
 // (what stands behind it).
 #pragma once
 
@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/function_ref.h"
-#include "millrace/core/parallel_for.h"
+#include "millrace/core/async/parallel_for.h"
+#include "millrace/core/base/function_ref.h"
 #include "millrace/devices/client.h"
-#include "millrace/devices/cpu/kernel_choice.h"
+#include "millrace/devices/cpu/compile/kernel_choice.h"
 
 namespace millrace::devices::cpu {
 
@@ -34,6 +34,8 @@ class CompiledRun {
   virtual Status run(const RunCall& call) = 0;
 };
 
+// Output `output` may be given the block of input `input`: it is written after that input's last
+// read.
 struct OutputAlias {
   int output = 0;
   int input = 0;
@@ -50,22 +52,19 @@ class Compiled {
   // Inputs that the program donates.
   virtual std::span<const int> donated() const = 0;
   // The program for arguments of these shapes, complete ones that inputs() admits. Errors are those
-  // of refine (refine/refine.h); kUnimplemented for a program of static shapes.
-  virtual Result<std::shared_ptr<const Compiled>> refined(std::span<const Shape> inputs) const;
+  // of specialise (stablehlo/specialise); kUnimplemented for a program of static shapes.
+  virtual Result<std::shared_ptr<const Compiled>> refined(std::span<const Shape> /*inputs*/) const {
+    return fail(ErrorCode::kUnimplemented, "the shapes of this program are static");
+  }
   // Makes what runs need where that was left for the first of them; what is below comes after it.
-  // Any thread; it is made once, and every call tells how that went.
+  // Any thread; it is made once, and every call returns how that went.
   virtual Status prepare() const { return {}; }
-  // Of donated inputs: the output that may be written over it.
+  // Which outputs may be written over which donated inputs.
   virtual std::span<const OutputAlias> aliases() const = 0;
   virtual std::size_t temporary_bytes() const = 0;  // of one CompiledRun
   virtual Result<std::unique_ptr<CompiledRun>> make_run() const = 0;
-  // What was measured to choose between kernels: for CompileOnceMore.
+  // What was measured to choose between kernels: for the next compilation.
   virtual KernelChoices choices() const { return {}; }
 };
-
-inline Result<std::shared_ptr<const Compiled>> Compiled::refined(
-    std::span<const Shape> /*inputs*/) const {
-  return fail(ErrorCode::kUnimplemented, "the shapes of this program are static");
-}
 
 }  // namespace millrace::devices::cpu

@@ -10,12 +10,6 @@
 namespace millrace::devices::cpu {
 namespace {
 
-// A future of whose error the array tells too.
-class QuietCell final : public Cell<void> {
- public:
-  QuietCell() { mark_observed(); }
-};
-
 // One copy: waits for its source, then for a thread where it is large. Consumed by run() or drop().
 class CopyWork : public Work, public Waiter, public Pooled {
  public:
@@ -94,7 +88,7 @@ class CopyIn final : public CopyWork {
   HostView view_;
   std::array<std::int64_t, kMaxRank> strides_{};
   Ref<CpuArray> array_;
-  const Ref<QuietCell> released_ = make_ref<QuietCell>();
+  const Ref<QuietCell> released_ = make_ref<QuietCell>();  // the array reports errors too
   Ref<Block> block_;
 };
 

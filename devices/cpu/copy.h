@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <span>
 
-#include "millrace/core/future.h"
-#include "millrace/core/scope.h"
+#include "millrace/core/async/future.h"
+#include "millrace/core/async/scope.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/cpu/buffer.h"
 #include "millrace/devices/cpu/device.h"

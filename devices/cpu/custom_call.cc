@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "millrace/core/mutex.h"
+#include "millrace/core/base/mutex.h"
 
 namespace millrace::devices::cpu {
 namespace {

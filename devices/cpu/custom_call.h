@@ -22,7 +22,7 @@
 #include <string>
 #include <string_view>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/devices/cpu/custom_call_attributes.h"
 #include "millrace/devices/shape.h"
 
@@ -30,20 +30,20 @@ namespace millrace::devices::cpu {
 
 // Dense, row-major arrays of the device: an operand of a call, and a result that is to be written.
 struct ConstArray {
-  Shape shape;
+  Shape shape = {};
   const std::byte* data = nullptr;
 };
 struct MutableArray {
-  Shape shape;
+  Shape shape = {};
   std::byte* data = nullptr;
 };
 
 struct CustomCall {
-  std::string_view target;          // call_target_name
-  std::string_view backend_config;  // the attribute if it is a string, else ""
-  std::span<const ConstArray> operands;
-  std::span<const MutableArray> results;
-  // Of mhlo.backend_config, or of backend_config where it is a dictionary.
+  std::string_view target = {};          // call_target_name
+  std::string_view backend_config = {};  // the attribute if it is a string, else ""
+  std::span<const ConstArray> operands = {};
+  std::span<const MutableArray> results = {};
+  // The entries of mhlo.backend_config, or of backend_config where it is a dictionary.
   std::span<const CallAttribute> attributes = {};
 };
 
@@ -51,7 +51,7 @@ struct CustomCall {
 // result. An error fails the execution. It keeps no pointer of the call.
 using CustomCallHandler = std::function<Status(const CustomCall&)>;
 
-// Of this process. kAlreadyExists if the name has one. Thread-safety: thread-safe.
+// For this process. kAlreadyExists if the name has one. Thread-safety: thread-safe.
 Status register_custom_call(std::string target, CustomCallHandler handler);
 // nullptr if there is none.
 std::shared_ptr<const CustomCallHandler> find_custom_call(std::string_view target);

@@ -6,11 +6,11 @@
 #include <optional>
 #include <string>
 
-#include "millrace/core/mutex.h"
-#include "millrace/core/trace.h"
+#include "millrace/core/base/mutex.h"
+#include "millrace/core/observe/trace.h"
 #include "millrace/devices/client.h"
-#include "millrace/devices/cpu/memory_pool.h"
 #include "millrace/devices/device_threads.h"
+#include "millrace/devices/memory_pool.h"
 
 namespace millrace::devices::cpu {
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/executor.h"
-#include "millrace/core/mutex.h"
-#include "millrace/core/scope.h"
-#include "millrace/core/trace.h"
+#include "millrace/core/async/executor.h"
+#include "millrace/core/async/scope.h"
+#include "millrace/core/base/mutex.h"
+#include "millrace/core/observe/trace.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/cpu/buffer.h"
 #include "millrace/devices/cpu/compiled.h"
@@ -21,7 +21,7 @@
 
 namespace millrace::devices::cpu {
 
-// Of a program of dynamic shapes it is the front of others, one for each set of argument shapes
+// For a program of dynamic shapes it is the front of others, one for each set of argument shapes
 // that was launched lately: a launch finds or makes the one for its own, which then does the work.
 // The shapes of the outputs are known when a launch returns; the plan for new shapes is made by the
 // device's threads, as the first part of the execution. Thread-safety: thread-safe.
@@ -31,14 +31,15 @@ class CpuExecutable final : public ExecutableBody {
                 std::optional<DeviceId> device, bool deterministic);
 
   const std::string& name() const override { return program_.name(); }
+  Client& client() const override;
   std::span<const Shape> input_shapes() const override { return compiled_->inputs(); }
   std::span<const Shape> output_shapes() const override { return compiled_->outputs(); }
   std::span<const bool> donated_inputs() const override {
     return {donated_.get(), compiled_->inputs().size()};
   }
   int devices_per_launch() const override { return 1; }
-  // Of a program of dynamic shapes: the most that a launch so far has taken, with the outputs whose
-  // shapes are not known before.
+  // For a program of dynamic shapes: the most that a launch so far has taken, with the outputs
+  // whose shapes are not known before.
   std::int64_t temporary_bytes() const override;
   Status launch(const LaunchArguments& call, std::span<LaunchResult> results) override;
   Result<std::string> serialize() const override;
@@ -46,7 +47,7 @@ class CpuExecutable final : public ExecutableBody {
   const Compiled& compiled() const { return *compiled_; }
   // Before take_run() and alias_of(): makes the plan if that was left until now. Any thread.
   Status prepare();
-  // A run that nobody uses; give it back for the next execution.
+  // A run that is not in use; give it back for the next execution.
   Result<std::unique_ptr<CompiledRun>> take_run();
   void give_back(std::unique_ptr<CompiledRun> run);
   // Memory of runs that are not under way is freed.
@@ -80,7 +81,7 @@ class CpuExecutable final : public ExecutableBody {
   std::vector<std::unique_ptr<CompiledRun>> free_runs_ MILLRACE_GUARDED_BY(mutex_);
 };
 
-// Life: waits for inputs -> stands in the device's line -> runs -> ends. Owned by whoever will call
+// Life: waits for inputs -> stands in the device's line -> runs -> ends. Owned by what will call
 // it next: input waiters, the line, the executor.
 class Execution final : public RefCounted, public Work, public Pooled {
  public:

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/devices/buffer.h"
-#include "millrace/devices/cpu/kernel_choice.h"
+#include "millrace/devices/cpu/compile/kernel_choice.h"
 
 namespace millrace::devices::cpu {
 
@@ -24,7 +24,7 @@ struct SerializedProgram {
   static Result<SerializedProgram> parse(std::string_view bytes);
 };
 
-// Of its compiler_identity(), in hexadecimal.
+// The digest of its compiler_identity(), in hexadecimal.
 std::string compiler_digest(const Client& client);
 
 }  // namespace millrace::devices::cpu

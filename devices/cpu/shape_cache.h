@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/error.h"
-#include "millrace/core/function_ref.h"
-#include "millrace/core/mutex.h"
+#include "millrace/core/base/error.h"
+#include "millrace/core/base/function_ref.h"
+#include "millrace/core/base/mutex.h"
 #include "millrace/devices/shape.h"
 
 namespace millrace::devices::cpu {

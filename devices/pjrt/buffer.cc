@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "millrace/devices/pjrt/client.h"
+#include "millrace/devices/pjrt/client_core.h"
 #include "millrace/devices/pjrt/events.h"
 #include "millrace/devices/pjrt/layout.h"
 
@@ -40,14 +40,14 @@ constexpr std::chrono::microseconds kSmallCopyTime(4);
 class ExternalReference {
  public:
   static Result<std::shared_ptr<ExternalReference>> create(Ref<PjrtBuffer> buffer,
-                                                           PjrtClient& client) {
+                                                           ClientCore& client) {
     abi::BufferIncreaseExternalReferenceCountArgs args;
     args.buffer = buffer->get();
     MILLRACE_TRY_STATUS(client.plugin().call(args));
     return std::shared_ptr<ExternalReference>(new ExternalReference(std::move(buffer), client));
   }
   ~ExternalReference() {
-    client_.hand_over([buffer = std::move(buffer_), &client = client_] {
+    client_.gate().hand_over([buffer = std::move(buffer_), &client = client_] {
       abi::BufferDecreaseExternalReferenceCountArgs args;
       args.buffer = buffer->get();
       if (!client.given_up()) client.plugin().call_quietly(args);
@@ -55,40 +55,30 @@ class ExternalReference {
   }
 
  private:
-  ExternalReference(Ref<PjrtBuffer> buffer, PjrtClient& client)
+  ExternalReference(Ref<PjrtBuffer> buffer, ClientCore& client)
       : client_(client), buffer_(std::move(buffer)) {}
-  PjrtClient& client_;
-  const PjrtClient::Use use_{client_};  // of its end, at which the buffer's may be over
+  ClientCore& client_;
+  const ClientCore::Use use_{client_};  // of its end, at which the buffer's may be over
   Ref<PjrtBuffer> buffer_;
 };
 
 }  // namespace
 
-PjrtBuffer::PjrtBuffer(PjrtClient& client, DeviceId device, const Shape& shape, abi::Buffer* buffer,
-                       bool laid_out, Bytes bytes)
+PjrtBuffer::PjrtBuffer(ClientCore& client, DeviceId device, const Shape& shape, abi::Buffer* buffer,
+                       bool laid_out, bool written)
     : client_(client),
       device_(device),
       shape_(shape),
       buffer_(buffer),
       laid_out_(laid_out),
-      written_(bytes == Bytes::kWritten),
-      untold_(bytes == Bytes::kUntold) {
+      written_(written) {
   if (laid_out) client_.note_laid_out();
 }
 
 PjrtBuffer::~PjrtBuffer() {
   abi::BufferDestroyArgs args;
   args.buffer = buffer_;
-  if (!take_untold()) {
-    client_.dispose(args);
-    return;
-  }
-  client_.hand_over([&client = client_, args, device = device_, hold = client_.hold()]() mutable {
-    if (client.given_up()) return;
-    Future<void> ended = client.end_of(args.buffer, device);
-    client.plugin().call_quietly(args);
-    PjrtClient::keep_until(std::move(ended), std::move(hold));  // the client may go with it
-  });
+  client_.dispose(args);
 }
 
 Client& PjrtBuffer::client() const { return client_; }
@@ -115,8 +105,8 @@ Future<void> PjrtBuffer::ready() const {
     const MutexLock lock(mutex_);
     return ready_;
   }
-  // Without the lock, which costs more than the rest of us where it is written. Whoever asks at the
-  // same time gets an event of his own.
+  // Without the lock, which costs more than the rest of us where it is written. A thread that asks
+  // at the same time gets an event of its own.
   abi::BufferReadyEventArgs args;
   args.buffer = buffer_;
   if (const Status status = client_.plugin().call(args); !status) [[unlikely]]
@@ -141,9 +131,9 @@ Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner ke
                     std::to_string(destination.size()));
   }
   if (Status alive = client_.alive(device_); !alive) return std::move(alive).error();
-  client_.make_handed_over();
-  StripedScope::Hold hold = client_.hold();
-  if (!hold) return client_.closed_error();
+  client_.gate().make_handed_over();
+  StripedScope::Hold hold = client_.gate().scope().hold();
+  if (!hold) return client_.gate().scope().closed_error();
   abi::BufferToHostBufferArgs args;
   args.src = buffer_;
   args.host_layout = WrittenLayout::row_major(shape_.rank());
@@ -233,16 +223,12 @@ void PjrtBuffer::undo_donation() {
 }
 
 void PjrtBuffer::delete_bytes() {
-  const bool untold = take_untold();
-  client_.hand_over([self = Ref<PjrtBuffer>::share(this), untold,
-                     hold = untold ? client_.hold() : StripedScope::Hold()]() mutable {
-    PjrtClient& client = self->client_;
+  client_.gate().hand_over([self = Ref<PjrtBuffer>::share(this)] {
+    ClientCore& client = self->client_;
     if (client.given_up()) return;
-    Future<void> ended = untold ? client.end_of(self->buffer_, self->device_) : make_ready();
     abi::BufferDeleteArgs args;
     args.buffer = self->buffer_;
     client.plugin().call_quietly(args);
-    PjrtClient::keep_until(std::move(ended), std::move(hold));
   });
 }
 

@@ -1,13 +1,13 @@
-// PjrtBuffer: an array that a plugin holds. Internal to client.h.
+// PjrtBuffer: an array that a plugin holds. Internal to client.cc.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <span>
 
-#include "millrace/core/mutex.h"
+#include "millrace/core/base/mutex.h"
 #include "millrace/devices/client.h"
-#include "millrace/devices/pjrt/client.h"
+#include "millrace/devices/pjrt/client_core.h"
 #include "millrace/devices/pjrt/layout.h"
 #include "millrace/devices/pjrt/plugin.h"
 
@@ -17,15 +17,10 @@ namespace millrace::devices::pjrt {
 // are.
 class PjrtBuffer final : public BufferBody {
  public:
-  // What is known of its bytes when it is made.
-  enum class Bytes : std::uint8_t {
-    kTold,     // who waits for what writes them is told of its end
-    kWritten,  // they are there
-    kUntold,   // of a run whose end nobody is told
-  };
-  // laid_out: it may be in another layout than row-major, so launches ask in which.
-  PjrtBuffer(PjrtClient& client, DeviceId device, const Shape& shape, abi::Buffer* buffer,
-             bool laid_out = false, Bytes bytes = Bytes::kTold);
+  // laid_out: it may be in another layout than row-major, so launches ask in which. written: its
+  // bytes are there.
+  PjrtBuffer(ClientCore& client, DeviceId device, const Shape& shape, abi::Buffer* buffer,
+             bool laid_out = false, bool written = false);
 
   const Shape& shape() const override { return shape_; }
   Client& client() const override;
@@ -53,10 +48,6 @@ class PjrtBuffer final : public BufferBody {
   }
   // The launch was refused: nothing was donated.
   void undo_donation();
-  // A launch has taken it, which ends later than what writes it.
-  void pass_on() {
-    if (untold_.load(std::memory_order_relaxed)) untold_.store(false, std::memory_order_relaxed);
-  }
 
  private:
   enum class State : std::uint8_t {
@@ -68,28 +59,21 @@ class PjrtBuffer final : public BufferBody {
 
   ~PjrtBuffer() override;
   void delete_bytes();  // kRemoved
-  // Once: nobody would know of the end of the run that writes it, were it gone.
-  bool take_untold() {
-    return untold_.load(std::memory_order_relaxed) && untold_.exchange(false) && !written_.load();
-  }
   Error removed_error(std::string_view use) const;
   // error, of what was to be done with the buffer.
   Error while_doing(std::string_view what, const Error& error) const;
 
-  PjrtClient& client_;
-  const PjrtClient::Use use_{client_};
+  ClientCore& client_;
+  const ClientCore::Use use_{client_};
   const DeviceId device_;
   const Shape shape_;
   abi::Buffer* const buffer_;
   const bool laid_out_;
   mutable std::atomic<bool> written_;       // known to be
   mutable std::atomic<bool> asked_{false};  // ready_ is valid
-  // Of a run whose end neither an event of its own nor a later launch tells. relaxed: who launches
-  // with it holds it, and its end comes after.
-  std::atomic<bool> untold_;
   std::atomic<State> state_{State::kThere};
   mutable Mutex mutex_;
-  // Valid once somebody had to wait.
+  // Valid once a caller had to wait.
   mutable Future<void> ready_ MILLRACE_GUARDED_BY(mutex_);
 };
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "millrace/core/mutex.h"
+#include "millrace/core/base/mutex.h"
 #include "millrace/devices/device_scope.h"
 
 namespace millrace::devices::pjrt {
@@ -17,9 +17,6 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(OtherCall::kCoun
     "PJRT_Layouts_MemoryLayout_Serialize",
     "PJRT_Layouts_MemoryLayout_Destroy",
     "PJRT_Layouts_PJRT_Client_GetDefaultLayout",
-    "PJRT_Layouts_PJRT_Buffer_MemoryLayout",
-    "PJRT_Layouts_PJRT_Executable_GetParameterLayouts",
-    "PJRT_Layouts_PJRT_Executable_GetOutputLayouts",
     "create of the profiler",
     "start of the profiler",
     "stop of the profiler",
@@ -95,7 +92,7 @@ std::string calls_under_way(std::uint32_t plugin, const Client* client) {
 
 namespace {
 
-// Of plugins beyond these the names are not told.
+// Plugins beyond these have no name here.
 constexpr std::size_t kNamed = 256;
 std::array<std::atomic<const char*>, kNamed> names{};
 constinit thread_local const char* name_of_unnumbered = nullptr;

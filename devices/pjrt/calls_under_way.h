@@ -1,5 +1,5 @@
-// Which functions of plugins have not returned yet: for the errors of whoever cannot wait for them
-// any longer. Internal to plugin.cc, opening.cc and the files of extensions.
+// Which functions of plugins have not returned yet: for the errors of callers that cannot wait for
+// them any longer. Internal to plugin.cc, opening.cc and the files of extensions.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "millrace/devices/device_scope.h"
-#include "millrace/devices/pjrt/abi.h"
+#include "millrace/devices/pjrt/abi/api.h"
 
 namespace millrace::devices::pjrt {
 
@@ -20,9 +20,6 @@ enum class OtherCall : std::uint16_t {
   kLayoutSerialize,
   kLayoutDestroy,
   kDefaultLayout,
-  kBufferLayout,
-  kParameterLayouts,
-  kOutputLayouts,
   kProfilerCreate,
   kProfilerStart,
   kProfilerStop,
@@ -71,7 +68,7 @@ class CallUnderWay {
              device << kDeviceShift;
   }
   void name(abi::Slot slot) { mark(static_cast<Word>(slot) + 1); }
-  // relaxed: whoever asks wants to know of calls that have lasted for seconds.
+  // relaxed: a thread that asks wants to know of calls that have lasted for seconds.
   ~CallUnderWay() { current_.store(outer_, std::memory_order_relaxed); }
   CallUnderWay(const CallUnderWay&) = delete;
   CallUnderWay& operator=(const CallUnderWay&) = delete;
@@ -81,7 +78,7 @@ class CallUnderWay {
   friend std::string call_under_way_of(std::thread::id thread);
   friend CallHere call_here() noexcept;
   // One word, so that other threads see all of a call or nothing of it: a mark of the client above
-  // (0: nobody said), then the plugin, the device and the slot, the last two from 1, or instead of
+  // (0: not known), then the plugin, the device and the slot, the last two from 1, or instead of
   // the slot another call; 0: no call.
   using Word = std::uint64_t;
   static constexpr int kClientShift = 48, kPluginShift = 32, kDeviceShift = 16;
@@ -109,7 +106,7 @@ struct CallHere {
   std::string_view function;
   const char* plugin = "";
 };
-// Of this thread. Locks and allocates nothing, for who asks in the handler of a signal.
+// The call of this thread. Locks and allocates nothing, for the handler of a signal.
 CallHere call_here() noexcept;
 // What a plugin of this number, or one without a number that this thread is about to load, is
 // called until `name` ends: call_here() tells.

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "millrace/core/log.h"
+#include "millrace/core/observe/log.h"
 #include "millrace/devices/cache/build_id.h"
 #include "millrace/devices/pjrt/calls_under_way.h"
 #include "millrace/devices/pjrt/client.h"
@@ -46,49 +46,41 @@ std::string compiler_variables() {
   return text;
 }
 
-bool is_portable(const CompileOptions& options) {
-  return options.portable && options.replicas == 1 && options.partitions == 1;
-}
-
 }  // namespace
 
-Result<std::string> PjrtClient::written_options(const std::string& program,
-                                                const CompileOptions& options) const {
+Result<std::string> PjrtClient::written_options(const Program& program,
+                                                const CompileOptions& options) {
   std::vector<std::int64_t> ids;
   if (!is_portable(options)) {
     const auto count =
         static_cast<std::size_t>(options.replicas) * static_cast<std::size_t>(options.partitions);
     if (options.devices.size() != count) {
       return fail(ErrorCode::kInvalidArgument,
-                  "compiling " + program + " for " + std::to_string(options.replicas) +
+                  "compiling " + program.name() + " for " + std::to_string(options.replicas) +
                       " replicas of " + std::to_string(options.partitions) + " partitions takes " +
                       std::to_string(count) + " devices, not " +
                       std::to_string(options.devices.size()));
     }
     for (const DeviceId device : options.devices) {
-      MILLRACE_TRY_STATUS(find(device));
-      ids.push_back(global_ids_[static_cast<std::size_t>(index(device))]);
+      MILLRACE_TRY_STATUS(opened().find(device));
+      ids.push_back(opened().global_id(device));
     }
+  }
+  // PJRT has no word for it: XLA's own flags do it on some devices.
+  if (options.deterministic && !told_of_determinism_.exchange(true)) {
+    MILLRACE_LOG(kWarning, "pjrt",
+                 program.name() +
+                     " is compiled without the determinism that was asked for: the plugin " +
+                     plugin().name() +
+                     " is not told of it, since PJRT has no such option; where XLA makes it, "
+                     "XLA_FLAGS=--xla_gpu_deterministic_ops=true asks for it");
   }
   return write_compile_options(options, ids);
 }
 
-void PjrtClient::tell_of_determinism(const Program& program, const CompileOptions& options) {
-  // PJRT has no word for it: XLA's own flags do it on some devices.
-  if (!options.deterministic || told_of_determinism_.exchange(true)) return;
-  MILLRACE_LOG(kWarning, "pjrt",
-               program.name() +
-                   " is compiled without the determinism that was asked for: the "
-                   "plugin " +
-                   plugin_.name() +
-                   " is not told of it, since PJRT has no such option; where XLA makes it, "
-                   "XLA_FLAGS=--xla_gpu_deterministic_ops=true asks for it");
-}
-
 Result<Executable> PjrtClient::compile(const Program& program, const CompileOptions& options) {
   const CallsFor mine(this);
-  MILLRACE_TRY(const std::string written, written_options(program.name(), options));
-  tell_of_determinism(program, options);
+  MILLRACE_TRY(const std::string written, written_options(program, options));
   constexpr std::string_view kFormat = "mlir";
   abi::Program code;
   code.struct_size = abi::kStructSize<abi::Program>;
@@ -97,65 +89,55 @@ Result<Executable> PjrtClient::compile(const Program& program, const CompileOpti
   code.format = kFormat.data();
   code.format_size = kFormat.size();
   abi::ClientCompileArgs args;
-  args.client = client_;
+  args.client = get();
   args.program = &code;
   args.compile_options = written.data();
   args.compile_options_size = written.size();
-  if (Status compiled = plugin_.call(args); !compiled) {
+  if (const Status compiled = plugin().call(args); !compiled)
     return std::unexpected(compiled.error().with_context("cannot compile " + program.name()));
-  }
   MILLRACE_TRY_STATUS(
-      plugin_.require<abi::ClientCompileArgs>(args.executable != nullptr, "executable"));
-  MILLRACE_TRY(Ref<PjrtExecutable> executable,
-               PjrtExecutable::create(*this, program.name(), args.executable,
-                                      {&program, &options, is_portable(options)}));
-  return Executable(std::move(executable));
+      plugin().require<abi::ClientCompileArgs>(args.executable != nullptr, "executable"));
+  return PjrtExecutable::create(*this, args.executable, &program, &options);
 }
 
 Result<Executable> PjrtClient::load(std::string_view serialized) {
-  const CallsFor mine(this);
-  abi::ExecutableDeserializeAndLoadArgs args;
-  args.client = client_;
-  args.serialized_executable = serialized.data();
-  args.serialized_executable_size = serialized.size();
-  if (Status loaded = plugin_.call(args); !loaded)
-    return std::unexpected(loaded.error().with_context("cannot load a program"));
-  MILLRACE_TRY_STATUS(plugin_.require<abi::ExecutableDeserializeAndLoadArgs>(
-      args.loaded_executable != nullptr, "executable"));
-  MILLRACE_TRY(Ref<PjrtExecutable> executable,
-               PjrtExecutable::create(*this, "a loaded program", args.loaded_executable, {}));
-  return Executable(std::move(executable));
+  return load_as(serialized, nullptr, nullptr);
 }
 
 Result<Executable> PjrtClient::load_compiled(std::string_view serialized, const Program& program,
                                              const CompileOptions& options) {
+  return load_as(serialized, &program, &options);
+}
+
+Result<Executable> PjrtClient::load_as(std::string_view serialized, const Program* program,
+                                       const CompileOptions* options) {
   const CallsFor mine(this);
-  MILLRACE_TRY(const std::string written, written_options(program.name(), options));
-  tell_of_determinism(program, options);
+  std::string written;
+  if (program != nullptr) {
+    MILLRACE_TRY(written, written_options(*program, *options));
+  }
   abi::ExecutableDeserializeAndLoadArgs args;
-  args.client = client_;
+  args.client = get();
   args.serialized_executable = serialized.data();
   args.serialized_executable_size = serialized.size();
-  args.overridden_compile_options = written.data();
+  args.overridden_compile_options = program != nullptr ? written.data() : nullptr;
   args.overridden_compile_options_size = written.size();
-  if (Status loaded = plugin_.call(args); !loaded) {
-    return std::unexpected(loaded.error().with_context("cannot load " + program.name()));
+  if (const Status loaded = plugin().call(args); !loaded) {
+    return std::unexpected(loaded.error().with_context(
+        "cannot load " + (program != nullptr ? program->name() : "a program")));
   }
-  MILLRACE_TRY_STATUS(plugin_.require<abi::ExecutableDeserializeAndLoadArgs>(
+  MILLRACE_TRY_STATUS(plugin().require<abi::ExecutableDeserializeAndLoadArgs>(
       args.loaded_executable != nullptr, "executable"));
-  MILLRACE_TRY(Ref<PjrtExecutable> executable,
-               PjrtExecutable::create(*this, program.name(), args.loaded_executable,
-                                      {&program, &options, is_portable(options)}));
-  return Executable(std::move(executable));
+  return PjrtExecutable::create(*this, args.loaded_executable, program, options);
 }
 
 std::string PjrtClient::compiler_identity() const {
-  std::string identity = platform_name_ + "\n" + platform_version_ + "\n" + plugin_.build() + "\n" +
-                         host_processor() + "\n" + compiler_variables();
-  identity += to_text(attributes_) + to_text(options_.settings);
-  for (std::size_t i = 0; i < infos_.size(); ++i) {
-    identity += std::to_string(global_ids_[i]) + " " + std::to_string(infos_[i].process) + " " +
-                infos_[i].kind + "\n";
+  std::string identity = opened().platform_name() + "\n" + opened().platform_version() + "\n" +
+                         plugin().build() + "\n" + host_processor() + "\n" + compiler_variables();
+  identity += to_text(attributes()) + to_text(options().settings);
+  for (const DeviceInfo& info : devices()) {
+    identity += std::to_string(opened().global_id(info.id)) + " " + std::to_string(info.process) +
+                " " + info.kind + "\n";
   }
   return identity;
 }

@@ -2,7 +2,7 @@
 // which are not the same.
 #pragma once
 
-#include "millrace/devices/pjrt/abi.h"
+#include "millrace/devices/pjrt/abi/api.h"
 #include "millrace/devices/shape.h"
 
 namespace millrace::devices::pjrt {

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/log.h"
-#include "millrace/core/mutex.h"
-#include "millrace/core/pool.h"
+#include "millrace/core/base/mutex.h"
+#include "millrace/core/base/pool.h"
+#include "millrace/core/observe/log.h"
 
 namespace millrace::devices::pjrt {
 namespace {
@@ -23,12 +23,11 @@ namespace {
 struct Pending : Pooled {
   const Plugin* plugin;
   abi::Event* event;
-  Executor* executor;  // nullptr: given up, nobody waits
+  Executor* executor;  // nullptr: given up, none waits
   Promise<void> promise;
   std::string_view what;  // a literal
   EventSource source;
   Owner keep;
-  bool calling = false;  // the plugin's callback is on its way through on_ready
 
   Pending(const Plugin& p, abi::Event* e, Executor& x, std::string_view w, EventSource s, Owner k)
       : plugin(&p), event(e), executor(&x), what(w), source(s), keep(std::move(k)) {}
@@ -52,20 +51,18 @@ class PendingTable {
                     static_cast<Key>(pending->plugin->number()) << kPluginShift;
     Part& part = part_of(key);
     MutexLock lock(part.mutex);
-    // For end_call(), which must not throw.
-    const std::size_t most = part.ending.size() + part.pending.size() + 1;
-    if (part.ending.capacity() < most) part.ending.reserve(2 * most);
-    part.pending.emplace(key, std::move(pending));
+    const EventSource source = pending->source;
+    part.entries.emplace(key, Entry{std::move(pending), source});
     return key;
   }
   // For one that will not be called back; nullptr if it was.
   std::unique_ptr<Pending> take(Key key) {
     Part& part = part_of(key);
     MutexLock lock(part.mutex);
-    const auto found = part.pending.find(key);
-    if (found == part.pending.end() || found->second->calling) return nullptr;
-    std::unique_ptr<Pending> pending = std::move(found->second);
-    part.pending.erase(found);
+    const auto found = part.entries.find(key);
+    if (found == part.entries.end() || found->second.state != State::kWaiting) return nullptr;
+    std::unique_ptr<Pending> pending = std::move(found->second.pending);
+    part.entries.erase(found);
     return pending;
   }
   // The callback has come, the first one: it stands in the table until end_call(). nullptr: it came
@@ -73,85 +70,87 @@ class PendingTable {
   const Pending* begin_call(Key key) {
     Part& part = part_of(key);
     MutexLock lock(part.mutex);
-    const auto found = part.pending.find(key);
-    if (found == part.pending.end() || std::exchange(found->second->calling, true)) return nullptr;
-    return found->second.get();
+    const auto found = part.entries.find(key);
+    if (found == part.entries.end() || found->second.state != State::kWaiting) return nullptr;
+    found->second.state = State::kCalling;
+    return found->second.pending.get();
   }
-  // Posts what the callback has brought, unless it was given up since. Until it is posted, nobody
-  // who gives up its source goes on, since the executor may go next.
+  // Posts what the callback has brought, unless it was given up since. Until it is posted, no
+  // thread that gives up its source goes on, since the executor may go next.
   void end_call(Key key, Status status) {
     Part& part = part_of(key);
     std::unique_ptr<Pending> pending;
-    Ending ending;
     {
       MutexLock lock(part.mutex);
-      const auto found = part.pending.find(key);
-      pending = std::move(found->second);
-      part.pending.erase(found);
-      ending = {pending->source, pending->executor != nullptr};
-      part.ending.push_back(ending);
+      Entry& entry = part.entries.find(key)->second;
+      pending = std::move(entry.pending);
+      entry.state = pending->executor != nullptr ? State::kPosting : State::kEnding;
     }
-    if (ending.posts) {
+    if (pending->executor != nullptr) {
       try {
         post_end(std::move(pending), std::move(status));
-      } catch (const std::bad_alloc&) {  // its promise was dropped, which is an error too
+        // Its promise was dropped, which is an error too. NOLINTNEXTLINE(bugprone-empty-catch)
+      } catch (const std::bad_alloc&) {
       }
     } else {
       pending.reset();  // which calls the plugin
     }
     {
       MutexLock lock(part.mutex);
-      part.ending.erase(std::ranges::find(part.ending, ending));
+      part.entries.erase(key);
     }
     part.ended.notify_all();
   }
-  // Of an event whose error there is no memory for.
+  // The error of an event for whose own there is no memory.
   const Error& untold() const { return untold_; }
   // Everything that waits, or whose callback is on its way, while none of it changes.
   template <class F>
   void for_each(const F& f) {
     for (Part& part : parts_) {
       MutexLock lock(part.mutex);
-      for (auto& [key, pending] : part.pending) f(*pending);
+      for (auto& [key, entry] : part.entries) {
+        if (entry.pending != nullptr) f(*entry.pending);
+      }
     }
   }
   // Until none of the source's is being posted.
   void wait_for_posts(const EventSource& source) {
-    for (Part& part : parts_) {
-      MutexLock lock(part.mutex);
-      while (part.any_post(source)) part.ended.wait(part.mutex);
-    }
+    wait_while([&](const Entry& entry) {
+      return entry.state == State::kPosting && entry.source == source;
+    });
   }
   // Until no callback of the client's events is on its way.
   void wait_for_calls(std::uint64_t client) {
-    for (Part& part : parts_) {
-      MutexLock lock(part.mutex);
-      while (part.any_call(client)) part.ended.wait(part.mutex);
-    }
+    wait_while([&](const Entry& entry) {
+      return entry.state != State::kWaiting && entry.source.client == client;
+    });
   }
 
  private:
-  struct Ending {
+  enum class State : std::uint8_t {
+    kWaiting,  // -> kCalling
+    kCalling,  // the plugin's callback is on its way through on_ready -> kPosting, kEnding
+    kPosting,  // the executor is given the end
+    kEnding,   // given up: the event is destroyed
+  };
+  struct Entry {
+    std::unique_ptr<Pending> pending;  // until kPosting, kEnding
     EventSource source;
-    bool posts = false;
-    bool operator==(const Ending&) const = default;
+    State state = State::kWaiting;
   };
   struct alignas(64) Part {
-    bool any_post(const EventSource& source) const MILLRACE_REQUIRES(mutex) {
-      return std::ranges::find(ending, Ending{source, true}) != ending.end();
-    }
-    bool any_call(std::uint64_t client) const MILLRACE_REQUIRES(mutex) {
-      for (const auto& [key, one] : pending) {
-        if (one->calling && one->source.client == client) return true;
-      }
-      return std::ranges::any_of(
-          ending, [client](const Ending& one) { return one.source.client == client; });
-    }
     Mutex mutex;
-    std::unordered_map<Key, std::unique_ptr<Pending>> pending MILLRACE_GUARDED_BY(mutex);
-    std::vector<Ending> ending MILLRACE_GUARDED_BY(mutex);  // in end_call()
-    CondVar ended;                                          // one of those
+    std::unordered_map<Key, Entry> entries MILLRACE_GUARDED_BY(mutex);
+    CondVar ended;  // a call
   };
+  template <class F>
+  void wait_while(const F& any) {
+    for (Part& part : parts_) {
+      MutexLock lock(part.mutex);
+      while (std::ranges::any_of(part.entries, [&](const auto& one) { return any(one.second); }))
+        part.ended.wait(part.mutex);
+    }
+  }
   Part& part_of(Key key) { return parts_[key % parts_.size()]; }
   static void post_end(std::unique_ptr<Pending> pending, Status status) {
     Executor& executor = *pending->executor;
@@ -184,7 +183,7 @@ Error error_of(const Pending& pending, abi::Error* error) {
 
 void tell_of_second_call(Key key) {
   // Its error, where there is one, is not freed: it may be that of the first call, which is gone,
-  // and a leak hurts nobody.
+  // and a leak does no harm.
   MILLRACE_LOG(kError, "pjrt",
                "the plugin " + Plugin::name_of(static_cast<std::uint16_t>(key >> kPluginShift)) +
                    " called back more than once for one event, or after it had refused to");
@@ -197,7 +196,8 @@ void on_ready(abi::Error* error, void* user_arg) {
   if (pending == nullptr) {
     try {
       tell_of_second_call(key);
-    } catch (const std::bad_alloc&) {  // then nobody is told
+      // Then it goes unsaid. NOLINTNEXTLINE(bugprone-empty-catch)
+    } catch (const std::bad_alloc&) {
     }
     return;
   }
@@ -269,12 +269,6 @@ Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& execu
   if (event == nullptr) keep_for_ever(keep);
   if (std::optional<Future<void>> ready = take_ready_event(plugin, event, what))
     return *std::move(ready);
-  return take_later_event(plugin, event, executor, what, source, std::move(keep), waits);
-}
-
-Future<void> take_later_event(const Plugin& plugin, abi::Event* event, Executor& executor,
-                              std::string_view what, EventSource source, Owner keep,
-                              Executor* waits) {
   auto pending = std::make_unique<Pending>(plugin, event, executor, what, source, std::move(keep));
   Future<void> future = pending->promise.future();
   abi::EventOnReadyArgs later;

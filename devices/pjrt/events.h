@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "millrace/core/executor.h"
-#include "millrace/core/future.h"
+#include "millrace/core/async/executor.h"
+#include "millrace/core/async/future.h"
 #include "millrace/devices/buffer.h"
 #include "millrace/devices/pjrt/plugin.h"
 
@@ -17,7 +17,7 @@ namespace millrace::devices::pjrt {
 
 // Whose an event is.
 struct EventSource {
-  std::uint64_t client = 0;  // a number that no other client of the process ever has; 0: nobody's
+  std::uint64_t client = 0;  // a number that no other client of the process ever has; 0: none's
   DeviceId device{-1};
   // It comes when a buffer goes, however the device fares: it is given up with the client only.
   bool of_buffer = false;
@@ -34,13 +34,9 @@ Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& execu
                         std::string_view what, EventSource source = {}, Owner keep = nullptr,
                         Executor* waits = nullptr);
 
-// take_event in its two halves. The first gives nullopt, and takes nothing, unless the event is
-// ready; then the second takes it.
+// Its first half: nullopt, and nothing is taken, unless the event is ready.
 std::optional<Future<void>> take_ready_event(const Plugin& plugin, abi::Event* event,
                                              std::string_view what);
-Future<void> take_later_event(const Plugin& plugin, abi::Event* event, Executor& executor,
-                              std::string_view what, EventSource source, Owner keep,
-                              Executor* waits);
 
 // For what a plugin may use and does not say until when.
 void keep_for_ever(Owner owner);

@@ -4,22 +4,22 @@
 #include <exception>
 #include <utility>
 
-#include "millrace/core/pool.h"
+#include "millrace/core/base/pool.h"
 #include "millrace/devices/launch_check.h"
 #include "millrace/devices/pjrt/calls_under_way.h"
-#include "millrace/devices/pjrt/client.h"
+#include "millrace/devices/pjrt/client_core.h"
 #include "millrace/devices/pjrt/events.h"
 #include "millrace/devices/pjrt/table_size.h"
 
 namespace millrace::devices::pjrt {
 
-Result<Ref<PjrtExecutable>> PjrtExecutable::create(PjrtClient& client, std::string name,
-                                                   abi::LoadedExecutable* loaded,
-                                                   const Compiled& compiled) {
-  auto made = Ref<PjrtExecutable>::adopt(new PjrtExecutable(client, std::move(name), loaded));
-  if (Status read = made->read(compiled); !read)
+Result<Executable> PjrtExecutable::create(ClientCore& client, abi::LoadedExecutable* loaded,
+                                          const Program* program, const CompileOptions* options) {
+  auto made = Ref<PjrtExecutable>::adopt(new PjrtExecutable(
+      client, program != nullptr ? program->name() : "a loaded program", loaded));
+  if (Status read = made->read(program, options); !read)
     return std::unexpected(read.error().with_context("cannot use " + made->name_));
-  return made;
+  return Executable(std::move(made));
 }
 
 PjrtExecutable::~PjrtExecutable() {
@@ -28,7 +28,7 @@ PjrtExecutable::~PjrtExecutable() {
   abi::LoadedExecutableDestroyArgs loaded;
   loaded.executable = loaded_;
   // In one, since what is handed over may be made by several threads.
-  client_.hand_over([&client = client_, inner, loaded]() mutable {
+  client_.gate().hand_over([&client = client_, inner, loaded]() mutable {
     if (client.given_up()) return;
     if (inner.executable != nullptr) client.plugin().call_quietly(inner);
     client.plugin().call_quietly(loaded);
@@ -47,8 +47,8 @@ Status PjrtExecutable::check_counts(const CompileOptions& options) const {
   return check("PJRT_Executable_NumPartitions", facts_.partitions, options.partitions);
 }
 
-// Of the few inputs that are wanted, or lie, otherwise than row-major: a plugin would take the
-// bytes as they lie.
+// Looks at the few inputs that are wanted, or lie, otherwise than row-major: a plugin would take
+// the bytes as they lie.
 Status PjrtExecutable::check_layouts(const LaunchArguments& call) const {
   for (const std::span<const Buffer> list : call.arguments) {
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -69,7 +69,7 @@ Status PjrtExecutable::check_layouts(const LaunchArguments& call) const {
   return {};
 }
 
-Status PjrtExecutable::read(const Compiled& compiled) {
+Status PjrtExecutable::read(const Program* program, const CompileOptions* options) {
   const Plugin& plugin = client_.plugin();
   abi::LoadedExecutableGetExecutableArgs inner;
   inner.loaded_executable = loaded_;
@@ -77,21 +77,21 @@ Status PjrtExecutable::read(const Compiled& compiled) {
   MILLRACE_TRY_STATUS(plugin.require<abi::LoadedExecutableGetExecutableArgs>(
       inner.executable != nullptr, "executable"));
   executable_ = inner.executable;
-  MILLRACE_TRY(facts_, read_facts(plugin, executable_, compiled.program));
-  if (compiled.options != nullptr) MILLRACE_TRY_STATUS(check_counts(*compiled.options));
+  MILLRACE_TRY(facts_, read_facts(plugin, executable_, program));
+  if (options != nullptr) MILLRACE_TRY_STATUS(check_counts(*options));
   if (client_.trace() != nullptr) trace_name_ = client_.trace()->name(name_);
   donated_ = std::make_unique<bool[]>(facts_.inputs.size());
   std::ranges::copy(facts_.donated, donated_.get());
   donates_any_ = std::ranges::find(facts_.donated, true) != facts_.donated.end();
 
-  if (compiled.portable) return {};
+  if (options != nullptr && is_portable(*options)) return {};
   abi::LoadedExecutableAddressableDevicesArgs where;
   where.executable = loaded_;
   MILLRACE_TRY_STATUS(plugin.call(where));
   MILLRACE_TRY_STATUS(plugin.require<abi::LoadedExecutableAddressableDevicesArgs>(
       where.devices != nullptr || where.num_devices == 0, "list of devices"));
   for (std::size_t i = 0; i < where.num_devices; ++i) {
-    MILLRACE_TRY(const DeviceId id, client_.id_of(where.devices[i]));
+    MILLRACE_TRY(const DeviceId id, client_.opened().id_of(where.devices[i]));
     devices_.push_back(id);
   }
   const bool any_one = devices_.empty() && devices_per_launch() == 1;
@@ -133,7 +133,7 @@ struct PjrtExecutable::Launch {
     }
   }
   // The launch was refused: nothing was donated.
-  void take_back() const {
+  void revoke() const {
     for (PjrtBuffer* buffer : given) buffer->undo_donation();
   }
   std::vector<bool> twins;
@@ -155,7 +155,7 @@ std::size_t PjrtExecutable::place_of(DeviceId device) const {
 
 Status PjrtExecutable::check_devices(std::span<const DeviceId> devices) const {
   for (const DeviceId device : devices) {
-    MILLRACE_TRY_STATUS(client_.find(device));
+    MILLRACE_TRY_STATUS(client_.opened().find(device));
     MILLRACE_TRY_STATUS(client_.alive(device));
   }
   if (devices_.empty()) return {};
@@ -188,9 +188,9 @@ Status PjrtExecutable::donate(const LaunchArguments& call, Launch& launch) const
         launch.given.push_back(buffer);
         continue;
       }
-      launch.take_back();
-      return fail(ErrorCode::kInvalidArgument, "argument " + std::to_string(i) + " of " + name_ +
-                                                   " was donated or removed before");
+      launch.revoke();
+      return fail(ErrorCode::kFailedPrecondition, "argument " + std::to_string(i) + " of " + name_ +
+                                                      " was donated or removed before");
     }
   }
   return {};
@@ -199,7 +199,7 @@ Status PjrtExecutable::donate(const LaunchArguments& call, Launch& launch) const
 Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResult> results) {
   MILLRACE_TRY_STATUS(check_launch(*this, client_, call));
   MILLRACE_TRY_STATUS(check_devices(call.devices));
-  client_.make_handed_over();
+  client_.gate().make_handed_over();
   if (!facts_.layouts.empty() || client_.any_laid_out()) MILLRACE_TRY_STATUS(check_layouts(call));
   const std::size_t devices = call.devices.size();
   const std::size_t inputs = facts_.inputs.size();
@@ -208,9 +208,9 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   const std::span<StripedScope::Hold> holds =
       devices == 1 ? std::span(&one_hold, 1) : std::span<StripedScope::Hold>(more_holds);
   for (StripedScope::Hold& hold : holds) {
-    hold = client_.hold();
+    hold = client_.gate().scope().hold();
     if (!hold) [[unlikely]]
-      return std::unexpected(client_.closed_error());
+      return std::unexpected(client_.gate().scope().closed_error());
   }
 
   thread_local Launch launch;
@@ -237,37 +237,24 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   args.num_devices = devices;
   args.num_args = inputs;
   args.output_lists = launch.output_lists.data();
-  // For each of these the plugin makes an event. A timeline wants to know of every end.
-  const bool asks = call.wants_done || facts_.outputs.empty() || client_.trace() != nullptr;
-  if (asks) args.device_complete_events = launch.done.data();
-  if (devices_.empty() || devices == 1) args.execute_device = client_.device(call.devices[0]);
+  args.device_complete_events = launch.done.data();
+  if (devices_.empty() || devices == 1)
+    args.execute_device = client_.opened().device(call.devices[0]);
   const Plugin& plugin = client_.plugin();
-  TimePoint launched;
-  Status status;
-  {
-    const LaunchCrowd::Place place = client_.enter_launch(call.devices[0]);
-    if (asks) launched = client_.now();
-    status = plugin.call(args);
-  }
-  if (!status) [[unlikely]] {
-    launch.take_back();
+  const TimePoint launched = client_.now();
+  if (const Status status = plugin.call(args); !status) [[unlikely]] {
+    launch.revoke();
     return std::unexpected(status.error().with_context("cannot run " + name_));
   }
 
   Status complete;
   for (std::size_t d = 0; d < devices; ++d) {
     const std::size_t place = place_of(call.devices[d]);
-    PjrtBuffer::Bytes bytes = PjrtBuffer::Bytes::kUntold;
-    if (asks) {
-      results[d].done = note_end(
-          client_.watch(launch.done[place], "PJRT_LoadedExecutable_Execute", call.devices[d]),
-          {call.devices[d], trace_name_, launched, call.flow}, std::move(holds[d]));
-      // Small programs have often run when the call returns: then nobody need ask for each output.
-      const bool ended = results[d].done.cell()->state() == AsyncValue::State::kValue;
-      bytes = ended ? PjrtBuffer::Bytes::kWritten : PjrtBuffer::Bytes::kTold;
-    }
-    for (const Buffer& input : call.arguments[d])
-      static_cast<PjrtBuffer*>(input.body().get())->pass_on();
+    results[d].done = note_end(
+        client_.watch(launch.done[place], "PJRT_LoadedExecutable_Execute", call.devices[d]),
+        {call.devices[d], trace_name_, launched, call.flow}, std::move(holds[d]));
+    // Small programs have often run when the call returns: then no output need be asked for.
+    const bool written = results[d].done.cell()->state() == AsyncValue::State::kValue;
     launch.outputs.clear();
     for (std::size_t o = 0; o < facts_.outputs.size(); ++o) {
       if (launch.output_lists[place][o] == nullptr) [[unlikely]] {
@@ -278,13 +265,13 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
       const bool laid_out = o < facts_.outputs_laid_out.size() && facts_.outputs_laid_out[o] != 0;
       launch.outputs.emplace_back(make_ref<PjrtBuffer>(client_, call.devices[d], facts_.outputs[o],
                                                        launch.output_lists[place][o], laid_out,
-                                                       bytes));
+                                                       written));
     }
     results[d].outputs = Buffers::of_moved(launch.outputs);
   }
   if (!complete) [[unlikely]] {  // the run goes on, and its end, or its outputs', ends the holds
     for (LaunchResult& result : results.first(devices)) {
-      if (result.done.valid()) result.done.ignore();
+      result.done.ignore();
       result = {};
     }
   }

@@ -1,14 +1,14 @@
-// PjrtExecutable: a program that a plugin has compiled and loaded. Internal to client.h.
+// PjrtExecutable: a program that a plugin has compiled and loaded. Internal to client_programs.cc.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "millrace/core/trace.h"
+#include "millrace/core/observe/trace.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/pjrt/buffer.h"
-#include "millrace/devices/pjrt/client.h"
+#include "millrace/devices/pjrt/client_core.h"
 #include "millrace/devices/pjrt/program_facts.h"
 
 namespace millrace::devices::pjrt {
@@ -16,19 +16,14 @@ namespace millrace::devices::pjrt {
 // Owns a PJRT_LoadedExecutable. Thread-safety: thread-safe.
 class PjrtExecutable final : public ExecutableBody {
  public:
-  // What was compiled, and how; nothing of it where the program was loaded.
-  struct Compiled {
-    const Program* program = nullptr;
-    const CompileOptions* options = nullptr;
-    bool portable = false;  // for any one device
-  };
-  // Takes `loaded` in any case. kInternal where the plugin has compiled for another number of
-  // devices than the options say.
-  static Result<Ref<PjrtExecutable>> create(PjrtClient& client, std::string name,
-                                            abi::LoadedExecutable* loaded,
-                                            const Compiled& compiled);
+  // Takes `loaded` in any case. program, options: what was compiled, and how; nullptr where the
+  // program was loaded. kInternal where the plugin has compiled for another number of devices than
+  // the options say.
+  static Result<Executable> create(ClientCore& client, abi::LoadedExecutable* loaded,
+                                   const Program* program, const CompileOptions* options);
 
   const std::string& name() const override { return name_; }
+  Client& client() const override { return client_; }
   std::span<const Shape> input_shapes() const override { return facts_.inputs; }
   std::span<const Shape> output_shapes() const override { return facts_.outputs; }
   std::span<const bool> donated_inputs() const override {
@@ -40,18 +35,16 @@ class PjrtExecutable final : public ExecutableBody {
   Result<std::string> serialize() const override;
   Result<Attributes> cost_analysis() const override;
 
-  abi::Executable* get() const { return executable_; }
-
  private:
   struct Launch;
 
-  PjrtExecutable(PjrtClient& client, std::string name, abi::LoadedExecutable* loaded)
+  PjrtExecutable(ClientCore& client, std::string name, abi::LoadedExecutable* loaded)
       : client_(client),
         name_(std::move(name)),
         label_(std::make_shared<const std::string>(name_)),
         loaded_(loaded) {}
   ~PjrtExecutable() override;
-  Status read(const Compiled& compiled);
+  Status read(const Program* program, const CompileOptions* options);
   Status check_counts(const CompileOptions& options) const;
   Status check_layouts(const LaunchArguments& call) const;
   Status check_devices(std::span<const DeviceId> devices) const;
@@ -61,8 +54,8 @@ class PjrtExecutable final : public ExecutableBody {
   // done, and the client's notes of the run before it completes.
   Future<void> note_end(Future<void> done, const PjrtRun& run, StripedScope::Hold hold);
 
-  PjrtClient& client_;
-  const PjrtClient::Use use_{client_};
+  ClientCore& client_;
+  const ClientCore::Use use_{client_};
   const std::string name_;
   const std::shared_ptr<const std::string> label_;  // the name, for runs that outlive this
   abi::LoadedExecutable* const loaded_;

@@ -3,13 +3,14 @@
 #pragma once
 
 #include <chrono>
+#include <stop_token>
 #include <string>
 #include <utility>
 
-#include "millrace/core/clock.h"
-#include "millrace/core/key_value_store.h"
-#include "millrace/devices/buffer.h"
-#include "millrace/devices/pjrt/abi.h"
+#include "millrace/core/async/key_value_store.h"
+#include "millrace/core/async/scope.h"
+#include "millrace/core/base/clock.h"
+#include "millrace/devices/pjrt/abi/api.h"
 
 namespace millrace::devices::pjrt {
 
@@ -21,30 +22,31 @@ namespace millrace::devices::pjrt {
 class KeyValues {
  public:
   static constexpr Duration kPatience = std::chrono::minutes(1);
-  // prefix: before every key, so that plugins that share a store do not meet. owner: of the store,
-  // where it is not borrowed.
+  // prefix: before every key, so that plugins that share a store do not meet.
   KeyValues(KeyValueStore& store, const Clock& clock, std::string prefix,
-            Duration patience = kPatience, Owner owner = nullptr)
-      : store_(store),
-        owner_(std::move(owner)),
-        clock_(clock),
-        prefix_(std::move(prefix)),
-        patience_(patience) {}
+            Duration patience = kPatience)
+      : store_(store), clock_(clock), prefix_(std::move(prefix)), patience_(patience) {}
   KeyValues(const KeyValues&) = delete;
   KeyValues& operator=(const KeyValues&) = delete;
 
   void serve(abi::ClientCreateArgs& args);
+  // The store may go: from here on callbacks are refused (kUnavailable), and those that wait for an
+  // answer are cancelled. A plugin that waits in PJRT_Client_Create for its peers, or whose client
+  // was given up, still holds this object. Waits for calls of the store that are under way, which
+  // give a future and do not wait themselves.
+  void revoke();
 
  private:
-  static abi::Error* get(abi::KeyValueGetArgs* args);
-  static abi::Error* try_get(abi::KeyValueTryGetArgs* args);
-  static abi::Error* put(abi::KeyValuePutArgs* args);
+  template <class A, class Ask>
+  static abi::Error* answer(A& args, const char* structure, const char* what, Duration longer,
+                            Ask ask);
 
   KeyValueStore& store_;
-  const Owner owner_;
   const Clock& clock_;
   const std::string prefix_;
   const Duration patience_;
+  std::stop_source stop_;
+  Scope scope_{"the key-value store, which was taken back from the plugin,"};
 };
 
 }  // namespace millrace::devices::pjrt

@@ -4,10 +4,9 @@
 #include <optional>
 #include <utility>
 
-#include "millrace/devices/pjrt/buffer.h"
-#include "millrace/devices/pjrt/client.h"
+#include "millrace/devices/pjrt/abi/extensions.h"
+#include "millrace/devices/pjrt/calls_under_way.h"
 #include "millrace/devices/pjrt/dtype.h"
-#include "millrace/devices/pjrt/executable.h"
 
 namespace millrace::devices::pjrt {
 WrittenLayout::WrittenLayout(const DeviceLayout& layout) : minor_to_major_(layout.minor_to_major) {
@@ -61,99 +60,53 @@ Result<DeviceLayout> read_layout(const Plugin& plugin, const abi::MemoryLayout& 
   return read;
 }
 
-Layouts::Layouts(const PjrtClient& client)
-    : client_(client), extension_(client.plugin().extension(abi::kLayoutsExtension)) {}
+namespace {
 
+// Calls the function that the extension has there.
 template <class A>
-Status Layouts::call(abi::Function<A> abi::LayoutsExtension::* function, OtherCall name,
-                     A& args) const {
-  const std::string full(to_string(name));
+Status call(const Plugin& plugin, abi::Function<A> abi::LayoutsExtension::* function,
+            OtherCall name, A& args) {
+  const abi::Extension* const extension = plugin.extension(abi::kLayoutsExtension);
   abi::Function<A> called = nullptr;
   // Later minors have more of them.
-  if (extension_ != nullptr && extension_->struct_size >= abi::end_in_layouts(function))
-    called = static_cast<const abi::LayoutsExtension*>(extension_)->*function;
-  if (called == nullptr) {
-    return fail(ErrorCode::kUnimplemented,
-                "the plugin " + client_.plugin().name() + " has no function " + full);
-  }
+  if (extension != nullptr && extension->struct_size >= abi::end_in_layouts(function))
+    called = static_cast<const abi::LayoutsExtension*>(extension)->*function;
   args.struct_size = sizeof(A);
-  abi::Error* error = nullptr;
-  try {
-    const CallUnderWay under_way(client_.plugin().number(), name);
-    error = called(&args);
-  } catch (...) {
-    return fail(ErrorCode::kInternal, full + " of the plugin " + client_.plugin().name() +
-                                          " threw an exception through its C interface");
-  }
-  if (error != nullptr) return std::unexpected(client_.plugin().take_error(error, full));
+  MILLRACE_TRY(abi::Error* const error, plugin.call_extension(called, name, args));
+  if (error != nullptr) return std::unexpected(plugin.take_error(error, to_string(name)));
   return {};
 }
 
-Result<std::string> Layouts::read(abi::Layout* layout) const {
-  abi::LayoutSerializeArgs written;
-  written.layout = layout;
-  MILLRACE_TRY_STATUS(
-      call(&abi::LayoutsExtension::serialize, OtherCall::kLayoutSerialize, written));
-  std::string text;
-  if (written.text != nullptr) text.assign(written.text, written.text_size);
-  if (written.deleter != nullptr) {
-    client_.plugin().quietly("the deleter of PJRT_Layouts_MemoryLayout_Serialize",
-                             [&] { written.deleter(written.owner); });
-  }
-  return text;
-}
+}  // namespace
 
-// The layout's text; the layout goes.
-Result<std::string> Layouts::take(abi::Layout* layout) const {
-  if (layout == nullptr)
-    return fail(ErrorCode::kInternal,
-                "the plugin " + client_.plugin().name() + " gives no layout and no error");
-  Result<std::string> text = read(layout);
-  abi::LayoutDestroyArgs destroy;
-  destroy.layout = layout;
-  MILLRACE_TRY_STATUS(call(&abi::LayoutsExtension::destroy, OtherCall::kLayoutDestroy, destroy));
-  return text;
-}
-
-Result<std::string> Layouts::default_of(const Shape& shape) const {
+Result<std::string> default_layout_text(const Plugin& plugin, abi::Client* client,
+                                        const Shape& shape) {
+  using abi::LayoutsExtension;
   abi::ClientDefaultLayoutArgs args;
-  args.client = client_.get();
+  args.client = client;
   args.type = to_buffer_type(shape.dtype());
   args.dims = shape.dims().data();
   args.num_dims = shape.dims().size();
   MILLRACE_TRY_STATUS(
-      call(&abi::LayoutsExtension::client_default, OtherCall::kDefaultLayout, args));
-  return take(args.layout);
-}
-
-Result<std::string> Layouts::of_buffer(const PjrtBuffer& buffer) const {
-  abi::BufferLayoutArgs args;
-  args.buffer = buffer.get();
-  MILLRACE_TRY_STATUS(call(&abi::LayoutsExtension::of_buffer, OtherCall::kBufferLayout, args));
-  return take(args.layout);
-}
-
-Result<std::vector<std::string>> Layouts::of_program(const PjrtExecutable& executable,
-                                                     bool inputs) const {
-  abi::ExecutableLayoutsArgs args;
-  args.executable = executable.get();
-  MILLRACE_TRY_STATUS(
-      call(inputs ? &abi::LayoutsExtension::of_parameters : &abi::LayoutsExtension::of_outputs,
-           inputs ? OtherCall::kParameterLayouts : OtherCall::kOutputLayouts, args));
-  std::vector<std::string> texts;
-  for (std::size_t i = 0; args.layouts != nullptr && i < args.num_layouts; ++i) {
-    MILLRACE_TRY(std::string text, read(args.layouts[i]));
-    texts.push_back(std::move(text));
+      call(plugin, &LayoutsExtension::client_default, OtherCall::kDefaultLayout, args));
+  if (args.layout == nullptr)
+    return fail(ErrorCode::kInternal,
+                "the plugin " + plugin.name() + " gives no layout and no error");
+  abi::LayoutSerializeArgs written;
+  written.layout = args.layout;
+  const Status serialized =
+      call(plugin, &LayoutsExtension::serialize, OtherCall::kLayoutSerialize, written);
+  std::string text;
+  if (serialized && written.text != nullptr) text.assign(written.text, written.text_size);
+  if (serialized && written.deleter != nullptr) {
+    plugin.quietly("the deleter of PJRT_Layouts_MemoryLayout_Serialize",
+                   [&] { written.deleter(written.owner); });
   }
-  return texts;
-}
-
-Result<std::vector<std::string>> Layouts::of_inputs(const PjrtExecutable& executable) const {
-  return of_program(executable, true);
-}
-
-Result<std::vector<std::string>> Layouts::of_outputs(const PjrtExecutable& executable) const {
-  return of_program(executable, false);
+  abi::LayoutDestroyArgs destroy;
+  destroy.layout = args.layout;
+  MILLRACE_TRY_STATUS(call(plugin, &LayoutsExtension::destroy, OtherCall::kLayoutDestroy, destroy));
+  MILLRACE_TRY_STATUS(serialized);
+  return text;
 }
 
 }  // namespace millrace::devices::pjrt

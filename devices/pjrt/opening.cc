@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <utility>
 
-#include "millrace/core/ends_in_time.h"
-#include "millrace/core/log.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/observe/log.h"
 #include "millrace/devices/pjrt/calls_under_way.h"
 #include "millrace/devices/registry.h"
 
@@ -50,13 +50,13 @@ Status may_begin(const std::string& plugin, const CallOptions& call) {
 Status wait_for(const Opening& opening, const CallOptions& call) {
   CallOptions patient = call;
   patient.deadline = std::min(call.deadline, opening.begin + opening.patience);
-  if (ends_in_time(opening.ended, patient)) return {};
+  if (wait_until(opening.ended, patient)) return {};
   if (patient.deadline < call.deadline && !call.stop.stop_requested()) {
     MILLRACE_LOG(kWarning, "pjrt",
                  "opening the plugin " + opening.plugin + " takes longer than most: " +
                      told(call_of(opening)) + " has not returned after " +
                      seconds_since(opening.begin) + ", and is waited for");
-    if (ends_in_time(opening.ended, call)) return {};
+    if (wait_until(opening.ended, call)) return {};
   }
   const std::string under_way = call_of(opening);
   if (opening.ended.ready()) return {};  // at the last moment

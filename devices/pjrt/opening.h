@@ -1,7 +1,7 @@
 // Opening: a plugin's library is loaded, and its client made, on a thread that is lent for it,
 // because none of these calls need ever return (hardware that does not answer, a peer that never
-// comes). Whoever opens waits for as long as he wants, and then leaves the thread to itself. Read
-// next: plugin.cc (load), open_client.h.
+// comes). The caller waits for as long as it wants, and then leaves the thread to itself. Read
+// next: plugin.cc (load), client.h.
 #pragma once
 
 #include <atomic>
@@ -12,17 +12,17 @@
 #include <string>
 #include <thread>
 
-#include "millrace/core/call_options.h"
-#include "millrace/core/error.h"
-#include "millrace/core/executor.h"
-#include "millrace/core/future.h"
-#include "millrace/core/mutex.h"
+#include "millrace/core/async/call_options.h"
+#include "millrace/core/async/executor.h"
+#include "millrace/core/async/future.h"
+#include "millrace/core/base/error.h"
+#include "millrace/core/base/mutex.h"
 
 namespace millrace::devices::pjrt {
 
 // How one may take part in it.
 struct OpeningOptions {
-  // One thread that nobody else uses; where it is left in a call, it stays until the process ends.
+  // A thread for this alone; where it is left in a call, it stays until the process ends.
   // nullptr: the caller's, which then waits for as long as the plugin likes.
   Executor* thread = nullptr;
   CallOptions call;  // by steady_clock()
@@ -46,7 +46,7 @@ struct Opening {
   std::shared_ptr<Failure> failure = std::make_shared<Failure>();
 };
 
-// Of what has not begun: the error of an opening that nobody would wait for.
+// The error of an opening that has not begun and that its caller would not wait for.
 Status may_begin(const std::string& plugin, const CallOptions& call);
 
 // Blocks until it has ended. The error of an opening that is given up (OpeningGivenUp of

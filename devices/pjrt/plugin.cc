@@ -2,27 +2,22 @@
 
 #include <dlfcn.h>
 
-#include <array>
 #include <atomic>
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
-#include "millrace/core/executor.h"
-#include "millrace/core/log.h"
-#include "millrace/core/mutex.h"
+#include "millrace/core/async/executor.h"
+#include "millrace/core/base/memory_left.h"
+#include "millrace/core/base/mutex.h"
+#include "millrace/core/observe/log.h"
 #include "millrace/devices/cache/build_id.h"
 #include "millrace/devices/pjrt/table_size.h"
 
 namespace millrace::devices::pjrt {
 namespace {
-
-constexpr std::array<std::string_view, static_cast<std::size_t>(abi::Slot::kCount)> kSlotNames = {
-#define MILLRACE_PJRT_SLOT(name) "PJRT_" #name,
-#include "millrace/devices/pjrt/slots.inc"
-#undef MILLRACE_PJRT_SLOT
-};
 
 std::string version_of(int major, int minor) {
   return std::to_string(major) + "." + std::to_string(minor);
@@ -99,12 +94,8 @@ Loaded& loaded() {
 
 }  // namespace
 
-namespace abi {
-std::string_view to_string(Slot slot) { return kSlotNames[static_cast<std::size_t>(slot)]; }
-}  // namespace abi
-
-std::map<std::string, Attribute> read_values(const abi::NamedValue* values, std::size_t count) {
-  std::map<std::string, Attribute> read;
+Attributes read_values(const abi::NamedValue* values, std::size_t count) {
+  Attributes read;
   for (std::size_t i = 0; values != nullptr && i < count; ++i) {
     const abi::NamedValue& v = values[i];
     if (v.name != nullptr) read[std::string(v.name, v.name_size)] = value_of(v);
@@ -112,7 +103,7 @@ std::map<std::string, Attribute> read_values(const abi::NamedValue* values, std:
   return read;
 }
 
-NamedValues::NamedValues(const std::map<std::string, Attribute>& values) {
+NamedValues::NamedValues(const Attributes& values) {
   for (const auto& [name, value] : values) list_.push_back(named_value(name, value));
 }
 
@@ -160,6 +151,11 @@ Result<const Plugin*> Plugin::load(const std::string& path, const OpeningOptions
 
 Result<const Plugin*> Plugin::open(const std::string& path, const std::string& name) {
   const CalledHere called(0, name.c_str());
+  std::error_code unknown;  // then dlopen tells
+  const std::uintmax_t bytes = std::filesystem::file_size(path, unknown);
+  if (!unknown) {
+    MILLRACE_TRY_STATUS(check_memory_left("the PJRT plugin " + name, bytes));
+  }
   // Local symbols: a plugin carries libraries of its own (protobuf, LLVM) that are none of ours.
   void* library = [&path] {
     const CallUnderWay under_way(0, OtherCall::kLoad);
@@ -229,14 +225,7 @@ Status Plugin::initialize() {
   abi::PluginInitializeArgs initialize;
   MILLRACE_TRY_STATUS(call(initialize));
   abi::PluginAttributesArgs attributes;
-  const Status told = call(attributes);
-  if (told) {
-    MILLRACE_TRY_STATUS(require<abi::PluginAttributesArgs>(
-        attributes.attributes != nullptr || attributes.num_attributes == 0, "list of attributes"));
-    attributes_ = read_values(attributes.attributes, attributes.num_attributes);
-  } else if (told.error().code() != ErrorCode::kUnimplemented) {
-    return told;
-  }
+  MILLRACE_TRY(attributes_, values_of(attributes));
   return {};
 }
 
@@ -274,13 +263,12 @@ const abi::Extension* Plugin::extension(int type) const {
   return nullptr;
 }
 
-Status Plugin::lacks(abi::Slot slot) const {
+Status Plugin::lacks(std::string_view function) const {
   return fail(ErrorCode::kUnimplemented, "the plugin " + name_ + " (PJRT API " + version_text() +
-                                             ") has no function " +
-                                             std::string(abi::to_string(slot)));
+                                             ") has no function " + std::string(function));
 }
 
-Status Plugin::thrown(abi::Slot slot) const {
+Status Plugin::thrown(std::string_view function) const {
   std::string what;
   try {
     throw;
@@ -289,12 +277,12 @@ Status Plugin::thrown(abi::Slot slot) const {
   } catch (...) {
     what = "what is no std::exception";
   }
-  return fail(ErrorCode::kInternal, std::string(abi::to_string(slot)) + " of the plugin " + name_ +
+  return fail(ErrorCode::kInternal, std::string(function) + " of the plugin " + name_ +
                                         " threw an exception through its C interface: " + what);
 }
 
 Error Plugin::take_error(abi::Error* error, std::string_view what) const {
-  // What these three cannot tell, nobody can: of an error that GetCode gives, nobody is told.
+  // What these three do not say is lost: an error that GetCode gives is not reported.
   // Message and destroy give nothing back.
   abi::ErrorGetCodeArgs code;
   code.struct_size = abi::Call<abi::ErrorGetCodeArgs>::kSize;
@@ -305,16 +293,11 @@ Error Plugin::take_error(abi::Error* error, std::string_view what) const {
   std::string text = std::string(what) + " of the plugin " + name_ + ": ";
   abi::Error* of_code = nullptr;
   if (has(abi::Slot::kError_GetCode)) {
-    quietly("PJRT_Error_GetCode", [&] {
-      of_code = reinterpret_cast<abi::Function<abi::ErrorGetCodeArgs>>(
-          function(abi::Slot::kError_GetCode))(&code);
-    });
+    quietly("PJRT_Error_GetCode",
+            [&] { of_code = api_->function<abi::ErrorGetCodeArgs>()(&code); });
   }
   if (has(abi::Slot::kError_Message)) {
-    quietly("PJRT_Error_Message", [&] {
-      reinterpret_cast<abi::QuietFunction<abi::ErrorMessageArgs>>(
-          function(abi::Slot::kError_Message))(&message);
-    });
+    quietly("PJRT_Error_Message", [&] { api_->function<abi::ErrorMessageArgs>()(&message); });
   }
   if (message.message == nullptr) {
     text += "the plugin gives no message";
@@ -331,10 +314,7 @@ Error Plugin::take_error(abi::Error* error, std::string_view what) const {
     abi::ErrorDestroyArgs destroy;
     destroy.struct_size = abi::Call<abi::ErrorDestroyArgs>::kSize;
     destroy.error = gone;
-    quietly("PJRT_Error_Destroy", [&] {
-      reinterpret_cast<abi::QuietFunction<abi::ErrorDestroyArgs>>(
-          function(abi::Slot::kError_Destroy))(&destroy);
-    });
+    quietly("PJRT_Error_Destroy", [&] { api_->function<abi::ErrorDestroyArgs>()(&destroy); });
   }
   return Error(code_of(of_code == nullptr ? code.code : 0), std::move(text));
 }

@@ -5,27 +5,29 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/devices/client.h"
-#include "millrace/devices/pjrt/abi.h"
+#include "millrace/devices/pjrt/abi/api.h"
 #include "millrace/devices/pjrt/calls_under_way.h"
 #include "millrace/devices/pjrt/opening.h"
 
 namespace millrace::devices::pjrt {
+
+// The values of a list, as the plugin has it: none where it has no list.
+Attributes read_values(const abi::NamedValue* values, std::size_t count);
 
 // Lives until the process ends: a plugin is never unloaded, for its threads run on. Thread-safety:
 // immutable.
 class Plugin {
  public:
   // The plugin at path, loaded, checked and initialised at the first call and the same one at
-  // every later call. Blocking, for no longer than `opening` says; whoever asks for the same one
-  // meanwhile waits for the thread that was lent first. kNotFound, kInvalidArgument (no PJRT
+  // every later call. Blocking, for no longer than `opening` says; a thread that asks for the same
+  // one meanwhile waits for the thread that was lent first. kNotFound, kInvalidArgument (no PJRT
   // plugin, or of a version that this client does not speak; both versions are told),
   // OpeningGivenUp (registry.h), or the plugin's own error. known_as: its name, for messages; the
   // first counts.
@@ -39,24 +41,20 @@ class Plugin {
   // What tells one build of the library from another of the same version (cache/build_id.h). Empty
   // for a table that was adopted.
   const std::string& build() const { return build_; }
-  // Of no other plugin of the process, of the first 65,535.
+  // The number of no other plugin of the process, among the first 65,535.
   std::uint16_t number() const { return number_; }
-  // Of the plugin of this number; "?" if there is none.
+  // The name of the plugin of this number; "?" if there is none.
   static std::string name_of(std::uint16_t number);
   int minor_version() const { return api_->version.minor_version; }
   // "0.115".
   std::string version_text() const;
   // What the plugin tells about itself: "xla_version", "stablehlo_current_version", ...
-  const std::map<std::string, Attribute>& attributes() const { return attributes_; }
+  const Attributes& attributes() const { return attributes_; }
 
   // Its functions that have not returned, on any thread: "PJRT_LoadedExecutable_Execute for device
   // 0". Empty: there is none.
   std::string calls_under_way() const;
-  bool has(abi::Slot slot) const {
-    const auto end =
-        offsetof(abi::Api, functions) + (static_cast<std::size_t>(slot) + 1) * sizeof(void*);
-    return api_->struct_size >= end && function(slot) != nullptr;
-  }
+  bool has(abi::Slot slot) const { return api_->has(slot); }
   // The plugin's extension of this type, at least as large as its head; nullptr if it has none.
   const abi::Extension* extension(int type) const;
   // Calls the function of args. kUnimplemented, with its name, if the plugin has none; kInternal,
@@ -66,8 +64,15 @@ class Plugin {
   Status call(A& args) const {
     return call_for({}, args);
   }
-  // The same, and the plugin's own error is one of `what`, unless that is empty: of the call that
-  // gave an event.
+  // The same for a structure that begins with these fields; what the plugin has made of it.
+  template <class A, class... Fields>
+  Result<A> ask(Fields... fields) const {
+    A args{{}, fields...};
+    MILLRACE_TRY_STATUS(call(args));
+    return args;
+  }
+  // The same as call, and the plugin's own error is one of `what`, unless that is empty: of the
+  // call that gave an event.
   template <class A>
   Status call_for(std::string_view what, A& args) const {
     CallUnderWay under_way(number_);
@@ -79,22 +84,45 @@ class Plugin {
     constexpr abi::Slot kSlot = abi::Call<A>::kSlot;
     args.struct_size = abi::Call<A>::kSize;
     if (!has(kSlot)) [[unlikely]]
-      return lacks(kSlot);
+      return lacks(abi::to_string(kSlot));
     abi::Error* error = nullptr;
     try {
       under_way.name(kSlot);
-      error = reinterpret_cast<abi::Function<A>>(function(kSlot))(&args);
+      error = api_->function<A>()(&args);
     } catch (...) {
-      return thrown(kSlot);
+      return thrown(abi::to_string(kSlot));
     }
     if (error == nullptr) [[likely]]
       return {};
     return std::unexpected(take_error(error, what.empty() ? abi::to_string(kSlot) : what));
   }
+  // A function of an extension, which may be missing, and whose errors may be of a kind of its own:
+  // what it gives, nullptr where it succeeds.
+  template <class E, class A>
+  Result<E*> call_extension(E* (*function)(A*), OtherCall name, A& args) const {
+    if (function == nullptr) return std::unexpected(lacks(to_string(name)).error());
+    try {
+      const CallUnderWay under_way(number_, name);
+      return function(&args);
+    } catch (...) {
+      return std::unexpected(thrown(to_string(name)).error());
+    }
+  }
   // After a call of A that succeeded: kInternal, with its name, unless it gave what it has to.
   template <class A>
   Status require(bool given, std::string_view what) const {
     return given ? Status() : missing(abi::Call<A>::kSlot, what);
+  }
+  // The named values that a call gives which only describes; none where the plugin lacks it.
+  template <class A>
+  Result<Attributes> values_of(A& args) const {
+    if (const Status told = call(args); !told) {
+      if (told.error().code() == ErrorCode::kUnimplemented) return Attributes();
+      return std::unexpected(told.error());
+    }
+    MILLRACE_TRY_STATUS(
+        require<A>(args.attributes != nullptr || args.num_attributes == 0, "list of attributes"));
+    return read_values(args.attributes, args.num_attributes);
   }
   // A function of the plugin that gives no error, and is no function of the table: a deleter. What
   // it throws is logged under this name.
@@ -106,7 +134,7 @@ class Plugin {
       log_throw(name);
     }
   }
-  // For what cannot be told to anybody: destruction. Logged.
+  // For destruction, whose error no caller can be given: it is logged.
   template <class A>
   void call_quietly(A&& args) const {
     CallUnderWay under_way(number_);
@@ -127,11 +155,10 @@ class Plugin {
   static Result<const Plugin*> adopt(const abi::Api* api, std::string name, std::string build);
   Status check_version() const;
   Status initialize();
-  Status lacks(abi::Slot slot) const;
-  Status thrown(abi::Slot slot) const;  // in a handler
+  Status lacks(std::string_view function) const;
+  Status thrown(std::string_view function) const;  // in a handler
   Status missing(abi::Slot slot, std::string_view what) const;
   void log_throw(std::string_view name) const;
-  void* function(abi::Slot slot) const { return api_->functions[static_cast<std::size_t>(slot)]; }
   void log_failure(const Error& error) const;
 
   const abi::Api* api_;
@@ -139,19 +166,16 @@ class Plugin {
   const std::string name_;
   const CalledHere called_{number_, name_.c_str()};
   std::string build_;
-  std::map<std::string, Attribute> attributes_;
+  Attributes attributes_;
 };
 
 // More devices than one process has, or one program runs on: what is larger is no number of them.
 inline constexpr std::size_t kMostDevices = 1 << 16;
 
-// The values of a list, as the plugin has it: none where it has no list.
-std::map<std::string, Attribute> read_values(const abi::NamedValue* values, std::size_t count);
-
 // Values for a plugin; what they point to is borrowed from the map.
 class NamedValues {
  public:
-  explicit NamedValues(const std::map<std::string, Attribute>& values);
+  explicit NamedValues(const Attributes& values);
   const abi::NamedValue* data() const { return list_.data(); }
   std::size_t size() const { return list_.size(); }
 

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "millrace/core/base/json_text.h"
+#include "millrace/core/base/read_file.h"
 #include "millrace/devices/backend_name.h"
 #include "millrace/devices/pjrt/client.h"
-#include "millrace/devices/pjrt/open_client.h"
 
 namespace millrace::devices::pjrt {
 namespace {
@@ -39,18 +39,23 @@ std::optional<T> number(std::string_view text) {
   return error == std::errc() && stopped == end ? std::optional<T>(value) : std::nullopt;
 }
 
+// "1;2;3".
+std::optional<std::vector<std::int64_t>> whole_numbers(std::string_view text) {
+  std::vector<std::int64_t> list;
+  for (const std::string_view part : split(text, ';')) {
+    const auto whole = number<std::int64_t>(part);
+    if (!whole) return std::nullopt;
+    list.push_back(*whole);
+  }
+  return list;
+}
+
 Attribute typed(std::string_view text) {
   if (text == "true" || text == "false") return text == "true";
   if (const auto whole = number<std::int64_t>(text)) return *whole;
   if (const auto real = number<double>(text)) return *real;
   if (text.contains(';')) {
-    std::vector<std::int64_t> list;
-    for (const std::string_view part : split(text, ';')) {
-      const auto whole = number<std::int64_t>(part);
-      if (!whole) return std::string(text);
-      list.push_back(*whole);
-    }
-    return list;
+    if (auto list = whole_numbers(text)) return *std::move(list);
   }
   return std::string(text);
 }
@@ -67,14 +72,7 @@ Result<Attribute> typed_as(std::string_view type, std::string_view text) {
   } else if (type == "bool") {
     if (text == "true" || text == "false") value = text == "true";
   } else if (type == "ints") {
-    std::vector<std::int64_t> list;
-    for (const std::string_view part : split(text, ';')) {
-      const auto whole = number<std::int64_t>(part);
-      if (!whole)
-        return fail(ErrorCode::kInvalidArgument, "'" + std::string(text) + "' is no ints");
-      list.push_back(*whole);
-    }
-    value = std::move(list);
+    value = whole_numbers(text);
   } else {
     return fail(ErrorCode::kInvalidArgument,
                 "there is no type '" + std::string(type) + "': text, int, float, bool, ints");
@@ -93,7 +91,7 @@ bool is_too_large(std::string_view text) {
 }
 
 // OPTION=VALUE or OPTION:TYPE=VALUE.
-Status read_option(std::string_view option, std::map<std::string, Attribute>& options) {
+Status read_option(std::string_view option, Attributes& options) {
   const std::size_t at = option.find('=');
   const std::size_t colon = option.substr(0, at).rfind(':');
   const std::string name(option.substr(0, std::min(at, colon)));
@@ -116,7 +114,7 @@ Status read_option(std::string_view option, std::map<std::string, Attribute>& op
 
 // For messages: lists and objects may be long, and deep.
 std::string brief(const Json& value) {
-  return value.is_structured() ? std::string(value.type_name()) : value.dump();
+  return value.is_structured() ? std::string(value.type_name()) : json_text(value);
 }
 
 Result<Attribute> typed(const Json& value) {
@@ -149,8 +147,7 @@ std::unexpected<Error> bad_manifest(const std::string& file, const std::string& 
   return std::unexpected(problem_of(file, ErrorCode::kInvalidArgument,
                                     "reading the plugin manifest " + file + ": " + why));
 }
-Status read_options(const std::string& file, const Json& json,
-                    std::map<std::string, Attribute>& options) {
+Status read_options(const std::string& file, const Json& json, Attributes& options) {
   for (const auto& [option, setting] : json.items()) {
     Result<Attribute> attribute = typed(setting);
     if (!attribute)
@@ -197,7 +194,7 @@ void read_folder(const std::string& folder, PluginList& list) {
   for (fs::directory_iterator i(folder, none), end; !none && i != end; i.increment(none)) {
     if (i->path().extension() == ".json") files.push_back(i->path().string());
   }
-  // Nobody has named the standard one, which few machines have.
+  // The user has not named the standard one, which few machines have.
   if (none && folder != kManifestFolder) {
     list.problems.push_back(problem_of(
         folder, ErrorCode::kNotFound,
@@ -213,8 +210,8 @@ void read_folder(const std::string& folder, PluginList& list) {
   }
 }
 
-// Of manifests that name the same plugin the one with the largest is used, else the first: one that
-// was left behind by a library that is gone is in nobody's way.
+// Among manifests that name the same plugin the one with the largest is used, else the first: one
+// that was left behind by a library that is gone does no harm.
 std::pair<bool, int> rank(const PluginEntry& entry) {
   std::error_code none;
   return {fs::exists(entry.path, none), entry.priority};
@@ -249,14 +246,11 @@ Result<PluginEntry> parse_plugin(std::string_view text) {
 }
 
 Result<PluginEntry> read_manifest(const std::string& file, std::string name) {
-  std::error_code none;
-  if (fs::exists(file, none) && !fs::is_regular_file(file, none))
-    return bad_manifest(file, "it is no file");  // of a pipe, the end never comes
-  std::ifstream in(file);
-  if (!in) return bad_manifest(file, "it cannot be opened");
+  const Result<std::string> text = read_file(file);
+  if (!text) return bad_manifest(file, text.error().message());
   Json json;
   try {
-    json = Json::parse(in);
+    json = Json::parse(*text);
   } catch (const Json::exception& why) {
     return bad_manifest(file, "it is no JSON object: " + printable(why.what()));
   }
@@ -322,14 +316,13 @@ PluginList find_plugins(std::span<const PluginEntry> given, const Variables& var
   return list;
 }
 
-Result<std::map<std::string, Attribute>> create_options(const PluginEntry& entry,
-                                                        const ProcessPlace& process) {
+Result<Attributes> create_options(const PluginEntry& entry, const ProcessPlace& process) {
   const std::map<std::string_view, std::int64_t> words = {{"$process", process.index},
                                                           {"$processes", process.count},
                                                           {"$local_rank", process.local_rank},
                                                           {"$local_size", process.local_size},
                                                           {"$host", process.host}};
-  std::map<std::string, Attribute> options = entry.settings;
+  Attributes options = entry.settings;
   if (process.count > 1)
     options.insert(entry.process_settings.begin(), entry.process_settings.end());
   for (auto& [name, value] : options) {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/devices/registry.h"
 
 namespace millrace::devices::pjrt {
@@ -18,29 +18,30 @@ namespace millrace::devices::pjrt {
 inline constexpr const char* kGivenPlugin = "--plugin";
 
 struct PluginEntry {
-  std::string name;  // PJRT_DEVICE may name it, in any case
-  std::string path;  // of the shared library
+  std::string name = {};  // PJRT_DEVICE may name it, in any case
+  std::string path = {};  // of the shared library
   // Create options, typed. Of values "$process", "$processes", "$local_rank", "$local_size" and
   // "$host" stand for these whole numbers of this process (ProcessPlace), and "$$" in front of a
   // text for one "$".
-  std::map<std::string, Attribute> settings;
+  Attributes settings = {};
   // Where the job has several processes, these too, unless settings has them: a manifest asks for
   // them, where its plugin knows them (node_id, num_nodes, ...). Others refuse what they do not
   // know.
-  std::map<std::string, Attribute> process_settings;
-  std::string origin;  // for messages: "--plugin", a manifest file, ...
-  int priority = 400;  // the highest is taken where nobody chooses; cpu: 0
+  Attributes process_settings = {};
+  std::string origin = {};  // for messages: "--plugin", a manifest file, ...
+  int priority = 400;       // the highest is taken where none is named; cpu: 0
 };
 
-// Of a problem, where it is: a manifest file, a folder, a variable.
+// Where a problem is: a manifest file, a folder, a variable.
 struct PluginSource {
-  std::string name;
+  std::string name = {};
 };
 
 struct PluginList {
-  std::vector<PluginEntry> entries;  // names differ
-  // Of variables and manifests, each with the detail PluginSource: none keeps another from working.
-  std::vector<Error> problems;
+  std::vector<PluginEntry> entries = {};  // names differ
+  // Those of variables and manifests, each with the detail PluginSource: none keeps another from
+  // working.
+  std::vector<Error> problems = {};
 };
 
 // "NAME=PATH", with create options behind commas: "xla_cpu=/p/plugin.so,cpu_device_count=2". Values
@@ -62,8 +63,7 @@ PluginList find_plugins(std::span<const PluginEntry> given, const Variables& var
 
 // The create options of a plugin in this process. kInvalidArgument for a "$word" that stands for
 // nothing.
-Result<std::map<std::string, Attribute>> create_options(const PluginEntry& entry,
-                                                        const ProcessPlace& process);
+Result<Attributes> create_options(const PluginEntry& entry, const ProcessPlace& process);
 
 // Loads the plugin when a client is created.
 ClientFactory make_factory(const PluginEntry& entry);

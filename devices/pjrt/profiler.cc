@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "millrace/devices/pjrt/profiler_abi.h"
+#include "millrace/devices/pjrt/abi/extensions.h"
 #include "xla.pb.h"
 
 namespace millrace::devices::pjrt {
@@ -41,15 +41,7 @@ void record_line(const millrace::pjrt::XPlane& plane, const millrace::pjrt::XLin
 
 template <class A>
 Status Profiler::call(abi::ProfilerError* (*function)(A*), A& args, OtherCall name) const {
-  const std::string what = std::string(to_string(name)) + " of " + plugin_.name();
-  if (function == nullptr) return fail(ErrorCode::kUnimplemented, what + " is missing");
-  abi::ProfilerError* error = nullptr;
-  try {
-    const CallUnderWay under_way(plugin_.number(), name);
-    error = function(&args);
-  } catch (...) {
-    return fail(ErrorCode::kInternal, what + " threw an exception through its C interface");
-  }
+  MILLRACE_TRY(abi::ProfilerError* const error, plugin_.call_extension(function, name, args));
   if (error == nullptr) return {};
   abi::ProfilerErrorMessageArgs message;
   message.error = error;
@@ -61,7 +53,8 @@ Status Profiler::call(abi::ProfilerError* (*function)(A*), A& args, OtherCall na
   destroy.error = error;
   if (api_.error_destroy != nullptr)
     plugin_.quietly("error_destroy of the profiler", [&] { api_.error_destroy(&destroy); });
-  return fail(ErrorCode::kUnavailable, what + ": " + text);
+  return fail(ErrorCode::kUnavailable,
+              std::string(to_string(name)) + " of " + plugin_.name() + ": " + text);
 }
 
 Result<std::unique_ptr<Profiler>> Profiler::create(const Plugin& plugin) {

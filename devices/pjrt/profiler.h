@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "millrace/core/clock.h"
-#include "millrace/core/trace.h"
+#include "millrace/core/base/clock.h"
+#include "millrace/core/observe/trace.h"
 #include "millrace/devices/pjrt/calls_under_way.h"
 #include "millrace/devices/pjrt/plugin.h"
 

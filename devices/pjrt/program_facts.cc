@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "millrace/devices/cpu/read/read_program.h"
 #include "millrace/devices/pjrt/dtype.h"
+#include "millrace/devices/stablehlo/read_program.h"
 #include "xla.pb.h"
 
 namespace millrace::devices::pjrt {
@@ -37,7 +37,7 @@ Status check_told(const Plugin& plugin, abi::Slot slot, std::size_t told, std::s
 }
 
 constexpr std::size_t kMostArrays = 1 << 20;  // that go into a program, or come out of one
-// Of a program: it is a message of protobuf's, or a text that stands for no larger one.
+// The limit of a program: it is a message of protobuf's, or a text that stands for no larger one.
 constexpr auto kMostProgramBytes = static_cast<std::size_t>(std::numeric_limits<int>::max());
 
 Result<int> count_of(const Plugin& plugin, abi::Slot slot, std::size_t told,
@@ -47,12 +47,8 @@ Result<int> count_of(const Plugin& plugin, abi::Slot slot, std::size_t told,
 }
 
 Status read_outputs(const Plugin& plugin, abi::Executable* executable, ProgramFacts& facts) {
-  abi::ExecutableOutputElementTypesArgs types;
-  types.executable = executable;
-  MILLRACE_TRY_STATUS(plugin.call(types));
-  abi::ExecutableOutputDimensionsArgs dims;
-  dims.executable = executable;
-  MILLRACE_TRY_STATUS(plugin.call(dims));
+  MILLRACE_TRY(const auto types, plugin.ask<abi::ExecutableOutputElementTypesArgs>(executable));
+  MILLRACE_TRY(const auto dims, plugin.ask<abi::ExecutableOutputDimensionsArgs>(executable));
   if (types.num_output_types != dims.num_outputs) {
     return fail(ErrorCode::kInternal, "the plugin " + plugin.name() + " tells " +
                                           std::to_string(types.num_output_types) +
@@ -111,9 +107,7 @@ void forget_inputs(ProgramFacts& facts) {
 
 // So many, of unknown shapes: the plugin looks at what it is given.
 Status count_inputs(const Plugin& plugin, abi::Executable* executable, ProgramFacts& facts) {
-  abi::ExecutableParameterMemoryKindsArgs kinds;
-  kinds.executable = executable;
-  MILLRACE_TRY_STATUS(plugin.call(kinds));
+  MILLRACE_TRY(const auto kinds, plugin.ask<abi::ExecutableParameterMemoryKindsArgs>(executable));
   MILLRACE_TRY_STATUS(check_told(plugin, abi::Slot::kExecutable_ParameterMemoryKinds,
                                  kinds.num_parameters, 0, kMostArrays, "parameters"));
   facts.inputs.assign(kinds.num_parameters, Shape());
@@ -139,18 +133,21 @@ Status read_inputs(const Plugin& plugin, abi::Executable* executable, const Prog
               "the inputs of a program are not known: " + why + "; " + counted.error().message());
 }
 
-bool is_row_major(std::span<const std::int64_t> minor_to_major) {
-  for (std::size_t i = 0; i < minor_to_major.size(); ++i) {
-    if (minor_to_major[i] != static_cast<std::int64_t>(minor_to_major.size() - 1 - i)) return false;
-  }
-  return true;
+// The dimensions of a shape, minor to major.
+std::vector<std::int64_t> order_of(const millrace::pjrt::Shape& shape) {
+  const auto& order = shape.layout().minor_to_major();
+  return {order.begin(), order.end()};
+}
+
+bool is_row_major(const std::vector<std::int64_t>& order) {
+  return order == DeviceLayout::row_major(static_cast<int>(order.size())).minor_to_major;
 }
 
 // What a parameter of main, or a result, is on each device; nullopt: that is not told.
-std::optional<Result<Shape>> shape_of(const cpu::ir::Type& type,
-                                      std::span<const cpu::ir::NamedAttribute> attributes,
+std::optional<Result<Shape>> shape_of(const stablehlo::ir::Type& type,
+                                      std::span<const stablehlo::ir::NamedAttribute> attributes,
                                       int partitions, std::string_view what) {
-  const bool sharded = std::ranges::any_of(attributes, [](const cpu::ir::NamedAttribute& a) {
+  const bool sharded = std::ranges::any_of(attributes, [](const stablehlo::ir::NamedAttribute& a) {
     return a.name == "mhlo.sharding" || a.name == "sdy.sharding";
   });
   if (partitions > 1 && sharded) return std::nullopt;
@@ -160,8 +157,8 @@ std::optional<Result<Shape>> shape_of(const cpu::ir::Type& type,
                                           ", no array of a known element type and static shape"));
 }
 
-Result<const cpu::ir::Function*> find_main(const cpu::ir::Module& module) {
-  const cpu::ir::Function* main = module.find("main");
+Result<const stablehlo::ir::Function*> find_main(const stablehlo::ir::Module& module) {
+  const stablehlo::ir::Function* main = module.find("main");
   if (main == nullptr && module.functions().size() == 1) main = &module.functions().front();
   if (main != nullptr) return main;
   return fail(ErrorCode::kInvalidArgument, "the plugin's program has no function @main");
@@ -190,8 +187,7 @@ Status read_hlo(std::string_view bytes, bool with_config, ProgramFacts& facts) {
     MILLRACE_TRY(const Shape shape, shape_of(from_primitive_type(p.element_type()), dims,
                                              "input " + std::to_string(i)));
     facts.inputs.push_back(shape);
-    std::vector<std::int64_t> order(p.layout().minor_to_major().begin(),
-                                    p.layout().minor_to_major().end());
+    std::vector<std::int64_t> order = order_of(p);
     if (std::ssize(order) == shape.rank() && !is_row_major(order))
       facts.layouts.push_back({static_cast<std::size_t>(i), std::move(order)});
   }
@@ -199,8 +195,7 @@ Status read_hlo(std::string_view bytes, bool with_config, ProgramFacts& facts) {
                                             ? module.host_program_shape().result()
                                             : whole.config().entry_computation_layout().result();
   const auto add_output = [&facts](const millrace::pjrt::Shape& output) {
-    const std::vector<std::int64_t> order(output.layout().minor_to_major().begin(),
-                                          output.layout().minor_to_major().end());
+    const std::vector<std::int64_t> order = order_of(output);
     facts.outputs_laid_out.push_back(order.empty() || is_row_major(order) ? 0 : 1);
   };
   facts.outputs_laid_out.clear();
@@ -225,8 +220,8 @@ Status read_hlo(std::string_view bytes, bool with_config, ProgramFacts& facts) {
 }
 
 Status read_mlir(std::string_view text, ProgramFacts& facts) {
-  namespace ir = cpu::ir;
-  MILLRACE_TRY(const ir::Module module, cpu::read::read_program(text));
+  namespace ir = stablehlo::ir;
+  MILLRACE_TRY(const ir::Module module, stablehlo::read_program(text));
   MILLRACE_TRY(const ir::Function* const main, find_main(module));
   for (std::size_t i = 0; i < main->inputs().size(); ++i) {
     const int at = static_cast<int>(i);
@@ -244,8 +239,8 @@ Status read_mlir(std::string_view text, ProgramFacts& facts) {
 }
 
 Result<std::vector<Shape>> read_mlir_outputs(std::string_view text, int partitions) {
-  MILLRACE_TRY(const cpu::ir::Module module, cpu::read::read_program(text));
-  MILLRACE_TRY(const cpu::ir::Function* const main, find_main(module));
+  MILLRACE_TRY(const stablehlo::ir::Module module, stablehlo::read_program(text));
+  MILLRACE_TRY(const stablehlo::ir::Function* const main, find_main(module));
   std::vector<Shape> outputs;
   for (std::size_t i = 0; i < main->results().size(); ++i) {
     const std::string what = "output " + std::to_string(i);
@@ -256,6 +251,10 @@ Result<std::vector<Shape>> read_mlir_outputs(std::string_view text, int partitio
     outputs.push_back(shape);
   }
   return outputs;
+}
+
+bool is_portable(const CompileOptions& options) {
+  return options.portable && options.replicas == 1 && options.partitions == 1;
 }
 
 std::string write_compile_options(const CompileOptions& options,
@@ -269,9 +268,8 @@ std::string write_compile_options(const CompileOptions& options,
     build.set_use_spmd_partitioning(true);
     build.set_use_shardy_partitioner(true);
   }
-  const bool portable = options.portable && options.replicas == 1 && options.partitions == 1;
-  message.set_compile_portable_executable(portable);
-  if (!portable) {
+  message.set_compile_portable_executable(is_portable(options));
+  if (!is_portable(options)) {
     auto& assignment = *build.mutable_device_assignment();
     assignment.set_replica_count(options.replicas);
     assignment.set_computation_count(options.partitions);
@@ -291,12 +289,8 @@ std::string write_compile_options(const CompileOptions& options,
 Result<ProgramFacts> read_facts(const Plugin& plugin, abi::Executable* executable,
                                 const Program* compiled) {
   ProgramFacts facts;
-  abi::ExecutableNumReplicasArgs replicas;
-  replicas.executable = executable;
-  MILLRACE_TRY_STATUS(plugin.call(replicas));
-  abi::ExecutableNumPartitionsArgs partitions;
-  partitions.executable = executable;
-  MILLRACE_TRY_STATUS(plugin.call(partitions));
+  MILLRACE_TRY(const auto replicas, plugin.ask<abi::ExecutableNumReplicasArgs>(executable));
+  MILLRACE_TRY(const auto partitions, plugin.ask<abi::ExecutableNumPartitionsArgs>(executable));
   MILLRACE_TRY(facts.replicas, count_of(plugin, abi::Slot::kExecutable_NumReplicas,
                                         replicas.num_replicas, "replicas"));
   MILLRACE_TRY(facts.partitions, count_of(plugin, abi::Slot::kExecutable_NumPartitions,

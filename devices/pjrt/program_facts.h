@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/devices/pjrt/plugin.h"
 #include "millrace/devices/program.h"
 
@@ -21,7 +21,7 @@ struct ProgramFacts {
     bool operator==(const Layout&) const = default;
   };
 
-  std::vector<Shape> inputs;   // of each device; of no element type where nobody tells
+  std::vector<Shape> inputs;   // of each device; of no element type where it is not known
   std::vector<Shape> outputs;  // of each device
   std::vector<char> donated;   // per input
   std::vector<Layout> layouts;
@@ -48,6 +48,8 @@ Status read_hlo(std::string_view bytes, bool with_config, ProgramFacts& facts);
 Status read_mlir(std::string_view text, ProgramFacts& facts);
 // Its results, by the same rule.
 Result<std::vector<Shape>> read_mlir_outputs(std::string_view text, int partitions);
+// It runs on one device, whichever: its `devices` say nothing.
+bool is_portable(const CompileOptions& options);
 std::string write_compile_options(const CompileOptions& options,
                                   std::span<const std::int64_t> device_ids);
 

@@ -1,15 +1,15 @@
 // What a minor of PJRT has: how many functions its table, in the order in which they were appended
-// (slots.inc), and how many bytes its options of a launch. Facts of the ABI.
+// (abi/calls.inc), and how many bytes its options of a launch. Facts of the ABI.
 #pragma once
 
 #include <array>
 #include <cstddef>
 
-#include "millrace/devices/pjrt/abi.h"
+#include "millrace/devices/pjrt/abi/api.h"
 
 namespace millrace::devices::pjrt::abi {
 
-// minor: kOldestMinor or newer; of one that nobody knows yet, what the newest known one has.
+// minor: kOldestMinor or newer; of one that is not known yet, what the newest known one has.
 constexpr std::size_t least_functions(int minor) {
   struct Age {
     int minor;  // that brought functions
@@ -28,7 +28,7 @@ constexpr std::size_t least_functions(int minor) {
 }
 
 // The size to state for the options of a launch, whose end is zero. XLA's plugins refuse a shorter
-// structure than theirs and others a longer one, so each is told its own: of one that nobody knows
+// structure than theirs and others a longer one, so each is told its own: of one that is not known
 // yet, with room for what it may have appended. minor: kOldestMinor or newer.
 constexpr std::size_t execute_options_size(int minor) {
   if (minor < 76) return 80;    // up to the context

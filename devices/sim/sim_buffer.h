@@ -1,18 +1,17 @@
-// SimBuffer: an array of a simulated device. Internal to sim_client.h.
+// SimBuffer: an array of a simulated device. SimTransfer: bytes on their way to, between or from
+// simulated devices. Internal to sim_client.h.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <optional>
 #include <span>
 #include <utility>
 
-#include "millrace/core/mutex.h"
-#include "millrace/devices/client.h"
+#include "millrace/devices/sim/sim_core.h"
 
 namespace millrace::devices::sim {
-
-class SimClient;
 
 // The bytes of a buffer, shared by the uses that are under way.
 class SimBytes final : public RefCounted, public Pooled {
@@ -24,7 +23,7 @@ class SimBytes final : public RefCounted, public Pooled {
       : data_(static_cast<std::byte*>(pool_allocate(size + 1))), size_(size) {
     std::memset(data_, 0, size);
   }
-  // In place, in host memory of somebody else; released completes when the last use has ended.
+  // In place, in host memory that is lent; released completes when the last use has ended.
   SimBytes(const void* data, std::size_t size, Owner owner)
       : data_(static_cast<std::byte*>(const_cast<void*>(data))),
         size_(size),
@@ -48,8 +47,7 @@ class SimBytes final : public RefCounted, public Pooled {
   std::optional<Promise<void>> released_;
 };
 
-// A future of whose error somebody else tells too (a launch of its outputs): nobody need look at
-// it.
+// A future whose error another one has too (a launch, of its outputs): it need not be looked at.
 class QuietCell final : public Cell<void> {
  public:
   QuietCell() { mark_observed(); }
@@ -58,10 +56,10 @@ class QuietCell final : public Cell<void> {
 // Thread-safety: thread-safe.
 class SimBuffer final : public BufferBody {
  public:
-  SimBuffer(SimClient& client, DeviceId device, const Shape& shape, Ref<SimBytes> bytes);
+  SimBuffer(SimCore& client, DeviceId device, const Shape& shape, Ref<SimBytes> bytes);
 
   const Shape& shape() const override { return shape_; }
-  Client& client() const override;
+  Client& client() const override { return client_; }
   DeviceId device() const override { return device_; }
   std::size_t size_bytes() const override { return shape_.size_bytes(); }
   Future<void> ready() const override;
@@ -81,7 +79,7 @@ class SimBuffer final : public BufferBody {
  private:
   ~SimBuffer() override;
 
-  SimClient& client_;
+  SimCore& client_;
   const DeviceId device_;
   const Shape shape_;
   const std::uint32_t life_;  // of its device
@@ -89,6 +87,52 @@ class SimBuffer final : public BufferBody {
   std::atomic<bool> removed_{false};
   mutable Mutex mutex_;
   Ref<SimBytes> bytes_ MILLRACE_GUARDED_BY(mutex_);
+};
+
+// Empty where the client keeps no bytes.
+Ref<SimBytes> make_bytes(const SimOptions& options, const Shape& shape);
+
+// Life: waits for its source, takes its turn in the lane (one at a time per device and direction),
+// ends. Owned by what will call it next.
+class SimTransfer final : public RefCounted, public Waiter, public Pooled {
+ public:
+  using Pooled::operator new;
+  using Pooled::operator delete;
+
+  SimTransfer(SimCore& client, SimDevice& device, Scope::Hold hold);
+
+  void put(const HostView& view, Ref<SimBuffer> to, std::optional<Error> scripted);
+  void copy(Ref<SimBuffer> from, Ref<SimBuffer> to);
+  Future<void> fetch(Ref<SimBuffer> from, std::span<std::byte> to, Owner keep_alive);
+  // The end of a put or a fetch.
+  Future<void> done() const { return Future<void>(Ref<Cell<void>>(done_)); }
+
+  void on_complete(AsyncValue& value) noexcept override;  // the source is ready
+
+ private:
+  void wait_for_source(Ref<SimBuffer> from);
+  void reserve();
+  void end();
+  Status move_bytes();
+
+  SimCore& client_;
+  SimDevice& device_;
+  Scope::Hold hold_;
+  SimEvent::Kind begin_kind_{};
+  SimEvent::Kind end_kind_{};
+  std::uint64_t number_ = 0;
+  std::size_t size_ = 0;
+  TimePoint begin_{};
+  Duration length_{};
+  HostView view_;
+  std::array<std::int64_t, kMaxRank> strides_{};
+  Ref<SimBytes> from_;
+  Future<void> source_ready_;
+  Ref<SimBuffer> to_;
+  std::span<std::byte> host_;
+  Owner keep_alive_;
+  std::optional<Error> error_;
+  const Ref<QuietCell> done_ = make_ref<QuietCell>();
 };
 
 }  // namespace millrace::devices::sim

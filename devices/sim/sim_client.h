@@ -1,29 +1,26 @@
 // SimClient: devices of scripted speed and scripted failures, in one thread on virtual time or in
 // many on real time. Programs are C++ functions with a name (SimProgram), so the numbers are exact.
 // It is strict where real devices are: a call from outside the device's actor or the use of a
-// buffer that was donated is a violation. Read next: sim_device.h (when things happen).
+// buffer that was donated is a violation. Read next: sim_core.h, sim_device.h (when
+// things happen).
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "millrace/core/scope.h"
-#include "millrace/devices/client.h"
-#include "millrace/devices/sim/sim_buffer.h"
-#include "millrace/devices/sim/sim_device.h"
+#include "millrace/devices/sim/sim_core.h"
 #include "millrace/devices/sim/sim_options.h"
 
 namespace millrace::devices::sim {
 
 // Owned by a test; lives until close() has completed and all buffers are gone. Thread-safety:
 // thread-safe.
-class SimClient final : public Client {
+class SimClient final : public SimCore {
  public:
-  explicit SimClient(const SimOptions& options);
+  explicit SimClient(const SimOptions& opts);
   ~SimClient() override;
 
   void add_program(SimProgram program);
@@ -40,8 +37,8 @@ class SimClient final : public Client {
 
   // What happened, in order of time.
   std::vector<SimEvent> events() const;
-  std::int64_t live_buffers() const { return live_buffers_.load(); }
-  std::uint64_t uses_after_removal() const { return uses_after_removal_.load(); }
+  std::int64_t live_buffers() const { return buffers.load(); }
+  std::uint64_t uses_after_removal() const { return removed_uses.load(); }
   // Told of a call from outside the device's actor; by default that ends the process.
   void set_violation_handler(std::function<void(const std::string&)> handler);
 
@@ -63,32 +60,11 @@ class SimClient final : public Client {
   Future<void> close() override;
 
  private:
-  friend class SimBuffer;
-  friend class SimDevice;
-  friend class SimExecutable;
-  friend class SimLaunch;
-  friend class SimTransfer;
-
-  Result<SimDevice*> find(DeviceId device) const;
-  void check_scope(std::span<const DeviceId> devices, std::string_view call);
-  void note(SimEvent event);
-  Ref<SimBytes> make_bytes(const Shape& shape) const;
-
-  const SimOptions options_;
   std::vector<DeviceInfo> infos_;
   std::vector<MemoryInfo> memories_;
-  std::vector<std::unique_ptr<SimDevice>> devices_;
-  std::function<void(const std::string&)> violation_;
-  std::atomic<std::int64_t> live_buffers_{0};
-  std::atomic<std::uint64_t> uses_after_removal_{0};
-  std::atomic<std::uint64_t> next_number_{1};
-  // Of all devices: what a launch that spans some of them does is one step.
-  mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<const SimProgram>, std::less<>> programs_
-      MILLRACE_GUARDED_BY(mutex_);
-  std::vector<SimEvent> events_ MILLRACE_GUARDED_BY(mutex_);
-  std::vector<TimerQueue::Id> fault_timers_ MILLRACE_GUARDED_BY(mutex_);
-  Scope scope_{"the simulated client"};  // held by what is in flight
+      MILLRACE_GUARDED_BY(mutex);
+  std::vector<TimerQueue::Id> fault_timers_ MILLRACE_GUARDED_BY(mutex);
 };
 
 }  // namespace millrace::devices::sim

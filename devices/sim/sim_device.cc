@@ -2,13 +2,7 @@
 
 #include <algorithm>
 
-#include "millrace/devices/sim/sim_launch.h"
-
 namespace millrace::devices::sim {
-
-SimDevice::SimDevice(DeviceId id) : id_(id) {}
-
-SimDevice::~SimDevice() = default;
 
 void SimDevice::add_memory(std::int64_t bytes) {
   const std::int64_t now = bytes_in_use_.fetch_add(bytes) + bytes;
@@ -41,8 +35,8 @@ Duration SimDevice::scaled(Duration length, TimePoint begin) const {
   return Duration(static_cast<Duration::rep>(static_cast<double>(length.count()) * factor));
 }
 
-TimePoint SimDevice::reserve(Lane lane, TimePoint now, Duration length) {
-  TimePoint& free = lane_free[static_cast<std::size_t>(lane)];
+TimePoint SimDevice::reserve(Direction direction, TimePoint now, Duration length) {
+  TimePoint& free = free_from[static_cast<std::size_t>(direction)];
   const TimePoint begin = std::max(now, free);
   free = end_of(begin, scaled(length, begin));
   return begin;
@@ -55,18 +49,18 @@ const Error* SimDevice::find(const std::vector<Nth>& faults, std::uint64_t nth) 
   return nullptr;
 }
 
-SimLaunch* SimDevice::candidate(bool in_order) const {
+SimQueued* SimDevice::candidate(bool in_order) const {
   if (running != nullptr) return nullptr;
-  for (const Ref<SimLaunch>& launch : queue) {
+  for (const Ref<SimQueued>& launch : queue) {
     if (launch->inputs_ready()) return launch.get();
     if (in_order) return nullptr;
   }
   return nullptr;
 }
 
-void SimDevice::forget(const SimLaunch& launch) {
+void SimDevice::forget(const SimQueued& launch) {
   if (running == &launch) running = nullptr;
-  std::erase_if(queue, [&](const Ref<SimLaunch>& queued) { return queued.get() == &launch; });
+  std::erase_if(queue, [&](const Ref<SimQueued>& queued) { return queued.get() == &launch; });
 }
 
 }  // namespace millrace::devices::sim

@@ -1,6 +1,5 @@
 // SimDevice: when things happen on one simulated device: one program at a time, one transfer at a
-// time in each direction, stalls, slowness, failure. Internal to sim_client.h. Read next:
-// sim_launch.h.
+// time in each direction, stalls, slowness, failure. Internal to sim_core.h.
 #pragma once
 
 #include <array>
@@ -13,16 +12,23 @@
 
 namespace millrace::devices::sim {
 
-class SimLaunch;
+// A launch in the queues of its devices.
+class SimQueued : public RefCounted {
+ public:
+  bool inputs_ready() const { return inputs_ready_; }  // under the client's mutex
+  virtual void finish(const Status& status) = 0;
+
+ protected:
+  bool inputs_ready_ = false;
+};
 
 // Owned by its client. Thread-safety: memory counters are thread-safe, the rest is guarded by the
 // client's mutex.
 class SimDevice {
  public:
-  enum class Lane : std::uint8_t { kIn, kOut };
+  enum class Direction : std::uint8_t { kIn, kOut };
 
-  explicit SimDevice(DeviceId id);
-  ~SimDevice();
+  explicit SimDevice(DeviceId id) : id_(id) {}
 
   DeviceId id() const { return id_; }
 
@@ -52,16 +58,16 @@ class SimDevice {
   TimePoint end_of(TimePoint begin, Duration length) const;
   // The duration of what begins at begin.
   Duration scaled(Duration length, TimePoint begin) const;
-  // Takes the next place in a lane.
-  TimePoint reserve(Lane lane, TimePoint now, Duration length);
+  // Takes the next place in this direction.
+  TimePoint reserve(Direction direction, TimePoint now, Duration length);
   static const Error* find(const std::vector<Nth>& faults, std::uint64_t nth);
   // The launch that would begin next; nullptr while one runs or none may begin.
-  SimLaunch* candidate(bool in_order) const;
-  void forget(const SimLaunch& launch);
+  SimQueued* candidate(bool in_order) const;
+  void forget(const SimQueued& launch);
 
-  std::vector<Ref<SimLaunch>> queue;
-  SimLaunch* running = nullptr;
-  std::array<TimePoint, 2> lane_free{};
+  std::vector<Ref<SimQueued>> queue;
+  SimQueued* running = nullptr;
+  std::array<TimePoint, 2> free_from{};
   std::uint64_t launches = 0;
   std::uint64_t puts = 0;
   std::vector<Nth> launch_faults;

@@ -4,8 +4,6 @@
 #include <utility>
 
 #include "millrace/devices/launch_check.h"
-#include "millrace/devices/sim/sim_client.h"
-
 namespace millrace::devices::sim {
 namespace {
 
@@ -17,35 +15,31 @@ std::unique_ptr<bool[]> flags(const SimProgram& program) {
 
 }  // namespace
 
-SimExecutable::SimExecutable(SimClient& client, std::shared_ptr<const SimProgram> program)
+SimExecutable::SimExecutable(SimCore& client, std::shared_ptr<const SimProgram> program)
     : client_(client), program_(std::move(program)), donated_(flags(*program_)) {
   for (std::size_t i = 0; i < program_->outputs.size(); ++i) {
     const Duration at = program_->written_at.empty() ? program_->duration : program_->written_at[i];
-    steps_.push_back({std::min(at, program_->duration), static_cast<int>(i)});
+    output_times_.push_back({std::min(at, program_->duration), static_cast<int>(i)});
   }
-  std::ranges::stable_sort(steps_, {}, &Step::at);
+  std::ranges::stable_sort(output_times_, {}, &OutputTime::at);
 }
 
 Status SimExecutable::launch(const LaunchArguments& call, std::span<LaunchResult> results) {
   client_.check_scope(call.devices, "launch");
   if (const Status checked = check_launch(*this, client_, call); !checked) {
     for (const auto& inputs : call.arguments) {
-      for (const Buffer& input : inputs)
-        client_.uses_after_removal_ += input && input.removed() ? 1 : 0;
+      for (const Buffer& input : inputs) client_.removed_uses += input && input.removed() ? 1 : 0;
     }
     return checked;
   }
   PooledArray<SimDevice*> devices(call.devices.size());
   for (std::size_t d = 0; d < devices.size(); ++d) {
     MILLRACE_TRY(devices[d], client_.find(call.devices[d]));
-    if (!devices[d]->has_room(launch_bytes(), client_.options_.memory_bytes)) {
-      return fail(ErrorCode::kResourceExhausted, "no memory for the outputs of " + name() +
-                                                     " on device " +
-                                                     std::to_string(index(call.devices[d])));
-    }
+    if (!client_.has_room(*devices[d], launch_bytes()))
+      return no_room(*devices[d], "the outputs of " + name());
   }
-  Scope::Hold hold = client_.scope_.hold();
-  if (!hold) return std::unexpected(client_.scope_.closed_error());
+  Scope::Hold hold = client_.scope.hold();
+  if (!hold) return std::unexpected(client_.scope.closed_error());
   auto launch = make_ref<SimLaunch>(client_, Ref<SimExecutable>::share(this), devices.size(),
                                     std::move(hold));
   launch->prepare(call, results, devices.span());
@@ -53,7 +47,7 @@ Status SimExecutable::launch(const LaunchArguments& call, std::span<LaunchResult
   return {};
 }
 
-SimLaunch::SimLaunch(SimClient& client, Ref<SimExecutable> executable, std::size_t devices,
+SimLaunch::SimLaunch(SimCore& client, Ref<SimExecutable> executable, std::size_t devices,
                      Scope::Hold hold)
     : client_(client),
       executable_(std::move(executable)),
@@ -63,7 +57,7 @@ SimLaunch::SimLaunch(SimClient& client, Ref<SimExecutable> executable, std::size
 void SimLaunch::prepare(const LaunchArguments& call, std::span<LaunchResult> results,
                         std::span<SimDevice* const> devices) {
   const SimProgram& program = executable_->program();
-  number_ = client_.next_number_.fetch_add(1);
+  number_ = client_.next_number.fetch_add(1);
   stop_ = call.stop;
   deadline_ = call.deadline;
   flow_ = call.flow;
@@ -85,13 +79,13 @@ void SimLaunch::prepare(const LaunchArguments& call, std::span<LaunchResult> res
     PooledArray<Buffer> handles(program.outputs.size());
     for (std::size_t o = 0; o < program.outputs.size(); ++o) {
       const Shape& shape = program.outputs[o];
-      part.outputs[o] =
-          make_ref<SimBuffer>(client_, part.device->id(), shape, client_.make_bytes(shape));
+      part.outputs[o] = make_ref<SimBuffer>(client_, part.device->id(), shape,
+                                            make_bytes(client_.options, shape));
       handles[o] = Buffer(part.outputs[o]);
     }
     results[d] = {Buffers(std::span<const Buffer>(handles.span())),
                   Future<void>(Ref<Cell<void>>(part.done))};
-    MutexLock lock(client_.mutex_);
+    MutexLock lock(client_.mutex);
     const Error* error = SimDevice::find(part.device->launch_faults, ++part.device->launches);
     if (error != nullptr) scripted_ = *error;
   }
@@ -113,7 +107,7 @@ class SimLaunch::InputWaiter final : public Waiter, public Pooled {
 };
 
 void SimLaunch::start(const LaunchArguments& call) {
-  if (client_.options_.in_order) enqueue();
+  if (client_.options.in_order) enqueue();
   for (const auto& arguments : call.arguments) {
     for (const Buffer& argument : arguments) {
       // Donated above, perhaps: its bytes still count.
@@ -127,20 +121,20 @@ void SimLaunch::start(const LaunchArguments& call) {
 }
 
 void SimLaunch::enqueue() {
-  MutexLock lock(client_.mutex_);
+  MutexLock lock(client_.mutex);
   for (const Part& part : parts_) part.device->queue.push_back(Ref<SimLaunch>::share(this));
 }
 
 void SimLaunch::input_done(const Error* error) {
   if (error != nullptr) {
-    MutexLock lock(client_.mutex_);
+    MutexLock lock(client_.mutex);
     if (!input_error_) input_error_ = *error;
   }
   if (pending_.fetch_sub(1) != 1) return;
-  if (!client_.options_.in_order) enqueue();
+  if (!client_.options.in_order) enqueue();
   std::optional<Error> failed;
   {
-    MutexLock lock(client_.mutex_);
+    MutexLock lock(client_.mutex);
     inputs_ready_ = true;
     failed = input_error_;
     for (const Part& part : parts_) {
@@ -151,21 +145,21 @@ void SimLaunch::input_done(const Error* error) {
   for (std::size_t d = 0; d < parts_.size(); ++d) try_begin(client_, *parts_[d].device);
 }
 
-void SimLaunch::try_begin(SimClient& client, SimDevice& device) {
+void SimLaunch::try_begin(SimCore& client, SimDevice& device) {
   Ref<SimLaunch> launch;
   {
-    MutexLock lock(client.mutex_);
-    SimLaunch* const next = device.candidate(client.options_.in_order);
+    MutexLock lock(client.mutex);
+    auto* const next = static_cast<SimLaunch*>(device.candidate(client.options.in_order));
     if (next == nullptr) return;
     for (const Part& part : next->parts_) {
-      if (part.device->candidate(client.options_.in_order) != next) return;
+      if (part.device->candidate(client.options.in_order) != next) return;
     }
     launch = Ref<SimLaunch>::share(next);
     for (const Part& part : next->parts_) {
       part.device->forget(*next);
       part.device->running = next;
     }
-    next->begin_ = client.options_.timers->clock().now();
+    next->begin_ = client.now();
   }
   launch->begin();
 }
@@ -180,30 +174,29 @@ TimePoint SimLaunch::due_locked(Duration offset) const {
 }
 
 void SimLaunch::later(TimePoint due, void (SimLaunch::*what)()) {
-  const TimerQueue::Id timer = client_.options_.timers->schedule(
+  const TimerQueue::Id timer = client_.options.timers->schedule(
       due, [self = Ref<SimLaunch>::share(this), what] { (self.get()->*what)(); });
   bool finished = false;
   {
-    MutexLock lock(client_.mutex_);
+    MutexLock lock(client_.mutex);
     timer_ = timer;
     finished = finished_;
   }
-  if (finished) client_.options_.timers->cancel(timer);  // a device has failed meanwhile
+  if (finished) client_.options.timers->cancel(timer);  // a device has failed meanwhile
 }
 
 Status SimLaunch::stopped() const {
   if (!stop_.stop_requested()) return {};
-  return std::unexpected(
-      stopped_error(*executable_, deadline_, client_.options_.timers->clock().now()));
+  return std::unexpected(stopped_error(*executable_, deadline_, client_.now()));
 }
 
 void SimLaunch::begin() {
   TimePoint due;
   {
-    MutexLock lock(client_.mutex_);
+    MutexLock lock(client_.mutex);
     due = due_locked(Duration(0));
   }
-  if (due > client_.options_.timers->clock().now()) {  // a device stands still
+  if (due > client_.now()) {  // a device stands still
     begin_ = due;
     return later(due, &SimLaunch::begin);
   }
@@ -221,9 +214,9 @@ void SimLaunch::begin() {
 
 Status SimLaunch::compute() {
   const SimProgram& program = executable_->program();
-  if (!program.compute || !client_.options_.keep_bytes) return {};
+  if (!program.compute || !client_.options.keep_bytes) return {};
   struct Bytes {
-    PooledArray<Ref<SimBytes>> held;  // inputs, then outputs: whoever removes one meanwhile may
+    PooledArray<Ref<SimBytes>> held;  // inputs, then outputs: one may be removed meanwhile
     PooledArray<std::span<const std::byte>> inputs;
     PooledArray<std::span<std::byte>> outputs;
   };
@@ -233,7 +226,7 @@ Status SimLaunch::compute() {
     const Part& part = parts_[d];
     Bytes& bytes = all[d];
     {
-      MutexLock lock(client_.mutex_);
+      MutexLock lock(client_.mutex);
       if (finished_) return {};  // a device has failed meanwhile
       bytes = {PooledArray<Ref<SimBytes>>(part.inputs.size() + part.outputs.size()),
                PooledArray<std::span<const std::byte>>(part.inputs.size()),
@@ -256,21 +249,21 @@ Status SimLaunch::compute() {
 }
 
 void SimLaunch::step() {
-  const std::span<const SimExecutable::Step> steps = executable_->steps();
+  const std::span<const SimExecutable::OutputTime> times = executable_->output_times();
   for (;;) {
-    const bool last = next_step_ == steps.size();
+    const bool last = next_step_ == times.size();
     TimePoint due;
     {
-      MutexLock lock(client_.mutex_);
+      MutexLock lock(client_.mutex);
       if (finished_) return;
-      due = due_locked(last ? executable_->program().duration : steps[next_step_].at);
+      due = due_locked(last ? executable_->program().duration : times[next_step_].at);
     }
-    if (due > client_.options_.timers->clock().now()) {
+    if (due > client_.now()) {
       return later(due, &SimLaunch::step);
     }
     if (const Status cut = stopped(); !cut) return finish(cut);
     if (last) return finish(scripted_ ? Status(std::unexpected(*scripted_)) : Status());
-    const int output = steps[next_step_++].output;
+    const int output = times[next_step_++].output;
     if (scripted_) continue;
     for (const Part& part : parts_) {
       client_.note({.kind = SimEvent::Kind::kOutputWritten,
@@ -280,7 +273,7 @@ void SimLaunch::step() {
                     .output = output});
       Ref<SimBuffer> written;
       {
-        MutexLock lock(client_.mutex_);
+        MutexLock lock(client_.mutex);
         if (finished_) return;  // a device has failed meanwhile
         written = part.outputs[static_cast<std::size_t>(output)];
       }
@@ -290,7 +283,7 @@ void SimLaunch::step() {
 }
 
 void SimLaunch::trace(const SimDevice& device) const {
-  TraceRecorder* const trace = client_.options_.trace;
+  TraceRecorder* const trace = client_.options.trace;
   if (trace == nullptr) return;
   trace->record({.lane = trace->lane("device " + std::to_string(index(device.id()))),
                  .name = trace->name(executable_->name()),
@@ -305,21 +298,21 @@ void SimLaunch::finish(const Status& status) {
   std::optional<TimerQueue::Id> timer;
   PooledArray<Part> ended(parts_.size());
   {
-    MutexLock lock(client_.mutex_);
+    MutexLock lock(client_.mutex);
     if (std::exchange(finished_, true)) return;
     for (std::size_t d = 0; d < parts_.size(); ++d) {
       ended[d].inputs = std::move(parts_[d].inputs);
       ended[d].outputs = std::move(parts_[d].outputs);
     }
     timer = timer_;
-    const TimePoint now = client_.options_.timers->clock().now();
+    const TimePoint now = client_.now();
     for (const Part& part : parts_) {
       ran = part.device->running == this;
       if (ran) part.device->busy += std::max(now - begin_, Duration(0));
       part.device->forget(*this);
     }
   }
-  if (timer) client_.options_.timers->cancel(*timer);
+  if (timer) client_.options.timers->cancel(*timer);
   for (std::size_t d = 0; d < parts_.size(); ++d) {
     const Part& part = parts_[d];
     if (ran) {

@@ -7,20 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/scope.h"
+#include "millrace/core/async/scope.h"
 #include "millrace/devices/pooled_array.h"
 #include "millrace/devices/sim/sim_buffer.h"
-#include "millrace/devices/sim/sim_device.h"
-#include "millrace/devices/sim/sim_options.h"
 
 namespace millrace::devices::sim {
 
 // Thread-safety: immutable.
 class SimExecutable final : public ExecutableBody {
  public:
-  SimExecutable(SimClient& client, std::shared_ptr<const SimProgram> program);
+  SimExecutable(SimCore& client, std::shared_ptr<const SimProgram> program);
 
   const std::string& name() const override { return program_->name; }
+  Client& client() const override { return client_; }
   std::span<const Shape> input_shapes() const override { return program_->inputs; }
   std::span<const Shape> output_shapes() const override { return program_->outputs; }
   std::span<const bool> donated_inputs() const override {
@@ -31,39 +30,37 @@ class SimExecutable final : public ExecutableBody {
   Status launch(const LaunchArguments& call, std::span<LaunchResult> results) override;
   Result<std::string> serialize() const override { return "sim:" + program_->name; }
 
-  struct Step {
+  struct OutputTime {
     Duration at{};
     int output = 0;
   };
   const SimProgram& program() const { return *program_; }
-  std::span<const Step> steps() const {
-    return steps_;
+  std::span<const OutputTime> output_times() const {
+    return output_times_;
   }  // outputs in the order in which they are written
 
  private:
-  SimClient& client_;
+  SimCore& client_;
   const std::shared_ptr<const SimProgram> program_;
   const std::unique_ptr<bool[]> donated_;
-  std::vector<Step> steps_;
+  std::vector<OutputTime> output_times_;
 };
 
 // Life: waits for its inputs' bytes, waits for its devices, begins on all of them, writes outputs,
-// ends. Owned by whoever will call it next: input waiters, device queues, a timer.
-class SimLaunch final : public RefCounted, public Pooled {
+// ends. Owned by what will call it next: input waiters, device queues, a timer.
+class SimLaunch final : public SimQueued, public Pooled {
  public:
   using Pooled::operator new;
   using Pooled::operator delete;
 
-  SimLaunch(SimClient& client, Ref<SimExecutable> executable, std::size_t devices,
-            Scope::Hold hold);
+  SimLaunch(SimCore& client, Ref<SimExecutable> executable, std::size_t devices, Scope::Hold hold);
 
   // By launch(), in this order.
   void prepare(const LaunchArguments& call, std::span<LaunchResult> results,
                std::span<SimDevice* const> devices);
   void start(const LaunchArguments& call);
 
-  bool inputs_ready() const { return inputs_ready_; }  // under the client's mutex
-  void finish(const Status& status);
+  void finish(const Status& status) override;
 
  private:
   class InputWaiter;
@@ -76,7 +73,7 @@ class SimLaunch final : public RefCounted, public Pooled {
 
   void input_done(const Error* error);
   void enqueue();
-  static void try_begin(SimClient& client, SimDevice& device);
+  static void try_begin(SimCore& client, SimDevice& device);
   void begin();
   Status stopped() const;
   void later(TimePoint due, void (SimLaunch::*what)());
@@ -85,7 +82,7 @@ class SimLaunch final : public RefCounted, public Pooled {
   TimePoint due_locked(Duration offset) const;
   void trace(const SimDevice& device) const;
 
-  SimClient& client_;
+  SimCore& client_;
   const Ref<SimExecutable> executable_;
   PooledArray<Part> parts_;
   Scope::Hold hold_;
@@ -97,10 +94,9 @@ class SimLaunch final : public RefCounted, public Pooled {
   std::atomic<std::size_t> pending_{1};
   // Guarded by the client's mutex.
   std::optional<Error> input_error_;
-  bool inputs_ready_ = false;
   bool finished_ = false;
   std::optional<TimerQueue::Id> timer_;
-  // Confined to whoever steps.
+  // Confined to the thread that steps.
   TimePoint begin_{};
   std::size_t next_step_ = 0;
 };

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/timer_queue.h"
-#include "millrace/core/trace.h"
+#include "millrace/core/async/timer_queue.h"
+#include "millrace/core/observe/trace.h"
 #include "millrace/devices/buffer.h"
 
 namespace millrace::devices::sim {
@@ -17,23 +17,23 @@ namespace millrace::devices::sim {
 // One device's part of an execution, for SimProgram::compute. Dense, row-major bytes.
 struct SimCall {
   DeviceId device{};
-  std::span<const std::span<const std::byte>> inputs;
-  std::span<const std::span<std::byte>> outputs;  // zeroed
+  std::span<const std::span<const std::byte>> inputs = {};
+  std::span<const std::span<std::byte>> outputs = {};  // zeroed
 };
 
 // A program by name: Program::from_text("sim:NAME") compiles to it.
 struct SimProgram {
-  std::string name;
-  std::vector<Shape> inputs;
-  std::vector<Shape> outputs;
-  std::vector<int> donated;  // indices of inputs
+  std::string name = {};
+  std::vector<Shape> inputs = {};
+  std::vector<Shape> outputs = {};
+  std::vector<int> donated = {};  // indices of inputs
   Duration duration{};
-  std::vector<Duration> written_at;  // per output, after the begin; empty: all at the end
-  int devices = 1;                   // per launch; they begin together
+  std::vector<Duration> written_at = {};  // per output, after the begin; empty: all at the end
+  int devices = 1;                        // per launch; they begin together
   std::int64_t temporary_bytes = 0;
   // The mathematics, exact as the test wants it; called once per execution, one SimCall per device,
   // when it begins. Empty: outputs are zeros. An error fails all outputs.
-  std::function<Status(std::span<const SimCall>)> compute;
+  std::function<Status(std::span<const SimCall>)> compute = {};
 };
 
 struct SimOptions {
@@ -70,7 +70,7 @@ struct SimEvent {
   Kind kind{};
   DeviceId device{};
   TimePoint at{};
-  std::string name;          // of the program; empty for transfers
+  std::string name = {};     // of the program; empty for transfers
   std::uint64_t number = 0;  // of the launch or transfer, in the order of calls
   int output = -1;
 };

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "millrace/actors/system.h"
-#include "millrace/core/combinators.h"
+#include "millrace/core/async/combinators.h"
 #include "tests/support/simulation.h"
 
 #include <gtest/gtest.h>

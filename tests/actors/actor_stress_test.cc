@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "millrace/actors/system.h"
-#include "millrace/core/blocking.h"
-#include "millrace/core/executor_threads.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/exec/make_executor.h"
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ class ActorStressTest : public ::testing::Test {
   }
 
   TimerQueue timers_{steady_clock()};
-  std::unique_ptr<PoolExecutor> executor_ = make_thread_executor(4, "stress");
+  std::unique_ptr<PoolExecutor> executor_ = make_executor(ExecutorBackend::kThreads, 4, "stress");
   ActorSystem system_{Environment{&steady_clock(), &timers_, executor_.get(), executor_.get()},
                       ActorSystemOptions{.slice_messages = 8}};
 };
@@ -276,7 +276,7 @@ TEST_F(ActorStressTest, AsksWhileActorsDieCompleteOnceEach) {
 
 TEST_F(ActorStressTest, ALostExecutorEndsActorsThatRunAndSleep) {
   for (int round = 0; round < 50 / kScale; ++round) {
-    auto pool = make_thread_executor(2, "lost");
+    auto pool = make_executor(ExecutorBackend::kThreads, 2, "lost");
     auto sink =
         system_.spawn<Sink>("sink", {.mailbox_bytes = 8192, .executor = pool.get()}).value();
     std::thread sender([&] {

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <stop_token>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "millrace/actors/system.h"
@@ -265,6 +267,37 @@ TEST(ActorTest, MessagesAllocateNothingInTheSteadyState) {
   const millrace::testing::AllocationCount allocations;
   for (int i = 0; i < 100; ++i) step();
   EXPECT_EQ(allocations.count(), 0);
+}
+
+TEST(ActorTest, CallsOnAnEmptyReferenceAreInvalidArguments) {
+  const ActorRef<Counter> none;
+  const auto expect_refused = [](const auto& result, const std::string& call) {
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(result.error().message(), call + " was called on an empty ActorRef");
+  };
+  expect_refused(none.ask(Get()).result(), "ask");
+  expect_refused(none.tell(Add{1}).result(), "tell");
+  expect_refused(none.try_tell(Add{1}), "try_tell");
+  expect_refused(none.down().result(), "down");
+  expect_refused(none.stop().result(), "stop");
+  expect_refused(none.kill(Error(ErrorCode::kInternal, "x")).result(), "kill");
+  EXPECT_DEATH(static_cast<void>(none.name()), "an ActorRef that is empty was used");
+}
+
+TEST(ActorTest, MessagesThatComeTooLateAreNotSent) {
+  Simulation sim(1);
+  const auto ref = sim.actors().spawn<Counter>("counter", {}).value();
+  std::stop_source stop;
+  stop.request_stop();
+  for (const auto& [late, code] :
+       {std::pair(CallOptions{.deadline = sim.now()}, ErrorCode::kDeadlineExceeded),
+        std::pair(CallOptions{.stop = stop.get_token()}, ErrorCode::kCancelled)}) {
+    EXPECT_EQ(sim.run(ref.tell(Add{1}, late)).error().code(), code);
+    EXPECT_EQ(sim.run(ref.ask(Get{}, late)).error().code(), code);
+  }
+  EXPECT_EQ(sim.run(ref.ask(Get{})).value(), 0);
+  sim.finish();
 }
 
 }  // namespace

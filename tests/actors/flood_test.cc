@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "millrace/actors/system.h"
-#include "millrace/core/coroutine.h"
+#include "millrace/core/async/coroutine.h"
 #include "tests/support/allocation_count.h"
 #include "tests/support/simulation.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/log.h"
+#include "millrace/core/observe/log.h"
 #include "tests/support/allocation_count.h"
 #include "tests/support/simulation.h"
 

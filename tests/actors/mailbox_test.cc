@@ -75,7 +75,7 @@ TEST(MailboxTest, MessagesDoNotWakeAHeldActor) {
   EXPECT_EQ(mailbox.take(), &items[0]);
 }
 
-TEST(MailboxTest, IdleFailsWhileUrgentEntriesAreThere) {
+TEST(MailboxTest, IdleFailsWhileUrgentEntriesAreThere) {  // MB-1
   Mailbox mailbox;
   Item item;
   mailbox.push_urgent(&item);

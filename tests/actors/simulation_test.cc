@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "millrace/core/combinators.h"
+#include "millrace/core/async/combinators.h"
 
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>

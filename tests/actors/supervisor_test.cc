@@ -1,12 +1,16 @@
 #include "millrace/actors/supervisor.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
-#include "millrace/core/combinators.h"
-#include "millrace/core/log.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/async/combinators.h"
+#include "millrace/core/exec/make_executor.h"
+#include "millrace/core/observe/log.h"
 #include "tests/support/simulation.h"
 
 #include <gmock/gmock.h>
@@ -140,7 +144,7 @@ TEST_F(SupervisorTest, TheRemedyDecides) {
   });
 }
 
-TEST_F(SupervisorTest, MoreFailuresThanTheLimitEscalate) {
+TEST_F(SupervisorTest, MoreFailuresThanTheLimitEscalate) {  // SV-2
   for_each_seed(20, [](Simulation& sim) {
     Script script;
     const int restarts = static_cast<int>(sim.below(4));
@@ -178,7 +182,7 @@ TEST_F(SupervisorTest, FailuresFarApartNeverEscalate) {
   });
 }
 
-TEST_F(SupervisorTest, AStartThatFailsCountsLikeAnyEnd) {
+TEST_F(SupervisorTest, AStartThatFailsCountsLikeAnyEnd) {  // SV-2
   for_each_seed(20, [](Simulation& sim) {
     Script script;
     script.failing_starts = 3;
@@ -250,6 +254,275 @@ TEST_F(SupervisorTest, AnEscalationIsCuredOneLevelUp) {
     EXPECT_EQ(sim.run(find(sim, "c").ask(Count{})).value(), 2);
     sim.finish();
   });
+}
+
+ChildRef<Worker> follow(Simulation& sim, const ActorRef<Supervisor>& root, std::string name) {
+  return sim.run(Supervisor::child<Worker>(root, std::move(name))).value();
+}
+
+TEST_F(SupervisorTest, AChildRefFollowsItsChildThroughRestarts) {
+  for_each_seed(30, [](Simulation& sim) {
+    Script script;
+    const auto root = supervise(sim, {worker("a", script)});
+    const ChildRef<Worker> child = follow(sim, root, "a");
+    EXPECT_EQ(sim.run(child.ask(Count{})).value(), 1);
+    EXPECT_EQ(sim.run(child.ask(Count{})).value(), 2);
+    for (int restart = 0; restart < 3; ++restart) {
+      const ActorRef<Worker> before = child.now().value();
+      const Future<ActorRef<Worker>> next = child.next_incarnation();
+      EXPECT_FALSE(next.ready());
+      EXPECT_TRUE(sim.run(child.tell(Fail{})));
+      const ActorRef<Worker> after = sim.run(next).value();
+      EXPECT_NE(after.id(), before.id());
+      EXPECT_EQ(child.now().value(), after);
+      EXPECT_EQ(sim.run(child.next_incarnation(before.id())).value(), after) << "it runs already";
+      EXPECT_EQ(sim.run(child.ask(Count{})).value(), 1) << "a fresh one";
+    }
+    sim.finish();
+  });
+}
+
+TEST_F(SupervisorTest, BetweenIncarnationsMessagesWaitInOrderWithinTheirDeadlines) {
+  for_each_seed(30, [](Simulation& sim) {
+    Script script;
+    const auto root =
+        supervise(sim, {worker("a", script, ChildOptions{.pause = milliseconds(250)})});
+    const ChildRef<Worker> child = follow(sim, root, "a");
+    fail_and_settle(sim, "a");
+    EXPECT_EQ(child.now().error().code(), ErrorCode::kUnavailable);
+    EXPECT_EQ(child.try_tell(Count{}).error().code(), ErrorCode::kUnavailable);
+    const Future<int> first = child.ask(Count{});
+    const Future<void> told = child.tell(Count{});
+    const Future<int> late =
+        child.ask(Count{}, CallOptions{.stop = {}, .deadline = sim.now() + milliseconds(100)});
+    std::stop_source stop;
+    const Future<int> stopped =
+        child.ask(Count{}, CallOptions{.stop = stop.get_token(), .deadline = kNoDeadline});
+    const Future<int> last = child.ask(Count{});
+    stop.request_stop();
+    sim.run_for(milliseconds(249));
+    EXPECT_FALSE(first.ready() || told.ready() || last.ready());
+    EXPECT_EQ(late.result().error().code(), ErrorCode::kDeadlineExceeded);
+    EXPECT_THAT(late.result().error().message(), HasSubstr("child 'a' of supervisor 'root'"));
+    EXPECT_EQ(stopped.result().error().code(), ErrorCode::kCancelled);
+    EXPECT_EQ(sim.run(first).value(), 1);
+    EXPECT_TRUE(sim.run(told));
+    EXPECT_EQ(sim.run(last).value(), 3);
+    sim.finish();
+  });
+}
+
+TEST_F(SupervisorTest, WhatWaitsForTheNextIncarnationIsBounded) {
+  for_each_seed(5, [](Simulation& sim) {
+    Script script;
+    ChildOptions options{.pause = milliseconds(10)};
+    options.actor.waiting_bytes = 3 * sizeof(Count);
+    const auto root = supervise(sim, {worker("a", script, options)});
+    const ChildRef<Worker> child = follow(sim, root, "a");
+    fail_and_settle(sim, "a");
+    std::vector<Future<int>> asks;
+    for (int i = 0; i < 5; ++i) asks.push_back(child.ask(Count{}));
+    EXPECT_EQ(asks[3].result().error().code(), ErrorCode::kResourceExhausted);
+    EXPECT_EQ(asks[4].result().error().code(), ErrorCode::kResourceExhausted);
+    for (int i = 0; i < 3; ++i)
+      EXPECT_EQ(sim.run(asks[static_cast<std::size_t>(i)]).value(), i + 1);
+    sim.finish();
+  });
+}
+
+TEST_F(SupervisorTest, WhatHasGivenUpMakesRoomForOthers) {
+  for_each_seed(5, [](Simulation& sim) {
+    Script script;
+    ChildOptions options{.pause = milliseconds(250)};
+    options.actor.waiting_bytes = 3 * sizeof(Count);
+    const auto root = supervise(sim, {worker("a", script, options)});
+    const ChildRef<Worker> child = follow(sim, root, "a");
+    fail_and_settle(sim, "a");
+    const Future<int> first = child.ask(Count{});
+    for (int i = 0; i < 6; ++i) {
+      const CallOptions expired{.stop = {}, .deadline = sim.now()};
+      EXPECT_EQ(sim.run(child.ask(Count{}, expired)).error().code(), ErrorCode::kDeadlineExceeded);
+      std::stop_source stop;
+      const Future<void> stopped =
+          child.tell(Count{}, CallOptions{.stop = stop.get_token(), .deadline = kNoDeadline});
+      EXPECT_FALSE(stopped.ready());
+      stop.request_stop();
+      EXPECT_EQ(stopped.result().error().code(), ErrorCode::kCancelled);
+    }
+    const Future<int> second = child.ask(Count{});
+    const Future<int> third = child.ask(Count{});
+    EXPECT_FALSE(second.ready() || third.ready());
+    EXPECT_EQ(child.ask(Count{}).result().error().code(), ErrorCode::kResourceExhausted);
+    EXPECT_EQ(sim.run(first).value(), 1);
+    EXPECT_EQ(sim.run(second).value(), 2);
+    EXPECT_EQ(sim.run(third).value(), 3);
+    sim.finish();
+  });
+}
+
+// The next message is sent as soon as the one before was taken, while the child is served.
+struct Chain {
+  ChildRef<Worker> child;
+  bool over = false;
+  int sent = 0;
+
+  void send() {
+    ++sent;
+    child.tell(Count{})
+        .then(inline_executor(),
+              [this](const Status& taken) {
+                EXPECT_TRUE(taken);
+                if (!over) send();
+              })
+        .ignore();
+  }
+};
+
+TEST_F(SupervisorTest, SendersThatNeverPauseDoNotKeepTheSupervisor) {
+  for_each_seed(5, [](Simulation& sim) {
+    Script script;
+    const auto root =
+        supervise(sim, {worker("a", script, ChildOptions{.pause = milliseconds(10)})});
+    Chain chain{.child = follow(sim, root, "a")};
+    fail_and_settle(sim, "a");
+    EXPECT_EQ(chain.child.now().error().code(), ErrorCode::kUnavailable);
+    chain.send();
+    EXPECT_TRUE(sim.run(chain.child.next_incarnation()));
+    EXPECT_TRUE(sim.run(Supervisor::child<Worker>(root, "a"))) << "it has time for others";
+    chain.over = true;
+    sim.run_until_idle();
+    EXPECT_GT(chain.sent, 1);
+    EXPECT_EQ(sim.run(chain.child.ask(Count{})).value(), chain.sent + 1) << "in order, each once";
+    sim.finish();
+  });
+}
+
+TEST_F(SupervisorTest, AChildThatIsLetGoOrEscalatesEndsItsReferences) {  // SV-4
+  for_each_seed(20, [](Simulation& sim) {
+    Script script;
+    const ChildOptions never{.limit = {.restarts = 0, .window = seconds(1)}};
+    const auto root =
+        supervise(sim, {worker("a", script), worker("b", script, never), worker("c", script)});
+    const ChildRef<Worker> stops = follow(sim, root, "a");
+    const ChildRef<Worker> fails = follow(sim, root, "b");
+    const ChildRef<Worker> other = follow(sim, root, "c");
+    const Future<ActorRef<Worker>> of_stopped = stops.next_incarnation();
+    const Future<ActorRef<Worker>> of_failed = fails.next_incarnation();
+    const Future<ActorRef<Worker>> of_other = other.next_incarnation();
+    EXPECT_TRUE(sim.run(stops.now().value().stop()));
+    const Error let_go = sim.run(of_stopped).error();
+    EXPECT_EQ(let_go.code(), ErrorCode::kUnavailable);
+    EXPECT_THAT(let_go.message(), HasSubstr("was let go: it stopped"));
+    EXPECT_EQ(let_go.detail<ActorGone>()->reason, ExitReason::kStopped);
+    EXPECT_EQ(sim.run(stops.ask(Count{})).error().code(), ErrorCode::kUnavailable);
+    EXPECT_FALSE(of_other.ready());
+    EXPECT_TRUE(sim.run(fails.tell(Fail{})));
+    const Error gave_up = sim.run(of_failed).error();
+    EXPECT_EQ(gave_up.code(), ErrorCode::kUnavailable);
+    EXPECT_EQ(gave_up.detail<Escalation>()->child, "b");
+    EXPECT_EQ(sim.run(of_other).error().code(), ErrorCode::kUnavailable);
+    EXPECT_EQ(sim.run(other.ask(Count{})).error().code(), ErrorCode::kUnavailable);
+    EXPECT_FALSE(sim.run(Supervisor::child<Worker>(root, "c"))) << "the supervisor is gone";
+    sim.finish();
+  });
+}
+
+TEST_F(SupervisorTest, AClosingSystemEndsWhatWaitsForAPause) {  // SV-4
+  for_each_seed(20, [](Simulation& sim) {
+    Script script;
+    const auto root = supervise(sim, {worker("a", script, ChildOptions{.pause = seconds(10)})});
+    const ChildRef<Worker> child = follow(sim, root, "a");
+    fail_and_settle(sim, "a");
+    const Future<int> waiting = child.ask(Count{});
+    const Future<ActorRef<Worker>> next = child.next_incarnation();
+    sim.finish();
+    EXPECT_EQ(waiting.result().error().code(), ErrorCode::kUnavailable);
+    EXPECT_EQ(next.result().error().code(), ErrorCode::kUnavailable);
+    EXPECT_EQ(child.ask(Count{}).result().error().code(), ErrorCode::kUnavailable);
+  });
+}
+
+TEST_F(SupervisorTest, AChildIsAskedForByItsNameAndClass) {
+  for_each_seed(3, [](Simulation& sim) {
+    Script script;
+    const auto root = supervise(sim, {worker("a", script)});
+    EXPECT_EQ(sim.run(Supervisor::child<Worker>(root, "x")).error().code(), ErrorCode::kNotFound);
+    EXPECT_EQ(sim.run(Supervisor::child<Supervisor>(root, "a")).error().code(),
+              ErrorCode::kInvalidArgument);
+    const ChildRef<Worker> empty;
+    EXPECT_EQ(empty.ask(Count{}).result().error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(empty.try_tell(Count{}).error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(empty.next_incarnation().result().error().code(), ErrorCode::kInvalidArgument);
+    sim.finish();
+  });
+}
+
+// A user asks, is told ActorGone, and looks for the actor again.
+TEST_F(SupervisorTest, FindAfterActorGoneNeverGivesTheDeadActor) {
+  for_each_seed(100, [](Simulation& sim) {
+    Script script;
+    const auto root = supervise(sim, {worker("a", script)});
+    const ActorRef<Worker> dying = find(sim, "a");
+    dying.tell(Fail{}).ignore();
+    const Future<int> asked = dying.ask(Count{});
+    int looked = 0;
+    asked
+        .then(inline_executor(),
+              [&](const Result<int>& answer) {
+                if (answer) return;
+                EXPECT_NE(answer.error().detail<ActorGone>(), nullptr);
+                ++looked;
+                const auto found = sim.actors().find<Worker>("a");
+                if (found) {
+                  EXPECT_NE(found->id(), dying.id());
+                } else {
+                  EXPECT_EQ(found.error().code(), ErrorCode::kNotFound);
+                }
+              })
+        .ignore();
+    sim.run_until_idle();
+    EXPECT_EQ(looked, 1);
+    sim.finish();
+  });
+}
+
+// On real threads: senders come while an incarnation ends, while one starts, and in between.
+using SupervisorStressTest = SupervisorTest;
+TEST_F(SupervisorStressTest, SendersOfManyThreadsAreAllAnsweredWhileTheChildRestarts) {
+  constexpr int kSenders = 4, kEach = 1500;
+  const std::unique_ptr<PoolExecutor> threads = make_executor(ExecutorBackend::kThreads, 3, "t");
+  TimerQueue timers(steady_clock());
+  Environment environment;
+  environment.clock = &steady_clock();
+  environment.timers = &timers;
+  environment.compute = environment.blocking = threads.get();
+  ActorSystem system(environment);
+  Script script;
+  const ChildOptions often{.limit = {.restarts = 1 << 30, .window = seconds(1)}};
+  const auto root =
+      system.spawn<Supervisor>("root", {}, std::vector{worker("a", script, often)}).value();
+  const ChildRef<Worker> child = wait_blocking(Supervisor::child<Worker>(root, "a")).value();
+  std::atomic<int> answered{0};
+  std::vector<std::thread> senders;
+  for (int s = 0; s < kSenders; ++s) {
+    senders.emplace_back([&, s] {
+      for (int i = 0; i < kEach; ++i) {
+        if (i % 37 == s) child.tell(Fail{}).ignore();
+        if (i % 101 == s) child.next_incarnation().ignore();
+        const Result<int> answer = wait_blocking(child.ask(Count{}));
+        if (answer) {
+          ++answered;
+        } else {
+          EXPECT_NE(answer.error().detail<ActorGone>(), nullptr) << answer.error().to_string();
+        }
+      }
+    });
+  }
+  for (std::thread& sender : senders) sender.join();
+  EXPECT_GT(answered, kEach);
+  EXPECT_TRUE(wait_blocking(child.ask(Count{})));
+  EXPECT_TRUE(wait_blocking(system.close()));
+  EXPECT_EQ(wait_blocking(child.ask(Count{})).error().code(), ErrorCode::kUnavailable);
 }
 
 // Children that fail at any time, systems that close at any time: everything ends, and nobody is

@@ -77,7 +77,7 @@ class Thrower : public Actor {
   Thrower() { throw std::runtime_error("no luck"); }
 };
 
-TEST(SystemTest, ALifeInOrder) {
+TEST(SystemTest, ALifeInOrder) {  // AC-4
   for_each_seed(20, [](Simulation& sim) {
     Log log;
     auto a = sim.actors().spawn<Recorder>("a", {}, log).value();
@@ -133,7 +133,7 @@ TEST(SystemTest, DrainHandlesWhatWasAcceptedAndRefusesTheRest) {
   });
 }
 
-TEST(SystemTest, StopNowRejectsWhatIsQueued) {
+TEST(SystemTest, StopNowRejectsWhatIsQueued) {  // AC-3
   for_each_seed(20, [](Simulation& sim) {
     Log log;
     Promise<void> promise;

@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <stop_token>
 #include <string>
+#include <vector>
 
 namespace millrace::collectives {
 namespace {
 
+using devices::Buffer;
 using devices::Buffers;
 using devices::DType;
 using devices::Shape;
@@ -49,6 +52,60 @@ TEST(GroupFaultsTest, CallThatTypesDoNotHaveFailsForEverybodyAndNamesItsCaller) 
                 std::string::npos)
           << result.error().message();
     }
+    expect_in_step(ranks);
+    sim.finish();
+  });
+}
+
+TEST(GroupFaultsTest, EmptyBufferFailsForEverybodyAndNamesItsCaller) {
+  for_each_seed(20, [](Simulation& sim) {
+    SimRanks ranks(sim, 2);
+    const Buffer there = ranks.put(0, {1});
+    const Future<Buffers> results[] = {
+        ranks.members[0].all_reduce({there}, ReduceOp::kSum),
+        ranks.members[1].all_reduce({Buffer()}, ReduceOp::kSum),
+        ranks.members[0].broadcast({there}, Rank{0}),
+        ranks.members[1].broadcast({Shape()}, Rank{0}),
+    };
+    for (const auto& future : results) {
+      const auto result = sim.run(future);
+      ASSERT_FALSE(result);
+      EXPECT_EQ(result.error().code(), ErrorCode::kInvalidArgument);
+      EXPECT_EQ(culprits_of(result.error()), std::vector<Rank>{Rank{1}});
+    }
+    EXPECT_NE(results[0].result().error().message().find("array 0 is an empty Buffer"),
+              std::string::npos)
+        << results[0].result().error().message();
+    expect_in_step(ranks);
+    const std::vector<devices::Device> some = {ranks.devices[0], devices::Device()};
+    const auto none = ProcessGroup::create(sim.actors(), "none", some);
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_NE(none.error().message().find("the device of rank 1 is an empty Device"),
+              std::string::npos);
+    sim.finish();
+  });
+}
+
+TEST(GroupFaultsTest, CallWhoseDeadlineHasPassedFailsForEverybodyAndNamesItsCaller) {
+  for_each_seed(20, [](Simulation& sim) {
+    SimRanks ranks(sim, 2);
+    const Buffer a = ranks.put(0, {1}), b = ranks.put(1, {2});
+    const Future<Buffers> late =
+        ranks.members[0].all_reduce({a}, ReduceOp::kSum, ranks.within(Duration(0)));
+    ASSERT_TRUE(late.ready());
+    EXPECT_EQ(late.result().error().code(), ErrorCode::kDeadlineExceeded);
+    const auto other = sim.run(ranks.members[1].all_reduce({b}, ReduceOp::kSum));
+    ASSERT_FALSE(other);
+    EXPECT_EQ(other.error().code(), ErrorCode::kDeadlineExceeded);
+    EXPECT_EQ(culprits_of(other.error()), std::vector<Rank>{Rank{0}});
+    // A stop is this rank's alone: the others go on with what it gives.
+    std::stop_source stop;
+    stop.request_stop();
+    const Future<Buffers> stopped =
+        ranks.members[0].all_reduce({a}, ReduceOp::kSum, {.call = {.stop = stop.get_token()}});
+    EXPECT_EQ(stopped.result().error().code(), ErrorCode::kCancelled);
+    EXPECT_TRUE(sim.run(ranks.members[1].all_reduce({b}, ReduceOp::kSum)));
     expect_in_step(ranks);
     sim.finish();
   });

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "millrace/collectives/process_group.h"
-#include "millrace/core/blocking.h"
-#include "millrace/core/event_loop_thread.h"
-#include "millrace/core/make_executor.h"
-#include "millrace/devices/device_actor.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/exec/make_executor.h"
+#include "millrace/core/loop/event_loop_thread.h"
+#include "millrace/devices/make_devices.h"
 #include "millrace/devices/sim/sim_client.h"
 
 namespace millrace::collectives {

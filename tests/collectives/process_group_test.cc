@@ -78,7 +78,7 @@ TEST(ProcessGroupTest, BroadcastReadsNothingOfTheOthers) {
   sim.finish();
 }
 
-TEST(ProcessGroupTest, BarrierWaitsForTheLastRank) {
+TEST(ProcessGroupTest, BarrierWaitsForTheLastRank) {  // GA-2
   Simulation sim(5);
   SimRanks ranks(sim, 2);
   const Future<void> first = ranks.members[0].barrier();
@@ -137,7 +137,7 @@ TEST(ProcessGroupTest, SubsetOfTheDevicesFormsAGroupOfItsOwn) {
   sim.finish();
 }
 
-TEST(ProcessGroupTest, DifferentCallsAtOneNumberFailOnBothAndNameBoth) {
+TEST(ProcessGroupTest, DifferentCallsAtOneNumberFailOnBothAndNameBoth) {  // GA-1
   for_each_seed(20, [](Simulation& sim) {
     SimRanks ranks(sim, 2);
     const Future<Buffers> reduce = ranks.members[0].all_reduce({ranks.put(0, {1})}, ReduceOp::kSum);
@@ -172,7 +172,7 @@ TEST(ProcessGroupTest, RankThatDoesNotCallIsNamedAtTheDeadline) {
   sim.finish();
 }
 
-TEST(ProcessGroupTest, FailedDeviceFailsPendingAndLaterCallsByItsRank) {
+TEST(ProcessGroupTest, FailedDeviceFailsPendingAndLaterCallsByItsRank) {  // GA-3
   for_each_seed(20, [](Simulation& sim) {
     SimRanks ranks(sim, 3);
     const auto pending = ranks.members[0].all_reduce({ranks.put(0, {1})}, ReduceOp::kSum);

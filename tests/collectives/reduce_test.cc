@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "millrace/collectives/tree.h"
-#include "millrace/core/make_executor.h"
+#include "millrace/core/exec/make_executor.h"
 
 namespace millrace::collectives {
 namespace {

@@ -106,7 +106,7 @@ TEST(RendezvousMachineTest, EverybodyGetsEveryPayloadByPosition) {
   }
 }
 
-TEST(RendezvousMachineTest, DeadlineNamesExactlyWhoIsMissing) {
+TEST(RendezvousMachineTest, DeadlineNamesExactlyWhoIsMissing) {  // RV-3
   Network net(30);
   RendezvousKey key;
   for (int r = 0; r < 30; ++r) {
@@ -123,7 +123,7 @@ TEST(RendezvousMachineTest, DeadlineNamesExactlyWhoIsMissing) {
   EXPECT_NE(error.message().find("ranks 0, 9, 17"), std::string::npos) << error.message();
 }
 
-TEST(RendezvousMachineTest, WhoComesAfterTheDecisionGetsItAtOnce) {
+TEST(RendezvousMachineTest, WhoComesAfterTheDecisionGetsItAtOnce) {  // RV-2
   Network net(3);
   const RendezvousKey key = net.join(1, "t", world(3));
   net.expire(1, key);
@@ -154,7 +154,7 @@ TEST(RendezvousMachineTest, SubsetsAndTagsDoNotMix) {
   EXPECT_FALSE(net.done_.contains(0));
 }
 
-TEST(RendezvousMachineTest, FailedRankFailsPendingAndLaterOnesByName) {
+TEST(RendezvousMachineTest, FailedRankFailsPendingAndLaterOnesByName) {  // RV-4
   Network net(12);
   for (int r = 0; r < 12; ++r) {
     if (r != 7) net.join(r, "x", world(12));

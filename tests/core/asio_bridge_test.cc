@@ -1,6 +1,6 @@
 // What only Asio has: completion tokens, cancellation slots, several threads on one io_context.
 // Real threads, as in bridge_test.cc, where the contract of all bridges is.
-#include "millrace/core/asio_bridge.h"
+#include "millrace/core/loop/asio_bridge.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Futures, combinators, scopes, timers, the pool and graphs between real threads: races are what is
 // tested.
-#include "millrace/core/async_value.h"
+#include "millrace/core/async/async_value.h"
 
 #include <gtest/gtest.h>
 
@@ -9,12 +9,12 @@
 #include <thread>
 #include <vector>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/combinators.h"
-#include "millrace/core/graph.h"
-#include "millrace/core/make_executor.h"
-#include "millrace/core/scope.h"
-#include "millrace/core/timer_queue.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/async/combinators.h"
+#include "millrace/core/async/graph.h"
+#include "millrace/core/async/scope.h"
+#include "millrace/core/async/timer_queue.h"
+#include "millrace/core/exec/make_executor.h"
 
 namespace millrace {
 namespace {

@@ -1,4 +1,4 @@
-#include "millrace/core/blocking.h"
+#include "millrace/core/async/blocking.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "millrace/core/clock.h"
+#include "millrace/core/base/clock.h"
 
 namespace millrace {
 namespace {

@@ -1,10 +1,10 @@
-#include "millrace/core/combinators.h"
+#include "millrace/core/async/combinators.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "millrace/core/timer_queue.h"
+#include "millrace/core/async/timer_queue.h"
 #include "tests/support/allocation_count.h"
 
 namespace millrace {
@@ -53,6 +53,73 @@ TEST(WhenAllTest, AllocatesNothingInTheSteadyState) {
   testing::AllocationCount allocations;
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(once());
   EXPECT_EQ(allocations.count(), 0) << allocations.stacks();
+}
+
+TEST(TimerQueueTest, CloseEndsSleepsAndDeadlinesOnceAndWhatComesLaterAtOnce) {
+  ManualClock clock;
+  TimerQueue timers(clock);
+  Promise<int> promise;
+  std::stop_source stop;
+  const Future<void> sleep = sleep_until(clock.now() + 5ms, timers, stop.get_token());
+  const Future<int> limited = with_deadline(promise.future(), clock.now() + 5ms, timers);
+  int dropped = 0;
+  struct Count final : Work {
+    int* count;
+    explicit Count(int* c) : count(c) {}
+    void run() noexcept override { ADD_FAILURE(); }
+    void drop() noexcept override { ++*count; }
+  } early(&dropped), late(&dropped);
+  timers.schedule(clock.now() + 5ms, &early);
+  timers.close();
+  EXPECT_EQ(sleep.result().error().code(), ErrorCode::kAborted);
+  EXPECT_EQ(limited.result().error().code(), ErrorCode::kAborted);
+  EXPECT_EQ(dropped, 1);
+  timers.close();
+  const TimerQueue::Id id = timers.schedule(clock.now() + 5ms, &late);
+  EXPECT_EQ(dropped, 2);
+  EXPECT_FALSE(timers.cancel(id));
+  EXPECT_EQ(sleep_until(clock.now() + 5ms, timers).result().error().code(), ErrorCode::kAborted);
+  EXPECT_EQ(with_deadline(promise.future(), clock.now() + 5ms, timers).result().error().code(),
+            ErrorCode::kAborted);
+  promise.set(1);
+  stop.request_stop();
+  clock.advance(10ms);
+  EXPECT_EQ(timers.run_due(), 0u);
+  EXPECT_EQ(dropped, 2);
+}
+
+TEST(TimerQueueTest, DropPendingLeavesItOpen) {
+  ManualClock clock;
+  TimerQueue timers(clock);
+  const Future<void> before = sleep_until(clock.now() + 5ms, timers);
+  timers.drop_pending();
+  EXPECT_EQ(before.result().error().code(), ErrorCode::kAborted);
+  const Future<void> after = sleep_until(clock.now() + 5ms, timers);
+  clock.advance(5ms);
+  timers.run_due();
+  EXPECT_TRUE(after.result());
+}
+
+TEST(TimerQueueTest, DropWaitsEndsSleepsAndDeadlinesAndLeavesTheRest) {
+  ManualClock clock;
+  TimerQueue timers(clock);
+  Promise<int> promise;
+  int ran = 0;
+  timers.schedule(clock.now() + 4ms, [&] { ++ran; });
+  const Future<void> sleep = sleep_until(clock.now() + 5ms, timers);
+  const Future<int> limited = with_deadline(promise.future(), clock.now() + 3ms, timers);
+  timers.schedule(clock.now() + 6ms, [&] { ++ran; });
+  timers.drop_waits();
+  EXPECT_EQ(sleep.result().error().code(), ErrorCode::kAborted);
+  EXPECT_EQ(limited.result().error().code(), ErrorCode::kAborted);
+  EXPECT_EQ(timers.pending(), 2u);
+  EXPECT_EQ(timers.next_deadline(), clock.now() + 4ms);
+  const Future<void> after = sleep_until(clock.now() + 5ms, timers);
+  clock.advance(10ms);
+  EXPECT_EQ(timers.run_due(), 3u);
+  EXPECT_EQ(ran, 2);
+  EXPECT_TRUE(after.result());
+  promise.set(1);
 }
 
 TEST(SleepUntilTest, CompletesWhenTheClockIsThere) {

@@ -1,4 +1,4 @@
-#include "millrace/core/cores.h"
+#include "millrace/core/base/cores.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-#include "millrace/core/coroutine.h"
+#include "millrace/core/async/coroutine.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/make_executor.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/exec/make_executor.h"
 
 namespace millrace {
 namespace {

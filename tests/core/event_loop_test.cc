@@ -1,7 +1,7 @@
 // Written against the interface: a backend is one more line in kBackends. Real time and real
 // descriptors, as waiting for the operating system is what a loop is for; nothing sleeps, and no
 // test depends on how long.
-#include "millrace/core/event_loop.h"
+#include "millrace/core/loop/event_loop.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -14,11 +14,12 @@
 #include <iterator>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/combinators.h"
-#include "millrace/core/event_loop_thread.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/async/combinators.h"
+#include "millrace/core/loop/event_loop_thread.h"
 
 namespace millrace {
 namespace {
@@ -272,6 +273,71 @@ TEST_P(EventLoopTest, ThreadRunsContinuationsOnItselfUntilClosed) {
   EXPECT_TRUE(wait_blocking(thread.close()));
   Future<int> late = make_ready(1).then(thread.loop(), [](Result<int> r) { return *r; });
   EXPECT_EQ(late.result().error().code(), ErrorCode::kAborted);
+}
+
+TEST_P(EventLoopTest, WhatWaitsLongerThanTheLoopEndsWithAborted) {
+  Promise<int> promise;
+  Executor& reference = *loop;
+  TimerQueue& timers = loop->timers();
+  const TimePoint later = steady_clock().now() + std::chrono::hours(1);
+  const Future<int> continued = promise.future().then(*loop, [](Result<int> r) { return *r; });
+  const Future<void> asleep = sleep_until(later, timers);
+  const Future<int> limited = with_deadline(promise.future(), later, timers);
+  loop.reset();
+  EXPECT_EQ(asleep.result().error().code(), ErrorCode::kAborted);
+  EXPECT_EQ(limited.result().error().code(), ErrorCode::kAborted);
+  EXPECT_FALSE(continued.ready());
+  promise.set(1);
+  EXPECT_EQ(continued.result().error().code(), ErrorCode::kAborted);
+  EXPECT_EQ(sleep_until(later, timers).result().error().code(), ErrorCode::kAborted);
+  const Future<void> late = make_ready().then(reference, [](const Status&) {});
+  EXPECT_EQ(late.result().error().code(), ErrorCode::kAborted);
+}
+
+TEST_P(EventLoopTest, WaitInsideItsRunEndsTheProcessWithASentence) {
+  EXPECT_EQ(
+      run_until(make_ready(0).then(*loop,
+                                   [](Result<int>) {
+                                     return wait_blocking(make_ready(1)).value();  // it is there
+                                   })),
+      1);
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        const Future<void> never =
+            sleep_until(steady_clock().now() + std::chrono::hours(1), loop->timers());
+        post(*loop, [&] { static_cast<void>(wait_blocking(never)); });
+        loop->run();
+      },
+      "inside the run\\(\\) of an event loop would stop the loop");
+}
+
+TEST_P(EventLoopStressTest, PostsAndTimersThatRaceWithItsEndAreConsumedOnce) {
+  for (int round = 0; round < 200; ++round) {
+    auto thread = std::make_unique<EventLoopThread>(GetParam().make(), "loop");
+    EventLoop& reference = thread->loop();
+    std::atomic<int> consumed{0};
+    std::atomic<bool> begun{false};
+    std::thread other([&] {
+      struct Once {
+        std::atomic<int>* count;
+        explicit Once(std::atomic<int>* c) : count(c) {}
+        Once(Once&& from) noexcept : count(std::exchange(from.count, nullptr)) {}
+        ~Once() {
+          if (count != nullptr) count->fetch_add(1);
+        }
+      };
+      for (int i = 0; i < 50; ++i) {
+        post(reference, [once = Once(&consumed)] {});
+        reference.timers().schedule(steady_clock().now(), [once = Once(&consumed)] {});
+        begun.store(true);
+      }
+    });
+    while (!begun.load()) std::this_thread::yield();
+    thread.reset();
+    other.join();
+    EXPECT_EQ(consumed, 100);
+  }
 }
 
 TEST_P(EventLoopStressTest, PostStormFromManyThreadsLosesNothing) {

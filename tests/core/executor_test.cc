@@ -1,6 +1,6 @@
-// The contract of executor.h (EX-1 to EX-4) against every backend. Real threads: the backends are
+// The contract of executor.h (EX-1 to EX-3) against every backend. Real threads: the backends are
 // what is tested.
-#include "millrace/core/executor.h"
+#include "millrace/core/async/executor.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -14,9 +14,10 @@
 #include <thread>
 #include <vector>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/fault_point.h"
-#include "millrace/core/make_executor.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/async/coroutine.h"
+#include "millrace/core/base/fault_point.h"
+#include "millrace/core/exec/make_executor.h"
 
 namespace millrace {
 namespace {
@@ -160,6 +161,124 @@ TEST_P(ExecutorContractTest, ContinuationOfAClosedExecutorGivesAborted) {
   ASSERT_TRUE(wait_blocking(executor->close()));
   promise.set(1);
   EXPECT_EQ(future.result().error().code(), ErrorCode::kAborted);
+}
+
+Task<int> wait_for(Promise<void> begun, Future<int> future, std::shared_ptr<int> kept) {
+  begun.set_value();
+  const Result<int> value = co_await future;
+  co_return value ? *value + *kept : -1;
+}
+
+// EX-3: what comes long after its executor is refused, and whatever waited is destroyed.
+TEST_P(ExecutorContractTest, WhatWaitsLongerThanTheExecutorEndsWithAborted) {
+  Promise<int> promise, other;
+  Promise<void> begun[2];
+  const Future<void> both = when_all(begun[0].future(), begun[1].future());
+  const auto kept = std::make_shared<int>(1);
+  Future<int> continued, spawned, chained;
+  Executor* reference = nullptr;
+  Parallel* parallel = nullptr;
+  {
+    auto executor = make(2);
+    reference = executor.get();
+    parallel = &executor->parallel();
+    continued = promise.future().then(*executor, [kept](Result<int>) { return *kept; });
+    spawned = spawn(*executor, wait_for(std::move(begun[0]), promise.future(), kept));
+    const auto first = [&](const Status&) {
+      begun[1].set_value();
+      return other.future();
+    };
+    chained =
+        make_ready().then(*executor, first).then(*executor, [kept](Result<int> r) { return *r; });
+    EXPECT_TRUE(wait_blocking(both));
+  }
+  EXPECT_EQ(kept.use_count(), 4);
+  EXPECT_FALSE(continued.ready() || spawned.ready() || chained.ready());
+  promise.set(3);
+  other.set(4);
+  for (const Future<int>& future : {continued, spawned, chained})
+    EXPECT_EQ(future.result().error().code(), ErrorCode::kAborted);
+  EXPECT_EQ(kept.use_count(), 1);
+  std::atomic<int> ran{0}, dropped{0};
+  reference->submit(counted(ran, dropped));
+  EXPECT_EQ(dropped, 1);
+  parallel->run(4, [&](int) { ran.fetch_add(1); });
+  EXPECT_EQ(ran, 4) << "on this thread";
+  spawn(*reference, wait_for(Promise<void>(), make_ready(1), kept)).ignore();
+  EXPECT_EQ(kept.use_count(), 1);
+}
+
+// Work that comes again and again of one submitter does not keep that of another waiting for good.
+TEST_P(ExecutorContractTest, NoSubmitterStarves) {
+  std::atomic<bool> stop{false};
+  auto executor = make(1);
+  std::function<void()> again = [&] {
+    if (!stop.load()) post(*executor, [&] { again(); });
+  };
+  post(*executor, [&] { again(); });
+  Promise<void> ended;
+  const Future<void> all_ended = ended.future();
+  post(*executor, [&] {
+    stop.store(true);
+    ended.set_value();
+  });
+  EXPECT_TRUE(wait_blocking(all_ended));
+  static_cast<void>(wait_blocking(executor->close()));
+}
+
+TEST_P(ExecutorContractTest, DestroyedByWhatFollowsItsCloseItEndsTheProcessWithASentence) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        auto executor = make(1);
+        Executor& home = *executor;
+        Promise<void> never;
+        post(home, [&] {
+          executor->close()
+              .then(inline_executor(), [&](const Status&) { executor.reset(); })
+              .ignore();
+        });
+        static_cast<void>(wait_blocking(never.future()));
+      },
+      "not destroyed on one of its own threads");
+}
+
+TEST_P(ExecutorContractTest, DestroyedOnItsOwnThreadItEndsTheProcessWithASentence) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        auto executor = make(1);
+        Executor& home = *executor;
+        post(home, [executor = std::move(executor)]() mutable { executor.reset(); });
+        Promise<void> never;
+        static_cast<void>(wait_blocking(never.future()));
+      },
+      "not destroyed on one of its own threads");
+}
+
+TEST_P(ExecutorContractStressTest, ValuesThatRaceWithTheEndOfTheExecutorAreConsumedOnce) {
+  constexpr int kEach = 300;
+  for (int round = 0; round < 60; ++round) {
+    auto executor = make(2);
+    std::vector<Promise<int>> promises(kEach);
+    std::vector<Future<int>> futures;
+    for (Promise<int>& promise : promises)
+      futures.push_back(promise.future().then(*executor, [](Result<int> r) { return *r; }));
+    std::atomic<bool> begun{false};
+    std::thread setter([&] {
+      for (int i = 0; i < kEach; ++i) {
+        promises[static_cast<std::size_t>(i)].set(i);
+        begun.store(true);
+      }
+    });
+    while (!begun.load()) std::this_thread::yield();
+    executor.reset();
+    setter.join();
+    for (const Future<int>& future : futures) {
+      ASSERT_TRUE(future.ready());
+      EXPECT_TRUE(future.result() || future.result().error().code() == ErrorCode::kAborted);
+    }
+  }
 }
 
 TEST_P(ExecutorContractTest, SecondCloseGivesTheSameAnswer) {

@@ -1,4 +1,4 @@
-#include "millrace/core/fault_point.h"
+#include "millrace/core/base/fault_point.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "millrace/core/future.h"
+#include "millrace/core/async/future.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/combinators.h"
-#include "millrace/core/scope.h"
-#include "millrace/core/timer_queue.h"
+#include "millrace/core/async/combinators.h"
+#include "millrace/core/async/scope.h"
+#include "millrace/core/async/timer_queue.h"
 
 namespace millrace {
 namespace {
@@ -74,7 +74,7 @@ TEST(FutureTest, MoveOnlyValueReachesItsOneConsumer) {
   EXPECT_EQ(*out.result(), 4);
 }
 
-TEST(FutureTest, LongInlineChainDoesNotGrowTheStack) {
+TEST(FutureTest, LongInlineChainDoesNotGrowTheStack) {  // AV-4
   Promise<int> first;
   Future<int> last = first.future();
   for (int i = 0; i < 200000; ++i) {

@@ -1,4 +1,4 @@
-#include "millrace/core/graph.h"
+#include "millrace/core/async/graph.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,11 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/exec/make_executor.h"
 #include "tests/support/allocation_count.h"
 
 namespace millrace {
@@ -53,6 +56,47 @@ TEST(GraphBuilderTest, MoveOnlyOutputThatANodeUsesIsRefused) {
   b.node("use", inline_executor(), [](const std::unique_ptr<int>& p) { return *p; }, made);
   b.output(made);
   EXPECT_EQ(b.build().error().code(), ErrorCode::kInvalidArgument);
+}
+
+// The first mistake's place, which is in this file.
+int line_of_mistake(GraphBuilder& b) {
+  const Error error = b.build().error();
+  EXPECT_STREQ(error.where().file_name(), __FILE__) << error.to_string();
+  return static_cast<int>(error.where().line());
+}
+
+TEST(GraphBuilderTest, MistakesAreToldWhereTheyWereMade) {
+  GraphBuilder twice;
+  const Slot<int> a = twice.input<int>("a");
+  const int second = __LINE__ + 1;
+  twice.node(std::string("a"), inline_executor(), [](int x) { return x; }, a);
+  EXPECT_EQ(line_of_mistake(twice), second);
+
+  GraphBuilder foreign;
+  const int used = __LINE__ + 1;
+  foreign.node("n", inline_executor(), [](int x) { return x; }, a);
+  EXPECT_EQ(line_of_mistake(foreign), used);
+
+  GraphBuilder list;
+  const std::vector<Slot<int>> slots = {Slot<int>()};
+  const auto sum = [](const SlotValues<int>&) { return 1; };
+  const int listed = __LINE__ + 1;
+  list.node_list<int>("l", inline_executor(), sum, slots);
+  EXPECT_EQ(line_of_mistake(list), listed);
+
+  GraphBuilder outputs;
+  const Slot<int> x = outputs.input<int>("x");
+  outputs.output(x);
+  const int again = __LINE__ + 1;
+  outputs.output(x);
+  EXPECT_EQ(line_of_mistake(outputs), again);
+
+  GraphBuilder moved;
+  const auto made = moved.node("m", inline_executor(), [] { return std::make_unique<int>(1); });
+  moved.node("u", inline_executor(), [](const std::unique_ptr<int>& p) { return *p; }, made);
+  const int declared = __LINE__ + 1;
+  moved.output(made);
+  EXPECT_EQ(line_of_mistake(moved), declared);
 }
 
 TEST(GraphBuilderTest, SecondBuildIsRefused) {
@@ -187,7 +231,45 @@ TEST(GraphTest, DoneHasTheErrorOfTheLowestSlotWhateverFailedFirst) {
   auto run = graph.start();
   EXPECT_FALSE(run->done().ready());
   slow.set_error(Error(ErrorCode::kUnavailable, "slow"));
-  EXPECT_EQ(error_of(run->done()).message(), "slow");
+  EXPECT_EQ(error_of(run->done()).message(), "node 'slow': slow");
+}
+
+struct Detail {
+  int value = 0;
+};
+
+TEST(GraphTest, ErrorOfANodeNamesItAndSkippedNodesPassItOnUnchanged) {
+  GraphBuilder b;
+  const auto fails = [] {
+    return Error(ErrorCode::kDataLoss, "no bytes").with_detail(Detail{.value = 7});
+  };
+  auto result = b.node("decode", inline_executor(),
+                       [=]() -> Result<int> { return std::unexpected(fails()); });
+  auto later = b.node("fetch", inline_executor(), [=] { return Future<int>(fails()); });
+  Promise<int> waits;
+  auto pending = b.node("put", inline_executor(), [&] { return waits.future(); });
+  auto throws = b.node("bad", inline_executor(), []() -> int { throw std::runtime_error("boom"); });
+  auto nameless =
+      b.node("", inline_executor(), [=]() -> Result<int> { return std::unexpected(fails()); });
+  auto skipped = b.node("skipped", inline_executor(), [](int v) { return v; }, result);
+  for (const Slot<int>& slot : {result, later, pending, throws, nameless, skipped}) b.output(slot);
+  Graph graph = b.build().value();
+  auto run = graph.start();
+  waits.set_error(fails());
+
+  const Error error = run->output(result).result().error();
+  EXPECT_EQ(error.message(), "node 'decode': no bytes");
+  EXPECT_EQ(error.code(), ErrorCode::kDataLoss);
+  EXPECT_EQ(error.detail<Detail>()->value, 7);
+  EXPECT_EQ(error.cause()->message(), "no bytes");
+  EXPECT_STREQ(error.where().file_name(), __FILE__) << "where it was made";
+  EXPECT_EQ(run->output(later).result().error().message(), "node 'fetch': no bytes");
+  EXPECT_EQ(run->output(pending).result().error().message(), "node 'put': no bytes");
+  EXPECT_EQ(run->output(throws).result().error().message(),
+            "node 'bad': a callback threw an exception: boom");
+  EXPECT_EQ(run->output(nameless).result().error().message(), "node 4: no bytes");
+  EXPECT_EQ(run->output(skipped).result().error().message(), error.message());
+  EXPECT_EQ(error_of(run->done()).message(), error.message());
 }
 
 TEST(GraphTest, ThrowingNodeGivesInternal) {
@@ -211,7 +293,7 @@ TEST(GraphTest, ExecutorThatClosesFailsTheNodeWithAborted) {
   EXPECT_NE(error_of(run->done()).message().find("'never'"), std::string::npos);
 }
 
-TEST(GraphTest, StopFailsWhatHasNotStartedAndWaitsForWhatHas) {
+TEST(GraphTest, StopEndsTheRunAtOnceAndNamesWhatIsInFlight) {
   GraphBuilder b;
   Promise<int> running;
   Slot<int> x = b.input<int>("x");
@@ -228,13 +310,127 @@ TEST(GraphTest, StopFailsWhatHasNotStartedAndWaitsForWhatHas) {
 
   stop.request_stop();
 
-  EXPECT_EQ(run->output(waits).result().error().code(), ErrorCode::kCancelled);
-  EXPECT_FALSE(run->done().ready());
+  for (const Slot<int>& slot : {waits, started, next})
+    EXPECT_EQ(run->output(slot).result().error().code(), ErrorCode::kCancelled);
+  const Error error = error_of(run->done());
+  EXPECT_EQ(error.code(), ErrorCode::kCancelled);
+  EXPECT_NE(error.message().find("node 'started' was in flight"), std::string::npos)
+      << error.message();
+  EXPECT_NE(error.message().find("input 'x' was not there"), std::string::npos) << error.message();
+  EXPECT_EQ(error.detail<NodesInFlight>()->names, std::vector<std::string>{"started"});
+  EXPECT_FALSE(run->settled().ready());
   running.set(1);
-  EXPECT_EQ(*run->output(started).result(), 1);
-  EXPECT_EQ(run->output(next).result().error().code(), ErrorCode::kCancelled);
-  EXPECT_EQ(error_of(run->done()).code(), ErrorCode::kCancelled);
+  EXPECT_TRUE(run->settled().result());
+  EXPECT_EQ(run->output(started).result().error().code(), ErrorCode::kCancelled) << "too late";
   px.set(1);
+}
+
+TEST(GraphTest, DeadlineEndsTheRunWhateverIsInFlightAndDropsWhatComesLate) {
+  ManualClock clock;
+  TimerQueue timers(clock);
+  SerialExecutor executor{SerialExecutor::InOrder{}};
+  Promise<std::shared_ptr<int>> hangs;
+  const auto late = std::make_shared<int>(3);
+  bool ran = false;
+  GraphBuilder b;
+  auto first = b.node("first", executor, [] { return 1; });
+  auto never = b.node("never", inline_executor(), [&](int) { return hangs.future(); }, first);
+  b.node("queued", executor, [](int v) { return v; }, first);
+  b.node("after", inline_executor(), [&](const std::shared_ptr<int>&) { ran = true; }, never);
+  b.output(first);
+  b.output(never);
+  Graph graph = b.build({.timers = &timers}).value();
+  auto run = graph.start({}, CallOptions{.stop = {}, .deadline = clock.now() + Duration(5)});
+  executor.run_one();
+  EXPECT_EQ(*run->output(first).result(), 1);
+  clock.advance(Duration(5));
+  EXPECT_FALSE(run->done().ready());
+  timers.run_due();
+
+  const Error error = error_of(run->done());
+  EXPECT_EQ(error.code(), ErrorCode::kDeadlineExceeded);
+  EXPECT_EQ(error.detail<NodesInFlight>()->names, std::vector<std::string>{"never"});
+  EXPECT_NE(error.message().find("node 'queued' waited for its executor"), std::string::npos)
+      << error.message();
+  EXPECT_EQ(run->output(never).result().error().message(), error.message());
+  EXPECT_EQ(*run->output(first).result(), 1) << "it was in time";
+  executor.run_until_idle();
+  EXPECT_FALSE(run->settled().ready());
+  hangs.set(late);
+  EXPECT_TRUE(run->settled().result());
+  EXPECT_EQ(late.use_count(), 1);
+  EXPECT_FALSE(ran);
+  EXPECT_EQ(error_of(run->done()).code(), ErrorCode::kDeadlineExceeded);
+}
+
+TEST(GraphTest, DeadlineThatHasPassedBeginsNothing) {
+  ManualClock clock;
+  TimerQueue timers(clock);
+  bool ran = false;
+  GraphBuilder b;
+  b.node("n", inline_executor(), [&] { ran = true; });
+  Graph graph = b.build({.timers = &timers}).value();
+  auto run = graph.start({}, CallOptions{.stop = {}, .deadline = clock.now()});
+  EXPECT_EQ(error_of(run->done()).code(), ErrorCode::kDeadlineExceeded);
+  EXPECT_TRUE(run->settled().ready());
+  EXPECT_FALSE(ran);
+}
+
+TEST(GraphTest, TimersThatCloseEndTheRunWithAborted) {
+  ManualClock clock;
+  Promise<int> hangs;
+  GraphBuilder b;
+  b.node("n", inline_executor(), [&] { return hangs.future(); });
+  Ref<GraphRun> run;
+  {
+    TimerQueue timers(clock);
+    Graph graph = b.build({.timers = &timers}).value();
+    run = graph.start({}, CallOptions{.stop = {}, .deadline = clock.now() + Duration(5)});
+    timers.close();
+    EXPECT_EQ(error_of(run->done()).code(), ErrorCode::kAborted);
+    hangs.set(1);
+  }
+  EXPECT_TRUE(run->settled().result());
+}
+
+TEST(GraphTest, NodesMayTakeTheCallOptionsOfTheirRun) {
+  ManualClock clock;
+  TimerQueue timers(clock);
+  const TimePoint deadline = clock.now() + Duration(9);
+  std::stop_source stop;
+  std::vector<TimePoint> deadlines;
+  const auto note = [&](const CallOptions& call) {
+    deadlines.push_back(call.deadline);
+    EXPECT_TRUE(call.stop == stop.get_token());
+  };
+  GraphBuilder b;
+  Slot<int> x = b.input<int>("x");
+  Slot<void> alone =
+      b.node("alone", inline_executor(), [&](const CallOptions& call) { note(call); });
+  Slot<int> with = b.node(
+      "with", inline_executor(),
+      [&](const CallOptions& call, int v) {
+        note(call);
+        return v + 1;
+      },
+      x, alone);
+  // Not where the values alone fit.
+  Slot<int> generic = b.node("generic", inline_executor(), [](const auto& v) { return v; }, with);
+  std::vector<Slot<int>> all = {with, generic};
+  Slot<int> sum = b.node_list<int>(
+      "sum", inline_executor(),
+      [&](const CallOptions& call, const SlotValues<int>& values) {
+        note(call);
+        return values[0] + values[1];
+      },
+      all);
+  b.output(sum);
+  Graph graph = b.build({.timers = &timers}).value();
+  auto run =
+      graph.start({make_ready(1)}, CallOptions{.stop = stop.get_token(), .deadline = deadline});
+  EXPECT_EQ(*run->output(sum).result(), 4);
+  EXPECT_EQ(deadlines, std::vector<TimePoint>(3, deadline));
+  EXPECT_EQ(timers.pending(), 0u);
 }
 
 TEST(GraphTest, StopBeforeStartRunsNothing) {
@@ -381,6 +577,66 @@ TEST(GraphTest, LongFailedChainDoesNotGrowTheStack) {
   EXPECT_EQ(executor.pending(), 0u);
 }
 
+// What is in flight ends between the error of an output and that of done().
+TEST(GraphTest, DoneAgreesWithTheOutputsWhenTheLastNodeEndsInTheStop) {
+  Promise<int> device;
+  GraphBuilder b;
+  const Future<int> given = device.future();
+  auto x = b.node("x", inline_executor(), [&given] { return given; });
+  b.output(x);
+  Graph graph = b.build().value();
+  std::stop_source stop;
+  auto run = graph.start({}, CallOptions{.stop = stop.get_token()});
+  const Future<int> output = run->output(x);
+  output.then(inline_executor(), [&](const Result<int>&) { device.set(1); }).ignore();
+  stop.request_stop();
+  EXPECT_EQ(output.result().error().code(), ErrorCode::kCancelled);
+  EXPECT_EQ(error_of(run->done()).code(), ErrorCode::kCancelled);
+  EXPECT_TRUE(run->settled().result());
+}
+
+// Real threads: a deadline and what is in flight come together, from different ones.
+TEST(GraphStressTest, DeadlinesAndStopsThatRaceWithTheEndOfARun) {
+  constexpr int kRounds = 3000;
+  const std::unique_ptr<PoolExecutor> executor = make_executor(ExecutorBackend::kThreads, 2, "t");
+  TimerQueue timers(steady_clock());
+  std::vector<Promise<int>> device(kRounds);
+  std::vector<Future<int>> given;
+  for (Promise<int>& promise : device) given.push_back(promise.future());
+  GraphBuilder b;
+  Slot<int> x = b.input<int>("x");
+  Slot<int> on = b.node("on", *executor, [](int i) { return i; }, x);
+  Slot<int> off =
+      b.node("off", *executor, [&given](int i) { return given[static_cast<std::size_t>(i)]; }, on);
+  Slot<int> end = b.node("end", *executor, [](int i) { return i; }, off);
+  b.output(on);
+  b.output(end);
+  Graph graph = b.build({.timers = &timers}).value();
+  int ended = 0;
+  for (int i = 0; i < kRounds; ++i) {
+    std::stop_source stop;
+    auto run = graph.start({make_ready(i)},
+                           CallOptions{.stop = stop.get_token(),
+                                       .deadline = steady_clock().now() + std::chrono::hours(1)});
+    std::thread sets([&] { device[static_cast<std::size_t>(i)].set(i); });
+    if (i % 3 != 0) stop.request_stop();
+    const Status done = wait_blocking(run->done());
+    ended += done ? 0 : 1;
+    const Result<int> last = wait_blocking(run->output(end));
+    EXPECT_TRUE(last ? *last == i : last.error().code() == ErrorCode::kCancelled);
+    const Result<int> first = wait_blocking(run->output(on));
+    EXPECT_TRUE(!done || (first && last)) << "done() and the outputs agree";
+    if (!done) {
+      EXPECT_EQ(done.error().code(), ErrorCode::kCancelled);
+    }
+    EXPECT_TRUE(wait_blocking(run->settled()) || !done);
+    sets.join();
+  }
+  EXPECT_GT(ended, 0);
+  EXPECT_LT(ended, kRounds);
+  EXPECT_EQ(timers.pending(), 0u);
+}
+
 class Recorder final : public GraphObserver {
  public:
   std::vector<std::string> lines;
@@ -407,6 +663,23 @@ TEST(GraphTest, ObserverSeesStartAndEndOfNodesAndOnlyTheEndOfSkippedOnes) {
   EXPECT_FALSE(run->done().result());
 }
 
+// What a run does is work, which a runtime that closes waits for; its deadline ends it, no sleep.
+TEST(GraphTest, TheEndOfWaitsLeavesARunWithADeadlineAlone) {
+  ManualClock clock;
+  TimerQueue timers(clock);
+  Promise<int> promise;
+  GraphBuilder b;
+  auto node = b.node("node", inline_executor(), [&] { return promise.future(); });
+  b.output(node);
+  Graph graph = b.build({.timers = &timers}).value();
+  auto run = graph.start({}, CallOptions{.deadline = clock.now() + Duration(5)});
+  timers.drop_waits();
+  EXPECT_FALSE(run->done().ready());
+  promise.set(1);
+  EXPECT_TRUE(run->done().result());
+  EXPECT_EQ(timers.pending(), 0u);
+}
+
 int reports = 0;
 
 TEST(GraphTest, ErrorOfARunThatNobodyLookedAtIsReportedOnce) {
@@ -423,6 +696,9 @@ TEST(GraphTest, ErrorOfARunThatNobodyLookedAtIsReportedOnce) {
   EXPECT_EQ(reports, 1);
   EXPECT_FALSE(graph.start()->output(g).result());
   EXPECT_EQ(reports, 1);
+  const std::stop_source stop;
+  graph.start({}, CallOptions{.stop = stop.get_token()});
+  EXPECT_EQ(reports, 2);
   set_unobserved_error_handler(nullptr);
 }
 

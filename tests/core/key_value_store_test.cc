@@ -1,4 +1,4 @@
-#include "millrace/core/key_value_store.h"
+#include "millrace/core/async/key_value_store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/timer_queue.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/async/timer_queue.h"
 
 namespace millrace {
 namespace {
@@ -59,7 +59,7 @@ TEST_F(KeyValueStoreTest, DeadlineNamesTheKeyAndStopEndsTheWait) {
   timers_.run_due();
   ASSERT_TRUE(late.ready());
   EXPECT_EQ(late.result().error().code(), ErrorCode::kDeadlineExceeded);
-  EXPECT_THAT(late.result().error().message(), HasSubstr("nobody has put the key 'late'"));
+  EXPECT_THAT(late.result().error().message(), HasSubstr("the key 'late' was not put"));
   stop.request_stop();
   ASSERT_TRUE(stopped.ready());
   EXPECT_EQ(stopped.result().error().code(), ErrorCode::kCancelled);

@@ -1,4 +1,4 @@
-#include "millrace/core/log.h"
+#include "millrace/core/observe/log.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
-#include "millrace/core/future.h"
-#include "millrace/core/mutex.h"
+#include "millrace/core/async/future.h"
+#include "millrace/core/base/mutex.h"
 
 namespace millrace {
 namespace {

@@ -1,6 +1,6 @@
 // The text is read back by the published grammar: lines of comments and samples, families that hang
 // together, escapes, and histograms that add up.
-#include "millrace/core/metrics_text.h"
+#include "millrace/core/observe/metrics_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

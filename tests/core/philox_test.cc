@@ -1,4 +1,4 @@
-#include "millrace/core/philox.h"
+#include "millrace/core/base/philox.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "millrace/core/pool.h"
+#include "millrace/core/base/pool.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "millrace/core/striped_scope.h"
+#include "millrace/core/async/scope.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/make_executor.h"
+#include "millrace/core/exec/make_executor.h"
 
 namespace millrace {
 namespace {

@@ -1,4 +1,4 @@
-#include "millrace/core/trace.h"
+#include "millrace/core/observe/trace.h"
 
 #include <gtest/gtest.h>
 
@@ -161,7 +161,7 @@ TEST(TickScaleTest, TicksLieBetweenTheReadingsAroundThem) {
 }
 
 // A reader that comes while the writer goes round and round gets whole events or none.
-TEST(TraceRecorderStressTest, EventsAreWholeWhileTheyAreOverwritten) {
+TEST(TraceRecorderStressTest, EventsAreWholeWhileTheyAreOverwritten) {  // TR-1
   TraceRecorder recorder(steady_clock(), 8);
   const std::jthread writer([&](const std::stop_token& stop) {
     for (std::int64_t i = 1; !stop.stop_requested(); ++i) {

@@ -8,10 +8,10 @@
 #include <asio.hpp>
 #include <utility>
 
-#include "millrace/core/asio_bridge.h"
-#include "millrace/core/completion_fd.h"
-#include "millrace/core/event_bridge.h"
-#include "millrace/core/uv_bridge.h"
+#include "millrace/core/loop/asio_bridge.h"
+#include "millrace/core/loop/completion_fd.h"
+#include "millrace/core/loop/event_bridge.h"
+#include "millrace/core/loop/uv_bridge.h"
 
 namespace millrace::testing {
 namespace {

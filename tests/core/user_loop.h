@@ -6,7 +6,7 @@
 #include <ostream>
 #include <vector>
 
-#include "millrace/core/completion_queue.h"
+#include "millrace/core/loop/completion_queue.h"
 
 namespace millrace::testing {
 

@@ -1,6 +1,6 @@
 // On the thread of a loop that a user owns, a device runs nothing and copies nothing: neither a
-// program that is short enough to be run by its caller elsewhere, nor a put that is copied by the
-// call. Real threads, because which one works is what is tested.
+// program that is short enough to be run by its caller elsewhere, nor what put_borrowed copies
+// during the call. Real threads, because which one works is what is tested.
 #include <gtest/gtest.h>
 #include <poll.h>
 
@@ -12,11 +12,11 @@
 #include <thread>
 #include <vector>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/completion_fd.h"
-#include "millrace/core/make_executor.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/exec/make_executor.h"
+#include "millrace/core/loop/completion_fd.h"
 #include "millrace/devices/cpu/client.h"
-#include "millrace/devices/device_actor.h"
+#include "millrace/devices/make_devices.h"
 #include "tests/support/cpu_programs.h"
 
 namespace millrace::devices {
@@ -31,6 +31,7 @@ class BridgedThreadTest : public ::testing::Test {
   BridgedThreadTest() {
     testing::ScriptedProgram program{.inputs = {kArray}, .outputs = {kArray}, .body = {}};
     program.body = [this](const cpu::RunCall& call) {
+      if (before_program) before_program();
       if (std::this_thread::get_id() == here) ++ran_here;
       return testing::increment_sum(call, kElements);
     };
@@ -59,10 +60,13 @@ class BridgedThreadTest : public ::testing::Test {
             }};
   }
   Future<HostArray> step(std::vector<float>& values) {
-    const Future<Buffer> there =
-        device.put({.data = values.data(), .shape = kArray, .owner = noted(values)},
-                   {.semantics = HostBufferSemantics::kImmutableOnlyDuringCall});
-    const Argument argument(there);
+    const Future<PutResult> put =
+        device.put_borrowed({.data = values.data(), .shape = kArray, .owner = noted(values)},
+                            HostBufferSemantics::kImmutableOnlyDuringCall);
+    const Argument argument(put.then(inline_executor(), [](Result<PutResult> r) -> Result<Buffer> {
+      if (!r) return std::unexpected(r.error());
+      return std::move(r->buffer);
+    }));
     const Future<Buffers> y = device.execute(executable, {argument});
     return y.then(inline_executor(), [d = device](Result<Buffers> r) -> Future<HostArray> {
       if (!r) return r.error();
@@ -92,14 +96,15 @@ class BridgedThreadTest : public ::testing::Test {
   std::optional<cpu::CpuClient> client;
   Device device;
   Executable executable;
+  std::function<void()> before_program;
   const std::thread::id here = std::this_thread::get_id();
   std::atomic<int> ran_here{0}, copied_here{0}, copied_from_here{0};
 };
 
+// DA-1
 TEST_F(BridgedThreadTest, ProgramsAndCopiesRunElsewhereWhereThisThreadIsALoops) {
   std::vector<float> x(kElements, 1), y(kElements, 2);
-  const Buffer source =
-      wait_blocking(device.put({.data = x.data(), .shape = kArray, .owner = noted(x)})).value();
+  const Buffer source = wait_blocking(device.put({.data = x.data(), .shape = kArray})).value();
   // An ordinary caller does it itself, whenever it finds the device idle.
   for (int i = 0; i < 1000 && (ran_here == 0 || copied_here == 0 || copied_from_here == 0); ++i) {
     copy(source);
@@ -128,6 +133,39 @@ TEST_F(BridgedThreadTest, ProgramsAndCopiesRunElsewhereWhereThisThreadIsALoops) 
   EXPECT_EQ(ran_here, 0);
   EXPECT_EQ(copied_here, 0);
   EXPECT_EQ(copied_from_here, 0);
+}
+
+// DA-1: the end of a program, told by the device's own thread, lets a put go on, whose copy would
+// keep that thread from the next program.
+TEST_F(BridgedThreadTest, DevicesOwnThreadMakesNoCallsForWhatWaited) {
+  const Device limited =
+      make_devices(*client, {.environment = {.clock = &steady_clock(),
+                                             .timers = &timers,
+                                             .compute = actor_pool.get(),
+                                             .blocking = actor_pool.get()},
+                             .limits = {.launches = 1, .bytes = kElements * sizeof(float)},
+                             .inline_when_idle = true})[0];
+  std::vector<float> x(kElements, 1), y(kElements, 2);
+  std::binary_semaphore let_go(0);
+  before_program = [&let_go] { let_go.acquire(); };
+  const Buffer there = wait_blocking(device.put({.data = x.data(), .shape = kArray})).value();
+  const Future<Buffers> first = limited.execute(executable, {there});
+  std::atomic<bool> by_device{false};
+  // Let go of by the thread that has copied.
+  const Future<PutResult> put =
+      limited.put_borrowed({.data = y.data(),
+                            .shape = kArray,
+                            .byte_strides = {},
+                            .owner = Owner(y.data(),
+                                           [&](const void*) {
+                                             if (device_pool->on_own_thread()) by_device = true;
+                                           })},
+                           HostBufferSemantics::kImmutableOnlyDuringCall);
+  EXPECT_FALSE(put.ready()) << "the program has all of the bytes";
+  let_go.release();
+  EXPECT_TRUE(wait_blocking(put));
+  EXPECT_FALSE(by_device);
+  EXPECT_TRUE(wait_blocking(limited.close()));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "millrace/devices/device_actor.h"
+#include "millrace/devices/make_devices.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -220,7 +220,9 @@ TEST(DeviceActorTest, DeadlineOrStopCutsOffWhatARunningProgramHasNotWritten) {
 // A program over two devices that end when the test says so.
 class TwoEnds final : public ExecutableBody {
  public:
+  explicit TwoEnds(Client& client) : client_(client) {}
   const std::string& name() const override { return name_; }
+  Client& client() const override { return client_; }
   std::span<const Shape> input_shapes() const override { return {}; }
   std::span<const Shape> output_shapes() const override { return {}; }
   std::span<const bool> donated_inputs() const override { return {}; }
@@ -239,6 +241,7 @@ class TwoEnds final : public ExecutableBody {
   Promise<void> done[2];
 
  private:
+  Client& client_;
   const std::string name_ = "two_ends";
 };
 
@@ -248,7 +251,7 @@ TEST(DeviceActorTest, DeadlineOfALaunchOverDevicesHoldsUntilTheLastHasEnded) {
   const std::span<const Argument> none[] = {{}, {}};
   for (const int last : {0, 1}) {
     SCOPED_TRACE(last);
-    const auto late = make_ref<TwoEnds>();
+    const auto late = make_ref<TwoEnds>(devices.client());
     ASSERT_TRUE(sim.run(launch_spanning(devices.all(), Executable(late), none, {},
                                         {.call = {.deadline = sim.now() + 5ms}})));
     late->done[1 - last].set_value();
@@ -259,7 +262,7 @@ TEST(DeviceActorTest, DeadlineOfALaunchOverDevicesHoldsUntilTheLastHasEnded) {
     late->done[last].set_value();
     sim.run_until_idle();
 
-    const auto in_time = make_ref<TwoEnds>();
+    const auto in_time = make_ref<TwoEnds>(devices.client());
     ASSERT_TRUE(sim.run(launch_spanning(devices.all(), Executable(in_time), none, {},
                                         {.call = {.deadline = sim.now() + 5ms}})));
     for (Promise<void>& done : in_time->done) done.set_value();
@@ -443,6 +446,7 @@ TEST(DeviceActorTest, SpanningLaunchChecksItsDevices) {
 // Spanning launches over random subsets of four devices, single launches between them, arguments
 // that come in any order and results that are other launches' arguments: everything completes, and
 // launches that span devices are in the same order wherever two meet.
+// OP-2
 TEST(DeviceActorTest, CrossedSubmissionsAlwaysComplete) {
   for_each_seed(500, [](Simulation& sim) {
     SimDevices devices(sim, {.devices = 4, .in_order = sim.chance(0.5)},
@@ -490,6 +494,7 @@ TEST(DeviceActorTest, CrossedSubmissionsAlwaysComplete) {
   });
 }
 
+// OP-1
 TEST(DeviceActorTest, AnyStopDeadlineFaultOrCloseEndsEveryCall) {
   for_each_seed(300, [](Simulation& sim) {
     SimDevices devices(sim, {.devices = 3, .transfer_latency = 300us},
@@ -551,6 +556,7 @@ TEST(DeviceActorTest, AnyStopDeadlineFaultOrCloseEndsEveryCall) {
   });
 }
 
+// OP-3
 TEST(DeviceActorTest, IdleLaunchAllocatesNothing) {
   if (!testing::kAllocationsCountable)
     GTEST_SKIP() << "sanitizers see every pooled block as an allocation";

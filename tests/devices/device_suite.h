@@ -12,10 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/make_executor.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/client.h"
-#include "millrace/devices/device_actor.h"
+#include "millrace/devices/device.h"
+#include "millrace/devices/device_body.h"
 
 namespace millrace::testing {
 

@@ -7,6 +7,7 @@
 
 #include "millrace/devices/cpu/client.h"
 #include "millrace/devices/cpu/compile.h"
+#include "millrace/devices/make_devices.h"
 #include "millrace/devices/pjrt/client.h"
 #include "millrace/devices/sim/sim_client.h"
 #include "tests/devices/device_suite.h"
@@ -126,10 +127,7 @@ void DeviceSuite::TearDown() {
 }
 
 Buffer DeviceSuite::put(const Vector& values, std::size_t device) {
-  return wait_blocking(devices_[device].put(
-                           view(values),
-                           {.semantics = devices::HostBufferSemantics::kImmutableOnlyDuringCall}))
-      .value();
+  return wait_blocking(devices_[device].put(view(values))).value();
 }
 
 Vector DeviceSuite::fetch(const Argument& buffer, std::size_t device) {

@@ -14,14 +14,9 @@
 namespace millrace::testing {
 namespace {
 
-using devices::HostBufferSemantics;
 using devices::MemoryStats;
-using devices::PutOptions;
 using ::testing::ElementsAre;
 using ::testing::Eq;
-
-// The values may go when the put has completed.
-const PutOptions kDuringCall{.semantics = HostBufferSemantics::kImmutableOnlyDuringCall};
 
 TEST_P(DeviceSuite, CallThatIsStoppedWhileItWaitsIsCancelledAndTheDeviceGoesOn) {
   const Executable add = program("add");
@@ -125,8 +120,8 @@ TEST_P(DeviceSuite, SixteenThreadsAtOnceGetTheirOwnResults) {
     threads.emplace_back([&, t] {
       const Device& device = devices_[static_cast<std::size_t>(t % 2)];
       const Vector values = {static_cast<float>(t), 1, 2, 3};
-      Future<Buffer> sum = device.put(view(values), kDuringCall);
-      const Future<Buffer> step = device.put(view(values), kDuringCall);
+      Future<Buffer> sum = device.put(view(values));
+      const Future<Buffer> step = device.put(view(values));
       for (int i = 0; i < kRounds; ++i) {
         sum = first(device.execute(add, {sum, step}));
         sum = first(device.execute(increment, {sum}));
@@ -160,7 +155,7 @@ TEST_P(DeviceSuite, SixteenThreadsCompileSerializeAndLoadAtOnce) {
       const Result<Executable> loaded = backend_->client().load(*bytes);
       if (!loaded) return;
       const Vector values = {1, 2, 3, 4};
-      const Future<Buffer> a = devices_[0].put(view(values), kDuringCall);
+      const Future<Buffer> a = devices_[0].put(view(values));
       const Future<Buffer> out = first(t % 3 == 0 ? devices_[0].execute(*loaded, {a, a})
                                                   : devices_[0].execute(*loaded, {a}));
       const Result<HostArray> array = wait_blocking(devices_[0].fetch(out));
@@ -212,8 +207,8 @@ TEST_P(DeviceSuite, LaunchesOfManyThreadsThatSpanDevicesDoNotCross) {
       for (int i = 0; i < kRounds; ++i) {
         // The argument of one device is there late, that of the other at once.
         const std::size_t late = static_cast<std::size_t>(t + i) % 2;
-        const Future<Buffer> here = devices_[1 - late].put(view(values), kDuringCall);
-        const Future<Buffer> there = devices_[late].put(view(values), kDuringCall);
+        const Future<Buffer> here = devices_[1 - late].put(view(values));
+        const Future<Buffer> there = devices_[late].put(view(values));
         const Argument soon[] = {here};
         const Argument after[] = {first(devices_[late].execute(increment, {there}))};
         const std::span<const Argument> arguments[] = {late == 0 ? after : soon,

@@ -40,8 +40,8 @@ TEST_P(DeviceSuite, EverySemanticsBringsTheBytesAndReleasesTheSource) {
   for (int semantics = 0; semantics <= 3; ++semantics) {
     auto source = std::make_shared<Vector>(Vector{1, 2, 3, 4});
     Result<PutResult> done = wait_blocking(
-        devices_[0].put_tracked({.data = source->data(), .shape = kVector, .owner = source},
-                                {.semantics = HostBufferSemantics{semantics}}));
+        devices_[0].put_borrowed({.data = source->data(), .shape = kVector, .owner = source},
+                                 HostBufferSemantics{semantics}));
     if (!done && semantics == 3) {  // no device has to write into its host's memory
       EXPECT_EQ(done.error().code(), ErrorCode::kUnimplemented) << done.error().to_string();
       continue;
@@ -59,8 +59,7 @@ TEST_P(DeviceSuite, SourceMayChangeAfterItWasReleased) {
   for (const auto semantics : {HostBufferSemantics::kImmutableOnlyDuringCall,
                                HostBufferSemantics::kImmutableUntilTransferCompletes}) {
     Vector source = {1, 2, 3, 4};
-    const PutResult put =
-        wait_blocking(devices_[0].put_tracked(view(source), {.semantics = semantics})).value();
+    const PutResult put = wait_blocking(devices_[0].put_borrowed(view(source), semantics)).value();
     ASSERT_TRUE(wait_blocking(put.source_released).has_value());
     source.fill(0);
     EXPECT_THAT(fetch(put.buffer), ElementsAre(1, 2, 3, 4));
@@ -331,8 +330,7 @@ TEST_P(DeviceSuite, AKilledDeviceIsRestartedWhileOthersUseIt) {
     users.emplace_back([&] {
       const Vector values = {1, 2, 3, 4};
       while (!over.load()) {
-        const Future<Buffer> there =
-            device.put(view(values), {.semantics = HostBufferSemantics::kImmutableOnlyDuringCall});
+        const Future<Buffer> there = device.put(view(values));
         const Result<Buffers> out = wait_blocking(device.execute(add, {there, there}));
         if (!out) continue;
         const Result<HostArray> array = wait_blocking(device.fetch((*out)[0]));

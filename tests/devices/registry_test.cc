@@ -7,7 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "millrace/core/parallel_for.h"
+#include "millrace/core/async/parallel_for.h"
+#include "millrace/devices/cpu/backends.h"
 
 namespace millrace::devices {
 namespace {
@@ -32,7 +33,7 @@ class RegistryTest : public ::testing::Test {
   }
   SerialExecutor executor_{SerialExecutor::InOrder{}};
   std::unique_ptr<Parallel> parallel_ = make_serial_parallel();
-  ClientRegistry registry_;
+  ClientRegistry registry_ = cpu::backends();
 };
 
 Status can_open(const std::string&) { return {}; }
@@ -98,9 +99,16 @@ TEST_F(RegistryTest, BackendThatTheUserHasNamedIsNotPassedOver) {
 TEST_F(RegistryTest, UnknownKindIsAnErrorThatListsTheKnownOnes) {
   ASSERT_TRUE(registry_.add("npu", &no_chip));
   const Error error = registry_.choose(variables({{"PJRT_DEVICE", "TPU"}}), can_open).error();
-  EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(error.code(), ErrorCode::kNotFound);
   EXPECT_EQ(error.message(),
             "PJRT_DEVICE names the device kind 'TPU', which is not known here; known: cpu, npu");
+}
+
+TEST_F(RegistryTest, UnknownKindIsToldWithWhereItWasNamed) {
+  const Error error =
+      registry_.choose(variables({{"PJRT_DEVICE", "TPU"}}), can_open, "--device").error();
+  EXPECT_TRUE(error.message().starts_with("--device names the device kind 'TPU'"))
+      << error.message();
 }
 
 TEST_F(RegistryTest, KindIsRegisteredOnce) {

@@ -6,7 +6,8 @@
 #include <chrono>
 #include <vector>
 
-#include "millrace/devices/device_actor.h"
+#include "millrace/devices/device.h"
+#include "millrace/devices/device_body.h"
 #include "tests/support/sim_devices.h"
 
 namespace millrace::devices {
@@ -69,7 +70,7 @@ TEST(DeviceRestartTest, ARestartWaitsForWhatWasInFlight) {
     SimDevices devices(sim, {.transfer_latency = 5ms});
     const std::vector<float> values = {1, 2};
     const Shape shape(DType::kF32, {2});
-    const auto put = sim.run(devices[0].put_tracked({.data = values.data(), .shape = shape}));
+    const auto put = sim.run(devices[0].put_borrowed({.data = values.data(), .shape = shape}));
     ASSERT_TRUE(put);
     ASSERT_TRUE(devices[0].kill(power_cut()));
     EXPECT_FALSE(sim.run(devices[0].failed()));

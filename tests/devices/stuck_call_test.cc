@@ -4,16 +4,18 @@
 
 #include <latch>
 #include <memory>
+#include <optional>
 #include <semaphore>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/make_executor.h"
-#include "millrace/core/timer_queue.h"
-#include "millrace/devices/device_actor.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/async/bridged_thread.h"
+#include "millrace/core/async/timer_queue.h"
+#include "millrace/core/exec/make_executor.h"
+#include "millrace/devices/make_devices.h"
 #include "tests/support/stub_client.h"
 
 namespace millrace::devices {
@@ -31,6 +33,8 @@ class StuckClient final : public testing::StubClient {
     left.count_down();
     return none();
   }
+  std::optional<Duration> busy_time(DeviceId) const override { return kBusy; }
+  static constexpr Duration kBusy = std::chrono::seconds(7);
 };
 
 // Whatever a stuck thread may use; never destroyed.
@@ -48,6 +52,7 @@ struct Kept {
                                             .blocking = compute.get(),
                                             .parallel = nullptr},
                             .limits = {},
+                            .inline_when_idle = true,
                             .drivers = {drivers[0].get(), drivers[1].get()}});
 };
 Kept& kept() {
@@ -56,22 +61,29 @@ Kept& kept() {
   return *all->back();
 }
 
+// As on the thread of a loop: the driver makes the call, and may be stuck in it.
+Future<Buffer> put(const Device& device, const HostView& view) {
+  const BridgedThreadScope loop;
+  return device.put(view);
+}
+
 const float kValues[] = {1, 2};
 const HostView kView{.data = kValues, .shape = Shape(DType::kF32, {2})};
 const Error kLate(ErrorCode::kDeadlineExceeded, "a test has waited long enough");
 
+// DA-2
 TEST(StuckCallTest, EverythingThatWaitsEndsOnceWhenTheDeviceIsGivenUp) {
   Kept& all = kept();
   const Device& device = all.devices[0];
-  const Future<Buffer> first = device.put(kView);
+  const Future<Buffer> first = put(device, kView);
   all.client.entered.wait();
-  const Future<Buffer> second = device.put(kView);
+  const Future<Buffer> second = put(device, kView);
   const Future<HostArray> fetched = device.fetch(second);
   const Future<void> closed = device.close();
   EXPECT_FALSE(first.ready());
   EXPECT_FALSE(closed.ready());
 
-  device.actor()->give_up(kLate);
+  device.body()->give_up(kLate);
   ASSERT_TRUE(first.ready());
   EXPECT_EQ(first.result().error().message(), kLate.message());
   ASSERT_TRUE(second.ready());
@@ -80,11 +92,12 @@ TEST(StuckCallTest, EverythingThatWaitsEndsOnceWhenTheDeviceIsGivenUp) {
   EXPECT_FALSE(fetched.result());
   ASSERT_TRUE(closed.ready());
   EXPECT_EQ(closed.result().error().code(), ErrorCode::kDeadlineExceeded);
+  EXPECT_EQ(device.stats().busy, StuckClient::kBusy) << "what the client had measured";
   // Its thread comes back, with a result that nobody waits for any more, and touches nothing.
   all.client.let_go.count_down();
   all.client.left.wait();
-  static_cast<void>(all.drivers[0]->close());
-  const Future<Buffer> later = device.put(kView);
+  all.drivers[0].reset();  // it ends like any other
+  const Future<Buffer> later = put(device, kView);
   ASSERT_TRUE(later.ready());
   EXPECT_FALSE(later.result());
 }
@@ -135,24 +148,40 @@ class KilledInACallTest : public ::testing::Test {
                                                           .blocking = compute_.get(),
                                                           .parallel = nullptr},
                                           .limits = {},
+                                          .inline_when_idle = true,
                                           .drivers = {driver_.get()}})[0];
   const Error power_cut_{ErrorCode::kDataLoss, "power cut"};
 };
+
+// It lets a call pass that another thread makes for itself, but not for as long as that takes.
+TEST_F(KilledInACallTest, CallerBehindALongCallOfAnotherThreadQueues) {
+  Future<Buffer> first;
+  std::thread caller([&] { first = device_.put(kView); });
+  client_.entered.acquire();
+  const Future<Buffer> second = device_.put(kView);
+  EXPECT_FALSE(second.ready());
+  EXPECT_EQ(device_.stats().queued, 1U);
+  client_.let_go.release(2);
+  caller.join();
+  EXPECT_FALSE(wait_blocking(first));
+  EXPECT_FALSE(wait_blocking(second));
+  EXPECT_TRUE(wait_blocking(device_.close()));
+}
 
 TEST_F(KilledInACallTest, EverythingEndsAtOnceAndTheThreadThatComesBackGoesOn) {
   const auto owner = std::make_shared<int>();
   HostView owned = kView;
   owned.owner = owner;
-  const Future<Buffer> first = device_.put(owned);
+  const Future<Buffer> first = put(device_, owned);
   owned.owner = nullptr;
   client_.entered.acquire();
-  const Future<Buffer> second = device_.put(kView);
+  const Future<Buffer> second = put(device_, kView);
   ASSERT_TRUE(device_.kill(power_cut_));
   EXPECT_EQ(code_of(first), ErrorCode::kDataLoss);
   EXPECT_EQ(first.result().error().message(),
             "the put of " + kView.shape.to_string() + " has not ended: power cut");
   EXPECT_EQ(code_of(second), ErrorCode::kUnavailable);
-  EXPECT_EQ(code_of(device_.put(kView)), ErrorCode::kUnavailable);
+  EXPECT_EQ(code_of(put(device_, kView)), ErrorCode::kUnavailable);
   const Future<HostArray> fetched = device_.fetch(second);
   ASSERT_TRUE(fetched.ready());
   EXPECT_FALSE(fetched.result());
@@ -171,10 +200,10 @@ TEST_F(KilledInACallTest, EverythingEndsAtOnceAndTheThreadThatComesBackGoesOn) {
 
 // What waited behind the call is gone when its thread comes back and looks for it.
 TEST_F(KilledInACallTest, ThreadThatComesBackFindsAnotherQueue) {
-  const Future<Buffer> before = device_.put(kView);
+  const Future<Buffer> before = put(device_, kView);
   client_.entered.acquire();
   std::vector<Future<Buffer>> puts(5);
-  for (Future<Buffer>& put : puts) put = device_.put(kView);
+  for (Future<Buffer>& one : puts) one = put(device_, kView);
   client_.let_go.release();
   client_.entered.acquire();  // the first of them; the others are in the queue now
   EXPECT_FALSE(wait_blocking(before));
@@ -196,7 +225,7 @@ TEST_F(KilledInACallTest, NothingIsLostOfWhatComesMeanwhile) {
   for (auto& mine : puts) {
     threads.emplace_back([&] {
       begin.arrive_and_wait();
-      for (int i = 0; i < 400; ++i) mine.push_back(device_.put(kView));
+      for (int i = 0; i < 400; ++i) mine.push_back(put(device_, kView));
     });
   }
   begin.arrive_and_wait();
@@ -204,7 +233,7 @@ TEST_F(KilledInACallTest, NothingIsLostOfWhatComesMeanwhile) {
   ASSERT_TRUE(device_.kill(power_cut_));
   for (std::thread& thread : threads) thread.join();
   for (const auto& mine : puts) {
-    for (const Future<Buffer>& put : mine) EXPECT_FALSE(wait_blocking(put));
+    for (const Future<Buffer>& one : mine) EXPECT_FALSE(wait_blocking(one));
   }
   client_.let_go.release(1000);
   EXPECT_TRUE(wait_blocking(device_.close()));

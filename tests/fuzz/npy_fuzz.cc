@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
 #include "millrace/transfer/formats/npy.h"
 
 using namespace millrace;            // NOLINT(google-build-using-namespace): a program of its own

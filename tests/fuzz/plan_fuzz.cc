@@ -14,14 +14,14 @@
 #include <thread>
 #include <vector>
 
-#include "millrace/core/parallel_for.h"
-#include "millrace/devices/cpu/bytecode/read_bytecode.h"
-#include "millrace/devices/cpu/plan/native_ops.h"
-#include "millrace/devices/cpu/plan/plan.h"
-#include "millrace/devices/cpu/read/read_program.h"
-#include "millrace/devices/cpu/refine/refine.h"
-#include "millrace/devices/cpu/run/run.h"
-#include "millrace/devices/cpu/verify/verify.h"
+#include "millrace/core/async/parallel_for.h"
+#include "millrace/devices/cpu/compile/native_ops.h"
+#include "millrace/devices/cpu/compile/plan.h"
+#include "millrace/devices/cpu/compile/run_context.h"
+#include "millrace/devices/stablehlo/bytecode/read_bytecode.h"
+#include "millrace/devices/stablehlo/read_program.h"
+#include "millrace/devices/stablehlo/specialise/specialise.h"
+#include "millrace/devices/stablehlo/verify/verify.h"
 #include "tests/fuzz/text_mutator.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
@@ -29,6 +29,7 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, st
 namespace {
 
 using namespace millrace;                // NOLINT(google-build-using-namespace)
+using namespace millrace::devices;       // NOLINT(google-build-using-namespace)
 using namespace millrace::devices::cpu;  // NOLINT(google-build-using-namespace)
 
 // Time is for finding, not for counting: of one value, of one window, of all values together.
@@ -109,9 +110,8 @@ void run_once(const Plan& plan, bool loops) {
   for (const devices::Shape& shape : plan.outputs()) outputs.push_back(room(shape));
   const auto serial = make_serial_parallel();
   const std::unique_ptr<Limit> limit(loops ? new Limit : nullptr);
-  static_cast<void>(run(
-      plan, **context, inputs, outputs, *serial, [](int) {},
-      limit != nullptr ? limit->token() : std::stop_token()));
+  static_cast<void>((*context)->run(
+      inputs, outputs, *serial, [](int) {}, limit != nullptr ? limit->token() : std::stop_token()));
 }
 
 }  // namespace
@@ -119,7 +119,8 @@ void run_once(const Plan& plan, bool loops) {
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t max_size, unsigned seed) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  if (seed % 8 == 0 || bytecode::is_bytecode(bytes)) return LLVMFuzzerMutate(data, size, max_size);
+  if (seed % 8 == 0 || stablehlo::bytecode::is_bytecode(bytes))
+    return LLVMFuzzerMutate(data, size, max_size);
   const std::string text = millrace::testing::mutate_text(bytes, seed);
   if (text.size() > max_size) return size;
   std::copy(text.begin(), text.end(), data);
@@ -127,10 +128,12 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  auto module = read::read_program({reinterpret_cast<const char*>(data), size});
+  auto module = stablehlo::read_program({reinterpret_cast<const char*>(data), size});
   if (!module) return 0;
-  if (!verify::verify(*module) || (use_native_ops(*module) && !verify::verify(*module))) return 0;
-  if (refine::is_needed(*module)) return 0;
+  if (!stablehlo::verify::verify(*module) ||
+      (use_native_ops(*module) && !stablehlo::verify::verify(*module)))
+    return 0;
+  if (stablehlo::specialise::is_needed(*module)) return 0;
   Census census;
   for (const ir::Function& function : module->functions()) {
     for (const ir::Type type : function.inputs()) census.small = census.small && is_small(type);

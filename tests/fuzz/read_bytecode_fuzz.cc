@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "millrace/devices/cpu/bytecode/read_bytecode.h"
+#include "millrace/devices/stablehlo/bytecode/read_bytecode.h"
 #include "tests/fuzz/reads_back.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace millrace::devices::cpu;  // NOLINT: a target has one function
+  using namespace millrace::devices::stablehlo;  // NOLINT: a target has one function
   const auto module = bytecode::read_bytecode({reinterpret_cast<const char*>(data), size});
   if (module) millrace::testing::check_reads_back(*module);
   return 0;

@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "millrace/devices/cpu/read/read_text.h"
+#include "millrace/devices/stablehlo/text/read_text.h"
 #include "tests/fuzz/reads_back.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace millrace::devices::cpu;  // NOLINT: a target has one function
-  const auto module = read::read_text({reinterpret_cast<const char*>(data), size});
+  using namespace millrace::devices::stablehlo;  // NOLINT: a target has one function
+  const auto module = text::read_text({reinterpret_cast<const char*>(data), size});
   if (module) millrace::testing::check_reads_back(*module);
   return 0;
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
 #include "millrace/transfer/formats/safetensors.h"
 
 using namespace millrace;            // NOLINT(google-build-using-namespace): a program of its own

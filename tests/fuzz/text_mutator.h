@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "millrace/devices/cpu/ir/op_kind.h"
+#include "millrace/devices/stablehlo/ir/op_kind.h"
 
 namespace millrace::testing {
 
@@ -145,8 +145,9 @@ class TextMutator {
       with = types()[below(types().size())];
       everywhere = below(4) != 0;
     } else if (kind == Word::kOp && below(3) != 0) {
-      const auto op = static_cast<devices::cpu::ir::OpKind>(below(devices::cpu::ir::kOpKinds));
-      with = devices::cpu::ir::to_string(op);
+      const auto op =
+          static_cast<devices::stablehlo::ir::OpKind>(below(devices::stablehlo::ir::kOpKinds));
+      with = devices::stablehlo::ir::to_string(op);
     }
     replace(span, with, everywhere);
   }

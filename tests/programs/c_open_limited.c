@@ -3,22 +3,19 @@
 // Twice: prints what became of it, and how many descriptors the second time left (at the first,
 // libraries make some once and keep them). Exits with 0, unless it is ended.
 #define _GNU_SOURCE
-#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "millrace/c_api.h"
 
+// Not by /proc/self/fd: the user whose threads are limited may have no way into the root folder.
 static int descriptors(void) {
   int count = 0;
-  DIR* folder = opendir("/proc/self/fd");
-  if (folder == NULL) exit(2);
-  while (readdir(folder) != NULL) ++count;
-  closedir(folder);
+  for (int fd = 0; fd < 1024; ++fd) count += fcntl(fd, F_GETFD) >= 0;
   return count;
 }
 
@@ -39,10 +36,7 @@ int main(int count, char** words) {
   const int threads = strcmp(words[1], "threads") == 0;
   const int resource = threads ? RLIMIT_NPROC : RLIMIT_NOFILE;
   // The number of threads is no limit for root, and counts those of all processes of the user.
-  if (threads && geteuid() == 0) {
-    if (setresuid(65533, 65533, 65533) != 0) return 2;
-    if (prctl(PR_SET_DUMPABLE, 1) != 0) return 2;  // or /proc/self stays root's
-  }
+  if (threads && geteuid() == 0 && setresuid(65533, 65533, 65533) != 0) return 2;
   struct rlimit old;
   if (getrlimit((__rlimit_resource_t)resource, &old) != 0) return 2;
   struct rlimit limited = old;

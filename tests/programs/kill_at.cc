@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "millrace/core/fault_point.h"
+#include "millrace/core/base/fault_point.h"
 
 namespace {
 

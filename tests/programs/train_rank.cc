@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/key_value_store.h"
+#include "millrace/core/async/key_value_store.h"
 #include "millrace/millrace.h"
 
 namespace millrace {
@@ -88,8 +88,7 @@ std::string to_bytes(std::span<const float> values) {
   return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
 }
 Result<Buffer> put(const Device& device, const std::vector<float>& values) {
-  const PutOptions copied{.semantics = HostBufferSemantics::kImmutableOnlyDuringCall};
-  return wait_blocking(device.put({.data = values.data(), .shape = kFour}, copied));
+  return wait_blocking(device.put({.data = values.data(), .shape = kFour}));
 }
 
 Status train(const Runtime& runtime, int rank, KeyValueStore& store) {

@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "millrace/devices/cpu/ir/scan.h"
 #include "millrace/devices/cpu/reference/kernel.h"
 #include "millrace/devices/cpu/reference/scalar.h"
+#include "millrace/devices/stablehlo/ir/scan.h"
 
 namespace millrace::devices::cpu::testing {
 namespace {
@@ -156,7 +156,7 @@ class Interpreter {
     const ir::Block& body = op.region().block();
     std::vector<std::shared_ptr<Array>> outputs;
     for (int i = 0; i < parts->outputs; ++i) {
-      const auto shape = reference::memory_shape(op.result(i)->type());
+      const auto shape = ir::memory_shape(op.result(i)->type());
       if (!shape) return fail(ErrorCode::kUnimplemented, op.where() + ": no array");
       outputs.push_back(
           std::make_shared<Array>(Array{*shape, std::vector<std::byte>(shape->size_bytes())}));
@@ -167,7 +167,7 @@ class Interpreter {
       Arrays arguments;
       for (int i = 0; i < parts->inputs; ++i) {
         const Array& whole = *all[static_cast<std::size_t>(i)];
-        const auto shape = reference::memory_shape(body.argument(i)->type());
+        const auto shape = ir::memory_shape(body.argument(i)->type());
         if (!shape) return fail(ErrorCode::kUnimplemented, op.where() + ": no array");
         const Slice slice(whole.shape, parts->dimension, at);
         auto piece = std::make_shared<Array>(Array{*shape, {}});
@@ -209,7 +209,7 @@ class Interpreter {
     std::vector<MutableArray> out;
     for (const ir::Value& v : op.results()) {
       if (v.type().kind() == ir::TypeKind::kToken) continue;
-      const auto shape = reference::memory_shape(v.type());
+      const auto shape = ir::memory_shape(v.type());
       if (!shape) {
         return fail(ErrorCode::kUnimplemented, op.where() + ": the type " + v.type().to_string() +
                                                    " is not supported by the CPU device");

@@ -7,11 +7,13 @@
 #include <span>
 #include <vector>
 
-#include "millrace/core/error.h"
-#include "millrace/devices/cpu/ir/module.h"
+#include "millrace/core/base/error.h"
 #include "millrace/devices/shape.h"
+#include "millrace/devices/stablehlo/ir/module.h"
 
 namespace millrace::devices::cpu::testing {
+
+namespace ir = stablehlo::ir;
 
 struct Array {
   Shape shape;

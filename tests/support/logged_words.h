@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "millrace/core/log.h"
-#include "millrace/core/mutex.h"
+#include "millrace/core/base/mutex.h"
+#include "millrace/core/observe/log.h"
 
 namespace millrace::testing {
 

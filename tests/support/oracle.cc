@@ -8,9 +8,9 @@
 #include <map>
 #include <utility>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/make_executor.h"
-#include "millrace/core/philox.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/base/philox.h"
+#include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/cpu/client.h"
 #include "millrace/devices/cpu/compile.h"
 #include "millrace/devices/pjrt/client.h"

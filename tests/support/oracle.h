@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/executor.h"
+#include "millrace/core/async/executor.h"
 #include "millrace/devices/client.h"
 
 namespace millrace::testing {

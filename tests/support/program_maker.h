@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/philox.h"
+#include "millrace/core/base/philox.h"
 #include "tests/support/random_program.h"
 
 namespace millrace::testing {

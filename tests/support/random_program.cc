@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "millrace/core/philox.h"
+#include "millrace/core/base/philox.h"
 
 namespace millrace::testing {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/devices/cpu/read/read_text.h"
-#include "millrace/devices/cpu/verify/verify.h"
+#include "millrace/devices/stablehlo/text/read_text.h"
+#include "millrace/devices/stablehlo/verify/verify.h"
 
 namespace millrace::testing {
 namespace {
@@ -235,8 +235,8 @@ class Shrinker {
 
 bool is_valid(const RandomProgram& program) {
   const std::string text = program.to_text();
-  const auto module = devices::cpu::read::read_text(text);
-  return module && devices::cpu::verify::verify(*module);
+  const auto module = devices::stablehlo::text::read_text(text);
+  return module && devices::stablehlo::verify::verify(*module);
 }
 
 Shrunk shrink(RandomProgram program, const std::function<bool(const RandomProgram&)>& fails,

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "millrace/actors/system.h"
-#include "millrace/core/environment.h"
-#include "millrace/core/future.h"
+#include "millrace/core/async/environment.h"
+#include "millrace/core/async/future.h"
 
 #include <gtest/gtest.h>
 

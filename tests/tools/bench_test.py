@@ -63,6 +63,11 @@ class BenchTest(unittest.TestCase):
         with self.assertRaises(bench.argparse.ArgumentTypeError):
             bench.plugin_path('xla_cpu=/nowhere/plugin.so')
 
+    def test_the_table_has_its_place(self):
+        with open(os.path.join(TOOLS, '..', 'bench', 'README.md'), encoding='utf-8') as f:
+            text = f.read()
+        self.assertLess(text.index(bench.README_BEGIN), text.index(bench.README_END))
+
     def test_every_family_has_a_program(self):
         with open(os.path.join(TOOLS, '..', 'bench', 'CMakeLists.txt'), encoding='utf-8') as f:
             text = f.read()

@@ -51,6 +51,7 @@ class CheckpointDiskTest : public ::testing::Test {
   const std::string dir_ = top_ + "/a/b";
 };
 
+// CF-1, CF-2
 TEST_F(CheckpointDiskTest, FilesAreOnTheDiskBeforeTheNameAndTheNameBeforeAnOlderOneGoes) {
   const CheckpointFolder folder = CheckpointFolder::open(dir_).value();
   publish(folder, 1);

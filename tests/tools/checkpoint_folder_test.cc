@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/fault_point.h"
+#include "millrace/core/base/fault_point.h"
 #include "tests/support/logged_words.h"
 #include "tests/support/temp_folder.h"
 
@@ -78,7 +78,7 @@ TEST_F(CheckpointFolderTest, WhatIsPublishedIsLoaded) {
   EXPECT_EQ(array->as<float>()[99], 468.0F);
 }
 
-TEST_F(CheckpointFolderTest, NothingIsSeenBeforeItIsPublished) {
+TEST_F(CheckpointFolderTest, NothingIsSeenBeforeItIsPublished) {  // CF-1
   CheckpointFolder folder = open();
   publish(folder, 1);
   ASSERT_TRUE(write(folder, 2));
@@ -163,7 +163,7 @@ TEST_F(CheckpointFolderTest, OnlyDamagedOnesAreAnErrorThatNamesThemAndStayWhereT
   EXPECT_THAT(names_in(path_), UnorderedElementsAre("step-00000001", "step-00000002"));
 }
 
-TEST_F(CheckpointFolderTest, AFailureAtAnyPointLeavesACompleteOne) {
+TEST_F(CheckpointFolderTest, AFailureAtAnyPointLeavesACompleteOne) {  // CF-2
   for (const std::string_view point : kCheckpointFaultPoints) {
     if (point == "checkpoint.removing") continue;  // no failure: the next test
     SCOPED_TRACE(point);

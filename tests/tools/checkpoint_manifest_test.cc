@@ -37,7 +37,7 @@ CheckpointManifest sample() {
 
 TEST(CheckpointManifestTest, IsReadBackAsItWasWritten) {
   const CheckpointManifest manifest = sample();
-  const auto read = CheckpointManifest::parse(manifest.to_text());
+  const auto read = CheckpointManifest::parse(manifest.to_text().value());
   ASSERT_TRUE(read) << read.error().to_string();
   EXPECT_TRUE(check_same_run(read->run, manifest.run));
   EXPECT_EQ(read->run.programs, manifest.run.programs);
@@ -48,11 +48,11 @@ TEST(CheckpointManifestTest, IsReadBackAsItWasWritten) {
   EXPECT_EQ(read->ranks[0].epoch_share.loss_sum, 0.1 + 0.2);
   EXPECT_EQ(read->ranks[1].run_share.loss_sum, 1e300);
   EXPECT_EQ(read->arrays, manifest.arrays);
-  EXPECT_EQ(read->to_text(), manifest.to_text());
+  EXPECT_EQ(read->to_text(), manifest.to_text().value());
 }
 
 TEST(CheckpointManifestTest, AnyFlippedBitOrMissingEndIsNoticed) {
-  const std::string text = sample().to_text();
+  const std::string text = sample().to_text().value();
   int harmless = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     std::string damaged = text;
@@ -71,9 +71,25 @@ TEST(CheckpointManifestTest, AnyFlippedBitOrMissingEndIsNoticed) {
   }
 }
 
+TEST(CheckpointManifestTest, ATextThatIsNoUtf8IsRefusedAndNotReplaced) {
+  const auto refused = [](auto change) {
+    CheckpointManifest manifest = sample();
+    change(manifest);
+    const auto text = manifest.to_text();
+    return !text && text.error().code() == ErrorCode::kInvalidArgument &&
+           text.error().message().contains("no UTF-8");
+  };
+  EXPECT_TRUE(refused([](CheckpointManifest& m) { m.run.model = "net \xff"; }));
+  EXPECT_TRUE(refused([](CheckpointManifest& m) { m.run.data = "digits \xc3"; }));
+  EXPECT_TRUE(refused([](CheckpointManifest& m) { m.run.programs[0].name = "\x80"; }));
+  CheckpointManifest manifest = sample();
+  manifest.run.model = "n\u00e4tze";
+  EXPECT_EQ(CheckpointManifest::parse(manifest.to_text().value())->run.model, "n\u00e4tze");
+}
+
 // One by an earlier Millrace, with a right checksum: no damage, so that it is not put aside.
 TEST(CheckpointManifestTest, AnotherSchemaIsRefusedByNumber) {
-  auto whole = nlohmann::ordered_json::parse(sample().to_text());
+  auto whole = nlohmann::ordered_json::parse(sample().to_text().value());
   whole["checkpoint"]["schema"] = 1;
   whole["checkpoint"]["run"].erase("data");
   const std::string content = whole["checkpoint"].dump();

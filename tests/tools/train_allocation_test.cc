@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "millrace/collectives/process_group.h"
-#include "millrace/core/blocking.h"
-#include "millrace/core/pool.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/base/pool.h"
 #include "millrace/devices/cpu/client.h"
 #include "millrace/devices/cpu/compile.h"
 #include "millrace/devices/cpu/kernels/onednn.h"
-#include "millrace/devices/device_actor.h"
+#include "millrace/devices/make_devices.h"
 #include "millrace/tools/api/runtime.h"
 #include "millrace/tools/train/model.h"
 #include "millrace/tools/train/step_graph.h"
@@ -142,10 +142,9 @@ class Steps {
   Ref<GraphRun> start() {
     StepTicket ticket;
     ticket.step = step_++;
-    ticket.call = call_;
     for (const auto& rank : ranks_)
       ticket.first_collective = rank.reserve(graph_->collectives_per_step());
-    Ref<GraphRun> run = graph_->start(ticket, replicas_);
+    Ref<GraphRun> run = graph_->start(ticket, replicas_, call_);
     for (std::size_t d = 0; d < replicas_.size(); ++d) replicas_[d] = graph_->replica(*run, d);
     if (step_ % loader_->plan().steps_per_epoch() == 0) {
       for (std::size_t d = 0; d < replicas_.size(); ++d)  // the end of the epoch, in its place

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/coroutine.h"
-#include "millrace/core/fault_point.h"
+#include "millrace/core/async/coroutine.h"
+#include "millrace/core/base/fault_point.h"
 #include "tests/support/temp_folder.h"
 #include "tests/tools/train_fixture.h"
 

@@ -10,7 +10,7 @@
 #include <stop_token>
 
 #include "millrace/collectives/rank.h"
-#include "millrace/core/coroutine.h"
+#include "millrace/core/async/coroutine.h"
 #include "tests/tools/train_fixture.h"
 
 namespace millrace::train::testing {

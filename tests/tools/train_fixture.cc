@@ -8,6 +8,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "millrace/devices/make_devices.h"
+
 namespace millrace::train::testing {
 namespace {
 

@@ -9,8 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/trace.h"
-#include "millrace/devices/device_actor.h"
+#include "millrace/core/observe/trace.h"
+#include "millrace/devices/device.h"
+#include "millrace/devices/device_body.h"
 #include "millrace/devices/sim/sim_client.h"
 #include "millrace/tools/train/training.h"
 #include "tests/support/simulation.h"

@@ -36,6 +36,15 @@ TEST(ModelTest, MissingFieldIsNamedWithItsProgram) {
   EXPECT_FALSE(has(error, "json.exception")) << error;
 }
 
+TEST(ModelTest, UnknownWayToCombineIsRefused) {
+  const std::string error = error_of(
+      R"({"name": "grad", "kind": "grad", "rows": null, "file": "g.mlir", "inputs": [],
+          "outputs": [{"name": "loss", "role": "loss", "shape": [], "dtype": "f32",
+                       "combine": "max"}]})");
+  EXPECT_TRUE(has(error, "array 'loss'")) << error;
+  EXPECT_TRUE(has(error, "combine 'max' is not known here")) << error;
+}
+
 TEST(ModelTest, FieldOfAWrongTypeIsNamedWithItsProgramAndArray) {
   const std::string error = error_of(
       R"({"name": "grad", "kind": "grad", "rows": null, "file": "g.mlir", "outputs": [],

@@ -8,9 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/coroutine.h"
-#include "millrace/core/log.h"
-#include "millrace/devices/device_actor.h"
+#include "millrace/core/async/coroutine.h"
+#include "millrace/core/observe/log.h"
+#include "millrace/devices/device.h"
+#include "millrace/devices/device_body.h"
 #include "tests/support/temp_folder.h"
 #include "tests/tools/train_fixture.h"
 

@@ -88,7 +88,16 @@ TEST_F(ReportTest, NoStepGivesZerosAndNoDivisionByThem) {
   EXPECT_EQ(report().images_per_second, 0);
   EXPECT_EQ(report().stage_ms.all_reduce, 0);
   EXPECT_EQ(report().overlap, 1);
-  EXPECT_FALSE(report().bottleneck.empty());
+  EXPECT_EQ(report().bottleneck, "");
+}
+
+TEST_F(ReportTest, ARunWithoutAStepSaysSoAndBlamesNothing) {
+  inputs_ = {};
+  EXPECT_EQ(report().to_text(),
+            "steps                   none: the run was resumed after its last step\n");
+  const auto json = nlohmann::json::parse(report().to_json());
+  EXPECT_EQ(json["steps"], 0);
+  EXPECT_TRUE(json["bottleneck"].is_null());
 }
 
 TEST_F(ReportTest, ImagesPerSecondCountTheGlobalBatch) {

@@ -8,8 +8,8 @@
 #include <set>
 #include <vector>
 
-#include "millrace/core/coroutine.h"
-#include "millrace/core/philox.h"
+#include "millrace/core/async/coroutine.h"
+#include "millrace/core/base/philox.h"
 #include "tests/tools/train_fixture.h"
 
 namespace millrace::train::testing {

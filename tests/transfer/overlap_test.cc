@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "millrace/core/combinators.h"
+#include "millrace/core/async/combinators.h"
 #include "tests/transfer/loader_rig.h"
 
 namespace millrace::transfer {

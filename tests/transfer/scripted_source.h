@@ -9,22 +9,16 @@
 #include <stdexcept>
 #include <vector>
 
-#include "millrace/core/environment.h"
+#include "millrace/core/async/combinators.h"
+#include "millrace/core/async/environment.h"
 #include "millrace/transfer/item_source.h"
-#include "millrace/transfer/pending_call.h"
 
 namespace millrace::transfer {
 
 // Completes after duration, or with kCancelled on stop; leaves no timer behind.
 inline Future<void> sleep_for(const Environment& environment, Duration duration,
                               std::stop_token stop) {
-  const CallOptions options{std::move(stop), environment.clock->now() + duration};
-  return PendingCall<int>::make(options, *environment.timers, "a scripted stage")
-      ->future()
-      .then(inline_executor(), [](Result<int> result) -> Status {
-        if (result.error().code() == ErrorCode::kDeadlineExceeded) return {};
-        return std::unexpected(result.error());
-      });
+  return sleep_until(environment.clock->now() + duration, *environment.timers, std::move(stop));
 }
 
 // Each item is one u64, its own index. Everything is set before the loader is made, except
@@ -32,7 +26,7 @@ inline Future<void> sleep_for(const Environment& environment, Duration duration,
 class ScriptedSource final : public ItemSource {
  public:
   using Times = std::function<Duration(const SourceBatch&)>;
-  using Script = std::function<Future<void>(const SourceBatch&, std::stop_token)>;
+  using Script = std::function<Future<void>(SourceBatch&, std::stop_token)>;
 
   ScriptedSource(const Environment& environment, std::uint64_t items)
       : environment_(environment), items_(items) {}

@@ -2,7 +2,10 @@
 
 #include <string>
 #include <utility>
-#include <vector>
+
+#include "millrace/core/async/combinators.h"
+#include "millrace/devices/device.h"
+#include "millrace/devices/device_body.h"
 
 namespace millrace {
 
@@ -13,29 +16,34 @@ using devices::Device;
 using devices::Executable;
 
 Future<Buffers> execute(const Device& device, const Future<Executable>& executable,
-                        std::span<const Argument> arguments, const CallOptions& call) {
+                        const ListOf<Argument>& arguments, const CallOptions& call) {
+  if (!executable.valid())
+    return fail(ErrorCode::kInvalidArgument, "execute was given an empty Future of an Executable");
   if (executable.ready()) {
     const Result<Executable>& compiled = executable.result();
     if (!compiled) return compiled.error();
     return device.execute(*compiled, arguments, {.call = call});
   }
+  if (!device) return fail(ErrorCode::kInvalidArgument, "execute was given an empty Device");
+  const devices::DeviceBody& actor = *device.body();
+  if (Status ok = check_in_time(call, actor.clock(), "execute"); !ok) return ok.error();
   // Inline, since all it does is to enter the device's queue.
-  return executable.then(
-      inline_executor(),
-      [device, call, kept = std::vector<Argument>(arguments.begin(), arguments.end())](
-          Result<Executable> compiled) -> Future<Buffers> {
-        if (!compiled) return compiled.error();
-        return device.execute(*compiled, std::span<const Argument>(kept), {.call = call});
-      });
+  return with_options(executable, call, actor.timers())
+      .then(inline_executor(),
+            [device, call, arguments](Result<Executable> compiled) -> Future<Buffers> {
+              if (!compiled) return compiled.error();
+              return device.execute(*compiled, arguments, {.call = call});
+            });
 }
 
-Future<Buffers> execute(const Device& device, const Future<Executable>& executable,
-                        std::initializer_list<Argument> arguments, const CallOptions& call) {
-  return execute(device, executable, std::span<const Argument>(arguments.begin(), arguments.size()),
-                 call);
+Future<Buffers> execute(const Device& device, const Executable& executable,
+                        const ListOf<Argument>& arguments, const CallOptions& call) {
+  return device.execute(executable, arguments, {.call = call});
 }
 
 Future<Buffer> pick(const Future<Buffers>& buffers, std::size_t index) {
+  if (!buffers.valid())
+    return fail(ErrorCode::kInvalidArgument, "pick was given an empty Future of Buffers");
   return buffers.then(inline_executor(), [index](Result<Buffers> all) -> Result<Buffer> {
     if (!all) return std::unexpected(all.error());
     if (index >= all->size()) {

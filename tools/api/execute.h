@@ -1,5 +1,4 @@
-// execute and fetch for what is not there yet: calls are chained without anybody waiting in
-// between.
+// execute and fetch for what is not there yet: calls are chained without waiting.
 //
 //   Future<Executable> step = runtime.compile(program);
 //   Future<Buffers> y = execute(device, step, {x, weights});
@@ -7,11 +6,10 @@
 #pragma once
 
 #include <cstddef>
-#include <initializer_list>
-#include <span>
 
-#include "millrace/core/call_options.h"
-#include "millrace/core/future.h"
+#include "millrace/core/async/call_options.h"
+#include "millrace/core/async/future.h"
+#include "millrace/core/base/braced.h"
 #include "millrace/devices/device.h"
 
 namespace millrace {
@@ -21,11 +19,13 @@ namespace millrace {
 // share nothing keep no order here.
 Future<devices::Buffers> execute(const devices::Device& device,
                                  const Future<devices::Executable>& executable,
-                                 std::span<const devices::Argument> arguments,
+                                 const ListOf<devices::Argument>& arguments,
                                  const CallOptions& call = {});
+
+// Device::execute, for a program that is compiled already.
 Future<devices::Buffers> execute(const devices::Device& device,
-                                 const Future<devices::Executable>& executable,
-                                 std::initializer_list<devices::Argument> arguments,
+                                 const devices::Executable& executable,
+                                 const ListOf<devices::Argument>& arguments,
                                  const CallOptions& call = {});
 
 // One of several results that may not be there yet: kOutOfRange, with both numbers, if there is

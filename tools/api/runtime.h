@@ -1,18 +1,18 @@
 // Runtime: puts the rooms together: clock, event loop, threads, actors, the client of the devices
 // and an actor in front of each. Everything below is handed what it needs from here, so nothing is
 // global and two runtimes in one process do not know of each other. Read next: execute.h, then
-// runtime.cc (what is made and closed in which order).
+// runtime_core.cc (what is made and closed in which order).
 #pragma once
 
 #include <memory>
 #include <span>
 
 #include "millrace/actors/system.h"
-#include "millrace/core/call_options.h"
-#include "millrace/core/environment.h"
-#include "millrace/core/event_loop.h"
-#include "millrace/core/metrics.h"
-#include "millrace/core/trace.h"
+#include "millrace/core/async/call_options.h"
+#include "millrace/core/async/environment.h"
+#include "millrace/core/loop/event_loop.h"
+#include "millrace/core/observe/metrics.h"
+#include "millrace/core/observe/trace.h"
 #include "millrace/devices/device.h"
 #include "millrace/devices/program.h"
 #include "millrace/tools/api/runtime_options.h"
@@ -23,11 +23,13 @@ namespace trace {
 class TraceFile;  // tools/trace/trace_file.h
 }
 
-// The one owner of the threads: it outlives every Device that came from it, and unlike any other
-// destructor of the house its own waits: it closes, if nobody did, and joins the threads. So it is
-// never destroyed, nor waited for, on one of its own threads. Buffers, executables and host arrays
-// may be held longer: arrays stay readable, other calls fail, and the memory of a plugin's devices,
-// its client too, is freed with the last of them; one thread, which does that, ends with the next
+// The one owner of the threads, and unlike any other destructor of the house its own waits: it
+// closes, if close() was not called, and joins the threads. So it is never destroyed, nor waited
+// for, on one of its own threads (CHECKed). Devices, actors, loaders and groups that are held
+// longer refuse calls with kUnavailable or kAborted, and so do its executors and timers what is to
+// run there (EX-3): what comes later than the runtime may. Buffers, executables and host arrays may
+// be held longer: arrays stay readable, other calls fail, and the memory of a plugin's devices, its
+// client too, is freed with the last of them; one thread, which does that, ends with the next
 // runtime that goes. In the child of a fork its calls and those of its devices give
 // kFailedPrecondition, and the destructor lets go of it as it is. Thread-safety: thread-safe once
 // made.
@@ -35,13 +37,13 @@ class Runtime {
  public:
   // Blocks, with a plugin perhaps for seconds: it is loaded, and its devices are opened. There is
   // no future of a Runtime: where a thread must not wait, as a loop's, call this on another one,
-  // which posts to the loop (an executor of core/make_executor.h, std::thread).
+  // which posts to the loop (an executor of core/exec/make_executor.h, std::thread).
   // kNotFound for a device that nothing here knows, kUnavailable where it cannot be opened; an
-  // error of the options (RuntimeOptions::from_env) is passed on. kResourceExhausted: no
-  // descriptors, threads or memory for it. kFailedPrecondition: this is the child of a process that
-  // had made one before it forked. Blocks while a plugin is opened, which may never end: kCancelled
-  // and kDeadlineExceeded by call, with the plugin and the function that has not returned
-  // (devices::OpeningGivenUp). Then a thread is left in there (left_behind()).
+  // error of the options (RuntimeOptions::from_env, and of their check()) is passed on.
+  // kResourceExhausted: no descriptors, threads or memory for it. kFailedPrecondition: this is the
+  // child of a process that had made one before it forked. Blocks while a plugin is opened, which
+  // may never end: kCancelled and kDeadlineExceeded by call, with the plugin and the function that
+  // has not returned (devices::OpeningGivenUp). Then a thread is left in there (left_behind()).
   static Result<Runtime> create(Result<RuntimeOptions> options, const CallOptions& call = {});
   // A thread of a runtime is left in a plugin of this process, because opening or close() waited
   // for it long enough. Such a process ends by _exit: exit() runs the plugin's static destructors
@@ -82,23 +84,29 @@ class Runtime {
   actors::ActorSystem& actors() const;
   TraceRecorder* trace() const;          // nullptr unless RuntimeOptions::trace or trace_file
   trace::TraceFile* trace_file() const;  // nullptr unless RuntimeOptions::trace_file
-  // Numbers of this runtime and of whoever adds his own: counters that are cheap enough to stay on.
+  // Numbers of this runtime, and those that the program adds: counters that are cheap enough to
+  // stay on.
   Metrics& metrics() const;
-  // All of them and those of the devices, now; prometheus_text (core/metrics_text.h) prints it. The
-  // memory of a plugin's devices is as it was at the call before, since a plugin may block.
+  // All of them and those of the devices, now; prometheus_text (core/observe/metrics_text.h) prints
+  // it. The memory of a plugin's devices is as it was at the call before, since a plugin may block.
   MetricsSnapshot metrics_snapshot() const;
   const RuntimeOptions& options() const;
 
   // Refuses new work, finishes what the devices have begun, and ends everything in the reverse
-  // order of its making. Completes, on some thread of its own, with the first error of any part;
-  // every call gives the same future. What still runs on compute() is dropped: end it before.
+  // order of its making. What waits on the timers of loop() (sleeps, deadlines) ends with kAborted:
+  // every 50 ms until the actors have stopped, also where an on_stop waits, and once more after
+  // them, while compute() runs what continues there; then compute() finishes what
+  // it has begun and drops the rest: tasks and continuations end with kAborted, and those that wait
+  // for something else do when that comes. From then on a sleep or deadline on the timers ends at
+  // once, with kAborted too. Completes, on some thread of its own, with the first error of any
+  // part; every call gives the same future.
   Future<void> close() const;
 
-  struct Core;  // what it owns: runtime_core.h, for nobody but its own files and tests
+  struct Core;  // what it owns: runtime_core.h, for its own files and tests alone
 
  private:
   template <class F>
-  auto on_blocking_thread(const CallOptions& call, F work) const;
+  auto on_blocking_thread(const std::string& what, const CallOptions& call, F work) const;
   explicit Runtime(std::unique_ptr<Core> core);
   std::unique_ptr<Core> core_;
 };

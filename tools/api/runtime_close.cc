@@ -1,7 +1,7 @@
 // The end of a Runtime: everything in the reverse order of its making. What a plugin has begun and
 // does not end is waited for as long as RuntimeOptions::close_timeout says; calls of its functions
 // that do not return, a quarter of that longer. Their threads cannot be ended, so what they use is
-// left behind. All waits together take twice that time at most (Core::kClientShare).
+// left behind. All waits together take twice that time at most (Core::quarter).
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -10,10 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/combinators.h"
-#include "millrace/core/ends_in_time.h"
-#include "millrace/core/log.h"
-#include "millrace/devices/device_actor.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/async/combinators.h"
+#include "millrace/core/observe/log.h"
+#include "millrace/devices/device.h"
+#include "millrace/devices/device_body.h"
 #include "millrace/tools/api/runtime_core.h"
 
 namespace millrace {
@@ -41,17 +42,6 @@ void Runtime::Core::keep(std::unique_ptr<Core> core) {
   Kept& kept = Kept::all();
   MutexLock lock(kept.mutex);
   kept.cores.push_back(std::move(core));
-}
-
-std::vector<std::unique_ptr<Runtime::Core>> Runtime::Core::take_held() {
-  Kept& kept = Kept::all();
-  MutexLock lock(kept.mutex);
-  const auto held = std::ranges::stable_partition(
-      kept.cores, [](const std::unique_ptr<Core>& core) { return core->given_up.has_value(); });
-  std::vector<std::unique_ptr<Core>> taken(std::make_move_iterator(held.begin()),
-                                           std::make_move_iterator(held.end()));
-  kept.cores.erase(held.begin(), held.end());
-  return taken;
 }
 
 Future<void> Runtime::Core::until(const Future<void>& future, TimePoint limit) const {
@@ -86,63 +76,68 @@ Task<void> Runtime::Core::close_devices() {
   std::vector<Future<void>> ends;
   for (const devices::Device& device : devices) ends.push_back(device.close());
   for (std::size_t i = 0; i < ends.size(); ++i) {
-    const Future<void> ended = until(ends[i], limit);
-    co_await ended;
+    co_await until(ends[i], limit);
     if (!ends[i].ready()) static_cast<void>(devices[i].kill(late));
   }
-  const Future<void> done = until(compiled, limit);
-  co_await done;
+  co_await until(compiled, limit);
   // Events that do not come have ended with the kill; a call that has not returned has not.
-  const TimePoint last = environment.clock->now() + options.close_timeout / kCallsShare;
+  const TimePoint last = environment.clock->now() + quarter();
   bool stuck = !compiled.ready();
   for (std::size_t i = 0; i < ends.size(); ++i) {
-    const Future<void> ended = until(ends[i], last);
-    co_await ended;
+    co_await until(ends[i], last);
     stuck = stuck || !ends[i].ready();
   }
   if (stuck) {
-    first_error.reset();  // this one tells more
+    first_error.reset();  // this one says more
     give_up();
   }
   for (std::size_t i = 0; i < ends.size(); ++i) {
     if (ends[i].ready()) {
       note(ends[i].result());
     } else {
-      devices[i].actor()->give_up(*given_up);
+      devices[i].body()->give_up(*given_up);
     }
   }
   if (compiled.ready()) note(compiled.result());
 }
 
+// An actor stops when its handlers and hooks have ended. What these have to do is waited for, but
+// not what they wait for on the timers, now or next (an on_stop that sleeps): that ends with
+// kAborted. Other timers go on: the watch over handlers and the grace of loaders are needed here.
+Task<void> Runtime::Core::close_actors() {
+  const Future<void> closed = actors->close();
+  TimerQueue& timers = *environment.timers;
+  while (!closed.ready()) {
+    co_await with_deadline(closed, environment.clock->now() + kEndOfWaits, timers);
+    if (!closed.ready()) timers.drop_waits();
+  }
+  note(closed.result());
+}
+
 // Each of the threads that may be in a call of a plugin is waited for in time: buffers are freed on
 // any of them.
 Task<void> Runtime::Core::close_threads() {
-  const TimePoint last = environment.clock->now() + options.close_timeout / kThreadsShare;
+  const TimePoint last = environment.clock->now() + quarter();
   std::vector<Future<void>> ends;
   for (const std::unique_ptr<PoolExecutor>& pool : device_pools) ends.push_back(pool->close());
   for (const Future<void>& end : ends) {
-    const Future<void> ended = until(end, last);
-    co_await ended;
+    co_await until(end, last);
   }
+  if (loop) loop->loop().timers().drop_pending();  // each sleep tells its own executor
   // What the ends above have set in motion runs before its executor drops the rest.
   if (compute) {
     const Future<void> settled = make_ready().then(*compute, [](const Status&) {});
-    const Future<void> in_time = until(settled, last);
-    co_await in_time;
+    co_await until(settled, last);
     ends.push_back(compute->close());
-    const Future<void> ended = until(ends.back(), last);
-    co_await ended;
+    co_await until(ends.back(), last);
   }
   if (trace_file) {
     const Future<void> written = trace_file->close();
-    const Future<void> in_time = until(written, last);
-    const Status status = co_await in_time;
-    note(status);
+    note(co_await until(written, last));
   }
   if (blocking) {
     ends.push_back(blocking->close());
-    const Future<void> ended = until(ends.back(), last);
-    co_await ended;
+    co_await until(ends.back(), last);
   }
   for (const Future<void>& end : ends) {
     if (end.ready()) {
@@ -154,19 +149,18 @@ Task<void> Runtime::Core::close_threads() {
 }
 
 Duration Runtime::Core::time_for_frees() const {
-  const Duration least = options.close_timeout / kFreesShare;
-  return client ? std::max(2 * options.close_timeout - closing_took, least) : least;
+  return client ? std::max(2 * options.close_timeout - closing_took, quarter()) : quarter();
 }
 
-// Of a client that was not opened, its thread for what frees may hang in the end of it.
+// Where a client was not opened, the thread for what frees may hang in the end of that client.
 void Runtime::Core::destroy_client() {
   for (const std::unique_ptr<PoolExecutor>& before : frees_before) {
-    if (!given_up && !ends_in_time(before->close(), time_for_frees())) give_up();
+    if (!given_up && !wait_until(before->close(), time_for_frees())) give_up();
   }
   if (given_up || !frees) return;
   devices.clear();
   const Future<void> end = client ? client->destroy() : frees->close();
-  if (!ends_in_time(end, time_for_frees())) return give_up();
+  if (!wait_until(end, time_for_frees())) return give_up();
   const Status& ended = end.result();
   held = client && !ended && ended.error().code() == ErrorCode::kFailedPrecondition;
   if (held) MILLRACE_LOG(kInfo, "runtime", ended.error().message());
@@ -174,11 +168,20 @@ void Runtime::Core::destroy_client() {
   // Its end has told, on that thread, what becomes of memory that was lent to it.
   client.reset();
   const Future<void> told = make_ready().then(*frees, [](const Status&) {});
-  if (!ends_in_time(told, time_for_frees())) give_up();
+  if (!wait_until(told, time_for_frees())) give_up();
 }
 
 void Runtime::Core::end_held() {
-  for (std::unique_ptr<Core>& core : take_held()) {
+  std::vector<std::unique_ptr<Core>> ending;
+  {
+    Kept& kept = Kept::all();
+    MutexLock lock(kept.mutex);
+    for (std::unique_ptr<Core>& core : kept.cores) {
+      if (!core->given_up) ending.push_back(std::move(core));
+    }
+    std::erase(kept.cores, nullptr);
+  }
+  for (std::unique_ptr<Core>& core : ending) {
     core->destroy_client();
     if (core->given_up || core->held) keep(std::move(core));
   }
@@ -190,7 +193,10 @@ Task<void> Runtime::Core::close_all() {
   // over. What make() did not come to is not there.
   Task<void> devices_end = close_devices();
   note(co_await std::move(devices_end));
-  if (actors) note(co_await actors->close());
+  if (actors) {
+    Task<void> actors_end = close_actors();
+    note(co_await std::move(actors_end));
+  }
   if (watch) note(co_await watch->close());
   if (client) {
     const Status closed = co_await client->close();

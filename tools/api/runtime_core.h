@@ -1,22 +1,23 @@
-// Runtime::Core: what a Runtime owns. Internal to runtime.cc, which makes it, and runtime_close.cc,
-// which ends it: all of it, or in tests what is there.
+// Runtime::Core: what a Runtime owns. runtime_core.cc makes it and has the calls of Runtime,
+// runtime_close.cc ends it: all of it, or in tests what is there.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "millrace/actors/handler_watch.h"
-#include "millrace/core/bridged_thread.h"
-#include "millrace/core/combinators.h"
-#include "millrace/core/coroutine.h"
-#include "millrace/core/event_loop_thread.h"
-#include "millrace/core/make_executor.h"
-#include "millrace/core/mutex.h"
-#include "millrace/core/scope.h"
+#include "millrace/core/async/bridged_thread.h"
+#include "millrace/core/async/combinators.h"
+#include "millrace/core/async/coroutine.h"
+#include "millrace/core/async/scope.h"
+#include "millrace/core/base/mutex.h"
+#include "millrace/core/exec/make_executor.h"
+#include "millrace/core/loop/event_loop_thread.h"
 #include "millrace/tools/api/runtime.h"
 #include "millrace/tools/api/runtime_metrics.h"
 #include "millrace/tools/trace/trace_file.h"
@@ -27,17 +28,23 @@ namespace millrace {
 struct Runtime::Core {
   explicit Core(RuntimeOptions given) : options(std::move(given)) { describe_metrics(metrics); }
 
+  // All of its executors; there are more while it is made and when it ends.
+  std::vector<const PoolExecutor*> executors() const;
   // In the child of a fork that came after this was made: its locks may be held, and its threads
   // are not there.
   bool forked() const { return detail::fork_generation() != generation; }
   // make(), with what libraries throw as its error.
   Status try_make(const CallOptions& call);
   Status make(const CallOptions& call);
+  Status in_time(const CallOptions& call, std::string_view what) const {
+    return check_in_time(call, *environment.clock, what);
+  }
   Status make_trace_file();
   Status make_client(const CallOptions& call);
   Status ask_memory(const CallOptions& call);
   devices::DeviceThreads make_device_threads(int i, int n);
-  // Of each device, where it is known: now, or where that may block, when it was asked last.
+  // The memory of each device, where it is known: now, or where that may block, when it was asked
+  // last.
   std::vector<std::optional<devices::MemoryStats>> memory(const Runtime& runtime);
   // What a call on a blocking thread gives, or the error of the close that has waited for it long
   // enough.
@@ -56,8 +63,10 @@ struct Runtime::Core {
   Task<void> close_all();
   // After close(): what a plugin frees then. Blocks, for no longer than close() would.
   void destroy_client();
-  // Of close_all: the ends of the devices, all of them or as long as it may wait.
+  // A part of close_all: the ends of the devices, all of them or as long as it may wait.
   Task<void> close_devices();
+  // With all that they wait for on the timers.
+  Task<void> close_actors();
   Task<void> close_threads();
   // future; where calls of the devices may block, no longer than until then.
   Future<void> until(const Future<void>& future, TimePoint limit) const;
@@ -65,14 +74,12 @@ struct Runtime::Core {
     if (!status && !first_error) first_error = status.error();
   }
   void give_up();
-  // RuntimeOptions::close_timeout is what events of the devices get. By these it is divided for
-  // calls that have not returned by then, for the client's own close (which takes half of that
-  // again), for the threads after it and, at least, for what frees at the end.
-  static constexpr int kCallsShare = 4, kClientShare = 4, kThreadsShare = 4, kFreesShare = 8;
-  static_assert(1 + 1.0 / kCallsShare + 1.5 / kClientShare + 1.0 / kThreadsShare +
-                        1.0 / kFreesShare <=
-                    2,
-                "all of it takes twice the time at most");
+  // Events of the devices get close_timeout. After it come four parts that get a quarter of it each
+  // (calls that have not returned, the client, the threads, what frees), so that all of it takes
+  // twice close_timeout at most.
+  Duration quarter() const { return options.close_timeout / 4; }
+  // How often what the closing actors wait for on the timers is ended, until they are gone.
+  static constexpr Duration kEndOfWaits = std::chrono::milliseconds(50);
   Duration time_for_frees() const;
   // Keeps what was given up for as long as the process runs: a thread that comes back from a
   // plugin after all finds everything that it uses. And what is still held: until end_held().
@@ -80,7 +87,6 @@ struct Runtime::Core {
   // Ends those whose buffers and executables have gone since, as destroy_client() does.
   static void end_held();
   struct Kept;
-  static std::vector<std::unique_ptr<Core>> take_held();
 
   const RuntimeOptions options;
   const unsigned generation = detail::fork_generation();
@@ -91,8 +97,8 @@ struct Runtime::Core {
   std::unique_ptr<EventLoopThread> loop;
   std::unique_ptr<PoolExecutor> blocking;
   std::unique_ptr<PoolExecutor> compute;
-  // Of each device: the threads that compute on the host, or the one that makes the calls that may
-  // block.
+  // A pool of each device: the threads that compute on the host, or the one that makes the calls
+  // that may block.
   std::vector<std::unique_ptr<PoolExecutor>> device_pools;
   // Where a plugin's objects are freed, its client last of all: after close(), too.
   std::unique_ptr<PoolExecutor> frees;
@@ -115,12 +121,12 @@ struct Runtime::Core {
   Mutex memory_mutex;
   std::vector<Memory> memory_known MILLRACE_GUARDED_BY(memory_mutex);  // by device
 
-  // Of close_all, and of the end after it, alone.
+  // For close_all and the end after it, alone.
   Duration closing_took{};
   std::optional<Error> first_error;
   std::optional<Error> given_up;  // why; then threads and objects are left behind
   std::stop_source stop_waiting;  // for calls on blocking threads, once given_up is there
-  bool held = false;  // somebody has buffers or executables of the client, which stays for them
+  bool held = false;  // the program holds buffers or executables: the client stays for them
 
   Mutex mutex;
   Future<void> closed MILLRACE_GUARDED_BY(mutex);  // valid once close() was called

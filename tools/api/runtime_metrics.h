@@ -1,10 +1,10 @@
-// The numbers of a runtime's devices, as metrics. Read next: core/metrics_text.h.
+// The numbers of a runtime's devices, as metrics. Read next: core/observe/metrics_text.h.
 #pragma once
 
 #include <optional>
 #include <span>
 
-#include "millrace/core/metrics.h"
+#include "millrace/core/observe/metrics.h"
 #include "millrace/devices/cache/compilation_cache.h"
 #include "millrace/devices/device.h"
 

@@ -1,12 +1,19 @@
 #include "millrace/tools/api/runtime_options.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <string>
 #include <utility>
 
-#include "millrace/core/cores.h"
-#include "millrace/core/log.h"
+#include "millrace/core/base/cores.h"
+#include "millrace/core/observe/log.h"
+#include "millrace/devices/cpu/kernels/isa_level.h"
 
 namespace millrace {
+
+int RuntimeOptions::most_threads() { return 16 * usable_cores(); }
 
 Result<RuntimeOptions> RuntimeOptions::from_env(devices::Variables variables) {
   RuntimeOptions options;
@@ -15,8 +22,11 @@ Result<RuntimeOptions> RuntimeOptions::from_env(devices::Variables variables) {
   MILLRACE_TRY([[maybe_unused]] const std::optional<int> devices,
                devices::read_count(variables, "CPU_NUM_DEVICES", 1, kMostDevices));
   MILLRACE_TRY(const std::optional<int> threads,
-               devices::read_count(variables, "MILLRACE_THREADS", 1, kMostThreads));
-  // core/log reads it by itself, at the first line that is logged: too late to be told of a slip.
+               devices::read_count(variables, "MILLRACE_THREADS", 1, most_threads()));
+  // The kernels read it by themselves.
+  MILLRACE_TRY_STATUS(devices::cpu::check_isa_name(variables("MILLRACE_CPU_ISA").value_or("")));
+  // core/observe/log reads it by itself, at the first line that is logged: too late to be told of a
+  // slip.
   MILLRACE_TRY_STATUS(check_log_levels(variables("MILLRACE_LOG").value_or("")));
   options.threads = threads.value_or(0);
   options.trace_file = variables("MILLRACE_TRACE").value_or("");
@@ -28,6 +38,27 @@ Result<RuntimeOptions> RuntimeOptions::from_env(devices::Variables variables) {
   }
   options.variables = std::move(variables);
   return options;
+}
+
+Status RuntimeOptions::check() const {
+  constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+  const auto check = [](const char* name, std::int64_t value, std::int64_t least,
+                        std::int64_t most) -> Status {
+    if (value >= least && value <= most) return {};
+    const bool low = value < least;
+    return fail(ErrorCode::kInvalidArgument, "RuntimeOptions::" + std::string(name) + " is " +
+                                                 std::to_string(value) + ", but must be at " +
+                                                 (low ? "least " : "most ") +
+                                                 std::to_string(low ? least : most));
+  };
+  MILLRACE_TRY_STATUS(check("devices", devices.value_or(1), 1, kMostDevices));
+  MILLRACE_TRY_STATUS(check("threads", threads, 0, most_threads()));
+  MILLRACE_TRY_STATUS(check("blocking_threads", blocking_threads, 1, most_threads()));
+  MILLRACE_TRY_STATUS(check("limits.launches", limits.launches, 1, kNoLimit));
+  MILLRACE_TRY_STATUS(check("close_timeout", close_timeout.count(), 0, kNoLimit));
+  // The kernels read the process's own variable, whatever made these options.
+  const char* const isa = std::getenv("MILLRACE_CPU_ISA");
+  return devices::cpu::check_isa_name(isa == nullptr ? "" : isa);
 }
 
 Result<KnownBackends> find_backends(const RuntimeOptions& options) {

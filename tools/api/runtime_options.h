@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/devices/cache/compilation_cache.h"
+#include "millrace/devices/cpu/backends.h"
 #include "millrace/devices/device.h"
 #include "millrace/devices/pjrt/plugin_list.h"
 #include "millrace/devices/registry.h"
@@ -20,16 +21,19 @@ namespace millrace {
 struct RuntimeOptions {
   // Beyond these a number is a slip of the hand, not a wish.
   static constexpr int kMostDevices = 1024;
-  static constexpr int kMostThreads = 4096;
+  static int most_threads();  // 16 for each core: beyond it a program makes no way
 
-  std::string device;  // PJRT_DEVICE, a kind of device; empty: the runtime picks
-  std::optional<int>
-      devices;  // how many; left out: as the backend's variable says (CPU_NUM_DEVICES)
+  std::string device = {};  // PJRT_DEVICE, a kind of device; empty: the runtime picks
+  // Where device was named, in errors, unless PJRT_DEVICE says the same.
+  std::string device_said_by = "RuntimeOptions::device";
+  std::optional<int> devices =
+      {};  // how many; left out: as the backend's variable says (CPU_NUM_DEVICES)
   // MILLRACE_THREADS. So many threads run programs, shared out over the devices, at least one each;
-  // as many more run actors, continuations and the decoding of the loader. 0: one per core.
+  // as many more run actors, continuations and the decoding of the loader. 0: one per core; at
+  // most most_threads().
   int threads = 0;
-  int blocking_threads = 4;      // for files, compilation and plugin calls
-  devices::DeviceLimits limits;  // of each device
+  int blocking_threads = 4;           // for files, compilation and plugin calls
+  devices::DeviceLimits limits = {};  // of each device
   // How long close() waits for what a plugin has begun; then it is given up, and close() tells
   // which calls have not ended. A function of the plugin that has not even returned is waited for a
   // quarter of that longer; then its threads and what they use are left behind. Whatever it does,
@@ -37,24 +41,26 @@ struct RuntimeOptions {
   Duration close_timeout = std::chrono::seconds(60);
   bool trace = false;  // records a timeline (Runtime::trace)
   // PJRT plugins besides those of the environment and of manifests (devices/pjrt/plugin_list.h).
-  std::vector<devices::pjrt::PluginEntry> plugins;
+  std::vector<devices::pjrt::PluginEntry> plugins = {};
   // MILLRACE_TRACE. Writes the timeline to this file, too, until close(): ui.perfetto.dev opens it.
   // "%p" in it stands for the number of the process. Empty: no file.
-  std::string trace_file;
+  std::string trace_file = {};
   // For plugins whose devices span the processes of a job: where this one stands, and a store that
   // all share and that outlives the runtime.
-  devices::ProcessPlace process;
+  devices::ProcessPlace process = {};
   KeyValueStore* store = nullptr;
   // MILLRACE_COMPILATION_CACHE. What was compiled is kept in its folder, for the next process: a
   // plugin's programs, and which kernels the embedded CPU device chose by measuring.
-  std::optional<devices::CompilationCacheOptions> compilation_cache;
-  devices::Variables
-      variables;  // for backends that have variables of their own; empty: none is set
+  std::optional<devices::CompilationCacheOptions> compilation_cache = {};
+  devices::Variables variables =
+      {};  // for backends that have variables of their own; empty: none is set
 
   // An unset or empty variable leaves the default. kInvalidArgument names the variable and its
   // value.
   static Result<RuntimeOptions> from_env(
       devices::Variables variables = devices::process_variables());
+  // kInvalidArgument names the first number that no runtime can have. Runtime::create asks it.
+  Status check() const;
 };
 
 // What options.threads stands for: at least 1.
@@ -63,9 +69,9 @@ int compute_threads(const RuntimeOptions& options);
 // The embedded CPU device and every plugin that is known, and what is wrong with some of them:
 // manifests that cannot be read, names that are taken. An error only for RuntimeOptions::plugins.
 struct KnownBackends {
-  devices::ClientRegistry registry;
-  std::map<std::string, devices::pjrt::PluginEntry> plugins;  // by their names in the registry
-  std::vector<Error> problems;                                // each with the detail PluginSource
+  devices::ClientRegistry registry = devices::cpu::backends();
+  std::map<std::string, devices::pjrt::PluginEntry> plugins = {};  // by their names in the registry
+  std::vector<Error> problems = {};  // each with the detail PluginSource
 };
 Result<KnownBackends> find_backends(const RuntimeOptions& options);
 // The problems are logged.

@@ -274,7 +274,7 @@ typedef struct millrace_completion {
 } millrace_completion;
 
 // Readable exactly while millrace_next has something to give: to be waited for, never read. Lives
-// until the runtime is closed; nobody may wait for it then.
+// until the runtime is closed; no thread may wait for it then.
 MILLRACE_CALL millrace_error* millrace_completion_fd(millrace_runtime runtime, int* descriptor);
 // The operation that has finished first and was not given yet. Never waits.
 MILLRACE_CALL millrace_error* millrace_next(millrace_runtime runtime,
@@ -282,8 +282,8 @@ MILLRACE_CALL millrace_error* millrace_next(millrace_runtime runtime,
 
 // NULL: the operation finishes with MILLRACE_CANCELLED. At once, unless it has borrowed bytes in
 // use, which it gives back first. What needs its results fails with it. A program that runs is
-// stopped between two of its steps; one that cannot be stopped runs on for nobody.
-// MILLRACE_FAILED_PRECONDITION: it has finished already, and millrace_next will give it.
+// stopped between two of its steps; one that cannot be stopped runs on, and its results are
+// dropped. MILLRACE_FAILED_PRECONDITION: it has finished already, and millrace_next will give it.
 MILLRACE_CALL millrace_error* millrace_cancel(millrace_runtime runtime,
                                               millrace_operation operation);
 

@@ -3,7 +3,8 @@
 #include <new>
 #include <string>
 
-#include "millrace/core/future.h"
+#include "millrace/core/async/future.h"
+#include "millrace/core/base/memory_left.h"
 
 struct millrace_error {
   std::int32_t code;
@@ -29,6 +30,8 @@ millrace_error* to_c(const Error& error) noexcept {
 millrace_error* to_c(const std::exception_ptr& exception) noexcept {
   try {
     std::rethrow_exception(exception);
+  } catch (const NoMemory& e) {
+    return to_c(e.error());
   } catch (const std::bad_alloc&) {
     return &no_memory;
   } catch (...) {
@@ -59,23 +62,22 @@ void millrace_error_destroy(millrace_error* error) {
 }  // extern "C"
 
 // The codes of the two are the same numbers.
-static_assert(MILLRACE_CANCELLED == static_cast<int>(millrace::ErrorCode::kCancelled));
-static_assert(MILLRACE_UNKNOWN == static_cast<int>(millrace::ErrorCode::kUnknown));
-static_assert(MILLRACE_INVALID_ARGUMENT == static_cast<int>(millrace::ErrorCode::kInvalidArgument));
-static_assert(MILLRACE_DEADLINE_EXCEEDED ==
-              static_cast<int>(millrace::ErrorCode::kDeadlineExceeded));
-static_assert(MILLRACE_NOT_FOUND == static_cast<int>(millrace::ErrorCode::kNotFound));
-static_assert(MILLRACE_ALREADY_EXISTS == static_cast<int>(millrace::ErrorCode::kAlreadyExists));
-static_assert(MILLRACE_PERMISSION_DENIED ==
-              static_cast<int>(millrace::ErrorCode::kPermissionDenied));
-static_assert(MILLRACE_RESOURCE_EXHAUSTED ==
-              static_cast<int>(millrace::ErrorCode::kResourceExhausted));
-static_assert(MILLRACE_FAILED_PRECONDITION ==
-              static_cast<int>(millrace::ErrorCode::kFailedPrecondition));
-static_assert(MILLRACE_ABORTED == static_cast<int>(millrace::ErrorCode::kAborted));
-static_assert(MILLRACE_OUT_OF_RANGE == static_cast<int>(millrace::ErrorCode::kOutOfRange));
-static_assert(MILLRACE_UNIMPLEMENTED == static_cast<int>(millrace::ErrorCode::kUnimplemented));
-static_assert(MILLRACE_INTERNAL == static_cast<int>(millrace::ErrorCode::kInternal));
-static_assert(MILLRACE_UNAVAILABLE == static_cast<int>(millrace::ErrorCode::kUnavailable));
-static_assert(MILLRACE_DATA_LOSS == static_cast<int>(millrace::ErrorCode::kDataLoss));
-static_assert(MILLRACE_UNAUTHENTICATED == static_cast<int>(millrace::ErrorCode::kUnauthenticated));
+#define MILLRACE_SAME(theirs, ours) \
+  static_assert(MILLRACE_##theirs == static_cast<int>(millrace::ErrorCode::ours))
+MILLRACE_SAME(CANCELLED, kCancelled);
+MILLRACE_SAME(UNKNOWN, kUnknown);
+MILLRACE_SAME(INVALID_ARGUMENT, kInvalidArgument);
+MILLRACE_SAME(DEADLINE_EXCEEDED, kDeadlineExceeded);
+MILLRACE_SAME(NOT_FOUND, kNotFound);
+MILLRACE_SAME(ALREADY_EXISTS, kAlreadyExists);
+MILLRACE_SAME(PERMISSION_DENIED, kPermissionDenied);
+MILLRACE_SAME(RESOURCE_EXHAUSTED, kResourceExhausted);
+MILLRACE_SAME(FAILED_PRECONDITION, kFailedPrecondition);
+MILLRACE_SAME(ABORTED, kAborted);
+MILLRACE_SAME(OUT_OF_RANGE, kOutOfRange);
+MILLRACE_SAME(UNIMPLEMENTED, kUnimplemented);
+MILLRACE_SAME(INTERNAL, kInternal);
+MILLRACE_SAME(UNAVAILABLE, kUnavailable);
+MILLRACE_SAME(DATA_LOSS, kDataLoss);
+MILLRACE_SAME(UNAUTHENTICATED, kUnauthenticated);
+#undef MILLRACE_SAME

@@ -3,7 +3,7 @@
 
 #include <exception>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/tools/c_api/c_api.h"
 
 namespace millrace::c_api {

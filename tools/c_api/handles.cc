@@ -6,19 +6,22 @@
 namespace millrace::c_api {
 namespace {
 
-// Below a number that counts in all of the process; small, for languages whose numbers are doubles.
+// Below a number that counts the handles of that kind in all of the process; small, for languages
+// whose numbers are doubles.
 constexpr int kKindBits = 3;
-
-std::atomic<std::uint64_t> last_number{0};
 
 // By kind, each with its article; the first is none.
 constexpr std::array<const char*, 5> kNames = {"", "a runtime", "an executable", "a buffer",
                                                "an operation"};
 
+// By kind, too.
+std::array<std::atomic<std::uint64_t>, kNames.size()> last_numbers{};
+
 }  // namespace
 
 Handle make_handle(HandleKind kind) {
-  return (last_number.fetch_add(1) + 1) << kKindBits | static_cast<Handle>(kind);
+  const auto of_kind = static_cast<std::size_t>(kind);
+  return (last_numbers[of_kind].fetch_add(1) + 1) << kKindBits | static_cast<Handle>(kind);
 }
 
 std::unexpected<Error> no_such_handle(HandleKind kind, Handle handle) {
@@ -26,7 +29,7 @@ std::unexpected<Error> no_such_handle(HandleKind kind, Handle handle) {
   const std::uint64_t number = handle >> kKindBits;
   const std::string wanted = kNames[static_cast<std::size_t>(kind)];
   const std::string what = "handle " + std::to_string(handle);
-  if (number == 0 || number > last_number.load() || given == 0 || given >= kNames.size()) {
+  if (number == 0 || given == 0 || given >= kNames.size() || number > last_numbers[given].load()) {
     return fail(handle == 0 ? ErrorCode::kInvalidArgument : ErrorCode::kNotFound,
                 what + " was never given; " + wanted + " is wanted");
   }

@@ -8,15 +8,15 @@
 #include <unordered_map>
 #include <utility>
 
-#include "millrace/core/error.h"
-#include "millrace/core/mutex.h"
+#include "millrace/core/base/error.h"
+#include "millrace/core/base/mutex.h"
 
 namespace millrace::c_api {
 
 using Handle = std::uint64_t;
 enum class HandleKind : std::uint8_t { kRuntime = 1, kExecutable, kBuffer, kOperation };
 
-// A handle that nobody has had. Thread-safe.
+// A handle that was never given before. Thread-safe.
 Handle make_handle(HandleKind kind);
 // Why handle is none of the `kind` that are there: it is 0, of another kind (kInvalidArgument),
 // never given, or gone (kNotFound).
@@ -48,6 +48,11 @@ class HandleTable {
       if (auto node = objects_.extract(handle)) return std::move(node.mapped());
     }
     return no_such_handle(kind_, handle);
+  }
+  // The same; the object is destroyed outside the lock.
+  Status destroy(Handle handle) {
+    MILLRACE_TRY([[maybe_unused]] const T object, take(handle));
+    return {};
   }
   void clear() {
     std::unordered_map<Handle, T> all;  // destroyed outside the lock

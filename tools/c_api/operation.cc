@@ -20,7 +20,7 @@ bool Operation::borrow() {
 void Operation::finish(const Status& status) {
   State seen = state_.load();
   do {
-    if (seen == State::kSettled || seen == State::kDropped) return;  // CO-1
+    if (seen == State::kSettled || seen == State::kDropped) return;  // CA-1
   } while (!state_.compare_exchange_weak(
       seen, seen == State::kCancelled ? State::kDropped : State::kSettled));
   settle(status);
@@ -40,7 +40,7 @@ bool Operation::cancel() {
   } while (!state_.compare_exchange_weak(
       seen, seen == State::kRunning ? State::kDropped : State::kCancelled));
   // Before the stop, which may end it on another thread: it has finished when this returns. Where
-  // memory is borrowed, whoever uses it finishes it.
+  // memory is borrowed, its user finishes it.
   if (seen == State::kRunning) settle({});
   stop_.request_stop();
   return true;
@@ -74,7 +74,7 @@ Result<Ref<Operation>> Completions::find(Handle handle) const {
   return no_such_handle(HandleKind::kOperation, handle);
 }
 
-// CO-3: signalled and consumed under the lock.
+// CA-3: signalled and consumed under the lock.
 void Completions::finished(Operation& operation) {
   MutexLock lock(mutex_);
   finished_.push_back(Ref<Operation>::share(&operation));

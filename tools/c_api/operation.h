@@ -1,12 +1,12 @@
 // Operation: one thing that a caller in C has started, from the call to its completion.
 // Completions: those of one runtime, by handle while they run, in line once they have finished,
-// with the descriptor that tells so. Not a CompletionQueue (core/completion_queue.h): that one
-// belongs to the one thread of a loop, and this is drained by whoever calls.
+// with the descriptor that tells so. Not a CompletionQueue (core/loop/completion_queue.h): that one
+// belongs to the one thread of a loop, and this is drained by any caller.
 //
-//  - CO-1 an operation finishes once, whoever comes first: its end, or a cancel.
-//  - CO-2 a cancelled operation finishes with kCancelled, whatever comes of it, and while memory of
+//  - CA-1 an operation finishes once: by its end or by a cancel, whichever comes first.
+//  - CA-2 a cancelled operation finishes with kCancelled, whatever comes of it, and while memory of
 //    the caller is in use only after that.
-//  - CO-3 the descriptor is readable exactly while a finished operation waits to be taken.
+//  - CA-3 the descriptor is readable exactly while a finished operation waits to be taken.
 #pragma once
 
 #include <atomic>
@@ -17,10 +17,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "millrace/core/error.h"
-#include "millrace/core/event_fd.h"
-#include "millrace/core/mutex.h"
-#include "millrace/core/ref.h"
+#include "millrace/core/base/error.h"
+#include "millrace/core/base/mutex.h"
+#include "millrace/core/base/ref.h"
+#include "millrace/core/loop/event_fd.h"
 #include "millrace/tools/c_api/handles.h"
 
 namespace millrace::c_api {
@@ -51,7 +51,7 @@ class Operation final : public RefCounted {
   bool cancel();
   // What use of its results gives once a cancel came before its end.
   std::optional<Error> cancelled() const;
-  // Of one that was taken from Completions.
+  // For an operation that was taken from Completions.
   const std::optional<Error>& error() const { return error_; }
 
  private:
@@ -63,7 +63,7 @@ class Operation final : public RefCounted {
     kDropped,    // finished with kCancelled; final
   };
   ~Operation() override = default;
-  // Once, by whoever made the state final.
+  // Once, by the thread that made the state final.
   void settle(const Status& status);
 
   const Ref<Completions> completions_;

@@ -8,11 +8,11 @@
 #include <string>
 #include <type_traits>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 
 namespace millrace::c_api {
 
-// A struct_size beyond this is a variable that nobody has set.
+// A struct_size beyond this is a variable that was not set.
 inline constexpr std::size_t kMostStructBytes = 4096;
 
 namespace detail {

@@ -16,6 +16,11 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <system_error>
 
 #include "millrace/tools/child/shared_value.h"
 
@@ -26,10 +31,20 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostWordsBytes = std::size_t{64} << 10;
 
+// How the worker ended, as its supervisor saw it.
+enum class Course {
+  kUnknown,     // the supervisor was ended, and the worker with it
+  kNotStarted,  // of this errno
+  kEnded,       // with this status
+  kLate
+};
+
 // Shared memory, not a pipe: plugins were seen to close descriptors that are not theirs. The answer
 // counts once `answered` is set.
 struct Answer {
   std::atomic<bool> answered{false};
+  std::atomic<Course> course{Course::kUnknown};
+  int number = 0;  // the errno or the status
   std::size_t bytes = 0;
   char text[kMostAnswerBytes];
 };
@@ -39,23 +54,23 @@ class Descriptor {
   explicit Descriptor(int number) : number_(number) {}
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { close(); }
-  void close() {
+  ~Descriptor() {
     if (number_ >= 0) ::close(number_);
-    number_ = -1;
   }
   int get() const { return number_; }
 
  private:
-  int number_;
+  const int number_;
 };
 
-// In the child; never returns. An exception that would leave it ends the process.
-[[noreturn]] void answer_parent(const std::function<std::string()>& work, pid_t parent,
-                                Answer& answer, int words) noexcept {
+// In the worker; never returns. An exception that would leave it ends the process.
+[[noreturn]] void answer_parent(const std::function<std::string()>& work, pid_t supervisor,
+                                const struct sigaction& of_children, Answer& answer,
+                                int words) noexcept {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);  // it had ended before it was watched
+  if (::getppid() != supervisor) ::_exit(1);  // it had ended before it was watched
+  ::sigaction(SIGCHLD, &of_children, nullptr);
   const rlimit no_core{.rlim_cur = 0, .rlim_max = 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(words, stream);
@@ -67,30 +82,91 @@ class Descriptor {
   ::_exit(0);
 }
 
-enum class Wait {
-  kEnded,    // the child is there to be reaped
-  kUnknown,  // it has ended, and its number may be somebody else's by now
-  kLate
-};
-
-// Until the child has ended, which its end of the pipe shows, or the deadline.
-Wait wait_for_end(int pipe, pid_t child, Clock::time_point deadline) {
-  while (true) {
+// Until the worker has ended, which its end of the pipe shows: true; or the deadline has come, or
+// the caller is gone: false.
+bool wait_for_end(int pipe, pid_t worker, pid_t caller, Clock::time_point deadline) {
+  while (::getppid() == caller) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) return Wait::kLate;
+    if (left <= 0) return false;
     pollfd polled{.fd = pipe, .events = POLLIN};
-    // A process that the child started may keep the pipe open: ask now and then.
+    // A process that the worker started may keep the pipe open: ask now and then.
     ::poll(&polled, 1, static_cast<int>(std::min<std::int64_t>(left, 200)));
     siginfo_t ended{};
-    const int asked =
-        ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT);
-    if (ended.si_pid == child) return Wait::kEnded;
-    // Where this process was started to ignore SIGCHLD, nobody is left to be asked.
-    if (asked != 0 && errno == ECHILD) return Wait::kUnknown;
+    ::waitid(P_PID, static_cast<id_t>(worker), &ended, WEXITED | WNOHANG | WNOWAIT);
+    if (ended.si_pid == worker) return true;
     // Its descriptors are closed before it can be waited for; or the work has closed them.
     if ((polled.revents & POLLHUP) != 0) ::poll(nullptr, 0, 1);
   }
+  return false;
+}
+
+// The children of this process, by what /proc tells of all processes.
+std::set<pid_t> children() {
+  std::set<pid_t> found;
+  std::error_code none;
+  for (std::filesystem::directory_iterator i("/proc", none), end; !none && i != end;
+       i.increment(none)) {
+    const std::string name = i->path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream stat(i->path() / "stat");
+    std::string text;
+    std::getline(stat, text, '\0');
+    // "12 (name) S 1 ...": the name may have anything in it.
+    const std::size_t at = text.rfind(") ");
+    if (at == std::string::npos || at + 4 > text.size()) continue;
+    if (std::atoi(text.c_str() + at + 4) == ::getpid()) found.insert(std::atoi(name.c_str()));
+  }
+  return found;
+}
+
+// Ends what the worker has left to its supervisor, and what that leaves behind. For a while: a
+// process in the kernel may not end.
+void end_children() {
+  const auto deadline = Clock::now() + std::chrono::seconds(2);
+  while (Clock::now() < deadline) {
+    const std::set<pid_t> left = children();
+    if (left.empty()) return;
+    for (const pid_t child : left) {
+      ::kill(child, SIGKILL);
+      ::waitpid(child, nullptr, WNOHANG);
+    }
+    ::poll(nullptr, 0, 1);
+  }
+}
+
+[[noreturn]] void end_as(Course course, int number, Answer& answer) {
+  answer.number = number;
+  answer.course = course;
+  ::_exit(0);
+}
+
+// In the child; never returns. It inherits what the work leaves behind, and has no other children:
+// those of the caller, and what they leave behind, are no affair of its.
+[[noreturn]] void supervise(const std::function<std::string()>& work, pid_t caller,
+                            Clock::time_point deadline, Answer& answer, int words) noexcept {
+  ::setpgid(0, 0);  // a Ctrl-C is the caller's, whose end is seen
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  struct sigaction of_caller{}, ours{};
+  ours.sa_handler = SIG_DFL;  // where the caller ignores it, no end would be told
+  ::sigaction(SIGCHLD, &ours, &of_caller);
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) end_as(Course::kNotStarted, errno, answer);
+  const pid_t supervisor = ::getpid();
+  const pid_t worker = ::fork();
+  if (worker == 0) answer_parent(work, supervisor, of_caller, answer, words);
+  if (worker < 0) end_as(Course::kNotStarted, errno, answer);
+  ::setpgid(worker, worker);  // by both, in any order: it must be done before it is killed
+  ::close(ends[1]);
+  const bool in_time = wait_for_end(ends[0], worker, caller, deadline);
+  // Its number, and that of its group, is its own until it is reaped.
+  ::kill(-worker, SIGKILL);
+  ::kill(worker, SIGKILL);
+  int status = 0;
+  while (::waitpid(worker, &status, 0) < 0 && errno == EINTR) {
+  }
+  end_children();
+  end_as(in_time ? Course::kEnded : Course::kLate, status, answer);
 }
 
 std::string end_of(int status) {
@@ -119,42 +195,43 @@ ChildEnd in_child(const std::function<std::string()>& work, double limit_seconds
   const SharedValue<Answer> answer;
   if (answer.get() == nullptr) return {.answer = {}, .why_not = refusal("mmap"), .words = {}};
   const Descriptor words(::memfd_create("words", MFD_CLOEXEC));
-  int ends[2] = {-1, -1};
-  if (words.get() < 0 || ::pipe2(ends, O_CLOEXEC) != 0)
-    return {.answer = {}, .why_not = refusal("memfd_create or pipe2"), .words = {}};
-  const Descriptor ours(ends[0]);
-  Descriptor theirs(ends[1]);
+  if (words.get() < 0) return {.answer = {}, .why_not = refusal("memfd_create"), .words = {}};
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                            std::chrono::duration<double>(limit_seconds));
-  const pid_t parent = ::getpid();
+  const pid_t caller = ::getpid();
   const pid_t child = ::fork();
-  if (child == 0) answer_parent(work, parent, *answer.get(), words.get());
+  if (child == 0) supervise(work, caller, deadline, *answer.get(), words.get());
   if (child < 0) return {.answer = {}, .why_not = refusal("fork"), .words = {}};
-  ::setpgid(child, child);  // whoever comes first: it must be done before it is killed
-  theirs.close();
-  const Wait waited = wait_for_end(ours.get(), child, deadline);
-  // Its number, and that of its group, is its own until it is reaped.
-  if (waited != Wait::kUnknown) {
-    ::kill(-child, SIGKILL);
-    ::kill(child, SIGKILL);
+  // Where this process was started to ignore SIGCHLD: until it has ended, without a status.
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
-  int status = 0;
-  pid_t reaped = 0;
-  do {
-    reaped = ::waitpid(child, &status, 0);
-  } while (reaped < 0 && errno == EINTR);
   ChildEnd end{.answer = {}, .why_not = {}, .words = read_words(words.get())};
   if (answer.get()->answered && answer.get()->bytes <= kMostAnswerBytes) {
     end.answer = std::string(answer.get()->text, answer.get()->bytes);
-  } else if (answer.get()->answered) {
+    return end;
+  }
+  if (answer.get()->answered) {
     end.why_not = "its answer has " + std::to_string(answer.get()->bytes) +
                   " bytes, and may have " + std::to_string(kMostAnswerBytes);
-  } else if (waited != Wait::kLate) {
-    end.why_not = reaped == child ? end_of(status) : "the process ended, nobody is told how";
-  } else {
-    char seconds[32];
-    std::snprintf(seconds, sizeof seconds, "%g", limit_seconds);
-    end.why_not = "no answer within " + std::string(seconds) + " s";
+    return end;
+  }
+  switch (answer.get()->course.load()) {
+    case Course::kUnknown:
+      end.why_not = "the process ended with the one that watches it";
+      break;
+    case Course::kNotStarted:
+      errno = answer.get()->number;
+      end.why_not = refusal("pipe2 or fork");
+      break;
+    case Course::kEnded:
+      end.why_not = end_of(answer.get()->number);
+      break;
+    case Course::kLate: {
+      char seconds[32];
+      std::snprintf(seconds, sizeof seconds, "%g", limit_seconds);
+      end.why_not = "no answer within " + std::string(seconds) + " s";
+      break;
+    }
   }
   return end;
 }

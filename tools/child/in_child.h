@@ -23,14 +23,15 @@ struct ChildEnd {
 };
 
 // Forks and waits, at most limit_seconds. Call it while this process has one thread: the child is a
-// copy of the caller, and only its thread is in there. Of the work nothing but the answer comes
-// back; an exception of it ends the child. Processes that the child has left behind end with it,
-// but for those that have left its process group (setsid), and it ends with the thread that calls
-// this. Where the caller ignores SIGCHLD, an end without an answer has no name, and what the child
-// left behind runs on.
+// copy of the caller, and only its thread is in there. Only the answer of the work comes back; an
+// exception of it ends the child. Processes that the child has left behind end with it, also those
+// that have left its process group (setsid), as far as /proc tells of them: a process between the
+// caller and the child inherits them and ends them. Other children of the caller, and what they
+// leave behind, are not touched. All of it ends with the caller, soon after it where the caller is
+// killed.
 ChildEnd in_child(const std::function<std::string()>& work, double limit_seconds);
 
-// The last line of somebody's words that says something: none is, of a list of stack frames.
+// The last line of words that says something; a list of stack frames has none.
 std::string last_line(std::string_view words);
 // The same for the end of a message, behind "; last it said: "; nothing where there is none.
 std::string last_said(std::string_view words);

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "millrace/core/blocking.h"
-#include "millrace/devices/cpu/ir/attribute.h"
-#include "millrace/devices/cpu/read/read_program.h"
-#include "millrace/devices/registry.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/devices/cpu/backends.h"
+#include "millrace/devices/stablehlo/ir/attribute.h"
+#include "millrace/devices/stablehlo/read_program.h"
 #include "millrace/tools/api/version.h"
 #include "millrace/tools/trace/trace_file.h"
 
@@ -16,10 +16,10 @@ namespace {
 // Plugins are told how many devices a program is compiled for, and make of one for more whatever
 // they like; the embedded device refuses it itself.
 Status check_one_device(const devices::Program& program) {
-  const auto module = devices::cpu::read::read_program(program.code());
+  const auto module = devices::stablehlo::read_program(program.code());
   if (!module) return {};  // the plugin's to read
-  for (const devices::cpu::ir::NamedAttribute& a : module->attributes()) {
-    const auto* count = a.value.as<devices::cpu::ir::IntegerAttr>();
+  for (const devices::stablehlo::ir::NamedAttribute& a : module->attributes()) {
+    const auto* count = a.value.as<devices::stablehlo::ir::IntegerAttr>();
     if ((a.name != "mhlo.num_replicas" && a.name != "mhlo.num_partitions") || count == nullptr ||
         count->value <= 1) {
       continue;
@@ -39,38 +39,34 @@ Status check_one_device(const devices::Program& program) {
 
 std::string version_text() {
   std::string known;
-  for (const std::string& name : devices::ClientRegistry().names())
+  for (const std::string& name : devices::cpu::backends().names())
     known += (known.empty() ? "" : ", ") + name;
   return "millrace " + std::string(version()) + "\ncompiler: " + std::string(compiler()) + ", " +
          std::string(build_type()) + "\ndevices: " + known;
 }
 
-Result<RuntimeOptions> runtime_options(std::optional<int> threads, std::optional<int> devices,
-                                       const std::vector<std::string>& plugins,
-                                       const std::string& compilation_cache) {
+Result<RuntimeOptions> runtime_options(const RuntimeFlags& flags) {
+  const auto usage = [](const Error& error) {
+    return std::unexpected(error.with_detail(ExitWith{ExitCode::kUsage}));
+  };
   Result<RuntimeOptions> options = RuntimeOptions::from_env();
-  if (!options) return std::unexpected(options.error().with_detail(ExitWith{ExitCode::kUsage}));
-  for (const std::string& plugin : plugins) {
+  if (!options) return usage(options.error());
+  for (const std::string& plugin : flags.plugins) {
     Result<devices::pjrt::PluginEntry> entry = devices::pjrt::parse_plugin(plugin);
-    if (!entry) return std::unexpected(entry.error().with_detail(ExitWith{ExitCode::kUsage}));
-    // Of what is built in the name cannot be taken.
-    if (const Status free = devices::ClientRegistry().add(entry->name, {}); !free) {
-      return std::unexpected(
-          free.error().with_context("--plugin " + plugin).with_detail(ExitWith{ExitCode::kUsage}));
-    }
+    if (!entry) return usage(entry.error());
+    // A plugin cannot take the name of what is built in.
+    if (const Status free = devices::cpu::backends().add(entry->name, {}); !free)
+      return usage(free.error().with_context("--plugin " + plugin));
     options->plugins.push_back(*std::move(entry));
   }
-  if (!compilation_cache.empty()) {
-    auto cache = devices::CompilationCacheOptions::parse(compilation_cache);
-    if (!cache) {
-      return std::unexpected(cache.error()
-                                 .with_context("--compilation-cache")
-                                 .with_detail(ExitWith{ExitCode::kUsage}));
-    }
+  if (!flags.compilation_cache.empty()) {
+    auto cache = devices::CompilationCacheOptions::parse(flags.compilation_cache);
+    if (!cache) return usage(cache.error().with_context("--compilation-cache"));
     options->compilation_cache = *std::move(cache);
   }
-  if (threads) options->threads = *threads;
-  if (devices) options->devices = devices;
+  if (flags.threads) options->threads = *flags.threads;
+  if (flags.devices) options->devices = flags.devices;
+  if (!flags.trace.empty()) options->trace_file = flags.trace;
   return options;
 }
 
@@ -79,31 +75,27 @@ Result<Runtime> open_runtime(const RuntimeOptions& options, const Limits& limits
   if (runtime || runtime.error().detail<trace::TraceNotWritten>() != nullptr) return runtime;
   if (runtime.error().detail<devices::OpeningGivenUp>() != nullptr)
     return std::unexpected(limits.at_end(runtime.error(), "before there was a device"));
+  // No threads, descriptors or memory: not the device's fault.
+  if (runtime.error().code() == ErrorCode::kResourceExhausted) return runtime;
   return std::unexpected(runtime.error().with_detail(ExitWith{ExitCode::kDevice}));
 }
 
-Result<ExitCode> with_runtime(const RuntimeOptions& options, const Limits& limits,
-                              EndInTime::Options end_options, Console& console,
+Result<ExitCode> with_runtime(const RuntimeOptions& options, Limits& limits, Console& console,
                               const std::function<Result<ExitCode>(const Runtime&)>& work) {
-  MILLRACE_TRY(Runtime opened, open_runtime(options, limits));
-  const bool json = end_options.json;
-  EndInTime end(limits, opened.client().calls_teller(), console, std::move(end_options));
-  const Runtime runtime = std::move(opened);  // goes before `end` does
-  Result<ExitCode> code = close_runtime(runtime, work(runtime), console);
-  if (!code) code = tell_error(code.error(), console, json);
-  end.told(*code);
-  return code;
-}
-
-Result<ExitCode> close_runtime(const Runtime& runtime, Result<ExitCode> code, Console& console) {
+  MILLRACE_TRY(const Runtime runtime, open_runtime(options, limits));
+  limits.opened(runtime.client().call_report());
+  Result<ExitCode> code = work(runtime);
   const Status closed = wait_blocking(runtime.close());
-  const trace::TraceFile* const file = runtime.trace_file();
-  if (file == nullptr) return code;  // what closing could not do is logged
-  if (file->lost() > 0) {
-    console.warning("the trace lacks " + std::to_string(file->lost()) +
-                    " events, which came faster than they were written");
+  if (const trace::TraceFile* const file = runtime.trace_file()) {
+    if (file->lost() > 0) {
+      console.warning("the trace lacks " + std::to_string(file->lost()) +
+                      " events, which came faster than they were written");
+    }
+    // Without a trace, what closing could not do is logged.
+    if (code && !closed) code = std::unexpected(closed.error());
   }
-  if (code && !closed) return std::unexpected(closed.error());
+  if (!code) code = tell_error(code.error(), console, limits.json());
+  limits.told(*code);
   return code;
 }
 

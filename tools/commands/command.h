@@ -8,19 +8,31 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/tools/api/runtime.h"
 #include "millrace/tools/commands/console.h"
-#include "millrace/tools/commands/end_in_time.h"
 #include "millrace/tools/commands/exit_code.h"
 #include "millrace/tools/commands/inputs.h"
 #include "millrace/tools/commands/limits.h"
+#include "millrace/tools/train/training_options.h"
 
 namespace millrace::commands {
 
+// What the commands that open a runtime have in common.
+struct RuntimeFlags {
+  std::vector<std::string> plugins = {};  // NAME=PATH[,OPTION=VALUE...] each
+  // FOLDER[,read_only][,max=BYTES]; empty: as the environment says
+  std::string compilation_cache = {};
+  std::optional<int> threads = {};
+  std::optional<int> devices = {};
+  std::optional<double> deadline_seconds = {};
+  std::string trace = {};  // file; empty: as the environment says
+  bool json = false;
+};
+
 struct DevicesFlags {
-  std::vector<std::string> plugins;  // NAME=PATH[,OPTION=VALUE...] each
-  double deadline_seconds = 30;      // of the look at each
+  std::vector<std::string> plugins;
+  double deadline_seconds = 30;  // of the look at each
   bool json = false;
 };
 
@@ -28,43 +40,21 @@ struct EnvFlags {
   bool json = false;
 };
 
-struct RunFlags {
+struct RunFlags : RuntimeFlags {
   std::string file;
-  std::vector<std::string> plugins;
-  std::string compilation_cache;  // FOLDER[,read_only][,max=BYTES]; empty: as the environment says
   InputFlags inputs;
   std::string outputs_folder;
   int repeat = 1;
-  std::string trace;  // file
-  std::optional<int> threads;
-  std::optional<double> deadline_seconds;
   bool deterministic = false;
-  bool json = false;
 };
 
-struct TrainFlags {
-  std::string model;
+struct TrainFlags : RuntimeFlags {
+  TrainFlags() { training.device_restarts.restarts = 3; }
+  train::TrainingOptions training;      // as the options say; data and checkpoint are missing
+  train::CheckpointOptions checkpoint;  // folder; empty: none
   std::string data;
   bool fake_data = false;
-  std::vector<std::string> plugins;
-  std::string compilation_cache;
-  std::optional<int> devices;
-  std::int64_t batch_size = 128;
-  std::uint64_t epochs = 3;
-  std::optional<std::uint64_t> max_steps;
-  std::uint64_t seed = 1;
-  std::optional<int> threads;
-  std::optional<double> deadline_seconds;
-  int steps_in_flight = 4;
-  std::size_t bucket_bytes = 0;
-  std::string checkpoint;   // folder; empty: none
-  std::uint64_t every = 0;  // steps; 0: once per epoch
-  bool resume = false;
-  int restarts = 3;   // of devices, within a minute
-  std::string trace;  // file
-  bool deterministic = false;
   bool no_shuffle = false;
-  bool json = false;
   bool quiet = false;
 };
 
@@ -78,19 +68,15 @@ struct TraceFlags {
   bool json = false;
 };
 
-struct InspectFlags {
+struct InspectFlags : RuntimeFlags {
   std::string file;
-  std::vector<std::string> plugins;
   std::string svg;    // file
   std::string write;  // a file for the program: text, or a portable artifact if it ends in .bc
   std::string vhlo;   // for write: the artifact's version; "": old enough for others
   bool ops = false;
   InputFlags inputs;  // for ops; none: made ones
   int repeat = 20;
-  std::optional<int> threads;
-  std::optional<double> deadline_seconds;  // with a plugin
   bool deterministic = false;
-  bool json = false;
 };
 
 struct ConformFlags {
@@ -117,21 +103,15 @@ Result<ExitCode> conform_command(const ConformFlags& flags, Console& console);
 std::string version_text();
 
 // The environment's options; what the flags say goes over it.
-Result<RuntimeOptions> runtime_options(std::optional<int> threads, std::optional<int> devices,
-                                       const std::vector<std::string>& plugins = {},
-                                       const std::string& compilation_cache = {});
+Result<RuntimeOptions> runtime_options(const RuntimeFlags& flags);
 // Runtime::create within the limits, its errors marked with ExitCode::kDevice, or by what has ended
 // it.
 Result<Runtime> open_runtime(const RuntimeOptions& options, const Limits& limits);
-// Opens a runtime, works with it, closes it (close_runtime) and lets it go. What the work has come
-// to is told before that, since the end of a plugin's client may take long, or not come: then the
-// process ends as EndInTime says.
-Result<ExitCode> with_runtime(const RuntimeOptions& options, const Limits& limits,
-                              EndInTime::Options end_options, Console& console,
+// Opens a runtime, works with it, and closes it; then a trace file has everything. Reports the
+// result before it destroys the runtime, since the end of a plugin's client may take long, or not
+// come: then the process ends with what was reported.
+Result<ExitCode> with_runtime(const RuntimeOptions& options, Limits& limits, Console& console,
                               const std::function<Result<ExitCode>(const Runtime&)>& work);
-// Closes the runtime. If it writes a trace, the file then has everything, an error of closing
-// counts unless `code` is one already, and events that were lost are warned of.
-Result<ExitCode> close_runtime(const Runtime& runtime, Result<ExitCode> code, Console& console);
 // Marks the errors of a compilation with ExitCode::kProgramRejected; a program for several devices
 // is refused where the options name one.
 Future<devices::Executable> compile_program(const Runtime& runtime, const devices::Program& program,

@@ -1,22 +1,53 @@
-// `millrace conform`: checks a PJRT plugin of anybody's.
+// `millrace conform`: checks any PJRT plugin.
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "millrace/devices/pjrt/plugin_list.h"
 #include "millrace/tools/commands/command.h"
 #include "millrace/tools/conform/report.h"
 #include "millrace/tools/conform/runner.h"
+#include "millrace/transfer/formats/file.h"
 
 namespace millrace::commands {
 namespace {
 
 namespace fs = std::filesystem;
 
+// "a, b, c": the families of all checks.
+std::string families() {
+  std::string text;
+  for (std::string_view last; const conform::Check& check : conform::all_checks()) {
+    const std::string_view family = check.name.substr(0, check.name.find('.'));
+    if (family == last) continue;
+    text.append(text.empty() ? "" : ", ").append(family);
+    last = family;
+  }
+  return text;
+}
+
+Status check_filters(const ConformFlags& flags) {
+  for (const std::string& filter : flags.filters) {
+    const bool matches = std::ranges::any_of(
+        conform::all_checks(),
+        [&filter](const conform::Check& check) { return conform::selected(check.name, {filter}); });
+    if (matches) continue;
+    return usage_error("no check matches --filter '" + filter + "'; there are families of them (" +
+                       families() + "), and --list tells their names");
+  }
+  return {};
+}
+
 Result<ExitCode> list_checks(const ConformFlags& flags, Console& console) {
   std::string text;
   for (const conform::Check& check : conform::all_checks()) {
     if (!conform::selected(check.name, flags.filters)) continue;
+    if (flags.json) {
+      text += conform::to_json_line(check);
+      continue;
+    }
     std::string name(check.name);
     name.resize(std::max<std::size_t>(name.size() + 2, 36), ' ');
     text += name + std::string(check.wants) + "\n";
@@ -46,6 +77,7 @@ std::string options_text(const std::string& plugin, const std::vector<std::strin
 }  // namespace
 
 Result<ExitCode> conform_command(const ConformFlags& flags, Console& console) {
+  MILLRACE_TRY_STATUS(check_filters(flags));
   if (flags.list) return list_checks(flags, console);
   if (flags.plugin.empty()) return usage_error("it wants a plugin: millrace conform PLUGIN.so");
   MILLRACE_TRY(const devices::pjrt::PluginEntry entry, plugin_of(flags));
@@ -63,28 +95,21 @@ Result<ExitCode> conform_command(const ConformFlags& flags, Console& console) {
                               .deadline_seconds = flags.deadline_seconds,
                               .filters = flags.filters,
                               .here = flags.here};
-  // Found before the checks, not after them.
-  std::ofstream junit;
-  if (!flags.junit.empty()) {
-    junit.open(flags.junit, std::ios::binary | std::ios::trunc);
-    if (!junit) {
-      return fail(ErrorCode::kPermissionDenied, "the report cannot be written to " + flags.junit);
-    }
-  }
+  // Found before the checks, not after them; made after them, so that a Ctrl-C leaves no part.
+  if (!flags.junit.empty()) MILLRACE_TRY_STATUS(transfer::NewFile::check(flags.junit));
   conform::Report report{.plugin = fs::path(entry.path).filename().string(),
                          .options = options_text(flags.plugin, flags.options),
                          .verdicts = {}};
   Status told;
   report.verdicts = conform::run_checks(options, [&](const conform::Verdict& verdict) {
-    if (!flags.json && told) told = console.data(conform::to_line(verdict));
+    if (!told) return;
+    told = console.data(flags.json ? conform::to_json_line(verdict) : conform::to_line(verdict));
   });
   MILLRACE_TRY_STATUS(told);
-  if (report.verdicts.empty()) return usage_error("no check matches; see --list");
-  MILLRACE_TRY_STATUS(
-      console.data(flags.json ? conform::to_json(report) : "\n" + conform::to_summary(report)));
-  if (junit.is_open() && !(junit << conform::to_junit(report)).flush()) {
-    return fail(ErrorCode::kDataLoss, "the report cannot be written to " + flags.junit);
-  }
+  MILLRACE_TRY_STATUS(console.data(flags.json ? conform::to_json_summary(report)
+                                              : "\n" + conform::to_summary(report)));
+  if (!flags.junit.empty())
+    MILLRACE_TRY_STATUS(transfer::write_file(flags.junit, conform::to_junit(report)));
   return conform::count(report, conform::Outcome::kFailed) == 0 ? ExitCode::kOk
                                                                 : ExitCode::kFailure;
 }

@@ -53,7 +53,7 @@ int Console::columns() {
 
 Status Console::data(std::string_view text) { return write_all(STDOUT_FILENO, text); }
 
-// Where nobody can be told of a failure, there is nothing to do about it.
+// A failure of the stream for failures cannot be reported.
 void Console::words(std::string_view text) { static_cast<void>(write_all(STDERR_FILENO, text)); }
 
 std::string Console::for_terminal(std::string_view text) {
@@ -67,18 +67,13 @@ std::string Console::for_terminal(std::string_view text) {
   }
 }
 
-void Console::error(const Error& error) {
-  std::string line = command_ + ": ";
-  line += traits_.color ? std::string(kRed) + "error:" + std::string(kPlain) : "error:";
-  line += " " + for_terminal(error.message()) + "\n";
-  words(line);
-}
+void Console::error(const Error& error) { line(kRed, "error:", error.message()); }
+void Console::warning(std::string_view text) { line(kYellow, "warning:", text); }
 
-void Console::warning(std::string_view text) {
-  std::string line = command_ + ": ";
-  line += traits_.color ? std::string(kYellow) + "warning:" + std::string(kPlain) : "warning:";
-  line += " " + for_terminal(text) + "\n";
-  words(line);
+void Console::line(std::string_view color, std::string_view kind, std::string_view text) {
+  std::string shown(kind);
+  if (traits_.color) shown = std::string(color) + shown + std::string(kPlain);
+  words(command_ + ": " + shown + " " + for_terminal(text) + "\n");
 }
 
 }  // namespace millrace::commands

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/devices/registry.h"
 
 namespace millrace::commands {
@@ -29,7 +29,7 @@ class Console {
   const ConsoleTraits& traits() const { return traits_; }
   // With what a terminal would take as a command told as \xNN: errors hold words of others.
   static std::string for_terminal(std::string_view text);
-  // Of the terminal now; 80 where it cannot be asked.
+  // The terminal's columns now; 80 where it cannot be asked.
   static int columns();
 
   // kDataLoss if stdout cannot take it (a full disk, a closed pipe).
@@ -39,6 +39,8 @@ class Console {
   void warning(std::string_view text);
 
  private:
+  void line(std::string_view color, std::string_view kind, std::string_view text);
+
   std::string command_;
   ConsoleTraits traits_;
 };

@@ -9,9 +9,9 @@
 #include <utility>
 #include <variant>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/ends_in_time.h"
-#include "millrace/core/make_executor.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/base/json_text.h"
+#include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/backend_name.h"
 #include "millrace/tools/child/in_child.h"
 #include "millrace/tools/commands/command.h"
@@ -51,37 +51,38 @@ Json to_json(const devices::Client& client) {
           {"devices", list}};
 }
 
-std::string to_text(const devices::Client& client) {
-  std::string text =
-      std::string(client.platform_name()) + " " + std::string(client.platform_version()) + "\n";
-  for (const devices::DeviceInfo& device : client.devices()) {
-    text += std::to_string(devices::index(device.id)) + "  " + device.kind + ", memory: ";
+// The same in words, or why there is none.
+std::string to_text(const Json& json) {
+  const auto text_of = [](const Json& text) { return text.get<std::string>(); };
+  if (json.contains("problem")) return "cannot be used: " + text_of(json["problem"]) + "\n";
+  std::string text = text_of(json["platform"]) + " " + text_of(json["version"]) + "\n";
+  for (const Json& device : json["devices"]) {
+    text += std::to_string(device["id"].get<int>()) + "  " + text_of(device["kind"]) + ", memory: ";
     const char* separator = "";
-    for (const int id : device.memories) {
-      text += separator + memory_kind(client, device.id, id);
+    for (const Json& memory : device["memories"]) {
+      text += separator + text_of(memory);
       separator = ", ";
     }
     text += "\n";
   }
+  if (json.contains("warning")) text += "warning: " + text_of(json["warning"]) + "\n";
   return text;
 }
 
-// Of a client to end once it is described: what it says does not depend on that. And of a process
-// that looks at one to tell what it knows: that the plugin does not answer, for one.
+// kEndTime: a client has it to end once it is described, which changes nothing of what it says.
+// kGrace: a process that looks at one has it to report what it knows, as that the plugin does not
+// answer.
 constexpr std::chrono::seconds kEndTime(2), kGrace(5);
 static_assert(kGrace > 2 * kEndTime);
 
 // One backend, opened, described and closed: no runtime is made for a look.
 struct Look {
   Json json;
-  std::string text;
   Status opened;
 };
 
 Look failed_look(Error why) {
-  return {.json = {{"problem", why.message()}},
-          .text = "cannot be used: " + why.message() + "\n",
-          .opened = std::unexpected(std::move(why))};
+  return {.json = {{"problem", why.message()}}, .opened = std::unexpected(std::move(why))};
 }
 
 // A client that does not end, with the threads that it uses, is left to the process, which ends
@@ -89,14 +90,11 @@ Look failed_look(Error why) {
 void end_look(std::unique_ptr<devices::Client> client, std::unique_ptr<PoolExecutor> frees,
               Look& look) {
   static_cast<void>(wait_blocking(client->close()));  // nothing was begun
-  const bool ended = ends_in_time(client->destroy(), kEndTime);
-  if (ended && (!frees || ends_in_time(frees->close(), kEndTime))) return;
+  const bool ended = wait_until(client->destroy(), kEndTime);
+  if (ended && (!frees || wait_until(frees->close(), kEndTime))) return;
   static_cast<void>(client.release());
   static_cast<void>(frees.release());
-  const std::string warning =
-      "its client did not end within " + std::to_string(kEndTime.count()) + " s";
-  look.json["warning"] = warning;
-  look.text += "warning: " + warning + "\n";
+  look.json["warning"] = "its client did not end within " + std::to_string(kEndTime.count()) + " s";
 }
 
 Look look_at(const std::string& name, const devices::ClientRegistry& registry,
@@ -124,7 +122,7 @@ Look look_at(const std::string& name, const devices::ClientRegistry& registry,
   Result<std::unique_ptr<devices::Client>> client = registry.create(name, client_options);
   Look look;
   if (client) {
-    look = {.json = to_json(**client), .text = to_text(**client), .opened = {}};
+    look = {.json = to_json(**client), .opened = {}};
     end_look(*std::move(client), std::move(frees), look);
   } else {
     look = failed_look(client.error());
@@ -135,28 +133,22 @@ Look look_at(const std::string& name, const devices::ClientRegistry& registry,
       static_cast<void>(pool.release());
       return look;
     }
-    // A client that was not opened may not have ended either, of which the error tells.
-    if (frees && !ends_in_time(frees->close(), kEndTime)) static_cast<void>(frees.release());
+    // A client that was not opened may not have ended either; the error says so.
+    if (frees && !wait_until(frees->close(), kEndTime)) static_cast<void>(frees.release());
   }
   static_cast<void>(wait_blocking(pool->close()));
   return look;
 }
 
-// Names and attributes that are no UTF-8 are told with replacement characters.
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 // A look, from the process that had it to this one.
 std::string to_answer(const Look& look) {
-  if (look.opened) return dump({{"json", look.json}, {"text", look.text}});
+  if (look.opened) return json_text(look.json);
   const Error& why = look.opened.error();
-  return dump({{"code", static_cast<int>(why.code())}, {"message", why.message()}});
+  return json_text(Json{{"code", static_cast<int>(why.code())}, {"message", why.message()}});
 }
 Look from_answer(const std::string& answer) {
   Json json = Json::parse(answer);
-  if (json.contains("json"))
-    return {.json = std::move(json["json"]), .text = json["text"], .opened = {}};
+  if (!json.contains("code")) return {.json = std::move(json), .opened = {}};
   return failed_look(
       Error(static_cast<ErrorCode>(json["code"].get<int>()), json["message"].get<std::string>()));
 }
@@ -206,7 +198,7 @@ void add_problems(const std::vector<Error>& problems, Json& json, std::string& t
 }  // namespace
 
 Result<ExitCode> devices_command(const DevicesFlags& flags, Console& console) {
-  MILLRACE_TRY(const RuntimeOptions options, runtime_options({}, {}, flags.plugins));
+  MILLRACE_TRY(const RuntimeOptions options, runtime_options({.plugins = flags.plugins}));
   MILLRACE_TRY(const KnownBackends known, find_backends(options));
   const std::map<std::string, Look> looks =
       look_at_all(known, options, flags.deadline_seconds, console);
@@ -214,7 +206,7 @@ Result<ExitCode> devices_command(const DevicesFlags& flags, Console& console) {
       options.variables,
       [&looks](const std::string& name) -> Status { return looks.at(name).opened; });
   Json json = choice ? looks.at(choice->name).json : Json{{"schema", 1}};
-  std::string text = choice ? looks.at(choice->name).text : "";
+  std::string text = choice ? to_text(json) : "";
   if (choice) {
     json["reason"] = choice->reason;
   } else {
@@ -226,12 +218,13 @@ Result<ExitCode> devices_command(const DevicesFlags& flags, Console& console) {
     const Look& look = looks.at(name);
     json["others"].push_back(look.json);
     text.append(text.empty() ? "" : "\n").append("not chosen, ").append(name);
-    text.append(" (PJRT_DEVICE=").append(name).append("):\n").append(look.text);
+    text.append(" (PJRT_DEVICE=").append(name).append("):\n").append(to_text(look.json));
   }
   add_problems(known.problems, json, text);
   if (choice && !known.plugins.empty())
     text += "\nchosen, " + choice->name + ": " + choice->reason + "\n";
-  MILLRACE_TRY_STATUS(console.data(flags.json ? dump(json) + "\n" : Console::for_terminal(text)));
+  MILLRACE_TRY_STATUS(
+      console.data(flags.json ? json_text(json) + "\n" : Console::for_terminal(text)));
   if (choice) return ExitCode::kOk;
   // The list is what was asked for; that a run would fail is told as well.
   console.error(choice.error());

@@ -15,8 +15,9 @@
 #include <thread>
 #include <utility>
 
-#include "millrace/core/cores.h"
-#include "millrace/core/ticks.h"
+#include "millrace/core/base/cores.h"
+#include "millrace/core/base/json_text.h"
+#include "millrace/core/base/ticks.h"
 #include "millrace/devices/cpu/kernels/isa_level.h"
 #include "millrace/devices/registry.h"
 #include "millrace/tools/api/version.h"
@@ -30,7 +31,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// With what a plugin does to be opened; its process gets a little longer to tell of it. Its end may
+// With what a plugin does to be opened; its process gets a little longer to report it. Its end may
 // take twice the last of these (RuntimeOptions::close_timeout).
 constexpr std::chrono::seconds kPatience(30), kGrace(5), kCloseTimeout(1);
 
@@ -154,16 +155,11 @@ Json runtime_facts(const RuntimeOptions& options) {
   return json;
 }
 
-// Bytes that are no UTF-8 are told as a replacement character.
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 // The threads and devices that a runtime has here. It is opened in a process of its own, which a
 // plugin may end.
 void add_runtime(Json& json, Console& console) {
   const auto report = [&json](const Error& error) { json["no_runtime"] = error.to_string(); };
-  const Result<RuntimeOptions> options = runtime_options({}, {});
+  const Result<RuntimeOptions> options = runtime_options({});
   if (!options) return report(options.error());
   json["threads"] = compute_threads(*options);
   const Result<KnownBackends> known = find_backends(*options);
@@ -173,7 +169,8 @@ void add_runtime(Json& json, Console& console) {
   quiet.trace_file.clear();  // looking must not write over a trace
   quiet.close_timeout = kCloseTimeout;
   const std::chrono::duration<double> limit = kPatience + kGrace;
-  const ChildEnd end = in_child([&quiet] { return dump(runtime_facts(quiet)); }, limit.count());
+  const ChildEnd end =
+      in_child([&quiet] { return json_text(runtime_facts(quiet)); }, limit.count());
   console.words(end.words);
   json.update(end.answer ? Json::parse(*end.answer)
                          : Json{{"no_runtime", "opening one in a process of its own: " +
@@ -249,7 +246,7 @@ std::string to_text(const Json& json) {
 
 Result<ExitCode> env_command(const EnvFlags& flags, Console& console) {
   const Json json = facts(console);
-  MILLRACE_TRY_STATUS(console.data(flags.json ? dump(json) + "\n" : to_text(json)));
+  MILLRACE_TRY_STATUS(console.data(flags.json ? json_text(json) + "\n" : to_text(json)));
   return ExitCode::kOk;
 }
 

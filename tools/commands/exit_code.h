@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 
 namespace millrace::commands {
 
@@ -29,11 +29,9 @@ struct ExitWith {
 // The ExitWith of the error; else what its code and details say.
 ExitCode exit_code(const Error& error);
 ExitCode exit_code_of_signal(int signal);
-// {"event":"error","code":…,"message":…,"exit":…}: the last line of --json where a command fails.
-std::string error_json(const Error& error, ExitCode code);
-
-// On stderr, and in a line of its own on stdout for who reads JSON there; the exit code: `code`, or
-// what the error means.
+// On stderr and, with json, as the last line of stdout:
+// {"event":"error","code":…,"message":…,"exit":…}. Returns the exit code: `code`, or what the error
+// means.
 ExitCode tell_error(const Error& error, Console& console, bool json,
                     std::optional<ExitCode> code = {});
 

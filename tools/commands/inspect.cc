@@ -12,18 +12,18 @@
 #include <variant>
 #include <vector>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/make_executor.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/base/json_text.h"
+#include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/program.h"
 #include "millrace/devices/shape_pattern.h"
 #include "millrace/tools/commands/command.h"
-#include "millrace/tools/commands/end_in_time.h"
 #include "millrace/tools/commands/inputs.h"
 #include "millrace/tools/inspect/memory_picture.h"
 #include "millrace/tools/inspect/op_times.h"
 #include "millrace/tools/inspect/program_facts.h"
-#include "millrace/tools/inspect/write_program.h"
-#include "millrace/tools/trace/svg.h"
+#include "millrace/tools/inspect/written_program.h"
+#include "millrace/transfer/formats/file.h"
 
 namespace millrace::commands {
 
@@ -38,53 +38,53 @@ bool has_inputs(const InspectFlags& flags) {
   return !flags.inputs.files.empty() || !flags.inputs.folder.empty();
 }
 
-// Of the given arrays; empty if none were given, which is an error if a run needs them.
-Result<std::vector<devices::Shape>> given_shapes(const devices::Program& program,
-                                                 const InspectFlags& flags) {
+// The arrays of --input and --inputs, and their shapes; none of either if none were given, which is
+// an error if a run needs them.
+struct Given {
+  std::vector<std::shared_ptr<transfer::NpyArray>> arrays;
   std::vector<devices::Shape> shapes;
+};
+
+Result<Given> read_given(const devices::Program& program, const InspectFlags& flags,
+                         const CallOptions& call) {
+  Given given;
   const bool runs = flags.ops || !flags.svg.empty();
-  if (!has_inputs(flags) && !runs) return shapes;
+  if (!has_inputs(flags) && !runs) return given;
   const auto patterns = inspect::argument_shapes(program);
   if (!patterns) return rejected(patterns.error(), flags.file);
   if (!has_inputs(flags)) {
-    if (devices::are_complete(*patterns)) return shapes;
+    if (devices::are_complete(*patterns)) return given;
     return usage_error(flags.file +
                        " leaves shapes of its arguments open: --input or --inputs gives them");
   }
-  MILLRACE_TRY(const auto arrays, read_inputs(flags.inputs, flags.file, *patterns));
-  for (const auto& array : arrays) shapes.push_back(array->shape);
-  return shapes;
+  MILLRACE_TRY(given.arrays, read_inputs(flags.inputs, program, *patterns, call));
+  for (const auto& array : given.arrays) given.shapes.push_back(array->shape);
+  return given;
 }
 
-// The given arrays, or made ones.
+// Where arrays are that a run takes: the given ones, or made ones.
 class Inputs {
  public:
-  Status read(const InspectFlags& flags, std::span<const devices::Shape> shapes) {
-    if (has_inputs(flags)) {
-      MILLRACE_TRY(given_, read_inputs(flags.inputs, flags.file, shapes));
-      for (const auto& array : given_) addresses_.push_back(array->data.get());
-      return {};
-    }
+  Inputs(const Given& given, std::span<const devices::Shape> shapes) {
+    for (const auto& array : given.arrays) addresses_.push_back(array->data.get());
+    if (!given.arrays.empty()) return;
     for (std::size_t i = 0; i < shapes.size(); ++i)
       made_.push_back(inspect::random_bytes(shapes[i], static_cast<std::uint32_t>(i)));
     for (const auto& bytes : made_) addresses_.push_back(bytes.data());
-    return {};
   }
   std::span<const void* const> addresses() const { return addresses_; }
 
  private:
-  std::vector<std::shared_ptr<transfer::NpyArray>> given_;
   std::vector<std::vector<std::byte>> made_;
   std::vector<const void*> addresses_;
 };
 
-Result<std::string> time_ops(const devices::Program& program, const InspectFlags& flags) {
-  MILLRACE_TRY(const RuntimeOptions options, runtime_options(flags.threads, {}));
-  MILLRACE_TRY(const std::vector<devices::Shape> shapes, given_shapes(program, flags));
-  const auto timed = inspect::TimedProgram::create(program, flags.deterministic, shapes);
+Result<std::string> time_ops(const devices::Program& program, const InspectFlags& flags,
+                             const Given& given, const CallOptions& call) {
+  MILLRACE_TRY(const RuntimeOptions options, runtime_options(flags));
+  const auto timed = inspect::TimedProgram::create(program, flags.deterministic, given.shapes);
   if (!timed) return rejected(timed.error(), flags.file);
-  Inputs inputs;
-  MILLRACE_TRY_STATUS(inputs.read(flags, timed->inputs()));
+  const Inputs inputs(given, timed->inputs());
   // This thread is one of them.
   const int threads = compute_threads(options);
   const auto executor = threads > 1
@@ -93,7 +93,7 @@ Result<std::string> time_ops(const devices::Program& program, const InspectFlags
   const auto parallel =
       executor != nullptr ? make_parallel_on(*executor, threads) : make_serial_parallel();
   MILLRACE_TRY(const inspect::OpTimes times,
-               timed->run(inputs.addresses(), flags.repeat, *parallel, {}));
+               timed->run(inputs.addresses(), flags.repeat, *parallel, call.stop));
   return flags.json ? times.to_json() + "\n" : times.to_text();
 }
 
@@ -141,7 +141,7 @@ std::string to_text(const Compiled& compiled) {
       "\n";
   if (!compiled.cost) return text + "  no cost analysis: " + compiled.cost.error().message() + "\n";
   for (const auto& [name, value] : *compiled.cost)
-    text += "  " + name + "  " + attribute_json(value).dump() + "\n";
+    text += "  " + name + "  " + json_text(attribute_json(value)) + "\n";
   return text;
 }
 
@@ -168,53 +168,68 @@ Result<Compiled> compile_there(const Runtime& runtime, const devices::Program& p
 
 // What the program is made of, and what the plugin makes of it if one is asked for.
 Result<ExitCode> tell(const inspect::ProgramFacts& facts, const devices::Program& program,
-                      const InspectFlags& flags, Console& console) {
-  MILLRACE_TRY(const RuntimeOptions options, runtime_options(flags.threads, {}, flags.plugins));
+                      const InspectFlags& flags, Limits& limits, Console& console) {
+  MILLRACE_TRY(const RuntimeOptions options, runtime_options(flags));
   if (!wants_plugin(flags, options)) {
     MILLRACE_TRY_STATUS(console.data(flags.json ? facts.to_json() + "\n" : facts.to_text()));
     return ExitCode::kOk;
   }
-  MILLRACE_TRY(const std::unique_ptr<Limits> limits, Limits::create(flags.deadline_seconds));
-  std::string progress = "before " + flags.file + " was compiled";
-  return with_runtime(
-      options, *limits,
-      {.grace = EndInTime::kStep, .progress = [&] { return progress; }, .json = flags.json},
-      console, [&](const Runtime& runtime) -> Result<ExitCode> {
-        const Result<Compiled> compiled = compile_there(runtime, program, limits->call());
-        if (!compiled) return std::unexpected(limits->at_end(compiled.error(), progress));
-        std::string text = facts.to_text() + to_text(*compiled);
-        if (flags.json) {
-          auto json = nlohmann::ordered_json::parse(facts.to_json());
-          json["compiled"] = to_json(*compiled);
-          text = json.dump() + "\n";
-        }
-        MILLRACE_TRY_STATUS(console.data(text));
-        return ExitCode::kOk;
-      });
+  limits.set_grace(Limits::kStep);
+  return with_runtime(options, limits, console, [&](const Runtime& runtime) -> Result<ExitCode> {
+    const Result<Compiled> compiled = compile_there(runtime, program, limits.call());
+    if (!compiled) return std::unexpected(limits.at_end(compiled.error()));
+    std::string text = facts.to_text() + to_text(*compiled);
+    if (flags.json) {
+      auto json = nlohmann::ordered_json::parse(facts.to_json());
+      json["compiled"] = to_json(*compiled);
+      text = json_text(json) + "\n";
+    }
+    MILLRACE_TRY_STATUS(console.data(text));
+    return ExitCode::kOk;
+  });
+}
+
+// The files that are asked for, then the facts.
+Result<inspect::ProgramFacts> look_at(const devices::Program& program, const InspectFlags& flags,
+                                      std::span<const devices::Shape> shapes) {
+  if (!flags.svg.empty()) {
+    const auto map = inspect::memory_map(program, shapes);
+    if (!map) return rejected(map.error(), flags.file);
+    MILLRACE_TRY_STATUS(transfer::write_file(flags.svg, inspect::draw(*map)));
+  }
+  if (!flags.write.empty()) {
+    const auto written = inspect::written_program(program, flags.write, flags.vhlo);
+    if (!written) return rejected(written.error(), flags.file);
+    MILLRACE_TRY_STATUS(transfer::write_file(flags.write, *written));
+  }
+  auto facts = inspect::inspect(program, shapes);
+  if (!facts) return rejected(facts.error(), flags.file);
+  return facts;
 }
 
 }  // namespace
 
 Result<ExitCode> inspect_command(const InspectFlags& flags, Console& console) {
-  MILLRACE_TRY(const devices::Program program, devices::Program::from_file(flags.file));
+  MILLRACE_TRY(const std::unique_ptr<Limits> limits,
+               Limits::create(
+                   console, {.deadline_seconds = flags.deadline_seconds,
+                             // Without a plugin nothing has to end in order.
+                             .grace = Limits::kTelling,
+                             .progress = [&] { return "before " + flags.file + " was inspected"; },
+                             .json = flags.json}));
+  const auto ended = [&](const Error& error) { return std::unexpected(limits->at_end(error)); };
+  const Result<devices::Program> program = read_program(flags.file, limits->call());
+  if (!program) return ended(program.error());
+  const Result<Given> given = read_given(*program, flags, limits->call());
+  if (!given) return ended(given.error());
   if (flags.ops) {
-    MILLRACE_TRY(const std::string text, time_ops(program, flags));
-    MILLRACE_TRY_STATUS(console.data(text));
+    const Result<std::string> text = time_ops(*program, flags, *given, limits->call());
+    if (!text) return ended(text.error());
+    MILLRACE_TRY_STATUS(console.data(*text));
     return ExitCode::kOk;
   }
-  MILLRACE_TRY(const std::vector<devices::Shape> shapes, given_shapes(program, flags));
-  if (!flags.svg.empty()) {
-    const auto map = inspect::memory_map(program, shapes);
-    if (!map) return rejected(map.error(), flags.file);
-    MILLRACE_TRY_STATUS(trace::write_svg(flags.svg, inspect::draw(*map)));
-  }
-  if (!flags.write.empty()) {
-    const Status written = inspect::write_program(program, flags.write, flags.vhlo);
-    if (!written) return rejected(written.error(), flags.file);
-  }
-  const auto facts = inspect::inspect(program, shapes);
-  if (!facts) return rejected(facts.error(), flags.file);
-  return tell(*facts, program, flags, console);
+  MILLRACE_TRY(const inspect::ProgramFacts facts, look_at(*program, flags, given->shapes));
+  return tell(facts, *program, flags, *limits, console);
 }
 
 }  // namespace millrace::commands

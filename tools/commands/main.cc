@@ -1,28 +1,32 @@
 // The `millrace` command: reads options, calls a command, turns its error into words and an exit
 // code. Read next: command.h.
+#include <fcntl.h>
+#include <malloc.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
+#include <csignal>
+#include <functional>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <string>
 #include <system_error>
 #include <vector>
 
-#include "millrace/tools/commands/bad_end.h"
+#include "millrace/core/async/future.h"
 #include "millrace/tools/commands/command.h"
 #include "millrace/tools/commands/completion.h"
+#include "millrace/tools/commands/crash_report.h"
 #include "millrace/tools/train/step_watch.h"
 
 namespace {
 
 using namespace millrace;            // NOLINT(google-build-using-namespace)
 using namespace millrace::commands;  // NOLINT(google-build-using-namespace)
-
-constexpr const char* kTraceHelp =
-    "write a timeline that ui.perfetto.dev opens (MILLRACE_TRACE); see millrace trace";
-constexpr const char* kThreadsHelp =
-    "that run programs, shared out over the devices, at least one each (MILLRACE_THREADS; "
-    "default: one per core)";
 
 // Not CLI::Range: it takes a NaN.
 const CLI::Validator kSeconds(
@@ -53,17 +57,43 @@ void add_plugins(CLI::App& command, std::vector<std::string>& plugins) {
       ->take_all();
 }
 
-void add_compilation_cache(CLI::App& command, std::string& cache) {
+void add_compilation_cache(CLI::App& command, RuntimeFlags& flags) {
   command
-      .add_option("--compilation-cache", cache,
+      .add_option("--compilation-cache", flags.compilation_cache,
                   "keep what is compiled in this folder, for the next time "
                   "(MILLRACE_COMPILATION_CACHE)")
       ->type_name("DIR[,read_only][,max=BYTES]");
 }
 
-CLI::App& add_devices(CLI::App& app, DevicesFlags& flags) {
-  CLI::App& command =
-      *app.add_subcommand("devices", "list the devices (PJRT_DEVICE, CPU_NUM_DEVICES)");
+CLI::Option& add_threads(CLI::App& command, RuntimeFlags& flags) {
+  return *command
+              .add_option("--threads", flags.threads,
+                          "that run programs, shared out over the devices, at least one each "
+                          "(MILLRACE_THREADS; default: one per core)")
+              ->check(CLI::Range(1, RuntimeOptions::most_threads()));
+}
+
+void add_deadline(CLI::App& command, RuntimeFlags& flags) {
+  command
+      .add_option("--deadline", flags.deadline_seconds,
+                  "give up after so many seconds (exit code 124)")
+      ->check(kSeconds);
+}
+
+void add_trace_file(CLI::App& command, RuntimeFlags& flags) {
+  command
+      .add_option(
+          "--trace", flags.trace,
+          "write a timeline that ui.perfetto.dev opens (MILLRACE_TRACE); see millrace trace")
+      ->type_name("FILE");
+}
+
+void add_program(CLI::App& command, std::string& file) {
+  command.add_option("FILE", file, "the program: StableHLO, text or bytecode; - for stdin")
+      ->required();
+}
+
+void add_devices_options(CLI::App& command, DevicesFlags& flags) {
   add_plugins(command, flags.plugins);
   command
       .add_option("--deadline", flags.deadline_seconds,
@@ -71,13 +101,13 @@ CLI::App& add_devices(CLI::App& app, DevicesFlags& flags) {
       ->check(kSeconds)
       ->capture_default_str();
   command.add_flag("--json", flags.json, "one JSON object");
-  return command;
 }
 
 void add_inputs(CLI::App& command, InputFlags& flags) {
-  auto* files =
-      command.add_option("--input", flags.files, "an argument (.npy), in order; may be repeated")
-          ->type_name("A.npy");
+  auto* files = command
+                    .add_option("--input", flags.files,
+                                "an argument (.npy; - for stdin), in order; may be repeated")
+                    ->type_name("A.npy");
   auto* folder =
       command.add_option("--inputs", flags.folder, "arguments DIR/0.npy, DIR/1.npy, ...")
           ->type_name("DIR");
@@ -85,13 +115,11 @@ void add_inputs(CLI::App& command, InputFlags& flags) {
   files->expected(1)->allow_extra_args(false)->take_all();
 }
 
-CLI::App& add_run(CLI::App& app, RunFlags& flags) {
-  CLI::App& command =
-      *app.add_subcommand("run", "compile and run a StableHLO program on arrays from .npy files");
-  command.add_option("FILE", flags.file, "the program: StableHLO, text or bytecode")->required();
+void add_run_options(CLI::App& command, RunFlags& flags) {
+  add_program(command, flags.file);
   add_inputs(command, flags.inputs);
   add_plugins(command, flags.plugins);
-  add_compilation_cache(command, flags.compilation_cache);
+  add_compilation_cache(command, flags);
   command
       .add_option("--outputs", flags.outputs_folder,
                   "write the results to DIR/0.npy, DIR/1.npy, ...")
@@ -99,22 +127,17 @@ CLI::App& add_run(CLI::App& app, RunFlags& flags) {
   command.add_option("--repeat", flags.repeat, "how often to execute")
       ->check(CLI::Range(1, 1'000'000'000))
       ->capture_default_str();
-  command.add_option("--threads", flags.threads, kThreadsHelp)
-      ->check(CLI::Range(1, RuntimeOptions::kMostThreads));
-  command
-      .add_option("--deadline", flags.deadline_seconds,
-                  "give up after so many seconds (exit code 124)")
-      ->check(kSeconds);
-  command.add_option("--trace", flags.trace, kTraceHelp)->type_name("FILE");
+  add_threads(command, flags);
+  add_deadline(command, flags);
+  add_trace_file(command, flags);
   command.add_flag("--deterministic", flags.deterministic,
                    "the same bits with any number of threads");
   command.add_flag("--json", flags.json, "print times and memory as one JSON object");
-  return command;
 }
 
-void add_train(CLI::App& app, TrainFlags& flags) {
-  CLI::App& command = *app.add_subcommand("train", "train an exported model, data-parallel");
-  command.add_option("--model", flags.model, "folder with manifest.json and its programs")
+void add_train_options(CLI::App& command, TrainFlags& flags) {
+  train::TrainingOptions& training = flags.training;
+  command.add_option("--model", training.model, "folder with manifest.json and its programs")
       ->required()
       ->type_name("DIR");
   auto* data = command.add_option_group("data", "where the images come from");
@@ -123,74 +146,65 @@ void add_train(CLI::App& app, TrainFlags& flags) {
   data->add_flag("--fake-data", flags.fake_data, "generated images");
   data->require_option(1);
   add_plugins(command, flags.plugins);
-  add_compilation_cache(command, flags.compilation_cache);
+  add_compilation_cache(command, flags);
   command.add_option("--devices", flags.devices, "use so many devices (default: all)")
       ->check(CLI::Range(1, RuntimeOptions::kMostDevices));
-  command.add_option("--batch-size", flags.batch_size, "rows per step, split over the devices")
+  command.add_option("--batch-size", training.batch_size, "rows per step, split over the devices")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->capture_default_str();
-  command.add_option("--epochs", flags.epochs, "times through the training images")
+  command.add_option("--epochs", training.epochs, "times through the training images")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40))
       ->capture_default_str();
-  command.add_option("--max-steps", flags.max_steps, "end after so many steps")
+  command.add_option("--max-steps", training.max_steps, "end after so many steps")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 60));
-  command.add_option("--seed", flags.seed, "of parameters and shuffling")
+  command.add_option("--seed", training.seed, "of parameters and shuffling")
       ->check(check_whole_number, "UINT")
       ->capture_default_str();
-  command.add_option("--threads", flags.threads, kThreadsHelp)
-      ->check(CLI::Range(1, RuntimeOptions::kMostThreads));
+  add_threads(command, flags);
   command
-      .add_option("--steps-in-flight", flags.steps_in_flight,
+      .add_option("--steps-in-flight", training.steps_in_flight,
                   "steps begun before the oldest has ended")
       ->check(CLI::Range(1, train::StepWatch::kMostInFlight))
       ->capture_default_str();
   command
-      .add_option("--bucket-bytes", flags.bucket_bytes,
+      .add_option("--bucket-bytes", training.bucket_bytes,
                   "gradients reduced together; 0: chosen by the model")
       ->check(check_whole_number, "UINT")
       ->capture_default_str();
-  command
-      .add_option("--deadline", flags.deadline_seconds,
-                  "give up after so many seconds (exit code 124)")
-      ->check(kSeconds);
+  add_deadline(command, flags);
   auto* checkpoint =
       command
-          .add_option("--checkpoint", flags.checkpoint,
+          .add_option("--checkpoint", flags.checkpoint.folder,
                       "save the training here while it goes on; the two newest are kept")
           ->type_name("DIR");
   command
-      .add_option("--every", flags.every,
+      .add_option("--every", flags.checkpoint.every,
                   "steps from one checkpoint to the next (default: once per epoch)")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 60))
       ->needs(checkpoint);
   command
-      .add_flag("--resume", flags.resume,
+      .add_flag("--resume", flags.checkpoint.resume,
                 "go on from the newest checkpoint, or begin if there is none")
       ->needs(checkpoint);
   command
-      .add_option("--restarts", flags.restarts,
+      .add_option("--restarts", training.device_restarts.restarts,
                   "restart devices that fail, so often within a minute, and go on from the last "
                   "step that is committed; 0: their failure ends the run")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
-  command.add_option("--trace", flags.trace, kTraceHelp)->type_name("FILE");
-  command.add_flag("--deterministic", flags.deterministic, "two runs give identical bits");
+  add_trace_file(command, flags);
+  command.add_flag("--deterministic", training.deterministic, "two runs give identical bits");
   command.add_flag("--no-shuffle", flags.no_shuffle, "take the images in the order of the files");
   auto* json = command.add_flag("--json", flags.json,
                                 "one JSON object per line on stdout, the last one the report");
   command.add_flag("--quiet", flags.quiet, "no progress, only the report")->excludes(json);
 }
 
-CLI::App& add_env(CLI::App& app, EnvFlags& flags) {
-  CLI::App& command = *app.add_subcommand(
-      "env", "tell what this build is and what it finds here: libraries, processor, variables");
+void add_env_options(CLI::App& command, EnvFlags& flags) {
   command.add_flag("--json", flags.json, "one JSON object");
-  return command;
 }
 
-CLI::App& add_trace(CLI::App& app, TraceFlags& flags) {
-  CLI::App& command =
-      *app.add_subcommand("trace", "tell where the time of a timeline went, and draw it");
+void add_trace_options(CLI::App& command, TraceFlags& flags) {
   command.add_option("FILE", flags.file, "what --trace or MILLRACE_TRACE has written")->required();
   command.add_option("--svg", flags.svg, "draw a picture")->type_name("OUT");
   command.add_option("--from", flags.from, "leave out what is before, in seconds")
@@ -203,13 +217,10 @@ CLI::App& add_trace(CLI::App& app, TraceFlags& flags) {
   command.add_flag("--all-lanes", flags.all_lanes,
                    "also draw the lanes that no batch passes through");
   command.add_flag("--json", flags.json, "one JSON object");
-  return command;
 }
 
-CLI::App& add_inspect(CLI::App& app, InspectFlags& flags) {
-  CLI::App& command = *app.add_subcommand(
-      "inspect", "tell what a program is made of, and where the time of a run of it goes");
-  command.add_option("FILE", flags.file, "the program: StableHLO, text or bytecode")->required();
+void add_inspect_options(CLI::App& command, InspectFlags& flags) {
+  add_program(command, flags.file);
   auto* ops = command.add_flag("--ops", flags.ops,
                                "run it on the CPU and tell the time of each kind of step");
   command
@@ -242,27 +253,18 @@ CLI::App& add_inspect(CLI::App& app, InspectFlags& flags) {
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str()
       ->needs(ops);
-  command
-      .add_option("--threads", flags.threads,
-                  "with --ops: that run it (MILLRACE_THREADS; default: one per core)")
-      ->check(CLI::Range(1, RuntimeOptions::kMostThreads))
+  add_threads(command, flags)
+      .description("with --ops: that run it (MILLRACE_THREADS; default: one per core)")
       ->needs(ops);
-  command
-      .add_option("--deadline", flags.deadline_seconds,
-                  "give up on the plugin after so many seconds (exit code 124)")
-      ->check(kSeconds)
-      ->excludes(ops);
+  add_deadline(command, flags);
   command
       .add_flag("--deterministic", flags.deterministic,
                 "with --ops: the same bits with any number of threads")
       ->needs(ops);
   command.add_flag("--json", flags.json, "one JSON object");
-  return command;
 }
 
-CLI::App& add_conform(CLI::App& app, ConformFlags& flags) {
-  CLI::App& command = *app.add_subcommand(
-      "conform", "check a PJRT plugin: each check in a process of its own, with a deadline");
+void add_conform_options(CLI::App& command, ConformFlags& flags) {
   command.add_option("PLUGIN", flags.plugin,
                      "the plugin: PATH or NAME=PATH, with its create options as "
                      "PATH,OPTION=VALUE...");
@@ -293,40 +295,75 @@ CLI::App& add_conform(CLI::App& app, ConformFlags& flags) {
       .add_flag("--here", flags.here,
                 "run the checks in this process, without a deadline: for a debugger")
       ->excludes(list);
-  command.add_flag("--json", flags.json, "one JSON object");
-  return command;
+  command.add_flag("--json", flags.json,
+                   "one JSON object per line: each check, and at last how many passed");
+}
+
+// glibc takes 64 MiB of addresses for each thread that allocates: where these are limited, nothing
+// would be left for what the threads do.
+void allocate_in_few_arenas() {
+  struct rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  static_cast<void>(
+      ::mallopt(M_ARENA_MAX, static_cast<int>(1 + std::min(limit.rlim_cur >> 30, rlim_t{1024}))));
 }
 
 // The end of the process: at once where a plugin keeps a thread, for which exit() may wait.
 int end_with(ExitCode code) {
-  command_has_ended();
+  command_has_ended(code);
   if (!Runtime::left_behind()) return static_cast<int>(code);
   std::fflush(nullptr);
   ::_exit(static_cast<int>(code));
 }
 
-template <class Command, class Flags>
-int call(const char* name, Command command, const Flags& flags) {
+template <class Flags>
+int call(const char* name, Result<ExitCode> (*command)(const Flags&, Console&),
+         const Flags& flags) {
   const std::string words = std::string("millrace ") + name;
   Console console(words);
-  bool json = false;
-  if constexpr (requires { flags.json; }) json = flags.json;
-  watch_for_bad_ends(words, json);
+  watch_for_crashes(words, flags.json);
   const Result<ExitCode> result = [&]() -> Result<ExitCode> {
     try {
       return command(flags, console);
     } catch (const std::system_error& error) {  // a thread that could not be started
       return fail(ErrorCode::kResourceExhausted, error.what());
     } catch (const std::bad_alloc&) {
-      return fail(ErrorCode::kResourceExhausted, "there is no memory left");
+      return std::unexpected(detail::exception_to_error(std::current_exception()));
     }
   }();
   if (result) return end_with(*result);
-  return end_with(tell_error(result.error(), console, json));
+  return end_with(tell_error(result.error(), console, flags.json));
 }
 
-// CLI11 tells a missing option before an unknown word, though a slip in the word is often why it is
-// missing.
+// A verb of the command: its options, and what it does with them.
+struct Verb {
+  const CLI::App* command;
+  std::function<int()> run;
+};
+
+template <class Flags>
+Verb add_verb(CLI::App& app, const char* name, const char* help,
+              void (*add_options)(CLI::App&, Flags&),
+              Result<ExitCode> (*command)(const Flags&, Console&)) {
+  CLI::App& added = *app.add_subcommand(name, help);
+  const auto flags = std::make_shared<Flags>();
+  add_options(added, *flags);
+  return {&added, [name, flags, command] { return call(name, command, *flags); }};
+}
+
+// Else the next files that are opened get the numbers of streams that are closed, and what is
+// written to those. And a file that grows beyond the process's limit is an error with words.
+void prepare_process() {
+  int lowest = -1;
+  do {
+    lowest = ::open("/dev/null", O_RDWR);
+  } while (lowest >= 0 && lowest <= STDERR_FILENO);
+  if (lowest >= 0) ::close(lowest);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+// CLI11 reports a missing option before an unknown word, though a slip in the word is often why it
+// is missing.
 int tell_usage(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* command = &app;
   if (const auto chosen = app.get_subcommands(); !chosen.empty()) command = chosen.front();
@@ -342,6 +379,8 @@ int tell_usage(const CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  prepare_process();
+  allocate_in_few_arenas();
   CLI::App app("Millrace: an asynchronous actor runtime for accelerator devices", "millrace");
   app.set_version_flag("--version", version_text);
   app.require_subcommand(1);
@@ -349,22 +388,31 @@ int main(int argc, char** argv) {
       "Environment: PJRT_DEVICE, CPU_NUM_DEVICES, MILLRACE_THREADS, MILLRACE_TRACE, "
       "MILLRACE_COMPILATION_CACHE, MILLRACE_LOG, NO_COLOR, CI "
       "(see README.md)");
-  DevicesFlags devices_flags;
-  EnvFlags env_flags;
-  RunFlags run_flags;
-  TrainFlags train_flags;
-  InspectFlags inspect_flags;
-  TraceFlags trace_flags;
-  ConformFlags conform_flags;
-  const CLI::App& devices = add_devices(app, devices_flags);
-  const CLI::App& run = add_run(app, run_flags);
-  add_train(app, train_flags);
-  const CLI::App& inspect = add_inspect(app, inspect_flags);
-  const CLI::App& env = add_env(app, env_flags);
-  const CLI::App& completion = *app.add_subcommand(
-      "completion", "print a script that completes the command line in bash: source it");
-  const CLI::App& trace = add_trace(app, trace_flags);
-  const CLI::App& conform = add_conform(app, conform_flags);
+  const Verb verbs[] = {
+      add_verb(app, "devices", "list the devices (PJRT_DEVICE, CPU_NUM_DEVICES)",
+               add_devices_options, devices_command),
+      add_verb(app, "run", "compile and run a StableHLO program on arrays from .npy files",
+               add_run_options, run_command),
+      add_verb(app, "train", "train an exported model, data-parallel", add_train_options,
+               train_command),
+      add_verb(app, "inspect",
+               "tell what a program is made of, and where the time of a run of it goes",
+               add_inspect_options, inspect_command),
+      add_verb(app, "env",
+               "tell what this build is and what it finds here: libraries, processor, variables",
+               add_env_options, env_command),
+      {app.add_subcommand("completion",
+                          "print a script that completes the command line in bash: source it"),
+       [&app] {
+         const Status printed = Console("millrace completion").data(bash_completion(app));
+         return printed ? 0 : static_cast<int>(ExitCode::kFailure);
+       }},
+      add_verb(app, "trace", "tell where the time of a timeline went, and draw it",
+               add_trace_options, trace_command),
+      add_verb(app, "conform",
+               "check a PJRT plugin: each check in a process of its own, with a deadline",
+               add_conform_options, conform_command),
+  };
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -373,15 +421,6 @@ int main(int argc, char** argv) {
     app.exit(error);
     return std::cout.flush() ? 0 : static_cast<int>(ExitCode::kFailure);
   }
-  if (devices.parsed()) return call("devices", devices_command, devices_flags);
-  if (run.parsed()) return call("run", run_command, run_flags);
-  if (env.parsed()) return call("env", env_command, env_flags);
-  if (completion.parsed()) {
-    const Status printed = Console("millrace completion").data(bash_completion(app));
-    return printed ? 0 : static_cast<int>(ExitCode::kFailure);
-  }
-  if (inspect.parsed()) return call("inspect", inspect_command, inspect_flags);
-  if (trace.parsed()) return call("trace", trace_command, trace_flags);
-  if (conform.parsed()) return call("conform", conform_command, conform_flags);
-  return call("train", train_command, train_flags);
+  return std::ranges::find_if(verbs, [](const Verb& verb) { return verb.command->parsed(); })
+      ->run();
 }

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/combinators.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/async/combinators.h"
+#include "millrace/core/base/json_text.h"
 #include "millrace/devices/program.h"
 #include "millrace/tools/commands/command.h"
-#include "millrace/tools/commands/end_in_time.h"
 #include "millrace/tools/commands/inputs.h"
 #include "millrace/tools/commands/summary.h"
 #include "millrace/transfer/formats/npy.h"
@@ -53,7 +53,7 @@ class Runner {
   // Milliseconds from the call until every result is written; the arguments are on the device
   // before.
   Result<double> run() {
-    // A short program is done before a timer could tell.
+    // A short program is done before a timer could fire.
     if (steady_clock().now() >= call_.deadline) {
       return fail(ErrorCode::kDeadlineExceeded,
                   "the deadline came before the program was executed");
@@ -120,7 +120,7 @@ std::string to_json(const Figures& figures) {
       {"execute_ms_median", median(figures.execute_ms)},
       {"execute_ms_min", *std::min_element(figures.execute_ms.begin(), figures.execute_ms.end())},
       {"peak_bytes", figures.peak_bytes}};
-  return json.dump() + "\n";
+  return json_text(json) + "\n";
 }
 
 std::string to_text(const Figures& figures) {
@@ -199,7 +199,7 @@ Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
   }
 
   MILLRACE_TRY(std::vector<std::shared_ptr<NpyArray>> inputs,
-               read_inputs(flags.inputs, flags.file, executable.input_shapes()));
+               read_inputs(flags.inputs, program, executable.input_shapes(), call));
   Runner runner(runtime, std::move(executable), std::move(inputs), call);
   for (int i = 0; i < flags.repeat; ++i) {
     if (call.stop.stop_requested()) {
@@ -221,26 +221,25 @@ Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
 }  // namespace
 
 Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
-  MILLRACE_TRY(const std::unique_ptr<Limits> limits, Limits::create(flags.deadline_seconds));
-  // One device, so that it gets all the threads.
-  MILLRACE_TRY(RuntimeOptions options,
-               runtime_options(flags.threads, 1, flags.plugins, flags.compilation_cache));
-  if (!flags.trace.empty()) options.trace_file = flags.trace;
-  MILLRACE_TRY(const devices::Program program, devices::Program::from_file(flags.file));
-  std::string progress = "before " + flags.file + " was done";
-  return with_runtime(
-      options, *limits,
-      {.grace = EndInTime::kStep, .progress = [&] { return progress; }, .json = flags.json},
-      console, [&](const Runtime& runtime) -> Result<ExitCode> {
-        const Result<ExitCode> code = run_on(runtime, program, flags, limits->call(), console);
-        if (code) return code;
-        const int signal = limits->signal();
-        if (signal == 0 || code.error().code() != ErrorCode::kCancelled)
-          return std::unexpected(limits->at_deadline(code.error(), progress));
-        console.words(std::string("stopped running ") + flags.file + " on " + signal_name(signal) +
-                      "\n");
-        return exit_code_of_signal(signal);
-      });
+  MILLRACE_TRY(
+      const std::unique_ptr<Limits> limits,
+      Limits::create(console, {.deadline_seconds = flags.deadline_seconds,
+                               .progress = [&] { return "before " + flags.file + " was done"; },
+                               .json = flags.json}));
+  MILLRACE_TRY(RuntimeOptions options, runtime_options(flags));
+  options.devices = 1;  // so that it gets all the threads
+  const Result<devices::Program> program = read_program(flags.file, limits->call());
+  if (!program) return std::unexpected(limits->at_end(program.error()));
+  return with_runtime(options, *limits, console, [&](const Runtime& runtime) -> Result<ExitCode> {
+    const Result<ExitCode> code = run_on(runtime, *program, flags, limits->call(), console);
+    if (code) return code;
+    const int signal = limits->signal();
+    if (signal == 0 || code.error().code() != ErrorCode::kCancelled)
+      return std::unexpected(limits->at_deadline(code.error()));
+    console.words(std::string("stopped running ") + flags.file + " on " + signal_name(signal) +
+                  "\n");
+    return exit_code_of_signal(signal);
+  });
 }
 
 }  // namespace millrace::commands

@@ -1,15 +1,15 @@
 #include "millrace/tools/commands/summary.h"
 
-#include <bit>
 #include <cmath>
 #include <complex>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <optional>
-#include <type_traits>
+#include <span>
 
-#include "millrace/devices/cpu/ir/float_format.h"
+#include "millrace/devices/stablehlo/ir/float_format.h"
 
 namespace millrace::commands {
 
@@ -20,150 +20,89 @@ using devices::HostArray;
 
 constexpr std::size_t kFewElements = 16;
 
-struct BFloat16 {
-  std::uint16_t bits;
-  explicit operator double() const { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
-};
-struct Float16 {
-  std::uint16_t bits;
-  explicit operator double() const {
-    const int exponent = (bits >> 10) & 31;
-    const double fraction = (bits & 1023) / 1024.0;
-    double value =
-        exponent == 0 ? std::ldexp(fraction, -14) : std::ldexp(1 + fraction, exponent - 15);
-    if (exponent == 31) {
-      value = fraction == 0 ? std::numeric_limits<double>::infinity()
-                            : std::numeric_limits<double>::quiet_NaN();
-    }
-    return (bits & 0x8000) != 0 ? -value : value;
-  }
-};
-
-// Of 8 bits and less.
-template <DType kType>
-struct SmallFloat {
-  std::uint8_t bits;
-  explicit operator double() const {
-    return devices::cpu::ir::decode_float(kType, bits & ((1U << devices::bit_width(kType)) - 1));
-  }
-};
-
 std::string format(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", value);
   return text;
 }
+std::string element_text(double value) { return format(value); }
+std::string element_text(bool value) { return value ? "true" : "false"; }
+std::string element_text(std::int64_t value) { return std::to_string(value); }
+std::string element_text(std::uint64_t value) { return std::to_string(value); }
 template <class T>
-std::string element_text(const T& value) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return value ? "true" : "false";
-  } else if constexpr (std::is_integral_v<T>) {
-    return std::to_string(value);
-  } else if constexpr (std::is_same_v<T, std::complex<float>> ||
-                       std::is_same_v<T, std::complex<double>>) {
-    return "(" + format(value.real()) + ", " + format(value.imag()) + ")";
+std::string element_text(const std::complex<T>& value) {
+  return "(" + format(value.real()) + ", " + format(value.imag()) + ")";
+}
+
+std::string range_text(std::size_t count, const auto& value) {
+  double least = std::numeric_limits<double>::infinity();
+  double most = -least;
+  double sum = 0;
+  std::size_t finite = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto element = static_cast<double>(value(i));
+    if (!std::isfinite(element)) continue;
+    ++finite;
+    sum += element;
+    least = std::fmin(least, element);
+    most = std::fmax(most, element);
+  }
+  std::string text;
+  if (finite > 0) {
+    text = "min " + format(least) + ", max " + format(most) + ", mean " +
+           format(sum / static_cast<double>(finite));
+  }
+  if (finite == count) return text;
+  return text + (finite > 0 ? ", " : "") + std::to_string(count - finite) + " not finite";
+}
+
+// value(i): the i-th of count elements.
+std::string list_text(std::size_t count, const auto& value) {
+  if (count <= kFewElements) {
+    std::string text = "[";
+    for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : ", ") + element_text(value(i));
+    return text + "]";
+  }
+  if constexpr (requires { value(0).real(); }) {
+    return std::to_string(count) + " elements, the first " + element_text(value(0));
   } else {
-    return format(static_cast<double>(value));
+    return range_text(count, value);
   }
 }
 
+// The elements are those of T, a C++ type.
 template <class T>
 std::string elements_text(const HostArray& array) {
   const std::span<const T> elements = array.as<T>();
-  if (elements.size() <= kFewElements) {
-    std::string text = "[";
-    for (std::size_t i = 0; i < elements.size(); ++i)
-      text += (i == 0 ? "" : ", ") + element_text(elements[i]);
-    return text + "]";
-  }
-  if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
-    return std::to_string(elements.size()) + " elements, the first " + element_text(elements[0]);
-  } else {
-    double least = std::numeric_limits<double>::infinity();
-    double most = -least;
-    double sum = 0;
-    std::size_t finite = 0;
-    for (const T& element : elements) {
-      const auto value = static_cast<double>(element);
-      if (!std::isfinite(value)) continue;
-      ++finite;
-      sum += value;
-      least = std::fmin(least, value);
-      most = std::fmax(most, value);
-    }
-    std::string text;
-    if (finite > 0) {
-      text = "min " + format(least) + ", max " + format(most) + ", mean " +
-             format(sum / static_cast<double>(finite));
-    }
-    if (finite == elements.size()) return text;
-    return text + (finite > 0 ? ", " : "") + std::to_string(elements.size() - finite) +
-           " not finite";
-  }
+  return list_text(elements.size(), [elements](std::size_t i) { return elements[i]; });
 }
 
 std::optional<std::string> elements_text_of(const HostArray& array) {
-  switch (array.shape().dtype()) {
-    case DType::kI1:
-      return elements_text<bool>(array);
-    case DType::kI2:
-    case DType::kI4:
-    case DType::kI8:
-      return elements_text<std::int8_t>(array);
-    case DType::kI16:
-      return elements_text<std::int16_t>(array);
-    case DType::kI32:
-      return elements_text<std::int32_t>(array);
-    case DType::kI64:
-      return elements_text<std::int64_t>(array);
-    case DType::kU2:
-    case DType::kU4:
-    case DType::kU8:
-      return elements_text<std::uint8_t>(array);
-    case DType::kU16:
-      return elements_text<std::uint16_t>(array);
-    case DType::kU32:
-      return elements_text<std::uint32_t>(array);
-    case DType::kU64:
-      return elements_text<std::uint64_t>(array);
-    case DType::kF16:
-      return elements_text<Float16>(array);
-    case DType::kBF16:
-      return elements_text<BFloat16>(array);
-    case DType::kF8E5M2:
-      return elements_text<SmallFloat<DType::kF8E5M2>>(array);
-    case DType::kF8E4M3:
-      return elements_text<SmallFloat<DType::kF8E4M3>>(array);
-    case DType::kF8E4M3FN:
-      return elements_text<SmallFloat<DType::kF8E4M3FN>>(array);
-    case DType::kF8E4M3B11FNUZ:
-      return elements_text<SmallFloat<DType::kF8E4M3B11FNUZ>>(array);
-    case DType::kF8E5M2FNUZ:
-      return elements_text<SmallFloat<DType::kF8E5M2FNUZ>>(array);
-    case DType::kF8E4M3FNUZ:
-      return elements_text<SmallFloat<DType::kF8E4M3FNUZ>>(array);
-    case DType::kF8E3M4:
-      return elements_text<SmallFloat<DType::kF8E3M4>>(array);
-    case DType::kF8E8M0FNU:
-      return elements_text<SmallFloat<DType::kF8E8M0FNU>>(array);
-    case DType::kF4E2M1FN:
-      return elements_text<SmallFloat<DType::kF4E2M1FN>>(array);
-    case DType::kF6E2M3FN:
-      return elements_text<SmallFloat<DType::kF6E2M3FN>>(array);
-    case DType::kF6E3M2FN:
-      return elements_text<SmallFloat<DType::kF6E3M2FN>>(array);
-    case DType::kTF32:
-    case DType::kF32:
-      return elements_text<float>(array);
-    case DType::kF64:
-      return elements_text<double>(array);
-    case DType::kC64:
-      return elements_text<std::complex<float>>(array);
-    case DType::kC128:
-      return elements_text<std::complex<double>>(array);
-    default:
-      return std::nullopt;
+  const DType type = array.shape().dtype();
+  if (type == DType::kF32 || type == DType::kTF32) return elements_text<float>(array);
+  if (type == DType::kF64) return elements_text<double>(array);
+  if (type == DType::kC64) return elements_text<std::complex<float>>(array);
+  if (type == DType::kC128) return elements_text<std::complex<double>>(array);
+  // The others by their bits.
+  const std::size_t width = devices::byte_width(type);
+  if (width == 0) return std::nullopt;
+  const std::size_t count = array.bytes().size() / width;
+  const auto bits = [&array, width](std::size_t i) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, array.bytes().data() + i * width, width);
+    return value;
+  };
+  if (type == DType::kI1) return list_text(count, [&](std::size_t i) { return bits(i) != 0; });
+  if (devices::is_unsigned_integer(type)) return list_text(count, bits);
+  if (devices::is_signed_integer(type)) {
+    const int unused = 64 - static_cast<int>(8 * width);
+    return list_text(count, [&](std::size_t i) {
+      return static_cast<std::int64_t>(bits(i) << unused) >> unused;
+    });
   }
+  if (!devices::is_floating(type)) return std::nullopt;
+  return list_text(
+      count, [&](std::size_t i) { return devices::stablehlo::ir::decode_float(type, bits(i)); });
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include "millrace/tools/commands/command.h"
 #include "millrace/tools/trace/picture.h"
 #include "millrace/tools/trace/summary.h"
-#include "millrace/tools/trace/svg.h"
 #include "millrace/tools/trace/timeline.h"
+#include "millrace/transfer/formats/file.h"
 
 namespace millrace::commands {
 
@@ -40,7 +40,7 @@ Result<ExitCode> trace_command(const TraceFlags& flags, Console& console) {
   if (!flags.svg.empty()) {
     trace::PictureOptions options{.all_lanes = flags.all_lanes};
     if (flags.from || flags.to) options.window = window;
-    MILLRACE_TRY_STATUS(trace::write_svg(flags.svg, trace::draw(timeline, options)));
+    MILLRACE_TRY_STATUS(transfer::write_file(flags.svg, trace::draw(timeline, options)));
   }
   const trace::Summary summary = trace::summarize(timeline, window);
   MILLRACE_TRY_STATUS(

@@ -6,14 +6,14 @@
 #include <string>
 #include <utility>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/coroutine.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/async/coroutine.h"
+#include "millrace/core/base/json_text.h"
 #include "millrace/tools/commands/command.h"
-#include "millrace/tools/commands/end_in_time.h"
 #include "millrace/tools/commands/train_feed.h"
 #include "millrace/tools/commands/train_view.h"
+#include "millrace/tools/train/awaiting.h"
 #include "millrace/tools/train/model.h"
-#include "millrace/tools/train/on_blocking.h"
 #include "millrace/tools/train/training.h"
 #include "millrace/transfer/fake_source.h"
 #include "millrace/transfer/formats/idx_dataset.h"
@@ -88,8 +88,8 @@ Result<std::shared_ptr<ItemSource>> idx_source(const std::string& folder, transf
 
 // Blocking: reads whole files, unless it is stopped before.
 Result<Data> open_data(const TrainFlags& flags, const std::stop_token& stop) {
-  MILLRACE_TRY(const Model model, Model::load(flags.model));
-  if (flags.fake_data) return fake_data(model, flags.seed);
+  MILLRACE_TRY(const Model model, Model::load(flags.training.model));
+  if (flags.fake_data) return fake_data(model, flags.training.seed);
   Data data;
   MILLRACE_TRY(data.train, idx_source(flags.data, transfer::Split::kTrain, model, stop));
   MILLRACE_TRY(data.test, idx_source(flags.data, transfer::Split::kTest, model, stop));
@@ -123,8 +123,8 @@ Result<std::vector<devices::Device>> choose_devices(const TrainFlags& flags,
                                      runtime.device_kind() + "' has " + std::to_string(all.size()))
                                .with_detail(ExitWith{ExitCode::kDevice}));
   }
-  if (flags.batch_size % static_cast<std::int64_t>(count) != 0) {
-    return usage_error("--batch-size " + std::to_string(flags.batch_size) +
+  if (flags.training.batch_size % static_cast<std::int64_t>(count) != 0) {
+    return usage_error("--batch-size " + std::to_string(flags.training.batch_size) +
                        " does not divide evenly over " + std::to_string(count) + " devices");
   }
   return std::vector<devices::Device>(all.begin(),
@@ -134,16 +134,16 @@ Result<std::vector<devices::Device>> choose_devices(const TrainFlags& flags,
 std::unique_ptr<TrainingView> make_view(const TrainFlags& flags, Console& console) {
   const Sink words = [&console](std::string_view text) { console.words(text); };
   if (flags.json) {
-    // A reader that is gone ends the process by SIGPIPE; a full disk is told with the report.
+    // A reader that is gone ends the process by SIGPIPE; a full disk is reported at the end.
     return make_json_view(
         [&console](std::string_view text) { static_cast<void>(console.data(text)); });
   }
-  if (flags.quiet) return make_quiet_view();
-  if (console.traits().bar) return make_bar_view(flags.epochs, &Console::columns, words);
-  return make_line_view(flags.epochs, words);
+  if (flags.quiet) return std::make_unique<TrainingView>();
+  if (console.traits().bar) return make_bar_view(flags.training.epochs, &Console::columns, words);
+  return make_line_view(flags.training.epochs, words);
 }
 
-// Prints what the training tells until it has ended. The printing is on this thread, so a slow
+// Prints what the training reports until it has ended. The printing is on this thread, so a slow
 // terminal holds up no executor.
 Result<TrainingReport> follow(const Future<TrainingReport>& training, TrainingFeed& feed,
                               TrainingView& view) {
@@ -161,23 +161,11 @@ Result<TrainingReport> follow(const Future<TrainingReport>& training, TrainingFe
 
 train::TrainingOptions training_options(const TrainFlags& flags, Data data,
                                         const CallOptions& call) {
-  train::TrainingOptions options;
-  options.model = flags.model;
+  train::TrainingOptions options = flags.training;
   options.train_data = std::move(data.train);
   options.test_data = std::move(data.test);
-  options.batch_size = flags.batch_size;
-  options.epochs = flags.epochs;
-  options.max_steps = flags.max_steps;
-  options.seed = flags.seed;
   options.shuffle = !flags.no_shuffle;
-  options.deterministic = flags.deterministic;
-  options.steps_in_flight = flags.steps_in_flight;
-  options.bucket_bytes = flags.bucket_bytes;
-  if (!flags.checkpoint.empty()) {
-    options.checkpoint = train::CheckpointOptions{
-        .folder = flags.checkpoint, .every = flags.every, .resume = flags.resume};
-  }
-  options.device_restarts = {.restarts = flags.restarts};
+  if (!flags.checkpoint.folder.empty()) options.checkpoint = flags.checkpoint;
   options.call = call;
   return options;
 }
@@ -207,7 +195,7 @@ Result<ExitCode> tell_stopped(const TrainFlags& flags, int signal, std::uint64_t
   const std::string name = signal_name(signal);
   if (flags.json) {
     const nlohmann::ordered_json event = {{"event", "stopped"}, {"step", steps}, {"signal", name}};
-    MILLRACE_TRY_STATUS(console.data(event.dump() + "\n"));
+    MILLRACE_TRY_STATUS(console.data(json_text(event) + "\n"));
   }
   console.words("stopped after step " + std::to_string(steps) + " on " + name + "\n");
   return exit_code_of_signal(signal);
@@ -216,29 +204,24 @@ Result<ExitCode> tell_stopped(const TrainFlags& flags, int signal, std::uint64_t
 }  // namespace
 
 Result<ExitCode> train_command(const TrainFlags& flags, Console& console) {
-  MILLRACE_TRY(const std::unique_ptr<Limits> limits, Limits::create(flags.deadline_seconds));
-  MILLRACE_TRY(RuntimeOptions options, runtime_options(flags.threads, flags.devices, flags.plugins,
-                                                       flags.compilation_cache));
-  options.trace = true;  // the report's times of the stages come from it
-  if (!flags.trace.empty()) options.trace_file = flags.trace;
   TrainingFeed feed;
-  return with_runtime(
-      options, *limits,
-      {.grace = EndInTime::kTraining,
-       .progress = [&feed] { return feed.progress(); },
-       .json = flags.json},
-      console, [&](const Runtime& runtime) -> Result<ExitCode> {
-        const Result<TrainingReport> report =
-            train_on(runtime, flags, limits->call(), feed, console);
-        if (report) {
-          MILLRACE_TRY_STATUS(
-              console.data(flags.json ? report->to_json() + "\n" : report->to_text()));
-          return ExitCode::kOk;
-        }
-        if (limits->signal() != 0 && report.error().code() == ErrorCode::kCancelled)
-          return tell_stopped(flags, limits->signal(), feed.steps_done(), console);
-        return std::unexpected(limits->at_deadline(report.error(), feed.progress()));
-      });
+  MILLRACE_TRY(const std::unique_ptr<Limits> limits,
+               Limits::create(console, {.deadline_seconds = flags.deadline_seconds,
+                                        .grace = Limits::kTraining,
+                                        .progress = [&feed] { return feed.progress(); },
+                                        .json = flags.json}));
+  MILLRACE_TRY(RuntimeOptions options, runtime_options(flags));
+  options.trace = true;  // the report's times of the stages come from it
+  return with_runtime(options, *limits, console, [&](const Runtime& runtime) -> Result<ExitCode> {
+    const Result<TrainingReport> report = train_on(runtime, flags, limits->call(), feed, console);
+    if (report) {
+      MILLRACE_TRY_STATUS(console.data(flags.json ? report->to_json() + "\n" : report->to_text()));
+      return ExitCode::kOk;
+    }
+    if (limits->signal() != 0 && report.error().code() == ErrorCode::kCancelled)
+      return tell_stopped(flags, limits->signal(), feed.steps_done(), console);
+    return std::unexpected(limits->at_deadline(report.error()));
+  });
 }
 
 }  // namespace millrace::commands

@@ -1,5 +1,5 @@
-// TrainingFeed: what a training tells, on its way from the training's executor to the main thread,
-// which may take its time to print it. Read next: train_view.h.
+// TrainingFeed: what a training reports, on its way from the training's executor to the main
+// thread, which may take its time to print it. Read next: train_view.h.
 #pragma once
 
 #include <condition_variable>
@@ -17,8 +17,8 @@ struct EpochEnd {
   double mean_loss = 0;
 };
 
-// All that has happened since the last look. Of steps only the last one is kept, so a slow reader
-// costs nothing.
+// All that has happened since the last look. Only the last step is kept, so a slow reader costs
+// nothing.
 struct TrainingNews {
   std::optional<train::TrainingStart> start;
   std::optional<train::StepReport> step;
@@ -41,7 +41,7 @@ class TrainingFeed final : public train::TrainingListener {
 
   // Blocks until something has happened; `ended` stays true once it is.
   TrainingNews wait_blocking();
-  // Of the whole run; 0 before the first step has ended.
+  // Steps of the whole run; 0 before the first step has ended.
   std::uint64_t steps_done() const;
   // For messages: "after step 3 of 1404", "before the first step".
   std::string progress() const;

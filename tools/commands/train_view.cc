@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "millrace/core/base/json_text.h"
+
 namespace millrace::commands {
 
 namespace {
@@ -66,7 +68,7 @@ class OrderedView : public TrainingView {
       on_epoch(end, now);
     }
     if (!shown) on_step(*news.step, now);
-    for (const CheckpointReport& checkpoint : news.checkpoints) on_checkpoint(checkpoint, now);
+    for (const CheckpointReport& checkpoint : news.checkpoints) on_checkpoint(checkpoint);
     for (const RecoveryReport& recovery : news.recoveries) on_recovery(recovery);
   }
 
@@ -74,7 +76,7 @@ class OrderedView : public TrainingView {
   virtual void on_start(const TrainingStart& start, TimePoint now) = 0;
   virtual void on_step(const StepReport& step, TimePoint now) = 0;
   virtual void on_epoch(const EpochEnd& end, TimePoint now) = 0;
-  virtual void on_checkpoint(const CheckpointReport& checkpoint, TimePoint now) = 0;
+  virtual void on_checkpoint(const CheckpointReport& checkpoint) = 0;
   virtual void on_recovery(const RecoveryReport& recovery) = 0;
 };
 
@@ -95,11 +97,6 @@ std::string start_text(const TrainingStart& start) {
              seconds(start.compile_time)) +
          resume_text(start);
 }
-std::string checkpoint_text(const CheckpointReport& checkpoint) {
-  return "checkpoint " + checkpoint.path +
-         printed(": %.1f MB in %.0f ms\n", static_cast<double>(checkpoint.bytes) * 1e-6,
-                 seconds(checkpoint.time) * 1e3);
-}
 std::string recovery_text(const RecoveryReport& recovery) {
   std::string text;
   for (const devices::DeviceId device : recovery.devices)
@@ -110,21 +107,21 @@ std::string recovery_text(const RecoveryReport& recovery) {
                  number(recovery.step), number(recovery.steps_lost)) +
          recovery.error.message() + "\n";
 }
-std::string epoch_text(const EpochEnd& end, std::uint64_t epochs) {
-  return printed("epoch %llu/%llu: mean loss %.4f\n", number(end.epoch + 1), number(epochs),
-                 end.mean_loss);
-}
 std::string step_text(const StepReport& step) {
   return printed("step %llu/%llu  loss %.4f  %.0f images/s  %s left", number(step.step),
                  number(step.steps), step.loss, step.images_per_second,
                  clock_text(step.left).c_str());
 }
 
-class BarView final : public OrderedView {
+// Lines for people. With columns: the last line is a bar, which is redrawn with each step.
+class TextView final : public OrderedView {
  public:
-  BarView(std::uint64_t epochs, std::function<int()> columns, Sink sink)
-      : epochs_(epochs), columns_(std::move(columns)), sink_(std::move(sink)) {}
-  ~BarView() override { finish(); }
+  TextView(std::uint64_t epochs, std::function<int()> columns, Sink sink)
+      : epochs_(epochs),
+        columns_(std::move(columns)),
+        sink_(std::move(sink)),
+        steps_(columns_ ? kRedrawEvery : kLineEvery) {}
+  ~TextView() override { finish(); }
 
   void finish() override {
     if (drawn_) sink_(std::string(kClearLine) + std::string(kShowCursor));
@@ -132,76 +129,57 @@ class BarView final : public OrderedView {
   }
 
  protected:
-  void on_start(const TrainingStart& start, TimePoint) override { sink_(start_text(start)); }
+  void on_start(const TrainingStart& start, TimePoint now) override {
+    print(start_text(start));
+    if (!columns_) steps_.reset(now);
+  }
   void on_step(const StepReport& step, TimePoint now) override {
-    if (!redraw_.due(now) && step.step != step.steps) return;
-    sink_(std::string(drawn_ ? "" : kHideCursor) + std::string(kClearLine) + line(step));
+    if (!steps_.due(now) && !(columns_ && step.step == step.steps)) return;
+    if (!columns_) return print(head(step) + " " + step_text(step) + "\n");
+    sink_(std::string(drawn_ ? "" : kHideCursor) + std::string(kClearLine) + bar_line(step));
     drawn_ = true;
   }
-  void on_epoch(const EpochEnd& end, TimePoint) override {
-    sink_(std::string(drawn_ ? kClearLine : "") + epoch_text(end, epochs_));
+  void on_epoch(const EpochEnd& end, TimePoint now) override {
+    print(printed("epoch %llu/%llu: mean loss %.4f\n", number(end.epoch + 1), number(epochs_),
+                  end.mean_loss));
+    if (!columns_) steps_.reset(now);
   }
-  void on_checkpoint(const CheckpointReport& checkpoint, TimePoint) override {
-    sink_(std::string(drawn_ ? kClearLine : "") + checkpoint_text(checkpoint));
+  void on_checkpoint(const CheckpointReport& checkpoint) override {
+    print("checkpoint " + checkpoint.path +
+          printed(": %.1f MB in %.0f ms\n", static_cast<double>(checkpoint.bytes) * 1e-6,
+                  seconds(checkpoint.time) * 1e3));
   }
-  void on_recovery(const RecoveryReport& recovery) override {
-    sink_(std::string(drawn_ ? kClearLine : "") + recovery_text(recovery));
-  }
+  void on_recovery(const RecoveryReport& recovery) override { print(recovery_text(recovery)); }
 
  private:
-  std::string line(const StepReport& step) const {
-    const std::string head = printed("epoch %llu/%llu ", number(step.epoch + 1), number(epochs_));
-    const std::string tail = " " + step_text(step);
+  void print(const std::string& line) { sink_(std::string(drawn_ ? kClearLine : "") + line); }
+  std::string head(const StepReport& step) const {
+    return printed("epoch %llu/%llu ", number(step.epoch + 1), number(epochs_));
+  }
+  std::string bar_line(const StepReport& step) const {
+    const std::string before = head(step);
+    const std::string after = " " + step_text(step);
     // One column stays free: writing into the last one wraps on some terminals.
     const auto room = static_cast<std::size_t>(std::max(1, columns_() - 1));
     constexpr std::size_t kLeastBar = 8;
     constexpr std::size_t kMostBar = 30;
     std::string bar;
-    if (head.size() + tail.size() + kLeastBar + 2 <= room) {
-      const std::size_t width = std::min(kMostBar, room - head.size() - tail.size() - 2);
+    if (before.size() + after.size() + kLeastBar + 2 <= room) {
+      const std::size_t width = std::min(kMostBar, room - before.size() - after.size() - 2);
       const double share =
           step.steps == 0 ? 0 : static_cast<double>(step.step) / static_cast<double>(step.steps);
       const auto done =
           std::min(width, static_cast<std::size_t>(share * static_cast<double>(width)));
       bar = "[" + std::string(done, '#') + std::string(width - done, '.') + "]";
     }
-    return (head + bar + tail).substr(0, room);
+    return (before + bar + after).substr(0, room);
   }
 
   const std::uint64_t epochs_;
-  const std::function<int()> columns_;
+  const std::function<int()> columns_;  // empty: no bar
   const Sink sink_;
-  Every redraw_{kRedrawEvery};
-  bool drawn_ = false;  // the line is on the screen and the cursor hidden
-};
-
-class LineView final : public OrderedView {
- public:
-  LineView(std::uint64_t epochs, Sink sink) : epochs_(epochs), sink_(std::move(sink)) {}
-
- protected:
-  void on_start(const TrainingStart& start, TimePoint now) override {
-    sink_(start_text(start));
-    every_.reset(now);
-  }
-  void on_step(const StepReport& step, TimePoint now) override {
-    if (every_.due(now))
-      sink_(printed("epoch %llu/%llu  ", number(step.epoch + 1), number(epochs_)) +
-            step_text(step) + "\n");
-  }
-  void on_epoch(const EpochEnd& end, TimePoint now) override {
-    sink_(epoch_text(end, epochs_));
-    every_.reset(now);
-  }
-  void on_checkpoint(const CheckpointReport& checkpoint, TimePoint) override {
-    sink_(checkpoint_text(checkpoint));
-  }
-  void on_recovery(const RecoveryReport& recovery) override { sink_(recovery_text(recovery)); }
-
- private:
-  const std::uint64_t epochs_;
-  const Sink sink_;
-  Every every_{kLineEvery};
+  Every steps_;
+  bool drawn_ = false;  // the bar is on the screen and the cursor hidden
 };
 
 class JsonView final : public OrderedView {
@@ -237,7 +215,7 @@ class JsonView final : public OrderedView {
   void on_epoch(const EpochEnd& end, TimePoint) override {
     emit({{"event", "epoch"}, {"epoch", end.epoch}, {"mean_loss", end.mean_loss}});
   }
-  void on_checkpoint(const CheckpointReport& checkpoint, TimePoint) override {
+  void on_checkpoint(const CheckpointReport& checkpoint) override {
     emit({{"event", "checkpoint"},
           {"step", checkpoint.step},
           {"path", checkpoint.path},
@@ -257,30 +235,24 @@ class JsonView final : public OrderedView {
 
  private:
   // Losses that are no numbers come out as null: JSON has no NaN.
-  void emit(const Json& json) { sink_(json.dump() + "\n"); }
+  void emit(const Json& json) { sink_(json_text(json) + "\n"); }
 
   const Sink sink_;
   Every every_{kJsonEvery};
-};
-
-class QuietView final : public TrainingView {
- public:
-  void show(const TrainingNews&, TimePoint) override {}
 };
 
 }  // namespace
 
 std::unique_ptr<TrainingView> make_bar_view(std::uint64_t epochs, std::function<int()> columns,
                                             Sink sink) {
-  return std::make_unique<BarView>(epochs, std::move(columns), std::move(sink));
+  return std::make_unique<TextView>(epochs, std::move(columns), std::move(sink));
 }
 std::unique_ptr<TrainingView> make_line_view(std::uint64_t epochs, Sink sink) {
-  return std::make_unique<LineView>(epochs, std::move(sink));
+  return std::make_unique<TextView>(epochs, nullptr, std::move(sink));
 }
 std::unique_ptr<TrainingView> make_json_view(Sink sink) {
   return std::make_unique<JsonView>(std::move(sink));
 }
-std::unique_ptr<TrainingView> make_quiet_view() { return std::make_unique<QuietView>(); }
 
 std::string clock_text(Duration time) {
   const auto total =

@@ -8,18 +8,18 @@
 #include <string>
 #include <string_view>
 
-#include "millrace/core/clock.h"
+#include "millrace/core/base/clock.h"
 #include "millrace/tools/commands/train_feed.h"
 
 namespace millrace::commands {
 
 using Sink = std::function<void(std::string_view)>;
 
-// Owned by the train command. Thread-safety: confined.
+// Owned by the train command; the base shows nothing. Thread-safety: confined.
 class TrainingView {
  public:
   virtual ~TrainingView() = default;
-  virtual void show(const TrainingNews& news, TimePoint now) = 0;
+  virtual void show(const TrainingNews& /*news*/, TimePoint /*now*/) {}
   // Before anything else is written to the stream: ends the line that is being redrawn.
   virtual void finish() {}
 };
@@ -33,7 +33,6 @@ std::unique_ptr<TrainingView> make_line_view(std::uint64_t epochs, Sink sink);
 // JSON objects "start", "step" (the first, then about one a second), "epoch", "checkpoint" and
 // "recovery", one per line.
 std::unique_ptr<TrainingView> make_json_view(Sink sink);
-std::unique_ptr<TrainingView> make_quiet_view();
 
 // "0:07", "12:34", "1:02:03".
 std::string clock_text(Duration time);

@@ -4,9 +4,10 @@
 #include "millrace/tools/conform/rig.h"
 
 namespace millrace::conform {
-namespace {
 
-using Need = Check::Need;
+Family buffer_family("host.round_trip");
+
+namespace {
 
 // 2 x 3 elements of f32.
 Result<HeldBuffer> put_2x3(Rig& rig) {
@@ -15,116 +16,92 @@ Result<HeldBuffer> put_2x3(Rig& rig) {
   return std::move(put.buffer);
 }
 
-Status element_type(Rig& rig) {
-  MILLRACE_TRY(const HeldBuffer buffer, put_2x3(rig));
-  abi::BufferElementTypeArgs args;
-  args.buffer = buffer.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
-  if (args.type == abi::BufferType::kF32) return {};
-  return broken("f32 is said to be type " + std::to_string(static_cast<int>(args.type)));
+template <class A>
+Result<Told<A, HeldBuffer>> tell_of_2x3(Rig& rig) {
+  MILLRACE_TRY(HeldBuffer buffer, put_2x3(rig));
+  MILLRACE_TRY(const A args, rig.ask<A>(buffer.get()));
+  return Told<A, HeldBuffer>{args, std::move(buffer)};
+}
+
+MILLRACE_CONFORM(buffer, element_type, "a buffer tells the type of its elements") {
+  MILLRACE_TRY(const auto args, tell_of_2x3<abi::BufferElementTypeArgs>(rig));
+  return expect(args.type == abi::BufferType::kF32, "f32 is said to be type ",
+                static_cast<int>(args.type));
 }
 
 Status expect_2x3(const std::int64_t* dims, std::size_t num_dims) {
-  if (num_dims == 2 && dims[0] == 2 && dims[1] == 3) return {};
-  return broken("2 x 3 elements are told otherwise");
+  return expect(num_dims == 2 && dims[0] == 2 && dims[1] == 3, "2 x 3 elements are told otherwise");
 }
 
-Status dimensions(Rig& rig) {
-  MILLRACE_TRY(const HeldBuffer buffer, put_2x3(rig));
-  abi::BufferDimensionsArgs args;
-  args.buffer = buffer.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+MILLRACE_CONFORM(buffer, dimensions, "a buffer tells its dimensions") {
+  MILLRACE_TRY(const auto args, tell_of_2x3<abi::BufferDimensionsArgs>(rig));
   return expect_2x3(args.dims, args.num_dims);
 }
 
-Status unpadded_dimensions(Rig& rig) {
-  MILLRACE_TRY(const HeldBuffer buffer, put_2x3(rig));
-  abi::BufferUnpaddedDimensionsArgs args;
-  args.buffer = buffer.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+MILLRACE_CONFORM(buffer, unpadded_dimensions, "a buffer tells its dimensions without padding") {
+  MILLRACE_TRY(const auto args, tell_of_2x3<abi::BufferUnpaddedDimensionsArgs>(rig));
   return expect_2x3(args.dims, args.num_dims);
 }
 
-Status device(Rig& rig) {
+MILLRACE_CONFORM(buffer, device, "a buffer is where it was put") {
   MILLRACE_TRY(const auto all, rig.devices());
   for (abi::Device* wanted : all) {
     MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers(), wanted));
-    abi::BufferDeviceArgs args;
-    args.buffer = buffer.get();
-    MILLRACE_TRY_STATUS(rig.table().call(args));
+    MILLRACE_TRY(const auto args, rig.ask<abi::BufferDeviceArgs>(buffer.get()));
     if (args.device != wanted) return broken("a buffer is on another device than it was put to");
   }
   return {};
 }
 
-Status memory(Rig& rig) {
+MILLRACE_CONFORM(buffer, memory, "a buffer is in its device's default memory") {
   MILLRACE_TRY(const HeldBuffer buffer, put_2x3(rig));
-  MILLRACE_TRY(abi::Device* const first, rig.device());
-  MILLRACE_TRY(abi::Memory* const wanted, rig.memory(first));
-  abi::BufferMemoryArgs args;
-  args.buffer = buffer.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
-  return args.memory == wanted ? Status() : broken("it is not in the device's default memory");
+  MILLRACE_TRY(abi::Memory* const wanted, rig.memory());
+  MILLRACE_TRY(const auto args, rig.ask<abi::BufferMemoryArgs>(buffer.get()));
+  return expect(args.memory == wanted, "it is not in the device's default memory");
 }
 
-Status size(Rig& rig) {
-  MILLRACE_TRY(const HeldBuffer buffer, put_2x3(rig));
-  abi::BufferOnDeviceSizeInBytesArgs args;
-  args.buffer = buffer.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+MILLRACE_CONFORM(buffer, size, "a buffer takes at least the bytes of its elements") {
+  MILLRACE_TRY(const auto args, tell_of_2x3<abi::BufferOnDeviceSizeInBytesArgs>(rig));
   if (args.on_device_size_in_bytes < 24) {
-    return broken("6 elements of f32 take " + std::to_string(args.on_device_size_in_bytes) +
-                  " bytes");
+    return broken("6 elements of f32 take ", args.on_device_size_in_bytes, " bytes");
   }
-  rig.note(std::to_string(args.on_device_size_in_bytes) + " bytes for 24");
-  return {};
+  return rig.note(args.on_device_size_in_bytes, " bytes for 24");
 }
 
-Status layout(Rig& rig) {
+MILLRACE_CONFORM(buffer, layout, "a buffer tells the order of its dimensions") {
   MILLRACE_TRY(const HeldBuffer buffer, put_2x3(rig));
   abi::BufferGetMemoryLayoutArgs args;
   args.buffer = buffer.get();
   args.layout.struct_size = abi::kStructSize<abi::MemoryLayout>;
   MILLRACE_TRY_STATUS(rig.table().call(args));
-  if (args.layout.type == abi::LayoutType::kStrides) {
-    rig.note("strides");
-    return {};
-  }
+  if (args.layout.type == abi::LayoutType::kStrides) return rig.note("strides");
   if (args.layout.type != abi::LayoutType::kTiled) return broken("it has a type that is none");
   const abi::TiledLayout& tiled = args.layout.tiled;
   if (tiled.minor_to_major_size != 2 || tiled.minor_to_major[0] + tiled.minor_to_major[1] != 1 ||
       tiled.minor_to_major[0] * tiled.minor_to_major[1] != 0) {
     return broken("its dimensions are not in some order");
   }
-  rig.note(tiled.minor_to_major[0] == 1 ? "row after row" : "column after column");
-  return {};
+  return rig.note(tiled.minor_to_major[0] == 1 ? "row after row" : "column after column");
 }
 
-Status on_cpu(Rig& rig) {
-  MILLRACE_TRY(const HeldBuffer buffer, put_2x3(rig));
-  abi::BufferIsOnCpuArgs args;
-  args.buffer = buffer.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
-  rig.note(args.is_on_cpu ? "yes" : "no");
-  return {};
+MILLRACE_CONFORM(buffer, on_cpu, "a buffer says whether it is in the host's memory") {
+  MILLRACE_TRY(const auto args, tell_of_2x3<abi::BufferIsOnCpuArgs>(rig));
+  return rig.note(args.is_on_cpu ? "yes" : "no");
 }
 
-Status raw_copy(Rig& rig) {
+MILLRACE_CONFORM(buffer, raw_copy, "some bytes of a buffer can be read") {
   MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers()));
   MILLRACE_TRY_STATUS(rig.wait_ready(buffer.get()));
   float target[3] = {-1, -1, -1};
-  abi::BufferCopyRawToHostArgs args;
-  args.buffer = buffer.get();
-  args.dst = target;
-  args.offset = 4;
-  args.transfer_size = 8;
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+  MILLRACE_TRY(const auto args, rig.ask<abi::BufferCopyRawToHostArgs>(buffer.get(), target, 4, 8));
   const HeldEvent done = rig.hold(args.event);
   MILLRACE_TRY_STATUS(rig.wait(done, "PJRT_Buffer_CopyRawToHost"));
   return expect_floats(target, Floats{2, 3, -1}, "8 bytes behind 4");
 }
 
-Status external_reference(Rig& rig) {
+MILLRACE_CONFORM(buffer, external_reference,
+                 "memory that is held from outside can be found, and holds what was put",
+                 .need = kMay) {
   MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers()));
   MILLRACE_TRY_STATUS(rig.wait_ready(buffer.get()));
   MILLRACE_TRY(const float* const memory, rig.hold_memory(buffer.get()));
@@ -133,146 +110,70 @@ Status external_reference(Rig& rig) {
   return expect_floats(seen, numbers(), "what its memory holds");
 }
 
-Status reference_underflow(Rig& rig) {
+MILLRACE_CONFORM(buffer, reference_underflow, "what nobody holds cannot be given back") {
   MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers()));
   MILLRACE_TRY_STATUS(rig.wait_ready(buffer.get()));
-  abi::BufferDecreaseExternalReferenceCountArgs less;
-  less.buffer = buffer.get();
-  return expect_refused(rig.table().call(less), "giving back what nobody took");
+  return expect_refused(rig.let_go_of_memory(buffer.get()), "giving back what nobody took");
 }
 
-Status unsafe_pointer(Rig& rig) {
+MILLRACE_CONFORM(buffer, unsafe_pointer, "the address of a buffer is told", .need = kMay) {
   MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers()));
   MILLRACE_TRY_STATUS(rig.wait_ready(buffer.get()));
-  abi::BufferUnsafePointerArgs args;
-  args.buffer = buffer.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
-  return args.pointer != 0 ? Status() : broken("it is null");
+  MILLRACE_TRY(const auto args, rig.ask<abi::BufferUnsafePointerArgs>(buffer.get()));
+  return expect(args.pointer != 0, "it is null");
 }
 
-Status copy_to_memory(Rig& rig) {
+MILLRACE_CONFORM(buffer, copy_to_memory, "a copy in the same memory holds the same") {
   MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers()));
-  MILLRACE_TRY(abi::Device* const first, rig.device());
-  abi::BufferCopyToMemoryArgs args;
-  args.buffer = buffer.get();
-  MILLRACE_TRY(args.dst_memory, rig.memory(first));
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+  MILLRACE_TRY(abi::Memory* const memory, rig.memory());
+  MILLRACE_TRY(const auto args, rig.ask<abi::BufferCopyToMemoryArgs>(buffer.get(), memory));
   const HeldBuffer copy = rig.hold(args.dst_buffer);
-  MILLRACE_TRY(const Floats got, rig.get(copy.get()));
-  return expect_floats(got, numbers(), "the copy");
+  return rig.expect(copy.get(), numbers(), "the copy");
 }
 
-Status uninitialized(Rig& rig) {
+MILLRACE_CONFORM(buffer, uninitialized, "a buffer without contents has its dimensions and is ready",
+                 .after = "buffer.dimensions") {
   const std::int64_t dims[] = {2, 3};
-  abi::ClientCreateUninitializedBufferArgs args;
-  MILLRACE_TRY(args.client, rig.client());
-  MILLRACE_TRY(abi::Device* const first, rig.device());
-  MILLRACE_TRY(args.memory, rig.memory(first));
-  args.dims = dims;
-  args.num_dims = 2;
-  args.type = abi::BufferType::kF32;
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+  MILLRACE_TRY(abi::Memory* const memory, rig.memory());
+  MILLRACE_TRY(const auto args,
+               rig.ask_client<abi::ClientCreateUninitializedBufferArgs>(
+                   dims, std::size_t{2}, abi::BufferType::kF32, nullptr, nullptr, memory));
   const HeldBuffer buffer = rig.hold(args.buffer);
-  abi::BufferDimensionsArgs shape;
-  shape.buffer = buffer.get();
-  MILLRACE_TRY_STATUS(rig.table().call(shape));
+  MILLRACE_TRY(const auto shape, rig.ask<abi::BufferDimensionsArgs>(buffer.get()));
   MILLRACE_TRY_STATUS(expect_2x3(shape.dims, shape.num_dims));
   return rig.wait_ready(buffer.get());
 }
 
-Status view(Rig& rig) {
+MILLRACE_CONFORM(buffer, view,
+                 "lent memory is seen, and given back once, after the end of the view",
+                 .after = "buffer.on_cpu", .need = kMay) {
   struct Lent {
     alignas(128) float values[kLength] = {1, 2, 3, 4};
     std::atomic<int> given_back{0};
   };
   const auto lent = std::make_unique<Lent>();
   const std::int64_t dims[] = {kLength};
-  abi::ClientCreateViewOfDeviceBufferArgs args;
-  MILLRACE_TRY(args.client, rig.client());
-  MILLRACE_TRY(args.device, rig.device());
+  MILLRACE_TRY(abi::Device* const device, rig.device());
   // Host memory is device memory only there.
   MILLRACE_TRY(HeldBuffer probe, rig.put(numbers()));
-  abi::BufferIsOnCpuArgs where;
-  where.buffer = probe.get();
-  MILLRACE_TRY_STATUS(rig.table().call(where));
+  MILLRACE_TRY(const auto where, rig.ask<abi::BufferIsOnCpuArgs>(probe.get()));
   probe.reset();  // nothing may outlive the client
   if (!where.is_on_cpu) return skip("the device's memory is not the host's");
-  MILLRACE_TRY(args.memory, rig.memory(args.device));
-  args.device_buffer_ptr = lent->values;
-  args.dims = dims;
-  args.num_dims = 1;
-  args.type = abi::BufferType::kF32;
-  args.on_delete_callback = [](void* /*memory*/, void* user_arg) {
-    ++static_cast<Lent*>(user_arg)->given_back;
-  };
-  args.on_delete_callback_arg = lent.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+  MILLRACE_TRY(abi::Memory* const memory, rig.memory(device));
+  const auto give_back =
+      +[](void* /*memory*/, void* user_arg) { ++static_cast<Lent*>(user_arg)->given_back; };
+  MILLRACE_TRY(const auto args,
+               rig.ask_client<abi::ClientCreateViewOfDeviceBufferArgs>(
+                   lent->values, dims, std::size_t{1}, abi::BufferType::kF32, nullptr, device,
+                   give_back, lent.get(), std::intptr_t{0}, nullptr, memory));
   HeldBuffer buffer = rig.hold(args.buffer);
-  MILLRACE_TRY(const Floats got, rig.get(buffer.get()));
-  MILLRACE_TRY_STATUS(expect_floats(got, numbers(), "the view"));
+  MILLRACE_TRY_STATUS(rig.expect(buffer.get(), numbers(), "the view"));
   if (lent->given_back != 0) return broken("the memory is given back while the view lives");
   buffer.reset();
   // After the end of the client nothing can be in flight.
   MILLRACE_TRY_STATUS(rig.close());
-  if (lent->given_back == 1) return {};
-  return broken("the memory is given back " + std::to_string(lent->given_back) + " times");
+  return expect(lent->given_back == 1, "the memory is given back ", lent->given_back, " times");
 }
 
 }  // namespace
-
-std::vector<Check> buffer_checks() {
-  return after(
-      {"host.round_trip"},
-      {
-          {.name = "buffer.element_type",
-           .wants = "a buffer tells the type of its elements",
-           .run = &element_type},
-          {.name = "buffer.dimensions",
-           .wants = "a buffer tells its dimensions",
-           .run = &dimensions},
-          {.name = "buffer.unpadded_dimensions",
-           .wants = "a buffer tells its dimensions without padding",
-           .run = &unpadded_dimensions},
-          {.name = "buffer.device", .wants = "a buffer is where it was put", .run = &device},
-          {.name = "buffer.memory",
-           .wants = "a buffer is in its device's default memory",
-           .run = &memory},
-          {.name = "buffer.size",
-           .wants = "a buffer takes at least the bytes of its elements",
-           .run = &size},
-          {.name = "buffer.layout",
-           .wants = "a buffer tells the order of its dimensions",
-           .run = &layout},
-          {.name = "buffer.on_cpu",
-           .wants = "a buffer says whether it is in the host's memory",
-           .run = &on_cpu},
-          {.name = "buffer.raw_copy",
-           .wants = "some bytes of a buffer can be read",
-           .run = &raw_copy},
-          {.name = "buffer.external_reference",
-           .wants = "memory that is held from outside can be found, and holds what was put",
-           .run = &external_reference,
-           .need = Need::kMay},
-          {.name = "buffer.reference_underflow",
-           .wants = "what nobody holds cannot be given back",
-           .run = &reference_underflow},
-          {.name = "buffer.unsafe_pointer",
-           .wants = "the address of a buffer is told",
-           .run = &unsafe_pointer,
-           .need = Need::kMay},
-          {.name = "buffer.copy_to_memory",
-           .wants = "a copy in the same memory holds the same",
-           .run = &copy_to_memory},
-          {.name = "buffer.uninitialized",
-           .wants = "a buffer without contents has its dimensions and is ready",
-           .run = &uninitialized,
-           .after = {"buffer.dimensions"}},
-          {.name = "buffer.view",
-           .wants = "lent memory is seen, and given back once, after the end of the view",
-           .run = &view,
-           .after = {"buffer.on_cpu"},
-           .need = Need::kMay},
-      });
-}
-
 }  // namespace millrace::conform

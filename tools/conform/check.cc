@@ -1,5 +1,6 @@
 #include "millrace/tools/conform/check.h"
 
+#include <ranges>
 #include <utility>
 
 namespace millrace::conform {
@@ -22,24 +23,30 @@ std::unexpected<Error> skip(std::string why) {
   return std::unexpected(Error(ErrorCode::kFailedPrecondition, std::move(why)).with_detail(Skip{}));
 }
 
-std::unexpected<Error> lacks(std::string what) {
-  return std::unexpected(Error(ErrorCode::kUnimplemented, std::move(what)).with_detail(Lacks{}));
+bool Family::add(Check check) {
+  for (const auto name : after_ | std::views::split(' ')) {
+    const std::string_view one(name);
+    if (one != check.name) check.after.append(check.after.empty() ? "" : " ").append(one);
+  }
+  checks_.push_back(std::move(check));
+  return true;
 }
 
-std::unexpected<Error> broken(std::string what) {
-  return fail(ErrorCode::kInternal, std::move(what));
-}
+extern Family table_family, plugin_family, client_family, device_family, sizes_family, host_family,
+    compile_family, execute_family, events_family, errors_family, buffer_family, transfer_family,
+    deletion_family, donation_family, serialize_family, topology_family, layouts_family,
+    interop_family, several_family, threads_family, leaks_family;
 
 const std::vector<Check>& all_checks() {
   static const std::vector<Check> all = [] {
     std::vector<Check> list;
-    for (const auto& family :
-         {&table_checks,    &plugin_checks,   &client_checks,   &device_checks,   &size_checks,
-          &host_checks,     &compile_checks,  &execute_checks,  &event_checks,    &error_checks,
-          &buffer_checks,   &transfer_checks, &deletion_checks, &donation_checks, &serialize_checks,
-          &topology_checks, &layout_checks,   &interop_checks,  &several_checks,  &thread_checks,
-          &leak_checks}) {
-      for (Check& check : family()) list.push_back(std::move(check));
+    for (const Family* family :
+         {&table_family,    &plugin_family,   &client_family,   &device_family,   &sizes_family,
+          &host_family,     &compile_family,  &execute_family,  &events_family,   &errors_family,
+          &buffer_family,   &transfer_family, &deletion_family, &donation_family, &serialize_family,
+          &topology_family, &layouts_family,  &interop_family,  &several_family,  &threads_family,
+          &leaks_family}) {
+      list.insert(list.end(), family->checks().begin(), family->checks().end());
     }
     return list;
   }();

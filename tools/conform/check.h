@@ -1,17 +1,20 @@
-// Check: one thing that a PJRT plugin must do, and what came out when it was tried. Checks are
-// listed by family, one file each; runner.h runs them in processes of their own. Read next: rig.h,
-// with which checks are written.
+// Check: one thing that a PJRT plugin must do, and what came out when it was tried. Each family of
+// checks has a file of its own; runner.h runs every check in a process of its own. Read next:
+// rig.h, with which checks are written.
 #pragma once
 
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "millrace/core/error.h"
-#include "millrace/tools/conform/abi.h"
+#include "millrace/core/base/error.h"
+#include "millrace/devices/pjrt/abi/api.h"
 
 namespace millrace::conform {
 
+namespace abi = devices::pjrt::abi;
 class Rig;
 
 enum class Outcome {
@@ -29,54 +32,77 @@ struct Verdict {
   double seconds = 0;
 };
 
-// What a function for a check gives back: ok, or an error. Errors of the plugin itself pass
-// through; kUnimplemented from it counts as unsupported.
+// kMust: no client works without it: not to have it is a failure. kMay: plugins need not have it,
+// and whatever error they give instead is no failure.
+enum class Need { kMust, kShould, kMay };
+using enum Need;
+
+// What a function for a check returns: ok, or an error. Errors of the plugin itself pass through;
+// kUnimplemented from it counts as unsupported.
 struct Check {
   std::string_view name;   // "family.condition"
   std::string_view wants;  // in one line
   Status (*run)(Rig& rig);
-  // What must have passed, without which this would only fail again.
-  std::vector<std::string_view> after = {};
-  // kMust: no client works without it: not to have it is a failure. kMay: plugins need not have it,
-  // and whatever error they give instead is no failure.
-  enum class Need { kMust, kShould, kMay } need = Need::kShould;
+  // The names, with a blank between, of what must have passed, without which this would only fail
+  // again.
+  std::string after = {};
+  Need need = Need::kShould;
 };
 
-// Of an error: the check did not find what it needs.
-struct Skip {};
-std::unexpected<Error> skip(std::string why);
-// The plugin lacks something, told otherwise than by an error of its own.
-struct Lacks {};
-std::unexpected<Error> lacks(std::string what);
-// What the plugin did is wrong.
-std::unexpected<Error> broken(std::string what);
-// Of an error that the plugin itself gave.
-struct PluginError {};
+// The checks of one file, in the order in which they run. Filled before main.
+class Family {
+ public:
+  // after: what every check of it builds on, as Check::after.
+  explicit Family(std::string_view after = {}) : after_(after) {}
+  bool add(Check check);
+  const std::vector<Check>& checks() const { return checks_; }
+
+ private:
+  std::string_view after_;
+  std::vector<Check> checks_;
+};
+
+// Begins the function of the check "family.condition", behind its family in the same file. What
+// follows `wants` are further fields of Check.
+#define MILLRACE_CONFORM(family, condition, wants_, ...)                           \
+  Status check_##condition(Rig& rig);                                              \
+  [[maybe_unused]] const bool condition##_added =                                  \
+      family##_family.add({.name = #family "." #condition,                         \
+                           .wants = wants_,                                        \
+                           .run = &check_##condition __VA_OPT__(, ) __VA_ARGS__}); \
+  Status check_##condition([[maybe_unused]] Rig& rig)
 
 // All of them, in the order in which they run: what others build on comes first.
 const std::vector<Check>& all_checks();
 
-// Each in its file.
-std::vector<Check> table_checks();
-std::vector<Check> plugin_checks();
-std::vector<Check> client_checks();
-std::vector<Check> device_checks();
-std::vector<Check> size_checks();
-std::vector<Check> host_checks();
-std::vector<Check> compile_checks();
-std::vector<Check> execute_checks();
-std::vector<Check> event_checks();
-std::vector<Check> error_checks();
-std::vector<Check> buffer_checks();
-std::vector<Check> transfer_checks();
-std::vector<Check> donation_checks();
-std::vector<Check> deletion_checks();
-std::vector<Check> serialize_checks();
-std::vector<Check> topology_checks();
-std::vector<Check> layout_checks();
-std::vector<Check> interop_checks();
-std::vector<Check> several_checks();
-std::vector<Check> thread_checks();
-std::vector<Check> leak_checks();
+// One text of texts and numbers.
+template <class... Parts>
+std::string joined(const Parts&... parts) {
+  std::ostringstream text;
+  (text << ... << parts);
+  return std::move(text).str();
+}
+
+// A detail of an error: the check did not find what it needs.
+struct Skip {};
+std::unexpected<Error> skip(std::string why);
+// The plugin lacks something, told otherwise than by an error of its own.
+struct Lacks {};
+template <class... Parts>
+std::unexpected<Error> lacks(const Parts&... what) {
+  return std::unexpected(Error(ErrorCode::kUnimplemented, joined(what...)).with_detail(Lacks{}));
+}
+// What the plugin did is wrong.
+template <class... Parts>
+std::unexpected<Error> broken(const Parts&... what) {
+  return fail(ErrorCode::kInternal, joined(what...));
+}
+// Ok, or broken unless it is right.
+template <class... Parts>
+Status expect(bool right, const Parts&... wrong) {
+  return right ? Status() : broken(wrong...);
+}
+// A detail of an error that the plugin itself gave.
+struct PluginError {};
 
 }  // namespace millrace::conform

@@ -5,9 +5,10 @@
 #include "millrace/tools/conform/rig.h"
 
 namespace millrace::conform {
-namespace {
 
-using Need = Check::Need;
+Family compile_family("compile.text client.devices");
+
+namespace {
 
 struct Compiled {
   HeldLoaded loaded;
@@ -21,117 +22,87 @@ Result<Compiled> compile(Rig& rig, const std::string& text) {
   return made;
 }
 
-Status text(Rig& rig) {
+template <class A>
+Result<Told<A, Compiled>> tell(Rig& rig, const std::string& text) {
+  MILLRACE_TRY(Compiled made, compile(rig, text));
+  MILLRACE_TRY(const A args, rig.ask<A>(made.executable.get()));
+  return Told<A, Compiled>{args, std::move(made)};
+}
+
+MILLRACE_CONFORM(compile, text, "StableHLO text is compiled", .need = kMust) {
   MILLRACE_TRY_STATUS(rig.compile(add_program()));
   return {};
 }
 
-Status name(Rig& rig) {
-  MILLRACE_TRY(const Compiled made, compile(rig, add_program()));
-  abi::ExecutableNameArgs args;
-  args.executable = made.executable.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+MILLRACE_CONFORM(compile, name, "an executable has a name") {
+  MILLRACE_TRY(const auto args, tell<abi::ExecutableNameArgs>(rig, add_program()));
   if (args.name == nullptr || args.name_size == 0) return broken("it has no name");
-  rig.note(std::string(args.name, args.name_size));
-  return {};
+  return rig.note(std::string(args.name, args.name_size));
 }
 
-Status replicas(Rig& rig) {
+MILLRACE_CONFORM(compile, replicas, "a program for one device has one replica and one partition",
+                 .need = kMust) {
   MILLRACE_TRY(const Compiled made, compile(rig, add_program()));
-  abi::ExecutableNumReplicasArgs r;
-  r.executable = made.executable.get();
-  MILLRACE_TRY_STATUS(rig.table().call(r));
-  abi::ExecutableNumPartitionsArgs p;
-  p.executable = made.executable.get();
-  MILLRACE_TRY_STATUS(rig.table().call(p));
-  if (r.num_replicas == 1 && p.num_partitions == 1) return {};
-  return broken("a program for one device has " + std::to_string(r.num_replicas) +
-                " replicas and " + std::to_string(p.num_partitions) + " partitions");
+  MILLRACE_TRY(const auto r, rig.ask<abi::ExecutableNumReplicasArgs>(made.executable.get()));
+  MILLRACE_TRY(const auto p, rig.ask<abi::ExecutableNumPartitionsArgs>(made.executable.get()));
+  return expect(r.num_replicas == 1 && p.num_partitions == 1, "a program for one device has ",
+                r.num_replicas, " replicas and ", p.num_partitions, " partitions");
 }
 
-Status outputs(Rig& rig) {
+MILLRACE_CONFORM(compile, outputs, "results are counted", .need = kMust) {
   for (const std::size_t wanted : {1, 2}) {
-    MILLRACE_TRY(const Compiled made, compile(rig, wanted == 1 ? add_program() : split_program()));
-    abi::ExecutableNumOutputsArgs args;
-    args.executable = made.executable.get();
-    MILLRACE_TRY_STATUS(rig.table().call(args));
+    MILLRACE_TRY(const auto args, tell<abi::ExecutableNumOutputsArgs>(
+                                      rig, wanted == 1 ? add_program() : split_program()));
     if (args.num_outputs != wanted) {
-      return broken("a program of " + std::to_string(wanted) + " results is said to have " +
-                    std::to_string(args.num_outputs));
+      return broken("a program of ", wanted, " results is said to have ", args.num_outputs);
     }
   }
   return {};
 }
 
-Status output_types(Rig& rig) {
-  MILLRACE_TRY(const Compiled made, compile(rig, split_program()));
-  abi::ExecutableOutputElementTypesArgs args;
-  args.executable = made.executable.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
-  if (args.num_output_types == 2 && args.output_types[0] == abi::BufferType::kF32 &&
-      args.output_types[1] == abi::BufferType::kF32) {
-    return {};
-  }
-  return broken("two results of f32 are told otherwise");
+MILLRACE_CONFORM(compile, output_types, "types of results are told") {
+  MILLRACE_TRY(const auto args, tell<abi::ExecutableOutputElementTypesArgs>(rig, split_program()));
+  return expect(args.num_output_types == 2 && args.output_types[0] == abi::BufferType::kF32 &&
+                    args.output_types[1] == abi::BufferType::kF32,
+                "two results of f32 are told otherwise");
 }
 
-Status output_dimensions(Rig& rig) {
-  MILLRACE_TRY(const Compiled made, compile(rig, split_program()));
-  abi::ExecutableOutputDimensionsArgs args;
-  args.executable = made.executable.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
-  if (args.num_outputs == 2 && args.dim_sizes[0] == 1 && args.dim_sizes[1] == 1 &&
-      args.dims[0] == kLength && args.dims[1] == kLength) {
-    return {};
-  }
-  return broken("two results of one dimension of 4 are told otherwise");
+MILLRACE_CONFORM(compile, output_dimensions, "dimensions of results are told") {
+  MILLRACE_TRY(const auto args, tell<abi::ExecutableOutputDimensionsArgs>(rig, split_program()));
+  return expect(args.num_outputs == 2 && args.dim_sizes[0] == 1 && args.dim_sizes[1] == 1 &&
+                    args.dims[0] == kLength && args.dims[1] == kLength,
+                "two results of one dimension of 4 are told otherwise");
 }
 
-Status output_memory_kinds(Rig& rig) {
-  MILLRACE_TRY(const Compiled made, compile(rig, split_program()));
-  abi::ExecutableOutputMemoryKindsArgs args;
-  args.executable = made.executable.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+MILLRACE_CONFORM(compile, output_memory_kinds, "memories of results are told") {
+  MILLRACE_TRY(const auto args, tell<abi::ExecutableOutputMemoryKindsArgs>(rig, split_program()));
   if (args.num_outputs != 2) {
-    return broken("two results are said to be in " + std::to_string(args.num_outputs) +
-                  " memories");
+    return broken("two results are said to be in ", args.num_outputs, " memories");
   }
   if (args.kinds[0] == nullptr || args.kind_sizes[0] == 0) return broken("the kind is empty");
-  rig.note(std::string(args.kinds[0], args.kind_sizes[0]));
-  return {};
+  return rig.note(std::string(args.kinds[0], args.kind_sizes[0]));
 }
 
-Status parameter_memory_kinds(Rig& rig) {
-  MILLRACE_TRY(const Compiled made, compile(rig, add_program()));
-  abi::ExecutableParameterMemoryKindsArgs args;
-  args.executable = made.executable.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
-  if (args.num_parameters == 2) return {};
-  return broken("two arguments are said to be in " + std::to_string(args.num_parameters) +
+MILLRACE_CONFORM(compile, parameter_memory_kinds, "memories of arguments are told") {
+  MILLRACE_TRY(const auto args, tell<abi::ExecutableParameterMemoryKindsArgs>(rig, add_program()));
+  return expect(args.num_parameters == 2, "two arguments are said to be in ", args.num_parameters,
                 " memories");
 }
 
-Status code_size(Rig& rig) {
-  MILLRACE_TRY(const Compiled made, compile(rig, add_program()));
-  abi::ExecutableSizeOfGeneratedCodeInBytesArgs args;
-  args.executable = made.executable.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
-  if (args.size_in_bytes < -1) {
-    return broken("the code has " + std::to_string(args.size_in_bytes) + " bytes");
-  }
-  rig.note(std::to_string(args.size_in_bytes) + " bytes");
-  return {};
+MILLRACE_CONFORM(compile, code_size, "the code has a size, or -1 where it is unknown") {
+  MILLRACE_TRY(const auto args,
+               tell<abi::ExecutableSizeOfGeneratedCodeInBytesArgs>(rig, add_program()));
+  if (args.size_in_bytes < -1) return broken("the code has ", args.size_in_bytes, " bytes");
+  return rig.note(args.size_in_bytes, " bytes");
 }
 
 Result<std::string> fingerprint_of(Rig& rig, const std::string& program) {
-  MILLRACE_TRY(const Compiled made, compile(rig, program));
-  abi::ExecutableFingerprintArgs args;
-  args.executable = made.executable.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+  MILLRACE_TRY(const auto args, tell<abi::ExecutableFingerprintArgs>(rig, program));
   return std::string(args.fingerprint, args.fingerprint_size);
 }
 
-Status fingerprint(Rig& rig) {
+MILLRACE_CONFORM(compile, fingerprint,
+                 "a program always has the same fingerprint, and no other has it", .need = kMay) {
   MILLRACE_TRY(const std::string one, fingerprint_of(rig, add_program()));
   MILLRACE_TRY(const std::string same, fingerprint_of(rig, add_program()));
   MILLRACE_TRY(const std::string other, fingerprint_of(rig, split_program()));
@@ -141,42 +112,34 @@ Status fingerprint(Rig& rig) {
   return {};
 }
 
-Status memory_stats(Rig& rig) {
-  MILLRACE_TRY(const Compiled made, compile(rig, add_program()));
-  abi::ExecutableGetCompiledMemoryStatsArgs args;
-  args.executable = made.executable.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+MILLRACE_CONFORM(compile, memory_stats, "the memory of arguments and results is told") {
+  MILLRACE_TRY(const auto args,
+               tell<abi::ExecutableGetCompiledMemoryStatsArgs>(rig, add_program()));
   if (args.argument_bytes < 32 || args.output_bytes < 16 || args.temporary_bytes < 0) {
-    return broken("two arguments of 16 bytes and a result are told as " +
-                  std::to_string(args.argument_bytes) + " and " +
-                  std::to_string(args.output_bytes) + " bytes");
+    return broken("two arguments of 16 bytes and a result are told as ", args.argument_bytes,
+                  " and ", args.output_bytes, " bytes");
   }
   return {};
 }
 
-Status cost_analysis(Rig& rig) {
-  MILLRACE_TRY(const Compiled made, compile(rig, add_program()));
-  abi::ExecutableGetCostAnalysisArgs args;
-  args.executable = made.executable.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+MILLRACE_CONFORM(compile, cost_analysis, "costs have names and are numbers") {
+  MILLRACE_TRY(const auto args, tell<abi::ExecutableGetCostAnalysisArgs>(rig, add_program()));
   for (std::size_t i = 0; i < args.num_properties; ++i) {
     const abi::NamedValue& v = args.properties[i];
     if (v.name == nullptr || v.name_size == 0) return broken("a property has no name");
     if (v.type == abi::ValueType::kFloat && std::isnan(v.value.number)) {
-      return broken("property " + std::string(v.name, v.name_size) + " is no number");
+      return broken("property ", std::string(v.name, v.name_size), " is no number");
     }
   }
-  rig.note(std::to_string(args.num_properties) + " properties");
-  return {};
+  return rig.note(args.num_properties, " properties");
 }
 
-Status optimized_program(Rig& rig) {
+MILLRACE_CONFORM(compile, optimized_program,
+                 "the optimized program is as long as it says, in a format that clients know") {
   MILLRACE_TRY(const Compiled made, compile(rig, add_program()));
   abi::Program program;
   program.struct_size = abi::kStructSize<abi::Program>;
-  abi::ExecutableOptimizedProgramArgs args;
-  args.executable = made.executable.get();
-  args.program = &program;
+  abi::ExecutableOptimizedProgramArgs args{{}, made.executable.get(), &program};
   MILLRACE_TRY_STATUS(rig.table().call(args));
   const std::size_t size = program.code_size;
   if (size == 0) return broken("it has no bytes");
@@ -187,139 +150,63 @@ Status optimized_program(Rig& rig) {
   if (code.substr(size) != std::string(16, '\x5a')) return broken("it is longer than it said");
   const std::string format(program.format, program.format_size);
   if (format != "mlir" && format != "hlo" && format != "hlo_with_config") {
-    return broken("its format is '" + format + "', which clients do not know");
+    return broken("its format is '", format, "', which clients do not know");
   }
-  rig.note(format + ", " + std::to_string(size) + " bytes");
-  return {};
+  return rig.note(format, ", ", size, " bytes");
 }
 
-Status options(Rig& rig) {
-  MILLRACE_TRY(const Compiled made, compile(rig, add_program()));
-  abi::ExecutableGetCompileOptionsArgs args;
-  args.executable = made.executable.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+MILLRACE_CONFORM(compile, options, "the options of a compilation are told, and can be freed",
+                 .need = kMay) {
+  MILLRACE_TRY(const auto args, tell<abi::ExecutableGetCompileOptionsArgs>(rig, add_program()));
   if (args.deleter == nullptr) return broken("there is nothing that frees them");
   const std::size_t size = args.bytes_size;
   args.deleter(args.holder);
-  return size > 0 ? Status() : broken("they are empty");
+  return expect(size > 0, "they are empty");
 }
 
-Status devices(Rig& rig) {
-  MILLRACE_TRY(const auto all, rig.devices());
-  MILLRACE_TRY(const HeldLoaded loaded, rig.compile_for(add_program(), {{all[0]}}));
-  abi::LoadedExecutableAddressableDevicesArgs args;
-  args.executable = loaded.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
-  if (args.num_devices == 1 && args.devices[0] == all[0]) return {};
-  return broken("a program for the first device is not said to be for that one alone");
+MILLRACE_CONFORM(compile, devices, "an executable names the device that it was compiled for",
+                 .after = "device.ids") {
+  MILLRACE_TRY(const HeldLoaded loaded, rig.compile(add_program()));
+  MILLRACE_TRY(abi::Device* const first, rig.device());
+  MILLRACE_TRY(const auto args, rig.ask<abi::LoadedExecutableAddressableDevicesArgs>(loaded.get()));
+  return expect(args.num_devices == 1 && args.devices[0] == first,
+                "a program for the first device is not said to be for that one alone");
 }
 
-Status assignment(Rig& rig) {
-  MILLRACE_TRY(const auto all, rig.devices());
-  MILLRACE_TRY(const HeldLoaded loaded, rig.compile_for(add_program(), {{all[0]}}));
-  abi::LoadedExecutableGetDeviceAssignmentArgs args;
-  args.executable = loaded.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+MILLRACE_CONFORM(compile, assignment, "the device assignment is told, and can be freed",
+                 .after = "compile.devices") {
+  MILLRACE_TRY(const HeldLoaded loaded, rig.compile(add_program()));
+  MILLRACE_TRY(const auto args,
+               rig.ask<abi::LoadedExecutableGetDeviceAssignmentArgs>(loaded.get()));
   if (args.deleter == nullptr) return broken("there is nothing that frees it");
   const std::size_t size = args.bytes_size;
   args.deleter(args.holder);
-  return size > 0 ? Status() : broken("that of a program for the first device is empty");
+  return expect(size > 0, "that of a program for the first device is empty");
 }
 
-Status logical_ids(Rig& rig) {
-  MILLRACE_TRY(const auto all, rig.devices());
-  MILLRACE_TRY(const HeldLoaded loaded, rig.compile_for(add_program(), {{all[0]}}));
-  abi::LoadedExecutableAddressableDeviceLogicalIdsArgs args;
-  args.executable = loaded.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
-  if (args.num_ids == 1 && args.ids[0].replica == 0 && args.ids[0].partition == 0) return {};
-  return broken("the only device is not replica 0, partition 0");
+MILLRACE_CONFORM(compile, logical_ids, "the only device is replica 0, partition 0",
+                 .after = "compile.devices") {
+  MILLRACE_TRY(const HeldLoaded loaded, rig.compile(add_program()));
+  MILLRACE_TRY(const auto args,
+               rig.ask<abi::LoadedExecutableAddressableDeviceLogicalIdsArgs>(loaded.get()));
+  return expect(args.num_ids == 1 && args.ids[0].replica == 0 && args.ids[0].partition == 0,
+                "the only device is not replica 0, partition 0");
 }
 
-Status any_order(Rig& rig) {
+MILLRACE_CONFORM(compile, any_order,
+                 "an executable's description may be destroyed after what was loaded") {
   MILLRACE_TRY(Compiled made, compile(rig, add_program()));
   made.loaded.reset();
   made.executable.reset();
   return rig.trouble().first();
 }
 
-Status deleted(Rig& rig) {
+MILLRACE_CONFORM(compile, deleted, "a deleted executable says so") {
   MILLRACE_TRY(const HeldLoaded loaded, rig.compile(constant_program()));
-  abi::LoadedExecutableDeleteArgs remove;
-  remove.executable = loaded.get();
-  MILLRACE_TRY_STATUS(rig.table().call(remove));
-  abi::LoadedExecutableIsDeletedArgs args;
-  args.executable = loaded.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
-  return args.is_deleted ? Status() : broken("it says that it is not deleted");
+  MILLRACE_TRY_STATUS(rig.call<abi::LoadedExecutableDeleteArgs>(loaded.get()));
+  MILLRACE_TRY(const auto args, rig.ask<abi::LoadedExecutableIsDeletedArgs>(loaded.get()));
+  return expect(args.is_deleted, "it says that it is not deleted");
 }
 
 }  // namespace
-
-std::vector<Check> compile_checks() {
-  std::vector<Check> list = {
-      {.name = "compile.text",
-       .wants = "StableHLO text is compiled",
-       .run = &text,
-       .need = Need::kMust},
-      {.name = "compile.name", .wants = "an executable has a name", .run = &name},
-      {.name = "compile.replicas",
-       .wants = "a program for one device has one replica and one partition",
-       .run = &replicas,
-       .need = Need::kMust},
-      {.name = "compile.outputs",
-       .wants = "results are counted",
-       .run = &outputs,
-       .need = Need::kMust},
-      {.name = "compile.output_types", .wants = "types of results are told", .run = &output_types},
-      {.name = "compile.output_dimensions",
-       .wants = "dimensions of results are told",
-       .run = &output_dimensions},
-      {.name = "compile.output_memory_kinds",
-       .wants = "memories of results are told",
-       .run = &output_memory_kinds},
-      {.name = "compile.parameter_memory_kinds",
-       .wants = "memories of arguments are told",
-       .run = &parameter_memory_kinds},
-      {.name = "compile.code_size",
-       .wants = "the code has a size, or -1 where it is unknown",
-       .run = &code_size},
-      {.name = "compile.fingerprint",
-       .wants = "a program always has the same fingerprint, and no other has it",
-       .run = &fingerprint,
-       .need = Need::kMay},
-      {.name = "compile.memory_stats",
-       .wants = "the memory of arguments and results is told",
-       .run = &memory_stats},
-      {.name = "compile.cost_analysis",
-       .wants = "costs have names and are numbers",
-       .run = &cost_analysis},
-      {.name = "compile.optimized_program",
-       .wants = "the optimized program is as long as it says, in a format that clients know",
-       .run = &optimized_program},
-      {.name = "compile.options",
-       .wants = "the options of a compilation are told, and can be freed",
-       .run = &options,
-       .need = Need::kMay},
-      {.name = "compile.devices",
-       .wants = "an executable names the device that it was compiled for",
-       .run = &devices,
-       .after = {"device.ids"}},
-      {.name = "compile.assignment",
-       .wants = "the device assignment is told, and can be freed",
-       .run = &assignment,
-       .after = {"compile.devices"}},
-      {.name = "compile.logical_ids",
-       .wants = "the only device is replica 0, partition 0",
-       .run = &logical_ids,
-       .after = {"compile.devices"}},
-      {.name = "compile.any_order",
-       .wants = "an executable's description may be destroyed after what was loaded",
-       .run = &any_order},
-      {.name = "compile.deleted", .wants = "a deleted executable says so", .run = &deleted},
-  };
-  for (std::size_t i = 1; i < list.size(); ++i) list[i].after.push_back("compile.text");
-  return after({"client.devices"}, std::move(list));
-}
-
 }  // namespace millrace::conform

@@ -5,14 +5,13 @@
 #include "millrace/tools/conform/rig.h"
 
 namespace millrace::conform {
+
+Family device_family("client.devices");
+
 namespace {
 
-using Need = Check::Need;
-
 Result<abi::DeviceDescription*> describe(Rig& rig, abi::Device* device) {
-  abi::DeviceGetDescriptionArgs args;
-  args.device = device;
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+  MILLRACE_TRY(const auto args, rig.ask<abi::DeviceGetDescriptionArgs>(device));
   if (args.description == nullptr) return broken("a device has no description");
   return args.description;
 }
@@ -31,63 +30,58 @@ Status each_description(Rig& rig, const std::function<Status(abi::DeviceDescript
 }
 
 Status each_memory(Rig& rig, const std::function<Status(abi::Memory*)>& body) {
-  abi::ClientAddressableMemoriesArgs args;
-  MILLRACE_TRY(args.client, rig.client());
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+  MILLRACE_TRY(const auto args, rig.ask_client<abi::ClientAddressableMemoriesArgs>());
   for (std::size_t i = 0; i < args.num_memories; ++i) MILLRACE_TRY_STATUS(body(args.memories[i]));
   return {};
 }
 
-Status expect_text(const char* text, std::size_t size, const char* what) {
-  return text != nullptr && size > 0 ? Status() : broken(std::string(what) + " is empty");
+Status expect_text(const char* text, std::size_t size, const std::string& what) {
+  return expect(text != nullptr && size > 0, what, " is empty");
 }
 
-Status description(Rig& rig) {
+template <class DebugArgs, class TextArgs, class T>
+Status expect_texts(Rig& rig, T* object, const std::string& what) {
+  MILLRACE_TRY(const auto debug, rig.ask<DebugArgs>(object));
+  MILLRACE_TRY_STATUS(expect_text(debug.text, debug.text_size, "the debug text of " + what));
+  MILLRACE_TRY(const auto text, rig.ask<TextArgs>(object));
+  return expect_text(text.text, text.text_size, "the text of " + what);
+}
+
+MILLRACE_CONFORM(device, description, "every device tells its kind and describes itself",
+                 .need = kMust) {
   return each_description(rig, [&](abi::DeviceDescription* d) -> Status {
-    abi::DeviceDescriptionKindArgs kind;
-    kind.description = d;
-    MILLRACE_TRY_STATUS(rig.table().call(kind));
+    MILLRACE_TRY(const auto kind, rig.ask<abi::DeviceDescriptionKindArgs>(d));
     MILLRACE_TRY_STATUS(expect_text(kind.kind, kind.kind_size, "the kind of a device"));
-    rig.note(std::string(kind.kind, kind.kind_size));
-    abi::DeviceDescriptionDebugStringArgs debug;
-    debug.description = d;
-    MILLRACE_TRY_STATUS(rig.table().call(debug));
-    MILLRACE_TRY_STATUS(expect_text(debug.text, debug.text_size, "the debug text of a device"));
-    abi::DeviceDescriptionToStringArgs text;
-    text.description = d;
-    MILLRACE_TRY_STATUS(rig.table().call(text));
-    return expect_text(text.text, text.text_size, "the text of a device");
+    static_cast<void>(rig.note(std::string_view(kind.kind, kind.kind_size)));
+    return expect_texts<abi::DeviceDescriptionDebugStringArgs, abi::DeviceDescriptionToStringArgs>(
+        rig, d, "a device");
   });
 }
 
-Status ids(Rig& rig) {
+MILLRACE_CONFORM(device, ids, "ids of devices differ, and stay", .need = kMust) {
   std::set<int> seen;
   return each_device(rig, [&](abi::Device* device) -> Status {
     MILLRACE_TRY(const int id, rig.id(device));
-    if (!seen.insert(id).second) return broken("two devices have the id " + std::to_string(id));
+    if (!seen.insert(id).second) return broken("two devices have the id ", id);
     for (int i = 0; i < 3; ++i) {
       MILLRACE_TRY(const int again, rig.id(device));
-      if (again != id) {
-        return broken("device " + std::to_string(id) + " says later that it is " +
-                      std::to_string(again));
-      }
+      if (again != id) return broken("device ", id, " says later that it is ", again);
     }
     return {};
   });
 }
 
-Status attributes(Rig& rig) {
+MILLRACE_CONFORM(device, attributes,
+                 "attributes of devices are texts, whole numbers or lists of them") {
   return each_description(rig, [&](abi::DeviceDescription* d) -> Status {
-    abi::DeviceDescriptionAttributesArgs args;
-    args.description = d;
-    MILLRACE_TRY_STATUS(rig.table().call(args));
+    MILLRACE_TRY(const auto args, rig.ask<abi::DeviceDescriptionAttributesArgs>(d));
     std::set<std::string> names;
     for (std::size_t i = 0; i < args.num_attributes; ++i) {
       const abi::NamedValue& v = args.attributes[i];
       const std::string name(v.name, v.name_size);
-      if (!names.insert(name).second) return broken("there are two attributes " + name);
+      if (!names.insert(name).second) return broken("there are two attributes ", name);
       if (v.type < abi::ValueType::kString || v.type > abi::ValueType::kInt64List) {
-        return broken("attribute " + name +
+        return broken("attribute ", name,
                       " is no text, whole number or list of them; clients end the process");
       }
     }
@@ -95,232 +89,133 @@ Status attributes(Rig& rig) {
   });
 }
 
-Status process_index(Rig& rig) {
-  abi::ClientProcessIndexArgs client;
-  MILLRACE_TRY(client.client, rig.client());
-  MILLRACE_TRY_STATUS(rig.table().call(client));
+MILLRACE_CONFORM(device, process_index, "devices of this process are in this process",
+                 .after = "client.process_index") {
+  MILLRACE_TRY(const auto client, rig.ask_client<abi::ClientProcessIndexArgs>());
   return each_description(rig, [&](abi::DeviceDescription* d) -> Status {
-    abi::DeviceDescriptionProcessIndexArgs args;
-    args.description = d;
-    MILLRACE_TRY_STATUS(rig.table().call(args));
-    if (args.process_index == client.process_index) return {};
-    return broken("a device of this process says that it is in process " +
-                  std::to_string(args.process_index));
+    MILLRACE_TRY(const auto args, rig.ask<abi::DeviceDescriptionProcessIndexArgs>(d));
+    return expect(args.process_index == client.process_index,
+                  "a device of this process says that it is in process ", args.process_index);
   });
 }
 
-Status addressable(Rig& rig) {
+MILLRACE_CONFORM(device, addressable, "devices of this process are addressable") {
   return each_device(rig, [&](abi::Device* device) -> Status {
-    abi::DeviceIsAddressableArgs args;
-    args.device = device;
-    MILLRACE_TRY_STATUS(rig.table().call(args));
-    return args.is_addressable ? Status() : broken("a device of this process says that it is not");
+    MILLRACE_TRY(const auto args, rig.ask<abi::DeviceIsAddressableArgs>(device));
+    return expect(args.is_addressable, "a device of this process says that it is not");
   });
 }
 
 Result<int> hardware_id_of(Rig& rig, abi::Device* device) {
-  abi::DeviceLocalHardwareIdArgs args;
-  args.device = device;
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+  MILLRACE_TRY(const auto args, rig.ask<abi::DeviceLocalHardwareIdArgs>(device));
   return args.local_hardware_id;
 }
 
-Status hardware_id(Rig& rig) {
+MILLRACE_CONFORM(device, hardware_id, "hardware ids of devices differ") {
   std::set<int> seen;
   return each_device(rig, [&](abi::Device* device) -> Status {
     MILLRACE_TRY(const int id, hardware_id_of(rig, device));
-    if (id != -1 && !seen.insert(id).second) {
-      return broken("two devices have the hardware id " + std::to_string(id));
-    }
+    if (id != -1 && !seen.insert(id).second) return broken("two devices have the hardware id ", id);
     return {};
   });
 }
 
-Status lookup_by_hardware_id(Rig& rig) {
+MILLRACE_CONFORM(device, lookup_by_hardware_id, "every device is found by its hardware id",
+                 .after = "device.hardware_id") {
   return each_device(rig, [&](abi::Device* device) -> Status {
-    abi::ClientLookupAddressableDeviceArgs args;
-    MILLRACE_TRY(args.client, rig.client());
-    MILLRACE_TRY(args.local_hardware_id, hardware_id_of(rig, device));
-    if (args.local_hardware_id == -1) return lacks("the devices have no hardware ids");
-    MILLRACE_TRY_STATUS(rig.table().call(args));
-    if (args.device == device) return {};
-    return broken("hardware id " + std::to_string(args.local_hardware_id) +
+    MILLRACE_TRY(const int id, hardware_id_of(rig, device));
+    if (id == -1) return lacks("the devices have no hardware ids");
+    MILLRACE_TRY(const auto args, rig.ask_client<abi::ClientLookupAddressableDeviceArgs>(id));
+    return expect(args.device == device, "hardware id ", id,
                   " finds another device than the one with it");
   });
 }
 
-Status memories(Rig& rig) {
+MILLRACE_CONFORM(device, memories, "a device's default memory is one of its memories") {
   return each_device(rig, [&](abi::Device* device) -> Status {
-    abi::DeviceAddressableMemoriesArgs args;
-    args.device = device;
-    MILLRACE_TRY_STATUS(rig.table().call(args));
+    MILLRACE_TRY(const auto args, rig.ask<abi::DeviceAddressableMemoriesArgs>(device));
     const std::set<abi::Memory*> all(args.memories, args.memories + args.num_memories);
     MILLRACE_TRY(abi::Memory* const standard, rig.memory(device));
-    if (!all.contains(standard)) return broken("the default memory is none of the device's");
-    return {};
+    return expect(all.contains(standard), "the default memory is none of the device's");
   });
 }
 
-Status memory_devices(Rig& rig) {
+MILLRACE_CONFORM(device, memory_devices, "a device's default memory names the device") {
   return each_device(rig, [&](abi::Device* device) -> Status {
-    abi::MemoryAddressableByDevicesArgs args;
-    MILLRACE_TRY(args.memory, rig.memory(device));
-    MILLRACE_TRY_STATUS(rig.table().call(args));
+    MILLRACE_TRY(abi::Memory* const memory, rig.memory(device));
+    MILLRACE_TRY(const auto args, rig.ask<abi::MemoryAddressableByDevicesArgs>(memory));
     const std::set<abi::Device*> all(args.devices, args.devices + args.num_devices);
-    if (!all.contains(device)) return broken("a device's default memory does not name the device");
-    return {};
+    return expect(all.contains(device), "a device's default memory does not name the device");
   });
 }
 
-Status memory_ids(Rig& rig) {
+MILLRACE_CONFORM(device, memory_ids, "ids of memories differ", .after = "client.memories") {
   std::set<int> seen;
   return each_memory(rig, [&](abi::Memory* memory) -> Status {
-    abi::MemoryIdArgs args;
-    args.memory = memory;
-    MILLRACE_TRY_STATUS(rig.table().call(args));
-    if (seen.insert(args.id).second) return {};
-    return broken("two memories have the id " + std::to_string(args.id));
+    MILLRACE_TRY(const auto args, rig.ask<abi::MemoryIdArgs>(memory));
+    return expect(seen.insert(args.id).second, "two memories have the id ", args.id);
   });
 }
 
-Status memory_kinds(Rig& rig) {
+MILLRACE_CONFORM(device, memory_kinds, "memories of one kind have one kind id",
+                 .after = "client.memories") {
   std::map<std::string, int> kinds;
   MILLRACE_TRY_STATUS(each_memory(rig, [&](abi::Memory* memory) -> Status {
-    abi::MemoryKindArgs kind;
-    kind.memory = memory;
-    MILLRACE_TRY_STATUS(rig.table().call(kind));
+    MILLRACE_TRY(const auto kind, rig.ask<abi::MemoryKindArgs>(memory));
     MILLRACE_TRY_STATUS(expect_text(kind.kind, kind.kind_size, "the kind of a memory"));
-    abi::MemoryKindIdArgs id;
-    id.memory = memory;
-    MILLRACE_TRY_STATUS(rig.table().call(id));
+    MILLRACE_TRY(const auto id, rig.ask<abi::MemoryKindIdArgs>(memory));
     const std::string name(kind.kind, kind.kind_size);
     const auto [found, added] = kinds.emplace(name, id.kind_id);
     if (!added && found->second != id.kind_id) {
-      return broken("memories of the kind " + name + " have kind ids " +
-                    std::to_string(found->second) + " and " + std::to_string(id.kind_id));
+      return broken("memories of the kind ", name, " have kind ids ", found->second, " and ",
+                    id.kind_id);
     }
     return {};
   }));
   std::string list;
   for (const auto& [name, id] : kinds) list += (list.empty() ? "" : ", ") + name;
-  rig.note(list);
-  return {};
+  return rig.note(list);
 }
 
-Status memory_texts(Rig& rig) {
+MILLRACE_CONFORM(device, memory_texts, "every memory describes itself",
+                 .after = "client.memories") {
   return each_memory(rig, [&](abi::Memory* memory) -> Status {
-    abi::MemoryDebugStringArgs debug;
-    debug.memory = memory;
-    MILLRACE_TRY_STATUS(rig.table().call(debug));
-    MILLRACE_TRY_STATUS(expect_text(debug.text, debug.text_size, "the debug text of a memory"));
-    abi::MemoryToStringArgs text;
-    text.memory = memory;
-    MILLRACE_TRY_STATUS(rig.table().call(text));
-    return expect_text(text.text, text.text_size, "the text of a memory");
+    return expect_texts<abi::MemoryDebugStringArgs, abi::MemoryToStringArgs>(rig, memory,
+                                                                             "a memory");
   });
 }
 
-Status memory_stats(Rig& rig) {
-  abi::DeviceMemoryStatsArgs args;
-  MILLRACE_TRY(args.device, rig.device());
-  MILLRACE_TRY_STATUS(rig.table().call(args));
-  if (args.bytes_in_use < 0) {
-    return broken(std::to_string(args.bytes_in_use) + " bytes are in use");
-  }
+MILLRACE_CONFORM(device, memory_stats,
+                 "the bytes in use are not negative, nor more than their peak") {
+  MILLRACE_TRY(const auto args, rig.ask_device<abi::DeviceMemoryStatsArgs>());
+  if (args.bytes_in_use < 0) return broken(args.bytes_in_use, " bytes are in use");
   if (args.peak_bytes_in_use.is_set && args.peak_bytes_in_use.value < args.bytes_in_use) {
     return broken("more bytes are in use than there ever were");
   }
   return {};
 }
 
-Status clear_memory_stats(Rig& rig) {
-  abi::DeviceClearMemoryStatsArgs args;
-  MILLRACE_TRY(args.device, rig.device());
-  return rig.table().call(args);
+MILLRACE_CONFORM(device, clear_memory_stats, "statistics of memory can be cleared") {
+  MILLRACE_TRY_STATUS(rig.ask_device<abi::DeviceClearMemoryStatsArgs>());
+  return {};
 }
 
-Status extra_attributes(Rig& rig) {
-  abi::DeviceGetAttributesArgs args;
-  MILLRACE_TRY(args.device, rig.device());
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+MILLRACE_CONFORM(device, extra_attributes,
+                 "PJRT_Device_GetAttributes gives what frees its attributes") {
+  MILLRACE_TRY(const auto args, rig.ask_device<abi::DeviceGetAttributesArgs>());
   if (args.deleter == nullptr) return broken("there is no deleter; clients end the process");
-  rig.note(std::to_string(args.num_attributes));
+  static_cast<void>(rig.note(args.num_attributes));
   args.deleter(args.owner);
   return {};
 }
 
-Status execute_context(Rig& rig) {
+MILLRACE_CONFORM(device, execute_context, "a context of executions can be made and destroyed",
+                 .need = kMay) {
   MILLRACE_TRY_STATUS(rig.client());
-  abi::ExecuteContextCreateArgs create;
-  MILLRACE_TRY_STATUS(rig.table().call(create));
+  MILLRACE_TRY(const auto create, rig.ask<abi::ExecuteContextCreateArgs>());
   if (create.context == nullptr) return broken("PJRT_ExecuteContext_Create gives no context");
-  abi::ExecuteContextDestroyArgs destroy;
-  destroy.context = create.context;
-  return rig.table().call(destroy);
+  return rig.call<abi::ExecuteContextDestroyArgs>(create.context);
 }
 
 }  // namespace
-
-std::vector<Check> device_checks() {
-  return after({"client.devices"},
-               {
-                   {.name = "device.description",
-                    .wants = "every device tells its kind and describes itself",
-                    .run = &description,
-                    .need = Need::kMust},
-                   {.name = "device.ids",
-                    .wants = "ids of devices differ, and stay",
-                    .run = &ids,
-                    .need = Need::kMust},
-                   {.name = "device.attributes",
-                    .wants = "attributes of devices are texts, whole numbers or lists of them",
-                    .run = &attributes},
-                   {.name = "device.process_index",
-                    .wants = "devices of this process are in this process",
-                    .run = &process_index,
-                    .after = {"client.process_index"}},
-                   {.name = "device.addressable",
-                    .wants = "devices of this process are addressable",
-                    .run = &addressable},
-                   {.name = "device.hardware_id",
-                    .wants = "hardware ids of devices differ",
-                    .run = &hardware_id},
-                   {.name = "device.lookup_by_hardware_id",
-                    .wants = "every device is found by its hardware id",
-                    .run = &lookup_by_hardware_id,
-                    .after = {"device.hardware_id"}},
-                   {.name = "device.memories",
-                    .wants = "a device's default memory is one of its memories",
-                    .run = &memories},
-                   {.name = "device.memory_devices",
-                    .wants = "a device's default memory names the device",
-                    .run = &memory_devices},
-                   {.name = "device.memory_ids",
-                    .wants = "ids of memories differ",
-                    .run = &memory_ids,
-                    .after = {"client.memories"}},
-                   {.name = "device.memory_kinds",
-                    .wants = "memories of one kind have one kind id",
-                    .run = &memory_kinds,
-                    .after = {"client.memories"}},
-                   {.name = "device.memory_texts",
-                    .wants = "every memory describes itself",
-                    .run = &memory_texts,
-                    .after = {"client.memories"}},
-                   {.name = "device.memory_stats",
-                    .wants = "the bytes in use are not negative, nor more than their peak",
-                    .run = &memory_stats},
-                   {.name = "device.clear_memory_stats",
-                    .wants = "statistics of memory can be cleared",
-                    .run = &clear_memory_stats},
-                   {.name = "device.extra_attributes",
-                    .wants = "PJRT_Device_GetAttributes gives what frees its attributes",
-                    .run = &extra_attributes},
-                   {.name = "device.execute_context",
-                    .wants = "a context of executions can be made and destroyed",
-                    .run = &execute_context,
-                    .need = Need::kMay},
-               });
-}
-
 }  // namespace millrace::conform

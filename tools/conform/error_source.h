@@ -9,8 +9,12 @@ namespace millrace::conform {
 inline constexpr int kErrorCode = 11;  // OUT_OF_RANGE
 inline constexpr std::string_view kErrorText = "an error for a check";
 
-// Of kLength floats, on the first device.
+// A buffer of kLength floats, on the first device.
 Result<HeldBuffer> error_buffer(Rig& rig);
+// A transfer in pieces to one such buffer, which is there before its contents, and which may fail.
+Result<HeldTransferManager> make_transfer_manager(Rig& rig);
+Result<HeldBuffer> retrieve_buffer(Rig& rig, const HeldTransferManager& manager);
+Status fail_transfer(Rig& rig, const HeldTransferManager& manager);
 // Ok if the status is that error.
 Status expect_that_error(const Status& status, std::string_view where);
 

@@ -2,23 +2,23 @@
 #include "millrace/tools/conform/rig.h"
 
 namespace millrace::conform {
+
+Family execute_family("execute.result host.round_trip compile.text");
+
 namespace {
 
-using Need = Check::Need;
-
-Status result(Rig& rig) {
+MILLRACE_CONFORM(execute, result, "a + b is right", .need = kMust) {
   MILLRACE_TRY(const HeldLoaded add, rig.compile(add_program()));
   MILLRACE_TRY(const HeldBuffer a, rig.put(numbers()));
   MILLRACE_TRY(const HeldBuffer b, rig.put(Floats{10, 20, 30, 40}));
   MILLRACE_TRY(const Run run, rig.execute(add.get(), {{a.get(), b.get()}}));
-  MILLRACE_TRY(const Floats got, rig.get(run.outputs[0].get()));
-  return expect_floats(got, Floats{11, 22, 33, 44}, "the sum");
+  return rig.expect(run.outputs[0].get(), Floats{11, 22, 33, 44}, "the sum");
 }
 
-Status complete_event(Rig& rig) {
-  MILLRACE_TRY(const HeldLoaded increment, rig.compile(increment_program()));
-  MILLRACE_TRY(const HeldBuffer x, rig.put(numbers()));
-  MILLRACE_TRY(const Run run, rig.execute(increment.get(), {{x.get()}}));
+MILLRACE_CONFORM(execute, complete_event, "the event of an execution is set, without an error",
+                 .need = kMust) {
+  MILLRACE_TRY(const Launch l, rig.prepare(increment_program(), numbers()));
+  MILLRACE_TRY(const Run run, rig.execute(l.program.get(), {{l.x.get()}}));
   return rig.wait(run.done, "PJRT_LoadedExecutable_Execute");
 }
 
@@ -44,20 +44,19 @@ struct Call {
   }
 };
 
-Status without_event(Rig& rig) {
-  MILLRACE_TRY(const HeldLoaded increment, rig.compile(increment_program()));
-  MILLRACE_TRY(const HeldBuffer x, rig.put(numbers()));
-  Call call(increment.get(), x.get());
+MILLRACE_CONFORM(execute, without_event, "nobody need ask for the event of an execution") {
+  MILLRACE_TRY(const Launch l, rig.prepare(increment_program(), numbers()));
+  Call call(l.program.get(), l.x.get());
   MILLRACE_TRY_STATUS(rig.table().call(call.args));
   const HeldBuffer y = rig.hold(call.outputs[0]);
-  MILLRACE_TRY(const Floats got, rig.get(y.get()));
-  return expect_floats(got, Floats{2, 3, 4, 5}, "the result");
+  return rig.expect(y.get(), numbers(1), "the result");
 }
 
-Status arrays_of_call(Rig& rig) {
-  MILLRACE_TRY(const HeldLoaded increment, rig.compile(increment_program()));
-  MILLRACE_TRY(const HeldBuffer x, rig.put(numbers()));
-  Call call(increment.get(), x.get());
+MILLRACE_CONFORM(execute, arrays_of_call,
+                 "the arrays of a call are the caller's again when it returns",
+                 .after = "execute.complete_event") {
+  MILLRACE_TRY(const Launch l, rig.prepare(increment_program(), numbers()));
+  Call call(l.program.get(), l.x.get());
   call.options.launch_id = 4242;
   call.args.device_complete_events = call.done;
   MILLRACE_TRY_STATUS(rig.table().call(call.args));
@@ -70,96 +69,50 @@ Status arrays_of_call(Rig& rig) {
   call.output_lists[0] = nullptr;
   call.done[0] = nullptr;
   MILLRACE_TRY_STATUS(rig.wait(done, "PJRT_LoadedExecutable_Execute"));
-  MILLRACE_TRY(const Floats got, rig.get(y.get()));
-  MILLRACE_TRY_STATUS(expect_floats(got, Floats{2, 3, 4, 5}, "the result"));
-  if (call.arguments[0] == mine && call.outputs[0] == mine && call.done[0] == nullptr) return {};
-  return broken("the caller's arrays are written after the call");
+  MILLRACE_TRY_STATUS(rig.expect(y.get(), numbers(1), "the result"));
+  return expect(call.arguments[0] == mine && call.outputs[0] == mine && call.done[0] == nullptr,
+                "the caller's arrays are written after the call");
 }
 
-Status two_results(Rig& rig) {
-  MILLRACE_TRY(const HeldLoaded split, rig.compile(split_program()));
-  MILLRACE_TRY(const HeldBuffer x, rig.put(numbers()));
-  MILLRACE_TRY(const Run run, rig.execute(split.get(), {{x.get()}}, {.outputs = 2}));
-  MILLRACE_TRY(const Floats sum, rig.get(run.outputs[0].get()));
-  MILLRACE_TRY_STATUS(expect_floats(sum, Floats{2, 4, 6, 8}, "the first result"));
-  MILLRACE_TRY(const Floats product, rig.get(run.outputs[1].get()));
-  return expect_floats(product, Floats{1, 4, 9, 16}, "the second result");
+MILLRACE_CONFORM(execute, two_results, "two results come in their order") {
+  MILLRACE_TRY(const Launch l, rig.prepare(split_program(), numbers()));
+  MILLRACE_TRY(const Run run, rig.execute(l.program.get(), {{l.x.get()}}, {.outputs = 2}));
+  MILLRACE_TRY_STATUS(rig.expect(run.outputs[0].get(), Floats{2, 4, 6, 8}, "the first result"));
+  return rig.expect(run.outputs[1].get(), Floats{1, 4, 9, 16}, "the second result");
 }
 
-Status no_arguments(Rig& rig) {
-  MILLRACE_TRY(const auto all, rig.devices());
-  MILLRACE_TRY(const HeldLoaded constant, rig.compile_for(constant_program(), {{all[0]}}));
+MILLRACE_CONFORM(execute, no_arguments, "a program need not have arguments",
+                 .after = "device.ids") {
+  MILLRACE_TRY(const HeldLoaded constant, rig.compile(constant_program()));
   MILLRACE_TRY(const Run run, rig.execute(constant.get(), {}));
-  MILLRACE_TRY(const Floats got, rig.get(run.outputs[0].get()));
-  return expect_floats(got, Floats{7, 7, 7, 7}, "the constant");
+  return rig.expect(run.outputs[0].get(), Floats{7, 7, 7, 7}, "the constant");
 }
 
-Status identity(Rig& rig) {
-  MILLRACE_TRY(const HeldLoaded program, rig.compile(identity_program()));
-  MILLRACE_TRY(HeldBuffer x, rig.put(numbers()));
-  MILLRACE_TRY(const HeldBuffer y, rig.apply(program.get(), x.get()));
-  MILLRACE_TRY_STATUS(rig.remove(x.get()));
-  x.reset();
+MILLRACE_CONFORM(execute, identity, "a result that is an argument outlives it") {
+  MILLRACE_TRY(Launch l, rig.prepare(identity_program(), numbers()));
+  MILLRACE_TRY(const HeldBuffer y, rig.apply(l.program.get(), l.x.get()));
+  MILLRACE_TRY_STATUS(rig.remove(l.x.get()));
+  l.x.reset();
   MILLRACE_TRY(const bool gone, rig.is_deleted(y.get()));
   if (gone) return broken("the result is deleted with the argument");
-  MILLRACE_TRY(const Floats got, rig.get(y.get()));
-  return expect_floats(got, numbers(), "the result");
+  return rig.expect(y.get(), numbers(), "the result");
 }
 
-Status same_argument(Rig& rig) {
-  MILLRACE_TRY(const HeldLoaded add, rig.compile(add_program()));
-  MILLRACE_TRY(const HeldBuffer x, rig.put(numbers()));
-  MILLRACE_TRY(const Run run, rig.execute(add.get(), {{x.get(), x.get()}}));
-  MILLRACE_TRY(const Floats got, rig.get(run.outputs[0].get()));
-  return expect_floats(got, Floats{2, 4, 6, 8}, "x + x");
+MILLRACE_CONFORM(execute, same_argument, "one buffer may be two arguments") {
+  MILLRACE_TRY(const Launch l, rig.prepare(add_program(), numbers()));
+  MILLRACE_TRY(const Run run, rig.execute(l.program.get(), {{l.x.get(), l.x.get()}}));
+  return rig.expect(run.outputs[0].get(), Floats{2, 4, 6, 8}, "x + x");
 }
 
-Status chain(Rig& rig) {
+MILLRACE_CONFORM(execute, chain,
+                 "1000 executions, each of the result before, need not be waited for") {
   constexpr int kSteps = 1000;
-  MILLRACE_TRY(const HeldLoaded increment, rig.compile(increment_program()));
-  MILLRACE_TRY(HeldBuffer x, rig.put(numbers()));
+  MILLRACE_TRY(Launch l, rig.prepare(increment_program(), numbers()));
   for (int i = 0; i < kSteps; ++i) {
-    MILLRACE_TRY(x, rig.apply(increment.get(), x.get()));
+    MILLRACE_TRY(l.x, rig.apply(l.program.get(), l.x.get()));
   }
-  MILLRACE_TRY(const Floats got, rig.get(x.get()));
-  return expect_floats(got, Floats{1001, 1002, 1003, 1004}, "the sum of 1000 executions");
+  return rig.expect(l.x.get(), Floats{1001, 1002, 1003, 1004}, "the sum of 1000 executions");
 }
 
 }  // namespace
-
-std::vector<Check> execute_checks() {
-  std::vector<Check> list = {
-      {.name = "execute.result", .wants = "a + b is right", .run = &result, .need = Need::kMust},
-      {.name = "execute.complete_event",
-       .wants = "the event of an execution is set, without an error",
-       .run = &complete_event,
-       .need = Need::kMust},
-      {.name = "execute.without_event",
-       .wants = "nobody need ask for the event of an execution",
-       .run = &without_event},
-      {.name = "execute.arrays_of_call",
-       .wants = "the arrays of a call are the caller's again when it returns",
-       .run = &arrays_of_call,
-       .after = {"execute.complete_event"}},
-      {.name = "execute.two_results",
-       .wants = "two results come in their order",
-       .run = &two_results},
-      {.name = "execute.no_arguments",
-       .wants = "a program need not have arguments",
-       .run = &no_arguments,
-       .after = {"device.ids"}},
-      {.name = "execute.identity",
-       .wants = "a result that is an argument outlives it",
-       .run = &identity},
-      {.name = "execute.same_argument",
-       .wants = "one buffer may be two arguments",
-       .run = &same_argument},
-      {.name = "execute.chain",
-       .wants = "1000 executions, each of the result before, need not be waited for",
-       .run = &chain},
-  };
-  for (std::size_t i = 1; i < list.size(); ++i) list[i].after.push_back("execute.result");
-  return after({"host.round_trip", "compile.text"}, std::move(list));
-}
-
 }  // namespace millrace::conform

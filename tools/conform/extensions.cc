@@ -1,36 +1,16 @@
 #include "millrace/tools/conform/extensions.h"
 
-#include <array>
-#include <string_view>
+#include <ranges>
 
 namespace millrace::conform {
 namespace {
 
-constexpr std::array<std::string_view, 25> kNames = {"GpuCustomCall",
-                                                     "Profiler",
-                                                     "CustomPartitioner",
-                                                     "Stream",
-                                                     "Layouts",
-                                                     "FFI",
-                                                     "MemoryDescriptions",
-                                                     "Triton",
-                                                     "RawBuffer",
-                                                     "PhaseCompile",
-                                                     "Example",
-                                                     "Unknown",
-                                                     "CrossHostTransfers",
-                                                     "ExecutableMetadata",
-                                                     "Callback",
-                                                     "HostAllocator",
-                                                     "TpuTopology",
-                                                     "TpuExecutable",
-                                                     "Megascale",
-                                                     "Shardings",
-                                                     "AbiVersion",
-                                                     "Collectives",
-                                                     "MultiSlice",
-                                                     "HostMemoryAllocator",
-                                                     "XlaTransform"};
+// By type, with a blank between.
+constexpr std::string_view kNames =
+    "GpuCustomCall Profiler CustomPartitioner Stream Layouts FFI MemoryDescriptions Triton "
+    "RawBuffer PhaseCompile Example Unknown CrossHostTransfers ExecutableMetadata Callback "
+    "HostAllocator TpuTopology TpuExecutable Megascale Shardings AbiVersion Collectives "
+    "MultiSlice HostMemoryAllocator XlaTransform";
 
 }  // namespace
 
@@ -48,8 +28,11 @@ const abi::Extension* find_extension(const Table& table, int type) {
 }
 
 std::string extension_name(int type) {
-  if (type < 0 || static_cast<std::size_t>(type) >= kNames.size()) return std::to_string(type);
-  return std::string(kNames[static_cast<std::size_t>(type)]);
+  int known = 0;
+  for (const auto name : kNames | std::views::split(' ')) {
+    if (known++ == type) return std::string(std::string_view(name));
+  }
+  return std::to_string(type);
 }
 
 }  // namespace millrace::conform

@@ -7,9 +7,10 @@
 #include "millrace/tools/conform/rig.h"
 
 namespace millrace::conform {
-namespace {
 
-using Need = Check::Need;
+Family host_family("host.round_trip client.devices");
+
+namespace {
 
 constexpr std::int64_t kElements = 8192;  // 32 KiB: more than what small copies go by
 
@@ -26,27 +27,28 @@ struct alignas(128) HostArray {
   void overwrite() { std::fill(std::begin(values), std::end(values), -1.0F); }
 };
 
-Status round_trip(Rig& rig) {
+MILLRACE_CONFORM(host, round_trip, "an array of the host is read back as it was put",
+                 .need = kMust) {
   MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers()));
-  MILLRACE_TRY(const Floats got, rig.get(buffer.get()));
-  return expect_floats(got, numbers(), "what is read back");
+  return rig.expect(buffer.get(), numbers(), "what is read back");
 }
 
 PutOptions options_of(int semantics) { return {.semantics = semantics, .dims = {kElements}}; }
 
 Status read_back(Rig& rig, abi::Buffer* buffer) {
-  MILLRACE_TRY(const Floats got, rig.get(buffer, kElements));
-  return expect_floats(got, counting(kElements), "what is read back");
+  return rig.expect(buffer, counting(kElements), "what is read back");
 }
 
-Status copied_in_call(Rig& rig) {
+MILLRACE_CONFORM(host, copied_in_call,
+                 "kImmutableOnlyDuringCall: the host's array may change when the call returns") {
   const auto source = std::make_unique<HostArray>();
   MILLRACE_TRY(const Put put, rig.put_any(source->values, options_of(kImmutableOnlyDuringCall)));
   source->overwrite();
   return read_back(rig, put.buffer.get());
 }
 
-Status until_transfer(Rig& rig) {
+MILLRACE_CONFORM(host, until_transfer,
+                 "kImmutableUntilTransferCompletes: the array may change when the event is set") {
   const auto source = std::make_unique<HostArray>();
   MILLRACE_TRY(const Put put,
                rig.put_any(source->values, options_of(kImmutableUntilTransferCompletes)));
@@ -55,14 +57,15 @@ Status until_transfer(Rig& rig) {
   return read_back(rig, put.buffer.get());
 }
 
-Status zero_copy(Rig& rig) {
+MILLRACE_CONFORM(host, zero_copy,
+                 "kImmutableZeroCopy: memory that the event gives back is not read any more") {
   const auto source = std::make_unique<HostArray>();
   MILLRACE_TRY(Put put, rig.put_any(source->values, options_of(kImmutableZeroCopy)));
   MILLRACE_TRY_STATUS(rig.wait_ready(put.buffer.get()));
   MILLRACE_TRY_STATUS(read_back(rig, put.buffer.get()));
   // By now a copy is done; memory that is still lent is not.
   MILLRACE_TRY(const bool given_back, rig.is_ready(put.done.get()));
-  rig.note(given_back ? "copied" : "lent");
+  static_cast<void>(rig.note(given_back ? "copied" : "lent"));
   if (!given_back) return {};
   source->overwrite();
   return read_back(rig, put.buffer.get());
@@ -76,37 +79,43 @@ Status given_back(Rig& rig, int semantics) {
   return rig.wait(put.done, "PJRT_Client_BufferFromHostBuffer, after the end of its buffer,");
 }
 
-Status zero_copy_given_back(Rig& rig) { return given_back(rig, kImmutableZeroCopy); }
+MILLRACE_CONFORM(host, zero_copy_given_back,
+                 "kImmutableZeroCopy: the event is set when the buffer is gone") {
+  return given_back(rig, kImmutableZeroCopy);
+}
 
-Status mutable_zero_copy(Rig& rig) { return given_back(rig, kMutableZeroCopy); }
+MILLRACE_CONFORM(
+    host, mutable_zero_copy,
+    "kMutableZeroCopy: contents are right, and the event is set when the buffer is gone",
+    .need = kMay) {
+  return given_back(rig, kMutableZeroCopy);
+}
 
 // 2 x 3, column after column in the host's memory.
-Status strides(Rig& rig) {
+MILLRACE_CONFORM(host, strides,
+                 "arrays in any order of dimensions are understood by their strides") {
   const Floats columns = {1, 4, 2, 5, 3, 6};
   PutOptions options{.dims = {2, 3}, .byte_strides = {4, 8}};
   MILLRACE_TRY(const Put put, rig.put_any(columns.data(), options));
-  MILLRACE_TRY(const Floats got, rig.get(put.buffer.get(), 6));
-  return expect_floats(got, Floats{1, 2, 3, 4, 5, 6}, "what is read back");
+  return rig.expect(put.buffer.get(), Floats{1, 2, 3, 4, 5, 6}, "what is read back");
 }
 
-Status negative_strides(Rig& rig) {
+MILLRACE_CONFORM(host, negative_strides, "strides may be negative", .need = kMay) {
   const Floats backwards = {4, 3, 2, 1};
   PutOptions options{.dims = {4}, .byte_strides = {-4}};
   MILLRACE_TRY(const Put put, rig.put_any(&backwards[3], options));
-  MILLRACE_TRY(const Floats got, rig.get(put.buffer.get()));
-  return expect_floats(got, numbers(), "what is read back");
+  return rig.expect(put.buffer.get(), numbers(), "what is read back");
 }
 
 // Where NumPy's arrays begin.
-Status unaligned(Rig& rig) {
+MILLRACE_CONFORM(host, unaligned, "arrays need no alignment beyond that of their elements") {
   for (int offset = 1; offset < 4; ++offset) {
     alignas(64) float values[8] = {};
     std::copy_n(numbers().data(), 4, values + offset);
     MILLRACE_TRY(const Put put,
                  rig.put_any(values + offset, {.semantics = kImmutableZeroCopy, .dims = {4}}));
-    MILLRACE_TRY(const Floats got, rig.get(put.buffer.get()));
-    MILLRACE_TRY_STATUS(expect_floats(
-        got, numbers(),
+    MILLRACE_TRY_STATUS(rig.expect(
+        put.buffer.get(), numbers(),
         "an array that begins " + std::to_string(4 * offset) + " bytes behind an aligned place"));
   }
   return {};
@@ -127,7 +136,7 @@ constexpr TypeOfHost kTypes[] = {
     {abi::BufferType::kBF16, "bf16", 2}, {abi::BufferType::kC64, "c64", 8},
     {abi::BufferType::kC128, "c128", 16}};
 
-Status types(Rig& rig) {
+MILLRACE_CONFORM(host, types, "elements of every type come back as they were") {
   std::string lacking;
   for (const TypeOfHost& t : kTypes) {
     std::vector<unsigned char> bytes(3 * t.bytes);
@@ -143,21 +152,18 @@ Status types(Rig& rig) {
     }
     std::vector<unsigned char> got(bytes.size());
     MILLRACE_TRY_STATUS(rig.get_bytes(put->buffer.get(), got.data(), got.size()));
-    if (got != bytes)
-      return broken(std::string("three elements of ") + t.name + " come back wrong");
+    if (got != bytes) return broken("three elements of ", t.name, " come back wrong");
   }
-  rig.note(lacking);
-  return {};
+  return rig.note(lacking);
 }
 
-Status scalar(Rig& rig) {
+MILLRACE_CONFORM(host, scalar, "a scalar has no dimensions") {
   const float value = 42;
   MILLRACE_TRY(const Put put, rig.put_any(&value, {}));
-  MILLRACE_TRY(const Floats got, rig.get(put.buffer.get(), 1));
-  return expect_floats(got, Floats{42}, "a scalar");
+  return rig.expect(put.buffer.get(), Floats{42}, "a scalar");
 }
 
-Status empty(Rig& rig) {
+MILLRACE_CONFORM(host, empty, "an array may have no elements") {
   const float nothing = 0;
   MILLRACE_TRY(const Put put, rig.put_any(&nothing, {.dims = {2, 0}}));
   MILLRACE_TRY_STATUS(rig.wait_ready(put.buffer.get()));
@@ -166,27 +172,26 @@ Status empty(Rig& rig) {
   return expect_floats(Floats{untouched}, Floats{7}, "what is behind an array of no elements");
 }
 
-Status large(Rig& rig) {
+MILLRACE_CONFORM(host, large, "8 MiB come back as they were") {
   const Floats source = counting(2 << 20);
   MILLRACE_TRY(const Put put,
                rig.put_any(source.data(), {.semantics = kImmutableUntilTransferCompletes,
                                            .dims = {static_cast<std::int64_t>(source.size())}}));
   MILLRACE_TRY(const Floats got, rig.get(put.buffer.get(), 2 << 20));
   MILLRACE_TRY_STATUS(rig.wait(put.done, "PJRT_Client_BufferFromHostBuffer"));
-  return got == source ? Status() : broken("8 MiB come back wrong");
+  return expect(got == source, "8 MiB come back wrong");
 }
 
-Status size_query(Rig& rig) {
+MILLRACE_CONFORM(host, size_query, "PJRT_Buffer_ToHostBuffer without a target tells the size") {
   MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers()));
-  abi::BufferToHostBufferArgs args;
-  args.src = buffer.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+  MILLRACE_TRY(const auto args, rig.ask<abi::BufferToHostBufferArgs>(buffer.get()));
   const HeldEvent none = rig.hold(args.event);
-  if (args.dst_size == sizeof(float) * kLength) return {};
-  return broken("16 bytes are said to be " + std::to_string(args.dst_size));
+  return expect(args.dst_size == sizeof(float) * kLength, "16 bytes are said to be ",
+                args.dst_size);
 }
 
-Status small_target(Rig& rig) {
+MILLRACE_CONFORM(host, small_target,
+                 "a target that is too small is refused, and nothing is written behind it") {
   MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers()));
   Floats target(kLength, -1);
   const Status read = rig.get_bytes(buffer.get(), target.data(), 2 * sizeof(float));
@@ -195,55 +200,4 @@ Status small_target(Rig& rig) {
 }
 
 }  // namespace
-
-std::vector<Check> host_checks() {
-  std::vector<Check> list = {
-      {.name = "host.round_trip",
-       .wants = "an array of the host is read back as it was put",
-       .run = &round_trip,
-       .need = Need::kMust},
-      {.name = "host.copied_in_call",
-       .wants = "kImmutableOnlyDuringCall: the host's array may change when the call returns",
-       .run = &copied_in_call},
-      {.name = "host.until_transfer",
-       .wants = "kImmutableUntilTransferCompletes: the array may change when the event is set",
-       .run = &until_transfer},
-      {.name = "host.zero_copy",
-       .wants = "kImmutableZeroCopy: memory that the event gives back is not read any more",
-       .run = &zero_copy},
-      {.name = "host.zero_copy_given_back",
-       .wants = "kImmutableZeroCopy: the event is set when the buffer is gone",
-       .run = &zero_copy_given_back},
-      {.name = "host.mutable_zero_copy",
-       .wants =
-           "kMutableZeroCopy: contents are right, and the event is set when the buffer is gone",
-       .run = &mutable_zero_copy,
-       .need = Need::kMay},
-      {.name = "host.strides",
-       .wants = "arrays in any order of dimensions are understood by their strides",
-       .run = &strides},
-      {.name = "host.negative_strides",
-       .wants = "strides may be negative",
-       .run = &negative_strides,
-       .need = Need::kMay},
-      {.name = "host.unaligned",
-       .wants = "arrays need no alignment beyond that of their elements",
-       .run = &unaligned},
-      {.name = "host.types",
-       .wants = "elements of every type come back as they were",
-       .run = &types},
-      {.name = "host.scalar", .wants = "a scalar has no dimensions", .run = &scalar},
-      {.name = "host.empty", .wants = "an array may have no elements", .run = &empty},
-      {.name = "host.large", .wants = "8 MiB come back as they were", .run = &large},
-      {.name = "host.size_query",
-       .wants = "PJRT_Buffer_ToHostBuffer without a target tells the size",
-       .run = &size_query},
-      {.name = "host.small_target",
-       .wants = "a target that is too small is refused, and nothing is written behind it",
-       .run = &small_target},
-  };
-  for (std::size_t i = 1; i < list.size(); ++i) list[i].after.push_back("host.round_trip");
-  return after({"client.devices"}, std::move(list));
-}
-
 }  // namespace millrace::conform

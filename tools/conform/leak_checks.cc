@@ -10,6 +10,9 @@
 #include "millrace/tools/conform/rig.h"
 
 namespace millrace::conform {
+
+Family leaks_family("execute.result");
+
 namespace {
 
 struct Usage {
@@ -48,6 +51,13 @@ std::string rounded(double value) {
   return text;
 }
 
+Status compare_system(const Usage& before, const Usage& after, const std::string& what) {
+  const std::int64_t threads = after.threads - before.threads;
+  if (threads > 0) return broken(what, " leave ", threads, " threads behind");
+  const std::int64_t descriptors = after.descriptors - before.descriptors;
+  return expect(descriptors <= 0, what, " leave ", descriptors, " descriptors behind");
+}
+
 // What `times` steps have left behind, if that is more than noise.
 Status compare(const Usage& before, const Usage& after, int times) {
   // What a leak of one pointer each would take; and what noise may.
@@ -61,150 +71,100 @@ Status compare(const Usage& before, const Usage& after, int times) {
   const std::int64_t heap = after.heap - before.heap;
   const double each = static_cast<double>(heap) / static_cast<double>(times);
   if (each >= kLeastBytes && heap > kHeapNoise) {
-    return broken("every one of " + std::to_string(times) + " leaves " + rounded(each) +
-                  " bytes of the heap behind");
+    return broken("every one of ", times, " leaves ", rounded(each), " bytes of the heap behind");
   }
-  const auto behind = [times](std::int64_t count, const char* what) {
-    return broken(std::to_string(times) + " leave " + std::to_string(count) + " " + what +
-                  " behind");
-  };
   const std::int64_t resident = after.resident - before.resident;
-  if (resident > kResidentNoise + times * 64) return behind(resident, "bytes of memory");
-  if (after.threads > before.threads) return behind(after.threads - before.threads, "threads");
-  if (after.descriptors > before.descriptors)
-    return behind(after.descriptors - before.descriptors, "descriptors");
-  return {};
+  if (resident > kResidentNoise + times * 64)
+    return broken(times, " leave ", resident, " bytes of memory behind");
+  return compare_system(before, after, std::to_string(times));
 }
 
-// Runs step so often, after some that fill caches, and compares. A plugin whose threads free later
-// has more in use when it is looked at; a leak is there each time.
-Status watch(Rig& rig, int times, const std::function<Status()>& step) {
+// Runs step as often as the options say, after some that fill caches, and compares. A plugin whose
+// threads free later has more in use when it is looked at; a leak is there each time.
+Status watch(Rig& rig, const std::function<Status()>& step) {
   constexpr int kLooks = 4;
+  const int times = rig.options().executions;
   for (int i = 0; i < times / 5 + 10; ++i) MILLRACE_TRY_STATUS(step());
   for (int look = 1;; ++look) {
     const Usage before = measure();
     for (int i = 0; i < times; ++i) MILLRACE_TRY_STATUS(step());
     const Usage after = measure();
     const double each = static_cast<double>(after.heap - before.heap) / static_cast<double>(times);
-    rig.note(rounded(std::max(0.0, each)) + " bytes each, of " + std::to_string(times));
+    static_cast<void>(rig.note(rounded(std::max(0.0, each)), " bytes each, of ", times));
     if (Status left = compare(before, after, times); left || look == kLooks) return left;
   }
 }
 
-Status executions(Rig& rig) {
-  MILLRACE_TRY(const HeldLoaded increment, rig.compile(increment_program()));
-  MILLRACE_TRY(const HeldBuffer x, rig.put(numbers()));
-  return watch(rig, rig.options().executions, [&]() -> Status {
-    MILLRACE_TRY(const Run run, rig.execute(increment.get(), {{x.get()}}));
+MILLRACE_CONFORM(leaks, executions, "executions, their results and events leave nothing behind",
+                 .after = "execute.complete_event") {
+  MILLRACE_TRY(const Launch l, rig.prepare(increment_program(), numbers()));
+  return watch(rig, [&]() -> Status {
+    MILLRACE_TRY(const Run run, rig.execute(l.program.get(), {{l.x.get()}}));
     return rig.wait(run.done, "PJRT_LoadedExecutable_Execute");
   });
 }
 
-Status transfers(Rig& rig) {
+MILLRACE_CONFORM(leaks, transfers, "buffers that are put and read leave nothing behind") {
   MILLRACE_TRY_STATUS(rig.devices());
-  return watch(rig, rig.options().executions, [&]() -> Status {
+  return watch(rig, [&]() -> Status {
     MILLRACE_TRY(const HeldBuffer x, rig.put(numbers()));
     MILLRACE_TRY_STATUS(rig.get(x.get()));
     return {};
   });
 }
 
-Status events(Rig& rig) {
+MILLRACE_CONFORM(leaks, events, "events leave nothing behind") {
   MILLRACE_TRY(const HeldBuffer x, rig.put(numbers()));
-  return watch(rig, rig.options().executions, [&]() -> Status {
+  return watch(rig, [&]() -> Status {
     MILLRACE_TRY(const HeldEvent ready, rig.ready_event(x.get()));
     MILLRACE_TRY_STATUS(rig.is_ready(ready.get()));
     return {};
   });
 }
 
-Status errors(Rig& rig) {
-  return watch(rig, rig.options().executions, [&]() -> Status {
-    abi::ClientLookupDeviceArgs args;
-    MILLRACE_TRY(args.client, rig.client());
-    args.id = -7;
-    return expect_refused(rig.table().call(args), "device -7");
+MILLRACE_CONFORM(leaks, errors, "errors leave nothing behind", .after = "errors.unknown_device") {
+  return watch(rig, [&]() -> Status {
+    return expect_refused(rig.ask_client<abi::ClientLookupDeviceArgs>(-7), "device -7");
   });
 }
 
-Status event_errors(Rig& rig) {
+MILLRACE_CONFORM(
+    leaks, event_errors, "errors that callbacks are given leave nothing behind",
+    .after = "events.error_path events.called_once events.every_callback leaks.errors") {
   MILLRACE_TRY(const HeldBuffer x, error_buffer(rig));
   MILLRACE_TRY(const HeldEvent ready, rig.ready_event(x.get()));
-  return watch(rig, rig.options().executions, [&]() -> Status {
+  return watch(rig, [&]() -> Status {
     return expect_that_error(rig.wait(ready, "a buffer that failed"), "it");
   });
 }
 
-Status refused(Rig& rig) {
-  MILLRACE_TRY(const HeldLoaded add, rig.compile(add_program()));
-  MILLRACE_TRY(const HeldBuffer x, rig.put(numbers()));
-  return watch(rig, rig.options().executions, [&]() -> Status {
-    const Result<Run> run = rig.execute(add.get(), {{x.get()}});
-    return expect_refused(run ? Status() : std::unexpected(run.error()), "one argument of two");
+MILLRACE_CONFORM(leaks, refused, "launches that are refused leave nothing behind",
+                 .after = "errors.argument_count leaks.errors") {
+  MILLRACE_TRY(const Launch l, rig.prepare(add_program(), numbers()));
+  return watch(rig, [&]() -> Status {
+    const Result<Run> run = rig.execute(l.program.get(), {{l.x.get()}});
+    return expect_refused(run, "one argument of two");
   });
 }
 
-Status descriptions(Rig& rig) {
+MILLRACE_CONFORM(leaks, descriptions, "descriptions of executables leave nothing behind") {
   MILLRACE_TRY(const HeldLoaded add, rig.compile(add_program()));
-  return watch(rig, rig.options().executions, [&]() -> Status {
+  return watch(rig, [&]() -> Status {
     MILLRACE_TRY_STATUS(rig.executable(add.get()));
     return {};
   });
 }
 
-Status clients(Rig& rig) {
+MILLRACE_CONFORM(leaks, clients, "clients leave no thread and no descriptor behind",
+                 .after = "client.create_again") {
   // Threads and descriptors; heaps of a few clients say little.
-  constexpr int kClients = 10;
   MILLRACE_TRY_STATUS(rig.make_client());
   const Usage before = measure();
-  for (int i = 0; i < kClients; ++i) MILLRACE_TRY_STATUS(rig.make_client());
+  for (int i = 0; i < 10; ++i) MILLRACE_TRY_STATUS(rig.make_client());
   const Usage after = measure();
-  rig.note(std::to_string(after.threads) + " threads");
-  if (after.threads > before.threads) {
-    return broken(std::to_string(kClients) + " clients leave " +
-                  std::to_string(after.threads - before.threads) + " threads behind");
-  }
-  if (after.descriptors > before.descriptors) {
-    return broken(std::to_string(kClients) + " clients leave " +
-                  std::to_string(after.descriptors - before.descriptors) + " descriptors behind");
-  }
-  return {};
+  static_cast<void>(rig.note(after.threads, " threads"));
+  return compare_system(before, after, "10 clients");
 }
 
 }  // namespace
-
-std::vector<Check> leak_checks() {
-  return after({"execute.result"},
-               {
-                   {.name = "leaks.executions",
-                    .wants = "executions, their results and events leave nothing behind",
-                    .run = &executions,
-                    .after = {"execute.complete_event"}},
-                   {.name = "leaks.transfers",
-                    .wants = "buffers that are put and read leave nothing behind",
-                    .run = &transfers},
-                   {.name = "leaks.events", .wants = "events leave nothing behind", .run = &events},
-                   {.name = "leaks.errors",
-                    .wants = "errors leave nothing behind",
-                    .run = &errors,
-                    .after = {"errors.unknown_device"}},
-                   {.name = "leaks.event_errors",
-                    .wants = "errors that callbacks are given leave nothing behind",
-                    .run = &event_errors,
-                    .after = {"events.error_path", "events.called_once", "events.every_callback",
-                              "leaks.errors"}},
-                   {.name = "leaks.refused",
-                    .wants = "launches that are refused leave nothing behind",
-                    .run = &refused,
-                    .after = {"errors.argument_count", "leaks.errors"}},
-                   {.name = "leaks.descriptions",
-                    .wants = "descriptions of executables leave nothing behind",
-                    .run = &descriptions},
-                   {.name = "leaks.clients",
-                    .wants = "clients leave no thread and no descriptor behind",
-                    .run = &clients,
-                    .after = {"client.create_again"}},
-               });
-}
-
 }  // namespace millrace::conform

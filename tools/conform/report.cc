@@ -2,11 +2,24 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <nlohmann/json.hpp>
+
+#include "millrace/core/base/json_text.h"
+#include "millrace/tools/trace/svg.h"
 
 namespace millrace::conform {
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr Outcome kOutcomes[] = {Outcome::kPassed, Outcome::kFailed, Outcome::kUnsupported,
+                                 Outcome::kSkipped};
+
+double total_seconds(const Report& report) {
+  double total = 0;
+  for (const Verdict& v : report.verdicts) total += v.seconds;
+  return total;
+}
 
 std::string seconds(double value) {
   char text[32];
@@ -26,38 +39,11 @@ std::string_view wants(std::string_view name) {
   return {};
 }
 
-// For an attribute or a text of XML 1.0.
+// For an attribute or a text of XML 1.0. Bytes that are no UTF-8 become replacement characters, as
+// in JSON.
 std::string escaped(std::string_view text) {
-  // Bytes that are no UTF-8 become replacement characters, as in JSON.
-  const std::string valid =
-      nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  std::string out;
-  for (const char c : nlohmann::json::parse(valid).get<std::string>()) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\n':
-        out += "&#10;";
-        break;
-      case '\t':
-        out += "&#9;";
-        break;
-      default:
-        // Other control characters have no place in XML, escaped or not.
-        out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
-    }
-  }
-  return out;
+  const std::string valid = json_text(nlohmann::json(text));
+  return trace::escaped(nlohmann::json::parse(valid).get<std::string>());
 }
 
 std::string family(const Verdict& verdict) {
@@ -92,9 +78,8 @@ struct Counts {
     time += v.seconds;
   }
   std::string attributes() const {
-    return " tests=\"" + std::to_string(tests) + "\" failures=\"" + std::to_string(failures) +
-           "\" errors=\"0\" skipped=\"" + std::to_string(skipped) + "\" time=\"" + seconds(time) +
-           "\"";
+    return joined(" tests=\"", tests, "\" failures=\"", failures, "\" errors=\"0\" skipped=\"",
+                  skipped, "\" time=\"", seconds(time), "\"");
   }
 };
 
@@ -114,54 +99,58 @@ std::string to_line(const Verdict& v) {
 }
 
 std::string to_summary(const Report& report) {
-  double total = 0;
-  for (const Verdict& v : report.verdicts) total += v.seconds;
   std::string text;
-  for (const Outcome outcome :
-       {Outcome::kPassed, Outcome::kFailed, Outcome::kUnsupported, Outcome::kSkipped}) {
+  for (const Outcome outcome : kOutcomes) {
     text += (text.empty() ? "" : ", ") + std::to_string(count(report, outcome)) + " " +
             std::string(to_string(outcome));
   }
   char time[32];
-  std::snprintf(time, sizeof time, "%.1f", total);
+  std::snprintf(time, sizeof time, "%.1f", total_seconds(report));
   return text + " in " + time + " s\n";
 }
 
-std::string to_json(const Report& report) {
-  using Json = nlohmann::ordered_json;
-  Json json = {{"schema", 1}, {"plugin", report.plugin}, {"options", report.options}};
-  for (const Outcome outcome :
-       {Outcome::kPassed, Outcome::kFailed, Outcome::kUnsupported, Outcome::kSkipped}) {
+std::string to_json_line(const Verdict& v) {
+  return json_text(Json{{"event", "check"},
+                        {"name", v.name},
+                        {"wants", wants(v.name)},
+                        {"outcome", to_string(v.outcome)},
+                        {"detail", v.detail},
+                        {"seconds", v.seconds}}) +
+         "\n";
+}
+
+std::string to_json_line(const Check& check) {
+  return json_text(Json{{"name", check.name}, {"wants", check.wants}}) + "\n";
+}
+
+std::string to_json_summary(const Report& report) {
+  Json json = {
+      {"event", "done"}, {"schema", 2}, {"plugin", report.plugin}, {"options", report.options}};
+  for (const Outcome outcome : kOutcomes)
     json[std::string(to_string(outcome))] = count(report, outcome);
-  }
-  json["checks"] = Json::array();
-  for (const Verdict& v : report.verdicts) {
-    json["checks"].push_back({{"name", v.name},
-                              {"wants", wants(v.name)},
-                              {"outcome", to_string(v.outcome)},
-                              {"detail", v.detail},
-                              {"seconds", v.seconds}});
-  }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  json["seconds"] = total_seconds(report);
+  return json_text(json) + "\n";
 }
 
 std::string to_junit(const Report& report) {
+  struct Suite {
+    std::string name, cases;
+    Counts counts;
+  };
   Counts all;
-  std::vector<std::string> order;
-  std::map<std::string, Counts> counts;
-  std::map<std::string, std::string> cases;
+  std::vector<Suite> suites;
   for (const Verdict& v : report.verdicts) {
-    const std::string name = family(v);
-    if (!counts.contains(name)) order.push_back(name);
+    auto suite = std::ranges::find(suites, family(v), &Suite::name);
+    if (suite == suites.end()) suite = suites.insert(suite, {.name = family(v)});
     all.add(v);
-    counts[name].add(v);
-    cases[name] += to_testcase(v);
+    suite->counts.add(v);
+    suite->cases += to_testcase(v);
   }
   std::string xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"conform " +
                     escaped(report.plugin) + "\"" + all.attributes() + ">\n";
-  for (const std::string& name : order) {
-    xml += "  <testsuite name=\"" + escaped(name) + "\"" + counts[name].attributes() + ">\n" +
-           cases[name] + "  </testsuite>\n";
+  for (const Suite& suite : suites) {
+    xml += "  <testsuite name=\"" + escaped(suite.name) + "\"" + suite.counts.attributes() + ">\n" +
+           suite.cases + "  </testsuite>\n";
   }
   return xml + "</testsuites>\n";
 }

@@ -1,4 +1,4 @@
-// What is told of the checks: lines for people, one JSON document, or JUnit's XML. Pure.
+// What is told of the checks: lines for people, lines of JSON, or JUnit's XML. Pure.
 #pragma once
 
 #include <span>
@@ -20,8 +20,13 @@ int count(const Report& report, Outcome outcome);
 std::string to_line(const Verdict& verdict);
 // "101 passed, 1 failed, 2 unsupported, 3 skipped in 4.2 s"
 std::string to_summary(const Report& report);
-// {"schema":1,"plugin":…,"options":…,"passed":…,…,"checks":[{"name","wants","outcome","detail","seconds"}]}
-std::string to_json(const Report& report);
+// One line each: {"event":"check","name":…,"wants":…,"outcome":…,"detail":…,"seconds":…}, for every
+// check, and {"event":"done","schema":2,"plugin":…,"options":…,"passed":…,…,"seconds":…} at the
+// end.
+std::string to_json_line(const Verdict& verdict);
+std::string to_json_summary(const Report& report);
+// {"name":…,"wants":…}: a check that has not been tried.
+std::string to_json_line(const Check& check);
 // testsuites / testsuite per family / testcase, with failure or skipped; what XML cannot hold is
 // replaced. Unsupported counts as skipped.
 std::string to_junit(const Report& report);

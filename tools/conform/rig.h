@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "millrace/devices/client.h"
+#include "millrace/tools/conform/callbacks.h"
 #include "millrace/tools/conform/check.h"
 #include "millrace/tools/conform/programs.h"
 #include "millrace/tools/conform/table.h"
@@ -56,10 +57,23 @@ struct ExecuteOptions {
   abi::Device* execute_device = nullptr;  // for a portable executable
   std::size_t outputs = 1;                // of each device
 };
-// Of one device.
+// What a run gives on one device.
 struct Run {
   std::vector<HeldBuffer> outputs;
   HeldEvent done;
+};
+
+// What the plugin tells of an object, which lives as long.
+template <class A, class Object>
+struct Told : A {
+  Object of;
+};
+
+// A program of one argument and one result, and those.
+struct Launch {
+  HeldLoaded program;
+  HeldBuffer x;
+  HeldBuffer y;  // once it is launched
 };
 
 // Confined to the thread of the check, but what a check calls from its own threads is const or says
@@ -71,15 +85,45 @@ class Rig {
   const Table& table() const { return table_; }
   Trouble& trouble() const { return trouble_; }
   const RigOptions& options() const { return options_; }
-  // Destroys the client; the first failure to destroy something.
+  // Destroys the client, so that the next call of client() makes another; the first failure to
+  // destroy something.
   Status close();
-  // The same, and the next call of client() makes another.
-  Status restart() { return close(); }
   // For a second rig of a plugin that is initialized already.
   void adopt_initialized() { initialized_ = true; }
-  // A remark for whoever reads that the check has passed.
-  void note(std::string text) { note_ = std::move(text); }
+  // A remark for the reader of the report, beside that the check has passed. Ok.
+  template <class... Parts>
+  Status note(const Parts&... parts) {
+    note_ = joined(parts...);
+    return {};
+  }
   const std::string& remark() const { return note_; }
+
+  // Calls the function of A with a structure that begins with these fields, and gives what the
+  // plugin has made of it.
+  template <class A, class... Fields>
+  Result<A> ask(Fields... fields) const {
+    A args{{}, fields...};
+    MILLRACE_TRY_STATUS(table_.call(args));
+    return args;
+  }
+  // The same, where the first field is the client.
+  template <class A, class... Fields>
+  Result<A> ask_client(Fields... fields) {
+    MILLRACE_TRY(abi::Client* const c, client());
+    return ask<A>(c, fields...);
+  }
+  // The same as ask, where the first field is the first device.
+  template <class A, class... Fields>
+  Result<A> ask_device(Fields... fields) {
+    MILLRACE_TRY(abi::Device* const first, device());
+    return ask<A>(first, fields...);
+  }
+  // The same as ask, for a function that only does something.
+  template <class A, class... Fields>
+  Status call(Fields... fields) const {
+    A args{{}, fields...};
+    return table_.call(args);
+  }
 
   // PJRT_Plugin_Initialize, once.
   Status initialize();
@@ -92,6 +136,7 @@ class Rig {
   Result<std::vector<abi::Device*>> several(std::size_t least);
   Result<int> id(abi::Device* device) const;
   Result<abi::Memory*> memory(abi::Device* device) const;  // its default
+  Result<abi::Memory*> memory();                           // the first device's
 
   // For the first device.
   Result<HeldLoaded> compile(const std::string& text);
@@ -99,8 +144,8 @@ class Rig {
   Result<HeldLoaded> compile_portable(const std::string& text);
   Result<HeldLoaded> compile_for(const std::string& text, std::span<abi::Device* const> devices,
                                  int replicas = 1, int partitions = 1);
-  Result<HeldLoaded> compile_raw(abi::Client* client, std::string text, const std::string& format,
-                                 const std::string& options) const;
+  Result<HeldLoaded> compile_raw(std::string text, const std::string& format,
+                                 const std::string& options);
   std::string portable_options() const;
   Result<HeldExecutable> executable(abi::LoadedExecutable* loaded) const;
 
@@ -108,6 +153,8 @@ class Rig {
   // Copied in the call; the buffer may be used at once.
   Result<HeldBuffer> put(std::span<const float> values, abi::Device* device = nullptr);
   Result<Floats> get(abi::Buffer* buffer, std::int64_t elements = kLength) const;
+  // Reads as many elements as there are in `wanted`, and compares.
+  Status expect(abi::Buffer* buffer, std::span<const float> wanted, std::string_view what) const;
   Status get_bytes(abi::Buffer* buffer, void* target, std::size_t size) const;
   Result<Put> start_get(abi::Buffer* buffer, void* target, std::size_t size) const;
 
@@ -119,11 +166,17 @@ class Rig {
                                        const ExecuteOptions& options = {}) const;
   // Runs an executable of one argument and one result.
   Result<HeldBuffer> apply(abi::LoadedExecutable* loaded, abi::Buffer* argument) const;
+  Result<Launch> prepare(const std::string& program, std::span<const float> x);
+  Result<Launch> launch(const std::string& program, std::span<const float> x);
+  // Ok if the plugin has refused, at the launch or by the result.
+  Status expect_refused_run(const Result<Run>& run, std::string_view what) const;
 
   Result<HeldEvent> ready_event(abi::Buffer* buffer) const;
   Result<bool> is_ready(abi::Event* event) const;
   // Until it is ready, by its callback; its error. kDeadlineExceeded after options().patience.
   Status wait(const HeldEvent& event, std::string_view what) const;
+  // Ok once so many calls have come.
+  Status wait(const Callback& callback, int calls, std::string_view what) const;
   Status wait_ready(abi::Buffer* buffer) const;
   Result<bool> is_deleted(abi::Buffer* buffer) const;
   Status remove(abi::Buffer* buffer) const;  // PJRT_Buffer_Delete
@@ -131,9 +184,10 @@ class Rig {
   Result<const float*> hold_memory(abi::Buffer* buffer) const;
   Status let_go_of_memory(abi::Buffer* buffer) const;
 
-  HeldBuffer hold(abi::Buffer* buffer) const { return {table_, trouble_, buffer}; }
-  HeldEvent hold(abi::Event* event) const { return {table_, trouble_, event}; }
-  HeldLoaded hold(abi::LoadedExecutable* loaded) const { return {table_, trouble_, loaded}; }
+  template <class T>
+  Held<T> hold(T* object) const {
+    return Held<T>(object, Destroyer{&table_, &trouble_});
+  }
 
  private:
   Result<std::string> options_for(std::span<abi::Device* const> devices, int replicas,
@@ -149,19 +203,20 @@ class Rig {
   std::string first_device_options_;  // of compile; empty until it is called
 };
 
-// The usual arguments: 1, 2, 3, 4.
-inline Floats numbers() { return {1, 2, 3, 4}; }
+// The usual arguments: 1, 2, 3, 4, and so much more.
+inline Floats numbers(float more = 0) { return {1 + more, 2 + more, 3 + more, 4 + more}; }
 // Ok if the values are equal.
 Status expect_floats(std::span<const float> got, std::span<const float> wanted,
                      std::string_view what);
 // An error of the plugin itself is what the check wants: ok. Whatever else went wrong goes on.
 Status expect_refused(const Status& status, std::string_view what);
-
-// Gives every check of a family what all of them build on.
-std::vector<Check> after(const std::vector<std::string_view>& names, std::vector<Check> checks);
+template <class T>
+Status expect_refused(const Result<T>& result, std::string_view what) {
+  return expect_refused(result ? Status() : std::unexpected(result.error()), what);
+}
 
 // Runs body(i) on so many threads at once; the first error of any.
-Status on_threads(int threads, const std::function<Status(int)>& body);
-inline constexpr int kThreads = 16;
+Status on_threads(std::size_t threads, const std::function<Status(std::size_t)>& body);
+inline constexpr std::size_t kThreads = 16;
 
 }  // namespace millrace::conform

@@ -1,12 +1,11 @@
 // Runs checks, each in a process of its own with a deadline: a plugin that crashes or hangs fails
-// the check in which it does. Read next: child.h, that process; report.h, what is told of it all.
+// the check in which it does. Read next: report.h, what is told of it all; tools/child/in_child.h.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "millrace/tools/conform/check.h"
 #include "millrace/tools/conform/rig.h"
 
 namespace millrace::conform {
@@ -21,9 +20,11 @@ struct RunOptions {
 
 bool selected(std::string_view name, const std::vector<std::string>& filters);
 
-// Blocking; call it while this process has no other threads. tell is called after each check, in
-// order. A check whose `after` did not pass is skipped; those that no filter selects count as
-// passed.
+// Blocking. Each process is forked from this one, which must have a single thread and must never
+// have loaded the plugin. tell is called after each check, in order. A check whose `after` did not
+// pass is skipped; those that no filter selects count as passed. A process that ends without an
+// answer has failed: its signal is named, with the function of the plugin that was called last and
+// the last line that it wrote.
 std::vector<Verdict> run_checks(const RunOptions& options,
                                 const std::function<void(const Verdict&)>& tell);
 

@@ -2,16 +2,15 @@
 #include "millrace/tools/conform/rig.h"
 
 namespace millrace::conform {
-namespace {
 
-using Need = Check::Need;
+Family serialize_family("execute.result");
+
+namespace {
 
 Result<std::string> serialized(Rig& rig) {
   MILLRACE_TRY(const HeldLoaded increment, rig.compile(increment_program()));
   MILLRACE_TRY(const HeldExecutable executable, rig.executable(increment.get()));
-  abi::ExecutableSerializeArgs args;
-  args.executable = executable.get();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+  MILLRACE_TRY(const auto args, rig.ask<abi::ExecutableSerializeArgs>(executable.get()));
   if (args.serialized_executable_deleter == nullptr) {
     return broken("there is nothing that frees the bytes");
   }
@@ -21,72 +20,43 @@ Result<std::string> serialized(Rig& rig) {
   return bytes;
 }
 
-Result<HeldLoaded> load(Rig& rig, abi::Client* client, const std::string& bytes) {
-  abi::ExecutableDeserializeAndLoadArgs args;
-  args.client = client;
-  args.serialized_executable = bytes.data();
-  args.serialized_executable_size = bytes.size();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+Result<HeldLoaded> load(Rig& rig, const std::string& bytes) {
+  MILLRACE_TRY(const auto args,
+               rig.ask_client<abi::ExecutableDeserializeAndLoadArgs>(bytes.data(), bytes.size()));
   if (args.loaded_executable == nullptr) return broken("there is no executable");
   return rig.hold(args.loaded_executable);
 }
 
-Status round_trip(Rig& rig) {
-  MILLRACE_TRY(const std::string bytes, serialized(rig));
-  MILLRACE_TRY(abi::Client* const client, rig.client());
-  MILLRACE_TRY(const HeldLoaded loaded, load(rig, client, bytes));
+Status expect_increment(Rig& rig, const std::string& bytes) {
+  MILLRACE_TRY(const HeldLoaded loaded, load(rig, bytes));
   MILLRACE_TRY(const HeldBuffer x, rig.put(numbers()));
   MILLRACE_TRY(const HeldBuffer y, rig.apply(loaded.get(), x.get()));
-  MILLRACE_TRY(const Floats got, rig.get(y.get()));
-  rig.note(std::to_string(bytes.size()) + " bytes");
-  return expect_floats(got, Floats{2, 3, 4, 5}, "the result of what was loaded");
+  return rig.expect(y.get(), numbers(1), "the result of what was loaded");
 }
 
-Status other_client(Rig& rig) {
+MILLRACE_CONFORM(serialize, round_trip,
+                 "an executable that became bytes and was loaded again works") {
+  MILLRACE_TRY(const std::string bytes, serialized(rig));
+  static_cast<void>(rig.note(bytes.size(), " bytes"));
+  return expect_increment(rig, bytes);
+}
+
+MILLRACE_CONFORM(serialize, other_client, "another client can load the bytes of one that is gone",
+                 .after = "serialize.round_trip client.create_again") {
   MILLRACE_TRY(const std::string bytes, serialized(rig));
   // The one that compiled it goes first.
-  MILLRACE_TRY_STATUS(rig.restart());
-  MILLRACE_TRY(abi::Client* const client, rig.client());
-  MILLRACE_TRY(const HeldLoaded loaded, load(rig, client, bytes));
-  MILLRACE_TRY(const HeldBuffer x, rig.put(numbers()));
-  MILLRACE_TRY(const HeldBuffer y, rig.apply(loaded.get(), x.get()));
-  MILLRACE_TRY(const Floats got, rig.get(y.get()));
-  return expect_floats(got, Floats{2, 3, 4, 5}, "the result of what was loaded");
+  MILLRACE_TRY_STATUS(rig.close());
+  return expect_increment(rig, bytes);
 }
 
-Status refused(Rig& rig, const std::string& bytes, const char* what) {
-  MILLRACE_TRY(abi::Client* const client, rig.client());
-  const Result<HeldLoaded> loaded = load(rig, client, bytes);
-  return expect_refused(loaded ? Status() : std::unexpected(loaded.error()), what);
-}
-
-Status cut(Rig& rig) {
+MILLRACE_CONFORM(serialize, cut, "half of the bytes are refused", .after = "serialize.round_trip") {
   MILLRACE_TRY(const std::string bytes, serialized(rig));
-  return refused(rig, bytes.substr(0, bytes.size() / 2), "half an executable");
+  return expect_refused(load(rig, bytes.substr(0, bytes.size() / 2)), "half an executable");
 }
 
-Status nonsense(Rig& rig) { return refused(rig, std::string(100, '\x7f'), "what is none"); }
+MILLRACE_CONFORM(serialize, nonsense, "bytes that are no executable are refused") {
+  return expect_refused(load(rig, std::string(100, '\x7f')), "what is none");
+}
 
 }  // namespace
-
-std::vector<Check> serialize_checks() {
-  return after({"execute.result"},
-               {
-                   {.name = "serialize.round_trip",
-                    .wants = "an executable that became bytes and was loaded again works",
-                    .run = &round_trip},
-                   {.name = "serialize.other_client",
-                    .wants = "another client can load the bytes of one that is gone",
-                    .run = &other_client,
-                    .after = {"serialize.round_trip", "client.create_again"}},
-                   {.name = "serialize.cut",
-                    .wants = "half of the bytes are refused",
-                    .run = &cut,
-                    .after = {"serialize.round_trip"}},
-                   {.name = "serialize.nonsense",
-                    .wants = "bytes that are no executable are refused",
-                    .run = &nonsense},
-               });
-}
-
 }  // namespace millrace::conform

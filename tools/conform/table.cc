@@ -4,8 +4,6 @@
 
 #include <exception>
 
-#include "millrace/tools/conform/check.h"
-
 namespace millrace::conform {
 
 Result<Table> Table::load(const std::string& path, Progress* progress) {
@@ -13,7 +11,7 @@ Result<Table> Table::load(const std::string& path, Progress* progress) {
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* why = ::dlerror();
-    return broken("it cannot be loaded: " + std::string(why != nullptr ? why : "no reason given"));
+    return broken("it cannot be loaded: ", (why != nullptr ? why : "no reason given"));
   }
   const auto get_api = reinterpret_cast<GetApi>(::dlsym(library, "GetPjrtApi"));
   if (get_api == nullptr) return broken("it exports no function GetPjrtApi");
@@ -30,44 +28,35 @@ std::size_t Table::slots() const {
   return api_->struct_size < head ? 0 : (api_->struct_size - head) / sizeof(void*);
 }
 
-bool Table::has(abi::Slot slot) const {
-  const auto i = static_cast<std::size_t>(slot);
-  return i < slots() && api_->functions[i] != nullptr;
-}
-
 Result<abi::Error*> Table::raw(abi::Slot slot, void* args, Invoke invoke) const {
-  if (!has(slot)) return lacks("there is no function " + std::string(abi::to_string(slot)));
+  if (!has(slot)) return lacks("there is no function ", abi::to_string(slot));
   progress_->slot.store(static_cast<int>(slot), std::memory_order_relaxed);
   std::string thrown;
   try {
-    return invoke(api_->functions[static_cast<std::size_t>(slot)], args);
+    return invoke(*api_, args);
   } catch (const std::exception& e) {
     thrown = e.what();
   } catch (...) {
     thrown = "none of std::exception";
   }
-  return broken(std::string(abi::to_string(slot)) +
-                " threw a C++ exception through the C interface: " + thrown);
+  return broken(abi::to_string(slot), " threw a C++ exception through the C interface: ", thrown);
 }
 
-Status Table::message(abi::ErrorMessageArgs& args) const {
-  if (!has(abi::Slot::kError_Message)) return lacks("there is no function PJRT_Error_Message");
-  args.struct_size = abi::Call<abi::ErrorMessageArgs>::kSize;
-  progress_->slot = static_cast<int>(abi::Slot::kError_Message);
-  reinterpret_cast<abi::QuietFunction<abi::ErrorMessageArgs>>(
-      api_->functions[static_cast<std::size_t>(abi::Slot::kError_Message)])(&args);
+template <class A>
+Status Table::quiet(A& args) const {
+  constexpr abi::Slot kSlot = abi::Call<A>::kSlot;
+  if (!has(kSlot)) return lacks("there is no function ", abi::to_string(kSlot));
+  args.struct_size = abi::Call<A>::kSize;
+  progress_->slot = static_cast<int>(kSlot);
+  api_->function<A>()(&args);
   return {};
 }
+
+Status Table::message(abi::ErrorMessageArgs& args) const { return quiet(args); }
 
 Status Table::destroy(abi::Error* error) const {
-  if (!has(abi::Slot::kError_Destroy)) return lacks("there is no function PJRT_Error_Destroy");
-  abi::ErrorDestroyArgs args;
-  args.struct_size = abi::Call<abi::ErrorDestroyArgs>::kSize;
-  args.error = error;
-  progress_->slot = static_cast<int>(abi::Slot::kError_Destroy);
-  reinterpret_cast<abi::QuietFunction<abi::ErrorDestroyArgs>>(
-      api_->functions[static_cast<std::size_t>(abi::Slot::kError_Destroy)])(&args);
-  return {};
+  abi::ErrorDestroyArgs args{{}, error};
+  return quiet(args);
 }
 
 Error Table::take_error(abi::Error* error, std::string_view what) const {
@@ -89,19 +78,13 @@ Error Table::take_error(abi::Error* error, std::string_view what) const {
 }
 
 void Trouble::note(const Error& error) {
-  while (busy_.test_and_set()) {
-  }
-  if (!error_) error_ = std::make_unique<Error>(error);
-  busy_.clear();
+  const std::scoped_lock lock(mutex_);
+  if (first_) first_ = std::unexpected(error);
 }
 
 Status Trouble::first() const {
-  while (busy_.test_and_set()) {
-  }
-  Status status;
-  if (error_) status = std::unexpected(*error_);
-  busy_.clear();
-  return status;
+  const std::scoped_lock lock(mutex_);
+  return first_;
 }
 
 }  // namespace millrace::conform

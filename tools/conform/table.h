@@ -1,24 +1,23 @@
 // Table: a plugin's functions, called as they are: the checks test the plugin, not our client.
-// Notes in shared memory which function was called last, so that whoever finds the process dead can
-// tell. Read next: rig.h.
+// Notes in shared memory which function was called last, so that the process that finds this
+// one dead can report it. Read next: rig.h.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
-#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
-#include <utility>
 
-#include "millrace/core/error.h"
-#include "millrace/tools/conform/abi.h"
+#include "millrace/core/base/error.h"
+#include "millrace/tools/conform/check.h"
 
 namespace millrace::conform {
 
 // Lives in memory that the process of a check shares with the one that waits for it.
 struct Progress {
-  // Of the function that was called last; before the first, one of these.
+  // The slot of the function that was called last; before the first, one of these.
   static constexpr int kNothing = -1, kLoad = -2, kGetApi = -3;
   std::atomic<int> slot{kNothing};
 };
@@ -36,28 +35,26 @@ class Table {
   GetApi get_api() const { return get_api_; }
   int minor() const { return api_->version.minor_version; }
   std::size_t slots() const;  // that the table says to have
-  bool has(abi::Slot slot) const;
+  bool has(abi::Slot slot) const { return api_->has(slot); }
 
   // The plugin's error as ours, with the function's name in front; "threw a C++ exception" is one.
   template <class A>
   Status call(A& args) const {
-    MILLRACE_TRY(abi::Error* const error, raw(args));
+    args.struct_size = abi::Call<A>::kSize;
+    return call_as_is(args);
+  }
+  // As call, with the size that the structure states already.
+  template <class A>
+  Status call_as_is(A& args) const {
+    MILLRACE_TRY(abi::Error* const error, raw_as_is(args));
     if (error == nullptr) return {};
     return std::unexpected(take_error(error, abi::to_string(abi::Call<A>::kSlot)));
   }
-  // The same with the plugin's own error object, which the caller has then.
+  // As call, but gives the plugin's own error object, which the caller has then.
   template <class A>
   Result<abi::Error*> raw(A& args) const {
     args.struct_size = abi::Call<A>::kSize;
     return raw_as_is(args);
-  }
-  // With the size that the structure states already.
-  template <class A>
-  Result<abi::Error*> raw_as_is(A& args) const {
-    constexpr abi::Slot kSlot = abi::Call<A>::kSlot;
-    return raw(kSlot, &args, [](void* function, void* typed) {
-      return reinterpret_cast<abi::Function<A>>(function)(static_cast<A*>(typed));
-    });
   }
   // Error_Message and Error_Destroy, which give nothing back.
   Status message(abi::ErrorMessageArgs& args) const;
@@ -66,72 +63,63 @@ class Table {
   Error take_error(abi::Error* error, std::string_view what) const;
 
  private:
-  using Invoke = abi::Error* (*)(void* function, void* args);
+  template <class A>
+  Result<abi::Error*> raw_as_is(A& args) const {
+    return raw(abi::Call<A>::kSlot, &args, [](const abi::Api& api, void* typed) {
+      return api.function<A>()(static_cast<A*>(typed));
+    });
+  }
+  using Invoke = abi::Error* (*)(const abi::Api& api, void* args);
   Table(GetApi get_api, const abi::Api* api, Progress* progress)
       : get_api_(get_api), api_(api), progress_(progress) {}
   Result<abi::Error*> raw(abi::Slot slot, void* args, Invoke invoke) const;
+  template <class A>
+  Status quiet(A& args) const;
 
   GetApi get_api_;
   const abi::Api* api_;
   Progress* progress_;
 };
 
-// An object of the plugin that is destroyed with this; a plugin that fails to destroy it is broken,
-// which `trouble` keeps for the end of the check.
-struct Trouble {
+// The first failure to destroy an object of the plugin, kept for the end of the check. Thread-safe.
+class Trouble {
+ public:
   void note(const Error& error);
   Status first() const;
 
  private:
-  mutable std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
-  std::unique_ptr<Error> error_;
+  mutable std::mutex mutex_;
+  Status first_;
 };
 
-template <class T, class DestroyArgs, auto kMember>
-class Held {
- public:
-  Held() = default;
-  Held(const Table& table, Trouble& trouble, T* object)
-      : table_(&table), trouble_(&trouble), object_(object) {}
-  Held(Held&& other) noexcept
-      : table_(other.table_), trouble_(other.trouble_), object_(std::exchange(other.object_, {})) {}
-  Held& operator=(Held&& other) noexcept {
-    if (this != &other) {
-      reset();
-      table_ = other.table_;
-      trouble_ = other.trouble_;
-      object_ = std::exchange(other.object_, nullptr);
-    }
-    return *this;
-  }
-  ~Held() { reset(); }
+// Destroys objects of the plugin; a failure is trouble.
+struct Destroyer {
+  const Table* table = nullptr;
+  Trouble* trouble = nullptr;
 
-  T* get() const { return object_; }
-  explicit operator bool() const { return object_ != nullptr; }
-  T* release() { return std::exchange(object_, nullptr); }
-  void reset() {
-    if (object_ == nullptr) return;
-    DestroyArgs args;
-    args.*kMember = std::exchange(object_, nullptr);
-    if (const Status done = table_->call(args); !done) trouble_->note(done.error());
-  }
+  void operator()(abi::Client* object) const { call<abi::ClientDestroyArgs>(object); }
+  void operator()(abi::Buffer* object) const { call<abi::BufferDestroyArgs>(object); }
+  void operator()(abi::Event* object) const { call<abi::EventDestroyArgs>(object); }
+  void operator()(abi::Executable* object) const { call<abi::ExecutableDestroyArgs>(object); }
+  void operator()(abi::LoadedExecutable* o) const { call<abi::LoadedExecutableDestroyArgs>(o); }
+  void operator()(abi::Topology* object) const { call<abi::TopologyDestroyArgs>(object); }
+  void operator()(abi::TransferManager* o) const { call<abi::TransferManagerDestroyArgs>(o); }
 
  private:
-  const Table* table_ = nullptr;
-  Trouble* trouble_ = nullptr;
-  T* object_ = nullptr;
+  template <class A, class T>
+  void call(T* object) const {
+    A args{{}, object};
+    if (const Status done = table->call(args); !done) trouble->note(done.error());
+  }
 };
-
-using HeldClient = Held<abi::Client, abi::ClientDestroyArgs, &abi::ClientDestroyArgs::client>;
-using HeldBuffer = Held<abi::Buffer, abi::BufferDestroyArgs, &abi::BufferDestroyArgs::buffer>;
-using HeldEvent = Held<abi::Event, abi::EventDestroyArgs, &abi::EventDestroyArgs::event>;
-using HeldExecutable =
-    Held<abi::Executable, abi::ExecutableDestroyArgs, &abi::ExecutableDestroyArgs::executable>;
-using HeldLoaded = Held<abi::LoadedExecutable, abi::LoadedExecutableDestroyArgs,
-                        &abi::LoadedExecutableDestroyArgs::executable>;
-using HeldTopology =
-    Held<abi::Topology, abi::TopologyDestroyArgs, &abi::TopologyDestroyArgs::topology>;
-using HeldTransferManager = Held<abi::TransferManager, abi::TransferManagerDestroyArgs,
-                                 &abi::TransferManagerDestroyArgs::manager>;
+template <class T>
+using Held = std::unique_ptr<T, Destroyer>;
+using HeldClient = Held<abi::Client>;
+using HeldBuffer = Held<abi::Buffer>;
+using HeldEvent = Held<abi::Event>;
+using HeldExecutable = Held<abi::Executable>;
+using HeldLoaded = Held<abi::LoadedExecutable>;
+using HeldTopology = Held<abi::Topology>;
+using HeldTransferManager = Held<abi::TransferManager>;
 
 }  // namespace millrace::conform

@@ -7,62 +7,56 @@
 #include "millrace/tools/conform/rig.h"
 
 namespace millrace::conform {
-namespace {
 
-using Need = Check::Need;
+Family table_family;
+
+namespace {
 
 std::string version_text(const abi::Api& api) {
   return std::to_string(api.version.major_version) + "." +
          std::to_string(api.version.minor_version);
 }
 
-Status exported(Rig& rig) {
+MILLRACE_CONFORM(table, exported, "the library exports GetPjrtApi, which gives a table",
+                 .need = kMust) {
   const abi::Api* api = rig.table().api();
   if (api == nullptr) return broken("GetPjrtApi gives no table");
   if (api->struct_size <= offsetof(abi::Api, functions)) {
-    return broken("the table has " + std::to_string(api->struct_size) +
-                  " bytes, which is no function at all");
+    return broken("the table has ", api->struct_size, " bytes, which is no function at all");
   }
-  rig.note("PJRT API " + version_text(*api) + ", " + std::to_string(rig.table().slots()) +
-           " functions");
-  return {};
+  return rig.note("PJRT API ", version_text(*api), ", ", rig.table().slots(), " functions");
 }
 
-Status version(Rig& rig) {
+MILLRACE_CONFORM(table, version, "the version is one that clients speak: 0.68 or newer") {
   const abi::Api& api = *rig.table().api();
   if (api.version.major_version != abi::kMajor || api.version.minor_version < abi::kOldestMinor) {
-    return broken("the version is " + version_text(api) + "; clients of today speak 0." +
-                  std::to_string(abi::kOldestMinor) + " and newer");
+    return broken("the version is ", version_text(api), "; clients of today speak 0.",
+                  abi::kOldestMinor, " and newer");
   }
-  rig.note(version_text(api));
-  return {};
+  return rig.note(version_text(api));
 }
 
-Status version_size(Rig& rig) {
+MILLRACE_CONFORM(table, version_size, "the version's structure states its size") {
   const std::size_t size = rig.table().api()->version.struct_size;
-  if (size == sizeof(abi::Version)) return {};
-  return broken("pjrt_api_version.struct_size is " + std::to_string(size) + ", not " +
-                std::to_string(sizeof(abi::Version)));
+  return expect(size == sizeof(abi::Version), "pjrt_api_version.struct_size is ", size, ", not ",
+                sizeof(abi::Version));
 }
 
-Status size(Rig& rig) {
+MILLRACE_CONFORM(table, size, "the table is whole: it has every function of its version") {
   const abi::Api& api = *rig.table().api();
   const std::size_t bytes = api.struct_size - offsetof(abi::Api, functions);
   if (bytes % sizeof(void*) != 0) {
-    return broken("struct_size is " + std::to_string(api.struct_size) +
-                  ", which ends inside a function");
+    return broken("struct_size is ", api.struct_size, ", which ends inside a function");
   }
   const std::size_t wanted = devices::pjrt::abi::least_functions(api.version.minor_version);
   if (rig.table().slots() < wanted) {
-    return broken("the table has " + std::to_string(rig.table().slots()) + " functions, version " +
-                  version_text(api) + " has at least " + std::to_string(wanted));
+    return broken("the table has ", rig.table().slots(), " functions, version ", version_text(api),
+                  " has at least ", wanted);
   }
-  rig.note(std::to_string(rig.table().slots()) + " functions, " + std::to_string(api.struct_size) +
-           " bytes");
-  return {};
+  return rig.note(rig.table().slots(), " functions, ", api.struct_size, " bytes");
 }
 
-Status functions(Rig& rig) {
+MILLRACE_CONFORM(table, functions, "no function is null: what is lacking says UNIMPLEMENTED") {
   std::string missing;
   const std::size_t known = std::min(rig.table().slots(), std::size(rig.table().api()->functions));
   for (std::size_t i = 0; i < known; ++i) {
@@ -70,12 +64,11 @@ Status functions(Rig& rig) {
     missing +=
         (missing.empty() ? "" : ", ") + std::string(abi::to_string(static_cast<abi::Slot>(i)));
   }
-  if (missing.empty()) return {};
-  return broken("clients that call these crash: " + missing);
+  return expect(missing.empty(), "clients that call these crash: ", missing);
 }
 
-Status constant(Rig& rig) {
-  return on_threads(kThreads, [&](int /*thread*/) -> Status {
+MILLRACE_CONFORM(table, constant, "GetPjrtApi gives one table, on every thread") {
+  return on_threads(kThreads, [&](std::size_t /*thread*/) -> Status {
     for (int i = 0; i < 10; ++i) {
       if (rig.table().get_api()() != rig.table().api()) {
         return broken("GetPjrtApi gives another table at another call");
@@ -85,52 +78,24 @@ Status constant(Rig& rig) {
   });
 }
 
-Status extensions(Rig& rig) {
+MILLRACE_CONFORM(table, extensions,
+                 "the chain of extensions ends, names none twice, and each states its size") {
   std::set<int> types;
   std::string list;
   std::size_t length = 0;
   for (const abi::Extension* e = first_extension(rig.table()); e != nullptr; e = e->next) {
     if (++length > kMostExtensions) return broken("the chain of extensions does not end");
     if (e->struct_size < sizeof(abi::Extension)) {
-      return broken("extension " + extension_name(e->type) + " has " +
-                    std::to_string(e->struct_size) + " bytes, less than its own head");
+      return broken("extension ", extension_name(e->type), " has ", e->struct_size,
+                    " bytes, less than its own head");
     }
     if (!types.insert(e->type).second) {
-      return broken("extension " + extension_name(e->type) + " is there twice");
+      return broken("extension ", extension_name(e->type), " is there twice");
     }
     list += (list.empty() ? "" : ", ") + extension_name(e->type);
   }
-  rig.note(list.empty() ? "none" : list);
-  return {};
+  return rig.note(list.empty() ? "none" : list);
 }
 
 }  // namespace
-
-std::vector<Check> table_checks() {
-  return {
-      {.name = "table.exported",
-       .wants = "the library exports GetPjrtApi, which gives a table",
-       .run = &exported,
-       .need = Need::kMust},
-      {.name = "table.version",
-       .wants = "the version is one that clients speak: 0.68 or newer",
-       .run = &version},
-      {.name = "table.version_size",
-       .wants = "the version's structure states its size",
-       .run = &version_size},
-      {.name = "table.size",
-       .wants = "the table is whole: it has every function of its version",
-       .run = &size},
-      {.name = "table.functions",
-       .wants = "no function is null: what is lacking says UNIMPLEMENTED",
-       .run = &functions},
-      {.name = "table.constant",
-       .wants = "GetPjrtApi gives one table, on every thread",
-       .run = &constant},
-      {.name = "table.extensions",
-       .wants = "the chain of extensions ends, names none twice, and each states its size",
-       .run = &extensions},
-  };
-}
-
 }  // namespace millrace::conform

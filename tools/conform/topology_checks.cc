@@ -2,35 +2,28 @@
 #include "millrace/tools/conform/rig.h"
 
 namespace millrace::conform {
+
+Family topology_family("client.platform_name client.devices");
+
 namespace {
 
-using Need = Check::Need;
-
 Result<abi::Topology*> of_client(Rig& rig) {
-  abi::ClientTopologyDescriptionArgs args;
-  MILLRACE_TRY(args.client, rig.client());
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+  MILLRACE_TRY(const auto args, rig.ask_client<abi::ClientTopologyDescriptionArgs>());
   if (args.topology == nullptr) return broken("the client has no topology");
   return args.topology;
 }
 
 Result<std::size_t> count_devices(Rig& rig, abi::Topology* topology) {
-  abi::TopologyGetDeviceDescriptionsArgs args;
-  args.topology = topology;
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+  MILLRACE_TRY(const auto args, rig.ask<abi::TopologyGetDeviceDescriptionsArgs>(topology));
   for (std::size_t i = 0; i < args.num_descriptions; ++i) {
-    abi::DeviceDescriptionKindArgs kind;
-    kind.description = args.descriptions[i];
-    MILLRACE_TRY_STATUS(rig.table().call(kind));
+    MILLRACE_TRY(const auto kind, rig.ask<abi::DeviceDescriptionKindArgs>(args.descriptions[i]));
     if (kind.kind_size == 0) return broken("a device of it has no kind");
   }
   return args.num_descriptions;
 }
 
 Result<std::string> serialized(Rig& rig, abi::Topology* topology) {
-  abi::TopologySerializeArgs args;
-  args.topology = topology;
-  MILLRACE_TRY_STATUS(rig.table().call(args));
+  MILLRACE_TRY(const auto args, rig.ask<abi::TopologySerializeArgs>(topology));
   if (args.deleter == nullptr) return broken("there is nothing that frees the bytes");
   std::string bytes(args.bytes, args.bytes_size);
   args.deleter(args.holder);
@@ -38,141 +31,82 @@ Result<std::string> serialized(Rig& rig, abi::Topology* topology) {
 }
 
 Result<HeldTopology> deserialized(Rig& rig, const std::string& bytes) {
-  abi::TopologyDeserializeArgs args;
-  args.bytes = bytes.data();
-  args.bytes_size = bytes.size();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
-  return HeldTopology(rig.table(), rig.trouble(), args.topology);
+  MILLRACE_TRY(const auto args, rig.ask<abi::TopologyDeserializeArgs>(bytes.data(), bytes.size()));
+  return rig.hold(args.topology);
 }
 
-Status platform(Rig& rig) {
+MILLRACE_CONFORM(topology, platform, "a client's topology is of its platform") {
   MILLRACE_TRY(abi::Topology* const topology, of_client(rig));
-  abi::TopologyPlatformNameArgs args;
-  args.topology = topology;
-  MILLRACE_TRY_STATUS(rig.table().call(args));
-  abi::ClientPlatformNameArgs client;
-  MILLRACE_TRY(client.client, rig.client());
-  MILLRACE_TRY_STATUS(rig.table().call(client));
+  MILLRACE_TRY(const auto args, rig.ask<abi::TopologyPlatformNameArgs>(topology));
+  MILLRACE_TRY(const auto client, rig.ask_client<abi::ClientPlatformNameArgs>());
   const std::string name(args.name, args.name_size);
-  if (name == std::string(client.platform_name, client.platform_name_size)) return {};
-  return broken("its platform is '" + name + "', not the client's");
+  return expect(name == std::string(client.platform_name, client.platform_name_size),
+                "its platform is '", name, "', not the client's");
 }
 
-Status version(Rig& rig) {
+MILLRACE_CONFORM(topology, version, "a topology's platform has a version") {
   MILLRACE_TRY(abi::Topology* const topology, of_client(rig));
-  abi::TopologyPlatformVersionArgs args;
-  args.topology = topology;
-  MILLRACE_TRY_STATUS(rig.table().call(args));
-  return args.version_size > 0 ? Status() : broken("its platform has no version");
+  MILLRACE_TRY(const auto args, rig.ask<abi::TopologyPlatformVersionArgs>(topology));
+  return expect(args.version_size > 0, "its platform has no version");
 }
 
-Status descriptions(Rig& rig) {
+MILLRACE_CONFORM(topology, descriptions, "a topology describes its devices",
+                 .after = "device.description", .need = kMay) {
   MILLRACE_TRY(abi::Topology* const topology, of_client(rig));
   MILLRACE_TRY(const std::size_t devices, count_devices(rig, topology));
-  rig.note(std::to_string(devices) + " devices");
-  return devices > 0 ? Status() : broken("it has no device");
+  static_cast<void>(rig.note(devices, " devices"));
+  return expect(devices > 0, "it has no device");
 }
 
-Status fingerprint(Rig& rig) {
+MILLRACE_CONFORM(topology, fingerprint, "a topology has one fingerprint", .need = kMay) {
   MILLRACE_TRY(abi::Topology* const topology, of_client(rig));
-  abi::TopologyFingerprintArgs first;
-  first.topology = topology;
-  MILLRACE_TRY_STATUS(rig.table().call(first));
-  abi::TopologyFingerprintArgs second;
-  second.topology = topology;
-  MILLRACE_TRY_STATUS(rig.table().call(second));
-  return first.fingerprint == second.fingerprint ? Status() : broken("it has two of them");
+  MILLRACE_TRY(const auto first, rig.ask<abi::TopologyFingerprintArgs>(topology));
+  MILLRACE_TRY(const auto second, rig.ask<abi::TopologyFingerprintArgs>(topology));
+  return expect(first.fingerprint == second.fingerprint, "it has two of them");
 }
 
-Status round_trip(Rig& rig) {
+MILLRACE_CONFORM(topology, round_trip, "a topology that became bytes and back has its devices",
+                 .after = "topology.descriptions", .need = kMay) {
   MILLRACE_TRY(abi::Topology* const topology, of_client(rig));
   MILLRACE_TRY(const std::string bytes, serialized(rig, topology));
   MILLRACE_TRY(const HeldTopology again, deserialized(rig, bytes));
   if (!again) return broken("there is no topology");
   MILLRACE_TRY(const std::size_t devices, count_devices(rig, again.get()));
   MILLRACE_TRY(const std::size_t wanted, count_devices(rig, topology));
-  rig.note(std::to_string(bytes.size()) + " bytes");
-  if (devices == wanted) return {};
-  return broken("of " + std::to_string(wanted) + " devices " + std::to_string(devices) +
-                " come back");
+  static_cast<void>(rig.note(bytes.size(), " bytes"));
+  return expect(devices == wanted, "of ", wanted, " devices ", devices, " come back");
 }
 
-Status nonsense(Rig& rig) {
+MILLRACE_CONFORM(topology, nonsense, "bytes that are no topology are refused",
+                 .after = "topology.round_trip") {
   MILLRACE_TRY_STATUS(rig.client());
   const Result<HeldTopology> made = deserialized(rig, "\xff\xff\xff no topology");
-  return expect_refused(made ? Status() : std::unexpected(made.error()), "what is none");
+  return expect_refused(made, "what is none");
 }
 
-Status create(Rig& rig) {
+MILLRACE_CONFORM(topology, create, "a topology can be made without a client", .need = kMay) {
   MILLRACE_TRY_STATUS(rig.client());
-  abi::TopologyCreateArgs args;
-  args.name = "";
-  MILLRACE_TRY_STATUS(rig.table().call(args));
-  const HeldTopology topology(rig.table(), rig.trouble(), args.topology);
+  MILLRACE_TRY(const auto args, rig.ask<abi::TopologyCreateArgs>(""));
+  const HeldTopology topology = rig.hold(args.topology);
   if (!topology) return broken("there is no topology");
   MILLRACE_TRY(const std::size_t devices, count_devices(rig, topology.get()));
-  rig.note(std::to_string(devices) + " devices");
-  return {};
+  return rig.note(devices, " devices");
 }
 
-Status compile(Rig& rig) {
+MILLRACE_CONFORM(topology, compile, "a program is compiled for a topology, without a client",
+                 .after = "compile.outputs", .need = kMay) {
   std::string text = add_program();
   const std::string format = "mlir";
   const std::string options = rig.portable_options();
   abi::Program program = borrowed_program(text, format);
-  abi::CompileArgs args;
-  MILLRACE_TRY(args.topology, of_client(rig));
-  args.program = &program;
-  args.compile_options = options.data();
-  args.compile_options_size = options.size();
-  MILLRACE_TRY_STATUS(rig.table().call(args));
-  const HeldExecutable executable(rig.table(), rig.trouble(), args.executable);
+  MILLRACE_TRY(abi::Topology* const topology, of_client(rig));
+  MILLRACE_TRY(const auto args,
+               rig.ask<abi::CompileArgs>(topology, &program, options.data(), options.size()));
+  const HeldExecutable executable = rig.hold(args.executable);
   if (!executable) return broken("there is no executable");
-  abi::ExecutableNumOutputsArgs outputs;
-  outputs.executable = executable.get();
-  MILLRACE_TRY_STATUS(rig.table().call(outputs));
-  return outputs.num_outputs == 1 ? Status() : broken("it has not the one result");
+  MILLRACE_TRY(const auto outputs, rig.ask<abi::ExecutableNumOutputsArgs>(executable.get()));
+  return expect(outputs.num_outputs == 1, "it has not the one result");
 }
 
 }  // namespace
-
-std::vector<Check> topology_checks() {
-  return after({"client.platform_name", "client.devices"},
-               {
-                   {.name = "topology.platform",
-                    .wants = "a client's topology is of its platform",
-                    .run = &platform},
-                   {.name = "topology.version",
-                    .wants = "a topology's platform has a version",
-                    .run = &version},
-                   {.name = "topology.descriptions",
-                    .wants = "a topology describes its devices",
-                    .run = &descriptions,
-                    .after = {"device.description"},
-                    .need = Need::kMay},
-                   {.name = "topology.fingerprint",
-                    .wants = "a topology has one fingerprint",
-                    .run = &fingerprint,
-                    .need = Need::kMay},
-                   {.name = "topology.round_trip",
-                    .wants = "a topology that became bytes and back has its devices",
-                    .run = &round_trip,
-                    .after = {"topology.descriptions"},
-                    .need = Need::kMay},
-                   {.name = "topology.nonsense",
-                    .wants = "bytes that are no topology are refused",
-                    .run = &nonsense,
-                    .after = {"topology.round_trip"}},
-                   {.name = "topology.create",
-                    .wants = "a topology can be made without a client",
-                    .run = &create,
-                    .need = Need::kMay},
-                   {.name = "topology.compile",
-                    .wants = "a program is compiled for a topology, without a client",
-                    .run = &compile,
-                    .after = {"compile.outputs"},
-                    .need = Need::kMay},
-               });
-}
-
 }  // namespace millrace::conform

@@ -38,7 +38,7 @@ bool within_ulps(DType type, double a, double b) {
     return x < 0 ? -magnitude : magnitude;
   };
   const std::int64_t x = place(a), y = place(b);
-  // Of opposite signs, only small ones are near: no overflow.
+  // Numbers of opposite signs are near only where both are small: no overflow.
   return x < y ? x >= y - kMostUlps : y >= x - kMostUlps;
 }
 

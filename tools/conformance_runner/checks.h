@@ -3,7 +3,7 @@
 // StableHLO's own interpreter.
 #pragma once
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 
 namespace millrace::conformance {
 

@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/parallel_for.h"
+#include "millrace/core/async/parallel_for.h"
+#include "millrace/core/base/json_text.h"
 #include "millrace/devices/cpu/compile.h"
 #include "millrace/devices/cpu/compiled.h"
-#include "millrace/devices/cpu/read/read_program.h"
+#include "millrace/devices/stablehlo/read_program.h"
+#include "millrace/devices/system_memory.h"
 #include "millrace/tools/conformance_runner/checks.h"
 
 namespace millrace::conformance {
@@ -19,31 +21,22 @@ namespace {
 
 using devices::Program;
 namespace cpu = devices::cpu;
-
-// Aligned as the device's memory is.
-class Memory {
- public:
-  explicit Memory(std::size_t bytes) : bytes_(bytes + 64) {}
-  std::byte* data() {
-    const auto address = reinterpret_cast<std::uintptr_t>(bytes_.data());
-    return bytes_.data() + (64 - address % 64) % 64;
-  }
-
- private:
-  std::vector<std::byte> bytes_;
-};
+namespace stablehlo = devices::stablehlo;
 
 Status run_program(const Program& program) {
   MILLRACE_TRY(const auto compiled, cpu::compile(program, {.deterministic = true}));
   if (!compiled->inputs().empty()) {
     return fail(ErrorCode::kInvalidArgument,
-                "@main takes arguments: nobody knows with which values");
+                "@main takes arguments, and the file has no values for them");
   }
   MILLRACE_TRY(const auto run, compiled->make_run());
-  std::vector<Memory> memory;
+  std::vector<devices::SystemMemory> memory;
   std::vector<std::byte*> outputs;
-  for (const devices::Shape& shape : compiled->outputs()) memory.emplace_back(shape.size_bytes());
-  for (Memory& m : memory) outputs.push_back(m.data());
+  for (const devices::Shape& shape : compiled->outputs()) {
+    MILLRACE_TRY(devices::SystemMemory block,
+                 devices::allocate_memory(shape.size_bytes(), "a result of a program"));
+    outputs.push_back(memory.emplace_back(std::move(block)).get());
+  }
   const auto parallel = make_serial_parallel();
   return run->run({.inputs = {},
                    .outputs = outputs,
@@ -55,14 +48,15 @@ Status run_program(const Program& program) {
 // The op whose result the failed comparison at "line:column: ..." looked at; "" if that is not what
 // the message is about.
 std::string checked_op(const Program& program, const std::string& message) {
-  const auto module = cpu::read::read_program(program.code());
+  const auto module = stablehlo::read_program(program.code());
   if (!module) return {};
-  for (const cpu::ir::Function& f : module->functions()) {
+  for (const stablehlo::ir::Function& f : module->functions()) {
     if (f.is_declaration()) continue;
-    for (const cpu::ir::Op& op : f.body().block()) {
-      if (op.kind() != cpu::ir::OpKind::kCustomCall || !message.starts_with(op.where())) continue;
+    for (const stablehlo::ir::Op& op : f.body().block()) {
+      if (op.kind() != stablehlo::ir::OpKind::kCustomCall || !message.starts_with(op.where()))
+        continue;
       if (op.operand_count() == 0) return {};
-      const cpu::ir::Op* made = op.operand(0)->def();
+      const stablehlo::ir::Op* made = op.operand(0)->def();
       return made == nullptr ? std::string() : std::string(made->name());
     }
   }
@@ -90,8 +84,7 @@ int main_program() {
     return 1;
   }
   for (std::string path; std::getline(std::cin, path);) {
-    std::cout << run_file(path).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-              << std::endl;
+    std::cout << json_text(run_file(path)) << std::endl;
   }
   return 0;
 }

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "millrace/core/event_bridge.h"
+#include "millrace/core/loop/event_bridge.h"
 #include "millrace/millrace.h"
 
 using namespace millrace;
@@ -36,10 +36,9 @@ int main() {
         &soon);
 
     Device device = runtime->device(0);
-    std::vector<float> x = {1, 2, 3};
     Future<Executable> add = runtime->compile(Program::from_text(kProgram));
-    Future<Buffer> there = device.put({.data = x.data(), .shape = Shape(DType::kF32, {3})});
-    Future<Buffers> sum = execute(device, add, {there, there});
+    Future<Buffer> x = device.put(std::vector<float>{1, 2, 3}, {3});
+    Future<Buffers> sum = execute(device, add, {x, x});
     fetch(device, sum, 0)
         .then(*bridge,
               [](const Result<HostArray>& result) {

@@ -1,11 +1,12 @@
 // A coroutine on a libuv loop that belongs to the program. Whatever is awaited, the coroutine goes
-// on where uv_run runs; the loop is never blocked and ends when nobody waits any more.
+// on where uv_run runs; the loop is never blocked and ends when no continuation waits.
 #include <uv.h>
 
 #include <cstdio>
+#include <utility>
 #include <vector>
 
-#include "millrace/core/uv_bridge.h"
+#include "millrace/core/loop/uv_bridge.h"
 #include "millrace/millrace.h"
 
 using namespace millrace;
@@ -17,14 +18,13 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 )";
 
-Task<HostArray> squares(const Runtime& runtime, HostView x) {
+Task<HostArray> squares(const Runtime& runtime, std::vector<float> x) {
   Device device = runtime.device(0);
-  Future<Buffer> there = device.put(x);
-  Future<Executable> compiled = runtime.compile(Program::from_text(kProgram));
-  Result<Executable> square = co_await compiled;
+  Result<Executable> square = co_await runtime.compile(Program::from_text(kProgram));
   if (!square) co_return square.error();
-  Future<Buffers> y = device.execute(*square, {there});
-  co_return co_await fetch(device, y, 0);
+  Result<Buffer> there = co_await device.put(std::move(x), {4});
+  if (!there) co_return there.error();
+  co_return co_await fetch(device, device.execute(*square, {*there}), 0);
 }
 
 int main() {
@@ -41,8 +41,7 @@ int main() {
       std::fprintf(stderr, "%s\n", bridge.error().to_string().c_str());
       return 1;
     }
-    static const std::vector<float> x = {1, 2, 3, 4};
-    spawn(*bridge, squares(*runtime, {.data = x.data(), .shape = Shape(DType::kF32, {4})}))
+    spawn(*bridge, squares(*runtime, {1, 2, 3, 4}))
         .then(*bridge,
               [](const Result<HostArray>& y) {
                 if (!y) {

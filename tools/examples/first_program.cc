@@ -21,13 +21,10 @@ int main() {
     return 1;
   }
   Device device = runtime->device(0);
-  std::vector<float> x = {1, 2, 3, 4, 5, 6};
-  std::vector<float> w = {1, 0, 0, 1, 1, 1};
-
   Future<Executable> product = runtime->compile(Program::from_text(kProgram));
-  Future<Buffer> x_there = device.put({.data = x.data(), .shape = Shape(DType::kF32, {2, 3})});
-  Future<Buffer> w_there = device.put({.data = w.data(), .shape = Shape(DType::kF32, {3, 2})});
-  Future<Buffers> y = execute(device, product, {x_there, w_there});
+  Future<Buffer> x = device.put(std::vector<float>{1, 2, 3, 4, 5, 6}, {2, 3});
+  Future<Buffer> w = device.put(std::vector<float>{1, 0, 0, 1, 1, 1}, {3, 2});
+  Future<Buffers> y = execute(device, product, {x, w});
   Future<HostArray> out = fetch(device, y, 0);
 
   Result<HostArray> result =

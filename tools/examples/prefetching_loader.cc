@@ -28,8 +28,8 @@ Task<void> sum_batches(const Runtime& runtime, const transfer::DeviceLoader& loa
     auto batch = co_await loader.next(0);  // usually there already
     if (!batch) co_await end_with(batch.error());
     if (!*batch) co_return;  // the end of the epoch
-    Future<Buffers> y = execute(device, sum, {(*batch)->arrays[0]});
-    Result<HostArray> total = co_await fetch(device, y, 0);
+    Result<HostArray> total =
+        co_await fetch(device, execute(device, sum, {(*batch)->arrays[0]}), 0);
     if (!total) co_await end_with(total.error());
     std::printf("%g\n", total->as<float>()[0]);
   }

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "millrace/devices/cpu/compile.h"
-#include "millrace/devices/cpu/plan/plan.h"
+#include "millrace/devices/cpu/compile/plan.h"
 #include "millrace/tools/inspect/program_facts.h"
 #include "millrace/tools/trace/svg.h"
 
@@ -16,14 +16,13 @@ namespace millrace::inspect {
 namespace {
 
 namespace cpu = devices::cpu;
-using trace::svg_number;
+namespace stablehlo = devices::stablehlo;
+using trace::kInk, trace::svg_number;
 
 constexpr double kWidth = 1280, kHeight = 720;  // pixels, as all of these
 constexpr double kLeft = 92, kRight = 24, kTop = 64, kBottom = 48;
 constexpr double kSmallest = 0.6;  // height of a place that is worth a rectangle
 constexpr double kLetter = 6.2;    // width of a letter, roughly
-constexpr const char* kInk = "#1e293b";
-constexpr const char* kPale = "#64748b";
 
 struct Kind {
   const char* name;
@@ -57,10 +56,6 @@ class Picture {
   explicit Picture(const MemoryMap& map) : map_(map), in_use_(map.in_use()) {}
 
   std::string draw() {
-    svg_.element("rect", {{"width", svg_number(kWidth)},
-                          {"height", svg_number(kHeight)},
-                          {"rx", "10"},
-                          {"fill", "#ffffff"}});
     title();
     axes();
     for (const MemoryPlace& place : map_.places) rectangle(place);
@@ -79,17 +74,6 @@ class Picture {
   }
   // The arena begins at the bottom.
   double y(std::size_t offset) const { return kHeight - kBottom - height(offset); }
-
-  void text(double left, double baseline, const std::string& words, const char* size,
-            const char* color, const char* anchor = "start") {
-    svg_.element("text",
-                 {{"x", svg_number(left)},
-                  {"y", svg_number(baseline)},
-                  {"font-size", size},
-                  {"text-anchor", anchor},
-                  {"fill", color}},
-                 words);
-  }
 
   void title();
   void axes();
@@ -111,41 +95,34 @@ void Picture::title() {
     words += "; most in use: " + bytes_text(*most) + " at " + std::to_string(time) + ", in " +
              map_.step_at(time);
   }
-  text(20, 28, words, "15", kInk);
+  svg_.text(20, 28, words, {.size = "15", .color = kInk, .anchor = "start"});
   double left = kLeft;
   for (const Kind& kind : kKinds) {
-    svg_.element("rect", {{"x", svg_number(left)},
-                          {"y", "40"},
-                          {"width", "12"},
-                          {"height", "12"},
-                          {"rx", "3"},
-                          {"fill", kind.color}});
-    text(left + 17, 50.5, kind.name, "12", kPale);
+    svg_.rect(left, 40, 12, 12, {{"rx", "3"}, {"fill", kind.color}});
+    svg_.text(left + 17, 50.5, kind.name, {.anchor = "start"});
     left += 36 + kLetter * static_cast<double>(std::string_view(kind.name).size());
   }
   svg_.element(
       "path",
       {{"d", "M" + svg_number(left) + " 46 h16"}, {"stroke", kInk}, {"stroke-width", "1.5"}});
-  text(left + 22, 50.5, "in use", "12", kPale);
+  svg_.text(left + 22, 50.5, "in use", {.anchor = "start"});
 }
 
 void Picture::axes() {
   constexpr std::size_t kTicks = 4;
   for (std::size_t i = 0; i <= kTicks; ++i) {
     const std::size_t bytes = map_.arena * i / kTicks;
-    svg_.element("line", {{"x1", svg_number(kLeft)},
-                          {"y1", svg_number(y(bytes))},
-                          {"x2", svg_number(kWidth - kRight)},
-                          {"y2", svg_number(y(bytes))},
-                          {"stroke", "#e2e8f0"}});
-    text(kLeft - 8, y(bytes) + 4, bytes_text(bytes), "11.5", kPale, "end");
+    svg_.line(kLeft, y(bytes), kWidth - kRight, y(bytes));
+    svg_.text(kLeft - 8, y(bytes) + 4, bytes_text(bytes), {.size = "11.5", .anchor = "end"});
   }
-  std::size_t tick = 1;
-  for (int i = 0; tick * 12 < map_.end; ++i) tick = i % 3 == 1 ? tick / 2 * 5 : tick * 2;
-  for (std::size_t time = 0; time < map_.end; time += tick)
-    text(x(time), kHeight - kBottom + 18, std::to_string(time), "11.5", kPale, "middle");
-  text(kWidth - kRight, kHeight - 10, "steps in their order, the inside of a loop once", "11.5",
-       kPale, "end");
+  const auto tick =
+      static_cast<std::size_t>(trace::tick_length(static_cast<std::int64_t>(map_.end)));
+  for (std::size_t time = 0; time < map_.end; time += tick) {
+    svg_.text(x(time), kHeight - kBottom + 18, std::to_string(time),
+              {.size = "11.5", .anchor = "middle"});
+  }
+  svg_.text(kWidth - kRight, kHeight - 10, "steps in their order, the inside of a loop once",
+            {.size = "11.5", .anchor = "end"});
 }
 
 void Picture::rectangle(const MemoryPlace& place) {
@@ -153,16 +130,14 @@ void Picture::rectangle(const MemoryPlace& place) {
   if (high < kSmallest) return;
   const double left = x(place.first), wide = x(place.last + 1) - left;
   const std::string& maker = map_.step_at(place.first);
-  svg_.element("rect", {{"x", svg_number(left)},
-                        {"y", svg_number(y(place.offset) - high)},
-                        {"width", svg_number(std::max(wide, 0.8))},
-                        {"height", svg_number(high)},
-                        {"fill", kKinds[kind_of(place, maker)].color},
-                        {"stroke", "#ffffff"},
-                        {"stroke-width", high > 4 ? "0.7" : "0.2"}});
+  svg_.rect(left, y(place.offset) - high, std::max(wide, 0.8), high,
+            {{"fill", kKinds[kind_of(place, maker)].color},
+             {"stroke", "#ffffff"},
+             {"stroke-width", high > 4 ? "0.7" : "0.2"}});
   const std::string words = maker + ", " + bytes_text(place.bytes);
   if (high < 14 || wide < kLetter * static_cast<double>(words.size()) + 8) return;
-  text(left + wide / 2, y(place.offset) - high / 2 + 4, words, "11", kInk, "middle");
+  svg_.text(left + wide / 2, y(place.offset) - high / 2 + 4, words,
+            {.size = "11", .color = kInk, .anchor = "middle"});
 }
 
 void Picture::curve() {
@@ -193,22 +168,23 @@ const std::string& MemoryMap::step_at(std::size_t time) const {
 
 Result<MemoryMap> memory_map(const devices::Program& program,
                              std::span<const devices::Shape> shapes) {
-  MILLRACE_TRY(const cpu::ir::Module module, cpu::read_to_run(program, shapes));
+  MILLRACE_TRY(const stablehlo::ir::Module module, cpu::read_to_run(program, shapes));
   MILLRACE_TRY(const auto plan, cpu::Plan::create(module, {}));
-  const cpu::plan::BufferTable& buffers = plan->buffers();
+  const cpu::compiler::BufferTable& buffers = plan->buffers();
   MemoryMap map{.program = program.name(),
                 .steps = {},
                 .places = {},
-                .arena = plan->arena_bytes(),
+                .arena = plan->temporary_bytes(),
                 .end = static_cast<std::size_t>(buffers.now()) + 1};
   std::set<cpu::BufferId> scratch;
-  for (const cpu::Step& step : plan->steps().steps) {
+  for (const cpu::Step& step : plan->steps()) {
     map.steps.push_back({step.info.name, static_cast<std::size_t>(step.info.position)});
     if (step.scratch >= 0) scratch.insert(step.scratch);
   }
   for (cpu::BufferId id = 0; id < buffers.size(); ++id) {
-    const cpu::plan::Buffer& buffer = buffers[id];
-    if (buffer.home != cpu::plan::Home::kArena || buffer.root != id || buffer.bytes == 0) continue;
+    const cpu::compiler::Buffer& buffer = buffers[id];
+    if (buffer.home != cpu::compiler::Home::kArena || buffer.root != id || buffer.bytes == 0)
+      continue;
     map.places.push_back({.offset = buffer.offset,
                           .bytes = buffer.bytes,
                           .first = static_cast<std::size_t>(buffer.first),

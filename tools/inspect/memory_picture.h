@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/devices/program.h"
 
 namespace millrace::inspect {

@@ -10,32 +10,23 @@
 #include <unordered_map>
 #include <utility>
 
-#include "millrace/core/check.h"
-#include "millrace/core/philox.h"
+#include "millrace/core/base/check.h"
+#include "millrace/core/base/json_text.h"
+#include "millrace/core/base/philox.h"
 #include "millrace/devices/cpu/compile.h"
-#include "millrace/devices/cpu/plan/plan.h"
-#include "millrace/devices/cpu/run/run.h"
+#include "millrace/devices/cpu/compile/plan.h"
+#include "millrace/devices/cpu/compile/run_context.h"
 #include "millrace/tools/inspect/program_facts.h"
 
 namespace millrace::inspect {
 namespace {
 
 namespace cpu = devices::cpu;
+namespace stablehlo = devices::stablehlo;
 using devices::DType;
 using devices::Shape;
 
 constexpr int kWarmUps = 2;
-
-struct Free {
-  void operator()(void* p) const { std::free(p); }
-};
-using Block = std::unique_ptr<void, Free>;
-
-Block allocate(std::size_t bytes) {
-  Block block(std::aligned_alloc(64, (std::max<std::size_t>(bytes, 1) + 63) & ~std::size_t{63}));
-  MILLRACE_CHECK(block != nullptr, "no memory for the results of a run");
-  return block;
-}
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -113,32 +104,31 @@ std::vector<std::byte> random_bytes(const Shape& shape, std::uint32_t argument) 
   return bytes;
 }
 
-struct TimedProgram::Planned {
-  std::unique_ptr<cpu::Plan> plan;
-};
-
-TimedProgram::TimedProgram(std::unique_ptr<Planned> planned) : planned_(std::move(planned)) {}
+TimedProgram::TimedProgram(std::unique_ptr<cpu::Plan> plan) : plan_(std::move(plan)) {}
 TimedProgram::TimedProgram(TimedProgram&&) noexcept = default;
 TimedProgram::~TimedProgram() = default;
 
 Result<TimedProgram> TimedProgram::create(const devices::Program& program, bool deterministic,
                                           std::span<const Shape> shapes) {
-  MILLRACE_TRY(const cpu::ir::Module module, cpu::read_to_run(program, shapes));
-  auto planned = std::make_unique<Planned>();
-  MILLRACE_TRY(planned->plan, cpu::Plan::create(module, {.deterministic = deterministic}));
-  return TimedProgram(std::move(planned));
+  MILLRACE_TRY(const stablehlo::ir::Module module, cpu::read_to_run(program, shapes));
+  MILLRACE_TRY(auto plan, cpu::Plan::create(module, {.deterministic = deterministic}));
+  return TimedProgram(std::move(plan));
 }
 
-std::span<const Shape> TimedProgram::inputs() const { return planned_->plan->inputs(); }
+std::span<const Shape> TimedProgram::inputs() const { return plan_->inputs(); }
 
 Result<OpTimes> TimedProgram::run(std::span<const void* const> inputs, int runs, Parallel& parallel,
                                   const std::stop_token& stop) const {
-  const cpu::Plan& plan = *planned_->plan;
+  MILLRACE_CHECK(runs > 0, "times are those of one run at least");
+  const cpu::Plan& plan = *plan_;
   MILLRACE_TRY(const std::unique_ptr<cpu::RunContext> context, cpu::RunContext::create(plan));
-  std::vector<Block> blocks;
+  std::vector<devices::SystemMemory> blocks;
   std::vector<void*> outputs;
-  for (const Shape& shape : plan.outputs())
-    outputs.push_back(blocks.emplace_back(allocate(shape.size_bytes())).get());
+  for (const Shape& shape : plan.outputs()) {
+    MILLRACE_TRY(devices::SystemMemory block,
+                 devices::allocate_memory(shape.size_bytes(), "a result of a run"));
+    outputs.push_back(blocks.emplace_back(std::move(block)).get());
+  }
   struct Seen {
     std::vector<double> ms;  // of each run
     std::uint64_t count = 0;
@@ -152,6 +142,7 @@ Result<OpTimes> TimedProgram::run(std::span<const void* const> inputs, int runs,
     ++one.count;
     totals.back() += ms;
   };
+  const cpu::RunContext::Timed timed = add;
   for (int i = 0; i < kWarmUps + runs; ++i) {
     if (stop.stop_requested())
       return fail(ErrorCode::kCancelled, "stopped before the program had run often enough");
@@ -160,7 +151,7 @@ Result<OpTimes> TimedProgram::run(std::span<const void* const> inputs, int runs,
       totals.clear();
     }
     totals.push_back(0);
-    MILLRACE_TRY_STATUS(cpu::run_timed(plan, *context, inputs, outputs, parallel, add));
+    MILLRACE_TRY_STATUS(context->run(inputs, outputs, parallel, [](int) {}, {}, &timed));
   }
   std::map<std::string, OpTime> kinds;
   for (auto& [step, one] : seen) {
@@ -210,7 +201,7 @@ std::string OpTimes::to_json() const {
                     {"gflops_per_s", k.ms > 0 ? k.operations / k.ms / 1e6 : 0}});
   }
   const Json json = {{"schema", 1}, {"runs", runs}, {"run_ms", run_ms}, {"ops", list}};
-  return json.dump();
+  return json_text(json);
 }
 
 }  // namespace millrace::inspect

@@ -8,13 +8,17 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/error.h"
-#include "millrace/core/parallel_for.h"
+#include "millrace/core/async/parallel_for.h"
+#include "millrace/core/base/error.h"
 #include "millrace/devices/program.h"
+
+namespace millrace::devices::cpu {
+class Plan;
+}
 
 namespace millrace::inspect {
 
-// Of one run.
+// A kind of step in one run.
 struct OpTime {
   std::string name;
   std::uint64_t count = 0;  // steps of this kind that a run takes, each round of a loop anew
@@ -53,9 +57,8 @@ class TimedProgram {
                       const std::stop_token& stop) const;
 
  private:
-  struct Planned;
-  explicit TimedProgram(std::unique_ptr<Planned> planned);
-  std::unique_ptr<Planned> planned_;
+  explicit TimedProgram(std::unique_ptr<devices::cpu::Plan> plan);
+  std::unique_ptr<devices::cpu::Plan> plan_;
 };
 
 }  // namespace millrace::inspect

@@ -5,17 +5,19 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "millrace/core/base/json_text.h"
 #include "millrace/devices/cpu/compile.h"
-#include "millrace/devices/cpu/plan/plan.h"
-#include "millrace/devices/cpu/read/read_program.h"
-#include "millrace/devices/cpu/verify/verify.h"
+#include "millrace/devices/cpu/compile/plan.h"
 #include "millrace/devices/shape_pattern.h"
+#include "millrace/devices/stablehlo/read_program.h"
+#include "millrace/devices/stablehlo/verify/verify.h"
 
 namespace millrace::inspect {
 namespace {
 
 namespace cpu = devices::cpu;
-namespace ir = devices::cpu::ir;
+namespace stablehlo = devices::stablehlo;
+namespace ir = stablehlo::ir;
 using Tally = std::map<std::string, std::uint64_t>;
 
 Counts sorted(const Tally& tally) {
@@ -76,14 +78,14 @@ void plan_facts(const devices::Program& program, std::span<const devices::Shape>
     return;
   }
   Tally tally;
-  for (const cpu::Step& step : (*plan)->steps().steps) ++tally[step_kind(step.info.name)];
+  for (const cpu::Step& step : (*plan)->steps()) ++tally[step_kind(step.info.name)];
   facts.steps = sorted(tally);
   MemoryFacts& memory = facts.memory;
   for (const devices::Shape& shape : (*plan)->inputs()) memory.arguments += shape.size_bytes();
   for (const devices::Shape& shape : (*plan)->outputs()) memory.results += shape.size_bytes();
   memory.constants = (*plan)->constant_bytes();
-  memory.temporaries = (*plan)->arena_bytes();
-  for (const cpu::PlanAlias& alias : (*plan)->aliases())
+  memory.temporaries = (*plan)->temporary_bytes();
+  for (const cpu::OutputAlias& alias : (*plan)->aliases())
     memory.reused += (*plan)->outputs()[static_cast<std::size_t>(alias.output)].size_bytes();
 }
 
@@ -157,14 +159,14 @@ std::string bytes_text(std::size_t bytes) {
 }
 
 Result<std::vector<devices::Shape>> argument_shapes(const devices::Program& program) {
-  MILLRACE_TRY(const ir::Module module, cpu::read::read_program(program.code()));
+  MILLRACE_TRY(const ir::Module module, stablehlo::read_program(program.code()));
   return cpu::argument_shapes(module);
 }
 
 Result<ProgramFacts> inspect(const devices::Program& program,
                              std::span<const devices::Shape> shapes) {
-  MILLRACE_TRY(const ir::Module module, cpu::read::read_program(program.code()));
-  MILLRACE_TRY_STATUS(cpu::verify::verify(module));
+  MILLRACE_TRY(const ir::Module module, stablehlo::read_program(program.code()));
+  MILLRACE_TRY_STATUS(stablehlo::verify::verify(module));
   ProgramFacts facts{.file = program.name(),
                      .module = std::string(module.name()),
                      .text_bytes = program.code().size()};
@@ -231,7 +233,7 @@ std::string ProgramFacts::to_json() const {
                       {"temporaries", memory.temporaries}, {"constants", memory.constants},
                       {"reused", memory.reused},           {"peak", memory.peak()}};
   }
-  return json.dump();
+  return json_text(json);
 }
 
 }  // namespace millrace::inspect

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/devices/program.h"
 
 namespace millrace::inspect {

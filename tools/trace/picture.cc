@@ -21,8 +21,6 @@ constexpr double kRowGap = 3;
 constexpr double kLaneGap = 13;
 constexpr double kAxis = 40;
 constexpr double kLetter = 6.4;  // width of a letter of the text in an event, roughly
-constexpr const char* kInk = "#1e293b";
-constexpr const char* kPale = "#64748b";
 constexpr const char* kArrow = "#be123c";
 
 // Hues that keep apart on white, also for eyes that see red and green alike: of lanes, then of the
@@ -210,33 +208,20 @@ void Picture::choose_colors() {
 }
 
 void Picture::frame() {
-  svg_.element("rect", {{"width", svg_number(kWidth)},
-                        {"height", svg_number(height_)},
-                        {"rx", "10"},
-                        {"fill", "#ffffff"}});
   svg_.raw(
       "<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"6.5\" refY=\"4\" markerWidth=\"4.6\" "
       "markerHeight=\"4.6\" orient=\"auto\"><path d=\"M0 0.8 L7.2 4 L0 7.2 z\" fill=\"" +
       std::string(kArrow) + "\"/></marker></defs>\n");
   const std::int64_t length = window_.to - window_.from;
-  svg_.element(
-      "text",
-      {{"x", "20"}, {"y", "30"}, {"font-size", "16"}, {"font-weight", "600"}, {"fill", kInk}},
-      time_text(length) + " of " + time_text(timeline_.end));
+  svg_.text(20, 30, time_text(length) + " of " + time_text(timeline_.end),
+            {.size = "16", .color = kInk, .bold = true});
   // The legend, from the right.
   double right = kWidth - kRight;
   const auto entry = [&](const std::string& text, const std::string& color) {
     right -= 8.0 * 0.86 * static_cast<double>(text.size()) + 6;
-    svg_.element("text",
-                 {{"x", svg_number(right)}, {"y", "29"}, {"font-size", "12.5"}, {"fill", kPale}},
-                 text);
+    svg_.text(right, 29, text, {.size = "12.5"});
     right -= 19;
-    svg_.element("rect", {{"x", svg_number(right)},
-                          {"y", "18"},
-                          {"width", "13"},
-                          {"height", "13"},
-                          {"rx", "3"},
-                          {"fill", color}});
+    svg_.rect(right, 18, 13, 13, {{"rx", "3"}, {"fill", color}});
     right -= 12;
   };
   if (shown_way() != nullptr) entry("one batch's way", kArrow);
@@ -245,38 +230,19 @@ void Picture::frame() {
     const Lane& lane = lanes_[i];
     if (!lane.shown) continue;
     const double height = lane.rows * (kRow + kRowGap) - kRowGap;
-    svg_.element("rect", {{"x", svg_number(kLabels)},
-                          {"y", svg_number(lane.top - 3)},
-                          {"width", svg_number(kWidth - kLabels - kRight)},
-                          {"height", svg_number(height + 6)},
-                          {"rx", "4"},
-                          {"fill", "#f8fafc"}});
+    svg_.rect(kLabels, lane.top - 3, kWidth - kLabels - kRight, height + 6,
+              {{"rx", "4"}, {"fill", "#f8fafc"}});
     const bool steps = kind_of(timeline_.lanes[i]) == Kind::kSteps;
     const double center = lane.top + height / 2;
-    svg_.element("text",
-                 {{"x", "20"},
-                  {"y", svg_number(center + (steps ? 4.5 : -0.5))},
-                  {"font-size", "13"},
-                  {"font-weight", "600"},
-                  {"fill", kInk}},
-                 timeline_.lanes[i]);
+    svg_.text(20, center + (steps ? 4.5 : -0.5), timeline_.lanes[i],
+              {.size = "13", .color = kInk, .bold = true});
     if (steps) continue;
     char busy[48];
     std::snprintf(busy, sizeof busy, "busy %.0f %%",
                   100.0 * static_cast<double>(lane.busy) /
                       static_cast<double>(std::max<std::int64_t>(length, 1)));
-    svg_.element(
-        "text",
-        {{"x", "20"}, {"y", svg_number(center + 12.5)}, {"font-size", "11"}, {"fill", kPale}},
-        busy);
+    svg_.text(20, center + 12.5, busy, {.size = "11"});
   }
-}
-
-// 1, 2 or 5 times a power of ten nanoseconds, so that there are at most a dozen of them.
-std::int64_t tick_length(std::int64_t length) {
-  std::int64_t tick = 1;
-  for (int i = 0; tick * 12 < length; ++i) tick = i % 3 == 1 ? tick / 2 * 5 : tick * 2;
-  return tick;
 }
 
 void Picture::axis() {
@@ -289,19 +255,9 @@ void Picture::axis() {
                                                   : std::pair(1.0, "ns");
   for (std::int64_t t = 0; t <= length; t += tick) {
     const double at = x(window_.from + t);
-    svg_.element("line", {{"x1", svg_number(at)},
-                          {"y1", svg_number(kTop - 6)},
-                          {"x2", svg_number(at)},
-                          {"y2", svg_number(bottom)},
-                          {"stroke", "#e2e8f0"},
-                          {"stroke-width", "1"}});
-    svg_.element("text",
-                 {{"x", svg_number(at)},
-                  {"y", svg_number(bottom + 17)},
-                  {"font-size", "11.5"},
-                  {"text-anchor", "middle"},
-                  {"fill", kPale}},
-                 svg_number(static_cast<double>(t) / unit) + " " + name);
+    svg_.line(at, kTop - 6, at, bottom, {{"stroke-width", "1"}});
+    svg_.text(at, bottom + 17, svg_number(static_cast<double>(t) / unit) + " " + name,
+              {.size = "11.5", .anchor = "middle"});
   }
 }
 
@@ -326,7 +282,7 @@ void Picture::slices() {
   for (const Slice& s : timeline_.slices) {
     if (!inside(s)) continue;
     const std::size_t place = places[s.lane]++;
-    // Of what is narrower than half a pixel, only as much as there is room for.
+    // What is narrower than half a pixel is drawn only where there is room for it.
     double& until = drawn[{s.lane, s.row}];
     if (x(s.end) - x(s.begin) < 0.5 && x(s.end) < until + 0.5) continue;
     until = x(s.end);
@@ -341,12 +297,8 @@ void Picture::slice(const Slice& s, std::size_t place) {
   const bool step = kind_of(timeline_.lanes[s.lane]) == Kind::kSteps;
   const std::string color =
       step ? kSteps[place % 2] : colors_.at({kind_of(timeline_.lanes[s.lane]), legend_name(s)});
-  svg_.element("rect", {{"x", svg_number(left)},
-                        {"y", svg_number(top)},
-                        {"width", svg_number(std::max(width - 0.6, 0.6))},
-                        {"height", svg_number(kRow)},
-                        {"rx", width > 6 ? "3" : "0.5"},
-                        {"fill", color}});
+  svg_.rect(left, top, std::max(width - 0.6, 0.6), kRow,
+            {{"rx", width > 6 ? "3" : "0.5"}, {"fill", color}});
   std::string text = short_name(timeline_.names[s.name]);
   if (step) text += " " + std::to_string(s.value);
   if (kLetter * static_cast<double>(text.size()) + 8 > width) {
@@ -355,13 +307,8 @@ void Picture::slice(const Slice& s, std::size_t place) {
     else
       return;
   }
-  svg_.element("text",
-               {{"x", svg_number(left + width / 2)},
-                {"y", svg_number(top + kRow / 2 + 4)},
-                {"font-size", "11.5"},
-                {"text-anchor", "middle"},
-                {"fill", step ? kPale : kInk}},
-               text);
+  svg_.text(left + width / 2, top + kRow / 2 + 4, text,
+            {.size = "11.5", .color = step ? kPale : kInk, .anchor = "middle"});
 }
 
 // From the end of one event to the begin of the next, bent so that it leaves and arrives level.
@@ -374,15 +321,11 @@ void Picture::arrow(const Slice& from, const Slice& to, bool bold) {
   std::string path = "M" + svg_number(x1) + " " + svg_number(y1) + " C" + svg_number(x1 + bend) +
                      " " + svg_number(y1) + " " + svg_number(x2 - bend) + " " + svg_number(y2) +
                      " " + svg_number(x2) + " " + svg_number(y2);
-  Attributes attributes = {{"d", path}, {"fill", "none"}};
-  if (bold) {
-    attributes.insert(attributes.end(),
-                      {{"stroke", kArrow}, {"stroke-width", "1.8"}, {"marker-end", "url(#tip)"}});
-  } else {
-    attributes.insert(attributes.end(),
-                      {{"stroke", "#94a3b8"}, {"stroke-width", "0.7"}, {"stroke-opacity", "0.4"}});
-  }
-  svg_.element("path", attributes);
+  svg_.element("path", {{"d", path},
+                        {"fill", "none"},
+                        {"stroke", bold ? kArrow : "#94a3b8"},
+                        {"stroke-width", bold ? "1.8" : "0.7"},
+                        {bold ? "marker-end" : "stroke-opacity", bold ? "url(#tip)" : "0.4"}});
 }
 
 void Picture::arrows() {
@@ -397,14 +340,8 @@ void Picture::arrows() {
   }
   if (bold == nullptr) return;
   for (const Slice* s : *bold) {
-    svg_.element("rect", {{"x", svg_number(x(s->begin))},
-                          {"y", svg_number(middle(*s) - kRow / 2)},
-                          {"width", svg_number(std::max(x(s->end) - x(s->begin) - 0.6, 1.6))},
-                          {"height", svg_number(kRow)},
-                          {"rx", "3"},
-                          {"fill", "none"},
-                          {"stroke", kArrow},
-                          {"stroke-width", "1.6"}});
+    svg_.rect(x(s->begin), middle(*s) - kRow / 2, std::max(x(s->end) - x(s->begin) - 0.6, 1.6),
+              kRow, {{"rx", "3"}, {"fill", "none"}, {"stroke", kArrow}, {"stroke-width", "1.6"}});
   }
   for (std::size_t i = 1; i < bold->size(); ++i) arrow(*(*bold)[i - 1], *(*bold)[i], true);
 }

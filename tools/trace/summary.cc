@@ -7,10 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "millrace/core/base/json_text.h"
+
 namespace millrace::trace {
 namespace {
 
-// Of a list in order, nearest rank; 0 for nothing.
+// The percentile of a list in order, nearest rank; 0 for an empty one.
 std::int64_t percentile(const std::vector<std::int64_t>& sorted, double p) {
   if (sorted.empty()) return 0;
   const auto rank = static_cast<std::size_t>(std::ceil(p * static_cast<double>(sorted.size())));
@@ -234,7 +236,7 @@ std::string Summary::to_json() const {
   }
   const Json json = {
       {"schema", 1}, {"length_ns", length}, {"lanes", lane_list}, {"waits", wait_list}};
-  return json.dump();
+  return json_text(json);
 }
 
 }  // namespace millrace::trace

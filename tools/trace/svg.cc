@@ -1,12 +1,8 @@
 #include "millrace/tools/trace/svg.h"
 
 #include <cstdio>
-#include <span>
-
-#include "millrace/transfer/formats/file.h"
 
 namespace millrace::trace {
-namespace {
 
 std::string escaped(std::string_view text) {
   std::string safe;
@@ -24,6 +20,12 @@ std::string escaped(std::string_view text) {
       case '"':
         safe += "&quot;";
         break;
+      case '\n':
+        safe += "&#10;";
+        break;
+      case '\t':
+        safe += "&#9;";
+        break;
       default:
         safe += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
     }
@@ -31,7 +33,11 @@ std::string escaped(std::string_view text) {
   return safe;
 }
 
-}  // namespace
+std::int64_t tick_length(std::int64_t length) {
+  std::int64_t tick = 1;
+  for (int i = 0; tick * 12 < length; ++i) tick = i % 3 == 1 ? tick / 2 * 5 : tick * 2;
+  return tick;
+}
 
 std::string svg_number(double value) {
   char text[32];
@@ -48,17 +54,41 @@ void Svg::element(const char* name, const Attributes& attributes, std::string_vi
   text_ += text.empty() ? "/>\n" : ">" + escaped(text) + "</" + name + ">\n";
 }
 
+void Svg::rect(double x, double y, double width, double height, const Attributes& more) {
+  Attributes attributes = {{"x", svg_number(x)},
+                           {"y", svg_number(y)},
+                           {"width", svg_number(width)},
+                           {"height", svg_number(height)}};
+  attributes.insert(attributes.end(), more.begin(), more.end());
+  element("rect", attributes);
+}
+
+void Svg::line(double x1, double y1, double x2, double y2, const Attributes& more) {
+  Attributes attributes = {{"x1", svg_number(x1)},
+                           {"y1", svg_number(y1)},
+                           {"x2", svg_number(x2)},
+                           {"y2", svg_number(y2)},
+                           {"stroke", "#e2e8f0"}};
+  attributes.insert(attributes.end(), more.begin(), more.end());
+  element("line", attributes);
+}
+
+void Svg::text(double x, double baseline, std::string_view words, const TextStyle& style) {
+  Attributes attributes = {
+      {"x", svg_number(x)}, {"y", svg_number(baseline)}, {"font-size", style.size}};
+  if (style.bold) attributes.emplace_back("font-weight", "600");
+  if (style.anchor != nullptr) attributes.emplace_back("text-anchor", style.anchor);
+  attributes.emplace_back("fill", style.color);
+  element("text", attributes, words);
+}
+
 std::string Svg::document(double width, double height) const {
   const std::string w = svg_number(width), h = svg_number(height);
   return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + w + "\" height=\"" + h +
          "\" viewBox=\"0 0 " + w + " " + h +
          "\" font-family=\"ui-sans-serif, Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n" +
-         text_ + "</svg>\n";
-}
-
-Status write_svg(const std::string& file, const std::string& document) {
-  const std::span<const std::byte> bytes = std::as_bytes(std::span(document));
-  return transfer::write_file(file, {&bytes, 1});
+         "<rect width=\"" + w + "\" height=\"" + h + "\" rx=\"10\" fill=\"#ffffff\"/>\n" + text_ +
+         "</svg>\n";
 }
 
 }  // namespace millrace::trace

@@ -35,14 +35,11 @@ class Reader {
     int rank = 0;
     std::uint32_t rows = 0;
   };
-  // What one writer has interned.
-  struct Sequence {
-    std::map<std::uint64_t, std::string> names;
-  };
+  using Names = std::map<std::uint64_t, std::string>;  // that one writer has interned
 
   void take(const wire::TracePacket& packet);
   void take(const wire::TrackDescriptor& track);
-  void begin(const wire::TrackEvent& event, std::int64_t time, const Sequence& sequence);
+  void begin(const wire::TrackEvent& event, std::int64_t time, const Names& interned);
   void end(std::uint64_t track, std::int64_t time);
   Track& placed(std::uint64_t id);
   std::uint32_t name(const std::string& text);
@@ -51,7 +48,7 @@ class Reader {
 
   Timeline timeline_;
   std::map<std::uint64_t, Track> tracks_;
-  std::map<std::uint32_t, Sequence> sequences_;
+  std::map<std::uint32_t, Names> sequences_;
   std::map<std::string, std::uint32_t> names_;
   std::map<std::string, std::uint32_t> lane_numbers_;
   std::vector<Lane> lanes_;
@@ -95,10 +92,9 @@ Result<Timeline> Reader::read(std::string_view bytes) {
 }
 
 void Reader::take(const wire::TracePacket& packet) {
-  Sequence& sequence = sequences_[packet.sequence()];
-  if ((packet.flags() & wire::TracePacket::STATE_CLEARED) != 0) sequence = {};
-  for (const wire::Name& name : packet.interned().event_names())
-    sequence.names[name.id()] = name.name();
+  Names& interned = sequences_[packet.sequence()];
+  if ((packet.flags() & wire::TracePacket::STATE_CLEARED) != 0) interned.clear();
+  for (const wire::Name& name : packet.interned().event_names()) interned[name.id()] = name.name();
   if (packet.has_track()) take(packet.track());
   if (!packet.has_event()) return;
   const auto time =
@@ -106,7 +102,7 @@ void Reader::take(const wire::TracePacket& packet) {
   const wire::TrackEvent& event = packet.event();
   switch (event.type()) {
     case wire::TrackEvent::BEGIN:
-      return begin(event, time, sequence);
+      return begin(event, time, interned);
     case wire::TrackEvent::END:
       return end(event.track(), time);
     case wire::TrackEvent::INSTANT:
@@ -152,7 +148,7 @@ Reader::Track& Reader::placed(std::uint64_t id) {
   return track;
 }
 
-void Reader::begin(const wire::TrackEvent& event, std::int64_t time, const Sequence& sequence) {
+void Reader::begin(const wire::TrackEvent& event, std::int64_t time, const Names& interned) {
   Track& track = placed(event.track());
   Slice slice;
   slice.lane = *track.lane;
@@ -162,8 +158,8 @@ void Reader::begin(const wire::TrackEvent& event, std::int64_t time, const Seque
   if (event.has_name()) {
     slice.name = name(event.name());
   } else {
-    const auto known = sequence.names.find(event.name_id());
-    slice.name = name(known != sequence.names.end() ? known->second : "?");
+    const auto known = interned.find(event.name_id());
+    slice.name = name(known != interned.end() ? known->second : "?");
   }
   slice.flows.assign(event.flows().begin(), event.flows().end());
   for (const wire::Annotation& a : event.annotations()) {

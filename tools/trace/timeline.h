@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 
 namespace millrace::trace {
 

@@ -66,10 +66,10 @@ void TraceEncoder::begin(const std::string& process, int pid, std::string& bytes
   trace.AppendToString(&bytes);
 }
 
-TraceEncoder::Lane& TraceEncoder::lane(TraceLane lane) {
+TraceEncoder::LaneTracks& TraceEncoder::lane(TraceLane lane) {
   const auto index = static_cast<std::size_t>(lane);
   if (index >= lanes_.size()) lanes_.resize(index + 1);
-  Lane& found = lanes_[index];
+  LaneTracks& found = lanes_[index];
   if (!found.named) found.text = recorder_.lane_text(lane);
   found.named = true;
   return found;
@@ -98,7 +98,7 @@ void TraceEncoder::add(const TraceBatch& batch, std::string& bytes) {
     }
     // The first row that is free when it begins.
     const auto lane_index = static_cast<std::size_t>(e.lane);
-    Lane& lane = this->lane(e.lane);
+    LaneTracks& lane = this->lane(e.lane);
     const std::uint64_t begin = nanoseconds(e.begin);
     const std::uint64_t end = std::max(begin, nanoseconds(e.end));
     const auto free =

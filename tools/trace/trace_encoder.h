@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/trace.h"
+#include "millrace/core/observe/trace.h"
 
 namespace millrace::trace {
 
@@ -30,15 +30,15 @@ class TraceEncoder {
   void add(const TraceBatch& batch, std::string& bytes);
 
  private:
-  struct Lane {
+  struct LaneTracks {
     bool named = false;
     std::string text;
     std::vector<std::uint64_t> free_from;  // by row, in nanoseconds: the end of its last event
   };
-  Lane& lane(TraceLane lane);
+  LaneTracks& lane(TraceLane lane);
 
   const TraceRecorder& recorder_;
-  std::vector<Lane> lanes_;
+  std::vector<LaneTracks> lanes_;
   std::vector<bool> names_;  // those that are written
 };
 

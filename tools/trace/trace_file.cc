@@ -1,23 +1,36 @@
 #include "millrace/tools/trace/trace_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <optional>
 #include <utility>
 
-#include "millrace/core/mutex.h"
+#include "millrace/core/base/errno_code.h"
+#include "millrace/core/base/mutex.h"
 #include "millrace/tools/trace/trace_encoder.h"
-#include "millrace/transfer/formats/errno_code.h"
 
 namespace millrace::trace {
 namespace {
 
 std::unexpected<Error> cannot_write(const std::string& path, int error) {
-  Error why(transfer::errno_code(error),
-            "cannot write the trace to " + path + ": " + transfer::errno_text(error));
+  Error why(errno_code(error), "cannot write the trace to " + path + ": " + errno_text(error));
   return std::unexpected(why.with_detail(TraceNotWritten{path}));
+}
+
+// From here on, a write to a full pipe waits for its reader.
+bool let_writes_wait(int file) {
+  const int flags = ::fcntl(file, F_GETFL);
+  return flags >= 0 && ::fcntl(file, F_SETFL, flags & ~O_NONBLOCK) == 0;
+}
+
+// What it held is gone; a device or a pipe holds nothing.
+bool make_empty(int file) {
+  struct stat status{};
+  if (::fstat(file, &status) != 0) return false;
+  return !S_ISREG(status.st_mode) || ::ftruncate(file, 0) == 0;
 }
 
 }  // namespace
@@ -37,8 +50,14 @@ class TraceFile::Core final : public RefCounted {
     if (file_ >= 0) ::close(file_);
   }
 
-  void start() {
+  void begin() {
     MutexLock lock(mutex_);
+    if (begun_ || stopped_) return;
+    begun_ = true;
+    if (!make_empty(file_)) {
+      status_ = cannot_write(options_.path, errno);
+      return;
+    }
     encoder_.begin(options_.process, static_cast<int>(::getpid()), bytes_);
     schedule();
   }
@@ -72,6 +91,7 @@ class TraceFile::Core final : public RefCounted {
   TraceCursor cursor_ MILLRACE_GUARDED_BY(mutex_);
   std::string bytes_ MILLRACE_GUARDED_BY(mutex_);  // not yet written
   std::uint64_t lost_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  bool begun_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool stopped_ MILLRACE_GUARDED_BY(mutex_) = false;
   Status status_ MILLRACE_GUARDED_BY(mutex_);
   std::optional<TimerQueue::Id> timer_ MILLRACE_GUARDED_BY(mutex_);
@@ -112,7 +132,7 @@ void TraceFile::Core::write() {
 
 Status TraceFile::Core::write_last() {
   MutexLock lock(mutex_);
-  write();
+  if (begun_) write();
   if (::close(std::exchange(file_, -1)) != 0 && status_) {
     status_ = cannot_write(options_.path, errno);
   }
@@ -139,15 +159,24 @@ Future<void> TraceFile::Core::close() {
 TraceFile::TraceFile(Ref<Core> core) : core_(std::move(core)) {}
 TraceFile::~TraceFile() { core_->stop(); }
 
-Result<std::unique_ptr<TraceFile>> TraceFile::create(const Environment& environment,
-                                                     const TraceRecorder& recorder,
-                                                     const TraceFileOptions& options) {
-  const int file = ::open(options.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+Result<std::unique_ptr<TraceFile>> TraceFile::open(const Environment& environment,
+                                                   const TraceRecorder& recorder,
+                                                   const TraceFileOptions& options) {
+  // With O_NONBLOCK, a pipe that nothing reads is an error and not waited for.
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  const int file = ::open(options.path.c_str(), kFlags, 0666);
+  if (file < 0 && errno == ENXIO) {
+    const Error why(ErrorCode::kFailedPrecondition,
+                    "cannot write the trace to " + options.path + ": it has no reader");
+    return std::unexpected(why.with_detail(TraceNotWritten{options.path}));
+  }
   if (file < 0) return cannot_write(options.path, errno);
   auto core = make_ref<Core>(environment, recorder, options, file);
-  core->start();
+  if (!let_writes_wait(file)) return cannot_write(options.path, errno);
   return std::unique_ptr<TraceFile>(new TraceFile(std::move(core)));
 }
+
+void TraceFile::begin() { core_->begin(); }
 
 Future<void> TraceFile::close() { return core_->close(); }
 std::uint64_t TraceFile::lost() const { return core_->lost(); }

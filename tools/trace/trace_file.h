@@ -1,7 +1,7 @@
 // TraceFile: writes what a TraceRecorder records into a file while the program runs, in the format
-// of trace_encoder.h. What is in memory at a time is what the recorder's rings hold; a program that
-// is killed leaves a file that is good up to the last write. Read next: timeline.h (how it is
-// read).
+// of trace_encoder.h. What is in memory at a time is what the recorder's rings hold. It is written
+// in place, unlike other files, so that a program that is killed leaves one that is good up to the
+// last write. Read next: timeline.h (how it is read).
 #pragma once
 
 #include <chrono>
@@ -9,11 +9,11 @@
 #include <memory>
 #include <string>
 
-#include "millrace/core/environment.h"
-#include "millrace/core/error.h"
-#include "millrace/core/future.h"
-#include "millrace/core/ref.h"
-#include "millrace/core/trace.h"
+#include "millrace/core/async/environment.h"
+#include "millrace/core/async/future.h"
+#include "millrace/core/base/error.h"
+#include "millrace/core/base/ref.h"
+#include "millrace/core/observe/trace.h"
 
 namespace millrace::trace {
 
@@ -29,14 +29,19 @@ struct TraceNotWritten {
   std::string path;
 };
 
-// Owned by whoever owns the recorder, which outlives it, as the environment does. Thread-safety:
+// Owned by the owner of the recorder, which outlives it, as the environment does. Thread-safety:
 // thread-safe.
 class TraceFile {
  public:
-  // Makes the file anew. kNotFound, kPermissionDenied, ... name the path.
-  static Result<std::unique_ptr<TraceFile>> create(const Environment& environment,
-                                                   const TraceRecorder& recorder,
-                                                   const TraceFileOptions& options);
+  // Opens or makes the file; what an old one holds stays until begin(). kNotFound,
+  // kPermissionDenied, ... name the path. A pipe without a reader is kFailedPrecondition: none is
+  // waited for.
+  static Result<std::unique_ptr<TraceFile>> open(const Environment& environment,
+                                                 const TraceRecorder& recorder,
+                                                 const TraceFileOptions& options);
+  // Once: empties the file, and writes from now on what has been recorded, also before. Without it,
+  // close() leaves the file as it was. What it fails with, close() gives.
+  void begin();
   // Writes nothing more; close() first.
   ~TraceFile();
   TraceFile(const TraceFile&) = delete;

@@ -5,17 +5,17 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "millrace/collectives/process_group.h"
 #include "millrace/tools/train/checkpoint.h"
-#include "millrace/tools/train/epoch_share.h"
 #include "millrace/tools/train/model.h"
 #include "millrace/tools/train/step_graph.h"
 #include "millrace/tools/train/step_watch.h"
-#include "millrace/tools/train/training.h"
+#include "millrace/tools/train/training_options.h"
 
 namespace millrace::train {
 
@@ -29,9 +29,8 @@ class Attempt {
         listener_(listener),
         run_(run),
         watch_(*parts_.environment.clock, *parts_.environment.compute, parts_.devices.size()),
-        link_(options_.call.stop, Forward{&watch_}),
-        epoch_shares_(parts_.devices.size()),
-        run_shares_(parts_.devices.size()) {
+        link_(options_.call.stop, [this] { watch_.stop(); }),
+        shares_(parts_.devices.size()) {
     call_.stop = watch_.token();
     call_.deadline = options_.call.deadline;
     if (parts_.trace == nullptr) return;
@@ -41,16 +40,11 @@ class Attempt {
 
   Task<TrainingReport> run();
   Task<void> close();
-  // What to tell the caller when run() ended with error: the first failure is the cause of the
-  // others.
+  // The error to return when run() ended with error: the first failure is the cause of the others.
   Error root_cause(const Error& error) const;
 
  private:
-  struct Forward {
-    StepWatch* watch;
-    void operator()() const { watch->stop(); }
-  };
-  struct Flying {
+  struct StepInFlight {
     Ref<GraphRun> run;
     std::uint64_t epoch = 0;
     bool last_of_epoch = false;
@@ -61,7 +55,6 @@ class Attempt {
   }
   std::uint64_t total_steps() const;
   Future<devices::Executable> compile(const ProgramSpec& spec) const;
-  void keep_program(const ProgramSpec& spec, const Future<devices::Executable>& program);
   Result<transfer::DeviceLoader> make_loader() const;
   Task<void> prepare();
   Task<void> open_run(const ProgramSpec& init, const ProgramSpec& update);
@@ -72,19 +65,18 @@ class Attempt {
   void start_step(std::uint64_t step, std::uint64_t steps_per_epoch);
   Task<void> retire();
   Task<void> end_epoch(std::uint64_t epoch);
-  Task<EpochShare> meet_all(std::string tag, std::vector<EpochShare> shares);
-  Status hear_of_checkpoint();
+  Task<EpochShare> meet_all(std::string tag, EpochShare RankState::* share);
+  Status note_checkpoint();
   Status advance_checkpoint();
   Task<void> begin_last_checkpoint();
   Task<void> end_checkpoint();
-  void tell_start(Duration compile_time);
-  void tell_step(double loss, std::uint64_t epoch);
+  void report_start(Duration compile_time);
+  void report_step(double loss, std::uint64_t epoch);
   std::uint64_t steps_done() const { return run_.first_step + run_.losses.size(); }
   bool recovers() const { return options_.device_restarts.restarts > 0; }
   // Another process may go on from a checkpoint, to the same bits: no kernel is chosen by how fast
   // it was. (A run that recovers has the same programs.)
   bool deterministic() const { return options_.deterministic || options_.checkpoint; }
-  Task<void> await_replicas();
   TrainingReport figures() const;
 
   const TrainingParts parts_;
@@ -92,7 +84,7 @@ class Attempt {
   TrainingListener* const listener_;
   RunState& run_;
   StepWatch watch_;
-  std::stop_callback<Forward> link_;
+  std::stop_callback<std::function<void()>> link_;
   CallOptions call_;
   TraceLane step_lane_{};
   TraceName step_name_{};
@@ -111,11 +103,10 @@ class Attempt {
   std::optional<Checkpointer> checkpointer_;
 
   std::vector<Replica> replicas_;
-  std::deque<Flying> flying_;
+  std::deque<StepInFlight> in_flight_;
   std::vector<Future<std::optional<transfer::DeviceBatch>>> epoch_ends_;
   TimePoint last_done_{};
-  std::vector<EpochShare> epoch_shares_;  // by rank, of the epoch that is being retired
-  std::vector<EpochShare> run_shares_;    // by rank
+  std::vector<RankState> shares_;  // by rank, of the steps that have ended
 };
 
 }  // namespace millrace::train

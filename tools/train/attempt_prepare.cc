@@ -1,10 +1,10 @@
 // Everything of an attempt before its first step: model, checkpoints, loader, group, programs, the
 // first arrays.
-#include <span>
+#include <algorithm>
 
+#include "millrace/core/base/check.h"
 #include "millrace/tools/train/attempt.h"
-#include "millrace/tools/train/first_arrays.h"
-#include "millrace/tools/train/on_blocking.h"
+#include "millrace/tools/train/awaiting.h"
 
 namespace millrace::train {
 
@@ -20,6 +20,36 @@ Buffers select(const Buffers& all, const std::vector<std::size_t>& positions) {
   std::vector<Buffer> chosen;
   for (const std::size_t p : positions) chosen.push_back(all[p]);
   return Buffers(chosen);
+}
+
+// What a run begins with: parameters, momenta and state, as init makes them from the seed, in the
+// order of its outputs.
+Task<Buffers> new_arrays(devices::Device device, Executable init, std::uint64_t seed,
+                         CallOptions call) {
+  // The program takes 32 bits; a seed beyond them counts with all of its own.
+  constexpr std::uint32_t kOdd = 0x9E3779B9;
+  const auto word =
+      static_cast<std::uint32_t>(seed) ^ static_cast<std::uint32_t>(seed >> 32) * kOdd;
+  const devices::HostView view{.data = &word, .shape = devices::Shape(devices::DType::kU32, {})};
+  MILLRACE_AWAIT(const Buffer seed_there, device.put(view, {.call = call}));
+  co_return co_await device.execute(init, {seed_there}, {.call = call});
+}
+
+// The same as they were committed, which has all of them.
+Task<Buffers> committed_arrays(devices::Device device, std::vector<TensorSpec> arrays,
+                               std::shared_ptr<const Committed> committed, CallOptions call) {
+  const devices::PutOptions put{.call = call};
+  std::vector<Future<Buffer>> puts;
+  for (const TensorSpec& wanted : arrays) {
+    const std::string name = checkpoint_array_name(wanted).value_or(wanted.name);
+    const auto found = std::ranges::find(committed->names, name);
+    MILLRACE_CHECK(found != committed->names.end(), "what was committed has every array");
+    const auto& array =
+        committed->arrays[static_cast<std::size_t>(found - committed->names.begin())];
+    puts.push_back(device.put({array.bytes().data(), array.shape(), {}, array.owner()}, put));
+  }
+  MILLRACE_AWAIT(const std::vector<Buffer> buffers, all_of(std::move(puts)));
+  co_return Buffers(buffers);
 }
 
 }  // namespace
@@ -42,10 +72,6 @@ Future<Executable> Attempt::compile(const ProgramSpec& spec) const {
               if (!program) return Future<Executable>(program.error());
               return compile(*std::move(program), compile_options);
             });
-}
-
-void Attempt::keep_program(const ProgramSpec& spec, const Future<Executable>& program) {
-  run_.programs.emplace(spec.path, *program.result());
 }
 
 Result<DeviceLoader> Attempt::make_loader() const {
@@ -81,28 +107,15 @@ Task<void> Attempt::prepare() {
                                                  std::to_string(device_count) + " devices");
     co_await end_with(std::move(error));
   }
-  // Futures are made first and awaited then: g++ 12 destroys lambdas and aggregates that are
-  // temporaries of a co_await expression twice.
-  const auto loading =
-      on_blocking(parts_.environment, [folder = options_.model] { return Model::load(folder); });
-  auto model = co_await loading;
-  if (!model) co_await end_with(model.error());
-  model_ = *std::move(model);
-  auto init = model_->program("init");
-  auto grad = model_->program("grad", rows());
-  auto update = model_->program("update");
-  for (const auto* program : {&init, &grad, &update}) {
-    if (!*program) co_await end_with(program->error());
-  }
-  grad_ = *grad;
-  if (options_.checkpoint && run_.folder == nullptr) {
-    Task<void> opening = open_run(**init, **update);
-    if (Status status = co_await std::move(opening); !status) co_await end_with(status.error());
-  }
+  MILLRACE_AWAIT(model_, on_blocking(parts_.environment,
+                                     [folder = options_.model] { return Model::load(folder); }));
+  MILLRACE_CO_TRY(const ProgramSpec* const init, model_->program("init"));
+  MILLRACE_CO_TRY(grad_, model_->program("grad", rows()));
+  MILLRACE_CO_TRY(const ProgramSpec* const update, model_->program("update"));
+  if (options_.checkpoint && run_.folder == nullptr)
+    MILLRACE_AWAIT_STATUS(open_run(*init, *update));
   go_on();
-  auto loader = make_loader();
-  if (!loader) co_await end_with(loader.error());
-  loader_ = *std::move(loader);
+  MILLRACE_CO_TRY(loader_, make_loader());
   if (first_step_ > total_steps()) {
     Error error(ErrorCode::kInvalidArgument,
                 run_.resumed_from + " is after step " + std::to_string(first_step_) +
@@ -110,61 +123,49 @@ Task<void> Attempt::prepare() {
                     ": let it have more epochs or steps");
     co_await end_with(std::move(error));
   }
-  auto ranks = ProcessGroup::create(*parts_.system, "train", parts_.devices, parts_.trace);
-  if (!ranks) co_await end_with(ranks.error());
-  ranks_ = *std::move(ranks);
+  MILLRACE_CO_TRY(ranks_,
+                  ProcessGroup::create(*parts_.system, "train", parts_.devices, parts_.trace));
 
   const TimePoint begin = parts_.environment.clock->now();
-  const Future<Executable> init_program = compile(**init);
-  const Future<Executable> grad_program = compile(*grad_);
-  const Future<Executable> update_program = compile(**update);
-  Future<Executable> eval_program;
+  std::vector<const ProgramSpec*> specs = {init, grad_, update};
   if (options_.test_data != nullptr) {
     const auto eval_rows = model_->rows_of("eval");
-    auto eval =
-        model_->program("eval", eval_rows.empty() ? std::nullopt : std::optional(eval_rows.back()));
-    if (!eval) co_await end_with(eval.error());
-    eval_ = *eval;
-    eval_program = compile(*eval_);
+    MILLRACE_CO_TRY(
+        eval_, model_->program("eval",
+                               eval_rows.empty() ? std::nullopt : std::optional(eval_rows.back())));
+    specs.push_back(eval_);
   }
-  std::vector<Ref<AsyncValue>> programs = {init_program.cell(), grad_program.cell(),
-                                           update_program.cell()};
-  if (eval_program.valid()) programs.emplace_back(eval_program.cell());
-  const Future<void> all_compiled =
-      with_options(when_all(programs), call_, *parts_.environment.timers);
-  if (Status compiled = co_await all_compiled; !compiled) co_await end_with(compiled.error());
-  keep_program(**init, init_program);
-  keep_program(*grad_, grad_program);
-  keep_program(**update, update_program);
-  if (eval_program.valid()) {
-    eval_program_ = *eval_program.result();
-    keep_program(*eval_, eval_program);
+  std::vector<Future<Executable>> compiling;
+  for (const ProgramSpec* spec : specs) compiling.push_back(compile(*spec));
+  MILLRACE_AWAIT_STATUS(with_options(when_all(compiling), call_, *parts_.environment.timers));
+  std::vector<Executable> programs;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    programs.push_back(*compiling[i].result());
+    run_.programs.emplace(specs[i]->path, programs[i]);
   }
-  grad_name_ = grad_program.result()->name();
-  update_name_ = update_program.result()->name();
+  if (eval_ != nullptr) eval_program_ = programs[3];
+  grad_name_ = programs[1].name();
+  update_name_ = programs[2].name();
 
   StepGraphOptions step;
   step.model = &*model_;
   step.grad = grad_;
-  step.grad_program = *grad_program.result();
-  step.update_program = *update_program.result();
+  step.grad_program = programs[1];
+  step.update_program = programs[2];
   step.ranks = ranks_;
   step.loader = &*loader_;
   step.seed = options_.seed;
   step.bucket_bytes = options_.bucket_bytes;
   step.timers = parts_.environment.timers;
   step.observer = &watch_;
-  auto graph = StepGraph::create(std::move(step));
-  if (!graph) co_await end_with(graph.error());
-  graph_ = *std::move(graph);
-  tell_start(parts_.environment.clock->now() - begin);
-  Task<void> initialising = initialise(**init, *init_program.result());
-  if (Status status = co_await std::move(initialising); !status) co_await end_with(status.error());
+  MILLRACE_CO_TRY(graph_, StepGraph::create(std::move(step)));
+  report_start(parts_.environment.clock->now() - begin);
+  MILLRACE_AWAIT_STATUS(initialise(*init, programs[0]));
   if (options_.checkpoint || recovers()) make_checkpointer();
   if (!recovers()) run_.committed = nullptr;  // its arrays are on the devices
 }
 
-void Attempt::tell_start(Duration compile_time) {
+void Attempt::report_start(Duration compile_time) {
   if (listener_ == nullptr || std::exchange(run_.told, true)) return;
   TrainingStart start;
   start.model = model_->name();
@@ -193,28 +194,22 @@ Task<void> Attempt::open_run(const ProgramSpec& init, const ProgramSpec& update)
   identity.shuffle = options_.shuffle;
   identity.same_shard = options_.same_shard;
   identity.deterministic = deterministic();
-  const auto looking =
-      on_blocking(parts_.environment, [data = options_.train_data] { return data->fingerprint(); });
-  auto data = co_await looking;
-  if (!data) co_await end_with(data.error());
-  identity.data = *std::move(data);
-  const auto reading = on_blocking(
-      parts_.environment, [grad = *grad_, update] { return step_program_facts(grad, update); });
-  auto programs = co_await reading;
-  if (!programs) co_await end_with(programs.error());
-  identity.programs = *std::move(programs);
+  MILLRACE_AWAIT(identity.data, on_blocking(parts_.environment, [data = options_.train_data] {
+                   return data->fingerprint();
+                 }));
+  MILLRACE_AWAIT(identity.programs, on_blocking(parts_.environment, [grad = *grad_, update] {
+                   return step_program_facts(grad, update);
+                 }));
   run_.identity = identity;
-  const auto opening = on_blocking(
-      parts_.environment,
-      [options = *options_.checkpoint, run = identity] { return open_checkpoints(options, run); });
-  auto opened = co_await opening;
-  if (!opened) co_await end_with(opened.error());
-  run_.folder = std::move(opened->folder);
-  if (!opened->newest) co_return;
-  auto committed = committed_by(*opened->newest, init.outputs);
-  if (!committed) co_await end_with(committed.error());
-  run_.committed = *std::move(committed);
-  run_.resumed_from = opened->newest->path;
+  MILLRACE_AWAIT(OpenedCheckpoints opened,
+                 on_blocking(parts_.environment, [options = *options_.checkpoint, run = identity,
+                                                  arrays = init.outputs] {
+                   return open_checkpoints(options, run, arrays);
+                 }));
+  run_.folder = std::move(opened.folder);
+  if (!opened.newest) co_return;
+  run_.committed = std::move(opened.newest);
+  run_.resumed_from = opened.path;
   run_.first_step = run_.committed->manifest.step;
 }
 
@@ -224,10 +219,7 @@ void Attempt::go_on() {
   if (run_.committed) {
     const CheckpointManifest& manifest = run_.committed->manifest;
     first_step_ = manifest.step;
-    for (std::size_t r = 0; r < parts_.devices.size(); ++r) {
-      epoch_shares_[r] = manifest.ranks[r].epoch_share;
-      run_shares_[r] = manifest.ranks[r].run_share;
-    }
+    shares_ = manifest.ranks;
   }
   run_.losses.resize(first_step_ - run_.first_step);
 }
@@ -251,27 +243,24 @@ void Attempt::make_checkpointer() {
 
 // Rank 0 has the arrays that the run begins with and broadcasts them.
 Task<void> Attempt::initialise(const ProgramSpec& init, const Executable& program) {
-  Task<Buffers> making =
-      run_.committed ? committed_arrays(parts_.devices[0], init.outputs, run_.committed, call_)
-                     : new_arrays(parts_.devices[0], program, options_.seed, call_);
-  Result<Buffers> made = co_await std::move(making);
-  if (!made) co_await end_with(made.error());
-
+  const devices::Device& first = parts_.devices[0];
+  MILLRACE_AWAIT(const Buffers made,
+                 run_.committed ? committed_arrays(first, init.outputs, run_.committed, call_)
+                                : new_arrays(first, program, options_.seed, call_));
   std::vector<devices::Shape> shapes;
   for (const TensorSpec& output : init.outputs) shapes.push_back(output.shape);
   collectives::CollectiveOptions collective;
   collective.call = call_;
-  std::vector<Future<Buffers>> received;
+  std::vector<Future<Buffers>> receiving;
   for (const ProcessGroup& rank : ranks_) {
-    received.push_back(rank.rank() == collectives::Rank{0}
-                           ? rank.broadcast(*made, collectives::Rank{0}, collective)
-                           : rank.broadcast(shapes, collectives::Rank{0}, collective));
+    receiving.push_back(rank.rank() == collectives::Rank{0}
+                            ? rank.broadcast(made, collectives::Rank{0}, collective)
+                            : rank.broadcast(shapes, collectives::Rank{0}, collective));
   }
-  for (const Future<Buffers>& one : received) {
-    Result<Buffers> all = co_await one;
-    if (!all) co_await end_with(all.error());
+  for (const Future<Buffers>& one : receiving) {
+    MILLRACE_AWAIT(const Buffers all, one);
     const auto part = [&](Role role) {
-      return make_ready(select(*all, ProgramSpec::of_role(init.outputs, role)));
+      return make_ready(select(all, ProgramSpec::of_role(init.outputs, role)));
     };
     replicas_.push_back({part(Role::kParam), part(Role::kMomentum), part(Role::kState)});
   }

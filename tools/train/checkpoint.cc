@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
+#include "millrace/tools/train/awaiting.h"
 #include "millrace/tools/train/meeting.h"
-#include "millrace/tools/train/on_blocking.h"
 
 namespace millrace::train {
 namespace {
@@ -21,52 +21,13 @@ struct Job {
   std::size_t keep = 1;
 };
 
-// Completes when the arrays of every rank are written; gives those of rank 0.
-Task<std::vector<Buffer>> written_arrays(std::vector<Replica> replicas, CallOptions call,
-                                         TimerQueue* timers) {
-  std::vector<Buffer> arrays;
-  for (std::size_t r = 0; r < replicas.size(); ++r) {
-    const Future<Buffers> families[] = {replicas[r].params, replicas[r].momenta, replicas[r].state};
-    for (const Future<Buffers>& family : families) {
-      Result<Buffers> buffers = co_await family;
-      if (!buffers) co_return buffers.error();
-      for (const Buffer& buffer : *buffers) {
-        const Future<void> ready = with_options(buffer.ready(), call, *timers);
-        if (Status status = co_await ready; !status) co_return status.error();
-        if (r == 0) arrays.push_back(buffer);
-      }
-    }
-  }
-  co_return arrays;
-}
-
-Task<std::vector<HostArray>> fetch_all(devices::Device device, std::vector<Buffer> buffers,
-                                       CallOptions call) {
-  std::vector<Future<HostArray>> fetches;
-  for (const Buffer& buffer : buffers) fetches.push_back(device.fetch(buffer, call));
-  buffers.clear();
-  std::vector<HostArray> arrays;
-  Status failed;
-  for (Future<HostArray>& fetch : fetches) {
-    Result<HostArray> array = co_await fetch;
-    if (array) {
-      arrays.push_back(*std::move(array));
-    } else if (failed) {
-      failed = std::unexpected(array.error());
-    }
-  }
-  if (!failed) co_return failed.error();
-  co_return arrays;
-}
-
-Status write_files(const CheckpointParts& parts, const CheckpointManifest& manifest,
-                   const std::vector<HostArray>& arrays) {
-  MILLRACE_CHECK(arrays.size() == parts.names.size(), "each array has a name");
+Status write_files(const CheckpointParts& parts, const Committed& committed) {
   std::vector<transfer::NamedArray> named;
-  for (std::size_t i = 0; i < arrays.size(); ++i) {
-    named.push_back({parts.names[i], arrays[i].shape(), arrays[i].bytes()});
+  for (std::size_t i = 0; i < committed.arrays.size(); ++i) {
+    const HostArray& array = committed.arrays[i];
+    named.push_back({committed.names[i], array.shape(), array.bytes()});
   }
-  return parts.folder->write(manifest, named, parts.call.stop);
+  return parts.folder->write(committed.manifest, named, parts.call.stop);
 }
 
 Task<Written> write_checkpoint(Job job) {
@@ -79,49 +40,41 @@ Task<Written> write_checkpoint(Job job) {
   report.step = step;
   if (has_files) report.path = parts.folder->path_of(step);
 
-  Task<std::vector<Buffer>> waiting =
-      written_arrays(std::move(job.replicas), parts.call, parts.environment.timers);
-  Result<std::vector<Buffer>> buffers = co_await std::move(waiting);
-  if (!buffers) co_return buffers.error();
-  Task<std::vector<HostArray>> fetching =
-      fetch_all(parts.ranks[0].device(), *std::move(buffers), parts.call);
-  Result<std::vector<HostArray>> arrays = co_await std::move(fetching);
-  if (!arrays) co_return arrays.error();
-  for (const HostArray& array : *arrays) report.bytes += array.bytes().size();
-
+  MILLRACE_AWAIT(std::vector<Buffer> buffers, written_arrays(std::exchange(job.replicas, {}),
+                                                             parts.call, parts.environment.timers));
+  std::vector<Future<HostArray>> fetches;
+  for (const Buffer& buffer : buffers)
+    fetches.push_back(parts.ranks[0].device().fetch(buffer, parts.call));
+  buffers.clear();
   auto committed = std::make_shared<Committed>();
+  MILLRACE_AWAIT(committed->arrays, all_of(std::move(fetches)));
+  MILLRACE_CHECK(committed->arrays.size() == parts.names.size(), "each array has a name");
+  for (const HostArray& array : committed->arrays) report.bytes += array.bytes().size();
   committed->manifest = job.manifest;
   committed->names = parts.names;
-  committed->arrays = *std::move(arrays);
   if (has_files) {
-    const Future<void> writing = on_blocking(parts.environment, [parts = job.parts, committed] {
-      return write_files(*parts, committed->manifest, committed->arrays);
-    });
-    if (Status status = co_await writing; !status) co_return status.error();
+    MILLRACE_AWAIT_STATUS(on_blocking(parts.environment, [parts = job.parts, committed] {
+      return write_files(*parts, *committed);
+    }));
   }
 
-  CallOptions meeting_call = parts.call;
-  meeting_call.deadline =
-      std::min(meeting_call.deadline, parts.environment.clock->now() + parts.rendezvous_limit);
-  std::vector<EpochShare> shares;
-  for (const RankState& rank : job.manifest.ranks) shares.push_back(rank.run_share);
-  Task<EpochShare> meeting = meet(parts.ranks, "checkpoint", std::move(shares), meeting_call);
+  Task<EpochShare> meeting =
+      meet(parts.ranks, "checkpoint", job.manifest.ranks, &RankState::run_share,
+           sooner(parts.call, parts.environment.clock->now() + parts.rendezvous_limit));
   const Result<EpochShare> agreed = co_await std::move(meeting);
-  if (!agreed && !has_files) co_return agreed.error();
-  if (!agreed) {
+  if (!agreed && has_files) {
     const Future<void> discarding = on_blocking(parts.environment, [parts = job.parts, step] {
       parts->folder->discard(step);
       return Status();
     });
     static_cast<void>(co_await discarding);
-    co_return agreed.error();
   }
+  if (!agreed) co_return agreed.error();
   // Agreed is agreed: no stop comes between.
   if (has_files) {
-    const Future<void> publishing = on_blocking(
+    MILLRACE_AWAIT_STATUS(on_blocking(
         parts.environment,
-        [parts = job.parts, step, keep = job.keep] { return parts->folder->publish(step, keep); });
-    if (Status published = co_await publishing; !published) co_return published.error();
+        [parts = job.parts, step, keep = job.keep] { return parts->folder->publish(step, keep); }));
   }
   report.time = parts.environment.clock->now() - begin;
   if (parts.keep_committed) written.committed = std::move(committed);
@@ -129,6 +82,22 @@ Task<Written> write_checkpoint(Job job) {
 }
 
 }  // namespace
+
+Task<std::vector<Buffer>> written_arrays(std::vector<Replica> replicas, CallOptions call,
+                                         TimerQueue* timers) {
+  std::vector<Buffer> arrays;
+  for (std::size_t r = 0; r < replicas.size(); ++r) {
+    const Future<Buffers> families[] = {replicas[r].params, replicas[r].momenta, replicas[r].state};
+    for (const Future<Buffers>& family : families) {
+      MILLRACE_AWAIT(const Buffers buffers, family);
+      for (const Buffer& buffer : buffers) {
+        MILLRACE_AWAIT_STATUS(with_options(buffer.ready(), call, *timers));
+        if (r == 0) arrays.push_back(buffer);
+      }
+    }
+  }
+  co_return arrays;
+}
 
 std::optional<std::string> checkpoint_array_name(const TensorSpec& tensor) {
   switch (tensor.role) {
@@ -153,6 +122,8 @@ Result<std::vector<FileFacts>> step_program_facts(const ProgramSpec& grad,
   return facts;
 }
 
+namespace {
+
 Result<std::shared_ptr<const Committed>> committed_by(const LoadedCheckpoint& checkpoint,
                                                       std::span<const TensorSpec> arrays) {
   auto committed = std::make_shared<Committed>();
@@ -171,8 +142,10 @@ Result<std::shared_ptr<const Committed>> committed_by(const LoadedCheckpoint& ch
   return committed;
 }
 
-Result<OpenedCheckpoints> open_checkpoints(const CheckpointOptions& options,
-                                           const RunIdentity& run) {
+}  // namespace
+
+Result<OpenedCheckpoints> open_checkpoints(const CheckpointOptions& options, const RunIdentity& run,
+                                           std::span<const TensorSpec> arrays) {
   OpenedCheckpoints opened;
   MILLRACE_TRY(CheckpointFolder folder, CheckpointFolder::open(options.folder));
   opened.folder = std::make_shared<CheckpointFolder>(std::move(folder));
@@ -184,17 +157,17 @@ Result<OpenedCheckpoints> open_checkpoints(const CheckpointOptions& options,
                     " is there from an earlier run: --resume goes on from it; for a new run, name "
                     "another folder or empty this one");
   }
-  MILLRACE_TRY(opened.newest, opened.folder->load_newest());
-  if (!opened.newest) return opened;
-  const auto named = [&](const Error& error) {
-    return std::unexpected(error.with_context("going on from " + opened.newest->path));
-  };
-  const CheckpointManifest& manifest = opened.newest->manifest;
-  if (const Status same = check_same_run(manifest.run, run); !same) return named(same.error());
-  if (manifest.ranks.size() != run.devices) {
-    return named(Error(ErrorCode::kDataLoss, "its manifest tells of " +
-                                                 std::to_string(manifest.ranks.size()) + " ranks"));
+  MILLRACE_TRY(const std::optional<LoadedCheckpoint> newest, opened.folder->load_newest());
+  if (!newest) return opened;
+  const CheckpointManifest& manifest = newest->manifest;
+  Status same = check_same_run(manifest.run, run);
+  if (same && manifest.ranks.size() != run.devices) {
+    same = fail(ErrorCode::kDataLoss,
+                "its manifest tells of " + std::to_string(manifest.ranks.size()) + " ranks");
   }
+  if (!same) return std::unexpected(same.error().with_context("going on from " + newest->path));
+  MILLRACE_TRY(opened.newest, committed_by(*newest, arrays));
+  opened.path = newest->path;
   return opened;
 }
 

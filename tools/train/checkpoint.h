@@ -1,5 +1,5 @@
 // Checkpointer: decides when a training saves what it carries from step to step, and does so while
-// the steps go on: to files, to host memory, or to both. Of one checkpoint:
+// the steps go on: to files, to host memory, or to both. The states of a checkpoint:
 //
 //   due      the training is about to begin step s. It hands over the handles of what s starts
 //            from, and has the update of s leave those arrays as they are (StepTicket::keep_inputs)
@@ -8,10 +8,10 @@
 //   taken    the s steps before are still running.
 //   writing  they have ended well: a coroutine of its own waits for the arrays of every rank,
 //            fetches those of rank 0 (after a step they are the same everywhere), lets go of the
-//            handles, and has the blocking executor write the files under a name that nobody takes
-//            for a checkpoint. Then the ranks meet; when all are there, it is committed: the files
-//            get their name (checkpoint_folder.h), the oldest checkpoint goes, and what was fetched
-//            is kept for a recovery within this process (recovery.h).
+//            handles, and has the blocking executor write the files under a name that is not
+//            that of a checkpoint. Then the ranks meet; when all are there, it is committed: the
+//            files get their name (checkpoint_folder.h), the oldest checkpoint goes, and what was
+//            fetched is kept for a recovery within this process (recovery.h).
 //
 // One is in flight at a time: what comes due meanwhile is not dropped but waits, and is taken at
 // the first step that begins after the one before is published. The training itself never waits,
@@ -28,8 +28,8 @@
 #include <vector>
 
 #include "millrace/collectives/process_group.h"
-#include "millrace/core/coroutine.h"
-#include "millrace/core/environment.h"
+#include "millrace/core/async/coroutine.h"
+#include "millrace/core/async/environment.h"
 #include "millrace/tools/train/checkpoint_folder.h"
 #include "millrace/tools/train/model.h"
 #include "millrace/tools/train/step_graph.h"
@@ -43,7 +43,7 @@ struct CheckpointOptions {
   std::size_t keep = 2;
 };
 
-// Of one that is published.
+// A checkpoint that is published.
 struct CheckpointReport {
   std::uint64_t step = 0;  // the steps that it is after
   std::string path;
@@ -62,23 +62,24 @@ struct Committed {
   std::vector<std::string> names;  // of the arrays, as in the file
   std::vector<devices::HostArray> arrays;
 };
-// As a checkpoint has it. kNotFound or kDataLoss if it lacks one of the arrays, or has it in
-// another shape.
-Result<std::shared_ptr<const Committed>> committed_by(const LoadedCheckpoint& checkpoint,
-                                                      std::span<const TensorSpec> arrays);
-
 // Opens the folder and reads what there is to go on from. kFailedPrecondition if the newest
-// checkpoint is of another run, or if there is one and the run was not asked to go on. Blocking.
+// checkpoint is of another run, or if there is one and the run was not asked to go on; kNotFound or
+// kDataLoss if it lacks one of the arrays, or has it in another shape. Blocking.
 struct OpenedCheckpoints {
   std::shared_ptr<CheckpointFolder> folder;
-  std::optional<LoadedCheckpoint> newest;
+  std::shared_ptr<const Committed> newest;  // none: the run begins
+  std::string path;                         // of the newest
 };
-Result<OpenedCheckpoints> open_checkpoints(const CheckpointOptions& options,
-                                           const RunIdentity& run);
+Result<OpenedCheckpoints> open_checkpoints(const CheckpointOptions& options, const RunIdentity& run,
+                                           std::span<const TensorSpec> arrays);
 
 // Size and checksum of the programs of the model that every step runs. Blocking.
 Result<std::vector<FileFacts>> step_program_facts(const ProgramSpec& grad,
                                                   const ProgramSpec& update);
+
+// Completes when the bytes of every array of every replica are written; gives those of the first.
+Task<std::vector<devices::Buffer>> written_arrays(std::vector<Replica> replicas, CallOptions call,
+                                                  TimerQueue* timers);
 
 // What every checkpoint of a run needs. environment is borrowed.
 struct CheckpointParts {
@@ -104,7 +105,7 @@ class Checkpointer {
  public:
   Checkpointer(CheckpointParts parts, const CheckpointOptions& options, std::uint64_t first_step);
 
-  // The training is about to begin step, from these replicas. True if they are taken: then nobody
+  // The training is about to begin step, from these replicas. True if they are taken: then no step
   // may write over them.
   bool take_if_due(std::uint64_t step, std::span<const Replica> replicas);
   // The run ends after step: takes them in any case, unless the last one was taken there. One must

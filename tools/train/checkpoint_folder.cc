@@ -6,14 +6,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
-#include "millrace/core/fault_point.h"
-#include "millrace/core/log.h"
-#include "millrace/transfer/formats/errno_code.h"
+#include "millrace/core/base/errno_code.h"
+#include "millrace/core/base/fault_point.h"
+#include "millrace/core/observe/log.h"
 #include "millrace/transfer/formats/file.h"
 #include "millrace/transfer/formats/file_writer.h"
 
@@ -32,18 +33,16 @@ constexpr std::size_t kReadBytes = std::size_t{1} << 20;   // in memory while a 
 constexpr std::uint64_t kMostManifestBytes = std::uint64_t{64} << 20;
 
 std::unexpected<Error> folder_error(const std::string& what, int number) {
-  return fail(transfer::errno_code(number), what + ": " + transfer::errno_text(number));
+  return fail(errno_code(number), what + ": " + errno_text(number));
 }
 
 // The step of "step-00000468"; nothing for every other name.
 std::optional<std::uint64_t> step_of(std::string_view name) {
-  if (!name.starts_with(kPrefix)) return std::nullopt;
-  const std::string_view digits = name.substr(kPrefix.size());
-  if (digits.size() < kDigits || digits.size() > 19) return std::nullopt;
   std::uint64_t step = 0;
-  for (const char c : digits) {
-    if (c < '0' || c > '9') return std::nullopt;
-    step = step * 10 + static_cast<std::uint64_t>(c - '0');
+  const char* const end = name.data() + name.size();
+  if (!name.starts_with(kPrefix) ||
+      std::from_chars(name.data() + kPrefix.size(), end, step).ptr != end) {
+    return std::nullopt;
   }
   return checkpoint_name(step) == name ? std::optional(step) : std::nullopt;
 }
@@ -124,7 +123,7 @@ Result<FileFacts> write_arrays(const std::string& path,
 }
 
 Status write_manifest(const std::string& path, const CheckpointManifest& manifest) {
-  const std::string text = manifest.to_text();
+  MILLRACE_TRY(const std::string text, manifest.to_text());
   MILLRACE_TRY(FileWriter file, FileWriter::create(path));
   MILLRACE_TRY_STATUS(file.write(std::as_bytes(std::span(text))));
   return file.sync();
@@ -231,7 +230,7 @@ Status CheckpointFolder::clean() const {
   MILLRACE_TRY(const std::vector<std::string> names, names_in(path_));
   for (const std::string& name : names) {
     if (!is_left_over(name)) continue;
-    // Nobody reads it: no reason to refuse the folder.
+    // It is never read: no reason to refuse the folder.
     if (const Status removed = remove_tree(path_ + "/" + name); !removed)
       MILLRACE_LOG(kWarning, "train", "what a run has left stays: " + removed.error().message());
   }

@@ -4,7 +4,7 @@
 //                    /checkpoint.json      the manifest
 //   DIR/step-00000936.part/...             being written, or what a killed run left
 //   DIR/step-00000234.old/...              being removed, or what a killed run left
-//   DIR/step-00000468.damaged/...          found damaged, put aside for whoever wants to look
+//   DIR/step-00000468.damaged/...          found damaged, put aside for people to look at
 //
 //  CF-1 a folder step-N is complete: it gets that name by one rename, after its files and their
 //       names have reached the disk and all ranks have agreed, and loses it by one before the first
@@ -24,7 +24,7 @@
 #include <string_view>
 #include <vector>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/tools/train/checkpoint_manifest.h"
 #include "millrace/transfer/formats/safetensors.h"
 
@@ -51,7 +51,8 @@ struct LoadedCheckpoint {
 };
 
 // Name, size and checksum of a file as it is on the disk, read in pieces: a sector that cannot be
-// read is an error (kDataLoss), where it would kill whoever touches it in a mapping. Blocking.
+// read is an error (kDataLoss), where it would kill a process that touches it in a mapping.
+// Blocking.
 Result<FileFacts> file_facts(const std::string& path, std::string name);
 
 // Reads the folder of one checkpoint and checks its files against its manifest. kDataLoss or

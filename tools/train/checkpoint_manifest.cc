@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "millrace/core/base/json_text.h"
 #include "millrace/transfer/formats/file_writer.h"
 
 namespace millrace::train {
@@ -91,8 +92,9 @@ Result<CheckpointManifest> manifest_of(const Json& json) {
   return manifest;
 }
 
+// Throws where a text is no UTF-8.
 std::uint32_t checksum(const Json& json) {
-  const std::string text = json.dump();
+  const std::string text = exact_json_text(json);
   return transfer::crc32_of(std::as_bytes(std::span(text)));
 }
 
@@ -130,10 +132,16 @@ Status check_same_run(const RunIdentity& checkpoint, const RunIdentity& run) {
                   ". Go on with its options, or begin a new run in an empty folder");
 }
 
-std::string CheckpointManifest::to_text() const {
-  const Json content = to_json(*this);
-  const Json whole = {{"crc32", hex(checksum(content))}, {"checkpoint", content}};
-  return whole.dump(1) + "\n";
+Result<std::string> CheckpointManifest::to_text() const {
+  try {
+    const Json content = to_json(*this);
+    const Json whole = {{"crc32", hex(checksum(content))}, {"checkpoint", content}};
+    return exact_json_text(whole, 1) + "\n";
+  } catch (const Json::type_error& error) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a name of the model or of a file, or the fingerprint of the data, is no UTF-8: " +
+                    std::string(error.what()));
+  }
 }
 
 Result<CheckpointManifest> CheckpointManifest::parse(const std::string& text) {

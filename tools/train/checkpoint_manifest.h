@@ -1,4 +1,4 @@
-// CheckpointManifest: what a checkpoint tells about itself, in checkpoint.json beside its arrays:
+// CheckpointManifest: what a checkpoint says about itself, in checkpoint.json beside its arrays:
 // of which run it is, where that run was, and what its files must be. Pure. Read next:
 // checkpoint_folder.h, where it lies.
 #pragma once
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/tools/train/epoch_share.h"
 
 namespace millrace::train {
@@ -54,9 +54,11 @@ struct CheckpointManifest {
   std::vector<RankState> ranks;
   FileFacts arrays;
 
-  // JSON, with a checksum of itself; the same checkpoint gives the same text. parse() reads it back
-  // or gives kDataLoss (it is not what to_text() wrote), kUnimplemented (of another schema).
-  std::string to_text() const;
+  // JSON, with a checksum of itself; the same checkpoint gives the same text. kInvalidArgument: a
+  // name or the fingerprint of the data is no UTF-8, which would not be read back as it was.
+  // parse() reads it back or gives kDataLoss (it is not what to_text() wrote), kUnimplemented (of
+  // another schema).
+  Result<std::string> to_text() const;
   static Result<CheckpointManifest> parse(const std::string& text);
 };
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <system_error>
 
-#include "millrace/core/cores.h"
+#include "millrace/core/base/cores.h"
 
 namespace millrace::train {
 namespace {

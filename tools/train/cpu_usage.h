@@ -1,10 +1,10 @@
 // CpuUsage: how much of the machine's cores went to this process and to others, as far as the
-// system tells. What it means for a training is bottleneck.h's business.
+// system tells. report.cc says what it means for a training.
 #pragma once
 
 #include <functional>
 
-#include "millrace/core/clock.h"
+#include "millrace/core/base/clock.h"
 
 namespace millrace::train {
 
@@ -13,7 +13,7 @@ struct CpuUsage {
   int cores = 0;          // that this process may run on; 0: nothing is known
   Duration process{};     // CPU time of all its threads
   Duration waiting{};     // time that its threads were ready to run but had no core; 0 if not told
-  Duration cores_busy{};  // CPU time of these cores, whoever used it; 0 if not told
+  Duration cores_busy{};  // CPU time of these cores in all processes; 0 if unknown
 
   // What others used of these cores.
   Duration others() const { return cores_busy > process ? cores_busy - process : Duration(); }
@@ -33,7 +33,7 @@ CpuUsage used_between(const CpuUsage& before, const CpuUsage& after);
 
 using CpuMeter = std::function<CpuUsage()>;
 
-// Of this process. From getrusage and, on Linux, /proc/self/task and /proc/stat.
+// The usage of this process, from getrusage and, on Linux, /proc/self/task and /proc/stat.
 CpuUsage process_cpu_usage();
 
 }  // namespace millrace::train

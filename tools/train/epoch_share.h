@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 
 namespace millrace::train {
 

@@ -1,8 +1,8 @@
 #include "millrace/tools/train/evaluation.h"
 
-#include <cstring>
 #include <deque>
 
+#include "millrace/tools/train/awaiting.h"
 #include "millrace/tools/train/step_graph.h"
 #include "millrace/transfer/device_loader.h"
 
@@ -21,25 +21,15 @@ struct Pending {
 };
 
 Task<Pending> launch(const Evaluation& e, std::size_t d, transfer::DeviceBatch batch) {
-  HostArray rows = HostArray::make(devices::Shape(devices::DType::kI32, {}));
   const auto valid = static_cast<std::int32_t>(batch.valid);
-  std::memcpy(rows.mutable_bytes().data(), &valid, sizeof(valid));
-  devices::PutOptions put;
-  put.call = e.call;
-  const Future<Buffer> rows_put =
-      e.devices[d].put({rows.bytes().data(), rows.shape(), {}, rows.owner()}, put);
-  Result<Buffer> rows_buffer = co_await rows_put;
-  if (!rows_buffer) co_return rows_buffer.error();
+  const devices::HostView rows{.data = &valid, .shape = devices::Shape(devices::DType::kI32, {})};
+  MILLRACE_AWAIT(const Buffer rows_buffer, e.devices[d].put(rows, {.call = e.call}));
   const PooledVector<Buffer> arguments =
-      arguments_of(wire_inputs(*e.program), e.params[d], e.state[d], batch, *rows_buffer);
-  devices::ExecuteOptions execute;
-  execute.call = e.call;
-  const Future<Buffers> executing =
-      e.devices[d].execute(e.executable, std::span<const Buffer>(arguments), execute);
-  Result<Buffers> outputs = co_await executing;
-  if (!outputs) co_return outputs.error();
+      arguments_of(wire_inputs(*e.program), e.params[d], e.state[d], batch, rows_buffer);
+  MILLRACE_AWAIT(const Buffers outputs,
+                 e.devices[d].execute(e.executable, arguments, {.call = e.call}));
   const auto output = [&](Role role) {
-    return e.devices[d].fetch((*outputs)[ProgramSpec::of_role(e.program->outputs, role).at(0)],
+    return e.devices[d].fetch(outputs[ProgramSpec::of_role(e.program->outputs, role).at(0)],
                               e.call);
   };
   Pending pending{batch.valid, output(Role::kCorrect), output(Role::kLossSum)};
@@ -48,39 +38,29 @@ Task<Pending> launch(const Evaluation& e, std::size_t d, transfer::DeviceBatch b
   co_return Result<Pending>(std::move(pending));
 }
 
-Task<void> add(Pending pending, EvaluationResult& sums) {
-  Result<HostArray> correct = co_await pending.correct;
-  Result<HostArray> loss_sum = co_await pending.loss_sum;
-  if (!correct) co_await end_with(correct.error());
-  if (!loss_sum) co_await end_with(loss_sum.error());
-  sums.items += static_cast<std::uint64_t>(pending.rows);
-  sums.correct += static_cast<std::uint64_t>(correct->as<std::int32_t>()[0]);
-  sums.loss_sum += static_cast<double>(loss_sum->as<float>()[0]);
-}
-
 // One device's share, with a batch computing while the next one is launched.
 Task<EvaluationResult> evaluate_device(const Evaluation& e, std::size_t d,
                                        const transfer::DeviceLoader& loader) {
   constexpr std::size_t kInFlight = 2;
   EvaluationResult sums;
   std::deque<Pending> pending;
-  for (;;) {
-    auto batch = co_await loader.next(static_cast<int>(d), e.call);
-    if (!batch) co_return batch.error();
-    if (!*batch) break;
-    Task<Pending> launching = launch(e, d, **std::move(batch));
-    Result<Pending> launched = co_await std::move(launching);
-    if (!launched) co_return launched.error();
-    pending.push_back(*std::move(launched));
-    if (pending.size() < kInFlight) continue;
-    Pending oldest = std::move(pending.front());
+  for (bool ended = false; !ended || !pending.empty();) {
+    if (!ended) {
+      MILLRACE_AWAIT(auto batch, loader.next(static_cast<int>(d), e.call));
+      ended = !batch;
+      if (batch) {
+        MILLRACE_AWAIT(Pending launched, launch(e, d, *std::move(batch)));
+        pending.push_back(std::move(launched));
+      }
+    }
+    if (pending.empty() || (!ended && pending.size() < kInFlight)) continue;
+    const Pending oldest = std::move(pending.front());
     pending.pop_front();
-    Task<void> adding = add(std::move(oldest), sums);
-    if (Status added = co_await std::move(adding); !added) co_return added.error();
-  }
-  for (Pending& one : pending) {
-    Task<void> adding = add(std::move(one), sums);
-    if (Status added = co_await std::move(adding); !added) co_return added.error();
+    MILLRACE_AWAIT(const HostArray correct, oldest.correct);
+    MILLRACE_AWAIT(const HostArray loss_sum, oldest.loss_sum);
+    sums.items += static_cast<std::uint64_t>(oldest.rows);
+    sums.correct += static_cast<std::uint64_t>(correct.as<std::int32_t>()[0]);
+    sums.loss_sum += static_cast<double>(loss_sum.as<float>()[0]);
   }
   co_return sums;
 }
@@ -92,29 +72,25 @@ Task<EvaluationResult> evaluate(Evaluation evaluation) {
   options.batch_size =
       *evaluation.program->rows * static_cast<std::int64_t>(evaluation.devices.size());
   options.remainder = transfer::Remainder::kPad;
-  auto loader = transfer::DeviceLoader::create(evaluation.environment, evaluation.data,
-                                               evaluation.devices, options);
-  if (!loader) co_return loader.error();
+  MILLRACE_CO_TRY(const transfer::DeviceLoader loader,
+                  transfer::DeviceLoader::create(evaluation.environment, evaluation.data,
+                                                 evaluation.devices, options));
   std::vector<Future<EvaluationResult>> shares;
   for (std::size_t d = 0; d < evaluation.devices.size(); ++d) {
     shares.push_back(
-        spawn(*evaluation.environment.compute, evaluate_device(evaluation, d, *loader)));
+        spawn(*evaluation.environment.compute, evaluate_device(evaluation, d, loader)));
   }
-  EvaluationResult total;
-  std::optional<Error> error;
-  for (const Future<EvaluationResult>& share : shares) {
-    Result<EvaluationResult> sums = co_await share;
-    if (!sums) {
-      if (!error) error = sums.error();
-      continue;
-    }
-    total.items += sums->items;
-    total.correct += sums->correct;
-    total.loss_sum += sums->loss_sum;
-  }
-  const Status closed = co_await loader->close();
-  if (error) co_return *error;
+  Task<std::vector<EvaluationResult>> evaluating = all_of(std::move(shares));
+  const Result<std::vector<EvaluationResult>> sums = co_await std::move(evaluating);
+  const Status closed = co_await loader.close();
+  if (!sums) co_return sums.error();
   if (!closed) co_return closed.error();
+  EvaluationResult total;
+  for (const EvaluationResult& share : *sums) {
+    total.items += share.items;
+    total.correct += share.correct;
+    total.loss_sum += share.loss_sum;
+  }
   co_return total;
 }
 

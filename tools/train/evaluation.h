@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "millrace/core/coroutine.h"
-#include "millrace/core/environment.h"
+#include "millrace/core/async/coroutine.h"
+#include "millrace/core/async/environment.h"
 #include "millrace/devices/device.h"
 #include "millrace/tools/train/model.h"
 #include "millrace/transfer/item_source.h"

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <utility>
 
 #include <nlohmann/json.hpp>
+
+#include "millrace/core/base/json_text.h"
+#include "millrace/core/base/read_file.h"
 
 namespace millrace::train {
 namespace {
@@ -28,16 +30,11 @@ constexpr std::array<std::pair<std::string_view, Role>, 13> kRoles = {{
     {"loss_sum", Role::kLossSum},
     {"log_probs", Role::kLogProbs},
 }};
-constexpr std::array<std::pair<std::string_view, Combine>, 3> kCombines = {
-    {{"mean", Combine::kMean}, {"sum", Combine::kSum}, {"concat", Combine::kConcat}}};
-
-template <class E, std::size_t N>
-Result<E> from_name(const std::array<std::pair<std::string_view, E>, N>& names,
-                    const std::string& text, const char* what) {
-  for (const auto& [name, value] : names) {
-    if (name == text) return value;
+Result<Role> role_from(const std::string& text) {
+  for (const auto& [name, role] : kRoles) {
+    if (name == text) return role;
   }
-  return fail(ErrorCode::kInvalidArgument, std::string(what) + " '" + text + "' is not known here");
+  return fail(ErrorCode::kInvalidArgument, "role '" + text + "' is not known here");
 }
 
 // The field of an object; T = Json takes any.
@@ -50,8 +47,8 @@ Result<T> field(const Json& json, const char* key) {
   try {
     return found->template get<T>();
   } catch (const Json::exception&) {
-    return fail(ErrorCode::kInvalidArgument,
-                std::string("the field '") + key + "' may not be " + found->dump().substr(0, 60));
+    return fail(ErrorCode::kInvalidArgument, std::string("the field '") + key + "' may not be " +
+                                                 json_text(*found).substr(0, 60));
   }
 }
 
@@ -63,7 +60,7 @@ Result<TensorSpec> parse_tensor(const Json& json) {
   };
   const auto role = field<std::string>(json, "role");
   if (!role) return named(role.error());
-  MILLRACE_TRY(tensor.role, from_name(kRoles, *role, "role"));
+  MILLRACE_TRY(tensor.role, role_from(*role));
   const auto shape = field<std::vector<std::int64_t>>(json, "shape");
   if (!shape) return named(shape.error());
   const std::vector<std::int64_t>& dims = *shape;
@@ -78,8 +75,12 @@ Result<TensorSpec> parse_tensor(const Json& json) {
   }
   tensor.shape = Shape(*dtype, dims);
   tensor.donated = json.value("donated", false);
+  // Each role has its own way; a manifest may say it too.
   if (const auto combine = json.find("combine"); combine != json.end() && !combine->is_null()) {
-    MILLRACE_TRY(tensor.combine, from_name(kCombines, combine->get<std::string>(), "combine"));
+    const auto way = field<std::string>(json, "combine");
+    if (!way) return named(way.error());
+    if (*way != "mean" && *way != "sum" && *way != "concat")
+      return named(Error(ErrorCode::kInvalidArgument, "combine '" + *way + "' is not known here"));
   }
   return tensor;
 }
@@ -150,19 +151,18 @@ std::vector<std::size_t> ProgramSpec::of_role(const std::vector<TensorSpec>& ten
 
 Result<Model> Model::load(const std::string& folder) {
   const std::string path = folder + "/manifest.json";
-  std::ifstream file(path);
-  if (!file) {
-    return fail(ErrorCode::kNotFound, "cannot open " + path +
-                                          ": a model folder has a manifest.json "
-                                          "(tools/models/README.md); --model names the folder");
+  const Result<std::string> text = read_file(path);
+  if (!text) {
+    return std::unexpected(text.error().with_context(
+        "a model folder has a manifest.json (tools/models/README.md); --model names the folder"));
   }
   Model model;
   model.folder_ = folder;
   try {
-    const Json json = Json::parse(file);
+    const Json json = Json::parse(*text);
     if (json.at("schema").get<int>() != 1) {
       return fail(ErrorCode::kUnimplemented,
-                  path + ": schema " + json.at("schema").dump() + "; this reads schema 1");
+                  path + ": schema " + json_text(json.at("schema")) + "; this reads schema 1");
     }
     const Json& facts = json.at("model");
     model.name_ = facts.at("name").get<std::string>();

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/devices/shape.h"
 
 namespace millrace::train {
@@ -29,14 +29,12 @@ enum class Role : std::uint8_t {
   kLossSum,
   kLogProbs,
 };
-enum class Combine : std::uint8_t { kNone, kMean, kSum, kConcat };
 
 struct TensorSpec {
   std::string name;
   Role role{};
   devices::Shape shape;
   bool donated = false;
-  Combine combine = Combine::kNone;
 };
 
 struct ProgramSpec {

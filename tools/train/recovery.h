@@ -20,9 +20,6 @@
 #include <string>
 #include <vector>
 
-#include "millrace/actors/restart_limit.h"
-#include "millrace/core/coroutine.h"
-#include "millrace/core/environment.h"
 #include "millrace/devices/device.h"
 #include "millrace/tools/train/checkpoint.h"
 #include "millrace/tools/train/cpu_usage.h"
@@ -59,13 +56,5 @@ struct RecoveryReport {
   std::uint64_t steps_lost = 0;            // that had ended, and are done again
   std::uint64_t recoveries = 0;            // of the run, this one included
 };
-
-// Restarts those that have failed and gives them; none: the failure of the attempt was not theirs.
-// kUnavailable if one has failed more often than the budget allows; the errors of Device::restart,
-// which waits for what the device had begun: until call ends that.
-Task<std::vector<devices::DeviceId>> restart_failed(std::vector<devices::Device> devices,
-                                                    Environment environment,
-                                                    actors::RestartBudget* budget,
-                                                    CallOptions call);
 
 }  // namespace millrace::train

@@ -1,6 +1,6 @@
 #include "millrace/tools/train/report.h"
 
-#include "millrace/tools/train/bottleneck.h"
+#include "millrace/core/base/json_text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <utility>
 
 namespace millrace::train {
 namespace {
@@ -61,48 +62,23 @@ Total total_of(const ReportInputs& inputs, const std::string& name) {
   return total;
 }
 
-// The time that events of some names cover, as intervals in order that do not touch.
-class Intervals {
- public:
-  static Intervals of(const ReportInputs& inputs, std::initializer_list<std::string> names) {
-    std::vector<Interval> all;
-    for (const std::string& name : names) {
-      for_each_event(inputs, name,
-                     [&all](const TraceEvent& event) { all.push_back({event.begin, event.end}); });
-    }
-    std::ranges::sort(all, {}, &Interval::begin);
-    Intervals merged;
-    for (const Interval& next : all) {
-      if (!merged.list_.empty() && next.begin <= merged.list_.back().end) {
-        merged.list_.back().end = std::max(merged.list_.back().end, next.end);
-      } else {
-        merged.list_.push_back(next);
-      }
-    }
-    return merged;
+// The time that events of these names cover together.
+Duration covered(const ReportInputs& inputs, std::initializer_list<std::string> names) {
+  std::vector<std::pair<TimePoint, TimePoint>> all;  // begin, end
+  for (const std::string& name : names) {
+    for_each_event(inputs, name,
+                   [&all](const TraceEvent& event) { all.emplace_back(event.begin, event.end); });
   }
-
-  // Of these, what the others do not cover.
-  Duration length_outside(const Intervals& others) const {
-    Duration outside{};
-    auto other = others.list_.begin();
-    for (const Interval& mine : list_) {
-      outside += mine.end - mine.begin;
-      while (other != others.list_.end() && other->end <= mine.begin) ++other;
-      // The last one that reaches in may reach into the next of mine, too.
-      for (auto o = other; o != others.list_.end() && o->begin < mine.end; ++o) {
-        outside -= std::min(mine.end, o->end) - std::max(mine.begin, o->begin);
-      }
-    }
-    return outside;
+  std::ranges::sort(all);
+  Duration sum{};
+  TimePoint until = TimePoint::min();
+  for (const auto& [begin, end] : all) {
+    if (end <= until) continue;
+    sum += end - std::max(begin, until);
+    until = end;
   }
-
- private:
-  struct Interval {
-    TimePoint begin, end;
-  };
-  std::vector<Interval> list_;
-};
+  return sum;
+}
 
 double stage_mean(const transfer::LoaderStats& loader, LoadStage stage) {
   const transfer::StageStats& s = loader.stage(stage);
@@ -114,7 +90,7 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// Of the time of all steps, the part whose events are still there: a long run keeps the newest.
+// The part of the time of all steps whose events are still there: a long run keeps the newest.
 double kept_share(const ReportInputs& inputs) {
   if (inputs.events_time == Duration() || inputs.time == Duration()) return 1;
   return milliseconds(inputs.events_time) / milliseconds(inputs.time);
@@ -122,34 +98,110 @@ double kept_share(const ReportInputs& inputs) {
 
 // Time in which an all-reduce was open and no program ran: what of it nothing hid.
 Duration bare_all_reduce(const ReportInputs& inputs) {
-  const Intervals reducing = Intervals::of(inputs, {"all_reduce"});
-  const Intervals running = Intervals::of(inputs, {inputs.grad_program, inputs.update_program});
-  return reducing.length_outside(running);
+  const std::string& grad = inputs.grad_program;
+  const std::string& update = inputs.update_program;
+  return covered(inputs, {"all_reduce", grad, update}) - covered(inputs, {grad, update});
 }
 
-void find_slowest_stage(const StageTimes& s, BottleneckEvidence& evidence) {
-  evidence.slowest_loading_ms = std::max({s.read, s.decode, s.host_to_device});
-  evidence.slowest_loading_stage = evidence.slowest_loading_ms == s.read     ? "read"
-                                   : evidence.slowest_loading_ms == s.decode ? "decode"
-                                                                             : "host-to-device";
+// What the sentence on the bottleneck is about. Shares are of the time of the steps, mean over the
+// devices, 0 to 1.
+struct Evidence {
+  const TrainingReport& report;
+  const CpuUsage& cpu;
+  double waited_for_data = 0;
+  double idle = 0;
+  double bare_all_reduce = 0;  // an all-reduce was open and no device ran a program
+
+  // The share of the time in which threads of this process were ready to run.
+  double waited_for_core() const {
+    const double ready = milliseconds(cpu.process + cpu.waiting);
+    return ready > 0 ? milliseconds(cpu.waiting) / ready : 0;
+  }
+  double cores() const { return cpu.process_cores(report.time); }
+  double cores_of_others() const { return cpu.others_cores(report.time); }
+  // "1.93 of 2 cores".
+  std::string cores_text(double used) const {
+    return format("%.2f", used) + " of " + std::to_string(cpu.cores) +
+           (cpu.cores == 1 ? " core" : " cores");
+  }
+  // Ends most sentences, so that the cores can be ruled out or suspected.
+  std::string cpu_clause() const {
+    return cpu.cores == 0 ? "." : "; the process used " + cores_text(cores()) + ".";
+  }
+  std::string busy_text() const {
+    return "the devices ran programs " + percent(1 - idle) + " of the time (grad " +
+           ms(report.stage_ms.execute) + " and update " + ms(report.stage_ms.update) + " of a " +
+           ms(report.step_ms_median) + " step) and waited for data " + percent(waited_for_data) +
+           " of it";
+  }
+  std::string idle_text() const {
+    return "the devices were idle " + percent(idle) + " of the time but waited for data only " +
+           percent(waited_for_data) + " of it";
+  }
+};
+
+// Loading: that much of the time at least, and of what the devices were idle.
+constexpr double kWaitsForData = 0.1;
+constexpr double kOfTheIdleTime = 0.5;
+// The cores are used up from here on: a training never fills the last of them evenly.
+constexpr double kCoresFull = 0.85;
+// Others are to blame from these on: their share of the cores, and the share of the time that our
+// threads were ready in which they had no core. The second alone may be our own doing: a burst of
+// more threads than cores.
+constexpr double kOthersShare = 0.2;
+constexpr double kWaitsForCore = 0.2;
+// A device with less idle time is busy.
+constexpr double kIdleOfABusyDevice = 0.35;
+
+// What limits the training, in one sentence with the figures that say so: the first cause, in this
+// order, that the evidence shows.
+std::string bottleneck_sentence(const Evidence& e) {
+  const StageTimes& s = e.report.stage_ms;
+  if (e.waited_for_data > kWaitsForData && e.waited_for_data > e.idle * kOfTheIdleTime) {
+    const double slowest = std::max({s.read, s.decode, s.host_to_device});
+    const char* const stage = slowest == s.read     ? "read"
+                              : slowest == s.decode ? "decode"
+                                                    : "host-to-device";
+    return "Loading is the bottleneck: the devices waited for data " + percent(e.waited_for_data) +
+           " of the time; its slowest stage is " + stage + " with " + ms(slowest) +
+           " per batch, while a step computes " + ms(s.execute + s.update) + e.cpu_clause();
+  }
+  if (e.cpu.cores > 0 && e.report.time > Duration()) {
+    if (e.cores() >= kCoresFull * e.cpu.cores) {
+      return "The cores are the bottleneck: the process used " + e.cores_text(e.cores()) +
+             ", all that there is; " + e.busy_text() + ".";
+    }
+    if (e.cores_of_others() >= kOthersShare * e.cpu.cores && e.waited_for_core() >= kWaitsForCore) {
+      return "Other processes are the bottleneck: they used " + e.cores_text(e.cores_of_others()) +
+             " and this one " + format("%.2f", e.cores()) +
+             ", whose threads were without a core for " + percent(e.waited_for_core()) +
+             " of the time that they were ready to run; " + e.busy_text() + ".";
+    }
+  }
+  if (e.idle <= kIdleOfABusyDevice)
+    return "Execution is the bottleneck: " + e.busy_text() + e.cpu_clause();
+  if (e.bare_all_reduce >= e.idle * kOfTheIdleTime) {
+    return "All-reduce is the bottleneck: for " + percent(e.bare_all_reduce) +
+           " of the time gradients were being reduced while no device ran a program (" +
+           ms(s.all_reduce) + " of all-reduce in a step of " + ms(e.report.step_ms_median) + "); " +
+           e.idle_text() + e.cpu_clause();
+  }
+  return "Coordination is the bottleneck: " + e.idle_text() + ", and " +
+         percent(e.bare_all_reduce) + " went to all-reduce alone; a step of " +
+         ms(e.report.step_ms_median) + " has " + ms(s.execute + s.update) + " of execution" +
+         e.cpu_clause();
 }
 
 std::string judge(const ReportInputs& inputs, const TrainingReport& report, Duration waited) {
   const double total = milliseconds(inputs.time);
-  const double devices = static_cast<double>(std::max<std::size_t>(inputs.after.size(), 1));
-  BottleneckEvidence evidence;
-  evidence.waited_for_data = total > 0 ? milliseconds(waited) / devices / total : 0;
-  evidence.idle = mean(report.device_idle);
   const double kept = total * kept_share(inputs);
-  evidence.bare_all_reduce = kept > 0 ? milliseconds(bare_all_reduce(inputs)) / kept : 0;
-  find_slowest_stage(report.stage_ms, evidence);
-  evidence.step_ms = report.step_ms_median;
-  evidence.execute_ms = report.stage_ms.execute;
-  evidence.update_ms = report.stage_ms.update;
-  evidence.all_reduce_ms = report.stage_ms.all_reduce;
-  evidence.time = inputs.time;
-  evidence.cpu = inputs.cpu;
-  return bottleneck_sentence(evidence);
+  const double devices = static_cast<double>(std::max<std::size_t>(inputs.after.size(), 1));
+  return bottleneck_sentence(
+      {.report = report,
+       .cpu = inputs.cpu,
+       .waited_for_data = total > 0 ? milliseconds(waited) / devices / total : 0,
+       .idle = mean(report.device_idle),
+       .bare_all_reduce = kept > 0 ? milliseconds(bare_all_reduce(inputs)) / kept : 0});
 }
 
 std::string bytes_text(std::size_t bytes) {
@@ -192,7 +244,7 @@ void fill_figures(const ReportInputs& inputs, TrainingReport& report) {
   }
   report.peak_bytes.staging = inputs.loader.peak_host_bytes;
   report.peak_bytes.prefetched = inputs.loader.peak_device_bytes;
-  report.bottleneck = judge(inputs, report, waited);
+  if (inputs.steps > 0) report.bottleneck = judge(inputs, report, waited);
 }
 
 std::string TrainingReport::to_text() const {
@@ -203,6 +255,10 @@ std::string TrainingReport::to_text() const {
   if (test_accuracy) {
     line("test accuracy", percent(*test_accuracy) + " of " + std::to_string(test_items) +
                               " items, loss " + format("%.4f", *test_loss));
+  }
+  if (steps == 0) {
+    line("steps", "none: the run was resumed after its last step");
+    return text;
   }
   line("steps", std::to_string(steps) + " in " +
                     format("%.1f s", std::chrono::duration<double>(time).count()) + ", " +
@@ -233,14 +289,17 @@ std::string TrainingReport::to_text() const {
 }
 
 std::string TrainingReport::to_json() const {
-  nlohmann::ordered_json json;
+  using Json = nlohmann::ordered_json;
+  const auto or_null = [](bool known, const auto& value) {
+    return known ? Json(value) : Json(nullptr);
+  };
+  Json json;
   json["event"] = "done";
-  json["test_accuracy"] = test_accuracy ? nlohmann::ordered_json(*test_accuracy) : nullptr;
-  json["test_loss"] = test_loss ? nlohmann::ordered_json(*test_loss) : nullptr;
+  json["test_accuracy"] = or_null(test_accuracy.has_value(), test_accuracy.value_or(0));
+  json["test_loss"] = or_null(test_loss.has_value(), test_loss.value_or(0));
   json["test_items"] = test_items;
   json["steps"] = steps;
-  json["final_loss"] =
-      losses.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(losses.back());
+  json["final_loss"] = or_null(!losses.empty(), losses.empty() ? 0 : losses.back());
   json["recoveries"] = recoveries;
   json["seconds"] = std::chrono::duration<double>(time).count();
   json["step_ms_median"] = step_ms_median;
@@ -257,8 +316,8 @@ std::string TrainingReport::to_json() const {
   json["peak_bytes"] = {{"staging", peak_bytes.staging},
                         {"prefetched", peak_bytes.prefetched},
                         {"in_flight", peak_bytes.in_flight}};
-  json["bottleneck"] = bottleneck;
-  return json.dump();
+  json["bottleneck"] = or_null(!bottleneck.empty(), bottleneck);
+  return json_text(json);
 }
 
 }  // namespace millrace::train

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/clock.h"
-#include "millrace/core/trace.h"
+#include "millrace/core/base/clock.h"
+#include "millrace/core/observe/trace.h"
 #include "millrace/devices/device.h"
 #include "millrace/tools/train/cpu_usage.h"
 #include "millrace/transfer/loader_stats.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "millrace/core/philox.h"
+#include "millrace/core/base/philox.h"
 
 namespace millrace::train {
 namespace {
@@ -18,6 +18,29 @@ using devices::Buffers;
 using devices::Device;
 using devices::HostArray;
 using transfer::DeviceBatch;
+
+// Positions of a list of arrays that are reduced together.
+using Bucket = std::vector<std::size_t>;
+
+// Cuts the arrays into buckets, last first, each closed as soon as it has bucket_bytes.
+std::vector<Bucket> make_buckets(std::span<const TensorSpec> arrays, std::size_t bucket_bytes) {
+  if (bucket_bytes == 0) {
+    std::size_t total = 0;
+    for (const TensorSpec& array : arrays) total += array.shape.size_bytes();
+    bucket_bytes = std::clamp(total / 4, std::size_t{16} << 10, std::size_t{25} << 20);
+  }
+  std::vector<Bucket> buckets;
+  std::size_t filled = bucket_bytes;
+  for (std::size_t i = arrays.size(); i-- > 0;) {
+    if (filled >= bucket_bytes) {
+      buckets.emplace_back();
+      filled = 0;
+    }
+    buckets.back().push_back(i);
+    filled += arrays[i].shape.size_bytes();
+  }
+  return buckets;
+}
 
 // The arrays of the listed positions.
 Buffers select(const Buffers& all, std::span<const std::size_t> positions) {
@@ -55,23 +78,24 @@ Result<DeviceBatch> real_batch(Result<std::optional<DeviceBatch>> next) {
 }
 
 // The words that belong to (seed, device, step), whatever runs when: no state, no order.
-Future<Buffer> put_random(const Recorded& recorded, std::size_t d, const StepTicket& ticket) {
+Future<Buffer> put_random(const Recorded& recorded, std::size_t d, const CallOptions& call,
+                          const StepTicket& ticket) {
   if (!recorded.random) return Future<Buffer>(Buffer());
   HostArray words = HostArray::make_unwritten(*recorded.random);
   RandomStream stream(recorded.options.seed, static_cast<std::uint32_t>(d), ticket.step);
   stream.fill(words.mutable_bytes());
   devices::PutOptions options;
-  options.call = ticket.call;
+  options.call = call;
   return recorded.device(d).put({words.bytes().data(), words.shape(), {}, words.owner()}, options);
 }
 
-Future<Buffers> launch_grad(const Recorded& recorded, std::size_t d, const Buffers& params,
-                            const Buffers& state, const DeviceBatch& batch, const Buffer& random,
-                            const StepTicket& ticket) {
+Future<Buffers> launch_grad(const Recorded& recorded, std::size_t d, const CallOptions& call,
+                            const Buffers& params, const Buffers& state, const DeviceBatch& batch,
+                            const Buffer& random, const StepTicket& ticket) {
   const PooledVector<Buffer> arguments =
       arguments_of(recorded.grad_inputs, params, state, batch, random);
   devices::ExecuteOptions options;
-  options.call = ticket.call;
+  options.call = call;
   options.flow = ticket.first_flow + d;
   return recorded.device(d).execute(recorded.options.grad_program,
                                     std::span<const Buffer>(arguments), options);
@@ -94,10 +118,10 @@ Buffers update_arguments(const Recorded& recorded, const SlotValues<Buffers>& in
   return Buffers(arguments);
 }
 
-Future<Buffers> launch_update(const Recorded& recorded, std::size_t d, const Buffers& arguments,
-                              const StepTicket& ticket) {
+Future<Buffers> launch_update(const Recorded& recorded, std::size_t d, const CallOptions& call,
+                              const Buffers& arguments, const StepTicket& ticket) {
   devices::ExecuteOptions options;
-  options.call = ticket.call;
+  options.call = call;
   if (ticket.keep_inputs) options.non_donatable = recorded.update_donates;
   options.flow = ticket.first_flow + d;
   return recorded.device(d).execute(recorded.options.update_program,
@@ -109,11 +133,12 @@ Future<Buffers> launch_update(const Recorded& recorded, std::size_t d, const Buf
 auto reduce_node(std::shared_ptr<const Recorded> recorded, std::size_t d, std::size_t number,
                  std::vector<std::size_t> positions) {
   return [recorded = std::move(recorded), d, number, positions = std::move(positions)](
-             const StepTicket& ticket, const Buffers& grads) -> Future<Buffers> {
+             const CallOptions& call, const StepTicket& ticket,
+             const Buffers& grads) -> Future<Buffers> {
     const ProcessGroup& rank = recorded->options.ranks[d];
     CollectiveOptions options;
     options.sequence = ticket.first_collective + number;
-    options.call = ticket.call;
+    options.call = call;
     options.flow = ticket.first_flow + d;
     return rank.all_reduce(select(grads, positions), ReduceOp::kMean, options);
   };
@@ -161,25 +186,6 @@ Result<std::shared_ptr<Recorded>> record(StepGraphOptions options) {
 }
 
 }  // namespace
-
-std::vector<Bucket> make_buckets(std::span<const TensorSpec> arrays, std::size_t bucket_bytes) {
-  if (bucket_bytes == 0) {
-    std::size_t total = 0;
-    for (const TensorSpec& array : arrays) total += array.shape.size_bytes();
-    bucket_bytes = std::clamp(total / 4, std::size_t{16} << 10, std::size_t{25} << 20);
-  }
-  std::vector<Bucket> buckets;
-  std::size_t filled = bucket_bytes;
-  for (std::size_t i = arrays.size(); i-- > 0;) {
-    if (filled >= bucket_bytes) {
-      buckets.emplace_back();
-      filled = 0;
-    }
-    buckets.back().push_back(i);
-    filled += arrays[i].shape.size_bytes();
-  }
-  return buckets;
-}
 
 std::vector<Wire> wire_inputs(const ProgramSpec& program) {
   std::map<Role, std::size_t> next;
@@ -234,28 +240,31 @@ Result<StepGraph> StepGraph::create(StepGraphOptions options) {
     s.state_in = b.input<Buffers>("state" + at);
     const auto batch = b.node(
         "batch" + at, now,
-        [recorded, d](const StepTicket& t) {
-          return recorded->options.loader->next(static_cast<int>(d), t.call).then(now, real_batch);
+        [recorded, d](const CallOptions& call, const StepTicket&) {
+          return recorded->options.loader->next(static_cast<int>(d), call).then(now, real_batch);
         },
         ticket);
     s.rows =
         b.node("rows" + at, now, [](const DeviceBatch& loaded) { return loaded.valid; }, batch);
     const auto random = b.node(
         "random" + at, now,
-        [recorded, d](const StepTicket& t) { return put_random(*recorded, d, t); }, ticket);
+        [recorded, d](const CallOptions& call, const StepTicket& t) {
+          return put_random(*recorded, d, call, t);
+        },
+        ticket);
     const auto grads = b.node(
         "grad" + at, now,
-        [recorded, d](const Buffers& params, const Buffers& state, const DeviceBatch& loaded,
-                      const Buffer& words, const StepTicket& t) {
-          return launch_grad(*recorded, d, params, state, loaded, words, t);
+        [recorded, d](const CallOptions& call, const Buffers& params, const Buffers& state,
+                      const DeviceBatch& loaded, const Buffer& words, const StepTicket& t) {
+          return launch_grad(*recorded, d, call, params, state, loaded, words, t);
         },
         s.params_in, s.state_in, batch, random, ticket);
     s.loss = b.node(
         "loss" + at, now,
-        [recorded, d](const Buffers& all, const StepTicket& t) {
-          return recorded->device(d).fetch(all[recorded->loss], t.call);
+        [recorded, d](const CallOptions& call, const Buffers& all) {
+          return recorded->device(d).fetch(all[recorded->loss], call);
         },
-        grads, ticket);
+        grads);
 
     std::vector<Slot<Buffers>> update_inputs = {s.params_in, s.momenta_in};
     for (std::size_t i = 0; i < recorded->buckets.size(); ++i) {
@@ -276,8 +285,8 @@ Result<StepGraph> StepGraph::create(StepGraphOptions options) {
         update_inputs);
     const auto updated = b.node(
         "update" + at, now,
-        [recorded, d](const Buffers& all, const StepTicket& t) {
-          return launch_update(*recorded, d, all, t);
+        [recorded, d](const CallOptions& call, const Buffers& all, const StepTicket& t) {
+          return launch_update(*recorded, d, call, all, t);
         },
         arguments, ticket);
     s.params_out = b.node(
@@ -297,7 +306,8 @@ Result<StepGraph> StepGraph::create(StepGraphOptions options) {
                    recorded->buckets.size() + (recorded->state.empty() ? 0 : 1));
 }
 
-Ref<GraphRun> StepGraph::start(const StepTicket& ticket, std::span<const Replica> replicas) const {
+Ref<GraphRun> StepGraph::start(const StepTicket& ticket, std::span<const Replica> replicas,
+                               const CallOptions& call) const {
   PooledVector<GraphInput> inputs;
   inputs.reserve(1 + 3 * replicas.size());
   inputs.emplace_back(make_ready(StepTicket(ticket)));
@@ -306,12 +316,12 @@ Ref<GraphRun> StepGraph::start(const StepTicket& ticket, std::span<const Replica
     inputs.emplace_back(replica.momenta);
     inputs.emplace_back(replica.state);
   }
-  return graph_.start(inputs, ticket.call);
+  return graph_.start(inputs, call);
 }
 
 namespace {
 
-// An output whose error done() tells as well, so that it need not be looked at.
+// An output whose error done() gives as well, so that it needs no report.
 template <class T>
 Future<T> output(const GraphRun& run, const Slot<T>& slot) {
   Future<T> future = run.output(slot);

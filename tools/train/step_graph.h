@@ -1,5 +1,5 @@
-// StepGraph: one data-parallel training step, recorded once as a core/graph and replayed every
-// step. Per device:
+// StepGraph: one data-parallel training step, recorded once as a core/async/graph and replayed
+// every step. Per device:
 //
 //   batch (loader) -> grad -> all_reduce of each bucket -> update -> next step's params, momenta
 //                         \-> all_reduce of the state -> next step's state
@@ -16,20 +16,13 @@
 #include <vector>
 
 #include "millrace/collectives/process_group.h"
-#include "millrace/core/call_options.h"
-#include "millrace/core/graph.h"
+#include "millrace/core/async/call_options.h"
+#include "millrace/core/async/graph.h"
 #include "millrace/devices/device.h"
 #include "millrace/tools/train/model.h"
 #include "millrace/transfer/device_loader.h"
 
 namespace millrace::train {
-
-// Positions of a list of arrays that are reduced together.
-using Bucket = std::vector<std::size_t>;
-
-// Pure: cuts the arrays into buckets, last first, each closed as soon as it has bucket_bytes.
-// bucket_bytes 0: a quarter of all bytes, at least 16 KiB and at most 25 MiB.
-std::vector<Bucket> make_buckets(std::span<const TensorSpec> arrays, std::size_t bucket_bytes);
 
 // Where a program's input comes from: the index-th array of a role's family.
 struct Wire {
@@ -58,9 +51,8 @@ struct StepTicket {
   std::uint64_t first_collective = 0;  // of the sequence numbers that the step reserves
   std::uint64_t first_flow = 0;        // in traces: of the first device's batch, the others follow
   // The update leaves its inputs as they are and writes its outputs to memory of their own:
-  // somebody still reads the replicas that this step starts from.
+  // a checkpoint still reads the replicas that this step starts from.
   bool keep_inputs = false;
-  CallOptions call;  // of everything that the step asks of others
 };
 
 struct StepGraphOptions {
@@ -70,8 +62,8 @@ struct StepGraphOptions {
   devices::Executable update_program;
   std::vector<collectives::ProcessGroup> ranks;  // one per device, in order
   const transfer::DeviceLoader* loader = nullptr;
-  std::uint64_t seed = 0;  // for programs that take random words
-  std::size_t bucket_bytes = 0;
+  std::uint64_t seed = 0;        // for programs that take random words
+  std::size_t bucket_bytes = 0;  // of gradients; 0: a quarter of all, from 16 KiB to 25 MiB
   TimerQueue* timers = nullptr;
   GraphObserver* observer = nullptr;
 };
@@ -81,8 +73,10 @@ class StepGraph {
  public:
   static Result<StepGraph> create(StepGraphOptions options);
 
-  // One replay, from the replicas of all devices; the outputs below are of this run.
-  Ref<GraphRun> start(const StepTicket& ticket, std::span<const Replica> replicas) const;
+  // One replay, from the replicas of all devices; the outputs below are of this run. call is that
+  // of the run and of everything that it asks of others.
+  Ref<GraphRun> start(const StepTicket& ticket, std::span<const Replica> replicas,
+                      const CallOptions& call) const;
   Replica replica(const GraphRun& run, std::size_t device) const;
   Future<devices::HostArray> loss(const GraphRun& run, std::size_t device) const;
   // The valid rows of the device's batch.

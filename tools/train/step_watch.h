@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "millrace/core/clock.h"
-#include "millrace/core/executor.h"
-#include "millrace/core/graph.h"
-#include "millrace/core/mutex.h"
+#include "millrace/core/async/executor.h"
+#include "millrace/core/async/graph.h"
+#include "millrace/core/base/clock.h"
+#include "millrace/core/base/mutex.h"
 
 namespace millrace::train {
 

@@ -1,7 +1,8 @@
 #include "millrace/tools/train/training.h"
 
-#include "millrace/core/log.h"
+#include "millrace/core/observe/log.h"
 #include "millrace/tools/train/attempt.h"
+#include "millrace/tools/train/awaiting.h"
 #include "millrace/tools/train/recovery.h"
 
 namespace millrace::train {
@@ -17,12 +18,41 @@ Task<TrainingReport> try_once(TrainingParts parts, TrainingOptions options,
   co_return report;
 }
 
-void tell_recovery(std::vector<devices::DeviceId> devices, const Error& error, RunState& run,
-                   TrainingListener* listener) {
+// The client knows first, its actor soon after.
+bool has_failed(const devices::Device& device) {
+  const Future<void> failed = device.client().failed(device.id());
+  return failed.valid() && failed.ready() && !failed.result();
+}
+
+// Restarts those that have failed and gives them; none: the failure of the attempt was not theirs.
+// kUnavailable if one has failed more often than the budget allows; the errors of Device::restart,
+// which waits for what the device had begun: until call ends that.
+Task<std::vector<devices::DeviceId>> restart_failed(std::vector<devices::Device> devices,
+                                                    Environment environment,
+                                                    actors::RestartBudget* budget,
+                                                    CallOptions call) {
+  std::vector<devices::DeviceId> restarted;
+  for (const devices::Device& device : devices) {
+    if (!has_failed(device)) continue;
+    if (!budget->take(environment.clock->now())) {
+      Error error(ErrorCode::kUnavailable, "device " + std::to_string(index(device.id())) +
+                                               " was not restarted: the limit is " +
+                                               budget->limit().to_string());
+      co_return error;
+    }
+    static_cast<void>(co_await device.failed());
+    MILLRACE_AWAIT_STATUS(with_options(device.restart(), call, *environment.timers));
+    restarted.push_back(device.id());
+  }
+  co_return restarted;
+}
+
+void report_recovery(std::vector<devices::DeviceId> devices, const Error& error, RunState& run,
+                     TrainingListener* listener) {
   ++run.recoveries;
   const std::uint64_t ended = run.first_step + run.losses.size();
   const std::uint64_t step = run.committed ? run.committed->manifest.step : run.first_step;
-  if (listener == nullptr) {  // nobody else tells
+  if (listener == nullptr) {  // the log is the only report
     MILLRACE_LOG(kWarning, "train",
                  "going on after step " + std::to_string(step) + " of " + std::to_string(ended) +
                      " that had ended, with restarted devices: " + error.message());
@@ -56,7 +86,7 @@ Task<TrainingReport> train(TrainingParts parts, TrainingOptions options,
     if (!restarted && options.call.stop.stop_requested()) co_return restarted.error();
     if (!restarted) co_return error.with_context(restarted.error().message());
     if (restarted->empty()) co_return error;
-    tell_recovery(*std::move(restarted), error, run, listener);
+    report_recovery(*std::move(restarted), error, run, listener);
   }
 }
 

@@ -14,6 +14,37 @@ Error file_error(ErrorCode code, const FilePosition& position, std::string_view 
   return Error(code, std::move(text), where).with_detail(position);
 }
 
+std::unexpected<Error> fail_at(const ByteSource& source, std::uint64_t offset, ErrorCode code,
+                               std::string_view message, std::source_location where) {
+  return std::unexpected(file_error(code, source.position(offset), message, where));
+}
+
+Result<std::unique_ptr<std::byte[]>> read_elements(ByteSource& source, std::uint64_t header_bytes,
+                                                   std::size_t size) {
+  const std::uint64_t want = header_bytes + size;
+  const std::string asked = "its header asks for " + std::to_string(want) + " bytes";
+  if (const auto limit = source.size_limit(); limit && *limit < want) {
+    if (!source.position(0).decompressed)
+      return fail_at(source, *limit, ErrorCode::kDataLoss, "truncated: " + asked);
+    return fail_at(source, header_bytes, ErrorCode::kDataLoss,
+                   asked + ", more than so few compressed ones can give");
+  }
+  auto bytes = std::make_unique_for_overwrite<std::byte[]>(size);
+  MILLRACE_TRY(const std::size_t count, source.read(std::span(bytes.get(), size)));
+  if (count < size)
+    return fail_at(source, header_bytes + count, ErrorCode::kDataLoss, "truncated: " + asked);
+  std::byte beyond = {};
+  MILLRACE_TRY(const std::size_t extra, source.read(std::span(&beyond, 1)));
+  if (extra == 0) return bytes;
+  return fail_at(source, want, ErrorCode::kDataLoss,
+                 "oversized: bytes follow the last element that its header counts");
+}
+
+void swap_bytes(std::span<std::byte> bytes, std::size_t width) {
+  for (std::byte* p = bytes.data(); p != bytes.data() + bytes.size(); p += width)
+    std::reverse(p, p + width);
+}
+
 Result<std::size_t> MemorySource::read(std::span<std::byte> out) {
   const std::size_t count = std::min(out.size(), bytes_.size() - next_);
   if (count > 0) std::memcpy(out.data(), bytes_.data() + next_, count);

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 
 namespace millrace::transfer {
 
@@ -39,6 +39,17 @@ class ByteSource {
   // No more than this many bytes can come, as far as is known without reading them.
   virtual std::optional<std::uint64_t> size_limit() const = 0;
 };
+
+// fail() at byte `offset` of source.
+std::unexpected<Error> fail_at(const ByteSource& source, std::uint64_t offset, ErrorCode code,
+                               std::string_view message,
+                               std::source_location where = std::source_location::current());
+// The last `size` bytes of source, of which the header was read: kDataLoss if there are fewer or
+// more. Takes memory only where source can be that long.
+Result<std::unique_ptr<std::byte[]>> read_elements(ByteSource& source, std::uint64_t header_bytes,
+                                                   std::size_t size);
+// Reverses the bytes of every element of that width.
+void swap_bytes(std::span<std::byte> bytes, std::size_t width);
 
 // A view of memory that outlives the source.
 class MemorySource final : public ByteSource {

@@ -6,11 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <system_error>
 
-#include "millrace/transfer/formats/errno_code.h"
+#include "millrace/core/base/errno_code.h"
+#include "millrace/core/base/read_file.h"
 
 namespace millrace::transfer {
 namespace {
@@ -18,86 +21,121 @@ namespace {
 // One read(2) or write(2) moves at most this much (Linux stops at 2 GiB - 4 KiB).
 constexpr std::size_t kMaxPiece = std::size_t{1} << 30;
 
-Error open_error(const std::string& path, int number) {
-  return Error(errno_code(number), "opening " + path + ": " + errno_text(number))
-      .with_detail(FilePosition{path, 0, false});
+std::unexpected<Error> writing_error(const std::string& path, int number) {
+  return fail(errno_code(number), "writing " + path + ": " + errno_text(number));
 }
 
-// Writes all pieces to fd; 0 or errno.
-int write_all(int fd, std::span<const std::span<const std::byte>> pieces) {
-  for (std::span<const std::byte> rest : pieces) {
-    while (!rest.empty()) {
-      const ssize_t n = ::write(fd, rest.data(), std::min(rest.size(), kMaxPiece));
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return errno;
-      rest = rest.subspan(static_cast<std::size_t>(n));
-    }
+// Where a path leads: what is renamed over a link would take its place. Where there is no file yet,
+// a link to nowhere is refused.
+Result<std::string> without_links(const std::string& path, bool is_there) {
+  std::error_code error;
+  if (is_there) {
+    std::string target = std::filesystem::canonical(path, error).string();
+    if (error) return writing_error(path, error.value());
+    return target;
+  }
+  if (std::filesystem::is_symlink(path, error)) {
+    return fail(ErrorCode::kNotFound, "writing " + path + ": it is a link to " +
+                                          std::filesystem::read_symlink(path, error).string() +
+                                          ", which is not there");
+  }
+  return path;
+}
+
+// In its folder, with its name in front.
+std::string neighbour_of(const std::string& path, int number) {
+  constexpr std::size_t kMostOfItsName = 200;  // names have 255 bytes at most
+  const std::size_t name = path.rfind('/') + 1;
+  return path.substr(0, name + std::min(path.size() - name, kMostOfItsName)) + "." +
+         std::to_string(::getpid()) + "." + std::to_string(number) + ".part";
+}
+
+// As far as that is allowed, as by cp: a file that may not be given away stays the writer's. In
+// another group, it has no rights that not all had.
+void take_owner_and_mode(int fd, const struct stat& old) {
+  mode_t mode = old.st_mode & 0777;
+  const bool kept = ::fchown(fd, old.st_uid, old.st_gid) == 0 ||
+                    ::fchown(fd, static_cast<uid_t>(-1), old.st_gid) == 0;
+  if (!kept) {
+    const mode_t of_all = mode & (mode >> 3) & 07;
+    mode = (mode & 0700) | of_all << 3 | of_all;
+  }
+  [[maybe_unused]] const int set = ::fchmod(fd, mode);
+}
+
+// The folder refuses what the file itself may allow.
+bool is_of_the_folder(int number) {
+  return number == EACCES || number == EPERM || number == EROFS || number == EBUSY ||
+         number == EXDEV;
+}
+
+// A standard stream of this process that can be written and is this file; -1: none is.
+int stream_of(const struct stat& file) {
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO, STDIN_FILENO}) {
+    struct stat status{};
+    if (::fstat(stream, &status) != 0) continue;
+    if (status.st_dev != file.st_dev || status.st_ino != file.st_ino) continue;
+    const int flags = ::fcntl(stream, F_GETFL);
+    if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY) return stream;
+  }
+  return -1;
+}
+
+int write_all(int fd, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), std::min(bytes.size(), kMaxPiece));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
   }
   return 0;
 }
 
+// Into a file that is there, which keeps its owner, mode and place. What errno says.
+int copy_into(const std::string& source, const std::string& path) {
+  const Descriptor from(::open(source.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!from) return errno;
+  Descriptor to(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (!to) return errno;
+  int number = ::ftruncate(to.get(), 0) == 0 ? 0 : errno;
+  std::array<std::byte, std::size_t{64} << 10> piece;
+  for (off_t done = 0; number == 0;) {
+    const ssize_t n = ::pread(from.get(), piece.data(), piece.size(), done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) number = errno;
+    if (n <= 0) break;
+    number = write_all(to.get(), std::span(piece).first(static_cast<std::size_t>(n)));
+    done += n;
+  }
+  if (number == 0 && ::fsync(to.get()) != 0) number = errno;
+  if (::close(to.detach()) != 0 && number == 0) number = errno;
+  return number;
+}
+
 }  // namespace
 
-std::string errno_text(int number) { return std::generic_category().message(number); }
-
-ErrorCode errno_code(int number) {
-  switch (number) {
-    case ENOENT:
-    case ENOTDIR:
-      return ErrorCode::kNotFound;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return ErrorCode::kPermissionDenied;
-    case ENOMEM:
-    case EMFILE:
-    case ENFILE:
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:  // the limit of a file system or of the process
-      return ErrorCode::kResourceExhausted;
-    case EIO:  // asking again would give it again
-      return ErrorCode::kDataLoss;
-    default:
-      return ErrorCode::kUnavailable;
-  }
-}
-
 Result<File> File::open(std::string path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return std::unexpected(open_error(path, errno));
+  Result<Descriptor> opened = open_regular_file(path);
+  if (!opened) {
+    return std::unexpected(opened.error().with_detail(FilePosition{std::move(path), 0, false}));
+  }
+  File file(std::move(path), *std::move(opened));
   struct stat status{};
-  if (::fstat(fd, &status) != 0) {
+  if (::fstat(file.fd_.get(), &status) != 0) {
     const int number = errno;
-    ::close(fd);
-    return std::unexpected(open_error(path, number));
+    return std::unexpected(
+        file_error(errno_code(number), {file.path_, 0, false}, errno_text(number)));
   }
-  if (!S_ISREG(status.st_mode)) {
-    ::close(fd);
-    return fail(ErrorCode::kInvalidArgument,
-                "opening " + path + ": it is " +
-                    (S_ISDIR(status.st_mode) ? "a folder" : "no regular file") +
-                    ", where a file of data is expected");
-  }
-  return File(std::move(path), fd, static_cast<std::uint64_t>(status.st_size));
-}
-
-File& File::operator=(File&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(fd_, other.fd_);
-  std::swap(size_, other.size_);
-  return *this;
-}
-
-File::~File() {
-  if (fd_ >= 0) ::close(fd_);
+  file.size_ = static_cast<std::uint64_t>(status.st_size);
+  return file;
 }
 
 Result<std::size_t> File::read_at(std::uint64_t offset, std::span<std::byte> out) const {
   std::size_t done = 0;
   while (done < out.size()) {
     const std::size_t piece = std::min(out.size() - done, kMaxPiece);
-    const ssize_t n = ::pread(fd_, out.data() + done, piece, static_cast<off_t>(offset + done));
+    const ssize_t n =
+        ::pread(fd_.get(), out.data() + done, piece, static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
       const int number = errno;
@@ -118,7 +156,7 @@ Result<std::size_t> FileSource::read(std::span<std::byte> out) {
 
 Result<MappedFile> MappedFile::map(const File& file) {
   if (file.size() == 0) return MappedFile(std::span<const std::byte>());
-  void* address = ::mmap(nullptr, file.size(), PROT_READ, MAP_PRIVATE, file.fd_, 0);
+  void* address = ::mmap(nullptr, file.size(), PROT_READ, MAP_PRIVATE, file.fd_.get(), 0);
   if (address == MAP_FAILED) {
     const int number = errno;
     return std::unexpected(file_error(
@@ -137,23 +175,102 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
-Status write_file(const std::string& path, std::span<const std::span<const std::byte>> pieces) {
-  std::string neighbour = path + ".XXXXXX";
-  const int fd = ::mkostemp(neighbour.data(), O_CLOEXEC);
-  int number = fd < 0 ? errno : 0;
-  if (fd >= 0) {
-    number = write_all(fd, pieces);
-    if (number == 0 && ::fchmod(fd, 0644) != 0) number = errno;
-    // Else the name may reach the disk before the content, and a crash leave a part of it.
-    if (number == 0 && ::fsync(fd) != 0) number = errno;
-    if (::close(fd) != 0 && number == 0) number = errno;
-    if (number == 0 && std::rename(neighbour.c_str(), path.c_str()) != 0) number = errno;
-    if (number != 0) ::unlink(neighbour.c_str());
+NewFile::~NewFile() {
+  if (fd_ && is_beside()) ::unlink(written_.c_str());
+}
+
+Result<NewFile> NewFile::create(const std::string& path) {
+  struct stat there{};
+  const bool is_there = ::stat(path.c_str(), &there) == 0;
+  if (!is_there && errno != ENOENT) return writing_error(path, errno);
+  if (is_there && S_ISDIR(there.st_mode)) return writing_error(path, EISDIR);
+  if (const int stream = is_there ? stream_of(there) : -1; stream >= 0) {
+    if (stream == STDOUT_FILENO) std::fflush(stdout);  // what was said before comes before
+    const int fd = ::fcntl(stream, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (fd < 0) return writing_error(path, errno);
+    return NewFile(path, path, fd);
   }
-  if (number != 0) {
-    return fail(errno_code(number), "writing " + path + ": " + errno_text(number));
+  if (is_there && !S_ISREG(there.st_mode)) {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) return writing_error(path, errno);
+    return NewFile(path, path, fd);
   }
+  // It is replaced, not written to: that needs no right of its own.
+  if (is_there && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0)
+    return writing_error(path, errno);
+  MILLRACE_TRY(const std::string target, without_links(path, is_there));
+  for (int number = 0;; ++number) {
+    std::string beside = neighbour_of(target, number);
+    // Nothing of a secret file is open to others, also before it has its owner.
+    const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                          is_there ? mode_t{0600} : mode_t{0666});
+    if (fd < 0 && errno == EEXIST) continue;  // of another call, or left by a killed process
+    if (fd < 0 && is_there && is_of_the_folder(errno)) return create_in_place(target, errno);
+    if (fd < 0) return writing_error(path, errno);
+    if (is_there) take_owner_and_mode(fd, there);
+    return NewFile(target, std::move(beside), fd, is_there);
+  }
+}
+
+Result<NewFile> NewFile::create_in_place(const std::string& path, int why) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) return writing_error(path, why);
+  return NewFile(path, path, fd, true);
+}
+
+Status NewFile::check(const std::string& path) {
+  struct stat there{};
+  const bool is_there = ::stat(path.c_str(), &there) == 0;
+  // Opening a pipe and closing it would be the end for its reader.
+  if (is_there && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
+    if (stream_of(there) >= 0) return {};
+    if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0)
+      return writing_error(path, errno);
+    return {};
+  }
+  MILLRACE_TRY(const NewFile dropped, create(path));
   return {};
+}
+
+Status NewFile::empty_old() {
+  if (is_beside() || !std::exchange(replaces_, false)) return {};
+  if (::ftruncate(fd_.get(), 0) != 0) return writing_error(path_, errno);
+  return {};
+}
+
+Status NewFile::write(std::span<const std::byte> bytes) {
+  MILLRACE_TRY_STATUS(empty_old());
+  if (const int number = write_all(fd_.get(), bytes); number != 0)
+    return writing_error(path_, number);
+  return {};
+}
+
+Status NewFile::finish() {
+  MILLRACE_TRY_STATUS(empty_old());
+  const bool beside = is_beside();
+  // Else the name may reach the disk before the content, and a crash leave a part of it.
+  int number = beside && ::fsync(fd_.get()) != 0 ? errno : 0;
+  if (::close(fd_.detach()) != 0 && number == 0) number = errno;
+  bool is_renamed = false;
+  if (beside && number == 0) {
+    is_renamed = std::rename(written_.c_str(), path_.c_str()) == 0;
+    if (!is_renamed) number = errno;
+    if (!is_renamed && replaces_ && is_of_the_folder(number)) number = copy_into(written_, path_);
+  }
+  if (beside && !is_renamed) ::unlink(written_.c_str());
+  if (number != 0) return writing_error(path_, number);
+  return {};
+}
+
+Status write_file(const std::string& path, std::span<const std::span<const std::byte>> pieces) {
+  MILLRACE_TRY(NewFile file, NewFile::create(path));
+  for (const std::span<const std::byte> piece : pieces) MILLRACE_TRY_STATUS(file.write(piece));
+  return file.finish();
+}
+
+Status write_file(const std::string& path, std::string_view text) {
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+  return write_file(path, {&bytes, 1});
 }
 
 }  // namespace millrace::transfer

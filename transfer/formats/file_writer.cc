@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "millrace/core/base/errno_code.h"
 #include "millrace/transfer/formats/byte_source.h"
-#include "millrace/transfer/formats/errno_code.h"
 
 namespace millrace::transfer {
 namespace {
@@ -38,23 +38,19 @@ std::uint32_t crc32_of(std::span<const std::byte> bytes, std::uint32_t before) {
 }
 
 Result<FileWriter> FileWriter::create(std::string path) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (fd < 0) {
+  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!fd) {
     const int number = errno;
     return fail(number == EEXIST ? ErrorCode::kAlreadyExists : errno_code(number),
                 "making " + path + ": " + errno_text(number));
   }
-  return FileWriter(std::move(path), fd);
-}
-
-FileWriter::~FileWriter() {
-  if (fd_ >= 0) ::close(fd_);
+  return FileWriter(std::move(path), std::move(fd));
 }
 
 Status FileWriter::write(std::span<const std::byte> bytes) {
   crc32_ = crc32_of(bytes, crc32_);
   while (!bytes.empty()) {
-    const ssize_t n = ::write(fd_, bytes.data(), std::min(bytes.size(), kMaxPiece));
+    const ssize_t n = ::write(fd_.get(), bytes.data(), std::min(bytes.size(), kMaxPiece));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return writing_error(path_, bytes_, "writing ", errno);
     bytes_ += static_cast<std::uint64_t>(n);
@@ -65,17 +61,13 @@ Status FileWriter::write(std::span<const std::byte> bytes) {
 
 Status FileWriter::sync() {
   // Some file systems tell of a full disk only here.
-  if (::fsync(fd_) != 0) return writing_error(path_, bytes_, "bringing to the disk ", errno);
+  if (::fsync(fd_.get()) != 0) return writing_error(path_, bytes_, "bringing to the disk ", errno);
   return {};
 }
 
 Status sync_folder(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  int number = fd < 0 ? errno : 0;
-  if (fd >= 0) {
-    if (::fsync(fd) != 0) number = errno;
-    ::close(fd);
-  }
+  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const int number = fd && ::fsync(fd.get()) == 0 ? 0 : errno;
   // File systems without it (some network ones) say EINVAL.
   if (number != 0 && number != EINVAL) {
     return fail(errno_code(number),

@@ -9,7 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/descriptor.h"
+#include "millrace/core/base/error.h"
 
 namespace millrace::transfer {
 
@@ -22,13 +23,6 @@ class FileWriter {
   // kAlreadyExists if there is one of that name, and what errno says: kNotFound, kPermissionDenied,
   // kResourceExhausted (the disk is full), kDataLoss (an I/O error of the disk), kUnavailable.
   static Result<FileWriter> create(std::string path);
-  FileWriter(FileWriter&& other) noexcept
-      : path_(std::move(other.path_)),
-        fd_(std::exchange(other.fd_, -1)),
-        bytes_(other.bytes_),
-        crc32_(other.crc32_) {}
-  FileWriter& operator=(FileWriter&& other) = delete;
-  ~FileWriter();
 
   Status write(std::span<const std::byte> bytes);
   // Completes when content and size have reached the disk.
@@ -39,10 +33,10 @@ class FileWriter {
   std::uint32_t crc32() const { return crc32_; }
 
  private:
-  FileWriter(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  FileWriter(std::string path, Descriptor fd) : path_(std::move(path)), fd_(std::move(fd)) {}
 
   std::string path_;
-  int fd_;
+  Descriptor fd_;
   std::uint64_t bytes_ = 0;
   std::uint32_t crc32_ = 0;
 };

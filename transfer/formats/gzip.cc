@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
 
 namespace millrace::transfer {
 namespace {
@@ -17,31 +17,6 @@ namespace {
 constexpr std::size_t kInputBytes = std::size_t{64} << 10;
 constexpr std::uint64_t kMaxRatio = 1032;  // zlib's technical notes: the limit of deflate
 constexpr int kGzipOnly = 15 + 16;         // inflateInit2: the largest window, gzip wrapper
-
-// A source whose first bytes were looked at already.
-class PrefixedSource final : public ByteSource {
- public:
-  PrefixedSource(std::array<std::byte, 2> prefix, std::size_t count,
-                 std::unique_ptr<ByteSource> rest)
-      : prefix_(prefix), count_(count), rest_(std::move(rest)) {}
-
-  Result<std::size_t> read(std::span<std::byte> out) override {
-    const std::size_t first = std::min(out.size(), count_ - next_);
-    std::copy_n(prefix_.begin() + next_, first, out.begin());
-    next_ += first;
-    if (first == out.size()) return first;
-    MILLRACE_TRY(const std::size_t more, rest_->read(out.subspan(first)));
-    return first + more;
-  }
-  FilePosition position(std::uint64_t offset) const override { return rest_->position(offset); }
-  std::optional<std::uint64_t> size_limit() const override { return rest_->size_limit(); }
-
- private:
-  std::array<std::byte, 2> prefix_;
-  std::size_t count_;
-  std::size_t next_ = 0;
-  std::unique_ptr<ByteSource> rest_;
-};
 
 }  // namespace
 
@@ -186,16 +161,6 @@ std::optional<std::uint64_t> GzipSource::size_limit() const {
   const std::optional<std::uint64_t> on_disk = state_->compressed->size_limit();
   if (!on_disk || *on_disk > UINT64_MAX / kMaxRatio) return std::nullopt;
   return *on_disk * kMaxRatio;
-}
-
-Result<std::unique_ptr<ByteSource>> inflate_if_gzip(std::unique_ptr<ByteSource> source) {
-  std::array<std::byte, 2> prefix = {};
-  MILLRACE_TRY(const std::size_t count, source->read(prefix));
-  const bool gzip = is_gzip(std::span(prefix).first(count));
-  std::unique_ptr<ByteSource> whole =
-      std::make_unique<PrefixedSource>(prefix, count, std::move(source));
-  if (gzip) whole = std::make_unique<GzipSource>(std::move(whole));
-  return whole;
 }
 
 }  // namespace millrace::transfer

@@ -8,7 +8,7 @@
 #include <memory>
 #include <span>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/transfer/formats/byte_source.h"
 
 namespace millrace::transfer {
@@ -36,8 +36,5 @@ class GzipSource final : public ByteSource {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-// The source itself, or a GzipSource over it if its content starts like gzip.
-Result<std::unique_ptr<ByteSource>> inflate_if_gzip(std::unique_ptr<ByteSource> source);
 
 }  // namespace millrace::transfer

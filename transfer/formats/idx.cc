@@ -15,22 +15,10 @@ namespace {
 using devices::DType;
 
 DType dtype_of_code(unsigned code) {
-  switch (code) {
-    case 0x08:
-      return DType::kU8;
-    case 0x09:
-      return DType::kI8;
-    case 0x0b:
-      return DType::kI16;
-    case 0x0c:
-      return DType::kI32;
-    case 0x0d:
-      return DType::kF32;
-    case 0x0e:
-      return DType::kF64;
-    default:
-      return DType::kInvalid;
-  }
+  constexpr unsigned kFirst = 0x08;
+  constexpr DType kTypes[] = {DType::kU8,  DType::kI8,  DType::kInvalid, DType::kI16,
+                              DType::kI32, DType::kF32, DType::kF64};
+  return code - kFirst < std::size(kTypes) ? kTypes[code - kFirst] : DType::kInvalid;
 }
 
 std::string hex(std::uint32_t value, int digits) {
@@ -45,22 +33,6 @@ std::uint32_t big_endian_32(std::span<const std::byte> bytes) {
   std::uint32_t value = 0;
   for (int i = 0; i < 4; ++i) value = value << 8 | std::to_integer<std::uint32_t>(bytes[i]);
   return value;
-}
-
-std::unexpected<Error> fail_at(const ByteSource& source, std::uint64_t offset, ErrorCode code,
-                               const std::string& message) {
-  return std::unexpected(file_error(code, source.position(offset), message));
-}
-
-std::unexpected<Error> truncated(const ByteSource& source, std::uint64_t have, std::uint64_t want) {
-  return fail_at(
-      source, have, ErrorCode::kDataLoss,
-      "truncated: it ends here, but its header asks for " + std::to_string(want) + " bytes");
-}
-
-std::unexpected<Error> oversized(const ByteSource& source, std::uint64_t want) {
-  return fail_at(source, want, ErrorCode::kDataLoss,
-                 "oversized: bytes follow the last element that its header counts");
 }
 
 // The checks of the first four bytes: the magic number.
@@ -83,14 +55,6 @@ Result<DType> parse_magic(std::span<const std::byte> prefix, const ByteSource& s
                        " is no element type of IDX");
   }
   return type;
-}
-
-void to_native_order(std::span<std::byte> bytes, std::size_t width) {
-  if (std::endian::native == std::endian::big || width == 1) return;
-  for (std::size_t i = 0; i < bytes.size(); i += width) {
-    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(i),
-                 bytes.begin() + static_cast<std::ptrdiff_t>(i + width));
-  }
 }
 
 // A file that is read in pieces, the next of which fails once stop is requested.
@@ -177,22 +141,12 @@ Result<IdxArray> read_idx(ByteSource& source, const IdxLimits& limits) {
   MILLRACE_TRY(const IdxHeader header,
                parse_idx_header(std::span(prefix).first(have), source, limits));
   const std::size_t size = header.shape.size_bytes();
-  const std::uint64_t want = header.header_bytes + size;
-  if (const auto limit = source.size_limit(); limit && *limit < want) {
-    if (!source.position(0).decompressed) return truncated(source, *limit, want);
-    return fail_at(source, 4, ErrorCode::kDataLoss,
-                   "its header asks for " + std::to_string(want) +
-                       " bytes, more than so few compressed ones can give");
-  }
-  std::shared_ptr<std::byte[]> bytes = std::make_shared_for_overwrite<std::byte[]>(size);
-  MILLRACE_TRY(const std::size_t count, source.read(std::span(bytes.get(), size)));
-  if (count < size) return truncated(source, header.header_bytes + count, want);
-  std::byte beyond = {};
-  MILLRACE_TRY(const std::size_t extra, source.read(std::span(&beyond, 1)));
-  if (extra > 0) return oversized(source, want);
-  to_native_order(std::span(bytes.get(), size), devices::byte_width(header.shape.dtype()));
-  return IdxArray(header.shape, header.header_bytes,
-                  std::shared_ptr<const std::byte>(bytes, bytes.get()));
+  MILLRACE_TRY(std::shared_ptr<std::byte[]> bytes,
+               read_elements(source, header.header_bytes, size));
+  const std::size_t width = devices::byte_width(header.shape.dtype());
+  if (std::endian::native == std::endian::little && width > 1)
+    swap_bytes(std::span(bytes.get(), size), width);
+  return IdxArray(header.shape, std::move(bytes));
 }
 
 Result<IdxArray> read_idx_file(const std::string& path, const IdxLimits& limits) {

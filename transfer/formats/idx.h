@@ -10,7 +10,7 @@
 #include <stop_token>
 #include <string>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/devices/shape.h"
 #include "millrace/transfer/formats/byte_source.h"
 
@@ -24,11 +24,11 @@ struct IdxLimits {
   int min_rank = 0;
   int max_rank = devices::kMaxRank;
   // Reading ends with kCancelled within a MiB of the file.
-  std::stop_token stop;
+  std::stop_token stop = {};
 };
 
 struct IdxHeader {
-  devices::Shape shape;
+  devices::Shape shape = {};
   std::size_t header_bytes = 0;  // where the elements start
 };
 
@@ -46,18 +46,15 @@ Result<IdxHeader> parse_idx_header(std::span<const std::byte> prefix, const Byte
 // Thread-safety: immutable.
 class IdxArray {
  public:
-  IdxArray(devices::Shape shape, std::size_t header_bytes, std::shared_ptr<const std::byte> bytes)
-      : shape_(shape), header_bytes_(header_bytes), bytes_(std::move(bytes)) {}
+  IdxArray(devices::Shape shape, std::shared_ptr<const std::byte[]> bytes)
+      : shape_(shape), bytes_(std::move(bytes)) {}
 
   const devices::Shape& shape() const { return shape_; }
-  // Of the file it came from: element bytes start at this offset.
-  std::size_t header_bytes() const { return header_bytes_; }
   std::span<const std::byte> bytes() const { return {bytes_.get(), shape_.size_bytes()}; }
 
  private:
   devices::Shape shape_;
-  std::size_t header_bytes_;
-  std::shared_ptr<const std::byte> bytes_;
+  std::shared_ptr<const std::byte[]> bytes_;
 };
 
 // Reads all of source. It must hold exactly what its header says: kDataLoss if it is truncated,
@@ -65,8 +62,8 @@ class IdxArray {
 // if source can be that long.
 Result<IdxArray> read_idx(ByteSource& source, const IdxLimits& limits = {});
 
-// Reads the file at path, plain or gzip (told by its content), into memory of its own: whoever cuts
-// or rewrites the file later changes nothing here, where a mapping would end the process.
+// Reads the file at path, plain or gzip (told by its content), into memory of its own: what becomes
+// of the file later changes nothing here, where a mapping would end the process.
 Result<IdxArray> read_idx_file(const std::string& path, const IdxLimits& limits = {});
 
 }  // namespace millrace::transfer

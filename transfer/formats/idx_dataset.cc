@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
 
 namespace millrace::transfer {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/devices/shape.h"
 #include "millrace/transfer/formats/idx.h"
 
@@ -32,7 +32,7 @@ class IdxDataset {
                                  const IdxLimits& limits = {});
 
   std::int64_t rows() const { return images_.shape().dim(0); }
-  // Of one row, without the leading dimension: 28x28xui8.
+  // One row, without the leading dimension: 28x28xui8.
   const devices::Shape& row_shape() const { return row_shape_; }
   std::size_t row_bytes() const { return row_shape_.size_bytes(); }
   // i in [0, rows()).
@@ -44,10 +44,6 @@ class IdxDataset {
   // One more than the largest label.
   int classes() const { return classes_; }
   const std::string& images_file() const { return images_file_; }
-  // Where row i starts in (the inflated content of) images_file(): for messages about a row.
-  std::uint64_t row_offset(std::int64_t i) const {
-    return images_.header_bytes() + static_cast<std::uint64_t>(i) * row_bytes();
-  }
 
  private:
   IdxDataset(IdxArray images, IdxArray labels, std::string images_file);

@@ -6,20 +6,14 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
 #include "millrace/transfer/formats/file.h"
 
 namespace millrace::transfer {
 namespace {
 
-// NumPy's own limit for headers that nobody vouches for is 10,000 characters.
+// NumPy's own limit for headers of unknown origin is 10,000 characters.
 constexpr std::size_t kMaxHeaderBytes = std::size_t{64} << 10;
-
-void swap_bytes(std::span<std::byte> bytes, std::size_t width) {
-  for (std::byte* p = bytes.data(); p != bytes.data() + bytes.size(); p += width) {
-    std::reverse(p, p + width);
-  }
-}
 
 // The bytes that must be swapped together: halves of a complex number are numbers of their own.
 std::size_t swap_width(devices::DType type) {
@@ -69,33 +63,26 @@ std::size_t narrow(std::span<std::byte> bytes, devices::DType type, bool raw) {
 
 // The whole header of source and no byte more.
 Result<std::vector<std::byte>> read_header(ByteSource& source) {
-  std::vector<std::byte> header(10);
+  std::vector<std::byte> header(12);  // the longest front; every dictionary has more than 2 bytes
   MILLRACE_TRY(std::size_t have, source.read(header));
   header.resize(have);
-  if (have < 10) return header;
-  const bool wide = std::to_integer<int>(header[6]) >= 2;
-  std::size_t length =
-      std::to_integer<std::size_t>(header[8]) | std::to_integer<std::size_t>(header[9]) << 8;
-  std::size_t rest = length;
-  if (wide) {
-    header.resize(12);
-    MILLRACE_TRY(have, source.read(std::span(header).last(2)));
-    header.resize(10 + have);
-    if (have < 2) return header;
-    length |= std::to_integer<std::size_t>(header[10]) << 16 |
-              std::to_integer<std::size_t>(header[11]) << 24;
-    rest = length;
+  if (have < 12) return header;
+  const int version = std::to_integer<int>(header[6]);
+  if (version < 1 || version > 3) return header;  // parse_npy_header refuses it
+  std::size_t end = version == 1 ? 10 : 12;
+  std::size_t length = 0;
+  for (std::size_t i = end; i-- > 8;)
+    length = length << 8 | std::to_integer<std::size_t>(header[i]);
+  if (length > kMaxHeaderBytes) {
+    return fail_at(source, 8, ErrorCode::kResourceExhausted,
+                   "its NPY header claims " + std::to_string(length) + " bytes; the limit is " +
+                       std::to_string(kMaxHeaderBytes));
   }
-  if (rest > kMaxHeaderBytes) {
-    return std::unexpected(file_error(ErrorCode::kResourceExhausted, source.position(8),
-                                      "its NPY header claims " + std::to_string(rest) +
-                                          " bytes; the limit is " +
-                                          std::to_string(kMaxHeaderBytes)));
-  }
-  const std::size_t start = header.size();
-  header.resize(start + rest);
-  MILLRACE_TRY(have, source.read(std::span(header).last(rest)));
-  header.resize(start + have);
+  end += length;
+  if (end <= header.size()) return header;
+  header.resize(end);
+  MILLRACE_TRY(have, source.read(std::span(header).subspan(12)));
+  header.resize(12 + have);
   return header;
 }
 
@@ -105,28 +92,13 @@ Result<NpyArray> read_npy(ByteSource& source, const NpyOptions& options) {
   MILLRACE_TRY(const std::vector<std::byte> bytes, read_header(source));
   MILLRACE_TRY(const NpyHeader header, parse_npy_header(bytes, source, options));
   const std::size_t size = header.shape.size_bytes();
-  const std::uint64_t want = header.header_bytes + size;
-  const auto truncated = [&](std::uint64_t at) {
-    return std::unexpected(
-        file_error(ErrorCode::kDataLoss, source.position(at),
-                   "truncated: its header asks for " + std::to_string(want) + " bytes"));
-  };
-  if (const auto limit = source.size_limit(); limit && *limit < want) return truncated(*limit);
-  auto data = std::make_unique_for_overwrite<std::byte[]>(size);
-  MILLRACE_TRY(const std::size_t count, source.read(std::span(data.get(), size)));
-  if (count < size) return truncated(header.header_bytes + count);
-  std::byte beyond = {};
-  MILLRACE_TRY(const std::size_t extra, source.read(std::span(&beyond, 1)));
-  if (extra > 0) {
-    return std::unexpected(file_error(ErrorCode::kDataLoss, source.position(want),
-                                      "oversized: bytes follow the last element"));
-  }
+  MILLRACE_TRY(auto data, read_elements(source, header.header_bytes, size));
   if (npy_stand_in(header.shape.dtype())) {
     const std::size_t wrong = narrow(std::span(data.get(), size), header.shape.dtype(), header.raw);
     if (wrong != size) {
-      return std::unexpected(file_error(
-          ErrorCode::kInvalidArgument, source.position(header.header_bytes + wrong),
-          "this number does not fit " + std::string(devices::to_string(header.shape.dtype()))));
+      return fail_at(
+          source, header.header_bytes + wrong, ErrorCode::kInvalidArgument,
+          "this number does not fit " + std::string(devices::to_string(header.shape.dtype())));
     }
   }
   if (header.swapped) swap_bytes(std::span(data.get(), size), swap_width(header.shape.dtype()));

@@ -10,14 +10,14 @@
 #include <span>
 #include <string>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/devices/shape.h"
 #include "millrace/transfer/formats/byte_source.h"
 
 namespace millrace::transfer {
 
 struct NpyHeader {
-  devices::Shape shape;
+  devices::Shape shape = {};
   bool fortran_order = false;  // the first dimension varies fastest
   bool swapped = false;        // elements are in the other byte order than the machine's
   std::size_t header_bytes = 0;
@@ -29,7 +29,7 @@ struct NpyHeader {
 // says what they are. Integers of 2 and 4 bits may be those of npy_stand_in, too. Raw or not, the
 // type in the file must fit `as` where it is given.
 struct NpyOptions {
-  std::optional<devices::DType> as;
+  std::optional<devices::DType> as = {};
   std::uint64_t max_bytes = std::uint64_t{16} << 30;
 };
 
@@ -40,7 +40,7 @@ struct NpyOptions {
 Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes, const ByteSource& source,
                                    const NpyOptions& options = {});
 
-// The integers of NumPy that integers of 2 and 4 bits are written as, so that anybody may load
+// The integers of NumPy that integers of 2 and 4 bits are written as, so that NumPy alone loads
 // them: int8 or uint8. nullopt for every other type.
 std::optional<devices::DType> npy_stand_in(devices::DType type);
 // Whether a type is written as raw bytes: the floats that NumPy does not have.
@@ -53,7 +53,7 @@ Result<std::string> make_npy_header(const devices::Shape& shape);
 // An array in row-major order and the machine's byte order, whatever the file had. Thread-safety:
 // external.
 struct NpyArray {
-  devices::Shape shape;
+  devices::Shape shape = {};
   std::unique_ptr<std::byte[]> data;
   std::span<const std::byte> bytes() const { return {data.get(), shape.size_bytes()}; }
 };

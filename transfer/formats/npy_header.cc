@@ -194,7 +194,7 @@ std::optional<Element> element_of(std::string_view descr, std::optional<DType> a
 Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes, const ByteSource& source,
                                    const NpyOptions& options) {
   const auto wrong = [&](std::size_t at, ErrorCode code, const std::string& words) {
-    return std::unexpected(file_error(code, source.position(at), words));
+    return fail_at(source, at, code, words);
   };
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::size_t known = std::min(kMagic.size(), text.size());

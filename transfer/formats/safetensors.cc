@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
 
 namespace millrace::transfer {
 

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/devices/buffer.h"
 #include "millrace/devices/shape.h"
 #include "millrace/transfer/formats/byte_source.h"
@@ -22,23 +22,18 @@
 
 namespace millrace::transfer {
 
-// The format's name of an element type ("F32", "BOOL"), and back. Nothing for types that it cannot
-// hold as we do: sub-byte ones, which it packs, and those that it has no name for.
-std::optional<std::string_view> safetensors_dtype(devices::DType type);
-std::optional<devices::DType> dtype_from_safetensors(std::string_view name);
-
 // Free text beside the arrays ("__metadata__").
 using SafetensorsMetadata = std::map<std::string, std::string>;
 
 struct SafetensorsArray {
-  std::string name;
-  devices::Shape shape;
+  std::string name = {};
+  devices::Shape shape = {};
   std::uint64_t offset = 0;  // of its first byte in the file
 };
 
 struct SafetensorsHeader {
-  std::vector<SafetensorsArray> arrays;  // in the order of their bytes
-  SafetensorsMetadata metadata;
+  std::vector<SafetensorsArray> arrays = {};  // in the order of their bytes
+  SafetensorsMetadata metadata = {};
   std::uint64_t data_offset = 0;  // of the first byte behind the header
 };
 
@@ -56,21 +51,21 @@ Result<SafetensorsHeader> parse_safetensors(std::span<const std::byte> file,
 
 // What is to be written. bytes: row-major, little-endian, bytes.size() == shape.size_bytes().
 struct NamedArray {
-  std::string name;
-  devices::Shape shape;
-  std::span<const std::byte> bytes;
+  std::string name = {};
+  devices::Shape shape = {};
+  std::span<const std::byte> bytes = {};
 };
 
 // The front of a file, and the order in which the bytes of the arrays follow it: wide elements
 // first, so that each array is aligned to its elements in a mapped file.
 struct SafetensorsLayout {
-  std::string front;
-  std::vector<std::size_t> order;
+  std::string front = {};
+  std::vector<std::size_t> order = {};
   std::uint64_t file_bytes = 0;
 };
 // kInvalidArgument for a name that is there twice, reserved or no UTF-8; kUnimplemented for an
 // element type that the format has not; kResourceExhausted for a header beyond the limit, which
-// nobody would read.
+// readers refuse.
 Result<SafetensorsLayout> lay_out_safetensors(std::span<const NamedArray> arrays,
                                               const SafetensorsMetadata& metadata = {},
                                               const SafetensorsLimits& limits = {});
@@ -79,8 +74,8 @@ Result<SafetensorsLayout> lay_out_safetensors(std::span<const NamedArray> arrays
 Status write_safetensors_file(const std::string& path, std::span<const NamedArray> arrays,
                               const SafetensorsMetadata& metadata = {});
 
-// A file, mapped. Blocking where it is touched first; whoever shortens it meanwhile kills the
-// process (MappedFile). Value type, shares the mapping. Thread-safety: immutable.
+// A file, mapped (MappedFile). Blocking where it is touched first. Value type, shares the mapping.
+// Thread-safety: immutable.
 class SafetensorsFile {
  public:
   static Result<SafetensorsFile> open(const std::string& path,

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "millrace/core/base/json_text.h"
 #include "millrace/transfer/formats/safetensors.h"
 
 namespace millrace::transfer {
@@ -30,7 +31,8 @@ struct Name {
   std::string_view text;
   DType type;
 };
-// The format's F8_E4M3 is the finite one of PyTorch (float8_e4m3fn).
+// Without the types that the format has not, or packs (those below a byte). Its F8_E4M3 is the
+// finite one of PyTorch (float8_e4m3fn).
 constexpr std::array<Name, 19> kNames = {{{"BOOL", DType::kI1},
                                           {"I8", DType::kI8},
                                           {"I16", DType::kI16},
@@ -114,25 +116,19 @@ class HeaderReader {
 
   // What the parser calls.
   bool null() {
-    if (skips_value()) return true;
-    if (place_ != Place::kBeforeMetadata) return refuse("null has no place here");
-    place_ = Place::kTop;  // the package takes it for none
-    return true;
+    // For the metadata the package takes it for none.
+    return skips(0) || moves(Place::kBeforeMetadata, Place::kTop) ||
+           refuse("null has no place here");
   }
-  bool boolean(bool /*value*/) {
-    return skips_value() || refuse("true and false have no place here");
-  }
+  bool boolean(bool /*value*/) { return skips(0) || refuse("true and false have no place here"); }
   bool number_integer(std::int64_t value) {
-    if (skips_value()) return true;
     if (value >= 0) return number_unsigned(static_cast<std::uint64_t>(value));
-    return refuse("a negative number has no place here");
+    return skips(0) || refuse("a negative number has no place here");
   }
   bool number_unsigned(std::uint64_t value) {
-    if (skips_value()) return true;
-    if (place_ != Place::kShape && place_ != Place::kOffsets) {
-      return refuse("a number has no place here");
-    }
+    if (skips(0)) return true;
     const bool dims = place_ == Place::kShape;
+    if (!dims && place_ != Place::kOffsets) return refuse("a number has no place here");
     std::vector<std::uint64_t>& list = dims ? *entries_.back().shape : *entries_.back().offsets;
     if (dims && list.size() == kMostDims) {
       return refuse("it has more than " + std::to_string(kMostDims) + " dimensions",
@@ -143,72 +139,48 @@ class HeaderReader {
     return true;
   }
   bool number_float(double /*value*/, const std::string& text) {
-    if (skips_value()) return true;
-    return refuse("'" + text.substr(0, 40) + "' is no whole number below 2^64");
+    return skips(0) || refuse("'" + text.substr(0, 40) + "' is no whole number below 2^64");
   }
   bool string(std::string& text) {
-    if (skips_value()) return true;
-    if (place_ == Place::kDtype) {
+    if (skips(0)) return true;
+    if (moves(Place::kDtype, Place::kEntry)) {
       entries_.back().dtype = std::move(text);
-      place_ = Place::kEntry;
-      return true;
-    }
-    if (place_ == Place::kMetadataText) {
+    } else if (moves(Place::kMetadataText, Place::kMetadata)) {
       metadata_[key_] = std::move(text);
-      place_ = Place::kMetadata;
-      return true;
+    } else {
+      return refuse("a string has no place here");
     }
-    return refuse("a string has no place here");
+    return true;
   }
   bool binary(std::vector<std::uint8_t>& /*value*/) { return refuse("binary has no place here"); }
   bool start_object(std::size_t /*elements*/) {
-    if (skips_start()) return true;
-    switch (place_) {
-      case Place::kStart:
-        place_ = Place::kTop;
-        return true;
-      case Place::kBeforeEntry:
-        place_ = Place::kEntry;
-        return true;
-      case Place::kBeforeMetadata:
-        place_ = Place::kMetadata;
-        return true;
-      default:
-        return refuse("an object has no place here");
-    }
+    return skips(1) || moves(Place::kStart, Place::kTop) ||
+           moves(Place::kBeforeEntry, Place::kEntry) ||
+           moves(Place::kBeforeMetadata, Place::kMetadata) || refuse("an object has no place here");
   }
   bool end_object() {
-    if (skips_end()) return true;
-    if (place_ == Place::kEntry) {
-      const Entry& entry = entries_.back();
-      if (!entry.dtype || !entry.shape || !entry.offsets) {
-        return refuse("it lacks 'dtype', 'shape' or 'data_offsets'");
-      }
-    }
-    place_ = place_ == Place::kTop ? Place::kEnd : Place::kTop;
-    return true;
+    if (skips(-1) || moves(Place::kTop, Place::kEnd) || moves(Place::kMetadata, Place::kTop))
+      return true;
+    const Entry& entry = entries_.back();
+    if (!entry.dtype || !entry.shape || !entry.offsets)
+      return refuse("it lacks 'dtype', 'shape' or 'data_offsets'");
+    return moves(Place::kEntry, Place::kTop);
   }
   bool start_array(std::size_t /*elements*/) {
-    if (skips_start()) return true;
-    if (place_ == Place::kBeforeShape) {
+    if (skips(1)) return true;
+    if (moves(Place::kBeforeShape, Place::kShape)) {
       entries_.back().shape.emplace();
-      place_ = Place::kShape;
-      return true;
-    }
-    if (place_ == Place::kBeforeOffsets) {
+    } else if (moves(Place::kBeforeOffsets, Place::kOffsets)) {
       entries_.back().offsets.emplace();
-      place_ = Place::kOffsets;
-      return true;
+    } else {
+      return refuse("a list has no place here");
     }
-    return refuse("a list has no place here");
+    return true;
   }
   bool end_array() {
-    if (skips_end()) return true;
-    if (place_ == Place::kOffsets && entries_.back().offsets->size() != 2) {
-      return refuse("'data_offsets' must be two numbers");
-    }
-    place_ = Place::kEntry;
-    return true;
+    if (skips(-1) || moves(Place::kShape, Place::kEntry)) return true;
+    if (entries_.back().offsets->size() != 2) return refuse("'data_offsets' must be two numbers");
+    return moves(Place::kOffsets, Place::kEntry);
   }
   bool key(std::string& text) {
     switch (place_) {
@@ -248,20 +220,17 @@ class HeaderReader {
     kEnd,             // final
   };
 
-  // Whether what comes is of an unknown field: a value, the front or the end of an object or list.
-  bool skips_value() {
+  bool moves(Place from, Place to) {
+    if (place_ != from) return false;
+    place_ = to;
+    return true;
+  }
+  // Whether what comes is of an unknown field: a value (0), the front (1) or the end (-1) of an
+  // object or list.
+  bool skips(int depth) {
     if (place_ != Place::kSkipped) return false;
+    skipped_depth_ += depth;
     if (skipped_depth_ == 0) place_ = Place::kEntry;
-    return true;
-  }
-  bool skips_start() {
-    if (place_ != Place::kSkipped) return false;
-    ++skipped_depth_;
-    return true;
-  }
-  bool skips_end() {
-    if (place_ != Place::kSkipped) return false;
-    if (--skipped_depth_ == 0) place_ = Place::kEntry;
     return true;
   }
 
@@ -295,15 +264,10 @@ class HeaderReader {
     const bool again = (text == "dtype" && entry.dtype) || (text == "shape" && entry.shape) ||
                        (text == "data_offsets" && entry.offsets);
     if (again) return refuse("'" + text + "' is there twice");
-    if (text == "dtype") {
-      place_ = Place::kDtype;
-    } else if (text == "shape") {
-      place_ = Place::kBeforeShape;
-    } else if (text == "data_offsets") {
-      place_ = Place::kBeforeOffsets;
-    } else {
-      place_ = Place::kSkipped;
-    }
+    place_ = text == "dtype"          ? Place::kDtype
+             : text == "shape"        ? Place::kBeforeShape
+             : text == "data_offsets" ? Place::kBeforeOffsets
+                                      : Place::kSkipped;
     return true;
   }
 
@@ -312,7 +276,7 @@ class HeaderReader {
   Place place_ = Place::kStart;
   std::string key_;
   bool has_metadata_ = false;
-  std::size_t skipped_depth_ = 0;
+  std::int64_t skipped_depth_ = 0;
   std::set<std::string> names_;
   std::vector<Entry> entries_;
   SafetensorsMetadata metadata_;
@@ -324,8 +288,8 @@ std::expected<devices::Shape, Wrong> shape_of(const Entry& entry, std::uint64_t 
   const auto wrong = [&](ErrorCode code, const std::string& words) {
     return std::unexpected(Wrong{code, entry.at, "array '" + entry.name + "': " + words});
   };
-  const std::optional<DType> type = dtype_from_safetensors(*entry.dtype);
-  if (!type) {
+  const auto* const name = std::ranges::find(kNames, std::string_view(*entry.dtype), &Name::text);
+  if (name == kNames.end()) {
     return wrong(ErrorCode::kUnimplemented,
                  "element type '" + entry.dtype->substr(0, 40) + "' has no counterpart");
   }
@@ -336,7 +300,7 @@ std::expected<devices::Shape, Wrong> shape_of(const Entry& entry, std::uint64_t 
   }
   // Dimensions of zero are left out of the product, so that it overflows in no order of them.
   constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  std::uint64_t bytes = devices::byte_width(*type);
+  std::uint64_t bytes = devices::byte_width(name->type);
   bool empty = false;
   std::vector<std::int64_t> dims;
   for (const std::uint64_t dim : *entry.shape) {
@@ -355,7 +319,7 @@ std::expected<devices::Shape, Wrong> shape_of(const Entry& entry, std::uint64_t 
                                            std::to_string(end) + " are not among the file's " +
                                            std::to_string(data_bytes));
   }
-  const devices::Shape shape(*type, dims);
+  const devices::Shape shape(name->type, dims);
   if (end - begin != bytes) {
     return wrong(ErrorCode::kDataLoss, "it has " + std::to_string(end - begin) + " bytes, but " +
                                            shape.to_string() + " takes " + std::to_string(bytes));
@@ -396,18 +360,6 @@ std::expected<std::vector<SafetensorsArray>, Wrong> check_entries(std::vector<En
 }
 
 }  // namespace
-
-std::optional<std::string_view> safetensors_dtype(DType type) {
-  const auto* found = std::ranges::find(kNames, type, &Name::type);
-  if (found == kNames.end()) return std::nullopt;
-  return found->text;
-}
-
-std::optional<DType> dtype_from_safetensors(std::string_view name) {
-  const auto* found = std::ranges::find(kNames, name, &Name::text);
-  if (found == kNames.end()) return std::nullopt;
-  return found->type;
-}
 
 Result<SafetensorsHeader> parse_safetensors(std::span<const std::byte> file,
                                             const std::string& name,
@@ -464,8 +416,8 @@ Result<SafetensorsLayout> lay_out_safetensors(std::span<const NamedArray> arrays
   std::uint64_t next = 0;
   for (const std::size_t i : layout.order) {
     const NamedArray& array = arrays[i];
-    const auto dtype = safetensors_dtype(array.shape.dtype());
-    if (!dtype) {
+    const auto* const dtype = std::ranges::find(kNames, array.shape.dtype(), &Name::type);
+    if (dtype == kNames.end()) {
       return fail(ErrorCode::kUnimplemented, "writing '" + array.name +
                                                  "' as safetensors: " + array.shape.to_string() +
                                                  " has an element type that the format has not");
@@ -477,12 +429,12 @@ Result<SafetensorsLayout> lay_out_safetensors(std::span<const NamedArray> arrays
     }
     const std::uint64_t end = next + array.shape.size_bytes();
     const std::vector<std::int64_t> dims(array.shape.dims().begin(), array.shape.dims().end());
-    json[array.name] = {{"dtype", *dtype}, {"shape", dims}, {"data_offsets", {next, end}}};
+    json[array.name] = {{"dtype", dtype->text}, {"shape", dims}, {"data_offsets", {next, end}}};
     next = end;
   }
   std::string text;
   try {
-    text = json.dump();
+    text = exact_json_text(json);
   } catch (const Json::exception& error) {
     return fail(ErrorCode::kInvalidArgument,
                 std::string("writing names as safetensors: ") + error.what());

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
 #include "millrace/devices/cpu/kernels/dim_vector.h"
 #include "millrace/devices/cpu/kernels/element.h"
 #include "millrace/devices/cpu/kernels/gemm.h"
+#include "millrace/devices/cpu/kernels/split.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -21,13 +22,6 @@ A read_as(const void* data, std::int64_t at) {
     return static_cast<A>(v.value);
   else
     return static_cast<A>(static_cast<ComputeType<T>>(v));
-}
-
-template <class A>
-Reader<A> reader_of(DType type) {
-  return visit(
-      type, [](auto tag) -> Reader<A> { return read_as<A, typename decltype(tag)::type>; },
-      []() -> Reader<A> { return nullptr; });
 }
 
 // to[i] = element places[i] + offset, n of them.
@@ -46,10 +40,17 @@ void read_row_as(const void* data, const std::int64_t* places, std::int64_t offs
 }
 
 template <class A>
-RowReader<A> row_reader_of(DType type) {
-  return visit(
-      type, [](auto tag) -> RowReader<A> { return read_row_as<A, typename decltype(tag)::type>; },
-      []() -> RowReader<A> { return nullptr; });
+struct Readers {
+  Reader<A> one = nullptr;
+  RowReader<A> row = nullptr;
+};
+template <class A>
+Readers<A> readers_of(DType type) {
+  const auto of_type = [](auto tag) -> Readers<A> {
+    using T = typename decltype(tag)::type;
+    return {read_as<A, T>, read_row_as<A, T>};
+  };
+  return visit(type, of_type, [] { return Readers<A>(); });
 }
 
 template <class A>
@@ -79,42 +80,12 @@ void with_accumulator(DType result, F f) {
     f(std::uint64_t{});
 }
 
-// Splits [0, n) into parts by cost.
-template <class F>
-void split(std::int64_t n, std::int64_t cost, Parallel& parallel, F body) {
-  const std::int64_t parts =
-      std::clamp<std::int64_t>(cost / (32 << 10), 1, std::clamp<std::int64_t>(n, 1, 32));
-  if (parts == 1) {
-    body(std::int64_t{0}, n);
-    return;
-  }
-  parallel.run(static_cast<int>(parts), [&](int p) { body(n * p / parts, n * (p + 1) / parts); });
-}
-
-struct Axes {
-  DimVector dims, strides;
-  std::int64_t size = 1;
-  void add(std::int64_t dim, std::int64_t stride) {
-    dims.push_back(dim);
-    strides.push_back(stride);
-    size *= dim;
-  }
-  std::int64_t offset(std::int64_t i) const {
-    std::int64_t at = 0;
-    for (std::size_t d = dims.size(); d-- > 0;) {
-      at += i % dims[d] * strides[d];
-      i /= dims[d];
-    }
-    return at;
-  }
-};
+constexpr std::int64_t kPartCost = 32 << 10, kMostParts = 32;
 
 }  // namespace
 
 std::int64_t terms_of(const DotDims& dims, const Shape& lhs) {
-  std::int64_t terms = 1;
-  for (std::int64_t d : dims.lhs_contract) terms *= lhs.dim(static_cast<int>(d));
-  return terms;
+  return Axes(lhs, dims.lhs_contract).size;
 }
 
 bool dot_fits_gemm(const DotDims& dims, const Shape& lhs, const Shape& rhs, const Shape& result) {
@@ -128,37 +99,19 @@ bool can_contract(DType lhs, DType rhs, DType result) {
 
 void dot_plain(const DotDims& dims, const Shape& lhs, const Shape& rhs, const Shape& result,
                const void* lhs_data, const void* rhs_data, void* result_data, Parallel& parallel) {
-  const DimVector ls = dense_strides(lhs), rs = dense_strides(rhs);
-  Axes lhs_batch, rhs_batch, rows, columns, lhs_inner, rhs_inner;
-  for (std::size_t i = 0; i < dims.lhs_batch.size(); ++i) {
-    const auto l = static_cast<std::size_t>(dims.lhs_batch[i]),
-               r = static_cast<std::size_t>(dims.rhs_batch[i]);
-    lhs_batch.add(lhs.dim(static_cast<int>(l)), ls[l]);
-    rhs_batch.add(rhs.dim(static_cast<int>(r)), rs[r]);
-  }
-  for (std::size_t i = 0; i < dims.lhs_contract.size(); ++i) {
-    const auto l = static_cast<std::size_t>(dims.lhs_contract[i]),
-               r = static_cast<std::size_t>(dims.rhs_contract[i]);
-    lhs_inner.add(lhs.dim(static_cast<int>(l)), ls[l]);
-    rhs_inner.add(rhs.dim(static_cast<int>(r)), rs[r]);
-  }
-  for (int d = 0; d < lhs.rank(); ++d) {
-    if (!contains(dims.lhs_batch, d) && !contains(dims.lhs_contract, d))
-      rows.add(lhs.dim(d), ls[static_cast<std::size_t>(d)]);
-  }
-  for (int d = 0; d < rhs.rank(); ++d) {
-    if (!contains(dims.rhs_batch, d) && !contains(dims.rhs_contract, d))
-      columns.add(rhs.dim(d), rs[static_cast<std::size_t>(d)]);
-  }
+  const Axes lhs_batch(lhs, dims.lhs_batch), rhs_batch(rhs, dims.rhs_batch),
+      rows(lhs, other_dims(lhs.rank(), dims.lhs_batch, dims.lhs_contract)),
+      columns(rhs, other_dims(rhs.rank(), dims.rhs_batch, dims.rhs_contract)),
+      lhs_inner(lhs, dims.lhs_contract), rhs_inner(rhs, dims.rhs_contract);
   // Blocks of rows by columns, whose sums grow side by side, each in the order of its terms.
   constexpr std::int64_t kRows = 8, kColumns = 64;
   const std::int64_t row_blocks = (rows.size + kRows - 1) / kRows;
   with_accumulator(result.dtype(), [&](auto zero) {
     using A = decltype(zero);
-    const Reader<A> left = reader_of<A>(lhs.dtype());
-    const RowReader<A> right = row_reader_of<A>(rhs.dtype());
+    const Reader<A> left = readers_of<A>(lhs.dtype()).one;
+    const RowReader<A> right = readers_of<A>(rhs.dtype()).row;
     const std::int64_t blocks = lhs_batch.size * row_blocks;
-    split(blocks, result.elements() * (lhs_inner.size + 1), parallel,
+    split(blocks, result.elements() * (lhs_inner.size + 1) / kPartCost, kMostParts, parallel,
           [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t block = begin; block < end; ++block) {
               const std::int64_t batch = block / row_blocks, row = block % row_blocks * kRows;
@@ -195,62 +148,61 @@ void convolution_plain(const ConvolutionDims& dims, const Shape& lhs, const Shap
                        const Shape& result, const void* lhs_data, const void* rhs_data,
                        void* result_data, Parallel& parallel) {
   const DimVector ls = dense_strides(lhs), rs = dense_strides(rhs);
-  const auto at = [](const DimVector& v, std::int64_t i) { return v[static_cast<std::size_t>(i)]; };
   const std::size_t spatial = dims.input_spatial.size();
   const std::int64_t out_features = result.dim(static_cast<int>(dims.output_feature));
   const std::int64_t kernel_features = rhs.dim(static_cast<int>(dims.kernel_input_feature));
   const std::int64_t lhs_batch = lhs.dim(static_cast<int>(dims.input_batch));
-  std::int64_t positions = 1;
-  for (std::int64_t d : dims.kernel_spatial) positions *= rhs.dim(static_cast<int>(d));
+  const std::int64_t positions = Axes(rhs, dims.kernel_spatial).size;
   const std::int64_t features_per_group = out_features / dims.feature_groups;
   const std::int64_t features_per_batch_group = out_features / dims.batch_groups;
   const std::int64_t batches_per_group = lhs_batch / dims.batch_groups;
 
   with_accumulator(result.dtype(), [&](auto zero) {
     using A = decltype(zero);
-    const Reader<A> left = reader_of<A>(lhs.dtype()), right = reader_of<A>(rhs.dtype());
+    const Reader<A> left = readers_of<A>(lhs.dtype()).one, right = readers_of<A>(rhs.dtype()).one;
     const std::int64_t n = result.elements();
-    split(n, n * positions * kernel_features, parallel, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        std::int64_t index[kMaxRank], rest = i;
-        for (int d = result.rank() - 1; d >= 0; --d) {
-          index[d] = rest % result.dim(d);
-          rest /= result.dim(d);
-        }
-        const std::int64_t feature = index[dims.output_feature];
-        const std::int64_t batch = index[dims.output_batch] + feature / features_per_batch_group *
-                                                                  batches_per_group *
-                                                                  (dims.batch_groups > 1);
-        const std::int64_t first_feature = feature / features_per_group * kernel_features;
-        const std::int64_t l0 =
-            batch * at(ls, dims.input_batch) + first_feature * at(ls, dims.input_feature);
-        const std::int64_t r0 = feature * at(rs, dims.kernel_output_feature);
-        A sum{};
-        for (std::int64_t p = 0; p < positions; ++p) {
-          std::int64_t left_rest = p, l = l0, r = r0;
-          bool inside = true;
-          for (std::size_t s = spatial; s-- > 0 && inside;) {
-            const std::int64_t extent = rhs.dim(static_cast<int>(dims.kernel_spatial[s]));
-            const std::int64_t k = left_rest % extent;
-            left_rest /= extent;
-            const std::int64_t padded = index[dims.output_spatial[s]] * dims.strides[s] +
-                                        k * dims.rhs_dilation[s] - dims.pad_low[s];
-            inside =
-                padded >= 0 && padded % dims.lhs_dilation[s] == 0 &&
-                padded / dims.lhs_dilation[s] < lhs.dim(static_cast<int>(dims.input_spatial[s]));
-            if (!inside) break;
-            l += padded / dims.lhs_dilation[s] * at(ls, dims.input_spatial[s]);
-            r += (dims.reversal[s] ? extent - 1 - k : k) * at(rs, dims.kernel_spatial[s]);
-          }
-          if (!inside) continue;
-          for (std::int64_t f = 0; f < kernel_features; ++f) {
-            sum += left(lhs_data, l + f * at(ls, dims.input_feature)) *
-                   right(rhs_data, r + f * at(rs, dims.kernel_input_feature));
-          }
-        }
-        store(result.dtype(), result_data, i, sum);
-      }
-    });
+    split(n, n * positions * kernel_features / kPartCost, kMostParts, parallel,
+          [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t i = begin; i < end; ++i) {
+              std::int64_t index[kMaxRank], rest = i;
+              for (int d = result.rank() - 1; d >= 0; --d) {
+                index[d] = rest % result.dim(d);
+                rest /= result.dim(d);
+              }
+              const std::int64_t feature = index[dims.output_feature];
+              const std::int64_t batch =
+                  index[dims.output_batch] +
+                  feature / features_per_batch_group * batches_per_group * (dims.batch_groups > 1);
+              const std::int64_t first_feature = feature / features_per_group * kernel_features;
+              const std::int64_t l0 =
+                  batch * ls[dims.input_batch] + first_feature * ls[dims.input_feature];
+              const std::int64_t r0 = feature * rs[dims.kernel_output_feature];
+              A sum{};
+              for (std::int64_t p = 0; p < positions; ++p) {
+                std::int64_t left_rest = p, l = l0, r = r0;
+                bool inside = true;
+                for (std::size_t s = spatial; s-- > 0 && inside;) {
+                  const std::int64_t extent = rhs.dim(static_cast<int>(dims.kernel_spatial[s]));
+                  const std::int64_t k = left_rest % extent;
+                  left_rest /= extent;
+                  const std::int64_t padded = index[dims.output_spatial[s]] * dims.strides[s] +
+                                              k * dims.rhs_dilation[s] - dims.pad_low[s];
+                  inside = padded >= 0 && padded % dims.lhs_dilation[s] == 0 &&
+                           padded / dims.lhs_dilation[s] <
+                               lhs.dim(static_cast<int>(dims.input_spatial[s]));
+                  if (!inside) break;
+                  l += padded / dims.lhs_dilation[s] * ls[dims.input_spatial[s]];
+                  r += (dims.reversal[s] ? extent - 1 - k : k) * rs[dims.kernel_spatial[s]];
+                }
+                if (!inside) continue;
+                for (std::int64_t f = 0; f < kernel_features; ++f) {
+                  sum += left(lhs_data, l + f * ls[dims.input_feature]) *
+                         right(rhs_data, r + f * rs[dims.kernel_input_feature]);
+                }
+              }
+              store(result.dtype(), result_data, i, sum);
+            }
+          });
   });
 }
 

@@ -1,13 +1,12 @@
-// dot_general and convolution for any element types, with every option of StableHLO, as plain loops
-// that accumulate in double (floats) or in 64-bit integers: exact enough to be the oracle of the
-// fast kernels, and what runs small and unusual cases. Fast kernels: onednn.h for f32, gemm.h for
-// other types.
+// dot_general and convolution of real element types, with every option of StableHLO, as plain
+// loops: what runs small and unusual cases. Sums are taken as reference/accumulate.h takes them.
+// Fast kernels: onednn.h for f32, gemm.h for other types.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "millrace/core/parallel_for.h"
+#include "millrace/core/async/parallel_for.h"
 #include "millrace/devices/shape.h"
 
 namespace millrace::devices::cpu {
@@ -19,7 +18,7 @@ struct DotDims {
 // Up to this many multiply-adds the plain loops are as fast, and exact.
 inline constexpr std::int64_t kPlainWork = 4096;
 
-// Of each sum.
+// The terms of each sum.
 std::int64_t terms_of(const DotDims& dims, const Shape& lhs);
 // Whether it is for Gemm: of its types, and more than kPlainWork.
 bool dot_fits_gemm(const DotDims& dims, const Shape& lhs, const Shape& rhs, const Shape& result);

@@ -1,26 +1,28 @@
-// DimVector: a list of at most kMaxRank + 2 numbers (dimensions, strides) without allocation, so
-// that kernels can compute views while a program runs.
+// Lists of dimensions, strides and the like without allocation, so that kernels can compute views
+// while a program runs.
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <span>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
 #include "millrace/devices/shape.h"
 
 namespace millrace::devices::cpu {
 
-// Thread-safety: external.
-class DimVector {
+// At most kCapacity numbers. Thread-safety: external.
+template <std::size_t kCapacity>
+class FixedList {
  public:
-  DimVector() = default;
-  explicit DimVector(std::size_t n, std::int64_t value = 0) : size_(n) {
+  FixedList() = default;
+  explicit FixedList(std::size_t n, std::int64_t value = 0) : size_(n) {
     std::fill_n(data_, n, value);
   }
-  DimVector(std::span<const std::int64_t> values)  // NOLINT(google-explicit-constructor)
+  FixedList(std::span<const std::int64_t> values)  // NOLINT(google-explicit-constructor)
       : size_(values.size()) {
-    MILLRACE_DCHECK(size_ <= kCapacity, "more dimensions than a shape may have");
+    MILLRACE_CHECK(size_ <= kCapacity, "a longer list than there are dimensions");
     std::copy(values.begin(), values.end(), data_);
   }
 
@@ -34,23 +36,24 @@ class DimVector {
   }
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  std::int64_t& operator[](std::size_t i) { return data_[i]; }
-  std::int64_t operator[](std::size_t i) const { return data_[i]; }
+  std::int64_t& operator[](std::integral auto i) { return data_[static_cast<std::size_t>(i)]; }
+  std::int64_t operator[](std::integral auto i) const { return data_[static_cast<std::size_t>(i)]; }
   std::int64_t& back() { return data_[size_ - 1]; }
   std::int64_t back() const { return data_[size_ - 1]; }
   std::int64_t* begin() { return data_; }
   std::int64_t* end() { return data_ + size_; }
   const std::int64_t* begin() const { return data_; }
   const std::int64_t* end() const { return data_ + size_; }
-  operator std::span<const std::int64_t>() const {
+  operator std::span<const std::int64_t>() const {  // NOLINT(google-explicit-constructor)
     return {data_, size_};
-  }  // NOLINT(google-explicit-constructor)
+  }
 
  private:
-  static constexpr std::size_t kCapacity = kMaxRank + 2;
   std::int64_t data_[kCapacity] = {};
   std::size_t size_ = 0;
 };
+using DimVector = FixedList<kMaxRank + 2>;
+using Integers = FixedList<2 * kMaxRank>;  // one or two per dimension
 
 // Row-major strides, in elements, of a dense array.
 inline DimVector dense_strides(std::span<const std::int64_t> dims) {
@@ -70,8 +73,45 @@ inline std::int64_t product(std::span<const std::int64_t> dims) {
   return n;
 }
 
+// Where element `linear`, counted row-major, of a view is.
+inline std::int64_t place_of(std::int64_t linear, std::span<const std::int64_t> dims,
+                             std::span<const std::int64_t> strides) {
+  std::int64_t at = 0;
+  for (std::size_t d = dims.size(); d-- > 0;) {
+    at += linear % dims[d] * strides[d];
+    linear /= dims[d];
+  }
+  return at;
+}
+
+// Some dimensions of an array, walked as one.
+struct Axes {
+  DimVector dims, strides;
+  std::int64_t size = 1;
+  Axes() = default;
+  Axes(const Shape& shape, std::span<const std::int64_t> which) {
+    const DimVector all = dense_strides(shape);
+    for (std::int64_t d : which) {
+      dims.push_back(shape.dim(static_cast<int>(d)));
+      strides.push_back(all[d]);
+      size *= dims.back();
+    }
+  }
+  std::int64_t offset(std::int64_t i) const { return place_of(i, dims, strides); }
+};
+
 inline bool contains(std::span<const std::int64_t> list, std::int64_t x) {
   return std::find(list.begin(), list.end(), x) != list.end();
+}
+
+// The dimensions of an array of `rank` that are in neither list.
+inline DimVector other_dims(int rank, std::span<const std::int64_t> some,
+                            std::span<const std::int64_t> more) {
+  DimVector dims;
+  for (int d = 0; d < rank; ++d) {
+    if (!contains(some, d) && !contains(more, d)) dims.push_back(d);
+  }
+  return dims;
 }
 
 }  // namespace millrace::devices::cpu

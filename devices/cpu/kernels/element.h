@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "millrace/core/base/check.h"
 #include "millrace/devices/shape.h"
 
 // Always inlined: files of this folder are compiled for several instruction sets, and a shared
@@ -133,34 +134,47 @@ struct TypeTag {
 template <class F, class G>
 auto visit(DType type, F&& f, G&& otherwise) {
   switch (type) {
-    case DType::kI1:
-      return f(TypeTag<Bool>{});
-    case DType::kI8:
-      return f(TypeTag<std::int8_t>{});
-    case DType::kI16:
-      return f(TypeTag<std::int16_t>{});
-    case DType::kI32:
-      return f(TypeTag<std::int32_t>{});
-    case DType::kI64:
-      return f(TypeTag<std::int64_t>{});
-    case DType::kU8:
-      return f(TypeTag<std::uint8_t>{});
-    case DType::kU16:
-      return f(TypeTag<std::uint16_t>{});
-    case DType::kU32:
-      return f(TypeTag<std::uint32_t>{});
-    case DType::kU64:
-      return f(TypeTag<std::uint64_t>{});
-    case DType::kF16:
-      return f(TypeTag<Half>{});
-    case DType::kBF16:
-      return f(TypeTag<BFloat16>{});
-    case DType::kF32:
-      return f(TypeTag<float>{});
-    case DType::kF64:
-      return f(TypeTag<double>{});
+#define MILLRACE_TYPE(dtype, T) \
+  case DType::dtype:            \
+    return f(TypeTag<T>{});
+    MILLRACE_TYPE(kI1, Bool)
+    MILLRACE_TYPE(kI8, std::int8_t)
+    MILLRACE_TYPE(kI16, std::int16_t)
+    MILLRACE_TYPE(kI32, std::int32_t)
+    MILLRACE_TYPE(kI64, std::int64_t)
+    MILLRACE_TYPE(kU8, std::uint8_t)
+    MILLRACE_TYPE(kU16, std::uint16_t)
+    MILLRACE_TYPE(kU32, std::uint32_t)
+    MILLRACE_TYPE(kU64, std::uint64_t)
+    MILLRACE_TYPE(kF16, Half)
+    MILLRACE_TYPE(kBF16, BFloat16)
+    MILLRACE_TYPE(kF32, float)
+    MILLRACE_TYPE(kF64, double)
+#undef MILLRACE_TYPE
     default:
       return otherwise();
+  }
+}
+
+struct Wide {
+  std::uint64_t low, high;
+};
+
+// Calls f(TypeTag<U>{}) with an unsigned type of so many bytes, for what is only copied.
+template <class F>
+void with_width(std::size_t width, F f) {
+  switch (width) {
+    case 1:
+      return f(TypeTag<std::uint8_t>{});
+    case 2:
+      return f(TypeTag<std::uint16_t>{});
+    case 4:
+      return f(TypeTag<std::uint32_t>{});
+    case 8:
+      return f(TypeTag<std::uint64_t>{});
+    default:
+      MILLRACE_CHECK(width == 16, "an element width that no type has");
+      return f(TypeTag<Wide>{});
   }
 }
 

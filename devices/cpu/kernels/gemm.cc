@@ -4,9 +4,8 @@
 #include <complex>
 #include <type_traits>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
 #include "millrace/devices/cpu/kernels/element.h"
-#include "millrace/devices/cpu/kernels/gemm_cut.h"
 #include "millrace/devices/cpu/kernels/gemm_pack.h"
 #include "millrace/devices/cpu/kernels/gemm_tile.h"
 #include "millrace/devices/cpu/kernels/gemm_vector.h"
@@ -17,6 +16,58 @@ namespace {
 using Index = std::int64_t;
 
 constexpr Index kMaxParts = 16;
+// Terms of a panel: one of the left side's stays in the first cache.
+constexpr Index kGemmTerms = 256;
+constexpr Index kBlockRows = 96, kBlockColumns = 1920;
+// Products of fewer multiply-adds are not split; the batch is.
+constexpr Index kSmallWork = 1 << 20;
+
+Index up(Index n, Index to) { return (n + to - 1) / to * to; }
+
+// How a product is cut for the caches and in parts; the same whatever the number of threads. Sizes
+// are in real elements where they are of panels.
+struct GemmCut {
+  std::int64_t fold;        // real rows of a row, real terms of a term: 2 for complex numbers
+  std::int64_t rows;        // of a block, a multiple of those of a tile
+  std::int64_t row_blocks;  // of a product
+  std::int64_t columns;     // of the right side that is packed at a time
+  std::int64_t chunk;       // of those columns, what a part takes at a time, a multiple of a tile's
+  std::int64_t terms;
+  std::int64_t parts;
+  bool by_batch;  // parts are of the batch, each with panels of its own
+  std::int64_t a_bytes,
+      b_bytes;  // of the panels of a part; of those that parts share or, by batch, of one
+
+  struct Tile {
+    std::int64_t rows, columns;  // at most, in real elements
+    std::int64_t bytes;          // of a sum
+  };
+  GemmCut(const MatmulSpec& s, const Tile& tile, bool complex, std::int64_t most_parts);
+
+  std::size_t scratch_bytes() const {
+    return static_cast<std::size_t>(parts * a_bytes + (by_batch ? parts : 1) * b_bytes);
+  }
+};
+GemmCut::GemmCut(const MatmulSpec& s, const Tile& tile, bool complex, Index most_parts)
+    : fold(complex ? 2 : 1) {
+  const Index tile_rows = tile.rows / fold, tile_columns = tile.columns;
+  const Index work = s.m * s.n * s.k * fold * fold;
+  by_batch = s.batch > 1 && work < kSmallWork;
+  const Index all = by_batch ? work * s.batch : work;
+  parts = std::clamp<Index>(all / kGemmPartWork, 1,
+                            by_batch ? std::min(s.batch, most_parts) : most_parts);
+  const Index split = by_batch ? 1 : parts;
+  rows = std::min(kBlockRows / fold, up((s.m + split - 1) / split, tile_rows));
+  rows = up(rows, tile_rows);
+  row_blocks = (s.m + rows - 1) / rows;
+  columns = std::min(kBlockColumns, up(s.n, tile_columns));
+  const Index pieces = std::max<Index>((split + row_blocks - 1) / row_blocks, 1);
+  chunk = up((columns + pieces - 1) / pieces, tile_columns);
+  terms = std::min(kGemmTerms / fold, s.k);
+  const auto bytes = [&tile](Index n) { return up(n * tile.bytes, 64); };
+  a_bytes = bytes(rows * fold * terms * fold);
+  b_bytes = bytes(columns * terms * fold);
+}
 
 template <class T>
 inline constexpr bool kIsComplex = false;
@@ -37,7 +88,7 @@ struct SumOf<std::complex<T>> {
   using type = T;
 };
 
-// Of a block's sum, whose terms kGemmTerms bounds.
+// A block's sum as an element; kGemmTerms bounds its terms.
 template <class T, class A>
 T result_of(A sum) {
   if constexpr (std::is_integral_v<T> && std::is_floating_point_v<A>)
@@ -78,7 +129,7 @@ class Product {
         a_bytes_(static_cast<Index>(byte_width(lhs))),
         b_bytes_(static_cast<Index>(byte_width(rhs))),
         pack_(find_gemm_packing<A>(lhs, rhs)),
-        tile_(find_gemm_tile<A>()),
+        tile_(MILLRACE_BEST_ISA(gemm_tile<A>())),
         cut_(spec, {tile_.rows, Index{tile_.lanes} * tile_.vectors, sizeof(A)}, kIsComplex<T>,
              most_parts) {
     if constexpr (std::is_same_v<T, double>) {
@@ -103,7 +154,7 @@ class Product {
       return reinterpret_cast<A*>(scratch + cut_.parts * cut_.a_bytes + part * cut_.b_bytes);
     };
     if (cut_.by_batch) {
-      each_gemm_part(cut_.parts, parallel, [&](Index part) {
+      parallel.run(static_cast<int>(cut_.parts), [&](Index part) {
         const Index end = spec_.batch * (part + 1) / cut_.parts;
         for (Index i = spec_.batch * part / cut_.parts; i < end; ++i) {
           each_slab([&](const Slab& slab) {
@@ -118,11 +169,11 @@ class Product {
       const Operands here = at(o, i);
       each_slab([&](const Slab& slab) {
         const Index n = panels(slab), packers = std::min(cut_.parts, n);
-        each_gemm_part(packers, parallel, [&](Index part) {
+        parallel.run(static_cast<int>(packers), [&](Index part) {
           pack(here, slab, n * part / packers, n * (part + 1) / packers, shared(0));
         });
         const Index all = blocks(slab), parts = std::min(cut_.parts, all);
-        each_gemm_part(parts, parallel, [&](Index part) {
+        parallel.run(static_cast<int>(parts), [&](Index part) {
           multiply(here, slab, all * part / parts, all * (part + 1) / parts, panels_of(part),
                    shared(0));
         });

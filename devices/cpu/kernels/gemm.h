@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "millrace/core/parallel_for.h"
+#include "millrace/core/async/parallel_for.h"
 #include "millrace/devices/cpu/kernels/onednn.h"
 #include "millrace/devices/shape.h"
 
@@ -26,8 +26,8 @@ bool can_gemm(DType lhs, DType rhs, DType result);
 // Thread-safety: immutable.
 class Gemm {
  public:
-  // Of types that can_gemm; spec has at least one term and no bias. Unless it is to be split, it
-  // stays on one thread.
+  // The types are some that can_gemm; spec has at least one term and no bias. Unless it is to be
+  // split, it stays on one thread.
   Gemm(const MatmulSpec& spec, DType lhs, DType rhs, DType result, bool split = true);
 
   // 64-byte aligned scratch of one execution.

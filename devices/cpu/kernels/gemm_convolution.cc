@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "millrace/devices/cpu/kernels/dim_vector.h"
+#include "millrace/devices/cpu/kernels/element.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -17,32 +18,9 @@ constexpr std::int64_t kRun = 8;  // outputs that are copied at once where they 
 
 std::size_t align64(std::size_t n) { return (n + 63) & ~std::size_t{63}; }
 
-std::int64_t at(const DimVector& v, std::int64_t i) { return v[static_cast<std::size_t>(i)]; }
-
 std::int64_t multiply_adds(const ConvolutionDims& dims, const Shape& rhs, const Shape& result) {
-  std::int64_t each = rhs.dim(static_cast<int>(dims.kernel_input_feature));
-  for (std::int64_t d : dims.kernel_spatial) each *= rhs.dim(static_cast<int>(d));
-  return each * result.elements();
-}
-
-// What is copied has only a size.
-struct Sixteen {
-  std::byte bytes[16];
-};
-template <class F>
-void with_width(std::size_t width, F f) {
-  switch (width) {
-    case 1:
-      return f(std::uint8_t{});
-    case 2:
-      return f(std::uint16_t{});
-    case 4:
-      return f(std::uint32_t{});
-    case 8:
-      return f(std::uint64_t{});
-    default:
-      return f(Sixteen{});
-  }
+  return rhs.dim(static_cast<int>(dims.kernel_input_feature)) *
+         Axes(rhs, dims.kernel_spatial).size * result.elements();
 }
 
 }  // namespace
@@ -65,9 +43,9 @@ GemmConvolution::GemmConvolution(const ConvolutionDims& dims, const Shape& lhs, 
     spatial_.push_back({.in = extent(lhs, i),
                         .out = extent(result, o),
                         .window = extent(rhs, k),
-                        .in_stride = at(in, i),
-                        .out_stride = at(out, o),
-                        .window_stride = at(weights, k),
+                        .in_stride = in[i],
+                        .out_stride = out[o],
+                        .window_stride = weights[k],
                         .step = dims.strides[s],
                         .low = dims.pad_low[s],
                         .in_dilation = dims.lhs_dilation[s],
@@ -79,12 +57,12 @@ GemmConvolution::GemmConvolution(const ConvolutionDims& dims, const Shape& lhs, 
   images_ = extent(lhs, dims.input_batch);
   inputs_ = extent(rhs, dims.kernel_input_feature);
   outputs_ = extent(rhs, dims.kernel_output_feature) / groups_;
-  in_image_ = at(in, dims.input_batch);
-  in_feature_ = at(in, dims.input_feature);
-  out_image_ = at(out, dims.output_batch);
-  out_feature_ = at(out, dims.output_feature);
-  rhs_in_ = at(weights, dims.kernel_input_feature);
-  rhs_out_ = at(weights, dims.kernel_output_feature);
+  in_image_ = in[dims.input_batch];
+  in_feature_ = in[dims.input_feature];
+  out_image_ = out[dims.output_batch];
+  out_feature_ = out[dims.output_feature];
+  rhs_in_ = weights[dims.kernel_input_feature];
+  rhs_out_ = weights[dims.kernel_output_feature];
   by_feature_ = in_feature_ == 1 && inputs_ > 1;
   const Index terms = window_ * inputs_;
   const Index fitting = kPatchBytes / (terms * static_cast<Index>(width_)) / kRowGrain * kRowGrain;
@@ -158,7 +136,7 @@ void GemmConvolution::find_places(const Chunk& chunk, Index* places) const {
   const std::size_t rank = spatial_.size();
   for (Index w = 0; w < window_; ++w) {
     Index* const row = places + w * places_row();
-    // Of the output, and where the window's place begins.
+    // Index of the output, and where the window's place begins.
     Index out[kMaxRank] = {}, shift[kMaxRank] = {}, rest = chunk.first, in = w;
     for (std::size_t s = rank; s-- > 0;) {
       const Spatial& d = spatial_[s];
@@ -262,16 +240,13 @@ void GemmConvolution::run_as(const T* lhs, const T* rhs, T* result, std::byte* s
       scatter(c, sums, result);
     }
   };
-  if (parts_ == 1)
-    part(0);
-  else
-    parallel.run(static_cast<int>(parts_), [&](int number) { part(number); });
+  parallel.run(static_cast<int>(parts_), part);
 }
 
 void GemmConvolution::run(const void* lhs, const void* rhs, void* result, std::byte* scratch,
                           Parallel& parallel) const {
   with_width(width_, [&](auto tag) {
-    using T = decltype(tag);
+    using T = typename decltype(tag)::type;
     run_as(static_cast<const T*>(lhs), static_cast<const T*>(rhs), static_cast<T*>(result), scratch,
            parallel);
   });

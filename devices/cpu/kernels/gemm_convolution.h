@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "millrace/core/parallel_for.h"
+#include "millrace/core/async/parallel_for.h"
 #include "millrace/devices/cpu/kernels/contraction.h"
 #include "millrace/devices/cpu/kernels/gemm.h"
 
@@ -21,7 +21,7 @@ class GemmConvolution {
   // groups, and of more than kPlainWork multiply-adds.
   static bool fits(const ConvolutionDims& dims, const Shape& lhs, const Shape& rhs,
                    const Shape& result);
-  // Of what fits.
+  // The convolution must fit.
   GemmConvolution(const ConvolutionDims& dims, const Shape& lhs, const Shape& rhs,
                   const Shape& result);
 

@@ -6,13 +6,15 @@
 
 #include <cstdint>
 
+#include "millrace/devices/cpu/kernels/isa_level.h"
+
 namespace millrace::devices::cpu {
 
 inline constexpr int kMaxTileVectors = 3;
 // Sums that a product of vectors is taken in, whatever the vectors of the processor.
 inline constexpr int kDotSums = 32;
 
-// Of elements of T: double, float, std::uint32_t or std::uint64_t.
+// T is double, float, std::uint32_t or std::uint64_t.
 template <class T>
 struct GemmTile {
   int rows = 0;     // of the left side's panels
@@ -31,21 +33,6 @@ struct GemmTile {
                    const T* y, std::int64_t row, T* c) = nullptr;
 };
 
-// The one of this processor.
-template <class T>
-GemmTile<T> find_gemm_tile();
-
-namespace baseline {
-template <class T>
-GemmTile<T> gemm_tile();
-}
-namespace x86_64_v3 {
-template <class T>
-GemmTile<T> gemm_tile();
-}
-namespace x86_64_v4 {
-template <class T>
-GemmTile<T> gemm_tile();
-}
+MILLRACE_IN_EACH_ISA(template <class T> GemmTile<T> gemm_tile();)
 
 }  // namespace millrace::devices::cpu

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "millrace/devices/cpu/kernels/gemm_cut.h"
-
 namespace millrace::devices::cpu {
 
 using Index = std::int64_t;
@@ -26,7 +24,7 @@ void GemmWithVector::run(const double* a, const double* b, double* c, Parallel& 
   const Index all = spec_.batch * results_;
   const Index parts =
       std::clamp<Index>(all * spec_.k / kGemmPartWork, 1, std::min(most_parts_, all));
-  each_gemm_part(parts, parallel, [&](Index part) {
+  parallel.run(static_cast<int>(parts), [&](Index part) {
     const Index end = all * (part + 1) / parts;
     for (Index i = all * part / parts; i < end;) {
       const Index batch = i / results_, first = i % results_,

@@ -3,11 +3,14 @@
 
 #include <cstdint>
 
-#include "millrace/core/parallel_for.h"
+#include "millrace/core/async/parallel_for.h"
 #include "millrace/devices/cpu/kernels/gemm_tile.h"
 #include "millrace/devices/cpu/kernels/onednn.h"
 
 namespace millrace::devices::cpu {
+
+// Multiply-adds that make a part worth its start.
+inline constexpr std::int64_t kGemmPartWork = 1 << 18;
 
 // A product of f64 with one vector, which reads its matrix once, where it lies. False where the
 // matrix has neither rows nor columns whose elements are neighbours, or there is no vector.

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
 #include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/merge_sort.h"
+#include "millrace/devices/cpu/kernels/split.h"
 #include "millrace/devices/cpu/kernels/strided.h"
 
 namespace millrace::devices::cpu {
@@ -115,29 +118,36 @@ void IndexedWalk::start_index(std::int64_t b, const void* indices, std::int64_t*
   }
 }
 
+IndexedWalk::Dense IndexedWalk::dense() const {
+  Dense walk;
+  for (std::size_t k = 0; k < dims_.index_map.size(); ++k) {
+    const auto d = static_cast<int>(dims_.index_map[k]);
+    walk.most[k] = operand_.dim(d) - slice_[d];
+    walk.strides[k] = operand_strides_[d];
+  }
+  if (batch_dims_.empty()) return walk;
+  walk.index_stride = batch_index_strides_.back();
+  walk.result_stride = batch_result_strides_.back();
+  return walk;
+}
+
 template <class I>
 void IndexedWalk::gather_dense(const std::byte* operand, const I* indices, std::byte* result,
                                std::int64_t begin, std::int64_t end) const {
+  Dense walk = dense();
+  for (std::int64_t& most : walk.most) most = std::max<std::int64_t>(most, 0);
   const std::size_t mapped = dims_.index_map.size();
-  std::int64_t most[kMaxRank] = {}, strides[kMaxRank] = {};
-  for (std::size_t k = 0; k < mapped; ++k) {
-    const auto d = static_cast<std::size_t>(dims_.index_map[k]);
-    most[k] = std::max<std::int64_t>(operand_.dim(static_cast<int>(d)) - slice_[d], 0);
-    strides[k] = operand_strides_[d];
-  }
-  const std::int64_t index_stride = batch_dims_.empty() ? 0 : batch_index_strides_.back();
-  const std::int64_t result_stride = batch_dims_.empty() ? 0 : batch_result_strides_.back();
   const auto bytes = static_cast<std::size_t>(window_elements_ * width_);
   for (std::int64_t b = begin; b < end; ++b) {
     std::int64_t from = 0;
     for (std::size_t k = 0; k < mapped; ++k) {
       const auto start = static_cast<std::int64_t>(
-          indices[b * index_stride + static_cast<std::int64_t>(k) * index_step_]);
-      from += std::clamp<std::int64_t>(start, 0, most[k]) * strides[k];
+          indices[b * walk.index_stride + static_cast<std::int64_t>(k) * index_step_]);
+      from += std::clamp<std::int64_t>(start, 0, walk.most[k]) * walk.strides[k];
     }
-    std::byte* to = result + b * result_stride * width_;
+    std::byte* to = result + b * walk.result_stride * width_;
     const std::byte* source = operand + from * width_;
-    // Of one number, which is what most have, a load and a store.
+    // Most windows are one number: a load and a store.
     if (bytes == 4)
       std::memcpy(to, source, 4);
     else if (bytes == 8)
@@ -159,7 +169,7 @@ void IndexedWalk::gather(const void* operand, const void* indices, void* result,
     if (flat_ && dense_ && indices_.dtype() == DType::kI64)
       return gather_dense(in, static_cast<const std::int64_t*>(indices), out, begin, end);
     for (std::int64_t b = begin; b < end; ++b) {
-      std::int64_t start[kMaxRank], from = 0, to = 0, rest = b;
+      std::int64_t start[kMaxRank], from = 0;
       start_index(b, indices, start);
       for (int d = 0; d < operand_.rank(); ++d) {
         const auto s = static_cast<std::size_t>(d);
@@ -167,10 +177,7 @@ void IndexedWalk::gather(const void* operand, const void* indices, void* result,
                                          std::max<std::int64_t>(operand_.dim(d) - slice_[s], 0)) *
                 operand_strides_[s];
       }
-      for (std::size_t d = batch_dims_.size(); d-- > 0;) {
-        to += rest % batch_dims_[d] * batch_result_strides_[d];
-        rest /= batch_dims_[d];
-      }
+      const std::int64_t to = place_of(b, batch_dims_, batch_result_strides_);
       if (dense_) {
         std::memcpy(out + to * width_, in + from * width_,
                     static_cast<std::size_t>(window_elements_ * width_));
@@ -179,27 +186,13 @@ void IndexedWalk::gather(const void* operand, const void* indices, void* result,
       }
     }
   };
-  const std::int64_t parts = std::clamp<std::int64_t>(
-      batches_ * (window_elements_ + 16) / (32 << 10), 1, std::min<std::int64_t>(batches_, 16));
-  if (parts == 1)
-    run(0, batches_);
-  else
-    parallel.run(static_cast<int>(parts),
-                 [&](int p) { run(batches_ * p / parts, batches_ * (p + 1) / parts); });
+  split(batches_, batches_ * (window_elements_ + 16) / (32 << 10), 16, parallel, run);
 }
 
 template <class I, class F>
 void IndexedWalk::scatter_dense(std::byte* result, const I* indices, const std::byte* updates,
                                 F put) const {
-  const std::size_t mapped = dims_.index_map.size();
-  std::int64_t most[kMaxRank] = {}, strides[kMaxRank] = {};
-  for (std::size_t k = 0; k < mapped; ++k) {
-    const auto d = static_cast<std::size_t>(dims_.index_map[k]);
-    most[k] = operand_.dim(static_cast<int>(d)) - slice_[d];
-    strides[k] = operand_strides_[d];
-  }
-  const std::int64_t index_stride = batch_dims_.empty() ? 0 : batch_index_strides_.back();
-  const std::int64_t result_stride = batch_dims_.empty() ? 0 : batch_result_strides_.back();
+  const Dense walk = dense();
   // Copies, which the bytes that are written cannot be.
   const std::int64_t batches = batches_, index_step = index_step_, width = width_;
   const auto each = [&](const std::size_t count) {
@@ -209,29 +202,25 @@ void IndexedWalk::scatter_dense(std::byte* result, const I* indices, const std::
       for (std::size_t k = 0; k < count; ++k) {
         // An unsigned index beyond int64 is negative here, and so outside of it too.
         const auto start = static_cast<std::int64_t>(
-            indices[b * index_stride + static_cast<std::int64_t>(k) * index_step]);
-        inside = inside && start >= 0 && start <= most[k];
-        to += inside ? start * strides[k] : 0;
+            indices[b * walk.index_stride + static_cast<std::int64_t>(k) * index_step]);
+        inside = inside && start >= 0 && start <= walk.most[k];
+        to += inside ? start * walk.strides[k] : 0;
       }
-      if (inside) put(result + to * width, updates + b * result_stride * width);
+      if (inside) put(result + to * width, updates + b * walk.result_stride * width);
     }
   };
-  if (mapped == 1)
+  if (dims_.index_map.size() == 1)
     each(1);
   else
-    each(mapped);
+    each(dims_.index_map.size());
 }
 
 void IndexedWalk::scatter_at(std::int64_t b, RegionFrame& frame, std::span<const DType> types,
                              std::span<void* const> results, const void* indices,
                              std::span<const void* const> updates) const {
-  const int k = static_cast<int>(types.size());
-  std::int64_t start[kMaxRank], base = 0, rest = b;
+  std::int64_t start[kMaxRank];
   start_index(b, indices, start);
-  for (std::size_t d = batch_dims_.size(); d-- > 0;) {
-    base += rest % batch_dims_[d] * batch_result_strides_[d];
-    rest /= batch_dims_[d];
-  }
+  const std::int64_t base = place_of(b, batch_dims_, batch_result_strides_);
   std::int64_t target = 0;
   for (int d = 0; d < operand_.rank(); ++d) {
     const auto s = static_cast<std::size_t>(d);
@@ -239,32 +228,16 @@ void IndexedWalk::scatter_at(std::int64_t b, RegionFrame& frame, std::span<const
     target += start[d] * operand_strides_[s];
   }
   for (std::int64_t w = 0; w < window_elements_; ++w) {
-    std::int64_t to = target, from = base, left = w;
-    for (std::size_t d = window_dims_.size(); d-- > 0;) {
-      const std::int64_t i = left % window_dims_[d];
-      left /= window_dims_[d];
-      to += i * window_operand_strides_[d];
-      from += i * window_result_strides_[d];
+    const std::int64_t to = target + place_of(w, window_dims_, window_operand_strides_),
+                       from = base + place_of(w, window_dims_, window_result_strides_);
+    void* accumulators[kMaxOperands];
+    const void* elements[kMaxOperands];
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      const auto width = static_cast<std::int64_t>(byte_width(types[i]));
+      accumulators[i] = static_cast<std::byte*>(results[i]) + to * width;
+      elements[i] = static_cast<const std::byte*>(updates[i]) + from * width;
     }
-    for (int i = 0; i < k; ++i) {
-      const auto width = static_cast<std::int64_t>(byte_width(types[static_cast<std::size_t>(i)]));
-      frame.set_argument(
-          i, static_cast<std::byte*>(results[static_cast<std::size_t>(i)]) + to * width);
-      frame.set_argument(
-          k + i,
-          static_cast<const std::byte*>(updates[static_cast<std::size_t>(i)]) + from * width);
-    }
-    frame.run(1);
-    std::byte values[8][16];
-    for (int i = 0; i < k; ++i) {
-      std::memcpy(values[i], frame.result(i), byte_width(types[static_cast<std::size_t>(i)]));
-    }
-    for (int i = 0; i < k; ++i) {
-      const std::size_t width = byte_width(types[static_cast<std::size_t>(i)]);
-      std::memcpy(static_cast<std::byte*>(results[static_cast<std::size_t>(i)]) +
-                      static_cast<std::size_t>(to) * width,
-                  values[i], width);
-    }
+    frame.fold(types, accumulators, elements);
   }
 }
 
@@ -354,8 +327,9 @@ void sort(const Region& region, const Shape& shape, int dimension, std::span<con
   const std::int64_t n = shape.dim(dimension);
   const std::int64_t stride = dense_strides(shape)[static_cast<std::size_t>(dimension)];
   const std::int64_t lines = n == 0 ? 0 : shape.elements() / n;
-  auto* order = reinterpret_cast<std::int32_t*>(scratch);
-  auto* merged = order + n;
+  const auto extent = static_cast<std::size_t>(n);
+  const std::span<std::int32_t> order(reinterpret_cast<std::int32_t*>(scratch), extent),
+      memory(order.data() + n, extent);
   RegionFrame frame(region);
   for (std::int64_t line = 0; line < lines; ++line) {
     const std::int64_t base = line / stride * stride * n + line % stride;
@@ -369,26 +343,14 @@ void sort(const Region& region, const Shape& shape, int dimension, std::span<con
       frame.run(1);
       return *static_cast<const std::uint8_t*>(frame.result(0)) != 0;
     };
-    for (std::int64_t i = 0; i < n; ++i) order[i] = static_cast<std::int32_t>(i);
-    // A bottom-up merge sort: stable, and at home with comparators that are no strict weak order
-    // (NaN).
-    for (std::int64_t run = 1; run < n; run *= 2) {
-      for (std::int64_t begin = 0; begin < n; begin += 2 * run) {
-        const std::int64_t middle = std::min(begin + run, n), end = std::min(begin + 2 * run, n);
-        std::int64_t i = begin, j = middle;
-        for (std::int64_t to = begin; to < end; ++to) {
-          const bool right = i == middle || (j < end && before(order[j], order[i]));
-          merged[to] = right ? order[j++] : order[i++];
-        }
-      }
-      std::swap(order, merged);
-    }
+    std::iota(order.begin(), order.end(), 0);
+    const std::int32_t* const sorted = merge_sort(order, memory, before).data();
     for (std::size_t k = 0; k < types.size(); ++k) {
       const auto width = static_cast<std::int64_t>(byte_width(types[k]));
       const auto* from = static_cast<const std::byte*>(operands[k]) + base * width;
       auto* to = static_cast<std::byte*>(outputs[k]) + base * width;
       for (std::int64_t i = 0; i < n; ++i) {
-        std::memcpy(to + i * stride * width, from + order[i] * stride * width,
+        std::memcpy(to + i * stride * width, from + sorted[i] * stride * width,
                     static_cast<std::size_t>(width));
       }
     }

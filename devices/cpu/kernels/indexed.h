@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "millrace/core/parallel_for.h"
+#include "millrace/core/async/parallel_for.h"
 #include "millrace/devices/cpu/kernels/dim_vector.h"
 #include "millrace/devices/cpu/kernels/region.h"
 #include "millrace/devices/shape.h"
@@ -36,6 +36,13 @@ class IndexedWalk {
  private:
   // The operand index at which the window of batch element b starts, per dimension; unclamped.
   void start_index(std::int64_t b, const void* indices, std::int64_t* start) const;
+  // A dense walk: strides of the batch, and per component of the index vector how far a window
+  // may begin and how far apart its places are.
+  struct Dense {
+    std::int64_t index_stride = 0, result_stride = 0;
+    std::int64_t most[kMaxRank] = {}, strides[kMaxRank] = {};
+  };
+  Dense dense() const;
   // Batch elements [begin, end), where flat_ and windows are dense in operand and result.
   template <class I>
   void gather_dense(const std::byte* operand, const I* indices, std::byte* result,

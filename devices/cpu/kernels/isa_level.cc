@@ -2,10 +2,18 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <string_view>
+#include <optional>
+#include <string>
 
 namespace millrace::devices::cpu {
 namespace {
+
+std::optional<IsaLevel> level_of(std::string_view name) {
+  if (name == "baseline") return IsaLevel::kBaseline;
+  if (name == "v3") return IsaLevel::kX86V3;
+  if (name == "v4") return IsaLevel::kX86V4;
+  return std::nullopt;
+}
 
 IsaLevel detect() {
 #if defined(MILLRACE_HAVE_X86_64_LEVELS)
@@ -20,18 +28,20 @@ IsaLevel detect() {
       best = IsaLevel::kX86V4;
     }
   }
-  if (const char* wanted = std::getenv("MILLRACE_CPU_ISA")) {
-    const std::string_view text = wanted;
-    if (text == "baseline") return IsaLevel::kBaseline;
-    if (text == "v3") return std::min(best, IsaLevel::kX86V3);
-  }
-  return best;
+  const char* const wanted = std::getenv("MILLRACE_CPU_ISA");
+  return std::min(best, wanted == nullptr ? best : level_of(wanted).value_or(best));
 #else
   return IsaLevel::kBaseline;
 #endif
 }
 
 }  // namespace
+
+Status check_isa_name(std::string_view name) {
+  if (name.empty() || level_of(name)) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              "MILLRACE_CPU_ISA is '" + std::string(name) + "', but must be baseline, v3 or v4");
+}
 
 IsaLevel isa_level() {
   static const IsaLevel level = detect();

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
 #include "millrace/devices/cpu/kernels/element.h"
 #include "millrace/devices/cpu/kernels/strided.h"
 
@@ -221,39 +221,35 @@ bool LoopKernel::can_overwrite(int output, int input) const {
 
 void LoopKernel::run(std::span<const void* const> buffers, std::span<void* const> outputs,
                      std::byte* scratch, Parallel& parallel) const {
-  if (elements_ > 0) {
-    if (parts_ == 1) {
-      run_part(0, buffers, outputs, scratch);
-    } else {
-      parallel.run(parts_, [&](int part) { run_part(part, buffers, outputs, scratch); });
-    }
-  }
-  if (mode_ != Mode::kStore) finish(buffers, outputs, scratch);
+  const Memory m{buffers, outputs, scratch};
+  if (elements_ > 0) parallel.run(parts_, [&](int part) { run_part(part, m); });
+  if (mode_ != Mode::kStore) finish(m);
 }
 
-void LoopKernel::run_part(int part, std::span<const void* const> buffers,
-                          std::span<void* const> outputs, std::byte* scratch) const {
+// Where an input begins; nullptr for an iota.
+const std::byte* LoopKernel::Memory::start(const LoopInput& input, int width) const {
+  if (input.iota) return nullptr;
+  return static_cast<const std::byte*>(buffers[static_cast<std::size_t>(input.buffer)]) +
+         input.offset * width;
+}
+const void* LoopKernel::Memory::init(const Output& output) const {
+  return buffers[static_cast<std::size_t>(output.what.init)];
+}
+
+void LoopKernel::run_part(int part, const Memory& m) const {
   Frame frame;
-  prepare(frame, buffers);
+  prepare(frame, m);
   switch (mode_) {
-    case Mode::kStore: {
-      // Whole tiles per part.
-      const std::int64_t tiles = (elements_ + tile_ - 1) / tile_;
-      const std::int64_t begin = tiles * part / parts_ * tile_;
-      const std::int64_t end = std::min(elements_, tiles * (part + 1) / parts_ * tile_);
-      store_part(frame, begin, end, buffers, outputs);
-      return;
-    }
+    case Mode::kStore:
+      return store_part(frame, part, m);
     case Mode::kColumns:
-      columns_part(frame, part, buffers, outputs, scratch);
-      return;
+      return columns_part(frame, part, m);
     case Mode::kRows:
-      rows_part(frame, part, buffers, outputs, scratch);
-      return;
+      return rows_part(frame, part, m);
   }
 }
 
-void LoopKernel::prepare(Frame& frame, std::span<const void* const> buffers) const {
+void LoopKernel::prepare(Frame& frame, const Memory& m) const {
   const int fill = static_cast<int>(std::min<std::int64_t>(elements_, tile_));
   program_.bind(frame.memory, frame.pointers, tile_, fill);
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -265,15 +261,11 @@ void LoopKernel::prepare(Frame& frame, std::span<const void* const> buffers) con
       if (input.source.iota) {
         fill_iota(to, program_.dtype(value), {}, {}, input.source.offset, 0, fill);
       } else {
-        const auto* from =
-            static_cast<const std::byte*>(buffers[static_cast<std::size_t>(input.source.buffer)]);
-        fill_splat(to, from + input.source.offset * input.width,
-                   static_cast<std::size_t>(input.width), fill);
+        fill_splat(to, m.start(input.source, input.width), static_cast<std::size_t>(input.width),
+                   fill);
       }
     } else if (input.load == Load::kPeriodic) {
-      const auto* from =
-          static_cast<const std::byte*>(buffers[static_cast<std::size_t>(input.source.buffer)]) +
-          input.source.offset * input.width;
+      const std::byte* const from = m.start(input.source, input.width);
       const std::int64_t total = input.period + fill;
       for (std::int64_t at = 0; at < total; at += input.period) {
         std::memcpy(to + at * input.width, from,
@@ -284,18 +276,12 @@ void LoopKernel::prepare(Frame& frame, std::span<const void* const> buffers) con
 }
 
 // Elements [start, start + n) of the space: loads, program, stores.
-void LoopKernel::run_tile(Frame& frame, std::int64_t start, int n,
-                          std::span<const void* const> buffers,
-                          std::span<void* const> outputs) const {
+void LoopKernel::run_tile(Frame& frame, std::int64_t start, int n, const Memory& m) const {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const Input& input = inputs_[i];
     if (input.load == Load::kSplat) continue;
     const int value = program_.inputs()[i];
-    const auto* from = input.source.iota
-                           ? nullptr
-                           : static_cast<const std::byte*>(
-                                 buffers[static_cast<std::size_t>(input.source.buffer)]) +
-                                 input.source.offset * input.width;
+    const std::byte* const from = m.start(input.source, input.width);
     if (input.load == Load::kContiguous) {
       frame.pointers[value] = const_cast<std::byte*>(from + start * input.width);
     } else if (input.load == Load::kPeriodic) {
@@ -311,13 +297,13 @@ void LoopKernel::run_tile(Frame& frame, std::int64_t start, int n,
   for (std::size_t o = 0; o < outputs_.size(); ++o) {
     const Output& output = outputs_[o];
     if (output.what.reduce || program_.producer(output.value) < 0) continue;
-    frame.pointers[output.value] = static_cast<std::byte*>(outputs[o]) + start * output.width;
+    frame.pointers[output.value] = static_cast<std::byte*>(m.outputs[o]) + start * output.width;
   }
   program_.run(frame.pointers, n);
   for (std::size_t o = 0; o < outputs_.size(); ++o) {
     const Output& output = outputs_[o];
     if (output.what.reduce) continue;
-    std::byte* to = static_cast<std::byte*>(outputs[o]) + start * output.width;
+    std::byte* to = static_cast<std::byte*>(m.outputs[o]) + start * output.width;
     if (frame.pointers[output.value] != to) {
       std::memcpy(to, frame.pointers[output.value],
                   static_cast<std::size_t>(n) * static_cast<std::size_t>(output.width));
@@ -325,18 +311,16 @@ void LoopKernel::run_tile(Frame& frame, std::int64_t start, int n,
   }
 }
 
-void LoopKernel::store_part(Frame& frame, std::int64_t begin, std::int64_t end,
-                            std::span<const void* const> buffers,
-                            std::span<void* const> outputs) const {
-  for (std::int64_t at = begin; at < end; at += tile_) {
-    run_tile(frame, at, static_cast<int>(std::min<std::int64_t>(tile_, end - at)), buffers,
-             outputs);
-  }
+// Whole tiles.
+void LoopKernel::store_part(Frame& frame, int part, const Memory& m) const {
+  const std::int64_t tiles = (elements_ + tile_ - 1) / tile_;
+  const std::int64_t end = std::min(elements_, tiles * (part + 1) / parts_ * tile_);
+  for (std::int64_t at = tiles * part / parts_ * tile_; at < end; at += tile_)
+    run_tile(frame, at, static_cast<int>(std::min<std::int64_t>(tile_, end - at)), m);
 }
 
 // One piece of the columns over one chunk of the rows; the result goes to the chunk's partials.
-void LoopKernel::columns_part(Frame& frame, int part, std::span<const void* const> buffers,
-                              std::span<void* const> outputs, std::byte* scratch) const {
+void LoopKernel::columns_part(Frame& frame, int part, const Memory& m) const {
   const std::int64_t pieces = parts_ / chunks_;
   const std::int64_t piece = part % pieces, chunk = part / pieces;
   const std::int64_t row_begin = outer_ * chunk / chunks_, row_end = outer_ * (chunk + 1) / chunks_;
@@ -360,7 +344,7 @@ void LoopKernel::columns_part(Frame& frame, int part, std::span<const void* cons
   int tiles = 0;
   for (std::int64_t row = row_begin; row < row_end; row += block) {
     const int n = static_cast<int>(std::min(block, row_end - row) * width);
-    run_tile(frame, row * inner_ + column, n, buffers, outputs);
+    run_tile(frame, row * inner_ + column, n, m);
     each([&](const Output& o) {
       o.loops.column(frame.memory + o.lanes, frame.pointers[o.value], n);
     });
@@ -375,14 +359,13 @@ void LoopKernel::columns_part(Frame& frame, int part, std::span<const void* cons
     std::byte* acc = accs(o);
     for (std::int64_t b = 1; b < block; ++b)
       o.loops.merge(acc, acc + b * width * o.loops.acc_bytes, width);
-    std::byte* to = scratch + o.partials + (chunk * inner_ + column) * o.loops.acc_bytes;
+    std::byte* to = m.scratch + o.partials + (chunk * inner_ + column) * o.loops.acc_bytes;
     std::memcpy(to, acc, static_cast<std::size_t>(width * o.loops.acc_bytes));
   });
 }
 
 // Whole rows, or one chunk of one row.
-void LoopKernel::rows_part(Frame& frame, int part, std::span<const void* const> buffers,
-                           std::span<void* const> outputs, std::byte* scratch) const {
+void LoopKernel::rows_part(Frame& frame, int part, const Memory& m) const {
   const auto identity = [&](std::byte* acc) {
     for (std::size_t o = 0; o < outputs_.size(); ++o) {
       if (outputs_[o].what.reduce) outputs_[o].loops.acc_identity(acc + o * 8, 1);
@@ -392,7 +375,7 @@ void LoopKernel::rows_part(Frame& frame, int part, std::span<const void* const> 
   const auto add_run = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t at = begin; at < end; at += tile_) {
       const int n = static_cast<int>(std::min<std::int64_t>(tile_, end - at));
-      run_tile(frame, at, n, buffers, outputs);
+      run_tile(frame, at, n, m);
       for (std::size_t o = 0; o < outputs_.size(); ++o) {
         const Output& output = outputs_[o];
         if (output.what.reduce) output.loops.row(acc + o * 8, frame.pointers[output.value], n);
@@ -406,7 +389,7 @@ void LoopKernel::rows_part(Frame& frame, int part, std::span<const void* const> 
     for (std::size_t o = 0; o < outputs_.size(); ++o) {
       const Output& output = outputs_[o];
       if (!output.what.reduce) continue;
-      std::memcpy(scratch + output.partials + part * output.loops.acc_bytes, acc + o * 8,
+      std::memcpy(m.scratch + output.partials + part * output.loops.acc_bytes, acc + o * 8,
                   static_cast<std::size_t>(output.loops.acc_bytes));
     }
     return;
@@ -415,8 +398,7 @@ void LoopKernel::rows_part(Frame& frame, int part, std::span<const void* const> 
   const std::int64_t block = inner_ < tile_ ? tile_ / inner_ : 1;
   for (std::int64_t row = row_begin; row < row_end; row += block) {
     const std::int64_t rows = std::min(block, row_end - row);
-    if (inner_ < tile_)
-      run_tile(frame, row * inner_, static_cast<int>(rows * inner_), buffers, outputs);
+    if (inner_ < tile_) run_tile(frame, row * inner_, static_cast<int>(rows * inner_), m);
     for (std::int64_t r = 0; r < rows; ++r) {
       identity(acc);
       if (inner_ >= tile_) add_run((row + r) * inner_, (row + r + 1) * inner_);
@@ -429,24 +411,23 @@ void LoopKernel::rows_part(Frame& frame, int part, std::span<const void* const> 
               static_cast<std::byte*>(frame.pointers[output.value]) + r * inner_ * output.width,
               static_cast<int>(inner_));
         }
-        output.loops.finish(static_cast<std::byte*>(outputs[o]) + (row + r) * output.width,
-                            acc + o * 8, buffers[static_cast<std::size_t>(output.what.init)], 1);
+        output.loops.finish(static_cast<std::byte*>(m.outputs[o]) + (row + r) * output.width,
+                            acc + o * 8, m.init(output), 1);
       }
     }
   }
 }
 
 // Adds up the partial results, in order, and writes the reduced outputs.
-void LoopKernel::finish(std::span<const void* const> buffers, std::span<void* const> outputs,
-                        std::byte* scratch) const {
+void LoopKernel::finish(const Memory& m) const {
   if (elements_ > 0 && mode_ == Mode::kRows && chunks_ == 1) return;
   for (std::size_t o = 0; o < outputs_.size(); ++o) {
     const Output& output = outputs_[o];
     if (!output.what.reduce) continue;
-    const void* init = buffers[static_cast<std::size_t>(output.what.init)];
+    const void* init = m.init(output);
     const ReduceLoops& loops = output.loops;
-    std::byte* partials = scratch + output.partials;
-    auto* out = static_cast<std::byte*>(outputs[o]);
+    std::byte* partials = m.scratch + output.partials;
+    auto* out = static_cast<std::byte*>(m.outputs[o]);
     const std::int64_t results = mode_ == Mode::kColumns ? inner_ : outer_;
     if (elements_ == 0) {
       fill_splat(out, init, static_cast<std::size_t>(output.width), results);

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "millrace/core/parallel_for.h"
+#include "millrace/core/async/parallel_for.h"
 #include "millrace/devices/cpu/kernels/reduce_loops.h"
 #include "millrace/devices/cpu/kernels/tile_program.h"
 
@@ -90,19 +90,21 @@ class LoopKernel {
   void classify_inputs();
   bool lay_out();
   void split();
-  void run_part(int part, std::span<const void* const> buffers, std::span<void* const> outputs,
-                std::byte* scratch) const;
-  void prepare(Frame& frame, std::span<const void* const> buffers) const;
-  void run_tile(Frame& frame, std::int64_t start, int n, std::span<const void* const> buffers,
-                std::span<void* const> outputs) const;
-  void store_part(Frame& frame, std::int64_t begin, std::int64_t end,
-                  std::span<const void* const> buffers, std::span<void* const> outputs) const;
-  void columns_part(Frame& frame, int part, std::span<const void* const> buffers,
-                    std::span<void* const> outputs, std::byte* scratch) const;
-  void rows_part(Frame& frame, int part, std::span<const void* const> buffers,
-                 std::span<void* const> outputs, std::byte* scratch) const;
-  void finish(std::span<const void* const> buffers, std::span<void* const> outputs,
-              std::byte* scratch) const;
+  // What one run reads and writes.
+  struct Memory {
+    std::span<const void* const> buffers;
+    std::span<void* const> outputs;
+    std::byte* scratch;
+    const std::byte* start(const LoopInput& input, int width) const;
+    const void* init(const Output& output) const;
+  };
+  void run_part(int part, const Memory& m) const;
+  void prepare(Frame& frame, const Memory& m) const;
+  void run_tile(Frame& frame, std::int64_t start, int n, const Memory& m) const;
+  void store_part(Frame& frame, int part, const Memory& m) const;
+  void columns_part(Frame& frame, int part, const Memory& m) const;
+  void rows_part(Frame& frame, int part, const Memory& m) const;
+  void finish(const Memory& m) const;
 
   std::vector<std::int64_t> dims_;  // coalesced
   TileProgram program_;

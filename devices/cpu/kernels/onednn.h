@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/error.h"
-#include "millrace/core/parallel_for.h"
+#include "millrace/core/async/parallel_for.h"
+#include "millrace/core/base/error.h"
 
 namespace millrace::devices::cpu {
 
@@ -33,7 +33,8 @@ class OneDnnState {
 class OneDnnKernel {
  public:
   virtual ~OneDnnKernel() = default;
-  virtual std::unique_ptr<OneDnnState> make_state() const = 0;
+  // kResourceExhausted where there is no memory for it.
+  virtual Result<std::unique_ptr<OneDnnState>> make_state() const = 0;
   // 64-byte aligned scratch of one execution.
   virtual std::size_t scratch_bytes() const = 0;
   virtual void run(OneDnnState& state, std::span<const void* const> inputs, void* output,
@@ -49,6 +50,8 @@ struct MatmulSpec {
   std::int64_t c_batch = 0, c_row = 0;
   bool bias = false;
 };
+// kUnimplemented: oneDNN has none; kResourceExhausted: it would not get the memory that it dies
+// without (core/base/memory_left.h). The same of the others below.
 Result<std::unique_ptr<OneDnnKernel>> make_matmul(const MatmulSpec& spec);
 
 // Three computations on (source [n, ic, spatial], weights [oc, ic / groups, kernel], destination
@@ -78,7 +81,7 @@ Result<ConvolutionChoice> make_convolution(const ConvolutionSpec& spec, bool det
 // The one that was chosen before, without a trial; kInvalidArgument for a way that there is not.
 Result<ConvolutionChoice> make_convolution_again(const ConvolutionSpec& spec, int way);
 
-// Of the library that is loaded.
+// The version of the library that is loaded.
 std::string onednn_version();
 
 // The multiply-adds of a convolution, times two.

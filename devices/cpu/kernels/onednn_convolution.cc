@@ -6,9 +6,10 @@
 #include <optional>
 #include <string_view>
 
-#include "millrace/core/clock.h"
+#include "millrace/core/base/clock.h"
 #include "millrace/devices/cpu/kernels/onednn.h"
 #include "millrace/devices/cpu/kernels/onednn_support.inc"
+#include "millrace/devices/system_memory.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -29,6 +30,13 @@ struct Freedom {
 };
 
 enum Role { kSource, kWeights, kDestination };
+// What the first and the second input and the output are, by kind.
+struct Roles {
+  Role first, second, out;
+};
+constexpr Roles kRoles[] = {{kSource, kWeights, kDestination},
+                            {kDestination, kWeights, kSource},
+                            {kSource, kDestination, kWeights}};
 
 struct Primitive {
   dnnl::primitive primitive;
@@ -81,18 +89,19 @@ Primitive make_primitive(const ConvolutionSpec& s, std::int64_t n, Freedom free)
   };
   Primitive p;
   p.bias = bias;
-  const auto describe = [&](const auto& pd) {
+  const auto take = [&](auto primitive, const auto& pd, const Desc& a, const Desc& w,
+                        const Desc& to) {
+    p.primitive = std::move(primitive);
+    p.source = a;
+    p.weights = w;
+    p.destination = to;
     p.scratchpad = pd.scratchpad_desc();
     p.reference = std::string_view(pd.impl_info_str()).starts_with("ref");
   };
   switch (s.kind) {
     case ConvolutionKind::kForward: {
       const auto pd = forward(d::prop_kind::forward_inference);
-      p.primitive = d::convolution_forward(pd);
-      p.source = pd.src_desc();
-      p.weights = pd.weights_desc();
-      p.destination = pd.dst_desc();
-      describe(pd);
+      take(d::convolution_forward(pd), pd, pd.src_desc(), pd.weights_desc(), pd.dst_desc());
       break;
     }
     case ConvolutionKind::kBackwardData: {
@@ -100,11 +109,8 @@ Primitive make_primitive(const ConvolutionSpec& s, std::int64_t n, Freedom free)
           d::convolution_backward_data::desc(kAlgorithm, source, weights, destination, s.strides,
                                              dilations, s.pad_low, s.pad_high),
           attr, engine, forward(d::prop_kind::forward_training));
-      p.primitive = d::convolution_backward_data(pd);
-      p.source = pd.diff_src_desc();
-      p.weights = pd.weights_desc();
-      p.destination = pd.diff_dst_desc();
-      describe(pd);
+      take(d::convolution_backward_data(pd), pd, pd.diff_src_desc(), pd.weights_desc(),
+           pd.diff_dst_desc());
       break;
     }
     case ConvolutionKind::kBackwardWeights: {
@@ -112,11 +118,8 @@ Primitive make_primitive(const ConvolutionSpec& s, std::int64_t n, Freedom free)
           d::convolution_backward_weights::desc(kAlgorithm, source, weights, destination, s.strides,
                                                 dilations, s.pad_low, s.pad_high),
           attr, engine, forward(d::prop_kind::forward_training));
-      p.primitive = d::convolution_backward_weights(pd);
-      p.source = pd.src_desc();
-      p.weights = pd.diff_weights_desc();
-      p.destination = pd.diff_dst_desc();
-      describe(pd);
+      take(d::convolution_backward_weights(pd), pd, pd.src_desc(), pd.diff_weights_desc(),
+           pd.diff_dst_desc());
       break;
     }
   }
@@ -158,28 +161,8 @@ class Convolution final : public OneDnnKernel {
     return common_ + part_ * static_cast<std::size_t>(parts_);
   }
 
-  std::unique_ptr<OneDnnState> make_state() const override {
-    const OneDnnScope scope;
-    auto state = std::make_unique<State>();
-    const Role in0 = spec_.kind == ConvolutionKind::kBackwardData ? kDestination : kSource;
-    const Role in1 = spec_.kind == ConvolutionKind::kBackwardWeights ? kDestination : kWeights;
-    const Operand& weights = operands_[kWeights];
-    if (weights.reorder) {
-      const bool out = output_role() == kWeights;
-      state->weights.emplace(
-          reorder(out ? weights.inner : weights.user, out ? weights.user : weights.inner));
-    }
-    for (std::int64_t p = 0; p < parts_; ++p) {
-      PartState part{.main = BoundPrimitive(primitive_.primitive, main_args(in0, in1))};
-      for (Role r : {kSource, kDestination}) {
-        const Operand& o = operands_[r];
-        if (!o.reorder) continue;
-        const bool out = output_role() == r;
-        part.reorders[r].emplace(reorder(out ? o.inner : o.user, out ? o.user : o.inner));
-      }
-      state->parts.push_back(std::move(part));
-    }
-    return state;
+  Result<std::unique_ptr<OneDnnState>> make_state() const override {
+    return guard_onednn("convolution's execution", [&] { return make_parts(); });
   }
 
   void run(OneDnnState& state, std::span<const void* const> inputs, void* output,
@@ -192,10 +175,7 @@ class Convolution final : public OneDnnKernel {
       weights = scratch;
     }
     const auto body = [&](int p) { run_part(s, p, inputs, weights, output, scratch); };
-    if (parts_ == 1)
-      body(0);
-    else
-      parallel.run(static_cast<int>(parts_), body);
+    parallel.run(static_cast<int>(parts_), body);
     if (kind == ConvolutionKind::kBackwardWeights) sum_parts(s, output, scratch);
   }
 
@@ -209,16 +189,28 @@ class Convolution final : public OneDnnKernel {
     std::optional<BoundPrimitive> weights;
   };
 
-  Role output_role() const {
-    switch (spec_.kind) {
-      case ConvolutionKind::kForward:
-        return kDestination;
-      case ConvolutionKind::kBackwardData:
-        return kSource;
-      default:
-        return kWeights;
+  std::unique_ptr<OneDnnState> make_parts() const {
+    auto state = std::make_unique<State>();
+    const Operand& weights = operands_[kWeights];
+    if (weights.reorder) {
+      const bool out = roles().out == kWeights;
+      state->weights.emplace(
+          reorder(out ? weights.inner : weights.user, out ? weights.user : weights.inner));
     }
+    for (std::int64_t p = 0; p < parts_; ++p) {
+      PartState part{.main = BoundPrimitive(primitive_.primitive, main_args())};
+      for (Role r : {kSource, kDestination}) {
+        const Operand& o = operands_[r];
+        if (!o.reorder) continue;
+        const bool out = roles().out == r;
+        part.reorders[r].emplace(reorder(out ? o.inner : o.user, out ? o.user : o.inner));
+      }
+      state->parts.push_back(std::move(part));
+    }
+    return state;
   }
+
+  const Roles& roles() const { return kRoles[static_cast<int>(spec_.kind)]; }
 
   void set(Role role, const Desc& user, const Desc& inner) {
     operands_[role] = {.user = user, .inner = inner, .reorder = user != inner};
@@ -247,7 +239,7 @@ class Convolution final : public OneDnnKernel {
   }
 
   // In the order: first input, second input, output, scratchpad, bias.
-  std::vector<std::pair<int, Desc>> main_args(Role in0, Role in1) const {
+  std::vector<std::pair<int, Desc>> main_args() const {
     const bool forward = spec_.kind == ConvolutionKind::kForward;
     const auto name = [&](Role r) {
       if (r == kSource)
@@ -257,11 +249,10 @@ class Convolution final : public OneDnnKernel {
                                                                : DNNL_ARG_WEIGHTS;
       return forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST;
     };
-    const Role out = output_role();
-    std::vector<std::pair<int, Desc>> args{{name(in0), operands_[in0].inner},
-                                           {name(in1), operands_[in1].inner},
-                                           {name(out), operands_[out].inner},
-                                           {DNNL_ARG_SCRATCHPAD, primitive_.scratchpad}};
+    std::vector<std::pair<int, Desc>> args;
+    for (const Role r : {roles().first, roles().second, roles().out})
+      args.emplace_back(name(r), operands_[r].inner);
+    args.emplace_back(DNNL_ARG_SCRATCHPAD, primitive_.scratchpad);
     if (spec_.bias) args.emplace_back(DNNL_ARG_BIAS, primitive_.bias);
     return args;
   }
@@ -280,7 +271,7 @@ class Convolution final : public OneDnnKernel {
       part.reorders[r]->execute({user, own + operands_[r].offset});
       return own + operands_[r].offset;
     };
-    const Role out = output_role();
+    const Role out = roles().out;
     void* results;
     if (out == kWeights)
       results = own + operands_[kWeights].offset;
@@ -288,10 +279,9 @@ class Convolution final : public OneDnnKernel {
       results = operands_[out].reorder ? static_cast<void*>(own + operands_[out].offset)
                                        : rows(output, out);
     void* bias = spec_.bias ? const_cast<void*>(inputs[2]) : nullptr;
-    void* first =
-        input(inputs[0], spec_.kind == ConvolutionKind::kBackwardData ? kDestination : kSource);
-    void* second = spec_.kind == ConvolutionKind::kBackwardWeights ? input(inputs[1], kDestination)
-                                                                   : const_cast<void*>(weights);
+    void* first = input(inputs[0], roles().first);
+    void* second =
+        roles().second == kWeights ? const_cast<void*>(weights) : input(inputs[1], roles().second);
     part.main.execute({first, second, results, own + scratchpad_, bias});
     if (out != kWeights && operands_[out].reorder)
       part.reorders[out]->execute({results, rows(output, out)});
@@ -320,7 +310,7 @@ class Convolution final : public OneDnnKernel {
 };
 
 // Milliseconds of one run on this thread, best of a few, on operands of zeros and ones.
-double trial(const Convolution& c, const ConvolutionSpec& s) {
+Result<double> trial(const Convolution& c, const ConvolutionSpec& s) {
   const auto floats = [](const Dims& dims) {
     std::int64_t n = 16;
     for (std::int64_t d : dims) n = n == 16 ? 16 + d : 16 + (n - 16) * d;
@@ -329,10 +319,12 @@ double trial(const Convolution& c, const ConvolutionSpec& s) {
   const std::size_t source = floats(with_batch(s.n, s.ic, s.in)),
                     destination = floats(with_batch(s.n, s.oc, s.out));
   const std::size_t weights = floats(weights_dims(s));
+  MILLRACE_TRY_STATUS(check_memory_left("the trial of a convolution",
+                                        (source + destination + weights) * sizeof(float)));
   std::vector<float> a(source, 1.0f), b(destination, 1.0f), w(weights, 1.0f),
       bias(static_cast<std::size_t>(s.oc) + 16);
-  const std::unique_ptr<std::byte, decltype(&std::free)> scratch(
-      static_cast<std::byte*>(std::aligned_alloc(64, align64(c.scratch_bytes() + 64))), &std::free);
+  MILLRACE_TRY(const SystemMemory scratch,
+               allocate_memory(c.scratch_bytes() + 64, "the trial of a convolution"));
   const void* inputs[3] = {a.data(), w.data(), bias.data()};
   void* output = b.data();
   if (s.kind == ConvolutionKind::kBackwardData) {
@@ -342,7 +334,7 @@ double trial(const Convolution& c, const ConvolutionSpec& s) {
     inputs[1] = b.data();
     output = w.data();
   }
-  const auto state = c.make_state();
+  MILLRACE_TRY(const auto state, c.make_state());
   const auto serial = make_serial_parallel();
   double best = 1e30;
   for (int i = 0; i < 4; ++i) {
@@ -384,20 +376,26 @@ Result<ConvolutionChoice> make_convolution(const ConvolutionSpec& spec, bool det
     auto made = make_way(spec, way);
     if (!made) {
       error = made.error();
+      if (error->code() == ErrorCode::kResourceExhausted) break;
       continue;
     }
     // The reference implementation is orders of magnitude slower.
     if ((*made)->reference() && best != nullptr) continue;
     const bool replace_reference = best != nullptr && best->reference();
     if (!tries && best != nullptr && !replace_reference) break;
-    const double time = !tries || (*made)->reference() ? 0 : trial(**made, spec);
+    double time = 0;
+    if (tries && !(*made)->reference()) {
+      MILLRACE_TRY(time, trial(**made, spec));
+    }
     if (best == nullptr || replace_reference || time < best_time) {
       best = std::move(*made);
       best_time = time;
       best_way = way;
     }
   }
-  if (best == nullptr) return std::unexpected(*error);
+  // Which way it is must not depend on the memory that there is: its results are not all the same.
+  if (best == nullptr || (error && error->code() == ErrorCode::kResourceExhausted))
+    return std::unexpected(*error);
   return ConvolutionChoice{std::move(best), best_time, best_way};
 }
 

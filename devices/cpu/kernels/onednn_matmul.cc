@@ -40,14 +40,15 @@ class Matmul final : public OneDnnKernel {
     scratch_ = align64(std::max(whole_.scratch, last_.scratch));
   }
 
-  std::unique_ptr<OneDnnState> make_state() const override {
-    const OneDnnScope scope;
-    auto state = std::make_unique<State>();
-    for (int p = 0; p < parts_; ++p) {
-      const Shaped& s = p + 1 == parts_ ? last_ : whole_;
-      state->parts.emplace_back(s.primitive, s.args);
-    }
-    return state;
+  Result<std::unique_ptr<OneDnnState>> make_state() const override {
+    return guard_onednn("matmul's execution", [&]() -> std::unique_ptr<OneDnnState> {
+      auto state = std::make_unique<State>();
+      for (int p = 0; p < parts_; ++p) {
+        const Shaped& s = p + 1 == parts_ ? last_ : whole_;
+        state->parts.emplace_back(s.primitive, s.args);
+      }
+      return state;
+    });
   }
   std::size_t scratch_bytes() const override { return scratch_ * static_cast<std::size_t>(parts_); }
 
@@ -75,10 +76,7 @@ class Matmul final : public OneDnnKernel {
         part.execute({const_cast<float*>(a + ao), const_cast<float*>(b + bo), c + co, pad});
       }
     };
-    if (parts_ == 1)
-      body(0);
-    else
-      parallel.run(parts_, body);
+    parallel.run(parts_, body);
   }
 
  private:

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
 
 namespace millrace::devices::cpu {
 namespace {

@@ -1,9 +1,6 @@
-#define MILLRACE_ISA baseline
-#include "millrace/devices/cpu/kernels/pool_rows.inc"
+#include "millrace/devices/cpu/kernels/pool.h"
 
 #include <algorithm>
-
-#include "millrace/devices/cpu/kernels/isa_level.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -13,13 +10,7 @@ constexpr std::int64_t kPartElements = 32 << 10;
 constexpr std::int64_t kMaxParts = 32;
 
 const PoolRows& rows() {
-  static const PoolRows chosen = [] {
-#if defined(MILLRACE_HAVE_X86_64_LEVELS)
-    if (isa_level() == IsaLevel::kX86V4) return x86_64_v4::pool_rows();
-    if (isa_level() == IsaLevel::kX86V3) return x86_64_v3::pool_rows();
-#endif
-    return baseline::pool_rows();
-  }();
+  static const PoolRows chosen = MILLRACE_BEST_ISA(pool_rows());
   return chosen;
 }
 
@@ -36,11 +27,8 @@ std::int64_t wide_row(const PoolGeometry& g) {
 template <class F>
 void each_part(const PoolGeometry& g, Parallel& parallel, F body) {
   const std::int64_t parts = parts_of(g);
-  const auto run = [&](int p) { body(p, g.outer * p / parts, g.outer * (p + 1) / parts); };
-  if (parts == 1)
-    run(0);
-  else
-    parallel.run(static_cast<int>(parts), run);
+  parallel.run(static_cast<int>(parts),
+               [&](int p) { body(p, g.outer * p / parts, g.outer * (p + 1) / parts); });
 }
 
 }  // namespace

@@ -9,7 +9,8 @@
 #include <optional>
 #include <span>
 
-#include "millrace/core/parallel_for.h"
+#include "millrace/core/async/parallel_for.h"
+#include "millrace/devices/cpu/kernels/isa_level.h"
 #include "millrace/devices/cpu/kernels/region_reduce.h"
 
 namespace millrace::devices::cpu {
@@ -50,14 +51,6 @@ struct PoolRows {
                    float init, float* best, std::int32_t* chosen, std::int32_t* wide_chosen,
                    float* wide_source, const std::int32_t* pattern, float* const* out_lines);
 };
-namespace baseline {
-PoolRows pool_rows();
-}
-namespace x86_64_v3 {
-PoolRows pool_rows();
-}
-namespace x86_64_v4 {
-PoolRows pool_rows();
-}
+MILLRACE_IN_EACH_ISA(PoolRows pool_rows();)
 
 }  // namespace millrace::devices::cpu

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "millrace/devices/cpu/kernels/isa_level.h"
 #include "millrace/devices/shape.h"
 
 namespace millrace::devices::cpu {
@@ -27,17 +28,9 @@ struct ReduceLoops {
   explicit operator bool() const { return row != nullptr; }
 };
 
+MILLRACE_IN_EACH_ISA(ReduceLoops reduce_loops(ReduceKind kind, DType type);)
+
 // All null if the kind does not exist for the type (bitwise ones of floats, complex types).
 ReduceLoops find_reduce_loops(ReduceKind kind, DType type);
-
-namespace baseline {
-ReduceLoops find_reduce_loops(ReduceKind kind, DType type);
-}
-namespace x86_64_v3 {
-ReduceLoops find_reduce_loops(ReduceKind kind, DType type);
-}
-namespace x86_64_v4 {
-ReduceLoops find_reduce_loops(ReduceKind kind, DType type);
-}
 
 }  // namespace millrace::devices::cpu

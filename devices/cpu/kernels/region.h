@@ -15,6 +15,7 @@
 namespace millrace::devices::cpu {
 
 inline constexpr int kRegionBatch = 64;
+inline constexpr int kMaxOperands = 8;  // of one reduction, scatter or scan
 
 // Thread-safety: immutable.
 struct Region {
@@ -24,8 +25,7 @@ struct Region {
   // The body if it is one comparison of argument 0 with argument 1, in this order.
   std::optional<TileOp> comparison;
 
-  // A region that fits in a RegionFrame.
-  bool fits() const;
+  bool fits() const;  // in a RegionFrame
 };
 
 // The memory to evaluate one Region, on the stack of the kernel. Thread-safety: confined.
@@ -41,6 +41,22 @@ class RegionFrame {
     pointers_[program_.inputs()[static_cast<std::size_t>(i)]] = const_cast<void*>(data);
   }
   void run(int n) { program_.run(pointers_, n); }
+  // The region of (accumulators..., elements...) for one of each: its results become the
+  // accumulators.
+  void fold(std::span<const DType> types, void* const* accumulators, const void* const* elements) {
+    const auto count = static_cast<int>(types.size());
+    for (int k = 0; k < count; ++k) {
+      set_argument(k, accumulators[k]);
+      set_argument(count + k, elements[k]);
+    }
+    run(1);
+    // All results first: one may be an accumulator itself.
+    std::byte results[kMaxOperands][16];
+    for (int k = 0; k < count; ++k)
+      std::memcpy(results[k], result(k), byte_width(types[static_cast<std::size_t>(k)]));
+    for (int k = 0; k < count; ++k)
+      std::memcpy(accumulators[k], results[k], byte_width(types[static_cast<std::size_t>(k)]));
+  }
   const void* result(int i) const {
     return pointers_[program_.outputs()[static_cast<std::size_t>(i)]];
   }
@@ -50,5 +66,9 @@ class RegionFrame {
   alignas(64) std::byte memory_[kBytes];
   void* pointers_[TileProgram::kMaxValues];
 };
+
+inline bool Region::fits() const {
+  return program.scratch_bytes_per_element() * kRegionBatch <= RegionFrame::kBytes;
+}
 
 }  // namespace millrace::devices::cpu

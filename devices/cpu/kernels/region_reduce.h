@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "millrace/core/parallel_for.h"
+#include "millrace/core/async/parallel_for.h"
 #include "millrace/devices/cpu/kernels/region.h"
 #include "millrace/devices/shape.h"
 
@@ -38,6 +38,8 @@ void reduce_region(const Region& region, std::span<const std::int64_t> dims,
                    std::span<const void* const> operands, std::span<const void* const> inits,
                    std::span<void* const> outputs, Parallel& parallel);
 
+// The region is not applied to padding and the holes of a base dilation (reference/reduce.cc): a
+// window of nothing else is the initial value.
 void reduce_window_region(const Region& region, std::span<const std::int64_t> dims,
                           const Window& window, std::span<const DType> types,
                           std::span<const void* const> operands, std::span<const void* const> inits,

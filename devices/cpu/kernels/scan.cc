@@ -5,13 +5,12 @@
 #include <cstring>
 #include <type_traits>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
 #include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/split.h"
 
 namespace millrace::devices::cpu {
 namespace {
-
-constexpr int kMaxOperands = 8;
 
 // The array as `outer` blocks of `extent` rows of `inner` elements.
 struct Lines {
@@ -25,19 +24,13 @@ struct Lines {
   }
 };
 
-template <class F>
-void split(std::int64_t n, std::int64_t cost, Parallel& parallel, F body) {
-  const std::int64_t parts =
-      std::clamp<std::int64_t>(cost / (32 << 10), 1, std::clamp<std::int64_t>(n, 1, 32));
-  if (parts == 1) return body(std::int64_t{0}, n);
-  parallel.run(static_cast<int>(parts), [&](int p) { body(n * p / parts, n * (p + 1) / parts); });
-}
+constexpr std::int64_t kPartCost = 32 << 10, kMostParts = 32;
 
 // out[i] = out[i - 1] op in[i], row by row, so that the elements of a row are independent.
 template <class T, class Op>
 void scan_rows(const Lines& lines, bool reverse, const T* in, const T* init, T* out, Op op,
                Parallel& parallel) {
-  split(lines.outer, lines.outer * lines.extent * lines.inner, parallel,
+  split(lines.outer, lines.outer * lines.extent * lines.inner / kPartCost, kMostParts, parallel,
         [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t o = begin; o < end; ++o) {
             const T* before = nullptr;
@@ -89,49 +82,6 @@ bool scan_simple(ReduceKind kind, DType type, const Lines& lines, bool reverse, 
   }
 }
 
-// One step for one element of each operand.
-class Step {
- public:
-  Step(const Region& region, std::span<const DType> types) : frame_(region), types_(types) {}
-
-  void begin(std::span<const void* const> inits) {
-    for (std::size_t k = 0; k < types_.size(); ++k) std::memcpy(sums_[k], inits[k], width(k));
-  }
-  void add(std::span<const void* const> operands, std::int64_t at) {
-    const int count = static_cast<int>(types_.size());
-    for (int k = 0; k < count; ++k) {
-      const auto i = static_cast<std::size_t>(k);
-      frame_.set_argument(k, sums_[i]);
-      frame_.set_argument(count + k, static_cast<const std::byte*>(operands[i]) +
-                                         static_cast<std::size_t>(at) * width(i));
-    }
-    frame_.run(1);
-    // All results first: one may be a sum itself.
-    std::byte results[kMaxOperands][16];
-    for (std::size_t k = 0; k < types_.size(); ++k)
-      std::memcpy(results[k], frame_.result(static_cast<int>(k)), width(k));
-    for (std::size_t k = 0; k < types_.size(); ++k) std::memcpy(sums_[k], results[k], width(k));
-  }
-  void store(std::span<void* const> outputs, std::int64_t at) const {
-    for (std::size_t k = 0; k < types_.size(); ++k)
-      std::memcpy(static_cast<std::byte*>(outputs[k]) + static_cast<std::size_t>(at) * width(k),
-                  sums_[k], width(k));
-  }
-  bool holds(std::span<const void* const> values) const {
-    for (std::size_t k = 0; k < types_.size(); ++k) {
-      if (std::memcmp(sums_[k], values[k], width(k)) != 0) return false;
-    }
-    return true;
-  }
-
- private:
-  std::size_t width(std::size_t k) const { return byte_width(types_[k]); }
-
-  RegionFrame frame_;
-  const std::span<const DType> types_;
-  alignas(64) std::byte sums_[kMaxOperands][16];
-};
-
 }  // namespace
 
 std::optional<Scan> find_scan(const Window& window, std::span<const std::int64_t> dims) {
@@ -151,38 +101,47 @@ std::optional<Scan> find_scan(const Window& window, std::span<const std::int64_t
   return found;
 }
 
-bool scan_region(const Region& region, const Scan& scan, std::span<const std::int64_t> dims,
+void scan_region(const Region& region, const Scan& scan, std::span<const std::int64_t> dims,
                  std::span<const DType> types, std::span<const void* const> operands,
                  std::span<const void* const> inits, std::span<void* const> outputs,
                  Parallel& parallel) {
   MILLRACE_CHECK(types.size() <= kMaxOperands, "too many operands of one reduction");
-  Step padding(region, types);
-  padding.begin(inits);
-  padding.add(inits, 0);
-  if (!padding.holds(inits)) return false;
   const Lines lines(scan, dims);
   if (region.kind && types.size() == 1 &&
       scan_simple(*region.kind, types[0], lines, scan.reverse, operands[0], inits[0], outputs[0],
                   parallel)) {
-    return true;
+    return;
   }
   const std::int64_t count = lines.outer * lines.inner;
   constexpr std::int64_t kStepCost = 32;
-  split(
-      count, count * lines.extent * kStepCost, parallel, [&](std::int64_t begin, std::int64_t end) {
-        Step step(region, types);
-        for (std::int64_t line = begin; line < end; ++line) {
-          const std::int64_t first =
-              line / lines.inner * lines.extent * lines.inner + line % lines.inner;
-          step.begin(inits);
-          for (std::int64_t i = 0; i < lines.extent; ++i) {
-            const std::int64_t at = first + (scan.reverse ? lines.extent - 1 - i : i) * lines.inner;
-            step.add(operands, at);
-            step.store(outputs, at);
+  split(count, count * lines.extent * kStepCost / kPartCost, kMostParts, parallel,
+        [&](std::int64_t begin, std::int64_t end) {
+          RegionFrame frame(region);
+          alignas(64) std::byte sums[kMaxOperands][16];
+          void* accumulators[kMaxOperands];
+          const void* elements[kMaxOperands];
+          for (std::int64_t line = begin; line < end; ++line) {
+            const std::int64_t first =
+                line / lines.inner * lines.extent * lines.inner + line % lines.inner;
+            for (std::size_t k = 0; k < types.size(); ++k) {
+              accumulators[k] = sums[k];
+              std::memcpy(sums[k], inits[k], byte_width(types[k]));
+            }
+            for (std::int64_t i = 0; i < lines.extent; ++i) {
+              const std::int64_t at =
+                  first + (scan.reverse ? lines.extent - 1 - i : i) * lines.inner;
+              const auto offset = [&](std::size_t k) {
+                return at * static_cast<std::int64_t>(byte_width(types[k]));
+              };
+              for (std::size_t k = 0; k < types.size(); ++k)
+                elements[k] = static_cast<const std::byte*>(operands[k]) + offset(k);
+              frame.fold(types, accumulators, elements);
+              for (std::size_t k = 0; k < types.size(); ++k)
+                std::memcpy(static_cast<std::byte*>(outputs[k]) + offset(k), sums[k],
+                            byte_width(types[k]));
+            }
           }
-        }
-      });
-  return true;
+        });
 }
 
 }  // namespace millrace::devices::cpu

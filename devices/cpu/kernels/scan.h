@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "millrace/core/parallel_for.h"
+#include "millrace/core/async/parallel_for.h"
 #include "millrace/devices/cpu/kernels/region_reduce.h"
 
 namespace millrace::devices::cpu {
@@ -20,10 +20,9 @@ struct Scan {
 // nullopt if the windows are no beginnings (or ends) of one dimension.
 std::optional<Scan> find_scan(const Window& window, std::span<const std::int64_t> dims);
 
-// As reduce_window_region, in a scan's order. The body and the initial values must be a monoid, as
-// StableHLO asks of reductions; false, and nothing is done, if body(init, init) is not init, so
-// that the windows' padding would count.
-bool scan_region(const Region& region, const Scan& scan, std::span<const std::int64_t> dims,
+// As reduce_window_region, one step for each element. From the end the elements are folded in the
+// other order, so that the body must be associative and commutative, as StableHLO asks of it.
+void scan_region(const Region& region, const Scan& scan, std::span<const std::int64_t> dims,
                  std::span<const DType> types, std::span<const void* const> operands,
                  std::span<const void* const> inits, std::span<void* const> outputs,
                  Parallel& parallel);

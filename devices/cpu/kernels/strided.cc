@@ -5,39 +5,12 @@
 #include <cstring>
 #include <numeric>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
 #include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/split.h"
 
 namespace millrace::devices::cpu {
 namespace {
-
-struct Wide {
-  std::uint64_t low, high;
-};
-
-// Calls f(TypeTag<U>{}) with an unsigned type of the width.
-template <class F>
-void with_width(int width, F f) {
-  switch (width) {
-    case 1:
-      f(TypeTag<std::uint8_t>{});
-      return;
-    case 2:
-      f(TypeTag<std::uint16_t>{});
-      return;
-    case 4:
-      f(TypeTag<std::uint32_t>{});
-      return;
-    case 8:
-      f(TypeTag<std::uint64_t>{});
-      return;
-    case 16:
-      f(TypeTag<Wide>{});
-      return;
-    default:
-      MILLRACE_CHECK(false, "an element width that no type has");
-  }
-}
 
 // Calls run(offset, count, stride) for every innermost run of the elements [start, start + n).
 template <class F>
@@ -76,7 +49,7 @@ void each_run(std::span<const std::int64_t> dims, std::span<const std::int64_t> 
 
 void load_strided(void* to, const void* from, int width, std::span<const std::int64_t> dims,
                   std::span<const std::int64_t> strides, std::int64_t start, int n) {
-  with_width(width, [&](auto tag) {
+  with_width(static_cast<std::size_t>(width), [&](auto tag) {
     using U = typename decltype(tag)::type;
     U* out = static_cast<U*>(to);
     const U* in = static_cast<const U*>(from);
@@ -169,7 +142,7 @@ void StridedCopy::run_range(const std::byte* from, std::byte* to, std::int64_t b
                             std::int64_t end) const {
   const std::size_t rank = dims_.size();
   const std::int64_t rows = dims_[rank - 2], columns = dims_[rank - 1];
-  with_width(width_, [&](auto tag) {
+  with_width(static_cast<std::size_t>(width_), [&](auto tag) {
     using U = typename decltype(tag)::type;
     const std::int64_t fr = from_[rank - 2], fc = from_[rank - 1], tr = to_[rank - 2],
                        tc = to_[rank - 1];
@@ -218,14 +191,8 @@ void StridedCopy::run(const void* from, void* to, Parallel& parallel) const {
   const auto* f = static_cast<const std::byte*>(from);
   auto* t = static_cast<std::byte*>(to);
   const std::int64_t rows = outer_ * dims_[dims_.size() - 2];
-  const std::int64_t parts = std::clamp<std::int64_t>(elements_ * width_ / (128 << 10), 1,
-                                                      std::min<std::int64_t>(rows, 16));
-  if (parts == 1) {
-    run_range(f, t, 0, rows);
-    return;
-  }
-  parallel.run(static_cast<int>(parts),
-               [&](int part) { run_range(f, t, rows * part / parts, rows * (part + 1) / parts); });
+  split(rows, elements_ * width_ / (128 << 10), 16, parallel,
+        [&](std::int64_t begin, std::int64_t end) { run_range(f, t, begin, end); });
 }
 
 }  // namespace millrace::devices::cpu

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "millrace/core/parallel_for.h"
+#include "millrace/core/async/parallel_for.h"
 #include "millrace/devices/cpu/kernels/dim_vector.h"
 #include "millrace/devices/shape.h"
 

@@ -7,57 +7,20 @@
 #include <cstdint>
 #include <string_view>
 
+#include "millrace/devices/cpu/kernels/isa_level.h"
 #include "millrace/devices/shape.h"
 
 namespace millrace::devices::cpu {
 
 inline constexpr int kTileElements = 512;
 
-// StableHLO's elementwise operations. Comparisons and kIsFinite give booleans; kConvert and
-// kBitcast change the type; kSelect takes a boolean and two values; kClamp takes low, value, high.
+// StableHLO's elementwise operations (stablehlo/ir/ops.inc), a copy and each comparison.
+// Comparisons and kIsFinite give booleans; kConvert changes the type; kSelect takes a boolean and
+// two values; kClamp takes low, value, high.
 enum class TileOp : std::uint8_t {
-  kNegate,
-  kAbs,
-  kSign,
-  kNot,
-  kExp,
-  kExpm1,
-  kLog,
-  kLog1p,
-  kSqrt,
-  kRsqrt,
-  kCbrt,
-  kTanh,
-  kLogistic,
-  kSin,
-  kCos,
-  kTan,
-  kFloor,
-  kCeil,
-  kRoundAfz,
-  kRoundEven,
-  kPopcnt,
-  kClz,
-  kErf,
-  kErfc,
-  kIsFinite,
-  kReducePrecision,
+#define MILLRACE_OP_LOOP(kind, name, operands) kind,
+#include "millrace/devices/stablehlo/ir/ops.inc"
   kCopy,
-  kAdd,
-  kSub,
-  kMul,
-  kDiv,
-  kRem,
-  kMax,
-  kMin,
-  kPow,
-  kAtan2,
-  kAnd,
-  kOr,
-  kXor,
-  kShiftLeft,
-  kShiftRightLogical,
-  kShiftRightArithmetic,
   kEq,
   kNe,
   kGe,
@@ -70,9 +33,6 @@ enum class TileOp : std::uint8_t {
   kTotalGt,
   kTotalLe,
   kTotalLt,
-  kSelect,
-  kClamp,
-  kConvert,
 };
 
 // out, ins and their element types are those asked for; out overlaps no input unless it is one of
@@ -87,5 +47,13 @@ std::string_view to_string(TileOp op);
 // The loop of op with operands of type `in` (kSelect: the type of the values) and results of type
 // `out`, or nullptr if the op does not exist for these types.
 TileLoop find_tile_loop(TileOp op, DType in, DType out);
+
+// Where it looks: the common types, what f16 and bf16 have where there are vectors for them, and
+// all others.
+MILLRACE_IN_EACH_ISA(TileLoop find_common_loop(TileOp op, DType in, DType out);
+                     TileLoop find_half_loop(TileOp op, DType in, DType out);)
+namespace baseline {
+TileLoop find_other_loop(TileOp op, DType in, DType out);
+}
 
 }  // namespace millrace::devices::cpu

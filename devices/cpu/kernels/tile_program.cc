@@ -4,41 +4,16 @@
 #include <cstring>
 #include <map>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
+#include "millrace/devices/cpu/kernels/element.h"
 
 namespace millrace::devices::cpu {
-namespace {
-
-template <class T>
-void fill_typed(void* dst, const void* value, std::int64_t n) {
-  T v;
-  std::memcpy(&v, value, sizeof(T));
-  T* d = static_cast<T*>(dst);
-  for (std::int64_t i = 0; i < n; ++i) d[i] = v;
-}
-
-}  // namespace
-
 void fill_splat(void* dst, const void* value, std::size_t width, std::int64_t n) {
-  switch (width) {
-    case 1:
-      std::memset(dst, *static_cast<const unsigned char*>(value), static_cast<std::size_t>(n));
-      return;
-    case 2:
-      fill_typed<std::uint16_t>(dst, value, n);
-      return;
-    case 4:
-      fill_typed<std::uint32_t>(dst, value, n);
-      return;
-    case 8:
-      fill_typed<std::uint64_t>(dst, value, n);
-      return;
-    default:
-      for (std::int64_t i = 0; i < n; ++i) {
-        std::memcpy(static_cast<std::byte*>(dst) + static_cast<std::size_t>(i) * width, value,
-                    width);
-      }
-  }
+  with_width(width, [&](auto tag) {
+    typename decltype(tag)::type v;
+    std::memcpy(&v, value, sizeof v);
+    std::fill_n(static_cast<decltype(v)*>(dst), n, v);
+  });
 }
 
 int TileProgram::add_input(DType type) {

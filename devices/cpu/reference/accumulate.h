@@ -1,6 +1,6 @@
 // Sums of products for contractions and convolutions, for all element types. Sums that cancel leave
-// what every rounding on the way left, so they are taken in order, as everybody takes them: in f32
-// for f32, in f64 for the other real types; integers wrap.
+// what every rounding on the way left, so they are taken in order, as other libraries take them: in
+// f32 for f32, in f64 for the other real types; integers wrap.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace millrace::devices::cpu::reference {
 struct Truth {
   std::uint64_t bit = 0;
 };
-// Without std::complex's care for infinities, which nobody else takes either.
+// Without std::complex's care for infinities, which other libraries do not take either.
 template <class T>
 struct Pair {
   T re = 0, im = 0;

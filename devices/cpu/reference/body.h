@@ -11,11 +11,11 @@
 #include <span>
 #include <vector>
 
-#include "millrace/core/error.h"
+#include "millrace/core/base/error.h"
 #include "millrace/devices/cpu/custom_call.h"
-#include "millrace/devices/cpu/ir/module.h"
 #include "millrace/devices/cpu/reference/scalar_op.h"
 #include "millrace/devices/cpu/reference/scratch.h"
+#include "millrace/devices/stablehlo/ir/module.h"
 
 namespace millrace::devices::cpu::reference {
 

@@ -60,7 +60,7 @@ class BodyBuilder {
     return static_cast<int>(body_.initial_.size()) - 1;
   }
   Result<int> add_array(const ir::Op& op, ir::Type type) {
-    const auto shape = memory_shape(type);
+    const auto shape = ir::memory_shape(type);
     if (!shape) return unsupported(op);
     constexpr std::size_t kAlignment = 16;
     const std::size_t offset = body_.initial_bytes_.size();
@@ -129,7 +129,7 @@ class BodyBuilder {
     values_[v] = place;
     return place;
   }
-  // Of the operands from `first` on.
+  // The places of the operands from `first` on.
   Result<Places> find_all(const ir::Op& op, int first) {
     Places all;
     for (int i = first; i < op.operand_count(); ++i) {
@@ -285,7 +285,7 @@ class BodyBuilder {
         int taken = selector.slot;
         if (op.kind() == K::kCase) {
           const ScalarInfo compare{.in = DType::kI32, .out = DType::kI1};
-          taken = apply({signed_function(K::kCompare), compare},
+          taken = apply({integer_function(K::kCompare, Form::kSigned), compare},
                         {selector.slot, add_slot(from_signed(b)), selector.slot});
         }
         skip = add(What::kJumpUnless, taken);

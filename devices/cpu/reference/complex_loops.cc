@@ -29,35 +29,6 @@ void binary(const std::byte* a, const std::byte* b, std::byte* to, std::int64_t 
   for (std::int64_t i = 0; i < n; ++i) result[i] = kFunction(x[i], y[i]);
 }
 
-template <class T>
-Parts<T> add(const Parts<T>& x, const Parts<T>& y) {
-  return {x.re + y.re, x.im + y.im};
-}
-template <class T>
-Parts<T> subtract(const Parts<T>& x, const Parts<T>& y) {
-  return {x.re - y.re, x.im - y.im};
-}
-template <class T>
-Parts<T> negate(const Parts<T>& x) {
-  return {-x.re, -x.im};
-}
-template <class T>
-Parts<T> conj(const Parts<T>& x) {
-  return {x.re, -x.im};
-}
-template <class T>
-T real(const Parts<T>& x) {
-  return x.re;
-}
-template <class T>
-T imag(const Parts<T>& x) {
-  return x.im;
-}
-template <class T>
-Parts<T> complex(const T& re, const T& im) {
-  return {re, im};
-}
-
 // In double, rounded once.
 Parts<float> multiply(const Parts<float>& x, const Parts<float>& y) {
   const double a = x.re, b = x.im, c = y.re, d = y.im;
@@ -81,20 +52,26 @@ ComplexLoop exact_loop(OpKind kind) {
   using C = Parts<T>;
   switch (kind) {
     case OpKind::kAdd:
-      return binary<C, C, add<T>>;
+      return binary<C, C, [](C x, C y) { return C{x.re + y.re, x.im + y.im}; }>;
     case OpKind::kSubtract:
-      return binary<C, C, subtract<T>>;
+      return binary<C, C, [](C x, C y) { return C{x.re - y.re, x.im - y.im}; }>;
     case OpKind::kNegate:
-      return unary<C, C, negate<T>>;
+      return unary<C, C, [](C x) { return C{-x.re, -x.im}; }>;
     case OpKind::kChloConj:
-      return unary<C, C, conj<T>>;
+      return unary<C, C, [](C x) { return C{x.re, -x.im}; }>;
     case OpKind::kReal:
-      return unary<C, T, real<T>>;
+      return unary<C, T, [](C x) { return x.re; }>;
     case OpKind::kImag:
-      return unary<C, T, imag<T>>;
+      return unary<C, T, [](C x) { return x.im; }>;
     default:
       return nullptr;
   }
+}
+
+template <class T>
+ComplexLoop complex_loop(OpKind kind) {
+  if (kind != OpKind::kComplex) return nullptr;
+  return binary<T, Parts<T>, [](T re, T im) { return Parts<T>{re, im}; }>;
 }
 
 }  // namespace
@@ -108,9 +85,9 @@ ComplexLoop find_complex_loop(OpKind kind, DType in) {
     case DType::kC128:
       return exact_loop<double>(kind);
     case DType::kF32:
-      return kind == OpKind::kComplex ? binary<float, Parts<float>, complex<float>> : nullptr;
+      return complex_loop<float>(kind);
     case DType::kF64:
-      return kind == OpKind::kComplex ? binary<double, Parts<double>, complex<double>> : nullptr;
+      return complex_loop<double>(kind);
     default:
       return nullptr;
   }

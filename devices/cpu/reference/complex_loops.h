@@ -5,9 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "millrace/devices/cpu/ir/op_kind.h"
 #include "millrace/devices/shape.h"
+#include "millrace/devices/stablehlo/ir/op_kind.h"
 
+namespace millrace::devices::cpu {
+namespace ir = stablehlo::ir;
+}
 namespace millrace::devices::cpu::reference {
 
 // n elements of each; b: nullptr where the operation takes one operand.

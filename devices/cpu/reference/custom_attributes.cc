@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "millrace/devices/cpu/ir/dense_bytes.h"
-#include "millrace/devices/cpu/ir/float_format.h"
+#include "millrace/devices/stablehlo/ir/dense_bytes.h"
+#include "millrace/devices/stablehlo/ir/float_format.h"
 
 namespace millrace::devices::cpu::reference {
 namespace {

@@ -27,27 +27,16 @@ class Reader {
   }
   void read(std::int64_t start, std::int64_t n, Scalar* to) const {
     const DType type = array_.shape.dtype();
-    const auto at = [&](std::int64_t i) {
-      return array_.data + static_cast<std::size_t>(i) * byte_width(type);
-    };
     if (one_)
       std::fill_n(to, n, load(type, array_.data));
     else if (dense_)
-      load(type, at(start), n, to);
+      load(type, array_.data + static_cast<std::size_t>(start) * byte_width(type), n, to);
     else
-      for (std::int64_t i = 0; i < n; ++i) to[i] = load(type, at(place(start + i)));
+      for (std::int64_t i = 0; i < n; ++i)
+        to[i] = element(array_, place_of(start + i, dims_, strides_));
   }
 
  private:
-  std::int64_t place(std::int64_t linear) const {
-    std::int64_t at = 0;
-    for (std::size_t d = dims_.size(); d-- > 0;) {
-      at += linear % dims_[d] * strides_[d];
-      linear /= dims_[d];
-    }
-    return at;
-  }
-
   const ConstArray& array_;
   const bool one_, dense_;
   const DimVector dims_;
@@ -63,9 +52,8 @@ Integers ints_or(const Call& c, std::string_view name, std::size_t n, std::int64
 
 Integers index_vector(const ConstArray& array) {
   Integers list(static_cast<std::size_t>(array.shape.elements()), 0);
-  const DType type = array.shape.dtype();
   for (std::size_t i = 0; i < list.size(); ++i)
-    list[i] = as_index(type, load(type, array.data + i * byte_width(type)));
+    list[i] = index_element(array, static_cast<std::int64_t>(i));
   return list;
 }
 
@@ -129,17 +117,13 @@ Status run_elementwise(const Call& c) {
 Status run_map(const Call& c) {
   const MutableArray& to = c.results[0];
   const std::int64_t elements = to.shape.elements();
-  const std::size_t width = width_of(to.shape);
   Body::Frame frame = c.frame(0);
   if (c.scratch.measures()) return {};
   for (std::int64_t e = 0; e < elements; ++e) {
-    for (std::size_t i = 0; i < c.operands.size(); ++i) {
-      const ConstArray& from = c.operands[i];
-      frame.argument(static_cast<int>(i)) =
-          load(from.shape.dtype(), from.data + static_cast<std::size_t>(e) * width_of(from.shape));
-    }
+    for (std::size_t i = 0; i < c.operands.size(); ++i)
+      frame.argument(static_cast<int>(i)) = element(c.operands[i], e);
     frame.run();
-    store(to.shape.dtype(), frame.result(0), to.data + static_cast<std::size_t>(e) * width);
+    put(to, e, frame.result(0));
   }
   return frame.status();
 }
@@ -171,8 +155,7 @@ Status run_constant_like(const Call& c) {
   } else {
     return fail(ErrorCode::kUnimplemented, c.op.where() + ": a value that is no number");
   }
-  for (std::int64_t e = 0; e < to.shape.elements(); ++e)
-    store(to.shape.dtype(), s, to.data + static_cast<std::size_t>(e) * width_of(to.shape));
+  fill(to, s);
   return {};
 }
 
@@ -187,7 +170,7 @@ Status run_zero(const Call& c) {
   return {};
 }
 
-// Of one process: it sends to itself, or nobody sends and it gets zeros.
+// One process sends to itself, or gets zeros.
 Status run_collective_permute(const Call& c) {
   return c.ints("source_target_pairs").empty() ? run_zero(c) : run_identity(c);
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <memory>
 #include <string_view>
 
@@ -71,30 +70,6 @@ Status run_batch_norm_inference(const Call& c);
 Status run_batch_norm_training(const Call& c);
 Status run_batch_norm_grad(const Call& c);
 
-// A list of integers without allocation: one or two per dimension.
-class Integers {
- public:
-  Integers(std::span<const std::int64_t> values)  // NOLINT(google-explicit-constructor)
-      : size_(values.size()) {
-    MILLRACE_CHECK(size_ <= std::size(data_), "a longer list than there are dimensions");
-    std::copy(values.begin(), values.end(), data_);
-  }
-  Integers(std::size_t n, std::int64_t value) : size_(n) { std::fill_n(data_, n, value); }
-  std::size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
-  std::int64_t& operator[](std::size_t i) { return data_[i]; }
-  std::int64_t operator[](std::size_t i) const { return data_[i]; }
-  const std::int64_t* begin() const { return data_; }
-  const std::int64_t* end() const { return data_ + size_; }
-  operator std::span<const std::int64_t>() const {  // NOLINT(google-explicit-constructor)
-    return {data_, size_};
-  }
-
- private:
-  std::int64_t data_[2 * kMaxRank] = {};
-  std::size_t size_ = 0;
-};
-
 // The integers of attribute `name`, or `n` times `otherwise`.
 Integers ints_or(const Call& c, std::string_view name, std::size_t n, std::int64_t otherwise);
 // The integers of an operand that tells sizes, starts or paddings.
@@ -118,7 +93,7 @@ inline std::int64_t linear_of(const DimVector& index, const DimVector& strides) 
   for (std::size_t d = 0; d < index.size(); ++d) at += index[d] * strides[d];
   return at;
 }
-// Of whole arrays, which may be empty and then have no address.
+// Whole arrays, which may be empty and then have no address.
 inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t n) {
   if (n != 0) std::memcpy(to, from, n);
 }
@@ -127,6 +102,21 @@ inline void clear_bytes(std::byte* to, std::size_t n) {
 }
 // The bytes of one element.
 inline std::size_t width_of(const Shape& shape) { return byte_width(shape.dtype()); }
+// Element i of an array.
+Scalar element(const auto& array, std::int64_t i) {
+  const DType type = array.shape.dtype();
+  return load(type, array.data + static_cast<std::size_t>(i) * byte_width(type));
+}
+inline std::int64_t index_element(const ConstArray& array, std::int64_t i) {
+  return as_index(array.shape.dtype(), element(array, i));
+}
+inline void put(const MutableArray& to, std::int64_t i, const Scalar& value) {
+  const DType type = to.shape.dtype();
+  store(type, value, to.data + static_cast<std::size_t>(i) * byte_width(type));
+}
+inline void fill(const MutableArray& to, const Scalar& value) {
+  for (std::int64_t i = 0; i < to.shape.elements(); ++i) put(to, i, value);
+}
 inline void copy_element(const std::byte* from, std::int64_t i, std::byte* to, std::int64_t j,
                          std::size_t width) {
   std::memcpy(to + static_cast<std::size_t>(j) * width, from + static_cast<std::size_t>(i) * width,

@@ -46,7 +46,7 @@ void with_elements(DType type, F f) {
 }
 
 // Thread-safety: immutable.
-class FftKernel final : public Kernel {
+class FftKernel final : public ScratchKernel {
  public:
   FftKernel(ir::FftType type, std::vector<std::int64_t> lengths)
       : type_(type),
@@ -60,22 +60,12 @@ class FftKernel final : public Kernel {
       real_ = std::make_unique<RealFourierTransform>(std::max<std::int64_t>(lengths_.back(), 1));
   }
 
-  std::size_t scratch_bytes(std::span<const ConstArray> operands,
-                            std::span<const MutableArray> results) const override {
-    Scratch scratch;
-    transform(operands[0], results[0], scratch);
-    return scratch.taken_bytes();
-  }
-  Status run(std::span<const ConstArray> operands, std::span<const MutableArray> results,
-             std::span<std::byte> memory) const override {
-    Scratch scratch(memory);
-    transform(operands[0], results[0], scratch);
-    return {};
-  }
-
  private:
-  void transform(const ConstArray& from, const MutableArray& to, Scratch& scratch) const {
-    if (to.shape.elements() == 0) return;
+  Status call(std::span<const ConstArray> operands, std::span<const MutableArray> results,
+              Scratch& scratch) const override {
+    const ConstArray& from = operands[0];
+    const MutableArray& to = results[0];
+    if (to.shape.elements() == 0) return {};
     // All of the spectrum: irfft completes the half that it is given, by symmetry. Of real numbers
     // the half that is wanted.
     DimVector dims(real_ != nullptr ? to.shape.dims() : from.shape.dims());
@@ -85,7 +75,7 @@ class FftKernel final : public Kernel {
     const auto x = scratch.take<Number>(product(dims)), memory = scratch.take<Number>(most);
     const auto row =
         scratch.take<Number>(std::max(*std::ranges::max_element(dims), lengths_.back()));
-    if (scratch.measures()) return;
+    if (scratch.measures()) return {};
     if (real_ != nullptr)
       transform_real(from, x, row, memory);
     else
@@ -94,6 +84,7 @@ class FftKernel final : public Kernel {
     for (std::size_t k = 0; k < lengths_.size() - (real_ != nullptr ? 1 : 0); ++k)
       along(transforms_[k], x, dims, first + k, row, memory);
     write(x, dims, to);
+    return {};
   }
 
   // The conjugates for an inverse: see FourierTransform::run.

@@ -11,11 +11,9 @@ DimVector clamped_starts(const Call& c, std::size_t first, const Shape& operand,
                          const Shape& window) {
   DimVector starts(static_cast<std::size_t>(operand.rank()));
   for (std::size_t d = 0; d < starts.size(); ++d) {
-    const ConstArray& at = c.operands[first + d];
     const auto i = static_cast<int>(d);
-    starts[d] =
-        std::clamp<std::int64_t>(as_index(at.shape.dtype(), load(at.shape.dtype(), at.data)), 0,
-                                 std::max<std::int64_t>(operand.dim(i) - window.dim(i), 0));
+    starts[d] = std::clamp<std::int64_t>(index_element(c.operands[first + d], 0), 0,
+                                         std::max<std::int64_t>(operand.dim(i) - window.dim(i), 0));
   }
   return starts;
 }
@@ -31,13 +29,8 @@ class Places {
  public:
   Places(const Numbers& numbers, const Shape& operand, const ConstArray& indices, int result_rank)
       : n_(numbers), indices_(indices) {
-    for (int d = 0; d < result_rank; ++d) {
-      if (!contains(n_.window, d)) batch_dims_.push_back(d);
-    }
-    for (int d = 0; d < operand.rank(); ++d) {
-      if (!contains(n_.collapsed, d) && !contains(n_.operand_batching, d))
-        window_dims_.push_back(d);
-    }
+    batch_dims_ = other_dims(result_rank, n_.window, {});
+    window_dims_ = other_dims(operand.rank(), n_.collapsed, n_.operand_batching);
     index_strides_ = dense_strides(indices.shape);
     vector_ = n_.vector_dim < indices.shape.rank();
   }
@@ -48,30 +41,24 @@ class Places {
     std::size_t b = 0;
     for (std::size_t d = 0; d < at.size(); ++d) {
       if (vector_ && static_cast<std::int64_t>(d) == n_.vector_dim) continue;
-      at[d] = index[static_cast<std::size_t>(batch_dims_[b++])];
+      at[d] = index[batch_dims_[b++]];
     }
     std::fill(start.begin(), start.end(), 0);
     std::fill(offset.begin(), offset.end(), 0);
     for (std::size_t i = 0; i < n_.index_map.size(); ++i) {
-      if (vector_) at[static_cast<std::size_t>(n_.vector_dim)] = static_cast<std::int64_t>(i);
-      const DType type = indices_.shape.dtype();
-      start[static_cast<std::size_t>(n_.index_map[i])] = as_index(
-          type, load(type, indices_.data + static_cast<std::size_t>(linear_of(at, index_strides_)) *
-                                               byte_width(type)));
+      if (vector_) at[n_.vector_dim] = static_cast<std::int64_t>(i);
+      start[n_.index_map[i]] = index_element(indices_, linear_of(at, index_strides_));
     }
     for (std::size_t i = 0; i < n_.operand_batching.size(); ++i)
-      start[static_cast<std::size_t>(n_.operand_batching[i])] =
-          at[static_cast<std::size_t>(n_.indices_batching[i])];
+      start[n_.operand_batching[i]] = at[n_.indices_batching[i]];
     for (std::size_t i = 0; i < window_dims_.size(); ++i)
-      offset[static_cast<std::size_t>(window_dims_[i])] =
-          index[static_cast<std::size_t>(n_.window[i])];
+      offset[window_dims_[i]] = index[n_.window[i]];
   }
   // Its extent per dimension of the operand, in a scatter with these updates.
   DimVector window(const Shape& updates, std::size_t operand_rank) const {
     DimVector extents(operand_rank, 1);
     for (std::size_t i = 0; i < window_dims_.size(); ++i)
-      extents[static_cast<std::size_t>(window_dims_[i])] =
-          updates.dim(static_cast<int>(n_.window[i]));
+      extents[window_dims_[i]] = updates.dim(static_cast<int>(n_.window[i]));
     return extents;
   }
 
@@ -87,11 +74,7 @@ class Places {
 void copy_array(const ConstArray& from, const MutableArray& to) {
   if (from.shape.dtype() == to.shape.dtype())
     return copy_bytes(to.data, from.data, to.shape.size_bytes());
-  for (std::int64_t i = 0; i < to.shape.elements(); ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    store(to.shape.dtype(), load(from.shape.dtype(), from.data + at * width_of(from.shape)),
-          to.data + at * width_of(to.shape));
-  }
+  for (std::int64_t i = 0; i < to.shape.elements(); ++i) put(to, i, element(from, i));
 }
 
 }  // namespace
@@ -147,9 +130,8 @@ Status run_gather(const Call& c) {
   }
   if (c.op.kind() == ir::OpKind::kDynamicGather) {
     std::size_t window = 0;
-    for (std::size_t i = 0; i < rank; ++i) {
-      const auto axis = static_cast<std::int64_t>(i);
-      if (contains(numbers.collapsed, axis) || contains(numbers.operand_batching, axis)) continue;
+    for (std::int64_t i :
+         other_dims(from.shape.rank(), numbers.collapsed, numbers.operand_batching)) {
       if (to.shape.dim(static_cast<int>(numbers.window[window++])) != sizes[i]) {
         return fail(ErrorCode::kInvalidArgument,
                     c.op.where() + ": the slice sizes are not those of the result");
@@ -208,20 +190,12 @@ Status run_scatter(const Call& c) {
       at += (start[i] + offset[i]) * strides[i];
     }
     for (std::size_t k = 0; k < count; ++k) {
-      const MutableArray& to = c.results[k];
-      const ConstArray& update = c.operands[count + 1 + k];
-      frame.argument(static_cast<int>(k)) =
-          load(to.shape.dtype(), to.data + static_cast<std::size_t>(at) * width_of(to.shape));
-      frame.argument(static_cast<int>(count + k)) =
-          load(update.shape.dtype(),
-               update.data + static_cast<std::size_t>(linear) * width_of(update.shape));
+      frame.argument(static_cast<int>(k)) = element(c.results[k], at);
+      frame.argument(static_cast<int>(count + k)) = element(c.operands[count + 1 + k], linear);
     }
     frame.run();
-    for (std::size_t k = 0; k < count; ++k) {
-      const MutableArray& to = c.results[k];
-      store(to.shape.dtype(), frame.result(static_cast<int>(k)),
-            to.data + static_cast<std::size_t>(at) * width_of(to.shape));
-    }
+    for (std::size_t k = 0; k < count; ++k)
+      put(c.results[k], at, frame.result(static_cast<int>(k)));
   });
   return frame.status();
 }
@@ -238,10 +212,7 @@ Status run_index_select(const Call& c) {
   each_index(to.shape.dims(), [&](const DimVector& index, std::int64_t linear) {
     for (std::size_t d = 0; d < batch; ++d) place[d] = index[d];
     for (std::size_t d = batch; d < index_rank; ++d) place[d] = index[dim + d - batch];
-    const DType type = indices.shape.dtype();
-    const std::int64_t chosen = as_index(
-        type, load(type, indices.data + static_cast<std::size_t>(linear_of(place, index_strides)) *
-                                            byte_width(type)));
+    const std::int64_t chosen = index_element(indices, linear_of(place, index_strides));
     for (std::size_t d = 0; d < at.size(); ++d) {
       at[d] = d < dim ? index[d] : d > dim ? index[d + index_rank - batch - 1] : 0;
     }

@@ -12,9 +12,10 @@
 #include <vector>
 
 #include "millrace/devices/cpu/custom_call.h"
-#include "millrace/devices/cpu/ir/module.h"
 #include "millrace/devices/cpu/reference/body.h"
 #include "millrace/devices/cpu/reference/scratch.h"
+#include "millrace/devices/stablehlo/ir/module.h"
+#include "millrace/devices/stablehlo/specialise/known.h"
 
 namespace millrace::devices::cpu::reference {
 
@@ -54,7 +55,7 @@ using Function = Status (*)(const Call&);
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // Of a run with arrays of these shapes; their addresses are not used.
+  // What a run with arrays of these shapes needs; their addresses are not used.
   virtual std::size_t scratch_bytes(std::span<const ConstArray> /*operands*/,
                                     std::span<const MutableArray> /*results*/) const {
     return 0;
@@ -63,20 +64,43 @@ class Kernel {
   // Nothing is allocated, unless the run fails or calls a user's function.
   virtual Status run(std::span<const ConstArray> operands, std::span<const MutableArray> results,
                      std::span<std::byte> scratch) const = 0;
-  // It does more than write its results: it must run though nobody reads them.
+  // It does more than write its results: it must run even where they are not read.
   virtual bool has_effect() const { return false; }
   // Values of the op's surroundings that its bodies read: further operands, behind its own. They
   // live as long as the module.
   virtual std::span<const ir::Value* const> captures() const { return {}; }
 };
 
+// A kernel that takes scratch, as much as the same lines say where it measures.
+class ScratchKernel : public Kernel {
+ public:
+  std::size_t scratch_bytes(std::span<const ConstArray> operands,
+                            std::span<const MutableArray> results) const override {
+    Scratch scratch;
+    // An error is of no interest: what fails for these shapes fails again when it runs.
+    static_cast<void>(call(operands, results, scratch));
+    return scratch.taken_bytes();
+  }
+  Status run(std::span<const ConstArray> operands, std::span<const MutableArray> results,
+             std::span<std::byte> memory) const override {
+    Scratch scratch(memory);
+    return call(operands, results, scratch);
+  }
+
+ protected:
+  virtual Status call(std::span<const ConstArray> operands, std::span<const MutableArray> results,
+                      Scratch& scratch) const = 0;
+};
+
 // Everything but calls, control flow, tuples and tokens. kUnimplemented for what is not known.
 Result<std::shared_ptr<const Kernel>> make_kernel(const ir::Module& module, const ir::Op& op);
 
+// What specialise folds sizes with.
+bool evaluate(const ir::Module& module, const ir::Op& op,
+              std::span<const stablehlo::specialise::KnownRef> operands,
+              stablehlo::specialise::Known& result);
+
 // Whether an operand or result has quantised elements.
 bool is_quantised(const ir::Op& op);
-
-// The shape of an array of this type in memory; nullopt if dynamic, no tensor, or a token.
-std::optional<Shape> memory_shape(ir::Type type);
 
 }  // namespace millrace::devices::cpu::reference

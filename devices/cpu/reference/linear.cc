@@ -3,9 +3,9 @@
 #include <string>
 #include <utility>
 
-#include "millrace/devices/cpu/ir/einsum.h"
 #include "millrace/devices/cpu/reference/accumulate.h"
 #include "millrace/devices/cpu/reference/families.h"
+#include "millrace/devices/stablehlo/ir/einsum.h"
 
 namespace millrace::devices::cpu::reference {
 namespace {
@@ -14,31 +14,9 @@ struct DotNumbers {
   ir::Ints lhs_batch, rhs_batch, lhs_contract, rhs_contract;
 };
 
-// The extents and strides of some dimensions of an array.
-struct Axes {
-  DimVector dims, strides;
-  std::int64_t elements() const { return product(dims); }
-};
-Axes axes_of(const Shape& shape, ir::Ints dims) {
-  const DimVector strides = dense_strides(shape);
-  Axes axes;
-  for (std::int64_t d : dims) {
-    axes.dims.push_back(shape.dim(static_cast<int>(d)));
-    axes.strides.push_back(strides[static_cast<std::size_t>(d)]);
-  }
-  return axes;
-}
-Axes other_axes(const Shape& shape, ir::Ints batch, ir::Ints contract) {
-  DimVector dims;
-  for (int d = 0; d < shape.rank(); ++d) {
-    if (!contains(batch, d) && !contains(contract, d)) dims.push_back(d);
-  }
-  return axes_of(shape, dims);
-}
-
 // Where each element along these dimensions is.
 std::span<const std::int64_t> offsets_of(const Axes& axes, Scratch& scratch) {
-  const auto offsets = scratch.take<std::int64_t>(axes.elements());
+  const auto offsets = scratch.take<std::int64_t>(axes.size);
   if (scratch.measures()) return {};
   each_index(axes.dims, [&](const DimVector& index, std::int64_t linear) {
     offsets[static_cast<std::size_t>(linear)] = linear_of(index, axes.strides);
@@ -52,20 +30,20 @@ template <class T>
 void contract(const Call& c, const DotNumbers& d) {
   const ConstArray &lhs = c.operands[0], &rhs = c.operands[1];
   const MutableArray& to = c.results[0];
-  const Axes inner = axes_of(lhs.shape, d.lhs_contract);
-  const auto rows = offsets_of(other_axes(lhs.shape, d.lhs_batch, d.lhs_contract), c.scratch),
-             columns = offsets_of(other_axes(rhs.shape, d.rhs_batch, d.rhs_contract), c.scratch),
-             left = offsets_of(inner, c.scratch),
-             right = offsets_of(axes_of(rhs.shape, d.rhs_contract), c.scratch);
-  const std::int64_t width = other_axes(rhs.shape, d.rhs_batch, d.rhs_contract).elements();
+  const Axes inner(lhs.shape, d.lhs_contract), lhs_batch(lhs.shape, d.lhs_batch),
+      rhs_batch(rhs.shape, d.rhs_batch),
+      outer(rhs.shape, other_dims(rhs.shape.rank(), d.rhs_batch, d.rhs_contract));
+  const auto rows = offsets_of(
+                 {lhs.shape, other_dims(lhs.shape.rank(), d.lhs_batch, d.lhs_contract)}, c.scratch),
+             columns = offsets_of(outer, c.scratch), left = offsets_of(inner, c.scratch),
+             right = offsets_of({rhs.shape, d.rhs_contract}, c.scratch);
+  const std::int64_t width = outer.size;
   const auto a = c.scratch.take<T>(lhs.shape.elements()),
              b = c.scratch.take<T>(rhs.shape.elements()),
-             packed = c.scratch.take<T>(inner.elements() * width), sums = c.scratch.take<T>(width);
+             packed = c.scratch.take<T>(inner.size * width), sums = c.scratch.take<T>(width);
   if (c.scratch.measures()) return;
   load_terms(lhs, to.shape.dtype(), a);
   load_terms(rhs, to.shape.dtype(), b);
-  const Axes lhs_batch = axes_of(lhs.shape, d.lhs_batch),
-             rhs_batch = axes_of(rhs.shape, d.rhs_batch);
   std::int64_t out = 0;
   each_index(lhs_batch.dims, [&](const DimVector& batch, std::int64_t) {
     const std::int64_t from_left = linear_of(batch, lhs_batch.strides),
@@ -104,28 +82,18 @@ namespace {
 
 // Sums over the labels that the result does not have. unary_einsum is the product with one.
 // Thread-safety: immutable.
-class EinsumKernel final : public Kernel {
+class EinsumKernel final : public ScratchKernel {
  public:
   EinsumKernel(ir::EinsumConfig config, std::string labels)
       : config_(std::move(config)), labels_(std::move(labels)) {}
 
-  std::size_t scratch_bytes(std::span<const ConstArray> operands,
-                            std::span<const MutableArray> results) const override {
-    Scratch scratch;
-    sum(operands, results[0], scratch);
-    return scratch.taken_bytes();
-  }
-  Status run(std::span<const ConstArray> operands, std::span<const MutableArray> results,
-             std::span<std::byte> memory) const override {
-    Scratch scratch(memory);
-    sum(operands, results[0], scratch);
-    return {};
-  }
-
  private:
-  void sum(std::span<const ConstArray> operands, const MutableArray& to, Scratch& scratch) const {
-    with_sum_type(to.shape.dtype(),
-                  [&](auto tag) { sum_in<typename decltype(tag)::type>(operands, to, scratch); });
+  Status call(std::span<const ConstArray> operands, std::span<const MutableArray> results,
+              Scratch& scratch) const override {
+    with_sum_type(results[0].shape.dtype(), [&](auto tag) {
+      sum_in<typename decltype(tag)::type>(operands, results[0], scratch);
+    });
+    return {};
   }
   template <class T>
   void sum_in(std::span<const ConstArray> operands, const MutableArray& to,

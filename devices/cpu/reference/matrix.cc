@@ -9,21 +9,14 @@
 #include <type_traits>
 
 #include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/linalg/lapack.h"
+#include "millrace/devices/cpu/linalg/lapack_call.h"
 #include "millrace/devices/cpu/reference/families.h"
-#include "millrace/devices/cpu/reference/lapack.h"
-#include "millrace/devices/cpu/reference/lapack_library.h"
 
 namespace millrace::devices::cpu::reference {
 namespace {
 
-template <class N>
-struct RealOf {
-  using type = N;
-};
-template <class R>
-struct RealOf<std::complex<R>> {
-  using type = R;
-};
+using linalg::Real;
 
 template <class R>
 void get(const Scalar& s, R& x) {
@@ -51,8 +44,8 @@ std::complex<R> conjugate(const std::complex<R>& x) {
 }
 template <class N>
 N nan_of() {
-  constexpr auto kNan = std::numeric_limits<typename RealOf<N>::type>::quiet_NaN();
-  if constexpr (std::is_same_v<N, typename RealOf<N>::type>)
+  constexpr auto kNan = std::numeric_limits<Real<N>>::quiet_NaN();
+  if constexpr (std::is_same_v<N, Real<N>>)
     return kNan;
   else
     return {kNan, kNan};
@@ -104,28 +97,20 @@ void with_number(DType type, std::int64_t n, F f) {
 struct Matrices {
   std::int64_t rows, columns, count;
   explicit Matrices(const Shape& s)
-      : rows(s.dim(s.rank() - 2)), columns(s.dim(s.rank() - 1)), count(1) {
-    for (int d = 0; d + 2 < s.rank(); ++d) count *= s.dim(d);
-  }
+      : rows(linalg::rows_of(s)), columns(linalg::columns_of(s)), count(linalg::batches_of(s)) {}
 };
 
 template <class N>
-N element(const ConstArray& from, std::int64_t i) {
-  const DType type = from.shape.dtype();
+N number_at(const ConstArray& from, std::int64_t i) {
   N x;
-  get(load(type, from.data + static_cast<std::size_t>(i) * byte_width(type)), x);
+  get(element(from, i), x);
   return x;
-}
-template <class N>
-void put(const MutableArray& to, std::int64_t i, const N& x) {
-  const DType type = to.shape.dtype();
-  store(type, to_scalar(x), to.data + static_cast<std::size_t>(i) * byte_width(type));
 }
 
 // A = U^H U by rows of U; L is U^H. NaN where A is not positive.
 template <class N>
 void factorise(const Call& c, bool lower) {
-  using R = typename RealOf<N>::type;
+  using R = Real<N>;
   const Matrices m(c.operands[0].shape);
   const std::int64_t n = m.rows;
   const auto u = c.scratch.take<N>(n * n);
@@ -140,8 +125,8 @@ void factorise(const Call& c, bool lower) {
       const std::span<N> mine = row(i, i);
       for (std::int64_t j = i; j < n; ++j)
         mine[static_cast<std::size_t>(j - i)] =
-            lower ? conjugate(element<N>(c.operands[0], base + j * n + i))
-                  : element<N>(c.operands[0], base + i * n + j);
+            lower ? conjugate(number_at<N>(c.operands[0], base + j * n + i))
+                  : number_at<N>(c.operands[0], base + i * n + j);
       for (std::int64_t k = 0; k < i; ++k) {
         const std::span<const N> other = row(k, i);
         subtract<N>(mine, conjugate(other[0]), other);
@@ -157,7 +142,7 @@ void factorise(const Call& c, bool lower) {
       for (std::int64_t j = 0; j < n; ++j) {
         const N& x = u[static_cast<std::size_t>(std::min(i, j) * n + std::max(i, j))];
         const bool kept = lower ? j <= i : i <= j;
-        put(c.results[0], base + i * n + j, kept ? (lower ? conjugate(x) : x) : N{});
+        put(c.results[0], base + i * n + j, to_scalar(kept ? (lower ? conjugate(x) : x) : N{}));
       }
     }
   }
@@ -181,27 +166,27 @@ void solve_by_library(const Call& c) {
   const std::int64_t of_a = ma.rows * ma.rows, of_b = mb.rows * mb.columns;
   const auto a = c.scratch.take<N>(of_a), x = c.scratch.take<N>(of_b);
   if (c.scratch.measures()) return;
-  const auto n = static_cast<lapack::Integer>(ma.rows),
-             rows = static_cast<lapack::Integer>(mb.columns),
-             columns = static_cast<lapack::Integer>(mb.rows);
+  const auto n = static_cast<linalg::Integer>(ma.rows),
+             rows = static_cast<linalg::Integer>(mb.columns),
+             columns = static_cast<linalg::Integer>(mb.rows);
   const N one(1);
   for (std::int64_t m = 0; m < mb.count; ++m) {
     for (std::int64_t i = 0; i < of_a; ++i)
-      a[static_cast<std::size_t>(i)] = element<N>(c.operands[0], m * of_a + i);
+      a[static_cast<std::size_t>(i)] = number_at<N>(c.operands[0], m * of_a + i);
     for (std::int64_t i = 0; i < of_b; ++i)
-      x[static_cast<std::size_t>(i)] = element<N>(c.operands[1], m * of_b + i);
+      x[static_cast<std::size_t>(i)] = number_at<N>(c.operands[1], m * of_b + i);
     {
-      const LibraryCall call;
-      lapack::library_trsm<N>(&side, &triangle, &op, &diagonal, &rows, &columns, &one, a.data(), &n,
+      const linalg::LibraryCall call;
+      linalg::library_trsm<N>(&side, &triangle, &op, &diagonal, &rows, &columns, &one, a.data(), &n,
                               x.data(), &rows, 1, 1, 1, 1);
     }
     for (std::int64_t i = 0; i < of_b; ++i)
-      put(c.results[0], m * of_b + i, x[static_cast<std::size_t>(i)]);
+      put(c.results[0], m * of_b + i, to_scalar(x[static_cast<std::size_t>(i)]));
   }
 }
 
 bool is_for_library(const Matrices& a, const Matrices& b) {
-  constexpr std::int64_t kMost = std::numeric_limits<lapack::Integer>::max();
+  constexpr std::int64_t kMost = std::numeric_limits<linalg::Integer>::max();
   return a.rows >= kLarge && b.rows > 0 && b.columns > 0 && a.rows <= kMost && b.rows <= kMost &&
          b.columns <= kMost;
 }
@@ -230,7 +215,7 @@ void substitute(const Call& c) {
   for (std::int64_t m = 0; m < mb.count; ++m) {
     for (std::int64_t i = 0; i < n; ++i) {
       for (std::int64_t k = 0; k < n; ++k) {
-        const N v = element<N>(c.operands[0], m * n * n + (swap ? k * n + i : i * n + k));
+        const N v = number_at<N>(c.operands[0], m * n * n + (swap ? k * n + i : i * n + k));
         a[static_cast<std::size_t>(i * n + k)] = adjoint ? conjugate(v) : v;
       }
     }
@@ -241,7 +226,7 @@ void substitute(const Call& c) {
       const std::int64_t i = forward ? step : n - 1 - step;
       const std::span<N> mine = row(i);
       for (std::int64_t o = 0; o < others; ++o)
-        mine[static_cast<std::size_t>(o)] = element<N>(c.operands[1], place(i, o));
+        mine[static_cast<std::size_t>(o)] = number_at<N>(c.operands[1], place(i, o));
       const std::int64_t begin = forward ? 0 : i + 1, end = forward ? i : n;
       for (std::int64_t k = begin; k < end; ++k)
         subtract<N>(mine, a[static_cast<std::size_t>(i * n + k)], row(k));
@@ -249,7 +234,7 @@ void substitute(const Call& c) {
         for (N& value : mine) value = quotient(value, a[static_cast<std::size_t>(i * n + i)]);
       }
       for (std::int64_t o = 0; o < others; ++o)
-        put(c.results[0], place(i, o), mine[static_cast<std::size_t>(o)]);
+        put(c.results[0], place(i, o), to_scalar(mine[static_cast<std::size_t>(o)]));
     }
   }
 }

@@ -30,7 +30,7 @@ Status run_iota(const Call& c) {
   each_index(to.shape.dims(), [&](const DimVector& index, std::int64_t linear) {
     const Scalar value =
         integers ? from_signed(index[dimension]) : from_integer(type, index[dimension]);
-    store(type, value, to.data + static_cast<std::size_t>(linear) * width_of(to.shape));
+    put(to, linear, value);
   });
   return {};
 }
@@ -51,7 +51,7 @@ Status run_broadcast_in_dim(const Call& c) {
   }
   move_each(c, [&](const DimVector& index, DimVector& at) {
     for (std::size_t d = 0; d < rank; ++d)
-      at[d] = from.dim(static_cast<int>(d)) == 1 ? 0 : index[static_cast<std::size_t>(dims[d])];
+      at[d] = from.dim(static_cast<int>(d)) == 1 ? 0 : index[dims[d]];
   });
   return {};
 }
@@ -59,8 +59,7 @@ Status run_broadcast_in_dim(const Call& c) {
 Status run_transpose(const Call& c) {
   const auto permutation = c.ints("permutation");
   move_each(c, [&](const DimVector& index, DimVector& at) {
-    for (std::size_t d = 0; d < permutation.size(); ++d)
-      at[static_cast<std::size_t>(permutation[d])] = index[d];
+    for (std::size_t d = 0; d < permutation.size(); ++d) at[permutation[d]] = index[d];
   });
   return {};
 }
@@ -70,9 +69,7 @@ Status run_reverse(const Call& c) {
   const Shape& shape = c.operands[0].shape;
   move_each(c, [&](const DimVector& index, DimVector& at) {
     at = index;
-    for (std::int64_t d : dims)
-      at[static_cast<std::size_t>(d)] =
-          shape.dim(static_cast<int>(d)) - 1 - index[static_cast<std::size_t>(d)];
+    for (std::int64_t d : dims) at[d] = shape.dim(static_cast<int>(d)) - 1 - index[d];
   });
   return {};
 }
@@ -141,16 +138,14 @@ Status run_concatenate(const Call& c) {
 
 Status run_get_dimension_size(const Call& c) {
   const auto dimension = static_cast<int>(c.op.int_or("dimension", 0));
-  store(c.results[0].shape.dtype(), from_signed(c.operands[0].shape.dim(dimension)),
-        c.results[0].data);
+  put(c.results[0], 0, from_signed(c.operands[0].shape.dim(dimension)));
   return {};
 }
 
 // A static result keeps its extent: another size would need one with bounds.
 Status run_set_dimension_size(const Call& c) {
   const auto dimension = static_cast<int>(c.op.int_or("dimension", 0));
-  const ConstArray& size = c.operands[1];
-  const std::int64_t wanted = as_index(size.shape.dtype(), load(size.shape.dtype(), size.data));
+  const std::int64_t wanted = index_element(c.operands[1], 0);
   if (wanted != c.results[0].shape.dim(dimension)) {
     return fail(ErrorCode::kUnimplemented, c.op.where() + ": a size of " + std::to_string(wanted) +
                                                " in a result of " + c.results[0].shape.to_string() +
@@ -182,7 +177,7 @@ Status run_bitcast(const Call& c) {
     std::uint64_t x = 0;
     for (std::int64_t g = 0; g < per; ++g) x |= read(e * per + g) << (g * bits);
     if (is_signed_integer(out) || is_unsigned_integer(out) || out == DType::kI1)
-      store(out, from_unsigned(x), to.data + static_cast<std::size_t>(e) * byte_width(out));
+      put(to, e, from_unsigned(x));
     else
       std::memcpy(to.data + static_cast<std::size_t>(e) * byte_width(out), &x, byte_width(out));
   }

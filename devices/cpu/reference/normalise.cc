@@ -3,6 +3,7 @@
 #include <cmath>
 #include <span>
 
+#include "millrace/devices/cpu/reference/accumulate.h"
 #include "millrace/devices/cpu/reference/families.h"
 
 namespace millrace::devices::cpu::reference {
@@ -37,29 +38,12 @@ double epsilon_of(const Call& c) {
 
 using Reals = std::span<double>;
 using ConstReals = std::span<const double>;
-constexpr std::size_t kBlock = 256;
 
 Reals take_like(const ConstArray& array, Scratch& scratch) {
   return scratch.take<double>(array.shape.elements());
 }
-void load_reals(const ConstArray& array, Reals to) {
-  const DType type = array.shape.dtype();
-  Scalar block[kBlock];
-  for (std::size_t start = 0; start < to.size(); start += kBlock) {
-    const std::size_t n = std::min(kBlock, to.size() - start);
-    load(type, array.data + start * byte_width(type), static_cast<std::int64_t>(n), block);
-    for (std::size_t i = 0; i < n; ++i) to[start + i] = block[i].re;
-  }
-}
-void store_reals(ConstReals from, const MutableArray& to) {
-  const DType type = to.shape.dtype();
-  Scalar block[kBlock];
-  for (std::size_t start = 0; start < from.size(); start += kBlock) {
-    const std::size_t n = std::min(kBlock, from.size() - start);
-    for (std::size_t i = 0; i < n; ++i) block[i] = from_real(from[start + i]);
-    store(type, block, static_cast<std::int64_t>(n), to.data + start * byte_width(type));
-  }
-}
+void load_reals(const ConstArray& array, Reals to) { load_terms(array, DType::kF64, to); }
+void store_reals(ConstReals from, const MutableArray& to) { store_sums(from, to, 0); }
 
 void divide_all(Reals sums, double by) {
   for (double& s : sums) s /= by;

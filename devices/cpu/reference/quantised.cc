@@ -109,7 +109,7 @@ Status run_quantised(const Call& call, Function function, bool takes_scratch) {
     for (const ir::Value* o : call.op.operands())
       same = same && (quant_of(*o) == nullptr || o->type().element() == r.type().element());
   }
-  // Of the stored bits, whatever they stand for.
+  // A bitcast takes the stored bits, whatever they stand for.
   same = same || call.op.kind() == ir::OpKind::kBitcastConvert;
   if (same) return scratch.measures() && !takes_scratch ? Status() : function(call);
 

@@ -5,44 +5,22 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/devices/cpu/ir/ragged_dot.h"
 #include "millrace/devices/cpu/reference/accumulate.h"
+#include "millrace/devices/stablehlo/ir/ragged_dot.h"
 
 namespace millrace::devices::cpu::reference {
 namespace {
 
 using List = std::vector<std::int64_t>;
 
-// Some dimensions of an operand, walked as one.
-struct Walk {
-  List dims, strides;
-  std::int64_t size = 1;
-  Walk() = default;
-  Walk(const Shape& shape, const List& which) {
-    const DimVector all = dense_strides(shape);
-    for (std::int64_t d : which) {
-      dims.push_back(shape.dim(static_cast<int>(d)));
-      strides.push_back(all[static_cast<std::size_t>(d)]);
-      size *= dims.back();
-    }
-  }
-  std::int64_t offset(std::int64_t i) const {
-    std::int64_t at = 0;
-    for (std::size_t d = dims.size(); d-- > 0;) {
-      at += i % dims[d] * strides[d];
-      i /= dims[d];
-    }
-    return at;
-  }
-  // The index along dimension `which` of element i.
-  std::int64_t index(std::int64_t i, std::size_t which) const {
-    for (std::size_t d = dims.size(); --d > which;) i /= dims[d];
-    return i % dims[which];
-  }
-};
+// The index along dimension `which` of element i of some dimensions.
+std::int64_t index_of(const Axes& axes, std::int64_t i, std::size_t which) {
+  for (std::size_t d = axes.dims.size(); --d > which;) i /= axes.dims[d];
+  return i % axes.dims[which];
+}
 
 // Thread-safety: immutable.
-class RaggedDotKernel final : public Kernel {
+class RaggedDotKernel final : public ScratchKernel {
  public:
   RaggedDotKernel(const ir::RaggedDot& d, const Shape& lhs, const Shape& rhs, const Shape& sizes)
       : mode_(d.mode()),
@@ -52,12 +30,10 @@ class RaggedDotKernel final : public Kernel {
         rows_(lhs, ir::RaggedDot::others(lhs.rank(), d.lhs_batch, d.lhs_contract)),
         left_(lhs, d.lhs_contract),
         right_(rhs, d.rhs_contract),
-        group_stride_(d.rhs_group.empty()
-                          ? 0
-                          : dense_strides(rhs)[static_cast<std::size_t>(d.rhs_group[0])]) {
+        group_stride_(d.rhs_group.empty() ? 0 : dense_strides(rhs)[d.rhs_group[0]]) {
     List taken = d.rhs_batch;
     taken.insert(taken.end(), d.rhs_group.begin(), d.rhs_group.end());
-    columns_ = Walk(rhs, ir::RaggedDot::others(rhs.rank(), taken, d.rhs_contract));
+    columns_ = Axes(rhs, ir::RaggedDot::others(rhs.rank(), taken, d.rhs_contract));
     // The ragged dimension's place among those of its kind.
     const List kind = mode_ == ir::RaggedMode::kContract
                           ? d.lhs_contract
@@ -65,42 +41,29 @@ class RaggedDotKernel final : public Kernel {
     ragged_ = static_cast<std::size_t>(std::ranges::find(kind, d.lhs_ragged[0]) - kind.begin());
   }
 
-  std::size_t scratch_bytes(std::span<const ConstArray> operands,
-                            std::span<const MutableArray> results) const override {
-    Scratch scratch;
-    multiply(operands, results[0], scratch);
-    return scratch.taken_bytes();
-  }
-  Status run(std::span<const ConstArray> operands, std::span<const MutableArray> results,
-             std::span<std::byte> memory) const override {
-    Scratch scratch(memory);
-    multiply(operands, results[0], scratch);
-    return {};
-  }
-
  private:
-  void multiply(std::span<const ConstArray> operands, const MutableArray& to,
-                Scratch& scratch) const {
-    with_sum_type(to.shape.dtype(), [&](auto tag) {
-      multiply_in<typename decltype(tag)::type>(operands, to, scratch);
+  Status call(std::span<const ConstArray> operands, std::span<const MutableArray> results,
+              Scratch& scratch) const override {
+    with_sum_type(results[0].shape.dtype(), [&](auto tag) {
+      multiply_in<typename decltype(tag)::type>(operands, results[0], scratch);
     });
+    return {};
   }
 
   // The group of element i of the ragged kind (a row or a term) of this batch; -1 for none.
   std::int64_t group_of(const ConstArray& sizes, std::int64_t batch, std::int64_t i) const {
-    const Walk& kind = mode_ == ir::RaggedMode::kContract ? left_ : rows_;
+    const Axes& kind = mode_ == ir::RaggedMode::kContract ? left_ : rows_;
     const std::int64_t groups = sizes_.dim(sizes_.rank() - 1);
     // Sizes for all prefixes, or one list of them for each.
     std::int64_t prefix = 0;
     if (sizes_.rank() > 1) {
       prefix = batch;
-      for (std::size_t d = 0; d < ragged_; ++d) prefix = prefix * kind.dims[d] + kind.index(i, d);
+      for (std::size_t d = 0; d < ragged_; ++d)
+        prefix = prefix * kind.dims[d] + index_of(kind, i, d);
     }
-    const DType type = sizes.shape.dtype();
-    std::int64_t left = kind.index(i, ragged_);
+    std::int64_t left = index_of(kind, i, ragged_);
     for (std::int64_t g = 0; g < groups; ++g) {
-      const auto at = static_cast<std::size_t>(prefix * groups + g) * byte_width(type);
-      left -= as_index(type, load(type, sizes.data + at));
+      left -= index_element(sizes, prefix * groups + g);
       if (left < 0) return g;
     }
     return -1;
@@ -142,8 +105,8 @@ class RaggedDotKernel final : public Kernel {
 
   const ir::RaggedMode mode_;
   const Shape sizes_;
-  const Walk lhs_batch_, rhs_batch_, rows_, left_, right_;
-  Walk columns_;
+  const Axes lhs_batch_, rhs_batch_, rows_, left_, right_;
+  Axes columns_;
   const std::int64_t group_stride_;
   std::size_t ragged_ = 0;
 };
@@ -154,7 +117,7 @@ Result<std::shared_ptr<const Kernel>> make_ragged_dot_kernel(const ir::Op& op) {
   const auto numbers = ir::ragged_dot_of(op);
   std::optional<Shape> shapes[3];
   for (int i = 0; i < 3 && op.operand_count() == 3; ++i)
-    shapes[i] = memory_shape(op.operand(i)->type());
+    shapes[i] = ir::memory_shape(op.operand(i)->type());
   if (!numbers || !shapes[0] || !shapes[1] || !shapes[2] ||
       !numbers->fits(shapes[0]->rank(), shapes[1]->rank()) || shapes[2]->rank() == 0) {
     return fail(ErrorCode::kInvalidArgument, op.where() + ": no dimension numbers that fit");

@@ -2,7 +2,6 @@
 // "Parallel random numbers: as easy as 1, 2, 3"), and rng by threefry.
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cmath>
 #include <numbers>
 
@@ -21,24 +20,6 @@ std::uint64_t whole(std::uint32_t low, std::uint32_t high) {
   return std::uint64_t{high} << 32 | low;
 }
 
-Words2 threefry(std::uint64_t counter, std::uint64_t key) {
-  constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-  const Words2 k = halves(key);
-  const std::uint32_t keys[3] = {k[0], k[1], k[0] ^ k[1] ^ 0x1BD11BDAu};
-  Words2 x = halves(counter);
-  x[0] += keys[0];
-  x[1] += keys[1];
-  for (std::uint32_t group = 0; group < 5; ++group) {
-    for (int by : kRotations[group % 2]) {
-      x[0] += x[1];
-      x[1] = std::rotl(x[1], by) ^ x[0];
-    }
-    x[0] += keys[(group + 1) % 3];
-    x[1] += keys[(group + 2) % 3] + group + 1;
-  }
-  return x;
-}
-
 Words4 philox(Words4 x, Words2 key) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t a = std::uint64_t{0xD2511F53u} * x[0],
@@ -55,12 +36,12 @@ void store_word(const MutableArray& to, std::int64_t i, std::uint64_t word) {
   std::memcpy(to.data + static_cast<std::size_t>(i) * width, &word, width);
 }
 
-// Many blocks at a time, which a compiler turns into vectors.
-constexpr int kLanes = 32;
-struct ThreefryLanes {
+// Threefry of `kLanes` counters that follow each other; of many a compiler makes vectors.
+template <int kLanes>
+struct Threefry {
   std::uint32_t low[kLanes], high[kLanes];
 
-  void fill(std::uint64_t counter, std::uint64_t key) {
+  Threefry(std::uint64_t counter, std::uint64_t key) {
     constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
     const Words2 k = halves(key);
     const std::uint32_t keys[3] = {k[0], k[1], k[0] ^ k[1] ^ 0x1BD11BDAu};
@@ -87,9 +68,9 @@ struct ThreefryLanes {
 // Calls f(block, low word, high word) for blocks 0 to n of the stream.
 template <class F>
 void each_threefry(std::uint64_t key, std::uint64_t counter, std::int64_t n, F f) {
-  ThreefryLanes lanes;
+  constexpr int kLanes = 32;
   for (std::int64_t block = 0; block < n; block += kLanes) {
-    lanes.fill(counter + static_cast<std::uint64_t>(block), key);
+    const Threefry<kLanes> lanes(counter + static_cast<std::uint64_t>(block), key);
     for (int i = 0; i < kLanes && block + i < n; ++i) f(block + i, lanes.low[i], lanes.high[i]);
   }
 }
@@ -172,7 +153,7 @@ Status run_rng_bit_generator(const Call& c) {
   if (threefry) {
     state[1] = fill_threefry(state[0], state[1], c.results[1]);
   } else {
-    // Of two words the first is the key and the upper half of the counter.
+    // The first of two words is the key and the upper half of the counter.
     const Counter128 begin{state[1], words == 2 ? state[0] : state[2]};
     const Counter128 next = fill_philox(state[0], begin, c.results[1]);
     state[1] = next.low;
@@ -188,15 +169,15 @@ Status run_rng(const Call& c) {
   static std::atomic<std::uint64_t> stream = 0;
   const MutableArray& to = c.results[0];
   const DType type = to.shape.dtype();
-  const Scalar a = load(type, c.operands[0].data), b = load(type, c.operands[1].data);
+  const Scalar a = element(c.operands[0], 0), b = element(c.operands[1], 0);
   const bool normal = c.op.enum_or("rng_distribution", ir::RngDistribution::kUniform) ==
                       ir::RngDistribution::kNormal;
   const std::int64_t n = to.shape.elements();
   std::uint64_t counter = stream.fetch_add(static_cast<std::uint64_t>(n));
   constexpr std::uint64_t kKey = 0x6D696C6C72616365;
   for (std::int64_t i = 0; i < n; ++i) {
-    const Words2 x = threefry(counter++, kKey);
-    const std::uint64_t bits = whole(x[0], x[1]);
+    const Threefry<1> x(counter++, kKey);
+    const std::uint64_t bits = whole(x.low[0], x.high[0]);
     const double unit = static_cast<double>(bits >> 11) * 0x1p-53;
     Scalar s;
     switch (form_of(type)) {
@@ -210,8 +191,8 @@ Status run_rng(const Call& c) {
       default:
         if (normal) {
           // Box and Muller.
-          const double u = (static_cast<double>(x[0]) + 1) * 0x1p-32,
-                       v = static_cast<double>(x[1]) * 0x1p-32;
+          const double u = (static_cast<double>(x.low[0]) + 1) * 0x1p-32,
+                       v = static_cast<double>(x.high[0]) * 0x1p-32;
           s = from_real(a.re +
                         b.re * std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v));
         } else {
@@ -220,7 +201,7 @@ Status run_rng(const Call& c) {
           if (rounded(type, s).re >= b.re && a.re < b.re) s = a;
         }
     }
-    store(type, s, to.data + static_cast<std::size_t>(i) * byte_width(type));
+    put(to, i, s);
   }
   return {};
 }

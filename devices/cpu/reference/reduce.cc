@@ -19,45 +19,23 @@ class Folds {
         values_(c.scratch.take<Scalar>(static_cast<std::int64_t>(count_))) {}
 
   void begin() {
-    for (std::size_t k = 0; k < count_; ++k) values_[k] = init(k);
+    for (std::size_t k = 0; k < count_; ++k) values_[k] = element(c_.operands[count_ + k], 0);
   }
   // Folds element `from` of the operands.
   void add(std::int64_t from) {
     for (std::size_t k = 0; k < count_; ++k) {
-      const ConstArray& operand = c_.operands[k];
-      add(k, load(operand.shape.dtype(),
-                  operand.data + static_cast<std::size_t>(from) * width_of(operand.shape)));
+      frame_.argument(static_cast<int>(k)) = values_[k];
+      frame_.argument(static_cast<int>(count_ + k)) = element(c_.operands[k], from);
     }
-    finish();
-  }
-  // The same for the initial values themselves: the padding of a window.
-  void add_init() {
-    for (std::size_t k = 0; k < count_; ++k) add(k, init(k));
-    finish();
+    frame_.run();
+    for (std::size_t k = 0; k < count_; ++k) values_[k] = frame_.result(static_cast<int>(k));
   }
   void end(std::int64_t place) {
-    for (std::size_t k = 0; k < count_; ++k) {
-      const MutableArray& to = c_.results[k];
-      store(to.shape.dtype(), values_[k],
-            to.data + static_cast<std::size_t>(place) * width_of(to.shape));
-    }
+    for (std::size_t k = 0; k < count_; ++k) put(c_.results[k], place, values_[k]);
   }
   const Status& status() const { return frame_.status(); }
 
  private:
-  Scalar init(std::size_t k) const {
-    const ConstArray& from = c_.operands[count_ + k];
-    return load(from.shape.dtype(), from.data);
-  }
-  void add(std::size_t k, const Scalar& element) {
-    frame_.argument(static_cast<int>(k)) = values_[k];
-    frame_.argument(static_cast<int>(count_ + k)) = element;
-  }
-  void finish() {
-    frame_.run();
-    for (std::size_t k = 0; k < count_; ++k) values_[k] = frame_.result(static_cast<int>(k));
-  }
-
   const Call& c_;
   const std::size_t count_;
   Body::Frame frame_;
@@ -148,7 +126,7 @@ struct Windows {
         base_dilation(ints_or(c, "base_dilations", rank, 1)),
         window_dilation(ints_or(c, "window_dilations", rank, 1)),
         padding(ints_or(c, "padding", 2 * rank, 0)) {}
-  // The operand's index under element `in` of the window at `at`; nullopt in padding and in the
+  // index: the operand's under element `in` of the window at `at`. False in padding and in the
   // holes of a dilation.
   bool find(const DimVector& at, const DimVector& in, const Shape& operand,
             DimVector& index) const {
@@ -180,6 +158,8 @@ Status run_reduce(const Call& c) {
   return folds.status();
 }
 
+// Padding and holes are left out, as XLA does: the specification folds the initial value there,
+// which is the same where that is the body's identity.
 Status run_reduce_window(const Call& c) {
   const Windows windows(c);
   const Shape& from = c.operands[0].shape;
@@ -190,17 +170,14 @@ Status run_reduce_window(const Call& c) {
   each_index(c.results[0].shape.dims(), [&](const DimVector& at, std::int64_t place) {
     folds.begin();
     each_index(windows.size, [&](const DimVector& in, std::int64_t) {
-      if (windows.find(at, in, from, index))
-        folds.add(linear_of(index, strides));
-      else
-        folds.add_init();
+      if (windows.find(at, in, from, index)) folds.add(linear_of(index, strides));
     });
     folds.end(place);
   });
   return folds.status();
 }
 
-// Of each window the element that `select` keeps (its first argument where it answers true) gets
+// In each window the element that `select` keeps (its first argument where it answers true) gets
 // the source's element, combined by `scatter`.
 Status run_select_and_scatter(const Call& c) {
   const ConstArray &from = c.operands[0], &source = c.operands[1], &init = c.operands[2];
@@ -209,14 +186,7 @@ Status run_select_and_scatter(const Call& c) {
   Body::Frame select = c.frame(0), scatter = c.frame(1);
   if (c.scratch.measures()) return {};
   // The scatter's type, which the result has, may be wider than the others.
-  const DType type = to.shape.dtype();
-  const std::size_t width = width_of(to.shape);
-  const auto value = [](const Shape& shape, const std::byte* data, std::int64_t i) {
-    return load(shape.dtype(), data + static_cast<std::size_t>(i) * width_of(shape));
-  };
-  const Scalar first = value(init.shape, init.data, 0);
-  for (std::int64_t e = 0; e < to.shape.elements(); ++e)
-    store(type, first, to.data + static_cast<std::size_t>(e) * width);
+  fill(to, element(init, 0));
   const DimVector strides = dense_strides(from.shape);
   DimVector index(windows.size.size());
   each_index(source.shape.dims(), [&](const DimVector& at, std::int64_t place) {
@@ -225,18 +195,18 @@ Status run_select_and_scatter(const Call& c) {
       if (!windows.find(at, in, from.shape, index)) return;
       const std::int64_t candidate = linear_of(index, strides);
       if (chosen >= 0) {
-        select.argument(0) = value(from.shape, from.data, chosen);
-        select.argument(1) = value(from.shape, from.data, candidate);
+        select.argument(0) = element(from, chosen);
+        select.argument(1) = element(from, candidate);
         select.run();
         if (select.result(0).u != 0) return;
       }
       chosen = candidate;
     });
     if (chosen < 0) return;
-    scatter.argument(0) = value(to.shape, to.data, chosen);
-    scatter.argument(1) = value(source.shape, source.data, place);
+    scatter.argument(0) = element(to, chosen);
+    scatter.argument(1) = element(source, place);
     scatter.run();
-    store(type, scatter.result(0), to.data + static_cast<std::size_t>(chosen) * width);
+    put(to, chosen, scatter.result(0));
   });
   if (!select.status()) return select.status();
   return scatter.status();

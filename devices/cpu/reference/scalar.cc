@@ -6,10 +6,13 @@
 #include <cstring>
 #include <limits>
 
-#include "millrace/devices/cpu/ir/float_format.h"
 #include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/stablehlo/ir/float_format.h"
 
 namespace millrace::devices::cpu::reference {
+
+namespace ir = stablehlo::ir;
+
 namespace {
 
 // Integers of fewer than 8 bits lie in a byte each, extended by their sign or by zeros.

@@ -148,98 +148,69 @@ C<T> atan2(const C<T>& y, const C<T>& x) {
   return -i * std::log((x + i * y) / std::sqrt(square(x) + square(y)));
 }
 
-#define MILLRACE_UNARY(name, expression) \
+// Their names are those of the kinds that they are of.
+#define MILLRACE_UNARY_FUNCTIONS(X)                 \
+  X(kSign, sign(a))                                 \
+  X(kChloSquare, square(a))                         \
+  X(kExponential, exponential(a))                   \
+  X(kExponentialMinusOne, exponential_minus_one(a)) \
+  X(kLog, std::log(a))                              \
+  X(kLogPlusOne, log_plus_one(a))                   \
+  X(kSqrt, std::sqrt(a))                            \
+  X(kRsqrt, reciprocal_root(a))                     \
+  X(kCbrt, cube_root(a))                            \
+  X(kLogistic, logistic(a))                         \
+  X(kSine, std::sin(a))                             \
+  X(kCosine, std::cos(a))                           \
+  X(kTan, std::tan(a))                              \
+  X(kChloTan, std::tan(a))                          \
+  X(kChloSinh, std::sinh(a))                        \
+  X(kChloCosh, std::cosh(a))                        \
+  X(kTanh, std::tanh(a))                            \
+  X(kChloAsin, std::asin(a))                        \
+  X(kChloAcos, std::acos(a))                        \
+  X(kChloAtan, std::atan(a))                        \
+  X(kChloAsinh, std::asinh(a))                      \
+  X(kChloAcosh, std::acosh(a))                      \
+  X(kChloAtanh, std::atanh(a))
+#define MILLRACE_BINARY_FUNCTIONS(X) \
+  X(kMultiply, product(a, b))        \
+  X(kDivide, quotient(a, b))         \
+  X(kPower, power(a, b))             \
+  X(kAtan2, atan2(a, b))
+#define MILLRACE_UNARY(kind, expression) \
   template <class T>                     \
-  Scalar name##_of(S x, I) {             \
+  Scalar kind(S x, I) {                  \
     const C<T> a = of<T>(x[0]);          \
     return scalar<T>(expression);        \
   }
-#define MILLRACE_BINARY(name, expression) \
+#define MILLRACE_BINARY(kind, expression) \
   template <class T>                      \
-  Scalar name##_of(S x, I) {              \
+  Scalar kind(S x, I) {                   \
     const C<T> a = of<T>(x[0]);           \
     const C<T> b = of<T>(x[1]);           \
     return scalar<T>(expression);         \
   }
-MILLRACE_UNARY(sign, sign(a))
-MILLRACE_UNARY(square, square(a))
-MILLRACE_UNARY(exp, exponential(a))
-MILLRACE_UNARY(expm1, exponential_minus_one(a))
-MILLRACE_UNARY(log, std::log(a))
-MILLRACE_UNARY(log1p, log_plus_one(a))
-MILLRACE_UNARY(sqrt, std::sqrt(a))
-MILLRACE_UNARY(rsqrt, reciprocal_root(a))
-MILLRACE_UNARY(cbrt, cube_root(a))
-MILLRACE_UNARY(logistic, logistic(a))
-MILLRACE_UNARY(sin, std::sin(a))
-MILLRACE_UNARY(cos, std::cos(a))
-MILLRACE_UNARY(tan, std::tan(a))
-MILLRACE_UNARY(sinh, std::sinh(a))
-MILLRACE_UNARY(cosh, std::cosh(a))
-MILLRACE_UNARY(tanh, std::tanh(a))
-MILLRACE_UNARY(asin, std::asin(a))
-MILLRACE_UNARY(acos, std::acos(a))
-MILLRACE_UNARY(atan, std::atan(a))
-MILLRACE_UNARY(asinh, std::asinh(a))
-MILLRACE_UNARY(acosh, std::acosh(a))
-MILLRACE_UNARY(atanh, std::atanh(a))
-MILLRACE_BINARY(multiply, product(a, b))
-MILLRACE_BINARY(divide, quotient(a, b))
-MILLRACE_BINARY(power, power(a, b))
-MILLRACE_BINARY(atan2, atan2(a, b))
+MILLRACE_UNARY_FUNCTIONS(MILLRACE_UNARY)
+MILLRACE_BINARY_FUNCTIONS(MILLRACE_BINARY)
 #undef MILLRACE_UNARY
 #undef MILLRACE_BINARY
 
 constexpr ScalarRow kRows[] = {
     {OpKind::kAdd, add, add},
-    {OpKind::kChloBroadcastAdd, add, add},
     {OpKind::kSubtract, subtract, subtract},
-    {OpKind::kChloBroadcastSubtract, subtract, subtract},
     {OpKind::kNegate, negate, negate},
     {OpKind::kChloConj, conj, conj},
     {OpKind::kReal, real_part, real_part},
     {OpKind::kImag, imaginary_part, imaginary_part},
     {OpKind::kCompare, compare, compare},
-    {OpKind::kChloBroadcastCompare, compare, compare},
     {OpKind::kIsFinite, is_finite, is_finite},
     {OpKind::kMaximum, maximum, maximum},
-    {OpKind::kChloBroadcastMaximum, maximum, maximum},
     {OpKind::kMinimum, minimum, minimum},
-    {OpKind::kChloBroadcastMinimum, minimum, minimum},
     {OpKind::kClamp, clamp, clamp},
     {OpKind::kAbs, absolute<double>, absolute<long double>},
-#define MILLRACE_ROW(kind, name) {OpKind::kind, name##_of<double>, name##_of<long double>}
-    MILLRACE_ROW(kSign, sign),
-    MILLRACE_ROW(kChloSquare, square),
-    MILLRACE_ROW(kExponential, exp),
-    MILLRACE_ROW(kExponentialMinusOne, expm1),
-    MILLRACE_ROW(kLog, log),
-    MILLRACE_ROW(kLogPlusOne, log1p),
-    MILLRACE_ROW(kSqrt, sqrt),
-    MILLRACE_ROW(kRsqrt, rsqrt),
-    MILLRACE_ROW(kCbrt, cbrt),
-    MILLRACE_ROW(kLogistic, logistic),
-    MILLRACE_ROW(kSine, sin),
-    MILLRACE_ROW(kCosine, cos),
-    MILLRACE_ROW(kTan, tan),
-    MILLRACE_ROW(kChloTan, tan),
-    MILLRACE_ROW(kChloSinh, sinh),
-    MILLRACE_ROW(kChloCosh, cosh),
-    MILLRACE_ROW(kTanh, tanh),
-    MILLRACE_ROW(kChloAsin, asin),
-    MILLRACE_ROW(kChloAcos, acos),
-    MILLRACE_ROW(kChloAtan, atan),
-    MILLRACE_ROW(kChloAsinh, asinh),
-    MILLRACE_ROW(kChloAcosh, acosh),
-    MILLRACE_ROW(kChloAtanh, atanh),
-    MILLRACE_ROW(kMultiply, multiply),
-    MILLRACE_ROW(kChloBroadcastMultiply, multiply),
-    MILLRACE_ROW(kDivide, divide),
-    MILLRACE_ROW(kChloBroadcastDivide, divide),
-    MILLRACE_ROW(kPower, power),
-    MILLRACE_ROW(kChloBroadcastPower, power),
-    MILLRACE_ROW(kAtan2, atan2),
-    MILLRACE_ROW(kChloBroadcastAtan2, atan2),
+#define MILLRACE_ROW(kind, expression) {OpKind::kind, kind<double>, kind<long double>},
+    MILLRACE_UNARY_FUNCTIONS(MILLRACE_ROW) MILLRACE_BINARY_FUNCTIONS(MILLRACE_ROW)
 #undef MILLRACE_ROW
 };
 

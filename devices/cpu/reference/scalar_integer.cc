@@ -2,6 +2,7 @@
 // in 64 bits without a thought.
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "millrace/devices/cpu/reference/scalar_op.h"
 
@@ -61,7 +62,7 @@ std::uint64_t power_of(std::uint64_t base, std::uint64_t exponent) {
   return result;
 }
 
-// Signed. A division by zero gives -1 and leaves the dividend as the remainder, as XLA has it.
+// A division by zero gives -1 and leaves the dividend as the remainder, as XLA has it.
 Scalar signed_abs(S x, I) { return u(x[0].i < 0 ? 0 - x[0].u : x[0].u); }
 Scalar signed_sign(S x, I) { return s((x[0].i > 0) - (x[0].i < 0)); }
 Scalar signed_divide(S x, I) {
@@ -73,9 +74,6 @@ Scalar signed_remainder(S x, I) {
   if (x[1].i == 0) return x[0];
   return s(x[1].i == -1 ? 0 : x[0].i % x[1].i);
 }
-Scalar signed_maximum(S x, I) { return s(std::max(x[0].i, x[1].i)); }
-Scalar signed_minimum(S x, I) { return s(std::min(x[0].i, x[1].i)); }
-Scalar signed_clamp(S x, I) { return s(std::min(std::max(x[1].i, x[0].i), x[2].i)); }
 Scalar signed_power(S x, I) {
   if (x[1].i < 0) {
     if (x[0].i == 1) return s(1);
@@ -84,168 +82,71 @@ Scalar signed_power(S x, I) {
   }
   return u(power_of(x[0].u, x[1].u));
 }
-Scalar signed_compare(S x, I info) {
-  return u(compares(info.direction, (x[0].i > x[1].i) - (x[0].i < x[1].i)) ? 1 : 0);
-}
-Scalar signed_mulhi(S x, I info) {
-  const Wide product = static_cast<Wide>(x[0].i) * x[1].i;
-  return s(static_cast<std::int64_t>(product >> bit_width(info.in)));
-}
-
-// Unsigned.
 Scalar unsigned_same(S x, I) { return x[0]; }
 Scalar unsigned_sign(S x, I) { return u(x[0].u != 0); }
 Scalar unsigned_divide(S x, I) { return u(x[1].u == 0 ? ~std::uint64_t{0} : x[0].u / x[1].u); }
 Scalar unsigned_remainder(S x, I) { return u(x[1].u == 0 ? x[0].u : x[0].u % x[1].u); }
-Scalar unsigned_maximum(S x, I) { return u(std::max(x[0].u, x[1].u)); }
-Scalar unsigned_minimum(S x, I) { return u(std::min(x[0].u, x[1].u)); }
-Scalar unsigned_clamp(S x, I) { return u(std::min(std::max(x[1].u, x[0].u), x[2].u)); }
 Scalar unsigned_power(S x, I) { return u(power_of(x[0].u, x[1].u)); }
-Scalar unsigned_compare(S x, I info) {
-  return u(compares(info.direction, (x[0].u > x[1].u) - (x[0].u < x[1].u)) ? 1 : 0);
-}
-Scalar unsigned_mulhi(S x, I info) {
-  const UnsignedWide product = static_cast<UnsignedWide>(x[0].u) * x[1].u;
-  return u(static_cast<std::uint64_t>(product >> bit_width(info.in)));
-}
 
-ScalarFunction any_sign(OpKind kind) {
-  switch (kind) {
-    case OpKind::kAdd:
-    case OpKind::kChloBroadcastAdd:
-      return add;
-    case OpKind::kSubtract:
-    case OpKind::kChloBroadcastSubtract:
-      return subtract;
-    case OpKind::kMultiply:
-    case OpKind::kChloBroadcastMultiply:
-      return multiply;
-    case OpKind::kNegate:
-      return negate;
-    case OpKind::kNot:
-      return bit_not;
-    case OpKind::kAnd:
-    case OpKind::kChloBroadcastAnd:
-      return bit_and;
-    case OpKind::kOr:
-    case OpKind::kChloBroadcastOr:
-      return bit_or;
-    case OpKind::kXor:
-    case OpKind::kChloBroadcastXor:
-      return bit_xor;
-    case OpKind::kChloSquare:
-      return square;
-    case OpKind::kPopcnt:
-      return popcnt;
-    case OpKind::kCountLeadingZeros:
-      return count_leading_zeros;
-    case OpKind::kShiftLeft:
-    case OpKind::kChloBroadcastShiftLeft:
-      return shift_left;
-    case OpKind::kShiftRightLogical:
-    case OpKind::kChloBroadcastShiftRightLogical:
-      return shift_right_logical;
-    case OpKind::kShiftRightArithmetic:
-    case OpKind::kChloBroadcastShiftRightArithmetic:
-      return shift_right_arithmetic;
-    default:
-      return nullptr;
+// What is the same for both, in the member of the union and the product that the sign asks for.
+#define MILLRACE_ORDERED(sign, member, made, Product)                                \
+  Scalar sign##_maximum(S x, I) { return made(std::max(x[0].member, x[1].member)); } \
+  Scalar sign##_minimum(S x, I) { return made(std::min(x[0].member, x[1].member)); } \
+  Scalar sign##_clamp(S x, I) {                                                      \
+    return made(std::min(std::max(x[1].member, x[0].member), x[2].member));          \
+  }                                                                                  \
+  Scalar sign##_compare(S x, I info) {                                               \
+    const int order = (x[0].member > x[1].member) - (x[0].member < x[1].member);     \
+    return u(compares(info.direction, order) ? 1 : 0);                               \
+  }                                                                                  \
+  Scalar sign##_mulhi(S x, I info) {                                                 \
+    const Product product = static_cast<Product>(x[0].member) * x[1].member;         \
+    return made(static_cast<decltype(x[0].member)>(product >> bit_width(info.in)));  \
   }
-}
+MILLRACE_ORDERED(signed, i, s, Wide)
+MILLRACE_ORDERED(unsigned, u, u, UnsignedWide)
+#undef MILLRACE_ORDERED
+
+// Functions by the form of the operands; nullptr for what it does not have.
+struct IntegerRow {
+  OpKind kind;
+  ScalarFunction of_bool, of_signed, of_unsigned;
+};
+constexpr IntegerRow kRows[] = {
+    {OpKind::kAdd, bit_or, add, add},
+    {OpKind::kSubtract, nullptr, subtract, subtract},
+    {OpKind::kMultiply, bit_and, multiply, multiply},
+    {OpKind::kNegate, nullptr, negate, negate},
+    {OpKind::kNot, bit_not, bit_not, bit_not},
+    {OpKind::kAnd, bit_and, bit_and, bit_and},
+    {OpKind::kOr, bit_or, bit_or, bit_or},
+    {OpKind::kXor, bit_xor, bit_xor, bit_xor},
+    {OpKind::kChloSquare, nullptr, square, square},
+    {OpKind::kPopcnt, nullptr, popcnt, popcnt},
+    {OpKind::kCountLeadingZeros, nullptr, count_leading_zeros, count_leading_zeros},
+    {OpKind::kShiftLeft, nullptr, shift_left, shift_left},
+    {OpKind::kShiftRightLogical, nullptr, shift_right_logical, shift_right_logical},
+    {OpKind::kShiftRightArithmetic, nullptr, shift_right_arithmetic, shift_right_arithmetic},
+    {OpKind::kAbs, nullptr, signed_abs, unsigned_same},
+    {OpKind::kSign, nullptr, signed_sign, unsigned_sign},
+    {OpKind::kDivide, nullptr, signed_divide, unsigned_divide},
+    {OpKind::kRemainder, nullptr, signed_remainder, unsigned_remainder},
+    {OpKind::kMaximum, bit_or, signed_maximum, unsigned_maximum},
+    {OpKind::kMinimum, bit_and, signed_minimum, unsigned_minimum},
+    {OpKind::kClamp, unsigned_clamp, signed_clamp, unsigned_clamp},
+    {OpKind::kPower, nullptr, signed_power, unsigned_power},
+    {OpKind::kCompare, unsigned_compare, signed_compare, unsigned_compare},
+    {OpKind::kChloMulhi, nullptr, signed_mulhi, unsigned_mulhi},
+};
 
 }  // namespace
 
-ScalarFunction bool_function(OpKind kind) {
-  switch (kind) {
-    case OpKind::kAdd:
-    case OpKind::kOr:
-    case OpKind::kMaximum:
-    case OpKind::kChloBroadcastOr:
-      return bit_or;
-    case OpKind::kMultiply:
-    case OpKind::kAnd:
-    case OpKind::kMinimum:
-    case OpKind::kChloBroadcastAnd:
-      return bit_and;
-    case OpKind::kXor:
-    case OpKind::kChloBroadcastXor:
-      return bit_xor;
-    case OpKind::kNot:
-      return bit_not;
-    case OpKind::kCompare:
-    case OpKind::kChloBroadcastCompare:
-      return unsigned_compare;
-    case OpKind::kClamp:
-      return unsigned_clamp;
-    default:
-      return nullptr;
-  }
-}
-
-ScalarFunction signed_function(OpKind kind) {
-  switch (kind) {
-    case OpKind::kAbs:
-      return signed_abs;
-    case OpKind::kSign:
-      return signed_sign;
-    case OpKind::kDivide:
-    case OpKind::kChloBroadcastDivide:
-      return signed_divide;
-    case OpKind::kRemainder:
-    case OpKind::kChloBroadcastRemainder:
-      return signed_remainder;
-    case OpKind::kMaximum:
-    case OpKind::kChloBroadcastMaximum:
-      return signed_maximum;
-    case OpKind::kMinimum:
-    case OpKind::kChloBroadcastMinimum:
-      return signed_minimum;
-    case OpKind::kClamp:
-      return signed_clamp;
-    case OpKind::kPower:
-    case OpKind::kChloBroadcastPower:
-      return signed_power;
-    case OpKind::kCompare:
-    case OpKind::kChloBroadcastCompare:
-      return signed_compare;
-    case OpKind::kChloMulhi:
-      return signed_mulhi;
-    default:
-      return any_sign(kind);
-  }
-}
-
-ScalarFunction unsigned_function(OpKind kind) {
-  switch (kind) {
-    case OpKind::kAbs:
-      return unsigned_same;
-    case OpKind::kSign:
-      return unsigned_sign;
-    case OpKind::kDivide:
-    case OpKind::kChloBroadcastDivide:
-      return unsigned_divide;
-    case OpKind::kRemainder:
-    case OpKind::kChloBroadcastRemainder:
-      return unsigned_remainder;
-    case OpKind::kMaximum:
-    case OpKind::kChloBroadcastMaximum:
-      return unsigned_maximum;
-    case OpKind::kMinimum:
-    case OpKind::kChloBroadcastMinimum:
-      return unsigned_minimum;
-    case OpKind::kClamp:
-      return unsigned_clamp;
-    case OpKind::kPower:
-    case OpKind::kChloBroadcastPower:
-      return unsigned_power;
-    case OpKind::kCompare:
-    case OpKind::kChloBroadcastCompare:
-      return unsigned_compare;
-    case OpKind::kChloMulhi:
-      return unsigned_mulhi;
-    default:
-      return any_sign(kind);
-  }
+ScalarFunction integer_function(OpKind kind, Form form) {
+  const auto* const row = std::ranges::find(kRows, kind, &IntegerRow::kind);
+  if (row == std::end(kRows)) return nullptr;
+  return form == Form::kBool     ? row->of_bool
+         : form == Form::kSigned ? row->of_signed
+                                 : row->of_unsigned;
 }
 
 }  // namespace millrace::devices::cpu::reference

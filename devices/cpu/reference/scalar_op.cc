@@ -1,9 +1,11 @@
 #include "millrace/devices/cpu/reference/scalar_op.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace millrace::devices::cpu::reference {
 namespace {
@@ -13,14 +15,13 @@ using ir::OpKind;
 Scalar select(const Scalar* x, const ScalarInfo&) { return x[0].u != 0 ? x[1] : x[2]; }
 
 ScalarFunction function_of(OpKind kind, Form form) {
-  if (kind == OpKind::kSelect || kind == OpKind::kChloBroadcastSelect) return select;
+  kind = ir::without_broadcast(kind);
+  if (kind == OpKind::kSelect) return select;
   switch (form) {
     case Form::kBool:
-      return bool_function(kind);
     case Form::kSigned:
-      return signed_function(kind);
     case Form::kUnsigned:
-      return unsigned_function(kind);
+      return integer_function(kind, form);
     case Form::kReal:
     case Form::kReal64:
       return real_function(kind, form == Form::kReal64);
@@ -33,20 +34,23 @@ ScalarFunction function_of(OpKind kind, Form form) {
   return nullptr;
 }
 
-// Converts by way of what is common to a group of forms.
+template <Form F>
+constexpr bool kIsInteger = F == Form::kSigned || F == Form::kUnsigned || F == Form::kBool;
+template <Form F>
+constexpr bool kIsComplex = F == Form::kComplex || F == Form::kComplex64;
+
 template <Form F, Form T>
 Scalar convert(const Scalar* x, const ScalarInfo& info) {
-  constexpr bool kToFloat = T == Form::kReal || T == Form::kComplex;
-  if constexpr (F == Form::kSigned || F == Form::kUnsigned || F == Form::kBool) {
+  if constexpr (kIsInteger<F>) {
     if constexpr (T == Form::kBool) return from_unsigned(x[0].u != 0);
-    if constexpr (kToFloat)
+    if constexpr (!kIsInteger<T>)
       return F == Form::kSigned ? from_integer(info.out, x[0].i) : from_integer(info.out, x[0].u);
     return from_unsigned(x[0].u);  // the bits wrap when they are stored
   } else {
     const double v = x[0].re;
     if constexpr (T == Form::kBool) return from_unsigned(v != 0 || x[0].im != 0);
-    if constexpr (T == Form::kComplex) return from_complex(v, F == Form::kComplex ? x[0].im : 0.0);
-    if constexpr (kToFloat) return from_real(v);
+    if constexpr (kIsComplex<T>) return from_complex(v, kIsComplex<F> ? x[0].im : 0.0);
+    if constexpr (!kIsInteger<T>) return from_real(v);
     if (std::isnan(v)) return from_unsigned(0);
     const int bits = bit_width(info.out);
     if constexpr (T == Form::kSigned) {
@@ -62,25 +66,11 @@ Scalar convert(const Scalar* x, const ScalarInfo& info) {
   }
 }
 
-template <Form F>
-ScalarFunction convert_from(Form to) {
-  switch (to) {
-    case Form::kBool:
-      return convert<F, Form::kBool>;
-    case Form::kSigned:
-      return convert<F, Form::kSigned>;
-    case Form::kUnsigned:
-      return convert<F, Form::kUnsigned>;
-    case Form::kReal:
-    case Form::kReal64:
-      return convert<F, Form::kReal>;
-    case Form::kComplex:
-    case Form::kComplex64:
-      return convert<F, Form::kComplex>;
-    case Form::kNone:
-      break;
-  }
-  return nullptr;
+template <std::size_t... i>
+constexpr auto conversions(std::index_sequence<i...>) {
+  constexpr std::size_t n = static_cast<std::size_t>(Form::kNone);
+  return std::array<ScalarFunction, sizeof...(i)>{
+      convert<static_cast<Form>(i / n), static_cast<Form>(i % n)>...};
 }
 
 }  // namespace
@@ -91,36 +81,18 @@ ScalarFunction find_function(std::span<const ScalarRow> rows, OpKind kind, bool 
 }
 
 ScalarFunction convert_function(Form from, Form to) {
-  switch (from) {
-    case Form::kBool:
-      return convert_from<Form::kBool>(to);
-    case Form::kSigned:
-      return convert_from<Form::kSigned>(to);
-    case Form::kUnsigned:
-      return convert_from<Form::kUnsigned>(to);
-    case Form::kReal:
-    case Form::kReal64:
-      return convert_from<Form::kReal>(to);
-    case Form::kComplex:
-    case Form::kComplex64:
-      return convert_from<Form::kComplex>(to);
-    case Form::kNone:
-      break;
-  }
-  return nullptr;
+  constexpr auto kForms = static_cast<std::size_t>(Form::kNone);
+  static constexpr auto kTable = conversions(std::make_index_sequence<kForms * kForms>());
+  if (from == Form::kNone || to == Form::kNone) return nullptr;
+  return kTable[static_cast<std::size_t>(from) * kForms + static_cast<std::size_t>(to)];
 }
-
-ScalarFunction select_function() { return select; }
 
 int total_order(double a, double b) {
   const auto key = [](double x) {
     const auto bits = std::bit_cast<std::int64_t>(x);
-    return bits < 0 ? static_cast<std::int64_t>(~static_cast<std::uint64_t>(bits) ^
-                                                (std::uint64_t{1} << 63))
-                    : bits;
+    return bits < 0 ? bits ^ std::numeric_limits<std::int64_t>::max() : bits;
   };
-  const std::int64_t ka = key(a), kb = key(b);
-  return ka < kb ? -1 : ka > kb ? 1 : 0;
+  return (key(a) > key(b)) - (key(a) < key(b));
 }
 
 bool compares(ir::ComparisonDirection direction, int order) {
@@ -143,9 +115,7 @@ bool compares(ir::ComparisonDirection direction, int order) {
 }
 
 int typical_operand(OpKind kind) {
-  return kind == OpKind::kSelect || kind == OpKind::kChloBroadcastSelect || kind == OpKind::kClamp
-             ? 1
-             : 0;
+  return ir::without_broadcast(kind) == OpKind::kSelect || kind == OpKind::kClamp ? 1 : 0;
 }
 
 std::optional<ScalarOp> find_scalar_op(const ir::Op& op, DType in, DType out) {

@@ -8,9 +8,12 @@
 #include <optional>
 #include <span>
 
-#include "millrace/devices/cpu/ir/op.h"
 #include "millrace/devices/cpu/reference/scalar.h"
+#include "millrace/devices/stablehlo/ir/op.h"
 
+namespace millrace::devices::cpu {
+namespace ir = stablehlo::ir;
+}
 namespace millrace::devices::cpu::reference {
 
 // What a function may want to know beside its operands.
@@ -53,12 +56,9 @@ struct ScalarRow {
 ScalarFunction find_function(std::span<const ScalarRow> rows, ir::OpKind kind, bool wide);
 
 // One table per form; nullptr for what the form does not have.
-ScalarFunction bool_function(ir::OpKind kind);
-ScalarFunction signed_function(ir::OpKind kind);
-ScalarFunction unsigned_function(ir::OpKind kind);
+ScalarFunction integer_function(ir::OpKind kind, Form form);  // also of booleans
 ScalarFunction real_function(ir::OpKind kind, bool wide);     // wide: f64
 ScalarFunction complex_function(ir::OpKind kind, bool wide);  // wide: complex<f64>
 ScalarFunction convert_function(Form from, Form to);
-ScalarFunction select_function();
 
 }  // namespace millrace::devices::cpu::reference

@@ -6,11 +6,11 @@
 #include <cstring>
 #include <limits>
 
-#include "millrace/devices/cpu/ir/float_format.h"
-#include "millrace/devices/cpu/kernels/error_function.h"
 #include "millrace/devices/cpu/kernels/reduce_precision.h"
 #include "millrace/devices/cpu/reference/scalar_op.h"
 #include "millrace/devices/cpu/reference/special.h"
+#include "millrace/devices/stablehlo/bytecode/error_function.h"
+#include "millrace/devices/stablehlo/ir/float_format.h"
 
 namespace millrace::devices::cpu::reference {
 namespace {
@@ -108,52 +108,63 @@ long double log_gamma(long double x) {
   return ::lgammal_r(x, &sign);
 }
 
-#define MILLRACE_UNARY(name, expression) \
+// Their names are those of the kinds that they are of.
+#define MILLRACE_UNARY_FUNCTIONS(X)      \
+  X(kExponential, std::exp(a))           \
+  X(kExponentialMinusOne, std::expm1(a)) \
+  X(kLog, std::log(a))                   \
+  X(kLogPlusOne, std::log1p(a))          \
+  X(kLogistic, 1 / (1 + std::exp(-a)))   \
+  X(kRsqrt, 1 / std::sqrt(a))            \
+  X(kCbrt, std::cbrt(a))                 \
+  X(kSine, std::sin(a))                  \
+  X(kCosine, std::cos(a))                \
+  X(kTan, std::tan(a))                   \
+  X(kChloTan, std::tan(a))               \
+  X(kTanh, std::tanh(a))                 \
+  X(kChloAsin, std::asin(a))             \
+  X(kChloAcos, std::acos(a))             \
+  X(kChloAtan, std::atan(a))             \
+  X(kChloAsinh, std::asinh(a))           \
+  X(kChloAcosh, std::acosh(a))           \
+  X(kChloAtanh, std::atanh(a))           \
+  X(kChloErf, std::erf(a))               \
+  X(kChloLgamma, log_gamma(a))           \
+  X(kChloDigamma, digamma(a))            \
+  X(kChloBesselI1e, bessel_i1e(a))
+#define MILLRACE_BINARY_FUNCTIONS(X) \
+  X(kPower, std::pow(a, b))          \
+  X(kAtan2, std::atan2(a, b))        \
+  X(kChloZeta, hurwitz_zeta(a, b))   \
+  X(kChloPolygamma, polygamma(a, b))
+#define MILLRACE_UNARY(kind, expression) \
   template <class T>                     \
-  Scalar name(S x, I) {                  \
+  Scalar kind(S x, I) {                  \
     const T a = static_cast<T>(x[0].re); \
     return real(expression);             \
   }
-#define MILLRACE_BINARY(name, expression) \
+#define MILLRACE_BINARY(kind, expression) \
   template <class T>                      \
-  Scalar name(S x, I) {                   \
+  Scalar kind(S x, I) {                   \
     const T a = static_cast<T>(x[0].re);  \
     const T b = static_cast<T>(x[1].re);  \
     return real(expression);              \
   }
-MILLRACE_UNARY(exponential, std::exp(a))
-MILLRACE_UNARY(exponential_minus_one, std::expm1(a))
-MILLRACE_UNARY(log, std::log(a))
-MILLRACE_UNARY(log_plus_one, std::log1p(a))
-MILLRACE_UNARY(logistic, 1 / (1 + std::exp(-a)))
-MILLRACE_UNARY(rsqrt, 1 / std::sqrt(a))
-MILLRACE_UNARY(cbrt, std::cbrt(a))
-MILLRACE_UNARY(sine, std::sin(a))
-MILLRACE_UNARY(cosine, std::cos(a))
-MILLRACE_UNARY(tan, std::tan(a))
-MILLRACE_UNARY(tanh, std::tanh(a))
-MILLRACE_UNARY(asin, std::asin(a))
-MILLRACE_UNARY(acos, std::acos(a))
-MILLRACE_UNARY(atan, std::atan(a))
-MILLRACE_UNARY(asinh, std::asinh(a))
-MILLRACE_UNARY(acosh, std::acosh(a))
-MILLRACE_UNARY(atanh, std::atanh(a))
-MILLRACE_UNARY(erf, std::erf(a))
-MILLRACE_UNARY(lgamma, log_gamma(a))
-MILLRACE_UNARY(psi, digamma(a))
-MILLRACE_UNARY(i1e, bessel_i1e(a))
-MILLRACE_BINARY(power, std::pow(a, b))
+MILLRACE_UNARY_FUNCTIONS(MILLRACE_UNARY)
+MILLRACE_BINARY_FUNCTIONS(MILLRACE_BINARY)
+#undef MILLRACE_UNARY
+#undef MILLRACE_BINARY
 // erfc of f64 and the inverse of erf as chlo expands them.
 template <class T>
 Scalar erfc(S x, I info) {
-  return real(info.out == DType::kF64 ? chlo_erfc(x[0].re) : std::erfc(x[0].re));
+  return real(info.out == DType::kF64 ? stablehlo::chlo_erfc(x[0].re) : std::erfc(x[0].re));
 }
 template <class T>
 Scalar erf_inverse(S x, I info) {
-  if (info.out == DType::kF64) return real(chlo_erf_inv(x[0].re));
-  return real(chlo_erf_inv(static_cast<float>(x[0].re)));
+  if (info.out == DType::kF64) return real(stablehlo::chlo_erf_inv(x[0].re));
+  return real(stablehlo::chlo_erf_inv(static_cast<float>(x[0].re)));
 }
-// Of f32 by chlo's own formulas with their roundings, which far from 0 cost some ULP: results are
+// f32 by chlo's own formulas with their roundings, which far from 0 cost some ULP: results are
 // compared with those of others who expand them. ln(1/2) keeps exp from its overflow.
 template <class T>
 Scalar cosh(S x, I info) {
@@ -173,23 +184,13 @@ Scalar sinh(S x, I info) {
   const float log_half = std::log(0.5F);
   return real(std::exp(a + log_half) - std::exp(log_half - a));
 }
-MILLRACE_BINARY(atan2, std::atan2(a, b))
-MILLRACE_BINARY(zeta, hurwitz_zeta(a, b))
-MILLRACE_BINARY(psi_n, polygamma(a, b))
-#undef MILLRACE_UNARY
-#undef MILLRACE_BINARY
 
 constexpr ScalarRow kRows[] = {
     {OpKind::kAdd, add, add},
-    {OpKind::kChloBroadcastAdd, add, add},
     {OpKind::kSubtract, subtract, subtract},
-    {OpKind::kChloBroadcastSubtract, subtract, subtract},
     {OpKind::kMultiply, multiply, multiply},
-    {OpKind::kChloBroadcastMultiply, multiply, multiply},
     {OpKind::kDivide, divide, divide},
-    {OpKind::kChloBroadcastDivide, divide, divide},
     {OpKind::kRemainder, remainder, remainder},
-    {OpKind::kChloBroadcastRemainder, remainder, remainder},
     {OpKind::kNegate, negate, negate},
     {OpKind::kAbs, abs, abs},
     {OpKind::kChloSquare, square, square},
@@ -202,57 +203,23 @@ constexpr ScalarRow kRows[] = {
     {OpKind::kChloConj, same, same},
     {OpKind::kImag, zero, zero},
     {OpKind::kComplex, complex, complex},
-    {OpKind::kChloBroadcastComplex, complex, complex},
     {OpKind::kSign, sign, sign},
     {OpKind::kMaximum, maximum, maximum},
-    {OpKind::kChloBroadcastMaximum, maximum, maximum},
     {OpKind::kMinimum, minimum, minimum},
-    {OpKind::kChloBroadcastMinimum, minimum, minimum},
     {OpKind::kClamp, clamp, clamp},
     {OpKind::kCompare, compare, compare},
-    {OpKind::kChloBroadcastCompare, compare, compare},
     {OpKind::kIsFinite, is_finite, is_finite},
     {OpKind::kChloIsInf, is_inf, is_inf},
     {OpKind::kChloIsPosInf, is_positive_inf, is_positive_inf},
     {OpKind::kChloIsNegInf, is_negative_inf, is_negative_inf},
     {OpKind::kChloNextAfter, next_after, next_after},
-    {OpKind::kChloBroadcastNextAfter, next_after, next_after},
     {OpKind::kReducePrecision, reduce_precision, reduce_precision},
-#define MILLRACE_ROW(kind, name) {OpKind::kind, name<double>, name<long double>}
-    MILLRACE_ROW(kExponential, exponential),
-    MILLRACE_ROW(kExponentialMinusOne, exponential_minus_one),
-    MILLRACE_ROW(kLog, log),
-    MILLRACE_ROW(kLogPlusOne, log_plus_one),
-    MILLRACE_ROW(kLogistic, logistic),
-    MILLRACE_ROW(kRsqrt, rsqrt),
-    MILLRACE_ROW(kCbrt, cbrt),
-    MILLRACE_ROW(kSine, sine),
-    MILLRACE_ROW(kCosine, cosine),
-    MILLRACE_ROW(kTan, tan),
-    MILLRACE_ROW(kChloTan, tan),
-    MILLRACE_ROW(kTanh, tanh),
-    MILLRACE_ROW(kChloSinh, sinh),
-    MILLRACE_ROW(kChloCosh, cosh),
-    MILLRACE_ROW(kChloAsin, asin),
-    MILLRACE_ROW(kChloAcos, acos),
-    MILLRACE_ROW(kChloAtan, atan),
-    MILLRACE_ROW(kChloAsinh, asinh),
-    MILLRACE_ROW(kChloAcosh, acosh),
-    MILLRACE_ROW(kChloAtanh, atanh),
-    MILLRACE_ROW(kChloErf, erf),
-    MILLRACE_ROW(kChloErfc, erfc),
-    MILLRACE_ROW(kChloErfInv, erf_inverse),
-    MILLRACE_ROW(kChloLgamma, lgamma),
-    MILLRACE_ROW(kChloDigamma, psi),
-    MILLRACE_ROW(kChloBesselI1e, i1e),
-    MILLRACE_ROW(kPower, power),
-    MILLRACE_ROW(kChloBroadcastPower, power),
-    MILLRACE_ROW(kAtan2, atan2),
-    MILLRACE_ROW(kChloBroadcastAtan2, atan2),
-    MILLRACE_ROW(kChloZeta, zeta),
-    MILLRACE_ROW(kChloBroadcastZeta, zeta),
-    MILLRACE_ROW(kChloPolygamma, psi_n),
-    MILLRACE_ROW(kChloBroadcastPolygamma, psi_n),
+    {OpKind::kChloSinh, sinh<double>, sinh<long double>},
+    {OpKind::kChloCosh, cosh<double>, cosh<long double>},
+    {OpKind::kChloErfc, erfc<double>, erfc<long double>},
+    {OpKind::kChloErfInv, erf_inverse<double>, erf_inverse<long double>},
+#define MILLRACE_ROW(kind, expression) {OpKind::kind, kind<double>, kind<long double>},
+    MILLRACE_UNARY_FUNCTIONS(MILLRACE_ROW) MILLRACE_BINARY_FUNCTIONS(MILLRACE_ROW)
 #undef MILLRACE_ROW
 };
 

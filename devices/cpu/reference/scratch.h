@@ -9,7 +9,7 @@
 #include <span>
 #include <type_traits>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
 
 namespace millrace::devices::cpu::reference {
 

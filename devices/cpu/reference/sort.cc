@@ -1,33 +1,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "millrace/devices/cpu/kernels/merge_sort.h"
 #include "millrace/devices/cpu/reference/families.h"
 
 namespace millrace::devices::cpu::reference {
-namespace {
-
-// Merges sorted halves of order, from runs of one upwards, by way of as much memory again. Stable,
-// and done after a bounded number of comparisons whatever these answer.
-template <class Before>
-void merge_sort(std::span<std::int64_t> order, std::span<std::int64_t> memory, Before before) {
-  std::span<std::int64_t> from = order, to = memory;
-  for (std::size_t run = 1; run < from.size(); run *= 2) {
-    for (std::size_t first = 0; first < from.size(); first += 2 * run) {
-      const std::size_t middle = std::min(first + run, from.size()),
-                        last = std::min(first + 2 * run, from.size());
-      for (std::size_t a = first, b = middle, out = first; out < last; ++out) {
-        // The right one only if it must come first.
-        const bool right = a == middle || (b < last && before(from[b], from[a]));
-        to[out] = right ? from[b++] : from[a++];
-      }
-    }
-    std::swap(from, to);
-  }
-  if (from.data() != order.data()) std::ranges::copy(from, order.begin());
-}
-
-}  // namespace
-
 // Always stable.
 Status run_sort(const Call& c) {
   const Shape& shape = c.operands[0].shape;
@@ -38,7 +15,7 @@ Status run_sort(const Call& c) {
   const std::int64_t extent = shape.dim(static_cast<int>(dimension)), step = strides[dimension];
   const std::size_t count = c.operands.size();
   Body::Frame frame = c.frame(0);
-  // Of one row: the operands' values one after the other, and the order.
+  // One row: the operands' values one after the other, and the order.
   const auto values = c.scratch.take<Scalar>(static_cast<std::int64_t>(count) * extent);
   const auto order = c.scratch.take<std::int64_t>(extent);
   const auto memory = c.scratch.take<std::int64_t>(extent);
@@ -51,14 +28,11 @@ Status run_sort(const Call& c) {
   each_index(outer, [&](const DimVector& index, std::int64_t) {
     const std::int64_t start = linear_of(index, strides);
     for (std::size_t k = 0; k < count; ++k) {
-      const ConstArray& from = c.operands[k];
       for (std::int64_t i = 0; i < extent; ++i)
-        value(k, i) =
-            load(from.shape.dtype(),
-                 from.data + static_cast<std::size_t>(start + i * step) * width_of(from.shape));
+        value(k, i) = element(c.operands[k], start + i * step);
     }
     std::iota(order.begin(), order.end(), std::int64_t{0});
-    merge_sort(order, memory, [&](std::int64_t a, std::int64_t b) {
+    const auto sorted = merge_sort(order, memory, [&](std::int64_t a, std::int64_t b) {
       for (std::size_t k = 0; k < count; ++k) {
         frame.argument(static_cast<int>(2 * k)) = value(k, a);
         frame.argument(static_cast<int>(2 * k + 1)) = value(k, b);
@@ -68,7 +42,7 @@ Status run_sort(const Call& c) {
     });
     for (std::size_t k = 0; k < count; ++k) {
       for (std::int64_t i = 0; i < extent; ++i)
-        copy_element(c.operands[k].data, start + order[static_cast<std::size_t>(i)] * step,
+        copy_element(c.operands[k].data, start + sorted[static_cast<std::size_t>(i)] * step,
                      c.results[k].data, start + i * step, width_of(c.results[k].shape));
     }
   });
@@ -78,7 +52,7 @@ Status run_sort(const Call& c) {
 // The k largest of each row, the largest first; of equal ones the first. A NaN is larger than all.
 Status run_top_k(const Call& c) {
   const ConstArray& from = c.operands[0];
-  const DType type = from.shape.dtype(), index_type = c.results[1].shape.dtype();
+  const DType type = from.shape.dtype();
   const std::int64_t k = c.op.int_or("k", 0);
   const std::int64_t extent = from.shape.dim(from.shape.rank() - 1);
   const std::int64_t rows = extent == 0 ? 0 : from.shape.elements() / extent;
@@ -108,8 +82,7 @@ Status run_top_k(const Call& c) {
     for (std::int64_t i = 0; i < k; ++i) {
       const std::int64_t at = order[static_cast<std::size_t>(i)];
       copy_element(from.data, row * extent + at, c.results[0].data, row * k + i, width);
-      store(index_type, from_signed(at),
-            c.results[1].data + static_cast<std::size_t>(row * k + i) * byte_width(index_type));
+      put(c.results[1], row * k + i, from_signed(at));
     }
   }
   return {};

@@ -20,7 +20,7 @@ constexpr T kInfinity = std::numeric_limits<T>::infinity();
 
 // The only positive zero of digamma, whose surroundings lose all digits otherwise.
 constexpr long double kDigammaRoot = 1.46163214496836234126265954232572133L;
-// Of it 53 bits, and the others.
+// Its first 53 bits, and the others.
 constexpr long double kRootHigh = 1.4616321449683622, kRootLow = 9.5499954299656977152e-17L;
 
 // Asymptotic series (DLMF 5.11.2) after shifting x up by recurrence (DLMF 5.5.2).
@@ -88,7 +88,7 @@ T hurwitz_zeta(T s_value, T q_value) {
     }
     if (s != std::floor(s)) return kNan<T>;
   }
-  if (q < -1e6L) return kNan<T>;  // more terms than anybody waits for
+  if (q < -1e6L) return kNan<T>;  // too many terms
   const int n = 24;
   long double sum = 0;
   long double a = q;

@@ -25,8 +25,10 @@ class TextClient final : public Client {
  public:
   class Body final : public ExecutableBody {
    public:
-    Body(std::string text, bool serializes) : text_(std::move(text)), serializes_(serializes) {}
+    Body(Client& client, std::string text, bool serializes)
+        : client_(client), text_(std::move(text)), serializes_(serializes) {}
     const std::string& name() const override { return text_; }
+    Client& client() const override { return client_; }
     std::span<const Shape> input_shapes() const override { return {}; }
     std::span<const Shape> output_shapes() const override { return {}; }
     std::span<const bool> donated_inputs() const override { return {}; }
@@ -39,6 +41,7 @@ class TextClient final : public Client {
     }
 
    private:
+    Client& client_;
     const std::string text_;
     const bool serializes_;
   };
@@ -51,7 +54,7 @@ class TextClient final : public Client {
   Result<Executable> compile(const Program& program, const CompileOptions&) override {
     ++compiled;
     if (program.code() == "wrong") return fail(ErrorCode::kInvalidArgument, "1:1: wrong");
-    return Executable(make_ref<Body>(std::string(program.code()), serializes));
+    return Executable(make_ref<Body>(*this, std::string(program.code()), serializes));
   }
   Result<Executable> load(std::string_view) override {
     return fail(ErrorCode::kUnimplemented, "load_compiled is what is called");
@@ -61,7 +64,7 @@ class TextClient final : public Client {
     ++loaded;
     if (refuses || bytes != "machine code of " + std::string(program.code()))
       return fail(ErrorCode::kDataLoss, "no machine code");
-    return Executable(make_ref<Body>(std::string(program.code()), serializes));
+    return Executable(make_ref<Body>(*this, std::string(program.code()), serializes));
   }
   std::string compiler_identity() const override { return identity; }
   Result<PutResult> put(const HostView&, HostBufferSemantics, DeviceId, int) override {

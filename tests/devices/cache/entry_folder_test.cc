@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/fault_point.h"
+#include "millrace/core/base/fault_point.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace::devices {

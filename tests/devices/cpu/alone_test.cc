@@ -12,12 +12,13 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string verdict(const std::string& attributes, const std::string& op) {
-  const auto module = read::read_text("module @m" + attributes +
-                                      " {\nfunc.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n "
-                                      "%0 = " +
-                                      op +
-                                      " : (tensor<2xf32>) -> tensor<2xf32>\n return %0 : "
-                                      "tensor<2xf32>\n}\n}\n");
+  const auto module =
+      stablehlo::text::read_text("module @m" + attributes +
+                                 " {\nfunc.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n "
+                                 "%0 = " +
+                                 op +
+                                 " : (tensor<2xf32>) -> tensor<2xf32>\n return %0 : "
+                                 "tensor<2xf32>\n}\n}\n");
   if (!module) return "not read: " + module.error().message();
   const auto plan = Plan::create(*module, {});
   if (plan) return "good";

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/make_executor.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/cache/compilation_cache.h"
 #include "millrace/devices/cpu/client.h"
 #include "millrace/devices/cpu/compile.h"
@@ -47,17 +47,11 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 class CpuCacheTest : public ::testing::Test {
  protected:
   CpuCacheTest() {
-    CpuClientOptions options{
-        .compile =
-            [this](const Program& program, const CompileOptions& how) {
-              ++compiled_;
-              return cpu::compile(program, how);
-            },
-        .compile_again =
-            [this](const Program& program, const CompileOptions& how, const KernelChoices& chosen) {
-              ++compiled_again_;
-              return cpu::compile_again(program, how, chosen);
-            }};
+    CpuClientOptions options{.compile = [this](const Program& program, const CompileOptions& how,
+                                               const KernelChoices* chosen) {
+      ++(chosen == nullptr ? compiled_ : compiled_again_);
+      return cpu::compile(program, how, chosen);
+    }};
     options.threads.push_back({.executor = threads_.get(), .parallel = &threads_->parallel()});
     client_ = std::make_unique<CpuClient>(std::move(options));
   }
@@ -150,9 +144,7 @@ TEST_F(CpuCacheTest, SerializedProgramIsLoadedAsItWasCompiled) {
 
 TEST(CompileAgainTest, ChoicesAreFollowedAndThoseThatDoNotFitAreRefused) {
   const Program program = Program::from_text(kConvolution);
-  const auto chosen = [&](const KernelChoices& choices) {
-    return compile_again(program, {}, choices);
-  };
+  const auto chosen = [&](const KernelChoices& choices) { return compile(program, {}, &choices); };
   int followed = 0;
   for (int way = 0; way < 3; ++way) {  // not every way need exist for every convolution
     const auto compiled = chosen({{0, way}});

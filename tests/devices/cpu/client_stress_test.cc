@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/make_executor.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/cpu/client.h"
-#include "millrace/devices/device_actor.h"
+#include "millrace/devices/make_devices.h"
 #include "tests/support/cpu_programs.h"
 
 namespace millrace::devices {
@@ -78,9 +78,7 @@ TEST_P(CpuClientStressTest, ChainsOfManyThreadsGiveTheRightSums) {
       for (int round = 0; round < 10; ++round) {
         const float zeros[kElements] = {};
         std::size_t d = user % kDevices;
-        Future<Buffer> x =
-            devices_[d].put({.data = zeros, .shape = kVector},
-                            {.semantics = HostBufferSemantics::kImmutableOnlyDuringCall});
+        Future<Buffer> x = devices_[d].put({.data = zeros, .shape = kVector});
         for (int i = 0; i < 20; ++i) {
           x = first(devices_[d].execute(increment_, {x}));
           if (i % 7 == 6) {
@@ -110,9 +108,7 @@ TEST_P(CpuClientStressTest, EveryCallEndsWhileDevicesCloseAndCallersStop) {
         CallOptions call;
         if (random() % 4 == 0) call.stop = stop.get_token();
         const float zeros[kElements] = {};
-        Future<Buffer> x = device.put({.data = zeros, .shape = kVector},
-                                      {.semantics = HostBufferSemantics::kImmutableOnlyDuringCall});
-        static_cast<void>(wait_blocking(x));  // zeros go
+        Future<Buffer> x = device.put({.data = zeros, .shape = kVector});
         results.push_back(first(device.execute(increment_, {x}, {.call = call})));
         if (random() % 20 == 0) {
           stop.request_stop();

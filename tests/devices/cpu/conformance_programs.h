@@ -12,10 +12,13 @@
 #include <string_view>
 #include <vector>
 
-#include "millrace/devices/cpu/ir/module.h"
+#include "millrace/core/base/error.h"
+#include "millrace/devices/stablehlo/ir/module.h"
 #include "tests/support/paths.h"
 
 namespace millrace::devices::cpu::testing {
+
+namespace ir = stablehlo::ir;
 
 enum class Check { kEqual, kClose, kAlmostEqual };
 

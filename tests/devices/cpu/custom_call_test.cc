@@ -109,7 +109,7 @@ TEST(CustomCallTest, ErrorOfAHandlerFailsTheExecutionWithThePlace) {
   ASSERT_TRUE(register_custom_call("test.fails", [](const CustomCall&) {
                 return Status(fail(ErrorCode::kDataLoss, "nothing fits"));
               }).has_value());
-  auto module = read::read_text(
+  auto module = stablehlo::text::read_text(
       "func.func @main() {\n  stablehlo.custom_call @test.fails() {has_side_effect = true} : () -> "
       "()\n  return\n}");
   ASSERT_TRUE(module.has_value());
@@ -117,7 +117,7 @@ TEST(CustomCallTest, ErrorOfAHandlerFailsTheExecutionWithThePlace) {
   ASSERT_TRUE(plan.has_value()) << plan.error().to_string();
   const auto context = RunContext::create(**plan);
   const auto serial = make_serial_parallel();
-  const Status status = cpu::run(**plan, **context, {}, {}, *serial, [](int) {}, {});
+  const Status status = (*context)->run({}, {}, *serial);
   ASSERT_FALSE(status.has_value());
   EXPECT_EQ(status.error().code(), ErrorCode::kDataLoss);
   EXPECT_EQ(status.error().message(), "2:3: stablehlo.custom_call @test.fails: nothing fits");

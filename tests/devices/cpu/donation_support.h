@@ -18,7 +18,7 @@ namespace millrace::devices::cpu::testing {
 // and the results are of i32.
 inline void expect_definition(const std::string& text, const std::vector<std::int32_t>& numbers) {
   TestProgram p(text);
-  const auto module = read::read_text(text);
+  const auto module = stablehlo::text::read_text(text);
   ASSERT_TRUE(module.has_value()) << module.error().to_string();
   for (const std::int32_t n : numbers) {
     std::vector<Bytes> given = {bytes_of<std::int32_t>({n})};
@@ -41,13 +41,13 @@ inline void expect_definition(const std::string& text, const std::vector<std::in
       for (const Shape& s : p.plan().outputs()) out.emplace_back(s.size_bytes());
       for (const Bytes& b : in) from.push_back(b.data());
       for (Bytes& b : out) to.push_back(b.data());
-      for (const PlanAlias& a : p.plan().aliases()) {
+      for (const OutputAlias& a : p.plan().aliases()) {
         if (!donate) break;
         to[static_cast<std::size_t>(a.output)] = in[static_cast<std::size_t>(a.input)].data();
         overwritten[static_cast<std::size_t>(a.input)] = true;
       }
       const auto serial = make_serial_parallel();
-      const Status status = run(p.plan(), p.context(), from, to, *serial, [](int) {}, {});
+      const Status status = p.context().run(from, to, *serial);
       ASSERT_TRUE(status.has_value()) << status.error().to_string();
       for (std::size_t o = 0; o < to.size(); ++o) {
         ASSERT_EQ(std::memcmp(to[o], (*want)[o].bytes.data(), (*want)[o].bytes.size()), 0)

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/make_executor.h"
+#include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/cpu/kernels/gemm_convolution.h"
 #include "tests/devices/cpu/reference/reference_support.h"
 
@@ -201,11 +201,11 @@ TEST(GemmConvolutionTest, LaterRunsOfProgramsAllocateNothing) {
         image + ", " + kernel + ") -> " + image + "\nreturn %m, %u, %n, %c : " + of("130x130") +
         ", " + of("130") + ", " + of("40x12x12") + ", " + image + "\n}\n";
     SCOPED_TRACE(element);
-    const auto module = read::read_text(text);
+    const auto module = stablehlo::text::read_text(text);
     ASSERT_TRUE(module.has_value()) << module.error().to_string();
     Arrays inputs;
     for (const ir::Type type : module->find("main")->inputs()) {
-      const Shape shape(type.dtype(), {type.dims().begin(), type.dims().end()});
+      const Shape shape(type.dtype(), type.dims());
       inputs.push_back({shape, std::vector<std::byte>(shape.size_bytes())});
     }
     const auto made = planned(*module, "main", inputs);

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "millrace/core/make_executor.h"
+#include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/cpu/kernels/contraction.h"
 #include "millrace/devices/cpu/kernels/gemm.h"
 #include "tests/devices/cpu/run_support.h"

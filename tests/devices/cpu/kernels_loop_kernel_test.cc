@@ -43,7 +43,7 @@ LoopSpec square_and_sum(std::vector<std::int64_t> dims, std::vector<bool> reduce
   s.inputs = {{.buffer = 0, .strides = strides}};
   const int x = s.program.add_input(DType::kF32);
   const int ins[2] = {x, x};
-  const int y = s.program.add(TileOp::kMul, ins, DType::kF32);
+  const int y = s.program.add(TileOp::kMultiply, ins, DType::kF32);
   s.program.add_output(y);
   s.program.add_output(y);
   s.outputs = {{}, {.reduce = true, .kind = ReduceKind::kAdd, .init = 1}};
@@ -164,7 +164,7 @@ TEST(LoopKernelTest, OutputMayOverwriteOnlyAnInputThatIsReadNoMore) {
   const int add[2] = {x, x};
   const int y = s.program.add(TileOp::kAdd, add, DType::kF32);
   const int mul[2] = {y, x};
-  const int z = s.program.add(TileOp::kMul, mul, DType::kF32);
+  const int z = s.program.add(TileOp::kMultiply, mul, DType::kF32);
   s.program.add_output(y);
   s.program.add_output(z);
   s.outputs = {{}, {}};

@@ -36,17 +36,17 @@ std::vector<std::int32_t> i32(TileOp op, std::vector<std::vector<std::int32_t>> 
 }
 
 TEST(TileOpTest, MaximumAndMinimumPropagateNanFromEitherSide) {
-  for (const TileOp op : {TileOp::kMax, TileOp::kMin}) {
+  for (const TileOp op : {TileOp::kMaximum, TileOp::kMinimum}) {
     for (float x : f32(op, {{kNan, 1, kNan, kInf}, {1, kNan, kNan, kNan}}))
       EXPECT_TRUE(std::isnan(x));
   }
-  EXPECT_EQ(f32(TileOp::kMax, {{-1, 2}, {1, -kInf}}), (std::vector<float>{1, 2}));
+  EXPECT_EQ(f32(TileOp::kMaximum, {{-1, 2}, {1, -kInf}}), (std::vector<float>{1, 2}));
 }
 
 TEST(TileOpTest, PositiveZeroIsAboveNegativeZero) {
   const std::vector<std::vector<float>> zeros = {{0.0f, -0.0f, -0.0f, 0.0f},
                                                  {-0.0f, 0.0f, -0.0f, 0.0f}};
-  const auto larger = f32(TileOp::kMax, zeros), smaller = f32(TileOp::kMin, zeros);
+  const auto larger = f32(TileOp::kMaximum, zeros), smaller = f32(TileOp::kMinimum, zeros);
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(std::signbit(larger[i]), i == 2) << i;
     EXPECT_EQ(std::signbit(smaller[i]), i != 3) << i;
@@ -64,22 +64,22 @@ TEST(TileOpTest, SignOfZeroAndNanIsKept) {
 }
 
 TEST(TileOpTest, IntegerDivisionByZeroAndOverflowAreDefined) {
-  EXPECT_EQ(i32(TileOp::kDiv, {{7, kMin32, -7, 0}, {0, -1, 2, 0}}),
+  EXPECT_EQ(i32(TileOp::kDivide, {{7, kMin32, -7, 0}, {0, -1, 2, 0}}),
             (std::vector<std::int32_t>{-1, kMin32, -3, -1}));
-  EXPECT_EQ(i32(TileOp::kRem, {{7, kMin32, -7, 0}, {0, -1, 2, 0}}),
+  EXPECT_EQ(i32(TileOp::kRemainder, {{7, kMin32, -7, 0}, {0, -1, 2, 0}}),
             (std::vector<std::int32_t>{7, 0, -1, 0}));
-  const auto u =
-      apply<std::uint32_t, std::uint32_t>(TileOp::kDiv, DType::kU32, DType::kU32, {{7, 9}, {0, 2}});
+  const auto u = apply<std::uint32_t, std::uint32_t>(TileOp::kDivide, DType::kU32, DType::kU32,
+                                                     {{7, 9}, {0, 2}});
   EXPECT_EQ(u, (std::vector<std::uint32_t>{0xffffffffu, 4}));
 }
 
 TEST(TileOpTest, IntegersWrapWithoutUndefinedBehaviour) {
   EXPECT_EQ(i32(TileOp::kAdd, {{2147483647}, {1}}), (std::vector<std::int32_t>{kMin32}));
-  EXPECT_EQ(i32(TileOp::kMul, {{65536, -1}, {65536, kMin32}}),
+  EXPECT_EQ(i32(TileOp::kMultiply, {{65536, -1}, {65536, kMin32}}),
             (std::vector<std::int32_t>{0, kMin32}));
   EXPECT_EQ(i32(TileOp::kNegate, {{kMin32}}), (std::vector<std::int32_t>{kMin32}));
   const auto b =
-      apply<std::uint8_t, std::uint8_t>(TileOp::kMul, DType::kU8, DType::kU8, {{255}, {255}});
+      apply<std::uint8_t, std::uint8_t>(TileOp::kMultiply, DType::kU8, DType::kU8, {{255}, {255}});
   EXPECT_EQ(b[0], 1);
 }
 
@@ -93,7 +93,7 @@ TEST(TileOpTest, ShiftsByTheWidthOrMoreGiveZeroOrTheSign) {
 }
 
 TEST(TileOpTest, IntegerPowerOfNegativeExponentIsZeroButForOnes) {
-  EXPECT_EQ(i32(TileOp::kPow, {{2, 1, -1, -1, 3, 0}, {-1, -5, -2, -3, 4, 0}}),
+  EXPECT_EQ(i32(TileOp::kPower, {{2, 1, -1, -1, 3, 0}, {-1, -5, -2, -3, 4, 0}}),
             (std::vector<std::int32_t>{0, 1, 1, -1, 81, 1}));
 }
 
@@ -109,7 +109,7 @@ TEST(TileOpTest, IntegerPowerIsTheProduct) {
       product = static_cast<std::uint8_t>(product * base);
     }
   }
-  const TileLoop loop = find_tile_loop(TileOp::kPow, DType::kI8, DType::kI8);
+  const TileLoop loop = find_tile_loop(TileOp::kPower, DType::kI8, DType::kI8);
   std::vector<std::int8_t> got(a.size());
   for (std::size_t i = 0; i < a.size(); i += kTileElements) {
     const void* const in[] = {a.data() + i, b.data() + i};
@@ -238,7 +238,7 @@ void check_arithmetic(DType type) {
   };
   // The operand is both sides: x + x, x * x.
   const auto sums = by_tiles<std::uint16_t>(TileOp::kAdd, type, type, bits),
-             products = by_tiles<std::uint16_t>(TileOp::kMul, type, type, bits),
+             products = by_tiles<std::uint16_t>(TileOp::kMultiply, type, type, bits),
              roots = by_tiles<std::uint16_t>(TileOp::kSqrt, type, type, bits);
   const auto equal = by_tiles<std::uint8_t>(TileOp::kEq, type, DType::kI1, bits);
   for (std::size_t i = 0; i < bits.size(); ++i) {
@@ -332,11 +332,11 @@ double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 double rsqrt(double x) { return 1 / std::sqrt(x); }
 
 INSTANTIATE_TEST_SUITE_P(All, MathTest,
-                         ::testing::Values(MathCase{TileOp::kExp, std::exp, 2.0},
+                         ::testing::Values(MathCase{TileOp::kExponential, std::exp, 2.0},
                                            MathCase{TileOp::kLog, std::log, 2.0},
                                            MathCase{TileOp::kTanh, std::tanh, 2.0},
-                                           MathCase{TileOp::kExpm1, std::expm1, 0.51},
-                                           MathCase{TileOp::kLog1p, std::log1p, 0.51},
+                                           MathCase{TileOp::kExponentialMinusOne, std::expm1, 0.51},
+                                           MathCase{TileOp::kLogPlusOne, std::log1p, 0.51},
                                            MathCase{TileOp::kLogistic, logistic, 3.0},
                                            MathCase{TileOp::kSqrt, std::sqrt, 0.5001},
                                            MathCase{TileOp::kRsqrt, rsqrt, 0.5001}),

@@ -56,7 +56,7 @@ class PlanLoopsTest : public ::testing::TestWithParam<Case> {};
 
 TEST_P(PlanLoopsTest, KeepsItsValuesInAsManyArrays) {
   testing::TestProgram p(text_of(GetParam()));
-  EXPECT_EQ(p.plan().arena_bytes() / kArray, GetParam().arrays) << p.plan().arena_bytes();
+  EXPECT_EQ(p.plan().temporary_bytes() / kArray, GetParam().arrays) << p.plan().temporary_bytes();
   EXPECT_EQ(p.plan().aliases().size(), GetParam().aliases);
 }
 

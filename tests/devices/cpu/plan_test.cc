@@ -1,4 +1,4 @@
-#include "millrace/devices/cpu/plan/plan.h"
+#include "millrace/devices/cpu/compile/plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -87,7 +87,7 @@ TEST(PlanTest, LoopThatFeedsItselfThroughAReductionIsSplit) {
     %y = stablehlo.divide %e, %sb : tensor<8x33xf32>
     return %y : tensor<8x33xf32>
   })");
-  EXPECT_EQ(p.plan().steps().steps.size(), 3u);
+  EXPECT_EQ(p.plan().steps().size(), 3u);
   const auto x = iota(8 * 33);
   const auto y = values_of<float>(p.run({bytes_of(x)})[0]);
   for (std::size_t r = 0; r < 8; ++r) {
@@ -130,7 +130,7 @@ TEST(PlanTest, ReductionOfFirstAndLastDimensionsIsRight) {
 // A line of text with 4 TiB of ones: they would be made by a run, which then says that there is no
 // memory for them.
 TEST(PlanTest, LargeConstantsOfOneElementAreMadeByRuns) {
-  const auto module = read::read_text(R"(func.func @main() -> tensor<4xf32> {
+  const auto module = stablehlo::text::read_text(R"(func.func @main() -> tensor<4xf32> {
     %c = stablehlo.constant dense<1.0> : tensor<1099511627776xf32>
     %0 = stablehlo.slice %c [7:11] : (tensor<1099511627776xf32>) -> tensor<4xf32>
     %1 = stablehlo.constant dense<[0, 3]> : tensor<2xi64>
@@ -143,7 +143,7 @@ TEST(PlanTest, LargeConstantsOfOneElementAreMadeByRuns) {
   const auto plan = Plan::create(*module, {});
   ASSERT_TRUE(plan.has_value()) << plan.error().to_string();
   EXPECT_LT((*plan)->constant_bytes(), 1U << 20);
-  EXPECT_GE((*plan)->arena_bytes(), std::size_t{1} << 42);
+  EXPECT_GE((*plan)->temporary_bytes(), std::size_t{1} << 42);
 }
 
 TEST(PlanTest, LargeConstantsOfOneElementAreRight) {
@@ -413,7 +413,7 @@ TEST(PlanTest, LifetimesThatDoNotMeetShareTheArena) {
     last = next;
   }
   TestProgram p(text + "return " + last + " : tensor<256x256xf32>\n}");
-  EXPECT_LE(p.plan().arena_bytes(), 3 * 256 * 256 * sizeof(float) + (1u << 20));
+  EXPECT_LE(p.plan().temporary_bytes(), 3 * 256 * 256 * sizeof(float) + (1u << 20));
 }
 
 // An array of 1,024 rows of 256 floats, of which each operation touches a few.
@@ -422,7 +422,7 @@ TEST(PlanTest, BytesOfAStepAreThoseThatItMoves) {
   const auto bytes_of_step = [&](const std::string& signature, const std::string& body,
                                  const std::string& name) -> std::size_t {
     TestProgram p("func.func @main" + signature + " {\n" + body + "\n}");
-    for (const Step& step : p.plan().steps().steps) {
+    for (const Step& step : p.plan().steps()) {
       if (step.info.name == name) return step.info.bytes;
     }
     ADD_FAILURE() << "no step " << name;

@@ -18,7 +18,7 @@ using testing::TestProgram;
 // What the definitions of its operations make of the same inputs.
 void expect_as_defined(const std::string& text, const std::vector<Bytes>& inputs) {
   TestProgram p(text);
-  const auto module = read::read_text(text);
+  const auto module = stablehlo::text::read_text(text);
   ASSERT_TRUE(module.has_value()) << module.error().to_string();
   std::vector<testing::Array> arrays;
   for (std::size_t i = 0; i < inputs.size(); ++i)

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/devices/cpu/verify/verify.h"
+#include "millrace/devices/stablehlo/verify/verify.h"
 #include "tests/devices/cpu/run_support.h"
 
 namespace millrace::devices::cpu {
@@ -27,9 +27,9 @@ std::string main_of(const std::string& arguments, const std::string& op,
 }
 
 void expect_good(const std::string& text) {
-  const auto module = read::read_text(text);
+  const auto module = stablehlo::text::read_text(text);
   ASSERT_TRUE(module.has_value()) << module.error().to_string();
-  const Status status = verify::verify(*module);
+  const Status status = stablehlo::verify::verify(*module);
   EXPECT_TRUE(status.has_value()) << status.error().to_string();
 }
 

@@ -177,7 +177,7 @@ TEST(Quantised, ScatterAddsTwice) {
 
 // Op by op too; and a selection inside of a body: the larger in size, whatever its sign.
 TEST(Quantised, TheEvaluatorSelectsAndReduces) {
-  const auto module = read::read_text(
+  const auto module = stablehlo::text::read_text(
       "func.func @main(%p: tensor<4xi1>, %a: " QUANTISED ", %b: " QUANTISED ", %s: " SCALAR
       ") -> (" QUANTISED ", " SCALAR
       ") {\n"
@@ -207,7 +207,7 @@ TEST(Quantised, TheEvaluatorSelectsAndReduces) {
 }
 
 TEST(Quantised, BodiesOnOtherElementsThanTheArraysAreRefusedWithWhatHelps) {
-  const auto module = read::read_text(
+  const auto module = stablehlo::text::read_text(
       "func.func @main(%a: " QUANTISED ", %s: " SCALAR
       ") -> tensor<!quant.uniform<i16:f32, 0.25>> {\n"
       " %0 = \"stablehlo.reduce\"(%a, %s) <{dimensions = array<i64: 0>}> ({\n"

@@ -9,8 +9,8 @@
 #include <map>
 #include <string>
 
-#include "millrace/devices/cpu/read/read_text.h"
-#include "millrace/devices/cpu/verify/verify.h"
+#include "millrace/devices/stablehlo/text/read_text.h"
+#include "millrace/devices/stablehlo/verify/verify.h"
 #include "tests/support/drop_nans.h"
 #include "tests/support/shrink.h"
 
@@ -22,9 +22,9 @@ using ::testing::ElementsAre;
 // Why it is not valid, empty if it is.
 std::string why_not(const RandomProgram& program) {
   const std::string text = program.to_text();
-  const auto module = devices::cpu::read::read_text(text);
+  const auto module = devices::stablehlo::text::read_text(text);
   if (!module) return module.error().message() + "\n" + text;
-  const Status verified = devices::cpu::verify::verify(*module);
+  const Status verified = devices::stablehlo::verify::verify(*module);
   return verified ? "" : verified.error().message() + "\n" + text;
 }
 

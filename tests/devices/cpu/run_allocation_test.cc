@@ -34,14 +34,14 @@ Result<std::vector<Bytes>> run_repeatedly(const ir::Module& module, const std::s
     outputs.emplace_back(std::max<std::size_t>(s.size_bytes(), 1));
   for (Bytes& b : outputs) out.push_back(b.data());
   const auto serial = make_serial_parallel();
-  MILLRACE_TRY_STATUS(run(*plan, *context, in, out, *serial, [](int) {}, {}));
+  MILLRACE_TRY_STATUS(context->run(in, out, *serial));
   for (int later = 1; later <= kLaterRuns; ++later) {
     AllocationCount count(inside_onednn);
-    MILLRACE_TRY_STATUS(run(*plan, *context, in, out, *serial, [](int) {}, {}));
+    MILLRACE_TRY_STATUS(context->run(in, out, *serial));
     if (count.count() == 0) continue;
     message = "run " + std::to_string(later + 1) + " allocates " + std::to_string(count.count()) +
               " times:\n" + count.stacks();
-    for (const Step& s : plan->steps().steps) message += "\n  step " + s.info.name;
+    for (const Step& s : plan->steps()) message += "\n  step " + s.info.name;
     break;
   }
   return outputs;
@@ -49,7 +49,7 @@ Result<std::vector<Bytes>> run_repeatedly(const ir::Module& module, const std::s
 
 // Empty if the program allocates nothing, else where.
 std::string allocations_of(const std::filesystem::path& path) {
-  auto module = read::read_text(testing::read_whole_file(path));
+  auto module = stablehlo::text::read_text(testing::read_whole_file(path));
   if (!module) return module.error().message();
   std::string message;
   std::vector<Bytes> inputs;

@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "millrace/devices/cpu/ir/float_format.h"
-#include "millrace/devices/cpu/ir/module.h"
-#include "millrace/devices/cpu/read/read_text.h"
+#include "millrace/devices/cpu/compile/run_context.h"
 #include "millrace/devices/cpu/reference/scalar.h"
-#include "millrace/devices/cpu/run/run.h"
+#include "millrace/devices/stablehlo/ir/float_format.h"
+#include "millrace/devices/stablehlo/ir/module.h"
+#include "millrace/devices/stablehlo/text/read_text.h"
 #include "tests/devices/cpu/conformance_programs.h"
 #include "tests/support/interpreter.h"
 
@@ -44,7 +44,7 @@ Result<std::vector<Bytes>> run_function(const ir::Module& module, const std::str
     outputs.emplace_back(std::max<std::size_t>(s.size_bytes(), 1));
   for (Bytes& b : outputs) out.push_back(b.data());
   const auto serial = make_serial_parallel();
-  MILLRACE_TRY_STATUS(run(*plan, *context, in, out, *serial, [](int) {}, {}));
+  MILLRACE_TRY_STATUS(context->run(in, out, *serial));
   return outputs;
 }
 
@@ -95,7 +95,7 @@ std::string run_file(const fs::path& path) {
   std::ifstream in(path);
   std::stringstream text;
   text << in.rdbuf();
-  auto module = read::read_text(text.str());
+  auto module = stablehlo::text::read_text(text.str());
   if (!module) return module.error().message();
   std::vector<Bytes> inputs;
   if (module->find("inputs") != nullptr) {
@@ -149,7 +149,7 @@ TEST(ConformanceTest, TheInterpreterGivesTheExpectedValuesToo) {
     std::ifstream in(entry.path());
     std::stringstream text;
     text << in.rdbuf();
-    auto module = read::read_text(text.str());
+    auto module = stablehlo::text::read_text(text.str());
     ASSERT_TRUE(module.has_value());
     std::vector<testing::Array> inputs;
     if (const ir::Function* made = module->find("inputs")) {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "millrace/devices/cpu/read/read_text.h"
-#include "millrace/devices/cpu/run/run.h"
+#include "millrace/devices/cpu/compile/run_context.h"
+#include "millrace/devices/stablehlo/text/read_text.h"
 
 namespace millrace::devices::cpu::testing {
 
@@ -42,7 +42,7 @@ inline std::string read_whole_file(const std::string& path) {
 class TestProgram {
  public:
   explicit TestProgram(const std::string& text, PlanOptions options = {.deterministic = true}) {
-    auto module = read::read_text(text);
+    auto module = stablehlo::text::read_text(text);
     if (!module) throw std::runtime_error(module.error().to_string());
     auto plan = Plan::create(*module, options);
     if (!plan) throw std::runtime_error(plan.error().to_string());
@@ -72,7 +72,7 @@ class TestProgram {
     }
     for (const Shape& s : plan_->outputs()) outputs.emplace_back(s.size_bytes());
     for (Bytes& b : outputs) out.push_back(b.data());
-    const Status status = cpu::run(*plan_, *context_, in, out, parallel, [](int) {}, {});
+    const Status status = context_->run(in, out, parallel);
     EXPECT_TRUE(status.has_value()) << status.error().to_string();
     return outputs;
   }
@@ -80,7 +80,7 @@ class TestProgram {
   // The names of the plan's steps, for tests of what was fused or recognised.
   std::vector<std::string> step_names() const {
     std::vector<std::string> names;
-    for (const Step& s : plan_->steps().steps) names.push_back(s.info.name);
+    for (const Step& s : plan_->steps()) names.push_back(s.info.name);
     return names;
   }
 
@@ -91,7 +91,7 @@ class TestProgram {
 
 // The error of a text that reads but does not plan.
 inline Error plan_error(const std::string& text) {
-  auto module = read::read_text(text);
+  auto module = stablehlo::text::read_text(text);
   if (!module) return module.error();
   auto plan = Plan::create(*module, {.deterministic = true});
   return plan ? Error(ErrorCode::kUnknown, "the text compiled") : plan.error();

@@ -1,4 +1,4 @@
-#include "millrace/devices/cpu/run/run.h"
+#include "millrace/devices/cpu/compile/run_context.h"
 
 #include <gtest/gtest.h>
 
@@ -22,8 +22,8 @@ using testing::values_of;
 Status run_at(TestProgram& p, const std::vector<const void*>& in, const std::vector<void*>& out,
               std::stop_token stop = {}, std::vector<int>* written = nullptr) {
   const auto serial = make_serial_parallel();
-  return run(
-      p.plan(), p.context(), in, out, *serial,
+  return p.context().run(
+      in, out, *serial,
       [&](int o) {
         if (written != nullptr) written->push_back(o);
       },
@@ -143,7 +143,7 @@ TEST(RunTest, DonatedInputIsUpdatedInPlaceWithTheSameResult) {
   std::vector<const void*> in;
   std::vector<void*> out(p.plan().outputs().size());
   for (Bytes& b : inputs) in.push_back(b.data());
-  for (const PlanAlias& a : p.plan().aliases())
+  for (const OutputAlias& a : p.plan().aliases())
     out[static_cast<std::size_t>(a.output)] = inputs[static_cast<std::size_t>(a.input)].data();
   ASSERT_TRUE(run_at(p, in, out).has_value());
   for (std::size_t o = 0; o < out.size(); ++o)
@@ -187,9 +187,7 @@ TEST(RunTest, ExecutionAllocatesNothingOutsideOneDnn) {
   const std::vector<const void*> in{&n, x.data()};
   const std::vector<void*> out{&left, a.data(), b.data()};
   const auto serial = make_serial_parallel();
-  const auto once = [&] {
-    return run(p.plan(), p.context(), in, out, *serial, [](int) {}, {}).has_value();
-  };
+  const auto once = [&] { return p.context().run(in, out, *serial).has_value(); };
   ASSERT_TRUE(once());
   const millrace::testing::AllocationCount count;
   EXPECT_TRUE(once());
@@ -210,9 +208,7 @@ TEST_P(TrainingStepTest, AllocatesNothingButInsideOneDnn) {
   for (const Shape& s : p.plan().outputs())
     out.push_back(outputs.emplace_back(s.size_bytes()).data());
   const auto serial = make_serial_parallel();
-  const auto once = [&] {
-    return run(p.plan(), p.context(), in, out, *serial, [](int) {}, {}).has_value();
-  };
+  const auto once = [&] { return p.context().run(in, out, *serial).has_value(); };
   ASSERT_TRUE(once());
   const millrace::testing::AllocationCount count(inside_onednn);
   EXPECT_TRUE(once());
@@ -226,8 +222,8 @@ INSTANTIATE_TEST_SUITE_P(Models, TrainingStepTest,
                          });
 
 TEST(RunTest, SeveralExecutionsOfOnePlanRunAtOnce) {
-  auto module = read::read_text(testing::read_whole_file(millrace::testing::source_folder() +
-                                                         "/tools/models/mnist/predict_16.mlir"));
+  auto module = stablehlo::text::read_text(testing::read_whole_file(
+      millrace::testing::source_folder() + "/tools/models/mnist/predict_16.mlir"));
   ASSERT_TRUE(module.has_value());
   const auto plan = Plan::create(*module, {.deterministic = true});
   ASSERT_TRUE(plan.has_value());
@@ -253,8 +249,7 @@ TEST(RunTest, SeveralExecutionsOfOnePlanRunAtOnce) {
         const auto serial = make_serial_parallel();
         const auto context = RunContext::create(**plan).value();
         void* out = r.data();
-        for (int i = 0; i < 20; ++i)
-          EXPECT_TRUE(run(**plan, *context, in, {&out, 1}, *serial, [](int) {}, {}).has_value());
+        for (int i = 0; i < 20; ++i) EXPECT_TRUE(context->run(in, {&out, 1}, *serial).has_value());
       });
     }
   }

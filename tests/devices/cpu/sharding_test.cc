@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "millrace/devices/cpu/read/read_program.h"
-#include "millrace/devices/cpu/verify/verify.h"
+#include "millrace/devices/stablehlo/read_program.h"
+#include "millrace/devices/stablehlo/verify/verify.h"
 #include "tests/devices/cpu/run_support.h"
 #include "tests/support/paths.h"
 
@@ -43,9 +43,9 @@ class ShardingTest : public ::testing::TestWithParam<Case> {};
 TEST_P(ShardingTest, RunsOnOneDevice) {
   const std::string name = GetParam().name;
   const auto module =
-      read::read_program(testing::read_whole_file(path_of(name + GetParam().ending)));
+      stablehlo::read_program(testing::read_whole_file(path_of(name + GetParam().ending)));
   ASSERT_TRUE(module.has_value()) << module.error().to_string();
-  const Status verdict = verify::verify(*module);
+  const Status verdict = stablehlo::verify::verify(*module);
   ASSERT_TRUE(verdict.has_value()) << verdict.error().to_string();
   const auto plan = Plan::create(*module, {.deterministic = true});
   ASSERT_TRUE(plan.has_value()) << plan.error().to_string();
@@ -61,7 +61,7 @@ TEST_P(ShardingTest, RunsOnOneDevice) {
   for (const Shape& s : (*plan)->outputs()) results.emplace_back(s.elements());
   for (auto& r : results) out.push_back(r.data());
   const auto serial = make_serial_parallel();
-  const Status done = run(**plan, **context, in, out, *serial, [](int) {}, {});
+  const Status done = (*context)->run(in, out, *serial);
   ASSERT_TRUE(done.has_value()) << done.error().to_string();
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::vector<float>& want = arrays[inputs + i];
@@ -83,9 +83,9 @@ INSTANTIATE_TEST_SUITE_P(Programs, ShardingTest,
 // The planner relies on the verifier for what ops compute, not for what is only passed on.
 TEST(Sharding, WhatIsPassedOnKeepsItsShape) {
   const auto refusal = [](const std::string& op) {
-    const auto module =
-        read::read_text("func.func @main(%a: tensor<2xf32>) -> tensor<400xf32> {\n %0 = " + op +
-                        " -> tensor<400xf32>\n return %0 : tensor<400xf32>\n}\n");
+    const auto module = stablehlo::text::read_text(
+        "func.func @main(%a: tensor<2xf32>) -> tensor<400xf32> {\n %0 = " + op +
+        " -> tensor<400xf32>\n return %0 : tensor<400xf32>\n}\n");
     if (!module) return "not read: " + module.error().message();
     const auto plan = Plan::create(*module, {});
     return plan ? std::string("planned") : plan.error().message();

@@ -7,8 +7,8 @@
 #include <map>
 #include <string>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/make_executor.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/cache/compilation_cache.h"
 #include "millrace/devices/pjrt/client.h"
 #include "tests/support/plugins.h"

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/make_executor.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/exec/make_executor.h"
 #include "tests/devices/pjrt/fake_plugin.h"
 #include "tests/support/logged_words.h"
 
@@ -76,7 +76,7 @@ TEST_F(EventsTest, LaterErrorIsTakenFromThePlugin) {
 TEST_F(EventsTest, ErrorThatThereIsNoMemoryForIsToldAllTheSame) {
   abi::Event* event = FakePlugin::make_event();
   const Future<void> future = take(event);
-  fake_.replace_quiet(+[](abi::ErrorMessageArgs* args) {
+  fake_.replace(+[](abi::ErrorMessageArgs* args) {
     args->message = "fell over";
     args->message_size = std::size_t{1} << 63;  // more than any string
   });

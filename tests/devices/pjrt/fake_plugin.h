@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "millrace/devices/pjrt/abi.h"
+#include "millrace/devices/pjrt/abi/api.h"
 
 namespace millrace::testing {
 
@@ -23,16 +23,9 @@ class FakePlugin {
   void remove(devices::pjrt::abi::Slot slot) {
     api_.functions[static_cast<std::size_t>(slot)] = nullptr;
   }
-  // Of those that give nothing back: the functions of errors.
-  template <class A>
-  void replace_quiet(void (*function)(A*)) {
-    api_.functions[static_cast<std::size_t>(devices::pjrt::abi::Call<A>::kSlot)] =
-        reinterpret_cast<void*>(function);
-  }
-  template <class A>
-  void replace(devices::pjrt::abi::Error* (*function)(A*)) {
-    api_.functions[static_cast<std::size_t>(devices::pjrt::abi::Call<A>::kSlot)] =
-        reinterpret_cast<void*>(function);
+  template <class F>
+  void replace(F function) {
+    api_.set(function);
   }
 
   // An error that the plugin hands out.
@@ -51,7 +44,7 @@ class FakePlugin {
   static const void* last_unmapped;
 
  private:
-  devices::pjrt::abi::Api api_{};
+  devices::pjrt::abi::Api api_;
 };
 
 }  // namespace millrace::testing

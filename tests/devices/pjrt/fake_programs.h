@@ -103,12 +103,11 @@ class FakePrograms : public ::testing::Test {
     MILLRACE_TRY(const Buffer input, put());
     return launch(input, result);
   }
-  Status launch(const Buffer& input, LaunchResult& result, bool wants_done = true) {
+  Status launch(const Buffer& input, LaunchResult& result) {
     MILLRACE_TRY(const Executable same, compile());
     const std::span<const Buffer> lists[] = {{&input, 1}};
     const DeviceId devices[] = {DeviceId{0}};
-    return same.body()->launch({.devices = devices, .arguments = lists, .wants_done = wants_done},
-                               {&result, 1});
+    return same.body()->launch({.devices = devices, .arguments = lists}, {&result, 1});
   }
   // The function of A gives an error of the plugin's own.
   template <class A>

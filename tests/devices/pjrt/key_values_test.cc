@@ -13,9 +13,9 @@
 #include <string_view>
 #include <thread>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/event_loop_thread.h"
-#include "millrace/core/make_executor.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/exec/make_executor.h"
+#include "millrace/core/loop/event_loop_thread.h"
 #include "millrace/devices/pjrt/client.h"
 #include "tests/devices/pjrt/fake_plugin.h"
 #include "tests/support/plugins.h"

@@ -11,12 +11,12 @@
 #include <string>
 #include <thread>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/key_value_store.h"
-#include "millrace/core/make_executor.h"
-#include "millrace/core/timer_queue.h"
-#include "millrace/devices/pjrt/open_client.h"
-#include "millrace/devices/registry.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/async/key_value_store.h"
+#include "millrace/core/async/timer_queue.h"
+#include "millrace/core/exec/make_executor.h"
+#include "millrace/devices/cpu/backends.h"
+#include "millrace/devices/pjrt/client.h"
 #include "tests/devices/pjrt/fake_plugin.h"
 #include "tests/support/logged_words.h"
 
@@ -175,7 +175,7 @@ TEST_F(OpeningTest, StoreIsTakenBackFromAPluginThatWaitsForItsPeers) {
 
 // A registry that opens by itself tries no other backend then.
 TEST(RegistryOpeningTest, OpeningThatIsGivenUpEndsTheChoice) {
-  ClientRegistry registry;
+  ClientRegistry registry = cpu::backends();
   const Error never =
       Error(ErrorCode::kDeadlineExceeded, "no answer").with_detail(OpeningGivenUp{.call = "f"});
   const auto fails = [&](const ClientOptions&) -> Result<std::unique_ptr<Client>> {

@@ -135,11 +135,11 @@ TEST(PluginTest, ErrorWhoseFunctionsThrowIsStillAnError) {
   EXPECT_EQ(status.error().code(), ErrorCode::kUnknown);
   EXPECT_EQ(status.error().message(), "PJRT_Client_Create of the plugin fake.so: out of chips");
   EXPECT_EQ(FakePlugin::errors_alive, 0);
-  fake.replace_quiet(+[](abi::ErrorMessageArgs*) { throw 5; });
+  fake.replace(+[](abi::ErrorMessageArgs*) { throw 5; });
   static void* destroy = nullptr;
   destroy = fake.api()->functions[static_cast<std::size_t>(abi::Slot::kError_Destroy)];
-  fake.replace_quiet(+[](abi::ErrorDestroyArgs* a) {
-    reinterpret_cast<abi::QuietFunction<abi::ErrorDestroyArgs>>(destroy)(a);
+  fake.replace(+[](abi::ErrorDestroyArgs* a) {
+    reinterpret_cast<abi::Function<abi::ErrorDestroyArgs>>(destroy)(a);
     throw 6;
   });
   status = plugin->call(args);

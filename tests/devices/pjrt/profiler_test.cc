@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/make_executor.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/exec/make_executor.h"
+#include "millrace/devices/pjrt/abi/extensions.h"
 #include "millrace/devices/pjrt/client.h"
-#include "millrace/devices/pjrt/profiler_abi.h"
 #include "tests/devices/pjrt/fake_plugin.h"
 
 namespace millrace::devices::pjrt {

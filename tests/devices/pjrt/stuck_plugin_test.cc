@@ -10,10 +10,10 @@
 #include <string>
 #include <thread>
 
-#include "millrace/core/blocking.h"
-#include "millrace/core/clock.h"
-#include "millrace/core/make_executor.h"
-#include "millrace/core/timer_queue.h"
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/async/timer_queue.h"
+#include "millrace/core/base/clock.h"
+#include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/device_scope.h"
 #include "millrace/devices/pjrt/client.h"
 #include "tests/devices/pjrt/fake_plugin.h"

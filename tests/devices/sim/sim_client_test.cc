@@ -67,7 +67,7 @@ TEST(SimClientTest, SourceThatIsReusedTooEarlyShows) {
   SimDevices devices(sim, {.transfer_latency = 1ms});
   float value = 1;
   const PutResult put =
-      sim.run(devices[0].put_tracked({.data = &value, .shape = Shape(DType::kF32, {})})).value();
+      sim.run(devices[0].put_borrowed({.data = &value, .shape = Shape(DType::kF32, {})})).value();
   EXPECT_FALSE(put.source_released.ready());
   value = 2;
   const HostArray array = sim.run(devices[0].fetch(put.buffer)).value();
@@ -169,12 +169,13 @@ TEST(SimClientTest, ZeroCopyAndHostAccessUseTheBytesInPlace) {
   SimDevices devices(sim, {.zero_copy = true, .host_access = true});
   const float value = 5;
   std::optional<PutResult> put =
-      sim.run(devices[0].put_tracked({.data = &value, .shape = Shape(DType::kF32, {})},
-                                     {.semantics = HostBufferSemantics::kImmutableZeroCopy}))
+      sim.run(devices[0].put_borrowed({.data = &value, .shape = Shape(DType::kF32, {})},
+                                      HostBufferSemantics::kImmutableZeroCopy))
           .value();
   std::optional<HostArray> array = sim.run(devices[0].fetch(put->buffer)).value();
   EXPECT_EQ(static_cast<const void*>(array->bytes().data()), &value);
   const Future<void> released = put->source_released;
+  sim.run_until_idle();  // the calls have left
   put.reset();
   EXPECT_FALSE(released.ready());
   array.reset();

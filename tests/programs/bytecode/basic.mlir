@@ -1,5 +1,5 @@
 // One of each attribute that an artifact of any version holds; artifacts/ is made of it by
-// tests/devices/cpu/bytecode/make_artifacts.py.
+// tests/devices/stablehlo/bytecode/make_artifacts.py.
 module @basic attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @main(%arg0: tensor<4x8xf32> {tf.aliasing_output = 0 : i32, mhlo.layout_mode = "default"}, %arg1: tensor<8xf32>) -> (tensor<4x8xf32> {jax.result_info = "[0]"}, tensor<4xi64>, tensor<i1>) {
     %c = stablehlo.constant dense<[true, false, true]> : tensor<3xi1>

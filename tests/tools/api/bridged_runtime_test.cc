@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "millrace/core/event_bridge.h"
-#include "millrace/core/log.h"
-#include "millrace/core/uv_bridge.h"
+#include "millrace/core/loop/event_bridge.h"
+#include "millrace/core/loop/uv_bridge.h"
+#include "millrace/core/observe/log.h"
 #include "millrace/millrace.h"
 
 namespace millrace {

@@ -1,9 +1,11 @@
-// Whose threads enter a plugin: drivers', never that of whoever calls us, nor the loop's. In this
-// process, on a plugin that counts the calls of each thread.
+// Whose threads enter a plugin: drivers', never a loop's; a caller's for its own put, launch and
+// fetch, where it has neither stop nor deadline. In this process, on a plugin that counts the calls
+// of each thread.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <span>
@@ -11,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/core/async/bridged_thread.h"
 #include "millrace/millrace.h"
 #include "tests/support/paths.h"
 #include "tests/support/plus_one.h"
@@ -36,7 +39,14 @@ class CallsHere {
   int seen_ = 0;
 };
 
-TEST(CallingThreadsTest, OfCallersAndLoopsNeverEnterAPlugin) {
+// A call on the thread of a loop.
+template <class F>
+auto in_loop(F call) {
+  const BridgedThreadScope loop;
+  return call();
+}
+
+TEST(CallingThreadsTest, LoopsNeverEnterAPluginAndCallersForTheirOwnCalls) {
   const std::string path = testing::build_folder() + "/lib/faulty_plugin.so";
   ASSERT_EQ(::setenv("MILLRACE_FAULT", "counts.calls", 1), 0);  // read when it is loaded
   RuntimeOptions options;
@@ -60,21 +70,22 @@ TEST(CallingThreadsTest, OfCallersAndLoopsNeverEnterAPlugin) {
   Executable program =
       wait_blocking(runtime->compile(Program::from_text(testing::kPlusOne))).value();
   expect_none("compile");
-  Buffer x = wait_blocking(device.put(view)).value();
+  Buffer x = wait_blocking(in_loop([&] { return device.put(view); })).value();
   expect_none("put");
   ASSERT_TRUE(wait_blocking(x.ready()));
   EXPECT_LE(calls.take().first, 5) << "an event and its callback: neither blocks";
-  Buffers y = wait_blocking(device.execute(program, {x})).value();
-  for (int i = 0; i < 20; ++i) y = wait_blocking(device.execute(program, {y[0]})).value();
+  Buffers y = wait_blocking(in_loop([&] { return device.execute(program, {x}); })).value();
+  for (int i = 0; i < 20; ++i)
+    y = wait_blocking(in_loop([&] { return device.execute(program, {y[0]}); })).value();
   expect_none("execute, and the ends of what it gave");
   ASSERT_TRUE(wait_blocking(y[0].ready()));
   calls.take();
   {
-    const HostArray array = wait_blocking(device.fetch(y[0])).value();
+    const HostArray array = wait_blocking(in_loop([&] { return device.fetch(y[0]); })).value();
     EXPECT_EQ(array.as<float>()[0], 22);
   }
   expect_none("fetch, and the end of the array");
-  ASSERT_TRUE(wait_blocking(runtime->device(1).copy_from(x)));
+  ASSERT_TRUE(wait_blocking(in_loop([&] { return runtime->device(1).copy_from(x); })));
   expect_none("copy_from");
   x.remove();
   EXPECT_TRUE(x.removed());
@@ -84,14 +95,26 @@ TEST(CallingThreadsTest, OfCallersAndLoopsNeverEnterAPlugin) {
   expect_none("the ends of buffers");
   const auto memory = std::make_shared<std::vector<float>>(1024);
   const auto there = std::as_writable_bytes(std::span(*memory));
-  Result<devices::Owner> mapped = wait_blocking(device.map_host_memory(there, memory));
+  Result<devices::Owner> mapped =
+      wait_blocking(in_loop([&] { return device.map_host_memory(there, memory); }));
   ASSERT_TRUE(mapped) << mapped.error().to_string();
   mapped = nullptr;
   expect_none("map_host_memory, and its end");
-  x = wait_blocking(device.put(view)).value();
-  ASSERT_TRUE(wait_blocking(device.layout_of(x)));
-  ASSERT_TRUE(wait_blocking(device.default_layout(view.shape)));
+  x = wait_blocking(in_loop([&] { return device.put(view); })).value();
+  ASSERT_TRUE(wait_blocking(in_loop([&] { return device.layout_of(x); })));
+  ASSERT_TRUE(wait_blocking(in_loop([&] { return device.default_layout(view.shape); })));
   expect_none("layouts");
+  devices::PutOptions limited;
+  limited.call.deadline = steady_clock().now() + std::chrono::hours(1);
+  ASSERT_TRUE(wait_blocking(device.put(view, limited)));
+  expect_none("a put with a deadline");
+  // Whenever it finds the device idle, which the driver may just be leaving.
+  int entered = 0;
+  for (int i = 0; i < 1000 && entered == 0; ++i) {
+    ASSERT_TRUE(wait_blocking(device.put(view)));
+    entered = calls.take().first;
+  }
+  EXPECT_GT(entered, 0) << "a put of a thread that is no loop's";
   const std::string bytes = wait_blocking(runtime->serialize(program)).value();
   ASSERT_TRUE(wait_blocking(runtime->load(bytes)));
   ASSERT_TRUE(wait_blocking(runtime->cost_analysis(program)));

@@ -13,8 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/make_executor.h"
-#include "millrace/devices/device_actor.h"
+#include "millrace/core/async/bridged_thread.h"
+#include "millrace/core/exec/make_executor.h"
+#include "millrace/devices/make_devices.h"
 #include "millrace/tools/api/runtime_core.h"
 #include "tests/support/stub_client.h"
 
@@ -50,7 +51,7 @@ class SlowClient final : public testing::StubClient {
                      [promise = std::move(promise)]() mutable { promise.set_value(); });
     return closed;
   }
-  std::function<std::string()> calls_teller() const override {
+  std::function<std::string()> call_report() const override {
     return [] { return std::string("PJRT_Client_Compile"); };
   }
   void give_up(const Error&) override { given_up_ = true; }
@@ -86,14 +87,11 @@ class CloseTimeTest : public ::testing::Test {
     client_ = client.get();
     core_.client = std::move(client);
   }
-  // For a device that was given up, whose thread stands still in it for good.
-  void keep_parts() {
-    static auto* const kept = new std::vector<std::unique_ptr<Parts>>;
-    kept->push_back(std::move(owned_));
-  }
   void TearDown() override {
     parts_.let_go.count_down();
     client_->let_go.count_down();
+    core_.device_pools.clear();  // joins their threads, which come back now
+    run();
   }
   Executor& add_thread() {
     core_.device_pools.push_back(make_executor(ExecutorBackend::kThreads, 1, "stuck"));
@@ -154,25 +152,29 @@ TEST_F(CloseTimeTest, CompilationThatDoesNotReturnIsGivenUp) {
 TEST_F(CloseTimeTest, ThreadThatDoesNotReturnIsGivenUp) {
   stick_a_thread();
   begin_close();
-  expect_end_after(kTimeout / Runtime::Core::kThreadsShare);
+  expect_end_after(kTimeout / 4);
   EXPECT_THAT(parts_.closed.result().error().message(), HasSubstr("what has not returned"));
 }
 
 // It gets a quarter more than its events; then its thread is waited for, in vain.
 TEST_F(CloseTimeTest, DeviceInACallThatDoesNotReturnIsGivenUp) {
-  keep_parts();
-  core_.devices = devices::make_devices(
-      *client_, {.environment = core_.environment, .limits = {}, .drivers = {&add_thread()}});
+  core_.devices = devices::make_devices(*client_, {.environment = core_.environment,
+                                                   .limits = {},
+                                                   .inline_when_idle = true,
+                                                   .drivers = {&add_thread()}});
   const float values[] = {1, 2};
-  const Future<devices::Buffer> put =
-      core_.devices[0].put({.data = values, .shape = devices::Shape(devices::DType::kF32, {2})});
+  const auto put_in_loop = [&] {
+    const BridgedThreadScope loop;  // the driver makes the call
+    return core_.devices[0].put(
+        {.data = values, .shape = devices::Shape(devices::DType::kF32, {2})});
+  };
+  const Future<devices::Buffer> put = put_in_loop();
   client_->entered.wait();
   begin_close();
-  advance_to(kTimeout + kTimeout / Runtime::Core::kCallsShare - kMoment);
+  advance_to(kTimeout + kTimeout / 4 - kMoment);
   EXPECT_FALSE(client_->given_up());
   EXPECT_FALSE(put.ready());
-  expect_end_after(kTimeout + kTimeout / Runtime::Core::kCallsShare +
-                   kTimeout / Runtime::Core::kThreadsShare);
+  expect_end_after(kTimeout + kTimeout / 4 + kTimeout / 4);
   EXPECT_TRUE(client_->given_up());
   ASSERT_TRUE(put.ready());
   EXPECT_FALSE(put.result());
@@ -183,14 +185,14 @@ TEST_F(CloseTimeTest, DeviceInACallThatDoesNotReturnIsGivenUp) {
 TEST_F(CloseTimeTest, AllOfItTakesTwiceTheTimeoutAtMost) {
   std::optional<Scope::Hold> compiling = core_.compilations.hold();
   stick_a_thread();
-  client_->closing = kTimeout / Runtime::Core::kClientShare * 3 / 2;
+  client_->closing = kTimeout / 4;
   begin_close();
   advance_to(kTimeout - kMoment);
   compiling.reset();
   const Duration client_ends = kTimeout - kMoment + client_->closing;
-  expect_end_after(client_ends + kTimeout / Runtime::Core::kThreadsShare);
+  expect_end_after(client_ends + kTimeout / 4);
   EXPECT_LE(core_.closing_took + core_.time_for_frees(), 2 * kTimeout);
-  EXPECT_GE(core_.time_for_frees(), kTimeout / Runtime::Core::kFreesShare);
+  EXPECT_GE(core_.time_for_frees(), kTimeout / 4);
 }
 
 }  // namespace

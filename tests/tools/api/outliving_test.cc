@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "millrace/core/blocking.h"
+#include "millrace/core/async/blocking.h"
 #include "millrace/millrace.h"
 #include "tests/support/paths.h"
 #include "tests/support/plus_one.h"

@@ -6,6 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "millrace/core/base/cores.h"
+#include "millrace/tools/api/runtime.h"
+
 namespace millrace {
 namespace {
 
@@ -51,6 +54,72 @@ TEST(RuntimeOptionsTest, BadNumbersNameVariableValueAndRange) {
   }
   EXPECT_FALSE(from({{"CPU_NUM_DEVICES", "0"}}));
   EXPECT_FALSE(from({{"MILLRACE_THREADS", "0"}}));
+}
+
+TEST(RuntimeOptionsTest, ThreadsAreAtMostSixteenPerCore) {
+  const int most = 16 * usable_cores();
+  EXPECT_TRUE(from({{"MILLRACE_THREADS", std::to_string(most)}}));
+  const auto options = from({{"MILLRACE_THREADS", std::to_string(most + 1)}});
+  ASSERT_FALSE(options);
+  EXPECT_NE(options.error().message().find("from 1 to " + std::to_string(most)), std::string::npos);
+  RuntimeOptions by_hand;
+  by_hand.threads = most + 1;
+  const auto runtime = Runtime::create(by_hand);
+  ASSERT_FALSE(runtime);
+  EXPECT_EQ(runtime.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_NE(
+      runtime.error().message().find("RuntimeOptions::threads is " + std::to_string(most + 1)),
+      std::string::npos);
+}
+
+TEST(RuntimeOptionsTest, InstructionSetsOfNoNameAreRefused) {
+  for (const std::string name : {"", "baseline", "v3", "v4"})
+    EXPECT_TRUE(from({{"MILLRACE_CPU_ISA", name}})) << name;
+  for (const std::string name : {"v9", "V3", "avx2", " "}) {
+    const auto options = from({{"MILLRACE_CPU_ISA", name}});
+    ASSERT_FALSE(options) << name;
+    EXPECT_EQ(options.error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_NE(options.error().message().find("MILLRACE_CPU_ISA is '" + name +
+                                             "', but must be baseline, v3 or v4"),
+              std::string::npos);
+  }
+}
+
+TEST(RuntimeOptionsTest, NumbersThatNoRuntimeCanHaveAreRefusedByTheirNames) {
+  const auto refused = [](const auto& set, const std::string& words) {
+    RuntimeOptions options;
+    options.device = "cpu";
+    set(options);
+    const Result<Runtime> runtime = Runtime::create(options);
+    ASSERT_FALSE(runtime) << words;
+    EXPECT_EQ(runtime.error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_NE(runtime.error().message().find(words), std::string::npos)
+        << runtime.error().message();
+  };
+  refused([](RuntimeOptions& o) { o.threads = -1; }, "RuntimeOptions::threads is -1");
+  refused([](RuntimeOptions& o) { o.blocking_threads = -1; }, "::blocking_threads is -1");
+  refused([](RuntimeOptions& o) { o.limits.launches = -5; }, "::limits.launches is -5");
+  refused([](RuntimeOptions& o) { o.devices = 0; }, "RuntimeOptions::devices is 0");
+  refused([](RuntimeOptions& o) { o.close_timeout = Duration(-1); }, "::close_timeout is -1");
+}
+
+TEST(RuntimeOptionsTest, UnknownDeviceIsNotFoundAndToldWithWhereItWasNamed) {
+  const auto told = [](RuntimeOptions options) {
+    const Result<Runtime> runtime = Runtime::create(std::move(options));
+    EXPECT_FALSE(runtime);
+    if (runtime) return std::string();
+    EXPECT_EQ(runtime.error().code(), ErrorCode::kNotFound);
+    return runtime.error().message();
+  };
+  RuntimeOptions options;
+  options.device = "tpu";
+  EXPECT_TRUE(told(options).starts_with("RuntimeOptions::device names the device kind 'tpu'"));
+  EXPECT_TRUE(told(from({{"PJRT_DEVICE", "tpu"}}).value())
+                  .starts_with("PJRT_DEVICE names the device kind 'tpu'"));
+  options = from({{"PJRT_DEVICE", "cpu"}}).value();
+  options.device = "tpu";
+  options.device_said_by = "--device";
+  EXPECT_TRUE(told(options).starts_with("--device names the device kind 'tpu'"));
 }
 
 TEST(RuntimeOptionsTest, BadLogLevelIsToldBeforeAnythingIsLogged) {

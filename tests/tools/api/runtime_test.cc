@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/fault_point.h"
-#include "millrace/core/metrics_text.h"
+#include "millrace/core/base/fault_point.h"
+#include "millrace/core/observe/metrics_text.h"
 #include "millrace/millrace.h"
 #include "tests/support/entries.h"
 
@@ -245,6 +245,13 @@ TEST(RuntimeTest, StopBeforeACompilationCancelsIt) {
       wait_blocking(runtime->compile(Program::from_text(kDouble), {}, {.stop = stop.get_token()}));
   ASSERT_FALSE(compiled);
   EXPECT_EQ(compiled.error().code(), ErrorCode::kCancelled);
+  CompileOptions options;
+  options.stop = stop.get_token();
+  const auto by_options =
+      wait_blocking(runtime->compile(Program::from_text(kDouble, "double"), options));
+  ASSERT_FALSE(by_options);
+  EXPECT_EQ(by_options.error().code(), ErrorCode::kCancelled);
+  EXPECT_THAT(by_options.error().message(), ::testing::HasSubstr("before 'double' was compiled"));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ TEST(CApiCancelTest, RunningProgramIsStoppedAndWhatNeedsItFails) {
   rig.expect_success(3);
 }
 
-TEST(CApiCancelTest, WhatWaitsCompletesAtOnceWhileTheDeviceIsBusy) {
+TEST(CApiCancelTest, WhatWaitsCompletesAtOnceWhileTheDeviceIsBusy) {  // CA-2
   Rig rig;
   const auto [endless, output] = rig.run_endless();
   const millrace_executable program = rig.compiled(kEndless);
@@ -57,7 +57,7 @@ TEST(CApiCancelTest, WhatWaitsCompletesAtOnceWhileTheDeviceIsBusy) {
   EXPECT_EQ(back, 7);
 }
 
-TEST(CApiCancelTest, PutThatHasBegunGivesItsBytesBackFirst) {
+TEST(CApiCancelTest, PutThatHasBegunGivesItsBytesBackFirst) {  // CA-2
   Rig rig;  // one thread, which the endless program takes, so that the copy of many bytes waits
   const millrace_operation endless = rig.run_endless().first;
   const std::vector<float> many(1 << 20), few(3);
@@ -93,7 +93,7 @@ TEST(CApiCancelTest, CancelAfterTheEndSaysSo) {
 }
 
 // Whoever comes first: told NULL, it was cancelled; told that it was too late, it was not.
-TEST(CApiCancelTest, CancelRacesWithTheEndAndBothAgree) {
+TEST(CApiCancelTest, CancelRacesWithTheEndAndBothAgree) {  // CA-1
   Rig rig;
   const std::size_t many = 1 << 18;
   for (int i = 0; i < 100; ++i) {

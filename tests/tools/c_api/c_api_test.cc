@@ -60,7 +60,7 @@ TEST(CApiTest, CompletionTellsWhatItIsOf) {
   EXPECT_EQ(fetch.result, 0U);
 }
 
-TEST(CApiTest, DescriptorIsReadableExactlyWhileThereIsSomethingToTake) {
+TEST(CApiTest, DescriptorIsReadableExactlyWhileThereIsSomethingToTake) {  // CA-3
   Rig rig;
   EXPECT_FALSE(rig.readable());
   const std::vector<float> x = {1, 2, 3};

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -113,44 +115,100 @@ TEST(InChildTest, AnswerOfWorkThatClosesEveryDescriptorComesBack) {
   EXPECT_EQ(end.answer, "there");
 }
 
-TEST(InChildTest, WhereChildrenAreReapedByNobodyTheirEndIsSeenAllTheSame) {
+TEST(InChildTest, WhereTheCallerIgnoresItsChildrenTheirEndIsToldAllTheSame) {
   const auto before = ::signal(SIGCHLD, SIG_IGN);
   EXPECT_EQ(in_child([] { return std::string("there"); }, kPatience).answer, "there");
   const ChildEnd end = in_child([]() -> std::string { ::_exit(3); }, kPatience);
-  ::signal(SIGCHLD, before);
-  EXPECT_EQ(end.why_not, "the process ended, nobody is told how");
-}
-
-// The child's number may be somebody else's by then, so nothing is sent to it or its group: who is
-// in there answers.
-TEST(InChildTest, WhereChildrenAreReapedByNobodyTheirGroupIsNotTouched) {
-  int there[2], back[2];
-  ASSERT_EQ(::pipe2(there, O_CLOEXEC), 0);
-  ASSERT_EQ(::pipe2(back, O_CLOEXEC), 0);
-  const auto before = ::signal(SIGCHLD, SIG_IGN);
-  const ChildEnd end = in_child(
-      [&] {
-        if (::fork() == 0) {
-          ::close(there[1]);
-          char byte = 0;
-          if (::read(there[0], &byte, 1) == 1 && ::write(back[1], &byte, 1) == 1) ::_exit(0);
-          ::_exit(1);
-        }
-        return std::string("left one");
+  // The work finds the signal as the caller has it.
+  const ChildEnd seen = in_child(
+      [] {
+        struct sigaction action{};
+        ::sigaction(SIGCHLD, nullptr, &action);
+        return std::string(action.sa_handler == SIG_IGN ? "ignored" : "not ignored");
       },
       kPatience);
   ::signal(SIGCHLD, before);
-  EXPECT_EQ(end.answer, "left one");
-  ::close(back[1]);
-  char byte = 'x';
-  EXPECT_EQ(::write(there[1], &byte, 1), 1);
-  byte = 0;
-  EXPECT_EQ(::read(back[0], &byte, 1), 1);
-  EXPECT_EQ(byte, 'x');
-  for (const int descriptor : {there[0], there[1], back[0]}) ::close(descriptor);
+  EXPECT_EQ(end.why_not, "the process ended with status 3");
+  EXPECT_EQ(seen.answer, "ignored");
 }
 
-// Its end of the pipe is closed when nobody is left who has it.
+// As in a container whose first process this is: the orphans of its older children become its own.
+TEST(InChildTest, AnOrphanOfAnOlderChildOfThisProcessRunsOn) {
+  int before = 0;
+  ASSERT_EQ(::prctl(PR_GET_CHILD_SUBREAPER, &before), 0);
+  ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  int ready[2], go[2], orphaned[2], there[2], back[2];
+  for (int* ends : {ready, go, orphaned, there, back}) ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const pid_t older = ::fork();
+  if (older == 0) {
+    char byte = 0;
+    if (::fork() != 0) ::_exit(::read(go[0], &byte, 1) == 1 ? 0 : 1);
+    sigset_t end_of_parent;
+    ::sigemptyset(&end_of_parent);
+    ::sigaddset(&end_of_parent, SIGUSR1);
+    ::sigprocmask(SIG_BLOCK, &end_of_parent, nullptr);
+    ::prctl(PR_SET_PDEATHSIG, SIGUSR1);
+    int number = 0;
+    const bool told = ::write(ready[1], &byte, 1) == 1 && ::sigwait(&end_of_parent, &number) == 0 &&
+                      ::write(orphaned[1], &byte, 1) == 1;
+    ::close(there[1]);
+    if (told && ::read(there[0], &byte, 1) == 1 && ::write(back[1], &byte, 1) == 1) ::_exit(0);
+    ::_exit(1);
+  }
+  ASSERT_GT(older, 0);
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  const ChildEnd end = in_child(
+      [&]() -> std::string {
+        char of_work = 0;
+        const bool done = ::write(go[1], &of_work, 1) == 1 && ::read(orphaned[0], &of_work, 1) == 1;
+        return done ? "orphaned" : "";
+      },
+      kPatience);
+  EXPECT_EQ(end.answer, "orphaned");
+  ::close(back[1]);
+  byte = 'x';
+  EXPECT_EQ(::write(there[1], &byte, 1), 1);
+  byte = 0;
+  EXPECT_EQ(::read(back[0], &byte, 1), 1) << "it was ended";
+  EXPECT_EQ(byte, 'x');
+  EXPECT_EQ(::waitpid(older, nullptr, 0), older);
+  EXPECT_GT(::waitpid(-1, nullptr, 0), 0);  // the orphan, which is this process's by now
+  ::prctl(PR_SET_CHILD_SUBREAPER, before);
+  for (int* ends : {ready, go, orphaned, there}) ::close(ends[1]);
+  for (int* ends : {ready, go, orphaned, there, back}) ::close(ends[0]);
+}
+
+// A caller that is killed meanwhile: of its work nothing is left either.
+TEST(InChildTest, WhatTheWorkStartedEndsWithACallerThatIsKilled) {
+  int ends[2], there[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  ASSERT_EQ(::pipe2(there, O_CLOEXEC), 0);
+  const pid_t caller = ::fork();
+  if (caller == 0) {
+    in_child(
+        [&]() -> std::string {
+          if (::fork() == 0) ::setsid();
+          const bool told = ::write(there[1], "x", 1) == 1;
+          while (told) ::pause();
+          return {};
+        },
+        kPatience);
+    ::_exit(0);
+  }
+  ASSERT_GT(caller, 0);
+  char bytes[2];
+  for (char& byte : bytes) ASSERT_EQ(::read(there[0], &byte, 1), 1);
+  ::kill(caller, SIGKILL);
+  EXPECT_EQ(::waitpid(caller, nullptr, 0), caller);
+  ::close(ends[1]);
+  pollfd polled{.fd = ends[0], .events = POLLIN};
+  EXPECT_EQ(::poll(&polled, 1, 300'000), 1) << "a process is left";
+  EXPECT_TRUE((polled.revents & POLLHUP) != 0);
+  for (const int descriptor : {ends[0], there[0], there[1]}) ::close(descriptor);
+}
+
+// The pipe's end is closed when no process is left that has it.
 TEST(InChildTest, ProcessesThatItLeavesBehindEndWithIt) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
@@ -168,6 +226,38 @@ TEST(InChildTest, ProcessesThatItLeavesBehindEndWithIt) {
   EXPECT_EQ(::poll(&polled, 1, 300'000), 1) << "a process is left";
   EXPECT_TRUE((polled.revents & POLLHUP) != 0);
   ::close(ends[0]);
+}
+
+// Also those that have left its group and session, however deep, after a crash of the child and at
+// the deadline.
+TEST(InChildTest, DaemonsThatItLeavesBehindEndWithIt) {
+  enum class End { kAnswers, kCrashes, kHangs };
+  for (const End how : {End::kAnswers, End::kCrashes, End::kHangs}) {
+    int ends[2], there[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    ASSERT_EQ(::pipe2(there, O_CLOEXEC), 0);
+    const ChildEnd end = in_child(
+        [&]() -> std::string {
+          if (::fork() == 0) {
+            ::setsid();
+            if (::fork() != 0) ::_exit(0);
+            const bool told = ::write(there[1], "x", 1) == 1;
+            while (told) ::pause();
+          }
+          char byte = 0;
+          const bool came = ::read(there[0], &byte, 1) == 1;
+          if (how == End::kCrashes) ::raise(SIGKILL);
+          while (how == End::kHangs) ::pause();
+          return came ? "left one" : "";
+        },
+        how == End::kHangs ? 0.25 : kPatience);
+    EXPECT_EQ(end.answer.value_or(""), how == End::kAnswers ? "left one" : "");
+    ::close(ends[1]);
+    pollfd polled{.fd = ends[0], .events = POLLIN};
+    EXPECT_EQ(::poll(&polled, 1, 300'000), 1) << "a process is left";
+    EXPECT_TRUE((polled.revents & POLLHUP) != 0);
+    for (const int descriptor : {ends[0], there[0], there[1]}) ::close(descriptor);
+  }
 }
 
 TEST(LastLineTest, IsTheLastThatSaysSomething) {

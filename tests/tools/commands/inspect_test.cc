@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "tests/support/temp_folder.h"
 #include "tests/tools/commands/process.h"
+#include "tests/tools/commands/until_limit.h"
 
 namespace millrace {
 namespace {
@@ -189,6 +191,60 @@ TEST(InspectCommandTest, ProgramsThatAreWrongAreRejectedWithTheirPlace) {
     EXPECT_THAT(o.err, HasSubstr("p.mlir: 3:"));
   }
   EXPECT_EQ(run_millrace({"inspect", folder.file("none.mlir")}).code, 1);
+}
+
+// Its length is a prime: to plan it takes many seconds.
+constexpr const char* kLongPlan = R"(
+func.func @main(%x: tensor<16777213xcomplex<f32>>) -> tensor<16777213xcomplex<f32>> {
+  %0 = stablehlo.fft %x, type = FFT, length = [16777213] : (tensor<16777213xcomplex<f32>>) -> tensor<16777213xcomplex<f32>>
+  return %0 : tensor<16777213xcomplex<f32>>
+})";
+
+TEST(InspectCommandTest, DeadlineAndSignalEndItWhateverItIsDoing) {
+  const TempFolder folder;
+  const std::string file = write(folder, kLongPlan);
+  const auto start = [&](const std::string& option, const std::string& limit) {
+    std::vector<std::string> words = {"inspect", file, "--deadline", limit, option};
+    if (option == "--svg") words.push_back(folder.file("p.svg"));
+    return std::make_unique<testing::Process>(testing::millrace_command(words));
+  };
+  const auto there = [](const std::string& /*option*/, const Outcome& o) {
+    return o.err.find("has not ended within 0.8 s of it") != std::string::npos;
+  };
+  for (const auto& [option, end] :
+       testing::until_limit(0.5, {"--json", "--ops", "--svg"}, start, there)) {
+    EXPECT_EQ(end.outcome.code, 124) << option << end.outcome.err;
+    EXPECT_THAT(end.outcome.err,
+                HasSubstr("--deadline " + end.limit + " came before " + file + " was inspected"));
+    if (option == "--json") {
+      EXPECT_EQ(Json::parse(end.outcome.out)["exit"], 124);
+    }
+  }
+#if !defined(MILLRACE_TSAN)  // which runs a handler where a thread calls what it intercepts
+  testing::Process process(testing::millrace_command({"inspect", file}));
+  ASSERT_TRUE(process.wait_until_caught(SIGTERM));
+  process.send(SIGTERM);
+  const Outcome& o = process.wait();
+  EXPECT_EQ(o.code, 143) << o.err;
+  EXPECT_THAT(o.err, HasSubstr("stopped on SIGTERM before " + file + " was inspected"));
+#endif
+}
+
+TEST(InspectCommandTest, ADiskThatIsFullLeavesTheOldFileAndIsNoRejection) {
+  const TempFolder folder;
+  const std::string file = write(folder, "an old file\n");
+  // A limit on the size of files stands for the full disk.
+  for (const char* option : {"--write", "--svg"}) {
+    testing::Process process({"/bin/sh", "-c",
+                              "ulimit -f 1; exec '" + testing::build_folder() +
+                                  "/bin/millrace' inspect '" + mnist_model() + "/grad_64.mlir' " +
+                                  option + " '" + file + "'"});
+    const Outcome& o = process.wait();
+    EXPECT_EQ(o.code, 1) << o.err;
+    EXPECT_THAT(o.err, HasSubstr("writing " + file + ": File too large"));
+    EXPECT_EQ(content(file), "an old file\n");
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+  }
 }
 
 TEST(EnvCommandTest, TellsBuildMachineAndVariablesWithTheirOrigin) {

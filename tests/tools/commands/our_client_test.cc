@@ -1,6 +1,7 @@
-// Our own client on every fault that a plugin can have here (tests/faulty_plugin): it ends in time,
-// neither crashes nor hangs, and what it can see of the fault is an error that names the function
-// or the plugin. In processes of their own (tests/programs/drive_plugin.cc), several at a time.
+// Our own client on every fault that a plugin can have here (tests/plugins/faulty): it ends in
+// time, neither crashes nor hangs, and what it can see of the fault is an error that names the
+// function or the plugin. In processes of their own (tests/programs/drive_plugin.cc), several at a
+// time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

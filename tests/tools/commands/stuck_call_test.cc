@@ -78,6 +78,24 @@ TEST_F(StuckCallTest, DeadlineEndsRunAndNamesTheCall) {
   }
 }
 
+// What the command has come to is told by then; its own threads and timers are gone.
+TEST_F(StuckCallTest, DeadlineEndsAnExitHandlerThatDoesNotReturn) {
+  const auto start = [&](const std::string& limit) {
+    std::vector<std::string> words = run();
+    words.insert(words.end(), {"--deadline", limit});
+    return std::make_unique<Process>(words, Variables{{"MILLRACE_FAULT", "stuck.exit"}});
+  };
+  const auto there = [](const Outcome& o) {
+    return o.err.find("an exit handler of a library has not returned") != std::string::npos;
+  };
+  const auto end = testing::until_limit(2, start, there);
+  EXPECT_EQ(end.outcome.code, 124) << end.outcome.err;
+  EXPECT_THAT(end.outcome.out, HasSubstr("tensor<4xf32>"));
+  EXPECT_THAT(end.outcome.err,
+              HasSubstr("millrace run: error: an exit handler of a library has not "
+                        "returned within a second after --deadline"));
+}
+
 // One that has come while the plugin's function runs.
 void expect_signal_ends(const std::vector<std::string>& words, const std::string& fault) {
 #if defined(MILLRACE_TSAN)

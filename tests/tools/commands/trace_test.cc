@@ -138,6 +138,19 @@ TEST(TraceCommandTest, RunAndTheVariableWriteOneToo) {
   EXPECT_EQ(traces, 2u);
 }
 
+TEST(TraceCommandTest, AStartThatFailsLeavesAnOldTraceAsItWas) {
+  const TempFolder folder;
+  const std::string old = "an old trace";
+  const std::string file = folder.write("t.pftrace", std::as_bytes(std::span(old)));
+  const std::vector<std::string> words = {"run", mnist_model() + "/init.mlir"};
+  EXPECT_NE(run_millrace(words, {{"PJRT_DEVICE", "nope"}, {"MILLRACE_TRACE", file}}).code, 0);
+  EXPECT_EQ(read(file), old);
+  std::vector<std::string> named = words;
+  named.insert(named.end(), {"--trace", file});
+  EXPECT_NE(run_millrace(named, {{"PJRT_DEVICE", "nope"}}).code, 0);
+  EXPECT_EQ(read(file), old);
+}
+
 TEST(TraceCommandTest, AStoppedTrainingLeavesItsTrace) {
   const TempFolder folder;
   Process process(millrace_command(

@@ -1,9 +1,14 @@
 // Every check fails for the plugin that has its fault, alone; none does for the healthy one. Real
 // processes, because the command is what starts them.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -55,12 +60,14 @@ std::unique_ptr<Process> start_conform(const std::string& path, const std::strin
 }
 Told told_by(const millrace::testing::Outcome& outcome) {
   Told run{.outcome = outcome, .checks = {}};
-  const Json json = Json::parse(run.outcome.out, nullptr, false);
-  if (!json.is_object()) {
-    ADD_FAILURE() << "no report: " << run.outcome.out << run.outcome.err;
-    return run;
+  std::istringstream lines(outcome.out);
+  Json last;
+  for (std::string line; std::getline(lines, line);) {
+    last = Json::parse(line, nullptr, false);
+    if (last.is_object() && last["event"] == "check") run.checks[last["name"]] = last;
   }
-  for (const Json& check : json["checks"]) run.checks[check["name"]] = check;
+  if (!last.is_object() || last["event"] != "done")
+    ADD_FAILURE() << "no report: " << outcome.out << outcome.err;
   return run;
 }
 Told run_conform(const std::string& path, const std::string& fault,
@@ -257,12 +264,61 @@ TEST(ConformCommandTest, AReportThatCannotBeWrittenIsToldBeforeTheChecks) {
   EXPECT_THAT(outcome.out, IsEmpty());
 }
 
+TEST(ConformCommandTest, OfAReportNothingIsLeftWhereTheCommandIsKilledMeanwhile) {
+  const millrace::testing::TempFolder folder;
+  millrace::testing::Process process(millrace::testing::millrace_command(
+      {"conform", plugin("memory_plugin"), "--junit", folder.file("report.xml")}));
+  EXPECT_TRUE(process.wait_for(
+      [](const millrace::testing::Outcome& outcome) { return outcome.out.contains('\n'); }));
+  process.send(SIGKILL);
+  process.wait();
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    EXPECT_EQ(entry.path().filename(), "report.xml");  // there only if it was the faster one
+}
+
 TEST(ConformCommandTest, ListsWhatItChecks) {
   const auto outcome = millrace::testing::run_millrace({"conform", "--list", "--filter", "events"});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_THAT(outcome.out, HasSubstr("events.called_once"));
   EXPECT_THAT(outcome.out, HasSubstr("a callback comes once"));
   EXPECT_THAT(outcome.out, ::testing::Not(HasSubstr("host.")));
+  const auto json = millrace::testing::run_millrace({"conform", "--list", "--json"});
+  EXPECT_EQ(json.code, 0);
+  std::istringstream lines(json.out);
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count)
+    EXPECT_EQ(Json::parse(line)["name"], all_checks().at(count).name);
+  EXPECT_EQ(count, all_checks().size());
+}
+
+TEST(ConformCommandTest, AFilterThatMatchesNothingIsRefusedBeforeAnythingIsTried) {
+  const millrace::testing::TempFolder folder;
+  const std::string report = folder.file("report.xml");
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{"--list"}, {plugin("memory_plugin"), "--junit", report}}) {
+    std::vector<std::string> words = {"conform", "--filter", "events", "--filter", "nope"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto outcome = millrace::testing::run_millrace(words);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.out, IsEmpty());
+    EXPECT_THAT(outcome.err, HasSubstr("no check matches --filter 'nope'"));
+    EXPECT_THAT(outcome.err, HasSubstr("table, plugin, client"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(report));
+}
+
+// The end of the pipe is closed when no process is left that has it.
+TEST(ConformCommandTest, ProcessesThatAPluginLeavesBehindInSessionsOfTheirOwnEndWithTheCheck) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);  // theirs, too
+  ASSERT_EQ(::fcntl(ends[0], F_SETFD, FD_CLOEXEC), 0);
+  const Told run = run_conform(plugin("faulty_plugin"), "leave.daemon", {"--filter", "table"});
+  ::close(ends[1]);
+  EXPECT_EQ(run.outcome.code, 0) << run.outcome.out;
+  pollfd polled{.fd = ends[0], .events = POLLIN};
+  EXPECT_EQ(::poll(&polled, 1, 300'000), 1) << "a process is left";
+  EXPECT_TRUE((polled.revents & POLLHUP) != 0);
+  ::close(ends[0]);
 }
 
 TEST(ConformCommandTest, RunsChecksInItsOwnProcess) {

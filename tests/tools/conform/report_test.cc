@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <set>
 
 #include "millrace/tools/conform/runner.h"
@@ -46,26 +47,38 @@ TEST(ConformReportTest, TellsALineEvenOfADetailWithLines) {
               HasSubstr("one two\n"));
 }
 
-TEST(ConformReportTest, WritesOneJsonDocument) {
-  const auto json = nlohmann::json::parse(to_json(one_of_each()));
-  EXPECT_EQ(json["schema"], 1);
+// A line ends at its end only.
+nlohmann::json parsed(const std::string& line) {
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
+  return nlohmann::json::parse(line);
+}
+
+TEST(ConformReportTest, WritesALineOfJsonForEachCheckAndOneForAll) {
+  const auto json = parsed(to_json_summary(one_of_each()));
+  EXPECT_EQ(json["event"], "done");
+  EXPECT_EQ(json["schema"], 2);
+  EXPECT_EQ(json["seconds"], 0.75);
   EXPECT_EQ(json["plugin"], "some.so");
   EXPECT_EQ(json["options"], "devices=2");
   for (const char* outcome : {"passed", "failed", "unsupported", "skipped"}) {
     EXPECT_EQ(json[outcome], 1) << outcome;
   }
-  EXPECT_EQ(json["checks"][1]["name"], "table.version");
-  EXPECT_EQ(json["checks"][1]["outcome"], "failed");
-  EXPECT_EQ(json["checks"][1]["detail"], "it is 9.9");
-  EXPECT_NE(json["checks"][1]["wants"], "");
-  EXPECT_EQ(json["checks"][1]["seconds"], 0.5);
+  const auto check = parsed(to_json_line(one_of_each().verdicts[1]));
+  EXPECT_EQ(check["event"], "check");
+  EXPECT_EQ(check["name"], "table.version");
+  EXPECT_EQ(check["outcome"], "failed");
+  EXPECT_EQ(check["detail"], "it is 9.9");
+  EXPECT_NE(check["wants"], "");
+  EXPECT_EQ(check["seconds"], 0.5);
+  EXPECT_EQ(
+      parsed(to_json_line(all_checks().front())),
+      nlohmann::json({{"name", all_checks().front().name}, {"wants", all_checks().front().wants}}));
 }
 
 TEST(ConformReportTest, WritesJsonOfBytesThatAreNoText) {
-  const Report report =
-      report_of({{.name = "a.b", .outcome = Outcome::kFailed, .detail = "\xff\xfe\"\x01"}});
-  const auto json = nlohmann::json::parse(to_json(report));
-  EXPECT_THAT(json["checks"][0]["detail"].get<std::string>(), HasSubstr("\"\x01"));
+  const auto json = parsed(
+      to_json_line({.name = "a.b", .outcome = Outcome::kFailed, .detail = "\xff\xfe\"\x01"}));
+  EXPECT_THAT(json["detail"].get<std::string>(), HasSubstr("\"\x01"));
 }
 
 TEST(ConformReportTest, WritesJUnitWithItsCountsPerFamily) {
@@ -105,7 +118,8 @@ TEST(ConformChecksTest, HaveNamesOfFamilyAndConditionAndBuildOnEarlierOnes) {
   for (const Check& check : all_checks()) {
     EXPECT_THAT(std::string(check.name), ::testing::MatchesRegex("[a-z]+\\.[a-z_0-9]+"));
     EXPECT_FALSE(check.wants.empty()) << check.name;
-    for (const std::string_view name : check.after) {
+    for (const auto split : check.after | std::views::split(' ')) {
+      const std::string_view name(split);
       EXPECT_TRUE(before.contains(name)) << check.name << " builds on " << name;
     }
     EXPECT_TRUE(before.insert(check.name).second) << check.name << " is there twice";

@@ -3,13 +3,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <span>
 #include <string>
 
-#include "millrace/core/coroutine.h"
+#include "millrace/core/async/coroutine.h"
 #include "millrace/tools/trace/timeline.h"
 #include "millrace/tools/trace/trace_encoder.h"
 #include "tests/support/simulation.h"
@@ -232,11 +235,19 @@ TEST(TimelineTest, OtherFilesAreRefusedInWords) {
   EXPECT_THAT(parse_timeline("").error().to_string(), HasSubstr("no track events"));
 }
 
+Result<std::unique_ptr<TraceFile>> begun(const Environment& environment,
+                                         const TraceRecorder& recorder,
+                                         const TraceFileOptions& options) {
+  MILLRACE_TRY(std::unique_ptr<TraceFile> file, TraceFile::open(environment, recorder, options));
+  file->begin();
+  return file;
+}
+
 TEST(TraceFileTest, WhatIsRecordedBeforeCloseIsInTheFile) {
   Simulation sim(1);
   const TempFolder folder;
   TraceRecorder recorder(*sim.environment().clock);
-  auto file = TraceFile::create(sim.environment(), recorder, {.path = folder.file("t.pftrace")});
+  auto file = begun(sim.environment(), recorder, {.path = folder.file("t.pftrace")});
   ASSERT_TRUE(file) << file.error().to_string();
   const TraceLane lane = recorder.lane("lane");
   const TraceName name = recorder.name("name");
@@ -264,7 +275,7 @@ TEST(TraceFileTest, RingsThatOverflowBetweenTwoWritesAreCounted) {
   Simulation sim(1);
   const TempFolder folder;
   TraceRecorder recorder(*sim.environment().clock, 8);
-  auto file = TraceFile::create(sim.environment(), recorder, {.path = folder.file("t")});
+  auto file = begun(sim.environment(), recorder, {.path = folder.file("t")});
   ASSERT_TRUE(file);
   for (int i = 0; i < 20; ++i) recorder.record({.begin = sim.now(), .end = sim.now()});
   static_cast<void>(recorder.lane("lane"));
@@ -281,21 +292,62 @@ TEST(TraceFileTest, DroppedWithoutCloseItLeavesNothingBehind) {
   const TempFolder folder;
   TraceRecorder recorder(*sim.environment().clock);
   {
-    auto file = TraceFile::create(sim.environment(), recorder, {.path = folder.file("t")});
+    auto file = begun(sim.environment(), recorder, {.path = folder.file("t")});
     ASSERT_TRUE(file);
   }
   sim.finish();  // checks that no timer is left
 }
 
+std::string text_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(TraceFileTest, AnOldFileStaysUntilTheNewOneBegins) {
+  Simulation sim(1);
+  const TempFolder folder;
+  TraceRecorder recorder(*sim.environment().clock);
+  const TraceLane lane = recorder.lane("lane");
+  const TraceName name = recorder.name("name");
+  const std::string old(10'000, 'x');
+  const std::string path = folder.write("t", std::as_bytes(std::span(old)));
+  for (const bool begins : {false, true}) {
+    auto file = TraceFile::open(sim.environment(), recorder, {.path = path});
+    ASSERT_TRUE(file) << file.error().to_string();
+    recorder.record({.lane = lane, .name = name, .begin = sim.now(), .end = sim.now()});
+    sim.run_for(milliseconds(350));
+    EXPECT_EQ(text_of(path), old);
+    if (begins) (*file)->begin();
+    ASSERT_TRUE(sim.run((*file)->close()));
+  }
+  const auto timeline = read_timeline(path);
+  ASSERT_TRUE(timeline) << timeline.error().to_string();
+  EXPECT_EQ(timeline->slices.size(), 2u);  // also what came before it had begun
+  sim.finish();
+}
+
+TEST(TraceFileTest, APipeWithoutAReaderIsRefusedAndNotWaitedFor) {
+  Simulation sim(1);
+  const TempFolder folder;
+  TraceRecorder recorder(*sim.environment().clock);
+  ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
+  const auto file = begun(sim.environment(), recorder, {.path = folder.file("pipe")});
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().code(), ErrorCode::kFailedPrecondition);
+  EXPECT_THAT(file.error().to_string(), HasSubstr("it has no reader"));
+  EXPECT_NE(file.error().detail<TraceNotWritten>(), nullptr);
+  sim.finish();
+}
+
 TEST(TraceFileTest, FileThatCannotBeMadeOrWrittenIsNamed) {
   Simulation sim(1);
   TraceRecorder recorder(*sim.environment().clock);
-  const auto none = TraceFile::create(sim.environment(), recorder, {.path = "/no/such/folder/t"});
+  const auto none = begun(sim.environment(), recorder, {.path = "/no/such/folder/t"});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code(), ErrorCode::kNotFound);
   EXPECT_THAT(none.error().to_string(), HasSubstr("/no/such/folder/t"));
   EXPECT_NE(none.error().detail<TraceNotWritten>(), nullptr);
-  auto full = TraceFile::create(sim.environment(), recorder, {.path = "/dev/full"});
+  auto full = begun(sim.environment(), recorder, {.path = "/dev/full"});
   ASSERT_TRUE(full);
   const Status closed = sim.run((*full)->close());
   ASSERT_FALSE(closed);
@@ -313,7 +365,7 @@ TEST(TraceFileTest, EveryBatchOfATrainingHasAWayFromReadToUpdate) {
   train::testing::SimulatedTraining training(sim, 2, 8);
   training.source_ = std::make_shared<train::testing::ClockSource>(
       sim.timers(), kSteps * 16, milliseconds(4), milliseconds(3));
-  auto file = TraceFile::create(sim.environment(), training.trace_, {.path = folder.file("t")});
+  auto file = begun(sim.environment(), training.trace_, {.path = folder.file("t")});
   ASSERT_TRUE(file);
   const auto report = sim.run(spawn(
       sim.executor(), train::train(training.parts(), training.options(kSteps * 16, 1), nullptr)));

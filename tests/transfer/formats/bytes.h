@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "millrace/core/check.h"
+#include "millrace/core/base/check.h"
 
 namespace millrace::transfer {
 

@@ -1,17 +1,43 @@
 #include "millrace/transfer/formats/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <utility>
 
 #include "tests/support/file_calls.h"
 #include "tests/support/temp_folder.h"
 #include "tests/transfer/formats/bytes.h"
+
+namespace {
+
+// What fchown() does and sees: the mode of a file before it is given to its owner.
+std::atomic<bool> giving_fails{false};
+std::atomic<unsigned> mode_when_given{0};
+
+}  // namespace
+
+extern "C" int fchown(int fd, uid_t owner, gid_t group) noexcept {
+  struct stat status{};
+  if (::fstat(fd, &status) == 0) mode_when_given = status.st_mode & 0777;
+  if (giving_fails) {
+    errno = EPERM;
+    return -1;
+  }
+  return static_cast<int>(::syscall(SYS_fchown, fd, owner, group));
+}
 
 namespace millrace::transfer {
 namespace {
@@ -38,10 +64,9 @@ TEST(FileTest, WhatCannotBeOpenedIsNamedWithItsReason) {
     ErrorCode code;
     std::string words;
   };
-  for (const Row& row :
-       {Row{folder.file("absent"), ErrorCode::kNotFound, "No such file"},
-        Row{folder.path(), ErrorCode::kInvalidArgument, "a folder"},
-        Row{folder.file("pipe"), ErrorCode::kInvalidArgument, "no regular file"}}) {
+  for (const Row& row : {Row{folder.file("absent"), ErrorCode::kNotFound, "No such file"},
+                         Row{folder.path(), ErrorCode::kInvalidArgument, "a folder"},
+                         Row{folder.file("pipe"), ErrorCode::kInvalidArgument, "it is a pipe"}}) {
     const Result<File> file = File::open(row.path);
     ASSERT_FALSE(file.has_value()) << row.path;
     EXPECT_EQ(file.error().code(), row.code) << row.path;
@@ -130,9 +155,240 @@ TEST(FileTest, AReadThatTheDiskRefusesIsAnErrorWithItsPosition) {
   EXPECT_EQ(read.error().detail<FilePosition>()->offset, 45u);
 }
 
+std::string text_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(WriteFileTest, ALinkStaysAndWhatItLeadsToIsReplaced) {
+  const TempFolder folder;
+  const std::string link = folder.file("link"), file = folder.write("file", counting(10));
+  ASSERT_EQ(::symlink("file", link.c_str()), 0);
+  ASSERT_TRUE(write_file(link, "new"));
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(text_of(file), "new");
+  ASSERT_EQ(::symlink("none", folder.file("lost").c_str()), 0);
+  const Status lost = write_file(folder.file("lost"), "new");
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code(), ErrorCode::kNotFound);
+  EXPECT_NE(lost.error().message().find("a link to none"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.file("lost")));
+}
+
+TEST(WriteFileTest, APipeGetsTheBytesAndStaysAPipe) {
+  const TempFolder folder;
+  const std::string path = folder.file("pipe");
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  EXPECT_TRUE(write_file(path, "new"));
+  char bytes[8];
+  EXPECT_EQ(::read(reader, bytes, sizeof bytes), 3);
+  ::close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(path));
+}
+
+// A node of our own: where the code is wrong, the machine keeps its own.
+TEST(WriteFileTest, ADeviceIsWrittenAndStaysADevice) {
+  const TempFolder folder;
+  const std::string full = folder.file("full"), null = folder.file("null");
+  if (::mknod(full.c_str(), S_IFCHR | 0600, makedev(1, 7)) != 0 ||
+      ::mknod(null.c_str(), S_IFCHR | 0600, makedev(1, 3)) != 0 || !std::ofstream(null)) {
+    GTEST_SKIP() << "no devices may be made here";
+  }
+  const Status written = write_file(full, "new");
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code(), ErrorCode::kResourceExhausted);
+  EXPECT_TRUE(write_file(null, "new"));
+  EXPECT_TRUE(std::filesystem::is_character_file(full));
+  EXPECT_TRUE(std::filesystem::is_character_file(null));
+}
+
+TEST(WriteFileTest, AFolderIsRefused) {
+  const TempFolder folder;
+  const Status written = write_file(folder.path(), "new");
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_NE(written.error().message().find("Is a directory"), std::string::npos);
+}
+
+TEST(WriteFileTest, ANewFileHasTheModeOfTheUmaskAndAReplacedOneKeepsItsOwn) {
+  const TempFolder folder;
+  const auto mode = [](const std::string& path) {
+    return static_cast<unsigned>(std::filesystem::status(path).permissions());
+  };
+  const mode_t before = ::umask(027);
+  EXPECT_TRUE(write_file(folder.file("f"), "new"));
+  ::umask(before);
+  EXPECT_EQ(mode(folder.file("f")), 0640U);
+  ASSERT_EQ(::chmod(folder.file("f").c_str(), 0604), 0);
+  EXPECT_TRUE(write_file(folder.file("f"), "newer"));
+  EXPECT_EQ(mode(folder.file("f")), 0604U);
+}
+
+unsigned mode_of(const std::string& path) {
+  return static_cast<unsigned>(std::filesystem::status(path).permissions());
+}
+
+TEST(WriteFileTest, TheNeighbourOfASecretFileIsOpenToItsWriterOnly) {
+  const TempFolder folder;
+  const std::string path = folder.write("f", counting(10));
+  const mode_t before = ::umask(0);
+  for (const unsigned mode : {0600U, 0644U}) {
+    ASSERT_EQ(::chmod(path.c_str(), mode), 0);
+    mode_when_given = 0;
+    EXPECT_TRUE(write_file(path, "new"));
+    EXPECT_EQ(mode_when_given, 0600U);
+    EXPECT_EQ(mode_of(path), mode);
+  }
+  ::umask(before);
+}
+
+TEST(WriteFileTest, InAGroupThatIsNotTheOldOneNothingIsAllowedThatNotAllMay) {
+  const TempFolder folder;
+  const std::string path = folder.write("f", counting(10));
+  giving_fails = true;
+  for (const auto& [old, replaced] : {std::pair(0660U, 0600U), std::pair(0664U, 0644U),
+                                      std::pair(0604U, 0600U), std::pair(0600U, 0600U)}) {
+    ASSERT_EQ(::chmod(path.c_str(), old), 0);
+    EXPECT_TRUE(write_file(path, "new"));
+    EXPECT_EQ(mode_of(path), replaced) << old;
+  }
+  giving_fails = false;
+}
+
+ino_t number_of(const std::string& path) {
+  struct stat status{};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0);
+  return status.st_ino;
+}
+
+// Root may write every folder, so that a process without its rights tries.
+TEST(WriteFileTest, AFileWhoseFolderMayNotBeWrittenIsWrittenInPlace) {
+  const TempFolder folder;
+  const std::string path = folder.write("f", counting(100));
+  ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0555), 0);
+  const ino_t before = number_of(path);
+  constexpr int kCannotTry = 77;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::geteuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(kCannotTry);
+    if (::access(path.c_str(), W_OK) != 0) ::_exit(kCannotTry);
+    {  // not finished, and not begun
+      const auto dropped = NewFile::create(path);
+      if (!dropped || std::filesystem::file_size(path) != 100) ::_exit(1);
+    }
+    if (!NewFile::check(path) || std::filesystem::file_size(path) != 100) ::_exit(2);
+    if (write_file(path + "2", "new")) ::_exit(3);
+    ::_exit(write_file(path, "new") ? 0 : 4);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kCannotTry) GTEST_SKIP() << "the folder cannot be reached";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(text_of(path), "new");
+  EXPECT_EQ(number_of(path), before);
+}
+
+// A file that is a mount of its own (EBUSY), or a stranger's in a sticky folder (EPERM).
+TEST(WriteFileTest, AFileThatCannotBeRenamedOverIsWrittenInPlace) {
+  for (const int number : {EBUSY, EPERM}) {
+    const TempFolder folder;
+    const std::string path = folder.write("f", counting(100));
+    const ino_t before = number_of(path);
+    millrace::testing::FileCalls calls;
+    calls.fail("rename", ".part", number);
+    const Status written = write_file(path, "new");
+    EXPECT_TRUE(written) << written.error().to_string();
+    EXPECT_EQ(text_of(path), "new");
+    EXPECT_EQ(number_of(path), before);
+    EXPECT_FALSE(write_file(folder.file("none"), "new"));  // in place of nothing
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+  }
+}
+
+// As `--write /dev/stdout >> file`.
+TEST(WriteFileTest, AFileBehindAStandardStreamGoesOnWhereTheStreamIs) {
+  const TempFolder folder;
+  const std::string path = folder.file("f");
+  ASSERT_TRUE(write_file(path, "old\n"));
+  const ino_t before = number_of(path);
+  std::fflush(stdout);
+  const int kept = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  ASSERT_GE(file, 0);
+  ASSERT_EQ(::dup2(file, STDOUT_FILENO), STDOUT_FILENO);
+  std::fputs("said before\n", stdout);
+  const Status checked = NewFile::check("/dev/stdout");
+  const Status linked = write_file("/dev/stdout", "linked\n");
+  const Status named = write_file(path, "named\n");
+  std::fflush(stdout);
+  ::dup2(kept, STDOUT_FILENO);
+  for (const int descriptor : {kept, file}) ::close(descriptor);
+  EXPECT_TRUE(checked);
+  EXPECT_TRUE(linked);
+  EXPECT_TRUE(named);
+  EXPECT_EQ(text_of(path), "old\nsaid before\nlinked\nnamed\n");
+  EXPECT_EQ(number_of(path), before);
+}
+
+// As `program < file --write file`: what is only read is replaced.
+TEST(WriteFileTest, AFileThatIsReadAsAStandardStreamIsReplaced) {
+  const TempFolder folder;
+  const std::string path = folder.write("f", counting(100));
+  const ino_t before = number_of(path);
+  const int kept = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(::dup2(file, STDIN_FILENO), STDIN_FILENO);
+  const Status written = write_file(path, "new");
+  const off_t size = ::lseek(STDIN_FILENO, 0, SEEK_END);
+  kept >= 0 ? ::dup2(kept, STDIN_FILENO) : ::close(STDIN_FILENO);
+  for (const int descriptor : {kept, file}) ::close(descriptor);
+  EXPECT_TRUE(written);
+  EXPECT_EQ(text_of(path), "new");
+  EXPECT_EQ(size, 100);
+  EXPECT_NE(number_of(path), before);
+}
+
+TEST(NewFileTest, ACheckLeavesNothingAndChangesNothing) {
+  const TempFolder folder;
+  const std::string path = folder.write("f", counting(10));
+  EXPECT_TRUE(NewFile::check(path));
+  EXPECT_TRUE(NewFile::check(folder.file("none")));
+  EXPECT_EQ(std::filesystem::file_size(path), 10U);
+  ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
+  EXPECT_TRUE(NewFile::check(folder.file("pipe")));  // without waiting for its reader
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 2);
+  EXPECT_EQ(NewFile::check(folder.file("no/f")).error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(NewFile::check(folder.path()).error().code(), ErrorCode::kInvalidArgument);
+}
+
+TEST(WriteFileTest, ANameOfTheGreatestLengthCanBeWritten) {
+  const TempFolder folder;
+  const std::string path = folder.file(std::string(255, 'n'));
+  for (const char* text : {"new", "newer"}) {
+    EXPECT_TRUE(write_file(path, text));
+    EXPECT_EQ(text_of(path), text);
+  }
+}
+
+TEST(NewFileTest, WhatIsNotFinishedLeavesTheOldOne) {
+  const TempFolder folder;
+  const std::string path = folder.write("f", counting(10));
+  {
+    NewFile file = NewFile::create(path).value();
+    ASSERT_TRUE(file.write(counting(5)));
+  }
+  EXPECT_EQ(File::open(path).value().size(), 10U);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
 TEST(WriteFileTest, FolderThatIsNotThereGivesNotFound) {
   TempFolder folder;
-  const Status written = write_file(folder.file("no/f"), {});
+  const Status written = write_file(folder.file("no/f"), "");
   ASSERT_FALSE(written.has_value());
   EXPECT_EQ(written.error().code(), ErrorCode::kNotFound);
 }

@@ -105,15 +105,5 @@ TEST(GzipSourceTest, ErrorStays) {
   EXPECT_EQ(again.error().message(), once.error().message());
 }
 
-TEST(InflateIfGzipTest, GivesTheSameContentPlainOrCompressed) {
-  const Bytes content = counting(1000);
-  const Bytes compressed = gzip(content);
-  for (const Bytes* bytes : {&content, &compressed}) {
-    auto source = inflate_if_gzip(std::make_unique<MemorySource>("f", *bytes)).value();
-    EXPECT_TRUE(drain(*source, 333).value() == content);
-    EXPECT_EQ(source->position(5).decompressed, bytes == &compressed);
-  }
-}
-
 }  // namespace
 }  // namespace millrace::transfer

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "millrace/devices/cpu/bytecode/read_bytecode.h"
-#include "millrace/devices/cpu/bytecode/write_bytecode.h"
-#include "millrace/devices/cpu/ir/print.h"
+#include "millrace/devices/stablehlo/bytecode/read_bytecode.h"
+#include "millrace/devices/stablehlo/bytecode/write_bytecode.h"
+#include "millrace/devices/stablehlo/ir/print.h"
 #include "tests/devices/cpu/reference/reference_support.h"
 
 namespace millrace::devices::cpu::testing {
@@ -35,14 +35,15 @@ void check(const std::string& type, const std::string& body, const Array& want) 
       " {\n%zero = stablehlo.constant dense<0.0> : tensor<f32>\n" + body + "\nreturn %r : " + type +
       "\n}\n";
   const Arrays inputs = {array_of({4}, {1, 2, 3, 4}), array_of({}, {10}), array_of({1, 2}, {5, 6})};
-  const auto module = read::read_text(text);
+  const auto module = stablehlo::text::read_text(text);
   ASSERT_TRUE(module.has_value()) << module.error().to_string();
-  const Status verdict = verify::verify(*module);
+  const Status verdict = stablehlo::verify::verify(*module);
   ASSERT_TRUE(verdict.has_value()) << verdict.error().to_string();
   expect_values(*module, inputs, want);
-  const auto artifact = bytecode::write_bytecode(*module, bytecode::kNewestVersion);
+  const auto artifact =
+      stablehlo::bytecode::write_bytecode(*module, stablehlo::bytecode::kNewestVersion);
   ASSERT_TRUE(artifact.has_value()) << artifact.error().to_string();
-  const auto again = bytecode::read_bytecode(*artifact);
+  const auto again = stablehlo::bytecode::read_bytecode(*artifact);
   ASSERT_TRUE(again.has_value()) << again.error().to_string();
   EXPECT_EQ(ir::print(*again), ir::print(*module));
   expect_values(*again, inputs, want);

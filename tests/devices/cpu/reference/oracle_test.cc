@@ -225,9 +225,9 @@ TEST(ReferenceOracleTest, RandomProgramsGiveWhatTheInterpreterGives) {
     ProgramMaker maker(seed);
     const std::string text = maker.make();
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + text);
-    const auto module = read::read_text(text);
+    const auto module = stablehlo::text::read_text(text);
     ASSERT_TRUE(module.has_value()) << module.error().to_string();
-    const Status verdict = verify::verify(*module);
+    const Status verdict = stablehlo::verify::verify(*module);
     ASSERT_TRUE(verdict.has_value()) << verdict.error().to_string();
     std::mt19937 random(seed);
     Arrays inputs;

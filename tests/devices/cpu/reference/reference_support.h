@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "millrace/devices/cpu/compile/run_context.h"
 #include "millrace/devices/cpu/kernels/onednn.h"
-#include "millrace/devices/cpu/read/read_text.h"
-#include "millrace/devices/cpu/reference/lapack.h"
+#include "millrace/devices/cpu/linalg/lapack.h"
 #include "millrace/devices/cpu/reference/scalar.h"
-#include "millrace/devices/cpu/run/run.h"
-#include "millrace/devices/cpu/verify/verify.h"
+#include "millrace/devices/stablehlo/text/read_text.h"
+#include "millrace/devices/stablehlo/verify/verify.h"
 #include "tests/support/allocation_count.h"
 #include "tests/support/interpreter.h"
 
@@ -37,11 +37,11 @@ inline Result<Arrays> planned(const ir::Module& module, const std::string& name,
     outputs.push_back({s, std::vector<std::byte>(s.size_bytes())});
   for (Array& a : outputs) out.push_back(a.bytes.data());
   const auto serial = make_serial_parallel();
-  MILLRACE_TRY_STATUS(run(*plan, *context, in, out, *serial, [](int) {}, {}));
+  MILLRACE_TRY_STATUS(context->run(in, out, *serial));
   if (!millrace::testing::kAllocationsCountable) return outputs;
   millrace::testing::AllocationCount count(
-      +[] { return inside_onednn() || reference::inside_lapack(); });
-  MILLRACE_TRY_STATUS(run(*plan, *context, in, out, *serial, [](int) {}, {}));
+      +[] { return inside_onednn() || linalg::inside_lapack(); });
+  MILLRACE_TRY_STATUS(context->run(in, out, *serial));
   EXPECT_EQ(count.count(), 0) << "allocations of a second run\n" << count.stacks();
   return outputs;
 }

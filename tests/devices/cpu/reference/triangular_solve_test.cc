@@ -116,7 +116,7 @@ TEST_P(TriangularSolveTest, EveryFormSolvesItsSystem) {
           b.shape.to_string() + ") -> " + b.shape.to_string() +
           "\nreturn %0 : " + b.shape.to_string() + "\n}";
       SCOPED_TRACE(program);
-      const auto module = read::read_text(program);
+      const auto module = stablehlo::text::read_text(program);
       ASSERT_TRUE(module) << module.error().to_string();
       const auto x = planned(*module, "main", {a, b});
       ASSERT_TRUE(x) << x.error().to_string();

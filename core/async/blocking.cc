@@ -1,0 +1,126 @@
+#include "millrace/core/async/blocking.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <semaphore>
+#include <stop_token>
+#include <thread>
+
+#include "millrace/core/async/bridged_thread.h"
+#include "millrace/core/base/check.h"
+#include "millrace/core/base/clock.h"
+
+namespace millrace {
+namespace {
+
+// So long a thread looks, and lets others run, before it goes to sleep: what waking a thread on
+// another core and a short piece of work there take together. To be woken costs as much again.
+constexpr std::chrono::microseconds kPatience(50);
+
+// Looking is in vain where values take long: after so many failures in a row that a thread had, so
+// many of its waits begin with sleep. And where others want this core, one look may cost their
+// turn, milliseconds: then it is not tried again soon.
+struct Looks {
+  static constexpr int kMostLeftOut = 64, kLeftOutWhereOthersRun = 512;
+  int left_out = 0;  // that are still to be left out
+  int failures = 0;  // as a number of waits that the next failure leaves out
+
+  bool leave_out() {
+    if (left_out == 0) return false;
+    --left_out;
+    return true;
+  }
+  void succeeded() { failures = 0; }
+  void failed() { left_out = failures = std::min(2 * failures + 1, kMostLeftOut); }
+  void others_ran() { left_out = kLeftOutWhereOthersRun; }
+};
+constinit thread_local Looks looks;
+
+class BlockingWaiter final : public Waiter {
+ public:
+  void on_complete(AsyncValue& /*value*/) noexcept override {
+    // Who waits is gone as soon as it sees kDone: from then on this is an address only.
+    if (state_.exchange(kDone) == kAsleep) futex(FUTEX_WAKE_PRIVATE, 1);
+  }
+  void wait() {
+    if (looks.leave_out()) return sleep();
+    const TimePoint begin = steady_clock().now();
+    for (TimePoint before = begin;;) {
+      std::this_thread::yield();
+      const bool done = state_.load() == kDone;
+      const TimePoint now = steady_clock().now();
+      if (now - before > kPatience)
+        looks.others_ran();
+      else if (done)
+        looks.succeeded();
+      else if (now - begin > kPatience)
+        looks.failed();
+      else {
+        before = now;
+        continue;
+      }
+      if (!done) sleep();
+      return;
+    }
+  }
+
+ private:
+  static constexpr int kAwake = 0;   // -> kAsleep, kDone
+  static constexpr int kAsleep = 1;  // -> kDone
+  static constexpr int kDone = 2;    // final
+
+  void sleep() {
+    int awake = kAwake;
+    if (!state_.compare_exchange_strong(awake, kAsleep)) return;
+    while (state_.load() == kAsleep) futex(FUTEX_WAIT_PRIVATE, kAsleep);
+  }
+  // std::atomic's own wait() would yield first. Returns at once where there is nothing to do, and
+  // also for no reason.
+  void futex(int operation, int value) {
+    ::syscall(SYS_futex, &state_, operation, value, nullptr, nullptr, 0);
+  }
+  static_assert(sizeof(std::atomic<int>) == sizeof(int), "the system looks at it, too");
+  std::atomic<int> state_{kAwake};
+};
+
+}  // namespace
+
+void wait_blocking(AsyncValue& value) {
+  if (value.complete()) return;
+  MILLRACE_CHECK(!on_bridged_thread(),
+                 "wait_blocking() on the thread of an event loop that a bridge serves would stop "
+                 "the loop: use future.then(bridge, ...) or co_await, or close the bridge first");
+  MILLRACE_CHECK(running_loop() == nullptr,
+                 "wait_blocking() inside the run() of an event loop would stop the loop and its "
+                 "timers: use future.then(loop, ...) or co_await, or wait on another thread");
+  if (const char* why = value.waits_for_this_thread()) check_failed("wait_blocking()", why);
+  BlockingWaiter waiter;
+  value.add_waiter(&waiter);
+  waiter.wait();
+}
+
+bool wait_until(const Future<void>& end, const CallOptions& call) {
+  // Shared with the end, which may come when the wait is over.
+  const auto over = std::make_shared<std::counting_semaphore<2>>(0);
+  end.then(inline_executor(), [over](const Status&) { over->release(); }).ignore();
+  const std::stop_callback stopped(call.stop, [over] { over->release(); });
+  if (call.deadline == kNoDeadline) {
+    over->acquire();
+  } else {
+    static_cast<void>(over->try_acquire_until(call.deadline));
+  }
+  return end.ready();
+}
+
+bool wait_until(const Future<void>& end, Duration limit) {
+  const TimePoint now = steady_clock().now();
+  return wait_until(end, {.deadline = limit < kNoDeadline - now ? now + limit : kNoDeadline});
+}
+
+}  // namespace millrace

@@ -1,0 +1,34 @@
+// CallOptions: the stop token and the deadline that every asynchronous call of Millrace takes.
+#pragma once
+
+#include <stop_token>
+#include <string_view>
+
+#include "millrace/core/base/braced.h"
+#include "millrace/core/base/clock.h"
+#include "millrace/core/base/error.h"
+
+namespace millrace {
+
+// stop gives kCancelled, the deadline (an absolute point of the runtime's Clock) gives
+// kDeadlineExceeded. A call that comes too late, its stop requested or its deadline passed, gives
+// that error always and begins nothing, however quick it would have been.
+struct CallOptions {
+  Braced<std::stop_token> stop = {};
+  TimePoint deadline = kNoDeadline;
+};
+
+namespace detail {
+Error too_late(const CallOptions& options, std::string_view what);
+}  // namespace detail
+
+// The error of a call that comes too late, where it comes too late: each call asks this before all
+// else. what: "the put".
+inline Status check_in_time(const CallOptions& options, const Clock& clock, std::string_view what) {
+  const bool late = options.deadline != kNoDeadline && options.deadline <= clock.now();
+  if (!late && !options.stop.stop_requested()) [[likely]]
+    return {};
+  return std::unexpected(detail::too_late(options, what));
+}
+
+}  // namespace millrace

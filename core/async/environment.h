@@ -1,0 +1,23 @@
+// Environment: time and threads as parameters. What assembles a runtime (tools/api, a test, the
+// simulation) makes these and hands them down; no room below asks the operating system for them.
+#pragma once
+
+#include "millrace/core/async/executor.h"
+#include "millrace/core/async/parallel_for.h"
+#include "millrace/core/async/timer_queue.h"
+#include "millrace/core/base/clock.h"
+
+namespace millrace {
+
+// Borrowed pointers, null only where said; what they point to outlives every user. Thread-safety:
+// immutable.
+struct Environment {
+  const Clock* clock = nullptr;
+  TimerQueue* timers = nullptr;
+  Executor* compute = nullptr;   // actors, continuations, decoding: must not block
+  Executor* blocking = nullptr;  // files, compilation, plugin calls
+  Parallel* parallel =
+      nullptr;  // splits what computes on the host; nullptr: the caller computes alone
+};
+
+}  // namespace millrace

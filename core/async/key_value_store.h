@@ -1,0 +1,53 @@
+// KeyValueStore: a small store that the processes of one job share, by which the parts of something
+// that spans processes find each other. A socket, MPI or a simulation may stand behind it; the one
+// here is for one process. Read next: devices/pjrt/key_values.h, which serves plugins from it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/core/async/call_options.h"
+#include "millrace/core/async/future.h"
+#include "millrace/core/base/mutex.h"
+
+namespace millrace {
+
+class TimerQueue;
+
+// Keys and values are bytes; values are short (addresses, descriptions of topologies), and written
+// once. Thread-safety: thread-safe.
+class KeyValueStore {
+ public:
+  virtual ~KeyValueStore() = default;
+  // Completes when the key is put; kCancelled and kDeadlineExceeded by call, the latter with the
+  // key that was not put.
+  virtual Future<std::string> get(std::string_view key, CallOptions call = {}) = 0;
+  // kNotFound, without waiting, if it was not put.
+  virtual Future<std::string> try_get(std::string_view key) = 0;
+  // kAlreadyExists if it has another value.
+  virtual Future<void> put(std::string_view key, std::string_view value) = 0;
+};
+
+// In the memory of one process. What still waits when it goes is kAborted.
+class LocalKeyValueStore final : public KeyValueStore {
+ public:
+  // The queue, borrowed, drives the deadlines of gets.
+  explicit LocalKeyValueStore(TimerQueue& timers) : timers_(timers) {}
+  Future<std::string> get(std::string_view key, CallOptions call = {}) override;
+  Future<std::string> try_get(std::string_view key) override;
+  Future<void> put(std::string_view key, std::string_view value) override;
+
+ private:
+  struct Entry {
+    std::optional<std::string> value;
+    std::vector<Promise<std::string>> waiting;
+  };
+  TimerQueue& timers_;
+  Mutex mutex_;
+  std::map<std::string, Entry, std::less<>> entries_ MILLRACE_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace

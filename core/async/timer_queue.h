@@ -1,0 +1,72 @@
+// TimerQueue: what shall happen when. Ordered by (deadline, start number), so that equal deadlines
+// fire in the order in which they were set; the clock and what drives it (an EventLoop, the
+// simulation) are given.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "millrace/core/async/executor.h"
+#include "millrace/core/base/clock.h"
+#include "millrace/core/base/mutex.h"
+
+namespace millrace {
+
+// States: open -> closed. Work that is dropped is not run: its drop() tells so what waits for it,
+// once (sleeps and deadlines end with kAborted). Thread-safety: thread-safe, except
+// set_wake. Owned by the loop or test that drives it; the destructor closes it.
+class TimerQueue {
+ public:
+  using Id = std::pair<TimePoint, std::uint64_t>;
+
+  explicit TimerQueue(const Clock& clock) : clock_(clock) {}
+  ~TimerQueue() { close(); }
+
+  const Clock& clock() const { return clock_; }
+  // Runs work (short: it runs on the driver's thread) at or after deadline. Once closed: drops it
+  // inside the call.
+  Id schedule(TimePoint deadline, Work* work);
+  template <class F>
+  Id schedule(TimePoint deadline, F&& f)
+    requires std::is_invocable_v<F&>
+  {
+    return schedule(deadline, new detail::FunctionWork<std::decay_t<F>>(std::forward<F>(f)));
+  }
+  // The same for what only waits, as sleeps and deadlines do: drop_waits() ends it.
+  Id schedule_wait(TimePoint deadline, Work* work);
+  // True: the work will not run, it was dropped. False: it ran, runs, or was cancelled before.
+  bool cancel(Id id);
+  std::optional<TimePoint> next_deadline() const;
+  std::size_t pending() const;
+  // Runs what is due now, in order; returns how many ran. Called by the driver.
+  std::size_t run_due();
+  // Drops what is pending, the earliest first, on this thread.
+  void drop_pending();
+  // The same of what schedule_wait() was given; everything else stays.
+  void drop_waits();
+  // As drop_pending(), and from now on drops what is scheduled.
+  void close();
+  // Called (on the scheduling thread, no lock held) when the next deadline has become earlier. Set
+  // before use.
+  void set_wake(std::function<void()> wake) { wake_ = std::move(wake); }
+
+ private:
+  struct Entry {
+    Work* work = nullptr;
+    bool only_waits = false;
+  };
+  Id add(TimePoint deadline, Entry entry);
+
+  const Clock& clock_;
+  std::function<void()> wake_;
+  mutable Mutex mutex_;
+  bool closed_ MILLRACE_GUARDED_BY(mutex_) = false;
+  std::uint64_t next_number_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  using Entries = std::map<Id, Entry, std::less<Id>, PoolAllocator<std::pair<const Id, Entry>>>;
+  Entries entries_ MILLRACE_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace

@@ -1,0 +1,22 @@
+#include "millrace/core/exec/make_executor.h"
+
+#include "millrace/core/base/check.h"
+
+namespace millrace {
+
+ExecutorBackend default_compute_backend() {
+#if defined(MILLRACE_TSAN)
+  return ExecutorBackend::kThreads;
+#else
+  return ExecutorBackend::kTbb;
+#endif
+}
+
+std::unique_ptr<PoolExecutor> make_executor(ExecutorBackend backend, int threads,
+                                            const std::string& name) {
+  MILLRACE_CHECK(threads >= 1, "an executor has at least one thread");
+  return backend == ExecutorBackend::kTbb ? detail::make_tbb_executor(threads, name)
+                                          : detail::make_thread_executor(threads, name);
+}
+
+}  // namespace millrace

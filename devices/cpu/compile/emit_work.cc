@@ -1,0 +1,123 @@
+// What a step reads, writes and computes.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+
+#include "millrace/devices/cpu/compile/emit.h"
+#include "millrace/devices/cpu/compile/view.h"
+
+namespace millrace::devices::cpu::compiler {
+
+// The bytes of a node that moves a part of an array, the rest of which it neither reads nor writes;
+// nullopt for all others. The copy that an update in place may need before it is a step of its own.
+static std::optional<std::size_t> bytes_touched(const Graph& graph, NodeId id) {
+  if (id < 0) return std::nullopt;
+  const Node& n = graph.node(id);
+  const auto bytes = [&graph](ValueId v) { return graph.shape(v).size_bytes(); };
+  switch (n.kind) {
+    case NodeKind::kDynamicSlice:
+      return 2 * bytes(n.outputs[0]);
+    case NodeKind::kDynamicUpdateSlice:
+      return 2 * bytes(n.inputs[1]);
+    case NodeKind::kGather:
+      return bytes(n.inputs[1]) + 2 * bytes(n.outputs[0]);
+    case NodeKind::kScatter: {
+      const std::size_t count = n.outputs.size();
+      std::size_t touched = bytes(n.inputs[count]);  // the indices
+      for (std::size_t i = 0; i < count; ++i) touched += 3 * bytes(n.inputs[count + 1 + i]);
+      return touched;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+// Elements of an array that a loop over dims reaches by these strides.
+static std::size_t reached(std::span<const std::int64_t> dims,
+                           std::span<const std::int64_t> strides) {
+  std::size_t elements = 1;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    if (strides[d] != 0) elements *= static_cast<std::size_t>(dims[d]);
+  }
+  return elements;
+}
+
+std::size_t bytes_of_loop(const Graph& graph, const Owners& owners, const LoopParts& parts) {
+  const auto bytes = [&graph](ValueId v) { return graph.shape(v).size_bytes(); };
+  std::map<ValueId, std::size_t> touched;  // by owner
+  for (std::size_t i = 0; i < parts.sources.size(); ++i) {
+    if (parts.sources[i] < 0) continue;
+    touched[owners.of(parts.sources[i])] += reached(parts.spec.dims, parts.spec.inputs[i].strides) *
+                                            byte_width(graph.shape(parts.sources[i]).dtype());
+  }
+  std::size_t sum = 0;
+  for (const auto& [owner, read] : touched) sum += std::min(read, bytes(owner));
+  for (std::size_t o = 0; o < parts.results.size(); ++o) {
+    const DType type = graph.shape(parts.results[o]).dtype();
+    sum += bytes(parts.results[o]) + (parts.spec.outputs[o].reduce ? byte_width(type) : 0);
+  }
+  return sum;
+}
+
+// What the unit's last step does; those before it only lay out operands.
+void count_work(const Graph& graph, const Owners& owners, const Units& units, const Unit& unit,
+                StepInfo& info) {
+  const auto bytes = [&graph](ValueId v) { return graph.shape(v).size_bytes(); };
+  const auto elements = [&graph](ValueId v) {
+    return static_cast<double>(graph.shape(v).elements());
+  };
+  const auto of_node = [&](const Node& n) -> double {
+    switch (n.kind) {
+      case NodeKind::kElementwise:
+        return elements(n.outputs[0]);
+      case NodeKind::kReduce:
+        return elements(n.inputs[0]);
+      case NodeKind::kReduceWindow: {
+        double window = elements(n.outputs[0]);
+        for (const std::int64_t d : n.window.size) window *= static_cast<double>(d);
+        return window;
+      }
+      case NodeKind::kDot: {
+        double work = 2 * elements(n.outputs[0]);
+        for (const std::int64_t d : n.dot.lhs_contract)
+          work *= static_cast<double>(graph.shape(n.inputs[0]).dim(static_cast<int>(d)));
+        return work;
+      }
+      default:
+        return 0;
+    }
+  };
+  if (unit.node >= 0) {
+    const Node& n = graph.node(unit.node);
+    if (n.kind == NodeKind::kWhile || n.kind == NodeKind::kCase) return;
+    if (info.operations == 0) info.operations = of_node(n);
+  }
+  if (unit.group >= 0) {
+    for (const NodeId id : units.groups[static_cast<std::size_t>(unit.group)].nodes)
+      info.operations += of_node(graph.node(id));
+  }
+  if (unit.group >= 0 || info.bytes != 0) return;  // a loop's are known
+  if (unit.copy >= 0) {
+    const Shape& shape = graph.shape(unit.copy);
+    const View view = resolve(graph, unit.copy, true);
+    const bool splat = view.iota || splat_constant(graph, unit.copy) != nullptr;
+    const std::size_t read =
+        splat ? 0 : reached(squeezed(shape), view.strides) * byte_width(shape.dtype());
+    info.bytes = bytes(unit.copy) + read;
+    return;
+  }
+  if (const auto touched = bytes_touched(graph, unit.node)) {
+    info.bytes += *touched;
+    return;
+  }
+  std::map<ValueId, std::size_t> read;  // by owner
+  for (const ValueId v :
+       std::set<ValueId>(graph.node(unit.node).inputs.begin(), graph.node(unit.node).inputs.end()))
+    read[owners.of(v)] += bytes(v);
+  for (const auto& [owner, some] : read) info.bytes += std::min(some, bytes(owner));
+  for (const ValueId v : unit.writes) info.bytes += bytes(v);
+}
+
+}  // namespace millrace::devices::cpu::compiler

@@ -1,0 +1,89 @@
+#include "millrace/devices/cpu/compile/plan.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "millrace/devices/cpu/compile/emit.h"
+#include "millrace/devices/cpu/compile/lower.h"
+#include "millrace/devices/cpu/compile/simplify.h"
+
+namespace millrace::devices::cpu {
+namespace {
+
+const ir::Function* entry(const ir::Module& module, std::string_view name) {
+  if (const ir::Function* f = module.find(name)) return f;
+  return module.functions().size() == 1 ? &module.functions().front() : nullptr;
+}
+
+// Per input: the output that it is donated to, -1 for any, -2 for not donated.
+Result<std::vector<int>> donors(const ir::Function& function) {
+  std::vector<int> list;
+  std::vector<std::optional<std::size_t>> taken(function.results().size());  // by which input
+  const auto bad = [&](std::size_t input, std::int64_t output, const std::string& why) {
+    const ir::Location at = function.location();
+    return fail(ErrorCode::kInvalidArgument,
+                std::to_string(at.line) + ":" + std::to_string(at.column) + ": @" +
+                    std::string(function.name()) + ": tf.aliasing_output = " +
+                    std::to_string(output) + " of argument " + std::to_string(input) + ": " + why);
+  };
+  for (std::size_t i = 0; i < function.inputs().size(); ++i) {
+    const int at = static_cast<int>(i);
+    int donor = -2;
+    if (const auto* output =
+            function.arg_attribute(at, "tf.aliasing_output").as<ir::IntegerAttr>()) {
+      if (output->value < 0 || output->value >= static_cast<std::int64_t>(taken.size()))
+        return bad(i, output->value, "there are " + std::to_string(taken.size()) + " results");
+      donor = static_cast<int>(output->value);
+      std::optional<std::size_t>& before = taken[static_cast<std::size_t>(donor)];
+      if (before) return bad(i, donor, "argument " + std::to_string(*before) + " is in its place");
+      before = i;
+    } else if (const ir::Attribute donated = function.arg_attribute(at, "jax.buffer_donor")) {
+      const auto* flag = donated.as<ir::BoolAttr>();
+      donor = flag == nullptr || flag->value ? -1 : -2;
+    }
+    list.push_back(donor);
+  }
+  return list;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Plan>> Plan::create(const ir::Module& module, const PlanOptions& options) {
+  const ir::Function* function = entry(module, options.function);
+  if (function == nullptr) {
+    return fail(ErrorCode::kInvalidArgument, "the program has no function @" + options.function);
+  }
+  MILLRACE_TRY(compiler::Graph graph, compiler::lower(module, *function));
+  MILLRACE_TRY(const std::vector<int> wanted, donors(*function));
+  compiler::simplify(graph);
+  MILLRACE_TRY(PlanParts parts, compiler::emit(graph, options, wanted));
+  parts.donated = donated_arguments(*function);
+  if (options.chosen && parts.choices != *options.chosen) {
+    return fail(ErrorCode::kDataLoss,
+                "the kernels that were chosen before are not those of this program");
+  }
+  return std::unique_ptr<Plan>(new Plan(std::move(parts)));
+}
+
+std::vector<int> donated_arguments(const ir::Function& function) {
+  std::vector<int> donated;
+  for (int i = 0; i < static_cast<int>(function.inputs().size()); ++i) {
+    if (function.arg_attribute(i, "tf.aliasing_output") ||
+        function.arg_attribute(i, "jax.buffer_donor")) {
+      donated.push_back(i);
+    }
+  }
+  return donated;
+}
+
+std::size_t Plan::peak_bytes() const {
+  std::size_t total = parts_.arena_bytes + parts_.constant_bytes;
+  for (const Shape& s : parts_.inputs) total += s.size_bytes();
+  for (const Shape& s : parts_.outputs) total += s.size_bytes();
+  return total;
+}
+
+}  // namespace millrace::devices::cpu

@@ -1,0 +1,298 @@
+#include "millrace/devices/cpu/compile/node_kernel.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "millrace/core/base/pool.h"
+#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/pool.h"
+#include "millrace/devices/cpu/kernels/scan.h"
+#include "millrace/devices/cpu/kernels/strided.h"
+
+namespace millrace::devices::cpu::compiler {
+namespace {
+
+// Buffers as the pointers that kernels take.
+template <class T>
+class Pointers {
+ public:
+  Pointers(const StepFrame& f, std::span<const BufferId> ids)
+      : size_(ids.size()), many_(size_ <= kFew ? 0 : size_) {
+    T** const all = many_.empty() ? few_ : many_.data();
+    for (std::size_t i = 0; i < size_; ++i) all[i] = f.at(ids[i]);
+  }
+  operator std::span<T* const>() const {  // NOLINT(google-explicit-constructor)
+    return {many_.empty() ? few_ : many_.data(), size_};
+  }
+
+ private:
+  static constexpr std::size_t kFew = 16;
+  T* few_[kFew];
+  const std::size_t size_;
+  PooledVector<T*> many_;
+};
+
+// It writes nothing, and has no other effect: a loop over its rows may be long all the same.
+bool does_nothing(const Graph& graph, const Node& n) {
+  return n.name != ir::to_string(ir::OpKind::kCustomCall) && !n.outputs.empty() &&
+         std::ranges::all_of(n.outputs, [&](ValueId v) { return graph.shape(v).elements() == 0; });
+}
+
+// run cannot fail.
+template <class F>
+NodeKernel kernel(const Node& n, F run, std::size_t scratch_bytes = 0) {
+  return {.name = std::string(n.name),
+          .run = always(std::move(run)),
+          .scratch_bytes = scratch_bytes,
+          .inputs = n.inputs};
+}
+
+// The same of a node that changes its first inputs, which the frame has as outputs.
+template <class F>
+NodeKernel update(const Node& n, F run) {
+  NodeKernel made = kernel(n, std::move(run));
+  made.updates = n.outputs.size();
+  made.inputs.erase(made.inputs.begin(), made.inputs.begin() + std::ssize(n.outputs));
+  return made;
+}
+
+NodeKernel pad_kernel(const Graph& graph, const Node& n) {
+  const Shape &in = graph.shape(n.inputs[0]), &out = graph.shape(n.outputs[0]);
+  const DimVector in_strides = dense_strides(in), out_strides = dense_strides(out);
+  const auto width = static_cast<std::int64_t>(byte_width(in.dtype()));
+  // The elements [first, last) of each dimension land inside, step apart. Negative edges cut some
+  // off.
+  DimVector dims, steps;
+  std::int64_t from = 0, to = 0;
+  for (std::size_t d = 0; d < n.low.size(); ++d) {
+    const std::int64_t step = n.step[d] + 1, low = n.low[d], extent = in.dim(static_cast<int>(d));
+    const std::int64_t first = low < 0 ? std::min((-low + step - 1) / step, extent) : 0;
+    const std::int64_t room = out.dim(static_cast<int>(d)) - low;  // indices i with i * step < room
+    const std::int64_t last = std::clamp(room <= 0 ? 0 : (room + step - 1) / step, first, extent);
+    dims.push_back(last - first);
+    steps.push_back(out_strides[d] * step);
+    from += first * in_strides[d];
+    to += (low + first * step) * out_strides[d];
+  }
+  const StridedCopy copy(dims, in_strides, steps, static_cast<int>(width));
+  const bool empty = product(dims) == 0;
+  return kernel(n, [=, elements = out.elements()](const StepFrame& f) {
+    fill_splat(f.out(), f.in(1), static_cast<std::size_t>(width), elements);
+    if (!empty) copy.run(f.in() + from * width, f.out() + to * width, f.parallel);
+  });
+}
+
+NodeKernel concatenate_kernel(const Graph& graph, const Node& n) {
+  const Shape& out = graph.shape(n.outputs[0]);
+  const DimVector out_strides = dense_strides(out);
+  const auto width = static_cast<std::int64_t>(byte_width(out.dtype()));
+  struct Piece {
+    StridedCopy copy;
+    std::int64_t at;
+  };
+  std::vector<Piece> pieces;
+  std::int64_t start = 0;
+  for (ValueId v : n.inputs) {
+    const Shape& in = graph.shape(v);
+    pieces.push_back(
+        {StridedCopy(in.dims(), dense_strides(in), out_strides, static_cast<int>(width)),
+         start * out_strides[static_cast<std::size_t>(n.dims[0])] * width});
+    start += in.dim(static_cast<int>(n.dims[0]));
+  }
+  return kernel(n, [pieces = std::move(pieces)](const StepFrame& f) {
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+      pieces[i].copy.run(f.in(i), f.out() + pieces[i].at, f.parallel);
+  });
+}
+
+// The element type of the start indices, from input `first` on.
+DType index_type(const Graph& graph, const Node& n, std::size_t first) {
+  return n.inputs.size() > first ? graph.shape(n.inputs[first]).dtype() : DType::kI32;
+}
+
+NodeKernel dynamic_slice_kernel(const Graph& graph, const Node& n) {
+  return kernel(n, [operand = graph.shape(n.inputs[0]), result = graph.shape(n.outputs[0]),
+                    index = index_type(graph, n, 1)](const StepFrame& f) {
+    dynamic_slice(operand, result, index, f.in(), Pointers<const void>(f, f.inputs.subspan(1)),
+                  f.out(), f.parallel);
+  });
+}
+
+NodeKernel dynamic_update_slice_kernel(const Graph& graph, const Node& n) {
+  return update(n, [operand = graph.shape(n.inputs[0]), part = graph.shape(n.inputs[1]),
+                    index = index_type(graph, n, 2)](const StepFrame& f) {
+    dynamic_update_slice(operand, part, index, f.in(), Pointers<const void>(f, f.inputs.subspan(1)),
+                         f.out(), f.parallel);
+  });
+}
+
+NodeKernel gather_kernel(const Graph& graph, const Node& n) {
+  const auto walk =
+      std::make_shared<const IndexedWalk>(graph.shape(n.inputs[0]), graph.shape(n.inputs[1]),
+                                          graph.shape(n.outputs[0]), n.indexed, n.slice_sizes);
+  return kernel(n,
+                [walk](const StepFrame& f) { walk->gather(f.in(), f.in(1), f.out(), f.parallel); });
+}
+
+std::vector<DType> types_of(const Graph& graph, std::span<const ValueId> values) {
+  std::vector<DType> types;
+  for (ValueId v : values) types.push_back(graph.shape(v).dtype());
+  return types;
+}
+
+NodeKernel scatter_kernel(const Graph& graph, const Node& n) {
+  const std::size_t count = n.outputs.size();
+  const Shape& operand = graph.shape(n.inputs[0]);
+  const std::vector<std::int64_t> ones(static_cast<std::size_t>(operand.rank()), 1);
+  const auto walk = std::make_shared<const IndexedWalk>(
+      operand, graph.shape(n.inputs[count]), graph.shape(n.inputs[count + 1]), n.indexed, ones);
+  return update(n, [walk, region = n.region,
+                    types = types_of(graph, std::span(n.inputs).first(count))](const StepFrame& f) {
+    walk->scatter(*region, types, Pointers<void>(f, f.outputs), f.in(),
+                  Pointers<const void>(f, f.inputs.subspan(1)));
+  });
+}
+
+// The operands come before the initial values.
+NodeKernel reduce_kernel(const Graph& graph, const Node& n) {
+  const std::size_t count = n.outputs.size();
+  return kernel(n, [region = n.region, shape = graph.shape(n.inputs[0]), dims = n.dims, count,
+                    types = types_of(graph, std::span(n.inputs).first(count))](const StepFrame& f) {
+    reduce_region(
+        *region, shape.dims(), dims, types, Pointers<const void>(f, f.inputs.first(count)),
+        Pointers<const void>(f, f.inputs.subspan(count)), Pointers<void>(f, f.outputs), f.parallel);
+  });
+}
+
+NodeKernel reduce_window_kernel(const Graph& graph, const Node& n) {
+  const std::size_t count = n.outputs.size();
+  const Shape& shape = graph.shape(n.inputs[0]);
+  const std::optional<ReduceKind> kind = count == 1 ? n.region->kind : std::nullopt;
+  if ((kind == ReduceKind::kMax || kind == ReduceKind::kMin) && shape.dtype() == DType::kF32) {
+    if (const auto g = pool_geometry(shape.dims(), n.window)) {
+      NodeKernel made = kernel(
+          n,
+          [g = *g, maximum = kind == ReduceKind::kMax](const StepFrame& f) {
+            pool(g, maximum, f.in<float>(), *f.in<float>(1), f.out<float>(), f.scratch, f.parallel);
+          },
+          pool_scratch_bytes(*g));
+      made.name += " as pooling";
+      return made;
+    }
+  }
+  std::optional<Scan> scan = find_scan(n.window, shape.dims());
+  // Backwards, a scan adds in another order than a window: where that is seen, only long windows,
+  // for which it is the difference between n and n * n, are worth the other roundings.
+  constexpr std::int64_t kLongWindow = 256;
+  if (scan && scan->reverse && is_floating(shape.dtype()) &&
+      shape.dim(static_cast<int>(scan->dimension)) < kLongWindow) {
+    scan.reset();
+  }
+  return kernel(n, [region = n.region, shape, window = n.window, scan, count,
+                    types = types_of(graph, std::span(n.inputs).first(count))](const StepFrame& f) {
+    const Pointers<const void> operands(f, f.inputs.first(count)),
+        inits(f, f.inputs.subspan(count));
+    const Pointers<void> results(f, f.outputs);
+    if (scan) {
+      scan_region(*region, *scan, shape.dims(), types, operands, inits, results, f.parallel);
+    } else {
+      reduce_window_region(*region, shape.dims(), window, types, operands, inits, results,
+                           f.parallel);
+    }
+  });
+}
+
+NodeKernel select_and_scatter_kernel(const Graph& graph, const Node& n) {
+  const Shape& shape = graph.shape(n.inputs[0]);
+  if (shape.dtype() == DType::kF32 && n.region->comparison == TileOp::kGe &&
+      n.region2->kind == ReduceKind::kAdd) {
+    const auto g = pool_geometry(shape.dims(), n.window);
+    if (g && has_pool_gradient(*g)) {
+      NodeKernel made = kernel(
+          n,
+          [g = *g](const StepFrame& f) {
+            pool_gradient(g, f.in<float>(), f.in<float>(1), *f.in<float>(2), f.out<float>(),
+                          f.scratch, f.parallel);
+          },
+          pool_scratch_bytes(*g));
+      made.name += " as pooling";
+      return made;
+    }
+  }
+  return kernel(
+      n, [select = n.region, scatter = n.region2, shape, window = n.window](const StepFrame& f) {
+        select_and_scatter_region(*select, *scatter, shape.dims(), window, shape.dtype(), f.in(),
+                                  f.in(1), f.in(2), f.out());
+      });
+}
+
+NodeKernel sort_kernel(const Graph& graph, const Node& n) {
+  const Shape& shape = graph.shape(n.inputs[0]);
+  const auto dimension = static_cast<int>(n.dims[0]);
+  return kernel(
+      n,
+      [region = n.region, shape, dimension, types = types_of(graph, n.inputs)](const StepFrame& f) {
+        sort(*region, shape, dimension, types, Pointers<const void>(f, f.inputs),
+             Pointers<void>(f, f.outputs), f.scratch);
+      },
+      sort_scratch_bytes(shape, dimension));
+}
+
+NodeKernel reference_kernel(const Graph& graph, const Node& n) {
+  std::vector<ConstArray> from;
+  std::vector<MutableArray> into;
+  for (ValueId v : n.inputs) from.push_back({graph.shape(v)});
+  for (ValueId v : n.outputs) into.push_back({graph.shape(v)});
+  // In the step's scratch: the lists of arrays, then what the kernel wants.
+  const std::size_t own = n.kernel->scratch_bytes(from, into);
+  reference::Scratch all;
+  all.take<ConstArray>(std::ssize(from));
+  all.take<MutableArray>(std::ssize(into));
+  all.take<std::byte>(static_cast<std::int64_t>(own));
+  const std::size_t bytes = all.taken_bytes();
+  return {.name = std::string(n.name),
+          .run = [kernel = n.kernel, from, into, own, bytes](const StepFrame& f) -> Status {
+            reference::Scratch scratch(std::span(f.scratch, bytes));
+            const auto in = scratch.take<ConstArray>(std::ssize(from));
+            const auto out = scratch.take<MutableArray>(std::ssize(into));
+            for (std::size_t i = 0; i < in.size(); ++i) in[i] = {from[i].shape, f.in(i)};
+            for (std::size_t i = 0; i < out.size(); ++i) out[i] = {into[i].shape, f.out(i)};
+            return kernel->run(in, out, scratch.take<std::byte>(static_cast<std::int64_t>(own)));
+          },
+          .scratch_bytes = bytes,
+          .inputs = n.inputs};
+}
+
+}  // namespace
+
+Result<NodeKernel> kernel_of(const Graph& graph, const Node& n, const PlanOptions& options,
+                             KernelChoices& choices) {
+  if (does_nothing(graph, n)) {
+    NodeKernel nothing = kernel(n, [](const StepFrame&) {});
+    nothing.name += " of no elements";
+    nothing.inputs.clear();
+    return nothing;
+  }
+  if (n.kind == NodeKind::kConvolution) return convolution_kernel(graph, n, options, choices);
+  if (n.kind == NodeKind::kDot) return dot_kernel(graph, n);
+  using Make = NodeKernel(const Graph&, const Node&);
+  static constexpr std::pair<NodeKind, Make*> kOthers[] = {
+      {NodeKind::kPad, pad_kernel},
+      {NodeKind::kConcatenate, concatenate_kernel},
+      {NodeKind::kDynamicSlice, dynamic_slice_kernel},
+      {NodeKind::kDynamicUpdateSlice, dynamic_update_slice_kernel},
+      {NodeKind::kGather, gather_kernel},
+      {NodeKind::kScatter, scatter_kernel},
+      {NodeKind::kReduce, reduce_kernel},
+      {NodeKind::kReduceWindow, reduce_window_kernel},
+      {NodeKind::kSelectAndScatter, select_and_scatter_kernel},
+      {NodeKind::kSort, sort_kernel},
+      {NodeKind::kReference, reference_kernel}};
+  for (const auto& [kind, make] : kOthers) {
+    if (kind == n.kind) return make(graph, n);
+  }
+  return fail(ErrorCode::kInternal, "a node that is no unit: " + std::string(n.name));
+}
+
+}  // namespace millrace::devices::cpu::compiler

@@ -1,0 +1,125 @@
+// Storage: where the values of a program lie: in inputs, outputs, constants or places of the arena.
+// It follows the steps as they are made: when each buffer is written and read last, and so what may
+// be overwritten. Read next: buffers.h; emit.h, which makes the steps.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "millrace/devices/cpu/compile/buffers.h"
+#include "millrace/devices/cpu/compile/graph.h"
+#include "millrace/devices/cpu/compile/units.h"
+#include "millrace/devices/cpu/compiled.h"
+
+namespace millrace::devices::cpu::compiler {
+
+// The storage of the whole program. Thread-safety: external.
+class Storage {
+ public:
+  explicit Storage(const Graph& graph) : owners(graph), graph_(graph) {}
+
+  const Owners owners;
+  BufferTable buffers;
+  std::vector<std::shared_ptr<const std::byte[]>> constants;
+  std::size_t constant_bytes = 0;
+
+  std::size_t bytes(ValueId v) const { return graph_.shape(v).size_bytes(); }
+  void set(ValueId owner, BufferId b) { stored_[owner] = b; }
+  // -1: it is not stored yet.
+  BufferId find(ValueId owner) const;
+  // The buffer of v, which the step at hand uses.
+  BufferId of(ValueId v);
+  // A view that a block has made dense is there while it runs: what comes after it, or another
+  // branch, makes its own. before: how many there were.
+  std::size_t copies() const { return copies_.size(); }
+  void add_copies(const std::set<ValueId>& owners) {
+    copies_.insert(copies_.end(), owners.begin(), owners.end());
+  }
+  void forget_copies(std::size_t before);
+
+  // The step at hand begins to write b; where `from` is an input, b may be that input's memory,
+  // each element of which is written after its last read.
+  void write_output(BufferId b, BufferId from = -1);
+  // The same where that input is known by its number, or is none (-1).
+  void write_output_over(BufferId b, int input);
+  // What was first written there since `begin` is seen no more.
+  void end_writes(const std::vector<BufferId>& places, int begin);
+  // Which outputs may take over which inputs. donors: per input, the output that it is donated to,
+  // -1 for none in particular, -2 for not donated.
+  std::vector<OutputAlias> aliases(const std::vector<int>& donors);
+
+ private:
+  BufferId constant(const Node& node, const Shape& shape);
+  bool may_alias(int output, int input);
+
+  const Graph& graph_;
+  std::map<ValueId, BufferId> stored_;                           // by owner
+  std::vector<ValueId> copies_;                                  // of blocks that are not the root
+  std::map<std::pair<BufferId, std::size_t>, BufferId> pieces_;  // (buffer, offset) -> alias
+  std::map<const std::byte*, BufferId> constants_;
+  // Per output of the program: the times, from and until, when it is not what it was before the
+  // run. Per input: when it is read.
+  std::map<int, std::vector<std::pair<int, int>>> output_written_;
+  std::map<int, std::set<int>> input_reads_;
+  // (output, input, time): the input is read as the output is first written, safe element by
+  // element.
+  std::set<std::tuple<int, int, int>> in_place_;
+};
+
+// What surrounds a block: owners that it may overwrite, and per result the buffer where it is
+// wanted (none: anywhere) and the owner that is there already, -1 if none is.
+struct Surroundings {
+  bool root = false;
+  std::vector<ValueId> own = {};
+  std::vector<BufferId> wanted = {};
+  std::vector<ValueId> held = {};
+};
+
+// The storage of one block, whose units become steps in this order. Thread-safety: external.
+class BlockStorage {
+ public:
+  BlockStorage(Storage& all, const Graph& graph, const Block& block, const Units& units,
+               const std::vector<int>& order, const Surroundings& around);
+
+  // The steps to come are those of order[place].
+  void begin(int place) { place_ = place; }
+  void set(ValueId v, BufferId b);
+  // Where v is made: where it is wanted if that is free, else anywhere. new_buffer: by this step.
+  BufferId new_place(ValueId v);
+  BufferId new_buffer(ValueId v);
+  // Whether output may be made over all of v's bytes, an element of v being read before it.
+  bool may_become(ValueId v, ValueId output);
+  // Whether steps of this block may overwrite v, which no later unit reads.
+  bool dies_here(ValueId v) const;
+  // Where v is wanted, -1 for anywhere.
+  BufferId wanted(ValueId v) const;
+  // The owner that is, or was last, in such a place; -1: none.
+  ValueId holder(BufferId place) const;
+  // What a result may be made of in place: that operand of a while, those captured by a case.
+  std::vector<ValueId> origins(const Node& n, ValueId result,
+                               const std::set<ValueId>& around) const;
+
+ private:
+  bool is_free(BufferId place) const;
+  void place_operands();
+
+  Storage& all_;
+  const Graph& graph_;
+  const Units& units_;
+  const std::vector<int>& order_;
+  const bool root_;
+  int place_ = 0;
+  std::map<ValueId, int> last_read_;  // owner -> place in the order of its last reader
+  std::set<ValueId> own_;  // owners that steps of this block may overwrite once nothing reads them
+  // Owner -> the buffer that it is made in, where that is free then: that of an output of the
+  // program or of a branch's result. Which owner is, or was last, in such a buffer.
+  std::map<ValueId, BufferId> places_;
+  std::map<BufferId, ValueId> holders_;
+};
+
+}  // namespace millrace::devices::cpu::compiler

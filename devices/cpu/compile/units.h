@@ -1,0 +1,63 @@
+// Units: a block cut into what becomes one step each: groups of fused nodes, single nodes, dense
+// copies of views, and copies to outputs; and their order. Pure. Read next: storage.h, which says
+// where the results of units lie.
+#pragma once
+
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/base/function_ref.h"
+#include "millrace/devices/cpu/compile/fuse.h"
+#include "millrace/devices/cpu/compile/graph.h"
+
+namespace millrace::devices::cpu::compiler {
+
+// Which value owns the bytes of another one: through reshapes, and views that are a dense piece of
+// something. Thread-safety: external.
+class Owners {
+ public:
+  explicit Owners(const Graph& graph) : graph_(graph), known_(graph.values.size()) {}
+  struct Piece {
+    ValueId owner = -1;
+    std::size_t offset = 0;  // in bytes
+  };
+  const Piece& piece(ValueId v) const;
+  ValueId of(ValueId v) const { return piece(v).owner; }
+  // The owners of what the node's blocks read and of what lies between: those made outside.
+  std::set<ValueId> around(const Node& n) const;
+
+ private:
+  const Graph& graph_;
+  mutable std::vector<Piece> known_;  // by value; owner -1: not asked yet
+};
+
+struct Unit {
+  int group = -1;           // a fused loop,
+  NodeId node = -1;         // or a node of its own,
+  ValueId copy = -1;        // or the dense copy of a view, an iota or a splat,
+  int result = -1;          // or the copy of a value to output `result`
+  std::set<ValueId> reads;  // owners
+  std::vector<ValueId> writes;
+  double cost = 1;
+};
+
+struct Units {
+  std::vector<Group> groups;
+  std::vector<Unit> list;
+  std::map<ValueId, int> writer;        // owner -> unit
+  std::set<ValueId> dense;              // owners that units copy
+  std::map<ValueId, int> made_results;  // owner that is a result as a whole -> which
+};
+
+// is_made: of an owner that is a view or a constant, whether it has been made dense before. The
+// results of the root that are not made whole get units that copy them.
+Units make_units(const Graph& graph, const Owners& owners, const Block& block, bool root,
+                 FunctionRef<bool(ValueId)> is_made);
+
+// The units in the order of their steps; those that no result needs are left out.
+std::vector<int> order_units(const Graph& graph, const Owners& owners, const Block& block,
+                             const Units& units);
+
+}  // namespace millrace::devices::cpu::compiler

@@ -1,5 +1,0 @@
-// Loops of the common types for x86-64-v3 (CMakeLists.txt sets the flags); see tile_loops.inc.
-#if defined(MILLRACE_HAVE_X86_64_LEVELS)
-#define MILLRACE_ISA x86_64_v3
-#include "millrace/devices/cpu/kernels/tile_loops_common.inc"
-#endif

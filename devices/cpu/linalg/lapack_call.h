@@ -1,0 +1,207 @@
+// What a function behind lapack.h is given, and matrices in its memory, by columns as LAPACK has
+// them. Internal to lapack*.cc: each of them has a table of the calls that it knows.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+
+#include "millrace/devices/cpu/linalg/lapack_library.h"
+#include "millrace/devices/cpu/reference/kernel.h"
+
+namespace millrace::devices::cpu::linalg {
+
+using reference::Scratch;
+
+// Letters of the call ('L' or 'U', 'N' or 'T' or 'C', ...), flags and numbers.
+struct Options {
+  char side = 'L', triangle = 'L', transposed = 'N', diagonal = 'N', mode = 'V', sort = 'N';
+  char left_vectors = 'N', right_vectors = 'N';
+  bool left = true, transpose = false;
+  Integer low = 1, high = 0;
+};
+
+struct Call {
+  const Options& options;
+  std::span<const ConstArray> operands;
+  std::span<const MutableArray> results;
+  Scratch& scratch;
+};
+using Run = Status (*)(const Call&);
+
+// Names of extents and what they have been found to be: m and n as in the rule, k = min(m, n),
+// p = n - 1, others by their first use.
+using Extents = std::array<std::int64_t, 26>;
+inline std::int64_t extent(const Extents& extents, char name) {
+  return extents[static_cast<std::size_t>(name - 'a')];
+}
+
+// Whether the library can say in 32 bits how large its workspace is, which is some ten times this.
+inline bool is_countable(const Extents& extents) {
+  return extent(extents, 'm') <= 1 << 24 && extent(extents, 'n') <= 1 << 24;
+}
+inline bool is_triangle(const Options& o) { return o.triangle == 'L' || o.triangle == 'U'; }
+
+struct Row {
+  std::string_view name;  // without the letter of the element type
+  // Operands and results, such as "T[m,n] T[k] -> T[m,n] i32[]", without the dimensions of the
+  // batch. T is the element type, R the real one of it, C the complex one.
+  std::string_view rule;
+  // What the rule does not say; nullptr for nothing.
+  bool (*fits)(const Extents&, const Options&);
+  std::string_view otherwise;  // what `fits` wants, in words
+  std::array<Run, 4> runs;     // of f32, f64 and their complex numbers; nullptr for none
+};
+
+// From a functor with a template <class T> Status operator()(const Call&).
+template <class F>
+constexpr std::array<Run, 4> of_all_types(F) {
+  return {[](const Call& c) { return F{}.template operator()<float>(c); },
+          [](const Call& c) { return F{}.template operator()<double>(c); },
+          [](const Call& c) { return F{}.template operator()<Complex64>(c); },
+          [](const Call& c) { return F{}.template operator()<Complex128>(c); }};
+}
+constexpr std::array<Run, 4> real_ones(const std::array<Run, 4>& all) {
+  return {all[0], all[1], nullptr, nullptr};
+}
+constexpr std::array<Run, 4> complex_ones(const std::array<Run, 4>& all) {
+  return {nullptr, nullptr, all[2], all[3]};
+}
+
+std::span<const Row> factor_rows();       // lapack_factors.cc
+std::span<const Row> spectrum_rows();     // lapack_spectra.cc
+std::span<const Row> eigen_rows();        // lapack_eigen.cc
+std::span<const Row> tridiagonal_rows();  // lapack_tridiagonal.cc
+
+inline std::int64_t rows_of(const Shape& s) { return s.dim(s.rank() - 2); }
+inline std::int64_t columns_of(const Shape& s) { return s.dim(s.rank() - 1); }
+// How many matrices there are.
+inline std::int64_t batches_of(const Shape& s) {
+  std::int64_t count = 1;
+  for (int i = 0; i < s.rank() - 2; ++i) count *= s.dim(i);
+  return count;
+}
+
+// By columns: element (i, j) is data[j * rows + i].
+template <class T>
+struct Matrix {
+  std::span<T> data;
+  std::int64_t rows = 0, columns = 0;
+  Integer m() const { return static_cast<Integer>(rows); }
+  Integer n() const { return static_cast<Integer>(columns); }
+  Integer leading() const { return std::max(m(), 1); }
+  T& operator()(std::int64_t i, std::int64_t j) const {
+    return data[static_cast<std::size_t>(j * rows + i)];
+  }
+};
+template <class T>
+Matrix<T> take(Scratch& scratch, std::int64_t rows, std::int64_t columns) {
+  return {scratch.take<T>(rows * columns), rows, columns};
+}
+template <class T>
+Matrix<T> take_like(const Call& c, std::size_t operand) {
+  const Shape& s = c.operands[operand].shape;
+  return take<T>(c.scratch, rows_of(s), columns_of(s));
+}
+
+// rows x columns elements from rows one after the other to columns one after the other; with both
+// numbers changed, the other way.
+template <class T>
+void turn(const T* from, std::int64_t rows, std::int64_t columns, T* to) {
+  constexpr std::int64_t kTile = 16;  // two tiles stay in the first cache
+  for (std::int64_t i0 = 0; i0 < rows; i0 += kTile) {
+    for (std::int64_t j0 = 0; j0 < columns; j0 += kTile) {
+      for (std::int64_t j = j0; j < std::min(j0 + kTile, columns); ++j) {
+        for (std::int64_t i = i0; i < std::min(i0 + kTile, rows); ++i)
+          to[j * rows + i] = from[i * columns + j];
+      }
+    }
+  }
+}
+
+// Piece `batch` of an operand or result: a vector of the span's size, a matrix.
+template <class T>
+const T* piece(const ConstArray& a, std::int64_t batch, std::int64_t elements) {
+  return reinterpret_cast<const T*>(a.data) + batch * elements;
+}
+template <class T>
+std::span<T> piece(const MutableArray& a, std::int64_t batch, std::int64_t elements) {
+  return {reinterpret_cast<T*>(a.data) + batch * elements, static_cast<std::size_t>(elements)};
+}
+template <class T>
+void read(const ConstArray& from, std::int64_t batch, const Matrix<T>& to) {
+  turn(piece<T>(from, batch, to.rows * to.columns), to.rows, to.columns, to.data.data());
+}
+template <class T>
+void write(const Matrix<T>& from, const MutableArray& to, std::int64_t batch) {
+  turn(from.data.data(), from.columns, from.rows,
+       piece<T>(to, batch, from.rows * from.columns).data());
+}
+template <class T>
+void read(const ConstArray& from, std::int64_t batch, std::span<T> to) {
+  std::copy_n(piece<T>(from, batch, std::ssize(to)), to.size(), to.data());
+}
+// The word that tells how it went.
+inline void write_info(Integer info, const MutableArray& to, std::int64_t batch) {
+  piece<Integer>(to, batch, 1)[0] = info;
+}
+
+template <class T>
+bool is_finite(std::span<const T> all) {
+  return std::ranges::all_of(all, [](const T& x) {
+    if constexpr (kComplex<T>)
+      return std::isfinite(x.real()) && std::isfinite(x.imag());
+    else
+      return std::isfinite(x);
+  });
+}
+template <class T>
+T not_a_number() {
+  return T(std::numeric_limits<Real<T>>::quiet_NaN());
+}
+
+// A workspace's address; where it is empty that of one element, since queries write there too.
+template <class T>
+T* address(std::span<T> workspace, T& spare) {
+  return workspace.empty() ? &spare : workspace.data();
+}
+
+template <class T>
+struct Workspace {
+  std::span<T> memory;
+  T* data() const { return memory.data(); }
+  Integer size() const { return static_cast<Integer>(memory.size()); }
+};
+// As large as query(address of a first element, -1) leaves there. A size in f32 may have lost bits.
+template <class T, class F>
+Workspace<T> take_workspace(Scratch& scratch, F query) {
+  T first(0);
+  query(&first, Integer{-1});
+  double size = std::real(first);
+  if (std::is_same_v<Real<T>, float>) size *= 1 + 1e-7;
+  return {
+      scratch.take<T>(static_cast<std::int64_t>(std::clamp(std::ceil(size), 1.0, 2147483647.0)))};
+}
+
+// For each batch: operand 0 as `a`, what solve(batch) makes of it as result 0, and its word, if it
+// gives one, as the last result.
+template <class T, class F>
+Status each_matrix(const Call& c, const Matrix<T>& a, F solve) {
+  const std::int64_t batches = batches_of(c.operands[0].shape);
+  for (std::int64_t b = 0; b < batches; ++b) {
+    read(c.operands[0], b, a);
+    if constexpr (std::is_void_v<decltype(solve(b))>)
+      solve(b);
+    else
+      write_info(solve(b), c.results.back(), b);
+    write(a, c.results[0], b);
+  }
+  return {};
+}
+
+}  // namespace millrace::devices::cpu::linalg

@@ -1,0 +1,152 @@
+#include "millrace/devices/device_body.h"
+
+#include <algorithm>
+#include <bit>
+#include <thread>
+#include <utility>
+
+#include "millrace/actors/actor_cell.h"
+#include "millrace/core/async/bridged_thread.h"
+#include "millrace/core/exec/executor_pool.h"
+#include "millrace/devices/device_scope.h"
+
+namespace millrace::devices {
+
+DeviceBody::DeviceBody(Client& client, const DeviceInfo& info, const DeviceActorOptions& options,
+                       std::shared_ptr<LaunchSequencer> sequencer)
+    : client_(client),
+      info_(info),
+      options_(options),
+      put_memory_(client.put_memory(info.id)),
+      sequencer_(std::move(sequencer)) {}
+
+std::string DeviceBody::name() const {
+  return "device " + std::to_string(index(id())) + " (" + info_.kind + ")";
+}
+
+Status DeviceBody::check_process() const {
+  if (millrace::detail::fork_generation() == generation_) [[likely]]
+    return {};
+  return fail(ErrorCode::kFailedPrecondition,
+              name() +
+                  " belongs to the process that this one was forked from, where its threads are: "
+                  "fork before the first runtime is made, or exec");
+}
+
+Status DeviceBody::check_there() const {
+  if (life_.load() == Life::kClosed) return std::unexpected(gone_error());
+  return check_process();
+}
+
+Error DeviceBody::gone_error() const {
+  return {ErrorCode::kUnavailable,
+          name() + (life_.load() == Life::kOpen ? " lost its executor, which has closed"
+                                                : " is closed")};
+}
+
+Future<void> DeviceBody::close() {
+  if (const Status here = check_process(); !here) return here.error();
+  cell_->stop({actors::ExitReason::kClosed, std::nullopt}, actors::StopMode::kNow);
+  return cell_->down().then(inline_executor(),
+                            [self = Ref<DeviceBody>::share(this)](const Result<actors::Down>&) {
+                              const MutexLock lock(self->mutex_);
+                              return self->end_;
+                            });
+}
+
+Future<void> DeviceBody::failed() const {
+  const MutexLock lock(mutex_);
+  return failed_;
+}
+
+void DeviceBody::add_listener(std::weak_ptr<FailureListener> listener) {
+  Future<void> failed;
+  {
+    const MutexLock lock(mutex_);
+    failed = failed_;
+    if (!failed.ready()) {
+      if (listeners_.size() >= most_listeners_) {
+        std::erase_if(listeners_, [](const auto& one) { return one.expired(); });
+        most_listeners_ = std::max<std::size_t>(8, 2 * listeners_.size());
+      }
+      listeners_.push_back(std::move(listener));
+      return;
+    }
+  }
+  const auto alive = listener.lock();
+  if (alive && !failed.result()) alive->on_device_failed(failed.result().error());
+}
+
+// failed_ is complete already: a listener that is not in the list finds that.
+void DeviceBody::tell_listeners(const Error& reason) {
+  std::vector<std::weak_ptr<FailureListener>> told;
+  {
+    const MutexLock lock(mutex_);
+    told.swap(listeners_);
+  }
+  for (const auto& listener : told) {
+    if (const auto alive = listener.lock()) alive->on_device_failed(reason);
+  }
+}
+
+Future<void> DeviceBody::restart() {
+  if (const Status here = check_there(); !here) return here.error();
+  Promise<void> promise;
+  Future<void> restarted = promise.future();
+  post(*cell_,
+       [this, promise = std::move(promise)]() mutable { turns_->on_restart(std::move(promise)); });
+  return restarted;
+}
+
+void DeviceBody::give_up(const Error& reason) {
+  post(*cell_, [this, reason] { turns_->on_give_up(reason); });
+}
+
+void DeviceBody::watch_client() {
+  const Future<void> failed = client_.failed(id());
+  if (!failed.valid()) return;
+  // The continuation holds the cell, which is its executor, and the body through it.
+  failed
+      .then(*cell_,
+            [this, cell = cell_](const Status& status) {
+              if (!status) turns_->on_failure(status.error());
+            })
+      .ignore();
+}
+
+void DeviceBody::look_for_end() const {
+  // Behind a long call it is in vain: then this thread's next calls queue at once.
+  constexpr int kLeftOut = 8;
+  static constinit thread_local int left_out = 0;
+  if (left_out > 0) {
+    --left_out;
+    return;
+  }
+  // A loop, a pool and an actor have other work, and what this thread has begun would wait for it.
+  if (on_bridged_thread() || running_loop() != nullptr || current_pool() != nullptr ||
+      DeviceScope::current() != nullptr || actors::current_actor().cell != nullptr)
+    return;
+  const auto held = [this] { return called_here_.load(std::memory_order_relaxed); };
+  constexpr int kLooks = 100;
+  for (int i = 0; i < kLooks && held(); ++i) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+  // It may have lost its core in that call: this one is offered.
+  constexpr int kOffers = 16;
+  constexpr std::chrono::microseconds kPatience(100);
+  const TimePoint limit = clock().now() + kPatience;
+  for (int i = 0; i < kOffers && held() && clock().now() < limit; ++i) std::this_thread::yield();
+  if (held()) left_out = kLeftOut;
+}
+
+DeviceStats DeviceBody::stats() const {
+  StatsWords words;
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = published_[i].load();
+  auto stats = std::bit_cast<DeviceStats>(words);
+  if (life_.load() != Life::kClosed) stats.busy = client_.busy_time(id()).value_or(stats.busy);
+  return stats;
+}
+
+}  // namespace millrace::devices

@@ -1,0 +1,417 @@
+#include "millrace/devices/stablehlo/bytecode/write_bytecode.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "millrace/devices/stablehlo/bytecode/chlo_expansion.h"
+#include "millrace/devices/stablehlo/bytecode/container.h"
+#include "millrace/devices/stablehlo/bytecode/op_attributes.h"
+#include "millrace/devices/stablehlo/ir/print.h"
+
+namespace millrace::devices::stablehlo::bytecode {
+namespace {
+
+constexpr int kMaxRegions = 200;  // inside each other
+
+class Writer {
+ public:
+  Writer(const ir::Module& module, Version version)
+      : module_(module),
+        version_(version),
+        format_(bytecode_format(version)),
+        pool_(version),
+        made_(ir::Module::over(module)) {}
+
+  Result<std::string> write() {
+    if (!module_.top_level().empty()) {
+      return fail(ErrorCode::kUnimplemented,
+                  module_.top_level().front()->where() + ": has no form in a portable artifact");
+    }
+    for (const ir::Function& f : module_.functions()) expand(f.body());
+    ByteWriter operations;
+    operations.flagged(1, false);
+    write_module(operations);
+    if (pool_.error()) return std::unexpected(*pool_.error());
+    ByteWriter out;
+    out.text(kMagic);
+    out.varint(static_cast<std::uint64_t>(format_));
+    out.text("StableHLO_v" + to_string(version_));
+    out.byte(0);
+    const std::string dialects = dialect_section();
+    const auto section = [&out](SectionId id, const std::string& contents) {
+      out.section(static_cast<int>(id), contents);
+    };
+    section(SectionId::kDialect, dialects);
+    section(SectionId::kOffsets, pool_.offsets());
+    section(SectionId::kAttributesAndTypes, pool_.entries());
+    section(SectionId::kOperations, operations.bytes());
+    section(SectionId::kString, pool_.strings());
+    if (format_ >= kNativeProperties) section(SectionId::kProperties, properties_section());
+    return out.take();
+  }
+
+ private:
+  // The number of an operation's name; names of VHLO come behind builtin.module.
+  std::uint64_t name(const VhloOp& row) {
+    const auto [it, added] = names_.emplace(&row, names_.size() + 1);
+    if (added) rows_.push_back(&row);
+    return it->second;
+  }
+
+  std::string dialect_section() {
+    ByteWriter out;
+    const std::string_view dialects[] = {"builtin", "vhlo"};
+    const auto named = [&](std::string_view text, bool flag, bool plain) {
+      const std::uint64_t index = pool_.string(text);
+      plain ? out.varint(index) : out.flagged(index, flag);
+    };
+    out.varint(std::size(dialects));
+    for (const std::string_view d : dialects) named(d, false, format_ < kDialectVersions);
+    if (format_ >= kElidedLocations) out.varint(rows_.size() + 1);
+    out.varint(static_cast<std::uint64_t>(Dialect::kBuiltin));
+    out.varint(1);
+    named("module", true, format_ < kNativeProperties);
+    if (rows_.empty()) return out.take();
+    out.varint(static_cast<std::uint64_t>(Dialect::kVhlo));
+    out.varint(rows_.size());
+    for (const VhloOp* row : rows_) {
+      named(std::string(row->name) + "_v" + std::to_string(row->revision), true,
+            format_ < kNativeProperties);
+    }
+    return out.take();
+  }
+
+  std::string properties_section() const {
+    ByteWriter out;
+    out.varint(properties_.size());
+    for (const std::string& record : properties_) {
+      out.varint(record.size());
+      out.text(record);
+    }
+    return out.take();
+  }
+
+  std::uint64_t property(std::string record) {
+    const auto [it, added] = property_numbers_.emplace(record, properties_.size());
+    if (added) properties_.push_back(std::move(record));
+    return it->second;
+  }
+
+  // Name, parts and attributes; from format 5 on the inherent ones are apart.
+  void write_head(ByteWriter& out, std::uint64_t name, std::uint64_t parts,
+                  const OpAttributes& attributes) {
+    Encoded in_dict = attributes.others;
+    ByteWriter record;
+    if (format_ < kNativeProperties) {
+      in_dict.insert(in_dict.end(), attributes.inherent.begin(), attributes.inherent.end());
+      std::ranges::sort(in_dict);
+    } else {
+      for (const auto& [ignored, index] : attributes.inherent) record.varint(index);
+    }
+    const bool has_record = !record.bytes().empty();
+    out.varint(name);
+    out.byte(parts | (in_dict.empty() ? 0 : kHasAttributes) | (has_record ? kHasProperties : 0));
+    out.varint(pool_.unknown_location());
+    if (!in_dict.empty()) out.varint(pool_.dictionary(in_dict));
+    if (has_record) out.varint(property(record.take()));
+  }
+
+  void write_module(ByteWriter& out) {
+    Encoded attributes = encoded(module_.attributes(), Dialect::kBuiltin);
+    std::string record;
+    if (!module_.name().empty()) {
+      const std::uint64_t name = pool_.builtin_string(module_.name());
+      if (format_ < kNativeProperties) {
+        attributes.emplace_back("sym_name", name);
+        std::ranges::sort(attributes);
+      } else {
+        // Name and visibility, each there or not.
+        ByteWriter both;
+        both.flagged(name, true);
+        both.varint(0);
+        record = both.take();
+      }
+    }
+    const std::uint64_t parts = kHasRegions | (attributes.empty() ? 0 : kHasAttributes) |
+                                (record.empty() ? 0 : kHasProperties);
+    out.varint(0);
+    out.byte(parts);
+    out.varint(pool_.unknown_location());
+    if (!attributes.empty()) out.varint(pool_.dictionary(attributes));
+    if (!record.empty()) out.varint(property(std::move(record)));
+    out.flagged(1, true);
+    ByteWriter region;
+    region.varint(1);
+    region.varint(0);
+    region.flagged(module_.functions().size() + made_.functions().size(), false);
+    for (const ir::Module* module : {&module_, &std::as_const(made_)}) {
+      for (const ir::Function& f : module->functions()) {
+        if (!pool_.error()) write_function(region, f);
+      }
+    }
+    put_isolated(out, region.bytes());
+  }
+
+  Encoded encoded(std::span<const ir::NamedAttribute> attributes, Dialect dialect) {
+    Encoded out;
+    for (const ir::NamedAttribute& a : attributes)
+      out.emplace_back(a.name, pool_.attribute(a.value, dialect));
+    return out;
+  }
+
+  // Makes composites of the chlo operations in the region that have an expansion. Equal ones share
+  // it.
+  void expand(const ir::Region& region) {
+    for (const ir::Block* block : region.blocks()) {
+      for (const ir::Op& op : *block) {
+        if (!op.name().starts_with("chlo.")) {
+          for (const ir::Region& inner : op.regions()) expand(inner);
+          continue;
+        }
+        std::vector<ir::Value*> operands(op.operands().begin(), op.operands().end());
+        std::string own;
+        std::string* name = &own;
+        if (op.regions().empty()) {
+          name = &expansion_names_[signature(op)];
+        } else {
+          const auto outer = values_from_outside(op.region());
+          operands.insert(operands.end(), outer.begin(), outer.end());
+        }
+        if (name->empty()) *name = make_expansion(op, operands);
+        if (!name->empty()) composites_[&op] = composite(op, *name, operands);
+      }
+    }
+  }
+  std::string signature(const ir::Op& op) const {
+    const ir::Type type =
+        made_.types().function(ir::types_of(op.operands()), ir::types_of(op.results()));
+    return std::string(op.name()) + type.to_string() +
+           ir::print(made_.attribute(ir::DictAttr{{}, op.attributes()}));
+  }
+  // The name of the function, "" if there is no expansion.
+  std::string make_expansion(const ir::Op& op, std::span<ir::Value* const> operands) {
+    ir::Block* const body = expand_chlo(made_, op, operands.subspan(op.operands().size()));
+    if (body == nullptr) return {};
+    std::string name = std::string(op.name()) + ".impl";
+    for (int n = 0; module_.find(name) != nullptr || made_.find(name) != nullptr; ++n)
+      name = std::string(op.name()) + ".impl_" + std::to_string(n);
+    const auto inputs = ir::types_of(operands), results = ir::types_of(op.results());
+    ir::Function& f = made_.create_function({.name = name,
+                                             .visibility = "private",
+                                             .location = {},
+                                             .inputs = inputs,
+                                             .results = results,
+                                             .arg_attributes = {},
+                                             .result_attributes = {},
+                                             .attributes = {}});
+    made_.set_blocks(f.body(), {&body, 1});
+    expand(f.body());
+    return name;
+  }
+  // Its attributes count only. Those of chlo.broadcast_, ragged_dot and scan are in the expansion:
+  // VHLO has no words for a ragged dot's numbers. XLA makes the operation again of a composite that
+  // is named as one of the latter two, and would miss them; so these have another name.
+  const ir::Op* composite(const ir::Op& op, std::string_view decomposition,
+                          std::span<ir::Value* const> operands) {
+    using K = ir::OpKind;
+    const std::string_view path[] = {made_.intern(decomposition)};
+    const bool renamed = op.kind() == K::kChloRaggedDot || op.kind() == K::kChloScan;
+    const bool alone = renamed || op.name().starts_with("chlo.broadcast_");
+    const auto shared = alone ? std::span<const ir::NamedAttribute>() : op.attributes();
+    const std::string_view name =
+        renamed ? made_.intern("millrace." + std::string(op.name())) : op.name();
+    const ir::NamedAttribute attributes[] = {
+        {"name", made_.attribute(ir::StringAttr{{}, name})},
+        {"decomposition",
+         made_.attribute(ir::SymbolAttr{{}, made_.copy(std::span<const std::string_view>(path))})},
+        {"composite_attributes", made_.attribute(ir::DictAttr{{}, shared})},
+        {"version", made_.attribute(ir::IntegerAttr{{}, 1, made_.types().scalar(DType::kI32)})}};
+    return made_.create_op({.kind = ir::OpKind::kComposite,
+                            .name = {},
+                            .location = op.location(),
+                            .operands = operands,
+                            .result_types = {},
+                            .attributes = attributes,
+                            .successors = {}});
+  }
+
+  // Regions that see nothing around them are a section of their own from format 2 on.
+  void put_isolated(ByteWriter& out, const std::string& region) const {
+    if (format_ >= kRegionSections) {
+      out.section(static_cast<int>(SectionId::kOperations), region);
+    } else {
+      out.text(region);
+    }
+  }
+
+  // [] if no argument or result has attributes, else a dictionary for each.
+  ir::Attribute attribute_lists(std::size_t n, auto attributes_of) {
+    std::vector<ir::Attribute> dicts;
+    bool some = false;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::span<const ir::NamedAttribute> one = attributes_of(static_cast<int>(i));
+      some = some || !one.empty();
+      dicts.push_back(made_.attribute(ir::DictAttr{{}, one}));
+    }
+    if (!some) dicts.clear();
+    return made_.attribute(ir::ArrayAttr{{}, made_.copy(std::span<const ir::Attribute>(dicts))});
+  }
+
+  OpAttributes function_attributes(const ir::Function& f) {
+    const auto text = [this](std::string_view s) { return made_.attribute(ir::StringAttr{{}, s}); };
+    const ir::NamedAttribute inherent[] = {
+        {"arg_attrs",
+         attribute_lists(f.inputs().size(), [&](int i) { return f.arg_attributes(i); })},
+        {"function_type",
+         made_.attribute(ir::TypeAttr{{}, made_.types().function(f.inputs(), f.results())})},
+        {"res_attrs",
+         attribute_lists(f.results().size(), [&](int i) { return f.result_attributes(i); })},
+        {"sym_name", text(f.name())},
+        {"sym_visibility", text(f.visibility())}};
+    return {encoded(inherent, Dialect::kVhlo), encoded(f.attributes(), Dialect::kVhlo)};
+  }
+
+  void write_function(ByteWriter& out, const ir::Function& f) {
+    const OpAttributes attributes = function_attributes(f);
+    if (pool_.error()) {
+      return pool_.add_context(to_string(f.location()) + ": func.func @" + std::string(f.name()));
+    }
+    write_head(out, name(*find_vhlo_op("func", version_)), kHasRegions, attributes);
+    out.flagged(1, true);
+    ByteWriter region;
+    numbers_.clear();
+    next_ = 0;
+    write_region(region, f.body(), 0);
+    put_isolated(out, region.bytes());
+  }
+
+  // Numbers of values go on inside; behind the region, they start where they did.
+  void write_region(ByteWriter& out, const ir::Region& region, int depth) {
+    if (depth >= kMaxRegions)
+      return pool_.fail(ErrorCode::kUnimplemented,
+                        "regions that are nested so deeply are not written");
+    out.varint(region.blocks().size());
+    if (region.empty()) return;
+    std::uint64_t values = 0;
+    for (const ir::Block* block : region.blocks()) {
+      values += block->arguments().size();
+      for (const ir::Op& op : *block) values += op.results().size();
+    }
+    out.varint(values);
+    std::uint64_t mine = next_;
+    next_ += values;
+    for (const ir::Block* block : region.blocks()) {
+      if (!pool_.error()) write_block(out, *block, &mine, depth);
+    }
+    next_ -= values;
+  }
+
+  void write_block(ByteWriter& out, const ir::Block& block, std::uint64_t* number, int depth) {
+    const auto ops = static_cast<std::uint64_t>(std::distance(block.begin(), block.end()));
+    out.flagged(ops, !block.arguments().empty());
+    if (!block.arguments().empty()) {
+      out.varint(block.arguments().size());
+      for (const ir::Value& argument : block.arguments()) {
+        const std::uint64_t type = pool_.type(argument.type());
+        if (format_ >= kElidedLocations) {
+          out.flagged(type, false);
+        } else {
+          out.varint(type);
+          out.varint(pool_.unknown_location());
+        }
+        numbers_[&argument] = (*number)++;
+      }
+      if (format_ >= kUseListOrders) out.byte(0);
+    }
+    if (pool_.error()) return;
+    for (const ir::Op& op : block) {
+      write_op(out, op, number, depth);
+      if (!pool_.error()) continue;
+      if (!std::exchange(located_, true)) pool_.add_context(op.where());
+      return;
+    }
+  }
+
+  void write_op(ByteWriter& out, const ir::Op& op, std::uint64_t* number, int depth) {
+    const auto composite = composites_.find(&op);
+    const std::string_view base = composite != composites_.end()         ? "composite"
+                                  : op.kind() == ir::OpKind::kCall       ? "call"
+                                  : op.kind() == ir::OpKind::kFuncReturn ? "return"
+                                  : op.name().starts_with("stablehlo.")
+                                      ? op.name().substr(std::string_view("stablehlo.").size())
+                                      : "";
+    const VhloOp* row = base.empty() ? nullptr : find_vhlo_op(base, version_);
+    if (row == nullptr || !op.successors().empty()) {
+      return pool_.fail(ErrorCode::kUnimplemented,
+                        "it has no form in version " + to_string(version_) + " of VHLO");
+    }
+    // Each of the collectives' first revisions takes one operand.
+    const bool single = row->revision == 1 && row->until < Version{1, 5, 0} &&
+                        row->since < Version{0, 10, 0} && base.starts_with("all_");
+    if (single && op.operand_count() != 1) {
+      return pool_.fail(ErrorCode::kUnimplemented, "several operands need version 1.5.0 of VHLO");
+    }
+    const ir::Op& form = composite != composites_.end() ? *composite->second : op;
+    const OpAttributes attributes = to_vhlo(pool_, made_, form, *row);
+    if (pool_.error()) return;
+    const auto operands = form.operands();
+    const std::uint64_t parts = (op.result_count() != 0 ? kHasResults : 0) |
+                                (!operands.empty() ? kHasOperands : 0) |
+                                (form.regions().empty() ? 0 : kHasRegions);
+    write_head(out, name(*row), parts, attributes);
+    if (op.result_count() != 0) out.varint(op.results().size());
+    for (const ir::Value& result : op.results()) {
+      out.varint(pool_.type(result.type()));
+      numbers_[&result] = (*number)++;
+    }
+    if (!operands.empty()) out.varint(operands.size());
+    for (const ir::Value* operand : operands) out.varint(numbers_.at(operand));
+    if (form.regions().empty()) return;
+    out.flagged(op.regions().size(), false);
+    for (const ir::Region& region : op.regions()) {
+      if (!pool_.error()) write_region(out, region, depth + 1);
+    }
+  }
+
+  const ir::Module& module_;
+  const Version version_;
+  const int format_;
+  EntryPool pool_;
+  ir::Module made_;  // expansions and attributes that the program does not have as such
+  std::unordered_map<std::string, std::string> expansion_names_;  // by their signatures
+  std::unordered_map<const ir::Op*, const ir::Op*> composites_;   // what is written instead
+  std::unordered_map<const VhloOp*, std::uint64_t> names_;
+  std::vector<const VhloOp*> rows_;
+  std::vector<std::string> properties_;
+  std::unordered_map<std::string, std::uint64_t> property_numbers_;
+  std::unordered_map<const ir::Value*, std::uint64_t> numbers_;
+  std::uint64_t next_ = 0;
+  bool located_ = false;  // the error says which op
+};
+
+// The versions from which on something has a form, from the oldest that is asked for on.
+constexpr Version kSteps[] = {{1, 0, 0},  {1, 2, 0},  {1, 4, 0},  {1, 6, 0},     {1, 9, 0},
+                              {1, 10, 0}, {1, 14, 0}, {1, 18, 0}, kNewestVersion};
+
+}  // namespace
+
+Result<std::string> write_bytecode(const ir::Module& module, std::optional<Version> version) {
+  if (version) {
+    if (*version < kOldestVersion || *version > kNewestVersion) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "there is no version " + to_string(*version) + " of VHLO here; there are " +
+                      to_string(kOldestVersion) + " to " + to_string(kNewestVersion));
+    }
+    return Writer(module, *version).write();
+  }
+  Result<std::string> written = fail(ErrorCode::kInternal, "no version was tried");
+  for (const Version step : kSteps) {
+    written = Writer(module, step).write();
+    if (written || written.error().code() != ErrorCode::kUnimplemented) return written;
+  }
+  return written;
+}
+
+}  // namespace millrace::devices::stablehlo::bytecode

@@ -1,0 +1,143 @@
+// State: what the parts of the reader share while they read one text: the cursor, the module being
+// made, aliases, the values in scope and resources still to come. The parts are free functions over
+// it: types.h, attributes.h, ops.h, module text in read_text.cc.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "millrace/devices/stablehlo/ir/module.h"
+#include "millrace/devices/stablehlo/text/cursor.h"
+
+namespace millrace::devices::stablehlo::text {
+
+// The names of values that the text may use at a place. A region sees what its parents see, but for
+// a function's (Isolated); what it defines is forgotten at its end. Names point into the text.
+// Thread-safety: confined.
+class Scope {
+ public:
+  // The values that %name or %name#i stand for; empty if it is not defined here.
+  std::span<ir::Value> find(std::string_view name) const;
+  // False if the name is already visible.
+  bool define(std::string_view name, std::span<ir::Value> values);
+
+  // Marks nest: leave(mark) forgets what was defined since.
+  std::size_t enter() const { return names_.size(); }
+  void leave(std::size_t mark);
+
+ private:
+  std::unordered_map<std::string_view, std::span<ir::Value>> visible_;
+  std::vector<std::string_view> names_;  // in order of definition
+};
+
+// One op while it is being read. Kept and reused per depth, so that reading an op allocates only in
+// the arena.
+struct Draft {
+  ir::OpKind kind = ir::OpKind::kOther;
+  std::string_view name;
+  ir::Location location;
+  std::vector<ir::Value*> operands;
+  std::vector<ir::Type> result_types;
+  std::vector<ir::NamedAttribute> attributes;
+  std::vector<std::vector<ir::Block*>> regions;
+  std::vector<ir::Block*> successors;
+
+  void clear();
+};
+
+inline constexpr std::size_t kMaxExpansion = 16;
+
+// A block by its ^label: named as a successor, or defined, or both.
+struct Label {
+  ir::Block* block = nullptr;
+  bool defined = false;
+};
+
+// What #name or !name stands for, and how large and deep it is when it is written out.
+template <class T>
+struct Alias {
+  T value;
+  std::size_t weight = 0;  // characters
+  int depth = 0;
+};
+
+// Thread-safety: confined.
+struct State {
+  explicit State(std::string_view text) : in(text) {}
+
+  Cursor in;
+  ir::Module module;
+  Scope scope;
+  std::unordered_map<std::string_view, Alias<ir::Type>> type_aliases;
+  std::unordered_map<std::string_view, Alias<ir::Attribute>> attribute_aliases;
+  // Characters that the uses of aliases so far stand for. Aliases of aliases could make a short
+  // text mean a program of any size; this is kept within a small multiple of the text.
+  std::size_t expanded = 0;
+
+  // Steps over the alias at the cursor and gives its value.
+  template <class T>
+  bool use_alias(const Alias<T>& alias, T* out) {
+    expanded += alias.weight;
+    if (in.depth() + alias.depth > kMaxDepth ||
+        expanded > kMaxExpansion * in.text().size() + 65536) {
+      return in.fail("aliases that stand for too deep or too large a text");
+    }
+    in.set_deepest(std::max(in.deepest(), in.depth() + alias.depth));
+    in.advance();
+    *out = alias.value;
+    return true;
+  }
+
+  // dense_resource<key>: its bytes stand at the end of the text.
+  struct PendingResource {
+    std::string_view key;
+    ir::Attribute attribute;
+    ir::Location location;
+  };
+  std::vector<PendingResource> resources;
+
+  // The labels of the innermost region that is being read.
+  std::unordered_map<std::string_view, Label>* labels = nullptr;
+
+  std::deque<Draft> drafts;
+  std::size_t drafts_used = 0;
+};
+
+// For the time of this, no value is visible but what is defined meanwhile.
+class Isolated {
+ public:
+  explicit Isolated(Scope& scope) : scope_(scope) { std::swap(scope_, outside_); }
+  ~Isolated() { std::swap(scope_, outside_); }
+  Isolated(const Isolated&) = delete;
+  Isolated& operator=(const Isolated&) = delete;
+
+ private:
+  Scope& scope_;
+  Scope outside_;
+};
+
+// A cleared draft for the time of its scope.
+class DraftLease {
+ public:
+  explicit DraftLease(State& state) : state_(state) {
+    if (state.drafts_used == state.drafts.size()) state.drafts.emplace_back();
+    draft_ = &state.drafts[state.drafts_used++];
+    draft_->clear();
+  }
+  ~DraftLease() { --state_.drafts_used; }
+  DraftLease(const DraftLease&) = delete;
+  DraftLease& operator=(const DraftLease&) = delete;
+  Draft& operator*() const { return *draft_; }
+  Draft* operator->() const { return draft_; }
+
+ private:
+  State& state_;
+  Draft* draft_;
+};
+
+}  // namespace millrace::devices::stablehlo::text

@@ -1,0 +1,60 @@
+#include "millrace/devices/stablehlo/verify/rules.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+namespace millrace::devices::stablehlo::verify {
+namespace {
+
+using ir::OpKind;
+
+constexpr bool kTensors = true, kAnyTypes = false;
+constexpr unsigned kFloatOrComplex = kFloat | kComplex;
+constexpr unsigned kBits = kBool | kInteger;
+
+// Ops of other dialects: what says where arrays lie, and casts between types that mean the same.
+struct NamedEntry {
+  std::string_view name;
+  Rule rule;
+};
+constexpr NamedEntry kNamed[] = {
+    {"sdy.sharding_constraint", {check_same_types, false}},
+    {"sdy.reshard", {check_same_types, false}},
+    {"sdy.data_flow_edge", {check_same_types, false}},
+    {"sdy.propagation_barrier", {check_same_types, false}},
+    {"builtin.unrealized_conversion_cast", {check_same_types, false}},
+    {"sdy.manual_computation", {check_manual_computation, false}},
+};
+
+constexpr Rule kRules[] = {
+    {unchecked, kAnyTypes},
+#define MILLRACE_OP_CHECK(kind, check, types) {check, types},
+#include "millrace/devices/stablehlo/ir/ops.inc"
+};
+
+constexpr auto kElements = [] {
+  std::array<Elements, ir::kOpKinds> table{};
+#define MILLRACE_OP_ELEMENTS(kind, operands, elements, outcome) \
+  table[static_cast<std::size_t>(OpKind::kind)] = {operands, elements, Outcome::outcome};
+#include "millrace/devices/stablehlo/ir/ops.inc"
+  return table;
+}();
+
+}  // namespace
+
+bool unchecked(Check&) { return true; }
+
+const Rule& rule_of(const ir::Op& op) {
+  if (op.kind() == OpKind::kOther) {
+    const auto* named = std::ranges::find(kNamed, op.name(), &NamedEntry::name);
+    if (named != std::end(kNamed)) return named->rule;
+  }
+  return kRules[static_cast<std::size_t>(op.kind())];
+}
+
+const Elements& elements_of(OpKind kind) {
+  return kElements[static_cast<std::size_t>(ir::without_broadcast(kind))];
+}
+
+}  // namespace millrace::devices::stablehlo::verify

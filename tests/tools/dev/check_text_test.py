@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""The rules of tools/dev/check_text.py, each with a source that breaks it."""
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..', 'tools', 'dev'))
+import check_text  # noqa: E402
+
+
+class TextTest(unittest.TestCase):
+    def test_each_rule(self):
+        for text, words in [('// TO' 'DO: later\n', 'unfinished'), ('x = "/ro' 'ot/x"\n', 'machine'),
+                            ('int x; \n', 'blanks'), ('int x;', 'newline'), ('\tint x;\n', 'tab'),
+                            ('// TEST(A, B) {\n', 'commented out')]:
+            problems = check_text.check('core/x.cc', text)
+            self.assertEqual(len(problems), 1, problems)
+            self.assertIn(words, problems[0])
+
+    def test_link_that_leads_nowhere(self):
+        self.assertIn('not there', check_text.check('x.md', '[a](nowhere.md)\n')[0])
+        self.assertEqual(check_text.check('x.md', '[a](LICENSE) [b](https://example.org)\n'), [])
+
+    def test_comment_that_names_no_file(self):
+        paths = ['core/async/future.h', 'transfer/formats/idx.cc']
+        for words, named in [('Read next: gone.h.', 'gone.h'), ('as in core/idx.cc', 'core/idx.cc')]:
+            problems = check_text.check_named_files({'core/x.h': f'int x;  // {words}\n'}, paths)
+            self.assertEqual(problems, [f'core/x.h:1: names {named}, which is not there'])
+        good = '// See future.h, formats/idx.cc and core/*.h.\n#include "gone.h"\n'
+        self.assertEqual(check_text.check_named_files({'core/x.h': good}, paths), [])
+
+    def test_comment_that_names_not_what_acts_or_begins_with_of(self):
+        for text, words in [('// Nobody waits.\n', 'name what acts'), ('int x;  // of whoever waits\n', 'name what acts'),
+                            ('// Of one array.\n', 'begins with "Of"'), ('// A.\n// Of one array.\n', 'begins with "Of"')]:
+            problems = check_text.check_words('core/x.h', text)
+            self.assertEqual(len(problems), 1, problems)
+            self.assertIn(words, problems[0])
+        self.assertEqual(check_text.check_words('core/x.h', '// Sums the sizes\n// Of all.\nint nobody;\n'), [])
+
+    def test_markdown_that_names_no_file(self):
+        self.assertEqual(len(check_text.check_named_files({'core/README.md': '| a | `gone.h` |\n'}, [])), 1)
+
+    def test_each_room_has_a_readme_and_some_name_every_header(self):
+        rooms = check_text.tree.ROOMS + check_text.tree.OUTER
+        texts = {f'{room}/README.md': '`future.h`\n' for room in rooms}
+        paths = ['core/async/future.h', 'tools/api/runtime.h']
+        self.assertEqual(check_text.check_rooms(texts, paths), [])
+        self.assertIn('does not name core/loop.h', check_text.check_rooms(texts, paths + ['core/loop.h'])[0])
+        self.assertEqual(len(check_text.check_rooms({}, paths)), len(rooms))
+
+    def rules(self, stated, tested='// AV-1\n', **more):
+        return check_text.check_rules({'core/x.h': stated, 'tests/core/x_test.cc': tested} | more)
+
+    def test_rule_is_stated_once_and_cited_by_a_test(self):
+        rule = '//  - AV-1 a cell completes once.\n'
+        self.assertEqual(self.rules(rule), [])
+        self.assertEqual(self.rules(rule, ''), ['core/x.h: no test cites AV-1'])
+        self.assertEqual(self.rules(rule + rule), ['core/x.h:2: AV-1 is a rule of core/x.h'])
+        self.assertIn('is a rule of', self.rules(rule, actors='//  AV-1 another.\n')[0])
+
+    def test_rule_that_is_cited_is_stated_on_a_line_of_its_own(self):
+        rules = '//  - AV-1 a cell completes once. AV-2 its payload is there before.\n'
+        self.assertEqual(self.rules(rules), ['core/x.h:1: AV-2 is no rule'])
+
+
+if __name__ == '__main__':
+    unittest.main()

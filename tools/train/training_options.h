@@ -1,0 +1,85 @@
+// What a training is given, its options, and what it reports while it runs. Read next: training.h.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace/actors/restart_limit.h"
+#include "millrace/actors/system.h"
+#include "millrace/core/async/environment.h"
+#include "millrace/core/observe/trace.h"
+#include "millrace/devices/device.h"
+#include "millrace/tools/train/checkpoint.h"
+#include "millrace/tools/train/cpu_usage.h"
+#include "millrace/tools/train/recovery.h"
+#include "millrace/tools/train/report.h"
+#include "millrace/transfer/device_loader.h"
+#include "millrace/transfer/item_source.h"
+
+namespace millrace::train {
+
+// Borrowed; all outlive the training.
+struct TrainingParts {
+  Environment environment;
+  actors::ActorSystem* system = nullptr;
+  std::vector<devices::Device> devices;
+  std::function<Future<devices::Executable>(devices::Program, devices::CompileOptions)> compile;
+  TraceRecorder* trace = nullptr;                  // needed for the times of the stages
+  CpuMeter cpu_meter = [] { return CpuUsage(); };  // says whether cores were short
+};
+
+struct TrainingOptions {
+  std::string model;  // folder
+  std::shared_ptr<transfer::ItemSource> train_data;
+  std::shared_ptr<transfer::ItemSource> test_data;  // none: no evaluation
+  std::int64_t batch_size = 128;                    // global: rows of all devices together
+  std::uint64_t epochs = 3;
+  std::optional<std::uint64_t> max_steps;  // ends the training early, evaluation included
+  std::uint64_t seed = 1;
+  bool shuffle = true;
+  bool deterministic = false;    // so is a run with checkpoints
+  bool same_shard = false;       // every device gets the same rows: a check of the arithmetic
+  int steps_in_flight = 4;       // at most StepWatch::kMostInFlight
+  std::size_t bucket_bytes = 0;  // 0: chosen from the size of the model
+  int reads_in_flight = 4;       // batches, all devices together
+  int decodes_in_flight = 2;
+  std::size_t loader_host_bytes = 0;  // per device; 0: the loader's choice
+  std::size_t loader_device_bytes = 0;
+  Duration rendezvous_limit = std::chrono::seconds(60);
+  std::optional<CheckpointOptions> checkpoint;
+  // Devices that fail are restarted, and the run goes on from the last step that is committed.
+  // 0 restarts: the first failure ends the run, and nothing is copied for one.
+  actors::RestartLimit device_restarts{.restarts = 0};
+  // Steps between two commits to host memory, where there are restarts and no checkpoints; for as
+  // long as each takes, the devices hold what is carried from step to step twice.
+  std::uint64_t commit_every = 100;
+  CallOptions call;
+};
+
+struct StepReport {
+  std::uint64_t epoch = 0;
+  std::uint64_t step = 0;   // finished ones of the whole run
+  std::uint64_t steps = 0;  // of the whole run
+  double loss = 0;
+  double images_per_second = 0;
+  Duration left{};
+};
+
+// Called on the training's executor, one call at a time; must be short.
+class TrainingListener {
+ public:
+  virtual ~TrainingListener() = default;
+  virtual void on_start(const TrainingStart& start) = 0;
+  virtual void on_step(const StepReport& step) = 0;
+  virtual void on_epoch(std::uint64_t epoch, double mean_loss) = 0;
+  // One is published; the steps went on meanwhile.
+  virtual void on_checkpoint(const CheckpointReport& /*checkpoint*/) {}
+  // Steps and epochs that come after what was committed are told once more.
+  virtual void on_recovery(const RecoveryReport& /*recovery*/) {}
+};
+
+}  // namespace millrace::train
