@@ -9,7 +9,7 @@
 #include "millrace/core/base/mutex.h"
 #include "millrace/devices/cpu/compile/native_ops.h"
 #include "millrace/devices/cpu/compile/plan.h"
-#include "millrace/devices/cpu/reference/kernel.h"
+#include "millrace/devices/cpu/kernels/kernel.h"
 #include "millrace/devices/shape_pattern.h"
 #include "millrace/devices/stablehlo/read_program.h"
 #include "millrace/devices/stablehlo/specialise/specialise.h"
@@ -48,7 +48,7 @@ class Unplanned final : public Compiled {
   Result<std::shared_ptr<const Compiled>> refined(std::span<const Shape> inputs) const override {
     if (are_complete(inputs_)) return Compiled::refined(inputs);
     MILLRACE_TRY(ir::Module module,
-                 stablehlo::specialise::specialise(*module_, inputs, reference::evaluate));
+                 stablehlo::specialise::specialise(*module_, inputs, definition::evaluate));
     return create(std::move(module), options_);
   }
   // Nothing for a program of dynamic shapes.
@@ -102,9 +102,9 @@ Result<ir::Module> read_to_run(const Program& program, std::span<const Shape> sh
   MILLRACE_TRY(const std::vector<Shape> inputs, argument_shapes(module));
   // Static arguments: whatever is dynamic inside follows from them.
   if (are_complete(inputs))
-    return stablehlo::specialise::specialise(module, inputs, reference::evaluate);
+    return stablehlo::specialise::specialise(module, inputs, definition::evaluate);
   if (shapes.empty()) return module;
-  return stablehlo::specialise::specialise(module, shapes, reference::evaluate);
+  return stablehlo::specialise::specialise(module, shapes, definition::evaluate);
 }
 
 Result<std::shared_ptr<const Compiled>> compile(const Program& program,

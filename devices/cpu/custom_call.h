@@ -12,7 +12,7 @@
 //   });
 //
 // runs jax.ffi.ffi_call("my.scale", jax.ShapeDtypeStruct(x.shape, x.dtype))(x, by=2.0). Read next:
-// custom_call_attributes.h; reference/kernel.h, which runs it as one step of the program.
+// custom_call_attributes.h; kernels/kernel.h, which runs it as one step of the program.
 #pragma once
 
 #include <cstddef>

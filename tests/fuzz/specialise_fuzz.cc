@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "millrace/devices/cpu/reference/kernel.h"
+#include "millrace/devices/cpu/kernels/kernel.h"
 #include "millrace/devices/shape_pattern.h"
 #include "millrace/devices/stablehlo/read_program.h"
 #include "millrace/devices/stablehlo/specialise/specialise.h"
@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       std::ranges::replace(dims, kUnknownDimension, n);
       shapes.emplace_back(pattern.dtype(), dims);
     }
-    (void)specialise::specialise(*module, shapes, cpu::reference::evaluate);
+    (void)specialise::specialise(*module, shapes, cpu::definition::evaluate);
   }
   return 0;
 }

@@ -5,16 +5,16 @@
 #include <memory>
 #include <string>
 
-#include "millrace/devices/cpu/reference/kernel.h"
-#include "millrace/devices/cpu/reference/scalar.h"
+#include "millrace/devices/cpu/kernels/kernel.h"
+#include "millrace/devices/cpu/kernels/scalar.h"
 #include "millrace/devices/stablehlo/ir/scan.h"
 
 namespace millrace::devices::cpu::testing {
 namespace {
 
+using definition::Kernel;
+using definition::Scalar;
 using ir::OpKind;
-using reference::Kernel;
-using reference::Scalar;
 
 constexpr int kMaxDepth = 64;  // of calls: StableHLO has no recursion
 
@@ -111,7 +111,7 @@ class Interpreter {
   }
 
   static Scalar read(const Array& array) {
-    return reference::load(array.shape.dtype(), array.bytes.data());
+    return definition::load(array.shape.dtype(), array.bytes.data());
   }
 
   Arrays tuple_element(const ir::Op& op) const {
@@ -199,7 +199,7 @@ class Interpreter {
   Result<Arrays> run_kernel(const ir::Op& op) {
     auto& kernel = kernels_[&op];
     if (kernel == nullptr) {
-      MILLRACE_TRY(kernel, reference::make_kernel(module_, op));
+      MILLRACE_TRY(kernel, definition::make_kernel(module_, op));
     }
     Arrays from = operands(op);
     for (const ir::Value* v : kernel->captures()) from.push_back(values_.at(v)[0]);

@@ -18,7 +18,7 @@
 #include "millrace/core/base/pool.h"
 #include "millrace/devices/cpu/client.h"
 #include "millrace/devices/cpu/compile.h"
-#include "millrace/devices/cpu/kernels/onednn.h"
+#include "millrace/devices/cpu/kernels/contraction/onednn.h"
 #include "millrace/devices/make_devices.h"
 #include "millrace/tools/api/runtime.h"
 #include "millrace/tools/train/model.h"

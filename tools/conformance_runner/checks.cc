@@ -6,7 +6,7 @@
 #include <string>
 
 #include "millrace/devices/cpu/custom_call.h"
-#include "millrace/devices/cpu/reference/scalar.h"
+#include "millrace/devices/cpu/kernels/scalar.h"
 
 namespace millrace::conformance {
 namespace {
@@ -14,8 +14,8 @@ namespace {
 using devices::DType;
 using devices::cpu::ConstArray;
 using devices::cpu::CustomCall;
-using devices::cpu::reference::Form;
-using devices::cpu::reference::Scalar;
+using devices::cpu::definition::Form;
+using devices::cpu::definition::Scalar;
 
 enum class Rule { kEqual, kClose, kAlmostEqual };
 
@@ -31,7 +31,7 @@ bool within_ulps(DType type, double a, double b) {
     std::byte bytes[8] = {};
     Scalar s;
     s.re = std::fabs(x);
-    devices::cpu::reference::store(type, s, bytes);
+    devices::cpu::definition::store(type, s, bytes);
     std::uint64_t bits = 0;
     std::memcpy(&bits, bytes, sizeof bits);
     const auto magnitude = static_cast<std::int64_t>(bits);
@@ -62,7 +62,7 @@ std::string number(double x) {
 }
 
 std::string value(DType type, const Scalar& s) {
-  switch (devices::cpu::reference::form_of(type)) {
+  switch (devices::cpu::definition::form_of(type)) {
     case Form::kBool:
       return s.u != 0 ? "true" : "false";
     case Form::kSigned:
@@ -78,7 +78,7 @@ std::string value(DType type, const Scalar& s) {
 }
 
 bool element_agrees(Rule rule, DType type, const Scalar& got, const Scalar& want) {
-  switch (devices::cpu::reference::form_of(type)) {
+  switch (devices::cpu::definition::form_of(type)) {
     case Form::kBool:
     case Form::kSigned:
     case Form::kUnsigned:
@@ -116,8 +116,8 @@ Status compare(Rule rule, const CustomCall& call) {
   std::string first;
   for (std::int64_t i = 0; i < got.shape.elements(); ++i) {
     const auto at = static_cast<std::size_t>(i) * width;
-    const Scalar g = devices::cpu::reference::load(type, got.data + at);
-    const Scalar w = devices::cpu::reference::load(type, want.data + at);
+    const Scalar g = devices::cpu::definition::load(type, got.data + at);
+    const Scalar w = devices::cpu::definition::load(type, want.data + at);
     if (element_agrees(rule, type, g, w)) continue;
     if (++wrong == 1) {
       first = "element " + index_text(got.shape, i) + " of " + got.shape.to_string() + ": got " +

@@ -4,11 +4,11 @@
 
 #include "millrace/devices/cpu/compile/convolution_forms.h"
 #include "millrace/devices/cpu/compile/node_kernel.h"
+#include "millrace/devices/cpu/kernels/contraction/gemm.h"
+#include "millrace/devices/cpu/kernels/convolution/gemm_convolution.h"
 #include "millrace/devices/cpu/kernels/dim_vector.h"
-#include "millrace/devices/cpu/kernels/gemm.h"
-#include "millrace/devices/cpu/kernels/gemm_convolution.h"
-#include "millrace/devices/cpu/kernels/strided.h"
-#include "millrace/devices/cpu/kernels/tile_op.h"
+#include "millrace/devices/cpu/kernels/elementwise/tile_op.h"
+#include "millrace/devices/cpu/kernels/movement/strided.h"
 
 namespace millrace::devices::cpu::compiler {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "millrace/devices/cpu/kernels/contraction.h"
-#include "millrace/devices/cpu/kernels/onednn.h"
+#include "millrace/devices/cpu/kernels/contraction/contraction.h"
+#include "millrace/devices/cpu/kernels/contraction/onednn.h"
 
 namespace millrace::devices::cpu::compiler {
 

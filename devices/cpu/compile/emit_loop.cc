@@ -7,7 +7,7 @@
 #include "millrace/devices/cpu/compile/emit.h"
 #include "millrace/devices/cpu/compile/view.h"
 #include "millrace/devices/cpu/kernels/element.h"
-#include "millrace/devices/cpu/kernels/strided.h"
+#include "millrace/devices/cpu/kernels/movement/strided.h"
 
 namespace millrace::devices::cpu::compiler {
 

@@ -11,7 +11,7 @@
 #include "millrace/devices/cpu/compile/fuse.h"
 #include "millrace/devices/cpu/compile/view.h"
 #include "millrace/devices/cpu/kernels/element.h"
-#include "millrace/devices/cpu/kernels/loop_kernel.h"
+#include "millrace/devices/cpu/kernels/elementwise/loop_kernel.h"
 
 namespace millrace::devices::cpu::compiler {
 namespace {

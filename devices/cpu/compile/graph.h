@@ -13,13 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/devices/cpu/kernels/contraction.h"
-#include "millrace/devices/cpu/kernels/indexed.h"
-#include "millrace/devices/cpu/kernels/loop_kernel.h"
-#include "millrace/devices/cpu/kernels/onednn.h"
+#include "millrace/devices/cpu/kernels/contraction/contraction.h"
+#include "millrace/devices/cpu/kernels/contraction/onednn.h"
+#include "millrace/devices/cpu/kernels/elementwise/loop_kernel.h"
+#include "millrace/devices/cpu/kernels/kernel.h"
+#include "millrace/devices/cpu/kernels/movement/indexed.h"
+#include "millrace/devices/cpu/kernels/reduce/region_reduce.h"
 #include "millrace/devices/cpu/kernels/region.h"
-#include "millrace/devices/cpu/kernels/region_reduce.h"
-#include "millrace/devices/cpu/reference/kernel.h"
 #include "millrace/devices/shape.h"
 #include "millrace/devices/stablehlo/ir/op.h"
 
@@ -52,7 +52,7 @@ enum class NodeKind : std::uint8_t {
   kSort,
   kWhile,
   kCase,
-  // Anything else, by its definition (reference/kernel.h); calls of custom functions.
+  // Anything else, by its definition (kernels/kernel.h); calls of custom functions.
   kReference,
 };
 
@@ -94,7 +94,7 @@ struct Node {
   std::shared_ptr<const Region> region,
       region2;                // reducer or comparator; region2: the scatter of a select
   std::vector<Block> blocks;  // kWhile: condition, body; kCase: branches
-  std::shared_ptr<const reference::Kernel> kernel;  // kReference
+  std::shared_ptr<const definition::Kernel> kernel;  // kReference
   bool has_effect = false;  // kReference: it runs though nothing reads its results
 };
 

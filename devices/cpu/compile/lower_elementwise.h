@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "millrace/devices/cpu/kernels/tile_op.h"
+#include "millrace/devices/cpu/kernels/elementwise/tile_op.h"
 #include "millrace/devices/stablehlo/ir/op.h"
 
 namespace millrace::devices::cpu {

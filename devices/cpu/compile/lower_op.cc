@@ -5,8 +5,8 @@
 #include "millrace/devices/cpu/compile/lower_elementwise.h"
 #include "millrace/devices/cpu/compile/lower_region.h"
 #include "millrace/devices/cpu/custom_call.h"
+#include "millrace/devices/cpu/kernels/convolution/gemm_convolution.h"
 #include "millrace/devices/cpu/kernels/element.h"
-#include "millrace/devices/cpu/kernels/gemm_convolution.h"
 #include "millrace/devices/cpu/linalg/lapack.h"
 
 namespace millrace::devices::cpu::compiler {
@@ -47,7 +47,7 @@ struct Lowering : OpToLower {
   Lowered run(Block& to) {
     // The kernels would take the stored integers for the values, which select passes on as they
     // are.
-    if (reference::is_quantised(op) && op.kind() != ir::OpKind::kSelect) return reference(to);
+    if (definition::is_quantised(op) && op.kind() != ir::OpKind::kSelect) return reference(to);
     promote(to);
     if (op.kind() == ir::OpKind::kAllReduce || op.kind() == ir::OpKind::kCollectiveReduce ||
         op.kind() == ir::OpKind::kReduceScatter) {
@@ -121,7 +121,7 @@ struct Lowering : OpToLower {
       }
     }
     Node n = base(NodeKind::kReference);
-    MILLRACE_TRY(n.kernel, reference::make_kernel(module, op));
+    MILLRACE_TRY(n.kernel, definition::make_kernel(module, op));
     n.has_effect = n.kernel->has_effect();
     n.inputs = inputs;
     for (const ir::Value* v : n.kernel->captures()) n.inputs.push_back(outer(v));

@@ -70,7 +70,7 @@ class RegionLowering {
       MILLRACE_TRY_STATUS(lower_op(*v->def(), 0));
       return values_.at(v);
     }
-    // reference/body.h captures it.
+    // kernels/body.h captures it.
     return fail(ErrorCode::kUnimplemented, op.where() + ": reads a value of its surroundings");
   }
 

@@ -6,9 +6,9 @@
 
 #include "millrace/core/base/pool.h"
 #include "millrace/devices/cpu/kernels/element.h"
-#include "millrace/devices/cpu/kernels/pool.h"
-#include "millrace/devices/cpu/kernels/scan.h"
-#include "millrace/devices/cpu/kernels/strided.h"
+#include "millrace/devices/cpu/kernels/movement/strided.h"
+#include "millrace/devices/cpu/kernels/reduce/pool.h"
+#include "millrace/devices/cpu/kernels/reduce/scan.h"
 
 namespace millrace::devices::cpu::compiler {
 namespace {
@@ -246,14 +246,14 @@ NodeKernel reference_kernel(const Graph& graph, const Node& n) {
   for (ValueId v : n.outputs) into.push_back({graph.shape(v)});
   // In the step's scratch: the lists of arrays, then what the kernel wants.
   const std::size_t own = n.kernel->scratch_bytes(from, into);
-  reference::Scratch all;
+  definition::Scratch all;
   all.take<ConstArray>(std::ssize(from));
   all.take<MutableArray>(std::ssize(into));
   all.take<std::byte>(static_cast<std::int64_t>(own));
   const std::size_t bytes = all.taken_bytes();
   return {.name = std::string(n.name),
           .run = [kernel = n.kernel, from, into, own, bytes](const StepFrame& f) -> Status {
-            reference::Scratch scratch(std::span(f.scratch, bytes));
+            definition::Scratch scratch(std::span(f.scratch, bytes));
             const auto in = scratch.take<ConstArray>(std::ssize(from));
             const auto out = scratch.take<MutableArray>(std::ssize(into));
             for (std::size_t i = 0; i < in.size(); ++i) in[i] = {from[i].shape, f.in(i)};

@@ -16,7 +16,7 @@
 #include "millrace/core/async/parallel_for.h"
 #include "millrace/core/base/error.h"
 #include "millrace/core/base/function_ref.h"
-#include "millrace/devices/cpu/kernels/onednn.h"
+#include "millrace/devices/cpu/kernels/contraction/onednn.h"
 
 namespace millrace::devices::cpu {
 

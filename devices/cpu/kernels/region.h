@@ -9,8 +9,8 @@
 #include <optional>
 #include <span>
 
-#include "millrace/devices/cpu/kernels/reduce_loops.h"
-#include "millrace/devices/cpu/kernels/tile_program.h"
+#include "millrace/devices/cpu/kernels/elementwise/tile_program.h"
+#include "millrace/devices/cpu/kernels/reduce/reduce_loops.h"
 
 namespace millrace::devices::cpu {
 

@@ -32,7 +32,7 @@ std::unique_lock<std::mutex> turn() {
   return one_at_a_time ? std::unique_lock(mutex) : std::unique_lock<std::mutex>();
 }
 
-class LapackKernel final : public reference::ScratchKernel {
+class LapackKernel final : public definition::ScratchKernel {
  public:
   LapackKernel(Run run, Options options) : run_(run), options_(options) {}
 

@@ -8,11 +8,11 @@
 #include <mutex>
 #include <string>
 
-#include "millrace/devices/cpu/reference/kernel.h"
+#include "millrace/devices/cpu/kernels/kernel.h"
 
 namespace millrace::devices::cpu::linalg {
 
-using reference::Kernel;
+using definition::Kernel;
 
 // nullptr for what it does not know. All that JAX 0.10 has are known, of f32, f64 and their complex
 // numbers: potrf, getrf, trsm, geqrf, geqp3, orgqr (ungqr), ormqr (unmqr), syevd (heevd), gesdd,

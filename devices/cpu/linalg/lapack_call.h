@@ -11,12 +11,12 @@
 #include <span>
 #include <string_view>
 
+#include "millrace/devices/cpu/kernels/kernel.h"
 #include "millrace/devices/cpu/linalg/lapack_library.h"
-#include "millrace/devices/cpu/reference/kernel.h"
 
 namespace millrace::devices::cpu::linalg {
 
-using reference::Scratch;
+using definition::Scratch;
 
 // Letters of the call ('L' or 'U', 'N' or 'T' or 'C', ...), flags and numbers.
 struct Options {

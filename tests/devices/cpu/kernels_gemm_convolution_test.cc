@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "millrace/core/exec/make_executor.h"
-#include "millrace/devices/cpu/kernels/gemm_convolution.h"
-#include "tests/devices/cpu/reference/reference_support.h"
+#include "millrace/devices/cpu/kernels/convolution/gemm_convolution.h"
+#include "tests/devices/cpu/definition/definition_support.h"
 
 namespace millrace::devices::cpu::testing {
 namespace {

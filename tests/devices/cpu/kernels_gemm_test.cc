@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "millrace/core/exec/make_executor.h"
-#include "millrace/devices/cpu/kernels/contraction.h"
-#include "millrace/devices/cpu/kernels/gemm.h"
+#include "millrace/devices/cpu/kernels/contraction/contraction.h"
+#include "millrace/devices/cpu/kernels/contraction/gemm.h"
 #include "tests/devices/cpu/run_support.h"
 
 namespace millrace::devices::cpu::testing {

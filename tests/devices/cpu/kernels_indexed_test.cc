@@ -1,6 +1,6 @@
 // Scatters whose windows lie dense: indices outside of the operand are skipped, whatever their
 // type, and several updates of one place are combined in their order.
-#include "millrace/devices/cpu/kernels/indexed.h"
+#include "millrace/devices/cpu/kernels/movement/indexed.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "millrace/devices/cpu/kernels/loop_kernel.h"
+#include "millrace/devices/cpu/kernels/elementwise/loop_kernel.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "millrace/devices/cpu/kernels/tile_op.h"
+#include "millrace/devices/cpu/kernels/elementwise/tile_op.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "millrace/devices/stablehlo/ir/print.h"
-#include "tests/devices/cpu/reference/reference_support.h"
+#include "tests/devices/cpu/definition/definition_support.h"
 
 namespace millrace::devices::cpu::testing {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/devices/cpu/kernels/onednn.h"
+#include "millrace/devices/cpu/kernels/contraction/onednn.h"
 #include "tests/devices/cpu/conformance_programs.h"
 #include "tests/devices/cpu/run_support.h"
 #include "tests/support/allocation_count.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "millrace/devices/cpu/compile/run_context.h"
-#include "millrace/devices/cpu/reference/scalar.h"
+#include "millrace/devices/cpu/kernels/scalar.h"
 #include "millrace/devices/stablehlo/ir/float_format.h"
 #include "millrace/devices/stablehlo/ir/module.h"
 #include "millrace/devices/stablehlo/text/read_text.h"
@@ -73,8 +73,8 @@ std::string compare(Check check, const Shape& shape, const Bytes& got, const Byt
   const DType part = type == DType::kC64 ? DType::kF32 : type == DType::kC128 ? DType::kF64 : type;
   for (std::int64_t i = 0; i < shape.elements(); ++i) {
     const auto at = static_cast<std::size_t>(i) * byte_width(type);
-    const reference::Scalar g = reference::load(type, &got[at]),
-                            w = reference::load(type, &want[at]);
+    const definition::Scalar g = definition::load(type, &got[at]),
+                             w = definition::load(type, &want[at]);
     std::ostringstream text;
     text.precision(17);
     if (!is_floating(type) && !is_complex(type)) {

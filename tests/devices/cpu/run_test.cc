@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "millrace/devices/cpu/kernels/onednn.h"
+#include "millrace/devices/cpu/kernels/contraction/onednn.h"
 #include "tests/devices/cpu/run_support.h"
 #include "tests/support/allocation_count.h"
 #include "tests/support/paths.h"

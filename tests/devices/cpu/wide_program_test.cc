@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/devices/cpu/kernels/loop_kernel.h"
+#include "millrace/devices/cpu/kernels/elementwise/loop_kernel.h"
 #include "tests/devices/cpu/run_support.h"
 
 namespace millrace::devices::cpu {

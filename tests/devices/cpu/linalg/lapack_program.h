@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/devices/cpu/reference/reference_support.h"
+#include "tests/devices/cpu/definition/definition_support.h"
 
 namespace millrace::devices::cpu::testing {
 

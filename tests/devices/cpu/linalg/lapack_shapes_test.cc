@@ -142,10 +142,10 @@ class LapackShapesTest : public ::testing::TestWithParam<DType> {
     std::byte* to = made.bytes.data();
     for (const Dense& d : pieces) {
       for (const C& x : d.data) {
-        reference::store(type(),
-                         complex() ? reference::from_complex(x.real(), x.imag())
-                                   : reference::from_real(x.real()),
-                         to);
+        definition::store(type(),
+                          complex() ? definition::from_complex(x.real(), x.imag())
+                                    : definition::from_real(x.real()),
+                          to);
         to += byte_width(type());
       }
     }
@@ -157,7 +157,7 @@ class LapackShapesTest : public ::testing::TestWithParam<DType> {
     const std::size_t width = byte_width(a.shape.dtype()),
                       first = static_cast<std::size_t>(batch) * made.data.size();
     for (std::size_t i = 0; i < made.data.size(); ++i) {
-      const auto s = reference::load(a.shape.dtype(), &a.bytes[(first + i) * width]);
+      const auto s = definition::load(a.shape.dtype(), &a.bytes[(first + i) * width]);
       made.data[i] = a.shape.dtype() == DType::kI32 ? C(static_cast<double>(s.i))
                      : is_complex(a.shape.dtype())  ? C(s.re, s.im)
                                                     : C(s.re);

@@ -87,7 +87,7 @@ class LapackTest : public ::testing::TestWithParam<bool> {
     const int rank = a.shape.rank();
     Dense made{rank == 2 ? a.shape.dim(0) : 1, a.shape.dim(rank - 1), {}};
     for (std::int64_t i = 0; i < a.shape.elements(); ++i) {
-      const auto s = reference::load(
+      const auto s = definition::load(
           a.shape.dtype(), &a.bytes[static_cast<std::size_t>(i) * byte_width(a.shape.dtype())]);
       made.data.emplace_back(s.re, is_complex(a.shape.dtype()) ? s.im : 0.0);
     }

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/devices/cpu/reference/reference_support.h"
+#include "tests/devices/cpu/definition/definition_support.h"
 
 namespace millrace::devices::cpu::testing {
 namespace {

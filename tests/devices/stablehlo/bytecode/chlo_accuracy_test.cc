@@ -17,7 +17,7 @@
 
 #include "millrace/devices/stablehlo/bytecode/read_bytecode.h"
 #include "millrace/devices/stablehlo/bytecode/write_bytecode.h"
-#include "tests/devices/cpu/reference/reference_support.h"
+#include "tests/devices/cpu/definition/definition_support.h"
 
 namespace millrace::devices::stablehlo::bytecode {
 namespace {

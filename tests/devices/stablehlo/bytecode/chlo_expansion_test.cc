@@ -12,7 +12,7 @@
 #include "millrace/devices/stablehlo/bytecode/read_bytecode.h"
 #include "millrace/devices/stablehlo/bytecode/write_bytecode.h"
 #include "millrace/devices/stablehlo/ir/print.h"
-#include "tests/devices/cpu/reference/reference_support.h"
+#include "tests/devices/cpu/definition/definition_support.h"
 
 namespace millrace::devices::stablehlo::bytecode {
 namespace {
@@ -33,8 +33,8 @@ void expect_close_complex(const cpu::testing::Array& got, const cpu::testing::Ar
   const DType type = want.shape.dtype();
   const double unit = type == DType::kC128 ? 0x1p-46 : 0x1p-20;
   for (std::size_t at = 0; at < got.bytes.size(); at += byte_width(type)) {
-    const auto g = cpu::reference::load(type, &got.bytes[at]),
-               w = cpu::reference::load(type, &want.bytes[at]);
+    const auto g = cpu::definition::load(type, &got.bytes[at]),
+               w = cpu::definition::load(type, &want.bytes[at]);
     const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
     const std::string words = "element " + std::to_string(at / byte_width(type)) + ": (" +
                               std::to_string(g.re) + ", " + std::to_string(g.im) + "), not (" +
@@ -66,8 +66,8 @@ void expect_close(const Arrays& got, const Arrays& want) {
     }
     const double unit = type == DType::kF64 ? 0x1p-48 : type == DType::kF32 ? 0x1p-19 : 0x1p-9;
     for (std::size_t at = 0; at < got[r].bytes.size(); at += byte_width(type)) {
-      const double g = cpu::reference::load(type, &got[r].bytes[at]).re,
-                   w = cpu::reference::load(type, &want[r].bytes[at]).re;
+      const double g = cpu::definition::load(type, &got[r].bytes[at]).re,
+                   w = cpu::definition::load(type, &want[r].bytes[at]).re;
       if (g == w || (std::isnan(g) && std::isnan(w))) continue;
       ASSERT_TRUE(std::isfinite(w)) << "byte " << at << ": " << g << ", not " << w;
       EXPECT_LE(std::fabs(g - w), unit * std::fabs(w) + 1e-30)

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/devices/cpu/reference/kernel.h"
+#include "millrace/devices/cpu/kernels/kernel.h"
 #include "millrace/devices/shape_pattern.h"
 #include "millrace/devices/stablehlo/ir/print.h"
 #include "millrace/devices/stablehlo/text/read_text.h"
@@ -29,7 +29,7 @@ Result<ir::Module> refined(const std::string& arguments, const std::string& resu
   if (!module) return std::unexpected(module.error());
   MILLRACE_TRY_STATUS(verify::verify(*module));
   EXPECT_TRUE(is_needed(*module));
-  return specialise(*module, shapes, cpu::reference::evaluate);
+  return specialise(*module, shapes, cpu::definition::evaluate);
 }
 
 std::string replaced(std::string text, const std::vector<std::string>& what,
@@ -583,7 +583,7 @@ TEST(RefineTest, ParametersOfTuplesStandInARow) {
   const std::vector<Shape> shapes = shapes_of(entry(*module)->inputs(), "argument").value();
   EXPECT_THAT(shapes, ::testing::ElementsAre(f32({kUnknownDimension}), Shape(DType::kI32, {2})));
   const auto refined = specialise(*module, std::vector<Shape>{f32({3}), Shape(DType::kI32, {2})},
-                                  cpu::reference::evaluate);
+                                  cpu::definition::evaluate);
   ASSERT_TRUE(refined) << refined.error().to_string();
   EXPECT_EQ(refined->find("main")->results()[0].to_string(), "tensor<3xf32>");
 }

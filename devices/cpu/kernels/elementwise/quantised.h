@@ -1,0 +1,24 @@
+// Quantised elements (StableHLO, "Quantized types"): integers of storage type that stand for
+// (stored - zero point) * scale.
+#pragma once
+
+#include "millrace/devices/cpu/kernels/kernel.h"
+
+namespace millrace::devices::cpu::definition {
+
+// Runs an op with quantised operands or results: operands are dequantised to the expressed type,
+// `function` runs on those, results are quantised. Movement of elements and uniform_quantize and
+// uniform_dequantize are the same with functions that only move.
+// takes_scratch: the function does.
+Status run_quantised(const Call& call, Function function, bool takes_scratch);
+
+// Whether the op runs on the stored integers as they are: select, which passes them on, and those
+// with a body, which knows what they stand for (body.h).
+bool runs_on_stored(const ir::Op& op);
+
+// One element, of scale and zero point `channel`: the number that a stored integer stands for, not
+// rounded to the expressed type, and the integer that is stored for a number.
+Scalar dequantised(const ir::QuantParameters& q, std::size_t channel, const Scalar& stored);
+Scalar quantised(const ir::QuantParameters& q, std::size_t channel, const Scalar& value);
+
+}  // namespace millrace::devices::cpu::definition

@@ -1,0 +1,106 @@
+// definition: every operation as StableHLO's specification defines it, on dense arrays, one element
+// after the other. It runs the operations that have no fast kernel, and it is the oracle that the
+// fast kernels are tested against (tests/support/interpreter.h). Read next: scalar.h (elements),
+// body.h (regions of reducers and comparators), then the families: each folder beside this file has
+// the definitions of a family and its fast kernels.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "millrace/devices/cpu/custom_call.h"
+#include "millrace/devices/cpu/kernels/body.h"
+#include "millrace/devices/cpu/kernels/scratch.h"
+#include "millrace/devices/stablehlo/ir/module.h"
+#include "millrace/devices/stablehlo/specialise/known.h"
+
+namespace millrace::devices::cpu::definition {
+
+// The lists of integers among an op's attributes, decoded once. Thread-safety: immutable.
+class IntLists {
+ public:
+  explicit IntLists(const ir::Op& op);
+  // Empty if there is none.
+  std::span<const std::int64_t> find(std::string_view name) const;
+
+ private:
+  std::vector<std::pair<std::string_view, std::vector<std::int64_t>>> lists_;
+};
+
+// One operation at work. Shapes are those of the arrays, not of the op's types, which may be
+// dynamic. A quantised array has the shape of its storage.
+struct Call {
+  const ir::Op& op;
+  const IntLists& lists;         // of op
+  std::span<const Body> bodies;  // of the op's regions
+  std::span<const ConstArray> operands;
+  std::span<const ConstArray> captured;  // what the bodies capture, one body after the other
+  std::span<const MutableArray> results;
+  Scratch& scratch;
+
+  // To evaluate body i.
+  Body::Frame frame(std::size_t i) const {
+    std::size_t first = 0;
+    for (std::size_t b = 0; b < i; ++b) first += bodies[b].captures().size();
+    return {bodies[i], captured.subspan(first, bodies[i].captures().size()), scratch};
+  }
+  std::span<const std::int64_t> ints(std::string_view name) const { return lists.find(name); }
+};
+using Function = Status (*)(const Call&);
+
+// One operation made ready: its bodies compiled, its module kept. Thread-safety: immutable.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  // What a run with arrays of these shapes needs; their addresses are not used.
+  virtual std::size_t scratch_bytes(std::span<const ConstArray> /*operands*/,
+                                    std::span<const MutableArray> /*results*/) const {
+    return 0;
+  }
+  // Operands and results do not overlap. scratch has scratch_bytes(), aligned for any element.
+  // Nothing is allocated, unless the run fails or calls a user's function.
+  virtual Status run(std::span<const ConstArray> operands, std::span<const MutableArray> results,
+                     std::span<std::byte> scratch) const = 0;
+  // It does more than write its results: it must run even where they are not read.
+  virtual bool has_effect() const { return false; }
+  // Values of the op's surroundings that its bodies read: further operands, behind its own. They
+  // live as long as the module.
+  virtual std::span<const ir::Value* const> captures() const { return {}; }
+};
+
+// A kernel that takes scratch, as much as the same lines say where it measures.
+class ScratchKernel : public Kernel {
+ public:
+  std::size_t scratch_bytes(std::span<const ConstArray> operands,
+                            std::span<const MutableArray> results) const override {
+    Scratch scratch;
+    // An error is of no interest: what fails for these shapes fails again when it runs.
+    static_cast<void>(call(operands, results, scratch));
+    return scratch.taken_bytes();
+  }
+  Status run(std::span<const ConstArray> operands, std::span<const MutableArray> results,
+             std::span<std::byte> memory) const override {
+    Scratch scratch(memory);
+    return call(operands, results, scratch);
+  }
+
+ protected:
+  virtual Status call(std::span<const ConstArray> operands, std::span<const MutableArray> results,
+                      Scratch& scratch) const = 0;
+};
+
+// Everything but calls, control flow, tuples and tokens. kUnimplemented for what is not known.
+Result<std::shared_ptr<const Kernel>> make_kernel(const ir::Module& module, const ir::Op& op);
+
+// What specialise folds sizes with.
+bool evaluate(const ir::Module& module, const ir::Op& op,
+              std::span<const stablehlo::specialise::KnownRef> operands,
+              stablehlo::specialise::Known& result);
+
+// Whether an operand or result has quantised elements.
+bool is_quantised(const ir::Op& op);
+
+}  // namespace millrace::devices::cpu::definition

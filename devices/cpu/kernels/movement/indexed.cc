@@ -1,0 +1,360 @@
+#include "millrace/devices/cpu/kernels/movement/indexed.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "millrace/core/base/check.h"
+#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/movement/merge_sort.h"
+#include "millrace/devices/cpu/kernels/movement/strided.h"
+#include "millrace/devices/cpu/kernels/split.h"
+
+namespace millrace::devices::cpu {
+namespace {
+
+// What an index is read as: a number of 2 or 4 bits has a byte, extended.
+DType read_as(DType type) {
+  if (type == DType::kI2 || type == DType::kI4) return DType::kI8;
+  return type == DType::kU2 || type == DType::kU4 ? DType::kU8 : type;
+}
+
+std::int64_t read_index(DType type, const void* data, std::int64_t at) {
+  return visit(
+      read_as(type),
+      [&](auto tag) -> std::int64_t {
+        using T = typename decltype(tag)::type;
+        if constexpr (kIsInteger<T>) {
+          const T v = static_cast<const T*>(data)[at];
+          // An unsigned index beyond int64 is out of range wherever it is used.
+          if constexpr (std::is_same_v<T, std::uint64_t>) {
+            if (v > static_cast<std::uint64_t>(INT64_MAX)) return INT64_MAX;
+          }
+          return static_cast<std::int64_t>(v);
+        } else {
+          return 0;
+        }
+      },
+      [] { return std::int64_t{0}; });
+}
+
+template <class T>
+void add_one(void* to, const void* update) {
+  T a, b;
+  std::memcpy(&a, to, sizeof(T));
+  std::memcpy(&b, update, sizeof(T));
+  a += b;
+  std::memcpy(to, &a, sizeof(T));
+}
+
+}  // namespace
+
+IndexedWalk::IndexedWalk(const Shape& operand, const Shape& indices, const Shape& result,
+                         IndexedDims dims, std::span<const std::int64_t> slice_sizes)
+    : operand_(operand),
+      indices_(indices),
+      dims_(std::move(dims)),
+      width_(static_cast<int>(byte_width(operand.dtype()))),
+      slice_(slice_sizes),
+      operand_strides_(dense_strides(operand)) {
+  const DimVector result_strides = dense_strides(result);
+  const DimVector index_strides = dense_strides(indices);
+  if (dims_.index_vector_dim < indices.rank()) {
+    index_step_ = index_strides[static_cast<std::size_t>(dims_.index_vector_dim)];
+  }
+  int index_dim = 0;
+  for (int d = 0; d < result.rank(); ++d) {
+    if (contains(dims_.offset, d)) continue;
+    if (index_dim == dims_.index_vector_dim) ++index_dim;
+    batch_dims_.push_back(result.dim(d));
+    batch_result_strides_.push_back(result_strides[static_cast<std::size_t>(d)]);
+    batch_index_strides_.push_back(index_strides[static_cast<std::size_t>(index_dim)]);
+    batches_ *= result.dim(d);
+    ++index_dim;
+  }
+  std::size_t next = 0;
+  for (int d = 0; d < operand.rank(); ++d) {
+    if (contains(dims_.collapsed, d) || contains(dims_.operand_batching, d)) continue;
+    const auto result_dim = static_cast<std::size_t>(dims_.offset[next++]);
+    const std::int64_t extent = result.dim(static_cast<int>(result_dim));
+    window_dims_.push_back(extent);
+    window_operand_strides_.push_back(operand_strides_[static_cast<std::size_t>(d)]);
+    window_result_strides_.push_back(result_strides[result_dim]);
+    window_operand_dim_.push_back(d);
+    window_elements_ *= extent;
+    slice_[static_cast<std::size_t>(d)] = extent;
+  }
+  dense_ = true;
+  std::int64_t step = 1;
+  for (std::size_t d = window_dims_.size(); d-- > 0;) {
+    if (window_dims_[d] == 1) continue;
+    dense_ = dense_ && window_operand_strides_[d] == step && window_result_strides_[d] == step;
+    step *= window_dims_[d];
+  }
+  flat_ = dims_.operand_batching.empty();
+  for (std::size_t d = 0; d + 1 < batch_dims_.size(); ++d) {
+    flat_ = flat_ && batch_index_strides_[d] == batch_dims_[d + 1] * batch_index_strides_[d + 1] &&
+            batch_result_strides_[d] == batch_dims_[d + 1] * batch_result_strides_[d + 1];
+  }
+}
+
+void IndexedWalk::start_index(std::int64_t b, const void* indices, std::int64_t* start) const {
+  std::int64_t base = 0, index[kMaxRank], rest = b;
+  for (std::size_t d = batch_dims_.size(); d-- > 0;) {
+    index[d] = rest % batch_dims_[d];
+    rest /= batch_dims_[d];
+    base += index[d] * batch_index_strides_[d];
+  }
+  std::fill_n(start, operand_.rank(), 0);
+  for (std::size_t k = 0; k < dims_.index_map.size(); ++k) {
+    start[dims_.index_map[k]] =
+        read_index(indices_.dtype(), indices, base + static_cast<std::int64_t>(k) * index_step_);
+  }
+  for (std::size_t k = 0; k < dims_.operand_batching.size(); ++k) {
+    // The batch dimension of the result that belongs to this dimension of the indices.
+    std::int64_t at = dims_.indices_batching[k];
+    if (at > dims_.index_vector_dim) --at;
+    start[dims_.operand_batching[k]] = index[at];
+  }
+}
+
+IndexedWalk::Dense IndexedWalk::dense() const {
+  Dense walk;
+  for (std::size_t k = 0; k < dims_.index_map.size(); ++k) {
+    const auto d = static_cast<int>(dims_.index_map[k]);
+    walk.most[k] = operand_.dim(d) - slice_[d];
+    walk.strides[k] = operand_strides_[d];
+  }
+  if (batch_dims_.empty()) return walk;
+  walk.index_stride = batch_index_strides_.back();
+  walk.result_stride = batch_result_strides_.back();
+  return walk;
+}
+
+template <class I>
+void IndexedWalk::gather_dense(const std::byte* operand, const I* indices, std::byte* result,
+                               std::int64_t begin, std::int64_t end) const {
+  Dense walk = dense();
+  for (std::int64_t& most : walk.most) most = std::max<std::int64_t>(most, 0);
+  const std::size_t mapped = dims_.index_map.size();
+  const auto bytes = static_cast<std::size_t>(window_elements_ * width_);
+  for (std::int64_t b = begin; b < end; ++b) {
+    std::int64_t from = 0;
+    for (std::size_t k = 0; k < mapped; ++k) {
+      const auto start = static_cast<std::int64_t>(
+          indices[b * walk.index_stride + static_cast<std::int64_t>(k) * index_step_]);
+      from += std::clamp<std::int64_t>(start, 0, walk.most[k]) * walk.strides[k];
+    }
+    std::byte* to = result + b * walk.result_stride * width_;
+    const std::byte* source = operand + from * width_;
+    // Most windows are one number: a load and a store.
+    if (bytes == 4)
+      std::memcpy(to, source, 4);
+    else if (bytes == 8)
+      std::memcpy(to, source, 8);
+    else
+      std::memcpy(to, source, bytes);
+  }
+}
+
+void IndexedWalk::gather(const void* operand, const void* indices, void* result,
+                         Parallel& parallel) const {
+  if (batches_ == 0 || window_elements_ == 0) return;
+  const auto* in = static_cast<const std::byte*>(operand);
+  auto* out = static_cast<std::byte*>(result);
+  const StridedCopy copy(window_dims_, window_operand_strides_, window_result_strides_, width_);
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    if (flat_ && dense_ && indices_.dtype() == DType::kI32)
+      return gather_dense(in, static_cast<const std::int32_t*>(indices), out, begin, end);
+    if (flat_ && dense_ && indices_.dtype() == DType::kI64)
+      return gather_dense(in, static_cast<const std::int64_t*>(indices), out, begin, end);
+    for (std::int64_t b = begin; b < end; ++b) {
+      std::int64_t start[kMaxRank], from = 0;
+      start_index(b, indices, start);
+      for (int d = 0; d < operand_.rank(); ++d) {
+        const auto s = static_cast<std::size_t>(d);
+        from += std::clamp<std::int64_t>(start[d], 0,
+                                         std::max<std::int64_t>(operand_.dim(d) - slice_[s], 0)) *
+                operand_strides_[s];
+      }
+      const std::int64_t to = place_of(b, batch_dims_, batch_result_strides_);
+      if (dense_) {
+        std::memcpy(out + to * width_, in + from * width_,
+                    static_cast<std::size_t>(window_elements_ * width_));
+      } else {
+        copy.run(in + from * width_, out + to * width_);
+      }
+    }
+  };
+  split(batches_, batches_ * (window_elements_ + 16) / (32 << 10), 16, parallel, run);
+}
+
+template <class I, class F>
+void IndexedWalk::scatter_dense(std::byte* result, const I* indices, const std::byte* updates,
+                                F put) const {
+  const Dense walk = dense();
+  // Copies, which the bytes that are written cannot be.
+  const std::int64_t batches = batches_, index_step = index_step_, width = width_;
+  const auto each = [&](const std::size_t count) {
+    for (std::int64_t b = 0; b < batches; ++b) {
+      std::int64_t to = 0;
+      bool inside = true;
+      for (std::size_t k = 0; k < count; ++k) {
+        // An unsigned index beyond int64 is negative here, and so outside of it too.
+        const auto start = static_cast<std::int64_t>(
+            indices[b * walk.index_stride + static_cast<std::int64_t>(k) * index_step]);
+        inside = inside && start >= 0 && start <= walk.most[k];
+        to += inside ? start * walk.strides[k] : 0;
+      }
+      if (inside) put(result + to * width, updates + b * walk.result_stride * width);
+    }
+  };
+  if (dims_.index_map.size() == 1)
+    each(1);
+  else
+    each(dims_.index_map.size());
+}
+
+void IndexedWalk::scatter_at(std::int64_t b, RegionFrame& frame, std::span<const DType> types,
+                             std::span<void* const> results, const void* indices,
+                             std::span<const void* const> updates) const {
+  std::int64_t start[kMaxRank];
+  start_index(b, indices, start);
+  const std::int64_t base = place_of(b, batch_dims_, batch_result_strides_);
+  std::int64_t target = 0;
+  for (int d = 0; d < operand_.rank(); ++d) {
+    const auto s = static_cast<std::size_t>(d);
+    if (start[d] < 0 || start[d] > operand_.dim(d) - slice_[s]) return;
+    target += start[d] * operand_strides_[s];
+  }
+  for (std::int64_t w = 0; w < window_elements_; ++w) {
+    const std::int64_t to = target + place_of(w, window_dims_, window_operand_strides_),
+                       from = base + place_of(w, window_dims_, window_result_strides_);
+    void* accumulators[kMaxOperands];
+    const void* elements[kMaxOperands];
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      const auto width = static_cast<std::int64_t>(byte_width(types[i]));
+      accumulators[i] = static_cast<std::byte*>(results[i]) + to * width;
+      elements[i] = static_cast<const std::byte*>(updates[i]) + from * width;
+    }
+    frame.fold(types, accumulators, elements);
+  }
+}
+
+void IndexedWalk::scatter(const Region& region, std::span<const DType> types,
+                          std::span<void* const> results, const void* indices,
+                          std::span<const void* const> updates) const {
+  if (operand_.elements() == 0) return;
+  RegionFrame frame(region);
+  // Whole rows at a time where the update replaces what is there, or is combined with it by an
+  // operation that has loops for elements as they lie in memory.
+  const bool replaces = region.program.instructions() == 0 &&
+                        region.program.outputs()[0] == region.program.inputs()[1];
+  const ReduceLoops loops = region.kind ? find_reduce_loops(*region.kind, types[0]) : ReduceLoops();
+  const Combine combine = loops && loops.lane_bytes == width_ ? loops.column : nullptr;
+  if (types.size() == 1 && flat_ && dense_ && window_elements_ <= INT32_MAX &&
+      (replaces || combine != nullptr)) {
+    visit(
+        read_as(indices_.dtype()),
+        [&](auto tag) {
+          using T = typename decltype(tag)::type;
+          if constexpr (kIsInteger<T>) {
+            const auto scatter = [&](auto put) {
+              scatter_dense(static_cast<std::byte*>(results[0]), static_cast<const T*>(indices),
+                            static_cast<const std::byte*>(updates[0]), put);
+            };
+            const auto elements = static_cast<int>(window_elements_);
+            // Sums of single numbers, as histograms and gradients have them, need no call for each.
+            if (elements == 1 && region.kind == ReduceKind::kAdd && types[0] == DType::kF32)
+              scatter([](void* to, const void* update) { add_one<float>(to, update); });
+            else if (elements == 1 && region.kind == ReduceKind::kAdd && types[0] == DType::kI32)
+              scatter([](void* to, const void* update) { add_one<std::uint32_t>(to, update); });
+            else if (combine != nullptr)
+              scatter([=](void* to, const void* update) { combine(to, update, elements); });
+            else
+              scatter([bytes = static_cast<std::size_t>(window_elements_ * width_)](
+                          void* to, const void* update) { std::memcpy(to, update, bytes); });
+          }
+        },
+        [] {});
+    return;
+  }
+  for (std::int64_t b = 0; b < batches_; ++b)
+    scatter_at(b, frame, types, results, indices, updates);
+}
+
+namespace {
+
+std::int64_t clamped_offset(const Shape& operand, const Shape& window, DType index_type,
+                            std::span<const void* const> starts) {
+  const DimVector strides = dense_strides(operand);
+  std::int64_t offset = 0;
+  for (int d = 0; d < operand.rank(); ++d) {
+    const std::int64_t start = read_index(index_type, starts[static_cast<std::size_t>(d)], 0);
+    offset += std::clamp<std::int64_t>(start, 0, operand.dim(d) - window.dim(d)) *
+              strides[static_cast<std::size_t>(d)];
+  }
+  return offset;
+}
+
+}  // namespace
+
+void dynamic_slice(const Shape& operand, const Shape& result, DType index_type, const void* data,
+                   std::span<const void* const> starts, void* out, Parallel& parallel) {
+  const std::int64_t offset = clamped_offset(operand, result, index_type, starts);
+  const auto width = static_cast<std::int64_t>(byte_width(operand.dtype()));
+  StridedCopy(result.dims(), dense_strides(operand), dense_strides(result), static_cast<int>(width))
+      .run(static_cast<const std::byte*>(data) + offset * width, out, parallel);
+}
+
+void dynamic_update_slice(const Shape& operand, const Shape& update, DType index_type,
+                          const void* update_data, std::span<const void* const> starts, void* out,
+                          Parallel& parallel) {
+  const std::int64_t offset = clamped_offset(operand, update, index_type, starts);
+  const auto width = static_cast<std::int64_t>(byte_width(operand.dtype()));
+  StridedCopy(update.dims(), dense_strides(update), dense_strides(operand), static_cast<int>(width))
+      .run(update_data, static_cast<std::byte*>(out) + offset * width, parallel);
+}
+
+std::size_t sort_scratch_bytes(const Shape& shape, int dimension) {
+  return 2 * static_cast<std::size_t>(std::max<std::int64_t>(shape.dim(dimension), 1)) *
+         sizeof(std::int32_t);
+}
+
+void sort(const Region& region, const Shape& shape, int dimension, std::span<const DType> types,
+          std::span<const void* const> operands, std::span<void* const> outputs,
+          std::byte* scratch) {
+  const std::int64_t n = shape.dim(dimension);
+  const std::int64_t stride = dense_strides(shape)[static_cast<std::size_t>(dimension)];
+  const std::int64_t lines = n == 0 ? 0 : shape.elements() / n;
+  const auto extent = static_cast<std::size_t>(n);
+  const std::span<std::int32_t> order(reinterpret_cast<std::int32_t*>(scratch), extent),
+      memory(order.data() + n, extent);
+  RegionFrame frame(region);
+  for (std::int64_t line = 0; line < lines; ++line) {
+    const std::int64_t base = line / stride * stride * n + line % stride;
+    const auto before = [&](std::int32_t a, std::int32_t b) {
+      for (std::size_t k = 0; k < types.size(); ++k) {
+        const auto width = static_cast<std::int64_t>(byte_width(types[k]));
+        const auto* data = static_cast<const std::byte*>(operands[k]) + base * width;
+        frame.set_argument(static_cast<int>(2 * k), data + a * stride * width);
+        frame.set_argument(static_cast<int>(2 * k + 1), data + b * stride * width);
+      }
+      frame.run(1);
+      return *static_cast<const std::uint8_t*>(frame.result(0)) != 0;
+    };
+    std::iota(order.begin(), order.end(), 0);
+    const std::int32_t* const sorted = merge_sort(order, memory, before).data();
+    for (std::size_t k = 0; k < types.size(); ++k) {
+      const auto width = static_cast<std::int64_t>(byte_width(types[k]));
+      const auto* from = static_cast<const std::byte*>(operands[k]) + base * width;
+      auto* to = static_cast<std::byte*>(outputs[k]) + base * width;
+      for (std::int64_t i = 0; i < n; ++i) {
+        std::memcpy(to + i * stride * width, from + sorted[i] * stride * width,
+                    static_cast<std::size_t>(width));
+      }
+    }
+  }
+}
+
+}  // namespace millrace::devices::cpu

@@ -1,0 +1,90 @@
+// Data movement whose place is computed at run time: gather, scatter, dynamic_slice,
+// dynamic_update_slice; and sort. Windows that leave the operand are clamped (gather, dynamic
+// slices) or skipped as a whole (scatter: as XLA does, kernels/movement/indexing_definition.cc).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "millrace/core/async/parallel_for.h"
+#include "millrace/devices/cpu/kernels/dim_vector.h"
+#include "millrace/devices/cpu/kernels/region.h"
+#include "millrace/devices/shape.h"
+
+namespace millrace::devices::cpu {
+
+// StableHLO's gather dimension numbers and those of scatter under the same names: offset = update
+// window dimensions, collapsed = inserted window dimensions.
+struct IndexedDims {
+  std::vector<std::int64_t> offset, collapsed, operand_batching, indices_batching, index_map;
+  std::int64_t index_vector_dim = 0;
+};
+
+// Precomputed walk of a gather or scatter. Thread-safety: immutable.
+class IndexedWalk {
+ public:
+  // slice_sizes: of the operand's dimensions. result: the gather's result or the scatter's updates.
+  IndexedWalk(const Shape& operand, const Shape& indices, const Shape& result, IndexedDims dims,
+              std::span<const std::int64_t> slice_sizes);
+
+  void gather(const void* operand, const void* indices, void* result, Parallel& parallel) const;
+  // results[k] holds the operand already. The region takes (current values..., updates...).
+  void scatter(const Region& region, std::span<const DType> types, std::span<void* const> results,
+               const void* indices, std::span<const void* const> updates) const;
+
+ private:
+  // The operand index at which the window of batch element b starts, per dimension; unclamped.
+  void start_index(std::int64_t b, const void* indices, std::int64_t* start) const;
+  // A dense walk: strides of the batch, and per component of the index vector how far a window
+  // may begin and how far apart its places are.
+  struct Dense {
+    std::int64_t index_stride = 0, result_stride = 0;
+    std::int64_t most[kMaxRank] = {}, strides[kMaxRank] = {};
+  };
+  Dense dense() const;
+  // Batch elements [begin, end), where flat_ and windows are dense in operand and result.
+  template <class I>
+  void gather_dense(const std::byte* operand, const I* indices, std::byte* result,
+                    std::int64_t begin, std::int64_t end) const;
+  // One batch element of a scatter: any.
+  void scatter_at(std::int64_t b, RegionFrame& frame, std::span<const DType> types,
+                  std::span<void* const> results, const void* indices,
+                  std::span<const void* const> updates) const;
+  using Combine = void (*)(void* values, const void* updates, int n);
+  // All of a scatter, where flat_ and windows are dense: put(window of the result, update).
+  template <class I, class F>
+  void scatter_dense(std::byte* result, const I* indices, const std::byte* updates, F put) const;
+
+  Shape operand_, indices_;
+  IndexedDims dims_;
+  int width_;
+  DimVector slice_;  // window extent per operand dimension
+  DimVector operand_strides_;
+  DimVector batch_dims_, batch_result_strides_, batch_index_strides_;
+  std::int64_t index_step_ = 1;  // stride of the index vector's components
+  DimVector window_dims_, window_operand_strides_, window_result_strides_, window_operand_dim_;
+  std::int64_t batches_ = 1, window_elements_ = 1;
+  // Batch elements follow each other at one distance, in the indices and in the result, and there
+  // are no batching dimensions.
+  bool flat_ = false;
+  bool dense_ = false;  // each window is contiguous in the operand and in the result
+};
+
+// result = operand[start : start + sizes], start clamped so that it fits. starts: one scalar per
+// dimension.
+void dynamic_slice(const Shape& operand, const Shape& result, DType index_type, const void* data,
+                   std::span<const void* const> starts, void* out, Parallel& parallel);
+// out holds the operand already.
+void dynamic_update_slice(const Shape& operand, const Shape& update, DType index_type,
+                          const void* update_data, std::span<const void* const> starts, void* out,
+                          Parallel& parallel);
+
+// Sorts all operands along `dimension` by the region, which takes (a0, b0, a1, b1, ...) and says
+// whether a comes first. Always stable. scratch: sort_scratch_bytes of the extent.
+std::size_t sort_scratch_bytes(const Shape& shape, int dimension);
+void sort(const Region& region, const Shape& shape, int dimension, std::span<const DType> types,
+          std::span<const void* const> operands, std::span<void* const> outputs,
+          std::byte* scratch);
+
+}  // namespace millrace::devices::cpu

@@ -1,0 +1,132 @@
+// The rows of pool.h, compiled once per instruction set.
+#include <cstdint>
+#include <cstring>
+
+#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/reduce/pool.h"
+
+namespace millrace::devices::cpu::MILLRACE_ISA {
+namespace {
+
+// Copies `count` blocks of `size` elements. Blocks of up to 32 elements are copied in whole
+// vectors: what is written too much is overwritten by the next block, and the last is copied
+// exactly. `to` must ascend densely.
+template <class T>
+MILLRACE_INLINE void copy_blocks(T* to, std::int64_t to_step, const T* from, std::int64_t from_step,
+                                 std::int64_t size, std::int64_t count) {
+  static_assert(sizeof(T) == 4);
+  const std::int64_t to_end = (count - 1) * to_step + size,
+                     from_end = (count - 1) * from_step + size;
+  std::int64_t i = 0;
+  if (size > 4 && size <= 16) {
+    for (; i * to_step + 16 <= to_end && i * from_step + 16 <= from_end; ++i) {
+      __builtin_memcpy(to + i * to_step, from + i * from_step, 64);
+    }
+  } else if (size > 16 && size <= 32) {
+    for (; i * to_step + 32 <= to_end && i * from_step + 32 <= from_end; ++i) {
+      __builtin_memcpy(to + i * to_step, from + i * from_step, 128);
+    }
+  }
+  for (; i < count; ++i) {
+    for (std::int64_t c = 0; c < size; ++c) to[i * to_step + c] = from[i * from_step + c];
+  }
+}
+
+template <bool kMaximum>
+MILLRACE_INLINE float pick(float a, float b) {
+  if constexpr (kMaximum)
+    return (a > b || a != a) ? a : b;
+  else
+    return (a < b || a != a) ? a : b;
+}
+
+template <bool kMaximum>
+void forward_row(const PoolGeometry& g, const float* const* lines, float init, float* row,
+                 float* out) {
+  const std::int64_t edge = g.pad_left * g.inner, n = g.width * g.inner;
+  const std::int64_t padded = n + edge + g.pad_right * g.inner;
+  for (std::int64_t i = 0; i < padded; ++i) row[i] = init;
+  for (std::int64_t h = 0; h < g.window_height; ++h) {
+    const float* __restrict line = lines[h];
+    if (line == nullptr) continue;
+    float* __restrict r = row + edge;
+    for (std::int64_t i = 0; i < n; ++i) r[i] = pick<kMaximum>(r[i], line[i]);
+  }
+  // row[i] = best of row[i], row[i + inner], ...: ascending, so what is read is not yet changed.
+  const std::int64_t reach = padded - (g.window_width - 1) * g.inner;
+  for (std::int64_t i = 0; i < reach; i += 16) {
+    const std::int64_t m = reach - i < 16 ? reach - i : 16;
+    float best[16];
+    for (std::int64_t k = 0; k < m; ++k) best[k] = row[i + k];
+    for (std::int64_t w = 1; w < g.window_width; ++w) {
+      const float* shifted = row + i + w * g.inner;
+      for (std::int64_t k = 0; k < m; ++k) best[k] = pick<kMaximum>(best[k], shifted[k]);
+    }
+    for (std::int64_t k = 0; k < m; ++k) row[i + k] = best[k];
+  }
+  copy_blocks(out, g.inner, row, g.stride_width * g.inner, g.inner, g.out_width);
+}
+
+void forward(const PoolGeometry& g, bool maximum, const float* const* lines, float init, float* row,
+             float* out) {
+  if (maximum)
+    forward_row<true>(g, lines, init, row, out);
+  else
+    forward_row<false>(g, lines, init, row, out);
+}
+
+void backward(const PoolGeometry& g, const float* const* lines, const float* source, float init,
+              float* best, std::int32_t* chosen, std::int32_t* wide_chosen, float* wide_source,
+              const std::int32_t* pattern, float* const* out_lines) {
+  const std::int64_t n = g.out_width * g.inner, wide = g.width * g.inner;
+  const std::int64_t step = g.stride_width * g.inner;
+  float* current = wide_source;  // until it is needed for the source
+  for (std::int64_t h = 0; h < g.window_height; ++h) {
+    for (std::int64_t w = 0; w < g.window_width; ++w) {
+      const auto k = static_cast<std::int32_t>(h * g.window_width + w);
+      if (k == 0) {
+        copy_blocks(best, g.inner, lines[0], step, g.inner, g.out_width);
+        for (std::int64_t i = 0; i < n; ++i) chosen[i] = 0;
+        continue;
+      }
+      copy_blocks(current, g.inner, lines[h] + w * g.inner, step, g.inner, g.out_width);
+      for (std::int64_t i = 0; i < n; ++i) {
+        const float b = best[i], c = current[i];
+        const bool keep = b >= c;
+        best[i] = keep ? b : c;
+        chosen[i] = keep ? chosen[i] : k;
+      }
+    }
+  }
+  for (std::int64_t x = 0; x < g.out_width; ++x) {
+    for (std::int64_t w = 0; w < g.stride_width; ++w) {
+      const std::int64_t at = (x * g.stride_width + w) * g.inner;
+      if (at >= wide) break;
+      if (g.inner <= 16 && at + 16 <= wide && x * g.inner + 16 <= n) {
+        __builtin_memcpy(wide_chosen + at, chosen + x * g.inner, 64);
+        __builtin_memcpy(wide_source + at, source + x * g.inner, 64);
+      } else {
+        for (std::int64_t c = 0; c < g.inner; ++c) {
+          wide_chosen[at + c] = chosen[x * g.inner + c];
+          wide_source[at + c] = source[x * g.inner + c];
+        }
+      }
+    }
+  }
+  for (std::int64_t h = 0; h < g.stride_height; ++h) {
+    float* __restrict out = out_lines[h];
+    if (out == nullptr) continue;
+    const auto row = static_cast<std::int32_t>(h * g.window_width);
+    const bool inside = h < g.window_height;
+    for (std::int64_t i = 0; i < wide; ++i) {
+      const bool hit = inside && pattern[i] >= 0 && wide_chosen[i] == pattern[i] + row;
+      out[i] = hit ? init + wide_source[i] : init;
+    }
+  }
+}
+
+}  // namespace
+
+PoolRows pool_rows() { return {.forward = forward, .backward = backward}; }
+
+}  // namespace millrace::devices::cpu::MILLRACE_ISA

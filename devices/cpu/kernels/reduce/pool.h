@@ -1,0 +1,56 @@
+// Max and min pooling over one or two neighbouring dimensions, and its gradient, for f32: what
+// reduce_window and select_and_scatter are in nearly every network. A row of the image is worked on
+// as one long vector: first the window's rows are combined, then shifted copies of the result, then
+// the wanted blocks are picked. Everything else goes through region_reduce.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "millrace/core/async/parallel_for.h"
+#include "millrace/devices/cpu/kernels/isa_level.h"
+#include "millrace/devices/cpu/kernels/reduce/region_reduce.h"
+
+namespace millrace::devices::cpu {
+
+// An operand [outer, height, width, inner] and a window over height and width.
+struct PoolGeometry {
+  std::int64_t outer = 1, height = 1, width = 1, inner = 1;
+  std::int64_t out_height = 1, out_width = 1;
+  std::int64_t window_height = 1, window_width = 1, stride_height = 1, stride_width = 1;
+  std::int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+};
+
+// nullopt if the window is no such thing: dilated, over dimensions that are not neighbours,
+// negative padding.
+std::optional<PoolGeometry> pool_geometry(std::span<const std::int64_t> dims, const Window& window);
+// Whether pool_gradient does it: windows that neither overlap nor are padded.
+bool has_pool_gradient(const PoolGeometry& geometry);
+
+std::size_t pool_scratch_bytes(const PoolGeometry& geometry);
+
+// out = max (or min) of init and the window's elements; padding counts as init.
+void pool(const PoolGeometry& geometry, bool maximum, const float* x, float init, float* out,
+          std::byte* scratch, Parallel& parallel);
+// Each window's first element that is >= all before it gets init + source, the others init.
+// Elements outside every window get init.
+void pool_gradient(const PoolGeometry& geometry, const float* x, const float* source, float init,
+                   float* out, std::byte* scratch, Parallel& parallel);
+
+// The rows, per instruction set.
+struct PoolRows {
+  // lines: height rows of x that the window covers, or nullptr for padding; row: padded width *
+  // inner + 32 floats.
+  void (*forward)(const PoolGeometry& g, bool maximum, const float* const* lines, float init,
+                  float* row, float* out);
+  // best, chosen: out_width * inner + 32; wide_chosen, wide_source: width * inner + 32; pattern:
+  // width * inner, the window column of each element or -1.
+  void (*backward)(const PoolGeometry& g, const float* const* lines, const float* source,
+                   float init, float* best, std::int32_t* chosen, std::int32_t* wide_chosen,
+                   float* wide_source, const std::int32_t* pattern, float* const* out_lines);
+};
+MILLRACE_IN_EACH_ISA(PoolRows pool_rows();)
+
+}  // namespace millrace::devices::cpu

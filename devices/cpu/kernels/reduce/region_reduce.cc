@@ -1,0 +1,325 @@
+#include "millrace/devices/cpu/kernels/reduce/region_reduce.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "millrace/core/base/check.h"
+#include "millrace/devices/cpu/kernels/dim_vector.h"
+#include "millrace/devices/cpu/kernels/movement/strided.h"
+#include "millrace/devices/cpu/kernels/split.h"
+
+namespace millrace::devices::cpu {
+namespace {
+
+constexpr std::size_t kLaneBytes = kRegionBatch * 8;
+
+// Accumulators and elements of one batch of results.
+struct Lanes {
+  alignas(64) std::byte acc[kMaxOperands][kLaneBytes];
+  alignas(64) std::byte element[kMaxOperands][kLaneBytes];
+};
+
+// Splits units of work into parts; body(unit, frame, lanes).
+template <class F>
+void each_unit(const Region& region, std::int64_t units, std::int64_t cost, Parallel& parallel,
+               F body) {
+  constexpr std::int64_t kPartCost = 16 << 10, kMostParts = 32;
+  split(units, cost / kPartCost, kMostParts, parallel, [&](std::int64_t begin, std::int64_t end) {
+    RegionFrame frame(region);
+    Lanes lanes;
+    for (std::int64_t u = begin; u < end; ++u) body(u, frame, lanes);
+  });
+}
+
+std::int64_t batches_of(std::int64_t results) {
+  return (results + kRegionBatch - 1) / kRegionBatch;
+}
+
+// Splits the results into batches; body(first result, count, frame, lanes).
+template <class F>
+void each_batch(const Region& region, std::int64_t results, std::int64_t cost, Parallel& parallel,
+                F body) {
+  each_unit(region, batches_of(results), cost, parallel,
+            [&](std::int64_t batch, RegionFrame& frame, Lanes& lanes) {
+              const std::int64_t first = batch * kRegionBatch;
+              body(first, static_cast<int>(std::min<std::int64_t>(kRegionBatch, results - first)),
+                   frame, lanes);
+            });
+}
+
+using LaneSet = std::uint64_t;  // a bit for each lane
+static_assert(kRegionBatch == 64);
+
+// count > 0
+LaneSet lanes_from(std::int64_t first, std::int64_t count) {
+  return ~LaneSet{0} >> (kRegionBatch - count) << first;
+}
+
+void copy_element(std::byte* to, const std::byte* from, std::size_t width) {
+  if (width == 4)
+    std::memcpy(to, from, 4);  // no call
+  else
+    std::memcpy(to, from, width);
+}
+
+// to[i] = from[i] in these lanes, of `width` bytes each.
+void take(std::byte* to, const std::byte* from, std::size_t width, LaneSet where) {
+  const auto first = static_cast<std::size_t>(std::countr_zero(where));
+  const int count = std::countr_one(where >> first);
+  if (count == std::popcount(where)) {
+    std::memcpy(to + first * width, from + first * width, static_cast<std::size_t>(count) * width);
+    return;
+  }
+  for (; where != 0; where &= where - 1) {
+    const std::size_t at = static_cast<std::size_t>(std::countr_zero(where)) * width;
+    copy_element(to + at, from + at, width);
+  }
+}
+
+// acc = region(acc, element) in these of the n lanes, of which there is one.
+void step(RegionFrame& frame, Lanes& lanes, std::span<const DType> types, int n, LaneSet where) {
+  const int k = static_cast<int>(types.size());
+  for (int i = 0; i < k; ++i) {
+    frame.set_argument(i, lanes.acc[i]);
+    frame.set_argument(k + i, lanes.element[i]);
+  }
+  frame.run(n);
+  // All results first: one may be an accumulator itself.
+  alignas(64) std::byte results[kMaxOperands][kLaneBytes];
+  for (int i = 0; i < k; ++i) {
+    std::memcpy(results[i], frame.result(i),
+                static_cast<std::size_t>(n) * byte_width(types[static_cast<std::size_t>(i)]));
+  }
+  for (int i = 0; i < k; ++i)
+    take(lanes.acc[i], results[i], byte_width(types[static_cast<std::size_t>(i)]), where);
+}
+
+}  // namespace
+
+std::int64_t Window::output_extent(int d, std::int64_t n) const {
+  const auto s = static_cast<std::size_t>(d);
+  const std::int64_t dilated = n == 0 ? 0 : (n - 1) * base_dilations[s] + 1;
+  const std::int64_t padded = dilated + pad_low[s] + pad_high[s];
+  const std::int64_t span = size[s] == 0 ? 0 : (size[s] - 1) * window_dilations[s] + 1;
+  return padded == 0 || span > padded ? 0 : (padded - span) / strides[s] + 1;
+}
+
+void reduce_region(const Region& region, std::span<const std::int64_t> dims,
+                   std::span<const std::int64_t> reduced, std::span<const DType> types,
+                   std::span<const void* const> operands, std::span<const void* const> inits,
+                   std::span<void* const> outputs, Parallel& parallel) {
+  MILLRACE_CHECK(types.size() <= kMaxOperands, "too many operands of one reduction");
+  const DimVector strides = dense_strides(dims);
+  DimVector kept_dims, kept_strides, folded_dims, folded_strides;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    const bool fold = contains(reduced, static_cast<std::int64_t>(d));
+    (fold ? folded_dims : kept_dims).push_back(dims[d]);
+    (fold ? folded_strides : kept_strides).push_back(strides[d]);
+  }
+  const std::int64_t results = product(kept_dims), folded = product(folded_dims);
+  each_batch(region, results, results * folded, parallel,
+             [&](std::int64_t first, int n, RegionFrame& frame, Lanes& lanes) {
+               for (std::size_t i = 0; i < types.size(); ++i)
+                 fill_splat(lanes.acc[i], inits[i], byte_width(types[i]), n);
+               for (std::int64_t r = 0; r < folded; ++r) {
+                 const std::int64_t offset = place_of(r, folded_dims, folded_strides);
+                 for (std::size_t i = 0; i < types.size(); ++i) {
+                   const auto width = static_cast<std::int64_t>(byte_width(types[i]));
+                   load_strided(lanes.element[i],
+                                static_cast<const std::byte*>(operands[i]) + offset * width,
+                                static_cast<int>(width), kept_dims, kept_strides, first, n);
+                 }
+                 step(frame, lanes, types, n, lanes_from(0, n));
+               }
+               for (std::size_t i = 0; i < types.size(); ++i) {
+                 const std::size_t width = byte_width(types[i]);
+                 std::memcpy(
+                     static_cast<std::byte*>(outputs[i]) + static_cast<std::size_t>(first) * width,
+                     lanes.acc[i], static_cast<std::size_t>(n) * width);
+               }
+             });
+}
+
+namespace {
+
+// `n` results along the last dimension from `first` on, and the elements of the operand that lie
+// under one position of their windows.
+class Run {
+ public:
+  Run(const Window& window, std::int64_t extent, std::int64_t first, int n)
+      : window_(window),
+        dense_(window.strides.back() == 1 && window.base_dilations.back() == 1),
+        index_step_(window.strides.back() / window.base_dilations.back()),
+        hole_step_(window.strides.back() % window.base_dilations.back()),
+        extent_(extent),
+        first_(first),
+        n_(n) {}
+
+  int n() const { return n_; }
+
+  // To position `at`: the results that have an element there.
+  LaneSet move_to(std::int64_t at) {
+    if (dense_) {  // those in [low, high), and their elements lie side by side
+      start_ = first_ + at * window_.window_dilations.back() - window_.pad_low.back();
+      low_ = std::clamp<std::int64_t>(-start_, 0, n_);
+      high_ = std::clamp<std::int64_t>(extent_ - start_, low_, n_);
+      return high_ > low_ ? lanes_from(low_, high_ - low_) : 0;
+    }
+    // As Window::operand_index, by steps instead of divisions.
+    const std::int64_t base = window_.base_dilations.back(), stride = window_.strides.back();
+    const std::int64_t padded =
+        first_ * stride + at * window_.window_dilations.back() - window_.pad_low.back();
+    std::int64_t hole = ((padded % base) + base) % base, index = (padded - hole) / base;
+    LaneSet present = 0;
+    for (int i = 0; i < n_; ++i) {
+      const bool there = hole == 0 && index >= 0 && index < extent_;
+      index_[i] = there ? index : -1;
+      present |= LaneSet{there} << i;
+      hole += hole_step_;
+      index += index_step_;
+      if (hole < base) continue;
+      hole -= base;
+      ++index;
+    }
+    return present;
+  }
+  // to[i] = the element of result i; where there is none it stays as it is.
+  void load(const std::byte* row, std::size_t width, std::byte* to) const {
+    if (dense_) {
+      std::memcpy(to + static_cast<std::size_t>(low_) * width,
+                  row + static_cast<std::size_t>(start_ + low_) * width,
+                  static_cast<std::size_t>(high_ - low_) * width);
+      return;
+    }
+    for (int i = 0; i < n_; ++i) {
+      if (index_[i] < 0) continue;
+      copy_element(to + static_cast<std::size_t>(i) * width,
+                   row + static_cast<std::size_t>(index_[i]) * width, width);
+    }
+  }
+
+ private:
+  const Window& window_;
+  const bool dense_;
+  const std::int64_t index_step_, hole_step_;  // from one result to the next
+  const std::int64_t extent_, first_;
+  const int n_;
+  std::int64_t start_ = 0, low_ = 0, high_ = 0;
+  std::int64_t index_[kRegionBatch];  // of the operand, or -1
+};
+
+// Where the element under a position of the window of result `index` is, by the first `rank`
+// dimensions; -1 in padding and holes.
+std::int64_t operand_offset(const Window& window, int rank, const std::int64_t* index,
+                            std::int64_t position, std::span<const std::int64_t> dims,
+                            std::span<const std::int64_t> strides) {
+  std::int64_t offset = 0;
+  for (int d = rank - 1; d >= 0; --d) {
+    const auto s = static_cast<std::size_t>(d);
+    const std::int64_t x = window.operand_index(d, index[d], position % window.size[s], dims[s]);
+    position /= window.size[s];
+    offset = x < 0 || offset < 0 ? -1 : offset + x * strides[s];
+  }
+  return offset;
+}
+
+}  // namespace
+
+void reduce_window_region(const Region& region, std::span<const std::int64_t> dims,
+                          const Window& window, std::span<const DType> types,
+                          std::span<const void* const> operands, std::span<const void* const> inits,
+                          std::span<void* const> outputs, Parallel& parallel) {
+  MILLRACE_CHECK(types.size() <= kMaxOperands, "too many operands of one reduction");
+  const int rank = window.rank(), last = rank - 1;
+  if (rank == 0) return reduce_region(region, dims, {}, types, operands, inits, outputs, parallel);
+  const DimVector strides = dense_strides(dims);
+  DimVector out_dims;
+  for (int d = 0; d < rank; ++d)
+    out_dims.push_back(window.output_extent(d, dims[static_cast<std::size_t>(d)]));
+  const std::int64_t results = product(out_dims), positions = product(window.size);
+  if (results == 0) return;
+  const std::int64_t columns = out_dims.back(), batches = batches_of(columns);
+  const std::int64_t width_of_window = window.size.back();
+  // A unit is a batch of one row along the last dimension.
+  each_unit(region, results / columns * batches, results * positions, parallel,
+            [&](std::int64_t unit, RegionFrame& frame, Lanes& lanes) {
+              std::int64_t index[kMaxRank], rest = unit / batches;
+              for (int d = last - 1; d >= 0; --d) {
+                index[d] = rest % out_dims[static_cast<std::size_t>(d)];
+                rest /= out_dims[static_cast<std::size_t>(d)];
+              }
+              const std::int64_t first = unit % batches * kRegionBatch;
+              Run run(window, dims[static_cast<std::size_t>(last)], first,
+                      static_cast<int>(std::min<std::int64_t>(kRegionBatch, columns - first)));
+              for (std::size_t k = 0; k < types.size(); ++k) {
+                fill_splat(lanes.acc[k], inits[k], byte_width(types[k]), run.n());
+                fill_splat(lanes.element[k], inits[k], byte_width(types[k]), run.n());
+              }
+              for (std::int64_t p = 0; p < positions; ++p) {
+                const std::int64_t offset =
+                    operand_offset(window, last, index, p / width_of_window, dims, strides);
+                const LaneSet present = offset < 0 ? 0 : run.move_to(p % width_of_window);
+                if (present == 0) continue;
+                for (std::size_t k = 0; k < types.size(); ++k) {
+                  const std::size_t width = byte_width(types[k]);
+                  run.load(static_cast<const std::byte*>(operands[k]) +
+                               static_cast<std::size_t>(offset) * width,
+                           width, lanes.element[k]);
+                }
+                step(frame, lanes, types, run.n(), present);
+              }
+              const std::int64_t to = unit / batches * columns + first;
+              for (std::size_t k = 0; k < types.size(); ++k) {
+                const std::size_t width = byte_width(types[k]);
+                std::memcpy(
+                    static_cast<std::byte*>(outputs[k]) + static_cast<std::size_t>(to) * width,
+                    lanes.acc[k], static_cast<std::size_t>(run.n()) * width);
+              }
+            });
+}
+
+void select_and_scatter_region(const Region& select, const Region& scatter,
+                               std::span<const std::int64_t> dims, const Window& window, DType type,
+                               const void* operand, const void* source, const void* init,
+                               void* output) {
+  const DimVector strides = dense_strides(dims);
+  const int rank = window.rank();
+  const std::size_t width = byte_width(type);
+  DimVector out_dims;
+  for (int d = 0; d < rank; ++d)
+    out_dims.push_back(window.output_extent(d, dims[static_cast<std::size_t>(d)]));
+  const auto* in = static_cast<const std::byte*>(operand);
+  auto* out = static_cast<std::byte*>(output);
+  fill_splat(out, init, width, product(dims));
+  RegionFrame choose(select), combine(scatter);
+  const std::int64_t windows = product(out_dims), positions = product(window.size);
+  for (std::int64_t w = 0; w < windows; ++w) {
+    std::int64_t index[kMaxRank], rest = w, chosen = -1;
+    for (int d = rank - 1; d >= 0; --d) {
+      index[d] = rest % out_dims[static_cast<std::size_t>(d)];
+      rest /= out_dims[static_cast<std::size_t>(d)];
+    }
+    for (std::int64_t p = 0; p < positions; ++p) {
+      const std::int64_t offset = operand_offset(window, rank, index, p, dims, strides);
+      if (offset < 0) continue;
+      if (chosen >= 0) {
+        choose.set_argument(0, in + static_cast<std::size_t>(chosen) * width);
+        choose.set_argument(1, in + static_cast<std::size_t>(offset) * width);
+        choose.run(1);
+        if (*static_cast<const std::uint8_t*>(choose.result(0)) != 0) continue;
+      }
+      chosen = offset;
+    }
+    if (chosen < 0) continue;
+    std::byte* to = out + static_cast<std::size_t>(chosen) * width;
+    combine.set_argument(0, to);
+    combine.set_argument(
+        1, static_cast<const std::byte*>(source) + static_cast<std::size_t>(w) * width);
+    combine.run(1);
+    std::memcpy(to, combine.result(0), width);
+  }
+}
+
+}  // namespace millrace::devices::cpu
