@@ -3,9 +3,10 @@
 
 usage: check_headers.py [BUILD_FOLDER]     (default: build, which must be configured)
 - A header that its own source includes first is compiled alone by the build; every other one is compiled here.
-- Each header of tools/dev/public_headers.txt is compiled alone by g++ and, where it is there, clang++-19, with the warnings
-  that users turn on as errors; each of its types that the list names is made by default, copied and destroyed there, if it may.
-A header that passed is not compiled again until it or something of ours that it includes changes.
+- Each header of tools/dev/public_headers.txt is compiled alone by g++, and all of them together by clang++-19 where it is
+  there, with the warnings that users turn on as errors; each of its types that the list names is made by default, copied and
+  destroyed there, if it may.
+What passed is not compiled again until it or something of ours that it includes changes.
 """
 
 import concurrent.futures
@@ -20,7 +21,7 @@ LIST = 'tools/dev/public_headers.txt'
 BASE = ['-std=c++23', '-fsyntax-only', '-x', 'c++', '-Werror', '-Wall', '-Wextra']
 OWN = BASE + ['-Wno-missing-field-initializers']
 USERS = BASE + ['-Wpedantic', '-Wshadow', '-Wconversion']
-COMPILERS = ['g++', 'clang++-19']
+CLANG = 'clang++-19'
 
 
 def public_headers(text):
@@ -41,10 +42,11 @@ def built_alone(header):
     return next((s for _, s, _ in tree.includes(tree.read(source))), None) == spelled(header)
 
 
-def made(header, types):
-    """A source that includes the header alone and makes, copies and destroys its types, as far as each may be."""
-    return '\n'.join([f'#include "{spelled(header)}"', '#include <type_traits>', 'namespace millrace {', USE,
-                      *(f'template void use<{t}>(const {t}*);' for t in types), '}', ''])
+def made(public):
+    """A source that includes the headers alone and makes, copies and destroys their types, as far as each may be."""
+    return '\n'.join([*(f'#include "{spelled(header)}"' for header, _ in public), '#include <type_traits>',
+                      'namespace millrace {', USE,
+                      *(f'template void use<{t}>(const {t}*);' for _, types in public for t in types), '}', ''])
 
 
 USE = """template <class T>
@@ -72,20 +74,23 @@ def main():
     for header in gone:
         print(f'{LIST}: {header}: no such header')
 
-    work = [('g++', OWN, f'#include "{spelled(h)}"\n', h) for h in headers if not built_alone(h)]
-    work += [(c, USERS, made(h, types), h) for h, types in public for c in COMPILERS if shutil.which(c)]
+    # Compiler, flags, source, what it is and the headers in it.
+    work = [('g++', OWN, f'#include "{spelled(h)}"\n', h, [h]) for h in headers if not built_alone(h)]
+    work += [('g++', USERS, made([p]), p[0], [p[0]]) for p in public]
+    if shutil.which(CLANG):
+        work.insert(0, (CLANG, USERS, made(public), 'the public headers', [h for h, _ in public]))
     closures, cache = tree.Closures(), tree.Cache(os.path.join(build, 'check', 'headers'))
-    work = [(*w, closures.digest(tree.ours(spelled(w[3])), *w)) for w in work]
+    work = [(*w[:4], ''.join(closures.digest(tree.ours(spelled(h)), *w[:4]) for h in w[4])) for w in work]
     new = [w for w in work if not cache.has(w[4])]
     failures = len(gone)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         outcomes = pool.map(lambda w: compile_source(w[0], w[1], w[2], build), new)
-        for (compiler, _, _, header, digest), (good, words) in zip(new, outcomes):
+        for (compiler, _, _, what, digest), (good, words) in zip(new, outcomes):
             if good:
                 cache.add(digest)
             else:
                 failures += 1
-                print(f'{header}: does not compile alone with {compiler}\n{words}')
+                print(f'with {compiler}, compiled alone: {what}\n{words}')
     cache.save()
     print(f'{len(headers)} headers, {len(public)} of them public: {failures} failures ({len(new)} compiled now)')
     return 1 if failures else 0
