@@ -1,5 +1,4 @@
-// Actor: state that one message at a time may touch. Derive from it, write one `on` per message
-// type:
+// Actor: state that one message at a time may touch. Derive from it, with an `on` per message type:
 //
 //   class Counter : public actors::Actor {
 //    public:
@@ -9,8 +8,7 @@
 //     void on(Wait&& wait, Reply<int> reply);       // answers later; the actor goes on
 //    ...
 //
-// Read next: actor_ref.h (how others reach it), system.h (where it is made), run_slice.cc (the loop
-// that runs it).
+// Read next: actor_ref.h (how others reach it), system.h (its maker), run_slice.cc (the main loop).
 #pragma once
 
 #include <stop_token>
@@ -24,8 +22,7 @@ namespace millrace::actors {
 class ActorCell;
 class ActorSystem;
 
-// What an actor may ask of its surroundings. A cheap handle. Thread-safety: thread-safe, as long as
-// the actor lives.
+// What an actor may ask of its surroundings. Thread-safety: thread-safe while the actor lives.
 class Context {
  public:
   explicit Context(ActorCell& cell) : cell_(cell) {}
@@ -36,8 +33,7 @@ class Context {
   const Environment& environment() const;
   ActorSystem& system() const;
   // Runs work as a turn of this actor: between its messages, never at the same time as a handler.
-  // Continuations of concurrent handlers belong here: future.then(context().executor(), [this](...)
-  // { ... }).
+  // Continuations of concurrent handlers belong here: future.then(context().executor(), ...).
   Executor& executor() const;
   // Requested when the actor begins to stop: what handlers wait for should give up then.
   std::stop_token stop_token() const;
@@ -62,8 +58,7 @@ class Actor {
   // Runs before the first message; messages wait until its future completes. An error ends the
   // actor, without on_stop. An empty future, the default, means: done.
   virtual Future<void> on_start() { return {}; }
-  // Runs after the last handler, whatever the reason. An error is told to monitors if none was
-  // there before.
+  // Runs after the last handler, whatever the reason. Monitors hear its error if it is the first.
   virtual Future<void> on_stop(const Exit& exit);
 
   ActorCell& cell() const { return *cell_; }

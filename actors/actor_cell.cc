@@ -11,6 +11,21 @@ CurrentActor& current_actor() {
   return current;
 }
 
+namespace {
+
+// The object of `at`, made by the first thread that asks for it.
+template <class T>
+Ref<T> made_once(std::atomic<T*>& at) {
+  T* there = at.load();
+  if (there == nullptr) {
+    auto fresh = make_ref<T>();
+    if (at.compare_exchange_strong(there, fresh.get())) there = fresh.detach();
+  }
+  return Ref<T>::share(there);
+}
+
+}  // namespace
+
 ActorCell::ActorCell(Ref<ActorHome> home, ActorId id, std::string name, const std::type_info& type,
                      const ActorOptions& options, Scope::Hold hold)
     : admission_(options.mailbox_bytes, options.waiting_bytes),
@@ -58,23 +73,9 @@ void ActorCell::stop(Exit exit, StopMode mode) {
        [this, exit = std::move(exit), mode]() mutable { request_exit(std::move(exit), mode); });
 }
 
-Future<Down> ActorCell::down() {
-  Cell<Down>* down = down_.load();
-  if (down == nullptr) {
-    auto fresh = make_ref<Cell<Down>>();
-    if (down_.compare_exchange_strong(down, fresh.get())) down = fresh.detach();
-  }
-  return Future<Down>(Ref<Cell<Down>>::share(down));
-}
+Future<Down> ActorCell::down() { return Future<Down>(made_once(down_)); }
 
-Ref<ReplyList> ActorCell::replies() {
-  ReplyList* replies = replies_.load();
-  if (replies == nullptr) {
-    auto fresh = make_ref<ReplyList>();
-    if (replies_.compare_exchange_strong(replies, fresh.get())) replies = fresh.detach();
-  }
-  return Ref<ReplyList>::share(replies);
-}
+Ref<ReplyList> ActorCell::replies() { return made_once(replies_); }
 
 ActorSnapshot::Handling ActorCell::Mark::read(TimePoint now) const {
   const MessageType* const handled = type.load(std::memory_order_acquire);
@@ -126,5 +127,26 @@ void ActorCell::wake(bool here) {
   if (here) return run();
   executor_.submit(this);
 }
+
+// What Actor and Context ask of the cell.
+
+Actor::Actor() : cell_(current_actor().under_construction) {
+  MILLRACE_CHECK(cell_ != nullptr, "an Actor is made by ActorSystem::spawn, nowhere else");
+}
+
+Future<void> Actor::on_stop(const Exit& /*exit*/) { return {}; }
+
+ActorId Context::id() const { return cell_.id(); }
+const std::string& Context::name() const { return cell_.name(); }
+ActorState Context::state() const { return cell_.state(); }
+const Environment& Context::environment() const { return cell_.home().environment; }
+ActorSystem& Context::system() const { return *cell_.home().system; }
+Executor& Context::executor() const { return cell_; }
+std::stop_token Context::stop_token() const { return cell_.stop_token(); }
+
+void Context::fail(Error error) {
+  cell_.stop(Exit{ExitReason::kFailed, std::move(error)}, StopMode::kNow);
+}
+void Context::stop() { cell_.stop(Exit{ExitReason::kStopped, std::nullopt}, StopMode::kNow); }
 
 }  // namespace millrace::actors

@@ -6,8 +6,7 @@
 //  - AC-2 an ask completes once: with the answer, or with an error as soon as no answer can come;
 //    once the actor that holds its reply has failed, none can (reply_tracker.h).
 //  - AC-3 from kStopping on no message is handled; what is queued or arrives is rejected.
-//  - AC-4 Down completes after the Actor object is gone (save that a lost executor leaves
-//    handlers).
+//  - AC-4 Down completes after the Actor object is gone (a lost executor leaves handlers).
 #pragma once
 
 #include <atomic>
@@ -36,8 +35,7 @@ enum class StopMode : std::uint8_t {
 struct ActorOptions {
   // What may be queued, in bytes; a sender beyond it waits.
   std::size_t mailbox_bytes = std::size_t{1} << 20;
-  // What may wait outside; a sender beyond it is refused. Only senders that do not await their
-  // tells get here.
+  // What may wait outside; more is refused. Only senders that do not await their tells get here.
   std::size_t waiting_bytes = std::size_t{16} << 20;
   Executor* executor = nullptr;  // default: the compute executor of the environment
   // An idle actor runs on the thread that wakes it, in the call that does so: no wake-up. For
@@ -94,8 +92,7 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   Status try_send(Envelope* envelope);
   // Errors reach the ask's own future, through reject.
   void send_ask(Envelope* envelope);
-  // A message of the system itself: needs no room. Takes the envelope; dropped if the actor is
-  // gone.
+  // A message of the system itself: needs no room. Takes the envelope; a gone actor drops it.
   void send_notice(Envelope* envelope);
   // A message that may wait for room was given up: it lets go of its place and of what it holds.
   void withdraw() { admission_.withdraw(); }
@@ -111,8 +108,7 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   // What to tell a caller whose deadline came: what the actor was doing.
   Error deadline_error(const MessageType& type) const;
   std::stop_token stop_token();
-  // How long the handler or hook that runs, and the oldest one in flight, have been at it; the
-  // longer. Cheap.
+  // The age of the handler or hook that runs, or of the oldest one in flight: the longer. Cheap.
   Duration longest_handling(TimePoint now) const;
   // The replies that this actor holds.
   Ref<ReplyList> replies();
@@ -131,7 +127,7 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
 
  private:
   friend class Registry;
-  friend class HookEnd;
+  using Verdict = Admission::Verdict;
   enum class Step : std::uint8_t {
     kAgain,    // something was done, or has come
     kNothing,  // of life(): nothing to change
@@ -146,8 +142,7 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
     Exit exit;
     const Error refusal;  // what senders get
   };
-  // The handler that runs, for other threads. A reader that loads the type first finds a time that
-  // is not before it.
+  // The handler that runs, for other threads. A reader that loads the type first finds its time.
   struct Mark {
     void set(const MessageType& handled, Duration::rep time) {
       since.store(time, std::memory_order_relaxed);  // published by type
@@ -164,9 +159,11 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   void submit_turn(Work* work, bool here) noexcept;
   void wake(bool here);
   // send.cc
+  void settle(Envelope* envelope, Verdict verdict);
   void push(Envelope* envelope);
   void refuse(Envelope* envelope, const Error& error);
-  Error full_error(const MessageType& type) const;
+  // Why a message that is kFull or kClosed does not get in.
+  Error refusal(Verdict verdict, const MessageType& type) const;
   // run_slice.cc
   void run_slice(WorkQueue& after);
   Step step();
@@ -189,8 +186,7 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   void finish();
 
   // In this order what senders write (the words of the bound and of the queue) and what the slice
-  // writes lie in different cache lines: cells are aligned to one (pool.h), and the bases take 48
-  // bytes of the first.
+  // writes lie in different cache lines: cells are aligned to one, and the bases take 48 bytes.
   Admission admission_;
   const ActorId id_;
   const std::type_info& type_;
@@ -219,6 +215,38 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   ActorCell* newer_ = nullptr;
   ActorCell* next_in_bucket_ = nullptr;  // the registry's, by name
 };
+
+// A handler that answers later, from its first return until its future completes. The envelope
+// itself is the waiter on that future and then the urgent entry that tells the actor, so it costs
+// nothing extra. In the list of its cell while in flight. Thread-safety: external, like every
+// envelope; on_complete hands the answer over on the completing thread and then only pushes itself.
+class InFlight : public Envelope, public Waiter {
+ public:
+  using Envelope::Envelope;
+
+  void on_complete(AsyncValue& value) noexcept final {
+    answer(value);
+    const Ref<ActorCell> cell = cell_;  // the slice may destroy this as soon as it is pushed
+    cell->submit(this);
+  }
+  void run() noexcept final { cell_->end_in_flight(*this); }
+
+ private:
+  friend class ActorCell;
+  Ref<ActorCell> cell_;
+  InFlight* older_ = nullptr;
+  InFlight* newer_ = nullptr;
+  Duration::rep since_ = 0;
+};
+
+// Runs f as a turn of the actor at the deadline, by a timer of its environment.
+template <class F>
+TimerQueue::Id run_at(ActorCell& cell, TimePoint deadline, F f) {
+  return cell.home().environment.timers->schedule(
+      deadline, [kept = Ref<ActorCell>::share(&cell), f = std::move(f)]() mutable {
+        post(*kept, std::move(f));
+      });
+}
 
 // What this thread does: for replies, which tell who dropped them, and follow their message.
 struct CurrentActor {

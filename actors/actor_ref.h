@@ -37,9 +37,15 @@ class ActorRef {
     if (!cell_) return detail::empty_ref("try_tell");
     return cell_->try_send(envelope<M>(std::move(message)));
   }
+  // For a room's own protocols, whose messages must not be lost: asks for no room, so the sender
+  // has bounded what is under way by itself. In the order of this thread's other messages, save of
+  // those that still wait for room. Dropped if the actor is gone.
+  template <class M>
+  void send_notice(M message) const {
+    there().send_notice(envelope<M>(std::move(message)));
+  }
   // Completes with the handler's answer, on the thread that gives it. kUnavailable if the actor is
-  // or goes away first, kAborted if the holder of the reply dropped it; both name the actor and its
-  // reason.
+  // gone first, kAborted if the holder of the reply drops it; both name the actor and why.
   template <class M>
   [[nodiscard]] Future<AnswerTo<A, M>> ask(M message, const CallOptions& options = {}) const {
     using R = AnswerTo<A, M>;
@@ -94,32 +100,17 @@ class ActorRef {
   Ref<ActorCell> cell_;
 };
 
-namespace detail {
-
-template <class A>
-class DownNotice final : public Waiter, public Pooled {
- public:
-  explicit DownNotice(Ref<ActorCell> observer) : observer_(std::move(observer)) {}
-  void on_complete(AsyncValue& value) noexcept override {
-    if (auto down = static_cast<Cell<Down>&>(value).take()) {
-      observer_->send_notice(new MessageEnvelope<A, Down>(*std::move(down), {}));
-    }
-    delete this;
-  }
-
- private:
-  Ref<ActorCell> observer_;
-};
-
-}  // namespace detail
-
-// Delivers the Down of target to observer, to its on(const Down&), as a message that never waits
-// for room.
+// Delivers the Down of target to observer's on(const Down&), as a message that needs no room.
 template <class A, class B>
 void monitor(const ActorRef<A>& observer, const ActorRef<B>& target) {
   static_assert(Handles<A, Down>, "an observer needs a handler `on(const Down&)`");
   MILLRACE_CHECK(observer && target, "monitor() takes ActorRefs that are not empty");
-  target.down().cell()->add_waiter(new detail::DownNotice<A>(observer.cell()));
+  target.down()
+      .then(inline_executor(),
+            [observer](Result<Down> down) {
+              if (down) observer.send_notice(*std::move(down));
+            })
+      .ignore();
 }
 
 }  // namespace millrace::actors

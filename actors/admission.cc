@@ -17,21 +17,12 @@ bool Admission::fits(std::uint64_t word, std::uint64_t share) const {
   return used + (share & kBytesMask) <= limit_bytes_ && messages_of(word) < kMostMessages;
 }
 
-Admission::Verdict Admission::try_admit(std::size_t bytes) {
+Admission::Verdict Admission::admit(std::size_t bytes, bool anyway) {
   const std::uint64_t share = share_of(bytes);
   std::uint64_t word = word_.load();
   do {
     if ((word & kClosedBit) != 0) return Verdict::kClosed;
-    if ((word & kWaitingBit) != 0 || !fits(word, share)) return Verdict::kFull;
-  } while (!word_.compare_exchange_weak(word, word + share));
-  return Verdict::kAdmitted;
-}
-
-Admission::Verdict Admission::admit_anyway(std::size_t bytes) {
-  const std::uint64_t share = share_of(bytes);
-  std::uint64_t word = word_.load();
-  do {
-    if ((word & kClosedBit) != 0) return Verdict::kClosed;
+    if (!anyway && ((word & kWaitingBit) != 0 || !fits(word, share))) return Verdict::kFull;
   } while (!word_.compare_exchange_weak(word, word + share));
   return Verdict::kAdmitted;
 }
@@ -39,32 +30,31 @@ Admission::Verdict Admission::admit_anyway(std::size_t bytes) {
 namespace {
 
 // What a message holds may do anything when it goes: never under the lock.
-void delete_all(Envelope* first) {
-  while (first != nullptr) delete std::exchange(first, first->next_envelope());
+void drop_all(WorkQueue messages) {
+  while (Work* message = messages.pop()) message->drop();
 }
 
 }  // namespace
 
-Envelope* Admission::Line::take_withdrawn() {
-  Envelope* taken = nullptr;
-  Envelope* before = nullptr;
-  for (Envelope* message = first; message != nullptr;) {
-    Envelope* const after = message->next_envelope();
-    if (message->withdrawn()) {
-      if (before == nullptr) {
-        first = after;
-      } else {
-        before->next = after;
-      }
-      bytes -= message->bytes();
-      --messages;
-      message->next = std::exchange(taken, message);
-    } else {
-      before = message;
-    }
-    message = after;
+void Admission::Line::push(Envelope* message) {
+  queue.push(message);
+  bytes += message->bytes();
+  ++messages;
+}
+
+Envelope* Admission::Line::pop() {
+  auto* const message = static_cast<Envelope*>(queue.pop());
+  bytes -= message->bytes();
+  --messages;
+  return message;
+}
+
+WorkQueue Admission::Line::take_withdrawn() {
+  WorkQueue taken;
+  for (std::size_t left = messages; left > 0; --left) {
+    Envelope* const message = pop();
+    message->withdrawn() ? taken.push(message) : push(message);
   }
-  last = before;
   withdrawn = 0;
   return taken;
 }
@@ -72,13 +62,13 @@ Envelope* Admission::Line::take_withdrawn() {
 void Admission::withdraw() {
   Line* const line = line_.load();
   if (line == nullptr) return;
-  Envelope* taken = nullptr;
+  WorkQueue taken;
   {
     MutexLock lock(line->mutex);
     // Only when they are half of the line: so each is looked at a few times, not at every call.
     if (++line->withdrawn * 2 >= line->messages) taken = line->take_withdrawn();
   }
-  delete_all(taken);
+  drop_all(taken);
 }
 
 Admission::~Admission() { delete line_.load(); }
@@ -93,13 +83,13 @@ Admission::Line& Admission::line() {
 }
 
 Admission::Verdict Admission::wait(Envelope* message) {
-  Envelope* withdrawn = nullptr;
+  WorkQueue withdrawn;
   const Verdict verdict = enter_line(message, withdrawn);
-  delete_all(withdrawn);
+  drop_all(withdrawn);
   return verdict;
 }
 
-Admission::Verdict Admission::enter_line(Envelope* message, Envelope*& withdrawn) {
+Admission::Verdict Admission::enter_line(Envelope* message, WorkQueue& withdrawn) {
   const std::uint64_t share = share_of(message->bytes());
   Line& line = this->line();
   MutexLock lock(line.mutex);
@@ -119,15 +109,7 @@ Admission::Verdict Admission::enter_line(Envelope* message, Envelope*& withdrawn
     withdrawn = line.take_withdrawn();
     if (!line.fits(message->bytes(), waiting_limit_bytes_)) return Verdict::kFull;
   }
-  message->next = nullptr;
-  if (line.first == nullptr) {
-    line.first = message;
-  } else {
-    line.last->next = message;
-  }
-  line.last = message;
-  line.bytes += message->bytes();
-  ++line.messages;
+  line.push(message);
   if (message->withdrawn()) ++line.withdrawn;  // an ask whose deadline had passed
   return Verdict::kWaiting;
 }
@@ -152,36 +134,30 @@ bool Admission::flush() {
 Envelope* Admission::next_waiting() {
   Line& line = this->line();
   MutexLock lock(line.mutex);
-  Envelope* const message = line.first;
-  if (message == nullptr) {
+  if (line.queue.empty()) {
     word_.fetch_and(~kWaitingBit);
     sender_waits_.store(false);
     return nullptr;
   }
   // While the bit stands no other thread admits, so what fits now still fits when it is added.
-  const std::uint64_t share = share_of(message->bytes());
+  const auto* const first = static_cast<const Envelope*>(line.queue.front());
+  const std::uint64_t share = share_of(first->bytes());
   if (!fits(word_.load(), share)) return nullptr;
   word_.fetch_add(share);
-  line.first = message->next_envelope();
-  if (line.first == nullptr) line.last = nullptr;
-  line.bytes -= message->bytes();
-  --line.messages;
-  message->next = nullptr;
-  return message;
+  return line.pop();
 }
 
-Envelope* Admission::close() {
+WorkQueue Admission::close() {
   // Who makes the line after this finds the bit.
   word_.fetch_or(kClosedBit);
   Line* const line = line_.load();
-  if (line == nullptr) return nullptr;
+  if (line == nullptr) return {};
   MutexLock lock(line->mutex);
   word_.fetch_and(~kWaitingBit);
   sender_waits_.store(false);
-  line->last = nullptr;
   line->bytes = 0;
   line->messages = 0;
-  return std::exchange(line->first, nullptr);
+  return std::exchange(line->queue, {});
 }
 
 Admission::Load Admission::load() const {

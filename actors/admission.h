@@ -1,7 +1,6 @@
 // Admission: the bound of a mailbox, in bytes. A message that does not fit waits outside, in order,
 // until the messages before it are done; the sender's future completes when it is let in. It is no
-// ByteGate, whose lock every send would take: here a send that fits changes one word. Read next:
-// actor_cell.h.
+// ByteGate, whose lock every send would take: here a send that fits changes one word.
 //
 //  - AD-1 admitted bytes never exceed the limit, except that one message alone always fits.
 //  - AD-2 no message overtakes one that waits, so the messages of one sender stay in order.
@@ -37,9 +36,9 @@ class Admission {
   ~Admission();
 
   // Never waits: kAdmitted, kFull or kClosed.
-  Verdict try_admit(std::size_t bytes);
+  Verdict try_admit(std::size_t bytes) { return admit(bytes, false); }
   // Admits without asking for room: for notices of the system. kAdmitted or kClosed.
-  Verdict admit_anyway(std::size_t bytes);
+  Verdict admit_anyway(std::size_t bytes) { return admit(bytes, true); }
   // Admits the message or puts it into the line.
   Verdict wait(Envelope* message);
 
@@ -47,15 +46,14 @@ class Admission {
   // and no message waits, after some more messages or a flush(): senders write the same word. True:
   // a message waits, call next_waiting until it gives nullptr.
   bool release(std::size_t bytes);
-  // Gives back what release has not yet; before the actor rests, so that AD-3 holds. True: as
-  // there.
+  // Gives back what release has not yet; before the actor rests (AD-3). True: as there.
   bool flush();
   // The first in line, now admitted, if there is room. Push it before the next call (AD-2).
   Envelope* next_waiting();
   // A message was withdrawn (Envelope::withdrawn) that may be in the line. Any thread.
   void withdraw();
-  // Refuses from now on; returns those who waited, in order.
-  Envelope* close();
+  // Refuses from now on; returns the envelopes that waited, in order.
+  WorkQueue close();
 
   // close() was called.
   bool closed() const { return (word_.load() & kClosedBit) != 0; }
@@ -71,7 +69,8 @@ class Admission {
   std::size_t limit_bytes() const { return limit_bytes_; }
 
  private:
-  Verdict enter_line(Envelope* message, Envelope*& withdrawn);
+  Verdict admit(std::size_t bytes, bool anyway);
+  Verdict enter_line(Envelope* message, WorkQueue& withdrawn);
   // The word: closed, a message waits, 22 bits of messages, 40 bits of bytes.
   static constexpr std::uint64_t kClosedBit = 1ull << 63;
   static constexpr std::uint64_t kWaitingBit = 1ull << 62;
@@ -86,18 +85,19 @@ class Admission {
   // Those who wait outside, made when the first one does: most actors never have any.
   struct Line : Pooled {
     mutable Mutex mutex;
-    Envelope* first MILLRACE_GUARDED_BY(mutex) = nullptr;
-    Envelope* last MILLRACE_GUARDED_BY(mutex) = nullptr;
+    WorkQueue queue MILLRACE_GUARDED_BY(mutex);
     std::size_t bytes MILLRACE_GUARDED_BY(mutex) = 0;
     std::size_t messages MILLRACE_GUARDED_BY(mutex) = 0;
     // At most so many have been withdrawn since the line was last looked through.
     std::size_t withdrawn MILLRACE_GUARDED_BY(mutex) = 0;
 
     bool fits(std::size_t more, std::size_t limit) const MILLRACE_REQUIRES(mutex) {
-      return first == nullptr || bytes + more <= limit;
+      return queue.empty() || bytes + more <= limit;
     }
-    // Takes those who were withdrawn out; deleted by the caller, without the lock.
-    Envelope* take_withdrawn() MILLRACE_REQUIRES(mutex);
+    void push(Envelope* message) MILLRACE_REQUIRES(mutex);
+    Envelope* pop() MILLRACE_REQUIRES(mutex);
+    // Takes those out that were withdrawn; the caller drops them, without the lock.
+    WorkQueue take_withdrawn() MILLRACE_REQUIRES(mutex);
   };
   Line& line();
 

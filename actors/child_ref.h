@@ -1,6 +1,5 @@
 // ChildRef<A>: the reference on a supervisor's child that follows its restarts. An ActorRef is on
-// one incarnation and ends with it; this one sends to whichever runs. Made by Supervisor::child
-// (supervisor.h).
+// one incarnation and ends with it; this one sends to whichever runs. Made by Supervisor::child.
 #pragma once
 
 #include <cstddef>
@@ -82,6 +81,8 @@ class ChildSlot final : public RefCounted {
 // supervisor. Thread-safety: external for the handle, thread-safe for what it points to.
 template <class A>
 class ChildRef {
+  using Incarnation = Ref<ActorCell>;
+
  public:
   ChildRef() = default;
   explicit ChildRef(Ref<detail::ChildSlot> slot) : slot_(std::move(slot)) {}
@@ -119,15 +120,19 @@ class ChildRef {
     return ActorRef<A>(cell);
   }
   // Completes when the child has been restarted, with the new incarnation: the one after that which
-  // runs, or ran last. An error when there will be none any more: the child was let go, its
+  // runs, or ran last, or the one after a given one, as ActorGone::id or ActorRef::id() names it
+  // (at once if it runs). An error when there will be none any more: the child was let go, its
   // supervisor has given up, or ends.
-  Future<ActorRef<A>> next_incarnation() const { return next(std::nullopt); }
-  // The one after a given one, as ActorGone::id or ActorRef::id() names it; at once if it runs.
-  Future<ActorRef<A>> next_incarnation(ActorId after) const { return next(after); }
+  Future<ActorRef<A>> next_incarnation(std::optional<ActorId> after = {}) const {
+    if (!slot_) return empty();
+    return slot_->next(after).then(inline_executor(),
+                                   [](Result<Incarnation> cell) -> Result<ActorRef<A>> {
+                                     if (!cell) return std::unexpected(std::move(cell).error());
+                                     return ActorRef<A>(*std::move(cell));
+                                   });
+  }
 
  private:
-  using Incarnation = Ref<ActorCell>;
-
   template <class R, class Send>
   Future<R> send(std::size_t bytes, const CallOptions& options, Send send) const {
     if (!slot_) return empty();
@@ -139,14 +144,6 @@ class ChildRef {
           if (!cell) return cell.error().with_context("a message to " + slot->described());
           return send(ActorRef<A>(*std::move(cell)));
         });
-  }
-  Future<ActorRef<A>> next(std::optional<ActorId> after) const {
-    if (!slot_) return empty();
-    return slot_->next(after).then(inline_executor(),
-                                   [](Result<Incarnation> cell) -> Result<ActorRef<A>> {
-                                     if (!cell) return std::unexpected(std::move(cell).error());
-                                     return ActorRef<A>(*std::move(cell));
-                                   });
   }
 
   static Error empty() {

@@ -1,7 +1,7 @@
-// Down: the notice that an actor is gone, and why. Reasons are a closed list; what went wrong is an
-// Error.
+// Down: the notice that an actor is gone, and why. Reasons are a closed list; an Error says more.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,7 +21,11 @@ enum class ExitReason : std::uint8_t {
   kKilled,   // declared failed from outside
   kLost,     // its executor closed under it
 };
-std::string_view to_string(ExitReason reason);
+inline std::string_view to_string(ExitReason reason) {
+  constexpr std::string_view kWords[] = {"stopped", "closed with its system", "failed", "killed",
+                                         "lost its executor"};
+  return kWords[static_cast<std::size_t>(reason)];
+}
 
 // Why an actor ends. error is there for kFailed, kKilled and kLost.
 struct Exit {
@@ -51,6 +55,9 @@ enum class ActorState : std::uint8_t {
   kStopping,  // refuses messages; its last handlers and on_stop end -> kStopped
   kStopped,   // final; the Actor object is gone
 };
-std::string_view to_string(ActorState state);
+inline std::string_view to_string(ActorState state) {
+  constexpr std::string_view kWords[] = {"starting", "running", "stopping", "stopped"};
+  return kWords[static_cast<std::size_t>(state)];
+}
 
 }  // namespace millrace::actors

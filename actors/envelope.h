@@ -16,8 +16,7 @@ class Actor;
 class ActorCell;
 
 // One owner at a time: the sender, then the queue, then the actor's slice. Thread-safety: external.
-// As a Work it is only used by envelopes whose handler answers later: run() is the end of that
-// handler.
+// It is a Work where its handler answers later: run() is the end of that handler.
 class Envelope : public Work, public Pooled {
  public:
   Envelope(const MessageType& type, std::size_t bytes) : type_(type), bytes_(bytes) {}
@@ -39,10 +38,8 @@ class Envelope : public Work, public Pooled {
 
   const MessageType& type() const { return type_; }
   std::size_t bytes() const { return bytes_; }
-  Envelope* next_envelope() const { return static_cast<Envelope*>(next); }
 
-  // True once it need not be handled: its sender has stopped, or its deadline has come, while it
-  // waited. Any thread.
+  // True once its sender has stopped, or its deadline has come, while it waited. Any thread.
   virtual bool withdrawn() const { return accepted && accepted->complete(); }
 
   // What a waiting sender holds: completes when the message is accepted. Empty otherwise.

@@ -1,7 +1,6 @@
 // The life of an actor: starting, running, stopping, stopped. Called from its slice (run_slice.cc),
 // and by its maker when it never came to one.
 #include "millrace/actors/actor_cell.h"
-#include "millrace/actors/in_flight.h"
 #include "millrace/actors/registry.h"
 #include "millrace/actors/reply_tracker.h"
 
@@ -72,11 +71,8 @@ void ActorCell::request_exit(Exit exit, StopMode mode) {
   if (ending_ == nullptr) {
     Error refusal = refusal_of(*this, exit);
     ending_ = std::make_unique<Ending>(std::move(exit), std::move(refusal));
-    for (Envelope* waiting = admission_.close(); waiting != nullptr;) {
-      Envelope* const next = waiting->next_envelope();
-      refuse(waiting, ending_->refusal);
-      waiting = next;
-    }
+    WorkQueue waiting = admission_.close();
+    while (Work* message = waiting.pop()) refuse(static_cast<Envelope*>(message), ending_->refusal);
   } else if (failure && !ending_->exit.failure()) {
     ending_->exit = std::move(exit);  // the worse news stay
   }
@@ -123,13 +119,10 @@ void ActorCell::finish() {
       std::exchange(current, CurrentActor{.cell = this, .gone = &ending_->refusal});
   enter(ActorState::kStopped);
   Mailbox::Rest rest = mailbox_.close();
-  while (rest.messages != nullptr) {
-    Envelope* const envelope = std::exchange(rest.messages, rest.messages->next_envelope());
-    refuse(envelope, ending_->refusal);
-  }
-  while (rest.urgent != nullptr) std::exchange(rest.urgent, rest.urgent->next)->drop();
-  // A lost executor leaves handlers in flight: they keep this cell, and with it the actor, until
-  // they end.
+  while (Work* message = rest.messages.pop())
+    refuse(static_cast<Envelope*>(message), ending_->refusal);
+  while (Work* work = rest.urgent.pop()) work->drop();
+  // A lost executor leaves handlers in flight, which keep this cell and the actor until they end.
   if (oldest_in_flight_ == nullptr) {
     actor_ = nullptr;
   } else {

@@ -1,79 +1,59 @@
 #include "millrace/actors/mailbox.h"
 
+#include <utility>
+
 namespace millrace::actors {
 
-Work* Mailbox::List::pop() {
-  Work* work = head;
-  if (work != nullptr) {
-    head = work->next;
-    work->next = nullptr;
-  }
-  return work;
-}
-
-void Mailbox::List::append(Work* list) {
-  Work** end = &head;  // which is empty, save when the mailbox closes
-  while (*end != nullptr) end = &(*end)->next;
-  *end = list;
-}
-
 Mailbox::Push Mailbox::push(Envelope* message) {
-  switch (messages_.push(message, kClosed)) {
-    case kClosed:
-      return Push::kClosed;
-    case kIdle:
-      return Push::kWake;
-    default:
-      return Push::kQueued;
-  }
+  const Stack::Word before = messages_.push(message, kClosed);
+  return before == kClosed ? Push::kClosed : before == kIdle ? Push::kWake : Push::kQueued;
 }
 
 Mailbox::Push Mailbox::push_urgent(Work* work) {
-  switch (urgent_.push(work, kClosed)) {
-    case kClosed:
-      return Push::kClosed;
-    case kIdle:
-      return Push::kWake;
-    default:
-      break;
-  }
-  // The actor may sleep by the other word. Pairs with go_idle(): it marks that word idle and then
-  // looks here.
+  const Stack::Word before = urgent_.push(work, kClosed);
+  if (before == kClosed) return Push::kClosed;
+  if (before == kIdle) return Push::kWake;
+  // The actor may sleep by the other word. Pairs with go_idle(): it marks that, then looks here.
   return messages_.replace(kIdle, kEmpty) ? Push::kWake : Push::kQueued;
 }
 
-void Mailbox::collect(Stack& stack, List& into) {
-  if (!Stack::holds_entries(stack.word())) return;
-  into.append(Stack::oldest_first(stack.exchange(kEmpty)));
+// into is empty.
+void Mailbox::collect(Stack& stack, Work*& into) {
+  if (Stack::holds_entries(stack.word())) into = Stack::oldest_first(stack.exchange(kEmpty));
+}
+
+Work* Mailbox::pop(Work*& list) {
+  return list == nullptr ? nullptr : std::exchange(list, list->next);
 }
 
 Envelope* Mailbox::take() {
-  if (message_list_.head == nullptr) collect(messages_, message_list_);
-  return static_cast<Envelope*>(message_list_.pop());
+  if (message_list_ == nullptr) collect(messages_, message_list_);
+  return static_cast<Envelope*>(pop(message_list_));
 }
 
 void Mailbox::collect_urgent() { collect(urgent_, urgent_list_); }
 
 bool Mailbox::go_idle() {
-  if (message_list_.head != nullptr || urgent_list_.head != nullptr) return false;
+  if (message_list_ != nullptr || urgent_list_ != nullptr) return false;
   if (!messages_.replace(kEmpty, kIdle)) return false;
   if (urgent_.word() == kEmpty) return true;
-  // An urgent entry came, perhaps before the mark was set: the thread that takes the mark back runs
-  // the actor.
+  // An urgent entry came, perhaps before the mark was set: who takes the mark back runs it.
   return !messages_.replace(kIdle, kEmpty);
 }
 
 bool Mailbox::go_held() {
-  if (urgent_list_.head != nullptr) return false;
+  if (urgent_list_ != nullptr) return false;
   return urgent_.replace(kEmpty, kIdle);
 }
 
 Mailbox::Rest Mailbox::close() {
-  message_list_.append(Stack::oldest_first(messages_.exchange(kClosed)));
-  urgent_list_.append(Stack::oldest_first(urgent_.exchange(kClosed)));
-  const Rest rest{static_cast<Envelope*>(message_list_.head), urgent_list_.head};
-  message_list_ = {};
-  urgent_list_ = {};
+  return {close(messages_, message_list_), close(urgent_, urgent_list_)};
+}
+
+WorkQueue Mailbox::close(Stack& stack, Work*& list) {
+  WorkQueue rest;
+  rest.push_all(std::exchange(list, nullptr));
+  rest.push_all(Stack::oldest_first(stack.exchange(kClosed)));
   return rest;
 }
 

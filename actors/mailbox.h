@@ -22,22 +22,22 @@ class Mailbox {
     kWake,    // the caller must schedule the actor
     kClosed,  // not taken: the caller still owns the entry
   };
-  struct Rest {  // what was left at close, oldest first
-    Envelope* messages = nullptr;
-    Work* urgent = nullptr;
+  struct Rest {  // what was left at close
+    WorkQueue messages;
+    WorkQueue urgent;
   };
 
   Push push(Envelope* message);
-  // Ends of asynchronous handlers, continuations, stop requests: not bounded, handled before
-  // messages.
+  // Ends of asynchronous handlers, continuations, stop requests: not bounded, before messages.
   Push push_urgent(Work* work);
 
   // The next message, or nullptr.
   Envelope* take();
   // The next urgent entry of those collected before, or nullptr.
-  Work* take_urgent() { return urgent_list_.pop(); }
+  Work* take_urgent() { return pop(urgent_list_); }
+  // Once those are taken.
   void collect_urgent();
-  bool has_collected_urgent() const { return urgent_list_.head != nullptr; }
+  bool has_collected_urgent() const { return urgent_list_ != nullptr; }
 
   // Both give the ownership up, or return false because something has come meanwhile.
   bool go_idle();  // any push wakes
@@ -50,19 +50,16 @@ class Mailbox {
   static constexpr Stack::Word kIdle = 1;    // nothing there, the actor sleeps: wake it
   static constexpr Stack::Word kClosed = 2;  // final
 
-  struct List {
-    Work* head = nullptr;
-
-    Work* pop();
-    void append(Work* list);
-  };
-  static void collect(Stack& stack, List& into);
+  static void collect(Stack& stack, Work*& into);
+  static Work* pop(Work*& list);
+  static WorkQueue close(Stack& stack, Work*& list);
 
   // At most one of the two is idle: messages_ after go_idle, urgent_ after go_held.
   Stack messages_;
   Stack urgent_;
-  List message_list_;
-  List urgent_list_;
+  // What was taken from them, linked, the oldest first.
+  Work* message_list_ = nullptr;
+  Work* urgent_list_ = nullptr;
 };
 
 }  // namespace millrace::actors

@@ -1,6 +1,5 @@
 // What the actor room wants to know about a message: its name, how many bytes it stands for, and
 // whether its handlers may overlap. A message is any movable struct; nothing is required of it.
-// Read next: actor.h.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +11,7 @@ namespace millrace::actors {
 //  - std::size_t bytes() const: memory that it stands for, itself included (default: sizeof);
 //  - static constexpr bool kConcurrent = true: its handler, which returns a Future, does not hold
 //    the actor.
-// Bytes of tensors never travel in messages, only handles: bytes() is for what the message itself
-// owns.
+// Bytes of tensors never travel in messages, only handles: bytes() counts what the message owns.
 struct MessageType {
   std::string_view name;
   bool concurrent = false;

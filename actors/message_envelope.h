@@ -1,11 +1,10 @@
-// MessageEnvelope<A, M>: a message of type M on its way to an actor of class A, and what its
-// handler answers.
+// MessageEnvelope<A, M>: a message M on its way to an actor of class A, and the answer.
 #pragma once
 
 #include <type_traits>
 #include <utility>
 
-#include "millrace/actors/in_flight.h"
+#include "millrace/actors/actor_cell.h"
 #include "millrace/actors/reply.h"
 
 namespace millrace::actors {

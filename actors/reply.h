@@ -9,8 +9,7 @@
 
 namespace millrace::actors {
 namespace detail {
-// kAborted or kUnavailable: names the actor that was asked, the message, and the actor that let the
-// reply fall.
+// kAborted or kUnavailable: names the actor that was asked, the message, and the reply's holder.
 Error dropped_reply_error(const ActorCell& asked, const MessageType& type);
 // In a message that is being made for another actor: that one holds it from now on (HR-1).
 void follow_message(ReplyTracker& reply);

@@ -1,8 +1,7 @@
 // ReplyTracker: what replies of every type have in common, and ReplyList: the replies that one
 // actor holds. An actor that has failed lives on for as long as one of its handlers does not end,
 // and with it the replies in its members and in the frames of its coroutines. The askers must not
-// wait that long: each reply is in the list of its holder, and the death of the holder fails them
-// all.
+// wait that long: each reply is in the list of its holder, whose death fails them all.
 //
 //  - HR-1 the holder is the actor that was asked, until the reply is moved into a message to
 //    another actor; from then on it is that one, wherever its handler puts the reply.

@@ -7,7 +7,6 @@
 // have left for afterwards (after_turn) runs then, on the same thread, outside of the actor. The
 // only place where handlers and hooks are called and where what they throw is caught.
 #include "millrace/actors/actor_cell.h"
-#include "millrace/actors/in_flight.h"
 #include "millrace/actors/registry.h"
 #include "millrace/core/base/ticks.h"
 
@@ -39,28 +38,6 @@ void run_all(WorkQueue& after) {
 }
 
 }  // namespace
-
-// Waits for the future of a hook, then is the urgent entry that says so.
-class HookEnd final : public Waiter, public Work, public Pooled {
- public:
-  HookEnd(ActorCell& cell, ActorCell::Hook hook)
-      : cell_(Ref<ActorCell>::share(&cell)), hook_(hook) {}
-  void on_complete(AsyncValue& value) noexcept override {
-    status_ = static_cast<Cell<void>&>(value).take();
-    const Ref<ActorCell> cell = cell_;  // the slice may destroy this as soon as it is pushed
-    cell->submit(this);
-  }
-  void run() noexcept override {
-    cell_->hook_ended(hook_, std::move(status_));
-    delete this;
-  }
-  void drop() noexcept override { delete this; }
-
- private:
-  const Ref<ActorCell> cell_;
-  const ActorCell::Hook hook_;
-  Status status_;
-};
 
 void ActorCell::run() noexcept {
   WorkQueue after;
@@ -152,7 +129,10 @@ void ActorCell::run_hook(Hook hook) {
   if (!future.valid()) return hook_ended(hook, {});
   hold_ = Hold::kHook;
   if (hook == Hook::kStop && ending_->exit.failure() && !future.ready()) drop_replies();
-  future.cell()->add_waiter(new HookEnd(*this, hook));
+  auto ended = [home = Ref<ActorCell>::share(this), hook](const Status& status) {
+    home->hook_ended(hook, status);
+  };
+  future.then(*this, std::move(ended)).ignore();
 }
 
 void ActorCell::finish_message(Envelope* envelope) {

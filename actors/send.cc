@@ -1,5 +1,4 @@
-// How messages get into a mailbox, on the sender's thread: admitted and pushed, waiting for room,
-// or refused.
+// How messages get into a mailbox, on the sender's thread: pushed, waiting for room, or refused.
 #include "millrace/actors/actor_cell.h"
 #include "millrace/actors/call_limits.h"
 
@@ -42,70 +41,42 @@ Future<void> ActorCell::send(Envelope* envelope, const CallOptions& options) {
     refuse(envelope, ok.error());
     return ok.error();
   }
-  Admission::Verdict verdict = admission_.try_admit(envelope->bytes());
-  if (verdict == Admission::Verdict::kAdmitted) {
+  Verdict verdict = admission_.try_admit(envelope->bytes());
+  if (verdict == Verdict::kAdmitted) {
     push(envelope);
     return accepted_now();
   }
   const MessageType& type = envelope->type();
   auto accepted = make_ref<Cell<void>>();
   envelope->accepted = accepted;
-  if (verdict == Admission::Verdict::kFull) verdict = admission_.wait(envelope);
-  switch (verdict) {
-    case Admission::Verdict::kAdmitted:
-      envelope->accepted = nullptr;
-      push(envelope);
-      accepted->set({});
-      break;
-    case Admission::Verdict::kWaiting:
-      detail::limit_call<void>(accepted, *this, type, options);
-      break;
-    case Admission::Verdict::kFull:
-      refuse(envelope, full_error(type));
-      break;
-    case Admission::Verdict::kClosed:
-      refuse(envelope, ending_->refusal);
-      break;
-  }
+  if (verdict == Verdict::kFull) verdict = admission_.wait(envelope);
+  if (verdict == Verdict::kAdmitted) envelope->accepted = nullptr;
+  settle(envelope, verdict);
+  if (verdict == Verdict::kAdmitted) accepted->set({});
+  if (verdict == Verdict::kWaiting) detail::limit_call<void>(accepted, *this, type, options);
   return Future<void>(std::move(accepted));
 }
 
 Status ActorCell::try_send(Envelope* envelope) {
-  switch (admission_.try_admit(envelope->bytes())) {
-    case Admission::Verdict::kAdmitted:
-      push(envelope);
-      return {};
-    case Admission::Verdict::kClosed:
-      refuse(envelope, ending_->refusal);
-      return std::unexpected(ending_->refusal);
-    default:
-      Error error = full_error(envelope->type());
-      refuse(envelope, error);
-      return std::unexpected(std::move(error));
-  }
+  const Verdict verdict = admission_.try_admit(envelope->bytes());
+  Status status;
+  if (verdict != Verdict::kAdmitted) status = std::unexpected(refusal(verdict, envelope->type()));
+  settle(envelope, verdict);
+  return status;
 }
 
 void ActorCell::send_ask(Envelope* envelope) {
-  Admission::Verdict verdict = admission_.try_admit(envelope->bytes());
-  if (verdict == Admission::Verdict::kFull) verdict = admission_.wait(envelope);
-  switch (verdict) {
-    case Admission::Verdict::kAdmitted:
-      return push(envelope);
-    case Admission::Verdict::kWaiting:
-      return;
-    case Admission::Verdict::kFull:
-      return refuse(envelope, full_error(envelope->type()));
-    case Admission::Verdict::kClosed:
-      return refuse(envelope, ending_->refusal);
-  }
+  const Verdict verdict = admission_.try_admit(envelope->bytes());
+  settle(envelope, verdict == Verdict::kFull ? admission_.wait(envelope) : verdict);
 }
 
 void ActorCell::send_notice(Envelope* envelope) {
-  if (admission_.admit_anyway(envelope->bytes()) == Admission::Verdict::kAdmitted) {
-    push(envelope);
-  } else {
-    refuse(envelope, ending_->refusal);
-  }
+  settle(envelope, admission_.admit_anyway(envelope->bytes()));
+}
+
+void ActorCell::settle(Envelope* envelope, Verdict verdict) {
+  if (verdict == Verdict::kAdmitted) return push(envelope);
+  if (verdict != Verdict::kWaiting) refuse(envelope, refusal(verdict, envelope->type()));
 }
 
 void ActorCell::push(Envelope* envelope) {
@@ -129,7 +100,8 @@ void ActorCell::refuse(Envelope* envelope, const Error& error) {
   current = before;
 }
 
-Error ActorCell::full_error(const MessageType& type) const {
+Error ActorCell::refusal(Verdict verdict, const MessageType& type) const {
+  if (verdict == Verdict::kClosed) return ending_->refusal;
   const Admission::Load load = admission_.load();
   return Error(ErrorCode::kResourceExhausted,
                std::string(type.name) + " to actor '" + name_ + "': its mailbox is full (" +

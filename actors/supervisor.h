@@ -1,7 +1,6 @@
 // Supervisor: an actor that keeps other actors running. It makes its children in order, hears of
 // each one's end, and restarts it under the same name, lets it go, or gives up and fails itself,
-// which its own supervisor hears in turn: so trees of them contain a failure as far down as it can
-// be cured.
+// which its own supervisor hears in turn: so trees of them contain a failure where it can be cured.
 //
 //   auto root = system.spawn<Supervisor>(
 //       "root", {}, std::vector{child<Cache>("cache", {}, 64), child<Feed>("feed", {.limit =
@@ -21,8 +20,7 @@
 //    newest first (save that a supervisor whose executor is lost leaves them to the system).
 //  - SV-4 what waits through a ChildRef for an incarnation that never comes ends at the latest with
 //    the supervisor.
-// The supervisor's slice owns all of it; the decisions are in supervisor.cc, the counting in
-// restart_limit.h.
+// The supervisor's slice owns all of it; the counting is in restart_limit.h.
 #pragma once
 
 #include <cstdint>

@@ -1,25 +1,6 @@
 #include "millrace/actors/system.h"
 
 namespace millrace::actors {
-namespace {
-
-Exit closed_exit() { return Exit{ExitReason::kClosed, std::nullopt}; }
-
-}  // namespace
-
-// Goes on with the next older actor when one is gone.
-class ActorSystem::CloseStep final : public Waiter, public Pooled {
- public:
-  explicit CloseStep(ActorSystem& system) : system_(system) {}
-  void on_complete(AsyncValue&) noexcept override {
-    system_.close_newest();  // the actor that just went holds the system open until this returns
-    delete this;
-  }
-
- private:
-  ActorSystem& system_;
-};
-
 ActorSystem::ActorSystem(const Environment& environment, ActorSystemOptions options) {
   MILLRACE_CHECK(options.slice_messages > 0, "a slice without messages would never end");
   home_->environment = environment;
@@ -61,7 +42,8 @@ Result<Ref<ActorCell>> ActorSystem::spawn_cell(std::string name, const ActorOpti
   }
   if (Status made = cell->construct(make); !made) return std::unexpected(std::move(made).error());
   cell->start();
-  if (closing_.load()) cell->stop(closed_exit(), StopMode::kNow);  // close() may have passed it by
+  if (closing_.load())
+    cell->stop({ExitReason::kClosed, {}}, StopMode::kNow);  // close() may have passed it by
   return cell;
 }
 
@@ -81,12 +63,7 @@ Result<Ref<ActorCell>> ActorSystem::find_cell(std::string_view name,
   return cell;
 }
 
-std::vector<ActorSnapshot> ActorSystem::snapshot() const {
-  std::vector<ActorSnapshot> rows;
-  const auto every = [](const ActorCell&) { return true; };
-  for (const Ref<ActorCell>& cell : registry_.select(every)) rows.push_back(cell->snapshot());
-  return rows;
-}
+std::vector<ActorSnapshot> ActorSystem::snapshot() const { return overdue(Duration::min()); }
 
 std::vector<ActorSnapshot> ActorSystem::overdue(Duration limit) const {
   const TimePoint now = home_->environment.clock->now();
@@ -105,11 +82,12 @@ Future<void> ActorSystem::close() {
   return closed;
 }
 
+// Goes on with the next older actor when one is gone, which holds the system open until then.
 void ActorSystem::close_newest() {
   Ref<ActorCell> newest = registry_.newest();
   if (!newest) return;
-  newest->stop(closed_exit(), StopMode::kNow);
-  newest->down().cell()->add_waiter(new CloseStep(*this));
+  newest->stop({ExitReason::kClosed, {}}, StopMode::kNow);
+  newest->down().then(inline_executor(), [this](const Result<Down>&) { close_newest(); }).ignore();
 }
 
 }  // namespace millrace::actors

@@ -1,6 +1,5 @@
 // ActorSystem: makes actors, knows them by name, lists what each is doing, and closes them in
-// order. What restarts failed actors (supervisor.h) and what watches them (handler_watch.h) stand
-// on it.
+// order. Supervisors (supervisor.h) and the watch (handler_watch.h) stand on it.
 #pragma once
 
 #include <memory>
@@ -32,9 +31,8 @@ class ActorSystem {
   ActorSystem(const ActorSystem&) = delete;
   ActorSystem& operator=(const ActorSystem&) = delete;
 
-  // Constructs A(args...) on this thread and starts it on its executor. kAlreadyExists: an actor
-  // that has not stopped has the name; kUnavailable: the system closes; kInternal: the constructor
-  // threw.
+  // Constructs A(args...) on this thread and starts it on its executor. kAlreadyExists: an actor of
+  // that name has not stopped; kUnavailable: the system closes; kInternal: the constructor threw.
   template <class A, class... Args>
   Result<ActorRef<A>> spawn(std::string name, const ActorOptions& options, Args&&... args) {
     auto make = [&]() -> std::unique_ptr<Actor> {
@@ -63,7 +61,6 @@ class ActorSystem {
   Future<void> close();
 
  private:
-  class CloseStep;
   Result<Ref<ActorCell>> spawn_cell(std::string name, const ActorOptions& options,
                                     const std::type_info& type,
                                     FunctionRef<std::unique_ptr<Actor>()> make);

@@ -11,8 +11,9 @@
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/async/coroutine.h"
 #include "millrace/tools/api/runtime.h"
+#include "millrace/transfer/array_source.h"
 #include "millrace/transfer/device_loader.h"
-#include "millrace/transfer/idx_source.h"
+#include "millrace/transfer/formats/idx_dataset.h"
 
 namespace millrace::bench {
 namespace {
@@ -39,7 +40,7 @@ Task<std::int64_t> read_all(const transfer::DeviceLoader& loader) {
   }
 }
 
-double images_per_s(const Runtime& runtime, const std::shared_ptr<transfer::IdxSource>& source,
+double images_per_s(const Runtime& runtime, const std::shared_ptr<transfer::ArraySource>& source,
                     std::uint64_t seed) {
   transfer::LoaderOptions options;
   options.batch_size = kBatch;
@@ -71,7 +72,9 @@ void measure(Session& session) {
       session.skip(peer.figure, python.why_not);
       continue;
     }
-    const auto source = std::make_shared<transfer::IdxSource>(std::move(*dataset));
+    const auto source = transfer::ArraySource::create(
+        {{"images", dataset->images()}, {"labels", dataset->labels()}});
+    if (!source) give_up("loader", source.error().to_string());
     RuntimeOptions options;
     options.devices = 1;
     auto runtime = Runtime::create(options);
@@ -81,7 +84,7 @@ void measure(Session& session) {
     std::uint64_t seed = 0;
     session.measure(
         {.name = peer.figure, .unit = "M/s", .peer = peer.name, .goal = Goal::kAtLeast, .limit = 1},
-        [&] { return images_per_s(*runtime, source, ++seed) / 1e6; },
+        [&] { return images_per_s(*runtime, *source, ++seed) / 1e6; },
         [&] { return other.ask("epoch") / 1e6; });
   }
 }

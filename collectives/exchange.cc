@@ -16,8 +16,6 @@ using devices::HostArray;
 using devices::Shape;
 using Kind = CollectiveCall::Kind;
 
-std::size_t at(Rank rank) { return static_cast<std::size_t>(index(rank)); }
-
 // A written buffer as a host array: in place where the host can see it, else a copy. Where looking
 // may block, the device's own thread looks.
 Future<HostArray> host_array(const Device& device, const Buffer& buffer) {
@@ -56,10 +54,15 @@ HostArray compute(Parallel* parallel, const CollectiveCall& call, const Shape& s
   return out;
 }
 
-// The failure of one rank's device, with the rank for people and for programs.
-Error blame(const Error& error, std::size_t rank) {
-  const Rank culprit{static_cast<int>(rank)};
-  return error.with_context(to_string(culprit))
+// The first error of parts, one of which has failed, with the rank in words and as a detail.
+template <class Parts, class RankOf>
+Error blame(const Parts& parts, const RankOf& rank_of) {
+  const auto failed =
+      std::ranges::find_if(parts, [](const auto& part) { return !part.result().has_value(); });
+  const Rank culprit{static_cast<int>(rank_of(static_cast<std::size_t>(failed - parts.begin())))};
+  return failed->result()
+      .error()
+      .with_context(to_string(culprit))
       .with_detail(Culprits{Culprits::Kind::kFailed, {culprit}});
 }
 
@@ -98,7 +101,10 @@ class Exchange final : public RefCounted, public Pooled {
   }
 
   Future<void> distribute(const Status& status) {
-    if (!status) return Future<void>(reading_error(status.error()));
+    if (!status) {
+      return blame(reading_,
+                   [this](std::size_t i) { return root_only() ? at(call_.root) : i % readers(); });
+    }
     PooledVector<HostArray> results;
     results.reserve(arrays());
     for (std::size_t i = 0; i < arrays(); ++i) {
@@ -120,7 +126,8 @@ class Exchange final : public RefCounted, public Pooled {
   }
 
   Result<PooledVector<Buffers>> collect(const Status& status) {
-    if (!status) return std::unexpected(putting_error(status.error()));
+    if (!status)
+      return std::unexpected(blame(putting_, [this](std::size_t i) { return i / arrays(); }));
     PooledVector<Buffers> results;
     results.reserve(devices_.size());
     PooledVector<Buffer> buffers(arrays());
@@ -129,21 +136,6 @@ class Exchange final : public RefCounted, public Pooled {
       results.emplace_back(buffers);
     }
     return results;
-  }
-
-  Error reading_error(const Error& error) const {
-    for (std::size_t i = 0; i < reading_.size(); ++i) {
-      const auto& read = reading_[i].result();
-      if (!read) return blame(read.error(), root_only() ? at(call_.root) : i % readers());
-    }
-    return error;
-  }
-  Error putting_error(const Error& error) const {
-    for (std::size_t i = 0; i < putting_.size(); ++i) {
-      const auto& put = putting_[i].result();
-      if (!put) return blame(put.error(), i / arrays());
-    }
-    return error;
   }
 
   const Environment environment_;

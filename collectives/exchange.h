@@ -1,6 +1,5 @@
-// run_exchange: what a matched collective does with the arrays of its ranks. Brings them to the
-// host where the host cannot see them in place, computes on the compute executor, puts the results
-// on the ranks' devices.
+// run_exchange: what a matched collective does with the arrays of its ranks. Fetches those that the
+// host cannot see in place, computes on the compute executor, puts the results on the ranks.
 #pragma once
 
 #include <span>

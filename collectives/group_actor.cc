@@ -9,12 +9,6 @@ namespace millrace::collectives {
 using devices::Buffer;
 using devices::Buffers;
 
-namespace {
-
-std::size_t at(Rank rank) { return static_cast<std::size_t>(index(rank)); }
-
-}  // namespace
-
 GroupActor::GroupActor(std::string name, std::vector<devices::Device> devices, TraceRecorder* trace,
                        std::shared_ptr<const void> kept)
     : kept_(std::move(kept)),
@@ -99,14 +93,10 @@ void GroupActor::await_inputs(std::uint64_t sequence, Rank rank) {
   when_all(written).then(cell(), std::move(input_done)).ignore();
 }
 
-// The timer fires on the driver's thread; its effect is a turn of this actor.
 void GroupActor::arm(std::uint64_t sequence, Rank rank, TimePoint deadline) {
-  const Environment& environment = context().environment();
-  const Duration allowed = deadline - environment.clock->now();
-  operations_.at(sequence).parts[at(rank)].timer = environment.timers->schedule(
-      deadline, [this, home = Ref<actors::ActorCell>::share(&cell()), sequence, allowed] {
-        post(*home, [this, sequence, allowed] { expire(sequence, allowed); });
-      });
+  const Duration allowed = deadline - context().environment().clock->now();
+  operations_.at(sequence).parts[at(rank)].timer =
+      run_at(cell(), deadline, [this, sequence, allowed] { expire(sequence, allowed); });
 }
 
 void GroupActor::expire(std::uint64_t sequence, Duration allowed) {

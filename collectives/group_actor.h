@@ -20,8 +20,7 @@
 
 namespace millrace::collectives {
 
-// A rank's call, on its way to the group. buffers may be empty for a broadcast's receivers and a
-// barrier.
+// A rank's call, on its way to the group. Receivers of a broadcast and a barrier need no buffers.
 struct CollectiveRequest {
   Rank rank{};
   std::uint64_t sequence = 0;
@@ -33,10 +32,8 @@ struct CollectiveRequest {
 };
 
 // Invariants:
-//  - GA-1 every request gets one answer; all ranks of a sequence get values, or errors with the
-//    same cause.
-//  - GA-2 an operation starts when every rank has called and the inputs it reads are written, not
-//    before.
+//  - GA-1 every request gets one answer; all ranks of a sequence get values, or one error.
+//  - GA-2 an operation starts once every rank has called and the inputs it reads are written.
 //  - GA-3 once a rank has failed, nothing of this group waits for it: open and later calls fail
 //    with its name.
 // One per group, spawned and closed by it. Thread-safety: confined.

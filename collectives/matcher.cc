@@ -5,23 +5,10 @@
 namespace millrace::collectives {
 
 std::string CollectiveCall::to_string() const {
-  std::string text;
-  switch (kind) {
-    case Kind::kAllReduce:
-      text = "all_reduce(";
-      text += millrace::collectives::to_string(op);
-      break;
-    case Kind::kAllGather:
-      text = "all_gather(";
-      break;
-    case Kind::kBroadcast:
-      text = "broadcast(root ";
-      text += std::to_string(index(root));
-      break;
-    case Kind::kBarrier:
-      text = "barrier(";
-      break;
-  }
+  constexpr const char* kNames[] = {"all_reduce(", "all_gather(", "broadcast(", "barrier("};
+  std::string text = kNames[static_cast<std::size_t>(kind)];
+  if (kind == Kind::kAllReduce) text += millrace::collectives::to_string(op);
+  if (kind == Kind::kBroadcast) text += "root " + std::to_string(index(root));
   constexpr std::size_t kListed = 4;
   for (std::size_t i = 0; i < shapes.size() && i < kListed; ++i) {
     if (text.back() != '(') text += ", ";
@@ -67,18 +54,18 @@ Matcher::Answer Matcher::call(Rank rank, std::uint64_t sequence, const Collectiv
                                            std::to_string(kRemembered) + " later ones since; " +
                                            to_string(rank) + " comes too late to hear which")};
   }
-  auto [at, fresh] = entries_.try_emplace(sequence);
-  Entry& entry = at->second;
+  auto [place, fresh] = entries_.try_emplace(sequence);
+  Entry& entry = place->second;
   if (fresh) {
     entry.first = call;
     entry.first_rank = rank;
     entry.called.resize(static_cast<std::size_t>(size_));
   }
-  if (entry.called[static_cast<std::size_t>(index(rank))]) {
+  if (entry.called[at(rank)]) {
     return {Verdict::kLate,
             Error(ErrorCode::kAlreadyExists, where() + to_string(rank) + " has called it already")};
   }
-  entry.called[static_cast<std::size_t>(index(rank))] = true;
+  entry.called[at(rank)] = true;
   const bool last = ++entry.count == size_;
   Answer answer{Verdict::kWaiting, std::nullopt};
   if (entry.ended) {
@@ -100,7 +87,7 @@ Matcher::Answer Matcher::call(Rank rank, std::uint64_t sequence, const Collectiv
   }
   if (last) {  // MA-3
     if (entry.ended) --ended_;
-    entries_.erase(at);
+    entries_.erase(place);
   }
   if (ended_ > kRemembered) forget_oldest();
   return answer;

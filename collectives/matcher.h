@@ -1,6 +1,5 @@
 // CollectiveCall and Matcher: what a rank asks of its group, and whether all ranks ask the same.
-// Pure. Calls of one group are matched by sequence number: the n-th call of a rank meets the n-th
-// of the others.
+// Pure. The n-th call of a rank meets the n-th of the others (sequence numbers).
 #pragma once
 
 #include <cstdint>
@@ -32,9 +31,8 @@ struct CollectiveCall {
 };
 
 // Whether the caller may make this call, matched or not: kUnimplemented for a reduction that its
-// types do not have, kInvalidArgument for an empty Buffer, for a root that is no rank of the group,
-// or that has no arrays. size: of the group. has_arrays: the caller gives arrays, not only their
-// shapes.
+// types do not have, kInvalidArgument for an empty Buffer, for a root that is no rank of the group
+// or has no arrays. size: of the group. has_arrays: the caller gives arrays, not only shapes.
 Status check_call(const CollectiveCall& call, Rank caller, bool has_arrays, int size);
 
 // Invariants:

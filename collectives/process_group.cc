@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "millrace/collectives/notice.h"
 #include "millrace/collectives/rendezvous.h"
 #include "millrace/core/async/combinators.h"
 #include "millrace/devices/device.h"
@@ -41,8 +40,8 @@ struct ProcessGroup::Core {
     return check_in_time(options, *group.cell()->home().environment.clock, what);
   }
   void fail_rank(Rank rank, const Error& error) const {
-    send_notice(group, RankFailed{rank, error});
-    for (const auto& meeting : meetings) send_notice(meeting, RankFailed{rank, error});
+    group.send_notice(RankFailed{rank, error});
+    for (const auto& meeting : meetings) meeting.send_notice(RankFailed{rank, error});
   }
 };
 
@@ -100,7 +99,7 @@ Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& syst
       std::make_shared<const std::vector<actors::ActorRef<RendezvousActor>>>(core->meetings);
   std::vector<ProcessGroup> members;
   for (std::size_t r = 0; r < devices.size(); ++r) {
-    send_notice(core->meetings[r], RendezvousWire{peers});
+    core->meetings[r].send_notice(RendezvousWire{peers});
     members.push_back(ProcessGroup(core, Rank{static_cast<int>(r)}));
     Core::Watch& watch = core->watches[r];
     watch.core = core.get();
@@ -113,12 +112,10 @@ Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& syst
 
 int ProcessGroup::size() const { return static_cast<int>(core_->devices.size()); }
 const std::string& ProcessGroup::name() const { return core_->name; }
-const Device& ProcessGroup::device() const {
-  return core_->devices[static_cast<std::size_t>(index(rank_))];
-}
+const Device& ProcessGroup::device() const { return core_->devices[at(rank_)]; }
 
 std::uint64_t ProcessGroup::reserve(std::uint64_t count) const {
-  return core_->next_sequence[static_cast<std::size_t>(index(rank_))].fetch_add(count);
+  return core_->next_sequence[at(rank_)].fetch_add(count);
 }
 
 Future<Buffers> ProcessGroup::call(CollectiveCall call, Buffers buffers,
@@ -182,7 +179,7 @@ Future<Payloads> ProcessGroup::rendezvous(std::string tag, std::string payload,
                     ": the subset must lie in the group and contain the caller");
   }
   RendezvousJoin join{std::move(tag), ranks, std::move(payload), options.deadline};
-  const auto& actor = core_->meetings[static_cast<std::size_t>(index(rank_))];
+  const auto& actor = core_->meetings[at(rank_)];
   const Status in_time = core_->in_time(options, "a rendezvous");
   return wait_in_time(actor.ask(std::move(join)), in_time, options);
 }

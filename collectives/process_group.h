@@ -62,8 +62,7 @@ class ProcessGroup {
   // Concatenates along the first dimension in the order of the ranks; scalars become a vector.
   Future<devices::Buffers> all_gather(const devices::Buffers& buffers,
                                       const CollectiveOptions& options = {}) const;
-  // The root's bytes on every rank; nothing of the others' is read. The others pass arrays of the
-  // same shapes.
+  // The root's bytes on every rank. The others pass arrays of the same shapes, which are not read.
   Future<devices::Buffers> broadcast(const devices::Buffers& buffers, Rank root,
                                      const CollectiveOptions& options = {}) const;
   // The same for a receiver that has no arrays yet.
@@ -73,15 +72,13 @@ class ProcessGroup {
 
   // Meets the ranks of subset (all, when empty) that call the same tag, in no order with the
   // collectives above, and gives everybody's payload by position in the sorted subset. A tag names
-  // a kind of meeting: the n-th call of a tag on a subset meets the n-th of the others. Takes no
-  // device and no program.
+  // a kind of meeting: the n-th call of a tag on a subset meets the n-th of the others.
   Future<Payloads> rendezvous(std::string tag, std::string payload, const ListOf<Rank>& subset = {},
                               const CallOptions& options = {}) const;
 
   // Takes count sequence numbers of this rank at once; the first of them.
   std::uint64_t reserve(std::uint64_t count) const;
-  // Declares a rank failed: everything pending of this group and all later calls fail with its
-  // name.
+  // Declares a rank failed: what is pending and all later calls fail with its name.
   void fail_rank(Rank rank, const Error& error) const;
   // Closes the group for all ranks: what is pending fails with kCancelled, then this completes.
   Future<void> close() const;

@@ -15,9 +15,8 @@ namespace millrace::collectives {
 namespace {
 
 using devices::DType;
-using devices::cpu::BFloat16;
 using devices::cpu::ComputeType;
-using devices::cpu::Half;
+using devices::cpu::TypeTag;
 
 // As it is computed: 16-bit floats in f32.
 template <class T>
@@ -108,40 +107,17 @@ constexpr std::size_t kPartBytes = std::size_t{256} << 10;
 
 void reduce_part(ReduceOp op, DType dtype, std::span<const std::byte* const> inputs,
                  std::span<std::byte> output) {
-  switch (dtype) {
-    case DType::kF32:
-      return dispatch<float>(op, inputs, output);
-    case DType::kF64:
-      return dispatch<double>(op, inputs, output);
-    case DType::kF16:
-      return dispatch<Half>(op, inputs, output);
-    case DType::kBF16:
-      return dispatch<BFloat16>(op, inputs, output);
-    case DType::kI8:
-      return dispatch<std::int8_t>(op, inputs, output);
-    case DType::kI16:
-      return dispatch<std::int16_t>(op, inputs, output);
-    case DType::kI32:
-      return dispatch<std::int32_t>(op, inputs, output);
-    case DType::kI64:
-      return dispatch<std::int64_t>(op, inputs, output);
-    case DType::kU8:
-      return dispatch<std::uint8_t>(op, inputs, output);
-    case DType::kU16:
-      return dispatch<std::uint16_t>(op, inputs, output);
-    case DType::kU32:
-      return dispatch<std::uint32_t>(op, inputs, output);
-    case DType::kU64:
-      return dispatch<std::uint64_t>(op, inputs, output);
-    case DType::kC64:
-      return dispatch<std::complex<float>>(op, inputs, output);
-    case DType::kC128:
-      return dispatch<std::complex<double>>(op, inputs, output);
-    case DType::kI1:  // one byte of 0 or 1 per element: or is max, and is min
-      return dispatch<std::uint8_t>(op == ReduceOp::kSum ? ReduceOp::kMax : op, inputs, output);
-    default:
-      MILLRACE_CHECK(false, "check_reducible comes before reduce");
-  }
+  const auto as = [&]<class T>(TypeTag<T>) {
+    if constexpr (devices::cpu::kIsBool<T>) {  // one byte of 0 or 1: or is max, and is min
+      dispatch<std::uint8_t>(op == ReduceOp::kSum ? ReduceOp::kMax : op, inputs, output);
+    } else {
+      dispatch<T>(op, inputs, output);
+    }
+  };
+  if (dtype == DType::kC64) return as(TypeTag<std::complex<float>>());
+  if (dtype == DType::kC128) return as(TypeTag<std::complex<double>>());
+  devices::cpu::visit(dtype, as,
+                      [] { MILLRACE_CHECK(false, "check_reducible comes before reduce"); });
 }
 
 }  // namespace

@@ -16,8 +16,7 @@ namespace millrace::collectives {
 enum class ReduceOp : std::uint8_t { kSum, kMean, kMin, kMax };
 std::string_view to_string(ReduceOp op);
 
-// kUnimplemented for a type that has no such reduction (complex min, integer mean, sub-byte
-// floats).
+// kUnimplemented for a type without such a reduction (complex min, integer mean, sub-byte floats).
 Status check_reducible(ReduceOp op, devices::DType dtype);
 
 // output[i] = op over inputs[r][i], always combined in the order of the ranks, so that the bits

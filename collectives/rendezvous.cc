@@ -1,7 +1,6 @@
 #include "millrace/collectives/rendezvous.h"
 
 #include "millrace/actors/system.h"
-#include "millrace/collectives/notice.h"
 
 namespace millrace::collectives {
 
@@ -25,10 +24,9 @@ void RendezvousActor::on(const RankFailed& failed) {
   perform(std::move(actions));
 }
 
-// The timer fires on the driver's thread; its effect is a turn of this actor.
 void RendezvousActor::arm(const RendezvousKey& key, TimePoint deadline) {
-  const Environment& environment = context().environment();
-  const auto allowed = std::chrono::duration<double>(deadline - environment.clock->now());
+  const auto allowed =
+      std::chrono::duration<double>(deadline - context().environment().clock->now());
   std::string reason = "of group '" + group_ + "' was not complete within ";
   reason += std::to_string(allowed.count());
   reason += " s";
@@ -37,15 +35,13 @@ void RendezvousActor::arm(const RendezvousKey& key, TimePoint deadline) {
     machine_.expire(key, reason, actions);
     perform(std::move(actions));
   };
-  waiting_[key].timer = environment.timers->schedule(
-      deadline, [home = Ref<actors::ActorCell>::share(&cell()),
-                 expire = std::move(expire)]() mutable { post(*home, std::move(expire)); });
+  waiting_[key].timer = run_at(cell(), deadline, std::move(expire));
 }
 
 void RendezvousActor::perform(RendezvousMachine::Actions actions) {
   for (auto& [to, message] : actions.sends) {
     // A peer that is gone is told of by RankFailed, not by its mailbox.
-    send_notice((*peers_)[static_cast<std::size_t>(index(to))], std::move(message));
+    (*peers_)[at(to)].send_notice(std::move(message));
   }
   for (auto& [key, result] : actions.done) {
     auto node = waiting_.extract(key);

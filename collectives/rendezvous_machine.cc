@@ -10,16 +10,6 @@ namespace {
 
 using Message = RendezvousMessage;
 
-// FNV-1a over the ranks: tells subsets apart within a tag.
-std::uint64_t hash(const std::vector<Rank>& ranks) {
-  std::uint64_t h = 14695981039346656037ULL;
-  for (const Rank rank : ranks) {
-    auto bits = static_cast<std::uint32_t>(rank);
-    for (int i = 0; i < 4; ++i, bits >>= 8) h = (h ^ (bits & 0xFF)) * 1099511628211ULL;
-  }
-  return h;
-}
-
 Message make(Message::Kind kind, const RendezvousKey& key, const Subset& subset) {
   Message message;
   message.kind = kind;
@@ -33,7 +23,11 @@ Message make(Message::Kind kind, const RendezvousKey& key, const Subset& subset)
 RankSet::RankSet(std::vector<Rank> ranks) : ranks_(std::move(ranks)) {
   std::ranges::sort(ranks_);
   ranks_.erase(std::ranges::unique(ranks_).begin(), ranks_.end());
-  hash_ = millrace::collectives::hash(ranks_);
+  hash_ = 14695981039346656037ULL;  // FNV-1a: tells subsets apart within a tag
+  for (const Rank rank : ranks_) {
+    auto bits = static_cast<std::uint32_t>(rank);
+    for (int i = 0; i < 4; ++i, bits >>= 8) hash_ = (hash_ ^ (bits & 0xFF)) * 1099511628211ULL;
+  }
 }
 
 bool RankSet::contains(Rank rank) const { return std::ranges::binary_search(ranks_, rank); }

@@ -3,14 +3,10 @@
 // an actor; tests run tens of thousands of them against each other.
 //
 // A rendezvous is named by (tag, subset, generation); the n-th join of a tag on a subset meets the
-// n-th join of the others. Payloads travel up a tree over the positions in the subset and the
-// outcome is cast down it.
-//  - RV-1 every join completes once: with all payloads, or with one error that is the same for all
-//    who joined; save for RV-5.
-//  - RV-2 the root alone decides, once, save for RV-5; a rank that joins after the decision gets it
-//    at once (tombstone).
-//  - RV-3 when a deadline passes, the root asks down the tree who has joined, so the error names
-//    all others.
+// n-th join of the others. Payloads travel up a tree over the subset, the outcome down.
+//  - RV-1 every join completes once: with all payloads, or one error for all who joined (but RV-5).
+//  - RV-2 the root alone decides, once, save for RV-5; a later join gets the decision at once.
+//  - RV-3 when a deadline passes, the root asks who has joined, so the error names all others.
 //  - RV-4 a failed rank fails every rendezvous that it belongs to, pending or later.
 //  - RV-5 each rank does RV-4 by itself as soon as it hears of the failure, for the failed one may
 //    be the root or between the two. The news may overtake what the root had decided before, so
@@ -32,8 +28,7 @@
 
 namespace millrace::collectives {
 
-// The ranks of a rendezvous: sorted, without duplicates, hashed once; shared by all of its
-// messages.
+// The ranks of a rendezvous: sorted, without duplicates, hashed once; its messages share it.
 class RankSet {
  public:
   explicit RankSet(std::vector<Rank> ranks);
@@ -93,13 +88,11 @@ class RendezvousMachine {
 
   explicit RendezvousMachine(Rank self) : self_(self) {}
 
-  // Joins the next rendezvous of tag on subset, which must contain this rank. The key names it from
-  // now on.
+  // Joins the next rendezvous of tag on subset, which contains this rank. Its name is the key.
   RendezvousKey join(const std::string& tag, const Subset& subset, std::string payload,
                      Actions& actions);
   void receive(RendezvousMessage message, Actions& actions);
-  // The deadline of a join of this rank has passed; reason goes into the error ("no answer within 5
-  // s").
+  // The deadline of a join of this rank has passed; the error has reason ("no answer within 5 s").
   void expire(const RendezvousKey& key, std::string reason, Actions& actions);
   void rank_failed(Rank rank, const Error& error, Actions& actions);
 

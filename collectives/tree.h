@@ -1,7 +1,6 @@
 // The k-ary tree over positions 0 .. size - 1 along which rendezvous messages travel: position p
 // has the children k*p+1 .. k*p+k. Pure arithmetic. Radix 8 has the lowest latency at every size
-// measured (k = 2 is deep, k = 32 queues at the parent), and no position ever talks to more than
-// nine others.
+// measured (k = 2 is deep, k = 32 queues at the parent), and no position talks to ten.
 #pragma once
 
 #include <algorithm>

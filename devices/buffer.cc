@@ -1,12 +1,6 @@
 #include "millrace/devices/buffer.h"
 
-#include <algorithm>
-#include <iterator>
-#include <memory>
 #include <new>
-#include <string>
-
-#include "millrace/core/base/check.h"
 
 namespace millrace::devices {
 
@@ -18,10 +12,11 @@ namespace {
 
 // Not i1, whose bytes may be read as those of any type that is as wide.
 bool has_cpp_type(DType type) {
-  using enum DType;
-  constexpr DType kTypes[] = {kI8,  kI16, kI32, kI64, kU8,  kU16,
-                              kU32, kU64, kF32, kF64, kC64, kC128};
-  return std::ranges::find(kTypes, type) != std::end(kTypes);
+  constexpr bool kHas[] = {
+#define MILLRACE_DTYPE(name, text, bits, type) !std::same_as<type, void>,
+#include "millrace/devices/dtypes.inc"
+  };
+  return type != DType::kI1 && kHas[static_cast<std::size_t>(type)];
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "millrace/core/async/future.h"
@@ -22,6 +23,7 @@ class Client;
 // Index of a device within its client (0, 1, ...), as PJRT's local hardware id.
 enum class DeviceId : std::int32_t {};
 inline int index(DeviceId id) { return static_cast<int>(id); }
+inline std::string name_of(DeviceId id) { return "device " + std::to_string(index(id)); }
 
 // Keeps host memory alive that another object owns: a staging block, a user's vector, an
 // external reference.

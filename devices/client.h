@@ -17,7 +17,9 @@
 #include <vector>
 
 #include "millrace/core/async/call_options.h"
+#include "millrace/core/async/executor.h"
 #include "millrace/core/async/future.h"
+#include "millrace/core/async/parallel_for.h"
 #include "millrace/core/base/braced.h"
 #include "millrace/core/base/check.h"
 #include "millrace/devices/buffer.h"
@@ -50,6 +52,14 @@ struct DeviceInfo {
   Attributes attributes = {};
 };
 
+// The threads of a device that computes on the host. Borrowed. executor runs programs and copies,
+// parallel splits a program's kernels; both belong to one device or are shared, as the runtime
+// likes.
+struct DeviceThreads {
+  Executor* executor = nullptr;
+  Parallel* parallel = nullptr;
+};
+
 // Bytes of a device's default memory; nullopt where the backend does not tell.
 struct MemoryStats {
   std::int64_t bytes_in_use = 0;
@@ -73,6 +83,16 @@ struct HostView {
   std::span<const std::int64_t> byte_strides = {};
   Braced<Owner> owner = {};  // kept for as long as the device may read them, where given
 };
+
+// What backends need to know about these bytes. Pure.
+// kInvalidArgument for a missing pointer, an element type without bytes, or strides of another
+// rank.
+Status check(const HostView& view);
+// True if the elements lie one after the other in row-major order (strides of dimensions of size
+// one or of empty arrays do not matter).
+bool is_dense(const HostView& view);
+// Writes the elements, dense and row-major, to destination (view.shape.size_bytes() of them).
+void copy_dense(const HostView& view, std::byte* destination);
 
 struct PutResult {
   Buffer buffer = {};

@@ -1,11 +1,8 @@
 #include "millrace/devices/device.h"
 
+#include <functional>
 #include <string>
-#include <utility>
 
-#include "millrace/devices/call_operation.h"
-#include "millrace/devices/device_body.h"
-#include "millrace/devices/host_view.h"
 #include "millrace/devices/launch_operation.h"
 #include "millrace/devices/transfer_operation.h"
 
@@ -41,8 +38,7 @@ Status check_executable(const Device& device, const Executable& executable, std:
     return fail(ErrorCode::kInvalidArgument, std::string(what) + " was given an empty Executable");
   }
   if (&executable.body()->client() == &device.client()) return {};
-  return fail(ErrorCode::kInvalidArgument, std::string(what) + " on device " +
-                                               std::to_string(index(device.id())) +
+  return fail(ErrorCode::kInvalidArgument, std::string(what) + " on " + name_of(device.id()) +
                                                " was given the executable " + executable.name() +
                                                " of another client: compile it with that of the "
                                                "device");
@@ -101,30 +97,51 @@ Status check_spanning(std::span<const Device> devices, const Executable& executa
     for (std::size_t j = 0; j < i; ++j) {
       if (devices[j].id() != devices[i].id()) continue;
       return fail(ErrorCode::kInvalidArgument,
-                  what + " names device " + std::to_string(index(devices[i].id())) + " twice");
+                  what + " names " + name_of(devices[i].id()) + " twice");
     }
   }
   return check_executable(devices[0], executable, "launch_spanning");
 }
 
+// A call of the client that neither launches nor moves bytes, on the device's thread like all
+// others: mapping host memory, asking for a layout. Over when the call has returned. Waits for its
+// argument, if it has one, and for nothing else.
+template <class T>
+class CallOperation final : public ResultOperation<T> {
+ public:
+  // about: of an empty Buffer, if there is none.
+  using Call = std::move_only_function<Result<T>(Client& client, const Buffer& about)>;
+
+  // what: for errors, "mapping 64 bytes of the host".
+  static Future<T> submit(DeviceBody& device, std::string what, const Argument& about, Call call,
+                          const CallOptions& options) {
+    auto* operation = new CallOperation(std::move(what), std::move(call));
+    return operation->submitted(device, about, operation->about_, options);
+  }
+
+  Operation::Kind kind() const override { return Operation::Kind::kCall; }
+  std::size_t bytes() const override { return 0; }
+  std::string describe() const override {
+    return what_ + " on " + name_of(this->seat_.device->id());
+  }
+
+ protected:
+  bool call_client(Seat& seat) override {
+    this->result_->try_set(call_(seat.device->client(), about_));
+    about_ = {};
+    return true;
+  }
+  bool abandonable() const override { return true; }
+
+ private:
+  CallOperation(std::string what, Call call) : what_(std::move(what)), call_(std::move(call)) {}
+
+  const std::string what_;
+  Call call_;
+  Buffer about_;
+};
+
 }  // namespace
-
-Device::Device() = default;
-Device::Device(Ref<DeviceBody> actor) : body_(std::move(actor)) {}
-Device::~Device() = default;
-Device::Device(const Device&) = default;
-Device::Device(Device&&) noexcept = default;
-Device& Device::operator=(const Device&) = default;
-Device& Device::operator=(Device&&) noexcept = default;
-
-DeviceBody& Device::there() const {
-  MILLRACE_CHECK(body_, "a Device that is empty was used");
-  return *body_;
-}
-
-DeviceId Device::id() const { return there().id(); }
-const DeviceInfo& Device::info() const { return there().info(); }
-Client& Device::client() const { return there().client(); }
 
 Status Device::check_elements(const Shape& shape, std::size_t values) {
   if (static_cast<std::uint64_t>(shape.elements()) == values) return {};

@@ -5,9 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,12 +13,10 @@
 #include "millrace/core/async/future.h"
 #include "millrace/core/base/braced.h"
 #include "millrace/devices/client.h"
+#include "millrace/devices/device_body.h"
 #include "millrace/devices/device_calls.h"
-#include "millrace/devices/launch_order.h"
 
 namespace millrace::devices {
-
-class DeviceBody;  // device_body.h
 
 // Value handle. Thread-safety: thread-safe. Calls complete with kUnavailable once the device is
 // closed or has failed (the reason is the error's cause), kCancelled / kDeadlineExceeded by their
@@ -29,18 +25,13 @@ class DeviceBody;  // device_body.h
 // Status give kInvalidArgument, and anything else is CHECKed.
 class Device {
  public:
-  Device();
-  explicit Device(Ref<DeviceBody> body);
-  ~Device();
-  Device(const Device&);
-  Device(Device&&) noexcept;
-  Device& operator=(const Device&);
-  Device& operator=(Device&&) noexcept;
+  Device() = default;
+  explicit Device(Ref<DeviceBody> body) : body_(std::move(body)) {}
 
   explicit operator bool() const { return static_cast<bool>(body_); }
-  DeviceId id() const;
-  const DeviceInfo& info() const;
-  Client& client() const;
+  DeviceId id() const { return there().id(); }
+  const DeviceInfo& info() const { return there().info(); }
+  Client& client() const { return there().client(); }
 
   // Host to device. Completes when the handle exists; buffer.ready() when the bytes do. Without an
   // owner the bytes are copied before this returns, on the calling thread, before the device's
@@ -114,7 +105,10 @@ class Device {
   const Ref<DeviceBody>& body() const { return body_; }
 
  private:
-  DeviceBody& there() const;
+  DeviceBody& there() const {
+    MILLRACE_CHECK(body_, "a Device that is empty was used");
+    return *body_;
+  }
   static Status check_elements(const Shape& shape, std::size_t values);
   Future<Buffers> execute_all(const Executable& executable, std::span<const Buffer> arguments,
                               const ExecuteOptions& options) const;

@@ -1,11 +1,12 @@
 #include "millrace/devices/device_actor.h"
 
 #include <bit>
-#include <string>
+#include <memory>
 #include <utility>
 
+#include "millrace/actors/system.h"
 #include "millrace/core/async/bridged_thread.h"
-#include "millrace/core/exec/executor_pool.h"
+#include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/device_scope.h"
 #include "millrace/devices/operation.h"
 
@@ -68,10 +69,10 @@ void DeviceActor::on_signals(Seat& seat, std::uint32_t signals) {
   if (signals & Seat::kArm) seat.armed = true;
   if ((signals & Seat::kLaunched) && seat.state == Seat::State::kGranted) {
     seat.started = true;
-    schedule_.launched(seat);
+    schedule_.begun(seat);
   }
   if (signals & Seat::kReturned) {
-    schedule_.returned(seat);
+    schedule_.begun(seat);
     if (std::exchange(seat.done, false)) on_done(seat);
   }
   if (signals & Seat::kOver) leave(seat);
@@ -104,7 +105,7 @@ void DeviceActor::on_done(Seat& seat) {
   if (seat.state == Seat::State::kCalling) {
     seat.done = true;
   } else if (seat.state == Seat::State::kRunning) {
-    seat.operation->calls_again() ? schedule_.call_again(seat) : leave(seat);
+    seat.operation->calls_again() ? schedule_.make_ready(seat) : leave(seat);
   }
 }
 
@@ -264,6 +265,19 @@ Status DeviceActor::try_restart() {
   }
   body_->watch_client();
   return {};
+}
+
+std::vector<Device> make_devices(Client& client, const DeviceActorOptions& options) {
+  auto sequencer = std::make_shared<LaunchSequencer>();
+  std::vector<Device> devices;
+  for (const DeviceInfo& info : client.devices()) {
+    auto body = make_ref<DeviceBody>(client, info, options, sequencer);
+    actors::spawn_alone<DeviceActor>(options.environment, body->name(),
+                                     {.inline_when_idle = options.inline_when_idle}, body);
+    body->watch_client();
+    devices.emplace_back(std::move(body));
+  }
+  return devices;
 }
 
 }  // namespace millrace::devices

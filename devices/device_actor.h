@@ -12,7 +12,8 @@
 //    enters, a caller lets such a call of another thread pass (DeviceBody::let_pass).
 //  - DA-2 a call that does not return keeps the seat and its credits. All else ends by turns: it
 //    fails, is closed or given up.
-// Read next: device_schedule.h, then operation.h.
+// make_devices() is what a runtime, or a test, begins with. Read next: device_schedule.h, then
+// operation.h.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "millrace/actors/actor.h"
+#include "millrace/devices/device.h"
 #include "millrace/devices/device_body.h"
 #include "millrace/devices/device_schedule.h"
 
@@ -66,5 +68,9 @@ class DeviceActor final : public actors::Actor, public DeviceTurns {
   bool stopping_ = false;
   bool called_here_ = false;  // the call of the seat's holder is on the thread that made it
 };
+
+// A Device for each device of client, with one order of the launches that span them. The client and
+// what options.environment points to outlive them; close() of each ends its actor.
+std::vector<Device> make_devices(Client& client, const DeviceActorOptions& options);
 
 }  // namespace millrace::devices

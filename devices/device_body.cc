@@ -7,7 +7,7 @@
 
 #include "millrace/actors/actor_cell.h"
 #include "millrace/core/async/bridged_thread.h"
-#include "millrace/core/exec/executor_pool.h"
+#include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/device_scope.h"
 
 namespace millrace::devices {
@@ -20,9 +20,7 @@ DeviceBody::DeviceBody(Client& client, const DeviceInfo& info, const DeviceActor
       put_memory_(client.put_memory(info.id)),
       sequencer_(std::move(sequencer)) {}
 
-std::string DeviceBody::name() const {
-  return "device " + std::to_string(index(id())) + " (" + info_.kind + ")";
-}
+std::string DeviceBody::name() const { return name_of(id()) + " (" + info_.kind + ")"; }
 
 Status DeviceBody::check_process() const {
   if (millrace::detail::fork_generation() == generation_) [[likely]]

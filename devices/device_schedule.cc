@@ -112,10 +112,6 @@ DevicePlace* DeviceSchedule::take_seat() {
   return next;
 }
 
-void DeviceSchedule::pass(DevicePlace& place) { move(place, State::kGranted); }
-
-void DeviceSchedule::returned(DevicePlace& place) { move(place, State::kRunning); }
-
 void DeviceSchedule::abandon(DevicePlace& place) {
   if (place.state != State::kCalling && place.state != State::kRunning) return;  // it ended
   if (std::exchange(place.abandoned, true)) return;

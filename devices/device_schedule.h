@@ -68,18 +68,16 @@ class DeviceSchedule {
   DevicePlace* next_to_vote();
   // The next call that gets credits: kGranted now. nullptr: none may have any.
   DevicePlace* grant();
-  // What was granted and waits for no other device.
+  // What was granted and waits for no other device, or what runs and wants to call the client
+  // again.
   void make_ready(DevicePlace& place) { move(place, State::kReady); }
   // The call that takes the seat: kCalling now. nullptr: the seat is held, or no call is ready.
   DevicePlace* take_seat();
   // A call that took the seat and had failed before: it waits to be withdrawn.
-  void pass(DevicePlace& place);
-  // The holder of the seat has called, and the device works on it.
-  void returned(DevicePlace& place);
-  // A spanning launch that another device's call has begun.
-  void launched(DevicePlace& place) { move(place, State::kRunning); }
-  // What runs wants to call the client again.
-  void call_again(DevicePlace& place) { move(place, State::kReady); }
+  void pass(DevicePlace& place) { move(place, State::kGranted); }
+  // The device works on it: the holder of the seat has called, or another device's call has begun
+  // this spanning launch.
+  void begun(DevicePlace& place) { move(place, State::kRunning); }
   // The caller has been cancelled, the device goes on.
   void abandon(DevicePlace& place);
   // From any state but kLeft, whether it was begun or not.

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "millrace/devices/shape_pattern.h"
-
 namespace millrace::devices {
 namespace {
 
@@ -27,8 +25,8 @@ bool fits(const Shape& wanted, const Buffer& input, const Client& client, Device
   if (&input.body()->client() != &client) {
     why = "belongs to another client";
   } else if (input.device() != device) {
-    why = "is on device " + std::to_string(index(input.device())) + ", the launch on device " +
-          std::to_string(index(device)) + ": copy it there first";
+    why = "is on " + name_of(input.device()) + ", the launch on " + name_of(device) +
+          ": copy it there first";
   } else if (wanted.dtype() != DType::kInvalid && !admits(wanted, input.shape())) {
     why = misfit(wanted, input.shape());
   } else {

@@ -7,6 +7,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
 #include <utility>
 
 #include "millrace/core/base/mutex.h"
@@ -14,9 +17,22 @@
 #include "millrace/core/base/ref.h"
 #include "millrace/core/base/size_class.h"
 #include "millrace/devices/client.h"
-#include "millrace/devices/system_memory.h"
 
 namespace millrace::devices {
+
+// The alignment of blocks, and of what kernels write.
+inline constexpr std::size_t kBlockAlignment = 64;
+
+// Memory of the system for arrays, temporaries and constants: aligned for kernels, large pieces on
+// huge pages where the system gives them.
+struct FreeMemory {
+  void operator()(std::byte* bytes) const { std::free(bytes); }
+};
+using SystemMemory = std::unique_ptr<std::byte[], FreeMemory>;
+
+// Unwritten. kResourceExhausted with the bytes and with `what` they were for, where the system has
+// none or a limit of the process would be reached (core/base/memory_left.h). Thread-safe.
+Result<SystemMemory> allocate_memory(std::size_t bytes, std::string_view what);
 
 class MemoryPool;
 

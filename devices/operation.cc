@@ -68,29 +68,6 @@ void Seat::Call::drop() noexcept {
   operation.release();
 }
 
-// Waits for one argument whose handle is not there yet; keeps the operation alive until then.
-class Operation::InputWaiter final : public Waiter, public Pooled {
- public:
-  InputWaiter(Operation& operation, Buffer& slot, Future<Buffer> future)
-      : operation_(Ref<Operation>::share(&operation)), slot_(slot), future_(std::move(future)) {}
-  void start() { future_.cell()->add_waiter(this); }
-  void on_complete(AsyncValue& /*value*/) noexcept override {
-    const Ref<Operation> operation = std::move(operation_);
-    if (const Result<Buffer>& result = future_.result()) {
-      slot_ = *result;
-    } else {
-      operation->fail(result.error());
-    }
-    delete this;
-    operation->input_done();
-  }
-
- private:
-  Ref<Operation> operation_;
-  Buffer& slot_;
-  const Future<Buffer> future_;
-};
-
 void Operation::take_argument(const Argument& argument, Buffer& slot) {
   if (!argument.future().valid()) {
     slot = argument.buffer();
@@ -98,7 +75,17 @@ void Operation::take_argument(const Argument& argument, Buffer& slot) {
     slot = *argument.future().result();
   } else {
     pending_.fetch_add(1);
-    (new InputWaiter(*this, slot, argument.future()))->start();
+    argument.future()
+        .then(inline_executor(),
+              [self = Ref<Operation>::share(this), &slot](const Result<Buffer>& result) {
+                if (result) {
+                  slot = *result;
+                } else {
+                  self->fail(result.error());
+                }
+                self->input_done();
+              })
+        .ignore();
   }
 }
 

@@ -154,7 +154,6 @@ class Operation : public Pooled {
   virtual void stop_started() {}
 
  private:
-  class InputWaiter;
   enum class Decision : std::uint8_t { kWaiting, kStarted, kFailed };
   struct Cancel {
     Operation* operation;

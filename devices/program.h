@@ -2,12 +2,10 @@
 // to compile it.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "millrace/core/base/braced.h"
 #include "millrace/core/base/error.h"
@@ -45,6 +43,8 @@ struct CompileOptions {
   int partitions = 1;
   // True: one executable that may run on any one device of the client, chosen at each execution.
   bool portable = true;
+  // True: it runs on one device, whichever: `devices` say nothing.
+  bool on_any_one() const { return portable && replicas == 1 && partitions == 1; }
   // True: the same bits every time, whatever the number of threads (no choices by timing).
   bool deterministic = false;
   // Asked to stop, a compilation ends with kCancelled at its next stage; a plugin that cannot stop

@@ -18,7 +18,6 @@
 #include "millrace/core/async/key_value_store.h"
 #include "millrace/core/observe/trace.h"
 #include "millrace/devices/client.h"
-#include "millrace/devices/device_threads.h"
 
 namespace millrace::devices {
 
@@ -90,7 +89,8 @@ struct OpenedClient {
 // Thread-safety: external; filled before it is used.
 class ClientRegistry {
  public:
-  // Names are compared without case: PJRT_DEVICE=CPU means "cpu". kAlreadyExists; backend_name.h.
+  // Names are compared without case: PJRT_DEVICE=CPU means "cpu". kAlreadyExists, and the
+  // error of check_backend_name.
   // Where none is chosen, the highest priority comes first, of equal ones the first added; "cpu"
   // has 0. named_by: where the user has named this backend ("--plugin"), so that no other is meant.
   Status add(std::string_view name, const ClientFactory& factory, int priority = 1,
@@ -124,6 +124,11 @@ class ClientRegistry {
 
 // How kinds of devices and plugins are named here: without capitals.
 std::string lower(std::string_view name);
+// kInvalidArgument for an empty name and for control characters in one: names stand in lists, on
+// terminals and in variables.
+Status check_backend_name(std::string_view name);
+// Control characters as "\x1b": for what a stranger wrote, in messages.
+std::string printable(std::string_view text);
 
 // The number in a variable, e.g. CPU_NUM_DEVICES; nullopt if it is not set or empty.
 // kInvalidArgument names the variable, what it says, and what it may say.

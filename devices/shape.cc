@@ -1,7 +1,7 @@
 #include "millrace/devices/shape.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include "millrace/core/base/check.h"
 
@@ -9,46 +9,14 @@ namespace millrace::devices {
 namespace {
 
 struct Info {
-  DType type;
   std::string_view name;
   int bits;
 };
 
-constexpr std::array<Info, 33> kInfo = {{
-    {DType::kInvalid, "invalid", 0},
-    {DType::kI1, "i1", 1},
-    {DType::kI2, "i2", 2},
-    {DType::kI4, "i4", 4},
-    {DType::kI8, "i8", 8},
-    {DType::kI16, "i16", 16},
-    {DType::kI32, "i32", 32},
-    {DType::kI64, "i64", 64},
-    {DType::kU2, "ui2", 2},
-    {DType::kU4, "ui4", 4},
-    {DType::kU8, "ui8", 8},
-    {DType::kU16, "ui16", 16},
-    {DType::kU32, "ui32", 32},
-    {DType::kU64, "ui64", 64},
-    {DType::kF16, "f16", 16},
-    {DType::kBF16, "bf16", 16},
-    {DType::kF32, "f32", 32},
-    {DType::kF64, "f64", 64},
-    {DType::kTF32, "tf32", 32},
-    {DType::kF8E5M2, "f8E5M2", 8},
-    {DType::kF8E4M3, "f8E4M3", 8},
-    {DType::kF8E4M3FN, "f8E4M3FN", 8},
-    {DType::kF8E4M3B11FNUZ, "f8E4M3B11FNUZ", 8},
-    {DType::kF8E5M2FNUZ, "f8E5M2FNUZ", 8},
-    {DType::kF8E4M3FNUZ, "f8E4M3FNUZ", 8},
-    {DType::kF8E3M4, "f8E3M4", 8},
-    {DType::kF8E8M0FNU, "f8E8M0FNU", 8},
-    {DType::kF4E2M1FN, "f4E2M1FN", 4},
-    {DType::kF6E2M3FN, "f6E2M3FN", 6},
-    {DType::kF6E3M2FN, "f6E3M2FN", 6},
-    {DType::kC64, "complex<f32>", 64},
-    {DType::kC128, "complex<f64>", 128},
-    {DType::kToken, "!stablehlo.token", 0},
-}};
+constexpr Info kInfo[] = {
+#define MILLRACE_DTYPE(name, text, bits, type) {text, bits},
+#include "millrace/devices/dtypes.inc"
+};
 
 const Info& info(DType type) { return kInfo[static_cast<std::size_t>(type)]; }
 
@@ -60,10 +28,9 @@ constexpr std::int64_t kMost = std::int64_t{1} << 62;
 std::string_view to_string(DType type) { return info(type).name; }
 
 std::optional<DType> dtype_from_string(std::string_view text) {
-  for (const Info& i : kInfo) {
-    if (i.type != DType::kInvalid && i.name == text) return i.type;
-  }
-  return std::nullopt;
+  const auto* const found = std::ranges::find(kInfo, text, &Info::name);
+  if (found == kInfo || found == std::end(kInfo)) return std::nullopt;
+  return static_cast<DType>(found - kInfo);
 }
 
 int bit_width(DType type) { return info(type).bits; }
@@ -120,6 +87,37 @@ std::string Shape::to_string() const {
   }
   text += millrace::devices::to_string(dtype_);
   text += '>';
+  return text;
+}
+
+bool is_complete(const Shape& shape) {
+  return std::ranges::find(shape.dims(), kUnknownDimension) == shape.dims().end();
+}
+
+bool are_complete(std::span<const Shape> shapes) {
+  return std::ranges::all_of(shapes, is_complete);
+}
+
+bool admits(const Shape& pattern, const Shape& shape) {
+  return pattern.dtype() == shape.dtype() &&
+         std::ranges::equal(pattern.dims(), shape.dims(), [](std::int64_t p, std::int64_t d) {
+           return p == d || p == kUnknownDimension;
+         });
+}
+
+std::string misfit(const Shape& pattern, const Shape& shape) {
+  std::string text = "should be " + pattern.to_string();
+  if (pattern.dtype() != shape.dtype() || is_complete(pattern)) return text;
+  if (pattern.rank() != shape.rank()) {
+    return text + ": it has " + std::to_string(shape.rank()) +
+           (shape.rank() == 1 ? " dimension, not " : " dimensions, not ") +
+           std::to_string(pattern.rank());
+  }
+  for (int d = 0; d < pattern.rank(); ++d) {
+    if (pattern.dim(d) == kUnknownDimension || pattern.dim(d) == shape.dim(d)) continue;
+    return text + ": dimension " + std::to_string(d) + " is " + std::to_string(shape.dim(d)) +
+           ", not " + std::to_string(pattern.dim(d));
+  }
   return text;
 }
 

@@ -15,39 +15,8 @@
 namespace millrace::devices {
 
 enum class DType : std::uint8_t {
-  kInvalid,
-  kI1,
-  kI2,
-  kI4,
-  kI8,
-  kI16,
-  kI32,
-  kI64,
-  kU2,
-  kU4,
-  kU8,
-  kU16,
-  kU32,
-  kU64,
-  kF16,
-  kBF16,
-  kF32,
-  kF64,
-  kTF32,
-  kF8E5M2,
-  kF8E4M3,
-  kF8E4M3FN,
-  kF8E4M3B11FNUZ,
-  kF8E5M2FNUZ,
-  kF8E4M3FNUZ,
-  kF8E3M4,
-  kF8E8M0FNU,
-  kF4E2M1FN,
-  kF6E2M3FN,
-  kF6E3M2FN,
-  kC64,
-  kC128,
-  kToken,
+#define MILLRACE_DTYPE(name, ...) name,
+#include "millrace/devices/dtypes.inc"
 };
 
 // StableHLO's spelling: "f32", "ui8", "i1", "complex<f32>"; "invalid" for kInvalid.
@@ -61,22 +30,16 @@ bool is_floating(DType type);
 bool is_signed_integer(DType type);
 bool is_unsigned_integer(DType type);  // ui2..ui64; not i1
 bool is_complex(DType type);
+// The type of the two parts of complex elements; any other type itself.
+inline DType part_of(DType type) {
+  return type == DType::kC64 ? DType::kF32 : type == DType::kC128 ? DType::kF64 : type;
+}
 
 template <class T>
 consteval DType find_dtype() {
-  if (std::same_as<T, bool>) return DType::kI1;
-  if (std::same_as<T, std::int8_t>) return DType::kI8;
-  if (std::same_as<T, std::int16_t>) return DType::kI16;
-  if (std::same_as<T, std::int32_t>) return DType::kI32;
-  if (std::same_as<T, std::int64_t>) return DType::kI64;
-  if (std::same_as<T, std::uint8_t>) return DType::kU8;
-  if (std::same_as<T, std::uint16_t>) return DType::kU16;
-  if (std::same_as<T, std::uint32_t>) return DType::kU32;
-  if (std::same_as<T, std::uint64_t>) return DType::kU64;
-  if (std::same_as<T, float>) return DType::kF32;
-  if (std::same_as<T, double>) return DType::kF64;
-  if (std::same_as<T, std::complex<float>>) return DType::kC64;
-  if (std::same_as<T, std::complex<double>>) return DType::kC128;
+#define MILLRACE_DTYPE(name, text, bits, type) \
+  if (std::same_as<T, type>) return DType::name;
+#include "millrace/devices/dtypes.inc"
   return DType::kInvalid;
 }
 // The element type whose C++ type is T; kInvalid for any other T.
@@ -114,8 +77,8 @@ class Dims {
   std::int64_t dims_[kMaxRank] = {};
 };
 
-// A dimension that is not known yet, "?" in text (shape_pattern.h). A Shape that has one is that of
-// no array: it has no elements() and no size_bytes().
+// A dimension that is known at a launch only, "?" in text. A Shape that has one is a pattern, for a
+// parameter or a result of a program: it has no elements() and no size_bytes().
 inline constexpr std::int64_t kUnknownDimension = -1;
 
 // Element type and dimensions. Value type, no allocation. Thread-safety: external.
@@ -140,5 +103,13 @@ class Shape {
   std::uint8_t rank_ = 0;
   std::int64_t dims_[kMaxRank] = {};
 };
+
+bool is_complete(const Shape& shape);
+bool are_complete(std::span<const Shape> shapes);
+// Whether an array of this shape fits the pattern: same element type, same rank, and same
+// dimensions where the pattern knows them.
+bool admits(const Shape& pattern, const Shape& shape);
+// "should be tensor<?x4xf32>: dimension 1 is 5, not 4", for one that does not fit.
+std::string misfit(const Shape& pattern, const Shape& shape);
 
 }  // namespace millrace::devices

@@ -5,14 +5,6 @@
 #include <utility>
 
 namespace millrace::devices {
-namespace {
-
-// The buffer itself is not named: it may be on its way while another thread asks.
-std::string on_device(std::string_view what, const Seat& seat) {
-  return std::string(what) + " device " + std::to_string(index(seat.device->id()));
-}
-
-}  // namespace
 
 template <class T>
 PutOperation<T>::PutOperation(HostView view, HostBufferSemantics semantics,
@@ -105,8 +97,6 @@ Future<HostArray> FetchOperation::submit(DeviceBody& device, const Argument& sou
   return operation->submitted(device, source, operation->buffer_, options);
 }
 
-std::string FetchOperation::describe() const { return on_device("the fetch from", seat_); }
-
 bool FetchOperation::call_client(Seat& seat) {
   if (!read_.call(buffer_, seat)) return false;
   finish();
@@ -128,8 +118,6 @@ Future<Buffer> CopyOperation::submit(DeviceBody& device, const Argument& source,
   auto* operation = new CopyOperation;
   return operation->submitted(device, source, operation->source_, options);
 }
-
-std::string CopyOperation::describe() const { return on_device("the copy to", seat_); }
 
 bool CopyOperation::call_client(Seat& seat) {
   Client& client = seat.device->client();

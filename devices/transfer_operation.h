@@ -64,7 +64,8 @@ class FetchOperation final : public ResultOperation<HostArray> {
 
   Kind kind() const override { return Kind::kFetch; }
   std::size_t bytes() const override { return buffer_.shape().size_bytes(); }
-  std::string describe() const override;
+  // The buffer itself is not named: it may be on its way while another thread asks.
+  std::string describe() const override { return "the fetch from " + name_of(seat_.device->id()); }
   bool call_client(Seat& seat) override;
   void awaited() override;
   bool calls_again() const override { return read_.calls_again(); }
@@ -87,7 +88,7 @@ class CopyOperation final : public ResultOperation<Buffer> {
 
   Kind kind() const override { return Kind::kCopy; }
   std::size_t bytes() const override { return source_.size_bytes(); }
-  std::string describe() const override;
+  std::string describe() const override { return "the copy to " + name_of(seat_.device->id()); }
   bool call_client(Seat& seat) override;
   void awaited() override;
   bool calls_again() const override { return !copied_; }

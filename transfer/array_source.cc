@@ -32,9 +32,16 @@ Result<std::shared_ptr<ArraySource>> ArraySource::create(
 
 std::string ArraySource::fingerprint() const {
   std::string text = size_text();
-  for (std::size_t f = 0; f < fields_.size(); ++f) {
-    text += (f == 0 ? "; crc32 of sampled " : ", of ") + fields_[f].name + " " +
-            sampled_crc32(arrays_[f].bytes(), fields_[f].item.size_bytes());
+  const char* between = "; crc32 of ";
+  for (const bool scalars : {true, false}) {
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      if ((fields_[f].item.rank() == 0) != scalars) continue;
+      const std::span<const std::byte> bytes = arrays_[f].bytes();
+      // Scalars as one row: all of them.
+      const std::size_t row = scalars ? bytes.size() : fields_[f].item.size_bytes();
+      text += std::exchange(between, ", of ") + std::string(scalars ? "" : "sampled ");
+      text += fields_[f].name + " " + sampled_crc32(bytes, row);
+    }
   }
   return text;
 }

@@ -1,5 +1,6 @@
-// ArraySource: items that lie in memory as arrays with the items in front. Read next: idx_source.h,
-// the files of MNIST and its relatives.
+// ArraySource: items that lie in memory as arrays with the items in front. Those of MNIST and its
+// relatives come from formats/idx_dataset.h: {{"images", data.images()}, {"labels",
+// data.labels()}}.
 #pragma once
 
 #include <memory>
@@ -16,14 +17,13 @@ namespace millrace::transfer {
 // Thread-safety: immutable.
 class ArraySource final : public ItemSource {
  public:
-  // The first dimension of each array counts the items. kInvalidArgument if these differ, or an
-  // array has none.
+  // The first dimension of each array counts the items: kInvalidArgument if these differ or lack.
   static Result<std::shared_ptr<ArraySource>> create(
       std::vector<std::pair<std::string, devices::HostArray>> arrays);
 
   std::uint64_t items() const override { return items_; }
   std::span<const Field> fields() const override { return fields_; }
-  // Sizes, and a sample of each array.
+  // Sizes, all scalars, and a sample of each other array.
   std::string fingerprint() const override;
   // Copies the rows, here because memory that is a mapped file may have to be read.
   Future<void> read(const Ref<SourceBatch>& batch, std::stop_token stop) override;

@@ -1,7 +1,6 @@
 // BatchPlan: which items make up which batch of which device. Pure arithmetic: any (epoch, step,
 // shard) is answered in constant time and memory, so every rank agrees without a word and a run
-// resumes anywhere. Read next: loader_schedule.h, which walks through a plan, and device_loader.h,
-// which does the work.
+// resumes anywhere. Read next: loader_schedule.h, which walks through a plan.
 #pragma once
 
 #include <cstdint>

@@ -15,15 +15,13 @@
 #include "millrace/transfer/device_batch.h"
 #include "millrace/transfer/item_source.h"
 #include "millrace/transfer/loader_options.h"
-#include "millrace/transfer/loader_stats.h"
 
 namespace millrace::transfer {
 
 class LoaderCore;
 
 // The consumers' handle; prefetching begins when it is made. Dropped without close(), it stops
-// everything and waits for nothing: what still runs ends by itself. Thread-safety: thread-safe (but
-// one owner).
+// everything and waits for nothing: what still runs ends by itself. Thread-safety: thread-safe.
 class DeviceLoader {
  public:
   // kInvalidArgument names what does not fit: no source, an empty Device, the plan, the shards, or

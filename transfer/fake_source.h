@@ -1,6 +1,5 @@
 // FakeSource: generated images for machines that have no data set. Every class has a pattern of its
-// own and every image is its class's pattern under noise, so that a network can learn them. Read
-// next: item_source.h.
+// own and every image is its class's pattern under noise, so that a network can learn them.
 #pragma once
 
 #include <array>
@@ -17,13 +16,12 @@ struct FakeSourceOptions {
   std::int64_t width = 28;
   int classes = 10;  // 1 to 256
   std::uint64_t seed = 0;
-  // Items from this one on: another range of the same data, for a test split that shares the
-  // patterns.
+  // Items from this one on: another range of the same data, for a test split.
   std::uint64_t first_item = 0;
 };
 
-// Fields as those of IdxSource: "images" (height x width, ui8), "labels" (ui8). An item's bytes
-// depend on (seed, item) alone. Thread-safety: immutable.
+// Fields as those of an IDX data set: "images" (height x width, ui8), "labels" (ui8). An item's
+// bytes depend on (seed, item) alone. Thread-safety: immutable.
 class FakeSource final : public ItemSource {
  public:
   explicit FakeSource(const FakeSourceOptions& options);

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "millrace/core/base/check.h"
-#include "millrace/transfer/formats/file_writer.h"
+#include "millrace/transfer/formats/file.h"
 
 namespace millrace::transfer {
 

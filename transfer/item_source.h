@@ -1,5 +1,5 @@
 // ItemSource: where the items of a data set come from. Implemented by users and by array_source.h
-// (arrays in memory), idx_source.h (IDX files) and fake_source.h (generated). The loader calls it
+// (arrays in memory, IDX files) and fake_source.h (generated). The loader calls it
 // from many tasks at once. Read next: device_loader.h.
 #pragma once
 
@@ -17,8 +17,7 @@
 
 namespace millrace::transfer {
 
-// One array that every item has: {"images", tensor<28x28x1xui8>}. In a batch it gets the rows in
-// front.
+// One array that every item has: {"images", tensor<28x28x1xui8>}. A batch has its rows in front.
 struct Field {
   std::string name = {};
   devices::Shape item = {};
@@ -58,15 +57,12 @@ class ItemSource {
   // where another one was must have the same. What a source leaves at this one is told apart by
   // numbers and sizes alone. May read the data: called on the blocking executor.
   virtual std::string fingerprint() const { return size_text(); }
-  // The most bytes per item that `raw` holds between read and decode; counted in the loader's
-  // budget.
+  // The most bytes per item that `raw` holds between read and decode, for the loader's budget.
   virtual std::size_t raw_item_bytes() const { return 0; }
 
-  // First stage: runs on the blocking executor. May complete later; should give up when stop is
-  // requested.
+  // First stage: runs on the blocking executor. May complete later; should heed stop.
   virtual Future<void> read(const Ref<SourceBatch>& batch, std::stop_token stop) = 0;
-  // Second stage: runs on the compute executor and must not block it. A source without decoding
-  // leaves it out.
+  // Second stage: runs on the compute executor and must not block it. A source may leave it out.
   virtual Future<void> decode(const Ref<SourceBatch>& batch, std::stop_token stop);
 
  protected:

@@ -201,9 +201,8 @@ std::vector<StageInFlight> LoaderCore::running_stages() const {
       if (batch && batch->running) stages.push_back(describe(*batch));
     }
   }
-  std::sort(stages.begin(), stages.end(), [](const StageInFlight& a, const StageInFlight& b) {
-    return std::tie(a.since, a.epoch, a.step, a.device) <
-           std::tie(b.since, b.epoch, b.step, b.device);
+  std::ranges::sort(stages, {}, [](const StageInFlight& stage) {
+    return std::tuple(stage.since, stage.epoch, stage.step, stage.device);
   });
   return stages;
 }

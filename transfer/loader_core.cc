@@ -299,13 +299,8 @@ void LoaderCore::set_failure(const LoadingBatch& batch, const Error& error) {
   const FailedItem* named = error.detail<FailedItem>();
   const std::optional<std::uint64_t> item =
       named != nullptr ? std::optional(named->item) : batch.source->working_on;
-  const StageInFlight stage = describe(batch);
-  LoadFailure failure{.stage = stage.stage,
-                      .epoch = stage.epoch,
-                      .step = stage.step,
-                      .device = stage.device,
-                      .item = item};
-  std::string context = "loading, " + to_string(stage);
+  const LoadFailure failure{describe(batch), item};
+  std::string context = "loading, " + to_string(failure);
   if (item) context += ", item " + std::to_string(*item);
   failure_ = error.with_context(context).with_detail(failure);
 }

@@ -21,7 +21,6 @@
 #include "millrace/transfer/item_source.h"
 #include "millrace/transfer/loader_options.h"
 #include "millrace/transfer/loader_schedule.h"
-#include "millrace/transfer/loader_stats.h"
 
 namespace millrace::transfer {
 
@@ -63,8 +62,7 @@ class LoaderCore final : public RefCounted {
              std::size_t staging_bytes);
 
   const BatchPlan& plan() const { return plan_; }
-  // Begins every stage that may begin. Called whenever the schedule may have changed, without the
-  // lock.
+  // Begins every stage that may begin. For when the schedule may have changed, without the lock.
   void pump() MILLRACE_EXCLUDES(mutex_);
   Future<Next> next(int device, const CallOptions& options) MILLRACE_EXCLUDES(mutex_);
   Future<void> close() MILLRACE_EXCLUDES(mutex_);
@@ -75,8 +73,7 @@ class LoaderCore final : public RefCounted {
   using Start = LoaderSchedule::Start;
   using BatchRef = Ref<LoadingBatch>;
 
-  // A call of next() that waits. Its promise is completed by the thread that takes it out of its
-  // queue.
+  // A call of next() that waits. The thread that takes it out of its queue completes it.
   struct Call final : RefCounted, Pooled {
     Call(Ref<LoaderCore> c, int d, TimePoint now) : core(std::move(c)), device(d), since(now) {}
     void leave_line(millrace::detail::WaitEnd end);

@@ -1,5 +1,4 @@
-// LoaderOptions: what a DeviceLoader loads, in which order, and how much of it ahead. Read next:
-// device_loader.h.
+// LoaderOptions: what a DeviceLoader loads, in which order, and how much of it ahead.
 #pragma once
 
 #include <chrono>
@@ -38,11 +37,9 @@ struct LoaderOptions {
   // Lets devices that can use host memory in place do so: no copy, and the staging block is the
   // batch until its consumer lets go of it.
   bool zero_copy = true;
-  std::shared_ptr<StagingPool> pool =
-      {};                          // left out: one of its own, which holds what the budgets allow
-  TraceRecorder* trace = nullptr;  // one lane per stage, an event per batch (batch_flow)
-  Duration close_grace =
-      std::chrono::milliseconds(500);  // close() waits this long for running stages
+  std::shared_ptr<StagingPool> pool = {};  // left out: one of its own, within the budgets
+  TraceRecorder* trace = nullptr;          // one lane per stage, an event per batch (batch_flow)
+  Duration close_grace = std::chrono::milliseconds(500);  // so long close() waits for stages
 };
 
 }  // namespace millrace::transfer

@@ -204,16 +204,11 @@ void LoaderSchedule::release_staging(int device) {
   offer_reserve(device);
 }
 
-bool LoaderSchedule::at_end_of_epoch(const DeviceQueue& queue) const {
-  return queue.head >= end_sequence_ || queue.head / options_.steps_per_epoch > queue.epoch;
-}
-
 LoaderSchedule::Next LoaderSchedule::peek(int device) const {
   const DeviceQueue& queue = of(device);
   if (stopped_) return Next::kStopped;
-  if (at_end_of_epoch(queue)) {
-    // The end of an epoch comes after the batches of every device, so a failure of any of them is
-    // before it.
+  if (queue.head >= end_sequence_ || queue.head / options_.steps_per_epoch > queue.epoch) {
+    // The end of an epoch comes after the batches of every device, so any failure is before it.
     const bool reached = !failure_ || failure_->sequence / options_.steps_per_epoch > queue.epoch;
     return reached ? Next::kEndOfEpoch : Next::kFailed;
   }
@@ -267,8 +262,6 @@ void LoaderSchedule::uncharge_device(DeviceQueue& queue) {
   queue.use.device_bytes -= options_.device_batch_bytes;
   device_bytes_ -= options_.device_batch_bytes;
 }
-
-void LoaderSchedule::stop() { stopped_ = true; }
 
 LoaderSchedule::DeviceUse LoaderSchedule::use(int device) const {
   const DeviceQueue& queue = of(device);

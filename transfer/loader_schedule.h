@@ -1,16 +1,12 @@
 // LoaderSchedule: the decisions of the loader without its work: which stage of which batch may
-// begin now, within the budgets, and what a consumer gets next. Pure: no time, threads or I/O. Read
-// next: loader_core.h.
+// begin now, within the budgets, and what a consumer gets next. Pure: no time, threads or I/O.
 //
-//  - LS-1 batches of a device are delivered in the order of their sequence numbers, whatever
-//    finishes first.
-//  - LS-2 a device's charged bytes never exceed its budgets; devices share nothing but read and
-//    decode slots.
+//  - LS-1 batches of a device are delivered in the order of their sequence numbers.
+//  - LS-2 a device's charged bytes never exceed its budgets; devices share only reads and decodes.
 //  - LS-3 a batch is delivered unless a failure at or before its position is known; a device that
 //    has met a failure gets nothing else any more.
 //  - LS-4 per device, memory is reserved and reads and transfers begin in sequence order, so the
-//    batch that is wanted next is never behind another one, and always holds what it needs to
-//    finish.
+//    batch that is wanted next is never behind another one and can always finish.
 #pragma once
 
 #include <compare>
@@ -54,9 +50,8 @@ class LoaderSchedule {
     std::uint64_t first_epoch = 0;
     std::uint64_t first_step = 0;  // may be steps_per_epoch: the end of first_epoch comes first
     std::uint64_t end_epoch = kEndless;
-    bool across_epochs =
-        true;       // begin the next epoch before the consumer has met the end of this one
-    int reads = 1;  // running at once, all devices together
+    bool across_epochs = true;  // begin the next epoch before the consumer met the end of this one
+    int reads = 1;              // running at once, all devices together
     int decodes = 1;
     std::size_t staging_bytes = 0;  // of one batch
     std::size_t raw_bytes = 0;
@@ -71,8 +66,7 @@ class LoaderSchedule {
     LoadStage stage;
     BatchId batch;
   };
-  // A stage that may begin; it counts as running from now on. Later stages come first, then earlier
-  // batches.
+  // A stage that may begin, and counts as running now. Late stages come first, then early batches.
   std::optional<Start> start();
   // A running stage has ended well. False: the batch is unwanted (its budget is free again).
   bool finish(const Start& stage);
@@ -80,11 +74,9 @@ class LoaderSchedule {
   void finish_unwanted(const Start& stage);
   // A running stage has failed. True: this is now the first failure in order (LS-3).
   bool fail(const Start& stage);
-  // After fail() and stop(): frees the budget of unwanted batches on which no stage works, and
-  // returns these.
+  // After fail() and stop(): frees the budget of unwanted batches that no stage works on: these.
   std::vector<BatchId> drop_unwanted();
-  // The staging block of a batch is free, or has become its consumer's. Once per batch that was
-  // transferred.
+  // The staging block of a batch is free, or its consumer's. Once per batch that was transferred.
   void release_staging(int device);
 
   enum class Next { kPending, kBatch, kEndOfEpoch, kFailed, kStopped };
@@ -94,7 +86,7 @@ class LoaderSchedule {
   Next take(int device, BatchId* batch);
 
   // Nothing begins any more and every take gives kStopped.
-  void stop();
+  void stop() { stopped_ = true; }
   bool stopped() const { return stopped_; }
   bool wanted(const BatchId& batch) const { return !stopped_ && (!failure_ || batch < *failure_); }
   const std::optional<BatchId>& failure() const { return failure_; }
@@ -147,7 +139,6 @@ class LoaderSchedule {
   void offer_reads(int device);
   void offer_transfers(int device);
   void end_stage(const Start& stage);
-  bool at_end_of_epoch(const DeviceQueue& queue) const;
   void charge_host(DeviceQueue& queue);
   void uncharge_host(DeviceQueue& queue, std::size_t bytes);
   void charge_device(DeviceQueue& queue);

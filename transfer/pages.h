@@ -8,8 +8,7 @@ namespace millrace::transfer {
 
 inline constexpr std::size_t kPageBytes = 4096;
 // Blocks of at least this size start at a multiple of it and ask for huge pages: filling them takes
-// a fraction of the page faults, and copying out of them of the TLB misses. The system may ignore
-// the wish.
+// a fraction of the page faults, and copying out of them of the TLB misses. The system may refuse.
 inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
 // bytes > 0, a multiple of kPageBytes. nullptr if the system has none.

@@ -12,8 +12,7 @@ namespace {
 // Below this many bits per half a Feistel network has too few keys' worth of orders for a small n.
 constexpr int kMinHalfBits = 3;
 
-// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): every bit depends on every
-// other.
+// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): bits depend on all others.
 std::uint64_t mix(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;

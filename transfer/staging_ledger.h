@@ -42,8 +42,7 @@ class StagingLedger {
   void give_back(Region block);
   // Mapping for a grant failed: it never came into use.
   void cancel(std::size_t block_bytes);
-  // Forgets cached blocks, largest first, until at most keep_bytes are cached: give them back to
-  // the system.
+  // Forgets cached blocks, largest first, until at most keep_bytes are cached: unmap those.
   std::vector<Region> trim(std::size_t keep_bytes);
 
   std::size_t max_bytes() const { return max_bytes_; }

@@ -26,8 +26,7 @@ class StagingMappings {
  public:
   using Region = StagingLedger::Region;
 
-  // The caller has block in use. Nothing for clients whose calls do not block: they compute on
-  // the host. Waits for nothing.
+  // The caller has block in use. Nothing for clients whose calls do not block: they use the host.
   void map(Region block, const devices::Device& device) MILLRACE_EXCLUDES(mutex_);
   // Gives the block back to the system; one that is mapped, once that has ended.
   void free(Region block) MILLRACE_EXCLUDES(mutex_);
@@ -35,8 +34,7 @@ class StagingMappings {
   std::size_t mapped_bytes() const MILLRACE_EXCLUDES(mutex_);
 
  private:
-  // Only compared: one that has gone may be taken for one that came after it, whose copies are
-  // slower then.
+  // Only compared: one that has gone may be taken for a later one, whose copies are slower then.
   using ClientId = const devices::Client*;
   struct Mapping {
     ClientId client;

@@ -16,9 +16,8 @@ namespace millrace::transfer {
 using Grant = StagingLedger::Grant;
 using Region = StagingLedger::Region;
 
-// What the pool and its blocks share; lives until the last of them is gone. The bytes of a block
-// enter the gate before the ledger books it, and leave after the ledger has it back: so the ledger
-// always has room.
+// What the pool and its blocks share; lives until the last of them is gone. A block's bytes enter
+// the gate before the ledger books it, and leave after the ledger has it back: it has room.
 class StagingPoolState final : public RefCounted {
  public:
   StagingPoolState(const StagingPoolOptions& options, TimerQueue& timers)

@@ -70,8 +70,7 @@ struct StagingPoolMetrics {
   std::uint64_t waited = 0;           // of those, not at once
 };
 
-// States: open -> closing (close() was called) -> closed (all blocks are back). Thread-safety:
-// thread-safe.
+// States: open -> closing -> closed (all blocks are back). Thread-safety: thread-safe.
 class StagingPool {
  public:
   StagingPool(const StagingPoolOptions& options, TimerQueue& timers);

@@ -4,8 +4,7 @@
 
 namespace millrace {
 
-// Per thread: how deep notifications are nested, and those put off until the outermost returns
-// (AV-4).
+// Per thread: how deep notifications are nested, and those put off (AV-4).
 struct Notifier {
   int depth = 0;
   Waiter* head = nullptr;

@@ -3,12 +3,10 @@
 //
 // Invariants, asserted where they could break:
 //  - AV-1 a cell completes exactly once; the second attempt loses (try_) or is a CHECK.
-//  - AV-2 the payload is written before the state says so, and never changes while waiters may read
-//    it.
+//  - AV-2 the payload is written before the state says so, and stays while waiters may read it.
 //  - AV-3 every waiter is notified exactly once, in the order in which it was added, on the
 //    completing thread (or at once on the adding thread, when the cell is complete already).
-//  - AV-4 notification never nests deeper than kMaxInlineDepth: deeper ones run when the outermost
-//    returns.
+//  - AV-4 notification never nests deeper than kMaxInlineDepth: others run after the outermost.
 #pragma once
 
 #include <atomic>
@@ -27,8 +25,7 @@ namespace millrace {
 class AsyncValue;
 struct Notifier;
 
-// Something to be told when a cell completes. Intrusive: embedded in whatever waits, so waiting
-// allocates nothing.
+// Something to be told when a cell completes. Part of whatever waits, so waiting allocates nothing.
 class Waiter {
  public:
   // Called once per add_waiter. May destroy this. Must be short: it runs on the completer's thread.
@@ -63,8 +60,7 @@ class AsyncValue : public RefCounted, public Pooled {
   const Error* error() const;
   // An error of this cell needs no report, also if it is never looked at.
   void ignore_error() const { mark_observed(); }
-  // Why the calling thread, if it waited for this pending cell, would wait for its own end;
-  // nullptr: nothing such is known.
+  // Why the calling thread, if it waited here, would wait for its own end; nullptr: it would not.
   virtual const char* waits_for_this_thread() const { return nullptr; }
   // Notifies waiter when the cell completes (AV-3). waiter must live until then.
   void add_waiter(Waiter* waiter) {
@@ -97,9 +93,8 @@ class AsyncValue : public RefCounted, public Pooled {
   // The payload is in place: publishes it and notifies the waiters. After a claim only. given: with
   // a reference of the caller, who has it no more.
   void publish(State final_state, bool given = false);
-  void mark_observed() const {
-    observed_.store(true, std::memory_order_relaxed);
-  }  // a hint for logging
+  // relaxed: a hint for logging.
+  void mark_observed() const { observed_.store(true, std::memory_order_relaxed); }
   bool observed() const { return observed_.load(std::memory_order_relaxed); }
   virtual const Error* stored_error() const = 0;
 
@@ -138,8 +133,7 @@ class Cell : public AsyncValue {
     const bool first = try_set(std::move(result));
     MILLRACE_CHECK(first, "a future completes exactly once (AV-1)");
   }
-  // The same for the only one who ever completes this cell, whose reference it takes over: fewer
-  // locked instructions.
+  // The same for the only one who ever completes this cell, whose reference it takes: cheaper.
   void set_alone(Result<T> result) {
     MILLRACE_CHECK(claim_alone(), "a future completes exactly once (AV-1)");
     payload_.emplace(std::move(result));

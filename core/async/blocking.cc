@@ -80,8 +80,7 @@ class BlockingWaiter final : public Waiter {
     if (!state_.compare_exchange_strong(awake, kAsleep)) return;
     while (state_.load() == kAsleep) futex(FUTEX_WAIT_PRIVATE, kAsleep);
   }
-  // std::atomic's own wait() would yield first. Returns at once where there is nothing to do, and
-  // also for no reason.
+  // std::atomic's own wait() would yield first. May return at once, also for no reason.
   void futex(int operation, int value) {
     ::syscall(SYS_futex, &state_, operation, value, nullptr, nullptr, 0);
   }

@@ -9,9 +9,8 @@
 namespace millrace {
 
 // Blocks the calling thread until value completes. For a value that is there already: any thread.
-// For others neither on the thread of a bridge's loop (on_bridged_thread) nor inside run()
-// of an EventLoop, nor for Runtime::close() on a thread of that runtime (all CHECKed).
-// An empty future is CHECKed, too.
+// For others neither on the thread of a bridge's loop (on_bridged_thread) nor inside run() of an
+// EventLoop, nor for Runtime::close() on a thread of that runtime (CHECKed, as is an empty future).
 void wait_blocking(AsyncValue& value);
 template <class T>
 Result<T> wait_blocking(const Future<T>& future) {

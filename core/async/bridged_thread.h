@@ -18,8 +18,7 @@ const EventLoop* running_loop();
 
 namespace detail {
 
-// How many bridges call a thread their loop's. Shared by the thread and those bridges.
-// Thread-safety: thread-safe.
+// How many bridges call a thread their loop's. Shared by both. Thread-safety: thread-safe.
 class ThreadMark final : public RefCounted {
  public:
   // Made on the first call of a thread.

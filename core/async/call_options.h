@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stop_token>
+#include <string>
 #include <string_view>
 
 #include "millrace/core/base/braced.h"
@@ -19,11 +20,16 @@ struct CallOptions {
 };
 
 namespace detail {
-Error too_late(const CallOptions& options, std::string_view what);
+inline Error too_late(const CallOptions& options, std::string_view what) {
+  if (options.stop.stop_requested()) {
+    return Error(ErrorCode::kCancelled, std::string(what) + " was stopped before it began");
+  }
+  return Error(ErrorCode::kDeadlineExceeded,
+               std::string(what) + " was not begun: its deadline had passed when it was called");
+}
 }  // namespace detail
 
-// The error of a call that comes too late, where it comes too late: each call asks this before all
-// else. what: "the put".
+// The error of a call that comes too late: each call asks this before all else. what: "the put".
 inline Status check_in_time(const CallOptions& options, const Clock& clock, std::string_view what) {
   const bool late = options.deadline != kNoDeadline && options.deadline <= clock.now();
   if (!late && !options.stop.stop_requested()) [[likely]]

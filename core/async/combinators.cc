@@ -7,8 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "millrace/core/async/timer_queue.h"
-
 namespace millrace {
 namespace {
 
@@ -94,13 +92,12 @@ class WaitLimit final : public Waiter, public Pooled {
   using Ended = void (*)(RefCounted&, detail::WaitEnd);
 
   WaitLimit(const CallOptions& options, TimerQueue* timers, Ref<AsyncValue> until,
-            Ref<RefCounted> target, Ended ended, detail::Limited limited)
+            Ref<RefCounted> target, Ended ended, TimerQueue::Kind limited)
       : timers_(timers), until_(std::move(until)), target_(std::move(target)), ended_(ended) {
     if (options.stop.stop_possible()) stop_.emplace(options.stop, Stop{this});
     if (options.deadline == kNoDeadline || until_->complete()) return;
     Work* const due = new Due(until_, target_, ended_);
-    timer_ = limited == detail::Limited::kWait ? timers_->schedule_wait(options.deadline, due)
-                                               : timers_->schedule(options.deadline, due);
+    timer_ = timers_->schedule(options.deadline, due, limited);
   }
   void on_complete(AsyncValue&) noexcept override {
     if (timer_) timers_->cancel(*timer_);
@@ -186,7 +183,8 @@ Error wait_error(WaitEnd end, std::string_view what) {
 }
 
 void limit_wait(const CallOptions& options, TimerQueue* timers, Ref<AsyncValue> until,
-                Ref<RefCounted> target, void (*ended)(RefCounted&, WaitEnd), Limited limited) {
+                Ref<RefCounted> target, void (*ended)(RefCounted&, WaitEnd),
+                TimerQueue::Kind limited) {
   if (!options.stop.stop_possible() && options.deadline == kNoDeadline) return;
   AsyncValue& waited = *until;  // kept by the limit, which it ends
   waited.watch(new WaitLimit(options, timers, std::move(until), std::move(target), ended, limited));

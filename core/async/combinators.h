@@ -4,40 +4,34 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
+#include <ranges>
 #include <stop_token>
 #include <string_view>
-#include <vector>
 
 #include "millrace/core/async/call_options.h"
 #include "millrace/core/async/future.h"
+#include "millrace/core/async/timer_queue.h"
 #include "millrace/core/base/function_ref.h"
 
 namespace millrace {
-
-class TimerQueue;
 
 namespace detail {
 using ValueAt = FunctionRef<AsyncValue*(std::size_t)>;  // nullptr: of an empty future
 Future<void> when_all_of(std::size_t count, ValueAt value);
 Future<std::size_t> when_any_of(std::size_t count, ValueAt value);
+inline AsyncValue* value_of(const Ref<AsyncValue>& value) { return value.get(); }
+template <class T>
+AsyncValue* value_of(const Future<T>& future) {
+  return future.cell().get();
+}
 }  // namespace detail
 
 // Completes when every input has. The error of the lowest index wins, whatever came first;
-// kInvalidArgument at once if one is empty. One pooled block, whatever the number of inputs (up to
-// some 1600).
-inline Future<void> when_all(std::span<const Ref<AsyncValue>> values) {
-  return detail::when_all_of(values.size(),
-                             [&](std::size_t i) -> AsyncValue* { return values[i].get(); });
-}
-template <class T>
-Future<void> when_all(std::span<const Future<T>> futures) {
-  return detail::when_all_of(futures.size(),
-                             [&](std::size_t i) -> AsyncValue* { return futures[i].cell().get(); });
-}
-template <class T, class A>
-Future<void> when_all(const std::vector<Future<T>, A>& futures) {
-  return when_all(std::span<const Future<T>>(futures));
+// kInvalidArgument at once if one is empty. One pooled block (up to some 1600 inputs).
+template <std::ranges::random_access_range Inputs>
+Future<void> when_all(const Inputs& inputs) {
+  return detail::when_all_of(std::ranges::size(inputs),
+                             [&](std::size_t i) { return detail::value_of(inputs[i]); });
 }
 template <class... Ts>
 Future<void> when_all(const Future<Ts>&... futures) {
@@ -45,16 +39,12 @@ Future<void> when_all(const Future<Ts>&... futures) {
   return when_all(cells);
 }
 
-// The index of the first input to complete, with a value or an error. kInvalidArgument if there is
-// none, or one is empty.
-inline Future<std::size_t> when_any(std::span<const Ref<AsyncValue>> values) {
-  return detail::when_any_of(values.size(),
-                             [&](std::size_t i) -> AsyncValue* { return values[i].get(); });
-}
-template <class T, class A>
-Future<std::size_t> when_any(const std::vector<Future<T>, A>& futures) {
-  return detail::when_any_of(futures.size(),
-                             [&](std::size_t i) -> AsyncValue* { return futures[i].cell().get(); });
+// The index of the first input to complete, with a value or an error. kInvalidArgument if none is
+// there, or one empty.
+template <std::ranges::random_access_range Inputs>
+Future<std::size_t> when_any(const Inputs& inputs) {
+  return detail::when_any_of(std::ranges::size(inputs),
+                             [&](std::size_t i) { return detail::value_of(inputs[i]); });
 }
 
 namespace detail {
@@ -67,13 +57,11 @@ enum class WaitEnd : std::uint8_t {
 };
 // "stopped on request" and so on, then what: "before the result was there".
 Error wait_error(WaitEnd end, std::string_view what);
-// Whether TimerQueue::drop_waits() ends what is limited.
-enum class Limited : std::uint8_t { kWait, kWork };
 // Calls ended(target, end) once options end the wait for `until`, unless it completes before; keeps
 // target until then. Perhaps on this thread. timers: needed for a deadline.
 void limit_wait(const CallOptions& options, TimerQueue* timers, Ref<AsyncValue> until,
                 Ref<RefCounted> target, void (*ended)(RefCounted&, WaitEnd),
-                Limited limited = Limited::kWait);
+                TimerQueue::Kind limited = TimerQueue::Kind::kWait);
 
 // A cell that the awaited future and the end of the wait for it try to complete.
 template <class T>
@@ -109,8 +97,7 @@ Future<T> with_stop(const Future<T>& future, std::stop_token stop) {
   return detail::limited(future, {.stop = std::move(stop)}, nullptr);
 }
 
-// future, or kDeadlineExceeded when deadline comes first by the clock of timers; kAborted when
-// these close before both.
+// future, or kDeadlineExceeded when deadline comes first by timers' clock; kAborted if they close.
 template <class T>
 Future<T> with_deadline(const Future<T>& future, TimePoint deadline, TimerQueue& timers) {
   return detail::limited(future, {.deadline = deadline}, &timers);

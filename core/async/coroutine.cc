@@ -12,8 +12,7 @@ thread_local Trampoline* current = nullptr;
 }  // namespace
 
 void resume_on_trampoline(std::coroutine_handle<> frame) noexcept {
-  // A task may run inside another's frame (a promise set there, an inline executor): each has its
-  // own loop.
+  // A task may run inside another's frame (a promise set there, an inline executor): two loops.
   Trampoline mine;
   Trampoline* const outer = std::exchange(current, &mine);
   mine.next = frame;

@@ -29,7 +29,7 @@
 #include <utility>
 
 #include "millrace/core/async/combinators.h"
-#include "millrace/core/async/coroutine_core.h"
+#include "millrace/core/async/executor.h"
 #include "millrace/core/async/future.h"
 
 namespace millrace {
@@ -83,6 +83,30 @@ struct CurrentStop {};
 inline CurrentStop current_stop() { return {}; }
 
 namespace detail {
+
+// What all frames of a spawned task share. Owned by the cell of its future.
+class TaskContext {
+ public:
+  TaskContext(Executor& executor, std::stop_token token)
+      : home(&executor), stop(std::move(token)) {}
+  // The outermost frame has its result, and is suspended.
+  virtual void finish() noexcept = 0;
+  // The home executor dropped the task: destroys its frames, completes its future with kAborted.
+  virtual void abandon() noexcept = 0;
+
+  Executor* const home;
+  const std::stop_token stop;
+
+ protected:
+  ~TaskContext() = default;
+};
+
+// Resumes frame, then whatever it hands over to, until a frame waits or the task ends.
+void resume_on_trampoline(std::coroutine_handle<> frame) noexcept;
+// From await_suspend: the loop resumes frame next.
+void transfer_on_trampoline(std::coroutine_handle<> frame) noexcept;
+// From await_suspend: the loop finishes the task.
+void finish_on_trampoline(TaskContext& context) noexcept;
 
 // Waits for a future, then goes home. Lives in the frame of the coroutine that waits.
 template <class T>
@@ -151,12 +175,6 @@ struct TaskPromiseBase {
     }
     void await_resume() const noexcept {}
   };
-  // Ends the coroutine in the middle of its body: it is never resumed, its frame goes with its
-  // Task.
-  struct End : Final {
-    bool await_ready() const noexcept { return false; }
-  };
-
   void go_back() noexcept {
     if (parent) {
       transfer_on_trampoline(parent);
@@ -183,7 +201,8 @@ struct TaskPromiseBase {
   TaskAwaiter<U> await_transform(Task<U> task) {
     return TaskAwaiter<U>(std::move(task));
   }
-  End await_transform(EndWith end) {
+  // In the middle of the body: the frame goes with its Task.
+  Final await_transform(EndWith end) {
     result.emplace(std::unexpected(std::move(end.error)));
     return {};
   }
@@ -242,8 +261,7 @@ class SpawnCell final : public Cell<T>, public Work, public TaskContext {
 }  // namespace detail
 
 // Starts task on executor, its home; never inside the call (EX-1). On stop, the co_await it is
-// waiting in, and every later one that would wait, gives kCancelled: the task decides what to do
-// about it.
+// waiting in, and every later one that would wait, gives kCancelled: the task decides what follows.
 template <class T>
 Future<T> spawn(Executor& executor, Task<T> task, std::stop_token stop = {}) {
   auto* cell = new detail::SpawnCell<T>(executor, std::move(task), std::move(stop));

@@ -9,15 +9,13 @@
 
 namespace millrace {
 
-// Borrowed pointers, null only where said; what they point to outlives every user. Thread-safety:
-// immutable.
+// Borrowed pointers, null only where said; they outlive every user. Thread-safety: immutable.
 struct Environment {
   const Clock* clock = nullptr;
   TimerQueue* timers = nullptr;
   Executor* compute = nullptr;   // actors, continuations, decoding: must not block
   Executor* blocking = nullptr;  // files, compilation, plugin calls
-  Parallel* parallel =
-      nullptr;  // splits what computes on the host; nullptr: the caller computes alone
+  Parallel* parallel = nullptr;  // splits what the host computes; nullptr: the caller alone
 };
 
 }  // namespace millrace

@@ -45,26 +45,23 @@ SerialExecutor::~SerialExecutor() {
 
 void SerialExecutor::submit(Work* work) noexcept {
   MutexLock lock(mutex_);
-  ++pending_;
-  if (shuffled_) {
-    bag_.push_back(work);
-  } else {
-    queue_.push(work);
-  }
+  queue_.push_back(work);
 }
 
 Work* SerialExecutor::take() {
   MutexLock lock(mutex_);
-  if (pending_ == 0) return nullptr;
-  --pending_;
-  if (!shuffled_) return queue_.pop();
+  if (queue_.empty()) return nullptr;
+  if (!shuffled_) {
+    Work* const work = queue_.front();
+    queue_.pop_front();
+    return work;
+  }
   // splitmix64 (Steele, Lea, Flood 2014): the same order from the same seed on every machine.
   std::uint64_t z = (random_state_ += 0x9e3779b97f4a7c15);
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
   z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  std::swap(bag_[(z ^ (z >> 31)) % bag_.size()], bag_.back());
-  Work* work = bag_.back();
-  bag_.pop_back();
+  Work* const work = std::exchange(queue_[(z ^ (z >> 31)) % queue_.size()], queue_.back());
+  queue_.pop_back();
   return work;
 }
 
@@ -83,7 +80,7 @@ std::size_t SerialExecutor::run_until_idle() {
 
 std::size_t SerialExecutor::pending() const {
   MutexLock lock(mutex_);
-  return pending_;
+  return queue_.size();
 }
 
 }  // namespace millrace

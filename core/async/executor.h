@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "millrace/core/base/mutex.h"
 #include "millrace/core/base/pool.h"
@@ -41,6 +40,7 @@ class Work {
 class WorkQueue {
  public:
   bool empty() const { return head_ == nullptr; }
+  const Work* front() const { return head_; }
   void push(Work* work) {
     work->next = nullptr;
     (tail_ == nullptr ? head_ : tail_->next) = work;
@@ -52,6 +52,10 @@ class WorkQueue {
     (tail_ == nullptr ? head_ : tail_->next) = other.head_;
     tail_ = other.tail_;
     other.head_ = other.tail_ = nullptr;
+  }
+  // A list that is linked through Work::next.
+  void push_all(Work* list) {
+    while (list != nullptr) push(std::exchange(list, list->next));
   }
   // nullptr if there is none.
   Work* pop() {
@@ -68,18 +72,15 @@ class WorkQueue {
   Work* tail_ = nullptr;
 };
 
-// Thread-safety: thread-safe. Outlives everything that was given a reference to it (EX-3 says which
-// ones do by themselves).
+// Thread-safety: thread-safe. Outlives every reference to it (EX-3 says which do by themselves).
 class Executor {
  public:
   Executor() = default;
   virtual ~Executor() = default;
   virtual void submit(Work* work) noexcept = 0;
-  // What becomes of a future whose work was dropped. what: "a continuation", "a task". kAborted by
-  // default.
+  // The error of a future whose work was dropped. what: "a continuation". By default kAborted.
   virtual Error drop_error(const char* what) const;
-  // The user's loop that this executor stands for (completion_queue.h), which must know what waits
-  // there; nullptr: none.
+  // The user's loop that this stands for (completion_queue.h), which knows what waits; or nullptr.
   CompletionQueue* completion_queue() const { return completion_queue_; }
 
  protected:
@@ -91,8 +92,7 @@ class Executor {
 
 namespace detail {
 // For the operator delete of what others may hold a bare reference to for ever, which ends the
-// object and then keeps what is left of it: never freed, and no tool takes it for lost.
-// Thread-safe.
+// object and then keeps what is left of it: never freed, never taken for lost. Thread-safe.
 void keep_for_good(const void* object);
 
 template <class F>
@@ -110,8 +110,7 @@ class FunctionWork final : public Work, public Pooled {
 };
 }  // namespace detail
 
-// Submits a callable. If it is dropped, its captures are destroyed (a captured Promise then gives
-// kAborted).
+// Submits a callable. If it is dropped, its captures are destroyed (a Promise then gives kAborted).
 template <class F>
 void post(Executor& executor, F&& f) {
   executor.submit(new detail::FunctionWork<std::decay_t<F>>(std::forward<F>(f)));
@@ -141,9 +140,7 @@ class SerialExecutor final : public Executor {
   Work* take();
 
   mutable Mutex mutex_;
-  WorkQueue queue_ MILLRACE_GUARDED_BY(mutex_);         // in order
-  std::vector<Work*> bag_ MILLRACE_GUARDED_BY(mutex_);  // shuffled: any of them is next
-  std::size_t pending_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  PooledDeque<Work*> queue_ MILLRACE_GUARDED_BY(mutex_);  // shuffled: any of them is next
   const bool shuffled_ = false;
   std::uint64_t random_state_ MILLRACE_GUARDED_BY(mutex_) = 0;
 };

@@ -75,8 +75,7 @@ class [[nodiscard]] Future {
 
   // Runs f(Result<T>) on executor once this is complete, and gives a Future of what f returns: U,
   // Result<U> or Future<U> all give Future<U>. For a copyable T, f may also take const Result<T>&.
-  // An exception that f throws becomes kInternal; if the executor closes first, kAborted. Allocates
-  // one pooled cell.
+  // An exception that f throws becomes kInternal; if the executor closes first, kAborted.
   template <class F>
   auto then(Executor& executor, F&& f) const& {
     static_cast<void>(there());
@@ -136,8 +135,7 @@ class Promise {
     return Future<T>(Ref<Cell<T>>::adopt(cell_.get()));
   }
   bool valid() const { return static_cast<bool>(cell_); }
-  // Completes the future; runs its waiters before it returns (their continuations run on their
-  // executors).
+  // Completes the future; runs its waiters before it returns (continuations run on executors).
   void set(Result<T> result) {
     MILLRACE_CHECK(cell_, "a Promise is set once; this one was set before, or moved from");
     cell_.detach()->set_alone(std::move(result));

@@ -9,7 +9,6 @@ namespace detail {
 namespace {
 
 constexpr std::size_t kLine = 64;
-constexpr std::size_t kChunkBytes = 64 * 1024;
 
 std::size_t align_up(std::size_t n, std::size_t align) { return (n + align - 1) / align * align; }
 
@@ -17,22 +16,6 @@ std::size_t align_up(std::size_t n, std::size_t align) { return (n + align - 1) 
 
 BodyArena::~BodyArena() {
   for (const Destructor& d : destructors_) d.destroy(d.object);
-}
-
-void* BodyArena::allocate(std::size_t size, std::size_t align) {
-  const auto skip = align_up(reinterpret_cast<std::uintptr_t>(cursor_), align) -
-                    reinterpret_cast<std::uintptr_t>(cursor_);
-  if (skip + size > left_) {
-    const std::size_t bytes = std::max(kChunkBytes, size + align);
-    chunks_.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
-    cursor_ = chunks_.back().get();
-    left_ = bytes;
-    return allocate(size, align);
-  }
-  std::byte* place = cursor_ + skip;
-  cursor_ = place + size;
-  left_ -= skip + size;
-  return place;
 }
 
 GraphCore::~GraphCore() {

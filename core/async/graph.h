@@ -32,8 +32,7 @@
 namespace millrace {
 
 // Where a graph's edges begin: the value of an input or of a node. Belongs to the builder that made
-// it, and to the graph built from it. T may be void: the order, without a value. Thread-safety:
-// immutable.
+// it, and to the graph built from it. T may be void: order alone. Thread-safety: immutable.
 template <class T>
 class Slot {
  public:
@@ -73,8 +72,7 @@ class Graph {
   Ref<detail::GraphCore> core_;
 };
 
-// The name of a slot, and the place in the program that gives it. Made from any string, where a
-// GraphBuilder's method is called.
+// The name of a slot, and the place in the program that gives it. Made from any string in a call.
 class SlotName {
  public:
   template <std::convertible_to<std::string> S>
@@ -111,10 +109,10 @@ class GraphBuilder {
   // node: its error is that of the first failed input, unchanged.
   template <class F, class... As>
   auto node(SlotName name, Executor& executor, F f, Slot<As>... inputs) {
-    using Body = detail::NodeBody<F, As...>;
+    using Body = detail::NodeBody<F, detail::FixedInputs<As...>>;
     const std::initializer_list<detail::SlotIndex> slots = {
         check_slot(inputs.index_, inputs.builder_, name.where())...};
-    auto* body = core_->bodies.make(Body{std::move(f), {payload_of(inputs.index_)...}});
+    auto* body = core_->bodies.make(Body{std::move(f), {{payload_of(inputs.index_)...}}});
     return finish_node<typename Body::R>(std::move(name), executor, body, &Body::run, slots);
   }
 
@@ -122,14 +120,14 @@ class GraphBuilder {
   // f(const CallOptions&, const SlotValues<A>&).
   template <class A, class F>
   auto node_list(SlotName name, Executor& executor, F f, std::span<const Slot<A>> inputs) {
-    using Body = detail::ListBody<F, A>;
+    using Body = detail::NodeBody<F, detail::ListInputs<A>>;
     std::vector<detail::SlotIndex> slots;
     std::vector<std::uint32_t> offsets;
     for (const Slot<A>& slot : inputs) {
       slots.push_back(check_slot(slot.index_, slot.builder_, name.where()));
       offsets.push_back(payload_of(slot.index_));
     }
-    auto* body = core_->bodies.make(Body{std::move(f), std::move(offsets)});
+    auto* body = core_->bodies.make(Body{std::move(f), {std::move(offsets)}});
     return finish_node<typename Body::R>(std::move(name), executor, body, &Body::run, slots);
   }
 

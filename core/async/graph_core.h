@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
+#include <memory_resource>
 #include <string>
 #include <vector>
 
@@ -37,8 +37,7 @@ enum class SlotStatus : std::uint8_t {
   kReleased,  // final for this run
 };
 
-// What the untyped core must know of a value type; one constant per type, whose address is its
-// identity.
+// What the untyped core must know of a value type; one constant per type, known by its address.
 struct SlotType {
   std::uint32_t size;  // of the payload, which also holds an Error
   std::uint32_t align;
@@ -70,8 +69,7 @@ struct alignas(64) Node {
   std::uint32_t in_count = 0;
   std::uint32_t first_out = 0;
   std::uint32_t out_count = 0;
-  std::uint32_t hook =
-      kNoSlot;  // of a node that may wait: its place among the hooks; of an input: its number
+  std::uint32_t hook = kNoSlot;    // of a node that may wait: its hook; of an input: its number
   std::uint32_t output = kNoSlot;  // its place among the outputs
   bool asynchronous = false;       // the function gives a Future
   bool releases_inputs = false;    // some input needs destruction when its last user has run
@@ -116,8 +114,7 @@ struct InputHook final : Waiter {
   void on_complete(AsyncValue& value) noexcept override;
 };
 
-// The memory of one run, recycled: arrays of states, hooks, inputs and output cells, then the
-// payloads.
+// The memory of one run, recycled: arrays of states, hooks, inputs, output cells, then payloads.
 struct RunBlock {
   RunBlock* next_free = nullptr;
   SlotState* states = nullptr;
@@ -137,7 +134,7 @@ class BodyArena {
 
   template <class Body>
   Body* make(Body body) {
-    auto* made = new (allocate(sizeof(Body), alignof(Body))) Body(std::move(body));
+    auto* made = new (memory_.allocate(sizeof(Body), alignof(Body))) Body(std::move(body));
     if constexpr (!std::is_trivially_destructible_v<Body>) {
       destructors_.push_back({made, [](void* object) { static_cast<Body*>(object)->~Body(); }});
     }
@@ -145,15 +142,12 @@ class BodyArena {
   }
 
  private:
+  static constexpr std::size_t kChunkBytes = 64 * 1024;
   struct Destructor {
     void* object;
     void (*destroy)(void*);
   };
-  void* allocate(std::size_t size, std::size_t align);
-
-  std::vector<std::unique_ptr<std::byte[]>> chunks_;
-  std::byte* cursor_ = nullptr;
-  std::size_t left_ = 0;
+  std::pmr::monotonic_buffer_resource memory_{kChunkBytes};
   std::vector<Destructor> destructors_;
 };
 

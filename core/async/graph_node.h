@@ -16,8 +16,7 @@
 
 namespace millrace {
 
-// The values of a list of slots, as a node made by GraphBuilder::node_list sees them. Valid during
-// the call.
+// The values of a list of slots, for a node of GraphBuilder::node_list. Valid during the call.
 template <class A>
 class SlotValues {
  public:
@@ -49,6 +48,8 @@ SlotStatus put_result(void* payload, Result<R> result) {
 
 template <class T>
 struct SlotTypeOf {
+  using Stored = std::conditional_t<std::is_void_v<T>, Error, T>;
+
   static void destroy([[maybe_unused]] void* payload) {
     if constexpr (!std::is_void_v<T>) static_cast<T*>(payload)->~T();
   }
@@ -84,23 +85,17 @@ struct SlotTypeOf {
 };
 
 template <class T>
-constexpr SlotType make_slot_type() {
-  using Stored = std::conditional_t<std::is_void_v<T>, Error, T>;
-  using Of = SlotTypeOf<T>;
-  return SlotType{
-      .size = std::max<std::uint32_t>(sizeof(Stored), sizeof(Error)),
-      .align = std::max<std::uint32_t>(alignof(Stored), alignof(Error)),
-      .trivial = std::is_void_v<T> || std::is_trivially_destructible_v<T>,
-      .copyable = std::is_void_v<T> || std::is_copy_constructible_v<T>,
-      .destroy = &Of::destroy,
-      .take = &Of::take,
-      .make_output = &Of::make_output,
-      .set_output = &Of::set_output,
-      .set_output_error = &Of::set_output_error,
-  };
-}
-template <class T>
-inline constexpr SlotType kSlotType = make_slot_type<T>();
+inline constexpr SlotType kSlotType = {
+    .size = std::max<std::uint32_t>(sizeof(typename SlotTypeOf<T>::Stored), sizeof(Error)),
+    .align = std::max<std::uint32_t>(alignof(typename SlotTypeOf<T>::Stored), alignof(Error)),
+    .trivial = std::is_void_v<T> || std::is_trivially_destructible_v<T>,
+    .copyable = std::is_void_v<T> || std::is_copy_constructible_v<T>,
+    .destroy = &SlotTypeOf<T>::destroy,
+    .take = &SlotTypeOf<T>::take,
+    .make_output = &SlotTypeOf<T>::make_output,
+    .set_output = &SlotTypeOf<T>::set_output,
+    .set_output_error = &SlotTypeOf<T>::set_output_error,
+};
 
 // A void input only orders: the function does not see it.
 template <class A>
@@ -166,50 +161,40 @@ decltype(auto) call_node(const F& f, [[maybe_unused]] const CallOptions& call,
   }
 }
 
-template <class... As, class F, std::size_t... I>
-decltype(auto) call_with(const F& f, const CallOptions& call,
-                         [[maybe_unused]] const std::byte* payloads,
-                         [[maybe_unused]] const std::uint32_t* offsets, std::index_sequence<I...>) {
-  return call_node(f, call, std::tuple_cat(argument<As>(payloads, offsets[I])...));
-}
+// The inputs of a node, as the values that its function takes: each of a type of its own, or a list
+// of one type.
+template <class... As>
+struct FixedInputs {
+  std::array<std::uint32_t, sizeof...(As)> offsets;
+  auto values([[maybe_unused]] const std::byte* payloads) const {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::tuple_cat(argument<As>(payloads, offsets[I])...);
+    }(std::index_sequence_for<As...>());
+  }
+};
+template <class A>
+struct ListInputs {
+  std::vector<std::uint32_t> offsets;
+  auto values(const std::byte* payloads) const {
+    return std::tuple<const SlotValues<A>>(SlotValues<A>(payloads, offsets));
+  }
+};
 
-// The closure of a node with a fixed list of inputs. Several runs may call it at once: f is const.
-template <class F, class... As>
+// The closure of a node. Several runs may call it at once: f is const.
+template <class F, class Inputs>
 struct NodeBody {
-  using Indices = std::index_sequence_for<As...>;
   // By value: a reference that f returns is copied.
-  using R = std::remove_cvref_t<decltype(call_with<As...>(
-      std::declval<const F&>(), std::declval<const CallOptions&>(),
-      static_cast<const std::byte*>(nullptr), static_cast<const std::uint32_t*>(nullptr),
-      Indices()))>;
+  using R = std::remove_cvref_t<decltype(call_node(std::declval<const F&>(),
+                                                   std::declval<const CallOptions&>(),
+                                                   std::declval<const Inputs&>().values(nullptr)))>;
 
   F f;
-  std::array<std::uint32_t, sizeof...(As)> offsets;
+  Inputs inputs;
 
   static SlotStatus run(const void* self, const CallOptions& call, std::byte* payloads,
                         std::uint32_t result, Ref<AsyncValue>* pending) {
     const auto& body = *static_cast<const NodeBody*>(self);
-    const auto run_now = [&]() -> R {
-      return call_with<As...>(body.f, call, payloads, body.offsets.data(), Indices());
-    };
-    return run_node<R>(run_now, payloads + result, pending);
-  }
-};
-
-// The closure of a node over a list of slots of one type.
-template <class F, class A>
-struct ListBody {
-  F f;
-  std::vector<std::uint32_t> offsets;
-  using Values = std::tuple<const SlotValues<A>&>;
-  using R = std::remove_cvref_t<decltype(call_node(
-      std::declval<const F&>(), std::declval<const CallOptions&>(), std::declval<Values>()))>;
-
-  static SlotStatus run(const void* self, const CallOptions& call, std::byte* payloads,
-                        std::uint32_t result, Ref<AsyncValue>* pending) {
-    const auto& body = *static_cast<const ListBody*>(self);
-    const SlotValues<A> values(payloads, body.offsets);
-    return run_node<R>([&]() -> R { return call_node(body.f, call, Values(values)); },
+    return run_node<R>([&]() -> R { return call_node(body.f, call, body.inputs.values(payloads)); },
                        payloads + result, pending);
   }
 };

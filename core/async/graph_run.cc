@@ -16,8 +16,7 @@ using detail::SlotStatus;
 
 namespace {
 
-// How many nodes of its own executor a piece of work runs in a row before it goes back to the
-// queue.
+// How many nodes of its own executor a piece of work runs before it goes back to the queue.
 constexpr int kRunInARow = 64;
 
 std::string node_label(const detail::GraphCore& core, SlotIndex slot) {
@@ -39,8 +38,7 @@ class GraphRun::Ready {
     (group_tail_ == kNoSlot ? group_head_ : states_[group_tail_].next_ready) = slot;
     group_tail_ = slot;
   }
-  // True: run the node here rather than submitting it, as the executor is the same and nothing else
-  // waits.
+  // True: run the node here, without submitting it: the executor is the same, nothing else waits.
   bool may_run_here(const Executor* executor) {
     if (executor != here_ || budget_ == 0 || head_ != kNoSlot || group_head_ != kNoSlot)
       return false;
@@ -142,36 +140,24 @@ std::optional<Error> GraphRun::check_inputs(std::span<const GraphInput> inputs) 
 }
 
 void GraphRun::arm() {
-  const auto refuse = [this](ErrorCode code, const char* why) {
-    abort([=] { return Error(code, why); });
-  };
-  if (call_.stop.stop_requested())
-    return refuse(ErrorCode::kCancelled, "a run of a graph was stopped before it began");
-  if (call_.deadline != kNoDeadline) {
-    TimerQueue* const timers = core_->timers;
-    if (timers == nullptr) {
-      return refuse(ErrorCode::kInvalidArgument,
-                    "a run of a graph was started with a deadline, but the graph was built without "
-                    "timers: set GraphOptions::timers");
-    }
-    if (call_.deadline <= timers->clock().now()) {
-      return refuse(ErrorCode::kDeadlineExceeded,
-                    "the deadline of a run of a graph had passed before it began");
-    }
+  TimerQueue* const timers = core_->timers;
+  const bool timed = timers != nullptr || call_.deadline == kNoDeadline;
+  const Clock& clock = timers != nullptr ? timers->clock() : steady_clock();
+  Status in_time = check_in_time(call_, clock, "a run of a graph");
+  if (!timed && !call_.stop.stop_requested()) {
+    in_time = fail(ErrorCode::kInvalidArgument,
+                   "a run of a graph was started with a deadline, but the graph was built without "
+                   "timers: set GraphOptions::timers");
   }
-  detail::limit_wait(call_, core_->timers, Ref<AsyncValue>(done_),
+  if (!in_time) return abort([&] { return in_time.error(); });
+  detail::limit_wait(call_, timers, Ref<AsyncValue>(done_),
                      Ref<RefCounted>(Ref<GraphRun>::share(this)), &GraphRun::end,
-                     detail::Limited::kWork);
+                     TimerQueue::Kind::kWork);
 }
 
 void GraphRun::end(RefCounted& run, detail::WaitEnd end) {
-  static constexpr std::pair<ErrorCode, const char*> kEnds[] = {
-      {ErrorCode::kCancelled, "a run of a graph was stopped on request"},
-      {ErrorCode::kDeadlineExceeded, "the deadline of a run of a graph came"},
-      {ErrorCode::kAborted, "the timers of a run of a graph closed before its deadline"}};
-  const auto& [code, why] = kEnds[static_cast<std::size_t>(end)];
   auto& ended = static_cast<GraphRun&>(run);
-  ended.abort([&] { return ended.unfinished(code, why); });
+  ended.abort([&] { return ended.unfinished(end); });
 }
 
 void GraphRun::attach_inputs(std::span<const GraphInput> inputs, Ready& ready) {
@@ -193,11 +179,13 @@ void GraphRun::attach_inputs(std::span<const GraphInput> inputs, Ready& ready) {
 
 // Starts no more nodes, and gives up on inputs that are not there, so that everything behind them
 // is skipped. Then the run is done, whatever is in flight (GR-3). Not when the run has come to its
-// end: until done() has the error the run is held open, so that outputs have it only where done()
-// has it too.
+// end: until done() has the error the run is held open: outputs have it only if done() has it.
 void GraphRun::abort(FunctionRef<Error()> error) {
   const auto keep = Ref<GraphRun>::share(this);  // it may settle in here
-  if (!hold_open()) return;
+  std::uint32_t remaining = remaining_.load();
+  do {  // a share of it, unless finish() has begun
+    if (remaining == 0) return;
+  } while (!remaining_.compare_exchange_weak(remaining, remaining + 1));
   Ready own_share(block_->states);
   own_share.completed = 1;
   Ready ready(block_->states);
@@ -211,14 +199,6 @@ void GraphRun::abort(FunctionRef<Error()> error) {
     done_->try_set(std::unexpected(*abort_error_));
   }
   drain(own_share);
-}
-
-// A share of remaining_, unless finish() has begun.
-bool GraphRun::hold_open() {
-  std::uint32_t remaining = remaining_.load();
-  while (remaining != 0 && !remaining_.compare_exchange_weak(remaining, remaining + 1)) {
-  }
-  return remaining != 0;
 }
 
 // error is asked for once nothing more is begun: what is in flight then, stays.
@@ -245,10 +225,11 @@ const Error& GraphRun::abort_error() const {
 }
 
 // Why the run ends, with what it still waits for.
-Error GraphRun::unfinished(ErrorCode code, const char* why) const {
+Error GraphRun::unfinished(detail::WaitEnd end) const {
   NodesInFlight in_flight;
-  std::string list;
-  const auto add = [&list](const std::string& what) { list += (list.empty() ? "" : ", ") + what; };
+  std::string what = "before a run of a graph had ended";
+  const char* between = ": ";
+  const auto add = [&](const std::string& one) { what += std::exchange(between, ", ") + one; };
   for (SlotIndex i = 0; i < core_->nodes.size(); ++i) {
     const Node& node = core_->nodes[i];
     if (node.function == nullptr) {
@@ -263,8 +244,7 @@ Error GraphRun::unfinished(ErrorCode code, const char* why) const {
     add(node_label(*core_, i) + (running ? " was in flight" : " waited for its executor"));
     if (running) in_flight.names.push_back(core_->names[i]);
   }
-  return Error(code, why + (list.empty() ? std::string() : ": " + list))
-      .with_detail(std::move(in_flight));
+  return detail::wait_error(end, what).with_detail(std::move(in_flight));
 }
 
 // "node 'forward': ...", from the place where it was made.
@@ -303,20 +283,16 @@ const Error* GraphRun::skip_reason(SlotIndex slot, std::uint32_t flags) const {
   return (flags & kAborted) != 0 ? &abort_error() : nullptr;
 }
 
-bool GraphRun::skip(SlotIndex slot, std::uint32_t flags) {
-  const Error* reason = skip_reason(slot, flags);
-  if (reason == nullptr) return false;
-  detail::put_error(payload(core_->nodes[slot]), *reason);
-  return true;
-}
-
 SlotStatus GraphRun::start_node(SlotIndex slot) {
   const Node& node = core_->nodes[slot];
   SlotStatus status = SlotStatus::kError;
   // As in make_ready: so that none is missed. A node that is skipped below may be told, too.
   if (limited_) block_->states[slot].progress.store(NodeProgress::kRunning);
   const std::uint32_t flags = flags_.load();
-  if (flags == 0 || !skip(slot, flags)) [[likely]] {
+  const Error* const reason = flags == 0 ? nullptr : skip_reason(slot, flags);
+  if (reason != nullptr) [[unlikely]] {
+    detail::put_error(payload(node), *reason);
+  } else {
     if (core_->observer != nullptr) [[unlikely]] {
       core_->observer->node_started(number_, slot, core_->names[slot]);
     }
@@ -329,8 +305,7 @@ SlotStatus GraphRun::start_node(SlotIndex slot) {
   return status;
 }
 
-// The last user of a value destroys it: what a step no longer needs does not wait for the end of
-// the step.
+// The last user of a value destroys it: what a step no longer needs does not stay to its end.
 void GraphRun::release_inputs(const Node& node) {
   for (std::uint32_t e = 0; e < node.in_count; ++e) {
     const SlotIndex input = core_->in_edges[node.first_in + e];
@@ -349,6 +324,18 @@ void GraphRun::release_inputs(const Node& node) {
   }
 }
 
+// A value has come that the slot waited for.
+void GraphRun::arrive(SlotIndex slot, AsyncValue& value) {
+  const Node& node = core_->nodes[slot];
+  const SlotStatus status = node.type->take(value, payload(node));
+  if (status == SlotStatus::kError && node.function != nullptr) name_error(slot);
+  (node.function == nullptr ? block_->inputs[node.hook].source : block_->hooks[node.hook].source) =
+      nullptr;
+  Ready ready(block_->states);
+  complete(slot, status, ready);
+  drain(ready);
+}
+
 // The slot's payload is in place. Tells the output, then the consumers (GR-1).
 void GraphRun::complete(SlotIndex slot, SlotStatus status, Ready& ready) {
   const Node& node = core_->nodes[slot];
@@ -362,7 +349,11 @@ void GraphRun::complete(SlotIndex slot, SlotStatus status, Ready& ready) {
     core_->observer->node_finished(number_, slot, core_->names[slot],
                                    status == SlotStatus::kError ? &error_of(slot) : nullptr);
   }
-  if (node.output != kNoSlot) deliver(node, status);
+  if (node.output != kNoSlot) {
+    AsyncValue& cell = *block_->outputs[node.output];
+    status == SlotStatus::kError ? node.type->set_output_error(cell, error_of(slot))
+                                 : node.type->set_output(cell, payload(node), node.out_count == 0);
+  }
   if (node.out_count == 0 && !node.type->trivial && status == SlotStatus::kValue) {
     node.type->destroy(payload(node));
     states[slot].status = SlotStatus::kReleased;
@@ -378,15 +369,6 @@ void GraphRun::complete(SlotIndex slot, SlotStatus status, Ready& ready) {
     make_ready(consumer, ready);
   }
   ++ready.completed;
-}
-
-void GraphRun::deliver(const Node& node, SlotStatus status) {
-  AsyncValue& cell = *block_->outputs[node.output];
-  if (status == SlotStatus::kError) {
-    node.type->set_output_error(cell, *static_cast<const Error*>(payload(node)));
-    return;
-  }
-  node.type->set_output(cell, payload(node), node.out_count == 0);
 }
 
 void GraphRun::drain(Ready& ready) {
@@ -447,29 +429,12 @@ void NodeHook::drop() noexcept {
   run.drain(ready);
 }
 
-void NodeHook::on_complete(AsyncValue& value) noexcept {
-  GraphRun& run = *run_of;
-  const Node& node = run.core_->nodes[slot];
-  const SlotStatus status = node.type->take(value, run.payload(node));
-  if (status == SlotStatus::kError) run.name_error(slot);
-  source = nullptr;
-  GraphRun::Ready ready(run.block_->states);
-  run.complete(slot, status, ready);
-  run.drain(ready);
-}
+void NodeHook::on_complete(AsyncValue& value) noexcept { run_of->arrive(slot, value); }
 
 void InputHook::on_complete(AsyncValue& value) noexcept {
   const auto run = Ref<GraphRun>::adopt(run_of);  // the reference taken when it was attached
-  if (!claimed.exchange(true)) {
-    const Node& node = run->core_->nodes[slot];
-    GraphRun::Ready ready(run->block_->states);
-    const SlotStatus status = node.type->take(value, run->payload(node));
-    source = nullptr;
-    run->complete(slot, status, ready);
-    run->drain(ready);
-  } else {
-    source = nullptr;
-  }
+  if (!claimed.exchange(true)) return run->arrive(slot, value);
+  source = nullptr;
 }
 
 }  // namespace detail

@@ -1,13 +1,10 @@
 // GraphRun: one run of a Graph, from Graph::start to done(). Read next: graph_run.cc.
 //
 // Invariants:
-//  - GR-1 a node's value is in place before any of its consumers is counted down (publish before
-//    decrement).
-//  - GR-2 every slot completes exactly once per run: with a value, its own error, or that of an
-//    input (skipped).
+//  - GR-1 a node's value is in place before any of its consumers is counted down.
+//  - GR-2 every slot completes once per run: with a value, its own error, or an input's (skipped).
 //  - GR-3 done() completes after every slot has, or, if it comes first, with the run's stop or
-//    deadline; the run's memory stays until every slot has completed (settled()), and what comes
-//    late is destroyed there.
+//    deadline; the run's memory stays until every slot has completed (settled()).
 //  - GR-4 no call nests per node: inline nodes run from a list, however long the chain.
 #pragma once
 
@@ -33,8 +30,7 @@ namespace millrace {
 template <class T>
 class Slot;
 
-// Told of every node of every run, on the thread where it happens; for traces. Must be short.
-// Thread-safe.
+// Told of every node of every run, on the thread where it happens. Must be short. Thread-safe.
 class GraphObserver {
  public:
   virtual ~GraphObserver() = default;
@@ -106,18 +102,16 @@ class GraphRun final : public RefCounted, public Pooled {
   std::optional<Error> check_inputs(std::span<const GraphInput> inputs) const;
 
   void abort(FunctionRef<Error()> error);
-  bool hold_open();
   bool abort_into(FunctionRef<Error()> error, Ready& ready);
-  Error unfinished(ErrorCode code, const char* why) const;
+  Error unfinished(detail::WaitEnd end) const;
   const Error& abort_error() const;
   void name_error(detail::SlotIndex slot) const;
   void make_ready(detail::SlotIndex slot, Ready& ready);
   detail::SlotStatus start_node(detail::SlotIndex slot);
-  bool skip(detail::SlotIndex slot, std::uint32_t flags);
   const Error* skip_reason(detail::SlotIndex slot, std::uint32_t flags) const;
+  void arrive(detail::SlotIndex slot, AsyncValue& value);
   void complete(detail::SlotIndex slot, detail::SlotStatus status, Ready& ready);
   void release_inputs(const detail::Node& node);
-  void deliver(const detail::Node& node, detail::SlotStatus status);
   void drain(Ready& ready);
   void finish();
 

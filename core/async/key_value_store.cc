@@ -6,16 +6,6 @@
 #include "millrace/core/async/executor.h"
 
 namespace millrace {
-namespace {
-
-// The key in the error of a get whose deadline came.
-Result<std::string> named(Result<std::string> got, const std::string& key) {
-  if (got || got.error().code() != ErrorCode::kDeadlineExceeded) return got;
-  return fail(ErrorCode::kDeadlineExceeded,
-              "the key '" + key + "' was not put before the deadline");
-}
-
-}  // namespace
 
 Future<std::string> LocalKeyValueStore::get(std::string_view key, CallOptions call) {
   Future<std::string> there;
@@ -27,9 +17,12 @@ Future<std::string> LocalKeyValueStore::get(std::string_view key, CallOptions ca
     there = entry.waiting.back().future();
   }
   return with_options(there, call, timers_)
-      .then(inline_executor(), [key = std::string(key)](Result<std::string> got) {
-        return named(std::move(got), key);
-      });
+      .then(inline_executor(),
+            [key = std::string(key)](Result<std::string> got) -> Result<std::string> {
+              if (got || got.error().code() != ErrorCode::kDeadlineExceeded) return got;
+              return fail(ErrorCode::kDeadlineExceeded,
+                          "the key '" + key + "' was not put before the deadline");
+            });
 }
 
 Future<std::string> LocalKeyValueStore::try_get(std::string_view key) {

@@ -22,8 +22,7 @@ class TimerQueue;
 class KeyValueStore {
  public:
   virtual ~KeyValueStore() = default;
-  // Completes when the key is put; kCancelled and kDeadlineExceeded by call, the latter with the
-  // key that was not put.
+  // Completes when the key is put; kCancelled and kDeadlineExceeded (it names the key) by call.
   virtual Future<std::string> get(std::string_view key, CallOptions call = {}) = 0;
   // kNotFound, without waiting, if it was not put.
   virtual Future<std::string> try_get(std::string_view key) = 0;

@@ -15,19 +15,16 @@
 namespace millrace::detail {
 
 // References: one of the value (then of the queue that holds it as work), one of the list of its
-// CompletionQueue. Thread-safety: enter, on_complete and drop are thread-safe, run and cancel
-// belong to the loop's thread.
+// CompletionQueue. Thread-safety: thread-safe, but run and cancel belong to the loop's thread.
 class LoopWait : public RefCounted, public Waiter, public Work, public Pooled {
  public:
-  // Enters the list of the executor's queue; nullopt, or why not (it closes, the process was
-  // forked).
+  // Enters the list of the executor's queue; nullopt, or why not (it closes, a fork).
   std::optional<Error> enter();
   // The value is there: from now on this is work of the loop.
   void on_complete(AsyncValue& value) noexcept final;
   void run() noexcept final;
   void drop() noexcept final;
-  // Completes the continuation's value with error. False: the value came before, and is on its way
-  // to run().
+  // Completes the continuation's value with error. False: the value came before; run() is next.
   bool cancel(const Error& error);
 
  protected:

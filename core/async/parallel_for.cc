@@ -61,20 +61,6 @@ class Job final : public RefCounted, public Pooled {
   std::atomic<int> left_;
 };
 
-class Helper final : public Work, public Pooled {
- public:
-  Helper(Ref<Job> job, int taker) : job_(std::move(job)), taker_(taker) {}
-  void run() noexcept override {
-    job_->take_parts(taker_);
-    delete this;
-  }
-  void drop() noexcept override { delete this; }
-
- private:
-  Ref<Job> job_;
-  const int taker_;
-};
-
 class ExecutorParallel final : public Parallel {
  public:
   ExecutorParallel(Executor& executor, int width)
@@ -97,7 +83,7 @@ class ExecutorParallel final : public Parallel {
   // False: there is no memory for one more, and fewer take part.
   bool ask_for(const Ref<Job>& job, int helper) {
     try {
-      executor_.submit(new Helper(job, helper));
+      post(executor_, [job, helper] { job->take_parts(helper); });
       return true;
     } catch (const std::bad_alloc&) {
       return false;

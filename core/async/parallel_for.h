@@ -1,7 +1,6 @@
 // Parallel: how a kernel uses more than one core. The caller takes part and the call returns when
 // every part has run, so a kernel never waits for a thread that is not there: with no free worker
-// the caller does it all. Backends: make_serial_parallel(), and make_parallel_on() for any
-// executor.
+// the caller does it all. Made by make_serial_parallel() and make_parallel_on().
 #pragma once
 
 #include <memory>
@@ -17,8 +16,7 @@ class Parallel {
  public:
   virtual ~Parallel() = default;
 
-  // The most parts that can run at once (>= 1). Ask for up to a few times as many parts for even
-  // load.
+  // The most parts that can run at once (>= 1). For even load, ask for a few times as many.
   virtual int width() const = 0;
 
   // Calls body(0) ... body(parts - 1), each once, in any order, on this and other threads; returns

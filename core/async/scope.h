@@ -54,8 +54,7 @@ class BasicScope {
 
   // Empty once close() was called: refuse the call with closed_error() then. Never waits.
   Hold hold();
-  // After close() too, as long as another holds it: for what comes of what is held. Empty once it
-  // is closed.
+  // After close() too, while another holds it: for what comes of what is held. Empty once closed.
   Hold hold_late()
     requires(kStripes > 1);
   bool closing() const { return (stripes_.back().word.load() & kClosing) != 0; }

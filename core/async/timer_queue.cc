@@ -27,22 +27,14 @@ void TimerQueue::drop_waits() {
     MutexLock lock(mutex_);
     for (auto at = entries_.begin(); at != entries_.end();) {
       const auto next = std::next(at);
-      if (at->second.only_waits) waits.insert(waits.end(), entries_.extract(at));
+      if (at->second.kind == Kind::kWait) waits.insert(waits.end(), entries_.extract(at));
       at = next;
     }
   }
   for (auto& [id, entry] : waits) entry.work->drop();
 }
 
-TimerQueue::Id TimerQueue::schedule(TimePoint deadline, Work* work) {
-  return add(deadline, {.work = work, .only_waits = false});
-}
-
-TimerQueue::Id TimerQueue::schedule_wait(TimePoint deadline, Work* work) {
-  return add(deadline, {.work = work, .only_waits = true});
-}
-
-TimerQueue::Id TimerQueue::add(TimePoint deadline, Entry entry) {
+TimerQueue::Id TimerQueue::schedule(TimePoint deadline, Work* work, Kind kind) {
   bool earliest = false;
   bool closed = false;
   Id id;
@@ -51,11 +43,11 @@ TimerQueue::Id TimerQueue::add(TimePoint deadline, Entry entry) {
     id = {deadline, next_number_++};
     closed = closed_;
     if (!closed) {
-      const auto where = entries_.emplace(id, entry).first;
+      const auto where = entries_.emplace(id, Entry{work, kind}).first;
       earliest = where == entries_.begin();
     }
   }
-  if (closed) entry.work->drop();
+  if (closed) work->drop();
   if (earliest && wake_) wake_();
   return id;
 }

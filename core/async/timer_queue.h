@@ -1,6 +1,5 @@
 // TimerQueue: what shall happen when. Ordered by (deadline, start number), so that equal deadlines
-// fire in the order in which they were set; the clock and what drives it (an EventLoop, the
-// simulation) are given.
+// fire in the order in which they were set; clock and driver (an EventLoop, a test) are given.
 #pragma once
 
 #include <cstdint>
@@ -21,22 +20,23 @@ namespace millrace {
 class TimerQueue {
  public:
   using Id = std::pair<TimePoint, std::uint64_t>;
+  enum class Kind : std::uint8_t {
+    kWork,
+    kWait,  // as sleeps and deadlines: drop_waits() ends it
+  };
 
   explicit TimerQueue(const Clock& clock) : clock_(clock) {}
   ~TimerQueue() { close(); }
 
   const Clock& clock() const { return clock_; }
-  // Runs work (short: it runs on the driver's thread) at or after deadline. Once closed: drops it
-  // inside the call.
-  Id schedule(TimePoint deadline, Work* work);
+  // Runs work (short: on the driver's thread) at or after deadline. Once closed: drops it at once.
+  Id schedule(TimePoint deadline, Work* work, Kind kind = Kind::kWork);
   template <class F>
   Id schedule(TimePoint deadline, F&& f)
     requires std::is_invocable_v<F&>
   {
     return schedule(deadline, new detail::FunctionWork<std::decay_t<F>>(std::forward<F>(f)));
   }
-  // The same for what only waits, as sleeps and deadlines do: drop_waits() ends it.
-  Id schedule_wait(TimePoint deadline, Work* work);
   // True: the work will not run, it was dropped. False: it ran, runs, or was cancelled before.
   bool cancel(Id id);
   std::optional<TimePoint> next_deadline() const;
@@ -45,7 +45,7 @@ class TimerQueue {
   std::size_t run_due();
   // Drops what is pending, the earliest first, on this thread.
   void drop_pending();
-  // The same of what schedule_wait() was given; everything else stays.
+  // The same of every kWait; the rest stays.
   void drop_waits();
   // As drop_pending(), and from now on drops what is scheduled.
   void close();
@@ -56,9 +56,8 @@ class TimerQueue {
  private:
   struct Entry {
     Work* work = nullptr;
-    bool only_waits = false;
+    Kind kind = Kind::kWork;
   };
-  Id add(TimePoint deadline, Entry entry);
 
   const Clock& clock_;
   std::function<void()> wake_;

@@ -7,6 +7,10 @@ namespace millrace {
 
 std::string errno_text(int number) { return std::generic_category().message(number); }
 
+std::unexpected<Error> errno_error(const std::string& what, int number) {
+  return fail(errno_code(number), what + ": " + errno_text(number));
+}
+
 ErrorCode errno_code(int number) {
   switch (number) {
     case ENOENT:

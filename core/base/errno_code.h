@@ -1,4 +1,4 @@
-// What an errno of a file operation means as an ErrorCode, and in words.
+// What an errno of a file operation means as an ErrorCode, in words, and as an error.
 #pragma once
 
 #include <string>
@@ -9,5 +9,7 @@ namespace millrace {
 
 ErrorCode errno_code(int number);
 std::string errno_text(int number);
+// "what: " and the words.
+std::unexpected<Error> errno_error(const std::string& what, int number);
 
 }  // namespace millrace

@@ -33,9 +33,7 @@ Error::Error(ErrorCode code, std::string message, std::source_location where)
           std::make_shared<const Record>(Record{code, std::move(message), where, {}, nullptr})) {}
 
 Error Error::with_context(std::string_view context, std::source_location where) const {
-  std::string message(context);
-  message += ": ";
-  message += record_->message;
+  std::string message = std::string(context) + ": " + record_->message;
   return Error(std::make_shared<const Record>(
       Record{record_->code, std::move(message), where, {}, std::make_shared<const Error>(*this)}));
 }
@@ -47,18 +45,11 @@ Error Error::with_any(std::any detail) const {
 }
 
 std::string Error::to_string() const {
-  std::string text(millrace::to_string(record_->code));
-  text += ": ";
-  text += record_->message;
-  text += " (";
   std::string_view file = record_->where.file_name();
   if (auto slash = file.rfind("millrace/"); slash != std::string_view::npos)
     file = file.substr(slash);
-  text += file;
-  text += ':';
-  text += std::to_string(record_->where.line());
-  text += ')';
-  return text;
+  return std::string(millrace::to_string(record_->code)) + ": " + record_->message + " (" +
+         std::string(file) + ":" + std::to_string(record_->where.line()) + ")";
 }
 
 }  // namespace millrace

@@ -52,8 +52,7 @@ class Error {
   // The error that led to this one, if any.
   const Error* cause() const { return record_->cause.get(); }
 
-  // The same failure seen from one level up: "context: message"; this error becomes the cause and
-  // its details stay readable.
+  // The same failure seen from one level up: "context: message"; this error becomes the cause.
   Error with_context(std::string_view context,
                      std::source_location where = std::source_location::current()) const;
 
@@ -111,8 +110,7 @@ inline std::unexpected<Error> fail(ErrorCode code, std::string message,
 
 }  // namespace millrace
 
-// MILLRACE_TRY(auto x, expression): x = the value, or return the error to the caller (a Result
-// function).
+// MILLRACE_TRY(auto x, expression): x = the value, or return the error (of a Result function).
 #define MILLRACE_CONCAT_INNER(a, b) a##b
 #define MILLRACE_CONCAT(a, b) MILLRACE_CONCAT_INNER(a, b)
 #define MILLRACE_TRY(declaration, expression) \

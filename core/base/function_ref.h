@@ -1,5 +1,4 @@
-// FunctionRef: a borrowed callable, two pointers, no allocation. For calls that end before the
-// callee returns.
+// FunctionRef: a borrowed callable, two pointers, no allocation. Called before the callee returns.
 #pragma once
 
 #include <memory>

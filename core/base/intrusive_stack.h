@@ -1,7 +1,6 @@
 // IntrusiveStack: a lock-free list onto which many threads push and of which one takes everything,
 // the oldest entry first. One word tells all of it, so that a push and a change of state cannot
-// miss each other: a mark that its owner gives a meaning to (empty, asleep, closed), or the newest
-// entry.
+// miss each other: a mark with its owner's meaning (empty, asleep, closed), or the newest entry.
 #pragma once
 
 #include <atomic>
@@ -10,8 +9,7 @@
 
 namespace millrace {
 
-// kNext: the pointer in T that belongs to the list while an entry is in it. Thread-safety:
-// thread-safe.
+// kNext: T's pointer that is the list's while an entry is in it. Thread-safety: thread-safe.
 template <class T, T* T::* kNext>
 class IntrusiveStack {
  public:
@@ -35,8 +33,7 @@ class IntrusiveStack {
   Word exchange(Word mark) { return word_.exchange(mark); }
   // One mark for another. False: something else stands.
   bool replace(Word from, Word to) { return word_.compare_exchange_strong(from, to); }
-  // While no other thread knows the list. release: pairs with the loads of the threads that it is
-  // handed to.
+  // While no other thread knows the list. release: pairs with the loads of later threads.
   void set_unshared(Word mark) { word_.store(mark, std::memory_order_release); }
 
   // The entries of a word that was exchanged, linked through kNext, the oldest first.

@@ -6,15 +6,13 @@
 
 namespace millrace {
 
-// The text of a value of nlohmann::json: one line, or with so many blanks per level. What is no
-// UTF-8 becomes U+FFFD.
+// The text of a value of nlohmann::json: one line, or indented. What is no UTF-8 becomes U+FFFD.
 template <class Json>
 std::string json_text(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-// The same for what must be read back as it was (a name of an array): throws Json::type_error where
-// a text is no UTF-8.
+// The same for what must be read back as it was: throws Json::type_error where a text is no UTF-8.
 template <class Json>
 std::string exact_json_text(const Json& json, int indent = -1) {
   return json.dump(indent);

@@ -1,7 +1,6 @@
 // Philox4x32-10, a counter-based random generator (Salmon et al., "Parallel random numbers: as easy
 // as 1, 2, 3", SC 2011): every block of numbers is a pure function of a key and a counter, so a
-// stream needs no state, can be entered anywhere, and is the same on every platform and with any
-// number of threads.
+// stream needs no state, can be entered anywhere, and is the same on every platform.
 #pragma once
 
 #include <array>

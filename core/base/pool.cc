@@ -44,8 +44,7 @@ static_assert(class_of(65536) == 21 && bytes_of(21) == 65536 && class_of(65537) 
 // time, so that a producer and a consumer thread meet there rarely.
 constexpr std::size_t kThreadBlocks = 64;
 constexpr std::size_t thread_blocks(std::size_t c) { return c < kSmallClasses ? kThreadBlocks : 8; }
-// Blocks that the system is asked for at once: without a header each, and none shares a cache line
-// with another.
+// Blocks that the system is asked for at once: without a header each; none shares a cache line.
 constexpr std::size_t slab_blocks(std::size_t c) { return c < kSmallClasses ? 8 : 1; }
 
 // Blocks of one class that no thread keeps. Thread-safe.
@@ -64,8 +63,7 @@ class DepotList {
     std::copy_n(from, count, blocks_ + count_);
     count_ += count;
   }
-  // So many more blocks exist. There is room for all of them from now on: give() never asks for
-  // memory.
+  // So many more blocks exist. There is room for all of them now: give() asks for no memory.
   void grow(std::size_t made) {
     MutexLock lock(mutex_);
     made_ += made;

@@ -31,8 +31,7 @@ class Pooled {
   ~Pooled() = default;
 };
 
-// For containers and shared owners that come and go. Stateless: any one frees what another
-// allocated.
+// For containers and shared owners that come and go. Stateless: any one frees any block.
 template <class T>
 struct PoolAllocator {
   using value_type = T;

@@ -17,10 +17,6 @@ namespace {
 
 constexpr off_t kFirstBlock = off_t{64} << 20;
 
-std::unexpected<Error> file_error(const char* what, const std::string& path, int number) {
-  return fail(errno_code(number), what + path + ": " + errno_text(number));
-}
-
 bool set_size(std::string& text, std::size_t size) {
   try {
     text.resize(size);
@@ -54,7 +50,7 @@ Result<Descriptor> open_regular_file(const std::string& path) {
   // Without O_NONBLOCK, a pipe without a writer keeps the thread in here.
   Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status{};
-  if (!fd || ::fstat(fd.get(), &status) != 0) return file_error("opening ", path, errno);
+  if (!fd || ::fstat(fd.get(), &status) != 0) return errno_error("opening " + path, errno);
   if (S_ISREG(status.st_mode)) return fd;
   return fail(ErrorCode::kInvalidArgument, "opening " + path + ": it is " +
                                                kind_of_file(status.st_mode) +
@@ -64,7 +60,7 @@ Result<Descriptor> open_regular_file(const std::string& path) {
 Result<std::string> read_file(const std::string& path) {
   MILLRACE_TRY(const Descriptor fd, open_regular_file(path));
   struct stat status{};
-  if (::fstat(fd.get(), &status) != 0) return file_error("reading ", path, errno);
+  if (::fstat(fd.get(), &status) != 0) return errno_error("reading " + path, errno);
   std::string text;
   std::size_t done = 0;
   // Its size is a hint: those of /proc have none. One byte more, so that the end is seen.
@@ -74,7 +70,7 @@ Result<std::string> read_file(const std::string& path) {
     if (!set_size(text, room)) return std::unexpected(no_memory("reading " + path, room));
     const ssize_t count = ::read(fd.get(), text.data() + done, text.size() - done);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return file_error("reading ", path, errno);
+    if (count < 0) return errno_error("reading " + path, errno);
     if (count == 0) break;
     done += static_cast<std::size_t>(count);
     if (done == text.size()) room = 2 * done;

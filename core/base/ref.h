@@ -8,8 +8,7 @@
 
 namespace millrace {
 
-// Base of shared objects; born with one reference, which make_ref or Ref::adopt takes over.
-// Thread-safe.
+// Base of shared objects; born with one reference, for make_ref or Ref::adopt. Thread-safe.
 class RefCounted {
  public:
   RefCounted() = default;
@@ -18,8 +17,7 @@ class RefCounted {
   RefCounted(const RefCounted&) = delete;
   RefCounted& operator=(const RefCounted&) = delete;
 
-  // relaxed: a thread that adds a reference already holds one, so the object is alive and nothing
-  // is published.
+  // relaxed: a thread that adds a reference holds one: the object is alive, nothing is published.
   void add_ref() const noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
   // For a caller through whom alone others could get a reference while there is only one.
   void add_ref_confined() const noexcept {
@@ -37,8 +35,7 @@ class RefCounted {
       delete this;
   }
 
-  // Drops one of two references that the caller holds: where there are no others, no other thread
-  // can count at the same time.
+  // Drops one of two references that the caller holds: where there are no others, no thread counts.
   void release_second() const noexcept {
     if (refs_.load(std::memory_order_acquire) == 2) {
       refs_.store(1, std::memory_order_relaxed);

@@ -1,5 +1,4 @@
-// start_thread: the one place where a thread begins, and its name, as debuggers, perf and traces
-// show it.
+// start_thread: the one place where a thread begins, and its name (debuggers, perf, traces).
 #pragma once
 
 #include <functional>
@@ -8,8 +7,7 @@
 
 namespace millrace {
 
-// Names the calling thread. Linux keeps 15 characters: a longer name keeps its end, where the
-// number is.
+// Names the calling thread. Linux keeps 15 characters: a longer name keeps its end (the number).
 void set_thread_name(const std::string& name);
 
 // A thread of that name. Throws what std::thread throws where the process may have

@@ -19,8 +19,7 @@ bool find_usable() {
   unsigned d = 0;
   // Leaf 0x80000007, EDX bit 8: the counter's rate is constant in every state of the processor.
   if (__get_cpuid(0x80000007, &a, &b, &c, &d) == 0 || (d & (1U << 8)) == 0) return false;
-  // Linux has found out whether the cores agree. Where it does not tell, the processor's word
-  // counts.
+  // Linux has found out whether the cores agree. Else the processor's word counts.
   std::ifstream source("/sys/devices/system/clocksource/clocksource0/current_clocksource");
   std::string name;
   return !(source >> name) || name == "tsc";

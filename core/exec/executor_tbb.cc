@@ -20,8 +20,7 @@ namespace {
 namespace tbb = oneapi::tbb;
 
 // oneTBB shares its workers among all arenas, one per core less one by default, so that programs of
-// two devices would run one after the other on two cores. Every executor brings the workers that it
-// promises.
+// two devices would take turns on two cores. Every executor brings the workers that it promises.
 class WorkerShare {
  public:
   WorkerShare(int threads, const std::string& name) : threads_(threads) {

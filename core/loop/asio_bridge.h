@@ -35,9 +35,8 @@ class AsioBridge final : public LoopBridge {
   // An asynchronous operation of Asio: the handler is called with a Result<T> on its associated
   // executor (by default that of the io_context), never inside this call. Its cancellation slot
   // gives kCancelled; what future stands for goes on by itself, and keeps a small record of every
-  // wait on it, cancelled ones too, until it completes. A handler that throws makes run()
-  // throw, as with every other operation. If the bridge is destroyed first, the handler is too,
-  // uncalled.
+  // wait on it, cancelled ones too, until it completes. A handler that throws makes run() throw, as
+  // with every other operation. If the bridge is destroyed first, the handler is too, uncalled.
   template <class T, class Token>
   auto async_wait(Future<T> future, Token&& token) const {
     return asio::async_initiate<Token, void(Result<T>)>(

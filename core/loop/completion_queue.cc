@@ -108,7 +108,10 @@ std::size_t CompletionQueue::drain(const DrainLimits& limits) {
   draining_ = true;
   const CompletionQueue* const outer = std::exchange(draining_here, this);
   adopt_thread();
-  if (state_ == State::kOpen && close_asked_.load()) begin_close();
+  if (state_ == State::kOpen && close_asked_.load()) {
+    state_ = State::kClosing;
+    cancel_waits("closed while a continuation waited there");
+  }
   const TimePoint begin = options_.clock->now();
   std::size_t ran = 0;
   bool more = true;
@@ -116,10 +119,11 @@ std::size_t CompletionQueue::drain(const DrainLimits& limits) {
     Work* const work = next();
     if (work == nullptr) {
       if (last_round_) {
-        end_close();
+        shut();
+        port_->detach(keep);
         break;
       }
-      more = !go_to_sleep();
+      more = !pushed_.replace(kAwake, kAsleep) && pushed_.word() != kAsleep;
       continue;
     }
     work->run();
@@ -134,14 +138,11 @@ std::size_t CompletionQueue::drain(const DrainLimits& limits) {
   ran_.fetch_add(ran, std::memory_order_relaxed);
   draining_ = false;
   draining_here = outer;
-  if (state_ != State::kClosed) rest(more);
+  if (state_ != State::kClosed) {  // CQ-3 and CQ-4
+    set_keep_alive(more || close_asked_.load() || waiting_.load() != 0);
+    if (more) wake();
+  }
   return ran;
-}
-
-// The end of a drain: CQ-3 and CQ-4.
-void CompletionQueue::rest(bool more) {
-  set_keep_alive(more || close_asked_.load() || waiting_.load() != 0);
-  if (more) wake();
 }
 
 Work* CompletionQueue::next() {
@@ -149,16 +150,9 @@ Work* CompletionQueue::next() {
   if (last_round_) return nullptr;
   // No LoopWait is left, so every cancellation is in the queue by now.
   last_round_ = state_ == State::kClosing && waiting_.load() == 0;
-  if (Pushed::holds_entries(pushed_.word())) collect(pushed_.exchange(kAwake));
+  if (Pushed::holds_entries(pushed_.word()))
+    local_.push_all(Pushed::oldest_first(pushed_.exchange(kAwake)));
   return local_.pop();
-}
-
-void CompletionQueue::collect(Pushed::Word word) {
-  Work* ordered = Pushed::oldest_first(word);
-  while (ordered != nullptr) {
-    Work* const work = std::exchange(ordered, ordered->next);
-    local_.push(work);
-  }
 }
 
 // The continuation, which the value's cell submits, is handed over and runs next.
@@ -186,10 +180,6 @@ void CompletionQueue::unlink(LoopWait& wait) {
   (wait.before_ == nullptr ? first_wait_ : wait.before_->after_) = wait.after_;
   if (wait.after_ != nullptr) wait.after_->before_ = wait.before_;
   wait.release();
-}
-
-bool CompletionQueue::go_to_sleep() {
-  return pushed_.replace(kAwake, kAsleep) || pushed_.word() == kAsleep;
 }
 
 void CompletionQueue::set_keep_alive(bool on) {
@@ -220,13 +210,8 @@ void CompletionQueue::release_threads() {
 
 // ---- the end
 
-void CompletionQueue::begin_close() {
-  state_ = State::kClosing;
-  cancel_waits(Error(ErrorCode::kCancelled,
-                     "the bridge to an event loop was closed while a continuation waited there"));
-}
-
-void CompletionQueue::cancel_waits(const Error& error) {
+void CompletionQueue::cancel_waits(const char* why) {
+  const Error error(ErrorCode::kCancelled, std::string("the bridge to an event loop was ") + why);
   link_arrivals(arrivals_.exchange(kShut));
   for (LoopWait* wait = first_wait_; wait != nullptr; wait = wait->after_) wait->linked_ = false;
   // Those that wait hear in the order in which they came; the list has the newest first.
@@ -239,18 +224,12 @@ void CompletionQueue::cancel_waits(const Error& error) {
   }
 }
 
-void CompletionQueue::end_close() {
-  shut();
-  port_->detach(Ref<CompletionQueue>::share(this));
-}
-
 void CompletionQueue::abandon() {
   if (forked()) return port_->forget();
   if (state_ == State::kClosed) return;
   const auto keep = Ref<CompletionQueue>::share(this);
   shut();
-  cancel_waits(Error(ErrorCode::kCancelled,
-                     "the bridge to an event loop was destroyed while a continuation waited"));
+  cancel_waits("destroyed while a continuation waited");
   port_->detach(keep);
 }
 
@@ -260,7 +239,7 @@ void CompletionQueue::shut() {
   const Pushed::Word word = pushed_.exchange(kShut);
   release_threads();
   own_thread_.store(nullptr);
-  collect(word);
+  local_.push_all(Pushed::oldest_first(word));
   while (Work* work = local_.pop()) work->drop();
   set_keep_alive(false);
 }

@@ -75,8 +75,7 @@ class LoopPort {
   virtual void detach(Ref<CompletionQueue> queue) noexcept = 0;
   // The process is a fork's child: the loop must not hear of this port again.
   virtual void forget() noexcept = 0;
-  // True: one thread runs the loop, always the same. False: every thread that drains counts as its
-  // thread.
+  // True: one thread runs the loop, always the same. False: every thread that drains is its thread.
   virtual bool one_thread() const { return true; }
   // Whether the thread that makes the bridge counts as the loop's until a drain tells better. True
   // where it may be a callback of the loop, which cannot be found out.
@@ -95,8 +94,7 @@ class CompletionQueue final : public RefCounted, public Executor {
   // Runs what is there, within limits (of the options, or given); returns how many pieces ran.
   std::size_t drain() { return drain(options_.limits); }
   std::size_t drain(const DrainLimits& limits);
-  // Thread-safe; every call gives the same future. It completes on the loop's thread, so the
-  // loop must run until then.
+  // Thread-safe; every call gives the same future. It completes on the running loop's thread.
   Future<void> close();
   // Close without the loop: drops what is there, runs nothing. On the loop's thread, or while the
   // loop does not run. Nothing if it is closed.
@@ -127,14 +125,9 @@ class CompletionQueue final : public RefCounted, public Executor {
   void pass_on(detail::LoopWait& wait);
   void link_arrivals(Arrivals::Word arrivals);
   void unlink(detail::LoopWait& wait);
-  void cancel_waits(const Error& error);
+  void cancel_waits(const char* why);
   Work* next();
-  void collect(Pushed::Word word);
-  bool go_to_sleep();
   void wake();
-  void rest(bool more);
-  void begin_close();
-  void end_close();
   void shut();
   void adopt_thread();
   void mark_thread(const Ref<detail::ThreadMark>& here);
@@ -185,8 +178,7 @@ class LoopBridge {
   operator Executor&() const { return *queue_; }  // NOLINT(google-explicit-constructor)
   Executor& executor() const { return *queue_; }
   // Every continuation and co_await that waits on this loop gets kCancelled, there; then this
-  // completes, there too, and nothing of this bridge runs any more. From any thread; the loop runs
-  // until then.
+  // completes, there too, and nothing runs any more. From any thread; the loop runs until then.
   Future<void> close() const { return queue_->close(); }
   BridgeStats stats() const { return queue_->stats(); }
 

@@ -1,5 +1,4 @@
-// EventLoopThread: an EventLoop that runs on a thread of its own, for programs that have no loop to
-// lend.
+// EventLoopThread: an EventLoop that runs on a thread of its own, for programs without one.
 #pragma once
 
 #include <memory>
@@ -21,8 +20,7 @@ class EventLoopThread {
   ~EventLoopThread();
 
   EventLoop& loop() { return *loop_; }
-  // Stops the loop after the work that is running, drops the rest; completes on its thread, which
-  // then ends.
+  // Stops the loop after the work that is running, drops the rest; completes as its thread ends.
   Future<void> close();
 
  private:

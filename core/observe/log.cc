@@ -72,8 +72,7 @@ class StderrSink final : public LogSink {
   spdlog::logger logger_;
 };
 
-// The process's one log: levels from the environment, a sink. Never destroyed: the last lines come
-// late.
+// The process's one log: levels from the environment, a sink. Never destroyed: lines come late.
 class Log {
  public:
   Log() {

@@ -20,15 +20,13 @@ class LogSink {
   virtual void write(LogLevel level, std::string_view module, std::string_view text) noexcept = 0;
 };
 
-// True if a line of this level and module would be written. Cheap: a load where nothing below the
-// default level is wanted anywhere.
+// True if a line of this level and module would be written. Cheap: mostly one load.
 bool log_enabled(LogLevel level, std::string_view module);
 // Writes a line, if enabled.
 void log(LogLevel level, std::string_view module, std::string_view text);
 
 // Replaces the sink; nullptr brings the default back. The sink is borrowed and must outlive its
-// use, so replace it again before destroying it, while no thread logs (tests, start and end of a
-// program).
+// use, so replace it before destroying it, while no thread logs.
 void set_log_sink(LogSink* sink);
 // Replaces the levels, as MILLRACE_LOG has them at the start. kInvalidArgument, with the levels
 // unchanged, for a word that is no level.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <tuple>
 
 #include "millrace/core/base/check.h"
@@ -10,15 +11,11 @@
 namespace millrace {
 namespace {
 
-void raise(std::atomic<std::uint64_t>& target, std::uint64_t value) {
+// Stores value where it is beyond what stands, in the sense of `beyond`.
+template <class Beyond>
+void extend(std::atomic<std::uint64_t>& target, std::uint64_t value, Beyond beyond) {
   std::uint64_t seen = target.load();
-  while (seen < value && !target.compare_exchange_weak(seen, value)) {
-  }
-}
-
-void lower(std::atomic<std::uint64_t>& target, std::uint64_t value) {
-  std::uint64_t seen = target.load();
-  while (seen > value && !target.compare_exchange_weak(seen, value)) {
+  while (beyond(value, seen) && !target.compare_exchange_weak(seen, value)) {
   }
 }
 
@@ -55,8 +52,8 @@ std::uint64_t Histogram::largest_in(std::size_t bucket) {
 void Histogram::record(std::uint64_t value) {
   counts_[bucket_of(value)].fetch_add(1, std::memory_order_relaxed);  // numbers order nothing
   sum_.fetch_add(value, std::memory_order_relaxed);
-  lower(min_, value);
-  raise(max_, value);
+  extend(min_, value, std::less());
+  extend(max_, value, std::greater());
 }
 
 Histogram::Snapshot Histogram::snapshot() const {

@@ -21,9 +21,8 @@ namespace millrace {
 // do not fight over one. Thread-safety: thread-safe.
 class Counter {
  public:
-  void add(std::uint64_t n = 1) {
-    shard().fetch_add(n, std::memory_order_relaxed);
-  }  // a sum orders nothing
+  // relaxed: a sum orders nothing.
+  void add(std::uint64_t n = 1) { shard().fetch_add(n, std::memory_order_relaxed); }
   // The sum; exact once those who count are done.
   std::uint64_t value() const;
 
@@ -47,9 +46,8 @@ class Gauge {
   std::atomic<std::int64_t> value_{0};
 };
 
-// Counts, sum and extremes of a distribution, and its quantiles to 1/8 of their value: values are
-// counted in buckets, eight to every power of two. For times, in nanoseconds. Thread-safety:
-// thread-safe.
+// Counts, sum and extremes of a distribution, and its quantiles to 1/8 of their value: it counts in
+// buckets, eight to every power of two. For times, in nanoseconds. Thread-safe.
 class Histogram {
  public:
   struct Snapshot {
@@ -57,8 +55,7 @@ class Histogram {
     std::uint64_t sum = 0;
     std::uint64_t min = 0;  // 0 if there are none
     std::uint64_t max = 0;
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> buckets =
-        {};  // (largest value in it, count), filled ones
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> buckets = {};  // (largest value, count)
 
     // The value that a share q of all does not exceed: at most 1/8 too high, never too low.
     std::uint64_t quantile(double q) const;

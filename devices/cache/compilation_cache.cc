@@ -68,7 +68,7 @@ Digest CompilationCache::key(std::string_view identity, const Program& program,
   std::string words = std::to_string(options.replicas) + " " + std::to_string(options.partitions) +
                       (options.portable ? " portable" : " bound") +
                       (options.deterministic ? " deterministic" : "");
-  if (!options.portable || options.replicas != 1 || options.partitions != 1) {
+  if (!options.on_any_one()) {
     for (const DeviceId device : options.devices) words += " " + std::to_string(index(device));
   }
   add_field(hash, words);

@@ -10,14 +10,17 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
+#include <iterator>
+#include <span>
 #include <system_error>
 #include <tuple>
-#include <utility>
 #include <vector>
 
+#include "millrace/core/base/descriptor.h"
+#include "millrace/core/base/errno_code.h"
 #include "millrace/core/base/fault_point.h"
+#include "millrace/core/base/read_file.h"
 
 namespace millrace::devices {
 namespace {
@@ -32,55 +35,33 @@ constexpr std::chrono::hours kPartLifetime{1};
 constexpr std::size_t kPieceBytes = std::size_t{1} << 30;  // of one read or write: Linux does less
 
 std::unexpected<Error> disk_error(const std::string& what, int number) {
-  const ErrorCode code = number == ENOENT                       ? ErrorCode::kNotFound
-                         : number == ENOSPC || number == EDQUOT ? ErrorCode::kResourceExhausted
-                         : number == EACCES || number == EROFS  ? ErrorCode::kPermissionDenied
-                                                                : ErrorCode::kUnavailable;
-  return fail(code, what + ": " + std::generic_category().message(number));
+  return fail(errno_code(number), what + ": " + errno_text(number));
 }
 
-class File {
- public:
-  File(const std::string& path, int flags, mode_t mode = 0)
-      : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, mode)), error_(errno) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
+// How many bytes were read: fewer at the end of the file. Below 0: errno says why.
+ssize_t read_up_to(const Descriptor& file, std::span<char> bytes) {
+  std::size_t got = 0;
+  while (got < bytes.size()) {
+    const std::size_t piece = std::min(bytes.size() - got, kPieceBytes);
+    const ssize_t n = ::read(file.get(), bytes.data() + got, piece);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return n;
+    if (n == 0) break;
+    got += static_cast<std::size_t>(n);
   }
-  bool open() const { return descriptor_ >= 0; }
-  int error() const { return error_; }  // of the call that failed last
-  // Up to the end of the file if it comes first.
-  bool read(char* bytes, std::size_t count, std::size_t& got) {
-    for (got = 0; got < count;) {
-      const ssize_t n = ::read(descriptor_, bytes + got, std::min(count - got, kPieceBytes));
-      if (n == 0) return true;
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return failed();
-      got += static_cast<std::size_t>(n);
-    }
-    return true;
-  }
-  bool write(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t n = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kPieceBytes));
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return failed();
-      bytes.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return true;
-  }
-  bool sync() { return ::fsync(descriptor_) == 0 || failed(); }
-  bool look(struct stat& facts) { return ::fstat(descriptor_, &facts) == 0 || failed(); }
+  return static_cast<ssize_t>(got);
+}
 
- private:
-  bool failed() {
-    error_ = errno;
-    return false;
+// False: errno says why.
+bool write_all(const Descriptor& file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(file.get(), bytes.data(), std::min(bytes.size(), kPieceBytes));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
   }
-  const int descriptor_;
-  int error_;
-};
+  return true;
+}
 
 using Header = std::array<char, EntryFolder::kHeaderBytes>;
 
@@ -131,33 +112,32 @@ std::string EntryFolder::path(const Digest& key) const {
 
 Result<std::optional<std::string>> EntryFolder::get(const Digest& key) const {
   const std::string name = path(key);
-  File file(name, O_RDONLY | O_NONBLOCK);  // of a pipe, no writer need ever come
-  if (!file.open()) {
-    if (file.error() == ENOENT || file.error() == ENOTDIR) return std::nullopt;
-    return disk_error("opening " + name, file.error());
-  }
   const auto damaged = [&name](const char* how) {
     return fail(ErrorCode::kDataLoss, "the cache's entry " + name + " is damaged: " + how);
   };
+  const Result<Descriptor> file = open_regular_file(name);
+  if (!file) {
+    if (file.error().code() == ErrorCode::kNotFound) return std::nullopt;
+    if (file.error().code() == ErrorCode::kInvalidArgument) return damaged("it is no file");
+    return std::unexpected(file.error());
+  }
   struct stat facts{};
-  Header header{};
-  std::size_t got = 0;
-  if (!file.look(facts)) return disk_error("reading " + name, file.error());
-  if (!S_ISREG(facts.st_mode)) return damaged("it is no file");
+  if (::fstat(file->get(), &facts) != 0) return disk_error("reading " + name, errno);
   const auto bytes = static_cast<std::uint64_t>(facts.st_size);
+  Header header{};
   if (bytes < header.size()) return damaged("it is shorter than its header");
-  if (!file.read(header.data(), header.size(), got))
-    return disk_error("reading " + name, file.error());
+  ssize_t got = read_up_to(*file, header);
+  if (got < 0) return disk_error("reading " + name, errno);
   // It is from a cache that was allowed more, or no entry at all: a file of holes may seem to have
   // any size.
   if (bytes > max_bytes_) return std::nullopt;
-  if (got != header.size() || bytes - header.size() != stated_size(header))
+  if (got != std::ssize(header) || bytes - header.size() != stated_size(header))
     return damaged("it has not the length that its header states");
   std::string payload(static_cast<std::size_t>(bytes) - header.size(), '\0');
-  if (!file.read(payload.data(), payload.size(), got))
-    return disk_error("reading " + name, file.error());
+  got = read_up_to(*file, payload);
+  if (got < 0) return disk_error("reading " + name, errno);
   // The header says how long the payload is, what it is and whose it is.
-  if (got != payload.size() || header != make_header(key, payload))
+  if (got != std::ssize(payload) || header != make_header(key, payload))
     return damaged("its checksum or its length is another");
   return payload;
 }
@@ -170,10 +150,12 @@ void EntryFolder::touch(const Digest& key) const {
 Status EntryFolder::write(const std::string& path, const Digest& key,
                           std::string_view payload) const {
   const Header header = make_header(key, payload);
-  File file(path, O_WRONLY | O_CREAT | O_EXCL, 0666);
-  if (!file.open()) return disk_error("making " + path, file.error());
-  if (file.write({header.data(), header.size()}) && file.write(payload) && file.sync()) return {};
-  const Status failed = disk_error("writing " + path, file.error());
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!file) return disk_error("making " + path, errno);
+  if (write_all(file, {header.data(), header.size()}) && write_all(file, payload) &&
+      ::fsync(file.get()) == 0)
+    return {};
+  const Status failed = disk_error("writing " + path, errno);
   ::unlink(path.c_str());  // ours: it was made above
   return failed;
 }
@@ -199,8 +181,8 @@ Status EntryFolder::put(const Digest& key, std::string_view payload) const {
     ::unlink(part.c_str());
     return written;
   }
-  File folder(folder_, O_RDONLY | O_DIRECTORY);
-  if (folder.open()) static_cast<void>(folder.sync());  // a name that is lost is a miss later
+  const Descriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder) static_cast<void>(::fsync(folder.get()));  // a name that is lost is a miss later
   evict(whole);
   return {};
 }

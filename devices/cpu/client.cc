@@ -12,7 +12,6 @@
 #include "millrace/devices/cpu/kernels/isa_level.h"
 #include "millrace/devices/cpu/serialized_program.h"
 #include "millrace/devices/device_body.h"
-#include "millrace/devices/host_view.h"
 
 namespace millrace::devices::cpu {
 

@@ -28,7 +28,7 @@ using CompileFunction = std::function<Result<std::shared_ptr<const Compiled>>(
 struct CpuClientOptions {
   // One entry per device. Programs and copies run there, never on the executors of actors, so that
   // neither keeps the other from running.
-  std::vector<CpuDeviceThreads> threads = {};
+  std::vector<DeviceThreads> threads = {};
   const Clock* clock = &steady_clock();
   TraceRecorder* trace = nullptr;  // launches and puts, on lanes "device N" and "device N puts"
   std::int64_t memory_bytes = 0;   // per device; 0: what the system has

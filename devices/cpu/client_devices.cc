@@ -6,7 +6,7 @@
 
 namespace millrace::devices::cpu {
 
-CpuDevice::CpuDevice(DeviceId id, const CpuDeviceThreads& threads, std::int64_t memory_bytes,
+CpuDevice::CpuDevice(DeviceId id, const DeviceThreads& threads, std::int64_t memory_bytes,
                      const Clock& clock, TraceRecorder* trace)
     : id_(id),
       threads_(threads),

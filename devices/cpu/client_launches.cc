@@ -6,7 +6,7 @@
 #include "millrace/devices/cpu/client.h"
 #include "millrace/devices/cpu/serialized_program.h"
 #include "millrace/devices/launch_check.h"
-#include "millrace/devices/shape_pattern.h"
+#include "millrace/devices/shape.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -109,10 +109,8 @@ Status CpuExecutable::start(const LaunchArguments& call, std::span<LaunchResult>
   MILLRACE_TRY_STATUS(device->alive());
   Scope::Hold hold = client_.scope().hold();
   if (!hold) return std::unexpected(client_.scope().closed_error());
-  auto* execution = new Execution(*device, Ref<CpuExecutable>::share(this),
-                                  client_.options().inline_time, std::move(hold));
-  results[0] = execution->prepare(client_, call);
-  execution->start();
+  auto* execution = new Execution(*device, Ref<CpuExecutable>::share(this), std::move(hold));
+  results[0] = execution->launch(client_, call);
   return {};
 }
 
@@ -123,9 +121,9 @@ void CpuExecutable::took(Duration time) {
   usual_time_.store(now, std::memory_order_relaxed);
 }
 
-std::optional<Duration> CpuExecutable::usual_time() const {
+bool CpuExecutable::is_short() const {
   const Duration::rep time = usual_time_.load(std::memory_order_relaxed);
-  return time < 0 ? std::nullopt : std::optional(Duration(time));
+  return time >= 0 && Duration(time) < client_.options().inline_time;
 }
 
 Result<std::string> CpuExecutable::serialize() const {
@@ -174,15 +172,13 @@ class Execution::InputWaiter final : public Waiter, public Pooled {
   Execution& execution_;
 };
 
-Execution::Execution(CpuDevice& device, Ref<CpuExecutable> executable, Duration inline_time,
-                     Scope::Hold hold)
+Execution::Execution(CpuDevice& device, Ref<CpuExecutable> executable, Scope::Hold hold)
     : device_(device),
       executable_(std::move(executable)),
-      inline_time_(inline_time),
       hold_(std::move(hold)),
       done_(make_ref<QuietCell>()) {}
 
-LaunchResult Execution::prepare(CpuClient& client, const LaunchArguments& call) {
+LaunchResult Execution::launch(CpuClient& client, const LaunchArguments& call) {
   const std::span<const Buffer> arguments = call.arguments[0];
   const std::span<const Shape> shapes = executable_->output_shapes();
   stop_ = call.stop;
@@ -203,16 +199,14 @@ LaunchResult Execution::prepare(CpuClient& client, const LaunchArguments& call) 
     outputs_[o] = make_ref<CpuArray>();
     handles[o] = Buffer(make_ref<CpuBuffer>(client, device_, shapes[o], outputs_[o]));
   }
-  return {Buffers(std::span<const Buffer>(handles.span())), Future<void>(done_)};
-}
-
-void Execution::start() {
+  LaunchResult result{Buffers(std::span<const Buffer>(handles.span())), Future<void>(done_)};
   for (const Ref<CpuArray>& input : inputs_) {
     if (!input || input->ready()->complete()) continue;
     pending_.fetch_add(1);
     input->ready()->add_waiter(new InputWaiter(*this));
   }
   input_done();
+  return result;
 }
 
 void Execution::input_done() {
@@ -253,11 +247,6 @@ void Execution::run() noexcept {
   finish(status);
 }
 
-bool Execution::is_short() const {
-  const std::optional<Duration> usual = executable_->usual_time();
-  return usual && *usual < inline_time_;
-}
-
 void Execution::drop() noexcept {
   Execution* in_line = device_.abandon();
   fail_unrun();
@@ -280,9 +269,9 @@ Status Execution::run_program() {
   MILLRACE_TRY(const MemoryPool::Use temporaries,
                device_.memory().use(static_cast<std::size_t>(executable_->temporary_bytes())));
   MILLRACE_TRY(std::unique_ptr<CompiledRun> run, executable_->take_run());
-  PooledArray<const std::byte*> inputs(inputs_.size());
+  PooledArray<const void*> inputs(inputs_.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = inputs_[i]->block()->data();
-  PooledArray<std::byte*> outputs(outputs_.size());
+  PooledArray<void*> outputs(outputs_.size());
   for (std::size_t o = 0; o < outputs.size(); ++o) outputs[o] = blocks_[o]->data();
   auto written = [this](int output) {
     const auto o = static_cast<std::size_t>(output);

@@ -10,7 +10,7 @@
 #include "millrace/devices/cpu/compile/native_ops.h"
 #include "millrace/devices/cpu/compile/plan.h"
 #include "millrace/devices/cpu/kernels/kernel.h"
-#include "millrace/devices/shape_pattern.h"
+#include "millrace/devices/shape.h"
 #include "millrace/devices/stablehlo/read_program.h"
 #include "millrace/devices/stablehlo/specialise/specialise.h"
 #include "millrace/devices/stablehlo/verify/verify.h"

@@ -19,7 +19,7 @@ namespace ir = stablehlo::ir;
 // line:column or byte.
 Result<ir::Module> read_to_run(const Program& program, std::span<const Shape> shapes = {});
 
-// The shapes of @main's arguments, with kUnknownDimension (shape_pattern.h) where a call decides.
+// The shapes of @main's arguments, with kUnknownDimension (shape.h) where a call decides.
 // Errors as above.
 Result<std::vector<Shape>> argument_shapes(const ir::Module& module);
 

@@ -13,15 +13,25 @@
 #include "millrace/core/async/parallel_for.h"
 #include "millrace/core/base/function_ref.h"
 #include "millrace/devices/client.h"
-#include "millrace/devices/cpu/compile/kernel_choice.h"
 
 namespace millrace::devices::cpu {
+
+// What a compilation has found out by measuring, so that the next one of the same program need not:
+// which form of a convolution, in which layout of its operands.
+struct KernelChoice {
+  int form = -1;  // of convolution_forms; -1: no kernel of oneDNN
+  int way = -1;   // of make_convolution
+  bool operator==(const KernelChoice&) const = default;
+};
+
+// One per convolution, in the order in which their steps are made.
+using KernelChoices = std::vector<KernelChoice>;
 
 // Dense, row-major; outputs aligned to kBlockAlignment, inputs at least to kInputAlignment. An
 // output may be the block of the input that it aliases, else they do not overlap.
 struct RunCall {
-  std::span<const std::byte* const> inputs;
-  std::span<std::byte* const> outputs;
+  std::span<const void* const> inputs;
+  std::span<void* const> outputs;
   Parallel& parallel;
   FunctionRef<void(int)> output_written;  // once per output, as soon as its bytes are final
   std::stop_token stop;                   // gives kCancelled between steps
@@ -45,7 +55,7 @@ struct OutputAlias {
 class Compiled {
  public:
   virtual ~Compiled() = default;
-  // With dimensions that are not known (shape_pattern.h) in a program of dynamic shapes, which is
+  // With dimensions that are not known (shape.h) in a program of dynamic shapes, which is
   // run by what refined() gives.
   virtual std::span<const Shape> inputs() const = 0;
   virtual std::span<const Shape> outputs() const = 0;

@@ -5,20 +5,30 @@
 #include <cstring>
 #include <utility>
 
-#include "millrace/devices/host_view.h"
-
 namespace millrace::devices::cpu {
 namespace {
 
 // One copy: waits for its source, then for a thread where it is large. Consumed by run() or drop().
-class CopyWork : public Work, public Waiter, public Pooled {
+class CopyWork final : public Work, public Waiter, public Pooled {
  public:
-  CopyWork(CpuDevice& device, Scope::Hold hold) : device_(device), hold_(std::move(hold)) {}
-  virtual ~CopyWork() = default;
+  // From a view on the host or an array, to an array or bytes on the host; done is where the end is
+  // told, beside the array.
+  struct Ends {
+    HostView view = {};
+    Ref<CpuArray> source = nullptr;
+    Ref<CpuArray> array = nullptr;
+    std::span<std::byte> destination = {};
+    Owner keep_alive = nullptr;
+    Ref<Cell<void>> done = nullptr;
+  };
+  CopyWork(CpuDevice& device, Scope::Hold hold, Ends ends)
+      : device_(device), hold_(std::move(hold)), ends_(std::move(ends)) {
+    std::ranges::copy(ends_.view.byte_strides, strides_.begin());
+    ends_.view.byte_strides = {strides_.data(), ends_.view.byte_strides.size()};
+  }
 
-  void start_after(AsyncValue& ready) { ready.add_waiter(this); }
-  void start(std::size_t bytes) {
-    if (bytes <= kInlineCopyBytes) {
+  void start(bool here) {
+    if (here || bytes() <= kInlineCopyBytes) {
       run();
     } else {
       device_.executor().submit(this);
@@ -28,7 +38,7 @@ class CopyWork : public Work, public Waiter, public Pooled {
     if (const Error* error = value.error()) {
       finish(std::unexpected(*error));
     } else {
-      start(bytes());
+      start(false);
     }
   }
   void run() noexcept override {
@@ -40,140 +50,77 @@ class CopyWork : public Work, public Waiter, public Pooled {
                           "the threads of a CPU device closed before a copy was made"));
   }
 
- protected:
-  virtual std::size_t bytes() const = 0;
-  virtual Status copy() = 0;
-  virtual void complete(const Status& status) = 0;
-  CpuDevice& device() const { return device_; }
-
  private:
+  std::size_t bytes() const {
+    return !ends_.source ? ends_.view.shape.size_bytes()
+           : ends_.array ? ends_.source->block()->size()
+                         : ends_.destination.size();
+  }
+  Status copy() {
+    const TraceScope trace(ends_.source ? nullptr : device_.trace(), device_.put_lane(),
+                           device_.put_name());
+    if (ends_.array) {
+      MILLRACE_TRY(block_, device_.memory().allocate(bytes()));
+    }
+    std::byte* const to = ends_.array ? block_->data() : ends_.destination.data();
+    if (!ends_.source) {
+      copy_dense(ends_.view, to);
+    } else if (bytes() > 0) {
+      std::memcpy(to, ends_.source->block()->data(), bytes());
+    }
+    return {};
+  }
+  // Lets go of the source before it tells the end.
   void finish(const Status& status) {
     const Scope::Hold hold = std::move(hold_);
-    complete(status);
+    const bool put = !ends_.source;
+    ends_.view.owner = nullptr;
+    ends_.source = nullptr;
+    ends_.keep_alive = nullptr;
+    // The host bytes of a put have been read, whatever becomes of the array.
+    if (ends_.done) ends_.done->set(put ? Status() : status);
+    if (ends_.array && status) {
+      CpuArray::write(std::move(ends_.array), std::move(block_));
+    } else if (ends_.array) {
+      CpuArray::fail(std::move(ends_.array), status.error());
+    }
     delete this;
   }
 
   CpuDevice& device_;
   Scope::Hold hold_;
-};
-
-class CopyIn final : public CopyWork {
- public:
-  CopyIn(CpuDevice& device, Scope::Hold hold, const HostView& view, Ref<CpuArray> array)
-      : CopyWork(device, std::move(hold)), view_(view), array_(std::move(array)) {
-    std::ranges::copy(view.byte_strides, strides_.begin());
-    view_.byte_strides = {strides_.data(), view.byte_strides.size()};
-  }
-  Future<void> source_released() const { return Future<void>(Ref<Cell<void>>(released_)); }
-  std::size_t bytes() const override { return view_.shape.size_bytes(); }
-
- protected:
-  Status copy() override {
-    const TraceScope trace(device().trace(), device().put_lane(), device().put_name());
-    MILLRACE_TRY(block_, device().memory().allocate(bytes()));
-    copy_dense(view_, block_->data());
-    return {};
-  }
-  void complete(const Status& status) override {
-    view_.owner = nullptr;
-    released_->set({});
-    if (status) {
-      CpuArray::write(std::move(array_), std::move(block_));
-    } else {
-      CpuArray::fail(std::move(array_), status.error());
-    }
-  }
-
- private:
-  HostView view_;
-  std::array<std::int64_t, kMaxRank> strides_{};
-  Ref<CpuArray> array_;
-  const Ref<QuietCell> released_ = make_ref<QuietCell>();  // the array reports errors too
-  Ref<Block> block_;
-};
-
-class CopyAcross final : public CopyWork {
- public:
-  CopyAcross(CpuDevice& device, Scope::Hold hold, Ref<CpuArray> source, Ref<CpuArray> array)
-      : CopyWork(device, std::move(hold)), source_(std::move(source)), array_(std::move(array)) {}
-
- protected:
-  std::size_t bytes() const override { return source_->block()->size(); }
-  Status copy() override {
-    MILLRACE_TRY(block_, device().memory().allocate(bytes()));
-    std::memcpy(block_->data(), source_->block()->data(), bytes());
-    return {};
-  }
-  void complete(const Status& status) override {
-    source_ = nullptr;
-    if (status) {
-      CpuArray::write(std::move(array_), std::move(block_));
-    } else {
-      CpuArray::fail(std::move(array_), status.error());
-    }
-  }
-
- private:
-  Ref<CpuArray> source_;
-  Ref<CpuArray> array_;
-  Ref<Block> block_;
-};
-
-class CopyOut final : public CopyWork {
- public:
-  CopyOut(CpuDevice& device, Scope::Hold hold, Ref<CpuArray> source,
-          std::span<std::byte> destination, Owner keep_alive)
-      : CopyWork(device, std::move(hold)),
-        source_(std::move(source)),
-        destination_(destination),
-        keep_alive_(std::move(keep_alive)) {}
-  Future<void> done() const { return Future<void>(Ref<Cell<void>>(done_)); }
-
- protected:
-  std::size_t bytes() const override { return destination_.size(); }
-  Status copy() override {
-    if (!destination_.empty()) {
-      std::memcpy(destination_.data(), source_->block()->data(), bytes());
-    }
-    return {};
-  }
-  void complete(const Status& status) override {
-    source_ = nullptr;
-    keep_alive_ = nullptr;
-    done_->set(status);
-  }
-
- private:
-  Ref<CpuArray> source_;
-  const std::span<std::byte> destination_;
-  Owner keep_alive_;
-  const Ref<Cell<void>> done_ = make_ref<Cell<void>>();
+  Ends ends_;
+  std::array<std::int64_t, kMaxRank> strides_{};  // of the view
+  Ref<Block> block_;                              // of the array, once it is written
 };
 
 }  // namespace
 
 Future<void> copy_in(CpuDevice& device, Scope::Hold hold, const HostView& view, Ref<CpuArray> array,
                      bool during_call) {
-  auto* copy = new CopyIn(device, std::move(hold), view, std::move(array));
-  Future<void> released = copy->source_released();
-  copy->start(during_call ? 0 : copy->bytes());
-  return released;
+  Ref<Cell<void>> released = make_ref<QuietCell>();  // the array reports errors too
+  auto* copy = new CopyWork(device, std::move(hold),
+                            {.view = view, .array = std::move(array), .done = released});
+  copy->start(during_call);
+  return Future<void>(std::move(released));
 }
 
 void copy_across(CpuDevice& device, Scope::Hold hold, Ref<CpuArray> source, Ref<CpuArray> array) {
   const Ref<Cell<void>> ready = source->ready();
-  (new CopyAcross(device, std::move(hold), std::move(source), std::move(array)))
-      ->start_after(*ready);
+  ready->add_waiter(new CopyWork(device, std::move(hold),
+                                 {.source = std::move(source), .array = std::move(array)}));
 }
 
 Future<void> copy_out(CpuDevice& device, Scope::Hold hold, Ref<CpuArray> source,
                       std::span<std::byte> destination, Owner keep_alive) {
   const Ref<Cell<void>> ready = source->ready();
-  auto* copy =
-      new CopyOut(device, std::move(hold), std::move(source), destination, std::move(keep_alive));
-  Future<void> done = copy->done();
-  copy->start_after(*ready);
-  return done;
+  Ref<Cell<void>> done = make_ref<Cell<void>>();
+  ready->add_waiter(new CopyWork(device, std::move(hold),
+                                 {.source = std::move(source),
+                                  .destination = destination,
+                                  .keep_alive = std::move(keep_alive),
+                                  .done = done}));
+  return Future<void>(std::move(done));
 }
 
 }  // namespace millrace::devices::cpu

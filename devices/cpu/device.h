@@ -9,19 +9,16 @@
 #include "millrace/core/base/mutex.h"
 #include "millrace/core/observe/trace.h"
 #include "millrace/devices/client.h"
-#include "millrace/devices/device_threads.h"
 #include "millrace/devices/memory_pool.h"
 
 namespace millrace::devices::cpu {
 
 class Execution;
 
-using CpuDeviceThreads = DeviceThreads;
-
 // Owned by its client. Thread-safety: thread-safe.
 class CpuDevice {
  public:
-  CpuDevice(DeviceId id, const CpuDeviceThreads& threads, std::int64_t memory_bytes,
+  CpuDevice(DeviceId id, const DeviceThreads& threads, std::int64_t memory_bytes,
             const Clock& clock, TraceRecorder* trace);
 
   DeviceId id() const { return id_; }
@@ -58,7 +55,7 @@ class CpuDevice {
   Status death() const;
 
   const DeviceId id_;
-  const CpuDeviceThreads threads_;
+  const DeviceThreads threads_;
   const Ref<MemoryPool> memory_;
   const Clock& clock_;
   TraceRecorder* const trace_;

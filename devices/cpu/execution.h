@@ -44,7 +44,6 @@ class CpuExecutable final : public ExecutableBody {
   Status launch(const LaunchArguments& call, std::span<LaunchResult> results) override;
   Result<std::string> serialize() const override;
 
-  const Compiled& compiled() const { return *compiled_; }
   // Before take_run() and alias_of(): makes the plan if that was left until now. Any thread.
   Status prepare();
   // A run that is not in use; give it back for the next execution.
@@ -55,9 +54,10 @@ class CpuExecutable final : public ExecutableBody {
   // The input that output may be written over, -1 for none.
   int alias_of(std::size_t output) const { return alias_of_[output]; }
   TraceName trace_name() const { return trace_name_; }
-  // What the last executions took, roughly; nothing before the first.
   void took(Duration time);
-  std::optional<Duration> usual_time() const;
+  // Running it costs less than handing it to another thread, as the last executions say; false
+  // before the first.
+  bool is_short() const;
 
  private:
   Status start(const LaunchArguments& call, std::span<LaunchResult> results);
@@ -88,18 +88,15 @@ class Execution final : public RefCounted, public Work, public Pooled {
   using Pooled::operator new;
   using Pooled::operator delete;
 
-  Execution(CpuDevice& device, Ref<CpuExecutable> executable, Duration inline_time,
-            Scope::Hold hold);
+  Execution(CpuDevice& device, Ref<CpuExecutable> executable, Scope::Hold hold);
 
-  // Takes the inputs (donated ones away from their handles) and makes the outputs.
-  LaunchResult prepare(CpuClient& client, const LaunchArguments& call);
+  // Takes the inputs (donated ones away from their handles), makes the outputs and starts to wait.
   // Consumes the caller's reference.
-  void start();
+  LaunchResult launch(CpuClient& client, const LaunchArguments& call);
 
   void run() noexcept override;
   void drop() noexcept override;
-  // Running it costs less than handing it to another thread.
-  bool is_short() const;
+  bool is_short() const { return executable_->is_short(); }
 
   Execution* next_in_line = nullptr;
 
@@ -115,7 +112,6 @@ class Execution final : public RefCounted, public Work, public Pooled {
 
   CpuDevice& device_;
   const Ref<CpuExecutable> executable_;
-  const Duration inline_time_;
   Scope::Hold hold_;
   std::stop_token stop_;
   TimePoint deadline_ = kNoDeadline;

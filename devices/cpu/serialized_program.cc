@@ -20,7 +20,45 @@ std::optional<std::string_view> take_line(std::string_view& bytes, std::string_v
   return rest;
 }
 
+// Takes a number, -1 or more, from the front.
+bool take(std::string_view& text, int& value) {
+  const auto [stopped, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) return false;
+  text.remove_prefix(static_cast<std::size_t>(stopped - text.data()));
+  return value >= -1;
+}
+
+bool take(std::string_view& text, char letter) {
+  if (!text.starts_with(letter)) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
 }  // namespace
+
+std::string to_text(std::span<const KernelChoice> choices) {
+  std::string text;
+  for (const KernelChoice& choice : choices) {
+    if (!text.empty()) text += ' ';
+    text += std::to_string(choice.form) + "." + std::to_string(choice.way);
+  }
+  return text;
+}
+
+Result<KernelChoices> parse_kernel_choices(std::string_view text) {
+  KernelChoices choices;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    KernelChoice choice;
+    if ((!choices.empty() && !take(rest, ' ')) || !take(rest, choice.form) || !take(rest, '.') ||
+        !take(rest, choice.way)) {
+      return fail(ErrorCode::kDataLoss,
+                  "'" + std::string(text) + "' is no list of choices of kernels");
+    }
+    choices.push_back(choice);
+  }
+  return choices;
+}
 
 std::string SerializedProgram::to_bytes() const {
   std::string bytes(kHead);
@@ -41,17 +79,14 @@ Result<SerializedProgram> SerializedProgram::parse(std::string_view bytes) {
   const auto head = take_line(bytes, kHead);
   const auto compiler = take_line(bytes, "compiler ");
   const auto choices = take_line(bytes, "choices ");
-  const auto device = take_line(bytes, "device ");
+  auto device = take_line(bytes, "device ");
   const auto deterministic = take_line(bytes, "deterministic ");
   const auto empty = take_line(bytes, "");
   if (!head || !head->empty() || !compiler || !choices || !device || !empty || !empty->empty() ||
       (deterministic != "0" && deterministic != "1"))
     return refuse();
   int bound = -1;
-  const auto [stopped, error] =
-      std::from_chars(device->data(), device->data() + device->size(), bound);
-  if (error != std::errc() || stopped != device->data() + device->size() || bound < -1)
-    return refuse();
+  if (!take(*device, bound) || !device->empty()) return refuse();
   auto chosen = parse_kernel_choices(*choices);
   if (!chosen) return refuse();
   read.code = bytes;

@@ -3,12 +3,13 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "millrace/core/base/error.h"
 #include "millrace/devices/buffer.h"
-#include "millrace/devices/cpu/compile/kernel_choice.h"
+#include "millrace/devices/cpu/compiled.h"
 
 namespace millrace::devices::cpu {
 
@@ -23,6 +24,10 @@ struct SerializedProgram {
   // kInvalidArgument for what to_bytes() does not write.
   static Result<SerializedProgram> parse(std::string_view bytes);
 };
+
+// "0.2 -1.-1 3.0"; the other way kDataLoss for what is no such list.
+std::string to_text(std::span<const KernelChoice> choices);
+Result<KernelChoices> parse_kernel_choices(std::string_view text);
 
 // The digest of its compiler_identity(), in hexadecimal.
 std::string compiler_digest(const Client& client);

@@ -91,19 +91,15 @@ class ShapeCache {
     }
     return hash;
   }
-  static bool same(const Entry& entry, const ArgumentShapes& shapes) {
-    for (std::size_t i = 0; i < shapes.size; ++i) {
-      if (!(entry.shapes[i] == shapes.at(i))) return false;
-    }
-    return true;
-  }
 
   std::shared_ptr<Entry> find_or_add(const ArgumentShapes& shapes) {
     const std::uint64_t hash = hash_of(shapes);
     MutexLock lock(mutex_);
     for (const std::shared_ptr<Entry>& entry : entries_) {
-      if (entry->hash != hash || entry->shapes.size() != shapes.size || !same(*entry, shapes))
-        continue;
+      std::size_t i = 0;  // that are the same
+      if (entry->hash != hash || entry->shapes.size() != shapes.size) continue;
+      while (i < shapes.size && entry->shapes[i] == shapes.at(i)) ++i;
+      if (i < shapes.size) continue;
       entry->used = ++clock_;
       return entry;
     }

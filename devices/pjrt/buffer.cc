@@ -1,13 +1,11 @@
 #include "millrace/devices/pjrt/buffer.h"
 
 #include <chrono>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "millrace/devices/pjrt/client_core.h"
 #include "millrace/devices/pjrt/events.h"
 #include "millrace/devices/pjrt/layout.h"
 
@@ -36,32 +34,6 @@ void fill_bytes(DType type, std::span<std::byte> elements) {
 constexpr std::size_t kSmallCopy = 16384;
 constexpr std::chrono::microseconds kSmallCopyTime(4);
 
-// Keeps a buffer's memory where it is while the host reads it.
-class ExternalReference {
- public:
-  static Result<std::shared_ptr<ExternalReference>> create(Ref<PjrtBuffer> buffer,
-                                                           ClientCore& client) {
-    abi::BufferIncreaseExternalReferenceCountArgs args;
-    args.buffer = buffer->get();
-    MILLRACE_TRY_STATUS(client.plugin().call(args));
-    return std::shared_ptr<ExternalReference>(new ExternalReference(std::move(buffer), client));
-  }
-  ~ExternalReference() {
-    client_.gate().hand_over([buffer = std::move(buffer_), &client = client_] {
-      abi::BufferDecreaseExternalReferenceCountArgs args;
-      args.buffer = buffer->get();
-      if (!client.given_up()) client.plugin().call_quietly(args);
-    });
-  }
-
- private:
-  ExternalReference(Ref<PjrtBuffer> buffer, ClientCore& client)
-      : client_(client), buffer_(std::move(buffer)) {}
-  ClientCore& client_;
-  const ClientCore::Use use_{client_};  // of its end, at which the buffer's may be over
-  Ref<PjrtBuffer> buffer_;
-};
-
 }  // namespace
 
 PjrtBuffer::PjrtBuffer(ClientCore& client, DeviceId device, const Shape& shape, abi::Buffer* buffer,
@@ -75,23 +47,17 @@ PjrtBuffer::PjrtBuffer(ClientCore& client, DeviceId device, const Shape& shape, 
   if (laid_out) client_.note_laid_out();
 }
 
-PjrtBuffer::~PjrtBuffer() {
-  abi::BufferDestroyArgs args;
-  args.buffer = buffer_;
-  client_.dispose(args);
-}
-
-Client& PjrtBuffer::client() const { return client_; }
+PjrtBuffer::~PjrtBuffer() { client_.dispose<abi::BufferDestroyArgs>(buffer_); }
 
 Error PjrtBuffer::removed_error(std::string_view use) const {
   return Error(ErrorCode::kFailedPrecondition, std::string(use) + " of a " + shape_.to_string() +
-                                                   " on device " + std::to_string(index(device_)) +
+                                                   " on " + name_of(device_) +
                                                    " that was donated or removed before");
 }
 
 Error PjrtBuffer::while_doing(std::string_view what, const Error& error) const {
-  return error.with_context("cannot " + std::string(what) + " a " + shape_.to_string() +
-                            " on device " + std::to_string(index(device_)));
+  return error.with_context("cannot " + std::string(what) + " a " + shape_.to_string() + " on " +
+                            name_of(device_));
 }
 
 // Asked for on whatever thread: neither call may block, compile or copy.
@@ -107,8 +73,7 @@ Future<void> PjrtBuffer::ready() const {
   }
   // Without the lock, which costs more than the rest of us where it is written. A thread that asks
   // at the same time gets an event of its own.
-  abi::BufferReadyEventArgs args;
-  args.buffer = buffer_;
+  abi::BufferReadyEventArgs args{{}, buffer_};
   if (const Status status = client_.plugin().call(args); !status) [[unlikely]]
     return while_doing("tell the state of", status.error());
   Future<void> ready = client_.watch(args.event, "PJRT_Buffer_ReadyEvent", device_);
@@ -134,11 +99,8 @@ Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner ke
   client_.gate().make_handed_over();
   StripedScope::Hold hold = client_.gate().scope().hold();
   if (!hold) return client_.gate().scope().closed_error();
-  abi::BufferToHostBufferArgs args;
-  args.src = buffer_;
-  args.host_layout = WrittenLayout::row_major(shape_.rank());
-  args.dst = destination.data();
-  args.dst_size = destination.size();
+  abi::BufferToHostBufferArgs args{
+      {}, buffer_, WrittenLayout::row_major(shape_.rank()), destination.data(), destination.size()};
   if (const Status status = client_.plugin().call(args); !status)
     return while_doing("fetch", status.error());
   constexpr std::string_view kCopy = "PJRT_Buffer_ToHostBuffer";
@@ -172,11 +134,9 @@ Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner ke
 
 Result<DeviceLayout> PjrtBuffer::layout() const {
   if (removed()) return std::unexpected(removed_error("the layout"));
-  abi::BufferGetMemoryLayoutArgs args;
-  args.buffer = buffer_;
-  if (const Status told = client_.plugin().call(args); !told)
-    return std::unexpected(while_doing("tell the layout of", told.error()));
-  return read_layout(client_.plugin(), args.layout, shape_.rank());
+  const auto told = client_.plugin().ask<abi::BufferGetMemoryLayoutArgs>(buffer_);
+  if (!told) return std::unexpected(while_doing("tell the layout of", told.error()));
+  return read_layout(client_.plugin(), told->layout, shape_.rank());
 }
 
 // None of these calls has to be a quick one: device actors make them on the device's own thread.
@@ -184,26 +144,32 @@ Result<HostAccess> PjrtBuffer::host_access() {
   if (removed()) return std::unexpected(removed_error("a look from the host"));
   MILLRACE_TRY_STATUS(client_.alive(device_));
   const Plugin& plugin = client_.plugin();
-  abi::BufferIsOnCpuArgs where;
-  where.buffer = buffer_;
-  if (const Status told = plugin.call(where); !told)
-    return std::unexpected(while_doing("tell the place of", told.error()));
+  const auto where = plugin.ask<abi::BufferIsOnCpuArgs>(buffer_);
+  if (!where) return std::unexpected(while_doing("tell the place of", where.error()));
   // Sub-byte elements are packed in device memory and one byte each here.
   const bool row_major = shape_.rank() < 2 || layout() == DeviceLayout::row_major(shape_.rank());
-  if (!where.is_on_cpu || is_packed(shape_.dtype()) || !row_major) {
+  if (!where->is_on_cpu || is_packed(shape_.dtype()) || !row_major) {
     return fail(ErrorCode::kUnimplemented,
                 "the host cannot read a " + shape_.to_string() + " in place: fetch it");
   }
-  const auto reference = ExternalReference::create(Ref<PjrtBuffer>::share(this), client_);
-  if (!reference) return std::unexpected(while_doing("read in place", reference.error()));
-  abi::BufferOpaqueDeviceMemoryDataPointerArgs pointer;
-  pointer.buffer = buffer_;
-  if (const Status told = plugin.call(pointer); !told)
-    return std::unexpected(while_doing("read in place", told.error()));
-  MILLRACE_TRY_STATUS(plugin.require<abi::BufferOpaqueDeviceMemoryDataPointerArgs>(
-      pointer.device_memory_ptr != nullptr || shape_.size_bytes() == 0, "pointer"));
-  return HostAccess{{static_cast<const std::byte*>(pointer.device_memory_ptr), shape_.size_bytes()},
-                    *reference};
+  using BeginArgs = abi::BufferIncreaseExternalReferenceCountArgs;
+  using EndArgs = abi::BufferDecreaseExternalReferenceCountArgs;
+  if (const auto begun = plugin.ask<BeginArgs>(buffer_); !begun)
+    return std::unexpected(while_doing("read in place", begun.error()));
+  // Keeps the memory where it is. The use goes last: at its end, the buffer's may be over.
+  Owner reference(this, [use = client_.use(), &client = client_,
+                         self = Ref<PjrtBuffer>::share(this)](const void*) mutable {
+    client.gate().hand_over([buffer = std::move(self), &client] {
+      if (!client.given_up()) client.plugin().call_quietly<EndArgs>(buffer->get());
+    });
+  });
+  using PointerArgs = abi::BufferOpaqueDeviceMemoryDataPointerArgs;
+  const auto told = plugin.ask<PointerArgs>(buffer_);
+  if (!told) return std::unexpected(while_doing("read in place", told.error()));
+  const auto* const bytes = static_cast<const std::byte*>(told->device_memory_ptr);
+  MILLRACE_TRY_STATUS(
+      plugin.require<PointerArgs>(bytes != nullptr || shape_.size_bytes() == 0, "pointer"));
+  return HostAccess{{bytes, shape_.size_bytes()}, std::move(reference)};
 }
 
 void PjrtBuffer::remove() {
@@ -224,11 +190,8 @@ void PjrtBuffer::undo_donation() {
 
 void PjrtBuffer::delete_bytes() {
   client_.gate().hand_over([self = Ref<PjrtBuffer>::share(this)] {
-    ClientCore& client = self->client_;
-    if (client.given_up()) return;
-    abi::BufferDeleteArgs args;
-    args.buffer = self->buffer_;
-    client.plugin().call_quietly(args);
+    const ClientCore& client = self->client_;
+    if (!client.given_up()) client.plugin().call_quietly<abi::BufferDeleteArgs>(self->buffer_);
   });
 }
 

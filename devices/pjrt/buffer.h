@@ -8,7 +8,6 @@
 #include "millrace/core/base/mutex.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/pjrt/client_core.h"
-#include "millrace/devices/pjrt/layout.h"
 #include "millrace/devices/pjrt/plugin.h"
 
 namespace millrace::devices::pjrt {
@@ -23,7 +22,7 @@ class PjrtBuffer final : public BufferBody {
              bool laid_out = false, bool written = false);
 
   const Shape& shape() const override { return shape_; }
-  Client& client() const override;
+  Client& client() const override { return client_; }
   DeviceId device() const override { return device_; }
   std::size_t size_bytes() const override { return shape_.size_bytes(); }
   // kUnimplemented where the plugin does not tell.
@@ -64,7 +63,7 @@ class PjrtBuffer final : public BufferBody {
   Error while_doing(std::string_view what, const Error& error) const;
 
   ClientCore& client_;
-  const ClientCore::Use use_{client_};
+  const StripedScope::Hold use_ = client_.use();
   const DeviceId device_;
   const Shape shape_;
   abi::Buffer* const buffer_;

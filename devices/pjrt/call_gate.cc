@@ -1,6 +1,8 @@
 #include "millrace/devices/pjrt/call_gate.h"
 
+#include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "millrace/devices/pjrt/calls_under_way.h"
 
@@ -11,7 +13,55 @@ namespace {
 // thread is woken for every buffer.
 constexpr Duration kFreeTime = std::chrono::milliseconds(20);
 
+// How long a thread lets others run before it goes on without them: a thousand times what freeing
+// takes.
+constexpr std::chrono::milliseconds kPatience(5);
+
 }  // namespace
+
+constinit thread_local const DeferredFrees* DeferredFrees::draining_ = nullptr;
+
+bool DeferredFrees::push(Work* call) {
+  MutexLock lock(mutex_);
+  const bool first = waiting_.empty();
+  waiting_.push(call);
+  left_.fetch_add(1);
+  return first;
+}
+
+void DeferredFrees::drain_some() {
+  if (draining_here()) return;  // further out on this thread: what has come since is made there
+  const DeferredFrees* const outer = std::exchange(draining_, this);
+  while (Work* const call = take()) {
+    call->run();
+    made_one();
+  }
+  draining_ = outer;
+  if (empty()) return;
+  const TimePoint limit = clock_.now() + kPatience;
+  while (waits_for_others(limit)) std::this_thread::yield();
+}
+
+Work* DeferredFrees::take() {
+  MutexLock lock(mutex_);
+  Work* const call = waiting_.pop();
+  if (call != nullptr) ++making_;
+  return call;
+}
+
+void DeferredFrees::made_one() {
+  MutexLock lock(mutex_);
+  overdue_ = std::min(overdue_, --making_);
+  left_.fetch_sub(1);
+}
+
+bool DeferredFrees::waits_for_others(TimePoint limit) {
+  MutexLock lock(mutex_);
+  if (making_ <= overdue_) return false;
+  if (clock_.now() < limit) return true;
+  overdue_ = making_;
+  return false;
+}
 
 void CallGate::post_drain(StripedScope::Hold hold) {
   post(*freer(), [client = &client_, queue = deferred_, hold = std::move(hold)]() mutable {
@@ -25,15 +75,14 @@ void CallGate::see_to_deferred() {
   if (timer_set_.load()) return;  // the timer looks for what is left after it has cleared this
   StripedScope::Hold hold = scope_.hold();
   // These only destroy() waits for, unless the executor is one that may be gone.
-  if (!hold && options_.frees == nullptr) return make_handed_over();
-  if (!hold || options_.timers == nullptr) return post_drain(std::move(hold));
+  if (!hold && frees_ == nullptr) return make_handed_over();
+  if (!hold || timers_ == nullptr) return post_drain(std::move(hold));
   MutexLock lock(timer_mutex_);
   if (timer_) return;
-  timer_ = options_.timers->schedule(options_.clock->now() + kFreeTime,
-                                     [this, hold = std::move(hold)]() mutable {
-                                       take_timer();
-                                       if (!nothing_left()) post_drain(std::move(hold));
-                                     });
+  timer_ = timers_->schedule(clock_.now() + kFreeTime, [this, hold = std::move(hold)]() mutable {
+    take_timer();
+    if (!nothing_left()) post_drain(std::move(hold));
+  });
   timer_set_.store(true);
 }
 
@@ -44,10 +93,10 @@ std::optional<TimerQueue::Id> CallGate::take_timer() {
 }
 
 void CallGate::hurry() {
-  if (freer() == nullptr || options_.timers == nullptr) return;
+  if (freer() == nullptr || timers_ == nullptr) return;
   const std::optional<TimerQueue::Id> timer = take_timer();
   if (StripedScope::Hold hold = scope_.hold(); hold && !nothing_left()) post_drain(std::move(hold));
-  if (timer) options_.timers->cancel(*timer);
+  if (timer) timers_->cancel(*timer);
 }
 
 }  // namespace millrace::devices::pjrt

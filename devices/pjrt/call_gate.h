@@ -4,26 +4,73 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "millrace/core/async/executor.h"
 #include "millrace/core/async/scope.h"
 #include "millrace/core/async/timer_queue.h"
+#include "millrace/core/base/clock.h"
 #include "millrace/core/base/mutex.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/device_scope.h"
-#include "millrace/devices/pjrt/client_options.h"
-#include "millrace/devices/pjrt/deferred_frees.h"
 
 namespace millrace::devices::pjrt {
+
+// Calls of a plugin that free something, left here by threads that must not block. A driver thread
+// makes them. They begin in the order in which they came; one that does not return holds up its own
+// thread alone. Thread-safety: thread-safe.
+class DeferredFrees {
+ public:
+  // The clock, which outlives this, measures how long drain() waits.
+  explicit DeferredFrees(const Clock& clock = steady_clock()) : clock_(clock) {}
+  DeferredFrees(const DeferredFrees&) = delete;
+  DeferredFrees& operator=(const DeferredFrees&) = delete;
+  ~DeferredFrees() { drain(); }
+
+  // True: it is the first of those that wait, and the caller must have drain() called. For one
+  // behind others, the caller that added the first has it called.
+  template <class F>
+  bool add(F call) {
+    return push(new millrace::detail::FunctionWork<F>(std::move(call)));
+  }
+  // Makes all that came before, on this thread, or waits until other threads have made them: a
+  // moment, or not at all for calls that have been waited for so long before.
+  void drain() {
+    if (!empty()) [[unlikely]]
+      drain_some();
+  }
+  bool empty() const { return left_.load() == 0; }
+  // This thread is in drain().
+  bool draining_here() const { return draining_ == this; }
+
+ private:
+  bool push(Work* call);
+  void drain_some();
+  Work* take();
+  void made_one();
+  bool waits_for_others(TimePoint limit);
+
+  static constinit thread_local const DeferredFrees* draining_;
+  const Clock& clock_;
+  std::atomic<std::size_t> left_{0};  // those that wait, and those that are being made
+  Mutex mutex_;
+  WorkQueue waiting_ MILLRACE_GUARDED_BY(mutex_);
+  std::size_t making_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  // How many of those in the making drain() has stopped waiting for. The number is enough: to take
+  // one for another costs that a put is not behind a free. calls_under_way.h tells which they are.
+  std::size_t overdue_ MILLRACE_GUARDED_BY(mutex_) = 0;
+};
 
 // Thread-safety: thread-safe.
 class CallGate {
  public:
-  // For calls of the client; both outlive this.
-  CallGate(const Client& client, const PjrtClientOptions& options)
-      : client_(client), options_(options) {}
+  // For calls of the client. The rest is that of PjrtClientOptions. All outlive this.
+  CallGate(const Client& client, Executor* frees, Executor* driver, TimerQueue* timers,
+           const Clock& clock)
+      : client_(client), frees_(frees), driver_(driver), timers_(timers), clock_(clock) {}
 
   // Makes the call, on this thread if it may block in the plugin (a device actor's), else before
   // the next put, copy, fetch or launch, or on the thread for what frees, within 20 ms. After the
@@ -50,7 +97,7 @@ class CallGate {
     return scope != nullptr && &scope->client() == &client_;
   }
   // Where calls that free are made; nullptr: wherever they are wanted.
-  Executor* freer() const { return options_.frees != nullptr ? options_.frees : options_.driver; }
+  Executor* freer() const { return frees_ != nullptr ? frees_ : driver_; }
 
   // What is under way; closed by the client's close().
   StripedScope& scope() { return scope_; }
@@ -66,7 +113,10 @@ class CallGate {
   std::optional<TimerQueue::Id> take_timer();
 
   const Client& client_;
-  const PjrtClientOptions& options_;
+  Executor* const frees_;
+  Executor* const driver_;
+  TimerQueue* const timers_;
+  const Clock& clock_;
   // Shared with whatever thread is to make them, which may come when this is gone and nothing is
   // left.
   const std::shared_ptr<DeferredFrees> deferred_ = std::make_shared<DeferredFrees>();

@@ -1,12 +1,10 @@
 #include "millrace/devices/pjrt/calls_under_way.h"
 
 #include <array>
-#include <atomic>
 #include <map>
 #include <utility>
 
 #include "millrace/core/base/mutex.h"
-#include "millrace/devices/device_scope.h"
 
 namespace millrace::devices::pjrt {
 namespace {
@@ -104,15 +102,19 @@ const char* CalledHere::set(std::uint32_t plugin, const char* name) {
   return plugin < kNamed ? names[plugin].exchange(name) : nullptr;
 }
 
+const char* name_of_plugin(std::uint64_t plugin) noexcept {
+  const char* const name = plugin == 0       ? name_of_unnumbered
+                           : plugin < kNamed ? names[plugin].load()
+                                             : nullptr;
+  return name != nullptr ? name : "";
+}
+
 CallHere call_here() noexcept {
   using Call = CallUnderWay;
   const Call::Word word = Call::current_.load(std::memory_order_relaxed);
   if (word == 0) return {};
-  const auto plugin = static_cast<std::size_t>(word >> Call::kPluginShift & Call::kPart);
-  const char* const name = plugin == 0       ? name_of_unnumbered
-                           : plugin < kNamed ? names[plugin].load()
-                                             : nullptr;
-  return {Call::name_of(word & Call::kPart), name != nullptr ? name : ""};
+  return {Call::name_of(word & Call::kPart),
+          name_of_plugin(word >> Call::kPluginShift & Call::kPart)};
 }
 
 std::string call_under_way_of(std::thread::id thread) {

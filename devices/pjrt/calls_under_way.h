@@ -1,5 +1,5 @@
 // Which functions of plugins have not returned yet: for the errors of callers that cannot wait for
-// them any longer. Internal to plugin.cc, opening.cc and the files of extensions.
+// them any longer. Internal to plugin.cc and the files of extensions.
 #pragma once
 
 #include <atomic>
@@ -106,6 +106,8 @@ struct CallHere {
   std::string_view function;
   const char* plugin = "";
 };
+// What CalledHere says of the plugin of this number; "" where nothing does. Locks nothing.
+const char* name_of_plugin(std::uint64_t plugin) noexcept;
 // The call of this thread. Locks and allocates nothing, for the handler of a signal.
 CallHere call_here() noexcept;
 // What a plugin of this number, or one without a number that this thread is about to load, is

@@ -1,22 +1,56 @@
 #include "millrace/devices/pjrt/client.h"
 
+#include <cstdlib>
 #include <optional>
 #include <thread>
 #include <type_traits>
-#include <utility>
+#include <variant>
+#include <vector>
 
 #include "millrace/core/base/check.h"
-#include "millrace/devices/host_view.h"
+#include "millrace/core/observe/log.h"
+#include "millrace/devices/cache/build_id.h"
 #include "millrace/devices/pjrt/buffer.h"
 #include "millrace/devices/pjrt/calls_under_way.h"
-#include "millrace/devices/pjrt/dtype.h"
+#include "millrace/devices/pjrt/executable.h"
 #include "millrace/devices/pjrt/layout.h"
+#include "millrace/devices/pjrt/program_facts.h"
 
 namespace millrace::devices::pjrt {
 namespace {
 
 Error no_type_error(const Shape& shape) {
   return Error(ErrorCode::kUnimplemented, "PJRT has no element type for a " + shape.to_string());
+}
+
+std::string to_text(const Attributes& attributes) {
+  std::string text;
+  const auto add = [&text](const auto& value) {
+    using Value = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, std::string>) {
+      text += value;
+    } else if constexpr (std::is_same_v<Value, std::vector<std::int64_t>>) {
+      for (const std::int64_t one : value) text += std::to_string(one) + " ";
+    } else {
+      text += std::to_string(value);
+    }
+  };
+  for (const auto& [name, value] : attributes) {
+    text += name + "=";
+    std::visit(add, value);
+    text += "\n";
+  }
+  return text;
+}
+
+// Options of XLA's compilers that no client is told of.
+std::string compiler_variables() {
+  std::string text;
+  for (const char* name : {"XLA_FLAGS", "LIBTPU_INIT_ARGS"}) {
+    const char* const value = std::getenv(name);
+    if (value != nullptr) text += std::string(name) + "=" + value + "\n";
+  }
+  return text;
 }
 
 }  // namespace
@@ -112,15 +146,15 @@ Result<PutResult> PjrtClient::put_laid_out(const HostView& view, HostBufferSeman
     return std::unexpected(no_type_error(view.shape));
   if (const Status put = plugin().call(args); !put) [[unlikely]] {
     return std::unexpected(put.error().with_context("cannot put a " + view.shape.to_string() +
-                                                    " on device " + std::to_string(index(device))));
+                                                    " on " + name_of(device)));
   }
   abi::Event* const done = args.done_with_host_buffer;
   abi::Buffer* const made = args.buffer;
   // A zero-copy put releases its source when the buffer goes, which may be after the close: it is
   // no event that the device owes.
   const bool zero_copy = semantics >= HostBufferSemantics::kImmutableZeroCopy;
-  const StripedScope::Hold use = zero_copy ? late_use() : StripedScope::Hold();
-  if (zero_copy) hold.reset();  // use is there until the buffer's own begins
+  const StripedScope::Hold late_use = zero_copy ? use() : StripedScope::Hold();
+  if (zero_copy) hold.reset();  // late_use is there until the buffer's own begins
   constexpr const char* kPut = "PJRT_Client_BufferFromHostBuffer";
   Future<void> released =
       zero_copy ? take_event(plugin(), done, releases(), kPut, releases_of(device), view.owner)
@@ -146,51 +180,122 @@ Result<Buffer> PjrtClient::copy(const Buffer& source, DeviceId device, int memor
     return fail(ErrorCode::kInvalidArgument, "the buffer to copy belongs to another client");
   }
   gate().make_handed_over();
-  const auto refused = [&](const Status& status) {
-    return std::unexpected(status.error().with_context("cannot copy a " +
-                                                       source.shape().to_string() + " to device " +
-                                                       std::to_string(index(device))));
-  };
   const auto* from = static_cast<const PjrtBuffer*>(source.body().get());
   if (from->removed()) {
     return fail(ErrorCode::kFailedPrecondition, "a copy of a " + source.shape().to_string() +
                                                     " that was donated or removed before");
   }
-  abi::Buffer* made = nullptr;
-  const auto make = [&](auto& args) -> Status {
-    args.buffer = from->get();
-    if (const Status copied = plugin().call(args); !copied) return refused(copied);
-    made = args.dst_buffer;
-    return plugin().require<std::remove_reference_t<decltype(args)>>(made != nullptr, "buffer");
+  const auto take = [&]<class A>(const Result<A>& copied) -> Result<Buffer> {
+    if (!copied) {
+      return std::unexpected(copied.error().with_context(
+          "cannot copy a " + source.shape().to_string() + " to " + name_of(device)));
+    }
+    MILLRACE_TRY_STATUS(plugin().require<A>(copied->dst_buffer != nullptr, "buffer"));
+    return Buffer(
+        make_ref<PjrtBuffer>(*this, device, source.shape(), copied->dst_buffer, from->laid_out()));
   };
-  if (memory != -1) {
-    abi::BufferCopyToMemoryArgs args;
-    MILLRACE_TRY(args.dst_memory, opened().find_memory(device, memory));
-    MILLRACE_TRY_STATUS(make(args));
-  } else {
-    abi::BufferCopyToDeviceArgs args;
-    args.dst_device = target;
-    MILLRACE_TRY_STATUS(make(args));
-  }
-  return Buffer(make_ref<PjrtBuffer>(*this, device, source.shape(), made, from->laid_out()));
+  if (memory == -1) return take(plugin().ask<abi::BufferCopyToDeviceArgs>(from->get(), target));
+  MILLRACE_TRY(abi::Memory* const into, opened().find_memory(device, memory));
+  return take(plugin().ask<abi::BufferCopyToMemoryArgs>(from->get(), into));
 }
 
 Result<MemoryStats> PjrtClient::memory_stats(DeviceId device) const {
   const CallsFor mine(this);
   if (gate().may_call_here()) gate().make_handed_over();  // what is freed counts as free
   MILLRACE_TRY(abi::Device* const target, opened().find(device));
-  abi::DeviceMemoryStatsArgs args;
-  args.device = target;
-  if (Status told = plugin().call(args); !told) {
-    return std::unexpected(told.error().with_context("cannot tell how much memory device " +
-                                                     std::to_string(index(device)) + " uses"));
+  const auto told = plugin().ask<abi::DeviceMemoryStatsArgs>(target);
+  if (!told) {
+    return std::unexpected(
+        told.error().with_context("cannot tell how much memory " + name_of(device) + " uses"));
   }
   const auto known = [](const abi::MaybeInt64& v) {
     return v.is_set ? std::optional<std::int64_t>(v.value) : std::nullopt;
   };
-  return MemoryStats{.bytes_in_use = args.bytes_in_use,
-                     .peak_bytes_in_use = known(args.peak_bytes_in_use),
-                     .bytes_limit = known(args.bytes_limit)};
+  return MemoryStats{.bytes_in_use = told->bytes_in_use,
+                     .peak_bytes_in_use = known(told->peak_bytes_in_use),
+                     .bytes_limit = known(told->bytes_limit)};
+}
+
+Result<std::string> PjrtClient::written_options(const Program& program,
+                                                const CompileOptions& options) {
+  std::vector<std::int64_t> ids;
+  if (!options.on_any_one()) {
+    const auto count =
+        static_cast<std::size_t>(options.replicas) * static_cast<std::size_t>(options.partitions);
+    if (options.devices.size() != count) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "compiling " + program.name() + " for " + std::to_string(options.replicas) +
+                      " replicas of " + std::to_string(options.partitions) + " partitions takes " +
+                      std::to_string(count) + " devices, not " +
+                      std::to_string(options.devices.size()));
+    }
+    for (const DeviceId device : options.devices) {
+      MILLRACE_TRY_STATUS(opened().find(device));
+      ids.push_back(opened().global_id(device));
+    }
+  }
+  // PJRT has no word for it: XLA's own flags do it on some devices.
+  if (options.deterministic && !told_of_determinism_.exchange(true)) {
+    MILLRACE_LOG(kWarning, "pjrt",
+                 program.name() +
+                     " is compiled without the determinism that was asked for: the plugin " +
+                     plugin().name() +
+                     " is not told of it, since PJRT has no such option; where XLA makes it, "
+                     "XLA_FLAGS=--xla_gpu_deterministic_ops=true asks for it");
+  }
+  return write_compile_options(options, ids);
+}
+
+Result<Executable> PjrtClient::compile(const Program& program, const CompileOptions& options) {
+  const CallsFor mine(this);
+  MILLRACE_TRY(const std::string written, written_options(program, options));
+  constexpr std::string_view kFormat = "mlir";
+  abi::Program code;
+  code.struct_size = abi::kStructSize<abi::Program>;
+  code.code = const_cast<char*>(program.code().data());  // PJRT reads it only
+  code.code_size = program.code().size();
+  code.format = kFormat.data();
+  code.format_size = kFormat.size();
+  const auto compiled =
+      plugin().ask<abi::ClientCompileArgs>(get(), &code, written.data(), written.size());
+  if (!compiled)
+    return std::unexpected(compiled.error().with_context("cannot compile " + program.name()));
+  MILLRACE_TRY_STATUS(
+      plugin().require<abi::ClientCompileArgs>(compiled->executable != nullptr, "executable"));
+  return PjrtExecutable::create(*this, compiled->executable, &program, &options);
+}
+
+Result<Executable> PjrtClient::load_as(std::string_view serialized, const Program* program,
+                                       const CompileOptions* options) {
+  const CallsFor mine(this);
+  std::string written;
+  if (program != nullptr) {
+    MILLRACE_TRY(written, written_options(*program, *options));
+  }
+  abi::ExecutableDeserializeAndLoadArgs args;
+  args.client = get();
+  args.serialized_executable = serialized.data();
+  args.serialized_executable_size = serialized.size();
+  args.overridden_compile_options = program != nullptr ? written.data() : nullptr;
+  args.overridden_compile_options_size = written.size();
+  if (const Status loaded = plugin().call(args); !loaded) {
+    return std::unexpected(loaded.error().with_context(
+        "cannot load " + (program != nullptr ? program->name() : "a program")));
+  }
+  MILLRACE_TRY_STATUS(plugin().require<abi::ExecutableDeserializeAndLoadArgs>(
+      args.loaded_executable != nullptr, "executable"));
+  return PjrtExecutable::create(*this, args.loaded_executable, program, options);
+}
+
+std::string PjrtClient::compiler_identity() const {
+  std::string identity = opened().platform_name() + "\n" + opened().platform_version() + "\n" +
+                         plugin().build() + "\n" + host_processor() + "\n" + compiler_variables();
+  identity += to_text(attributes()) + to_text(options().settings);
+  for (const DeviceInfo& info : devices()) {
+    identity += std::to_string(opened().global_id(info.id)) + " " + std::to_string(info.process) +
+                " " + info.kind + "\n";
+  }
+  return identity;
 }
 
 }  // namespace millrace::devices::pjrt

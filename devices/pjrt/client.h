@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "millrace/devices/pjrt/client_core.h"
-#include "millrace/devices/pjrt/opening.h"
 
 namespace millrace::devices::pjrt {
 
@@ -22,9 +21,13 @@ class PjrtClient final : public ClientCore {
                                                     PjrtClientOptions options);
 
   Result<Executable> compile(const Program& program, const CompileOptions& options) override;
-  Result<Executable> load(std::string_view serialized) override;
+  Result<Executable> load(std::string_view serialized) override {
+    return load_as(serialized, nullptr, nullptr);
+  }
   Result<Executable> load_compiled(std::string_view serialized, const Program& program,
-                                   const CompileOptions& options) override;
+                                   const CompileOptions& options) override {
+    return load_as(serialized, &program, &options);
+  }
   std::string compiler_identity() const override;
   Result<PutResult> put(const HostView& view, HostBufferSemantics semantics, DeviceId device,
                         int memory) override {

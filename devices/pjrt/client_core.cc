@@ -1,12 +1,6 @@
 #include "millrace/devices/pjrt/client_core.h"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
 
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/async/combinators.h"
@@ -48,8 +42,7 @@ void ClientCore::destroy_here() {
     give_up_all_events(gate_.scope().closed_error());
     wait_for_callbacks(id_);
   }
-  abi::ClientDestroyArgs args;
-  args.client = std::exchange(client_, nullptr);
+  abi::Client* const client = std::exchange(client_, nullptr);
   if (given_up()) return keep_key_values();
   if (const std::string left = events_given_up(id_); !left.empty()) {
     MILLRACE_LOG(kError, "pjrt",
@@ -57,7 +50,7 @@ void ClientCore::destroy_here() {
                      " is not destroyed, since it has not ended " + left);
     return keep_key_values();
   }
-  plugin().call_quietly(args);
+  plugin().call_quietly<abi::ClientDestroyArgs>(client);
 }
 
 void ClientCore::revoke_store() {
@@ -84,8 +77,7 @@ Status ClientCore::open() {
   MILLRACE_TRY_STATUS(opened);
   for (const DeviceInfo& info : devices()) {
     lives_.push_back(std::make_unique<DeviceLife>());
-    if (options_.trace != nullptr)
-      lives_.back()->lane = options_.trace->lane("device " + std::to_string(index(info.id)));
+    if (options_.trace != nullptr) lives_.back()->lane = options_.trace->lane(name_of(info.id));
   }
   if (options_.profile && options_.trace != nullptr) start_profiler();
   return {};
@@ -147,7 +139,7 @@ Status ClientCore::kill(DeviceId device, const Error& cause) {
 
 Status ClientCore::restart(DeviceId device) {
   return fail(ErrorCode::kUnimplemented,
-              "device " + std::to_string(index(device)) + " of '" + opened_.platform_name() +
+              name_of(device) + " of '" + opened_.platform_name() +
                   "' was not restarted: PJRT has no call that resets one device of a client; close "
                   "the runtime, which destroys the client, and make another");
 }
@@ -263,23 +255,13 @@ std::string ClientCore::outstanding() const {
 
 // The last calls, when nothing is under way. Any may block, so they are made where what frees is.
 Future<void> ClientCore::make_last_calls() {
-  const auto calls = [this] {
+  if (!profiler_ && !mappings_.any()) return make_ready();
+  Executor* const freer = gate_.freer();
+  return make_ready().then(freer != nullptr ? *freer : inline_executor(), [this](const Status&) {
     const CallsFor mine(this);
     mappings_.end_all();
     record_profile();
-  };
-  if (!profiler_ && !mappings_.any()) return make_ready();
-  if (gate_.freer() == nullptr) {
-    calls();
-    return make_ready();
-  }
-  Promise<void> promise;
-  Future<void> made = promise.future();
-  post(*gate_.freer(), [calls, promise = std::move(promise)]() mutable {
-    calls();
-    promise.set_value();
   });
-  return made;
 }
 
 Task<void> ClientCore::close_in_time() {

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,12 +16,13 @@
 
 #include "millrace/core/async/coroutine.h"
 #include "millrace/core/async/executor.h"
+#include "millrace/core/async/key_value_store.h"
 #include "millrace/core/async/scope.h"
+#include "millrace/core/async/timer_queue.h"
 #include "millrace/core/base/mutex.h"
 #include "millrace/core/observe/trace.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/pjrt/call_gate.h"
-#include "millrace/devices/pjrt/client_options.h"
 #include "millrace/devices/pjrt/events.h"
 #include "millrace/devices/pjrt/host_mappings.h"
 #include "millrace/devices/pjrt/key_values.h"
@@ -28,6 +31,37 @@
 #include "millrace/devices/pjrt/profiler.h"
 
 namespace millrace::devices::pjrt {
+
+// What a PjrtClient is made with.
+struct PjrtClientOptions {
+  Executor* completions = nullptr;  // where events' futures complete; outlives the client
+  // Where calls are made that other threads than device actors want: what waits for an event, and
+  // what frees unless `frees` is there. nullptr: on those threads, which then may block.
+  Executor* driver = nullptr;
+  // One thread for what frees, which no other call holds up; outlives the client. The futures
+  // of what was lent to a buffer complete there.
+  Executor* frees = nullptr;
+  Attributes settings;  // create options, as the plugin defines them
+  // For the plugin's parts in other processes. It is used no more once the client was destroyed or
+  // given up, or stays for buffers that are held.
+  KeyValueStore* store = nullptr;
+  std::string store_prefix;               // before its keys
+  std::shared_ptr<KeyValues> key_values;  // of `store`, unless create() is to make them
+  const Clock* clock = &steady_clock();
+  TraceRecorder* trace = nullptr;
+  bool profile = false;  // what the plugin's own profiler records goes to trace at the close
+  // For close(), on the clock above; nullptr: it waits for every event and call, however long that
+  // takes.
+  TimerQueue* timers = nullptr;
+  Duration close_timeout = std::chrono::seconds(30);
+  // Called with the reason why create() fails before what was made is destroyed, which may take
+  // long; on its thread.
+  std::function<void(const Error&)> on_failure;
+};
+
+inline std::shared_ptr<KeyValues> make_key_values(const PjrtClientOptions& options) {
+  return std::make_shared<KeyValues>(*options.store, *options.clock, options.store_prefix);
+}
 
 // One execution on one device.
 struct PjrtRun {
@@ -90,24 +124,20 @@ class ClientCore : public Client {
     return death_of(life);
   }
   // For what frees: nothing is called any more once the client was given up.
-  template <class A>
-  void dispose(A args) {
-    gate_.hand_over([this, args]() mutable {
-      if (!given_up()) plugin().call_quietly(args);
+  template <class A, class... Fields>
+  void dispose(Fields... fields) {
+    gate_.hand_over([this, fields...] {
+      if (!given_up()) plugin().call_quietly<A>(fields...);
     });
   }
   // What calls the client as long as it lives, and may be held by any thread, has one: buffers,
   // executables, what reads a buffer in place. The client stays for them. A member that outlives
   // the others: its end may be the client's.
-  class Use {
-   public:
-    explicit Use(ClientCore& client) : hold_(client.uses_.hold_late()) {
-      MILLRACE_CHECK(hold_, "a use of a PJRT client begins before the client's end");
-    }
-
-   private:
-    const StripedScope::Hold hold_;
-  };
+  StripedScope::Hold use() {
+    StripedScope::Hold hold = uses_.hold_late();
+    MILLRACE_CHECK(hold, "a use of a PJRT client begins before the client's end");
+    return hold;
+  }
   // take_event of one that the device owes: it ends with the device.
   Future<void> watch(abi::Event* event, std::string_view what, DeviceId device,
                      Owner keep = nullptr);
@@ -129,7 +159,6 @@ class ClientCore : public Client {
   Executor& releases() const {
     return options_.frees != nullptr ? *options_.frees : *options_.completions;
   }
-  StripedScope::Hold late_use() { return uses_.hold_late(); }
 
  private:
   struct alignas(64) DeviceLife {
@@ -165,7 +194,7 @@ class ClientCore : public Client {
   std::shared_ptr<KeyValues> key_values_ = options_.key_values;
   OpenedClient opened_;
   abi::Client* client_ = nullptr;  // opened_'s, until it is destroyed
-  CallGate gate_{*this, options_};
+  CallGate gate_{*this, options_.frees, options_.driver, options_.timers, *options_.clock};
   HostMappings mappings_{opened_, gate_, id_};
   std::vector<std::unique_ptr<DeviceLife>> lives_;  // by device
   std::atomic<int> launches_{0};

@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <new>
-#include <optional>
-#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -31,11 +28,7 @@ struct Pending : Pooled {
 
   Pending(const Plugin& p, abi::Event* e, Executor& x, std::string_view w, EventSource s, Owner k)
       : plugin(&p), event(e), executor(&x), what(w), source(s), keep(std::move(k)) {}
-  ~Pending() {
-    abi::EventDestroyArgs destroy;
-    destroy.event = event;
-    plugin->call_quietly(destroy);
-  }
+  ~Pending() { plugin->call_quietly<abi::EventDestroyArgs>(event); }
 };
 
 // Callbacks that are to come, by a number that is never used again: a plugin that calls twice finds
@@ -185,7 +178,7 @@ void tell_of_second_call(Key key) {
   // Its error, where there is one, is not freed: it may be that of the first call, which is gone,
   // and a leak does no harm.
   MILLRACE_LOG(kError, "pjrt",
-               "the plugin " + Plugin::name_of(static_cast<std::uint16_t>(key >> kPluginShift)) +
+               "the plugin " + std::string(name_of_plugin(key >> kPluginShift)) +
                    " called back more than once for one event, or after it had refused to");
 }
 
@@ -208,14 +201,12 @@ void on_ready(abi::Error* error, void* user_arg) {
 
 // Its callback was refused. Waits for it here; true if it has come.
 bool await(Pending& pending, Status& status) {
-  abi::EventAwaitArgs wait;
-  wait.event = pending.event;
+  abi::EventAwaitArgs wait{{}, pending.event};
   status = pending.plugin->call_for(pending.what, wait);
   if (status) return true;
   // The error is the event's or that of a wait that has not waited.
-  abi::EventIsReadyArgs ready;
-  ready.event = pending.event;
-  return pending.plugin->call(ready) && ready.is_ready;
+  const auto asked = pending.plugin->ask<abi::EventIsReadyArgs>(pending.event);
+  return asked && asked->is_ready;
 }
 
 void wait_here(std::unique_ptr<Pending> pending, const Error& refusal) {
@@ -244,15 +235,11 @@ std::optional<Future<void>> take_ready_event(const Plugin& plugin, abi::Event* e
                                                        plugin.name() + " gives no event"));
   }
   CallUnderWay under_way(plugin.number());
-  abi::EventIsReadyArgs ready;
-  ready.event = event;
+  abi::EventIsReadyArgs ready{{}, event};
   if (!plugin.call_in(under_way, {}, ready) || !ready.is_ready) return std::nullopt;
-  abi::EventErrorArgs error;
-  error.event = event;
+  abi::EventErrorArgs error{{}, event};
   Future<void> future(plugin.call_in(under_way, what, error));
-  abi::EventDestroyArgs destroy;
-  destroy.event = event;
-  plugin.call_quietly_in(under_way, destroy);
+  plugin.call_quietly_in<abi::EventDestroyArgs>(under_way, event);
   return future;
 }
 
@@ -271,11 +258,8 @@ Future<void> take_event(const Plugin& plugin, abi::Event* event, Executor& execu
     return *std::move(ready);
   auto pending = std::make_unique<Pending>(plugin, event, executor, what, source, std::move(keep));
   Future<void> future = pending->promise.future();
-  abi::EventOnReadyArgs later;
-  later.event = event;
-  later.callback = &on_ready;
   const Key key = table().add(std::move(pending));
-  later.user_arg = reinterpret_cast<void*>(key);
+  abi::EventOnReadyArgs later{{}, event, &on_ready, reinterpret_cast<void*>(key)};
   if (Status waited = plugin.call(later); !waited) {
     std::unique_ptr<Pending> refused = table().take(key);
     if (refused == nullptr) return future;

@@ -7,9 +7,6 @@
 #include "millrace/core/base/pool.h"
 #include "millrace/devices/launch_check.h"
 #include "millrace/devices/pjrt/calls_under_way.h"
-#include "millrace/devices/pjrt/client_core.h"
-#include "millrace/devices/pjrt/events.h"
-#include "millrace/devices/pjrt/table_size.h"
 
 namespace millrace::devices::pjrt {
 
@@ -23,15 +20,11 @@ Result<Executable> PjrtExecutable::create(ClientCore& client, abi::LoadedExecuta
 }
 
 PjrtExecutable::~PjrtExecutable() {
-  abi::ExecutableDestroyArgs inner;
-  inner.executable = executable_;
-  abi::LoadedExecutableDestroyArgs loaded;
-  loaded.executable = loaded_;
   // In one, since what is handed over may be made by several threads.
-  client_.gate().hand_over([&client = client_, inner, loaded]() mutable {
+  client_.gate().hand_over([&client = client_, inner = executable_, loaded = loaded_] {
     if (client.given_up()) return;
-    if (inner.executable != nullptr) client.plugin().call_quietly(inner);
-    client.plugin().call_quietly(loaded);
+    if (inner != nullptr) client.plugin().call_quietly<abi::ExecutableDestroyArgs>(inner);
+    client.plugin().call_quietly<abi::LoadedExecutableDestroyArgs>(loaded);
   });
 }
 
@@ -71,9 +64,7 @@ Status PjrtExecutable::check_layouts(const LaunchArguments& call) const {
 
 Status PjrtExecutable::read(const Program* program, const CompileOptions* options) {
   const Plugin& plugin = client_.plugin();
-  abi::LoadedExecutableGetExecutableArgs inner;
-  inner.loaded_executable = loaded_;
-  MILLRACE_TRY_STATUS(plugin.call(inner));
+  MILLRACE_TRY(const auto inner, plugin.ask<abi::LoadedExecutableGetExecutableArgs>(loaded_));
   MILLRACE_TRY_STATUS(plugin.require<abi::LoadedExecutableGetExecutableArgs>(
       inner.executable != nullptr, "executable"));
   executable_ = inner.executable;
@@ -84,10 +75,8 @@ Status PjrtExecutable::read(const Program* program, const CompileOptions* option
   std::ranges::copy(facts_.donated, donated_.get());
   donates_any_ = std::ranges::find(facts_.donated, true) != facts_.donated.end();
 
-  if (options != nullptr && is_portable(*options)) return {};
-  abi::LoadedExecutableAddressableDevicesArgs where;
-  where.executable = loaded_;
-  MILLRACE_TRY_STATUS(plugin.call(where));
+  if (options != nullptr && options->on_any_one()) return {};
+  MILLRACE_TRY(const auto where, plugin.ask<abi::LoadedExecutableAddressableDevicesArgs>(loaded_));
   MILLRACE_TRY_STATUS(plugin.require<abi::LoadedExecutableAddressableDevicesArgs>(
       where.devices != nullptr || where.num_devices == 0, "list of devices"));
   for (std::size_t i = 0; i < where.num_devices; ++i) {
@@ -162,9 +151,9 @@ Status PjrtExecutable::check_devices(std::span<const DeviceId> devices) const {
   for (const DeviceId device : devices) {
     if (std::ranges::find(devices_, device) != devices_.end()) [[likely]]
       continue;
-    return fail(ErrorCode::kInvalidArgument, name_ + " was not compiled for device " +
-                                                 std::to_string(index(device)) + " of '" +
-                                                 std::string(client_.platform_name()) + "'");
+    return fail(ErrorCode::kInvalidArgument, name_ + " was not compiled for " + name_of(device) +
+                                                 " of '" + std::string(client_.platform_name()) +
+                                                 "'");
   }
   return {};
 }
@@ -296,27 +285,25 @@ Future<void> PjrtExecutable::note_end(Future<void> done, const PjrtRun& run,
 
 Result<Attributes> PjrtExecutable::cost_analysis() const {
   const CallsFor mine(&client_);
-  abi::ExecutableGetCostAnalysisArgs args;
-  args.executable = executable_;
-  if (Status told = client_.plugin().call(args); !told)
+  const auto told = client_.plugin().ask<abi::ExecutableGetCostAnalysisArgs>(executable_);
+  if (!told)
     return std::unexpected(told.error().with_context("cannot tell what " + name_ + " costs"));
   MILLRACE_TRY_STATUS(client_.plugin().require<abi::ExecutableGetCostAnalysisArgs>(
-      args.properties != nullptr || args.num_properties == 0, "list of properties"));
-  return read_values(args.properties, args.num_properties);
+      told->properties != nullptr || told->num_properties == 0, "list of properties"));
+  return read_values(told->properties, told->num_properties);
 }
 
 Result<std::string> PjrtExecutable::serialize() const {
   const CallsFor mine(&client_);
   const Plugin& plugin = client_.plugin();
-  abi::ExecutableSerializeArgs args;
-  args.executable = executable_;
-  if (Status written = plugin.call(args); !written)
-    return std::unexpected(written.error().with_context("cannot serialize " + name_));
-  const Status given = plugin.require<abi::ExecutableSerializeArgs>(
-      args.serialized_bytes != nullptr || args.serialized_bytes_size == 0, "bytes");
+  const auto serialized = plugin.ask<abi::ExecutableSerializeArgs>(executable_);
+  if (!serialized)
+    return std::unexpected(serialized.error().with_context("cannot serialize " + name_));
+  const abi::ExecutableSerializeArgs& args = *serialized;
   std::string bytes;
-  Status copied = given;
-  if (args.serialized_bytes != nullptr && given) {
+  Status copied = plugin.require<abi::ExecutableSerializeArgs>(
+      args.serialized_bytes != nullptr || args.serialized_bytes_size == 0, "bytes");
+  if (args.serialized_bytes != nullptr) {
     try {
       bytes.assign(args.serialized_bytes, args.serialized_bytes_size);
     } catch (const std::exception&) {  // of memory that is not there, or that no string may have

@@ -1,4 +1,4 @@
-// PjrtExecutable: a program that a plugin has compiled and loaded. Internal to client_programs.cc.
+// PjrtExecutable: a program that a plugin has compiled and loaded. Internal to client.cc.
 #pragma once
 
 #include <memory>
@@ -55,7 +55,7 @@ class PjrtExecutable final : public ExecutableBody {
   Future<void> note_end(Future<void> done, const PjrtRun& run, StripedScope::Hold hold);
 
   ClientCore& client_;
-  const ClientCore::Use use_{client_};
+  const StripedScope::Hold use_ = client_.use();
   const std::string name_;
   const std::shared_ptr<const std::string> label_;  // the name, for runs that outlive this
   abi::LoadedExecutable* const loaded_;

@@ -84,10 +84,7 @@ void HostMappings::unmap(Mapping& mapping) {
   if (gate_.given_up() || !events_given_up(events_).empty()) {
     keep_for_ever(std::move(mapping.owner));  // they stay mapped
   } else {
-    abi::ClientDmaUnmapArgs args;
-    args.client = opened_.get();
-    args.data = mapping.bytes.data();
-    opened_.plugin().call_quietly(args);
+    opened_.plugin().call_quietly<abi::ClientDmaUnmapArgs>(opened_.get(), mapping.bytes.data());
     mapping.owner.reset();
   }
   forget(mapping);
@@ -127,11 +124,9 @@ Result<Owner> HostMappings::map(std::span<std::byte> bytes, Owner owner) {
   gate_.make_handed_over();  // the end of a mapping of these bytes, it may be
   const auto mapping = std::make_shared<Mapping>(*this, bytes, std::move(owner));
   MILLRACE_TRY_STATUS(begin(mapping));
-  abi::ClientDmaMapArgs args;
-  args.client = opened_.get();
-  args.data = bytes.data();
-  args.size = bytes.size();
-  if (Status mapped = opened_.plugin().call(args); !mapped) {
+  const auto mapped =
+      opened_.plugin().ask<abi::ClientDmaMapArgs>(opened_.get(), bytes.data(), bytes.size());
+  if (!mapped) {
     forget(*mapping);
     return std::unexpected(mapped.error().with_context(
         "cannot map " + std::to_string(bytes.size()) + " bytes of the host"));

@@ -1,12 +1,9 @@
 #include "millrace/devices/pjrt/key_values.h"
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <new>
-#include <string>
 #include <string_view>
-#include <utility>
 
 #include "millrace/core/async/blocking.h"
 

@@ -1,14 +1,50 @@
 #include "millrace/devices/pjrt/layout.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
-#include <utility>
 
 #include "millrace/devices/pjrt/abi/extensions.h"
 #include "millrace/devices/pjrt/calls_under_way.h"
-#include "millrace/devices/pjrt/dtype.h"
 
 namespace millrace::devices::pjrt {
+namespace {
+
+struct Row {
+  abi::BufferType pjrt;
+  DType ours;
+  int xla;  // 0: none
+};
+
+constexpr Row kRows[] = {
+#define MILLRACE_PJRT_BUFFER_TYPE(name, dtype, xla) {abi::BufferType::name, DType::dtype, xla},
+#include "millrace/devices/pjrt/abi/buffer_types.inc"
+};
+
+// By DType: every put asks.
+constexpr auto kBufferTypes = [] {
+  std::array<abi::BufferType, static_cast<std::size_t>(DType::kToken) + 1> types{};
+  for (const Row& row : kRows) {
+    if (row.ours != DType::kInvalid) types[static_cast<std::size_t>(row.ours)] = row.pjrt;
+  }
+  return types;
+}();
+
+}  // namespace
+
+abi::BufferType to_buffer_type(DType type) { return kBufferTypes[static_cast<std::size_t>(type)]; }
+
+DType from_buffer_type(abi::BufferType type) {
+  const auto i = static_cast<std::size_t>(type);
+  return i < std::size(kRows) ? kRows[i].ours : DType::kInvalid;
+}
+
+DType from_primitive_type(int type) {
+  const auto* const row = std::ranges::find(kRows, type, &Row::xla);
+  return type == 0 || row == std::end(kRows) ? DType::kInvalid : row->ours;
+}
+
 WrittenLayout::WrittenLayout(const DeviceLayout& layout) : minor_to_major_(layout.minor_to_major) {
   for (const auto& tile : layout.tiles) {
     tile_dims_.insert(tile_dims_.end(), tile.begin(), tile.end());
@@ -66,11 +102,14 @@ namespace {
 template <class A>
 Status call(const Plugin& plugin, abi::Function<A> abi::LayoutsExtension::* function,
             OtherCall name, A& args) {
-  const abi::Extension* const extension = plugin.extension(abi::kLayoutsExtension);
-  abi::Function<A> called = nullptr;
+  static const abi::LayoutsExtension whole{};
+  const auto* const end = reinterpret_cast<const char*>(&(whole.*function) + 1);
+  const auto least = static_cast<std::size_t>(end - reinterpret_cast<const char*>(&whole));
+  const auto* const extension =
+      static_cast<const abi::LayoutsExtension*>(plugin.extension(abi::kLayoutsExtension));
   // Later minors have more of them.
-  if (extension != nullptr && extension->struct_size >= abi::end_in_layouts(function))
-    called = static_cast<const abi::LayoutsExtension*>(extension)->*function;
+  const bool there = extension != nullptr && extension->struct_size >= least;
+  abi::Function<A> const called = there ? extension->*function : nullptr;
   args.struct_size = sizeof(A);
   MILLRACE_TRY(abi::Error* const error, plugin.call_extension(called, name, args));
   if (error != nullptr) return std::unexpected(plugin.take_error(error, to_string(name)));
@@ -82,18 +121,14 @@ Status call(const Plugin& plugin, abi::Function<A> abi::LayoutsExtension::* func
 Result<std::string> default_layout_text(const Plugin& plugin, abi::Client* client,
                                         const Shape& shape) {
   using abi::LayoutsExtension;
-  abi::ClientDefaultLayoutArgs args;
-  args.client = client;
-  args.type = to_buffer_type(shape.dtype());
-  args.dims = shape.dims().data();
-  args.num_dims = shape.dims().size();
+  abi::ClientDefaultLayoutArgs args{
+      {}, client, to_buffer_type(shape.dtype()), shape.dims().data(), shape.dims().size()};
   MILLRACE_TRY_STATUS(
       call(plugin, &LayoutsExtension::client_default, OtherCall::kDefaultLayout, args));
   if (args.layout == nullptr)
     return fail(ErrorCode::kInternal,
                 "the plugin " + plugin.name() + " gives no layout and no error");
-  abi::LayoutSerializeArgs written;
-  written.layout = args.layout;
+  abi::LayoutSerializeArgs written{{}, args.layout};
   const Status serialized =
       call(plugin, &LayoutsExtension::serialize, OtherCall::kLayoutSerialize, written);
   std::string text;
@@ -102,8 +137,7 @@ Result<std::string> default_layout_text(const Plugin& plugin, abi::Client* clien
     plugin.quietly("the deleter of PJRT_Layouts_MemoryLayout_Serialize",
                    [&] { written.deleter(written.owner); });
   }
-  abi::LayoutDestroyArgs destroy;
-  destroy.layout = args.layout;
+  abi::LayoutDestroyArgs destroy{{}, args.layout};
   MILLRACE_TRY_STATUS(call(plugin, &LayoutsExtension::destroy, OtherCall::kLayoutDestroy, destroy));
   MILLRACE_TRY_STATUS(serialized);
   return text;

@@ -1,4 +1,4 @@
-// Layouts as plugins have them: written for PJRT and read from it. Read next:
+// Element types and layouts as plugins have them: written for PJRT and read from it. Read next:
 // devices/device_layout.h.
 #pragma once
 
@@ -13,6 +13,13 @@
 #include "millrace/devices/shape.h"
 
 namespace millrace::devices::pjrt {
+
+// Element types in PJRT's numbers (PJRT_Buffer_Type) and in XLA's (PrimitiveType of its protos),
+// which are not the same. kInvalid for what PJRT has no number for (kTF32), and back.
+abi::BufferType to_buffer_type(DType type);
+DType from_buffer_type(abi::BufferType type);
+// kInvalid for tuples, opaque values and what is newer than this.
+DType from_primitive_type(int type);
 
 // A layout as PJRT takes it, which points into this. Not to be copied.
 class WrittenLayout {

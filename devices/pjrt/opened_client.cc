@@ -66,12 +66,10 @@ Status OpenedClient::check_devices(std::span<abi::Device* const> listed) const {
 
 Status OpenedClient::read_topology() {
   attributes_ = plugin_.attributes();
-  abi::ClientTopologyDescriptionArgs topology;
-  topology.client = client_;
+  abi::ClientTopologyDescriptionArgs topology{{}, client_};
   const Status described = plugin_.call(topology);
   if (!described || topology.topology == nullptr) return or_unimplemented(described);
-  abi::TopologyAttributesArgs attributes;
-  attributes.topology = topology.topology;
+  abi::TopologyAttributesArgs attributes{{}, topology.topology};
   MILLRACE_TRY(Attributes read, plugin_.values_of(attributes));
   attributes_.merge(read);
   return {};
@@ -97,11 +95,9 @@ Status OpenedClient::read_device(std::size_t i) {
 }
 
 Status OpenedClient::read_attributes(std::size_t i, abi::DeviceDescription* description) {
-  abi::DeviceDescriptionAttributesArgs described;
-  described.description = description;
+  abi::DeviceDescriptionAttributesArgs described{{}, description};
   MILLRACE_TRY(infos_[i].attributes, plugin_.values_of(described));
-  abi::DeviceGetAttributesArgs own;
-  own.device = devices_[i];
+  abi::DeviceGetAttributesArgs own{{}, devices_[i]};
   Result<Attributes> read = plugin_.values_of(own);
   if (own.deleter != nullptr)
     plugin_.quietly("the deleter of PJRT_Device_GetAttributes", [&] { own.deleter(own.owner); });
@@ -111,15 +107,13 @@ Status OpenedClient::read_attributes(std::size_t i, abi::DeviceDescription* desc
 }
 
 Status OpenedClient::read_memories(std::size_t i) {
-  abi::DeviceAddressableMemoriesArgs addressable;
-  addressable.device = devices_[i];
+  abi::DeviceAddressableMemoriesArgs addressable{{}, devices_[i]};
   MILLRACE_TRY_STATUS(or_unimplemented(plugin_.call(addressable)));
   MILLRACE_TRY_STATUS(plugin_.require<abi::DeviceAddressableMemoriesArgs>(
       addressable.memories != nullptr || addressable.num_memories == 0, "list of memories"));
   // Without any, the device is all that puts and copies name.
   if (addressable.num_memories == 0) return {};
-  abi::DeviceDefaultMemoryArgs standard;
-  standard.device = devices_[i];
+  abi::DeviceDefaultMemoryArgs standard{{}, devices_[i]};
   MILLRACE_TRY_STATUS(or_unimplemented(plugin_.call(standard)));
   std::vector<abi::Memory*> memories(addressable.memories,
                                      addressable.memories + addressable.num_memories);
@@ -159,9 +153,8 @@ std::unexpected<Error> OpenedClient::unknown_device(DeviceId device) const {
 Result<abi::Memory*> OpenedClient::find_memory(DeviceId device, int memory) const {
   const auto found = memories_.find({device, memory});
   if (found != memories_.end()) return found->second;
-  return fail(ErrorCode::kInvalidArgument, "device " + std::to_string(index(device)) + " of '" +
-                                               platform_name_ + "' has no memory " +
-                                               std::to_string(memory));
+  return fail(ErrorCode::kInvalidArgument, name_of(device) + " of '" + platform_name_ +
+                                               "' has no memory " + std::to_string(memory));
 }
 
 Result<DeviceId> OpenedClient::id_of(abi::Device* device) const {

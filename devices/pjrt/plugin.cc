@@ -2,19 +2,18 @@
 
 #include <dlfcn.h>
 
-#include <atomic>
+#include <algorithm>
+#include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <memory>
 #include <system_error>
 #include <utility>
 
-#include "millrace/core/async/executor.h"
+#include "millrace/core/async/blocking.h"
 #include "millrace/core/base/memory_left.h"
-#include "millrace/core/base/mutex.h"
 #include "millrace/core/observe/log.h"
 #include "millrace/devices/cache/build_id.h"
-#include "millrace/devices/pjrt/table_size.h"
+#include "millrace/devices/registry.h"
 
 namespace millrace::devices::pjrt {
 namespace {
@@ -92,7 +91,65 @@ Loaded& loaded() {
   return *instance;
 }
 
+Error given_up(const CallOptions& call, const std::string& what, OpeningGivenUp detail) {
+  const bool stopped = call.stop.stop_requested();
+  return Error(stopped ? ErrorCode::kCancelled : ErrorCode::kDeadlineExceeded, what)
+      .with_detail(std::move(detail));
+}
+
+std::string seconds_since(TimePoint begin) {
+  const auto time = std::chrono::round<std::chrono::milliseconds>(steady_clock().now() - begin);
+  char text[32];
+  std::snprintf(text, sizeof text, "%g s", std::chrono::duration<double>(time).count());
+  return text;
+}
+
+// Its thread may wait for another one's.
+std::string call_of(const Opening& opening) {
+  std::string call = call_under_way_of(opening.thread->load());
+  if (call.empty() && opening.number != 0) call = calls_under_way(opening.number);
+  return call;
+}
+
+std::string told(const std::string& call) { return call.empty() ? "its thread" : call; }
+
 }  // namespace
+
+Status may_begin(const std::string& plugin, const CallOptions& call) {
+  const bool stopped = call.stop.stop_requested();
+  if (!stopped && steady_clock().now() < call.deadline) return {};
+  return std::unexpected(given_up(call,
+                                  "the plugin " + plugin + " was not opened, because " +
+                                      (stopped ? "a stop was requested" : "the deadline came") +
+                                      " before that",
+                                  {}));
+}
+
+Status wait_for(const Opening& opening, const CallOptions& call) {
+  CallOptions patient = call;
+  patient.deadline = std::min(call.deadline, opening.begin + opening.patience);
+  if (wait_until(opening.ended, patient)) return {};
+  if (patient.deadline < call.deadline && !call.stop.stop_requested()) {
+    MILLRACE_LOG(kWarning, "pjrt",
+                 "opening the plugin " + opening.plugin + " takes longer than most: " +
+                     told(call_of(opening)) + " has not returned after " +
+                     seconds_since(opening.begin) + ", and is waited for");
+    if (wait_until(opening.ended, call)) return {};
+  }
+  const std::string under_way = call_of(opening);
+  if (opening.ended.ready()) return {};  // at the last moment
+  std::string why;
+  {
+    const MutexLock lock(opening.failure->mutex);
+    if (opening.failure->error) why = ", after " + opening.failure->error->message();
+  }
+  return std::unexpected(
+      given_up(call,
+               "opening the plugin " + opening.plugin + " was given up after " +
+                   seconds_since(opening.begin) + ": " + told(under_way) +
+                   " has not returned, and is left to itself until the process ends" + why,
+               {.call = under_way, .left = true}));
+}
 
 Attributes read_values(const abi::NamedValue* values, std::size_t count) {
   Attributes read;
@@ -182,16 +239,11 @@ Result<const Plugin*> Plugin::open(const std::string& path, const std::string& n
   return adopt(api, name, build_of(reinterpret_cast<const void*>(get_api), path));
 }
 
-Result<const Plugin*> Plugin::adopt(const abi::Api* api, std::string name) {
-  return adopt(api, std::move(name), {});
-}
-
 Result<const Plugin*> Plugin::adopt(const abi::Api* api, std::string name, std::string build) {
   if (api == nullptr) {
     return fail(ErrorCode::kInvalidArgument, name + ": GetPjrtApi gives no table of functions");
   }
-  std::unique_ptr<Plugin> plugin(new Plugin(api, std::move(name)));
-  plugin->build_ = std::move(build);
+  std::unique_ptr<Plugin> plugin(new Plugin(api, std::move(name), std::move(build)));
   MILLRACE_TRY_STATUS(plugin->check_version());
   if (Status ready = plugin->initialize(); !ready)
     return std::unexpected(ready.error().with_context("loading a PJRT plugin"));
@@ -222,8 +274,7 @@ Status Plugin::check_version() const {
 }
 
 Status Plugin::initialize() {
-  abi::PluginInitializeArgs initialize;
-  MILLRACE_TRY_STATUS(call(initialize));
+  MILLRACE_TRY_STATUS(ask<abi::PluginInitializeArgs>());
   abi::PluginAttributesArgs attributes;
   MILLRACE_TRY(attributes_, values_of(attributes));
   return {};
@@ -232,15 +283,6 @@ Status Plugin::initialize() {
 std::uint16_t Plugin::next_number() {
   static std::atomic<std::uint16_t> last{0};
   return static_cast<std::uint16_t>(last.fetch_add(1) + 1);
-}
-
-std::string Plugin::name_of(std::uint16_t number) {
-  Loaded& all = loaded();
-  MutexLock lock(all.all_mutex);
-  for (const std::unique_ptr<const Plugin>& plugin : all.all) {
-    if (plugin->number_ == number) return plugin->name_;
-  }
-  return "?";
 }
 
 std::string Plugin::calls_under_way() const { return pjrt::calls_under_way(number_); }
@@ -322,12 +364,6 @@ Error Plugin::take_error(abi::Error* error, std::string_view what) const {
 Status Plugin::missing(abi::Slot slot, std::string_view what) const {
   return fail(ErrorCode::kInternal, std::string(abi::to_string(slot)) + " of the plugin " + name_ +
                                         " gives no " + std::string(what) + " and no error");
-}
-
-void Plugin::log_throw(std::string_view name) const {
-  MILLRACE_LOG(kWarning, "pjrt",
-               std::string(name) + " of the plugin " + name_ +
-                   " threw an exception through its C interface");
 }
 
 void Plugin::log_failure(const Error& error) const {

@@ -3,20 +3,62 @@
 // has the function, and turns its error into ours. Read next: client.h, which is made of a plugin.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 
+#include "millrace/core/async/call_options.h"
+#include "millrace/core/async/executor.h"
+#include "millrace/core/async/future.h"
 #include "millrace/core/base/error.h"
+#include "millrace/core/base/mutex.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/pjrt/abi/api.h"
 #include "millrace/devices/pjrt/calls_under_way.h"
-#include "millrace/devices/pjrt/opening.h"
 
 namespace millrace::devices::pjrt {
+
+// An opening: a plugin's library is loaded, and its client made, on a thread that is lent for it,
+// because none of these calls need ever return (hardware that does not answer, a peer that never
+// comes). The caller waits for as long as it wants, and then leaves the thread to itself. This is
+// how one may take part in it.
+struct OpeningOptions {
+  // A thread for this alone; where it is left in a call, it stays until the process ends.
+  // nullptr: the caller's, which then waits for as long as the plugin likes.
+  Executor* thread = nullptr;
+  CallOptions call;  // by steady_clock()
+};
+
+// Such a thread, for all who wait for it. Value type; what it points to is thread-safe.
+struct Opening {
+  std::string plugin;  // for messages
+  Future<void> ended;  // it has done what it is there for
+  TimePoint begin = steady_clock().now();
+  std::shared_ptr<std::atomic<std::thread::id>> thread =
+      std::make_shared<std::atomic<std::thread::id>>();  // from the begin of its work on
+  std::uint32_t number = 0;                              // of the plugin, once it has one
+  // When it lasts longer than most do, a warning tells what is waited for.
+  Duration patience = std::chrono::seconds(5);
+  // Why it fails, if that is known before it has ended.
+  struct Failure {
+    Mutex mutex;
+    std::optional<Error> error MILLRACE_GUARDED_BY(mutex);
+  };
+  std::shared_ptr<Failure> failure = std::make_shared<Failure>();
+};
+
+// The error of an opening that has not begun and that its caller would not wait for.
+Status may_begin(const std::string& plugin, const CallOptions& call);
+
+// Blocks until it has ended. The error of an opening that is given up (OpeningGivenUp of
+// registry.h) names the plugin and the call that has not returned.
+Status wait_for(const Opening& opening, const CallOptions& call);
 
 // The values of a list, as the plugin has it: none where it has no list.
 Attributes read_values(const abi::NamedValue* values, std::size_t count);
@@ -33,8 +75,9 @@ class Plugin {
   // first counts.
   static Result<const Plugin*> load(const std::string& path, const OpeningOptions& opening = {},
                                     const std::string& known_as = {});
-  // For a table that is there already (a plugin that is linked in, a test's). Not shared.
-  static Result<const Plugin*> adopt(const abi::Api* api, std::string name);
+  // For a table that is there already (a plugin that is linked in, a test's). Not shared. build:
+  // see below.
+  static Result<const Plugin*> adopt(const abi::Api* api, std::string name, std::string build = {});
 
   // For messages: the path, with the name that it is known as: "npu (/p/plugin.so)".
   const std::string& name() const { return name_; }
@@ -43,8 +86,6 @@ class Plugin {
   const std::string& build() const { return build_; }
   // The number of no other plugin of the process, among the first 65,535.
   std::uint16_t number() const { return number_; }
-  // The name of the plugin of this number; "?" if there is none.
-  static std::string name_of(std::uint16_t number);
   int minor_version() const { return api_->version.minor_version; }
   // "0.115".
   std::string version_text() const;
@@ -131,17 +172,19 @@ class Plugin {
     try {
       function();
     } catch (...) {
-      log_throw(name);
+      log_failure(thrown(name).error());
     }
   }
-  // For destruction, whose error no caller can be given: it is logged.
-  template <class A>
-  void call_quietly(A&& args) const {
+  // For destruction, whose error no caller can be given: it is logged. The structure begins with
+  // these fields.
+  template <class A, class... Fields>
+  void call_quietly(Fields... fields) const {
     CallUnderWay under_way(number_);
-    call_quietly_in(under_way, args);
+    call_quietly_in<A>(under_way, fields...);
   }
-  template <class A>
-  void call_quietly_in(CallUnderWay& under_way, A& args) const {
+  template <class A, class... Fields>
+  void call_quietly_in(CallUnderWay& under_way, Fields... fields) const {
+    A args{{}, fields...};
     if (const Status status = call_in(under_way, {}, args); !status) log_failure(status.error());
   }
   // Takes the error away from the plugin. what: what was called, for its text as above. Never
@@ -149,23 +192,22 @@ class Plugin {
   Error take_error(abi::Error* error, std::string_view what) const;
 
  private:
-  Plugin(const abi::Api* api, std::string name) : api_(api), name_(std::move(name)) {}
+  Plugin(const abi::Api* api, std::string name, std::string build)
+      : api_(api), name_(std::move(name)), build_(std::move(build)) {}
   static std::uint16_t next_number();
   static Result<const Plugin*> open(const std::string& path, const std::string& name);
-  static Result<const Plugin*> adopt(const abi::Api* api, std::string name, std::string build);
   Status check_version() const;
   Status initialize();
   Status lacks(std::string_view function) const;
   Status thrown(std::string_view function) const;  // in a handler
   Status missing(abi::Slot slot, std::string_view what) const;
-  void log_throw(std::string_view name) const;
   void log_failure(const Error& error) const;
 
   const abi::Api* api_;
   const std::uint16_t number_ = next_number();
   const std::string name_;
   const CalledHere called_{number_, name_.c_str()};
-  std::string build_;
+  const std::string build_;
   Attributes attributes_;
 };
 

@@ -9,7 +9,6 @@
 
 #include "millrace/core/base/json_text.h"
 #include "millrace/core/base/read_file.h"
-#include "millrace/devices/backend_name.h"
 #include "millrace/devices/pjrt/client.h"
 
 namespace millrace::devices::pjrt {
@@ -157,6 +156,14 @@ Status read_options(const std::string& file, const Json& json, Attributes& optio
   return {};
 }
 
+void add_manifest(const std::string& file, std::string name, PluginList& list) {
+  if (Result<PluginEntry> entry = read_manifest(file, std::move(name))) {
+    list.entries.push_back(*std::move(entry));
+  } else {
+    list.problems.push_back(entry.error());
+  }
+}
+
 void read_variable(const Variables& variables, PluginList& list) {
   constexpr const char* kName = "PJRT_NAMES_AND_LIBRARY_PATHS";
   const std::string text = variables(kName).value_or("");
@@ -176,11 +183,7 @@ void read_variable(const Variables& variables, PluginList& list) {
     }
     std::string path(item.substr(colon + 1));
     if (path.ends_with(".json")) {
-      if (Result<PluginEntry> entry = read_manifest(path, std::move(name))) {
-        list.entries.push_back(*std::move(entry));
-      } else {
-        list.problems.push_back(entry.error());
-      }
+      add_manifest(path, std::move(name), list);
       continue;
     }
     list.entries.push_back(
@@ -201,13 +204,7 @@ void read_folder(const std::string& folder, PluginList& list) {
         "the folder " + folder + " of MILLRACE_PLUGIN_PATH cannot be read: " + none.message()));
   }
   std::ranges::sort(files);
-  for (const std::string& file : files) {
-    if (Result<PluginEntry> entry = read_manifest(file)) {
-      list.entries.push_back(*std::move(entry));
-    } else {
-      list.problems.push_back(entry.error());
-    }
-  }
+  for (const std::string& file : files) add_manifest(file, {}, list);
 }
 
 // Among manifests that name the same plugin the one with the largest is used, else the first: one

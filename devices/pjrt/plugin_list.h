@@ -2,8 +2,6 @@
 // files. Nothing is loaded before it is asked for, and no kind of device is named in the code.
 #pragma once
 
-#include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>

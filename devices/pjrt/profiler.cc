@@ -1,11 +1,9 @@
 #include "millrace/devices/pjrt/profiler.h"
 
 #include <chrono>
-#include <exception>
 #include <limits>
 #include <utility>
 
-#include "millrace/devices/pjrt/abi/extensions.h"
 #include "xla.pb.h"
 
 namespace millrace::devices::pjrt {

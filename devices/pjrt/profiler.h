@@ -8,16 +8,10 @@
 
 #include "millrace/core/base/clock.h"
 #include "millrace/core/observe/trace.h"
-#include "millrace/devices/pjrt/calls_under_way.h"
+#include "millrace/devices/pjrt/abi/extensions.h"
 #include "millrace/devices/pjrt/plugin.h"
 
 namespace millrace::devices::pjrt {
-
-namespace abi {
-struct ProfilerApi;
-struct ProfilerError;
-struct ProfilerHandle;
-}  // namespace abi
 
 // One session, from create to finish or destruction. One per process at a time, as the profilers
 // of plugins have it. Thread-safety: external. Every call blocks.

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "millrace/devices/pjrt/dtype.h"
+#include "millrace/devices/pjrt/layout.h"
 #include "millrace/devices/stablehlo/read_program.h"
 #include "xla.pb.h"
 
@@ -77,9 +77,7 @@ Status read_outputs(const Plugin& plugin, abi::Executable* executable, ProgramFa
 Status read_optimized(const Plugin& plugin, abi::Executable* executable, ProgramFacts& facts) {
   abi::Program program;
   program.struct_size = abi::kStructSize<abi::Program>;
-  abi::ExecutableOptimizedProgramArgs args;
-  args.executable = executable;
-  args.program = &program;
+  abi::ExecutableOptimizedProgramArgs args{{}, executable, &program};
   MILLRACE_TRY_STATUS(plugin.call(args));  // the size
   constexpr abi::Slot kSlot = abi::Slot::kExecutable_OptimizedProgram;
   MILLRACE_TRY_STATUS(
@@ -253,10 +251,6 @@ Result<std::vector<Shape>> read_mlir_outputs(std::string_view text, int partitio
   return outputs;
 }
 
-bool is_portable(const CompileOptions& options) {
-  return options.portable && options.replicas == 1 && options.partitions == 1;
-}
-
 std::string write_compile_options(const CompileOptions& options,
                                   std::span<const std::int64_t> device_ids) {
   millrace::pjrt::CompileOptions message;
@@ -268,8 +262,8 @@ std::string write_compile_options(const CompileOptions& options,
     build.set_use_spmd_partitioning(true);
     build.set_use_shardy_partitioner(true);
   }
-  message.set_compile_portable_executable(is_portable(options));
-  if (!is_portable(options)) {
+  message.set_compile_portable_executable(options.on_any_one());
+  if (!options.on_any_one()) {
     auto& assignment = *build.mutable_device_assignment();
     assignment.set_replica_count(options.replicas);
     assignment.set_computation_count(options.partitions);
@@ -307,10 +301,8 @@ Result<ProgramFacts> read_facts(const Plugin& plugin, abi::Executable* executabl
     facts.outputs = *std::move(read);
   }
   MILLRACE_TRY_STATUS(read_inputs(plugin, executable, compiled, facts));
-  abi::ExecutableGetCompiledMemoryStatsArgs memory;
-  memory.executable = executable;
-  if (plugin.call(memory))
-    facts.temporary_bytes = std::max<std::int64_t>(0, memory.temporary_bytes);
+  if (const auto memory = plugin.ask<abi::ExecutableGetCompiledMemoryStatsArgs>(executable))
+    facts.temporary_bytes = std::max<std::int64_t>(0, memory->temporary_bytes);
   return facts;
 }
 

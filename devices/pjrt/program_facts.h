@@ -48,8 +48,6 @@ Status read_hlo(std::string_view bytes, bool with_config, ProgramFacts& facts);
 Status read_mlir(std::string_view text, ProgramFacts& facts);
 // Its results, by the same rule.
 Result<std::vector<Shape>> read_mlir_outputs(std::string_view text, int partitions);
-// It runs on one device, whichever: its `devices` say nothing.
-bool is_portable(const CompileOptions& options);
 std::string write_compile_options(const CompileOptions& options,
                                   std::span<const std::int64_t> device_ids);
 

@@ -1,34 +1,31 @@
 #include "millrace/devices/sim/sim_buffer.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
-#include <utility>
 
 #include "millrace/devices/device_scope.h"
-#include "millrace/devices/host_view.h"
 
 namespace millrace::devices::sim {
 namespace {
 
 std::unexpected<Error> removed_error(const SimBuffer& buffer, const char* what) {
   return fail(ErrorCode::kFailedPrecondition, std::string(what) + " of " +
-                                                  buffer.shape().to_string() + " on device " +
-                                                  std::to_string(index(buffer.device())) +
+                                                  buffer.shape().to_string() + " on " +
+                                                  name_of(buffer.device()) +
                                                   ": the buffer was donated or removed before, or "
                                                   "lost with its device");
 }
 
 }  // namespace
 
-SimBuffer::SimBuffer(SimCore& client, DeviceId device, const Shape& shape, Ref<SimBytes> bytes)
+SimBuffer::SimBuffer(SimCore& client, SimDevice& device, const Shape& shape, Ref<SimBytes> bytes)
     : client_(client),
       device_(device),
       shape_(shape),
-      life_((*client_.find(device))->life()),
+      life_(device_.life()),
       bytes_(std::move(bytes)) {
   client_.buffers.fetch_add(1);
-  (*client_.find(device_))->add_memory(static_cast<std::int64_t>(size_bytes()));
+  device_.add_memory(static_cast<std::int64_t>(size_bytes()));
 }
 
 SimBuffer::~SimBuffer() {
@@ -41,9 +38,7 @@ Future<void> SimBuffer::ready() const {
   return Future<void>(Ref<Cell<void>>(ready_));
 }
 
-bool SimBuffer::removed() const {
-  return removed_.load() || life_ != (*client_.find(device_))->life();
-}
+bool SimBuffer::removed() const { return removed_.load() || life_ != device_.life(); }
 
 Ref<SimBytes> SimBuffer::bytes() const {
   MutexLock lock(mutex_);
@@ -52,14 +47,12 @@ Ref<SimBytes> SimBuffer::bytes() const {
 
 bool SimBuffer::donate() {
   if (removed_.exchange(true)) return false;
-  (*client_.find(device_))->add_memory(-static_cast<std::int64_t>(size_bytes()));
+  device_.add_memory(-static_cast<std::int64_t>(size_bytes()));
   Ref<SimBytes> bytes;  // goes after the lock
   MutexLock lock(mutex_);
   std::swap(bytes, bytes_);
   return true;
 }
-
-void SimBuffer::remove() { donate(); }
 
 Future<void> SimBuffer::copy_to_host(std::span<std::byte> destination, Owner keep_alive) {
   if (DeviceScope::current() == nullptr) client_.check_scope({}, "copy_to_host");
@@ -74,7 +67,7 @@ Future<void> SimBuffer::copy_to_host(std::span<std::byte> destination, Owner kee
   }
   Scope::Hold hold = client_.scope.hold();
   if (!hold) return client_.scope.closed_error();
-  auto transfer = make_ref<SimTransfer>(client_, **client_.find(device_), std::move(hold));
+  auto transfer = make_ref<SimTransfer>(client_, device_, std::move(hold));
   return transfer->fetch(Ref<SimBuffer>::share(this), destination, std::move(keep_alive));
 }
 
@@ -93,8 +86,7 @@ Result<HostAccess> SimBuffer::host_access() {
   }
   {
     MutexLock lock(client_.mutex);
-    const SimDevice& device = **client_.find(device_);
-    if (device.failure) return std::unexpected(*device.failure);
+    if (device_.failure) return std::unexpected(*device_.failure);
   }
   Owner owner(bytes->span().data(), [bytes](const void*) {}, PoolAllocator<std::byte>());
   return HostAccess{bytes->span(), std::move(owner)};
@@ -142,19 +134,14 @@ Future<void> SimTransfer::fetch(Ref<SimBuffer> from, std::span<std::byte> to, Ow
 void SimTransfer::wait_for_source(Ref<SimBuffer> from) {
   size_ = from->size_bytes();
   from_ = from->bytes();
-  source_ready_ = from->ready();
-  add_ref();
-  source_ready_.cell()->add_waiter(this);
-}
-
-void SimTransfer::on_complete(AsyncValue& value) noexcept {
-  if (const Error* error = value.error()) {
-    error_ = *error;
-    end();
-  } else {
-    reserve();
-  }
-  release();
+  from->ready()
+      .then(inline_executor(),
+            [self = Ref<SimTransfer>::share(this)](const Status& ready) {
+              if (ready) return self->reserve();
+              self->error_ = ready.error();
+              self->end();
+            })
+      .ignore();
 }
 
 void SimTransfer::reserve() {

@@ -56,16 +56,16 @@ class QuietCell final : public Cell<void> {
 // Thread-safety: thread-safe.
 class SimBuffer final : public BufferBody {
  public:
-  SimBuffer(SimCore& client, DeviceId device, const Shape& shape, Ref<SimBytes> bytes);
+  SimBuffer(SimCore& client, SimDevice& device, const Shape& shape, Ref<SimBytes> bytes);
 
   const Shape& shape() const override { return shape_; }
   Client& client() const override { return client_; }
-  DeviceId device() const override { return device_; }
+  DeviceId device() const override { return device_.id(); }
   std::size_t size_bytes() const override { return shape_.size_bytes(); }
   Future<void> ready() const override;
   Future<void> copy_to_host(std::span<std::byte> destination, Owner keep_alive) override;
   Result<HostAccess> host_access() override;
-  void remove() override;
+  void remove() override { donate(); }
   bool removed() const override;
 
   // As ready(), for a launch that took it before it was donated.
@@ -80,7 +80,7 @@ class SimBuffer final : public BufferBody {
   ~SimBuffer() override;
 
   SimCore& client_;
-  const DeviceId device_;
+  SimDevice& device_;
   const Shape shape_;
   const std::uint32_t life_;  // of its device
   const Ref<QuietCell> ready_ = make_ref<QuietCell>();
@@ -94,7 +94,7 @@ Ref<SimBytes> make_bytes(const SimOptions& options, const Shape& shape);
 
 // Life: waits for its source, takes its turn in the lane (one at a time per device and direction),
 // ends. Owned by what will call it next.
-class SimTransfer final : public RefCounted, public Waiter, public Pooled {
+class SimTransfer final : public RefCounted, public Pooled {
  public:
   using Pooled::operator new;
   using Pooled::operator delete;
@@ -106,8 +106,6 @@ class SimTransfer final : public RefCounted, public Waiter, public Pooled {
   Future<void> fetch(Ref<SimBuffer> from, std::span<std::byte> to, Owner keep_alive);
   // The end of a put or a fetch.
   Future<void> done() const { return Future<void>(Ref<Cell<void>>(done_)); }
-
-  void on_complete(AsyncValue& value) noexcept override;  // the source is ready
 
  private:
   void wait_for_source(Ref<SimBuffer> from);
@@ -127,7 +125,6 @@ class SimTransfer final : public RefCounted, public Waiter, public Pooled {
   HostView view_;
   std::array<std::int64_t, kMaxRank> strides_{};
   Ref<SimBytes> from_;
-  Future<void> source_ready_;
   Ref<SimBuffer> to_;
   std::span<std::byte> host_;
   Owner keep_alive_;

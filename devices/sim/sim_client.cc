@@ -5,7 +5,6 @@
 
 #include "millrace/core/base/check.h"
 #include "millrace/devices/device_body.h"
-#include "millrace/devices/host_view.h"
 #include "millrace/devices/sim/sim_launch.h"
 
 namespace millrace::devices::sim {
@@ -37,10 +36,6 @@ void SimClient::add_program(SimProgram program) {
   auto shared = std::make_shared<const SimProgram>(std::move(program));
   MutexLock lock(mutex);
   programs_[shared->name] = shared;
-}
-
-void SimClient::set_violation_handler(std::function<void(const std::string&)> handler) {
-  violation_ = std::move(handler);
 }
 
 std::vector<SimEvent> SimClient::events() const {
@@ -80,8 +75,7 @@ void SimClient::slow(DeviceId device, TimePoint at, double factor) {
 void SimClient::fail_device(DeviceId device, TimePoint at, std::string cause) {
   const TimerQueue::Id timer =
       options.timers->schedule(at, [this, device, cause = std::move(cause)] {
-        const Error error(ErrorCode::kUnavailable,
-                          "simulated device " + std::to_string(index(device)) + ": " + cause);
+        const Error error(ErrorCode::kUnavailable, "simulated " + name_of(device) + ": " + cause);
         static_cast<void>(kill(device, error));
       });
   MutexLock lock(mutex);
@@ -115,9 +109,9 @@ Status SimClient::restart(DeviceId device) {
   {
     MutexLock lock(mutex);
     if (!target->failure) {
-      return millrace::fail(ErrorCode::kFailedPrecondition,
-                            "simulated device " + std::to_string(index(device)) +
-                                " was not restarted: it has not failed");
+      return millrace::fail(
+          ErrorCode::kFailedPrecondition,
+          "simulated " + name_of(device) + " was not restarted: it has not failed");
     }
     MILLRACE_CHECK(target->running == nullptr && target->queue.empty(),
                    "a device is restarted when nothing of it is in flight");
@@ -129,10 +123,6 @@ Status SimClient::restart(DeviceId device) {
   target->lose_memory();
   note({.kind = SimEvent::Kind::kDeviceRestarted, .device = device});
   return {};
-}
-
-Result<Executable> SimClient::compile(const Program& program, const CompileOptions& /*options*/) {
-  return load(program.code());
 }
 
 Result<Executable> SimClient::load(std::string_view serialized) {
@@ -154,10 +144,10 @@ Result<PutResult> SimClient::put(const HostView& view, HostBufferSemantics seman
   MILLRACE_TRY(SimDevice * target, find(device));
   MILLRACE_TRY_STATUS(check(view));
   if (memory != -1 && memory != index(device)) {
-    return fail(ErrorCode::kInvalidArgument, "simulated device " + std::to_string(index(device)) +
-                                                 " has no memory " + std::to_string(memory));
+    return fail(ErrorCode::kInvalidArgument,
+                "simulated " + name_of(device) + " has no memory " + std::to_string(memory));
   }
-  if (!has_room(*target, view.shape.size_bytes()))
+  if (!target->has_room(view.shape.size_bytes()))
     return no_room(*target, "a put of " + view.shape.to_string());
   std::optional<Error> scripted;
   {
@@ -171,11 +161,11 @@ Result<PutResult> SimClient::put(const HostView& view, HostBufferSemantics seman
       semantics >= HostBufferSemantics::kImmutableZeroCopy && is_dense(view) && !scripted) {
     auto bytes = make_ref<SimBytes>(view.data, view.shape.size_bytes(), view.owner);
     Future<void> released = bytes->released();
-    auto buffer = make_ref<SimBuffer>(*this, device, view.shape, std::move(bytes));
+    auto buffer = make_ref<SimBuffer>(*this, *target, view.shape, std::move(bytes));
     buffer->complete({});
     return PutResult{Buffer(std::move(buffer)), std::move(released)};
   }
-  auto buffer = make_ref<SimBuffer>(*this, device, view.shape, make_bytes(options, view.shape));
+  auto buffer = make_ref<SimBuffer>(*this, *target, view.shape, make_bytes(options, view.shape));
   HostView source = view;
   const bool now = semantics == HostBufferSemantics::kImmutableOnlyDuringCall;
   if (now) {
@@ -206,7 +196,8 @@ Result<Buffer> SimClient::copy(const Buffer& source, DeviceId device, int /*memo
   }
   Scope::Hold hold = scope.hold();
   if (!hold) return std::unexpected(scope.closed_error());
-  auto buffer = make_ref<SimBuffer>(*this, device, from.shape(), make_bytes(options, from.shape()));
+  auto buffer =
+      make_ref<SimBuffer>(*this, *target, from.shape(), make_bytes(options, from.shape()));
   make_ref<SimTransfer>(*this, *target, std::move(hold))
       ->copy(Ref<SimBuffer>::share(&from), buffer);
   return Buffer(std::move(buffer));
@@ -214,7 +205,7 @@ Result<Buffer> SimClient::copy(const Buffer& source, DeviceId device, int /*memo
 
 Result<MemoryStats> SimClient::memory_stats(DeviceId device) const {
   MILLRACE_TRY(const SimDevice* found, find(device));
-  return found->memory(options.memory_bytes);
+  return found->memory();
 }
 
 Future<void> SimClient::failed(DeviceId device) const {

@@ -1,8 +1,7 @@
 // SimClient: devices of scripted speed and scripted failures, in one thread on virtual time or in
 // many on real time. Programs are C++ functions with a name (SimProgram), so the numbers are exact.
 // It is strict where real devices are: a call from outside the device's actor or the use of a
-// buffer that was donated is a violation. Read next: sim_core.h, sim_device.h (when
-// things happen).
+// buffer that was donated is a violation. Read next: sim_core.h (when things happen).
 #pragma once
 
 #include <functional>
@@ -12,7 +11,6 @@
 #include <vector>
 
 #include "millrace/devices/sim/sim_core.h"
-#include "millrace/devices/sim/sim_options.h"
 
 namespace millrace::devices::sim {
 
@@ -40,14 +38,18 @@ class SimClient final : public SimCore {
   std::int64_t live_buffers() const { return buffers.load(); }
   std::uint64_t uses_after_removal() const { return removed_uses.load(); }
   // Told of a call from outside the device's actor; by default that ends the process.
-  void set_violation_handler(std::function<void(const std::string&)> handler);
+  void set_violation_handler(std::function<void(const std::string&)> handler) {
+    violation_ = std::move(handler);
+  }
 
   std::string_view platform_name() const override { return "sim"; }
   std::string_view platform_version() const override { return "1"; }
   std::span<const DeviceInfo> devices() const override { return infos_; }
   std::span<const MemoryInfo> memories() const override { return memories_; }
   bool calls_may_block() const override { return false; }
-  Result<Executable> compile(const Program& program, const CompileOptions& options) override;
+  Result<Executable> compile(const Program& program, const CompileOptions& /*options*/) override {
+    return load(program.code());
+  }
   Result<Executable> load(std::string_view serialized) override;
   Result<PutResult> put(const HostView& view, HostBufferSemantics semantics, DeviceId device,
                         int memory) override;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "millrace/devices/launch_check.h"
+
 namespace millrace::devices::sim {
 namespace {
 
@@ -35,7 +36,7 @@ Status SimExecutable::launch(const LaunchArguments& call, std::span<LaunchResult
   PooledArray<SimDevice*> devices(call.devices.size());
   for (std::size_t d = 0; d < devices.size(); ++d) {
     MILLRACE_TRY(devices[d], client_.find(call.devices[d]));
-    if (!client_.has_room(*devices[d], launch_bytes()))
+    if (!devices[d]->has_room(launch_bytes()))
       return no_room(*devices[d], "the outputs of " + name());
   }
   Scope::Hold hold = client_.scope.hold();
@@ -79,8 +80,8 @@ void SimLaunch::prepare(const LaunchArguments& call, std::span<LaunchResult> res
     PooledArray<Buffer> handles(program.outputs.size());
     for (std::size_t o = 0; o < program.outputs.size(); ++o) {
       const Shape& shape = program.outputs[o];
-      part.outputs[o] = make_ref<SimBuffer>(client_, part.device->id(), shape,
-                                            make_bytes(client_.options, shape));
+      part.outputs[o] =
+          make_ref<SimBuffer>(client_, *part.device, shape, make_bytes(client_.options, shape));
       handles[o] = Buffer(part.outputs[o]);
     }
     results[d] = {Buffers(std::span<const Buffer>(handles.span())),
@@ -91,21 +92,6 @@ void SimLaunch::prepare(const LaunchArguments& call, std::span<LaunchResult> res
   }
 }
 
-// Waits for the bytes of one input.
-class SimLaunch::InputWaiter final : public Waiter, public Pooled {
- public:
-  explicit InputWaiter(Ref<SimLaunch> launch) : launch_(std::move(launch)) {}
-  void on_complete(AsyncValue& value) noexcept override {
-    const Ref<SimLaunch> launch = std::move(launch_);
-    const Error* error = value.error();
-    delete this;
-    launch->input_done(error);
-  }
-
- private:
-  Ref<SimLaunch> launch_;
-};
-
 void SimLaunch::start(const LaunchArguments& call) {
   if (client_.options.in_order) enqueue();
   for (const auto& arguments : call.arguments) {
@@ -114,7 +100,12 @@ void SimLaunch::start(const LaunchArguments& call) {
       const Future<void> ready = static_cast<const SimBuffer&>(*argument.body()).written();
       if (ready.ready() && ready.result()) continue;
       pending_.fetch_add(1);
-      ready.cell()->add_waiter(new InputWaiter(Ref<SimLaunch>::share(this)));
+      ready
+          .then(inline_executor(),
+                [self = Ref<SimLaunch>::share(this)](const Status& written) {
+                  self->input_done(written ? nullptr : &written.error());
+                })
+          .ignore();
     }
   }
   input_done(nullptr);
@@ -200,12 +191,7 @@ void SimLaunch::begin() {
     begin_ = due;
     return later(due, &SimLaunch::begin);
   }
-  for (const Part& part : parts_) {
-    client_.note({.kind = SimEvent::Kind::kLaunchBegin,
-                  .device = part.device->id(),
-                  .name = executable_->name(),
-                  .number = number_});
-  }
+  for (const Part& part : parts_) note(SimEvent::Kind::kLaunchBegin, part);
   if (const Status cut = stopped(); !cut) return finish(cut);
   const Status computed = scripted_ ? Status() : compute();
   if (!computed) return finish(computed);
@@ -266,11 +252,7 @@ void SimLaunch::step() {
     const int output = times[next_step_++].output;
     if (scripted_) continue;
     for (const Part& part : parts_) {
-      client_.note({.kind = SimEvent::Kind::kOutputWritten,
-                    .device = part.device->id(),
-                    .name = executable_->name(),
-                    .number = number_,
-                    .output = output});
+      note(SimEvent::Kind::kOutputWritten, part, output);
       Ref<SimBuffer> written;
       {
         MutexLock lock(client_.mutex);
@@ -282,10 +264,18 @@ void SimLaunch::step() {
   }
 }
 
+void SimLaunch::note(SimEvent::Kind kind, const Part& part, int output) const {
+  client_.note({.kind = kind,
+                .device = part.device->id(),
+                .name = executable_->name(),
+                .number = number_,
+                .output = output});
+}
+
 void SimLaunch::trace(const SimDevice& device) const {
   TraceRecorder* const trace = client_.options.trace;
   if (trace == nullptr) return;
-  trace->record({.lane = trace->lane("device " + std::to_string(index(device.id()))),
+  trace->record({.lane = trace->lane(name_of(device.id())),
                  .name = trace->name(executable_->name()),
                  .begin = begin_,
                  .end = trace->now(),
@@ -316,10 +306,7 @@ void SimLaunch::finish(const Status& status) {
   for (std::size_t d = 0; d < parts_.size(); ++d) {
     const Part& part = parts_[d];
     if (ran) {
-      client_.note({.kind = SimEvent::Kind::kLaunchEnd,
-                    .device = part.device->id(),
-                    .name = executable_->name(),
-                    .number = number_});
+      note(SimEvent::Kind::kLaunchEnd, part);
       trace(*part.device);
     }
     ended[d].inputs = {};

@@ -63,7 +63,6 @@ class SimLaunch final : public SimQueued, public Pooled {
   void finish(const Status& status) override;
 
  private:
-  class InputWaiter;
   struct Part {
     SimDevice* device = nullptr;
     PooledArray<Ref<SimBytes>> inputs;
@@ -80,6 +79,7 @@ class SimLaunch final : public SimQueued, public Pooled {
   Status compute();
   void step();
   TimePoint due_locked(Duration offset) const;
+  void note(SimEvent::Kind kind, const Part& part, int output = -1) const;
   void trace(const SimDevice& device) const;
 
   SimCore& client_;

@@ -153,9 +153,10 @@ TEST(AdmissionTest, WhoIsWithdrawnLeavesTheLineAndTheOthersStayInOrder) {
     EXPECT_EQ(next, all[static_cast<std::size_t>(left)]);
     delete next;
   }
-  for (Envelope* rest = admission.close(); rest != nullptr;) {
-    EXPECT_EQ(rest, all.back());
-    delete std::exchange(rest, rest->next_envelope());
+  WorkQueue rest = admission.close();
+  while (Work* left = rest.pop()) {
+    EXPECT_EQ(left, all.back());
+    left->drop();
   }
   EXPECT_EQ(alive, 0);
 }
@@ -177,10 +178,9 @@ TEST(AdmissionTest, WhoIsWithdrawnTakesNoRoomFromOthersInAFullLine) {
   EXPECT_EQ(admission.wait(&item), Verdict::kWaiting);
   EXPECT_EQ(alive, 3);
   EXPECT_EQ(admission.load().waiting_bytes, 200u);
-  for (Envelope* rest = admission.close(); rest != nullptr;) {
-    Envelope* const next = rest->next_envelope();
-    if (rest != &item) delete rest;
-    rest = next;
+  WorkQueue rest = admission.close();
+  while (Work* left = rest.pop()) {
+    if (left != &item) left->drop();
   }
   EXPECT_EQ(alive, 0);
 }
@@ -216,10 +216,10 @@ TEST(AdmissionTest, CloseRefusesAndReturnsWhoWaitedInOrder) {
   admission.try_admit(60);
   admission.wait(&first);
   admission.wait(&second);
-  Envelope* const waiting = admission.close();
-  EXPECT_EQ(waiting, &first);
-  EXPECT_EQ(waiting->next_envelope(), &second);
-  EXPECT_EQ(second.next_envelope(), nullptr);
+  WorkQueue waiting = admission.close();
+  EXPECT_EQ(waiting.pop(), &first);
+  EXPECT_EQ(waiting.pop(), &second);
+  EXPECT_TRUE(waiting.empty());
   EXPECT_EQ(admission.try_admit(1), Verdict::kClosed);
   EXPECT_EQ(admission.admit_anyway(1), Verdict::kClosed);
   EXPECT_EQ(admission.wait(&first), Verdict::kClosed);

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "millrace/devices/device_actor.h"
 #include "millrace/devices/device_scope.h"
-#include "millrace/devices/make_devices.h"
 #include "tests/support/simulation.h"
 #include "tests/support/stub_client.h"
 

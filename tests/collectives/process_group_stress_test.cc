@@ -17,7 +17,7 @@
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/exec/make_executor.h"
 #include "millrace/core/loop/event_loop_thread.h"
-#include "millrace/devices/make_devices.h"
+#include "millrace/devices/device_actor.h"
 #include "millrace/devices/sim/sim_client.h"
 
 namespace millrace::collectives {

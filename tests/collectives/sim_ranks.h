@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "millrace/collectives/process_group.h"
-#include "millrace/devices/make_devices.h"
+#include "millrace/devices/device_actor.h"
 #include "millrace/devices/sim/sim_client.h"
 #include "tests/support/simulation.h"
 

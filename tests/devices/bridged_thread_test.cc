@@ -16,7 +16,7 @@
 #include "millrace/core/exec/make_executor.h"
 #include "millrace/core/loop/completion_fd.h"
 #include "millrace/devices/cpu/client.h"
-#include "millrace/devices/make_devices.h"
+#include "millrace/devices/device_actor.h"
 #include "tests/support/cpu_programs.h"
 
 namespace millrace::devices {

@@ -1,4 +1,4 @@
-#include "millrace/devices/make_devices.h"
+#include "millrace/devices/device_actor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

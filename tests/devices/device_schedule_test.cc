@@ -39,7 +39,7 @@ class DeviceScheduleTest : public ::testing::Test {
   DevicePlace* call() {
     grant_all();
     DevicePlace* const place = schedule_.take_seat();
-    if (place != nullptr) schedule_.returned(*place);
+    if (place != nullptr) schedule_.begun(*place);
     return place;
   }
 
@@ -56,11 +56,11 @@ TEST_F(DeviceScheduleTest, OneCallHoldsTheSeat) {
   EXPECT_EQ(schedule_.take_seat(), &second) << "it was ready first: it waits for no credits";
   EXPECT_EQ(schedule_.take_seat(), nullptr);
   EXPECT_EQ(schedule_.caller(), &second);
-  schedule_.returned(second);
+  schedule_.begun(second);
   EXPECT_EQ(schedule_.take_seat(), &first);
   schedule_.leave(first);
   EXPECT_EQ(schedule_.caller(), nullptr);
-  schedule_.call_again(second);
+  schedule_.make_ready(second);
   EXPECT_EQ(schedule_.take_seat(), &second);
 }
 
@@ -131,7 +131,7 @@ TEST_F(DeviceScheduleTest, SpanningLaunchesVoteInOrderAndTakeCreditsOnceArmed) {
   first.armed = second.armed = true;
   ASSERT_EQ(schedule_.grant(), &first);
   EXPECT_EQ(schedule_.grant(), nullptr) << "the second waits behind it";
-  schedule_.launched(first);  // by the other device
+  schedule_.begun(first);  // by the other device
   EXPECT_EQ(schedule_.next_to_vote(), &second);
 }
 
@@ -170,7 +170,7 @@ TEST(DeviceScheduleDeathTest, StepsThatNoCallMayTakeAreChecked) {
   ManualClock clock;
   DeviceSchedule schedule({}, clock);
   DevicePlace place;
-  EXPECT_DEATH(schedule.returned(place), "no such step");
+  EXPECT_DEATH(schedule.begun(place), "no such step");
   schedule.enter(place);
   schedule.leave(place);
   EXPECT_DEATH(schedule.leave(place), "no such step");

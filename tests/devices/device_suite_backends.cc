@@ -7,7 +7,7 @@
 
 #include "millrace/devices/cpu/client.h"
 #include "millrace/devices/cpu/compile.h"
-#include "millrace/devices/make_devices.h"
+#include "millrace/devices/device_actor.h"
 #include "millrace/devices/pjrt/client.h"
 #include "millrace/devices/sim/sim_client.h"
 #include "tests/devices/device_suite.h"

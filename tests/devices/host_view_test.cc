@@ -1,4 +1,4 @@
-#include "millrace/devices/host_view.h"
+#include "millrace/devices/client.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "millrace/devices/shape_pattern.h"
+#include "millrace/devices/shape.h"
 
 #include <gtest/gtest.h>
 

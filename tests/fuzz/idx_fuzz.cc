@@ -17,7 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::span bytes(reinterpret_cast<const std::byte*>(data), size);
   std::unique_ptr<ByteSource> source = std::make_unique<MemorySource>("input", bytes);
   if (is_gzip(bytes)) source = std::make_unique<GzipSource>(std::move(source));
-  const Result<IdxArray> array = read_idx(*source, {.max_bytes = std::uint64_t{64} << 20});
+  const Result<devices::HostArray> array =
+      read_idx(*source, {.max_bytes = std::uint64_t{64} << 20});
   if (array) {
     std::byte sum = {};
     for (const std::byte b : array->bytes()) sum ^= b;  // every byte is ours to read

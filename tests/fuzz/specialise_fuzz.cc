@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "millrace/devices/cpu/kernels/kernel.h"
-#include "millrace/devices/shape_pattern.h"
+#include "millrace/devices/shape.h"
 #include "millrace/devices/stablehlo/read_program.h"
 #include "millrace/devices/stablehlo/specialise/specialise.h"
 #include "millrace/devices/stablehlo/verify/verify.h"

@@ -56,7 +56,7 @@ inline Status increment_sum(const devices::cpu::RunCall& call, std::int64_t elem
   auto* out = reinterpret_cast<float*>(call.outputs[0]);
   for (std::int64_t i = 0; i < elements; ++i) {
     float total = 1;
-    for (const std::byte* input : call.inputs) total += reinterpret_cast<const float*>(input)[i];
+    for (const void* input : call.inputs) total += static_cast<const float*>(input)[i];
     out[i] = total;
   }
   call.output_written(0);

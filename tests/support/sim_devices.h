@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/devices/make_devices.h"
+#include "millrace/devices/device_actor.h"
 #include "millrace/devices/sim/sim_client.h"
 #include "tests/support/simulation.h"
 

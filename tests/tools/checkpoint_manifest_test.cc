@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "millrace/transfer/formats/file_writer.h"
+#include "millrace/transfer/formats/file.h"
 
 namespace millrace::train {
 namespace {

@@ -19,7 +19,7 @@
 #include "millrace/devices/cpu/client.h"
 #include "millrace/devices/cpu/compile.h"
 #include "millrace/devices/cpu/kernels/contraction/onednn.h"
-#include "millrace/devices/make_devices.h"
+#include "millrace/devices/device_actor.h"
 #include "millrace/tools/api/runtime.h"
 #include "millrace/tools/train/model.h"
 #include "millrace/tools/train/step_graph.h"
@@ -252,8 +252,7 @@ TEST(TrainAllocationTest, ReplayedStepOnCpuDevicesAllocatesNothing) {
   if (!kAllocationsCountable) GTEST_SKIP() << "a sanitizer sees every pooled block";
   for_each_seed(2, [&](Simulation& sim) {
     const auto serial = make_serial_parallel();
-    const devices::cpu::CpuDeviceThreads threads{.executor = &sim.executor(),
-                                                 .parallel = serial.get()};
+    const devices::DeviceThreads threads{.executor = &sim.executor(), .parallel = serial.get()};
     devices::cpu::CpuClient client({.threads = {kDevices, threads},
                                     .clock = sim.environment().clock,
                                     .compile = &devices::cpu::compile});

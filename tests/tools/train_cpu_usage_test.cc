@@ -44,11 +44,8 @@ TEST(CpuUsageTest, DifferencesAreNeverNegative) {
 TEST(CpuUsageTest, OthersAreWhatThisProcessDidNotUse) {
   const CpuUsage used{.cores = 2, .process = 1s, .waiting = 3s, .cores_busy = 2s};
   EXPECT_EQ(used.others(), 1s);
-  EXPECT_DOUBLE_EQ(used.process_cores(2s), 0.5);
-  EXPECT_DOUBLE_EQ(used.others_cores(4s), 0.25);
   const CpuUsage untold{.cores = 2, .process = 1s};
   EXPECT_EQ(untold.others(), Duration());
-  EXPECT_EQ(untold.others_cores(Duration()), 0);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "millrace/devices/make_devices.h"
+#include "millrace/devices/device_actor.h"
 
 namespace millrace::train::testing {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/devices/make_devices.h"
+#include "millrace/devices/device_actor.h"
 #include "millrace/devices/sim/sim_client.h"
 #include "millrace/transfer/device_loader.h"
 #include "tests/support/simulation.h"

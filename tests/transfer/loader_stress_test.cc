@@ -10,9 +10,8 @@
 #include <vector>
 
 #include "millrace/core/async/blocking.h"
-#include "millrace/core/exec/executor_pool.h"
 #include "millrace/core/exec/make_executor.h"
-#include "millrace/devices/make_devices.h"
+#include "millrace/devices/device_actor.h"
 #include "millrace/devices/sim/sim_client.h"
 #include "millrace/transfer/device_loader.h"
 #include "tests/transfer/scripted_source.h"

@@ -10,7 +10,7 @@
 
 #include "millrace/transfer/array_source.h"
 #include "millrace/transfer/fake_source.h"
-#include "millrace/transfer/idx_source.h"
+#include "millrace/transfer/formats/idx_dataset.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace::transfer {
@@ -85,14 +85,19 @@ void write_idx(const std::string& path, const std::vector<std::uint32_t>& dims,
   for (std::size_t i = 0; i < count; ++i) file.put(static_cast<char>(i * factor));
 }
 
+std::shared_ptr<ArraySource> idx_source(const std::string& folder) {
+  const IdxDataset data = IdxDataset::open(folder, Split::kTrain).value();
+  return ArraySource::create({{"images", data.images()}, {"labels", data.labels()}}).value();
+}
+
 TEST(IdxSourceTest, ImagesAndLabelsAreThoseOfTheFiles) {
   const millrace::testing::TempFolder folder;
   write_idx(folder.path() + "/train-images-idx3-ubyte", {5, 2, 3}, 1);
   write_idx(folder.path() + "/train-labels-idx1-ubyte", {5}, 2);
-  IdxSource source(IdxDataset::open(folder.path(), Split::kTrain).value());
-  EXPECT_EQ(source.items(), 5u);
-  EXPECT_EQ(source.fields()[0].item, Shape(DType::kU8, {2, 3}));
-  const Loaded loaded = load(source, {4, 1});
+  const auto source = idx_source(folder.path());
+  EXPECT_EQ(source->items(), 5u);
+  EXPECT_EQ(source->fields()[0].item, Shape(DType::kU8, {2, 3}));
+  const Loaded loaded = load(*source, {4, 1});
   for (std::size_t i = 0; i < 6; ++i) {
     EXPECT_EQ(loaded.fields[0][i], std::byte(24 + i));
     EXPECT_EQ(loaded.fields[0][6 + i], std::byte(6 + i));
@@ -105,7 +110,7 @@ TEST(IdxSourceTest, AFingerprintTellsDataOfTheSameSizesApart) {
     const millrace::testing::TempFolder folder;
     write_idx(folder.path() + "/train-images-idx3-ubyte", {5, 2, 3}, images);
     write_idx(folder.path() + "/train-labels-idx1-ubyte", {5}, labels);
-    return IdxSource(IdxDataset::open(folder.path(), Split::kTrain).value()).fingerprint();
+    return idx_source(folder.path())->fingerprint();
   };
   const std::string one = fingerprint(1, 2);
   EXPECT_EQ(one.find("5 items of images tensor<2x3xui8>, labels tensor<ui8>; crc32 of "), 0U)
@@ -164,7 +169,7 @@ TEST(IdxSourceTest, AStopEndsARead) {
   const millrace::testing::TempFolder folder;
   write_idx(folder.path() + "/train-images-idx3-ubyte", {2, 1, 1}, 1);
   write_idx(folder.path() + "/train-labels-idx1-ubyte", {2}, 1);
-  IdxSource source(IdxDataset::open(folder.path(), Split::kTrain).value());
+  const auto source = idx_source(folder.path());
   std::byte image;
   std::byte label;
   auto batch = make_ref<SourceBatch>();
@@ -172,7 +177,7 @@ TEST(IdxSourceTest, AStopEndsARead) {
   batch->fields = {{&image, 1}, {&label, 1}};
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_EQ(source.read(batch, stop.get_token()).result().error().code(), ErrorCode::kCancelled);
+  EXPECT_EQ(source->read(batch, stop.get_token()).result().error().code(), ErrorCode::kCancelled);
 }
 
 TEST(FakeSourceTest, AnItemIsTheSameInEveryBatchAndRun) {

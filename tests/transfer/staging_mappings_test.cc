@@ -12,7 +12,7 @@
 
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/exec/make_executor.h"
-#include "millrace/devices/make_devices.h"
+#include "millrace/devices/device_actor.h"
 #include "millrace/devices/pjrt/client.h"
 #include "millrace/transfer/device_loader.h"
 #include "millrace/transfer/fake_source.h"

@@ -16,7 +16,7 @@
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/base/check.h"
 #include "millrace/core/observe/log.h"
-#include "millrace/devices/make_devices.h"
+#include "millrace/devices/device_actor.h"
 #include "millrace/devices/registry.h"
 
 namespace millrace {
@@ -123,15 +123,16 @@ Status Runtime::Core::make_client(const CallOptions& call) {
   client_options.store = options.store;
   client_options.close_timeout = quarter() * 2 / 3;
   static_assert(devices::longest_close(Duration(2)) == Duration(3), "a quarter is all it gets");
-  MILLRACE_TRY(const devices::ClientRegistry registry, make_registry(options));
+  MILLRACE_TRY(const KnownBackends known, find_backends(options));
+  for (const Error& problem : known.problems) MILLRACE_LOG(kWarning, "runtime", problem.message());
   const devices::Variables device = [this](const std::string& name) -> std::optional<std::string> {
     if (name != "PJRT_DEVICE" || options.device.empty()) return std::nullopt;
     return options.device;
   };
   const bool from_variable =
       options.variables && options.variables("PJRT_DEVICE") == options.device;
-  Result<devices::OpenedClient> opened =
-      registry.open(device, client_options, from_variable ? "PJRT_DEVICE" : options.device_said_by);
+  Result<devices::OpenedClient> opened = known.registry.open(
+      device, client_options, from_variable ? "PJRT_DEVICE" : options.device_said_by);
   if (!opened) {
     const auto* detail = opened.error().detail<devices::OpeningGivenUp>();
     if (detail != nullptr && detail->left) given_up = opened.error();
@@ -148,26 +149,6 @@ Status Runtime::Core::make_client(const CallOptions& call) {
     MILLRACE_LOG(kInfo, "runtime", told);
   }
   return {};
-}
-
-Status Runtime::Core::make_trace_file() {
-  if (options.trace_file.empty()) return {};
-  trace::TraceFileOptions file{.path = options.trace_file};
-  if (const std::size_t at = file.path.find("%p"); at != std::string::npos)
-    file.path.replace(at, 2, std::to_string(::getpid()));
-  MILLRACE_TRY(trace_file, trace::TraceFile::open(environment, *trace, file));
-  return {};
-}
-
-Status Runtime::Core::try_make(const CallOptions& call) {
-  try {
-    return make(call);
-  } catch (const std::runtime_error& error) {  // a thread that did not start, ours or oneTBB's
-    return std::unexpected(refused_error(error.what()));
-  } catch (const std::bad_alloc&) {
-    return std::unexpected(
-        detail::exception_to_error(std::current_exception()).with_context(kNotMade));
-  }
 }
 
 Status Runtime::Core::make(const CallOptions& call) {
@@ -188,7 +169,12 @@ Status Runtime::Core::make(const CallOptions& call) {
   actors::HandlerWatchOptions watching;
   watching.overdue = &metrics.counter("millrace_overdue_handlers_total");
   watch = std::make_unique<actors::HandlerWatch>(*actors, environment, std::move(watching));
-  MILLRACE_TRY_STATUS(make_trace_file());
+  if (!options.trace_file.empty()) {
+    trace::TraceFileOptions file{.path = options.trace_file};
+    if (const std::size_t at = file.path.find("%p"); at != std::string::npos)
+      file.path.replace(at, 2, std::to_string(::getpid()));
+    MILLRACE_TRY(trace_file, trace::TraceFile::open(environment, *trace, file));
+  }
   MILLRACE_TRY_STATUS(make_client(call));
   if (options.compilation_cache)
     cache = std::make_unique<devices::CompilationCache>(*options.compilation_cache);
@@ -275,7 +261,17 @@ Result<Runtime> Runtime::create(Result<RuntimeOptions> options, const CallOption
   if (!first_made_in.compare_exchange_strong(first, here) && first != here)
     return std::unexpected(forked_error("Runtime::create"));
   Runtime runtime(std::make_unique<Core>(*std::move(options)));
-  if (const Status made = runtime.core_->try_make(call); !made) {
+  const auto make = [&]() -> Status {
+    try {
+      return runtime.core_->make(call);
+    } catch (const std::runtime_error& error) {  // a thread that did not start, ours or oneTBB's
+      return std::unexpected(refused_error(error.what()));
+    } catch (const std::bad_alloc&) {
+      return std::unexpected(
+          detail::exception_to_error(std::current_exception()).with_context(kNotMade));
+    }
+  };
+  if (const Status made = make(); !made) {
     // Not even closed: whatever would end it may wait for the thread that is left (OpeningGivenUp).
     if (runtime.core_->given_up) Core::keep(std::move(runtime.core_));
     return std::unexpected(made.error());
@@ -302,33 +298,7 @@ actors::ActorSystem& Runtime::actors() const { return *core_->actors; }
 TraceRecorder* Runtime::trace() const { return core_->trace.get(); }
 trace::TraceFile* Runtime::trace_file() const { return core_->trace_file.get(); }
 Metrics& Runtime::metrics() const { return core_->metrics; }
-MetricsSnapshot Runtime::metrics_snapshot() const {
-  MetricsSnapshot snapshot = core_->metrics.snapshot();
-  if (core_->cache) add_cache_metrics(core_->cache->stats(), snapshot);
-  add_device_metrics(core_->devices, core_->memory(*this), snapshot);
-  return snapshot;
-}
 const RuntimeOptions& Runtime::options() const { return core_->options; }
-
-std::vector<std::optional<devices::MemoryStats>> Runtime::Core::memory(const Runtime& runtime) {
-  std::vector<std::optional<devices::MemoryStats>> stats;
-  MutexLock lock(memory_mutex);
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    Memory& known = memory_known[i];
-    if (!client->calls_may_block()) {
-      const Result<devices::MemoryStats> now = client->memory_stats(devices[i].id());
-      known.last = now ? std::optional(*now) : std::nullopt;
-    } else {
-      if (known.asked.valid() && known.asked.ready() && known.asked.result())
-        known.last = *known.asked.result();
-      if (known.last && (!known.asked.valid() || known.asked.ready()))
-        known.asked = runtime.memory_stats(devices[i].id());
-      if (known.asked.valid()) known.asked.ignore();
-    }
-    stats.push_back(known.last);
-  }
-  return stats;
-}
 
 // work() on a blocking thread, which the close waits for.
 template <class F>
@@ -336,18 +306,31 @@ auto Runtime::on_blocking_thread(const std::string& what, const CallOptions& cal
   using R = std::invoke_result_t<F&>;  // a Result
   using Given = Future<typename R::value_type>;
   if (core_->forked()) return Given(forked_error(what));
-  if (Status ok = core_->in_time(call, what); !ok) return Given(ok.error());
+  const auto check = [core = core_.get(), call, what] {
+    return check_in_time(call, *core->environment.clock, what);
+  };
+  if (Status ok = check(); !ok) return Given(ok.error());
   Scope::Hold hold = core_->compilations.hold();
   if (!hold) return Given(core_->compilations.closed_error());
-  auto unless_late = [core = core_.get(), what, call, work = std::move(work),
+  auto unless_late = [check, work = std::move(work),
                       hold = std::move(hold)](const Status&) mutable -> R {
-    MILLRACE_TRY_STATUS(core->in_time(call, what));
+    MILLRACE_TRY_STATUS(check());
     R result = work();
     hold.reset();
     return result;
   };
-  const Given called = make_ready().then(*core_->blocking, std::move(unless_late));
-  return with_options(core_->until_given_up(called), call, *core_->environment.timers);
+  Given called = make_ready().then(*core_->blocking, std::move(unless_late));
+  // The close that has waited for it long enough ends the wait with its own error.
+  if (core_->client->calls_may_block()) {
+    called = with_stop(called, core_->stop_waiting.get_token())
+                 .then(inline_executor(), [core = core_.get()](R result) -> R {
+                   if (!result && result.error().code() == ErrorCode::kCancelled &&
+                       core->stop_waiting.stop_requested())
+                     return std::unexpected(*core->given_up);
+                   return result;
+                 });
+  }
+  return with_options(called, call, *core_->environment.timers);
 }
 
 Future<devices::Executable> Runtime::compile(devices::Program program,

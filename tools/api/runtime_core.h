@@ -1,5 +1,5 @@
 // Runtime::Core: what a Runtime owns. runtime_core.cc makes it and has the calls of Runtime,
-// runtime_close.cc ends it: all of it, or in tests what is there.
+// runtime_metrics.cc its numbers, runtime_close.cc ends it: all of it, or in tests what is there.
 #pragma once
 
 #include <memory>
@@ -19,46 +19,27 @@
 #include "millrace/core/exec/make_executor.h"
 #include "millrace/core/loop/event_loop_thread.h"
 #include "millrace/tools/api/runtime.h"
-#include "millrace/tools/api/runtime_metrics.h"
 #include "millrace/tools/trace/trace_file.h"
 
 namespace millrace {
 
 // In the order of making; closed, and then destroyed, in the reverse one.
 struct Runtime::Core {
-  explicit Core(RuntimeOptions given) : options(std::move(given)) { describe_metrics(metrics); }
+  explicit Core(RuntimeOptions given);
 
   // All of its executors; there are more while it is made and when it ends.
   std::vector<const PoolExecutor*> executors() const;
   // In the child of a fork that came after this was made: its locks may be held, and its threads
   // are not there.
   bool forked() const { return detail::fork_generation() != generation; }
-  // make(), with what libraries throw as its error.
-  Status try_make(const CallOptions& call);
+  // May throw what libraries do: of threads that do not start, or for lack of memory.
   Status make(const CallOptions& call);
-  Status in_time(const CallOptions& call, std::string_view what) const {
-    return check_in_time(call, *environment.clock, what);
-  }
-  Status make_trace_file();
   Status make_client(const CallOptions& call);
   Status ask_memory(const CallOptions& call);
   devices::DeviceThreads make_device_threads(int i, int n);
   // The memory of each device, where it is known: now, or where that may block, when it was asked
   // last.
   std::vector<std::optional<devices::MemoryStats>> memory(const Runtime& runtime);
-  // What a call on a blocking thread gives, or the error of the close that has waited for it long
-  // enough.
-  template <class T>
-  Future<T> until_given_up(const Future<T>& called) {
-    if (!client->calls_may_block()) return called;
-    return with_stop(called, stop_waiting.get_token())
-        .then(inline_executor(), [this](Result<T> result) -> Result<T> {
-          if (!result && result.error().code() == ErrorCode::kCancelled &&
-              stop_waiting.stop_requested())
-            return std::unexpected(*given_up);
-          return result;
-        });
-  }
 
   Task<void> close_all();
   // After close(): what a plugin frees then. Blocks, for no longer than close() would.

@@ -1,7 +1,7 @@
-#include "millrace/tools/api/runtime_metrics.h"
-
+// The numbers of a Runtime, as metrics. Read next: core/observe/metrics_text.h.
 #include <string>
 
+#include "millrace/tools/api/runtime_core.h"
 #include "millrace/tools/api/version.h"
 
 namespace millrace {
@@ -56,30 +56,52 @@ void add_device(const devices::Device& device, const std::optional<devices::Memo
 
 }  // namespace
 
-void describe_metrics(Metrics& metrics) {
+Runtime::Core::Core(RuntimeOptions given) : options(std::move(given)) {
   metrics.help("millrace_overdue_handlers_total",
                "Handlers and hooks of actors that did not end within their limit.");
   metrics.help("millrace_compile_nanoseconds", "Time of each compilation.");
   metrics.help("millrace_compile_failures_total", "Compilations that ended with an error.");
 }
 
-void add_cache_metrics(const devices::CompilationCacheStats& stats, MetricsSnapshot& snapshot) {
-  Adder add(snapshot, {});
-  add.counter("millrace_compilation_cache_hits_total", stats.hits,
-              "Compilations that an earlier one has saved.");
-  add.counter("millrace_compilation_cache_misses_total", stats.misses,
-              "Compilations of what was not kept.");
-  add.counter("millrace_compilation_cache_damaged_total", stats.damaged,
-              "Of the misses: what was kept could not be used.");
+std::vector<std::optional<devices::MemoryStats>> Runtime::Core::memory(const Runtime& runtime) {
+  std::vector<std::optional<devices::MemoryStats>> stats;
+  MutexLock lock(memory_mutex);
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    Memory& known = memory_known[i];
+    if (!client->calls_may_block()) {
+      const Result<devices::MemoryStats> now = client->memory_stats(devices[i].id());
+      known.last = now ? std::optional(*now) : std::nullopt;
+    } else {
+      if (known.asked.valid() && known.asked.ready() && known.asked.result())
+        known.last = *known.asked.result();
+      if (known.last && (!known.asked.valid() || known.asked.ready()))
+        known.asked = runtime.memory_stats(devices[i].id());
+      if (known.asked.valid()) known.asked.ignore();
+    }
+    stats.push_back(known.last);
+  }
+  return stats;
 }
 
-void add_device_metrics(std::span<const devices::Device> devices,
-                        std::span<const std::optional<devices::MemoryStats>> memory,
-                        MetricsSnapshot& snapshot) {
-  for (std::size_t i = 0; i < devices.size(); ++i) add_device(devices[i], memory[i], snapshot);
+MetricsSnapshot Runtime::metrics_snapshot() const {
+  MetricsSnapshot snapshot = core_->metrics.snapshot();
+  if (core_->cache) {
+    const devices::CompilationCacheStats stats = core_->cache->stats();
+    Adder add(snapshot, {});
+    add.counter("millrace_compilation_cache_hits_total", stats.hits,
+                "Compilations that an earlier one has saved.");
+    add.counter("millrace_compilation_cache_misses_total", stats.misses,
+                "Compilations of what was not kept.");
+    add.counter("millrace_compilation_cache_damaged_total", stats.damaged,
+                "Of the misses: what was kept could not be used.");
+  }
+  const auto memory = core_->memory(*this);
+  for (std::size_t i = 0; i < memory.size(); ++i)
+    add_device(core_->devices[i], memory[i], snapshot);
   Adder(snapshot, {{"compiler", std::string(compiler())}, {"version", std::string(version())}})
       .gauge("millrace_build_info", 1, "What was built, in its labels.");
   snapshot.sort();
+  return snapshot;
 }
 
 }  // namespace millrace

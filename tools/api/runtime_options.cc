@@ -84,17 +84,8 @@ Result<KnownBackends> find_backends(const RuntimeOptions& options) {
   return known;
 }
 
-Result<devices::ClientRegistry> make_registry(const RuntimeOptions& options) {
-  MILLRACE_TRY(KnownBackends known, find_backends(options));
-  for (const Error& problem : known.problems) {
-    MILLRACE_LOG(kWarning, "runtime", problem.message());
-  }
-  return std::move(known.registry);
-}
-
 int compute_threads(const RuntimeOptions& options) {
-  if (options.threads > 0) return options.threads;
-  return usable_cores();
+  return options.threads > 0 ? options.threads : usable_cores();
 }
 
 }  // namespace millrace

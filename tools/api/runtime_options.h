@@ -74,7 +74,5 @@ struct KnownBackends {
   std::vector<Error> problems = {};  // each with the detail PluginSource
 };
 Result<KnownBackends> find_backends(const RuntimeOptions& options);
-// The problems are logged.
-Result<devices::ClientRegistry> make_registry(const RuntimeOptions& options);
 
 }  // namespace millrace

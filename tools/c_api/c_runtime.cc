@@ -1,5 +1,6 @@
 #include "millrace/tools/c_api/c_runtime.h"
 
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -60,13 +61,47 @@ void finish_with(const Future<void>& end, const Ref<Operation>& operation) {
       .ignore();
 }
 
+constexpr std::int64_t kNever = -1;
+std::atomic<std::int64_t> opened_in{kNever};  // the fork generation of the first open
+
+Status check_process() {
+  const std::int64_t first = opened_in.load();
+  if (first == kNever || first == millrace::detail::fork_generation()) return {};
+  return fail(ErrorCode::kFailedPrecondition,
+              "this process was forked from one that had called millrace_open, and has none of its "
+              "threads: fork before the first millrace_open, or exec");
+}
+
+// Never destroyed: programs end with runtimes open. Never locked in the child of a fork.
+HandleTable<std::shared_ptr<CRuntime>>& open_runtimes() {
+  static auto* const table = new HandleTable<std::shared_ptr<CRuntime>>(HandleKind::kRuntime);
+  return *table;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<CRuntime>> CRuntime::open(Result<RuntimeOptions> options,
-                                                 const CallOptions& call) {
+Result<Handle> open_runtime(RuntimeOptions options, const CallOptions& call) {
+  std::int64_t never = kNever;
+  opened_in.compare_exchange_strong(never, millrace::detail::fork_generation());
+  MILLRACE_TRY_STATUS(check_process());
   MILLRACE_TRY(Ref<Completions> completions, Completions::create());
   MILLRACE_TRY(Runtime runtime, Runtime::create(std::move(options), call));
-  return std::unique_ptr<CRuntime>(new CRuntime(std::move(runtime), std::move(completions)));
+  return open_runtimes().add(
+      std::make_shared<CRuntime>(std::move(runtime), std::move(completions)));
+}
+
+Result<Call> enter_runtime(Handle runtime) {
+  MILLRACE_TRY_STATUS(check_process());
+  MILLRACE_TRY(std::shared_ptr<CRuntime> opened, open_runtimes().find(runtime));
+  // Between the table and the gate it may have been closed.
+  Scope::Hold hold = opened->scope().hold();
+  if (!hold) return no_such_handle(HandleKind::kRuntime, runtime);
+  return Call(std::move(opened), std::move(hold));
+}
+
+Result<std::shared_ptr<CRuntime>> take_runtime(Handle runtime) {
+  MILLRACE_TRY_STATUS(check_process());
+  return open_runtimes().take(runtime);
 }
 
 Result<const Device*> CRuntime::device(int index) const {
@@ -78,9 +113,9 @@ Result<const Device*> CRuntime::device(int index) const {
                                                ", counted from 0");
 }
 
-Ref<Operation> CRuntime::make_operation(Operation::Kind kind, void* user_data,
-                                        Operation::Memory memory) const {
-  auto operation = make_ref<Operation>(completions_, kind, user_data, memory);
+Ref<Operation> CRuntime::make_operation(Operation::Kind kind, void* user_data, bool borrows) const {
+  auto operation = make_ref<Operation>(completions_, kind, user_data);
+  if (borrows) operation->borrow();
   completions_->add(operation);
   return operation;
 }
@@ -92,18 +127,13 @@ Result<CRuntime::Started> CRuntime::compile(Program program, void* user_data) {
   executable.ignore();  // the completion tells
   const Handle handle = executables_.add({.value = executable, .maker = operation});
   operation->set_result(handle);
-  const auto end = [](const Result<Executable>& made) -> Status {
-    if (!made) return std::unexpected(made.error());
-    return {};
-  };
-  finish_with(executable.then(inline_executor(), end), operation);
+  finish_with(when_all(executable), operation);
   return Started{.operation = operation->handle(), .results = {handle}};
 }
 
 Result<CRuntime::Started> CRuntime::put(int device_index, HostView view, void* user_data) {
   MILLRACE_TRY(const Device* const target, device(device_index));
-  const auto operation =
-      make_operation(Operation::Kind::kPut, user_data, Operation::Memory::kBorrowed);
+  const auto operation = make_operation(Operation::Kind::kPut, user_data, true);
   Promise<Buffer> there;
   const Future<Buffer> buffer = there.future();
   buffer.ignore();
@@ -147,22 +177,16 @@ Result<CRuntime::Started> CRuntime::execute(int device_index, Handle executable,
         if (compiled) MILLRACE_TRY_STATUS(check_outputs(*compiled, outputs));
         return compiled;
       });
-  return launch(*target, checked, inputs, operation, outputs);
-}
-
-CRuntime::Started CRuntime::launch(const Device& device, const Future<Executable>& executable,
-                                   std::span<const Argument> arguments,
-                                   const Ref<Operation>& operation, std::size_t outputs) {
   std::vector<Promise<Buffer>> there(outputs);
   Started started{.operation = operation->handle()};
   for (Promise<Buffer>& one : there) {
     one.future().ignore();
-    started.results.push_back(buffers_.add(
-        {.value = one.future(), .maker = operation, .device = static_cast<int>(device.id())}));
+    started.results.push_back(
+        buffers_.add({.value = one.future(), .maker = operation, .device = device_index}));
   }
   if (outputs != 0) operation->set_result(started.results[0]);
   const Future<Buffers> launched =
-      millrace::execute(device, executable, arguments, {.stop = operation->stop_token()});
+      millrace::execute(*target, checked, inputs, {.stop = operation->stop_token()});
   // As in put: first what tells of the end, then what may be donated.
   auto end = [there = std::move(there)](Result<Buffers> made) mutable -> Future<void> {
     if (!made) {

@@ -1,6 +1,6 @@
 // CRuntime: one open runtime as C sees it: a Runtime, the objects behind its handles, and its
-// operations. Arguments are already checked as far as they can be without it (calls.cc). Read next:
-// operation.h.
+// operations. Arguments are already checked as far as they can be without it (calls.cc). The
+// process has a table of those that are open. Read next: operation.h.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "millrace/core/async/bridged_thread.h"
 #include "millrace/core/async/scope.h"
 #include "millrace/core/base/function_ref.h"
 #include "millrace/millrace.h"
@@ -17,13 +18,12 @@
 
 namespace millrace::c_api {
 
-// Owned by CRuntimes, and by calls while they are inside. Every call but close is made with a hold
+// Owned by the table, and by calls while they are inside. Every call but close is made with a hold
 // of scope(). Thread-safety: thread-safe.
 class CRuntime {
  public:
-  // As Runtime::create().
-  static Result<std::unique_ptr<CRuntime>> open(Result<RuntimeOptions> options,
-                                                const CallOptions& call);
+  CRuntime(Runtime runtime, Ref<Completions> completions)
+      : completions_(std::move(completions)), runtime_(std::move(runtime)) {}
 
   Scope& scope() { return scope_; }
   std::span<const Device> devices() const { return runtime_->devices(); }
@@ -65,14 +65,9 @@ class CRuntime {
     std::optional<Shape> shape;  // where it is known from the start
   };
 
-  CRuntime(Runtime runtime, Ref<Completions> completions)
-      : completions_(std::move(completions)), runtime_(std::move(runtime)) {}
   Result<const Device*> device(int index) const;
-  Ref<Operation> make_operation(Operation::Kind kind, void* user_data,
-                                Operation::Memory memory = Operation::Memory::kOwn) const;
-  Started launch(const Device& device, const Future<Executable>& executable,
-                 std::span<const Argument> arguments, const Ref<Operation>& operation,
-                 std::size_t outputs);
+  // borrows: memory of the caller is in use from the start.
+  Ref<Operation> make_operation(Operation::Kind kind, void* user_data, bool borrows = false) const;
 
   Scope scope_{"the runtime"};
   Ref<Completions> completions_;
@@ -80,5 +75,28 @@ class CRuntime {
   HandleTable<MadeBuffer> buffers_{HandleKind::kBuffer};
   std::optional<Runtime> runtime_;  // until it is closed
 };
+
+// One call of a program inside a runtime: keeps it open. While it lives, nothing that the runtime
+// does runs on this thread that could run on another: the caller's loop may be waiting for it.
+class Call {
+ public:
+  Call(std::shared_ptr<CRuntime> opened, Scope::Hold hold)
+      : opened_(std::move(opened)), hold_(std::move(hold)) {}
+  CRuntime* operator->() const { return opened_.get(); }
+
+ private:
+  std::shared_ptr<CRuntime> opened_;
+  Scope::Hold hold_;  // released first
+  BridgedThreadScope at_once_;
+};
+
+// The runtimes that the process has open. Any thread. All give kFailedPrecondition in the child of
+// a fork that came after the first open.
+//
+// As Runtime::create().
+Result<Handle> open_runtime(RuntimeOptions options, const CallOptions& call);
+Result<Call> enter_runtime(Handle runtime);
+// Out of the table: no call enters any more.
+Result<std::shared_ptr<CRuntime>> take_runtime(Handle runtime);
 
 }  // namespace millrace::c_api

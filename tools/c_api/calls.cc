@@ -5,18 +5,24 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <exception>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "millrace/core/async/future.h"
 #include "millrace/tools/api/version.h"
 #include "millrace/tools/c_api/c_runtime.h"
-#include "millrace/tools/c_api/c_runtimes.h"
-#include "millrace/tools/c_api/error.h"
 #include "millrace/tools/c_api/sized.h"
 
 using namespace millrace;
 using namespace millrace::c_api;
+
+struct millrace_error {
+  std::int32_t code;
+  std::string message;
+};
 
 // The bytes of a struct up to the end of a field: what a program must know of it at least.
 #define MILLRACE_UP_TO(type, field) (offsetof(type, field) + sizeof(type::field))
@@ -28,6 +34,33 @@ using namespace millrace::c_api;
   MILLRACE_TRY_STATUS(check_sized(out, MILLRACE_UP_TO(type, last), #type))
 
 namespace {
+
+// Fits where a string keeps short texts: made without memory, before it is needed. Never freed.
+millrace_error no_memory{MILLRACE_RESOURCE_EXHAUSTED, "out of memory"};
+
+// The caller's to destroy.
+millrace_error* to_c(const Error& error) noexcept {
+  try {
+    return new millrace_error{static_cast<std::int32_t>(error.code()), error.message()};
+  } catch (const std::bad_alloc&) {
+    return &no_memory;
+  }
+}
+
+// The body of every function that may fail: NULL, or its error. No exception crosses this border.
+template <class F>
+millrace_error* guarded(F&& body) noexcept {
+  try {
+    const Status status = body();
+    return status ? nullptr : to_c(status.error());
+  } catch (...) {
+    try {
+      return to_c(millrace::detail::exception_to_error(std::current_exception()));
+    } catch (...) {  // there was no memory for the words
+      return &no_memory;
+    }
+  }
+}
 
 static_assert(MILLRACE_MAX_RANK == devices::kMaxRank);
 // The element types of the two are the same numbers.
@@ -61,26 +94,21 @@ Status check_number(std::int32_t number, std::int32_t most, const char* name) {
                                                ", not 0 to " + std::to_string(most));
 }
 
-// How long opening may take, as the caller says.
-Result<CallOptions> time_to_open(const millrace_open_options* given) {
-  if (given == nullptr) return CallOptions();
+// How long opening may take; 0: as long as it needs.
+Result<CallOptions> time_to_open(double seconds) {
   constexpr double kMostSeconds = 1e9;  // 30 years, which the clock still can count
-  MILLRACE_READ(asked, millrace_open_options, given, struct_size);
-  if (asked.seconds == 0) return CallOptions();
-  if (asked.seconds > 0 && asked.seconds <= kMostSeconds) {
-    const std::chrono::duration<double> time(asked.seconds);
-    return CallOptions{.stop = {},
-                       .deadline = steady_clock().now() + std::chrono::ceil<Duration>(time)};
+  if (seconds == 0) return CallOptions();
+  if (seconds > 0 && seconds <= kMostSeconds) {
+    const std::chrono::duration<double> time(seconds);
+    return CallOptions{.deadline = steady_clock().now() + std::chrono::ceil<Duration>(time)};
   }
   return fail(ErrorCode::kInvalidArgument, "millrace_open_options.seconds is " +
-                                               std::to_string(asked.seconds) + ", not 0 to " +
+                                               std::to_string(seconds) + ", not 0 to " +
                                                std::to_string(kMostSeconds));
 }
 
-Result<RuntimeOptions> runtime_options(const millrace_open_options* given) {
+Result<RuntimeOptions> runtime_options(const millrace_open_options& asked) {
   MILLRACE_TRY(RuntimeOptions options, RuntimeOptions::from_env());
-  if (given == nullptr) return options;
-  MILLRACE_READ(asked, millrace_open_options, given, struct_size);
   MILLRACE_TRY_STATUS(
       check_number(asked.devices, RuntimeOptions::kMostDevices, "millrace_open_options.devices"));
   MILLRACE_TRY_STATUS(
@@ -134,7 +162,7 @@ millrace_completion to_c(const Operation& operation) {
   completion.struct_size = sizeof completion;
   completion.operation = operation.handle();
   completion.user_data = operation.user_data();
-  completion.error = operation.error() ? c_api::to_c(*operation.error()) : nullptr;
+  completion.error = operation.error() ? to_c(*operation.error()) : nullptr;
   completion.kind = static_cast<std::int32_t>(operation.kind());
   completion.result = operation.result();
   return completion;
@@ -156,21 +184,26 @@ Status executable_shape(const Call& call, millrace_executable executable, std::s
   return {};
 }
 
-// What an operation that was started gives its caller.
-Status give(const Result<CRuntime::Started>& started, Handle* results,
-            millrace_operation* operation) {
-  if (!started) return std::unexpected(started.error());
-  std::ranges::copy(started->results, results);
-  *operation = started->operation;
-  return {};
-}
-
 // The body of every function that is called with an open runtime.
 template <class F>
 millrace_error* inside(millrace_runtime runtime, F&& body) {
   return guarded([&]() -> Status {
-    MILLRACE_TRY(const Call call, CRuntimes::instance().enter(runtime));
+    MILLRACE_TRY(const Call call, enter_runtime(runtime));
     return body(call);
+  });
+}
+
+// The same for those that start an operation.
+using Started = Result<CRuntime::Started>;
+template <class F>
+millrace_error* start(millrace_runtime runtime, Handle* results, millrace_operation* operation,
+                      F&& body) {
+  return inside(runtime, [&](const Call& call) -> Status {
+    MILLRACE_TRY_STATUS(check_pointer(operation, "operation"));
+    MILLRACE_TRY(const CRuntime::Started started, body(call));
+    std::ranges::copy(started.results, results);
+    *operation = started.operation;
+    return {};
   });
 }
 
@@ -178,13 +211,31 @@ millrace_error* inside(millrace_runtime runtime, F&& body) {
 
 extern "C" {
 
+std::int32_t millrace_error_code(const millrace_error* error) {
+  return error == nullptr ? MILLRACE_OK : error->code;
+}
+
+const char* millrace_error_message(const millrace_error* error) {
+  return error == nullptr ? "" : error->message.c_str();
+}
+
+void millrace_error_destroy(millrace_error* error) {
+  if (error != &no_memory) delete error;
+}
+
 const char* millrace_version(void) { return millrace::version().data(); }  // a literal
 
 millrace_error* millrace_open(const millrace_open_options* options, millrace_runtime* runtime) {
   return guarded([&]() -> Status {
     MILLRACE_TRY_STATUS(check_pointer(runtime, "runtime"));
-    MILLRACE_TRY(const CallOptions call, time_to_open(options));
-    MILLRACE_TRY(*runtime, CRuntimes::instance().open(runtime_options(options), call));
+    millrace_open_options asked{};
+    if (options != nullptr) {
+      MILLRACE_READ(given, millrace_open_options, options, struct_size);
+      asked = given;
+    }
+    MILLRACE_TRY(const CallOptions call, time_to_open(asked.seconds));
+    MILLRACE_TRY(RuntimeOptions opening, runtime_options(asked));
+    MILLRACE_TRY(*runtime, open_runtime(std::move(opening), call));
     return {};
   });
 }
@@ -256,64 +307,57 @@ millrace_error* millrace_executable_output(millrace_runtime runtime, millrace_ex
 
 millrace_error* millrace_compile(millrace_runtime runtime, const millrace_compile_args* args,
                                  millrace_executable* executable, millrace_operation* operation) {
-  return inside(runtime, [&](const Call& call) -> Status {
+  return start(runtime, executable, operation, [&](const Call& call) -> Started {
     MILLRACE_READ(a, millrace_compile_args, args, code_bytes);
     MILLRACE_TRY_STATUS(check_list(a.code, a.code_bytes, "millrace_compile_args.code"));
     MILLRACE_TRY_STATUS(check_pointer(executable, "executable"));
-    MILLRACE_TRY_STATUS(check_pointer(operation, "operation"));
     std::string code(static_cast<const char*>(a.code), a.code_bytes);
     Program program = Program::from_text(std::move(code), a.name == nullptr ? "program" : a.name);
-    return give(call->compile(std::move(program), a.user_data), executable, operation);
+    return call->compile(std::move(program), a.user_data);
   });
 }
 
 millrace_error* millrace_put(millrace_runtime runtime, const millrace_put_args* args,
                              millrace_buffer* buffer, millrace_operation* operation) {
-  return inside(runtime, [&](const Call& call) -> Status {
+  return start(runtime, buffer, operation, [&](const Call& call) -> Started {
     MILLRACE_READ(a, millrace_put_args, args, dtype);
     MILLRACE_TRY(const Shape shape, shape_of(a));
     MILLRACE_TRY_STATUS(check_list(a.data, a.data_bytes, "millrace_put_args.data"));
     MILLRACE_TRY_STATUS(check_pointer(buffer, "buffer"));
-    MILLRACE_TRY_STATUS(check_pointer(operation, "operation"));
-    return give(call->put(a.device, {.data = a.data, .shape = shape}, a.user_data), buffer,
-                operation);
+    return call->put(a.device, {.data = a.data, .shape = shape}, a.user_data);
   });
 }
 
 millrace_error* millrace_execute(millrace_runtime runtime, const millrace_execute_args* args,
                                  millrace_buffer* outputs, millrace_operation* operation) {
-  return inside(runtime, [&](const Call& call) -> Status {
+  return start(runtime, outputs, operation, [&](const Call& call) -> Started {
     MILLRACE_READ(a, millrace_execute_args, args, num_outputs);
     MILLRACE_TRY_STATUS(
         check_list(a.arguments, a.num_arguments, "millrace_execute_args.arguments"));
     MILLRACE_TRY_STATUS(check_list(outputs, a.num_outputs, "outputs"));
-    MILLRACE_TRY_STATUS(check_pointer(operation, "operation"));
-    return give(call->execute(a.device, a.executable, {a.arguments, a.num_arguments}, a.num_outputs,
-                              a.user_data),
-                outputs, operation);
+    return call->execute(a.device, a.executable, {a.arguments, a.num_arguments}, a.num_outputs,
+                         a.user_data);
   });
 }
 
 millrace_error* millrace_fetch(millrace_runtime runtime, const millrace_fetch_args* args,
                                millrace_operation* operation) {
-  return inside(runtime, [&](const Call& call) -> Status {
+  return start(runtime, nullptr, operation, [&](const Call& call) -> Started {
     MILLRACE_READ(a, millrace_fetch_args, args, destination_bytes);
     MILLRACE_TRY_STATUS(
         check_list(a.destination, a.destination_bytes, "millrace_fetch_args.destination"));
-    MILLRACE_TRY_STATUS(check_pointer(operation, "operation"));
     const std::span destination(static_cast<std::byte*>(a.destination), a.destination_bytes);
-    return give(call->fetch(a.buffer, destination, a.user_data), nullptr, operation);
+    return call->fetch(a.buffer, destination, a.user_data);
   });
 }
 
 millrace_error* millrace_buffer_destroy(millrace_runtime runtime, millrace_buffer buffer) {
-  return inside(runtime, [&](const Call& call) -> Status { return call->destroy_buffer(buffer); });
+  return inside(runtime, [&](const Call& call) { return call->destroy_buffer(buffer); });
 }
 
 millrace_error* millrace_executable_destroy(millrace_runtime runtime,
                                             millrace_executable executable) {
-  return inside(runtime,
-                [&](const Call& call) -> Status { return call->destroy_executable(executable); });
+  return inside(runtime, [&](const Call& call) { return call->destroy_executable(executable); });
 }
 
 millrace_error* millrace_completion_fd(millrace_runtime runtime, int* descriptor) {
@@ -348,7 +392,7 @@ millrace_error* millrace_close(millrace_runtime runtime, const millrace_close_op
     const millrace_close_options nothing{.struct_size = sizeof nothing};
     if (options == nullptr) options = &nothing;
     MILLRACE_READ(asked, millrace_close_options, options, struct_size);
-    MILLRACE_TRY(const std::shared_ptr<CRuntime> opened, CRuntimes::instance().take(runtime));
+    MILLRACE_TRY(const std::shared_ptr<CRuntime> opened, take_runtime(runtime));
     const Status closed = opened->close();
     while (const Ref<Operation> operation = opened->completions().take()) {
       if (asked.completed == nullptr) continue;
@@ -360,3 +404,24 @@ millrace_error* millrace_close(millrace_runtime runtime, const millrace_close_op
 }
 
 }  // extern "C"
+
+// The codes of the two are the same numbers.
+#define MILLRACE_SAME(theirs, ours) \
+  static_assert(MILLRACE_##theirs == static_cast<int>(millrace::ErrorCode::ours))
+MILLRACE_SAME(CANCELLED, kCancelled);
+MILLRACE_SAME(UNKNOWN, kUnknown);
+MILLRACE_SAME(INVALID_ARGUMENT, kInvalidArgument);
+MILLRACE_SAME(DEADLINE_EXCEEDED, kDeadlineExceeded);
+MILLRACE_SAME(NOT_FOUND, kNotFound);
+MILLRACE_SAME(ALREADY_EXISTS, kAlreadyExists);
+MILLRACE_SAME(PERMISSION_DENIED, kPermissionDenied);
+MILLRACE_SAME(RESOURCE_EXHAUSTED, kResourceExhausted);
+MILLRACE_SAME(FAILED_PRECONDITION, kFailedPrecondition);
+MILLRACE_SAME(ABORTED, kAborted);
+MILLRACE_SAME(OUT_OF_RANGE, kOutOfRange);
+MILLRACE_SAME(UNIMPLEMENTED, kUnimplemented);
+MILLRACE_SAME(INTERNAL, kInternal);
+MILLRACE_SAME(UNAVAILABLE, kUnavailable);
+MILLRACE_SAME(DATA_LOSS, kDataLoss);
+MILLRACE_SAME(UNAUTHENTICATED, kUnauthenticated);
+#undef MILLRACE_SAME

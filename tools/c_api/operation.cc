@@ -6,12 +6,6 @@
 
 namespace millrace::c_api {
 
-Operation::Operation(Ref<Completions> completions, Kind kind, void* user_data, Memory memory)
-    : completions_(std::move(completions)),
-      kind_(kind),
-      user_data_(user_data),
-      state_(memory == Memory::kBorrowed ? State::kBorrowing : State::kRunning) {}
-
 bool Operation::borrow() {
   State running = State::kRunning;
   return state_.compare_exchange_strong(running, State::kBorrowing);

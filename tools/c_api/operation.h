@@ -32,9 +32,9 @@ class Completions;
 class Operation final : public RefCounted {
  public:
   enum class Kind : std::int32_t { kCompile = 1, kPut, kExecute, kFetch };  // as c_api.h has them
-  enum class Memory : bool { kOwn, kBorrowed };  // is memory of the caller in use from the start
 
-  Operation(Ref<Completions> completions, Kind kind, void* user_data, Memory memory);
+  Operation(Ref<Completions> completions, Kind kind, void* user_data)
+      : completions_(std::move(completions)), kind_(kind), user_data_(user_data) {}
 
   Handle handle() const { return handle_; }
   Kind kind() const { return kind_; }
@@ -71,7 +71,7 @@ class Operation final : public RefCounted {
   const Kind kind_;
   void* const user_data_;
   Handle result_ = 0;
-  std::atomic<State> state_;
+  std::atomic<State> state_{State::kRunning};
   std::stop_source stop_;
   std::optional<Error> error_;  // written by finish, published by Completions
 };

@@ -15,10 +15,12 @@ namespace millrace::c_api {
 // A struct_size beyond this is a variable that was not set.
 inline constexpr std::size_t kMostStructBytes = 4096;
 
-namespace detail {
-
-// The caller's size of the struct called name; least: up to the last field that cannot be missing.
-inline Result<std::size_t> check_size(const void* given, std::size_t least, const char* name) {
+// The caller's size of the struct called name, before anything is done; least: up to the last field
+// that cannot be missing. kInvalidArgument: no pointer, or a size below least.
+template <class T>
+Result<std::size_t> check_sized(const T* given, std::size_t least, const char* name) {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_standard_layout_v<T>);
+  static_assert(offsetof(T, struct_size) == 0);
   if (given == nullptr) {
     return fail(ErrorCode::kInvalidArgument, std::string("the pointer to a ") + name + " is NULL");
   }
@@ -32,20 +34,11 @@ inline Result<std::size_t> check_size(const void* given, std::size_t least, cons
                   ": set it to sizeof(" + name + ")");
 }
 
-template <class T>
-constexpr void check_type() {
-  static_assert(std::is_trivially_copyable_v<T> && std::is_standard_layout_v<T>);
-  static_assert(offsetof(T, struct_size) == 0);
-}
-
-}  // namespace detail
-
-// A copy of what the caller passes in. kInvalidArgument: no pointer, or a size below least;
-// kUnimplemented: it sets what this version does not know.
+// A copy of what the caller passes in, with the errors of check_sized; kUnimplemented: it sets what
+// this version does not know.
 template <class T>
 Result<T> read_sized(const T* given, std::size_t least, const char* name) {
-  detail::check_type<T>();
-  MILLRACE_TRY(const std::size_t size, detail::check_size(given, least, name));
+  MILLRACE_TRY(const std::size_t size, check_sized(given, least, name));
   T known{};
   std::memcpy(&known, given, size < sizeof(T) ? size : sizeof(T));
   known.struct_size = sizeof(T);
@@ -58,14 +51,6 @@ Result<T> read_sized(const T* given, std::size_t least, const char* name) {
                     " bytes of it: the program was made for a newer one");
   }
   return known;
-}
-
-// Whether results can be written there, before anything is done.
-template <class T>
-Status check_sized(const T* given, std::size_t least, const char* name) {
-  detail::check_type<T>();
-  MILLRACE_TRY([[maybe_unused]] const std::size_t size, detail::check_size(given, least, name));
-  return {};
 }
 
 // Writes as much of value as the caller has room for, after check_sized; what the caller has beyond

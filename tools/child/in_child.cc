@@ -15,14 +15,14 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <system_error>
 
-#include "millrace/tools/child/shared_value.h"
+#include "millrace/core/base/descriptor.h"
+#include "millrace/core/base/printed.h"
 
 namespace millrace {
 namespace {
@@ -47,20 +47,6 @@ struct Answer {
   int number = 0;  // the errno or the status
   std::size_t bytes = 0;
   char text[kMostAnswerBytes];
-};
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int get() const { return number_; }
-
- private:
-  const int number_;
 };
 
 // In the worker; never returns. An exception that would leave it ends the process.
@@ -195,7 +181,7 @@ ChildEnd in_child(const std::function<std::string()>& work, double limit_seconds
   const SharedValue<Answer> answer;
   if (answer.get() == nullptr) return {.answer = {}, .why_not = refusal("mmap"), .words = {}};
   const Descriptor words(::memfd_create("words", MFD_CLOEXEC));
-  if (words.get() < 0) return {.answer = {}, .why_not = refusal("memfd_create"), .words = {}};
+  if (!words) return {.answer = {}, .why_not = refusal("memfd_create"), .words = {}};
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                            std::chrono::duration<double>(limit_seconds));
   const pid_t caller = ::getpid();
@@ -215,23 +201,14 @@ ChildEnd in_child(const std::function<std::string()>& work, double limit_seconds
                   " bytes, and may have " + std::to_string(kMostAnswerBytes);
     return end;
   }
-  switch (answer.get()->course.load()) {
-    case Course::kUnknown:
-      end.why_not = "the process ended with the one that watches it";
-      break;
-    case Course::kNotStarted:
-      errno = answer.get()->number;
-      end.why_not = refusal("pipe2 or fork");
-      break;
-    case Course::kEnded:
-      end.why_not = end_of(answer.get()->number);
-      break;
-    case Course::kLate: {
-      char seconds[32];
-      std::snprintf(seconds, sizeof seconds, "%g", limit_seconds);
-      end.why_not = "no answer within " + std::string(seconds) + " s";
-      break;
-    }
+  const Course course = answer.get()->course;
+  if (course == Course::kNotStarted) {
+    errno = answer.get()->number;
+    end.why_not = refusal("pipe2 or fork");
+  } else {
+    end.why_not = course == Course::kEnded  ? end_of(answer.get()->number)
+                  : course == Course::kLate ? printed("no answer within %g s", limit_seconds)
+                                            : "the process ended with the one that watches it";
   }
   return end;
 }

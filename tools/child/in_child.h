@@ -3,11 +3,15 @@
 // tools/conform tries every check in one. Read next: in_child.cc.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <cstddef>
 #include <functional>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace millrace {
 
@@ -30,6 +34,31 @@ struct ChildEnd {
 // leave behind, are not touched. All of it ends with the caller, soon after it where the caller is
 // killed.
 ChildEnd in_child(const std::function<std::string()>& work, double limit_seconds);
+
+// An object that this process and those it forks have in common. Thread-safety: that of T, across
+// processes. Its memory is zeros before T is made in it, and none is taken before it is written.
+template <class T>
+class SharedValue {
+  static_assert(std::is_trivially_destructible_v<T>);
+
+ public:
+  SharedValue()
+      : memory_(::mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+    if (memory_ != MAP_FAILED) value_ = new (memory_) T;
+  }
+  SharedValue(const SharedValue&) = delete;
+  SharedValue& operator=(const SharedValue&) = delete;
+  ~SharedValue() {
+    if (value_ != nullptr) ::munmap(memory_, sizeof(T));
+  }
+
+  T* get() const { return value_; }  // nullptr where there is no memory
+
+ private:
+  void* memory_;
+  T* value_ = nullptr;
+};
 
 // The last line of words that says something; a list of stack frames has none.
 std::string last_line(std::string_view words);

@@ -2,21 +2,32 @@
 // main.cc reads the options and turns an error into an exit code.
 #pragma once
 
-#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "millrace/core/base/error.h"
+#include "millrace/devices/buffer.h"
 #include "millrace/tools/api/runtime.h"
 #include "millrace/tools/commands/console.h"
-#include "millrace/tools/commands/exit_code.h"
-#include "millrace/tools/commands/inputs.h"
 #include "millrace/tools/commands/limits.h"
-#include "millrace/tools/train/training_options.h"
+#include "millrace/tools/train/training.h"
+#include "millrace/transfer/formats/npy.h"
+
+namespace CLI {
+class App;
+}
 
 namespace millrace::commands {
+
+// As the user gave them.
+struct InputFlags {
+  std::vector<std::string> files;  // in the order of the arguments
+  std::string folder;              // or 0.npy, 1.npy, ... in here
+};
 
 // What the commands that open a runtime have in common.
 struct RuntimeFlags {
@@ -98,6 +109,25 @@ Result<ExitCode> train_command(const TrainFlags& flags, Console& console);
 Result<ExitCode> inspect_command(const InspectFlags& flags, Console& console);
 Result<ExitCode> trace_command(const TraceFlags& flags, Console& console);
 Result<ExitCode> conform_command(const ConformFlags& flags, Console& console);
+
+// Both block. Files must be regular ones; stdin may be anything, and is read until its end, or that
+// of the call (kCancelled, kDeadlineExceeded).
+Result<devices::Program> read_program(const std::string& file, const CallOptions& call);
+// One array per shape, which may be a pattern (shape.h). A usage error if their numbers
+// differ, kInvalidArgument if a file holds another shape.
+Result<std::vector<devices::HostArray>> read_inputs(const InputFlags& flags,
+                                                    const devices::Program& program,
+                                                    std::span<const devices::Shape> shapes,
+                                                    const CallOptions& call);
+
+// A few words about an array, for people: its shape and its elements, or their range where they are
+// many: "tensor<2x2xf32> [1, 2, 3, 4]"; beyond 16 elements "tensor<...> min -1.5, max 2, mean 0.25,
+// 3 not finite". Element types that C++ has no number for are named only.
+std::string summarize(const devices::HostArray& array);
+
+// A script that bash sources, made from the options themselves, so it cannot differ from them: it
+// completes the command `app` and its subcommands.
+std::string bash_completion(const CLI::App& app);
 
 // "millrace 0.1.0", compiler, kind of build, and the devices that PJRT_DEVICE may name.
 std::string version_text();

@@ -1,8 +1,8 @@
-#include "millrace/tools/commands/completion.h"
-
 #include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+#include "millrace/tools/commands/command.h"
 
 namespace millrace::commands {
 

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <utility>
 
+#include "millrace/core/base/printed.h"
 #include "millrace/devices/pjrt/plugin_list.h"
 #include "millrace/tools/commands/command.h"
 #include "millrace/tools/conform/report.h"
@@ -48,29 +48,18 @@ Result<ExitCode> list_checks(const ConformFlags& flags, Console& console) {
       text += conform::to_json_line(check);
       continue;
     }
-    std::string name(check.name);
-    name.resize(std::max<std::size_t>(name.size() + 2, 36), ' ');
-    text += name + std::string(check.wants) + "\n";
+    text += printed("%-34s  ", std::string(check.name).c_str()) + std::string(check.wants) + "\n";
   }
   MILLRACE_TRY_STATUS(console.data(text));
   return ExitCode::kOk;
 }
 
-// PATH or NAME=PATH, either with ,OPTION=VALUE..., and the options of --option.
-Result<devices::pjrt::PluginEntry> plugin_of(const ConformFlags& flags) {
-  std::string text = flags.plugin;
-  const std::string first = text.substr(0, text.find(','));
-  if (!first.contains('=') || fs::exists(first)) text.insert(0, "plugin=");
+// "NAME=PATH,OPTION=VALUE,...", where the user may leave out the name, with the options of
+// --option.
+std::string plugin_text(const ConformFlags& flags) {
+  const std::string first = flags.plugin.substr(0, flags.plugin.find(','));
+  std::string text = (first.contains('=') && !fs::exists(first) ? "" : "plugin=") + flags.plugin;
   for (const std::string& option : flags.options) text += "," + option;
-  Result<devices::pjrt::PluginEntry> entry = devices::pjrt::parse_plugin(text);
-  if (!entry) return usage_error(entry.error().message());
-  return entry;
-}
-
-std::string options_text(const std::string& plugin, const std::vector<std::string>& options) {
-  const std::size_t comma = plugin.find(',');
-  std::string text = comma == std::string::npos ? "" : plugin.substr(comma + 1);
-  for (const std::string& option : options) text += (text.empty() ? "" : ",") + option;
   return text;
 }
 
@@ -80,7 +69,10 @@ Result<ExitCode> conform_command(const ConformFlags& flags, Console& console) {
   MILLRACE_TRY_STATUS(check_filters(flags));
   if (flags.list) return list_checks(flags, console);
   if (flags.plugin.empty()) return usage_error("it wants a plugin: millrace conform PLUGIN.so");
-  MILLRACE_TRY(const devices::pjrt::PluginEntry entry, plugin_of(flags));
+  const std::string text = plugin_text(flags);
+  const Result<devices::pjrt::PluginEntry> parsed = devices::pjrt::parse_plugin(text);
+  if (!parsed) return usage_error(parsed.error().message());
+  const devices::pjrt::PluginEntry& entry = *parsed;
   std::error_code problem;
   if (!fs::is_regular_file(entry.path, problem)) {
     return std::unexpected(
@@ -98,7 +90,7 @@ Result<ExitCode> conform_command(const ConformFlags& flags, Console& console) {
   // Found before the checks, not after them; made after them, so that a Ctrl-C leaves no part.
   if (!flags.junit.empty()) MILLRACE_TRY_STATUS(transfer::NewFile::check(flags.junit));
   conform::Report report{.plugin = fs::path(entry.path).filename().string(),
-                         .options = options_text(flags.plugin, flags.options),
+                         .options = text.contains(',') ? text.substr(text.find(',') + 1) : "",
                          .verdicts = {}};
   Status told;
   report.verdicts = conform::run_checks(options, [&](const conform::Verdict& verdict) {

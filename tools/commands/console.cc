@@ -5,9 +5,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "millrace/devices/backend_name.h"
+#include "millrace/core/base/json_text.h"
+#include "millrace/core/base/memory_left.h"
+#include "millrace/devices/device.h"
+#include "millrace/devices/device_body.h"
+#include "millrace/devices/registry.h"
 
 namespace millrace::commands {
 
@@ -41,9 +46,9 @@ ConsoleTraits console_traits(bool terminal, const devices::Variables& variables)
   return {.bar = can && !is_set(variables, "CI"), .color = can && !is_set(variables, "NO_COLOR")};
 }
 
-Console::Console(std::string command, const devices::Variables& variables)
+Console::Console(std::string command)
     : command_(std::move(command)),
-      traits_(console_traits(::isatty(STDERR_FILENO) == 1, variables)) {}
+      traits_(console_traits(::isatty(STDERR_FILENO) == 1, devices::process_variables())) {}
 
 int Console::columns() {
   winsize size{};
@@ -74,6 +79,37 @@ void Console::line(std::string_view color, std::string_view kind, std::string_vi
   std::string shown(kind);
   if (traits_.color) shown = std::string(color) + shown + std::string(kPlain);
   words(command_ + ": " + shown + " " + for_terminal(text) + "\n");
+}
+
+ExitCode exit_code(const Error& error) {
+  // What was being done when the memory ran out has done nothing wrong.
+  if (error.detail<MemoryShortage>() != nullptr) return ExitCode::kFailure;
+  if (const auto* told = error.detail<ExitWith>()) return told->code;
+  if (error.detail<devices::DeviceFailure>() != nullptr) return ExitCode::kDevice;
+  if (error.code() == ErrorCode::kDeadlineExceeded) return ExitCode::kDeadline;
+  return ExitCode::kFailure;
+}
+
+ExitCode exit_code_of_signal(int signal) {
+  return static_cast<ExitCode>(static_cast<int>(ExitCode::kSignal) + signal);
+}
+
+ExitCode tell_error(const Error& error, Console& console, bool json, std::optional<ExitCode> code) {
+  const ExitCode exit = code.value_or(exit_code(error));
+  if (json) {
+    const nlohmann::ordered_json event = {{"event", "error"},
+                                          {"code", std::string(to_string(error.code()))},
+                                          {"message", error.message()},
+                                          {"exit", static_cast<int>(exit)}};
+    static_cast<void>(console.data(json_text(event) + "\n"));
+  }
+  console.error(error);
+  return exit;
+}
+
+std::unexpected<Error> usage_error(const std::string& message) {
+  return std::unexpected(
+      Error(ErrorCode::kInvalidArgument, message).with_detail(ExitWith{ExitCode::kUsage}));
 }
 
 }  // namespace millrace::commands

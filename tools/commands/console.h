@@ -1,10 +1,13 @@
 // Console: the two streams of a command: data goes to stdout, words go to stderr. What the terminal
-// can do is found out once, from the descriptors and the environment.
+// can do is found out once, from the descriptors and the environment. ExitCode: how a command ends,
+// and how an error becomes such a code.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "millrace/core/base/clock.h"
 #include "millrace/core/base/error.h"
 #include "millrace/devices/registry.h"
 
@@ -22,9 +25,7 @@ ConsoleTraits console_traits(bool terminal, const devices::Variables& variables)
 // not mix.
 class Console {
  public:
-  explicit Console(std::string command)
-      : Console(std::move(command), devices::process_variables()) {}
-  Console(std::string command, const devices::Variables& variables);
+  explicit Console(std::string command);
 
   const ConsoleTraits& traits() const { return traits_; }
   // With what a terminal would take as a command told as \xNN: errors hold words of others.
@@ -44,5 +45,51 @@ class Console {
   std::string command_;
   ConsoleTraits traits_;
 };
+
+enum class ExitCode : int {
+  kOk = 0,
+  kFailure = 1,
+  kUsage = 2,            // options or environment variables that make no sense
+  kDevice = 3,           // no such device, a plugin that does not load, a device that failed
+  kProgramRejected = 4,  // the program does not parse, verify or compile
+  kDeadline = 124,
+  kSignal = 128,  // plus the number of the signal
+};
+
+// Attached to an error by the code that knows what it means for the caller.
+struct ExitWith {
+  ExitCode code;
+};
+
+// The ExitWith of the error; else what its code and details say.
+ExitCode exit_code(const Error& error);
+ExitCode exit_code_of_signal(int signal);
+// On stderr and, with json, as the last line of stdout:
+// {"event":"error","code":…,"message":…,"exit":…}. Returns the exit code: `code`, or what the error
+// means.
+ExitCode tell_error(const Error& error, Console& console, bool json,
+                    std::optional<ExitCode> code = {});
+
+// Errors of the command line and of the environment.
+std::unexpected<Error> usage_error(const std::string& message);
+
+// Ends of the process that the command does not decide: a plugin calls exit(), crashes, or keeps
+// the process from ending, or a library ends it because it gets no memory. Each is reported, and
+// none looks like the command's own end. They are in crash_report.cc.
+
+// From here on, an exit() that is not the command's reports in which function of which plugin it
+// came, as tell_error() does, and ends the process with ExitCode::kDevice: a plugin that exits with
+// 0 has not done what was asked for. The signal of a crash writes a line to stderr, with the
+// function of a plugin that it came in, and then takes its course. A std::bad_alloc that is not
+// caught ends the process with ExitCode::kFailure and words. Once per process; not for its
+// children. command: "millrace run".
+void watch_for_crashes(const std::string& command, bool json);
+// What follows is the command's own end.
+void command_has_ended(ExitCode code);
+// By then the process ends, whatever keeps it: an exit handler that does not return, words that no
+// reader takes. It writes a line to stderr and ends with the failure that the command has come to;
+// for a command without one, also one that came to kOk and has an exit handler that hangs, with
+// ExitCode::kDeadline (124).
+void end_process_at(TimePoint when);
 
 }  // namespace millrace::commands

@@ -1,5 +1,3 @@
-#include "millrace/tools/commands/crash_report.h"
-
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -18,7 +16,6 @@
 
 #include "millrace/devices/pjrt/calls_under_way.h"
 #include "millrace/tools/commands/console.h"
-#include "millrace/tools/commands/exit_code.h"
 
 namespace millrace::commands {
 namespace {

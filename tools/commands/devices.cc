@@ -12,7 +12,7 @@
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/base/json_text.h"
 #include "millrace/core/exec/make_executor.h"
-#include "millrace/devices/backend_name.h"
+#include "millrace/devices/registry.h"
 #include "millrace/tools/child/in_child.h"
 #include "millrace/tools/commands/command.h"
 

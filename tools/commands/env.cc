@@ -2,7 +2,6 @@
 // send along, when something is slower or other than expected.
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
@@ -17,6 +16,7 @@
 
 #include "millrace/core/base/cores.h"
 #include "millrace/core/base/json_text.h"
+#include "millrace/core/base/printed.h"
 #include "millrace/core/base/ticks.h"
 #include "millrace/devices/cpu/kernels/isa_level.h"
 #include "millrace/devices/registry.h"
@@ -81,15 +81,8 @@ std::optional<std::size_t> memory_limit() {
 }
 
 const char* isa_text() {
-  switch (devices::cpu::isa_level()) {
-    case devices::cpu::IsaLevel::kX86V4:
-      return "x86-64-v4 (AVX-512)";
-    case devices::cpu::IsaLevel::kX86V3:
-      return "x86-64-v3 (AVX2)";
-    case devices::cpu::IsaLevel::kBaseline:
-      break;
-  }
-  return "baseline";
+  constexpr const char* kNames[] = {"baseline", "x86-64-v3 (AVX2)", "x86-64-v4 (AVX-512)"};
+  return kNames[static_cast<std::size_t>(devices::cpu::isa_level())];
 }
 
 Json cpu_facts() {
@@ -189,9 +182,8 @@ Json facts(Console& console) {
   return json;
 }
 
-std::string line(std::string what, const std::string& value) {
-  what.resize(std::max<std::size_t>(18, what.size() + 1), ' ');
-  return what + value + "\n";
+std::string line(const std::string& what, const std::string& value) {
+  return printed("%-17s ", what.c_str()) + value + "\n";
 }
 
 std::string bytes_of(const Json& json, const char* key) {

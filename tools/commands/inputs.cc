@@ -1,4 +1,4 @@
-#include "millrace/tools/commands/inputs.h"
+#include "millrace/tools/commands/command.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -10,19 +10,20 @@
 #include <utility>
 
 #include "millrace/core/base/errno_code.h"
-#include "millrace/devices/shape_pattern.h"
-#include "millrace/tools/commands/exit_code.h"
+#include "millrace/devices/shape.h"
+#include "millrace/transfer/formats/npy.h"
 
 namespace millrace::commands {
 
 namespace {
 
+using devices::HostArray;
 using devices::Shape;
-using transfer::NpyArray;
 
 std::string times(std::size_t n) { return n == 1 ? "once" : std::to_string(n) + " times"; }
 
 constexpr std::size_t kFew = 8;
+constexpr const char* kStdin = "-";          // stands for stdin, which is read once in a process
 constexpr const char* kStdinName = "stdin";  // in words
 constexpr std::size_t kBlock = std::size_t{1} << 20;
 constexpr int kPollMilliseconds = 20;  // between two looks at the limits of a call
@@ -55,10 +56,10 @@ std::unexpected<Error> file_error(const std::string& file, const Error& error) {
   return std::unexpected(error.with_context("only stdin may be a pipe, and its name is -"));
 }
 
-Result<NpyArray> read_array(const std::string& file, const transfer::NpyOptions& options,
-                            const CallOptions& call) {
+Result<HostArray> read_array(const std::string& file, const transfer::NpyOptions& options,
+                             const CallOptions& call) {
   if (file != kStdin) {
-    Result<NpyArray> array = transfer::read_npy_file(file, options);
+    Result<HostArray> array = transfer::read_npy_file(file, options);
     if (!array) return file_error(file, array.error());
     return array;
   }
@@ -114,23 +115,21 @@ Result<devices::Program> read_program(const std::string& file, const CallOptions
   return devices::Program::from_text(std::move(text), kStdinName);
 }
 
-Result<std::vector<std::shared_ptr<NpyArray>>> read_inputs(const InputFlags& flags,
-                                                           const devices::Program& program,
-                                                           std::span<const Shape> shapes,
-                                                           const CallOptions& call) {
+Result<std::vector<HostArray>> read_inputs(const InputFlags& flags, const devices::Program& program,
+                                           std::span<const Shape> shapes, const CallOptions& call) {
   MILLRACE_TRY(const std::vector<std::string> files, input_files(flags, program.name(), shapes));
   if (std::ranges::count(files, kStdin) > (program.name() == kStdinName ? 0 : 1))
     return usage_error("stdin can be read only once: let the others be files");
-  std::vector<std::shared_ptr<NpyArray>> arrays;
+  std::vector<HostArray> arrays;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    MILLRACE_TRY(NpyArray array, read_array(files[i], {.as = shapes[i].dtype()}, call));
-    if (!devices::admits(shapes[i], array.shape)) {
+    MILLRACE_TRY(HostArray array, read_array(files[i], {.as = shapes[i].dtype()}, call));
+    if (!devices::admits(shapes[i], array.shape())) {
       return fail(ErrorCode::kInvalidArgument, (files[i] == kStdin ? kStdinName : files[i]) +
-                                                   " is " + array.shape.to_string() +
+                                                   " is " + array.shape().to_string() +
                                                    ", but argument " + std::to_string(i) + " of " +
                                                    program.name() + " is " + shapes[i].to_string());
     }
-    arrays.push_back(std::make_shared<NpyArray>(std::move(array)));
+    arrays.push_back(std::move(array));
   }
   return arrays;
 }

@@ -3,31 +3,34 @@
 #include <strings.h>
 
 #include <chrono>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <stop_token>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/base/json_text.h"
+#include "millrace/core/base/printed.h"
 #include "millrace/core/exec/make_executor.h"
+#include "millrace/devices/cpu/compile.h"
+#include "millrace/devices/cpu/compile/plan.h"
 #include "millrace/devices/program.h"
-#include "millrace/devices/shape_pattern.h"
+#include "millrace/devices/shape.h"
+#include "millrace/devices/stablehlo/bytecode/write_bytecode.h"
+#include "millrace/devices/stablehlo/ir/print.h"
+#include "millrace/devices/stablehlo/read_program.h"
 #include "millrace/tools/commands/command.h"
-#include "millrace/tools/commands/inputs.h"
 #include "millrace/tools/inspect/memory_picture.h"
-#include "millrace/tools/inspect/op_times.h"
 #include "millrace/tools/inspect/program_facts.h"
-#include "millrace/tools/inspect/written_program.h"
 #include "millrace/transfer/formats/file.h"
 
 namespace millrace::commands {
 
 namespace {
+
+namespace stablehlo = devices::stablehlo;
+using Json = nlohmann::ordered_json;
 
 std::unexpected<Error> rejected(const Error& error, const std::string& file) {
   return std::unexpected(
@@ -41,7 +44,7 @@ bool has_inputs(const InspectFlags& flags) {
 // The arrays of --input and --inputs, and their shapes; none of either if none were given, which is
 // an error if a run needs them.
 struct Given {
-  std::vector<std::shared_ptr<transfer::NpyArray>> arrays;
+  std::vector<devices::HostArray> arrays;
   std::vector<devices::Shape> shapes;
 };
 
@@ -58,33 +61,19 @@ Result<Given> read_given(const devices::Program& program, const InspectFlags& fl
                        " leaves shapes of its arguments open: --input or --inputs gives them");
   }
   MILLRACE_TRY(given.arrays, read_inputs(flags.inputs, program, *patterns, call));
-  for (const auto& array : given.arrays) given.shapes.push_back(array->shape);
+  for (const auto& array : given.arrays) given.shapes.push_back(array.shape());
   return given;
 }
-
-// Where arrays are that a run takes: the given ones, or made ones.
-class Inputs {
- public:
-  Inputs(const Given& given, std::span<const devices::Shape> shapes) {
-    for (const auto& array : given.arrays) addresses_.push_back(array->data.get());
-    if (!given.arrays.empty()) return;
-    for (std::size_t i = 0; i < shapes.size(); ++i)
-      made_.push_back(inspect::random_bytes(shapes[i], static_cast<std::uint32_t>(i)));
-    for (const auto& bytes : made_) addresses_.push_back(bytes.data());
-  }
-  std::span<const void* const> addresses() const { return addresses_; }
-
- private:
-  std::vector<std::vector<std::byte>> made_;
-  std::vector<const void*> addresses_;
-};
 
 Result<std::string> time_ops(const devices::Program& program, const InspectFlags& flags,
                              const Given& given, const CallOptions& call) {
   MILLRACE_TRY(const RuntimeOptions options, runtime_options(flags));
-  const auto timed = inspect::TimedProgram::create(program, flags.deterministic, given.shapes);
-  if (!timed) return rejected(timed.error(), flags.file);
-  const Inputs inputs(given, timed->inputs());
+  const auto module = devices::cpu::read_to_run(program, given.shapes);
+  if (!module) return rejected(module.error(), flags.file);
+  const auto plan = devices::cpu::Plan::create(*module, {.deterministic = flags.deterministic});
+  if (!plan) return rejected(plan.error(), flags.file);
+  std::vector<const void*> inputs;
+  for (const auto& array : given.arrays) inputs.push_back(array.bytes().data());
   // This thread is one of them.
   const int threads = compute_threads(options);
   const auto executor = threads > 1
@@ -92,56 +81,27 @@ Result<std::string> time_ops(const devices::Program& program, const InspectFlags
                             : nullptr;
   const auto parallel =
       executor != nullptr ? make_parallel_on(*executor, threads) : make_serial_parallel();
-  MILLRACE_TRY(const inspect::OpTimes times,
-               timed->run(inputs.addresses(), flags.repeat, *parallel, call.stop));
-  return flags.json ? times.to_json() + "\n" : times.to_text();
+  MILLRACE_TRY(const std::string times,
+               inspect::time_ops(**plan, inputs, flags.repeat, *parallel, call.stop));
+  return flags.json ? times + "\n" : inspect::op_times_text(times);
 }
 
-// What a plugin makes of the program.
-struct Compiled {
-  std::string kind;  // as PJRT_DEVICE names it
-  std::string platform;
-  double compile_ms = 0;
-  devices::Executable executable;
-  Result<devices::Attributes> cost;
-};
-
 // Attributes that are numbers, the others as text.
-nlohmann::ordered_json attribute_json(const devices::Attribute& attribute) {
-  nlohmann::ordered_json json;
+Json attribute_json(const devices::Attribute& attribute) {
+  Json json;
   std::visit([&json](const auto& value) { json = value; }, attribute);
   return json;
 }
 
-nlohmann::ordered_json to_json(const Compiled& compiled) {
-  nlohmann::ordered_json cost = nlohmann::ordered_json::object();
-  if (compiled.cost) {
-    for (const auto& [name, value] : *compiled.cost) cost[name] = attribute_json(value);
-  }
-  std::vector<std::size_t> donated;
-  const auto inputs = compiled.executable.donated_inputs();
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i]) donated.push_back(i);
-  }
-  return {{"device", compiled.kind},
-          {"platform", compiled.platform},
-          {"compile_ms", compiled.compile_ms},
-          {"donated", donated},
-          {"temporaries", compiled.executable.body()->temporary_bytes()},
-          {"cost", cost}};
-}
-
-std::string to_text(const Compiled& compiled) {
-  char time[32];
-  std::snprintf(time, sizeof time, "%.1f", compiled.compile_ms);
-  std::string text =
-      "\ncompiled by " + compiled.kind + " (" + compiled.platform + ") in " + time +
-      " ms\n  temporaries  " +
-      inspect::bytes_text(static_cast<std::size_t>(compiled.executable.body()->temporary_bytes())) +
-      "\n";
-  if (!compiled.cost) return text + "  no cost analysis: " + compiled.cost.error().message() + "\n";
-  for (const auto& [name, value] : *compiled.cost)
-    text += "  " + name + "  " + json_text(attribute_json(value)) + "\n";
+std::string compiled_text(const Json& json) {
+  std::string text = "\ncompiled by " + json["device"].get<std::string>() + " (" +
+                     json["platform"].get<std::string>() + ") in " +
+                     printed("%.1f", json["compile_ms"].get<double>()) + " ms\n  temporaries  " +
+                     inspect::bytes_text(json["temporaries"].get<std::size_t>()) + "\n";
+  if (json.contains("no_cost"))
+    return text + "  no cost analysis: " + json["no_cost"].get<std::string>() + "\n";
+  for (const auto& [name, value] : json["cost"].items())
+    text += "  " + name + "  " + json_text(value) + "\n";
   return text;
 }
 
@@ -150,38 +110,51 @@ bool wants_plugin(const InspectFlags& flags, const RuntimeOptions& options) {
          (!options.device.empty() && ::strcasecmp(options.device.c_str(), "cpu") != 0);
 }
 
-Result<Compiled> compile_there(const Runtime& runtime, const devices::Program& program,
-                               const CallOptions& call) {
+// What a plugin makes of the program.
+Result<Json> compile_there(const Runtime& runtime, const devices::Program& program,
+                           const CallOptions& call) {
   const TimePoint begin = steady_clock().now();
-  MILLRACE_TRY(devices::Executable executable,
+  MILLRACE_TRY(const devices::Executable executable,
                wait_blocking(compile_program(runtime, program, {}, call)));
   const std::chrono::duration<double, std::milli> time = steady_clock().now() - begin;
+  Json donated = Json::array();
+  const auto inputs = executable.donated_inputs();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i]) donated.push_back(i);
+  }
   const devices::Client& client = runtime.client();
-  Result<devices::Attributes> cost = wait_blocking(runtime.cost_analysis(executable));
-  return Compiled{.kind = runtime.device_kind(),
-                  .platform = std::string(client.platform_name()) + " " +
-                              std::string(client.platform_version()),
-                  .compile_ms = time.count(),
-                  .executable = std::move(executable),
-                  .cost = std::move(cost)};
+  Json json = {{"device", runtime.device_kind()},  // as PJRT_DEVICE names it
+               {"platform",
+                std::string(client.platform_name()) + " " + std::string(client.platform_version())},
+               {"compile_ms", time.count()},
+               {"donated", donated},
+               {"temporaries", executable.body()->temporary_bytes()},
+               {"cost", Json::object()}};
+  const Result<devices::Attributes> cost = wait_blocking(runtime.cost_analysis(executable));
+  if (!cost) {
+    json["no_cost"] = cost.error().message();
+    return json;
+  }
+  for (const auto& [name, value] : *cost) json["cost"][name] = attribute_json(value);
+  return json;
 }
 
 // What the program is made of, and what the plugin makes of it if one is asked for.
-Result<ExitCode> tell(const inspect::ProgramFacts& facts, const devices::Program& program,
+Result<ExitCode> tell(const std::string& facts, const devices::Program& program,
                       const InspectFlags& flags, Limits& limits, Console& console) {
   MILLRACE_TRY(const RuntimeOptions options, runtime_options(flags));
   if (!wants_plugin(flags, options)) {
-    MILLRACE_TRY_STATUS(console.data(flags.json ? facts.to_json() + "\n" : facts.to_text()));
+    MILLRACE_TRY_STATUS(console.data(flags.json ? facts + "\n" : inspect::facts_text(facts)));
     return ExitCode::kOk;
   }
   limits.set_grace(Limits::kStep);
   return with_runtime(options, limits, console, [&](const Runtime& runtime) -> Result<ExitCode> {
-    const Result<Compiled> compiled = compile_there(runtime, program, limits.call());
+    const Result<Json> compiled = compile_there(runtime, program, limits.call());
     if (!compiled) return std::unexpected(limits.at_end(compiled.error()));
-    std::string text = facts.to_text() + to_text(*compiled);
+    std::string text = inspect::facts_text(facts) + compiled_text(*compiled);
     if (flags.json) {
-      auto json = nlohmann::ordered_json::parse(facts.to_json());
-      json["compiled"] = to_json(*compiled);
+      Json json = Json::parse(facts);
+      json["compiled"] = *compiled;
       text = json_text(json) + "\n";
     }
     MILLRACE_TRY_STATUS(console.data(text));
@@ -189,20 +162,39 @@ Result<ExitCode> tell(const inspect::ProgramFacts& facts, const devices::Program
   });
 }
 
+// The content of a file of that name: a portable artifact if it ends in .bc or .mlirbc, of this
+// version of VHLO ("" leaves the choice to write_bytecode), else text.
+Result<std::string> written_program(const devices::Program& program, const std::string& path,
+                                    const std::string& version) {
+  MILLRACE_TRY(const stablehlo::ir::Module module, stablehlo::read_program(program.code()));
+  if (!path.ends_with(".bc") && !path.ends_with(".mlirbc")) {
+    if (version.empty()) return stablehlo::ir::print(module);
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "text has no version of VHLO; a name that ends in .bc or .mlirbc asks for an artifact");
+  }
+  const auto wanted = stablehlo::bytecode::version_from_string(version);
+  if (!version.empty() && !wanted) {
+    return fail(ErrorCode::kInvalidArgument,
+                version + " is no version of VHLO such as 1.0.0 or 1.17.0");
+  }
+  return stablehlo::bytecode::write_bytecode(module, wanted);
+}
+
 // The files that are asked for, then the facts.
-Result<inspect::ProgramFacts> look_at(const devices::Program& program, const InspectFlags& flags,
-                                      std::span<const devices::Shape> shapes) {
+Result<std::string> look_at(const devices::Program& program, const InspectFlags& flags,
+                            std::span<const devices::Shape> shapes) {
   if (!flags.svg.empty()) {
     const auto map = inspect::memory_map(program, shapes);
     if (!map) return rejected(map.error(), flags.file);
     MILLRACE_TRY_STATUS(transfer::write_file(flags.svg, inspect::draw(*map)));
   }
   if (!flags.write.empty()) {
-    const auto written = inspect::written_program(program, flags.write, flags.vhlo);
+    const auto written = written_program(program, flags.write, flags.vhlo);
     if (!written) return rejected(written.error(), flags.file);
     MILLRACE_TRY_STATUS(transfer::write_file(flags.write, *written));
   }
-  auto facts = inspect::inspect(program, shapes);
+  auto facts = inspect::program_facts(program, shapes);
   if (!facts) return rejected(facts.error(), flags.file);
   return facts;
 }
@@ -228,7 +220,7 @@ Result<ExitCode> inspect_command(const InspectFlags& flags, Console& console) {
     MILLRACE_TRY_STATUS(console.data(*text));
     return ExitCode::kOk;
   }
-  MILLRACE_TRY(const inspect::ProgramFacts facts, look_at(*program, flags, given->shapes));
+  MILLRACE_TRY(const std::string facts, look_at(*program, flags, given->shapes));
   return tell(facts, *program, flags, *limits, console);
 }
 

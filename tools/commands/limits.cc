@@ -2,13 +2,9 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdint>
-#include <cstdio>
 #include <iterator>
 #include <stop_token>
 #include <utility>
@@ -17,8 +13,9 @@
 #include "millrace/core/async/timer_queue.h"
 #include "millrace/core/base/check.h"
 #include "millrace/core/base/mutex.h"
+#include "millrace/core/base/printed.h"
+#include "millrace/core/loop/event_fd.h"
 #include "millrace/tools/api/runtime.h"
-#include "millrace/tools/commands/crash_report.h"
 
 namespace millrace::commands {
 
@@ -27,17 +24,17 @@ namespace {
 constexpr int kSignals[] = {SIGINT, SIGTERM};
 
 // What the handler can reach; it may use nothing that takes a lock.
-std::atomic<int> handler_descriptor{-1};
+std::atomic<const EventFd*> handler_event{nullptr};
 std::atomic<int> first_signal{0};
-static_assert(std::atomic<int>::is_always_lock_free);
+static_assert(std::atomic<int>::is_always_lock_free &&
+              std::atomic<const EventFd*>::is_always_lock_free);
 struct sigaction old_actions[std::size(kSignals)];
 
 void on_signal(int number) {
   const int saved_errno = errno;
   int none = 0;
   if (first_signal.compare_exchange_strong(none, number)) {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(handler_descriptor.load(), &one, sizeof one);
+    if (const EventFd* const event = handler_event.load()) event->signal();
     errno = saved_errno;
     return;
   }
@@ -50,10 +47,9 @@ void on_signal(int number) {
   ::_exit(128 + number);
 }
 
-void catch_signals(int descriptor) {
-  int none = -1;
-  MILLRACE_CHECK(handler_descriptor.compare_exchange_strong(none, descriptor),
-                 "one Limits at a time");
+void catch_signals(const EventFd& event) {
+  const EventFd* none = nullptr;
+  MILLRACE_CHECK(handler_event.compare_exchange_strong(none, &event), "one Limits at a time");
   first_signal.store(0);
   struct sigaction action{};
   action.sa_handler = on_signal;
@@ -70,15 +66,14 @@ void catch_signals(int descriptor) {
 void restore_signals() {
   for (std::size_t i = 0; i < std::size(kSignals); ++i)
     ::sigaction(kSignals[i], &old_actions[i], nullptr);
-  handler_descriptor.store(-1);
+  handler_event.store(nullptr);
 }
 
 }  // namespace
 
 // What the thread of the limits uses; it may outlive them.
 struct Limits::Shared {
-  explicit Shared(int opened) : descriptor(opened) {}
-  ~Shared() { ::close(descriptor); }
+  explicit Shared(EventFd made) : event(std::move(made)) {}
 
   Duration grace_now() {
     MutexLock lock(mutex);
@@ -92,12 +87,10 @@ struct Limits::Shared {
     MutexLock lock(mutex);  // until the process has ended: what this uses stays
     if (limits == nullptr) return;
     const std::string under_way = calls ? calls() : "";
-    char seconds[32];
-    std::snprintf(seconds, sizeof seconds, "%g", std::chrono::duration<double>(after).count());
-    const Error late(
-        code,
-        (under_way.empty() ? "what had begun has not ended" : under_way + " has not returned") +
-            std::string(" within ") + seconds + " s of it, so the process does not wait for it");
+    const Error late(code, (under_way.empty() ? "what had begun has not ended"
+                                              : under_way + " has not returned") +
+                               printed(" within %g s of it, so the process does not wait for it",
+                                       std::chrono::duration<double>(after).count()));
     const Error error =
         told ? limits->at_end(late, "while the runtime was closing") : limits->at_end(late);
     // What went wrong before the limit came is what the command has come to.
@@ -107,7 +100,7 @@ struct Limits::Shared {
     ::_exit(static_cast<int>(exit));
   }
 
-  const int descriptor;                    // the handler writes to it
+  const EventFd event;                     // the handler signals it
   std::unique_ptr<DescriptorWatch> watch;  // confined to the thread
   Mutex mutex;
   const Limits* limits MILLRACE_GUARDED_BY(mutex) = nullptr;  // nullptr: the command is over
@@ -129,12 +122,8 @@ Limits::Limits(Console& console, Options options, std::shared_ptr<Shared> shared
 
 Result<std::unique_ptr<Limits>> Limits::create(Console& console, Options options) {
   const TimePoint begin = steady_clock().now();
-  const int descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (descriptor < 0) {
-    return fail(ErrorCode::kResourceExhausted,
-                std::string("cannot make an eventfd: ") + ::strerror(errno));
-  }
-  auto shared = std::make_shared<Shared>(descriptor);
+  MILLRACE_TRY(EventFd event, EventFd::create());
+  auto shared = std::make_shared<Shared>(std::move(event));
   MILLRACE_TRY(std::unique_ptr<EventLoop> loop, create_uv_event_loop());
   std::unique_ptr<Limits> limits(
       new Limits(console, std::move(options), std::move(shared), std::move(loop)));
@@ -163,14 +152,14 @@ void Limits::watch_signals(const std::stop_source& stop) {
   };
   const Future<void> begun = make_ready().then(
       loop, [&loop, shared = shared_, on_readable = std::move(on_readable)](const Status&) mutable {
-        Result<std::unique_ptr<DescriptorWatch>> found = loop.watch(shared->descriptor);
+        Result<std::unique_ptr<DescriptorWatch>> found = loop.watch(shared->event.descriptor());
         MILLRACE_CHECK(found, "an eventfd can be watched");
         shared->watch = *std::move(found);
         static_cast<void>(
             shared->watch->wait(kReadable).then(inline_executor(), std::move(on_readable)));
       });
   static_cast<void>(wait_blocking(begun));
-  catch_signals(shared_->descriptor);
+  catch_signals(shared_->event);
 }
 
 Limits::~Limits() {
@@ -206,17 +195,14 @@ void Limits::told(ExitCode code) {
   shared_->told = code;
 }
 
-Error Limits::at_deadline(const Error& error, const std::string& progress) const {
-  const std::optional<double>& seconds = options_.deadline_seconds;
-  if (!seconds || error.code() != ErrorCode::kDeadlineExceeded) return error;
-  char text[64];
-  std::snprintf(text, sizeof(text), "--deadline %g came ", *seconds);
-  return error.with_context(text + progress + " (allow more seconds, or ask for less)");
-}
-
 Error Limits::at_end(const Error& error, const std::string& progress) const {
+  const std::optional<double>& seconds = options_.deadline_seconds;
+  if (seconds && error.code() == ErrorCode::kDeadlineExceeded) {
+    return error.with_context(printed("--deadline %g came ", *seconds) + progress +
+                              " (allow more seconds, or ask for less)");
+  }
   const int number = signal();
-  if (number == 0 || error.code() != ErrorCode::kCancelled) return at_deadline(error, progress);
+  if (number == 0 || error.code() != ErrorCode::kCancelled) return error;
   return error.with_context(std::string("stopped on ") + signal_name(number) + " " + progress)
       .with_detail(ExitWith{exit_code_of_signal(number)});
 }

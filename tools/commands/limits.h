@@ -13,7 +13,6 @@
 #include "millrace/core/base/error.h"
 #include "millrace/core/loop/event_loop_thread.h"
 #include "millrace/tools/commands/console.h"
-#include "millrace/tools/commands/exit_code.h"
 
 namespace millrace::commands {
 
@@ -51,10 +50,8 @@ class Limits {
   // The first signal that came, or 0.
   static int signal();
 
-  // An error that the deadline has made, with that option and the progress in front; others as they
-  // are.
-  Error at_deadline(const Error& error) const { return at_deadline(error, options_.progress()); }
-  // The same, and one that a signal has made with the signal in front, and its exit code.
+  // An error that the deadline or a signal has made, with what it was and the progress in front,
+  // and the signal's exit code; others as they are.
   Error at_end(const Error& error) const { return at_end(error, options_.progress()); }
   Error at_end(const Error& error, const std::string& progress) const;
 
@@ -69,7 +66,6 @@ class Limits {
   Limits(Console& console, Options options, std::shared_ptr<Shared> shared,
          std::unique_ptr<EventLoop> loop);
   void watch_signals(const std::stop_source& stop);
-  Error at_deadline(const Error& error, const std::string& progress) const;
 
   Console& console_;
   const Options options_;

@@ -19,8 +19,6 @@
 
 #include "millrace/core/async/future.h"
 #include "millrace/tools/commands/command.h"
-#include "millrace/tools/commands/completion.h"
-#include "millrace/tools/commands/crash_report.h"
 #include "millrace/tools/train/step_watch.h"
 
 namespace {
@@ -46,15 +44,33 @@ std::string check_whole_number(const std::string& text) {
   return "'" + text + "' is no whole number from 0 to 18446744073709551615";
 }
 
-void add_plugins(CLI::App& command, std::vector<std::string>& plugins) {
-  command
-      .add_option("--plugin", plugins,
-                  "a PJRT plugin, with its create options; may be repeated (see also "
-                  "PJRT_NAMES_AND_LIBRARY_PATHS and MILLRACE_PLUGIN_PATH)")
-      ->type_name("NAME=PATH[,OPTION=VALUE...]")
+// A number from least to most, whose default the help tells.
+template <class T>
+CLI::Option& add_number(CLI::App& command, const char* name, T& number, T least, T most,
+                        const char* help) {
+  return *command.add_option(name, number, help)
+              ->check(CLI::Range(least, most))
+              ->capture_default_str();
+}
+
+// An option that may be repeated, with one word each.
+void add_list(CLI::App& command, const char* name, std::vector<std::string>& words,
+              const char* type, const char* help) {
+  command.add_option(name, words, help)
+      ->type_name(type)
       ->expected(1)
-      ->allow_extra_args(false)  // what follows is the program
+      ->allow_extra_args(false)  // what follows is an argument of the command
       ->take_all();
+}
+
+void add_json(CLI::App& command, bool& json) {
+  command.add_flag("--json", json, "one JSON object");
+}
+
+void add_plugins(CLI::App& command, std::vector<std::string>& plugins) {
+  add_list(command, "--plugin", plugins, "NAME=PATH[,OPTION=VALUE...]",
+           "a PJRT plugin, with its create options; may be repeated (see also "
+           "PJRT_NAMES_AND_LIBRARY_PATHS and MILLRACE_PLUGIN_PATH)");
 }
 
 void add_compilation_cache(CLI::App& command, RuntimeFlags& flags) {
@@ -100,19 +116,15 @@ void add_devices_options(CLI::App& command, DevicesFlags& flags) {
                   "a plugin that takes longer to tell its devices cannot be used, in seconds")
       ->check(kSeconds)
       ->capture_default_str();
-  command.add_flag("--json", flags.json, "one JSON object");
+  add_json(command, flags.json);
 }
 
 void add_inputs(CLI::App& command, InputFlags& flags) {
-  auto* files = command
-                    .add_option("--input", flags.files,
-                                "an argument (.npy; - for stdin), in order; may be repeated")
-                    ->type_name("A.npy");
-  auto* folder =
-      command.add_option("--inputs", flags.folder, "arguments DIR/0.npy, DIR/1.npy, ...")
-          ->type_name("DIR");
-  files->excludes(folder);
-  files->expected(1)->allow_extra_args(false)->take_all();
+  add_list(command, "--input", flags.files, "A.npy",
+           "an argument (.npy; - for stdin), in order; may be repeated");
+  command.add_option("--inputs", flags.folder, "arguments DIR/0.npy, DIR/1.npy, ...")
+      ->type_name("DIR")
+      ->excludes(command.get_option("--input"));
 }
 
 void add_run_options(CLI::App& command, RunFlags& flags) {
@@ -124,9 +136,7 @@ void add_run_options(CLI::App& command, RunFlags& flags) {
       .add_option("--outputs", flags.outputs_folder,
                   "write the results to DIR/0.npy, DIR/1.npy, ...")
       ->type_name("DIR");
-  command.add_option("--repeat", flags.repeat, "how often to execute")
-      ->check(CLI::Range(1, 1'000'000'000))
-      ->capture_default_str();
+  add_number(command, "--repeat", flags.repeat, 1, 1'000'000'000, "how often to execute");
   add_threads(command, flags);
   add_deadline(command, flags);
   add_trace_file(command, flags);
@@ -149,23 +159,18 @@ void add_train_options(CLI::App& command, TrainFlags& flags) {
   add_compilation_cache(command, flags);
   command.add_option("--devices", flags.devices, "use so many devices (default: all)")
       ->check(CLI::Range(1, RuntimeOptions::kMostDevices));
-  command.add_option("--batch-size", training.batch_size, "rows per step, split over the devices")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
-      ->capture_default_str();
-  command.add_option("--epochs", training.epochs, "times through the training images")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40))
-      ->capture_default_str();
+  add_number(command, "--batch-size", training.batch_size, std::int64_t{1}, std::int64_t{1} << 40,
+             "rows per step, split over the devices");
+  add_number(command, "--epochs", training.epochs, std::uint64_t{1}, std::uint64_t{1} << 40,
+             "times through the training images");
   command.add_option("--max-steps", training.max_steps, "end after so many steps")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 60));
   command.add_option("--seed", training.seed, "of parameters and shuffling")
       ->check(check_whole_number, "UINT")
       ->capture_default_str();
   add_threads(command, flags);
-  command
-      .add_option("--steps-in-flight", training.steps_in_flight,
-                  "steps begun before the oldest has ended")
-      ->check(CLI::Range(1, train::StepWatch::kMostInFlight))
-      ->capture_default_str();
+  add_number(command, "--steps-in-flight", training.steps_in_flight, 1,
+             train::StepWatch::kMostInFlight, "steps begun before the oldest has ended");
   command
       .add_option("--bucket-bytes", training.bucket_bytes,
                   "gradients reduced together; 0: chosen by the model")
@@ -186,12 +191,9 @@ void add_train_options(CLI::App& command, TrainFlags& flags) {
       .add_flag("--resume", flags.checkpoint.resume,
                 "go on from the newest checkpoint, or begin if there is none")
       ->needs(checkpoint);
-  command
-      .add_option("--restarts", training.device_restarts.restarts,
-                  "restart devices that fail, so often within a minute, and go on from the last "
-                  "step that is committed; 0: their failure ends the run")
-      ->check(CLI::Range(0, 1000))
-      ->capture_default_str();
+  add_number(command, "--restarts", training.device_restarts.restarts, 0, 1000,
+             "restart devices that fail, so often within a minute, and go on from the last step "
+             "that is committed; 0: their failure ends the run");
   add_trace_file(command, flags);
   command.add_flag("--deterministic", training.deterministic, "two runs give identical bits");
   command.add_flag("--no-shuffle", flags.no_shuffle, "take the images in the order of the files");
@@ -200,9 +202,7 @@ void add_train_options(CLI::App& command, TrainFlags& flags) {
   command.add_flag("--quiet", flags.quiet, "no progress, only the report")->excludes(json);
 }
 
-void add_env_options(CLI::App& command, EnvFlags& flags) {
-  command.add_flag("--json", flags.json, "one JSON object");
-}
+void add_env_options(CLI::App& command, EnvFlags& flags) { add_json(command, flags.json); }
 
 void add_trace_options(CLI::App& command, TraceFlags& flags) {
   command.add_option("FILE", flags.file, "what --trace or MILLRACE_TRACE has written")->required();
@@ -211,12 +211,11 @@ void add_trace_options(CLI::App& command, TraceFlags& flags) {
       ->check(CLI::NonNegativeNumber);
   command.add_option("--to", flags.to, "leave out what is after, in seconds")
       ->check(CLI::PositiveNumber);
-  command.add_option("--top", flags.top, "kinds of events to tell of each lane")
-      ->check(CLI::Range(0, 1'000'000))
-      ->capture_default_str();
+  add_number(command, "--top", flags.top, std::size_t{0}, std::size_t{1'000'000},
+             "kinds of events to tell of each lane");
   command.add_flag("--all-lanes", flags.all_lanes,
                    "also draw the lanes that no batch passes through");
-  command.add_flag("--json", flags.json, "one JSON object");
+  add_json(command, flags.json);
 }
 
 void add_inspect_options(CLI::App& command, InspectFlags& flags) {
@@ -249,10 +248,9 @@ void add_inspect_options(CLI::App& command, InspectFlags& flags) {
       "an argument (.npy), in order; may be repeated: for a program of dynamic shapes, and for "
       "--ops (default there: random numbers)");
   command.get_option("--inputs")->description("arguments DIR/0.npy, DIR/1.npy, ...");
-  command.add_option("--repeat", flags.repeat, "with --ops: how often to run; medians are told")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str()
-      ->needs(ops);
+  add_number(command, "--repeat", flags.repeat, 1, 1'000'000,
+             "with --ops: how often to run; medians are told")
+      .needs(ops);
   add_threads(command, flags)
       .description("with --ops: that run it (MILLRACE_THREADS; default: one per core)")
       ->needs(ops);
@@ -261,33 +259,20 @@ void add_inspect_options(CLI::App& command, InspectFlags& flags) {
       .add_flag("--deterministic", flags.deterministic,
                 "with --ops: the same bits with any number of threads")
       ->needs(ops);
-  command.add_flag("--json", flags.json, "one JSON object");
+  add_json(command, flags.json);
 }
 
 void add_conform_options(CLI::App& command, ConformFlags& flags) {
   command.add_option("PLUGIN", flags.plugin,
                      "the plugin: PATH or NAME=PATH, with its create options as "
                      "PATH,OPTION=VALUE...");
-  command.add_option("--option", flags.options, "a create option; may be repeated")
-      ->type_name("OPTION=VALUE")
-      ->expected(1)
-      ->take_all();
-  command
-      .add_option("--filter", flags.filters,
-                  "only these checks: a name, a family, or a pattern with *; may be repeated")
-      ->type_name("PATTERN")
-      ->expected(1)
-      ->take_all();
-  command
-      .add_option("--deadline", flags.deadline_seconds,
-                  "a check that takes longer has failed, in seconds")
-      ->check(CLI::Range(0.1, 1e6))
-      ->capture_default_str();
-  command
-      .add_option("--executions", flags.executions,
-                  "how often the checks that look for leaks do what they watch")
-      ->check(CLI::Range(100, 100'000'000))
-      ->capture_default_str();
+  add_list(command, "--option", flags.options, "OPTION=VALUE", "a create option; may be repeated");
+  add_list(command, "--filter", flags.filters, "PATTERN",
+           "only these checks: a name, a family, or a pattern with *; may be repeated");
+  add_number(command, "--deadline", flags.deadline_seconds, 0.1, 1e6,
+             "a check that takes longer has failed, in seconds");
+  add_number(command, "--executions", flags.executions, 100, 100'000'000,
+             "how often the checks that look for leaks do what they watch");
   command.add_option("--junit", flags.junit, "also write a report as JUnit does")
       ->type_name("FILE");
   auto* list = command.add_flag("--list", flags.list, "print the checks and what each wants");

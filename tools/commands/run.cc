@@ -1,11 +1,9 @@
 // `millrace run`: one program on one device, arrays in and out as .npy files.
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,10 +11,9 @@
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/base/json_text.h"
+#include "millrace/core/base/printed.h"
 #include "millrace/devices/program.h"
 #include "millrace/tools/commands/command.h"
-#include "millrace/tools/commands/inputs.h"
-#include "millrace/tools/commands/summary.h"
 #include "millrace/transfer/formats/npy.h"
 
 namespace millrace::commands {
@@ -27,7 +24,6 @@ using devices::Buffer;
 using devices::Buffers;
 using devices::Device;
 using devices::Executable;
-using transfer::NpyArray;
 
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
@@ -42,8 +38,8 @@ double median(std::vector<double> values) {
 // One program on one device, as often as asked.
 class Runner {
  public:
-  Runner(const Runtime& runtime, Executable executable,
-         std::vector<std::shared_ptr<NpyArray>> inputs, CallOptions call)
+  Runner(const Runtime& runtime, Executable executable, std::vector<devices::HostArray> inputs,
+         CallOptions call)
       : device_(runtime.device(0)),
         timers_(*runtime.environment().timers),
         executable_(std::move(executable)),
@@ -79,8 +75,8 @@ class Runner {
     arguments_.resize(inputs_.size());
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       if (arguments_[i] && !arguments_[i].removed()) continue;
-      devices::HostView view{.data = inputs_[i]->data.get(), .shape = inputs_[i]->shape};
-      view.owner = inputs_[i];
+      devices::HostView view{.data = inputs_[i].bytes().data(), .shape = inputs_[i].shape()};
+      view.owner = inputs_[i].owner();
       MILLRACE_TRY(arguments_[i], wait_blocking(device_.put(view, {.call = call_})));
       MILLRACE_TRY_STATUS(wait(arguments_[i].ready()));
     }
@@ -102,35 +98,11 @@ class Runner {
   const Device device_;
   TimerQueue& timers_;
   const Executable executable_;
-  const std::vector<std::shared_ptr<NpyArray>> inputs_;
+  const std::vector<devices::HostArray> inputs_;
   const CallOptions call_;
   std::vector<Buffer> arguments_;
   Buffers outputs_;
 };
-
-struct Figures {
-  double compile_ms = 0;
-  std::vector<double> execute_ms;
-  std::int64_t peak_bytes = 0;
-};
-
-std::string to_json(const Figures& figures) {
-  const nlohmann::ordered_json json = {
-      {"compile_ms", figures.compile_ms},
-      {"execute_ms_median", median(figures.execute_ms)},
-      {"execute_ms_min", *std::min_element(figures.execute_ms.begin(), figures.execute_ms.end())},
-      {"peak_bytes", figures.peak_bytes}};
-  return json_text(json) + "\n";
-}
-
-std::string to_text(const Figures& figures) {
-  char text[160];
-  std::snprintf(text, sizeof text,
-                "compiled in %.1f ms, executed in %.3f ms (median of %zu), peak %.1f MiB\n",
-                figures.compile_ms, median(figures.execute_ms), figures.execute_ms.size(),
-                static_cast<double>(figures.peak_bytes) / (1 << 20));
-  return text;
-}
 
 // The most bytes that the device has held, where the backend counts them; else what was in flight.
 std::int64_t peak_bytes(const Runtime& runtime, const Device& device) {
@@ -187,34 +159,40 @@ Status deliver_outputs(const RunFlags& flags, Runner& runner, Console& console) 
 
 Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
                         const RunFlags& flags, const CallOptions& call, Console& console) {
-  Figures figures;
   const TimePoint begin = steady_clock().now();
   const devices::CompileOptions compile_options{.deterministic = flags.deterministic};
   MILLRACE_TRY(Executable executable,
                wait_blocking(compile_program(runtime, program, compile_options, call)));
-  figures.compile_ms = since(begin);
+  const double compile_ms = since(begin);
   if (!flags.outputs_folder.empty()) {
     MILLRACE_TRY(const std::string words, words_of_types(executable.output_shapes()));
     console.words(words);
   }
 
-  MILLRACE_TRY(std::vector<std::shared_ptr<NpyArray>> inputs,
+  MILLRACE_TRY(std::vector<devices::HostArray> inputs,
                read_inputs(flags.inputs, program, executable.input_shapes(), call));
   Runner runner(runtime, std::move(executable), std::move(inputs), call);
+  std::vector<double> execute_ms;
   for (int i = 0; i < flags.repeat; ++i) {
     if (call.stop.stop_requested()) {
       return fail(ErrorCode::kCancelled, "stopped before the program was executed");
     }
     MILLRACE_TRY(const double milliseconds, runner.run());
-    figures.execute_ms.push_back(milliseconds);
+    execute_ms.push_back(milliseconds);
   }
-  figures.peak_bytes = peak_bytes(runtime, runtime.device(0));
+  const std::int64_t peak = peak_bytes(runtime, runtime.device(0));
   MILLRACE_TRY_STATUS(deliver_outputs(flags, runner, console));
-  if (flags.json) {
-    MILLRACE_TRY_STATUS(console.data(to_json(figures)));
-  } else {
-    console.words(to_text(figures));
+  if (!flags.json) {
+    console.words(printed(
+        "compiled in %.1f ms, executed in %.3f ms (median of %zu), peak %.1f MiB\n", compile_ms,
+        median(execute_ms), execute_ms.size(), static_cast<double>(peak) / (1 << 20)));
+    return ExitCode::kOk;
   }
+  const nlohmann::ordered_json json = {{"compile_ms", compile_ms},
+                                       {"execute_ms_median", median(execute_ms)},
+                                       {"execute_ms_min", std::ranges::min(execute_ms)},
+                                       {"peak_bytes", peak}};
+  MILLRACE_TRY_STATUS(console.data(json_text(json) + "\n"));
   return ExitCode::kOk;
 }
 
@@ -235,7 +213,7 @@ Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
     if (code) return code;
     const int signal = limits->signal();
     if (signal == 0 || code.error().code() != ErrorCode::kCancelled)
-      return std::unexpected(limits->at_deadline(code.error()));
+      return std::unexpected(limits->at_end(code.error()));
     console.words(std::string("stopped running ") + flags.file + " on " + signal_name(signal) +
                   "\n");
     return exit_code_of_signal(signal);

@@ -1,51 +1,70 @@
-#include "millrace/tools/commands/summary.h"
+#include "millrace/tools/commands/command.h"
 
+#include <algorithm>
 #include <cmath>
-#include <complex>
-#include <cstdint>
-#include <cstdio>
-#include <cstring>
 #include <limits>
-#include <optional>
-#include <span>
+#include <vector>
 
-#include "millrace/devices/stablehlo/ir/float_format.h"
+#include "millrace/core/base/printed.h"
+#include "millrace/devices/cpu/kernels/scalar.h"
 
 namespace millrace::commands {
 
 namespace {
 
+namespace definition = devices::cpu::definition;
+using definition::Form;
+using definition::Scalar;
 using devices::DType;
 using devices::HostArray;
 
 constexpr std::size_t kFewElements = 16;
 
-std::string format(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
-std::string element_text(double value) { return format(value); }
-std::string element_text(bool value) { return value ? "true" : "false"; }
-std::string element_text(std::int64_t value) { return std::to_string(value); }
-std::string element_text(std::uint64_t value) { return std::to_string(value); }
-template <class T>
-std::string element_text(const std::complex<T>& value) {
-  return "(" + format(value.real()) + ", " + format(value.imag()) + ")";
+std::string format(double value) { return printed("%.6g", value); }
+
+std::string element_text(Form form, const Scalar& element) {
+  switch (form) {
+    case Form::kBool:
+      return element.u != 0 ? "true" : "false";
+    case Form::kSigned:
+      return std::to_string(element.i);
+    case Form::kUnsigned:
+      return std::to_string(element.u);
+    case Form::kComplex:
+    case Form::kComplex64:
+      return "(" + format(element.re) + ", " + format(element.im) + ")";
+    default:
+      return format(element.re);
+  }
 }
 
-std::string range_text(std::size_t count, const auto& value) {
+double number(Form form, const Scalar& element) {
+  if (form == Form::kSigned) return static_cast<double>(element.i);
+  if (form == Form::kUnsigned || form == Form::kBool) return static_cast<double>(element.u);
+  return element.re;
+}
+
+std::string range_text(DType type, std::span<const std::byte> bytes) {
+  const Form form = definition::form_of(type);
+  const std::size_t width = devices::byte_width(type);
+  const std::size_t count = bytes.size() / width;
   double least = std::numeric_limits<double>::infinity();
   double most = -least;
   double sum = 0;
   std::size_t finite = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto element = static_cast<double>(value(i));
-    if (!std::isfinite(element)) continue;
-    ++finite;
-    sum += element;
-    least = std::fmin(least, element);
-    most = std::fmax(most, element);
+  std::vector<Scalar> some(std::min<std::size_t>(count, 1024));
+  for (std::size_t first = 0; first < count; first += some.size()) {
+    some.resize(std::min(some.size(), count - first));
+    definition::load(type, &bytes[first * width], static_cast<std::int64_t>(some.size()),
+                     some.data());
+    for (const Scalar& one : some) {
+      const double element = number(form, one);
+      if (!std::isfinite(element)) continue;
+      ++finite;
+      sum += element;
+      least = std::fmin(least, element);
+      most = std::fmax(most, element);
+    }
   }
   std::string text;
   if (finite > 0) {
@@ -56,61 +75,25 @@ std::string range_text(std::size_t count, const auto& value) {
   return text + (finite > 0 ? ", " : "") + std::to_string(count - finite) + " not finite";
 }
 
-// value(i): the i-th of count elements.
-std::string list_text(std::size_t count, const auto& value) {
-  if (count <= kFewElements) {
-    std::string text = "[";
-    for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : ", ") + element_text(value(i));
-    return text + "]";
-  }
-  if constexpr (requires { value(0).real(); }) {
-    return std::to_string(count) + " elements, the first " + element_text(value(0));
-  } else {
-    return range_text(count, value);
-  }
-}
-
-// The elements are those of T, a C++ type.
-template <class T>
-std::string elements_text(const HostArray& array) {
-  const std::span<const T> elements = array.as<T>();
-  return list_text(elements.size(), [elements](std::size_t i) { return elements[i]; });
-}
-
-std::optional<std::string> elements_text_of(const HostArray& array) {
-  const DType type = array.shape().dtype();
-  if (type == DType::kF32 || type == DType::kTF32) return elements_text<float>(array);
-  if (type == DType::kF64) return elements_text<double>(array);
-  if (type == DType::kC64) return elements_text<std::complex<float>>(array);
-  if (type == DType::kC128) return elements_text<std::complex<double>>(array);
-  // The others by their bits.
-  const std::size_t width = devices::byte_width(type);
-  if (width == 0) return std::nullopt;
-  const std::size_t count = array.bytes().size() / width;
-  const auto bits = [&array, width](std::size_t i) {
-    std::uint64_t value = 0;
-    std::memcpy(&value, array.bytes().data() + i * width, width);
-    return value;
-  };
-  if (type == DType::kI1) return list_text(count, [&](std::size_t i) { return bits(i) != 0; });
-  if (devices::is_unsigned_integer(type)) return list_text(count, bits);
-  if (devices::is_signed_integer(type)) {
-    const int unused = 64 - static_cast<int>(8 * width);
-    return list_text(count, [&](std::size_t i) {
-      return static_cast<std::int64_t>(bits(i) << unused) >> unused;
-    });
-  }
-  if (!devices::is_floating(type)) return std::nullopt;
-  return list_text(
-      count, [&](std::size_t i) { return devices::stablehlo::ir::decode_float(type, bits(i)); });
-}
-
 }  // namespace
 
 std::string summarize(const HostArray& array) {
   const std::string shape = array.shape().to_string();
-  const std::optional<std::string> elements = elements_text_of(array);
-  return elements ? shape + " " + *elements : shape;
+  // An element of TF32 lies in memory as a float.
+  const DType type = array.shape().dtype() == DType::kTF32 ? DType::kF32 : array.shape().dtype();
+  const Form form = definition::form_of(type);
+  if (form == Form::kNone) return shape;
+  const std::size_t width = devices::byte_width(type);
+  const std::size_t count = array.bytes().size() / width;
+  const auto text_of = [&](std::size_t i) {
+    return element_text(form, definition::load(type, &array.bytes()[i * width]));
+  };
+  if (count > kFewElements && devices::is_complex(type))
+    return shape + " " + std::to_string(count) + " elements, the first " + text_of(0);
+  if (count > kFewElements) return shape + " " + range_text(type, array.bytes());
+  std::string text = shape + " [";
+  for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : ", ") + text_of(i);
+  return text + "]";
 }
 
 }  // namespace millrace::commands

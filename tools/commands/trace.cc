@@ -3,7 +3,6 @@
 #include <string>
 
 #include "millrace/tools/commands/command.h"
-#include "millrace/tools/trace/picture.h"
 #include "millrace/tools/trace/summary.h"
 #include "millrace/tools/trace/timeline.h"
 #include "millrace/transfer/formats/file.h"

@@ -1,7 +1,6 @@
 // `millrace train`: options in, news and a report out; the training itself is ../train/training.h.
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -10,14 +9,13 @@
 #include "millrace/core/async/coroutine.h"
 #include "millrace/core/base/json_text.h"
 #include "millrace/tools/commands/command.h"
-#include "millrace/tools/commands/train_feed.h"
 #include "millrace/tools/commands/train_view.h"
 #include "millrace/tools/train/awaiting.h"
 #include "millrace/tools/train/model.h"
 #include "millrace/tools/train/training.h"
+#include "millrace/transfer/array_source.h"
 #include "millrace/transfer/fake_source.h"
 #include "millrace/transfer/formats/idx_dataset.h"
-#include "millrace/transfer/idx_source.h"
 
 namespace millrace::commands {
 
@@ -27,7 +25,6 @@ using train::Model;
 using train::TrainingReport;
 using transfer::FakeSource;
 using transfer::IdxDataset;
-using transfer::IdxSource;
 using transfer::ItemSource;
 
 constexpr std::uint64_t kFakeTrainItems = 60'000;
@@ -81,9 +78,10 @@ Status check_fits(const IdxDataset& dataset, const Model& model) {
 
 Result<std::shared_ptr<ItemSource>> idx_source(const std::string& folder, transfer::Split split,
                                                const Model& model, const std::stop_token& stop) {
-  MILLRACE_TRY(IdxDataset dataset, IdxDataset::open(folder, split, {.stop = stop}));
+  MILLRACE_TRY(const IdxDataset dataset, IdxDataset::open(folder, split, {.stop = stop}));
   MILLRACE_TRY_STATUS(check_fits(dataset, model));
-  return std::make_shared<IdxSource>(std::move(dataset));
+  return transfer::ArraySource::create(
+      {{"images", dataset.images()}, {"labels", dataset.labels()}});
 }
 
 // Blocking: reads whole files, unless it is stopped before.
@@ -150,8 +148,8 @@ Result<TrainingReport> follow(const Future<TrainingReport>& training, TrainingFe
   const Future<void> told =
       training.then(inline_executor(), [&feed](const Result<TrainingReport>&) { feed.end(); });
   for (bool ended = false; !ended;) {
-    const TrainingNews news = feed.wait_blocking();
-    view.show(news, steady_clock().now());
+    const TrainingFeed::News news = feed.wait_blocking();
+    for (const TrainingEvent& event : news.events) view.show(event, steady_clock().now());
     ended = news.ended;
   }
   view.finish();
@@ -220,7 +218,7 @@ Result<ExitCode> train_command(const TrainFlags& flags, Console& console) {
     }
     if (limits->signal() != 0 && report.error().code() == ErrorCode::kCancelled)
       return tell_stopped(flags, limits->signal(), feed.steps_done(), console);
-    return std::unexpected(limits->at_deadline(report.error()));
+    return std::unexpected(limits->at_end(report.error()));
   });
 }
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "millrace/core/base/json_text.h"
+#include "millrace/core/base/printed.h"
 
 namespace millrace::commands {
 
@@ -27,12 +27,6 @@ constexpr std::string_view kClearLine = "\r\x1b[2K";
 constexpr std::string_view kHideCursor = "\x1b[?25l";
 constexpr std::string_view kShowCursor = "\x1b[?25h";
 
-template <class... Args>
-std::string printed(const char* format, Args... args) {
-  char text[256];
-  std::snprintf(text, sizeof text, format, args...);
-  return text;
-}
 auto number(std::uint64_t value) { return static_cast<unsigned long long>(value); }
 
 double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
@@ -51,33 +45,6 @@ class Every {
  private:
   const Duration interval_;
   std::optional<TimePoint> last_;
-};
-
-// News in the order in which they happened: a step of a later epoch comes after the end of an
-// earlier one.
-class OrderedView : public TrainingView {
- public:
-  void show(const TrainingNews& news, TimePoint now) final {
-    if (news.start) on_start(*news.start, now);
-    bool shown = !news.step;
-    for (const EpochEnd& end : news.epochs) {
-      if (!shown && news.step->epoch <= end.epoch) {
-        on_step(*news.step, now);
-        shown = true;
-      }
-      on_epoch(end, now);
-    }
-    if (!shown) on_step(*news.step, now);
-    for (const CheckpointReport& checkpoint : news.checkpoints) on_checkpoint(checkpoint);
-    for (const RecoveryReport& recovery : news.recoveries) on_recovery(recovery);
-  }
-
- protected:
-  virtual void on_start(const TrainingStart& start, TimePoint now) = 0;
-  virtual void on_step(const StepReport& step, TimePoint now) = 0;
-  virtual void on_epoch(const EpochEnd& end, TimePoint now) = 0;
-  virtual void on_checkpoint(const CheckpointReport& checkpoint) = 0;
-  virtual void on_recovery(const RecoveryReport& recovery) = 0;
 };
 
 // What a run that was asked to go on from a checkpoint has found.
@@ -114,7 +81,7 @@ std::string step_text(const StepReport& step) {
 }
 
 // Lines for people. With columns: the last line is a bar, which is redrawn with each step.
-class TextView final : public OrderedView {
+class TextView final : public TrainingView {
  public:
   TextView(std::uint64_t epochs, std::function<int()> columns, Sink sink)
       : epochs_(epochs),
@@ -127,31 +94,32 @@ class TextView final : public OrderedView {
     if (drawn_) sink_(std::string(kClearLine) + std::string(kShowCursor));
     drawn_ = false;
   }
+  void show(const TrainingEvent& event, TimePoint now) override {
+    std::visit([&](const auto& one) { show_one(one, now); }, event);
+  }
 
- protected:
-  void on_start(const TrainingStart& start, TimePoint now) override {
+ private:
+  void show_one(const TrainingStart& start, TimePoint now) {
     print(start_text(start));
     if (!columns_) steps_.reset(now);
   }
-  void on_step(const StepReport& step, TimePoint now) override {
+  void show_one(const StepReport& step, TimePoint now) {
     if (!steps_.due(now) && !(columns_ && step.step == step.steps)) return;
     if (!columns_) return print(head(step) + " " + step_text(step) + "\n");
     sink_(std::string(drawn_ ? "" : kHideCursor) + std::string(kClearLine) + bar_line(step));
     drawn_ = true;
   }
-  void on_epoch(const EpochEnd& end, TimePoint now) override {
+  void show_one(const EpochEnd& end, TimePoint now) {
     print(printed("epoch %llu/%llu: mean loss %.4f\n", number(end.epoch + 1), number(epochs_),
                   end.mean_loss));
     if (!columns_) steps_.reset(now);
   }
-  void on_checkpoint(const CheckpointReport& checkpoint) override {
+  void show_one(const CheckpointReport& checkpoint, TimePoint) {
     print("checkpoint " + checkpoint.path +
           printed(": %.1f MB in %.0f ms\n", static_cast<double>(checkpoint.bytes) * 1e-6,
                   seconds(checkpoint.time) * 1e3));
   }
-  void on_recovery(const RecoveryReport& recovery) override { print(recovery_text(recovery)); }
-
- private:
+  void show_one(const RecoveryReport& recovery, TimePoint) { print(recovery_text(recovery)); }
   void print(const std::string& line) { sink_(std::string(drawn_ ? kClearLine : "") + line); }
   std::string head(const StepReport& step) const {
     return printed("epoch %llu/%llu ", number(step.epoch + 1), number(epochs_));
@@ -182,66 +150,105 @@ class TextView final : public OrderedView {
   bool drawn_ = false;  // the bar is on the screen and the cursor hidden
 };
 
-class JsonView final : public OrderedView {
- public:
-  explicit JsonView(Sink sink) : sink_(std::move(sink)) {}
-
- protected:
-  void on_start(const TrainingStart& start, TimePoint) override {
-    Json json = {{"event", "start"},
-                 {"schema", 1},
-                 {"model", start.model},
-                 {"devices", start.devices},
-                 {"batch_size", start.batch_size},
-                 {"steps", start.steps},
-                 {"items", start.items},
-                 {"compile_ms", seconds(start.compile_time) * 1e3}};
-    if (start.resume) {
-      json["first_step"] = start.first_step;
-      json["resumed_from"] = start.resumed_from.empty() ? Json(nullptr) : Json(start.resumed_from);
-    }
-    emit(json);
+Json to_json(const TrainingStart& start) {
+  Json json = {{"event", "start"},
+               {"schema", 1},
+               {"model", start.model},
+               {"devices", start.devices},
+               {"batch_size", start.batch_size},
+               {"steps", start.steps},
+               {"items", start.items},
+               {"compile_ms", seconds(start.compile_time) * 1e3}};
+  if (start.resume) {
+    json["first_step"] = start.first_step;
+    json["resumed_from"] = start.resumed_from.empty() ? Json(nullptr) : Json(start.resumed_from);
   }
-  void on_step(const StepReport& step, TimePoint now) override {
-    if (!every_.due(now)) return;
-    emit({{"event", "step"},
+  return json;
+}
+Json to_json(const StepReport& step) {
+  return {{"event", "step"},
           {"epoch", step.epoch},
           {"step", step.step},
           {"steps", step.steps},
           {"loss", step.loss},
           {"images_per_second", step.images_per_second},
-          {"seconds_left", seconds(step.left)}});
-  }
-  void on_epoch(const EpochEnd& end, TimePoint) override {
-    emit({{"event", "epoch"}, {"epoch", end.epoch}, {"mean_loss", end.mean_loss}});
-  }
-  void on_checkpoint(const CheckpointReport& checkpoint) override {
-    emit({{"event", "checkpoint"},
+          {"seconds_left", seconds(step.left)}};
+}
+Json to_json(const EpochEnd& end) {
+  return {{"event", "epoch"}, {"epoch", end.epoch}, {"mean_loss", end.mean_loss}};
+}
+Json to_json(const CheckpointReport& checkpoint) {
+  return {{"event", "checkpoint"},
           {"step", checkpoint.step},
           {"path", checkpoint.path},
           {"bytes", checkpoint.bytes},
-          {"ms", seconds(checkpoint.time) * 1e3}});
-  }
-  void on_recovery(const RecoveryReport& recovery) override {
-    std::vector<int> devices;
-    for (const devices::DeviceId device : recovery.devices) devices.push_back(index(device));
-    emit({{"event", "recovery"},
+          {"ms", seconds(checkpoint.time) * 1e3}};
+}
+Json to_json(const RecoveryReport& recovery) {
+  std::vector<int> devices;
+  for (const devices::DeviceId device : recovery.devices) devices.push_back(index(device));
+  return {{"event", "recovery"},
           {"devices", devices},
           {"step", recovery.step},
           {"steps_lost", recovery.steps_lost},
           {"recoveries", recovery.recoveries},
-          {"error", recovery.error.message()}});
+          {"error", recovery.error.message()}};
+}
+
+class JsonView final : public TrainingView {
+ public:
+  explicit JsonView(Sink sink) : sink_(std::move(sink)) {}
+  void show(const TrainingEvent& event, TimePoint now) override {
+    if (std::holds_alternative<StepReport>(event) && !steps_.due(now)) return;
+    // Losses that are no numbers come out as null: JSON has no NaN.
+    sink_(json_text(std::visit([](const auto& one) { return to_json(one); }, event)) + "\n");
   }
 
  private:
-  // Losses that are no numbers come out as null: JSON has no NaN.
-  void emit(const Json& json) { sink_(json_text(json) + "\n"); }
-
   const Sink sink_;
-  Every every_{kJsonEvery};
+  Every steps_{kJsonEvery};
 };
 
 }  // namespace
+
+void TrainingFeed::add(TrainingEvent event) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto* const step = std::get_if<StepReport>(&event);
+    if (step != nullptr) steps_done_ = step->step;
+    if (const auto* start = std::get_if<TrainingStart>(&event)) steps_ = start->steps;
+    std::vector<TrainingEvent>& events = news_.events;
+    if (step != nullptr && !events.empty() && std::holds_alternative<StepReport>(events.back()))
+      events.pop_back();
+    events.push_back(std::move(event));
+  }
+  changed_.notify_one();
+}
+
+void TrainingFeed::end() {
+  {
+    const std::lock_guard lock(mutex_);
+    news_.ended = true;
+  }
+  changed_.notify_one();
+}
+
+TrainingFeed::News TrainingFeed::wait_blocking() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return news_.ended || !news_.events.empty(); });
+  return {.events = std::exchange(news_.events, {}), .ended = news_.ended};
+}
+
+std::uint64_t TrainingFeed::steps_done() const {
+  const std::lock_guard lock(mutex_);
+  return steps_done_;
+}
+
+std::string TrainingFeed::progress() const {
+  const std::lock_guard lock(mutex_);
+  if (steps_done_ == 0) return "before the first step had ended";
+  return "after step " + std::to_string(steps_done_) + " of " + std::to_string(steps_);
+}
 
 std::unique_ptr<TrainingView> make_bar_view(std::uint64_t epochs, std::function<int()> columns,
                                             Sink sink) {

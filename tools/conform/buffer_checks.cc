@@ -1,5 +1,4 @@
 // Buffers: what they tell of themselves, and the ways to their memory.
-#include <cstring>
 
 #include "millrace/tools/conform/rig.h"
 
@@ -19,7 +18,7 @@ Result<HeldBuffer> put_2x3(Rig& rig) {
 template <class A>
 Result<Told<A, HeldBuffer>> tell_of_2x3(Rig& rig) {
   MILLRACE_TRY(HeldBuffer buffer, put_2x3(rig));
-  MILLRACE_TRY(const A args, rig.ask<A>(buffer.get()));
+  MILLRACE_TRY(const A args, rig.ask<A>(buffer));
   return Told<A, HeldBuffer>{args, std::move(buffer)};
 }
 
@@ -47,7 +46,7 @@ MILLRACE_CONFORM(buffer, device, "a buffer is where it was put") {
   MILLRACE_TRY(const auto all, rig.devices());
   for (abi::Device* wanted : all) {
     MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers(), wanted));
-    MILLRACE_TRY(const auto args, rig.ask<abi::BufferDeviceArgs>(buffer.get()));
+    MILLRACE_TRY(const auto args, rig.ask<abi::BufferDeviceArgs>(buffer));
     if (args.device != wanted) return broken("a buffer is on another device than it was put to");
   }
   return {};
@@ -56,7 +55,7 @@ MILLRACE_CONFORM(buffer, device, "a buffer is where it was put") {
 MILLRACE_CONFORM(buffer, memory, "a buffer is in its device's default memory") {
   MILLRACE_TRY(const HeldBuffer buffer, put_2x3(rig));
   MILLRACE_TRY(abi::Memory* const wanted, rig.memory());
-  MILLRACE_TRY(const auto args, rig.ask<abi::BufferMemoryArgs>(buffer.get()));
+  MILLRACE_TRY(const auto args, rig.ask<abi::BufferMemoryArgs>(buffer));
   return expect(args.memory == wanted, "it is not in the device's default memory");
 }
 
@@ -71,7 +70,7 @@ MILLRACE_CONFORM(buffer, size, "a buffer takes at least the bytes of its element
 MILLRACE_CONFORM(buffer, layout, "a buffer tells the order of its dimensions") {
   MILLRACE_TRY(const HeldBuffer buffer, put_2x3(rig));
   abi::BufferGetMemoryLayoutArgs args;
-  args.buffer = buffer.get();
+  args.buffer = buffer;
   args.layout.struct_size = abi::kStructSize<abi::MemoryLayout>;
   MILLRACE_TRY_STATUS(rig.table().call(args));
   if (args.layout.type == abi::LayoutType::kStrides) return rig.note("strides");
@@ -91,9 +90,9 @@ MILLRACE_CONFORM(buffer, on_cpu, "a buffer says whether it is in the host's memo
 
 MILLRACE_CONFORM(buffer, raw_copy, "some bytes of a buffer can be read") {
   MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers()));
-  MILLRACE_TRY_STATUS(rig.wait_ready(buffer.get()));
+  MILLRACE_TRY_STATUS(rig.wait_ready(buffer));
   float target[3] = {-1, -1, -1};
-  MILLRACE_TRY(const auto args, rig.ask<abi::BufferCopyRawToHostArgs>(buffer.get(), target, 4, 8));
+  MILLRACE_TRY(const auto args, rig.ask<abi::BufferCopyRawToHostArgs>(buffer, target, 4, 8));
   const HeldEvent done = rig.hold(args.event);
   MILLRACE_TRY_STATUS(rig.wait(done, "PJRT_Buffer_CopyRawToHost"));
   return expect_floats(target, Floats{2, 3, -1}, "8 bytes behind 4");
@@ -103,32 +102,31 @@ MILLRACE_CONFORM(buffer, external_reference,
                  "memory that is held from outside can be found, and holds what was put",
                  .need = kMay) {
   MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers()));
-  MILLRACE_TRY_STATUS(rig.wait_ready(buffer.get()));
-  MILLRACE_TRY(const float* const memory, rig.hold_memory(buffer.get()));
-  const Floats seen = memory == nullptr ? numbers() : Floats(memory, memory + kLength);
-  MILLRACE_TRY_STATUS(rig.let_go_of_memory(buffer.get()));
+  MILLRACE_TRY_STATUS(rig.wait_ready(buffer));
+  MILLRACE_TRY(const Floats seen, rig.with_memory_held(buffer, [] { return Status(); }));
   return expect_floats(seen, numbers(), "what its memory holds");
 }
 
-MILLRACE_CONFORM(buffer, reference_underflow, "what nobody holds cannot be given back") {
+MILLRACE_CONFORM(buffer, reference_underflow, "what is not held cannot be given back") {
   MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers()));
-  MILLRACE_TRY_STATUS(rig.wait_ready(buffer.get()));
-  return expect_refused(rig.let_go_of_memory(buffer.get()), "giving back what nobody took");
+  MILLRACE_TRY_STATUS(rig.wait_ready(buffer));
+  return expect_refused(rig.call<abi::BufferDecreaseExternalReferenceCountArgs>(buffer),
+                        "giving back what was not taken");
 }
 
 MILLRACE_CONFORM(buffer, unsafe_pointer, "the address of a buffer is told", .need = kMay) {
   MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers()));
-  MILLRACE_TRY_STATUS(rig.wait_ready(buffer.get()));
-  MILLRACE_TRY(const auto args, rig.ask<abi::BufferUnsafePointerArgs>(buffer.get()));
+  MILLRACE_TRY_STATUS(rig.wait_ready(buffer));
+  MILLRACE_TRY(const auto args, rig.ask<abi::BufferUnsafePointerArgs>(buffer));
   return expect(args.pointer != 0, "it is null");
 }
 
 MILLRACE_CONFORM(buffer, copy_to_memory, "a copy in the same memory holds the same") {
   MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers()));
   MILLRACE_TRY(abi::Memory* const memory, rig.memory());
-  MILLRACE_TRY(const auto args, rig.ask<abi::BufferCopyToMemoryArgs>(buffer.get(), memory));
+  MILLRACE_TRY(const auto args, rig.ask<abi::BufferCopyToMemoryArgs>(buffer, memory));
   const HeldBuffer copy = rig.hold(args.dst_buffer);
-  return rig.expect(copy.get(), numbers(), "the copy");
+  return rig.expect(copy, numbers(), "the copy");
 }
 
 MILLRACE_CONFORM(buffer, uninitialized, "a buffer without contents has its dimensions and is ready",
@@ -139,9 +137,9 @@ MILLRACE_CONFORM(buffer, uninitialized, "a buffer without contents has its dimen
                rig.ask_client<abi::ClientCreateUninitializedBufferArgs>(
                    dims, std::size_t{2}, abi::BufferType::kF32, nullptr, nullptr, memory));
   const HeldBuffer buffer = rig.hold(args.buffer);
-  MILLRACE_TRY(const auto shape, rig.ask<abi::BufferDimensionsArgs>(buffer.get()));
+  MILLRACE_TRY(const auto shape, rig.ask<abi::BufferDimensionsArgs>(buffer));
   MILLRACE_TRY_STATUS(expect_2x3(shape.dims, shape.num_dims));
-  return rig.wait_ready(buffer.get());
+  return rig.wait_ready(buffer);
 }
 
 MILLRACE_CONFORM(buffer, view,
@@ -156,7 +154,7 @@ MILLRACE_CONFORM(buffer, view,
   MILLRACE_TRY(abi::Device* const device, rig.device());
   // Host memory is device memory only there.
   MILLRACE_TRY(HeldBuffer probe, rig.put(numbers()));
-  MILLRACE_TRY(const auto where, rig.ask<abi::BufferIsOnCpuArgs>(probe.get()));
+  MILLRACE_TRY(const auto where, rig.ask<abi::BufferIsOnCpuArgs>(probe));
   probe.reset();  // nothing may outlive the client
   if (!where.is_on_cpu) return skip("the device's memory is not the host's");
   MILLRACE_TRY(abi::Memory* const memory, rig.memory(device));
@@ -167,7 +165,7 @@ MILLRACE_CONFORM(buffer, view,
                    lent->values, dims, std::size_t{1}, abi::BufferType::kF32, nullptr, device,
                    give_back, lent.get(), std::intptr_t{0}, nullptr, memory));
   HeldBuffer buffer = rig.hold(args.buffer);
-  MILLRACE_TRY_STATUS(rig.expect(buffer.get(), numbers(), "the view"));
+  MILLRACE_TRY_STATUS(rig.expect(buffer, numbers(), "the view"));
   if (lent->given_back != 0) return broken("the memory is given back while the view lives");
   buffer.reset();
   // After the end of the client nothing can be in flight.

@@ -6,21 +6,8 @@
 namespace millrace::conform {
 
 std::string_view to_string(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kPassed:
-      return "passed";
-    case Outcome::kFailed:
-      return "failed";
-    case Outcome::kUnsupported:
-      return "unsupported";
-    case Outcome::kSkipped:
-      return "skipped";
-  }
-  return "failed";
-}
-
-std::unexpected<Error> skip(std::string why) {
-  return std::unexpected(Error(ErrorCode::kFailedPrecondition, std::move(why)).with_detail(Skip{}));
+  constexpr std::string_view kNames[] = {"passed", "failed", "unsupported", "skipped"};
+  return kNames[static_cast<std::size_t>(outcome)];
 }
 
 bool Family::add(Check check) {

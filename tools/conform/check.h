@@ -1,6 +1,6 @@
-// Check: one thing that a PJRT plugin must do, and what came out when it was tried. Each family of
-// checks has a file of its own; runner.h runs every check in a process of its own. Read next:
-// rig.h, with which checks are written.
+// Check: one thing that a PJRT plugin must do, and what came out when it was tried. A family of
+// checks is one file's, which may have a second one; runner.h runs every check in a process of its
+// own. Read next: rig.h, with which checks are written.
 #pragma once
 
 #include <sstream>
@@ -64,13 +64,13 @@ class Family {
 
 // Begins the function of the check "family.condition", behind its family in the same file. What
 // follows `wants` are further fields of Check.
-#define MILLRACE_CONFORM(family, condition, wants_, ...)                           \
-  Status check_##condition(Rig& rig);                                              \
-  [[maybe_unused]] const bool condition##_added =                                  \
-      family##_family.add({.name = #family "." #condition,                         \
-                           .wants = wants_,                                        \
-                           .run = &check_##condition __VA_OPT__(, ) __VA_ARGS__}); \
-  Status check_##condition([[maybe_unused]] Rig& rig)
+#define MILLRACE_CONFORM(family, condition, wants_, ...)                                      \
+  Status check_##family##_##condition(Rig& rig);                                              \
+  [[maybe_unused]] const bool family##_##condition##_added =                                  \
+      family##_family.add({.name = #family "." #condition,                                    \
+                           .wants = wants_,                                                   \
+                           .run = &check_##family##_##condition __VA_OPT__(, ) __VA_ARGS__}); \
+  Status check_##family##_##condition([[maybe_unused]] Rig& rig)
 
 // All of them, in the order in which they run: what others build on comes first.
 const std::vector<Check>& all_checks();
@@ -85,7 +85,10 @@ std::string joined(const Parts&... parts) {
 
 // A detail of an error: the check did not find what it needs.
 struct Skip {};
-std::unexpected<Error> skip(std::string why);
+template <class... Parts>
+std::unexpected<Error> skip(const Parts&... why) {
+  return std::unexpected(Error(ErrorCode::kFailedPrecondition, joined(why...)).with_detail(Skip{}));
+}
 // The plugin lacks something, told otherwise than by an error of its own.
 struct Lacks {};
 template <class... Parts>

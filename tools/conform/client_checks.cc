@@ -1,14 +1,74 @@
-// Clients, and what they tell of themselves.
-#include <algorithm>
+// What a plugin says of itself before there is a client; then clients, and what they tell of
+// themselves.
 #include <set>
 
+#include "millrace/devices/pjrt/plugin.h"
 #include "millrace/tools/conform/rig.h"
 
 namespace millrace::conform {
 
+Family plugin_family;
 Family client_family;
 
 namespace {
+
+Result<abi::PluginAttributesArgs> read_attributes(Rig& rig) {
+  MILLRACE_TRY_STATUS(rig.initialize());
+  MILLRACE_TRY(const auto args, rig.ask<abi::PluginAttributesArgs>());
+  return args;
+}
+
+Result<std::map<std::string, devices::Attribute>> attribute_map(Rig& rig) {
+  MILLRACE_TRY(const abi::PluginAttributesArgs args, read_attributes(rig));
+  return devices::pjrt::read_values(args.attributes, args.num_attributes);
+}
+
+MILLRACE_CONFORM(plugin, initialize, "the plugin can be initialized", .need = kMust) {
+  return rig.initialize();
+}
+
+MILLRACE_CONFORM(plugin, attributes, "attributes have names, no two the same, and types that exist",
+                 .after = "plugin.initialize") {
+  MILLRACE_TRY(const abi::PluginAttributesArgs args, read_attributes(rig));
+  MILLRACE_TRY(const std::string list,
+               attribute_names(args.attributes, args.num_attributes, abi::ValueType::kBool));
+  return rig.note(list.empty() ? "none" : list);
+}
+
+MILLRACE_CONFORM(plugin, xla_version, "the attribute xla_version is a whole number",
+                 .after = "plugin.initialize") {
+  MILLRACE_TRY(const auto values, attribute_map(rig));
+  const auto found = values.find("xla_version");
+  if (found == values.end()) return lacks("there is no attribute xla_version");
+  const auto* number = std::get_if<std::int64_t>(&found->second);
+  if (number == nullptr) return broken("xla_version is no whole number");
+  return rig.note(*number);
+}
+
+MILLRACE_CONFORM(plugin, stablehlo_versions,
+                 "the oldest version of StableHLO is not newer than the current one",
+                 .after = "plugin.initialize") {
+  MILLRACE_TRY(const auto values, attribute_map(rig));
+  std::vector<std::int64_t> versions[2];
+  const char* const names[2] = {"stablehlo_minimum_version", "stablehlo_current_version"};
+  for (int i = 0; i < 2; ++i) {
+    const auto found = values.find(names[i]);
+    if (found == values.end()) return lacks("there is no attribute ", names[i]);
+    const auto* list = std::get_if<std::vector<std::int64_t>>(&found->second);
+    if (list == nullptr || list->size() != 3) {
+      return broken(names[i], " is no list of three whole numbers");
+    }
+    versions[i] = *list;
+  }
+  const auto text = [](const std::vector<std::int64_t>& v) {
+    return std::to_string(v[0]) + "." + std::to_string(v[1]) + "." + std::to_string(v[2]);
+  };
+  if (versions[0] > versions[1]) {
+    return broken("the oldest, ", text(versions[0]), ", is newer than the current, ",
+                  text(versions[1]));
+  }
+  return rig.note(text(versions[0]), " to ", text(versions[1]));
+}
 
 MILLRACE_CONFORM(client, create, "a client can be made and destroyed", .after = "plugin.initialize",
                  .need = kMust) {
@@ -46,19 +106,13 @@ MILLRACE_CONFORM(client, create_again, "a second client works beside the first, 
 MILLRACE_CONFORM(client, platform_name, "the platform has a name", .after = "client.create",
                  .need = kMust) {
   MILLRACE_TRY(const auto args, rig.ask_client<abi::ClientPlatformNameArgs>());
-  if (args.platform_name == nullptr || args.platform_name_size == 0) {
-    return broken("the platform has no name");
-  }
-  return rig.note(std::string(args.platform_name, args.platform_name_size));
+  return rig.note_text(args.platform_name, args.platform_name_size, "the platform's name");
 }
 
 MILLRACE_CONFORM(client, platform_version, "the platform has a version", .after = "client.create",
                  .need = kMust) {
   MILLRACE_TRY(const auto args, rig.ask_client<abi::ClientPlatformVersionArgs>());
-  if (args.platform_version == nullptr || args.platform_version_size == 0) {
-    return broken("the platform has no version");
-  }
-  return rig.note(std::string(args.platform_version, args.platform_version_size));
+  return rig.note_text(args.platform_version, args.platform_version_size, "the platform's version");
 }
 
 MILLRACE_CONFORM(client, process_index, "the process has a number from 0",

@@ -1,12 +1,12 @@
-// Compilation, and what is told of a compiled program.
+// Compilation, and what is told of a compiled program; then executables as bytes.
 #include <cmath>
-#include <set>
 
 #include "millrace/tools/conform/rig.h"
 
 namespace millrace::conform {
 
 Family compile_family("compile.text client.devices");
+Family serialize_family("execute.result");
 
 namespace {
 
@@ -18,14 +18,14 @@ struct Compiled {
 Result<Compiled> compile(Rig& rig, const std::string& text) {
   Compiled made;
   MILLRACE_TRY(made.loaded, rig.compile(text));
-  MILLRACE_TRY(made.executable, rig.executable(made.loaded.get()));
+  MILLRACE_TRY(made.executable, rig.executable(made.loaded));
   return made;
 }
 
 template <class A>
 Result<Told<A, Compiled>> tell(Rig& rig, const std::string& text) {
   MILLRACE_TRY(Compiled made, compile(rig, text));
-  MILLRACE_TRY(const A args, rig.ask<A>(made.executable.get()));
+  MILLRACE_TRY(const A args, rig.ask<A>(made.executable));
   return Told<A, Compiled>{args, std::move(made)};
 }
 
@@ -36,15 +36,14 @@ MILLRACE_CONFORM(compile, text, "StableHLO text is compiled", .need = kMust) {
 
 MILLRACE_CONFORM(compile, name, "an executable has a name") {
   MILLRACE_TRY(const auto args, tell<abi::ExecutableNameArgs>(rig, add_program()));
-  if (args.name == nullptr || args.name_size == 0) return broken("it has no name");
-  return rig.note(std::string(args.name, args.name_size));
+  return rig.note_text(args.name, args.name_size, "the name");
 }
 
 MILLRACE_CONFORM(compile, replicas, "a program for one device has one replica and one partition",
                  .need = kMust) {
   MILLRACE_TRY(const Compiled made, compile(rig, add_program()));
-  MILLRACE_TRY(const auto r, rig.ask<abi::ExecutableNumReplicasArgs>(made.executable.get()));
-  MILLRACE_TRY(const auto p, rig.ask<abi::ExecutableNumPartitionsArgs>(made.executable.get()));
+  MILLRACE_TRY(const auto r, rig.ask<abi::ExecutableNumReplicasArgs>(made.executable));
+  MILLRACE_TRY(const auto p, rig.ask<abi::ExecutableNumPartitionsArgs>(made.executable));
   return expect(r.num_replicas == 1 && p.num_partitions == 1, "a program for one device has ",
                 r.num_replicas, " replicas and ", p.num_partitions, " partitions");
 }
@@ -79,8 +78,7 @@ MILLRACE_CONFORM(compile, output_memory_kinds, "memories of results are told") {
   if (args.num_outputs != 2) {
     return broken("two results are said to be in ", args.num_outputs, " memories");
   }
-  if (args.kinds[0] == nullptr || args.kind_sizes[0] == 0) return broken("the kind is empty");
-  return rig.note(std::string(args.kinds[0], args.kind_sizes[0]));
+  return rig.note_text(args.kinds[0], args.kind_sizes[0], "the kind");
 }
 
 MILLRACE_CONFORM(compile, parameter_memory_kinds, "memories of arguments are told") {
@@ -139,7 +137,7 @@ MILLRACE_CONFORM(compile, optimized_program,
   MILLRACE_TRY(const Compiled made, compile(rig, add_program()));
   abi::Program program;
   program.struct_size = abi::kStructSize<abi::Program>;
-  abi::ExecutableOptimizedProgramArgs args{{}, made.executable.get(), &program};
+  abi::ExecutableOptimizedProgramArgs args{{}, made.executable, &program};
   MILLRACE_TRY_STATUS(rig.table().call(args));
   const std::size_t size = program.code_size;
   if (size == 0) return broken("it has no bytes");
@@ -158,17 +156,15 @@ MILLRACE_CONFORM(compile, optimized_program,
 MILLRACE_CONFORM(compile, options, "the options of a compilation are told, and can be freed",
                  .need = kMay) {
   MILLRACE_TRY(const auto args, tell<abi::ExecutableGetCompileOptionsArgs>(rig, add_program()));
-  if (args.deleter == nullptr) return broken("there is nothing that frees them");
-  const std::size_t size = args.bytes_size;
-  args.deleter(args.holder);
-  return expect(size > 0, "they are empty");
+  MILLRACE_TRY_STATUS(take_bytes(args.bytes, args.bytes_size, args.holder, args.deleter));
+  return {};
 }
 
 MILLRACE_CONFORM(compile, devices, "an executable names the device that it was compiled for",
                  .after = "device.ids") {
   MILLRACE_TRY(const HeldLoaded loaded, rig.compile(add_program()));
   MILLRACE_TRY(abi::Device* const first, rig.device());
-  MILLRACE_TRY(const auto args, rig.ask<abi::LoadedExecutableAddressableDevicesArgs>(loaded.get()));
+  MILLRACE_TRY(const auto args, rig.ask<abi::LoadedExecutableAddressableDevicesArgs>(loaded));
   return expect(args.num_devices == 1 && args.devices[0] == first,
                 "a program for the first device is not said to be for that one alone");
 }
@@ -176,19 +172,16 @@ MILLRACE_CONFORM(compile, devices, "an executable names the device that it was c
 MILLRACE_CONFORM(compile, assignment, "the device assignment is told, and can be freed",
                  .after = "compile.devices") {
   MILLRACE_TRY(const HeldLoaded loaded, rig.compile(add_program()));
-  MILLRACE_TRY(const auto args,
-               rig.ask<abi::LoadedExecutableGetDeviceAssignmentArgs>(loaded.get()));
-  if (args.deleter == nullptr) return broken("there is nothing that frees it");
-  const std::size_t size = args.bytes_size;
-  args.deleter(args.holder);
-  return expect(size > 0, "that of a program for the first device is empty");
+  MILLRACE_TRY(const auto args, rig.ask<abi::LoadedExecutableGetDeviceAssignmentArgs>(loaded));
+  MILLRACE_TRY_STATUS(take_bytes(args.bytes, args.bytes_size, args.holder, args.deleter));
+  return {};
 }
 
 MILLRACE_CONFORM(compile, logical_ids, "the only device is replica 0, partition 0",
                  .after = "compile.devices") {
   MILLRACE_TRY(const HeldLoaded loaded, rig.compile(add_program()));
   MILLRACE_TRY(const auto args,
-               rig.ask<abi::LoadedExecutableAddressableDeviceLogicalIdsArgs>(loaded.get()));
+               rig.ask<abi::LoadedExecutableAddressableDeviceLogicalIdsArgs>(loaded));
   return expect(args.num_ids == 1 && args.ids[0].replica == 0 && args.ids[0].partition == 0,
                 "the only device is not replica 0, partition 0");
 }
@@ -203,9 +196,55 @@ MILLRACE_CONFORM(compile, any_order,
 
 MILLRACE_CONFORM(compile, deleted, "a deleted executable says so") {
   MILLRACE_TRY(const HeldLoaded loaded, rig.compile(constant_program()));
-  MILLRACE_TRY_STATUS(rig.call<abi::LoadedExecutableDeleteArgs>(loaded.get()));
-  MILLRACE_TRY(const auto args, rig.ask<abi::LoadedExecutableIsDeletedArgs>(loaded.get()));
+  MILLRACE_TRY_STATUS(rig.call<abi::LoadedExecutableDeleteArgs>(loaded));
+  MILLRACE_TRY(const auto args, rig.ask<abi::LoadedExecutableIsDeletedArgs>(loaded));
   return expect(args.is_deleted, "it says that it is not deleted");
+}
+
+Result<std::string> serialized(Rig& rig) {
+  MILLRACE_TRY(const HeldLoaded increment, rig.compile(increment_program()));
+  MILLRACE_TRY(const HeldExecutable executable, rig.executable(increment));
+  MILLRACE_TRY(const auto args, rig.ask<abi::ExecutableSerializeArgs>(executable));
+  return take_bytes(args.serialized_bytes, args.serialized_bytes_size, args.serialized_executable,
+                    args.serialized_executable_deleter);
+}
+
+Result<HeldLoaded> load(Rig& rig, const std::string& bytes) {
+  MILLRACE_TRY(const auto args,
+               rig.ask_client<abi::ExecutableDeserializeAndLoadArgs>(bytes.data(), bytes.size()));
+  if (args.loaded_executable == nullptr) return broken("there is no executable");
+  return rig.hold(args.loaded_executable);
+}
+
+Status expect_increment(Rig& rig, const std::string& bytes) {
+  MILLRACE_TRY(const HeldLoaded loaded, load(rig, bytes));
+  MILLRACE_TRY(const HeldBuffer x, rig.put(numbers()));
+  MILLRACE_TRY(const HeldBuffer y, rig.apply(loaded, x));
+  return rig.expect(y, numbers(1), "the result of what was loaded");
+}
+
+MILLRACE_CONFORM(serialize, round_trip,
+                 "an executable that became bytes and was loaded again works") {
+  MILLRACE_TRY(const std::string bytes, serialized(rig));
+  static_cast<void>(rig.note(bytes.size(), " bytes"));
+  return expect_increment(rig, bytes);
+}
+
+MILLRACE_CONFORM(serialize, other_client, "another client can load the bytes of one that is gone",
+                 .after = "serialize.round_trip client.create_again") {
+  MILLRACE_TRY(const std::string bytes, serialized(rig));
+  // The one that compiled it goes first.
+  MILLRACE_TRY_STATUS(rig.close());
+  return expect_increment(rig, bytes);
+}
+
+MILLRACE_CONFORM(serialize, cut, "half of the bytes are refused", .after = "serialize.round_trip") {
+  MILLRACE_TRY(const std::string bytes, serialized(rig));
+  return expect_refused(load(rig, bytes.substr(0, bytes.size() / 2)), "half an executable");
+}
+
+MILLRACE_CONFORM(serialize, nonsense, "bytes that are no executable are refused") {
+  return expect_refused(load(rig, std::string(100, '\x7f')), "what is none");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Devices and memories, and what they tell of themselves.
+// Devices and memories, and what they tell of themselves; then topologies: devices described
+// without having them.
 #include <functional>
 #include <set>
 
@@ -7,14 +8,9 @@
 namespace millrace::conform {
 
 Family device_family("client.devices");
+Family topology_family("client.platform_name client.devices");
 
 namespace {
-
-Result<abi::DeviceDescription*> describe(Rig& rig, abi::Device* device) {
-  MILLRACE_TRY(const auto args, rig.ask<abi::DeviceGetDescriptionArgs>(device));
-  if (args.description == nullptr) return broken("a device has no description");
-  return args.description;
-}
 
 Status each_device(Rig& rig, const std::function<Status(abi::Device*)>& body) {
   MILLRACE_TRY(const auto all, rig.devices());
@@ -24,8 +20,9 @@ Status each_device(Rig& rig, const std::function<Status(abi::Device*)>& body) {
 
 Status each_description(Rig& rig, const std::function<Status(abi::DeviceDescription*)>& body) {
   return each_device(rig, [&](abi::Device* device) -> Status {
-    MILLRACE_TRY(abi::DeviceDescription* const description, describe(rig, device));
-    return body(description);
+    MILLRACE_TRY(const auto args, rig.ask<abi::DeviceGetDescriptionArgs>(device));
+    if (args.description == nullptr) return broken("a device has no description");
+    return body(args.description);
   });
 }
 
@@ -35,26 +32,23 @@ Status each_memory(Rig& rig, const std::function<Status(abi::Memory*)>& body) {
   return {};
 }
 
-Status expect_text(const char* text, std::size_t size, const std::string& what) {
-  return expect(text != nullptr && size > 0, what, " is empty");
-}
-
 template <class DebugArgs, class TextArgs, class T>
 Status expect_texts(Rig& rig, T* object, const std::string& what) {
   MILLRACE_TRY(const auto debug, rig.ask<DebugArgs>(object));
-  MILLRACE_TRY_STATUS(expect_text(debug.text, debug.text_size, "the debug text of " + what));
+  MILLRACE_TRY_STATUS(rig.note_text(debug.text, debug.text_size, "the debug text of " + what));
   MILLRACE_TRY(const auto text, rig.ask<TextArgs>(object));
-  return expect_text(text.text, text.text_size, "the text of " + what);
+  return rig.note_text(text.text, text.text_size, "the text of " + what);
 }
 
 MILLRACE_CONFORM(device, description, "every device tells its kind and describes itself",
                  .need = kMust) {
   return each_description(rig, [&](abi::DeviceDescription* d) -> Status {
+    const Status texts =
+        expect_texts<abi::DeviceDescriptionDebugStringArgs, abi::DeviceDescriptionToStringArgs>(
+            rig, d, "a device");
+    MILLRACE_TRY_STATUS(texts);
     MILLRACE_TRY(const auto kind, rig.ask<abi::DeviceDescriptionKindArgs>(d));
-    MILLRACE_TRY_STATUS(expect_text(kind.kind, kind.kind_size, "the kind of a device"));
-    static_cast<void>(rig.note(std::string_view(kind.kind, kind.kind_size)));
-    return expect_texts<abi::DeviceDescriptionDebugStringArgs, abi::DeviceDescriptionToStringArgs>(
-        rig, d, "a device");
+    return rig.note_text(kind.kind, kind.kind_size, "the kind of a device");
   });
 }
 
@@ -75,16 +69,8 @@ MILLRACE_CONFORM(device, attributes,
                  "attributes of devices are texts, whole numbers or lists of them") {
   return each_description(rig, [&](abi::DeviceDescription* d) -> Status {
     MILLRACE_TRY(const auto args, rig.ask<abi::DeviceDescriptionAttributesArgs>(d));
-    std::set<std::string> names;
-    for (std::size_t i = 0; i < args.num_attributes; ++i) {
-      const abi::NamedValue& v = args.attributes[i];
-      const std::string name(v.name, v.name_size);
-      if (!names.insert(name).second) return broken("there are two attributes ", name);
-      if (v.type < abi::ValueType::kString || v.type > abi::ValueType::kInt64List) {
-        return broken("attribute ", name,
-                      " is no text, whole number or list of them; clients end the process");
-      }
-    }
+    MILLRACE_TRY_STATUS(
+        attribute_names(args.attributes, args.num_attributes, abi::ValueType::kInt64List));
     return {};
   });
 }
@@ -162,7 +148,7 @@ MILLRACE_CONFORM(device, memory_kinds, "memories of one kind have one kind id",
   std::map<std::string, int> kinds;
   MILLRACE_TRY_STATUS(each_memory(rig, [&](abi::Memory* memory) -> Status {
     MILLRACE_TRY(const auto kind, rig.ask<abi::MemoryKindArgs>(memory));
-    MILLRACE_TRY_STATUS(expect_text(kind.kind, kind.kind_size, "the kind of a memory"));
+    MILLRACE_TRY_STATUS(rig.note_text(kind.kind, kind.kind_size, "the kind of a memory"));
     MILLRACE_TRY(const auto id, rig.ask<abi::MemoryKindIdArgs>(memory));
     const std::string name(kind.kind, kind.kind_size);
     const auto [found, added] = kinds.emplace(name, id.kind_id);
@@ -187,7 +173,8 @@ MILLRACE_CONFORM(device, memory_texts, "every memory describes itself",
 
 MILLRACE_CONFORM(device, memory_stats,
                  "the bytes in use are not negative, nor more than their peak") {
-  MILLRACE_TRY(const auto args, rig.ask_device<abi::DeviceMemoryStatsArgs>());
+  MILLRACE_TRY(abi::Device* const device, rig.device());
+  MILLRACE_TRY(const auto args, rig.ask<abi::DeviceMemoryStatsArgs>(device));
   if (args.bytes_in_use < 0) return broken(args.bytes_in_use, " bytes are in use");
   if (args.peak_bytes_in_use.is_set && args.peak_bytes_in_use.value < args.bytes_in_use) {
     return broken("more bytes are in use than there ever were");
@@ -196,13 +183,14 @@ MILLRACE_CONFORM(device, memory_stats,
 }
 
 MILLRACE_CONFORM(device, clear_memory_stats, "statistics of memory can be cleared") {
-  MILLRACE_TRY_STATUS(rig.ask_device<abi::DeviceClearMemoryStatsArgs>());
-  return {};
+  MILLRACE_TRY(abi::Device* const device, rig.device());
+  return rig.call<abi::DeviceClearMemoryStatsArgs>(device);
 }
 
 MILLRACE_CONFORM(device, extra_attributes,
                  "PJRT_Device_GetAttributes gives what frees its attributes") {
-  MILLRACE_TRY(const auto args, rig.ask_device<abi::DeviceGetAttributesArgs>());
+  MILLRACE_TRY(abi::Device* const device, rig.device());
+  MILLRACE_TRY(const auto args, rig.ask<abi::DeviceGetAttributesArgs>(device));
   if (args.deleter == nullptr) return broken("there is no deleter; clients end the process");
   static_cast<void>(rig.note(args.num_attributes));
   args.deleter(args.owner);
@@ -215,6 +203,104 @@ MILLRACE_CONFORM(device, execute_context, "a context of executions can be made a
   MILLRACE_TRY(const auto create, rig.ask<abi::ExecuteContextCreateArgs>());
   if (create.context == nullptr) return broken("PJRT_ExecuteContext_Create gives no context");
   return rig.call<abi::ExecuteContextDestroyArgs>(create.context);
+}
+
+Result<abi::Topology*> of_client(Rig& rig) {
+  MILLRACE_TRY(const auto args, rig.ask_client<abi::ClientTopologyDescriptionArgs>());
+  if (args.topology == nullptr) return broken("the client has no topology");
+  return args.topology;
+}
+
+Result<std::size_t> count_devices(Rig& rig, abi::Topology* topology) {
+  MILLRACE_TRY(const auto args, rig.ask<abi::TopologyGetDeviceDescriptionsArgs>(topology));
+  for (std::size_t i = 0; i < args.num_descriptions; ++i) {
+    MILLRACE_TRY(const auto kind, rig.ask<abi::DeviceDescriptionKindArgs>(args.descriptions[i]));
+    if (kind.kind_size == 0) return broken("a device of it has no kind");
+  }
+  return args.num_descriptions;
+}
+
+Result<std::string> serialized(Rig& rig, abi::Topology* topology) {
+  MILLRACE_TRY(const auto args, rig.ask<abi::TopologySerializeArgs>(topology));
+  return take_bytes(args.bytes, args.bytes_size, args.holder, args.deleter);
+}
+
+Result<HeldTopology> deserialized(Rig& rig, const std::string& bytes) {
+  MILLRACE_TRY(const auto args, rig.ask<abi::TopologyDeserializeArgs>(bytes.data(), bytes.size()));
+  return rig.hold(args.topology);
+}
+
+MILLRACE_CONFORM(topology, platform, "a client's topology is of its platform") {
+  MILLRACE_TRY(abi::Topology* const topology, of_client(rig));
+  MILLRACE_TRY(const auto args, rig.ask<abi::TopologyPlatformNameArgs>(topology));
+  MILLRACE_TRY(const auto client, rig.ask_client<abi::ClientPlatformNameArgs>());
+  const std::string name(args.name, args.name_size);
+  return expect(name == std::string(client.platform_name, client.platform_name_size),
+                "its platform is '", name, "', not the client's");
+}
+
+MILLRACE_CONFORM(topology, version, "a topology's platform has a version") {
+  MILLRACE_TRY(abi::Topology* const topology, of_client(rig));
+  MILLRACE_TRY(const auto args, rig.ask<abi::TopologyPlatformVersionArgs>(topology));
+  return expect(args.version_size > 0, "its platform has no version");
+}
+
+MILLRACE_CONFORM(topology, descriptions, "a topology describes its devices",
+                 .after = "device.description", .need = kMay) {
+  MILLRACE_TRY(abi::Topology* const topology, of_client(rig));
+  MILLRACE_TRY(const std::size_t devices, count_devices(rig, topology));
+  static_cast<void>(rig.note(devices, " devices"));
+  return expect(devices > 0, "it has no device");
+}
+
+MILLRACE_CONFORM(topology, fingerprint, "a topology has one fingerprint", .need = kMay) {
+  MILLRACE_TRY(abi::Topology* const topology, of_client(rig));
+  MILLRACE_TRY(const auto first, rig.ask<abi::TopologyFingerprintArgs>(topology));
+  MILLRACE_TRY(const auto second, rig.ask<abi::TopologyFingerprintArgs>(topology));
+  return expect(first.fingerprint == second.fingerprint, "it has two of them");
+}
+
+MILLRACE_CONFORM(topology, round_trip, "a topology that became bytes and back has its devices",
+                 .after = "topology.descriptions", .need = kMay) {
+  MILLRACE_TRY(abi::Topology* const topology, of_client(rig));
+  MILLRACE_TRY(const std::string bytes, serialized(rig, topology));
+  MILLRACE_TRY(const HeldTopology again, deserialized(rig, bytes));
+  if (!again) return broken("there is no topology");
+  MILLRACE_TRY(const std::size_t devices, count_devices(rig, again));
+  MILLRACE_TRY(const std::size_t wanted, count_devices(rig, topology));
+  static_cast<void>(rig.note(bytes.size(), " bytes"));
+  return expect(devices == wanted, "of ", wanted, " devices ", devices, " come back");
+}
+
+MILLRACE_CONFORM(topology, nonsense, "bytes that are no topology are refused",
+                 .after = "topology.round_trip") {
+  MILLRACE_TRY_STATUS(rig.client());
+  const Result<HeldTopology> made = deserialized(rig, "\xff\xff\xff no topology");
+  return expect_refused(made, "what is none");
+}
+
+MILLRACE_CONFORM(topology, create, "a topology can be made without a client", .need = kMay) {
+  MILLRACE_TRY_STATUS(rig.client());
+  MILLRACE_TRY(const auto args, rig.ask<abi::TopologyCreateArgs>(""));
+  const HeldTopology topology = rig.hold(args.topology);
+  if (!topology) return broken("there is no topology");
+  MILLRACE_TRY(const std::size_t devices, count_devices(rig, topology));
+  return rig.note(devices, " devices");
+}
+
+MILLRACE_CONFORM(topology, compile, "a program is compiled for a topology, without a client",
+                 .after = "compile.outputs", .need = kMay) {
+  std::string text = add_program();
+  const std::string format = "mlir";
+  const std::string options = rig.portable_options();
+  abi::Program program = borrowed_program(text, format);
+  MILLRACE_TRY(abi::Topology* const topology, of_client(rig));
+  MILLRACE_TRY(const auto args,
+               rig.ask<abi::CompileArgs>(topology, &program, options.data(), options.size()));
+  const HeldExecutable executable = rig.hold(args.executable);
+  if (!executable) return broken("there is no executable");
+  MILLRACE_TRY(const auto outputs, rig.ask<abi::ExecutableNumOutputsArgs>(executable));
+  return expect(outputs.num_outputs == 1, "it has not the one result");
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "millrace/tools/conform/report.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "millrace/core/base/json_text.h"
+#include "millrace/core/base/printed.h"
 #include "millrace/tools/trace/svg.h"
 
 namespace millrace::conform {
@@ -21,22 +21,11 @@ double total_seconds(const Report& report) {
   return total;
 }
 
-std::string seconds(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3f", value);
-  return text;
-}
-
-std::string padded(std::string text, std::size_t width) {
-  if (text.size() < width) text.resize(width, ' ');
-  return text;
-}
+std::string seconds(double value) { return printed("%.3f", value); }
 
 std::string_view wants(std::string_view name) {
-  for (const Check& check : all_checks()) {
-    if (check.name == name) return check.wants;
-  }
-  return {};
+  const auto check = std::ranges::find(all_checks(), name, &Check::name);
+  return check == all_checks().end() ? std::string_view() : check->wants;
 }
 
 // For an attribute or a text of XML 1.0. Bytes that are no UTF-8 become replacement characters, as
@@ -54,34 +43,21 @@ std::string to_testcase(const Verdict& v) {
   const std::string head = "    <testcase classname=\"" + escaped(family(v)) + "\" name=\"" +
                            escaped(v.name) + "\" time=\"" + seconds(v.seconds) + "\"";
   const std::string detail = escaped(v.detail);
-  switch (v.outcome) {
-    case Outcome::kPassed:
-      return head + "/>\n";
-    case Outcome::kFailed:
-      return head + ">\n      <failure message=\"" + detail +
-             "\">wanted: " + escaped(wants(v.name)) + "</failure>\n    </testcase>\n";
-    case Outcome::kUnsupported:
-    case Outcome::kSkipped:
-      return head + ">\n      <skipped message=\"" + std::string(to_string(v.outcome)) + ": " +
-             detail + "\"/>\n    </testcase>\n";
-  }
-  return {};
+  if (v.outcome == Outcome::kPassed) return head + "/>\n";
+  const std::string why =
+      v.outcome == Outcome::kFailed
+          ? "<failure message=\"" + detail + "\">wanted: " + escaped(wants(v.name)) + "</failure>"
+          : "<skipped message=\"" + std::string(to_string(v.outcome)) + ": " + detail + "\"/>";
+  return head + ">\n      " + why + "\n    </testcase>\n";
 }
 
-struct Counts {
-  int tests = 0, failures = 0, skipped = 0;
-  double time = 0;
-  void add(const Verdict& v) {
-    ++tests;
-    failures += v.outcome == Outcome::kFailed ? 1 : 0;
-    skipped += v.outcome == Outcome::kUnsupported || v.outcome == Outcome::kSkipped ? 1 : 0;
-    time += v.seconds;
-  }
-  std::string attributes() const {
-    return joined(" tests=\"", tests, "\" failures=\"", failures, "\" errors=\"0\" skipped=\"",
-                  skipped, "\" time=\"", seconds(time), "\"");
-  }
-};
+// The attributes of a testsuite, or of all of them.
+std::string attributes(const Report& report) {
+  return joined(" tests=\"", report.verdicts.size(), "\" failures=\"",
+                count(report, Outcome::kFailed), "\" errors=\"0\" skipped=\"",
+                count(report, Outcome::kUnsupported) + count(report, Outcome::kSkipped),
+                "\" time=\"", seconds(total_seconds(report)), "\"");
+}
 
 }  // namespace
 
@@ -90,8 +66,9 @@ int count(const Report& report, Outcome outcome) {
 }
 
 std::string to_line(const Verdict& v) {
-  std::string line = padded(v.name, 36) + padded(std::string(to_string(v.outcome)), 12);
-  line += v.outcome == Outcome::kSkipped ? padded("", 9) : padded(seconds(v.seconds) + " s", 9);
+  const std::string outcome(to_string(v.outcome));
+  const std::string time = v.outcome == Outcome::kSkipped ? "" : seconds(v.seconds) + " s";
+  std::string line = printed("%-36s%-12s%-9s", v.name.c_str(), outcome.c_str(), time.c_str());
   if (!v.detail.empty()) line += "  " + v.detail;
   while (line.ends_with(' ')) line.pop_back();
   std::ranges::replace(line, '\n', ' ');
@@ -104,9 +81,7 @@ std::string to_summary(const Report& report) {
     text += (text.empty() ? "" : ", ") + std::to_string(count(report, outcome)) + " " +
             std::string(to_string(outcome));
   }
-  char time[32];
-  std::snprintf(time, sizeof time, "%.1f", total_seconds(report));
-  return text + " in " + time + " s\n";
+  return text + printed(" in %.1f s\n", total_seconds(report));
 }
 
 std::string to_json_line(const Verdict& v) {
@@ -133,24 +108,19 @@ std::string to_json_summary(const Report& report) {
 }
 
 std::string to_junit(const Report& report) {
-  struct Suite {
-    std::string name, cases;
-    Counts counts;
-  };
-  Counts all;
-  std::vector<Suite> suites;
+  std::vector<Report> suites;  // by family
   for (const Verdict& v : report.verdicts) {
-    auto suite = std::ranges::find(suites, family(v), &Suite::name);
-    if (suite == suites.end()) suite = suites.insert(suite, {.name = family(v)});
-    all.add(v);
-    suite->counts.add(v);
-    suite->cases += to_testcase(v);
+    auto suite = std::ranges::find(suites, family(v), &Report::plugin);
+    if (suite == suites.end())
+      suite = suites.insert(suite, {.plugin = family(v), .options = {}, .verdicts = {}});
+    suite->verdicts.push_back(v);
   }
   std::string xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"conform " +
-                    escaped(report.plugin) + "\"" + all.attributes() + ">\n";
-  for (const Suite& suite : suites) {
-    xml += "  <testsuite name=\"" + escaped(suite.name) + "\"" + suite.counts.attributes() + ">\n" +
-           suite.cases + "  </testsuite>\n";
+                    escaped(report.plugin) + "\"" + attributes(report) + ">\n";
+  for (const Report& suite : suites) {
+    xml += "  <testsuite name=\"" + escaped(suite.plugin) + "\"" + attributes(suite) + ">\n";
+    for (const Verdict& v : suite.verdicts) xml += to_testcase(v);
+    xml += "  </testsuite>\n";
   }
   return xml + "</testsuites>\n";
 }

@@ -1,7 +1,6 @@
 // What is told of the checks: lines for people, lines of JSON, or JUnit's XML. Pure.
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "millrace/tools/conform/check.h"

@@ -1,6 +1,7 @@
 #include "millrace/tools/conform/rig.h"
 
 #include <latch>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -8,12 +9,31 @@
 #include "millrace/devices/pjrt/program_facts.h"
 
 namespace millrace::conform {
+namespace {
+
+constexpr std::int64_t kDims[] = {kLength};
+
+Result<HeldBuffer> created(Rig& rig) {
+  MILLRACE_TRY(abi::Memory* const memory, rig.memory());
+  MILLRACE_TRY(const auto args, rig.ask_client<abi::ClientCreateErrorBufferArgs>(
+                                    kErrorCode, kErrorText.data(), kErrorText.size(), kDims,
+                                    std::size_t{1}, abi::BufferType::kF32, nullptr, memory));
+  if (args.buffer == nullptr) return broken("PJRT_Client_CreateErrorBuffer gives no buffer");
+  return rig.hold(args.buffer);
+}
+
+}  // namespace
 
 std::string to_string(std::span<const float> values) {
   std::ostringstream text;
   for (std::size_t i = 0; i < values.size() && i < 8; ++i)
     text << (i == 0 ? "[" : ", ") << values[i];
   return text.str() + (values.empty() ? "[]" : values.size() > 8 ? ", ...]" : "]");
+}
+
+Status Rig::note_text(const char* text, std::size_t size, std::string_view what) {
+  if (text == nullptr || size == 0) return broken(what, " is empty");
+  return note(std::string_view(text, size));
 }
 
 Status Rig::initialize() {
@@ -48,16 +68,16 @@ Result<std::vector<abi::Device*>> Rig::devices() {
   return devices_;
 }
 
-Result<abi::Device*> Rig::device(std::size_t i) {
-  MILLRACE_TRY(const auto all, several(i + 1));
-  return all[i];
+Result<abi::Device*> Rig::device() {
+  MILLRACE_TRY(const auto all, devices());
+  return all[0];
 }
 
 Result<std::vector<abi::Device*>> Rig::several(std::size_t least) {
   MILLRACE_TRY(auto all, devices());
   if (all.size() < least) {
-    return skip(joined("it wants ", least, " devices and there is ", all.size(),
-                       "; an option of the plugin may make more"));
+    return skip("it wants ", least, " devices and there is ", all.size(),
+                "; an option of the plugin may make more");
   }
   return all;
 }
@@ -83,8 +103,7 @@ std::string Rig::portable_options() const {
   return devices::pjrt::write_compile_options(devices::CompileOptions{}, {});
 }
 
-Result<std::string> Rig::options_for(std::span<abi::Device* const> on, int replicas,
-                                     int partitions) const {
+Result<std::string> Rig::options_for(std::span<abi::Device* const> on, int replicas) const {
   std::vector<std::int64_t> ids;
   for (abi::Device* device : on) {
     MILLRACE_TRY(const int number, id(device));
@@ -92,7 +111,6 @@ Result<std::string> Rig::options_for(std::span<abi::Device* const> on, int repli
   }
   devices::CompileOptions options;
   options.replicas = replicas;
-  options.partitions = partitions;
   options.portable = false;
   return devices::pjrt::write_compile_options(options, ids);
 }
@@ -100,18 +118,14 @@ Result<std::string> Rig::options_for(std::span<abi::Device* const> on, int repli
 Result<HeldLoaded> Rig::compile(const std::string& text) {
   if (first_device_options_.empty()) {
     MILLRACE_TRY(abi::Device* const first, device());
-    MILLRACE_TRY(first_device_options_, options_for({{first}}, 1, 1));
+    MILLRACE_TRY(first_device_options_, options_for({{first}}, 1));
   }
   return compile_raw(text, "mlir", first_device_options_);
 }
 
-Result<HeldLoaded> Rig::compile_portable(const std::string& text) {
-  return compile_raw(text, "mlir", portable_options());
-}
-
 Result<HeldLoaded> Rig::compile_for(const std::string& text, std::span<abi::Device* const> on,
-                                    int replicas, int partitions) {
-  MILLRACE_TRY(const std::string options, options_for(on, replicas, partitions));
+                                    int replicas) {
+  MILLRACE_TRY(const std::string options, options_for(on, replicas));
   return compile_raw(text, "mlir", options);
 }
 
@@ -165,15 +179,15 @@ Result<HeldBuffer> Rig::put(std::span<const float> values, abi::Device* device) 
   return std::move(made.buffer);
 }
 
-Result<Put> Rig::start_get(abi::Buffer* buffer, void* target, std::size_t size) const {
+Result<HeldEvent> Rig::start_get(abi::Buffer* buffer, void* target, std::size_t size) const {
   MILLRACE_TRY(const auto args, ask<abi::BufferToHostBufferArgs>(buffer, nullptr, target, size));
   if (args.event == nullptr) return broken("PJRT_Buffer_ToHostBuffer gives no event");
-  return Put{.buffer = {}, .done = hold(args.event)};
+  return hold(args.event);
 }
 
 Status Rig::get_bytes(abi::Buffer* buffer, void* target, std::size_t size) const {
-  MILLRACE_TRY(const Put read, start_get(buffer, target, size));
-  return wait(read.done, "PJRT_Buffer_ToHostBuffer");
+  MILLRACE_TRY(const HeldEvent read, start_get(buffer, target, size));
+  return wait(read, "PJRT_Buffer_ToHostBuffer");
 }
 
 Result<Floats> Rig::get(abi::Buffer* buffer, std::int64_t elements) const {
@@ -243,13 +257,12 @@ Result<Launch> Rig::prepare(const std::string& program, std::span<const float> x
 
 Result<Launch> Rig::launch(const std::string& program, std::span<const float> x) {
   MILLRACE_TRY(Launch made, prepare(program, x));
-  MILLRACE_TRY(made.y, apply(made.program.get(), made.x.get()));
+  MILLRACE_TRY(made.y, apply(made.program, made.x));
   return made;
 }
 
 Status Rig::expect_refused_run(const Result<Run>& run, std::string_view what) const {
-  return expect_refused(run ? wait_ready(run->outputs[0].get()) : std::unexpected(run.error()),
-                        what);
+  return expect_refused(run ? wait_ready(run->outputs[0]) : std::unexpected(run.error()), what);
 }
 
 Result<HeldEvent> Rig::ready_event(abi::Buffer* buffer) const {
@@ -265,7 +278,7 @@ Result<bool> Rig::is_ready(abi::Event* event) const {
 
 Status Rig::wait(const HeldEvent& event, std::string_view what) const {
   const Callback callback;
-  MILLRACE_TRY_STATUS(callback.attach(table_, event.get()));
+  MILLRACE_TRY_STATUS(callback.attach(table_, event));
   if (callback.wait(1, options_.patience_seconds) == 0) {
     return fail(ErrorCode::kDeadlineExceeded,
                 joined("an event of ", what, " was not ready within ",
@@ -285,9 +298,10 @@ Status Rig::wait_ready(abi::Buffer* buffer) const {
   return wait(event, "PJRT_Buffer_ReadyEvent");
 }
 
-Result<bool> Rig::is_deleted(abi::Buffer* buffer) const {
+Status Rig::expect_deleted(abi::Buffer* buffer, bool wanted, std::string_view what) const {
   MILLRACE_TRY(const auto args, ask<abi::BufferIsDeletedArgs>(buffer));
-  return args.is_deleted;
+  return conform::expect(args.is_deleted == wanted, what,
+                         args.is_deleted ? " is deleted" : " is not deleted");
 }
 
 Status Rig::close() {
@@ -298,16 +312,35 @@ Status Rig::close() {
 
 Status Rig::remove(abi::Buffer* buffer) const { return call<abi::BufferDeleteArgs>(buffer); }
 
-Result<const float*> Rig::hold_memory(abi::Buffer* buffer) const {
+Result<Floats> Rig::with_memory_held(abi::Buffer* buffer,
+                                     const std::function<Status()>& work) const {
   MILLRACE_TRY_STATUS(call<abi::BufferIncreaseExternalReferenceCountArgs>(buffer));
   MILLRACE_TRY(const auto args, ask<abi::BufferOpaqueDeviceMemoryDataPointerArgs>(buffer));
   if (args.device_memory_ptr == nullptr) return broken("the pointer is null");
   const auto where = ask<abi::BufferIsOnCpuArgs>(buffer);
-  return where && where->is_on_cpu ? static_cast<const float*>(args.device_memory_ptr) : nullptr;
+  MILLRACE_TRY_STATUS(work());
+  const auto* const memory = static_cast<const float*>(args.device_memory_ptr);
+  const bool readable = where && where->is_on_cpu;
+  Floats seen = readable ? Floats(memory, memory + kLength) : numbers();
+  MILLRACE_TRY_STATUS(call<abi::BufferDecreaseExternalReferenceCountArgs>(buffer));
+  return seen;
 }
 
-Status Rig::let_go_of_memory(abi::Buffer* buffer) const {
-  return call<abi::BufferDecreaseExternalReferenceCountArgs>(buffer);
+Result<std::string> attribute_names(const abi::NamedValue* values, std::size_t count,
+                                    abi::ValueType last) {
+  std::set<std::string> names;
+  std::string list;
+  for (const abi::NamedValue& v : std::span(values, count)) {
+    if (v.name == nullptr || v.name_size == 0) return broken("an attribute has no name");
+    const std::string name(v.name, v.name_size);
+    if (!names.insert(name).second) return broken("there are two attributes ", name);
+    if (v.type < abi::ValueType::kString || v.type > last) {
+      return broken("attribute ", name, " is of type ", static_cast<int>(v.type),
+                    ", which clients do not know here; they end the process");
+    }
+    list += (list.empty() ? "" : ", ") + name;
+  }
+  return list;
 }
 
 Status expect_floats(std::span<const float> got, std::span<const float> wanted,
@@ -340,6 +373,47 @@ Status on_threads(std::size_t threads, const std::function<Status(std::size_t)>&
   }
   for (Status& result : results) {
     if (!result) return result;
+  }
+  return {};
+}
+
+Result<HeldTransferManager> make_transfer_manager(Rig& rig) {
+  abi::ShapeSpec shape{{}, kDims, 1, abi::BufferType::kF32};
+  shape.struct_size = abi::kStructSize<abi::ShapeSpec>;
+  MILLRACE_TRY(abi::Memory* const memory, rig.memory());
+  MILLRACE_TRY(const auto args, rig.ask_client<abi::ClientCreateBuffersForAsyncHostToDeviceArgs>(
+                                    &shape, std::size_t{1}, nullptr, std::size_t{0}, memory));
+  if (args.manager == nullptr) return broken("there is no transfer manager");
+  return rig.hold(args.manager);
+}
+
+Result<HeldBuffer> retrieve_buffer(Rig& rig, const HeldTransferManager& manager) {
+  MILLRACE_TRY(const auto args, rig.ask<abi::TransferManagerRetrieveBufferArgs>(manager, 0));
+  if (args.buffer == nullptr) return broken("there is no buffer to retrieve");
+  return rig.hold(args.buffer);
+}
+
+Status fail_transfer(Rig& rig, const HeldTransferManager& manager) {
+  return rig.call<abi::TransferManagerSetBufferErrorArgs>(manager, 0, kErrorCode, kErrorText.data(),
+                                                          kErrorText.size());
+}
+
+Result<HeldBuffer> error_buffer(Rig& rig) {
+  Result<HeldBuffer> made = created(rig);
+  if (made || made.error().code() != ErrorCode::kUnimplemented) return made;
+  MILLRACE_TRY(const HeldTransferManager manager, make_transfer_manager(rig));
+  MILLRACE_TRY(HeldBuffer buffer, retrieve_buffer(rig, manager));
+  MILLRACE_TRY_STATUS(fail_transfer(rig, manager));
+  return buffer;
+}
+
+Status expect_that_error(const Status& status, std::string_view where, bool any_code) {
+  if (status) return broken(where, " tells no error where there is one");
+  if (status.error().detail<PluginError>() == nullptr) return status;
+  if ((!any_code && status.error().code() != static_cast<ErrorCode>(kErrorCode)) ||
+      !status.error().message().contains(kErrorText)) {
+    return broken(where, " tells another error than there is: ",
+                  millrace::to_string(status.error().code()), ": ", status.error().message());
   }
   return {};
 }

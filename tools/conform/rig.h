@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -97,30 +95,26 @@ class Rig {
     return {};
   }
   const std::string& remark() const { return note_; }
+  // A text that the plugin tells, as the remark: ok unless it is empty.
+  Status note_text(const char* text, std::size_t size, std::string_view what);
 
   // Calls the function of A with a structure that begins with these fields, and gives what the
   // plugin has made of it.
   template <class A, class... Fields>
-  Result<A> ask(Fields... fields) const {
+  Result<A> ask(Fields&&... fields) const {
     A args{{}, fields...};
     MILLRACE_TRY_STATUS(table_.call(args));
     return args;
   }
   // The same, where the first field is the client.
   template <class A, class... Fields>
-  Result<A> ask_client(Fields... fields) {
+  Result<A> ask_client(Fields&&... fields) {
     MILLRACE_TRY(abi::Client* const c, client());
     return ask<A>(c, fields...);
   }
-  // The same as ask, where the first field is the first device.
-  template <class A, class... Fields>
-  Result<A> ask_device(Fields... fields) {
-    MILLRACE_TRY(abi::Device* const first, device());
-    return ask<A>(first, fields...);
-  }
   // The same as ask, for a function that only does something.
   template <class A, class... Fields>
-  Status call(Fields... fields) const {
+  Status call(Fields&&... fields) const {
     A args{{}, fields...};
     return table_.call(args);
   }
@@ -131,7 +125,7 @@ class Rig {
   Result<abi::Client*> client();
   Result<HeldClient> make_client();
   Result<std::vector<abi::Device*>> devices();
-  Result<abi::Device*> device(std::size_t i = 0);
+  Result<abi::Device*> device();
   // So many devices, or the check is skipped.
   Result<std::vector<abi::Device*>> several(std::size_t least);
   Result<int> id(abi::Device* device) const;
@@ -140,13 +134,11 @@ class Rig {
 
   // For the first device.
   Result<HeldLoaded> compile(const std::string& text);
-  // For any one device, which the launch names.
-  Result<HeldLoaded> compile_portable(const std::string& text);
   Result<HeldLoaded> compile_for(const std::string& text, std::span<abi::Device* const> devices,
-                                 int replicas = 1, int partitions = 1);
+                                 int replicas = 1);
   Result<HeldLoaded> compile_raw(std::string text, const std::string& format,
                                  const std::string& options);
-  std::string portable_options() const;
+  std::string portable_options() const;  // for any one device, which the launch names
   Result<HeldExecutable> executable(abi::LoadedExecutable* loaded) const;
 
   Result<Put> put_any(const void* data, const PutOptions& options);
@@ -156,7 +148,7 @@ class Rig {
   // Reads as many elements as there are in `wanted`, and compares.
   Status expect(abi::Buffer* buffer, std::span<const float> wanted, std::string_view what) const;
   Status get_bytes(abi::Buffer* buffer, void* target, std::size_t size) const;
-  Result<Put> start_get(abi::Buffer* buffer, void* target, std::size_t size) const;
+  Result<HeldEvent> start_get(abi::Buffer* buffer, void* target, std::size_t size) const;
 
   Result<Run> execute(abi::LoadedExecutable* loaded, std::span<abi::Buffer* const> arguments,
                       const ExecuteOptions& options = {}) const;
@@ -178,11 +170,12 @@ class Rig {
   // Ok once so many calls have come.
   Status wait(const Callback& callback, int calls, std::string_view what) const;
   Status wait_ready(abi::Buffer* buffer) const;
-  Result<bool> is_deleted(abi::Buffer* buffer) const;
+  // Ok if the buffer says that it is deleted, or that it is not, as wanted.
+  Status expect_deleted(abi::Buffer* buffer, bool wanted, std::string_view what) const;
   Status remove(abi::Buffer* buffer) const;  // PJRT_Buffer_Delete
-  // Holds the memory of a buffer from outside, and gives it; nullptr where the host cannot read it.
-  Result<const float*> hold_memory(abi::Buffer* buffer) const;
-  Status let_go_of_memory(abi::Buffer* buffer) const;
+  // Holds the memory of a buffer from outside while the work is done, and gives what is in it then;
+  // numbers() where the host cannot read it.
+  Result<Floats> with_memory_held(abi::Buffer* buffer, const std::function<Status()>& work) const;
 
   template <class T>
   Held<T> hold(T* object) const {
@@ -190,8 +183,7 @@ class Rig {
   }
 
  private:
-  Result<std::string> options_for(std::span<abi::Device* const> devices, int replicas,
-                                  int partitions) const;
+  Result<std::string> options_for(std::span<abi::Device* const> devices, int replicas) const;
 
   const Table& table_;
   const RigOptions options_;
@@ -205,6 +197,23 @@ class Rig {
 
 // The usual arguments: 1, 2, 3, 4, and so much more.
 inline Floats numbers(float more = 0) { return {1 + more, 2 + more, 3 + more, 4 + more}; }
+// Those of a device or a thread: different for each.
+inline Floats numbers_of(std::size_t i, float more = 0) {
+  return numbers(1000 * static_cast<float>(i) + more);
+}
+// The bytes that a plugin gives with the function that frees them, which is called.
+template <class Holder>
+Result<std::string> take_bytes(const char* bytes, std::size_t size, Holder* holder,
+                               void (*free)(Holder*)) {
+  if (free == nullptr) return broken("there is nothing that frees the bytes");
+  std::string copy(bytes, size);
+  free(holder);
+  if (copy.empty()) return broken("there are no bytes");
+  return copy;
+}
+// The names of attributes, with commas between: no two the same, of types up to the last.
+Result<std::string> attribute_names(const abi::NamedValue* values, std::size_t count,
+                                    abi::ValueType last);
 // Ok if the values are equal.
 Status expect_floats(std::span<const float> got, std::span<const float> wanted,
                      std::string_view what);
@@ -218,5 +227,19 @@ Status expect_refused(const Result<T>& result, std::string_view what) {
 // Runs body(i) on so many threads at once; the first error of any.
 Status on_threads(std::size_t threads, const std::function<Status(std::size_t)>& body);
 inline constexpr std::size_t kThreads = 16;
+
+// A buffer whose contents will never come is made by PJRT_Client_CreateErrorBuffer or, where a
+// plugin lacks it, by a transfer that fails. It has this error.
+inline constexpr int kErrorCode = 11;  // OUT_OF_RANGE
+inline constexpr std::string_view kErrorText = "an error for a check";
+
+// A buffer of kLength floats, on the first device.
+Result<HeldBuffer> error_buffer(Rig& rig);
+// A transfer in pieces to one such buffer, which is there before its contents, and which may fail.
+Result<HeldTransferManager> make_transfer_manager(Rig& rig);
+Result<HeldBuffer> retrieve_buffer(Rig& rig, const HeldTransferManager& manager);
+Status fail_transfer(Rig& rig, const HeldTransferManager& manager);
+// Ok if the status is that error, or one of any code that tells of it.
+Status expect_that_error(const Status& status, std::string_view where, bool any_code = false);
 
 }  // namespace millrace::conform

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "millrace/tools/child/in_child.h"
-#include "millrace/tools/child/shared_value.h"
 
 namespace millrace::conform {
 namespace {

@@ -3,8 +3,20 @@
 #include <dlfcn.h>
 
 #include <exception>
+#include <ranges>
 
 namespace millrace::conform {
+
+namespace {
+
+// By type, with a blank between.
+constexpr std::string_view kNames =
+    "GpuCustomCall Profiler CustomPartitioner Stream Layouts FFI MemoryDescriptions Triton "
+    "RawBuffer PhaseCompile Example Unknown CrossHostTransfers ExecutableMetadata Callback "
+    "HostAllocator TpuTopology TpuExecutable Megascale Shardings AbiVersion Collectives "
+    "MultiSlice HostMemoryAllocator XlaTransform";
+
+}  // namespace
 
 Result<Table> Table::load(const std::string& path, Progress* progress) {
   progress->slot = Progress::kLoad;
@@ -42,27 +54,15 @@ Result<abi::Error*> Table::raw(abi::Slot slot, void* args, Invoke invoke) const 
   return broken(abi::to_string(slot), " threw a C++ exception through the C interface: ", thrown);
 }
 
-template <class A>
-Status Table::quiet(A& args) const {
-  constexpr abi::Slot kSlot = abi::Call<A>::kSlot;
-  if (!has(kSlot)) return lacks("there is no function ", abi::to_string(kSlot));
-  args.struct_size = abi::Call<A>::kSize;
-  progress_->slot = static_cast<int>(kSlot);
-  api_->function<A>()(&args);
-  return {};
-}
-
-Status Table::message(abi::ErrorMessageArgs& args) const { return quiet(args); }
-
 Status Table::destroy(abi::Error* error) const {
   abi::ErrorDestroyArgs args{{}, error};
-  return quiet(args);
+  return call(args);
 }
 
 Error Table::take_error(abi::Error* error, std::string_view what) const {
   abi::ErrorMessageArgs text;
   text.error = error;
-  static_cast<void>(message(text));
+  static_cast<void>(call(text));
   abi::ErrorGetCodeArgs code;
   code.error = error;
   if (const Result<abi::Error*> refused = raw(code); refused && *refused != nullptr)
@@ -75,6 +75,27 @@ Error Table::take_error(abi::Error* error, std::string_view what) const {
                      code.code <= static_cast<int>(ErrorCode::kUnauthenticated);
   return Error(known ? static_cast<ErrorCode>(code.code) : ErrorCode::kUnknown, std::move(told))
       .with_detail(PluginError{});
+}
+
+const abi::Extension* first_extension(const Table& table) {
+  return static_cast<const abi::Extension*>(table.api()->extension_start);
+}
+
+const abi::Extension* find_extension(const Table& table, int type) {
+  std::size_t length = 0;
+  for (const abi::Extension* e = first_extension(table); e != nullptr; e = e->next) {
+    if (e->type == type) return e;
+    if (++length > kMostExtensions) break;
+  }
+  return nullptr;
+}
+
+std::string extension_name(int type) {
+  int known = 0;
+  for (const auto name : kNames | std::views::split(' ')) {
+    if (known++ == type) return std::string(std::string_view(name));
+  }
+  return std::to_string(type);
 }
 
 void Trouble::note(const Error& error) {

@@ -3,6 +3,8 @@
 // its @main runs on the CPU device, and the comparisons that it calls decide. It may crash: the
 // script starts another one and reports the file.
 #include <chrono>
+#include <cmath>
+#include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,18 +12,147 @@
 
 #include "millrace/core/async/parallel_for.h"
 #include "millrace/core/base/json_text.h"
+#include "millrace/core/base/printed.h"
 #include "millrace/devices/cpu/compile.h"
 #include "millrace/devices/cpu/compiled.h"
+#include "millrace/devices/cpu/custom_call.h"
+#include "millrace/devices/cpu/kernels/scalar.h"
+#include "millrace/devices/memory_pool.h"
 #include "millrace/devices/stablehlo/read_program.h"
-#include "millrace/devices/system_memory.h"
-#include "millrace/tools/conformance_runner/checks.h"
 
 namespace millrace::conformance {
 namespace {
 
+using devices::DType;
 using devices::Program;
+using devices::cpu::ConstArray;
+using devices::cpu::CustomCall;
+using devices::cpu::definition::Form;
+using devices::cpu::definition::Scalar;
 namespace cpu = devices::cpu;
 namespace stablehlo = devices::stablehlo;
+
+// The comparisons that StableHLO's test programs call for: check.expect_eq, check.expect_close,
+// check.expect_almost_eq and check.eq, as custom calls of the CPU device. The rules are those of
+// StableHLO's own interpreter.
+// Whether two numbers agree.
+using Rule = bool (*)(DType type, double got, double want);
+
+constexpr std::int64_t kMostUlps = 3;
+constexpr double kTolerance = 1e-3;
+
+// Whether at most kMostUlps floats of the format lie between two values; the signs of zero are one
+// place. In integers: a double has no room for the places of f64.
+bool within_ulps(DType type, double a, double b) {
+  if (a == b || (std::isnan(a) && std::isnan(b))) return true;
+  if (!std::isfinite(a) || !std::isfinite(b)) return false;
+  const auto place = [type](double x) {
+    std::byte bytes[8] = {};
+    Scalar s;
+    s.re = std::fabs(x);
+    devices::cpu::definition::store(type, s, bytes);
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, bytes, sizeof bits);
+    const auto magnitude = static_cast<std::int64_t>(bits);
+    return x < 0 ? -magnitude : magnitude;
+  };
+  const std::int64_t x = place(a), y = place(b);
+  // Numbers of opposite signs are near only where both are small: no overflow.
+  return x < y ? x >= y - kMostUlps : y >= x - kMostUlps;
+}
+
+bool equal(DType /*type*/, double got, double want) { return got == want; }
+
+bool almost_equal(DType /*type*/, double got, double want) {
+  return got == want || (std::isnan(got) && std::isnan(want)) ||
+         std::fabs(got - want) <= kTolerance;
+}
+
+std::string value(DType type, const Scalar& s) {
+  switch (devices::cpu::definition::form_of(type)) {
+    case Form::kBool:
+      return s.u != 0 ? "true" : "false";
+    case Form::kSigned:
+      return std::to_string(s.i);
+    case Form::kUnsigned:
+      return std::to_string(s.u);
+    case Form::kComplex:
+    case Form::kComplex64:
+      return printed("(%.17g, %.17g)", s.re, s.im);
+    default:
+      return printed("%.17g", s.re);
+  }
+}
+
+bool element_agrees(Rule rule, DType type, const Scalar& got, const Scalar& want) {
+  switch (devices::cpu::definition::form_of(type)) {
+    case Form::kBool:
+    case Form::kSigned:
+    case Form::kUnsigned:
+      return got.u == want.u;
+    case Form::kComplex:
+    case Form::kComplex64: {
+      const DType part = type == DType::kC64 ? DType::kF32 : DType::kF64;
+      return rule(part, got.re, want.re) && rule(part, got.im, want.im);
+    }
+    default:
+      return rule(type, got.re, want.re);
+  }
+}
+
+// "[1,2]" of a row-major place.
+std::string index_text(const devices::Shape& shape, std::int64_t linear) {
+  std::string text;
+  for (int d = shape.rank() - 1; d >= 0; --d) {
+    if (!text.empty()) text.insert(0, ",");
+    text.insert(0, std::to_string(linear % shape.dim(d)));
+    linear /= shape.dim(d);
+  }
+  return "[" + text + "]";
+}
+
+Status compare(Rule rule, const CustomCall& call) {
+  if (call.operands.size() != 2 || !(call.operands[0].shape == call.operands[1].shape)) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a comparison of two arrays of one shape was expected");
+  }
+  const ConstArray &got = call.operands[0], &want = call.operands[1];
+  const DType type = got.shape.dtype();
+  const std::size_t width = devices::byte_width(type);
+  std::int64_t wrong = 0;
+  std::string first;
+  for (std::int64_t i = 0; i < got.shape.elements(); ++i) {
+    const auto at = static_cast<std::size_t>(i) * width;
+    const Scalar g = devices::cpu::definition::load(type, got.data + at);
+    const Scalar w = devices::cpu::definition::load(type, want.data + at);
+    if (element_agrees(rule, type, g, w)) continue;
+    if (++wrong == 1) {
+      first = "element " + index_text(got.shape, i) + " of " + got.shape.to_string() + ": got " +
+              value(type, g) + ", expected " + value(type, w);
+    }
+  }
+  if (wrong == 0) return {};
+  return fail(ErrorCode::kDataLoss, first + " (" + std::to_string(wrong) + " of " +
+                                        std::to_string(got.shape.elements()) +
+                                        " elements are wrong)");
+}
+
+// With the CPU device, once per process. A comparison that fails is an error kDataLoss of the
+// execution that says which element is wrong, and both values.
+Status register_checks() {
+  static const struct {
+    const char* target;
+    Rule rule;
+  } kChecks[] = {{"check.expect_eq", &equal},
+                 {"check.eq", &equal},
+                 {"check.expect_close", &within_ulps},
+                 {"check.expect_almost_eq", &almost_equal}};
+  for (const auto& check : kChecks) {
+    MILLRACE_TRY_STATUS(devices::cpu::register_custom_call(
+        check.target, [rule = check.rule](const CustomCall& call) { return compare(rule, call); }));
+  }
+  return {};
+}
 
 Status run_program(const Program& program) {
   MILLRACE_TRY(const auto compiled, cpu::compile(program, {.deterministic = true}));
@@ -31,7 +162,7 @@ Status run_program(const Program& program) {
   }
   MILLRACE_TRY(const auto run, compiled->make_run());
   std::vector<devices::SystemMemory> memory;
-  std::vector<std::byte*> outputs;
+  std::vector<void*> outputs;
   for (const devices::Shape& shape : compiled->outputs()) {
     MILLRACE_TRY(devices::SystemMemory block,
                  devices::allocate_memory(shape.size_bytes(), "a result of a program"));

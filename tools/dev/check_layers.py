@@ -40,7 +40,7 @@ INNER = [
     (re.compile(r'core/async/'), re.compile(r'core/(base|observe|async)/')),
     (re.compile(r'core/exec/'), re.compile(r'core/(base|observe|async|exec)/')),
     (re.compile(r'core/loop/'), re.compile(r'core/(base|observe|async|loop)/')),
-    (re.compile(r'devices/stablehlo/'), re.compile(r'core/|devices/(stablehlo/|shape\.h|shape_pattern\.h)')),
+    (re.compile(r'devices/stablehlo/'), re.compile(r'core/|devices/(stablehlo/|shape\.h)')),
     (re.compile(r'devices/[^/]+$'), re.compile(r'(?!devices/cpu/)')),
 ]
 # Headers of the C++ library have no suffix and no slash; these are those of C and of the system.

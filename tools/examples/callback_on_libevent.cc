@@ -17,19 +17,18 @@ func.func @main(%x: tensor<3xf32>, %y: tensor<3xf32>) -> tensor<3xf32> {
 }
 )";
 
+int failed(const Error& error) {
+  std::fprintf(stderr, "%s\n", error.to_string().c_str());
+  return 1;
+}
+
 int main() {
   auto runtime = Runtime::create(RuntimeOptions::from_env());
-  if (!runtime) {
-    std::fprintf(stderr, "%s\n", runtime.error().to_string().c_str());
-    return 1;
-  }
+  if (!runtime) return failed(runtime.error());
   event_base* base = event_base_new();  // evthread_use_pthreads() is not needed
   {
     auto bridge = EventBridge::create(base);
-    if (!bridge) {
-      std::fprintf(stderr, "%s\n", bridge.error().to_string().c_str());
-      return 1;
-    }
+    if (!bridge) return failed(bridge.error());
     const timeval soon{.tv_sec = 0, .tv_usec = 1000};
     event_base_once(
         base, -1, EV_TIMEOUT, [](evutil_socket_t, short, void*) { std::puts("tick"); }, nullptr,
@@ -42,10 +41,7 @@ int main() {
     fetch(device, sum, 0)
         .then(*bridge,
               [](const Result<HostArray>& result) {
-                if (!result) {
-                  std::fprintf(stderr, "%s\n", result.error().to_string().c_str());
-                  return;
-                }
+                if (!result) return static_cast<void>(failed(result.error()));
                 for (float value : result->as<float>()) std::printf("%g ", value);
                 std::printf("\n");
               })

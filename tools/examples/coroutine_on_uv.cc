@@ -27,27 +27,23 @@ Task<HostArray> squares(const Runtime& runtime, std::vector<float> x) {
   co_return co_await fetch(device, device.execute(*square, {*there}), 0);
 }
 
+int failed(const Error& error) {
+  std::fprintf(stderr, "%s\n", error.to_string().c_str());
+  return 1;
+}
+
 int main() {
   auto runtime = Runtime::create(RuntimeOptions::from_env());
-  if (!runtime) {
-    std::fprintf(stderr, "%s\n", runtime.error().to_string().c_str());
-    return 1;
-  }
+  if (!runtime) return failed(runtime.error());
   uv_loop_t loop;
   uv_loop_init(&loop);
   {
     auto bridge = UvBridge::create(&loop);
-    if (!bridge) {
-      std::fprintf(stderr, "%s\n", bridge.error().to_string().c_str());
-      return 1;
-    }
+    if (!bridge) return failed(bridge.error());
     spawn(*bridge, squares(*runtime, {1, 2, 3, 4}))
         .then(*bridge,
               [](const Result<HostArray>& y) {
-                if (!y) {
-                  std::fprintf(stderr, "%s\n", y.error().to_string().c_str());
-                  return;
-                }
+                if (!y) return static_cast<void>(failed(y.error()));
                 for (float value : y->as<float>()) std::printf("%g ", value);
                 std::printf("\n");
               })

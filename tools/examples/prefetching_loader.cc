@@ -38,7 +38,7 @@ Task<void> sum_batches(const Runtime& runtime, const transfer::DeviceLoader& loa
 Status run() {
   MILLRACE_TRY(Runtime runtime, Runtime::create(RuntimeOptions::from_env()));
 
-  // Forty numbers in memory; files are read by transfer/idx_source.h or by a source of your own.
+  // Forty numbers in memory; files are read by transfer/formats or by a source of your own.
   HostArray numbers = HostArray::make(Shape(DType::kF32, {40}));
   auto* first = reinterpret_cast<float*>(numbers.mutable_bytes().data());
   std::iota(first, first + 40, 1.0F);

@@ -5,7 +5,6 @@
 #include <set>
 #include <string_view>
 #include <tuple>
-#include <utility>
 
 #include "millrace/devices/cpu/compile.h"
 #include "millrace/devices/cpu/compile/plan.h"

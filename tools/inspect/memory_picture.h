@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,8 +36,8 @@ struct MemoryMap {
   const std::string& step_at(std::size_t time) const;  // the name; there is a step
 };
 
-// Blocks: plans the program. As inspect() and, for a program that the CPU device does not run, the
-// error of its plan.
+// Blocks: plans the program. As program_facts() and, for a program that the CPU device does not
+// run, the error of its plan.
 Result<MemoryMap> memory_map(const devices::Program& program,
                              std::span<const devices::Shape> shapes = {});
 

@@ -1,12 +1,12 @@
-#include "millrace/tools/trace/picture.h"
+#include "millrace/tools/trace/summary.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <utility>
 
+#include "millrace/core/base/printed.h"
 #include "millrace/tools/trace/svg.h"
 
 namespace millrace::trace {
@@ -237,11 +237,9 @@ void Picture::frame() {
     svg_.text(20, center + (steps ? 4.5 : -0.5), timeline_.lanes[i],
               {.size = "13", .color = kInk, .bold = true});
     if (steps) continue;
-    char busy[48];
-    std::snprintf(busy, sizeof busy, "busy %.0f %%",
-                  100.0 * static_cast<double>(lane.busy) /
-                      static_cast<double>(std::max<std::int64_t>(length, 1)));
-    svg_.text(20, center + 12.5, busy, {.size = "11"});
+    const double share =
+        static_cast<double>(lane.busy) / static_cast<double>(std::max<std::int64_t>(length, 1));
+    svg_.text(20, center + 12.5, printed("busy %.0f %%", 100 * share), {.size = "11"});
   }
 }
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "millrace/core/base/json_text.h"
+#include "millrace/core/base/printed.h"
 
 namespace millrace::trace {
 namespace {
@@ -124,10 +124,8 @@ std::vector<WaitSummary> wait_summaries(const Timeline& timeline, const Window& 
 }
 
 std::string share(std::int64_t part, std::int64_t whole) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%",
-                whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0);
-  return text;
+  return printed("%.1f %%",
+                 whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0);
 }
 
 // Columns: the first two to the left, the others to the right.
@@ -166,10 +164,8 @@ std::string time_text(std::int64_t nanoseconds) {
                             : size >= 1e3 ? std::pair(1e3, "us")
                                           : std::pair(1.0, "ns");
   const double value = static_cast<double>(nanoseconds) / unit;
-  char text[48];
   const int digits = unit == 1.0 || std::abs(value) >= 100 ? 0 : std::abs(value) >= 10 ? 1 : 2;
-  std::snprintf(text, sizeof text, "%.*f %s", digits, value, name);
-  return text;
+  return printed("%.*f %s", digits, value, name);
 }
 
 Summary summarize(const Timeline& timeline, const Window& window) {

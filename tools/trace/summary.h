@@ -1,8 +1,9 @@
 // Summary: where the time of a timeline went: per lane how busy it was and with what, and between
-// lanes how long batches waited on their way.
+// lanes how long batches waited on their way; and a picture of it (picture.cc).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,18 @@ struct Summary {
 
 // Pure.
 Summary summarize(const Timeline& timeline, const Window& window = {});
+
+// A timeline as a picture: lanes from top to bottom, time from left to right, one batch's way
+// through the lanes drawn as arrows.
+struct PictureOptions {
+  // Left out: around the way of a batch in the middle of the timeline, or everything where there
+  // are no batches.
+  std::optional<Window> window;
+  bool all_lanes = false;  // also those that no batch touches
+};
+
+// SVG, with nothing in it that a browser would have to fetch. Pure.
+std::string draw(const Timeline& timeline, const PictureOptions& options = {});
 
 // "3.21 ms": three digits and the unit that suits; "-0.40 us".
 std::string time_text(std::int64_t nanoseconds);

@@ -1,34 +1,18 @@
 #include "millrace/tools/trace/svg.h"
 
-#include <cstdio>
+#include "millrace/core/base/printed.h"
 
 namespace millrace::trace {
 
 std::string escaped(std::string_view text) {
+  constexpr std::string_view kSpecial = "&<>\"\n\t";
+  constexpr const char* kNames[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#10;", "&#9;"};
   std::string safe;
   for (const char c : text) {
-    switch (c) {
-      case '&':
-        safe += "&amp;";
-        break;
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      case '\n':
-        safe += "&#10;";
-        break;
-      case '\t':
-        safe += "&#9;";
-        break;
-      default:
-        safe += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
-    }
+    if (const std::size_t i = kSpecial.find(c); i != std::string_view::npos)
+      safe += kNames[i];
+    else
+      safe += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
   }
   return safe;
 }
@@ -40,9 +24,7 @@ std::int64_t tick_length(std::int64_t length) {
 }
 
 std::string svg_number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f", value);
-  std::string shortest(text);
+  std::string shortest = printed("%.1f", value);
   if (shortest.ends_with(".0")) shortest.resize(shortest.size() - 2);
   return shortest;
 }

@@ -1,6 +1,6 @@
 // Timeline: a trace file in memory: lanes and what happened on them. Reads what trace_file.h
 // writes, and of any other Perfetto trace its track events. Read next: summary.h (where the time
-// went), picture.h (what it looks like).
+// went, and what it looks like).
 #pragma once
 
 #include <cstdint>

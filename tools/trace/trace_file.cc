@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "millrace/core/base/descriptor.h"
 #include "millrace/core/base/errno_code.h"
 #include "millrace/core/base/mutex.h"
 #include "millrace/tools/trace/trace_encoder.h"
@@ -40,21 +41,18 @@ bool make_empty(int file) {
 class TraceFile::Core final : public RefCounted {
  public:
   Core(const Environment& environment, const TraceRecorder& recorder, TraceFileOptions options,
-       int file)
+       Descriptor file)
       : environment_(environment),
         recorder_(recorder),
         options_(std::move(options)),
-        file_(file),
+        file_(std::move(file)),
         encoder_(recorder) {}
-  ~Core() override {
-    if (file_ >= 0) ::close(file_);
-  }
 
   void begin() {
     MutexLock lock(mutex_);
     if (begun_ || stopped_) return;
     begun_ = true;
-    if (!make_empty(file_)) {
+    if (!make_empty(file_.get())) {
       status_ = cannot_write(options_.path, errno);
       return;
     }
@@ -86,7 +84,7 @@ class TraceFile::Core final : public RefCounted {
   const TraceRecorder& recorder_;
   const TraceFileOptions options_;
   mutable Mutex mutex_;
-  int file_ MILLRACE_GUARDED_BY(mutex_);
+  Descriptor file_ MILLRACE_GUARDED_BY(mutex_);
   TraceEncoder encoder_ MILLRACE_GUARDED_BY(mutex_);
   TraceCursor cursor_ MILLRACE_GUARDED_BY(mutex_);
   std::string bytes_ MILLRACE_GUARDED_BY(mutex_);  // not yet written
@@ -119,7 +117,7 @@ void TraceFile::Core::write() {
   if (!status_) return;
   encoder_.add(batch, bytes_);
   for (std::size_t done = 0; done < bytes_.size();) {
-    const ssize_t count = ::write(file_, bytes_.data() + done, bytes_.size() - done);
+    const ssize_t count = ::write(file_.get(), bytes_.data() + done, bytes_.size() - done);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       status_ = cannot_write(options_.path, errno);
@@ -133,7 +131,7 @@ void TraceFile::Core::write() {
 Status TraceFile::Core::write_last() {
   MutexLock lock(mutex_);
   if (begun_) write();
-  if (::close(std::exchange(file_, -1)) != 0 && status_) {
+  if (::close(file_.detach()) != 0 && status_) {
     status_ = cannot_write(options_.path, errno);
   }
   return status_;
@@ -164,16 +162,15 @@ Result<std::unique_ptr<TraceFile>> TraceFile::open(const Environment& environmen
                                                    const TraceFileOptions& options) {
   // With O_NONBLOCK, a pipe that nothing reads is an error and not waited for.
   constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-  const int file = ::open(options.path.c_str(), kFlags, 0666);
-  if (file < 0 && errno == ENXIO) {
+  Descriptor file(::open(options.path.c_str(), kFlags, 0666));
+  if (!file && errno == ENXIO) {
     const Error why(ErrorCode::kFailedPrecondition,
                     "cannot write the trace to " + options.path + ": it has no reader");
     return std::unexpected(why.with_detail(TraceNotWritten{options.path}));
   }
-  if (file < 0) return cannot_write(options.path, errno);
-  auto core = make_ref<Core>(environment, recorder, options, file);
-  if (!let_writes_wait(file)) return cannot_write(options.path, errno);
-  return std::unique_ptr<TraceFile>(new TraceFile(std::move(core)));
+  if (!file || !let_writes_wait(file.get())) return cannot_write(options.path, errno);
+  return std::unique_ptr<TraceFile>(
+      new TraceFile(make_ref<Core>(environment, recorder, options, std::move(file))));
 }
 
 void TraceFile::begin() { core_->begin(); }

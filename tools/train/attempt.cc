@@ -4,24 +4,22 @@
 
 #include "millrace/core/base/fault_point.h"
 #include "millrace/tools/train/awaiting.h"
-#include "millrace/tools/train/evaluation.h"
-#include "millrace/tools/train/meeting.h"
 
 namespace millrace::train {
 
 Task<void> Attempt::steps() {
   const std::uint64_t total = total_steps();
-  const std::uint64_t steps_per_epoch = loader_->plan().steps_per_epoch();
   last_done_ = parts_.environment.clock->now();
-  if (!run_.begin) {
-    run_.begin.emplace(RunBegin{.started = last_done_, .cpu = parts_.cpu_meter(), .devices = {}});
-    for (const auto& device : parts_.devices) run_.begin->devices.push_back(device.stats());
+  if (!run_.started) {
+    run_.started = last_done_;
+    run_.cpu_before = parts_.cpu_meter();
+    for (const auto& device : parts_.devices) run_.devices_before.push_back(device.stats());
   }
   for (std::uint64_t step = first_step_; step < total; ++step) {
     if (in_flight_.size() >= static_cast<std::size_t>(std::max(options_.steps_in_flight, 1)))
       MILLRACE_AWAIT_STATUS(retire());
     MILLRACE_CO_TRY_STATUS(fault_point("train.step"));
-    start_step(step, steps_per_epoch);
+    start_step(step);
     MILLRACE_CO_TRY_STATUS(advance_checkpoint());
   }
   while (!in_flight_.empty()) {
@@ -60,34 +58,33 @@ Task<void> Attempt::begin_last_checkpoint() {
   MILLRACE_CO_TRY_STATUS(advance_checkpoint());
 }
 
-void Attempt::start_step(std::uint64_t step, std::uint64_t steps_per_epoch) {
+void Attempt::start_step(std::uint64_t step) {
   StepTicket ticket;
   ticket.step = step;
   ticket.first_flow = transfer::batch_flow(step, 0, parts_.devices.size());
   for (const collectives::ProcessGroup& rank : ranks_)
     ticket.first_collective = rank.reserve(graph_->collectives_per_step());
   ticket.keep_inputs = checkpointer_ && checkpointer_->take_if_due(step, replicas_);
-  StepInFlight started{.run = graph_->start(ticket, replicas_, call_),
-                       .epoch = step / steps_per_epoch,
-                       .last_of_epoch = (step + 1) % steps_per_epoch == 0};
+  in_flight_.push_back(graph_->start(ticket, replicas_, call_));
+  const bool last_of_epoch = (step + 1) % steps_per_epoch() == 0;
   for (std::size_t d = 0; d < replicas_.size(); ++d) {
-    replicas_[d] = graph_->replica(*started.run, d);
+    replicas_[d] = graph_->replica(*in_flight_.back(), d);
     // The loader gives the end of an epoch in its place in the order: take it.
-    if (started.last_of_epoch) epoch_ends_.push_back(loader_->next(static_cast<int>(d), call_));
+    if (last_of_epoch) epoch_ends_.push_back(loader_->next(static_cast<int>(d), call_));
   }
-  in_flight_.push_back(std::move(started));
 }
 
 // Waits for the oldest step, reads its losses off, and ends its epoch if it was the last one.
 Task<void> Attempt::retire() {
-  const StepInFlight step = in_flight_.front();
-  MILLRACE_AWAIT_STATUS(step.run->done());  // what is in flight of it is left to close()
+  const Ref<GraphRun> step = in_flight_.front();
+  MILLRACE_AWAIT_STATUS(step->done());  // what is in flight of it is left to close()
   in_flight_.pop_front();
+  const std::uint64_t epoch = steps_done() / steps_per_epoch();
   double loss = 0;
   std::int64_t rows = 0;
   for (std::size_t d = 0; d < replicas_.size(); ++d) {
-    MILLRACE_CO_TRY(const auto device_loss, graph_->loss(*step.run, d).take());
-    MILLRACE_CO_TRY(const std::int64_t device_rows, graph_->rows(*step.run, d).take());
+    MILLRACE_CO_TRY(const auto device_loss, graph_->loss(*step, d).take());
+    MILLRACE_CO_TRY(const std::int64_t device_rows, graph_->rows(*step, d).take());
     const auto rank_loss = static_cast<double>(device_loss.as<float>()[0]);
     loss += rank_loss * static_cast<double>(device_rows);
     rows += device_rows;
@@ -106,8 +103,8 @@ Task<void> Attempt::retire() {
   run_.step_times.push_back(now - last_done_);
   last_done_ = now;
   run_.losses.push_back(loss);
-  report_step(loss, step.epoch);
-  if (step.last_of_epoch) MILLRACE_AWAIT_STATUS(end_epoch(step.epoch));
+  report_step(loss, epoch);
+  if (steps_done() % steps_per_epoch() == 0) MILLRACE_AWAIT_STATUS(end_epoch(epoch));
 }
 
 void Attempt::report_step(double loss, std::uint64_t epoch) {
@@ -147,8 +144,8 @@ Task<void> Attempt::end_epoch(std::uint64_t epoch) {
 }
 
 Task<EpochShare> Attempt::meet_all(std::string tag, EpochShare RankState::* share) {
-  return meet(ranks_, std::move(tag), shares_, share,
-              sooner(call_, parts_.environment.clock->now() + options_.rendezvous_limit));
+  return meet(ranks_, std::move(tag), shares_, share, call_,
+              parts_.environment.clock->now() + kRendezvousLimit);
 }
 
 TrainingReport Attempt::figures() const {
@@ -160,20 +157,20 @@ TrainingReport Attempt::figures() const {
   inputs.trace = parts_.trace;
   if (parts_.trace != nullptr) {
     // The rings of a long run have lost its beginning, each its own: what is left of all counts.
-    const TimePoint since = std::max(run_.begin->started, parts_.trace->complete_since());
+    const TimePoint since = std::max(*run_.started, parts_.trace->complete_since());
     for (const TraceEvent& event : parts_.trace->events()) {
       if (event.begin >= since && event.begin < last_done_) inputs.events.push_back(event);
     }
     inputs.events_time = last_done_ - std::min(since, last_done_);
   }
-  inputs.grad_program = grad_name_;
-  inputs.update_program = update_name_;
+  inputs.grad_program = executable(grad_).name();
+  inputs.update_program = executable(update_).name();
   inputs.loader = loader_->stats();
-  inputs.before = run_.begin->devices;
+  inputs.before = run_.devices_before;
   for (const auto& device : parts_.devices) inputs.after.push_back(device.stats());
   inputs.data_waits = watch_.data_waits();
-  inputs.cpu = used_between(run_.begin->cpu, parts_.cpu_meter());
-  inputs.time = last_done_ - run_.begin->started;
+  inputs.cpu = used_between(run_.cpu_before, parts_.cpu_meter());
+  inputs.time = last_done_ - *run_.started;
   inputs.steps = run_.losses.size();
   inputs.batch_size = options_.batch_size;
   fill_figures(inputs, report);
@@ -187,27 +184,7 @@ Task<TrainingReport> Attempt::run() {
   // A step is done when its handles exist; the run is, when the bytes of its last replicas do.
   MILLRACE_AWAIT_STATUS(written_arrays(replicas_, call_, parts_.environment.timers));
   MILLRACE_AWAIT_STATUS(begin_last_checkpoint());
-  if (eval_ != nullptr) {
-    Evaluation evaluation{.environment = parts_.environment,
-                          .devices = parts_.devices,
-                          .program = eval_,
-                          .executable = eval_program_,
-                          .data = options_.test_data,
-                          .params = {},
-                          .state = {},
-                          .call = call_};
-    for (const Replica& replica : replicas_) {
-      MILLRACE_AWAIT(devices::Buffers params, replica.params);
-      MILLRACE_AWAIT(devices::Buffers state, replica.state);
-      evaluation.params.push_back(std::move(params));
-      evaluation.state.push_back(std::move(state));
-    }
-    MILLRACE_AWAIT(const EvaluationResult result, evaluate(std::move(evaluation)));
-    const auto items = static_cast<double>(result.items);
-    report.test_items = result.items;
-    report.test_accuracy = static_cast<double>(result.correct) / items;
-    report.test_loss = result.loss_sum / items;
-  }
+  if (eval_ != nullptr) MILLRACE_AWAIT_STATUS(evaluate(&report));
   MILLRACE_AWAIT_STATUS(end_checkpoint());
   MILLRACE_AWAIT_STATUS(meet_all("end", &RankState::run_share));
   co_return report;
@@ -221,7 +198,7 @@ Error Attempt::root_cause(const Error& error) const {
 // Every step in flight ends, then what they used closes.
 Task<void> Attempt::close() {
   watch_.stop();
-  for (const StepInFlight& step : in_flight_) static_cast<void>(co_await step.run->settled());
+  for (const Ref<GraphRun>& step : in_flight_) static_cast<void>(co_await step->settled());
   for (const auto& end : epoch_ends_) static_cast<void>(co_await end);
   if (checkpointer_) {
     static_cast<void>(co_await checkpointer_->finish());

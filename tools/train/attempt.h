@@ -1,11 +1,14 @@
 // Attempt: one try of a training, from the compilation to the evaluation; what it leaves to the
-// next one is in RunState. Internal to training.cc. attempt_prepare.cc has everything before the
-// first step, attempt.cc the steps and the end. Read next: step_graph.h (one step).
+// next one is in RunState. Internal to recovery.cc. attempt_prepare.cc has everything before the
+// first step, attempt.cc the steps and the end, attempt_evaluate.cc the evaluation. Read next:
+// step_graph.h (one step).
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,9 +18,26 @@
 #include "millrace/tools/train/model.h"
 #include "millrace/tools/train/step_graph.h"
 #include "millrace/tools/train/step_watch.h"
-#include "millrace/tools/train/training_options.h"
+#include "millrace/tools/train/training.h"
 
 namespace millrace::train {
+
+// What one attempt leaves to the next; owned by train().
+struct RunState {
+  std::uint64_t recoveries = 0;
+  bool told = false;                         // the listener knows of the start
+  RunIdentity identity;                      // known once the folder is open
+  std::shared_ptr<CheckpointFolder> folder;  // none: no checkpoints
+  std::string resumed_from;                  // the checkpoint that the run itself went on from
+  std::uint64_t first_step = 0;              // of the run
+  std::shared_ptr<const Committed> committed;
+  std::map<std::string, devices::Executable> programs;  // compiled, by file
+  std::optional<TimePoint> started;                     // the first step
+  CpuUsage cpu_before;                                  // up to then
+  std::vector<devices::DeviceStats> devices_before;
+  std::vector<Duration> step_times;  // of every step that has ended
+  std::vector<double> losses;        // of the run's steps; those after committed are computed again
+};
 
 // Lives in the frame of the coroutine that runs it, which closes it. Thread-safety: confined to
 // that coroutine.
@@ -44,25 +64,21 @@ class Attempt {
   Error root_cause(const Error& error) const;
 
  private:
-  struct StepInFlight {
-    Ref<GraphRun> run;
-    std::uint64_t epoch = 0;
-    bool last_of_epoch = false;
-  };
-
   std::int64_t rows() const {
     return options_.batch_size / static_cast<std::int64_t>(parts_.devices.size());
   }
+  std::uint64_t steps_per_epoch() const { return loader_->plan().steps_per_epoch(); }
   std::uint64_t total_steps() const;
   Future<devices::Executable> compile(const ProgramSpec& spec) const;
   Result<transfer::DeviceLoader> make_loader() const;
   Task<void> prepare();
-  Task<void> open_run(const ProgramSpec& init, const ProgramSpec& update);
+  Task<void> open_run();
   void go_on();
-  Task<void> initialise(const ProgramSpec& init, const devices::Executable& program);
+  Status record_step();
+  Task<void> initialise(const ProgramSpec& init);
   void make_checkpointer();
   Task<void> steps();
-  void start_step(std::uint64_t step, std::uint64_t steps_per_epoch);
+  void start_step(std::uint64_t step);
   Task<void> retire();
   Task<void> end_epoch(std::uint64_t epoch);
   Task<EpochShare> meet_all(std::string tag, EpochShare RankState::* share);
@@ -70,8 +86,13 @@ class Attempt {
   Status advance_checkpoint();
   Task<void> begin_last_checkpoint();
   Task<void> end_checkpoint();
+  Task<void> evaluate(TrainingReport* report);
   void report_start(Duration compile_time);
   void report_step(double loss, std::uint64_t epoch);
+  // The compiled program; after prepare() has compiled it.
+  const devices::Executable& executable(const ProgramSpec* spec) const {
+    return run_.programs.at(spec->path);
+  }
   std::uint64_t steps_done() const { return run_.first_step + run_.losses.size(); }
   bool recovers() const { return options_.device_restarts.restarts > 0; }
   // Another process may go on from a checkpoint, to the same bits: no kernel is chosen by how fast
@@ -93,17 +114,15 @@ class Attempt {
   std::optional<transfer::DeviceLoader> loader_;
   std::vector<collectives::ProcessGroup> ranks_;
   std::optional<StepGraph> graph_;
-  devices::Executable eval_program_;
   const ProgramSpec* grad_ = nullptr;
-  const ProgramSpec* eval_ = nullptr;
-  std::string grad_name_;
-  std::string update_name_;
+  const ProgramSpec* update_ = nullptr;
+  const ProgramSpec* eval_ = nullptr;  // none: no evaluation
 
   std::uint64_t first_step_ = 0;  // of this attempt
   std::optional<Checkpointer> checkpointer_;
 
   std::vector<Replica> replicas_;
-  std::deque<StepInFlight> in_flight_;
+  std::deque<Ref<GraphRun>> in_flight_;  // the first is that of step steps_done()
   std::vector<Future<std::optional<transfer::DeviceBatch>>> epoch_ends_;
   TimePoint last_done_{};
   std::vector<RankState> shares_;  // by rank, of the steps that have ended

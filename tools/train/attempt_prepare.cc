@@ -1,8 +1,5 @@
 // Everything of an attempt before its first step: model, checkpoints, loader, group, programs, the
 // first arrays.
-#include <algorithm>
-
-#include "millrace/core/base/check.h"
 #include "millrace/tools/train/attempt.h"
 #include "millrace/tools/train/awaiting.h"
 
@@ -16,14 +13,7 @@ using transfer::DeviceLoader;
 
 namespace {
 
-Buffers select(const Buffers& all, const std::vector<std::size_t>& positions) {
-  std::vector<Buffer> chosen;
-  for (const std::size_t p : positions) chosen.push_back(all[p]);
-  return Buffers(chosen);
-}
-
-// What a run begins with: parameters, momenta and state, as init makes them from the seed, in the
-// order of its outputs.
+// What init makes from the seed: its outputs.
 Task<Buffers> new_arrays(devices::Device device, Executable init, std::uint64_t seed,
                          CallOptions call) {
   // The program takes 32 bits; a seed beyond them counts with all of its own.
@@ -35,19 +25,12 @@ Task<Buffers> new_arrays(devices::Device device, Executable init, std::uint64_t 
   co_return co_await device.execute(init, {seed_there}, {.call = call});
 }
 
-// The same as they were committed, which has all of them.
-Task<Buffers> committed_arrays(devices::Device device, std::vector<TensorSpec> arrays,
-                               std::shared_ptr<const Committed> committed, CallOptions call) {
+Task<Buffers> committed_arrays(devices::Device device, std::shared_ptr<const Committed> committed,
+                               CallOptions call) {
   const devices::PutOptions put{.call = call};
   std::vector<Future<Buffer>> puts;
-  for (const TensorSpec& wanted : arrays) {
-    const std::string name = checkpoint_array_name(wanted).value_or(wanted.name);
-    const auto found = std::ranges::find(committed->names, name);
-    MILLRACE_CHECK(found != committed->names.end(), "what was committed has every array");
-    const auto& array =
-        committed->arrays[static_cast<std::size_t>(found - committed->names.begin())];
+  for (const devices::HostArray& array : committed->arrays)
     puts.push_back(device.put({array.bytes().data(), array.shape(), {}, array.owner()}, put));
-  }
   MILLRACE_AWAIT(const std::vector<Buffer> buffers, all_of(std::move(puts)));
   co_return Buffers(buffers);
 }
@@ -55,7 +38,7 @@ Task<Buffers> committed_arrays(devices::Device device, std::vector<TensorSpec> a
 }  // namespace
 
 std::uint64_t Attempt::total_steps() const {
-  const std::uint64_t all = options_.epochs * loader_->plan().steps_per_epoch();
+  const std::uint64_t all = options_.epochs * steps_per_epoch();
   return options_.max_steps ? std::min(all, *options_.max_steps) : all;
 }
 
@@ -88,8 +71,6 @@ Result<DeviceLoader> Attempt::make_loader() const {
   loading.trace = parts_.trace;
   loading.reads_in_flight = options_.reads_in_flight;
   loading.decodes_in_flight = options_.decodes_in_flight;
-  loading.host_bytes_per_device = options_.loader_host_bytes;
-  loading.device_bytes_per_device = options_.loader_device_bytes;
   if (options_.same_shard) {
     loading.batch_size = rows();
     loading.shards = 1;
@@ -111,9 +92,8 @@ Task<void> Attempt::prepare() {
                                      [folder = options_.model] { return Model::load(folder); }));
   MILLRACE_CO_TRY(const ProgramSpec* const init, model_->program("init"));
   MILLRACE_CO_TRY(grad_, model_->program("grad", rows()));
-  MILLRACE_CO_TRY(const ProgramSpec* const update, model_->program("update"));
-  if (options_.checkpoint && run_.folder == nullptr)
-    MILLRACE_AWAIT_STATUS(open_run(*init, *update));
+  MILLRACE_CO_TRY(update_, model_->program("update"));
+  if (options_.checkpoint && run_.folder == nullptr) MILLRACE_AWAIT_STATUS(open_run());
   go_on();
   MILLRACE_CO_TRY(loader_, make_loader());
   if (first_step_ > total_steps()) {
@@ -127,7 +107,7 @@ Task<void> Attempt::prepare() {
                   ProcessGroup::create(*parts_.system, "train", parts_.devices, parts_.trace));
 
   const TimePoint begin = parts_.environment.clock->now();
-  std::vector<const ProgramSpec*> specs = {init, grad_, update};
+  std::vector<const ProgramSpec*> specs = {init, grad_, update_};
   if (options_.test_data != nullptr) {
     const auto eval_rows = model_->rows_of("eval");
     MILLRACE_CO_TRY(
@@ -138,31 +118,29 @@ Task<void> Attempt::prepare() {
   std::vector<Future<Executable>> compiling;
   for (const ProgramSpec* spec : specs) compiling.push_back(compile(*spec));
   MILLRACE_AWAIT_STATUS(with_options(when_all(compiling), call_, *parts_.environment.timers));
-  std::vector<Executable> programs;
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    programs.push_back(*compiling[i].result());
-    run_.programs.emplace(specs[i]->path, programs[i]);
-  }
-  if (eval_ != nullptr) eval_program_ = programs[3];
-  grad_name_ = programs[1].name();
-  update_name_ = programs[2].name();
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    run_.programs.emplace(specs[i]->path, *compiling[i].result());
+  MILLRACE_CO_TRY_STATUS(record_step());
+  report_start(parts_.environment.clock->now() - begin);
+  MILLRACE_AWAIT_STATUS(initialise(*init));
+  if (options_.checkpoint || recovers()) make_checkpointer();
+  if (!recovers()) run_.committed = nullptr;  // its arrays are on the devices
+}
 
+Status Attempt::record_step() {
   StepGraphOptions step;
   step.model = &*model_;
   step.grad = grad_;
-  step.grad_program = programs[1];
-  step.update_program = programs[2];
+  step.grad_program = executable(grad_);
+  step.update_program = executable(update_);
   step.ranks = ranks_;
   step.loader = &*loader_;
   step.seed = options_.seed;
   step.bucket_bytes = options_.bucket_bytes;
   step.timers = parts_.environment.timers;
   step.observer = &watch_;
-  MILLRACE_CO_TRY(graph_, StepGraph::create(std::move(step)));
-  report_start(parts_.environment.clock->now() - begin);
-  MILLRACE_AWAIT_STATUS(initialise(*init, programs[0]));
-  if (options_.checkpoint || recovers()) make_checkpointer();
-  if (!recovers()) run_.committed = nullptr;  // its arrays are on the devices
+  MILLRACE_TRY(graph_, StepGraph::create(std::move(step)));
+  return {};
 }
 
 void Attempt::report_start(Duration compile_time) {
@@ -184,28 +162,27 @@ void Attempt::report_start(Duration compile_time) {
 }
 
 // The folder of the checkpoints, and what this run goes on from.
-Task<void> Attempt::open_run(const ProgramSpec& init, const ProgramSpec& update) {
-  RunIdentity identity;
-  identity.model = model_->name();
-  identity.items = options_.train_data->items();
-  identity.batch_size = options_.batch_size;
-  identity.devices = parts_.devices.size();
-  identity.seed = options_.seed;
-  identity.shuffle = options_.shuffle;
-  identity.same_shard = options_.same_shard;
-  identity.deterministic = deterministic();
-  MILLRACE_AWAIT(identity.data, on_blocking(parts_.environment, [data = options_.train_data] {
-                   return data->fingerprint();
-                 }));
-  MILLRACE_AWAIT(identity.programs, on_blocking(parts_.environment, [grad = *grad_, update] {
-                   return step_program_facts(grad, update);
-                 }));
-  run_.identity = identity;
-  MILLRACE_AWAIT(OpenedCheckpoints opened,
-                 on_blocking(parts_.environment, [options = *options_.checkpoint, run = identity,
-                                                  arrays = init.outputs] {
-                   return open_checkpoints(options, run, arrays);
-                 }));
+Task<void> Attempt::open_run() {
+  run_.identity = {.model = model_->name(),
+                   .programs = {},
+                   .items = options_.train_data->items(),
+                   .data = {},
+                   .batch_size = options_.batch_size,
+                   .devices = parts_.devices.size(),
+                   .seed = options_.seed,
+                   .shuffle = options_.shuffle,
+                   .same_shard = options_.same_shard,
+                   .deterministic = deterministic()};
+  const auto open = [this]() -> Result<OpenedCheckpoints> {
+    RunIdentity& run = run_.identity;
+    run.data = options_.train_data->fingerprint();
+    for (const ProgramSpec* program : {grad_, update_}) {
+      MILLRACE_TRY(FileFacts file, file_facts(program->path, program->name));
+      run.programs.push_back(std::move(file));
+    }
+    return open_checkpoints(*options_.checkpoint, run, model_->carried());
+  };
+  MILLRACE_AWAIT(OpenedCheckpoints opened, on_blocking(parts_.environment, open));
   run_.folder = std::move(opened.folder);
   if (!opened.newest) co_return;
   run_.committed = std::move(opened.newest);
@@ -230,25 +207,25 @@ void Attempt::make_checkpointer() {
   parts.folder = run_.folder;
   parts.keep_committed = recovers();
   parts.ranks = ranks_;
-  for (const auto* family : {&model_->params(), &model_->momenta(), &model_->state()}) {
-    for (const TensorSpec& array : *family) parts.names.push_back(*checkpoint_array_name(array));
-  }
+  for (const TensorSpec& array : model_->carried())
+    parts.names.push_back(checkpoint_array_name(array));
   parts.run = run_.identity;
-  parts.steps_per_epoch = loader_->plan().steps_per_epoch();
+  parts.steps_per_epoch = steps_per_epoch();
   parts.call = call_;
-  parts.rendezvous_limit = options_.rendezvous_limit;
   const CheckpointOptions to_memory{.folder = {}, .every = options_.commit_every};
   checkpointer_.emplace(std::move(parts), options_.checkpoint.value_or(to_memory), first_step_);
 }
 
 // Rank 0 has the arrays that the run begins with and broadcasts them.
-Task<void> Attempt::initialise(const ProgramSpec& init, const Executable& program) {
+Task<void> Attempt::initialise(const ProgramSpec& init) {
   const devices::Device& first = parts_.devices[0];
-  MILLRACE_AWAIT(const Buffers made,
-                 run_.committed ? committed_arrays(first, init.outputs, run_.committed, call_)
-                                : new_arrays(first, program, options_.seed, call_));
+  const std::vector<TensorSpec>& carried = model_->carried();
+  MILLRACE_AWAIT(Buffers made, run_.committed
+                                   ? committed_arrays(first, run_.committed, call_)
+                                   : new_arrays(first, executable(&init), options_.seed, call_));
+  if (!run_.committed) made = select(made, model_->carried_by_init());
   std::vector<devices::Shape> shapes;
-  for (const TensorSpec& output : init.outputs) shapes.push_back(output.shape);
+  for (const TensorSpec& array : carried) shapes.push_back(array.shape);
   collectives::CollectiveOptions collective;
   collective.call = call_;
   std::vector<Future<Buffers>> receiving;
@@ -260,7 +237,7 @@ Task<void> Attempt::initialise(const ProgramSpec& init, const Executable& progra
   for (const Future<Buffers>& one : receiving) {
     MILLRACE_AWAIT(const Buffers all, one);
     const auto part = [&](Role role) {
-      return make_ready(select(all, ProgramSpec::of_role(init.outputs, role)));
+      return make_ready(select(all, ProgramSpec::of_role(carried, role)));
     };
     replicas_.push_back({part(Role::kParam), part(Role::kMomentum), part(Role::kState)});
   }

@@ -4,7 +4,6 @@
 
 #include "millrace/core/base/check.h"
 #include "millrace/tools/train/awaiting.h"
-#include "millrace/tools/train/meeting.h"
 
 namespace millrace::train {
 namespace {
@@ -25,7 +24,7 @@ Status write_files(const CheckpointParts& parts, const Committed& committed) {
   std::vector<transfer::NamedArray> named;
   for (std::size_t i = 0; i < committed.arrays.size(); ++i) {
     const HostArray& array = committed.arrays[i];
-    named.push_back({committed.names[i], array.shape(), array.bytes()});
+    named.push_back({parts.names[i], array.shape(), array.bytes()});
   }
   return parts.folder->write(committed.manifest, named, parts.call.stop);
 }
@@ -33,12 +32,16 @@ Status write_files(const CheckpointParts& parts, const Committed& committed) {
 Task<Written> write_checkpoint(Job job) {
   const CheckpointParts& parts = *job.parts;
   const std::uint64_t step = job.manifest.step;
-  const bool has_files = parts.folder != nullptr;
+  // f on the thread that may block, where there are files.
+  const auto with_files = [&parts = job.parts](auto f) {
+    if (parts->folder == nullptr) return make_ready();
+    return on_blocking(parts->environment, [parts, f = std::move(f)] { return f(*parts); });
+  };
   const TimePoint begin = parts.environment.clock->now();
   Written written;
   CheckpointReport& report = written.report;
   report.step = step;
-  if (has_files) report.path = parts.folder->path_of(step);
+  if (parts.folder != nullptr) report.path = parts.folder->path_of(step);
 
   MILLRACE_AWAIT(std::vector<Buffer> buffers, written_arrays(std::exchange(job.replicas, {}),
                                                              parts.call, parts.environment.timers));
@@ -51,31 +54,24 @@ Task<Written> write_checkpoint(Job job) {
   MILLRACE_CHECK(committed->arrays.size() == parts.names.size(), "each array has a name");
   for (const HostArray& array : committed->arrays) report.bytes += array.bytes().size();
   committed->manifest = job.manifest;
-  committed->names = parts.names;
-  if (has_files) {
-    MILLRACE_AWAIT_STATUS(on_blocking(parts.environment, [parts = job.parts, committed] {
-      return write_files(*parts, *committed);
-    }));
-  }
+  MILLRACE_AWAIT_STATUS(
+      with_files([committed](const CheckpointParts& p) { return write_files(p, *committed); }));
 
   Task<EpochShare> meeting =
-      meet(parts.ranks, "checkpoint", job.manifest.ranks, &RankState::run_share,
-           sooner(parts.call, parts.environment.clock->now() + parts.rendezvous_limit));
+      meet(parts.ranks, "checkpoint", job.manifest.ranks, &RankState::run_share, parts.call,
+           parts.environment.clock->now() + parts.rendezvous_limit);
   const Result<EpochShare> agreed = co_await std::move(meeting);
-  if (!agreed && has_files) {
-    const Future<void> discarding = on_blocking(parts.environment, [parts = job.parts, step] {
-      parts->folder->discard(step);
+  if (!agreed) {
+    const Future<void> discarding = with_files([step](const CheckpointParts& p) {
+      p.folder->discard(step);
       return Status();
     });
     static_cast<void>(co_await discarding);
+    co_return agreed.error();
   }
-  if (!agreed) co_return agreed.error();
   // Agreed is agreed: no stop comes between.
-  if (has_files) {
-    MILLRACE_AWAIT_STATUS(on_blocking(
-        parts.environment,
-        [parts = job.parts, step, keep = job.keep] { return parts->folder->publish(step, keep); }));
-  }
+  MILLRACE_AWAIT_STATUS(with_files(
+      [step, keep = job.keep](const CheckpointParts& p) { return p.folder->publish(step, keep); }));
   report.time = parts.environment.clock->now() - begin;
   if (parts.keep_committed) written.committed = std::move(committed);
   co_return written;
@@ -99,50 +95,12 @@ Task<std::vector<Buffer>> written_arrays(std::vector<Replica> replicas, CallOpti
   co_return arrays;
 }
 
-std::optional<std::string> checkpoint_array_name(const TensorSpec& tensor) {
-  switch (tensor.role) {
-    case Role::kParam:
-      return "param/" + tensor.name;
-    case Role::kMomentum:
-      return "momentum/" + tensor.name;
-    case Role::kState:
-      return "state/" + tensor.name;
-    default:
-      return std::nullopt;
-  }
+std::string checkpoint_array_name(const TensorSpec& array) {
+  const char* const family = array.role == Role::kParam      ? "param/"
+                             : array.role == Role::kMomentum ? "momentum/"
+                                                             : "state/";
+  return family + array.name;
 }
-
-Result<std::vector<FileFacts>> step_program_facts(const ProgramSpec& grad,
-                                                  const ProgramSpec& update) {
-  std::vector<FileFacts> facts;
-  for (const ProgramSpec* program : {&grad, &update}) {
-    MILLRACE_TRY(FileFacts file, file_facts(program->path, program->name));
-    facts.push_back(std::move(file));
-  }
-  return facts;
-}
-
-namespace {
-
-Result<std::shared_ptr<const Committed>> committed_by(const LoadedCheckpoint& checkpoint,
-                                                      std::span<const TensorSpec> arrays) {
-  auto committed = std::make_shared<Committed>();
-  committed->manifest = checkpoint.manifest;
-  for (const TensorSpec& wanted : arrays) {
-    const std::string name = checkpoint_array_name(wanted).value_or(wanted.name);
-    MILLRACE_TRY(HostArray array, checkpoint.arrays.array(name));
-    if (array.shape() != wanted.shape) {
-      return fail(ErrorCode::kDataLoss, checkpoint.arrays.path() + ": array '" + name + "' is " +
-                                            array.shape().to_string() + ", but the model has " +
-                                            wanted.shape.to_string());
-    }
-    committed->names.push_back(name);
-    committed->arrays.push_back(std::move(array));
-  }
-  return committed;
-}
-
-}  // namespace
 
 Result<OpenedCheckpoints> open_checkpoints(const CheckpointOptions& options, const RunIdentity& run,
                                            std::span<const TensorSpec> arrays) {
@@ -166,7 +124,19 @@ Result<OpenedCheckpoints> open_checkpoints(const CheckpointOptions& options, con
                 "its manifest tells of " + std::to_string(manifest.ranks.size()) + " ranks");
   }
   if (!same) return std::unexpected(same.error().with_context("going on from " + newest->path));
-  MILLRACE_TRY(opened.newest, committed_by(*newest, arrays));
+  auto committed = std::make_shared<Committed>();
+  committed->manifest = manifest;
+  for (const TensorSpec& wanted : arrays) {
+    const std::string name = checkpoint_array_name(wanted);
+    MILLRACE_TRY(HostArray array, newest->arrays.array(name));
+    if (array.shape() != wanted.shape) {
+      return fail(ErrorCode::kDataLoss, newest->arrays.path() + ": array '" + name + "' is " +
+                                            array.shape().to_string() + ", but the model has " +
+                                            wanted.shape.to_string());
+    }
+    committed->arrays.push_back(std::move(array));
+  }
+  opened.newest = std::move(committed);
   opened.path = newest->path;
   return opened;
 }

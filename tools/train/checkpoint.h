@@ -11,7 +11,7 @@
 //            handles, and has the blocking executor write the files under a name that is not
 //            that of a checkpoint. Then the ranks meet; when all are there, it is committed: the
 //            files get their name (checkpoint_folder.h), the oldest checkpoint goes, and what was
-//            fetched is kept for a recovery within this process (recovery.h).
+//            fetched is kept for a recovery within this process (recovery.cc).
 //
 // One is in flight at a time: what comes due meanwhile is not dropped but waits, and is taken at
 // the first step that begins after the one before is published. The training itself never waits,
@@ -51,17 +51,16 @@ struct CheckpointReport {
   Duration time{};          // from the end of its last step on
 };
 
-// "param/w", "momentum/w", "state/mean": the name of an array in the file. Nothing for arrays that
-// a training does not carry from step to step.
-std::optional<std::string> checkpoint_array_name(const TensorSpec& tensor);
+// "param/w", "momentum/w", "state/mean": the name in the file of an array of Model::carried().
+std::string checkpoint_array_name(const TensorSpec& array);
 
 // A state of the training on which all ranks have agreed, in host memory: a copy, or the pages of a
 // checkpoint's file. Immutable once shared.
 struct Committed {
-  CheckpointManifest manifest;     // of the files, where there are any; else only step and ranks
-  std::vector<std::string> names;  // of the arrays, as in the file
-  std::vector<devices::HostArray> arrays;
+  CheckpointManifest manifest;  // of the files, where there are any; else only step and ranks
+  std::vector<devices::HostArray> arrays;  // those of Model::carried()
 };
+
 // Opens the folder and reads what there is to go on from. kFailedPrecondition if the newest
 // checkpoint is of another run, or if there is one and the run was not asked to go on; kNotFound or
 // kDataLoss if it lacks one of the arrays, or has it in another shape. Blocking.
@@ -73,10 +72,6 @@ struct OpenedCheckpoints {
 Result<OpenedCheckpoints> open_checkpoints(const CheckpointOptions& options, const RunIdentity& run,
                                            std::span<const TensorSpec> arrays);
 
-// Size and checksum of the programs of the model that every step runs. Blocking.
-Result<std::vector<FileFacts>> step_program_facts(const ProgramSpec& grad,
-                                                  const ProgramSpec& update);
-
 // Completes when the bytes of every array of every replica are written; gives those of the first.
 Task<std::vector<devices::Buffer>> written_arrays(std::vector<Replica> replicas, CallOptions call,
                                                   TimerQueue* timers);
@@ -87,11 +82,11 @@ struct CheckpointParts {
   std::shared_ptr<CheckpointFolder> folder;  // none: to memory only
   bool keep_committed = false;               // in memory
   std::vector<collectives::ProcessGroup> ranks;
-  std::vector<std::string> names;  // of the arrays: parameters, momenta, state
+  std::vector<std::string> names;  // of the arrays of Model::carried(), as in the file
   RunIdentity run;
   std::uint64_t steps_per_epoch = 1;
   CallOptions call;
-  Duration rendezvous_limit{};
+  Duration rendezvous_limit = kRendezvousLimit;
 };
 
 // What one checkpoint has come to.

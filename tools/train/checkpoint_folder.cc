@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,7 +15,6 @@
 #include "millrace/core/base/fault_point.h"
 #include "millrace/core/observe/log.h"
 #include "millrace/transfer/formats/file.h"
-#include "millrace/transfer/formats/file_writer.h"
 
 namespace millrace::train {
 namespace {
@@ -27,7 +25,6 @@ using transfer::FileWriter;
 constexpr const char* kArraysFile = "arrays.safetensors";
 constexpr const char* kManifestFile = "checkpoint.json";
 constexpr std::string_view kPrefix = "step-";
-constexpr std::size_t kDigits = 8;
 constexpr std::size_t kPieceBytes = std::size_t{4} << 20;  // between two looks at the stop token
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;   // in memory while a file is checked
 constexpr std::uint64_t kMostManifestBytes = std::uint64_t{64} << 20;
@@ -36,33 +33,20 @@ std::unexpected<Error> folder_error(const std::string& what, int number) {
   return fail(errno_code(number), what + ": " + errno_text(number));
 }
 
-// The step of "step-00000468"; nothing for every other name.
-std::optional<std::uint64_t> step_of(std::string_view name) {
-  std::uint64_t step = 0;
-  const char* const end = name.data() + name.size();
-  if (!name.starts_with(kPrefix) ||
-      std::from_chars(name.data() + kPrefix.size(), end, step).ptr != end) {
-    return std::nullopt;
-  }
-  return checkpoint_name(step) == name ? std::optional(step) : std::nullopt;
-}
-
-// What a run that was killed may have left.
-bool is_left_over(const std::string& name) {
-  for (const std::string_view ending : {".part", ".old"}) {
-    if (name.ends_with(ending) && step_of(name.substr(0, name.size() - ending.size()))) return true;
-  }
-  return false;
-}
-
-Result<std::vector<std::string>> names_in(const std::string& path) {
+// The steps N of the folders "step-N<ending>" in path, ascending.
+Result<std::vector<std::uint64_t>> steps_in(const std::string& path, std::string_view ending) {
   std::error_code error;
-  std::vector<std::string> names;
+  std::vector<std::uint64_t> steps;
   for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
-    names.push_back(it->path().filename().string());
+    const std::string name = it->path().filename().string();
+    std::uint64_t step = 0;
+    if (name.starts_with(kPrefix))
+      std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), step);
+    if (checkpoint_name(step).append(ending) == name) steps.push_back(step);
   }
   if (error) return folder_error("listing the checkpoints in " + path, error.value());
-  return names;
+  std::ranges::sort(steps);
+  return steps;
 }
 
 Status remove_tree(const std::string& path) {
@@ -160,9 +144,9 @@ Status check_content(const std::string& path, const FileFacts& wanted) {
 }  // namespace
 
 std::string checkpoint_name(std::uint64_t step) {
-  std::string digits = std::to_string(step);
-  if (digits.size() < kDigits) digits.insert(0, kDigits - digits.size(), '0');
-  return std::string(kPrefix) + digits;
+  const std::string digits = std::to_string(step);
+  return std::string(kPrefix) + std::string(8 - std::min<std::size_t>(digits.size(), 8), '0') +
+         digits;
 }
 
 Result<FileFacts> file_facts(const std::string& path, std::string name) {
@@ -194,24 +178,16 @@ std::string CheckpointFolder::path_of(std::uint64_t step) const {
   return path_ + "/" + checkpoint_name(step);
 }
 
-CheckpointFolder::CheckpointFolder(CheckpointFolder&& other) noexcept
-    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
-
-CheckpointFolder::~CheckpointFolder() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 Result<CheckpointFolder> CheckpointFolder::open(std::string path) {
   MILLRACE_TRY_STATUS(make_folders(path));
-  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return folder_error("opening the folder for checkpoints " + path, errno);
-  CheckpointFolder folder(std::move(path), fd);
+  Descriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return folder_error("opening the folder for checkpoints " + path, errno);
   // Where the file system knows no locks, the user must see to it.
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     return fail(ErrorCode::kFailedPrecondition, "another training is keeping its checkpoints in " +
-                                                    folder.path_ +
-                                                    ": end it, or name another folder");
+                                                    path + ": end it, or name another folder");
   }
+  CheckpointFolder folder(std::move(path), std::move(fd));
   MILLRACE_TRY_STATUS(folder.check_writable());
   MILLRACE_TRY_STATUS(folder.clean());
   return folder;
@@ -227,25 +203,18 @@ Status CheckpointFolder::check_writable() const {
 }
 
 Status CheckpointFolder::clean() const {
-  MILLRACE_TRY(const std::vector<std::string> names, names_in(path_));
-  for (const std::string& name : names) {
-    if (!is_left_over(name)) continue;
-    // It is never read: no reason to refuse the folder.
-    if (const Status removed = remove_tree(path_ + "/" + name); !removed)
-      MILLRACE_LOG(kWarning, "train", "what a run has left stays: " + removed.error().message());
+  for (const char* const ending : {".part", ".old"}) {
+    MILLRACE_TRY(const std::vector<std::uint64_t> left, steps_in(path_, ending));
+    for (const std::uint64_t step : left) {
+      // It is never read: no reason to refuse the folder.
+      if (const Status removed = remove_tree(path_of(step) + ending); !removed)
+        MILLRACE_LOG(kWarning, "train", "what a run has left stays: " + removed.error().message());
+    }
   }
   return {};
 }
 
-Result<std::vector<std::uint64_t>> CheckpointFolder::steps() const {
-  MILLRACE_TRY(const std::vector<std::string> names, names_in(path_));
-  std::vector<std::uint64_t> steps;
-  for (const std::string& name : names) {
-    if (const auto step = step_of(name)) steps.push_back(*step);
-  }
-  std::ranges::sort(steps);
-  return steps;
-}
+Result<std::vector<std::uint64_t>> CheckpointFolder::steps() const { return steps_in(path_, ""); }
 
 Result<std::optional<LoadedCheckpoint>> CheckpointFolder::load_newest() {
   MILLRACE_TRY(std::vector<std::uint64_t> all, steps());
@@ -276,19 +245,6 @@ Result<std::optional<LoadedCheckpoint>> CheckpointFolder::load_newest() {
   return fail(ErrorCode::kDataLoss, text + ". Move them away to begin from the beginning");
 }
 
-Status CheckpointFolder::write_files(const std::string& part, CheckpointManifest& manifest,
-                                     std::span<const transfer::NamedArray> arrays,
-                                     const std::stop_token& stop) const {
-  MILLRACE_TRY_STATUS(fault_point("checkpoint.begun"));
-  MILLRACE_TRY(manifest.arrays,
-               write_arrays(part + "/" + kArraysFile, arrays, manifest.step, stop));
-  MILLRACE_TRY_STATUS(fault_point("checkpoint.arrays"));
-  MILLRACE_TRY_STATUS(write_manifest(part + "/" + kManifestFile, manifest));
-  MILLRACE_TRY_STATUS(fault_point("checkpoint.manifest"));
-  MILLRACE_TRY_STATUS(transfer::sync_folder(part));
-  return fault_point("checkpoint.written");
-}
-
 Status CheckpointFolder::write(CheckpointManifest manifest,
                                std::span<const transfer::NamedArray> arrays,
                                const std::stop_token& stop) const {
@@ -296,7 +252,17 @@ Status CheckpointFolder::write(CheckpointManifest manifest,
   std::error_code error;
   fs::create_directory(part, error);
   if (error) return folder_error("making " + part, error.value());
-  Status written = write_files(part, manifest, arrays, stop);
+  const auto write_files = [&]() -> Status {
+    MILLRACE_TRY_STATUS(fault_point("checkpoint.begun"));
+    MILLRACE_TRY(manifest.arrays,
+                 write_arrays(part + "/" + kArraysFile, arrays, manifest.step, stop));
+    MILLRACE_TRY_STATUS(fault_point("checkpoint.arrays"));
+    MILLRACE_TRY_STATUS(write_manifest(part + "/" + kManifestFile, manifest));
+    MILLRACE_TRY_STATUS(fault_point("checkpoint.manifest"));
+    MILLRACE_TRY_STATUS(transfer::sync_folder(part));
+    return fault_point("checkpoint.written");
+  };
+  Status written = write_files();
   if (!written) discard(manifest.step);
   return written;
 }
@@ -326,16 +292,14 @@ void CheckpointFolder::remove_all_but(std::size_t keep) const {
   };
   const Result<std::vector<std::uint64_t>> all = steps();
   if (!all) return warn(all.error());
+  const auto remove = [](const std::string& path) -> Status {
+    MILLRACE_TRY_STATUS(rename_folder(path, path + ".old"));
+    MILLRACE_TRY_STATUS(fault_point("checkpoint.removing"));
+    return remove_tree(path + ".old");
+  };
   for (std::size_t i = 0; i + keep < all->size(); ++i) {
-    if (const Status removed = remove((*all)[i]); !removed) warn(removed.error());
+    if (const Status removed = remove(path_of((*all)[i])); !removed) warn(removed.error());
   }
-}
-
-Status CheckpointFolder::remove(std::uint64_t step) const {
-  const std::string old = path_of(step) + ".old";
-  MILLRACE_TRY_STATUS(rename_folder(path_of(step), old));
-  MILLRACE_TRY_STATUS(fault_point("checkpoint.removing"));
-  return remove_tree(old);
 }
 
 }  // namespace millrace::train

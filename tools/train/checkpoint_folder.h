@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/core/base/descriptor.h"
 #include "millrace/core/base/error.h"
 #include "millrace/tools/train/checkpoint_manifest.h"
 #include "millrace/transfer/formats/safetensors.h"
@@ -70,11 +71,7 @@ class CheckpointFolder {
   // where it cannot.
   // kFailedPrecondition while another process has it open.
   static Result<CheckpointFolder> open(std::string path);
-  CheckpointFolder(CheckpointFolder&& other) noexcept;
-  CheckpointFolder& operator=(CheckpointFolder&& other) = delete;
-  ~CheckpointFolder();
 
-  const std::string& path() const { return path_; }
   // Steps of the complete ones, ascending.
   Result<std::vector<std::uint64_t>> steps() const;
   // The newest that is not damaged; newer ones that are get a warning and are put aside. Nothing if
@@ -95,17 +92,14 @@ class CheckpointFolder {
   std::string path_of(std::uint64_t step) const;
 
  private:
-  CheckpointFolder(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  CheckpointFolder(std::string path, Descriptor locked)
+      : path_(std::move(path)), locked_(std::move(locked)) {}
   Status clean() const;
   void remove_all_but(std::size_t keep) const;
-  Status remove(std::uint64_t step) const;
   Status check_writable() const;
-  Status write_files(const std::string& part, CheckpointManifest& manifest,
-                     std::span<const transfer::NamedArray> arrays,
-                     const std::stop_token& stop) const;
 
   std::string path_;
-  int fd_;  // holds the lock
+  Descriptor locked_;
 };
 
 // What is written together with a step's number, for messages: "checkpoint step-00000468".

@@ -2,11 +2,13 @@
 
 #include <cstdio>
 #include <span>
+#include <stdexcept>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "millrace/core/base/json_text.h"
-#include "millrace/transfer/formats/file_writer.h"
+#include "millrace/transfer/formats/file.h"
 
 namespace millrace::train {
 namespace {
@@ -24,72 +26,35 @@ std::uint32_t from_hex(const std::string& text) {
   return static_cast<std::uint32_t>(std::stoul(text, nullptr, 16));
 }
 
-Json to_json(const FileFacts& file) {
-  return {{"name", file.name}, {"bytes", file.bytes}, {"crc32", hex(file.crc32)}};
+// Call f(name, value) with each field, in the order of the text; for reading and for writing.
+template <class Run, class F>
+void for_each_field_of_run(Run& run, F f) {
+  f("model", run.model);
+  f("programs", run.programs);
+  f("items", run.items);
+  f("data", run.data);
+  f("batch_size", run.batch_size);
+  f("devices", run.devices);
+  f("seed", run.seed);
+  f("shuffle", run.shuffle);
+  f("same_shard", run.same_shard);
+  f("deterministic", run.deterministic);
 }
-FileFacts file_of(const Json& json) {
-  return {json.at("name"), json.at("bytes"), from_hex(json.at("crc32"))};
-}
-
-Json to_json(const RunIdentity& run) {
-  Json programs = Json::array();
-  for (const FileFacts& program : run.programs) programs.push_back(to_json(program));
-  return {{"model", run.model},
-          {"programs", programs},
-          {"items", run.items},
-          {"data", run.data},
-          {"batch_size", run.batch_size},
-          {"devices", run.devices},
-          {"seed", run.seed},
-          {"shuffle", run.shuffle},
-          {"same_shard", run.same_shard},
-          {"deterministic", run.deterministic}};
-}
-RunIdentity run_of(const Json& json) {
-  RunIdentity run;
-  run.model = json.at("model");
-  for (const Json& program : json.at("programs")) run.programs.push_back(file_of(program));
-  run.items = json.at("items");
-  run.data = json.at("data");
-  run.batch_size = json.at("batch_size");
-  run.devices = json.at("devices");
-  run.seed = json.at("seed");
-  run.shuffle = json.at("shuffle");
-  run.same_shard = json.at("same_shard");
-  run.deterministic = json.at("deterministic");
-  return run;
+template <class Manifest, class F>
+void for_each_field(Manifest& manifest, F f) {
+  f("step", manifest.step);
+  f("epoch", manifest.epoch);
+  f("epoch_step", manifest.epoch_step);
+  f("run", manifest.run);
+  f("ranks", manifest.ranks);
+  f("arrays", manifest.arrays);
 }
 
-// All but the checksum. Sums are kept as text that is exact.
-Json to_json(const CheckpointManifest& manifest) {
-  Json ranks = Json::array();
-  for (const RankState& rank : manifest.ranks) {
-    ranks.push_back({{"epoch_share", rank.epoch_share.to_payload()},
-                     {"run_share", rank.run_share.to_payload()}});
-  }
-  return {{"schema", kSchema},
-          {"step", manifest.step},
-          {"epoch", manifest.epoch},
-          {"epoch_step", manifest.epoch_step},
-          {"run", to_json(manifest.run)},
-          {"ranks", ranks},
-          {"arrays", to_json(manifest.arrays)}};
+auto writer(Json& json) {
+  return [&json](const char* name, const auto& value) { json[name] = value; };
 }
-
-Result<CheckpointManifest> manifest_of(const Json& json) {
-  CheckpointManifest manifest;
-  manifest.step = json.at("step");
-  manifest.epoch = json.at("epoch");
-  manifest.epoch_step = json.at("epoch_step");
-  manifest.run = run_of(json.at("run"));
-  for (const Json& rank : json.at("ranks")) {
-    RankState state;
-    MILLRACE_TRY(state.epoch_share, EpochShare::parse(rank.at("epoch_share")));
-    MILLRACE_TRY(state.run_share, EpochShare::parse(rank.at("run_share")));
-    manifest.ranks.push_back(state);
-  }
-  manifest.arrays = file_of(json.at("arrays"));
-  return manifest;
+auto reader(const Json& json) {
+  return [&json](const char* name, auto& value) { json.at(name).get_to(value); };
 }
 
 // Throws where a text is no UTF-8.
@@ -104,6 +69,32 @@ std::string quoted(std::int64_t value) { return std::to_string(value); }
 std::string quoted(const std::string& value) { return "'" + value + "'"; }
 
 }  // namespace
+
+// What the JSON library calls for these types. Sums are kept as text that is exact.
+static void to_json(Json& json, const FileFacts& file) {
+  json = {{"name", file.name}, {"bytes", file.bytes}, {"crc32", hex(file.crc32)}};
+}
+static void from_json(const Json& json, FileFacts& file) {
+  file = {json.at("name"), json.at("bytes"), from_hex(json.at("crc32"))};
+}
+static void to_json(Json& json, const RankState& rank) {
+  json = {{"epoch_share", rank.epoch_share.to_payload()},
+          {"run_share", rank.run_share.to_payload()}};
+}
+static void from_json(const Json& json, RankState& rank) {
+  for (const auto& [key, share] :
+       {std::pair("epoch_share", &rank.epoch_share), std::pair("run_share", &rank.run_share)}) {
+    const Result<EpochShare> parsed = EpochShare::parse(json.at(key));
+    if (!parsed) throw std::invalid_argument(parsed.error().message());
+    *share = *parsed;
+  }
+}
+static void to_json(Json& json, const RunIdentity& run) {
+  for_each_field_of_run(run, writer(json));
+}
+static void from_json(const Json& json, RunIdentity& run) {
+  for_each_field_of_run(run, reader(json));
+}
 
 Status check_same_run(const RunIdentity& checkpoint, const RunIdentity& run) {
   std::string differences;
@@ -134,7 +125,8 @@ Status check_same_run(const RunIdentity& checkpoint, const RunIdentity& run) {
 
 Result<std::string> CheckpointManifest::to_text() const {
   try {
-    const Json content = to_json(*this);
+    Json content = {{"schema", kSchema}};
+    for_each_field(*this, writer(content));
     const Json whole = {{"crc32", hex(checksum(content))}, {"checkpoint", content}};
     return exact_json_text(whole, 1) + "\n";
   } catch (const Json::type_error& error) {
@@ -157,7 +149,9 @@ Result<CheckpointManifest> CheckpointManifest::parse(const std::string& text) {
                                                  ". Go on with the Millrace that wrote it, or "
                                                  "begin a new run in an empty folder");
     }
-    return manifest_of(content);
+    CheckpointManifest manifest;
+    for_each_field(manifest, reader(content));
+    return manifest;
   } catch (const std::exception& error) {  // of the JSON library, and of numbers that are none
     return fail(ErrorCode::kDataLoss, error.what());
   }

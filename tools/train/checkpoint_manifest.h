@@ -39,13 +39,6 @@ struct RunIdentity {
 // kFailedPrecondition lists every difference, theirs first, and says what would help.
 Status check_same_run(const RunIdentity& checkpoint, const RunIdentity& run);
 
-// What a rank keeps for itself: its sums for the reports. (Parameters, momenta and state are the
-// same on every rank after a step, so that the arrays are there once.)
-struct RankState {
-  EpochShare epoch_share;
-  EpochShare run_share;
-};
-
 struct CheckpointManifest {
   RunIdentity run;
   std::uint64_t step = 0;        // finished ones of the whole run

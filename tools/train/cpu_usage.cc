@@ -5,11 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <system_error>
 
@@ -37,34 +35,25 @@ Duration waiting_of_threads() {
   return sum;
 }
 
-// A line of /proc/stat: "cpu3 user nice system idle iowait irq softirq steal ...", in ticks.
-// Negative for a line that is not one of a core in the set.
+// The ticks of a line of /proc/stat: "cpu3 user nice system idle iowait irq softirq steal ..."; 0
+// for a line that is not one of a core in the set.
 long long busy_ticks(const std::string& line, const cpu_set_t& set) {
-  std::istringstream words(line);
-  std::string name;
-  words >> name;
   int core = -1;
-  const char* const end = name.data() + name.size();
-  if (!name.starts_with("cpu") || std::from_chars(name.data() + 3, end, core).ptr != end) return -1;
-  if (core < 0 || core >= CPU_SETSIZE || !CPU_ISSET(static_cast<std::size_t>(core), &set)) {
-    return -1;
+  long long user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, softirq = 0, steal = 0;
+  if (line.starts_with("cpu ") ||  // the sum of all
+      std::sscanf(line.c_str(), "cpu%d %lld %lld %lld %lld %lld %lld %lld %lld", &core, &user,
+                  &nice, &system, &idle, &wait, &irq, &softirq, &steal) != 9) {
+    return 0;
   }
-  constexpr std::size_t kIdle = 3;
-  constexpr std::size_t kIoWait = 4;
-  std::array<long long, 8> ticks{};
-  long long busy = 0;
-  for (std::size_t i = 0; i < ticks.size(); ++i) {
-    if (!(words >> ticks[i])) return -1;
-    if (i != kIdle && i != kIoWait) busy += ticks[i];
-  }
-  return busy;
+  if (core < 0 || core >= CPU_SETSIZE || !CPU_ISSET(static_cast<std::size_t>(core), &set)) return 0;
+  return user + nice + system + irq + softirq + steal;
 }
 
 Duration busy_of(const cpu_set_t& set) {
   std::ifstream file("/proc/stat");
   std::string line;
   long long ticks = 0;
-  while (std::getline(file, line)) ticks += std::max(0LL, busy_ticks(line, set));
+  while (std::getline(file, line)) ticks += busy_ticks(line, set);
   const long per_second = sysconf(_SC_CLK_TCK);
   if (per_second <= 0) return {};
   return std::chrono::nanoseconds(std::chrono::seconds(1)) / per_second * ticks;

@@ -17,14 +17,6 @@ struct CpuUsage {
 
   // What others used of these cores.
   Duration others() const { return cores_busy > process ? cores_busy - process : Duration(); }
-  double process_cores(Duration time) const { return per(process, time); }
-  double others_cores(Duration time) const { return per(others(), time); }
-
- private:
-  static double per(Duration used, Duration time) {
-    return time > Duration() ? static_cast<double>(used.count()) / static_cast<double>(time.count())
-                             : 0;
-  }
 };
 
 // What was used between two snapshots; never negative, although threads that have ended take

@@ -1,7 +1,10 @@
 #include "millrace/tools/train/epoch_share.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+
+#include "millrace/tools/train/awaiting.h"
 
 namespace millrace::train {
 
@@ -32,17 +35,28 @@ Result<EpochShare> combine_shares(const std::vector<std::string>& payloads) {
       continue;
     }
     if (share.epoch != total.epoch || share.steps != total.steps) {
-      std::string text =
-          "the ranks disagree where they are: rank 0 ends epoch " + std::to_string(total.epoch);
-      text += " after " + std::to_string(total.steps) + " steps, rank " + std::to_string(rank);
-      text +=
-          " ends epoch " + std::to_string(share.epoch) + " after " + std::to_string(share.steps);
-      return fail(ErrorCode::kInternal, std::move(text));
+      const auto where = [](std::size_t r, const EpochShare& s) {
+        return "rank " + std::to_string(r) + " ends epoch " + std::to_string(s.epoch) + " after " +
+               std::to_string(s.steps) + " steps";
+      };
+      return fail(ErrorCode::kInternal, "the ranks disagree where they are: " + where(0, total) +
+                                            ", " + where(rank, share));
     }
     total.rows += share.rows;
     total.loss_sum += share.loss_sum;
   }
   return total;
+}
+
+Task<EpochShare> meet(std::vector<collectives::ProcessGroup> ranks, std::string tag,
+                      std::vector<RankState> states, EpochShare RankState::* share,
+                      CallOptions call, TimePoint limit) {
+  call.deadline = std::min(call.deadline, limit);
+  std::vector<Future<collectives::Payloads>> meetings;
+  for (std::size_t r = 0; r < ranks.size(); ++r)
+    meetings.push_back(ranks[r].rendezvous(tag, (states[r].*share).to_payload(), {}, call));
+  MILLRACE_AWAIT(const auto answers, all_of(std::move(meetings)));
+  co_return combine_shares(*answers.front());
 }
 
 }  // namespace millrace::train

@@ -1,12 +1,14 @@
-// EpochShare: what one rank has done in an epoch (or in the whole run), and says at the rendezvous
-// that ends it. Pure. The shares of all ranks must tell of the same epoch and the same number of
-// steps.
+// EpochShare: what one rank has done in an epoch (or in the whole run). meet(): the ranks compare
+// their shares at a rendezvous: at the end of an epoch, at the end of the run, and before a
+// checkpoint gets its name. All shares must have the same epoch and the same number of steps.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "millrace/collectives/process_group.h"
+#include "millrace/core/async/coroutine.h"
 #include "millrace/core/base/error.h"
 
 namespace millrace::train {
@@ -31,5 +33,21 @@ struct EpochShare {
 // Rows and losses of all ranks together; payloads[r] is rank r's. kInternal names the ranks that
 // disagree.
 Result<EpochShare> combine_shares(const std::vector<std::string>& payloads);
+
+// What a rank keeps for itself: its sums for the reports. (Parameters, momenta and state are the
+// same on every rank after a step.)
+struct RankState {
+  EpochShare epoch_share;
+  EpochShare run_share;
+};
+
+// How long the ranks of a training wait for one that is missing.
+inline constexpr Duration kRendezvousLimit = std::chrono::seconds(60);
+// Sends the share of every rank to the meeting of this tag; gives the shares of all together. The
+// rendezvous' error names a rank that is missing at the limit or at the call's own deadline,
+// kInternal names ranks that are elsewhere.
+Task<EpochShare> meet(std::vector<collectives::ProcessGroup> ranks, std::string tag,
+                      std::vector<RankState> states, EpochShare RankState::* share,
+                      CallOptions call, TimePoint limit);
 
 }  // namespace millrace::train

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -55,39 +56,33 @@ Result<T> field(const Json& json, const char* key) {
 Result<TensorSpec> parse_tensor(const Json& json) {
   TensorSpec tensor;
   MILLRACE_TRY(tensor.name, field<std::string>(json, "name"));
-  const auto named = [&](const Error& error) {
-    return std::unexpected(error.with_context("array '" + tensor.name + "'"));
+  const auto parse = [&]() -> Status {
+    MILLRACE_TRY(const std::string role, field<std::string>(json, "role"));
+    MILLRACE_TRY(tensor.role, role_from(role));
+    MILLRACE_TRY(const auto dims, field<std::vector<std::int64_t>>(json, "shape"));
+    MILLRACE_TRY(const std::string dtype_name, field<std::string>(json, "dtype"));
+    const auto dtype = devices::dtype_from_string(dtype_name);
+    const bool valid = dims.size() <= devices::kMaxRank &&
+                       std::ranges::all_of(dims, [](auto d) { return d >= 0; });
+    if (!dtype || !valid)
+      return fail(ErrorCode::kInvalidArgument, "it has no valid shape and dtype");
+    tensor.shape = Shape(*dtype, dims);
+    tensor.donated = json.value("donated", false);
+    // Each role has its own way; a manifest may say it too.
+    if (json.value("combine", Json()).is_null()) return {};
+    MILLRACE_TRY(const std::string way, field<std::string>(json, "combine"));
+    if (way == "mean" || way == "sum" || way == "concat") return {};
+    return fail(ErrorCode::kInvalidArgument, "combine '" + way + "' is not known here");
   };
-  const auto role = field<std::string>(json, "role");
-  if (!role) return named(role.error());
-  MILLRACE_TRY(tensor.role, role_from(*role));
-  const auto shape = field<std::vector<std::int64_t>>(json, "shape");
-  if (!shape) return named(shape.error());
-  const std::vector<std::int64_t>& dims = *shape;
-  const auto dtype_name = field<std::string>(json, "dtype");
-  if (!dtype_name) return named(dtype_name.error());
-  const auto dtype = devices::dtype_from_string(*dtype_name);
-  const bool valid =
-      dims.size() <= devices::kMaxRank && std::ranges::all_of(dims, [](auto d) { return d >= 0; });
-  if (!dtype || !valid) {
-    return fail(ErrorCode::kInvalidArgument,
-                "array '" + tensor.name + "' has no valid shape and dtype");
-  }
-  tensor.shape = Shape(*dtype, dims);
-  tensor.donated = json.value("donated", false);
-  // Each role has its own way; a manifest may say it too.
-  if (const auto combine = json.find("combine"); combine != json.end() && !combine->is_null()) {
-    const auto way = field<std::string>(json, "combine");
-    if (!way) return named(way.error());
-    if (*way != "mean" && *way != "sum" && *way != "concat")
-      return named(Error(ErrorCode::kInvalidArgument, "combine '" + *way + "' is not known here"));
-  }
+  if (const Status parsed = parse(); !parsed)
+    return std::unexpected(parsed.error().with_context("array '" + tensor.name + "'"));
   return tensor;
 }
 
-Result<std::vector<TensorSpec>> parse_tensors(const Json& json) {
+Result<std::vector<TensorSpec>> parse_tensors(const Json& json, const char* key) {
+  MILLRACE_TRY(const Json list, field<Json>(json, key));
   std::vector<TensorSpec> tensors;
-  for (const Json& one : json) {
+  for (const Json& one : list) {
     MILLRACE_TRY(TensorSpec tensor, parse_tensor(one));
     tensors.push_back(std::move(tensor));
   }
@@ -105,10 +100,8 @@ Result<ProgramSpec> parse_program(const Json& json, const std::string& folder) {
     }
     MILLRACE_TRY(const std::string file, field<std::string>(json, "file"));
     program.path = folder + "/" + file;
-    MILLRACE_TRY(const Json inputs, field<Json>(json, "inputs"));
-    MILLRACE_TRY(program.inputs, parse_tensors(inputs));
-    MILLRACE_TRY(const Json outputs, field<Json>(json, "outputs"));
-    MILLRACE_TRY(program.outputs, parse_tensors(outputs));
+    MILLRACE_TRY(program.inputs, parse_tensors(json, "inputs"));
+    MILLRACE_TRY(program.outputs, parse_tensors(json, "outputs"));
     return {};
   };
   if (const Status parsed = parse(); !parsed) {
@@ -119,24 +112,9 @@ Result<ProgramSpec> parse_program(const Json& json, const std::string& folder) {
 
 std::vector<TensorSpec> family(const std::vector<TensorSpec>& tensors, Role role) {
   std::vector<TensorSpec> found;
-  for (const TensorSpec& t : tensors) {
-    if (t.role == role) found.push_back(t);
-  }
+  std::ranges::copy_if(tensors, std::back_inserter(found),
+                       [role](const TensorSpec& t) { return t.role == role; });
   return found;
-}
-
-// The arrays of a role must be exactly those of the family: names and shapes, in the same order.
-Status check_family(const ProgramSpec& program, const std::vector<TensorSpec>& tensors, Role role,
-                    const std::vector<TensorSpec>& expected, const char* what) {
-  const auto found = family(tensors, role);
-  const bool same =
-      std::ranges::equal(found, expected, [](const TensorSpec& a, const TensorSpec& b) {
-        return a.name == b.name && a.shape == b.shape;
-      });
-  if (same) return {};
-  return fail(ErrorCode::kInvalidArgument,
-              "program '" + program.name + "': its " + what +
-                  " are not those that init gives (names, shapes, order)");
 }
 
 }  // namespace
@@ -176,11 +154,13 @@ Result<Model> Model::load(const std::string& folder) {
   } catch (const Json::exception& e) {
     return fail(ErrorCode::kInvalidArgument, path + ": " + e.what());
   }
-  auto init = model.program("init");
-  if (!init) return std::unexpected(init.error());
-  model.params_ = family((*init)->outputs, Role::kParam);
-  model.momenta_ = family((*init)->outputs, Role::kMomentum);
-  model.state_ = family((*init)->outputs, Role::kState);
+  MILLRACE_TRY(const ProgramSpec* const init, model.program("init"));
+  for (const Role role : {Role::kParam, Role::kMomentum, Role::kState}) {
+    for (const std::size_t position : ProgramSpec::of_role(init->outputs, role)) {
+      model.carried_by_init_.push_back(position);
+      model.carried_.push_back(init->outputs[position]);
+    }
+  }
   if (Status status = model.check(); !status)
     return std::unexpected(status.error().with_context(path));
   return model;
@@ -189,18 +169,29 @@ Result<Model> Model::load(const std::string& folder) {
 Status Model::check() const {
   for (const ProgramSpec& p : programs_) {
     if (p.kind == "init") continue;
-    MILLRACE_TRY_STATUS(check_family(p, p.inputs, Role::kParam, params_, "parameters"));
+    // The arrays of a role must be exactly those of a family: names and shapes, in the same order.
+    const auto same = [&](const std::vector<TensorSpec>& tensors, Role role, Role of,
+                          const char* what) -> Status {
+      const auto equal = [](const TensorSpec& a, const TensorSpec& b) {
+        return a.name == b.name && a.shape == b.shape;
+      };
+      if (std::ranges::equal(family(tensors, role), family(carried_, of), equal)) return {};
+      return fail(ErrorCode::kInvalidArgument,
+                  "program '" + p.name + "': its " + what +
+                      " are not those that init gives (names, shapes, order)");
+    };
+    MILLRACE_TRY_STATUS(same(p.inputs, Role::kParam, Role::kParam, "parameters"));
     if (p.kind == "update") {
-      MILLRACE_TRY_STATUS(check_family(p, p.inputs, Role::kMomentum, momenta_, "momenta"));
-      MILLRACE_TRY_STATUS(check_family(p, p.inputs, Role::kGrad, params_, "gradients"));
-      MILLRACE_TRY_STATUS(check_family(p, p.outputs, Role::kParam, params_, "new parameters"));
-      MILLRACE_TRY_STATUS(check_family(p, p.outputs, Role::kMomentum, momenta_, "new momenta"));
+      MILLRACE_TRY_STATUS(same(p.inputs, Role::kMomentum, Role::kMomentum, "momenta"));
+      MILLRACE_TRY_STATUS(same(p.inputs, Role::kGrad, Role::kParam, "gradients"));
+      MILLRACE_TRY_STATUS(same(p.outputs, Role::kParam, Role::kParam, "new parameters"));
+      MILLRACE_TRY_STATUS(same(p.outputs, Role::kMomentum, Role::kMomentum, "new momenta"));
       continue;
     }
-    MILLRACE_TRY_STATUS(check_family(p, p.inputs, Role::kState, state_, "state arrays"));
+    MILLRACE_TRY_STATUS(same(p.inputs, Role::kState, Role::kState, "state arrays"));
     if (p.kind == "grad") {
-      MILLRACE_TRY_STATUS(check_family(p, p.outputs, Role::kGrad, params_, "gradients"));
-      MILLRACE_TRY_STATUS(check_family(p, p.outputs, Role::kState, state_, "new state arrays"));
+      MILLRACE_TRY_STATUS(same(p.outputs, Role::kGrad, Role::kParam, "gradients"));
+      MILLRACE_TRY_STATUS(same(p.outputs, Role::kState, Role::kState, "new state arrays"));
     }
   }
   return {};

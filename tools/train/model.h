@@ -60,10 +60,11 @@ class Model {
   const std::string& name() const { return name_; }
   std::int64_t classes() const { return classes_; }
   const std::vector<std::int64_t>& image_shape() const { return image_shape_; }
-  // Parameters, momenta (same names) and state, in the order of init's outputs.
-  const std::vector<TensorSpec>& params() const { return params_; }
-  const std::vector<TensorSpec>& momenta() const { return momenta_; }
-  const std::vector<TensorSpec>& state() const { return state_; }
+  // What a training carries from step to step: parameters, momenta (same names), then state, each
+  // in the order of init's outputs.
+  const std::vector<TensorSpec>& carried() const { return carried_; }
+  // The positions of these in init's outputs.
+  const std::vector<std::size_t>& carried_by_init() const { return carried_by_init_; }
 
   // The program of a kind, with these rows where it has rows. kNotFound lists what there is.
   Result<const ProgramSpec*> program(const std::string& kind,
@@ -79,9 +80,8 @@ class Model {
   std::int64_t classes_ = 0;
   std::vector<std::int64_t> image_shape_;
   std::vector<ProgramSpec> programs_;
-  std::vector<TensorSpec> params_;
-  std::vector<TensorSpec> momenta_;
-  std::vector<TensorSpec> state_;
+  std::vector<TensorSpec> carried_;
+  std::vector<std::size_t> carried_by_init_;
 };
 
 }  // namespace millrace::train

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <initializer_list>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
 #include <utility>
 
 namespace millrace::train {
@@ -17,12 +18,19 @@ using transfer::LoadStage;
 
 double milliseconds(Duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
 
-// p in [0, 1], nearest rank; 0 for nothing.
+double seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
+// 0 of nothing.
+double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
+double share(Duration part, Duration whole) {
+  return ratio(milliseconds(part), milliseconds(whole));
+}
+
+// p in (0, 1], nearest rank; 0 for nothing.
 double percentile(std::vector<Duration> values, double p) {
   if (values.empty()) return 0;
   std::ranges::sort(values);
-  const auto rank = static_cast<std::size_t>(std::ceil(p * static_cast<double>(values.size())));
-  return milliseconds(values[std::min(std::max<std::size_t>(rank, 1), values.size()) - 1]);
+  const double rank = std::ceil(p * static_cast<double>(values.size()));
+  return milliseconds(values[static_cast<std::size_t>(rank) - 1]);
 }
 
 std::string format(const char* pattern, double value) {
@@ -33,46 +41,35 @@ std::string format(const char* pattern, double value) {
 std::string percent(double share) { return format("%.1f %%", share * 100); }
 std::string ms(double value) { return format("%.2f ms", value); }
 
-// Calls f with every event that has the name.
-template <class F>
-void for_each_event(const ReportInputs& inputs, const std::string& name, F f) {
-  if (inputs.trace == nullptr) return;
-  std::vector<int> known;  // by name: -1 not looked at, else whether it matches
+// Begin and end of the events of these names.
+using Spans = std::vector<std::pair<TimePoint, TimePoint>>;
+Spans spans_of(const ReportInputs& inputs, const std::set<std::string>& names) {
+  Spans spans;
+  if (inputs.trace == nullptr) return spans;
+  std::map<TraceName, bool> wanted;
   for (const TraceEvent& event : inputs.events) {
-    const auto id = static_cast<std::size_t>(event.name);
-    if (id >= known.size()) known.resize(id + 1, -1);
-    if (known[id] < 0) known[id] = inputs.trace->name_text(event.name) == name ? 1 : 0;
-    if (known[id] != 0) f(event);
+    const auto [known, is_new] = wanted.try_emplace(event.name);
+    if (is_new) known->second = names.contains(inputs.trace->name_text(event.name));
+    if (known->second) spans.emplace_back(event.begin, event.end);
   }
+  return spans;
 }
 
-// Sum and number of the events of a name.
-struct Total {
-  double ms = 0;
-  double count = 0;
-  double mean() const { return count > 0 ? ms / count : 0; }
-};
-
-Total total_of(const ReportInputs& inputs, const std::string& name) {
-  Total total;
-  for_each_event(inputs, name, [&total](const TraceEvent& event) {
-    total.ms += milliseconds(event.end - event.begin);
-    total.count += 1;
-  });
+double total_ms(const Spans& spans) {
+  double total = 0;
+  for (const auto& [begin, end] : spans) total += milliseconds(end - begin);
   return total;
 }
+double mean_ms(const Spans& spans) {
+  return ratio(total_ms(spans), static_cast<double>(spans.size()));
+}
 
-// The time that events of these names cover together.
-Duration covered(const ReportInputs& inputs, std::initializer_list<std::string> names) {
-  std::vector<std::pair<TimePoint, TimePoint>> all;  // begin, end
-  for (const std::string& name : names) {
-    for_each_event(inputs, name,
-                   [&all](const TraceEvent& event) { all.emplace_back(event.begin, event.end); });
-  }
-  std::ranges::sort(all);
+// The time that they cover together.
+Duration covered(Spans spans) {
+  std::ranges::sort(spans);
   Duration sum{};
   TimePoint until = TimePoint::min();
-  for (const auto& [begin, end] : all) {
+  for (const auto& [begin, end] : spans) {
     if (end <= until) continue;
     sum += end - std::max(begin, until);
     until = end;
@@ -82,25 +79,7 @@ Duration covered(const ReportInputs& inputs, std::initializer_list<std::string> 
 
 double stage_mean(const transfer::LoaderStats& loader, LoadStage stage) {
   const transfer::StageStats& s = loader.stage(stage);
-  return s.batches > 0 ? milliseconds(s.busy) / static_cast<double>(s.batches) : 0;
-}
-
-double mean(const std::vector<double>& values) {
-  if (values.empty()) return 0;
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-// The part of the time of all steps whose events are still there: a long run keeps the newest.
-double kept_share(const ReportInputs& inputs) {
-  if (inputs.events_time == Duration() || inputs.time == Duration()) return 1;
-  return milliseconds(inputs.events_time) / milliseconds(inputs.time);
-}
-
-// Time in which an all-reduce was open and no program ran: what of it nothing hid.
-Duration bare_all_reduce(const ReportInputs& inputs) {
-  const std::string& grad = inputs.grad_program;
-  const std::string& update = inputs.update_program;
-  return covered(inputs, {"all_reduce", grad, update}) - covered(inputs, {grad, update});
+  return ratio(milliseconds(s.busy), static_cast<double>(s.batches));
 }
 
 // What the sentence on the bottleneck is about. Shares are of the time of the steps, mean over the
@@ -113,12 +92,9 @@ struct Evidence {
   double bare_all_reduce = 0;  // an all-reduce was open and no device ran a program
 
   // The share of the time in which threads of this process were ready to run.
-  double waited_for_core() const {
-    const double ready = milliseconds(cpu.process + cpu.waiting);
-    return ready > 0 ? milliseconds(cpu.waiting) / ready : 0;
-  }
-  double cores() const { return cpu.process_cores(report.time); }
-  double cores_of_others() const { return cpu.others_cores(report.time); }
+  double waited_for_core() const { return share(cpu.waiting, cpu.process + cpu.waiting); }
+  double cores() const { return share(cpu.process, report.time); }
+  double cores_of_others() const { return share(cpu.others(), report.time); }
   // "1.93 of 2 cores".
   std::string cores_text(double used) const {
     return format("%.2f", used) + " of " + std::to_string(cpu.cores) +
@@ -192,18 +168,6 @@ std::string bottleneck_sentence(const Evidence& e) {
          e.cpu_clause();
 }
 
-std::string judge(const ReportInputs& inputs, const TrainingReport& report, Duration waited) {
-  const double total = milliseconds(inputs.time);
-  const double kept = total * kept_share(inputs);
-  const double devices = static_cast<double>(std::max<std::size_t>(inputs.after.size(), 1));
-  return bottleneck_sentence(
-      {.report = report,
-       .cpu = inputs.cpu,
-       .waited_for_data = total > 0 ? milliseconds(waited) / devices / total : 0,
-       .idle = mean(report.device_idle),
-       .bare_all_reduce = kept > 0 ? milliseconds(bare_all_reduce(inputs)) / kept : 0});
-}
-
 std::string bytes_text(std::size_t bytes) {
   const double kib = static_cast<double>(bytes) / 1024;
   return kib < 1024 ? format("%.1f KiB", kib) : format("%.1f MiB", kib / 1024);
@@ -212,39 +176,49 @@ std::string bytes_text(std::size_t bytes) {
 }  // namespace
 
 void fill_figures(const ReportInputs& inputs, TrainingReport& report) {
+  const std::string& grad = inputs.grad_program;
+  const std::string& update = inputs.update_program;
+  // The events of a long run are its newest: those of so much time, and of so many steps.
+  const Duration kept = inputs.events_time == Duration() ? inputs.time : inputs.events_time;
+  const auto steps = static_cast<double>(inputs.steps);
+  const double kept_steps = inputs.time == Duration() ? steps : steps * share(kept, inputs.time);
   report.steps = inputs.steps;
   report.time = inputs.time;
   report.step_ms_median = percentile(inputs.step_times, 0.5);
   report.step_ms_p99 = percentile(inputs.step_times, 0.99);
-  const double seconds = std::chrono::duration<double>(inputs.time).count();
-  if (seconds > 0) {
-    report.images_per_second =
-        static_cast<double>(inputs.steps) * static_cast<double>(inputs.batch_size) / seconds;
-  }
-  StageTimes& s = report.stage_ms;
-  s.read = stage_mean(inputs.loader, LoadStage::kRead);
-  s.decode = stage_mean(inputs.loader, LoadStage::kDecode);
-  s.host_to_device = stage_mean(inputs.loader, LoadStage::kTransfer);
-  s.execute = total_of(inputs, inputs.grad_program).mean();
-  s.update = total_of(inputs, inputs.update_program).mean();
-  const double steps = static_cast<double>(inputs.steps) * kept_share(inputs);
-  if (steps > 0) s.all_reduce = total_of(inputs, "all_reduce").ms / steps;
+  report.images_per_second =
+      ratio(steps * static_cast<double>(inputs.batch_size), seconds(inputs.time));
+  report.stage_ms = {.read = stage_mean(inputs.loader, LoadStage::kRead),
+                     .decode = stage_mean(inputs.loader, LoadStage::kDecode),
+                     .host_to_device = stage_mean(inputs.loader, LoadStage::kTransfer),
+                     .execute = mean_ms(spans_of(inputs, {grad})),
+                     .all_reduce = ratio(total_ms(spans_of(inputs, {"all_reduce"})), kept_steps),
+                     .update = mean_ms(spans_of(inputs, {update}))};
 
-  double loading = 0;
-  for (const transfer::StageStats& stage : inputs.loader.stages)
-    loading += milliseconds(stage.busy);
+  Duration loading{};
+  for (const transfer::StageStats& stage : inputs.loader.stages) loading += stage.busy;
   const Duration waited =
       std::accumulate(inputs.data_waits.begin(), inputs.data_waits.end(), Duration());
-  report.overlap = loading > 0 ? std::clamp(1 - milliseconds(waited) / loading, 0.0, 1.0) : 1;
-  const double total_ms = milliseconds(inputs.time);
+  report.overlap = std::clamp(1 - share(waited, loading), 0.0, 1.0);
+  double idle = 0;
+  const auto devices = static_cast<double>(std::max<std::size_t>(inputs.after.size(), 1));
   for (std::size_t d = 0; d < inputs.after.size(); ++d) {
-    const double busy = milliseconds(inputs.after[d].busy - inputs.before[d].busy);
-    report.device_idle.push_back(total_ms > 0 ? std::clamp(1 - busy / total_ms, 0.0, 1.0) : 0);
+    const Duration busy = inputs.after[d].busy - inputs.before[d].busy;
+    report.device_idle.push_back(
+        inputs.time > Duration() ? std::clamp(1 - share(busy, inputs.time), 0.0, 1.0) : 0);
+    idle += report.device_idle[d] / devices;
     report.peak_bytes.in_flight.push_back(inputs.after[d].peak_bytes_in_flight);
   }
   report.peak_bytes.staging = inputs.loader.peak_host_bytes;
   report.peak_bytes.prefetched = inputs.loader.peak_device_bytes;
-  if (inputs.steps > 0) report.bottleneck = judge(inputs, report, waited);
+  if (inputs.steps == 0) return;
+  const Duration bare = covered(spans_of(inputs, {"all_reduce", grad, update})) -
+                        covered(spans_of(inputs, {grad, update}));
+  report.bottleneck = bottleneck_sentence({.report = report,
+                                           .cpu = inputs.cpu,
+                                           .waited_for_data = share(waited, inputs.time) / devices,
+                                           .idle = idle,
+                                           .bare_all_reduce = share(bare, kept)});
 }
 
 std::string TrainingReport::to_text() const {
@@ -260,8 +234,7 @@ std::string TrainingReport::to_text() const {
     line("steps", "none: the run was resumed after its last step");
     return text;
   }
-  line("steps", std::to_string(steps) + " in " +
-                    format("%.1f s", std::chrono::duration<double>(time).count()) + ", " +
+  line("steps", std::to_string(steps) + " in " + format("%.1f s", seconds(time)) + ", " +
                     format("%.0f images/s", images_per_second));
   if (recoveries > 0) {
     line("recoveries", std::to_string(recoveries) +
@@ -301,7 +274,7 @@ std::string TrainingReport::to_json() const {
   json["steps"] = steps;
   json["final_loss"] = or_null(!losses.empty(), losses.empty() ? 0 : losses.back());
   json["recoveries"] = recoveries;
-  json["seconds"] = std::chrono::duration<double>(time).count();
+  json["seconds"] = seconds(time);
   json["step_ms_median"] = step_ms_median;
   json["step_ms_p99"] = step_ms_p99;
   json["images_per_second"] = images_per_second;

@@ -10,7 +10,7 @@
 #include "millrace/core/observe/trace.h"
 #include "millrace/devices/device.h"
 #include "millrace/tools/train/cpu_usage.h"
-#include "millrace/transfer/loader_stats.h"
+#include "millrace/transfer/device_batch.h"
 
 namespace millrace::train {
 

@@ -10,45 +10,11 @@
 namespace millrace::train {
 namespace {
 
-using collectives::CollectiveOptions;
-using collectives::ProcessGroup;
-using collectives::ReduceOp;
 using devices::Buffer;
 using devices::Buffers;
 using devices::Device;
 using devices::HostArray;
 using transfer::DeviceBatch;
-
-// Positions of a list of arrays that are reduced together.
-using Bucket = std::vector<std::size_t>;
-
-// Cuts the arrays into buckets, last first, each closed as soon as it has bucket_bytes.
-std::vector<Bucket> make_buckets(std::span<const TensorSpec> arrays, std::size_t bucket_bytes) {
-  if (bucket_bytes == 0) {
-    std::size_t total = 0;
-    for (const TensorSpec& array : arrays) total += array.shape.size_bytes();
-    bucket_bytes = std::clamp(total / 4, std::size_t{16} << 10, std::size_t{25} << 20);
-  }
-  std::vector<Bucket> buckets;
-  std::size_t filled = bucket_bytes;
-  for (std::size_t i = arrays.size(); i-- > 0;) {
-    if (filled >= bucket_bytes) {
-      buckets.emplace_back();
-      filled = 0;
-    }
-    buckets.back().push_back(i);
-    filled += arrays[i].shape.size_bytes();
-  }
-  return buckets;
-}
-
-// The arrays of the listed positions.
-Buffers select(const Buffers& all, std::span<const std::size_t> positions) {
-  PooledVector<Buffer> chosen;
-  chosen.reserve(positions.size());
-  for (const std::size_t p : positions) chosen.push_back(all[p]);
-  return Buffers(chosen);
-}
 
 // Every node only sends messages, so it may run on the thread that completed its last input.
 Executor& now = inline_executor();
@@ -61,7 +27,7 @@ struct Recorded {
   std::optional<devices::Shape> random;  // of the program's random input
   std::size_t loss = 0;                  // positions in grad's outputs
   std::vector<std::size_t> state;
-  std::vector<Bucket> buckets;  // positions in grad's outputs
+  std::vector<std::vector<std::size_t>> buckets;  // of gradients that are reduced together
   std::vector<std::pair<std::size_t, std::size_t>>
       grad_in_bucket;                   // gradient -> (bucket, position in it)
   std::vector<std::size_t> params_out;  // positions in update's outputs
@@ -77,71 +43,110 @@ Result<DeviceBatch> real_batch(Result<std::optional<DeviceBatch>> next) {
   return fail(ErrorCode::kOutOfRange, "the loader ended before the steps of the epoch were done");
 }
 
-// The words that belong to (seed, device, step), whatever runs when: no state, no order.
-Future<Buffer> put_random(const Recorded& recorded, std::size_t d, const CallOptions& call,
-                          const StepTicket& ticket) {
-  if (!recorded.random) return Future<Buffer>(Buffer());
-  HostArray words = HostArray::make_unwritten(*recorded.random);
-  RandomStream stream(recorded.options.seed, static_cast<std::uint32_t>(d), ticket.step);
-  stream.fill(words.mutable_bytes());
-  devices::PutOptions options;
-  options.call = call;
-  return recorded.device(d).put({words.bytes().data(), words.shape(), {}, words.owner()}, options);
+// The nodes of device d.
+using Shared = std::shared_ptr<const Recorded>;
+
+auto next_batch(Shared recorded, std::size_t d) {
+  return [recorded = std::move(recorded), d](const CallOptions& call, const StepTicket&) {
+    return recorded->options.loader->next(static_cast<int>(d), call).then(now, real_batch);
+  };
 }
 
-Future<Buffers> launch_grad(const Recorded& recorded, std::size_t d, const CallOptions& call,
-                            const Buffers& params, const Buffers& state, const DeviceBatch& batch,
-                            const Buffer& random, const StepTicket& ticket) {
-  const PooledVector<Buffer> arguments =
-      arguments_of(recorded.grad_inputs, params, state, batch, random);
-  devices::ExecuteOptions options;
-  options.call = call;
-  options.flow = ticket.first_flow + d;
-  return recorded.device(d).execute(recorded.options.grad_program,
-                                    std::span<const Buffer>(arguments), options);
+// The words that belong to (seed, device, step), whatever runs when: no state, no order.
+auto put_random(Shared recorded, std::size_t d) {
+  return [recorded = std::move(recorded), d](const CallOptions& call,
+                                             const StepTicket& ticket) -> Future<Buffer> {
+    if (!recorded->random) return Future<Buffer>(Buffer());
+    HostArray words = HostArray::make_unwritten(*recorded->random);
+    RandomStream stream(recorded->options.seed, static_cast<std::uint32_t>(d), ticket.step);
+    stream.fill(words.mutable_bytes());
+    return recorded->device(d).put({words.bytes().data(), words.shape(), {}, words.owner()},
+                                   {.call = call});
+  };
+}
+
+auto launch_grad(Shared recorded, std::size_t d) {
+  return [recorded = std::move(recorded), d](const CallOptions& call, const Buffers& params,
+                                             const Buffers& state, const DeviceBatch& batch,
+                                             const Buffer& random, const StepTicket& ticket) {
+    const PooledVector<Buffer> arguments =
+        arguments_of(recorded->grad_inputs, params, state, batch, random);
+    return recorded->device(d).execute(recorded->options.grad_program,
+                                       std::span<const Buffer>(arguments),
+                                       {.call = call, .flow = ticket.first_flow + d});
+  };
 }
 
 // inputs: params, momenta, then the reduced buckets. The arguments of the update, in its order.
-Buffers update_arguments(const Recorded& recorded, const SlotValues<Buffers>& inputs) {
-  PooledVector<Buffer> arguments;
-  arguments.reserve(recorded.update_inputs.size());
-  for (const Wire& wire : recorded.update_inputs) {
-    if (wire.role == Role::kParam) {
-      arguments.push_back(inputs[0][wire.index]);
-    } else if (wire.role == Role::kMomentum) {
-      arguments.push_back(inputs[1][wire.index]);
-    } else {
-      const auto [bucket, position] = recorded.grad_in_bucket[wire.index];
-      arguments.push_back(inputs[2 + bucket][position]);
+auto update_arguments(Shared recorded) {
+  return [recorded = std::move(recorded)](const SlotValues<Buffers>& inputs) {
+    PooledVector<Buffer> arguments;
+    arguments.reserve(recorded->update_inputs.size());
+    for (const Wire& wire : recorded->update_inputs) {
+      if (wire.role == Role::kParam) {
+        arguments.push_back(inputs[0][wire.index]);
+      } else if (wire.role == Role::kMomentum) {
+        arguments.push_back(inputs[1][wire.index]);
+      } else {
+        const auto [bucket, position] = recorded->grad_in_bucket[wire.index];
+        arguments.push_back(inputs[2 + bucket][position]);
+      }
     }
-  }
-  return Buffers(arguments);
+    return Buffers(arguments);
+  };
 }
 
-Future<Buffers> launch_update(const Recorded& recorded, std::size_t d, const CallOptions& call,
-                              const Buffers& arguments, const StepTicket& ticket) {
-  devices::ExecuteOptions options;
-  options.call = call;
-  if (ticket.keep_inputs) options.non_donatable = recorded.update_donates;
-  options.flow = ticket.first_flow + d;
-  return recorded.device(d).execute(recorded.options.update_program,
-                                    std::span<const Buffer>(arguments), options);
+auto launch_update(Shared recorded, std::size_t d) {
+  return [recorded = std::move(recorded), d](const CallOptions& call, const Buffers& arguments,
+                                             const StepTicket& ticket) {
+    devices::ExecuteOptions options{.call = call, .flow = ticket.first_flow + d};
+    if (ticket.keep_inputs) options.non_donatable = recorded->update_donates;
+    return recorded->device(d).execute(recorded->options.update_program,
+                                       std::span<const Buffer>(arguments), options);
+  };
+}
+
+// Some of the outputs of a program; positions live as long as recorded.
+auto select_from(Shared recorded, const std::vector<std::size_t>& positions) {
+  return [recorded = std::move(recorded), &positions](const Buffers& all) {
+    return select(all, positions);
+  };
 }
 
 // The mean over the ranks of some of grad's outputs. The sequence number is the step's, not the
 // moment's.
-auto reduce_node(std::shared_ptr<const Recorded> recorded, std::size_t d, std::size_t number,
-                 std::vector<std::size_t> positions) {
-  return [recorded = std::move(recorded), d, number, positions = std::move(positions)](
-             const CallOptions& call, const StepTicket& ticket,
-             const Buffers& grads) -> Future<Buffers> {
-    const ProcessGroup& rank = recorded->options.ranks[d];
-    CollectiveOptions options;
-    options.sequence = ticket.first_collective + number;
-    options.call = call;
-    options.flow = ticket.first_flow + d;
-    return rank.all_reduce(select(grads, positions), ReduceOp::kMean, options);
+auto reduce_node(Shared recorded, std::size_t d, std::size_t number,
+                 const std::vector<std::size_t>& positions) {
+  return [recorded = std::move(recorded), d, number, &positions](
+             const CallOptions& call, const StepTicket& ticket, const Buffers& grads) {
+    return recorded->options.ranks[d].all_reduce(select(grads, positions),
+                                                 collectives::ReduceOp::kMean,
+                                                 {.call = call,
+                                                  .sequence = ticket.first_collective + number,
+                                                  .flow = ticket.first_flow + d});
   };
+}
+
+// Cuts the gradients into buckets, last first, each closed as soon as it has its bytes.
+void make_buckets(Recorded& recorded) {
+  const std::vector<TensorSpec>& outputs = recorded.options.grad->outputs;
+  const std::vector<std::size_t> grads = ProgramSpec::of_role(outputs, Role::kGrad);
+  std::size_t limit = recorded.options.bucket_bytes;
+  if (limit == 0) {
+    for (const std::size_t position : grads) limit += outputs[position].shape.size_bytes();
+    limit = std::clamp(limit / 4, std::size_t{16} << 10, std::size_t{25} << 20);
+  }
+  recorded.grad_in_bucket.resize(grads.size());
+  std::size_t filled = limit;
+  for (std::size_t i = grads.size(); i-- > 0;) {
+    if (filled >= limit) {
+      recorded.buckets.emplace_back();
+      filled = 0;
+    }
+    recorded.grad_in_bucket[i] = {recorded.buckets.size() - 1, recorded.buckets.back().size()};
+    recorded.buckets.back().push_back(grads[i]);
+    filled += outputs[grads[i]].shape.size_bytes();
+  }
 }
 
 Result<std::shared_ptr<Recorded>> record(StepGraphOptions options) {
@@ -166,16 +171,7 @@ Result<std::shared_ptr<Recorded>> record(StepGraphOptions options) {
   }
   recorded->loss = loss[0];
   recorded->state = ProgramSpec::of_role(o.grad->outputs, Role::kState);
-  const auto grads = ProgramSpec::of_role(o.grad->outputs, Role::kGrad);
-  recorded->grad_in_bucket.resize(grads.size());
-  recorded->buckets = make_buckets(o.model->params(), o.bucket_bytes);
-  for (std::size_t b = 0; b < recorded->buckets.size(); ++b) {
-    for (std::size_t i = 0; i < recorded->buckets[b].size(); ++i) {
-      std::size_t& position = recorded->buckets[b][i];
-      recorded->grad_in_bucket[position] = {b, i};
-      position = grads[position];
-    }
-  }
+  make_buckets(*recorded);
   recorded->params_out = ProgramSpec::of_role(update->outputs, Role::kParam);
   recorded->momenta_out = ProgramSpec::of_role(update->outputs, Role::kMomentum);
   const std::span<const bool> donated = o.update_program.donated_inputs();
@@ -186,6 +182,13 @@ Result<std::shared_ptr<Recorded>> record(StepGraphOptions options) {
 }
 
 }  // namespace
+
+Buffers select(const Buffers& all, std::span<const std::size_t> positions) {
+  PooledVector<Buffer> chosen;
+  chosen.reserve(positions.size());
+  for (const std::size_t p : positions) chosen.push_back(all[p]);
+  return Buffers(chosen);
+}
 
 std::vector<Wire> wire_inputs(const ProgramSpec& program) {
   std::map<Role, std::size_t> next;
@@ -226,8 +229,7 @@ Result<StepGraph> StepGraph::create(StepGraphOptions options) {
   GraphOptions graph_options;
   graph_options.timers = options.timers;
   graph_options.observer = options.observer;
-  MILLRACE_TRY(auto mutable_recorded, record(std::move(options)));
-  const std::shared_ptr<const Recorded> recorded = std::move(mutable_recorded);
+  MILLRACE_TRY(const Shared recorded, record(std::move(options)));
 
   GraphBuilder b;
   const auto ticket = b.input<StepTicket>("ticket");
@@ -238,27 +240,12 @@ Result<StepGraph> StepGraph::create(StepGraphOptions options) {
     s.params_in = b.input<Buffers>("params" + at);
     s.momenta_in = b.input<Buffers>("momenta" + at);
     s.state_in = b.input<Buffers>("state" + at);
-    const auto batch = b.node(
-        "batch" + at, now,
-        [recorded, d](const CallOptions& call, const StepTicket&) {
-          return recorded->options.loader->next(static_cast<int>(d), call).then(now, real_batch);
-        },
-        ticket);
+    const auto batch = b.node("batch" + at, now, next_batch(recorded, d), ticket);
     s.rows =
         b.node("rows" + at, now, [](const DeviceBatch& loaded) { return loaded.valid; }, batch);
-    const auto random = b.node(
-        "random" + at, now,
-        [recorded, d](const CallOptions& call, const StepTicket& t) {
-          return put_random(*recorded, d, call, t);
-        },
-        ticket);
-    const auto grads = b.node(
-        "grad" + at, now,
-        [recorded, d](const CallOptions& call, const Buffers& params, const Buffers& state,
-                      const DeviceBatch& loaded, const Buffer& words, const StepTicket& t) {
-          return launch_grad(*recorded, d, call, params, state, loaded, words, t);
-        },
-        s.params_in, s.state_in, batch, random, ticket);
+    const auto random = b.node("random" + at, now, put_random(recorded, d), ticket);
+    const auto grads = b.node("grad" + at, now, launch_grad(recorded, d), s.params_in, s.state_in,
+                              batch, random, ticket);
     s.loss = b.node(
         "loss" + at, now,
         [recorded, d](const CallOptions& call, const Buffers& all) {
@@ -277,24 +264,13 @@ Result<StepGraph> StepGraph::create(StepGraphOptions options) {
                       : b.node("all_reduce state" + at, now,
                                reduce_node(recorded, d, recorded->buckets.size(), recorded->state),
                                ticket, grads);
-    const auto arguments = b.node_list<Buffers>(
-        "update arguments" + at, now,
-        [recorded](const SlotValues<Buffers>& inputs) {
-          return update_arguments(*recorded, inputs);
-        },
-        update_inputs);
-    const auto updated = b.node(
-        "update" + at, now,
-        [recorded, d](const CallOptions& call, const Buffers& all, const StepTicket& t) {
-          return launch_update(*recorded, d, call, all, t);
-        },
-        arguments, ticket);
-    s.params_out = b.node(
-        "params out" + at, now,
-        [recorded](const Buffers& all) { return select(all, recorded->params_out); }, updated);
-    s.momenta_out = b.node(
-        "momenta out" + at, now,
-        [recorded](const Buffers& all) { return select(all, recorded->momenta_out); }, updated);
+    const auto arguments = b.node_list<Buffers>("update arguments" + at, now,
+                                                update_arguments(recorded), update_inputs);
+    const auto updated = b.node("update" + at, now, launch_update(recorded, d), arguments, ticket);
+    s.params_out =
+        b.node("params out" + at, now, select_from(recorded, recorded->params_out), updated);
+    s.momenta_out =
+        b.node("momenta out" + at, now, select_from(recorded, recorded->momenta_out), updated);
     b.output(s.params_out);
     b.output(s.momenta_out);
     b.output(s.state_out);

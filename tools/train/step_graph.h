@@ -38,6 +38,9 @@ PooledVector<devices::Buffer> arguments_of(std::span<const Wire> inputs,
                                            const transfer::DeviceBatch& batch,
                                            const devices::Buffer& other);
 
+// The arrays of the listed positions.
+devices::Buffers select(const devices::Buffers& all, std::span<const std::size_t> positions);
+
 // What one device carries from step to step.
 struct Replica {
   Future<devices::Buffers> params;

@@ -17,17 +17,6 @@ std::optional<std::size_t> device_of(std::string_view name, std::string_view pre
 
 }  // namespace
 
-void StepWatch::node_started(std::uint64_t run, std::uint32_t /*slot*/,
-                             std::string_view name) noexcept {
-  const auto device = device_of(name, "grad ");
-  if (!device) return;
-  MutexLock lock(mutex_);
-  Device& d = devices_[*device];
-  const TimePoint params = d.params_at[run % kRuns];
-  const TimePoint batch = d.batch_at[run % kRuns];
-  if (params != TimePoint() && batch > params) d.waited += batch - params;
-}
-
 void StepWatch::node_finished(std::uint64_t run, std::uint32_t /*slot*/, std::string_view name,
                               const Error* error) noexcept {
   if (error != nullptr) {
@@ -41,10 +30,12 @@ void StepWatch::node_finished(std::uint64_t run, std::uint32_t /*slot*/, std::st
   }
   if (const auto device = device_of(name, "batch ")) {
     MutexLock lock(mutex_);
-    devices_[*device].batch_at[run % kRuns] = clock_.now();
+    Device& d = devices_[*device];
+    if (d.run == run) d.waited += clock_.now() - d.params_at;
   } else if (const auto next = device_of(name, "params out ")) {
     MutexLock lock(mutex_);
-    devices_[*next].params_at[(run + 1) % kRuns] = clock_.now();
+    devices_[*next].run = run + 1;
+    devices_[*next].params_at = clock_.now();
   }
 }
 

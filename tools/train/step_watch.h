@@ -3,7 +3,6 @@
 // wait for one whose gradients will never come.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <stop_token>
 #include <string_view>
@@ -25,7 +24,7 @@ class StepWatch final : public GraphObserver {
   StepWatch(const Clock& clock, Executor& executor, std::size_t devices)
       : clock_(clock), executor_(executor), devices_(devices) {}
 
-  void node_started(std::uint64_t run, std::uint32_t slot, std::string_view name) noexcept override;
+  void node_started(std::uint64_t, std::uint32_t, std::string_view) noexcept override {}
   void node_finished(std::uint64_t run, std::uint32_t slot, std::string_view name,
                      const Error* error) noexcept override;
 
@@ -38,10 +37,9 @@ class StepWatch final : public GraphObserver {
   std::vector<Duration> data_waits() const;
 
  private:
-  static constexpr std::size_t kRuns = 2 * kMostInFlight;  // those in flight and the ones before
   struct Device {
-    std::array<TimePoint, kRuns> batch_at{};
-    std::array<TimePoint, kRuns> params_at{};  // of the run before
+    std::optional<std::uint64_t> run;  // the newest whose parameters are there
+    TimePoint params_at{};             // since then
     Duration waited{};
   };
 

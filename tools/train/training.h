@@ -1,18 +1,100 @@
 // train(): the whole of a data-parallel training as one coroutine: compile, initialise, broadcast,
 // epochs of replayed steps, evaluation, and an orderly end whatever happens. It takes its time,
 // threads, devices and data as parameters, so the command runs it on real devices and the tests run
-// it in simulation. Read next: step_graph.h (one step), report.h (what is told at the end),
-// ../commands/train.cc (the command).
+// it in simulation. Read next: recovery.cc (what follows the failure of a device), step_graph.h
+// (one step), report.h (the figures at the end), ../commands/train.cc (the command).
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace/actors/restart_limit.h"
+#include "millrace/actors/system.h"
 #include "millrace/core/async/coroutine.h"
-#include "millrace/tools/train/training_options.h"
+#include "millrace/core/async/environment.h"
+#include "millrace/core/observe/trace.h"
+#include "millrace/devices/device.h"
+#include "millrace/tools/train/checkpoint.h"
+#include "millrace/tools/train/cpu_usage.h"
+#include "millrace/tools/train/report.h"
+#include "millrace/transfer/device_loader.h"
+#include "millrace/transfer/item_source.h"
 
 namespace millrace::train {
 
+// Borrowed; all outlive the training.
+struct TrainingParts {
+  Environment environment;
+  actors::ActorSystem* system = nullptr;
+  std::vector<devices::Device> devices;
+  std::function<Future<devices::Executable>(devices::Program, devices::CompileOptions)> compile;
+  TraceRecorder* trace = nullptr;                  // needed for the times of the stages
+  CpuMeter cpu_meter = [] { return CpuUsage(); };  // says whether cores were short
+};
+
+struct TrainingOptions {
+  std::string model;  // folder
+  std::shared_ptr<transfer::ItemSource> train_data;
+  std::shared_ptr<transfer::ItemSource> test_data;  // none: no evaluation
+  std::int64_t batch_size = 128;                    // global: rows of all devices together
+  std::uint64_t epochs = 3;
+  std::optional<std::uint64_t> max_steps;  // ends the training early, evaluation included
+  std::uint64_t seed = 1;
+  bool shuffle = true;
+  bool deterministic = false;    // so is a run with checkpoints
+  bool same_shard = false;       // every device gets the same rows: a check of the arithmetic
+  int steps_in_flight = 4;       // at most StepWatch::kMostInFlight
+  std::size_t bucket_bytes = 0;  // 0: chosen from the size of the model
+  int reads_in_flight = 4;       // batches, all devices together
+  int decodes_in_flight = 2;
+  std::optional<CheckpointOptions> checkpoint;
+  // Devices that fail are restarted, and the run goes on from the last step that is committed.
+  // 0 restarts: the first failure ends the run, and nothing is copied for one.
+  actors::RestartLimit device_restarts{.restarts = 0};
+  // Steps between two commits to host memory, where there are restarts and no checkpoints; for as
+  // long as each takes, the devices hold what is carried from step to step twice.
+  std::uint64_t commit_every = 100;
+  CallOptions call;
+};
+
+struct StepReport {
+  std::uint64_t epoch = 0;
+  std::uint64_t step = 0;   // finished ones of the whole run
+  std::uint64_t steps = 0;  // of the whole run
+  double loss = 0;
+  double images_per_second = 0;
+  Duration left{};
+};
+
+// Told when a run goes on.
+struct RecoveryReport {
+  std::vector<devices::DeviceId> devices;  // that had failed, and were restarted
+  Error error;                             // that the attempt ended with
+  std::uint64_t step = 0;                  // it goes on after so many
+  std::uint64_t steps_lost = 0;            // that had ended, and are done again
+  std::uint64_t recoveries = 0;            // of the run, this one included
+};
+
+// Called on the training's executor, one call at a time; must be short.
+class TrainingListener {
+ public:
+  virtual ~TrainingListener() = default;
+  virtual void on_start(const TrainingStart& start) = 0;
+  virtual void on_step(const StepReport& step) = 0;
+  virtual void on_epoch(std::uint64_t epoch, double mean_loss) = 0;
+  // One is published; the steps went on meanwhile.
+  virtual void on_checkpoint(const CheckpointReport& /*checkpoint*/) {}
+  // Steps and epochs that come after what was committed are told once more.
+  virtual void on_recovery(const RecoveryReport& /*recovery*/) {}
+};
+
 // Fails with the first error of any part, after everything it started has ended: loader and group
 // closed, no step and no checkpoint in flight. A checkpoint that cannot be written ends it, too; a
-// device that fails does not, within the limit of restarts (recovery.h).
+// device that fails does not, within the limit of restarts.
 // kCancelled on stop, kDeadlineExceeded at the deadline, both within the time that the devices need
 // to let go of what they have begun. listener may be nullptr.
 Task<TrainingReport> train(TrainingParts parts, TrainingOptions options,

@@ -19,8 +19,9 @@ std::unexpected<Error> fail_at(const ByteSource& source, std::uint64_t offset, E
   return std::unexpected(file_error(code, source.position(offset), message, where));
 }
 
-Result<std::unique_ptr<std::byte[]>> read_elements(ByteSource& source, std::uint64_t header_bytes,
-                                                   std::size_t size) {
+Result<devices::HostArray> read_elements(ByteSource& source, std::uint64_t header_bytes,
+                                         const devices::Shape& shape) {
+  const std::size_t size = shape.size_bytes();
   const std::uint64_t want = header_bytes + size;
   const std::string asked = "its header asks for " + std::to_string(want) + " bytes";
   if (const auto limit = source.size_limit(); limit && *limit < want) {
@@ -29,13 +30,13 @@ Result<std::unique_ptr<std::byte[]>> read_elements(ByteSource& source, std::uint
     return fail_at(source, header_bytes, ErrorCode::kDataLoss,
                    asked + ", more than so few compressed ones can give");
   }
-  auto bytes = std::make_unique_for_overwrite<std::byte[]>(size);
-  MILLRACE_TRY(const std::size_t count, source.read(std::span(bytes.get(), size)));
+  devices::HostArray array = devices::HostArray::make_unwritten(shape);
+  MILLRACE_TRY(const std::size_t count, source.read(array.mutable_bytes()));
   if (count < size)
     return fail_at(source, header_bytes + count, ErrorCode::kDataLoss, "truncated: " + asked);
   std::byte beyond = {};
   MILLRACE_TRY(const std::size_t extra, source.read(std::span(&beyond, 1)));
-  if (extra == 0) return bytes;
+  if (extra == 0) return array;
   return fail_at(source, want, ErrorCode::kDataLoss,
                  "oversized: bytes follow the last element that its header counts");
 }

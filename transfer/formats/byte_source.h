@@ -1,17 +1,16 @@
 // ByteSource: where the parsers of this folder get their bytes from, and how their errors name the
-// place. A file, a block of memory, or the inflated content of another source (gzip.h). Read next:
-// idx.h.
+// place. A file, a block of memory, or the inflated content of another source (gzip.h).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "millrace/core/base/error.h"
+#include "millrace/devices/buffer.h"
 
 namespace millrace::transfer {
 
@@ -31,8 +30,7 @@ class ByteSource {
  public:
   virtual ~ByteSource() = default;
 
-  // Fills the front of out and says how many bytes; fewer than out.size() only at the end (0:
-  // nothing left).
+  // Fills the front of out and says how many bytes; fewer than out.size() only at the end.
   virtual Result<std::size_t> read(std::span<std::byte> out) = 0;
   // The position of byte `offset` of this stream.
   virtual FilePosition position(std::uint64_t offset) const = 0;
@@ -44,10 +42,10 @@ class ByteSource {
 std::unexpected<Error> fail_at(const ByteSource& source, std::uint64_t offset, ErrorCode code,
                                std::string_view message,
                                std::source_location where = std::source_location::current());
-// The last `size` bytes of source, of which the header was read: kDataLoss if there are fewer or
-// more. Takes memory only where source can be that long.
-Result<std::unique_ptr<std::byte[]>> read_elements(ByteSource& source, std::uint64_t header_bytes,
-                                                   std::size_t size);
+// The elements of shape, which end source, of which the header was read: kDataLoss if there are
+// fewer or more. Takes memory only where source can be that long.
+Result<devices::HostArray> read_elements(ByteSource& source, std::uint64_t header_bytes,
+                                         const devices::Shape& shape);
 // Reverses the bytes of every element of that width.
 void swap_bytes(std::span<std::byte> bytes, std::size_t width);
 

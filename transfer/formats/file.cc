@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -18,11 +19,11 @@
 namespace millrace::transfer {
 namespace {
 
-// One read(2) or write(2) moves at most this much (Linux stops at 2 GiB - 4 KiB).
+// One read(2) or write(2) moves at most this much (Linux: 2 GiB - 4 KiB); zlib counts in 32 bits.
 constexpr std::size_t kMaxPiece = std::size_t{1} << 30;
 
 std::unexpected<Error> writing_error(const std::string& path, int number) {
-  return fail(errno_code(number), "writing " + path + ": " + errno_text(number));
+  return errno_error("writing " + path, number);
 }
 
 // Where a path leads: what is renamed over a link would take its place. Where there is no file yet,
@@ -81,7 +82,8 @@ int stream_of(const struct stat& file) {
   return -1;
 }
 
-int write_all(int fd, std::span<const std::byte> bytes) {
+// What errno says; bytes is what was not written.
+int write_all(int fd, std::span<const std::byte>& bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), std::min(bytes.size(), kMaxPiece));
     if (n < 0 && errno == EINTR) continue;
@@ -104,7 +106,8 @@ int copy_into(const std::string& source, const std::string& path) {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) number = errno;
     if (n <= 0) break;
-    number = write_all(to.get(), std::span(piece).first(static_cast<std::size_t>(n)));
+    std::span<const std::byte> rest = std::span(piece).first(static_cast<std::size_t>(n));
+    number = write_all(to.get(), rest);
     done += n;
   }
   if (number == 0 && ::fsync(to.get()) != 0) number = errno;
@@ -149,9 +152,20 @@ Result<std::size_t> File::read_at(std::uint64_t offset, std::span<std::byte> out
 }
 
 Result<std::size_t> FileSource::read(std::span<std::byte> out) {
-  MILLRACE_TRY(const std::size_t count, file_.read_at(next_, out));
-  next_ += count;
-  return count;
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  std::size_t done = 0;
+  while (done < out.size()) {
+    if (stop_.stop_requested()) {
+      return std::unexpected(
+          file_error(ErrorCode::kCancelled, position(next_), "stopped on request"));
+    }
+    const std::span<std::byte> piece = out.subspan(done, std::min(out.size() - done, kPiece));
+    MILLRACE_TRY(const std::size_t count, file_.read_at(next_, piece));
+    done += count;
+    next_ += count;
+    if (count < piece.size()) break;  // the end of the file
+  }
+  return done;
 }
 
 Result<MappedFile> MappedFile::map(const File& file) {
@@ -190,11 +204,7 @@ Result<NewFile> NewFile::create(const std::string& path) {
     if (fd < 0) return writing_error(path, errno);
     return NewFile(path, path, fd);
   }
-  if (is_there && !S_ISREG(there.st_mode)) {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0) return writing_error(path, errno);
-    return NewFile(path, path, fd);
-  }
+  if (is_there && !S_ISREG(there.st_mode)) return create_in_place(path, false);
   // It is replaced, not written to: that needs no right of its own.
   if (is_there && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0)
     return writing_error(path, errno);
@@ -205,17 +215,18 @@ Result<NewFile> NewFile::create(const std::string& path) {
     const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                           is_there ? mode_t{0600} : mode_t{0666});
     if (fd < 0 && errno == EEXIST) continue;  // of another call, or left by a killed process
-    if (fd < 0 && is_there && is_of_the_folder(errno)) return create_in_place(target, errno);
+    if (fd < 0 && is_there && is_of_the_folder(errno)) return create_in_place(target, true, errno);
     if (fd < 0) return writing_error(path, errno);
     if (is_there) take_owner_and_mode(fd, there);
     return NewFile(target, std::move(beside), fd, is_there);
   }
 }
 
-Result<NewFile> NewFile::create_in_place(const std::string& path, int why) {
+// The error is why, or if that is 0, what opening it gives.
+Result<NewFile> NewFile::create_in_place(const std::string& path, bool replaces, int why) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
-  if (fd < 0) return writing_error(path, why);
-  return NewFile(path, path, fd, true);
+  if (fd < 0) return writing_error(path, why != 0 ? why : errno);
+  return NewFile(path, path, fd, replaces);
 }
 
 Status NewFile::check(const std::string& path) {
@@ -271,6 +282,51 @@ Status write_file(const std::string& path, std::span<const std::span<const std::
 Status write_file(const std::string& path, std::string_view text) {
   const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
   return write_file(path, {&bytes, 1});
+}
+
+std::uint32_t crc32_of(std::span<const std::byte> bytes, std::uint32_t before) {
+  uLong sum = before;
+  while (!bytes.empty()) {
+    const auto piece = bytes.first(std::min(bytes.size(), kMaxPiece));
+    sum =
+        ::crc32(sum, reinterpret_cast<const Bytef*>(piece.data()), static_cast<uInt>(piece.size()));
+    bytes = bytes.subspan(piece.size());
+  }
+  return static_cast<std::uint32_t>(sum);
+}
+
+Result<FileWriter> FileWriter::create(std::string path) {
+  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (fd) return FileWriter(std::move(path), std::move(fd));
+  if (errno != EEXIST) return errno_error("making " + path, errno);
+  return fail(ErrorCode::kAlreadyExists, "making " + path + ": " + errno_text(EEXIST));
+}
+
+Status FileWriter::write(std::span<const std::byte> bytes) {
+  crc32_ = crc32_of(bytes, crc32_);
+  bytes_ += bytes.size();
+  const int number = write_all(fd_.get(), bytes);
+  bytes_ -= bytes.size();
+  return number == 0 ? Status() : failed("writing ", number);
+}
+
+Status FileWriter::sync() {
+  // Some file systems tell of a full disk only here.
+  return ::fsync(fd_.get()) == 0 ? Status() : failed("bringing to the disk ", errno);
+}
+
+Status FileWriter::failed(const char* what, int number) const {
+  const std::unexpected<Error> error =
+      errno_error(what + path_ + " at byte " + std::to_string(bytes_), number);
+  return std::unexpected(error.error().with_detail(FilePosition{path_, bytes_, false}));
+}
+
+Status sync_folder(const std::string& path) {
+  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const int number = fd && ::fsync(fd.get()) == 0 ? 0 : errno;
+  // File systems without it (some network ones) say EINVAL.
+  if (number == 0 || number == EINVAL) return {};
+  return errno_error("bringing the names in " + path + " to the disk", number);
 }
 
 }  // namespace millrace::transfer

@@ -1,12 +1,12 @@
-// File and MappedFile: reading regular files with errors that name the path and the offset.
-// Blocking: called on an executor that may block. Read next: byte_source.h, the interface that
-// parsers see.
+// Files: File and MappedFile read regular ones, NewFile and FileWriter write; errors name the path
+// and the offset. Blocking: called on an executor that may block. Parsers see a byte_source.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,8 +17,7 @@
 
 namespace millrace::transfer {
 
-// An open regular file. Its size is that at opening. Thread-safety: thread-safe (reads carry their
-// offset).
+// An open regular file. Its size is that at opening. Thread-safety: thread-safe.
 class File {
  public:
   // The errors of core/base/read_file.h, with a FilePosition.
@@ -38,10 +37,11 @@ class File {
   std::uint64_t size_ = 0;
 };
 
-// A File as a stream.
+// A File as a stream, which fails with kCancelled within a MiB once stop is requested.
 class FileSource final : public ByteSource {
  public:
-  explicit FileSource(File file) : file_(std::move(file)) {}
+  explicit FileSource(File file, std::stop_token stop = {})
+      : file_(std::move(file)), stop_(std::move(stop)) {}
 
   Result<std::size_t> read(std::span<std::byte> out) override;
   FilePosition position(std::uint64_t offset) const override {
@@ -51,6 +51,7 @@ class FileSource final : public ByteSource {
 
  private:
   File file_;
+  std::stop_token stop_;
   std::uint64_t next_ = 0;
 };
 
@@ -84,8 +85,7 @@ class NewFile {
   // What errno says: kNotFound, kPermissionDenied (for the old file, too), ... Opening a pipe waits
   // for its reader.
   static Result<NewFile> create(const std::string& path);
-  // What create() would give, as far as it can be known by now. Nothing of it stays, also when the
-  // process is killed later.
+  // What create() would give, as far as it can be known. Nothing of it stays, also after a kill.
   static Status check(const std::string& path);
   NewFile(NewFile&& other) noexcept = default;
   NewFile& operator=(NewFile&& other) = delete;
@@ -99,7 +99,7 @@ class NewFile {
  private:
   NewFile(std::string path, std::string written, int fd, bool replaces = false)
       : path_(std::move(path)), written_(std::move(written)), fd_(fd), replaces_(replaces) {}
-  static Result<NewFile> create_in_place(const std::string& path, int why);
+  static Result<NewFile> create_in_place(const std::string& path, bool replaces, int why = 0);
   bool is_beside() const { return written_ != path_; }
   // What the file that is written in place held is gone when the first bytes come.
   Status empty_old();
@@ -113,5 +113,38 @@ class NewFile {
 // A NewFile of these bytes.
 Status write_file(const std::string& path, std::span<const std::span<const std::byte>> pieces);
 Status write_file(const std::string& path, std::string_view text);
+
+// The CRC-32 of zlib, gzip and PNG (polynomial 0xEDB88320), of bytes that follow those of `before`.
+std::uint32_t crc32_of(std::span<const std::byte> bytes, std::uint32_t before = 0);
+
+// A new file, written from front to back with a checksum, that is on the disk when sync() says so:
+// for content that is larger than one call should write. Errors carry a FilePosition, except those
+// of create. Thread-safety: confined.
+class FileWriter {
+ public:
+  // kAlreadyExists if there is one of that name, and what errno says: kNotFound, kPermissionDenied,
+  // kResourceExhausted (the disk is full), kDataLoss (an I/O error of the disk), kUnavailable.
+  static Result<FileWriter> create(std::string path);
+
+  Status write(std::span<const std::byte> bytes);
+  // Completes when content and size have reached the disk.
+  Status sync();
+
+  const std::string& path() const { return path_; }
+  std::uint64_t bytes() const { return bytes_; }
+  std::uint32_t crc32() const { return crc32_; }
+
+ private:
+  FileWriter(std::string path, Descriptor fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+  Status failed(const char* what, int number) const;
+
+  std::string path_;
+  Descriptor fd_;
+  std::uint64_t bytes_ = 0;
+  std::uint32_t crc32_ = 0;
+};
+
+// The names in a folder (files made, renamed, removed) have reached the disk when it returns.
+Status sync_folder(const std::string& path);
 
 }  // namespace millrace::transfer

@@ -1,6 +1,5 @@
 // GzipSource: the inflated content of a gzip file (RFC 1952) as a stream, in bounded memory.
-// Several members in a row are one content, as RFC 1952 has it. Read next: idx.h, which reads
-// through it.
+// Several members in a row are one content, as RFC 1952 has it.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +23,7 @@ class GzipSource final : public ByteSource {
   explicit GzipSource(std::unique_ptr<ByteSource> compressed);
   ~GzipSource() override;
 
-  // Bytes are given out before the checksum over them is known: only a read that returned 0 has
-  // proved them all.
+  // Bytes are given out before the checksum over them is known: a read of 0 has proved them all.
   Result<std::size_t> read(std::span<std::byte> out) override;
   // Offsets count inflated bytes.
   FilePosition position(std::uint64_t offset) const override;

@@ -13,6 +13,7 @@ namespace millrace::transfer {
 namespace {
 
 using devices::DType;
+using devices::HostArray;
 
 DType dtype_of_code(unsigned code) {
   constexpr unsigned kFirst = 0x08;
@@ -57,37 +58,6 @@ Result<DType> parse_magic(std::span<const std::byte> prefix, const ByteSource& s
   return type;
 }
 
-// A file that is read in pieces, the next of which fails once stop is requested.
-class StoppableFile final : public ByteSource {
- public:
-  StoppableFile(File file, std::stop_token stop)
-      : source_(std::move(file)), stop_(std::move(stop)) {}
-
-  Result<std::size_t> read(std::span<std::byte> out) override {
-    std::size_t done = 0;
-    while (done < out.size()) {
-      if (stop_.stop_requested()) {
-        return std::unexpected(
-            file_error(ErrorCode::kCancelled, source_.position(read_), "stopped on request"));
-      }
-      const std::span<std::byte> piece = out.subspan(done, std::min(out.size() - done, kPiece));
-      MILLRACE_TRY(const std::size_t count, source_.read(piece));
-      done += count;
-      read_ += count;
-      if (count < piece.size()) break;  // the end of the file
-    }
-    return done;
-  }
-  FilePosition position(std::uint64_t offset) const override { return source_.position(offset); }
-  std::optional<std::uint64_t> size_limit() const override { return source_.size_limit(); }
-
- private:
-  static constexpr std::size_t kPiece = std::size_t{1} << 20;
-  FileSource source_;
-  std::stop_token stop_;
-  std::uint64_t read_ = 0;
-};
-
 }  // namespace
 
 Result<IdxHeader> parse_idx_header(std::span<const std::byte> prefix, const ByteSource& source,
@@ -129,7 +99,7 @@ Result<IdxHeader> parse_idx_header(std::span<const std::byte> prefix, const Byte
                    4 + 4 * static_cast<std::size_t>(rank)};
 }
 
-Result<IdxArray> read_idx(ByteSource& source, const IdxLimits& limits) {
+Result<HostArray> read_idx(ByteSource& source, const IdxLimits& limits) {
   std::array<std::byte, kMaxIdxHeaderBytes> prefix = {};
   MILLRACE_TRY(std::size_t have, source.read(std::span(prefix).first(4)));
   if (have == 4) {
@@ -140,21 +110,18 @@ Result<IdxArray> read_idx(ByteSource& source, const IdxLimits& limits) {
   }
   MILLRACE_TRY(const IdxHeader header,
                parse_idx_header(std::span(prefix).first(have), source, limits));
-  const std::size_t size = header.shape.size_bytes();
-  MILLRACE_TRY(std::shared_ptr<std::byte[]> bytes,
-               read_elements(source, header.header_bytes, size));
+  MILLRACE_TRY(HostArray array, read_elements(source, header.header_bytes, header.shape));
   const std::size_t width = devices::byte_width(header.shape.dtype());
   if (std::endian::native == std::endian::little && width > 1)
-    swap_bytes(std::span(bytes.get(), size), width);
-  return IdxArray(header.shape, std::move(bytes));
+    swap_bytes(array.mutable_bytes(), width);
+  return array;
 }
 
-Result<IdxArray> read_idx_file(const std::string& path, const IdxLimits& limits) {
+Result<HostArray> read_idx_file(const std::string& path, const IdxLimits& limits) {
   MILLRACE_TRY(File file, File::open(path));
   std::array<std::byte, 2> prefix = {};
   MILLRACE_TRY(const std::size_t have, file.read_at(0, prefix));
-  std::unique_ptr<ByteSource> source =
-      std::make_unique<StoppableFile>(std::move(file), limits.stop);
+  std::unique_ptr<ByteSource> source = std::make_unique<FileSource>(std::move(file), limits.stop);
   if (is_gzip(std::span(prefix).first(have))) {
     source = std::make_unique<GzipSource>(std::move(source));
   }

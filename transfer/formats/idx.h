@@ -42,28 +42,13 @@ inline constexpr std::size_t kMaxIdxHeaderBytes = 4 + 4 * devices::kMaxRank;
 Result<IdxHeader> parse_idx_header(std::span<const std::byte> prefix, const ByteSource& source,
                                    const IdxLimits& limits = {});
 
-// A whole array in memory, elements in the machine's byte order. Copies share the bytes.
-// Thread-safety: immutable.
-class IdxArray {
- public:
-  IdxArray(devices::Shape shape, std::shared_ptr<const std::byte[]> bytes)
-      : shape_(shape), bytes_(std::move(bytes)) {}
-
-  const devices::Shape& shape() const { return shape_; }
-  std::span<const std::byte> bytes() const { return {bytes_.get(), shape_.size_bytes()}; }
-
- private:
-  devices::Shape shape_;
-  std::shared_ptr<const std::byte[]> bytes_;
-};
-
-// Reads all of source. It must hold exactly what its header says: kDataLoss if it is truncated,
-// corrupt or has bytes after the last element. Memory is taken for what the header says, and only
-// if source can be that long.
-Result<IdxArray> read_idx(ByteSource& source, const IdxLimits& limits = {});
+// Reads all of source, into the machine's byte order. It must hold exactly what its header says:
+// kDataLoss if it is truncated, corrupt or has bytes after the last element. Memory is taken for
+// what the header says, and only if source can be that long.
+Result<devices::HostArray> read_idx(ByteSource& source, const IdxLimits& limits = {});
 
 // Reads the file at path, plain or gzip (told by its content), into memory of its own: what becomes
 // of the file later changes nothing here, where a mapping would end the process.
-Result<IdxArray> read_idx_file(const std::string& path, const IdxLimits& limits = {});
+Result<devices::HostArray> read_idx_file(const std::string& path, const IdxLimits& limits = {});
 
 }  // namespace millrace::transfer

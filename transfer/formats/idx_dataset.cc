@@ -6,13 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/base/check.h"
-
 namespace millrace::transfer {
 namespace {
 
 namespace fs = std::filesystem;
 using devices::DType;
+using devices::HostArray;
 
 // "a, b and 5 more", sorted: what a folder has, for an error about what it lacks.
 std::string list_folder(const std::string& folder) {
@@ -66,7 +65,7 @@ std::unexpected<Error> unfit(const std::string& file, std::uint64_t offset,
       file_error(ErrorCode::kInvalidArgument, FilePosition{file, offset, false}, why));
 }
 
-Status check_kind(const IdxArray& array, const std::string& file, std::string_view what) {
+Status check_kind(const HostArray& array, const std::string& file, std::string_view what) {
   const devices::Shape& shape = array.shape();
   if (shape.dtype() != DType::kU8) {
     return unfit(file, 2, std::string(what) + " of " + shape.to_string() + ": bytes are expected");
@@ -88,11 +87,11 @@ Result<IdxDataset> IdxDataset::open(const std::string& folder, Split split,
   // Labels first: small, so that a wrong folder is refused at once.
   IdxLimits expected = limits;
   expected.min_rank = expected.max_rank = 1;
-  MILLRACE_TRY(IdxArray labels, read_idx_file(labels_file, expected));
+  MILLRACE_TRY(HostArray labels, read_idx_file(labels_file, expected));
   MILLRACE_TRY_STATUS(check_kind(labels, labels_file, "labels"));
   expected.min_rank = 2;
   expected.max_rank = devices::kMaxRank;
-  MILLRACE_TRY(IdxArray images, read_idx_file(images_file, expected));
+  MILLRACE_TRY(HostArray images, read_idx_file(images_file, expected));
   MILLRACE_TRY_STATUS(check_kind(images, images_file, "images"));
   if (images.shape().dim(0) != labels.shape().dim(0)) {
     return unfit(labels_file, 4,
@@ -103,23 +102,13 @@ Result<IdxDataset> IdxDataset::open(const std::string& folder, Split split,
   return IdxDataset(std::move(images), std::move(labels), std::move(images_file));
 }
 
-IdxDataset::IdxDataset(IdxArray images, IdxArray labels, std::string images_file)
+IdxDataset::IdxDataset(HostArray images, HostArray labels, std::string images_file)
     : images_(std::move(images)),
       labels_(std::move(labels)),
       images_file_(std::move(images_file)),
       row_shape_(DType::kU8, images_.shape().dims().subspan(1)) {
   const std::byte largest = *std::max_element(labels_.bytes().begin(), labels_.bytes().end());
   classes_ = std::to_integer<int>(largest) + 1;
-}
-
-std::span<const std::byte> IdxDataset::row(std::int64_t i) const {
-  MILLRACE_CHECK(i >= 0 && i < rows(), "a row of the data set");
-  return images_.bytes().subspan(static_cast<std::size_t>(i) * row_bytes(), row_bytes());
-}
-
-std::uint8_t IdxDataset::label(std::int64_t i) const {
-  MILLRACE_CHECK(i >= 0 && i < rows(), "a row of the data set");
-  return std::to_integer<std::uint8_t>(labels_.bytes()[static_cast<std::size_t>(i)]);
 }
 
 }  // namespace millrace::transfer

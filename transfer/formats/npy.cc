@@ -12,6 +12,8 @@
 namespace millrace::transfer {
 namespace {
 
+using devices::HostArray;
+
 // NumPy's own limit for headers of unknown origin is 10,000 characters.
 constexpr std::size_t kMaxHeaderBytes = std::size_t{64} << 10;
 
@@ -88,29 +90,27 @@ Result<std::vector<std::byte>> read_header(ByteSource& source) {
 
 }  // namespace
 
-Result<NpyArray> read_npy(ByteSource& source, const NpyOptions& options) {
+Result<HostArray> read_npy(ByteSource& source, const NpyOptions& options) {
   MILLRACE_TRY(const std::vector<std::byte> bytes, read_header(source));
   MILLRACE_TRY(const NpyHeader header, parse_npy_header(bytes, source, options));
-  const std::size_t size = header.shape.size_bytes();
-  MILLRACE_TRY(auto data, read_elements(source, header.header_bytes, size));
+  MILLRACE_TRY(HostArray array, read_elements(source, header.header_bytes, header.shape));
+  const std::span<std::byte> data = array.mutable_bytes();
   if (npy_stand_in(header.shape.dtype())) {
-    const std::size_t wrong = narrow(std::span(data.get(), size), header.shape.dtype(), header.raw);
-    if (wrong != size) {
+    const std::size_t wrong = narrow(data, header.shape.dtype(), header.raw);
+    if (wrong != data.size()) {
       return fail_at(
           source, header.header_bytes + wrong, ErrorCode::kInvalidArgument,
           "this number does not fit " + std::string(devices::to_string(header.shape.dtype())));
     }
   }
-  if (header.swapped) swap_bytes(std::span(data.get(), size), swap_width(header.shape.dtype()));
-  if (header.fortran_order && header.shape.rank() > 1) {
-    auto ordered = std::make_unique_for_overwrite<std::byte[]>(size);
-    from_fortran_order(header.shape, data.get(), ordered.get());
-    data = std::move(ordered);
-  }
-  return NpyArray{header.shape, std::move(data)};
+  if (header.swapped) swap_bytes(data, swap_width(header.shape.dtype()));
+  if (!header.fortran_order || header.shape.rank() < 2) return array;
+  HostArray ordered = HostArray::make_unwritten(header.shape);
+  from_fortran_order(header.shape, data.data(), ordered.mutable_bytes().data());
+  return ordered;
 }
 
-Result<NpyArray> read_npy_file(const std::string& path, const NpyOptions& options) {
+Result<HostArray> read_npy_file(const std::string& path, const NpyOptions& options) {
   MILLRACE_TRY(File file, File::open(path));
   FileSource source(std::move(file));
   return read_npy(source, options);

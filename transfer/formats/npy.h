@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,8 +34,7 @@ struct NpyOptions {
 
 // Parses the header at the front of bytes, which hold all of it or more. kDataLoss for what is
 // none, or a truncated one; kUnimplemented for element types that no DType stands for;
-// kInvalidArgument if it is not `as`; kResourceExhausted beyond max_bytes. Errors name the byte of
-// source.
+// kInvalidArgument if it is not `as`; kResourceExhausted beyond max_bytes. Errors name the byte.
 Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes, const ByteSource& source,
                                    const NpyOptions& options = {});
 
@@ -50,18 +48,10 @@ bool is_raw_in_npy(devices::DType type);
 // bytes. kUnimplemented for what no file can hold (tokens).
 Result<std::string> make_npy_header(const devices::Shape& shape);
 
-// An array in row-major order and the machine's byte order, whatever the file had. Thread-safety:
-// external.
-struct NpyArray {
-  devices::Shape shape = {};
-  std::unique_ptr<std::byte[]> data;
-  std::span<const std::byte> bytes() const { return {data.get(), shape.size_bytes()}; }
-};
-
-// Reads all of source: it must hold exactly what its header says (kDataLoss else), and numbers that
-// `as` has (kInvalidArgument).
-Result<NpyArray> read_npy(ByteSource& source, const NpyOptions& options = {});
-Result<NpyArray> read_npy_file(const std::string& path, const NpyOptions& options = {});
+// Reads all of source, into row-major order and the machine's byte order: it must hold exactly what
+// its header says (kDataLoss else), and numbers that `as` has (kInvalidArgument).
+Result<devices::HostArray> read_npy(ByteSource& source, const NpyOptions& options = {});
+Result<devices::HostArray> read_npy_file(const std::string& path, const NpyOptions& options = {});
 // bytes: row-major, bytes.size() == shape.size_bytes(). The file appears whole or not at all.
 Status write_npy_file(const std::string& path, const devices::Shape& shape,
                       std::span<const std::byte> bytes);

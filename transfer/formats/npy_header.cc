@@ -1,5 +1,4 @@
-// The text header of NPY files: a reader of just as much of Python's literals as NumPy writes, and
-// its writer.
+// The text header of NPY files: a reader of the Python literals that NumPy writes, and a writer.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -47,8 +46,7 @@ struct Wrong {
 template <class T>
 using Parsed = std::expected<T, Wrong>;
 
-// Reads {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } with any blanks and order of
-// keys.
+// Reads {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } in any order.
 class DictReader {
  public:
   explicit DictReader(std::string_view text) : text_(text) {}
@@ -66,10 +64,9 @@ class DictReader {
     Fields f;
     if (!take('{')) return wrong("a dictionary in braces is expected");
     while (!take('}')) {
-      const Parsed<std::string_view> key = string();
-      if (!key) return std::unexpected(key.error());
+      MILLRACE_TRY(const std::string_view key, string());
       if (!take(':')) return wrong("':' is expected");
-      if (Parsed<void> done = field(*key, f); !done) return std::unexpected(done.error());
+      MILLRACE_TRY_STATUS(field(key, f));
       if (!take(',') && !at('}')) return wrong("',' or '}' is expected");
     }
     blanks();
@@ -119,9 +116,7 @@ class DictReader {
     if (key == "descr" && !f.descr) {
       f.descr_at = next_;
       if (at('[')) return wrong("records with named fields are no array of one type");
-      const Parsed<std::string_view> value = string();
-      if (!value) return std::unexpected(value.error());
-      f.descr = *value;
+      MILLRACE_TRY(f.descr, string());
       return {};
     }
     if (key == "fortran_order" && !f.fortran_order) {

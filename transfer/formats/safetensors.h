@@ -1,7 +1,7 @@
 // Safetensors: a file of named arrays. Eight bytes (the length of the header, little-endian), a
 // JSON header, then the bytes of the arrays without holes. Parser and layout are pure;
 // SafetensorsFile and write_safetensors_file add the file. Format: the README of
-// github.com/huggingface/safetensors, "Format". Read next: file_writer.h, which writes large ones.
+// github.com/huggingface/safetensors, "Format". FileWriter (file.h) writes large ones.
 #pragma once
 
 #include <cstddef>
@@ -64,8 +64,7 @@ struct SafetensorsLayout {
   std::uint64_t file_bytes = 0;
 };
 // kInvalidArgument for a name that is there twice, reserved or no UTF-8; kUnimplemented for an
-// element type that the format has not; kResourceExhausted for a header beyond the limit, which
-// readers refuse.
+// element type that the format has not; kResourceExhausted for a header beyond the limit.
 Result<SafetensorsLayout> lay_out_safetensors(std::span<const NamedArray> arrays,
                                               const SafetensorsMetadata& metadata = {},
                                               const SafetensorsLimits& limits = {});

@@ -225,8 +225,7 @@ class HeaderReader {
     place_ = to;
     return true;
   }
-  // Whether what comes is of an unknown field: a value (0), the front (1) or the end (-1) of an
-  // object or list.
+  // Whether what comes is of an unknown field: a value (0), or the front (1) or end (-1) of a list.
   bool skips(int depth) {
     if (place_ != Place::kSkipped) return false;
     skipped_depth_ += depth;

@@ -6,8 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "millrace/devices/cpu/compile/step.h"
-
+namespace millrace::devices::cpu {
+using BufferId = int;  // its place in the plan's BufferTable
+}
 namespace millrace::devices::cpu::compiler {
 
 enum class Home : std::uint8_t { kArena, kInput, kOutput, kConstant };

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "millrace/devices/cpu/compile/convolution_forms.h"
 #include "millrace/devices/cpu/compile/node_kernel.h"
 #include "millrace/devices/cpu/kernels/contraction/gemm.h"
 #include "millrace/devices/cpu/kernels/convolution/gemm_convolution.h"
@@ -170,15 +169,6 @@ NodeKernel onednn_kernel(const Graph& graph, const Node& n, const Prepared& firs
           .onednn = std::move(kernel)};
 }
 
-// A kernel of ours, that computes in the types of the arrays.
-template <class F>
-NodeKernel own_kernel(const Node& n, F run, std::size_t scratch_bytes = 0) {
-  return {.name = std::string(n.name),
-          .run = always(std::move(run)),
-          .scratch_bytes = scratch_bytes,
-          .inputs = n.inputs};
-}
-
 MatmulSpec matmul_of(const Operand& left, const Operand& right, std::int64_t inner) {
   MatmulSpec m{.batch = left.batch.size, .m = left.outer.size, .n = right.outer.size, .k = inner};
   // The stride of a dimension of one element is free: one that makes the matrix look dense.
@@ -281,10 +271,10 @@ Result<NodeKernel> dot_kernel(const Graph& graph, const Node& n) {
         const void* const from = first.run(f.in(), f);
         gemm.run(from, second.run(f.in(1), f), f.out(), f.scratch + top, f.parallel);
       };
-      return own_kernel(n, run, top + gemm.scratch_bytes());
+      return simple_kernel(n, run, top + gemm.scratch_bytes());
     }
   }
-  return own_kernel(n, [=, dims = n.dot](const StepFrame& f) {
+  return simple_kernel(n, [=, dims = n.dot](const StepFrame& f) {
     dot_plain(dims, lhs, rhs, result, f.in(), f.in(1), f.out(), f.parallel);
   });
 }
@@ -309,9 +299,9 @@ Result<NodeKernel> convolution_kernel(const Graph& graph, const Node& n, const P
       const auto run = [made](const StepFrame& f) {
         made->run(f.in(), f.in(1), f.out(), f.scratch, f.parallel);
       };
-      return own_kernel(n, run, made->scratch_bytes());
+      return simple_kernel(n, run, made->scratch_bytes());
     }
-    return own_kernel(n, [=, dims = n.convolution](const StepFrame& f) {
+    return simple_kernel(n, [=, dims = n.convolution](const StepFrame& f) {
       convolution_plain(dims, lhs, rhs, result, f.in(), f.in(1), f.out(), f.parallel);
     });
   }

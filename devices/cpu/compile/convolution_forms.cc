@@ -1,4 +1,4 @@
-#include "millrace/devices/cpu/compile/convolution_forms.h"
+#include "millrace/devices/cpu/compile/node_kernel.h"
 
 #include <algorithm>
 #include <optional>
@@ -12,80 +12,54 @@ bool all_ones(const std::vector<std::int64_t>& list) {
   return std::all_of(list.begin(), list.end(), [](std::int64_t x) { return x == 1; });
 }
 
-// Strides in the order first, second, spatial.
-std::vector<std::int64_t> strides_of(const Shape& shape, std::int64_t first, std::int64_t second,
-                                     const std::vector<std::int64_t>& spatial) {
-  const DimVector strides = dense_strides(shape);
-  std::vector<std::int64_t> out{strides[static_cast<std::size_t>(first)],
-                                strides[static_cast<std::size_t>(second)]};
-  for (std::int64_t d : spatial) out.push_back(strides[static_cast<std::size_t>(d)]);
-  return out;
-}
+// An array as oneDNN takes it: its dimensions in the order first, second, spatial.
+struct Side {
+  const Shape& shape;
+  std::int64_t first, second;
+  const std::vector<std::int64_t>& spatial;
 
-std::vector<std::int64_t> extents(const Shape& shape, const std::vector<std::int64_t>& spatial) {
-  std::vector<std::int64_t> out;
-  out.reserve(spatial.size());
-  for (std::int64_t d : spatial) out.push_back(shape.dim(static_cast<int>(d)));
-  return out;
-}
+  std::int64_t size(std::int64_t d) const { return shape.dim(static_cast<int>(d)); }
+  std::vector<std::int64_t> extents() const {
+    std::vector<std::int64_t> out;
+    for (std::int64_t d : spatial) out.push_back(size(d));
+    return out;
+  }
+  std::vector<std::int64_t> strides() const {
+    const DimVector all = dense_strides(shape);
+    std::vector<std::int64_t> out;
+    for (std::int64_t d : {first, second}) out.push_back(all[static_cast<std::size_t>(d)]);
+    for (std::int64_t d : spatial) out.push_back(all[static_cast<std::size_t>(d)]);
+    return out;
+  }
+};
 
 class Forms {
  public:
   Forms(const ConvolutionDims& d, const Shape& lhs, const Shape& rhs, const Shape& result)
       : d_(d),
-        lhs_(lhs),
-        rhs_(rhs),
-        result_(result),
-        in_(extents(lhs, d.input_spatial)),
-        kernel_(extents(rhs, d.kernel_spatial)),
-        out_(extents(result, d.output_spatial)) {}
+        lhs_{lhs, d.input_batch, d.input_feature, d.input_spatial},
+        rhs_{rhs, d.kernel_output_feature, d.kernel_input_feature, d.kernel_spatial},
+        result_{result, d.output_batch, d.output_feature, d.output_spatial} {}
 
   bool plain_window() const { return all_ones(d_.lhs_dilation) && d_.batch_groups == 1; }
   // The window is larger than the result: what the gradient of weights looks like.
-  bool kernel_exceeds_output() const { return product(kernel_) > product(out_); }
+  bool kernel_exceeds_output() const {
+    return product(rhs_.extents()) > product(result_.extents());
+  }
 
   std::optional<ConvolutionSpec> forward() const {
     if (!plain_window() || any_reversal() || !edges_fit(d_.pad_low, d_.pad_high))
       return std::nullopt;
-    ConvolutionSpec s{.kind = ConvolutionKind::kForward,
-                      .n = dim(lhs_, d_.input_batch),
-                      .ic = dim(lhs_, d_.input_feature),
-                      .oc = dim(rhs_, d_.kernel_output_feature),
-                      .groups = d_.feature_groups,
-                      .in = in_,
-                      .out = out_,
-                      .kernel = kernel_,
-                      .strides = d_.strides,
-                      .dilations = d_.rhs_dilation,
-                      .pad_low = d_.pad_low,
-                      .pad_high = d_.pad_high};
-    s.source_strides = strides_of(lhs_, d_.input_batch, d_.input_feature, d_.input_spatial);
-    s.weights_strides =
-        strides_of(rhs_, d_.kernel_output_feature, d_.kernel_input_feature, d_.kernel_spatial);
-    s.destination_strides =
-        strides_of(result_, d_.output_batch, d_.output_feature, d_.output_spatial);
-    return finish(s);
+    return spec(ConvolutionKind::kForward, lhs_, rhs_, result_, d_.strides, d_.rhs_dilation,
+                d_.pad_low);
   }
 
   // result[ci, co, k] = sum over n, o of x[n, ci, o * s + k * d - pad] * dy[n, co, o], where the
   // program's batch is ci, its features n, its rhs dilation s and its strides d.
   std::optional<ConvolutionSpec> backward_weights() const {
     if (!plain_window() || any_reversal() || d_.feature_groups != 1) return std::nullopt;
-    ConvolutionSpec s{.kind = ConvolutionKind::kBackwardWeights,
-                      .n = dim(lhs_, d_.input_feature),
-                      .ic = dim(lhs_, d_.input_batch),
-                      .oc = dim(rhs_, d_.kernel_output_feature),
-                      .in = in_,
-                      .out = kernel_,
-                      .kernel = out_,
-                      .strides = d_.rhs_dilation,
-                      .dilations = d_.strides,
-                      .pad_low = d_.pad_low};
-    s.source_strides = strides_of(lhs_, d_.input_feature, d_.input_batch, d_.input_spatial);
-    s.destination_strides =
-        strides_of(rhs_, d_.kernel_input_feature, d_.kernel_output_feature, d_.kernel_spatial);
-    s.weights_strides = strides_of(result_, d_.output_feature, d_.output_batch, d_.output_spatial);
-    return finish(s);
+    return spec(ConvolutionKind::kBackwardWeights, swapped(lhs_), swapped(result_), swapped(rhs_),
+                d_.rhs_dilation, d_.strides, d_.pad_low);
   }
 
   // lhs is dy, spread out by the forward strides; rhs the reversed weights. pad of the forward
@@ -93,23 +67,11 @@ class Forms {
   std::optional<ConvolutionSpec> backward_data() const {
     if (!all_ones(d_.strides) || d_.batch_groups != 1 || d_.feature_groups != 1)
       return std::nullopt;
-    ConvolutionSpec s{.kind = ConvolutionKind::kBackwardData,
-                      .n = dim(lhs_, d_.input_batch),
-                      .ic = dim(rhs_, d_.kernel_output_feature),
-                      .oc = dim(lhs_, d_.input_feature),
-                      .in = out_,
-                      .out = in_,
-                      .kernel = kernel_,
-                      .strides = d_.lhs_dilation,
-                      .dilations = d_.rhs_dilation};
-    for (std::size_t i = 0; i < kernel_.size(); ++i) {
-      s.pad_low.push_back(d_.rhs_dilation[i] * (kernel_[i] - 1) - d_.pad_low[i]);
-    }
-    s.source_strides = strides_of(result_, d_.output_batch, d_.output_feature, d_.output_spatial);
-    s.weights_strides =
-        strides_of(rhs_, d_.kernel_input_feature, d_.kernel_output_feature, d_.kernel_spatial);
-    s.destination_strides = strides_of(lhs_, d_.input_batch, d_.input_feature, d_.input_spatial);
-    return finish(s);
+    std::vector<std::int64_t> pad_low = rhs_.extents();
+    for (std::size_t i = 0; i < pad_low.size(); ++i)
+      pad_low[i] = d_.rhs_dilation[i] * (pad_low[i] - 1) - d_.pad_low[i];
+    return spec(ConvolutionKind::kBackwardData, result_, swapped(rhs_), lhs_, d_.lhs_dilation,
+                d_.rhs_dilation, pad_low);
   }
 
   bool any_reversal() const {
@@ -120,8 +82,8 @@ class Forms {
   }
 
  private:
-  static std::int64_t dim(const Shape& shape, std::int64_t d) {
-    return shape.dim(static_cast<int>(d));
+  static Side swapped(const Side& side) {
+    return {side.shape, side.second, side.first, side.spatial};
   }
   static bool edges_fit(const std::vector<std::int64_t>& low,
                         const std::vector<std::int64_t>& high) {
@@ -130,9 +92,26 @@ class Forms {
            std::none_of(high.begin(), high.end(), negative);
   }
 
-  // The high padding that makes in, out and kernel agree; nullopt where oneDNN cannot have it.
-  static std::optional<ConvolutionSpec> finish(ConvolutionSpec s) {
-    s.pad_high.clear();
+  // The sizes, and the high padding, follow from the arrays; nullopt where oneDNN cannot have it.
+  std::optional<ConvolutionSpec> spec(ConvolutionKind kind, const Side& source, const Side& weights,
+                                      const Side& destination,
+                                      const std::vector<std::int64_t>& strides,
+                                      const std::vector<std::int64_t>& dilations,
+                                      const std::vector<std::int64_t>& pad_low) const {
+    ConvolutionSpec s{.kind = kind,
+                      .n = source.size(source.first),
+                      .ic = source.size(source.second),
+                      .oc = destination.size(destination.second),
+                      .groups = d_.feature_groups,
+                      .in = source.extents(),
+                      .out = destination.extents(),
+                      .kernel = weights.extents(),
+                      .strides = strides,
+                      .dilations = dilations,
+                      .pad_low = pad_low};
+    s.source_strides = source.strides();
+    s.weights_strides = weights.strides();
+    s.destination_strides = destination.strides();
     for (std::size_t i = 0; i < s.kernel.size(); ++i) {
       const std::int64_t span = s.dilations[i] * (s.kernel[i] - 1) + 1;
       s.pad_high.push_back((s.out[i] - 1) * s.strides[i] + span - s.in[i] - s.pad_low[i]);
@@ -146,8 +125,7 @@ class Forms {
   }
 
   const ConvolutionDims& d_;
-  const Shape &lhs_, &rhs_, &result_;
-  std::vector<std::int64_t> in_, kernel_, out_;
+  const Side lhs_, rhs_, result_;
 };
 
 }  // namespace

@@ -28,24 +28,12 @@ struct Emission {
   PlanParts made = {};
 };
 
-// A loop before it is a step: the spec, the buffers that it names and the values that it makes.
-struct LoopParts {
-  LoopSpec spec = {};
-  std::vector<BufferId> buffers = {};
-  std::vector<ValueId> sources = {};  // per input: the stored value that it reads, -1 for an iota
-  std::vector<ValueId> results = {};  // per output
-  std::string name;
-  ir::Location location;
-
-  int buffer(BufferId b);
-};
-
 // What the unit's last step reads, writes and computes, where that is not known yet; those before
 // it only lay out operands.
 void count_work(const Graph& graph, const Owners& owners, const Units& units, const Unit& unit,
                 StepInfo& info);
 // Bytes that a fused loop moves: of each array as much as its views touch.
-std::size_t bytes_of_loop(const Graph& graph, const Owners& owners, const LoopParts& parts);
+std::size_t bytes_of_loop(const Graph& graph, const Owners& owners, const LoopParts& loop);
 
 // Emits one block. Thread-safety: external.
 class Emitter {
@@ -70,11 +58,13 @@ class Emitter {
   Status emit_group(const Unit& unit);
   Status emit_copy(ValueId v);
   Status emit_permuted_reduce(const Node& n);
-  Status add_loop(LoopParts parts);
+  // Decides which outputs overwrite inputs, and adds the step.
+  Status add_loop(const LoopParts& loop, std::string name, ir::Location location);
 
   // emit_control.cc
-  struct Moves;
-  Moves moves_to(const std::vector<BufferId>& places, const std::vector<ValueId>& values);
+  struct Move;
+  std::vector<Move> moves_to(const std::vector<BufferId>& places,
+                             const std::vector<ValueId>& values);
   BufferId place_branches(const Node& n, ValueId result, const std::set<ValueId>& around,
                           Surroundings& inside);
   Status emit_while(const Node& n);

@@ -7,40 +7,29 @@
 namespace millrace::devices::cpu::compiler {
 namespace {
 
-struct Move {
-  BufferId from, to;
-  std::size_t bytes;
-};
-
 bool contains(const std::vector<BufferId>& list, BufferId b) {
   return std::find(list.begin(), list.end(), b) != list.end();
 }
 
-void run_moves(const StepFrame& f, const std::vector<Move>& moves) {
-  for (const Move& m : moves) {
-    if (m.bytes > 0 && f.at(m.to) != f.at(m.from)) std::memcpy(f.at(m.to), f.at(m.from), m.bytes);
-  }
-}
-
 }  // namespace
 
-// What puts values where they are wanted after a block: those that lie where another goes are first
-// put aside.
-struct Emitter::Moves {
-  std::vector<Move> aside, back;
+struct Emitter::Move {
+  BufferId from, to;
+  std::size_t bytes;
 
   void run(const StepFrame& f) const {
-    run_moves(f, aside);
-    run_moves(f, back);
+    if (bytes > 0 && f.at(to) != f.at(from)) std::memcpy(f.at(to), f.at(from), bytes);
   }
 };
 
-Emitter::Moves Emitter::moves_to(const std::vector<BufferId>& places,
-                                 const std::vector<ValueId>& values) {
+// What puts values where they are wanted after a block: those that lie where another goes are first
+// put aside.
+std::vector<Emitter::Move> Emitter::moves_to(const std::vector<BufferId>& places,
+                                             const std::vector<ValueId>& values) {
   std::vector<BufferId> from;
   from.reserve(values.size());
   for (ValueId v : values) from.push_back(storage_.of(v));
-  Moves moves;
+  std::vector<Move> moves, last;
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (from[i] == places[i]) continue;
     bool overwritten = false;
@@ -49,12 +38,13 @@ Emitter::Moves Emitter::moves_to(const std::vector<BufferId>& places,
     const std::size_t size = storage_.bytes(values[i]);
     if (overwritten) {
       const BufferId side = storage_.buffers.add(Home::kArena, 0, size);
-      moves.aside.push_back({from[i], side, size});
-      moves.back.push_back({side, places[i], size});
+      moves.push_back({from[i], side, size});
+      last.push_back({side, places[i], size});
     } else {
-      moves.back.push_back({from[i], places[i], size});
+      last.push_back({from[i], places[i], size});
     }
   }
+  moves.insert(moves.end(), last.begin(), last.end());
   return moves;
 }
 
@@ -92,18 +82,18 @@ Status Emitter::emit_while(const Node& n) {
   const BufferId go_on = storage_.of(n.blocks[0].results[0]);
   MILLRACE_TRY_STATUS(Emitter(all_, n.blocks[1], *body, {.own = n.blocks[1].parameters}).run());
   storage_.buffers.advance();
-  const Moves moves = moves_to(carried, n.blocks[1].results);
+  const std::vector<Move> moves = moves_to(carried, n.blocks[1].results);
   storage_.forget_copies(copies);
   for (BufferId b : carried) storage_.buffers.touch(b);
   storage_.buffers.close_loop();
   for (BufferId b : carried) storage_.buffers.touch(b);
   const auto run = [condition, body, go_on, start, moves](const StepFrame& f) -> Status {
-    run_moves(f, start);
+    for (const Move& move : start) move.run(f);
     while (true) {
       MILLRACE_TRY_STATUS(f.nested(*condition));
       if (*f.at<const std::uint8_t>(go_on) == 0) return {};
       MILLRACE_TRY_STATUS(f.nested(*body));
-      moves.run(f);
+      for (const Move& move : moves) move.run(f);
     }
   };
   add_step(std::string(n.name), n.location, run, {}, {});
@@ -145,7 +135,7 @@ Status Emitter::emit_case(const Node& n) {
   for (ValueId v : n.outputs) inside.wanted.push_back(place_branches(n, v, around, inside));
   struct Branch {
     std::shared_ptr<StepList> steps;
-    Moves moves;
+    std::vector<Move> moves;
   };
   std::vector<Branch> branches;
   for (const Block& block : n.blocks) {
@@ -175,7 +165,7 @@ Status Emitter::emit_case(const Node& n) {
     const Branch& chosen =
         branches[static_cast<std::size_t>(index < 0 || index > last ? last : index)];
     MILLRACE_TRY_STATUS(f.nested(*chosen.steps));
-    chosen.moves.run(f);
+    for (const Move& move : chosen.moves) move.run(f);
     return {};
   };
   add_step(std::string(n.name), n.location, std::move(run), {}, {});

@@ -5,128 +5,56 @@
 #include <tuple>
 
 #include "millrace/devices/cpu/compile/emit.h"
-#include "millrace/devices/cpu/compile/view.h"
 #include "millrace/devices/cpu/kernels/element.h"
 #include "millrace/devices/cpu/kernels/movement/strided.h"
 
 namespace millrace::devices::cpu::compiler {
 
-int LoopParts::buffer(BufferId b) {
-  const auto it = std::find(buffers.begin(), buffers.end(), b);
-  if (it != buffers.end()) return static_cast<int>(it - buffers.begin());
-  buffers.push_back(b);
-  return static_cast<int>(buffers.size()) - 1;
-}
-
 Status Emitter::emit_group(const Unit& unit) {
   const Group& group = units_.groups[static_cast<std::size_t>(unit.group)];
-  LoopParts parts;
-  parts.spec.dims = group.dims;
-  parts.spec.reduced = group.reduced;
-  TileProgram& program = parts.spec.program;
-  std::map<ValueId, int> made;  // values of the group
-  std::map<std::pair<DType, std::string>, int> constants;
-  std::map<std::tuple<BufferId, bool, std::int64_t, std::vector<std::int64_t>, DType>, int> loads;
-
-  const auto operand = [&](ValueId v) {
-    if (const auto it = made.find(strip(graph_, v)); it != made.end()) return it->second;
-    const DType type = graph_.shape(v).dtype();
-    if (const std::byte* value = splat_constant(graph_, v)) {
-      const std::string key(reinterpret_cast<const char*>(value), byte_width(type));
-      const auto [it, inserted] = constants.emplace(std::pair(type, key), -1);
-      if (inserted) it->second = program.add_constant(type, value);
-      return it->second;
-    }
-    const View view = resolve(graph_, v);
-    const BufferId b = view.iota ? -1 : storage_.of(view.base);
-    const auto [it, inserted] =
-        loads.emplace(std::tuple(b, view.iota, view.offset, view.strides, type), -1);
-    if (inserted) {
-      it->second = program.add_input(type);
-      parts.spec.inputs.push_back({.iota = view.iota,
-                                   .buffer = b < 0 ? -1 : parts.buffer(b),
-                                   .offset = view.offset,
-                                   .strides = view.strides});
-      parts.sources.push_back(view.iota ? -1 : view.base);
-    }
-    return it->second;
-  };
-
-  std::map<ValueId, std::pair<int, LoopOutput>> outputs;
-  for (NodeId id : group.nodes) {
-    const Node& n = graph_.node(id);
-    if (n.kind == NodeKind::kReduce) {
-      LoopOutput o{.reduce = true, .kind = *n.region->kind};
-      const int value = operand(n.inputs[0]);
-      o.init = parts.buffer(storage_.of(n.inputs[1]));
-      outputs[n.outputs[0]] = {value, o};
-      continue;
-    }
-    std::vector<int> ins;
-    ins.reserve(n.inputs.size());
-    for (ValueId v : n.inputs) ins.push_back(operand(v));
-    const int value = program.add(n.op, ins, graph_.shape(n.outputs[0]).dtype(), n.param);
-    if (value < 0) {
-      return fail(ErrorCode::kUnimplemented,
-                  ir::to_string(n.location) + ": " + std::string(n.name) +
-                      ": this element type is not supported by the CPU device");
-    }
-    made[n.outputs[0]] = value;
-    outputs[n.outputs[0]] = {value, {}};
-  }
-  for (ValueId v : unit.writes) {
-    const auto& [value, output] = outputs.at(v);
-    program.add_output(value);
-    parts.spec.outputs.push_back(output);
-    parts.results.push_back(v);
-  }
   const Node& first = graph_.node(group.nodes.front());
-  parts.name = group.nodes.size() == 1 ? std::string(first.name)
-                                       : "fused loop of " + std::to_string(group.nodes.size());
-  parts.location = first.location;
-  return add_loop(std::move(parts));
+  return add_loop(group.loop,
+                  group.nodes.size() == 1 ? std::string(first.name)
+                                          : "fused loop of " + std::to_string(group.nodes.size()),
+                  first.location);
 }
 
-// Makes the kernel, decides which outputs overwrite inputs, and adds the step.
-Status Emitter::add_loop(LoopParts parts) {
-  const auto too_large = [&] {
-    return fail(ErrorCode::kInternal, ir::to_string(parts.location) + ": " + parts.name +
-                                          ": the fused loop does not fit");
-  };
-  if (!parts.spec.program.finish()) return too_large();
-  const std::vector<LoopInput> inputs = parts.spec.inputs;
-  const std::size_t touched = bytes_of_loop(graph_, storage_.owners, parts);
-  auto made = LoopKernel::make(std::move(parts.spec));
-  if (!made) return too_large();
-  auto kernel = std::make_shared<const LoopKernel>(*std::move(made));
-
+Status Emitter::add_loop(const LoopParts& loop, std::string name, ir::Location location) {
+  const std::shared_ptr<const LoopKernel> kernel = loop.kernel;
+  if (kernel == nullptr) {
+    return fail(ErrorCode::kInternal,
+                ir::to_string(location) + ": " + name + ": the fused loop does not fit");
+  }
+  const std::vector<LoopInput>& inputs = loop.spec.inputs;
+  std::vector<BufferId> buffers;
+  for (ValueId v : loop.arrays) buffers.push_back(storage_.of(v));
   const auto reads_of = [&](BufferId root) {
     return std::count_if(inputs.begin(), inputs.end(), [&](const LoopInput& i) {
-      return !i.iota &&
-             storage_.buffers[parts.buffers[static_cast<std::size_t>(i.buffer)]].root == root;
+      return !i.iota && storage_.buffers[buffers[static_cast<std::size_t>(i.buffer)]].root == root;
     });
   };
   std::vector<BufferId> outputs;
   std::set<BufferId> overwritten;
-  for (std::size_t o = 0; o < parts.results.size(); ++o) {
-    const ValueId v = parts.results[o];
+  for (std::size_t o = 0; o < loop.results.size(); ++o) {
+    const ValueId v = loop.results[o];
     BufferId target = -1;
-    std::vector<int> donors;
+    std::vector<BufferId> donors;
     for (std::size_t i = 0; i < inputs.size() && target < 0; ++i) {
       if (inputs[i].iota || !kernel->can_overwrite(static_cast<int>(o), static_cast<int>(i))) {
         continue;
       }
-      const BufferId b = parts.buffers[static_cast<std::size_t>(inputs[i].buffer)];
+      const auto source = static_cast<std::size_t>(inputs[i].buffer);
+      const BufferId b = buffers[source];
       if (reads_of(storage_.buffers[b].root) != 1 || overwritten.contains(b)) continue;
-      if (storage_.buffers[b].home == Home::kInput) donors.push_back(storage_.buffers[b].index);
-      if (places_.may_become(parts.sources[i], v)) target = b;
+      donors.push_back(b);
+      if (places_.may_become(loop.arrays[source], v)) target = b;
     }
     if (target >= 0) {
       overwritten.insert(target);
       places_.set(v, target);
     } else {
       target = places_.new_buffer(v);
-      for (int input : donors) storage_.write_output_over(target, input);
+      for (BufferId b : donors) storage_.write_output(target, b);
     }
     outputs.push_back(target);
   }
@@ -137,9 +65,9 @@ Status Emitter::add_loop(LoopParts parts) {
     for (std::size_t i = 0; i < f.outputs.size(); ++i) into[i] = f.out(i);
     kernel->run({from, f.inputs.size()}, {into, f.outputs.size()}, f.scratch, f.parallel);
   };
-  add_step(parts.name, parts.location, always(run), std::move(parts.buffers), std::move(outputs),
+  add_step(std::move(name), location, always(run), std::move(buffers), std::move(outputs),
            kernel->scratch_bytes())
-      .info.bytes = touched;
+      .info.bytes = bytes_of_loop(graph_, storage_.owners, loop);
   return {};
 }
 
@@ -175,14 +103,12 @@ Status Emitter::emit_copy(ValueId v) {
   } else {
     parts.spec.program.add_input(shape.dtype());
     parts.spec.inputs.push_back({.iota = true, .offset = view.offset, .strides = view.strides});
-    parts.sources.push_back(-1);
   }
   parts.spec.program.add_output(0);
   parts.spec.outputs.push_back({});
   parts.results = {v};
-  parts.name = std::string(n.name);
-  parts.location = n.location;
-  return add_loop(std::move(parts));
+  parts.make_kernel();
+  return add_loop(parts, std::string(n.name), n.location);
 }
 
 // A reduction of dimensions in the middle: the loop walks the reduced dimensions first.
@@ -199,16 +125,14 @@ Status Emitter::emit_permuted_reduce(const Node& n) {
       input.strides.push_back(strides[static_cast<std::size_t>(d)]);
     }
   }
-  input.buffer = parts.buffer(storage_.of(n.inputs[0]));
-  parts.sources.push_back(n.inputs[0]);
+  input.buffer = parts.array(n.inputs[0]);
   parts.spec.inputs.push_back(input);
   parts.spec.program.add_output(parts.spec.program.add_input(operand.dtype()));
   parts.spec.outputs.push_back(
-      {.reduce = true, .kind = *n.region->kind, .init = parts.buffer(storage_.of(n.inputs[1]))});
+      {.reduce = true, .kind = *n.region->kind, .init = parts.array(n.inputs[1])});
   parts.results = n.outputs;
-  parts.name = std::string(n.name);
-  parts.location = n.location;
-  return add_loop(std::move(parts));
+  parts.make_kernel();
+  return add_loop(parts, std::string(n.name), n.location);
 }
 
 }  // namespace millrace::devices::cpu::compiler

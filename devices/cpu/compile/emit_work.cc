@@ -6,7 +6,6 @@
 #include <span>
 
 #include "millrace/devices/cpu/compile/emit.h"
-#include "millrace/devices/cpu/compile/view.h"
 
 namespace millrace::devices::cpu::compiler {
 
@@ -44,19 +43,20 @@ static std::size_t reached(std::span<const std::int64_t> dims,
   return elements;
 }
 
-std::size_t bytes_of_loop(const Graph& graph, const Owners& owners, const LoopParts& parts) {
+std::size_t bytes_of_loop(const Graph& graph, const Owners& owners, const LoopParts& loop) {
   const auto bytes = [&graph](ValueId v) { return graph.shape(v).size_bytes(); };
   std::map<ValueId, std::size_t> touched;  // by owner
-  for (std::size_t i = 0; i < parts.sources.size(); ++i) {
-    if (parts.sources[i] < 0) continue;
-    touched[owners.of(parts.sources[i])] += reached(parts.spec.dims, parts.spec.inputs[i].strides) *
-                                            byte_width(graph.shape(parts.sources[i]).dtype());
+  for (const LoopInput& input : loop.spec.inputs) {
+    if (input.iota) continue;
+    const ValueId source = loop.arrays[static_cast<std::size_t>(input.buffer)];
+    touched[owners.of(source)] +=
+        reached(loop.spec.dims, input.strides) * byte_width(graph.shape(source).dtype());
   }
   std::size_t sum = 0;
   for (const auto& [owner, read] : touched) sum += std::min(read, bytes(owner));
-  for (std::size_t o = 0; o < parts.results.size(); ++o) {
-    const DType type = graph.shape(parts.results[o]).dtype();
-    sum += bytes(parts.results[o]) + (parts.spec.outputs[o].reduce ? byte_width(type) : 0);
+  for (std::size_t o = 0; o < loop.results.size(); ++o) {
+    const DType type = graph.shape(loop.results[o]).dtype();
+    sum += bytes(loop.results[o]) + (loop.spec.outputs[o].reduce ? byte_width(type) : 0);
   }
   return sum;
 }
@@ -79,12 +79,9 @@ void count_work(const Graph& graph, const Owners& owners, const Units& units, co
         for (const std::int64_t d : n.window.size) window *= static_cast<double>(d);
         return window;
       }
-      case NodeKind::kDot: {
-        double work = 2 * elements(n.outputs[0]);
-        for (const std::int64_t d : n.dot.lhs_contract)
-          work *= static_cast<double>(graph.shape(n.inputs[0]).dim(static_cast<int>(d)));
-        return work;
-      }
+      case NodeKind::kDot:
+        return 2 * elements(n.outputs[0]) *
+               static_cast<double>(terms_of(n.dot, graph.shape(n.inputs[0])));
       default:
         return 0;
     }

@@ -1,5 +1,5 @@
 // Graph: the planner's own form of a program: functions inlined, attributes decoded to what kernels
-// take, values numbered. Made from the ir by lower.h, rewritten by simplify.h; fuse.h finds what
+// take, values numbered. Made from the ir by lower(), rewritten by simplify(); fuse.cc finds what
 // runs as one loop, units.h the order, storage.h where values lie, and emit.h makes the steps.
 #pragma once
 
@@ -13,15 +13,17 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/core/base/error.h"
 #include "millrace/devices/cpu/kernels/contraction/contraction.h"
 #include "millrace/devices/cpu/kernels/contraction/onednn.h"
+#include "millrace/devices/cpu/kernels/dim_vector.h"
 #include "millrace/devices/cpu/kernels/elementwise/loop_kernel.h"
 #include "millrace/devices/cpu/kernels/kernel.h"
 #include "millrace/devices/cpu/kernels/movement/indexed.h"
 #include "millrace/devices/cpu/kernels/reduce/region_reduce.h"
 #include "millrace/devices/cpu/kernels/region.h"
 #include "millrace/devices/shape.h"
-#include "millrace/devices/stablehlo/ir/op.h"
+#include "millrace/devices/stablehlo/ir/module.h"
 
 namespace millrace::devices::cpu::compiler {
 
@@ -136,5 +138,41 @@ bool has_effect(const Graph& graph, const Node& node);
 bool is_view(NodeKind kind);
 // Values of outer blocks that the node's blocks read.
 std::set<ValueId> captured(const Graph& graph, const Node& node);
+
+// The dimensions without those of size 1: what a loop iterates over.
+std::vector<std::int64_t> squeezed(const Shape& shape);
+
+// A value seen through broadcasts, transposes, slices, reverses and reshapes, down to the value
+// that is really stored: fused loops and copies read that one by strides.
+struct View {
+  ValueId base =
+      -1;  // a value that is not itself a view, or a reshape that really changes dimensions
+  std::int64_t offset = 0;            // in elements of base
+  std::vector<std::int64_t> strides;  // over squeezed(shape of the value)
+  bool iota = false;  // base is an iota: offset and strides are its numbers, not addresses
+
+  // Whether this is a dense array of these dimensions, from offset on.
+  bool dense(const std::vector<std::int64_t>& dims) const;
+};
+
+// How v is read. Stops early, at a value that then has to be stored, where reading through a
+// transpose would touch memory in a bad order; not so if `all` is true, for a copy that makes this
+// very value.
+View resolve(const Graph& graph, ValueId v, bool all = false);
+
+// v without reshapes that only add or remove dimensions of size 1.
+ValueId strip(const Graph& graph, ValueId v);
+// Whether node is a reshape that strip() goes through.
+bool is_unit_reshape(const Graph& graph, const Node& node);
+
+// lower.cc, with lower_op.h (its parts): the graph of `function`, calls and composites inlined.
+// kUnimplemented with "line:column: op: ..." for an op, an element type or an option that the CPU
+// device does not run.
+Result<Graph> lower(const ir::Module& module, const ir::Function& function);
+
+// simplify.cc: rewrites that make what follows simpler: operations that do nothing disappear, equal
+// ones become one, transposes move into dots, reductions split into those that a loop can do, and
+// nodes whose results nothing needs are taken out of their blocks.
+void simplify(Graph& graph);
 
 }  // namespace millrace::devices::cpu::compiler

@@ -1,11 +1,10 @@
-#include "millrace/devices/cpu/compile/lower.h"
+#include "millrace/devices/cpu/compile/graph.h"
 
 #include <cstring>
 #include <map>
 #include <memory>
 #include <string>
 
-#include "millrace/devices/cpu/compile/alone.h"
 #include "millrace/devices/cpu/compile/lower_op.h"
 #include "millrace/devices/cpu/kernels/dim_vector.h"
 #include "millrace/devices/stablehlo/ir/scan.h"
@@ -95,7 +94,7 @@ class Lowering {
     std::size_t next = 0;
     for (const ir::Value& v : op.results()) {
       MILLRACE_TRY_STATUS(set_value(v, all, next, op.where() + ": a result"));
-      next += leaves(v.type());
+      next += values_.at(&v).size();
     }
     if (next == all.size()) return {};
     return fail(ErrorCode::kInvalidArgument, op.where() + ": it has results for " +
@@ -122,14 +121,6 @@ class Lowering {
     values_[&v].assign(begin, begin + static_cast<std::ptrdiff_t>(shapes.size()));
     return {};
   }
-  static std::size_t leaves(ir::Type type) {
-    if (type.kind() == ir::TypeKind::kToken) return 0;
-    if (!has_members(type)) return 1;
-    std::size_t n = 0;
-    for (const ir::Type member : type.members()) n += leaves(member);
-    return n;
-  }
-
   // The ops of `block` become nodes of `to`; the operands of its return become results.
   Status lower_block(const ir::Block& block, Block& to, int depth) {
     for (ir::Op& op : block) {
@@ -179,7 +170,7 @@ class Lowering {
       default:
         break;
     }
-    MILLRACE_TRY_STATUS(check_alone(op));
+    MILLRACE_TRY_STATUS(check_one_process(op));
     OpToLower one{.module = module_, .graph = graph_, .op = op};
     one.inputs = operands_of(op);
     MILLRACE_TRY(one.shapes, result_shapes(op));
@@ -190,8 +181,7 @@ class Lowering {
 
   // What async_start begins is done at once.
   Status lower_async(const ir::Op& op, Block& to, int depth) {
-    if (op.regions().size() != 1 || op.region().empty() ||
-        op.region().block().argument_count() != op.operand_count()) {
+    if (op.regions().size() != 1 || op.region().empty()) {
       return fail(ErrorCode::kUnimplemented,
                   op.where() + ": not supported by the CPU device without a body");
     }
@@ -231,13 +221,11 @@ class Lowering {
 
   Status lower_tuple_element(const ir::Op& op) {
     const auto index = static_cast<std::size_t>(op.int_or("index", 0));
-    const auto members = op.operand(0)->type().members();
-    std::size_t first = 0;
-    for (std::size_t i = 0; i < index; ++i) first += leaves(members[i]);
-    const Values all = values_.at(op.operand(0));
-    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
-    return set_results(op,
-                       Values(begin, begin + static_cast<std::ptrdiff_t>(leaves(members[index]))));
+    std::vector<Shape> before;
+    for (const ir::Type member : op.operand(0)->type().members().first(index))
+      MILLRACE_TRY_STATUS(add_shapes(member, op.where(), before));
+    return set_value(*op.result(), values_.at(op.operand(0)), before.size(),
+                     op.where() + ": a result");
   }
 
   Status lower_call(const ir::Op& op, Block& to, int depth) {
@@ -397,7 +385,7 @@ class Lowering {
 }  // namespace
 
 Result<Graph> lower(const ir::Module& module, const ir::Function& function) {
-  MILLRACE_TRY_STATUS(check_alone(module));
+  MILLRACE_TRY_STATUS(check_one_process(module));
   if (function.is_declaration()) {
     return fail(ErrorCode::kInvalidArgument,
                 "the function @" + std::string(function.name()) + " has no body");

@@ -2,8 +2,6 @@
 
 #include <string>
 
-#include "millrace/devices/cpu/compile/lower_elementwise.h"
-#include "millrace/devices/cpu/compile/lower_region.h"
 #include "millrace/devices/cpu/custom_call.h"
 #include "millrace/devices/cpu/kernels/convolution/gemm_convolution.h"
 #include "millrace/devices/cpu/kernels/element.h"
@@ -186,11 +184,14 @@ struct Lowering : OpToLower {
       case K::kScatter:
         return scatter(to);
       case K::kReduce:
-        return reduce(to);
+        return with_bodies(to, base(NodeKind::kReduce, ints("dimensions")));
       case K::kReduceWindow:
-        return reduce_window(to);
-      case K::kSelectAndScatter:
-        return select_and_scatter(to);
+      case K::kSelectAndScatter: {
+        Node n = base(op.kind() == K::kReduceWindow ? NodeKind::kReduceWindow
+                                                    : NodeKind::kSelectAndScatter);
+        n.window = window();
+        return with_bodies(to, std::move(n));
+      }
       case K::kSort:
         return sort(to);
       case K::kDot:
@@ -272,7 +273,6 @@ struct Lowering : OpToLower {
   Lowered scatter(Block& to) {
     const auto* d = op.attr<ir::ScatterDimsAttr>("scatter_dimension_numbers");
     if (d == nullptr) return unsupported("a scatter without dimension numbers");
-    if (shapes.size() > kMaxOperands) return unsupported("a scatter of so many arrays");
     Node n = base(NodeKind::kScatter);
     n.indexed = {.offset = to_vector(d->update_window_dims),
                  .collapsed = to_vector(d->inserted_window_dims),
@@ -280,14 +280,16 @@ struct Lowering : OpToLower {
                  .indices_batching = to_vector(d->scatter_indices_batching_dims),
                  .index_map = to_vector(d->scatter_dims_to_operand_dims),
                  .index_vector_dim = d->index_vector_dim};
-    MILLRACE_TRY(n.region, lower_region(module, op, 0));
-    return add(to, std::move(n));
+    return with_bodies(to, std::move(n));
   }
 
-  Lowered reduce(Block& to) {
-    if (shapes.size() > kMaxOperands) return unsupported("a reduction of so many arrays");
-    Node n = base(NodeKind::kReduce, ints("dimensions"));
+  // With the op's regions; of so many arrays that kernels take.
+  Lowered with_bodies(Block& to, Node n) {
+    if (shapes.size() > kMaxOperands) return unsupported("a body of so many arrays");
     MILLRACE_TRY(n.region, lower_region(module, op, 0));
+    if (op.regions().size() > 1) {
+      MILLRACE_TRY(n.region2, lower_region(module, op, 1));
+    }
     return add(to, std::move(n));
   }
 
@@ -304,22 +306,6 @@ struct Lowering : OpToLower {
       w.pad_high.push_back(padding[2 * d + 1]);
     }
     return w;
-  }
-
-  Lowered reduce_window(Block& to) {
-    if (shapes.size() > kMaxOperands) return unsupported("a reduction of so many arrays");
-    Node n = base(NodeKind::kReduceWindow);
-    n.window = window();
-    MILLRACE_TRY(n.region, lower_region(module, op, 0));
-    return add(to, std::move(n));
-  }
-
-  Lowered select_and_scatter(Block& to) {
-    Node n = base(NodeKind::kSelectAndScatter);
-    n.window = window();
-    MILLRACE_TRY(n.region, lower_region(module, op, 0));
-    MILLRACE_TRY(n.region2, lower_region(module, op, 1));
-    return add(to, std::move(n));
   }
 
   Lowered dot(Block& to) {

@@ -1,11 +1,19 @@
-// Lowers one operation that is neither a call nor control flow to nodes of the graph.
+// The parts of lower() (graph.h): lower_op.cc has operations that are neither calls nor control
+// flow, lower_region.cc elementwise ones and the bodies of reduce, scatter, sort and their like,
+// one_process.cc whether a program is for one process: it runs on one device, where collectives
+// give what they get.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "millrace/core/base/error.h"
 #include "millrace/devices/cpu/compile/graph.h"
+#include "millrace/devices/cpu/kernels/elementwise/tile_op.h"
+#include "millrace/devices/cpu/kernels/region.h"
 #include "millrace/devices/stablehlo/ir/module.h"
 
 namespace millrace::devices::cpu::compiler {
@@ -23,5 +31,24 @@ struct OpToLower {
 // Appends nodes to `to` and gives the values of the results. What no faster kernel does becomes one
 // reference node.
 Result<std::vector<ValueId>> lower_op(OpToLower op, Block& to);
+
+struct ElementwiseOp {
+  TileOp op;
+  std::uint32_t param = 0;
+};
+
+// nullopt if op is not elementwise. Says nothing about element types.
+std::optional<ElementwiseOp> elementwise_op(const ir::Op& op);
+
+// The body of `op`, whose arguments and results are scalars. kUnimplemented if an op in it is not
+// elementwise.
+Result<std::shared_ptr<const Region>> lower_region(const ir::Module& module, const ir::Op& op,
+                                                   int region_index);
+
+// kUnimplemented if the module says that it is for several replicas or partitions.
+Status check_one_process(const ir::Module& module);
+// kUnimplemented, with its place, if op is a collective whose groups name another process than the
+// first.
+Status check_one_process(const ir::Op& op);
 
 }  // namespace millrace::devices::cpu::compiler

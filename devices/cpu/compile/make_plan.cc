@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "millrace/devices/cpu/compile/emit.h"
-#include "millrace/devices/cpu/compile/lower.h"
-#include "millrace/devices/cpu/compile/simplify.h"
+#include "millrace/devices/cpu/compile/graph.h"
 
 namespace millrace::devices::cpu {
 namespace {

@@ -39,19 +39,10 @@ bool does_nothing(const Graph& graph, const Node& n) {
          std::ranges::all_of(n.outputs, [&](ValueId v) { return graph.shape(v).elements() == 0; });
 }
 
-// run cannot fail.
-template <class F>
-NodeKernel kernel(const Node& n, F run, std::size_t scratch_bytes = 0) {
-  return {.name = std::string(n.name),
-          .run = always(std::move(run)),
-          .scratch_bytes = scratch_bytes,
-          .inputs = n.inputs};
-}
-
-// The same of a node that changes its first inputs, which the frame has as outputs.
+// A simple kernel of a node that changes its first inputs, which the frame has as outputs.
 template <class F>
 NodeKernel update(const Node& n, F run) {
-  NodeKernel made = kernel(n, std::move(run));
+  NodeKernel made = simple_kernel(n, std::move(run));
   made.updates = n.outputs.size();
   made.inputs.erase(made.inputs.begin(), made.inputs.begin() + std::ssize(n.outputs));
   return made;
@@ -77,7 +68,7 @@ NodeKernel pad_kernel(const Graph& graph, const Node& n) {
   }
   const StridedCopy copy(dims, in_strides, steps, static_cast<int>(width));
   const bool empty = product(dims) == 0;
-  return kernel(n, [=, elements = out.elements()](const StepFrame& f) {
+  return simple_kernel(n, [=, elements = out.elements()](const StepFrame& f) {
     fill_splat(f.out(), f.in(1), static_cast<std::size_t>(width), elements);
     if (!empty) copy.run(f.in() + from * width, f.out() + to * width, f.parallel);
   });
@@ -100,7 +91,7 @@ NodeKernel concatenate_kernel(const Graph& graph, const Node& n) {
          start * out_strides[static_cast<std::size_t>(n.dims[0])] * width});
     start += in.dim(static_cast<int>(n.dims[0]));
   }
-  return kernel(n, [pieces = std::move(pieces)](const StepFrame& f) {
+  return simple_kernel(n, [pieces = std::move(pieces)](const StepFrame& f) {
     for (std::size_t i = 0; i < pieces.size(); ++i)
       pieces[i].copy.run(f.in(i), f.out() + pieces[i].at, f.parallel);
   });
@@ -112,8 +103,8 @@ DType index_type(const Graph& graph, const Node& n, std::size_t first) {
 }
 
 NodeKernel dynamic_slice_kernel(const Graph& graph, const Node& n) {
-  return kernel(n, [operand = graph.shape(n.inputs[0]), result = graph.shape(n.outputs[0]),
-                    index = index_type(graph, n, 1)](const StepFrame& f) {
+  return simple_kernel(n, [operand = graph.shape(n.inputs[0]), result = graph.shape(n.outputs[0]),
+                           index = index_type(graph, n, 1)](const StepFrame& f) {
     dynamic_slice(operand, result, index, f.in(), Pointers<const void>(f, f.inputs.subspan(1)),
                   f.out(), f.parallel);
   });
@@ -131,8 +122,8 @@ NodeKernel gather_kernel(const Graph& graph, const Node& n) {
   const auto walk =
       std::make_shared<const IndexedWalk>(graph.shape(n.inputs[0]), graph.shape(n.inputs[1]),
                                           graph.shape(n.outputs[0]), n.indexed, n.slice_sizes);
-  return kernel(n,
-                [walk](const StepFrame& f) { walk->gather(f.in(), f.in(1), f.out(), f.parallel); });
+  return simple_kernel(
+      n, [walk](const StepFrame& f) { walk->gather(f.in(), f.in(1), f.out(), f.parallel); });
 }
 
 std::vector<DType> types_of(const Graph& graph, std::span<const ValueId> values) {
@@ -157,12 +148,14 @@ NodeKernel scatter_kernel(const Graph& graph, const Node& n) {
 // The operands come before the initial values.
 NodeKernel reduce_kernel(const Graph& graph, const Node& n) {
   const std::size_t count = n.outputs.size();
-  return kernel(n, [region = n.region, shape = graph.shape(n.inputs[0]), dims = n.dims, count,
-                    types = types_of(graph, std::span(n.inputs).first(count))](const StepFrame& f) {
-    reduce_region(
-        *region, shape.dims(), dims, types, Pointers<const void>(f, f.inputs.first(count)),
-        Pointers<const void>(f, f.inputs.subspan(count)), Pointers<void>(f, f.outputs), f.parallel);
-  });
+  return simple_kernel(
+      n, [region = n.region, shape = graph.shape(n.inputs[0]), dims = n.dims, count,
+          types = types_of(graph, std::span(n.inputs).first(count))](const StepFrame& f) {
+        reduce_region(*region, shape.dims(), dims, types,
+                      Pointers<const void>(f, f.inputs.first(count)),
+                      Pointers<const void>(f, f.inputs.subspan(count)),
+                      Pointers<void>(f, f.outputs), f.parallel);
+      });
 }
 
 NodeKernel reduce_window_kernel(const Graph& graph, const Node& n) {
@@ -171,7 +164,7 @@ NodeKernel reduce_window_kernel(const Graph& graph, const Node& n) {
   const std::optional<ReduceKind> kind = count == 1 ? n.region->kind : std::nullopt;
   if ((kind == ReduceKind::kMax || kind == ReduceKind::kMin) && shape.dtype() == DType::kF32) {
     if (const auto g = pool_geometry(shape.dims(), n.window)) {
-      NodeKernel made = kernel(
+      NodeKernel made = simple_kernel(
           n,
           [g = *g, maximum = kind == ReduceKind::kMax](const StepFrame& f) {
             pool(g, maximum, f.in<float>(), *f.in<float>(1), f.out<float>(), f.scratch, f.parallel);
@@ -189,18 +182,19 @@ NodeKernel reduce_window_kernel(const Graph& graph, const Node& n) {
       shape.dim(static_cast<int>(scan->dimension)) < kLongWindow) {
     scan.reset();
   }
-  return kernel(n, [region = n.region, shape, window = n.window, scan, count,
-                    types = types_of(graph, std::span(n.inputs).first(count))](const StepFrame& f) {
-    const Pointers<const void> operands(f, f.inputs.first(count)),
-        inits(f, f.inputs.subspan(count));
-    const Pointers<void> results(f, f.outputs);
-    if (scan) {
-      scan_region(*region, *scan, shape.dims(), types, operands, inits, results, f.parallel);
-    } else {
-      reduce_window_region(*region, shape.dims(), window, types, operands, inits, results,
-                           f.parallel);
-    }
-  });
+  return simple_kernel(
+      n, [region = n.region, shape, window = n.window, scan, count,
+          types = types_of(graph, std::span(n.inputs).first(count))](const StepFrame& f) {
+        const Pointers<const void> operands(f, f.inputs.first(count)),
+            inits(f, f.inputs.subspan(count));
+        const Pointers<void> results(f, f.outputs);
+        if (scan) {
+          scan_region(*region, *scan, shape.dims(), types, operands, inits, results, f.parallel);
+        } else {
+          reduce_window_region(*region, shape.dims(), window, types, operands, inits, results,
+                               f.parallel);
+        }
+      });
 }
 
 NodeKernel select_and_scatter_kernel(const Graph& graph, const Node& n) {
@@ -209,7 +203,7 @@ NodeKernel select_and_scatter_kernel(const Graph& graph, const Node& n) {
       n.region2->kind == ReduceKind::kAdd) {
     const auto g = pool_geometry(shape.dims(), n.window);
     if (g && has_pool_gradient(*g)) {
-      NodeKernel made = kernel(
+      NodeKernel made = simple_kernel(
           n,
           [g = *g](const StepFrame& f) {
             pool_gradient(g, f.in<float>(), f.in<float>(1), *f.in<float>(2), f.out<float>(),
@@ -220,7 +214,7 @@ NodeKernel select_and_scatter_kernel(const Graph& graph, const Node& n) {
       return made;
     }
   }
-  return kernel(
+  return simple_kernel(
       n, [select = n.region, scatter = n.region2, shape, window = n.window](const StepFrame& f) {
         select_and_scatter_region(*select, *scatter, shape.dims(), window, shape.dtype(), f.in(),
                                   f.in(1), f.in(2), f.out());
@@ -230,7 +224,7 @@ NodeKernel select_and_scatter_kernel(const Graph& graph, const Node& n) {
 NodeKernel sort_kernel(const Graph& graph, const Node& n) {
   const Shape& shape = graph.shape(n.inputs[0]);
   const auto dimension = static_cast<int>(n.dims[0]);
-  return kernel(
+  return simple_kernel(
       n,
       [region = n.region, shape, dimension, types = types_of(graph, n.inputs)](const StepFrame& f) {
         sort(*region, shape, dimension, types, Pointers<const void>(f, f.inputs),
@@ -269,7 +263,7 @@ NodeKernel reference_kernel(const Graph& graph, const Node& n) {
 Result<NodeKernel> kernel_of(const Graph& graph, const Node& n, const PlanOptions& options,
                              KernelChoices& choices) {
   if (does_nothing(graph, n)) {
-    NodeKernel nothing = kernel(n, [](const StepFrame&) {});
+    NodeKernel nothing = simple_kernel(n, [](const StepFrame&) {});
     nothing.name += " of no elements";
     nothing.inputs.clear();
     return nothing;

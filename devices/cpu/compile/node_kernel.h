@@ -11,7 +11,8 @@
 #include "millrace/core/base/error.h"
 #include "millrace/devices/cpu/compile/graph.h"
 #include "millrace/devices/cpu/compile/plan.h"
-#include "millrace/devices/cpu/compile/step.h"
+#include "millrace/devices/cpu/kernels/contraction/contraction.h"
+#include "millrace/devices/cpu/kernels/contraction/onednn.h"
 
 namespace millrace::devices::cpu::compiler {
 
@@ -26,6 +27,15 @@ struct NodeKernel {
   double operations = 0;  // 0: not counted here
 };
 
+// Of a node whose run cannot fail and reads the node's inputs.
+template <class F>
+NodeKernel simple_kernel(const Node& n, F run, std::size_t scratch_bytes = 0) {
+  return {.name = std::string(n.name),
+          .run = always(std::move(run)),
+          .scratch_bytes = scratch_bytes,
+          .inputs = n.inputs};
+}
+
 // The kernel of a node that is neither a loop's nor control flow. Convolutions take their choices
 // from options or add what they measured to `choices`.
 Result<NodeKernel> kernel_of(const Graph& graph, const Node& n, const PlanOptions& options,
@@ -34,5 +44,25 @@ Result<NodeKernel> kernel_of(const Graph& graph, const Node& n, const PlanOption
 Result<NodeKernel> dot_kernel(const Graph& graph, const Node& n);
 Result<NodeKernel> convolution_kernel(const Graph& graph, const Node& n, const PlanOptions& options,
                                       KernelChoices& choices);
+
+// convolution_forms.cc: what a StableHLO convolution can be for oneDNN: a forward convolution, or
+// one of its two gradients as JAX writes them: the weights' gradient is a convolution with batch
+// and features exchanged, the input's gradient one with a dilated input and reversed weights.
+enum class WeightsUse : std::uint8_t {
+  kAsTheyAre,
+  kBeforeReverse,  // what the rhs was before the reverse that made it
+  kReverseFirst,   // the rhs, with its spatial dimensions reversed by a copy
+};
+
+struct ConvolutionForm {
+  ConvolutionSpec spec;
+  WeightsUse weights = WeightsUse::kAsTheyAre;
+};
+
+// The forms that give the result, the most promising first; none if only the plain loops can.
+// reversed: the rhs is a reverse of all spatial dimensions of something that is at hand.
+std::vector<ConvolutionForm> convolution_forms(const ConvolutionDims& dims, const Shape& lhs,
+                                               const Shape& rhs, const Shape& result,
+                                               bool reversed);
 
 }  // namespace millrace::devices::cpu::compiler

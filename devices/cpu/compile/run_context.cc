@@ -27,10 +27,12 @@ Result<std::unique_ptr<RunContext>> RunContext::create(const Plan& plan) {
     if (root.home == compiler::Home::kArena)
       address = c->arena_.get() + root.offset + buffers.inside_root(b);
     else if (root.home == compiler::Home::kConstant)
-      address = const_cast<std::byte*>(plan.constant(root.index)) + buffers.inside_root(b);
+      address = const_cast<std::byte*>(
+                    plan.parts().constants[static_cast<std::size_t>(root.index)].get()) +
+                buffers.inside_root(b);
   }
-  for (int i = 0; i < plan.states(); ++i) {
-    MILLRACE_TRY(std::unique_ptr<OneDnnState> state, plan.kernel(i).make_state());
+  for (const OneDnnKernel* kernel : plan.parts().kernels) {
+    MILLRACE_TRY(std::unique_ptr<OneDnnState> state, kernel->make_state());
     c->states_.push_back(std::move(state));
   }
   c->aligned_.resize(plan.inputs().size());
@@ -64,12 +66,6 @@ struct RunContext::Execution {
   }
 };
 
-Status RunContext::run(const RunCall& call) {
-  Execution execution{call.parallel, call.output_written, call.stop};
-  MILLRACE_TRY_STATUS(bind(call.inputs, call.outputs));
-  return run_steps(plan_.steps(), execution);
-}
-
 Status RunContext::run(std::span<const void* const> inputs, std::span<void* const> outputs,
                        Parallel& parallel, FunctionRef<void(int)> output_written,
                        const std::stop_token& stop, const Timed* timed) {
@@ -78,8 +74,7 @@ Status RunContext::run(std::span<const void* const> inputs, std::span<void* cons
   return run_steps(plan_.steps(), execution);
 }
 
-// Spans of pointers to bytes, or to anything.
-Status RunContext::bind(const auto& inputs, const auto& outputs) {
+Status RunContext::bind(std::span<const void* const> inputs, std::span<void* const> outputs) {
   MILLRACE_CHECK(inputs.size() == plan_.inputs().size() && outputs.size() == plan_.outputs().size(),
                  "a run with the wrong number of arrays");
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -14,7 +14,7 @@
 #include "millrace/core/base/error.h"
 #include "millrace/core/base/function_ref.h"
 #include "millrace/devices/cpu/compile/plan.h"
-#include "millrace/devices/system_memory.h"
+#include "millrace/devices/memory_pool.h"
 
 namespace millrace::devices::cpu {
 
@@ -23,7 +23,9 @@ class RunContext final : public CompiledRun {
  public:
   // kResourceExhausted if the arena cannot be had, or oneDNN would get too little.
   static Result<std::unique_ptr<RunContext>> create(const Plan& plan);
-  Status run(const RunCall& call) override;
+  Status run(const RunCall& call) override {
+    return run(call.inputs, call.outputs, call.parallel, call.output_written, call.stop);
+  }
 
   // inputs and outputs in the plan's order and sizes. Outputs are 64-byte aligned; an input that is
   // not aligned to 16 bytes is copied first. outputs[i] == inputs[j] is allowed for the plan's
@@ -42,7 +44,7 @@ class RunContext final : public CompiledRun {
   struct Execution;
 
   explicit RunContext(const Plan& plan) : plan_(plan) {}
-  Status bind(const auto& inputs, const auto& outputs);
+  Status bind(std::span<const void* const> inputs, std::span<void* const> outputs);
   Result<std::byte*> aligned(std::size_t input, const void* data);
   Status run_steps(const StepList& steps, Execution& execution);
 

@@ -1,4 +1,4 @@
-#include "millrace/devices/cpu/compile/simplify.h"
+#include "millrace/devices/cpu/compile/graph.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,6 @@
 #include <map>
 #include <string>
 
-#include "millrace/devices/cpu/compile/view.h"
 #include "millrace/devices/cpu/kernels/dim_vector.h"
 #include "millrace/devices/cpu/kernels/element.h"
 
@@ -214,14 +213,9 @@ class Simplifier {
   void join_reverses(Node& n) const {
     const Node* p = same_kind(n);
     if (p == nullptr) return;
-    std::vector<std::int64_t> dims;
-    for (std::int64_t d : n.dims) {
-      if (!contains(p->dims, d)) dims.push_back(d);
-    }
     for (std::int64_t d : p->dims) {
-      if (!contains(n.dims, d)) dims.push_back(d);
+      if (std::erase(n.dims, d) == 0) n.dims.push_back(d);
     }
-    n.dims = std::move(dims);
     n.inputs[0] = p->inputs[0];
   }
 

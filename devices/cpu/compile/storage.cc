@@ -6,7 +6,7 @@
 
 #include "millrace/core/base/check.h"
 #include "millrace/core/base/memory_left.h"
-#include "millrace/devices/system_memory.h"
+#include "millrace/devices/memory_pool.h"
 
 namespace millrace::devices::cpu::compiler {
 
@@ -59,16 +59,13 @@ void Storage::forget_copies(std::size_t before) {
 }
 
 void Storage::write_output(BufferId b, BufferId from) {
-  write_output_over(b, from >= 0 && buffers[from].home == Home::kInput ? buffers[from].index : -1);
-}
-
-void Storage::write_output_over(BufferId b, int input) {
   const Buffer& to = buffers[b];
   if (to.home != Home::kOutput) return;
   auto& times = output_written_[to.index];
   constexpr int kOpen = std::numeric_limits<int>::max();
   if (times.empty() || times.back().second != kOpen) times.emplace_back(buffers.now(), kOpen);
-  if (input >= 0) in_place_.emplace(to.index, input, buffers.now());
+  if (from >= 0 && buffers[from].home == Home::kInput)
+    in_place_.emplace(to.index, buffers[from].index, buffers.now());
 }
 
 void Storage::end_writes(const std::vector<BufferId>& places, int begin) {

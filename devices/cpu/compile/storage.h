@@ -45,8 +45,6 @@ class Storage {
   // The step at hand begins to write b; where `from` is an input, b may be that input's memory,
   // each element of which is written after its last read.
   void write_output(BufferId b, BufferId from = -1);
-  // The same where that input is known by its number, or is none (-1).
-  void write_output_over(BufferId b, int input);
   // What was first written there since `begin` is seen no more.
   void end_writes(const std::vector<BufferId>& places, int begin);
   // Which outputs may take over which inputs. donors: per input, the output that it is donated to,

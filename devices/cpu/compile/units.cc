@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "millrace/devices/cpu/compile/view.h"
-
 namespace millrace::devices::cpu::compiler {
 namespace {
 
@@ -11,8 +9,8 @@ class Maker {
  public:
   Maker(const Graph& graph, const Owners& owners, const Block& block,
         FunctionRef<bool(ValueId)> is_made)
-      : graph_(graph), owners_(owners), block_(block), is_made_(is_made), uses_(graph, block) {
-    made_.groups = fuse(graph, block, uses_);
+      : graph_(graph), owners_(owners), block_(block), is_made_(is_made) {
+    made_.groups = fuse(graph, block);
   }
 
   Units make(bool root) {
@@ -68,18 +66,8 @@ class Maker {
     Unit unit{.group = g};
     for (std::int64_t d : group.dims) unit.cost *= static_cast<double>(d);
     unit.cost *= static_cast<double>(group.nodes.size());
-    for (NodeId id : group.nodes) {
-      const Node& n = graph_.node(id);
-      const bool reduces = n.kind == NodeKind::kReduce;
-      for (std::size_t i = 0; i < (reduces ? 1 : n.inputs.size()); ++i) {
-        const ValueId stripped = strip(graph_, n.inputs[i]);
-        if (this->group(graph_.values[static_cast<std::size_t>(stripped)].producer) != g)
-          read_view(unit, n.inputs[i]);
-      }
-      if (reduces) read(unit, n.inputs[1]);
-      if (reduces || uses_.leaves(n.outputs[0], [&](NodeId u) { return this->group(u) == g; }))
-        unit.writes.push_back(n.outputs[0]);
-    }
+    for (ValueId v : group.loop.arrays) read(unit, v);
+    unit.writes = group.loop.results;
     made_.list.push_back(std::move(unit));
   }
 
@@ -117,7 +105,6 @@ class Maker {
   const Owners& owners_;
   const Block& block_;
   const FunctionRef<bool(ValueId)> is_made_;
-  const Uses uses_;
   std::vector<int> group_of_;  // by node; -1: none
   Units made_;
 };

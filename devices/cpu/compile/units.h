@@ -3,13 +3,14 @@
 // where the results of units lie.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "millrace/core/base/function_ref.h"
-#include "millrace/devices/cpu/compile/fuse.h"
 #include "millrace/devices/cpu/compile/graph.h"
 
 namespace millrace::devices::cpu::compiler {
@@ -32,6 +33,31 @@ class Owners {
   const Graph& graph_;
   mutable std::vector<Piece> known_;  // by value; owner -1: not asked yet
 };
+
+// A loop before it is a step: what it computes, and the values that it reads and makes.
+struct LoopParts {
+  LoopSpec spec = {};                 // its buffers are numbers of arrays
+  std::vector<ValueId> arrays = {};   // that it reads; stored ones
+  std::vector<ValueId> results = {};  // per output
+  std::shared_ptr<const LoopKernel> kernel = nullptr;
+
+  int array(ValueId v);
+  // Finishes the spec and makes its kernel. False where one loop cannot hold it.
+  bool make_kernel();
+};
+
+struct Group {
+  std::vector<NodeId> nodes;       // in the block's order
+  std::vector<std::int64_t> dims;  // the iteration space, without dimensions of size 1
+  std::vector<bool> reduced;       // of its reductions; empty if it has none
+  LoopParts loop = {};
+};
+
+// fuse.cc: which elementwise operations and reductions of a block become one loop. Consumers pull
+// their producers in; then loops over the same space that read the same array are merged. No group
+// may depend on itself through nodes outside. Each has its loop; every elementwise node and loop
+// reduction is in exactly one. What one loop cannot hold becomes several, one after the other.
+std::vector<Group> fuse(const Graph& graph, const Block& block);
 
 struct Unit {
   int group = -1;           // a fused loop,

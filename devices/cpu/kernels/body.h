@@ -28,8 +28,6 @@ class Body {
   // evaluator does not know. Control flow runs as it stands: a while that never ends never ends.
   static Result<Body> make(const ir::Module& module, const ir::Op& op, const ir::Block& block);
 
-  int arguments() const { return arguments_; }
-  int results() const { return static_cast<int>(results_.size()); }
   // Where the body is one op on its two arguments, in this order or the other; else nullptr.
   const ScalarOp* only_op() const;
   // The values of its surroundings that it reads, but for constants.

@@ -1,10 +1,10 @@
-#include "millrace/devices/cpu/kernels/custom_attributes.h"
-
+// From the attributes of an op to those that the handler of a custom call sees.
 #include <cstring>
 #include <optional>
 #include <utility>
 
-#include "millrace/devices/stablehlo/ir/dense_bytes.h"
+#include "millrace/devices/cpu/custom_call.h"
+#include "millrace/devices/cpu/kernels/families.h"
 #include "millrace/devices/stablehlo/ir/float_format.h"
 
 namespace millrace::devices::cpu::definition {

@@ -84,6 +84,16 @@ inline std::int64_t place_of(std::int64_t linear, std::span<const std::int64_t> 
   return at;
 }
 
+// The index of element `linear`, counted row-major.
+inline DimVector index_of(std::int64_t linear, std::span<const std::int64_t> dims) {
+  DimVector index(dims.size());
+  for (std::size_t d = dims.size(); d-- > 0;) {
+    index[d] = linear % dims[d];
+    linear /= dims[d];
+  }
+  return index;
+}
+
 // Some dimensions of an array, walked as one.
 struct Axes {
   DimVector dims, strides;
@@ -103,6 +113,19 @@ struct Axes {
 inline bool contains(std::span<const std::int64_t> list, std::int64_t x) {
   return std::find(list.begin(), list.end(), x) != list.end();
 }
+
+// Which dimensions of a reduction's operand stay and which are folded.
+struct FoldedDims {
+  DimVector kept, kept_strides, folded, folded_strides;
+  FoldedDims(std::span<const std::int64_t> dims, std::span<const std::int64_t> reduced) {
+    const DimVector strides = dense_strides(dims);
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      const bool fold = contains(reduced, static_cast<std::int64_t>(d));
+      (fold ? folded : kept).push_back(dims[d]);
+      (fold ? folded_strides : kept_strides).push_back(strides[d]);
+    }
+  }
+};
 
 // The dimensions of an array of `rank` that are in neither list.
 inline DimVector other_dims(int rank, std::span<const std::int64_t> some,

@@ -70,6 +70,11 @@ Status run_batch_norm_inference(const Call& c);
 Status run_batch_norm_training(const Call& c);
 Status run_batch_norm_grad(const Call& c);
 
+// custom_attributes.cc: those of its mhlo.backend_config (as JAX writes it) and its backend_config,
+// where they are dictionaries. What CallValue has nothing for (types, symbols, lists of several
+// kinds, literals of more than a million elements) is not among them.
+CallAttributes call_attributes(const ir::Op& op);
+
 // The integers of attribute `name`, or `n` times `otherwise`.
 Integers ints_or(const Call& c, std::string_view name, std::size_t n, std::int64_t otherwise);
 // The integers of an operand that tells sizes, starts or paddings.

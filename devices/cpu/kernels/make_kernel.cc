@@ -1,9 +1,9 @@
 #include "millrace/devices/cpu/kernels/kernel.h"
 
-#include <array>
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
-#include "millrace/devices/cpu/kernels/custom_attributes.h"
 #include "millrace/devices/cpu/kernels/elementwise/quantised.h"
 #include "millrace/devices/cpu/kernels/families.h"
 #include "millrace/devices/cpu/linalg/lapack.h"
@@ -78,12 +78,8 @@ constexpr Entry kEntries[] = {
 };
 
 Entry entry_of(OpKind kind) {
-  static const auto table = [] {
-    std::array<Entry, ir::kOpKinds> t{};
-    for (const Entry& e : kEntries) t[static_cast<std::size_t>(e.kind)] = e;
-    return t;
-  }();
-  return table[static_cast<std::size_t>(kind)];
+  const auto* const found = std::ranges::find(kEntries, kind, &Entry::kind);
+  return found == std::end(kEntries) ? Entry{kind, nullptr} : *found;
 }
 
 class OpKernel final : public ScratchKernel {
@@ -172,13 +168,11 @@ Result<std::shared_ptr<const Kernel>> make_custom_kernel(const ir::Op& op) {
 }  // namespace
 
 bool is_quantised(const ir::Op& op) {
-  for (const ir::Value* v : op.operands()) {
-    if (v->type().is_tensor() && v->type().element().quant() != nullptr) return true;
-  }
-  for (const ir::Value& v : op.results()) {
-    if (v.type().is_tensor() && v.type().element().quant() != nullptr) return true;
-  }
-  return false;
+  const auto quantised = [](ir::Type type) {
+    return type.is_tensor() && type.element().quant() != nullptr;
+  };
+  return std::ranges::any_of(op.operands(), quantised, &ir::Value::type) ||
+         std::ranges::any_of(op.results(), quantised, &ir::Value::type);
 }
 
 namespace {
@@ -290,10 +284,8 @@ IntLists::IntLists(const ir::Op& op) {
 }
 
 std::span<const std::int64_t> IntLists::find(std::string_view name) const {
-  for (const auto& [known, list] : lists_) {
-    if (known == name) return list;
-  }
-  return {};
+  const auto found = std::ranges::find(lists_, name, [](const auto& list) { return list.first; });
+  return found == lists_.end() ? std::span<const std::int64_t>() : found->second;
 }
 
 }  // namespace millrace::devices::cpu::definition

@@ -51,6 +51,14 @@ void with_stored(DType type, F f, G otherwise) {
   }
 }
 
+// Calls f(TypeTag<T>{}) with the type of a complex number's parts; false for other types.
+template <class F>
+bool with_parts(DType type, F f) {
+  if (type == DType::kC64) f(TypeTag<float>{});
+  if (type == DType::kC128) f(TypeTag<double>{});
+  return is_complex(type);
+}
+
 // The floats of at most eight bits, by their bits, which lie in a byte each.
 const std::array<double, 256>& small_floats(DType type) {
   static const auto tables = [] {
@@ -58,7 +66,7 @@ const std::array<double, 256>& small_floats(DType type) {
     for (std::size_t t = 0; t < all.size(); ++t) {
       const auto dtype = static_cast<DType>(t);
       if (!is_floating(dtype) || bit_width(dtype) > 8) continue;
-      for (std::size_t bits = 0; bits >> bit_width(dtype) == 0; ++bits)
+      for (std::size_t bits = 0; bits < all[t].size(); ++bits)
         all[t][bits] = ir::decode_float(dtype, bits);
     }
     return all;
@@ -80,16 +88,12 @@ Form form_of(DType type) {
 }
 
 void load(DType type, const std::byte* data, std::int64_t n, Scalar* to) {
-  if (type == DType::kC64) {
-    for (std::int64_t i = 0; i < n; ++i)
-      to[i] = from_complex(read<float>(data, 2 * i), read<float>(data, 2 * i + 1));
+  if (with_parts(type, [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        for (std::int64_t i = 0; i < n; ++i)
+          to[i] = from_complex(read<T>(data, 2 * i), read<T>(data, 2 * i + 1));
+      }))
     return;
-  }
-  if (type == DType::kC128) {
-    for (std::int64_t i = 0; i < n; ++i)
-      to[i] = from_complex(read<double>(data, 2 * i), read<double>(data, 2 * i + 1));
-    return;
-  }
   with_stored(
       type,
       [&](auto tag) {
@@ -114,20 +118,14 @@ void load(DType type, const std::byte* data, std::int64_t n, Scalar* to) {
 }
 
 void store(DType type, const Scalar* from, std::int64_t n, std::byte* data) {
-  if (type == DType::kC64) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      write(data, 2 * i, static_cast<float>(from[i].re));
-      write(data, 2 * i + 1, static_cast<float>(from[i].im));
-    }
+  if (with_parts(type, [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        for (std::int64_t i = 0; i < n; ++i) {
+          write(data, 2 * i, static_cast<T>(from[i].re));
+          write(data, 2 * i + 1, static_cast<T>(from[i].im));
+        }
+      }))
     return;
-  }
-  if (type == DType::kC128) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      write(data, 2 * i, from[i].re);
-      write(data, 2 * i + 1, from[i].im);
-    }
-    return;
-  }
   with_stored(
       type,
       [&](auto tag) {

@@ -179,9 +179,10 @@ const Row* row_of(const ir::Op& op) {
     type = shape ? index_of(shape->dtype()).value_or(0) : 0;
   }
   if (type == std::string_view::npos) return nullptr;
-  for (const auto rows : {factor_rows(), spectrum_rows(), eigen_rows(), tridiagonal_rows()}) {
+  for (const auto rows : {factor_rows(), eigen_rows()}) {
     for (const Row& row : rows) {
-      if (row.name == name && row.runs[type] != nullptr) return &row;
+      const bool complex = type >= 2;
+      if ((complex ? row.complex_name : row.name) == name && row.runs[type] != nullptr) return &row;
     }
   }
   return nullptr;

@@ -54,8 +54,9 @@ struct Row {
   std::string_view rule;
   // What the rule does not say; nullptr for nothing.
   bool (*fits)(const Extents&, const Options&);
-  std::string_view otherwise;  // what `fits` wants, in words
-  std::array<Run, 4> runs;     // of f32, f64 and their complex numbers; nullptr for none
+  std::string_view otherwise;            // what `fits` wants, in words
+  std::array<Run, 4> runs;               // of f32, f64 and their complex numbers; nullptr for none
+  std::string_view complex_name = name;  // of those of complex numbers
 };
 
 // From a functor with a template <class T> Status operator()(const Call&).
@@ -73,10 +74,8 @@ constexpr std::array<Run, 4> complex_ones(const std::array<Run, 4>& all) {
   return {nullptr, nullptr, all[2], all[3]};
 }
 
-std::span<const Row> factor_rows();       // lapack_factors.cc
-std::span<const Row> spectrum_rows();     // lapack_spectra.cc
-std::span<const Row> eigen_rows();        // lapack_eigen.cc
-std::span<const Row> tridiagonal_rows();  // lapack_tridiagonal.cc
+std::span<const Row> factor_rows();  // lapack_factors.cc
+std::span<const Row> eigen_rows();   // lapack_eigen.cc
 
 inline std::int64_t rows_of(const Shape& s) { return s.dim(s.rank() - 2); }
 inline std::int64_t columns_of(const Shape& s) { return s.dim(s.rank() - 1); }
@@ -87,18 +86,6 @@ inline std::int64_t batches_of(const Shape& s) {
   return count;
 }
 
-// By columns: element (i, j) is data[j * rows + i].
-template <class T>
-struct Matrix {
-  std::span<T> data;
-  std::int64_t rows = 0, columns = 0;
-  Integer m() const { return static_cast<Integer>(rows); }
-  Integer n() const { return static_cast<Integer>(columns); }
-  Integer leading() const { return std::max(m(), 1); }
-  T& operator()(std::int64_t i, std::int64_t j) const {
-    return data[static_cast<std::size_t>(j * rows + i)];
-  }
-};
 template <class T>
 Matrix<T> take(Scratch& scratch, std::int64_t rows, std::int64_t columns) {
   return {scratch.take<T>(rows * columns), rows, columns};
@@ -165,43 +152,43 @@ T not_a_number() {
   return T(std::numeric_limits<Real<T>>::quiet_NaN());
 }
 
-// A workspace's address; where it is empty that of one element, since queries write there too.
+// As large as a query left in a first element. A size in f32 may have lost bits.
 template <class T>
-T* address(std::span<T> workspace, T& spare) {
-  return workspace.empty() ? &spare : workspace.data();
-}
-
-template <class T>
-struct Workspace {
-  std::span<T> memory;
-  T* data() const { return memory.data(); }
-  Integer size() const { return static_cast<Integer>(memory.size()); }
-};
-// As large as query(address of a first element, -1) leaves there. A size in f32 may have lost bits.
-template <class T, class F>
-Workspace<T> take_workspace(Scratch& scratch, F query) {
-  T first(0);
-  query(&first, Integer{-1});
+Workspace<T> take_workspace(Scratch& scratch, T first) {
   double size = std::real(first);
   if (std::is_same_v<Real<T>, float>) size *= 1 + 1e-7;
-  return {
-      scratch.take<T>(static_cast<std::int64_t>(std::clamp(std::ceil(size), 1.0, 2147483647.0)))};
+  const auto elements = static_cast<Integer>(std::clamp(std::ceil(size), 1.0, 2147483647.0));
+  return {scratch.take<T>(elements).data(), elements};
+}
+// As large as call(query) leaves in the query's first element.
+template <class T, class F>
+Workspace<T> take_workspace_for(Scratch& scratch, F call) {
+  T first(0);
+  call(Workspace<T>{&first, -1});
+  return take_workspace(scratch, first);
 }
 
-// For each batch: operand 0 as `a`, what solve(batch) makes of it as result 0, and its word, if it
-// gives one, as the last result.
+// For each batch: the operand (0) as `a`, what solve(batch) makes of it as result 0, and its word,
+// if it gives one, as the last result. A solve(batch, workspace) is first asked for the size of
+// that; it looks at no element itself.
 template <class T, class F>
-Status each_matrix(const Call& c, const Matrix<T>& a, F solve) {
-  const std::int64_t batches = batches_of(c.operands[0].shape);
-  for (std::int64_t b = 0; b < batches; ++b) {
-    read(c.operands[0], b, a);
-    if constexpr (std::is_void_v<decltype(solve(b))>)
-      solve(b);
-    else
-      write_info(solve(b), c.results.back(), b);
-    write(a, c.results[0], b);
+Status each_matrix(const Call& c, const Matrix<T>& a, F solve, std::size_t operand = 0) {
+  if constexpr (requires { solve(0, Workspace<T>()); }) {
+    const auto work =
+        take_workspace_for<T>(c.scratch, [&](Workspace<T> query) { solve(0, query); });
+    return each_matrix(c, a, [&](std::int64_t b) { return solve(b, work); }, operand);
+  } else {
+    if (c.scratch.measures()) return {};
+    for (std::int64_t b = 0; b < batches_of(c.operands[operand].shape); ++b) {
+      read(c.operands[operand], b, a);
+      if constexpr (std::is_void_v<decltype(solve(b))>)
+        solve(b);
+      else
+        write_info(solve(b), c.results.back(), b);
+      write(a, c.results[0], b);
+    }
+    return {};
   }
-  return {};
 }
 
 }  // namespace millrace::devices::cpu::linalg

@@ -1,5 +1,6 @@
 // Eigenvalues of matrices of any kind: their vectors, Schur's form, and Hessenberg's on the way
-// there. For what is not finite see lapack_spectra.cc.
+// there; singular values. What is not finite is not handed to the library, where a search for
+// values need not end: its results are NaN, and its word says so as JAX's own CPU does.
 #include <algorithm>
 #include <complex>
 
@@ -7,6 +8,92 @@
 
 namespace millrace::devices::cpu::linalg {
 namespace {
+
+// Of Hermitian matrices: eigenvalues from the smallest on, and eigenvectors as columns.
+struct Hermitian {
+  template <class T>
+  Status operator()(const Call& c) const {
+    using R = Real<T>;
+    const Matrix<T> a = take_like<T>(c, 0);
+    const auto call = [&](std::span<R> values, Workspace<T> work, Workspace<R> rwork,
+                          Workspace<Integer> iwork) {
+      return library_syevd<T>(c.options.mode, c.options.triangle, a.n(), a, values, work,
+                              if_complex<T>(rwork), iwork);
+    };
+    T size(0);
+    R real_size = 0;
+    Integer integers = 0;
+    call({}, {&size, -1}, {&real_size, -1}, {&integers, -1});
+    const auto work = take_workspace(c.scratch, size);
+    const auto rwork = take_workspace(c.scratch, real_size);
+    const auto iwork = take_workspace(c.scratch, integers);
+    return each_matrix(c, a, [&](std::int64_t b) {
+      const std::span<R> values = piece<R>(c.results[1], b, a.columns);
+      // Only one triangle counts.
+      for (Integer j = 0; j < a.n(); ++j) {
+        for (Integer i = 0; i < j; ++i) (c.options.triangle == 'L' ? a(i, j) : a(j, i)) = T(0);
+      }
+      if (is_finite<T>(a.data)) return call(values, work, rwork, iwork);
+      std::ranges::fill(a.data, not_a_number<T>());
+      std::ranges::fill(values, not_a_number<R>());
+      return a.n();
+    });
+  }
+};
+
+// A = U S V^H by division, which is the usual way, or by QR steps; how many of the vectors, the
+// mode says.
+template <bool kDivided>
+struct Singular {
+  template <class T>
+  Status operator()(const Call& c) const {
+    using R = Real<T>;
+    const Matrix<T> a = take_like<T>(c, 0),
+                    u = take<T>(c.scratch, a.rows, columns_of(c.results[2].shape)),
+                    vt = take<T>(c.scratch, rows_of(c.results[3].shape), a.columns);
+    const std::int64_t least = std::min(a.rows, a.columns), most = std::max(a.rows, a.columns);
+    const char mode = c.options.mode;
+    const std::int64_t reals =
+        !kDivided ? 5 * least
+        : mode == 'N'
+            ? 7 * least
+            : std::max(5 * least * (least + 1), 2 * most * least + 2 * least * least + least);
+    const std::span<R> rwork = c.scratch.take<R>(kComplex<T> ? reals : 0);
+    const std::span<Integer> iwork = c.scratch.take<Integer>(8 * least);
+    const auto call = [&](std::span<R> values, Workspace<T> work) {
+      if constexpr (kDivided)
+        return library_gesdd<T>(mode, a.m(), a.n(), a, values, u, vt, work, if_complex<T>(rwork),
+                                iwork);
+      else
+        return library_gesvd<T>(mode, mode, a.m(), a.n(), a, values, u, vt, work,
+                                if_complex<T>(rwork));
+    };
+    const auto work = take_workspace_for<T>(c.scratch, [&](Workspace<T> query) {
+      if (least > 0) call({}, query);
+    });
+    return each_matrix(c, a, [&](std::int64_t b) {
+      const std::span<R> values = piece<R>(c.results[1], b, least);
+      const bool wanted = mode != 'N';
+      for (const Matrix<T>& vectors : {u, vt}) {
+        std::ranges::fill(vectors.data, T(0));
+        // Which stands where there is nothing to decompose.
+        for (std::int64_t i = 0; wanted && i < std::min(vectors.rows, vectors.columns); ++i)
+          vectors(i, i) = T(1);
+      }
+      Integer info = 0;
+      if (!is_finite<T>(a.data)) {
+        info = -4;  // as it says that its fourth argument has a NaN
+        std::ranges::fill(values, not_a_number<R>());
+        for (const Matrix<T>& all : {u, vt}) std::ranges::fill(all.data, not_a_number<T>());
+      } else if (least > 0) {
+        info = call(values, work);
+      }
+      write(u, c.results[2], b);
+      write(vt, c.results[3], b);
+      return info;
+    });
+  }
+};
 
 // Real eigenvectors as LAPACK packs them: of a pair of conjugate values, the real parts are one
 // column and the imaginary ones the next.
@@ -28,30 +115,18 @@ struct Eigen {
   template <class T>
   Status operator()(const Call& c) const {
     using R = Real<T>;
-    const Options& o = c.options;
     const Shape& s = c.operands[0].shape;
     const std::int64_t rows = rows_of(s);
     const Matrix<T> a = take<T>(c.scratch, rows, rows), left = take<T>(c.scratch, rows, rows),
                     right = take<T>(c.scratch, rows, rows);
     const auto unpacked = take<std::complex<R>>(c.scratch, kComplex<T> ? 0 : rows, rows);
     const std::span<R> rwork = c.scratch.take<R>(2 * rows);
-    R spare = 0;
-    const Integer n = a.n(), lda = a.leading();
-    const auto call = [&](T* data, T* values, [[maybe_unused]] T* imaginary, T* vl, T* vr, T* work,
-                          Integer lwork) {
-      Integer info = 0;
-      if constexpr (kComplex<T>)
-        library_geev<T>(&o.left_vectors, &o.right_vectors, &n, data, &lda, values, vl, &lda, vr,
-                        &lda, work, &lwork, address(rwork, spare), &info, 1, 1);
-      else
-        library_geev<T>(&o.left_vectors, &o.right_vectors, &n, data, &lda, values, imaginary, vl,
-                        &lda, vr, &lda, work, &lwork, &info, 1, 1);
-      return info;
+    const auto call = [&](std::span<T> values, std::span<T> imaginary, Workspace<T> work) {
+      return library_geev<T>(c.options.left_vectors, c.options.right_vectors, a.n(), a, values,
+                             if_real<T>(imaginary), left, right, work, if_complex<T>(rwork));
     };
-    T none(0);
-    const auto work = take_workspace<T>(c.scratch, [&](T* size, Integer query) {
-      call(&none, &none, &none, &none, &none, size, query);
-    });
+    const auto work =
+        take_workspace_for<T>(c.scratch, [&](Workspace<T> query) { call({}, {}, query); });
     if (c.scratch.measures()) return {};
     const std::size_t first = kComplex<T> ? 1 : 2;  // result that is vectors
     for (std::int64_t b = 0; b < batches_of(s); ++b) {
@@ -61,8 +136,7 @@ struct Eigen {
       for (const Matrix<T>& vectors : {left, right}) std::ranges::fill(vectors.data, T(0));
       Integer info = -4;  // as JAX has it for what is not finite
       if (is_finite<T>(a.data)) {
-        info = call(a.data.data(), values.data(), imaginary.data(), left.data.data(),
-                    right.data.data(), work.data(), work.size());
+        info = call(values, imaginary, work);
       } else {
         for (const std::span<T> all : {values, imaginary, left.data, right.data})
           std::ranges::fill(all, not_a_number<T>());
@@ -90,40 +164,25 @@ struct Schur {
   Status operator()(const Call& c) const {
     using R = Real<T>;
     const Options& o = c.options;
-    const Shape& s = c.operands[0].shape;
-    const std::int64_t rows = rows_of(s);
+    const std::int64_t rows = rows_of(c.operands[0].shape);
     const Matrix<T> a = take<T>(c.scratch, rows, rows), z = take<T>(c.scratch, rows, rows);
     const std::span<R> rwork = c.scratch.take<R>(rows);
     const std::span<Integer> bwork = c.scratch.take<Integer>(rows);
-    R spare = 0;
-    Integer spare_word = 0;
-    const Integer n = a.n(), lda = a.leading();
-    const auto call = [&](T* data, Integer* selected, T* values, [[maybe_unused]] T* imaginary,
-                          T* vectors, T* work, Integer lwork) {
-      Integer info = 0;
-      if constexpr (kComplex<T>)
-        library_gees<T>(&o.mode, &o.sort, nullptr, &n, data, &lda, selected, values, vectors, &lda,
-                        work, &lwork, address(rwork, spare), address(bwork, spare_word), &info, 1,
-                        1);
-      else
-        library_gees<T>(&o.mode, &o.sort, nullptr, &n, data, &lda, selected, values, imaginary,
-                        vectors, &lda, work, &lwork, address(bwork, spare_word), &info, 1, 1);
-      return info;
+    constexpr const void* kSelect = nullptr;  // a function for sorting, which is never asked for
+    const auto call = [&](std::span<T> values, std::span<T> imaginary, Workspace<T> work) {
+      Integer selected = 0;
+      return library_gees<T>(o.mode, o.sort, kSelect, a.n(), a, &selected, values,
+                             if_real<T>(imaginary), z, work, if_complex<T>(rwork), bwork);
     };
-    T none(0);
-    Integer selected = 0;
-    const auto work = take_workspace<T>(c.scratch, [&](T* size, Integer query) {
-      call(&none, &selected, &none, &none, &none, size, query);
-    });
-    if (c.scratch.measures()) return {};
+    const auto work =
+        take_workspace_for<T>(c.scratch, [&](Workspace<T> query) { call({}, {}, query); });
     return each_matrix(c, a, [&](std::int64_t b) {
       const std::span<T> values = piece<T>(c.results[2], b, rows),
                          imaginary = kComplex<T> ? values : piece<T>(c.results[3], b, rows);
       std::ranges::fill(z.data, T(0));
-      Integer info = n;  // as when no value was found
+      Integer info = a.n();  // as when no value was found
       if (is_finite<T>(a.data)) {
-        info = call(a.data.data(), &selected, values.data(), imaginary.data(), z.data.data(),
-                    work.data(), work.size());
+        info = call(values, imaginary, work);
       } else {
         for (const std::span<T> all : {values, imaginary, a.data, z.data})
           std::ranges::fill(all, not_a_number<T>());
@@ -139,25 +198,28 @@ struct Schur {
 struct Hessenberg {
   template <class T>
   Status operator()(const Call& c) const {
-    const Options& o = c.options;
     const Matrix<T> a = take_like<T>(c, 0);
-    const Integer n = a.n(), lda = a.leading();
-    const auto call = [&](T* data, T* tau, T* work, Integer lwork) {
-      Integer info = 0;
-      library_gehrd<T>(&n, &o.low, &o.high, data, &lda, tau, work, &lwork, &info);
-      return info;
-    };
-    T none(0);
-    const auto work = take_workspace<T>(
-        c.scratch, [&](T* size, Integer query) { call(&none, &none, size, query); });
-    if (c.scratch.measures()) return {};
-    return each_matrix(c, a, [&](std::int64_t b) {
-      return call(a.data.data(), piece<T>(c.results[1], b, std::max(n - 1, 0)).data(), work.data(),
-                  work.size());
+    const std::int64_t beside = std::max<std::int64_t>(a.columns - 1, 0);
+    return each_matrix(c, a, [&](std::int64_t b, Workspace<T> work) {
+      return library_gehrd<T>(a.n(), c.options.low, c.options.high, a,
+                              piece<T>(c.results[1], b, beside), work);
     });
   }
 };
 
+// With more rows the library could not say in 32 bits how large its workspace is.
+constexpr std::int64_t kMostRows = 16384;
+
+// All vectors, or as many as there are values; the letter 'N' leaves them away.
+bool singular(const Extents& e, const Options& o) {
+  const bool full = extent(e, 'u') == extent(e, 'm') && extent(e, 'v') == extent(e, 'n');
+  const bool thin = extent(e, 'u') == extent(e, 'k') && extent(e, 'v') == extent(e, 'k');
+  if (extent(e, 'k') > kMostRows || !is_countable(e)) return false;
+  return o.mode == 'A' ? full : o.mode == 'S' ? thin : o.mode == 'N' && (full || thin);
+}
+bool hermitian(const Extents& e, const Options& o) {
+  return extent(e, 'n') <= kMostRows && is_triangle(o) && (o.mode == 'V' || o.mode == 'N');
+}
 bool asks(char letter) { return letter == 'V' || letter == 'N'; }
 bool eigen(const Extents&, const Options& o) {
   return asks(o.left_vectors) && asks(o.right_vectors);
@@ -167,11 +229,19 @@ bool hessenberg(const Extents& e, const Options& o) {
   const std::int64_t n = extent(e, 'n');
   return n == 0 ? o.low == 1 && o.high == 0 : 1 <= o.low && o.low <= o.high && o.high <= n;
 }
+constexpr std::string_view kSingularRule = "T[m,n] -> T[m,n] R[k] T[m,u] T[v,n] i32[]",
+                           kSingularWords =
+                               ", u = m and v = n with mode 'A', u = v = k with mode 'S', one of "
+                               "both with mode 'N', k at most 16384, m and n at most 2^24";
 constexpr auto kEigen = of_all_types(Eigen{});
 constexpr auto kSchur = of_all_types(Schur{});
 constexpr std::string_view kEigenWords = ", compute_left and compute_right 'V' or 'N'",
                            kSchurWords = ", mode 'V' or 'N', sort 'N'";
 constexpr Row kRows[] = {
+    {"syevd", "T[n,n] -> T[n,n] R[n] i32[]", hermitian,
+     ", mode 'V' or 'N', uplo 'L' or 'U', n at most 16384", of_all_types(Hermitian{}), "heevd"},
+    {"gesdd", kSingularRule, singular, kSingularWords, of_all_types(Singular<true>{})},
+    {"gesvd", kSingularRule, singular, kSingularWords, of_all_types(Singular<false>{})},
     {"geev", "T[n,n] -> T[n] T[n] C[n,n] C[n,n] i32[]", eigen, kEigenWords, real_ones(kEigen)},
     {"geev", "T[n,n] -> T[n] C[n,n] C[n,n] i32[]", eigen, kEigenWords, complex_ones(kEigen)},
     {"gees", "T[n,n] -> T[n,n] T[n,n] T[n] T[n] i32[] i32[]", schur, kSchurWords,

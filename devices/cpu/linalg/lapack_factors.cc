@@ -1,6 +1,9 @@
-// Factors of matrices: Cholesky, LU, QR, and solving by triangles.
+// Factors of matrices (Cholesky, LU, QR, three diagonals), and solving by triangles and by three
+// diagonals.
 #include <algorithm>
+#include <cmath>
 #include <complex>
+#include <limits>
 #include <numeric>
 
 #include "millrace/devices/cpu/linalg/lapack_call.h"
@@ -12,13 +15,8 @@ struct Cholesky {
   template <class T>
   Status operator()(const Call& c) const {
     const Matrix<T> a = take_like<T>(c, 0);
-    if (c.scratch.measures()) return {};
-    const Integer n = a.n(), lda = a.leading();
-    return each_matrix(c, a, [&](std::int64_t) {
-      Integer info = 0;
-      library_potrf<T>(&c.options.triangle, &n, a.data.data(), &lda, &info, 1);
-      return info;
-    });
+    return each_matrix(
+        c, a, [&](std::int64_t) { return library_potrf<T>(c.options.triangle, a.n(), a); });
   }
 };
 
@@ -26,13 +24,9 @@ struct Lu {
   template <class T>
   Status operator()(const Call& c) const {
     const Matrix<T> a = take_like<T>(c, 0);
-    if (c.scratch.measures()) return {};
-    const Integer m = a.m(), n = a.n(), lda = a.leading();
     return each_matrix(c, a, [&](std::int64_t b) {
-      Integer info = 0;
-      library_getrf<T>(&m, &n, a.data.data(), &lda,
-                       piece<Integer>(c.results[1], b, std::min(m, n)).data(), &info);
-      return info;
+      return library_getrf<T>(a.m(), a.n(), a,
+                              piece<Integer>(c.results[1], b, std::min(a.rows, a.columns)));
     });
   }
 };
@@ -43,17 +37,11 @@ struct TriangularSolve {
   Status operator()(const Call& c) const {
     const Options& o = c.options;
     const Matrix<T> a = take_like<T>(c, 0), x = take_like<T>(c, 1);
-    if (c.scratch.measures()) return {};
-    const Integer m = x.m(), n = x.n(), lda = a.leading(), ldx = x.leading();
-    const T one(1);
-    for (std::int64_t b = 0; b < batches_of(c.operands[1].shape); ++b) {
+    const auto solve = [&](std::int64_t b) {
       read(c.operands[0], b, a);
-      read(c.operands[1], b, x);
-      library_trsm<T>(&o.side, &o.triangle, &o.transposed, &o.diagonal, &m, &n, &one, a.data.data(),
-                      &lda, x.data.data(), &ldx, 1, 1, 1, 1);
-      write(x, c.results[0], b);
-    }
-    return {};
+      library_trsm<T>.call(o.side, o.triangle, o.transposed, o.diagonal, x.m(), x.n(), T(1), a, x);
+    };
+    return each_matrix(c, x, solve, 1);
   }
 };
 
@@ -61,18 +49,9 @@ struct Qr {
   template <class T>
   Status operator()(const Call& c) const {
     const Matrix<T> a = take_like<T>(c, 0);
-    const Integer m = a.m(), n = a.n(), lda = a.leading();
-    const auto call = [&](T* data, T* tau, T* work, Integer lwork) {
-      Integer info = 0;
-      library_geqrf<T>(&m, &n, data, &lda, tau, work, &lwork, &info);
-    };
-    T none(0);
-    const auto work = take_workspace<T>(
-        c.scratch, [&](T* size, Integer query) { call(&none, &none, size, query); });
-    if (c.scratch.measures()) return {};
-    return each_matrix(c, a, [&](std::int64_t b) {
-      call(a.data.data(), piece<T>(c.results[1], b, std::min(m, n)).data(), work.data(),
-           work.size());
+    return each_matrix(c, a, [&](std::int64_t b, Workspace<T> work) {
+      library_geqrf<T>(a.m(), a.n(), a, piece<T>(c.results[1], b, std::min(a.rows, a.columns)),
+                       work);
     });
   }
 };
@@ -83,28 +62,17 @@ struct PivotedQr {
   template <class T>
   Status operator()(const Call& c) const {
     const Matrix<T> a = take_like<T>(c, 0);
-    const Integer m = a.m(), n = a.n(), lda = a.leading();
     const std::span<Real<T>> rwork = c.scratch.take<Real<T>>(kComplex<T> ? 2 * a.columns : 0);
-    Real<T> spare = 0;
-    const auto call = [&](T* data, Integer* columns, T* tau, T* work, Integer lwork) {
-      Integer info = 0;
-      if constexpr (kComplex<T>)
-        library_geqp3<T>(&m, &n, data, &lda, columns, tau, work, &lwork, address(rwork, spare),
-                         &info);
-      else
-        library_geqp3<T>(&m, &n, data, &lda, columns, tau, work, &lwork, &info);
+    const auto call = [&](std::span<Integer> columns, std::span<T> taus, Workspace<T> work) {
+      library_geqp3<T>(a.m(), a.n(), a, columns, taus, work, if_complex<T>(rwork));
     };
-    T none(0);
-    Integer column = 0;
-    const auto work = take_workspace<T>(
-        c.scratch, [&](T* size, Integer query) { call(&none, &column, &none, size, query); });
-    if (c.scratch.measures()) return {};
+    const auto work =
+        take_workspace_for<T>(c.scratch, [&](Workspace<T> query) { call({}, {}, query); });
     return each_matrix(c, a, [&](std::int64_t b) {
-      const auto columns = piece<Integer>(c.results[1], b, n);
-      const auto taus = piece<T>(c.results[2], b, std::min(m, n));
+      const auto columns = piece<Integer>(c.results[1], b, a.columns);
+      const auto taus = piece<T>(c.results[2], b, std::min(a.rows, a.columns));
       read(c.operands[1], b, columns);
-      if (is_finite<T>(a.data))
-        return call(a.data.data(), columns.data(), taus.data(), work.data(), work.size());
+      if (is_finite<T>(a.data)) return call(columns, taus, work);
       // No column is the largest, and the search for it need not end.
       std::iota(columns.begin(), columns.end(), 1);
       std::ranges::fill(a.data, not_a_number<T>());
@@ -119,17 +87,9 @@ struct MakeQ {
   Status operator()(const Call& c) const {
     const Matrix<T> a = take_like<T>(c, 0);
     const std::int64_t count = columns_of(c.operands[1].shape);
-    const Integer m = a.m(), n = a.n(), k = static_cast<Integer>(count), lda = a.leading();
-    const auto call = [&](T* data, const T* tau, T* work, Integer lwork) {
-      Integer info = 0;
-      library_orgqr<T>(&m, &n, &k, data, &lda, tau, work, &lwork, &info);
-    };
-    T none(0);
-    const auto work = take_workspace<T>(
-        c.scratch, [&](T* size, Integer query) { call(&none, &none, size, query); });
-    if (c.scratch.measures()) return {};
-    return each_matrix(c, a, [&](std::int64_t b) {
-      call(a.data.data(), piece<T>(c.operands[1], b, count), work.data(), work.size());
+    return each_matrix(c, a, [&](std::int64_t b, Workspace<T> work) {
+      library_orgqr<T>(a.m(), a.n(), static_cast<Integer>(count), a,
+                       piece<T>(c.operands[1], b, count), work);
     });
   }
 };
@@ -139,32 +99,129 @@ struct TimesQ {
   template <class T>
   Status operator()(const Call& c) const {
     const Matrix<T> a = take_like<T>(c, 0), x = take_like<T>(c, 2);
-    const Integer m = x.m(), n = x.n(), k = a.n(), lda = a.leading(), ldx = x.leading();
     const char side = c.options.left ? 'L' : 'R', op = !c.options.transpose ? 'N'
                                                        : kComplex<T>        ? 'C'
                                                                             : 'T';
-    const auto call = [&](const T* data, const T* tau, T* to, T* work, Integer lwork) {
-      Integer info = 0;
-      library_ormqr<T>(&side, &op, &m, &n, &k, data, &lda, tau, to, &ldx, work, &lwork, &info, 1,
-                       1);
+    const auto call = [&](std::int64_t b, Workspace<T> work) {
+      library_ormqr<T>(side, op, x.m(), x.n(), a.n(), a, piece<T>(c.operands[1], b, a.columns), x,
+                       work);
     };
-    T none(0);
-    const auto work = take_workspace<T>(
-        c.scratch, [&](T* size, Integer query) { call(&none, &none, &none, size, query); });
-    if (c.scratch.measures()) return {};
-    for (std::int64_t b = 0; b < batches_of(c.operands[2].shape); ++b) {
+    const auto work = take_workspace_for<T>(c.scratch, [&](Workspace<T> query) { call(0, query); });
+    const auto multiply = [&](std::int64_t b) {
       read(c.operands[0], b, a);
-      read(c.operands[2], b, x);
-      call(a.data.data(), piece<T>(c.operands[1], b, a.columns), x.data.data(), work.data(),
-           work.size());
-      write(x, c.results[0], b);
+      call(b, work);
+    };
+    return each_matrix(c, x, multiply, 2);
+  }
+};
+
+// A = Q T Q^H: T's diagonals in results of their own, the vectors that make up Q in the triangle.
+struct Tridiagonal {
+  template <class T>
+  Status operator()(const Call& c) const {
+    using R = Real<T>;
+    const Matrix<T> a = take_like<T>(c, 0);
+    const std::int64_t beside = std::max<std::int64_t>(a.columns - 1, 0);
+    return each_matrix(c, a, [&](std::int64_t b, Workspace<T> work) {
+      return library_sytrd<T>(c.options.triangle, a.n(), a, piece<R>(c.results[1], b, a.columns),
+                              piece<R>(c.results[2], b, beside), piece<T>(c.results[3], b, beside),
+                              work);
+    });
+  }
+};
+
+// The diagonal below starts with an element that is not part of the matrix, the one above ends with
+// one.
+struct TridiagonalSolve {
+  template <class T>
+  Status operator()(const Call& c) const {
+    const Shape& s = c.operands[3].shape;
+    const std::int64_t rows = rows_of(s);
+    const Matrix<T> x = take<T>(c.scratch, rows, columns_of(s));
+    if (c.scratch.measures()) return {};
+    for (std::int64_t b = 0; b < batches_of(s); ++b) {
+      std::span<T> diagonals[3];
+      for (std::size_t i = 0; i < 3; ++i) {
+        diagonals[i] = piece<T>(c.results[i], b, rows);
+        read(c.operands[i], b, diagonals[i]);
+      }
+      read(c.operands[3], b, x);
+      const Integer info = library_gtsv<T>(x.m(), x.n(), diagonals[0].subspan(rows > 0 ? 1 : 0),
+                                           diagonals[1], diagonals[2], x);
+      write(x, c.results[3], b);
+      write_info(info, c.results[4], b);
     }
     return {};
   }
 };
 
-constexpr auto kMakeQ = of_all_types(MakeQ{});
-constexpr auto kTimesQ = of_all_types(TimesQ{});
+// The pivot `p` made larger, from steps of `least` on, until the largest of a row can be divided by
+// it (LAPACK's xLAGTS does so for inverse iteration).
+template <class T>
+T large_enough(T p, Real<T> largest, Real<T> least) {
+  using R = Real<T>;
+  constexpr R kSmall = std::numeric_limits<R>::min();
+  R step = std::copysign(std::max(least, kSmall), std::real(p));
+  while (p == T(0) || (std::abs(p) < 1 && largest * kSmall > std::abs(p))) {
+    p += step;
+    step *= 2;
+  }
+  return p;
+}
+
+// The matrix may be singular: pivots that are too small for a finite solution grow, by steps
+// of rounding errors of the largest.
+struct PerturbedSolve {
+  template <class T>
+  Status operator()(const Call& c) const {
+    using R = Real<T>;
+    const Shape& s = c.operands[3].shape;
+    const std::int64_t rows = rows_of(s), columns = columns_of(s);
+    const std::span<T> below = c.scratch.take<T>(rows), diagonal = c.scratch.take<T>(rows),
+                       above = c.scratch.take<T>(rows), second = c.scratch.take<T>(rows);
+    const std::span<Integer> pivots = c.scratch.take<Integer>(rows);
+    if (c.scratch.measures() || rows == 0) return {};
+    for (std::int64_t b = 0; b < batches_of(s); ++b) {
+      read(c.operands[0], b, below);
+      read(c.operands[1], b, diagonal);
+      read(c.operands[2], b, above);
+      std::ranges::fill(second, T(0));
+      library_gttrf<T>(static_cast<Integer>(rows), below.subspan(1), diagonal, above, second,
+                       pivots);
+      above.back() = T(0);
+      R largest = 0;
+      for (const std::span<T> u : {diagonal, above, second.first(second.size() - 1)}) {
+        for (const T& x : u) largest = std::max<R>(largest, std::abs(x));
+      }
+      const std::span<T> x = piece<T>(c.results[0], b, rows * columns);
+      std::copy_n(piece<T>(c.operands[3], b, rows * columns), x.size(), x.data());
+      const auto row = [&](std::int64_t i) {
+        return x.subspan(static_cast<std::size_t>(i * columns), static_cast<std::size_t>(columns));
+      };
+      for (std::int64_t i = 0; i + 1 < rows; ++i) {
+        const auto upper = row(i), lower = row(i + 1);
+        if (pivots[static_cast<std::size_t>(i)] != i + 1) std::ranges::swap_ranges(upper, lower);
+        const T factor = below[static_cast<std::size_t>(i + 1)];
+        for (std::size_t j = 0; j < upper.size(); ++j) lower[j] -= factor * upper[j];
+      }
+      for (std::int64_t i = rows - 1; i >= 0; --i) {
+        const auto at = static_cast<std::size_t>(i);
+        const auto left = row(i);
+        R most = 0;
+        for (std::size_t j = 0; j < left.size(); ++j) {
+          if (i + 1 < rows) left[j] -= above[at] * row(i + 1)[j];
+          if (i + 2 < rows) left[j] -= second[at] * row(i + 2)[j];
+          most = std::max<R>(most, std::abs(left[j]));
+        }
+        const T pivot =
+            large_enough(diagonal[at], most, std::numeric_limits<R>::epsilon() * largest);
+        for (T& value : left) value /= pivot;
+      }
+    }
+    return {};
+  }
+};
+
 bool countable(const Extents& e, const Options&) { return is_countable(e); }
 bool makes_q(const Extents& e, const Options&) {
   return is_countable(e) && extent(e, 'm') >= extent(e, 'n') && extent(e, 'n') >= extent(e, 't');
@@ -180,25 +237,28 @@ bool solves(const Extents& e, const Options& o) {
                        std::string_view("NU").contains(o.diagonal);
   return letters && extent(e, 's') == extent(e, o.side == 'L' ? 'm' : 'n');
 }
-constexpr std::string_view kCountable = ", m and n at most 2^24", kMakesQ = ", 2^24 >= m >= n >= t",
-                           kTakesQ =
-                               ", t <= r = m from the left or n from the right, m and n at "
-                               "most 2^24";
+constexpr std::string_view kTriangle = ", uplo 'L' or 'U'", kCountable = ", m and n at most 2^24";
 constexpr Row kRows[] = {
-    {"potrf", "T[n,n] -> T[n,n] i32[]", triangle, ", uplo 'L' or 'U'", of_all_types(Cholesky{})},
+    {"potrf", "T[n,n] -> T[n,n] i32[]", triangle, kTriangle, of_all_types(Cholesky{})},
     {"getrf", "T[m,n] -> T[m,n] i32[k] i32[]", nullptr, "", of_all_types(Lu{})},
     {"trsm", "T[s,s] T[m,n] -> T[m,n]", solves,
      ", s = m from the left or n from the right, side 'L' or 'R', uplo 'L' or 'U', trans_x 'N', "
-     "'T' or "
-     "'C', diag 'N' or 'U'",
+     "'T' or 'C', diag 'N' or 'U'",
      of_all_types(TriangularSolve{})},
     {"geqrf", "T[m,n] -> T[m,n] T[k]", countable, kCountable, of_all_types(Qr{})},
     {"geqp3", "T[m,n] i32[n] -> T[m,n] i32[n] T[k]", countable, kCountable,
      of_all_types(PivotedQr{})},
-    {"orgqr", "T[m,n] T[t] -> T[m,n]", makes_q, kMakesQ, real_ones(kMakeQ)},
-    {"ungqr", "T[m,n] T[t] -> T[m,n]", makes_q, kMakesQ, complex_ones(kMakeQ)},
-    {"ormqr", "T[r,t] T[t] T[m,n] -> T[m,n]", takes_q, kTakesQ, real_ones(kTimesQ)},
-    {"unmqr", "T[r,t] T[t] T[m,n] -> T[m,n]", takes_q, kTakesQ, complex_ones(kTimesQ)}};
+    {"orgqr", "T[m,n] T[t] -> T[m,n]", makes_q, ", 2^24 >= m >= n >= t", of_all_types(MakeQ{}),
+     "ungqr"},
+    {"ormqr", "T[r,t] T[t] T[m,n] -> T[m,n]", takes_q,
+     ", t <= r = m from the left or n from the right, m and n at most 2^24", of_all_types(TimesQ{}),
+     "unmqr"},
+    {"sytrd", "T[n,n] -> T[n,n] R[n] R[p] T[p] i32[]", triangle, kTriangle,
+     of_all_types(Tridiagonal{}), "hetrd"},
+    {"gtsv", "T[n] T[n] T[n] T[n,c] -> T[n] T[n] T[n] T[n,c] i32[]", nullptr, "",
+     of_all_types(TridiagonalSolve{})},
+    {"tridiagonal_solve_perturbed_ffi", "T[n] T[n] T[n] T[n,c] -> T[n,c]", nullptr, "",
+     of_all_types(PerturbedSolve{})}};
 
 }  // namespace
 

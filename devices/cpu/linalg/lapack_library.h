@@ -1,22 +1,22 @@
-// The routines of LAPACK that lapack_*.cc call, as Fortran lays out their calls: everything by
-// address, the lengths of strings behind. One name for the four element types: potrf<float> is
-// spotrf, potrf<double> dpotrf, and so on. Workspaces are asked for with a size of -1; the optimal
-// one comes back in their first element. A letter that it does not know may end the process, so the
-// rules of the calls let none pass. What the arguments mean: the LAPACK Users' Guide,
-// www.netlib.org/lapack. Any LAPACK of Debian's alternatives does (liblapack.so.3); the one of
-// tools/packages.txt starts no threads, others may.
+// The routines of LAPACK that lapack_*.cc call. One name for the four element types: potrf<float>
+// is spotrf, potrf<double> dpotrf, and so on. Workspaces are asked for with a size of -1; the
+// optimal one comes back in their first element. A letter that it does not know may end the
+// process, so the rules of the calls let none pass. What the arguments mean: the LAPACK Users'
+// Guide, www.netlib.org/lapack. Any LAPACK of Debian's alternatives does (liblapack.so.3); the one
+// of tools/packages.txt starts no threads, others may.
 #pragma once
 
+#include <algorithm>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <tuple>
 #include <type_traits>
 
 namespace millrace::devices::cpu::linalg {
 
 using Integer = std::int32_t;
-using Letter = const char*;
-using Size = const Integer*;
 using Complex64 = std::complex<float>;
 using Complex128 = std::complex<double>;
 
@@ -33,119 +33,143 @@ using Real = typename RealOf<T>::Type;
 template <class T>
 inline constexpr bool kComplex = !std::is_same_v<T, Real<T>>;
 
-// Types of routines; a real one and a complex one where these differ in more than T.
+// By columns: element (i, j) is data[j * rows + i]. A routine takes it as its address and the
+// number of rows.
 template <class T>
-using Potrf = void(Letter uplo, Size n, T* a, Size lda, Integer* info, std::size_t);
+struct Matrix {
+  std::span<T> data;
+  std::int64_t rows = 0, columns = 0;
+  Integer m() const { return static_cast<Integer>(rows); }
+  Integer n() const { return static_cast<Integer>(columns); }
+  Integer leading() const { return std::max(m(), 1); }
+  T& operator()(std::int64_t i, std::int64_t j) const {
+    return data[static_cast<std::size_t>(j * rows + i)];
+  }
+};
+
+// A routine takes it as its address and its size.
 template <class T>
-using Getrf = void(Size m, Size n, T* a, Size lda, Integer* pivots, Integer* info);
-template <class T>
-using Trsm = void(Letter side, Letter uplo, Letter trans, Letter diag, Size m, Size n,
-                  const T* alpha, const T* a, Size lda, T* b, Size ldb, std::size_t, std::size_t,
-                  std::size_t, std::size_t);
-template <class T>
-using Geqrf = void(Size m, Size n, T* a, Size lda, T* tau, T* work, Size lwork, Integer* info);
-template <class T>
-using GeqP3Real = void(Size m, Size n, T* a, Size lda, Integer* columns, T* tau, T* work,
-                       Size lwork, Integer* info);
-template <class T>
-using GeqP3Complex = void(Size m, Size n, T* a, Size lda, Integer* columns, T* tau, T* work,
-                          Size lwork, Real<T>* rwork, Integer* info);
-template <class T>
-using Orgqr = void(Size m, Size n, Size k, T* a, Size lda, const T* tau, T* work, Size lwork,
-                   Integer* info);
-template <class T>
-using Ormqr = void(Letter side, Letter trans, Size m, Size n, Size k, const T* a, Size lda,
-                   const T* tau, T* c, Size ldc, T* work, Size lwork, Integer* info, std::size_t,
-                   std::size_t);
-template <class T>
-using Syevd = void(Letter jobz, Letter uplo, Size n, T* a, Size lda, T* w, T* work, Size lwork,
-                   Integer* iwork, Size liwork, Integer* info, std::size_t, std::size_t);
-template <class T>
-using Heevd = void(Letter jobz, Letter uplo, Size n, T* a, Size lda, Real<T>* w, T* work,
-                   Size lwork, Real<T>* rwork, Size lrwork, Integer* iwork, Size liwork,
-                   Integer* info, std::size_t, std::size_t);
-template <class T>
-using GesddReal = void(Letter jobz, Size m, Size n, T* a, Size lda, T* s, T* u, Size ldu, T* vt,
-                       Size ldvt, T* work, Size lwork, Integer* iwork, Integer* info, std::size_t);
-template <class T>
-using GesddComplex = void(Letter jobz, Size m, Size n, T* a, Size lda, Real<T>* s, T* u, Size ldu,
-                          T* vt, Size ldvt, T* work, Size lwork, Real<T>* rwork, Integer* iwork,
-                          Integer* info, std::size_t);
-template <class T>
-using GesvdReal = void(Letter jobu, Letter jobvt, Size m, Size n, T* a, Size lda, T* s, T* u,
-                       Size ldu, T* vt, Size ldvt, T* work, Size lwork, Integer* info, std::size_t,
-                       std::size_t);
-template <class T>
-using GesvdComplex = void(Letter jobu, Letter jobvt, Size m, Size n, T* a, Size lda, Real<T>* s,
-                          T* u, Size ldu, T* vt, Size ldvt, T* work, Size lwork, Real<T>* rwork,
-                          Integer* info, std::size_t, std::size_t);
-template <class T>
-using GeevReal = void(Letter jobvl, Letter jobvr, Size n, T* a, Size lda, T* wr, T* wi, T* vl,
-                      Size ldvl, T* vr, Size ldvr, T* work, Size lwork, Integer* info, std::size_t,
-                      std::size_t);
-template <class T>
-using GeevComplex = void(Letter jobvl, Letter jobvr, Size n, T* a, Size lda, T* w, T* vl, Size ldvl,
-                         T* vr, Size ldvr, T* work, Size lwork, Real<T>* rwork, Integer* info,
-                         std::size_t, std::size_t);
-// `select` is a function for sorting, which is never asked for.
-template <class T>
-using GeesReal = void(Letter jobvs, Letter sort, const void* select, Size n, T* a, Size lda,
-                      Integer* sdim, T* wr, T* wi, T* vs, Size ldvs, T* work, Size lwork,
-                      Integer* bwork, Integer* info, std::size_t, std::size_t);
-template <class T>
-using GeesComplex = void(Letter jobvs, Letter sort, const void* select, Size n, T* a, Size lda,
-                         Integer* sdim, T* w, T* vs, Size ldvs, T* work, Size lwork, Real<T>* rwork,
-                         Integer* bwork, Integer* info, std::size_t, std::size_t);
-template <class T>
-using Gehrd = void(Size n, Size low, Size high, T* a, Size lda, T* tau, T* work, Size lwork,
-                   Integer* info);
-template <class T>
-using Sytrd = void(Letter uplo, Size n, T* a, Size lda, Real<T>* d, Real<T>* e, T* tau, T* work,
-                   Size lwork, Integer* info, std::size_t);
-template <class T>
-using Gtsv = void(Size n, Size columns, T* dl, T* d, T* du, T* b, Size ldb, Integer* info);
-template <class T>
-using Gttrf = void(Size n, T* dl, T* d, T* du, T* du2, Integer* pivots, Integer* info);
+struct Workspace {
+  T* data = nullptr;
+  Integer size = 0;
+};
+
+// An argument that a routine has for some element types only.
+template <bool kTaken, class A>
+struct OnlyIf {
+  A argument;
+};
+template <class T, class A>
+OnlyIf<kComplex<T>, A> if_complex(A argument) {
+  return {argument};
+}
+template <class T, class A>
+OnlyIf<!kComplex<T>, A> if_real(A argument) {
+  return {argument};
+}
+
+// A routine as Fortran lays out its call: everything by address, the lengths of letters behind. The
+// types of the arguments are those of the routine: Integer, char, T or Real<T>, and arrays of them.
+struct Routine {
+  void (*address)();
+
+  // Gives the word that tells how it went, the last argument.
+  template <class... A>
+  Integer operator()(A... arguments) const {
+    Integer info = 0;
+    call(arguments..., &info);
+    return info;
+  }
+  // For a routine without that word.
+  template <class... A>
+  void call(A... arguments) const {
+    std::apply(
+        [this](auto... a) {
+          reinterpret_cast<void (*)(decltype(passed(a))...)>(address)(passed(a)...);
+        },
+        std::tuple_cat(words(arguments)..., lengths(arguments)...));
+  }
+
+ private:
+  // What a routine sees of an argument: numbers and addresses.
+  template <class N>
+  static auto words(N number) {
+    static_assert(std::is_pointer_v<N> || std::is_same_v<N, Integer> || std::is_same_v<N, char> ||
+                  !std::is_integral_v<N>);
+    return std::tuple(number);
+  }
+  // Where an array is empty or not there yet, queries still write to its first element.
+  template <class T>
+  static auto words(std::span<T> array) {
+    thread_local T spare{};
+    return std::tuple(array.empty() || array.data() == nullptr ? &spare : array.data());
+  }
+  template <class T>
+  static auto words(Matrix<T> matrix) {
+    return std::tuple_cat(words(matrix.data), std::tuple(matrix.leading()));
+  }
+  template <class T>
+  static auto words(Workspace<T> work) {
+    return std::tuple(work.data, work.size);
+  }
+  template <bool kTaken, class A>
+  static auto words(OnlyIf<kTaken, A> some) {
+    if constexpr (kTaken)
+      return words(some.argument);
+    else
+      return std::tuple();
+  }
+
+  template <class A>
+  static auto lengths(A) {
+    if constexpr (std::is_same_v<A, char>)
+      return std::tuple(std::size_t{1});
+    else
+      return std::tuple();
+  }
+
+  template <class N>
+  static auto passed(N& word) {
+    if constexpr (std::is_pointer_v<N> || std::is_same_v<N, std::size_t>)
+      return word;
+    else
+      return &word;
+  }
+};
 
 template <class T>
-constexpr auto choose(auto* s, auto* d, auto* c, auto* z) {
-  if constexpr (std::is_same_v<T, float>)
-    return s;
-  else if constexpr (std::is_same_v<T, double>)
-    return d;
-  else if constexpr (std::is_same_v<T, Complex64>)
-    return c;
-  else
-    return z;
+constexpr Routine choose(void (*s)(), void (*d)(), void (*c)(), void (*z)()) {
+  if (kComplex<T>) return {std::is_same_v<Real<T>, float> ? c : z};
+  return {std::is_same_v<T, float> ? s : d};
 }
 
 // Declares library_NAME<T>; complex_name: where the routine of complex numbers has another.
-#define MILLRACE_ROUTINE(name, RealType, complex_name, ComplexType) \
-  extern "C" {                                                      \
-  RealType<float> s##name##_;                                       \
-  RealType<double> d##name##_;                                      \
-  ComplexType<Complex64> c##complex_name##_;                        \
-  ComplexType<Complex128> z##complex_name##_;                       \
-  }                                                                 \
-  template <class T>                                                \
-  inline constexpr auto library_##name =                            \
+#define MILLRACE_ROUTINE(name, complex_name) \
+  extern "C" {                               \
+  void s##name##_();                         \
+  void d##name##_();                         \
+  void c##complex_name##_();                 \
+  void z##complex_name##_();                 \
+  }                                          \
+  template <class T>                         \
+  inline constexpr Routine library_##name =  \
       choose<T>(s##name##_, d##name##_, c##complex_name##_, z##complex_name##_);
-MILLRACE_ROUTINE(potrf, Potrf, potrf, Potrf)
-MILLRACE_ROUTINE(getrf, Getrf, getrf, Getrf)
-MILLRACE_ROUTINE(trsm, Trsm, trsm, Trsm)
-MILLRACE_ROUTINE(geqrf, Geqrf, geqrf, Geqrf)
-MILLRACE_ROUTINE(geqp3, GeqP3Real, geqp3, GeqP3Complex)
-MILLRACE_ROUTINE(orgqr, Orgqr, ungqr, Orgqr)
-MILLRACE_ROUTINE(ormqr, Ormqr, unmqr, Ormqr)
-MILLRACE_ROUTINE(syevd, Syevd, heevd, Heevd)
-MILLRACE_ROUTINE(gesdd, GesddReal, gesdd, GesddComplex)
-MILLRACE_ROUTINE(gesvd, GesvdReal, gesvd, GesvdComplex)
-MILLRACE_ROUTINE(geev, GeevReal, geev, GeevComplex)
-MILLRACE_ROUTINE(gees, GeesReal, gees, GeesComplex)
-MILLRACE_ROUTINE(gehrd, Gehrd, gehrd, Gehrd)
-MILLRACE_ROUTINE(sytrd, Sytrd, hetrd, Sytrd)
-MILLRACE_ROUTINE(gtsv, Gtsv, gtsv, Gtsv)
-MILLRACE_ROUTINE(gttrf, Gttrf, gttrf, Gttrf)
+MILLRACE_ROUTINE(potrf, potrf)
+MILLRACE_ROUTINE(getrf, getrf)
+MILLRACE_ROUTINE(trsm, trsm)
+MILLRACE_ROUTINE(geqrf, geqrf)
+MILLRACE_ROUTINE(geqp3, geqp3)
+MILLRACE_ROUTINE(orgqr, ungqr)
+MILLRACE_ROUTINE(ormqr, unmqr)
+MILLRACE_ROUTINE(syevd, heevd)
+MILLRACE_ROUTINE(gesdd, gesdd)
+MILLRACE_ROUTINE(gesvd, gesvd)
+MILLRACE_ROUTINE(geev, geev)
+MILLRACE_ROUTINE(gees, gees)
+MILLRACE_ROUTINE(gehrd, gehrd)
+MILLRACE_ROUTINE(sytrd, hetrd)
+MILLRACE_ROUTINE(gtsv, gtsv)
+MILLRACE_ROUTINE(gttrf, gttrf)
 #undef MILLRACE_ROUTINE
 
 }  // namespace millrace::devices::cpu::linalg

@@ -18,56 +18,46 @@ namespace {
 
 using linalg::Real;
 
-template <class R>
-void get(const Scalar& s, R& x) {
-  x = s.re;
+// Numbers: R, a real one, or std::complex<R>.
+using linalg::kComplex;
+
+template <class N>
+Scalar to_scalar(const N& x) {
+  if constexpr (kComplex<N>)
+    return from_complex(static_cast<double>(x.real()), static_cast<double>(x.imag()));
+  else
+    return from_real(static_cast<double>(x));
 }
-template <class R>
-void get(const Scalar& s, std::complex<R>& x) {
-  x = {s.re, s.im};
-}
-template <class R>
-Scalar to_scalar(R x) {
-  return from_real(static_cast<double>(x));
-}
-template <class R>
-Scalar to_scalar(const std::complex<R>& x) {
-  return from_complex(static_cast<double>(x.real()), static_cast<double>(x.imag()));
-}
-template <class R>
-R conjugate(R x) {
-  return x;
-}
-template <class R>
-std::complex<R> conjugate(const std::complex<R>& x) {
-  return std::conj(x);
+template <class N>
+N conjugate(const N& x) {
+  if constexpr (kComplex<N>)
+    return std::conj(x);
+  else
+    return x;
 }
 template <class N>
 N nan_of() {
   constexpr auto kNan = std::numeric_limits<Real<N>>::quiet_NaN();
-  if constexpr (std::is_same_v<N, Real<N>>)
-    return kNan;
-  else
+  if constexpr (kComplex<N>)
     return {kNan, kNan};
+  else
+    return kNan;
 }
 // Without std::complex's care for infinities.
-template <class R>
-R product(R x, R y) {
-  return x * y;
+template <class N>
+N product(const N& x, const N& y) {
+  if constexpr (kComplex<N>)
+    return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
+  else
+    return x * y;
 }
-template <class R>
-std::complex<R> product(const std::complex<R>& x, const std::complex<R>& y) {
-  return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
-}
-template <class R>
-R quotient(R x, R pivot) {
+// Real numbers stay real, also where they are infinite.
+template <class N>
+N quotient(const N& x, const N& pivot) {
+  if constexpr (kComplex<N>) {
+    if (pivot.imag() == 0) return {x.real() / pivot.real(), x.imag() / pivot.real()};
+  }
   return x / pivot;
-}
-template <class R>
-std::complex<R> quotient(const std::complex<R>& x, const std::complex<R>& pivot) {
-  // Real numbers stay real, also where they are infinite.
-  return pivot.imag() == 0 ? std::complex<R>(x.real() / pivot.real(), x.imag() / pivot.real())
-                           : x / pivot;
 }
 
 // row -= factor * other
@@ -102,9 +92,11 @@ struct Matrices {
 
 template <class N>
 N number_at(const ConstArray& from, std::int64_t i) {
-  N x;
-  get(element(from, i), x);
-  return x;
+  const Scalar s = element(from, i);
+  if constexpr (kComplex<N>)
+    return {static_cast<Real<N>>(s.re), static_cast<Real<N>>(s.im)};
+  else
+    return static_cast<N>(s.re);
 }
 
 // A = U^H U by rows of U; L is U^H. NaN where A is not positive.
@@ -166,10 +158,7 @@ void solve_by_library(const Call& c) {
   const std::int64_t of_a = ma.rows * ma.rows, of_b = mb.rows * mb.columns;
   const auto a = c.scratch.take<N>(of_a), x = c.scratch.take<N>(of_b);
   if (c.scratch.measures()) return;
-  const auto n = static_cast<linalg::Integer>(ma.rows),
-             rows = static_cast<linalg::Integer>(mb.columns),
-             columns = static_cast<linalg::Integer>(mb.rows);
-  const N one(1);
+  const linalg::Matrix<N> matrix{a, ma.rows, ma.rows}, right{x, mb.columns, mb.rows};
   for (std::int64_t m = 0; m < mb.count; ++m) {
     for (std::int64_t i = 0; i < of_a; ++i)
       a[static_cast<std::size_t>(i)] = number_at<N>(c.operands[0], m * of_a + i);
@@ -177,8 +166,8 @@ void solve_by_library(const Call& c) {
       x[static_cast<std::size_t>(i)] = number_at<N>(c.operands[1], m * of_b + i);
     {
       const linalg::LibraryCall call;
-      linalg::library_trsm<N>(&side, &triangle, &op, &diagonal, &rows, &columns, &one, a.data(), &n,
-                              x.data(), &rows, 1, 1, 1, 1);
+      linalg::library_trsm<N>.call(side, triangle, op, diagonal, right.m(), right.n(), N(1), matrix,
+                                   right);
     }
     for (std::int64_t i = 0; i < of_b; ++i)
       put(c.results[0], m * of_b + i, to_scalar(x[static_cast<std::size_t>(i)]));

@@ -21,10 +21,6 @@ struct ProfilerHandle;
 struct ProfilerError;
 struct AbiVersionHandle;  // of a client or of an executable
 
-#define MILLRACE_PJRT_ARGS(name, ...) \
-  struct name##Args : Args {          \
-    MILLRACE_PJRT_FIELDS(__VA_ARGS__) \
-  };
 #define MILLRACE_PJRT_SIZED_ARGS(name, ...)       \
   struct name##Args {                             \
     std::size_t struct_size = sizeof(name##Args); \
@@ -59,7 +55,6 @@ MILLRACE_PJRT_SIZED_ARGS(AbiVersionBytes, AbiVersionHandle* version, const char*
 MILLRACE_PJRT_SIZED_ARGS(StreamOfDevice, Device* device, std::intptr_t stream)
 MILLRACE_PJRT_SIZED_ARGS(StreamWait, std::intptr_t stream, Buffer* buffer)
 // clang-format on
-#undef MILLRACE_PJRT_ARGS
 #undef MILLRACE_PJRT_SIZED_ARGS
 
 // As many of the functions as struct_size says: later minors have more of them.
@@ -73,15 +68,6 @@ struct LayoutsExtension : Extension {
   Function<ExecutableLayoutsArgs> of_parameters;  // the layouts are the executable's
 };
 static_assert(sizeof(LayoutsExtension) == 80 && sizeof(LayoutSerializeArgs) == 56);
-
-// Up to where an extension must reach to have this function.
-template <class F>
-std::size_t end_in_layouts(F LayoutsExtension::* function) {
-  static const LayoutsExtension extension{};
-  const auto* const begin = reinterpret_cast<const char*>(&extension);
-  return static_cast<std::size_t>(reinterpret_cast<const char*>(&(extension.*function)) - begin) +
-         sizeof(F);
-}
 
 // Its errors are its own.
 struct ProfilerApi {

@@ -55,149 +55,6 @@ struct Args {
   void* extension_start = nullptr;
 };
 
-enum class ValueType : int { kString = 0, kInt64 = 1, kInt64List = 2, kFloat = 3, kBool = 4 };
-
-struct NamedValue : Args {
-  const char* name = nullptr;
-  std::size_t name_size = 0;
-  ValueType type = ValueType::kString;
-  union {
-    const char* string;
-    std::int64_t int64;
-    const std::int64_t* int64_list;
-    float number;
-    bool boolean;
-  } value = {};
-  std::size_t value_size = 1;
-};
-
-enum class BufferType : int {
-  kInvalid = 0,
-  kPred = 1,
-  kS8 = 2,
-  kS16 = 3,
-  kS32 = 4,
-  kS64 = 5,
-  kU8 = 6,
-  kU16 = 7,
-  kU32 = 8,
-  kU64 = 9,
-  kF16 = 10,
-  kF32 = 11,
-  kF64 = 12,
-  kBF16 = 13,
-  kC64 = 14,
-  kC128 = 15,
-  kF8E5M2 = 16,
-  kF8E4M3FN = 17,
-  kF8E4M3B11FNUZ = 18,
-  kF8E5M2FNUZ = 19,
-  kF8E4M3FNUZ = 20,
-  kS4 = 21,
-  kU4 = 22,
-  kToken = 23,
-  kS2 = 24,
-  kU2 = 25,
-  kF8E4M3 = 26,
-  kF8E3M4 = 27,
-  kF8E8M0FNU = 28,
-  kF4E2M1FN = 29,
-  kS1 = 30,
-  kU1 = 31,
-  kF6E2M3FN = 32,
-  kF6E3M2FN = 33,
-};
-
-enum class LayoutType : int { kTiled = 0, kStrides = 1 };
-struct TiledLayout : Args {
-  const std::int64_t* minor_to_major = nullptr;
-  std::size_t minor_to_major_size = 0;
-  const std::int64_t* tile_dims = nullptr;
-  const std::size_t* tile_dim_sizes = nullptr;
-  std::size_t num_tiles = 0;
-};
-// The tiled member stands for both: it is the larger.
-struct MemoryLayout : Args {
-  TiledLayout tiled;
-  LayoutType type = LayoutType::kTiled;
-};
-struct Program : Args {
-  char* code = nullptr;
-  std::size_t code_size = 0;
-  const char* format = nullptr;
-  std::size_t format_size = 0;
-};
-struct MaybeInt64 {
-  std::int64_t value;
-  bool is_set;
-};
-struct ExecuteOptions : Args {
-  void** send_callbacks = nullptr;
-  void** recv_callbacks = nullptr;
-  std::size_t num_send_ops = 0;
-  std::size_t num_recv_ops = 0;
-  int launch_id = 0;
-  const std::int64_t* non_donatable_input_indices = nullptr;
-  std::size_t num_non_donatable_input_indices = 0;
-  void* context = nullptr;
-  const char* call_location = nullptr;
-  std::size_t num_tasks = 0;
-  int* task_ids = nullptr;
-  std::int64_t* incarnation_ids = nullptr;
-};
-// With room for what later minors append (table_size.h tells how much of it each has).
-struct RoomyExecuteOptions : ExecuteOptions {
-  unsigned char later[88] = {};
-};
-struct LogicalDeviceIds {
-  int replica;
-  int partition;
-};
-struct ShapeSpec : Args {
-  const std::int64_t* dims = nullptr;
-  std::size_t num_dims = 0;
-  BufferType type = BufferType::kInvalid;
-};
-// Makes an error of the plugin.
-using CallbackError = Error* (*)(int code, const char* message, std::size_t message_size);
-// What the plugin calls; user_arg is ClientCreateArgs'.
-struct KeyValueGetArgs : Args {
-  const char* key = nullptr;
-  std::size_t key_size = 0;
-  int timeout_in_ms = 0;
-  CallbackError* callback_error = nullptr;
-  void* user_arg = nullptr;
-  char* value = nullptr;
-  std::size_t value_size = 0;
-  void (*deleter)(char* value) = nullptr;  // of value, which the plugin copies
-};
-struct KeyValueTryGetArgs : Args {
-  const char* key = nullptr;
-  std::size_t key_size = 0;
-  CallbackError* callback_error = nullptr;
-  void* user_arg = nullptr;
-  char* value = nullptr;
-  std::size_t value_size = 0;
-  void (*deleter)(char* value) = nullptr;
-};
-struct KeyValuePutArgs : Args {
-  const char* key = nullptr;
-  std::size_t key_size = 0;
-  const char* value = nullptr;
-  std::size_t value_size = 0;
-  CallbackError* callback_error = nullptr;
-  void* user_arg = nullptr;
-};
-static_assert(sizeof(KeyValueGetArgs) == 80 && sizeof(KeyValueTryGetArgs) == 72 &&
-              sizeof(KeyValuePutArgs) == 64);
-
-// The slot that takes a structure, and the size that the structure states.
-template <class A>
-struct Call;
-// Also of a structure that is no call's.
-template <class A>
-inline constexpr std::size_t kStructSize = Call<A>::kSize;
-
 // MILLRACE_PJRT_FIELDS(int a, void* b) is `int a = {}; void* b = {};`, for up to 20 fields: each
 // scan of a macro's arguments takes one.
 #define MILLRACE_PJRT_SCAN_4(...) \
@@ -215,10 +72,84 @@ inline constexpr std::size_t kStructSize = Call<A>::kSize;
 #define MILLRACE_PJRT_FIELDS(...) \
   __VA_OPT__(MILLRACE_PJRT_SCAN_16(MILLRACE_PJRT_FIELD(__VA_ARGS__)))
 
+// A structure of the ABI that begins as those of calls do.
+#define MILLRACE_PJRT_STRUCT(name, ...) \
+  struct name : Args {                  \
+    MILLRACE_PJRT_FIELDS(__VA_ARGS__)   \
+  };
+#define MILLRACE_PJRT_ARGS(name, ...) MILLRACE_PJRT_STRUCT(name##Args, __VA_ARGS__)
+
+enum class ValueType : int { kString = 0, kInt64 = 1, kInt64List = 2, kFloat = 3, kBool = 4 };
+
+struct NamedValue : Args {
+  const char* name = nullptr;
+  std::size_t name_size = 0;
+  ValueType type = ValueType::kString;
+  union {
+    const char* string;
+    std::int64_t int64;
+    const std::int64_t* int64_list;
+    float number;
+    bool boolean;
+  } value = {};
+  std::size_t value_size = 1;
+};
+
+enum class BufferType : int {
+#define MILLRACE_PJRT_BUFFER_TYPE(name, ...) name,
+#include "millrace/devices/pjrt/abi/buffer_types.inc"
+};
+
+enum class LayoutType : int { kTiled = 0, kStrides = 1 };
+// clang-format off
+MILLRACE_PJRT_STRUCT(TiledLayout, const std::int64_t* minor_to_major,
+    std::size_t minor_to_major_size, const std::int64_t* tile_dims,
+    const std::size_t* tile_dim_sizes, std::size_t num_tiles)
+// The tiled member stands for both: it is the larger.
+MILLRACE_PJRT_STRUCT(MemoryLayout, TiledLayout tiled, LayoutType type)
+MILLRACE_PJRT_STRUCT(Program, char* code, std::size_t code_size, const char* format,
+    std::size_t format_size)
+MILLRACE_PJRT_STRUCT(ExecuteOptions, void** send_callbacks, void** recv_callbacks,
+    std::size_t num_send_ops, std::size_t num_recv_ops, int launch_id,
+    const std::int64_t* non_donatable_input_indices, std::size_t num_non_donatable_input_indices,
+    void* context, const char* call_location, std::size_t num_tasks, int* task_ids,
+    std::int64_t* incarnation_ids)
+MILLRACE_PJRT_STRUCT(ShapeSpec, const std::int64_t* dims, std::size_t num_dims, BufferType type)
+
+// Makes an error of the plugin.
+using CallbackError = Error* (*)(int code, const char* message, std::size_t message_size);
+// What the plugin calls; user_arg is ClientCreateArgs'. deleter: of value, which the plugin copies.
+MILLRACE_PJRT_ARGS(KeyValueGet, const char* key, std::size_t key_size, int timeout_in_ms,
+    CallbackError* callback_error, void* user_arg, char* value, std::size_t value_size,
+    void (*deleter)(char* value))
+MILLRACE_PJRT_ARGS(KeyValueTryGet, const char* key, std::size_t key_size,
+    CallbackError* callback_error, void* user_arg, char* value, std::size_t value_size,
+    void (*deleter)(char* value))
+MILLRACE_PJRT_ARGS(KeyValuePut, const char* key, std::size_t key_size, const char* value,
+    std::size_t value_size, CallbackError* callback_error, void* user_arg)
+// clang-format on
+static_assert(sizeof(KeyValueGetArgs) == 80 && sizeof(KeyValueTryGetArgs) == 72 &&
+              sizeof(KeyValuePutArgs) == 64);
+
+struct MaybeInt64 {
+  std::int64_t value;
+  bool is_set;
+};
+// With room for what later minors append (api.h tells how much of it each has).
+struct RoomyExecuteOptions : ExecuteOptions {
+  unsigned char later[88] = {};
+};
+struct LogicalDeviceIds {
+  int replica;
+  int partition;
+};
+
+// The slot that takes a structure, and the size that the structure states.
+template <class A>
+struct Call;
+
 #define MILLRACE_PJRT_CALL(slot, name, size, ...) \
-  struct name##Args : Args {                      \
-    MILLRACE_PJRT_FIELDS(__VA_ARGS__)             \
-  };                                              \
+  MILLRACE_PJRT_ARGS(name, __VA_ARGS__)           \
   template <>                                     \
   struct Call<name##Args> {                       \
     static constexpr Slot kSlot = Slot::k##slot;  \
@@ -227,18 +158,11 @@ inline constexpr std::size_t kStructSize = Call<A>::kSize;
   static_assert(sizeof(name##Args) - size < alignof(name##Args), #name);
 #include "millrace/devices/pjrt/abi/calls.inc"
 
-template <>
-inline constexpr std::size_t kStructSize<NamedValue> = 56;
-template <>
-inline constexpr std::size_t kStructSize<Program> = 48;
-template <>
-inline constexpr std::size_t kStructSize<TiledLayout> = 56;
+// The size that a structure states which is no call's: up to its last field, without padding.
+template <class A>
+inline constexpr std::size_t kStructSize = sizeof(A);
 template <>
 inline constexpr std::size_t kStructSize<MemoryLayout> = 76;
-template <>
-inline constexpr std::size_t kStructSize<ExecuteOptions> = 112;
-template <>
-inline constexpr std::size_t kStructSize<RoomyExecuteOptions> = 200;
 template <>
 inline constexpr std::size_t kStructSize<ShapeSpec> = 36;
 static_assert(sizeof(NamedValue) == 56 && sizeof(Program) == 48 && sizeof(TiledLayout) == 56 &&

@@ -5,118 +5,92 @@
 
 namespace millrace::devices::stablehlo::bytecode {
 
-bool Problem::fail(std::size_t offset, const std::string& message, ErrorCode code) {
-  if (error_) return false;
+void File::fail(std::size_t offset, const std::string& message, ErrorCode code) const {
   const std::string op = op_.empty() ? std::string() : std::string(op_.substr(0, 80)) + ": ";
-  error_ = Error(code, "byte " + std::to_string(offset) + ": " + op + message);
-  return false;
+  throw Error(code, "byte " + std::to_string(offset) + ": " + op + message);
 }
 
-bool ByteCursor::byte(std::uint8_t* out) {
-  if (at_end()) return fail("the bytecode ends where more is expected");
-  *out = static_cast<std::uint8_t>(file_[at_++]);
-  return true;
+std::uint8_t ByteCursor::byte() {
+  if (at_end()) fail("the bytecode ends where more is expected");
+  return static_cast<std::uint8_t>(file_->text({at_++, 1})[0]);
 }
 
-bool ByteCursor::varint(std::uint64_t* out) {
-  std::uint8_t first = 0;
-  if (!byte(&first)) return false;
-  if ((first & 1) != 0) {
-    *out = first >> 1;
-    return true;
-  }
+std::uint64_t ByteCursor::varint() {
+  const std::uint8_t first = byte();
+  if ((first & 1) != 0) return first >> 1;
   // Eight bytes follow a zero, and no bit of it counts.
-  const int more = first == 0 ? 8 : std::countr_zero(first);
-  if (remaining() < static_cast<std::size_t>(more))
-    return fail("a number whose bytes are not all there");
+  const auto more = static_cast<std::size_t>(first == 0 ? 8 : std::countr_zero(first));
+  if (remaining() < more) fail("a number whose bytes are not all there");
   std::uint64_t rest = 0;
-  std::memcpy(&rest, file_.data() + at_, static_cast<std::size_t>(more));
-  at_ += static_cast<std::size_t>(more);
+  std::memcpy(&rest, file_->text(range(more)).data(), more);
   if constexpr (std::endian::native == std::endian::big) rest = std::byteswap(rest);
-  if (first == 0) {
-    *out = rest;
-  } else {
-    *out = rest << (7 - more) | static_cast<std::uint64_t>(first) >> (more + 1);
-  }
-  return true;
+  return first == 0 ? rest : rest << (7 - more) | static_cast<std::uint64_t>(first) >> (more + 1);
 }
 
-bool ByteCursor::svarint(std::int64_t* out) {
-  std::uint64_t raw = 0;
-  if (!varint(&raw)) return false;
-  *out = static_cast<std::int64_t>(raw >> 1 ^ (0 - (raw & 1)));
-  return true;
+std::int64_t ByteCursor::svarint() {
+  const std::uint64_t raw = varint();
+  return static_cast<std::int64_t>(raw >> 1 ^ (0 - (raw & 1)));
 }
 
-bool ByteCursor::flagged(std::uint64_t* out, bool* flag) {
-  std::uint64_t raw = 0;
-  if (!varint(&raw)) return false;
-  *out = raw >> 1;
-  *flag = (raw & 1) != 0;
-  return true;
+Flagged ByteCursor::flagged() {
+  const std::uint64_t raw = varint();
+  return {raw >> 1, (raw & 1) != 0};
 }
 
-bool ByteCursor::count(std::size_t* out) {
+Flagged ByteCursor::flagged_if(bool newer, bool otherwise) {
+  return newer ? flagged() : Flagged{varint(), otherwise};
+}
+
+std::size_t ByteCursor::count() {
   const std::size_t begin = at_;
-  std::uint64_t raw = 0;
-  if (!varint(&raw)) return false;
-  if (raw > remaining()) {
-    return problem_->fail(begin, "a count of " + std::to_string(raw) + ", but " +
-                                     std::to_string(remaining()) + " bytes are left");
+  const std::uint64_t number = varint();
+  if (number > remaining()) {
+    file_->fail(begin, "a count of " + std::to_string(number) + ", but " +
+                           std::to_string(remaining()) + " bytes are left");
   }
-  *out = static_cast<std::size_t>(raw);
-  return true;
+  return static_cast<std::size_t>(number);
 }
 
-bool ByteCursor::reference(std::string_view what, std::size_t size, std::size_t* out) {
-  std::uint64_t raw = 0;
-  if (!varint(&raw) || !check_reference(what, size, raw)) return false;
-  *out = static_cast<std::size_t>(raw);
-  return true;
+std::vector<std::int64_t> ByteCursor::svarints() {
+  return list([this] { return svarint(); });
 }
 
-bool ByteCursor::check_reference(std::string_view what, std::size_t size, std::uint64_t number) {
-  return number < size || fail("a reference to " + std::string(what) + " " +
-                               std::to_string(number) + " of " + std::to_string(size));
+std::size_t ByteCursor::reference(std::string_view what, std::size_t size) {
+  return check_reference(what, size, varint());
 }
 
-bool ByteCursor::svarints(std::vector<std::int64_t>* out) {
-  std::size_t n = 0;
-  if (!count(&n)) return false;
-  out->reserve(n);
-  for (; n != 0; --n) {
-    std::int64_t value = 0;
-    if (!svarint(&value)) return false;
-    out->push_back(value);
+std::size_t ByteCursor::check_reference(std::string_view what, std::size_t size,
+                                        std::uint64_t number) const {
+  if (number >= size) {
+    fail("a reference to " + std::string(what) + " " + std::to_string(number) + " of " +
+         std::to_string(size));
   }
-  return true;
+  return static_cast<std::size_t>(number);
 }
 
-bool ByteCursor::range(std::uint64_t size, Range* out) {
+Range ByteCursor::range(std::uint64_t size) {
   if (size > remaining()) {
-    return fail("a part of " + std::to_string(size) + " bytes, but " + std::to_string(remaining()) +
-                " are left");
+    fail("a part of " + std::to_string(size) + " bytes, but " + std::to_string(remaining()) +
+         " are left");
   }
-  *out = {at_, static_cast<std::size_t>(size)};
-  at_ += out->size;
-  return true;
+  const Range taken = {at_, static_cast<std::size_t>(size)};
+  at_ += taken.size;
+  return taken;
 }
 
-bool ByteCursor::zero_terminated(std::string_view* out) {
-  const std::string_view rest = text({at_, remaining()});
+std::string_view ByteCursor::zero_terminated() {
+  const std::string_view rest = file_->text({at_, remaining()});
   const std::size_t end = rest.find('\0');
-  if (end == std::string_view::npos) return fail("a text without its end");
-  *out = rest.substr(0, end);
+  if (end == std::string_view::npos) fail("a text without its end");
   at_ += end + 1;
-  return true;
+  return rest.substr(0, end);
 }
 
-bool ByteCursor::align(std::uint64_t alignment) {
-  if (alignment == 0 || !std::has_single_bit(alignment))
-    return fail("an alignment of " + std::to_string(alignment) + ", expected a power of two");
+void ByteCursor::align(std::uint64_t alignment) {
+  if (!std::has_single_bit(alignment))
+    fail("an alignment of " + std::to_string(alignment) + ", expected a power of two");
   const std::size_t over = at_ & static_cast<std::size_t>(alignment - 1);
-  Range padding;
-  return over == 0 || range(alignment - over, &padding);
+  if (over != 0) range(alignment - over);
 }
 
 }  // namespace millrace::devices::stablehlo::bytecode

@@ -1,12 +1,16 @@
-// ByteWriter: the steps of ByteCursor, the other way.
+// ByteWriter: the steps of ByteCursor, the other way; and Numbered, which gives what stands in
+// lists of the file its number.
 #pragma once
 
 #include <bit>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace millrace::devices::stablehlo::bytecode {
 
@@ -29,12 +33,20 @@ class ByteWriter {
     varint(static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63));
   }
   void flagged(std::uint64_t value, bool flag) { varint(value << 1 | (flag ? 1 : 0)); }
+  // The flag in newer formats only.
+  void flagged_if(bool newer, std::uint64_t value, bool flag) {
+    newer ? flagged(value, flag) : varint(value);
+  }
+  // How many values there are and, by put(value), each of them.
+  void list(const auto& values, auto put) {
+    varint(std::size(values));
+    for (const auto& value : values) put(value);
+  }
   void svarints(std::span<const std::int64_t> values) {
-    varint(values.size());
-    for (const std::int64_t value : values) svarint(value);
+    list(values, [this](std::int64_t value) { svarint(value); });
   }
   void text(std::string_view bytes) { out_ += bytes; }
-  void section(int id, std::string_view contents) {
+  void section(auto id, std::string_view contents) {
     byte(static_cast<std::uint64_t>(id));
     varint(contents.size());
     text(contents);
@@ -49,6 +61,22 @@ class ByteWriter {
   }
 
   std::string out_;
+};
+
+// Values, each once, numbered from 0 as they come. Thread-safety: confined.
+template <class T>
+class Numbered {
+ public:
+  std::uint64_t add(T value) {
+    const auto [it, added] = numbers_.emplace(std::move(value), all_.size());
+    if (added) all_.push_back(&it->first);
+    return it->second;
+  }
+  const std::vector<const T*>& all() const { return all_; }
+
+ private:
+  std::unordered_map<T, std::uint64_t> numbers_;
+  std::vector<const T*> all_;
 };
 
 }  // namespace millrace::devices::stablehlo::bytecode

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "millrace/devices/stablehlo/bytecode/chlo_functions.h"
+#include "millrace/devices/stablehlo/bytecode/chlo_expansion.h"
 
 namespace millrace::devices::stablehlo::bytecode {
 namespace {

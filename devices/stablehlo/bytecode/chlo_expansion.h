@@ -4,6 +4,7 @@
 // write_bytecode.h.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,8 +23,24 @@ ir::Block* expand_chlo(ir::Module& module, const ir::Op& op,
 // What the region, and all inside of it, reads of its surroundings, each value once.
 std::vector<ir::Value*> values_from_outside(const ir::Region& region);
 
-// chlo.scan's results of the operands and what stands for `outer`; none without an expansion.
-Expressions expand_scan(const ir::Op& op, Builder& builder, const Expressions& in,
-                        std::span<ir::Value* const> outer);
+// Special functions as formulas on arrays of f64; sources of their formulas are beside them. Those
+// of real numbers are in chlo_functions.cc, those of complex ones in chlo_complex.cc.
+
+// nullopt for what is no function of one number here.
+std::optional<Expression> real_function(ir::OpKind kind, const Expression& x);
+// Hurwitz' function of s and q. For q from -1e6 on; NaN below.
+Expression zeta(const Expression& s, const Expression& q);
+// The derivative of order n of digamma; infinite for n above 170.
+Expression polygamma(const Expression& n, const Expression& x);
+
+// The parts of complex numbers.
+struct ComplexExpression {
+  Expression re, im;
+};
+std::optional<ComplexExpression> complex_function(ir::OpKind kind, const ComplexExpression& z);
+
+// As many contractions of the operands `in` as there are groups. nullopt for dimension numbers that
+// do not fit.
+std::optional<Expression> ragged_dot(const ir::Op& op, const Expressions& in);
 
 }  // namespace millrace::devices::stablehlo::bytecode

@@ -1,7 +1,8 @@
-#include "millrace/devices/stablehlo/bytecode/chlo_functions.h"
+#include "millrace/devices/stablehlo/bytecode/chlo_expansion.h"
 
 #include <algorithm>
 #include <iterator>
+#include <numbers>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -14,8 +15,6 @@ namespace {
 using K = ir::OpKind;
 using X = Expression;
 
-constexpr double kPi = 3.14159265358979323846;
-
 // exp(x) / 2 without the overflow of exp(x): what x is more than 709 is a factor of its own.
 X half_exp(const X& x) { return exp(min(x, 709)) * 0.5 * exp(max(x, 709) - 709); }
 X sinh(const X& x) {
@@ -25,12 +24,12 @@ X sinh(const X& x) {
 X cosh(const X& x) { return half_exp(x) + half_exp(-x); }
 X acos(const X& x) {
   const X root = sqrt((1 - x) * (1 + x));
-  return select(equals(x, -1), kPi, 2 * atan2(root, 1 + x));
+  return select(equals(x, -1), std::numbers::pi, 2 * atan2(root, 1 + x));
 }
 X asin(const X& x) { return 2 * atan2(x, 1 + sqrt((1 - x) * (1 + x))); }
 X atan(const X& x) { return atan2(x, 1); }
 // log(2 x), for x whose square overflows.
-X log_twice(const X& x) { return log(x) + 0.69314718055994530942; }
+X log_twice(const X& x) { return log(x) + std::numbers::ln2; }
 X acosh(const X& x) {
   // Near one by what x is more.
   const X more = x - 1;
@@ -168,7 +167,7 @@ X lgamma_positive(const X& x) {
 X lgamma(const X& x) {
   const X size = abs(x), value = lgamma_positive(size);
   const X part = size - floor(size);
-  const X logs = log(sin(kPi * min(part, 1 - part))) + log(size);
+  const X logs = log(sin(std::numbers::pi * min(part, 1 - part))) + log(size);
   const X other = 1.14472988584940017414 - logs - value;
   return select(equals(size, kInfinity), kInfinity, select(x < -1e-17, other, value));
 }
@@ -194,10 +193,10 @@ X digamma(const X& x) {
   const X value = digamma_positive(select(reflects, 1 - x, x));
   // From -1/2 to 1/2: the tangent repeats. From 1/4 on by the angle to its pole, where it is exact.
   const X near = x - floor(x + 0.5), size = abs(near), far = size > 0.25;
-  const X angle = kPi * select(far, 0.5 - size, size);
+  const X angle = std::numbers::pi * select(far, 0.5 - size, size);
   const X sine = sin(angle), cosine = cos(angle);
   const X cotangent = select(far, sine, cosine) / select(far, cosine, sine);
-  const X other = value - kPi * (sign(near) * cotangent);
+  const X other = value - std::numbers::pi * (sign(near) * cotangent);
   const X pole = (x <= 0) & is_whole(x);
   return select(pole, kNan, select(reflects, other, value));
 }

@@ -2,12 +2,10 @@
 // row keeps its own; where terms have groups, both sides once for each group, with zeros outside of
 // it. So nothing that is not finite reaches a group that is not its own.
 #include <algorithm>
-#include <cstring>
-#include <memory>
 #include <numeric>
 
-#include "millrace/devices/stablehlo/bytecode/chlo_functions.h"
-#include "millrace/devices/stablehlo/ir/ragged_dot.h"
+#include "millrace/devices/stablehlo/bytecode/chlo_expansion.h"
+#include "millrace/devices/stablehlo/ir/contraction_dims.h"
 
 namespace millrace::devices::stablehlo::bytecode {
 namespace {
@@ -40,12 +38,11 @@ X cumulative(const X& sizes) {
   const std::int64_t extent = sizes.type().dims().back();
   Numbers window(rank, 1);
   window.back() = extent;
-  auto padding = std::make_shared<std::byte[]>(rank * 2 * sizeof extent);
-  const std::int64_t before = extent - 1;
-  std::memcpy(&padding[(rank - 1) * 2 * sizeof extent], &before, sizeof extent);
+  Numbers padding(rank * 2, 0);
+  padding[(rank - 1) * 2] = extent - 1;
   const ir::Attribute padded =
       t.module().dense(t.module().types().tensor({sizes.type().rank(), 2}, DType::kI64), false,
-                       std::move(padding), rank * 2 * sizeof extent);
+                       std::as_bytes(std::span(padding)));
   const ir::NamedAttribute attributes[] = {{"window_dimensions", t.ints(window)},
                                            {"padding", padded}};
   const ir::Type type = sizes.type(), scalar = tensor(sizes, {});
@@ -59,10 +56,8 @@ X cumulative(const X& sizes) {
 X contraction(const X& a, const X& b, const Numbers& a_batch, const Numbers& b_batch,
               const Numbers& a_contract, const Numbers& b_contract, ir::Type type) {
   ir::Module& m = a.builder().module();
-  const auto keep = [&](const Numbers& list) {
-    return m.copy(std::span<const std::int64_t>(list));
-  };
-  const ir::DotDimsAttr dims{{}, keep(a_batch), keep(b_batch), keep(a_contract), keep(b_contract)};
+  const ir::DotDimsAttr dims{
+      {}, m.copy(a_batch), m.copy(b_batch), m.copy(a_contract), m.copy(b_contract)};
   return a.builder().make(K::kDotGeneral, {a, b}, type,
                           {{"dot_dimension_numbers", m.attribute(dims)}});
 }

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -15,15 +14,13 @@ namespace millrace::devices::stablehlo::bytecode {
 
 inline constexpr std::string_view kMagic = "ML\xefR";
 
+// Those in between are resources and the versions of dialects, which are not looked at.
 enum class SectionId : std::uint8_t {
   kString = 0,
   kDialect = 1,
   kAttributesAndTypes = 2,
   kOffsets = 3,
   kOperations = 4,
-  kResource = 5,
-  kResourceOffsets = 6,
-  kDialectVersions = 7,
   kProperties = 8,
 };
 inline constexpr int kSections = 9;
@@ -53,9 +50,7 @@ struct OpName {
 
 // Views into the bytes it was read from. Value type. Thread-safety: immutable.
 struct Container {
-  std::span<const std::byte> file;
   int format = 0;
-  std::string_view producer;  // "StableHLO_v1.17.0" of a portable artifact
   std::vector<std::string_view> strings;
   std::vector<std::string_view> dialects;
   std::vector<OpName> op_names;
@@ -65,9 +60,13 @@ struct Container {
   Range operations;
 };
 
-bool read_container(Problem& problem, std::string_view bytes, Container* out);
+Container read_container(const File& file);
 
-// Id and contents of the section at the cursor, which is moved behind it.
-bool read_section(ByteCursor& in, SectionId* id, Range* contents);
+struct Section {
+  SectionId id;
+  Range contents;
+};
+// The section at the cursor, which is moved behind it.
+Section read_section(ByteCursor& in);
 
 }  // namespace millrace::devices::stablehlo::bytecode

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <memory>
+#include <ranges>
+#include <vector>
 
+#include "millrace/core/base/error.h"
 #include "millrace/devices/stablehlo/bytecode/vhlo_codes.h"
-#include "millrace/devices/stablehlo/ir/dense_bytes.h"
 #include "millrace/devices/stablehlo/ir/print.h"
 
 namespace millrace::devices::stablehlo::bytecode {
@@ -46,38 +47,30 @@ std::vector<std::byte> bytes_of_dense(const ir::DenseAttr& dense) {
   return out;
 }
 
+[[noreturn]] void fail_without_form(const std::string& what) {
+  throw Error(ErrorCode::kUnimplemented, what + " has no form in a portable artifact");
+}
+
 }  // namespace
 
-std::uint64_t EntryPool::List::add(Dialect dialect, std::string bytes) {
-  std::string key = static_cast<char>(dialect) + bytes;
-  const auto [it, added] = known.emplace(std::move(key), all.size());
-  if (added) all.push_back({dialect, std::move(bytes)});
-  return it->second;
-}
-
-void EntryPool::fail(ErrorCode code, const std::string& message) {
-  if (!error_) error_ = Error(code, message);
-}
-
-void EntryPool::fail_without_form(const std::string& what) {
-  fail(ErrorCode::kUnimplemented, what + " has no form in a portable artifact");
-}
-
-void EntryPool::needs(Version since, const std::string& what) {
+void EntryPool::needs(Version since, const std::string& what) const {
   if (since <= version_) return;
-  fail(ErrorCode::kUnimplemented,
-       what + " needs version " + to_string(since) + " of VHLO or a later one");
+  throw Error(ErrorCode::kUnimplemented,
+              what + " needs version " + to_string(since) + " of VHLO or a later one");
 }
 
-std::uint64_t EntryPool::string(std::string_view text) {
-  const auto [it, added] = string_numbers_.emplace(std::string(text), strings_.size());
-  if (added) strings_.emplace_back(text);
-  return it->second;
+std::uint64_t EntryPool::add(Numbered<std::string>& to, Dialect dialect, auto encode) {
+  if (++depth_ > kMaxWriteDepth)
+    fail_without_form("an attribute or a type that is nested so deeply");
+  ByteWriter out;
+  out.byte(static_cast<std::uint64_t>(dialect));
+  encode(out);
+  --depth_;
+  return to.add(out.take());
 }
 
 void EntryPool::encode_types(ByteWriter& out, std::span<const ir::Type> list) {
-  out.varint(list.size());
-  for (const ir::Type member : list) out.varint(type(member));
+  out.list(list, [&](ir::Type member) { out.varint(type(member)); });
 }
 
 void EntryPool::encode_scalar(ByteWriter& out, ir::Type type) {
@@ -112,8 +105,7 @@ void EntryPool::encode_quant(ByteWriter& out, const ir::QuantParameters& q) {
   out.svarint(q.storage_min);
   out.svarint(q.storage_max);
   if (per_axis) {
-    out.varint(q.scales.size());
-    for (const double value : q.scales) put_double(out, value);
+    out.list(q.scales, [&](double scale) { put_double(out, scale); });
     out.svarints(q.zero_points);
   }
 }
@@ -169,14 +161,7 @@ void EntryPool::encode(ByteWriter& out, ir::Type type) {
 }
 
 std::uint64_t EntryPool::type(ir::Type type) {
-  ByteWriter out;
-  if (++depth_ > kMaxWriteDepth) {
-    fail_without_form("a type that is nested so deeply");
-  } else {
-    encode(out, type);
-  }
-  --depth_;
-  return types_.add(Dialect::kVhlo, out.take());
+  return add(types_, Dialect::kVhlo, [&](ByteWriter& out) { encode(out, type); });
 }
 
 void EntryPool::encode_dense(ByteWriter& out, const ir::DenseAttr& dense) {
@@ -193,17 +178,14 @@ void EntryPool::encode_ints(ByteWriter& out, const ir::IntArrayAttr& ints) {
   if (ints.element != DType::kI64 && !bools)
     return fail_without_form("an array of " + std::string(devices::to_string(ints.element)));
   const std::size_t n = ints.values.size();
-  std::size_t kept = n;
-  if (n > 1 && std::ranges::count(ints.values, ints.values[0]) == std::ssize(ints.values)) kept = 1;
-  const std::size_t width = bools ? 1 : sizeof(std::int64_t);
-  auto bytes = std::make_shared_for_overwrite<std::byte[]>(std::max<std::size_t>(kept * width, 1));
-  for (std::size_t i = 0; i < kept; ++i) {
-    for (std::size_t b = 0; b < width; ++b)
-      bytes[i * width + b] = static_cast<std::byte>(ints.values[i] >> (8 * b) & 0xFF);
-  }
-  const ir::Type type = scratch_.types().tensor({static_cast<std::int64_t>(n)}, ints.element);
-  const ir::Attribute dense = scratch_.dense(type, kept != n, std::move(bytes), kept * width);
-  encode_dense(out, *dense.as<ir::DenseAttr>());
+  ir::DenseAttr dense;
+  dense.type = scratch_.types().tensor({static_cast<std::int64_t>(n)}, ints.element);
+  dense.splat = n > 1 && std::ranges::count(ints.values, ints.values[0]) == std::ssize(ints.values);
+  const ir::Ints kept = ints.values.first(dense.splat ? 1 : n);
+  std::vector<std::byte> flags;
+  for (const std::int64_t value : kept) flags.push_back(static_cast<std::byte>(value & 0xFF));
+  dense.bytes = bools ? std::span<const std::byte>(flags) : std::as_bytes(kept);
+  encode_dense(out, dense);
 }
 
 // Integers only, and bools as such of one bit: width and, in the lowest bits, no sign of its own or
@@ -217,14 +199,14 @@ void EntryPool::encode_builtin(ByteWriter& out, ir::Attribute a) {
                                            : DType::kInvalid;
   const bool is_unsigned = is_unsigned_integer(dtype);
   if (flag == nullptr && !is_unsigned && !is_signed_integer(dtype)) {
-    return fail(ErrorCode::kUnimplemented,
+    throw Error(ErrorCode::kUnimplemented,
                 "the module's attribute " + ir::print(a).substr(0, 80) + " is not written");
   }
-  ByteWriter type;
-  put(type, kBuiltinIntegerType);
-  type.varint(static_cast<std::uint64_t>(bit_width(dtype)) << 2 | (is_unsigned ? 2 : 0));
   put(out, kBuiltinInteger);
-  out.varint(types_.add(Dialect::kBuiltin, type.take()));
+  out.varint(add(types_, Dialect::kBuiltin, [&](ByteWriter& type) {
+    put(type, kBuiltinIntegerType);
+    type.varint(static_cast<std::uint64_t>(bit_width(dtype)) << 2 | (is_unsigned ? 2 : 0));
+  }));
   put_bits(out, bit_width(dtype),
            static_cast<std::uint64_t>(flag != nullptr ? flag->value : integer->value));
 }
@@ -238,18 +220,14 @@ void EntryPool::encode(ByteWriter& out, ir::Attribute a, Dialect dialect) {
       return out.varint(string(a.as<ir::StringAttr>()->value));
     case AttrKind::kArray:
       put(out, builtin ? int{kBuiltinArray} : int{AttributeCode::kArray});
-      out.varint(a.as<ir::ArrayAttr>()->values.size());
-      for (const ir::Attribute value : a.as<ir::ArrayAttr>()->values)
-        out.varint(attribute(value, dialect));
-      return;
+      return out.list(a.as<ir::ArrayAttr>()->values,
+                      [&](ir::Attribute value) { out.varint(attribute(value, dialect)); });
     case AttrKind::kDict:
       put(out, builtin ? int{kBuiltinDict} : int{AttributeCode::kDict});
-      out.varint(a.as<ir::DictAttr>()->values.size());
-      for (const ir::NamedAttribute& named : a.as<ir::DictAttr>()->values) {
+      return out.list(a.as<ir::DictAttr>()->values, [&](const ir::NamedAttribute& named) {
         out.varint(attribute(scratch_.attribute(ir::StringAttr{{}, named.name}), dialect));
         out.varint(attribute(named.value, dialect));
-      }
-      return;
+      });
     default:
       return builtin ? encode_builtin(out, a) : encode_vhlo(out, a);
   }
@@ -319,54 +297,46 @@ void EntryPool::encode_vhlo(ByteWriter& out, ir::Attribute a) {
 }
 
 std::uint64_t EntryPool::attribute(ir::Attribute attribute, Dialect dialect) {
-  ByteWriter out;
-  if (++depth_ > kMaxWriteDepth) {
-    fail_without_form("an attribute that is nested so deeply");
-  } else {
-    encode(out, attribute, dialect);
-  }
-  --depth_;
-  return attributes_.add(dialect, out.take());
+  return add(attributes_, dialect, [&](ByteWriter& out) { encode(out, attribute, dialect); });
 }
 
 std::uint64_t EntryPool::api_version(std::int64_t value) {
-  ByteWriter out;
-  put(out, AttributeCode::kApiVersion);
-  out.varint(static_cast<std::uint64_t>(value));
-  return attributes_.add(Dialect::kVhlo, out.take());
+  return add(attributes_, Dialect::kVhlo, [&](ByteWriter& out) {
+    put(out, AttributeCode::kApiVersion);
+    put(out, value);
+  });
 }
 
 std::uint64_t EntryPool::builtin_string(std::string_view text) {
-  ByteWriter out;
-  put(out, kBuiltinString);
-  out.varint(string(text));
-  return attributes_.add(Dialect::kBuiltin, out.take());
+  return add(attributes_, Dialect::kBuiltin, [&](ByteWriter& out) {
+    put(out, kBuiltinString);
+    out.varint(string(text));
+  });
 }
 
 std::uint64_t EntryPool::unknown_location() {
-  ByteWriter out;
-  put(out, kBuiltinUnknownLocation);
-  return attributes_.add(Dialect::kBuiltin, out.take());
+  return add(attributes_, Dialect::kBuiltin,
+             [](ByteWriter& out) { put(out, kBuiltinUnknownLocation); });
 }
 
 std::uint64_t EntryPool::dictionary(
     std::span<const std::pair<std::string_view, std::uint64_t>> entries) {
-  ByteWriter out;
-  put(out, kBuiltinDict);
-  out.varint(entries.size());
-  for (const auto& [name, value] : entries) {
-    out.varint(builtin_string(name));
-    out.varint(value);
-  }
-  return attributes_.add(Dialect::kBuiltin, out.take());
+  return add(attributes_, Dialect::kBuiltin, [&](ByteWriter& out) {
+    put(out, kBuiltinDict);
+    out.list(entries, [&](const auto& entry) {
+      out.varint(builtin_string(entry.first));
+      out.varint(entry.second);
+    });
+  });
 }
 
 std::string EntryPool::strings() const {
   ByteWriter out;
-  out.varint(strings_.size());
-  for (std::size_t i = strings_.size(); i-- != 0;) out.varint(strings_[i].size() + 1);
-  for (const std::string& text : strings_) {
-    out.text(text);
+  const auto& all = strings_.all();
+  out.list(std::views::reverse(all),
+           [&](const std::string* text) { out.varint(text->size() + 1); });
+  for (const std::string* text : all) {
+    out.text(*text);
     out.byte(0);
   }
   return out.take();
@@ -375,26 +345,29 @@ std::string EntryPool::strings() const {
 // Numbers of entries, then groups of one dialect each with the sizes of theirs.
 std::string EntryPool::offsets() const {
   ByteWriter out;
-  out.varint(attributes_.all.size());
-  out.varint(types_.all.size());
-  for (const List* list : {&attributes_, &types_}) {
-    for (std::size_t begin = 0; begin < list->all.size();) {
-      std::size_t end = begin;
-      while (end < list->all.size() && list->all[end].dialect == list->all[begin].dialect) ++end;
-      out.varint(static_cast<std::uint64_t>(list->all[begin].dialect));
-      out.varint(end - begin);
-      for (; begin < end; ++begin) out.flagged(list->all[begin].bytes.size(), true);
+  out.varint(attributes_.all().size());
+  out.varint(types_.all().size());
+  for (const Numbered<std::string>* entries : {&attributes_, &types_}) {
+    std::span<const std::string* const> rest = entries->all();
+    while (!rest.empty()) {
+      const char dialect = rest.front()->front();
+      const auto end = std::ranges::find_if(
+          rest, [&](const std::string* entry) { return entry->front() != dialect; });
+      const auto group = rest.first(static_cast<std::size_t>(end - rest.begin()));
+      put(out, dialect);
+      out.list(group, [&](const std::string* entry) { out.flagged(entry->size() - 1, true); });
+      rest = rest.subspan(group.size());
     }
   }
   return out.take();
 }
 
 std::string EntryPool::entries() const {
-  ByteWriter out;
-  for (const List* list : {&attributes_, &types_}) {
-    for (const Entry& entry : list->all) out.text(entry.bytes);
+  std::string out;
+  for (const Numbered<std::string>* entries : {&attributes_, &types_}) {
+    for (const std::string* entry : entries->all()) out += entry->substr(1);
   }
-  return out.take();
+  return out;
 }
 
 }  // namespace millrace::devices::stablehlo::bytecode

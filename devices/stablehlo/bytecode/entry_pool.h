@@ -2,14 +2,11 @@
 // What is made of others comes behind them.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <vector>
+#include <utility>
 
-#include "millrace/core/base/error.h"
 #include "millrace/devices/stablehlo/bytecode/byte_writer.h"
 #include "millrace/devices/stablehlo/bytecode/vhlo_codes.h"
 #include "millrace/devices/stablehlo/ir/module.h"
@@ -21,16 +18,13 @@ class EntryPool {
  public:
   explicit EntryPool(Version version) : version_(version) {}
 
-  // The first error of the writing; what is written after it does not count.
-  const std::optional<Error>& error() const { return error_; }
-  void fail(ErrorCode code, const std::string& message);
-  // Says where the error is.
-  void add_context(const std::string& where) { error_ = error_->with_context(where); }
-
-  std::uint64_t string(std::string_view text);
-  // What the dialect, or this version of VHLO, does not have fails with kUnimplemented.
+  std::uint64_t string(std::string_view text) { return strings_.add(std::string(text)); }
+  // What the dialect, or this version of VHLO, does not have throws an Error of kUnimplemented,
+  // which write_bytecode.cc alone catches.
   std::uint64_t type(ir::Type type);
   std::uint64_t attribute(ir::Attribute attribute, Dialect dialect = Dialect::kVhlo);
+  // Throws kUnimplemented where the version that is written is older.
+  void needs(Version since, const std::string& what) const;
   std::uint64_t api_version(std::int64_t value);
   // MLIR's own dialect has these: strings, no location, and a dictionary of attributes that are in
   // the pool, sorted by name.
@@ -44,19 +38,8 @@ class EntryPool {
   std::string entries() const;
 
  private:
-  struct Entry {
-    Dialect dialect;
-    std::string bytes;
-  };
-  // Entries by their bytes with the dialect in front.
-  struct List {
-    std::vector<Entry> all;
-    std::unordered_map<std::string, std::uint64_t> known;
-    std::uint64_t add(Dialect dialect, std::string bytes);
-  };
-
-  void fail_without_form(const std::string& what);
-  void needs(Version since, const std::string& what);
+  // Adds what encode(ByteWriter&) writes, in front of which stands the dialect.
+  std::uint64_t add(Numbered<std::string>& to, Dialect dialect, auto encode);
   void encode_types(ByteWriter& out, std::span<const ir::Type> list);
   void encode_scalar(ByteWriter& out, ir::Type type);
   void encode_quant(ByteWriter& out, const ir::QuantParameters& q);
@@ -69,13 +52,9 @@ class EntryPool {
   void encode_ints(ByteWriter& out, const ir::IntArrayAttr& ints);
 
   const Version version_;
-  std::vector<std::string> strings_;
-  std::unordered_map<std::string, std::uint64_t> string_numbers_;
-  List types_;
-  List attributes_;
+  Numbered<std::string> strings_, types_, attributes_;
   ir::Module scratch_;  // for types that the program does not name
   int depth_ = 0;
-  std::optional<Error> error_;
 };
 
 }  // namespace millrace::devices::stablehlo::bytecode

@@ -1,9 +1,5 @@
 #include "millrace/devices/stablehlo/bytecode/expression.h"
 
-#include <algorithm>
-#include <cstring>
-#include <memory>
-
 #include "millrace/devices/stablehlo/ir/float_format.h"
 
 namespace millrace::devices::stablehlo::bytecode {
@@ -14,9 +10,9 @@ Expression Expression::as(Builder& builder, ir::Type type) const {
   return value_ != nullptr ? *this : builder.number(type, number_);
 }
 
-Expressions Builder::arguments() {
+Expressions Builder::all_of(std::span<ir::Value> values) {
   Expressions all;
-  for (ir::Value& v : block_->arguments()) all.emplace_back(*this, &v);
+  for (ir::Value& v : values) all.emplace_back(*this, &v);
   return all;
 }
 
@@ -24,27 +20,15 @@ ir::Type Builder::like(ir::Type shape, DType dtype) const {
   return module_.types().tensor(shape.dims(), module_.types().scalar(dtype));
 }
 
-ir::Attribute Builder::ints(const Numbers& values) const {
-  return module_.attribute(
-      ir::IntArrayAttr{{}, DType::kI64, module_.copy(std::span<const std::int64_t>(values))});
-}
-
-ir::Attribute Builder::integer(std::int64_t value) const {
-  return module_.attribute(ir::IntegerAttr{{}, value, module_.types().scalar(DType::kI64)});
-}
-
 ir::Op* Builder::add(K kind, const Expressions& operands, std::span<const ir::Type> results,
                      std::span<const ir::NamedAttribute> attributes, int regions) {
   std::vector<ir::Value*> values;
   for (const Expression& x : operands) values.push_back(x.value());
   ir::Op* op = module_.create_op({.kind = kind,
-                                  .name = {},
-                                  .location = {},
                                   .operands = values,
                                   .result_types = results,
                                   .attributes = attributes,
-                                  .regions = regions,
-                                  .successors = {}});
+                                  .regions = regions});
   block_->append(op);
   return op;
 }
@@ -55,18 +39,11 @@ Expression Builder::make(K kind, const Expressions& operands, ir::Type result,
           add(kind, operands, {&result, 1}, {attributes.begin(), attributes.size()})->result()};
 }
 
-Expressions Builder::results_of(const ir::Op& op) {
-  Expressions all;
-  for (ir::Value& v : op.results()) all.emplace_back(*this, &v);
-  return all;
-}
-
 Expression Builder::constant(ir::Type type, std::uint64_t bits) {
-  const std::size_t width = byte_width(type.dtype());
-  auto bytes = std::make_shared<std::byte[]>(width);
-  std::memcpy(bytes.get(), &bits, std::min(width, sizeof bits));
+  const std::uint64_t both[] = {bits, 0};
+  const auto bytes = std::as_bytes(std::span(both)).first(byte_width(type.dtype()));
   return make(K::kConstant, {}, type,
-              {{"value", module_.dense(type, type.elements() != 1, std::move(bytes), width)}});
+              {{"value", module_.dense(type, type.elements() != 1, bytes)}});
 }
 
 Expression Builder::number(ir::Type type, double x) {
@@ -75,7 +52,7 @@ Expression Builder::number(ir::Type type, double x) {
 }
 
 Expression Builder::iota(ir::Type type, std::int64_t dimension) {
-  return make(K::kIota, {}, type, {{"iota_dimension", integer(dimension)}});
+  return make(K::kIota, {}, type, {{"iota_dimension", module_.integer(dimension)}});
 }
 
 Expression Builder::broadcast(const Expression& x, const Numbers& dims, ir::Type type) {
@@ -95,11 +72,8 @@ Expression Builder::reduce(K kind, const Expression& x, const Numbers& dims, ir:
 Expression Builder::look_up(std::span<const double> table, const Expression& index) {
   const ir::Type type =
       module_.types().tensor({static_cast<std::int64_t>(table.size())}, DType::kF64);
-  auto bytes = std::make_shared<std::byte[]>(table.size_bytes());
-  std::memcpy(bytes.get(), table.data(), table.size_bytes());
   const Expression values =
-      make(K::kConstant, {}, type,
-           {{"value", module_.dense(type, false, std::move(bytes), table.size_bytes())}});
+      make(K::kConstant, {}, type, {{"value", module_.dense(type, false, std::as_bytes(table))}});
   const Expression at =
       convert(min(max(index, 0), static_cast<double>(table.size() - 1)), DType::kI64);
   ir::GatherDimsAttr dims;
@@ -128,8 +102,7 @@ void Builder::copy_op(const ir::Op& op, Copies& values) {
                                           .operands = operands,
                                           .result_types = types,
                                           .attributes = op.attributes(),
-                                          .regions = static_cast<int>(op.regions().size()),
-                                          .successors = {}});
+                                          .regions = static_cast<int>(op.regions().size())});
   block_->append(made);
   for (int i = 0; i < op.result_count(); ++i) values[op.result(i)] = made->result(i);
   ir::Block* const outer = block_;

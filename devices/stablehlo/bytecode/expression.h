@@ -1,6 +1,5 @@
 // Expression and Builder: how the expansions of chlo operations (chlo_expansion.h) make their
-// functions: formulas on values, each step an operation at the end of a block. Read next:
-// chlo_functions.h.
+// functions: formulas on values, each step an operation at the end of a block.
 #pragma once
 
 #include <cstdint>
@@ -49,17 +48,16 @@ class Builder {
 
   ir::Module& module() const { return module_; }
   ir::Block* block() const { return block_; }
-  Expressions arguments();
+  Expressions arguments() { return all_of(block_->arguments()); }
 
   ir::Type like(ir::Type shape, DType dtype) const;
-  ir::Attribute ints(const Numbers& values) const;
-  ir::Attribute integer(std::int64_t value) const;
+  ir::Attribute ints(const Numbers& values) const { return module_.integers(values); }
 
   ir::Op* add(ir::OpKind kind, const Expressions& operands, std::span<const ir::Type> results,
               std::span<const ir::NamedAttribute> attributes = {}, int regions = 0);
   Expression make(ir::OpKind kind, const Expressions& operands, ir::Type result,
                   std::initializer_list<ir::NamedAttribute> attributes = {});
-  Expressions results_of(const ir::Op& op);
+  Expressions results_of(const ir::Op& op) { return all_of(op.results()); }
 
   // Arrays of the same element everywhere: its bits, or a number; complex ones of zero only.
   Expression constant(ir::Type type, std::uint64_t bits);
@@ -99,6 +97,7 @@ class Builder {
   Expressions copy(const ir::Block& from, Copies& values);
 
  private:
+  Expressions all_of(std::span<ir::Value> values);
   void copy_op(const ir::Op& op, Copies& values);
 
   ir::Module& module_;

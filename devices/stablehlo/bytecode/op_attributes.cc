@@ -22,35 +22,6 @@ std::optional<Values> ints_of(Attribute attribute) {
   return ir::to_ints(attribute);
 }
 
-Attribute make(ir::Module& module, const Values& values, DType element = DType::kI64) {
-  return module.attribute(
-      ir::IntArrayAttr{{}, element, module.copy(std::span<const std::int64_t>(values))});
-}
-
-// The defaults that are the same for every operation, by Default; a null handle for the others.
-Attribute constant(Default value) {
-  static auto* const module = new ir::Module;  // for good
-  static const auto* const all = [] {
-    const auto integer = [&](std::int64_t n) {
-      return module->attribute(ir::IntegerAttr{{}, n, module->types().scalar(DType::kI64)});
-    };
-    return new std::array{
-        Attribute(),
-        integer(0),
-        integer(-1),
-        module->attribute(ir::BoolAttr{}),
-        module->attribute(ir::StringAttr{}),
-        module->attribute(ir::ArrayAttr{}),
-        module->attribute(ir::DictAttr{}),
-        module->attribute(ir::EnumAttr{{}, ir::EnumClass::kComparisonType, 0}),
-        module->attribute(ir::ResultAccuracyAttr{}),
-        integer(1),
-    };
-  }();
-  const auto i = static_cast<std::size_t>(value);
-  return i < all->size() ? (*all)[i] : Attribute();
-}
-
 bool all_are(Attribute attribute, std::int64_t value) {
   const auto values = ir::to_ints(attribute);
   return values && !values->empty() && std::ranges::count(*values, value) == std::ssize(*values);
@@ -69,7 +40,8 @@ bool is_default(Default value, Attribute a) {
     case Default::kMinusOne:
     case Default::kOriginal: {
       const auto* i = a.as<ir::IntegerAttr>();
-      return i != nullptr && i->value == constant(value).as<ir::IntegerAttr>()->value;
+      const int expected = value == Default::kZero ? 0 : value == Default::kMinusOne ? -1 : 1;
+      return i != nullptr && i->value == expected;
     }
     case Default::kFalse:
       return a.as<ir::BoolAttr>() != nullptr && !a.as<ir::BoolAttr>()->value;
@@ -104,16 +76,13 @@ bool is_default(Default value, Attribute a) {
   return false;
 }
 
-// A field of a record as an attribute of VHLO, and back: false for one of another kind.
+// A field of a record as an attribute of VHLO, and back: what take expects if that is not the
+// attribute's kind, else "".
 struct FieldOf {
   ir::Module& module;
 
-  Attribute make(ir::Ints value) const {
-    return module.attribute(ir::IntArrayAttr{{}, DType::kI64, value});
-  }
-  Attribute make(std::int64_t value) const {
-    return module.attribute(ir::IntegerAttr{{}, value, module.types().scalar(DType::kI64)});
-  }
+  Attribute make(ir::Ints value) const { return module.integers(value); }
+  Attribute make(std::int64_t value) const { return module.integer(value); }
   Attribute make(DType value) const {
     return module.attribute(ir::TypeAttr{{}, module.types().scalar(value)});
   }
@@ -121,33 +90,30 @@ struct FieldOf {
   Attribute make(auto) const { return {}; }
 
   // Earlier revisions lack some lists.
-  bool take(Attribute a, ir::Ints* out) const {
+  std::string_view take(Attribute a, ir::Ints* out) const {
     const auto values = a ? ints_of(a) : Values();
-    if (values) *out = module.copy(std::span<const std::int64_t>(*values));
-    return values.has_value();
+    if (!values) return "a tensor of integers";
+    *out = module.copy(*values);
+    return "";
   }
-  bool take(Attribute a, std::int64_t* out) const {
+  std::string_view take(Attribute a, std::int64_t* out) const {
     const auto* i = a.as<ir::IntegerAttr>();
-    if (i != nullptr) *out = i->value;
-    return i != nullptr;
+    if (i == nullptr) return "an integer";
+    *out = i->value;
+    return "";
   }
-  bool take(Attribute a, DType* out) const {
+  std::string_view take(Attribute a, DType* out) const {
     const auto* t = a.as<ir::TypeAttr>();
     *out = t != nullptr ? t->value.dtype() : DType::kInvalid;
-    return *out != DType::kInvalid;
+    return *out == DType::kInvalid ? "an element type" : "";
   }
-  bool take(Attribute a, bool* out) const {
+  std::string_view take(Attribute a, bool* out) const {
     const auto* b = a.as<ir::BoolAttr>();
-    if (b != nullptr) *out = b->value;
-    return b != nullptr;
+    if (b == nullptr) return "a bool";
+    *out = b->value;
+    return "";
   }
-  bool take(Attribute, auto*) const { return false; }
-
-  static std::string_view kind(const ir::Ints*) { return "a tensor of integers"; }
-  static std::string_view kind(const std::int64_t*) { return "an integer"; }
-  static std::string_view kind(const DType*) { return "an element type"; }
-  static std::string_view kind(const bool*) { return "a bool"; }
-  static std::string_view kind(const auto*) { return "a number"; }
+  std::string_view take(Attribute, auto*) const { return "a number"; }
 };
 
 bool is_none(Attribute a) {
@@ -155,9 +121,10 @@ bool is_none(Attribute a) {
   return type != nullptr && type->value.kind() == ir::TypeKind::kNone;
 }
 
-// Appends the records of an operation, made of its fields; *why says what is wrong with a field.
-bool make_records(ir::Module& module, ir::OpKind kind, const Attributes& fields, Attributes* out,
-                  std::string* why) {
+// Appends the records of an operation, made of its fields; what is wrong with a field, if anything.
+std::string make_records(ir::Module& module, ir::OpKind kind, const Attributes& fields,
+                         Attributes* out) {
+  std::string why;
   ir::for_each_vhlo_record(kind, [&]<class R>(std::string_view name, R record) {
     if constexpr (std::is_same_v<R, ir::DotAlgorithmAttr>) {
       const Attribute count = find(fields, "lhs_component_count");
@@ -166,36 +133,33 @@ bool make_records(ir::Module& module, ir::OpKind kind, const Attributes& fields,
     for (const ir::RecordField<R>& field : ir::kRecordFields<R>) {
       std::visit(
           [&](auto member) {
-            auto* const to = &(record.*member);
-            if (!FieldOf{module}.take(find(fields, field.vhlo), to) && why->empty()) {
-              *why = "the attribute " + std::string(field.vhlo) + " is not " +
-                     std::string(FieldOf::kind(to));
+            const auto expected = FieldOf{module}.take(find(fields, field.vhlo), &(record.*member));
+            if (!expected.empty() && why.empty()) {
+              why = "the attribute " + std::string(field.vhlo) + " is not " + std::string(expected);
             }
           },
           field.member);
     }
     out->push_back({name, module.attribute(record)});
   });
-  return why->empty();
+  return why;
 }
 
 Attribute to_symbol(ir::Module& module, Attribute given) {
   const auto* text = given.as<ir::StringAttr>();
-  if (text == nullptr || text->value.empty()) return {};
-  return module.attribute(
-      ir::SymbolAttr{{}, module.copy(std::span<const std::string_view>(&text->value, 1))});
+  return text == nullptr || text->value.empty() ? Attribute() : module.symbol(text->value);
 }
 
 // A null handle if the attribute is not of the kind that the role expects.
-Attribute to_role(ir::Module& module, Role role, Attribute given) {
+Attribute made_for(ir::Module& module, Role role, Attribute given) {
   switch (role) {
     case Role::kInts:
     case Role::kBools: {
       auto values = ints_of(given);
       if (!values) return {};
-      if (role == Role::kInts) return make(module, *values);
+      if (role == Role::kInts) return module.integers(*values);
       for (std::int64_t& value : *values) value = value != 0 ? 1 : 0;
-      return make(module, *values, DType::kI1);
+      return module.integers(*values, DType::kI1);
     }
     case Role::kSymbol:
       return to_symbol(module, given);
@@ -207,13 +171,14 @@ Attribute to_role(ir::Module& module, Role role, Attribute given) {
         symbols.push_back(to_symbol(module, text));
         if (!symbols.back()) return {};
       }
-      return module.attribute(ir::ArrayAttr{{}, module.copy(std::span<const Attribute>(symbols))});
+      return module.array(symbols);
     }
     case Role::kUnit:
       return given.as<ir::BoolAttr>() != nullptr ? module.attribute(ir::UnitAttr{}) : Attribute();
     case Role::kChannelId: {
       ir::ChannelHandleAttr handle;
-      return FieldOf{module}.take(given, &handle.handle) ? module.attribute(handle) : Attribute();
+      return FieldOf{module}.take(given, &handle.handle).empty() ? module.attribute(handle)
+                                                                 : Attribute();
     }
     case Role::kPlain:
     case Role::kApiVersion:
@@ -227,8 +192,7 @@ Attribute to_role(ir::Module& module, Role role, Attribute given) {
 void complete_layouts(ir::Module& module, Attributes* out) {
   const bool operands = bool(find(*out, "operand_layouts"));
   if (operands == bool(find(*out, "result_layouts"))) return;
-  out->push_back(
-      {operands ? "result_layouts" : "operand_layouts", module.attribute(ir::ArrayAttr{})});
+  out->push_back({operands ? "result_layouts" : "operand_layouts", module.array({})});
 }
 
 class ToVhlo {
@@ -269,9 +233,7 @@ class ToVhlo {
       const auto* ints = value.as<ir::IntArrayAttr>();
       const bool left_out = !value || is_none(value) || (ints != nullptr && ints->values.empty());
       if (left_out || is_default(a.value, value)) continue;
-      pool_.fail(ErrorCode::kUnimplemented, "the attribute " + std::string(a.name) +
-                                                " needs version " + to_string(newest_->since) +
-                                                " of VHLO or a later one");
+      pool_.needs(newest_->since, "the attribute " + std::string(a.name));
     }
   }
 
@@ -302,10 +264,8 @@ class ToVhlo {
       value = handle != nullptr ? FieldOf{made_}.make(handle->handle) : Attribute();
     }
     if (!value) value = default_of(a.value);
-    if (!value) {
-      pool_.fail(ErrorCode::kInvalidArgument, "there is no attribute " + std::string(a.name));
-      return 0;
-    }
+    if (!value)
+      throw Error(ErrorCode::kInvalidArgument, "there is no attribute " + std::string(a.name));
     // Symbols are strings, arrays of numbers are tensors: the pool's encodings are that.
     return pool_.attribute(value);
   }
@@ -319,32 +279,47 @@ class ToVhlo {
 
   Attribute default_of(Default value) {
     switch (value) {
+      case Default::kNone:
       case Default::kOriginal:
         return {};
-      case Default::kOnes:
-        return make(made_, Values(windows(), 1));
-      case Default::kZeros: {
-        const std::size_t size = windows() != 0 ? sizeof(std::int64_t) : 0;
-        return made_.dense(
-            made_.types().tensor({static_cast<std::int64_t>(windows()), 2}, DType::kI64), size != 0,
-            std::make_shared<std::byte[]>(sizeof(std::int64_t)), size);
-      }
-      case Default::kFalses:
-        return make(made_, Values(windows(), 0), DType::kI1);
-      case Default::kNoInts:
-        return make(made_, {});
+      case Default::kZero:
+        return made_.integer(0);
+      case Default::kMinusOne:
+        return made_.integer(-1);
+      case Default::kFalse:
+        return made_.attribute(ir::BoolAttr{});
+      case Default::kEmptyString:
+        return made_.string("");
+      case Default::kEmptyArray:
+        return made_.array({});
+      case Default::kEmptyDict:
+        return made_.attribute(ir::DictAttr{});
       case Default::kEmptyConfig:
         // Typed calls, the fourth interface, take a dictionary.
-        return constant(op_.int_or("api_version", 1) == 4 ? Default::kEmptyDict
-                                                          : Default::kEmptyString);
+        return default_of(op_.int_or("api_version", 1) == 4 ? Default::kEmptyDict
+                                                            : Default::kEmptyString);
+      case Default::kNoType:
+        return made_.attribute(ir::EnumAttr{{}, ir::EnumClass::kComparisonType, 0});
+      case Default::kAccuracy:
+        return made_.attribute(ir::ResultAccuracyAttr{});
+      case Default::kOnes:
+        return made_.integers(Values(windows(), 1));
+      case Default::kZeros: {
+        const auto n = static_cast<std::int64_t>(windows());
+        const Values zero(n != 0 ? 1 : 0);
+        return made_.dense(made_.types().tensor({n, 2}, DType::kI64), n != 0,
+                           std::as_bytes(std::span(zero)));
+      }
+      case Default::kFalses:
+        return made_.integers(Values(windows(), 0), DType::kI1);
+      case Default::kNoInts:
+        return made_.integers({});
       case Default::kPrecision: {
         const Attribute one = made_.attribute(ir::EnumAttr{{}, ir::EnumClass::kPrecision, 0});
-        const Attribute both[] = {one, one};
-        return made_.attribute(ir::ArrayAttr{{}, made_.copy(std::span<const Attribute>(both))});
+        return made_.array(std::array{one, one});
       }
-      default:
-        return constant(value);
     }
+    return {};
   }
 
   EntryPool& pool_;
@@ -356,38 +331,33 @@ class ToVhlo {
 
 }  // namespace
 
-bool ToStablehlo::convert_one(const VhloAttribute& attribute, std::size_t at, Attribute given,
-                              Attributes* out) {
-  const Role role = attribute.role;
-  if (role == Role::kField || is_default(attribute.value, given)) return true;
-  Attribute value = given;
-  if (role != Role::kPlain) {
-    Attribute& known = made_[{given.data(), role}];
-    if (!known) known = to_role(module_, role, given);
-    value = known;
-  }
-  if (!value) {
-    return problem_.fail(at, "the attribute " + std::string(attribute.name) +
-                                 " has a value of another kind than expected");
-  }
-  out->push_back({role == Role::kChannelId ? "channel_handle" : attribute.name, value});
-  return true;
+Attribute ToStablehlo::to_role(Role role, Attribute given) {
+  if (role == Role::kPlain) return given;
+  Attribute& known = made_[{given.data(), role}];
+  if (!known) known = made_for(module_, role, given);
+  return known;
 }
 
-bool ToStablehlo::convert(const VhloOp& op, std::size_t at, const Attributes& given,
-                          Attributes* out) {
+Attributes ToStablehlo::convert(const VhloOp& op, std::size_t at, const Attributes& given) {
+  Attributes out;
   for (const ir::NamedAttribute& a : given) {
     const VhloAttribute* attribute = op.find(a.name);
     if (attribute == nullptr) {
-      out->push_back(a);
-    } else if (!convert_one(*attribute, at, a.value, out)) {
-      return false;
+      out.push_back(a);
+      continue;
     }
+    if (attribute->role == Role::kField || is_default(attribute->value, a.value)) continue;
+    const Attribute value = to_role(attribute->role, a.value);
+    if (!value) {
+      file_.fail(at, "the attribute " + std::string(a.name) +
+                         " has a value of another kind than expected");
+    }
+    out.push_back({attribute->role == Role::kChannelId ? "channel_handle" : a.name, value});
   }
-  std::string why;
-  if (!make_records(module_, op.kind, given, out, &why)) return problem_.fail(at, why);
-  if (op.kind == ir::OpKind::kCustomCall) complete_layouts(module_, out);
-  return true;
+  const std::string why = make_records(module_, op.kind, given, &out);
+  if (!why.empty()) file_.fail(at, why);
+  if (op.kind == ir::OpKind::kCustomCall) complete_layouts(module_, &out);
+  return out;
 }
 
 OpAttributes to_vhlo(EntryPool& pool, ir::Module& made, const ir::Op& op, const VhloOp& row) {

@@ -21,17 +21,16 @@ using Attributes = std::vector<ir::NamedAttribute>;
 // Thread-safety: confined.
 class ToStablehlo {
  public:
-  ToStablehlo(Problem& problem, ir::Module& module) : problem_(problem), module_(module) {}
+  ToStablehlo(const File& file, ir::Module& module) : file_(file), module_(module) {}
 
-  // Inherent and other attributes of an operation at `at` in the file, appended to *out. Those that
-  // a revision does not have are as if they had their defaults.
-  bool convert(const VhloOp& op, std::size_t at, const Attributes& given, Attributes* out);
+  // Inherent and other attributes of an operation at `at` in the file. Those that a revision does
+  // not have are as if they had their defaults.
+  Attributes convert(const VhloOp& op, std::size_t at, const Attributes& given);
 
  private:
-  bool convert_one(const VhloAttribute& attribute, std::size_t at, ir::Attribute given,
-                   Attributes* out);
+  ir::Attribute to_role(Role role, ir::Attribute given);
 
-  Problem& problem_;
+  const File& file_;
   ir::Module& module_;
   // Arrays and symbols that were made of an attribute, by the role that it had: many operations
   // share one.

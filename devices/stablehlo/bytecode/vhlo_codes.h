@@ -47,9 +47,6 @@ struct AttributeCode {
     kAccuracyMode = 19,
     kAccuracy = 20,
     kSubAxis = 21,
-    kAxis = 22,
-    kMeshAxes = 23,
-    kMeshAxis = 24,
     kMesh = 25,
   };
 };

@@ -1,6 +1,7 @@
 #include "millrace/devices/stablehlo/bytecode/vhlo_ops.h"
 
 #include <algorithm>
+#include <ranges>
 #include <string>
 #include <unordered_map>
 
@@ -14,13 +15,6 @@ using K = ir::OpKind;
 constexpr Version kLatest = {999999, 0, 0};
 
 Version version_of(int number) { return {number / 100, number % 100, 0}; }
-
-// Takes the first word off a list of words; empty at the end.
-std::string_view take_word(std::string_view* words) {
-  const std::string_view word = words->substr(0, words->find(' '));
-  words->remove_prefix(std::min(word.size() + 1, words->size()));
-  return word;
-}
 
 // The attributes that are not plain or have a default. An attribute that is not listed has neither.
 struct Rule {
@@ -71,8 +65,8 @@ VhloAttribute attribute_of(K kind, std::string_view name) {
   if (made.role == Role::kField) return made;
   for (const Rule& rule : kRules) {
     if (rule.only != K::kOther && rule.only != kind) continue;
-    for (std::string_view words = rule.names; !words.empty();) {
-      if (take_word(&words) == name) return {name, rule.role, rule.value};
+    for (const auto word : std::views::split(rule.names, ' ')) {
+      if (std::string_view(word) == name) return {name, rule.role, rule.value};
     }
   }
   return made;
@@ -97,8 +91,8 @@ class Index {
   void add(std::string_view name, K kind, int since, int revised, std::string_view attributes) {
     const auto put = [&](int revision, int first, Version last) {
       VhloOp op{name, revision, kind, version_of(first), last, {}};
-      for (std::string_view words = attributes; !words.empty();) {
-        std::string_view word = take_word(&words);
+      for (const auto part : std::views::split(attributes, ' ')) {
+        std::string_view word(part);
         if (word.starts_with(revision == 1 ? '+' : '-')) continue;
         if (word.starts_with('+') || word.starts_with('-')) word.remove_prefix(1);
         op.attributes.push_back(attribute_of(kind, word));

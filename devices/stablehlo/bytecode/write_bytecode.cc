@@ -25,82 +25,83 @@ class Writer {
         made_(ir::Module::over(module)) {}
 
   Result<std::string> write() {
+    try {
+      return file();
+    } catch (const Error& error) {
+      if (op_ != nullptr) return std::unexpected(error.with_context(op_->where()));
+      if (function_ == nullptr) return std::unexpected(error);
+      return std::unexpected(error.with_context(to_string(function_->location()) + ": func.func @" +
+                                                std::string(function_->name())));
+    }
+  }
+
+ private:
+  std::string file() {
     if (!module_.top_level().empty()) {
-      return fail(ErrorCode::kUnimplemented,
-                  module_.top_level().front()->where() + ": has no form in a portable artifact");
+      op_ = module_.top_level().front();
+      throw Error(ErrorCode::kUnimplemented, "has no form in a portable artifact");
     }
     for (const ir::Function& f : module_.functions()) expand(f.body());
     ByteWriter operations;
     operations.flagged(1, false);
     write_module(operations);
-    if (pool_.error()) return std::unexpected(*pool_.error());
     ByteWriter out;
     out.text(kMagic);
     out.varint(static_cast<std::uint64_t>(format_));
     out.text("StableHLO_v" + to_string(version_));
     out.byte(0);
-    const std::string dialects = dialect_section();
-    const auto section = [&out](SectionId id, const std::string& contents) {
-      out.section(static_cast<int>(id), contents);
-    };
-    section(SectionId::kDialect, dialects);
-    section(SectionId::kOffsets, pool_.offsets());
-    section(SectionId::kAttributesAndTypes, pool_.entries());
-    section(SectionId::kOperations, operations.bytes());
-    section(SectionId::kString, pool_.strings());
-    if (format_ >= kNativeProperties) section(SectionId::kProperties, properties_section());
+    out.section(SectionId::kDialect, dialect_section());
+    out.section(SectionId::kOffsets, pool_.offsets());
+    out.section(SectionId::kAttributesAndTypes, pool_.entries());
+    out.section(SectionId::kOperations, operations.bytes());
+    out.section(SectionId::kString, pool_.strings());
+    if (format_ >= kNativeProperties) out.section(SectionId::kProperties, properties_section());
     return out.take();
-  }
-
- private:
-  // The number of an operation's name; names of VHLO come behind builtin.module.
-  std::uint64_t name(const VhloOp& row) {
-    const auto [it, added] = names_.emplace(&row, names_.size() + 1);
-    if (added) rows_.push_back(&row);
-    return it->second;
   }
 
   std::string dialect_section() {
     ByteWriter out;
     const std::string_view dialects[] = {"builtin", "vhlo"};
-    const auto named = [&](std::string_view text, bool flag, bool plain) {
-      const std::uint64_t index = pool_.string(text);
-      plain ? out.varint(index) : out.flagged(index, flag);
+    const auto op = [&](std::string_view name) {
+      out.flagged_if(format_ >= kNativeProperties, pool_.string(name), true);
     };
-    out.varint(std::size(dialects));
-    for (const std::string_view d : dialects) named(d, false, format_ < kDialectVersions);
-    if (format_ >= kElidedLocations) out.varint(rows_.size() + 1);
+    out.list(dialects, [&](std::string_view name) {
+      out.flagged_if(format_ >= kDialectVersions, pool_.string(name), false);
+    });
+    if (format_ >= kElidedLocations) out.varint(rows_.all().size() + 1);
     out.varint(static_cast<std::uint64_t>(Dialect::kBuiltin));
     out.varint(1);
-    named("module", true, format_ < kNativeProperties);
-    if (rows_.empty()) return out.take();
+    op("module");
+    if (rows_.all().empty()) return out.take();
     out.varint(static_cast<std::uint64_t>(Dialect::kVhlo));
-    out.varint(rows_.size());
-    for (const VhloOp* row : rows_) {
-      named(std::string(row->name) + "_v" + std::to_string(row->revision), true,
-            format_ < kNativeProperties);
-    }
+    out.list(rows_.all(), [&](const VhloOp* const* row) {
+      op(std::string((*row)->name) + "_v" + std::to_string((*row)->revision));
+    });
     return out.take();
   }
 
   std::string properties_section() const {
     ByteWriter out;
-    out.varint(properties_.size());
-    for (const std::string& record : properties_) {
-      out.varint(record.size());
-      out.text(record);
-    }
+    out.list(properties_.all(), [&](const std::string* record) {
+      out.varint(record->size());
+      out.text(*record);
+    });
     return out.take();
   }
 
-  std::uint64_t property(std::string record) {
-    const auto [it, added] = property_numbers_.emplace(record, properties_.size());
-    if (added) properties_.push_back(std::move(record));
-    return it->second;
+  // Name, parts and attributes; `record`: those that are apart, if any.
+  void write_head(ByteWriter& out, std::uint64_t name, std::uint64_t parts, const Encoded& in_dict,
+                  std::string record) {
+    out.varint(name);
+    out.byte(parts | (in_dict.empty() ? 0 : kHasAttributes) |
+             (record.empty() ? 0 : kHasProperties));
+    out.varint(pool_.unknown_location());
+    if (!in_dict.empty()) out.varint(pool_.dictionary(in_dict));
+    if (!record.empty()) out.varint(properties_.add(std::move(record)));
   }
 
-  // Name, parts and attributes; from format 5 on the inherent ones are apart.
-  void write_head(ByteWriter& out, std::uint64_t name, std::uint64_t parts,
+  // From format 5 on the inherent attributes are apart.
+  void write_head(ByteWriter& out, const VhloOp& row, std::uint64_t parts,
                   const OpAttributes& attributes) {
     Encoded in_dict = attributes.others;
     ByteWriter record;
@@ -110,17 +111,13 @@ class Writer {
     } else {
       for (const auto& [ignored, index] : attributes.inherent) record.varint(index);
     }
-    const bool has_record = !record.bytes().empty();
-    out.varint(name);
-    out.byte(parts | (in_dict.empty() ? 0 : kHasAttributes) | (has_record ? kHasProperties : 0));
-    out.varint(pool_.unknown_location());
-    if (!in_dict.empty()) out.varint(pool_.dictionary(in_dict));
-    if (has_record) out.varint(property(record.take()));
+    // Names of VHLO come behind builtin.module.
+    write_head(out, rows_.add(&row) + 1, parts, in_dict, record.take());
   }
 
   void write_module(ByteWriter& out) {
     Encoded attributes = encoded(module_.attributes(), Dialect::kBuiltin);
-    std::string record;
+    ByteWriter record;
     if (!module_.name().empty()) {
       const std::uint64_t name = pool_.builtin_string(module_.name());
       if (format_ < kNativeProperties) {
@@ -128,28 +125,18 @@ class Writer {
         std::ranges::sort(attributes);
       } else {
         // Name and visibility, each there or not.
-        ByteWriter both;
-        both.flagged(name, true);
-        both.varint(0);
-        record = both.take();
+        record.flagged(name, true);
+        record.varint(0);
       }
     }
-    const std::uint64_t parts = kHasRegions | (attributes.empty() ? 0 : kHasAttributes) |
-                                (record.empty() ? 0 : kHasProperties);
-    out.varint(0);
-    out.byte(parts);
-    out.varint(pool_.unknown_location());
-    if (!attributes.empty()) out.varint(pool_.dictionary(attributes));
-    if (!record.empty()) out.varint(property(std::move(record)));
+    write_head(out, 0, kHasRegions, attributes, record.take());
     out.flagged(1, true);
     ByteWriter region;
     region.varint(1);
     region.varint(0);
     region.flagged(module_.functions().size() + made_.functions().size(), false);
     for (const ir::Module* module : {&module_, &std::as_const(made_)}) {
-      for (const ir::Function& f : module->functions()) {
-        if (!pool_.error()) write_function(region, f);
-      }
+      for (const ir::Function& f : module->functions()) write_function(region, f);
     }
     put_isolated(out, region.bytes());
   }
@@ -198,14 +185,8 @@ class Writer {
     for (int n = 0; module_.find(name) != nullptr || made_.find(name) != nullptr; ++n)
       name = std::string(op.name()) + ".impl_" + std::to_string(n);
     const auto inputs = ir::types_of(operands), results = ir::types_of(op.results());
-    ir::Function& f = made_.create_function({.name = name,
-                                             .visibility = "private",
-                                             .location = {},
-                                             .inputs = inputs,
-                                             .results = results,
-                                             .arg_attributes = {},
-                                             .result_attributes = {},
-                                             .attributes = {}});
+    ir::Function& f = made_.create_function(
+        {.name = name, .visibility = "private", .inputs = inputs, .results = results});
     made_.set_blocks(f.body(), {&body, 1});
     expand(f.body());
     return name;
@@ -216,31 +197,25 @@ class Writer {
   const ir::Op* composite(const ir::Op& op, std::string_view decomposition,
                           std::span<ir::Value* const> operands) {
     using K = ir::OpKind;
-    const std::string_view path[] = {made_.intern(decomposition)};
     const bool renamed = op.kind() == K::kChloRaggedDot || op.kind() == K::kChloScan;
     const bool alone = renamed || op.name().starts_with("chlo.broadcast_");
     const auto shared = alone ? std::span<const ir::NamedAttribute>() : op.attributes();
-    const std::string_view name =
-        renamed ? made_.intern("millrace." + std::string(op.name())) : op.name();
+    const std::string name = (renamed ? "millrace." : "") + std::string(op.name());
     const ir::NamedAttribute attributes[] = {
-        {"name", made_.attribute(ir::StringAttr{{}, name})},
-        {"decomposition",
-         made_.attribute(ir::SymbolAttr{{}, made_.copy(std::span<const std::string_view>(path))})},
+        {"name", made_.string(name)},
+        {"decomposition", made_.symbol(decomposition)},
         {"composite_attributes", made_.attribute(ir::DictAttr{{}, shared})},
-        {"version", made_.attribute(ir::IntegerAttr{{}, 1, made_.types().scalar(DType::kI32)})}};
+        {"version", made_.integer(1, DType::kI32)}};
     return made_.create_op({.kind = ir::OpKind::kComposite,
-                            .name = {},
                             .location = op.location(),
                             .operands = operands,
-                            .result_types = {},
-                            .attributes = attributes,
-                            .successors = {}});
+                            .attributes = attributes});
   }
 
   // Regions that see nothing around them are a section of their own from format 2 on.
   void put_isolated(ByteWriter& out, const std::string& region) const {
     if (format_ >= kRegionSections) {
-      out.section(static_cast<int>(SectionId::kOperations), region);
+      out.section(SectionId::kOperations, region);
     } else {
       out.text(region);
     }
@@ -256,11 +231,10 @@ class Writer {
       dicts.push_back(made_.attribute(ir::DictAttr{{}, one}));
     }
     if (!some) dicts.clear();
-    return made_.attribute(ir::ArrayAttr{{}, made_.copy(std::span<const ir::Attribute>(dicts))});
+    return made_.array(dicts);
   }
 
   OpAttributes function_attributes(const ir::Function& f) {
-    const auto text = [this](std::string_view s) { return made_.attribute(ir::StringAttr{{}, s}); };
     const ir::NamedAttribute inherent[] = {
         {"arg_attrs",
          attribute_lists(f.inputs().size(), [&](int i) { return f.arg_attributes(i); })},
@@ -268,17 +242,15 @@ class Writer {
          made_.attribute(ir::TypeAttr{{}, made_.types().function(f.inputs(), f.results())})},
         {"res_attrs",
          attribute_lists(f.results().size(), [&](int i) { return f.result_attributes(i); })},
-        {"sym_name", text(f.name())},
-        {"sym_visibility", text(f.visibility())}};
+        {"sym_name", made_.string(f.name())},
+        {"sym_visibility", made_.string(f.visibility())}};
     return {encoded(inherent, Dialect::kVhlo), encoded(f.attributes(), Dialect::kVhlo)};
   }
 
   void write_function(ByteWriter& out, const ir::Function& f) {
-    const OpAttributes attributes = function_attributes(f);
-    if (pool_.error()) {
-      return pool_.add_context(to_string(f.location()) + ": func.func @" + std::string(f.name()));
-    }
-    write_head(out, name(*find_vhlo_op("func", version_)), kHasRegions, attributes);
+    op_ = nullptr;
+    function_ = &f;
+    write_head(out, *find_vhlo_op("func", version_), kHasRegions, function_attributes(f));
     out.flagged(1, true);
     ByteWriter region;
     numbers_.clear();
@@ -290,8 +262,7 @@ class Writer {
   // Numbers of values go on inside; behind the region, they start where they did.
   void write_region(ByteWriter& out, const ir::Region& region, int depth) {
     if (depth >= kMaxRegions)
-      return pool_.fail(ErrorCode::kUnimplemented,
-                        "regions that are nested so deeply are not written");
+      throw Error(ErrorCode::kUnimplemented, "regions that are nested so deeply are not written");
     out.varint(region.blocks().size());
     if (region.empty()) return;
     std::uint64_t values = 0;
@@ -302,9 +273,7 @@ class Writer {
     out.varint(values);
     std::uint64_t mine = next_;
     next_ += values;
-    for (const ir::Block* block : region.blocks()) {
-      if (!pool_.error()) write_block(out, *block, &mine, depth);
-    }
+    for (const ir::Block* block : region.blocks()) write_block(out, *block, &mine, depth);
     next_ -= values;
   }
 
@@ -312,29 +281,19 @@ class Writer {
     const auto ops = static_cast<std::uint64_t>(std::distance(block.begin(), block.end()));
     out.flagged(ops, !block.arguments().empty());
     if (!block.arguments().empty()) {
-      out.varint(block.arguments().size());
-      for (const ir::Value& argument : block.arguments()) {
+      out.list(block.arguments(), [&](const ir::Value& argument) {
         const std::uint64_t type = pool_.type(argument.type());
-        if (format_ >= kElidedLocations) {
-          out.flagged(type, false);
-        } else {
-          out.varint(type);
-          out.varint(pool_.unknown_location());
-        }
+        out.flagged_if(format_ >= kElidedLocations, type, false);
+        if (format_ < kElidedLocations) out.varint(pool_.unknown_location());
         numbers_[&argument] = (*number)++;
-      }
+      });
       if (format_ >= kUseListOrders) out.byte(0);
     }
-    if (pool_.error()) return;
-    for (const ir::Op& op : block) {
-      write_op(out, op, number, depth);
-      if (!pool_.error()) continue;
-      if (!std::exchange(located_, true)) pool_.add_context(op.where());
-      return;
-    }
+    for (const ir::Op& op : block) write_op(out, op, number, depth);
   }
 
   void write_op(ByteWriter& out, const ir::Op& op, std::uint64_t* number, int depth) {
+    op_ = &op;
     const auto composite = composites_.find(&op);
     const std::string_view base = composite != composites_.end()         ? "composite"
                                   : op.kind() == ir::OpKind::kCall       ? "call"
@@ -344,34 +303,34 @@ class Writer {
                                       : "";
     const VhloOp* row = base.empty() ? nullptr : find_vhlo_op(base, version_);
     if (row == nullptr || !op.successors().empty()) {
-      return pool_.fail(ErrorCode::kUnimplemented,
-                        "it has no form in version " + to_string(version_) + " of VHLO");
+      throw Error(ErrorCode::kUnimplemented,
+                  "it has no form in version " + to_string(version_) + " of VHLO");
     }
     // Each of the collectives' first revisions takes one operand.
     const bool single = row->revision == 1 && row->until < Version{1, 5, 0} &&
                         row->since < Version{0, 10, 0} && base.starts_with("all_");
-    if (single && op.operand_count() != 1) {
-      return pool_.fail(ErrorCode::kUnimplemented, "several operands need version 1.5.0 of VHLO");
-    }
+    if (single && op.operand_count() != 1)
+      throw Error(ErrorCode::kUnimplemented, "several operands need version 1.5.0 of VHLO");
     const ir::Op& form = composite != composites_.end() ? *composite->second : op;
-    const OpAttributes attributes = to_vhlo(pool_, made_, form, *row);
-    if (pool_.error()) return;
     const auto operands = form.operands();
     const std::uint64_t parts = (op.result_count() != 0 ? kHasResults : 0) |
                                 (!operands.empty() ? kHasOperands : 0) |
                                 (form.regions().empty() ? 0 : kHasRegions);
-    write_head(out, name(*row), parts, attributes);
-    if (op.result_count() != 0) out.varint(op.results().size());
-    for (const ir::Value& result : op.results()) {
-      out.varint(pool_.type(result.type()));
-      numbers_[&result] = (*number)++;
+    write_head(out, *row, parts, to_vhlo(pool_, made_, form, *row));
+    if (op.result_count() != 0) {
+      out.list(op.results(), [&](const ir::Value& result) {
+        out.varint(pool_.type(result.type()));
+        numbers_[&result] = (*number)++;
+      });
     }
-    if (!operands.empty()) out.varint(operands.size());
-    for (const ir::Value* operand : operands) out.varint(numbers_.at(operand));
+    if (!operands.empty()) {
+      out.list(operands, [&](const ir::Value* operand) { out.varint(numbers_.at(operand)); });
+    }
     if (form.regions().empty()) return;
     out.flagged(op.regions().size(), false);
     for (const ir::Region& region : op.regions()) {
-      if (!pool_.error()) write_region(out, region, depth + 1);
+      op_ = &op;
+      write_region(out, region, depth + 1);
     }
   }
 
@@ -382,13 +341,13 @@ class Writer {
   ir::Module made_;  // expansions and attributes that the program does not have as such
   std::unordered_map<std::string, std::string> expansion_names_;  // by their signatures
   std::unordered_map<const ir::Op*, const ir::Op*> composites_;   // what is written instead
-  std::unordered_map<const VhloOp*, std::uint64_t> names_;
-  std::vector<const VhloOp*> rows_;
-  std::vector<std::string> properties_;
-  std::unordered_map<std::string, std::uint64_t> property_numbers_;
+  Numbered<const VhloOp*> rows_;
+  Numbered<std::string> properties_;
   std::unordered_map<const ir::Value*, std::uint64_t> numbers_;
   std::uint64_t next_ = 0;
-  bool located_ = false;  // the error says which op
+  // What is being written, for errors: the op, else the function.
+  const ir::Op* op_ = nullptr;
+  const ir::Function* function_ = nullptr;
 };
 
 // The versions from which on something has a form, from the oldest that is asked for on.

@@ -1,6 +1,8 @@
 #include "millrace/devices/stablehlo/ir/attribute.h"
 
-#include "millrace/devices/stablehlo/ir/dense_bytes.h"
+#include <algorithm>
+#include <cstring>
+
 #include "millrace/devices/stablehlo/ir/float_format.h"
 
 namespace millrace::devices::stablehlo::ir {
@@ -16,12 +18,10 @@ std::optional<std::vector<std::int64_t>> dense_ints(const DenseAttr& dense) {
   const auto count = dense.type.elements();
   if (!count || static_cast<std::size_t>(*count) > kMaxInts) return std::nullopt;
   if (dense.splat && *count > kMaxSplat) return std::nullopt;
-  if (dense.splat)
-    return std::vector<std::int64_t>(static_cast<std::size_t>(*count),
-                                     load_int(dense.bytes.data(), type));
+  const std::size_t step = dense.splat ? 0 : byte_width(type);
   std::vector<std::int64_t> out(static_cast<std::size_t>(*count));
   for (std::size_t i = 0; i < out.size(); ++i)
-    out[i] = load_int(dense.bytes.data() + i * byte_width(type), type);
+    out[i] = load_int(dense.bytes.data() + i * step, type);
   return out;
 }
 
@@ -43,13 +43,44 @@ std::optional<std::vector<std::int64_t>> array_ints(const ArrayAttr& array) {
 
 }  // namespace
 
+DType stored_type(Type type) {
+  if (type.kind() == TypeKind::kTensor && type.element().kind() == TypeKind::kIndex)
+    return DType::kI64;
+  return type.dtype();
+}
+
+std::int64_t load_int(const std::byte* element, DType type) {
+  std::uint64_t raw = 0;
+  std::memcpy(&raw, element, byte_width(type));
+  if (!is_signed_integer(type)) return static_cast<std::int64_t>(raw);
+  const std::size_t unused = 64 - 8 * byte_width(type);
+  return static_cast<std::int64_t>(raw << unused) >> unused;
+}
+
+void normalise(DType type, std::span<std::byte> bytes) {
+  const int bits = bit_width(type);
+  if (bits >= 8) return;
+  for (std::byte& b : bytes) {
+    const auto raw = static_cast<unsigned>(b);
+    if (type == DType::kI1) {
+      b = static_cast<std::byte>(raw != 0);
+    } else if (is_signed_integer(type)) {
+      b = static_cast<std::byte>(static_cast<int>(raw << (32 - bits)) >> (32 - bits));
+    } else {
+      b = static_cast<std::byte>(raw & ((1u << bits) - 1));
+    }
+  }
+}
+
+void unpack_bits(std::span<const std::byte> packed, std::span<std::byte> out) {
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = packed[i / 8] >> (i % 8) & std::byte{1};
+}
+
 double FloatAttr::value() const { return decode_float(type.dtype(), bits); }
 
 Attribute find(std::span<const NamedAttribute> sorted, std::string_view name) {
-  for (const NamedAttribute& a : sorted) {
-    if (a.name == name) return a.value;
-  }
-  return {};
+  const auto found = std::ranges::find(sorted, name, &NamedAttribute::name);
+  return found == sorted.end() ? Attribute() : found->value;
 }
 
 std::optional<std::vector<std::int64_t>> to_ints(Attribute attribute) {

@@ -48,36 +48,19 @@ const Format& format_of(DType type) {
   return kFormats[i];
 }
 
-// The bits of the largest finite magnitude.
-std::uint64_t largest(const Format& f) {
-  const std::uint64_t all = (std::uint64_t{1} << (f.exponent_bits + f.mantissa_bits)) - 1;
-  switch (f.specials) {
-    case Specials::kIeee:
-      return all - (std::uint64_t{1} << f.mantissa_bits);
-    case Specials::kNanOnlyAllOnes:
-      return all - 1;
-    case Specials::kNanIsNegativeZero:
-    case Specials::kFiniteOnly:
-      break;
-  }
-  return all;
+// The bits of all magnitudes, of the largest finite one and of NaN.
+std::uint64_t all_bits(const Format& f) {
+  return (std::uint64_t{1} << (f.exponent_bits + f.mantissa_bits)) - 1;
 }
-
+std::uint64_t largest(const Format& f) {
+  if (f.specials == Specials::kIeee) return all_bits(f) - (std::uint64_t{1} << f.mantissa_bits);
+  return f.specials == Specials::kNanOnlyAllOnes ? all_bits(f) - 1 : all_bits(f);
+}
 std::uint64_t nan_bits(const Format& f) {
-  const int width = f.exponent_bits + f.mantissa_bits;
-  const std::uint64_t all = (std::uint64_t{1} << width) - 1;
-  switch (f.specials) {
-    case Specials::kIeee:
-      return (all ^ ((std::uint64_t{1} << f.mantissa_bits) - 1)) |
-             (std::uint64_t{1} << (f.mantissa_bits - 1));
-    case Specials::kNanOnlyAllOnes:
-      return all;
-    case Specials::kNanIsNegativeZero:
-      return std::uint64_t{1} << width;
-    case Specials::kFiniteOnly:
-      break;
-  }
-  return largest(f);
+  // Infinity with the highest bit of the mantissa; or what no number has.
+  if (f.specials == Specials::kIeee)
+    return (largest(f) + 1) | (std::uint64_t{1} << (f.mantissa_bits - 1));
+  return f.specials == Specials::kNanIsNegativeZero ? all_bits(f) + 1 : all_bits(f);
 }
 
 // f8E8M0FNU: an unsigned power of two; 0xFF is NaN, as all is that has no power near it: zero too.
@@ -129,26 +112,23 @@ FloatLayout float_layout(DType type) {
 }
 
 double decode_float(DType type, std::uint64_t bits) {
+  using Limits = std::numeric_limits<double>;
   if (type == DType::kF64) return std::bit_cast<double>(bits);
   if (type == DType::kF32 || type == DType::kTF32)
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
   if (type == DType::kF8E8M0FNU) {
-    return (bits & 0xFF) == 0xFF ? std::numeric_limits<double>::quiet_NaN()
+    return (bits & 0xFF) == 0xFF ? Limits::quiet_NaN()
                                  : std::ldexp(1.0, static_cast<int>(bits & 0xFF) - 127);
   }
   const Format f = format_of(type);
   const int width = f.exponent_bits + f.mantissa_bits;
   const std::uint64_t magnitude = bits & ((std::uint64_t{1} << width) - 1);
   const bool negative = ((bits >> width) & 1) != 0;
-  if (f.specials == Specials::kNanIsNegativeZero && negative && magnitude == 0) {
-    return std::numeric_limits<double>::quiet_NaN();
-  }
-  if (magnitude > largest(f)) {
-    if (f.specials != Specials::kIeee || magnitude != largest(f) + 1) {
-      return std::numeric_limits<double>::quiet_NaN();
-    }
-    return negative ? -std::numeric_limits<double>::infinity()
-                    : std::numeric_limits<double>::infinity();
+  if (f.specials == Specials::kIeee && magnitude == largest(f) + 1)
+    return negative ? -Limits::infinity() : Limits::infinity();
+  if (magnitude > largest(f) ||
+      (f.specials == Specials::kNanIsNegativeZero && negative && magnitude == 0)) {
+    return Limits::quiet_NaN();
   }
   const auto exponent = static_cast<int>(magnitude >> f.mantissa_bits);
   const std::uint64_t mantissa = magnitude & ((std::uint64_t{1} << f.mantissa_bits) - 1);
@@ -157,6 +137,21 @@ double decode_float(DType type, std::uint64_t bits) {
   const double value =
       std::ldexp(static_cast<double>(units), std::max(exponent, 1) - f.bias - f.mantissa_bits);
   return negative ? -value : value;
+}
+
+void append_float(std::string& out, DType type, std::uint64_t bits) {
+  const double value = decode_float(type, bits);
+  if (!std::isfinite(value)) {
+    out += "0x";
+    for (int shift = (bit_width(type) + 3) / 4 * 4 - 4; shift >= 0; shift -= 4)
+      out += kHexDigits[bits >> shift & 15];
+    return;
+  }
+  const std::size_t begin = out.size();
+  append_number(out, value);
+  // The grammar wants a decimal point: 1e+20 becomes 1.0e+20.
+  if (out.find('.', begin) == std::string::npos)
+    out.insert(std::min(out.find('e', begin), out.size()), ".0");
 }
 
 }  // namespace millrace::devices::stablehlo::ir

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cstdint>
+#include <string>
 
 #include "millrace/devices/shape.h"
 
@@ -15,6 +17,15 @@ namespace millrace::devices::stablehlo::ir {
 std::uint64_t encode_float(DType type, double value);
 // The value of the low bit_width(type) bits; exact.
 double decode_float(DType type, std::uint64_t bits);
+
+inline void append_number(std::string& out, auto value) {
+  char buffer[32];
+  out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
+}
+inline constexpr char kHexDigits[] = "0123456789ABCDEF";
+// As the text writes it: decimal, with a point, if that reads back to the same bits, which NaN and
+// infinity do not: those in hex.
+void append_float(std::string& out, DType type, std::uint64_t bits);
 
 // What the bits of a format are made of, without the sign. type must be a floating type.
 struct FloatLayout {

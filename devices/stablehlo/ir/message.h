@@ -18,7 +18,7 @@ inline std::string dims_text(Ints dims) {
   std::string out = dims.empty() ? "scalar" : "";
   for (const std::int64_t dim : dims) {
     if (!out.empty()) out += 'x';
-    out += dim == kDynamic ? "?" : std::to_string(dim);
+    append_extent(out, dim);
   }
   return out;
 }

@@ -7,50 +7,58 @@
 #include <deque>
 #include <memory>
 #include <memory_resource>
+#include <ranges>
 #include <span>
-#include <string>
 #include <string_view>
-#include <type_traits>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "millrace/devices/stablehlo/ir/op.h"
 #include "millrace/devices/stablehlo/ir/type_table.h"
 
 namespace millrace::devices::stablehlo::ir {
 
+// What create_function needs; spans are copied. A function has the same in the arena.
+struct FunctionParts {
+  std::string_view name;
+  std::string_view visibility;  // as written: "" if nothing is, which means public
+  Location location;
+  std::span<const Type> inputs;
+  std::span<const Type> results;
+  // Of each argument or result; given empty: none.
+  std::span<const std::span<const NamedAttribute>> arg_attributes;
+  std::span<const std::span<const NamedAttribute>> result_attributes;
+  std::span<const NamedAttribute> attributes;
+};
+
 // func.func: name, signature and body. The entry block's arguments are the parameters.
 // Thread-safety: external.
 class Function {
  public:
-  std::string_view name() const { return name_; }
-  std::string_view visibility() const {
-    return visibility_;
-  }  // as written: "" if nothing is, which means public
-  Location location() const { return location_; }
-  std::span<const Type> inputs() const { return inputs_; }
-  std::span<const Type> results() const { return results_; }
+  std::string_view name() const { return parts_.name; }
+  std::string_view visibility() const { return parts_.visibility; }
+  Location location() const { return parts_.location; }
+  std::span<const Type> inputs() const { return parts_.inputs; }
+  std::span<const Type> results() const { return parts_.results; }
   // Attributes of argument or result i, sorted by name: tf.aliasing_output, jax.buffer_donor,
   // mhlo.sharding, ...
   std::span<const NamedAttribute> arg_attributes(int i) const {
-    return arg_attributes_[static_cast<std::size_t>(i)];
+    return parts_.arg_attributes[static_cast<std::size_t>(i)];
   }
   std::span<const NamedAttribute> result_attributes(int i) const {
-    return result_attributes_[static_cast<std::size_t>(i)];
+    return parts_.result_attributes[static_cast<std::size_t>(i)];
   }
-  Attribute arg_attribute(int i, std::string_view name) const;  // null handle if absent
-  std::span<const NamedAttribute> attributes() const { return attributes_; }
+  Attribute arg_attribute(int i, std::string_view name) const {  // null handle if absent
+    return find(arg_attributes(i), name);
+  }
+  std::span<const NamedAttribute> attributes() const { return parts_.attributes; }
   Region& body() const { return *body_; }  // empty for a declaration
   bool is_declaration() const { return body_->empty(); }
 
  private:
   friend class Module;
-  std::string_view name_;
-  std::string_view visibility_;
-  Location location_;
-  std::span<const Type> inputs_;
-  std::span<const Type> results_;
-  std::span<const std::span<const NamedAttribute>> arg_attributes_;
-  std::span<const std::span<const NamedAttribute>> result_attributes_;
-  std::span<const NamedAttribute> attributes_;
+  FunctionParts parts_;
   Region* body_ = nullptr;
 };
 
@@ -66,44 +74,41 @@ struct OpParts {
   std::span<Block* const> successors;
 };
 
-struct FunctionParts {
-  std::string_view name;
-  std::string_view visibility;
-  Location location;
-  std::span<const Type> inputs;
-  std::span<const Type> results;
-  std::span<const std::span<const NamedAttribute>> arg_attributes;     // empty: none
-  std::span<const std::span<const NamedAttribute>> result_attributes;  // empty: none
-  std::span<const NamedAttribute> attributes;
-};
-
 // Movable; moving keeps every pointer into it valid. Destroying it frees everything at once, unless
 // someone shares it, but for bytes of DenseAttr that someone shares. Thread-safety: external.
 class Module {
  public:
-  Module();
+  Module() : impl_(std::make_shared<Impl>()) {}
   // An empty module whose ops may have types and attributes of base, which it keeps alive and which
   // no longer changes. Several threads may make such modules of one base.
-  static Module over(const Module& base);
-  Module(Module&&) noexcept;
-  Module& operator=(Module&&) noexcept;
-  ~Module();
+  static Module over(const Module& base) {
+    Module made;
+    made.impl_ = std::make_shared<Impl>(base.impl_);
+    return made;
+  }
+  Module(Module&&) noexcept = default;
+  Module& operator=(Module&&) noexcept = default;
 
-  std::string_view name() const;  // "" if it has none
-  void set_name(std::string_view name);
-  std::span<const NamedAttribute> attributes() const;
-  void set_attributes(std::span<const NamedAttribute> attributes);
-  std::deque<Function>& functions();
-  const std::deque<Function>& functions() const;
-  const Function* find(std::string_view name) const;  // nullptr if there is none
+  std::string_view name() const { return impl_->name; }  // "" if it has none
+  void set_name(std::string_view name) { impl_->name = intern(name); }
+  std::span<const NamedAttribute> attributes() const { return impl_->attributes; }
+  void set_attributes(std::span<const NamedAttribute> attributes) {
+    impl_->attributes = sorted(attributes);
+  }
+  std::deque<Function>& functions() { return impl_->functions; }
+  const std::deque<Function>& functions() const { return impl_->functions; }
+  const Function* find(std::string_view name) const {  // nullptr if there is none
+    const auto it = impl_->by_name.find(name);
+    return it == impl_->by_name.end() ? nullptr : it->second;
+  }
   // Top-level operations that are no functions (sdy.mesh and its like), in order; ids as others.
-  Block& top_level() const;
+  Block& top_level() const { return impl_->top_level; }
 
-  int value_ids() const;
-  int op_ids() const;
+  int value_ids() const { return impl_->value_ids; }
+  int op_ids() const { return impl_->op_ids; }
 
   // Making things. All spans and strings are copied into the arena.
-  TypeTable& types() const;
+  TypeTable& types() const { return impl_->types; }
   Op* create_op(const OpParts& parts);
   Block* create_block(std::span<const Type> argument_types);
   // The block has no arguments so far.
@@ -111,23 +116,34 @@ class Module {
   void set_blocks(Region& region, std::span<Block* const> blocks);  // the first is the entry
   Function& create_function(const FunctionParts& parts);
   std::string_view intern(std::string_view text);  // equal texts give the same pointer
-  template <class T>
-  std::span<std::remove_const_t<T>> copy(std::span<T> values) const {
-    if (values.empty()) return {};
-    auto* p =
-        static_cast<std::remove_const_t<T>*>(arena()->allocate(values.size_bytes(), alignof(T)));
-    std::uninitialized_copy(values.begin(), values.end(), p);
-    return {p, values.size()};
+  template <std::ranges::contiguous_range R>
+  auto copy(const R& values) const {
+    return copied(arena(), values);
   }
   // A record of attribute.h; its spans must already be in the arena (copy, intern).
   template <class T>
   Attribute attribute(const T& record) const {
     return Attribute(new (arena()->allocate(sizeof(T), alignof(T))) T(record));
   }
+  Attribute integer(std::int64_t value, DType type = DType::kI64) const {
+    return attribute(IntegerAttr{{}, value, types().scalar(type)});
+  }
+  Attribute integers(Ints values, DType element = DType::kI64) const {
+    return attribute(IntArrayAttr{{}, element, copy(values)});
+  }
+  Attribute array(std::span<const Attribute> values) const {
+    return attribute(ArrayAttr{{}, copy(values)});
+  }
+  Attribute string(std::string_view text) { return attribute(StringAttr{{}, intern(text)}); }
+  Attribute symbol(std::string_view name) {  // @name
+    const std::string_view path[] = {intern(name)};
+    return attribute(SymbolAttr{{}, copy(path)});
+  }
   // Sorted by name, later duplicates winning, in the arena.
   std::span<const NamedAttribute> sorted(std::span<const NamedAttribute> attributes);
   Attribute dense(Type type, bool splat, std::shared_ptr<const std::byte[]> bytes,
                   std::size_t size);
+  Attribute dense(Type type, bool splat, std::span<const std::byte> copied);
   // Gives an attribute made by dense() the elements of another of the same type: resources come
   // late.
   void share_dense(Attribute dense, Attribute from);
@@ -136,8 +152,24 @@ class Module {
   std::shared_ptr<const void> share() const { return impl_; }
 
  private:
-  struct Impl;
-  std::pmr::memory_resource* arena() const;
+  struct Impl {
+    explicit Impl(std::shared_ptr<const Impl> over = nullptr)
+        : base(std::move(over)), types(&arena, base != nullptr ? &base->types : nullptr) {}
+
+    const std::shared_ptr<const Impl> base;
+    std::pmr::monotonic_buffer_resource arena{std::size_t{16} * 1024};
+    TypeTable types;
+    std::unordered_set<std::string_view> strings;
+    std::string_view name;
+    std::span<const NamedAttribute> attributes;
+    std::deque<Function> functions;
+    std::unordered_map<std::string_view, const Function*> by_name;
+    std::deque<std::shared_ptr<const std::byte[]>> blobs;
+    Block top_level;
+    int value_ids = 0;
+    int op_ids = 0;
+  };
+  std::pmr::memory_resource* arena() const { return &impl_->arena; }
   // A record or a list of n of them in the arena, as their types begin.
   template <class T>
   std::span<T> make(std::size_t n = 1);

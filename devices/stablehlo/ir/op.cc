@@ -9,8 +9,6 @@ std::string to_string(Location at) {
   return std::to_string(at.line) + ":" + std::to_string(at.column);
 }
 
-Attribute Op::attr(std::string_view name) const { return find(attributes_, name); }
-
 std::int64_t Op::int_or(std::string_view name, std::int64_t otherwise) const {
   const auto* i = attr<IntegerAttr>(name);
   return i != nullptr ? i->value : otherwise;
@@ -27,10 +25,6 @@ std::string_view Op::string_or(std::string_view name, std::string_view otherwise
   return s != nullptr ? s->value : otherwise;
 }
 
-std::optional<std::vector<std::int64_t>> Op::ints(std::string_view name) const {
-  return to_ints(attr(name));
-}
-
 std::string_view Op::callee() const {
   const std::string_view name = kind_ == OpKind::kComposite    ? "decomposition"
                                 : kind_ == OpKind::kCustomCall ? "call_target_name"
@@ -40,8 +34,6 @@ std::string_view Op::callee() const {
   const auto* text = a.as<StringAttr>();
   return text != nullptr ? text->value : std::string_view();
 }
-
-std::string Op::where() const { return to_string(location_) + ": " + std::string(name_); }
 
 void Block::insert(Op* before, Op* op) {
   MILLRACE_CHECK(op->parent_ == nullptr, "an op is in one block at most");

@@ -3,6 +3,7 @@
 // tables of passes are vectors. Read next: module.h.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -37,9 +38,8 @@ class Value {
   Type type() const { return type_; }
   Op* def() const { return def_; }         // nullptr for a block argument
   Block* block() const { return block_; }  // the block of an argument; nullptr for a result
-  bool is_argument() const { return block_ != nullptr; }
-  int index() const { return index_; }  // among the results or arguments
-  int id() const { return id_; }        // 0 <= id < module.value_ids()
+  int index() const { return index_; }     // among the results or arguments
+  int id() const { return id_; }           // 0 <= id < module.value_ids()
   void set_type(Type type) { type_ = type; }
 
  private:
@@ -51,14 +51,10 @@ class Value {
   int id_ = 0;
 };
 
-inline std::vector<Type> types_of(std::span<Value* const> values) {
-  std::vector<Type> types;
-  for (const Value* value : values) types.push_back(value->type());
-  return types;
-}
-inline std::vector<Type> types_of(std::span<const Value> values) {
-  std::vector<Type> types;
-  for (const Value& value : values) types.push_back(value.type());
+// The types of values or of pointers to them.
+std::vector<Type> types_of(const auto& values) {
+  std::vector<Type> types(values.size());
+  std::ranges::transform(values, types.begin(), &Value::type);
   return types;
 }
 
@@ -87,7 +83,8 @@ class Op {
 
   std::span<const NamedAttribute> attributes() const { return attributes_; }
   void set_attributes(std::span<const NamedAttribute> sorted) { attributes_ = sorted; }
-  Attribute attr(std::string_view name) const;  // null handle if absent
+  // A null handle if absent.
+  Attribute attr(std::string_view name) const { return find(attributes_, name); }
   template <class T>
   const T* attr(std::string_view name) const {
     return attr(name).as<T>();
@@ -96,7 +93,9 @@ class Op {
   bool bool_or(std::string_view name, bool otherwise) const;  // a unit attribute counts as true
   std::string_view string_or(std::string_view name, std::string_view otherwise) const;
   // See to_ints; nullopt if absent or not integers.
-  std::optional<std::vector<std::int64_t>> ints(std::string_view name) const;
+  std::optional<std::vector<std::int64_t>> ints(std::string_view name) const {
+    return to_ints(attr(name));
+  }
   template <class E>
   E enum_or(std::string_view name, E otherwise) const {
     const auto* e = attr<EnumAttr>(name);
@@ -106,7 +105,7 @@ class Op {
   std::string_view callee() const;
 
   // "12:5: stablehlo.add" or "byte 77: stablehlo.add", the start of every message about this op.
-  std::string where() const;
+  std::string where() const { return to_string(location_) + ": " + std::string(name_); }
 
  private:
   friend class Module;
@@ -128,14 +127,10 @@ class Op {
 // Walks a linked list of ops; *it is an Op&. Erasing the current op ends the walk's validity.
 class OpIterator {
  public:
-  using iterator_category = std::forward_iterator_tag;
   using value_type = Op;
   using difference_type = std::ptrdiff_t;
-  using pointer = Op*;
-  using reference = Op&;
   explicit OpIterator(Op* op = nullptr) : op_(op) {}
   Op& operator*() const { return *op_; }
-  Op* operator->() const { return op_; }
   OpIterator& operator++() {
     op_ = op_->next();
     return *this;

@@ -12,25 +12,18 @@ constexpr std::array<std::string_view, kOpKinds> kNames = {
 #include "millrace/devices/stablehlo/ir/ops.inc"
 };
 
-using NameMap = std::unordered_map<std::string_view, OpKind>;
-
-const NameMap& name_map() {
-  static const NameMap* map = [] {
-    auto* m = new NameMap;
-    m->reserve(kNames.size());
-    for (int i = 1; i < kOpKinds; ++i) m->emplace(kNames[i], static_cast<OpKind>(i));
-    return m;
-  }();
-  return *map;
-}
-
 }  // namespace
 
 std::string_view to_string(OpKind kind) { return kNames[static_cast<int>(kind)]; }
 
 OpKind op_kind_from_string(std::string_view name) {
-  auto it = name_map().find(name);
-  return it == name_map().end() ? OpKind::kOther : it->second;
+  static const auto* const kinds = [] {
+    auto* const made = new std::unordered_map<std::string_view, OpKind>;
+    for (int i = 1; i < kOpKinds; ++i) made->emplace(kNames[i], static_cast<OpKind>(i));
+    return made;
+  }();
+  const auto found = kinds->find(name);
+  return found == kinds->end() ? OpKind::kOther : found->second;
 }
 
 OpKind without_broadcast(OpKind kind) {

@@ -3,8 +3,6 @@
 #include <array>
 #include <unordered_map>
 
-#include "millrace/devices/stablehlo/ir/print_attribute.h"
-
 namespace millrace::devices::stablehlo::ir {
 namespace {
 
@@ -14,13 +12,6 @@ struct Name {
   int number = 0;
   int part = -1;
 };
-
-void append_types(std::string& out, std::span<Value* const> values) {
-  append_list(out, values, [&](const Value* v) { out += v->type().to_string(); });
-}
-void append_types(std::string& out, std::span<const Value> values) {
-  append_list(out, values, [&](const Value& v) { out += v.type().to_string(); });
-}
 
 class Printer {
  public:
@@ -75,13 +66,7 @@ class Printer {
     append_dict(out_ += ' ', o.attributes(), elided,
                 o.name().starts_with("chlo.") ? "chlo" : kEnumDialect);
     if (out_.size() == before + 1) out_.pop_back();
-    out_ += " : (";
-    append_types(out_, o.operands());
-    out_ += ") -> ";
-    const bool bare = o.result_count() == 1 && o.result()->type().kind() != TypeKind::kFunction;
-    if (!bare) out_ += '(';
-    append_types(out_, o.results());
-    if (!bare) out_ += ')';
+    append_function(out_ += " : ", types_of(o.operands()), types_of(o.results()));
   }
 
   void generic(const Op& o, int indent) {
@@ -115,8 +100,7 @@ class Printer {
         (out_.append(static_cast<std::size_t>(indent - 1) * 2, ' ') += '^') += label(b);
         for (int i = 0; i < b->argument_count(); ++i) {
           out_ += i == 0 ? "(" : ", ";
-          names_[b->argument(i)] = {true, next_argument_++};
-          value(b->argument(i));
+          argument(b->argument(i));
           (out_ += ": ") += b->argument(i)->type().to_string();
         }
         out_ += b->argument_count() != 0 ? "):\n" : ":\n";
@@ -149,14 +133,10 @@ class Printer {
     for (std::size_t i = 0; i < f.inputs().size(); ++i) {
       if (i != 0) out_ += ", ";
       if (!f.is_declaration()) {
-        const Value* argument = f.body().block().argument(static_cast<int>(i));
-        names_[argument] = {true, next_argument_++};
-        value(argument);
+        argument(f.body().block().argument(static_cast<int>(i)));
         out_ += ": ";
       }
-      out_ += f.inputs()[i].to_string();
-      const auto attributes = f.arg_attributes(static_cast<int>(i));
-      if (!attributes.empty()) append_dict(out_ += ' ', attributes);
+      typed(f.inputs()[i], f.arg_attributes(static_cast<int>(i)));
     }
     out_ += ')';
   }
@@ -166,11 +146,21 @@ class Printer {
     out_ += " -> (";
     for (std::size_t i = 0; i < f.results().size(); ++i) {
       if (i != 0) out_ += ", ";
-      out_ += f.results()[i].to_string();
-      const auto attributes = f.result_attributes(static_cast<int>(i));
-      if (!attributes.empty()) append_dict(out_ += ' ', attributes);
+      typed(f.results()[i], f.result_attributes(static_cast<int>(i)));
     }
     out_ += ')';
+  }
+
+  // T {attributes}
+  void typed(Type type, std::span<const NamedAttribute> attributes) {
+    out_ += type.to_string();
+    if (!attributes.empty()) append_dict(out_ += ' ', attributes);
+  }
+
+  // Gives an argument its name, and writes it.
+  void argument(const Value* v) {
+    names_[v] = {true, next_argument_++};
+    value(v);
   }
 
   // The short form, where it says the same as the generic one.
@@ -234,7 +224,7 @@ class Printer {
     out_ += ' ';
     operands(o);
     out_ += " : ";
-    append_types(out_, o.operands());
+    append_list(out_, o.operands(), [this](const Value* v) { out_ += v->type().to_string(); });
     return true;
   }
 

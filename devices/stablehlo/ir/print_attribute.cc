@@ -1,12 +1,13 @@
-#include "millrace/devices/stablehlo/ir/print_attribute.h"
-
+// Attributes as text; print.cc uses it for whole modules.
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <cstring>
+#include <variant>
 #include <vector>
 
-#include "millrace/devices/stablehlo/ir/dense_bytes.h"
 #include "millrace/devices/stablehlo/ir/float_format.h"
+#include "millrace/devices/stablehlo/ir/print.h"
+#include "millrace/devices/stablehlo/ir/records.h"
 
 namespace millrace::devices::stablehlo::ir {
 namespace {
@@ -14,22 +15,29 @@ namespace {
 // Up to so many elements are written as a list, more as hex digits.
 constexpr std::int64_t kMaxListed = 100;
 
-constexpr char kHexDigits[] = "0123456789ABCDEF";
-
-bool is_bare_name(std::string_view name, std::string_view marks) {
+bool is_bare_name(std::string_view name) {
   const auto letter = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
   };
   if (name.empty() || !letter(name[0])) return false;
-  return std::ranges::all_of(name, [&](char c) {
-    return letter(c) || (c >= '0' && c <= '9') || marks.find(c) != std::string_view::npos;
-  });
+  return std::ranges::all_of(
+      name, [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '$' || c == '.'; });
 }
 
 std::uint64_t load(const std::byte* p, std::size_t width) {
   std::uint64_t raw = 0;
   std::memcpy(&raw, p, width);
   return raw;
+}
+
+void append_integer(std::string& out, DType type, std::int64_t value) {
+  if (type == DType::kI1) {
+    out += value != 0 ? "true" : "false";
+  } else if (type == DType::kU64) {
+    append_number(out, static_cast<std::uint64_t>(value));
+  } else {
+    append_number(out, value);
+  }
 }
 
 void append_element(std::string& out, DType type, const std::byte* p) {
@@ -43,12 +51,8 @@ void append_element(std::string& out, DType type, const std::byte* p) {
     out += ')';
   } else if (is_floating(type)) {
     append_float(out, type, load(p, width));
-  } else if (type == DType::kI1) {
-    out += *p != std::byte{0} ? "true" : "false";
-  } else if (is_signed_integer(type)) {
-    append_number(out, load_int(p, type));
   } else {
-    append_number(out, load(p, width));
+    append_integer(out, type, load_int(p, type));
   }
 }
 
@@ -89,56 +93,82 @@ void append_dense(std::string& out, const DenseAttr& dense) {
   out += dense.type.to_string();
 }
 
-void append_int_array(std::string& out, const IntArrayAttr& a) {
-  (out += "array<") += to_string(a.element);
-  for (std::size_t i = 0; i < a.values.size(); ++i) {
-    out += i == 0 ? ": " : ", ";
-    if (a.element == DType::kI1) {
-      out += a.values[i] != 0 ? "true" : "false";
-    } else if (a.element == DType::kU64) {
-      append_number(out, static_cast<std::uint64_t>(a.values[i]));
-    } else {
-      append_number(out, a.values[i]);
-    }
+// array<i64: 1, 2>
+void append_array(std::string& out, DType element, const auto& values, auto append) {
+  (out += "array<") += to_string(element);
+  if (!values.empty()) out += ": ";
+  append_list(out, values, append);
+  out += '>';
+}
+
+// What is written of a record although it is zero or empty.
+enum class Zeros : std::uint8_t { kNone, kNumbers, kAll };
+
+bool is_left_out(Ints value, Zeros zeros) { return value.empty() && zeros != Zeros::kAll; }
+bool is_left_out(std::int64_t value, Zeros zeros) { return value == 0 && zeros == Zeros::kNone; }
+bool is_left_out(DType value, Zeros) { return value == DType::kInvalid; }
+bool is_left_out(auto, Zeros) { return false; }
+
+void append_field(std::string& out, Ints value) { append_ints(out, value); }
+void append_field(std::string& out, std::int64_t value) { append_number(out, value); }
+void append_field(std::string& out, DType value) { out += to_string(value); }
+void append_field(std::string& out, bool value) { out += value ? "true" : "false"; }
+void append_field(std::string& out, double value) {
+  append_float(out, DType::kF64, std::bit_cast<std::uint64_t>(value));
+}
+void append_field(std::string& out, AccuracyMode value) {
+  out += "#stablehlo.result_accuracy_mode<";
+  (out += enum_value_name(EnumClass::kAccuracyMode, static_cast<int>(value))) += '>';
+}
+
+// #stablehlo.name<field = value, ...>, of which `begins` has what comes before the fields.
+template <class R>
+void append_record(std::string& out, Attribute a, std::string_view begins, Zeros zeros) {
+  (out += "#stablehlo.") += begins;
+  std::string_view separator;
+  for (const RecordField<R>& field : kRecordFields<R>) {
+    const auto append = [&](auto member) {
+      const auto& value = a.as<R>()->*member;
+      if (is_left_out(value, zeros)) return;
+      ((out += separator) += field.name) += " = ";
+      separator = ", ";
+      append_field(out, value);
+    };
+    std::visit(append, field.member);
   }
   out += '>';
 }
 
-void append_float_array(std::string& out, const FloatArrayAttr& a) {
-  (out += "array<") += to_string(a.element);
-  for (std::size_t i = 0; i < a.bits.size(); ++i) {
-    out += i == 0 ? ": " : ", ";
-    append_float(out, a.element, a.bits[i]);
+// [b, 0, 1, f]; false if the positions are not each of 0..n-1 once.
+bool append_conv_side(std::string& out, std::string_view letters, std::int64_t first,
+                      std::int64_t second, Ints spatial) {
+  std::vector<std::int64_t> places = {first, second};
+  places.insert(places.end(), spatial.begin(), spatial.end());
+  for (std::int64_t position = 0; position < std::ssize(places); ++position) {
+    const auto found =
+        static_cast<std::size_t>(std::ranges::find(places, position) - places.begin());
+    if (found == places.size()) return false;
+    out += position == 0 ? "[" : ", ";
+    found < 2 ? void(out += letters[found]) : append_number(out, found - 2);
   }
-  out += '>';
+  out += ']';
+  return true;
 }
 
-void append_integer(std::string& out, const IntegerAttr& i) {
-  if (i.type.dtype() == DType::kU64) {
-    append_number(out, static_cast<std::uint64_t>(i.value));
-  } else {
-    append_number(out, i.value);
-  }
-  (out += " : ") += i.type.to_string();
+void append_conv(std::string& out, Attribute a) {
+  const auto& c = *a.as<ConvDimsAttr>();
+  std::string text = "#stablehlo.conv<";
+  bool plain = append_conv_side(text, "bf", c.input_batch, c.input_feature, c.input_spatial);
+  text += 'x';
+  plain = plain && append_conv_side(text, "io", c.kernel_input_feature, c.kernel_output_feature,
+                                    c.kernel_spatial);
+  text += "->";
+  plain = plain && append_conv_side(text, "bf", c.output_batch, c.output_feature, c.output_spatial);
+  plain ? void((out += text) += '>')
+        : append_record<ConvDimsAttr>(out, a, "conv<raw ", Zeros::kNumbers);
 }
 
 }  // namespace
-
-// Decimal if that reads back to the same bits, which NaN and infinity do not.
-void append_float(std::string& out, DType type, std::uint64_t bits) {
-  const double value = decode_float(type, bits);
-  if (!std::isfinite(value)) {
-    out += "0x";
-    for (int shift = (bit_width(type) + 3) / 4 * 4 - 4; shift >= 0; shift -= 4)
-      out += kHexDigits[bits >> shift & 15];
-    return;
-  }
-  const std::size_t begin = out.size();
-  append_number(out, value);
-  // The grammar wants a decimal point: 1e+20 becomes 1.0e+20.
-  if (out.find('.', begin) == std::string::npos)
-    out.insert(std::min(out.find('e', begin), out.size()), ".0");
-}
 
 void append_ints(std::string& out, Ints values) {
   out += '[';
@@ -163,7 +193,7 @@ void append_quoted(std::string& out, std::string_view text) {
 
 void append_symbol(std::string& out, std::string_view name) {
   out += '@';
-  is_bare_name(name, "$.") ? void(out += name) : append_quoted(out, name);
+  is_bare_name(name) ? void(out += name) : append_quoted(out, name);
 }
 
 void append_dict(std::string& out, std::span<const NamedAttribute> attributes,
@@ -173,7 +203,7 @@ void append_dict(std::string& out, std::span<const NamedAttribute> attributes,
     if (std::ranges::find(elided, a.name) != elided.end()) continue;
     out += first ? "{" : ", ";
     first = false;
-    is_bare_name(a.name, "$.") ? void(out += a.name) : append_quoted(out, a.name);
+    is_bare_name(a.name) ? void(out += a.name) : append_quoted(out, a.name);
     if (a.value.kind() == AttrKind::kUnit) continue;
     out += " = ";
     append_attribute(out, a.value, dialect);
@@ -190,7 +220,9 @@ void append_attribute(std::string& out, Attribute a, std::string_view dialect) {
       out += a.as<BoolAttr>()->value ? "true" : "false";
       return;
     case AttrKind::kInteger:
-      return append_integer(out, *a.as<IntegerAttr>());
+      append_integer(out, a.as<IntegerAttr>()->type.dtype(), a.as<IntegerAttr>()->value);
+      (out += " : ") += a.as<IntegerAttr>()->type.to_string();
+      return;
     case AttrKind::kFloat:
       append_float(out, a.as<FloatAttr>()->type.dtype(), a.as<FloatAttr>()->bits);
       (out += " : ") += a.as<FloatAttr>()->type.to_string();
@@ -217,9 +249,13 @@ void append_attribute(std::string& out, Attribute a, std::string_view dialect) {
                                        : append_dict(out, a.as<DictAttr>()->values, {}, dialect);
       return;
     case AttrKind::kIntArray:
-      return append_int_array(out, *a.as<IntArrayAttr>());
+      return append_array(
+          out, a.as<IntArrayAttr>()->element, a.as<IntArrayAttr>()->values,
+          [&](auto value) { append_integer(out, a.as<IntArrayAttr>()->element, value); });
     case AttrKind::kFloatArray:
-      return append_float_array(out, *a.as<FloatArrayAttr>());
+      return append_array(
+          out, a.as<FloatArrayAttr>()->element, a.as<FloatArrayAttr>()->bits,
+          [&](auto bits) { append_float(out, a.as<FloatArrayAttr>()->element, bits); });
     case AttrKind::kDense:
       return append_dense(out, *a.as<DenseAttr>());
     case AttrKind::kEnum: {
@@ -230,23 +266,24 @@ void append_attribute(std::string& out, Attribute a, std::string_view dialect) {
       return;
     }
     case AttrKind::kDotDims:
-      return append_record(out, *a.as<DotDimsAttr>());
+      return append_record<DotDimsAttr>(out, a, "dot<", Zeros::kNone);
     case AttrKind::kConvDims:
-      return append_record(out, *a.as<ConvDimsAttr>());
+      return append_conv(out, a);
     case AttrKind::kGatherDims:
-      return append_record(out, *a.as<GatherDimsAttr>());
+      return append_record<GatherDimsAttr>(out, a, "gather<", Zeros::kNone);
     case AttrKind::kScatterDims:
-      return append_record(out, *a.as<ScatterDimsAttr>());
+      return append_record<ScatterDimsAttr>(out, a, "scatter<", Zeros::kNone);
     case AttrKind::kChannelHandle:
-      return append_record(out, *a.as<ChannelHandleAttr>());
+      return append_record<ChannelHandleAttr>(out, a, "channel_handle<", Zeros::kNumbers);
     case AttrKind::kOutputAlias:
-      return append_record(out, *a.as<OutputAliasAttr>());
+      // StableHLO's parser wants all three fields, also empty ones.
+      return append_record<OutputAliasAttr>(out, a, "output_operand_alias<", Zeros::kAll);
     case AttrKind::kResultAccuracy:
-      return append_record(out, *a.as<ResultAccuracyAttr>());
+      return append_record<ResultAccuracyAttr>(out, a, "result_accuracy<", Zeros::kNumbers);
     case AttrKind::kDotAlgorithm:
-      return append_record(out, *a.as<DotAlgorithmAttr>());
+      return append_record<DotAlgorithmAttr>(out, a, "dot_algorithm<", Zeros::kNumbers);
     case AttrKind::kBounds:
-      return append_record(out, *a.as<BoundsAttr>());
+      return append_bounds(out, a.as<BoundsAttr>()->bounds);
     case AttrKind::kOpaque:
       out += a.as<OpaqueAttr>()->text;
       return;

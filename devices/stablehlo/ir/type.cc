@@ -1,7 +1,9 @@
 #include "millrace/devices/stablehlo/ir/type.h"
 
 #include <algorithm>
-#include <charconv>
+#include <bit>
+
+#include "millrace/devices/stablehlo/ir/float_format.h"
 
 namespace millrace::devices::stablehlo::ir {
 namespace {
@@ -11,22 +13,6 @@ constexpr int kMaxDepth = 512;
 
 // 8 TiB: no machine has it, and all values of the largest program together do not overflow.
 constexpr std::size_t kMostBytes = std::size_t{1} << 43;
-
-void append_number(std::string& out, double value) {
-  char buffer[32];
-  auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
-  std::string_view text(buffer, static_cast<std::size_t>(end - buffer));
-  out += text;
-  // 1e-05 and 2 are no floats in the grammar: it wants a decimal point.
-  if (text.find('.') == std::string_view::npos) {
-    const std::size_t e = text.find('e');
-    out.insert(out.size() - (e == std::string_view::npos ? 0 : text.size() - e), ".0");
-  }
-}
-
-std::string extent_text(std::int64_t extent) {
-  return extent == kDynamic ? "?" : std::to_string(extent);
-}
 
 void append_quant(std::string& out, const QuantParameters& q) {
   out += "!quant.uniform<";
@@ -39,7 +25,7 @@ void append_quant(std::string& out, const QuantParameters& q) {
   out += q.axis >= 0 ? ", {" : ", ";
   for (std::size_t i = 0; i < q.scales.size(); ++i) {
     if (i != 0) out += ", ";
-    append_number(out, q.scales[i]);
+    append_float(out, DType::kF64, std::bit_cast<std::uint64_t>(q.scales[i]));
     out += ':' + std::to_string(q.zero_points[i]);
   }
   out += q.axis >= 0 ? "}>" : ">";
@@ -54,26 +40,24 @@ void append_types(std::string& out, std::span<const Type> types, int depth) {
 void append_shaped(std::string& out, const TypeData& t, int depth) {
   out += t.kind == TypeKind::kMemRef ? "memref<" : "tensor<";
   if (t.kind == TypeKind::kUnranked) out += "*x";
-  for (std::int64_t dim : t.dims) {
-    out += extent_text(dim) + 'x';
+  for (const std::int64_t dim : t.dims) {
+    append_extent(out, dim);
+    out += 'x';
   }
   append(out, t.element, depth);
-  if (!t.bounds.empty()) {
-    out += ", #stablehlo.bounds<";
-    append_list(out, t.bounds, [&](std::int64_t bound) { out += extent_text(bound); });
-    out += '>';
-  }
+  if (!t.bounds.empty()) append_bounds(out += ", ", t.bounds);
   if (!t.text.empty()) (out += ", ") += t.text;
   out += '>';
 }
 
-void append_function(std::string& out, const TypeData& t, int depth) {
+void append_function(std::string& out, std::span<const Type> inputs, std::span<const Type> results,
+                     int depth) {
   out += '(';
-  append_types(out, t.members, depth);
+  append_types(out, inputs, depth);
   out += ") -> ";
-  const bool bare = t.results.size() == 1 && t.results[0].kind() != TypeKind::kFunction;
+  const bool bare = results.size() == 1 && results[0].kind() != TypeKind::kFunction;
   if (!bare) out += '(';
-  append_types(out, t.results, depth);
+  append_types(out, results, depth);
   if (!bare) out += ')';
 }
 
@@ -111,7 +95,7 @@ void append(std::string& out, Type type, int depth) {
       append_quant(out, *t.quant);
       return;
     case TypeKind::kFunction:
-      append_function(out, t, depth + 1);
+      append_function(out, t.members, t.results, depth + 1);
       return;
     case TypeKind::kOpaque:
       out += t.text;
@@ -156,6 +140,21 @@ std::string Type::to_string() const {
   std::string out;
   append(out, *this, 0);
   return out;
+}
+
+void append_extent(std::string& out, std::int64_t extent) {
+  extent == kDynamic ? void(out += '?') : append_number(out, extent);
+}
+
+void append_bounds(std::string& out, std::span<const std::int64_t> bounds) {
+  out += "#stablehlo.bounds<";
+  append_list(out, bounds, [&](std::int64_t bound) { append_extent(out, bound); });
+  out += '>';
+}
+
+void append_function(std::string& out, std::span<const Type> inputs,
+                     std::span<const Type> results) {
+  append_function(out, inputs, results, 0);
 }
 
 std::optional<Shape> memory_shape(Type type) {

@@ -119,6 +119,13 @@ void append_list(std::string& out, const Range& values, Append append) {
   }
 }
 
+// "2", or "?" for kDynamic.
+void append_extent(std::string& out, std::int64_t extent);
+// #stablehlo.bounds<?, 2>
+void append_bounds(std::string& out, std::span<const std::int64_t> bounds);
+// (T, U) -> V
+void append_function(std::string& out, std::span<const Type> inputs, std::span<const Type> results);
+
 // The shape of an array of this type in memory, of the storage where it is quantised; nullopt if
 // dynamic, no tensor, or a token.
 std::optional<Shape> memory_shape(Type type);

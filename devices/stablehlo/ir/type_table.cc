@@ -20,19 +20,6 @@ bool same_quant(const QuantParameters* a, const QuantParameters* b) {
          std::ranges::equal(a->zero_points, b->zero_points);
 }
 
-template <class T>
-std::span<const T> copy(std::pmr::memory_resource* arena, std::span<const T> values) {
-  if (values.empty()) return {};
-  T* p = static_cast<T*>(arena->allocate(values.size_bytes(), alignof(T)));
-  std::uninitialized_copy(values.begin(), values.end(), p);
-  return {p, values.size()};
-}
-
-std::string_view copy(std::pmr::memory_resource* arena, std::string_view text) {
-  const auto chars = copy(arena, std::span<const char>(text));
-  return {chars.data(), chars.size()};
-}
-
 }  // namespace
 
 std::size_t TypeTable::Hash::operator()(const TypeData* t) const {
@@ -67,16 +54,16 @@ const TypeData* TypeTable::known(const TypeData& data) const {
 Type TypeTable::intern(const TypeData& data) {
   if (const TypeData* found = known(data)) return Type(found);
   auto* made = new (arena_->allocate(sizeof(TypeData), alignof(TypeData))) TypeData(data);
-  made->dims = copy(arena_, data.dims);
-  made->bounds = copy(arena_, data.bounds);
-  made->members = copy(arena_, data.members);
-  made->results = copy(arena_, data.results);
-  made->text = copy(arena_, data.text);
+  made->dims = copied(arena_, data.dims);
+  made->bounds = copied(arena_, data.bounds);
+  made->members = copied(arena_, data.members);
+  made->results = copied(arena_, data.results);
+  made->text = std::string_view(copied(arena_, data.text));
   if (data.quant != nullptr) {
     auto* q = new (arena_->allocate(sizeof(QuantParameters), alignof(QuantParameters)))
         QuantParameters(*data.quant);
-    q->scales = copy(arena_, data.quant->scales);
-    q->zero_points = copy(arena_, data.quant->zero_points);
+    q->scales = copied(arena_, data.quant->scales);
+    q->zero_points = copied(arena_, data.quant->zero_points);
     made->quant = q;
   }
   all_.insert(made);
@@ -88,52 +75,6 @@ Type TypeTable::scalar(DType dtype) {
   Type& known = scalars_[static_cast<std::size_t>(dtype)];
   if (!known) known = intern({.kind = TypeKind::kScalar, .dtype = dtype});
   return known;
-}
-
-Type TypeTable::index() { return intern({.kind = TypeKind::kIndex}); }
-Type TypeTable::none() { return intern({.kind = TypeKind::kNone}); }
-Type TypeTable::token() { return intern({.kind = TypeKind::kToken, .dtype = DType::kToken}); }
-
-Type TypeTable::tensor(std::span<const std::int64_t> dims, Type element,
-                       std::span<const std::int64_t> bounds, std::string_view encoding) {
-  return intern({.kind = TypeKind::kTensor,
-                 .dtype = element.dtype(),
-                 .dims = dims,
-                 .bounds = bounds,
-                 .element = element,
-                 .text = encoding});
-}
-
-Type TypeTable::unranked(Type element) {
-  return intern({.kind = TypeKind::kUnranked, .dtype = element.dtype(), .element = element});
-}
-
-Type TypeTable::memref(std::span<const std::int64_t> dims, Type element, std::string_view layout) {
-  return intern({.kind = TypeKind::kMemRef,
-                 .dtype = element.dtype(),
-                 .dims = dims,
-                 .element = element,
-                 .text = layout});
-}
-
-Type TypeTable::tuple(std::span<const Type> members) {
-  return intern({.kind = TypeKind::kTuple, .members = members});
-}
-
-Type TypeTable::future(std::span<const Type> members) {
-  return intern({.kind = TypeKind::kFuture, .members = members});
-}
-
-Type TypeTable::quant(const QuantParameters& parameters) {
-  return intern({.kind = TypeKind::kQuant, .quant = &parameters});
-}
-
-Type TypeTable::function(std::span<const Type> inputs, std::span<const Type> results) {
-  return intern({.kind = TypeKind::kFunction, .members = inputs, .results = results});
-}
-
-Type TypeTable::opaque(std::string_view text) {
-  return intern({.kind = TypeKind::kOpaque, .text = text});
 }
 
 }  // namespace millrace::devices::stablehlo::ir

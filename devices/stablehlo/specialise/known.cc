@@ -7,14 +7,14 @@
 #include <optional>
 #include <utility>
 
-#include "millrace/devices/stablehlo/ir/dense_bytes.h"
 #include "millrace/devices/stablehlo/ir/float_format.h"
+#include "millrace/devices/stablehlo/verify/rules.h"
 
 namespace millrace::devices::stablehlo::specialise {
 namespace {
 
 using K = ir::OpKind;
-__extension__ using Wide = __int128;
+using verify::Wide;
 
 bool is_small(const Shape& shape) {
   std::int64_t n = 1;
@@ -28,16 +28,6 @@ bool is_small(const Shape& shape) {
 
 bool is_whole(DType type) {
   return type == DType::kI1 || is_signed_integer(type) || is_unsigned_integer(type);
-}
-
-bool is_elementwise(K kind) {
-  switch (kind) {
-#define MILLRACE_OP_ELEMENTS(kind, operands, elements, outcome) case K::kind:
-#include "millrace/devices/stablehlo/ir/ops.inc"
-    return ir::to_string(kind).starts_with("stablehlo.");
-    default:
-      return false;
-  }
 }
 
 // Whether shapes are computed with an operation, and exactly: those that move elements, and of the
@@ -54,7 +44,9 @@ bool folds(K kind, bool whole) {
       kind == kOptimizationBarrier)
     return true;
   if (!whole) return std::ranges::find(kExact, kind) != std::end(kExact);
-  return is_elementwise(kind) || kind == kBitcastConvert || kind == kReduce || kind == kSort;
+  const bool elementwise =
+      verify::elements_of(kind).operands != 0 && ir::to_string(kind).starts_with("stablehlo.");
+  return elementwise || kind == kBitcastConvert || kind == kReduce || kind == kSort;
 }
 
 // An element of integers or i1.
@@ -73,29 +65,15 @@ bool leaves_range(const ir::Op& op, std::span<const KnownRef> operands, const Kn
   const auto n = static_cast<std::size_t>(result.shape.elements());
   for (std::size_t i = 0; i < n; ++i) {
     const auto at = [&](std::size_t operand) { return number(*operands[operand], i); };
-    switch (op.kind()) {
-      case K::kAdd:
-        if (at(0) + at(1) != number(result, i)) return true;
-        break;
-      case K::kSubtract:
-        if (at(0) - at(1) != number(result, i)) return true;
-        break;
-      case K::kMultiply:
-        if (at(0) * at(1) != number(result, i)) return true;
-        break;
-      case K::kNegate:
-        if (-at(0) != number(result, i)) return true;
-        break;
-      case K::kConvert:
-        if (at(0) != number(result, i)) return true;
-        break;
-      case K::kDivide:
-      case K::kRemainder:
-        if (at(1) == 0) return true;
-        break;
-      default:
-        return false;
-    }
+    const Wide found = number(result, i);
+    const bool exact = op.kind() == K::kAdd        ? at(0) + at(1) == found
+                       : op.kind() == K::kSubtract ? at(0) - at(1) == found
+                       : op.kind() == K::kMultiply ? at(0) * at(1) == found
+                       : op.kind() == K::kNegate   ? -at(0) == found
+                       : op.kind() == K::kConvert  ? at(0) == found
+                       : op.kind() == K::kDivide || op.kind() == K::kRemainder ? at(1) != 0
+                                                                               : true;
+    if (!exact) return true;
   }
   return false;
 }
@@ -110,6 +88,67 @@ std::string inherited(const ir::Op& op, std::span<const KnownRef> operands) {
   }
   return "";
 }
+
+constexpr int kMaxSteps = 256;  // of looking through operations
+
+class Difference {
+ public:
+  explicit Difference(const KnownValues& known) : known_(known) {}
+
+  // The differences of all elements in a row; all unknown if nothing is found.
+  Dims of(const ir::Value* start, const ir::Value* limit) {
+    const auto n = static_cast<std::size_t>(limit->type().elements().value_or(0));
+    Dims unknown(n, ir::kDynamic);
+    if (start->type() != limit->type() || ++steps_ > kMaxSteps) return unknown;
+    if (start == limit) return Dims(n, 0);
+    if (const KnownRef a = known_(start), b = known_(limit); a != nullptr && b != nullptr)
+      return subtracted(*a, *b);
+    const ir::Op* by = limit->def();
+    if (by != nullptr && by->kind() == K::kAdd) {
+      for (const int side : {0, 1}) {
+        const KnownRef size = known_(by->operand(1 - side));
+        if (size != nullptr && by->operand(side) == start)
+          return size->overflow.empty() ? integers(*size) : unknown;
+      }
+    }
+    return alike(start->def(), by, unknown);
+  }
+
+ private:
+  static Dims subtracted(const Known& start, const Known& limit) {
+    Dims a = integers(start), b = integers(limit);
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      if (!start.overflow.empty() || !limit.overflow.empty() ||
+          __builtin_sub_overflow(b[i], a[i], &b[i])) {
+        b[i] = ir::kDynamic;
+      }
+    }
+    return b;
+  }
+  // Both are put together in the same way.
+  Dims alike(const ir::Op* start, const ir::Op* limit, const Dims& unknown) {
+    if (start == nullptr || limit == nullptr || start->kind() != limit->kind() ||
+        start->operand_count() != limit->operand_count()) {
+      return unknown;
+    }
+    if (start->kind() == K::kReshape ||
+        (start->kind() == K::kBroadcastInDim &&
+         start->operand(0)->type().elements() == start->result()->type().elements())) {
+      return of(start->operand(0), limit->operand(0));
+    }
+    if (start->kind() != K::kConcatenate || start->result()->type().rank() != 1) return unknown;
+    Dims all;
+    for (int i = 0; i < start->operand_count(); ++i) {
+      if (start->operand(i)->type() != limit->operand(i)->type()) return unknown;
+      const Dims part = of(start->operand(i), limit->operand(i));
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }
+
+  const KnownValues& known_;
+  int steps_ = 0;
+};
 
 }  // namespace
 
@@ -178,8 +217,7 @@ Dims integers(const Known& known) {
 
 std::string to_string(const Known& known) {
   const DType type = known.shape.dtype();
-  // The real part of a complex number.
-  const DType part = type == DType::kC64 ? DType::kF32 : type == DType::kC128 ? DType::kF64 : type;
+  const DType part = part_of(type);  // of a complex number, the real one is written
   std::string text;
   const auto n = static_cast<std::size_t>(known.shape.elements());
   for (std::size_t i = 0; i < n; ++i) {
@@ -201,6 +239,12 @@ std::string to_string(const Known& known) {
 
 bool same(const KnownRef& a, const KnownRef& b) {
   return a != nullptr && b != nullptr && a->shape == b->shape && a->bytes == b->bytes;
+}
+
+Dims slice_sizes(const ir::Value* start, const ir::Value* limit, const KnownValues& known) {
+  const auto n = limit->type().elements();
+  if (!n || *n > kMaxKnownElements || start->type() != limit->type()) return {};
+  return Difference(known).of(start, limit);
 }
 
 }  // namespace millrace::devices::stablehlo::specialise

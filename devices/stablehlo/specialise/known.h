@@ -65,4 +65,9 @@ Dims integers(const Known& known);
 std::string to_string(const Known& known);
 bool same(const KnownRef& a, const KnownRef& b);  // both known, and equal
 
+// How long a slice is whose place depends on data: limit - start, two vectors of indices that are
+// computed from each other, element by element; ir::kDynamic where it is not known. Empty if they
+// are none of the same length. Both are values of a refined module.
+Dims slice_sizes(const ir::Value* start, const ir::Value* limit, const KnownValues& known);
+
 }  // namespace millrace::devices::stablehlo::specialise

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "millrace/devices/shape_pattern.h"
+#include "millrace/devices/shape.h"
 #include "millrace/devices/stablehlo/ir/message.h"
 #include "millrace/devices/stablehlo/specialise/static_form.h"
 #include "millrace/devices/stablehlo/specialise/walk.h"
@@ -60,38 +60,29 @@ Status add_shapes(ir::Type type, const std::string& what, std::vector<Shape>& sh
   return {};
 }
 
-// Types of arguments from the shapes that a call has for them.
-class Arguments {
- public:
-  Arguments(ir::TypeTable& types, std::span<const Shape> shapes) : types_(types), shapes_(shapes) {}
-
-  Result<ir::Type> take(ir::Type type) {
-    if (has_members(type)) {
-      std::vector<ir::Type> members;
-      for (const ir::Type member : type.members()) {
-        MILLRACE_TRY(const ir::Type taken, take(member));
-        members.push_back(taken);
-      }
-      return type.kind() == ir::TypeKind::kTuple ? types_.tuple(members) : types_.future(members);
+// The type of an argument with the next of the shapes that a call has, or as many as it has
+// members.
+Result<ir::Type> argument_type(ir::TypeTable& types, ir::Type type, std::span<const Shape> shapes,
+                               std::size_t& next) {
+  if (has_members(type)) {
+    std::vector<ir::Type> members;
+    for (const ir::Type member : type.members()) {
+      MILLRACE_TRY(members.emplace_back(), argument_type(types, member, shapes, next));
     }
-    if (!type.is_tensor()) return type;
-    const Shape& shape = shapes_[next_++];
-    for (std::size_t d = 0; d < type.bounds().size(); ++d) {
-      const std::int64_t size = shape.dim(static_cast<int>(d));
-      if (type.bounds()[d] == ir::kDynamic || size <= type.bounds()[d]) continue;
-      return fail(
-          ErrorCode::kInvalidArgument,
-          ir::message("argument ", next_ - 1, ", a ", shape, ", should be ", type, ": dimension ",
-                      d, " is ", size, ", more than its bound of ", type.bounds()[d]));
-    }
-    return with_dims(types_, type, shape.dims());
+    return type.kind() == ir::TypeKind::kTuple ? types.tuple(members) : types.future(members);
   }
-
- private:
-  ir::TypeTable& types_;
-  const std::span<const Shape> shapes_;
-  std::size_t next_ = 0;
-};
+  if (!type.is_tensor()) return type;
+  const Shape& shape = shapes[next++];
+  for (std::size_t d = 0; d < type.bounds().size(); ++d) {
+    const std::int64_t size = shape.dim(static_cast<int>(d));
+    if (type.bounds()[d] == ir::kDynamic || size <= type.bounds()[d]) continue;
+    return fail(
+        ErrorCode::kInvalidArgument,
+        ir::message("argument ", next - 1, ", a ", shape, ", should be ", type, ": dimension ", d,
+                    " is ", size, ", more than its bound of ", type.bounds()[d]));
+  }
+  return with_dims(types, type, shape.dims());
+}
 
 Status check_arguments(std::span<const Shape> patterns, std::span<const Shape> shapes) {
   if (patterns.size() != shapes.size()) {
@@ -138,11 +129,10 @@ Result<ir::Module> specialise(const ir::Module& module, std::span<const Shape> i
   ir::Module made = ir::Module::over(module);
   made.set_name(module.name());
   made.set_attributes(module.attributes());
-  Arguments arguments(made.types(), inputs);
+  std::size_t next = 0;
   std::vector<ir::Type> types;
   for (const ir::Type type : main->inputs()) {
-    MILLRACE_TRY(const ir::Type taken, arguments.take(type));
-    types.push_back(taken);
+    MILLRACE_TRY(types.emplace_back(), argument_type(made.types(), type, inputs, next));
   }
   MILLRACE_TRY_STATUS(Walk(module, made, evaluate).entry(*main, types));
   MILLRACE_TRY_STATUS(verify::verify(made));

@@ -24,7 +24,7 @@ bool is_needed(const ir::Module& module);
 const ir::Function* entry(const ir::Module& module);
 
 // The arrays of these types as a caller sees them: members of tuples in a row, tokens not at all;
-// kUnknownDimension (shape_pattern.h) where the type does not say. kUnimplemented, naming `what`,
+// kUnknownDimension (shape.h) where the type does not say. kUnimplemented, naming `what`,
 // for what has no such form.
 Result<std::vector<Shape>> shapes_of(std::span<const ir::Type> types, std::string_view what);
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "millrace/devices/stablehlo/ir/message.h"
-#include "millrace/devices/stablehlo/specialise/slice_sizes.h"
 
 namespace millrace::devices::stablehlo::specialise {
 namespace {
@@ -51,10 +50,11 @@ class Making {
       case K::kDynamicReshape:
         return shape_from(1, K::kReshape);
       case K::kDynamicBroadcastInDim:
-        drop({"known_expanding_dimensions", "known_nonexpanding_dimensions"});
+        drop("known_expanding_dimensions");
+        drop("known_nonexpanding_dimensions");
         return shape_from(1, K::kBroadcastInDim);
       case K::kRng:
-        return shape_of_rng();
+        return shape_told(2);
       case K::kDynamicPad:
         return pad();
       case K::kDynamicGather:
@@ -125,21 +125,22 @@ class Making {
     return {};
   }
 
-  void drop(std::initializer_list<std::string_view> names) {
-    std::erase_if(form_.attributes, [&](const ir::NamedAttribute& a) {
-      return std::ranges::find(names, a.name) != names.end();
-    });
+  void drop(std::string_view name) {
+    std::erase_if(form_.attributes, [&](const ir::NamedAttribute& a) { return a.name == name; });
   }
   void set(std::string_view name, ir::Attribute value) {
-    drop({name});
+    drop(name);
     form_.attributes.push_back({into_.intern(name), value});
   }
   void set(std::string_view name, const Dims& values) { set(name, ints(name, values).value); }
-  // What an operand says becomes an attribute.
-  Status set_numbers(std::string_view name, int operand) {
-    MILLRACE_TRY(const Dims values, numbers(operand));
-    set(name, values);
-    return {};
+  // The operation is one of this kind, with its first n operands; what others say become
+  // attributes.
+  Status absorb(K kind, int n, std::initializer_list<std::pair<std::string_view, int>> others) {
+    for (const auto& [name, operand] : others) {
+      MILLRACE_TRY(const Dims values, numbers(operand));
+      set(name, values);
+    }
+    return become(kind, n);
   }
   // Pairs of low and high.
   Status set_padding(int operand) {
@@ -152,21 +153,19 @@ class Making {
                                std::move(copy), bytes.size()));
     return {};
   }
-  // The operation is one of this kind, with its first n operands.
-  void become(K kind, std::size_t n) {
+  Status become(K kind, int n) {
     form_.kind = kind;
-    form_.operands.resize(n);
+    form_.operands.resize(static_cast<std::size_t>(n));
+    return {};
   }
   ir::Value* add(K kind, std::vector<ir::Value*> operands, ir::Type type,
                  std::vector<ir::NamedAttribute> attributes) {
     const ir::Type types[] = {type};
     ir::Op* op = into_.create_op({.kind = kind,
-                                  .name = {},
                                   .location = op_.location(),
                                   .operands = operands,
                                   .result_types = types,
-                                  .attributes = attributes,
-                                  .successors = {}});
+                                  .attributes = attributes});
     to_.append(op);
     return op->result();
   }
@@ -236,19 +235,15 @@ class Making {
     return std::nullopt;
   }
 
-  // The operand is the result's shape.
-  Status shape_from(int operand, K kind) {
-    if (known(operand) != nullptr || !is_told()) {
-      MILLRACE_TRY(const Dims dims, sizes(operand));
-      MILLRACE_TRY_STATUS(tell(dims));
-    }
-    become(kind, static_cast<std::size_t>(operand));
-    return {};
-  }
-  Status shape_of_rng() {
-    if (known(2) == nullptr && is_told()) return {};
-    MILLRACE_TRY(const Dims dims, sizes(2));
+  // The operand is the result's shape, which the type may tell as well.
+  Status shape_told(int operand) {
+    if (known(operand) == nullptr && is_told()) return {};
+    MILLRACE_TRY(const Dims dims, sizes(operand));
     return tell(dims);
+  }
+  Status shape_from(int operand, K kind) {
+    MILLRACE_TRY_STATUS(shape_told(operand));
+    return become(kind, operand);
   }
 
   // Where operands are not known but the type says it all, the operation runs as it is.
@@ -258,33 +253,30 @@ class Making {
 
   Status pad() {
     if (runs_as_it_is({2, 3, 4})) return {};
-    MILLRACE_TRY_STATUS(set_numbers("edge_padding_low", 2));
-    MILLRACE_TRY_STATUS(set_numbers("edge_padding_high", 3));
-    MILLRACE_TRY_STATUS(set_numbers("interior_padding", 4));
-    become(K::kPad, 2);
-    return {};
+    return absorb(K::kPad, 2,
+                  {{"edge_padding_low", 2}, {"edge_padding_high", 3}, {"interior_padding", 4}});
   }
 
   Status gather() {
     if (runs_as_it_is({2})) return {};
     MILLRACE_TRY(const Dims slice_sizes, sizes(2));
     set("slice_sizes", slice_sizes);
-    become(K::kGather, 2);
-    return {};
+    return become(K::kGather, 2);
   }
 
   Status convolution() {
     if (runs_as_it_is({2})) return {};
     MILLRACE_TRY_STATUS(set_padding(2));
-    become(K::kConvolution, 2);
-    return {};
+    return become(K::kConvolution, 2);
   }
 
   // With starts that are known, a slice; with others, a dynamic_slice of known sizes: the starts of
   // a real_dynamic_slice are in range, so clamping them changes nothing.
   Status slice() {
     const KnownRef start = known(1), limit = known(2);
-    if (start != nullptr && limit != nullptr && known(3) != nullptr) return static_slice();
+    if (start != nullptr && limit != nullptr && known(3) != nullptr) {
+      return absorb(K::kSlice, 1, {{"start_indices", 1}, {"limit_indices", 2}, {"strides", 3}});
+    }
     if (runs_as_it_is({3})) return {};
     MILLRACE_TRY(const Dims strides, numbers(3));
     const bool dense = std::ranges::all_of(strides, [](std::int64_t s) { return s == 1; });
@@ -305,13 +297,6 @@ class Making {
     form_.operands = std::move(operands);
     form_.kind = K::kDynamicSlice;
     set("slice_sizes", sizes);
-    return {};
-  }
-  Status static_slice() {
-    MILLRACE_TRY_STATUS(set_numbers("start_indices", 1));
-    MILLRACE_TRY_STATUS(set_numbers("limit_indices", 2));
-    MILLRACE_TRY_STATUS(set_numbers("strides", 3));
-    become(K::kSlice, 1);
     return {};
   }
   // Element i of a vector, as a scalar.
@@ -340,9 +325,8 @@ class Making {
 
   // (inputs, initial values, window dimensions, strides, base and window dilations, padding)
   Status reduce_window() {
-    constexpr std::string_view kNames[] = {"window_dimensions", "window_strides", "base_dilations",
-                                           "window_dilations"};
     const std::size_t n = form_.dims.size();
+    const int first = static_cast<int>(2 * n);
     MILLRACE_TRY_STATUS(operands_and_results(2 * n + 5, n));
     const auto* called = op_.attr<ir::ArrayAttr>("called_computations");
     const auto* symbol = called != nullptr && called->values.size() == 1
@@ -353,12 +337,12 @@ class Making {
         form_.body->inputs().size() != 2 * n)
       return wrong("called_computations names no function of ", 2 * n, " scalars");
     form_.attributes.clear();
-    for (std::size_t i = 0; i < 4; ++i) {
-      MILLRACE_TRY_STATUS(set_numbers(kNames[i], static_cast<int>(2 * n + i)));
-    }
-    MILLRACE_TRY_STATUS(set_padding(static_cast<int>(2 * n + 4)));
-    become(K::kReduceWindow, 2 * n);
-    return {};
+    MILLRACE_TRY_STATUS(set_padding(first + 4));
+    return absorb(K::kReduceWindow, first,
+                  {{"window_dimensions", first},
+                   {"window_strides", first + 1},
+                   {"base_dilations", first + 2},
+                   {"window_dilations", first + 3}});
   }
 
   Status top_k() {
@@ -367,8 +351,7 @@ class Making {
     if (k.size() != 1) return wrong("operand 1 is no scalar");
     form_.attributes.clear();
     set("k", into_.attribute(ir::IntegerAttr{{}, k[0], into_.types().scalar(DType::kI64)}));
-    become(K::kChloTopK, 1);
-    return {};
+    return become(K::kChloTopK, 1);
   }
 
   Status rng_bit_generator() {
@@ -378,8 +361,7 @@ class Making {
     const ir::Attribute algorithm = op_.attr("rng_algorithm");
     form_.attributes.clear();
     if (algorithm) set("rng_algorithm", algorithm);
-    become(K::kRngBitGenerator, 1);
-    return {};
+    return become(K::kRngBitGenerator, 1);
   }
 
   // indices_of_shape_operands: these operands, one per result, are the results' shapes.
@@ -410,7 +392,7 @@ class Making {
           into_.attribute(ir::ArrayAttr{{}, into_.copy(std::span<const ir::Attribute>(layouts))}));
     }
     form_.operands = std::move(rest);
-    drop({"indices_of_shape_operands"});
+    drop("indices_of_shape_operands");
     return {};
   }
 
@@ -439,12 +421,9 @@ ir::Value* constant(ir::Module& into, ir::Block& to, ir::Location location, cons
   const ir::NamedAttribute attributes[] = {
       {"value", into.dense(type, false, bytes, value->bytes.size())}};
   ir::Op* op = into.create_op({.kind = K::kConstant,
-                               .name = {},
                                .location = location,
-                               .operands = {},
                                .result_types = types,
-                               .attributes = attributes,
-                               .successors = {}});
+                               .attributes = attributes});
   to.append(op);
   known.set(op->result(), value);
   return op->result();

@@ -42,21 +42,12 @@ bool passes_on(const ir::Op& op) {
 
 // text with "{0}", "{1}", ... replaced by the operands after the first.
 std::string formatted(std::string_view text, std::span<const KnownRef> operands) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    std::size_t end = i + 1;
-    std::size_t number = 0;
-    while (text[i] == '{' && end < text.size() && end < i + 5 && text[end] >= '0' &&
-           text[end] <= '9') {
-      number = number * 10 + static_cast<std::size_t>(text[end++] - '0');
-    }
-    if (end == i + 1 || end == text.size() || text[end] != '}' || number + 1 >= operands.size()) {
-      out += text[i];
-      continue;
-    }
-    const KnownRef& operand = operands[number + 1];
-    out += operand == nullptr ? "?" : to_string(*operand);
-    i = end;
+  std::string out(text);
+  for (std::size_t i = 1; i < operands.size(); ++i) {
+    const std::string mark = ir::message("{", i - 1, "}");
+    const std::string value = operands[i] == nullptr ? "?" : to_string(*operands[i]);
+    for (std::size_t at = 0; (at = out.find(mark, at)) != out.npos; at += value.size())
+      out.replace(at, mark.size(), value);
   }
   return out;
 }
@@ -124,8 +115,7 @@ ir::Op* Walk::create(const ir::Op& like, K kind, std::span<ir::Value* const> ope
                           .operands = operands,
                           .result_types = results,
                           .attributes = attributes,
-                          .regions = regions,
-                          .successors = {}});
+                          .regions = regions});
 }
 
 std::string Walk::unused_name(std::string_view like) {
@@ -190,15 +180,12 @@ Result<Walk::Values> Walk::block(const ir::Block& from, ir::Block& to, Scope& sc
   if (depth_ >= kMaxDepth)
     return ir::invalid(*from.terminator(), "calls and regions nested too deeply");
   ++depth_;
+  Status done;
   for (const ir::Op& o : from) {
-    if (&o == from.terminator()) break;
-    const Status done = op(o, to, scope);
-    if (!done) {
-      --depth_;
-      return std::unexpected(done.error());
-    }
+    if (&o != from.terminator() && done) done = op(o, to, scope);
   }
   --depth_;
+  if (!done) return std::unexpected(done.error());
   return mapped(*from.terminator(), scope);
 }
 

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -50,12 +49,13 @@ class Walk {
   Status assertion(const ir::Op& op, Scope& scope);
 
   // walk_control.cc
-  struct Loop;
   Status branch(const ir::Op& op, ir::Block& to, Scope& scope);
   Status loop(const ir::Op& op, ir::Block& to, Scope& scope);
-  Result<Loop> try_loop(const ir::Op& op, const Values& operands, const std::vector<bool>& fixed,
-                        Scope& scope);
-  std::optional<Loop> guessed_loop(const ir::Op& op, const Values& operands, Scope& scope);
+  Result<ir::Op*> try_loop(const ir::Op& op, const Values& operands, const std::vector<bool>& fixed,
+                           Scope& scope);
+  // nullptr if no guess comes out right; else `fixed` becomes the guess.
+  ir::Op* guessed_loop(const ir::Op& op, const Values& operands, std::vector<bool>& fixed,
+                       Scope& scope);
   // A block with arguments of these types, of which this is known; they stand for those of `from`.
   ir::Block* block_like(const ir::Block& from, std::span<const ir::Type> arguments,
                         std::span<const KnownRef> known, Scope& scope);

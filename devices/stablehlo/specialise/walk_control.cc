@@ -21,6 +21,11 @@ std::size_t chosen(const ir::Op& op, const Known& selector) {
   return static_cast<std::size_t>(value < 0 || value > last ? last : value);
 }
 
+// What the body of a loop returns.
+std::span<ir::Value* const> returned(const ir::Op& loop) {
+  return loop.region(1).block().terminator()->operands();
+}
+
 }  // namespace
 
 Status Walk::branch(const ir::Op& op, ir::Block& to, Scope& scope) {
@@ -53,7 +58,6 @@ Status Walk::branch(const ir::Op& op, ir::Block& to, Scope& scope) {
     into_.set_blocks(made->regions()[r], blocks);
     returned.push_back(values);
   }
-  if (made == nullptr) return ir::invalid(op, "no branches");
   to.append(made);
   for (int i = 0; i < op.result_count(); ++i) {
     const auto at = static_cast<std::size_t>(i);
@@ -65,42 +69,34 @@ Status Walk::branch(const ir::Op& op, ir::Block& to, Scope& scope) {
   return {};
 }
 
-// A loop that has been made for an assumption about what it carries.
-struct Walk::Loop {
-  ir::Op* op = nullptr;
-  Values returned;  // by the body
-};
-
 // fixed[i]: carried value i is taken to be in each iteration what it is before the loop.
-Result<Walk::Loop> Walk::try_loop(const ir::Op& op, const Values& operands,
-                                  const std::vector<bool>& fixed, Scope& scope) {
+Result<ir::Op*> Walk::try_loop(const ir::Op& op, const Values& operands,
+                               const std::vector<bool>& fixed, Scope& scope) {
   const std::vector<ir::Type> types = ir::types_of(operands);
   std::vector<KnownRef> inside = known_(operands);
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (!fixed[i]) inside[i] = nullptr;
   }
   ir::Op* made = create(op, K::kWhile, operands, types, op.attributes(), 2);
-  Loop loop{.op = made, .returned = {}};
   for (int r = 0; r < 2; ++r) {
     const ir::Block& written = op.region(r).block();
     MILLRACE_TRY(const Values values, region(written, types, inside, made->region(r), scope));
     end_block(*written.terminator(), values, made->region(r).block());
-    if (r == 1) loop.returned = values;
   }
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (loop.returned[i]->type() != types[i]) {
+    if (const ir::Type after = returned(*made)[i]->type(); after != types[i]) {
       return ir::unimplemented(op, "what it carries as value ", i, " is ", types[i],
-                               " before an iteration and ", loop.returned[i]->type(),
+                               " before an iteration and ", after,
                                " after it: the CPU device runs loops whose shapes stay");
     }
   }
-  return loop;
+  return made;
 }
 
 // Tries whether what is known before the loop stays as it is: taken to be so, it must come out so.
-std::optional<Walk::Loop> Walk::guessed_loop(const ir::Op& op, const Values& operands,
-                                             Scope& scope) {
-  std::vector<bool> fixed;
+ir::Op* Walk::guessed_loop(const ir::Op& op, const Values& operands, std::vector<bool>& fixed,
+                           Scope& scope) {
+  fixed.clear();
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const ir::Op* last = op.region(1).block().terminator()->operand(static_cast<int>(i))->def();
     // A counter is no candidate.
@@ -110,20 +106,16 @@ std::optional<Walk::Loop> Walk::guessed_loop(const ir::Op& op, const Values& ope
   }
   while (std::ranges::find(fixed, true) != fixed.end() && guesses_ < kMaxGuesses) {
     ++guesses_;
-    Result<Loop> loop = try_loop(op, operands, fixed, scope);
-    if (!loop) return std::nullopt;
+    const Result<ir::Op*> loop = try_loop(op, operands, fixed, scope);
+    if (!loop) return nullptr;
     bool right = true;
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (!fixed[i] || same(known_(loop->returned[i]), known_(operands[i]))) continue;
+      if (!fixed[i] || same(known_(returned(**loop)[i]), known_(operands[i]))) continue;
       fixed[i] = right = false;
     }
-    if (!right) continue;
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (fixed[i]) known_.set(loop->op->result(static_cast<int>(i)), known_(operands[i]));
-    }
-    return *std::move(loop);
+    if (right) return *loop;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 Status Walk::loop(const ir::Op& op, ir::Block& to, Scope& scope) {
@@ -133,18 +125,14 @@ Status Walk::loop(const ir::Op& op, ir::Block& to, Scope& scope) {
   std::vector<bool> fixed;
   for (int i = 0; i < op.operand_count(); ++i)
     fixed.push_back(body.terminator()->operand(i) == body.argument(i));
-  Result<Loop> made = try_loop(op, operands, fixed, scope);
-  if (!made) {
-    std::optional<Loop> guessed = guessed_loop(op, operands, scope);
-    if (!guessed) return std::unexpected(made.error());
-    made = *std::move(guessed);
-  } else {
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (fixed[i]) known_.set(made->op->result(static_cast<int>(i)), known_(operands[i]));
-    }
+  const Result<ir::Op*> plain = try_loop(op, operands, fixed, scope);
+  ir::Op* const made = plain ? *plain : guessed_loop(op, operands, fixed, scope);
+  if (made == nullptr) return std::unexpected(plain.error());
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (fixed[i]) known_.set(made->result(static_cast<int>(i)), known_(operands[i]));
   }
-  to.append(made->op);
-  set_results(op, *made->op, scope);
+  to.append(made);
+  set_results(op, *made, scope);
   return {};
 }
 

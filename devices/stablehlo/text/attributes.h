@@ -30,6 +30,10 @@ bool read_conv_dims(State& s, ir::Attribute* out);
 // <lhs_precision_type = tf32, ...>
 bool read_dot_algorithm(State& s, ir::Attribute* out);
 
+// Whether a number of this magnitude is a value of a type: with a sign of signed integers, without
+// one of their bits (255 : i8), as in MLIR; of floats, whether these may be the bits.
+bool fits(std::uint64_t magnitude, DType type, bool negative);
+
 // Attributes that pretty forms imply.
 ir::Attribute make_int(State& s, std::int64_t value, DType type = DType::kI64);
 ir::Attribute make_ints(State& s, std::span<const std::int64_t> values,

@@ -4,6 +4,7 @@
 #include <bit>
 #include <charconv>
 #include <cstdlib>
+#include <string>
 
 namespace millrace::devices::stablehlo::text {
 namespace {
@@ -17,42 +18,14 @@ std::size_t place_of(const Token& t, std::string_view brackets) {
 
 }  // namespace
 
-bool Cursor::accept(char c) {
-  if (!token_.is(c)) return false;
-  advance();
-  return true;
-}
-
-bool Cursor::accept(TokenKind kind) {
-  if (token_.kind != kind) return false;
-  advance();
-  return true;
-}
-
-bool Cursor::accept_word(std::string_view word) {
-  if (!token_.is_id(word)) return false;
-  advance();
-  return true;
-}
-
-bool Cursor::expect(char c) { return accept(c) || unexpected(std::string("'") + c + "'"); }
-
-bool Cursor::expect(TokenKind kind, std::string_view what) {
-  return accept(kind) || unexpected(what);
-}
-
-bool Cursor::expect_word(std::string_view word) {
-  return accept_word(word) || unexpected("'" + std::string(word) + "'");
-}
-
 bool Cursor::magnitude(const Token& digits, bool negative, std::uint64_t* out) {
   std::string_view text = digits.text;
   const bool hex = text.size() > 2 && text[1] == 'x';
   if (hex) text.remove_prefix(2);
   const auto code = std::from_chars(text.data(), text.data() + text.size(), *out, hex ? 16 : 10).ec;
   return (code == std::errc() && !(negative && *out > std::uint64_t{1} << 63)) ||
-         fail_at(digits.location, "the integer " + std::string(digits.text.substr(0, 40)) +
-                                      " does not fit in 64 bits");
+         fail_at(digits.location, "the integer ", digits.text.substr(0, 40),
+                 " does not fit in 64 bits");
 }
 
 bool Cursor::integer(std::int64_t* out) {
@@ -61,8 +34,7 @@ bool Cursor::integer(std::int64_t* out) {
   if (token_.kind != TokenKind::kInteger) return unexpected("an integer");
   if (!magnitude(token_, negative, &size)) return false;
   *out = static_cast<std::int64_t>(negative ? 0 - size : size);
-  advance();
-  return true;
+  return advance();
 }
 
 bool Cursor::number(double* out) {
@@ -70,37 +42,21 @@ bool Cursor::number(double* out) {
   if (token_.kind != TokenKind::kInteger && token_.kind != TokenKind::kFloat)
     return unexpected("a number");
   double value = 0;
+  std::size_t length = 0;
+  std::uint64_t bits = 0;
   if (!negative && token_.text.starts_with("0x")) {  // the bits of infinities and NaNs
-    std::uint64_t bits = 0;
-    const char* const text_end = token_.text.data() + token_.text.size();
-    const auto [end, code] = std::from_chars(token_.text.data() + 2, text_end, bits, 16);
-    if (code != std::errc() || end != text_end)
-      return unexpected("the 16 digits of a number's bits");
-    *out = std::bit_cast<double>(bits);
-    advance();
-    return true;
-  }
-  const auto [end, code] =
-      std::from_chars(token_.text.data(), token_.text.data() + token_.text.size(), value);
-  if (code == std::errc::result_out_of_range) {
-    // from_chars leaves value alone; strtod gives infinity or zero, as the other readers of this
-    // text do.
-    value = std::strtod(std::string(token_.text).c_str(), nullptr);
-  } else if (code != std::errc() || end != token_.text.data() + token_.text.size()) {
+    if (!magnitude(token_, false, &bits)) return false;
+    value = std::bit_cast<double>(bits);
+  } else if (!read_decimal(token_.text, &value, &length) || length != token_.text.size()) {
     return unexpected("a decimal number");
   }
   *out = negative ? -value : value;
-  advance();
-  return true;
+  return advance();
 }
 
 bool Cursor::boolean(bool* out) {
-  if (token_.is_id("true") || token_.is_id("false")) {
-    *out = token_.is_id("true");
-    advance();
-    return true;
-  }
-  return unexpected("true or false");
+  *out = token_.is_id("true");
+  return accept_word("true") || accept_word("false") || unexpected("true or false");
 }
 
 bool Cursor::unescape(std::string_view quoted, std::string* out) {
@@ -130,21 +86,19 @@ bool Cursor::unescape(std::string_view quoted, std::string* out) {
 
 bool Cursor::string(std::string* out) {
   if (token_.kind != TokenKind::kString) return unexpected("a string");
-  if (!unescape(token_.text, out)) return false;
-  advance();
-  return true;
+  return unescape(token_.text, out) && advance();
 }
 
 bool Cursor::symbol(std::string* out) {
   if (token_.kind != TokenKind::kSymbol) return unexpected("a @symbol");
-  const std::string_view name = token_.name();
-  if (name.front() == '"') {
-    if (!unescape(name, out)) return false;
-  } else {
-    *out = name;
-  }
-  advance();
-  return true;
+  *out = token_.name();
+  return (out->front() != '"' || unescape(token_.name(), out)) && advance();
+}
+
+bool Cursor::key(std::string_view* out) {
+  *out = token_.text;
+  if (token_.kind == TokenKind::kString) *out = out->substr(1, out->size() - 2);
+  return accept(TokenKind::kString) || expect(TokenKind::kBareId, "the key of a resource");
 }
 
 bool Cursor::int_list(std::vector<std::int64_t>* out) {
@@ -180,25 +134,31 @@ bool Cursor::skip_location() {
   return skip_balanced();
 }
 
-bool Cursor::fail_at(ir::Location where, const std::string& message) {
+bool Cursor::record(ir::Location where, const std::string& message) {
   if (error_) return false;
-  std::string text = std::to_string(where.line) + ":" + std::to_string(where.column) + ": ";
-  if (!op_.empty()) text += std::string(op_) + ": ";
-  error_.emplace(ErrorCode::kInvalidArgument, text + message);
+  error_.emplace(ErrorCode::kInvalidArgument,
+                 ir::message(ir::to_string(where), ": ", op_, op_.empty() ? "" : ": ", message));
   return false;
 }
 
 bool Cursor::unexpected(std::string_view what) {
-  const std::string found = token_.kind == TokenKind::kEnd ? "the end of the text"
-                            : token_.kind == TokenKind::kError
-                                ? std::string(token_.text)
-                                : "'" + std::string(token_.text.substr(0, 40)) + "'";
-  return fail("found " + found + ", expected " + std::string(what));
+  if (token_.kind == TokenKind::kEnd) return fail("found the end of the text, expected ", what);
+  if (token_.kind == TokenKind::kError) return fail("found ", token_.text, ", expected ", what);
+  return fail("found '", token_.text.substr(0, 40), "', expected ", what);
+}
+
+bool read_decimal(std::string_view text, double* out, std::size_t* length) {
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), *out);
+  *length = static_cast<std::size_t>(end - text.data());
+  // from_chars leaves *out alone; strtod gives infinity or zero.
+  if (code == std::errc::result_out_of_range)
+    *out = std::strtod(std::string(text.substr(0, *length)).c_str(), nullptr);
+  return code == std::errc() || code == std::errc::result_out_of_range;
 }
 
 bool Cursor::enter() {
   if (depth_ >= kMaxDepth) {
-    return fail("nesting deeper than " + std::to_string(kMaxDepth) + " levels");
+    return fail("nesting deeper than ", kMaxDepth, " levels");
   }
   deepest_ = std::max(deepest_, ++depth_);
   return true;

@@ -7,9 +7,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "millrace/core/base/error.h"
+#include "millrace/devices/stablehlo/ir/message.h"
 #include "millrace/devices/stablehlo/text/lexer.h"
 
 namespace millrace::devices::stablehlo::text {
@@ -25,9 +27,11 @@ class Cursor {
   const Token& token() const { return token_; }
   ir::Location location() const { return token_.location; }
   std::string_view text() const { return lexer_.text(); }
-  void advance() {
+  // Always true, as the end of a step that has read its token.
+  bool advance() {
     previous_end_ = lexer_.offset();
     token_ = lexer_.next();
+    return true;
   }
 
   // Where the current token begins, and where the one before it ended.
@@ -43,13 +47,15 @@ class Cursor {
   std::size_t end() const { return lexer_.offset(); }
 
   // If the current token is this, steps over it.
-  bool accept(char c);
-  bool accept(TokenKind kind);
-  bool accept_word(std::string_view word);
+  bool accept(char c) { return token_.is(c) && advance(); }
+  bool accept(TokenKind kind) { return token_.kind == kind && advance(); }
+  bool accept_word(std::string_view word) { return token_.is_id(word) && advance(); }
   // The same, but an error if it is not.
-  bool expect(char c);
-  bool expect(TokenKind kind, std::string_view what);
-  bool expect_word(std::string_view word);
+  bool expect(char c) { return accept(c) || unexpected(std::string("'") + c + "'"); }
+  bool expect(TokenKind kind, std::string_view what) { return accept(kind) || unexpected(what); }
+  bool expect_word(std::string_view word) {
+    return accept_word(word) || unexpected(ir::message("'", word, "'"));
+  }
 
   // The number of an integer token, which may be hex. negative: there is a '-' before it.
   bool magnitude(const Token& digits, bool negative, std::uint64_t* out);
@@ -62,6 +68,8 @@ class Cursor {
   bool string(std::string* out);
   // The name of a symbol token, its quotes and escapes resolved.
   bool symbol(std::string* out);
+  // The key of a resource: a word, or what stands between the quotes of a string.
+  bool key(std::string_view* out);
   // What commas separate: each() reads one.
   template <class Each>
   bool commas(Each each) {
@@ -85,9 +93,15 @@ class Cursor {
   // loc(...), if it is at the cursor.
   bool skip_location();
 
-  // Records the first error, "line:column: [op: ]message", and returns false.
-  bool fail(const std::string& message) { return fail_at(token_.location, message); }
-  bool fail_at(ir::Location where, const std::string& message);
+  // Records the first error, "line:column: [op: ]" and the parts (ir/message.h), and returns false.
+  template <class... Parts>
+  bool fail(const Parts&... parts) {
+    return fail_at(token_.location, parts...);
+  }
+  template <class... Parts>
+  bool fail_at(ir::Location where, const Parts&... parts) {
+    return record(where, ir::message(parts...));
+  }
   // "found X, expected what" at the cursor.
   bool unexpected(std::string_view what);
   // The operation that is being read, for messages.
@@ -104,6 +118,7 @@ class Cursor {
   void set_deepest(int depth) { deepest_ = depth; }
 
  private:
+  bool record(ir::Location where, const std::string& message);
   bool unescape(std::string_view quoted, std::string* out);
 
   Lexer lexer_;
@@ -114,6 +129,17 @@ class Cursor {
   std::string_view op_;
   std::optional<Error> error_;
 };
+
+// Reads the decimal number that a text begins with, and gives its length; false if there is none.
+// What double cannot hold becomes infinity or zero, as other readers of this text have it.
+bool read_decimal(std::string_view text, double* out, std::size_t* length);
+
+// How a reader ends: gives the value, and true.
+template <class T>
+bool give(T* out, const std::type_identity_t<T>& value) {
+  *out = value;
+  return true;
+}
 
 // enter() and leave() by scope: Nesting nesting(cursor); if (!nesting) return false;
 class Nesting {

@@ -1,12 +1,10 @@
 // dense<...> and dense_resource<...>: elements from text to little-endian bytes. The type stands
 // behind the elements, so their text is found first and decoded once the type is known: the bytes
 // are allocated once, and never more of them than the text has characters (but for one element).
-#include <cctype>
+#include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
 
-#include "millrace/devices/stablehlo/ir/dense_bytes.h"
 #include "millrace/devices/stablehlo/ir/float_format.h"
 #include "millrace/devices/stablehlo/text/attributes.h"
 #include "millrace/devices/stablehlo/text/types.h"
@@ -33,12 +31,12 @@ bool decode_hex(std::string_view digits, std::byte* out) {
 class ElementReader {
  public:
   ElementReader(State& s, std::string_view text, ir::Location where, DType type)
-      : s_(s), text_(text), where_(where), type_(type), width_(byte_width(type)) {
-    if (is_complex(type)) {
-      part_ = type == DType::kC64 ? DType::kF32 : DType::kF64;
-      part_width_ = width_ / 2;
-    }
-  }
+      : s_(s),
+        text_(text),
+        where_(where),
+        is_complex_(is_complex(type)),
+        type_(part_of(type)),
+        width_(byte_width(type_)) {}
 
   // Everything of the literal into out, which has room for `elements` (the shape's) or, for a
   // splat, for one.
@@ -71,13 +69,14 @@ class ElementReader {
     return true;
   }
 
-  bool fail(std::string_view reason) {
+  template <class... Parts>
+  bool fail(const Parts&... reason) {
     ir::Location where = where_;
     for (char c : text_.substr(0, at_)) {
       where =
           c == '\n' ? ir::Location{where.line + 1, 1} : ir::Location{where.line, where.column + 1};
     }
-    return s_.in.fail_at(where, "in a dense literal: " + std::string(reason));
+    return s_.in.fail_at(where, "in a dense literal: ", reason...);
   }
 
   // Nested brackets, one level per dimension; each must have its dimension's number of entries.
@@ -91,8 +90,7 @@ class ElementReader {
       do {
         blanks();
         if (at_end()) return fail("a list without its end");
-        if (count == dims[0])
-          return fail("more entries than the dimension of " + std::to_string(dims[0]));
+        if (count == dims[0]) return fail("more entries than the dimension of ", count);
         if (peek() == '[') {
           if (!list(dims.subspan(1))) return false;
         } else if (dims.size() != 1) {
@@ -104,30 +102,23 @@ class ElementReader {
       } while (take(','));
       if (!take(']')) return fail("expected ',' or ']'");
     }
-    return count == dims[0] ||
-           fail("found " + std::to_string(count) + " entries, expected " + std::to_string(dims[0]));
+    return count == dims[0] || fail("found ", count, " entries, expected ", dims[0]);
   }
 
   bool element() {
     if (room_ == 0) return fail("more elements than the shape has");
     --room_;
-    if (part_ != DType::kInvalid) {
-      if (!take('(') || !scalar(part_, part_width_) || !take(',') || !scalar(part_, part_width_) ||
-          !take(')')) {
-        return fail("expected a complex element (real, imaginary)");
-      }
-      return true;
-    }
-    return scalar(type_, width_);
+    if (!is_complex_) return scalar();
+    return (take('(') && scalar() && take(',') && scalar() && take(')')) ||
+           fail("expected a complex element (real, imaginary)");
   }
 
-  bool scalar(DType type, std::size_t width) {
+  bool scalar() {
     blanks();
     std::uint64_t bits = 0;
-    const bool good = is_floating(type) ? floating(type, &bits) : integer(type, &bits);
-    if (!good) return false;
-    std::memcpy(out_, &bits, width);
-    out_ += width;
+    if (!(is_floating(type_) ? floating(&bits) : integer(&bits))) return false;
+    std::memcpy(out_, &bits, width_);
+    out_ += width_;
     return true;
   }
 
@@ -141,34 +132,28 @@ class ElementReader {
     return true;
   }
 
-  bool hex_bits(DType type, std::uint64_t* bits) {
+  bool hex_bits(std::uint64_t* bits) {
     at_ += 2;
-    if (!digits(16, bits)) return false;
-    const int width = bit_width(type);
-    return width == 64 || *bits >> width == 0 ||
-           fail("hex digits that do not fit the element type");
+    return digits(16, bits) &&
+           (fits(*bits, type_, false) || fail("hex digits that do not fit the element type"));
   }
 
-  bool floating(DType type, std::uint64_t* bits) {
-    if (text_.substr(at_, 2) == "0x") return hex_bits(type, bits);
+  bool floating(std::uint64_t* bits) {
+    if (text_.substr(at_, 2) == "0x") return hex_bits(bits);
     const bool negative = take('-');
     double value = 0;
-    const char* begin = text_.data() + at_;
-    if (at_end() || *begin < '0' || *begin > '9') return fail("expected a number");
-    const auto [end, code] = std::from_chars(begin, text_.data() + text_.size(), value);
-    if (code == std::errc::result_out_of_range) {
-      // Beyond double: strtod says whether that is infinity or zero.
-      value = std::strtod(std::string(begin, end).c_str(), nullptr);
-    } else if (code != std::errc()) {
+    std::size_t length = 0;
+    if (at_end() || peek() < '0' || peek() > '9' ||
+        !read_decimal(text_.substr(at_), &value, &length)) {
       return fail("expected a number");
     }
-    at_ = static_cast<std::size_t>(end - text_.data());
-    *bits = ir::encode_float(type, negative ? -value : value);
+    at_ += length;
+    *bits = ir::encode_float(type_, negative ? -value : value);
     return true;
   }
 
-  bool integer(DType type, std::uint64_t* bits) {
-    if (type == DType::kI1) {
+  bool integer(std::uint64_t* bits) {
+    if (type_ == DType::kI1) {
       const std::string_view rest = text_.substr(at_);
       if (rest.starts_with("true") || rest.starts_with("false")) {
         *bits = rest[0] == 't' ? 1 : 0;
@@ -177,20 +162,12 @@ class ElementReader {
       }
     }
     const bool negative = take('-');
-    if (text_.substr(at_, 2) == "0x") {
-      if (!hex_bits(type, bits)) return false;
-    } else if (!digits(10, bits)) {
-      return false;
-    }
-    const int width = bit_width(type);
-    const std::uint64_t limit = width == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
-    if (negative ? is_unsigned_integer(type) || *bits > (limit >> 1) + 1 : *bits > limit) {
-      return fail("a number that does not fit in " + std::string(to_string(type)));
-    }
+    if (!(text_.substr(at_, 2) == "0x" ? hex_bits(bits) : digits(10, bits))) return false;
+    if (!fits(*bits, type_, negative)) return fail("a number that does not fit in ", type_);
     if (negative) *bits = 0 - *bits;
-    if (width < 8) {
+    if (bit_width(type_) < 8) {
       auto byte = static_cast<std::byte>(*bits & 0xFF);
-      normalise(type, {&byte, 1});
+      normalise(type_, {&byte, 1});
       *bits = static_cast<std::uint64_t>(byte);
     }
     return true;
@@ -200,10 +177,9 @@ class ElementReader {
   std::string_view text_;
   std::size_t at_ = 0;
   ir::Location where_;
-  DType type_;
-  std::size_t width_;
-  DType part_ = DType::kInvalid;  // of a complex element
-  std::size_t part_width_ = 0;
+  const bool is_complex_;  // each element is two scalars
+  const DType type_;       // of a scalar
+  const std::size_t width_;
   std::byte* out_ = nullptr;
   std::size_t room_ = 0;
 };
@@ -221,23 +197,20 @@ bool read_hex_elements(State& s, std::string_view hex, ir::Location where, ir::T
   const bool packed = !all && stored == DType::kI1 && size == count / 8 + (count % 8 != 0 ? 1 : 0);
   const bool splat = !all && size == width && !(packed && count <= 8);
   if (!all && !packed && !splat) {
-    return s.in.fail_at(where, "found " + std::to_string(size) +
-                                   " bytes in a dense literal, expected " + std::to_string(count) +
-                                   " elements of " + std::to_string(width) + " bytes");
+    return s.in.fail_at(where, "found ", size, " bytes in a dense literal, expected ", count,
+                        " elements of ", width, " bytes");
   }
   auto raw = std::make_shared_for_overwrite<std::byte[]>(std::max<std::size_t>(size, 1));
   if (!decode_hex(hex, raw.get()))
     return s.in.fail_at(where, "a character that is no hex digit in a dense literal");
   if (!packed || splat) {
     normalise(stored, {raw.get(), size});
-    *out = s.module.dense(type, splat, std::move(raw), size);
-    return true;
+    return give(out, s.module.dense(type, splat, std::move(raw), size));
   }
   // At most eight elements for each byte of the text's two characters.
   auto bytes = std::make_shared_for_overwrite<std::byte[]>(count);
   ir::unpack_bits({raw.get(), size}, {bytes.get(), count});
-  *out = s.module.dense(type, false, std::move(bytes), count);
-  return true;
+  return give(out, s.module.dense(type, false, std::move(bytes), count));
 }
 
 // Where the literal behind dense< ends: at the '>' outside strings and comments.
@@ -252,11 +225,9 @@ std::size_t find_end(std::string_view text, std::size_t at) {
 }
 
 std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0)
-    text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0)
-    text.remove_suffix(1);
-  return text;
+  constexpr std::string_view kBlanks = " \t\n\r\f\v";
+  const std::size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
+  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
 }
 
 bool read_elements(State& s, std::string_view literal, ir::Location where, ir::Type type,
@@ -264,8 +235,8 @@ bool read_elements(State& s, std::string_view literal, ir::Location where, ir::T
   const DType stored = stored_type(type);
   const auto elements = type.elements();
   if (!elements || *elements < 0) {
-    return s.in.fail_at(where, "a dense literal of type " + type.to_string().substr(0, 120) +
-                                   ", whose number of elements is not known or too large");
+    return s.in.fail_at(where, "a dense literal of type ", type.to_string().substr(0, 120),
+                        ", whose number of elements is not known or too large");
   }
   const auto count = static_cast<std::size_t>(*elements);
   const std::string_view body = trimmed(literal);
@@ -278,23 +249,26 @@ bool read_elements(State& s, std::string_view literal, ir::Location where, ir::T
                              body.size() > 2 ? body.substr(3, body.size() - 4) : std::string_view(),
                              where, type, count, out);
   }
-  const bool empty = body.empty();
-  const bool splat = !empty && !body.starts_with('[') && count != 1;
-  if (empty && count != 0)
-    return s.in.fail_at(where, "an empty dense literal for " + type.to_string().substr(0, 120));
+  if (body.empty() && count != 0)
+    return s.in.fail_at(where, "an empty dense literal for ", type.to_string().substr(0, 120));
+  const bool splat = !body.empty() && !body.starts_with('[') && count != 1;
   // An element takes at least one character and a comma: a shape that is larger than its text is
   // wrong.
   if (!splat && count > body.size()) {
-    return s.in.fail_at(where, "a dense literal with fewer elements than the " +
-                                   std::to_string(count) + " of its type");
+    return s.in.fail_at(where, "a dense literal with fewer elements than the ", count,
+                        " of its type");
   }
   const std::size_t slots = splat ? 1 : count;
   const std::size_t size = slots * byte_width(stored);
   auto bytes = std::make_shared_for_overwrite<std::byte[]>(std::max<std::size_t>(size, 1));
   ElementReader reader(s, literal, where, stored);
   if (!reader.read(type.dims(), bytes.get(), slots)) return false;
-  *out = s.module.dense(type, splat, std::move(bytes), size);
-  return true;
+  return give(out, s.module.dense(type, splat, std::move(bytes), size));
+}
+
+// Whether the elements of a type can be stored.
+bool is_stored(ir::Type type) {
+  return type.kind() == ir::TypeKind::kTensor && stored_type(type) != DType::kInvalid;
 }
 
 }  // namespace
@@ -311,46 +285,35 @@ bool read_dense(State& s, Attribute* out) {
   s.in.seek(last);
   ir::Type type;
   if (!s.in.expect('>') || !s.in.expect(':') || !read_type(s, &type)) return false;
-  if (type.kind() != ir::TypeKind::kTensor || stored_type(type) == DType::kInvalid) {
-    // Elements that we cannot store (strings, i3, quantised): the text is kept.
-    if (type.kind() != ir::TypeKind::kTensor && type.kind() != ir::TypeKind::kOpaque) {
-      return s.in.fail_at(where, "a dense literal of type " + type.to_string().substr(0, 120));
-    }
-    *out = make_opaque(s, "dense<" + std::string(literal) + "> : " + type.to_string());
-    return true;
-  }
-  return read_elements(s, literal, where, type, out);
+  if (is_stored(type)) return read_elements(s, literal, where, type, out);
+  // Elements that we cannot store (strings, i3, quantised): the text is kept.
+  if (type.kind() != ir::TypeKind::kTensor && type.kind() != ir::TypeKind::kOpaque)
+    return s.in.fail_at(where, "a dense literal of type ", type.to_string().substr(0, 120));
+  return give(out, make_opaque(s, ir::message("dense<", literal, "> : ", type)));
 }
 
 bool read_dense_resource(State& s, Attribute* out) {
   s.in.advance();
   if (!s.in.expect('<')) return false;
-  const Token key = s.in.token();
-  std::string_view name = key.text;
-  if (key.kind == TokenKind::kString) {
-    name = name.substr(1, name.size() - 2);
-  } else if (key.kind != TokenKind::kBareId) {
-    return s.in.unexpected("the key of a resource");
-  }
-  s.in.advance();
+  const ir::Location where = s.in.location();
+  std::string_view key;
   ir::Type type;
-  if (!s.in.expect('>') || !s.in.expect(':') || !read_type(s, &type)) return false;
-  if (type.kind() != ir::TypeKind::kTensor || stored_type(type) == DType::kInvalid ||
-      !type.size_bytes()) {
-    return s.in.fail_at(key.location, "a resource of type " + type.to_string().substr(0, 120) +
-                                          ", expected a static tensor");
+  if (!s.in.key(&key) || !s.in.expect('>') || !s.in.expect(':') || !read_type(s, &type))
+    return false;
+  if (!is_stored(type) || !type.size_bytes()) {
+    return s.in.fail_at(where, "a resource of type ", type.to_string().substr(0, 120),
+                        ", expected a static tensor");
   }
   *out = s.module.dense(type, false, nullptr, 0);
-  s.resources.push_back({name, *out, key.location});
+  s.resources.push_back({key, *out, where});
   return true;
 }
 
 bool fill_resource(State& s, const State::PendingResource& pending, std::string_view hex) {
   // "0x", then four bytes of alignment.
   if (!hex.starts_with("0x") || hex.size() < 10 || hex.size() % 2 != 0) {
-    return s.in.fail_at(pending.location,
-                        "the resource " + std::string(pending.key) +
-                            " is not \"0x\", 8 digits of alignment and its bytes");
+    return s.in.fail_at(pending.location, "the resource ", pending.key,
+                        " is not \"0x\", 8 digits of alignment and its bytes");
   }
   const auto* dense = pending.attribute.as<ir::DenseAttr>();
   Attribute read;
@@ -359,9 +322,8 @@ bool fill_resource(State& s, const State::PendingResource& pending, std::string_
     return false;
   // A blob has every element: one that is as long as the first of them was cut off.
   if (count != 1 && read.as<ir::DenseAttr>()->splat) {
-    return s.in.fail_at(pending.location, "the resource " + std::string(pending.key) +
-                                              " has one element, expected " +
-                                              std::to_string(count));
+    return s.in.fail_at(pending.location, "the resource ", pending.key,
+                        " has one element, expected ", count);
   }
   s.module.share_dense(pending.attribute, read);
   return true;

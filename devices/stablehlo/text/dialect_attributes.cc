@@ -13,15 +13,9 @@ namespace {
 using ir::Attribute;
 using Values = std::vector<std::int64_t>;
 
-ir::Ints keep(State& s, const Values& values) {
-  return s.module.copy(std::span<const std::int64_t>(values));
-}
-
 bool read_value(State& s, ir::Ints* out) {
   Values values;
-  if (!s.in.int_list(&values)) return false;
-  *out = keep(s, values);
-  return true;
+  return s.in.int_list(&values) && give(out, s.keep(values));
 }
 bool read_value(State& s, std::int64_t* out) { return s.in.integer(out); }
 bool read_value(State& s, bool* out) { return s.in.boolean(out); }
@@ -29,28 +23,21 @@ bool read_value(State& s, double* out) {
   ir::Type type;
   return s.in.number(out) && (!s.in.accept(':') || read_type(s, &type));
 }
-bool read_value(State& s, DType* out) {
-  const Token& word = s.in.token();
-  *out = word.kind == TokenKind::kBareId ? dtype_of_word(word.text) : DType::kInvalid;
-  if (*out == DType::kInvalid) return s.in.unexpected("an element type");
-  s.in.advance();
-  return true;
-}
+bool read_value(State& s, DType* out) { return read_dtype(s, "an element type", out); }
 bool read_value(State& s, ir::AccuracyMode* out) {
   Attribute mode;
   if (!read_attribute(s, &mode)) return false;
   const auto* e = mode.as<ir::EnumAttr>();
   if (e == nullptr || e->enum_class != ir::EnumClass::kAccuracyMode)
     return s.in.fail("a mode that is no result_accuracy_mode");
-  *out = static_cast<ir::AccuracyMode>(e->value);
-  return true;
+  return give(out, static_cast<ir::AccuracyMode>(e->value));
 }
 
 // name = value, ...: fields of the record in any order, each at most once.
 template <class R>
 bool read_fields(State& s, R* record) {
   std::array<bool, std::size(ir::kRecordFields<R>)> seen{};
-  do {
+  return s.in.commas([&] {
     const Token word = s.in.token();
     std::size_t i = 0;
     while (i < seen.size() && !word.is_id(ir::kRecordFields<R>[i].name)) ++i;
@@ -60,55 +47,44 @@ bool read_fields(State& s, R* record) {
         names += (names.empty() ? "" : ", ") + std::string(f.name);
       return s.in.unexpected("one of " + names);
     }
-    if (seen[i]) return s.in.fail("the field " + std::string(word.text) + " for the second time");
+    if (seen[i]) return s.in.fail("the field ", word.text, " for the second time");
     seen[i] = true;
-    s.in.advance();
     const auto read = [&](auto member) { return read_value(s, &(record->*member)); };
-    if (!s.in.expect('=') || !std::visit(read, ir::kRecordFields<R>[i].member)) return false;
-  } while (s.in.accept(','));
-  return true;
+    return s.in.advance() && s.in.expect('=') && std::visit(read, ir::kRecordFields<R>[i].member);
+  });
 }
 
 // <name = value, ...>
 template <class R>
 bool read_record(State& s, Attribute* out) {
   R record;
-  if (!s.in.expect('<')) return false;
-  if (!s.in.accept('>') && !(read_fields(s, &record) && s.in.expect('>'))) return false;
-  *out = s.module.attribute(record);
-  return true;
+  return s.in.expect('<') && (s.in.accept('>') || (read_fields(s, &record) && s.in.expect('>'))) &&
+         s.make(out, record);
 }
 
 // [b, 0, 1, f]: position of each letter, and of the spatial dimensions by their number.
 bool read_conv_side(State& s, std::string_view letters, std::int64_t* first, std::int64_t* second,
                     ir::Ints* spatial) {
-  if (!s.in.expect('[')) return false;
-  const ir::Location where = s.in.location();
   std::vector<std::pair<std::int64_t, std::int64_t>> numbered;
   std::int64_t position = 0;
   *first = *second = -1;
-  do {
+  if (!s.in.expect('[')) return false;
+  const ir::Location where = s.in.location();
+  const bool good = s.in.commas([&] {
     const Token word = s.in.token();
+    const std::int64_t here = position++;
     if (word.kind == TokenKind::kBareId && word.text.size() == 1 &&
         letters.find(word.text[0]) != letters.npos) {
       std::int64_t* place = word.text[0] == letters[0] ? first : second;
-      if (*place >= 0)
-        return s.in.fail("the dimension " + std::string(word.text) + " for the second time");
-      *place = position;
-      s.in.advance();
-    } else if (word.is('?')) {
-      s.in.advance();
-    } else {
-      std::int64_t number = 0;
-      if (!s.in.integer(&number)) return false;
-      numbered.emplace_back(number, position);
+      if (*place >= 0) return s.in.fail("the dimension ", word.text, " for the second time");
+      return give(place, here) && s.in.advance();
     }
-    ++position;
-  } while (s.in.accept(','));
-  if (!s.in.expect(']')) return false;
+    return s.in.accept('?') || s.in.integer(&numbered.emplace_back(0, here).first);
+  });
+  if (!good || !s.in.expect(']')) return false;
   if (*first < 0 || *second < 0) {
-    return s.in.fail_at(
-        where, std::string("dimension numbers without ") + letters[0] + " or " + letters[1]);
+    return s.in.fail_at(where, "dimension numbers without ", letters.substr(0, 1), " or ",
+                        letters.substr(1));
   }
   Values places(numbered.size(), -1);
   for (auto [number, place] : numbered) {
@@ -118,38 +94,25 @@ bool read_conv_side(State& s, std::string_view letters, std::int64_t* first, std
     }
     places[static_cast<std::size_t>(number)] = place;
   }
-  *spatial = keep(s, places);
-  return true;
+  return give(spatial, s.keep(places));
 }
 
 bool read_bounds_attribute(State& s, Attribute* out) {
   Values bounds;
-  if (!s.in.expect('<')) return false;
-  if (s.in.accept_word("bounds")) {
-    if (!s.in.expect('=') || !s.in.expect('[') || !read_bounds(s, ']', &bounds) ||
-        !s.in.expect('>'))
-      return false;
-  } else if (!read_bounds(s, '>', &bounds)) {
-    return false;
-  }
-  *out = s.module.attribute(ir::BoundsAttr{{}, keep(s, bounds)});
-  return true;
+  return read_bounds(s, &bounds) && s.make(out, ir::BoundsAttr{{}, s.keep(bounds)});
 }
 
 bool read_conv(State& s, Attribute* out) {
   if (!s.in.expect('<')) return false;
   if (!s.in.accept_word("raw")) return read_conv_dims(s, out) && s.in.expect('>');
   ir::ConvDimsAttr dims;
-  if (!read_fields(s, &dims)) return false;
-  *out = s.module.attribute(dims);
-  return s.in.expect('>');
+  return read_fields(s, &dims) && s.make(out, dims) && s.in.expect('>');
 }
 
 // The text of an attribute of a dialect that is not ours.
 bool keep_opaque(State& s, std::size_t begin, Attribute* out) {
   if (s.in.token().is('<') && !s.in.skip_balanced()) return false;
-  *out = s.module.attribute(ir::OpaqueAttr{{}, s.module.intern(text_since(s, begin))});
-  return true;
+  return give(out, make_opaque(s, text_since(s, begin)));
 }
 
 // stablehlo.precision<HIGH> and stablehlo<precision HIGH>, the name being stepped over already.
@@ -179,10 +142,7 @@ bool read_stablehlo(State& s, std::string_view mnemonic, std::size_t begin, Attr
 // The word right behind the '<' at the cursor.
 std::string_view peek_word(const State& s) {
   const std::string_view rest = s.in.text().substr(s.in.end());
-  std::size_t size = 0;
-  while (size < rest.size() && ((rest[size] >= 'a' && rest[size] <= 'z') || rest[size] == '_'))
-    ++size;
-  return rest.substr(0, size);
+  return rest.substr(0, rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"));
 }
 
 // #stablehlo<mnemonic ...>, the cursor at '<': enums have a bare word, records their own brackets.
@@ -206,24 +166,20 @@ bool read_enum_word(State& s, ir::EnumClass enum_class, Attribute* out) {
                          ? ir::enum_value_from_string(enum_class, word.text)
                          : std::nullopt;
   if (!value) return s.in.unexpected("a value of " + std::string(ir::enum_class_name(enum_class)));
-  s.in.advance();
-  *out = s.module.attribute(ir::EnumAttr{{}, enum_class, static_cast<std::uint8_t>(*value)});
-  return true;
+  return s.in.advance() &&
+         s.make(out, ir::EnumAttr{{}, enum_class, static_cast<std::uint8_t>(*value)});
 }
 
 bool read_conv_dims(State& s, Attribute* out) {
   ir::ConvDimsAttr dims;
   // x[0 lexes as the word x and a bracket.
-  if (!read_conv_side(s, "bf", &dims.input_batch, &dims.input_feature, &dims.input_spatial) ||
-      !s.in.expect_word("x") ||
-      !read_conv_side(s, "io", &dims.kernel_input_feature, &dims.kernel_output_feature,
-                      &dims.kernel_spatial) ||
-      !s.in.expect(TokenKind::kArrow, "'->'") ||
-      !read_conv_side(s, "bf", &dims.output_batch, &dims.output_feature, &dims.output_spatial)) {
-    return false;
-  }
-  *out = s.module.attribute(dims);
-  return true;
+  return read_conv_side(s, "bf", &dims.input_batch, &dims.input_feature, &dims.input_spatial) &&
+         s.in.expect_word("x") &&
+         read_conv_side(s, "io", &dims.kernel_input_feature, &dims.kernel_output_feature,
+                        &dims.kernel_spatial) &&
+         s.in.expect(TokenKind::kArrow, "'->'") &&
+         read_conv_side(s, "bf", &dims.output_batch, &dims.output_feature, &dims.output_spatial) &&
+         s.make(out, dims);
 }
 
 bool read_dot_algorithm(State& s, Attribute* out) {

@@ -41,6 +41,15 @@ Token Lexer::make(TokenKind kind, std::size_t begin) const {
   return {kind, text_.substr(begin, position_ - begin), location(begin), begin};
 }
 
+Token Lexer::mark(TokenKind kind, std::size_t begin, std::size_t size) {
+  position_ = begin + size;
+  return make(kind, begin);
+}
+
+void Lexer::skip(int classes) {
+  while (position_ < text_.size() && in(text_[position_], classes)) ++position_;
+}
+
 Token Lexer::error(std::size_t begin, std::string_view reason) const {
   return {TokenKind::kError, reason, location(begin), begin};
 }
@@ -84,11 +93,11 @@ Token Lexer::next() {
   if (begin == text_.size()) return make(TokenKind::kEnd, begin);
   const char c = text_[position_++];
   if (in(c, kLetter)) {
-    while (position_ < text_.size() && in(text_[position_], kLetter | kDigit | kIdMark))
-      ++position_;
+    skip(kLetter | kDigit | kIdMark);
     return make(TokenKind::kBareId, begin);
   }
   if (in(c, kDigit)) return number(begin);
+  constexpr TokenKind kOne = TokenKind::kPunctuation;
   const char after = position_ < text_.size() ? text_[position_] : '\0';
   switch (c) {
     case '%':
@@ -98,7 +107,8 @@ Token Lexer::next() {
     case '!':
       return suffixed(begin, TokenKind::kTypeId);
     case '#':
-      return hash(begin);
+      if (text_.substr(begin, 3) == "#-}") return mark(TokenKind::kMetaEnd, begin, 3);
+      return suffixed(begin, TokenKind::kAttrId);
     case '"':
       return string(begin, TokenKind::kString);
     case '@':
@@ -108,20 +118,14 @@ Token Lexer::next() {
       }
       return suffixed(begin, TokenKind::kSymbol);
     case '-':
-      if (after != '>') return make(TokenKind::kPunctuation, begin);
-      ++position_;
-      return make(TokenKind::kArrow, begin);
+      return after == '>' ? mark(TokenKind::kArrow, begin, 2) : make(kOne, begin);
     case ':':
-      if (after != ':') return make(TokenKind::kPunctuation, begin);
-      ++position_;
-      return make(TokenKind::kColonColon, begin);
+      return after == ':' ? mark(TokenKind::kColonColon, begin, 2) : make(kOne, begin);
     case '{':
-      if (text_.substr(begin, 3) != "{-#") return make(TokenKind::kPunctuation, begin);
-      position_ = begin + 3;
-      return make(TokenKind::kMetaBegin, begin);
+      if (text_.substr(begin, 3) == "{-#") return mark(TokenKind::kMetaBegin, begin, 3);
+      return make(kOne, begin);
     default:
-      if (in(c, kMark)) return make(TokenKind::kPunctuation, begin);
-      return error(begin, "a character that starts no token");
+      return in(c, kMark) ? make(kOne, begin) : error(begin, "a character that starts no token");
   }
 }
 
@@ -131,19 +135,19 @@ Token Lexer::number(std::size_t begin) {
   // 0x alone is the number 0 and an identifier, as in a dimension list.
   if (p[begin] == '0' && begin + 2 < size && p[begin + 1] == 'x' && in(p[begin + 2], kHex)) {
     position_ = begin + 2;
-    while (position_ < size && in(p[position_], kHex)) ++position_;
+    skip(kHex);
     return make(TokenKind::kInteger, begin);
   }
-  while (position_ < size && in(p[position_], kDigit)) ++position_;
+  skip(kDigit);
   if (position_ >= size || p[position_] != '.') return make(TokenKind::kInteger, begin);
   ++position_;
-  while (position_ < size && in(p[position_], kDigit)) ++position_;
+  skip(kDigit);
   if (position_ < size && (p[position_] == 'e' || p[position_] == 'E')) {
     std::size_t at = position_ + 1;
     if (at < size && (p[at] == '+' || p[at] == '-')) ++at;
     if (at < size && in(p[at], kDigit)) {
-      while (at < size && in(p[at], kDigit)) ++at;
       position_ = at;
+      skip(kDigit);
     }
   }
   return make(TokenKind::kFloat, begin);
@@ -166,7 +170,7 @@ Token Lexer::string(std::size_t begin, TokenKind kind) {
 Token Lexer::suffixed(std::size_t begin, TokenKind kind) {
   const std::size_t size = text_.size();
   if (position_ < size && in(text_[position_], kDigit)) {
-    while (position_ < size && in(text_[position_], kDigit)) ++position_;
+    skip(kDigit);
     return make(kind, begin);
   }
   const std::size_t name = position_;
@@ -177,14 +181,6 @@ Token Lexer::suffixed(std::size_t begin, TokenKind kind) {
   }
   if (position_ == name) return error(begin, "a mark (% ^ @ # !) without a name");
   return make(kind, begin);
-}
-
-Token Lexer::hash(std::size_t begin) {
-  if (text_.substr(begin, 3) == "#-}") {
-    position_ = begin + 3;
-    return make(TokenKind::kMetaEnd, begin);
-  }
-  return suffixed(begin, TokenKind::kAttrId);
 }
 
 }  // namespace millrace::devices::stablehlo::text

@@ -74,7 +74,8 @@ class Lexer {
   Token number(std::size_t begin);
   Token string(std::size_t begin, TokenKind kind);
   Token suffixed(std::size_t begin, TokenKind kind);
-  Token hash(std::size_t begin);
+  Token mark(TokenKind kind, std::size_t begin, std::size_t size);  // of so many characters
+  void skip(int classes);                                           // characters of these classes
 
   std::string_view text_;
   std::size_t position_ = 0;

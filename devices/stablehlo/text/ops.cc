@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 
 #include "millrace/devices/stablehlo/text/attributes.h"
-#include "millrace/devices/stablehlo/text/pretty.h"
 #include "millrace/devices/stablehlo/text/types.h"
 
 namespace millrace::devices::stablehlo::text {
@@ -36,23 +34,20 @@ bool bind_results(State& s, std::span<const ResultName> names, std::span<ir::Val
   std::size_t at = 0;
   for (const ResultName& r : names) {
     if (r.count > results.size() - at) {
-      return s.in.fail_at(r.location, "more names than the operation has results (" +
-                                          std::to_string(results.size()) + ")");
+      return s.in.fail_at(r.location, "more names than the operation has results (", results.size(),
+                          ")");
     }
-    if (!s.scope.define(r.name, results.subspan(at, r.count))) {
-      return s.in.fail_at(r.location, "%" + std::string(r.name) + " is defined twice");
-    }
+    if (!s.scope.define(r.name, results.subspan(at, r.count)))
+      return s.in.fail_at(r.location, "%", r.name, " is defined twice");
     at += r.count;
   }
-  return at == results.size() ||
-         s.in.fail_at(names.front().location, "names for " + std::to_string(at) +
-                                                  " results, but the operation has " +
-                                                  std::to_string(results.size()));
+  return at == results.size() || s.in.fail_at(names.front().location, "names for ", at,
+                                              " results, but the operation has ", results.size());
 }
 
 bool read_successors(State& s, Draft& draft) {
   if (!s.in.accept('[')) return true;
-  do {
+  return s.in.commas([&] {
     const Token label = s.in.token();
     if (!s.in.expect(TokenKind::kBlockId, "the ^label of a block")) return false;
     if (s.labels == nullptr) return s.in.fail_at(label.location, "a successor outside a region");
@@ -60,20 +55,15 @@ bool read_successors(State& s, Draft& draft) {
     Label& target = (*s.labels)[label.name()];
     if (target.block == nullptr) target.block = s.module.create_block({});
     draft.successors.push_back(target.block);
-  } while (s.in.accept(','));
-  return s.in.expect(']');
+    return true;
+  }) && s.in.expect(']');
 }
 
 bool read_generic_regions(State& s, Draft& draft) {
   if (!s.in.accept('(')) return true;
-  std::optional<Isolated> inside;
-  if (draft.name == "func.func") inside.emplace(s.scope);
-  do {
-    std::vector<ir::Block*> blocks;
-    if (!read_region(s, {}, &blocks)) return false;
-    draft.regions.push_back(std::move(blocks));
-  } while (s.in.accept(','));
-  return s.in.expect(')');
+  const bool isolated = draft.name == "func.func";
+  return s.in.commas([&] { return read_region(s, {}, &draft.regions.emplace_back(), isolated); }) &&
+         s.in.expect(')');
 }
 
 // Behind "name": (%a, %b)[^bb1] <{properties}> ({region}) {attributes} : (T, U) -> V
@@ -108,19 +98,17 @@ bool read_body(State& s, Draft& draft) {
     return read_generic(s, draft);
   }
   if (name.kind != TokenKind::kBareId) return s.in.unexpected("an operation");
-  if (const PrettyReader reader = pretty_sharding_reader(name.text); reader != nullptr) {
+  PrettyReader reader = pretty_sharding_reader(name.text);
+  if (reader != nullptr) {
     draft.name = s.module.intern(name.text);
-    s.in.set_op(draft.name);
-    s.in.advance();
-    return reader(s, draft);
+  } else {
+    draft.kind = kind_of_word(name.text);
+    draft.name = ir::to_string(draft.kind);
+    reader = pretty_reader(draft.kind);
   }
-  draft.kind = kind_of_word(name.text);
-  draft.name = ir::to_string(draft.kind);
-  const PrettyReader reader = pretty_reader(draft.kind);
   if (reader == nullptr) {
-    return s.in.fail_at(name.location,
-                        "the operation " + std::string(name.text.substr(0, 80)) +
-                            " has no short form that is known; write it as \"name\"(...)");
+    return s.in.fail_at(name.location, "the operation ", name.text.substr(0, 80),
+                        " has no short form that is known; write it as \"name\"(...)");
   }
   s.in.set_op(draft.name);
   s.in.advance();
@@ -153,8 +141,7 @@ bool open_block(State& s, std::span<const Argument> arguments, ir::Block** block
   }
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (!s.scope.define(arguments[i].name, (*block)->arguments().subspan(i, 1))) {
-      return s.in.fail_at(arguments[i].location,
-                          "%" + std::string(arguments[i].name) + " is defined twice");
+      return s.in.fail_at(arguments[i].location, "%", arguments[i].name, " is defined twice");
     }
   }
   return true;
@@ -177,13 +164,11 @@ bool read_labelled_block(State& s, std::vector<ir::Block*>* blocks) {
   if (!s.in.skip_location() || !s.in.expect(':')) return false;
   Label& known = (*s.labels)[label.name()];
   if (known.defined)
-    return s.in.fail_at(label.location,
-                        "the block " + std::string(label.text) + " is defined twice");
+    return s.in.fail_at(label.location, "the block ", label.text, " is defined twice");
   known.defined = true;
   if (!open_block(s, arguments, &known.block)) return false;
-  ir::Block* block = known.block;
-  blocks->push_back(block);
-  return read_block_ops(s, *block);
+  blocks->push_back(known.block);
+  return read_block_ops(s, *known.block);
 }
 
 bool read_blocks(State& s, std::span<const Argument> arguments, std::vector<ir::Block*>* blocks) {
@@ -200,8 +185,7 @@ bool read_blocks(State& s, std::span<const Argument> arguments, std::vector<ir::
     if (!read_labelled_block(s, blocks)) return false;
   }
   for (const auto& [name, label] : *s.labels) {
-    if (!label.defined)
-      return s.in.fail("the block ^" + std::string(name) + " is used but not defined");
+    if (!label.defined) return s.in.fail("the block ^", name, " is used but not defined");
   }
   return s.in.expect('}');
 }
@@ -227,26 +211,21 @@ bool read_operand(State& s, std::vector<ir::Value*>* out) {
   const Token token = s.in.token();
   if (!s.in.expect(TokenKind::kValueId, "a %value")) return false;
   const std::span<ir::Value> values = s.scope.find(token.name());
-  if (values.empty()) {
-    return s.in.fail_at(token.location,
-                        "%" + std::string(token.name()) + " is used but not defined before");
-  }
+  if (values.empty())
+    return s.in.fail_at(token.location, "%", token.name(), " is used but not defined before");
   // %a#1 lexes as the value %a and #1.
   std::size_t index = 0;
   if (s.in.token().kind == TokenKind::kAttrId && s.in.begin() == s.in.previous_end()) {
     const std::string_view digits = s.in.token().name();
     const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
     if (code != std::errc() || end != digits.data() + digits.size() || index >= values.size()) {
-      return s.in.fail_at(token.location, "%" + std::string(token.name()) + " stands for " +
-                                              std::to_string(values.size()) +
-                                              " results; there is no #" +
-                                              std::string(digits.substr(0, 20)));
+      return s.in.fail_at(token.location, "%", token.name(), " stands for ", values.size(),
+                          " results; there is no #", digits.substr(0, 20));
     }
     s.in.advance();
   } else if (values.size() != 1) {
-    return s.in.fail_at(token.location, "%" + std::string(token.name()) + " stands for " +
-                                            std::to_string(values.size()) +
-                                            " results, say which with #0 and so on");
+    return s.in.fail_at(token.location, "%", token.name(), " stands for ", values.size(),
+                        " results, say which with #0 and so on");
   }
   out->push_back(&values[index]);
   return true;
@@ -259,12 +238,7 @@ bool read_operands(State& s, std::vector<ir::Value*>* out, bool* comma) {
     after_comma = s.in.accept(',');
     if (!after_comma) break;
   }
-  if (comma != nullptr) {
-    *comma = after_comma;
-  } else if (after_comma) {
-    return s.in.unexpected("a %value");
-  }
-  return true;
+  return comma != nullptr ? give(comma, after_comma) : !after_comma || s.in.unexpected("a %value");
 }
 
 bool read_operand_tuple(State& s, std::vector<ir::Value*>* out) {
@@ -273,17 +247,14 @@ bool read_operand_tuple(State& s, std::vector<ir::Value*>* out) {
 
 bool match_operand_types(State& s, const Draft& draft, std::span<const ir::Type> types) {
   if (types.size() != draft.operands.size()) {
-    return s.in.fail_at(draft.location, "found " + std::to_string(draft.operands.size()) +
-                                            " operands, but the types of " +
-                                            std::to_string(types.size()));
+    return s.in.fail_at(draft.location, "found ", draft.operands.size(),
+                        " operands, but the types of ", types.size());
   }
   for (std::size_t i = 0; i < types.size(); ++i) {
     const ir::Type type = draft.operands[i]->type();
     if (type != types[i]) {
-      return s.in.fail_at(draft.location, "operand " + std::to_string(i) + " is " +
-                                              type.to_string().substr(0, 200) +
-                                              ", but the text says " +
-                                              types[i].to_string().substr(0, 200));
+      return s.in.fail_at(draft.location, "operand ", i, " is ", type.to_string().substr(0, 200),
+                          ", but the text says ", types[i].to_string().substr(0, 200));
     }
   }
   return true;
@@ -309,17 +280,18 @@ bool read_op(State& s, ir::Block& block) {
   return bind_results(s, names, op->results());
 }
 
-bool read_ops(State& s, ir::Block& block) { return read_block_ops(s, block) && s.in.expect('}'); }
-
-bool read_region(State& s, std::span<const Argument> arguments, std::vector<ir::Block*>* blocks) {
+bool read_region(State& s, std::span<const Argument> arguments, std::vector<ir::Block*>* blocks,
+                 bool isolated) {
   Nesting nesting(s.in);
   if (!nesting) return false;
   std::unordered_map<std::string_view, Label> labels;
-  auto* outer = s.labels;
-  s.labels = &labels;
+  auto* const outer = std::exchange(s.labels, &labels);
+  Scope outside;
+  if (isolated) std::swap(s.scope, outside);
   const std::size_t mark = s.scope.enter();
   const bool good = read_blocks(s, arguments, blocks);
   s.scope.leave(mark);
+  if (isolated) std::swap(s.scope, outside);
   s.labels = outer;
   return good;
 }

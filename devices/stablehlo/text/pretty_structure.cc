@@ -1,30 +1,15 @@
-// Short forms with regions, symbols or any number of values: reduce, while, calls, composite,
-// return.
+// Short forms with regions, and returns. Of Shardy's operations, which travel with StableHLO, what
+// they say of meshes and shardings is kept as the text of attributes.
 #include "millrace/devices/stablehlo/text/attributes.h"
 #include "millrace/devices/stablehlo/text/ops.h"
-#include "millrace/devices/stablehlo/text/pretty.h"
 #include "millrace/devices/stablehlo/text/types.h"
 
 namespace millrace::devices::stablehlo::text {
 namespace {
 
-// "(%a init: %z), (%b init: %y)": the inputs, then the initial values.
-bool read_reduce_operands(State& s, Draft& d) {
-  std::vector<ir::Value*> inits;
-  const bool good = s.in.commas([&] {
-    return s.in.expect('(') && read_operand(s, &d.operands) && s.in.expect_word("init") &&
-           s.in.expect(':') && read_operand(s, &inits) && s.in.expect(')');
-  });
-  d.operands.insert(d.operands.end(), inits.begin(), inits.end());
-  return good;
-}
-
 bool read_reduce_tail(State& s, Draft& d) {
-  std::vector<std::int64_t> dims;
-  if (!s.in.expect_word("across") || !s.in.expect_field("dimensions") || !s.in.int_list(&dims))
-    return false;
-  add(s, d, "dimensions", make_ints(s, dims));
-  return read_tail(s, d);
+  return s.in.expect_word("across") && s.in.expect_field("dimensions") &&
+         read_value(s, d, "dimensions", read_ints) && read_tail(s, d);
 }
 
 // The body that "applies stablehlo.add" stands for: one op on two scalars of the initial value's
@@ -61,19 +46,58 @@ bool read_reducer_arguments(State& s, std::vector<Argument>* out) {
   return true;
 }
 
-// "%i = %c0, %x = %x0": argument names and their first values.
-bool read_while_header(State& s, Draft& d, std::vector<Argument>* arguments) {
-  return s.in.list('(', ')', [&] {
-    Argument& a = arguments->emplace_back();
-    a.location = s.in.location();
-    return read_value_name(s, &a.name) && s.in.expect('=') && read_operand(s, &d.operands);
-  });
+// What stands in the brackets at the cursor, between the words that make it an attribute.
+bool read_as_attribute(State& s, Draft& d, std::string_view name, char bracket,
+                       std::string_view before, std::string_view after) {
+  const std::size_t begin = s.in.begin();
+  if (!s.in.skip_balanced(bracket)) return false;
+  add(s, d, name, make_opaque(s, ir::message(before, text_since(s, begin), after)));
+  return true;
+}
+
+// "%a <@mesh, [{"x"}, {}]> : T"
+bool read_constraint(State& s, Draft& d) {
+  return read_operand(s, &d.operands) &&
+         read_as_attribute(s, d, "sharding", '<', "#sdy.sharding", "") &&
+         read_optional_dict(s, &d.attributes) && s.in.expect(':') &&
+         read_type(s, &d.result_types.emplace_back()) && match_operand_types(s, d, d.result_types);
+}
+
+// "(%a) in_shardings=[...] out_shardings=[...] manual_axes={...} (%x: T) { ... } : (T) -> U"
+bool read_manual_computation(State& s, Draft& d) {
+  if (!read_operand_tuple(s, &d.operands)) return false;
+  for (const std::string_view name : {"in_shardings", "out_shardings"}) {
+    if (!s.in.expect_field(name) ||
+        !read_as_attribute(s, d, name, '[', "#sdy.sharding_per_value<", ">")) {
+      return false;
+    }
+  }
+  std::vector<Argument> arguments;
+  return s.in.expect_field("manual_axes") &&
+         read_as_attribute(s, d, "manual_axes", '{', "#sdy<manual_axes", ">") &&
+         read_arguments(s, &arguments) && read_region(s, arguments, &d.regions.emplace_back()) &&
+         read_tail(s, d);
 }
 
 }  // namespace
 
+PrettyReader pretty_sharding_reader(std::string_view name) {
+  if (name == "sdy.sharding_constraint" || name == "sdy.reshard") return read_constraint;
+  if (name == "sdy.manual_computation") return read_manual_computation;
+  return name == "sdy.return" ? read_pretty_return : nullptr;
+}
+
+// "(%a init: %z), (%b init: %y) across dimensions = [0] : signature reducer(%x: S, %y: S) ...
+// {...}": the operands are the inputs, then the initial values. "applies stablehlo.add" is a body
+// of one op.
 bool read_pretty_reduce(State& s, Draft& d) {
-  if (!read_reduce_operands(s, d)) return false;
+  std::vector<ir::Value*> inits;
+  const bool good = s.in.commas([&] {
+    return s.in.expect('(') && read_operand(s, &d.operands) && s.in.expect_word("init") &&
+           s.in.expect(':') && read_operand(s, &inits) && s.in.expect(')');
+  });
+  if (!good) return false;
+  d.operands.insert(d.operands.end(), inits.begin(), inits.end());
   if (s.in.accept_word("applies")) {
     const Token word = s.in.token();
     const ir::OpKind applied =
@@ -83,14 +107,20 @@ bool read_pretty_reduce(State& s, Draft& d) {
     return read_reduce_tail(s, d) && make_reduce_body(s, d, applied);
   }
   std::vector<Argument> arguments;
-  if (!read_reduce_tail(s, d)) return false;
-  if (!s.in.expect_word("reducer") || !read_reducer_arguments(s, &arguments)) return false;
-  return read_region(s, arguments, &d.regions.emplace_back());
+  return read_reduce_tail(s, d) && s.in.expect_word("reducer") &&
+         read_reducer_arguments(s, &arguments) &&
+         read_region(s, arguments, &d.regions.emplace_back());
 }
 
+// "(%i = %c0, %x = %x0) : T, U cond {...} do {...}": argument names and their first values.
 bool read_pretty_while(State& s, Draft& d) {
   std::vector<Argument> arguments;
-  if (!read_while_header(s, d, &arguments)) return false;
+  const bool good = s.in.list('(', ')', [&] {
+    Argument& a = arguments.emplace_back();
+    a.location = s.in.location();
+    return read_value_name(s, &a.name) && s.in.expect('=') && read_operand(s, &d.operands);
+  });
+  if (!good) return false;
   if (s.in.accept(':') && !read_types(s, &d.result_types)) return false;
   if (!match_operand_types(s, d, d.result_types)) return false;
   for (std::size_t i = 0; i < arguments.size(); ++i) arguments[i].type = d.result_types[i];
@@ -99,29 +129,6 @@ bool read_pretty_while(State& s, Draft& d) {
     return false;
   s.in.set_op(d.name);
   return s.in.expect_word("do") && read_region(s, arguments, &d.regions.emplace_back());
-}
-
-bool read_pretty_custom_call(State& s, Draft& d) {
-  std::string target;
-  if (!s.in.symbol(&target) || !read_operand_tuple(s, &d.operands)) return false;
-  add(s, d, "call_target_name", make_string(s, target));
-  return read_tail(s, d);
-}
-
-bool read_pretty_composite(State& s, Draft& d) {
-  std::string name;
-  if (!s.in.string(&name) || !read_operands(s, &d.operands)) return false;
-  add(s, d, "name", make_string(s, name));
-  return read_tail(s, d);
-}
-
-bool read_pretty_call(State& s, Draft& d) {
-  if (s.in.token().kind != TokenKind::kSymbol)
-    return s.in.unexpected("the @function that is called");
-  std::string callee;
-  if (!s.in.symbol(&callee) || !read_operand_tuple(s, &d.operands)) return false;
-  add(s, d, "callee", make_symbol(s, callee));
-  return read_tail(s, d);
 }
 
 bool read_pretty_return(State& s, Draft& d) {

@@ -17,18 +17,27 @@
 namespace millrace::devices::stablehlo::text {
 
 // The names of values that the text may use at a place. A region sees what its parents see, but for
-// a function's (Isolated); what it defines is forgotten at its end. Names point into the text.
+// a function's; what it defines is forgotten at its end. Names point into the text.
 // Thread-safety: confined.
 class Scope {
  public:
   // The values that %name or %name#i stand for; empty if it is not defined here.
-  std::span<ir::Value> find(std::string_view name) const;
+  std::span<ir::Value> find(std::string_view name) const {
+    const auto it = visible_.find(name);
+    return it == visible_.end() ? std::span<ir::Value>() : it->second;
+  }
   // False if the name is already visible.
-  bool define(std::string_view name, std::span<ir::Value> values);
+  bool define(std::string_view name, std::span<ir::Value> values) {
+    if (!visible_.emplace(name, values).second) return false;
+    names_.push_back(name);
+    return true;
+  }
 
   // Marks nest: leave(mark) forgets what was defined since.
   std::size_t enter() const { return names_.size(); }
-  void leave(std::size_t mark);
+  void leave(std::size_t mark) {
+    for (; names_.size() > mark; names_.pop_back()) visible_.erase(names_.back());
+  }
 
  private:
   std::unordered_map<std::string_view, std::span<ir::Value>> visible_;
@@ -47,7 +56,14 @@ struct Draft {
   std::vector<std::vector<ir::Block*>> regions;
   std::vector<ir::Block*> successors;
 
-  void clear();
+  void clear() {
+    kind = ir::OpKind::kOther;
+    operands.clear();
+    result_types.clear();
+    attributes.clear();
+    regions.clear();
+    successors.clear();
+  }
 };
 
 inline constexpr std::size_t kMaxExpansion = 16;
@@ -79,6 +95,18 @@ struct State {
   // text mean a program of any size; this is kept within a small multiple of the text.
   std::size_t expanded = 0;
 
+  // How a reader of attributes ends: gives one with this record of ir/attribute.h, and true.
+  template <class Record>
+  bool make(ir::Attribute* out, const Record& record) {
+    return give(out, module.attribute(record));
+  }
+
+  // A list in the module's memory, as records have it.
+  template <class T>
+  std::span<const T> keep(const std::vector<T>& values) const {
+    return module.copy(std::span<const T>(values));
+  }
+
   // Steps over the alias at the cursor and gives its value.
   template <class T>
   bool use_alias(const Alias<T>& alias, T* out) {
@@ -88,9 +116,7 @@ struct State {
       return in.fail("aliases that stand for too deep or too large a text");
     }
     in.set_deepest(std::max(in.deepest(), in.depth() + alias.depth));
-    in.advance();
-    *out = alias.value;
-    return true;
+    return in.advance() && give(out, alias.value);
   }
 
   // dense_resource<key>: its bytes stand at the end of the text.
@@ -108,19 +134,6 @@ struct State {
   std::size_t drafts_used = 0;
 };
 
-// For the time of this, no value is visible but what is defined meanwhile.
-class Isolated {
- public:
-  explicit Isolated(Scope& scope) : scope_(scope) { std::swap(scope_, outside_); }
-  ~Isolated() { std::swap(scope_, outside_); }
-  Isolated(const Isolated&) = delete;
-  Isolated& operator=(const Isolated&) = delete;
-
- private:
-  Scope& scope_;
-  Scope outside_;
-};
-
 // A cleared draft for the time of its scope.
 class DraftLease {
  public:
@@ -133,7 +146,6 @@ class DraftLease {
   DraftLease(const DraftLease&) = delete;
   DraftLease& operator=(const DraftLease&) = delete;
   Draft& operator*() const { return *draft_; }
-  Draft* operator->() const { return draft_; }
 
  private:
   State& state_;

@@ -11,6 +11,19 @@ using ir::Type;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+// The plain element type that a word of the text names, kInvalid for others.
+DType dtype_of_word(std::string_view word) {
+  // The common ones first; the table is searched for the rest.
+  if (word == "f32") return DType::kF32;
+  if (word == "i64") return DType::kI64;
+  if (word == "i1") return DType::kI1;
+  if (word.empty() ||
+      (word[0] != 'f' && word[0] != 'i' && word[0] != 'u' && word[0] != 'b' && word[0] != 't')) {
+    return DType::kInvalid;
+  }
+  return dtype_from_string(word).value_or(DType::kInvalid);
+}
+
 // An integer or float type that no DType stands for: si32, i3, i128, f80. It stays opaque.
 bool is_other_number(std::string_view word) {
   if (word == "f80" || word == "f128") return true;
@@ -22,11 +35,7 @@ bool is_other_number(std::string_view word) {
     return false;
   }
   // MLIR's widest integer has 2^24 - 1 bits.
-  if (word.empty() || word.size() > 8) return false;
-  for (char c : word) {
-    if (!is_digit(c)) return false;
-  }
-  return true;
+  return !word.empty() && word.size() <= 8 && std::ranges::all_of(word, is_digit);
 }
 
 // Dimensions are scanned by characters: to the lexer 2x0x3xf32 is something else. The cursor is at
@@ -64,17 +73,9 @@ bool read_dims(State& s, std::vector<std::int64_t>* dims, bool* unranked) {
 // The rest of tensor< or memref<: an optional layout or encoding, and '>'.
 bool read_encoding(State& s, std::vector<std::int64_t>* bounds, std::string_view* encoding) {
   if (!s.in.accept(',')) return s.in.expect('>');
-  const Token& t = s.in.token();
-  if (t.kind == TokenKind::kAttrId &&
-      (t.name() == "stablehlo.bounds" || t.name() == "mhlo.bounds")) {
-    s.in.advance();
-    return s.in.expect('<') && read_bounds(s, '>', bounds) && s.in.expect('>');
-  }
-  if (t.kind == TokenKind::kAttrId && t.name() == "stablehlo.type_extensions") {
-    s.in.advance();
-    return s.in.expect('<') && s.in.expect_word("bounds") && s.in.expect('=') && s.in.expect('[') &&
-           read_bounds(s, ']', bounds) && s.in.expect('>') && s.in.expect('>');
-  }
+  const std::string_view text = s.in.token().text;
+  if (text == "#stablehlo.bounds" || text == "#mhlo.bounds" || text == "#stablehlo.type_extensions")
+    return s.in.advance() && read_bounds(s, bounds) && s.in.expect('>');
   const std::size_t begin = s.in.begin();
   if (s.in.token().is('>')) return s.in.unexpected("what the comma announces");
   while (!s.in.token().is('>')) {
@@ -87,9 +88,7 @@ bool read_encoding(State& s, std::vector<std::int64_t>* bounds, std::string_view
       s.in.advance();
     }
   }
-  *encoding = text_since(s, begin);
-  s.in.advance();
-  return true;
+  return give(encoding, text_since(s, begin)) && s.in.advance();
 }
 
 bool read_shaped(State& s, bool memref, Type* out) {
@@ -101,65 +100,47 @@ bool read_shaped(State& s, bool memref, Type* out) {
   Type element;
   const ir::Location where = s.in.location();
   if (!read_dims(s, &dims, &unranked) || !read_type(s, &element)) return false;
-  switch (element.kind()) {
-    case ir::TypeKind::kScalar:
-    case ir::TypeKind::kIndex:
-    case ir::TypeKind::kQuant:
-    case ir::TypeKind::kOpaque:
-      break;
-    default:
-      return s.in.fail_at(where,
-                          "an array of elements of type " + element.to_string().substr(0, 80));
+  using enum ir::TypeKind;
+  if (const auto kind = element.kind();
+      kind != kScalar && kind != kIndex && kind != kQuant && kind != kOpaque) {
+    return s.in.fail_at(where, "an array of elements of type ", element.to_string().substr(0, 80));
   }
   if (!read_encoding(s, &bounds, &encoding)) return false;
   if (!bounds.empty() && bounds.size() != dims.size()) {
-    return s.in.fail_at(where, "found " + std::to_string(bounds.size()) +
-                                   " bounds, expected one for each of the " +
-                                   std::to_string(dims.size()) + " dimensions");
+    return s.in.fail_at(where, "found ", bounds.size(), " bounds, expected one for each of the ",
+                        dims.size(), " dimensions");
   }
-  if (unranked) {
-    *out = s.module.types().unranked(element);
-  } else if (memref) {
-    *out = s.module.types().memref(dims, element, encoding);
-  } else {
-    *out = s.module.types().tensor(dims, element, bounds, encoding);
-  }
-  return true;
+  ir::TypeTable& types = s.module.types();
+  return give(out, unranked ? types.unranked(element)
+                   : memref ? types.memref(dims, element, encoding)
+                            : types.tensor(dims, element, bounds, encoding));
 }
 
 bool read_complex(State& s, Type* out) {
-  s.in.advance();
   Type element;
   if (!s.in.expect('<') || !read_type(s, &element) || !s.in.expect('>')) return false;
-  switch (element.kind() == ir::TypeKind::kScalar ? element.dtype() : DType::kInvalid) {
-    case DType::kF32:
-      *out = s.module.types().scalar(DType::kC64);
-      return true;
-    case DType::kF64:
-      *out = s.module.types().scalar(DType::kC128);
-      return true;
-    default:
-      *out = s.module.types().opaque("complex<" + element.to_string() + ">");
-      return true;
-  }
+  ir::TypeTable& types = s.module.types();
+  return give(out, element == types.scalar(DType::kF32) ? types.scalar(DType::kC64)
+                   : element == types.scalar(DType::kF64)
+                       ? types.scalar(DType::kC128)
+                       : types.opaque("complex<" + element.to_string() + ">"));
 }
 
 bool read_member_types(State& s, std::vector<Type>* out) {
   return s.in.list('<', '>', [&] { return read_type(s, &out->emplace_back()); });
 }
 
+// The storage type of quantised elements: u8, i8, si8.
 DType storage_of_word(std::string_view word) {
   if (word.starts_with('u')) return dtype_of_word("ui" + std::string(word.substr(1)));
   if (word.starts_with("si")) return dtype_of_word(word.substr(1));
   return dtype_of_word(word);
 }
 
-bool read_dtype_word(State& s, DType (*parse)(std::string_view), std::string_view what,
+bool read_word_dtype(State& s, std::string_view what, DType (*parse)(std::string_view),
                      DType* out) {
   *out = s.in.token().kind == TokenKind::kBareId ? parse(s.in.token().text) : DType::kInvalid;
-  if (*out == DType::kInvalid) return s.in.unexpected(what);
-  s.in.advance();
-  return true;
+  return *out != DType::kInvalid ? s.in.advance() : s.in.unexpected(what);
 }
 
 // !quant.uniform is stepped over already.
@@ -167,7 +148,7 @@ bool read_quant(State& s, Type* out) {
   ir::QuantParameters q;
   std::vector<double> scales;
   std::vector<std::int64_t> zero_points;
-  if (!s.in.expect('<') || !read_dtype_word(s, storage_of_word, "a storage type", &q.storage))
+  if (!s.in.expect('<') || !read_word_dtype(s, "a storage type", storage_of_word, &q.storage))
     return false;
   const int bits = bit_width(q.storage);
   if (bits > 32 || is_floating(q.storage))
@@ -181,8 +162,7 @@ bool read_quant(State& s, Type* out) {
       return false;
     }
   }
-  if (!s.in.expect(':') || !read_dtype_word(s, dtype_of_word, "an expressed type", &q.expressed))
-    return false;
+  if (!s.in.expect(':') || !read_dtype(s, "an expressed type", &q.expressed)) return false;
   if (s.in.accept(':')) {
     if (s.in.token().is('{'))
       return s.in.fail("StableHLO has scales of a whole tensor or along one axis, not of blocks");
@@ -201,13 +181,10 @@ bool read_quant(State& s, Type* out) {
     return s.in.number(&scales.emplace_back()) &&
            (!s.in.accept(':') || s.in.integer(&zero_points.back()));
   });
-  if (!good) return false;
-  if (braces && !s.in.expect('}')) return false;
-  if (!s.in.expect('>')) return false;
   q.scales = scales;
   q.zero_points = zero_points;
-  *out = s.module.types().quant(q);
-  return true;
+  return good && (!braces || s.in.expect('}')) && s.in.expect('>') &&
+         give(out, s.module.types().quant(q));
 }
 
 bool read_dialect_type(State& s, Type* out) {
@@ -221,83 +198,39 @@ bool read_dialect_type(State& s, Type* out) {
     return s.in.unexpected("a type; this alias is not defined before its use");
   }
   s.in.advance();
-  if (name == "stablehlo.token" || name == "mhlo.token") {
-    *out = s.module.types().token();
-    return true;
-  }
-  if (name == "stablehlo.future") {
-    std::vector<Type> members;
-    if (!read_member_types(s, &members)) return false;
-    *out = s.module.types().future(members);
-    return true;
-  }
+  ir::TypeTable& types = s.module.types();
+  std::vector<Type> members;
+  if (name == "stablehlo.token" || name == "mhlo.token") return give(out, types.token());
+  if (name == "stablehlo.future")
+    return read_member_types(s, &members) && give(out, types.future(members));
   if (name == "quant.uniform") return read_quant(s, out);
   if (s.in.token().is('<') && !s.in.skip_balanced()) return false;
-  *out = s.module.types().opaque(text_since(s, begin));
-  return true;
+  return give(out, types.opaque(text_since(s, begin)));
 }
 
 bool read_word_type(State& s, Type* out) {
   const std::string_view word = s.in.token().text;
+  const std::size_t begin = s.in.begin();
   ir::TypeTable& types = s.module.types();
-  if (const DType dtype = dtype_of_word(word); dtype != DType::kInvalid) {
-    *out = types.scalar(dtype);
-  } else if (word == "index") {
-    *out = types.index();
-  } else if (word == "none") {
-    *out = types.none();
-  } else if (is_other_number(word)) {
-    *out = types.opaque(word);
-  } else if (word == "complex") {
-    return read_complex(s, out);
-  } else if (word == "tensor" || word == "memref") {
-    s.in.advance();
-    return read_shaped(s, word == "memref", out);
-  } else if (word == "tuple") {
-    s.in.advance();
-    std::vector<Type> members;
-    if (!read_member_types(s, &members)) return false;
-    *out = types.tuple(members);
-    return true;
-  } else if (word == "vector") {
-    const std::size_t begin = s.in.begin();
-    s.in.advance();
-    if (!s.in.skip_balanced('<')) return false;
-    *out = types.opaque(text_since(s, begin));
-    return true;
-  } else {
-    return s.in.unexpected("a type");
-  }
+  std::vector<Type> members;
+  if (const DType dtype = dtype_of_word(word); dtype != DType::kInvalid)
+    return s.in.advance() && give(out, types.scalar(dtype));
+  if (!begins_type(s.in.token())) return s.in.unexpected("a type");
   s.in.advance();
-  return true;
+  if (word == "tensor" || word == "memref") return read_shaped(s, word == "memref", out);
+  if (word == "complex") return read_complex(s, out);
+  if (word == "tuple") return read_member_types(s, &members) && give(out, types.tuple(members));
+  if (word == "vector")
+    return s.in.skip_balanced('<') && give(out, types.opaque(text_since(s, begin)));
+  if (word == "index") return give(out, types.index());
+  return give(out, word == "none" ? types.none() : types.opaque(word));
 }
 
 }  // namespace
 
-DType dtype_of_word(std::string_view word) {
-  // The common ones first; the table is searched for the rest.
-  if (word == "f32") return DType::kF32;
-  if (word == "i64") return DType::kI64;
-  if (word == "i1") return DType::kI1;
-  if (word.empty() ||
-      (word[0] != 'f' && word[0] != 'i' && word[0] != 'u' && word[0] != 'b' && word[0] != 't')) {
-    return DType::kInvalid;
-  }
-  return dtype_from_string(word).value_or(DType::kInvalid);
-}
-
 std::string_view text_since(const State& s, std::size_t begin) {
   // Nothing may have been read since.
   return s.in.text().substr(begin, std::max(s.in.previous_end(), begin) - begin);
-}
-
-bool read_text_and_type(State& s, std::size_t begin, std::string* out) {
-  *out = text_since(s, begin);
-  if (!s.in.accept(':')) return true;
-  Type type;
-  if (!read_type(s, &type)) return false;
-  *out += " : " + type.to_string();
-  return true;
 }
 
 bool begins_type(const Token& token) {
@@ -308,12 +241,19 @@ bool begins_type(const Token& token) {
          w == "none" || w == "vector" || dtype_of_word(w) != DType::kInvalid || is_other_number(w);
 }
 
-bool read_bounds(State& s, char close, std::vector<std::int64_t>* out) {
-  if (s.in.accept(close)) return true;
-  return s.in.commas([&] {
+bool read_bounds(State& s, std::vector<std::int64_t>* out) {
+  const auto bound = [&] {
     out->push_back(ir::kDynamic);
     return s.in.accept('?') || s.in.integer(&out->back());
-  }) && s.in.expect(close);
+  };
+  if (!s.in.expect('<')) return false;
+  if (s.in.accept_word("bounds"))
+    return s.in.expect('=') && s.in.list('[', ']', bound) && s.in.expect('>');
+  return s.in.accept('>') || (s.in.commas(bound) && s.in.expect('>'));
+}
+
+bool read_dtype(State& s, std::string_view what, DType* out) {
+  return read_word_dtype(s, what, dtype_of_word, out);
 }
 
 bool read_type(State& s, Type* out) {
@@ -325,9 +265,8 @@ bool read_type(State& s, Type* out) {
   if (t.is('(')) {
     std::vector<Type> inputs;
     std::vector<Type> results;
-    if (!read_function_type(s, &inputs, &results)) return false;
-    *out = s.module.types().function(inputs, results);
-    return true;
+    return read_function_type(s, &inputs, &results) &&
+           give(out, s.module.types().function(inputs, results));
   }
   return s.in.unexpected("a type");
 }
@@ -340,13 +279,13 @@ bool read_type_tuple(State& s, std::vector<Type>* out) {
   return s.in.list('(', ')', [&] { return read_type(s, &out->emplace_back()); });
 }
 
+bool read_result_types(State& s, std::vector<Type>* out) {
+  return s.in.token().is('(') ? read_type_tuple(s, out) : read_type(s, &out->emplace_back());
+}
+
 bool read_function_type(State& s, std::vector<Type>* inputs, std::vector<Type>* results) {
-  if (!read_type_tuple(s, inputs) || !s.in.expect(TokenKind::kArrow, "'->'")) return false;
-  if (s.in.token().is('(')) return read_type_tuple(s, results);
-  Type result;
-  if (!read_type(s, &result)) return false;
-  results->push_back(result);
-  return true;
+  return read_type_tuple(s, inputs) && s.in.expect(TokenKind::kArrow, "'->'") &&
+         read_result_types(s, results);
 }
 
 }  // namespace millrace::devices::stablehlo::text

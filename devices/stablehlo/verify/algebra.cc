@@ -2,7 +2,7 @@
 #include <map>
 #include <string>
 
-#include "millrace/devices/stablehlo/ir/einsum.h"
+#include "millrace/devices/stablehlo/ir/contraction_dims.h"
 #include "millrace/devices/stablehlo/verify/rules.h"
 
 namespace millrace::devices::stablehlo::verify {
@@ -55,9 +55,8 @@ bool check_fft(Check& c) {
   // The elements: both of the same precision.
   const DType in = c.operand(0).dtype(), out = c.result().dtype();
   const DType real = from_real ? in : out, complex = from_real ? out : in;
-  const bool fits = from_real || to_real ? (real == DType::kF32 && complex == DType::kC64) ||
-                                               (real == DType::kF64 && complex == DType::kC128)
-                                         : is_complex(in) && in == out;
+  const bool fits =
+      is_complex(complex) && (from_real || to_real ? real == part_of(complex) : in == out);
   if (!fits) {
     return c.fail("found elements of ", in, " and ", out, ", which do not go with this transform");
   }
@@ -161,18 +160,15 @@ bool check_batch_norm(Check& c) {
     return c.fail("the attribute epsilon is missing or no float");
   const Dims features{c.operand(0).dim(index)};
   const int vectors = c.op.operand_count() - (gradient ? 2 : 1);
-  for (int i = 1; i <= vectors; ++i) {
-    if (!c.same_element(i, c.operand(0)) || !c.same_dims(i, features)) return false;
-  }
-  if (gradient && !c.same_shape_and_element(c.operand(4), c.operand(0), "operand 4")) return false;
-  if (!c.result_like(0, c.operand(0))) return false;
-  for (int i = 1; i < c.op.result_count(); ++i) {
-    if (!c.same_element(c.result(i), c.operand(0), "result " + std::to_string(i)) ||
-        !c.result_dims(i, features)) {
-      return false;
-    }
-  }
-  return true;
+  return all(vectors,
+             [&](int i) {
+               return c.same_element(i + 1, c.operand(0)) && c.same_dims(i + 1, features);
+             }) &&
+         (!gradient || c.same_shape_and_element(c.operand(4), c.operand(0), "operand 4")) &&
+         c.result_like(0, c.operand(0)) && all(c.op.result_count() - 1, [&](int i) {
+           return c.same_element(c.result(i + 1), c.operand(0), result_name(i + 1)) &&
+                  c.result_dims(i + 1, features);
+         });
 }
 
 }  // namespace millrace::devices::stablehlo::verify

@@ -73,25 +73,6 @@ std::string quantisation_fault(const ir::QuantParameters& q, ir::Type type) {
                      q.axis);
 }
 
-}  // namespace
-
-std::string type_fault(ir::Type type) {
-  if (type.kind() == ir::TypeKind::kTuple || type.kind() == ir::TypeKind::kFuture) {
-    for (const ir::Type member : type.members()) {
-      if (std::string fault = type_fault(member); !fault.empty()) return fault;
-    }
-    return "";
-  }
-  if (!type.is_tensor() && type.kind() != ir::TypeKind::kUnranked) return "";
-  if (type.dtype() == DType::kTF32)
-    return "tf32 is a precision of dot_general's algorithms, not an element that memory holds: "
-           "expected f32";
-  const ir::QuantParameters* q = type.element().quant();
-  return q != nullptr ? quantisation_fault(*q, type) : "";
-}
-
-namespace {
-
 // Whether a body on `to` may combine elements of `from`: of the same class, and no wider. Both are
 // element types.
 bool is_promotable(ir::Type from, ir::Type to) {
@@ -111,17 +92,27 @@ bool is_promotable(ir::Type from, ir::Type to) {
 
 }  // namespace
 
+std::string type_fault(ir::Type type) {
+  if (type.kind() == ir::TypeKind::kTuple || type.kind() == ir::TypeKind::kFuture) {
+    for (const ir::Type member : type.members()) {
+      if (std::string fault = type_fault(member); !fault.empty()) return fault;
+    }
+    return "";
+  }
+  if (!type.is_tensor() && type.kind() != ir::TypeKind::kUnranked) return "";
+  if (type.dtype() == DType::kTF32)
+    return "tf32 is a precision of dot_general's algorithms, not an element that memory holds: "
+           "expected f32";
+  const ir::QuantParameters* q = type.element().quant();
+  return q != nullptr ? quantisation_fault(*q, type) : "";
+}
+
 bool compatible(ir::Type a, ir::Type b) {
   if (a == b) return true;
   if (!a.is_tensor() || !b.is_tensor()) {
     return a.kind() == ir::TypeKind::kUnranked || b.kind() == ir::TypeKind::kUnranked;
   }
   return a.element() == b.element() && std::ranges::equal(a.dims(), b.dims(), agree);
-}
-
-bool Check::fail_at(const ir::Op& where, const std::string& message) {
-  if (!error_) error_.emplace(ErrorCode::kInvalidArgument, where.where() + ": " + message);
-  return false;
 }
 
 bool Check::counts(int operands, int count) {
@@ -274,13 +265,13 @@ bool Check::same_shape_and_element(ir::Type found, ir::Type expected, std::strin
   return same_element(found, expected, what) && same_dims(found.dims(), expected.dims(), what);
 }
 
-bool Check::agree_at(Ints left, Ints right, std::string_view what) {
+bool Check::agree_at(Ints left, Ints right, std::string_view what, int other) {
   if (left.size() != right.size()) {
     return fail("found ", left.size(), " ", what, " dimensions on the left and ", right.size(),
                 " on the right, expected the same number");
   }
   for (std::size_t i = 0; i < left.size(); ++i) {
-    const std::int64_t a = operand(0).dim(left[i]), b = operand(1).dim(right[i]);
+    const std::int64_t a = operand(0).dim(left[i]), b = operand(other).dim(right[i]);
     if (agree(a, b)) continue;
     return fail(what, " dimension ", left[i], " on the left is ", a, ", dimension ", right[i],
                 " on the right ", b, ": expected the same");
@@ -294,7 +285,7 @@ bool Check::scalar(ir::Type type, std::string_view what) {
 }
 
 bool Check::result_dims(int i, Ints expected) {
-  if (!same_dims(result(i).dims(), expected, "result " + std::to_string(i))) return false;
+  if (!same_dims(result(i).dims(), expected, result_name(i))) return false;
   if (inferred_ == nullptr) return true;
   Dims& dims = (*inferred_)[static_cast<std::size_t>(i)];
   for (std::size_t d = 0; d < dims.size(); ++d) {
@@ -304,35 +295,43 @@ bool Check::result_dims(int i, Ints expected) {
 }
 
 bool Check::result_like(int i, ir::Type expected) {
-  return same_element(result(i), expected, "result " + std::to_string(i)) &&
-         result_dims(i, expected.dims());
+  return same_element(result(i), expected, result_name(i)) && result_dims(i, expected.dims());
 }
 
 bool Check::region_types(int i, std::span<const ir::Type> arguments,
                          std::span<const ir::Type> returned) {
   const ir::Block& block = op.region(i).block();
-  if (static_cast<std::size_t>(block.argument_count()) != arguments.size()) {
+  const ir::Op& end = *block.terminator();
+  const auto where = [&] { return ir::message(" for region ", i, " of ", op.where()); };
+  if (block.arguments().size() != arguments.size()) {
     return fail("region ", i, " has ", block.argument_count(), " arguments, expected ",
                 arguments.size());
   }
   for (std::size_t k = 0; k < arguments.size(); ++k) {
-    const ir::Type found = block.argument(static_cast<int>(k))->type();
+    const ir::Type found = block.arguments()[k].type();
     if (arguments[k] && !compatible(found, arguments[k]))
       return fail("argument ", k, " of region ", i, " is ", found, ", expected ", arguments[k]);
   }
-  const ir::Op& end = *block.terminator();
-  const auto where = [&] { return ir::message(" for region ", i, " of ", op.where()); };
-  if (static_cast<std::size_t>(end.operand_count()) != returned.size()) {
-    return fail_at(end, ir::message("found ", end.operand_count(), " values, expected ",
-                                    returned.size(), where()));
-  }
+  if (end.operands().size() != returned.size())
+    return fail_at(end, "found ", end.operand_count(), " values, expected ", returned.size(),
+                   where());
   for (std::size_t k = 0; k < returned.size(); ++k) {
-    const ir::Type found = end.operand(static_cast<int>(k))->type();
+    const ir::Type found = end.operands()[k]->type();
     if (returned[k] && !compatible(found, returned[k]))
-      return fail_at(end,
-                     ir::message("value ", k, " is ", found, ", expected ", returned[k], where()));
+      return fail_at(end, "value ", k, " is ", found, ", expected ", returned[k], where());
   }
   return true;
+}
+
+bool Check::takes_scalars(int i, std::span<const ir::Type> elements, std::size_t values,
+                          std::string_view what) {
+  if (!region_types(i, std::vector<ir::Type>(elements.size()), std::vector<ir::Type>(values)))
+    return false;
+  const ir::Block& block = op.region(i).block();
+  return all(block.argument_count(), [&](int k) {
+    return scalar_of(block.argument(k)->type(), elements[static_cast<std::size_t>(k)],
+                     ir::message("argument ", k, " of ", what));
+  });
 }
 
 bool Check::reducer(int region, std::span<const ir::Type> elements,
@@ -340,30 +339,27 @@ bool Check::reducer(int region, std::span<const ir::Type> elements,
   const std::size_t n = elements.size();
   const ir::Block& block = op.region(region).block();
   if (!region_types(region, std::vector<ir::Type>(n * 2), std::vector<ir::Type>(n))) return false;
-  for (std::size_t k = 0; k < n * 2; ++k) {
-    if (!scalar(block.argument(static_cast<int>(k))->type(),
-                ir::message("argument ", k, " of the body")))
-      return false;
-  }
-  for (std::size_t k = 0; k < n; ++k) {
-    if (!scalar_of(block.terminator()->operand(static_cast<int>(k))->type(), elements[k],
-                   ir::message("value ", k, " of the body")))
-      return false;
-  }
+  const auto element = [&](int k) { return elements[static_cast<std::size_t>(k) % n]; };
+  const auto argument = [&](int k) { return block.argument(k)->type(); };
+  const auto name = [](int k) { return ir::message("argument ", k, " of the body"); };
   // What it gives it gets again.
-  for (std::size_t k = 0; k < n * 2; ++k) {
-    if (!same_element(block.argument(static_cast<int>(k))->type(), elements[k % n],
-                      ir::message("argument ", k, " of the body")))
-      return false;
-  }
-  for (std::size_t k = 0; k < arrays.size() && n != 0; ++k) {
+  const bool fits =
+      all(block.argument_count(), [&](int k) { return scalar(argument(k), name(k)); }) &&
+      all(static_cast<int>(n),
+          [&](int k) {
+            return scalar_of(block.terminator()->operand(k)->type(), element(k),
+                             ir::message("value ", k, " of the body"));
+          }) &&
+      all(block.argument_count(),
+          [&](int k) { return same_element(argument(k), element(k), name(k)); });
+  for (std::size_t k = 0; fits && k < arrays.size() && n != 0; ++k) {
     const ir::Type from = arrays[k].element(), to = elements[k % n].element();
     if (!is_promotable(from, to)) {
       return fail("an array has elements of ", from, ", its body works on ", to,
                   ": expected the same or a wider type of that kind");
     }
   }
-  return true;
+  return fits;
 }
 
 }  // namespace millrace::devices::stablehlo::verify

@@ -42,6 +42,15 @@ DType storage_dtype(ir::Type type);
 std::string type_fault(ir::Type type);
 
 inline std::string operand_name(int i) { return "operand " + std::to_string(i); }
+inline std::string result_name(int i) { return "result " + std::to_string(i); }
+
+// Whether 0 to n - 1 all hold, up to the first that does not.
+bool all(int n, auto holds) {
+  for (int i = 0; i < n; ++i) {
+    if (!holds(i)) return false;
+  }
+  return true;
+}
 
 // Thread-safety: confined.
 class Check {
@@ -55,10 +64,14 @@ class Check {
   // Records "line:column: op: " and the parts (ir/message.h), and returns false.
   template <class... Parts>
   bool fail(const Parts&... parts) {
-    return fail_at(op, ir::message(parts...));
+    return fail_at(op, parts...);
   }
   // The same for what another op (a terminator) does wrong.
-  bool fail_at(const ir::Op& where, const std::string& message);
+  template <class... Parts>
+  bool fail_at(const ir::Op& where, const Parts&... parts) {
+    if (!error_) error_ = ir::invalid(where, parts...).error();
+    return false;
+  }
   const std::optional<Error>& error() const { return error_; }
 
   // So many operands and results.
@@ -69,6 +82,8 @@ class Check {
 
   ir::Type operand(int i) const { return op.operand(i)->type(); }
   ir::Type result(int i = 0) const { return op.result(i)->type(); }
+  std::vector<ir::Type> operand_types() const { return ir::types_of(op.operands()); }
+  std::vector<ir::Type> result_types() const { return ir::types_of(op.results()); }
 
   // The integers of an attribute: present (or `otherwise` instead) and as many as said.
   bool ints(std::string_view name, std::size_t count, Dims* out,
@@ -90,6 +105,10 @@ class Check {
   bool element_in(ir::Type type, unsigned classes, std::string_view what);
   bool element_in(int i, unsigned classes) {
     return element_in(operand(i), classes, operand_name(i));
+  }
+  // A type that is no tensor; `noun` names the kind: "a tuple".
+  bool is_kind(ir::Type type, ir::TypeKind kind, std::string_view what, std::string_view noun) {
+    return type.kind() == kind || fail(what, " is ", type, ", expected ", noun);
   }
   bool not_quantised(ir::Type type, std::string_view what);
   bool not_quantised(int i) { return not_quantised(operand(i), operand_name(i)); }
@@ -115,8 +134,8 @@ class Check {
     return same_dims(operand(i).dims(), expected, operand_name(i));
   }
   bool same_shape_and_element(ir::Type found, ir::Type expected, std::string_view what);
-  // Extents at these axes of operands 0 and 1 agree, pairwise.
-  bool agree_at(Ints left, Ints right, std::string_view what);
+  // Extents at these axes of operand 0 (left) and another (right) agree, pairwise.
+  bool agree_at(Ints left, Ints right, std::string_view what, int other = 1);
   bool scalar(ir::Type type, std::string_view what);
   bool scalar(int i) { return scalar(operand(i), operand_name(i)); }
   // A scalar of the elements that `like` has.
@@ -133,6 +152,10 @@ class Check {
   // That region i has arguments of these types and returns values of these. Null types are not
   // compared.
   bool region_types(int i, std::span<const ir::Type> arguments, std::span<const ir::Type> returned);
+  // That region i has as many arguments, scalars of the elements of these types, and returns so
+  // many values. what names the region in messages.
+  bool takes_scalars(int i, std::span<const ir::Type> elements, std::size_t values,
+                     std::string_view what);
   // A reducer: 2n scalars in, n scalars out, of the given elements. What it is to combine, arrays
   // by turns of each element, may have narrower ones (is_promotable of the specification).
   bool reducer(int region, std::span<const ir::Type> elements, std::span<const ir::Type> arrays);
@@ -150,6 +173,12 @@ inline bool contains(Ints list, std::int64_t value) {
   return std::ranges::find(list, value) != list.end();
 }
 inline Dims dims_of(ir::Type type) { return {type.dims().begin(), type.dims().end()}; }
+// Appends the extents of the dimensions that are in neither list.
+inline void append_others(Dims& out, ir::Type type, Ints list, Ints more = {}) {
+  for (int i = 0; i < type.rank(); ++i) {
+    if (!contains(list, i) && !contains(more, i)) out.push_back(type.dim(i));
+  }
+}
 // Whether two extents agree; a dynamic one agrees with everything.
 inline bool agree(std::int64_t a, std::int64_t b) {
   return a == b || a == ir::kDynamic || b == ir::kDynamic;

@@ -2,7 +2,7 @@
 #include <limits>
 #include <string>
 
-#include "millrace/devices/stablehlo/ir/ragged_dot.h"
+#include "millrace/devices/stablehlo/ir/contraction_dims.h"
 #include "millrace/devices/stablehlo/ir/scan.h"
 #include "millrace/devices/stablehlo/verify/rules.h"
 
@@ -57,10 +57,8 @@ bool check_ragged_dot(Check& c) {
       return c.fail("operand 1 has ", found, " groups, the group sizes ", groups);
   }
   for (std::int64_t b : d->lhs_batch) result.push_back(lhs.dim(b));
-  for (std::int64_t f : ir::RaggedDot::others(lhs.rank(), d->lhs_batch, d->lhs_contract))
-    result.push_back(lhs.dim(f));
-  for (std::int64_t f : ir::RaggedDot::others(rhs.rank(), taken, d->rhs_contract))
-    result.push_back(rhs.dim(f));
+  append_others(result, lhs, d->lhs_batch, d->lhs_contract);
+  append_others(result, rhs, taken, d->rhs_contract);
   return c.result_dims(0, result);
 }
 
@@ -81,23 +79,19 @@ bool check_scan(Check& c) {
     return c.same_element(found, whole, what) && c.same_dims(found.dims(), expected, what);
   };
   const ir::Block& body = c.op.region().block();
-  for (int i = 0; i < c.op.operand_count(); ++i) {
-    if (!fits(c.operand(i), body.argument(i)->type(), i < parts->inputs,
-              ir::message("argument ", i, " of the body")))
-      return false;
-  }
-  for (int i = 0; i < c.op.result_count(); ++i) {
+  const auto argument = [&](int i) {
+    return fits(c.operand(i), body.argument(i)->type(), i < parts->inputs,
+                ir::message("argument ", i, " of the body"));
+  };
+  const auto value = [&](int i) {
     const bool sliced = i < parts->outputs;
-    if (!fits(c.result(i), body.terminator()->operand(i)->type(), sliced,
-              ir::message("value ", i, " of the body")))
-      return false;
-    if (!sliced &&
-        !c.same_shape_and_element(c.result(i), c.operand(i - parts->outputs + parts->inputs),
-                                  "result " + std::to_string(i))) {
-      return false;
-    }
-  }
-  return true;
+    return fits(c.result(i), body.terminator()->operand(i)->type(), sliced,
+                ir::message("value ", i, " of the body")) &&
+           (sliced ||
+            c.same_shape_and_element(c.result(i), c.operand(i - parts->outputs + parts->inputs),
+                                     result_name(i)));
+  };
+  return all(c.op.operand_count(), argument) && all(c.op.result_count(), value);
 }
 
 }  // namespace millrace::devices::stablehlo::verify

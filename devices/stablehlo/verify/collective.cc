@@ -13,7 +13,7 @@ namespace {
 bool pairs(Check& c) { return c.at_least_operands(1) && c.results(c.op.operand_count()); }
 
 bool token(Check& c, ir::Type type, std::string_view what) {
-  return type.kind() == ir::TypeKind::kToken || c.fail(what, " is ", type, ", expected a token");
+  return c.is_kind(type, ir::TypeKind::kToken, what, "a token");
 }
 
 // Result i is operand i, but for the dimension, where the larger is some times the smaller: as many
@@ -34,10 +34,8 @@ bool some_times(Check& c, int i, std::int64_t dimension, bool grows) {
 }
 
 bool each_element(Check& c) {
-  for (int i = 0; i < c.op.operand_count(); ++i) {
-    if (!c.same_element(c.result(i), c.operand(i), "result " + std::to_string(i))) return false;
-  }
-  return true;
+  return all(c.op.operand_count(),
+             [&](int i) { return c.same_element(c.result(i), c.operand(i), result_name(i)); });
 }
 
 // The operands and results of what has roots: as `pairs`, but for the roots, one for each array, if
@@ -54,19 +52,14 @@ bool pairs_and_roots(Check& c) {
 
 // One body for all results: of two elements one.
 bool combines(Check& c) {
-  if (!c.regions(1)) return false;
-  for (int i = 0; i < c.op.result_count(); ++i) {
-    const ir::Type element[] = {c.result(i)}, array[] = {c.operand(i)};
-    if (!c.reducer(0, element, array)) return false;
-  }
-  return true;
+  return c.regions(1) && all(c.op.result_count(), [&](int i) {
+           const ir::Type element[] = {c.result(i)}, array[] = {c.operand(i)};
+           return c.reducer(0, element, array);
+         });
 }
 
 bool keeps_shapes(Check& c) {
-  for (int i = 0; i < c.op.result_count(); ++i) {
-    if (!c.result_dims(i, c.operand(i).dims())) return false;
-  }
-  return true;
+  return all(c.op.result_count(), [&](int i) { return c.result_dims(i, c.operand(i).dims()); });
 }
 
 enum class Groups {
@@ -101,14 +94,9 @@ bool replica_groups(Check& c, Groups kind) {
 
 bool check_all_gather(Check& c) {
   std::int64_t dimension = 0;
-  if (!replica_groups(c, Groups::kEqual) || !pairs(c) || !each_element(c) ||
-      !c.integer("all_gather_dim", 0, c.operand(0).rank() - 1, &dimension)) {
-    return false;
-  }
-  for (int i = 0; i < c.op.operand_count(); ++i) {
-    if (!some_times(c, i, dimension, true)) return false;
-  }
-  return true;
+  return replica_groups(c, Groups::kEqual) && pairs(c) && each_element(c) &&
+         c.integer("all_gather_dim", 0, c.operand(0).rank() - 1, &dimension) &&
+         all(c.op.operand_count(), [&](int i) { return some_times(c, i, dimension, true); });
 }
 
 bool check_all_reduce(Check& c) {
@@ -120,11 +108,8 @@ bool check_collective_reduce(Check& c) {
 }
 
 bool check_collective_broadcast(Check& c) {
-  if (!replica_groups(c, Groups::kSome) || !pairs_and_roots(c)) return false;
-  for (int i = 0; i < c.op.result_count(); ++i) {
-    if (!c.result_like(i, c.operand(i))) return false;
-  }
-  return true;
+  return replica_groups(c, Groups::kSome) && pairs_and_roots(c) &&
+         all(c.op.result_count(), [&](int i) { return c.result_like(i, c.operand(i)); });
 }
 
 bool check_reduce_scatter(Check& c) {
@@ -164,12 +149,11 @@ bool check_all_to_all(Check& c) {
 }
 
 bool check_same_types(Check& c) {
-  if (!same_list(c, result_types(c), operand_types(c), "result")) return false;
-  for (int i = 0; i < c.op.result_count(); ++i) {
-    const bool ranked = c.result(i).is_tensor() && c.operand(i).is_tensor();
-    if (ranked && !c.result_dims(i, c.operand(i).dims())) return false;
-  }
-  return true;
+  return same_list(c, c.result_types(), c.operand_types(), "result") &&
+         all(c.op.result_count(), [&](int i) {
+           const bool ranked = c.result(i).is_tensor() && c.operand(i).is_tensor();
+           return !ranked || c.result_dims(i, c.operand(i).dims());
+         });
 }
 
 // Each process sends to one at most, and gets from one at most.
@@ -196,12 +180,10 @@ bool check_process_id(Check& c) {
 }
 
 bool check_tokens(Check& c) {
-  const bool creates = c.op.kind() == ir::OpKind::kCreateToken;
-  if (!c.counts(creates ? 0 : c.op.operand_count(), 1)) return false;
-  for (int i = 0; i < c.op.operand_count(); ++i) {
-    if (!token(c, c.operand(i), operand_name(i))) return false;
-  }
-  return token(c, c.result(), "the result");
+  const int operands = c.op.kind() == ir::OpKind::kCreateToken ? 0 : c.op.operand_count();
+  return c.counts(operands, 1) &&
+         all(operands, [&](int i) { return token(c, c.operand(i), operand_name(i)); }) &&
+         token(c, c.result(), "the result");
 }
 
 bool check_takes_token(Check& c) {
@@ -217,17 +199,15 @@ bool check_gives_token(Check& c) {
 }
 
 bool check_async_start(Check& c) {
-  if (!c.results(1) || !c.regions(1)) return false;
-  if (c.result().kind() != ir::TypeKind::kFuture)
-    return c.fail("the result is ", c.result(), ", expected a future");
-  return c.region_types(0, operand_types(c), c.result().members());
+  return c.results(1) && c.regions(1) &&
+         c.is_kind(c.result(), ir::TypeKind::kFuture, "the result", "a future") &&
+         c.region_types(0, c.operand_types(), c.result().members());
 }
 
 bool check_async_done(Check& c) {
-  if (!c.counts(1, c.op.result_count())) return false;
-  if (c.operand(0).kind() != ir::TypeKind::kFuture)
-    return c.fail("operand 0 is ", c.operand(0), ", expected a future");
-  return same_list(c, result_types(c), c.operand(0).members(), "result");
+  return c.counts(1, c.op.result_count()) &&
+         c.is_kind(c.operand(0), ir::TypeKind::kFuture, "operand 0", "a future") &&
+         same_list(c, c.result_types(), c.operand(0).members(), "result");
 }
 
 // On one device the part is the whole.
@@ -237,7 +217,7 @@ bool check_manual_computation(Check& c) {
   if (body.blocks().size() != 1 || body.block().empty() ||
       body.block().terminator()->name() != "sdy.return")
     return c.fail("its body is not one block that ends in sdy.return");
-  return c.region_types(0, operand_types(c), result_types(c));
+  return c.region_types(0, c.operand_types(), c.result_types());
 }
 
 }  // namespace millrace::devices::stablehlo::verify

@@ -9,11 +9,6 @@ namespace {
 
 using ir::OpKind;
 
-DType part_of(DType type) {
-  if (type == DType::kC64) return DType::kF32;
-  return type == DType::kC128 ? DType::kF64 : type;
-}
-
 // Numpy's rule, aligned at the end.
 bool broadcast_dims(Check& c, Ints a, Ints b, Dims* out) {
   const std::size_t rank = std::max(a.size(), b.size());

@@ -14,6 +14,7 @@ bool ascending(Check& c, Ints list, std::string_view what) {
 // What gather and scatter have in common: how a vector of indices points into the operand.
 struct Indexing {
   ir::Type operand, indices;
+  int indices_at = 1;     // which operand they are
   Ints dropped;           // collapsed_slice_dims or inserted_window_dims
   Ints operand_batching;  // operand_batching_dims or input_batching_dims
   Ints indices_batching;
@@ -43,17 +44,7 @@ bool check_indexing(Check& c, const Indexing& x) {
   }
   if (contains(x.indices_batching, x.vector_dim))
     return c.fail("index_vector_dim is one of the batching dimensions of the indices");
-  if (x.operand_batching.size() != x.indices_batching.size()) {
-    return c.fail("found ", x.operand_batching.size(), " batching dimensions of the operand and ",
-                  x.indices_batching.size(), " of the indices, expected the same number");
-  }
-  for (std::size_t i = 0; i < x.operand_batching.size(); ++i) {
-    const std::int64_t a = x.operand.dim(x.operand_batching[i]);
-    const std::int64_t b = x.indices.dim(x.indices_batching[i]);
-    if (!agree(a, b))
-      return c.fail("batching dimensions of ", a, " and ", b, ", expected the same");
-  }
-  return true;
+  return c.agree_at(x.operand_batching, x.indices_batching, "batching", x.indices_at);
 }
 
 // The indices' shape without the dimension of the index vectors, and between its dimensions, at
@@ -76,12 +67,18 @@ bool assemble(Check& c, const Indexing& x, Ints windows, Ints window_axes, std::
   return true;
 }
 
-// sizes: what the attribute says of the slices, none where they are an operand.
-bool check_gather(Check& c, bool sizes_known) {
+}  // namespace
+
+// The sizes of dynamic_gather's slices are an operand: they are compared with the result when they
+// are known.
+bool check_gather(Check& c) {
+  const bool sizes_known = c.op.kind() == ir::OpKind::kGather;
+  if (!c.counts(sizes_known ? 2 : 3, 1) || !c.per_tensor(0)) return false;
   const auto* d = c.op.attr<ir::GatherDimsAttr>("dimension_numbers");
   if (d == nullptr) return c.fail("the attribute dimension_numbers is missing");
   const Indexing x{c.operand(0),
                    c.operand(1),
+                   1,
                    d->collapsed_slice_dims,
                    d->operand_batching_dims,
                    d->start_indices_batching_dims,
@@ -108,15 +105,6 @@ bool check_gather(Check& c, bool sizes_known) {
          c.result_dims(0, expected);
 }
 
-}  // namespace
-
-bool check_gather(Check& c) { return c.counts(2, 1) && c.per_tensor(0) && check_gather(c, true); }
-
-// The sizes of the slices are an operand: they are compared with the result when they are known.
-bool check_dynamic_gather(Check& c) {
-  return c.counts(3, 1) && c.per_tensor(0) && check_gather(c, false);
-}
-
 bool check_scatter(Check& c) {
   if (c.op.operand_count() < 3 || c.op.operand_count() % 2 == 0) {
     return c.fail("found ", c.op.operand_count(),
@@ -128,15 +116,14 @@ bool check_scatter(Check& c) {
   if (!c.results(n) || !c.regions(1)) return false;
   const Indexing x{c.operand(0),
                    c.operand(n),
+                   n,
                    d->inserted_window_dims,
                    d->input_batching_dims,
                    d->scatter_indices_batching_dims,
                    d->scatter_dims_to_operand_dims,
                    d->index_vector_dim};
   Dims windows, expected;
-  for (int i = 0; i < x.operand.rank(); ++i) {
-    if (!x.drops(i)) windows.push_back(x.operand.dim(i));
-  }
+  append_others(windows, x.operand, x.dropped, x.operand_batching);
   if (!check_indexing(c, x) ||
       !assemble(c, x, windows, d->update_window_dims, "update_window_dims", &expected)) {
     return false;
@@ -154,17 +141,15 @@ bool check_scatter(Check& c) {
     }
     expected[i] = updates[i];
   }
-  std::vector<ir::Type> arrays = operand_types(c);
+  std::vector<ir::Type> arrays = c.operand_types();
   arrays.erase(arrays.begin() + n);  // the indices
-  for (int i = 0; i < n; ++i) {
+  const auto fits = [&](int i) {
     const int update = n + 1 + i;
-    if (!c.same_dims(i, x.operand.dims()) ||
-        !c.same_dims(c.operand(update).dims(), expected, operand_name(update) + " (updates)") ||
-        !c.result_dims(i, c.operand(i).dims())) {
-      return false;
-    }
-  }
-  return c.reducer(0, result_types(c), arrays);
+    return c.same_dims(i, x.operand.dims()) &&
+           c.same_dims(c.operand(update).dims(), expected, operand_name(update) + " (updates)") &&
+           c.result_dims(i, c.operand(i).dims());
+  };
+  return all(n, fits) && c.reducer(0, c.result_types(), arrays);
 }
 
 }  // namespace millrace::devices::stablehlo::verify

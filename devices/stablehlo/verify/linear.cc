@@ -37,9 +37,49 @@ bool check_groups(Check& c, const ir::ConvDimsAttr& d, std::int64_t feature_grou
          c.fail("the kernel has ", kernel, " input features, expected ", input / feature_groups);
 }
 
-// padded: the padding is an attribute; else it is an operand, and what the spatial extents become
-// is not known yet.
-bool check_convolution(Check& c, bool padded) {
+}  // namespace
+
+bool windowed_extent(Check& c, std::int64_t extent, const Window& w, std::int64_t* out) {
+  if (w.size < 0 || w.stride < 1 || w.base_dilation < 1 || w.window_dilation < 1) {
+    return c.fail("found a window of size ", w.size, ", stride ", w.stride, ", dilations ",
+                  w.base_dilation, " and ", w.window_dilation,
+                  ", expected a size of at least 0 and the others at least 1");
+  }
+  *out = ir::kDynamic;
+  if (extent == ir::kDynamic) return true;
+  const auto dilated = [](std::int64_t n, std::int64_t by) {
+    return n == 0 ? Wide{0} : Wide{n - 1} * by + 1;
+  };
+  const Wide padded = dilated(extent, w.base_dilation) + w.low + w.high;
+  const Wide window = dilated(w.size, w.window_dilation);
+  const Wide steps = padded <= 0 || window > padded ? Wide{0} : (padded - window) / w.stride + 1;
+  if (steps > kMax) return c.fail("an extent after padding that does not fit in 64 bits");
+  *out = static_cast<std::int64_t>(steps);
+  return true;
+}
+
+bool check_dot_general(Check& c) {
+  if (!c.counts(2, 1)) return false;
+  const auto* d = c.op.attr<ir::DotDimsAttr>("dot_dimension_numbers");
+  if (d == nullptr) return c.fail("the attribute dot_dimension_numbers is missing");
+  const ir::Type left = c.operand(0), right = c.operand(1);
+  if (!c.axes(d->lhs_batching, d->lhs_contracting, left.rank(), "the left dimensions") ||
+      !c.axes(d->rhs_batching, d->rhs_contracting, right.rank(), "the right dimensions") ||
+      !c.agree_at(d->lhs_batching, d->rhs_batching, "batching") ||
+      !c.agree_at(d->lhs_contracting, d->rhs_contracting, "contracting")) {
+    return false;
+  }
+  Dims expected;
+  for (std::int64_t axis : d->lhs_batching) expected.push_back(left.dim(axis));
+  append_others(expected, left, d->lhs_batching, d->lhs_contracting);
+  append_others(expected, right, d->rhs_batching, d->rhs_contracting);
+  return c.result_dims(0, expected);
+}
+
+// The padding of dynamic_conv is an operand: what the spatial extents become is not known yet.
+bool check_convolution(Check& c) {
+  const bool padded = c.op.kind() == ir::OpKind::kConvolution;
+  if (!c.counts(padded ? 2 : 3, 1)) return false;
   const auto* attribute = c.op.attr<ir::ConvDimsAttr>("dimension_numbers");
   if (attribute == nullptr) return c.fail("the attribute dimension_numbers is missing");
   const ir::ConvDimsAttr& d = *attribute;
@@ -91,54 +131,5 @@ bool check_convolution(Check& c, bool padded) {
   }
   return c.result_dims(0, expected);
 }
-
-}  // namespace
-
-bool windowed_extent(Check& c, std::int64_t extent, const Window& w, std::int64_t* out) {
-  if (w.size < 0 || w.stride < 1 || w.base_dilation < 1 || w.window_dilation < 1) {
-    return c.fail("found a window of size ", w.size, ", stride ", w.stride, ", dilations ",
-                  w.base_dilation, " and ", w.window_dilation,
-                  ", expected a size of at least 0 and the others at least 1");
-  }
-  *out = ir::kDynamic;
-  if (extent == ir::kDynamic) return true;
-  const auto dilated = [](std::int64_t n, std::int64_t by) {
-    return n == 0 ? Wide{0} : Wide{n - 1} * by + 1;
-  };
-  const Wide padded = dilated(extent, w.base_dilation) + w.low + w.high;
-  const Wide window = dilated(w.size, w.window_dilation);
-  const Wide steps = padded <= 0 || window > padded ? Wide{0} : (padded - window) / w.stride + 1;
-  if (steps > kMax) return c.fail("an extent after padding that does not fit in 64 bits");
-  *out = static_cast<std::int64_t>(steps);
-  return true;
-}
-
-bool check_dot_general(Check& c) {
-  if (!c.counts(2, 1)) return false;
-  const auto* d = c.op.attr<ir::DotDimsAttr>("dot_dimension_numbers");
-  if (d == nullptr) return c.fail("the attribute dot_dimension_numbers is missing");
-  const ir::Type left = c.operand(0), right = c.operand(1);
-  if (!c.axes(d->lhs_batching, d->lhs_contracting, left.rank(), "the left dimensions") ||
-      !c.axes(d->rhs_batching, d->rhs_contracting, right.rank(), "the right dimensions") ||
-      !c.agree_at(d->lhs_batching, d->rhs_batching, "batching") ||
-      !c.agree_at(d->lhs_contracting, d->rhs_contracting, "contracting")) {
-    return false;
-  }
-  Dims expected;
-  for (std::int64_t axis : d->lhs_batching) expected.push_back(left.dim(axis));
-  for (int i = 0; i < left.rank(); ++i) {
-    if (!contains(d->lhs_batching, i) && !contains(d->lhs_contracting, i))
-      expected.push_back(left.dim(i));
-  }
-  for (int i = 0; i < right.rank(); ++i) {
-    if (!contains(d->rhs_batching, i) && !contains(d->rhs_contracting, i))
-      expected.push_back(right.dim(i));
-  }
-  return c.result_dims(0, expected);
-}
-
-bool check_dynamic_conv(Check& c) { return c.counts(3, 1) && check_convolution(c, false); }
-
-bool check_convolution(Check& c) { return c.counts(2, 1) && check_convolution(c, true); }
 
 }  // namespace millrace::devices::stablehlo::verify

@@ -1,4 +1,6 @@
-// Constants and operations that move elements without computing.
+// Constants and operations that move elements without computing. Where the shape comes from
+// operands, what types and attributes tell is checked; what the operands' values must be, once they
+// are known.
 #include <algorithm>
 #include <limits>
 
@@ -26,12 +28,46 @@ bool same_as_operand(Check& c) { return c.per_tensor(0) && c.result_like(0, c.op
 // Start indices of dynamic slices, one scalar integer per dimension, all of one type, behind
 // `first` operands.
 bool check_starts(Check& c, int first) {
-  if (!c.at_least_operands(first) || !c.counts(first + c.operand(0).rank(), 1)) return false;
-  for (int i = first; i < c.op.operand_count(); ++i) {
-    if (!c.scalar(i) || !c.element_in(i, kInteger) || !c.same_element(i, c.operand(first)))
-      return false;
+  return c.at_least_operands(first) && c.counts(first + c.operand(0).rank(), 1) &&
+         all(c.operand(0).rank(), [&](int i) {
+           return c.scalar(first + i) && c.element_in(first + i, kInteger) &&
+                  c.same_element(first + i, c.operand(first));
+         });
+}
+
+// A vector of integers, one per dimension.
+bool index_vector(Check& c, int operand, int count) {
+  return c.element_in(operand, kInteger) && c.same_dims(operand, Dims{count});
+}
+
+// The result has the elements and the rank of operand 0, the operands from `first` on are vectors
+// of indices into it.
+bool moves_within_rank(Check& c, int operands, int first) {
+  if (!c.counts(operands, 1) || !c.per_tensor(0) || !c.keeps_element()) return false;
+  const int rank = c.operand(0).rank();
+  if (c.result().rank() != rank)
+    return c.fail("the result has rank ", c.result().rank(), ", expected ", rank);
+  return all(operands - first, [&](int i) { return index_vector(c, first + i, rank); });
+}
+
+// The scales' dimension is one of the result where as many elements stand in front of it and behind
+// it.
+bool reshaped_element(Check& c) {
+  const int axis = c.moved_axis();
+  if (axis < 0) return c.moved_element(-1);
+  const auto at = static_cast<std::size_t>(axis);
+  const auto from = c.operand(0).dims(), to = c.result().dims();
+  const auto stands_at = [&](int place) {
+    const auto k = static_cast<std::size_t>(place);
+    return agree(from[at], to[k]) && product(from.first(at)) == product(to.first(k)) &&
+           product(from.subspan(at + 1)) == product(to.subspan(k + 1));
+  };
+  // Beside dimensions of one element there may be several: then the one that is asked for.
+  int place = c.result().element().quant()->axis;
+  if (place >= c.result().rank() || !stands_at(place)) {
+    for (place = c.result().rank() - 1; place >= 0 && !stands_at(place);) --place;
   }
-  return true;
+  return c.moved_element(place);
 }
 
 }  // namespace
@@ -57,47 +93,34 @@ bool check_constant(Check& c) {
 }
 
 bool check_iota(Check& c) {
-  if (!c.counts(0, 1)) return false;
+  const bool dynamic = c.op.kind() == ir::OpKind::kDynamicIota;
+  if (!c.counts(dynamic ? 1 : 0, 1)) return false;
   std::int64_t axis = 0;
   if (c.result().rank() == 0)
     return c.fail("the result is a scalar, expected at least one dimension");
   return c.integer("iota_dimension", 0, c.result().rank() - 1, &axis) &&
-         c.element_in(c.result(), kNumber, "the result");
-}
-
-// The scales' dimension is one of the result where as many elements stand in front of it and behind
-// it.
-bool reshaped_element(Check& c) {
-  const int axis = c.moved_axis();
-  if (axis < 0) return c.moved_element(-1);
-  const auto at = static_cast<std::size_t>(axis);
-  const auto from = c.operand(0).dims(), to = c.result().dims();
-  const auto stands_at = [&](int place) {
-    const auto k = static_cast<std::size_t>(place);
-    return agree(from[at], to[k]) && product(from.first(at)) == product(to.first(k)) &&
-           product(from.subspan(at + 1)) == product(to.subspan(k + 1));
-  };
-  // Beside dimensions of one element there may be several: then the one that is asked for.
-  int place = c.result().element().quant()->axis;
-  if (place >= c.result().rank() || !stands_at(place)) {
-    for (place = c.result().rank() - 1; place >= 0 && !stands_at(place);) --place;
-  }
-  return c.moved_element(place);
+         c.element_in(c.result(), kNumber, "the result") &&
+         (!dynamic || index_vector(c, 0, c.result().rank()));
 }
 
 bool check_reshape(Check& c) {
-  if (!c.counts(1, 1) || !reshaped_element(c)) return false;
+  const bool dynamic = c.op.kind() == ir::OpKind::kDynamicReshape;
+  if (!c.counts(dynamic ? 2 : 1, 1) || !reshaped_element(c) ||
+      (dynamic && !index_vector(c, 1, c.result().rank()))) {
+    return false;
+  }
   const auto from = product(c.operand(0).dims()), to = product(c.result().dims());
   return !from || !to || *from == *to ||
          c.fail("the operand has the shape ", c.operand(0).dims(), ", the result ",
                 c.result().dims(), ": expected the same number of elements");
 }
 
-bool check_broadcast_in_dim(Check& c) { return c.counts(1, 1) && check_broadcast(c); }
-
-bool check_broadcast(Check& c) {
+bool check_broadcast_in_dim(Check& c) {
   constexpr std::string_view kName = "broadcast_dimensions";
-  Dims dims;
+  const bool dynamic = c.op.kind() == ir::OpKind::kDynamicBroadcastInDim;
+  if (!c.counts(dynamic ? 2 : 1, 1) || (dynamic && !index_vector(c, 1, c.result().rank())))
+    return false;
+  Dims dims, expanding, kept;
   const auto from = c.operand(0).dims();
   if (!c.ints(kName, from.size(), &dims) || !c.axes(dims, c.result().rank(), kName)) return false;
   const int axis = c.moved_axis();
@@ -109,7 +132,14 @@ bool check_broadcast(Check& c) {
     return c.fail("dimension ", i, " of the operand is ", from[i], ", expected 1 or ", target,
                   ", the result's dimension ", dims[i]);
   }
-  return true;
+  const auto hint = [&](std::string_view name, Dims* out) {
+    return !c.op.attr(name) || c.required_ints(name, out);
+  };
+  return !dynamic ||
+         (hint("known_expanding_dimensions", &expanding) &&
+          hint("known_nonexpanding_dimensions", &kept) &&
+          c.axes(expanding, kept, c.operand(0).rank(),
+                 "the hints known_expanding_dimensions and known_nonexpanding_dimensions"));
 }
 
 bool check_transpose(Check& c) {
@@ -247,6 +277,70 @@ bool check_bitcast_convert(Check& c) {
     expected.push_back(from / to);
   }
   return c.result_dims(0, expected);
+}
+
+bool check_broadcast_op(Check& c) {
+  Dims sizes;
+  if (!c.counts(1, 1) || !c.keeps_element() || !c.required_ints("broadcast_sizes", &sizes))
+    return false;
+  sizes.insert(sizes.end(), c.operand(0).dims().begin(), c.operand(0).dims().end());
+  return c.result_dims(0, sizes);
+}
+
+bool check_dynamic_pad(Check& c) {
+  return moves_within_rank(c, 5, 2) && c.scalar(1) && c.same_element(1, c.operand(0));
+}
+
+bool check_real_dynamic_slice(Check& c) { return moves_within_rank(c, 4, 1); }
+
+bool check_get_dimension_size(Check& c) {
+  std::int64_t axis = 0;
+  return c.counts(1, 1) && c.scalar(c.result(), "the result") &&
+         c.element_in(c.result(), kSigned, "the result") &&
+         c.integer("dimension", 0, c.operand(0).rank() - 1, &axis);
+}
+
+bool check_set_dimension_size(Check& c) {
+  std::int64_t axis = 0;
+  return c.counts(2, 1) && c.keeps_element() && c.scalar(1) && c.element_in(1, kInteger) &&
+         c.integer("dimension", 0, c.operand(0).rank() - 1, &axis) &&
+         c.result_dims(0, c.operand(0).dims());
+}
+
+bool check_torch_index_select(Check& c) {
+  std::int64_t axis = 0, batch = 0;
+  if (!c.counts(2, 1) || !c.per_tensor(0) || !c.keeps_element() || !c.element_in(1, kInteger) ||
+      !c.integer("dim", 0, c.operand(0).rank() - 1, &axis) ||
+      !c.integer("batch_dims", 0, c.operand(1).rank(), &batch)) {
+    return false;
+  }
+  if (batch > axis) return c.fail("found batch_dims = ", batch, ", expected at most dim");
+  const auto from = c.operand(0).dims(), index = c.operand(1).dims();
+  const auto begin = from.begin();
+  Dims expected(begin, begin + axis);
+  expected.insert(expected.end(), index.begin() + batch, index.end());
+  expected.insert(expected.end(), begin + axis + 1, from.end());
+  if (!std::equal(begin, begin + batch, index.begin(), agree))
+    return c.fail("the batch dimensions of both operands differ");
+  return c.result_dims(0, expected);
+}
+
+bool check_uniform(Check& c) {
+  if (!c.counts(1, 1)) return false;
+  const bool to_quantised = c.op.kind() == ir::OpKind::kUniformQuantize;
+  const ir::Type quantised = to_quantised ? c.result() : c.operand(0);
+  const ir::Type plain = to_quantised ? c.operand(0) : c.result();
+  const std::string_view names[] = {"the operand", "the result"};
+  if (quantised.element().kind() != ir::TypeKind::kQuant) {
+    return c.fail(names[to_quantised ? 1 : 0], " is ", quantised, ", expected quantised elements");
+  }
+  if (!to_quantised && !c.not_quantised(plain, "the result")) return false;
+  const DType expressed = expressed_dtype(quantised);
+  if (expressed_dtype(plain) != expressed) {
+    return c.fail(names[to_quantised ? 0 : 1], " is ", plain, ", expected elements of ", expressed,
+                  ", which the quantised ones express");
+  }
+  return c.result_dims(0, c.operand(0).dims());
 }
 
 }  // namespace millrace::devices::stablehlo::verify

@@ -14,18 +14,15 @@ constexpr unsigned kFloatOrComplex = kFloat | kComplex;
 constexpr unsigned kBits = kBool | kInteger;
 
 // Ops of other dialects: what says where arrays lie, and casts between types that mean the same.
-struct NamedEntry {
-  std::string_view name;
-  Rule rule;
+constexpr std::string_view kSameTypes[] = {
+    "sdy.sharding_constraint",
+    "sdy.reshard",
+    "sdy.data_flow_edge",
+    "sdy.propagation_barrier",
+    "builtin.unrealized_conversion_cast",
 };
-constexpr NamedEntry kNamed[] = {
-    {"sdy.sharding_constraint", {check_same_types, false}},
-    {"sdy.reshard", {check_same_types, false}},
-    {"sdy.data_flow_edge", {check_same_types, false}},
-    {"sdy.propagation_barrier", {check_same_types, false}},
-    {"builtin.unrealized_conversion_cast", {check_same_types, false}},
-    {"sdy.manual_computation", {check_manual_computation, false}},
-};
+constexpr Rule kSameTypesRule = {check_same_types, kAnyTypes};
+constexpr Rule kManualRule = {check_manual_computation, kAnyTypes};
 
 constexpr Rule kRules[] = {
     {unchecked, kAnyTypes},
@@ -47,8 +44,8 @@ bool unchecked(Check&) { return true; }
 
 const Rule& rule_of(const ir::Op& op) {
   if (op.kind() == OpKind::kOther) {
-    const auto* named = std::ranges::find(kNamed, op.name(), &NamedEntry::name);
-    if (named != std::end(kNamed)) return named->rule;
+    if (op.name() == "sdy.manual_computation") return kManualRule;
+    if (std::ranges::find(kSameTypes, op.name()) != std::end(kSameTypes)) return kSameTypesRule;
   }
   return kRules[static_cast<std::size_t>(op.kind())];
 }

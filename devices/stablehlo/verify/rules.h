@@ -19,8 +19,7 @@ struct Rule {
 const Rule& rule_of(const ir::Op& op);
 
 // The rules of ops.inc, one family to a file: elementwise.cc, movement.cc, linear.cc, window.cc,
-// indexing.cc, chlo.cc, algebra.cc, dynamic.cc (shapes from operands), control.cc, and
-// collective.cc (among processes, and on tokens).
+// indexing.cc, chlo.cc, algebra.cc, control.cc, and collective.cc (among processes, and on tokens).
 #define MILLRACE_OP_CHECK(kind, check, types) bool check(Check& c);
 #include "millrace/devices/stablehlo/ir/ops.inc"
 bool check_manual_computation(Check& c);  // sdy's, on one device
@@ -42,15 +41,9 @@ struct Elements {
 const Elements& elements_of(ir::OpKind kind);
 
 // What rules of several families share.
-// reshape and dynamic_reshape: the elements of the result.
-bool reshaped_element(Check& c);
-// broadcast_in_dim and dynamic_broadcast_in_dim: operand 0 and the result.
-bool check_broadcast(Check& c);
 // The types of `found`, each compatible with that of `expected` at its place.
 bool same_list(Check& c, std::span<const ir::Type> found, std::span<const ir::Type> expected,
                std::string_view what);
-std::vector<ir::Type> operand_types(const Check& c);
-std::vector<ir::Type> result_types(const Check& c);
 
 // The extent of a dimension after dilation, padding and a window with a stride, as convolution and
 // reduce_window have it (StableHLO, "convolution"); kDynamic if the extent is. False (with an

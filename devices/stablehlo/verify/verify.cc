@@ -161,13 +161,11 @@ class Verifier {
       return type.kind() == ir::TypeKind::kUnranked ||
              check.fail(what, " ", i, " is ", type, ", expected a tensor");
     };
-    for (int i = 0; i < check.op.operand_count(); ++i) {
-      if (!good(check.operand(i), "operand", i)) return false;
-    }
-    for (int i = 0; i < check.op.result_count(); ++i) {
-      if (!good(check.result(i), "result", i)) return false;
-    }
-    return ranked;
+    return all(check.op.operand_count(),
+               [&](int i) { return good(check.operand(i), "operand", i); }) &&
+           all(check.op.result_count(),
+               [&](int i) { return good(check.result(i), "result", i); }) &&
+           ranked;
   }
 
   Status returned(const ir::Op& o) {
@@ -191,29 +189,26 @@ class Verifier {
   Status calls_end() {
     enum class Mark { kNew, kOpen, kDone };
     std::unordered_map<const ir::Function*, Mark> marks;
-    struct Step {
-      const ir::Function* function;
-      std::size_t next;
+    std::vector<std::pair<const ir::Function*, std::size_t>> path;  // with the next of their calls
+    const auto open = [&](const ir::Function* function) {
+      if (marks[function] != Mark::kNew) return;
+      marks[function] = Mark::kOpen;
+      path.emplace_back(function, 0);
     };
     for (const ir::Function& root : module_.functions()) {
-      if (marks[&root] != Mark::kNew) continue;
-      std::vector<Step> path{{&root, 0}};
-      marks[&root] = Mark::kOpen;
-      while (!path.empty()) {
-        Step& step = path.back();
-        const auto& calls = calls_[step.function];
-        if (step.next == calls.size()) {
-          marks[step.function] = Mark::kDone;
+      for (open(&root); !path.empty();) {
+        auto& [function, next] = path.back();
+        const auto& calls = calls_[function];
+        if (next == calls.size()) {
+          marks[function] = Mark::kDone;
           path.pop_back();
           continue;
         }
-        const ir::Op& call = *calls[step.next++];
+        const ir::Op& call = *calls[next++];
         const ir::Function* callee = module_.find(call.callee());
         if (marks[callee] == Mark::kOpen)
           return ir::invalid(call, "@", callee->name(), " calls itself, directly or by others");
-        if (marks[callee] == Mark::kDone) continue;
-        marks[callee] = Mark::kOpen;
-        path.push_back({callee, 0});
+        open(callee);
       }
     }
     return {};

@@ -8,25 +8,19 @@ namespace {
 
 // Operands are n inputs of one shape and n scalars of the inputs' elements (or wider ones); n
 // results.
-bool check_inputs_and_inits(Check& c, int* count) {
+bool check_inputs_and_inits(Check& c) {
   if (c.op.operand_count() == 0 || c.op.operand_count() % 2 != 0) {
     return c.fail("found ", c.op.operand_count(),
                   " operands, expected inputs and as many initial values");
   }
   const int n = c.op.operand_count() / 2;
-  if (!c.results(n) || !c.regions(1)) return false;
-  for (int i = 0; i < n; ++i) {
-    if (!c.same_dims(i, c.operand(0).dims()) || !c.scalar(n + i)) return false;
-  }
-  *count = n;
-  return true;
+  return c.results(n) && c.regions(1) &&
+         all(n, [&](int i) { return c.same_dims(i, c.operand(0).dims()) && c.scalar(n + i); });
 }
 
 bool check_results_and_body(Check& c, Ints dims) {
-  for (int i = 0; i < c.op.result_count(); ++i) {
-    if (!c.result_dims(i, dims)) return false;
-  }
-  return c.reducer(0, result_types(c), operand_types(c));
+  return all(c.op.result_count(), [&](int i) { return c.result_dims(i, dims); }) &&
+         c.reducer(0, c.result_types(), c.operand_types());
 }
 
 // The shape that windows over `dims` give, from the window_* attributes.
@@ -53,44 +47,32 @@ bool windowed_dims(Check& c, Ints dims, bool dilated, Dims* out) {
 }  // namespace
 
 bool check_reduce(Check& c) {
-  int n = 0;
   Dims dims, expected;
-  if (!check_inputs_and_inits(c, &n) || !c.required_ints("dimensions", &dims) ||
+  if (!check_inputs_and_inits(c) || !c.required_ints("dimensions", &dims) ||
       !c.axes(dims, c.operand(0).rank(), "dimensions")) {
     return false;
   }
-  for (int i = 0; i < c.operand(0).rank(); ++i) {
-    if (!contains(dims, i)) expected.push_back(c.operand(0).dim(i));
-  }
+  append_others(expected, c.operand(0), dims);
   return check_results_and_body(c, expected);
 }
 
 bool check_reduce_window(Check& c) {
-  int n = 0;
   Dims expected;
-  return check_inputs_and_inits(c, &n) && windowed_dims(c, c.operand(0).dims(), true, &expected) &&
+  return check_inputs_and_inits(c) && windowed_dims(c, c.operand(0).dims(), true, &expected) &&
          check_results_and_body(c, expected);
 }
 
 bool check_select_and_scatter(Check& c) {
   Dims expected;
   if (!c.counts(3, 1) || !c.regions(2)) return false;
-  const ir::Type operand = c.operand(0);
-  if (!c.same_element(1, operand) || !c.scalar(2) ||
-      !windowed_dims(c, operand.dims(), false, &expected) ||
-      !c.same_dims(c.operand(1).dims(), expected, "operand 1 (the source)")) {
-    return false;
-  }
   // The selection compares two elements, the scatter combines two.
-  const ir::Type two[2] = {}, one[1] = {};
-  if (!c.region_types(0, two, one)) return false;
-  for (int i = 0; i < 2; ++i) {
-    if (!c.scalar_of(c.op.region(0).block().argument(i)->type(), operand,
-                     ir::message("argument ", i, " of the selection")))
-      return false;
-  }
-  return c.predicate(c.returned(0), "the value of the selection") &&
-         c.reducer(1, result_types(c), operand_types(c)) && c.result_dims(0, operand.dims());
+  const ir::Type operand = c.operand(0), two[] = {operand, operand};
+  return c.same_element(1, operand) && c.scalar(2) &&
+         windowed_dims(c, operand.dims(), false, &expected) &&
+         c.same_dims(c.operand(1).dims(), expected, "operand 1 (the source)") &&
+         c.takes_scalars(0, two, 1, "the selection") &&
+         c.predicate(c.returned(0), "the value of the selection") &&
+         c.reducer(1, c.result_types(), c.operand_types()) && c.result_dims(0, operand.dims());
 }
 
 bool check_sort(Check& c) {
@@ -99,44 +81,30 @@ bool check_sort(Check& c) {
   const std::int64_t axis = c.op.int_or("dimension", -1);
   if (rank > 0 && (axis < -rank || axis >= rank))
     return c.fail("found dimension = ", axis, ", expected ", -rank, " to ", rank - 1);
-  const ir::Block& comparator = c.op.region().block();
-  std::vector<ir::Type> arguments;
-  for (int i = 0; i < c.op.operand_count(); ++i) {
-    if (!c.same_dims(i, c.operand(0).dims()) || !c.result_like(i, c.operand(i))) return false;
-    const ir::Type scalar =
-        comparator.argument_count() > 2 * i ? comparator.argument(2 * i)->type() : ir::Type();
-    if (scalar &&
-        !c.scalar_of(scalar, c.operand(i), ir::message("argument ", 2 * i, " of the comparator"))) {
-      return false;
-    }
-    arguments.insert(arguments.end(), 2, scalar);
-  }
-  const ir::Type one[1] = {};
-  return c.region_types(0, arguments, one) && c.predicate(c.returned(0), "the comparator's value");
+  std::vector<ir::Type> pairs;
+  for (const ir::Type type : c.operand_types()) pairs.insert(pairs.end(), 2, type);
+  const auto fits = [&](int i) {
+    return c.same_dims(i, c.operand(0).dims()) && c.result_like(i, c.operand(i));
+  };
+  return all(c.op.operand_count(), fits) && c.takes_scalars(0, pairs, 1, "the comparator") &&
+         c.predicate(c.returned(0), "the comparator's value");
 }
 
 bool check_map(Check& c) {
-  if (!c.at_least_operands(1) || !c.results(1) || !c.regions(1)) return false;
-  for (int i = 0; i < c.op.operand_count(); ++i) {
-    if (!c.same_dims(i, c.result().dims())) return false;
-  }
   Dims dimensions;
-  if (!c.required_ints("dimensions", &dimensions)) return false;
-  Dims all(c.operand(0).dims().size());
-  std::iota(all.begin(), all.end(), 0);
-  if (dimensions != all) {
+  if (!c.at_least_operands(1) || !c.results(1) || !c.regions(1) ||
+      !all(c.op.operand_count(), [&](int i) { return c.same_dims(i, c.result().dims()); }) ||
+      !c.required_ints("dimensions", &dimensions)) {
+    return false;
+  }
+  Dims expected(c.operand(0).dims().size());
+  std::iota(expected.begin(), expected.end(), 0);
+  if (dimensions != expected) {
     return c.fail("found dimensions that are not those of operand 0, expected 0 to ",
                   c.operand(0).rank() - 1, " in order");
   }
-  const std::vector<ir::Type> arguments(static_cast<std::size_t>(c.op.operand_count()));
-  const ir::Type one[1] = {};
-  if (!c.region_types(0, arguments, one)) return false;
-  for (int i = 0; i < c.op.operand_count(); ++i) {
-    if (!c.scalar_of(c.op.region().block().argument(i)->type(), c.operand(i),
-                     ir::message("argument ", i, " of the body")))
-      return false;
-  }
-  return c.scalar_of(c.returned(0), c.result(), "the body's value") &&
+  return c.takes_scalars(0, c.operand_types(), 1, "the body") &&
+         c.scalar_of(c.returned(0), c.result(), "the body's value") &&
          c.result_dims(0, c.operand(0).dims());
 }
 

@@ -10,7 +10,7 @@
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/cpu/client.h"
-#include "millrace/devices/make_devices.h"
+#include "millrace/devices/device_actor.h"
 #include "tests/support/cpu_programs.h"
 
 namespace millrace::devices {

@@ -12,7 +12,7 @@
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/cpu/client.h"
-#include "millrace/devices/shape_pattern.h"
+#include "millrace/devices/shape.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -74,7 +74,7 @@ class Increment final : public Compiled {
 
 class DynamicLaunchTest : public ::testing::Test {
  protected:
-  void start(const std::vector<CpuDeviceThreads>& threads) {
+  void start(const std::vector<DeviceThreads>& threads) {
     CpuClientOptions options;
     options.threads = threads;
     options.compile = [this](const Program&, const CompileOptions&, const KernelChoices*) {

@@ -12,7 +12,7 @@
 
 #include "millrace/devices/cpu/client.h"
 #include "millrace/devices/cpu/compile.h"
-#include "millrace/devices/shape_pattern.h"
+#include "millrace/devices/shape.h"
 #include "tests/support/paths.h"
 
 namespace millrace::devices::cpu {

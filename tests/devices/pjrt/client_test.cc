@@ -13,7 +13,7 @@
 
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/exec/make_executor.h"
-#include "millrace/devices/make_devices.h"
+#include "millrace/devices/device_actor.h"
 #include "tests/devices/pjrt/fake_plugin.h"
 #include "tests/support/plugins.h"
 

@@ -1,4 +1,4 @@
-#include "millrace/devices/pjrt/deferred_frees.h"
+#include "millrace/devices/pjrt/call_gate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@
 
 #include "millrace/core/async/timer_queue.h"
 #include "millrace/core/base/clock.h"
-#include "millrace/devices/make_devices.h"
+#include "millrace/devices/device_actor.h"
 #include "millrace/devices/pjrt/client.h"
 #include "tests/devices/pjrt/fake_plugin.h"
 

@@ -15,7 +15,7 @@
 
 #include "millrace/core/async/bridged_thread.h"
 #include "millrace/core/exec/make_executor.h"
-#include "millrace/devices/make_devices.h"
+#include "millrace/devices/device_actor.h"
 #include "millrace/tools/api/runtime_core.h"
 #include "tests/support/stub_client.h"
 

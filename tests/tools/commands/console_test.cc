@@ -5,8 +5,6 @@
 #include <map>
 #include <string>
 
-#include "millrace/tools/commands/exit_code.h"
-
 namespace millrace::commands {
 namespace {
 

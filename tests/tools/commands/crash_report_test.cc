@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "millrace/tools/child/in_child.h"
-#include "millrace/tools/commands/crash_report.h"
+#include "millrace/tools/commands/console.h"
 #include "tests/support/paths.h"
 #include "tests/support/temp_folder.h"
 #include "tests/tools/commands/process.h"

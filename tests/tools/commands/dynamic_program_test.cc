@@ -53,8 +53,8 @@ TEST_F(DynamicProgramTest, TheInputsDecideWhatRuns) {
     ASSERT_EQ(run.code, 0) << run.err;
     const auto made = transfer::read_npy_file(folder_.file("out") + "/0.npy");
     ASSERT_TRUE(made) << made.error().to_string();
-    EXPECT_EQ(made->shape, Shape(DType::kF32, {rows, 2}));
-    EXPECT_EQ(*reinterpret_cast<const float*>(made->data.get()), static_cast<float>(rows));
+    EXPECT_EQ(made->shape(), Shape(DType::kF32, {rows, 2}));
+    EXPECT_EQ(made->as<float>()[0], static_cast<float>(rows));
   }
 }
 

@@ -54,12 +54,12 @@ class RunTest : public ::testing::Test {
   void expect_result(const std::string& folder) {
     const auto product = transfer::read_npy_file(folder + "/0.npy");
     ASSERT_TRUE(product) << product.error().to_string();
-    EXPECT_EQ(product->shape, Shape(DType::kF32, {2, 2}));
-    const auto* values = reinterpret_cast<const float*>(product->data.get());
-    EXPECT_EQ(std::vector<float>(values, values + 4), (std::vector<float>{3, 6, 9, 12}));
+    EXPECT_EQ(product->shape(), Shape(DType::kF32, {2, 2}));
+    const std::span<const float> values = product->as<float>();
+    EXPECT_EQ(std::vector<float>(values.begin(), values.end()), (std::vector<float>{3, 6, 9, 12}));
     const auto greater = transfer::read_npy_file(folder + "/1.npy");
     ASSERT_TRUE(greater) << greater.error().to_string();
-    EXPECT_EQ(greater->shape, Shape(DType::kI1, {2, 2}));
+    EXPECT_EQ(greater->shape(), Shape(DType::kI1, {2, 2}));
     EXPECT_EQ(greater->bytes()[0], std::byte{0});
     EXPECT_EQ(greater->bytes()[3], std::byte{1});
     EXPECT_FALSE(std::filesystem::exists(folder + "/2.npy"));

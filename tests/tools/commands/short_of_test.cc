@@ -11,7 +11,7 @@
 
 #include "millrace/core/base/fault_point.h"
 #include "millrace/tools/commands/command.h"
-#include "millrace/tools/commands/exit_code.h"
+#include "millrace/tools/commands/console.h"
 #include "tests/support/memory_limit.h"
 #include "tests/support/temp_folder.h"
 #include "tests/tools/commands/process.h"

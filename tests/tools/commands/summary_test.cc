@@ -1,4 +1,4 @@
-#include "millrace/tools/commands/summary.h"
+#include "millrace/tools/commands/command.h"
 
 #include <gtest/gtest.h>
 

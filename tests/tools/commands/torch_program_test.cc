@@ -26,10 +26,10 @@ TEST_P(TorchProgramTest, GivesWhatPyTorchGives) {
   const auto expected = transfer::read_npy_file(folder + "output.npy");
   ASSERT_TRUE(made) << made.error().to_string();
   ASSERT_TRUE(expected) << expected.error().to_string();
-  ASSERT_EQ(made->shape, expected->shape);
-  const auto* a = reinterpret_cast<const float*>(made->data.get());
-  const auto* b = reinterpret_cast<const float*>(expected->data.get());
-  for (std::int64_t i = 0; i < made->shape.elements(); ++i) EXPECT_NEAR(a[i], b[i], 2e-6);
+  ASSERT_EQ(made->shape(), expected->shape());
+  const std::span<const float> a = made->as<float>();
+  const std::span<const float> b = expected->as<float>();
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 2e-6);
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, TorchProgramTest, ::testing::Values("mlir", "mlirbc"),

@@ -20,31 +20,27 @@ class TrainViewTest : public ::testing::Test {
   Sink sink() {
     return [this](std::string_view text) { text_ += text; };
   }
-  // What the view writes for the news, `after` the start of the test.
-  std::string show(TrainingView& view, const TrainingNews& news, Duration after) {
+  // What the view writes for the event, `after` the start of the test.
+  std::string show(TrainingView& view, const TrainingEvent& event, Duration after) {
     text_.clear();
-    view.show(news, TimePoint() + after);
+    view.show(event, TimePoint() + after);
     return text_;
   }
-  static TrainingNews step(std::uint64_t number, std::uint64_t epoch = 0) {
-    TrainingNews news;
-    news.step = {.epoch = epoch,
-                 .step = number,
-                 .steps = 100,
-                 .loss = 0.5,
-                 .images_per_second = 1234,
-                 .left = 75s};
-    return news;
+  static train::StepReport step(std::uint64_t number, std::uint64_t epoch = 0) {
+    return {.epoch = epoch,
+            .step = number,
+            .steps = 100,
+            .loss = 0.5,
+            .images_per_second = 1234,
+            .left = 75s};
   }
-  static TrainingNews start() {
-    TrainingNews news;
-    news.start = {.model = "net",
-                  .devices = 2,
-                  .batch_size = 128,
-                  .steps = 100,
-                  .items = 6400,
-                  .compile_time = 1500ms};
-    return news;
+  static train::TrainingStart start() {
+    return {.model = "net",
+            .devices = 2,
+            .batch_size = 128,
+            .steps = 100,
+            .items = 6400,
+            .compile_time = 1500ms};
   }
 
   std::string text_;
@@ -93,9 +89,8 @@ TEST_F(TrainViewTest, LinesComeEveryTenSecondsAndAtTheEndOfEpochs) {
   EXPECT_EQ(show(*view, step(1), 9999ms), "");
   EXPECT_EQ(show(*view, step(2), 10s),
             "epoch 1/3  step 2/100  loss 0.5000  1234 images/s  1:15 left\n");
-  TrainingNews news;
-  news.epochs = {{.epoch = 0, .mean_loss = 0.25}};
-  EXPECT_EQ(show(*view, news, 15s), "epoch 1/3: mean loss 0.2500\n");
+  EXPECT_EQ(show(*view, EpochEnd{.epoch = 0, .mean_loss = 0.25}, 15s),
+            "epoch 1/3: mean loss 0.2500\n");
   EXPECT_EQ(show(*view, step(3, 1), 24s), "");
   EXPECT_THAT(show(*view, step(4, 1), 25s), StartsWith("epoch 2/3  step 4/100"));
 }
@@ -115,21 +110,9 @@ TEST_F(TrainViewTest, JsonTellsTheFirstStepAndThenOneASecond) {
 
 TEST_F(TrainViewTest, JsonStaysJsonWhenTheLossIsNoNumber) {
   const auto view = make_json_view(sink());
-  TrainingNews news = step(1);
-  news.step->loss = std::nan("");
-  EXPECT_TRUE(nlohmann::json::parse(show(*view, news, 0s))["loss"].is_null());
-}
-
-TEST_F(TrainViewTest, StepOfTheNextEpochFollowsTheEndOfTheLast) {
-  const auto view = make_json_view(sink());
-  TrainingNews news = step(51, 1);
-  news.epochs = {{.epoch = 0, .mean_loss = 1}};
-  const std::string later = show(*view, news, 0s);
-  EXPECT_LT(later.find("\"epoch\",\"epoch\":0"), later.find("\"step\""));
-  news = step(100, 1);
-  news.epochs = {{.epoch = 1, .mean_loss = 1}};
-  const std::string same = show(*view, news, 2s);
-  EXPECT_LT(same.find("\"step\""), same.find("\"epoch\",\"epoch\":1,\"mean"));
+  train::StepReport report = step(1);
+  report.loss = std::nan("");
+  EXPECT_TRUE(nlohmann::json::parse(show(*view, report, 0s))["loss"].is_null());
 }
 
 TEST_F(TrainViewTest, TimesReadAsClocks) {
@@ -139,34 +122,36 @@ TEST_F(TrainViewTest, TimesReadAsClocks) {
   EXPECT_EQ(clock_text(-1s), "0:00");
 }
 
-TEST(TrainingFeedTest, ReaderGetsTheLastStepAndAllEpochs) {
+TEST(TrainingFeedTest, ReaderGetsEverythingInOrderAndTheLastOfStepsInARow) {
   TrainingFeed feed;
   feed.on_start({.model = "net"});
   feed.on_step({.step = 1});
-  feed.on_epoch(0, 0.5);
   feed.on_step({.step = 2});
+  feed.on_epoch(0, 0.5);
+  feed.on_step({.step = 3});
   feed.on_epoch(1, 0.25);
-  const TrainingNews news = feed.wait_blocking();
-  ASSERT_TRUE(news.start && news.step);
-  EXPECT_EQ(news.step->step, 2U);
-  EXPECT_EQ(news.epochs.size(), 2U);
+  const TrainingFeed::News news = feed.wait_blocking();
+  ASSERT_EQ(news.events.size(), 5U);
+  EXPECT_EQ(std::get<train::TrainingStart>(news.events[0]).model, "net");
+  EXPECT_EQ(std::get<train::StepReport>(news.events[1]).step, 2U);
+  EXPECT_EQ(std::get<EpochEnd>(news.events[2]).epoch, 0U);
+  EXPECT_EQ(std::get<train::StepReport>(news.events[3]).step, 3U);
+  EXPECT_EQ(std::get<EpochEnd>(news.events[4]).epoch, 1U);
   EXPECT_FALSE(news.ended);
-  EXPECT_EQ(feed.steps_done(), 2U);
+  EXPECT_EQ(feed.steps_done(), 3U);
   feed.end();
   EXPECT_TRUE(feed.wait_blocking().ended);
   EXPECT_TRUE(feed.wait_blocking().ended);
 }
 
-TrainingNews resumed(std::string from) {
-  TrainingNews news;
-  news.start = {.model = "net",
-                .devices = 1,
-                .steps = 100,
-                .checkpoints = "DIR",
-                .resume = true,
-                .resumed_from = std::move(from),
-                .first_step = 40};
-  return news;
+train::TrainingStart resumed(std::string from) {
+  return {.model = "net",
+          .devices = 1,
+          .steps = 100,
+          .checkpoints = "DIR",
+          .resume = true,
+          .resumed_from = std::move(from),
+          .first_step = 40};
 }
 
 TEST_F(TrainViewTest, WhatAResumedRunGoesOnFromIsSaid) {
@@ -184,33 +169,29 @@ TEST_F(TrainViewTest, WhatAResumedRunGoesOnFromIsSaid) {
 }
 
 TEST_F(TrainViewTest, ACheckpointIsALineOfItsOwn) {
-  TrainingNews news = step(50);
-  news.checkpoints.push_back(
-      {.step = 48, .path = "DIR/step-00000048", .bytes = 2'540'000, .time = 12ms});
+  const train::CheckpointReport report{
+      .step = 48, .path = "DIR/step-00000048", .bytes = 2'540'000, .time = 12ms};
   const std::string line = "checkpoint DIR/step-00000048: 2.5 MB in 12 ms\n";
-  EXPECT_THAT(show(*make_line_view(3, sink()), news, 0s), EndsWith(line));
-  EXPECT_THAT(show(*make_bar_view(3, [] { return 100; }, sink()), news, 0s), HasSubstr(line));
-  const std::string json = show(*make_json_view(sink()), news, 0s);
-  const auto event = nlohmann::json::parse(json.substr(json.find('\n') + 1));
+  EXPECT_EQ(show(*make_line_view(3, sink()), report, 0s), line);
+  EXPECT_THAT(show(*make_bar_view(3, [] { return 100; }, sink()), report, 0s), HasSubstr(line));
+  const auto event = nlohmann::json::parse(show(*make_json_view(sink()), report, 0s));
   EXPECT_EQ(event["event"], "checkpoint");
   EXPECT_EQ(event["step"], 48);
   EXPECT_EQ(event["bytes"], 2'540'000);
 }
 
 TEST_F(TrainViewTest, ARecoveryIsALineOfItsOwn) {
-  TrainingNews news = step(50);
-  news.recoveries.push_back({.devices = {devices::DeviceId{0}, devices::DeviceId{3}},
-                             .error = Error(ErrorCode::kUnavailable, "power cut"),
-                             .step = 45,
-                             .steps_lost = 5,
-                             .recoveries = 2});
+  const train::RecoveryReport report{.devices = {devices::DeviceId{0}, devices::DeviceId{3}},
+                                     .error = Error(ErrorCode::kUnavailable, "power cut"),
+                                     .step = 45,
+                                     .steps_lost = 5,
+                                     .recoveries = 2};
   const std::string line =
       "device 0, device 3 were restarted; going on after step 45 (5 steps are done again): power "
       "cut\n";
-  EXPECT_THAT(show(*make_line_view(3, sink()), news, 0s), EndsWith(line));
-  EXPECT_THAT(show(*make_bar_view(3, [] { return 100; }, sink()), news, 0s), HasSubstr(line));
-  const std::string json = show(*make_json_view(sink()), news, 0s);
-  const auto event = nlohmann::json::parse(json.substr(json.find('\n') + 1));
+  EXPECT_EQ(show(*make_line_view(3, sink()), report, 0s), line);
+  EXPECT_THAT(show(*make_bar_view(3, [] { return 100; }, sink()), report, 0s), HasSubstr(line));
+  const auto event = nlohmann::json::parse(show(*make_json_view(sink()), report, 0s));
   EXPECT_EQ(event["event"], "recovery");
   EXPECT_EQ(event["devices"], (std::vector{0, 3}));
   EXPECT_EQ(event["step"], 45);

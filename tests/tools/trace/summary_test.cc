@@ -7,8 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "millrace/tools/trace/picture.h"
-
 namespace millrace::trace {
 namespace {
 

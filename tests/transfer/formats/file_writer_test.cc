@@ -1,4 +1,3 @@
-#include "millrace/transfer/formats/file_writer.h"
 
 #include <gtest/gtest.h>
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <numeric>
@@ -40,9 +41,9 @@ TEST(IdxDatasetTest, GivesRowsAndLabelsFromPlainAndCompressedFiles) {
 
     EXPECT_EQ(data.rows(), 5);
     EXPECT_EQ(data.row_shape(), Shape(DType::kU8, {4, 3}));
-    EXPECT_EQ(data.row(2)[0], std::byte{24});
-    EXPECT_EQ(data.row(4).size(), 12u);
-    EXPECT_EQ(data.label(4), 7);
+    EXPECT_EQ(data.images().bytes()[2 * 12], std::byte{24});
+    EXPECT_EQ(data.images().bytes().size(), 5 * 12u);
+    EXPECT_EQ(data.labels().as<std::uint8_t>()[4], 7);
     EXPECT_EQ(data.classes(), 10);
   }
 }
@@ -123,9 +124,7 @@ TEST(IdxDatasetTest, ReadsFashionMnist) {
   EXPECT_EQ(train.row_shape(), Shape(DType::kU8, {28, 28}));
   EXPECT_EQ(test.classes(), 10);
   // Every class has the same share of both splits.
-  int threes = 0;
-  for (std::int64_t i = 0; i < test.rows(); ++i) threes += test.label(i) == 3;
-  EXPECT_EQ(threes, 1000);
+  EXPECT_EQ(std::ranges::count(test.labels().as<std::uint8_t>(), 3), 1000);
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ TEST(IdxHeaderTest, ZeroDimensionAfterHugeOnesIsAnEmptyArrayWithinLimits) {
 TEST(ReadIdxTest, MultiByteElementsComeInTheMachinesOrder) {
   const Bytes content = idx_header(12, {2}) + bytes_of({0, 0, 1, 2, 0xff, 0xff, 0xff, 0xfe});
   MemorySource source("f", content);
-  const IdxArray array = read_idx(source).value();
+  const devices::HostArray array = read_idx(source).value();
   std::int32_t values[2];
   std::memcpy(values, array.bytes().data(), sizeof values);
   EXPECT_EQ(values[0], 258);
@@ -89,14 +89,14 @@ TEST(ReadIdxTest, ContentMustBeExactlyWhatTheHeaderSays) {
   for (std::size_t length = 0; length < good.size(); ++length) {
     const Bytes shorter = first(good, length);
     MemorySource source("f", shorter);
-    const Result<IdxArray> array = read_idx(source);
+    const Result<devices::HostArray> array = read_idx(source);
     ASSERT_FALSE(array.has_value()) << length;
     EXPECT_EQ(array.error().code(), ErrorCode::kDataLoss);
     EXPECT_EQ(array.error().detail<FilePosition>()->offset, length) << array.error().message();
   }
   const Bytes longer = good + bytes_of({0});
   MemorySource source("f", longer);
-  const Result<IdxArray> array = read_idx(source);
+  const Result<devices::HostArray> array = read_idx(source);
   ASSERT_FALSE(array.has_value());
   EXPECT_NE(array.error().message().find("f at byte 18: oversized"), std::string::npos);
 }
@@ -115,7 +115,7 @@ TEST(ReadIdxTest, UnexpectedNumberOfDimensionsIsToldByTheMagicNumber) {
 TEST(ReadIdxTest, FileThatIsCutAfterItWasReadIsStillAllThere) {
   const TempFolder folder;
   const std::string file = folder.write("images", idx_header(8, {2, 3}) + counting(6));
-  const IdxArray array = read_idx_file(file).value();
+  const devices::HostArray array = read_idx_file(file).value();
   std::filesystem::resize_file(file, 0);
   EXPECT_EQ(array.bytes()[5], std::byte{5});
 }
@@ -129,7 +129,7 @@ TEST(ReadIdxTest, ReadingEndsWhenItIsAskedToStop) {
     const IdxLimits limits{.stop = stop.get_token()};
     ASSERT_TRUE(read_idx_file(file, limits).has_value());
     stop.request_stop();
-    const Result<IdxArray> array = read_idx_file(file, limits);
+    const Result<devices::HostArray> array = read_idx_file(file, limits);
     ASSERT_FALSE(array.has_value());
     EXPECT_EQ(array.error().code(), ErrorCode::kCancelled);
   }
@@ -138,7 +138,7 @@ TEST(ReadIdxTest, ReadingEndsWhenItIsAskedToStop) {
 TEST(ReadIdxTest, HeaderThatClaimsMoreThanCompressedBytesCanGiveTakesNoMemory) {
   const Bytes compressed = gzip(idx_header(8, {1 << 20, 1 << 13}));
   GzipSource source(std::make_unique<MemorySource>("f.gz", compressed));
-  const Result<IdxArray> array = read_idx(source);
+  const Result<devices::HostArray> array = read_idx(source);
   ASSERT_FALSE(array.has_value());
   EXPECT_NE(array.error().message().find("so few compressed"), std::string::npos);
 }
@@ -147,8 +147,8 @@ TEST(ReadIdxFileTest, PlainAndGzipGiveTheSameWhateverTheName) {
   TempFolder folder;
   for (const int code : {8, 11}) {
     const Bytes content = idx_header(code, {3, 4}) + counting(code == 8 ? 12 : 24);
-    const IdxArray plain = read_idx_file(folder.write("a.gz", content)).value();
-    const IdxArray inflated = read_idx_file(folder.write("b", gzip(content))).value();
+    const devices::HostArray plain = read_idx_file(folder.write("a.gz", content)).value();
+    const devices::HostArray inflated = read_idx_file(folder.write("b", gzip(content))).value();
     EXPECT_EQ(plain.shape(), inflated.shape());
     EXPECT_TRUE(std::ranges::equal(plain.bytes(), inflated.bytes()));
   }
@@ -172,7 +172,7 @@ TEST(ReadIdxFileTest, DamagedFilesNameFileAndOffset) {
         Row{gzip(good + bytes_of({1})), " at byte 412 of its decompressed content: oversized"},
         Row{gzip(first(good, 300)), " at byte 300 of its decompressed content: truncated"}}) {
     const std::string path = folder.write("f", row.bytes);
-    const Result<IdxArray> array = read_idx_file(path);
+    const Result<devices::HostArray> array = read_idx_file(path);
     ASSERT_FALSE(array.has_value()) << row.words;
     EXPECT_NE(array.error().message().find(path + row.words), std::string::npos)
         << array.error().message();

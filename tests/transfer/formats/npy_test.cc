@@ -37,14 +37,14 @@ std::string dict_of(const std::string& descr, const std::string& shape, bool for
          ", 'shape': " + shape + ", }\n";
 }
 
-Result<NpyArray> read(const Bytes& bytes, const NpyOptions& options = {}) {
+Result<devices::HostArray> read(const Bytes& bytes, const NpyOptions& options = {}) {
   MemorySource source("f.npy", bytes);
   return read_npy(source, options);
 }
 
 template <class T>
-std::vector<T> values(const NpyArray& array) {
-  std::vector<T> out(static_cast<std::size_t>(array.shape.elements()));
+std::vector<T> values(const devices::HostArray& array) {
+  std::vector<T> out(static_cast<std::size_t>(array.shape().elements()));
   std::memcpy(out.data(), array.bytes().data(), array.bytes().size());
   return out;
 }
@@ -59,9 +59,9 @@ TEST(NpyTest, EveryTypeThatNumPyKnowsIsWrittenAndReadBack) {
     const Bytes content = counting(shape.size_bytes());
     const std::string path = folder.file("a.npy");
     ASSERT_TRUE(write_npy_file(path, shape, content).has_value()) << shape.to_string();
-    const Result<NpyArray> array = read_npy_file(path, {.as = type});
+    const Result<devices::HostArray> array = read_npy_file(path, {.as = type});
     ASSERT_TRUE(array.has_value()) << array.error().message();
-    EXPECT_EQ(array->shape, shape);
+    EXPECT_EQ(array->shape(), shape);
     EXPECT_TRUE(std::ranges::equal(array->bytes(), content));
   }
 }
@@ -77,15 +77,15 @@ TEST(NpyTest, HeaderIsWhatNumPyWrites) {
 }
 
 TEST(NpyTest, ShapesOfNoneOneAndManyDimensions) {
-  EXPECT_EQ(read(npy(dict_of("<i2", "()"), counting(2)))->shape, Shape(DType::kI16, {}));
-  EXPECT_EQ(read(npy(dict_of("<i2", "(3,)"), counting(6)))->shape, Shape(DType::kI16, {3}));
-  EXPECT_EQ(read(npy(dict_of("<i2", "(3, 0, 2)")))->shape, Shape(DType::kI16, {3, 0, 2}));
+  EXPECT_EQ(read(npy(dict_of("<i2", "()"), counting(2)))->shape(), Shape(DType::kI16, {}));
+  EXPECT_EQ(read(npy(dict_of("<i2", "(3,)"), counting(6)))->shape(), Shape(DType::kI16, {3}));
+  EXPECT_EQ(read(npy(dict_of("<i2", "(3, 0, 2)")))->shape(), Shape(DType::kI16, {3, 0, 2}));
 }
 
 TEST(NpyTest, KeysComeInAnyOrderWithAnyBlanksAndQuotes) {
   const Bytes file =
       npy("{ \"shape\":(2 , 1),'fortran_order' : False,'descr':'|u1'}  \n", counting(2));
-  EXPECT_EQ(read(file)->shape, Shape(DType::kU8, {2, 1}));
+  EXPECT_EQ(read(file)->shape(), Shape(DType::kU8, {2, 1}));
 }
 
 TEST(NpyTest, VersionTwoHasAWideHeaderLength) {
@@ -94,16 +94,17 @@ TEST(NpyTest, VersionTwoHasAWideHeaderLength) {
   header += std::string("\2\0", 2);
   header += static_cast<char>(dict.size());
   header += std::string("\0\0\0", 3);
-  EXPECT_EQ(read(bytes_of_text(header + dict) + counting(2))->shape, Shape(DType::kU8, {2}));
+  EXPECT_EQ(read(bytes_of_text(header + dict) + counting(2))->shape(), Shape(DType::kU8, {2}));
 }
 
 TEST(NpyTest, OtherByteOrderIsSwappedWithinEachNumber) {
   EXPECT_EQ(values<std::int32_t>(*read(npy(dict_of(">i4", "(1,)"), bytes_of({0, 0, 1, 2})))),
             std::vector<std::int32_t>{258});
   const Bytes one_and_two = bytes_of({0x3f, 0x80, 0, 0, 0x40, 0, 0, 0});
-  EXPECT_EQ(values<float>(Result<NpyArray>(read(npy(dict_of(">f4", "(2,)"), one_and_two))).value()),
+  EXPECT_EQ(values<float>(
+                Result<devices::HostArray>(read(npy(dict_of(">f4", "(2,)"), one_and_two))).value()),
             (std::vector<float>{1, 2}));
-  const NpyArray complex = read(npy(dict_of(">c8", "(1,)"), one_and_two)).value();
+  const devices::HostArray complex = read(npy(dict_of(">c8", "(1,)"), one_and_two)).value();
   float parts[2];
   std::memcpy(parts, complex.bytes().data(), sizeof parts);
   EXPECT_EQ(parts[0], 1);
@@ -111,11 +112,11 @@ TEST(NpyTest, OtherByteOrderIsSwappedWithinEachNumber) {
 }
 
 TEST(NpyTest, FortranOrderIsBroughtIntoRowMajorOrder) {
-  const NpyArray array =
+  const devices::HostArray array =
       read(npy(dict_of("|i1", "(2, 3)", true), bytes_of({1, 4, 2, 5, 3, 6}))).value();
   EXPECT_EQ(values<std::int8_t>(array), (std::vector<std::int8_t>{1, 2, 3, 4, 5, 6}));
   const Bytes cube = counting(24);
-  const NpyArray c = read(npy(dict_of("|u1", "(2, 3, 4)", true), cube)).value();
+  const devices::HostArray c = read(npy(dict_of("|u1", "(2, 3, 4)", true), cube)).value();
   // Element (1, 2, 3) lies at 1 + 2 * 2 + 3 * 6 in the file and last in memory.
   EXPECT_EQ(c.bytes().back(), cube[23]);
   EXPECT_EQ(c.bytes()[1], cube[6]);
@@ -156,7 +157,7 @@ TEST(NpyTest, EveryBadFileNamesItsByte) {
            Row{npy("{'descr: 2"), ErrorCode::kDataLoss, "no end"},
            Row{npy(dict_of("<f4", "(2,)") + "x"), ErrorCode::kDataLoss, "nothing may follow"},
        }) {
-    const Result<NpyArray> array = read(row.bytes);
+    const Result<devices::HostArray> array = read(row.bytes);
     ASSERT_FALSE(array.has_value()) << row.words;
     EXPECT_EQ(array.error().code(), row.code) << array.error().message();
     EXPECT_NE(array.error().message().find(row.words), std::string::npos)
@@ -170,7 +171,7 @@ TEST(NpyTest, ExpectedTypeMustBeThere) {
   EXPECT_TRUE(read(file, {.as = DType::kF32}).has_value());
   EXPECT_EQ(read(file, {.as = DType::kI32}).error().code(), ErrorCode::kInvalidArgument);
   const Bytes raw = npy(dict_of("<V2", "(1,)"), counting(2));
-  EXPECT_EQ(read(raw, {.as = DType::kBF16})->shape, Shape(DType::kBF16, {1}));
+  EXPECT_EQ(read(raw, {.as = DType::kBF16})->shape(), Shape(DType::kBF16, {1}));
   EXPECT_EQ(read(raw, {.as = DType::kF32}).error().code(), ErrorCode::kUnimplemented);
 }
 
@@ -178,8 +179,8 @@ TEST(NpyTest, ExpectedTypeMustBeThere) {
 // hold raw bytes.
 TEST(NpyTest, FloatsOfEightBitsWithANameOfMlDtypesAreRead) {
   const Bytes file = npy(dict_of("<f1", "(3,)"), bytes_of({0x3c, 0x3c, 0x3c}));
-  EXPECT_EQ(read(file)->shape, Shape(DType::kF8E5M2, {3}));
-  EXPECT_EQ(read(file, {.as = DType::kF8E5M2})->shape, Shape(DType::kF8E5M2, {3}));
+  EXPECT_EQ(read(file)->shape(), Shape(DType::kF8E5M2, {3}));
+  EXPECT_EQ(read(file, {.as = DType::kF8E5M2})->shape(), Shape(DType::kF8E5M2, {3}));
   EXPECT_EQ(read(file, {.as = DType::kF8E4M3}).error().code(), ErrorCode::kInvalidArgument);
   EXPECT_NE(make_npy_header(Shape(DType::kF8E5M2, {3}))->find("'|V1'"), std::string::npos);
 }
@@ -199,9 +200,9 @@ TEST(NpyTest, IntegersOfLessThanAByteAreWrittenAsBytesAndReadBack) {
     EXPECT_NE(make_npy_header(shape)->find(row.descr), std::string::npos) << shape.to_string();
     const std::string path = folder.file("a.npy");
     ASSERT_TRUE(write_npy_file(path, shape, row.content).has_value());
-    const Result<NpyArray> array = read_npy_file(path, {.as = row.type});
+    const Result<devices::HostArray> array = read_npy_file(path, {.as = row.type});
     ASSERT_TRUE(array.has_value()) << array.error().message();
-    EXPECT_EQ(array->shape, shape);
+    EXPECT_EQ(array->shape(), shape);
     EXPECT_TRUE(std::ranges::equal(array->bytes(), row.content));
   }
 }

@@ -164,11 +164,7 @@ void convolution_plain(const ConvolutionDims& dims, const Shape& lhs, const Shap
     split(n, n * positions * kernel_features / kPartCost, kMostParts, parallel,
           [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t i = begin; i < end; ++i) {
-              std::int64_t index[kMaxRank], rest = i;
-              for (int d = result.rank() - 1; d >= 0; --d) {
-                index[d] = rest % result.dim(d);
-                rest /= result.dim(d);
-              }
+              const DimVector index = index_of(i, result.dims());
               const std::int64_t feature = index[dims.output_feature];
               const std::int64_t batch =
                   index[dims.output_batch] +

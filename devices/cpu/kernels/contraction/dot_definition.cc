@@ -5,7 +5,7 @@
 
 #include "millrace/devices/cpu/kernels/contraction/accumulate.h"
 #include "millrace/devices/cpu/kernels/families.h"
-#include "millrace/devices/stablehlo/ir/einsum.h"
+#include "millrace/devices/stablehlo/ir/contraction_dims.h"
 
 namespace millrace::devices::cpu::definition {
 namespace {

@@ -7,8 +7,8 @@
 #include "millrace/core/base/check.h"
 #include "millrace/devices/cpu/kernels/contraction/gemm_pack.h"
 #include "millrace/devices/cpu/kernels/contraction/gemm_tile.h"
-#include "millrace/devices/cpu/kernels/contraction/gemm_vector.h"
 #include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/split.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -21,6 +21,62 @@ constexpr Index kGemmTerms = 256;
 constexpr Index kBlockRows = 96, kBlockColumns = 1920;
 // Products of fewer multiply-adds are not split; the batch is.
 constexpr Index kSmallWork = 1 << 20;
+
+// Multiply-adds that make a part worth its start.
+constexpr Index kGemmPartWork = 1 << 18;
+
+// A product of f64 with one vector, which needs no panels: it reads its matrix once, where it lies.
+// False where the matrix has neither rows nor columns whose elements are neighbours, or there is no
+// vector. Thread-safety: immutable.
+class GemmWithVector {
+ public:
+  GemmWithVector() = default;
+  GemmWithVector(const MatmulSpec& s, const GemmTile<double>& tile, Index most_parts)
+      : spec_(s), tile_(tile), most_parts_(most_parts) {
+    right_is_vector_ = s.n == 1 && s.c_row == 1;
+    if (!right_is_vector_ && s.m != 1) return;
+    results_ = right_is_vector_ ? s.m : s.n;
+    outer_ = right_is_vector_ ? s.a_row : s.b_column;
+    term_ = right_is_vector_ ? s.a_column : s.b_row;
+    step_ = right_is_vector_ ? s.b_row : s.a_column;
+    if (term_ == 1 && step_ == 1)
+      way_ = Way::kDots;
+    else if (outer_ == 1)
+      way_ = Way::kRows;
+  }
+  explicit operator bool() const { return way_ != Way::kNone; }
+
+  void run(const double* a, const double* b, double* c, Parallel& parallel) const {
+    const Index all = spec_.batch * results_;
+    split(all, all * spec_.k / kGemmPartWork, most_parts_, parallel, [&](Index begin, Index end) {
+      for (Index i = begin; i < end;) {
+        const Index batch = i / results_, first = i % results_,
+                    some = std::min(results_ - first, end - i);
+        const double* const left = a + batch * spec_.a_batch;
+        const double* const right = b + batch * spec_.b_batch;
+        multiply((right_is_vector_ ? left : right) + first * outer_,
+                 right_is_vector_ ? right : left, some, c + batch * spec_.c_batch + first);
+        i += some;
+      }
+    });
+  }
+
+ private:
+  enum class Way : std::uint8_t { kNone, kDots, kRows };
+
+  void multiply(const double* matrix, const double* vector, Index results, double* c) const {
+    if (way_ == Way::kRows)
+      return tile_.sum_rows(spec_.k, results, vector, step_, matrix, term_, c);
+    for (Index i = 0; i < results; ++i) c[i] = tile_.dot(spec_.k, matrix + i * outer_, vector);
+  }
+
+  MatmulSpec spec_;
+  GemmTile<double> tile_;
+  Index most_parts_ = 1;
+  bool right_is_vector_ = false;
+  Index results_ = 0, outer_ = 0, term_ = 0, step_ = 0;
+  Way way_ = Way::kNone;
+};
 
 Index up(Index n, Index to) { return (n + to - 1) / to * to; }
 
@@ -337,7 +393,7 @@ bool can_gemm(DType lhs, DType rhs, DType result) {
 Gemm::Gemm(const MatmulSpec& spec, DType lhs, DType rhs, DType result, bool split)
     : spec_(spec), lhs_(lhs), rhs_(rhs), result_(result), most_parts_(split ? kMaxParts : 1) {
   MILLRACE_CHECK(can_gemm(lhs, rhs, result), "a product of other types");
-  MILLRACE_CHECK(!spec.bias && spec.k > 0, "a product with a bias, or of nothing");
+  MILLRACE_CHECK(spec.k > 0, "a product of nothing");
 }
 
 std::size_t Gemm::scratch_bytes() const {

@@ -26,7 +26,7 @@ bool can_gemm(DType lhs, DType rhs, DType result);
 // Thread-safety: immutable.
 class Gemm {
  public:
-  // The types are some that can_gemm; spec has at least one term and no bias. Unless it is to be
+  // The types are some that can_gemm; spec has at least one term. Unless it is to be
   // split, it stays on one thread.
   Gemm(const MatmulSpec& spec, DType lhs, DType rhs, DType result, bool split = true);
 

@@ -42,37 +42,25 @@ void pack_real(const GemmMatrix& m, Index outers, Index terms, Index width, A* t
   }
 }
 
-// Each complex row is two, each term two.
-template <class A>
-void pack_complex_left(const GemmMatrix& m, Index outers, Index terms, Index width, A* to) {
+// Each complex term is two. Each row of the left side is two, each column of the right side one.
+template <class A, bool kLeft>
+void pack_complex(const GemmMatrix& m, Index outers, Index terms, Index width, A* to) {
+  constexpr Index kStep = kLeft ? 2 : 1;
   const auto* const data = static_cast<const std::complex<A>*>(m.data);
   for (Index t = 0; t < terms; ++t) {
     A* const first = to + 2 * t * width;
     A* const second = first + width;
     for (Index i = 0; i < outers; ++i) {
       const std::complex<A> x = data[i * m.outer + t * m.term];
-      first[2 * i] = x.real();
-      first[2 * i + 1] = x.imag();
-      second[2 * i] = -x.imag();
-      second[2 * i + 1] = x.real();
+      first[kStep * i] = x.real();
+      second[kStep * i] = kLeft ? -x.imag() : x.imag();
+      if constexpr (kLeft) {
+        first[2 * i + 1] = x.imag();
+        second[2 * i + 1] = x.real();
+      }
     }
-    std::fill(first + 2 * outers, first + width, A{});
-    std::fill(second + 2 * outers, second + width, A{});
-  }
-}
-template <class A>
-void pack_complex_right(const GemmMatrix& m, Index outers, Index terms, Index width, A* to) {
-  const auto* const data = static_cast<const std::complex<A>*>(m.data);
-  for (Index t = 0; t < terms; ++t) {
-    A* const first = to + 2 * t * width;
-    A* const second = first + width;
-    for (Index i = 0; i < outers; ++i) {
-      const std::complex<A> x = data[i * m.outer + t * m.term];
-      first[i] = x.real();
-      second[i] = x.imag();
-    }
-    std::fill(first + outers, first + width, A{});
-    std::fill(second + outers, second + width, A{});
+    std::fill(first + kStep * outers, first + width, A{});
+    std::fill(second + kStep * outers, second + width, A{});
   }
 }
 
@@ -99,7 +87,7 @@ template <class A>
 GemmPacking<A> find_gemm_packing(DType lhs, DType rhs) {
   if constexpr (std::is_floating_point_v<A>) {
     constexpr DType kComplex = sizeof(A) == 4 ? DType::kC64 : DType::kC128;
-    if (lhs == kComplex && rhs == kComplex) return {pack_complex_left<A>, pack_complex_right<A>};
+    if (lhs == kComplex && rhs == kComplex) return {pack_complex<A, true>, pack_complex<A, false>};
   }
   return {pack_of_real<A>(lhs), pack_of_real<A>(rhs)};
 }

@@ -42,22 +42,22 @@ class OneDnnKernel {
 };
 
 // c[b, i, j] = sum over k of a[b, i, k] * b[b, k, j], each with strides in elements. c is dense in
-// its last dimension. bias, if there is one, has n elements and is the third input.
+// its last dimension.
 struct MatmulSpec {
   std::int64_t batch = 1, m = 1, n = 1, k = 1;
   std::int64_t a_batch = 0, a_row = 0, a_column = 0;
   std::int64_t b_batch = 0, b_row = 0, b_column = 0;
   std::int64_t c_batch = 0, c_row = 0;
-  bool bias = false;
 };
 // kUnimplemented: oneDNN has none; kResourceExhausted: it would not get the memory that it dies
 // without (core/base/memory_left.h). The same of the others below.
 Result<std::unique_ptr<OneDnnKernel>> make_matmul(const MatmulSpec& spec);
 
 // Three computations on (source [n, ic, spatial], weights [oc, ic / groups, kernel], destination
-// [n, oc, out]): forward: source, weights (, bias [oc]) -> destination backward data: destination's
-// gradient, weights -> source's gradient backward weights: source, destination's gradient ->
-// weights' gradient
+// [n, oc, out]):
+//   forward: source, weights -> destination
+//   backward data: destination's gradient, weights -> source's gradient
+//   backward weights: source, destination's gradient -> weights' gradient
 enum class ConvolutionKind : std::uint8_t { kForward, kBackwardData, kBackwardWeights };
 struct ConvolutionSpec {
   ConvolutionKind kind = ConvolutionKind::kForward;
@@ -67,7 +67,6 @@ struct ConvolutionSpec {
   // Strides in elements: batch, channel, spatial...; weights: output channel, input channel,
   // spatial...
   std::vector<std::int64_t> source_strides, weights_strides, destination_strides;
-  bool bias = false;
 };
 // Where several ways of laying out the operands exist, the fastest in a trial of a convolution that
 // is not large is taken, unless `deterministic` asks for the same choice every time. milliseconds:

@@ -57,7 +57,6 @@ class Matmul final : public OneDnnKernel {
     auto& parts = static_cast<State&>(state).parts;
     const auto* a = static_cast<const float*>(inputs[0]);
     const auto* b = static_cast<const float*>(inputs[1]);
-    const float* bias = spec_.bias ? static_cast<const float*>(inputs[2]) : nullptr;
     auto* c = static_cast<float*>(output);
     const auto body = [&](int p) {
       const std::int64_t at = step_ * p;
@@ -67,14 +66,8 @@ class Matmul final : public OneDnnKernel {
                                            : 0;
       const std::int64_t co = axis_ == 0 ? at * spec_.c_batch : axis_ == 1 ? at * spec_.c_row : at;
       std::byte* pad = scratch + scratch_ * static_cast<std::size_t>(p);
-      const float* part_bias = bias != nullptr && axis_ == 2 ? bias + at : bias;
-      auto& part = parts[static_cast<std::size_t>(p)];
-      if (bias != nullptr) {
-        part.execute({const_cast<float*>(a + ao), const_cast<float*>(b + bo), c + co, pad,
-                      const_cast<float*>(part_bias)});
-      } else {
-        part.execute({const_cast<float*>(a + ao), const_cast<float*>(b + bo), c + co, pad});
-      }
+      parts[static_cast<std::size_t>(p)].execute(
+          {const_cast<float*>(a + ao), const_cast<float*>(b + bo), c + co, pad});
     };
     parallel.run(parts_, body);
   }
@@ -97,18 +90,14 @@ class Matmul final : public OneDnnKernel {
     const auto a = desc(m, spec_.k, spec_.a_batch, spec_.a_row, spec_.a_column);
     const auto b = desc(spec_.k, n, spec_.b_batch, spec_.b_row, spec_.b_column);
     const auto c = desc(m, n, spec_.c_batch, spec_.c_row, 1);
-    const auto bias =
-        batched ? f32_desc(Dims{1, 1, n}, Dims{n, n, 1}) : f32_desc(Dims{1, n}, Dims{n, 1});
-    const auto d = spec_.bias ? dnnl::matmul::desc(a, b, bias, c) : dnnl::matmul::desc(a, b, c);
-    const dnnl::matmul::primitive_desc pd(d, user_scratchpad(), onednn_engine());
-    Shaped s{dnnl::matmul(pd),
-             {{DNNL_ARG_SRC, a},
-              {DNNL_ARG_WEIGHTS, b},
-              {DNNL_ARG_DST, c},
-              {DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc()}},
-             pd.scratchpad_desc().get_size()};
-    if (spec_.bias) s.args.emplace_back(DNNL_ARG_BIAS, bias);
-    return s;
+    const dnnl::matmul::primitive_desc pd(dnnl::matmul::desc(a, b, c), user_scratchpad(),
+                                          onednn_engine());
+    return {dnnl::matmul(pd),
+            {{DNNL_ARG_SRC, a},
+             {DNNL_ARG_WEIGHTS, b},
+             {DNNL_ARG_DST, c},
+             {DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc()}},
+            pd.scratchpad_desc().get_size()};
   }
 
   MatmulSpec spec_;

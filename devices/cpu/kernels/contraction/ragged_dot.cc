@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "millrace/devices/cpu/kernels/contraction/accumulate.h"
-#include "millrace/devices/stablehlo/ir/ragged_dot.h"
+#include "millrace/devices/stablehlo/ir/contraction_dims.h"
 
 namespace millrace::devices::cpu::definition {
 namespace {

@@ -9,7 +9,7 @@
 #include "millrace/core/base/clock.h"
 #include "millrace/devices/cpu/kernels/contraction/onednn.h"
 #include "millrace/devices/cpu/kernels/contraction/onednn_support.inc"
-#include "millrace/devices/system_memory.h"
+#include "millrace/devices/memory_pool.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -30,17 +30,20 @@ struct Freedom {
 };
 
 enum Role { kSource, kWeights, kDestination };
-// What the first and the second input and the output are, by kind.
+// What the first and the second input and the output are, by kind, and oneDNN's names for them.
 struct Roles {
   Role first, second, out;
+  int names[3];
 };
-constexpr Roles kRoles[] = {{kSource, kWeights, kDestination},
-                            {kDestination, kWeights, kSource},
-                            {kSource, kDestination, kWeights}};
+constexpr Roles kRoles[] = {
+    {kSource, kWeights, kDestination, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST}},
+    {kDestination, kWeights, kSource, {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC}},
+    {kSource, kDestination, kWeights, {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS}}};
+const Roles& roles_of(const ConvolutionSpec& s) { return kRoles[static_cast<int>(s.kind)]; }
 
 struct Primitive {
   dnnl::primitive primitive;
-  Desc source, weights, destination, bias, scratchpad;
+  Desc source, weights, destination, scratchpad;
   bool reference = false;
 };
 
@@ -73,22 +76,18 @@ Primitive make_primitive(const ConvolutionSpec& s, std::int64_t n, Freedom free)
   const Desc destination = free.destination ? f32_any(destination_dims)
                                             : f32_desc(destination_dims, s.destination_strides);
   const Desc weights = free.weights ? f32_any(weights_dims(s)) : weights_desc(s);
-  const Desc bias = f32_desc(Dims{s.oc}, Dims{1});
   Dims dilations = onednn_sizes(s.dilations);
   for (std::int64_t& x : dilations) --x;
   for (const Dims* sizes : {&s.strides, &s.pad_low, &s.pad_high}) onednn_sizes(*sizes);
   const d::primitive_attr attr = user_scratchpad();
   const d::engine& engine = onednn_engine();
   const auto forward = [&](d::prop_kind kind) {
-    const auto desc =
-        s.bias ? d::convolution_forward::desc(kind, kAlgorithm, source, weights, bias, destination,
-                                              s.strides, dilations, s.pad_low, s.pad_high)
-               : d::convolution_forward::desc(kind, kAlgorithm, source, weights, destination,
-                                              s.strides, dilations, s.pad_low, s.pad_high);
-    return d::convolution_forward::primitive_desc(desc, attr, engine);
+    return d::convolution_forward::primitive_desc(
+        d::convolution_forward::desc(kind, kAlgorithm, source, weights, destination, s.strides,
+                                     dilations, s.pad_low, s.pad_high),
+        attr, engine);
   };
   Primitive p;
-  p.bias = bias;
   const auto take = [&](auto primitive, const auto& pd, const Desc& a, const Desc& w,
                         const Desc& to) {
     p.primitive = std::move(primitive);
@@ -131,8 +130,8 @@ Primitive make_primitive(const ConvolutionSpec& s, std::int64_t n, Freedom free)
 struct Operand {
   Desc user, inner;
   bool reorder = false;
-  std::size_t offset =
-      0;  // in the part's scratch; for the weights of forward and data in the common scratch
+  // In the part's scratch; for the weights of forward and data in the common scratch.
+  std::size_t offset = 0;
 };
 
 // The batch is split into parts of equal size. Weights are reordered once per run; a weights'
@@ -191,26 +190,14 @@ class Convolution final : public OneDnnKernel {
 
   std::unique_ptr<OneDnnState> make_parts() const {
     auto state = std::make_unique<State>();
-    const Operand& weights = operands_[kWeights];
-    if (weights.reorder) {
-      const bool out = roles().out == kWeights;
-      state->weights.emplace(
-          reorder(out ? weights.inner : weights.user, out ? weights.user : weights.inner));
-    }
+    state->weights = reorder(kWeights);
     for (std::int64_t p = 0; p < parts_; ++p) {
       PartState part{.main = BoundPrimitive(primitive_.primitive, main_args())};
-      for (Role r : {kSource, kDestination}) {
-        const Operand& o = operands_[r];
-        if (!o.reorder) continue;
-        const bool out = roles().out == r;
-        part.reorders[r].emplace(reorder(out ? o.inner : o.user, out ? o.user : o.inner));
-      }
+      for (Role r : {kSource, kDestination}) part.reorders[r] = reorder(r);
       state->parts.push_back(std::move(part));
     }
     return state;
   }
-
-  const Roles& roles() const { return kRoles[static_cast<int>(spec_.kind)]; }
 
   void set(Role role, const Desc& user, const Desc& inner) {
     operands_[role] = {.user = user, .inner = inner, .reorder = user != inner};
@@ -233,28 +220,23 @@ class Convolution final : public OneDnnKernel {
     part_ = top;
   }
 
-  static BoundPrimitive reorder(const Desc& from, const Desc& to) {
+  // From the program's layout to oneDNN's, or back for the output; nullopt where both are the same.
+  std::optional<BoundPrimitive> reorder(Role role) const {
+    const Operand& o = operands_[role];
+    if (!o.reorder) return std::nullopt;
+    const bool out = roles_of(spec_).out == role;
+    const Desc &from = out ? o.inner : o.user, &to = out ? o.user : o.inner;
     const dnnl::reorder::primitive_desc pd(onednn_engine(), from, onednn_engine(), to);
     return BoundPrimitive(dnnl::reorder(pd), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
   }
 
-  // In the order: first input, second input, output, scratchpad, bias.
+  // In the order: first input, second input, output, scratchpad.
   std::vector<std::pair<int, Desc>> main_args() const {
-    const bool forward = spec_.kind == ConvolutionKind::kForward;
-    const auto name = [&](Role r) {
-      if (r == kSource)
-        return spec_.kind == ConvolutionKind::kBackwardData ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC;
-      if (r == kWeights)
-        return spec_.kind == ConvolutionKind::kBackwardWeights ? DNNL_ARG_DIFF_WEIGHTS
-                                                               : DNNL_ARG_WEIGHTS;
-      return forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST;
-    };
-    std::vector<std::pair<int, Desc>> args;
-    for (const Role r : {roles().first, roles().second, roles().out})
-      args.emplace_back(name(r), operands_[r].inner);
-    args.emplace_back(DNNL_ARG_SCRATCHPAD, primitive_.scratchpad);
-    if (spec_.bias) args.emplace_back(DNNL_ARG_BIAS, primitive_.bias);
-    return args;
+    const Roles& r = roles_of(spec_);
+    return {{r.names[0], operands_[r.first].inner},
+            {r.names[1], operands_[r.second].inner},
+            {r.names[2], operands_[r.out].inner},
+            {DNNL_ARG_SCRATCHPAD, primitive_.scratchpad}};
   }
 
   void run_part(State& state, int p, std::span<const void* const> inputs, const void* weights,
@@ -271,18 +253,18 @@ class Convolution final : public OneDnnKernel {
       part.reorders[r]->execute({user, own + operands_[r].offset});
       return own + operands_[r].offset;
     };
-    const Role out = roles().out;
+    const Roles& roles = roles_of(spec_);
+    const Role out = roles.out;
     void* results;
     if (out == kWeights)
       results = own + operands_[kWeights].offset;
     else
       results = operands_[out].reorder ? static_cast<void*>(own + operands_[out].offset)
                                        : rows(output, out);
-    void* bias = spec_.bias ? const_cast<void*>(inputs[2]) : nullptr;
-    void* first = input(inputs[0], roles().first);
+    void* first = input(inputs[0], roles.first);
     void* second =
-        roles().second == kWeights ? const_cast<void*>(weights) : input(inputs[1], roles().second);
-    part.main.execute({first, second, results, own + scratchpad_, bias});
+        roles.second == kWeights ? const_cast<void*>(weights) : input(inputs[1], roles.second);
+    part.main.execute({first, second, results, own + scratchpad_});
     if (out != kWeights && operands_[out].reorder)
       part.reorders[out]->execute({results, rows(output, out)});
   }
@@ -321,19 +303,13 @@ Result<double> trial(const Convolution& c, const ConvolutionSpec& s) {
   const std::size_t weights = floats(weights_dims(s));
   MILLRACE_TRY_STATUS(check_memory_left("the trial of a convolution",
                                         (source + destination + weights) * sizeof(float)));
-  std::vector<float> a(source, 1.0f), b(destination, 1.0f), w(weights, 1.0f),
-      bias(static_cast<std::size_t>(s.oc) + 16);
+  std::vector<float> a(source, 1.0f), b(destination, 1.0f), w(weights, 1.0f);
   MILLRACE_TRY(const SystemMemory scratch,
                allocate_memory(c.scratch_bytes() + 64, "the trial of a convolution"));
-  const void* inputs[3] = {a.data(), w.data(), bias.data()};
-  void* output = b.data();
-  if (s.kind == ConvolutionKind::kBackwardData) {
-    inputs[0] = b.data();
-    output = a.data();
-  } else if (s.kind == ConvolutionKind::kBackwardWeights) {
-    inputs[1] = b.data();
-    output = w.data();
-  }
+  float* const data[] = {a.data(), w.data(), b.data()};  // by Role
+  const Roles& roles = roles_of(s);
+  const void* const inputs[] = {data[roles.first], data[roles.second]};
+  void* const output = data[roles.out];
   MILLRACE_TRY(const auto state, c.make_state());
   const auto serial = make_serial_parallel();
   double best = 1e30;

@@ -332,12 +332,7 @@ void LoopKernel::columns_part(Frame& frame, int part, const Memory& m) const {
     return frame.memory + o.lanes +
            align_up(static_cast<std::size_t>(tile_) * static_cast<std::size_t>(o.loops.lane_bytes));
   };
-  const auto each = [&](auto f) {
-    for (const Output& o : outputs_) {
-      if (o.what.reduce) f(o);
-    }
-  };
-  each([&](const Output& o) {
+  each_reduced([&](const Output& o, std::size_t) {
     o.loops.lane_identity(frame.memory + o.lanes, lanes);
     o.loops.acc_identity(accs(o), lanes);
   });
@@ -345,17 +340,17 @@ void LoopKernel::columns_part(Frame& frame, int part, const Memory& m) const {
   for (std::int64_t row = row_begin; row < row_end; row += block) {
     const int n = static_cast<int>(std::min(block, row_end - row) * width);
     run_tile(frame, row * inner_ + column, n, m);
-    each([&](const Output& o) {
+    each_reduced([&](const Output& o, std::size_t) {
       o.loops.column(frame.memory + o.lanes, frame.pointers[o.value], n);
     });
     if (++tiles % kFlushTiles == 0 || row + block >= row_end) {
-      each([&](const Output& o) {
+      each_reduced([&](const Output& o, std::size_t) {
         o.loops.flush(accs(o), frame.memory + o.lanes, lanes);
         o.loops.lane_identity(frame.memory + o.lanes, lanes);
       });
     }
   }
-  each([&](const Output& o) {
+  each_reduced([&](const Output& o, std::size_t) {
     std::byte* acc = accs(o);
     for (std::int64_t b = 1; b < block; ++b)
       o.loops.merge(acc, acc + b * width * o.loops.acc_bytes, width);
@@ -366,33 +361,27 @@ void LoopKernel::columns_part(Frame& frame, int part, const Memory& m) const {
 
 // Whole rows, or one chunk of one row.
 void LoopKernel::rows_part(Frame& frame, int part, const Memory& m) const {
-  const auto identity = [&](std::byte* acc) {
-    for (std::size_t o = 0; o < outputs_.size(); ++o) {
-      if (outputs_[o].what.reduce) outputs_[o].loops.acc_identity(acc + o * 8, 1);
-    }
-  };
   alignas(64) std::byte acc[kMaxOutputs * 8];
+  const auto identity = [&] {
+    each_reduced([&](const Output& o, std::size_t i) { o.loops.acc_identity(acc + i * 8, 1); });
+  };
   const auto add_run = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t at = begin; at < end; at += tile_) {
       const int n = static_cast<int>(std::min<std::int64_t>(tile_, end - at));
       run_tile(frame, at, n, m);
-      for (std::size_t o = 0; o < outputs_.size(); ++o) {
-        const Output& output = outputs_[o];
-        if (output.what.reduce) output.loops.row(acc + o * 8, frame.pointers[output.value], n);
-      }
+      each_reduced([&](const Output& o, std::size_t i) {
+        o.loops.row(acc + i * 8, frame.pointers[o.value], n);
+      });
     }
   };
   if (chunks_ > 1) {
     const std::int64_t row = part / chunks_, chunk = part % chunks_;
-    identity(acc);
+    identity();
     add_run(row * inner_ + inner_ * chunk / chunks_, row * inner_ + inner_ * (chunk + 1) / chunks_);
-    for (std::size_t o = 0; o < outputs_.size(); ++o) {
-      const Output& output = outputs_[o];
-      if (!output.what.reduce) continue;
-      std::memcpy(m.scratch + output.partials + part * output.loops.acc_bytes, acc + o * 8,
-                  static_cast<std::size_t>(output.loops.acc_bytes));
-    }
-    return;
+    return each_reduced([&](const Output& o, std::size_t i) {
+      std::memcpy(m.scratch + o.partials + part * o.loops.acc_bytes, acc + i * 8,
+                  static_cast<std::size_t>(o.loops.acc_bytes));
+    });
   }
   const std::int64_t row_begin = outer_ * part / parts_, row_end = outer_ * (part + 1) / parts_;
   const std::int64_t block = inner_ < tile_ ? tile_ / inner_ : 1;
@@ -400,20 +389,17 @@ void LoopKernel::rows_part(Frame& frame, int part, const Memory& m) const {
     const std::int64_t rows = std::min(block, row_end - row);
     if (inner_ < tile_) run_tile(frame, row * inner_, static_cast<int>(rows * inner_), m);
     for (std::int64_t r = 0; r < rows; ++r) {
-      identity(acc);
+      identity();
       if (inner_ >= tile_) add_run((row + r) * inner_, (row + r + 1) * inner_);
-      for (std::size_t o = 0; o < outputs_.size(); ++o) {
-        const Output& output = outputs_[o];
-        if (!output.what.reduce) continue;
+      each_reduced([&](const Output& o, std::size_t i) {
         if (inner_ < tile_) {
-          output.loops.row(
-              acc + o * 8,
-              static_cast<std::byte*>(frame.pointers[output.value]) + r * inner_ * output.width,
-              static_cast<int>(inner_));
+          o.loops.row(acc + i * 8,
+                      static_cast<std::byte*>(frame.pointers[o.value]) + r * inner_ * o.width,
+                      static_cast<int>(inner_));
         }
-        output.loops.finish(static_cast<std::byte*>(m.outputs[o]) + (row + r) * output.width,
-                            acc + o * 8, m.init(output), 1);
-      }
+        o.loops.finish(static_cast<std::byte*>(m.outputs[i]) + (row + r) * o.width, acc + i * 8,
+                       m.init(o), 1);
+      });
     }
   }
 }
@@ -421,9 +407,7 @@ void LoopKernel::rows_part(Frame& frame, int part, const Memory& m) const {
 // Adds up the partial results, in order, and writes the reduced outputs.
 void LoopKernel::finish(const Memory& m) const {
   if (elements_ > 0 && mode_ == Mode::kRows && chunks_ == 1) return;
-  for (std::size_t o = 0; o < outputs_.size(); ++o) {
-    const Output& output = outputs_[o];
-    if (!output.what.reduce) continue;
+  each_reduced([&](const Output& output, std::size_t o) {
     const void* init = m.init(output);
     const ReduceLoops& loops = output.loops;
     std::byte* partials = m.scratch + output.partials;
@@ -443,7 +427,7 @@ void LoopKernel::finish(const Memory& m) const {
         loops.finish(out + r * output.width, acc, init, 1);
       }
     }
-  }
+  });
 }
 
 }  // namespace millrace::devices::cpu

@@ -82,6 +82,13 @@ class LoopKernel {
     std::size_t lanes = 0;     // offset in the frame: column accumulation
     std::size_t partials = 0;  // offset in the scratch
   };
+  // Calls f(output, number) for the reduced outputs.
+  template <class F>
+  void each_reduced(F f) const {
+    for (std::size_t o = 0; o < outputs_.size(); ++o) {
+      if (outputs_[o].what.reduce) f(outputs_[o], o);
+    }
+  }
   struct Frame;
   enum class Mode : std::uint8_t { kStore, kRows, kColumns };
 

@@ -25,18 +25,9 @@ Scalar scalar(const C<T>& x) {
   return from_complex(static_cast<double>(x.real()), static_cast<double>(x.imag()));
 }
 
-Scalar add(S x, I) { return from_complex(x[0].re + x[1].re, x[0].im + x[1].im); }
-Scalar subtract(S x, I) { return from_complex(x[0].re - x[1].re, x[0].im - x[1].im); }
-Scalar negate(S x, I) { return from_complex(-x[0].re, -x[0].im); }
-Scalar conj(S x, I) { return from_complex(x[0].re, -x[0].im); }
-Scalar real_part(S x, I) { return from_real(x[0].re); }
-Scalar imaginary_part(S x, I) { return from_real(x[0].im); }
 Scalar compare(S x, I info) {
   const bool equal = x[0].re == x[1].re && x[0].im == x[1].im;
   return from_unsigned((info.direction == ir::ComparisonDirection::kEq) == equal ? 1 : 0);
-}
-Scalar is_finite(S x, I) {
-  return from_unsigned(std::isfinite(x[0].re) && std::isfinite(x[0].im) ? 1 : 0);
 }
 // The order of the real parts, then of the imaginary ones.
 bool before(const Scalar& a, const Scalar& b) {
@@ -70,11 +61,6 @@ C<T> product(const C<T>& a, const C<T>& b) {
 template <class T>
 C<T> square(const C<T>& a) {
   return {(a.real() - a.imag()) * (a.real() + a.imag()), 2 * a.real() * a.imag()};
-}
-
-template <class T>
-C<T> quotient(const C<T>& a, const C<T>& b) {
-  return a / b;
 }
 
 template <class T>
@@ -131,16 +117,6 @@ C<T> cube_root(const C<T>& a) {
   return std::polar(std::cbrt(std::abs(a)), std::arg(a) / 3);
 }
 
-template <class T>
-C<T> reciprocal_root(const C<T>& a) {
-  return C<T>(1) / std::sqrt(a);
-}
-
-template <class T>
-C<T> logistic(const C<T>& a) {
-  return C<T>(1) / (C<T>(1) + std::exp(-a));
-}
-
 // log((a + ib) / sqrt(a^2 + b^2)) has this imaginary part for real a, b.
 template <class T>
 C<T> atan2(const C<T>& y, const C<T>& x) {
@@ -148,70 +124,68 @@ C<T> atan2(const C<T>& y, const C<T>& x) {
   return -i * std::log((x + i * y) / std::sqrt(square(x) + square(y)));
 }
 
-// Their names are those of the kinds that they are of.
-#define MILLRACE_UNARY_FUNCTIONS(X)                 \
-  X(kSign, sign(a))                                 \
-  X(kChloSquare, square(a))                         \
-  X(kExponential, exponential(a))                   \
-  X(kExponentialMinusOne, exponential_minus_one(a)) \
-  X(kLog, std::log(a))                              \
-  X(kLogPlusOne, log_plus_one(a))                   \
-  X(kSqrt, std::sqrt(a))                            \
-  X(kRsqrt, reciprocal_root(a))                     \
-  X(kCbrt, cube_root(a))                            \
-  X(kLogistic, logistic(a))                         \
-  X(kSine, std::sin(a))                             \
-  X(kCosine, std::cos(a))                           \
-  X(kTan, std::tan(a))                              \
-  X(kChloTan, std::tan(a))                          \
-  X(kChloSinh, std::sinh(a))                        \
-  X(kChloCosh, std::cosh(a))                        \
-  X(kTanh, std::tanh(a))                            \
-  X(kChloAsin, std::asin(a))                        \
-  X(kChloAcos, std::acos(a))                        \
-  X(kChloAtan, std::atan(a))                        \
-  X(kChloAsinh, std::asinh(a))                      \
-  X(kChloAcosh, std::acosh(a))                      \
-  X(kChloAtanh, std::atanh(a))
-#define MILLRACE_BINARY_FUNCTIONS(X) \
-  X(kMultiply, product(a, b))        \
-  X(kDivide, quotient(a, b))         \
-  X(kPower, power(a, b))             \
-  X(kAtan2, atan2(a, b))
-#define MILLRACE_UNARY(kind, expression) \
-  template <class T>                     \
-  Scalar kind(S x, I) {                  \
-    const C<T> a = of<T>(x[0]);          \
-    return scalar<T>(expression);        \
-  }
-#define MILLRACE_BINARY(kind, expression) \
-  template <class T>                      \
-  Scalar kind(S x, I) {                   \
-    const C<T> a = of<T>(x[0]);           \
-    const C<T> b = of<T>(x[1]);           \
-    return scalar<T>(expression);         \
-  }
-MILLRACE_UNARY_FUNCTIONS(MILLRACE_UNARY)
-MILLRACE_BINARY_FUNCTIONS(MILLRACE_BINARY)
-#undef MILLRACE_UNARY
-#undef MILLRACE_BINARY
+// Rows of a function of C<T>, given as F.
+template <class T, class F>
+Scalar unary_as(S x, I) {
+  return scalar<T>(F{}(of<T>(x[0])));
+}
+template <class F>
+constexpr ScalarRow unary(OpKind kind, F) {
+  return {kind, unary_as<double, F>, unary_as<long double, F>};
+}
+template <class T, class F>
+Scalar binary_as(S x, I) {
+  return scalar<T>(F{}(of<T>(x[0]), of<T>(x[1])));
+}
+template <class F>
+constexpr ScalarRow binary(OpKind kind, F) {
+  return {kind, binary_as<double, F>, binary_as<long double, F>};
+}
 
+using enum OpKind;
 constexpr ScalarRow kRows[] = {
-    {OpKind::kAdd, add, add},
-    {OpKind::kSubtract, subtract, subtract},
-    {OpKind::kNegate, negate, negate},
-    {OpKind::kChloConj, conj, conj},
-    {OpKind::kReal, real_part, real_part},
-    {OpKind::kImag, imaginary_part, imaginary_part},
-    {OpKind::kCompare, compare, compare},
-    {OpKind::kIsFinite, is_finite, is_finite},
-    {OpKind::kMaximum, maximum, maximum},
-    {OpKind::kMinimum, minimum, minimum},
-    {OpKind::kClamp, clamp, clamp},
-    {OpKind::kAbs, absolute<double>, absolute<long double>},
-#define MILLRACE_ROW(kind, expression) {OpKind::kind, kind<double>, kind<long double>},
-    MILLRACE_UNARY_FUNCTIONS(MILLRACE_ROW) MILLRACE_BINARY_FUNCTIONS(MILLRACE_ROW)
-#undef MILLRACE_ROW
+    any_width(kAdd, [](S x, I) { return from_complex(x[0].re + x[1].re, x[0].im + x[1].im); }),
+    any_width(kSubtract, [](S x, I) { return from_complex(x[0].re - x[1].re, x[0].im - x[1].im); }),
+    any_width(kNegate, [](S x, I) { return from_complex(-x[0].re, -x[0].im); }),
+    any_width(kChloConj, [](S x, I) { return from_complex(x[0].re, -x[0].im); }),
+    any_width(kReal, [](S x, I) { return from_real(x[0].re); }),
+    any_width(kImag, [](S x, I) { return from_real(x[0].im); }),
+    any_width(kIsFinite,
+              [](S x, I) {
+                return from_unsigned(std::isfinite(x[0].re) && std::isfinite(x[0].im) ? 1 : 0);
+              }),
+    any_width(kCompare, compare),
+    any_width(kMaximum, maximum),
+    any_width(kMinimum, minimum),
+    any_width(kClamp, clamp),
+    {kAbs, absolute<double>, absolute<long double>},
+    unary(kSign, [](const auto& a) { return sign(a); }),
+    unary(kChloSquare, [](const auto& a) { return square(a); }),
+    unary(kExponential, [](const auto& a) { return exponential(a); }),
+    unary(kExponentialMinusOne, [](const auto& a) { return exponential_minus_one(a); }),
+    unary(kLog, [](const auto& a) { return std::log(a); }),
+    unary(kLogPlusOne, [](const auto& a) { return log_plus_one(a); }),
+    unary(kSqrt, [](const auto& a) { return std::sqrt(a); }),
+    unary(kRsqrt, []<class T>(const C<T>& a) { return C<T>(1) / std::sqrt(a); }),
+    unary(kCbrt, [](const auto& a) { return cube_root(a); }),
+    unary(kLogistic, []<class T>(const C<T>& a) { return C<T>(1) / (C<T>(1) + std::exp(-a)); }),
+    unary(kSine, [](const auto& a) { return std::sin(a); }),
+    unary(kCosine, [](const auto& a) { return std::cos(a); }),
+    unary(kTan, [](const auto& a) { return std::tan(a); }),
+    unary(kChloTan, [](const auto& a) { return std::tan(a); }),
+    unary(kChloSinh, [](const auto& a) { return std::sinh(a); }),
+    unary(kChloCosh, [](const auto& a) { return std::cosh(a); }),
+    unary(kTanh, [](const auto& a) { return std::tanh(a); }),
+    unary(kChloAsin, [](const auto& a) { return std::asin(a); }),
+    unary(kChloAcos, [](const auto& a) { return std::acos(a); }),
+    unary(kChloAtan, [](const auto& a) { return std::atan(a); }),
+    unary(kChloAsinh, [](const auto& a) { return std::asinh(a); }),
+    unary(kChloAcosh, [](const auto& a) { return std::acosh(a); }),
+    unary(kChloAtanh, [](const auto& a) { return std::atanh(a); }),
+    binary(kMultiply, [](const auto& a, const auto& b) { return product(a, b); }),
+    binary(kDivide, [](const auto& a, const auto& b) { return a / b; }),
+    binary(kPower, [](const auto& a, const auto& b) { return power(a, b); }),
+    binary(kAtan2, [](const auto& a, const auto& b) { return atan2(a, b); }),
 };
 
 }  // namespace

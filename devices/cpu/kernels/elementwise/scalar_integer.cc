@@ -20,31 +20,10 @@ std::uint64_t mask(I info) { return ~std::uint64_t{0} >> (64 - bit_width(info.in
 Scalar u(std::uint64_t x) { return from_unsigned(x); }
 Scalar s(std::int64_t x) { return from_signed(x); }
 
-// The same for both signs.
-Scalar add(S x, I) { return u(x[0].u + x[1].u); }
-Scalar subtract(S x, I) { return u(x[0].u - x[1].u); }
-Scalar multiply(S x, I) { return u(x[0].u * x[1].u); }
-Scalar negate(S x, I) { return u(0 - x[0].u); }
-Scalar bit_not(S x, I) { return u(~x[0].u); }
-Scalar bit_and(S x, I) { return u(x[0].u & x[1].u); }
-Scalar bit_or(S x, I) { return u(x[0].u | x[1].u); }
-Scalar bit_xor(S x, I) { return u(x[0].u ^ x[1].u); }
-Scalar square(S x, I) { return u(x[0].u * x[0].u); }
-Scalar popcnt(S x, I info) {
-  return u(static_cast<std::uint64_t>(std::popcount(x[0].u & mask(info))));
-}
-Scalar count_leading_zeros(S x, I info) {
-  return u(static_cast<std::uint64_t>(std::countl_zero(x[0].u & mask(info)) -
-                                      (64 - bit_width(info.in))));
-}
 // A shift by as many bits as there are, or more, leaves nothing but the sign.
 std::uint64_t distance(S x, I info) { return x[1].u & mask(info); }
 bool too_far(S x, I info) {
   return distance(x, info) >= static_cast<std::uint64_t>(bit_width(info.in));
-}
-Scalar shift_left(S x, I info) { return u(too_far(x, info) ? 0 : x[0].u << distance(x, info)); }
-Scalar shift_right_logical(S x, I info) {
-  return u(too_far(x, info) ? 0 : (x[0].u & mask(info)) >> distance(x, info));
 }
 Scalar shift_right_arithmetic(S x, I info) {
   const int bits = bit_width(info.in);
@@ -63,8 +42,6 @@ std::uint64_t power_of(std::uint64_t base, std::uint64_t exponent) {
 }
 
 // A division by zero gives -1 and leaves the dividend as the remainder, as XLA has it.
-Scalar signed_abs(S x, I) { return u(x[0].i < 0 ? 0 - x[0].u : x[0].u); }
-Scalar signed_sign(S x, I) { return s((x[0].i > 0) - (x[0].i < 0)); }
 Scalar signed_divide(S x, I) {
   if (x[1].i == 0) return s(-1);
   if (x[1].i == -1) return u(0 - x[0].u);
@@ -82,11 +59,6 @@ Scalar signed_power(S x, I) {
   }
   return u(power_of(x[0].u, x[1].u));
 }
-Scalar unsigned_same(S x, I) { return x[0]; }
-Scalar unsigned_sign(S x, I) { return u(x[0].u != 0); }
-Scalar unsigned_divide(S x, I) { return u(x[1].u == 0 ? ~std::uint64_t{0} : x[0].u / x[1].u); }
-Scalar unsigned_remainder(S x, I) { return u(x[1].u == 0 ? x[0].u : x[0].u % x[1].u); }
-Scalar unsigned_power(S x, I) { return u(power_of(x[0].u, x[1].u)); }
 
 // What is the same for both, in the member of the union and the product that the sign asks for.
 #define MILLRACE_ORDERED(sign, member, made, Product)                                \
@@ -112,31 +84,58 @@ struct IntegerRow {
   OpKind kind;
   ScalarFunction of_bool, of_signed, of_unsigned;
 };
+// One function for both signs.
+constexpr IntegerRow numbers(OpKind kind, ScalarFunction function) {
+  return {kind, nullptr, function, function};
+}
+
+using enum OpKind;
+constexpr ScalarFunction add = [](S x, I) { return u(x[0].u + x[1].u); },
+                         multiply = [](S x, I) { return u(x[0].u * x[1].u); },
+                         bit_and = [](S x, I) { return u(x[0].u & x[1].u); },
+                         bit_or = [](S x, I) { return u(x[0].u | x[1].u); },
+                         bit_xor = [](S x, I) { return u(x[0].u ^ x[1].u); },
+                         bit_not = [](S x, I) { return u(~x[0].u); };
 constexpr IntegerRow kRows[] = {
-    {OpKind::kAdd, bit_or, add, add},
-    {OpKind::kSubtract, nullptr, subtract, subtract},
-    {OpKind::kMultiply, bit_and, multiply, multiply},
-    {OpKind::kNegate, nullptr, negate, negate},
-    {OpKind::kNot, bit_not, bit_not, bit_not},
-    {OpKind::kAnd, bit_and, bit_and, bit_and},
-    {OpKind::kOr, bit_or, bit_or, bit_or},
-    {OpKind::kXor, bit_xor, bit_xor, bit_xor},
-    {OpKind::kChloSquare, nullptr, square, square},
-    {OpKind::kPopcnt, nullptr, popcnt, popcnt},
-    {OpKind::kCountLeadingZeros, nullptr, count_leading_zeros, count_leading_zeros},
-    {OpKind::kShiftLeft, nullptr, shift_left, shift_left},
-    {OpKind::kShiftRightLogical, nullptr, shift_right_logical, shift_right_logical},
-    {OpKind::kShiftRightArithmetic, nullptr, shift_right_arithmetic, shift_right_arithmetic},
-    {OpKind::kAbs, nullptr, signed_abs, unsigned_same},
-    {OpKind::kSign, nullptr, signed_sign, unsigned_sign},
-    {OpKind::kDivide, nullptr, signed_divide, unsigned_divide},
-    {OpKind::kRemainder, nullptr, signed_remainder, unsigned_remainder},
-    {OpKind::kMaximum, bit_or, signed_maximum, unsigned_maximum},
-    {OpKind::kMinimum, bit_and, signed_minimum, unsigned_minimum},
-    {OpKind::kClamp, unsigned_clamp, signed_clamp, unsigned_clamp},
-    {OpKind::kPower, nullptr, signed_power, unsigned_power},
-    {OpKind::kCompare, unsigned_compare, signed_compare, unsigned_compare},
-    {OpKind::kChloMulhi, nullptr, signed_mulhi, unsigned_mulhi},
+    {kAdd, bit_or, add, add},
+    {kMultiply, bit_and, multiply, multiply},
+    {kNot, bit_not, bit_not, bit_not},
+    {kAnd, bit_and, bit_and, bit_and},
+    {kOr, bit_or, bit_or, bit_or},
+    {kXor, bit_xor, bit_xor, bit_xor},
+    numbers(kSubtract, [](S x, I) { return u(x[0].u - x[1].u); }),
+    numbers(kNegate, [](S x, I) { return u(0 - x[0].u); }),
+    numbers(kChloSquare, [](S x, I) { return u(x[0].u * x[0].u); }),
+    numbers(kPopcnt,
+            [](S x, I info) {
+              return u(static_cast<std::uint64_t>(std::popcount(x[0].u & mask(info))));
+            }),
+    numbers(kCountLeadingZeros,
+            [](S x, I info) {
+              return u(static_cast<std::uint64_t>(std::countl_zero(x[0].u & mask(info)) -
+                                                  (64 - bit_width(info.in))));
+            }),
+    numbers(kShiftLeft,
+            [](S x, I info) { return u(too_far(x, info) ? 0 : x[0].u << distance(x, info)); }),
+    numbers(kShiftRightLogical,
+            [](S x, I info) {
+              return u(too_far(x, info) ? 0 : (x[0].u & mask(info)) >> distance(x, info));
+            }),
+    numbers(kShiftRightArithmetic, shift_right_arithmetic),
+    {kAbs, nullptr, [](S x, I) { return u(x[0].i < 0 ? 0 - x[0].u : x[0].u); },
+     [](S x, I) { return x[0]; }},
+    {kSign, nullptr, [](S x, I) { return s((x[0].i > 0) - (x[0].i < 0)); },
+     [](S x, I) { return u(x[0].u != 0); }},
+    {kDivide, nullptr, signed_divide,
+     [](S x, I) { return u(x[1].u == 0 ? ~std::uint64_t{0} : x[0].u / x[1].u); }},
+    {kRemainder, nullptr, signed_remainder,
+     [](S x, I) { return u(x[1].u == 0 ? x[0].u : x[0].u % x[1].u); }},
+    {kMaximum, bit_or, signed_maximum, unsigned_maximum},
+    {kMinimum, bit_and, signed_minimum, unsigned_minimum},
+    {kClamp, unsigned_clamp, signed_clamp, unsigned_clamp},
+    {kPower, nullptr, signed_power, [](S x, I) { return u(power_of(x[0].u, x[1].u)); }},
+    {kCompare, unsigned_compare, signed_compare, unsigned_compare},
+    {kChloMulhi, nullptr, signed_mulhi, unsigned_mulhi},
 };
 
 }  // namespace

@@ -52,6 +52,10 @@ struct ScalarRow {
   ir::OpKind kind;
   ScalarFunction narrow, wide;
 };
+// One function for both widths.
+constexpr ScalarRow any_width(ir::OpKind kind, ScalarFunction function) {
+  return {kind, function, function};
+}
 // nullptr if no row is of this kind.
 ScalarFunction find_function(std::span<const ScalarRow> rows, ir::OpKind kind, bool wide);
 

@@ -25,24 +25,6 @@ Scalar real(T x) {
 }
 Scalar truth(bool x) { return from_unsigned(x ? 1 : 0); }
 
-// Exact, or rounded well, in double: sums, products, quotients and roots of numbers with at most
-// half of its digits stay right when they are rounded again.
-Scalar add(S x, I) { return real(x[0].re + x[1].re); }
-Scalar subtract(S x, I) { return real(x[0].re - x[1].re); }
-Scalar multiply(S x, I) { return real(x[0].re * x[1].re); }
-Scalar divide(S x, I) { return real(x[0].re / x[1].re); }
-Scalar remainder(S x, I) { return real(std::fmod(x[0].re, x[1].re)); }
-Scalar negate(S x, I) { return real(-x[0].re); }
-Scalar abs(S x, I) { return real(std::fabs(x[0].re)); }
-Scalar square(S x, I) { return real(x[0].re * x[0].re); }
-Scalar sqrt(S x, I) { return real(std::sqrt(x[0].re)); }
-Scalar floor(S x, I) { return real(std::floor(x[0].re)); }
-Scalar ceil(S x, I) { return real(std::ceil(x[0].re)); }
-Scalar round_afz(S x, I) { return real(std::round(x[0].re)); }
-Scalar round_even(S x, I) { return real(std::nearbyint(x[0].re)); }
-Scalar same(S x, I) { return x[0]; }
-Scalar zero(S, I) { return real(0.0); }
-Scalar complex(S x, I) { return from_complex(x[0].re, x[1].re); }
 Scalar sign(S x, I) {
   const double a = x[0].re;
   return real(a > 0 ? 1.0 : a < 0 ? -1.0 : a);  // zeros and NaN as they are
@@ -57,19 +39,12 @@ double smaller(double a, double b) {
   if (a == b) return std::signbit(a) ? a : b;
   return a < b ? a : b;
 }
-Scalar maximum(S x, I) { return real(greater(x[0].re, x[1].re)); }
-Scalar minimum(S x, I) { return real(smaller(x[0].re, x[1].re)); }
-Scalar clamp(S x, I) { return real(smaller(greater(x[1].re, x[0].re), x[2].re)); }
 Scalar compare(S x, I info) {
   const double a = x[0].re, b = x[1].re;
   if (info.total_order) return truth(compares(info.direction, total_order(a, b)));
   if (std::isnan(a) || std::isnan(b)) return truth(info.direction == ir::ComparisonDirection::kNe);
   return truth(compares(info.direction, (a > b) - (a < b)));
 }
-Scalar is_finite(S x, I) { return truth(std::isfinite(x[0].re)); }
-Scalar is_inf(S x, I) { return truth(std::isinf(x[0].re)); }
-Scalar is_positive_inf(S x, I) { return truth(std::isinf(x[0].re) && x[0].re > 0); }
-Scalar is_negative_inf(S x, I) { return truth(std::isinf(x[0].re) && x[0].re < 0); }
 
 // The neighbour of x[0] towards x[1], by the bits of the format: their order as integers is that of
 // the numbers.
@@ -108,52 +83,24 @@ long double log_gamma(long double x) {
   return ::lgammal_r(x, &sign);
 }
 
-// Their names are those of the kinds that they are of.
-#define MILLRACE_UNARY_FUNCTIONS(X)      \
-  X(kExponential, std::exp(a))           \
-  X(kExponentialMinusOne, std::expm1(a)) \
-  X(kLog, std::log(a))                   \
-  X(kLogPlusOne, std::log1p(a))          \
-  X(kLogistic, 1 / (1 + std::exp(-a)))   \
-  X(kRsqrt, 1 / std::sqrt(a))            \
-  X(kCbrt, std::cbrt(a))                 \
-  X(kSine, std::sin(a))                  \
-  X(kCosine, std::cos(a))                \
-  X(kTan, std::tan(a))                   \
-  X(kChloTan, std::tan(a))               \
-  X(kTanh, std::tanh(a))                 \
-  X(kChloAsin, std::asin(a))             \
-  X(kChloAcos, std::acos(a))             \
-  X(kChloAtan, std::atan(a))             \
-  X(kChloAsinh, std::asinh(a))           \
-  X(kChloAcosh, std::acosh(a))           \
-  X(kChloAtanh, std::atanh(a))           \
-  X(kChloErf, std::erf(a))               \
-  X(kChloLgamma, log_gamma(a))           \
-  X(kChloDigamma, digamma(a))            \
-  X(kChloBesselI1e, bessel_i1e(a))
-#define MILLRACE_BINARY_FUNCTIONS(X) \
-  X(kPower, std::pow(a, b))          \
-  X(kAtan2, std::atan2(a, b))        \
-  X(kChloZeta, hurwitz_zeta(a, b))   \
-  X(kChloPolygamma, polygamma(a, b))
-#define MILLRACE_UNARY(kind, expression) \
-  template <class T>                     \
-  Scalar kind(S x, I) {                  \
-    const T a = static_cast<T>(x[0].re); \
-    return real(expression);             \
-  }
-#define MILLRACE_BINARY(kind, expression) \
-  template <class T>                      \
-  Scalar kind(S x, I) {                   \
-    const T a = static_cast<T>(x[0].re);  \
-    const T b = static_cast<T>(x[1].re);  \
-    return real(expression);              \
-  }
-MILLRACE_UNARY_FUNCTIONS(MILLRACE_UNARY)
-MILLRACE_BINARY_FUNCTIONS(MILLRACE_BINARY)
-#undef MILLRACE_UNARY
-#undef MILLRACE_BINARY
+// Rows of a function of T, given as F.
+template <class T, class F>
+Scalar unary_as(S x, I) {
+  return real(F{}(static_cast<T>(x[0].re)));
+}
+template <class F>
+constexpr ScalarRow unary(OpKind kind, F) {
+  return {kind, unary_as<double, F>, unary_as<long double, F>};
+}
+template <class T, class F>
+Scalar binary_as(S x, I) {
+  return real(F{}(static_cast<T>(x[0].re), static_cast<T>(x[1].re)));
+}
+template <class F>
+constexpr ScalarRow binary(OpKind kind, F) {
+  return {kind, binary_as<double, F>, binary_as<long double, F>};
+}
+
 // erfc of f64 and the inverse of erf as chlo expands them.
 template <class T>
 Scalar erfc(S x, I info) {
@@ -185,42 +132,68 @@ Scalar sinh(S x, I info) {
   return real(std::exp(a + log_half) - std::exp(log_half - a));
 }
 
+using enum OpKind;
 constexpr ScalarRow kRows[] = {
-    {OpKind::kAdd, add, add},
-    {OpKind::kSubtract, subtract, subtract},
-    {OpKind::kMultiply, multiply, multiply},
-    {OpKind::kDivide, divide, divide},
-    {OpKind::kRemainder, remainder, remainder},
-    {OpKind::kNegate, negate, negate},
-    {OpKind::kAbs, abs, abs},
-    {OpKind::kChloSquare, square, square},
-    {OpKind::kSqrt, sqrt, sqrt},
-    {OpKind::kFloor, floor, floor},
-    {OpKind::kCeil, ceil, ceil},
-    {OpKind::kRoundNearestAfz, round_afz, round_afz},
-    {OpKind::kRoundNearestEven, round_even, round_even},
-    {OpKind::kReal, same, same},
-    {OpKind::kChloConj, same, same},
-    {OpKind::kImag, zero, zero},
-    {OpKind::kComplex, complex, complex},
-    {OpKind::kSign, sign, sign},
-    {OpKind::kMaximum, maximum, maximum},
-    {OpKind::kMinimum, minimum, minimum},
-    {OpKind::kClamp, clamp, clamp},
-    {OpKind::kCompare, compare, compare},
-    {OpKind::kIsFinite, is_finite, is_finite},
-    {OpKind::kChloIsInf, is_inf, is_inf},
-    {OpKind::kChloIsPosInf, is_positive_inf, is_positive_inf},
-    {OpKind::kChloIsNegInf, is_negative_inf, is_negative_inf},
-    {OpKind::kChloNextAfter, next_after, next_after},
-    {OpKind::kReducePrecision, reduce_precision, reduce_precision},
-    {OpKind::kChloSinh, sinh<double>, sinh<long double>},
-    {OpKind::kChloCosh, cosh<double>, cosh<long double>},
-    {OpKind::kChloErfc, erfc<double>, erfc<long double>},
-    {OpKind::kChloErfInv, erf_inverse<double>, erf_inverse<long double>},
-#define MILLRACE_ROW(kind, expression) {OpKind::kind, kind<double>, kind<long double>},
-    MILLRACE_UNARY_FUNCTIONS(MILLRACE_ROW) MILLRACE_BINARY_FUNCTIONS(MILLRACE_ROW)
-#undef MILLRACE_ROW
+    // Exact, or rounded well, in double: sums, products, quotients and roots of numbers with at
+    // most half of its digits stay right when they are rounded again.
+    any_width(kAdd, [](S x, I) { return real(x[0].re + x[1].re); }),
+    any_width(kSubtract, [](S x, I) { return real(x[0].re - x[1].re); }),
+    any_width(kMultiply, [](S x, I) { return real(x[0].re * x[1].re); }),
+    any_width(kDivide, [](S x, I) { return real(x[0].re / x[1].re); }),
+    any_width(kRemainder, [](S x, I) { return real(std::fmod(x[0].re, x[1].re)); }),
+    any_width(kNegate, [](S x, I) { return real(-x[0].re); }),
+    any_width(kAbs, [](S x, I) { return real(std::fabs(x[0].re)); }),
+    any_width(kChloSquare, [](S x, I) { return real(x[0].re * x[0].re); }),
+    any_width(kSqrt, [](S x, I) { return real(std::sqrt(x[0].re)); }),
+    any_width(kFloor, [](S x, I) { return real(std::floor(x[0].re)); }),
+    any_width(kCeil, [](S x, I) { return real(std::ceil(x[0].re)); }),
+    any_width(kRoundNearestAfz, [](S x, I) { return real(std::round(x[0].re)); }),
+    any_width(kRoundNearestEven, [](S x, I) { return real(std::nearbyint(x[0].re)); }),
+    any_width(kReal, [](S x, I) { return x[0]; }),
+    any_width(kChloConj, [](S x, I) { return x[0]; }),
+    any_width(kImag, [](S, I) { return real(0.0); }),
+    any_width(kComplex, [](S x, I) { return from_complex(x[0].re, x[1].re); }),
+    any_width(kMaximum, [](S x, I) { return real(greater(x[0].re, x[1].re)); }),
+    any_width(kMinimum, [](S x, I) { return real(smaller(x[0].re, x[1].re)); }),
+    any_width(kClamp, [](S x, I) { return real(smaller(greater(x[1].re, x[0].re), x[2].re)); }),
+    any_width(kIsFinite, [](S x, I) { return truth(std::isfinite(x[0].re)); }),
+    any_width(kChloIsInf, [](S x, I) { return truth(std::isinf(x[0].re)); }),
+    any_width(kChloIsPosInf, [](S x, I) { return truth(std::isinf(x[0].re) && x[0].re > 0); }),
+    any_width(kChloIsNegInf, [](S x, I) { return truth(std::isinf(x[0].re) && x[0].re < 0); }),
+    any_width(kSign, sign),
+    any_width(kCompare, compare),
+    any_width(kChloNextAfter, next_after),
+    any_width(kReducePrecision, reduce_precision),
+    {kChloSinh, sinh<double>, sinh<long double>},
+    {kChloCosh, cosh<double>, cosh<long double>},
+    {kChloErfc, erfc<double>, erfc<long double>},
+    {kChloErfInv, erf_inverse<double>, erf_inverse<long double>},
+    unary(kExponential, [](auto a) { return std::exp(a); }),
+    unary(kExponentialMinusOne, [](auto a) { return std::expm1(a); }),
+    unary(kLog, [](auto a) { return std::log(a); }),
+    unary(kLogPlusOne, [](auto a) { return std::log1p(a); }),
+    unary(kLogistic, [](auto a) { return 1 / (1 + std::exp(-a)); }),
+    unary(kRsqrt, [](auto a) { return 1 / std::sqrt(a); }),
+    unary(kCbrt, [](auto a) { return std::cbrt(a); }),
+    unary(kSine, [](auto a) { return std::sin(a); }),
+    unary(kCosine, [](auto a) { return std::cos(a); }),
+    unary(kTan, [](auto a) { return std::tan(a); }),
+    unary(kChloTan, [](auto a) { return std::tan(a); }),
+    unary(kTanh, [](auto a) { return std::tanh(a); }),
+    unary(kChloAsin, [](auto a) { return std::asin(a); }),
+    unary(kChloAcos, [](auto a) { return std::acos(a); }),
+    unary(kChloAtan, [](auto a) { return std::atan(a); }),
+    unary(kChloAsinh, [](auto a) { return std::asinh(a); }),
+    unary(kChloAcosh, [](auto a) { return std::acosh(a); }),
+    unary(kChloAtanh, [](auto a) { return std::atanh(a); }),
+    unary(kChloErf, [](auto a) { return std::erf(a); }),
+    unary(kChloLgamma, [](auto a) { return log_gamma(a); }),
+    unary(kChloDigamma, [](auto a) { return digamma(a); }),
+    unary(kChloBesselI1e, [](auto a) { return bessel_i1e(a); }),
+    binary(kPower, [](auto a, auto b) { return std::pow(a, b); }),
+    binary(kAtan2, [](auto a, auto b) { return std::atan2(a, b); }),
+    binary(kChloZeta, [](auto a, auto b) { return hurwitz_zeta(a, b); }),
+    binary(kChloPolygamma, [](auto a, auto b) { return polygamma(a, b); }),
 };
 
 }  // namespace

@@ -6,16 +6,22 @@
 namespace millrace::devices::cpu::definition {
 namespace {
 
-// The starts of a dynamic slice, clamped so that the window fits.
-DimVector clamped_starts(const Call& c, std::size_t first, const Shape& operand,
-                         const Shape& window) {
-  DimVector starts(static_cast<std::size_t>(operand.rank()));
-  for (std::size_t d = 0; d < starts.size(); ++d) {
+// Calls f(place in the operand, place in the window) for the window of a dynamic slice, whose
+// starts are operands `first` and following, clamped so that it fits.
+template <class F>
+void each_in_window(const Call& c, std::size_t first, const Shape& operand, const Shape& window,
+                    F f) {
+  const DimVector strides = dense_strides(operand);
+  std::int64_t base = 0;
+  for (std::size_t d = 0; d < strides.size(); ++d) {
     const auto i = static_cast<int>(d);
-    starts[d] = std::clamp<std::int64_t>(index_element(c.operands[first + d], 0), 0,
-                                         std::max<std::int64_t>(operand.dim(i) - window.dim(i), 0));
+    base += strides[d] *
+            std::clamp<std::int64_t>(index_element(c.operands[first + d], 0), 0,
+                                     std::max<std::int64_t>(operand.dim(i) - window.dim(i), 0));
   }
-  return starts;
+  each_index(window.dims(), [&](const DimVector& index, std::int64_t linear) {
+    f(base + linear_of(index, strides), linear);
+  });
 }
 
 struct Numbers {
@@ -82,11 +88,8 @@ void copy_array(const ConstArray& from, const MutableArray& to) {
 Status run_dynamic_slice(const Call& c) {
   const ConstArray& from = c.operands[0];
   const MutableArray& to = c.results[0];
-  const DimVector starts = clamped_starts(c, 1, from.shape, to.shape);
-  const DimVector strides = dense_strides(from.shape);
-  const std::int64_t base = linear_of(starts, strides);
-  each_index(to.shape.dims(), [&](const DimVector& index, std::int64_t linear) {
-    copy_element(from.data, base + linear_of(index, strides), to.data, linear, width_of(to.shape));
+  each_in_window(c, 1, from.shape, to.shape, [&](std::int64_t place, std::int64_t linear) {
+    copy_element(from.data, place, to.data, linear, width_of(to.shape));
   });
   return {};
 }
@@ -94,13 +97,9 @@ Status run_dynamic_slice(const Call& c) {
 Status run_dynamic_update_slice(const Call& c) {
   const ConstArray &from = c.operands[0], &update = c.operands[1];
   const MutableArray& to = c.results[0];
-  const DimVector starts = clamped_starts(c, 2, from.shape, update.shape);
-  const DimVector strides = dense_strides(to.shape);
-  const std::int64_t base = linear_of(starts, strides);
   copy_bytes(to.data, from.data, to.shape.size_bytes());
-  each_index(update.shape.dims(), [&](const DimVector& index, std::int64_t linear) {
-    copy_element(update.data, linear, to.data, base + linear_of(index, strides),
-                 width_of(to.shape));
+  each_in_window(c, 2, to.shape, update.shape, [&](std::int64_t place, std::int64_t linear) {
+    copy_element(update.data, linear, to.data, place, width_of(to.shape));
   });
   return {};
 }

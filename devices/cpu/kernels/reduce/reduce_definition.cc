@@ -42,19 +42,6 @@ class Folds {
   std::span<Scalar> values_;
 };
 
-// Which dimensions of a reduction's operand stay and which are folded.
-struct FoldedDims {
-  DimVector kept, kept_strides, folded, folded_strides;
-  FoldedDims(const Shape& from, std::span<const std::int64_t> dims) {
-    const DimVector strides = dense_strides(from);
-    for (std::size_t d = 0; d < strides.size(); ++d) {
-      const bool fold = contains(dims, static_cast<std::int64_t>(d));
-      (fold ? folded : kept).push_back(from.dim(static_cast<int>(d)));
-      (fold ? folded_strides : kept_strides).push_back(strides[d]);
-    }
-  }
-};
-
 DimVector without_last(const DimVector& list) {
   return std::span<const std::int64_t>(list).first(list.size() - 1);
 }
@@ -145,7 +132,7 @@ struct Windows {
 Status run_reduce(const Call& c) {
   Folds folds(c);
   if (c.scratch.measures()) return {};
-  const FoldedDims d(c.operands[0].shape, c.ints("dimensions"));
+  const FoldedDims d(c.operands[0].shape.dims(), c.ints("dimensions"));
   if (try_sum_complex(c, d)) return {};
   each_index(d.kept, [&](const DimVector& at, std::int64_t place) {
     const std::int64_t base = linear_of(at, d.kept_strides);

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "millrace/core/base/check.h"
-#include "millrace/devices/cpu/kernels/dim_vector.h"
 #include "millrace/devices/cpu/kernels/movement/strided.h"
 #include "millrace/devices/cpu/kernels/split.h"
 
@@ -106,30 +105,31 @@ std::int64_t Window::output_extent(int d, std::int64_t n) const {
   return padded == 0 || span > padded ? 0 : (padded - span) / strides[s] + 1;
 }
 
+DimVector Window::output_dims(std::span<const std::int64_t> dims) const {
+  DimVector out;
+  for (int d = 0; d < rank(); ++d)
+    out.push_back(output_extent(d, dims[static_cast<std::size_t>(d)]));
+  return out;
+}
+
 void reduce_region(const Region& region, std::span<const std::int64_t> dims,
                    std::span<const std::int64_t> reduced, std::span<const DType> types,
                    std::span<const void* const> operands, std::span<const void* const> inits,
                    std::span<void* const> outputs, Parallel& parallel) {
   MILLRACE_CHECK(types.size() <= kMaxOperands, "too many operands of one reduction");
-  const DimVector strides = dense_strides(dims);
-  DimVector kept_dims, kept_strides, folded_dims, folded_strides;
-  for (std::size_t d = 0; d < dims.size(); ++d) {
-    const bool fold = contains(reduced, static_cast<std::int64_t>(d));
-    (fold ? folded_dims : kept_dims).push_back(dims[d]);
-    (fold ? folded_strides : kept_strides).push_back(strides[d]);
-  }
-  const std::int64_t results = product(kept_dims), folded = product(folded_dims);
+  const FoldedDims d(dims, reduced);
+  const std::int64_t results = product(d.kept), folded = product(d.folded);
   each_batch(region, results, results * folded, parallel,
              [&](std::int64_t first, int n, RegionFrame& frame, Lanes& lanes) {
                for (std::size_t i = 0; i < types.size(); ++i)
                  fill_splat(lanes.acc[i], inits[i], byte_width(types[i]), n);
                for (std::int64_t r = 0; r < folded; ++r) {
-                 const std::int64_t offset = place_of(r, folded_dims, folded_strides);
+                 const std::int64_t offset = place_of(r, d.folded, d.folded_strides);
                  for (std::size_t i = 0; i < types.size(); ++i) {
                    const auto width = static_cast<std::int64_t>(byte_width(types[i]));
                    load_strided(lanes.element[i],
                                 static_cast<const std::byte*>(operands[i]) + offset * width,
-                                static_cast<int>(width), kept_dims, kept_strides, first, n);
+                                static_cast<int>(width), d.kept, d.kept_strides, first, n);
                  }
                  step(frame, lanes, types, n, lanes_from(0, n));
                }
@@ -210,13 +210,13 @@ class Run {
   std::int64_t index_[kRegionBatch];  // of the operand, or -1
 };
 
-// Where the element under a position of the window of result `index` is, by the first `rank`
-// dimensions; -1 in padding and holes.
-std::int64_t operand_offset(const Window& window, int rank, const std::int64_t* index,
-                            std::int64_t position, std::span<const std::int64_t> dims,
+// Where the element under a position of the window of result `index` is, by the dimensions that
+// `index` has; -1 in padding and holes.
+std::int64_t operand_offset(const Window& window, const DimVector& index, std::int64_t position,
+                            std::span<const std::int64_t> dims,
                             std::span<const std::int64_t> strides) {
   std::int64_t offset = 0;
-  for (int d = rank - 1; d >= 0; --d) {
+  for (int d = static_cast<int>(index.size()) - 1; d >= 0; --d) {
     const auto s = static_cast<std::size_t>(d);
     const std::int64_t x = window.operand_index(d, index[d], position % window.size[s], dims[s]);
     position /= window.size[s];
@@ -234,10 +234,7 @@ void reduce_window_region(const Region& region, std::span<const std::int64_t> di
   MILLRACE_CHECK(types.size() <= kMaxOperands, "too many operands of one reduction");
   const int rank = window.rank(), last = rank - 1;
   if (rank == 0) return reduce_region(region, dims, {}, types, operands, inits, outputs, parallel);
-  const DimVector strides = dense_strides(dims);
-  DimVector out_dims;
-  for (int d = 0; d < rank; ++d)
-    out_dims.push_back(window.output_extent(d, dims[static_cast<std::size_t>(d)]));
+  const DimVector strides = dense_strides(dims), out_dims = window.output_dims(dims);
   const std::int64_t results = product(out_dims), positions = product(window.size);
   if (results == 0) return;
   const std::int64_t columns = out_dims.back(), batches = batches_of(columns);
@@ -245,11 +242,8 @@ void reduce_window_region(const Region& region, std::span<const std::int64_t> di
   // A unit is a batch of one row along the last dimension.
   each_unit(region, results / columns * batches, results * positions, parallel,
             [&](std::int64_t unit, RegionFrame& frame, Lanes& lanes) {
-              std::int64_t index[kMaxRank], rest = unit / batches;
-              for (int d = last - 1; d >= 0; --d) {
-                index[d] = rest % out_dims[static_cast<std::size_t>(d)];
-                rest /= out_dims[static_cast<std::size_t>(d)];
-              }
+              const DimVector index =
+                  index_of(unit / batches, {out_dims.begin(), static_cast<std::size_t>(last)});
               const std::int64_t first = unit % batches * kRegionBatch;
               Run run(window, dims[static_cast<std::size_t>(last)], first,
                       static_cast<int>(std::min<std::int64_t>(kRegionBatch, columns - first)));
@@ -259,7 +253,7 @@ void reduce_window_region(const Region& region, std::span<const std::int64_t> di
               }
               for (std::int64_t p = 0; p < positions; ++p) {
                 const std::int64_t offset =
-                    operand_offset(window, last, index, p / width_of_window, dims, strides);
+                    operand_offset(window, index, p / width_of_window, dims, strides);
                 const LaneSet present = offset < 0 ? 0 : run.move_to(p % width_of_window);
                 if (present == 0) continue;
                 for (std::size_t k = 0; k < types.size(); ++k) {
@@ -285,24 +279,18 @@ void select_and_scatter_region(const Region& select, const Region& scatter,
                                const void* operand, const void* source, const void* init,
                                void* output) {
   const DimVector strides = dense_strides(dims);
-  const int rank = window.rank();
+  const DimVector out_dims = window.output_dims(dims);
   const std::size_t width = byte_width(type);
-  DimVector out_dims;
-  for (int d = 0; d < rank; ++d)
-    out_dims.push_back(window.output_extent(d, dims[static_cast<std::size_t>(d)]));
   const auto* in = static_cast<const std::byte*>(operand);
   auto* out = static_cast<std::byte*>(output);
   fill_splat(out, init, width, product(dims));
   RegionFrame choose(select), combine(scatter);
   const std::int64_t windows = product(out_dims), positions = product(window.size);
   for (std::int64_t w = 0; w < windows; ++w) {
-    std::int64_t index[kMaxRank], rest = w, chosen = -1;
-    for (int d = rank - 1; d >= 0; --d) {
-      index[d] = rest % out_dims[static_cast<std::size_t>(d)];
-      rest /= out_dims[static_cast<std::size_t>(d)];
-    }
+    const DimVector index = index_of(w, out_dims);
+    std::int64_t chosen = -1;
     for (std::int64_t p = 0; p < positions; ++p) {
-      const std::int64_t offset = operand_offset(window, rank, index, p, dims, strides);
+      const std::int64_t offset = operand_offset(window, index, p, dims, strides);
       if (offset < 0) continue;
       if (chosen >= 0) {
         choose.set_argument(0, in + static_cast<std::size_t>(chosen) * width);

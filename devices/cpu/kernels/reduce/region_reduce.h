@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "millrace/core/async/parallel_for.h"
+#include "millrace/devices/cpu/kernels/dim_vector.h"
 #include "millrace/devices/cpu/kernels/region.h"
 #include "millrace/devices/shape.h"
 
@@ -20,6 +21,7 @@ struct Window {
   int rank() const { return static_cast<int>(size.size()); }
   // The extent of dimension d of the result, for an operand of extent n.
   std::int64_t output_extent(int d, std::int64_t n) const;
+  DimVector output_dims(std::span<const std::int64_t> dims) const;
   // Window position `at` (an index into the window) of result index `out` falls on this operand
   // index, or -1 for padding and the holes of a base dilation.
   std::int64_t operand_index(int d, std::int64_t out, std::int64_t at, std::int64_t extent) const {

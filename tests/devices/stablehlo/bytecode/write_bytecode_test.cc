@@ -31,14 +31,11 @@ TEST(ByteWriter, NumbersReadBack) {
       ByteWriter out;
       out.varint(value);
       out.svarint(static_cast<std::int64_t>(value));
-      Problem problem;
-      const auto bytes = std::as_bytes(std::span(out.bytes()));
-      ByteCursor in(problem, bytes, {0, bytes.size()});
-      std::uint64_t read = 0;
-      std::int64_t with_sign = 0;
-      ASSERT_TRUE(in.varint(&read) && in.svarint(&with_sign) && in.at_end());
-      EXPECT_EQ(read, value);
-      EXPECT_EQ(with_sign, static_cast<std::int64_t>(value));
+      const File file(out.bytes());
+      ByteCursor in(file, {0, file.size()});
+      EXPECT_EQ(in.varint(), value);
+      EXPECT_EQ(in.svarint(), static_cast<std::int64_t>(value));
+      EXPECT_TRUE(in.at_end());
     }
   }
 }

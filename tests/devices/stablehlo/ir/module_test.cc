@@ -33,7 +33,7 @@ TEST(IrModule, OpsAreWalkedInOrderAndKnowTheirPlace) {
   for (const Op& op : f->body().block()) kinds.push_back(op.kind());
   EXPECT_EQ(kinds, (std::vector{OpKind::kAdd, OpKind::kFuncReturn}));
   EXPECT_EQ(f->body().block().front()->result()->def(), f->body().block().front());
-  EXPECT_TRUE(f->body().block().argument(0)->is_argument());
+  EXPECT_NE(f->body().block().argument(0)->block(), nullptr);
   EXPECT_EQ(m.value_ids(), 2);
   EXPECT_EQ(m.find("g"), nullptr);
 }

@@ -24,6 +24,16 @@ void narrow(const float* from, BFloat16* to, int n) {
 }
 
 // All of a tile is read before anything is written: out may be one of ins.
+template <class T, TileLoop kLoop, bool kTruth = false>
+void two(void* out, const void* const* ins, int n, std::uint32_t param) {
+  alignas(64) float a[kTileElements], b[kTileElements];
+  widen(static_cast<const T*>(ins[0]), a, n);
+  widen(static_cast<const T*>(ins[1]), b, n);
+  const void* const wide[] = {a, b};
+  if constexpr (kTruth) return kLoop(out, wide, n, param);
+  kLoop(a, wide, n, param);
+  narrow(a, static_cast<T*>(out), n);
+}
 template <class T, TileLoop kLoop>
 void one(void* out, const void* const* ins, int n, std::uint32_t param) {
   alignas(64) float a[kTileElements];
@@ -31,23 +41,6 @@ void one(void* out, const void* const* ins, int n, std::uint32_t param) {
   const void* const wide[] = {a};
   kLoop(a, wide, n, param);
   narrow(a, static_cast<T*>(out), n);
-}
-template <class T, TileLoop kLoop>
-void two(void* out, const void* const* ins, int n, std::uint32_t param) {
-  alignas(64) float a[kTileElements], b[kTileElements];
-  widen(static_cast<const T*>(ins[0]), a, n);
-  widen(static_cast<const T*>(ins[1]), b, n);
-  const void* const wide[] = {a, b};
-  kLoop(a, wide, n, param);
-  narrow(a, static_cast<T*>(out), n);
-}
-template <class T, TileLoop kLoop>
-void compare(void* out, const void* const* ins, int n, std::uint32_t param) {
-  alignas(64) float a[kTileElements], b[kTileElements];
-  widen(static_cast<const T*>(ins[0]), a, n);
-  widen(static_cast<const T*>(ins[1]), b, n);
-  const void* const wide[] = {a, b};
-  kLoop(out, wide, n, param);
 }
 template <class T>
 void to_float(void* out, const void* const* ins, int n, std::uint32_t) {
@@ -74,12 +67,12 @@ TileLoop find_for(TileOp op) {
                                          {TileOp::kDivide, two<T, binary<float, Div>>},
                                          {TileOp::kMaximum, two<T, binary<float, Max>>},
                                          {TileOp::kMinimum, two<T, binary<float, Min>>},
-                                         {TileOp::kEq, compare<T, comparison<float, Eq>>},
-                                         {TileOp::kNe, compare<T, comparison<float, Ne>>},
-                                         {TileOp::kGe, compare<T, comparison<float, Ge>>},
-                                         {TileOp::kGt, compare<T, comparison<float, Gt>>},
-                                         {TileOp::kLe, compare<T, comparison<float, Le>>},
-                                         {TileOp::kLt, compare<T, comparison<float, Lt>>}};
+                                         {TileOp::kEq, two<T, comparison<float, Eq>, true>},
+                                         {TileOp::kNe, two<T, comparison<float, Ne>, true>},
+                                         {TileOp::kGe, two<T, comparison<float, Ge>, true>},
+                                         {TileOp::kGt, two<T, comparison<float, Gt>, true>},
+                                         {TileOp::kLe, two<T, comparison<float, Le>, true>},
+                                         {TileOp::kLt, two<T, comparison<float, Lt>, true>}};
   return find_in(kLoops, op);
 }
 

@@ -80,13 +80,9 @@ struct Loops {
   // and comparisons do not become vectors then.
   static constexpr int kLanes = K == ReduceKind::kMax || K == ReduceKind::kMin ? 64 : 16;
 
-  static void acc_identity(void* acc, std::int64_t n) {
-    Acc* a = static_cast<Acc*>(acc);
-    for (std::int64_t i = 0; i < n; ++i) a[i] = identity<K, Acc>();
-  }
-  static void lane_identity(void* lanes, int n) {
-    Lane* l = static_cast<Lane*>(lanes);
-    for (int i = 0; i < n; ++i) l[i] = identity<K, Lane>();
+  template <class X, class N>
+  static void fill_identity(void* to, N n) {
+    for (N i = 0; i < n; ++i) static_cast<X*>(to)[i] = identity<K, X>();
   }
   // Calls f(values, at, m) with some of the data at a time as floats, from number `at` on.
   template <class F>
@@ -154,9 +150,9 @@ struct Loops {
     else
       return {.acc_bytes = sizeof(Acc),
               .lane_bytes = sizeof(Lane),
-              .acc_identity = acc_identity,
+              .acc_identity = fill_identity<Acc, std::int64_t>,
               .row = row,
-              .lane_identity = lane_identity,
+              .lane_identity = fill_identity<Lane, int>,
               .column = column,
               .flush = flush,
               .merge = merge,

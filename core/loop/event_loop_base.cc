@@ -1,0 +1,166 @@
+#include "millrace/core/loop/event_loop_base.h"
+
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/async/bridged_thread.h"
+#include "millrace/core/base/check.h"
+#include "millrace/core/loop/event_fd.h"
+
+namespace millrace {
+namespace {
+
+// Posted work that runs before descriptors and timers get their turn again.
+constexpr int kDrainLimit = 1024;
+
+}  // namespace
+
+std::unexpected<Error> no_loop(const std::string& why) {
+  return fail(
+      ErrorCode::kResourceExhausted,
+      "making an event loop: " + why + "; close descriptors, or allow more of them (ulimit -n)");
+}
+
+Status check_descriptors_left(int count) {
+  std::vector<Descriptor> opened;
+  while (count-- > 0) {
+    // An epoll needs no path that this user may see.
+    if (!opened.emplace_back(::epoll_create1(EPOLL_CLOEXEC))) return no_loop(std::strerror(errno));
+  }
+  return {};
+}
+
+DeadlineFd::DeadlineFd()
+    : descriptor_(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {}
+
+void DeadlineFd::arm(std::optional<TimePoint> deadline, const Clock& clock) {
+  if (deadline == armed_for_) return;
+  itimerspec spec{};
+  if (deadline) {
+    const Duration left = std::max<Duration>(*deadline - clock.now(), std::chrono::nanoseconds(1));
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+    spec.it_value.tv_sec = seconds.count();
+    spec.it_value.tv_nsec = (left - seconds).count();
+  }
+  MILLRACE_CHECK(timerfd_settime(descriptor(), 0, &spec, nullptr) == 0, "timerfd_settime");
+  armed_for_ = deadline;
+}
+
+void DeadlineFd::consume() {
+  EventFd::consume(descriptor());
+  armed_for_.reset();
+}
+
+LoopBase::LoopBase(const Clock& clock) : clock_(clock), timers_(clock) {
+  timers_.set_wake([this] { wake(); });
+}
+
+void LoopBase::operator delete(LoopBase* loop, std::destroying_delete_t) {
+  loop->close();
+  loop->deleted_.store(true);
+  while (loop->waking_.load() != 0) std::this_thread::yield();
+  loop->release();
+  loop->deadline_.reset();
+  detail::keep_for_good(loop);
+}
+
+void LoopBase::submit(Work* work) noexcept {
+  {
+    MutexLock lock(mutex_);
+    if (!closed_) posted_.push(std::exchange(work, nullptr));
+  }
+  work != nullptr ? work->drop() : wake();
+}
+
+void LoopBase::wake() {
+  if (awake_.exchange(true)) return;
+  waking_.fetch_add(1);
+  if (!deleted_.load()) signal();
+  waking_.fetch_sub(1);
+}
+
+void LoopBase::run() {
+  const RunningLoopScope here(*this);
+  while (!stopping()) turn(true);
+  stopping_.store(false);
+}
+
+bool LoopBase::poll() {
+  const RunningLoopScope here(*this);
+  ran_ = 0;
+  turn(false);
+  return ran_ != 0;
+}
+
+void LoopBase::stop() {
+  stopping_.store(true);
+  wake();
+}
+
+Work* LoopBase::take() {
+  MutexLock lock(mutex_);
+  return posted_.pop();
+}
+
+bool LoopBase::empty() {
+  MutexLock lock(mutex_);
+  return posted_.empty();
+}
+
+void LoopBase::drain() {
+  int left = kDrainLimit;
+  for (; left > 0; --left) {
+    Work* const work = take();
+    if (work == nullptr) break;
+    ++ran_;
+    work->run();
+  }
+  // Down first, then look again: what is posted in between either sees it down or is seen here.
+  awake_.store(false);
+  if (left == 0 || !empty()) wake();
+}
+
+void LoopBase::run_timers() {
+  ran_ += timers_.run_due();
+  deadline_->arm(timers_.next_deadline(), clock_);
+}
+
+void LoopBase::close() {
+  {
+    MutexLock lock(mutex_);
+    closed_ = true;
+  }
+  while (Work* work = take()) work->drop();
+  timers_.close();
+}
+
+WatchBase::~WatchBase() {
+  if (waiting_) {
+    waiting_->set_error(Error(ErrorCode::kCancelled, "the watch on the descriptor was closed"));
+  }
+}
+
+Future<unsigned> WatchBase::wait(unsigned wanted) {
+  if (waiting_) {
+    return fail(ErrorCode::kFailedPrecondition,
+                "waiting for a descriptor: another wait on the same watch is going on");
+  }
+  MILLRACE_TRY_STATUS(begin(wanted));
+  wanted_ = wanted;
+  return waiting_.emplace().future();
+}
+
+void WatchBase::complete(unsigned found) {
+  Promise<unsigned> promise = *std::exchange(waiting_, std::nullopt);
+  promise.set(found & wanted_);
+}
+
+}  // namespace millrace

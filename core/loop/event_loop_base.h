@@ -1,0 +1,108 @@
+// LoopBase and WatchBase: what the loops over libuv and over libevent have in common. Work that
+// other threads post, and the next deadline as a descriptor (both libraries' own timers are too
+// coarse for a loader's reads). Internal to event_loop_*.cc.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <new>
+#include <optional>
+#include <string>
+
+#include "millrace/core/base/descriptor.h"
+#include "millrace/core/base/mutex.h"
+#include "millrace/core/loop/event_loop.h"
+
+namespace millrace {
+
+// "making an event loop: " why. kResourceExhausted.
+std::unexpected<Error> no_loop(const std::string& why);
+// That so many descriptors may be opened: for libraries that end the process where they may not.
+Status check_descriptors_left(int count);
+
+// A timerfd that becomes readable when a deadline comes. Thread-safety: confined.
+class DeadlineFd {
+ public:
+  // Below 0 if the process has no descriptors left.
+  DeadlineFd();
+
+  int descriptor() const { return descriptor_.get(); }
+  // From now on by the clock, whatever clock that is; a deadline that has come fires at once.
+  void arm(std::optional<TimePoint> deadline, const Clock& clock);
+  // It was readable, and is not any more.
+  void consume();
+
+ private:
+  const Descriptor descriptor_;
+  std::optional<TimePoint> armed_for_;
+};
+
+// A loop without its library. Thread-safety: as EventLoop.
+class LoopBase : public EventLoop {
+ public:
+  void submit(Work* work) noexcept final;
+  void run() final;
+  bool poll() final;
+  void stop() final;
+  TimerQueue& timers() final { return timers_; }
+  void close() final;
+  // The library's part goes, the rest stays and refuses.
+  static void operator delete(LoopBase* loop, std::destroying_delete_t);
+  // For one that was not made.
+  static void operator delete(void* memory) { ::operator delete(memory); }
+
+ protected:
+  explicit LoopBase(const Clock& clock);
+
+  // One turn of the library's loop, or several until a stop. wait: until something is ready.
+  virtual void turn(bool wait) = 0;
+  // Has the library's loop call drain() soon. Any thread, while the library's part is there.
+  virtual void signal() noexcept = 0;
+  // The loop is deleted: gives everything of the library back.
+  virtual void release() noexcept = 0;
+
+  // Runs what was posted, up to a limit, so that descriptors and timers get their turn.
+  void drain();
+  // Before every wait: runs what is due, and sets the next deadline.
+  void run_timers();
+  // Becomes readable at the next deadline. That only wakes: the next run_timers() does the work.
+  DeadlineFd& deadline() { return *deadline_; }
+  bool stopping() const { return stopping_.load(); }
+
+ private:
+  Work* take();
+  bool empty();
+  void wake();
+
+  const Clock& clock_;
+  TimerQueue timers_;
+  std::optional<DeadlineFd> deadline_{std::in_place};  // until the loop is deleted
+  Mutex mutex_;
+  WorkQueue posted_ MILLRACE_GUARDED_BY(mutex_);
+  bool closed_ MILLRACE_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> awake_{false};  // down only while a wake-up is needed to be heard
+  std::atomic<bool> stopping_{false};
+  // Wake-ups of other threads that are under way: what they use is there until the last is over.
+  std::atomic<int> waking_{0};
+  std::atomic<bool> deleted_{false};
+  std::size_t ran_ = 0;  // since poll() began
+};
+
+// A watch without its library: one wait at a time. Thread-safety: as DescriptorWatch.
+class WatchBase : public DescriptorWatch {
+ public:
+  ~WatchBase() override;
+  Future<unsigned> wait(unsigned wanted) final;
+
+ protected:
+  // Has the library call complete(), once.
+  virtual Status begin(unsigned wanted) = 0;
+  // Completes the wait with what of found was wanted: it may wait again, or destroy the watch.
+  void complete(unsigned found);
+
+ private:
+  unsigned wanted_ = 0;
+  std::optional<Promise<unsigned>> waiting_;
+};
+
+}  // namespace millrace
