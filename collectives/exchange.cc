@@ -54,11 +54,13 @@ HostArray compute(Parallel* parallel, const CollectiveCall& call, const Shape& s
   return out;
 }
 
-// The first error of parts, one of which has failed, with the rank in words and as a detail.
+// The first error of parts, with its rank in words and as a detail; `error` where no part has
+// failed: an earlier step has.
 template <class Parts, class RankOf>
-Error blame(const Parts& parts, const RankOf& rank_of) {
+Error blame(const Error& error, const Parts& parts, const RankOf& rank_of) {
   const auto failed =
       std::ranges::find_if(parts, [](const auto& part) { return !part.result().has_value(); });
+  if (failed == parts.end()) return error;
   const Rank culprit{static_cast<int>(rank_of(static_cast<std::size_t>(failed - parts.begin())))};
   return failed->result()
       .error()
@@ -102,7 +104,7 @@ class Exchange final : public RefCounted, public Pooled {
 
   Future<void> distribute(const Status& status) {
     if (!status) {
-      return blame(reading_,
+      return blame(status.error(), reading_,
                    [this](std::size_t i) { return root_only() ? at(call_.root) : i % readers(); });
     }
     PooledVector<HostArray> results;
@@ -127,7 +129,8 @@ class Exchange final : public RefCounted, public Pooled {
 
   Result<PooledVector<Buffers>> collect(const Status& status) {
     if (!status)
-      return std::unexpected(blame(putting_, [this](std::size_t i) { return i / arrays(); }));
+      return std::unexpected(
+          blame(status.error(), putting_, [this](std::size_t i) { return i / arrays(); }));
     PooledVector<Buffers> results;
     results.reserve(devices_.size());
     PooledVector<Buffer> buffers(arrays());

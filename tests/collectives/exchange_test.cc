@@ -1,4 +1,4 @@
-// Whose thread a collective uses for what may block in a device.
+// Whose thread a collective uses for what may block in a device, and which rank it blames.
 #include "millrace/collectives/exchange.h"
 
 #include <gtest/gtest.h>
@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "millrace/devices/device_actor.h"
@@ -29,6 +30,7 @@ class SlowClient final : public testing::StubClient {
  public:
   SlowClient() : StubClient(2) {}
   int looks = 0, looks_elsewhere = 0;
+  std::optional<DeviceId> fails_reads, fails_puts;
 
   Result<devices::PutResult> put(const devices::HostView& view, devices::HostBufferSemantics,
                                  DeviceId device, int) override;
@@ -51,6 +53,7 @@ class SlowBuffer final : public devices::BufferBody {
   Result<devices::HostAccess> host_access() override {
     const devices::DeviceScope* const scope = devices::DeviceScope::current();
     ++client_.looks;
+    if (client_.fails_reads == device_) return fail(ErrorCode::kDataLoss, "scripted");
     if (scope == nullptr || scope->device() != device_) ++client_.looks_elsewhere;
     return devices::HostAccess{std::as_bytes(std::span(*values_)), values_};
   }
@@ -65,31 +68,62 @@ class SlowBuffer final : public devices::BufferBody {
 
 Result<devices::PutResult> SlowClient::put(const devices::HostView& view,
                                            devices::HostBufferSemantics, DeviceId device, int) {
+  if (fails_puts == device) return fail(ErrorCode::kDataLoss, "scripted");
   return devices::PutResult{Buffer(make_ref<SlowBuffer>(*this, device, view.data)), make_ready()};
+}
+
+// The sum of {1, 2} on each of the client's devices, and what `check` says of it.
+template <class Check>
+void add_pairs(Simulation& sim, SlowClient& client, Check check) {
+  {
+    auto devices = devices::make_devices(client, {.environment = sim.environment(), .limits = {}});
+    const float values[] = {1, 2};
+    PooledVector<Buffers> inputs;
+    for (const DeviceId id : {DeviceId{0}, DeviceId{1}})
+      inputs.push_back(Buffers{Buffer(make_ref<SlowBuffer>(client, id, values))});
+    CollectiveCall call;
+    call.shapes.push_back(kPair);
+    check(sim.run(run_exchange(sim.environment(), call, devices, std::move(inputs))), devices);
+    for (const devices::Device& device : devices) EXPECT_TRUE(sim.run(device.close()));
+  }
+  sim.run_until_idle();
 }
 
 TEST(ExchangeTest, DevicesWhoseCallsMayBlockAreLookedIntoOnTheirOwnThreads) {
   testing::for_each_seed(5, [](Simulation& sim) {
     SlowClient client;
-    {
-      auto devices =
-          devices::make_devices(client, {.environment = sim.environment(), .limits = {}});
-      const float values[] = {1, 2};
-      PooledVector<Buffers> inputs;
-      for (const DeviceId id : {DeviceId{0}, DeviceId{1}})
-        inputs.push_back(Buffers{Buffer(make_ref<SlowBuffer>(client, id, values))});
-      CollectiveCall call;
-      call.shapes.push_back(kPair);
-      const Result<PooledVector<Buffers>> sums =
-          sim.run(run_exchange(sim.environment(), call, devices, std::move(inputs)));
+    add_pairs(sim, client, [&](const Result<PooledVector<Buffers>>& sums, const auto& devices) {
       ASSERT_TRUE(sums) << sums.error().to_string();
       EXPECT_EQ(client.looks, 2);
       EXPECT_EQ(client.looks_elsewhere, 0);
       const auto sum = sim.run(devices[1].fetch((*sums)[1][0]));
-      EXPECT_EQ(sum.value().as<float>()[1], 4);
-      for (const devices::Device& device : devices) EXPECT_TRUE(sim.run(device.close()));
-    }
-    sim.run_until_idle();
+      EXPECT_EQ(sum.value().template as<float>()[1], 4);
+    });
+  });
+}
+
+void expect_blame(const Result<PooledVector<Buffers>>& sums) {
+  ASSERT_FALSE(sums);
+  EXPECT_EQ(sums.error().code(), ErrorCode::kDataLoss) << sums.error().to_string();
+  const auto* culprits = sums.error().detail<Culprits>();
+  ASSERT_NE(culprits, nullptr) << sums.error().to_string();
+  ASSERT_EQ(culprits->ranks.size(), 1U);
+  EXPECT_EQ(culprits->ranks[0], Rank{1});
+}
+
+TEST(ExchangeTest, ReadThatFailsIsBlamedOnItsRank) {
+  testing::for_each_seed(5, [](Simulation& sim) {
+    SlowClient client;
+    client.fails_reads = DeviceId{1};
+    add_pairs(sim, client, [](const auto& sums, const auto&) { expect_blame(sums); });
+  });
+}
+
+TEST(ExchangeTest, PutThatFailsIsBlamedOnItsRank) {
+  testing::for_each_seed(5, [](Simulation& sim) {
+    SlowClient client;
+    client.fails_puts = DeviceId{1};
+    add_pairs(sim, client, [](const auto& sums, const auto&) { expect_blame(sums); });
   });
 }
 

@@ -44,9 +44,10 @@ def built_alone(header):
 
 def made(public):
     """A source that includes the headers alone and makes, copies and destroys their types, as far as each may be."""
+    named = [t for _, types in public for t in types]  # one type may have two names
     return '\n'.join([*(f'#include "{spelled(header)}"' for header, _ in public), '#include <type_traits>',
                       'namespace millrace {', USE,
-                      *(f'template void use<{t}>(const {t}*);' for _, types in public for t in types), '}', ''])
+                      *(f'void (*use_{i})(const {t}*) = use<{t}>;' for i, t in enumerate(named)), '}', ''])
 
 
 USE = """template <class T>

@@ -43,7 +43,10 @@ int main() {
     spawn(*bridge, squares(*runtime, {1, 2, 3, 4}))
         .then(*bridge,
               [](const Result<HostArray>& y) {
-                if (!y) return static_cast<void>(failed(y.error()));
+                if (!y) {
+                  failed(y.error());
+                  return;
+                }
                 for (float value : y->as<float>()) std::printf("%g ", value);
                 std::printf("\n");
               })

@@ -83,9 +83,11 @@ struct Routine {
   // For a routine without that word.
   template <class... A>
   void call(A... arguments) const {
+    void (*routine)() = address;
+    asm("" : "+r"(routine));  // g++ believes the declaration, and passes no argument, if it sees it
     std::apply(
-        [this](auto... a) {
-          reinterpret_cast<void (*)(decltype(passed(a))...)>(address)(passed(a)...);
+        [routine](auto... a) {
+          reinterpret_cast<void (*)(decltype(passed(a))...)>(routine)(passed(a)...);
         },
         std::tuple_cat(words(arguments)..., lengths(arguments)...));
   }

@@ -89,7 +89,7 @@ const OpCase kCases[] = {
      "operand 1 has the shape 2, expected 1"},
     {"DynamicReshapeOfAnotherNumberOfElements",
      "%0 = stablehlo.dynamic_reshape %v, %i : (tensor<4xf32>, tensor<2xi64>) -> tensor<4x2xf32>",
-     "the operand has 4 elements, the result 8"},
+     "the operand has the shape 4, the result 4x2: expected the same number of elements"},
     {"EinsumOfLabelsThatDiffer",
      R"(%0 = stablehlo.einsum %m, %b, config = "ab,ac->bc" : (tensor<4x4xf32>, tensor<4x2xf32>) -> tensor<2x4xf32>)",
      "result 0 has the shape 2x4, expected 4x2"},
