@@ -6,9 +6,15 @@
 
 namespace millrace::actors {
 
+CurrentActor*& current_actor_slot() {
+  static constinit thread_local CurrentActor* innermost = nullptr;
+  return innermost;
+}
+
 CurrentActor& current_actor() {
-  thread_local CurrentActor current;
-  return current;
+  static constinit thread_local CurrentActor outside;
+  CurrentActor* const innermost = current_actor_slot();
+  return innermost != nullptr ? *innermost : outside;
 }
 
 namespace {

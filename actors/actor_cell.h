@@ -98,7 +98,11 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   void withdraw() { admission_.withdraw(); }
   // A turn of the actor: urgent, not bounded. Dropped once the actor has stopped.
   void submit(Work* work) noexcept override { submit_turn(work, inline_when_idle_); }
-  // The same, never on this thread within this call.
+  // A turn on this thread, within this call, if the actor is idle and may run here
+  // (inline_when_idle); it costs no queue entry. False: nothing has happened. The caller holds the
+  // cell, or what turn leaves does.
+  bool try_turn(FunctionRef<void()> turn) noexcept;
+  // As submit(), never on this thread within this call.
   void submit_elsewhere(Work* work) noexcept { submit_turn(work, false); }
   // In a turn: work that this thread runs once the actor has been left, outside of every turn.
   static void after_turn(Work* work);
@@ -257,6 +261,8 @@ struct CurrentActor {
   WorkQueue* after = nullptr;               // of the slice: what runs once the actor is left
 };
 CurrentActor& current_actor();
+// Where that lies: a slice puts its own here while it runs; nullptr outside of slices.
+CurrentActor*& current_actor_slot();
 
 // While a message is moved into its envelope.
 class Recipient {

@@ -14,7 +14,7 @@ Mailbox::Push Mailbox::push_urgent(Work* work) {
   if (before == kClosed) return Push::kClosed;
   if (before == kIdle) return Push::kWake;
   // The actor may sleep by the other word. Pairs with go_idle(): it marks that, then looks here.
-  return messages_.replace(kIdle, kEmpty) ? Push::kWake : Push::kQueued;
+  return leave_idle() ? Push::kWake : Push::kQueued;
 }
 
 // into is empty.
@@ -38,7 +38,7 @@ bool Mailbox::go_idle() {
   if (!messages_.replace(kEmpty, kIdle)) return false;
   if (urgent_.word() == kEmpty) return true;
   // An urgent entry came, perhaps before the mark was set: who takes the mark back runs it.
-  return !messages_.replace(kIdle, kEmpty);
+  return !leave_idle();
 }
 
 bool Mailbox::go_held() {

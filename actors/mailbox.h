@@ -13,8 +13,8 @@
 namespace millrace::actors {
 
 // The owner is the slice that was scheduled; going idle or held gives the ownership up.
-// Thread-safety: push_ calls are thread-safe, all others belong to the owner. Born awake: its
-// maker schedules the first slice.
+// Thread-safety: push_ calls and leave_idle are thread-safe, all others belong to the owner. Born
+// awake: its maker schedules the first slice.
 class Mailbox {
  public:
   enum class Push : std::uint8_t {
@@ -30,6 +30,9 @@ class Mailbox {
   Push push(Envelope* message);
   // Ends of asynchronous handlers, continuations, stop requests: not bounded, before messages.
   Push push_urgent(Work* work);
+
+  // Any thread: the ownership of an actor that sleeps by go_idle. False: it does not.
+  bool leave_idle() { return messages_.replace(kIdle, kEmpty); }
 
   // The next message, or nullptr.
   Envelope* take();

@@ -20,11 +20,14 @@ constexpr MessageType kOnStop{"on_stop", false};
 // Says to replies and stop calls of this thread which actor runs.
 class Running {
  public:
-  Running(ActorCell* cell, WorkQueue& after) { current_actor() = {.cell = cell, .after = &after}; }
-  ~Running() { current_actor() = before_; }
+  Running(ActorCell* cell, WorkQueue& after) : mine_{.cell = cell, .after = &after} {}
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() { current_actor_slot() = before_; }
 
  private:
-  const CurrentActor before_ = current_actor();
+  CurrentActor mine_;
+  CurrentActor* const before_ = std::exchange(current_actor_slot(), &mine_);
 };
 
 // Runs what slices have left for afterwards. One that comes inside of another on the same thread
@@ -43,6 +46,23 @@ void ActorCell::run() noexcept {
   WorkQueue after;
   run_slice(after);
   if (!after.empty()) run_all(after);  // nothing of this may be touched any more
+}
+
+bool ActorCell::try_turn(FunctionRef<void()> turn) noexcept {
+  if (!inline_when_idle_ || !mailbox_.leave_idle()) return false;
+  WorkQueue after;
+  bool asleep = false;
+  {
+    const Running running(this, after);
+    turn();
+    asleep = ending_ == nullptr && mailbox_.go_idle();
+  }
+  if (!asleep) {
+    add_ref();
+    run_slice(after);
+  }
+  if (!after.empty()) run_all(after);  // nothing of this may be touched any more
+  return true;
 }
 
 void ActorCell::after_turn(Work* work) {

@@ -74,6 +74,8 @@ enum class HostBufferSemantics : int {
   kImmutableZeroCopy = 2,  // may be used in place; stable until source_released, which then
                            // comes when the buffer is freed
   kMutableZeroCopy = 3,    // as 2, and the device may write into it
+  kPutMemory = 4,  // no value of PJRT's: memory that put_memory() gave, which the device keeps;
+                   // source_released is empty
 };
 
 // Host bytes to be put on a device. byte_strides is empty for dense row-major data.

@@ -69,10 +69,9 @@ Result<HostBufferSemantics> own_bytes(HostView& view, const Device& device) {
   MILLRACE_TRY_STATUS(check(view));
   MILLRACE_TRY(Client::PutMemory memory, device.body()->put_memory(view.shape));
   copy_dense(view, memory.array.mutable_bytes().data());
-  view = {.data = memory.array.bytes().data(),
-          .shape = view.shape,
-          .byte_strides = {},
-          .owner = memory.array.owner()};
+  view.data = memory.array.bytes().data();
+  view.byte_strides = {};
+  view.owner = memory.array.owner();
   return memory.semantics;
 }
 

@@ -1,6 +1,5 @@
 #include "millrace/devices/device_actor.h"
 
-#include <bit>
 #include <memory>
 #include <utility>
 
@@ -71,6 +70,9 @@ void DeviceActor::on_signals(Seat& seat, std::uint32_t signals) {
     seat.started = true;
     schedule_.begun(seat);
   }
+  // relaxed: a thread that waits to enter only wants to see it change.
+  if (signals & (Seat::kReturned | Seat::kOver))
+    body_->returned_.store(++calls_returned_, std::memory_order_relaxed);
   if (signals & Seat::kReturned) {
     schedule_.begun(seat);
     if (std::exchange(seat.done, false)) on_done(seat);
@@ -140,8 +142,7 @@ void DeviceActor::dispatch() {
 void DeviceActor::hand_out(Seat& seat) {
   seat.started = true;
   seat.operation->add_ref();  // the call's
-  called_here_ = may_call_here(seat);
-  if (called_here_) {
+  if (may_call_here(seat)) {
     ++calls_in_a_row;
     actors::ActorCell::after_turn(&seat.call());
   } else {
@@ -157,26 +158,25 @@ bool DeviceActor::may_call_here(const Seat& seat) const {
   const bool submitted_here = seat.operation->entering_here();
   if (submitted_here) calls_in_a_row = 0;
   const PoolExecutor* const pool = current_pool();
+  if (pool == &driver_) return calls_in_a_row < kCallsInARow;
   if (calls_may_block_) {
     return body_->options_.inline_when_idle && submitted_here && !seat.operation->limited() &&
            pool == nullptr;
   }
-  return calls_in_a_row < kCallsInARow && (submitted_here || pool == nullptr || pool == &driver_);
+  return calls_in_a_row < kCallsInARow && (submitted_here || pool == nullptr);
 }
 
 void DeviceActor::publish() {
-  DeviceStats now = schedule_.stats();
-  // The last time: it is not asked again.
-  if (given_up_)
-    now.busy = busy_at_end_;
-  else if (stopping_ && schedule_.empty())
-    now.busy = body_->client_.busy_time(body_->id()).value_or(now.busy);
-  const auto words = std::bit_cast<DeviceBody::StatsWords>(now);
-  // relaxed: numbers order nothing. What lies between two fields is copied and never read.
-  for (std::size_t i = 0; i < words.size(); ++i)
-    body_->published_[i].store(words[i], std::memory_order_relaxed);
-  body_->called_here_.store(called_here_ && !refusal_ && schedule_.caller() != nullptr,
-                            std::memory_order_relaxed);
+  // The last time the client's busy time is told too: it is not asked again.
+  if (given_up_) {
+    body_->publish(schedule_.stats(), busy_at_end_);
+  } else if (stopping_ && schedule_.empty()) {
+    const DeviceStats& now = schedule_.stats();
+    body_->publish(now, body_->client_.busy_time(body_->id()).value_or(now.busy));
+  } else {
+    body_->publish(schedule_.stats(), schedule_.stats().busy);
+  }
+  body_->busy_.store(!refusal_ && schedule_.caller() != nullptr, std::memory_order_relaxed);
 }
 
 void DeviceActor::refuse(Error reason) {

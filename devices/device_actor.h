@@ -7,9 +7,9 @@
 //  - DA-1 no turn calls the client. The operation that has the seat does so after it, inside a
 //    DeviceScope: on this thread where that may not hurt, else on the device's driver. It hurts on
 //    the thread of a loop, inside of another call, and on a pool that is there for other work.
-//    Where calls may block, a thread calls only for the operation that it submits, if that has
-//    neither deadline nor stop; what the client has to free goes along with that call. Before it
-//    enters, a caller lets such a call of another thread pass (DeviceBody::let_pass).
+//    Where calls may block, a thread other than the driver calls only for the operation that it
+//    submits, if that has neither deadline nor stop; what the client has to free goes along with
+//    that call. Such callers enter one after the other (DeviceBody::Pass).
 //  - DA-2 a call that does not return keeps the seat and its credits. All else ends by turns: it
 //    fails, is closed or given up.
 // make_devices() is what a runtime, or a test, begins with. Read next: device_schedule.h, then
@@ -66,7 +66,7 @@ class DeviceActor final : public actors::Actor, public DeviceTurns {
   Promise<void> failed_promise_;
   Promise<void> ended_;  // while it stops
   bool stopping_ = false;
-  bool called_here_ = false;  // the call of the seat's holder is on the thread that made it
+  std::uint64_t calls_returned_ = 0;
 };
 
 // A Device for each device of client, with one order of the launches that span them. The client and

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -112,31 +113,58 @@ void DeviceBody::watch_client() {
       .ignore();
 }
 
-void DeviceBody::look_for_end() const {
+bool DeviceBody::try_signal(Seat& seat, std::uint32_t signals) {
+  return cell_->try_turn([&] { turns_->on_signals(seat, signals); });
+}
+
+bool DeviceBody::wait_for_pass() {
+  if (!options_.inline_when_idle) return false;
   // Behind a long call it is in vain: then this thread's next calls queue at once.
   constexpr int kLeftOut = 8;
   static constinit thread_local int left_out = 0;
   if (left_out > 0) {
     --left_out;
-    return;
+    return false;
   }
   // A loop, a pool and an actor have other work, and what this thread has begun would wait for it.
   if (on_bridged_thread() || running_loop() != nullptr || current_pool() != nullptr ||
       DeviceScope::current() != nullptr || actors::current_actor().cell != nullptr)
-    return;
-  const auto held = [this] { return called_here_.load(std::memory_order_relaxed); };
+    return false;
   constexpr int kLooks = 100;
-  for (int i = 0; i < kLooks && held(); ++i) {
+  for (int i = 0; i < kLooks; ++i) {
+    if (try_pass()) return true;
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif
   }
-  // It may have lost its core in that call: this one is offered.
-  constexpr int kOffers = 16;
-  constexpr std::chrono::microseconds kPatience(100);
-  const TimePoint limit = clock().now() + kPatience;
-  for (int i = 0; i < kOffers && held() && clock().now() < limit; ++i) std::this_thread::yield();
-  if (held()) left_out = kLeftOut;
+  // The thread inside may have lost its core: this one is offered.
+  constexpr std::chrono::microseconds kOfACall(500);
+  constexpr std::chrono::milliseconds kOfAll(20);
+  std::uint64_t returned = returned_.load(std::memory_order_relaxed);
+  TimePoint now = clock().now();
+  const TimePoint end = now + kOfAll;
+  for (TimePoint limit = now + kOfACall; now < std::min(limit, end); now = clock().now()) {
+    std::this_thread::yield();
+    if (try_pass()) return true;
+    if (const auto seen = returned_.load(std::memory_order_relaxed); seen != returned) {
+      returned = seen;
+      limit = now + kOfACall;
+    }
+  }
+  left_out = kLeftOut;
+  return false;
+}
+
+void DeviceBody::publish(const DeviceStats& stats, Duration busy) {
+  // relaxed: numbers order nothing. Word by word: what a turn has just written is read as it was
+  // written, which the processor need not wait for. What lies between two fields is never read.
+  for (std::size_t i = 0; i < published_.size(); ++i) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, reinterpret_cast<const std::byte*>(&stats) + i * sizeof(word), sizeof(word));
+    published_[i].store(word, std::memory_order_relaxed);
+  }
+  constexpr std::size_t kBusy = offsetof(DeviceStats, busy) / sizeof(std::uint64_t);
+  published_[kBusy].store(static_cast<std::uint64_t>(busy.count()), std::memory_order_relaxed);
 }
 
 DeviceStats DeviceBody::stats() const {

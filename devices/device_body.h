@@ -100,19 +100,40 @@ class DeviceBody final : public RefCounted {
   void watch_client();
   // A turn of the actor (actors/actor_cell.h). here: it may run within this call.
   void submit(Work* turn, bool here) { here ? cell_->submit(turn) : cell_->submit_elsewhere(turn); }
+  // The turn that a signal of seat would get, within this call, if the actor is idle; false: it is
+  // not. The caller holds the seat's operation.
+  bool try_signal(Seat& seat, std::uint32_t signals);
   DeviceTurns& turns() const { return *turns_; }
-  // Before this thread enters: another one that calls the client for itself is through sooner than
-  // a thread that has queued behind it is woken. Waits for that, for some 100 us at most, and of
-  // calls behind a long one only now and then.
-  void let_pass() const {
-    if (called_here_.load(std::memory_order_relaxed)) look_for_end();
-  }
+  // Held by a thread while it enters and calls the client for itself. Calls are shorter than the
+  // wake-up of a thread that has queued behind one, so a thread waits for its pass: as long as
+  // calls return, 20 ms at most. A call of more than 0.5 ms is not waited for: without a pass
+  // the thread queues.
+  class Pass {
+   public:
+    explicit Pass(DeviceBody& body)
+        : body_(body.try_pass() || body.wait_for_pass() ? &body : nullptr) {}
+    Pass(const Pass&) = delete;
+    Pass& operator=(const Pass&) = delete;
+    // release: pairs with the next try_pass(), whose thread finds the actor idle.
+    ~Pass() {
+      if (body_ != nullptr) body_->passing_.store(false, std::memory_order_release);
+    }
+
+   private:
+    DeviceBody* const body_;
+  };
 
  private:
   friend class DeviceActor;
 
   void tell_listeners(const Error& reason);
-  void look_for_end() const;
+  bool try_pass() {
+    return !busy_.load(std::memory_order_relaxed) && !passing_.load(std::memory_order_relaxed) &&
+           !passing_.exchange(true);
+  }
+  bool wait_for_pass();
+  // Of the actor. busy: instead of that in stats.
+  void publish(const DeviceStats& stats, Duration busy);
 
   Client& client_;
   const DeviceInfo info_;
@@ -134,8 +155,11 @@ class DeviceBody final : public RefCounted {
   // The DeviceStats of the last turn, word by word: numbers for people, which need not fit
   // together.
   using StatsWords = std::array<std::uint64_t, sizeof(DeviceStats) / sizeof(std::uint64_t)>;
-  std::array<std::atomic<std::uint64_t>, StatsWords().size()> published_{};
-  std::atomic<bool> called_here_{false};  // the seat's holder is on its own thread
+  // What callers read lies above, what turns write below.
+  alignas(64) std::array<std::atomic<std::uint64_t>, StatsWords().size()> published_{};
+  std::atomic<bool> busy_{false};  // a call holds the seat, and is waited for
+  std::atomic<bool> passing_{false};
+  std::atomic<std::uint64_t> returned_{0};  // calls of the client
 };
 
 }  // namespace millrace::devices

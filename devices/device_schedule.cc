@@ -12,13 +12,11 @@ void DeviceSchedule::List::push_back(DevicePlace& place) {
   place.following = nullptr;
   (last == nullptr ? first : last->following) = &place;
   last = &place;
-  ++size;
 }
 
 void DeviceSchedule::List::remove(DevicePlace& place) {
   (place.previous == nullptr ? first : place.previous->following) = place.following;
   (place.following == nullptr ? last : place.following->previous) = place.previous;
-  --size;
 }
 
 bool DeviceSchedule::may_move(State from, State to) {
@@ -60,6 +58,8 @@ void DeviceSchedule::move(DevicePlace& place, State to) {
   if (from != into) {
     if (from != nullptr) from->remove(place);
     if (into != nullptr) into->push_back(place);
+    if (from != nullptr && from != &begun_) --now_.queued;
+    if (into != nullptr && into != &begun_) ++now_.queued;
   }
   if (place.state == State::kCalling) caller_ = nullptr;
   if (to == State::kCalling) caller_ = &place;
@@ -140,12 +140,6 @@ DevicePlace* DeviceSchedule::any() const {
     if (list->first != nullptr) return list->first;
   }
   return nullptr;
-}
-
-DeviceStats DeviceSchedule::stats() const {
-  DeviceStats stats = now_;
-  stats.queued = queue_.size + aside_.size + ready_.size;
-  return stats;
 }
 
 }  // namespace millrace::devices

@@ -98,7 +98,7 @@ class DeviceSchedule {
   bool empty() const { return any() == nullptr; }
   DevicePlace* caller() const { return caller_; }  // who holds the seat
   // busy is that of the credits.
-  DeviceStats stats() const;
+  const DeviceStats& stats() const { return now_; }
 
  private:
   using State = DevicePlace::State;
@@ -115,7 +115,6 @@ class DeviceSchedule {
     }
     DevicePlace* first = nullptr;
     DevicePlace* last = nullptr;
-    std::size_t size = 0;
   };
 
   static bool may_move(State from, State to);

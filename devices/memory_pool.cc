@@ -113,7 +113,7 @@ Result<Ref<Block>> MemoryPool::allocate(std::size_t size) {
     block->class_ = size_class;
     block->pool_ = this;
   }
-  block->refs_.store(1);
+  block->refs_.store(1, std::memory_order_relaxed);  // no other thread has it
   block->size_ = size;
   add_ref();  // the block's
   return Ref<Block>::adopt(block);
@@ -150,10 +150,23 @@ MemoryStats MemoryPool::stats() const {
   return stats;
 }
 
+namespace {
+
+struct HoldsBlock {
+  void operator()(const void* /*data*/) const {}
+  Ref<Block> block;
+};
+
+}  // namespace
+
 Owner make_owner(Ref<Block> block) {
   const void* const data = block->data();
-  return Owner(
-      data, [held = std::move(block)](const void* /*data*/) {}, PoolAllocator<std::byte>());
+  return Owner(data, HoldsBlock{std::move(block)}, PoolAllocator<std::byte>());
+}
+
+Ref<Block> block_of(const Owner& owner) {
+  const auto* const holder = std::get_deleter<HoldsBlock>(owner);
+  return holder == nullptr ? nullptr : holder->block;
 }
 
 }  // namespace millrace::devices

@@ -80,6 +80,8 @@ class Block final : public Pooled {
 
 // A shared owner of block, in pooled memory.
 Owner make_owner(Ref<Block> block);
+// The block that make_owner() was given; nullptr of any other owner.
+Ref<Block> block_of(const Owner& owner);
 
 // Lives until its device and all its blocks are gone. Thread-safety: thread-safe.
 class MemoryPool final : public RefCounted {

@@ -56,7 +56,8 @@ void Seat::Call::run() noexcept {
     const DeviceScope scope(seat_.device->client(), seat_.device->id());
     over = operation.call_client(seat_);
   }
-  seat_.signal(over ? kOver : kReturned);
+  const Signal signal = over ? kOver : kReturned;
+  if (!seat_.device->try_signal(seat_, signal)) seat_.signal(signal);
   operation.release();
 }
 
@@ -117,10 +118,15 @@ void Operation::enter() {
   // Arguments that are there before other threads could have seen the seats need no kInputs.
   std::uint32_t only_us = 1;
   const bool waits = !pending_.compare_exchange_strong(only_us, 0);
-  if (!spanning() && !waits && !limited()) seats_[0].device->let_pass();
+  // Inside of another call of this thread it would wait for itself.
+  std::optional<DeviceBody::Pass> pass;
+  if (entering_ == nullptr && !spanning() && !waits && !limited()) pass.emplace(*seats_[0].device);
   const Operation* const outer = std::exchange(entering_, this);
   // One that spans devices enters under its sequencer's lock: nothing runs there.
-  for (Seat& seat : seats_) seat.signal(Seat::kEnter, !spanning());
+  for (Seat& seat : seats_) {
+    if (spanning() || !seat.device->try_signal(seat, Seat::kEnter))
+      seat.signal(Seat::kEnter, !spanning());
+  }
   entering_ = outer;
   if (waits) input_done();
 }

@@ -7,7 +7,7 @@
 namespace millrace::devices {
 
 template <class T>
-PutOperation<T>::PutOperation(HostView view, HostBufferSemantics semantics,
+PutOperation<T>::PutOperation(HostView&& view, HostBufferSemantics semantics,
                               const PutOptions& options)
     : view_(std::move(view)),
       semantics_(semantics),
@@ -20,8 +20,8 @@ PutOperation<T>::PutOperation(HostView view, HostBufferSemantics semantics,
 }
 
 template <class T>
-Future<T> PutOperation<T>::submit(DeviceBody& device, HostView view, HostBufferSemantics semantics,
-                                  const PutOptions& options) {
+Future<T> PutOperation<T>::submit(DeviceBody& device, HostView&& view,
+                                  HostBufferSemantics semantics, const PutOptions& options) {
   auto* operation = new PutOperation(std::move(view), semantics, options);
   operation->seat_at(operation->seat_, device);
   return operation->submitted(options.call);
@@ -67,16 +67,17 @@ bool HostRead::call(const Buffer& buffer, Seat& seat) {
   Result<HostAccess> access = buffer.host_access();
   if (!access && access.error().code() == ErrorCode::kUnimplemented)
     return begin_copy(buffer, seat);
-  result_ =
-      access ? Result<HostArray>(HostArray(buffer.shape(), access->bytes, std::move(access->owner)))
-             : std::unexpected(access.error());
+  if (access)
+    result_ = HostArray(buffer.shape(), access->bytes, std::move(access->owner));
+  else
+    result_ = std::unexpected(access.error());
   return true;
 }
 
 bool HostRead::begin_copy(const Buffer& buffer, Seat& seat) {
-  array_ = HostArray::make_unwritten(buffer.shape());
+  result_ = HostArray::make_unwritten(buffer.shape());
   step_ = Step::kCopied;
-  waiting_ = buffer.body()->copy_to_host(array_.mutable_bytes(), array_.owner());
+  waiting_ = buffer.body()->copy_to_host(result_->mutable_bytes(), result_->owner());
   if (!seat.wait_for(*waiting_.cell())) return false;
   awaited();
   return true;
@@ -84,11 +85,7 @@ bool HostRead::begin_copy(const Buffer& buffer, Seat& seat) {
 
 void HostRead::awaited() {
   if (step_ != Step::kCopied) return;
-  if (const Status& copied = waiting_.result(); copied) {
-    result_ = std::move(array_);
-  } else {
-    result_ = std::unexpected(copied.error());
-  }
+  if (const Status& copied = waiting_.result(); !copied) result_ = std::unexpected(copied.error());
 }
 
 Future<HostArray> FetchOperation::submit(DeviceBody& device, const Argument& source,

@@ -15,7 +15,7 @@ namespace millrace::devices {
 template <class T>
 class PutOperation final : public ResultOperation<T> {
  public:
-  static Future<T> submit(DeviceBody& device, HostView view, HostBufferSemantics semantics,
+  static Future<T> submit(DeviceBody& device, HostView&& view, HostBufferSemantics semantics,
                           const PutOptions& options);
 
   Operation::Kind kind() const override { return Operation::Kind::kPut; }
@@ -25,7 +25,7 @@ class PutOperation final : public ResultOperation<T> {
   bool call_client(Seat& seat) override;
 
  private:
-  PutOperation(HostView view, HostBufferSemantics semantics, const PutOptions& options);
+  PutOperation(HostView&& view, HostBufferSemantics semantics, const PutOptions& options);
 
   HostView view_;
   std::array<std::int64_t, kMaxRank> strides_;
@@ -52,7 +52,6 @@ class HostRead {
 
   Step step_ = Step::kReady;
   Future<void> waiting_;
-  HostArray array_;
   Result<HostArray> result_;
 };
 

@@ -106,7 +106,7 @@ Client::PutMemorySource CpuClient::put_memory(DeviceId device) {
     MILLRACE_TRY(Ref<Block> block, pool->allocate(shape.size_bytes()));
     const std::span<const std::byte> bytes(block->data(), shape.size_bytes());
     return PutMemory{HostArray(shape, bytes, make_owner(std::move(block))),
-                     HostBufferSemantics::kMutableZeroCopy};
+                     HostBufferSemantics::kPutMemory};
   };
 }
 
@@ -119,6 +119,12 @@ Result<PutResult> CpuClient::put(const HostView& view, HostBufferSemantics seman
   if (!hold) return std::unexpected(scope_.closed_error());
   auto array = make_ref<CpuArray>();
   Buffer buffer(make_ref<CpuBuffer>(*this, *target, view.shape, array));
+  if (semantics == HostBufferSemantics::kPutMemory) {
+    Ref<Block> given = block_of(view.owner);
+    if (!given) return fail(ErrorCode::kInvalidArgument, "a put of memory that no device gave");
+    CpuArray::write(std::move(array), std::move(given));
+    return PutResult{std::move(buffer), {}};
+  }
   const bool aligned = reinterpret_cast<std::uintptr_t>(view.data) % kInputAlignment == 0;
   if (semantics >= HostBufferSemantics::kImmutableZeroCopy && aligned && is_dense(view)) {
     Promise<void> released;

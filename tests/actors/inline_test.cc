@@ -66,6 +66,38 @@ TEST_F(InlineActorTest, AnIdleOneRunsWithinTheCallThatWakesIt) {
   EXPECT_TRUE(elsewhere);
 }
 
+TEST_F(InlineActorTest, TryTurnRunsAtOnceWhereTheActorIsIdleAndNowhereElse) {
+  bool ran = false;
+  EXPECT_TRUE(cell_.cell()->try_turn([&] {
+    ran = true;
+    EXPECT_EQ(current_actor().cell, cell_.cell().get());
+    EXPECT_FALSE(cell_.cell()->try_turn([] { ADD_FAILURE() << "one turn at a time"; }));
+  }));
+  EXPECT_TRUE(ran);
+  EXPECT_EQ(current_actor().cell, nullptr);
+  auto elsewhere = spawn_alone<Nothing>(sim_.environment(), "elsewhere", {});
+  sim_.run_until_idle();
+  EXPECT_FALSE(elsewhere.cell()->try_turn([] { ADD_FAILURE() << "not on this thread"; }));
+  static_cast<void>(elsewhere.stop());
+}
+
+TEST_F(InlineActorTest, WhatComesDuringATriedTurnRunsAfterIt) {
+  std::vector<int> notes;
+  Note after(notes, 3);
+  EXPECT_TRUE(cell_.cell()->try_turn([&] {
+    ActorCell::after_turn(&after);
+    turn([&] { notes.push_back(2); });
+    notes.push_back(1);
+  }));
+  EXPECT_EQ(notes, std::vector<int>({1, 2, 3}));
+}
+
+TEST_F(InlineActorTest, AnActorThatIsStoppedInATriedTurnTakesNoMore) {
+  EXPECT_TRUE(cell_.cell()->try_turn([&] { static_cast<void>(cell_.stop()); }));
+  sim_.run_until_idle();
+  EXPECT_FALSE(cell_.cell()->try_turn([] { ADD_FAILURE() << "the actor is gone"; }));
+}
+
 TEST_F(InlineActorTest, WhatATurnLeavesRunsAfterItInOrderAndDoesNotNest) {
   std::vector<int> notes;
   Note third(notes, 3);

@@ -50,6 +50,14 @@ TEST(MemoryPoolTest, WhatIsNoBlockCountsForAsLongAsItIsUsed) {
   EXPECT_TRUE(pool->use(64).has_value());
 }
 
+TEST(MemoryPoolTest, OwnerGivesItsBlockBackAndOthersNone) {
+  auto pool = make_ref<MemoryPool>();
+  const Ref<Block> block = pool->allocate(64).value();
+  EXPECT_EQ(block_of(make_owner(block)).get(), block.get());
+  EXPECT_FALSE(block_of(std::make_shared<int>(1)));
+  EXPECT_FALSE(block_of(nullptr));
+}
+
 TEST(MemoryPoolTest, WhatTheCacheCannotHoldGoesBackToTheSystem) {
   auto pool = make_ref<MemoryPool>(0, 64);
   {

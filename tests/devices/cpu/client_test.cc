@@ -292,6 +292,26 @@ TEST_F(CpuClientTest, ZeroCopyBytesAreNotWrittenByADonationUnlessTheyMayBe) {
   EXPECT_EQ(host_[0], 2);
 }
 
+TEST_F(CpuClientTest, PutMemoryBecomesTheArrayAndOtherMemoryIsRefused) {
+  start(increment(true));
+  Client::PutMemory memory = client_->put_memory(DeviceId{0})(kVector).value();
+  const void* const bytes = memory.array.bytes().data();
+  std::memcpy(memory.array.mutable_bytes().data(), host_.data(), kVector.size_bytes());
+  HostView view{.data = bytes, .shape = kVector, .owner = memory.array.owner()};
+  PutResult there = put(view, memory.semantics);
+  EXPECT_FALSE(there.source_released.valid());
+  memory = {};
+  view.owner = nullptr;
+  const LaunchResult in_place = launch({std::move(there.buffer)}).value();
+  executor_.run_until_idle();
+  EXPECT_EQ(data_of(in_place.outputs[0]), bytes) << "the device may write into it";
+
+  const auto refused = client_->put({.data = host_.data(), .shape = kVector},
+                                    HostBufferSemantics::kPutMemory, DeviceId{0});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument);
+}
+
 TEST_F(CpuClientTest, FailedProgramFailsItsOutputsAndWhatDependsOnThem) {
   ScriptedProgram program = increment(false);
   program.body = [](const RunCall& /*call*/) -> Status {
