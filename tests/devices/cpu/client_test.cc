@@ -307,7 +307,7 @@ TEST_F(CpuClientTest, PutMemoryBecomesTheArrayAndOtherMemoryIsRefused) {
   EXPECT_EQ(data_of(in_place.outputs[0]), bytes) << "the device may write into it";
 
   const auto refused = client_->put({.data = host_.data(), .shape = kVector},
-                                    HostBufferSemantics::kPutMemory, DeviceId{0});
+                                    HostBufferSemantics::kPutMemory, DeviceId{0}, -1);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument);
 }
