@@ -1,5 +1,6 @@
-// The definitions of the operations, by family. Each is a Function of kernel.h: it may assume what
-// the verifier has checked.
+// The definitions of the operations, as their rows in stablehlo/ir/ops.inc name them; each family
+// has a folder, and run_pad is defined where the family's *_definition.cc is. A definition may
+// assume what the verifier has checked.
 #pragma once
 
 #include <algorithm>
@@ -12,63 +13,18 @@
 
 namespace millrace::devices::cpu::definition {
 
-// elementwise/elementwise_definition.cc
+#define MILLRACE_KERNEL_none
+#define MILLRACE_KERNEL_runs(function) Status function(const Call& c);
+#define MILLRACE_KERNEL_measures(function) MILLRACE_KERNEL_runs(function)
+#define MILLRACE_KERNEL_makes(function) \
+  Result<std::shared_ptr<const Kernel>> function(const ir::Op& op);
+#define MILLRACE_OP_KERNEL(kind, kernel) MILLRACE_KERNEL_##kernel
+#include "millrace/devices/stablehlo/ir/ops.inc"
+#undef MILLRACE_KERNEL_none
+#undef MILLRACE_KERNEL_runs
+#undef MILLRACE_KERNEL_measures
+#undef MILLRACE_KERNEL_makes
 Status run_elementwise(const Call& c);
-Status run_map(const Call& c);
-Status run_constant(const Call& c);
-Status run_constant_like(const Call& c);
-Status run_identity(const Call& c);
-Status run_zero(const Call& c);
-Status run_collective_permute(const Call& c);
-
-// movement/movement_definition.cc
-Status run_iota(const Call& c);
-Status run_reshape(const Call& c);
-Status run_broadcast_in_dim(const Call& c);  // also of dynamic_broadcast_in_dim, broadcast
-Status run_transpose(const Call& c);
-Status run_reverse(const Call& c);
-Status run_slice(const Call& c);  // also of real_dynamic_slice
-Status run_pad(const Call& c);    // also of dynamic_pad
-Status run_concatenate(const Call& c);
-Status run_get_dimension_size(const Call& c);
-Status run_set_dimension_size(const Call& c);
-Status run_bitcast(const Call& c);
-
-// movement/indexing_definition.cc
-Status run_dynamic_slice(const Call& c);
-Status run_dynamic_update_slice(const Call& c);
-Status run_gather(const Call& c);  // also of dynamic_gather
-Status run_scatter(const Call& c);
-Status run_index_select(const Call& c);
-
-// reduce/reduce_definition.cc
-Status run_reduce(const Call& c);
-Status run_reduce_window(const Call& c);
-Status run_select_and_scatter(const Call& c);
-
-// movement/sort_definition.cc
-Status run_sort(const Call& c);
-Status run_top_k(const Call& c);
-
-// contraction/dot_definition.cc
-Status run_dot(const Call& c);
-Result<std::shared_ptr<const Kernel>> make_einsum_kernel(const ir::Op& op);  // also unary_einsum
-// contraction/ragged_dot.cc
-Result<std::shared_ptr<const Kernel>> make_ragged_dot_kernel(const ir::Op& op);
-// convolution/convolution_definition.cc
-Status run_convolution(const Call& c);  // also of dynamic_conv
-// ../linalg/solve_definition.cc
-Status run_cholesky(const Call& c);
-Status run_triangular_solve(const Call& c);
-// fourier/fft.cc
-Result<std::shared_ptr<const Kernel>> make_fft_kernel(const ir::Op& op);
-// random/rng.cc
-Status run_rng(const Call& c);
-Status run_rng_bit_generator(const Call& c);
-// reduce/normalise.cc
-Status run_batch_norm_inference(const Call& c);
-Status run_batch_norm_training(const Call& c);
-Status run_batch_norm_grad(const Call& c);
 
 // custom_attributes.cc: those of its mhlo.backend_config (as JAX writes it) and its backend_config,
 // where they are dictionaries. What CallValue has nothing for (types, symbols, lists of several

@@ -11,85 +11,32 @@
 namespace millrace::devices::cpu::definition {
 namespace {
 
-using ir::OpKind;
-
-struct Entry {
-  OpKind kind;
-  Function function;
+// The last column of a row of ops.inc but the bytecode's.
+struct Definition {
+  Function run = nullptr;
   bool scratch = false;  // it takes some, and can measure it
-};
-constexpr bool kScratch = true;
-
-constexpr Entry kEntries[] = {
-    {OpKind::kConstant, run_constant},
-    {OpKind::kMap, run_map, kScratch},
-    {OpKind::kChloConstantLike, run_constant_like},
-    {OpKind::kOptimizationBarrier, run_identity},
-    // Among one process all of these give what they get.
-    {OpKind::kAllGather, run_identity},
-    {OpKind::kAllReduce, run_identity},
-    {OpKind::kAllToAll, run_identity},
-    {OpKind::kCollectiveBroadcast, run_identity},
-    {OpKind::kCollectiveReduce, run_identity},
-    {OpKind::kCrossReplicaSum, run_identity},
-    {OpKind::kReduceScatter, run_identity},
-    {OpKind::kCollectivePermute, run_collective_permute},
-    {OpKind::kReplicaId, run_zero},
-    {OpKind::kPartitionId, run_zero},
-    {OpKind::kIota, run_iota},
-    {OpKind::kDynamicIota, run_iota},
-    {OpKind::kReshape, run_reshape},
-    {OpKind::kDynamicReshape, run_reshape},
-    {OpKind::kBroadcastInDim, run_broadcast_in_dim},
-    {OpKind::kDynamicBroadcastInDim, run_broadcast_in_dim},
-    {OpKind::kBroadcast, run_broadcast_in_dim},
-    {OpKind::kTranspose, run_transpose},
-    {OpKind::kReverse, run_reverse},
-    {OpKind::kSlice, run_slice},
-    {OpKind::kRealDynamicSlice, run_slice},
-    {OpKind::kPad, run_pad},
-    {OpKind::kDynamicPad, run_pad},
-    {OpKind::kConcatenate, run_concatenate},
-    {OpKind::kGetDimensionSize, run_get_dimension_size},
-    {OpKind::kSetDimensionSize, run_set_dimension_size},
-    {OpKind::kBitcastConvert, run_bitcast},
-    {OpKind::kDynamicSlice, run_dynamic_slice},
-    {OpKind::kDynamicUpdateSlice, run_dynamic_update_slice},
-    {OpKind::kGather, run_gather},
-    {OpKind::kDynamicGather, run_gather},
-    {OpKind::kScatter, run_scatter, kScratch},
-    {OpKind::kTorchIndexSelect, run_index_select},
-    {OpKind::kReduce, run_reduce, kScratch},
-    {OpKind::kReduceWindow, run_reduce_window, kScratch},
-    {OpKind::kSelectAndScatter, run_select_and_scatter, kScratch},
-    {OpKind::kSort, run_sort, kScratch},
-    {OpKind::kChloTopK, run_top_k, kScratch},
-    {OpKind::kDot, run_dot, kScratch},
-    {OpKind::kDotGeneral, run_dot, kScratch},
-    {OpKind::kConvolution, run_convolution, kScratch},
-    {OpKind::kDynamicConv, run_convolution, kScratch},
-    {OpKind::kCholesky, run_cholesky, kScratch},
-    {OpKind::kTriangularSolve, run_triangular_solve, kScratch},
-    {OpKind::kRng, run_rng},
-    {OpKind::kRngBitGenerator, run_rng_bit_generator},
-    {OpKind::kBatchNormInference, run_batch_norm_inference, kScratch},
-    {OpKind::kBatchNormTraining, run_batch_norm_training, kScratch},
-    {OpKind::kBatchNormGrad, run_batch_norm_grad, kScratch},
+  Result<std::shared_ptr<const Kernel>> (*make)(const ir::Op&) = nullptr;
 };
 
-Entry entry_of(OpKind kind) {
-  const auto* const found = std::ranges::find(kEntries, kind, &Entry::kind);
-  return found == std::end(kEntries) ? Entry{kind, nullptr} : *found;
-}
+constexpr Definition kDefinitions[] = {
+    Definition(),  // kOther
+#define MILLRACE_KERNEL_none Definition()
+#define MILLRACE_KERNEL_runs(function) {.run = (function)}
+#define MILLRACE_KERNEL_measures(function) {.run = (function), .scratch = true}
+#define MILLRACE_KERNEL_makes(function) {.make = (function)}
+#define MILLRACE_OP_KERNEL(kind, kernel) MILLRACE_KERNEL_##kernel,
+#include "millrace/devices/stablehlo/ir/ops.inc"
+};
+static_assert(std::size(kDefinitions) == ir::kOpKinds);
 
 class OpKernel final : public ScratchKernel {
  public:
-  OpKernel(const ir::Module& module, const ir::Op& op, const Entry& entry, std::vector<Body> bodies,
-           bool quantised)
+  OpKernel(const ir::Module& module, const ir::Op& op, const Definition& definition,
+           std::vector<Body> bodies, bool quantised)
       : module_(module.share()),
         op_(op),
         lists_(op),
-        entry_(entry),
+        definition_(definition),
         bodies_(std::move(bodies)),
         quantised_(quantised) {
     for (const Body& body : bodies_)
@@ -98,7 +45,7 @@ class OpKernel final : public ScratchKernel {
 
   std::size_t scratch_bytes(std::span<const ConstArray> operands,
                             std::span<const MutableArray> results) const override {
-    return entry_.scratch || quantised_ ? ScratchKernel::scratch_bytes(operands, results) : 0;
+    return definition_.scratch || quantised_ ? ScratchKernel::scratch_bytes(operands, results) : 0;
   }
   std::span<const ir::Value* const> captures() const override { return captures_; }
 
@@ -112,13 +59,13 @@ class OpKernel final : public ScratchKernel {
                  .captured = operands.last(captures_.size()),
                  .results = results,
                  .scratch = scratch};
-    return quantised_ ? run_quantised(c, entry_.function, entry_.scratch) : entry_.function(c);
+    return quantised_ ? run_quantised(c, definition_.run, definition_.scratch) : definition_.run(c);
   }
 
   const std::shared_ptr<const void> module_;
   const ir::Op& op_;
   const IntLists lists_;
-  const Entry entry_;
+  const Definition definition_;
   const std::vector<Body> bodies_;
   std::vector<const ir::Value*> captures_;  // of all bodies
   const bool quantised_;
@@ -154,6 +101,8 @@ class CustomKernel final : public Kernel {
   const std::shared_ptr<const CustomCallHandler> handler_;
 };
 
+}  // namespace
+
 Result<std::shared_ptr<const Kernel>> make_custom_kernel(const ir::Op& op) {
   auto handler = find_custom_call(op.callee());
   if (handler == nullptr) {
@@ -165,7 +114,14 @@ Result<std::shared_ptr<const Kernel>> make_custom_kernel(const ir::Op& op) {
   return std::make_shared<const CustomKernel>(op, std::move(handler));
 }
 
-}  // namespace
+// PJRT, by which programs come, has no queues for them either.
+Result<std::shared_ptr<const Kernel>> refuse_transfer(const ir::Op& op) {
+  return fail(ErrorCode::kUnimplemented,
+              op.where() +
+                  ": transfers in the middle of a program are not supported by the CPU device; "
+                  "make the array an argument or a result of the main function, or register a "
+                  "custom call (devices/cpu/custom_call.h)");
+}
 
 bool is_quantised(const ir::Op& op) {
   const auto quantised = [](ir::Type type) {
@@ -180,19 +136,19 @@ namespace {
 // Whether a scalar function does this op, by the types that it computes in.
 bool is_elementwise(const ir::Op& op, bool quantised) {
   if (!quantised) return find_scalar_op(op).has_value();
-  return op.kind() == OpKind::kSelect || op.kind() == OpKind::kUniformQuantize ||
-         op.kind() == OpKind::kUniformDequantize ||
+  return op.kind() == ir::OpKind::kSelect || op.kind() == ir::OpKind::kUniformQuantize ||
+         op.kind() == ir::OpKind::kUniformDequantize ||
          real_function(ir::without_broadcast(op.kind()), false) != nullptr ||
-         op.kind() == OpKind::kConvert;
+         op.kind() == ir::OpKind::kConvert;
 }
 
 // Whether an array that a body combines has other quantised elements than the result, whose type
 // the body has.
 bool mixes_quantised(const ir::Op& op) {
   const int n = op.result_count();
-  if (op.kind() == OpKind::kSort || op.kind() == OpKind::kMap || n == 0) return false;
+  if (op.kind() == ir::OpKind::kSort || op.kind() == ir::OpKind::kMap || n == 0) return false;
   for (int i = 0; i < op.operand_count(); ++i) {
-    const bool scatter = op.kind() == OpKind::kScatter;
+    const bool scatter = op.kind() == ir::OpKind::kScatter;
     if (scatter && i == n) continue;  // the indices
     const ir::Type from = op.operand(i)->type().element(),
                    to = op.result((scatter && i > n ? i - 1 : i) % n)->type().element();
@@ -204,47 +160,25 @@ bool mixes_quantised(const ir::Op& op) {
 }  // namespace
 
 Result<std::shared_ptr<const Kernel>> make_kernel(const ir::Module& module, const ir::Op& op) {
-  switch (op.kind()) {
-    case OpKind::kCustomCall:
-      return make_custom_kernel(op);
-    case OpKind::kFft:
-      return make_fft_kernel(op);
-    case OpKind::kChloRaggedDot:
-      return make_ragged_dot_kernel(op);
-    // PJRT, by which programs come, has no queues for them either.
-    case OpKind::kInfeed:
-    case OpKind::kOutfeed:
-    case OpKind::kSend:
-    case OpKind::kRecv:
-      return fail(ErrorCode::kUnimplemented,
-                  op.where() +
-                      ": transfers in the middle of a program are not supported by the CPU device; "
-                      "make the array an argument or a result of the main function, or register a "
-                      "custom call (devices/cpu/custom_call.h)");
-    case OpKind::kEinsum:
-    case OpKind::kUnaryEinsum:
-      return make_einsum_kernel(op);
-    default:
-      break;
-  }
+  Definition definition = kDefinitions[static_cast<std::size_t>(op.kind())];
+  if (definition.make != nullptr) return definition.make(op);
   const bool quantised = is_quantised(op);
-  Entry entry = entry_of(op.kind());
-  if (entry.function == nullptr && is_elementwise(op, quantised)) entry.function = run_elementwise;
-  if (entry.function == nullptr) {
+  if (definition.run == nullptr && is_elementwise(op, quantised)) definition.run = run_elementwise;
+  if (definition.run == nullptr) {
     return fail(
         ErrorCode::kUnimplemented,
         op.where() + ": not supported by the CPU device" +
             (op.operand_count() > 0 ? " for " + op.operand(0)->type().to_string() : std::string()));
   }
   // A collective of one process combines nothing, so its body is not needed.
-  if (entry.function == run_identity || entry.function == run_collective_permute) {
+  if (definition.run == run_identity || definition.run == run_collective_permute) {
     for (int i = 0; i < op.result_count(); ++i) {
       if (i >= op.operand_count() ||
           ir::memory_shape(op.operand(i)->type()) != ir::memory_shape(op.result(i)->type()))
         return fail(ErrorCode::kUnimplemented,
                     op.where() + ": more than one process is not supported by the CPU device");
     }
-    return std::make_shared<const OpKernel>(module, op, entry, std::vector<Body>{}, quantised);
+    return std::make_shared<const OpKernel>(module, op, definition, std::vector<Body>{}, quantised);
   }
   if (!op.regions().empty() && mixes_quantised(op)) {
     return fail(ErrorCode::kUnimplemented,
@@ -258,7 +192,7 @@ Result<std::shared_ptr<const Kernel>> make_kernel(const ir::Module& module, cons
     MILLRACE_TRY(Body body, Body::make(module, op, region.block()));
     bodies.push_back(std::move(body));
   }
-  return std::make_shared<const OpKernel>(module, op, entry, std::move(bodies),
+  return std::make_shared<const OpKernel>(module, op, definition, std::move(bodies),
                                           quantised && !runs_on_stored(op));
 }
 
