@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "millrace/devices/cpu/custom_call.h"
+#include "millrace/devices/cpu/kernels/custom_call.h"
 #include "millrace/devices/stablehlo/verify/verify.h"
 
 namespace millrace::devices::cpu {

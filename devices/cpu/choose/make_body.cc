@@ -1,13 +1,11 @@
-// Body::make: a block of the ir as instructions. Calls are inlined; if, case and while become
-// jumps.
+// make_body: a block of the ir as instructions. Calls are inlined; if, case and while become jumps.
 #include <array>
 #include <map>
 #include <optional>
 #include <string>
 
-#include "millrace/devices/cpu/kernels/body.h"
+#include "millrace/devices/cpu/choose/make_kernel.h"
 #include "millrace/devices/cpu/kernels/elementwise/quantised.h"
-#include "millrace/devices/cpu/kernels/kernel.h"
 
 namespace millrace::devices::cpu::definition {
 
@@ -345,7 +343,7 @@ class BodyBuilder {
   std::map<const ir::Value*, Place> values_;
 };
 
-Result<Body> Body::make(const ir::Module& module, const ir::Op& op, const ir::Block& block) {
+Result<Body> make_body(const ir::Module& module, const ir::Op& op, const ir::Block& block) {
   return BodyBuilder(module).build(op, block);
 }
 

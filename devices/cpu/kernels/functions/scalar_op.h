@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "millrace/devices/cpu/kernels/scalar.h"
+#include "millrace/devices/cpu/kernels/base/scalar.h"
 #include "millrace/devices/stablehlo/ir/op.h"
 
 namespace millrace::devices::cpu {
@@ -64,5 +64,11 @@ ScalarFunction integer_function(ir::OpKind kind, Form form);  // also of boolean
 ScalarFunction real_function(ir::OpKind kind, bool wide);     // wide: f64
 ScalarFunction complex_function(ir::OpKind kind, bool wide);  // wide: complex<f64>
 ScalarFunction convert_function(Form from, Form to);
+
+// Quantised elements (elementwise/quantised.h), of scale and zero point `channel`: the number that
+// a stored integer stands for, not rounded to the expressed type, and the integer that is stored
+// for a number.
+Scalar dequantised(const ir::QuantParameters& q, std::size_t channel, const Scalar& stored);
+Scalar quantised(const ir::QuantParameters& q, std::size_t channel, const Scalar& value);
 
 }  // namespace millrace::devices::cpu::definition

@@ -1,4 +1,4 @@
-#include "millrace/devices/cpu/kernels/elementwise/special.h"
+#include "millrace/devices/cpu/kernels/functions/special.h"
 
 #include <cmath>
 #include <limits>

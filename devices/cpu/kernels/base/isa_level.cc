@@ -1,4 +1,4 @@
-#include "millrace/devices/cpu/kernels/isa_level.h"
+#include "millrace/devices/cpu/kernels/base/isa_level.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "millrace/devices/cpu/kernels/elementwise/tile_op.h"
+#include "millrace/devices/cpu/kernels/functions/tile_op.h"
 
 namespace millrace::devices::cpu {
 

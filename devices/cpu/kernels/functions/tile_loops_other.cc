@@ -1,5 +1,5 @@
 // The loops of the less common element types and their conversions, for any processor.
-#include "millrace/devices/cpu/kernels/elementwise/tile_loops.inc"
+#include "millrace/devices/cpu/kernels/functions/tile_loops.inc"
 
 namespace millrace::devices::cpu::baseline {
 

@@ -1,4 +1,4 @@
-#include "millrace/devices/cpu/kernels/elementwise/tile_op.h"
+#include "millrace/devices/cpu/kernels/functions/tile_op.h"
 
 namespace millrace::devices::cpu {
 

@@ -2,65 +2,65 @@
 #include <cstdint>
 #include <limits>
 
-#include "millrace/devices/cpu/kernels/element.h"
-#include "millrace/devices/cpu/kernels/elementwise/widen.inc"
-#include "millrace/devices/cpu/kernels/reduce/reduce_loops.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
+#include "millrace/devices/cpu/kernels/functions/reduce_loops.h"
+#include "millrace/devices/cpu/kernels/functions/widen.inc"
 
 namespace millrace::devices::cpu::MILLRACE_ISA {
 namespace {
 
-template <ReduceKind K, class A>
+template <TileOp K, class A>
 MILLRACE_INLINE A combine(A a, A b) {
   if constexpr (kIsBool<A>) {
     A r;
-    if constexpr (K == ReduceKind::kAdd || K == ReduceKind::kMax || K == ReduceKind::kOr) {
+    if constexpr (K == TileOp::kAdd || K == TileOp::kMaximum || K == TileOp::kOr) {
       r.value = a.value | b.value;
     } else {
       r.value = a.value & b.value;
     }
     return r;
-  } else if constexpr (K == ReduceKind::kAdd || K == ReduceKind::kMul) {
+  } else if constexpr (K == TileOp::kAdd || K == TileOp::kMultiply) {
     if constexpr (std::is_integral_v<A>) {
       using W = std::conditional_t<sizeof(A) < 4, std::uint32_t, std::make_unsigned_t<A>>;
       const W x = static_cast<W>(a), y = static_cast<W>(b);
-      return static_cast<A>(K == ReduceKind::kAdd ? x + y : x * y);
+      return static_cast<A>(K == TileOp::kAdd ? x + y : x * y);
     } else {
-      return K == ReduceKind::kAdd ? a + b : a * b;
+      return K == TileOp::kAdd ? a + b : a * b;
     }
-  } else if constexpr (K == ReduceKind::kMax) {
+  } else if constexpr (K == TileOp::kMaximum) {
     return larger_of(a, b);
-  } else if constexpr (K == ReduceKind::kMin) {
+  } else if constexpr (K == TileOp::kMinimum) {
     return smaller_of(a, b);
-  } else if constexpr (K == ReduceKind::kAnd) {
+  } else if constexpr (K == TileOp::kAnd) {
     return static_cast<A>(a & b);
   } else {
     return static_cast<A>(a | b);
   }
 }
 
-template <ReduceKind K, class A>
+template <TileOp K, class A>
 MILLRACE_INLINE A identity() {
   using L = std::numeric_limits<A>;
   if constexpr (kIsBool<A>) {
     A r;
-    r.value = K == ReduceKind::kMul || K == ReduceKind::kMin || K == ReduceKind::kAnd;
+    r.value = K == TileOp::kMultiply || K == TileOp::kMinimum || K == TileOp::kAnd;
     return r;
-  } else if constexpr (K == ReduceKind::kAdd) {
+  } else if constexpr (K == TileOp::kAdd) {
     // -0, not +0: x + -0 is x for every x. The init value brings +0 where the program has it.
     if constexpr (std::is_floating_point_v<A>)
       return -A(0);
     else
       return A(0);
-  } else if constexpr (K == ReduceKind::kOr) {
+  } else if constexpr (K == TileOp::kOr) {
     return A(0);
-  } else if constexpr (K == ReduceKind::kMul) {
+  } else if constexpr (K == TileOp::kMultiply) {
     return A(1);
-  } else if constexpr (K == ReduceKind::kMax) {
+  } else if constexpr (K == TileOp::kMaximum) {
     if constexpr (std::is_floating_point_v<A>)
       return -L::infinity();
     else
       return L::min();
-  } else if constexpr (K == ReduceKind::kMin) {
+  } else if constexpr (K == TileOp::kMinimum) {
     if constexpr (std::is_floating_point_v<A>)
       return L::infinity();
     else
@@ -70,15 +70,15 @@ MILLRACE_INLINE A identity() {
   }
 }
 
-template <class T, ReduceKind K>
+template <class T, TileOp K>
 struct Loops {
   using Lane = ComputeType<T>;
   static constexpr bool kWide =
-      std::is_floating_point_v<Lane> && (K == ReduceKind::kAdd || K == ReduceKind::kMul);
+      std::is_floating_point_v<Lane> && (K == TileOp::kAdd || K == TileOp::kMultiply);
   using Acc = std::conditional_t<kWide, double, Lane>;
   // More of them where they are compared: loops of 16 are unrolled before they can become vectors,
   // and comparisons do not become vectors then.
-  static constexpr int kLanes = K == ReduceKind::kMax || K == ReduceKind::kMin ? 64 : 16;
+  static constexpr int kLanes = K == TileOp::kMaximum || K == TileOp::kMinimum ? 64 : 16;
 
   template <class X, class N>
   static void fill_identity(void* to, N n) {
@@ -145,7 +145,7 @@ struct Loops {
   }
   static ReduceLoops make() {
     // Bitwise ones of floats do not exist.
-    if constexpr (kIsFloat<T> && (K == ReduceKind::kAnd || K == ReduceKind::kOr))
+    if constexpr (kIsFloat<T> && (K == TileOp::kAnd || K == TileOp::kOr))
       return {};
     else
       return {.acc_bytes = sizeof(Acc),
@@ -161,25 +161,26 @@ struct Loops {
 };
 
 template <class T>
-ReduceLoops find_for(ReduceKind kind) {
+ReduceLoops find_for(TileOp kind) {
   switch (kind) {
 #define MILLRACE_CASE(kind) \
-  case ReduceKind::kind:    \
-    return Loops<T, ReduceKind::kind>::make();
+  case TileOp::kind:        \
+    return Loops<T, TileOp::kind>::make();
     MILLRACE_CASE(kAdd)
-    MILLRACE_CASE(kMul)
-    MILLRACE_CASE(kMax)
-    MILLRACE_CASE(kMin)
+    MILLRACE_CASE(kMultiply)
+    MILLRACE_CASE(kMaximum)
+    MILLRACE_CASE(kMinimum)
     MILLRACE_CASE(kAnd)
     MILLRACE_CASE(kOr)
 #undef MILLRACE_CASE
+    default:
+      return {};
   }
-  return {};
 }
 
 }  // namespace
 
-ReduceLoops reduce_loops(ReduceKind kind, DType type) {
+ReduceLoops reduce_loops(TileOp kind, DType type) {
   return visit(
       type, [kind](auto tag) { return find_for<typename decltype(tag)::type>(kind); },
       [] { return ReduceLoops{}; });

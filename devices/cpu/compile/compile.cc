@@ -1,4 +1,4 @@
-#include "millrace/devices/cpu/compile.h"
+#include "millrace/devices/cpu/compile/compile.h"
 
 #include <atomic>
 #include <optional>
@@ -7,9 +7,9 @@
 
 #include "millrace/core/base/check.h"
 #include "millrace/core/base/mutex.h"
+#include "millrace/devices/cpu/choose/make_kernel.h"
 #include "millrace/devices/cpu/compile/native_ops.h"
 #include "millrace/devices/cpu/compile/plan.h"
-#include "millrace/devices/cpu/kernels/kernel.h"
 #include "millrace/devices/shape.h"
 #include "millrace/devices/stablehlo/read_program.h"
 #include "millrace/devices/stablehlo/specialise/specialise.h"

@@ -1,11 +1,11 @@
-#include "millrace/devices/cpu/kernels/kernel.h"
+#include "millrace/devices/cpu/choose/make_kernel.h"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
+#include "millrace/devices/cpu/kernels/definitions.h"
 #include "millrace/devices/cpu/kernels/elementwise/quantised.h"
-#include "millrace/devices/cpu/kernels/families.h"
 #include "millrace/devices/cpu/linalg/lapack.h"
 
 namespace millrace::devices::cpu::definition {
@@ -109,7 +109,7 @@ Result<std::shared_ptr<const Kernel>> make_custom_kernel(const ir::Op& op) {
     if (auto known = linalg::make_lapack_kernel(op)) return known;
     return fail(ErrorCode::kUnimplemented, op.where() + ": nobody has registered a custom call @" +
                                                std::string(op.callee()) +
-                                               " (devices/cpu/custom_call.h)");
+                                               " (devices/cpu/kernels/custom_call.h)");
   }
   return std::make_shared<const CustomKernel>(op, std::move(handler));
 }
@@ -120,7 +120,7 @@ Result<std::shared_ptr<const Kernel>> refuse_transfer(const ir::Op& op) {
               op.where() +
                   ": transfers in the middle of a program are not supported by the CPU device; "
                   "make the array an argument or a result of the main function, or register a "
-                  "custom call (devices/cpu/custom_call.h)");
+                  "custom call (devices/cpu/kernels/custom_call.h)");
 }
 
 bool is_quantised(const ir::Op& op) {
@@ -189,7 +189,7 @@ Result<std::shared_ptr<const Kernel>> make_kernel(const ir::Module& module, cons
   }
   std::vector<Body> bodies;
   for (const ir::Region& region : op.regions()) {
-    MILLRACE_TRY(Body body, Body::make(module, op, region.block()));
+    MILLRACE_TRY(Body body, make_body(module, op, region.block()));
     bodies.push_back(std::move(body));
   }
   return std::make_shared<const OpKernel>(module, op, definition, std::move(bodies),
@@ -206,20 +206,6 @@ bool evaluate(const ir::Module& module, const ir::Op& op,
   const MutableArray out[] = {{result.shape, result.bytes.data()}};
   std::vector<std::byte> scratch((*kernel)->scratch_bytes(in, out));
   return (*kernel)->run(in, out, scratch).has_value();
-}
-
-IntLists::IntLists(const ir::Op& op) {
-  constexpr std::int64_t kMost = 64;  // more is no list of dimensions but a constant's value
-  for (const ir::NamedAttribute& a : op.attributes()) {
-    const auto* dense = a.value.as<ir::DenseAttr>();
-    if (dense != nullptr && dense->type.elements() > kMost) continue;
-    if (auto list = ir::to_ints(a.value)) lists_.emplace_back(a.name, *std::move(list));
-  }
-}
-
-std::span<const std::int64_t> IntLists::find(std::string_view name) const {
-  const auto found = std::ranges::find(lists_, name, [](const auto& list) { return list.first; });
-  return found == lists_.end() ? std::span<const std::int64_t>() : found->second;
 }
 
 }  // namespace millrace::devices::cpu::definition

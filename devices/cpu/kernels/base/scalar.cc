@@ -1,4 +1,4 @@
-#include "millrace/devices/cpu/kernels/scalar.h"
+#include "millrace/devices/cpu/kernels/base/scalar.h"
 
 #include <array>
 #include <bit>
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/stablehlo/ir/float_format.h"
 
 namespace millrace::devices::cpu::definition {

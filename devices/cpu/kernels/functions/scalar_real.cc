@@ -6,9 +6,9 @@
 #include <cstring>
 #include <limits>
 
-#include "millrace/devices/cpu/kernels/elementwise/reduce_precision.h"
-#include "millrace/devices/cpu/kernels/elementwise/scalar_op.h"
-#include "millrace/devices/cpu/kernels/elementwise/special.h"
+#include "millrace/devices/cpu/kernels/functions/reduce_precision.h"
+#include "millrace/devices/cpu/kernels/functions/scalar_op.h"
+#include "millrace/devices/cpu/kernels/functions/special.h"
 #include "millrace/devices/stablehlo/bytecode/error_function.h"
 #include "millrace/devices/stablehlo/ir/float_format.h"
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <iterator>
 
-#include "millrace/devices/cpu/kernels/elementwise/scalar_op.h"
+#include "millrace/devices/cpu/kernels/functions/scalar_op.h"
 
 namespace millrace::devices::cpu::definition {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string_view>
 
-#include "millrace/devices/cpu/kernels/dim_vector.h"
+#include "millrace/devices/cpu/kernels/base/dim_vector.h"
 #include "millrace/devices/cpu/kernels/kernel.h"
 
 namespace millrace::devices::cpu::definition {
@@ -25,11 +25,6 @@ namespace millrace::devices::cpu::definition {
 #undef MILLRACE_KERNEL_measures
 #undef MILLRACE_KERNEL_makes
 Status run_elementwise(const Call& c);
-
-// custom_attributes.cc: those of its mhlo.backend_config (as JAX writes it) and its backend_config,
-// where they are dictionaries. What CallValue has nothing for (types, symbols, lists of several
-// kinds, literals of more than a million elements) is not among them.
-CallAttributes call_attributes(const ir::Op& op);
 
 // The integers of attribute `name`, or `n` times `otherwise`.
 Integers ints_or(const Call& c, std::string_view name, std::size_t n, std::int64_t otherwise);

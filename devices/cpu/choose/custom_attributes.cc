@@ -3,8 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "millrace/devices/cpu/custom_call.h"
-#include "millrace/devices/cpu/kernels/families.h"
+#include "millrace/devices/cpu/choose/make_kernel.h"
 #include "millrace/devices/stablehlo/ir/float_format.h"
 
 namespace millrace::devices::cpu::definition {

@@ -1,4 +1,4 @@
-#include "millrace/devices/cpu/kernels/elementwise/scalar_op.h"
+#include "millrace/devices/cpu/kernels/functions/scalar_op.h"
 
 #include <algorithm>
 #include <array>
@@ -73,6 +73,17 @@ constexpr auto conversions(std::index_sequence<i...>) {
       convert<static_cast<Form>(i / n), static_cast<Form>(i % n)>...};
 }
 
+// A constant of the expressed type, in which it is computed with.
+double scale_of(const ir::QuantParameters& q, std::size_t channel) {
+  const double scale = q.scales[std::min(channel, q.scales.size() - 1)];
+  if (q.expressed == DType::kF32) return static_cast<float>(scale);  // almost always, and cheaper
+  return rounded(q.expressed, from_real(scale)).re;
+}
+double zero_of(const ir::QuantParameters& q, std::size_t channel) {
+  if (q.zero_points.empty()) return 0;
+  return static_cast<double>(q.zero_points[std::min(channel, q.zero_points.size() - 1)]);
+}
+
 }  // namespace
 
 ScalarFunction find_function(std::span<const ScalarRow> rows, OpKind kind, bool wide) {
@@ -138,6 +149,21 @@ std::optional<ScalarOp> find_scalar_op(const ir::Op& op) {
   const int typical = typical_operand(op.kind());
   if (op.operand_count() <= typical) return std::nullopt;
   return find_scalar_op(op, op.operand(typical)->type().dtype(), op.result()->type().dtype());
+}
+
+Scalar dequantised(const ir::QuantParameters& q, std::size_t channel, const Scalar& stored) {
+  const double number =
+      is_signed_integer(q.storage) ? static_cast<double>(stored.i) : static_cast<double>(stored.u);
+  return from_real((number - zero_of(q, channel)) * scale_of(q, channel));
+}
+
+Scalar quantised(const ir::QuantParameters& q, std::size_t channel, const Scalar& value) {
+  const double scaled = rounded(q.expressed, from_real(value.re / scale_of(q, channel))).re;
+  const double stored = std::nearbyint(scaled) + zero_of(q, channel);
+  const double bounded = std::isnan(stored) ? zero_of(q, channel)
+                                            : std::clamp(stored, static_cast<double>(q.storage_min),
+                                                         static_cast<double>(q.storage_max));
+  return from_signed(static_cast<std::int64_t>(bounded));
 }
 
 }  // namespace millrace::devices::cpu::definition

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
 
 namespace millrace::devices::cpu {
 

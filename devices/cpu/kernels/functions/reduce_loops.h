@@ -1,16 +1,15 @@
-// ReduceLoops: the loops of a reduction by a common body (add, mul, max, min, and, or) for one
+// ReduceLoops: the loops of a reduction by a common body (Region::kind) for one
 // element type. Sums and products of floats are kept in double between blocks of 16 lanes, so a
 // long sum loses little. Read next: loop_kernel.h, which drives them.
 #pragma once
 
 #include <cstdint>
 
-#include "millrace/devices/cpu/kernels/isa_level.h"
+#include "millrace/devices/cpu/kernels/base/isa_level.h"
+#include "millrace/devices/cpu/kernels/functions/tile_op.h"
 #include "millrace/devices/shape.h"
 
 namespace millrace::devices::cpu {
-
-enum class ReduceKind : std::uint8_t { kAdd, kMul, kMax, kMin, kAnd, kOr };
 
 // An accumulator takes acc_bytes, a lane lane_bytes. "op=" combines by the reduction's body.
 struct ReduceLoops {
@@ -28,9 +27,10 @@ struct ReduceLoops {
   explicit operator bool() const { return row != nullptr; }
 };
 
-MILLRACE_IN_EACH_ISA(ReduceLoops reduce_loops(ReduceKind kind, DType type);)
+MILLRACE_IN_EACH_ISA(ReduceLoops reduce_loops(TileOp kind, DType type);)
 
-// All null if the kind does not exist for the type (bitwise ones of floats, complex types).
-ReduceLoops find_reduce_loops(ReduceKind kind, DType type);
+// All null if the kind is none of Region::kind, or does not exist for the type (bitwise ones of
+// floats, complex types).
+ReduceLoops find_reduce_loops(TileOp kind, DType type);
 
 }  // namespace millrace::devices::cpu

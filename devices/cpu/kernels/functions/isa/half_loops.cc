@@ -1,11 +1,11 @@
 // The usual loops of f16 and bf16, compiled once per instruction set: where it has vectors for them
 // (F16C), a tile is widened to floats, computed by the loops of f32 and rounded again. What is
 // missing here is in tile_loops_other.cc, with the same results.
-#include "millrace/devices/cpu/kernels/elementwise/tile_loops.inc"
+#include "millrace/devices/cpu/kernels/functions/tile_loops.inc"
 
 #if defined(__F16C__)
 
-#include "millrace/devices/cpu/kernels/elementwise/widen.inc"
+#include "millrace/devices/cpu/kernels/functions/widen.inc"
 
 namespace millrace::devices::cpu::MILLRACE_ISA {
 namespace {

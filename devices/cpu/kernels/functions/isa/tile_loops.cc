@@ -1,5 +1,5 @@
 // The loops of the common element types, compiled once per instruction set: see tile_loops.inc.
-#include "millrace/devices/cpu/kernels/elementwise/tile_loops.inc"
+#include "millrace/devices/cpu/kernels/functions/tile_loops.inc"
 
 namespace millrace::devices::cpu::MILLRACE_ISA {
 

@@ -1,11 +1,11 @@
-#include "millrace/devices/cpu/kernels/elementwise/tile_program.h"
+#include "millrace/devices/cpu/kernels/functions/tile_program.h"
 
 #include <algorithm>
 #include <cstring>
 #include <map>
 
 #include "millrace/core/base/check.h"
-#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
 
 namespace millrace::devices::cpu {
 void fill_splat(void* dst, const void* value, std::size_t width, std::int64_t n) {

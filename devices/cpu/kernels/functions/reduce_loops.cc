@@ -1,8 +1,8 @@
-#include "millrace/devices/cpu/kernels/reduce/reduce_loops.h"
+#include "millrace/devices/cpu/kernels/functions/reduce_loops.h"
 
 namespace millrace::devices::cpu {
 
-ReduceLoops find_reduce_loops(ReduceKind kind, DType type) {
+ReduceLoops find_reduce_loops(TileOp kind, DType type) {
   return MILLRACE_BEST_ISA(reduce_loops(kind, type));
 }
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "millrace/devices/cpu/compiled.h"
+#include "millrace/devices/cpu/compile/compiled.h"
 #include "millrace/devices/program.h"
 #include "millrace/devices/stablehlo/ir/module.h"
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "millrace/devices/cpu/kernels/isa_level.h"
+#include "millrace/devices/cpu/kernels/base/isa_level.h"
 #include "millrace/devices/shape.h"
 
 namespace millrace::devices::cpu {
