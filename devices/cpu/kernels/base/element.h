@@ -1,6 +1,6 @@
 // Element types as C++ types: Half and BFloat16 (stored as their bits, computed in float), and
 // visit(), which turns a DType into a template argument. Booleans are bytes 0 or 1. Used by every
-// kernel of this folder.
+// kernel.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,7 @@
 #include "millrace/core/base/check.h"
 #include "millrace/devices/shape.h"
 
-// Always inlined: files of this folder are compiled for several instruction sets, and a shared
+// Always inlined: kernels are compiled for several instruction sets, and a shared
 // out-of-line copy could be the one that this processor cannot run.
 #define MILLRACE_INLINE inline __attribute__((always_inline))
 

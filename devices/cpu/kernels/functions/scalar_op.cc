@@ -86,11 +86,6 @@ double zero_of(const ir::QuantParameters& q, std::size_t channel) {
 
 }  // namespace
 
-ScalarFunction find_function(std::span<const ScalarRow> rows, OpKind kind, bool wide) {
-  const auto row = std::ranges::find(rows, kind, &ScalarRow::kind);
-  return row == rows.end() ? nullptr : wide ? row->wide : row->narrow;
-}
-
 ScalarFunction convert_function(Form from, Form to) {
   constexpr auto kForms = static_cast<std::size_t>(Form::kNone);
   static constexpr auto kTable = conversions(std::make_index_sequence<kForms * kForms>());

@@ -1,5 +1,5 @@
 // ScalarOp: an elementwise operation as a function of single elements. One table per form of
-// element (scalar_integer.cc, scalar_real.cc, scalar_complex.cc); the numbers of special functions
+// element (scalar_integer.cc, scalar_float.cc); the numbers of special functions
 // are in special.h. Accuracy: f32 and narrower are computed in double, f64 in long double where a
 // function is not exact, and rounded once; so results are within one unit in the last place.
 #pragma once
@@ -46,18 +46,6 @@ int typical_operand(ir::OpKind kind);
 // -0, +0, ..., inf, NaN.
 int total_order(double a, double b);
 bool compares(ir::ComparisonDirection direction, int order);
-
-// A row of a table of functions: wide is for f64 and complex<f64>.
-struct ScalarRow {
-  ir::OpKind kind;
-  ScalarFunction narrow, wide;
-};
-// One function for both widths.
-constexpr ScalarRow any_width(ir::OpKind kind, ScalarFunction function) {
-  return {kind, function, function};
-}
-// nullptr if no row is of this kind.
-ScalarFunction find_function(std::span<const ScalarRow> rows, ir::OpKind kind, bool wide);
 
 // One table per form; nullptr for what the form does not have.
 ScalarFunction integer_function(ir::OpKind kind, Form form);  // also of booleans
