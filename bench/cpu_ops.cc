@@ -13,7 +13,7 @@
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/cpu/compile/run_context.h"
-#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/pjrt/client.h"
 #include "millrace/devices/stablehlo/text/read_text.h"
 

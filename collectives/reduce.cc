@@ -9,7 +9,7 @@
 
 #include "millrace/core/base/check.h"
 #include "millrace/core/base/pool.h"
-#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
 
 namespace millrace::collectives {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "millrace/core/base/check.h"
 #include "millrace/devices/cpu/client.h"
-#include "millrace/devices/cpu/compile.h"
+#include "millrace/devices/cpu/compile/compile.h"
 
 namespace millrace::devices::cpu {
 namespace {

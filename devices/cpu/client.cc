@@ -8,8 +8,8 @@
 #include "millrace/devices/cpu/buffer.h"
 #include "millrace/devices/cpu/copy.h"
 #include "millrace/devices/cpu/execution.h"
+#include "millrace/devices/cpu/kernels/base/isa_level.h"
 #include "millrace/devices/cpu/kernels/contraction/onednn.h"
-#include "millrace/devices/cpu/kernels/isa_level.h"
 #include "millrace/devices/cpu/serialized_program.h"
 #include "millrace/devices/device_body.h"
 

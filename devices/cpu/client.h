@@ -16,7 +16,7 @@
 #include "millrace/core/base/clock.h"
 #include "millrace/core/observe/trace.h"
 #include "millrace/devices/client.h"
-#include "millrace/devices/cpu/compiled.h"
+#include "millrace/devices/cpu/compile/compiled.h"
 #include "millrace/devices/cpu/device.h"
 
 namespace millrace::devices::cpu {

@@ -14,7 +14,7 @@
 #include "millrace/core/observe/trace.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/cpu/buffer.h"
-#include "millrace/devices/cpu/compiled.h"
+#include "millrace/devices/cpu/compile/compiled.h"
 #include "millrace/devices/cpu/device.h"
 #include "millrace/devices/cpu/shape_cache.h"
 #include "millrace/devices/pooled_array.h"

@@ -9,7 +9,7 @@
 
 #include "millrace/core/base/error.h"
 #include "millrace/devices/buffer.h"
-#include "millrace/devices/cpu/compiled.h"
+#include "millrace/devices/cpu/compile/compiled.h"
 
 namespace millrace::devices::cpu {
 

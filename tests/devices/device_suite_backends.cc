@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "millrace/devices/cpu/client.h"
-#include "millrace/devices/cpu/compile.h"
+#include "millrace/devices/cpu/compile/compile.h"
 #include "millrace/devices/device_actor.h"
 #include "millrace/devices/pjrt/client.h"
 #include "millrace/devices/sim/sim_client.h"

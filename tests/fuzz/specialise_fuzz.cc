@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "millrace/devices/cpu/kernels/kernel.h"
+#include "millrace/devices/cpu/choose/make_kernel.h"
 #include "millrace/devices/shape.h"
 #include "millrace/devices/stablehlo/read_program.h"
 #include "millrace/devices/stablehlo/specialise/specialise.h"

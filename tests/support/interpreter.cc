@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "millrace/devices/cpu/kernels/kernel.h"
-#include "millrace/devices/cpu/kernels/scalar.h"
+#include "millrace/devices/cpu/choose/make_kernel.h"
+#include "millrace/devices/cpu/kernels/base/scalar.h"
 #include "millrace/devices/stablehlo/ir/scan.h"
 
 namespace millrace::devices::cpu::testing {

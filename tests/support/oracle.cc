@@ -12,7 +12,7 @@
 #include "millrace/core/base/philox.h"
 #include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/cpu/client.h"
-#include "millrace/devices/cpu/compile.h"
+#include "millrace/devices/cpu/compile/compile.h"
 #include "millrace/devices/pjrt/client.h"
 #include "tests/support/plugins.h"
 

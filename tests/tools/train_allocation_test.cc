@@ -17,7 +17,7 @@
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/base/pool.h"
 #include "millrace/devices/cpu/client.h"
-#include "millrace/devices/cpu/compile.h"
+#include "millrace/devices/cpu/compile/compile.h"
 #include "millrace/devices/cpu/kernels/contraction/onednn.h"
 #include "millrace/devices/device_actor.h"
 #include "millrace/tools/api/runtime.h"

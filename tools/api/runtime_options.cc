@@ -9,7 +9,7 @@
 
 #include "millrace/core/base/cores.h"
 #include "millrace/core/observe/log.h"
-#include "millrace/devices/cpu/kernels/isa_level.h"
+#include "millrace/devices/cpu/kernels/base/isa_level.h"
 
 namespace millrace {
 

@@ -18,7 +18,7 @@
 #include "millrace/core/base/json_text.h"
 #include "millrace/core/base/printed.h"
 #include "millrace/core/base/ticks.h"
-#include "millrace/devices/cpu/kernels/isa_level.h"
+#include "millrace/devices/cpu/kernels/base/isa_level.h"
 #include "millrace/devices/registry.h"
 #include "millrace/tools/api/version.h"
 #include "millrace/tools/child/in_child.h"

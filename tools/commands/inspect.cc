@@ -13,7 +13,7 @@
 #include "millrace/core/base/json_text.h"
 #include "millrace/core/base/printed.h"
 #include "millrace/core/exec/make_executor.h"
-#include "millrace/devices/cpu/compile.h"
+#include "millrace/devices/cpu/compile/compile.h"
 #include "millrace/devices/cpu/compile/plan.h"
 #include "millrace/devices/program.h"
 #include "millrace/devices/shape.h"

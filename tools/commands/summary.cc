@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "millrace/core/base/printed.h"
-#include "millrace/devices/cpu/kernels/scalar.h"
+#include "millrace/devices/cpu/kernels/base/scalar.h"
 
 namespace millrace::commands {
 

@@ -4,7 +4,7 @@
 - A room includes itself and the rooms below it: core <- actors <- devices <- transfer <- collectives <- tools.
 - Nothing includes tests or bench. Every include of ours names a file that exists, by its one spelling.
 - The units of a room, a .h and its .cc each, form no cycle. INNER has the arrows inside of a room: of core's folders,
-  of the language (stablehlo), which needs shapes alone, and of what devices have in common.
+  of the language (stablehlo), which needs shapes alone, of what devices have in common and of the CPU device.
 - Third-party headers stay in .cc files, save for the adaptors of BRIDGES; some stay in named files.
 - Threads, sleeping and the clock of the system belong to core (and to programs of their own).
 - JSON is written by core/base/json_text.h alone: any other way ends the process at bytes that are no UTF-8.
@@ -43,6 +43,13 @@ INNER = [
     (re.compile(r'devices/stablehlo/'), re.compile(r'core/|devices/(stablehlo/|shape\.h)')),
     (re.compile(r'devices/[^/]+$'), re.compile(r'(?!devices/cpu/)')),
 ]
+# The floors of devices/cpu, from below: each includes itself and those before it.
+CPU_FLOORS = [r'kernels/base/', r'kernels/functions/', r'kernels/[^/]+$', r'kernels/(contraction|movement)/',
+              r'kernels/(convolution|fourier|random|reduce)/', r'kernels/elementwise/', r'linalg/', r'choose/',
+              r'compile/', r'[^/]+$']
+INNER += [(re.compile(f'devices/cpu/{floor}'),
+           re.compile(f'(?!devices/cpu/)|devices/cpu/({"|".join(CPU_FLOORS[:i + 1])})'))
+          for i, floor in enumerate(CPU_FLOORS)]
 # Headers of the C++ library have no suffix and no slash; these are those of C and of the system.
 SYSTEM = re.compile(r'^([a-z0-9_]+|(sys|linux|arpa|netinet|net|asm)/[a-z0-9_]+\.h|'
                     r'(cpuid|cxxabi|dirent|dlfcn|elf|errno|execinfo|fcntl|immintrin|limits|link|netdb|poll|'

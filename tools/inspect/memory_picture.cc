@@ -6,7 +6,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "millrace/devices/cpu/compile.h"
+#include "millrace/devices/cpu/compile/compile.h"
 #include "millrace/devices/cpu/compile/plan.h"
 #include "millrace/tools/inspect/program_facts.h"
 #include "millrace/tools/trace/svg.h"

@@ -3,10 +3,10 @@
 #include <optional>
 
 #include "millrace/devices/cpu/compile/node_kernel.h"
+#include "millrace/devices/cpu/kernels/base/dim_vector.h"
 #include "millrace/devices/cpu/kernels/contraction/gemm.h"
 #include "millrace/devices/cpu/kernels/convolution/gemm_convolution.h"
-#include "millrace/devices/cpu/kernels/dim_vector.h"
-#include "millrace/devices/cpu/kernels/elementwise/tile_op.h"
+#include "millrace/devices/cpu/kernels/functions/tile_op.h"
 #include "millrace/devices/cpu/kernels/movement/strided.h"
 
 namespace millrace::devices::cpu::compiler {

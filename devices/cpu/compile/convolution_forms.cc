@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "millrace/devices/cpu/kernels/dim_vector.h"
+#include "millrace/devices/cpu/kernels/base/dim_vector.h"
 
 namespace millrace::devices::cpu::compiler {
 namespace {

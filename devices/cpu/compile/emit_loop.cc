@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "millrace/devices/cpu/compile/emit.h"
-#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/cpu/kernels/movement/strided.h"
 
 namespace millrace::devices::cpu::compiler {

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "millrace/core/base/error.h"
+#include "millrace/devices/cpu/kernels/base/dim_vector.h"
 #include "millrace/devices/cpu/kernels/contraction/contraction.h"
 #include "millrace/devices/cpu/kernels/contraction/onednn.h"
-#include "millrace/devices/cpu/kernels/dim_vector.h"
 #include "millrace/devices/cpu/kernels/elementwise/loop_kernel.h"
 #include "millrace/devices/cpu/kernels/kernel.h"
 #include "millrace/devices/cpu/kernels/movement/indexed.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "millrace/devices/cpu/compile/lower_op.h"
-#include "millrace/devices/cpu/kernels/dim_vector.h"
+#include "millrace/devices/cpu/kernels/base/dim_vector.h"
 #include "millrace/devices/stablehlo/ir/scan.h"
 
 namespace millrace::devices::cpu::compiler {

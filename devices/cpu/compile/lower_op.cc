@@ -2,9 +2,10 @@
 
 #include <string>
 
-#include "millrace/devices/cpu/custom_call.h"
+#include "millrace/devices/cpu/choose/make_kernel.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/cpu/kernels/convolution/gemm_convolution.h"
-#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/custom_call.h"
 #include "millrace/devices/cpu/linalg/lapack.h"
 
 namespace millrace::devices::cpu::compiler {

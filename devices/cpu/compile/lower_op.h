@@ -12,7 +12,7 @@
 
 #include "millrace/core/base/error.h"
 #include "millrace/devices/cpu/compile/graph.h"
-#include "millrace/devices/cpu/kernels/elementwise/tile_op.h"
+#include "millrace/devices/cpu/kernels/functions/tile_op.h"
 #include "millrace/devices/cpu/kernels/region.h"
 #include "millrace/devices/stablehlo/ir/module.h"
 

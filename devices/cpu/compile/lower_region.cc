@@ -1,26 +1,22 @@
 #include "millrace/devices/cpu/compile/lower_op.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/shape.h"
 
 namespace millrace::devices::cpu::compiler {
 namespace {
 
-std::optional<ReduceKind> reduce_kind(TileOp op) {
-  using enum ReduceKind;
-  constexpr std::pair<TileOp, ReduceKind> kKinds[] = {
-      {TileOp::kAdd, kAdd},     {TileOp::kMultiply, kMul}, {TileOp::kMaximum, kMax},
-      {TileOp::kMinimum, kMin}, {TileOp::kAnd, kAnd},      {TileOp::kOr, kOr}};
-  const auto* const found = std::ranges::find(kKinds, op, &std::pair<TileOp, ReduceKind>::first);
-  return found == std::end(kKinds) ? std::nullopt : std::optional(found->second);
+bool can_reduce(TileOp op) {
+  using enum TileOp;
+  return op == kAdd || op == kMultiply || op == kMaximum || op == kMinimum || op == kAnd ||
+         op == kOr;
 }
 
 TileOp comparison_op(const ir::Op& op) {
@@ -140,7 +136,8 @@ class RegionLowering {
       return;
     const bool in_order = last_inputs_[0] == inputs[0] && last_inputs_[1] == inputs[1];
     const bool swapped = last_inputs_[0] == inputs[1] && last_inputs_[1] == inputs[0];
-    if (inputs.size() == 2 && (in_order || swapped)) region_->kind = reduce_kind(last_.op);
+    if (inputs.size() == 2 && (in_order || swapped) && can_reduce(last_.op))
+      region_->kind = last_.op;
     if (in_order && is_comparison(last_.op)) region_->comparison = last_.op;
   }
 

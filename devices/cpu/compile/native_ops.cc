@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "millrace/devices/cpu/custom_call.h"
+#include "millrace/devices/cpu/kernels/custom_call.h"
 #include "millrace/devices/stablehlo/verify/verify.h"
 
 namespace millrace::devices::cpu {
@@ -20,18 +20,14 @@ using K = ir::OpKind;
 
 struct Native {
   K kind;
-  int operands;
-  int results;
+  int operands, results;
 };
 
+// Of CHLO: what works element by element, and top_k.
 constexpr Native kNatives[] = {
-    {K::kChloAcos, 1, 1},      {K::kChloAcosh, 1, 1},     {K::kChloAsin, 1, 1},
-    {K::kChloAsinh, 1, 1},     {K::kChloAtan, 1, 1},      {K::kChloAtanh, 1, 1},
-    {K::kChloBesselI1e, 1, 1}, {K::kChloCosh, 1, 1},      {K::kChloDigamma, 1, 1},
-    {K::kChloErf, 1, 1},       {K::kChloErfInv, 1, 1},    {K::kChloErfc, 1, 1},
-    {K::kChloLgamma, 1, 1},    {K::kChloMulhi, 2, 1},     {K::kChloNextAfter, 2, 1},
-    {K::kChloSinh, 1, 1},      {K::kChloTan, 1, 1},       {K::kChloTopK, 1, 2},
-    {K::kChloZeta, 2, 1},      {K::kChloPolygamma, 2, 1},
+#define MILLRACE_OP_ELEMENTS(kind, operands, elements, outcome) {K::kind, operands, 1},
+#include "millrace/devices/stablehlo/ir/ops.inc"
+    {K::kChloTopK, 1, 2},
 };
 
 struct Instead {
@@ -54,8 +50,9 @@ std::string chlo_name(const ir::Op& op) {
 }
 
 Instead composite(const ir::Op& op) {
-  if (!op.regions().empty() || op.int_or("version", 0) > 1) return {};
-  return {ir::op_kind_from_string(op.string_or("name", "")), entries(op, "composite_attributes")};
+  const std::string_view name = op.string_or("name", "");
+  if (!op.regions().empty() || op.int_or("version", 0) > 1 || !name.starts_with("chlo.")) return {};
+  return {ir::op_kind_from_string(name), entries(op, "composite_attributes")};
 }
 
 Instead custom_call(const ir::Op& op) {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "millrace/core/base/pool.h"
-#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/cpu/kernels/movement/strided.h"
 #include "millrace/devices/cpu/kernels/reduce/pool.h"
 #include "millrace/devices/cpu/kernels/reduce/scan.h"
@@ -161,12 +161,12 @@ NodeKernel reduce_kernel(const Graph& graph, const Node& n) {
 NodeKernel reduce_window_kernel(const Graph& graph, const Node& n) {
   const std::size_t count = n.outputs.size();
   const Shape& shape = graph.shape(n.inputs[0]);
-  const std::optional<ReduceKind> kind = count == 1 ? n.region->kind : std::nullopt;
-  if ((kind == ReduceKind::kMax || kind == ReduceKind::kMin) && shape.dtype() == DType::kF32) {
+  const std::optional<TileOp> kind = count == 1 ? n.region->kind : std::nullopt;
+  if ((kind == TileOp::kMaximum || kind == TileOp::kMinimum) && shape.dtype() == DType::kF32) {
     if (const auto g = pool_geometry(shape.dims(), n.window)) {
       NodeKernel made = simple_kernel(
           n,
-          [g = *g, maximum = kind == ReduceKind::kMax](const StepFrame& f) {
+          [g = *g, maximum = kind == TileOp::kMaximum](const StepFrame& f) {
             pool(g, maximum, f.in<float>(), *f.in<float>(1), f.out<float>(), f.scratch, f.parallel);
           },
           pool_scratch_bytes(*g));
@@ -200,7 +200,7 @@ NodeKernel reduce_window_kernel(const Graph& graph, const Node& n) {
 NodeKernel select_and_scatter_kernel(const Graph& graph, const Node& n) {
   const Shape& shape = graph.shape(n.inputs[0]);
   if (shape.dtype() == DType::kF32 && n.region->comparison == TileOp::kGe &&
-      n.region2->kind == ReduceKind::kAdd) {
+      n.region2->kind == TileOp::kAdd) {
     const auto g = pool_geometry(shape.dims(), n.window);
     if (g && has_pool_gradient(*g)) {
       NodeKernel made = simple_kernel(

@@ -3,8 +3,10 @@
 // by run_context.h with a RunContext.
 //
 // The way: lower (ir -> Graph) -> simplify -> per block: units (fused groups and single nodes) ->
-// their order -> storage -> steps. A plan never writes an input but one that the program donates
-// and that the caller passes as the output's buffer.
+// their order -> steps. The last pass walks the units in their order: it chooses a unit's kernel,
+// asks storage.h where its arrays lie, and adds the step. Where an array lies depends on the steps
+// before it, which say what is free by then. A plan never writes an input but one that the program
+// donates and that the caller passes as the output's buffer.
 //
 // A step is one unit of it: a fused loop, a oneDNN kernel, a copy, a while. Steps know buffers by
 // number; a run resolves the numbers to addresses once, then executes its steps in order.
@@ -26,7 +28,7 @@
 #include "millrace/core/base/error.h"
 #include "millrace/core/base/function_ref.h"
 #include "millrace/devices/cpu/compile/buffers.h"
-#include "millrace/devices/cpu/compiled.h"
+#include "millrace/devices/cpu/compile/compiled.h"
 #include "millrace/devices/cpu/kernels/contraction/onednn.h"
 #include "millrace/devices/shape.h"
 #include "millrace/devices/stablehlo/ir/module.h"

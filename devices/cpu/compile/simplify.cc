@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
-#include "millrace/devices/cpu/kernels/dim_vector.h"
-#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/base/dim_vector.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
 
 namespace millrace::devices::cpu::compiler {
 namespace {
@@ -17,7 +17,7 @@ bool all_equal(const std::vector<std::int64_t>& list, std::int64_t x) {
 }
 
 // Whether the scalar at `data` leaves every other operand of the reduction as it is.
-bool is_identity(ReduceKind kind, DType type, const std::byte* data) {
+bool is_identity(TileOp kind, DType type, const std::byte* data) {
   return visit(
       type,
       [&](auto tag) {
@@ -26,27 +26,28 @@ bool is_identity(ReduceKind kind, DType type, const std::byte* data) {
         std::memcpy(&raw, data, sizeof(T));
         if constexpr (kIsBool<T>) {
           const bool wanted =
-              kind == ReduceKind::kAnd || kind == ReduceKind::kMin || kind == ReduceKind::kMul;
+              kind == TileOp::kAnd || kind == TileOp::kMinimum || kind == TileOp::kMultiply;
           return (raw.value != 0) == wanted;
         } else {
           using C = ComputeType<T>;
           const C v = static_cast<C>(raw);
           using L = std::numeric_limits<C>;
           switch (kind) {
-            case ReduceKind::kAdd:
+            case TileOp::kAdd:
               return v == C(0);
-            case ReduceKind::kMul:
+            case TileOp::kMultiply:
               return v == C(1);
-            case ReduceKind::kMax:
+            case TileOp::kMaximum:
               return v == (L::has_infinity ? -L::infinity() : L::min());
-            case ReduceKind::kMin:
+            case TileOp::kMinimum:
               return v == (L::has_infinity ? L::infinity() : L::max());
-            case ReduceKind::kOr:
+            case TileOp::kOr:
               return v == C(0);
-            case ReduceKind::kAnd:
+            case TileOp::kAnd:
               return v == static_cast<C>(-1);
+            default:
+              return false;
           }
-          return false;
         }
       },
       [] { return false; });

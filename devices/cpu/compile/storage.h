@@ -1,6 +1,6 @@
 // Storage: where the values of a program lie: in inputs, outputs, constants or places of the arena.
-// It follows the steps as they are made: when each buffer is written and read last, and so what may
-// be overwritten. Read next: buffers.h; emit.h, which makes the steps.
+// It changes with each step that emit.h adds: it notes when each buffer is written and read last,
+// and so knows what the next step may overwrite. Read next: buffers.h; emit.h.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "millrace/devices/cpu/compile/buffers.h"
+#include "millrace/devices/cpu/compile/compiled.h"
 #include "millrace/devices/cpu/compile/graph.h"
 #include "millrace/devices/cpu/compile/units.h"
-#include "millrace/devices/cpu/compiled.h"
 
 namespace millrace::devices::cpu::compiler {
 

@@ -12,22 +12,18 @@
 #include <vector>
 
 #include "millrace/core/base/error.h"
-#include "millrace/devices/cpu/custom_call.h"
-#include "millrace/devices/cpu/kernels/elementwise/scalar_op.h"
-#include "millrace/devices/cpu/kernels/scratch.h"
+#include "millrace/devices/cpu/kernels/base/scratch.h"
+#include "millrace/devices/cpu/kernels/custom_call.h"
+#include "millrace/devices/cpu/kernels/functions/scalar_op.h"
 #include "millrace/devices/stablehlo/ir/module.h"
 
 namespace millrace::devices::cpu::definition {
 
 class Kernel;
 
-// Thread-safety: immutable.
+// Made by choose/make_kernel.h. Thread-safety: immutable.
 class Body {
  public:
-  // kUnimplemented if an argument or result of the block is no scalar, or for an op that the
-  // evaluator does not know. Control flow runs as it stands: a while that never ends never ends.
-  static Result<Body> make(const ir::Module& module, const ir::Op& op, const ir::Block& block);
-
   // Where the body is one op on its two arguments, in this order or the other; else nullptr.
   const ScalarOp* only_op() const;
   // The values of its surroundings that it reads, but for constants.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "millrace/devices/cpu/kernels/elementwise/quantised.h"
 #include "millrace/devices/cpu/kernels/kernel.h"
 
 namespace millrace::devices::cpu::definition {

@@ -11,11 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/devices/cpu/custom_call.h"
+#include "millrace/devices/cpu/kernels/base/scratch.h"
 #include "millrace/devices/cpu/kernels/body.h"
-#include "millrace/devices/cpu/kernels/scratch.h"
+#include "millrace/devices/cpu/kernels/custom_call.h"
 #include "millrace/devices/stablehlo/ir/module.h"
-#include "millrace/devices/stablehlo/specialise/known.h"
 
 namespace millrace::devices::cpu::definition {
 
@@ -91,16 +90,5 @@ class ScratchKernel : public Kernel {
   virtual Status call(std::span<const ConstArray> operands, std::span<const MutableArray> results,
                       Scratch& scratch) const = 0;
 };
-
-// Everything but calls, control flow, tuples and tokens. kUnimplemented for what is not known.
-Result<std::shared_ptr<const Kernel>> make_kernel(const ir::Module& module, const ir::Op& op);
-
-// What specialise folds sizes with.
-bool evaluate(const ir::Module& module, const ir::Op& op,
-              std::span<const stablehlo::specialise::KnownRef> operands,
-              stablehlo::specialise::Known& result);
-
-// Whether an operand or result has quantised elements.
-bool is_quantised(const ir::Op& op);
 
 }  // namespace millrace::devices::cpu::definition

@@ -9,8 +9,7 @@
 #include <optional>
 #include <span>
 
-#include "millrace/devices/cpu/kernels/elementwise/tile_program.h"
-#include "millrace/devices/cpu/kernels/reduce/reduce_loops.h"
+#include "millrace/devices/cpu/kernels/functions/tile_program.h"
 
 namespace millrace::devices::cpu {
 
@@ -20,8 +19,8 @@ inline constexpr int kMaxOperands = 8;  // of one reduction, scatter or scan
 // Thread-safety: immutable.
 struct Region {
   TileProgram program;  // inputs: the block's arguments; outputs: what it returns
-  // The body if it is one commutative operation of its two arguments.
-  std::optional<ReduceKind> kind;
+  // The body if it is one of add, multiply, maximum, minimum, and, or of its two arguments.
+  std::optional<TileOp> kind;
   // The body if it is one comparison of argument 0 with argument 1, in this order.
   std::optional<TileOp> comparison;
 

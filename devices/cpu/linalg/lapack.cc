@@ -10,7 +10,7 @@
 #include <span>
 #include <string_view>
 
-#include "millrace/devices/cpu/kernels/dim_vector.h"
+#include "millrace/devices/cpu/kernels/base/dim_vector.h"
 #include "millrace/devices/cpu/linalg/lapack_call.h"
 
 namespace millrace::devices::cpu::linalg {

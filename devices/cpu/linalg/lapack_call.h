@@ -33,6 +33,7 @@ struct Call {
   Scratch& scratch;
 };
 using Run = Status (*)(const Call&);
+using Runs = std::array<Run, 4>;  // of f32, f64 and their complex numbers; nullptr for none
 
 // Names of extents and what they have been found to be: m and n as in the rule, k = min(m, n),
 // p = n - 1, others by their first use.
@@ -54,25 +55,18 @@ struct Row {
   std::string_view rule;
   // What the rule does not say; nullptr for nothing.
   bool (*fits)(const Extents&, const Options&);
-  std::string_view otherwise;            // what `fits` wants, in words
-  std::array<Run, 4> runs;               // of f32, f64 and their complex numbers; nullptr for none
+  std::string_view otherwise;  // what `fits` wants, in words
+  Runs runs;
   std::string_view complex_name = name;  // of those of complex numbers
 };
 
-// From a functor with a template <class T> Status operator()(const Call&).
-template <class F>
-constexpr std::array<Run, 4> of_all_types(F) {
-  return {[](const Call& c) { return F{}.template operator()<float>(c); },
-          [](const Call& c) { return F{}.template operator()<double>(c); },
-          [](const Call& c) { return F{}.template operator()<Complex64>(c); },
-          [](const Call& c) { return F{}.template operator()<Complex128>(c); }};
-}
-constexpr std::array<Run, 4> real_ones(const std::array<Run, 4>& all) {
-  return {all[0], all[1], nullptr, nullptr};
-}
-constexpr std::array<Run, 4> complex_ones(const std::array<Run, 4>& all) {
-  return {nullptr, nullptr, all[2], all[3]};
-}
+// From a template <class T> Status function(const Call&), which may have further arguments.
+#define MILLRACE_OF_ALL_TYPES(function, ...)                                                \
+  {function<float __VA_OPT__(, ) __VA_ARGS__>, function<double __VA_OPT__(, ) __VA_ARGS__>, \
+   function<Complex64 __VA_OPT__(, ) __VA_ARGS__>,                                          \
+   function<Complex128 __VA_OPT__(, ) __VA_ARGS__>}
+constexpr Runs real_ones(const Runs& all) { return {all[0], all[1], nullptr, nullptr}; }
+constexpr Runs complex_ones(const Runs& all) { return {nullptr, nullptr, all[2], all[3]}; }
 
 std::span<const Row> factor_rows();  // lapack_factors.cc
 std::span<const Row> eigen_rows();   // lapack_eigen.cc

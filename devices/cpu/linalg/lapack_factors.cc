@@ -11,149 +11,130 @@
 namespace millrace::devices::cpu::linalg {
 namespace {
 
-struct Cholesky {
-  template <class T>
-  Status operator()(const Call& c) const {
-    const Matrix<T> a = take_like<T>(c, 0);
-    return each_matrix(
-        c, a, [&](std::int64_t) { return library_potrf<T>(c.options.triangle, a.n(), a); });
-  }
-};
+template <class T>
+Status run_cholesky(const Call& c) {
+  const Matrix<T> a = take_like<T>(c, 0);
+  return each_matrix(c, a,
+                     [&](std::int64_t) { return library_potrf<T>(c.options.triangle, a.n(), a); });
+}
 
-struct Lu {
-  template <class T>
-  Status operator()(const Call& c) const {
-    const Matrix<T> a = take_like<T>(c, 0);
-    return each_matrix(c, a, [&](std::int64_t b) {
-      return library_getrf<T>(a.m(), a.n(), a,
-                              piece<Integer>(c.results[1], b, std::min(a.rows, a.columns)));
-    });
-  }
-};
+template <class T>
+Status run_lu(const Call& c) {
+  const Matrix<T> a = take_like<T>(c, 0);
+  return each_matrix(c, a, [&](std::int64_t b) {
+    return library_getrf<T>(a.m(), a.n(), a,
+                            piece<Integer>(c.results[1], b, std::min(a.rows, a.columns)));
+  });
+}
 
 // op(A) X = B, or X op(A) = B.
-struct TriangularSolve {
-  template <class T>
-  Status operator()(const Call& c) const {
-    const Options& o = c.options;
-    const Matrix<T> a = take_like<T>(c, 0), x = take_like<T>(c, 1);
-    const auto solve = [&](std::int64_t b) {
-      read(c.operands[0], b, a);
-      library_trsm<T>.call(o.side, o.triangle, o.transposed, o.diagonal, x.m(), x.n(), T(1), a, x);
-    };
-    return each_matrix(c, x, solve, 1);
-  }
-};
+template <class T>
+Status run_triangular_solve(const Call& c) {
+  const Options& o = c.options;
+  const Matrix<T> a = take_like<T>(c, 0), x = take_like<T>(c, 1);
+  const auto solve = [&](std::int64_t b) {
+    read(c.operands[0], b, a);
+    library_trsm<T>.call(o.side, o.triangle, o.transposed, o.diagonal, x.m(), x.n(), T(1), a, x);
+  };
+  return each_matrix(c, x, solve, 1);
+}
 
-struct Qr {
-  template <class T>
-  Status operator()(const Call& c) const {
-    const Matrix<T> a = take_like<T>(c, 0);
-    return each_matrix(c, a, [&](std::int64_t b, Workspace<T> work) {
-      library_geqrf<T>(a.m(), a.n(), a, piece<T>(c.results[1], b, std::min(a.rows, a.columns)),
-                       work);
-    });
-  }
-};
+template <class T>
+Status run_qr(const Call& c) {
+  const Matrix<T> a = take_like<T>(c, 0);
+  return each_matrix(c, a, [&](std::int64_t b, Workspace<T> work) {
+    library_geqrf<T>(a.m(), a.n(), a, piece<T>(c.results[1], b, std::min(a.rows, a.columns)), work);
+  });
+}
 
 // With columns in an order of falling size: the second operand says which are held in front (not
 // 0), the second result where each came from, from 1 on.
-struct PivotedQr {
-  template <class T>
-  Status operator()(const Call& c) const {
-    const Matrix<T> a = take_like<T>(c, 0);
-    const std::span<Real<T>> rwork = c.scratch.take<Real<T>>(kComplex<T> ? 2 * a.columns : 0);
-    const auto call = [&](std::span<Integer> columns, std::span<T> taus, Workspace<T> work) {
-      library_geqp3<T>(a.m(), a.n(), a, columns, taus, work, if_complex<T>(rwork));
-    };
-    const auto work =
-        take_workspace_for<T>(c.scratch, [&](Workspace<T> query) { call({}, {}, query); });
-    return each_matrix(c, a, [&](std::int64_t b) {
-      const auto columns = piece<Integer>(c.results[1], b, a.columns);
-      const auto taus = piece<T>(c.results[2], b, std::min(a.rows, a.columns));
-      read(c.operands[1], b, columns);
-      if (is_finite<T>(a.data)) return call(columns, taus, work);
-      // No column is the largest, and the search for it need not end.
-      std::iota(columns.begin(), columns.end(), 1);
-      std::ranges::fill(a.data, not_a_number<T>());
-      std::ranges::fill(taus, not_a_number<T>());
-    });
-  }
-};
+template <class T>
+Status run_pivoted_qr(const Call& c) {
+  const Matrix<T> a = take_like<T>(c, 0);
+  const std::span<Real<T>> rwork = c.scratch.take<Real<T>>(kComplex<T> ? 2 * a.columns : 0);
+  const auto call = [&](std::span<Integer> columns, std::span<T> taus, Workspace<T> work) {
+    library_geqp3<T>(a.m(), a.n(), a, columns, taus, work, if_complex<T>(rwork));
+  };
+  const auto work =
+      take_workspace_for<T>(c.scratch, [&](Workspace<T> query) { call({}, {}, query); });
+  return each_matrix(c, a, [&](std::int64_t b) {
+    const auto columns = piece<Integer>(c.results[1], b, a.columns);
+    const auto taus = piece<T>(c.results[2], b, std::min(a.rows, a.columns));
+    read(c.operands[1], b, columns);
+    if (is_finite<T>(a.data)) return call(columns, taus, work);
+    // No column is the largest, and the search for it need not end.
+    std::iota(columns.begin(), columns.end(), 1);
+    std::ranges::fill(a.data, not_a_number<T>());
+    std::ranges::fill(taus, not_a_number<T>());
+  });
+}
 
 // The first columns of the Q that Qr has left.
-struct MakeQ {
-  template <class T>
-  Status operator()(const Call& c) const {
-    const Matrix<T> a = take_like<T>(c, 0);
-    const std::int64_t count = columns_of(c.operands[1].shape);
-    return each_matrix(c, a, [&](std::int64_t b, Workspace<T> work) {
-      library_orgqr<T>(a.m(), a.n(), static_cast<Integer>(count), a,
-                       piece<T>(c.operands[1], b, count), work);
-    });
-  }
-};
+template <class T>
+Status run_make_q(const Call& c) {
+  const Matrix<T> a = take_like<T>(c, 0);
+  const std::int64_t count = columns_of(c.operands[1].shape);
+  return each_matrix(c, a, [&](std::int64_t b, Workspace<T> work) {
+    library_orgqr<T>(a.m(), a.n(), static_cast<Integer>(count), a,
+                     piece<T>(c.operands[1], b, count), work);
+  });
+}
 
 // op(Q) C, or C op(Q).
-struct TimesQ {
-  template <class T>
-  Status operator()(const Call& c) const {
-    const Matrix<T> a = take_like<T>(c, 0), x = take_like<T>(c, 2);
-    const char side = c.options.left ? 'L' : 'R', op = !c.options.transpose ? 'N'
-                                                       : kComplex<T>        ? 'C'
-                                                                            : 'T';
-    const auto call = [&](std::int64_t b, Workspace<T> work) {
-      library_ormqr<T>(side, op, x.m(), x.n(), a.n(), a, piece<T>(c.operands[1], b, a.columns), x,
-                       work);
-    };
-    const auto work = take_workspace_for<T>(c.scratch, [&](Workspace<T> query) { call(0, query); });
-    const auto multiply = [&](std::int64_t b) {
-      read(c.operands[0], b, a);
-      call(b, work);
-    };
-    return each_matrix(c, x, multiply, 2);
-  }
-};
+template <class T>
+Status run_times_q(const Call& c) {
+  const Matrix<T> a = take_like<T>(c, 0), x = take_like<T>(c, 2);
+  const char side = c.options.left ? 'L' : 'R', op = !c.options.transpose ? 'N'
+                                                     : kComplex<T>        ? 'C'
+                                                                          : 'T';
+  const auto call = [&](std::int64_t b, Workspace<T> work) {
+    library_ormqr<T>(side, op, x.m(), x.n(), a.n(), a, piece<T>(c.operands[1], b, a.columns), x,
+                     work);
+  };
+  const auto work = take_workspace_for<T>(c.scratch, [&](Workspace<T> query) { call(0, query); });
+  const auto multiply = [&](std::int64_t b) {
+    read(c.operands[0], b, a);
+    call(b, work);
+  };
+  return each_matrix(c, x, multiply, 2);
+}
 
 // A = Q T Q^H: T's diagonals in results of their own, the vectors that make up Q in the triangle.
-struct Tridiagonal {
-  template <class T>
-  Status operator()(const Call& c) const {
-    using R = Real<T>;
-    const Matrix<T> a = take_like<T>(c, 0);
-    const std::int64_t beside = std::max<std::int64_t>(a.columns - 1, 0);
-    return each_matrix(c, a, [&](std::int64_t b, Workspace<T> work) {
-      return library_sytrd<T>(c.options.triangle, a.n(), a, piece<R>(c.results[1], b, a.columns),
-                              piece<R>(c.results[2], b, beside), piece<T>(c.results[3], b, beside),
-                              work);
-    });
-  }
-};
+template <class T>
+Status run_tridiagonal(const Call& c) {
+  using R = Real<T>;
+  const Matrix<T> a = take_like<T>(c, 0);
+  const std::int64_t beside = std::max<std::int64_t>(a.columns - 1, 0);
+  return each_matrix(c, a, [&](std::int64_t b, Workspace<T> work) {
+    return library_sytrd<T>(c.options.triangle, a.n(), a, piece<R>(c.results[1], b, a.columns),
+                            piece<R>(c.results[2], b, beside), piece<T>(c.results[3], b, beside),
+                            work);
+  });
+}
 
 // The diagonal below starts with an element that is not part of the matrix, the one above ends with
 // one.
-struct TridiagonalSolve {
-  template <class T>
-  Status operator()(const Call& c) const {
-    const Shape& s = c.operands[3].shape;
-    const std::int64_t rows = rows_of(s);
-    const Matrix<T> x = take<T>(c.scratch, rows, columns_of(s));
-    if (c.scratch.measures()) return {};
-    for (std::int64_t b = 0; b < batches_of(s); ++b) {
-      std::span<T> diagonals[3];
-      for (std::size_t i = 0; i < 3; ++i) {
-        diagonals[i] = piece<T>(c.results[i], b, rows);
-        read(c.operands[i], b, diagonals[i]);
-      }
-      read(c.operands[3], b, x);
-      const Integer info = library_gtsv<T>(x.m(), x.n(), diagonals[0].subspan(rows > 0 ? 1 : 0),
-                                           diagonals[1], diagonals[2], x);
-      write(x, c.results[3], b);
-      write_info(info, c.results[4], b);
+template <class T>
+Status run_tridiagonal_solve(const Call& c) {
+  const Shape& s = c.operands[3].shape;
+  const std::int64_t rows = rows_of(s);
+  const Matrix<T> x = take<T>(c.scratch, rows, columns_of(s));
+  if (c.scratch.measures()) return {};
+  for (std::int64_t b = 0; b < batches_of(s); ++b) {
+    std::span<T> diagonals[3];
+    for (std::size_t i = 0; i < 3; ++i) {
+      diagonals[i] = piece<T>(c.results[i], b, rows);
+      read(c.operands[i], b, diagonals[i]);
     }
-    return {};
+    read(c.operands[3], b, x);
+    const Integer info = library_gtsv<T>(x.m(), x.n(), diagonals[0].subspan(rows > 0 ? 1 : 0),
+                                         diagonals[1], diagonals[2], x);
+    write(x, c.results[3], b);
+    write_info(info, c.results[4], b);
   }
-};
+  return {};
+}
 
 // The pivot `p` made larger, from steps of `least` on, until the largest of a row can be divided by
 // it (LAPACK's xLAGTS does so for inverse iteration).
@@ -171,56 +152,52 @@ T large_enough(T p, Real<T> largest, Real<T> least) {
 
 // The matrix may be singular: pivots that are too small for a finite solution grow, by steps
 // of rounding errors of the largest.
-struct PerturbedSolve {
-  template <class T>
-  Status operator()(const Call& c) const {
-    using R = Real<T>;
-    const Shape& s = c.operands[3].shape;
-    const std::int64_t rows = rows_of(s), columns = columns_of(s);
-    const std::span<T> below = c.scratch.take<T>(rows), diagonal = c.scratch.take<T>(rows),
-                       above = c.scratch.take<T>(rows), second = c.scratch.take<T>(rows);
-    const std::span<Integer> pivots = c.scratch.take<Integer>(rows);
-    if (c.scratch.measures() || rows == 0) return {};
-    for (std::int64_t b = 0; b < batches_of(s); ++b) {
-      read(c.operands[0], b, below);
-      read(c.operands[1], b, diagonal);
-      read(c.operands[2], b, above);
-      std::ranges::fill(second, T(0));
-      library_gttrf<T>(static_cast<Integer>(rows), below.subspan(1), diagonal, above, second,
-                       pivots);
-      above.back() = T(0);
-      R largest = 0;
-      for (const std::span<T> u : {diagonal, above, second.first(second.size() - 1)}) {
-        for (const T& x : u) largest = std::max<R>(largest, std::abs(x));
-      }
-      const std::span<T> x = piece<T>(c.results[0], b, rows * columns);
-      std::copy_n(piece<T>(c.operands[3], b, rows * columns), x.size(), x.data());
-      const auto row = [&](std::int64_t i) {
-        return x.subspan(static_cast<std::size_t>(i * columns), static_cast<std::size_t>(columns));
-      };
-      for (std::int64_t i = 0; i + 1 < rows; ++i) {
-        const auto upper = row(i), lower = row(i + 1);
-        if (pivots[static_cast<std::size_t>(i)] != i + 1) std::ranges::swap_ranges(upper, lower);
-        const T factor = below[static_cast<std::size_t>(i + 1)];
-        for (std::size_t j = 0; j < upper.size(); ++j) lower[j] -= factor * upper[j];
-      }
-      for (std::int64_t i = rows - 1; i >= 0; --i) {
-        const auto at = static_cast<std::size_t>(i);
-        const auto left = row(i);
-        R most = 0;
-        for (std::size_t j = 0; j < left.size(); ++j) {
-          if (i + 1 < rows) left[j] -= above[at] * row(i + 1)[j];
-          if (i + 2 < rows) left[j] -= second[at] * row(i + 2)[j];
-          most = std::max<R>(most, std::abs(left[j]));
-        }
-        const T pivot =
-            large_enough(diagonal[at], most, std::numeric_limits<R>::epsilon() * largest);
-        for (T& value : left) value /= pivot;
-      }
+template <class T>
+Status run_perturbed_solve(const Call& c) {
+  using R = Real<T>;
+  const Shape& s = c.operands[3].shape;
+  const std::int64_t rows = rows_of(s), columns = columns_of(s);
+  const std::span<T> below = c.scratch.take<T>(rows), diagonal = c.scratch.take<T>(rows),
+                     above = c.scratch.take<T>(rows), second = c.scratch.take<T>(rows);
+  const std::span<Integer> pivots = c.scratch.take<Integer>(rows);
+  if (c.scratch.measures() || rows == 0) return {};
+  for (std::int64_t b = 0; b < batches_of(s); ++b) {
+    read(c.operands[0], b, below);
+    read(c.operands[1], b, diagonal);
+    read(c.operands[2], b, above);
+    std::ranges::fill(second, T(0));
+    library_gttrf<T>(static_cast<Integer>(rows), below.subspan(1), diagonal, above, second, pivots);
+    above.back() = T(0);
+    R largest = 0;
+    for (const std::span<T> u : {diagonal, above, second.first(second.size() - 1)}) {
+      for (const T& x : u) largest = std::max<R>(largest, std::abs(x));
     }
-    return {};
+    const std::span<T> x = piece<T>(c.results[0], b, rows * columns);
+    std::copy_n(piece<T>(c.operands[3], b, rows * columns), x.size(), x.data());
+    const auto row = [&](std::int64_t i) {
+      return x.subspan(static_cast<std::size_t>(i * columns), static_cast<std::size_t>(columns));
+    };
+    for (std::int64_t i = 0; i + 1 < rows; ++i) {
+      const auto upper = row(i), lower = row(i + 1);
+      if (pivots[static_cast<std::size_t>(i)] != i + 1) std::ranges::swap_ranges(upper, lower);
+      const T factor = below[static_cast<std::size_t>(i + 1)];
+      for (std::size_t j = 0; j < upper.size(); ++j) lower[j] -= factor * upper[j];
+    }
+    for (std::int64_t i = rows - 1; i >= 0; --i) {
+      const auto at = static_cast<std::size_t>(i);
+      const auto left = row(i);
+      R most = 0;
+      for (std::size_t j = 0; j < left.size(); ++j) {
+        if (i + 1 < rows) left[j] -= above[at] * row(i + 1)[j];
+        if (i + 2 < rows) left[j] -= second[at] * row(i + 2)[j];
+        most = std::max<R>(most, std::abs(left[j]));
+      }
+      const T pivot = large_enough(diagonal[at], most, std::numeric_limits<R>::epsilon() * largest);
+      for (T& value : left) value /= pivot;
+    }
   }
-};
+  return {};
+}
 
 bool countable(const Extents& e, const Options&) { return is_countable(e); }
 bool makes_q(const Extents& e, const Options&) {
@@ -239,26 +216,26 @@ bool solves(const Extents& e, const Options& o) {
 }
 constexpr std::string_view kTriangle = ", uplo 'L' or 'U'", kCountable = ", m and n at most 2^24";
 constexpr Row kRows[] = {
-    {"potrf", "T[n,n] -> T[n,n] i32[]", triangle, kTriangle, of_all_types(Cholesky{})},
-    {"getrf", "T[m,n] -> T[m,n] i32[k] i32[]", nullptr, "", of_all_types(Lu{})},
+    {"potrf", "T[n,n] -> T[n,n] i32[]", triangle, kTriangle, MILLRACE_OF_ALL_TYPES(run_cholesky)},
+    {"getrf", "T[m,n] -> T[m,n] i32[k] i32[]", nullptr, "", MILLRACE_OF_ALL_TYPES(run_lu)},
     {"trsm", "T[s,s] T[m,n] -> T[m,n]", solves,
      ", s = m from the left or n from the right, side 'L' or 'R', uplo 'L' or 'U', trans_x 'N', "
      "'T' or 'C', diag 'N' or 'U'",
-     of_all_types(TriangularSolve{})},
-    {"geqrf", "T[m,n] -> T[m,n] T[k]", countable, kCountable, of_all_types(Qr{})},
+     MILLRACE_OF_ALL_TYPES(run_triangular_solve)},
+    {"geqrf", "T[m,n] -> T[m,n] T[k]", countable, kCountable, MILLRACE_OF_ALL_TYPES(run_qr)},
     {"geqp3", "T[m,n] i32[n] -> T[m,n] i32[n] T[k]", countable, kCountable,
-     of_all_types(PivotedQr{})},
-    {"orgqr", "T[m,n] T[t] -> T[m,n]", makes_q, ", 2^24 >= m >= n >= t", of_all_types(MakeQ{}),
-     "ungqr"},
+     MILLRACE_OF_ALL_TYPES(run_pivoted_qr)},
+    {"orgqr", "T[m,n] T[t] -> T[m,n]", makes_q, ", 2^24 >= m >= n >= t",
+     MILLRACE_OF_ALL_TYPES(run_make_q), "ungqr"},
     {"ormqr", "T[r,t] T[t] T[m,n] -> T[m,n]", takes_q,
-     ", t <= r = m from the left or n from the right, m and n at most 2^24", of_all_types(TimesQ{}),
-     "unmqr"},
+     ", t <= r = m from the left or n from the right, m and n at most 2^24",
+     MILLRACE_OF_ALL_TYPES(run_times_q), "unmqr"},
     {"sytrd", "T[n,n] -> T[n,n] R[n] R[p] T[p] i32[]", triangle, kTriangle,
-     of_all_types(Tridiagonal{}), "hetrd"},
+     MILLRACE_OF_ALL_TYPES(run_tridiagonal), "hetrd"},
     {"gtsv", "T[n] T[n] T[n] T[n,c] -> T[n] T[n] T[n] T[n,c] i32[]", nullptr, "",
-     of_all_types(TridiagonalSolve{})},
+     MILLRACE_OF_ALL_TYPES(run_tridiagonal_solve)},
     {"tridiagonal_solve_perturbed_ffi", "T[n] T[n] T[n] T[n,c] -> T[n,c]", nullptr, "",
-     of_all_types(PerturbedSolve{})}};
+     MILLRACE_OF_ALL_TYPES(run_perturbed_solve)}};
 
 }  // namespace
 

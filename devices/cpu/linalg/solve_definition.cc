@@ -8,8 +8,8 @@
 #include <span>
 #include <type_traits>
 
-#include "millrace/devices/cpu/kernels/element.h"
-#include "millrace/devices/cpu/kernels/families.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
+#include "millrace/devices/cpu/kernels/definitions.h"
 #include "millrace/devices/cpu/linalg/lapack.h"
 #include "millrace/devices/cpu/linalg/lapack_call.h"
 

@@ -13,7 +13,7 @@
 #include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/cache/compilation_cache.h"
 #include "millrace/devices/cpu/client.h"
-#include "millrace/devices/cpu/compile.h"
+#include "millrace/devices/cpu/compile/compile.h"
 #include "millrace/devices/cpu/serialized_program.h"
 #include "tests/support/temp_folder.h"
 

@@ -1,4 +1,4 @@
-#include "millrace/devices/cpu/compile.h"
+#include "millrace/devices/cpu/compile/compile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "millrace/devices/cpu/custom_call.h"
+#include "millrace/devices/cpu/kernels/custom_call.h"
 
 #include <map>
 #include <string>

@@ -12,7 +12,7 @@
 #include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/buffer.h"
 #include "millrace/devices/cpu/client.h"
-#include "millrace/devices/cpu/compile.h"
+#include "millrace/devices/cpu/compile/compile.h"
 
 namespace millrace::devices::cpu {
 namespace {

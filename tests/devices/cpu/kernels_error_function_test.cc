@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "millrace/devices/cpu/kernels/elementwise/tile_op.h"
+#include "millrace/devices/cpu/kernels/functions/tile_op.h"
 
 namespace millrace::devices::cpu {
 namespace {

@@ -46,7 +46,7 @@ LoopSpec square_and_sum(std::vector<std::int64_t> dims, std::vector<bool> reduce
   const int y = s.program.add(TileOp::kMultiply, ins, DType::kF32);
   s.program.add_output(y);
   s.program.add_output(y);
-  s.outputs = {{}, {.reduce = true, .kind = ReduceKind::kAdd, .init = 1}};
+  s.outputs = {{}, {.reduce = true, .kind = TileOp::kAdd, .init = 1}};
   s.program.finish();
   return s;
 }

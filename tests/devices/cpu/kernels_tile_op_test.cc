@@ -1,4 +1,4 @@
-#include "millrace/devices/cpu/kernels/elementwise/tile_op.h"
+#include "millrace/devices/cpu/kernels/functions/tile_op.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
 
 namespace millrace::devices::cpu {
 namespace {

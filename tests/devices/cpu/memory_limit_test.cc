@@ -8,7 +8,7 @@
 
 #include "millrace/core/base/memory_left.h"
 #include "millrace/devices/buffer.h"
-#include "millrace/devices/cpu/compile.h"
+#include "millrace/devices/cpu/compile/compile.h"
 #include "millrace/devices/cpu/compile/run_context.h"
 #include "millrace/devices/memory_pool.h"
 #include "millrace/devices/stablehlo/text/read_text.h"

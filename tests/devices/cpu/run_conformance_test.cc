@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "millrace/devices/cpu/compile/run_context.h"
-#include "millrace/devices/cpu/kernels/scalar.h"
+#include "millrace/devices/cpu/kernels/base/scalar.h"
 #include "millrace/devices/stablehlo/ir/float_format.h"
 #include "millrace/devices/stablehlo/ir/module.h"
 #include "millrace/devices/stablehlo/text/read_text.h"

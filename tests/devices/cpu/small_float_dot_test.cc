@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
 #include "tests/devices/cpu/run_support.h"
 
 namespace millrace::devices::cpu::testing {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "millrace/devices/cpu/client.h"
-#include "millrace/devices/cpu/compile.h"
+#include "millrace/devices/cpu/compile/compile.h"
 #include "millrace/devices/shape.h"
 #include "tests/support/paths.h"
 

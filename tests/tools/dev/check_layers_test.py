@@ -42,6 +42,14 @@ class LayersTest(unittest.TestCase):
     def test_common_files_of_devices_know_nothing_of_the_cpu(self):
         self.expect('includes what lies above it', devices__x_DOT_cc=include('millrace/devices/cpu/client.h'))
 
+    def test_floors_of_the_cpu(self):
+        for path, above in (('kernels/base/x.h', 'kernels/kernel.h'), ('kernels/body.h', 'kernels/reduce/scan.h'),
+                            ('kernels/movement/x.h', 'choose/make_kernel.h'), ('linalg/x.h', 'choose/make_kernel.h'),
+                            ('compile/x.h', 'client.h')):
+            below, above = f'devices/cpu/{path}', f'devices/cpu/{above}'
+            self.expect('includes what lies above it', **{below: header(include(f'millrace/{above}'))})
+            self.expect(None, **{above.replace('.h', '.cc'): include('millrace/devices/cpu/kernels/base/element.h')})
+
     def test_nothing_includes_tests(self):
         self.expect('which nothing may include', core__x_DOT_cc=include('tests/support/temp_folder.h'))
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <span>
 
-#include "millrace/devices/cpu/kernels/element.h"
-#include "millrace/devices/cpu/kernels/families.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
+#include "millrace/devices/cpu/kernels/definitions.h"
 
 namespace millrace::devices::cpu::definition {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "millrace/core/base/check.h"
+#include "millrace/devices/cpu/kernels/base/dim_vector.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
+#include "millrace/devices/cpu/kernels/base/split.h"
 #include "millrace/devices/cpu/kernels/contraction/gemm.h"
-#include "millrace/devices/cpu/kernels/dim_vector.h"
-#include "millrace/devices/cpu/kernels/element.h"
-#include "millrace/devices/cpu/kernels/split.h"
 
 namespace millrace::devices::cpu {
 namespace {

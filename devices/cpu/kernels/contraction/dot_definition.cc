@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "millrace/devices/cpu/kernels/contraction/accumulate.h"
-#include "millrace/devices/cpu/kernels/families.h"
+#include "millrace/devices/cpu/kernels/definitions.h"
 #include "millrace/devices/stablehlo/ir/contraction_dims.h"
 
 namespace millrace::devices::cpu::definition {

@@ -5,10 +5,10 @@
 #include <type_traits>
 
 #include "millrace/core/base/check.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
+#include "millrace/devices/cpu/kernels/base/split.h"
 #include "millrace/devices/cpu/kernels/contraction/gemm_pack.h"
 #include "millrace/devices/cpu/kernels/contraction/gemm_tile.h"
-#include "millrace/devices/cpu/kernels/element.h"
-#include "millrace/devices/cpu/kernels/split.h"
 
 namespace millrace::devices::cpu {
 namespace {

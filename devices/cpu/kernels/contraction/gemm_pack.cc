@@ -5,7 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
 
 namespace millrace::devices::cpu {
 namespace {

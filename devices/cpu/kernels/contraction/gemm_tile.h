@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "millrace/devices/cpu/kernels/isa_level.h"
+#include "millrace/devices/cpu/kernels/base/isa_level.h"
 
 namespace millrace::devices::cpu {
 

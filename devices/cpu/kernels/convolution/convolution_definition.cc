@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "millrace/devices/cpu/kernels/contraction/accumulate.h"
-#include "millrace/devices/cpu/kernels/families.h"
+#include "millrace/devices/cpu/kernels/definitions.h"
 
 namespace millrace::devices::cpu::definition {
 

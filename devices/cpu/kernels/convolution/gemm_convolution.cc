@@ -4,8 +4,8 @@
 #include <complex>
 #include <cstring>
 
-#include "millrace/devices/cpu/kernels/dim_vector.h"
-#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/base/dim_vector.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
 
 namespace millrace::devices::cpu {
 namespace {

@@ -1,5 +1,5 @@
 // Loops over complex numbers for the operations that most programs have, over whole arrays: the
-// same bits as the functions of scalar_complex.cc give one element at a time.
+// same bits as the functions of scalar_float.cc give one element at a time.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "millrace/devices/cpu/kernels/definitions.h"
 #include "millrace/devices/cpu/kernels/elementwise/complex_loops.h"
-#include "millrace/devices/cpu/kernels/families.h"
 
 namespace millrace::devices::cpu::definition {
 namespace {
@@ -44,18 +44,6 @@ class Reader {
 };
 
 }  // namespace
-
-Integers ints_or(const Call& c, std::string_view name, std::size_t n, std::int64_t otherwise) {
-  const auto found = c.ints(name);
-  return found.size() == n ? Integers(found) : Integers(n, otherwise);
-}
-
-Integers index_vector(const ConstArray& array) {
-  Integers list(static_cast<std::size_t>(array.shape.elements()), 0);
-  for (std::size_t i = 0; i < list.size(); ++i)
-    list[i] = index_element(array, static_cast<std::int64_t>(i));
-  return list;
-}
 
 // The operation's loop over complex numbers, if it has one and its operands lie as the result does.
 bool ran_complex_loop(const Call& c) {

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "millrace/core/base/check.h"
-#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/cpu/kernels/movement/strided.h"
 
 namespace millrace::devices::cpu {

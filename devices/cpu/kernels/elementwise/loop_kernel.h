@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "millrace/core/async/parallel_for.h"
-#include "millrace/devices/cpu/kernels/elementwise/tile_program.h"
-#include "millrace/devices/cpu/kernels/reduce/reduce_loops.h"
+#include "millrace/devices/cpu/kernels/functions/reduce_loops.h"
+#include "millrace/devices/cpu/kernels/functions/tile_program.h"
 
 namespace millrace::devices::cpu {
 
@@ -30,7 +30,7 @@ struct LoopInput {
 // `init`.
 struct LoopOutput {
   bool reduce = false;
-  ReduceKind kind = ReduceKind::kAdd;
+  TileOp kind = TileOp::kAdd;
   int init = -1;
 };
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "millrace/devices/cpu/kernels/families.h"
+#include "millrace/devices/cpu/kernels/definitions.h"
 
 namespace millrace::devices::cpu::definition {
 namespace {
@@ -24,17 +24,6 @@ class Channels {
  private:
   std::int64_t inner_ = 1, extent_ = 1;
 };
-
-// A constant of the expressed type, in which it is computed with.
-double scale_of(const ir::QuantParameters& q, std::size_t channel) {
-  const double scale = q.scales[std::min(channel, q.scales.size() - 1)];
-  if (q.expressed == DType::kF32) return static_cast<float>(scale);  // almost always, and cheaper
-  return rounded(q.expressed, from_real(scale)).re;
-}
-double zero_of(const ir::QuantParameters& q, std::size_t channel) {
-  if (q.zero_points.empty()) return 0;
-  return static_cast<double>(q.zero_points[std::min(channel, q.zero_points.size() - 1)]);
-}
 
 constexpr std::int64_t kBlock = 256;
 
@@ -80,21 +69,6 @@ bool only_moves(ir::OpKind kind) {
 }
 
 }  // namespace
-
-Scalar dequantised(const ir::QuantParameters& q, std::size_t channel, const Scalar& stored) {
-  const double number =
-      is_signed_integer(q.storage) ? static_cast<double>(stored.i) : static_cast<double>(stored.u);
-  return from_real((number - zero_of(q, channel)) * scale_of(q, channel));
-}
-
-Scalar quantised(const ir::QuantParameters& q, std::size_t channel, const Scalar& value) {
-  const double scaled = rounded(q.expressed, from_real(value.re / scale_of(q, channel))).re;
-  const double stored = std::nearbyint(scaled) + zero_of(q, channel);
-  const double bounded = std::isnan(stored) ? zero_of(q, channel)
-                                            : std::clamp(stored, static_cast<double>(q.storage_min),
-                                                         static_cast<double>(q.storage_max));
-  return from_signed(static_cast<std::int64_t>(bounded));
-}
 
 bool runs_on_stored(const ir::Op& op) {
   return op.kind() == ir::OpKind::kSelect || !op.regions().empty();

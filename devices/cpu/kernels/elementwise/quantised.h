@@ -16,9 +16,4 @@ Status run_quantised(const Call& call, Function function, bool takes_scratch);
 // with a body, which knows what they stand for (body.h).
 bool runs_on_stored(const ir::Op& op);
 
-// One element, of scale and zero point `channel`: the number that a stored integer stands for, not
-// rounded to the expressed type, and the integer that is stored for a number.
-Scalar dequantised(const ir::QuantParameters& q, std::size_t channel, const Scalar& stored);
-Scalar quantised(const ir::QuantParameters& q, std::size_t channel, const Scalar& value);
-
 }  // namespace millrace::devices::cpu::definition

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/devices/cpu/kernels/families.h"
+#include "millrace/devices/cpu/kernels/definitions.h"
 #include "millrace/devices/cpu/kernels/fourier/fourier.h"
 
 namespace millrace::devices::cpu::definition {

@@ -5,10 +5,11 @@
 #include <numeric>
 
 #include "millrace/core/base/check.h"
-#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
+#include "millrace/devices/cpu/kernels/base/split.h"
+#include "millrace/devices/cpu/kernels/functions/reduce_loops.h"
 #include "millrace/devices/cpu/kernels/movement/merge_sort.h"
 #include "millrace/devices/cpu/kernels/movement/strided.h"
-#include "millrace/devices/cpu/kernels/split.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -265,9 +266,9 @@ void IndexedWalk::scatter(const Region& region, std::span<const DType> types,
             };
             const auto elements = static_cast<int>(window_elements_);
             // Sums of single numbers, as histograms and gradients have them, need no call for each.
-            if (elements == 1 && region.kind == ReduceKind::kAdd && types[0] == DType::kF32)
+            if (elements == 1 && region.kind == TileOp::kAdd && types[0] == DType::kF32)
               scatter([](void* to, const void* update) { add_one<float>(to, update); });
-            else if (elements == 1 && region.kind == ReduceKind::kAdd && types[0] == DType::kI32)
+            else if (elements == 1 && region.kind == TileOp::kAdd && types[0] == DType::kI32)
               scatter([](void* to, const void* update) { add_one<std::uint32_t>(to, update); });
             else if (combine != nullptr)
               scatter([=](void* to, const void* update) { combine(to, update, elements); });

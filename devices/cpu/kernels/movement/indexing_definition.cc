@@ -1,7 +1,7 @@
 // Operations whose place is computed: dynamic slices, gather and scatter.
 #include <algorithm>
 
-#include "millrace/devices/cpu/kernels/families.h"
+#include "millrace/devices/cpu/kernels/definitions.h"
 
 namespace millrace::devices::cpu::definition {
 namespace {

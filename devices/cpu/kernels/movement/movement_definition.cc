@@ -1,7 +1,7 @@
 // Operations that only move elements: for each element of the result, where it comes from.
 #include <algorithm>
 
-#include "millrace/devices/cpu/kernels/families.h"
+#include "millrace/devices/cpu/kernels/definitions.h"
 
 namespace millrace::devices::cpu::definition {
 namespace {

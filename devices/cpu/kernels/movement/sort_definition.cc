@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "millrace/devices/cpu/kernels/families.h"
+#include "millrace/devices/cpu/kernels/definitions.h"
 #include "millrace/devices/cpu/kernels/movement/merge_sort.h"
 
 namespace millrace::devices::cpu::definition {

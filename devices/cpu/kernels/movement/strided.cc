@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "millrace/core/base/check.h"
-#include "millrace/devices/cpu/kernels/element.h"
-#include "millrace/devices/cpu/kernels/split.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
+#include "millrace/devices/cpu/kernels/base/split.h"
 
 namespace millrace::devices::cpu {
 namespace {

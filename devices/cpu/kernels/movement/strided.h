@@ -8,7 +8,7 @@
 #include <span>
 
 #include "millrace/core/async/parallel_for.h"
-#include "millrace/devices/cpu/kernels/dim_vector.h"
+#include "millrace/devices/cpu/kernels/base/dim_vector.h"
 #include "millrace/devices/shape.h"
 
 namespace millrace::devices::cpu {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "millrace/devices/cpu/kernels/families.h"
+#include "millrace/devices/cpu/kernels/definitions.h"
 
 namespace millrace::devices::cpu::definition {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "millrace/devices/cpu/kernels/contraction/accumulate.h"
-#include "millrace/devices/cpu/kernels/families.h"
+#include "millrace/devices/cpu/kernels/definitions.h"
 
 namespace millrace::devices::cpu::definition {
 namespace {

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "millrace/core/async/parallel_for.h"
-#include "millrace/devices/cpu/kernels/isa_level.h"
+#include "millrace/devices/cpu/kernels/base/isa_level.h"
 #include "millrace/devices/cpu/kernels/reduce/region_reduce.h"
 
 namespace millrace::devices::cpu {

@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <optional>
 
-#include "millrace/devices/cpu/kernels/families.h"
+#include "millrace/devices/cpu/kernels/definitions.h"
 
 namespace millrace::devices::cpu::definition {
 namespace {
 
 // The values of several reductions that share a body, at one place of the results; each step
 // rounds, in the order of the operand: as XLA's of complex numbers do, while sums of f32 have wider
-// accumulators (kernels/reduce/reduce_loops.h).
+// accumulators (kernels/functions/reduce_loops.h).
 class Folds {
  public:
   explicit Folds(const Call& c)

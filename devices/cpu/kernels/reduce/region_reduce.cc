@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "millrace/core/base/check.h"
+#include "millrace/devices/cpu/kernels/base/split.h"
 #include "millrace/devices/cpu/kernels/movement/strided.h"
-#include "millrace/devices/cpu/kernels/split.h"
 
 namespace millrace::devices::cpu {
 namespace {

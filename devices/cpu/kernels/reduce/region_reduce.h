@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "millrace/core/async/parallel_for.h"
-#include "millrace/devices/cpu/kernels/dim_vector.h"
+#include "millrace/devices/cpu/kernels/base/dim_vector.h"
 #include "millrace/devices/cpu/kernels/region.h"
 #include "millrace/devices/shape.h"
 

@@ -6,8 +6,8 @@
 #include <type_traits>
 
 #include "millrace/core/base/check.h"
-#include "millrace/devices/cpu/kernels/element.h"
-#include "millrace/devices/cpu/kernels/split.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
+#include "millrace/devices/cpu/kernels/base/split.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -46,7 +46,7 @@ void scan_rows(const Lines& lines, bool reverse, const T* in, const T* init, T* 
 }
 
 // True if the kind is one of simple arithmetic on these elements.
-bool scan_simple(ReduceKind kind, DType type, const Lines& lines, bool reverse, const void* in,
+bool scan_simple(TileOp kind, DType type, const Lines& lines, bool reverse, const void* in,
                  const void* init, void* out, Parallel& parallel) {
   const auto rows = [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -55,7 +55,7 @@ bool scan_simple(ReduceKind kind, DType type, const Lines& lines, bool reverse, 
                 static_cast<T*>(out), op, parallel);
       return true;
     };
-    if (kind == ReduceKind::kAdd) {
+    if (kind == TileOp::kAdd) {
       if constexpr (std::is_integral_v<T>) {
         return run([](T a, T b) {
           return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
@@ -64,8 +64,8 @@ bool scan_simple(ReduceKind kind, DType type, const Lines& lines, bool reverse, 
         return run([](T a, T b) { return a + b; });
       }
     }
-    if (kind == ReduceKind::kMax) return run([](T a, T b) { return larger_of(a, b); });
-    if (kind == ReduceKind::kMin) return run([](T a, T b) { return smaller_of(a, b); });
+    if (kind == TileOp::kMaximum) return run([](T a, T b) { return larger_of(a, b); });
+    if (kind == TileOp::kMinimum) return run([](T a, T b) { return smaller_of(a, b); });
     return false;
   };
   switch (type) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/devices/cpu/kernels/elementwise/scalar_op.h"
+#include "millrace/devices/cpu/kernels/functions/scalar_op.h"
 
 namespace millrace::devices::cpu::definition {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "millrace/devices/cpu/compile/run_context.h"
+#include "millrace/devices/cpu/kernels/base/scalar.h"
 #include "millrace/devices/cpu/kernels/contraction/onednn.h"
-#include "millrace/devices/cpu/kernels/scalar.h"
 #include "millrace/devices/cpu/linalg/lapack.h"
 #include "millrace/devices/stablehlo/text/read_text.h"
 #include "millrace/devices/stablehlo/verify/verify.h"

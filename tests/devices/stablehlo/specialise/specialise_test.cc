@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/devices/cpu/kernels/kernel.h"
+#include "millrace/devices/cpu/choose/make_kernel.h"
 #include "millrace/devices/shape.h"
 #include "millrace/devices/stablehlo/ir/print.h"
 #include "millrace/devices/stablehlo/text/read_text.h"

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/cpu/kernels/contraction/gemm_tile.h"
-#include "millrace/devices/cpu/kernels/element.h"
 
 namespace millrace::devices::cpu::MILLRACE_ISA {
 namespace {

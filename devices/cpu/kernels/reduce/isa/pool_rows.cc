@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "millrace/devices/cpu/kernels/element.h"
+#include "millrace/devices/cpu/kernels/base/element.h"
 #include "millrace/devices/cpu/kernels/reduce/pool.h"
 
 namespace millrace::devices::cpu::MILLRACE_ISA {

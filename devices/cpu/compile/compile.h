@@ -1,0 +1,34 @@
+// compile: from a program to what the CPU client runs: read, verify, plan.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "millrace/devices/cpu/compile/compiled.h"
+#include "millrace/devices/program.h"
+#include "millrace/devices/stablehlo/ir/module.h"
+
+namespace millrace::devices::cpu {
+
+namespace ir = stablehlo::ir;
+
+// Text or bytecode, verified, with the CPU device's own operations where it has them
+// (native_ops.h): what Plan::create takes. A program whose arguments have dynamic shapes is refined
+// for arguments of these shapes, or stays as it was written if there are none. Errors carry
+// line:column or byte.
+Result<ir::Module> read_to_run(const Program& program, std::span<const Shape> shapes = {});
+
+// The shapes of @main's arguments, with kUnknownDimension (shape.h) where a call decides.
+// Errors as above.
+Result<std::vector<Shape>> argument_shapes(const ir::Module& module);
+
+// Errors carry line:column: kInvalidArgument for a program that is wrong, kUnimplemented for one
+// that the CPU device cannot run. chosen: what choices() of the result gave when the program was
+// compiled before with these options, by this build on this processor: it is not measured again.
+// kDataLoss where it does not fit the program.
+Result<std::shared_ptr<const Compiled>> compile(const Program& program,
+                                                const CompileOptions& options,
+                                                const KernelChoices* chosen = nullptr);
+
+}  // namespace millrace::devices::cpu

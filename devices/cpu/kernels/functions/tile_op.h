@@ -1,0 +1,59 @@
+// TileOp: the elementwise operations of the tile interpreter, and the table of their loops. A loop
+// works on a tile, at most kTileElements consecutive elements that stay in the first-level cache.
+// The loops of the common types are compiled for three instruction sets (tile_loops.inc) and picked
+// at start. Read next: tile_program.h, which strings loops together.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "millrace/devices/cpu/kernels/base/isa_level.h"
+#include "millrace/devices/shape.h"
+
+namespace millrace::devices::cpu {
+
+inline constexpr int kTileElements = 512;
+
+// StableHLO's elementwise operations (stablehlo/ir/ops.inc), a copy and each comparison.
+// Comparisons and kIsFinite give booleans; kConvert changes the type; kSelect takes a boolean and
+// two values; kClamp takes low, value, high.
+enum class TileOp : std::uint8_t {
+#define MILLRACE_OP_LOOP(kind, name, operands) kind,
+#include "millrace/devices/stablehlo/ir/ops.inc"
+  kCopy,
+  kEq,
+  kNe,
+  kGe,
+  kGt,
+  kLe,
+  kLt,
+  kTotalEq,
+  kTotalNe,
+  kTotalGe,
+  kTotalGt,
+  kTotalLe,
+  kTotalLt,
+};
+
+// out, ins and their element types are those asked for; out overlaps no input unless it is one of
+// them exactly. param: kReducePrecision's exponent bits << 8 | mantissa bits, else 0.
+using TileLoop = void (*)(void* out, const void* const* ins, int n, std::uint32_t param);
+
+// How many inputs an op takes.
+int tile_op_inputs(TileOp op);
+bool is_comparison(TileOp op);
+std::string_view to_string(TileOp op);
+
+// The loop of op with operands of type `in` (kSelect: the type of the values) and results of type
+// `out`, or nullptr if the op does not exist for these types.
+TileLoop find_tile_loop(TileOp op, DType in, DType out);
+
+// Where it looks: the common types, what f16 and bf16 have where there are vectors for them, and
+// all others.
+MILLRACE_IN_EACH_ISA(TileLoop find_common_loop(TileOp op, DType in, DType out);
+                     TileLoop find_half_loop(TileOp op, DType in, DType out);)
+namespace baseline {
+TileLoop find_other_loop(TileOp op, DType in, DType out);
+}
+
+}  // namespace millrace::devices::cpu

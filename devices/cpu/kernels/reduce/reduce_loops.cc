@@ -1,9 +1,0 @@
-#include "millrace/devices/cpu/kernels/reduce/reduce_loops.h"
-
-namespace millrace::devices::cpu {
-
-ReduceLoops find_reduce_loops(ReduceKind kind, DType type) {
-  return MILLRACE_BEST_ISA(reduce_loops(kind, type));
-}
-
-}  // namespace millrace::devices::cpu
