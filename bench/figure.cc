@@ -59,15 +59,25 @@ double quantile(std::vector<double> values, double q) {
   return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
 }
 
+Measured latency_us(int calls, const std::function<void()>& call) {
+  constexpr int kCallsForP99 = 1000;
+  std::vector<double> times(static_cast<std::size_t>(calls));
+  for (double& time : times) time = 1e6 * seconds_of(call);
+  return {quantile(times, 0.5), calls < kCallsForP99 ? 0 : quantile(times, 0.99)};
+}
+
 Summary summarize(const Figure& figure, const std::vector<Round>& rounds) {
-  std::vector<double> ours, peers, ratios;
-  for (const Round& round : rounds) {
-    ours.push_back(round.ours);
-    peers.push_back(round.peer);
-    ratios.push_back(round.ours / round.peer);
-  }
-  Summary summary{.ours = quantile(ours, 0.5),
-                  .peer = quantile(peers, 0.5),
+  const auto median = [&](auto part) {
+    std::vector<double> values;
+    for (const Round& round : rounds) values.push_back(part(round));
+    return quantile(std::move(values), 0.5);
+  };
+  std::vector<double> ratios;
+  for (const Round& round : rounds) ratios.push_back(round.ours.value / round.peer.value);
+  Summary summary{.ours = {median([](const Round& r) { return r.ours.value; }),
+                           median([](const Round& r) { return r.ours.p99; })},
+                  .peer = {median([](const Round& r) { return r.peer.value; }),
+                           median([](const Round& r) { return r.peer.p99; })},
                   .ratio = quantile(ratios, 0.5),
                   .lower_quartile = quantile(ratios, 0.25),
                   .upper_quartile = quantile(ratios, 0.75),
@@ -78,21 +88,28 @@ Summary summarize(const Figure& figure, const std::vector<Round>& rounds) {
 }
 
 std::string to_text(const Figure& figure, const Summary& s) {
+  const auto p99 = [](const Measured& side) {
+    return side.p99 > 0 ? format(" (p99 %.5g)", side.p99) : "";
+  };
   return format(
-      "%-30s %12.5g %-5s %s: %.5g, ratio %.3f (quartiles %.3f to %.3f, %zu rounds), goal %s %g: %s",
-      figure.name.c_str(), s.ours, figure.unit.c_str(), figure.peer.c_str(), s.peer, s.ratio,
-      s.lower_quartile, s.upper_quartile, s.rounds, sign(figure.goal), figure.limit,
-      s.met ? "met" : "MISSED");
+      "%-30s %12.5g %s%s, %s: %.5g%s, ratio %.3f (quartiles %.3f to %.3f, %zu rounds), "
+      "goal %s %g: %s",
+      figure.name.c_str(), s.ours.value, figure.unit.c_str(), p99(s.ours).c_str(),
+      figure.peer.c_str(), s.peer.value, p99(s.peer).c_str(), s.ratio, s.lower_quartile,
+      s.upper_quartile, s.rounds, sign(figure.goal), figure.limit, s.met ? "met" : "MISSED");
 }
 
 std::string to_json(const Figure& figure, const Summary& s) {
+  const auto p99 = [](const Measured& side) {
+    return side.p99 > 0 ? format("%.6g", side.p99) : "null";
+  };
   return format(
-      "{\"figure\":\"%s\",\"unit\":\"%s\",\"ours\":%.6g,\"peer\":\"%s\",\"peer_value\":%.6g,"
-      "\"ratio\":%.4f,\"goal\":%g,\"met\":%s,\"quartiles\":[%.4f,%.4f],\"rounds\":%zu,"
-      "\"goal_is\":\"%s\"}",
-      figure.name.c_str(), figure.unit.c_str(), s.ours, figure.peer.c_str(), s.peer, s.ratio,
-      figure.limit, s.met ? "true" : "false", s.lower_quartile, s.upper_quartile, s.rounds,
-      sign(figure.goal));
+      "{\"figure\":\"%s\",\"unit\":\"%s\",\"ours\":%.6g,\"p99\":%s,\"peer\":\"%s\","
+      "\"peer_value\":%.6g,\"peer_p99\":%s,\"ratio\":%.4f,\"goal\":%g,\"met\":%s,"
+      "\"quartiles\":[%.4f,%.4f],\"rounds\":%zu,\"goal_is\":\"%s\"}",
+      figure.name.c_str(), figure.unit.c_str(), s.ours.value, p99(s.ours).c_str(),
+      figure.peer.c_str(), s.peer.value, p99(s.peer).c_str(), s.ratio, figure.limit,
+      s.met ? "true" : "false", s.lower_quartile, s.upper_quartile, s.rounds, sign(figure.goal));
 }
 
 Session::Session(std::vector<std::string> names, bool json, int rounds)
@@ -104,8 +121,8 @@ bool Session::wants(std::string_view name) const {
          });
 }
 
-void Session::measure(const Figure& figure, const std::function<double()>& ours,
-                      const std::function<double()>& peer) {
+void Session::measure(const Figure& figure, const std::function<Measured()>& ours,
+                      const std::function<Measured()>& peer) {
   bool ours_first = false;
   measure(figure, [&] {
     Round round;

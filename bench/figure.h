@@ -28,15 +28,23 @@ struct Figure {
   double limit = 1;  // of ours / peer
 };
 
-// Both in the figure's unit.
+// What one side of a round gives, in the figure's unit: of calls that were timed one by one, their
+// median and their 99th percentile.
+struct Measured {
+  Measured(double value, double p99 = 0)  // NOLINT(google-explicit-constructor)
+      : value(value), p99(p99) {}
+  double value;
+  double p99;  // 0: none
+};
+
 struct Round {
-  double ours = 0;
-  double peer = 0;
+  Measured ours = 0;
+  Measured peer = 0;
 };
 
 struct Summary {
-  double ours = 0;  // medians
-  double peer = 0;
+  Measured ours = 0;  // medians of the rounds
+  Measured peer = 0;
   double ratio = 0;                               // the median of the rounds' ratios
   double lower_quartile = 0, upper_quartile = 0;  // of the ratios
   std::size_t rounds = 0;
@@ -46,12 +54,14 @@ struct Summary {
 // The value below which a share q of the values lies: of an odd number, the one in the middle for
 // 0.5. values is not empty.
 double quantile(std::vector<double> values, double q);
+// Microseconds of so many calls, each timed; few have no 99th percentile.
+Measured latency_us(int calls, const std::function<void()>& call);
 // rounds is not empty.
 Summary summarize(const Figure& figure, const std::vector<Round>& rounds);
 // One line; with the quartiles and the goal.
 std::string to_text(const Figure& figure, const Summary& summary);
 // One object with the fields of tools/bench --json and, for its table, quartiles, rounds and the
-// kind of goal.
+// kind of goal. p99 and peer_p99 are null where there is none.
 std::string to_json(const Figure& figure, const Summary& summary);
 
 // What a run of a binary measures and has found. Thread-safety: confined.
@@ -64,8 +74,8 @@ class Session {
   bool wants(std::string_view name) const;
   // Measures one round to warm up, then the rounds; ours goes first in every other one. Nothing if
   // the figure was not asked for.
-  void measure(const Figure& figure, const std::function<double()>& ours,
-               const std::function<double()>& peer);
+  void measure(const Figure& figure, const std::function<Measured()>& ours,
+               const std::function<Measured()>& peer);
   // For figures whose two values come out of one measurement.
   void measure(const Figure& figure, const std::function<Round()>& round);
   // There is no peer here, or nothing to measure; reason says what would help.

@@ -3,8 +3,8 @@
 
     tools/peers && .venv-peers/bin/python bench/peers_user.py
 
-Answers each line on stdin (dispatch_jax, chain_co_await, fetch_64MiB) with a number on stdout: microseconds, the last
-in milliseconds; medians over calls.
+Answers each line on stdin with a number on stdout, the median over calls: dispatch, chain (per step), put_fetch and
+fetch_64MiB in microseconds, put_64MiB in milliseconds. p99: that of the calls before, 0 where there is none.
 """
 
 from __future__ import annotations
@@ -18,22 +18,31 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-CALLS, CHAIN, LARGE = 3000, 1000, (64 << 20) // 4
+CALLS, CHAIN, CHAINS, LARGE_CALLS, LARGE = 3000, 1000, 3, 5, (64 << 20) // 4
 
 
-def median_us(call: Callable[[], object], calls: int = CALLS) -> float:
-    times = []
-    for _ in range(calls):
-        start = time.perf_counter_ns()
-        call()
-        times.append(time.perf_counter_ns() - start)
-    return statistics.median(times) / 1e3
+class Calls:
+    """Calls, each timed."""
+
+    p99 = 0.0
+
+    def median_us(self, call: Callable[[], object], calls: int = CALLS) -> float:
+        times = []
+        for _ in range(calls):
+            start = time.perf_counter_ns()
+            call()
+            times.append((time.perf_counter_ns() - start) / 1e3)
+        times.sort()
+        self.p99 = times[int(0.99 * (calls - 1) + 0.5)] if calls == CALLS else 0.0
+        return statistics.median(times)
 
 
 def main() -> None:
+    calls = Calls()
     increment = jax.jit(lambda x: x + 1)
     x = jnp.arange(4, dtype=jnp.float32)
     increment(x).block_until_ready()
+    one, large = np.ones(1, np.float32), np.ones(LARGE, np.float32)
 
     def chain() -> None:
         y = x
@@ -41,16 +50,24 @@ def main() -> None:
             y = increment(y)
         y.block_until_ready()
 
-    # Of an array whose bytes the host has not seen: JAX keeps what it gave. In place, as ours.
+    # Of arrays whose bytes the host has not seen: JAX keeps what it gave. In place, as ours.
     def fetch() -> float:
-        fresh = [jax.device_put(np.full(LARGE, i, np.float32)) for i in range(5)]
+        fresh = [jax.device_put(np.full(LARGE, i, np.float32)) for i in range(LARGE_CALLS)]
         jax.block_until_ready(fresh)
-        return median_us(lambda: np.asarray(fresh.pop()), 5) / 1e3
+        seen: list[np.ndarray] = []
+        return calls.median_us(lambda: seen.append(np.asarray(fresh[len(seen)])), LARGE_CALLS)
+
+    # May not lend the bytes to the array for good, as ours.
+    def put() -> float:
+        return calls.median_us(lambda: jax.device_put(large, may_alias=False).block_until_ready(), LARGE_CALLS) / 1e3
 
     answers = {
-        "dispatch_jax": lambda: median_us(lambda: increment(x).block_until_ready()),
-        "chain_co_await": lambda: median_us(chain, 3) / CHAIN,
+        "dispatch": lambda: calls.median_us(lambda: increment(x).block_until_ready()),
+        "chain": lambda: calls.median_us(chain, CHAINS) / CHAIN,
+        "put_fetch": lambda: calls.median_us(lambda: np.asarray(jax.device_put(one))),
+        "put_64MiB": put,
         "fetch_64MiB": fetch,
+        "p99": lambda: calls.p99,
     }
     for line in sys.stdin:
         print(answers[line.strip()](), flush=True)

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -100,27 +101,33 @@ void Bare::await_ready(abi::Buffer* buffer) const {
   await(ready.event);
 }
 
-abi::Buffer* Bare::put(const void* data, std::int64_t elements) const {
+abi::Buffer* Bare::put(const void* data, std::int64_t elements,
+                       devices::HostBufferSemantics semantics) const {
   abi::ClientBufferFromHostBufferArgs args;
   args.client = client_;
   args.data = data;
   args.type = abi::BufferType::kF32;
   args.dims = &elements;
   args.num_dims = 1;
-  args.host_buffer_semantics = 1;
+  args.host_buffer_semantics = static_cast<int>(semantics);
   args.device = device_;
   call(args);
   await(args.done_with_host_buffer);
   return args.buffer;
 }
 
-void Bare::fetch(abi::Buffer* buffer, void* to, std::size_t bytes) const {
-  abi::BufferToHostBufferArgs args;
-  args.src = buffer;
-  args.dst = to;
-  args.dst_size = bytes;
-  call(args);
-  await(args.event);
+void Bare::read(abi::Buffer* buffer, void* to, std::size_t bytes) const {
+  await_ready(buffer);
+  abi::BufferIncreaseExternalReferenceCountArgs begin;
+  begin.buffer = buffer;
+  call(begin);
+  abi::BufferOpaqueDeviceMemoryDataPointerArgs where;
+  where.buffer = buffer;
+  call(where);
+  std::memcpy(to, where.device_memory_ptr, bytes);
+  abi::BufferDecreaseExternalReferenceCountArgs end;
+  end.buffer = buffer;
+  call(end);
 }
 
 void Bare::destroy(abi::Buffer* buffer) const {

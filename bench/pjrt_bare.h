@@ -62,8 +62,12 @@ class Bare : public BareClient {
   // And destroys it.
   void await(devices::pjrt::abi::Event* event) const;
   void await_ready(devices::pjrt::abi::Buffer* buffer) const;
-  devices::pjrt::abi::Buffer* put(const void* data, std::int64_t elements) const;
-  void fetch(devices::pjrt::abi::Buffer* buffer, void* to, std::size_t bytes) const;
+  // Of f32; waits until the plugin needs the bytes no longer.
+  devices::pjrt::abi::Buffer* put(const void* data, std::int64_t elements,
+                                  devices::HostBufferSemantics semantics) const;
+  // Waits for the bytes and copies so many of them from where they are, as a fetch does that
+  // copies nothing where the host can read the device's memory.
+  void read(devices::pjrt::abi::Buffer* buffer, void* to, std::size_t bytes) const;
   void destroy(devices::pjrt::abi::Buffer* buffer) const;
   // done: nullptr where nobody waits for it.
   devices::pjrt::abi::Buffer* execute(devices::pjrt::abi::Buffer* input,

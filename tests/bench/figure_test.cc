@@ -16,9 +16,24 @@ TEST(FigureTest, RatioIsTheMedianOfTheRatiosOfEachRound) {
   // A busy minute that slows both leaves the ratio; the medians alone would give 20 / 20.
   const Summary s = summarize(kTime, {{10, 20}, {30, 60}, {20, 10}});
   EXPECT_EQ(s.ratio, 0.5);
-  EXPECT_EQ(s.ours, 20);
-  EXPECT_EQ(s.peer, 20);
+  EXPECT_EQ(s.ours.value, 20);
+  EXPECT_EQ(s.peer.value, 20);
   EXPECT_TRUE(s.met);
+}
+
+TEST(FigureTest, P99IsTheMedianOfTheRoundsAndPrintedWhereThereIsOne) {
+  const Summary s = summarize(kTime, {{{10, 11}, 40}, {{10, 13}, 40}, {{10, 99}, 40}});
+  EXPECT_EQ(s.ours.p99, 13);
+  EXPECT_NE(to_text(kTime, s).find("10 us (p99 13), somebody: 40, ratio"), std::string::npos);
+  EXPECT_NE(to_json(kTime, s).find(R"("p99":13,"peer":"somebody","peer_value":40,"peer_p99":null)"),
+            std::string::npos);
+}
+
+TEST(FigureTest, FewCallsHaveNoP99) {
+  int calls = 0;
+  EXPECT_EQ(latency_us(5, [&] { ++calls; }).p99, 0);
+  EXPECT_GT(latency_us(1000, [&] { ++calls; }).p99, 0);
+  EXPECT_EQ(calls, 1005);
 }
 
 TEST(FigureTest, TimesAreMetFromBelowAndRatesFromAbove) {
@@ -51,11 +66,11 @@ TEST(SessionTest, MeasuresTheRoundsAfterOneThatWarmsUpAndAlternatesWhoGoesFirst)
         return 1.0;
       });
   EXPECT_EQ(order, "oppooppooppooppooppo");  // ten pairs
-  EXPECT_EQ(
-      ::testing::internal::GetCapturedStdout(),
-      "{\"figure\":\"a.rate\",\"unit\":\"1/s\",\"ours\":4,\"peer\":\"somebody\",\"peer_value\":1,"
-      "\"ratio\":4.0000,\"goal\":2,\"met\":true,\"quartiles\":[4.0000,4.0000],\"rounds\":9,"
-      "\"goal_is\":\">=\"}\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(),
+            "{\"figure\":\"a.rate\",\"unit\":\"1/s\",\"ours\":4,\"p99\":null,\"peer\":\"somebody\","
+            "\"peer_value\":1,\"peer_p99\":null,\"ratio\":4.0000,\"goal\":2,\"met\":true,"
+            "\"quartiles\":[4.0000,4.0000],\"rounds\":9,"
+            "\"goal_is\":\">=\"}\n");
   EXPECT_EQ(session.exit_code(), 0);
 }
 

@@ -14,18 +14,33 @@ loader = importlib.machinery.SourceFileLoader('bench', os.path.join(TOOLS, 'benc
 bench = importlib.util.module_from_spec(importlib.util.spec_from_loader('bench', loader))
 loader.exec_module(bench)
 
-ROW = {'figure': 'graph.chain', 'unit': 'ns', 'ours': 24.4, 'peer': 'oneTBB', 'peer_value': 36.5,
-       'ratio': 0.667, 'goal': 1, 'met': True, 'quartiles': [0.6, 0.7], 'rounds': 9, 'goal_is': '<='}
+ROW = {'figure': 'graph.chain', 'unit': 'ns', 'ours': 24.4, 'p99': None, 'peer': 'oneTBB', 'peer_value': 36.5,
+       'peer_p99': None, 'ratio': 0.667, 'goal': 1, 'met': True, 'quartiles': [0.6, 0.7], 'rounds': 9, 'goal_is': '<='}
 
 
 class BenchTest(unittest.TestCase):
     def test_json_line_has_exactly_the_fields_that_are_promised(self):
         self.assertEqual(list(json.loads(bench.json_line(ROW))),
-                         ['figure', 'unit', 'ours', 'peer', 'peer_value', 'ratio', 'goal', 'met'])
+                         ['figure', 'unit', 'ours', 'p99', 'peer', 'peer_value', 'peer_p99', 'ratio', 'goal', 'met'])
 
     def test_text_tells_the_quartiles_and_a_miss(self):
         self.assertIn('quartiles 0.600 to 0.700', bench.text_line(ROW))
         self.assertTrue(bench.text_line(ROW | {'met': False}).endswith('MISSED'))
+
+    def test_p99_is_told_in_text_and_table_where_there_is_one(self):
+        slow = ROW | {'p99': 31, 'peer_p99': 99}
+        self.assertIn('24.4 ns (p99 31.0); oneTBB: 36.5 (p99 99.0); ratio', bench.text_line(slow))
+        self.assertIn('| 24.4 ns | 31.0 | oneTBB: 36.5 (p99 99.0) |', bench.table([slow]))
+        self.assertNotIn('p99', bench.text_line(ROW))
+
+    def test_all_lines_of_the_table_have_the_cells_of_its_head(self):
+        lines = bench.table([ROW, ROW | {'p99': 31}, {'figure': 'a', 'skipped': 'b'}]).splitlines()
+        self.assertEqual({line.count('|') for line in lines}, {8})
+
+    def test_families_without_a_row_are_named(self):
+        rows = [ROW | {'figure': f'{family}.x'} for family in bench.FAMILIES if family != 'user']
+        self.assertEqual(bench.families_without(rows), ['user'])
+        self.assertEqual(bench.families_without(rows + [{'figure': 'user.dispatch', 'skipped': 'b'}]), [])
 
     def test_a_figure_without_its_peer_is_skipped_in_text_and_table(self):
         row = {'figure': 'actors.fan_in', 'skipped': 'no CAF'}
@@ -41,7 +56,7 @@ class BenchTest(unittest.TestCase):
         readme = f'before\n{bench.README_BEGIN}\nold\n{bench.README_END}\nafter\n'
         text = bench.with_table(readme, [ROW, {'figure': 'a', 'skipped': 'b'}], 61, '0.1')
         self.assertNotIn('old', text)
-        self.assertIn('| graph.chain | 24.4 ns | oneTBB: 36.5 | 0.67 (0.60 to 0.70) | at most 1 | met |',
+        self.assertIn('| graph.chain | 24.4 ns |  | oneTBB: 36.5 | 0.67 (0.60 to 0.70) | at most 1 | met |',
                       text)
         self.assertIn('1 of 1 figures meet', text)
         self.assertTrue(text.startswith('before\n') and text.endswith(f'{bench.README_END}\nafter\n'))
