@@ -4,6 +4,7 @@
 
 #include "millrace/collectives/rendezvous.h"
 #include "millrace/core/async/combinators.h"
+#include "millrace/core/base/check.h"
 #include "millrace/devices/device.h"
 #include "millrace/devices/device_body.h"
 
@@ -110,12 +111,17 @@ Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& syst
   return members;
 }
 
-int ProcessGroup::size() const { return static_cast<int>(core_->devices.size()); }
-const std::string& ProcessGroup::name() const { return core_->name; }
-const Device& ProcessGroup::device() const { return core_->devices[at(rank_)]; }
+ProcessGroup::Core& ProcessGroup::core() const {
+  MILLRACE_CHECK(core_, "a ProcessGroup that was moved from was used");
+  return *core_;
+}
+
+int ProcessGroup::size() const { return static_cast<int>(core().devices.size()); }
+const std::string& ProcessGroup::name() const { return core().name; }
+const Device& ProcessGroup::device() const { return core().devices[at(rank_)]; }
 
 std::uint64_t ProcessGroup::reserve(std::uint64_t count) const {
-  return core_->next_sequence[at(rank_)].fetch_add(count);
+  return core().next_sequence[at(rank_)].fetch_add(count);
 }
 
 Future<Buffers> ProcessGroup::call(CollectiveCall call, Buffers buffers,
@@ -129,9 +135,9 @@ Future<Buffers> ProcessGroup::call(CollectiveCall call, Buffers buffers,
   request.flow = options.flow;
   // The deadline goes with the request: the group knows whom to name. Stop ends this rank's wait
   // here. Nothing is kept from the group, be it too late: the others wait for this rank's number.
-  const Status in_time = core_->in_time(options.call, "a collective");
+  const Status in_time = core().in_time(options.call, "a collective");
   if (!in_time && !options.call.stop.stop_requested()) request.late = in_time.error();
-  return wait_in_time(core_->group.ask(std::move(request)), in_time, options.call);
+  return wait_in_time(core().group.ask(std::move(request)), in_time, options.call);
 }
 
 Future<Buffers> ProcessGroup::all_reduce(const Buffers& buffers, ReduceOp op,
@@ -174,21 +180,21 @@ Future<Payloads> ProcessGroup::rendezvous(std::string tag, std::string payload,
   const bool inside = index(ranks->ranks().front()) >= 0 && index(ranks->ranks().back()) < size();
   if (!inside || !ranks->contains(rank_)) {
     return fail(ErrorCode::kInvalidArgument,
-                "rendezvous '" + tag + "' of group '" + core_->name + "' by " + to_string(rank_) +
+                "rendezvous '" + tag + "' of group '" + core().name + "' by " + to_string(rank_) +
                     " over " + to_string(ranks->ranks()) +
                     ": the subset must lie in the group and contain the caller");
   }
   RendezvousJoin join{std::move(tag), ranks, std::move(payload), options.deadline};
-  const auto& actor = core_->meetings[at(rank_)];
-  const Status in_time = core_->in_time(options, "a rendezvous");
+  const auto& actor = core().meetings[at(rank_)];
+  const Status in_time = core().in_time(options, "a rendezvous");
   return wait_in_time(actor.ask(std::move(join)), in_time, options);
 }
 
-void ProcessGroup::fail_rank(Rank rank, const Error& error) const { core_->fail_rank(rank, error); }
+void ProcessGroup::fail_rank(Rank rank, const Error& error) const { core().fail_rank(rank, error); }
 
 Future<void> ProcessGroup::close() const {
-  std::vector<Future<actors::Down>> downs = {core_->group.stop()};
-  for (const auto& meeting : core_->meetings) downs.push_back(meeting.stop());
+  std::vector<Future<actors::Down>> downs = {core().group.stop()};
+  for (const auto& meeting : core().meetings) downs.push_back(meeting.stop());
   return when_all(downs);
 }
 

@@ -85,6 +85,7 @@ class ProcessGroup {
 
  private:
   struct Core;
+  Core& core() const;  // CHECKs that this handle was not moved from
   ProcessGroup(std::shared_ptr<Core> core, Rank rank) : core_(std::move(core)), rank_(rank) {}
   Future<devices::Buffers> call(CollectiveCall call, devices::Buffers buffers,
                                 const CollectiveOptions& options) const;

@@ -1,6 +1,7 @@
 #include "millrace/devices/client.h"
 
 #include <cstring>
+#include <exception>
 #include <new>
 
 namespace millrace::devices {
@@ -136,9 +137,9 @@ Client::PutMemorySource Client::put_memory(DeviceId /*device*/) {
       return PutMemory{HostArray::make_unwritten(shape),
                        HostBufferSemantics::kImmutableUntilTransferCompletes};
     } catch (const std::bad_alloc&) {
-      return fail(ErrorCode::kResourceExhausted,
-                  "there is no host memory for the copy of a " + shape.to_string() +
-                      " that a put makes; put it with an owner, which is not copied");
+      return std::unexpected(detail::exception_to_error(std::current_exception())
+                                 .with_context("the copy of a " + shape.to_string() +
+                                               " that a put without an owner makes"));
     }
   };
 }

@@ -25,7 +25,7 @@ MemoryPool& host_memory() {
 }  // namespace
 
 HostArray HostArray::make_unwritten(const Shape& shape) {
-  Result<Ref<Block>> block = host_memory().allocate(shape.size_bytes());
+  Result<Ref<Block>> block = host_memory().allocate(shape.size_bytes(), "an array of the host");
   if (!block) throw NoMemory(block.error());
   std::byte* const data = (*block)->data();
   return HostArray(shape, {data, shape.size_bytes()}, make_owner(*std::move(block)));

@@ -1,5 +1,6 @@
 #include "millrace/devices/launch_operation.h"
 
+#include <new>
 #include <utility>
 
 #include "millrace/core/base/mutex.h"
@@ -143,13 +144,18 @@ bool LaunchOperation::call_client_spanning(Seat& seat) {
 Status LaunchOperation::launch(std::span<const DeviceId> devices,
                                std::span<const std::span<const Buffer>> arguments,
                                std::span<LaunchResult> results) {
-  Status launched = executable_.body()->launch({.devices = devices,
-                                                .arguments = arguments,
-                                                .non_donatable = non_donatable_.span(),
-                                                .stop = stop_token_,
-                                                .deadline = deadline_,
-                                                .flow = flow_},
-                                               results);
+  Status launched;
+  try {
+    launched = executable_.body()->launch({.devices = devices,
+                                           .arguments = arguments,
+                                           .non_donatable = non_donatable_.span(),
+                                           .stop = stop_token_,
+                                           .deadline = deadline_,
+                                           .flow = flow_},
+                                          results);
+  } catch (const std::bad_alloc&) {  // here, so that the other devices of the launch are told
+    launched = std::unexpected(no_memory());
+  }
   arguments_ = {};  // the client keeps what it needs
   return launched;
 }

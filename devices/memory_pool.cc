@@ -91,7 +91,7 @@ Result<MemoryPool::Use> MemoryPool::use(std::size_t size) {
   return Use(Ref<MemoryPool>::share(this), bytes);
 }
 
-Result<Ref<Block>> MemoryPool::allocate(std::size_t size) {
+Result<Ref<Block>> MemoryPool::allocate(std::size_t size, std::string_view what) {
   if (size > kLargest) {
     return fail(ErrorCode::kResourceExhausted,
                 "an array of " + std::to_string(size) + " bytes is more than any CPU device holds");
@@ -101,8 +101,7 @@ Result<Ref<Block>> MemoryPool::allocate(std::size_t size) {
   MILLRACE_TRY_STATUS(begin_use(bytes));
   Block* block = take(size_class);
   if (block == nullptr) {
-    Result<SystemMemory> data =
-        allocate_memory(static_cast<std::size_t>(bytes), "an array of a CPU device");
+    Result<SystemMemory> data = allocate_memory(static_cast<std::size_t>(bytes), what);
     if (!data) {
       end_use(bytes);
       return std::unexpected(data.error());

@@ -92,7 +92,7 @@ class MemoryPool final : public RefCounted {
 
   // kResourceExhausted with the numbers, beyond the limit or where the system has no more. Contents
   // are whatever was there before.
-  Result<Ref<Block>> allocate(std::size_t size);
+  Result<Ref<Block>> allocate(std::size_t size, std::string_view what = "an array of a CPU device");
   // Memory of the device that is no block, such as the temporaries of an execution: in use, and
   // within the limit, for as long as this lives. The same errors.
   class Use;

@@ -1,7 +1,10 @@
 #include "millrace/devices/operation.h"
 
+#include <exception>
+#include <new>
 #include <utility>
 
+#include "millrace/core/async/future.h"
 #include "millrace/devices/device_scope.h"
 
 namespace millrace::devices {
@@ -54,7 +57,12 @@ void Seat::Call::run() noexcept {
   bool over = false;
   {
     const DeviceScope scope(seat_.device->client(), seat_.device->id());
-    over = operation.call_client(seat_);
+    try {
+      over = operation.call_client(seat_);
+    } catch (const std::bad_alloc&) {
+      operation.give_up(operation.no_memory());
+      over = true;
+    }
   }
   const Signal signal = over ? kOver : kReturned;
   if (!seat_.device->try_signal(seat_, signal)) seat_.signal(signal);
@@ -176,6 +184,10 @@ bool Operation::vote(Seat& voter) {
     if (&seat != &voter) seat.signal(Seat::kArm);
   }
   return true;
+}
+
+Error Operation::no_memory() const {
+  return detail::exception_to_error(std::current_exception()).with_context(describe());
 }
 
 void Operation::destroy() {

@@ -111,10 +111,12 @@ class Operation : public Pooled {
   void fail(const Error& error);
   // The actor of seat: the right to start it; false if it has failed, kWithdraw follows.
   bool begin() { return decide(Decision::kStarted); }
-  // Its call has not returned, and is waited for no longer.
+  // Its call has not returned, and is waited for no longer; or it ended for want of memory.
   void give_up(const Error& error) { complete_with(error); }
+  // kResourceExhausted, from the std::bad_alloc that is being handled.
+  Error no_memory() const;
   // Calls the client, in a DeviceScope, outside of every turn. True: it is over on that device;
-  // else seat.wait_for() has been called, and kDone follows.
+  // else seat.wait_for() has been called, and kDone follows. It may throw std::bad_alloc before.
   virtual bool call_client(Seat& seat) = 0;
   // What the call has waited for is there; on the thread that brings it, which must not call the
   // client.

@@ -11,9 +11,13 @@
 //   }
 //   Future<int> n = spawn(executor, length(text));
 //
-// g++ 12 destroys twice what a braced aggregate owns that is made inside an awaited expression,
-// `co_await ref.ask(Message{.name = name})`: name it before, or give it a constructor. Aggregates
-// of Millrace's are safe (core/base/braced.h).
+// g++ 12 gets braces inside an awaited expression wrong. What they make of Millrace's own types is
+// safe (core/base/braced.h); two things that no signature of ours can mend are named before:
+//  - A std::initializer_list does not compile ("array used as initializer"):
+//    `co_await device.put(std::vector<float>{1, 2}, {2})`. Write `std::vector<float> x = {1, 2};`
+//    and `co_await device.put(std::move(x), {2})`, or name the future and await that.
+//  - What an aggregate owns is destroyed twice: `co_await ref.ask(Message{.name = name})`. Name the
+//    message, or give it a constructor.
 //
 // Invariants:
 //  - CO-1 a coroutine runs on its home executor, except that its locals may be destroyed where that

@@ -91,6 +91,7 @@ GraphRun::~GraphRun() {
 
 Ref<GraphRun> GraphRun::start(const Ref<detail::GraphCore>& core,
                               std::span<const GraphInput> inputs, const CallOptions& options) {
+  MILLRACE_CHECK(core, "a Graph that was moved from was started");
   auto run = Ref<GraphRun>::adopt(new GraphRun(core, options));
   run->add_ref();  // until settled
   run->prepare();

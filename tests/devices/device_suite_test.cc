@@ -230,8 +230,11 @@ TEST_P(DeviceSuite, DonatedInputIsGoneAndKeptInputStays) {
   const Buffers given = wait_blocking(devices_[0].execute(increment, {a})).value();
   EXPECT_TRUE(a.removed());
   EXPECT_THAT(fetch(given[0]), ElementsAre(2, 3, 4, 5));
-  EXPECT_FALSE(wait_blocking(devices_[0].execute(increment, {a})).has_value());
-  EXPECT_FALSE(wait_blocking(a.ready()).has_value());
+  EXPECT_EQ(code_of(wait_blocking(devices_[0].execute(increment, {a}))),
+            ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(code_of(wait_blocking(devices_[0].fetch(a))), ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(code_of(wait_blocking(devices_[1].copy_from(a))), ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(code_of(wait_blocking(a.ready())), ErrorCode::kFailedPrecondition);
 }
 
 TEST_P(DeviceSuite, HostThatReadsADonatedInputSeesItsOldBytes) {

@@ -108,6 +108,7 @@ class Runtime {
   template <class F>
   auto on_blocking_thread(const std::string& what, const CallOptions& call, F work) const;
   explicit Runtime(std::unique_ptr<Core> core);
+  Core& core() const;  // CHECKs that this handle was not moved from
   std::unique_ptr<Core> core_;
 };
 

@@ -279,39 +279,43 @@ Result<Runtime> Runtime::create(Result<RuntimeOptions> options, const CallOption
   return runtime;
 }
 
-std::span<const devices::Device> Runtime::devices() const { return core_->devices; }
+Runtime::Core& Runtime::core() const {
+  MILLRACE_CHECK(core_, "a Runtime that was moved from was used");
+  return *core_;
+}
+std::span<const devices::Device> Runtime::devices() const { return core().devices; }
 const devices::Device& Runtime::device(std::size_t index) const {
-  if (index >= core_->devices.size()) {
+  if (index >= core().devices.size()) {
     const std::string message = "Runtime::device(" + std::to_string(index) +
                                 ") was asked of a runtime with " +
-                                std::to_string(core_->devices.size()) + " (counted from 0)";
+                                std::to_string(core().devices.size()) + " (counted from 0)";
     check_failed("index < devices().size()", message.c_str());
   }
-  return core_->devices[index];
+  return core().devices[index];
 }
-devices::Client& Runtime::client() const { return *core_->client; }
-const std::string& Runtime::device_kind() const { return core_->device_kind; }
-const Environment& Runtime::environment() const { return core_->environment; }
-Executor& Runtime::compute() const { return *core_->compute; }
-EventLoop& Runtime::loop() const { return core_->loop->loop(); }
-actors::ActorSystem& Runtime::actors() const { return *core_->actors; }
-TraceRecorder* Runtime::trace() const { return core_->trace.get(); }
-trace::TraceFile* Runtime::trace_file() const { return core_->trace_file.get(); }
-Metrics& Runtime::metrics() const { return core_->metrics; }
-const RuntimeOptions& Runtime::options() const { return core_->options; }
+devices::Client& Runtime::client() const { return *core().client; }
+const std::string& Runtime::device_kind() const { return core().device_kind; }
+const Environment& Runtime::environment() const { return core().environment; }
+Executor& Runtime::compute() const { return *core().compute; }
+EventLoop& Runtime::loop() const { return core().loop->loop(); }
+actors::ActorSystem& Runtime::actors() const { return *core().actors; }
+TraceRecorder* Runtime::trace() const { return core().trace.get(); }
+trace::TraceFile* Runtime::trace_file() const { return core().trace_file.get(); }
+Metrics& Runtime::metrics() const { return core().metrics; }
+const RuntimeOptions& Runtime::options() const { return core().options; }
 
 // work() on a blocking thread, which the close waits for.
 template <class F>
 auto Runtime::on_blocking_thread(const std::string& what, const CallOptions& call, F work) const {
   using R = std::invoke_result_t<F&>;  // a Result
   using Given = Future<typename R::value_type>;
-  if (core_->forked()) return Given(forked_error(what));
+  if (core().forked()) return Given(forked_error(what));
   const auto check = [core = core_.get(), call, what] {
     return check_in_time(call, *core->environment.clock, what);
   };
   if (Status ok = check(); !ok) return Given(ok.error());
-  Scope::Hold hold = core_->compilations.hold();
-  if (!hold) return Given(core_->compilations.closed_error());
+  Scope::Hold hold = core().compilations.hold();
+  if (!hold) return Given(core().compilations.closed_error());
   auto unless_late = [check, work = std::move(work),
                       hold = std::move(hold)](const Status&) mutable -> R {
     MILLRACE_TRY_STATUS(check());
@@ -319,10 +323,10 @@ auto Runtime::on_blocking_thread(const std::string& what, const CallOptions& cal
     hold.reset();
     return result;
   };
-  Given called = make_ready().then(*core_->blocking, std::move(unless_late));
+  Given called = make_ready().then(*core().blocking, std::move(unless_late));
   // The close that has waited for it long enough ends the wait with its own error.
-  if (core_->client->calls_may_block()) {
-    called = with_stop(called, core_->stop_waiting.get_token())
+  if (core().client->calls_may_block()) {
+    called = with_stop(called, core().stop_waiting.get_token())
                  .then(inline_executor(), [core = core_.get()](R result) -> R {
                    if (!result && result.error().code() == ErrorCode::kCancelled &&
                        core->stop_waiting.stop_requested())
@@ -330,7 +334,7 @@ auto Runtime::on_blocking_thread(const std::string& what, const CallOptions& cal
                    return result;
                  });
   }
-  return with_options(called, call, *core_->environment.timers);
+  return with_options(called, call, *core().environment.timers);
 }
 
 Future<devices::Executable> Runtime::compile(devices::Program program,
@@ -371,7 +375,7 @@ Future<std::string> Runtime::serialize(const devices::Executable& executable,
 }
 Future<devices::Executable> Runtime::load(std::string serialized, CallOptions call) const {
   return on_blocking_thread("load", call,
-                            [client = core_->client.get(), serialized = std::move(serialized)] {
+                            [client = core().client.get(), serialized = std::move(serialized)] {
                               return client->load(serialized);
                             });
 }
@@ -383,23 +387,24 @@ Future<devices::Attributes> Runtime::cost_analysis(const devices::Executable& ex
 }
 Future<devices::MemoryStats> Runtime::memory_stats(devices::DeviceId device,
                                                    CallOptions call) const {
-  return on_blocking_thread("memory_stats", call, [client = core_->client.get(), device] {
+  return on_blocking_thread("memory_stats", call, [client = core().client.get(), device] {
     return client->memory_stats(device);
   });
 }
 
 Future<void> Runtime::close() const {
-  if (core_->forked()) return forked_error("Runtime::close");
+  Core& all = core();
+  if (all.forked()) return forked_error("Runtime::close");
   // Started outside the lock: what is idle ends inside the call.
   Ref<ClosedCell> closed;
   {
-    MutexLock lock(core_->mutex);
-    if (core_->closed.valid()) return core_->closed;
-    closed = make_ref<ClosedCell>(core_->executors(), core_->loop ? &core_->loop->loop() : nullptr);
-    core_->closed = Future<void>(Ref<Cell<void>>(closed));
+    MutexLock lock(all.mutex);
+    if (all.closed.valid()) return all.closed;
+    closed = make_ref<ClosedCell>(all.executors(), all.loop ? &all.loop->loop() : nullptr);
+    all.closed = Future<void>(Ref<Cell<void>>(closed));
   }
   // Inline: the executors that could run it are among what it closes.
-  const Future<void> ended = spawn(inline_executor(), core_->close_all());
+  const Future<void> ended = spawn(inline_executor(), all.close_all());
   static_cast<void>(
       ended.then(inline_executor(), [closed](Status status) { closed->set(std::move(status)); }));
   return Future<void>(Ref<Cell<void>>(closed));

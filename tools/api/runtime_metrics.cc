@@ -84,9 +84,9 @@ std::vector<std::optional<devices::MemoryStats>> Runtime::Core::memory(const Run
 }
 
 MetricsSnapshot Runtime::metrics_snapshot() const {
-  MetricsSnapshot snapshot = core_->metrics.snapshot();
-  if (core_->cache) {
-    const devices::CompilationCacheStats stats = core_->cache->stats();
+  MetricsSnapshot snapshot = core().metrics.snapshot();
+  if (core().cache) {
+    const devices::CompilationCacheStats stats = core().cache->stats();
     Adder add(snapshot, {});
     add.counter("millrace_compilation_cache_hits_total", stats.hits,
                 "Compilations that an earlier one has saved.");
@@ -95,9 +95,9 @@ MetricsSnapshot Runtime::metrics_snapshot() const {
     add.counter("millrace_compilation_cache_damaged_total", stats.damaged,
                 "Of the misses: what was kept could not be used.");
   }
-  const auto memory = core_->memory(*this);
+  const auto memory = core().memory(*this);
   for (std::size_t i = 0; i < memory.size(); ++i)
-    add_device(core_->devices[i], memory[i], snapshot);
+    add_device(core().devices[i], memory[i], snapshot);
   Adder(snapshot, {{"compiler", std::string(compiler())}, {"version", std::string(version())}})
       .gauge("millrace_build_info", 1, "What was built, in its labels.");
   snapshot.sort();

@@ -11,6 +11,7 @@
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/base/json_text.h"
+#include "millrace/core/base/memory_left.h"
 #include "millrace/core/base/printed.h"
 #include "millrace/devices/program.h"
 #include "millrace/tools/commands/command.h"
@@ -171,6 +172,11 @@ Result<ExitCode> run_on(const Runtime& runtime, const devices::Program& program,
 
   MILLRACE_TRY(std::vector<devices::HostArray> inputs,
                read_inputs(flags.inputs, program, executable.input_shapes(), call));
+  // A plugin's devices have memory of their own.
+  if (!runtime.client().calls_may_block()) {
+    MILLRACE_TRY_STATUS(check_memory_left("the results and temporaries of an execution",
+                                          executable.body()->launch_bytes()));
+  }
   Runner runner(runtime, std::move(executable), std::move(inputs), call);
   std::vector<double> execute_ms;
   for (int i = 0; i < flags.repeat; ++i) {
@@ -211,6 +217,8 @@ Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
   return with_runtime(options, *limits, console, [&](const Runtime& runtime) -> Result<ExitCode> {
     const Result<ExitCode> code = run_on(runtime, *program, flags, limits->call(), console);
     if (code) return code;
+    if (code.error().detail<MemoryShortage>() != nullptr)
+      return std::unexpected(code.error().with_context("running " + flags.file));
     const int signal = limits->signal();
     if (signal == 0 || code.error().code() != ErrorCode::kCancelled)
       return std::unexpected(limits->at_end(code.error()));

@@ -3,9 +3,9 @@
 
 usage: check_headers.py [BUILD_FOLDER]     (default: build, which must be configured)
 - A header that its own source includes first is compiled alone by the build; every other one is compiled here.
-- Each header of tools/dev/public_headers.txt is compiled alone by g++, and all of them together by clang++-19 where it is
-  there, with the warnings that users turn on as errors; each of its types that the list names is made by default, copied and
-  destroyed there, if it may.
+- Each header of tools/dev/public_headers.txt is compiled alone by g++ and by clang++-19, with the warnings that users turn on
+  as errors; each of its types that the list names is made by default, copied and destroyed there, if it may, and each
+  value in braces is written there as a user writes it.
 What passed is not compiled again until it or something of ours that it includes changes.
 """
 
@@ -21,11 +21,11 @@ LIST = 'tools/dev/public_headers.txt'
 BASE = ['-std=c++23', '-fsyntax-only', '-x', 'c++', '-Werror', '-Wall', '-Wextra']
 OWN = BASE + ['-Wno-missing-field-initializers']
 USERS = BASE + ['-Wpedantic', '-Wshadow', '-Wconversion']
-CLANG = 'clang++-19'
+GCC, CLANG = 'g++', 'clang++-19'
 
 
 def public_headers(text):
-    """(header, its types) of each line "HEADER: TYPE TYPE" of the list."""
+    """(header, its types and values) of each line "HEADER: TYPE TYPE{.FIELD=VALUE}" of the list."""
     lines = [line.partition('#')[0].strip() for line in text.split('\n')]
     return [(header.strip(), types.split()) for header, _, types in (line.partition(':') for line in lines if line)]
 
@@ -43,11 +43,15 @@ def built_alone(header):
 
 
 def made(public):
-    """A source that includes the headers alone and makes, copies and destroys their types, as far as each may be."""
-    named = [t for _, types in public for t in types]  # one type may have two names
+    """A source that includes the headers alone, makes, copies and destroys their types, as far as each may be, and
+    writes their values."""
+    words = [w for _, types in public for w in types]
+    named = [w for w in words if '{' not in w]  # one type may have two names
+    values = [w for w in words if '{' in w]
     return '\n'.join([*(f'#include "{spelled(header)}"' for header, _ in public), '#include <type_traits>',
                       'namespace millrace {', USE,
-                      *(f'void (*use_{i})(const {t}*) = use<{t}>;' for i, t in enumerate(named)), '}', ''])
+                      *(f'void (*use_{i})(const {t}*) = use<{t}>;' for i, t in enumerate(named)),
+                      *(f'auto write_{i}() {{ return {v}; }}' for i, v in enumerate(values)), '}', ''])
 
 
 USE = """template <class T>
@@ -69,19 +73,21 @@ def compile_source(compiler, flags, source, build):
 
 def main():
     build = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(tree.ROOT, 'build'))
+    for compiler in (GCC, CLANG):
+        if not shutil.which(compiler):
+            print(f'{compiler} is not here; tools/install_packages check installs it')
+            return 1
     public = public_headers(tree.read(LIST))
     headers = [f for f in tree.cpp_files() if f.endswith('.h')]
     gone = [h for h, _ in public if tree.ours(spelled(h)) not in headers]
     for header in gone:
         print(f'{LIST}: {header}: no such header')
 
-    # Compiler, flags, source, what it is and the headers in it.
-    work = [('g++', OWN, f'#include "{spelled(h)}"\n', h, [h]) for h in headers if not built_alone(h)]
-    work += [('g++', USERS, made([p]), p[0], [p[0]]) for p in public]
-    if shutil.which(CLANG):
-        work.insert(0, (CLANG, USERS, made(public), 'the public headers', [h for h, _ in public]))
+    # Compiler, flags, source and the header in it.
+    work = [(GCC, OWN, f'#include "{spelled(h)}"\n', h) for h in headers if not built_alone(h)]
+    work += [(compiler, USERS, made([p]), p[0]) for p in public for compiler in (GCC, CLANG)]
     closures, cache = tree.Closures(), tree.Cache(os.path.join(build, 'check', 'headers'))
-    work = [(*w[:4], ''.join(closures.digest(tree.ours(spelled(h)), *w[:4]) for h in w[4])) for w in work]
+    work = [(*w, closures.digest(tree.ours(spelled(w[3])), *w)) for w in work]
     new = [w for w in work if not cache.has(w[4])]
     failures = len(gone)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

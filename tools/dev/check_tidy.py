@@ -6,7 +6,7 @@ usage: check_tidy.py [BUILD_FOLDER] [--changed BASE] [FILE...]
   --changed BASE     only sources that differ from the commit BASE, or include a header that does
 A source that passed is not checked again until it, something of ours that it includes, .clang-tidy or
 its compile command changes; its headers are checked with it. The largest sources come first. Where MILLRACE_LONG is
-set, as tools/check --long does, tests are checked too, and the analyzer runs: each doubles the time.
+set, as tools/check --long does, tests and bench are checked too, and the analyzer runs: each doubles the time.
 """
 
 import argparse

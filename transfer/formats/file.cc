@@ -224,9 +224,16 @@ Result<NewFile> NewFile::create(const std::string& path) {
 
 // The error is why, or if that is 0, what opening it gives.
 Result<NewFile> NewFile::create_in_place(const std::string& path, bool replaces, int why) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
-  if (fd < 0) return writing_error(path, why != 0 ? why : errno);
-  return NewFile(path, path, fd, replaces);
+  // With O_NONBLOCK, a pipe that nothing reads is an error and not waited for; writes wait.
+  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!fd && errno == ENXIO)
+    return fail(ErrorCode::kFailedPrecondition, "writing " + path + ": it has no reader");
+  if (!fd) return writing_error(path, why != 0 ? why : errno);
+  if (const int flags = ::fcntl(fd.get(), F_GETFL);
+      flags < 0 || ::fcntl(fd.get(), F_SETFL, flags & ~O_NONBLOCK) != 0) {
+    return writing_error(path, errno);
+  }
+  return NewFile(path, path, fd.detach(), replaces);
 }
 
 Status NewFile::check(const std::string& path) {

@@ -82,8 +82,8 @@ class MappedFile {
 // kInvalidArgument. Thread-safety: confined.
 class NewFile {
  public:
-  // What errno says: kNotFound, kPermissionDenied (for the old file, too), ... Opening a pipe waits
-  // for its reader.
+  // What errno says: kNotFound, kPermissionDenied (for the old file, too), ...
+  // kFailedPrecondition of a pipe that nothing reads.
   static Result<NewFile> create(const std::string& path);
   // What create() would give, as far as it can be known. Nothing of it stays, also after a kill.
   static Status check(const std::string& path);

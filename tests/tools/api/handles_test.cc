@@ -9,11 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/collectives/process_group.h"
+#include "millrace/core/async/graph.h"
 #include "millrace/millrace.h"
 
 namespace millrace {
 namespace {
 
+using collectives::ProcessGroup;
 using ::testing::HasSubstr;
 
 // As a member, which needs the special members of what it holds.
@@ -132,6 +135,32 @@ TEST(EmptyHandlesDeathTest, WhereTheHeaderSaysSoEndWithASentence) {
   EXPECT_DEATH(static_cast<void>(Buffer().shape()), "a Buffer that is empty");
   EXPECT_DEATH(static_cast<void>(Executable().name()), "an Executable that is empty");
 }
+
+// NOLINTBEGIN(bugprone-use-after-move): that is what is tested.
+TEST(EmptyHandlesDeathTest, ThoseThatWereMovedFromEndWithASentence) {
+  Runtime runtime = make_runtime();
+  ProcessGroup rank =
+      std::move(ProcessGroup::create(runtime.actors(), "g", runtime.devices()).value()[0]);
+  Graph graph = GraphBuilder().build({}).value();
+  Task<int> task = awaits(make_ready(1));
+  const Runtime there = std::move(runtime);
+  const ProcessGroup group = std::move(rank);
+  const Graph built = std::move(graph);
+  EXPECT_TRUE(wait_blocking(spawn(inline_executor(), std::move(task))));
+  EXPECT_DEATH(static_cast<void>(runtime.device(0)), "a Runtime that was moved from was used");
+  EXPECT_DEATH(static_cast<void>(runtime.compile(Program::from_text(""))),
+               "a Runtime that was moved from");
+  EXPECT_DEATH(static_cast<void>(runtime.close()), "a Runtime that was moved from");
+  EXPECT_DEATH(static_cast<void>(runtime.metrics_snapshot()), "a Runtime that was moved from");
+  EXPECT_DEATH(static_cast<void>(rank.size()), "a ProcessGroup that was moved from was used");
+  EXPECT_DEATH(static_cast<void>(rank.barrier()), "a ProcessGroup that was moved from");
+  EXPECT_DEATH(static_cast<void>(rank.close()), "a ProcessGroup that was moved from");
+  EXPECT_DEATH(static_cast<void>(graph.start()), "a Graph that was moved from was started");
+  EXPECT_DEATH(static_cast<void>(spawn(inline_executor(), std::move(task))),
+               "a Task is spawned once");
+  EXPECT_TRUE(wait_blocking(group.close()));
+}
+// NOLINTEND(bugprone-use-after-move)
 
 TEST(EmptyHandlesDeathTest, ElementsOfAnotherTypeAreNoArray) {
   HostArray array = HostArray::make(Shape(DType::kF32, {4}));

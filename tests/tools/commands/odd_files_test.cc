@@ -131,6 +131,49 @@ TEST_F(OddFilesTest, APipeOrADeviceWhereAFileBelongsIsRefusedAtOnce) {
   EXPECT_THAT(zero.err, HasSubstr("it is a device"));
 }
 
+TEST_F(OddFilesTest, APipeInPlaceOfTheDataOrACheckpointIsRefusedAtOnce) {
+  const std::vector<std::string> train = {"train", "--model", mnist_model(), "--quiet",
+                                          "--max-steps"};
+  const auto run = [&train](std::vector<std::string> more) {
+    more.insert(more.begin(), train.begin(), train.end());
+    return run_millrace(more);
+  };
+  const Outcome data = run({"1", "--data", pipe_});
+  EXPECT_EQ(data.code, 1);
+  EXPECT_THAT(data.err, HasSubstr("opening the data set " + pipe_));
+  const testing::TempFolder set;
+  for (const char* name : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte"})
+    ASSERT_EQ(::mkfifo(set.file(name).c_str(), 0600), 0);
+  const Outcome member = run({"1", "--data", set.path()});
+  EXPECT_EQ(member.code, 1);
+  EXPECT_THAT(member.err, HasSubstr("it is a pipe, where a regular file is expected"));
+
+  const std::string folder = folder_.file("c"), step = folder + "/step-00000001/";
+  ASSERT_EQ(run({"1", "--fake-data", "--checkpoint", folder}).code, 0);
+  const auto resume = [&] { return run({"2", "--fake-data", "--checkpoint", folder, "--resume"}); };
+  for (const std::string name : {"arrays.safetensors", "checkpoint.json"}) {
+    std::filesystem::rename(step + name, folder_.file("kept"));
+    ASSERT_EQ(::mkfifo((step + name).c_str(), 0600), 0);
+    const Outcome o = resume();
+    EXPECT_EQ(o.code, 1) << name;
+    EXPECT_THAT(o.err, HasSubstr(step + name + ": it is a pipe, where a regular file is expected"));
+    std::filesystem::rename(folder_.file("kept"), step + name);
+  }
+  EXPECT_EQ(resume().code, 0);
+}
+
+TEST_F(OddFilesTest, APipeThatNothingReadsIsNotWaitedFor) {
+  const std::string plugin = testing::build_folder() + "/lib/memory_plugin.so";
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"inspect", program_, "--svg", pipe_},
+        {"inspect", program_, "--write", pipe_},
+        {"conform", plugin, "--filter", "table.*", "--junit", pipe_}}) {
+    const Outcome o = run_millrace(words);
+    EXPECT_EQ(o.code, 1) << words[0] << o.err;
+    EXPECT_THAT(o.err, HasSubstr("writing " + pipe_ + ": it has no reader")) << words[0];
+  }
+}
+
 TEST_F(OddFilesTest, StdinGivesTheProgramOrOneArray) {
   const Outcome program =
       run_shell("cat '" + program_ + "' |", {"run", "-", "--input", input_}, "");
@@ -212,9 +255,14 @@ TEST_F(OddFilesTest, FilesAreWrittenThroughLinksAndIntoPipes) {
   ASSERT_EQ(run_millrace({"inspect", program_, "--svg", folder_.file("l.svg")}).code, 0);
   EXPECT_TRUE(std::filesystem::is_symlink(folder_.file("l.svg")));
   EXPECT_GT(std::filesystem::file_size(picture), 100U);
-  const Outcome o = run_shell("", {"inspect", program_, "--write", pipe_},
-                              ">/dev/null & cat '" + pipe_ + "'; wait");
-  EXPECT_THAT(o.out, HasSubstr("stablehlo.add"));
+  const int reader = ::open(pipe_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  EXPECT_EQ(run_millrace({"inspect", program_, "--write", pipe_}).code, 0);
+  char bytes[4096];
+  const ssize_t count = ::read(reader, bytes, sizeof bytes);
+  ::close(reader);
+  ASSERT_GT(count, 0);
+  EXPECT_THAT(std::string(bytes, static_cast<std::size_t>(count)), HasSubstr("stablehlo.add"));
   EXPECT_TRUE(std::filesystem::is_fifo(pipe_));
   const Outcome folder = run_millrace({"inspect", program_, "--write", folder_.path()});
   EXPECT_EQ(folder.code, 1);

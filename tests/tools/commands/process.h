@@ -108,6 +108,22 @@ class Process {
     return false;
   }
 
+  // Until a handler has begun with it, or the process has ended; false after five minutes.
+  bool wait_until_taken(int signal) const {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(5);
+    while (std::chrono::steady_clock::now() < end) {
+      std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+      bool pending = false;
+      for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("ShdPnd:"))
+          pending = (std::stoull(line.substr(7), nullptr, 16) >> (signal - 1) & 1) != 0;
+      }
+      if (!pending) return true;
+      ::poll(nullptr, 0, 1);
+    }
+    return false;
+  }
+
   // Until the process has ended.
   const Outcome& wait() {
     while (pump()) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -153,6 +154,38 @@ TEST_F(RunTest, DeadlineEndsTheProcessWhereAStepDoesNotEnd) {
   EXPECT_THAT(o.err, HasSubstr("--deadline " + limit + " came before " + file + " was done"));
   EXPECT_THAT(o.err, HasSubstr("has not ended within 0.8 s"));
   EXPECT_EQ(nlohmann::json::parse(o.out)["exit"], 124) << o.out;
+}
+
+constexpr std::string_view kLongProduct = R"(func.func @main() -> tensor<20000x20000xf32> {
+  %x = stablehlo.iota dim = 0 : tensor<20000x20000xf32>
+  %0 = stablehlo.dot %x, %x : (tensor<20000x20000xf32>, tensor<20000x20000xf32>) -> tensor<20000x20000xf32>
+  return %0 : tensor<20000x20000xf32>
+}
+)";
+// Of a prime length: to compile it takes many seconds.
+constexpr std::string_view kLongTransform = R"(func.func @main() -> tensor<16777213xcomplex<f32>> {
+  %x = stablehlo.constant dense<(1.0, 0.0)> : tensor<16777213xcomplex<f32>>
+  %0 = stablehlo.fft %x, type = FFT, length = [16777213] : (tensor<16777213xcomplex<f32>>) -> tensor<16777213xcomplex<f32>>
+  return %0 : tensor<16777213xcomplex<f32>>
+}
+)";
+
+// A second after it at the latest; the rest is for a machine that is busy.
+TEST_F(RunTest, DeadlineEndsWhateverTakesLong) {
+  constexpr std::chrono::seconds kLimit(2), kMost = kLimit + std::chrono::seconds(4);
+  const std::string files[] = {write("loop.mlir", kLongLoop), write("dot.mlir", kLongProduct),
+                               write("fft.mlir", kLongTransform)};
+  for (const std::string& file : files) {
+    for (std::vector<std::string> words :
+         {std::vector<std::string>{"run", file}, {"inspect", file, "--ops", "--repeat", "1"}}) {
+      words.insert(words.end(), {"--deadline", std::to_string(kLimit.count())});
+      const auto begin = std::chrono::steady_clock::now();
+      const Outcome o = run_millrace(words);
+      EXPECT_LT(std::chrono::steady_clock::now() - begin, kMost) << words[0] << " " << file;
+      EXPECT_EQ(o.code, 124) << words[0] << " " << file << o.err;
+      EXPECT_THAT(o.err, HasSubstr("--deadline 2 came before " + file + " was ")) << words[0];
+    }
+  }
 }
 
 TEST_F(RunTest, FoldersOfArraysGoInAndOut) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,6 +68,43 @@ TEST_F(ShortOfTest, LittleMemoryIsSaidAndNeverACrash) {
   EXPECT_GT(refused, 0);
   // Most of such a limit is not used: the arenas of glibc would take it all.
   EXPECT_EQ(limited("-v 600000", kTrain).code, 0);
+}
+
+// What a run takes is refused before it, by the peak that `inspect` prints; the tables of a kernel
+// are when they are made.
+TEST_F(ShortOfTest, ALargeProgramIsRefusedWithItsNameAndItsBytes) {
+  if (!testing::kMemoryCanBeLimited) GTEST_SKIP() << "a sanitizer takes the addresses for itself";
+  constexpr std::string_view kProduct = R"(
+func.func @main() -> tensor<12000x12000xf32> {
+  %x = stablehlo.iota dim = 0 : tensor<12000x12000xf32>
+  %y = stablehlo.iota dim = 1 : tensor<12000x12000xf32>
+  %0 = stablehlo.dot %x, %y : (tensor<12000x12000xf32>, tensor<12000x12000xf32>) -> tensor<12000x12000xf32>
+  return %0 : tensor<12000x12000xf32>
+})";
+  constexpr std::string_view kTransform = R"(
+func.func @main() -> tensor<16777213xcomplex<f32>> {
+  %x = stablehlo.iota dim = 0 : tensor<16777213xcomplex<f32>>
+  %0 = stablehlo.fft %x, type = FFT, length = [16777213] : (tensor<16777213xcomplex<f32>>) -> tensor<16777213xcomplex<f32>>
+  return %0 : tensor<16777213xcomplex<f32>>
+})";
+  const std::string product = folder_.write("product.mlir", std::as_bytes(std::span(kProduct)));
+  const Outcome facts = testing::run_millrace({"inspect", product, "--json"});
+  ASSERT_EQ(facts.code, 0) << facts.err;
+  const auto peak = nlohmann::json::parse(facts.out)["memory"]["peak"].get<std::int64_t>();
+  for (const char* kib : {"400000", "1600000"}) {
+    const Outcome o = limited(std::string("-v ") + kib, {"run", product});
+    EXPECT_EQ(o.code, 1) << o.err;
+    EXPECT_THAT(o.err, HasSubstr("running " + product +
+                                 ": no memory for the results and temporaries of an execution: " +
+                                 std::to_string(peak) + " bytes are needed"));
+  }
+  const std::string transform =
+      folder_.write("transform.mlir", std::as_bytes(std::span(kTransform)));
+  const Outcome o = limited("-v 1000000", {"run", transform});
+  EXPECT_EQ(o.code, 1) << o.err;
+  EXPECT_THAT(o.err, HasSubstr("running " + transform +
+                               ": no memory for the tables of a Fourier "
+                               "transform: 1879048144 bytes are needed"));
 }
 
 TEST_F(ShortOfTest, FewDescriptorsAreSaidAndNotTakenForADevice) {

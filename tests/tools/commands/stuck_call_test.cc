@@ -157,6 +157,27 @@ TEST_F(StuckCallTest, SignalEndsTheEndOfRun) { expect_signal_ends(run(), kFreeCl
 
 TEST_F(StuckCallTest, SignalEndsRun) { expect_signal_ends(run(), "stuck.execute"); }
 
+// It waits for nothing, so it has nothing to tell either.
+TEST_F(StuckCallTest, SecondSignalEndsEachCommandAtOnce) {
+#if defined(MILLRACE_TSAN)
+  GTEST_SKIP() << "the thread sanitizer runs a handler where a thread calls what it intercepts";
+#endif
+  const std::vector<std::vector<std::string>> commands = {
+      run(), with_plugin({"inspect", program_}),
+      with_plugin({"train", "--model", testing::mnist_model(), "--fake-data"})};
+  for (const std::vector<std::string>& words : commands) {
+    const FaultPipe pipe;
+    Process process(words, pipe.variables("stuck.compile"));
+    ASSERT_TRUE(pipe.wait()) << "the plugin was never asked";
+    process.send(SIGTERM);
+    ASSERT_TRUE(process.wait_until_taken(SIGTERM));
+    process.send(SIGTERM);
+    const Outcome& o = process.wait();
+    EXPECT_EQ(o.code, 143) << words[1] << o.err;
+    EXPECT_THAT(o.err, ::testing::Not(HasSubstr("stopped on SIGTERM"))) << words[1];
+  }
+}
+
 TEST_F(StuckCallTest, SignalEndsInspect) {
   expect_signal_ends(with_plugin({"inspect", program_}), "stuck.compile");
 }

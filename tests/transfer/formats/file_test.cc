@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -15,6 +16,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
+#include <thread>
 #include <utility>
 
 #include "tests/support/file_calls.h"
@@ -184,8 +187,32 @@ TEST(WriteFileTest, APipeGetsTheBytesAndStaysAPipe) {
   EXPECT_TRUE(write_file(path, "new"));
   char bytes[8];
   EXPECT_EQ(::read(reader, bytes, sizeof bytes), 3);
+  const std::string more(std::size_t{200} << 10, 'x');  // than a pipe holds: a write waits
+  Status written;
+  std::thread writer([&] { written = write_file(path, more); });
+  std::string read;
+  while (read.size() < more.size()) {
+    char block[4096];
+    pollfd polled = {.fd = reader, .events = POLLIN};
+    ASSERT_GT(::poll(&polled, 1, 300'000), 0);
+    if (const ssize_t n = ::read(reader, block, sizeof block); n > 0)
+      read.append(block, static_cast<std::size_t>(n));
+  }
+  writer.join();
+  EXPECT_TRUE(written);
+  EXPECT_TRUE(read == more);
   ::close(reader);
   EXPECT_TRUE(std::filesystem::is_fifo(path));
+}
+
+TEST(WriteFileTest, APipeThatNothingReadsIsRefusedAtOnce) {
+  const TempFolder folder;
+  const std::string path = folder.file("pipe");
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const Status written = write_file(path, "new");
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code(), ErrorCode::kFailedPrecondition);
+  EXPECT_NE(written.error().message().find(path + ": it has no reader"), std::string::npos);
 }
 
 // A node of our own: where the code is wrong, the machine keeps its own.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "millrace/core/base/memory_left.h"
+
 namespace millrace::devices::cpu::definition {
 namespace {
 
@@ -127,16 +129,26 @@ std::vector<int> factors_of(std::int64_t n) {
   return n == 1 ? factors : std::vector<int>{};
 }
 
+// Of n numbers, where there is memory for as many as all tables have; else NoMemory.
+void reserve_tables(std::vector<Number>& numbers, std::int64_t n, std::int64_t all) {
+  const Status left = check_memory_left("the tables of a Fourier transform",
+                                        static_cast<std::size_t>(all) * sizeof(Number));
+  if (!left) throw NoMemory(left.error());
+  numbers.reserve(static_cast<std::size_t>(n));
+}
+
 }  // namespace
 
 FourierTransform::FourierTransform(std::int64_t n) : n_(n), factors_(factors_of(n)) {
   if (n == 1) return;
   if (!factors_.empty()) {
+    reserve_tables(roots_, n, n);
     for (std::int64_t k = 0; k < n; ++k) roots_.push_back(unit_root(2 * k, n));
     return;
   }
   std::int64_t length = 1;
   while (length < 2 * n - 1) length *= 2;
+  reserve_tables(chirp_, n, n + 3 * length);  // spectrum_, memory, and the tables of the other
   padded_ = std::make_unique<FourierTransform>(length);
   spectrum_.resize(static_cast<std::size_t>(length));
   const double scale = 1.0 / static_cast<double>(length);
