@@ -61,7 +61,7 @@ class Part {
   static int run(const std::string& name, const std::string& argument);
 };
 
-// Of a part: answers each line with a number, until stdin ends.
+// Answers each line of stdin with a number, until stdin ends. For the child process of a figure.
 void answer_each_line(double (*answer)());
 
 }  // namespace millrace::bench

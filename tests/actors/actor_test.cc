@@ -219,7 +219,7 @@ TEST(ActorTest, WhatIsWithdrawnFromAStuckActorLetsGoAndTakesNoRoom) {
         EXPECT_NE(one.result().error().code(), ErrorCode::kResourceExhausted)
             << one.result().error().to_string();
       }
-      EXPECT_EQ(held.use_count(), 1 + accepted) << "those in the mailbox, and nobody else";
+      EXPECT_EQ(held.use_count(), 1 + accepted) << "only the messages in the mailbox hold it";
     }
     EXPECT_GE(accepted, 1);
     end.set_value();

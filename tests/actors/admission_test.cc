@@ -55,7 +55,7 @@ TEST(AdmissionTest, RoomIsGivenBackAfterSomeMessagesWithoutAFlush) {
   EXPECT_EQ(admission.load().messages, 51u);
 }
 
-TEST(AdmissionTest, NobodyOvertakesOneWhoWaits) {
+TEST(AdmissionTest, NoMessageOvertakesAWaitingOne) {
   Admission admission(100, 1000);
   Item large(90);
   Item small(5);
@@ -67,7 +67,7 @@ TEST(AdmissionTest, NobodyOvertakesOneWhoWaits) {
   EXPECT_EQ(admission.next_waiting(), &large);
   EXPECT_EQ(admission.next_waiting(), &small);
   EXPECT_EQ(admission.next_waiting(), nullptr);
-  EXPECT_EQ(admission.try_admit(5), Verdict::kAdmitted) << "nobody waits any more";
+  EXPECT_EQ(admission.try_admit(5), Verdict::kAdmitted) << "no message waits any more";
 }
 
 TEST(AdmissionTest, WaitingEndsWhenTheFirstFitsAndGoesOnAfterIt) {
@@ -104,7 +104,7 @@ TEST(AdmissionTest, TheLineItselfIsBounded) {
   EXPECT_EQ(admission.wait(&second), Verdict::kFull);
 }
 
-// Of a tell that may be given up; taken by the line, which deletes it then.
+// The envelope of a tell that may be withdrawn; the line owns it and deletes it.
 class Given final : public Envelope {
  public:
   Given(std::size_t bytes, int& alive) : Envelope(kType, bytes), alive_(alive) {
@@ -174,7 +174,7 @@ TEST(AdmissionTest, WhoIsWithdrawnTakesNoRoomFromOthersInAFullLine) {
   EXPECT_EQ(admission.wait(&item), Verdict::kFull);
   all[2]->accepted->set({});
   admission.withdraw();
-  EXPECT_EQ(alive, 4) << "one of four: nobody looks for it yet";
+  EXPECT_EQ(alive, 4) << "one of four: the line is not searched yet";
   EXPECT_EQ(admission.wait(&item), Verdict::kWaiting);
   EXPECT_EQ(alive, 3);
   EXPECT_EQ(admission.load().waiting_bytes, 200u);
@@ -223,7 +223,7 @@ TEST(AdmissionTest, CloseRefusesAndReturnsWhoWaitedInOrder) {
   EXPECT_EQ(admission.try_admit(1), Verdict::kClosed);
   EXPECT_EQ(admission.admit_anyway(1), Verdict::kClosed);
   EXPECT_EQ(admission.wait(&first), Verdict::kClosed);
-  EXPECT_FALSE(admission.release(60)) << "nobody waits";
+  EXPECT_FALSE(admission.release(60)) << "no message waits";
 }
 
 }  // namespace

@@ -195,7 +195,7 @@ TEST_F(SupervisorTest, AStartThatFailsCountsLikeAnyEnd) {  // SV-2
   });
 }
 
-TEST_F(SupervisorTest, AConstructorThatThrowsAtTheFirstStartEscalatesAndLeavesNobody) {
+TEST_F(SupervisorTest, AConstructorThatThrowsAtTheFirstStartEscalatesAndLeavesNoChild) {
   for_each_seed(10, [](Simulation& sim) {
     Script good;
     Script bad;
@@ -220,7 +220,7 @@ TEST_F(SupervisorTest, ARestartWaitsForItsPause) {
     sim.run_for(milliseconds(2));
     EXPECT_TRUE(sim.actors().find<Worker>("a"));
     fail_and_settle(sim, "a");
-    EXPECT_TRUE(sim.run(root.stop())) << "a pause holds nobody up";
+    EXPECT_TRUE(sim.run(root.stop())) << "a pause does not delay the stop";
     EXPECT_FALSE(sim.actors().find<Worker>("a"));
   });
 }
@@ -525,9 +525,9 @@ TEST_F(SupervisorStressTest, SendersOfManyThreadsAreAllAnsweredWhileTheChildRest
   EXPECT_EQ(wait_blocking(child.ask(Count{})).error().code(), ErrorCode::kUnavailable);
 }
 
-// Children that fail at any time, systems that close at any time: everything ends, and nobody is
-// left. (The simulation checks that no future, timer or actor is.)
-TEST_F(SupervisorTest, WhateverFailsWheneverNobodyIsLeft) {
+// Children fail at any time, systems close at any time: everything ends. (The simulation checks
+// that no future, timer or actor is left.)
+TEST_F(SupervisorTest, FailuresAtAnyTimeLeaveNoActorBehind) {
   int escalations = 0;
   for_each_seed(300, [&](Simulation& sim) {
     Script script;

@@ -8,9 +8,9 @@
 namespace millrace::bench {
 namespace {
 
-const Figure kTime{.name = "a.time", .unit = "us", .peer = "somebody", .limit = 0.5};
+const Figure kTime{.name = "a.time", .unit = "us", .peer = "other", .limit = 0.5};
 const Figure kRate{
-    .name = "a.rate", .unit = "1/s", .peer = "somebody", .goal = Goal::kAtLeast, .limit = 2};
+    .name = "a.rate", .unit = "1/s", .peer = "other", .goal = Goal::kAtLeast, .limit = 2};
 
 TEST(FigureTest, RatioIsTheMedianOfTheRatiosOfEachRound) {
   // A busy minute that slows both leaves the ratio; the medians alone would give 20 / 20.
@@ -53,7 +53,7 @@ TEST(SessionTest, MeasuresTheRoundsAfterOneThatWarmsUpAndAlternatesWhoGoesFirst)
   EXPECT_EQ(order, "oppooppooppooppooppo");  // ten pairs
   EXPECT_EQ(
       ::testing::internal::GetCapturedStdout(),
-      "{\"figure\":\"a.rate\",\"unit\":\"1/s\",\"ours\":4,\"peer\":\"somebody\",\"peer_value\":1,"
+      "{\"figure\":\"a.rate\",\"unit\":\"1/s\",\"ours\":4,\"peer\":\"other\",\"peer_value\":1,"
       "\"ratio\":4.0000,\"goal\":2,\"met\":true,\"quartiles\":[4.0000,4.0000],\"rounds\":9,"
       "\"goal_is\":\">=\"}\n");
   EXPECT_EQ(session.exit_code(), 0);

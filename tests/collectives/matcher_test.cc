@@ -49,7 +49,7 @@ TEST(MatcherTest, EveryDifferenceIsAMismatchThatNamesBothCalls) {
   }
 }
 
-TEST(MatcherTest, CallThatIsNotValidEndsItsSequenceForAllWhoeverCalledFirst) {
+TEST(MatcherTest, InvalidCallEndsItsSequenceForAllRanksInAnyOrder) {
   const Error invalid(ErrorCode::kUnimplemented, "no such mean");
   for (const bool first : {true, false}) {
     Matcher matcher("g", 3);

@@ -221,7 +221,7 @@ TEST_P(BridgeTest, PendingContinuationKeepsTheLoopAliveAlsoAfterAnIdleRun) {  //
   EXPECT_EQ(bridge->stats().waiting, 1U);
   std::thread other;
   loop->call([&] { other = std::thread([&] { promise.set(3); }); });
-  loop->run();  // returns when nobody waits
+  loop->run();  // returns when no coroutine waits
   other.join();
   EXPECT_EQ(seen, 3);
   EXPECT_EQ(bridge->stats().waiting, 0U);
@@ -396,7 +396,7 @@ TEST_P(BridgeTest, MadeAndDestroyedAThousandTimesLeaksNoDescriptorAndNoThread) {
   EXPECT_EQ(entries("/proc/self/task"), threads);
 }
 
-// Only Asio tells that nobody runs it on this thread.
+// Only Asio can say that no thread runs it.
 bool counts_as_maker(const LoopKind& kind) { return std::string_view(kind.name) != "Asio"; }
 
 TEST_P(BridgeTest, CallbackThatMakesABridgeRunsOnABridgedThread) {

@@ -27,10 +27,10 @@ TEST(WhenAllTest, LowestIndexWinsAndInputsAreLetGo) {
   }
   ASSERT_TRUE(all.ready());
   EXPECT_EQ(all.result().error().code(), ErrorCode::kAborted);
-  EXPECT_TRUE(first->unique()) << "it is kept alive by nobody else";
+  EXPECT_TRUE(first->unique()) << "no other reference keeps it alive";
 }
 
-TEST(WhenAllTest, OfNothingIsThereAtOnce) {
+TEST(WhenAllTest, EmptyListIsReadyAtOnce) {
   EXPECT_TRUE(when_all(std::span<const Ref<AsyncValue>>()).ready());
 }
 

@@ -682,7 +682,7 @@ TEST(GraphTest, TheEndOfWaitsLeavesARunWithADeadlineAlone) {
 
 int reports = 0;
 
-TEST(GraphTest, ErrorOfARunThatNobodyLookedAtIsReportedOnce) {
+TEST(GraphTest, UnobservedErrorOfARunIsReportedOnce) {
   reports = 0;
   set_unobserved_error_handler([](const Error&) { ++reports; });
   GraphBuilder b;

@@ -53,7 +53,7 @@ class BridgedThreadTest : public ::testing::Test {
     static_cast<void>(wait_blocking(client->close()));
   }
 
-  // An owner whose last reference tells who let go of it: whoever has copied.
+  // An owner whose deleter records the thread that released the last reference: the copying one.
   Owner noted(std::vector<float>& values) {
     return {values.data(), [this](const void*) {
               if (std::this_thread::get_id() == here) ++copied_here;

@@ -45,7 +45,7 @@ TEST_F(RegistryTest, CpuIsChosenWhenThereIsNothingElse) {
   const ClientChoice choice = registry_.choose(variables({}), can_open).value();
   EXPECT_EQ(choice.name, "cpu");
   EXPECT_EQ(choice.reason, "PJRT_DEVICE is not set");
-  EXPECT_FALSE(choice.automatic);  // nobody need be told
+  EXPECT_FALSE(choice.automatic);  // no warning is needed
 }
 
 TEST_F(RegistryTest, PjrtDeviceChoosesWhateverItsCase) {
@@ -65,7 +65,7 @@ TEST_F(RegistryTest, BestThatCanBeOpenedIsTakenAndTheReasonTellsOfTheOthers) {
   EXPECT_EQ(opened.choice.reason,
             "PJRT_DEVICE is not set; 'npu' cannot be used: no chip is plugged in");
   EXPECT_TRUE(opened.choice.automatic);
-  // Whoever asks for it is not given another.
+  // Asking for it by name gives no other device.
   const auto asked = registry_.open(variables({{"PJRT_DEVICE", "NPU"}}), options({}));
   ASSERT_FALSE(asked);
   EXPECT_EQ(asked.error().message(), "no chip is plugged in");

@@ -93,7 +93,7 @@ TEST(StuckCallTest, EverythingThatWaitsEndsOnceWhenTheDeviceIsGivenUp) {
   ASSERT_TRUE(closed.ready());
   EXPECT_EQ(closed.result().error().code(), ErrorCode::kDeadlineExceeded);
   EXPECT_EQ(device.stats().busy, StuckClient::kBusy) << "what the client had measured";
-  // Its thread comes back, with a result that nobody waits for any more, and touches nothing.
+  // Its thread comes back, with a result that no future waits for any more, and touches nothing.
   all.client.let_go.count_down();
   all.client.left.wait();
   all.drivers[0].reset();  // it ends like any other

@@ -83,8 +83,8 @@ void expect_same(const Listener& later, const Listener& whole) {
   for (const auto& [epoch, mean] : later.means) EXPECT_EQ(mean, whole.means.at(epoch)) << epoch;
 }
 
-// A run that breaks anywhere, and one that goes on from what it left: together they are the run
-// that nobody has disturbed.
+// A run that fails anywhere, and one that resumes from its checkpoint: together they equal the
+// undisturbed run.
 TEST(TrainCheckpointTest, GoingOnGivesTheLossesOfTheRunThatWasNotInterrupted) {
   for_each_seed(30, [](Simulation& sim) {
     const TempFolder folder;

@@ -182,7 +182,7 @@ class Killer final : public TrainingListener {
     if (killed_ == steps_.size() || step.step < steps_[killed_]) return;
     const std::size_t device = killed_++ % runtime_.devices().size();
     EXPECT_TRUE(runtime_.device(device).kill(
-        Error(ErrorCode::kUnavailable, "scripted: somebody pulled the plug")));
+        Error(ErrorCode::kUnavailable, "scripted: the plug was pulled")));
   }
   void on_recovery(const RecoveryReport& recovery) override { recoveries_.push_back(recovery); }
   const std::vector<RecoveryReport>& recoveries() const { return recoveries_; }

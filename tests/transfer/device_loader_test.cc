@@ -41,7 +41,7 @@ TEST(DeviceLoaderTest, EveryItemArrivesOnItsDeviceInOrder) {
   });
 }
 
-// A: the first batch waits for nobody but itself.
+// A: the first batch waits for no other batch.
 TEST(DeviceLoaderTest, TheFirstBatchIsNotDelayedByThePrefetchDepth) {
   for_each_seed(kSeeds, [](Simulation& sim) {
     LoaderRig rig(sim, 1, 64, {.transfer_latency = milliseconds(5)});
@@ -198,7 +198,7 @@ TEST(DeviceLoaderTest, OrderIsKeptWithManyStagesInFlight) {
   });
 }
 
-// D: whoever leaves in the middle leaves nothing behind; the rig and the simulation check it.
+// D: a loader dropped in the middle leaves nothing behind; the rig and the simulation check it.
 TEST(DeviceLoaderTest, ALoaderDroppedAnywhereLeavesNothingBehind) {
   for_each_seed(200, [](Simulation& sim) {
     LoaderRig rig(sim, 2, 64, {.transfer_latency = milliseconds(2)});
@@ -296,7 +296,7 @@ TEST(DeviceLoaderTest, ABatchWithoutRowsIsNotTheEnd) {
   });
 }
 
-// H: an error of the device keeps its code, comes in its place, and leaves nobody waiting.
+// H: an error of the device keeps its code, comes in its place, and leaves no consumer waiting.
 TEST(DeviceLoaderTest, AFailedTransferKeepsItsCodeAndItsPlace) {
   for_each_seed(kSeeds, [](Simulation& sim) {
     LoaderRig rig(sim, 2, 64, {.transfer_latency = milliseconds(1)});

@@ -190,8 +190,8 @@ TEST(FakeSourceTest, AnItemIsTheSameInEveryBatchAndRun) {
   EXPECT_EQ(load(one, {47}).fields, load(later, {7}).fields);
 }
 
-// What makes training on it work: whoever compares an unseen image with the means of the classes is
-// right.
+// What makes training on it work: comparing an unseen image with the means of the classes gives
+// the right class.
 TEST(FakeSourceTest, ClassesCanBeLearnt) {
   constexpr std::size_t kPixels = 28 * 28;
   FakeSource source({.items = 2000, .seed = 1});

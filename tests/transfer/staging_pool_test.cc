@@ -218,7 +218,7 @@ TEST(StagingPoolStressTest, ManyThreadsNeverShareABlockAndAllGetTheirTurn) {
   EXPECT_TRUE(pool.close().ready());
 }
 
-// Closing while others acquire and let go: close completes, and nobody hangs.
+// Closing while other threads acquire and release: close completes, and no thread hangs.
 TEST(StagingPoolStressTest, CloseWhileInUseCompletes) {
   for (int round = 0; round < 50; ++round) {
     TimerQueue timers(steady_clock());

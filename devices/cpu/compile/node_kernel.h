@@ -27,7 +27,7 @@ struct NodeKernel {
   double operations = 0;  // 0: not counted here
 };
 
-// Of a node whose run cannot fail and reads the node's inputs.
+// The kernel of a node whose run cannot fail and reads the node's inputs.
 template <class F>
 NodeKernel simple_kernel(const Node& n, F run, std::size_t scratch_bytes = 0) {
   return {.name = std::string(n.name),

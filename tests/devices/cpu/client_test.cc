@@ -241,7 +241,7 @@ TEST_F(CpuClientTest, DonatedInputBecomesTheOutputInPlace) {
   EXPECT_EQ(a.ready().result().error().code(), ErrorCode::kFailedPrecondition);
 }
 
-TEST_F(CpuClientTest, DonatedInputThatSomebodyReadsIsLeftAlone) {
+TEST_F(CpuClientTest, DonatedInputWithAReaderIsNotOverwritten) {
   start(increment(true));
   const Buffer a = put_now({1, 2, 3, 4});
   const HostAccess reader = a.host_access().value();

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Of numbers of the same sign.
+// The distance of two numbers of the same sign.
 template <class T, class Bits>
 std::int64_t ulps(T a, T b) {
   return std::abs(std::int64_t{std::bit_cast<Bits>(a)} - std::int64_t{std::bit_cast<Bits>(b)});

@@ -27,7 +27,7 @@ TEST(CallsUnderWayTest, TellsTheFunctionOfThisThreadAndThePluginsName) {
   std::thread([] { EXPECT_EQ(call_here().function, ""); }).join();
 }
 
-TEST(CallsUnderWayTest, NameIsForgottenWithWhoeverGaveIt) {
+TEST(CallsUnderWayTest, NameEndsWithTheScopeThatGaveIt) {
   const CallUnderWay call(kPlugin, OtherCall::kGetApi);
   {
     const CalledHere called(kPlugin, "gone.so");

@@ -21,7 +21,7 @@ namespace {
 using ::testing::ElementsAre;
 using testing::FakePlugin;
 
-TEST(DeferredFreesTest, CallsAreMadeInOrderAndTheFirstOnesNeedSomebody) {
+TEST(DeferredFreesTest, CallsAreMadeInOrderAndTheFirstAddAsksForADrain) {
   std::vector<int> made;
   DeferredFrees handed;
   EXPECT_TRUE(handed.add([&] { made.push_back(1); }));
@@ -88,7 +88,7 @@ TEST(DeferredFreesTest, CallThatDoesNotReturnHoldsUpNothingElse) {
   begun.wait();
   drain_impatiently(handed, clock);
   EXPECT_THAT(made, ElementsAre(2, 3));
-  EXPECT_TRUE(handed.add([&] { made.push_back(4); })) << "somebody has to see to it";
+  EXPECT_TRUE(handed.add([&] { made.push_back(4); })) << "this caller has to drain";
   handed.drain();
   EXPECT_THAT(made, ElementsAre(2, 3, 4));
   EXPECT_FALSE(handed.empty());
@@ -110,7 +110,7 @@ TEST(DeferredFreesTest, CallThatDoesNotReturnHoldsUpNothingElse) {
   other.join();
 }
 
-// Whoever is told to sees to it, nobody else: nothing may be left when all have ended.
+// Only the thread that add() asks to drain drains: nothing may be left when all have ended.
 TEST(DeferredFreesTest, NothingIsLeftBehindWhereThreadsAddWhileOneMakes) {
   constexpr int kThreads = 4, kCalls = 20'000;
   DeferredFrees handed;
@@ -149,7 +149,7 @@ class HandOverTest : public ::testing::Test {
       PjrtClient::create(*plugin_, {.completions = &executor_, .driver = &driver_}).value();
 };
 
-TEST_F(HandOverTest, WhereThereAreTimersNobodyIsWokenForEachBuffer) {
+TEST_F(HandOverTest, WithTimersNoThreadIsWokenForEachBuffer) {
   client_ =
       PjrtClient::create(
           *plugin_,

@@ -78,7 +78,7 @@ TEST_F(FakeProgramsTest, ListsThatAreNotGivenAreErrors) {
   expect_internal(status_of(compile()), "PJRT_Executable_OutputElementTypes");
 }
 
-TEST_F(FakeProgramsTest, SerializedBytesThatAreNotGivenAndADeleterThatThrowsHurtNobody) {
+TEST_F(FakeProgramsTest, MissingSerializedBytesAndAThrowingDeleterAreHarmless) {
   const Executable same = compile().value();
   fake_.replace(+[](abi::ExecutableSerializeArgs* a) -> abi::Error* {
     a->serialized_bytes = "abc";
@@ -104,7 +104,7 @@ TEST_F(FakeProgramsTest, PutTellsItsSemanticsAndItsLayout) {
   });
   const float values[4] = {};
   const HostView view{.data = values, .shape = Shape(DType::kF32, {2, 2})};
-  // Nothing is turned into something else: whoever asks for it hears that it is not there.
+  // No semantics is replaced by another: asking for this one fails with kUnimplemented.
   const auto mutable_copy =
       client_->put(view, HostBufferSemantics::kMutableZeroCopy, DeviceId{0}, -1);
   EXPECT_EQ(semantics, 3);
@@ -347,7 +347,7 @@ TEST_F(FakeProgramsTest, OutputIsWrittenOnceItsRunHasEndedWell) {
   EXPECT_EQ(states_asked, 0);
   EXPECT_THAT(run_ends(kInternalCode).error().message(), HasSubstr("not written"));
   EXPECT_EQ(states_asked, 1);
-  // Of a run that goes on, the plugin is asked.
+  // While a run is under way, the plugin is asked.
   fake_.replace(+[](abi::LoadedExecutableExecuteArgs* a) -> abi::Error* {
     a->output_lists[0][0] = FakePlugin::make_buffer();
     a->device_complete_events[0] = done = FakePlugin::make_event();

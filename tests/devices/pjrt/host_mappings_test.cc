@@ -109,7 +109,7 @@ TEST_F(HostMappingTest, IsMadeOnTheDevicesThreadAndEndedOnTheOneForWhatFrees) {
   mapped = {};
   first = nullptr;
   advance(1s);
-  EXPECT_EQ(FakePlugin::unmaps, 0) << "somebody still has it";
+  EXPECT_EQ(FakePlugin::unmaps, 0) << "the second handle still holds it";
   second = nullptr;
   EXPECT_EQ(FakePlugin::unmaps, 0) << "unmapping may block, too";
   EXPECT_EQ(bytes_.use_count(), 2) << "the bytes stay until they are unmapped";
@@ -162,7 +162,7 @@ TEST_F(HostMappingTest, RefusalKeepsCodeAndTextAndTheBytesMayBeMappedLater) {
   EXPECT_EQ(FakePlugin::errors_alive, 0);
 }
 
-TEST_F(HostMappingTest, CloseEndsWhatSomebodyStillHolds) {
+TEST_F(HostMappingTest, CloseUnmapsWhatIsStillHeld) {
   Result<Owner> mapped = map(*bytes_, bytes_);
   ASSERT_TRUE(mapped);
   const Future<void> closed = client_->close();

@@ -31,7 +31,7 @@ TEST(WrittenLayoutTest, TilesAreWrittenOneAfterTheOther) {
   EXPECT_THAT(std::span(tiled.tile_dims, 3), ElementsAre(8, 128, 2));
 }
 
-// A function of an extension may hang as any other: whoever asks is told of it.
+// A function of an extension may hang as any other, and counts as under way meanwhile.
 TEST(LayoutsTest, FunctionOfTheExtensionIsUnderWayWhileItRuns) {
   testing::FakePlugin fake;
   static const Plugin* plugin = nullptr;

@@ -1,5 +1,5 @@
-// The key-value store of a plugin whose client was left to itself: its threads may call back when
-// whoever has lent the store has gone.
+// The key-value store of a plugin whose client was given up: its threads may call back when the
+// lender of the store has gone.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -105,7 +105,7 @@ TEST_F(StuckPluginTest, EventOfACallDuringWhichTheDeviceWasKilledIsGivenUpToo) {
   FakePlugin::set_event(stuck, 0, "");
 }
 
-TEST_F(StuckPluginTest, StateThatNobodyWaitedForEndsWithTheClient) {
+TEST_F(StuckPluginTest, UnawaitedStateEndsWithTheClient) {
   fake_.replace(+[](abi::BufferReadyEventArgs* args) -> abi::Error* {
     args->event = stuck = FakePlugin::make_event();
     return nullptr;
@@ -269,7 +269,7 @@ TEST_F(StuckPluginTest, MappingThatDoesNotEndIsGivenUpInTimeAndNamed) {
   EXPECT_TRUE(wait_blocking(frees->close()));
 }
 
-// The plugin has done all it has to: what is stuck is whoever runs the executor.
+// The plugin has done all it has to: the executor's threads are stuck.
 TEST_F(StuckPluginTest, CloseTellsThatNoThreadOfTheExecutorWasFree) {
   const Future<void> fetched = fetch();
   FakePlugin::set_event(stuck, 0, "");
@@ -333,8 +333,8 @@ TEST_F(StuckPluginTest, KilledDeviceEndsWhatItWasDoingAndRefusesTheRest) {
   EXPECT_EQ(FakePlugin::clients_alive, 0);
 }
 
-// It has no event: nobody knows when it has read the source, or written the destination.
-TEST_F(StuckPluginTest, HostMemoryWhoseReleaseIsNeverToldStays) {
+// It has no event: nothing says when it has read the source, or written the destination.
+TEST_F(StuckPluginTest, HostMemoryWhoseReleaseIsNeverReportedStays) {
   fake_.replace(+[](abi::ClientBufferFromHostBufferArgs* args) -> abi::Error* {
     args->buffer = FakePlugin::make_buffer();
     return nullptr;

@@ -1,4 +1,4 @@
-// Of arrays from the host and to it.
+// Faults of arrays from the host and to it.
 #include <cstring>
 
 #include "tests/plugins/faulty/faults.h"

@@ -1,4 +1,4 @@
-// Of donation, and of deletion of what is in use.
+// Faults of donation, and of deletion of what is in use.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -22,7 +22,7 @@ void revive(abi::Buffer* buffer) {
 
 void fill_with_garbage(Storage& storage) { std::memset(storage.data, 0x3f, storage.size); }
 
-// Reads that are done when somebody asks their event to call, and not before.
+// Reads that are done when a callback is set on their event, and not before.
 struct LateRead {
   std::shared_ptr<Storage> storage;
   EventRef ready;
@@ -101,7 +101,7 @@ void spoil_long_result() {
   if (last_long.result != nullptr) spoil_contents(last_long.result);
 }
 
-// Events that nobody has waited for yet, by their buffers, and those whose buffers were destroyed.
+// Events without a waiter so far, by their buffers, and those whose buffers were destroyed.
 std::map<abi::Buffer*, abi::Event*> watched;
 std::set<abi::Event*> without_buffer;
 

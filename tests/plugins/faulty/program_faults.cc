@@ -1,4 +1,4 @@
-// Of compilation, execution, errors of both, serialization, layouts and several devices.
+// Faults of compilation, execution, errors of both, serialization, layouts and several devices.
 #include "tests/plugins/faulty/faults.h"
 
 namespace millrace::faulty_plugin {

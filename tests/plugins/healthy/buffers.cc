@@ -201,7 +201,7 @@ abi::Error* hold_externally(abi::Buffer* buffer) {
   return nullptr;
 }
 
-// Of a buffer that was deleted or donated since, too.
+// Releases a buffer that was deleted or donated since, too.
 abi::Error* let_go_externally(abi::Buffer* buffer) {
   std::shared_ptr<Storage> last;
   const std::scoped_lock lock(buffer->mutex);
@@ -351,7 +351,7 @@ void add_transfers(abi::Api& api) {
     return nullptr;
   });
   add(api, [](abi::TransferManagerDestroyArgs* a) {
-    // Whoever has a buffer of it shall not wait for ever.
+    // The waiters for its buffers shall not wait for ever.
     for (const EventRef& ready : a->manager->ready) {
       ready->set({10, "the transfer manager was destroyed before the last transfer"});
     }

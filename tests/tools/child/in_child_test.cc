@@ -38,7 +38,7 @@ TEST(InChildTest, LongestAnswerComesBackAndALongerOneIsRefused) {
   EXPECT_EQ(end.why_not, "its answer has 16777217 bytes, and may have 16777216");
 }
 
-TEST(InChildTest, OfTheWorkNothingStaysInThisProcess) {
+TEST(InChildTest, WorkLeavesNothingInThisProcess) {
   int touched = 0;
   const pid_t here = ::getpid();
   const ChildEnd end = in_child(

@@ -109,7 +109,7 @@ TEST(CommandTest, PluginThatCannotBeUsedIsListedWithItsReason) {
   ASSERT_EQ(json["others"].size(), 1U);
   EXPECT_EQ(json["others"][0]["name"], "npu");
   EXPECT_THAT(json["others"][0]["problem"], HasSubstr("/nowhere/npu.so"));
-  // Whoever asks for it gets no other, but the list is there.
+  // Asking for it by name gives no other device, but the list is printed.
   for (const Outcome& asked : {run_millrace({"devices"}, {{"PJRT_DEVICE", "NPU"},
                                                           {"MILLRACE_PLUGIN_PATH", folder.path()}}),
                                run_millrace({"devices", "--plugin", "npu=/nowhere/npu.so"})}) {

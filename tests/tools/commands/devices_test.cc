@@ -34,7 +34,7 @@ std::string library(const std::string& name) {
   return testing::build_folder() + "/lib/" + name + ".so";
 }
 
-// Of two plugins, one of which has the fault.
+// A folder of two plugins, one of which has the fault.
 class BesideFolder {
  public:
   BesideFolder() {
@@ -347,7 +347,7 @@ TEST(EnvTest, PluginThatCrashesIsTheReasonWhyThereAreNoDevicesAndTheRestIsTold) 
   EXPECT_EQ(Json::parse(run_millrace({"env", "--json"}).out)["devices"].size(), 1U);
 }
 
-TEST(EnvTest, ClientThatDoesNotEndKeepsNobodyFromItsDevices) {
+TEST(EnvTest, ClientThatDoesNotEndStillListsItsDevices) {
   const Outcome o = run_millrace(
       {"env", "--json"}, {{"PJRT_NAMES_AND_LIBRARY_PATHS", "npu:" + library("faulty_plugin")},
                           {"MILLRACE_FAULT", "stuck.free_client"}});

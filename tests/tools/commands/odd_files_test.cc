@@ -172,7 +172,7 @@ TEST_F(OddFilesTest, DeadlineAndSignalEndTheReadingOfStdin) {
 }
 
 // What is told of the deadline is not read either.
-TEST_F(OddFilesTest, DeadlineEndsACommandWhoseWordsNobodyReads) {
+TEST_F(OddFilesTest, DeadlineEndsACommandWhoseOutputIsNotRead) {
   const int pipe = ::open(pipe_.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
   ASSERT_GE(pipe, 0);
   const std::string block(4096, 'x');

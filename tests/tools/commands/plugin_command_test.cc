@@ -114,7 +114,7 @@ TEST_F(PluginCommandTest, InspectTellsWhatThePluginMakesOfTheProgram) {
   EXPECT_EQ(run_millrace({"inspect", program_, "--plugin", "x=/nowhere.so"}).code, 3);
 }
 
-TEST_F(PluginCommandTest, SecondProcessTakesWhatTheFirstHasCompiledAndDamageHurtsNobody) {
+TEST_F(PluginCommandTest, SecondProcessTakesWhatTheFirstHasCompiledAndSurvivesDamage) {
   const std::vector<std::string> words = {
       "run", program_, "--plugin", "x=" + library_, "--compilation-cache", cache()};
   const Outcome first = run_millrace(words);

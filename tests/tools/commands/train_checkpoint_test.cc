@@ -164,8 +164,8 @@ TEST_F(TrainCheckpointCommandTest, WhatCannotBeIsRefusedAtTheStart) {
   EXPECT_THAT(other.err, HasSubstr("the seed is 1 there and 2 here"));
 }
 
-// Of the same sizes, as MNIST and Fashion-MNIST are.
-TEST_F(TrainCheckpointCommandTest, OtherDataAndOtherKernelsAreNotGoneOnWith) {
+// The other data has the same sizes, as MNIST and Fashion-MNIST have.
+TEST_F(TrainCheckpointCommandTest, ResumeRefusesOtherDataAndOtherKernels) {
   const std::vector<std::string> more = {"--resume", "--max-steps", "2"};
   ASSERT_EQ(run(temp_.file("a"), more).code, 0);
   std::vector<std::string> other = words(temp_.file("a"), more);
@@ -258,7 +258,7 @@ class KilledTrainingTest : public TrainCheckpointCommandTest,
       EXPECT_TRUE(entry.path().extension().empty()) << entry.path();
     }
   }
-  // Of a run that nobody kills; false if there was none.
+  // Runs without a kill and keeps the outcome; false if there was none.
   bool run_whole() {
     const Outcome o = run(temp_.file("whole"), {"--every", std::to_string(kEvery)});
     const auto end = read_checkpoint(temp_.file("whole/step-00000012"));

@@ -36,7 +36,7 @@ std::string plugin(const std::string& name) {
   return millrace::testing::build_folder() + "/lib/" + name + ".so";
 }
 
-// Of a plugin with a fault; empty: none.
+// What a plugin with a fault printed; an empty fault: a healthy plugin.
 struct Told {
   millrace::testing::Outcome outcome;
   std::map<std::string, Json> checks;
@@ -167,7 +167,7 @@ struct CrashCase {
   const char* told;
 };
 
-TEST(ConformCrashTest, OfAPluginIsOneFailedCheckThatTellsWhatAndWhere) {
+TEST(ConformCrashTest, CrashOfAPluginIsOneFailedCheckThatNamesItsPlace) {
   const CrashCase cases[] = {
       {"crash.abort",
        "the process was killed by SIGABRT, in or after PJRT_Executable_Name; last it said: the "
@@ -264,7 +264,7 @@ TEST(ConformCommandTest, AReportThatCannotBeWrittenIsToldBeforeTheChecks) {
   EXPECT_THAT(outcome.out, IsEmpty());
 }
 
-TEST(ConformCommandTest, OfAReportNothingIsLeftWhereTheCommandIsKilledMeanwhile) {
+TEST(ConformCommandTest, KilledCommandLeavesNoPartOfAReport) {
   const millrace::testing::TempFolder folder;
   millrace::testing::Process process(millrace::testing::millrace_command(
       {"conform", plugin("memory_plugin"), "--junit", folder.file("report.xml")}));

@@ -56,7 +56,7 @@ TEST(GzipSourceTest, EveryTruncationIsDataLossAtTheEnd) {
 TEST(GzipSourceTest, NoFlippedBitGivesOtherContent) {
   const Bytes content = counting(300);
   const Bytes compressed = gzip(content);
-  constexpr std::size_t kHeader = 10;  // its time, system and flags are nobody's business
+  constexpr std::size_t kHeader = 10;  // its time, system and flags do not matter
   int harmless = 0;
   for (std::size_t bit = 8 * kHeader; bit < 8 * compressed.size(); ++bit) {
     Bytes damaged = compressed;

@@ -86,7 +86,7 @@ TEST(ReadText, VisibilitiesAreKeptAsTheyAreWritten) {
   const ir::Module m = read_or_fail(R"(
 func.func @none() { return }
 func.func public @everybody() { return }
-func.func private @nobody() { return }
+func.func private @hidden() { return }
 func.func nested @relatives() { return }
 "func.func"() <{function_type = () -> (), sym_name = "generic", sym_visibility = "public"}> ({
   "func.return"() : () -> ()
