@@ -9,7 +9,7 @@
 #include "millrace/devices/cpu/kernels/elementwise/reduce_precision.h"
 #include "millrace/devices/cpu/kernels/elementwise/scalar_op.h"
 #include "millrace/devices/cpu/kernels/elementwise/special.h"
-#include "millrace/devices/stablehlo/bytecode/error_function.h"
+#include "millrace/devices/stablehlo/expand/error_function.h"
 #include "millrace/devices/stablehlo/ir/float_format.h"
 
 namespace millrace::devices::cpu::definition {
@@ -104,12 +104,12 @@ constexpr ScalarRow binary(OpKind kind, F) {
 // erfc of f64 and the inverse of erf as chlo expands them.
 template <class T>
 Scalar erfc(S x, I info) {
-  return real(info.out == DType::kF64 ? stablehlo::chlo_erfc(x[0].re) : std::erfc(x[0].re));
+  return real(info.out == DType::kF64 ? stablehlo::expand::chlo_erfc(x[0].re) : std::erfc(x[0].re));
 }
 template <class T>
 Scalar erf_inverse(S x, I info) {
-  if (info.out == DType::kF64) return real(stablehlo::chlo_erf_inv(x[0].re));
-  return real(stablehlo::chlo_erf_inv(static_cast<float>(x[0].re)));
+  if (info.out == DType::kF64) return real(stablehlo::expand::chlo_erf_inv(x[0].re));
+  return real(stablehlo::expand::chlo_erf_inv(static_cast<float>(x[0].re)));
 }
 // f32 by chlo's own formulas with their roundings, which far from 0 cost some ULP: results are
 // compared with those of others who expand them. ln(1/2) keeps exp from its overflow.

@@ -1,4 +1,4 @@
-#include "millrace/devices/stablehlo/bytecode/chlo_expansion.h"
+#include "millrace/devices/stablehlo/expand/chlo_expansion.h"
 
 #include <algorithm>
 #include <iterator>
@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "millrace/devices/stablehlo/bytecode/error_function.h"
+#include "millrace/devices/stablehlo/expand/error_function.h"
 
-namespace millrace::devices::stablehlo::bytecode {
+namespace millrace::devices::stablehlo::expand {
 namespace {
 
 using K = ir::OpKind;
@@ -325,4 +325,4 @@ X polygamma(const X& n, const X& x) {
   return select(equals(n, 0), digamma(x), select(known, made, kNan));
 }
 
-}  // namespace millrace::devices::stablehlo::bytecode
+}  // namespace millrace::devices::stablehlo::expand
