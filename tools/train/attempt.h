@@ -73,7 +73,7 @@ class Attempt {
   Result<transfer::DeviceLoader> make_loader() const;
   Task<void> prepare();
   Task<void> open_run();
-  void go_on();
+  void resume_from_committed();
   Status record_step();
   Task<void> initialise(const ProgramSpec& init);
   void make_checkpointer();

@@ -94,7 +94,7 @@ Task<void> Attempt::prepare() {
   MILLRACE_CO_TRY(grad_, model_->program("grad", rows()));
   MILLRACE_CO_TRY(update_, model_->program("update"));
   if (options_.checkpoint && run_.folder == nullptr) MILLRACE_AWAIT_STATUS(open_run());
-  go_on();
+  resume_from_committed();
   MILLRACE_CO_TRY(loader_, make_loader());
   if (first_step_ > total_steps()) {
     Error error(ErrorCode::kInvalidArgument,
@@ -191,7 +191,7 @@ Task<void> Attempt::open_run() {
 }
 
 // This attempt begins after what is committed.
-void Attempt::go_on() {
+void Attempt::resume_from_committed() {
   first_step_ = run_.first_step;
   if (run_.committed) {
     const CheckpointManifest& manifest = run_.committed->manifest;
