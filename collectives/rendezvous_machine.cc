@@ -73,7 +73,7 @@ RendezvousMachine::Meetings::iterator RendezvousMachine::find_or_open(const Rend
 }
 
 void RendezvousMachine::receive(RendezvousMessage message, Actions& actions) {
-  // What is over here is forgotten; a late message about it changes nothing.
+  // A generation that is over has no entry; a late message about it changes nothing.
   const auto next = next_generation_.find({message.key.tag, message.key.subset_hash});
   const bool past = next != next_generation_.end() && message.key.generation < next->second;
   if (past && !meetings_.contains(message.key)) return;
@@ -100,7 +100,7 @@ void RendezvousMachine::receive(RendezvousMessage message, Actions& actions) {
   }
 }
 
-// Everybody below and this rank have joined: tell the parent, or decide at the root.
+// This rank and all below it have joined: report to the parent, or decide at the root.
 void RendezvousMachine::advance(Meetings::iterator meeting, Actions& actions) {
   Meeting& m = meeting->second;
   if (!m.joined || m.children_missing > 0) return;

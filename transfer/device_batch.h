@@ -81,7 +81,7 @@ struct LoadFailure : StageInFlight {
 };
 
 // Attached to the error of a close() that did not wait any longer.
-struct AbandonedStages {
+struct StagesGivenUp {
   std::vector<StageInFlight> stages;
 };
 

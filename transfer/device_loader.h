@@ -46,8 +46,8 @@ class DeviceLoader {
   Future<std::optional<DeviceBatch>> next(int device, const CallOptions& options = {}) const;
 
   // Stops reading ahead, cancels waiting next() calls, asks running stages to give up and waits for
-  // them, at most close_grace: then the rest is abandoned and named by kDeadlineExceeded
-  // (AbandonedStages). Abandoned stages keep what memory they use.
+  // them, at most close_grace: then the rest is given up and named by kDeadlineExceeded
+  // (StagesGivenUp). Stages given up keep their memory.
   Future<void> close() const;
 
   LoaderStats stats() const;

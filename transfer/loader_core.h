@@ -129,7 +129,7 @@ class LoaderCore final : public RefCounted {
     return Error(ErrorCode::kCancelled, "no consumer wants the batch any more");
   }
   void carry_out(AfterUnlock after) MILLRACE_EXCLUDES(mutex_);
-  void abandon() MILLRACE_EXCLUDES(mutex_);
+  void give_up() MILLRACE_EXCLUDES(mutex_);
   StageInFlight describe(const LoadingBatch& batch) const MILLRACE_REQUIRES(mutex_);
   std::vector<StageInFlight> running_stages() const MILLRACE_REQUIRES(mutex_);
 

@@ -39,10 +39,10 @@ class StagingLedger {
   // block_bytes: a class, which fits beside what is in use (CHECKed). Books it as in use.
   Grant take(std::size_t block_bytes);
   // The block of a grant (reused, or mapped by now) is not used any more and may serve the next.
-  void give_back(Region block);
+  void release(Region block);
   // Mapping for a grant failed: it never came into use.
   void cancel(std::size_t block_bytes);
-  // Forgets cached blocks, largest first, until at most keep_bytes are cached: unmap those.
+  // Erases cached blocks, largest first, until at most keep_bytes are cached: unmap those.
   std::vector<Region> trim(std::size_t keep_bytes);
 
   std::size_t max_bytes() const { return max_bytes_; }
@@ -55,7 +55,7 @@ class StagingLedger {
   std::size_t in_use_ = 0;
   std::size_t cached_ = 0;
   std::size_t peak_in_use_ = 0;
-  // By class; the block given back last is reused first, while the caches remember it.
+  // By class; the block released last is reused first, while the caches remember it.
   std::map<std::size_t, std::vector<std::byte*>> free_;
 };
 

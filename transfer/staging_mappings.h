@@ -4,7 +4,7 @@
 // The design: who takes a block for a device has it mapped for the device's client, once, for as
 // long as the pool keeps the block, in use or not: mapping costs more than a copy. The first copy
 // may run before its mapping is there, then it is as slow as any. Client and pool share the pages
-// (the `owner` of Device::map_host_memory): they go back to the system when the pool has let go of
+// (the `owner` of Device::map_host_memory): they return to the system when the pool has released
 // the block and the client has unmapped it, whichever comes last. A client that closes unmaps by
 // itself. A client that refuses is asked no more, and its blocks are what they are without this.
 #pragma once
@@ -28,7 +28,7 @@ class StagingMappings {
 
   // The caller has block in use. Nothing for clients whose calls do not block: they use the host.
   void map(Region block, const devices::Device& device) MILLRACE_EXCLUDES(mutex_);
-  // Gives the block back to the system; one that is mapped, once that has ended.
+  // Returns the block to the system; one that is mapped, once that has ended.
   void free(Region block) MILLRACE_EXCLUDES(mutex_);
   // The blocks that some client has mapped by now.
   std::size_t mapped_bytes() const MILLRACE_EXCLUDES(mutex_);

@@ -76,7 +76,7 @@ class StagingPool {
   StagingPool(const StagingPoolOptions& options, TimerQueue& timers);
   StagingPool(const StagingPool&) = delete;
   StagingPool& operator=(const StagingPool&) = delete;
-  // As close(), without waiting: blocks that are out go back to the system when they are let go.
+  // As close(), without waiting: blocks that are out return to the system when they are released.
   ~StagingPool();
 
   // A block of at least this many bytes as soon as the bound allows it. First come, first served,
@@ -89,7 +89,7 @@ class StagingPool {
   // The bytes that a block for such a request takes of max_bytes.
   static std::size_t block_bytes(std::size_t requested);
 
-  // Gives unused blocks back to the system until at most keep_bytes of them are kept.
+  // Returns unused blocks to the system until at most keep_bytes of them are kept.
   void trim(std::size_t keep_bytes = 0);
   StagingPoolMetrics metrics() const;
   // Refuses new calls, cancels those that wait, and completes when all blocks are back and

@@ -28,7 +28,7 @@ class RefCounted {
     }
   }
   // No other thread can take or drop the last reference, so it needs no locked instruction.
-  // acquire and acq_rel: the last release must see what every other holder wrote before letting go.
+  // acquire and acq_rel: the last release must see what every other holder wrote before its own.
   void release() const noexcept {
     if (refs_.load(std::memory_order_acquire) == 1 ||
         refs_.fetch_sub(1, std::memory_order_acq_rel) == 1)

@@ -25,7 +25,7 @@ namespace millrace {
 
 // Thread-safety: as LoopBridge. Closed or destroyed before its io_context; what futures stand for
 // may go on after both. But a value that another thread is just bringing while the bridge is
-// destroyed without close() is let go of, with its handler, by that thread: where handlers of
+// destroyed without close() is released, with its handler, by that thread: where handlers of
 // async_wait wait, close() first.
 class AsioBridge final : public LoopBridge {
  public:
@@ -81,11 +81,11 @@ class AsioBridge final : public LoopBridge {
       }
       queue->detached();
     }
-    // To let go of the work may wake the io_context, whose descriptors the parent shares: kept, and
-    // so is the strand, which the child's io_context may not outlive. Another thread of the parent
-    // may have held the mutex.
+    // Releasing the work may wake the io_context, whose descriptors the parent shares: it is kept,
+    // and so is the strand, which the child's io_context may not outlive. Another thread of the
+    // parent may have held the mutex.
     MILLRACE_THREAD_ANNOTATION(no_thread_safety_analysis)
-    void forget() noexcept override {
+    void leave_in_child() noexcept override {
       static_cast<void>(new std::optional<Guard>(std::move(alive_)));
       alive_.reset();
       static_cast<void>(new std::optional<Strand>(std::move(strand_)));

@@ -70,15 +70,15 @@ class LoopPort {
   virtual void wake() noexcept = 0;
   // Whether the bridge alone is a reason for the loop to go on. On the loop's thread.
   virtual void keep_alive(bool on) noexcept = 0;
-  // Lets go of the loop, then calls queue->detached(). On the loop's thread, once, after it nothing
+  // Releases the loop, then calls queue->detached(). On the loop's thread, once, after it nothing
   // but wake() (which may have been on its way).
   virtual void detach(Ref<CompletionQueue> queue) noexcept = 0;
   // The process is a fork's child: the loop must not hear of this port again.
-  virtual void forget() noexcept = 0;
+  virtual void leave_in_child() noexcept = 0;
   // True: one thread runs the loop, always the same. False: every thread that drains is its thread.
   virtual bool one_thread() const { return true; }
-  // Whether the thread that makes the bridge counts as the loop's until a drain tells better. True
-  // where it may be a callback of the loop, which cannot be found out.
+  // Whether the thread that makes the bridge counts as the loop's until a drain shows which is.
+  // True where it may be a callback of the loop, which cannot be found out.
   virtual bool made_on_loop() const { return true; }
 };
 
@@ -98,8 +98,8 @@ class CompletionQueue final : public RefCounted, public Executor {
   Future<void> close();
   // Close without the loop: drops what is there, runs nothing. On the loop's thread, or while the
   // loop does not run. Nothing if it is closed.
-  void abandon();
-  // By the port: the loop is let go of.
+  void close_now();
+  // By the port: the loop is released.
   void detached();
   // True in the child of a fork that came after this was made.
   bool forked() const { return detail::fork_generation() != generation_; }
@@ -109,7 +109,7 @@ class CompletionQueue final : public RefCounted, public Executor {
  private:
   friend class detail::LoopWait;
   enum class State : std::uint8_t {
-    kOpen,     // -> kClosing, kClosed (abandoned)
+    kOpen,     // -> kClosing, kClosed (close_now)
     kClosing,  // waits are cancelled, what was pushed runs -> kClosed
     kClosed,   // final
   };
@@ -117,7 +117,7 @@ class CompletionQueue final : public RefCounted, public Executor {
   using Arrivals = IntrusiveStack<detail::LoopWait, &detail::LoopWait::after_>;
   static constexpr Pushed::Word kAwake = 0;   // nothing there, but a drain will look again
   static constexpr Pushed::Word kAsleep = 1;  // nothing there: wake the loop
-  static constexpr Pushed::Word kShut = 2;    // final; of arrivals_ too
+  static constexpr Pushed::Word kEnded = 2;   // final; of arrivals_ too
 
   ~CompletionQueue() override;
 
@@ -128,7 +128,7 @@ class CompletionQueue final : public RefCounted, public Executor {
   void cancel_waits(const char* why);
   Work* next();
   void wake();
-  void shut();
+  void end();
   void adopt_thread();
   void mark_thread(const Ref<detail::ThreadMark>& here);
   void release_threads();

@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-// One thread writes, any thread reads, and neither waits: a reader takes copies and throws away
+// One thread writes, any thread reads, and neither waits: a reader takes copies and skips
 // those that the writer may have been about to overwrite. Its memory is touched as it fills.
 //
 //  TR-1 `begun` is raised before the slot of an event is written and `written` after: the words of
@@ -67,7 +67,7 @@ struct LastRing {
   void* ring = nullptr;
 };
 constinit thread_local LastRing last_ring;
-constinit thread_local bool thread_ends = false;  // its rings are given back already
+constinit thread_local bool thread_ends = false;  // its rings are released already
 
 // Gives the rings of a thread back when it ends, for threads to come.
 struct ThreadRing {

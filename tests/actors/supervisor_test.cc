@@ -410,10 +410,10 @@ TEST_F(SupervisorTest, AChildThatIsLetGoOrEscalatesEndsItsReferences) {  // SV-4
     const Future<ActorRef<Worker>> of_failed = fails.next_incarnation();
     const Future<ActorRef<Worker>> of_other = other.next_incarnation();
     EXPECT_TRUE(sim.run(stops.now().value().stop()));
-    const Error let_go = sim.run(of_stopped).error();
-    EXPECT_EQ(let_go.code(), ErrorCode::kUnavailable);
-    EXPECT_THAT(let_go.message(), HasSubstr("was let go: it stopped"));
-    EXPECT_EQ(let_go.detail<ActorGone>()->reason, ExitReason::kStopped);
+    const Error gone = sim.run(of_stopped).error();
+    EXPECT_EQ(gone.code(), ErrorCode::kUnavailable);
+    EXPECT_THAT(gone.message(), HasSubstr("was let go: it stopped"));
+    EXPECT_EQ(gone.detail<ActorGone>()->reason, ExitReason::kStopped);
     EXPECT_EQ(sim.run(stops.ask(Count{})).error().code(), ErrorCode::kUnavailable);
     EXPECT_FALSE(of_other.ready());
     EXPECT_TRUE(sim.run(fails.tell(Fail{})));

@@ -146,8 +146,8 @@ TEST_F(BridgedThreadTest, DevicesOwnThreadMakesNoCallsForWhatWaited) {
                              .limits = {.launches = 1, .bytes = kElements * sizeof(float)},
                              .inline_when_idle = true})[0];
   std::vector<float> x(kElements, 1), y(kElements, 2);
-  std::binary_semaphore let_go(0);
-  before_program = [&let_go] { let_go.acquire(); };
+  std::binary_semaphore unblock(0);
+  before_program = [&unblock] { unblock.acquire(); };
   const Buffer there = wait_blocking(device.put({.data = x.data(), .shape = kArray})).value();
   const Future<Buffers> first = limited.execute(executable, {there});
   std::atomic<bool> by_device{false};
@@ -162,7 +162,7 @@ TEST_F(BridgedThreadTest, DevicesOwnThreadMakesNoCallsForWhatWaited) {
                                            })},
                            HostBufferSemantics::kImmutableOnlyDuringCall);
   EXPECT_FALSE(put.ready()) << "the program has all of the bytes";
-  let_go.release();
+  unblock.release();
   EXPECT_TRUE(wait_blocking(put));
   EXPECT_FALSE(by_device);
   EXPECT_TRUE(wait_blocking(limited.close()));

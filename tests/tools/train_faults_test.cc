@@ -202,7 +202,7 @@ void FaultyRun::run(Tally& tally) {
                      train(training_.parts(), options_, killer_ ? &*killer_ : nullptr)));
   if (stop_timer) sim_.timers().cancel(*stop_timer);
   judge(report, tally);
-  training_.source_->let_go();
+  training_.source_->unblock();
   sim_.finish();
 }
 

@@ -239,11 +239,11 @@ TEST(DeviceLoaderTest, CloseAbandonsAStuckReadAndNamesIt) {
       EXPECT_EQ(sim.now() - begun, milliseconds(300));
       ASSERT_FALSE(closed.has_value());
       EXPECT_EQ(closed.error().code(), ErrorCode::kDeadlineExceeded);
-      const AbandonedStages* abandoned = closed.error().detail<AbandonedStages>();
-      ASSERT_NE(abandoned, nullptr);
-      ASSERT_EQ(abandoned->stages.size(), 1u);
-      EXPECT_EQ(abandoned->stages[0].stage, LoadStage::kRead);
-      EXPECT_EQ(abandoned->stages[0].first_item, 8u);
+      const StagesGivenUp* given_up = closed.error().detail<StagesGivenUp>();
+      ASSERT_NE(given_up, nullptr);
+      ASSERT_EQ(given_up->stages.size(), 1u);
+      EXPECT_EQ(given_up->stages[0].stage, LoadStage::kRead);
+      EXPECT_EQ(given_up->stages[0].first_item, 8u);
       EXPECT_EQ(sim.run(pending).error().code(), ErrorCode::kCancelled);
       EXPECT_EQ(rig.next(loader).error().code(), ErrorCode::kUnavailable);
     }
@@ -376,8 +376,8 @@ TEST(DeviceLoaderTest, AStalledDeviceDoesNotHoldUpTheOthers) {
     EXPECT_LE(loader.stats().devices[0].use.peak_device_bytes, 2u * 16);
     const Result<void> closed = sim.run(loader.close());
     ASSERT_FALSE(closed.has_value());
-    EXPECT_EQ(closed.error().detail<AbandonedStages>()->stages[0].stage, LoadStage::kTransfer);
-    EXPECT_EQ(closed.error().detail<AbandonedStages>()->stages[0].device, 0);
+    EXPECT_EQ(closed.error().detail<StagesGivenUp>()->stages[0].stage, LoadStage::kTransfer);
+    EXPECT_EQ(closed.error().detail<StagesGivenUp>()->stages[0].device, 0);
   });
 }
 

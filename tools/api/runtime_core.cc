@@ -242,7 +242,7 @@ Runtime::~Runtime() {
   if (ClosedCell::on_thread_of(core_->executors(), core_->loop ? &core_->loop->loop() : nullptr)) {
     check_failed("~Runtime()",
                  "a Runtime was destroyed on one of its own threads, whose end it would wait for: "
-                 "let go of it on a thread of yours (post to your loop, or hand it to your main "
+                 "destroy it on a thread of yours (post to your loop, or hand it to your main "
                  "thread)");
   }
   // Not wait_blocking(): a bridge may be open on this thread, and nothing of its loop is awaited.

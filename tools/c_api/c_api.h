@@ -18,7 +18,7 @@
 // gives its error. An operation is known from its start until millrace_next has given it.
 //
 // Memory. Strings, dimensions and lists are copied by the call that takes them. Only two things are
-// borrowed for longer, and given back when millrace_next (or millrace_close) gives the operation:
+// borrowed for longer, and returned when millrace_next (or millrace_close) gives the operation:
 // the bytes of a put, which must not change until then, and the destination of a fetch. A put that
 // fails because its device did, or because millrace_close has waited long enough, gives its bytes
 // back only where the device computes on the host: a plugin may read them for as long as the
@@ -281,7 +281,7 @@ MILLRACE_CALL millrace_error* millrace_next(millrace_runtime runtime,
                                             millrace_completion* completion);
 
 // NULL: the operation finishes with MILLRACE_CANCELLED. At once, unless it has borrowed bytes in
-// use, which it gives back first. What needs its results fails with it. A program that runs is
+// use, which it returns first. What needs its results fails with it. A program that runs is
 // stopped between two of its steps; one that cannot be stopped runs on, and its results are
 // dropped. MILLRACE_FAILED_PRECONDITION: it has finished already, and millrace_next will give it.
 MILLRACE_CALL millrace_error* millrace_cancel(millrace_runtime runtime,
@@ -290,7 +290,7 @@ MILLRACE_CALL millrace_error* millrace_cancel(millrace_runtime runtime,
 typedef struct millrace_close_options {
   size_t struct_size;
   // Called once for every operation that millrace_next has not given. The completion lives for the
-  // call; its error is the callee's to destroy. NULL: they are thrown away.
+  // call; its error is the callee's to destroy. NULL: they are dropped.
   void (*completed)(void* context, const millrace_completion* completion);
   void* context;
 } millrace_close_options;

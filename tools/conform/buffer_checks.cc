@@ -107,11 +107,11 @@ MILLRACE_CONFORM(buffer, external_reference,
   return expect_floats(seen, numbers(), "what its memory holds");
 }
 
-MILLRACE_CONFORM(buffer, reference_underflow, "what is not held cannot be given back") {
+MILLRACE_CONFORM(buffer, reference_underflow, "what is not held cannot be released") {
   MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers()));
   MILLRACE_TRY_STATUS(rig.wait_ready(buffer));
   return expect_refused(rig.call<abi::BufferDecreaseExternalReferenceCountArgs>(buffer),
-                        "giving back what was not taken");
+                        "releasing what was not taken");
 }
 
 MILLRACE_CONFORM(buffer, unsafe_pointer, "the address of a buffer is told", .need = kMay) {
@@ -142,12 +142,11 @@ MILLRACE_CONFORM(buffer, uninitialized, "a buffer without contents has its dimen
   return rig.wait_ready(buffer);
 }
 
-MILLRACE_CONFORM(buffer, view,
-                 "lent memory is seen, and given back once, after the end of the view",
+MILLRACE_CONFORM(buffer, view, "lent memory is seen, and returned once, after the end of the view",
                  .after = "buffer.on_cpu", .need = kMay) {
   struct Lent {
     alignas(128) float values[kLength] = {1, 2, 3, 4};
-    std::atomic<int> given_back{0};
+    std::atomic<int> returned{0};
   };
   const auto lent = std::make_unique<Lent>();
   const std::int64_t dims[] = {kLength};
@@ -158,19 +157,19 @@ MILLRACE_CONFORM(buffer, view,
   probe.reset();  // nothing may outlive the client
   if (!where.is_on_cpu) return skip("the device's memory is not the host's");
   MILLRACE_TRY(abi::Memory* const memory, rig.memory(device));
-  const auto give_back =
-      +[](void* /*memory*/, void* user_arg) { ++static_cast<Lent*>(user_arg)->given_back; };
+  const auto on_returned =
+      +[](void* /*memory*/, void* user_arg) { ++static_cast<Lent*>(user_arg)->returned; };
   MILLRACE_TRY(const auto args,
                rig.ask_client<abi::ClientCreateViewOfDeviceBufferArgs>(
                    lent->values, dims, std::size_t{1}, abi::BufferType::kF32, nullptr, device,
-                   give_back, lent.get(), std::intptr_t{0}, nullptr, memory));
+                   on_returned, lent.get(), std::intptr_t{0}, nullptr, memory));
   HeldBuffer buffer = rig.hold(args.buffer);
   MILLRACE_TRY_STATUS(rig.expect(buffer, numbers(), "the view"));
-  if (lent->given_back != 0) return broken("the memory is given back while the view lives");
+  if (lent->returned != 0) return broken("the memory is returned while the view lives");
   buffer.reset();
   // After the end of the client nothing can be in flight.
   MILLRACE_TRY_STATUS(rig.close());
-  return expect(lent->given_back == 1, "the memory is given back ", lent->given_back, " times");
+  return expect(lent->returned == 1, "the memory is returned ", lent->returned, " times");
 }
 
 }  // namespace

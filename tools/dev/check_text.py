@@ -6,7 +6,7 @@
 - Links of Markdown files that lead nowhere; files that they or comments name and that are not there.
 - A numbered rule (AV-1, MB-3) is stated once, on a line of its own at the head of a file, and cited by a test.
 - Each room has a README.md; some of them name every header.
-- Comments, messages and names of tests name what acts.
+- Comments, messages and names of tests name what acts; words that the glossary of tools/README.md replaces are not used.
 """
 
 import os
@@ -35,6 +35,10 @@ NAMED = re.compile(r'(?<![\w/<."*+-])((?:\.\./)*(?:[\w-]+/)*[\w-]+\.(?:h|cc|inc|
 # What a text says instead of the thing that acts. A test's name is a text too.
 VAGUE = re.compile(r'\b(who' r'ever|no' r'body|some' r'body|any' r'body)\b', re.I)
 TEST_NAME = re.compile(r'\bTEST(?:_F|_P)?\(\w+, (Of(?=[A-Z])|\w*?(?:Who' r'ever|No' r'body|Some' r'body|Any' r'body))')
+# What the glossary says otherwise, in names too; and the product's files that it holds for.
+BANNED = re.compile(r'\b(forg[eo]t\w*|discard(?:s|ed|ing)?|thr[eo]wn?s? away|let(?:s|ting)?[ _]go|t[ao]kes?[ _]back|taken back|'
+                    r'giv(?:es?|en|ing)[ _]back|shuts?[ _]?down|shutting down)\b', re.I)
+GLOSSARY = re.compile(r'(core/(base|exec|loop|observe)|transfer|collectives|tools|devices/(stablehlo|sim|cache|cpu/\w+))/.*\.(h|cc|inc)$')
 # Rooms whose README.md names every header.
 LISTED = ('core', 'actors', 'collectives')
 STATED = re.compile(r'^// +(?:- )?([A-Z]{2}-\d+) ')
@@ -88,6 +92,9 @@ def check_words(path, text):
     for number, line in enumerate(text.split('\n'), 1):
         problems += [f'{path}:{number}: "{m[1]}": name what acts' for m in VAGUE.finditer(line)]
         problems += [f'{path}:{number}: "{m[1]}": a condition and its result name a test' for m in TEST_NAME.finditer(line)]
+        if GLOSSARY.match(path):
+            problems += [f'{path}:{number}: "{m[1]}": the glossary of tools/README.md has a word for it'
+                         for m in BANNED.finditer(line)]
         _, comment, words = line.partition(mark)
         if not comment:
             continue

@@ -62,11 +62,11 @@ Task<Written> write_checkpoint(Job job) {
            parts.environment.clock->now() + parts.rendezvous_limit);
   const Result<EpochShare> agreed = co_await std::move(meeting);
   if (!agreed) {
-    const Future<void> discarding = with_files([step](const CheckpointParts& p) {
-      p.folder->discard(step);
+    const Future<void> removed = with_files([step](const CheckpointParts& p) {
+      p.folder->remove_part(step);
       return Status();
     });
-    static_cast<void>(co_await discarding);
+    static_cast<void>(co_await removed);
     co_return agreed.error();
   }
   // Agreed is agreed: no stop comes between.

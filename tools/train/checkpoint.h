@@ -7,7 +7,7 @@
 //            parameters and momenta twice.
 //   taken    the s steps before are still running.
 //   writing  they have ended well: a coroutine of its own waits for the arrays of every rank,
-//            fetches those of rank 0 (after a step they are the same everywhere), lets go of the
+//            fetches those of rank 0 (after a step they are the same everywhere), releases the
 //            handles, and has the blocking executor write the files under a name that is not
 //            that of a checkpoint. Then the ranks meet; when all are there, it is committed: the
 //            files get their name (checkpoint_folder.h), the oldest checkpoint goes, and what was
@@ -95,7 +95,7 @@ struct Written {
   std::shared_ptr<const Committed> committed;
 };
 
-// Owned by the training, which awaits finish() before it lets go. Thread-safety: confined.
+// Owned by the training, which awaits finish() before it releases it. Thread-safety: confined.
 class Checkpointer {
  public:
   Checkpointer(CheckpointParts parts, const CheckpointOptions& options, std::uint64_t first_step);

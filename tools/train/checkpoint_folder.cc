@@ -263,11 +263,11 @@ Status CheckpointFolder::write(CheckpointManifest manifest,
     return fault_point("checkpoint.written");
   };
   Status written = write_files();
-  if (!written) discard(manifest.step);
+  if (!written) remove_part(manifest.step);
   return written;
 }
 
-void CheckpointFolder::discard(std::uint64_t step) const {
+void CheckpointFolder::remove_part(std::uint64_t step) const {
   // Should that fail, too, the next run removes it.
   static_cast<void>(remove_tree(path_of(step) + ".part"));
 }

@@ -86,7 +86,7 @@ class CheckpointFolder {
   // removed gets a warning and is left to the next publish or open. keep >= 1.
   Status publish(std::uint64_t step, std::size_t keep) const;
   // Removes what write() wrote.
-  void discard(std::uint64_t step) const;
+  void remove_part(std::uint64_t step) const;
 
   // "DIR/step-00000468".
   std::string path_of(std::uint64_t step) const;

@@ -96,7 +96,7 @@ class TrainingListener {
 // closed, no step and no checkpoint in flight. A checkpoint that cannot be written ends it, too; a
 // device that fails does not, within the limit of restarts.
 // kCancelled on stop, kDeadlineExceeded at the deadline, both within the time that the devices need
-// to let go of what they have begun. listener may be nullptr.
+// to end what they have begun. listener may be nullptr.
 Task<TrainingReport> train(TrainingParts parts, TrainingOptions options,
                            TrainingListener* listener);
 

@@ -83,7 +83,7 @@ Status Emitter::emit_while(const Node& n) {
   MILLRACE_TRY_STATUS(Emitter(all_, n.blocks[1], *body, {.own = n.blocks[1].parameters}).run());
   storage_.buffers.advance();
   const std::vector<Move> moves = moves_to(carried, n.blocks[1].results);
-  storage_.forget_copies(copies);
+  storage_.erase_copies(copies);
   for (BufferId b : carried) storage_.buffers.touch(b);
   storage_.buffers.close_loop();
   for (BufferId b : carried) storage_.buffers.touch(b);
@@ -151,7 +151,7 @@ Status Emitter::emit_case(const Node& n) {
       storage_.buffers.touch(place);
     }
     storage_.end_writes(inside.wanted, begin);
-    storage_.forget_copies(copies);
+    storage_.erase_copies(copies);
     branches.push_back(std::move(branch));
   }
   storage_.buffers.advance();

@@ -40,7 +40,7 @@ class Storage {
   void add_copies(const std::set<ValueId>& owners) {
     copies_.insert(copies_.end(), owners.begin(), owners.end());
   }
-  void forget_copies(std::size_t before);
+  void erase_copies(std::size_t before);
 
   // The step at hand begins to write b; where `from` is an input, b may be that input's memory,
   // each element of which is written after its last read.

@@ -74,13 +74,13 @@ void drain_impatiently(DeferredFrees& handed, ManualClock& clock) {
 
 // One thread is stuck in the first of three.
 TEST(DeferredFreesTest, CallThatDoesNotReturnHoldsUpNothingElse) {
-  std::latch begun(1), let_go(1);
+  std::latch begun(1), unblock(1);
   std::vector<int> made;
   ManualClock clock;
   DeferredFrees handed(clock);
   handed.add([&] {
     begun.count_down();
-    let_go.wait();
+    unblock.wait();
   });
   handed.add([&] { made.push_back(2); });
   handed.add([&] { made.push_back(3); });
@@ -92,7 +92,7 @@ TEST(DeferredFreesTest, CallThatDoesNotReturnHoldsUpNothingElse) {
   handed.drain();
   EXPECT_THAT(made, ElementsAre(2, 3, 4));
   EXPECT_FALSE(handed.empty());
-  let_go.count_down();
+  unblock.count_down();
   stuck.join();
   EXPECT_TRUE(handed.empty());
   // What was not waited for has ended: the next one is waited for again, while the time stands.

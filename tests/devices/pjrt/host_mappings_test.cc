@@ -276,13 +276,13 @@ TEST_F(HostMappingTest, BytesThatAreBeingUnmappedCanBeMappedAgainHoweverLongThat
 
 TEST_F(HostMappingTest, CloseNamesTheUnmapThatDoesNotReturn) {
   static std::latch* entered = nullptr;
-  static std::latch* let_go = nullptr;
+  static std::latch* unblock = nullptr;
   std::latch first(1), second(1);
   entered = &first;
-  let_go = &second;
+  unblock = &second;
   fake_.replace(+[](abi::ClientDmaUnmapArgs*) -> abi::Error* {
     entered->count_down();
-    let_go->wait();
+    unblock->wait();
     return nullptr;
   });
   Result<Owner> mapped = map(*bytes_, bytes_);

@@ -202,7 +202,7 @@ abi::Error* hold_externally(abi::Buffer* buffer) {
 }
 
 // Releases a buffer that was deleted or donated since, too.
-abi::Error* let_go_externally(abi::Buffer* buffer) {
+abi::Error* release_externally(abi::Buffer* buffer) {
   std::shared_ptr<Storage> last;
   const std::scoped_lock lock(buffer->mutex);
   if (buffer->external_references == 0)
@@ -257,7 +257,7 @@ void add_buffers(abi::Api& api) {
     return hold_externally(a->buffer);
   });
   add(api, [](abi::BufferDecreaseExternalReferenceCountArgs* a) -> abi::Error* {
-    return let_go_externally(a->buffer);
+    return release_externally(a->buffer);
   });
   add(api, [](abi::BufferOpaqueDeviceMemoryDataPointerArgs* a) -> abi::Error* {
     std::shared_ptr<Storage> storage;

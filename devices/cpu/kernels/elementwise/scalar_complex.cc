@@ -110,7 +110,7 @@ C<T> power(const C<T>& a, const C<T>& b) {
   return std::exp(product(l, b));
 }
 
-// The angle that one may forget: a multiple of two pi of the result.
+// The principal root: its angle is a third of that of a.
 template <class T>
 C<T> cube_root(const C<T>& a) {
   if (a == C<T>(0)) return a;
