@@ -40,7 +40,7 @@ BANNED = re.compile(r'\b(forg[eo]t\w*|discard(?:s|ed|ing)?|thr[eo]wn?s? away|let
                     r'giv(?:es?|en|ing)[ _]back|shuts?[ _]?down|shutting down)\b', re.I)
 GLOSSARY = re.compile(r'(core/(base|exec|loop|observe)|transfer|collectives|tools|devices/(stablehlo|sim|cache|cpu/\w+))/.*\.(h|cc|inc)$')
 # Rooms whose README.md names every header.
-LISTED = ('core', 'actors', 'collectives')
+LISTED = ('core', 'actors', 'devices', 'transfer', 'collectives')
 STATED = re.compile(r'^// +(?:- )?([A-Z]{2}-\d+) ')
 CITED = re.compile(r'\b[A-Z]{2}-\d+\b')
 
