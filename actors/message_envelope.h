@@ -136,7 +136,7 @@ class MessageEnvelope final
     if (reply_) {
       reply_->try_set(std::move(result));
     } else if (!result) {
-      report_unobserved_error(result.error());  // of a tell: its sender does not hear of it
+      report_unobserved_error(result.error());  // of a tell: its sender gets no answer
     }
   }
 

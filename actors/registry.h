@@ -12,7 +12,7 @@ namespace millrace::actors {
 // Owned by the ActorSystem; holds one reference to each actor. Thread-safety: thread-safe.
 class Registry {
  public:
-  // False if an actor of that name is there.
+  // False if an actor of that name exists.
   bool add(const Ref<ActorCell>& cell);
   void remove(ActorCell& cell);
   // Empty if there is none.

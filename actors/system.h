@@ -1,5 +1,5 @@
-// ActorSystem: makes actors, knows them by name, lists what each is doing, and closes them in
-// order. Supervisors (supervisor.h) and the watch (handler_watch.h) stand on it.
+// ActorSystem: makes actors, finds them by name, lists what each is doing, and closes them in
+// order. Supervisors (supervisor.h) and the watch (handler_watch.h) use it.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // Buffer: a handle on an array in a device's memory. The handle exists at once, the bytes come
-// later (ready()). Backends (CPU, PJRT, sim) implement BufferBody; everybody else passes Buffer and
-// Buffers around by value.
+// later (ready()). Backends (CPU, PJRT, sim) implement BufferBody; all other code passes Buffer and
+// Buffers by value.
 #pragma once
 
 #include <concepts>

@@ -1,8 +1,8 @@
 // Client: what a backend implements: the embedded CPU device, any PJRT plugin, the scripted sim.
-// One client has several devices and memories. Calls return handles at once where the backend can;
-// a call may block where a plugin blocks, so calls of a device come from the operation that has its
-// seat (device_actor.h), others from threads that may block. Shaped after the PJRT C API so that a
-// plugin fits behind it without loss.
+// One client has several devices and memories. Calls return handles at once where the backend can.
+// A call may block where a plugin blocks: so the operation that has a device's seat makes the calls
+// of that device (device_actor.h), and threads that may block make the others. The interface has
+// the shape of the PJRT C API, so that a plugin fits behind it without loss.
 #pragma once
 
 #include <atomic>
@@ -53,14 +53,13 @@ struct DeviceInfo {
 };
 
 // The threads of a device that computes on the host. Borrowed. executor runs programs and copies,
-// parallel splits a program's kernels; both belong to one device or are shared, as the runtime
-// likes.
+// parallel splits a program's kernels; the runtime gives each device its own or shares them.
 struct DeviceThreads {
   Executor* executor = nullptr;
   Parallel* parallel = nullptr;
 };
 
-// Bytes of a device's default memory; nullopt where the backend does not tell.
+// Bytes of a device's default memory; nullopt where the backend does not report them.
 struct MemoryStats {
   std::int64_t bytes_in_use = 0;
   std::optional<std::int64_t> peak_bytes_in_use = {};
@@ -114,9 +113,8 @@ struct LaunchArguments {
   std::uint64_t flow = 0;  // of the event that the backend records, if it does (TraceEvent::flow)
 };
 
-// Per device of the launch: outputs exist as handles; each one's ready() fires when it is written,
-// which may be long before done (the device has finished the program, its inputs are no longer
-// read).
+// Per device of the launch: outputs exist as handles. ready() of each completes when it is written,
+// which may be long before done: the device has finished the program and reads its inputs no more.
 struct LaunchResult {
   Buffers outputs = {};
   Future<void> done = {};
@@ -189,12 +187,12 @@ class Client {
   // Compiles (blocks: for a driver thread). Errors of the program carry line:column.
   virtual Result<Executable> compile(const Program& program, const CompileOptions& options) = 0;
   virtual Result<Executable> load(std::string_view serialized) = 0;
-  // What compile(program, options) would give, from what serialize() gave of it before. Blocks.
+  // The result of compile(program, options), from the bytes of an earlier serialize(). Blocks.
   virtual Result<Executable> load_compiled(std::string_view serialized, const Program& program,
                                            const CompileOptions& options);
-  // Everything besides program and options that a compiled program depends on: who compiles, in
-  // which version, for what. Where it is the same, load_compiled takes what another process has
-  // serialized. Empty: compiling costs no more than loading, so nothing is worth keeping.
+  // All that a compiled program depends on besides program and options: the compiler, its version,
+  // its target. Where it is the same, load_compiled takes what another process has serialized.
+  // Empty: compiling costs no more than loading, so nothing is worth keeping.
   virtual std::string compiler_identity() const { return {}; }
   // Memory for a copy of host bytes on their way to a device, and the semantics by which put()
   // takes it best: one that computes on the host gives of its own, and the copy is the array.
@@ -202,8 +200,7 @@ class Client {
     HostArray array;
     HostBufferSemantics semantics;
   };
-  // kResourceExhausted. Any thread, also after the client has gone: a put allocates before its
-  // device looks at it.
+  // kResourceExhausted. Any thread, also after the client's end: a put allocates on the way.
   using PutMemorySource = std::function<Result<PutMemory>(const Shape&)>;
   virtual PutMemorySource put_memory(DeviceId device);
   // memory: an id of MemoryInfo, or -1 for the device's default.
@@ -213,18 +210,17 @@ class Client {
   // kUnimplemented where the backend has no other layouts than its default one.
   virtual Result<PutResult> put_in(const HostView& view, HostBufferSemantics semantics,
                                    DeviceId device, int memory, const DeviceLayout& layout);
-  // In which the device keeps an array that is put without a layout. kUnimplemented where the
-  // backend does not tell.
+  // The layout of an array that is put without one. kUnimplemented where it is not reported.
   virtual Result<DeviceLayout> default_layout(const Shape& shape, DeviceId device) const;
   // A copy of source on another device or memory of this client.
   virtual Result<Buffer> copy(const Buffer& source, DeviceId device, int memory = -1) = 0;
   virtual Result<MemoryStats> memory_stats(DeviceId device) const = 0;
   // Completes with the reason when the device has failed; with a value when the client closes.
-  // Empty where the backend cannot tell. After a restart, ask again.
+  // Empty where the backend cannot report it. After a restart, ask again.
   virtual Future<void> failed(DeviceId /*device*/) const { return {}; }
-  // Declares the device failed: what it has not done ends with the cause (a program that runs is
-  // not interrupted, but what it writes is lost), calls are refused with it, failed() tells.
-  // Nothing if it has failed before. kUnimplemented where the backend cannot. Any thread.
+  // Declares the device failed: its open work fails with the cause (a program that runs is not
+  // interrupted, but its results are lost), later calls fail with it, failed() completes. Does
+  // nothing if it has failed before. kUnimplemented where the backend cannot. Any thread.
   virtual Status kill(DeviceId device, const Error& cause);
   // Makes a device that has failed a new one, empty: buffers that were on it count as removed.
   // kFailedPrecondition if it has not failed, kUnimplemented where the backend cannot. Called by

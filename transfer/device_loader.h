@@ -20,8 +20,8 @@ namespace millrace::transfer {
 
 class LoaderCore;
 
-// The consumers' handle; prefetching begins when it is made. Dropped without close(), it stops
-// everything and waits for nothing: what still runs ends by itself. Thread-safety: thread-safe.
+// The consumers' handle; prefetching begins when it is made. Destroyed without close(), it stops
+// all and waits for nothing: running stages end by themselves. Thread-safety: thread-safe.
 class DeviceLoader {
  public:
   // kInvalidArgument names what does not fit: no source, an empty Device, the plan, the shards, or
@@ -36,7 +36,7 @@ class DeviceLoader {
   const BatchPlan& plan() const;
 
   // The device's next batch in order, complete when its bytes have arrived; nullopt at the end of
-  // an epoch (then the next epoch follows, if there is one; after the last the end is told again).
+  // an epoch (then the next epoch follows, if there is one; after the last one always nullopt).
   // Several calls may wait, and are served in order. A failed stage comes as its error
   // (LoadFailure) in the place of the first batch that is missing for it, and again from then on.
   // kCancelled and kDeadlineExceeded by options take no batch; kUnavailable after close();

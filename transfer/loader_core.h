@@ -1,6 +1,6 @@
-// LoaderCore: the work behind a DeviceLoader: one coroutine per batch, load(), whose stages begin
-// when the LoaderSchedule says so. The state is behind one mutex; stages, continuations and
-// consumers run outside it. Internal to the loader.
+// LoaderCore: the work behind a DeviceLoader: one coroutine per batch, load(), whose stages the
+// LoaderSchedule starts. One mutex guards the state; stages, continuations and consumers run
+// outside it. Internal to the loader.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@
 
 namespace millrace::transfer {
 
-// The staging memory of a batch in the budget; apart from the batch, which holds the buffers whose
-// end may be what the release of the memory waits for. Guarded by LoaderCore's mutex.
+// The staging memory of a batch in the budget. It is apart from the batch, because the batch holds
+// buffers whose end may release the memory. Guarded by LoaderCore's mutex.
 struct StagingCharge final : RefCounted, Pooled {
   explicit StagingCharge(int d) : device(d) {}
   const int device;

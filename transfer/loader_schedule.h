@@ -1,12 +1,12 @@
-// LoaderSchedule: the decisions of the loader without its work: which stage of which batch may
-// begin now, within the budgets, and what a consumer gets next. Pure: no time, threads or I/O.
+// LoaderSchedule: the decisions of the loader: which stage of which batch may begin now, within the
+// budgets, and what a consumer gets next. Pure: no time, threads or I/O.
 //
 //  - LS-1 batches of a device are delivered in the order of their sequence numbers.
 //  - LS-2 a device's charged bytes never exceed its budgets; devices share only reads and decodes.
 //  - LS-3 a batch is delivered unless a failure at or before its position is known; a device that
-//    has met a failure gets nothing else any more.
+//    has met a failure gets nothing after it.
 //  - LS-4 per device, memory is reserved and reads and transfers begin in sequence order, so the
-//    batch that is wanted next is never behind another one and can always finish.
+//    next batch of a consumer is never behind another one and can always complete.
 #pragma once
 
 #include <compare>

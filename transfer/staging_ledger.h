@@ -1,6 +1,6 @@
-// StagingLedger: the books of the staging pool. Which block a request gets, and what must be given
-// back to the system to stay within the bound. Pure: it neither maps nor locks. Read next:
-// staging_pool.h, which acts on what it says.
+// StagingLedger: the accounts of the staging pool: which block serves a request, and which blocks
+// return to the system to stay within the bound. Pure: it neither maps nor locks. Read next:
+// staging_pool.h, which follows it.
 #pragma once
 
 #include <cstddef>

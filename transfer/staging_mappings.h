@@ -1,12 +1,12 @@
 // StagingMappings: which blocks of a staging pool devices read by themselves (DMA), where their
 // backend offers that. Under the staging pool.
 //
-// The design: who takes a block for a device has it mapped for the device's client, once, for as
-// long as the pool keeps the block, in use or not: mapping costs more than a copy. The first copy
-// may run before its mapping is there, then it is as slow as any. Client and pool share the pages
+// The design: the first use of a block for a device maps it for the device's client, for as long as
+// the pool keeps the block, in use or not: mapping costs more than a copy. The first copy may run
+// before its mapping is made, then it is as slow as any. Client and pool share the pages
 // (the `owner` of Device::map_host_memory): they return to the system when the pool has released
 // the block and the client has unmapped it, whichever comes last. A client that closes unmaps by
-// itself. A client that refuses is asked no more, and its blocks are what they are without this.
+// itself. A client that refuses is asked no more, and its blocks stay unmapped.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
-// StagingPool: host memory that batches are put together in and copied to devices from. Bounded in
-// bytes, page-aligned, in huge pages where those help, and reused, so that a running loader asks
-// the system for nothing. Read next: staging_ledger.h for which block serves whom;
-// staging_mappings.h for which of them devices read by themselves; device_loader.h, its main user.
+// StagingPool: host memory in which batches are assembled and from which they are copied to
+// devices: bounded in bytes, page-aligned, in huge pages where those help, reused, so that a
+// running loader asks the system for nothing. Read next: staging_ledger.h (which block serves a
+// request), staging_mappings.h (which devices read by themselves); device_loader.h, its main user.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ namespace millrace::transfer {
 class StagingPoolState;
 class StagingLease;
 
-// A block of a StagingPool; goes back to it when this and every owner() are gone. It may outlive
-// the pool object. Content is what the last user left. Thread-safety: external.
+// A block of a StagingPool; returns to it when this and every owner() are destroyed. It may outlive
+// the pool object. Its content is what the last user left. Thread-safety: external.
 class StagingBlock {
  public:
   StagingBlock() = default;

@@ -1,5 +1,5 @@
 // Future<T> and Promise<T>: a value or an Error that arrives once, later. The one noun of Millrace
-// for what is not there yet. A Future is a cheap handle; copies see the same value. Read next:
+// for values that come later. A Future is a cheap handle; copies see the same value. Read next:
 // coroutine.h, combinators.h.
 #pragma once
 
@@ -225,7 +225,7 @@ class ThenCell final : public Cell<typename Unwrapped<ContinuationResult<T, F>>:
     }
   }
   void drop() noexcept override {
-    this->ignore_error();  // the owner of the executor, who closed it, knows
+    this->ignore_error();  // the owner of the executor closed it and knows
     source_ = nullptr;
     finish(std::unexpected(executor_.drop_error("a continuation")));
   }
