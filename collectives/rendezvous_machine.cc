@@ -23,7 +23,7 @@ Message make(Message::Kind kind, const RendezvousKey& key, const Subset& subset)
 RankSet::RankSet(std::vector<Rank> ranks) : ranks_(std::move(ranks)) {
   std::ranges::sort(ranks_);
   ranks_.erase(std::ranges::unique(ranks_).begin(), ranks_.end());
-  hash_ = 14695981039346656037ULL;  // FNV-1a: tells subsets apart within a tag
+  hash_ = 14695981039346656037ULL;  // FNV-1a: distinguishes subsets within a tag
   for (const Rank rank : ranks_) {
     auto bits = static_cast<std::uint32_t>(rank);
     for (int i = 0; i < 4; ++i, bits >>= 8) hash_ = (hash_ ^ (bits & 0xFF)) * 1099511628211ULL;

@@ -153,8 +153,8 @@ TraceRecorder::Ring* TraceRecorder::find_ring() try {
   last_ring = {id_, known->ring.get()};
   return static_cast<Ring*>(last_ring.ring);
 } catch (const std::bad_alloc&) {
-  static std::atomic<bool> told{false};
-  if (!told.exchange(true)) {
+  static std::atomic<bool> reported{false};
+  if (!reported.exchange(true)) {
     MILLRACE_LOG(kWarning, "core",
                  "the timeline lacks the events of a thread: there is no memory for its ring");
   }

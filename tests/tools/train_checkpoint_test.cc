@@ -1,5 +1,5 @@
 // Checkpoints of the whole training on virtual time (the files are real, and take no time of it):
-// what goes on from one gives the same losses, however the run before has ended; steps never wait
+// a resumed run gives the same losses, however the run before has ended; steps never wait
 // for one; what goes wrong ends the run by name.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -129,7 +129,7 @@ TEST(TrainLiveTest, StepsGoOnWhileACheckpointIsWritten) {
   EXPECT_TRUE(read_checkpoint(folder.file("step-00000030")));
 }
 
-// Holds the training up where four steps are told, until every step that is in flight then has
+// Stops the training where four steps are reported, until every step that is in flight then has
 // launched its update: what the checkpoint of step four saves is two updates old when it begins.
 class LateTraining final : public TrainingListener {
  public:

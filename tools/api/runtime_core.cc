@@ -59,7 +59,8 @@ class ClosedCell final : public Cell<void> {
   const char* waits_for_this_thread() const override {
     if (on_thread_of(executors_, loop_)) {
       return "waiting for Runtime::close() on a thread of that runtime would wait for this "
-             "thread's own end: wait on another one, or go on by close().then(...) on an executor "
+             "thread's own end: wait on another one, or continue by close().then(...) on an "
+             "executor "
              "of yours";
     }
     return nullptr;

@@ -47,7 +47,7 @@ class Every {
   std::optional<TimePoint> last_;
 };
 
-// What a run that was asked to go on from a checkpoint has found.
+// What a run that resumes from a checkpoint has found.
 std::string resume_text(const TrainingStart& start) {
   if (!start.resume) return "";
   if (start.resumed_from.empty()) {

@@ -170,7 +170,7 @@ MILLRACE_CONFORM(host, large, "8 MiB come back as they were") {
   return expect(got == source, "8 MiB come back wrong");
 }
 
-MILLRACE_CONFORM(host, size_query, "PJRT_Buffer_ToHostBuffer without a target tells the size") {
+MILLRACE_CONFORM(host, size_query, "PJRT_Buffer_ToHostBuffer without a target reports the size") {
   MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers()));
   MILLRACE_TRY(const auto args, rig.ask<abi::BufferToHostBufferArgs>(buffer));
   const HeldEvent none = rig.hold(args.event);
@@ -196,7 +196,7 @@ Status transfer(Rig& rig, abi::TransferManager* manager, const float* data, std:
 }
 
 MILLRACE_CONFORM(transfer, sizes,
-                 "a transfer manager tells its buffers, their bytes and its device") {
+                 "a transfer manager reports its buffers, their bytes and its device") {
   MILLRACE_TRY(const HeldTransferManager manager, make_transfer_manager(rig));
   MILLRACE_TRY(const auto count, rig.ask<abi::TransferManagerBufferCountArgs>(manager));
   if (count.buffer_count != 1) return broken("one buffer is said to be ", count.buffer_count);

@@ -25,7 +25,7 @@ namespace millrace::train {
 // What one attempt leaves to the next; owned by train().
 struct RunState {
   std::uint64_t recoveries = 0;
-  bool told = false;                         // the listener knows of the start
+  bool reported = false;                     // the listener knows of the start
   RunIdentity identity;                      // known once the folder is open
   std::shared_ptr<CheckpointFolder> folder;  // none: no checkpoints
   std::string resumed_from;                  // the checkpoint that the run itself went on from

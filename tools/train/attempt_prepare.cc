@@ -144,7 +144,7 @@ Status Attempt::record_step() {
 }
 
 void Attempt::report_start(Duration compile_time) {
-  if (listener_ == nullptr || std::exchange(run_.told, true)) return;
+  if (listener_ == nullptr || std::exchange(run_.reported, true)) return;
   TrainingStart start;
   start.model = model_->name();
   start.devices = parts_.devices.size();

@@ -121,7 +121,7 @@ Result<OpenedCheckpoints> open_checkpoints(const CheckpointOptions& options, con
   Status same = check_same_run(manifest.run, run);
   if (same && manifest.ranks.size() != run.devices) {
     same = fail(ErrorCode::kDataLoss,
-                "its manifest tells of " + std::to_string(manifest.ranks.size()) + " ranks");
+                "its manifest lists " + std::to_string(manifest.ranks.size()) + " ranks");
   }
   if (!same) return std::unexpected(same.error().with_context("going on from " + newest->path));
   auto committed = std::make_shared<Committed>();

@@ -112,7 +112,7 @@ class Checkpointer {
   // environment's executors.
   void begin(std::vector<RankState> ranks);
   // What has been published since the last call, or the error that it ended with; never waits.
-  // Nothing is told of what went to memory only.
+  // Checkpoints in memory only are not reported.
   Result<std::optional<CheckpointReport>> poll();
   // The last one that poll() knows to be committed; nothing before, or unless it is kept.
   const std::shared_ptr<const Committed>& committed() const { return committed_; }

@@ -108,7 +108,7 @@ Status check_same_run(const RunIdentity& checkpoint, const RunIdentity& run) {
   compare("the number of devices", checkpoint.devices, run.devices);
   compare("the seed", checkpoint.seed, run.seed);
   compare("the number of images", checkpoint.items, run.items);
-  // Data of other sizes is told by them.
+  // The sizes distinguish other data.
   if (checkpoint.items == run.items) compare("the data", checkpoint.data, run.data);
   compare("shuffling", checkpoint.shuffle, run.shuffle);
   compare("the same shard for every device", checkpoint.same_shard, run.same_shard);

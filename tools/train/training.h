@@ -70,7 +70,7 @@ struct StepReport {
   Duration left{};
 };
 
-// Told when a run goes on.
+// Reported when a run resumes.
 struct RecoveryReport {
   std::vector<devices::DeviceId> devices;  // that had failed, and were restarted
   Error error;                             // that the attempt ended with
@@ -88,7 +88,7 @@ class TrainingListener {
   virtual void on_epoch(std::uint64_t epoch, double mean_loss) = 0;
   // One is published; the steps went on meanwhile.
   virtual void on_checkpoint(const CheckpointReport& /*checkpoint*/) {}
-  // Steps and epochs that come after what was committed are told once more.
+  // Steps and epochs that come after what was committed are reported once more.
   virtual void on_recovery(const RecoveryReport& /*recovery*/) {}
 };
 

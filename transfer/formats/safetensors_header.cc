@@ -59,7 +59,7 @@ struct Wrong {
   std::string words;
 };
 
-// One array as the header tells it.
+// One array as in the header.
 struct Entry {
   std::string name;
   std::uint64_t at = 0;  // behind its name in the file
@@ -68,7 +68,7 @@ struct Entry {
   std::optional<std::vector<std::uint64_t>> offsets;
 };
 
-// Walks over text and tells how far it has come.
+// Walks over text and keeps its position.
 class CountedText {
  public:
   using iterator_category = std::forward_iterator_tag;

@@ -73,7 +73,7 @@ OnlyIf<!kComplex<T>, A> if_real(A argument) {
 struct Routine {
   void (*address)();
 
-  // Gives the word that tells how it went, the last argument.
+  // Returns the status word, the last argument.
   template <class... A>
   Integer operator()(A... arguments) const {
     Integer info = 0;

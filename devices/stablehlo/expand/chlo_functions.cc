@@ -130,7 +130,7 @@ constexpr double kDigammaTail[] = {-26.4562121212121212,    3.05395433027011974,
                                    -0.00833333333333333333, 0.0833333333333333333};
 
 // What is left of x when one is taken away `most` times at the most, as long as it is not less than
-// `least`; each time `take` is told what is left and whether it has become less.
+// `least`; each time `take` gets what is left and whether it has become less.
 template <class Take>
 X stepped_down(const X& x, double least, int most, Take take) {
   X left = x;

@@ -176,8 +176,8 @@ TEST(CApiCloseTest, WithoutOptionsWhatIsLeftIsThrownAway) {
   rig.runtime = 0;
 }
 
-// Threads that start things until they are told that the runtime is closed: each operation that
-// was started is told of once, by next or by close.
+// Threads start operations until the runtime is closed: each operation that
+// was started completes once, by next or by close.
 TEST(CApiCloseStressTest, CallsOfOtherThreadsEndWithTheRuntime) {
   for (int round = 0; round < 10; ++round) {
     Rig rig;

@@ -264,7 +264,7 @@ TEST(DevicesTest, InterruptEndsTheLookAtOnceAndLeavesNoProcess) {
   }
 }
 
-// Whatever lies in the folder: each bad one is told with its path, and the good one is there.
+// Whatever lies in the folder: each bad one is printed with its path, and the good one is listed.
 TEST(DevicesTest, BadManifestsAreListedEachWithPathAndReason) {
   const std::string good = R"({"name": "good", "library_path": ")" + library("memory_plugin") +
                            R"(", "priority": 99999999999999})";

@@ -171,7 +171,7 @@ TEST_F(OddFilesTest, DeadlineAndSignalEndTheReadingOfStdin) {
               HasSubstr("stopped on SIGTERM before - was done: stopped while stdin was read"));
 }
 
-// What is told of the deadline is not read either.
+// The error about the deadline is not read either.
 TEST_F(OddFilesTest, DeadlineEndsACommandWhoseOutputIsNotRead) {
   const int pipe = ::open(pipe_.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
   ASSERT_GE(pipe, 0);

@@ -107,7 +107,7 @@ TEST(ReadIdxTest, UnexpectedNumberOfDimensionsIsToldByTheMagicNumber) {
   ASSERT_FALSE(header.has_value());
   EXPECT_EQ(header.error().code(), ErrorCode::kInvalidArgument);
   EXPECT_EQ(header.error().detail<FilePosition>()->offset, 3u);
-  EXPECT_NE(header.error().message().find("0x00000803 tells of 3 dimensions, where 1 "),
+  EXPECT_NE(header.error().message().find("0x00000803 is for 3 dimensions, where 1 "),
             std::string::npos)
       << header.error().message();
 }
