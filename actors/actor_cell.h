@@ -33,9 +33,9 @@ enum class StopMode : std::uint8_t {
 };
 
 struct ActorOptions {
-  // What may be queued, in bytes; a sender beyond it waits.
+  // The bound of the queue, in bytes; a sender beyond it waits.
   std::size_t mailbox_bytes = std::size_t{1} << 20;
-  // What may wait outside; more is refused. Only senders that do not await their tells get here.
+  // The bound outside; more is refused. Only senders that do not await their tells reach it.
   std::size_t waiting_bytes = std::size_t{16} << 20;
   Executor* executor = nullptr;  // default: the compute executor of the environment
   // An idle actor runs on the thread that wakes it, in the call that does so: no wake-up. For
@@ -82,7 +82,7 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   const std::string& name() const { return name_; }
   const std::type_info& type() const { return type_; }
   ActorState state() const { return state_.load(); }
-  // It ends, or is gone: no message is accepted any more.
+  // It ends or has ended: no message is accepted any more.
   bool refuses() const { return admission_.closed(); }
   const ActorHome& home() const { return *home_; }
   // Completes when the message is accepted. Errors: kUnavailable (gone), kResourceExhausted

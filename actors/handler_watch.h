@@ -43,7 +43,7 @@ class HandlerWatch {
   HandlerWatch(const HandlerWatch&) = delete;
   HandlerWatch& operator=(const HandlerWatch&) = delete;
 
-  // Looks no more; completes when it does not look any more either.
+  // Ends the checks; completes when the last one has ended.
   Future<void> close();
 
  private:

@@ -88,7 +88,7 @@ class MessageEnvelope final
 
   void reject(const Error& error) noexcept override {
     if (reply_) {
-      if (reply_->unique()) reply_->ignore_error();  // the asker has let the future go
+      if (reply_->unique()) reply_->ignore_error();  // the asker has released the future
       reply_->try_set(std::unexpected(error));
     }
     if (this->accepted) this->accepted->try_set(std::unexpected(error));

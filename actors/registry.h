@@ -18,8 +18,8 @@ class Registry {
   // Empty if there is none.
   Ref<ActorCell> find(std::string_view name) const;
   Ref<ActorCell> newest() const;
-  // Those of which wanted says so, in order of creation. It is asked under the lock, and only what
-  // it wants is touched: a million actors at rest cost a walk.
+  // The actors that wanted() accepts, in order of creation. It runs under the lock, and only what
+  // it accepts is touched: a million idle actors cost a walk.
   std::vector<Ref<ActorCell>> select(FunctionRef<bool(const ActorCell&)> wanted) const;
 
  private:

@@ -20,7 +20,7 @@ class TypedReply final : public ReplyTracker {
   TypedReply(Ref<Cell<R>> given, ActorCell& asked, const MessageType& type)
       : cell(std::move(given)), asked_(Ref<ActorCell>::share(&asked)), type_(type) {}
   void drop() noexcept override {
-    if (cell->unique()) cell->ignore_error();  // the asker has let the future go
+    if (cell->unique()) cell->ignore_error();  // the asker has released the future
     if (!cell->complete()) cell->try_set(std::unexpected(dropped_reply_error(*asked_, type_)));
   }
 

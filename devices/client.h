@@ -195,7 +195,7 @@ class Client {
   // Empty: compiling costs no more than loading, so nothing is worth keeping.
   virtual std::string compiler_identity() const { return {}; }
   // Memory for a copy of host bytes on their way to a device, and the semantics by which put()
-  // takes it best: one that computes on the host gives of its own, and the copy is the array.
+  // takes it best: a backend that computes on the host gives its own, and the copy is the array.
   struct PutMemory {
     HostArray array;
     HostBufferSemantics semantics;
@@ -227,7 +227,7 @@ class Client {
   // its actor alone (Device::restart), when nothing of the device is in flight.
   virtual Status restart(DeviceId device);
   // Lets the devices read and write these host bytes by themselves, for faster copies, until the
-  // last copy of the handle goes, or until close(). The backend lets go of them a little later, on
+  // last copy of the handle goes, or until close(). The backend releases them a little later, on
   // a thread of its own, and of `owner`, which keeps them, after that; without an owner they must
   // stay until the client is closed. kAlreadyExists where some of them are mapped,
   // kUnimplemented where the backend does not offer it. Blocks.
@@ -236,18 +236,18 @@ class Client {
   virtual std::optional<Duration> busy_time(DeviceId /*device*/) const { return std::nullopt; }
   // Finishes or fails what is in flight; buffers may outlive this, their memory stays valid.
   virtual Future<void> close() = 0;
-  // After close(): the backend's own client goes; completes when it has, on whatever thread, or
+  // After close(): ends the backend's own client; completes when it has ended, on any thread, or
   // never, where a backend does not return. kFailedPrecondition while buffers or executables stay,
-  // with the last of which it goes; ask again then. The destructor does the same, and may block.
+  // with the last of which it ends; call again then. The destructor does the same, and may block.
   virtual Future<void> destroy() { return make_ready(); }
 
-  // For the end of all where calls may block. Which have not returned, in words, for errors.
+  // For the last close where calls may block: names the calls that have not returned, for errors.
   std::string calls_under_way() const { return call_report()(); }
-  // That as a function, which may be called when the client is gone, too. Any thread.
+  // The same as a function, also valid after the client's end. Any thread.
   virtual std::function<std::string()> call_report() const {
     return [] { return std::string(); };
   }
-  // Such a call is waited for no longer: all devices are killed, close() waits for nothing more,
+  // Stops waiting for such a call: all devices are killed, close() waits for nothing more,
   // and the backend is called no more, not even to free what it holds. A client that was given up,
   // by this or by its own close(), is never destroyed: a thread that comes back still uses it. Any
   // thread.

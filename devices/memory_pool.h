@@ -96,7 +96,7 @@ class MemoryPool final : public RefCounted {
   class Use;
   Result<Use> use(std::size_t size);
   MemoryStats stats() const;
-  // Blocks that were asked of the system, ever: stands still in the steady state.
+  // Blocks that the system has given, ever: constant in the steady state.
   std::int64_t system_allocations() const { return system_allocations_.load(); }
 
  private:

@@ -57,8 +57,8 @@ struct ClientOptions {
   // a limit.
   CallOptions call = {};
   std::function<Executor*()> opener = {};
-  // For backends whose calls may block: a thread of its own for what frees. It outlives the client.
-  // Called once at most; left out, the environment's executor for what blocks makes these calls.
+  // For backends whose calls may block: a thread of its own for frees. It outlives the client.
+  // Called once at most; left out, the environment's blocking executor makes these calls.
   std::function<Executor*()> frees = {};
   TraceRecorder* trace = nullptr;
   bool profile = false;     // what a plugin's own profiler records goes to trace, too, at the close

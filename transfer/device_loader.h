@@ -40,8 +40,8 @@ class DeviceLoader {
   // Several calls may wait, and are served in order. A failed stage comes as its error
   // (LoadFailure) in the place of the first batch that is missing for it, and again from then on.
   // kCancelled and kDeadlineExceeded by options take no batch; kUnavailable after close();
-  // kInvalidArgument for a device that the loader does not have, and of one that was moved from.
-  // Where the executors of the environment have closed (a runtime that has gone), the stages that
+  // kInvalidArgument for a device that the loader does not have, or a moved-from loader.
+  // Where the executors of the environment have closed (a closed runtime), the stages that
   // they dropped have failed: kAborted or kUnavailable.
   Future<std::optional<DeviceBatch>> next(int device, const CallOptions& options = {}) const;
 
@@ -51,7 +51,7 @@ class DeviceLoader {
   Future<void> close() const;
 
   LoaderStats stats() const;
-  // What runs now, the oldest first: what a loader that gives nothing is waiting for.
+  // The running stages, the oldest first: a loader without a ready batch waits for these.
   std::vector<StageInFlight> in_flight() const;
 
  private:

@@ -29,8 +29,8 @@ struct SourceBatch : RefCounted, Pooled {
   PooledVector<std::uint64_t> items = {};  // one index per row, padding rows included
   // Per field: rows * item bytes, dense; read or decode fills them.
   PooledVector<std::span<std::byte>> fields = {};
-  std::shared_ptr<void> raw = {};  // from read to decode: whatever the source likes
-  // Which item is in hand: a source that sets it need attach no FailedItem, nor catch what it calls
+  std::shared_ptr<void> raw = {};  // from read to decode: the source's own
+  // The item in work: a source that sets it need not attach FailedItem, nor catch what its calls
   // throws. The loader empties it between the stages.
   std::optional<std::uint64_t> working_on = {};
   std::uint64_t epoch = 0;

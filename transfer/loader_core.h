@@ -62,7 +62,7 @@ class LoaderCore final : public RefCounted {
              std::size_t staging_bytes);
 
   const BatchPlan& plan() const { return plan_; }
-  // Begins every stage that may begin. For when the schedule may have changed, without the lock.
+  // Begins every stage that may begin, after a change of the schedule. Without the lock.
   void pump() MILLRACE_EXCLUDES(mutex_);
   Future<Next> next(int device, const CallOptions& options) MILLRACE_EXCLUDES(mutex_);
   Future<void> close() MILLRACE_EXCLUDES(mutex_);
@@ -90,7 +90,7 @@ class LoaderCore final : public RefCounted {
     std::uint64_t ready_when_asked = 0;
     DeviceQueueStats stats;
   };
-  // What is to be done once the lock is open.
+  // The work to do once the lock is released.
   struct AfterUnlock {
     PooledVector<std::pair<Ref<Call>, Result<Next>>> deliveries;
     PooledVector<BatchRef> dropped;

@@ -18,7 +18,7 @@ struct LoaderOptions {
   Remainder remainder = Remainder::kDrop;
   bool shuffle = false;
   std::uint64_t seed = 0;
-  // The shards of the run, and which of them each device gets. Left out: one per device, in order.
+  // The shards of the run, and the shard of each device. Left out: one per device, in order.
   // Other ranks of the same run name other shards.
   int shards = 0;
   std::vector<int> shard_of_device = {};

@@ -68,7 +68,7 @@ class LoaderSchedule {
   };
   // A stage that may begin, and counts as running now. Late stages come first, then early batches.
   std::optional<Start> start();
-  // A running stage has ended well. False: the batch is unwanted (its budget is free again).
+  // A running stage has succeeded. False: the batch is unwanted (its budget is free again).
   bool finish(const Start& stage);
   // A running stage was given up: its batch is unwanted.
   void finish_unwanted(const Start& stage);
@@ -80,12 +80,12 @@ class LoaderSchedule {
   void release_staging(int device);
 
   enum class Next { kPending, kBatch, kEndOfEpoch, kFailed, kStopped };
-  // What the device's consumer would get now.
+  // What take() would return now.
   Next peek(int device) const;
   // The same, and takes it: a batch (then *batch says which) or the end of an epoch.
   Next take(int device, BatchId* batch);
 
-  // Nothing begins any more and every take gives kStopped.
+  // No stage begins any more, and every take gives kStopped.
   void stop() { stopped_ = true; }
   bool stopped() const { return stopped_; }
   bool wanted(const BatchId& batch) const { return !stopped_ && (!failure_ || batch < *failure_); }

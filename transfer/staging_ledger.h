@@ -26,7 +26,7 @@ class StagingLedger {
   // What to do for a request that was granted.
   struct Grant {
     std::byte* data = nullptr;    // this cached block is it; nullptr: map a new one
-    std::vector<Region> evicted;  // give these back to the system first
+    std::vector<Region> evicted;  // return these to the system first
   };
 
   explicit StagingLedger(std::size_t max_bytes) : max_bytes_(max_bytes) {}
@@ -36,7 +36,7 @@ class StagingLedger {
     return SizeClasses{kPageBytes}.round_up(requested);
   }
 
-  // block_bytes: a class, which fits beside what is in use (CHECKed). Books it as in use.
+  // block_bytes: a class, which fits beside what is in use (CHECKed). Counts it as in use.
   Grant take(std::size_t block_bytes);
   // The block of a grant (reused, or mapped by now) is not used any more and may serve the next.
   void release(Region block);

@@ -34,7 +34,7 @@ class StagingMappings {
   std::size_t mapped_bytes() const MILLRACE_EXCLUDES(mutex_);
 
  private:
-  // Only compared: one that has gone may be taken for a later one, whose copies are slower then.
+  // Only compared: a later client at the same address counts as mapped, and its copies are slower.
   using ClientId = const devices::Client*;
   struct Mapping {
     ClientId client;

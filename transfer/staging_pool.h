@@ -36,7 +36,7 @@ class StagingBlock {
   explicit operator bool() const { return lease_ != nullptr; }
   // As many as were asked for, at a multiple of the page size.
   std::span<std::byte> bytes() const { return bytes_; }
-  // A share in the block, for what reads it later (a HostView, a Buffer that aliases it).
+  // A share in the block, for its later readers (a HostView, a Buffer that aliases it).
   std::shared_ptr<const void> owner() const;
   // Before copies to this device: its client reads the block by itself from now on, where it offers
   // that (StagingMappings). Waits for nothing.
@@ -81,9 +81,9 @@ class StagingPool {
 
   // A block of at least this many bytes as soon as the bound allows it. First come, first served,
   // whatever the sizes, so that no large request starves. Completes on the calling thread, or on
-  // the one that lets a block go, stops or fires the deadline. Errors: kResourceExhausted (larger
+  // the one that releases a block, stops or fires the deadline. Errors: kResourceExhausted (larger
   // than the pool, too many waiting, no memory), kCancelled (stop, close), kDeadlineExceeded,
-  // kUnavailable (after close). Who gives up loses only its place.
+  // kUnavailable (after close). A call that stops waiting loses only its place.
   Future<StagingBlock> acquire(std::size_t bytes, const CallOptions& options = {});
 
   // The bytes that a block for such a request takes of max_bytes.

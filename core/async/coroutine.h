@@ -252,7 +252,7 @@ class SpawnCell final : public Cell<T>, public Work, public TaskContext {
 
  private:
   void end(Result<T> result) {
-    frame_.destroy();  // locals go before waiters run: they may hold what the waiters wait for
+    frame_.destroy();  // locals end before waiters run: they may hold what the waiters wait for
     this->set_alone(std::move(result));
   }
   std::coroutine_handle<TaskPromise<T>> frame_;

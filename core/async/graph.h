@@ -1,6 +1,6 @@
 // Graph: work recorded once as a dataflow graph and replayed every step. Build it with
 // GraphBuilder, start it as often as wanted, several runs at a time; a replay allocates nothing.
-// Read next: graph_run.h, what a run gives; graph_run.cc, how it goes.
+// Read next: graph_run.h, the results of a run; graph_run.cc, its progress.
 //
 //   GraphBuilder b;
 //   Slot<Buffer> x = b.input<Buffer>("x");
@@ -72,7 +72,7 @@ class Graph {
   Ref<detail::GraphCore> core_;
 };
 
-// The name of a slot, and the place in the program that gives it. Made from any string in a call.
+// The name of a slot, and the place in the program that names it. Made from any string in a call.
 class SlotName {
  public:
   template <std::convertible_to<std::string> S>
