@@ -34,7 +34,7 @@ class StagingMappings {
   std::size_t mapped_bytes() const MILLRACE_EXCLUDES(mutex_);
 
  private:
-  // Only compared: a later client at the same address counts as mapped, and its copies are slower.
+  // Only compared: a later client at the same address is taken for it, and its copies are slower.
   using ClientId = const devices::Client*;
   struct Mapping {
     ClientId client;

@@ -185,7 +185,7 @@ class Stuck final : public Actor {
   int pinned_ = 0;
 };
 
-TEST(ActorTest, WhatIsWithdrawnFromAStuckActorLetsGoAndTakesNoRoom) {
+TEST(ActorTest, WithdrawnMessageOfAStuckActorIsReleasedAndTakesNoRoom) {
   for_each_seed(20, [](Simulation& sim) {
     const ActorOptions options{.mailbox_bytes = 4 << 10, .waiting_bytes = 64 << 10};
     auto stuck = sim.actors().spawn<Stuck>("stuck", options).value();

@@ -46,7 +46,7 @@ TEST(AdmissionTest, OneMessageAloneAlwaysFits) {
   EXPECT_TRUE(admission.empty());
 }
 
-TEST(AdmissionTest, RoomIsGivenBackAfterSomeMessagesWithoutAFlush) {
+TEST(AdmissionTest, RoomIsReleasedAfterSomeMessagesWithoutAFlush) {
   Admission admission(100, 1000);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(admission.try_admit(1), Verdict::kAdmitted);
   EXPECT_EQ(admission.try_admit(1), Verdict::kFull);
@@ -70,7 +70,7 @@ TEST(AdmissionTest, NoMessageOvertakesAWaitingOne) {
   EXPECT_EQ(admission.try_admit(5), Verdict::kAdmitted) << "no message waits any more";
 }
 
-TEST(AdmissionTest, WaitingEndsWhenTheFirstFitsAndGoesOnAfterIt) {
+TEST(AdmissionTest, WaitingEndsWhenTheFirstFitsAndContinuesAfterIt) {
   Admission admission(100, 1000);
   Item first(80);
   Item second(80);
@@ -120,7 +120,7 @@ class Given final : public Envelope {
   int& alive_;
 };
 
-TEST(AdmissionTest, WhoIsWithdrawnLeavesTheLineAndTheOthersStayInOrder) {
+TEST(AdmissionTest, WithdrawnMessageLeavesTheLineAndTheOthersStayInOrder) {
   Admission admission(100, 1000);
   admission.try_admit(100);
   int alive = 0;
@@ -161,7 +161,7 @@ TEST(AdmissionTest, WhoIsWithdrawnLeavesTheLineAndTheOthersStayInOrder) {
   EXPECT_EQ(alive, 0);
 }
 
-TEST(AdmissionTest, WhoIsWithdrawnTakesNoRoomFromOthersInAFullLine) {
+TEST(AdmissionTest, WithdrawnMessageTakesNoRoomFromOthersInAFullLine) {
   Admission admission(100, 200);
   admission.try_admit(100);
   int alive = 0;
@@ -185,7 +185,7 @@ TEST(AdmissionTest, WhoIsWithdrawnTakesNoRoomFromOthersInAFullLine) {
   EXPECT_EQ(alive, 0);
 }
 
-TEST(AdmissionTest, LineOfWhichAllAreWithdrawnIsEmptyAndGoesOn) {
+TEST(AdmissionTest, LineOfWithdrawnMessagesIsEmptyAndAdmitsTheNext) {
   Admission admission(100, 1000);
   admission.try_admit(100);
   int alive = 0;
@@ -209,7 +209,7 @@ TEST(AdmissionTest, NoticesNeedNoRoom) {
   EXPECT_EQ(admission.load().bytes, 1100u);
 }
 
-TEST(AdmissionTest, CloseRefusesAndReturnsWhoWaitedInOrder) {
+TEST(AdmissionTest, CloseRefusesAndReturnsTheWaitingMessagesInOrder) {
   Admission admission(100, 1000);
   Item first(60);
   Item second(60);

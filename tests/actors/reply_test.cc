@@ -237,7 +237,7 @@ TEST(ReplyTest, AnAnswerAfterTheForwardingArrives) {
   });
 }
 
-TEST(ReplyTest, HandlerThatThrowsWhileItHoldsItsReplyTellsItsException) {
+TEST(ReplyTest, HandlerThatThrowsWhileItHoldsItsReplyAnswersWithItsException) {
   for_each_seed(10, [](Simulation& sim) {
     auto node = sim.actors().spawn<Thrower>("node", {}).value();
     const Error error = sim.run(node.ask(Throwing{})).error();

@@ -91,7 +91,7 @@ void fail_and_settle(Simulation& sim, std::string_view name) {
   sim.run_until_idle();
 }
 
-TEST_F(SupervisorTest, AFailedChildIsRestartedUnderItsNameAndTheOthersGoOn) {
+TEST_F(SupervisorTest, AFailedChildIsRestartedUnderItsNameAndTheOthersRunOn) {
   for_each_seed(30, [](Simulation& sim) {
     Script script;
     supervise(sim, {worker("a", script), worker("b", script)});
@@ -397,7 +397,7 @@ TEST_F(SupervisorTest, SendersThatNeverPauseDoNotKeepTheSupervisor) {
   });
 }
 
-TEST_F(SupervisorTest, AChildThatIsLetGoOrEscalatesEndsItsReferences) {  // SV-4
+TEST_F(SupervisorTest, AChildThatIsStoppedOrEscalatesEndsItsReferences) {  // SV-4
   for_each_seed(20, [](Simulation& sim) {
     Script script;
     const ChildOptions never{.limit = {.restarts = 0, .window = seconds(1)}};

@@ -36,7 +36,7 @@ TEST(FigureTest, QuartilesAreThoseOfTheRatios) {
   EXPECT_EQ(s.upper_quartile, 6);
 }
 
-TEST(SessionTest, MeasuresTheRoundsAfterOneThatWarmsUpAndAlternatesWhoGoesFirst) {
+TEST(SessionTest, MeasuresTheRoundsAfterAWarmUpAndAlternatesTheFirst) {
   ::testing::internal::CaptureStdout();
   Session session({}, true, 0);
   std::string order;
@@ -66,7 +66,7 @@ TEST(SessionTest, OnlyWhatWasAskedForIsMeasured) {
   EXPECT_TRUE(session.wants("b.other_4B"));
 }
 
-TEST(SessionTest, AMissAndASkipAreTold) {
+TEST(SessionTest, AMissAndASkipAreReported) {
   ::testing::internal::CaptureStdout();
   Session session({}, false, 9);
   session.skip("a.gone", "no peer");

@@ -217,7 +217,7 @@ TEST(ProcessGroupTest, CloseFailsWhatIsPendingWithCancelled) {
   sim.finish();
 }
 
-TEST(ProcessGroupTest, RendezvousGivesPayloadsAndNamesWhoIsMissing) {
+TEST(ProcessGroupTest, RendezvousGivesPayloadsAndNamesTheMissingRanks) {
   for_each_seed(20, [](Simulation& sim) {
     SimRanks ranks(sim, 12);
     std::vector<Future<Payloads>> meetings;

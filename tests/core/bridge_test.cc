@@ -227,7 +227,7 @@ TEST_P(BridgeTest, PendingContinuationKeepsTheLoopAliveAlsoAfterAnIdleRun) {  //
   EXPECT_EQ(bridge->stats().waiting, 0U);
 }
 
-TEST_P(BridgeTest, IdleBridgeHearsOtherThreadsWhileTheUsersOwnWorkKeepsTheLoopAlive) {
+TEST_P(BridgeTest, IdleBridgeWakesForOtherThreadsWhileTheUsersOwnWorkKeepsTheLoopAlive) {
   loop->run();
   loop->hold(true);
   std::thread other;
@@ -637,7 +637,7 @@ TEST_P(BridgeStressTest, StormOfValuesFromManyThreadsLosesNothing) {
   EXPECT_EQ(sum, std::int64_t{kProducers} * kEach * (kEach - 1) / 2);
 }
 
-TEST_P(BridgeStressTest, WaitersThatRaceWithCloseAreToldOnceOnTheLoop) {
+TEST_P(BridgeStressTest, WaitersThatRaceWithCloseCompleteOnceOnTheLoop) {
   constexpr int kRounds = 100, kWaiters = 200;
   for (int round = 0; round < kRounds; ++round) {
     const auto raced = loop->make_bridge();
@@ -668,7 +668,7 @@ TEST_P(BridgeStressTest, WaitersThatRaceWithCloseAreToldOnceOnTheLoop) {
   }
 }
 
-TEST_P(BridgeStressTest, WaitersThatRaceWithDestructionAreToldAtMostOnce) {
+TEST_P(BridgeStressTest, WaitersThatRaceWithDestructionCompleteAtMostOnce) {
   constexpr int kRounds = 100, kWaiters = 200;
   for (int round = 0; round < kRounds; ++round) {
     auto raced = loop->make_bridge();

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(WhenAllTest, LowestIndexWinsAndInputsAreLetGo) {
+TEST(WhenAllTest, LowestIndexWinsAndInputsAreReleased) {
   std::vector<Promise<int>> promises(5);
   std::vector<Future<int>> futures;
   for (Promise<int>& p : promises) futures.push_back(p.future());

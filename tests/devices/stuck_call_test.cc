@@ -168,7 +168,7 @@ TEST_F(KilledInACallTest, CallerBehindALongCallOfAnotherThreadQueues) {
   EXPECT_TRUE(wait_blocking(device_.close()));
 }
 
-TEST_F(KilledInACallTest, EverythingEndsAtOnceAndTheThreadThatComesBackGoesOn) {
+TEST_F(KilledInACallTest, EverythingEndsAtOnceAndTheThreadThatComesBackRunsOn) {
   const auto owner = std::make_shared<int>();
   HostView owned = kView;
   owned.owner = owner;

@@ -103,7 +103,7 @@ TEST(CheckpointTest, AFailedRankIsNamedAndNothingIsLeft) {
   EXPECT_TRUE(rig.is_empty());
 }
 
-TEST(CheckpointTest, RanksThatAreElsewhereAreToldAndNothingIsLeft) {
+TEST(CheckpointTest, RanksThatAreElsewhereAreReportedAndNothingIsLeft) {
   Rig rig(3);
   const auto report = rig.save(rig.states(kStep - 1));
   ASSERT_FALSE(report);

@@ -85,7 +85,7 @@ void expect_same(const Listener& later, const Listener& whole) {
 
 // A run that fails anywhere, and one that resumes from its checkpoint: together they equal the
 // undisturbed run.
-TEST(TrainCheckpointTest, GoingOnGivesTheLossesOfTheRunThatWasNotInterrupted) {
+TEST(TrainCheckpointTest, AResumedRunGivesTheLossesOfTheUninterruptedRun) {
   for_each_seed(30, [](Simulation& sim) {
     const TempFolder folder;
     Plan plan;
@@ -156,7 +156,7 @@ TEST(TrainCheckpointTest, TheFileHasParametersMomentaAndStateByName) {
 }
 
 // Going on with more epochs, from the very end of a run; and again, with nothing left to do.
-TEST(TrainCheckpointTest, AFinishedRunGoesOnWithMoreEpochsAndEndsAgainWithNone) {
+TEST(TrainCheckpointTest, AFinishedRunResumesWithMoreEpochsAndEndsAgainWithNone) {
   const TempFolder folder;
   Plan plan;
   const Ended whole = run(plan);

@@ -69,7 +69,7 @@ TEST(TrainLiveTest, DeterministicRunsHaveEqualBits) {
   EXPECT_EQ(losses[0], losses[1]);
 }
 
-TEST(TrainLiveTest, GoingOnFromACheckpointHasTheBitsOfTheWholeRun) {
+TEST(TrainLiveTest, ARunResumedFromACheckpointHasTheBitsOfTheWholeRun) {
   const testing::TempFolder folder;
   std::vector<double> whole;
   {
@@ -115,7 +115,7 @@ class StepCount final : public TrainingListener {
 };
 
 // The writing of the first checkpoint stands still until the training is ten steps further.
-TEST(TrainLiveTest, StepsGoOnWhileACheckpointIsWritten) {
+TEST(TrainLiveTest, StepsContinueWhileACheckpointIsWritten) {
   const testing::TempFolder folder;
   const Runtime runtime = open(2);
   StepCount count;

@@ -152,7 +152,7 @@ TEST_F(TrainRecoveryTest, DevicesThatFailAtAnyTimeChangeNoBit) {
   }
 }
 
-TEST_F(TrainRecoveryTest, ItGoesOnFromTheLastCommitAndNotFromTheBeginning) {
+TEST_F(TrainRecoveryTest, ItResumesFromTheLastCommitAndNotFromTheBeginning) {
   Plan plan;
   plan.items = 400;  // 50 steps of some 11 ms
   plan.epochs = 1;
@@ -187,7 +187,7 @@ TEST_F(TrainRecoveryTest, BeforeTheFirstCommitItBeginsAnew) {
   EXPECT_GE(disturbed.told.recoveries[0].steps_lost, 3U);
 }
 
-TEST_F(TrainRecoveryTest, WithCheckpointsItGoesOnFromTheLastOnePublished) {
+TEST_F(TrainRecoveryTest, WithCheckpointsItResumesFromTheLastOnePublished) {
   const TempFolder folder;
   Plan plan;
   plan.items = 400;

@@ -177,7 +177,7 @@ TEST_F(ReportTest, BusyDevicesAreExecution) {
   EXPECT_THAT(report().bottleneck, HasSubstr("; the process used 2.00 of 4 cores."));
 }
 
-TEST_F(ReportTest, UsingAllCoresIsToldWhetherTheDevicesAreBusyOrNot) {
+TEST_F(ReportTest, UsingAllCoresIsReportedWhetherTheDevicesAreBusyOrNot) {
   inputs_.cpu = {.cores = 2, .process = 1930ms, .waiting = 3s, .cores_busy = 2s};
   for (const Duration busy : {9900us, 5000us}) {
     set_busy(busy);

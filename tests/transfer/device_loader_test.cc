@@ -58,7 +58,7 @@ TEST(DeviceLoaderTest, TheFirstBatchIsNotDelayedByThePrefetchDepth) {
 }
 
 // B: an exception of the source is not the end of the data.
-TEST(DeviceLoaderTest, AThrowingStageIsToldInPlaceAfterTheGoodBatches) {
+TEST(DeviceLoaderTest, AThrowingStageIsReportedInPlaceAfterTheGoodBatches) {
   for (const LoadStage stage : {LoadStage::kRead, LoadStage::kDecode}) {
     for_each_seed(kSeeds, [stage](Simulation& sim) {
       LoaderRig rig(sim, 1, 40);
@@ -90,7 +90,7 @@ TEST(DeviceLoaderTest, AThrowingStageIsToldInPlaceAfterTheGoodBatches) {
   }
 }
 
-TEST(DeviceLoaderTest, AThrowingSourceIsToldWithTheItemThatItWasWorkingOn) {
+TEST(DeviceLoaderTest, AThrowingSourceIsReportedWithTheItemThatItWasWorkingOn) {
   Simulation sim(1);
   LoaderRig rig(sim, 1, 40);
   rig.source->on_read = [](SourceBatch& batch, std::stop_token) {
@@ -437,7 +437,7 @@ TEST(DeviceLoaderTest, ACallThatGivesUpTakesNoBatch) {
   });
 }
 
-TEST(DeviceLoaderTest, BatchesThatAreKeptInPlaceReturnTheirMemoryWhenLetGo) {
+TEST(DeviceLoaderTest, BatchesThatAreKeptInPlaceReturnTheirMemoryWhenReleased) {
   for_each_seed(kSeeds, [](Simulation& sim) {
     LoaderRig rig(sim, 1, 64, {.zero_copy = true});
     const auto pool =

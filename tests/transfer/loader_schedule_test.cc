@@ -166,7 +166,7 @@ TEST(LoaderScheduleTest, TheNextEpochBeginsBeforeTheEndOfThisOneIsMetOnlyIfAsked
   }
 }
 
-TEST(LoaderScheduleTest, AResumedRunStartsWhereItIsTold) {
+TEST(LoaderScheduleTest, AResumedRunStartsAtTheGivenStep) {
   LoaderSchedule::Options options = unit_options();
   options.end_epoch = 3;
   options.first_epoch = 1;

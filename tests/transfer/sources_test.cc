@@ -105,7 +105,7 @@ TEST(IdxSourceTest, ImagesAndLabelsAreThoseOfTheFiles) {
   EXPECT_EQ(loaded.fields[1], (std::vector<std::byte>{std::byte{8}, std::byte{2}}));
 }
 
-TEST(IdxSourceTest, AFingerprintTellsDataOfTheSameSizesApart) {
+TEST(IdxSourceTest, AFingerprintDistinguishesDataOfTheSameSizes) {
   const auto fingerprint = [](std::uint8_t images, std::uint8_t labels) {
     const millrace::testing::TempFolder folder;
     write_idx(folder.path() + "/train-images-idx3-ubyte", {5, 2, 3}, images);
@@ -155,7 +155,7 @@ TEST(FakeSourceTest, TheFingerprintIsThatOfItsOptions) {
   }
 }
 
-TEST(ArraySourceTest, AFingerprintTellsValuesApart) {
+TEST(ArraySourceTest, AFingerprintDistinguishesValues) {
   const auto fingerprint = [](const std::vector<std::int32_t>& values) {
     return ArraySource::create({{"x", array_of(Shape(DType::kI32, {2}), values)}})
         .value()

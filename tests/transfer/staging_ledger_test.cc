@@ -14,7 +14,7 @@ using Region = StagingLedger::Region;
 // Stands for mapped memory: the ledger never looks at it.
 std::byte* address(int i) { return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(i)); }
 
-TEST(StagingLedgerTest, BlockGivenBackLastIsReusedFirst) {
+TEST(StagingLedgerTest, BlockReleasedLastIsReusedFirst) {
   StagingLedger ledger(1 << 20);
   for (int i = 1; i <= 2; ++i) EXPECT_EQ(ledger.take(8192).data, nullptr);
   ledger.release({address(1), 8192});
@@ -38,7 +38,7 @@ TEST(StagingLedgerTest, CachedBlocksMakeRoomLargestFirst) {
   EXPECT_EQ(ledger.cached_bytes(), 12288u);
 }
 
-TEST(StagingLedgerTest, TrimForgetsDownToWhatIsKept) {
+TEST(StagingLedgerTest, TrimErasesDownToWhatIsKept) {
   StagingLedger ledger(1 << 20);
   for (int i = 0; i < 4; ++i) ledger.take(4096);
   for (int i = 0; i < 4; ++i) ledger.release({address(i + 1), 4096});

@@ -213,7 +213,7 @@ TEST_F(CpuClientTest, ChainOfLaunchesRunsWithoutWaitingOnTheHost) {
   EXPECT_THAT(values_of(x), ElementsAre(10, 10, 10, 10));
 }
 
-TEST_F(CpuClientTest, OutputIsToldWhenItIsWrittenNotWhenTheProgramEnds) {
+TEST_F(CpuClientTest, OutputCompletesWhenItIsWrittenNotWhenTheProgramEnds) {
   const Buffer* early = nullptr;
   bool told_in_time = false;
   start({.inputs = {}, .outputs = {kVector, kVector}, .body = [&](const RunCall& call) -> Status {

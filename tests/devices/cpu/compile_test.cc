@@ -56,7 +56,7 @@ TEST(CompileTest, StopEndsACompilationBeforeItsNextStep) {
   EXPECT_EQ(compiled.error().code(), ErrorCode::kCancelled);
 }
 
-TEST(CompileTest, BytecodeIsToldByItsFirstBytesAndErrorsCarryTheOffset) {
+TEST(CompileTest, BytecodeIsKnownByItsFirstBytesAndErrorsCarryTheOffset) {
   const auto compiled = compile(Program::from_text(std::string("ML\xefR\x0d\0\0", 7)), {});
   ASSERT_FALSE(compiled);
   EXPECT_EQ(compiled.error().code(), ErrorCode::kInvalidArgument);

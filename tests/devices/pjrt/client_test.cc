@@ -86,7 +86,7 @@ class XlaClientTest : public ::testing::Test {
   std::unique_ptr<PjrtClient> client_;
 };
 
-TEST_F(XlaClientTest, PluginTellsItsVersionAndAttributes) {
+TEST_F(XlaClientTest, PluginReportsItsVersionAndAttributes) {
   EXPECT_EQ(plugin_->version_text(), "0.115");
   const auto& attributes = plugin_->attributes();
   ASSERT_TRUE(attributes.contains("stablehlo_current_version"));

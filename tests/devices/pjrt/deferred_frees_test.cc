@@ -73,7 +73,7 @@ void drain_impatiently(DeferredFrees& handed, ManualClock& clock) {
 }
 
 // One thread is stuck in the first of three.
-TEST(DeferredFreesTest, CallThatDoesNotReturnHoldsUpNothingElse) {
+TEST(DeferredFreesTest, CallThatDoesNotReturnDelaysNothingElse) {
   std::latch begun(1), unblock(1);
   std::vector<int> made;
   ManualClock clock;

@@ -94,7 +94,7 @@ TEST_F(FakeProgramsTest, MissingSerializedBytesAndAThrowingDeleterAreHarmless) {
   expect_internal(status_of(same.body()->serialize()), "PJRT_Executable_Serialize");
 }
 
-TEST_F(FakeProgramsTest, PutTellsItsSemanticsAndItsLayout) {
+TEST_F(FakeProgramsTest, PutReportsItsSemanticsAndItsLayout) {
   static int semantics = -1;
   static std::int64_t fastest = -1;
   fake_.replace(+[](abi::ClientBufferFromHostBufferArgs* a) -> abi::Error* {
@@ -146,7 +146,7 @@ TEST_F(FakeProgramsTest, OutputThatIsNotGivenIsAnErrorAndTheRunEnds) {
 }
 
 // Its code and text, and in front, each once: what for, which function, whose.
-TEST_F(FakeProgramsTest, ErrorsOfThePluginTellWhatForWhichFunctionAndWhose) {
+TEST_F(FakeProgramsTest, ErrorsOfThePluginNameTheFunctionAndThePlugin) {
   const Executable same = compile().value();
   const Buffer there = put().value();
   std::array<std::byte, 16> bytes;
@@ -440,7 +440,7 @@ TEST_F(FakeProgramsTest, SizesThatNothingHasAreErrorsOfTheirFunction) {
               HasSubstr("it runs on 2 devices, of which 0 are in this process"));
 }
 
-TEST_F(FakeProgramsTest, DeterminismThatCannotBeHadIsToldOnce) {
+TEST_F(FakeProgramsTest, MissingDeterminismIsReportedOnce) {
   testing::LoggedWords log;
   ASSERT_TRUE(compile());
   EXPECT_EQ(log.text(), "");

@@ -204,7 +204,7 @@ class ThrowingStore final : public KeyValueStore {
   Future<void> put(std::string_view, std::string_view) override { throw std::bad_alloc(); }
 };
 
-TEST_F(KeyValuesTest, WhatTheStoreThrowsIsToldToThePluginAndGoesThroughNoFrameOfIt) {
+TEST_F(KeyValuesTest, ExceptionOfTheStoreIsReportedToThePluginAndCrossesNoFrameOfIt) {
   ThrowingStore throwing;
   KeyValues values(throwing, steady_clock(), "pjrt/npu/");
   abi::ClientCreateArgs args;

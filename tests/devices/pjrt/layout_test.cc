@@ -113,7 +113,7 @@ class XlaLayoutTest : public ::testing::TestWithParam<std::pair<const std::strin
   std::unique_ptr<PjrtClient> client_;
 };
 
-TEST_P(XlaLayoutTest, BuffersTellTheirsAndArraysComeBackInRowMajorOrder) {
+TEST_P(XlaLayoutTest, BuffersReportTheirsAndArraysComeBackInRowMajorOrder) {
   const DeviceLayout columns{.minor_to_major = {0, 1}};
   const DeviceLayout rows = DeviceLayout::row_major(2);
   const Buffer plain = put(nullptr).value().buffer;
@@ -134,7 +134,7 @@ TEST_P(XlaLayoutTest, BuffersTellTheirsAndArraysComeBackInRowMajorOrder) {
   EXPECT_EQ(back, values_);
 }
 
-TEST_P(XlaLayoutTest, ExtensionTellsThatOfAnArray) {
+TEST_P(XlaLayoutTest, ExtensionReportsThatOfAnArray) {
   EXPECT_EQ(client_->default_layout(shape_, DeviceId{0}).value(), DeviceLayout::row_major(2));
 }
 

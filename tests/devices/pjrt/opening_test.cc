@@ -61,7 +61,7 @@ class OpeningTest : public ::testing::Test {
   std::unique_ptr<PoolExecutor> opener_ = make_executor(ExecutorBackend::kThreads, 1, "opener");
 };
 
-TEST(OpeningPatienceTest, WhatLastsLongerIsToldOnceAndWaitedFor) {
+TEST(OpeningPatienceTest, WhatLastsLongerIsReportedOnceAndWaitedFor) {
   Promise<void> promise;
   const Opening opening{.plugin = "npu", .ended = promise.future(), .patience = Duration()};
   {
@@ -138,7 +138,7 @@ TEST_F(OpeningTest, ClientThatComesInTimeIsTheOneOfThePlugin) {
 
 // The plugin waits for its peers, by a store that goes when no opener waits for the plugin any
 // more.
-TEST_F(OpeningTest, StoreIsTakenBackFromAPluginThatWaitsForItsPeers) {
+TEST_F(OpeningTest, StoreIsRevokedFromAPluginThatWaitsForItsPeers) {
   static int refused = 0;
   refused = 0;
   fake_.replace(+[](abi::ClientCreateArgs* args) -> abi::Error* {

@@ -168,7 +168,7 @@ TEST(CreateOptionsTest, WordsStandForThePlaceOfTheProcess) {
                                                "known are: $host, $local_rank"));
 }
 
-TEST(ManifestTest, TellsTheOptionsOfSeveralProcesses) {
+TEST(ManifestTest, ReportsTheOptionsOfSeveralProcesses) {
   const TempFolder folder;
   const PluginEntry entry =
       read_manifest(folder.write("npu.json", bytes(R"({"name": "npu", "library_path": "npu.so",

@@ -270,7 +270,7 @@ TEST_F(StuckPluginTest, MappingThatDoesNotEndIsGivenUpInTimeAndNamed) {
 }
 
 // The plugin has done all it has to: the executor's threads are stuck.
-TEST_F(StuckPluginTest, CloseTellsThatNoThreadOfTheExecutorWasFree) {
+TEST_F(StuckPluginTest, CloseReportsThatNoThreadOfTheExecutorWasFree) {
   const Future<void> fetched = fetch();
   FakePlugin::set_event(stuck, 0, "");
   const Future<void> closed = client_->close();
@@ -356,7 +356,7 @@ TEST_F(StuckPluginTest, HostMemoryWhoseReleaseIsNeverReportedStays) {
   EXPECT_GT(bytes_.use_count(), 1) << "the plugin may still write there";
 }
 
-TEST_F(StuckPluginTest, DeviceThatDidNotFailTellsTheClose) {
+TEST_F(StuckPluginTest, ClosedClientCompletesFailedOfAHealthyDevice) {
   const Future<void> failed = client_->failed(DeviceId{0});
   EXPECT_FALSE(failed.ready());
   EXPECT_TRUE(client_->close().result());

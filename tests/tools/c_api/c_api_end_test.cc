@@ -167,7 +167,7 @@ TEST(CApiCloseTest, WhatHasFinishedIsHandedOutAsItEnded) {
   }
 }
 
-TEST(CApiCloseTest, WithoutOptionsWhatIsLeftIsThrownAway) {
+TEST(CApiCloseTest, WithoutOptionsCompletionsThatAreLeftAreDropped) {
   Rig rig;
   rig.run_endless();
   const std::vector<float> x = {1, 2, 3};

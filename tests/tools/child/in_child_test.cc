@@ -115,7 +115,7 @@ TEST(InChildTest, AnswerOfWorkThatClosesEveryDescriptorComesBack) {
   EXPECT_EQ(end.answer, "there");
 }
 
-TEST(InChildTest, WhereTheCallerIgnoresItsChildrenTheirEndIsToldAllTheSame) {
+TEST(InChildTest, WhereTheCallerIgnoresItsChildrenTheirEndIsReportedAllTheSame) {
   const auto before = ::signal(SIGCHLD, SIG_IGN);
   EXPECT_EQ(in_child([] { return std::string("there"); }, kPatience).answer, "there");
   const ChildEnd end = in_child([]() -> std::string { ::_exit(3); }, kPatience);

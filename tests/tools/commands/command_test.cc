@@ -51,7 +51,7 @@ TEST(CommandTest, NoVerbAndUnknownOptionsAreUsageErrorsOnStderr) {
   }
 }
 
-TEST(CommandTest, UnknownWordIsToldBeforeWhatIsMissingBecauseOfIt) {
+TEST(CommandTest, UnknownWordIsReportedBeforeWhatIsMissingBecauseOfIt) {
   EXPECT_EQ(run_millrace({"trian", "--model", "m"}).err,
             "millrace: error: there is no option or command 'trian'; see millrace --help\n");
   EXPECT_EQ(run_millrace({"train", "--modle", "m"}).err,
@@ -61,7 +61,7 @@ TEST(CommandTest, UnknownWordIsToldBeforeWhatIsMissingBecauseOfIt) {
               ::testing::AllOf(StartsWith("millrace run: error: FILE"), HasSubstr("required")));
 }
 
-TEST(CommandTest, JsonTellsFailuresTooWithTheExitCode) {
+TEST(CommandTest, JsonReportsFailuresTooWithTheExitCode) {
   const Outcome o = run_millrace({"run", "nowhere.mlir", "--json"});
   EXPECT_EQ(o.code, 1);
   const Json json = Json::parse(o.out);
@@ -120,7 +120,7 @@ TEST(CommandTest, PluginThatCannotBeUsedIsListedWithItsReason) {
   EXPECT_EQ(run_millrace({"devices", "--plugin", "npu"}).code, 2);
 }
 
-TEST(CommandTest, ManifestThatCannotBeReadIsToldOnceAndBreaksNothing) {
+TEST(CommandTest, ManifestThatCannotBeReadIsReportedOnceAndBreaksNothing) {
   const testing::TempFolder folder;
   folder.write("bad.json", std::as_bytes(std::span("{")));
   for (const char* verb : {"devices", "env"}) {
@@ -133,7 +133,7 @@ TEST(CommandTest, ManifestThatCannotBeReadIsToldOnceAndBreaksNothing) {
   }
 }
 
-TEST(CommandTest, ChoiceAmongSeveralIsToldInOneLineAndANamedPluginIsNotReplaced) {
+TEST(CommandTest, ChoiceAmongSeveralIsReportedInOneLineAndANamedPluginIsNotReplaced) {
   const testing::TempFolder folder;
   const std::vector<std::string> train = {"train",        "--model",     testing::mnist_model(),
                                           "--fake-data",  "--max-steps", "2",

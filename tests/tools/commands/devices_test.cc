@@ -198,7 +198,7 @@ TEST(DevicesTest, PluginThatIsAskedForAndCrashesIsAnErrorOfTheDevice) {
   EXPECT_THAT(o.out, HasSubstr("not chosen, cpu (PJRT_DEVICE=cpu):"));
 }
 
-TEST(DevicesTest, TextThatIsNoUtf8IsTold) {
+TEST(DevicesTest, TextThatIsNoUtf8IsReported) {
   const Outcome o = list_beside("create.kind_is_no_utf8", {"--json"});
   ASSERT_EQ(o.code, 0) << o.err;
   const std::string kind = looks(o.out).at("faulty_plugin")["devices"][0]["kind"];
@@ -332,7 +332,7 @@ TEST(DevicesTest, VariablesThatNameNoPluginAreListed) {
             0U);
 }
 
-TEST(EnvTest, PluginThatCrashesIsTheReasonWhyThereAreNoDevicesAndTheRestIsTold) {
+TEST(EnvTest, PluginThatCrashesIsTheReasonWhyThereAreNoDevicesAndTheRestIsReported) {
   const Outcome o = run_millrace(
       {"env", "--json"}, {{"PJRT_NAMES_AND_LIBRARY_PATHS", "npu:" + library("faulty_plugin")},
                           {"MILLRACE_FAULT", "create.abort"}});

@@ -103,7 +103,7 @@ TEST_F(PluginCommandTest, ProgramOfSeveralDevicesIsRefused) {
   }
 }
 
-TEST_F(PluginCommandTest, InspectTellsWhatThePluginMakesOfTheProgram) {
+TEST_F(PluginCommandTest, InspectPrintsWhatThePluginMakesOfTheProgram) {
   const std::string plugin = "x=" + library_;
   const Outcome text = run_millrace({"inspect", program_, "--plugin", plugin});
   ASSERT_EQ(text.code, 0) << text.err;

@@ -79,7 +79,7 @@ TEST_F(SilentPluginCommandTest, DeadlineEndsItAndNamesPluginAndCall) {
 }
 
 // What was made goes on another thread than it was made on.
-TEST_F(SilentPluginCommandTest, DeadlineTellsWhyAPluginWasNotOpenedAndWhatItsEndWaitsFor) {
+TEST_F(SilentPluginCommandTest, DeadlineReportsWhyAPluginWasNotOpenedAndWhatItsEndWaitsFor) {
   const auto start = [&](const std::string& limit) {
     std::vector<std::string> words = verbs()[0];
     words.insert(words.end(), {"--deadline", limit});

@@ -95,7 +95,7 @@ TEST_F(TrainViewTest, LinesComeEveryTenSecondsAndAtTheEndOfEpochs) {
   EXPECT_THAT(show(*view, step(4, 1), 25s), StartsWith("epoch 2/3  step 4/100"));
 }
 
-TEST_F(TrainViewTest, JsonTellsTheFirstStepAndThenOneASecond) {
+TEST_F(TrainViewTest, JsonPrintsTheFirstStepAndThenOneASecond) {
   const auto view = make_json_view(sink());
   const auto first = nlohmann::json::parse(show(*view, step(1), 0s));
   EXPECT_EQ(first["event"], "step");
@@ -154,7 +154,7 @@ train::TrainingStart resumed(std::string from) {
           .first_step = 40};
 }
 
-TEST_F(TrainViewTest, WhatAResumedRunGoesOnFromIsSaid) {
+TEST_F(TrainViewTest, TheCheckpointOfAResumedRunIsPrinted) {
   const auto view = make_line_view(3, sink());
   EXPECT_THAT(show(*view, resumed("DIR/step-00000040"), 0s),
               EndsWith("going on from DIR/step-00000040, after 40 of 100 steps\n"));

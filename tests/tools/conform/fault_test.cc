@@ -244,7 +244,7 @@ TEST(ConformCommandTest, ChecksOfSeveralDevicesAreSkippedWithOne) {
               HasSubstr("it wants 2 devices and there is 1"));
 }
 
-TEST(ConformCommandTest, TellsPeopleALineForEachCheckAndWritesJUnit) {
+TEST(ConformCommandTest, PrintsALineForEachCheckAndWritesJUnit) {
   const millrace::testing::TempFolder folder;
   const std::string path = folder.path() + "/report.xml";
   const auto outcome = millrace::testing::run_millrace(
@@ -257,7 +257,7 @@ TEST(ConformCommandTest, TellsPeopleALineForEachCheckAndWritesJUnit) {
   EXPECT_THAT(xml.str(), HasSubstr("<testsuite name=\"plugin\" tests=\"4\" failures=\"0\""));
 }
 
-TEST(ConformCommandTest, AReportThatCannotBeWrittenIsToldBeforeTheChecks) {
+TEST(ConformCommandTest, AReportThatCannotBeWrittenFailsBeforeTheChecks) {
   const auto outcome = millrace::testing::run_millrace(
       {"conform", plugin("memory_plugin"), "--junit", "/no/such/folder/report.xml"});
   EXPECT_EQ(outcome.code, 1);

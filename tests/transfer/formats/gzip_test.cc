@@ -74,7 +74,7 @@ TEST(GzipSourceTest, NoFlippedBitGivesOtherContent) {
   EXPECT_LT(harmless, 8);  // the bits between the last code and the trailer
 }
 
-TEST(GzipSourceTest, DamageIsToldApart) {
+TEST(GzipSourceTest, KindsOfDamageAreDistinguished) {
   const Bytes whole = gzip(counting(300));
   struct Row {
     Bytes bytes;

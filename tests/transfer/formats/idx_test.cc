@@ -101,7 +101,7 @@ TEST(ReadIdxTest, ContentMustBeExactlyWhatTheHeaderSays) {
   EXPECT_NE(array.error().message().find("f at byte 18: oversized"), std::string::npos);
 }
 
-TEST(ReadIdxTest, UnexpectedNumberOfDimensionsIsToldByTheMagicNumber) {
+TEST(ReadIdxTest, UnexpectedNumberOfDimensionsIsKnownByTheMagicNumber) {
   const IdxLimits labels{.min_rank = 1, .max_rank = 1};
   const Result<IdxHeader> header = parse(idx_header(8, {5, 4, 3}), labels);
   ASSERT_FALSE(header.has_value());

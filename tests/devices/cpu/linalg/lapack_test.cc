@@ -266,7 +266,7 @@ TEST_P(LapackTest, SingularValuesAndVectorsMakeTheMatrixAgain) {
   }
 }
 
-TEST_P(LapackTest, ANanIsToldInTheLastResult) {
+TEST_P(LapackTest, ANanIsReportedInTheLastResult) {
   Dense a = random(5, 5);
   for (int i = 0; i < 5; ++i) a.at(i, 2) = std::nan("");
   EXPECT_EQ(integer(call(complex() ? "zheevd" : "dsyevd", "", {a},
