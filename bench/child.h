@@ -34,7 +34,7 @@ class Child {
   std::FILE* out_ = nullptr;
 };
 
-// Runs it to its end, its stdout thrown away; the wall time in seconds, from before the fork until
+// Runs it to its end, its stdout dropped; the wall time in seconds, from before the fork until
 // it was waited for. Gives up if it fails.
 double seconds_of_program(const std::vector<std::string>& command);
 

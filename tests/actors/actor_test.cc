@@ -167,7 +167,7 @@ TEST(ActorTest, AKillFailsWhatIsInFlightAtOnce) {
   });
 }
 
-// Held up until it is let go; what it is sent meanwhile holds something.
+// Held up until it is unblocked; what it is sent meanwhile holds something.
 struct Stick {
   Future<void> until;
 };

@@ -28,13 +28,13 @@ TEST(AdmissionTest, AdmitsUpToTheLimitAndNotMore) {
   EXPECT_EQ(admission.load().messages, 3u);
   EXPECT_EQ(admission.load().bytes, 100u);
   EXPECT_FALSE(admission.release(5));
-  EXPECT_EQ(admission.load().messages, 2u) << "done, though its room is not given back yet";
+  EXPECT_EQ(admission.load().messages, 2u) << "done, though its room is not released yet";
   EXPECT_EQ(admission.load().bytes, 95u);
   EXPECT_EQ(admission.try_admit(5), Verdict::kFull);
   EXPECT_FALSE(admission.flush());
   EXPECT_EQ(admission.try_admit(5), Verdict::kAdmitted);
   EXPECT_FALSE(admission.release(60));
-  EXPECT_EQ(admission.try_admit(60), Verdict::kAdmitted) << "so much room is given back at once";
+  EXPECT_EQ(admission.try_admit(60), Verdict::kAdmitted) << "so much room is released at once";
 }
 
 TEST(AdmissionTest, OneMessageAloneAlwaysFits) {

@@ -64,13 +64,13 @@ TEST(SimulationTest, ADeadlockFailsTheTestAndListsWhatIsPending) {
 }
 
 TEST(SimulationTest, AFutureThatNeverCompletesFailsTheTest) {
-  Promise<int>* forgotten = nullptr;
+  Promise<int>* unset = nullptr;
   EXPECT_NONFATAL_FAILURE(
       {
         Simulation sim(1);
-        forgotten = new Promise<int>;
+        unset = new Promise<int>;
         sim.finish();
-        delete forgotten;
+        delete unset;
       },
       "futures never completed");
 }

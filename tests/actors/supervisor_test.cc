@@ -412,7 +412,7 @@ TEST_F(SupervisorTest, AChildThatIsStoppedOrEscalatesEndsItsReferences) {  // SV
     EXPECT_TRUE(sim.run(stops.now().value().stop()));
     const Error gone = sim.run(of_stopped).error();
     EXPECT_EQ(gone.code(), ErrorCode::kUnavailable);
-    EXPECT_THAT(gone.message(), HasSubstr("was let go: it stopped"));
+    EXPECT_THAT(gone.message(), HasSubstr(": it stopped"));
     EXPECT_EQ(gone.detail<ActorGone>()->reason, ExitReason::kStopped);
     EXPECT_EQ(sim.run(stops.ask(Count{})).error().code(), ErrorCode::kUnavailable);
     EXPECT_FALSE(of_other.ready());

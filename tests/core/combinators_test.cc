@@ -142,7 +142,7 @@ TEST(SleepUntilTest, StopGivesCancelledAtOnce) {
   stop.request_stop();
   ASSERT_TRUE(slept.ready());
   EXPECT_EQ(slept.result().error().code(), ErrorCode::kCancelled);
-  EXPECT_EQ(timers.pending(), 0u) << "the timer was taken back";
+  EXPECT_EQ(timers.pending(), 0u) << "the timer was cancelled";
 }
 
 TEST(SleepUntilTest, AQueueThatGoesAwayAbortsIt) {

@@ -151,7 +151,7 @@ TEST_F(BridgedThreadTest, DevicesOwnThreadMakesNoCallsForWhatWaited) {
   const Buffer there = wait_blocking(device.put({.data = x.data(), .shape = kArray})).value();
   const Future<Buffers> first = limited.execute(executable, {there});
   std::atomic<bool> by_device{false};
-  // Let go of by the thread that has copied.
+  // The thread that has copied releases it.
   const Future<PutResult> put =
       limited.put_borrowed({.data = y.data(),
                             .shape = kArray,

@@ -21,7 +21,7 @@
 namespace millrace::devices {
 namespace {
 
-// Its puts do not return before they are let go. Two devices.
+// Its puts do not return before they are unblocked. Two devices.
 class StuckClient final : public testing::StubClient {
  public:
   StuckClient() : StubClient(2) {}
@@ -102,7 +102,7 @@ TEST(StuckCallTest, EverythingThatWaitsEndsOnceWhenTheDeviceIsGivenUp) {
   EXPECT_FALSE(later.result());
 }
 
-// Each of its puts waits to be let go. It can be killed.
+// Each of its puts waits to be unblocked. It can be killed.
 class KillableClient final : public testing::StubClient {
  public:
   KillableClient() : StubClient(1) {}

@@ -62,7 +62,7 @@ TEST_F(StagingPoolTest, WaitsAtTheBoundAndIsServedInOrderWhateverTheSize) {
 
   EXPECT_TRUE(large.ready() && small.ready());
   EXPECT_FALSE(medium.ready());  // 48 + 4 + 16 are more than 64
-  large.take()->bytes();         // taken and let go
+  large.take()->bytes();         // taken and released
   EXPECT_TRUE(medium.ready());
   EXPECT_EQ(pool_.metrics().waited, 3u);
 }

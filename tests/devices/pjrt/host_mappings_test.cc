@@ -1,4 +1,4 @@
-// Host memory that a plugin maps: what it is asked for, on which thread, and when it is let go.
+// Host memory that a plugin maps: what it is asked for, on which thread, and when it is released.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -206,7 +206,7 @@ abi::Error* release_externally(abi::Buffer* buffer) {
   std::shared_ptr<Storage> last;
   const std::scoped_lock lock(buffer->mutex);
   if (buffer->external_references == 0)
-    return make_error(kInvalidArgument, "there is no external reference to give back");
+    return make_error(kInvalidArgument, "there is no external reference to release");
   if (--buffer->external_references == 0) last.swap(buffer->held);
   return nullptr;
 }

@@ -28,8 +28,8 @@ using ::testing::HasSubstr;
 constexpr Duration kTimeout = 8s;
 constexpr Duration kMoment = 1ms;
 
-// Its puts return when they are let go; its own close takes as long as it may, or none once it was
-// given up.
+// Its puts return when they are unblocked; its own close takes as long as it may, or none once it
+// was given up.
 class SlowClient final : public testing::StubClient {
  public:
   SlowClient(TimerQueue& timers, const Clock& clock)
