@@ -63,7 +63,7 @@ class Matcher {
   // A call that is not valid ends its sequence: the error names the rank and the reason.
   Answer call(Rank rank, std::uint64_t sequence, const CollectiveCall& call,
               const Status& valid = {});
-  // Ends a waiting sequence for those who have called and those still to come.
+  // Ends a waiting sequence for the ranks that have called and those still to come.
   void end(std::uint64_t sequence, Error error);
   std::size_t open() const { return entries_.size(); }
 

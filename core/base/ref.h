@@ -12,7 +12,7 @@ namespace millrace {
 class RefCounted {
  public:
   RefCounted() = default;
-  // Born with more: one for each of those who are given it at once.
+  // Made with more: one for each owner that gets it at once.
   explicit RefCounted(std::uint32_t references) : refs_(references) {}
   RefCounted(const RefCounted&) = delete;
   RefCounted& operator=(const RefCounted&) = delete;

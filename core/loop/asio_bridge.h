@@ -24,7 +24,7 @@
 namespace millrace {
 
 // Thread-safety: as LoopBridge. Closed or destroyed before its io_context; what futures stand for
-// may go on after both. But a value that another thread is just bringing while the bridge is
+// may run on after both. But a value that another thread just sets while the bridge is
 // destroyed without close() is released, with its handler, by that thread: where handlers of
 // async_wait wait, close() first.
 class AsioBridge final : public LoopBridge {
@@ -34,7 +34,7 @@ class AsioBridge final : public LoopBridge {
 
   // An asynchronous operation of Asio: the handler is called with a Result<T> on its associated
   // executor (by default that of the io_context), never inside this call. Its cancellation slot
-  // gives kCancelled; what future stands for goes on by itself, and keeps a small record of every
+  // gives kCancelled; the work behind future runs on, and keeps a small record of every
   // wait on it, cancelled ones too, until it completes. A handler that throws makes run() throw, as
   // with every other operation. If the bridge is destroyed first, the handler is too, uncalled.
   template <class T, class Token>

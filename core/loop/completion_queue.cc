@@ -214,7 +214,7 @@ void CompletionQueue::cancel_waits(const char* why) {
   const Error error(ErrorCode::kCancelled, std::string("the bridge to an event loop was ") + why);
   link_arrivals(arrivals_.exchange(kEnded));
   for (LoopWait* wait = first_wait_; wait != nullptr; wait = wait->after_) wait->linked_ = false;
-  // Those that wait hear in the order in which they came; the list has the newest first.
+  // The waits are cancelled in the order in which they came; the list has the newest first.
   LoopWait* ordered = Arrivals::reversed(std::exchange(first_wait_, nullptr));
   while (ordered != nullptr) {
     LoopWait* const wait = std::exchange(ordered, ordered->after_);

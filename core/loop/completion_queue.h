@@ -4,7 +4,7 @@
 // event_bridge.h, asio_bridge.h and completion_fd.h.
 //
 //   future.then(bridge, f)           any thread        the loop's thread
-//     value not there yet -> LoopWait (in a list)
+//     value pending       -> LoopWait (in a list)
 //     value arrives       -> push ---- wake, if asleep ----> drain: run, run, run ... asleep
 //
 //  - CQ-1 work runs only inside drain(), on the loop's thread, in the order of pushing; never
@@ -20,7 +20,7 @@
 //  - CQ-5 close() gives kCancelled to every LoopWait, on the loop's thread, runs what was pushed
 //    until then, drops the rest, releases the loop and completes. Nothing runs afterwards.
 //  - CQ-6 after a fork the child's copy refuses everything with kFailedPrecondition and touches
-//    neither the loop nor its descriptors, which it shares with the parent. A loop that goes on in
+//    neither the loop nor its descriptors, which it shares with the parent. A loop that runs on in
 //    the child is revived first (uv_loop_fork, event_reinit, notify_fork), or its turns change what
 //    the parent's loop waits for. The bridge's part of that loop is no longer heard after its first
 //    turn, but stays there with its descriptor, and keeps the loop alive if it did so at the fork:
@@ -59,7 +59,7 @@ struct BridgeStats {
   std::uint64_t wake_ups = 0;  // asked of the loop
   std::uint64_t drains = 0;    // turns of the loop
   std::uint64_t ran = 0;       // pieces of work
-  std::size_t waiting = 0;     // continuations whose value is not there yet
+  std::size_t waiting = 0;     // continuations whose value is pending
 };
 
 // What a CompletionQueue asks of a loop. Owned by its queue.
@@ -68,12 +68,12 @@ class LoopPort {
   virtual ~LoopPort() = default;
   // Has the loop call drain() soon, on its thread and not inside this call. Thread-safe.
   virtual void wake() noexcept = 0;
-  // Whether the bridge alone is a reason for the loop to go on. On the loop's thread.
+  // Whether the bridge alone keeps the loop running. On the loop's thread.
   virtual void keep_alive(bool on) noexcept = 0;
   // Releases the loop, then calls queue->detached(). On the loop's thread, once, after it nothing
   // but wake() (which may have been on its way).
   virtual void detach(Ref<CompletionQueue> queue) noexcept = 0;
-  // The process is a fork's child: the loop must not hear of this port again.
+  // The process is a fork's child: the loop must not see this port again.
   virtual void leave_in_child() noexcept = 0;
   // True: one thread runs the loop, always the same. False: every thread that drains is its thread.
   virtual bool one_thread() const { return true; }

@@ -19,7 +19,7 @@ using OwnedEvent = std::unique_ptr<event, FreeEvent>;
 // So far away that it never comes: what counts is that it is pending.
 constexpr timeval kOneDay{.tv_sec = 24 * 60 * 60, .tv_usec = 0};
 
-// Three events. `readable` hears of wake-ups, always; it is marked internal, as libevent's own
+// Three events. `readable` gets wake-ups, always; it is marked internal, as libevent's own
 // wake-up descriptor is, so that a base with nothing else ends (there is no other way to let an
 // event be heard without counting). `turn` is activated by it and drains: unlike an internal event
 // it counts as one that has happened, which ends event_base_loop(EVLOOP_ONCE). `alive` is a timer,

@@ -20,7 +20,7 @@ enum Readiness : unsigned {
 };
 
 // Watches one descriptor, which it borrows and makes non-blocking. Thread-safety: confined to the
-// loop's thread. Destroyed before its loop; a wait that is going on then gives kCancelled.
+// loop's thread. Destroyed before its loop; a wait that is under way then gives kCancelled.
 class DescriptorWatch {
  public:
   virtual ~DescriptorWatch() = default;

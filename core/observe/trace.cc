@@ -124,7 +124,7 @@ std::string TraceRecorder::name_text(TraceName name) const {
 }
 
 // nullptr for what other thread_local objects record when their thread ends, and where there is no
-// memory: what is traced goes on without.
+// memory: the traced program runs on without it.
 TraceRecorder::Ring* TraceRecorder::find_ring() try {
   if (thread_ends) return nullptr;
   std::vector<ThreadRing>& mine = thread_rings.all;

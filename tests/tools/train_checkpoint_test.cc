@@ -155,7 +155,7 @@ TEST(TrainCheckpointTest, TheFileHasParametersMomentaAndStateByName) {
   EXPECT_EQ(saved->manifest.ranks.size(), 2U);
 }
 
-// Going on with more epochs, from the very end of a run; and again, with nothing left to do.
+// Resuming with more epochs, from the very end of a run; and again, with nothing left to do.
 TEST(TrainCheckpointTest, AFinishedRunResumesWithMoreEpochsAndEndsAgainWithNone) {
   const TempFolder folder;
   Plan plan;
@@ -181,7 +181,7 @@ TEST(TrainCheckpointTest, AFinishedRunResumesWithMoreEpochsAndEndsAgainWithNone)
   EXPECT_THAT(backwards.report.error().message(), HasSubstr("ends at step 5"));
 }
 
-// (That steps go on meanwhile: train_live_test.cc.)
+// (That steps continue meanwhile: train_live_test.cc.)
 TEST(TrainCheckpointTest, OneIsWrittenAtATimeAndWhatIsDueMeanwhileComesAfterwards) {
   const TempFolder folder;
   Plan plan;

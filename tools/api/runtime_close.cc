@@ -190,7 +190,7 @@ void Runtime::Core::end_held() {
 Task<void> Runtime::Core::close_all() {
   const TimePoint begin = environment.clock->now();
   // Nothing is left out because something before it failed: the first error is returned when all is
-  // over. What make() did not come to is not there.
+  // over. Parts that make() did not reach are empty.
   Task<void> devices_end = close_devices();
   note(co_await std::move(devices_end));
   if (actors) {

@@ -217,7 +217,7 @@ Result<std::string> attribute_names(const abi::NamedValue* values, std::size_t c
 // Ok if the values are equal.
 Status expect_floats(std::span<const float> got, std::span<const float> wanted,
                      std::string_view what);
-// An error of the plugin itself is what the check wants: ok. Whatever else went wrong goes on.
+// An error of the plugin itself is what the check wants: ok. Any other failure is returned.
 Status expect_refused(const Status& status, std::string_view what);
 template <class T>
 Status expect_refused(const Result<T>& result, std::string_view what) {

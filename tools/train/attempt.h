@@ -28,7 +28,7 @@ struct RunState {
   bool reported = false;                     // the listener knows of the start
   RunIdentity identity;                      // known once the folder is open
   std::shared_ptr<CheckpointFolder> folder;  // none: no checkpoints
-  std::string resumed_from;                  // the checkpoint that the run itself went on from
+  std::string resumed_from;                  // the checkpoint that the run itself resumed
   std::uint64_t first_step = 0;              // of the run
   std::shared_ptr<const Committed> committed;
   std::map<std::string, devices::Executable> programs;  // compiled, by file
@@ -95,7 +95,7 @@ class Attempt {
   }
   std::uint64_t steps_done() const { return run_.first_step + run_.losses.size(); }
   bool recovers() const { return options_.device_restarts.restarts > 0; }
-  // Another process may go on from a checkpoint, to the same bits: no kernel is chosen by how fast
+  // Another process may resume from a checkpoint, to the same bits: no kernel is chosen by how fast
   // it was. (A run that recovers has the same programs.)
   bool deterministic() const { return options_.deterministic || options_.checkpoint; }
   TrainingReport figures() const;

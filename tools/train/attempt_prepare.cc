@@ -161,7 +161,7 @@ void Attempt::report_start(Duration compile_time) {
   listener_->on_start(start);
 }
 
-// The folder of the checkpoints, and what this run goes on from.
+// The folder of the checkpoints, and the one that this run resumes from.
 Task<void> Attempt::open_run() {
   run_.identity = {.model = model_->name(),
                    .programs = {},

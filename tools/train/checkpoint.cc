@@ -112,7 +112,7 @@ Result<OpenedCheckpoints> open_checkpoints(const CheckpointOptions& options, con
     if (steps.empty()) return opened;
     return fail(ErrorCode::kFailedPrecondition,
                 opened.folder->path_of(steps.back()) +
-                    " is there from an earlier run: --resume goes on from it; for a new run, name "
+                    " is there from an earlier run: --resume resumes it; for a new run, name "
                     "another folder or empty this one");
   }
   MILLRACE_TRY(const std::optional<LoadedCheckpoint> newest, opened.folder->load_newest());
@@ -123,7 +123,7 @@ Result<OpenedCheckpoints> open_checkpoints(const CheckpointOptions& options, con
     same = fail(ErrorCode::kDataLoss,
                 "its manifest lists " + std::to_string(manifest.ranks.size()) + " ranks");
   }
-  if (!same) return std::unexpected(same.error().with_context("going on from " + newest->path));
+  if (!same) return std::unexpected(same.error().with_context("resuming from " + newest->path));
   auto committed = std::make_shared<Committed>();
   committed->manifest = manifest;
   for (const TensorSpec& wanted : arrays) {

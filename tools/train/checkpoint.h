@@ -1,5 +1,5 @@
 // Checkpointer: decides when a training saves what it carries from step to step, and does so while
-// the steps go on: to files, to host memory, or to both. The states of a checkpoint:
+// the steps continue: to files, to host memory, or to both. The states of a checkpoint:
 //
 //   due      the training is about to begin step s. It hands over the handles of what s starts
 //            from, and has the update of s leave those arrays as they are (StepTicket::keep_inputs)
@@ -39,7 +39,7 @@ namespace millrace::train {
 struct CheckpointOptions {
   std::string folder;
   std::uint64_t every = 0;  // steps; 0: those of an epoch. The end of the run is saved, too
-  bool resume = false;      // go on from the newest one, if there is one
+  bool resume = false;      // resume from the newest one, if there is one
   std::size_t keep = 2;
 };
 
@@ -61,9 +61,9 @@ struct Committed {
   std::vector<devices::HostArray> arrays;  // those of Model::carried()
 };
 
-// Opens the folder and reads what there is to go on from. kFailedPrecondition if the newest
-// checkpoint is of another run, or if there is one and the run was not asked to go on; kNotFound or
-// kDataLoss if it lacks one of the arrays, or has it in another shape. Blocking.
+// Opens the folder and reads the checkpoint to resume from. kFailedPrecondition if the newest
+// checkpoint is of another run, or if there is one and the run was not asked to resume; kNotFound
+// or kDataLoss if it lacks one of the arrays, or has it in another shape. Blocking.
 struct OpenedCheckpoints {
   std::shared_ptr<CheckpointFolder> folder;
   std::shared_ptr<const Committed> newest;  // none: the run begins

@@ -61,7 +61,7 @@ Status rename_folder(const std::string& from, const std::string& to) {
   return folder_error("renaming " + from + " to " + to, errno);
 }
 
-// Makes the folders of a path that are not there, with their names on the disk: what is in a folder
+// Makes the missing folders of a path, with their names on the disk: what is in a folder
 // is lost with its name.
 Status make_folders(const std::string& path) {
   std::error_code error;
@@ -288,7 +288,7 @@ void CheckpointFolder::remove_all_but(std::size_t keep) const {
     MILLRACE_LOG(
         kWarning, "train",
         "an older checkpoint could not be removed: " + error.message() +
-            ". The training goes on; what is left is removed when the folder is next used");
+            ". The training continues; what is left is removed when the folder is next used");
   };
   const Result<std::vector<std::uint64_t>> all = steps();
   if (!all) return warn(all.error());

@@ -66,7 +66,7 @@ Result<LoadedCheckpoint> read_checkpoint(const std::string& path);
 // at a time.
 class CheckpointFolder {
  public:
-  // Makes the folder if it is not there (on the disk, with the folders that it is in), and finds
+  // Makes the folder if it is missing (on the disk, with the folders that it is in), and finds
   // out whether it can be written. Removes what a killed run has left (.part, .old), with a warning
   // where it cannot.
   // kFailedPrecondition while another process has it open.

@@ -120,7 +120,7 @@ Status check_same_run(const RunIdentity& checkpoint, const RunIdentity& run) {
   if (differences.empty()) return {};
   return fail(ErrorCode::kFailedPrecondition,
               "it is of another run: " + differences +
-                  ". Go on with its options, or begin a new run in an empty folder");
+                  ". Resume with its options, or begin a new run in an empty folder");
 }
 
 Result<std::string> CheckpointManifest::to_text() const {
@@ -146,7 +146,7 @@ Result<CheckpointManifest> CheckpointManifest::parse(const std::string& text) {
     if (const int schema = content.at("schema"); schema != kSchema) {
       return fail(ErrorCode::kUnimplemented, "it is of schema " + std::to_string(schema) +
                                                  "; this reads schema " + std::to_string(kSchema) +
-                                                 ". Go on with the Millrace that wrote it, or "
+                                                 ". Resume with the Millrace that wrote it, or "
                                                  "begin a new run in an empty folder");
     }
     CheckpointManifest manifest;

@@ -98,7 +98,7 @@ class CountedText {
 // Takes {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...,
 // "__metadata__": {"key": "text"}} and nothing else, apart from fields of an array that it does not
 // know: these it leaves out, as the package does, because the three that it knows say all about the
-// bytes. Every member function answers "go on?".
+// bytes. Every member function answers "continue?".
 class HeaderReader {
  public:
   explicit HeaderReader(std::string_view text) : text_(text), reached_(text.data()) {}

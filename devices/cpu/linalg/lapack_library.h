@@ -100,7 +100,7 @@ struct Routine {
                   !std::is_integral_v<N>);
     return std::tuple(number);
   }
-  // Where an array is empty or not there yet, queries still write to its first element.
+  // Where an array is empty or missing, queries still write to its first element.
   template <class T>
   static auto words(std::span<T> array) {
     thread_local T spare{};

@@ -259,7 +259,7 @@ class Writer {
     put_isolated(out, region.bytes());
   }
 
-  // Numbers of values go on inside; behind the region, they start where they did.
+  // Numbers of values continue inside; behind the region, they start where they did.
   void write_region(ByteWriter& out, const ir::Region& region, int depth) {
     if (depth >= kMaxRegions)
       throw Error(ErrorCode::kUnimplemented, "regions that are nested so deeply are not written");

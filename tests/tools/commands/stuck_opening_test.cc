@@ -78,7 +78,7 @@ TEST_F(SilentPluginCommandTest, DeadlineEndsItAndNamesPluginAndCall) {
   }
 }
 
-// What was made goes on another thread than it was made on.
+// The maker's thread is not the one that destroys it.
 TEST_F(SilentPluginCommandTest, DeadlineReportsWhyAPluginWasNotOpenedAndWhatItsEndWaitsFor) {
   const auto start = [&](const std::string& limit) {
     std::vector<std::string> words = verbs()[0];

@@ -176,7 +176,7 @@ TEST_F(TrainCheckpointCommandTest, ResumeRefusesOtherDataAndOtherKernels) {
   EXPECT_EQ(refused.code, 1);
   EXPECT_THAT(refused.err, HasSubstr("the data is '512 items of "));
   EXPECT_THAT(refused.err, HasSubstr("; crc32 of labels "));
-  EXPECT_THAT(refused.err, HasSubstr(" here. Go on with its options"));
+  EXPECT_THAT(refused.err, HasSubstr(" here. Resume with its options"));
   EXPECT_THAT(refused.err, Not(HasSubstr("; the ")));  // nothing else differs
 
   // Who has checkpoints has said --deterministic.
@@ -226,7 +226,7 @@ class KilledTrainingTest : public TrainCheckpointCommandTest,
   std::string folder_of(std::uint64_t arrival) const {
     return temp_.file("killed-" + std::to_string(arrival));
   }
-  // Kills a run, looks at what it left (so many complete ones, where that is known), goes on, and
+  // Kills a run, looks at what it left (so many complete ones, where that is known), resumes, and
   // compares the end with that of a whole run.
   void kill_and_resume(std::uint64_t arrival, std::optional<std::uint64_t> complete) {
     const std::string point(GetParam());
