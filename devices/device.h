@@ -55,7 +55,7 @@ class Device {
   }
   // Lends the bytes: they must stay as they are until source_released has a value or this fails;
   // where the device fails or is closed before that, for ever, unless view.owner keeps them.
-  // semantics: how the device may use them; kImmutableOnlyDuringCall: until this future completes.
+  // semantics: their use by the device. kImmutableOnlyDuringCall: reads until this future is done.
   Future<PutResult> put_borrowed(
       HostView view,
       HostBufferSemantics semantics = HostBufferSemantics::kImmutableUntilTransferCompletes,
