@@ -5,7 +5,7 @@
 //     void on(const Add& add) { sum_ += add.n; }    // tell it, or ask for a Future<void>
 //     Result<int> on(const Get&) { return sum_; }   // ask it for a Future<int>
 //     Future<int> on(Load&& load);                  // answers later; holds the actor until then
-//     void on(Wait&& wait, Reply<int> reply);       // answers later; the actor goes on
+//     void on(Wait&& wait, Reply<int> reply);       // answers later; the actor handles others
 //    ...
 //
 // Read next: actor_ref.h (how others reach it), system.h (its maker), run_slice.cc (the main loop).
@@ -22,7 +22,7 @@ namespace millrace::actors {
 class ActorCell;
 class ActorSystem;
 
-// What an actor may ask of its surroundings. Thread-safety: thread-safe while the actor lives.
+// What an actor may use of its system. Thread-safety: thread-safe while the actor lives.
 class Context {
  public:
   explicit Context(ActorCell& cell) : cell_(cell) {}
@@ -35,11 +35,11 @@ class Context {
   // Runs work as a turn of this actor: between its messages, never at the same time as a handler.
   // Continuations of concurrent handlers belong here: future.then(context().executor(), ...).
   Executor& executor() const;
-  // Requested when the actor begins to stop: what handlers wait for should give up then.
+  // Requested when the actor begins to stop: the waits of handlers should end then.
   std::stop_token stop_token() const;
 
   // Ends this actor: queued messages are rejected after the current handler, in-flight asks at
-  // once, on_stop runs, monitors hear kFailed with the error.
+  // once, on_stop runs, monitors get kFailed with the error.
   void fail(Error error);
   // Ends this actor in good order, after the current handler.
   void stop();
@@ -48,7 +48,7 @@ class Context {
   ActorCell& cell_;
 };
 
-// Owned by its cell, destroyed when it has stopped. Thread-safety: confined; the cell sees to it.
+// Owned by its cell, which destroys it once it has stopped. Thread-safety: confined, by the cell.
 class Actor {
  public:
   virtual ~Actor() = default;
@@ -58,7 +58,8 @@ class Actor {
   // Runs before the first message; messages wait until its future completes. An error ends the
   // actor, without on_stop. An empty future, the default, means: done.
   virtual Future<void> on_start() { return {}; }
-  // Runs after the last handler, whatever the reason. Monitors hear its error if it is the first.
+  // Runs after the last handler, for any reason of the end. Monitors get its error if none came
+  // yet.
   virtual Future<void> on_stop(const Exit& exit);
 
   ActorCell& cell() const { return *cell_; }

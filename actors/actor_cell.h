@@ -1,6 +1,6 @@
-// ActorCell: everything about one actor but its own state: queue, bound, life, who waits for its
-// end. ActorRef is the typed handle on it. Read next: send.cc (how messages get in), run_slice.cc
-// (the loop that runs it), life.cc (its states).
+// ActorCell: all of one actor but its own state: queue, bound, life, and the monitors of its end.
+// ActorRef is the typed handle on it. Read next: send.cc (how messages get in), run_slice.cc (the
+// loop that runs it), life.cc (its states).
 //
 //  - AC-1 handlers, hooks and turns run in slices; one slice at a time, on any thread.
 //  - AC-2 an ask completes once: with the answer, or with an error as soon as no answer can come;
@@ -33,9 +33,9 @@ enum class StopMode : std::uint8_t {
 };
 
 struct ActorOptions {
-  // What may be queued, in bytes; a sender beyond it waits.
+  // The bound of the queue, in bytes; a sender beyond it waits.
   std::size_t mailbox_bytes = std::size_t{1} << 20;
-  // What may wait outside; more is refused. Only senders that do not await their tells get here.
+  // The bound outside; more is refused. Only senders that do not await their tells reach it.
   std::size_t waiting_bytes = std::size_t{16} << 20;
   Executor* executor = nullptr;  // default: the compute executor of the environment
   // An idle actor runs on the thread that wakes it, in the call that does so: no wake-up. For
@@ -61,8 +61,8 @@ struct ActorSnapshot {
   std::size_t waiting_bytes = 0;  // of senders that wait
 };
 
-// What all actors of a system share. environment stays valid after the system is gone, the rest
-// does not; an actor of no system has neither system nor registry.
+// What all actors of a system share. environment stays valid after the system is destroyed, the
+// rest does not; an actor of no system has neither system nor registry.
 struct ActorHome final : RefCounted {
   Environment environment;
   ActorSystem* system = nullptr;
@@ -82,7 +82,7 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   const std::string& name() const { return name_; }
   const std::type_info& type() const { return type_; }
   ActorState state() const { return state_.load(); }
-  // It ends, or is gone: no message is accepted any more.
+  // It ends or has ended: no message is accepted any more.
   bool refuses() const { return admission_.closed(); }
   const ActorHome& home() const { return *home_; }
   // Completes when the message is accepted. Errors: kUnavailable (gone), kResourceExhausted
@@ -94,7 +94,7 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   void send_ask(Envelope* envelope);
   // A message of the system itself: needs no room. Takes the envelope; a gone actor drops it.
   void send_notice(Envelope* envelope);
-  // A message that may wait for room was given up: it lets go of its place and of what it holds.
+  // A message that may wait for room was withdrawn: it releases its place and what it holds.
   void withdraw() { admission_.withdraw(); }
   // A turn of the actor: urgent, not bounded. Dropped once the actor has stopped.
   void submit(Work* work) noexcept override { submit_turn(work, inline_when_idle_); }
@@ -109,7 +109,7 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   void stop(Exit exit, StopMode mode);
   Future<Down> down();
   ActorSnapshot snapshot() const;
-  // What to tell a caller whose deadline came: what the actor was doing.
+  // The error for a caller whose deadline came: it names what the actor was doing.
   Error deadline_error(const MessageType& type) const;
   std::stop_token stop_token();
   // The age of the handler or hook that runs, or of the oldest one in flight: the longer. Cheap.
@@ -221,8 +221,8 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
 };
 
 // A handler that answers later, from its first return until its future completes. The envelope
-// itself is the waiter on that future and then the urgent entry that tells the actor, so it costs
-// nothing extra. In the list of its cell while in flight. Thread-safety: external, like every
+// itself waits on that future and then becomes the urgent entry for the actor, so it costs nothing
+// extra. In the list of its cell while in flight. Thread-safety: external, like every
 // envelope; on_complete hands the answer over on the completing thread and then only pushes itself.
 class InFlight : public Envelope, public Waiter {
  public:
@@ -252,7 +252,7 @@ TimerQueue::Id run_at(ActorCell& cell, TimePoint deadline, F f) {
       });
 }
 
-// What this thread does: for replies, which tell who dropped them, and follow their message.
+// What this thread runs: for replies, which name their dropper and follow their message.
 struct CurrentActor {
   ActorCell* cell = nullptr;    // whose slice runs; nullptr outside of slices
   const Error* gone = nullptr;  // set while what a gone actor held is destroyed: why it is gone

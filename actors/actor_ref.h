@@ -68,7 +68,7 @@ class ActorRef {
     cell_->stop(Exit{ExitReason::kStopped, std::nullopt}, mode);
     return down();
   }
-  // Declares it failed: what is queued or in flight fails at once, with the error.
+  // Declares it failed: queued messages and those in flight fail at once, with the error.
   Future<Down> kill(Error error) const {
     if (!cell_) return detail::empty_ref("kill");
     cell_->stop(Exit{ExitReason::kKilled, std::move(error)}, StopMode::kNow);

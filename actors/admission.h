@@ -1,12 +1,12 @@
 // Admission: the bound of a mailbox, in bytes. A message that does not fit waits outside, in order,
-// until the messages before it are done; the sender's future completes when it is let in. It is no
-// ByteGate, whose lock every send would take: here a send that fits changes one word.
+// until the messages before it are done; the sender's future completes when it is admitted. It is
+// no ByteGate, whose lock every send would take: here a send that fits changes one word.
 //
 //  - AD-1 admitted bytes never exceed the limit, except that one message alone always fits.
 //  - AD-2 no message overtakes one that waits, so the messages of one sender stay in order.
 //  - AD-3 a message waits only while another is admitted, whose release lets the next one in.
-//  - AD-4 a withdrawn message leaves the line: those that are still there never outnumber the
-//    others, and take no room from them.
+//  - AD-4 a withdrawn message leaves the line: withdrawn ones in it never outnumber the others, and
+//    take no room from them.
 #pragma once
 
 #include <algorithm>
@@ -42,11 +42,11 @@ class Admission {
   // Admits the message or puts it into the line.
   Verdict wait(Envelope* message);
 
-  // The message is done; its room is given back now, or, where it is an eighth of the limit at most
-  // and no message waits, after some more messages or a flush(): senders write the same word. True:
-  // a message waits, call next_waiting until it gives nullptr.
+  // The message is done: releases its room now, or, where it is at most an eighth of the limit and
+  // no message waits, after some more messages or a flush(): senders write the same word. True: a
+  // message waits, call next_waiting until it gives nullptr.
   bool release(std::size_t bytes);
-  // Gives back what release has not yet; before the actor rests (AD-3). True: as there.
+  // Releases the room that release() has kept; before the actor rests (AD-3). True: as there.
   bool flush();
   // The first in line, now admitted, if there is room. Push it before the next call (AD-2).
   Envelope* next_waiting();
@@ -82,7 +82,7 @@ class Admission {
   static std::uint64_t messages_of(std::uint64_t word) {
     return (word & ~(kClosedBit | kWaitingBit)) >> kBytesBits;
   }
-  // Those who wait outside, made when the first one does: most actors never have any.
+  // The messages that wait outside; made for the first one: most actors never have any.
   struct Line : Pooled {
     mutable Mutex mutex;
     WorkQueue queue MILLRACE_GUARDED_BY(mutex);

@@ -1,6 +1,6 @@
-// Stop token and deadline of a call to an actor. They complete the call's own cell, so a call that
-// was given up is not handled afterwards (an ask is skipped, a tell that waits is withdrawn), and
-// the error says what the actor was doing.
+// Stop token and deadline of a call to an actor. They complete the call's own cell. A cancelled
+// call is not handled afterwards (an ask is skipped, a waiting tell is withdrawn), and its error
+// says what the actor was doing.
 #pragma once
 
 #include <utility>

@@ -1,5 +1,5 @@
-// ChildRef<A>: the reference on a supervisor's child that follows its restarts. An ActorRef is on
-// one incarnation and ends with it; this one sends to whichever runs. Made by Supervisor::child.
+// ChildRef<A>: the reference on a supervisor's child that follows its restarts. An ActorRef ends
+// with its incarnation; this one sends to the incarnation that runs. Made by Supervisor::child.
 #pragma once
 
 #include <cstddef>
@@ -30,12 +30,12 @@ class ChildSlot final : public RefCounted {
 
   const std::string& described() const { return described_; }
 
-  // The supervisor's slice. A new incarnation: those who wait have it first, in order. True: more
-  // have come meanwhile, and serve() is to be called, in another turn of the supervisor.
+  // The supervisor's slice. A new incarnation: waiting senders get it first, in order. True: more
+  // have come meanwhile, and another turn of the supervisor must call serve().
   bool start(const Incarnation& cell);
-  // Those who wait now; true as above.
+  // Serves the senders that wait now; true as above.
   bool serve();
-  // There will be none any more: why, for all who wait and who come.
+  // No incarnation follows: why is the error of all senders that wait or come later.
   void end(const Error& why);
 
   // The incarnation that takes messages, now or next, or the error of the stop or deadline of a
@@ -64,7 +64,7 @@ class ChildSlot final : public RefCounted {
   mutable Mutex mutex_;
   Incarnation cell_ MILLRACE_GUARDED_BY(mutex_);  // the newest
   std::optional<Error> over_ MILLRACE_GUARDED_BY(mutex_);
-  bool serving_ MILLRACE_GUARDED_BY(mutex_) = false;  // those who wait come first
+  bool serving_ MILLRACE_GUARDED_BY(mutex_) = false;  // waiting senders come first
   WaitingList waiting_ MILLRACE_GUARDED_BY(mutex_);
   std::uint64_t next_number_ MILLRACE_GUARDED_BY(mutex_) = 0;
   std::size_t waiting_bytes_ MILLRACE_GUARDED_BY(mutex_) = 0;
@@ -75,10 +75,10 @@ class ChildSlot final : public RefCounted {
 
 // Value handle, may be empty: its calls are kInvalidArgument then. A message goes to the
 // incarnation that runs. Between two of them it waits for the next, within its stop and deadline;
-// messages of one thread keep their order. What an incarnation had taken when it ended fails with
-// ActorGone and is not sent again: whether it was handled is not known. Once the child is let go,
-// or its supervisor ends, all fail with kUnavailable. Neither keeps the child running nor its
-// supervisor. Thread-safety: external for the handle, thread-safe for what it points to.
+// messages of one thread keep their order. A message that an incarnation had taken when it ended
+// fails with ActorGone and is not sent again: it may have been handled. Once the child is gone for
+// good, or its supervisor ends, all fail with kUnavailable. The handle keeps neither of the two
+// running. Thread-safety: external for the handle, thread-safe for what it points to.
 template <class A>
 class ChildRef {
   using Incarnation = Ref<ActorCell>;
@@ -113,16 +113,16 @@ class ChildRef {
         });
   }
 
-  // The incarnation that runs; kUnavailable between two of them, or why there will be none.
+  // The incarnation that runs; kUnavailable between two of them, or the error of the child's end.
   Result<ActorRef<A>> now() const {
     if (!slot_) return std::unexpected(empty());
     MILLRACE_TRY(const Ref<ActorCell> cell, slot_->now());
     return ActorRef<A>(cell);
   }
-  // Completes when the child has been restarted, with the new incarnation: the one after that which
-  // runs, or ran last, or the one after a given one, as ActorGone::id or ActorRef::id() names it
-  // (at once if it runs). An error when there will be none any more: the child was let go, its
-  // supervisor has given up, or ends.
+  // Completes with the next incarnation when the child has been restarted: the one after that which
+  // runs or ran last, or after the given one, as ActorGone::id or ActorRef::id() names it (at once
+  // if it runs). An error when none follows: the child is gone for good, or its supervisor has
+  // failed or ends.
   Future<ActorRef<A>> next_incarnation(std::optional<ActorId> after = {}) const {
     if (!slot_) return empty();
     return slot_->next(after).then(inline_executor(),

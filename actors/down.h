@@ -27,7 +27,7 @@ inline std::string_view to_string(ExitReason reason) {
   return kWords[static_cast<std::size_t>(reason)];
 }
 
-// Why an actor ends. error is there for kFailed, kKilled and kLost.
+// Why an actor ends. error is set for kFailed, kKilled and kLost.
 struct Exit {
   ExitReason reason = ExitReason::kStopped;
   std::optional<Error> error = {};
@@ -41,7 +41,7 @@ struct Down {
   Exit exit = {};
 };
 
-// The typed fact in errors of tell and ask: which actor is gone, or let a reply fall.
+// The typed fact in errors of tell and ask: which actor is gone, or has dropped a reply.
 struct ActorGone {
   ActorId id = 0;
   std::string name = {};

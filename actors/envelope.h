@@ -28,7 +28,7 @@ class Envelope : public Work, public Pooled {
   // Fails the wait for an answer. At any time before the answer, any thread that owns the envelope
   // or, in flight, the slice of its actor.
   virtual void reject(const Error& error) noexcept = 0;
-  // In flight: passes on what the handler's future came to; loses quietly to an earlier rejection.
+  // In flight: passes on the result of the handler's future; loses quietly to an earlier rejection.
   virtual void answer(AsyncValue& value) noexcept = 0;
 
   void run() noexcept override {

@@ -1,8 +1,7 @@
-// HandlerWatch: names every handler and hook that does not end, with its age and what is queued
-// behind it, within a second of its limit: a wedge is then a line on the log instead of a riddle.
-// It looks at the marks that actors set anyway, twice a second, on the thread that drives the
-// timers: so it speaks also when every thread that runs actors is stuck. Read next:
-// ActorSystem::overdue.
+// HandlerWatch: logs every handler and hook that does not end, with its age and the queue behind
+// it, within a second of its limit. Twice a second it reads the marks that actors set anyway, on
+// the thread that drives the timers: so it reports also when every thread that runs actors is
+// stuck. Read next: ActorSystem::overdue.
 #pragma once
 
 #include <functional>
@@ -44,7 +43,7 @@ class HandlerWatch {
   HandlerWatch(const HandlerWatch&) = delete;
   HandlerWatch& operator=(const HandlerWatch&) = delete;
 
-  // Looks no more; completes when it does not look any more either.
+  // Ends the checks; completes when the last one has ended.
   Future<void> close();
 
  private:

@@ -12,9 +12,9 @@
 
 namespace millrace::actors {
 
-// The owner is the slice that was scheduled; going idle or held gives the ownership up.
-// Thread-safety: push_ calls and leave_idle are thread-safe, all others belong to the owner. Born
-// awake: its maker schedules the first slice.
+// The scheduled slice owns it; a change to idle or held ends the ownership. Made awake: its maker
+// schedules the first slice. Thread-safety: push_ calls and leave_idle are thread-safe, others are
+// the owner's.
 class Mailbox {
  public:
   enum class Push : std::uint8_t {
@@ -49,8 +49,8 @@ class Mailbox {
 
  private:
   using Stack = IntrusiveStack<Work, &Work::next>;
-  static constexpr Stack::Word kEmpty = 0;   // nothing there, the actor is awake
-  static constexpr Stack::Word kIdle = 1;    // nothing there, the actor sleeps: wake it
+  static constexpr Stack::Word kEmpty = 0;   // no entry, the actor is awake
+  static constexpr Stack::Word kIdle = 1;    // no entry, the actor sleeps: wake it
   static constexpr Stack::Word kClosed = 2;  // final
 
   static void collect(Stack& stack, Work*& into);

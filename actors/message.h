@@ -1,5 +1,5 @@
-// What the actor room wants to know about a message: its name, how many bytes it stands for, and
-// whether its handlers may overlap. A message is any movable struct; nothing is required of it.
+// What the actor room needs of a message: its name, the bytes that it stands for, and whether its
+// handlers may overlap. A message is any movable struct, without requirements.
 #pragma once
 
 #include <cstddef>

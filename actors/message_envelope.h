@@ -88,7 +88,7 @@ class MessageEnvelope final
 
   void reject(const Error& error) noexcept override {
     if (reply_) {
-      if (reply_->unique()) reply_->ignore_error();  // the asker has let the future go
+      if (reply_->unique()) reply_->ignore_error();  // the asker has released the future
       reply_->try_set(std::unexpected(error));
     }
     if (this->accepted) this->accepted->try_set(std::unexpected(error));
@@ -136,7 +136,7 @@ class MessageEnvelope final
     if (reply_) {
       reply_->try_set(std::move(result));
     } else if (!result) {
-      report_unobserved_error(result.error());  // of a tell: its sender does not hear of it
+      report_unobserved_error(result.error());  // of a tell: its sender gets no answer
     }
   }
 

@@ -12,14 +12,14 @@ namespace millrace::actors {
 // Owned by the ActorSystem; holds one reference to each actor. Thread-safety: thread-safe.
 class Registry {
  public:
-  // False if an actor of that name is there.
+  // False if an actor of that name exists.
   bool add(const Ref<ActorCell>& cell);
   void remove(ActorCell& cell);
   // Empty if there is none.
   Ref<ActorCell> find(std::string_view name) const;
   Ref<ActorCell> newest() const;
-  // Those of which wanted says so, in order of creation. It is asked under the lock, and only what
-  // it wants is touched: a million actors at rest cost a walk.
+  // The actors that wanted() accepts, in order of creation. It runs under the lock, and only what
+  // it accepts is touched: a million idle actors cost a walk.
   std::vector<Ref<ActorCell>> select(FunctionRef<bool(const ActorCell&)> wanted) const;
 
  private:

@@ -20,14 +20,14 @@ class TypedReply final : public ReplyTracker {
   TypedReply(Ref<Cell<R>> given, ActorCell& asked, const MessageType& type)
       : cell(std::move(given)), asked_(Ref<ActorCell>::share(&asked)), type_(type) {}
   void drop() noexcept override {
-    if (cell->unique()) cell->ignore_error();  // the asker has let the future go
+    if (cell->unique()) cell->ignore_error();  // the asker has released the future
     if (!cell->complete()) cell->try_set(std::unexpected(dropped_reply_error(*asked_, type_)));
   }
 
   // Around the handler that was asked, by its slice. What drops the reply meanwhile only says so:
   // if the handler throws, the answer is its exception, not that unwinding has dropped the reply.
   void begin_handler() { handler_ = Handler::kRuns; }
-  bool end_handler() {  // true: dropped meanwhile, and not told yet
+  bool end_handler() {  // true: dropped meanwhile, and not reported yet
     return std::exchange(handler_, Handler::kNone) == Handler::kHasDropped;
   }
   // Takes note if the handler itself drops it, which this thread knows: the rest is its slice's.
@@ -51,14 +51,14 @@ class TypedReply final : public ReplyTracker {
 }  // namespace detail
 
 // Movable, also into a message to another actor, as a member or in an optional: then that actor
-// holds it (in a container, the sender still counts as its holder). Dropped without an answer, or
-// when the actor that holds it fails, it fails the ask and names who held it; when the handler that
-// was asked throws while it holds it, the ask gets what was thrown. Thread-safety: external.
+// holds it (in a container, the sender still counts as its holder). A reply that is dropped without
+// an answer, or whose holder fails, fails the ask and names the holder. Where the asked handler
+// throws while it holds the reply, the ask gets the exception. Thread-safety: external.
 template <class R>
 class Reply {
  public:
   Reply() = default;
-  // cell may be empty: the message was told, no asker waits.
+  // cell may be empty: the message came by tell, no asker waits.
   Reply(Ref<Cell<R>> cell, ActorCell& asked, const MessageType& type) {
     if (!cell) return;
     held_ = make_ref<detail::TypedReply<R>>(std::move(cell), asked, type);

@@ -1,10 +1,10 @@
 // ReplyTracker: what replies of every type have in common, and ReplyList: the replies that one
-// actor holds. An actor that has failed lives on for as long as one of its handlers does not end,
-// and with it the replies in its members and in the frames of its coroutines. The askers must not
-// wait that long: each reply is in the list of its holder, whose death fails them all.
+// actor holds. A failed actor lives on while one of its handlers has not ended, and with it the
+// replies in its members and in the frames of its coroutines. The askers must not wait that long:
+// each reply is in the list of its holder, whose failure fails them all.
 //
 //  - HR-1 the holder is the actor that was asked, until the reply is moved into a message to
-//    another actor; from then on it is that one, wherever its handler puts the reply.
+//    another actor; from then on that actor holds it, wherever its handler puts the reply.
 //  - HR-2 a reply is in at most one list, and is set once: by its owner or through the list.
 // A Reply owns its ReplyTracker, which keeps the list that it is in; so does the cell of the
 // holder, from its first reply on. The owner moves and sets a reply, the holder's slice fails the
@@ -22,7 +22,7 @@ class ReplyList;
 // Thread-safety: external, but for drop.
 class ReplyTracker : public RefCounted, public Pooled {
  public:
-  // Fails the ask: there will be no answer (dropped_reply_error says why). Loses quietly to an
+  // Fails the ask: no answer follows (dropped_reply_error says why). Loses quietly to an
   // answer that came before. Any thread.
   virtual void drop() noexcept = 0;
 
@@ -44,7 +44,7 @@ class ReplyList final : public RefCounted, public Pooled {
  public:
   void add(ReplyTracker& reply);
   void remove(ReplyTracker& reply);
-  // Drops all that are in it, and forgets them.
+  // Drops and erases all replies in it.
   void drop_all();
 
  private:

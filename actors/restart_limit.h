@@ -1,5 +1,5 @@
-// RestartLimit: how often something that fails may be restarted before that is taken for its cure
-// no more; and RestartBudget, which counts. Pure: it is told the time.
+// RestartLimit: how often a failing child is restarted before its supervisor escalates; and
+// RestartBudget, which counts. Pure: the time is a parameter.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace millrace::actors {
 
-// At most so many restarts within any window of that length. 0: none.
+// At most this many restarts within any window of this length. 0: none.
 struct RestartLimit {
   int restarts = 3;
   Duration window = std::chrono::minutes(1);

@@ -137,11 +137,12 @@ void Supervisor::restart(std::size_t index, const Exit& exit) {
                    text_of(exit));
   if (child.spec.options.pause == Duration()) return start(index);
   // The cell is the executor: what waits keeps it.
-  auto go_on = [this, home = Ref<ActorCell>::share(&cell()), index](const Status& waited) {
+  auto start_after_pause = [this, home = Ref<ActorCell>::share(&cell()),
+                            index](const Status& waited) {
     if (waited && context().state() == ActorState::kRunning) start(index);
   };
   sleep_until(now + child.spec.options.pause, *environment.timers, context().stop_token())
-      .then(cell(), std::move(go_on))
+      .then(cell(), std::move(start_after_pause))
       .ignore();
 }
 

@@ -1,23 +1,23 @@
-// Supervisor: an actor that keeps other actors running. It makes its children in order, hears of
-// each one's end, and restarts it under the same name, lets it go, or gives up and fails itself,
-// which its own supervisor hears in turn: so trees of them contain a failure where it can be cured.
+// Supervisor: an actor that keeps other actors running. It makes its children in order and gets the
+// Down of each. Then it restarts the child under the same name, leaves it stopped, or fails itself
+// and escalates to its own supervisor: so trees of them contain a failure where it can be cured.
 //
 //   auto root = system.spawn<Supervisor>(
 //       "root", {}, std::vector{child<Cache>("cache", {}, 64), child<Feed>("feed", {.limit =
 //       ...})}).value();
 //   ChildRef<Cache> cache = wait_blocking(Supervisor::child<Cache>(root, "cache")).value();
-//   cache.ask(Get{"x"});           // of whichever incarnation runs, or of the next one
+//   cache.ask(Get{"x"});           // of the incarnation that runs, or of the next one
 //   cache.next_incarnation();      // a Future of the one after a restart
 //
 //   a child      running -> (it ends, Down) -> decided -> pausing -> running    Remedy::kRestart
 //                                                      -> gone                  Remedy::kStop
 //                                                      -> the supervisor fails  Remedy::kEscalate
 //
-//  - SV-1 a failure touches its own child only (one for one); the others go on.
-//  - SV-2 a child that fails more often than its limit allows is an escalation, whatever the remedy
-//    was; a constructor or on_start that fails counts like any other end.
-//  - SV-3 children do not outlive their supervisor: before it is gone it has stopped them, the
-//    newest first (save that a supervisor whose executor is lost leaves them to the system).
+//  - SV-1 a failure touches its own child only (one for one); the others run on.
+//  - SV-2 a child that fails more often than its limit allows is an escalation under any remedy; a
+//    constructor or on_start that fails counts like any other end.
+//  - SV-3 children do not outlive their supervisor: before its own end it stops them, the newest
+//    first (a supervisor whose executor is lost leaves them to the system).
 //  - SV-4 what waits through a ChildRef for an incarnation that never comes ends at the latest with
 //    the supervisor.
 // The supervisor's slice owns all of it; the counting is in restart_limit.h.
@@ -59,7 +59,7 @@ struct ChildSpec {
   const std::type_info* type = nullptr;  // of the actor that spawn makes
 };
 
-// An A(args...): made of copies of args at each start.
+// An A(args...): each start makes it of copies of args.
 template <class A, class... Args>
 ChildSpec child(std::string name, ChildOptions options, Args... args) {
   auto spawn = [args = std::make_tuple(std::move(args)...)](
@@ -75,7 +75,7 @@ ChildSpec child(std::string name, ChildOptions options, Args... args) {
   return {std::move(name), std::move(options), std::move(spawn), &typeid(A)};
 }
 
-// The typed fact in the error of a supervisor that has given up.
+// The typed fact in the error of a supervisor that has escalated.
 struct Escalation {
   std::string supervisor = {};
   std::string child = {};
@@ -119,7 +119,7 @@ class Supervisor final : public Actor {
     Ref<detail::ChildSlot> slot;  // what ChildRefs see
     RestartBudget budget;
     int restarts = 0;
-    Ref<ActorCell> running;  // empty: not there
+    Ref<ActorCell> running;  // empty: none runs
   };
   void start(std::size_t index);
   void serve_later(Ref<detail::ChildSlot> slot);

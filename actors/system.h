@@ -1,5 +1,5 @@
-// ActorSystem: makes actors, knows them by name, lists what each is doing, and closes them in
-// order. Supervisors (supervisor.h) and the watch (handler_watch.h) stand on it.
+// ActorSystem: makes actors, finds them by name, lists what each is doing, and closes them in
+// order. Supervisors (supervisor.h) and the watch (handler_watch.h) use it.
 #pragma once
 
 #include <memory>
@@ -53,7 +53,7 @@ class ActorSystem {
   // Every actor that has not stopped, in order of creation. An actor whose handler does not end is
   // named here with the message, its age, and what is queued behind it.
   std::vector<ActorSnapshot> snapshot() const;
-  // Those of which a handler or hook has not ended for so long.
+  // The actors with a handler or hook that has not ended for so long.
   std::vector<ActorSnapshot> overdue(Duration limit) const;
 
   // Refuses new actors and stops the others, the newest first, each after the one made later is

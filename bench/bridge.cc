@@ -1,4 +1,4 @@
-// What a bridge to somebody else's loop costs, for a libuv loop, a libevent base and a plain
+// What a bridge to a foreign event loop costs, for a libuv loop, a libevent base and a plain
 // poll(2) loop each:
 //   bridge.hop         from submit, with a value that is there, to the callback on the sleeping
 //                      loop's thread; the peer is the raw hop: write an eventfd here, epoll_wait
@@ -38,7 +38,7 @@ void spin_for(Duration time) {
   }
 }
 
-// ---- loops: each makes a bridge, tells it, and turns until nobody waits on it
+// ---- loops: each makes a bridge, reports it, and turns until no coroutine waits on it
 
 using Ready = std::function<void(const LoopBridge&)>;
 

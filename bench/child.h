@@ -34,7 +34,7 @@ class Child {
   std::FILE* out_ = nullptr;
 };
 
-// Runs it to its end, its stdout thrown away; the wall time in seconds, from before the fork until
+// Runs it to its end, its stdout dropped; the wall time in seconds, from before the fork until
 // it was waited for. Gives up if it fails.
 double seconds_of_program(const std::vector<std::string>& command);
 
@@ -61,7 +61,7 @@ class Part {
   static int run(const std::string& name, const std::string& argument);
 };
 
-// Of a part: answers each line with a number, until stdin ends.
+// Answers each line of stdin with a number, until stdin ends. For the child process of a figure.
 void answer_each_line(double (*answer)());
 
 }  // namespace millrace::bench

@@ -1,7 +1,7 @@
 // collectives.all_reduce_4B and _64MiB: a sum over two CPU devices of one process. The peer, and
 // the floor, are two plain threads with a spin barrier: each adds one half of the arrays and writes
 // both results. Small ones are chained, each started by the end of the one before, so that the
-// group's actor and its threads are awake; the sleeping case is told beside two raw wake-ups.
+// group's actor and its threads are awake; the sleeping case is printed beside two raw wake-ups.
 #include <algorithm>
 #include <atomic>
 #include <cstring>

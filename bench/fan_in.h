@@ -11,7 +11,7 @@
 
 namespace millrace::bench {
 
-// Of one run. Thread-safety: handled() belongs to the actor, seconds() to the caller.
+// One run's counts. Thread-safety: handled() belongs to the actor, seconds() to the caller.
 class FanIn {
  public:
   explicit FanIn(int messages_of_each) : messages_(messages_of_each) {}

@@ -110,7 +110,7 @@ double seconds_of(const std::function<void()>& work);
 
 // Binds the calling thread to one of the cores that the process may use, counted from 0; threads
 // that it makes later are bound so too. A wake-up on the same core costs a tenth of one on another:
-// where a figure wakes somebody, it says where.
+// a figure that wakes a thread says on which core.
 void pin_to_core(int core);
 // The same, to the first of them.
 void pin_to_cores(int count);

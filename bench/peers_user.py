@@ -50,7 +50,7 @@ def main() -> None:
             y = increment(y)
         y.block_until_ready()
 
-    # Of arrays whose bytes the host has not seen: JAX keeps what it gave. In place, as ours.
+    # Each array is one whose bytes the host has not seen: JAX keeps what it gave. In place, as ours.
     def fetch() -> float:
         fresh = [jax.device_put(np.full(LARGE, i, np.float32)) for i in range(LARGE_CALLS)]
         jax.block_until_ready(fresh)

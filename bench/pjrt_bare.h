@@ -69,7 +69,7 @@ class Bare : public BareClient {
   // copies nothing where the host can read the device's memory.
   void read(devices::pjrt::abi::Buffer* buffer, void* to, std::size_t bytes) const;
   void destroy(devices::pjrt::abi::Buffer* buffer) const;
-  // done: nullptr where nobody waits for it.
+  // done: nullptr where the caller does not wait for it.
   devices::pjrt::abi::Buffer* execute(devices::pjrt::abi::Buffer* input,
                                       devices::pjrt::abi::Event** done) const;
   // Executes and awaits so many, one after the other.

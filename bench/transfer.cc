@@ -59,7 +59,7 @@ double memcpy_gib_per_s(const Block& from, const Block& to) {
   const double seconds = seconds_of([&] {
     for (int i = 0; i < kCopies; ++i) {
       std::memcpy(to.get(), from.get(), kLarge);
-      // Nobody reads it: the compiler must not know.
+      // The copy is never read: the compiler must not know.
       asm volatile("" : : "r"(to.get()) : "memory");
     }
   });

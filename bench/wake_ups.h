@@ -1,4 +1,4 @@
-// What the system takes to wake a thread, for figures in which somebody sleeps.
+// What the system takes to wake a thread, for figures in which a thread sleeps.
 #pragma once
 
 namespace millrace::bench {

@@ -155,7 +155,7 @@ void GroupActor::start_if_ready(Operations::iterator operation) {
 }
 
 void GroupActor::fail_operation(Operations::iterator operation, const Error& error) {
-  matcher_.end(operation->first, error);  // for those who have not called yet
+  matcher_.end(operation->first, error);  // for the ranks that have not called yet
   Operation failed = std::move(operation->second);
   operations_.erase(operation);
   cancel_timers(failed);

@@ -48,7 +48,7 @@ Matcher::Answer Matcher::call(Rank rank, std::uint64_t sequence, const Collectiv
   const auto where = [&] {
     return "collective " + std::to_string(sequence) + " of group '" + group_ + "': ";
   };
-  if (sequence < forgotten_below_ && !entries_.contains(sequence)) {
+  if (sequence < erased_below_ && !entries_.contains(sequence)) {
     return {Verdict::kLate,
             Error(ErrorCode::kAborted, where() + "it has ended in an error, and " +
                                            std::to_string(kRemembered) + " later ones since; " +
@@ -89,7 +89,7 @@ Matcher::Answer Matcher::call(Rank rank, std::uint64_t sequence, const Collectiv
     if (entry.ended) --ended_;
     entries_.erase(place);
   }
-  if (ended_ > kRemembered) forget_oldest();
+  if (ended_ > kRemembered) erase_oldest();
   return answer;
 }
 
@@ -97,7 +97,7 @@ void Matcher::end(std::uint64_t sequence, Error error) {
   const auto at = entries_.find(sequence);
   if (at == entries_.end() || at->second.ended) return;
   finish(at->second, std::move(error));
-  if (ended_ > kRemembered) forget_oldest();
+  if (ended_ > kRemembered) erase_oldest();
 }
 
 void Matcher::finish(Entry& entry, Error error) {
@@ -105,10 +105,10 @@ void Matcher::finish(Entry& entry, Error error) {
   ++ended_;
 }
 
-void Matcher::forget_oldest() {
+void Matcher::erase_oldest() {
   auto at = entries_.begin();
   while (!at->second.ended) ++at;
-  forgotten_below_ = std::max(forgotten_below_, at->first + 1);
+  erased_below_ = std::max(erased_below_, at->first + 1);
   entries_.erase(at);
   --ended_;
 }

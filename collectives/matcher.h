@@ -38,7 +38,7 @@ Status check_call(const CollectiveCall& call, Rank caller, bool has_arrays, int 
 // Invariants:
 //  - MA-1 each (rank, sequence) gets exactly one answer: matched with all, or one error.
 //  - MA-2 all ranks of a sequence get the same outcome, however late they call, save for MA-3.
-//  - MA-3 an entry is forgotten once every rank has called. Of the entries that have ended in an
+//  - MA-3 an entry is erased once every rank has called. Of the entries that have ended in an
 //    error and that a rank has yet to call, the kRemembered highest are kept; a rank that calls a
 //    lower one learns only that it has ended. So a rank that never calls again costs a bounded
 //    amount, and one that comes back does not wait for ranks that have gone on.
@@ -48,8 +48,8 @@ class Matcher {
   enum class Verdict : std::uint8_t {
     kWaiting,  // others have not called yet
     kMatched,  // this was the last rank, all agree
-    kFailed,   // the sequence ends in error(): tell every rank that has called, this one included
-    kLate,     // the sequence had ended in error() before: tell this rank only
+    kFailed,   // the sequence ends in error(): for every rank that has called, this one included
+    kLate,     // the sequence had ended in error() before: for this rank only
   };
   struct Answer {
     Verdict verdict;
@@ -60,10 +60,10 @@ class Matcher {
 
   Matcher(std::string group, int size) : group_(std::move(group)), size_(size) {}
 
-  // A call that is not valid ends its sequence: the error names the rank and tells why.
+  // A call that is not valid ends its sequence: the error names the rank and the reason.
   Answer call(Rank rank, std::uint64_t sequence, const CollectiveCall& call,
               const Status& valid = {});
-  // Ends a waiting sequence for those who have called and those still to come.
+  // Ends a waiting sequence for the ranks that have called and those still to come.
   void end(std::uint64_t sequence, Error error);
   std::size_t open() const { return entries_.size(); }
 
@@ -80,13 +80,13 @@ class Matcher {
                            PoolAllocator<std::pair<const std::uint64_t, Entry>>>;
 
   void finish(Entry& entry, Error error);
-  void forget_oldest();
+  void erase_oldest();
 
   std::string group_;
   int size_;
   Entries entries_;
-  std::size_t ended_ = 0;              // entries that have ended in an error
-  std::uint64_t forgotten_below_ = 0;  // what is lower and has no entry may have ended
+  std::size_t ended_ = 0;           // entries that have ended in an error
+  std::uint64_t erased_below_ = 0;  // what is lower and has no entry may have ended
 };
 
 }  // namespace millrace::collectives

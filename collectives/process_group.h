@@ -37,7 +37,7 @@ struct CollectiveOptions {
 // calls; a call that cannot be done (check_call) fails for all ranks and names its caller; a rank
 // that does not call is named by kDeadlineExceeded; a failed rank is named by the errors of all
 // pending and later calls. Details of these errors: Culprits. stop cancels this rank's wait only:
-// its contribution stands, the others go on. A call whose deadline has passed fails for all ranks,
+// its contribution stands, the others run on. A call whose deadline has passed fails for all ranks,
 // with nothing begun. Futures complete on the group's executor.
 // Thread-safety: thread-safe, though the order of calls of one rank is its program's.
 class ProcessGroup {

@@ -1,4 +1,4 @@
-// Rank: who takes part in a collective.
+// Rank: a participant of a collective.
 #pragma once
 
 #include <cstddef>

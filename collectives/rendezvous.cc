@@ -40,7 +40,7 @@ void RendezvousActor::arm(const RendezvousKey& key, TimePoint deadline) {
 
 void RendezvousActor::perform(RendezvousMachine::Actions actions) {
   for (auto& [to, message] : actions.sends) {
-    // A peer that is gone is told of by RankFailed, not by its mailbox.
+    // RankFailed reports a peer that is gone, not its mailbox.
     (*peers_)[at(to)].send_notice(std::move(message));
   }
   for (auto& [key, result] : actions.done) {

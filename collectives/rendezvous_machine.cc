@@ -23,7 +23,7 @@ Message make(Message::Kind kind, const RendezvousKey& key, const Subset& subset)
 RankSet::RankSet(std::vector<Rank> ranks) : ranks_(std::move(ranks)) {
   std::ranges::sort(ranks_);
   ranks_.erase(std::ranges::unique(ranks_).begin(), ranks_.end());
-  hash_ = 14695981039346656037ULL;  // FNV-1a: tells subsets apart within a tag
+  hash_ = 14695981039346656037ULL;  // FNV-1a: distinguishes subsets within a tag
   for (const Rank rank : ranks_) {
     auto bits = static_cast<std::uint32_t>(rank);
     for (int i = 0; i < 4; ++i, bits >>= 8) hash_ = (hash_ ^ (bits & 0xFF)) * 1099511628211ULL;
@@ -73,7 +73,7 @@ RendezvousMachine::Meetings::iterator RendezvousMachine::find_or_open(const Rend
 }
 
 void RendezvousMachine::receive(RendezvousMessage message, Actions& actions) {
-  // What is over here is forgotten; a late message about it changes nothing.
+  // A generation that is over has no entry; a late message about it changes nothing.
   const auto next = next_generation_.find({message.key.tag, message.key.subset_hash});
   const bool past = next != next_generation_.end() && message.key.generation < next->second;
   if (past && !meetings_.contains(message.key)) return;
@@ -100,7 +100,7 @@ void RendezvousMachine::receive(RendezvousMessage message, Actions& actions) {
   }
 }
 
-// Everybody below and this rank have joined: tell the parent, or decide at the root.
+// This rank and all below it have joined: report to the parent, or decide at the root.
 void RendezvousMachine::advance(Meetings::iterator meeting, Actions& actions) {
   Meeting& m = meeting->second;
   if (!m.joined || m.children_missing > 0) return;

@@ -8,7 +8,7 @@
 //  - RV-2 the root alone decides, once, save for RV-5; a later join gets the decision at once.
 //  - RV-3 when a deadline passes, the root asks who has joined, so the error names all others.
 //  - RV-4 a failed rank fails every rendezvous that it belongs to, pending or later.
-//  - RV-5 each rank does RV-4 by itself as soon as it hears of the failure, for the failed one may
+//  - RV-5 each rank does RV-4 by itself as soon as it learns of the failure, for the failed one may
 //    be the root or between the two. The news may overtake what the root had decided before, so
 //    then a join gets either the root's decision or an error that names a failed rank; some may
 //    have the payloads and others the error. Who must agree on the outcome all the same meets again

@@ -1,6 +1,6 @@
 // Buffer: a handle on an array in a device's memory. The handle exists at once, the bytes come
-// later (ready()). Backends (CPU, PJRT, sim) implement BufferBody; everybody else passes Buffer and
-// Buffers around by value.
+// later (ready()). Backends (CPU, PJRT, sim) implement BufferBody; all other code passes Buffer and
+// Buffers by value.
 #pragma once
 
 #include <concepts>
@@ -49,14 +49,14 @@ class BufferBody : public RefCounted, public Pooled {
   virtual std::size_t size_bytes() const = 0;  // in device memory, padding included
   // How the device keeps it: dense and row-major where the backend knows nothing else.
   virtual Result<DeviceLayout> layout() const { return DeviceLayout::row_major(shape().rank()); }
-  // Completes when the bytes are written, or with the error of whatever should have written them.
+  // Completes when the bytes are written, or with the error of the work that was to write them.
   virtual Future<void> ready() const = 0;
   // Copies the bytes, dense and row-major, once ready; destination.size() must equal
   // shape().size_bytes().
   virtual Future<void> copy_to_host(std::span<std::byte> destination, Owner keep_alive) = 0;
   // In place, of a ready buffer; kUnimplemented where the host cannot see it. May block (client.h).
   virtual Result<HostAccess> host_access() = 0;
-  // Lets the memory go now (once pending uses have ended); later uses give kFailedPrecondition.
+  // Releases the memory now (once pending uses have ended); later uses give kFailedPrecondition.
   virtual void remove() = 0;
   // True after remove(), after donation, and of what was on a device that was restarted.
   virtual bool removed() const = 0;

@@ -1,8 +1,8 @@
 // Client: what a backend implements: the embedded CPU device, any PJRT plugin, the scripted sim.
-// One client has several devices and memories. Calls return handles at once where the backend can;
-// a call may block where a plugin blocks, so calls of a device come from the operation that has its
-// seat (device_actor.h), others from threads that may block. Shaped after the PJRT C API so that a
-// plugin fits behind it without loss.
+// One client has several devices and memories. Calls return handles at once where the backend can.
+// A call may block where a plugin blocks: so the operation that has a device's seat makes the calls
+// of that device (device_actor.h), and threads that may block make the others. The interface has
+// the shape of the PJRT C API, so that a plugin fits behind it without loss.
 #pragma once
 
 #include <atomic>
@@ -53,14 +53,13 @@ struct DeviceInfo {
 };
 
 // The threads of a device that computes on the host. Borrowed. executor runs programs and copies,
-// parallel splits a program's kernels; both belong to one device or are shared, as the runtime
-// likes.
+// parallel splits a program's kernels; the runtime gives each device its own or shares them.
 struct DeviceThreads {
   Executor* executor = nullptr;
   Parallel* parallel = nullptr;
 };
 
-// Bytes of a device's default memory; nullopt where the backend does not tell.
+// Bytes of a device's default memory; nullopt where the backend does not report them.
 struct MemoryStats {
   std::int64_t bytes_in_use = 0;
   std::optional<std::int64_t> peak_bytes_in_use = {};
@@ -116,9 +115,8 @@ struct LaunchArguments {
   std::uint64_t flow = 0;  // of the event that the backend records, if it does (TraceEvent::flow)
 };
 
-// Per device of the launch: outputs exist as handles; each one's ready() fires when it is written,
-// which may be long before done (the device has finished the program, its inputs are no longer
-// read).
+// Per device of the launch: outputs exist as handles. ready() of each completes when it is written,
+// which may be long before done: the device has finished the program and reads its inputs no more.
 struct LaunchResult {
   Buffers outputs = {};
   Future<void> done = {};
@@ -191,21 +189,20 @@ class Client {
   // Compiles (blocks: for a driver thread). Errors of the program carry line:column.
   virtual Result<Executable> compile(const Program& program, const CompileOptions& options) = 0;
   virtual Result<Executable> load(std::string_view serialized) = 0;
-  // What compile(program, options) would give, from what serialize() gave of it before. Blocks.
+  // The result of compile(program, options), from the bytes of an earlier serialize(). Blocks.
   virtual Result<Executable> load_compiled(std::string_view serialized, const Program& program,
                                            const CompileOptions& options);
-  // Everything besides program and options that a compiled program depends on: who compiles, in
-  // which version, for what. Where it is the same, load_compiled takes what another process has
-  // serialized. Empty: compiling costs no more than loading, so nothing is worth keeping.
+  // All that a compiled program depends on besides program and options: the compiler, its version,
+  // its target. Where it is the same, load_compiled takes what another process has serialized.
+  // Empty: compiling costs no more than loading, so nothing is worth keeping.
   virtual std::string compiler_identity() const { return {}; }
   // Memory for a copy of host bytes on their way to a device, and the semantics by which put()
-  // takes it best: one that computes on the host gives of its own, and the copy is the array.
+  // takes it best: a backend that computes on the host gives its own, and the copy is the array.
   struct PutMemory {
     HostArray array;
     HostBufferSemantics semantics;
   };
-  // kResourceExhausted. Any thread, also after the client has gone: a put allocates before its
-  // device looks at it.
+  // kResourceExhausted. Any thread, also after the client's end: a put allocates on the way.
   using PutMemorySource = std::function<Result<PutMemory>(const Shape&)>;
   virtual PutMemorySource put_memory(DeviceId device);
   // memory: an id of MemoryInfo, or -1 for the device's default.
@@ -215,25 +212,24 @@ class Client {
   // kUnimplemented where the backend has no other layouts than its default one.
   virtual Result<PutResult> put_in(const HostView& view, HostBufferSemantics semantics,
                                    DeviceId device, int memory, const DeviceLayout& layout);
-  // In which the device keeps an array that is put without a layout. kUnimplemented where the
-  // backend does not tell.
+  // The layout of an array that is put without one. kUnimplemented where it is not reported.
   virtual Result<DeviceLayout> default_layout(const Shape& shape, DeviceId device) const;
   // A copy of source on another device or memory of this client.
   virtual Result<Buffer> copy(const Buffer& source, DeviceId device, int memory = -1) = 0;
   virtual Result<MemoryStats> memory_stats(DeviceId device) const = 0;
   // Completes with the reason when the device has failed; with a value when the client closes.
-  // Empty where the backend cannot tell. After a restart, ask again.
+  // Empty where the backend cannot report it. After a restart, ask again.
   virtual Future<void> failed(DeviceId /*device*/) const { return {}; }
-  // Declares the device failed: what it has not done ends with the cause (a program that runs is
-  // not interrupted, but what it writes is lost), calls are refused with it, failed() tells.
-  // Nothing if it has failed before. kUnimplemented where the backend cannot. Any thread.
+  // Declares the device failed: its open work fails with the cause (a program that runs is not
+  // interrupted, but its results are lost), later calls fail with it, failed() completes. Does
+  // nothing if it has failed before. kUnimplemented where the backend cannot. Any thread.
   virtual Status kill(DeviceId device, const Error& cause);
   // Makes a device that has failed a new one, empty: buffers that were on it count as removed.
   // kFailedPrecondition if it has not failed, kUnimplemented where the backend cannot. Called by
   // its actor alone (Device::restart), when nothing of the device is in flight.
   virtual Status restart(DeviceId device);
   // Lets the devices read and write these host bytes by themselves, for faster copies, until the
-  // last copy of the handle goes, or until close(). The backend lets go of them a little later, on
+  // last copy of the handle goes, or until close(). The backend releases them a little later, on
   // a thread of its own, and of `owner`, which keeps them, after that; without an owner they must
   // stay until the client is closed. kAlreadyExists where some of them are mapped,
   // kUnimplemented where the backend does not offer it. Blocks.
@@ -242,18 +238,18 @@ class Client {
   virtual std::optional<Duration> busy_time(DeviceId /*device*/) const { return std::nullopt; }
   // Finishes or fails what is in flight; buffers may outlive this, their memory stays valid.
   virtual Future<void> close() = 0;
-  // After close(): the backend's own client goes; completes when it has, on whatever thread, or
+  // After close(): ends the backend's own client; completes when it has ended, on any thread, or
   // never, where a backend does not return. kFailedPrecondition while buffers or executables stay,
-  // with the last of which it goes; ask again then. The destructor does the same, and may block.
+  // with the last of which it ends; call again then. The destructor does the same, and may block.
   virtual Future<void> destroy() { return make_ready(); }
 
-  // For the end of all where calls may block. Which have not returned, in words, for errors.
+  // For the last close where calls may block: names the calls that have not returned, for errors.
   std::string calls_under_way() const { return call_report()(); }
-  // That as a function, which may be called when the client is gone, too. Any thread.
+  // The same as a function, also valid after the client's end. Any thread.
   virtual std::function<std::string()> call_report() const {
     return [] { return std::string(); };
   }
-  // Such a call is waited for no longer: all devices are killed, close() waits for nothing more,
+  // Stops waiting for such a call: all devices are killed, close() waits for nothing more,
   // and the backend is called no more, not even to free what it holds. A client that was given up,
   // by this or by its own close(), is never destroyed: a thread that comes back still uses it. Any
   // thread.

@@ -1,5 +1,5 @@
-// Device: the handle through which everybody uses a device. Every call is a turn of the device's
-// actor, which alone orders calls on it and holds its limits. Read next: device_actor.h.
+// Device: the handle on a device. Every call is a turn of the device's actor, which alone orders
+// calls on it and holds its limits. Read next: device_actor.h.
 #pragma once
 
 #include <concepts>
@@ -19,10 +19,10 @@
 namespace millrace::devices {
 
 // Value handle. Thread-safety: thread-safe. Calls complete with kUnavailable once the device is
-// closed or has failed (the reason is the error's cause), kCancelled / kDeadlineExceeded by their
-// CallOptions while they wait in the queue; what the device has begun runs on. An argument that is
-// an error skips the call and is its result. May be empty: then calls that give a Future or a
-// Status give kInvalidArgument, and anything else is CHECKed.
+// closed or has failed (the reason is the error's cause), and with kCancelled / kDeadlineExceeded
+// by their CallOptions while they wait in the queue; begun work runs on. An argument that is an
+// error skips the call and is its result. May be empty: then calls that give a Future or a Status
+// give kInvalidArgument, and anything else is CHECKed.
 class Device {
  public:
   Device() = default;
@@ -55,8 +55,7 @@ class Device {
   }
   // Lends the bytes: they must stay as they are until source_released has a value or this fails;
   // where the device fails or is closed before that, for ever, unless view.owner keeps them.
-  // semantics tells what the device may do with them, kImmutableOnlyDuringCall: read them until
-  // this future completes.
+  // semantics: their use by the device. kImmutableOnlyDuringCall: reads until this future is done.
   Future<PutResult> put_borrowed(
       HostView view,
       HostBufferSemantics semantics = HostBufferSemantics::kImmutableUntilTransferCompletes,
@@ -65,7 +64,7 @@ class Device {
   // removed.
   Future<Buffers> execute(const Executable& executable, const ListOf<Argument>& arguments,
                           const ExecuteOptions& options = {}) const;
-  // The same for a list of buffers that is there (Buffers, a vector, a span).
+  // The same for a list of buffers (Buffers, a vector, a span).
   template <std::convertible_to<std::span<const Buffer>> List>
   Future<Buffers> execute(const Executable& executable, const List& arguments,
                           const ExecuteOptions& options = {}) const {
@@ -78,12 +77,12 @@ class Device {
 
   // Lets the client's devices read and write these host bytes by themselves, for faster copies,
   // until the last copy of the handle goes or the runtime closes. owner keeps the bytes until the
-  // device has let go of them; without one they must stay until then. kAlreadyExists where
-  // some of them are mapped, kUnimplemented where the backend does not offer it.
+  // device has released them; without one they must stay until then. kAlreadyExists where some of
+  // them are mapped, kUnimplemented where the backend does not offer it.
   Future<Owner> map_host_memory(std::span<std::byte> bytes, Owner owner = nullptr,
                                 const CallOptions& options = {}) const;
   // In which order the device keeps the elements of a buffer of it, and those of an array that is
-  // put without a layout. kUnimplemented where the backend does not tell.
+  // put without a layout. kUnimplemented where the backend does not report it.
   Future<DeviceLayout> layout_of(const Argument& buffer, const CallOptions& options = {}) const;
   Future<DeviceLayout> default_layout(const Shape& shape, const CallOptions& options = {}) const;
 

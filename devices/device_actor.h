@@ -4,15 +4,15 @@
 //
 //   enter --turn--> queued, granted, has the seat --call--> the client --turn--> runs, left
 //
-//  - DA-1 no turn calls the client. The operation that has the seat does so after it, inside a
-//    DeviceScope: on this thread where that may not hurt, else on the device's driver. It hurts on
-//    the thread of a loop, inside of another call, and on a pool that is there for other work.
+//  - DA-1 no turn calls the client. The operation that has the seat calls it after the turn, inside
+//    a DeviceScope: on this thread where that is harmless, else on the device's driver. It is
+//    harmful on the thread of a loop, inside another call, and on a pool that serves other work.
 //    Where calls may block, a thread other than the driver calls only for the operation that it
-//    submits, if that has neither deadline nor stop; what the client has to free goes along with
-//    that call. Such callers enter one after the other (DeviceBody::Pass).
-//  - DA-2 a call that does not return keeps the seat and its credits. All else ends by turns: it
-//    fails, is closed or given up.
-// make_devices() is what a runtime, or a test, begins with. Read next: device_schedule.h, then
+//    submits, if that has neither deadline nor stop; the client's pending frees come with that
+//    call. Such callers enter one after the other (DeviceBody::Pass).
+//  - DA-2 a call that does not return keeps the seat and its credits. All other work ends by turns:
+//    it fails, is closed or given up.
+// A runtime, or a test, begins with make_devices(). Read next: device_schedule.h, then
 // operation.h.
 #pragma once
 
@@ -27,7 +27,7 @@
 
 namespace millrace::devices {
 
-// Owned by its cell; its body tells what it wants others to know. Thread-safety: confined to turns.
+// Owned by its cell; its body holds what other threads may read. Thread-safety: confined to turns.
 class DeviceActor final : public actors::Actor, public DeviceTurns {
  public:
   explicit DeviceActor(Ref<DeviceBody> body);

@@ -1,5 +1,5 @@
-// DeviceBody: what handles and calls share of one device: what never changes, and what its actor
-// tells. Read next: device_actor.h, which decides.
+// DeviceBody: the part of a device that handles and calls share: constants, and the state that its
+// actor publishes. Read next: device_actor.h, which decides.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct DeviceFailure {
   TimePoint since;
 };
 
-// Told, once, that a device has failed: in a turn of its actor, or by the call that adds it. Must
+// Called once when a device has failed: in a turn of its actor, or by the call that adds it. Must
 // be short. Thread-safety: thread-safe.
 class FailureListener {
  public:
@@ -89,14 +89,14 @@ class DeviceBody final : public RefCounted {
 
   Future<void> close();
   Future<void> failed() const;
-  // For those who may be gone long before the device is, and come again and again: a continuation
-  // of failed() would stay. A listener that is gone leaves nothing behind.
+  // For listeners that live shorter than the device and come again and again: a continuation of
+  // failed() would stay. A listener that ends leaves nothing behind.
   void add_listener(std::weak_ptr<FailureListener> listener);
   Future<void> restart();
-  // For the end of all, after kill() of the device, where a call of the client has not returned:
-  // everything that waits here ends with `reason` at once, close() too.
+  // For the last close, after kill() of the device, where a call of the client has not returned:
+  // fails all waiting calls with `reason` at once, and close() too.
   void give_up(const Error& reason);
-  // Asks the client to tell of the device's failure; once, and again after each restart.
+  // Asks the client to report the device's failure; once, and again after each restart.
   void watch_client();
   // A turn of the actor (actors/actor_cell.h). here: it may run within this call.
   void submit(Work* turn, bool here) { here ? cell_->submit(turn) : cell_->submit_elsewhere(turn); }

@@ -1,4 +1,4 @@
-// What calls of a device are given, and what it tells of them. Read next: device.h.
+// The parameters of a device's calls, its limits and its counts. Read next: device.h.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 namespace millrace::devices {
 
 // How much work may be inside a device at once; more waits in its actor's queue, in order. The
-// copies that puts without an owner have made wait beside it, uncounted.
+// copies of puts without an owner wait beside it, uncounted.
 struct DeviceLimits {
   int launches = 8;  // launched, not done
   std::size_t bytes = std::size_t{1}
@@ -33,7 +33,7 @@ struct DeviceStats {
   std::size_t bytes_in_flight = 0;
   std::size_t peak_bytes_in_flight = 0;
   std::size_t queued = 0;           // not yet handed to the device
-  std::size_t abandoned_bytes = 0;  // held by what goes on although its caller was cancelled
+  std::size_t abandoned_bytes = 0;  // held by work that runs on although its caller was cancelled
   // Time that the device spent running programs; where the backend does not measure it, time during
   // which at least one launch was in flight.
   Duration busy{};
@@ -52,7 +52,7 @@ struct ExecuteOptions {
   std::uint64_t flow = 0;  // the batch that this is done for, in traces (TraceEvent::flow)
 };
 
-// An input: a buffer, or one whose handle is not there yet. Value type.
+// An input: a buffer, or the future of one. Value type.
 class Argument {
  public:
   Argument() = default;

@@ -1,6 +1,6 @@
-// DeviceLayout: in which order a device keeps the elements of an array. Nothing needs it but who
-// moves raw bytes or wants a program's arguments as the program keeps them: puts and copies to the
-// host are in row-major order whatever the device does.
+// DeviceLayout: the order in which a device keeps the elements of an array. Only callers that move
+// raw bytes, or that put a program's arguments in the program's own layout, need it: puts and
+// fetches are in row-major order under any layout.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct DeviceLayout {
   static DeviceLayout row_major(int rank);
   // As XLA writes it: "{1,0}", "{1,0:T(8,128)}".
   std::string to_text() const;
-  // kUnimplemented for what a text tells besides (element sizes, memory spaces), kInvalidArgument
-  // for what is no layout.
+  // kUnimplemented for a text with more (element sizes, memory spaces), kInvalidArgument for what
+  // is no layout.
   static Result<DeviceLayout> from_text(std::string_view text);
   // kInvalidArgument unless it names each of so many dimensions once, and tiles of at least one
   // element.

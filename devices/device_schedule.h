@@ -1,5 +1,5 @@
 // DeviceSchedule: which call on a device comes next. Pure: no threads, no locks, no client; the
-// device's actor (device_actor.h) owns it and does what it says.
+// device's actor (device_actor.h) owns it and follows it.
 //
 //   kOutside -> kQueued -> kReady -> kCalling -> kRunning -> kLeft
 //              waits for   waits for holds the   the device
@@ -10,9 +10,9 @@
 //  - DS-2 first in, first out, with two exceptions: a call that still waits for an argument is
 //    overtaken; calls that are not counted (fetches and questions) wait for their argument alone.
 //  - DS-3 launches that span devices keep their order on every device. Such a launch first asks for
-//    the vote of all its devices (it is the first of its kind there, arguments included) and takes
-//    credits only then; credits are held only while others wait for work that is already inside a
-//    device. So neither crossed submissions nor limits can close a circle of waiting.
+//    the vote of all its devices (each votes when it is the first spanning launch there, with its
+//    arguments complete) and takes credits only then. Credits are held only while others wait for
+//    work that is already inside a device. So neither crossed submissions nor limits can deadlock.
 //  - DS-4 credits never exceed the limits, except that one call alone always fits.
 #pragma once
 
@@ -42,7 +42,7 @@ struct DevicePlace {
   Kind kind = Kind::kLaunch;
   bool spanning = false;
   std::size_t bytes = 0;  // from the moment that inputs is true
-  bool inputs = false;    // the arguments are there
+  bool inputs = false;    // the arguments are complete
   bool voted = false;     // this device agrees to a spanning launch
   bool armed = false;     // all of its devices do
 
@@ -78,13 +78,13 @@ class DeviceSchedule {
   // The device works on it: the holder of the seat has called, or another device's call has begun
   // this spanning launch.
   void begun(DevicePlace& place) { move(place, State::kRunning); }
-  // The caller has been cancelled, the device goes on.
+  // The caller was cancelled, the device works on.
   void abandon(DevicePlace& place);
   // From any state but kLeft, whether it was begun or not.
   void leave(DevicePlace& place);
 
-  // Not handed to the device, in order; then those that are. For who ends them all; calls must not
-  // leave meanwhile.
+  // The calls that the device does not have yet, in order; then those that it has. For ending them
+  // all; calls must not leave meanwhile.
   template <class F>
   void for_each_waiting(F f) const {
     for (const List* list : {&queue_, &aside_, &ready_}) list->for_each(f);
@@ -93,10 +93,10 @@ class DeviceSchedule {
   void for_each_begun(F f) const {
     begun_.for_each(f);
   }
-  // Any that is there; nullptr: none.
+  // Any call; nullptr: none.
   DevicePlace* any() const;
   bool empty() const { return any() == nullptr; }
-  DevicePlace* caller() const { return caller_; }  // who holds the seat
+  DevicePlace* caller() const { return caller_; }  // the holder of the seat
   // busy is that of the credits.
   const DeviceStats& stats() const { return now_; }
 

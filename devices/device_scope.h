@@ -1,5 +1,5 @@
-// DeviceScope: says on which device's behalf the current thread calls the client, so that a backend
-// can tell (and the simulated one insists) that the device's actor has allowed it.
+// DeviceScope: names the device for which the current thread calls the client. A backend can check
+// by it (and the simulated one does) that the device's actor has allowed the call.
 #pragma once
 
 #include "millrace/devices/buffer.h"

@@ -18,7 +18,7 @@ struct LaunchOrder {
   static constexpr std::uint64_t kNext = ~std::uint64_t{0};
 
   std::uint64_t group = 0;
-  std::uint64_t epoch = 0;         // a group that lost a member goes on in a later one
+  std::uint64_t epoch = 0;         // a group that lost a member continues in a later one
   std::uint64_t sequence = kNext;  // kNext: the one that is due
 };
 

@@ -1,6 +1,6 @@
-// MemoryPool: the memory of one device that is host memory, and that of host arrays. Blocks come in
+// MemoryPool: the memory of a device that uses host memory, and that of host arrays. Blocks come in
 // size classes, are 64-byte aligned (large ones lie on huge pages where the system gives them) and
-// go back to a free list, so that a program that runs again and again asks the system for nothing.
+// return to a free list: a program that runs again and again asks the system for nothing.
 #pragma once
 
 #include <array>
@@ -90,15 +90,15 @@ class MemoryPool final : public RefCounted {
   explicit MemoryPool(std::int64_t limit_bytes = 0,
                       std::int64_t cache_bytes = std::int64_t{1} << 30);
 
-  // kResourceExhausted with the numbers, beyond the limit or where the system has no more. Contents
-  // are whatever was there before.
+  // kResourceExhausted with the numbers, beyond the limit or where the system has no more. The
+  // content is undefined.
   Result<Ref<Block>> allocate(std::size_t size, std::string_view what = "an array of a CPU device");
   // Memory of the device that is no block, such as the temporaries of an execution: in use, and
   // within the limit, for as long as this lives. The same errors.
   class Use;
   Result<Use> use(std::size_t size);
   MemoryStats stats() const;
-  // Blocks that were asked of the system, ever: stands still in the steady state.
+  // Blocks that the system has given, ever: constant in the steady state.
   std::int64_t system_allocations() const { return system_allocations_.load(); }
 
  private:

@@ -29,20 +29,20 @@ namespace millrace::devices {
 
 class Operation;
 
-// A DevicePlace with its ways in: signals, which are turns of the actor, and the call of the
-// client, which comes after a turn. Thread-safety: signal and wait_for are thread-safe; the place
+// A DevicePlace with its entries: signals, which are turns of the actor, and the call of the
+// client, which follows a turn. Thread-safety: signal and wait_for are thread-safe; the place
 // belongs to the actor.
 class Seat final : public DevicePlace, public Work, public Waiter {
  public:
   enum Signal : std::uint32_t {
     kEnter = 1,      // submitted
-    kInputs = 2,     // the arguments are there
+    kInputs = 2,     // the arguments are complete
     kArm = 4,        // every device of the operation has agreed: take credits
     kLaunched = 8,   // another device of the operation has started it
     kReturned = 16,  // the client has returned, kDone follows
-    kOver = 32,      // the client has returned, and there is nothing to wait for
-    kDone = 64,      // what the operation waited for is there
-    kAbandon = 128,  // the caller was cancelled, the device goes on
+    kOver = 32,      // the client has returned, and nothing is left to wait for
+    kDone = 64,      // what the operation waited for has completed
+    kAbandon = 128,  // the caller was cancelled, the device works on
     kWithdraw = 256  // the operation failed: leave the queue
   };
 
@@ -52,7 +52,7 @@ class Seat final : public DevicePlace, public Work, public Waiter {
 
   // here: the turn may run on this thread, if the actor is idle (DeviceActorOptions).
   void signal(Signal signal, bool here = true);
-  // Waits for a future; kDone follows, or true: it is there already.
+  // Waits for a future; kDone follows, or true: it is complete already.
   bool wait_for(AsyncValue& value);
 
   // Calls the client, on this thread, and says so by kReturned or kOver.
@@ -95,7 +95,7 @@ class Operation : public Pooled {
 
   std::span<Seat> seats() const { return seats_; }
   bool spanning() const { return seats_.size() > 1; }
-  // Any thread. True once all arguments are there.
+  // Any thread. True once all arguments are complete.
   bool inputs_there() const { return pending_.load() == 0; }
   bool decided() const { return decision_.load() != Decision::kWaiting; }
   // With a stop or a deadline.
@@ -111,14 +111,14 @@ class Operation : public Pooled {
   void fail(const Error& error);
   // The actor of seat: the right to start it; false if it has failed, kWithdraw follows.
   bool begin() { return decide(Decision::kStarted); }
-  // Its call has not returned, and is waited for no longer; or it ended for want of memory.
+  // Its call has not returned: stop waiting for it; or it ended for want of memory.
   void give_up(const Error& error) { complete_with(error); }
   // kResourceExhausted, from the std::bad_alloc that is being handled.
   Error no_memory() const;
   // Calls the client, in a DeviceScope, outside of every turn. True: it is over on that device;
   // else seat.wait_for() has been called, and kDone follows. It may throw std::bad_alloc before.
   virtual bool call_client(Seat& seat) = 0;
-  // What the call has waited for is there; on the thread that brings it, which must not call the
+  // What the call has waited for is complete; on the completing thread, which must not call the
   // client.
   virtual void awaited() {}
   // After that, for the actor: call_client comes once more.
@@ -127,8 +127,8 @@ class Operation : public Pooled {
   void left();
 
   virtual Kind kind() const = 0;
-  // On each device, once the arguments are there: what the limits count and, of a fetch, which they
-  // do not count, what is held while it goes on without a caller (DeviceStats::abandoned_bytes).
+  // On each device, once the arguments are complete: the bytes that the limits count. For a fetch,
+  // which they do not count: the bytes held after a cancel (DeviceStats::abandoned_bytes).
   virtual std::size_t bytes() const = 0;
   virtual std::string describe() const = 0;  // for errors: "the put of tensor<4xf32>"
 
@@ -138,18 +138,18 @@ class Operation : public Pooled {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  // In this order, by the submitter, who holds the first reference and releases it after enter:
-  // fills in the seats; puts each argument into its slot, now or when it is there; watches stop and
-  // deadline; enters.
+  // In this order, by the submitter, which holds the first reference and releases it after enter:
+  // fills in the seats; puts each argument into its slot, now or when it completes; watches stop
+  // and deadline; enters.
   void seat_at(std::span<Seat> seats, std::span<DeviceBody* const> devices);
   void seat_at(Seat& seat, DeviceBody& device);
   void take_argument(const Argument& argument, Buffer& slot);
   void watch(const CallOptions& options);
   void enter();
 
-  // Gives the error to the caller; false if there is a result already.
+  // Completes the caller's future with the error; false if it has a result already.
   virtual bool complete_with(const Error& error) = 0;
-  // A stop or deadline may complete it although it was started; the device then goes on without a
+  // A stop or deadline may complete it although it was started; the device then works on without a
   // caller.
   virtual bool abandonable() const { return false; }
   // A stop or deadline has come after it was started: asks the device to end it early.

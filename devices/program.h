@@ -16,11 +16,10 @@ namespace millrace::devices {
 // Value type, shares its text. Thread-safety: immutable.
 class Program {
  public:
-  // "mlir": StableHLO as text, or as MLIR bytecode (a portable artifact), told apart by the first
-  // bytes.
+  // "mlir": StableHLO as text or as MLIR bytecode (a portable artifact): the first bytes say which.
   static Program from_text(std::string text, std::string name = "program");
-  // The errors of core/base/read_file.h, which name the path: what is no regular file, or an empty
-  // one, is kInvalidArgument. Blocking.
+  // The errors of core/base/read_file.h, which name the path; kInvalidArgument for an empty file or
+  // one that is not regular. Blocking.
   static Result<Program> from_file(const std::string& path);
 
   std::string_view code() const { return *code_; }
@@ -43,12 +42,12 @@ struct CompileOptions {
   int partitions = 1;
   // True: one executable that may run on any one device of the client, chosen at each execution.
   bool portable = true;
-  // True: it runs on one device, whichever: `devices` say nothing.
+  // True: it runs on any one device: `devices` say nothing.
   bool on_any_one() const { return portable && replicas == 1 && partitions == 1; }
   // True: the same bits every time, whatever the number of threads (no choices by timing).
   bool deterministic = false;
-  // Asked to stop, a compilation ends with kCancelled at its next stage; a plugin that cannot stop
-  // goes on to its end.
+  // A stop ends a compilation with kCancelled at its next stage; a plugin that cannot stop compiles
+  // to the end.
   Braced<std::stop_token> stop = {};
   // Serialized CompileOptionsProto extras for a PJRT plugin, passed through.
   Braced<std::string> plugin_options = {};

@@ -37,9 +37,9 @@ struct ProcessPlace {
 // Detail of the error of an opening that ClientOptions::call has ended.
 struct OpeningGivenUp {
   std::string call;  // that has not returned: "PJRT_Client_Create"; empty: none was made yet
-  // A thread is in there, with what the options lend, and may hold the lock of the C library's
-  // loader, for which other threads wait where they least expect it (at the first use of what is
-  // thread_local): all that stays as it is until the process ends.
+  // A thread is left in that call. It uses what the options lend, and may hold the lock of the C
+  // library's loader, for which other threads wait at unexpected places (at the first use of a
+  // thread_local): all of that must stay until the process ends.
   bool left = false;
 };
 
@@ -47,8 +47,7 @@ struct OpeningGivenUp {
 struct ClientOptions {
   Environment environment = {};
   Variables variables = process_variables();
-  // How many devices; nullopt: as the backend's own variable says (CPU_NUM_DEVICES), else what is
-  // there.
+  // How many devices; nullopt: as the backend's own variable says (CPU_NUM_DEVICES), else all.
   std::optional<int> devices = {};
   // For backends that compute on the host: the threads of device i of n. Called once per device.
   std::function<DeviceThreads(int i, int n)> threads = {};
@@ -58,8 +57,8 @@ struct ClientOptions {
   // a limit.
   CallOptions call = {};
   std::function<Executor*()> opener = {};
-  // For backends whose calls may block: a thread of its own for what frees. It outlives the client.
-  // Called once at most; left out, the environment's executor for what blocks makes these calls.
+  // For backends whose calls may block: a thread of its own for frees. It outlives the client.
+  // Called once at most; left out, the environment's blocking executor makes these calls.
   std::function<Executor*()> frees = {};
   TraceRecorder* trace = nullptr;
   bool profile = false;     // what a plugin's own profiler records goes to trace, too, at the close
@@ -67,7 +66,7 @@ struct ClientOptions {
   std::int64_t memory_bytes = 0;  // per device, where the backend can limit it; 0: no limit
   std::map<std::string, Attribute> settings = {};  // create options of a plugin, passed through
   ProcessPlace process = {};
-  KeyValueStore* store = nullptr;  // that the job's processes share; nullptr: there is none
+  KeyValueStore* store = nullptr;  // shared by the job's processes; nullptr: none
   // How long the close of the client waits for what a plugin has begun.
   Duration close_timeout = std::chrono::seconds(30);
 };
@@ -78,7 +77,7 @@ using ClientFactory = std::function<Result<std::unique_ptr<Client>>(const Client
 struct ClientChoice {
   std::string name = {};
   std::string reason = {};
-  bool automatic = false;  // others were there and none was chosen: users should see that line
+  bool automatic = false;  // chosen among several by priority: users should see that line
 };
 
 struct OpenedClient {
@@ -99,9 +98,9 @@ class ClientRegistry {
   std::vector<std::string> names() const;
 
   // PJRT_DEVICE if it is set, else the first of names() for which can_open has no error; one that
-  // the user has named is not passed over. The reason tells what was, and why. kNotFound for an
-  // unknown name, with those that are known; can_open's first error where nothing is left. said_by:
-  // where the name stands, for these words.
+  // the user has named is not passed over. The reason names those passed over, and why. kNotFound
+  // for an unknown name, with those that are known; can_open's first error where nothing is left.
+  // said_by: where the name stands, for these words.
   using CanOpen = std::function<Status(const std::string& name)>;
   Result<ClientChoice> choose(const Variables& variables, const CanOpen& can_open,
                               std::string_view said_by = "PJRT_DEVICE") const;

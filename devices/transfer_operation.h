@@ -34,12 +34,12 @@ class PutOperation final : public ResultOperation<T> {
   const std::optional<DeviceLayout> layout_;
 };
 
-// Brings a buffer's bytes into sight of the host: in place where the backend allows it, else by a
+// Makes a buffer's bytes readable for the host: in place where the backend allows it, else by a
 // copy.
 class HostRead {
  public:
-  // True when result() is there; else seat waits, then comes awaited(), and, if calls_again() says
-  // so, this once more.
+  // True when result() is complete; else seat waits, then awaited() follows, and, if calls_again()
+  // says so, this once more.
   bool call(const Buffer& buffer, Seat& seat);
   void awaited();
   bool calls_again() const { return step_ != Step::kCopied; }

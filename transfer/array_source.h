@@ -1,5 +1,5 @@
-// ArraySource: items that lie in memory as arrays with the items in front. Those of MNIST and its
-// relatives come from formats/idx_dataset.h: {{"images", data.images()}, {"labels",
+// ArraySource: items that lie in memory as arrays whose first dimension counts the items.
+// formats/idx_dataset.h reads MNIST and its relatives so: {{"images", data.images()}, {"labels",
 // data.labels()}}.
 #pragma once
 

@@ -1,6 +1,6 @@
-// BatchPlan: which items make up which batch of which device. Pure arithmetic: any (epoch, step,
-// shard) is answered in constant time and memory, so every rank agrees without a word and a run
-// resumes anywhere. Read next: loader_schedule.h, which walks through a plan.
+// BatchPlan: which items make up which batch of which device. Pure arithmetic: it answers any
+// (epoch, step, shard) in constant time and memory. So all ranks agree without communication, and a
+// run resumes anywhere. Read next: loader_schedule.h, which walks through a plan.
 #pragma once
 
 #include <cstdint>

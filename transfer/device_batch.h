@@ -1,5 +1,5 @@
-// What a loader's consumer gets: batches, the details of the errors that come instead, and numbers:
-// where the loader's time goes and how much memory it holds. Read next: device_loader.h.
+// The results of a loader: batches, the details of its errors, and its statistics: the time of each
+// stage and the memory that it holds. Read next: device_loader.h.
 #pragma once
 
 #include <array>
@@ -74,14 +74,14 @@ constexpr std::uint64_t batch_flow(std::uint64_t sequence, std::size_t device,
   return sequence * devices + device + 1;
 }
 
-// Attached to every error that a stage brings to the consumer, with FilePosition for a file's.
+// Attached to every error of a stage, with FilePosition where a file caused it.
 struct LoadFailure : StageInFlight {
   // The one at fault, where the source names it (FailedItem, SourceBatch::working_on).
   std::optional<std::uint64_t> item = {};
 };
 
-// Attached to the error of a close() that did not wait any longer.
-struct AbandonedStages {
+// Attached to the error of a close() that gave up stages.
+struct StagesGivenUp {
   std::vector<StageInFlight> stages;
 };
 

@@ -97,7 +97,7 @@ DeviceLoader& DeviceLoader::operator=(DeviceLoader&& other) noexcept {
 }
 
 DeviceLoader::~DeviceLoader() {
-  // The log reports an abandoned stage: no caller has this future.
+  // The log reports a stage that was given up: no caller has this future.
   if (core_) static_cast<void>(core_->close());
 }
 
@@ -145,7 +145,7 @@ Result<DeviceLoader> DeviceLoader::create(const Environment& environment,
       .device_budget = options.device_bytes_per_device,
   };
   if (!options.pool) {
-    // With zero copy, blocks may also be with the consumer, who then bounds them by letting go.
+    // With zero copy, blocks may also be with the consumer, who then bounds them by releasing them.
     const std::size_t budgets = devices.size() * options.host_bytes_per_device;
     const std::size_t bound = options.zero_copy ? std::numeric_limits<std::size_t>::max() : budgets;
     options.pool =

@@ -20,8 +20,8 @@ namespace millrace::transfer {
 
 class LoaderCore;
 
-// The consumers' handle; prefetching begins when it is made. Dropped without close(), it stops
-// everything and waits for nothing: what still runs ends by itself. Thread-safety: thread-safe.
+// The consumers' handle; prefetching begins when it is made. Destroyed without close(), it stops
+// all and waits for nothing: running stages end by themselves. Thread-safety: thread-safe.
 class DeviceLoader {
  public:
   // kInvalidArgument names what does not fit: no source, an empty Device, the plan, the shards, or
@@ -36,22 +36,22 @@ class DeviceLoader {
   const BatchPlan& plan() const;
 
   // The device's next batch in order, complete when its bytes have arrived; nullopt at the end of
-  // an epoch (then the next epoch follows, if there is one; after the last the end is told again).
+  // an epoch (then the next epoch follows, if there is one; after the last one always nullopt).
   // Several calls may wait, and are served in order. A failed stage comes as its error
   // (LoadFailure) in the place of the first batch that is missing for it, and again from then on.
   // kCancelled and kDeadlineExceeded by options take no batch; kUnavailable after close();
-  // kInvalidArgument for a device that the loader does not have, and of one that was moved from.
-  // Where the executors of the environment have closed (a runtime that has gone), the stages that
+  // kInvalidArgument for a device that the loader does not have, or a moved-from loader.
+  // Where the executors of the environment have closed (a closed runtime), the stages that
   // they dropped have failed: kAborted or kUnavailable.
   Future<std::optional<DeviceBatch>> next(int device, const CallOptions& options = {}) const;
 
   // Stops reading ahead, cancels waiting next() calls, asks running stages to give up and waits for
-  // them, at most close_grace: then the rest is abandoned and named by kDeadlineExceeded
-  // (AbandonedStages). Abandoned stages keep what memory they use.
+  // them, at most close_grace: then the rest is given up and named by kDeadlineExceeded
+  // (StagesGivenUp). Stages given up keep their memory.
   Future<void> close() const;
 
   LoaderStats stats() const;
-  // What runs now, the oldest first: what a loader that gives nothing is waiting for.
+  // The running stages, the oldest first: a loader without a ready batch waits for these.
   std::vector<StageInFlight> in_flight() const;
 
  private:

@@ -1,5 +1,5 @@
-// FakeSource: generated images for machines that have no data set. Every class has a pattern of its
-// own and every image is its class's pattern under noise, so that a network can learn them.
+// FakeSource: generated images for machines without a data set. Every class has its own pattern,
+// and every image is its class's pattern with noise, so that a network can learn them.
 #pragma once
 
 #include <array>

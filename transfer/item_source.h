@@ -23,15 +23,14 @@ struct Field {
   devices::Shape item = {};
 };
 
-// One batch on its way through read and decode. Every call that works on it shares it, so one that
-// the loader no longer waits for still writes into memory that is there. Thread-safety: confined to
-// one stage at a time.
+// One batch on its way through read and decode. Every call that works on it shares it: one that the
+// loader gave up still writes into valid memory. Thread-safety: confined to one stage at a time.
 struct SourceBatch : RefCounted, Pooled {
   PooledVector<std::uint64_t> items = {};  // one index per row, padding rows included
   // Per field: rows * item bytes, dense; read or decode fills them.
   PooledVector<std::span<std::byte>> fields = {};
-  std::shared_ptr<void> raw = {};  // from read to decode: whatever the source likes
-  // Which item is in hand: a source that sets it need attach no FailedItem, nor catch what it calls
+  std::shared_ptr<void> raw = {};  // from read to decode: the source's own
+  // The item in work: a source that sets it need not attach FailedItem, nor catch what its calls
   // throws. The loader empties it between the stages.
   std::optional<std::uint64_t> working_on = {};
   std::uint64_t epoch = 0;
@@ -53,9 +52,9 @@ class ItemSource {
 
   virtual std::uint64_t items() const = 0;
   virtual std::span<const Field> fields() const = 0;
-  // Tells this data from other data, in words that people can compare: a training that goes on
-  // where another one was must have the same. What a source leaves at this one is told apart by
-  // numbers and sizes alone. May read the data: called on the blocking executor.
+  // Identifies this data, in words that people can compare: a training that resumes a checkpoint
+  // must have the same. This default distinguishes data by numbers and sizes alone. May read the
+  // data: called on the blocking executor.
   virtual std::string fingerprint() const { return size_text(); }
   // The most bytes per item that `raw` holds between read and decode, for the loader's budget.
   virtual std::size_t raw_item_bytes() const { return 0; }

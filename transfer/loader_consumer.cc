@@ -153,7 +153,7 @@ Future<void> LoaderCore::close() {
   if (closed.ready()) return closed;
   const TimerQueue::Id grace =
       environment_.timers->schedule(environment_.clock->now() + options_.close_grace,
-                                    [self = Ref<LoaderCore>::share(this)] { self->abandon(); });
+                                    [self = Ref<LoaderCore>::share(this)] { self->give_up(); });
   bool late = false;
   {
     MutexLock lock(mutex_);
@@ -164,25 +164,25 @@ Future<void> LoaderCore::close() {
   return closed;
 }
 
-void LoaderCore::abandon() {
+void LoaderCore::give_up() {
   std::optional<Promise<void>> closed;
-  AbandonedStages abandoned;
+  StagesGivenUp given_up;
   {
     MutexLock lock(mutex_);
     if (!closing_) return;
     closed = std::move(closing_);
     closing_.reset();
     grace_.reset();
-    abandoned.stages = running_stages();
+    given_up.stages = running_stages();
   }
   std::string names;
-  for (const StageInFlight& stage : abandoned.stages) {
+  for (const StageInFlight& stage : given_up.stages) {
     names += (names.empty() ? "" : "; ") + to_string(stage);
   }
   closed->set_error(
       Error(ErrorCode::kDeadlineExceeded,
-            "closing a loader: these stages have not ended and were abandoned: " + names)
-          .with_detail(std::move(abandoned)));
+            "closing a loader: these stages have not ended and were given up: " + names)
+          .with_detail(std::move(given_up)));
 }
 
 StageInFlight LoaderCore::describe(const LoadingBatch& batch) const {

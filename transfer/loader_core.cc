@@ -203,7 +203,7 @@ PooledVector<Future<PutResult>> LoaderCore::put(LoadingBatch& batch) const {
     view.owner = source.memory;
     puts.push_back(device.put_borrowed(std::move(view), semantics, options));
   }
-  // From here on the block is the device's: it goes back to the pool when the device lets go of it.
+  // From here on the block is the device's: it returns to the pool when the device releases it.
   source.fields.clear();
   source.memory.reset();
   return puts;

@@ -1,6 +1,6 @@
-// LoaderCore: the work behind a DeviceLoader: one coroutine per batch, load(), whose stages begin
-// when the LoaderSchedule says so. The state is behind one mutex; stages, continuations and
-// consumers run outside it. Internal to the loader.
+// LoaderCore: the work behind a DeviceLoader: one coroutine per batch, load(), whose stages the
+// LoaderSchedule starts. One mutex guards the state; stages, continuations and consumers run
+// outside it. Internal to the loader.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@
 
 namespace millrace::transfer {
 
-// The staging memory of a batch in the budget; apart from the batch, which holds the buffers whose
-// end may be what the release of the memory waits for. Guarded by LoaderCore's mutex.
+// The staging memory of a batch in the budget. It is apart from the batch, because the batch holds
+// buffers whose end may release the memory. Guarded by LoaderCore's mutex.
 struct StagingCharge final : RefCounted, Pooled {
   explicit StagingCharge(int d) : device(d) {}
   const int device;
@@ -62,7 +62,7 @@ class LoaderCore final : public RefCounted {
              std::size_t staging_bytes);
 
   const BatchPlan& plan() const { return plan_; }
-  // Begins every stage that may begin. For when the schedule may have changed, without the lock.
+  // Begins every stage that may begin, after a change of the schedule. Without the lock.
   void pump() MILLRACE_EXCLUDES(mutex_);
   Future<Next> next(int device, const CallOptions& options) MILLRACE_EXCLUDES(mutex_);
   Future<void> close() MILLRACE_EXCLUDES(mutex_);
@@ -90,7 +90,7 @@ class LoaderCore final : public RefCounted {
     std::uint64_t ready_when_asked = 0;
     DeviceQueueStats stats;
   };
-  // What is to be done once the lock is open.
+  // The work to do once the lock is released.
   struct AfterUnlock {
     PooledVector<std::pair<Ref<Call>, Result<Next>>> deliveries;
     PooledVector<BatchRef> dropped;
@@ -129,7 +129,7 @@ class LoaderCore final : public RefCounted {
     return Error(ErrorCode::kCancelled, "no consumer wants the batch any more");
   }
   void carry_out(AfterUnlock after) MILLRACE_EXCLUDES(mutex_);
-  void abandon() MILLRACE_EXCLUDES(mutex_);
+  void give_up() MILLRACE_EXCLUDES(mutex_);
   StageInFlight describe(const LoadingBatch& batch) const MILLRACE_REQUIRES(mutex_);
   std::vector<StageInFlight> running_stages() const MILLRACE_REQUIRES(mutex_);
 

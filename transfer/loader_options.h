@@ -18,7 +18,7 @@ struct LoaderOptions {
   Remainder remainder = Remainder::kDrop;
   bool shuffle = false;
   std::uint64_t seed = 0;
-  // The shards of the run, and which of them each device gets. Left out: one per device, in order.
+  // The shards of the run, and the shard of each device. Left out: one per device, in order.
   // Other ranks of the same run name other shards.
   int shards = 0;
   std::vector<int> shard_of_device = {};
@@ -35,7 +35,7 @@ struct LoaderOptions {
   std::size_t host_bytes_per_device = 0;
   std::size_t device_bytes_per_device = 0;
   // Lets devices that can use host memory in place do so: no copy, and the staging block is the
-  // batch until its consumer lets go of it.
+  // batch until its consumer releases it.
   bool zero_copy = true;
   std::shared_ptr<StagingPool> pool = {};  // left out: one of its own, within the budgets
   TraceRecorder* trace = nullptr;          // one lane per stage, an event per batch (batch_flow)

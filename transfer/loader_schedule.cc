@@ -246,7 +246,7 @@ void LoaderSchedule::charge_host(DeviceQueue& queue) {
 
 void LoaderSchedule::uncharge_host(DeviceQueue& queue, std::size_t bytes) {
   MILLRACE_DCHECK(queue.use.host_bytes >= bytes,
-                  "no more host memory is given back than was charged");
+                  "no more host memory is released than was charged");
   queue.use.host_bytes -= bytes;
   host_bytes_ -= bytes;
 }

@@ -1,12 +1,12 @@
-// LoaderSchedule: the decisions of the loader without its work: which stage of which batch may
-// begin now, within the budgets, and what a consumer gets next. Pure: no time, threads or I/O.
+// LoaderSchedule: the decisions of the loader: which stage of which batch may begin now, within the
+// budgets, and what a consumer gets next. Pure: no time, threads or I/O.
 //
 //  - LS-1 batches of a device are delivered in the order of their sequence numbers.
 //  - LS-2 a device's charged bytes never exceed its budgets; devices share only reads and decodes.
 //  - LS-3 a batch is delivered unless a failure at or before its position is known; a device that
-//    has met a failure gets nothing else any more.
+//    has met a failure gets nothing after it.
 //  - LS-4 per device, memory is reserved and reads and transfers begin in sequence order, so the
-//    batch that is wanted next is never behind another one and can always finish.
+//    next batch of a consumer is never behind another one and can always complete.
 #pragma once
 
 #include <compare>
@@ -68,7 +68,7 @@ class LoaderSchedule {
   };
   // A stage that may begin, and counts as running now. Late stages come first, then early batches.
   std::optional<Start> start();
-  // A running stage has ended well. False: the batch is unwanted (its budget is free again).
+  // A running stage has succeeded. False: the batch is unwanted (its budget is free again).
   bool finish(const Start& stage);
   // A running stage was given up: its batch is unwanted.
   void finish_unwanted(const Start& stage);
@@ -80,12 +80,12 @@ class LoaderSchedule {
   void release_staging(int device);
 
   enum class Next { kPending, kBatch, kEndOfEpoch, kFailed, kStopped };
-  // What the device's consumer would get now.
+  // What take() would return now.
   Next peek(int device) const;
   // The same, and takes it: a batch (then *batch says which) or the end of an epoch.
   Next take(int device, BatchId* batch);
 
-  // Nothing begins any more and every take gives kStopped.
+  // No stage begins any more, and every take gives kStopped.
   void stop() { stopped_ = true; }
   bool stopped() const { return stopped_; }
   bool wanted(const BatchId& batch) const { return !stopped_ && (!failure_ || batch < *failure_); }

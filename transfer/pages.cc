@@ -37,7 +37,7 @@ void unmap(std::byte* pages, std::size_t bytes) {
 std::byte* map_pages(std::size_t bytes) {
   MILLRACE_DCHECK(bytes > 0 && bytes % kPageBytes == 0, "whole pages");
   if (bytes < kHugePageBytes) return map(bytes);
-  // A mapping starts at any page: take more, and give back what lies around the aligned part.
+  // A mapping starts at any page: take more, and unmap what lies around the aligned part.
   std::byte* start = map(bytes + kHugePageBytes);
   if (start == nullptr) return nullptr;
   const std::size_t before =

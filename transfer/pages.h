@@ -1,5 +1,5 @@
-// Pages: memory straight from the system, page-aligned and zeroed, in huge pages where those help.
-// Under the staging pool. Read next: staging_ledger.h.
+// Pages: memory from the system, page-aligned and zeroed, in huge pages where those help. The
+// staging pool uses them. Read next: staging_ledger.h.
 #pragma once
 
 #include <cstddef>

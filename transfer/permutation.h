@@ -1,6 +1,5 @@
 // Permutation: a shuffle of [0, n) without memory. Position i of an epoch is a keyed bijection of
-// i, so any item is found in constant time, on every rank alike, and a run can resume in the
-// middle. Read next: batch_plan.h.
+// i: any rank finds any item in constant time, and a run can resume there. Read next: batch_plan.h.
 #pragma once
 
 #include <array>

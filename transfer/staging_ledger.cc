@@ -21,7 +21,7 @@ StagingLedger::Grant StagingLedger::take(std::size_t block_bytes) {
   return grant;
 }
 
-void StagingLedger::give_back(Region block) {
+void StagingLedger::release(Region block) {
   cancel(block.bytes);
   free_[block.bytes].push_back(block.data);
   cached_ += block.bytes;
@@ -33,16 +33,16 @@ void StagingLedger::cancel(std::size_t block_bytes) {
 }
 
 std::vector<StagingLedger::Region> StagingLedger::trim(std::size_t keep_bytes) {
-  std::vector<Region> forgotten;
+  std::vector<Region> erased;
   for (auto i = free_.rbegin(); i != free_.rend() && cached_ > keep_bytes; ++i) {
     auto& [bytes, blocks] = *i;
     while (!blocks.empty() && cached_ > keep_bytes) {
-      forgotten.push_back({blocks.back(), bytes});
+      erased.push_back({blocks.back(), bytes});
       blocks.pop_back();
       cached_ -= bytes;
     }
   }
-  return forgotten;
+  return erased;
 }
 
 }  // namespace millrace::transfer

@@ -1,6 +1,6 @@
-// StagingLedger: the books of the staging pool. Which block a request gets, and what must be given
-// back to the system to stay within the bound. Pure: it neither maps nor locks. Read next:
-// staging_pool.h, which acts on what it says.
+// StagingLedger: the accounts of the staging pool: which block serves a request, and which blocks
+// return to the system to stay within the bound. Pure: it neither maps nor locks. Read next:
+// staging_pool.h, which follows it.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class StagingLedger {
   // What to do for a request that was granted.
   struct Grant {
     std::byte* data = nullptr;    // this cached block is it; nullptr: map a new one
-    std::vector<Region> evicted;  // give these back to the system first
+    std::vector<Region> evicted;  // return these to the system first
   };
 
   explicit StagingLedger(std::size_t max_bytes) : max_bytes_(max_bytes) {}
@@ -36,13 +36,13 @@ class StagingLedger {
     return SizeClasses{kPageBytes}.round_up(requested);
   }
 
-  // block_bytes: a class, which fits beside what is in use (CHECKed). Books it as in use.
+  // block_bytes: a class, which fits beside what is in use (CHECKed). Counts it as in use.
   Grant take(std::size_t block_bytes);
   // The block of a grant (reused, or mapped by now) is not used any more and may serve the next.
-  void give_back(Region block);
+  void release(Region block);
   // Mapping for a grant failed: it never came into use.
   void cancel(std::size_t block_bytes);
-  // Forgets cached blocks, largest first, until at most keep_bytes are cached: unmap those.
+  // Erases cached blocks, largest first, until at most keep_bytes are cached: unmap those.
   std::vector<Region> trim(std::size_t keep_bytes);
 
   std::size_t max_bytes() const { return max_bytes_; }
@@ -55,7 +55,7 @@ class StagingLedger {
   std::size_t in_use_ = 0;
   std::size_t cached_ = 0;
   std::size_t peak_in_use_ = 0;
-  // By class; the block given back last is reused first, while the caches remember it.
+  // By class; the block released last is reused first, while the caches remember it.
   std::map<std::size_t, std::vector<std::byte*>> free_;
 };
 

@@ -1,12 +1,12 @@
 // StagingMappings: which blocks of a staging pool devices read by themselves (DMA), where their
 // backend offers that. Under the staging pool.
 //
-// The design: who takes a block for a device has it mapped for the device's client, once, for as
-// long as the pool keeps the block, in use or not: mapping costs more than a copy. The first copy
-// may run before its mapping is there, then it is as slow as any. Client and pool share the pages
-// (the `owner` of Device::map_host_memory): they go back to the system when the pool has let go of
+// The design: the first use of a block for a device maps it for the device's client, for as long as
+// the pool keeps the block, in use or not: mapping costs more than a copy. The first copy may run
+// before its mapping is made, then it is as slow as any. Client and pool share the pages
+// (the `owner` of Device::map_host_memory): they return to the system when the pool has released
 // the block and the client has unmapped it, whichever comes last. A client that closes unmaps by
-// itself. A client that refuses is asked no more, and its blocks are what they are without this.
+// itself. A client that refuses is asked no more, and its blocks stay unmapped.
 #pragma once
 
 #include <cstddef>
@@ -28,13 +28,13 @@ class StagingMappings {
 
   // The caller has block in use. Nothing for clients whose calls do not block: they use the host.
   void map(Region block, const devices::Device& device) MILLRACE_EXCLUDES(mutex_);
-  // Gives the block back to the system; one that is mapped, once that has ended.
+  // Returns the block to the system; one that is mapped, once that has ended.
   void free(Region block) MILLRACE_EXCLUDES(mutex_);
   // The blocks that some client has mapped by now.
   std::size_t mapped_bytes() const MILLRACE_EXCLUDES(mutex_);
 
  private:
-  // Only compared: one that has gone may be taken for a later one, whose copies are slower then.
+  // Only compared: a later client at the same address is taken for it, and its copies are slower.
   using ClientId = const devices::Client*;
   struct Mapping {
     ClientId client;

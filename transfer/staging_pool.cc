@@ -27,7 +27,7 @@ class StagingPoolState final : public RefCounted {
   ~StagingPoolState() override { trim(0); }
 
   Future<StagingBlock> acquire(std::size_t bytes, const CallOptions& call);
-  void give_back(Region block);
+  void release_block(Region block);
   void map(Region block, const devices::Device& device) { mappings_.map(block, device); }
   void trim(std::size_t keep_bytes);
   StagingPoolMetrics metrics() const;
@@ -48,14 +48,14 @@ class StagingPoolState final : public RefCounted {
   std::uint64_t waited_ MILLRACE_GUARDED_BY(mutex_) = 0;
 };
 
-// The use of one block; gives it back at its end. The pool closes only after that.
+// The use of one block; its end releases the block. The pool closes only after that.
 class StagingLease {
  public:
   StagingLease(Ref<StagingPoolState> pool, Region block, ByteGate::Pass pass)
       : pool_(std::move(pool)), block_(block), pass_(std::move(pass)) {}
   StagingLease(const StagingLease&) = delete;
   StagingLease& operator=(const StagingLease&) = delete;
-  ~StagingLease() { pool_->give_back(block_); }
+  ~StagingLease() { pool_->release_block(block_); }
   void map_for(const devices::Device& device) const { pool_->map(block_, device); }
 
  private:
@@ -112,11 +112,11 @@ Result<StagingBlock> StagingPoolState::grant(std::size_t bytes, Result<ByteGate:
                           Region{data, block_bytes}, std::move(*pass)));
 }
 
-void StagingPoolState::give_back(Region block) {
+void StagingPoolState::release_block(Region block) {
   guard_pages(block.data, block.bytes);
   {
     MutexLock lock(mutex_);
-    ledger_.give_back(block);
+    ledger_.release(block);
   }
   if (gate_->closing()) trim(0);
 }

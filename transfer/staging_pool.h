@@ -1,7 +1,7 @@
-// StagingPool: host memory that batches are put together in and copied to devices from. Bounded in
-// bytes, page-aligned, in huge pages where those help, and reused, so that a running loader asks
-// the system for nothing. Read next: staging_ledger.h for which block serves whom;
-// staging_mappings.h for which of them devices read by themselves; device_loader.h, its main user.
+// StagingPool: host memory in which batches are assembled and from which they are copied to
+// devices: bounded in bytes, page-aligned, in huge pages where those help, reused, so that a
+// running loader asks the system for nothing. Read next: staging_ledger.h (which block serves a
+// request), staging_mappings.h (which devices read by themselves); device_loader.h, its main user.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ namespace millrace::transfer {
 class StagingPoolState;
 class StagingLease;
 
-// A block of a StagingPool; goes back to it when this and every owner() are gone. It may outlive
-// the pool object. Content is what the last user left. Thread-safety: external.
+// A block of a StagingPool; returns to it when this and every owner() are destroyed. It may outlive
+// the pool object. Its content is what the last user left. Thread-safety: external.
 class StagingBlock {
  public:
   StagingBlock() = default;
@@ -36,7 +36,7 @@ class StagingBlock {
   explicit operator bool() const { return lease_ != nullptr; }
   // As many as were asked for, at a multiple of the page size.
   std::span<std::byte> bytes() const { return bytes_; }
-  // A share in the block, for what reads it later (a HostView, a Buffer that aliases it).
+  // A share in the block, for its later readers (a HostView, a Buffer that aliases it).
   std::shared_ptr<const void> owner() const;
   // Before copies to this device: its client reads the block by itself from now on, where it offers
   // that (StagingMappings). Waits for nothing.
@@ -76,20 +76,20 @@ class StagingPool {
   StagingPool(const StagingPoolOptions& options, TimerQueue& timers);
   StagingPool(const StagingPool&) = delete;
   StagingPool& operator=(const StagingPool&) = delete;
-  // As close(), without waiting: blocks that are out go back to the system when they are let go.
+  // As close(), without waiting: blocks that are out return to the system when they are released.
   ~StagingPool();
 
   // A block of at least this many bytes as soon as the bound allows it. First come, first served,
   // whatever the sizes, so that no large request starves. Completes on the calling thread, or on
-  // the one that lets a block go, stops or fires the deadline. Errors: kResourceExhausted (larger
+  // the one that releases a block, stops or fires the deadline. Errors: kResourceExhausted (larger
   // than the pool, too many waiting, no memory), kCancelled (stop, close), kDeadlineExceeded,
-  // kUnavailable (after close). Who gives up loses only its place.
+  // kUnavailable (after close). A call that stops waiting loses only its place.
   Future<StagingBlock> acquire(std::size_t bytes, const CallOptions& options = {});
 
   // The bytes that a block for such a request takes of max_bytes.
   static std::size_t block_bytes(std::size_t requested);
 
-  // Gives unused blocks back to the system until at most keep_bytes of them are kept.
+  // Returns unused blocks to the system until at most keep_bytes of them are kept.
   void trim(std::size_t keep_bytes = 0);
   StagingPoolMetrics metrics() const;
   // Refuses new calls, cancels those that wait, and completes when all blocks are back and

@@ -1,5 +1,5 @@
-// AsyncValue: the cell under every Future. State, waiters and payload live in one pooled,
-// ref-counted object. Read next: future.h, the typed skin that users see.
+// AsyncValue: the cell under every Future. One pooled, ref-counted object holds state, waiters and
+// payload. Read next: future.h, the typed handle that users see.
 //
 // Invariants, asserted where they could break:
 //  - AV-1 a cell completes exactly once; the second attempt loses (try_) or is a CHECK.
@@ -25,7 +25,7 @@ namespace millrace {
 class AsyncValue;
 struct Notifier;
 
-// Something to be told when a cell completes. Part of whatever waits, so waiting allocates nothing.
+// The callback on a cell's completion. It is part of the waiting object: a wait allocates nothing.
 class Waiter {
  public:
   // Called once per add_waiter. May destroy this. Must be short: it runs on the completer's thread.
@@ -91,7 +91,7 @@ class AsyncValue : public RefCounted, public Pooled {
            (claimed_.store(true, std::memory_order_relaxed), true);
   }
   // The payload is in place: publishes it and notifies the waiters. After a claim only. given: with
-  // a reference of the caller, who has it no more.
+  // the caller's reference, which it loses.
   void publish(State final_state, bool given = false);
   // relaxed: a hint for logging.
   void mark_observed() const { observed_.store(true, std::memory_order_relaxed); }
@@ -133,7 +133,7 @@ class Cell : public AsyncValue {
     const bool first = try_set(std::move(result));
     MILLRACE_CHECK(first, "a future completes exactly once (AV-1)");
   }
-  // The same for the only one who ever completes this cell, whose reference it takes: cheaper.
+  // The same for the only caller that ever completes this cell; takes its reference: cheaper.
   void set_alone(Result<T> result) {
     MILLRACE_CHECK(claim_alone(), "a future completes exactly once (AV-1)");
     payload_.emplace(std::move(result));

@@ -19,17 +19,17 @@
 namespace millrace {
 namespace {
 
-// So long a thread looks, and lets others run, before it goes to sleep: what waking a thread on
-// another core and a short piece of work there take together. To be woken costs as much again.
+// How long a thread polls, and lets others run, before it sleeps: the time that waking a thread on
+// another core and a short piece of work there take. A wake-up costs as much again.
 constexpr std::chrono::microseconds kPatience(50);
 
-// Looking is in vain where values take long: after so many failures in a row that a thread had, so
-// many of its waits begin with sleep. And where others want this core, one look may cost their
-// turn, milliseconds: then it is not tried again soon.
+// Polling is wasted on values that take long: each failure in a row makes more of the thread's next
+// waits sleep at once. Where other threads want this core, one poll may cost them a turn of
+// milliseconds: the thread then sleeps at once for a long time.
 struct Looks {
   static constexpr int kMostLeftOut = 64, kLeftOutWhereOthersRun = 512;
-  int left_out = 0;  // that are still to be left out
-  int failures = 0;  // as a number of waits that the next failure leaves out
+  int left_out = 0;  // waits that still sleep at once
+  int failures = 0;  // how many waits the next failure lets sleep at once
 
   bool leave_out() {
     if (left_out == 0) return false;
@@ -45,7 +45,7 @@ constinit thread_local Looks looks;
 class BlockingWaiter final : public Waiter {
  public:
   void on_complete(AsyncValue& /*value*/) noexcept override {
-    // Who waits is gone as soon as it sees kDone: from then on this is an address only.
+    // The waiting thread destroys this once it sees kDone: from then on this is an address only.
     if (state_.exchange(kDone) == kAsleep) futex(FUTEX_WAKE_PRIVATE, 1);
   }
   void wait() {

@@ -1,6 +1,6 @@
-// wait_blocking and wait_until, with a limit: for main functions, tools and tests. Never from an
-// executor's work: they would hold a worker. Where a wait_blocking would stop a loop, or is for the
-// end of the calling thread, the process ends with a sentence instead (CHECK).
+// wait_blocking, and wait_until with a limit: for main functions, tools and tests. Work of an
+// executor never calls them: they would hold a worker. A wait_blocking that would stop a loop, or
+// wait for the end of its own thread, ends the process with a sentence (CHECK).
 #pragma once
 
 #include "millrace/core/async/call_options.h"
@@ -8,9 +8,9 @@
 
 namespace millrace {
 
-// Blocks the calling thread until value completes. For a value that is there already: any thread.
-// For others neither on the thread of a bridge's loop (on_bridged_thread) nor inside run() of an
-// EventLoop, nor for Runtime::close() on a thread of that runtime (CHECKed, as is an empty future).
+// Blocks the calling thread until value completes. Any thread may call it for a complete value.
+// Otherwise not on the thread of a bridge's loop (on_bridged_thread), not inside run() of an
+// EventLoop, not for Runtime::close() on a thread of that runtime (CHECKed, as is an empty future).
 void wait_blocking(AsyncValue& value);
 template <class T>
 Result<T> wait_blocking(const Future<T>& future) {
@@ -18,9 +18,9 @@ Result<T> wait_blocking(const Future<T>& future) {
   return future.take();
 }
 
-// For an end that a foreign library may never reach: blocks the calling thread until end completes,
-// however it does (true), or until a stop is requested or steady_clock() comes to the deadline. It
-// needs no timers, so it works after those have gone.
+// For an end that a foreign library may never reach: blocks the calling thread until end completes
+// with a value or an error (true), a stop is requested or steady_clock() reaches the deadline. It
+// needs no timers, so it works after the timers have closed.
 bool wait_until(const Future<void>& end, const CallOptions& call);
 // The same for so much time of the machine.
 bool wait_until(const Future<void>& end, Duration limit);

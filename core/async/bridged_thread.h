@@ -1,5 +1,5 @@
-// Which threads run a loop. Nothing may block one: wait_blocking() ends the process there with a
-// sentence. Where the loop is the user's, devices give their work to threads of their own.
+// Which threads run a loop. Nothing may block such a thread: wait_blocking() ends the process there
+// with a sentence. Where the loop is the user's, devices run their work on threads of their own.
 #pragma once
 
 #include <atomic>
@@ -8,8 +8,8 @@
 
 namespace millrace {
 
-// True from the making of a bridge (completion_queue.h) on the calling thread, or its first drain
-// there, until that bridge is closed or drained by another thread, whose loop it then is.
+// True once the calling thread has made a bridge (completion_queue.h) or drained it first, until
+// the bridge closes or another thread drains it, whose loop it then is.
 bool on_bridged_thread();
 
 class EventLoop;

@@ -1,4 +1,4 @@
-// ByteGate: lets callers in while the bytes inside stay within a limit; others wait in line.
+// ByteGate: admits callers while the bytes inside stay within a limit; others wait in line.
 //
 //  - BG-1 the bytes inside never exceed the limit.
 //  - BG-2 callers enter in the order in which they came: nothing overtakes one that waits, however

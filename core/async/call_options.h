@@ -12,8 +12,8 @@
 namespace millrace {
 
 // stop gives kCancelled, the deadline (an absolute point of the runtime's Clock) gives
-// kDeadlineExceeded. A call that comes too late, its stop requested or its deadline passed, gives
-// that error always and begins nothing, however quick it would have been.
+// kDeadlineExceeded. A call whose stop is requested or whose deadline has passed always gives that
+// error and begins nothing, however quick it would have been.
 struct CallOptions {
   Braced<std::stop_token> stop = {};
   TimePoint deadline = kNoDeadline;
@@ -29,7 +29,7 @@ inline Error too_late(const CallOptions& options, std::string_view what) {
 }
 }  // namespace detail
 
-// The error of a call that comes too late: each call asks this before all else. what: "the put".
+// The error of a call that comes too late: each call asks for it first. what: "the put".
 inline Status check_in_time(const CallOptions& options, const Clock& clock, std::string_view what) {
   const bool late = options.deadline != kNoDeadline && options.deadline <= clock.now();
   if (!late && !options.stop.stop_requested()) [[likely]]

@@ -1,4 +1,4 @@
-// Combinators: futures made of futures. None of them runs user code, so none takes an executor.
+// Combinators: futures made of futures. None runs user code, so none takes an executor.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ AsyncValue* value_of(const Future<T>& future) {
 }
 }  // namespace detail
 
-// Completes when every input has. The error of the lowest index wins, whatever came first;
-// kInvalidArgument at once if one is empty. One pooled block (up to some 1600 inputs).
+// Completes when every input has. The error of the lowest index wins, in any order of completion;
+// kInvalidArgument at once if an input is empty. One pooled block (up to some 1600 inputs).
 template <std::ranges::random_access_range Inputs>
 Future<void> when_all(const Inputs& inputs) {
   return detail::when_all_of(std::ranges::size(inputs),
@@ -39,8 +39,8 @@ Future<void> when_all(const Future<Ts>&... futures) {
   return when_all(cells);
 }
 
-// The index of the first input to complete, with a value or an error. kInvalidArgument if none is
-// there, or one empty.
+// The index of the first input to complete, with a value or an error. kInvalidArgument if there is
+// no input, or one is empty.
 template <std::ranges::random_access_range Inputs>
 Future<std::size_t> when_any(const Inputs& inputs) {
   return detail::when_any_of(std::ranges::size(inputs),
@@ -55,10 +55,10 @@ enum class WaitEnd : std::uint8_t {
   kDue,      // the deadline came: kDeadlineExceeded
   kClosed,   // the timers closed before it: kAborted
 };
-// "stopped on request" and so on, then what: "before the result was there".
+// "stopped on request" and so on, then what: "before the result came".
 Error wait_error(WaitEnd end, std::string_view what);
-// Calls ended(target, end) once options end the wait for `until`, unless it completes before; keeps
-// target until then. Perhaps on this thread. timers: needed for a deadline.
+// Calls ended(target, end) once options end the wait for `until`, unless `until` completes first;
+// keeps target until then. May call on this thread. timers: needed for a deadline.
 void limit_wait(const CallOptions& options, TimerQueue* timers, Ref<AsyncValue> until,
                 Ref<RefCounted> target, void (*ended)(RefCounted&, WaitEnd),
                 TimerQueue::Kind limited = TimerQueue::Kind::kWait);
@@ -90,7 +90,7 @@ Future<T> limited(const Future<T>& future, const CallOptions& options, TimerQueu
 
 }  // namespace detail
 
-// future, or kCancelled once stop is requested. What future stands for goes on, and keeps a small
+// future, or kCancelled once stop is requested. The work behind future runs on, and keeps a small
 // record of the wait until it completes.
 template <class T>
 Future<T> with_stop(const Future<T>& future, std::stop_token stop) {

@@ -1,8 +1,8 @@
 // Task<T> and co_await: asynchronous code that reads from top to bottom. co_await on a Future<U> or
-// a Task<U> gives a Result<U>. A Task starts when it is awaited or spawned, has one home executor
-// (spawn's), and every co_await continues there. Resumption goes through a trampoline: handing over
-// from coroutine to coroutine by symmetric transfer grows the stack where the compiler does not
-// turn it into a jump (g++ -O0).
+// a Task<U> gives a Result<U>. A Task starts when it is awaited or spawned. It has one home
+// executor (spawn's), and every co_await continues there. A trampoline resumes coroutines:
+// symmetric transfer from one to the next grows the stack where the compiler does not turn it into
+// a jump (g++ -O0).
 //
 //   Task<int> length(Future<std::string> text) {
 //     Result<std::string> t = co_await text;
@@ -20,8 +20,8 @@
 //    message, or give it a constructor.
 //
 // Invariants:
-//  - CO-1 a coroutine runs on its home executor, except that its locals may be destroyed where that
-//    executor drops it; its future is kAborted then.
+//  - CO-1 a coroutine runs on its home executor. A drop by that executor may destroy its locals on
+//    another thread; its future is kAborted then.
 //  - CO-2 at most one frame of a spawned task is running; the depth of the stack does not grow with
 //    the number of co_awaits or of nested Tasks.
 #pragma once
@@ -105,14 +105,14 @@ class TaskContext {
   ~TaskContext() = default;
 };
 
-// Resumes frame, then whatever it hands over to, until a frame waits or the task ends.
+// Resumes frame, then each frame that it hands over to, until one waits or the task ends.
 void resume_on_trampoline(std::coroutine_handle<> frame) noexcept;
 // From await_suspend: the loop resumes frame next.
 void transfer_on_trampoline(std::coroutine_handle<> frame) noexcept;
 // From await_suspend: the loop finishes the task.
 void finish_on_trampoline(TaskContext& context) noexcept;
 
-// Waits for a future, then goes home. Lives in the frame of the coroutine that waits.
+// Waits for a future, then returns to the home executor. Lives in the waiting coroutine's frame.
 template <class T>
 class FutureAwaiter final : public Waiter, public Work {
  public:
@@ -144,7 +144,7 @@ class FutureAwaiter final : public Waiter, public Work {
   std::coroutine_handle<> frame_;
 };
 
-// Runs a child task within the same context and comes back with its result.
+// Runs a child task within the same context and returns its result.
 template <class T>
 class TaskAwaiter {
  public:
@@ -256,7 +256,7 @@ class SpawnCell final : public Cell<T>, public Work, public TaskContext {
 
  private:
   void end(Result<T> result) {
-    frame_.destroy();  // locals go before waiters run: they may hold what the waiters wait for
+    frame_.destroy();  // locals end before waiters run: they may hold what the waiters wait for
     this->set_alone(std::move(result));
   }
   std::coroutine_handle<TaskPromise<T>> frame_;
@@ -264,8 +264,8 @@ class SpawnCell final : public Cell<T>, public Work, public TaskContext {
 
 }  // namespace detail
 
-// Starts task on executor, its home; never inside the call (EX-1). On stop, the co_await it is
-// waiting in, and every later one that would wait, gives kCancelled: the task decides what follows.
+// Starts task on executor, its home; never inside the call (EX-1). On stop, the co_await in which
+// it waits, and every later one that would wait, gives kCancelled: the task decides what follows.
 template <class T>
 Future<T> spawn(Executor& executor, Task<T> task, std::stop_token stop = {}) {
   auto* cell = new detail::SpawnCell<T>(executor, std::move(task), std::move(stop));

@@ -1,5 +1,5 @@
-// Environment: time and threads as parameters. What assembles a runtime (tools/api, a test, the
-// simulation) makes these and hands them down; no room below asks the operating system for them.
+// Environment: time and threads as parameters. The assembler of a runtime (tools/api, a test, the
+// simulation) makes them and passes them down; no room below asks the operating system for them.
 #pragma once
 
 #include "millrace/core/async/executor.h"
@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-// Borrowed pointers, null only where said; they outlive every user. Thread-safety: immutable.
+// Borrowed pointers, null only where noted; they outlive every user. Thread-safety: immutable.
 struct Environment {
   const Clock* clock = nullptr;
   TimerQueue* timers = nullptr;

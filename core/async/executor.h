@@ -5,8 +5,8 @@
 //  - EX-3 submit is thread-safe, never blocks and never fails; after close it drops the work at
 //    once. An executor of make_executor.h and an event loop refuse like that for as long as the
 //    process runs, also once they are destroyed: a reference to one never dangles (keep_for_good).
-// In return work does not throw, and does not block on a compute executor: what may block (files,
-// plugin calls, compilation) goes to a blocking executor.
+// In return work does not throw, and does not block on a compute executor: work that may block
+// (files, plugin calls, compilation) runs on a blocking executor.
 // Backends: InlineExecutor and SerialExecutor (simulation) here, make_executor.h, event_loop.h, and
 // completion_queue.h for loops that users own.
 #pragma once
@@ -80,7 +80,7 @@ class Executor {
   virtual void submit(Work* work) noexcept = 0;
   // The error of a future whose work was dropped. what: "a continuation". By default kAborted.
   virtual Error drop_error(const char* what) const;
-  // The user's loop that this stands for (completion_queue.h), which knows what waits; or nullptr.
+  // The bridge (completion_queue.h) that this executor is, which knows what waits; or nullptr.
   CompletionQueue* completion_queue() const { return completion_queue_; }
 
  protected:
@@ -91,8 +91,8 @@ class Executor {
 };
 
 namespace detail {
-// For the operator delete of what others may hold a bare reference to for ever, which ends the
-// object and then keeps what is left of it: never freed, never taken for lost. Thread-safe.
+// For the operator delete of objects to which bare references may stay for ever: it ends the object
+// and keeps its memory, never freed, never reported as leaked. Thread-safe.
 void keep_for_good(const void* object);
 
 template <class F>
@@ -116,7 +116,7 @@ void post(Executor& executor, F&& f) {
   executor.submit(new detail::FunctionWork<std::decay_t<F>>(std::forward<F>(f)));
 }
 
-// Runs work inside submit, on the caller's thread. Spelled out where it is meant, never a default.
+// Runs work inside submit, on the caller's thread. Never a default: a call names it.
 Executor& inline_executor();
 
 // One thread, the caller's; picks the next piece of work at random from a seed (simulation) or in

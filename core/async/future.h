@@ -1,5 +1,5 @@
-// Future<T> and Promise<T>: a value or an Error that arrives once, later. The one noun of Millrace
-// for what is not there yet. A Future is a cheap handle; copies see the same value. Read next:
+// Future<T> and Promise<T>: a value or an Error that arrives once, later. The one type of Millrace
+// for values that come later. A Future is a cheap handle; copies see the same value. Read next:
 // coroutine.h, combinators.h.
 #pragma once
 
@@ -131,7 +131,7 @@ class Promise {
   // Not const: one call at a time, as of everything that changes a promise.
   Future<T> future() {
     MILLRACE_CHECK(cell_, "the future of a Promise is asked for before it is set or moved from");
-    cell_->add_ref_confined();  // a promise has one owner, and its cell no other door
+    cell_->add_ref_confined();  // a promise has one owner, and its cell no other entry
     return Future<T>(Ref<Cell<T>>::adopt(cell_.get()));
   }
   bool valid() const { return static_cast<bool>(cell_); }
@@ -177,7 +177,7 @@ class ThenCell final : public Cell<typename Unwrapped<ContinuationResult<T, F>>:
   using R = ContinuationResult<T, F>;
   using value_type = typename Unwrapped<R>::type;
 
-  // Born with two references: one for the caller, one for the pending work.
+  // Made with two references: one for the caller, one for the pending work.
   ThenCell(Executor& executor, Ref<Cell<T>> source, F f)
       : Cell<value_type>(2),
         executor_(executor),
@@ -204,7 +204,7 @@ class ThenCell final : public Cell<typename Unwrapped<ContinuationResult<T, F>>:
   void run() noexcept override {
     Ref<Cell<T>> source = std::exchange(source_, {});
     try {
-      // The source is let go before f runs: what came before is not kept alive by what comes after.
+      // The source is released before f runs: a chain does not keep its earlier values alive.
       Result<T> input = std::exchange(source, {})->take();
       if constexpr (kIsFuture<R>) {
         R inner = (*f_)(std::move(input));
@@ -225,14 +225,14 @@ class ThenCell final : public Cell<typename Unwrapped<ContinuationResult<T, F>>:
     }
   }
   void drop() noexcept override {
-    this->ignore_error();  // the owner of the executor, who closed it, knows
+    this->ignore_error();  // the owner of the executor closed it and knows
     source_ = nullptr;
     finish(std::unexpected(executor_.drop_error("a continuation")));
   }
 
  private:
   void finish(Result<value_type> result) {
-    f_.reset();  // captures go before waiters run: they may hold what the waiters wait for
+    f_.reset();  // captures end before waiters run: they may hold what the waiters wait for
     this->set_alone(std::move(result));
   }
 

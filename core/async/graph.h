@@ -1,6 +1,6 @@
 // Graph: work recorded once as a dataflow graph and replayed every step. Build it with
 // GraphBuilder, start it as often as wanted, several runs at a time; a replay allocates nothing.
-// Read next: graph_run.h, what a run gives; graph_run.cc, how it goes.
+// Read next: graph_run.h, the results of a run; graph_run.cc, its progress.
 //
 //   GraphBuilder b;
 //   Slot<Buffer> x = b.input<Buffer>("x");
@@ -58,7 +58,7 @@ struct GraphOptions {
 class Graph {
  public:
   // Starts a run with one future per input, in the order of the builder. Inline nodes whose inputs
-  // are there run before this returns. Inputs of the wrong number or type, or a deadline where
+  // are complete run before this returns. Inputs of the wrong number or type, or a deadline where
   // GraphOptions::timers was not set, fail every node with kInvalidArgument. The stop and the
   // deadline of options end the run (GraphRun::done).
   Ref<GraphRun> start(const ListOf<GraphInput>& inputs = {},
@@ -72,7 +72,7 @@ class Graph {
   Ref<detail::GraphCore> core_;
 };
 
-// The name of a slot, and the place in the program that gives it. Made from any string in a call.
+// The name of a slot, and the place in the program that names it. Made from any string in a call.
 class SlotName {
  public:
   template <std::convertible_to<std::string> S>
@@ -87,9 +87,8 @@ class SlotName {
   std::source_location where_;
 };
 
-// Records a graph. What is wrong with it is told by build(), the first mistake first, with the
-// place of the call that made it. Names tell nodes apart in errors and traces; an empty name is
-// anonymous. Thread-safety: confined.
+// Records a graph. build() reports the first mistake, with the place of the call that made it.
+// Names identify nodes in errors and traces; an empty name is anonymous. Thread-safety: confined.
 class GraphBuilder {
  public:
   GraphBuilder();
@@ -103,8 +102,8 @@ class GraphBuilder {
 
   // A node: once all inputs have values, f(const A&...) runs on executor; inline_executor() means
   // on the thread that completed the last input. f returns R, Result<R>, Future<R> or nothing, and
-  // must be callable from several runs at once; what it throws becomes kInternal. It may take
-  // `const CallOptions&` before its values: the run's, for what it asks of others. References are
+  // must be callable from several runs at once; an exception becomes kInternal. It may take
+  // `const CallOptions&` before its values: the run's, for its own calls. References are
   // valid during the call. An error of f is named: "node 'forward': ...". A failed input skips the
   // node: its error is that of the first failed input, unchanged.
   template <class F, class... As>

@@ -76,7 +76,7 @@ struct alignas(64) Node {
 };
 static_assert(sizeof(Node) == 64);
 
-// How far a node is in a run that has a stop or a deadline; their coming names those in flight.
+// How far a node is in a run that has a stop or a deadline, whose error names the nodes in flight.
 enum class NodeProgress : std::uint8_t {
   kIdle,       // waits for its inputs, or has ended -> kSubmitted, kRunning
   kSubmitted,  // waits for its executor -> kRunning
@@ -86,7 +86,7 @@ enum class NodeProgress : std::uint8_t {
 // State of a slot in a run. missing and users count down and are put back by the thread that
 // reaches zero, so that a replay starts without touching every slot.
 struct SlotState {
-  std::atomic<std::uint32_t> missing{0};  // inputs that are not there yet
+  std::atomic<std::uint32_t> missing{0};  // inputs that have not completed
   std::atomic<std::uint32_t> users{0};    // consumers that have not run yet
   SlotIndex next_ready = kNoSlot;         // for the list of ready nodes it is in
   SlotStatus status = SlotStatus::kEmpty;

@@ -1,5 +1,5 @@
-// The typed skin of graph_core.h: how values of a type are kept, and how a node's function is
-// called with the values of its inputs. Internal; read graph.h.
+// The typed side of graph_core.h: it stores values of a type, and calls a node's function with the
+// values of its inputs. Internal; read graph.h.
 #pragma once
 
 #include <algorithm>
@@ -107,7 +107,7 @@ auto argument([[maybe_unused]] const std::byte* payloads, [[maybe_unused]] std::
   }
 }
 
-// Calls call() and puts what it returns, an R, into the payload of the node.
+// Calls call() and stores its result, an R, in the payload of the node.
 template <class R, class Call>
 SlotStatus run_node(const Call& call, void* payload, Ref<AsyncValue>* pending) {
   using T = typename Unwrapped<R>::type;

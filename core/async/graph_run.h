@@ -3,8 +3,8 @@
 // Invariants:
 //  - GR-1 a node's value is in place before any of its consumers is counted down.
 //  - GR-2 every slot completes once per run: with a value, its own error, or an input's (skipped).
-//  - GR-3 done() completes after every slot has, or, if it comes first, with the run's stop or
-//    deadline; the run's memory stays until every slot has completed (settled()).
+//  - GR-3 done() completes after every slot, or earlier with the run's stop or deadline; the run's
+//    memory stays until every slot has completed (settled()).
 //  - GR-4 no call nests per node: inline nodes run from a list, however long the chain.
 #pragma once
 
@@ -30,7 +30,7 @@ namespace millrace {
 template <class T>
 class Slot;
 
-// Told of every node of every run, on the thread where it happens. Must be short. Thread-safe.
+// Called for every node of every run, on the thread that runs it. Must be short. Thread-safe.
 class GraphObserver {
  public:
   virtual ~GraphObserver() = default;
@@ -57,8 +57,8 @@ struct NodesInFlight {
   std::vector<std::string> names;
 };
 
-// Keeps itself alive until it has settled; dropping the Ref stops nothing. Its memory goes back to
-// the graph when it has settled and the last Ref is gone. Thread-safety: thread-safe.
+// Keeps itself alive until it has settled; dropping the Ref stops nothing. Its memory returns to
+// the graph when it has settled and the last Ref is released. Thread-safety: thread-safe.
 class GraphRun final : public RefCounted, public Pooled {
  public:
   // slot: declared an output by the builder (CHECKed). Completes as soon as the node has, and
@@ -67,12 +67,11 @@ class GraphRun final : public RefCounted, public Pooled {
   Future<R> output(const Slot<R>& slot) const;
   // Completes when every node has finished or was skipped, with the error of the lowest slot that
   // has one. The run's stop ends it at once with kCancelled, its deadline with kDeadlineExceeded
-  // (kAborted: the timers closed before): nothing more is begun, and the error names what was in
-  // flight (NodesInFlight), which goes on; its results are dropped.
+  // (kAborted: the timers closed before): no further node begins. The error names the nodes in
+  // flight (NodesInFlight), which run on; their results are dropped.
   Future<void> done() const { return Future<void>(Ref<Cell<void>>(done_)); }
-  // Completes when no function of a node runs any more and no future of one is awaited: with
-  // done(), or after a stop or deadline later. Until then stays what the functions use. Its error,
-  // if any, is done()'s.
+  // Completes when no node's function runs and no node's future is awaited: with done(), or later
+  // after a stop or a deadline. The functions' captures live until then. Its error is done()'s.
   Future<void> settled() const {
     return Future<void>(Ref<Cell<void>>(settled_ ? settled_ : done_));
   }
@@ -126,7 +125,7 @@ class GraphRun final : public RefCounted, public Pooled {
   std::atomic<std::uint32_t> flags_{0};
   std::atomic<std::uint32_t> remaining_;  // slots that are not complete, start(), abort()
   std::atomic<bool> abort_claimed_{false};
-  // Written once, under the mutex, with kAborted: who sees the flag locks it and then reads this.
+  // Written once, under the mutex, with kAborted: a thread that sees the flag locks, then reads it.
   std::optional<Error> abort_error_;
   mutable Mutex abort_mutex_;
   const Ref<Cell<void>> done_;

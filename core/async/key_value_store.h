@@ -1,6 +1,6 @@
-// KeyValueStore: a small store that the processes of one job share, by which the parts of something
-// that spans processes find each other. A socket, MPI or a simulation may stand behind it; the one
-// here is for one process. Read next: devices/pjrt/key_values.h, which serves plugins from it.
+// KeyValueStore: a small store that the processes of one job share. The parts of a plugin or group
+// that spans processes find each other by it. A socket, MPI or a simulation may implement it; this
+// file's store is for one process. Read next: devices/pjrt/key_values.h, its user.
 #pragma once
 
 #include <map>
@@ -30,7 +30,7 @@ class KeyValueStore {
   virtual Future<void> put(std::string_view key, std::string_view value) = 0;
 };
 
-// In the memory of one process. What still waits when it goes is kAborted.
+// In the memory of one process. Its destructor completes waiting gets with kAborted.
 class LocalKeyValueStore final : public KeyValueStore {
  public:
   // The queue, borrowed, drives the deadlines of gets.

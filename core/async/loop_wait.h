@@ -1,6 +1,6 @@
-// LoopWait: one continuation on a user's loop that waits for a value that is not there yet. It
-// stands between the value and the continuation, so that the bridge knows what waits (it keeps the
-// loop alive meanwhile) and can cancel it while the value is still on its way. Made by future.then
+// LoopWait: one continuation on a user's loop that waits for its value. It stands between the value
+// and the continuation: the bridge so counts what waits, keeps the loop alive meanwhile, and can
+// cancel the wait before the value comes. Made by future.then
 // and co_await. Read next: completion_queue.h, which owns them; its .cc has their functions.
 #pragma once
 
@@ -20,7 +20,7 @@ class LoopWait : public RefCounted, public Waiter, public Work, public Pooled {
  public:
   // Enters the list of the executor's queue; nullopt, or why not (it closes, a fork).
   std::optional<Error> enter();
-  // The value is there: from now on this is work of the loop.
+  // The value has come: from now on this is work of the loop.
   void on_complete(AsyncValue& value) noexcept final;
   void run() noexcept final;
   void drop() noexcept final;

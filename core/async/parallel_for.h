@@ -1,6 +1,6 @@
-// Parallel: how a kernel uses more than one core. The caller takes part and the call returns when
-// every part has run, so a kernel never waits for a thread that is not there: with no free worker
-// the caller does it all. Made by make_serial_parallel() and make_parallel_on().
+// Parallel: how a kernel uses more than one core. The caller runs parts too, and the call returns
+// when every part has run. So a kernel never waits for a busy thread: without a free worker the
+// caller runs all parts. Made by make_serial_parallel() and make_parallel_on().
 #pragma once
 
 #include <memory>

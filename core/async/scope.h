@@ -1,6 +1,6 @@
-// Scope: a gate for shutdown. Work holds it; close() refuses new holders and completes when the old
-// are gone. StripedScope is one that many threads take and leave all the time: each thread counts
-// in a cache line of its own, so that cores need not fetch one from each other for every change.
+// Scope: a gate for close. Work holds it; close() refuses new holders and completes when the last
+// one releases. StripedScope is for many threads that hold and release all the time: each thread
+// counts in its own cache line, so that no change moves a line from core to core.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ class BasicScope {
   };
 
  public:
-  // One holder, released on destruction, by whatever thread.
+  // One holder; its destruction on any thread releases it.
   class Hold {
    public:
     Hold() = default;
@@ -54,7 +54,7 @@ class BasicScope {
 
   // Empty once close() was called: refuse the call with closed_error() then. Never waits.
   Hold hold();
-  // After close() too, while another holds it: for what comes of what is held. Empty once closed.
+  // Also after close(), while a holder is left: for work that held work begins. Empty once closed.
   Hold hold_late()
     requires(kStripes > 1);
   bool closing() const { return (stripes_.back().word.load() & kClosing) != 0; }

@@ -1,5 +1,5 @@
-// TimerQueue: what shall happen when. Ordered by (deadline, start number), so that equal deadlines
-// fire in the order in which they were set; clock and driver (an EventLoop, a test) are given.
+// TimerQueue: work with deadlines, ordered by (deadline, start number): equal deadlines fire in the
+// order in which they were set. The clock and the driver (an EventLoop, a test) are parameters.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace millrace {
 
-// States: open -> closed. Work that is dropped is not run: its drop() tells so what waits for it,
-// once (sleeps and deadlines end with kAborted). Thread-safety: thread-safe, except
+// States: open -> closed. Dropped work does not run: its drop() completes what waits for it, once
+// (sleeps and deadlines with kAborted). Thread-safety: thread-safe, except
 // set_wake. Owned by the loop or test that drives it; the destructor closes it.
 class TimerQueue {
  public:

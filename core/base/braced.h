@@ -17,8 +17,8 @@ namespace millrace {
 
 // A T, as a member of an aggregate. A copy that no constructor has made knows itself by its address
 // and owns nothing: the original lives as long as the expression. So it is copied where it should
-// be moved; to move it as a T, std::move(options.stop), is for who knows that it is no such copy.
-// Thread-safety: as T's.
+// be moved; to move it as a T, std::move(options.stop), is for code that knows that it is no such
+// copy. Thread-safety: as T's.
 template <class T>
 class Braced : public T {
  public:

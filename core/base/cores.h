@@ -4,7 +4,7 @@
 namespace millrace {
 
 // Those that the calling thread is allowed (sched_getaffinity), which taskset, a container or a
-// batch system may have lowered; all of the machine's where the system does not tell. At least 1.
+// batch system may have lowered; all of the machine's where the system does not say. At least 1.
 int usable_cores();
 
 }  // namespace millrace

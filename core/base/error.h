@@ -1,7 +1,7 @@
-// Error and Result<T>: how every expected failure of Millrace is told. An Error is one immutable,
-// shared record: a code (the sixteen canonical ones, with the values that the PJRT C API gives
-// them), a message (what was attempted, on what, why not, what would help), the place that made it,
-// typed details and a cause. Read next: future.h, where a Result arrives later.
+// Error and Result<T>: how every expected failure of Millrace is reported. An Error is one
+// immutable, shared record: a code (the sixteen canonical ones, with the values that the PJRT C API
+// gives them), a message (what was attempted, on what, why not, what would help), the place that
+// made it, typed details and a cause. Read next: future.h, where a Result arrives later.
 #pragma once
 
 #include <any>
@@ -56,7 +56,7 @@ class Error {
   Error with_context(std::string_view context,
                      std::source_location where = std::source_location::current()) const;
 
-  // Attaches a typed fact (missing ranks, a file position): never told apart by text.
+  // Attaches a typed fact (missing ranks, a file position): never distinguished by text.
   template <class T>
   Error with_detail(T detail) const {
     return with_any(std::any(std::move(detail)));

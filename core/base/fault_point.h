@@ -32,8 +32,8 @@ inline Status fault_point(std::string_view name) {
 }
 
 // Arms a place while it lives: arrivals number `first` (from 1) and the `times` - 1 after it fail,
-// or call `act` where they are and go on. Several may be armed, also at one place; an act may still
-// run when its ArmedFault is gone. Thread-safety: thread-safe.
+// or call `act` where they are and continue. Several may be armed, also at one place; an act may
+// still run when its ArmedFault is gone. Thread-safety: thread-safe.
 class ArmedFault {
  public:
   ArmedFault(std::string place, std::uint64_t first, Error error, std::uint64_t times = 1);

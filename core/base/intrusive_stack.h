@@ -1,5 +1,5 @@
 // IntrusiveStack: a lock-free list onto which many threads push and of which one takes everything,
-// the oldest entry first. One word tells all of it, so that a push and a change of state cannot
+// the oldest entry first. One word holds all of it, so that a push and a change of state cannot
 // miss each other: a mark with its owner's meaning (empty, asleep, closed), or the newest entry.
 #pragma once
 

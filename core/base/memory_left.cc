@@ -61,7 +61,7 @@ bool leaves(std::optional<std::size_t> limit, std::size_t has, std::size_t wante
   return !limit || (has <= *limit && wanted <= *limit - has);
 }
 
-// Where /proc does not tell. For a moment other threads do not get what this takes.
+// Where /proc does not say. For a moment other threads do not get what this takes.
 bool can_map(std::size_t bytes) {
   // No page is touched.
   void* const trial = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,

@@ -1,5 +1,5 @@
 // Mutex, MutexLock and CondVar: std::mutex with clang's thread-safety annotations, so that
-// forgetting a lock is a compile error. Use it where state cannot be shared by message; never call
+// a missing lock is a compile error. Use it where state cannot be shared by message; never call
 // out while holding it.
 #pragma once
 

@@ -27,7 +27,7 @@ constexpr std::size_t kStep = 64;
 constexpr std::size_t kSmallClasses = 16;  // 64, 128, ... 1024 bytes
 constexpr std::size_t kClasses = 22;       // and 2, 4, ... 64 KiB: lists of hundreds of arguments
 
-// kClasses: too large.
+// kClasses: too large. Not SizeClasses: small sizes need one shift and no clz, and half the lists.
 constexpr std::size_t class_of(std::size_t size) {
   if (size <= kStep * kSmallClasses) return (size + kStep - 1) / kStep - 1;
   const auto c = static_cast<std::size_t>(std::bit_width(size - 1)) + 5;

@@ -12,7 +12,7 @@ namespace millrace {
 class RefCounted {
  public:
   RefCounted() = default;
-  // Born with more: one for each of those who are given it at once.
+  // Made with more: one for each owner that gets it at once.
   explicit RefCounted(std::uint32_t references) : refs_(references) {}
   RefCounted(const RefCounted&) = delete;
   RefCounted& operator=(const RefCounted&) = delete;
@@ -28,7 +28,7 @@ class RefCounted {
     }
   }
   // No other thread can take or drop the last reference, so it needs no locked instruction.
-  // acquire and acq_rel: the last release must see what every other holder wrote before letting go.
+  // acquire and acq_rel: the last release must see what every other holder wrote before its own.
   void release() const noexcept {
     if (refs_.load(std::memory_order_acquire) == 1 ||
         refs_.fetch_sub(1, std::memory_order_acq_rel) == 1)

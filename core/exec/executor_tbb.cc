@@ -71,7 +71,7 @@ class TbbExecutor final : public PoolExecutor {
  public:
   TbbExecutor(int threads, const std::string& name)
       : PoolExecutor(threads), threads_there_(std::in_place, threads, name), name_(name) {
-    // Now, where it can be told: oneTBB ends the process where it gets no memory.
+    // Now, where it can be reported: oneTBB ends the process where it gets no memory.
     if (!memory_left(0)) throw NoMemory(no_memory("the threads " + name_));
     threads_there_->arena.initialize();
   }

@@ -45,7 +45,7 @@ class ThreadExecutor final : public PoolExecutor {
   }
   void end_threads() override {
     for (std::size_t i = 0; i < workers_.size(); ++i)
-      MILLRACE_CHECK(queue_->enqueue(nullptr), "a thread can be told to end");
+      MILLRACE_CHECK(queue_->enqueue(nullptr), "a thread gets the request to end");
     for (std::thread& worker : workers_) worker.join();
     std::vector<std::thread>().swap(workers_);
     queue_.reset();

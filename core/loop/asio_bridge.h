@@ -24,8 +24,8 @@
 namespace millrace {
 
 // Thread-safety: as LoopBridge. Closed or destroyed before its io_context; what futures stand for
-// may go on after both. But a value that another thread is just bringing while the bridge is
-// destroyed without close() is let go of, with its handler, by that thread: where handlers of
+// may run on after both. But a value that another thread just sets while the bridge is
+// destroyed without close() is released, with its handler, by that thread: where handlers of
 // async_wait wait, close() first.
 class AsioBridge final : public LoopBridge {
  public:
@@ -34,7 +34,7 @@ class AsioBridge final : public LoopBridge {
 
   // An asynchronous operation of Asio: the handler is called with a Result<T> on its associated
   // executor (by default that of the io_context), never inside this call. Its cancellation slot
-  // gives kCancelled; what future stands for goes on by itself, and keeps a small record of every
+  // gives kCancelled; the work behind future runs on, and keeps a small record of every
   // wait on it, cancelled ones too, until it completes. A handler that throws makes run() throw, as
   // with every other operation. If the bridge is destroyed first, the handler is too, uncalled.
   template <class T, class Token>
@@ -81,11 +81,11 @@ class AsioBridge final : public LoopBridge {
       }
       queue->detached();
     }
-    // To let go of the work may wake the io_context, whose descriptors the parent shares: kept, and
-    // so is the strand, which the child's io_context may not outlive. Another thread of the parent
-    // may have held the mutex.
+    // Releasing the work may wake the io_context, whose descriptors the parent shares: it is kept,
+    // and so is the strand, which the child's io_context may not outlive. Another thread of the
+    // parent may have held the mutex.
     MILLRACE_THREAD_ANNOTATION(no_thread_safety_analysis)
-    void forget() noexcept override {
+    void leave_in_child() noexcept override {
       static_cast<void>(new std::optional<Guard>(std::move(alive_)));
       alive_.reset();
       static_cast<void>(new std::optional<Strand>(std::move(strand_)));

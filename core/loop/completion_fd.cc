@@ -13,7 +13,7 @@ class CompletionFd::Port final : public LoopPort {
   void wake() noexcept override { event_.signal(); }
   void keep_alive(bool /*on*/) noexcept override {}
   void detach(Ref<CompletionQueue> queue) noexcept override { queue->detached(); }
-  void forget() noexcept override {}
+  void leave_in_child() noexcept override {}
 
  private:
   const EventFd event_;

@@ -34,8 +34,8 @@ void CompletionQueue::submit(Work* work) noexcept {
     handed_over_ = work;  // runs next, in the place of its LoopWait
     return;
   }
-  const Pushed::Word seen = pushed_.push(work, kShut);
-  if (seen == kShut) return work->drop();
+  const Pushed::Word seen = pushed_.push(work, kEnded);
+  if (seen == kEnded) return work->drop();
   // Inside a drain its end decides. Outside, another thread's wake-up may still be on its way, and
   // the loop must not end before it comes.
   if (on_own_thread() && !draining_) set_keep_alive(true);
@@ -63,10 +63,10 @@ std::optional<Error> CompletionQueue::enter(LoopWait& wait) {
   if (forked()) return fork_error();
   const std::size_t before = waiting_.fetch_add(1);
   wait.add_ref();
-  if (arrivals_.push(&wait, kShut) == kShut) {
+  if (arrivals_.push(&wait, kEnded) == kEnded) {
     wait.release();
     // The thread that closes may have counted this one and wait for its end.
-    if (waiting_.fetch_sub(1) == 1 && pushed_.word() != kShut) wake();
+    if (waiting_.fetch_sub(1) == 1 && pushed_.word() != kEnded) wake();
     return Error(ErrorCode::kCancelled, "the bridge to an event loop is closing");
   }
   // CQ-4: the loop must not end for want of work now.
@@ -119,7 +119,7 @@ std::size_t CompletionQueue::drain(const DrainLimits& limits) {
     Work* const work = next();
     if (work == nullptr) {
       if (last_round_) {
-        shut();
+        end();
         port_->detach(keep);
         break;
       }
@@ -157,7 +157,7 @@ Work* CompletionQueue::next() {
 
 // The continuation, which the value's cell submits, is handed over and runs next.
 void CompletionQueue::pass_on(LoopWait& wait) {
-  if (!wait.linked_ && arrivals_.word() != kShut) link_arrivals(arrivals_.exchange(0));
+  if (!wait.linked_ && arrivals_.word() != kEnded) link_arrivals(arrivals_.exchange(0));
   if (wait.linked_) unlink(wait);
   passing_on_ = true;
   wait.pass_on();
@@ -212,9 +212,9 @@ void CompletionQueue::release_threads() {
 
 void CompletionQueue::cancel_waits(const char* why) {
   const Error error(ErrorCode::kCancelled, std::string("the bridge to an event loop was ") + why);
-  link_arrivals(arrivals_.exchange(kShut));
+  link_arrivals(arrivals_.exchange(kEnded));
   for (LoopWait* wait = first_wait_; wait != nullptr; wait = wait->after_) wait->linked_ = false;
-  // Those that wait hear in the order in which they came; the list has the newest first.
+  // The waits are cancelled in the order in which they came; the list has the newest first.
   LoopWait* ordered = Arrivals::reversed(std::exchange(first_wait_, nullptr));
   while (ordered != nullptr) {
     LoopWait* const wait = std::exchange(ordered, ordered->after_);
@@ -224,19 +224,19 @@ void CompletionQueue::cancel_waits(const char* why) {
   }
 }
 
-void CompletionQueue::abandon() {
-  if (forked()) return port_->forget();
+void CompletionQueue::close_now() {
+  if (forked()) return port_->leave_in_child();
   if (state_ == State::kClosed) return;
   const auto keep = Ref<CompletionQueue>::share(this);
-  shut();
+  end();
   cancel_waits("destroyed while a continuation waited");
   port_->detach(keep);
 }
 
 // From here on a thread that pushes work drops it.
-void CompletionQueue::shut() {
+void CompletionQueue::end() {
   state_ = State::kClosed;
-  const Pushed::Word word = pushed_.exchange(kShut);
+  const Pushed::Word word = pushed_.exchange(kEnded);
   release_threads();
   own_thread_.store(nullptr);
   local_.push_all(Pushed::oldest_first(word));
@@ -288,14 +288,14 @@ bool LoopWait::cancel(const Error& error) {
 
 LoopBridge& LoopBridge::operator=(LoopBridge&& other) noexcept {
   if (this != &other) {
-    if (queue_) queue_->abandon();
+    if (queue_) queue_->close_now();
     queue_ = std::move(other.queue_);
   }
   return *this;
 }
 
 LoopBridge::~LoopBridge() {
-  if (queue_) queue_->abandon();
+  if (queue_) queue_->close_now();
 }
 
 }  // namespace millrace

@@ -4,7 +4,7 @@
 // event_bridge.h, asio_bridge.h and completion_fd.h.
 //
 //   future.then(bridge, f)           any thread        the loop's thread
-//     value not there yet -> LoopWait (in a list)
+//     value pending       -> LoopWait (in a list)
 //     value arrives       -> push ---- wake, if asleep ----> drain: run, run, run ... asleep
 //
 //  - CQ-1 work runs only inside drain(), on the loop's thread, in the order of pushing; never
@@ -20,7 +20,7 @@
 //  - CQ-5 close() gives kCancelled to every LoopWait, on the loop's thread, runs what was pushed
 //    until then, drops the rest, releases the loop and completes. Nothing runs afterwards.
 //  - CQ-6 after a fork the child's copy refuses everything with kFailedPrecondition and touches
-//    neither the loop nor its descriptors, which it shares with the parent. A loop that goes on in
+//    neither the loop nor its descriptors, which it shares with the parent. A loop that runs on in
 //    the child is revived first (uv_loop_fork, event_reinit, notify_fork), or its turns change what
 //    the parent's loop waits for. The bridge's part of that loop is no longer heard after its first
 //    turn, but stays there with its descriptor, and keeps the loop alive if it did so at the fork:
@@ -59,7 +59,7 @@ struct BridgeStats {
   std::uint64_t wake_ups = 0;  // asked of the loop
   std::uint64_t drains = 0;    // turns of the loop
   std::uint64_t ran = 0;       // pieces of work
-  std::size_t waiting = 0;     // continuations whose value is not there yet
+  std::size_t waiting = 0;     // continuations whose value is pending
 };
 
 // What a CompletionQueue asks of a loop. Owned by its queue.
@@ -68,17 +68,17 @@ class LoopPort {
   virtual ~LoopPort() = default;
   // Has the loop call drain() soon, on its thread and not inside this call. Thread-safe.
   virtual void wake() noexcept = 0;
-  // Whether the bridge alone is a reason for the loop to go on. On the loop's thread.
+  // Whether the bridge alone keeps the loop running. On the loop's thread.
   virtual void keep_alive(bool on) noexcept = 0;
-  // Lets go of the loop, then calls queue->detached(). On the loop's thread, once, after it nothing
+  // Releases the loop, then calls queue->detached(). On the loop's thread, once, after it nothing
   // but wake() (which may have been on its way).
   virtual void detach(Ref<CompletionQueue> queue) noexcept = 0;
-  // The process is a fork's child: the loop must not hear of this port again.
-  virtual void forget() noexcept = 0;
+  // The process is a fork's child: the loop must not see this port again.
+  virtual void leave_in_child() noexcept = 0;
   // True: one thread runs the loop, always the same. False: every thread that drains is its thread.
   virtual bool one_thread() const { return true; }
-  // Whether the thread that makes the bridge counts as the loop's until a drain tells better. True
-  // where it may be a callback of the loop, which cannot be found out.
+  // Whether the thread that makes the bridge counts as the loop's until a drain shows which is.
+  // True where it may be a callback of the loop, which cannot be found out.
   virtual bool made_on_loop() const { return true; }
 };
 
@@ -98,8 +98,8 @@ class CompletionQueue final : public RefCounted, public Executor {
   Future<void> close();
   // Close without the loop: drops what is there, runs nothing. On the loop's thread, or while the
   // loop does not run. Nothing if it is closed.
-  void abandon();
-  // By the port: the loop is let go of.
+  void close_now();
+  // By the port: the loop is released.
   void detached();
   // True in the child of a fork that came after this was made.
   bool forked() const { return detail::fork_generation() != generation_; }
@@ -109,7 +109,7 @@ class CompletionQueue final : public RefCounted, public Executor {
  private:
   friend class detail::LoopWait;
   enum class State : std::uint8_t {
-    kOpen,     // -> kClosing, kClosed (abandoned)
+    kOpen,     // -> kClosing, kClosed (close_now)
     kClosing,  // waits are cancelled, what was pushed runs -> kClosed
     kClosed,   // final
   };
@@ -117,7 +117,7 @@ class CompletionQueue final : public RefCounted, public Executor {
   using Arrivals = IntrusiveStack<detail::LoopWait, &detail::LoopWait::after_>;
   static constexpr Pushed::Word kAwake = 0;   // nothing there, but a drain will look again
   static constexpr Pushed::Word kAsleep = 1;  // nothing there: wake the loop
-  static constexpr Pushed::Word kShut = 2;    // final; of arrivals_ too
+  static constexpr Pushed::Word kEnded = 2;   // final; of arrivals_ too
 
   ~CompletionQueue() override;
 
@@ -128,7 +128,7 @@ class CompletionQueue final : public RefCounted, public Executor {
   void cancel_waits(const char* why);
   Work* next();
   void wake();
-  void shut();
+  void end();
   void adopt_thread();
   void mark_thread(const Ref<detail::ThreadMark>& here);
   void release_threads();

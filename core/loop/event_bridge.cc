@@ -19,7 +19,7 @@ using OwnedEvent = std::unique_ptr<event, FreeEvent>;
 // So far away that it never comes: what counts is that it is pending.
 constexpr timeval kOneDay{.tv_sec = 24 * 60 * 60, .tv_usec = 0};
 
-// Three events. `readable` hears of wake-ups, always; it is marked internal, as libevent's own
+// Three events. `readable` gets wake-ups, always; it is marked internal, as libevent's own
 // wake-up descriptor is, so that a base with nothing else ends (there is no other way to let an
 // event be heard without counting). `turn` is activated by it and drains: unlike an internal event
 // it counts as one that has happened, which ends event_base_loop(EVLOOP_ONCE). `alive` is a timer,
@@ -28,7 +28,7 @@ struct Events {
   OwnedEvent readable;
   OwnedEvent turn;
   OwnedEvent alive;
-  CompletionQueue* queue = nullptr;  // nullptr: a fork's child has forgotten it
+  CompletionQueue* queue = nullptr;  // nullptr: in a fork's child
 
   Status add(event_base* base, int descriptor) {
     readable.reset(event_new(base, descriptor, EV_READ | EV_PERSIST, &Events::on_readable, this));
@@ -65,7 +65,7 @@ class EventBridge::Port final : public LoopPort {
 
   void watch(CompletionQueue& queue) {
     events_->queue = &queue;
-    wake();  // the first turn tells which thread is the base's
+    wake();  // the first turn shows which thread is the base's
   }
   void wake() noexcept override { event_.signal(); }
   void keep_alive(bool on) noexcept override {
@@ -79,7 +79,7 @@ class EventBridge::Port final : public LoopPort {
     events_ = nullptr;
     queue->detached();
   }
-  void forget() noexcept override {
+  void leave_in_child() noexcept override {
     // Freeing an event would change what the parent's base waits for: they stay, and do nothing.
     // Their descriptor stays open, as a base that the child revives looks at it.
     events_.release()->queue = nullptr;

@@ -20,7 +20,7 @@ enum Readiness : unsigned {
 };
 
 // Watches one descriptor, which it borrows and makes non-blocking. Thread-safety: confined to the
-// loop's thread. Destroyed before its loop; a wait that is going on then gives kCancelled.
+// loop's thread. Destroyed before its loop; a wait that is under way then gives kCancelled.
 class DescriptorWatch {
  public:
   virtual ~DescriptorWatch() = default;
@@ -32,7 +32,7 @@ class DescriptorWatch {
 // The loop is an Executor: work that is posted runs on the thread that is in run(), in the order of
 // posting. Wake-ups are coalesced: posting to a loop that is awake, or about to wake, costs no
 // system call. Nothing waits in it (wait_blocking() there is CHECKed). Deleting it closes it and
-// gives its descriptors back; what is left are a few hundred bytes that refuse for ever (EX-3), its
+// closes its descriptors; what is left are a few hundred bytes that refuse for ever (EX-3), its
 // timers too. Thread-safety: submit, stop and timers() are thread-safe; the rest is confined.
 class EventLoop : public Executor {
  public:

@@ -78,6 +78,8 @@ class LoopBase : public EventLoop {
   TimerQueue timers_;
   std::optional<DeadlineFd> deadline_{std::in_place};  // until the loop is deleted
   Mutex mutex_;
+  // A list under a mutex, not moodycamel's queue: that one keeps the order of one producer's posts
+  // only, and posts of two threads, one of which happens before the other, must keep theirs too.
   WorkQueue posted_ MILLRACE_GUARDED_BY(mutex_);
   bool closed_ MILLRACE_GUARDED_BY(mutex_) = false;
   std::atomic<bool> awake_{false};  // down only while a wake-up is needed to be heard

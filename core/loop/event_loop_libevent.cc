@@ -22,7 +22,7 @@ struct FreeBase {
   void operator()(event_base* base) const { event_base_free(base); }
 };
 
-// What epoll cannot wait for, told before libevent logs about it.
+// What epoll cannot wait for, reported before libevent logs about it.
 Status check_watchable(int descriptor) {
   struct stat info{};
   const std::string what =

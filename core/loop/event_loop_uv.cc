@@ -1,4 +1,4 @@
-// EventLoop over libuv. One async handle wakes it, one poll handle hears of the next deadline
+// EventLoop over libuv. One async handle wakes it, one poll handle gets the next deadline
 // (libuv's own timers have whole milliseconds, which a loader's read would lose at every batch);
 // the prepare handle runs before every wait and is where due timers run and the next one is set.
 #include <uv.h>
@@ -85,7 +85,7 @@ class UvEventLoop final : public LoopBase {
   }
 
  private:
-  // data == nullptr: not there yet.
+  // data == nullptr: not made yet.
   struct Handles {
     Handles() = default;
     Handles(const Handles&) = delete;

@@ -16,7 +16,7 @@ namespace {
 struct Handle {
   uv_poll_t poll;
   int descriptor = -1;
-  CompletionQueue* queue = nullptr;  // nullptr: a fork's child has forgotten it
+  CompletionQueue* queue = nullptr;  // nullptr: in a fork's child
   Ref<CompletionQueue> closing;      // from detach on
   Handle* left_before = nullptr;     // of those left behind
 
@@ -40,7 +40,7 @@ class UvBridge::Port final : public LoopPort {
   void watch(CompletionQueue& queue) {
     handle_->queue = &queue;
     uv_poll_start(&handle_->poll, UV_READABLE, &Port::on_readable);
-    wake();  // the first turn tells which thread is the loop's
+    wake();  // the first turn shows which thread is the loop's
   }
 
   void wake() noexcept override { event_.signal(); }
@@ -64,7 +64,7 @@ class UvBridge::Port final : public LoopPort {
     });
   }
   // A loop that the child revives looks at every descriptor that it had: this one stays open.
-  void forget() noexcept override {
+  void leave_in_child() noexcept override {
     handle_->queue = nullptr;
     event_.leave_open();
   }

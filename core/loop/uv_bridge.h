@@ -8,7 +8,7 @@
 // The loop is borrowed: one uv_poll_t of ours is added, loop->data and all of yours stay as they
 // are. That handle is ours, and a uv_walk that closes what it finds is to leave it out, or comes
 // after the bridge. Where it did close it, the bridge hears nothing more, close() never completes
-// and what waits is let go of by the destructor. Common to all bridges: completion_queue.h.
+// and the destructor drops what waits. Common to all bridges: completion_queue.h.
 #pragma once
 
 #include "millrace/core/loop/completion_queue.h"

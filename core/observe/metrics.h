@@ -23,7 +23,7 @@ class Counter {
  public:
   // relaxed: a sum orders nothing.
   void add(std::uint64_t n = 1) { shard().fetch_add(n, std::memory_order_relaxed); }
-  // The sum; exact once those who count are done.
+  // The sum; exact once all counting threads are done.
   std::uint64_t value() const;
 
  private:

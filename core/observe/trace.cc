@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-// One thread writes, any thread reads, and neither waits: a reader takes copies and throws away
+// One thread writes, any thread reads, and neither waits: a reader takes copies and skips
 // those that the writer may have been about to overwrite. Its memory is touched as it fills.
 //
 //  TR-1 `begun` is raised before the slot of an event is written and `written` after: the words of
@@ -67,7 +67,7 @@ struct LastRing {
   void* ring = nullptr;
 };
 constinit thread_local LastRing last_ring;
-constinit thread_local bool thread_ends = false;  // its rings are given back already
+constinit thread_local bool thread_ends = false;  // its rings are released already
 
 // Gives the rings of a thread back when it ends, for threads to come.
 struct ThreadRing {
@@ -124,7 +124,7 @@ std::string TraceRecorder::name_text(TraceName name) const {
 }
 
 // nullptr for what other thread_local objects record when their thread ends, and where there is no
-// memory: what is traced goes on without.
+// memory: the traced program runs on without it.
 TraceRecorder::Ring* TraceRecorder::find_ring() try {
   if (thread_ends) return nullptr;
   std::vector<ThreadRing>& mine = thread_rings.all;
@@ -153,8 +153,8 @@ TraceRecorder::Ring* TraceRecorder::find_ring() try {
   last_ring = {id_, known->ring.get()};
   return static_cast<Ring*>(last_ring.ring);
 } catch (const std::bad_alloc&) {
-  static std::atomic<bool> told{false};
-  if (!told.exchange(true)) {
+  static std::atomic<bool> reported{false};
+  if (!reported.exchange(true)) {
     MILLRACE_LOG(kWarning, "core",
                  "the timeline lacks the events of a thread: there is no memory for its ring");
   }

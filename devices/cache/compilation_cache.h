@@ -19,7 +19,7 @@ struct CompilationCacheOptions {
   std::uint64_t max_bytes = std::uint64_t{4} << 30;  // of all entries
 
   // "FOLDER[,read_only][,max=BYTES]", BYTES a whole number with K, M or G behind it if one likes.
-  // kInvalidArgument tells what it may be.
+  // kInvalidArgument says what it may be.
   static Result<CompilationCacheOptions> parse(std::string_view text);
 };
 

@@ -1,6 +1,6 @@
 // EntryFolder: a folder of named bytes that any number of processes read and write at once. An
 // entry is whole or not there: it is written beside, synced and renamed into its place, and a
-// checksum tells what a disk or a stranger has changed. There are no locks, so none can be left
+// checksum finds what a disk or a stranger has changed. There are no locks, so none can be left
 // behind. Read next: compilation_cache.h, which keeps compiled programs in one.
 #pragma once
 
@@ -32,7 +32,7 @@ class EntryFolder {
   // Nothing if there is none that max_bytes allows; kDataLoss, which names the file, for one that
   // is truncated or damaged; other errors of the disk.
   Result<std::optional<std::string>> get(const Digest& key) const;
-  // Marks an entry as used now: those used longest ago go first. Not told if it fails.
+  // Marks an entry as used now: those used longest ago go first. A failure is not reported.
   void touch(const Digest& key) const;
   // Replaces what is there. Then removes entries, those used longest ago first, until what is left
   // fits, and what processes that were killed have left. kResourceExhausted, with nothing written,

@@ -97,7 +97,7 @@ Status SimClient::kill(DeviceId device, const Error& cause) {
     failed = std::move(failing->failed_promise);
   }
   note({.kind = SimEvent::Kind::kDeviceFailed, .device = device});
-  if (failed.valid()) failed.set_error(error);  // first: who sees the end of a launch may ask
+  if (failed.valid()) failed.set_error(error);  // first: code that sees the end of a launch may ask
   for (const Ref<SimQueued>& launch : launches) launch->finish(std::unexpected(error));
   return {};
 }

@@ -72,7 +72,7 @@ SimQueued* SimDevice::candidate(bool in_order) const {
   return nullptr;
 }
 
-void SimDevice::forget(const SimQueued& launch) {
+void SimDevice::erase(const SimQueued& launch) {
   if (running == &launch) running = nullptr;
   std::erase_if(queue, [&](const Ref<SimQueued>& queued) { return queued.get() == &launch; });
 }

@@ -134,7 +134,7 @@ class SimDevice {
   static const Error* find(const std::vector<Nth>& faults, std::uint64_t nth);
   // The launch that would begin next; nullptr while one runs or none may begin.
   SimQueued* candidate(bool in_order) const;
-  void forget(const SimQueued& launch);
+  void erase(const SimQueued& launch);
 
   std::vector<Ref<SimQueued>> queue;
   SimQueued* running = nullptr;

@@ -147,7 +147,7 @@ void SimLaunch::try_begin(SimCore& client, SimDevice& device) {
     }
     launch = Ref<SimLaunch>::share(next);
     for (const Part& part : next->parts_) {
-      part.device->forget(*next);
+      part.device->erase(*next);
       part.device->running = next;
     }
     next->begin_ = client.now();
@@ -299,7 +299,7 @@ void SimLaunch::finish(const Status& status) {
     for (const Part& part : parts_) {
       ran = part.device->running == this;
       if (ran) part.device->busy += std::max(now - begin_, Duration(0));
-      part.device->forget(*this);
+      part.device->erase(*this);
     }
   }
   if (timer) client_.options.timers->cancel(*timer);

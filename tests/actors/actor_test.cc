@@ -167,7 +167,7 @@ TEST(ActorTest, AKillFailsWhatIsInFlightAtOnce) {
   });
 }
 
-// Held up until it is let go; what it is sent meanwhile holds something.
+// Held up until it is unblocked; what it is sent meanwhile holds something.
 struct Stick {
   Future<void> until;
 };
@@ -185,7 +185,7 @@ class Stuck final : public Actor {
   int pinned_ = 0;
 };
 
-TEST(ActorTest, WhatIsWithdrawnFromAStuckActorLetsGoAndTakesNoRoom) {
+TEST(ActorTest, WithdrawnMessageOfAStuckActorIsReleasedAndTakesNoRoom) {
   for_each_seed(20, [](Simulation& sim) {
     const ActorOptions options{.mailbox_bytes = 4 << 10, .waiting_bytes = 64 << 10};
     auto stuck = sim.actors().spawn<Stuck>("stuck", options).value();
@@ -219,7 +219,7 @@ TEST(ActorTest, WhatIsWithdrawnFromAStuckActorLetsGoAndTakesNoRoom) {
         EXPECT_NE(one.result().error().code(), ErrorCode::kResourceExhausted)
             << one.result().error().to_string();
       }
-      EXPECT_EQ(held.use_count(), 1 + accepted) << "those in the mailbox, and nobody else";
+      EXPECT_EQ(held.use_count(), 1 + accepted) << "only the messages in the mailbox hold it";
     }
     EXPECT_GE(accepted, 1);
     end.set_value();

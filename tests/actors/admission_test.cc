@@ -28,13 +28,13 @@ TEST(AdmissionTest, AdmitsUpToTheLimitAndNotMore) {
   EXPECT_EQ(admission.load().messages, 3u);
   EXPECT_EQ(admission.load().bytes, 100u);
   EXPECT_FALSE(admission.release(5));
-  EXPECT_EQ(admission.load().messages, 2u) << "done, though its room is not given back yet";
+  EXPECT_EQ(admission.load().messages, 2u) << "done, though its room is not released yet";
   EXPECT_EQ(admission.load().bytes, 95u);
   EXPECT_EQ(admission.try_admit(5), Verdict::kFull);
   EXPECT_FALSE(admission.flush());
   EXPECT_EQ(admission.try_admit(5), Verdict::kAdmitted);
   EXPECT_FALSE(admission.release(60));
-  EXPECT_EQ(admission.try_admit(60), Verdict::kAdmitted) << "so much room is given back at once";
+  EXPECT_EQ(admission.try_admit(60), Verdict::kAdmitted) << "so much room is released at once";
 }
 
 TEST(AdmissionTest, OneMessageAloneAlwaysFits) {
@@ -46,7 +46,7 @@ TEST(AdmissionTest, OneMessageAloneAlwaysFits) {
   EXPECT_TRUE(admission.empty());
 }
 
-TEST(AdmissionTest, RoomIsGivenBackAfterSomeMessagesWithoutAFlush) {
+TEST(AdmissionTest, RoomIsReleasedAfterSomeMessagesWithoutAFlush) {
   Admission admission(100, 1000);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(admission.try_admit(1), Verdict::kAdmitted);
   EXPECT_EQ(admission.try_admit(1), Verdict::kFull);
@@ -55,7 +55,7 @@ TEST(AdmissionTest, RoomIsGivenBackAfterSomeMessagesWithoutAFlush) {
   EXPECT_EQ(admission.load().messages, 51u);
 }
 
-TEST(AdmissionTest, NobodyOvertakesOneWhoWaits) {
+TEST(AdmissionTest, NoMessageOvertakesAWaitingOne) {
   Admission admission(100, 1000);
   Item large(90);
   Item small(5);
@@ -67,10 +67,10 @@ TEST(AdmissionTest, NobodyOvertakesOneWhoWaits) {
   EXPECT_EQ(admission.next_waiting(), &large);
   EXPECT_EQ(admission.next_waiting(), &small);
   EXPECT_EQ(admission.next_waiting(), nullptr);
-  EXPECT_EQ(admission.try_admit(5), Verdict::kAdmitted) << "nobody waits any more";
+  EXPECT_EQ(admission.try_admit(5), Verdict::kAdmitted) << "no message waits any more";
 }
 
-TEST(AdmissionTest, WaitingEndsWhenTheFirstFitsAndGoesOnAfterIt) {
+TEST(AdmissionTest, WaitingEndsWhenTheFirstFitsAndContinuesAfterIt) {
   Admission admission(100, 1000);
   Item first(80);
   Item second(80);
@@ -104,7 +104,7 @@ TEST(AdmissionTest, TheLineItselfIsBounded) {
   EXPECT_EQ(admission.wait(&second), Verdict::kFull);
 }
 
-// Of a tell that may be given up; taken by the line, which deletes it then.
+// The envelope of a tell that may be withdrawn; the line owns it and deletes it.
 class Given final : public Envelope {
  public:
   Given(std::size_t bytes, int& alive) : Envelope(kType, bytes), alive_(alive) {
@@ -120,7 +120,7 @@ class Given final : public Envelope {
   int& alive_;
 };
 
-TEST(AdmissionTest, WhoIsWithdrawnLeavesTheLineAndTheOthersStayInOrder) {
+TEST(AdmissionTest, WithdrawnMessageLeavesTheLineAndTheOthersStayInOrder) {
   Admission admission(100, 1000);
   admission.try_admit(100);
   int alive = 0;
@@ -161,7 +161,7 @@ TEST(AdmissionTest, WhoIsWithdrawnLeavesTheLineAndTheOthersStayInOrder) {
   EXPECT_EQ(alive, 0);
 }
 
-TEST(AdmissionTest, WhoIsWithdrawnTakesNoRoomFromOthersInAFullLine) {
+TEST(AdmissionTest, WithdrawnMessageTakesNoRoomFromOthersInAFullLine) {
   Admission admission(100, 200);
   admission.try_admit(100);
   int alive = 0;
@@ -174,7 +174,7 @@ TEST(AdmissionTest, WhoIsWithdrawnTakesNoRoomFromOthersInAFullLine) {
   EXPECT_EQ(admission.wait(&item), Verdict::kFull);
   all[2]->accepted->set({});
   admission.withdraw();
-  EXPECT_EQ(alive, 4) << "one of four: nobody looks for it yet";
+  EXPECT_EQ(alive, 4) << "one of four: the line is not searched yet";
   EXPECT_EQ(admission.wait(&item), Verdict::kWaiting);
   EXPECT_EQ(alive, 3);
   EXPECT_EQ(admission.load().waiting_bytes, 200u);
@@ -185,7 +185,7 @@ TEST(AdmissionTest, WhoIsWithdrawnTakesNoRoomFromOthersInAFullLine) {
   EXPECT_EQ(alive, 0);
 }
 
-TEST(AdmissionTest, LineOfWhichAllAreWithdrawnIsEmptyAndGoesOn) {
+TEST(AdmissionTest, LineOfWithdrawnMessagesIsEmptyAndAdmitsTheNext) {
   Admission admission(100, 1000);
   admission.try_admit(100);
   int alive = 0;
@@ -209,7 +209,7 @@ TEST(AdmissionTest, NoticesNeedNoRoom) {
   EXPECT_EQ(admission.load().bytes, 1100u);
 }
 
-TEST(AdmissionTest, CloseRefusesAndReturnsWhoWaitedInOrder) {
+TEST(AdmissionTest, CloseRefusesAndReturnsTheWaitingMessagesInOrder) {
   Admission admission(100, 1000);
   Item first(60);
   Item second(60);
@@ -223,7 +223,7 @@ TEST(AdmissionTest, CloseRefusesAndReturnsWhoWaitedInOrder) {
   EXPECT_EQ(admission.try_admit(1), Verdict::kClosed);
   EXPECT_EQ(admission.admit_anyway(1), Verdict::kClosed);
   EXPECT_EQ(admission.wait(&first), Verdict::kClosed);
-  EXPECT_FALSE(admission.release(60)) << "nobody waits";
+  EXPECT_FALSE(admission.release(60)) << "no message waits";
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ constexpr int kMessages = 111'660;
 constexpr std::size_t kMessageBytes = 4096;
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
-// Of the whole process, free lists of the pool included.
+// Counts the whole process, free lists of the pool included.
 std::size_t allocated_bytes() {
 #if defined(__GLIBC__)
   const struct mallinfo2 info = ::mallinfo2();

@@ -111,7 +111,7 @@ TEST_F(HandlerWatchTest, NamesAHandlerWithinASecondOfItsLimitWithAgeAndQueue) {
   });
 }
 
-TEST_F(HandlerWatchTest, OfManyActorsAtRestNoneIsTouched) {
+TEST_F(HandlerWatchTest, IdleActorsAreNotTouched) {
   Simulation sim(1);
   for (int i = 0; i < 5000; ++i)
     ASSERT_TRUE(sim.actors().spawn<Slow>("idle " + std::to_string(i), {}));

@@ -100,7 +100,7 @@ TEST(MailboxTest, CloseReturnsTheRestInOrderAndTakesNothingMore) {
 }
 
 // Real threads: the races between pushes and going idle or held are the point. "Scheduling" is a
-// counter that must be 0 or 1; whoever raises it runs the owner's part right there.
+// counter that must be 0 or 1; the thread that raises it runs the owner's part right there.
 TEST(MailboxStressTest, NothingIsLostOrDoubledAndOneOwnerRuns) {
   constexpr int kSenders = 4;
   constexpr int kEach = 20'000;

@@ -1,5 +1,5 @@
-// An ask fails with the death of whoever holds its reply, wherever the reply has gone and whatever
-// else the dead one is still busy with. "Within 50 ms" is here: without any time passing.
+// An ask fails when the actor that holds its reply dies, wherever the reply has gone and whatever
+// else the dead actor is still busy with. "Within 50 ms" is here: without any time passing.
 #include "millrace/actors/reply.h"
 
 #include <optional>
@@ -132,7 +132,7 @@ TEST(ReplyTest, AKeptReplyFailsWithItsHolderThoughAnotherHandlerOfThatOneHangs) 
   });
 }
 
-TEST(ReplyTest, AForwardedReplyFailsWithWhoeverHoldsItAfterAnyNumberOfHops) {
+TEST(ReplyTest, AForwardedReplyFailsWithItsHolderAfterAnyNumberOfHops) {
   for_each_seed(100, [](Simulation& sim) {
     Promise<void> wedge;
     std::vector<ActorRef<Node>> nodes;
@@ -237,7 +237,7 @@ TEST(ReplyTest, AnAnswerAfterTheForwardingArrives) {
   });
 }
 
-TEST(ReplyTest, HandlerThatThrowsWhileItHoldsItsReplyTellsItsException) {
+TEST(ReplyTest, HandlerThatThrowsWhileItHoldsItsReplyAnswersWithItsException) {
   for_each_seed(10, [](Simulation& sim) {
     auto node = sim.actors().spawn<Thrower>("node", {}).value();
     const Error error = sim.run(node.ask(Throwing{})).error();

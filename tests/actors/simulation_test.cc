@@ -55,22 +55,22 @@ TEST(SimulationTest, RunForStopsAtItsEndWhateverTimersSay) {
 
 TEST(SimulationTest, ADeadlockFailsTheTestAndListsWhatIsPending) {
   Simulation sim(1);
-  sim.on_stuck([] { return std::string("  nobody sets the promise"); });
+  sim.on_stuck([] { return std::string("  the promise is never set"); });
   Promise<int> promise;
   EXPECT_NONFATAL_FAILURE(
       EXPECT_FALSE(sim.run(promise.future()).has_value()),
-      "1 futures pending, 0 pieces of work, 0 timers\n  nobody sets the promise");
+      "1 futures pending, 0 pieces of work, 0 timers\n  the promise is never set");
   promise.set(1);
 }
 
 TEST(SimulationTest, AFutureThatNeverCompletesFailsTheTest) {
-  Promise<int>* forgotten = nullptr;
+  Promise<int>* unset = nullptr;
   EXPECT_NONFATAL_FAILURE(
       {
         Simulation sim(1);
-        forgotten = new Promise<int>;
+        unset = new Promise<int>;
         sim.finish();
-        delete forgotten;
+        delete unset;
       },
       "futures never completed");
 }
@@ -82,7 +82,7 @@ TEST(SimulationTest, AFutureThatIsHeldForEverFailsTheTest) {
         Simulation sim(1);
         *leaked = make_ready(1);
       },
-      "somebody still holds futures");
+      "futures are still held");
   delete leaked;
 }
 

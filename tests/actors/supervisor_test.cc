@@ -91,7 +91,7 @@ void fail_and_settle(Simulation& sim, std::string_view name) {
   sim.run_until_idle();
 }
 
-TEST_F(SupervisorTest, AFailedChildIsRestartedUnderItsNameAndTheOthersGoOn) {
+TEST_F(SupervisorTest, AFailedChildIsRestartedUnderItsNameAndTheOthersRunOn) {
   for_each_seed(30, [](Simulation& sim) {
     Script script;
     supervise(sim, {worker("a", script), worker("b", script)});
@@ -195,7 +195,7 @@ TEST_F(SupervisorTest, AStartThatFailsCountsLikeAnyEnd) {  // SV-2
   });
 }
 
-TEST_F(SupervisorTest, AConstructorThatThrowsAtTheFirstStartEscalatesAndLeavesNobody) {
+TEST_F(SupervisorTest, AConstructorThatThrowsAtTheFirstStartEscalatesAndLeavesNoChild) {
   for_each_seed(10, [](Simulation& sim) {
     Script good;
     Script bad;
@@ -220,7 +220,7 @@ TEST_F(SupervisorTest, ARestartWaitsForItsPause) {
     sim.run_for(milliseconds(2));
     EXPECT_TRUE(sim.actors().find<Worker>("a"));
     fail_and_settle(sim, "a");
-    EXPECT_TRUE(sim.run(root.stop())) << "a pause holds nobody up";
+    EXPECT_TRUE(sim.run(root.stop())) << "a pause does not delay the stop";
     EXPECT_FALSE(sim.actors().find<Worker>("a"));
   });
 }
@@ -397,7 +397,7 @@ TEST_F(SupervisorTest, SendersThatNeverPauseDoNotKeepTheSupervisor) {
   });
 }
 
-TEST_F(SupervisorTest, AChildThatIsLetGoOrEscalatesEndsItsReferences) {  // SV-4
+TEST_F(SupervisorTest, AChildThatIsStoppedOrEscalatesEndsItsReferences) {  // SV-4
   for_each_seed(20, [](Simulation& sim) {
     Script script;
     const ChildOptions never{.limit = {.restarts = 0, .window = seconds(1)}};
@@ -410,10 +410,10 @@ TEST_F(SupervisorTest, AChildThatIsLetGoOrEscalatesEndsItsReferences) {  // SV-4
     const Future<ActorRef<Worker>> of_failed = fails.next_incarnation();
     const Future<ActorRef<Worker>> of_other = other.next_incarnation();
     EXPECT_TRUE(sim.run(stops.now().value().stop()));
-    const Error let_go = sim.run(of_stopped).error();
-    EXPECT_EQ(let_go.code(), ErrorCode::kUnavailable);
-    EXPECT_THAT(let_go.message(), HasSubstr("was let go: it stopped"));
-    EXPECT_EQ(let_go.detail<ActorGone>()->reason, ExitReason::kStopped);
+    const Error gone = sim.run(of_stopped).error();
+    EXPECT_EQ(gone.code(), ErrorCode::kUnavailable);
+    EXPECT_THAT(gone.message(), HasSubstr(": it stopped"));
+    EXPECT_EQ(gone.detail<ActorGone>()->reason, ExitReason::kStopped);
     EXPECT_EQ(sim.run(stops.ask(Count{})).error().code(), ErrorCode::kUnavailable);
     EXPECT_FALSE(of_other.ready());
     EXPECT_TRUE(sim.run(fails.tell(Fail{})));
@@ -525,9 +525,9 @@ TEST_F(SupervisorStressTest, SendersOfManyThreadsAreAllAnsweredWhileTheChildRest
   EXPECT_EQ(wait_blocking(child.ask(Count{})).error().code(), ErrorCode::kUnavailable);
 }
 
-// Children that fail at any time, systems that close at any time: everything ends, and nobody is
-// left. (The simulation checks that no future, timer or actor is.)
-TEST_F(SupervisorTest, WhateverFailsWheneverNobodyIsLeft) {
+// Children fail at any time, systems close at any time: everything ends. (The simulation checks
+// that no future, timer or actor is left.)
+TEST_F(SupervisorTest, FailuresAtAnyTimeLeaveNoActorBehind) {
   int escalations = 0;
   for_each_seed(300, [&](Simulation& sim) {
     Script script;

@@ -210,7 +210,7 @@ TEST(SystemTest, CloseStopsTheNewestFirstAndRefusesNewActors) {
   });
 }
 
-TEST(SystemTest, AMonitorHearsOfTheEnd) {
+TEST(SystemTest, AMonitorGetsTheEnd) {
   for_each_seed(20, [](Simulation& sim) {
     Log log;
     Log other;

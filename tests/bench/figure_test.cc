@@ -8,9 +8,9 @@
 namespace millrace::bench {
 namespace {
 
-const Figure kTime{.name = "a.time", .unit = "us", .peer = "somebody", .limit = 0.5};
+const Figure kTime{.name = "a.time", .unit = "us", .peer = "other", .limit = 0.5};
 const Figure kRate{
-    .name = "a.rate", .unit = "1/s", .peer = "somebody", .goal = Goal::kAtLeast, .limit = 2};
+    .name = "a.rate", .unit = "1/s", .peer = "other", .goal = Goal::kAtLeast, .limit = 2};
 
 TEST(FigureTest, RatioIsTheMedianOfTheRatiosOfEachRound) {
   // A busy minute that slows both leaves the ratio; the medians alone would give 20 / 20.
@@ -24,8 +24,8 @@ TEST(FigureTest, RatioIsTheMedianOfTheRatiosOfEachRound) {
 TEST(FigureTest, P99IsTheMedianOfTheRoundsAndPrintedWhereThereIsOne) {
   const Summary s = summarize(kTime, {{{10, 11}, 40}, {{10, 13}, 40}, {{10, 99}, 40}});
   EXPECT_EQ(s.ours.p99, 13);
-  EXPECT_NE(to_text(kTime, s).find("10 us (p99 13), somebody: 40, ratio"), std::string::npos);
-  EXPECT_NE(to_json(kTime, s).find(R"("p99":13,"peer":"somebody","peer_value":40,"peer_p99":null)"),
+  EXPECT_NE(to_text(kTime, s).find("10 us (p99 13), other: 40, ratio"), std::string::npos);
+  EXPECT_NE(to_json(kTime, s).find(R"("p99":13,"peer":"other","peer_value":40,"peer_p99":null)"),
             std::string::npos);
 }
 
@@ -51,7 +51,7 @@ TEST(FigureTest, QuartilesAreThoseOfTheRatios) {
   EXPECT_EQ(s.upper_quartile, 6);
 }
 
-TEST(SessionTest, MeasuresTheRoundsAfterOneThatWarmsUpAndAlternatesWhoGoesFirst) {
+TEST(SessionTest, MeasuresTheRoundsAfterAWarmUpAndAlternatesTheFirst) {
   ::testing::internal::CaptureStdout();
   Session session({}, true, 0);
   std::string order;
@@ -67,7 +67,7 @@ TEST(SessionTest, MeasuresTheRoundsAfterOneThatWarmsUpAndAlternatesWhoGoesFirst)
       });
   EXPECT_EQ(order, "oppooppooppooppooppo");  // ten pairs
   EXPECT_EQ(::testing::internal::GetCapturedStdout(),
-            "{\"figure\":\"a.rate\",\"unit\":\"1/s\",\"ours\":4,\"p99\":null,\"peer\":\"somebody\","
+            "{\"figure\":\"a.rate\",\"unit\":\"1/s\",\"ours\":4,\"p99\":null,\"peer\":\"other\","
             "\"peer_value\":1,\"peer_p99\":null,\"ratio\":4.0000,\"goal\":2,\"met\":true,"
             "\"quartiles\":[4.0000,4.0000],\"rounds\":9,"
             "\"goal_is\":\">=\"}\n");
@@ -81,7 +81,7 @@ TEST(SessionTest, OnlyWhatWasAskedForIsMeasured) {
   EXPECT_TRUE(session.wants("b.other_4B"));
 }
 
-TEST(SessionTest, AMissAndASkipAreTold) {
+TEST(SessionTest, AMissAndASkipAreReported) {
   ::testing::internal::CaptureStdout();
   Session session({}, false, 9);
   session.skip("a.gone", "no peer");

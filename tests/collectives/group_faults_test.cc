@@ -23,7 +23,7 @@ std::vector<Rank> culprits_of(const Error& error) {
   return culprits == nullptr ? std::vector<Rank>() : culprits->ranks;
 }
 
-// All ranks' next collectives meet: nobody is a number behind.
+// All ranks' next collectives meet: no rank is a number behind.
 void expect_in_step(SimRanks& ranks) {
   std::vector<Future<Buffers>> sums;
   for (std::size_t r = 0; r < ranks.members.size(); ++r) {
@@ -216,7 +216,7 @@ TEST(GroupFaultsTest, ClosedGroupsLeaveNothingAlive) {
   sim.finish();
 }
 
-TEST(GroupFaultsTest, PendingCallHearsOfAFailureWhenNobodyHoldsAMember) {
+TEST(GroupFaultsTest, PendingCallFailsWithTheGroupWhenNoMemberIsHeld) {
   for_each_seed(20, [](Simulation& sim) {
     SimRanks ranks(sim, 2);
     auto members = ProcessGroup::create(sim.actors(), "dropped", ranks.devices).value();

@@ -13,7 +13,7 @@ CollectiveCall sum_of(std::int64_t n) {
   return {CollectiveCall::Kind::kAllReduce, ReduceOp::kSum, Rank{0}, {Shape(DType::kF32, {n})}};
 }
 
-TEST(MatcherTest, LastRankMatchesAndTheEntryIsForgotten) {
+TEST(MatcherTest, LastRankMatchesAndTheEntryIsErased) {
   Matcher matcher("g", 3);
   EXPECT_EQ(matcher.call(Rank{1}, 0, sum_of(4)).verdict, Verdict::kWaiting);
   EXPECT_EQ(matcher.call(Rank{0}, 0, sum_of(4)).verdict, Verdict::kWaiting);
@@ -49,7 +49,7 @@ TEST(MatcherTest, EveryDifferenceIsAMismatchThatNamesBothCalls) {
   }
 }
 
-TEST(MatcherTest, CallThatIsNotValidEndsItsSequenceForAllWhoeverCalledFirst) {
+TEST(MatcherTest, InvalidCallEndsItsSequenceForAllRanksInAnyOrder) {
   const Error invalid(ErrorCode::kUnimplemented, "no such mean");
   for (const bool first : {true, false}) {
     Matcher matcher("g", 3);
@@ -66,7 +66,7 @@ TEST(MatcherTest, CallThatIsNotValidEndsItsSequenceForAllWhoeverCalledFirst) {
   }
 }
 
-TEST(MatcherTest, EndedSequenceTellsWhoComesLate) {
+TEST(MatcherTest, EndedSequenceFailsALateRank) {
   Matcher matcher("g", 2);
   static_cast<void>(matcher.call(Rank{0}, 3, sum_of(1)));
   matcher.end(3, Error(ErrorCode::kDeadlineExceeded, "late"));
@@ -97,7 +97,7 @@ TEST(MatcherTest, RankThatNeverCallsAgainCostsABoundedAmount) {  // MA-3
   EXPECT_EQ(matcher.open(), 0u);
 }
 
-TEST(MatcherTest, MismatchesOfARankThatNeverCallsAreForgottenToo) {
+TEST(MatcherTest, MismatchesOfARankThatNeverCallsAreErasedToo) {
   Matcher matcher("g", 3);
   for (std::uint64_t n = 0; n < 2 * Matcher::kRemembered; ++n) {
     static_cast<void>(matcher.call(Rank{0}, n, sum_of(1)));

@@ -90,7 +90,7 @@ TEST(ProcessGroupTest, BarrierWaitsForTheLastRank) {  // GA-2
   sim.finish();
 }
 
-// By how many the living cells grow while so many groups are made, used, closed and let go of; the
+// By how many the living cells grow while so many groups are made, used, closed and released; the
 // simulation counts them.
 std::int64_t cells_of_groups(Simulation& sim, const std::vector<Device>& devices, int groups) {
   const std::int64_t before = AsyncValue::counts().alive;
@@ -217,7 +217,7 @@ TEST(ProcessGroupTest, CloseFailsWhatIsPendingWithCancelled) {
   sim.finish();
 }
 
-TEST(ProcessGroupTest, RendezvousGivesPayloadsAndNamesWhoIsMissing) {
+TEST(ProcessGroupTest, RendezvousGivesPayloadsAndNamesTheMissingRanks) {
   for_each_seed(20, [](Simulation& sim) {
     SimRanks ranks(sim, 12);
     std::vector<Future<Payloads>> meetings;

@@ -106,7 +106,7 @@ TEST(RendezvousMachineTest, EverybodyGetsEveryPayloadByPosition) {
   }
 }
 
-TEST(RendezvousMachineTest, DeadlineNamesExactlyWhoIsMissing) {  // RV-3
+TEST(RendezvousMachineTest, DeadlineNamesExactlyTheMissingRanks) {  // RV-3
   Network net(30);
   RendezvousKey key;
   for (int r = 0; r < 30; ++r) {
@@ -123,7 +123,7 @@ TEST(RendezvousMachineTest, DeadlineNamesExactlyWhoIsMissing) {  // RV-3
   EXPECT_NE(error.message().find("ranks 0, 9, 17"), std::string::npos) << error.message();
 }
 
-TEST(RendezvousMachineTest, WhoComesAfterTheDecisionGetsItAtOnce) {  // RV-2
+TEST(RendezvousMachineTest, RankThatComesAfterTheDecisionGetsItAtOnce) {  // RV-2
   Network net(3);
   const RendezvousKey key = net.join(1, "t", world(3));
   net.expire(1, key);

@@ -44,7 +44,7 @@ struct CountingWaiter final : Waiter {
   }
 };
 
-TEST(AsyncValueTest, WaitersHearInTheOrderInWhichTheyCame) {
+TEST(AsyncValueTest, WaitersAreNotifiedInTheOrderInWhichTheyCame) {
   struct Ordered final : Waiter {
     std::vector<int>* order;
     int number;
@@ -69,7 +69,7 @@ TEST(AsyncValueTest, SecondAttemptLoses) {
   EXPECT_EQ(*cell->result(), 1);
 }
 
-TEST(AsyncValueStressTest, WaiterThatRacesWithSetIsToldOnceAndSeesTheValue) {
+TEST(AsyncValueStressTest, WaiterThatRacesWithSetIsNotifiedOnceAndSeesTheValue) {
   for (int i = 0; i < kRounds; ++i) {
     auto cell = make_ref<Cell<int>>();  // AV-2, AV-3
     CountingWaiter a, b;

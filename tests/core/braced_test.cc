@@ -60,7 +60,7 @@ Task<int> awaits(std::shared_ptr<int> owner) {
   co_return 0;
 }
 
-TEST(BracedTest, OwnersInAwaitedBracesAreLetGoOnce) {
+TEST(BracedTest, OwnersInAwaitedBracesAreReleasedOnce) {
   const auto owner = std::make_shared<int>(1);
   ASSERT_TRUE(spawn(inline_executor(), awaits(owner)).ready());
   EXPECT_EQ(owner.use_count(), 1);

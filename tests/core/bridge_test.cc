@@ -221,13 +221,13 @@ TEST_P(BridgeTest, PendingContinuationKeepsTheLoopAliveAlsoAfterAnIdleRun) {  //
   EXPECT_EQ(bridge->stats().waiting, 1U);
   std::thread other;
   loop->call([&] { other = std::thread([&] { promise.set(3); }); });
-  loop->run();  // returns when nobody waits
+  loop->run();  // returns when no coroutine waits
   other.join();
   EXPECT_EQ(seen, 3);
   EXPECT_EQ(bridge->stats().waiting, 0U);
 }
 
-TEST_P(BridgeTest, IdleBridgeHearsOtherThreadsWhileTheUsersOwnWorkKeepsTheLoopAlive) {
+TEST_P(BridgeTest, IdleBridgeWakesForOtherThreadsWhileTheUsersOwnWorkKeepsTheLoopAlive) {
   loop->run();
   loop->hold(true);
   std::thread other;
@@ -396,7 +396,7 @@ TEST_P(BridgeTest, MadeAndDestroyedAThousandTimesLeaksNoDescriptorAndNoThread) {
   EXPECT_EQ(entries("/proc/self/task"), threads);
 }
 
-// Only Asio tells that nobody runs it on this thread.
+// Only Asio can say that no thread runs it.
 bool counts_as_maker(const LoopKind& kind) { return std::string_view(kind.name) != "Asio"; }
 
 TEST_P(BridgeTest, CallbackThatMakesABridgeRunsOnABridgedThread) {
@@ -637,7 +637,7 @@ TEST_P(BridgeStressTest, StormOfValuesFromManyThreadsLosesNothing) {
   EXPECT_EQ(sum, std::int64_t{kProducers} * kEach * (kEach - 1) / 2);
 }
 
-TEST_P(BridgeStressTest, WaitersThatRaceWithCloseAreToldOnceOnTheLoop) {
+TEST_P(BridgeStressTest, WaitersThatRaceWithCloseCompleteOnceOnTheLoop) {
   constexpr int kRounds = 100, kWaiters = 200;
   for (int round = 0; round < kRounds; ++round) {
     const auto raced = loop->make_bridge();
@@ -668,7 +668,7 @@ TEST_P(BridgeStressTest, WaitersThatRaceWithCloseAreToldOnceOnTheLoop) {
   }
 }
 
-TEST_P(BridgeStressTest, WaitersThatRaceWithDestructionAreToldAtMostOnce) {
+TEST_P(BridgeStressTest, WaitersThatRaceWithDestructionCompleteAtMostOnce) {
   constexpr int kRounds = 100, kWaiters = 200;
   for (int round = 0; round < kRounds; ++round) {
     auto raced = loop->make_bridge();

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(WhenAllTest, LowestIndexWinsAndInputsAreLetGo) {
+TEST(WhenAllTest, LowestIndexWinsAndInputsAreReleased) {
   std::vector<Promise<int>> promises(5);
   std::vector<Future<int>> futures;
   for (Promise<int>& p : promises) futures.push_back(p.future());
@@ -27,10 +27,10 @@ TEST(WhenAllTest, LowestIndexWinsAndInputsAreLetGo) {
   }
   ASSERT_TRUE(all.ready());
   EXPECT_EQ(all.result().error().code(), ErrorCode::kAborted);
-  EXPECT_TRUE(first->unique()) << "it is kept alive by nobody else";
+  EXPECT_TRUE(first->unique()) << "no other reference keeps it alive";
 }
 
-TEST(WhenAllTest, OfNothingIsThereAtOnce) {
+TEST(WhenAllTest, EmptyListIsReadyAtOnce) {
   EXPECT_TRUE(when_all(std::span<const Ref<AsyncValue>>()).ready());
 }
 
@@ -142,7 +142,7 @@ TEST(SleepUntilTest, StopGivesCancelledAtOnce) {
   stop.request_stop();
   ASSERT_TRUE(slept.ready());
   EXPECT_EQ(slept.result().error().code(), ErrorCode::kCancelled);
-  EXPECT_EQ(timers.pending(), 0u) << "the timer was taken back";
+  EXPECT_EQ(timers.pending(), 0u) << "the timer was cancelled";
 }
 
 TEST(SleepUntilTest, AQueueThatGoesAwayAbortsIt) {

@@ -35,7 +35,7 @@ TEST(FaultPointTest, SeveralInARowFail) {
   EXPECT_TRUE(fault_point("a"));
 }
 
-TEST(FaultPointTest, AnActHappensThereAndThePlaceGoesOn) {
+TEST(FaultPointTest, AnActHappensThereAndThePlaceContinues) {
   int acts = 0;
   ArmedFault fault("a", 2, [&acts] {
     ++acts;

@@ -65,7 +65,7 @@ int line_of_mistake(GraphBuilder& b) {
   return static_cast<int>(error.where().line());
 }
 
-TEST(GraphBuilderTest, MistakesAreToldWhereTheyWereMade) {
+TEST(GraphBuilderTest, MistakesAreReportedWhereTheyWereMade) {
   GraphBuilder twice;
   const Slot<int> a = twice.input<int>("a");
   const int second = __LINE__ + 1;
@@ -682,7 +682,7 @@ TEST(GraphTest, TheEndOfWaitsLeavesARunWithADeadlineAlone) {
 
 int reports = 0;
 
-TEST(GraphTest, ErrorOfARunThatNobodyLookedAtIsReportedOnce) {
+TEST(GraphTest, UnobservedErrorOfARunIsReportedOnce) {
   reports = 0;
   set_unobserved_error_handler([](const Error&) { ++reports; });
   GraphBuilder b;

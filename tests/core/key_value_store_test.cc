@@ -63,7 +63,7 @@ TEST_F(KeyValueStoreTest, DeadlineNamesTheKeyAndStopEndsTheWait) {
   stop.request_stop();
   ASSERT_TRUE(stopped.ready());
   EXPECT_EQ(stopped.result().error().code(), ErrorCode::kCancelled);
-  EXPECT_TRUE(store_.put("late", "x").result()) << "nobody waits any more";
+  EXPECT_TRUE(store_.put("late", "x").result()) << "no get waits any more";
 }
 
 TEST_F(KeyValueStoreTest, WhatWaitsWhenTheStoreGoesIsAborted) {

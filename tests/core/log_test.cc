@@ -84,7 +84,7 @@ TEST_F(LogTest, TextOfASilentLineIsNotMade) {
   EXPECT_EQ(made, 1);
 }
 
-TEST_F(LogTest, ErrorThatNobodyLookedAtIsLoggedOnce) {
+TEST_F(LogTest, UnobservedErrorIsLoggedOnce) {
   {
     const Error lost(ErrorCode::kDataLoss, "lost");
     Future<int> dropped(lost), forwarded(lost);

@@ -121,7 +121,7 @@ TEST(MemoryLeftTest, BadAllocOfACallbackIsResourceExhausted) {
 }
 
 // On a thread of its own, which has no ring yet.
-TEST(MemoryLeftTest, ATraceGoesOnWithoutARingThatThereIsNoMemoryFor) {
+TEST(MemoryLeftTest, ATraceContinuesWithoutARingThatDoesNotFitInMemory) {
   if (!kMemoryCanBeLimited) GTEST_SKIP() << "a sanitizer ends the process at such a size";
   TraceRecorder recorder(steady_clock(), std::size_t{1} << 44);
   const TraceLane lane = recorder.lane("lane");

@@ -189,7 +189,7 @@ TEST(MetricsTextTest, NamesAreMadeValid) {
   EXPECT_EQ(p.samples.at(0).labels.begin()->first, "a_b");
 }
 
-TEST(MetricsTextTest, NanosecondsAreToldAsSeconds) {
+TEST(MetricsTextTest, NanosecondsAreWrittenAsSeconds) {
   Metrics metrics;
   metrics.counter("busy_nanoseconds_total").add(1'500'000'000);
   metrics.gauge("age_nanoseconds").set(-250);

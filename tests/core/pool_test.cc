@@ -73,7 +73,7 @@ TEST(PoolTest, NoBlockIsGivenTwiceWhenListsPassThroughTheDepot) {
   for (void* block : blocks) pool_free(block, 300);
 }
 
-// Of a thread: lives longer than what the pool keeps for the thread, which is made after it.
+// A thread_local that outlives what the pool keeps for the thread, which is made after it.
 struct Late {
   void* block = nullptr;
   ~Late() {

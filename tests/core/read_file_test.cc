@@ -32,7 +32,7 @@ TEST(ReadFileTest, AFileIsReadWholeWhateverItsSize) {
   EXPECT_THAT(read_file("/proc/self/status").value(), HasSubstr("Pid:"));  // it tells no size
 }
 
-TEST(ReadFileTest, WhatIsNoRegularFileIsToldAtOnce) {
+TEST(ReadFileTest, WhatIsNoRegularFileFailsAtOnce) {
   const TempFolder folder;
   ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
   ASSERT_EQ(::symlink("pipe", folder.file("link").c_str()), 0);
@@ -60,7 +60,7 @@ std::ptrdiff_t descriptors() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
 }
 
-TEST(ReadFileTest, AFileThatHasNoRoomInMemoryIsToldAndItsDescriptorIsClosed) {
+TEST(ReadFileTest, AFileThatHasNoRoomInMemoryIsReportedAndItsDescriptorIsClosed) {
   if (!testing::kMemoryCanBeLimited) GTEST_SKIP() << "a sanitizer takes the addresses for itself";
   const TempFolder folder;
   const std::string path = folder.write("f", {});

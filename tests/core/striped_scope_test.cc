@@ -69,7 +69,7 @@ TEST(StripedScopeTest, LateHoldIsTakenWhileAnotherHolds) {
   EXPECT_FALSE(scope.hold_late());
 }
 
-TEST(StripedScopeTest, WhoeverWaitsForTheEndMayDestroyIt) {
+TEST(StripedScopeTest, TheWaiterForTheEndMayDestroyIt) {
   auto scope = std::make_unique<StripedScope>("a scope");
   StripedScope::Hold hold = scope->hold();
   scope->close().then(inline_executor(), [&](const Status&) { scope.reset(); }).ignore();
@@ -78,7 +78,7 @@ TEST(StripedScopeTest, WhoeverWaitsForTheEndMayDestroyIt) {
   EXPECT_EQ(scope, nullptr);
 }
 
-// Threads that take and leave while others close: the end comes once, when nobody is inside.
+// Threads enter and leave while others close: the end comes once, when no thread is inside.
 TEST(StripedScopeTest, EndsOnceUnderManyThreads) {
   constexpr int kThreads = 6;
   for (int round = 0; round < 40; ++round) {

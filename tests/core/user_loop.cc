@@ -135,7 +135,7 @@ class AsioLoop final : public UserLoop {
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> hold_;
 };
 
-// Ends when no bridge waits, nothing is readable and nobody holds it.
+// Ends when no bridge waits, nothing is readable and no hold is left.
 class PollLoop final : public UserLoop {
  public:
   std::shared_ptr<LoopBridge> make_bridge(const BridgeOptions& options) override {

@@ -53,7 +53,7 @@ class BridgedThreadTest : public ::testing::Test {
     static_cast<void>(wait_blocking(client->close()));
   }
 
-  // An owner whose last reference tells who let go of it: whoever has copied.
+  // An owner whose deleter records the thread that released the last reference: the copying one.
   Owner noted(std::vector<float>& values) {
     return {values.data(), [this](const void*) {
               if (std::this_thread::get_id() == here) ++copied_here;
@@ -146,12 +146,12 @@ TEST_F(BridgedThreadTest, DevicesOwnThreadMakesNoCallsForWhatWaited) {
                              .limits = {.launches = 1, .bytes = kElements * sizeof(float)},
                              .inline_when_idle = true})[0];
   std::vector<float> x(kElements, 1), y(kElements, 2);
-  std::binary_semaphore let_go(0);
-  before_program = [&let_go] { let_go.acquire(); };
+  std::binary_semaphore unblock(0);
+  before_program = [&unblock] { unblock.acquire(); };
   const Buffer there = wait_blocking(device.put({.data = x.data(), .shape = kArray})).value();
   const Future<Buffers> first = limited.execute(executable, {there});
   std::atomic<bool> by_device{false};
-  // Let go of by the thread that has copied.
+  // The thread that has copied releases it.
   const Future<PutResult> put =
       limited.put_borrowed({.data = y.data(),
                             .shape = kArray,
@@ -162,7 +162,7 @@ TEST_F(BridgedThreadTest, DevicesOwnThreadMakesNoCallsForWhatWaited) {
                                            })},
                            HostBufferSemantics::kImmutableOnlyDuringCall);
   EXPECT_FALSE(put.ready()) << "the program has all of the bytes";
-  let_go.release();
+  unblock.release();
   EXPECT_TRUE(wait_blocking(put));
   EXPECT_FALSE(by_device);
   EXPECT_TRUE(wait_blocking(limited.close()));

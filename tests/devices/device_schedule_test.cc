@@ -135,7 +135,7 @@ TEST_F(DeviceScheduleTest, SpanningLaunchesVoteInOrderAndTakeCreditsOnceArmed) {
   EXPECT_EQ(schedule_.next_to_vote(), &second);
 }
 
-TEST_F(DeviceScheduleTest, WhatLeavesGivesBackWhatItHad) {
+TEST_F(DeviceScheduleTest, WhatLeavesReleasesWhatItHad) {
   DevicePlace& granted = enter({.bytes = 90, .spanning = true});
   granted.voted = granted.armed = true;
   DevicePlace& waits = enter({.kind = Kind::kPut, .bytes = 90});

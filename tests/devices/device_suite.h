@@ -81,7 +81,7 @@ class DeviceSuite : public ::testing::TestWithParam<SuiteBackend> {
   static HostView view(const Vector& values) { return {.data = values.data(), .shape = kVector}; }
   Buffer put(const Vector& values, std::size_t device = 0);
   Vector fetch(const Argument& buffer, std::size_t device = 0);
-  // Of an execution that gives one.
+  // The output of an execution that has one.
   static Future<Buffer> first(const Future<Buffers>& outputs);
   template <class T>
   static ErrorCode code_of(const Result<T>& result) {

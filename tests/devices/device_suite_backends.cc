@@ -190,7 +190,7 @@ class PjrtSuiteClient final : public SuiteClient {
   std::unique_ptr<devices::pjrt::PjrtClient> client_;
 };
 
-// Programs take no time: time stands, since nobody moves the clock.
+// Programs take no time: time stands, since the test never moves the clock.
 class SimSuiteClient final : public SuiteClient {
  public:
   explicit SimSuiteClient(int devices) : client_({.timers = &timers_, .devices = devices}) {

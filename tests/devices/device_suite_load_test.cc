@@ -18,7 +18,7 @@ using devices::MemoryStats;
 using ::testing::ElementsAre;
 using ::testing::Eq;
 
-TEST_P(DeviceSuite, CallThatIsStoppedWhileItWaitsIsCancelledAndTheDeviceGoesOn) {
+TEST_P(DeviceSuite, CallThatIsStoppedWhileItWaitsIsCancelledAndTheDeviceRunsOn) {
   const Executable add = program("add");
   Promise<Buffer> never;
   std::stop_source stop;

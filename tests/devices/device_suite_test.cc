@@ -75,7 +75,7 @@ TEST_P(DeviceSuite, StridedSourceArrivesInRowMajorOrder) {
 }
 
 // Dense and row-major by default, everywhere; other orders where the backend has them.
-TEST_P(DeviceSuite, LayoutsAreToldAndOthersAreKeptOrRefused) {
+TEST_P(DeviceSuite, LayoutsAreReportedAndOthersAreKeptOrRefused) {
   using devices::DeviceLayout;
   const float values[] = {1, 2, 3, 4, 5, 6};
   const HostView there{.data = values, .shape = Shape(DType::kF32, {2, 3})};
@@ -305,7 +305,7 @@ TEST_P(DeviceSuite, ProgramThatIsNoneIsRefused) {
   EXPECT_THAT(compiled.error().message(), HasSubstr("2:"));
 }
 
-TEST_P(DeviceSuite, ClosedDeviceRefusesAndTheOtherGoesOn) {
+TEST_P(DeviceSuite, ClosedDeviceRefusesAndTheOtherRunsOn) {
   ASSERT_TRUE(wait_blocking(devices_[0].close()).has_value());
   const Vector values = {1, 2, 3, 4};
   EXPECT_EQ(code_of(wait_blocking(devices_[0].put(view(values)))), ErrorCode::kUnavailable);

@@ -45,7 +45,7 @@ TEST_F(RegistryTest, CpuIsChosenWhenThereIsNothingElse) {
   const ClientChoice choice = registry_.choose(variables({}), can_open).value();
   EXPECT_EQ(choice.name, "cpu");
   EXPECT_EQ(choice.reason, "PJRT_DEVICE is not set");
-  EXPECT_FALSE(choice.automatic);  // nobody need be told
+  EXPECT_FALSE(choice.automatic);  // no warning is needed
 }
 
 TEST_F(RegistryTest, PjrtDeviceChoosesWhateverItsCase) {
@@ -57,7 +57,7 @@ TEST_F(RegistryTest, PjrtDeviceChoosesWhateverItsCase) {
   EXPECT_FALSE(npu.automatic);
 }
 
-TEST_F(RegistryTest, BestThatCanBeOpenedIsTakenAndTheReasonTellsOfTheOthers) {
+TEST_F(RegistryTest, BestThatCanBeOpenedIsTakenAndTheReasonNamesTheOthers) {
   ASSERT_TRUE(registry_.add("npu", &no_chip, 7));
   const OpenedClient opened = registry_.open(variables({}), options({})).value();
   EXPECT_EQ(opened.choice.name, "cpu");
@@ -65,13 +65,13 @@ TEST_F(RegistryTest, BestThatCanBeOpenedIsTakenAndTheReasonTellsOfTheOthers) {
   EXPECT_EQ(opened.choice.reason,
             "PJRT_DEVICE is not set; 'npu' cannot be used: no chip is plugged in");
   EXPECT_TRUE(opened.choice.automatic);
-  // Whoever asks for it is not given another.
+  // Asking for it by name gives no other device.
   const auto asked = registry_.open(variables({{"PJRT_DEVICE", "NPU"}}), options({}));
   ASSERT_FALSE(asked);
   EXPECT_EQ(asked.error().message(), "no chip is plugged in");
 }
 
-TEST_F(RegistryTest, AutomaticChoiceTellsOfHowManyItIsTheFirst) {
+TEST_F(RegistryTest, AutomaticChoiceSaysOfHowManyItIsTheFirst) {
   ASSERT_TRUE(registry_.add("b", &no_chip, 7));
   ASSERT_TRUE(registry_.add("a", &no_chip, 7));
   ASSERT_TRUE(registry_.add("c", &no_chip, 8));
@@ -104,7 +104,7 @@ TEST_F(RegistryTest, UnknownKindIsAnErrorThatListsTheKnownOnes) {
             "PJRT_DEVICE names the device kind 'TPU', which is not known here; known: cpu, npu");
 }
 
-TEST_F(RegistryTest, UnknownKindIsToldWithWhereItWasNamed) {
+TEST_F(RegistryTest, UnknownKindIsReportedWithWhereItWasNamed) {
   const Error error =
       registry_.choose(variables({{"PJRT_DEVICE", "TPU"}}), can_open, "--device").error();
   EXPECT_TRUE(error.message().starts_with("--device names the device kind 'TPU'"))

@@ -21,15 +21,15 @@
 namespace millrace::devices {
 namespace {
 
-// Its puts do not return before they are let go. Two devices.
+// Its puts do not return before they are unblocked. Two devices.
 class StuckClient final : public testing::StubClient {
  public:
   StuckClient() : StubClient(2) {}
-  std::latch entered{1}, let_go{1}, left{1};
+  std::latch entered{1}, unblock{1}, left{1};
 
   Result<PutResult> put(const HostView&, HostBufferSemantics, DeviceId, int) override {
     entered.count_down();
-    let_go.wait();
+    unblock.wait();
     left.count_down();
     return none();
   }
@@ -93,8 +93,8 @@ TEST(StuckCallTest, EverythingThatWaitsEndsOnceWhenTheDeviceIsGivenUp) {
   ASSERT_TRUE(closed.ready());
   EXPECT_EQ(closed.result().error().code(), ErrorCode::kDeadlineExceeded);
   EXPECT_EQ(device.stats().busy, StuckClient::kBusy) << "what the client had measured";
-  // Its thread comes back, with a result that nobody waits for any more, and touches nothing.
-  all.client.let_go.count_down();
+  // Its thread comes back, with a result that no future waits for any more, and touches nothing.
+  all.client.unblock.count_down();
   all.client.left.wait();
   all.drivers[0].reset();  // it ends like any other
   const Future<Buffer> later = put(device, kView);
@@ -102,16 +102,16 @@ TEST(StuckCallTest, EverythingThatWaitsEndsOnceWhenTheDeviceIsGivenUp) {
   EXPECT_FALSE(later.result());
 }
 
-// Each of its puts waits to be let go. It can be killed.
+// Each of its puts waits to be unblocked. It can be killed.
 class KillableClient final : public testing::StubClient {
  public:
   KillableClient() : StubClient(1) {}
-  std::counting_semaphore<> entered{0}, let_go{0};
+  std::counting_semaphore<> entered{0}, unblock{0};
 
   Result<PutResult> put(const HostView&, HostBufferSemantics, DeviceId, int) override {
     if (failed_.ready()) return fail(ErrorCode::kUnavailable, "it was killed before");
     entered.release();
-    let_go.acquire();
+    unblock.acquire();
     return none();
   }
   Future<void> failed(DeviceId) const override { return failed_; }
@@ -161,14 +161,14 @@ TEST_F(KilledInACallTest, CallerBehindALongCallOfAnotherThreadQueues) {
   const Future<Buffer> second = device_.put(kView);
   EXPECT_FALSE(second.ready());
   EXPECT_EQ(device_.stats().queued, 1U);
-  client_.let_go.release(2);
+  client_.unblock.release(2);
   caller.join();
   EXPECT_FALSE(wait_blocking(first));
   EXPECT_FALSE(wait_blocking(second));
   EXPECT_TRUE(wait_blocking(device_.close()));
 }
 
-TEST_F(KilledInACallTest, EverythingEndsAtOnceAndTheThreadThatComesBackGoesOn) {
+TEST_F(KilledInACallTest, EverythingEndsAtOnceAndTheThreadThatComesBackRunsOn) {
   const auto owner = std::make_shared<int>();
   HostView owned = kView;
   owned.owner = owner;
@@ -191,7 +191,7 @@ TEST_F(KilledInACallTest, EverythingEndsAtOnceAndTheThreadThatComesBackGoesOn) {
   const Future<void> closed = device_.close();
   EXPECT_FALSE(closed.ready()) << "its thread is still in there";
   EXPECT_GT(owner.use_count(), 1) << "it may still read there";
-  client_.let_go.release();
+  client_.unblock.release();
   EXPECT_TRUE(wait_blocking(closed));
   EXPECT_EQ(code_of(first), ErrorCode::kDataLoss) << "it has ended once";
   EXPECT_EQ(device_.stats().puts, 1U);
@@ -204,21 +204,21 @@ TEST_F(KilledInACallTest, ThreadThatComesBackFindsAnotherQueue) {
   client_.entered.acquire();
   std::vector<Future<Buffer>> puts(5);
   for (Future<Buffer>& one : puts) one = put(device_, kView);
-  client_.let_go.release();
+  client_.unblock.release();
   client_.entered.acquire();  // the first of them; the others are in the queue now
   EXPECT_FALSE(wait_blocking(before));
   ASSERT_TRUE(device_.kill(power_cut_));
   EXPECT_EQ(code_of(puts[0]), ErrorCode::kDataLoss);
   for (std::size_t i = 1; i < puts.size(); ++i)
     EXPECT_EQ(code_of(puts[i]), ErrorCode::kUnavailable);
-  client_.let_go.release();
+  client_.unblock.release();
   EXPECT_TRUE(wait_blocking(device_.close()));
   EXPECT_EQ(device_.stats().puts, 2U);
 }
 
 // Many threads call, and one kills, while calls come and go.
 TEST_F(KilledInACallTest, NothingIsLostOfWhatComesMeanwhile) {
-  client_.let_go.release(1000);
+  client_.unblock.release(1000);
   std::vector<std::vector<Future<Buffer>>> puts(4);
   std::latch begin(5);
   std::vector<std::thread> threads;
@@ -235,7 +235,7 @@ TEST_F(KilledInACallTest, NothingIsLostOfWhatComesMeanwhile) {
   for (const auto& mine : puts) {
     for (const Future<Buffer>& one : mine) EXPECT_FALSE(wait_blocking(one));
   }
-  client_.let_go.release(1000);
+  client_.unblock.release(1000);
   EXPECT_TRUE(wait_blocking(device_.close()));
 }
 

@@ -77,7 +77,7 @@ class Driver {
     spanning();
   }
 
-  // Of the futures that were not there in time, how many still are not. After the close.
+  // Prints, after the close, how many of the futures that were late are still pending.
   void tell_waiting() const {
     std::size_t waiting = 0;
     for (const Ref<AsyncValue>& late : late_) {
@@ -207,7 +207,7 @@ class Driver {
     const Result<Buffers> y = wait(device().execute(program, {*x}));
     tell("execute.large", y);
     if (y) fetch("execute.large.fetch", (*y)[0], 4);
-    // Of nobody, while it runs.
+    // A program whose outputs are dropped while it runs.
     static_cast<void>(wait(device().execute(program, {*x})));
   }
 

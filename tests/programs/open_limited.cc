@@ -38,7 +38,7 @@ CallOptions within(const char* seconds) {
           .deadline = steady_clock().now() + std::chrono::duration_cast<Duration>(time)};
 }
 
-// Returns when somebody has written to it.
+// Returns when a byte was written to the pipe.
 void wait_for_byte(const char* pipe) {
   pollfd polled{.fd = ::open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC), .events = POLLIN};
   while (::poll(&polled, 1, -1) != 1) {

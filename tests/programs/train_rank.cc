@@ -50,7 +50,7 @@ class FolderStore final : public KeyValueStore {
   explicit FolderStore(std::string folder) : folder_(std::move(folder)) {}
 
   Future<std::string> get(std::string_view key, CallOptions /*call*/ = {}) override {
-    // Blocks, until somebody has moved a file of that name here.
+    // Blocks until another rank has moved a file of that name here.
     const int watch = ::inotify_init1(IN_CLOEXEC);
     ::inotify_add_watch(watch, folder_.c_str(), IN_MOVED_TO);
     Result<std::string> value = read(key);
@@ -76,7 +76,7 @@ class FolderStore final : public KeyValueStore {
   }
   Result<std::string> read(std::string_view key) const {
     std::ifstream in(path(key), std::ios::binary);
-    if (!in) return fail(ErrorCode::kNotFound, "nobody has put " + std::string(key));
+    if (!in) return fail(ErrorCode::kNotFound, "no rank has put " + std::string(key));
     std::stringstream text;
     text << in.rdbuf();
     return text.str();

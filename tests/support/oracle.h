@@ -56,7 +56,7 @@ class Oracle {
   std::unique_ptr<State> state_;
 };
 
-// Of two results alone. Each of `or_else` holds for each element another value that will do.
+// Compares two results alone. Each of `or_else` holds for each element another value that will do.
 std::optional<std::string> difference(
     std::span<const devices::HostArray> ours, std::span<const devices::HostArray> theirs,
     const Tolerance& tolerance, std::span<const std::vector<devices::HostArray>> or_else = {});

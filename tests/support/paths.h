@@ -8,6 +8,6 @@ namespace millrace::testing {
 
 std::string source_folder();  // the root of the sources
 std::string build_folder();   // the programs are in its bin/
-std::string shared_folder();  // conformance/ is in it, where somebody has put it
+std::string shared_folder();  // conformance/ is in it, where there is one
 
 }  // namespace millrace::testing

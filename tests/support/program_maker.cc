@@ -30,7 +30,7 @@ RandomProgram ProgramMaker::make() {
     parameter(made, devices::is_floating(made.dtype) && chance(12));
   }
   for (std::int64_t i = 0, count = 4 + below(10); i < count; ++i) add_step();
-  // What nobody reads is a result, so that every step counts.
+  // A value that no step reads is a result, so that every step counts.
   std::set<int> read;
   for (const ProgramStep& step : program_.main.steps)
     read.insert(step.operands.begin(), step.operands.end());
@@ -227,7 +227,7 @@ void ProgramMaker::binary() {
   std::vector<std::string> ops = {"add",      "add",     "subtract", "multiply",
                                   "multiply", "maximum", "minimum"};
   if (f.exact) ops.insert(ops.end(), {"divide", "remainder", "power"});
-  // Of two zeros in half precision, XLA's own is none.
+  // XLA's own atan2 of two zeros in half precision is none.
   if (f.exact && devices::byte_width(t.dtype) > 2) ops.emplace_back("atan2");
   const std::string& op = one_of(ops);
   if (op == "maximum" || op == "minimum") {

@@ -127,7 +127,7 @@ void ProgramMaker::pad_or_concatenate() {
     std::vector<int> operands = {x};
     Facts f = facts(x);
     for (std::int64_t i = 0, more = 1 + below(2); i < more; ++i) {
-      // Of the same size but for one dimension.
+      // Another array of the same size but for one dimension.
       const auto other = pick([&](int v) {
         Numbers theirs = type(v).dims;
         if (theirs.size() != dims.size() || type(v).dtype != type(x).dtype) return false;

@@ -281,7 +281,7 @@ void ProgramMaker::convolution() {
   std::string reversal;
   // XLA ends the process over some that reverse, and dilate or cut too.
   const bool plain = chance(25);
-  // None below zero: XLA reads memory that nobody wrote then (seen with MALLOC_PERTURB_=1).
+  // None below zero: XLA reads uninitialised memory then (seen with MALLOC_PERTURB_=1).
   const auto padding = [&] { return below(4); };
   for (std::int64_t d = 0; d < spatial; ++d) {
     in.push_back(2 + below(7));

@@ -13,7 +13,7 @@
 namespace millrace::testing {
 namespace {
 
-// Of the block and what is in it.
+// Calls f for each step of the block and of the blocks in it.
 void for_each_step(ProgramBlock& block, const std::function<void(ProgramStep&)>& f) {
   for (ProgramStep& step : block.steps) {
     f(step);
@@ -37,7 +37,7 @@ void add_uses(const ProgramStep& step, std::set<int>& used) {
   }
 }
 
-// Steps whose results nobody reads; operations have no effects.
+// Removes the steps whose results no step reads; operations have no effects.
 void remove_unused(ProgramBlock& block) {
   std::set<int> used(block.results.begin(), block.results.end());
   std::vector<ProgramStep> kept;
@@ -65,7 +65,7 @@ class Shrinker {
       : best_(std::move(program)), fails_(fails), most_(most) {}
 
   Shrunk run() {
-    take(best_);  // without what nobody reads
+    take(best_);  // without the unread steps
     for (bool smaller = true; smaller && tries_ < most_;)
       smaller =
           fewer_results() || earlier() || cut() || forward() || smaller_sizes() || plain_inputs();

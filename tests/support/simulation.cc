@@ -54,7 +54,7 @@ Simulation::Simulation(std::uint64_t seed)
 
 Simulation::~Simulation() {
   finish();
-  EXPECT_EQ(AsyncValue::counts().alive, 0) << "somebody still holds futures";
+  EXPECT_EQ(AsyncValue::counts().alive, 0) << "futures are still held";
   AsyncValue::set_counting(false);
 }
 

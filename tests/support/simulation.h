@@ -71,7 +71,7 @@ class Simulation {
 
   // Closes what was registered and checks that no work, no timer and no pending future is left.
   // Call it while what the actors refer to still lives. The destructor does it otherwise, and then
-  // checks that nobody holds a future any more.
+  // checks that no future is held any more.
   void finish();
 
  private:

@@ -27,7 +27,7 @@ using ::testing::UnorderedElementsAre;
 
 class CheckpointDiskTest : public ::testing::Test {
  protected:
-  // Checkpoints of one array of so many bytes, whose manifest tells the step.
+  // Checkpoints of one array of so many bytes, whose manifest holds the step.
   Status write(const CheckpointFolder& folder, std::uint64_t step, std::size_t bytes = 400) {
     const std::vector<std::byte> content(bytes, static_cast<std::byte>(step));
     CheckpointManifest manifest;

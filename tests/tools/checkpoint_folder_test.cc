@@ -83,7 +83,7 @@ TEST_F(CheckpointFolderTest, NothingIsSeenBeforeItIsPublished) {  // CF-1
   publish(folder, 1);
   ASSERT_TRUE(write(folder, 2));
   EXPECT_EQ((*folder.load_newest())->manifest.step, 1U);
-  folder.discard(2);
+  folder.remove_part(2);
   EXPECT_THAT(names_in(path_), ElementsAre("step-00000001"));
 }
 

@@ -86,7 +86,7 @@ TEST(CheckpointTest, WhatAllRanksAgreeOnIsPublished) {
   EXPECT_EQ(saved->arrays.array("momentum/a").value().as<float>()[1], 2.0F);
   EXPECT_EQ(saved->manifest.epoch, 1U);
   EXPECT_EQ(saved->manifest.epoch_step, 2U);
-  EXPECT_EQ(rig.devices.client().live_buffers(), 0);  // the handles are let go
+  EXPECT_EQ(rig.devices.client().live_buffers(), 0);  // the handles are released
 }
 
 TEST(CheckpointTest, AFailedRankIsNamedAndNothingIsLeft) {
@@ -103,7 +103,7 @@ TEST(CheckpointTest, AFailedRankIsNamedAndNothingIsLeft) {
   EXPECT_TRUE(rig.is_empty());
 }
 
-TEST(CheckpointTest, RanksThatAreElsewhereAreToldAndNothingIsLeft) {
+TEST(CheckpointTest, RanksThatAreElsewhereAreReportedAndNothingIsLeft) {
   Rig rig(3);
   const auto report = rig.save(rig.states(kStep - 1));
   ASSERT_FALSE(report);

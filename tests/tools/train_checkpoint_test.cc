@@ -1,5 +1,5 @@
 // Checkpoints of the whole training on virtual time (the files are real, and take no time of it):
-// what goes on from one gives the same losses, however the run before has ended; steps never wait
+// a resumed run gives the same losses, however the run before has ended; steps never wait
 // for one; what goes wrong ends the run by name.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -83,9 +83,9 @@ void expect_same(const Listener& later, const Listener& whole) {
   for (const auto& [epoch, mean] : later.means) EXPECT_EQ(mean, whole.means.at(epoch)) << epoch;
 }
 
-// A run that breaks anywhere, and one that goes on from what it left: together they are the run
-// that nobody has disturbed.
-TEST(TrainCheckpointTest, GoingOnGivesTheLossesOfTheRunThatWasNotInterrupted) {
+// A run that fails anywhere, and one that resumes from its checkpoint: together they equal the
+// undisturbed run.
+TEST(TrainCheckpointTest, AResumedRunGivesTheLossesOfTheUninterruptedRun) {
   for_each_seed(30, [](Simulation& sim) {
     const TempFolder folder;
     Plan plan;
@@ -155,8 +155,8 @@ TEST(TrainCheckpointTest, TheFileHasParametersMomentaAndStateByName) {
   EXPECT_EQ(saved->manifest.ranks.size(), 2U);
 }
 
-// Going on with more epochs, from the very end of a run; and again, with nothing left to do.
-TEST(TrainCheckpointTest, AFinishedRunGoesOnWithMoreEpochsAndEndsAgainWithNone) {
+// Resuming with more epochs, from the very end of a run; and again, with nothing left to do.
+TEST(TrainCheckpointTest, AFinishedRunResumesWithMoreEpochsAndEndsAgainWithNone) {
   const TempFolder folder;
   Plan plan;
   const Ended whole = run(plan);
@@ -181,7 +181,7 @@ TEST(TrainCheckpointTest, AFinishedRunGoesOnWithMoreEpochsAndEndsAgainWithNone) 
   EXPECT_THAT(backwards.report.error().message(), HasSubstr("ends at step 5"));
 }
 
-// (That steps go on meanwhile: train_live_test.cc.)
+// (That steps continue meanwhile: train_live_test.cc.)
 TEST(TrainCheckpointTest, OneIsWrittenAtATimeAndWhatIsDueMeanwhileComesAfterwards) {
   const TempFolder folder;
   Plan plan;

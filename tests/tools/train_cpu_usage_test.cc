@@ -1,4 +1,4 @@
-// What the system tells of the cores, against work of a known length.
+// What the system reports of the cores, against work of a known length.
 #include "millrace/tools/train/cpu_usage.h"
 
 #include <gtest/gtest.h>

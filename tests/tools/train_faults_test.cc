@@ -1,5 +1,5 @@
 // The training under every kind of fault, on virtual time and in orders of events drawn from seeds.
-// Every fault is scripted to hit while the run goes on, so each run's end is known: its report, or
+// Every fault is scripted to hit during the run, so each run's end is known: its report, or
 // the error of its fault. A run that ends otherwise fails the test, and so does a fault that the
 // seeds never made.
 #include <gtest/gtest.h>
@@ -202,7 +202,7 @@ void FaultyRun::run(Tally& tally) {
                      train(training_.parts(), options_, killer_ ? &*killer_ : nullptr)));
   if (stop_timer) sim_.timers().cancel(*stop_timer);
   judge(report, tally);
-  training_.source_->let_go();
+  training_.source_->unblock();
   sim_.finish();
 }
 

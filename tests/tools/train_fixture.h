@@ -67,7 +67,7 @@ class ClockSource final : public transfer::ItemSource {
     nth_ = nth;
   }
   // Ends the reads that hang, when the run has given them up.
-  void let_go() { hung_.clear(); }
+  void unblock() { hung_.clear(); }
   static std::uint8_t pixel(std::uint64_t item, std::int64_t i);
   static std::uint8_t label(std::uint64_t item);
 

@@ -69,7 +69,7 @@ TEST(TrainLiveTest, DeterministicRunsHaveEqualBits) {
   EXPECT_EQ(losses[0], losses[1]);
 }
 
-TEST(TrainLiveTest, GoingOnFromACheckpointHasTheBitsOfTheWholeRun) {
+TEST(TrainLiveTest, ARunResumedFromACheckpointHasTheBitsOfTheWholeRun) {
   const testing::TempFolder folder;
   std::vector<double> whole;
   {
@@ -115,7 +115,7 @@ class StepCount final : public TrainingListener {
 };
 
 // The writing of the first checkpoint stands still until the training is ten steps further.
-TEST(TrainLiveTest, StepsGoOnWhileACheckpointIsWritten) {
+TEST(TrainLiveTest, StepsContinueWhileACheckpointIsWritten) {
   const testing::TempFolder folder;
   const Runtime runtime = open(2);
   StepCount count;
@@ -129,7 +129,7 @@ TEST(TrainLiveTest, StepsGoOnWhileACheckpointIsWritten) {
   EXPECT_TRUE(read_checkpoint(folder.file("step-00000030")));
 }
 
-// Holds the training up where four steps are told, until every step that is in flight then has
+// Stops the training where four steps are reported, until every step that is in flight then has
 // launched its update: what the checkpoint of step four saves is two updates old when it begins.
 class LateTraining final : public TrainingListener {
  public:
@@ -182,7 +182,7 @@ class Killer final : public TrainingListener {
     if (killed_ == steps_.size() || step.step < steps_[killed_]) return;
     const std::size_t device = killed_++ % runtime_.devices().size();
     EXPECT_TRUE(runtime_.device(device).kill(
-        Error(ErrorCode::kUnavailable, "scripted: somebody pulled the plug")));
+        Error(ErrorCode::kUnavailable, "scripted: the plug was pulled")));
   }
   void on_recovery(const RecoveryReport& recovery) override { recoveries_.push_back(recovery); }
   const std::vector<RecoveryReport>& recoveries() const { return recoveries_; }

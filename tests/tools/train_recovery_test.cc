@@ -1,4 +1,4 @@
-// Trainings whose devices fail, on virtual time: they go on from the last step that is committed,
+// Trainings whose devices fail, on virtual time: they resume from the last step that is committed,
 // to the bits of the run that nothing has disturbed. (On the CPU device: train_live_test.cc.)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -152,7 +152,7 @@ TEST_F(TrainRecoveryTest, DevicesThatFailAtAnyTimeChangeNoBit) {
   }
 }
 
-TEST_F(TrainRecoveryTest, ItGoesOnFromTheLastCommitAndNotFromTheBeginning) {
+TEST_F(TrainRecoveryTest, ItResumesFromTheLastCommitAndNotFromTheBeginning) {
   Plan plan;
   plan.items = 400;  // 50 steps of some 11 ms
   plan.epochs = 1;
@@ -187,7 +187,7 @@ TEST_F(TrainRecoveryTest, BeforeTheFirstCommitItBeginsAnew) {
   EXPECT_GE(disturbed.told.recoveries[0].steps_lost, 3U);
 }
 
-TEST_F(TrainRecoveryTest, WithCheckpointsItGoesOnFromTheLastOnePublished) {
+TEST_F(TrainRecoveryTest, WithCheckpointsItResumesFromTheLastOnePublished) {
   const TempFolder folder;
   Plan plan;
   plan.items = 400;
@@ -204,7 +204,7 @@ TEST_F(TrainRecoveryTest, WithCheckpointsItGoesOnFromTheLastOnePublished) {
   const auto end = read_checkpoint(folder.file("step-00000050"));
   ASSERT_TRUE(end) << end.error().to_string();
 
-  // Another process goes on from the same folder: from a state that the failures have not touched.
+  // Another process resumes from the same folder: from a state that the failures have not touched.
   plan.failures = {{DeviceId{1}, milliseconds(1)}};
   plan.checkpoint->resume = true;
   plan.epochs = 2;

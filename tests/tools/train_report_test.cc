@@ -43,7 +43,7 @@ class ReportTest : public ::testing::Test {
     set_busy(9ms);
   }
 
-  // Of every step, on both devices.
+  // Every step takes this share of busy time on both devices.
   void set_busy(Duration busy) {
     for (devices::DeviceStats& after : inputs_.after) after.busy = kSteps * busy;
   }
@@ -145,7 +145,7 @@ TEST_F(ReportTest, StagesAreMeansPerBatchOrStep) {
   EXPECT_DOUBLE_EQ(s.update, 1);
   EXPECT_DOUBLE_EQ(s.all_reduce, 5);
 
-  // Of a long run only the end is kept: the mean is over the steps whose events are there.
+  // Only the end of a long run is kept: the mean is over the steps whose events are there.
   inputs_.events_time = inputs_.time / 2;
   EXPECT_DOUBLE_EQ(report().stage_ms.all_reduce, 10);
 }
@@ -177,7 +177,7 @@ TEST_F(ReportTest, BusyDevicesAreExecution) {
   EXPECT_THAT(report().bottleneck, HasSubstr("; the process used 2.00 of 4 cores."));
 }
 
-TEST_F(ReportTest, UsingAllCoresIsToldWhetherTheDevicesAreBusyOrNot) {
+TEST_F(ReportTest, UsingAllCoresIsReportedWhetherTheDevicesAreBusyOrNot) {
   inputs_.cpu = {.cores = 2, .process = 1930ms, .waiting = 3s, .cores_busy = 2s};
   for (const Duration busy : {9900us, 5000us}) {
     set_busy(busy);

@@ -41,7 +41,7 @@ TEST(DeviceLoaderTest, EveryItemArrivesOnItsDeviceInOrder) {
   });
 }
 
-// A: the first batch waits for nobody but itself.
+// A: the first batch waits for no other batch.
 TEST(DeviceLoaderTest, TheFirstBatchIsNotDelayedByThePrefetchDepth) {
   for_each_seed(kSeeds, [](Simulation& sim) {
     LoaderRig rig(sim, 1, 64, {.transfer_latency = milliseconds(5)});
@@ -58,7 +58,7 @@ TEST(DeviceLoaderTest, TheFirstBatchIsNotDelayedByThePrefetchDepth) {
 }
 
 // B: an exception of the source is not the end of the data.
-TEST(DeviceLoaderTest, AThrowingStageIsToldInPlaceAfterTheGoodBatches) {
+TEST(DeviceLoaderTest, AThrowingStageIsReportedInPlaceAfterTheGoodBatches) {
   for (const LoadStage stage : {LoadStage::kRead, LoadStage::kDecode}) {
     for_each_seed(kSeeds, [stage](Simulation& sim) {
       LoaderRig rig(sim, 1, 40);
@@ -90,7 +90,7 @@ TEST(DeviceLoaderTest, AThrowingStageIsToldInPlaceAfterTheGoodBatches) {
   }
 }
 
-TEST(DeviceLoaderTest, AThrowingSourceIsToldWithTheItemThatItWasWorkingOn) {
+TEST(DeviceLoaderTest, AThrowingSourceIsReportedWithTheItemThatItWasWorkingOn) {
   Simulation sim(1);
   LoaderRig rig(sim, 1, 40);
   rig.source->on_read = [](SourceBatch& batch, std::stop_token) {
@@ -198,7 +198,7 @@ TEST(DeviceLoaderTest, OrderIsKeptWithManyStagesInFlight) {
   });
 }
 
-// D: whoever leaves in the middle leaves nothing behind; the rig and the simulation check it.
+// D: a loader dropped in the middle leaves nothing behind; the rig and the simulation check it.
 TEST(DeviceLoaderTest, ALoaderDroppedAnywhereLeavesNothingBehind) {
   for_each_seed(200, [](Simulation& sim) {
     LoaderRig rig(sim, 2, 64, {.transfer_latency = milliseconds(2)});
@@ -239,11 +239,11 @@ TEST(DeviceLoaderTest, CloseAbandonsAStuckReadAndNamesIt) {
       EXPECT_EQ(sim.now() - begun, milliseconds(300));
       ASSERT_FALSE(closed.has_value());
       EXPECT_EQ(closed.error().code(), ErrorCode::kDeadlineExceeded);
-      const AbandonedStages* abandoned = closed.error().detail<AbandonedStages>();
-      ASSERT_NE(abandoned, nullptr);
-      ASSERT_EQ(abandoned->stages.size(), 1u);
-      EXPECT_EQ(abandoned->stages[0].stage, LoadStage::kRead);
-      EXPECT_EQ(abandoned->stages[0].first_item, 8u);
+      const StagesGivenUp* given_up = closed.error().detail<StagesGivenUp>();
+      ASSERT_NE(given_up, nullptr);
+      ASSERT_EQ(given_up->stages.size(), 1u);
+      EXPECT_EQ(given_up->stages[0].stage, LoadStage::kRead);
+      EXPECT_EQ(given_up->stages[0].first_item, 8u);
       EXPECT_EQ(sim.run(pending).error().code(), ErrorCode::kCancelled);
       EXPECT_EQ(rig.next(loader).error().code(), ErrorCode::kUnavailable);
     }
@@ -296,7 +296,7 @@ TEST(DeviceLoaderTest, ABatchWithoutRowsIsNotTheEnd) {
   });
 }
 
-// H: an error of the device keeps its code, comes in its place, and leaves nobody waiting.
+// H: an error of the device keeps its code, comes in its place, and leaves no consumer waiting.
 TEST(DeviceLoaderTest, AFailedTransferKeepsItsCodeAndItsPlace) {
   for_each_seed(kSeeds, [](Simulation& sim) {
     LoaderRig rig(sim, 2, 64, {.transfer_latency = milliseconds(1)});
@@ -376,8 +376,8 @@ TEST(DeviceLoaderTest, AStalledDeviceDoesNotHoldUpTheOthers) {
     EXPECT_LE(loader.stats().devices[0].use.peak_device_bytes, 2u * 16);
     const Result<void> closed = sim.run(loader.close());
     ASSERT_FALSE(closed.has_value());
-    EXPECT_EQ(closed.error().detail<AbandonedStages>()->stages[0].stage, LoadStage::kTransfer);
-    EXPECT_EQ(closed.error().detail<AbandonedStages>()->stages[0].device, 0);
+    EXPECT_EQ(closed.error().detail<StagesGivenUp>()->stages[0].stage, LoadStage::kTransfer);
+    EXPECT_EQ(closed.error().detail<StagesGivenUp>()->stages[0].device, 0);
   });
 }
 
@@ -437,7 +437,7 @@ TEST(DeviceLoaderTest, ACallThatGivesUpTakesNoBatch) {
   });
 }
 
-TEST(DeviceLoaderTest, BatchesThatAreKeptInPlaceReturnTheirMemoryWhenLetGo) {
+TEST(DeviceLoaderTest, BatchesThatAreKeptInPlaceReturnTheirMemoryWhenReleased) {
   for_each_seed(kSeeds, [](Simulation& sim) {
     LoaderRig rig(sim, 1, 64, {.zero_copy = true});
     const auto pool =

@@ -178,7 +178,7 @@ TEST(LoaderFaultsTest, EveryLifeEndsWithNothingLeftAndNothingOutOfPlace) {
     }
     const Result<void> closed = sim.run(loader.close());
     EXPECT_TRUE(closed.has_value() || !life.clean());
-    sim.run_for(milliseconds(500));  // what was abandoned ends, too
+    sim.run_for(milliseconds(500));  // the stage that was given up ends, too
   });
   // The lives must have been of every kind, or this test would prove little.
   if (lives < 200) return;  // the replay of one

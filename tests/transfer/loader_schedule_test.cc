@@ -166,7 +166,7 @@ TEST(LoaderScheduleTest, TheNextEpochBeginsBeforeTheEndOfThisOneIsMetOnlyIfAsked
   }
 }
 
-TEST(LoaderScheduleTest, AResumedRunStartsWhereItIsTold) {
+TEST(LoaderScheduleTest, AResumedRunStartsAtTheGivenStep) {
   LoaderSchedule::Options options = unit_options();
   options.end_epoch = 3;
   options.first_epoch = 1;
@@ -187,8 +187,8 @@ TEST(LoaderScheduleTest, AResumedRunStartsWhereItIsTold) {
   }
 }
 
-// Random walks: stages end in any order, consumers come at any time, some stages fail, somebody may
-// stop. LS-1 to LS-4 must hold at every step, and every walk must come to its end.
+// Random walks: stages end in any order, consumers come at any time, some stages fail, and a walk
+// may stop. LS-1 to LS-4 must hold at every step, and every walk must come to its end.
 TEST(LoaderScheduleTest, InvariantsHoldInAnyOrderOfEvents) {
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -151,7 +151,7 @@ TEST(LoaderStressTest, ManyThreadsKeepOrderAndLoseNothing) {
   }
 }
 
-TEST(LoaderStressTest, CloseDropAndErrorsAtAnyMomentLeaveNobodyWaiting) {
+TEST(LoaderStressTest, CloseDropAndErrorsAtAnyMomentLeaveNoConsumerWaiting) {
   World world;
   for (std::uint64_t round = 0; round < 60; ++round) {
     auto source = std::make_shared<ScriptedSource>(world.environment, 12 * 200);

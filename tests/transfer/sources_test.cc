@@ -105,7 +105,7 @@ TEST(IdxSourceTest, ImagesAndLabelsAreThoseOfTheFiles) {
   EXPECT_EQ(loaded.fields[1], (std::vector<std::byte>{std::byte{8}, std::byte{2}}));
 }
 
-TEST(IdxSourceTest, AFingerprintTellsDataOfTheSameSizesApart) {
+TEST(IdxSourceTest, AFingerprintDistinguishesDataOfTheSameSizes) {
   const auto fingerprint = [](std::uint8_t images, std::uint8_t labels) {
     const millrace::testing::TempFolder folder;
     write_idx(folder.path() + "/train-images-idx3-ubyte", {5, 2, 3}, images);
@@ -155,7 +155,7 @@ TEST(FakeSourceTest, TheFingerprintIsThatOfItsOptions) {
   }
 }
 
-TEST(ArraySourceTest, AFingerprintTellsValuesApart) {
+TEST(ArraySourceTest, AFingerprintDistinguishesValues) {
   const auto fingerprint = [](const std::vector<std::int32_t>& values) {
     return ArraySource::create({{"x", array_of(Shape(DType::kI32, {2}), values)}})
         .value()
@@ -190,8 +190,8 @@ TEST(FakeSourceTest, AnItemIsTheSameInEveryBatchAndRun) {
   EXPECT_EQ(load(one, {47}).fields, load(later, {7}).fields);
 }
 
-// What makes training on it work: whoever compares an unseen image with the means of the classes is
-// right.
+// What makes training on it work: comparing an unseen image with the means of the classes gives
+// the right class.
 TEST(FakeSourceTest, ClassesCanBeLearnt) {
   constexpr std::size_t kPixels = 28 * 28;
   FakeSource source({.items = 2000, .seed = 1});

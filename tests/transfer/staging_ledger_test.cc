@@ -14,11 +14,11 @@ using Region = StagingLedger::Region;
 // Stands for mapped memory: the ledger never looks at it.
 std::byte* address(int i) { return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(i)); }
 
-TEST(StagingLedgerTest, BlockGivenBackLastIsReusedFirst) {
+TEST(StagingLedgerTest, BlockReleasedLastIsReusedFirst) {
   StagingLedger ledger(1 << 20);
   for (int i = 1; i <= 2; ++i) EXPECT_EQ(ledger.take(8192).data, nullptr);
-  ledger.give_back({address(1), 8192});
-  ledger.give_back({address(2), 8192});
+  ledger.release({address(1), 8192});
+  ledger.release({address(2), 8192});
   EXPECT_EQ(ledger.take(4096).data, nullptr);  // another class
   EXPECT_EQ(ledger.take(8192).data, address(2));
   EXPECT_EQ(ledger.take(8192).data, address(1));
@@ -27,9 +27,9 @@ TEST(StagingLedgerTest, BlockGivenBackLastIsReusedFirst) {
 TEST(StagingLedgerTest, CachedBlocksMakeRoomLargestFirst) {
   StagingLedger ledger(32768);
   for (const std::size_t bytes : {4096, 8192, 16384}) ledger.take(bytes);
-  ledger.give_back({address(1), 4096});
-  ledger.give_back({address(2), 8192});
-  ledger.give_back({address(3), 16384});
+  ledger.release({address(1), 4096});
+  ledger.release({address(2), 8192});
+  ledger.release({address(3), 16384});
 
   const auto grant = ledger.take(20480);
 
@@ -38,10 +38,10 @@ TEST(StagingLedgerTest, CachedBlocksMakeRoomLargestFirst) {
   EXPECT_EQ(ledger.cached_bytes(), 12288u);
 }
 
-TEST(StagingLedgerTest, TrimForgetsDownToWhatIsKept) {
+TEST(StagingLedgerTest, TrimErasesDownToWhatIsKept) {
   StagingLedger ledger(1 << 20);
   for (int i = 0; i < 4; ++i) ledger.take(4096);
-  for (int i = 0; i < 4; ++i) ledger.give_back({address(i + 1), 4096});
+  for (int i = 0; i < 4; ++i) ledger.release({address(i + 1), 4096});
   EXPECT_EQ(ledger.trim(8192).size(), 2u);
   EXPECT_EQ(ledger.trim(0).size(), 2u);
   EXPECT_EQ(ledger.cached_bytes(), 0u);
@@ -60,7 +60,7 @@ TEST(StagingLedgerTest, StaysWithinItsBoundUnderRandomUse) {
   for (int step = 0; step < 20000; ++step) {
     if (random() % 2 == 0 && !out.empty()) {
       std::swap(out[random() % out.size()], out.back());
-      ledger.give_back(out.back());
+      ledger.release(out.back());
       out.pop_back();
     } else {
       const std::size_t bytes = StagingLedger::block_bytes(random() % 300000);

@@ -230,7 +230,7 @@ TEST(StagingMappingsUseTest, LoaderMapsItsBlocks) {
   EXPECT_TRUE(wait_blocking(pool->close()));
   EXPECT_TRUE(wait_blocking(driver->close()));
   EXPECT_TRUE(wait_blocking(threads->close()));
-  client.reset();  // last: a thread may have been letting go of a batch's buffers until now
+  client.reset();  // last: a thread may have been releasing a batch's buffers until now
 }
 
 }  // namespace

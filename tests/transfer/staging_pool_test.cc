@@ -62,7 +62,7 @@ TEST_F(StagingPoolTest, WaitsAtTheBoundAndIsServedInOrderWhateverTheSize) {
 
   EXPECT_TRUE(large.ready() && small.ready());
   EXPECT_FALSE(medium.ready());  // 48 + 4 + 16 are more than 64
-  large.take()->bytes();         // taken and let go
+  large.take()->bytes();         // taken and released
   EXPECT_TRUE(medium.ready());
   EXPECT_EQ(pool_.metrics().waited, 3u);
 }
@@ -218,7 +218,7 @@ TEST(StagingPoolStressTest, ManyThreadsNeverShareABlockAndAllGetTheirTurn) {
   EXPECT_TRUE(pool.close().ready());
 }
 
-// Closing while others acquire and let go: close completes, and nobody hangs.
+// Closing while other threads acquire and release: close completes, and no thread hangs.
 TEST(StagingPoolStressTest, CloseWhileInUseCompletes) {
   for (int round = 0; round < 50; ++round) {
     TimerQueue timers(steady_clock());

@@ -1,4 +1,4 @@
-// execute and fetch for what is not there yet: calls are chained without waiting.
+// execute and fetch of pending values: calls are chained without waiting.
 //
 //   Future<Executable> step = runtime.compile(program);
 //   Future<Buffers> y = execute(device, step, {x, weights});

@@ -31,7 +31,7 @@ class TraceFile;  // tools/trace/trace_file.h
 // be held longer: arrays stay readable, other calls fail, and the memory of a plugin's devices, its
 // client too, is freed with the last of them; one thread, which does that, ends with the next
 // runtime that goes. In the child of a fork its calls and those of its devices give
-// kFailedPrecondition, and the destructor lets go of it as it is. Thread-safety: thread-safe once
+// kFailedPrecondition, and the destructor leaves it as it is. Thread-safety: thread-safe once
 // made.
 class Runtime {
  public:

@@ -103,7 +103,7 @@ Task<void> Runtime::Core::close_devices() {
 
 // An actor stops when its handlers and hooks have ended. What these have to do is waited for, but
 // not what they wait for on the timers, now or next (an on_stop that sleeps): that ends with
-// kAborted. Other timers go on: the watch over handlers and the grace of loaders are needed here.
+// kAborted. Other timers run on: the watch over handlers and the grace of loaders are needed here.
 Task<void> Runtime::Core::close_actors() {
   const Future<void> closed = actors->close();
   TimerQueue& timers = *environment.timers;
@@ -123,7 +123,7 @@ Task<void> Runtime::Core::close_threads() {
   for (const Future<void>& end : ends) {
     co_await until(end, last);
   }
-  if (loop) loop->loop().timers().drop_pending();  // each sleep tells its own executor
+  if (loop) loop->loop().timers().drop_pending();  // each sleep completes on its own executor
   // What the ends above have set in motion runs before its executor drops the rest.
   if (compute) {
     const Future<void> settled = make_ready().then(*compute, [](const Status&) {});
@@ -165,10 +165,10 @@ void Runtime::Core::destroy_client() {
   held = client && !ended && ended.error().code() == ErrorCode::kFailedPrecondition;
   if (held) MILLRACE_LOG(kInfo, "runtime", ended.error().message());
   if (held || !client) return;
-  // Its end has told, on that thread, what becomes of memory that was lent to it.
+  // Its end has reported, on that thread, the release of memory that was lent to it.
   client.reset();
-  const Future<void> told = make_ready().then(*frees, [](const Status&) {});
-  if (!wait_until(told, time_for_frees())) give_up();
+  const Future<void> reported = make_ready().then(*frees, [](const Status&) {});
+  if (!wait_until(reported, time_for_frees())) give_up();
 }
 
 void Runtime::Core::end_held() {
@@ -189,8 +189,8 @@ void Runtime::Core::end_held() {
 
 Task<void> Runtime::Core::close_all() {
   const TimePoint begin = environment.clock->now();
-  // Nothing is left out because something before it failed: the first error is told when all is
-  // over. What make() did not come to is not there.
+  // Nothing is left out because something before it failed: the first error is returned when all is
+  // over. Parts that make() did not reach are empty.
   Task<void> devices_end = close_devices();
   note(co_await std::move(devices_end));
   if (actors) {

@@ -59,7 +59,8 @@ class ClosedCell final : public Cell<void> {
   const char* waits_for_this_thread() const override {
     if (on_thread_of(executors_, loop_)) {
       return "waiting for Runtime::close() on a thread of that runtime would wait for this "
-             "thread's own end: wait on another one, or go on by close().then(...) on an executor "
+             "thread's own end: wait on another one, or continue by close().then(...) on an "
+             "executor "
              "of yours";
     }
     return nullptr;
@@ -242,7 +243,7 @@ Runtime::~Runtime() {
   if (ClosedCell::on_thread_of(core_->executors(), core_->loop ? &core_->loop->loop() : nullptr)) {
     check_failed("~Runtime()",
                  "a Runtime was destroyed on one of its own threads, whose end it would wait for: "
-                 "let go of it on a thread of yours (post to your loop, or hand it to your main "
+                 "destroy it on a thread of yours (post to your loop, or hand it to your main "
                  "thread)");
   }
   // Not wait_blocking(): a bridge may be open on this thread, and nothing of its loop is awaited.

@@ -45,7 +45,7 @@ void add_device(const devices::Device& device, const std::optional<devices::Memo
             "The most that millrace_device_bytes_in_flight has been.");
   add.gauge("millrace_device_queue_depth", stats.queued, "Calls not yet handed to the device.");
   add.gauge("millrace_device_abandoned_bytes", stats.abandoned_bytes,
-            "Memory held by work that goes on although its caller was cancelled.");
+            "Memory held by work that runs on although its caller was cancelled.");
   if (!memory) return;
   add.gauge("millrace_device_memory_bytes", memory->bytes_in_use, "Memory of the device in use.");
   if (memory->peak_bytes_in_use) {

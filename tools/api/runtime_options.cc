@@ -18,14 +18,14 @@ int RuntimeOptions::most_threads() { return 16 * usable_cores(); }
 Result<RuntimeOptions> RuntimeOptions::from_env(devices::Variables variables) {
   RuntimeOptions options;
   options.device = variables("PJRT_DEVICE").value_or("");
-  // The backend reads it where it counts; a bad one is told in any case.
+  // The backend reads it where it counts; a bad one is reported in any case.
   MILLRACE_TRY([[maybe_unused]] const std::optional<int> devices,
                devices::read_count(variables, "CPU_NUM_DEVICES", 1, kMostDevices));
   MILLRACE_TRY(const std::optional<int> threads,
                devices::read_count(variables, "MILLRACE_THREADS", 1, most_threads()));
   // The kernels read it by themselves.
   MILLRACE_TRY_STATUS(devices::cpu::check_isa_name(variables("MILLRACE_CPU_ISA").value_or("")));
-  // core/observe/log reads it by itself, at the first line that is logged: too late to be told of a
+  // core/observe/log reads it by itself, at the first line that is logged: too late to report a
   // slip.
   MILLRACE_TRY_STATUS(check_log_levels(variables("MILLRACE_LOG").value_or("")));
   options.threads = threads.value_or(0);

@@ -34,7 +34,7 @@ struct RuntimeOptions {
   int threads = 0;
   int blocking_threads = 4;           // for files, compilation and plugin calls
   devices::DeviceLimits limits = {};  // of each device
-  // How long close() waits for what a plugin has begun; then it is given up, and close() tells
+  // How long close() waits for what a plugin has begun; then it is given up, and close() reports
   // which calls have not ended. A function of the plugin that has not even returned is waited for a
   // quarter of that longer; then its threads and what they use are left behind. Whatever it does,
   // close() and the destructor together wait twice this time for a plugin at most.

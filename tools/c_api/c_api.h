@@ -18,7 +18,7 @@
 // gives its error. An operation is known from its start until millrace_next has given it.
 //
 // Memory. Strings, dimensions and lists are copied by the call that takes them. Only two things are
-// borrowed for longer, and given back when millrace_next (or millrace_close) gives the operation:
+// borrowed for longer, and returned when millrace_next (or millrace_close) gives the operation:
 // the bytes of a put, which must not change until then, and the destination of a fetch. A put that
 // fails because its device did, or because millrace_close has waited long enough, gives its bytes
 // back only where the device computes on the host: a plugin may read them for as long as the
@@ -168,8 +168,8 @@ typedef struct millrace_shape {
 } millrace_shape;
 
 // The shape of a buffer, and what a program takes and gives. MILLRACE_FAILED_PRECONDITION as long
-// as it is not known: a put tells at once, the others by the end of their operation at the latest.
-// MILLRACE_OUT_OF_RANGE: index is not below the number of inputs or outputs.
+// as it is not known: a put says so at once, the others by the end of their operation at the
+// latest. MILLRACE_OUT_OF_RANGE: index is not below the number of inputs or outputs.
 MILLRACE_CALL millrace_error* millrace_buffer_shape(millrace_runtime runtime,
                                                     millrace_buffer buffer, millrace_shape* shape);
 
@@ -194,7 +194,7 @@ MILLRACE_CALL millrace_error* millrace_executable_output(millrace_runtime runtim
 
 typedef struct millrace_compile_args {
   size_t struct_size;
-  // StableHLO as text or as a portable artifact (MLIR bytecode), told apart by the first bytes.
+  // StableHLO as text or as a portable artifact (MLIR bytecode): the first bytes say which.
   const void* code;
   size_t code_bytes;
   const char* name;  // for messages: usually the file; NULL: "program"
@@ -254,7 +254,7 @@ MILLRACE_CALL millrace_error* millrace_fetch(millrace_runtime runtime,
                                              const millrace_fetch_args* args,
                                              millrace_operation* operation);
 
-// What was started with a handle goes on after its end; the memory goes once nothing needs it.
+// Work that was started with a handle runs on after its end; its memory is freed when unused.
 MILLRACE_CALL millrace_error* millrace_buffer_destroy(millrace_runtime runtime,
                                                       millrace_buffer buffer);
 MILLRACE_CALL millrace_error* millrace_executable_destroy(millrace_runtime runtime,
@@ -281,7 +281,7 @@ MILLRACE_CALL millrace_error* millrace_next(millrace_runtime runtime,
                                             millrace_completion* completion);
 
 // NULL: the operation finishes with MILLRACE_CANCELLED. At once, unless it has borrowed bytes in
-// use, which it gives back first. What needs its results fails with it. A program that runs is
+// use, which it returns first. What needs its results fails with it. A program that runs is
 // stopped between two of its steps; one that cannot be stopped runs on, and its results are
 // dropped. MILLRACE_FAILED_PRECONDITION: it has finished already, and millrace_next will give it.
 MILLRACE_CALL millrace_error* millrace_cancel(millrace_runtime runtime,
@@ -290,7 +290,7 @@ MILLRACE_CALL millrace_error* millrace_cancel(millrace_runtime runtime,
 typedef struct millrace_close_options {
   size_t struct_size;
   // Called once for every operation that millrace_next has not given. The completion lives for the
-  // call; its error is the callee's to destroy. NULL: they are thrown away.
+  // call; its error is the callee's to destroy. NULL: they are dropped.
   void (*completed)(void* context, const millrace_completion* completion);
   void* context;
 } millrace_close_options;
@@ -299,7 +299,7 @@ typedef struct millrace_close_options {
 // and frees everything: the runtime, its executables and buffers, the descriptor. Calls that other
 // threads are inside of end first, later ones give MILLRACE_NOT_FOUND. options may be NULL; where
 // they are wrong (MILLRACE_INVALID_ARGUMENT, MILLRACE_UNIMPLEMENTED) the runtime stays open. Any
-// other error tells of trouble on the way, and everything was freed all the same.
+// other error reports a problem on the way; everything was freed all the same.
 MILLRACE_CALL millrace_error* millrace_close(millrace_runtime runtime,
                                              const millrace_close_options* options);
 

@@ -124,7 +124,7 @@ Result<CRuntime::Started> CRuntime::compile(Program program, void* user_data) {
   const auto operation = make_operation(Operation::Kind::kCompile, user_data);
   const Future<Executable> executable =
       runtime_->compile(std::move(program), {}, {.stop = operation->stop_token()});
-  executable.ignore();  // the completion tells
+  executable.ignore();  // the completion reports it
   const Handle handle = executables_.add({.value = executable, .maker = operation});
   operation->set_result(handle);
   finish_with(when_all(executable), operation);
@@ -187,7 +187,7 @@ Result<CRuntime::Started> CRuntime::execute(int device_index, Handle executable,
   if (outputs != 0) operation->set_result(started.results[0]);
   const Future<Buffers> launched =
       millrace::execute(*target, checked, inputs, {.stop = operation->stop_token()});
-  // As in put: first what tells of the end, then what may be donated.
+  // As in put: first the report of the end, then what may be donated.
   auto end = [there = std::move(there)](Result<Buffers> made) mutable -> Future<void> {
     if (!made) {
       for (Promise<Buffer>& one : there) one.set_error(made.error());

@@ -53,7 +53,7 @@ class CRuntime {
   Status close();
 
  private:
-  // What a handle stands for: the value that may still be on its way, and who makes it.
+  // What a handle stands for: the value, which may be pending, and its maker.
   struct MadeExecutable {
     Future<Executable> value;
     Ref<Operation> maker;

@@ -87,7 +87,7 @@ bool wait_for_end(int pipe, pid_t worker, pid_t caller, Clock::time_point deadli
   return false;
 }
 
-// The children of this process, by what /proc tells of all processes.
+// The children of this process, as /proc lists all processes.
 std::set<pid_t> children() {
   std::set<pid_t> found;
   std::error_code none;
@@ -134,7 +134,7 @@ void end_children() {
   ::setpgid(0, 0);  // a Ctrl-C is the caller's, whose end is seen
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   struct sigaction of_caller{}, ours{};
-  ours.sa_handler = SIG_DFL;  // where the caller ignores it, no end would be told
+  ours.sa_handler = SIG_DFL;  // where the caller ignores it, no end would be reported
   ::sigaction(SIGCHLD, &ours, &of_caller);
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) end_as(Course::kNotStarted, errno, answer);

@@ -29,7 +29,7 @@ struct ChildEnd {
 // Forks and waits, at most limit_seconds. Call it while this process has one thread: the child is a
 // copy of the caller, and only its thread is in there. Only the answer of the work comes back; an
 // exception of it ends the child. Processes that the child has left behind end with it, also those
-// that have left its process group (setsid), as far as /proc tells of them: a process between the
+// that have left its process group (setsid), as far as /proc lists them: a process between the
 // caller and the child inherits them and ends them. Other children of the caller, and what they
 // leave behind, are not touched. All of it ends with the caller, soon after it where the caller is
 // killed.

@@ -13,7 +13,7 @@ namespace millrace::commands {
 
 namespace {
 
-// Plugins are told how many devices a program is compiled for, and make of one for more whatever
+// Plugins learn how many devices a program is compiled for, and make of one for more whatever
 // they like; the embedded device refuses it itself.
 Status check_one_device(const devices::Program& program) {
   const auto module = devices::stablehlo::read_program(program.code());
@@ -95,7 +95,7 @@ Result<ExitCode> with_runtime(const RuntimeOptions& options, Limits& limits, Con
     if (code && !closed) code = std::unexpected(closed.error());
   }
   if (!code) code = tell_error(code.error(), console, limits.json());
-  limits.told(*code);
+  limits.set_outcome(*code);
   return code;
 }
 

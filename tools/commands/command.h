@@ -1,4 +1,4 @@
-// The commands behind `millrace`: what each is told by its options, and the functions that do it.
+// The commands behind `millrace`: the options of each, and the functions that run it.
 // main.cc reads the options and turns an error into an exit code.
 #pragma once
 
@@ -74,7 +74,7 @@ struct TraceFlags {
   std::string svg;             // file
   std::optional<double> from;  // seconds since the begin of the timeline
   std::optional<double> to;
-  std::size_t top = 5;  // kinds of events told per lane
+  std::size_t top = 5;  // kinds of events printed per lane
   bool all_lanes = false;
   bool json = false;
 };

@@ -35,7 +35,7 @@ Status check_filters(const ConformFlags& flags) {
         [&filter](const conform::Check& check) { return conform::selected(check.name, {filter}); });
     if (matches) continue;
     return usage_error("no check matches --filter '" + filter + "'; there are families of them (" +
-                       families() + "), and --list tells their names");
+                       families() + "), and --list prints their names");
   }
   return {};
 }

@@ -28,7 +28,7 @@ class Console {
   explicit Console(std::string command);
 
   const ConsoleTraits& traits() const { return traits_; }
-  // With what a terminal would take as a command told as \xNN: errors hold words of others.
+  // With what a terminal would take as a command printed as \xNN: errors hold words of others.
   static std::string for_terminal(std::string_view text);
   // The terminal's columns now; 80 where it cannot be asked.
   static int columns();

@@ -88,7 +88,7 @@ void tell_of_crash(int number) {
 }
 
 // A library that ends the process because it gets no memory (oneTBB does), or code of ours that
-// cannot go on without: no crash.
+// cannot run without: no crash.
 void tell_of_termination() {
   bool is_memory = false;
   try {

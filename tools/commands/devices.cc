@@ -226,7 +226,7 @@ Result<ExitCode> devices_command(const DevicesFlags& flags, Console& console) {
   MILLRACE_TRY_STATUS(
       console.data(flags.json ? json_text(json) + "\n" : Console::for_terminal(text)));
   if (choice) return ExitCode::kOk;
-  // The list is what was asked for; that a run would fail is told as well.
+  // The list is what was asked for; that a run would fail is printed as well.
   console.error(choice.error());
   return ExitCode::kDevice;
 }

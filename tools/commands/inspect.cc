@@ -140,8 +140,8 @@ Result<Json> compile_there(const Runtime& runtime, const devices::Program& progr
 }
 
 // What the program is made of, and what the plugin makes of it if one is asked for.
-Result<ExitCode> tell(const std::string& facts, const devices::Program& program,
-                      const InspectFlags& flags, Limits& limits, Console& console) {
+Result<ExitCode> print_facts(const std::string& facts, const devices::Program& program,
+                             const InspectFlags& flags, Limits& limits, Console& console) {
   MILLRACE_TRY(const RuntimeOptions options, runtime_options(flags));
   if (!wants_plugin(flags, options)) {
     MILLRACE_TRY_STATUS(console.data(flags.json ? facts + "\n" : inspect::facts_text(facts)));
@@ -221,7 +221,7 @@ Result<ExitCode> inspect_command(const InspectFlags& flags, Console& console) {
     return ExitCode::kOk;
   }
   MILLRACE_TRY(const std::string facts, look_at(*program, flags, given->shapes));
-  return tell(facts, *program, flags, *limits, console);
+  return print_facts(facts, *program, flags, *limits, console);
 }
 
 }  // namespace millrace::commands

@@ -92,11 +92,11 @@ struct Limits::Shared {
                                printed(" within %g s of it, so the process does not wait for it",
                                        std::chrono::duration<double>(after).count()));
     const Error error =
-        told ? limits->at_end(late, "while the runtime was closing") : limits->at_end(late);
+        outcome ? limits->at_end(late, "while the runtime was closing") : limits->at_end(late);
     // What went wrong before the limit came is what the command has come to.
-    const bool failed = told && *told != ExitCode::kOk;
+    const bool failed = outcome && *outcome != ExitCode::kOk;
     const ExitCode exit =
-        tell_error(error, limits->console_, limits->json(), failed ? told : std::nullopt);
+        tell_error(error, limits->console_, limits->json(), failed ? outcome : std::nullopt);
     ::_exit(static_cast<int>(exit));
   }
 
@@ -106,7 +106,7 @@ struct Limits::Shared {
   const Limits* limits MILLRACE_GUARDED_BY(mutex) = nullptr;  // nullptr: the command is over
   Duration grace MILLRACE_GUARDED_BY(mutex){};
   std::function<std::string()> calls MILLRACE_GUARDED_BY(mutex);
-  std::optional<ExitCode> told MILLRACE_GUARDED_BY(mutex);
+  std::optional<ExitCode> outcome MILLRACE_GUARDED_BY(mutex);
 };
 
 Limits::Limits(Console& console, Options options, std::shared_ptr<Shared> shared,
@@ -190,9 +190,9 @@ void Limits::set_grace(Duration grace) {
   shared_->grace = grace;
 }
 
-void Limits::told(ExitCode code) {
+void Limits::set_outcome(ExitCode code) {
   MutexLock lock(shared_->mutex);
-  shared_->told = code;
+  shared_->outcome = code;
 }
 
 Error Limits::at_end(const Error& error, const std::string& progress) const {

@@ -59,7 +59,7 @@ class Limits {
   void opened(std::function<std::string()> calls);
   void set_grace(Duration grace);
   // The command has reported how it ended; what may not end is the end of the runtime.
-  void told(ExitCode code);
+  void set_outcome(ExitCode code);
 
  private:
   struct Shared;

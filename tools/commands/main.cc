@@ -44,7 +44,7 @@ std::string check_whole_number(const std::string& text) {
   return "'" + text + "' is no whole number from 0 to 18446744073709551615";
 }
 
-// A number from least to most, whose default the help tells.
+// A number from least to most, whose default the help prints.
 template <class T>
 CLI::Option& add_number(CLI::App& command, const char* name, T& number, T least, T most,
                         const char* help) {
@@ -113,7 +113,7 @@ void add_devices_options(CLI::App& command, DevicesFlags& flags) {
   add_plugins(command, flags.plugins);
   command
       .add_option("--deadline", flags.deadline_seconds,
-                  "a plugin that takes longer to tell its devices cannot be used, in seconds")
+                  "a plugin that takes longer to list its devices cannot be used, in seconds")
       ->check(kSeconds)
       ->capture_default_str();
   add_json(command, flags.json);
@@ -180,7 +180,7 @@ void add_train_options(CLI::App& command, TrainFlags& flags) {
   auto* checkpoint =
       command
           .add_option("--checkpoint", flags.checkpoint.folder,
-                      "save the training here while it goes on; the two newest are kept")
+                      "save the training here while it runs; the two newest are kept")
           ->type_name("DIR");
   command
       .add_option("--every", flags.checkpoint.every,
@@ -189,10 +189,10 @@ void add_train_options(CLI::App& command, TrainFlags& flags) {
       ->needs(checkpoint);
   command
       .add_flag("--resume", flags.checkpoint.resume,
-                "go on from the newest checkpoint, or begin if there is none")
+                "resume from the newest checkpoint, or begin if there is none")
       ->needs(checkpoint);
   add_number(command, "--restarts", training.device_restarts.restarts, 0, 1000,
-             "restart devices that fail, so often within a minute, and go on from the last step "
+             "restart devices that fail, so often within a minute, and resume from the last step "
              "that is committed; 0: their failure ends the run");
   add_trace_file(command, flags);
   command.add_flag("--deterministic", training.deterministic, "two runs give identical bits");
@@ -212,7 +212,7 @@ void add_trace_options(CLI::App& command, TraceFlags& flags) {
   command.add_option("--to", flags.to, "leave out what is after, in seconds")
       ->check(CLI::PositiveNumber);
   add_number(command, "--top", flags.top, std::size_t{0}, std::size_t{1'000'000},
-             "kinds of events to tell of each lane");
+             "kinds of events to print of each lane");
   command.add_flag("--all-lanes", flags.all_lanes,
                    "also draw the lanes that no batch passes through");
   add_json(command, flags.json);
@@ -221,7 +221,7 @@ void add_trace_options(CLI::App& command, TraceFlags& flags) {
 void add_inspect_options(CLI::App& command, InspectFlags& flags) {
   add_program(command, flags.file);
   auto* ops = command.add_flag("--ops", flags.ops,
-                               "run it on the CPU and tell the time of each kind of step");
+                               "run it on the CPU and print the time of each kind of step");
   command
       .add_option("--svg", flags.svg,
                   "draw what is in the memory of a run on the CPU, step by step")
@@ -241,7 +241,7 @@ void add_inspect_options(CLI::App& command, InspectFlags& flags) {
   command.get_option("--plugin")
       ->excludes(ops)
       ->description(
-          "also compile it with this PJRT plugin (or PJRT_DEVICE's), and tell what that makes of "
+          "also compile it with this PJRT plugin (or PJRT_DEVICE's), and print what that makes of "
           "it");
   add_inputs(command, flags.inputs);
   command.get_option("--input")->description(
@@ -249,7 +249,7 @@ void add_inspect_options(CLI::App& command, InspectFlags& flags) {
       "--ops (default there: random numbers)");
   command.get_option("--inputs")->description("arguments DIR/0.npy, DIR/1.npy, ...");
   add_number(command, "--repeat", flags.repeat, 1, 1'000'000,
-             "with --ops: how often to run; medians are told")
+             "with --ops: how often to run; medians are printed")
       .needs(ops);
   add_threads(command, flags)
       .description("with --ops: that run it (MILLRACE_THREADS; default: one per core)")
@@ -381,10 +381,10 @@ int main(int argc, char** argv) {
       add_verb(app, "train", "train an exported model, data-parallel", add_train_options,
                train_command),
       add_verb(app, "inspect",
-               "tell what a program is made of, and where the time of a run of it goes",
+               "print what a program is made of, and where the time of a run of it goes",
                add_inspect_options, inspect_command),
       add_verb(app, "env",
-               "tell what this build is and what it finds here: libraries, processor, variables",
+               "print what this build is and what it finds here: libraries, processor, variables",
                add_env_options, env_command),
       {app.add_subcommand("completion",
                           "print a script that completes the command line in bash: source it"),
@@ -392,7 +392,7 @@ int main(int argc, char** argv) {
          const Status printed = Console("millrace completion").data(bash_completion(app));
          return printed ? 0 : static_cast<int>(ExitCode::kFailure);
        }},
-      add_verb(app, "trace", "tell where the time of a timeline went, and draw it",
+      add_verb(app, "trace", "print where the time of a timeline went, and draw it",
                add_trace_options, trace_command),
       add_verb(app, "conform",
                "check a PJRT plugin: each check in a process of its own, with a deadline",

@@ -145,7 +145,7 @@ std::unique_ptr<TrainingView> make_view(const TrainFlags& flags, Console& consol
 // terminal holds up no executor.
 Result<TrainingReport> follow(const Future<TrainingReport>& training, TrainingFeed& feed,
                               TrainingView& view) {
-  const Future<void> told =
+  const Future<void> fed =
       training.then(inline_executor(), [&feed](const Result<TrainingReport>&) { feed.end(); });
   for (bool ended = false; !ended;) {
     const TrainingFeed::News news = feed.wait_blocking();
@@ -153,7 +153,7 @@ Result<TrainingReport> follow(const Future<TrainingReport>& training, TrainingFe
     ended = news.ended;
   }
   view.finish();
-  static_cast<void>(wait_blocking(told));  // feed.end() has returned
+  static_cast<void>(wait_blocking(fed));  // feed.end() has returned
   return training.take();
 }
 

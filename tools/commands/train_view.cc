@@ -47,13 +47,13 @@ class Every {
   std::optional<TimePoint> last_;
 };
 
-// What a run that was asked to go on from a checkpoint has found.
+// What a run that resumes from a checkpoint has found.
 std::string resume_text(const TrainingStart& start) {
   if (!start.resume) return "";
   if (start.resumed_from.empty()) {
     return "no checkpoint in " + start.checkpoints + ": starting from the beginning\n";
   }
-  return "going on from " + start.resumed_from +
+  return "resuming from " + start.resumed_from +
          printed(", after %llu of %llu steps\n", number(start.first_step), number(start.steps));
 }
 std::string start_text(const TrainingStart& start) {
@@ -70,7 +70,7 @@ std::string recovery_text(const RecoveryReport& recovery) {
     text += (text.empty() ? "device " : ", device ") + std::to_string(index(device));
   text += recovery.devices.size() == 1 ? " was" : " were";
   return text +
-         printed(" restarted; going on after step %llu (%llu steps are done again): ",
+         printed(" restarted; resuming after step %llu (%llu steps are done again): ",
                  number(recovery.step), number(recovery.steps_lost)) +
          recovery.error.message() + "\n";
 }

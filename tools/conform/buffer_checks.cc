@@ -1,4 +1,4 @@
-// Buffers: what they tell of themselves, and the ways to their memory.
+// Buffers: what they report of themselves, and the ways to their memory.
 
 #include "millrace/tools/conform/rig.h"
 
@@ -16,29 +16,30 @@ Result<HeldBuffer> put_2x3(Rig& rig) {
 }
 
 template <class A>
-Result<Told<A, HeldBuffer>> tell_of_2x3(Rig& rig) {
+Result<Facts<A, HeldBuffer>> facts_of_2x3(Rig& rig) {
   MILLRACE_TRY(HeldBuffer buffer, put_2x3(rig));
   MILLRACE_TRY(const A args, rig.ask<A>(buffer));
-  return Told<A, HeldBuffer>{args, std::move(buffer)};
+  return Facts<A, HeldBuffer>{args, std::move(buffer)};
 }
 
-MILLRACE_CONFORM(buffer, element_type, "a buffer tells the type of its elements") {
-  MILLRACE_TRY(const auto args, tell_of_2x3<abi::BufferElementTypeArgs>(rig));
+MILLRACE_CONFORM(buffer, element_type, "a buffer reports the type of its elements") {
+  MILLRACE_TRY(const auto args, facts_of_2x3<abi::BufferElementTypeArgs>(rig));
   return expect(args.type == abi::BufferType::kF32, "f32 is said to be type ",
                 static_cast<int>(args.type));
 }
 
 Status expect_2x3(const std::int64_t* dims, std::size_t num_dims) {
-  return expect(num_dims == 2 && dims[0] == 2 && dims[1] == 3, "2 x 3 elements are told otherwise");
+  return expect(num_dims == 2 && dims[0] == 2 && dims[1] == 3,
+                "2 x 3 elements are reported otherwise");
 }
 
-MILLRACE_CONFORM(buffer, dimensions, "a buffer tells its dimensions") {
-  MILLRACE_TRY(const auto args, tell_of_2x3<abi::BufferDimensionsArgs>(rig));
+MILLRACE_CONFORM(buffer, dimensions, "a buffer reports its dimensions") {
+  MILLRACE_TRY(const auto args, facts_of_2x3<abi::BufferDimensionsArgs>(rig));
   return expect_2x3(args.dims, args.num_dims);
 }
 
-MILLRACE_CONFORM(buffer, unpadded_dimensions, "a buffer tells its dimensions without padding") {
-  MILLRACE_TRY(const auto args, tell_of_2x3<abi::BufferUnpaddedDimensionsArgs>(rig));
+MILLRACE_CONFORM(buffer, unpadded_dimensions, "a buffer reports its dimensions without padding") {
+  MILLRACE_TRY(const auto args, facts_of_2x3<abi::BufferUnpaddedDimensionsArgs>(rig));
   return expect_2x3(args.dims, args.num_dims);
 }
 
@@ -60,14 +61,14 @@ MILLRACE_CONFORM(buffer, memory, "a buffer is in its device's default memory") {
 }
 
 MILLRACE_CONFORM(buffer, size, "a buffer takes at least the bytes of its elements") {
-  MILLRACE_TRY(const auto args, tell_of_2x3<abi::BufferOnDeviceSizeInBytesArgs>(rig));
+  MILLRACE_TRY(const auto args, facts_of_2x3<abi::BufferOnDeviceSizeInBytesArgs>(rig));
   if (args.on_device_size_in_bytes < 24) {
     return broken("6 elements of f32 take ", args.on_device_size_in_bytes, " bytes");
   }
   return rig.note(args.on_device_size_in_bytes, " bytes for 24");
 }
 
-MILLRACE_CONFORM(buffer, layout, "a buffer tells the order of its dimensions") {
+MILLRACE_CONFORM(buffer, layout, "a buffer reports the order of its dimensions") {
   MILLRACE_TRY(const HeldBuffer buffer, put_2x3(rig));
   abi::BufferGetMemoryLayoutArgs args;
   args.buffer = buffer;
@@ -84,7 +85,7 @@ MILLRACE_CONFORM(buffer, layout, "a buffer tells the order of its dimensions") {
 }
 
 MILLRACE_CONFORM(buffer, on_cpu, "a buffer says whether it is in the host's memory") {
-  MILLRACE_TRY(const auto args, tell_of_2x3<abi::BufferIsOnCpuArgs>(rig));
+  MILLRACE_TRY(const auto args, facts_of_2x3<abi::BufferIsOnCpuArgs>(rig));
   return rig.note(args.is_on_cpu ? "yes" : "no");
 }
 
@@ -107,14 +108,14 @@ MILLRACE_CONFORM(buffer, external_reference,
   return expect_floats(seen, numbers(), "what its memory holds");
 }
 
-MILLRACE_CONFORM(buffer, reference_underflow, "what is not held cannot be given back") {
+MILLRACE_CONFORM(buffer, reference_underflow, "what is not held cannot be released") {
   MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers()));
   MILLRACE_TRY_STATUS(rig.wait_ready(buffer));
   return expect_refused(rig.call<abi::BufferDecreaseExternalReferenceCountArgs>(buffer),
-                        "giving back what was not taken");
+                        "releasing what was not taken");
 }
 
-MILLRACE_CONFORM(buffer, unsafe_pointer, "the address of a buffer is told", .need = kMay) {
+MILLRACE_CONFORM(buffer, unsafe_pointer, "the address of a buffer is reported", .need = kMay) {
   MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers()));
   MILLRACE_TRY_STATUS(rig.wait_ready(buffer));
   MILLRACE_TRY(const auto args, rig.ask<abi::BufferUnsafePointerArgs>(buffer));
@@ -142,12 +143,11 @@ MILLRACE_CONFORM(buffer, uninitialized, "a buffer without contents has its dimen
   return rig.wait_ready(buffer);
 }
 
-MILLRACE_CONFORM(buffer, view,
-                 "lent memory is seen, and given back once, after the end of the view",
+MILLRACE_CONFORM(buffer, view, "lent memory is seen, and returned once, after the end of the view",
                  .after = "buffer.on_cpu", .need = kMay) {
   struct Lent {
     alignas(128) float values[kLength] = {1, 2, 3, 4};
-    std::atomic<int> given_back{0};
+    std::atomic<int> returned{0};
   };
   const auto lent = std::make_unique<Lent>();
   const std::int64_t dims[] = {kLength};
@@ -158,19 +158,19 @@ MILLRACE_CONFORM(buffer, view,
   probe.reset();  // nothing may outlive the client
   if (!where.is_on_cpu) return skip("the device's memory is not the host's");
   MILLRACE_TRY(abi::Memory* const memory, rig.memory(device));
-  const auto give_back =
-      +[](void* /*memory*/, void* user_arg) { ++static_cast<Lent*>(user_arg)->given_back; };
+  const auto on_returned =
+      +[](void* /*memory*/, void* user_arg) { ++static_cast<Lent*>(user_arg)->returned; };
   MILLRACE_TRY(const auto args,
                rig.ask_client<abi::ClientCreateViewOfDeviceBufferArgs>(
                    lent->values, dims, std::size_t{1}, abi::BufferType::kF32, nullptr, device,
-                   give_back, lent.get(), std::intptr_t{0}, nullptr, memory));
+                   on_returned, lent.get(), std::intptr_t{0}, nullptr, memory));
   HeldBuffer buffer = rig.hold(args.buffer);
   MILLRACE_TRY_STATUS(rig.expect(buffer, numbers(), "the view"));
-  if (lent->given_back != 0) return broken("the memory is given back while the view lives");
+  if (lent->returned != 0) return broken("the memory is returned while the view lives");
   buffer.reset();
   // After the end of the client nothing can be in flight.
   MILLRACE_TRY_STATUS(rig.close());
-  return expect(lent->given_back == 1, "the memory is given back ", lent->given_back, " times");
+  return expect(lent->returned == 1, "the memory is returned ", lent->returned, " times");
 }
 
 }  // namespace

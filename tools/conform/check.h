@@ -89,7 +89,7 @@ template <class... Parts>
 std::unexpected<Error> skip(const Parts&... why) {
   return std::unexpected(Error(ErrorCode::kFailedPrecondition, joined(why...)).with_detail(Skip{}));
 }
-// The plugin lacks something, told otherwise than by an error of its own.
+// The plugin lacks something, reported otherwise than by an error of its own.
 struct Lacks {};
 template <class... Parts>
 std::unexpected<Error> lacks(const Parts&... what) {

@@ -1,4 +1,4 @@
-// What a plugin says of itself before there is a client; then clients, and what they tell of
+// What a plugin says of itself before there is a client; then clients, and what they report of
 // themselves.
 #include <set>
 

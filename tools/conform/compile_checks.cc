@@ -1,4 +1,4 @@
-// Compilation, and what is told of a compiled program; then executables as bytes.
+// Compilation, and what is reported of a compiled program; then executables as bytes.
 #include <cmath>
 
 #include "millrace/tools/conform/rig.h"
@@ -23,10 +23,10 @@ Result<Compiled> compile(Rig& rig, const std::string& text) {
 }
 
 template <class A>
-Result<Told<A, Compiled>> tell(Rig& rig, const std::string& text) {
+Result<Facts<A, Compiled>> facts(Rig& rig, const std::string& text) {
   MILLRACE_TRY(Compiled made, compile(rig, text));
   MILLRACE_TRY(const A args, rig.ask<A>(made.executable));
-  return Told<A, Compiled>{args, std::move(made)};
+  return Facts<A, Compiled>{args, std::move(made)};
 }
 
 MILLRACE_CONFORM(compile, text, "StableHLO text is compiled", .need = kMust) {
@@ -35,7 +35,7 @@ MILLRACE_CONFORM(compile, text, "StableHLO text is compiled", .need = kMust) {
 }
 
 MILLRACE_CONFORM(compile, name, "an executable has a name") {
-  MILLRACE_TRY(const auto args, tell<abi::ExecutableNameArgs>(rig, add_program()));
+  MILLRACE_TRY(const auto args, facts<abi::ExecutableNameArgs>(rig, add_program()));
   return rig.note_text(args.name, args.name_size, "the name");
 }
 
@@ -50,7 +50,7 @@ MILLRACE_CONFORM(compile, replicas, "a program for one device has one replica an
 
 MILLRACE_CONFORM(compile, outputs, "results are counted", .need = kMust) {
   for (const std::size_t wanted : {1, 2}) {
-    MILLRACE_TRY(const auto args, tell<abi::ExecutableNumOutputsArgs>(
+    MILLRACE_TRY(const auto args, facts<abi::ExecutableNumOutputsArgs>(
                                       rig, wanted == 1 ? add_program() : split_program()));
     if (args.num_outputs != wanted) {
       return broken("a program of ", wanted, " results is said to have ", args.num_outputs);
@@ -59,43 +59,43 @@ MILLRACE_CONFORM(compile, outputs, "results are counted", .need = kMust) {
   return {};
 }
 
-MILLRACE_CONFORM(compile, output_types, "types of results are told") {
-  MILLRACE_TRY(const auto args, tell<abi::ExecutableOutputElementTypesArgs>(rig, split_program()));
+MILLRACE_CONFORM(compile, output_types, "types of results are reported") {
+  MILLRACE_TRY(const auto args, facts<abi::ExecutableOutputElementTypesArgs>(rig, split_program()));
   return expect(args.num_output_types == 2 && args.output_types[0] == abi::BufferType::kF32 &&
                     args.output_types[1] == abi::BufferType::kF32,
-                "two results of f32 are told otherwise");
+                "two results of f32 are reported otherwise");
 }
 
-MILLRACE_CONFORM(compile, output_dimensions, "dimensions of results are told") {
-  MILLRACE_TRY(const auto args, tell<abi::ExecutableOutputDimensionsArgs>(rig, split_program()));
+MILLRACE_CONFORM(compile, output_dimensions, "dimensions of results are reported") {
+  MILLRACE_TRY(const auto args, facts<abi::ExecutableOutputDimensionsArgs>(rig, split_program()));
   return expect(args.num_outputs == 2 && args.dim_sizes[0] == 1 && args.dim_sizes[1] == 1 &&
                     args.dims[0] == kLength && args.dims[1] == kLength,
-                "two results of one dimension of 4 are told otherwise");
+                "two results of one dimension of 4 are reported otherwise");
 }
 
-MILLRACE_CONFORM(compile, output_memory_kinds, "memories of results are told") {
-  MILLRACE_TRY(const auto args, tell<abi::ExecutableOutputMemoryKindsArgs>(rig, split_program()));
+MILLRACE_CONFORM(compile, output_memory_kinds, "memories of results are reported") {
+  MILLRACE_TRY(const auto args, facts<abi::ExecutableOutputMemoryKindsArgs>(rig, split_program()));
   if (args.num_outputs != 2) {
     return broken("two results are said to be in ", args.num_outputs, " memories");
   }
   return rig.note_text(args.kinds[0], args.kind_sizes[0], "the kind");
 }
 
-MILLRACE_CONFORM(compile, parameter_memory_kinds, "memories of arguments are told") {
-  MILLRACE_TRY(const auto args, tell<abi::ExecutableParameterMemoryKindsArgs>(rig, add_program()));
+MILLRACE_CONFORM(compile, parameter_memory_kinds, "memories of arguments are reported") {
+  MILLRACE_TRY(const auto args, facts<abi::ExecutableParameterMemoryKindsArgs>(rig, add_program()));
   return expect(args.num_parameters == 2, "two arguments are said to be in ", args.num_parameters,
                 " memories");
 }
 
 MILLRACE_CONFORM(compile, code_size, "the code has a size, or -1 where it is unknown") {
   MILLRACE_TRY(const auto args,
-               tell<abi::ExecutableSizeOfGeneratedCodeInBytesArgs>(rig, add_program()));
+               facts<abi::ExecutableSizeOfGeneratedCodeInBytesArgs>(rig, add_program()));
   if (args.size_in_bytes < -1) return broken("the code has ", args.size_in_bytes, " bytes");
   return rig.note(args.size_in_bytes, " bytes");
 }
 
 Result<std::string> fingerprint_of(Rig& rig, const std::string& program) {
-  MILLRACE_TRY(const auto args, tell<abi::ExecutableFingerprintArgs>(rig, program));
+  MILLRACE_TRY(const auto args, facts<abi::ExecutableFingerprintArgs>(rig, program));
   return std::string(args.fingerprint, args.fingerprint_size);
 }
 
@@ -110,18 +110,18 @@ MILLRACE_CONFORM(compile, fingerprint,
   return {};
 }
 
-MILLRACE_CONFORM(compile, memory_stats, "the memory of arguments and results is told") {
+MILLRACE_CONFORM(compile, memory_stats, "the memory of arguments and results is reported") {
   MILLRACE_TRY(const auto args,
-               tell<abi::ExecutableGetCompiledMemoryStatsArgs>(rig, add_program()));
+               facts<abi::ExecutableGetCompiledMemoryStatsArgs>(rig, add_program()));
   if (args.argument_bytes < 32 || args.output_bytes < 16 || args.temporary_bytes < 0) {
-    return broken("two arguments of 16 bytes and a result are told as ", args.argument_bytes,
+    return broken("two arguments of 16 bytes and a result are reported as ", args.argument_bytes,
                   " and ", args.output_bytes, " bytes");
   }
   return {};
 }
 
 MILLRACE_CONFORM(compile, cost_analysis, "costs have names and are numbers") {
-  MILLRACE_TRY(const auto args, tell<abi::ExecutableGetCostAnalysisArgs>(rig, add_program()));
+  MILLRACE_TRY(const auto args, facts<abi::ExecutableGetCostAnalysisArgs>(rig, add_program()));
   for (std::size_t i = 0; i < args.num_properties; ++i) {
     const abi::NamedValue& v = args.properties[i];
     if (v.name == nullptr || v.name_size == 0) return broken("a property has no name");
@@ -153,9 +153,9 @@ MILLRACE_CONFORM(compile, optimized_program,
   return rig.note(format, ", ", size, " bytes");
 }
 
-MILLRACE_CONFORM(compile, options, "the options of a compilation are told, and can be freed",
+MILLRACE_CONFORM(compile, options, "the options of a compilation are reported, and can be freed",
                  .need = kMay) {
-  MILLRACE_TRY(const auto args, tell<abi::ExecutableGetCompileOptionsArgs>(rig, add_program()));
+  MILLRACE_TRY(const auto args, facts<abi::ExecutableGetCompileOptionsArgs>(rig, add_program()));
   MILLRACE_TRY_STATUS(take_bytes(args.bytes, args.bytes_size, args.holder, args.deleter));
   return {};
 }
@@ -169,7 +169,7 @@ MILLRACE_CONFORM(compile, devices, "an executable names the device that it was c
                 "a program for the first device is not said to be for that one alone");
 }
 
-MILLRACE_CONFORM(compile, assignment, "the device assignment is told, and can be freed",
+MILLRACE_CONFORM(compile, assignment, "the device assignment is reported, and can be freed",
                  .after = "compile.devices") {
   MILLRACE_TRY(const HeldLoaded loaded, rig.compile(add_program()));
   MILLRACE_TRY(const auto args, rig.ask<abi::LoadedExecutableGetDeviceAssignmentArgs>(loaded));

@@ -74,7 +74,7 @@ MILLRACE_CONFORM(deletion, while_referenced,
   std::vector<HeldBuffer> others;
   MILLRACE_TRY(const Floats seen, rig.with_memory_held(x, [&]() -> Status {
     MILLRACE_TRY_STATUS(rig.remove(x));
-    // Memory that was let go of is soon another buffer's.
+    // Memory that was released is soon another buffer's.
     for (int i = 0; i < 16; ++i) {
       MILLRACE_TRY(HeldBuffer other, rig.put(Floats(kLength, -1)));
       MILLRACE_TRY_STATUS(rig.wait_ready(other));

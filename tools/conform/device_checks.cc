@@ -1,4 +1,4 @@
-// Devices and memories, and what they tell of themselves; then topologies: devices described
+// Devices and memories, and what they report of themselves; then topologies: devices described
 // without having them.
 #include <functional>
 #include <set>
@@ -40,7 +40,7 @@ Status expect_texts(Rig& rig, T* object, const std::string& what) {
   return rig.note_text(text.text, text.text_size, "the text of " + what);
 }
 
-MILLRACE_CONFORM(device, description, "every device tells its kind and describes itself",
+MILLRACE_CONFORM(device, description, "every device reports its kind and describes itself",
                  .need = kMust) {
   return each_description(rig, [&](abi::DeviceDescription* d) -> Status {
     const Status texts =

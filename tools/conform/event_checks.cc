@@ -1,5 +1,5 @@
-// Events: when they are ready, whom they call, on which thread, and what they tell of errors; then
-// that mistakes are refused, and how they are told.
+// Events: when they are ready, whom they call, on which thread, and what they report of errors;
+// then that mistakes are refused, and how they are reported.
 #include <optional>
 
 #include "millrace/tools/conform/rig.h"
@@ -174,7 +174,7 @@ MILLRACE_CONFORM(events, error_read,
   return rig.table().destroy(second);
 }
 
-// What is computed from a buffer that failed may have an error of its own, which tells of the
+// What is computed from a buffer that failed may have an error of its own, which reports the
 // first.
 Status expect_caused(Rig& rig, const Status& status, std::string_view where) {
   MILLRACE_TRY_STATUS(expect_that_error(status, where, true));
@@ -182,7 +182,7 @@ Status expect_caused(Rig& rig, const Status& status, std::string_view where) {
 }
 
 MILLRACE_CONFORM(events, error_propagates,
-                 "what is computed from a buffer that failed fails, and tells of its error",
+                 "what is computed from a buffer that failed fails, and reports its error",
                  .after = "events.error_path") {
   MILLRACE_TRY(const HeldLoaded increment, rig.compile(increment_program()));
   MILLRACE_TRY(const HeldBuffer buffer, error_buffer(rig));
@@ -193,7 +193,7 @@ MILLRACE_CONFORM(events, error_propagates,
 }
 
 MILLRACE_CONFORM(events, error_reaches_host,
-                 "reading a buffer that failed fails, and tells of its error",
+                 "reading a buffer that failed fails, and reports its error",
                  .after = "events.error_path") {
   MILLRACE_TRY(const HeldBuffer buffer, error_buffer(rig));
   const Result<Floats> got = rig.get(buffer);
@@ -211,9 +211,9 @@ MILLRACE_CONFORM(events, promised,
     if (early) return broken("an event is ready before its maker sets it");
     MILLRACE_TRY_STATUS(rig.call<abi::EventSetArgs>(
         event, code, code == 0 ? nullptr : kErrorText.data(), code == 0 ? 0 : kErrorText.size()));
-    const Status told = await(rig, event);
-    MILLRACE_TRY_STATUS(code == 0 ? told
-                                  : expect_that_error(told, "an event that was set to an error"));
+    const Status reported = await(rig, event);
+    MILLRACE_TRY_STATUS(
+        code == 0 ? reported : expect_that_error(reported, "an event that was set to an error"));
   }
   return {};
 }

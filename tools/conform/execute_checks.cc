@@ -46,7 +46,7 @@ struct Call {
   }
 };
 
-MILLRACE_CONFORM(execute, without_event, "nobody need ask for the event of an execution") {
+MILLRACE_CONFORM(execute, without_event, "a caller need not ask for the event of an execution") {
   MILLRACE_TRY(const Launch l, rig.prepare(increment_program(), numbers()));
   Call call(l.program, l.x);
   MILLRACE_TRY_STATUS(rig.table().call(call.args));

@@ -28,7 +28,7 @@ Result<std::string> read(Rig& rig, abi::Layout* layout) {
   return text;
 }
 
-MILLRACE_CONFORM(layouts, buffer, "a buffer's layout is told as a text", .need = kMay) {
+MILLRACE_CONFORM(layouts, buffer, "a buffer's layout is reported as a text", .need = kMay) {
   MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers()));
   abi::BufferLayoutArgs args{{}, buffer};
   MILLRACE_TRY_STATUS(call(rig.table(), &abi::LayoutsExtension::of_buffer, args,
@@ -85,7 +85,7 @@ Result<HeldVersion> of_increment(Rig& rig) {
   return hold(rig, args.version, &abi::AbiVersionExtension::destroy_of_executable);
 }
 
-MILLRACE_CONFORM(interop, abi_version, "an executable's ABI version is told as bytes") {
+MILLRACE_CONFORM(interop, abi_version, "an executable's ABI version is reported as bytes") {
   MILLRACE_TRY(const HeldVersion version, of_increment(rig));
   abi::AbiVersionBytesArgs args{.version = version.get()};
   MILLRACE_TRY_STATUS(call(rig.table(), &abi::AbiVersionExtension::bytes_of_executable, args,
@@ -107,10 +107,10 @@ MILLRACE_CONFORM(interop, compatible, "a client can load what it has compiled it
       hold(rig, of_client.version, &abi::AbiVersionExtension::destroy_of_client);
   MILLRACE_TRY(const HeldVersion version, of_increment(rig));
   abi::AbiVersionCompatibleArgs args{.version = client.get(), .other = version.get()};
-  const Status told = call(rig.table(), &abi::AbiVersionExtension::client_with_executable, args,
-                           "PJRT_RuntimeAbiVersion_IsCompatibleWithExecutable");
-  if (told || told.error().code() == ErrorCode::kUnimplemented) return told;
-  return broken("a client cannot load what it has compiled itself: ", told.error().message());
+  const Status reported = call(rig.table(), &abi::AbiVersionExtension::client_with_executable, args,
+                               "PJRT_RuntimeAbiVersion_IsCompatibleWithExecutable");
+  if (reported || reported.error().code() == ErrorCode::kUnimplemented) return reported;
+  return broken("a client cannot load what it has compiled itself: ", reported.error().message());
 }
 
 MILLRACE_CONFORM(interop, stream, "a foreign stream can wait for a buffer") {

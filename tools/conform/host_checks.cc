@@ -59,20 +59,20 @@ MILLRACE_CONFORM(host, until_transfer,
 }
 
 MILLRACE_CONFORM(host, zero_copy,
-                 "kImmutableZeroCopy: memory that the event gives back is not read any more") {
+                 "kImmutableZeroCopy: memory that the event returns is not read any more") {
   const auto source = std::make_unique<HostArray>();
   MILLRACE_TRY(Put put, rig.put_any(source->values, options_of(kImmutableZeroCopy)));
   MILLRACE_TRY_STATUS(rig.wait_ready(put.buffer));
   MILLRACE_TRY_STATUS(read_back(rig, put.buffer));
   // By now a copy is done; memory that is still lent is not.
-  MILLRACE_TRY(const bool given_back, rig.is_ready(put.done));
-  static_cast<void>(rig.note(given_back ? "copied" : "lent"));
-  if (!given_back) return {};
+  MILLRACE_TRY(const bool source_returned, rig.is_ready(put.done));
+  static_cast<void>(rig.note(source_returned ? "copied" : "lent"));
+  if (!source_returned) return {};
   source->overwrite();
   return read_back(rig, put.buffer);
 }
 
-Status given_back(Rig& rig, int semantics) {
+Status source_returned(Rig& rig, int semantics) {
   const auto source = std::make_unique<HostArray>();
   MILLRACE_TRY(Put put, rig.put_any(source->values, options_of(semantics)));
   MILLRACE_TRY_STATUS(read_back(rig, put.buffer));
@@ -82,14 +82,14 @@ Status given_back(Rig& rig, int semantics) {
 
 MILLRACE_CONFORM(host, zero_copy_given_back,
                  "kImmutableZeroCopy: the event is set when the buffer is gone") {
-  return given_back(rig, kImmutableZeroCopy);
+  return source_returned(rig, kImmutableZeroCopy);
 }
 
 MILLRACE_CONFORM(
     host, mutable_zero_copy,
     "kMutableZeroCopy: contents are right, and the event is set when the buffer is gone",
     .need = kMay) {
-  return given_back(rig, kMutableZeroCopy);
+  return source_returned(rig, kMutableZeroCopy);
 }
 
 // 2 x 3, column after column in the host's memory.
@@ -170,7 +170,7 @@ MILLRACE_CONFORM(host, large, "8 MiB come back as they were") {
   return expect(got == source, "8 MiB come back wrong");
 }
 
-MILLRACE_CONFORM(host, size_query, "PJRT_Buffer_ToHostBuffer without a target tells the size") {
+MILLRACE_CONFORM(host, size_query, "PJRT_Buffer_ToHostBuffer without a target reports the size") {
   MILLRACE_TRY(const HeldBuffer buffer, rig.put(numbers()));
   MILLRACE_TRY(const auto args, rig.ask<abi::BufferToHostBufferArgs>(buffer));
   const HeldEvent none = rig.hold(args.event);
@@ -196,7 +196,7 @@ Status transfer(Rig& rig, abi::TransferManager* manager, const float* data, std:
 }
 
 MILLRACE_CONFORM(transfer, sizes,
-                 "a transfer manager tells its buffers, their bytes and its device") {
+                 "a transfer manager reports its buffers, their bytes and its device") {
   MILLRACE_TRY(const HeldTransferManager manager, make_transfer_manager(rig));
   MILLRACE_TRY(const auto count, rig.ask<abi::TransferManagerBufferCountArgs>(manager));
   if (count.buffer_count != 1) return broken("one buffer is said to be ", count.buffer_count);

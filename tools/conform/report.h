@@ -1,4 +1,4 @@
-// What is told of the checks: lines for people, lines of JSON, or JUnit's XML. Pure.
+// What is reported of the checks: lines for people, lines of JSON, or JUnit's XML. Pure.
 #pragma once
 
 #include <string>

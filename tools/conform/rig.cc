@@ -227,7 +227,7 @@ Result<std::vector<Run>> Rig::execute_all(abi::LoadedExecutable* loaded,
     for (abi::Buffer* buffer : outputs[d]) run.outputs.push_back(hold(buffer));
     runs.push_back(std::move(run));
     if (done[d] == nullptr) {
-      return broken("PJRT_LoadedExecutable_Execute gives no event that tells its end");
+      return broken("PJRT_LoadedExecutable_Execute gives no event that reports its end");
     }
     for (const HeldBuffer& buffer : runs.back().outputs) {
       if (!buffer) return broken("PJRT_LoadedExecutable_Execute leaves an output unset");
@@ -408,11 +408,11 @@ Result<HeldBuffer> error_buffer(Rig& rig) {
 }
 
 Status expect_that_error(const Status& status, std::string_view where, bool any_code) {
-  if (status) return broken(where, " tells no error where there is one");
+  if (status) return broken(where, " reports no error where there is one");
   if (status.error().detail<PluginError>() == nullptr) return status;
   if ((!any_code && status.error().code() != static_cast<ErrorCode>(kErrorCode)) ||
       !status.error().message().contains(kErrorText)) {
-    return broken(where, " tells another error than there is: ",
+    return broken(where, " reports another error than there is: ",
                   millrace::to_string(status.error().code()), ": ", status.error().message());
   }
   return {};

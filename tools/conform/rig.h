@@ -61,9 +61,9 @@ struct Run {
   HeldEvent done;
 };
 
-// What the plugin tells of an object, which lives as long.
+// What the plugin reports of an object, which lives as long.
 template <class A, class Object>
-struct Told : A {
+struct Facts : A {
   Object of;
 };
 
@@ -95,7 +95,7 @@ class Rig {
     return {};
   }
   const std::string& remark() const { return note_; }
-  // A text that the plugin tells, as the remark: ok unless it is empty.
+  // A text that the plugin reports, as the remark: ok unless it is empty.
   Status note_text(const char* text, std::size_t size, std::string_view what);
 
   // Calls the function of A with a structure that begins with these fields, and gives what the
@@ -217,7 +217,7 @@ Result<std::string> attribute_names(const abi::NamedValue* values, std::size_t c
 // Ok if the values are equal.
 Status expect_floats(std::span<const float> got, std::span<const float> wanted,
                      std::string_view what);
-// An error of the plugin itself is what the check wants: ok. Whatever else went wrong goes on.
+// An error of the plugin itself is what the check wants: ok. Any other failure is returned.
 Status expect_refused(const Status& status, std::string_view what);
 template <class T>
 Status expect_refused(const Result<T>& result, std::string_view what) {
@@ -239,7 +239,7 @@ Result<HeldBuffer> error_buffer(Rig& rig);
 Result<HeldTransferManager> make_transfer_manager(Rig& rig);
 Result<HeldBuffer> retrieve_buffer(Rig& rig, const HeldTransferManager& manager);
 Status fail_transfer(Rig& rig, const HeldTransferManager& manager);
-// Ok if the status is that error, or one of any code that tells of it.
+// Ok if the status is that error, or one of any code that reports it.
 Status expect_that_error(const Status& status, std::string_view where, bool any_code = false);
 
 }  // namespace millrace::conform

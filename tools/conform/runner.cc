@@ -95,7 +95,7 @@ bool selected(std::string_view name, const std::vector<std::string>& filters) {
 }
 
 std::vector<Verdict> run_checks(const RunOptions& options,
-                                const std::function<void(const Verdict&)>& tell) {
+                                const std::function<void(const Verdict&)>& report) {
   std::vector<Verdict> verdicts;
   std::map<std::string_view, Outcome> outcomes;
   for (const Check& check : all_checks()) {
@@ -110,7 +110,7 @@ std::vector<Verdict> run_checks(const RunOptions& options,
       verdict.seconds = took.count();
     }
     outcomes[check.name] = verdict.outcome;
-    tell(verdict);
+    report(verdict);
     verdicts.push_back(std::move(verdict));
   }
   return verdicts;

@@ -1,5 +1,6 @@
 // Runs checks, each in a process of its own with a deadline: a plugin that crashes or hangs fails
-// the check in which it does. Read next: report.h, what is told of it all; tools/child/in_child.h.
+// the check in which it does. Read next: report.h, what is reported of it all;
+// tools/child/in_child.h.
 #pragma once
 
 #include <functional>
@@ -21,11 +22,11 @@ struct RunOptions {
 bool selected(std::string_view name, const std::vector<std::string>& filters);
 
 // Blocking. Each process is forked from this one, which must have a single thread and must never
-// have loaded the plugin. tell is called after each check, in order. A check whose `after` did not
-// pass is skipped; those that no filter selects count as passed. A process that ends without an
+// have loaded the plugin. report is called after each check, in order. A check whose `after` did
+// not pass is skipped; those that no filter selects count as passed. A process that ends without an
 // answer has failed: its signal is named, with the function of the plugin that was called last and
 // the last line that it wrote.
 std::vector<Verdict> run_checks(const RunOptions& options,
-                                const std::function<void(const Verdict&)>& tell);
+                                const std::function<void(const Verdict&)>& report);
 
 }  // namespace millrace::conform

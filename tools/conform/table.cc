@@ -67,13 +67,13 @@ Error Table::take_error(abi::Error* error, std::string_view what) const {
   code.error = error;
   if (const Result<abi::Error*> refused = raw(code); refused && *refused != nullptr)
     static_cast<void>(destroy(*refused));
-  std::string told = std::string(what) + ": ";
-  told += text.message == nullptr ? "an error without a message"
-                                  : std::string(text.message, text.message_size);
+  std::string reported = std::string(what) + ": ";
+  reported += text.message == nullptr ? "an error without a message"
+                                      : std::string(text.message, text.message_size);
   static_cast<void>(destroy(error));
   const bool known = code.code >= static_cast<int>(ErrorCode::kCancelled) &&
                      code.code <= static_cast<int>(ErrorCode::kUnauthenticated);
-  return Error(known ? static_cast<ErrorCode>(code.code) : ErrorCode::kUnknown, std::move(told))
+  return Error(known ? static_cast<ErrorCode>(code.code) : ErrorCode::kUnknown, std::move(reported))
       .with_detail(PluginError{});
 }
 

@@ -130,7 +130,7 @@ MILLRACE_CONFORM(sizes, shorter, "nothing is written that a shorter structure ha
   const char untouched = 0;
   args.platform_version = &untouched;
   args.platform_version_size = 12345;
-  // Up to the client: no room for what is told.
+  // Up to the client: no room for what is reported.
   args.struct_size = abi::kStructSize<abi::ClientPlatformVersionArgs> -
                      sizeof(args.platform_version) - sizeof(args.platform_version_size);
   const Status status = rig.table().call_as_is(args);

@@ -41,6 +41,8 @@ INNER = [
     (re.compile(r'core/exec/'), re.compile(r'core/(base|observe|async|exec)/')),
     (re.compile(r'core/loop/'), re.compile(r'core/(base|observe|async|loop)/')),
     (re.compile(r'devices/stablehlo/'), re.compile(r'core/|devices/(stablehlo/|shape\.h)')),
+    (re.compile(r'devices/stablehlo/ir/'), re.compile(r'core/|devices/(stablehlo/ir/|shape\.h)')),
+    (re.compile(r'devices/stablehlo/expand/'), re.compile(r'core/|devices/(stablehlo/(ir|expand)/|shape\.h)')),
     (re.compile(r'devices/[^/]+$'), re.compile(r'(?!devices/cpu/)')),
 ]
 # The floors of devices/cpu, from below: each includes itself and those before it.

@@ -6,7 +6,7 @@
 - Links of Markdown files that lead nowhere; files that they or comments name and that are not there.
 - A numbered rule (AV-1, MB-3) is stated once, on a line of its own at the head of a file, and cited by a test.
 - Each room has a README.md; some of them name every header.
-- Comments of most rooms name what acts.
+- Comments, messages and names of tests name what acts; words that the glossary of tools/README.md replaces are not used.
 """
 
 import os
@@ -30,13 +30,19 @@ SOURCE = ('.h', '.cc', '.inc', '.py', '.cmake')
 CPP = ('.h', '.cc', '.inc')
 LINK = re.compile(r'\]\(([^)#\s:]+)(#[^)]*)?\)')
 
-# A file that a text names, by the end of its path; a pattern (compile/emit*.cc) is none.
-NAMED = re.compile(r'(?<![\w/<."*+-])((?:[\w-]+/)*[\w-]+\.(?:h|cc|inc|py|proto|md))(?![\w*])')
-# What comments say instead of the thing that acts; and rooms whose comments do without them, and without a bare "Of".
-VAGUE = re.compile(r'\b(whoever|nobody|somebody|anybody)\b', re.I)
-PLAIN = re.compile(r'(core|actors|transfer|collectives|tools|devices/(pjrt|sim|cache))/|devices/(?!shape)[^/]+$')
+# A file that a text names, by the end of its path or by ../ from its own folder; a pattern (compile/emit*.cc) is none.
+NAMED = re.compile(r'(?<![\w/<."*+-])((?:\.\./)*(?:[\w-]+/)*[\w-]+\.(?:h|cc|inc|py|proto|md))(?![\w*])')
+# What a text says instead of the thing that acts. A test's name is a text too.
+VAGUE = re.compile(r'\b(who' r'ever|no' r'body|some' r'body|any' r'body)\b', re.I)
+TEST_NAME = re.compile(r'\bTEST(?:_F|_P)?\(\w+, (Of(?=[A-Z])|\w*?(?:(?:Is|Are)Told|LetGo|GivenBack|TakenBack|'
+                       r'Who' r'ever|No' r'body|Some' r'body|Any' r'body))')
+# What the glossary says otherwise, in names too; and the files that it holds for.
+BANNED = re.compile(r'\b(forg[eo]t\w*|discard(?:s|ed|ing)?|thr[eo]wn?s? away|let(?:s|ting)?[ _]go|t[ao]kes?[ _]back|taken back|'
+                    r'giv(?:es?|en|ing)[ _]back|(?<!::)shuts?[ _]?down|shutting down)\b', re.I)
+GLOSSARY = re.compile(r'(core/(base|exec|loop|observe)|transfer|collectives|tools|bench|tests|devices/(stablehlo|sim|cache|cpu/\w+))/'
+                      r'.*\.(h|cc|inc)$')
 # Rooms whose README.md names every header.
-LISTED = ('core', 'actors', 'collectives')
+LISTED = ('core', 'actors', 'devices', 'transfer', 'collectives')
 STATED = re.compile(r'^// +(?:- )?([A-Z]{2}-\d+) ')
 CITED = re.compile(r'\b[A-Z]{2}-\d+\b')
 
@@ -70,17 +76,30 @@ def comments(path, text):
 
 def check_named_files(texts, paths):
     """The problems of {path: text} that name no file of paths."""
+    whole = set(paths)
     known = {'/'.join(parts[i:]) for parts in (path.split('/') for path in paths) for i in range(len(parts))}
+
+    def is_there(path, name):
+        return os.path.normpath(f'{os.path.dirname(path)}/{name}') in whole if name.startswith('../') else name in known
+
     return [f'{path}:{number}: names {m[1]}, which is not there'
             for path, text in texts.items() for number, words in comments(path, text)
-            for m in NAMED.finditer(words) if m[1] not in known]
+            for m in NAMED.finditer(words) if not is_there(path, m[1])]
 
 
 def check_words(path, text):
-    """The problems of the comments of one file: they name what acts, and begin with their subject."""
+    """The problems of the words of one file: they name what acts, and a comment begins with its subject."""
     problems, before, ended = [], 0, True
-    for number, words in comments(path, text):
-        problems += [f'{path}:{number}: "{m[1]}": name what acts' for m in VAGUE.finditer(words)]
+    mark = '//' if path.endswith(CPP) else '#'
+    for number, line in enumerate(text.split('\n'), 1):
+        problems += [f'{path}:{number}: "{m[1]}": name what acts' for m in VAGUE.finditer(line)]
+        problems += [f'{path}:{number}: "{m[1]}": a condition and its result name a test' for m in TEST_NAME.finditer(line)]
+        if GLOSSARY.match(path):
+            problems += [f'{path}:{number}: "{m[1]}": the glossary of tools/README.md has a word for it'
+                         for m in BANNED.finditer(line)]
+        _, comment, words = line.partition(mark)
+        if not comment:
+            continue
         if words.startswith(' Of ') and (ended or number > before + 1):
             problems.append(f'{path}:{number}: a comment that begins with "Of": begin with its subject')
         before, ended = number, words.rstrip().endswith(('.', ':'))
@@ -139,7 +158,7 @@ def main():
         problems += check(path, text)
         if path.endswith((*CPP, '.md')):
             sources[path] = text
-        if PLAIN.match(path) and path.endswith(CPP):
+        if path.endswith((*CPP, '.py', '.md')):
             problems += check_words(path, text)
     problems += check_named_files(sources, tree.files()) + check_rooms(sources, tree.files()) + check_rules(sources)
     print('\n'.join(problems) if problems else f'{count} files: clean')

@@ -41,7 +41,7 @@ std::size_t kind_of(const MemoryPlace& place, std::string_view maker) {
   return 3;
 }
 
-// The end of a long path, which tells more than its beginning.
+// The end of a long path, which says more than its beginning.
 std::string short_name(const std::string& path) {
   constexpr std::size_t kMost = 60;
   if (path.size() <= kMost) return path;

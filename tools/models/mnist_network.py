@@ -175,7 +175,7 @@ def _log_softmax(x: jax.Array) -> jax.Array:
 
 
 def _negative_log_likelihood(log_probs: jax.Array, labels: jax.Array) -> jax.Array:
-    """Per row; a label that names no class gives 0 (whoever reads the labels must refuse it)."""
+    """Per row; a label that names no class gives 0 (the reader of the labels must refuse it)."""
     hit = lax.broadcasted_iota(jnp.int32, log_probs.shape, 1) == labels.astype(jnp.int32)[:, None]
     return -jnp.sum(lax.select(hit, log_probs, jnp.zeros_like(log_probs)), axis=1)
 

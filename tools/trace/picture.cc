@@ -60,7 +60,7 @@ class Picture {
   }
 
  private:
-  struct Lane {
+  struct LaneBox {
     bool shown = false;
     double top = 0;
     std::uint32_t rows = 1;
@@ -95,7 +95,7 @@ class Picture {
   const PictureOptions& options_;
   std::map<std::uint64_t, Way> ways_;
   Window window_;
-  std::vector<Lane> lanes_;
+  std::vector<LaneBox> lanes_;
   std::map<std::pair<Kind, std::string>, std::string> colors_;  // by kind and name in the legend
   std::vector<std::pair<std::string, std::string>> legend_;     // name, color
   double height_ = 0;
@@ -227,7 +227,7 @@ void Picture::frame() {
   if (shown_way() != nullptr) entry("one batch's way", kArrow);
   for (auto at = legend_.rbegin(); at != legend_.rend(); ++at) entry(at->first, at->second);
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    const Lane& lane = lanes_[i];
+    const LaneBox& lane = lanes_[i];
     if (!lane.shown) continue;
     const double height = lane.rows * (kRow + kRowGap) - kRowGap;
     svg_.rect(kLabels, lane.top - 3, kWidth - kLabels - kRight, height + 6,

@@ -28,7 +28,7 @@ struct EventSummary {
 struct LaneSummary {
   std::string name;
   std::uint64_t count = 0;
-  std::int64_t busy = 0;             // at least one event was going on
+  std::int64_t busy = 0;             // at least one event was under way
   int rows = 0;                      // events at once, at most
   std::vector<EventSummary> events;  // by total, the largest first
 };

@@ -31,7 +31,7 @@ class Reader {
     std::optional<std::uint32_t> lane;
     std::uint32_t row = 0;
   };
-  struct Lane {
+  struct RankLane {
     int rank = 0;
     std::uint32_t rows = 0;
   };
@@ -51,7 +51,7 @@ class Reader {
   std::map<std::uint32_t, Names> sequences_;
   std::map<std::string, std::uint32_t> names_;
   std::map<std::string, std::uint32_t> lane_numbers_;
-  std::vector<Lane> lanes_;
+  std::vector<RankLane> lanes_;
   int processes_ = 0;
   std::int64_t last_ = 0;
 };

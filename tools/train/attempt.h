@@ -25,10 +25,10 @@ namespace millrace::train {
 // What one attempt leaves to the next; owned by train().
 struct RunState {
   std::uint64_t recoveries = 0;
-  bool told = false;                         // the listener knows of the start
+  bool reported = false;                     // the listener knows of the start
   RunIdentity identity;                      // known once the folder is open
   std::shared_ptr<CheckpointFolder> folder;  // none: no checkpoints
-  std::string resumed_from;                  // the checkpoint that the run itself went on from
+  std::string resumed_from;                  // the checkpoint that the run itself resumed
   std::uint64_t first_step = 0;              // of the run
   std::shared_ptr<const Committed> committed;
   std::map<std::string, devices::Executable> programs;  // compiled, by file
@@ -73,7 +73,7 @@ class Attempt {
   Result<transfer::DeviceLoader> make_loader() const;
   Task<void> prepare();
   Task<void> open_run();
-  void go_on();
+  void resume_from_committed();
   Status record_step();
   Task<void> initialise(const ProgramSpec& init);
   void make_checkpointer();
@@ -95,7 +95,7 @@ class Attempt {
   }
   std::uint64_t steps_done() const { return run_.first_step + run_.losses.size(); }
   bool recovers() const { return options_.device_restarts.restarts > 0; }
-  // Another process may go on from a checkpoint, to the same bits: no kernel is chosen by how fast
+  // Another process may resume from a checkpoint, to the same bits: no kernel is chosen by how fast
   // it was. (A run that recovers has the same programs.)
   bool deterministic() const { return options_.deterministic || options_.checkpoint; }
   TrainingReport figures() const;

@@ -1,5 +1,5 @@
 // The end of an attempt: its model over the test data, on all devices. Every item counts exactly
-// once: the last batch is filled up with others, which the program is told not to count.
+// once: the last batch is filled up with others, which the program does not count.
 #include <deque>
 
 #include "millrace/tools/train/attempt.h"

@@ -94,7 +94,7 @@ Task<void> Attempt::prepare() {
   MILLRACE_CO_TRY(grad_, model_->program("grad", rows()));
   MILLRACE_CO_TRY(update_, model_->program("update"));
   if (options_.checkpoint && run_.folder == nullptr) MILLRACE_AWAIT_STATUS(open_run());
-  go_on();
+  resume_from_committed();
   MILLRACE_CO_TRY(loader_, make_loader());
   if (first_step_ > total_steps()) {
     Error error(ErrorCode::kInvalidArgument,
@@ -144,7 +144,7 @@ Status Attempt::record_step() {
 }
 
 void Attempt::report_start(Duration compile_time) {
-  if (listener_ == nullptr || std::exchange(run_.told, true)) return;
+  if (listener_ == nullptr || std::exchange(run_.reported, true)) return;
   TrainingStart start;
   start.model = model_->name();
   start.devices = parts_.devices.size();
@@ -161,7 +161,7 @@ void Attempt::report_start(Duration compile_time) {
   listener_->on_start(start);
 }
 
-// The folder of the checkpoints, and what this run goes on from.
+// The folder of the checkpoints, and the one that this run resumes from.
 Task<void> Attempt::open_run() {
   run_.identity = {.model = model_->name(),
                    .programs = {},
@@ -191,7 +191,7 @@ Task<void> Attempt::open_run() {
 }
 
 // This attempt begins after what is committed.
-void Attempt::go_on() {
+void Attempt::resume_from_committed() {
   first_step_ = run_.first_step;
   if (run_.committed) {
     const CheckpointManifest& manifest = run_.committed->manifest;

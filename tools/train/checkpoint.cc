@@ -62,11 +62,11 @@ Task<Written> write_checkpoint(Job job) {
            parts.environment.clock->now() + parts.rendezvous_limit);
   const Result<EpochShare> agreed = co_await std::move(meeting);
   if (!agreed) {
-    const Future<void> discarding = with_files([step](const CheckpointParts& p) {
-      p.folder->discard(step);
+    const Future<void> removed = with_files([step](const CheckpointParts& p) {
+      p.folder->remove_part(step);
       return Status();
     });
-    static_cast<void>(co_await discarding);
+    static_cast<void>(co_await removed);
     co_return agreed.error();
   }
   // Agreed is agreed: no stop comes between.
@@ -112,7 +112,7 @@ Result<OpenedCheckpoints> open_checkpoints(const CheckpointOptions& options, con
     if (steps.empty()) return opened;
     return fail(ErrorCode::kFailedPrecondition,
                 opened.folder->path_of(steps.back()) +
-                    " is there from an earlier run: --resume goes on from it; for a new run, name "
+                    " is there from an earlier run: --resume resumes it; for a new run, name "
                     "another folder or empty this one");
   }
   MILLRACE_TRY(const std::optional<LoadedCheckpoint> newest, opened.folder->load_newest());
@@ -121,9 +121,9 @@ Result<OpenedCheckpoints> open_checkpoints(const CheckpointOptions& options, con
   Status same = check_same_run(manifest.run, run);
   if (same && manifest.ranks.size() != run.devices) {
     same = fail(ErrorCode::kDataLoss,
-                "its manifest tells of " + std::to_string(manifest.ranks.size()) + " ranks");
+                "its manifest lists " + std::to_string(manifest.ranks.size()) + " ranks");
   }
-  if (!same) return std::unexpected(same.error().with_context("going on from " + newest->path));
+  if (!same) return std::unexpected(same.error().with_context("resuming from " + newest->path));
   auto committed = std::make_shared<Committed>();
   committed->manifest = manifest;
   for (const TensorSpec& wanted : arrays) {

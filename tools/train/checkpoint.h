@@ -1,5 +1,5 @@
 // Checkpointer: decides when a training saves what it carries from step to step, and does so while
-// the steps go on: to files, to host memory, or to both. The states of a checkpoint:
+// the steps continue: to files, to host memory, or to both. The states of a checkpoint:
 //
 //   due      the training is about to begin step s. It hands over the handles of what s starts
 //            from, and has the update of s leave those arrays as they are (StepTicket::keep_inputs)
@@ -7,7 +7,7 @@
 //            parameters and momenta twice.
 //   taken    the s steps before are still running.
 //   writing  they have ended well: a coroutine of its own waits for the arrays of every rank,
-//            fetches those of rank 0 (after a step they are the same everywhere), lets go of the
+//            fetches those of rank 0 (after a step they are the same everywhere), releases the
 //            handles, and has the blocking executor write the files under a name that is not
 //            that of a checkpoint. Then the ranks meet; when all are there, it is committed: the
 //            files get their name (checkpoint_folder.h), the oldest checkpoint goes, and what was
@@ -39,7 +39,7 @@ namespace millrace::train {
 struct CheckpointOptions {
   std::string folder;
   std::uint64_t every = 0;  // steps; 0: those of an epoch. The end of the run is saved, too
-  bool resume = false;      // go on from the newest one, if there is one
+  bool resume = false;      // resume from the newest one, if there is one
   std::size_t keep = 2;
 };
 
@@ -61,9 +61,9 @@ struct Committed {
   std::vector<devices::HostArray> arrays;  // those of Model::carried()
 };
 
-// Opens the folder and reads what there is to go on from. kFailedPrecondition if the newest
-// checkpoint is of another run, or if there is one and the run was not asked to go on; kNotFound or
-// kDataLoss if it lacks one of the arrays, or has it in another shape. Blocking.
+// Opens the folder and reads the checkpoint to resume from. kFailedPrecondition if the newest
+// checkpoint is of another run, or if there is one and the run was not asked to resume; kNotFound
+// or kDataLoss if it lacks one of the arrays, or has it in another shape. Blocking.
 struct OpenedCheckpoints {
   std::shared_ptr<CheckpointFolder> folder;
   std::shared_ptr<const Committed> newest;  // none: the run begins
@@ -95,7 +95,7 @@ struct Written {
   std::shared_ptr<const Committed> committed;
 };
 
-// Owned by the training, which awaits finish() before it lets go. Thread-safety: confined.
+// Owned by the training, which awaits finish() before it releases it. Thread-safety: confined.
 class Checkpointer {
  public:
   Checkpointer(CheckpointParts parts, const CheckpointOptions& options, std::uint64_t first_step);
@@ -112,7 +112,7 @@ class Checkpointer {
   // environment's executors.
   void begin(std::vector<RankState> ranks);
   // What has been published since the last call, or the error that it ended with; never waits.
-  // Nothing is told of what went to memory only.
+  // Checkpoints in memory only are not reported.
   Result<std::optional<CheckpointReport>> poll();
   // The last one that poll() knows to be committed; nothing before, or unless it is kept.
   const std::shared_ptr<const Committed>& committed() const { return committed_; }

@@ -61,7 +61,7 @@ Status rename_folder(const std::string& from, const std::string& to) {
   return folder_error("renaming " + from + " to " + to, errno);
 }
 
-// Makes the folders of a path that are not there, with their names on the disk: what is in a folder
+// Makes the missing folders of a path, with their names on the disk: what is in a folder
 // is lost with its name.
 Status make_folders(const std::string& path) {
   std::error_code error;
@@ -263,11 +263,11 @@ Status CheckpointFolder::write(CheckpointManifest manifest,
     return fault_point("checkpoint.written");
   };
   Status written = write_files();
-  if (!written) discard(manifest.step);
+  if (!written) remove_part(manifest.step);
   return written;
 }
 
-void CheckpointFolder::discard(std::uint64_t step) const {
+void CheckpointFolder::remove_part(std::uint64_t step) const {
   // Should that fail, too, the next run removes it.
   static_cast<void>(remove_tree(path_of(step) + ".part"));
 }
@@ -288,7 +288,7 @@ void CheckpointFolder::remove_all_but(std::size_t keep) const {
     MILLRACE_LOG(
         kWarning, "train",
         "an older checkpoint could not be removed: " + error.message() +
-            ". The training goes on; what is left is removed when the folder is next used");
+            ". The training continues; what is left is removed when the folder is next used");
   };
   const Result<std::vector<std::uint64_t>> all = steps();
   if (!all) return warn(all.error());

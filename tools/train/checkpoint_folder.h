@@ -66,7 +66,7 @@ Result<LoadedCheckpoint> read_checkpoint(const std::string& path);
 // at a time.
 class CheckpointFolder {
  public:
-  // Makes the folder if it is not there (on the disk, with the folders that it is in), and finds
+  // Makes the folder if it is missing (on the disk, with the folders that it is in), and finds
   // out whether it can be written. Removes what a killed run has left (.part, .old), with a warning
   // where it cannot.
   // kFailedPrecondition while another process has it open.
@@ -86,7 +86,7 @@ class CheckpointFolder {
   // removed gets a warning and is left to the next publish or open. keep >= 1.
   Status publish(std::uint64_t step, std::size_t keep) const;
   // Removes what write() wrote.
-  void discard(std::uint64_t step) const;
+  void remove_part(std::uint64_t step) const;
 
   // "DIR/step-00000468".
   std::string path_of(std::uint64_t step) const;

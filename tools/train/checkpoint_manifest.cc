@@ -108,7 +108,7 @@ Status check_same_run(const RunIdentity& checkpoint, const RunIdentity& run) {
   compare("the number of devices", checkpoint.devices, run.devices);
   compare("the seed", checkpoint.seed, run.seed);
   compare("the number of images", checkpoint.items, run.items);
-  // Data of other sizes is told by them.
+  // The sizes distinguish other data.
   if (checkpoint.items == run.items) compare("the data", checkpoint.data, run.data);
   compare("shuffling", checkpoint.shuffle, run.shuffle);
   compare("the same shard for every device", checkpoint.same_shard, run.same_shard);
@@ -120,7 +120,7 @@ Status check_same_run(const RunIdentity& checkpoint, const RunIdentity& run) {
   if (differences.empty()) return {};
   return fail(ErrorCode::kFailedPrecondition,
               "it is of another run: " + differences +
-                  ". Go on with its options, or begin a new run in an empty folder");
+                  ". Resume with its options, or begin a new run in an empty folder");
 }
 
 Result<std::string> CheckpointManifest::to_text() const {
@@ -146,7 +146,7 @@ Result<CheckpointManifest> CheckpointManifest::parse(const std::string& text) {
     if (const int schema = content.at("schema"); schema != kSchema) {
       return fail(ErrorCode::kUnimplemented, "it is of schema " + std::to_string(schema) +
                                                  "; this reads schema " + std::to_string(kSchema) +
-                                                 ". Go on with the Millrace that wrote it, or "
+                                                 ". Resume with the Millrace that wrote it, or "
                                                  "begin a new run in an empty folder");
     }
     CheckpointManifest manifest;

@@ -21,7 +21,7 @@ struct FileFacts {
 };
 
 // Everything that the numbers of a step depend on, apart from the step: only a run that has the
-// same may go on from a checkpoint. (How fast it runs is its own affair: steps in flight, threads
+// same may resume from a checkpoint. (How fast it runs is its own affair: steps in flight, threads
 // and buckets are not here.)
 struct RunIdentity {
   std::string model;

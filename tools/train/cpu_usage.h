@@ -1,5 +1,5 @@
 // CpuUsage: how much of the machine's cores went to this process and to others, as far as the
-// system tells. report.cc says what it means for a training.
+// system reports. report.cc says what it means for a training.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace millrace::train {
 struct CpuUsage {
   int cores = 0;          // that this process may run on; 0: nothing is known
   Duration process{};     // CPU time of all its threads
-  Duration waiting{};     // time that its threads were ready to run but had no core; 0 if not told
+  Duration waiting{};     // time that its threads were ready to run but had no core; 0 if unknown
   Duration cores_busy{};  // CPU time of these cores in all processes; 0 if unknown
 
   // What others used of these cores.

@@ -12,7 +12,7 @@
 
 namespace millrace::train {
 
-// What an array is for. Families (param, momentum, grad, state) are told apart by name within a
+// What an array is for. Families (param, momentum, grad, state) are distinguished by name within a
 // role.
 enum class Role : std::uint8_t {
   kSeed,

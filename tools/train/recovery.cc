@@ -1,4 +1,4 @@
-// A training whose devices fail goes on from the last step that is committed, to the same losses. A
+// A training whose devices fail resumes from the last step that is committed, to the same losses. A
 // run is one attempt after the other:
 //
 //   attempt -> ended well: the run has
@@ -55,7 +55,7 @@ void report_recovery(std::vector<devices::DeviceId> devices, const Error& error,
   const std::uint64_t step = run.committed ? run.committed->manifest.step : run.first_step;
   if (listener == nullptr) {  // the log is the only report
     MILLRACE_LOG(kWarning, "train",
-                 "going on after step " + std::to_string(step) + " of " + std::to_string(ended) +
+                 "resuming after step " + std::to_string(step) + " of " + std::to_string(ended) +
                      " that had ended, with restarted devices: " + error.message());
     return;
   }

@@ -22,7 +22,7 @@ struct TrainingStart {
   std::uint64_t steps = 0;
   std::uint64_t items = 0;
   Duration compile_time{};
-  // With checkpoints: where they are kept, whether to go on from one, and the one that it goes on
+  // With checkpoints: where they are kept, whether to resume from one, and the one that it resumes
   // from, which is after first_step steps; empty: there is none, or none was asked for.
   std::string checkpoints;
   bool resume = false;

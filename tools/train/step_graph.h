@@ -48,7 +48,7 @@ struct Replica {
   Future<devices::Buffers> state;
 };
 
-// What the recorded step is told about this replay.
+// What the recorded step gets for this replay.
 struct StepTicket {
   std::uint64_t step = 0;              // counts through the whole run
   std::uint64_t first_collective = 0;  // of the sequence numbers that the step reserves

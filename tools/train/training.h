@@ -52,7 +52,7 @@ struct TrainingOptions {
   int reads_in_flight = 4;       // batches, all devices together
   int decodes_in_flight = 2;
   std::optional<CheckpointOptions> checkpoint;
-  // Devices that fail are restarted, and the run goes on from the last step that is committed.
+  // Devices that fail are restarted, and the run resumes from the last step that is committed.
   // 0 restarts: the first failure ends the run, and nothing is copied for one.
   actors::RestartLimit device_restarts{.restarts = 0};
   // Steps between two commits to host memory, where there are restarts and no checkpoints; for as
@@ -70,11 +70,11 @@ struct StepReport {
   Duration left{};
 };
 
-// Told when a run goes on.
+// Reported when a run resumes.
 struct RecoveryReport {
   std::vector<devices::DeviceId> devices;  // that had failed, and were restarted
   Error error;                             // that the attempt ended with
-  std::uint64_t step = 0;                  // it goes on after so many
+  std::uint64_t step = 0;                  // it resumes after so many
   std::uint64_t steps_lost = 0;            // that had ended, and are done again
   std::uint64_t recoveries = 0;            // of the run, this one included
 };
@@ -86,9 +86,9 @@ class TrainingListener {
   virtual void on_start(const TrainingStart& start) = 0;
   virtual void on_step(const StepReport& step) = 0;
   virtual void on_epoch(std::uint64_t epoch, double mean_loss) = 0;
-  // One is published; the steps went on meanwhile.
+  // One is published; the steps continued meanwhile.
   virtual void on_checkpoint(const CheckpointReport& /*checkpoint*/) {}
-  // Steps and epochs that come after what was committed are told once more.
+  // Steps and epochs that come after what was committed are reported once more.
   virtual void on_recovery(const RecoveryReport& /*recovery*/) {}
 };
 
@@ -96,7 +96,7 @@ class TrainingListener {
 // closed, no step and no checkpoint in flight. A checkpoint that cannot be written ends it, too; a
 // device that fails does not, within the limit of restarts.
 // kCancelled on stop, kDeadlineExceeded at the deadline, both within the time that the devices need
-// to let go of what they have begun. listener may be nullptr.
+// to end what they have begun. listener may be nullptr.
 Task<TrainingReport> train(TrainingParts parts, TrainingOptions options,
                            TrainingListener* listener);
 

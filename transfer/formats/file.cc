@@ -318,7 +318,7 @@ Status FileWriter::write(std::span<const std::byte> bytes) {
 }
 
 Status FileWriter::sync() {
-  // Some file systems tell of a full disk only here.
+  // Some file systems report a full disk only here.
   return ::fsync(fd_.get()) == 0 ? Status() : failed("bringing to the disk ", errno);
 }
 

@@ -78,7 +78,7 @@ class MappedFile {
 // given to the old group, its group and all others may do what both might do with the old one. Some
 // files are written as the bytes come, as by cp: a device, a pipe, an old file that cannot be
 // replaced (its folder may not be written, or it is a mount of its own), and the file behind a
-// standard stream of this process (/dev/stdout), which goes on where the stream is. A folder is
+// standard stream of this process (/dev/stdout), which continues where the stream is. A folder is
 // kInvalidArgument. Thread-safety: confined.
 class NewFile {
  public:

@@ -72,7 +72,7 @@ Result<IdxHeader> parse_idx_header(std::span<const std::byte> prefix, const Byte
   if (rank < limits.min_rank || rank > limits.max_rank) {
     return fail_at(
         source, 3, ErrorCode::kInvalidArgument,
-        "magic number " + hex(big_endian_32(prefix), 8) + " tells of " + std::to_string(rank) +
+        "magic number " + hex(big_endian_32(prefix), 8) + " is for " + std::to_string(rank) +
             " dimensions, where " + std::to_string(limits.min_rank) +
             (limits.max_rank > limits.min_rank ? " or more" : "") + " dimensions are expected");
   }

@@ -19,8 +19,8 @@ namespace millrace::transfer {
 struct IdxLimits {
   // What a file may claim before it is refused: a guard against sizes made up by corruption.
   std::uint64_t max_bytes = std::uint64_t{16} << 30;  // of all elements
-  // How many dimensions are expected: a file of labels where images should be is told by its magic
-  // number, not by a size that makes no sense.
+  // How many dimensions are expected: a file of labels in the place of images is refused by its
+  // magic number, not by a size that makes no sense.
   int min_rank = 0;
   int max_rank = devices::kMaxRank;
   // Reading ends with kCancelled within a MiB of the file.
@@ -47,7 +47,7 @@ Result<IdxHeader> parse_idx_header(std::span<const std::byte> prefix, const Byte
 // what the header says, and only if source can be that long.
 Result<devices::HostArray> read_idx(ByteSource& source, const IdxLimits& limits = {});
 
-// Reads the file at path, plain or gzip (told by its content), into memory of its own: what becomes
+// Reads the file at path, plain or gzip (by its content), into memory of its own: what becomes
 // of the file later changes nothing here, where a mapping would end the process.
 Result<devices::HostArray> read_idx_file(const std::string& path, const IdxLimits& limits = {});
 

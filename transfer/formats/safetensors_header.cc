@@ -59,7 +59,7 @@ struct Wrong {
   std::string words;
 };
 
-// One array as the header tells it.
+// One array as in the header.
 struct Entry {
   std::string name;
   std::uint64_t at = 0;  // behind its name in the file
@@ -68,7 +68,7 @@ struct Entry {
   std::optional<std::vector<std::uint64_t>> offsets;
 };
 
-// Walks over text and tells how far it has come.
+// Walks over text and keeps its position.
 class CountedText {
  public:
   using iterator_category = std::forward_iterator_tag;
@@ -98,7 +98,7 @@ class CountedText {
 // Takes {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...,
 // "__metadata__": {"key": "text"}} and nothing else, apart from fields of an array that it does not
 // know: these it leaves out, as the package does, because the three that it knows say all about the
-// bytes. Every member function answers "go on?".
+// bytes. Every member function answers "continue?".
 class HeaderReader {
  public:
   explicit HeaderReader(std::string_view text) : text_(text), reached_(text.data()) {}

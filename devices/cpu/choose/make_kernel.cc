@@ -107,9 +107,9 @@ Result<std::shared_ptr<const Kernel>> make_custom_kernel(const ir::Op& op) {
   auto handler = find_custom_call(op.callee());
   if (handler == nullptr) {
     if (auto known = linalg::make_lapack_kernel(op)) return known;
-    return fail(ErrorCode::kUnimplemented, op.where() + ": nobody has registered a custom call @" +
-                                               std::string(op.callee()) +
-                                               " (devices/cpu/kernels/custom_call.h)");
+    return fail(ErrorCode::kUnimplemented,
+                op.where() + ": no function is registered for the custom call @" +
+                    std::string(op.callee()) + " (devices/cpu/kernels/custom_call.h)");
   }
   return std::make_shared<const CustomKernel>(op, std::move(handler));
 }

@@ -37,7 +37,7 @@ class BufferTable {
   // Time moves on by one step.
   int advance() { return ++now_; }
   int now() const { return now_; }
-  // The root of b is used now. Inside a loop, what was there before the loop lives until its end.
+  // The root of b is used now. Inside a loop, a root from before it lives until the loop's end.
   void touch(BufferId b);
   void open_loop();
   void close_loop();

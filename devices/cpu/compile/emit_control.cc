@@ -79,19 +79,19 @@ Status Emitter::emit_while(const Node& n) {
   storage_.buffers.open_loop();
   MILLRACE_TRY_STATUS(Emitter(all_, n.blocks[0], *condition, {}).run());
   storage_.buffers.advance();
-  const BufferId go_on = storage_.of(n.blocks[0].results[0]);
+  const BufferId proceeds = storage_.of(n.blocks[0].results[0]);
   MILLRACE_TRY_STATUS(Emitter(all_, n.blocks[1], *body, {.own = n.blocks[1].parameters}).run());
   storage_.buffers.advance();
   const std::vector<Move> moves = moves_to(carried, n.blocks[1].results);
-  storage_.forget_copies(copies);
+  storage_.erase_copies(copies);
   for (BufferId b : carried) storage_.buffers.touch(b);
   storage_.buffers.close_loop();
   for (BufferId b : carried) storage_.buffers.touch(b);
-  const auto run = [condition, body, go_on, start, moves](const StepFrame& f) -> Status {
+  const auto run = [condition, body, proceeds, start, moves](const StepFrame& f) -> Status {
     for (const Move& move : start) move.run(f);
     while (true) {
       MILLRACE_TRY_STATUS(f.nested(*condition));
-      if (*f.at<const std::uint8_t>(go_on) == 0) return {};
+      if (*f.at<const std::uint8_t>(proceeds) == 0) return {};
       MILLRACE_TRY_STATUS(f.nested(*body));
       for (const Move& move : moves) move.run(f);
     }
@@ -151,7 +151,7 @@ Status Emitter::emit_case(const Node& n) {
       storage_.buffers.touch(place);
     }
     storage_.end_writes(inside.wanted, begin);
-    storage_.forget_copies(copies);
+    storage_.erase_copies(copies);
     branches.push_back(std::move(branch));
   }
   storage_.buffers.advance();

@@ -1,6 +1,6 @@
-// Graph: the planner's own form of a program: functions inlined, attributes decoded to what kernels
-// take, values numbered. Made from the ir by lower(), rewritten by simplify(); fuse.cc finds what
-// runs as one loop, units.h the order, storage.h where values lie, and emit.h makes the steps.
+// Graph: the compiler's own form of a program: functions inlined, attributes decoded for kernels,
+// values numbered. lower() makes it from the ir, simplify() rewrites it. Then fuse.cc finds the
+// loops, units.h their order, storage.h the places of values, and emit.h makes the steps.
 #pragma once
 
 #include <cstddef>
@@ -142,8 +142,8 @@ std::set<ValueId> captured(const Graph& graph, const Node& node);
 // The dimensions without those of size 1: what a loop iterates over.
 std::vector<std::int64_t> squeezed(const Shape& shape);
 
-// A value seen through broadcasts, transposes, slices, reverses and reshapes, down to the value
-// that is really stored: fused loops and copies read that one by strides.
+// A value as broadcasts, transposes, slices, reverses and reshapes of a stored value: fused loops
+// and copies read the stored one by strides.
 struct View {
   ValueId base =
       -1;  // a value that is not itself a view, or a reshape that really changes dimensions

@@ -1,7 +1,7 @@
-// The parts of lower() (graph.h): lower_op.cc has operations that are neither calls nor control
-// flow, lower_region.cc elementwise ones and the bodies of reduce, scatter, sort and their like,
-// one_process.cc whether a program is for one process: it runs on one device, where collectives
-// give what they get.
+// The parts of lower() (graph.h). lower_op.cc lowers operations that are neither calls nor control
+// flow; lower_region.cc elementwise ones and the bodies of reduce, scatter and sort. one_process.cc
+// decides whether a program is for one process: it then runs on one device, and its collectives
+// return their operands.
 #pragma once
 
 #include <cstdint>

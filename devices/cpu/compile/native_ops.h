@@ -1,7 +1,7 @@
-// Composites and custom calls that the CPU device has a kernel for. JAX sends functions such as erf
-// and top_k as stablehlo.composite with a decomposition into many small operations, of which the
-// kernel is faster and closer to the exact result; PyTorch sends them as custom calls of names such
-// as mhlo.erf, as XLA writes what StableHLO has no op for. XLA's ApproxTopK becomes a sort.
+// Composites and custom calls for which the CPU device has a kernel. JAX sends functions such as
+// erf and top_k as stablehlo.composite, with a decomposition into many small operations: the kernel
+// is faster and more exact. PyTorch sends them as custom calls such as mhlo.erf, XLA's names for
+// what StableHLO has no op for. XLA's ApproxTopK becomes a sort.
 #pragma once
 
 #include "millrace/devices/stablehlo/ir/module.h"

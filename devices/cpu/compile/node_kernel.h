@@ -1,6 +1,6 @@
-// NodeKernel: what computes the results of a node that is a step of its own: chosen by the node
-// alone, before anything is known of where its arrays lie. node_kernel.cc has all but those of dots
-// and convolutions, which are in contraction_kernel.cc. Read next: emit.h, which makes the step.
+// NodeKernel: the code that computes a node that is a step of its own. The node alone chooses it,
+// before the places of its arrays are known. node_kernel.cc has all but those of dots and
+// convolutions (contraction_kernel.cc). Read next: emit.h, which makes the step.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct NodeKernel {
   double operations = 0;  // 0: not counted here
 };
 
-// Of a node whose run cannot fail and reads the node's inputs.
+// The kernel of a node whose run cannot fail and reads the node's inputs.
 template <class F>
 NodeKernel simple_kernel(const Node& n, F run, std::size_t scratch_bytes = 0) {
   return {.name = std::string(n.name),
@@ -45,8 +45,8 @@ Result<NodeKernel> dot_kernel(const Graph& graph, const Node& n);
 Result<NodeKernel> convolution_kernel(const Graph& graph, const Node& n, const PlanOptions& options,
                                       KernelChoices& choices);
 
-// convolution_forms.cc: what a StableHLO convolution can be for oneDNN: a forward convolution, or
-// one of its two gradients as JAX writes them: the weights' gradient is a convolution with batch
+// convolution_forms.cc: which oneDNN primitive a StableHLO convolution is: a forward convolution,
+// or one of its two gradients as JAX writes them. The weights' gradient is a convolution with batch
 // and features exchanged, the input's gradient one with a dilated input and reversed weights.
 enum class WeightsUse : std::uint8_t {
   kAsTheyAre,

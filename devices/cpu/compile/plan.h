@@ -1,15 +1,15 @@
-// Plan: a compiled program: steps in order, one arena for everything that lives in between,
-// constants, and which outputs may take over the bytes of which inputs. Made from verified ir; run
-// by run_context.h with a RunContext.
+// Plan: a compiled program: steps in order, one arena for all temporaries, constants, and which
+// outputs may take over the bytes of which inputs. Made from verified ir; a RunContext
+// (run_context.h) runs it.
 //
 // The way: lower (ir -> Graph) -> simplify -> per block: units (fused groups and single nodes) ->
 // their order -> steps. The last pass walks the units in their order: it chooses a unit's kernel,
 // asks storage.h where its arrays lie, and adds the step. Where an array lies depends on the steps
-// before it, which say what is free by then. A plan never writes an input but one that the program
-// donates and that the caller passes as the output's buffer.
+// before it, which say what is free by then. A plan writes no input, except one that the
+// program donates and the caller passes as the output's buffer.
 //
-// A step is one unit of it: a fused loop, a oneDNN kernel, a copy, a while. Steps know buffers by
-// number; a run resolves the numbers to addresses once, then executes its steps in order.
+// A step is one unit: a fused loop, a oneDNN kernel, a copy, a while. Steps name buffers by number;
+// a run resolves the numbers to addresses once, then executes its steps in order.
 #pragma once
 
 #include <cstddef>
@@ -77,7 +77,7 @@ StepFunction always(F run) {
   };
 }
 
-// Where it came from, for --ops and for errors.
+// The operation that a step comes from, for --ops and for errors.
 struct StepInfo {
   std::string name;  // "stablehlo.convolution", "fused loop of 7"
   std::uint32_t line = 0, column = 0;

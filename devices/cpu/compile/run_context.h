@@ -1,6 +1,6 @@
-// RunContext: what one execution of a Plan at a time needs: the arena, oneDNN's objects, addresses.
-// Several executions of one plan may run at once, each with a context of its own; contexts are
-// reused, and from its second execution on a context allocates nothing.
+// RunContext: the state of one execution of a Plan: the arena, oneDNN's objects, addresses. Several
+// executions of one plan may run at once, each with its own context. Contexts are reused, and from
+// its second execution on a context allocates nothing.
 #pragma once
 
 #include <cstddef>

@@ -53,7 +53,7 @@ BufferId Storage::constant(const Node& node, const Shape& shape) {
   return known;
 }
 
-void Storage::forget_copies(std::size_t before) {
+void Storage::erase_copies(std::size_t before) {
   for (std::size_t i = before; i < copies_.size(); ++i) stored_.erase(copies_[i]);
   copies_.resize(before);
 }

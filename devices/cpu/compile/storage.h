@@ -34,18 +34,18 @@ class Storage {
   BufferId find(ValueId owner) const;
   // The buffer of v, which the step at hand uses.
   BufferId of(ValueId v);
-  // A view that a block has made dense is there while it runs: what comes after it, or another
-  // branch, makes its own. before: how many there were.
+  // A view that a block has made dense is valid inside the block: later code, or another branch,
+  // makes its own. before: how many were valid.
   std::size_t copies() const { return copies_.size(); }
   void add_copies(const std::set<ValueId>& owners) {
     copies_.insert(copies_.end(), owners.begin(), owners.end());
   }
-  void forget_copies(std::size_t before);
+  void erase_copies(std::size_t before);
 
   // The step at hand begins to write b; where `from` is an input, b may be that input's memory,
   // each element of which is written after its last read.
   void write_output(BufferId b, BufferId from = -1);
-  // What was first written there since `begin` is seen no more.
+  // Values first written there since `begin` are no longer read.
   void end_writes(const std::vector<BufferId>& places, int begin);
   // Which outputs may take over which inputs. donors: per input, the output that it is donated to,
   // -1 for none in particular, -2 for not donated.
@@ -69,8 +69,8 @@ class Storage {
   std::set<std::tuple<int, int, int>> in_place_;
 };
 
-// What surrounds a block: owners that it may overwrite, and per result the buffer where it is
-// wanted (none: anywhere) and the owner that is there already, -1 if none is.
+// The surroundings of a block: owners that it may overwrite, and per result the buffer where it
+// must lie (none: anywhere) and the owner that lies there already, -1 if none does.
 struct Surroundings {
   bool root = false;
   std::vector<ValueId> own = {};

@@ -1,6 +1,6 @@
-// Units: a block cut into what becomes one step each: groups of fused nodes, single nodes, dense
-// copies of views, and copies to outputs; and their order. Pure. Read next: storage.h, which says
-// where the results of units lie.
+// Units: a block cut into parts that become one step each: groups of fused nodes, single nodes,
+// dense copies of views, copies to outputs; and their order. Pure. Read next: storage.h, which
+// places the results of units.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace millrace::devices::cpu::compiler {
 
-// Which value owns the bytes of another one: through reshapes, and views that are a dense piece of
-// something. Thread-safety: external.
+// Which value owns the bytes of another one: through reshapes and dense pieces of arrays.
+// Thread-safety: external.
 class Owners {
  public:
   explicit Owners(const Graph& graph) : graph_(graph), known_(graph.values.size()) {}

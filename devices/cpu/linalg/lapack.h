@@ -1,6 +1,6 @@
 // The calls of LAPACK by which JAX writes linear algebra for its own CPU: custom calls such as
 // @lapack_spotrf_ffi, with options as letters in mhlo.backend_config. The system's LAPACK does the
-// work, with its conventions for what is stored where and for the words that tell how it went;
+// work, with its conventions for what is stored where and for its status words;
 // lapack_call.h says how a call is described, the tables which there are.
 #pragma once
 
@@ -34,8 +34,8 @@ class LibraryCall {
   const std::unique_lock<std::mutex> turn_;  // of a library that runs but one call at a time
 };
 
-// True on this thread while one lives: a BLAS may allocate memory to work in, and a test can tell
-// that from what is ours.
+// True on this thread while one lives: a BLAS may allocate memory to work in, and a test can
+// separate that from what is ours.
 bool inside_lapack();
 
 }  // namespace millrace::devices::cpu::linalg

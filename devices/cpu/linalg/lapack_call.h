@@ -127,7 +127,7 @@ template <class T>
 void read(const ConstArray& from, std::int64_t batch, std::span<T> to) {
   std::copy_n(piece<T>(from, batch, std::ssize(to)), to.size(), to.data());
 }
-// The word that tells how it went.
+// Its status word.
 inline void write_info(Integer info, const MutableArray& to, std::int64_t batch) {
   piece<Integer>(to, batch, 1)[0] = info;
 }

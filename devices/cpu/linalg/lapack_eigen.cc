@@ -9,7 +9,7 @@
 namespace millrace::devices::cpu::linalg {
 namespace {
 
-// Of Hermitian matrices: eigenvalues from the smallest on, and eigenvectors as columns.
+// Hermitian matrices: eigenvalues from the smallest on, and eigenvectors as columns.
 template <class T>
 Status run_hermitian(const Call& c) {
   using R = Real<T>;

@@ -73,7 +73,7 @@ OnlyIf<!kComplex<T>, A> if_real(A argument) {
 struct Routine {
   void (*address)();
 
-  // Gives the word that tells how it went, the last argument.
+  // Returns the status word, the last argument.
   template <class... A>
   Integer operator()(A... arguments) const {
     Integer info = 0;
@@ -100,7 +100,7 @@ struct Routine {
                   !std::is_integral_v<N>);
     return std::tuple(number);
   }
-  // Where an array is empty or not there yet, queries still write to its first element.
+  // Where an array is empty or missing, queries still write to its first element.
   template <class T>
   static auto words(std::span<T> array) {
     thread_local T spare{};

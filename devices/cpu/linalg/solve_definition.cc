@@ -128,7 +128,7 @@ void factorise(const Call& c, bool lower) {
       for (N& x : mine) x /= root;
       mine[0] = root;
     }
-    // A matrix that is not positive definite has no factor: all of it tells, as in JAX.
+    // A matrix that is not positive definite has no factor: all of it says so, as in JAX.
     if (!positive) std::ranges::fill(u, nan_of<N>());
     for (std::int64_t i = 0; i < n; ++i) {
       for (std::int64_t j = 0; j < n; ++j) {

@@ -29,7 +29,7 @@ int bytecode_format(Version version);
 // Formats from which on the encoding has a part.
 inline constexpr int kDialectVersions = 1;   // dialects may carry a version section
 inline constexpr int kRegionSections = 2;    // isolated regions are sections of their own
-inline constexpr int kUseListOrders = 3;     // blocks and ops may tell the order of their uses
+inline constexpr int kUseListOrders = 3;     // blocks and ops may list the order of their uses
 inline constexpr int kElidedLocations = 4;   // block arguments may be without location
 inline constexpr int kNativeProperties = 5;  // inherent attributes lie in the properties section
 inline constexpr int kNewestFormat = 6;

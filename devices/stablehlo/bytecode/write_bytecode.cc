@@ -5,9 +5,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "millrace/devices/stablehlo/bytecode/chlo_expansion.h"
 #include "millrace/devices/stablehlo/bytecode/container.h"
 #include "millrace/devices/stablehlo/bytecode/op_attributes.h"
+#include "millrace/devices/stablehlo/expand/chlo_expansion.h"
 #include "millrace/devices/stablehlo/ir/print.h"
 
 namespace millrace::devices::stablehlo::bytecode {
@@ -163,7 +163,7 @@ class Writer {
         if (op.regions().empty()) {
           name = &expansion_names_[signature(op)];
         } else {
-          const auto outer = values_from_outside(op.region());
+          const auto outer = expand::values_from_outside(op.region());
           operands.insert(operands.end(), outer.begin(), outer.end());
         }
         if (name->empty()) *name = make_expansion(op, operands);
@@ -179,7 +179,7 @@ class Writer {
   }
   // The name of the function, "" if there is no expansion.
   std::string make_expansion(const ir::Op& op, std::span<ir::Value* const> operands) {
-    ir::Block* const body = expand_chlo(made_, op, operands.subspan(op.operands().size()));
+    ir::Block* const body = expand::expand_chlo(made_, op, operands.subspan(op.operands().size()));
     if (body == nullptr) return {};
     std::string name = std::string(op.name()) + ".impl";
     for (int n = 0; module_.find(name) != nullptr || made_.find(name) != nullptr; ++n)
@@ -259,7 +259,7 @@ class Writer {
     put_isolated(out, region.bytes());
   }
 
-  // Numbers of values go on inside; behind the region, they start where they did.
+  // Numbers of values continue inside; behind the region, they start where they did.
   void write_region(ByteWriter& out, const ir::Region& region, int depth) {
     if (depth >= kMaxRegions)
       throw Error(ErrorCode::kUnimplemented, "regions that are nested so deeply are not written");

@@ -23,7 +23,7 @@ struct EinsumConfig {
 // in the result that no operand has.
 std::optional<EinsumConfig> parse_einsum(std::string_view config, int operands);
 
-// chlo.ragged_dot cuts its left side into groups along one dimension. Its kind tells the mode.
+// chlo.ragged_dot cuts its left side into groups along one dimension. Its kind is the mode.
 enum class RaggedMode : std::uint8_t {
   kFree,      // [b,m,k], [g,b,k,n], sizes along m -> [b,m,n]: each row has its group's matrix
   kContract,  // [b,m,k], [b,k,n], sizes along k -> [g,b,m,n]: one product per group

@@ -44,7 +44,7 @@ class FloatEncoder {
     const auto all = std::bit_cast<std::uint64_t>(value);
     const std::uint64_t given = all & ~(std::uint64_t{1} << 63);
     const std::uint64_t magnitude = std::min(given, beyond_);
-    // By the double's own exponent; denormal doubles are below all that is told apart here.
+    // By the double's own exponent; denormal doubles are below all that is distinguished here.
     const std::uint64_t exponent = std::max(magnitude >> 52, lowest_);
     // Below 2^52, so that adding that rounds to an integer, to nearest even.
     const double units =

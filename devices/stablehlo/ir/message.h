@@ -1,5 +1,5 @@
-// message: the words of an error from its parts. The verifier and the specialiser tell with it what
-// they found and what they expected.
+// message: the words of an error from its parts. The verifier and the specialiser report with it
+// what they found and what they expected.
 #pragma once
 
 #include <concepts>

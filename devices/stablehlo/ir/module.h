@@ -26,7 +26,7 @@ struct FunctionParts {
   Location location;
   std::span<const Type> inputs;
   std::span<const Type> results;
-  // Of each argument or result; given empty: none.
+  // One list for each argument or result; empty: none has attributes.
   std::span<const std::span<const NamedAttribute>> arg_attributes;
   std::span<const std::span<const NamedAttribute>> result_attributes;
   std::span<const NamedAttribute> attributes;

@@ -110,7 +110,7 @@ class Making {
     return std::ranges::find(form_.dims[result], ir::kDynamic) == form_.dims[result].end();
   }
   // That the result has these dimensions; what its type says must agree.
-  Status tell(const Dims& dims, std::size_t result = 0) {
+  Status set_dims(const Dims& dims, std::size_t result = 0) {
     Dims& have = form_.dims[result];
     if (dims.size() != have.size()) {
       return wrong("its operands say ", dims.size(), " dimensions, its result has ", have.size());
@@ -199,7 +199,7 @@ class Making {
       form_.instead = {form_.operands[0]};
       return {};
     }
-    MILLRACE_TRY_STATUS(tell(dims));
+    MILLRACE_TRY_STATUS(set_dims(dims));
     const Dims zeros(dims.size(), 0), ones(dims.size(), 1);
     const ir::Type result = into_.types().tensor(dims, type.element());
     if (wanted[0] < before) {
@@ -235,11 +235,11 @@ class Making {
     return std::nullopt;
   }
 
-  // The operand is the result's shape, which the type may tell as well.
+  // The operand is the result's shape, which the type may state as well.
   Status shape_told(int operand) {
     if (known(operand) == nullptr && is_told()) return {};
     MILLRACE_TRY(const Dims dims, sizes(operand));
-    return tell(dims);
+    return set_dims(dims);
   }
   Status shape_from(int operand, K kind) {
     MILLRACE_TRY_STATUS(shape_told(operand));
@@ -290,7 +290,7 @@ class Making {
       if (sizes[d] == ir::kDynamic) return unresolved(start == nullptr ? 1 : 2);
       if (sizes[d] < 0) return negative(d, sizes[d]);
     }
-    MILLRACE_TRY_STATUS(tell(sizes));
+    MILLRACE_TRY_STATUS(set_dims(sizes));
     std::vector<ir::Value*> operands = {form_.operands[0]};
     const auto rank = static_cast<std::int64_t>(sizes.size());
     for (std::int64_t d = 0; d < rank; ++d) operands.push_back(element(form_.operands[1], d));
@@ -357,7 +357,7 @@ class Making {
   Status rng_bit_generator() {
     MILLRACE_TRY_STATUS(operands_and_results(2, 2));
     MILLRACE_TRY(const Dims dims, sizes(1));
-    MILLRACE_TRY_STATUS(tell(dims, 1));
+    MILLRACE_TRY_STATUS(set_dims(dims, 1));
     const ir::Attribute algorithm = op_.attr("rng_algorithm");
     form_.attributes.clear();
     if (algorithm) set("rng_algorithm", algorithm);
@@ -376,7 +376,7 @@ class Making {
       const std::int64_t i = (*indices)[r];
       if (i < 0 || i >= count) return wrong("found ", i, " in indices_of_shape_operands");
       MILLRACE_TRY(const Dims dims, sizes(static_cast<int>(i)));
-      MILLRACE_TRY_STATUS(tell(dims, r));
+      MILLRACE_TRY_STATUS(set_dims(dims, r));
     }
     std::vector<ir::Value*> rest;
     std::vector<ir::Attribute> layouts;

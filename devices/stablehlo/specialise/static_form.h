@@ -1,4 +1,4 @@
-// The static form of an operation whose shape comes from operands: the operands that tell it become
+// The static form of an operation whose shape comes from operands: the operands that hold it become
 // attributes, the others stay. Read next: walk.h, which calls it for every operation.
 #pragma once
 
@@ -15,7 +15,7 @@ struct StaticForm {
   ir::OpKind kind = ir::OpKind::kOther;
   std::vector<ir::Value*> operands;
   std::vector<ir::NamedAttribute> attributes;
-  std::vector<Dims> dims;  // of the results, where the operands told them; ir::kDynamic: not told
+  std::vector<Dims> dims;  // of the results, where the operands hold them; ir::kDynamic: unknown
   // Not empty: these are the results, and no operation is needed.
   std::vector<ir::Value*> instead;
   // Its body is that of this function (custom calls that stand for operations with a body).

@@ -129,7 +129,7 @@ bool read_short_tail(State& s, Draft& d, Completer complete) {
 }
 
 // One word of a pattern.
-struct Step {
+struct PatternWord {
   std::string_view word;
   ValueReader read = nullptr;    // the word is the name of an attribute with such a value
   Completer complete = nullptr;  // the last word: what the types are
@@ -139,7 +139,7 @@ constexpr auto named(const auto& table, std::string_view name) {
   return std::ranges::find(table, name, [](const auto& row) { return row.first; })->second;
 }
 
-constexpr Step step_of(std::string_view word) {
+constexpr PatternWord pattern_word(std::string_view word) {
   const std::size_t colon = word.find(':');
   if (colon == word.npos) return {word};
   const std::string_view name = word.substr(colon + 1);
@@ -147,9 +147,9 @@ constexpr Step step_of(std::string_view word) {
   return {.word = word.substr(0, colon), .read = named(kValues, name)};
 }
 
-bool read_steps(State& s, Draft& d, std::span<const Step> steps) {
+bool read_pattern(State& s, Draft& d, std::span<const PatternWord> words) {
   bool more = true;  // whether a comma is behind the operands of "*?"
-  for (const auto& [word, read, complete] : steps) {
+  for (const auto& [word, read, complete] : words) {
     if (complete != nullptr) return read_short_tail(s, d, complete);
     if (!more) continue;
     if (read != nullptr) {
@@ -184,17 +184,17 @@ struct Pattern {
 //   , ( ) [ ] =  these marks; any other word stands for itself
 template <Pattern P>
 bool form(State& s, Draft& d) {
-  static constexpr auto kSteps = [] {
-    std::array<Step, 1 + std::ranges::count(P.text, ' ')> steps;
+  static constexpr auto kWords = [] {
+    std::array<PatternWord, 1 + std::ranges::count(P.text, ' ')> words;
     std::string_view rest = P.text;
-    for (Step& step : steps) {
+    for (PatternWord& word : words) {
       const std::size_t end = std::min(rest.find(' '), rest.size());
-      step = step_of(rest.substr(0, end));
+      word = pattern_word(rest.substr(0, end));
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
-    return steps;
+    return words;
   }();
-  return read_steps(s, d, kSteps);
+  return read_pattern(s, d, kWords);
 }
 
 // "dense<...> : T"; quantised constants are "() <{value = ...}> : () -> T".

@@ -13,7 +13,7 @@ namespace millrace::devices::stablehlo::text {
 // Linear in the size of the text; allocates at most a small multiple of it, whatever the text says.
 // The text need not outlive the module. kInvalidArgument with "line:column: op: what was found,
 // what was expected". Checks the form only: what shapes and types mean is verify/verify.h's part.
-// Bytecode is read by bytecode/read_bytecode.h; read_program.h tells the two apart.
+// Bytecode is read by bytecode/read_bytecode.h; read_program.h distinguishes the two.
 Result<ir::Module> read_text(std::string_view text);
 
 }  // namespace millrace::devices::stablehlo::text

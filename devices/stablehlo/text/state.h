@@ -17,7 +17,7 @@
 namespace millrace::devices::stablehlo::text {
 
 // The names of values that the text may use at a place. A region sees what its parents see, but for
-// a function's; what it defines is forgotten at its end. Names point into the text.
+// a function's; what it defines ends with it. Names point into the text.
 // Thread-safety: confined.
 class Scope {
  public:
@@ -33,7 +33,7 @@ class Scope {
     return true;
   }
 
-  // Marks nest: leave(mark) forgets what was defined since.
+  // Marks nest: leave(mark) ends what was defined since.
   std::size_t enter() const { return names_.size(); }
   void leave(std::size_t mark) {
     for (; names_.size() > mark; names_.pop_back()) visible_.erase(names_.back());

@@ -1,5 +1,5 @@
 // Constants and operations that move elements without computing. Where the shape comes from
-// operands, what types and attributes tell is checked; what the operands' values must be, once they
+// operands, what types and attributes say is checked; what the operands' values must be, once they
 // are known.
 #include <algorithm>
 #include <limits>

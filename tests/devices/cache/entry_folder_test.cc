@@ -147,7 +147,7 @@ TEST(EntryFolderTest, LowerLimitRemovesWhatAHigherOneHasKept) {
   const EntryFolder before(folder.path(), kPlenty);
   ASSERT_TRUE(before.put(name("large"), std::string(1000, 'x')));
   ASSERT_TRUE(before.put(name("small"), "x"));
-  folder.write("of-somebody-else.entry", std::vector<std::byte>(5000));
+  folder.write("foreign.entry", std::vector<std::byte>(5000));
   const EntryFolder entries(folder.path(), 200);
   EXPECT_EQ(get(entries, "large"), std::nullopt);
   // Nothing is written, and all that does not fit goes all the same.
@@ -155,10 +155,10 @@ TEST(EntryFolderTest, LowerLimitRemovesWhatAHigherOneHasKept) {
   EXPECT_EQ(put.error().code(), ErrorCode::kResourceExhausted);
   EXPECT_EQ(get(before, "large"), std::nullopt);
   EXPECT_EQ(get(before, "small"), "x");
-  EXPECT_TRUE(fs::exists(folder.file("of-somebody-else.entry")));
+  EXPECT_TRUE(fs::exists(folder.file("foreign.entry")));
 }
 
-TEST(EntryFolderTest, PipeOrFolderInThePlaceOfAnEntryIsDamageAndNobodyWaitsForIt) {
+TEST(EntryFolderTest, PipeOrFolderInThePlaceOfAnEntryIsDamageAndDelaysNoRead) {
   const TempFolder folder;
   const EntryFolder entries(folder.path(), kPlenty);
   ASSERT_EQ(::mkfifo(entries.path(name("pipe")).c_str(), 0600), 0);
@@ -180,7 +180,7 @@ TEST(EntryFolderTest, PartOfAWriterThatWasKilledGoesWhenItIsOld) {
   folder.write(part, {});
   folder.write("keep.me", {});
   ASSERT_TRUE(entries.put(name("b"), "b"));
-  EXPECT_EQ(files(folder.path()), 3u);  // somebody may be writing it
+  EXPECT_EQ(files(folder.path()), 3u);  // another process may be writing it
   const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(2);
   fs::last_write_time(folder.file(part), long_ago);
   fs::last_write_time(folder.file("keep.me"), long_ago);
@@ -210,7 +210,7 @@ TEST(EntryFolderTest, FolderThatCannotBeMadeIsAnErrorOfPutAndAMissOfGet) {
 }
 
 // Processes, since that is what shares a folder: each writes and reads the same few names, in a
-// folder that is always too small, and fails if it ever sees what nobody has put.
+// folder that is always too small, and fails if it ever reads bytes that no process has put.
 TEST(EntryFolderStressTest, ProcessesShareOneFolder) {
   const TempFolder folder;
   constexpr int kProcesses = 4;

@@ -135,7 +135,7 @@ TEST_F(CpuCacheTest, SerializedProgramIsLoadedAsItWasCompiled) {
   const Executable loaded = client_->load(bytes).value();
   EXPECT_EQ(compiled_again_, 1);
   EXPECT_EQ(loaded.body()->serialize().value(), bytes);
-  // Of another compiler: it chooses for itself.
+  // An entry of another compiler is compiled again.
   EXPECT_TRUE(client_->load(replaced(bytes, "compiler ", "compiler 0")));
   EXPECT_EQ(compiled_again_, 1);
   EXPECT_EQ(compiled_, 2);

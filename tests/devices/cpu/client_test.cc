@@ -213,7 +213,7 @@ TEST_F(CpuClientTest, ChainOfLaunchesRunsWithoutWaitingOnTheHost) {
   EXPECT_THAT(values_of(x), ElementsAre(10, 10, 10, 10));
 }
 
-TEST_F(CpuClientTest, OutputIsToldWhenItIsWrittenNotWhenTheProgramEnds) {
+TEST_F(CpuClientTest, OutputCompletesWhenItIsWrittenNotWhenTheProgramEnds) {
   const Buffer* early = nullptr;
   bool told_in_time = false;
   start({.inputs = {}, .outputs = {kVector, kVector}, .body = [&](const RunCall& call) -> Status {
@@ -241,7 +241,7 @@ TEST_F(CpuClientTest, DonatedInputBecomesTheOutputInPlace) {
   EXPECT_EQ(a.ready().result().error().code(), ErrorCode::kFailedPrecondition);
 }
 
-TEST_F(CpuClientTest, DonatedInputThatSomebodyReadsIsLeftAlone) {
+TEST_F(CpuClientTest, DonatedInputWithAReaderIsNotOverwritten) {
   start(increment(true));
   const Buffer a = put_now({1, 2, 3, 4});
   const HostAccess reader = a.host_access().value();

@@ -56,7 +56,7 @@ TEST(CompileTest, StopEndsACompilationBeforeItsNextStep) {
   EXPECT_EQ(compiled.error().code(), ErrorCode::kCancelled);
 }
 
-TEST(CompileTest, BytecodeIsToldByItsFirstBytesAndErrorsCarryTheOffset) {
+TEST(CompileTest, BytecodeIsKnownByItsFirstBytesAndErrorsCarryTheOffset) {
   const auto compiled = compile(Program::from_text(std::string("ML\xefR\x0d\0\0", 7)), {});
   ASSERT_FALSE(compiled);
   EXPECT_EQ(compiled.error().code(), ErrorCode::kInvalidArgument);
@@ -156,7 +156,7 @@ TEST(CompileTest, ErrorsCarryLineAndColumn) {
 
   const auto unknown =
       compile_main("(%a: tensor<4xf32>) -> tensor<4xf32>",
-                   "%0 = stablehlo.custom_call @nobody(%a) : (tensor<4xf32>) -> tensor<4xf32>\n"
+                   "%0 = stablehlo.custom_call @unknown(%a) : (tensor<4xf32>) -> tensor<4xf32>\n"
                    "return %0 : tensor<4xf32>");
   ASSERT_FALSE(unknown.has_value());
   EXPECT_EQ(unknown.error().code(), ErrorCode::kUnimplemented);

@@ -123,7 +123,7 @@ TEST(CustomCallTest, ErrorOfAHandlerFailsTheExecutionWithThePlace) {
   EXPECT_EQ(status.error().message(), "2:3: stablehlo.custom_call @test.fails: nothing fits");
 }
 
-TEST(CustomCallTest, EffectsRunInOrderThoughNobodyReadsThemAlsoInALoop) {
+TEST(CustomCallTest, UnreadEffectsRunInOrderAlsoInALoop) {
   std::string order;
   ASSERT_TRUE(register_custom_call("test.note", [&order](const CustomCall& call) {
                 order += call.backend_config;

@@ -142,7 +142,7 @@ TEST_F(DynamicLaunchInOrderTest, TheSameShapesAreRefinedAndPreparedOnce) {
   EXPECT_EQ(counts_.runs, 6);
 }
 
-TEST_F(DynamicLaunchInOrderTest, OfManyShapesThoseUsedLatelyAreKept) {
+TEST_F(DynamicLaunchInOrderTest, LatelyUsedShapesAreKept) {
   for (std::int64_t n = 20; n < 20 + 65; ++n) {
     EXPECT_TRUE(launch(put(n)));
     executor_.run_until_idle();

@@ -17,7 +17,7 @@
 namespace millrace::devices::cpu {
 namespace {
 
-// Of each row the sum, by a loop the more rounds the more rows there are.
+// Sums each row, by a loop with one round per row.
 constexpr const char* kProgram = R"(
 func.func @main(%a: tensor<?x3xf32>) -> tensor<?xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>

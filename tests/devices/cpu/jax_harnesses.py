@@ -61,7 +61,7 @@ class Case:
         names = ', '.join(f'%a{i}' for i in range(len(arguments)))
         self.lines.append(f'    %r:{len(results)} = func.call @program({names}) : ({", ".join(takes)}) -> ({", ".join(gives)})')
         for i, r in enumerate(results):
-            # Of 16 bits 3 ULP are more than the tolerance of almost_eq.
+            # 3 ULP of 16 bits are more than the tolerance of almost_eq.
             check = 'eq' if r.dtype.kind in 'iub' else 'close' if r.itemsize <= 2 else 'almost_eq'
             self.lines.append(f'    stablehlo.custom_call @check.expect_{check}(%r#{i}, %want{i}) '
                               f'{{has_side_effect = true}} : ({gives[i]}, {gives[i]}) -> ()')

@@ -1,6 +1,6 @@
 // Values are those of XLA's CPU client of JAX 0.10.2; where they are far from the mathematical ones
 // (erfc(24.9) by 243 ULP) the argument of an exponential was rounded.
-#include "millrace/devices/stablehlo/bytecode/error_function.h"
+#include "millrace/devices/stablehlo/expand/error_function.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Of numbers of the same sign.
+// The distance of two numbers of the same sign.
 template <class T, class Bits>
 std::int64_t ulps(T a, T b) {
   return std::abs(std::int64_t{std::bit_cast<Bits>(a)} - std::int64_t{std::bit_cast<Bits>(b)});
@@ -33,17 +33,17 @@ TEST(ErrorFunctionTest, ErfcIsXlasToThreeUlps) {
                                  {25.9, 1.0202833184732474e-293}};
   const TileLoop loop = find_tile_loop(TileOp::kChloErfc, DType::kF64, DType::kF64);
   for (const auto& [x, y] : kRows) {
-    EXPECT_LE((ulps<double, std::int64_t>(stablehlo::chlo_erfc(x), y)), 3) << x;
+    EXPECT_LE((ulps<double, std::int64_t>(stablehlo::expand::chlo_erfc(x), y)), 3) << x;
     double from_loop = 0;
     const void* in[] = {&x, &x, &x};
     loop(&from_loop, in, 1, 0);
-    EXPECT_EQ(from_loop, stablehlo::chlo_erfc(x)) << x;
+    EXPECT_EQ(from_loop, stablehlo::expand::chlo_erfc(x)) << x;
   }
-  EXPECT_EQ(stablehlo::chlo_erfc(0), 1);
-  EXPECT_EQ(stablehlo::chlo_erfc(27), 0);
-  EXPECT_EQ(stablehlo::chlo_erfc(kInfinity), 0);
-  EXPECT_EQ(stablehlo::chlo_erfc(-kInfinity), 2);
-  EXPECT_TRUE(std::isnan(stablehlo::chlo_erfc(std::nan(""))));
+  EXPECT_EQ(stablehlo::expand::chlo_erfc(0), 1);
+  EXPECT_EQ(stablehlo::expand::chlo_erfc(27), 0);
+  EXPECT_EQ(stablehlo::expand::chlo_erfc(kInfinity), 0);
+  EXPECT_EQ(stablehlo::expand::chlo_erfc(-kInfinity), 2);
+  EXPECT_TRUE(std::isnan(stablehlo::expand::chlo_erfc(std::nan(""))));
 }
 
 TEST(ErrorFunctionTest, ErfInvIsXlasToThreeUlps) {
@@ -55,16 +55,16 @@ TEST(ErrorFunctionTest, ErfInvIsXlasToThreeUlps) {
                                  {0.9999999990686774, 4.328028275748485},
                                  {0.9999999999999991, 5.686128441310392}};
   for (const auto& [x, y] : kRows)
-    EXPECT_LE((ulps<double, std::int64_t>(stablehlo::chlo_erf_inv(x), y)), 3) << x;
+    EXPECT_LE((ulps<double, std::int64_t>(stablehlo::expand::chlo_erf_inv(x), y)), 3) << x;
   constexpr float kNarrow[][2] = {{0.25F, 0.225312069F},    {0.5F, 0.476936281F},
                                   {-0.99F, -1.82138669F},   {0.9999F, 2.75102687F},
                                   {0.999999F, 3.45707464F}, {0.99999994F, 3.83250666F}};
   for (const auto& [x, y] : kNarrow)
-    EXPECT_LE((ulps<float, std::int32_t>(stablehlo::chlo_erf_inv(x), y)), 3) << x;
-  EXPECT_EQ(stablehlo::chlo_erf_inv(1.0), kInfinity);
-  EXPECT_EQ(stablehlo::chlo_erf_inv(-1.0F), -std::numeric_limits<float>::infinity());
-  EXPECT_TRUE(std::isnan(stablehlo::chlo_erf_inv(1.5)));
-  EXPECT_TRUE(std::isnan(stablehlo::chlo_erf_inv(-1.5F)));
+    EXPECT_LE((ulps<float, std::int32_t>(stablehlo::expand::chlo_erf_inv(x), y)), 3) << x;
+  EXPECT_EQ(stablehlo::expand::chlo_erf_inv(1.0), kInfinity);
+  EXPECT_EQ(stablehlo::expand::chlo_erf_inv(-1.0F), -std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(stablehlo::expand::chlo_erf_inv(1.5)));
+  EXPECT_TRUE(std::isnan(stablehlo::expand::chlo_erf_inv(-1.5F)));
 }
 
 }  // namespace

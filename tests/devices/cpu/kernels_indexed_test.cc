@@ -14,7 +14,7 @@
 namespace millrace::devices::cpu::testing {
 namespace {
 
-// Of five numbers by these indices, of which there are six, with the updates 1, 10, ..., 100000.
+// Scatters the updates 1, 10, ..., 100000 by these six indices into five numbers.
 template <class T, class I>
 std::vector<T> scattered(const std::string& type, const std::string& index_type,
                          const std::string& op, const std::vector<I>& indices) {

@@ -97,7 +97,7 @@ TEST(TileOpTest, IntegerPowerOfNegativeExponentIsZeroButForOnes) {
             (std::vector<std::int32_t>{0, 1, 1, -1, 81, 1}));
 }
 
-// Of all bases and exponents of eight bits, by multiplying.
+// Compares all bases and exponents of eight bits with repeated multiplication.
 TEST(TileOpTest, IntegerPowerIsTheProduct) {
   std::vector<std::int8_t> a, b, want;
   for (int base = -128; base < 128; ++base) {

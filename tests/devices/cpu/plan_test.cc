@@ -62,7 +62,7 @@ TEST(PlanTest, WhatWritesNothingDoesNothingHoweverManyRowsItHas) {
   for (const auto& made : p.run({{}, {}})) EXPECT_TRUE(made.empty());
 }
 
-// Of a type without a kernel of its own; the list of its rows would not fit in 64 bits.
+// The type has no kernel of its own; the list of its rows would not fit in 64 bits.
 TEST(PlanTest, WhatWritesNothingByItsDefinitionDoesNothingEither) {
   TestProgram p(
       R"(func.func @main(%a: tensor<4611686018427387904x0xf8E4M3FN>, %b: tensor<0x0xf8E4M3FN>) -> tensor<4611686018427387904x0xf8E4M3FN> {
@@ -371,7 +371,7 @@ TEST(PlanTest, FunctionsThatCallEachOtherToNoEndAreRefused) {
 TEST(PlanTest, UnsupportedOperationIsNamedWithLineAndColumn) {
   const Error e = plan_error(
       "func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {\n"
-      "  %0 = stablehlo.custom_call @nobody(%x) : (tensor<4x4xf32>) -> tensor<4x4xf32>\n"
+      "  %0 = stablehlo.custom_call @unknown(%x) : (tensor<4x4xf32>) -> tensor<4x4xf32>\n"
       "  return %0 : tensor<4x4xf32>\n}");
   EXPECT_EQ(e.code(), ErrorCode::kUnimplemented);
   EXPECT_NE(e.message().find("2:"), std::string::npos) << e.message();
@@ -447,8 +447,8 @@ TEST(PlanTest, BytesOfAStepAreThoseThatItMoves) {
   const auto piece = [&](const std::string& name, const std::string& from) {
     return name + " = stablehlo.slice %x [" + from + ", 0:256] : (" + big + ") -> " + row + "\n";
   };
-  // Of an array the piece that is read, of two that overlap not more than there is; of what is
-  // repeated each element once.
+  // Only the piece that is read counts; two pieces that overlap count no more than the array; a
+  // repeated element counts once.
   EXPECT_EQ(bytes_of_step("(%x: " + big + ") -> " + row,
                           piece("%a", "0:4") + piece("%b", "2:6") +
                               "%0 = stablehlo.add %a, %b : " + row + "\nreturn %0 : " + row,

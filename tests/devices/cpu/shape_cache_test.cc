@@ -71,7 +71,7 @@ TEST_F(ShapeCacheTest, OlderOnesAreThoseNotUsedLately) {
 }
 
 // Real threads, because the lock is what is tested.
-TEST_F(ShapeCacheTest, OfThreadsWithTheSameNewShapesOneMakesIt) {
+TEST_F(ShapeCacheTest, OneThreadMakesAPlanThatManyNeed) {
   std::latch all(4);
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t kPlugin = 200;  // no test of this process adopts so many
 
-TEST(CallsUnderWayTest, TellsTheFunctionOfThisThreadAndThePluginsName) {
+TEST(CallsUnderWayTest, ReportsTheFunctionOfThisThreadAndThePluginsName) {
   EXPECT_EQ(call_here().function, "");
   const CalledHere called(kPlugin, "npu.so");
   CallUnderWay outer(kPlugin);
@@ -27,7 +27,7 @@ TEST(CallsUnderWayTest, TellsTheFunctionOfThisThreadAndThePluginsName) {
   std::thread([] { EXPECT_EQ(call_here().function, ""); }).join();
 }
 
-TEST(CallsUnderWayTest, NameIsForgottenWithWhoeverGaveIt) {
+TEST(CallsUnderWayTest, NameEndsWithTheScopeThatGaveIt) {
   const CallUnderWay call(kPlugin, OtherCall::kGetApi);
   {
     const CalledHere called(kPlugin, "gone.so");

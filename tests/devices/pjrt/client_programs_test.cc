@@ -94,7 +94,7 @@ TEST_P(XlaProgramsTest, CostIsEstimatedOrThatIsUnimplementedByName) {
   EXPECT_EQ(std::get<double>(cost->at("flops")), 4.0);
 }
 
-TEST_P(XlaProgramsTest, AttributesOfPluginAndTopologyAreTold) {
+TEST_P(XlaProgramsTest, AttributesOfPluginAndTopologyAreReported) {
   EXPECT_TRUE(client_->attributes().contains("stablehlo_current_version"));
 }
 

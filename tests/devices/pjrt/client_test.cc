@@ -86,7 +86,7 @@ class XlaClientTest : public ::testing::Test {
   std::unique_ptr<PjrtClient> client_;
 };
 
-TEST_F(XlaClientTest, PluginTellsItsVersionAndAttributes) {
+TEST_F(XlaClientTest, PluginReportsItsVersionAndAttributes) {
   EXPECT_EQ(plugin_->version_text(), "0.115");
   const auto& attributes = plugin_->attributes();
   ASSERT_TRUE(attributes.contains("stablehlo_current_version"));
@@ -231,7 +231,7 @@ TEST_F(XlaClientTest, ManyThreadsPutRunAndFetchAtOnce) {
         const std::span<const Buffer> lists[] = {inputs};
         LaunchResult result;
         const LaunchArguments call = {.devices = devices, .arguments = lists};
-        if (i % 8 == 0 && !add.body()->launch(call, {&result, 1})) return;  // for nobody
+        if (i % 8 == 0 && !add.body()->launch(call, {&result, 1})) return;  // its result is dropped
         if (!add.body()->launch(call, {&result, 1})) return;
         sum = result.outputs[0];
         result.done.ignore();

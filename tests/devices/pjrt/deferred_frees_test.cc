@@ -21,7 +21,7 @@ namespace {
 using ::testing::ElementsAre;
 using testing::FakePlugin;
 
-TEST(DeferredFreesTest, CallsAreMadeInOrderAndTheFirstOnesNeedSomebody) {
+TEST(DeferredFreesTest, CallsAreMadeInOrderAndTheFirstAddAsksForADrain) {
   std::vector<int> made;
   DeferredFrees handed;
   EXPECT_TRUE(handed.add([&] { made.push_back(1); }));
@@ -73,14 +73,14 @@ void drain_impatiently(DeferredFrees& handed, ManualClock& clock) {
 }
 
 // One thread is stuck in the first of three.
-TEST(DeferredFreesTest, CallThatDoesNotReturnHoldsUpNothingElse) {
-  std::latch begun(1), let_go(1);
+TEST(DeferredFreesTest, CallThatDoesNotReturnDelaysNothingElse) {
+  std::latch begun(1), unblock(1);
   std::vector<int> made;
   ManualClock clock;
   DeferredFrees handed(clock);
   handed.add([&] {
     begun.count_down();
-    let_go.wait();
+    unblock.wait();
   });
   handed.add([&] { made.push_back(2); });
   handed.add([&] { made.push_back(3); });
@@ -88,11 +88,11 @@ TEST(DeferredFreesTest, CallThatDoesNotReturnHoldsUpNothingElse) {
   begun.wait();
   drain_impatiently(handed, clock);
   EXPECT_THAT(made, ElementsAre(2, 3));
-  EXPECT_TRUE(handed.add([&] { made.push_back(4); })) << "somebody has to see to it";
+  EXPECT_TRUE(handed.add([&] { made.push_back(4); })) << "this caller has to drain";
   handed.drain();
   EXPECT_THAT(made, ElementsAre(2, 3, 4));
   EXPECT_FALSE(handed.empty());
-  let_go.count_down();
+  unblock.count_down();
   stuck.join();
   EXPECT_TRUE(handed.empty());
   // What was not waited for has ended: the next one is waited for again, while the time stands.
@@ -110,7 +110,7 @@ TEST(DeferredFreesTest, CallThatDoesNotReturnHoldsUpNothingElse) {
   other.join();
 }
 
-// Whoever is told to sees to it, nobody else: nothing may be left when all have ended.
+// Only the thread that add() asks to drain drains: nothing may be left when all have ended.
 TEST(DeferredFreesTest, NothingIsLeftBehindWhereThreadsAddWhileOneMakes) {
   constexpr int kThreads = 4, kCalls = 20'000;
   DeferredFrees handed;
@@ -149,7 +149,7 @@ class HandOverTest : public ::testing::Test {
       PjrtClient::create(*plugin_, {.completions = &executor_, .driver = &driver_}).value();
 };
 
-TEST_F(HandOverTest, WhereThereAreTimersNobodyIsWokenForEachBuffer) {
+TEST_F(HandOverTest, WithTimersNoThreadIsWokenForEachBuffer) {
   client_ =
       PjrtClient::create(
           *plugin_,

@@ -71,9 +71,8 @@ TEST_F(EventsTest, LaterErrorIsTakenFromThePlugin) {
   EXPECT_EQ(FakePlugin::errors_alive, 0);
 }
 
-// What it costs us to take it throws, between us and whoever would catch it are the plugin's
-// frames.
-TEST_F(EventsTest, ErrorThatThereIsNoMemoryForIsToldAllTheSame) {
+// Copying the error throws, and the plugin's frames lie between us and every catch block.
+TEST_F(EventsTest, AnErrorThatDoesNotFitInMemoryStillCompletesTheEvent) {
   abi::Event* event = FakePlugin::make_event();
   const Future<void> future = take(event);
   fake_.replace(+[](abi::ErrorMessageArgs* args) {
@@ -91,7 +90,7 @@ TEST_F(EventsTest, ErrorThatThereIsNoMemoryForIsToldAllTheSame) {
   EXPECT_EQ(FakePlugin::errors_alive, 0);
 }
 
-TEST_F(EventsTest, SecondCallbackIsLoggedWithThePluginsNameAndHurtsNobody) {
+TEST_F(EventsTest, SecondCallbackIsLoggedWithThePluginsNameAndDropped) {
   const Plugin* const other = Plugin::adopt(fake_.api(), "other.so").value();
   const testing::LoggedWords words;
   for (const Plugin* plugin : {plugin_, other}) {

@@ -48,7 +48,7 @@ abi::DeviceDescription the_description;
 abi::Memory the_memory;
 abi::Memory* const the_memories[] = {&the_memory};
 
-// Those that nobody destroys go with the plugin.
+// Clients that are never destroyed go with the plugin.
 std::vector<std::unique_ptr<abi::Client>> clients;
 std::mutex buffers_mutex;
 std::unordered_map<abi::Buffer*, std::unique_ptr<abi::Buffer>> buffers;

@@ -38,7 +38,7 @@ class FakePlugin {
                         int times = 1);
 
   static std::atomic<int> errors_alive, events_alive, buffers_alive, clients_alive;
-  // Of PJRT_Client_DmaMap and DmaUnmap, and what the last of each was given.
+  // Calls of PJRT_Client_DmaMap and DmaUnmap, and what the last of each was given.
   static std::atomic<int> maps, unmaps;
   static std::span<const std::byte> last_mapped;
   static const void* last_unmapped;

@@ -1,4 +1,4 @@
-// FakePrograms: a fixture with a client of a FakePlugin whose one program gives back what it takes.
+// FakePrograms: a fixture with a client of a FakePlugin whose one program returns its inputs.
 // Its runs end when a test says so.
 #pragma once
 

@@ -78,7 +78,7 @@ TEST_F(FakeProgramsTest, ListsThatAreNotGivenAreErrors) {
   expect_internal(status_of(compile()), "PJRT_Executable_OutputElementTypes");
 }
 
-TEST_F(FakeProgramsTest, SerializedBytesThatAreNotGivenAndADeleterThatThrowsHurtNobody) {
+TEST_F(FakeProgramsTest, MissingSerializedBytesAndAThrowingDeleterAreHarmless) {
   const Executable same = compile().value();
   fake_.replace(+[](abi::ExecutableSerializeArgs* a) -> abi::Error* {
     a->serialized_bytes = "abc";
@@ -94,7 +94,7 @@ TEST_F(FakeProgramsTest, SerializedBytesThatAreNotGivenAndADeleterThatThrowsHurt
   expect_internal(status_of(same.body()->serialize()), "PJRT_Executable_Serialize");
 }
 
-TEST_F(FakeProgramsTest, PutTellsItsSemanticsAndItsLayout) {
+TEST_F(FakeProgramsTest, PutReportsItsSemanticsAndItsLayout) {
   static int semantics = -1;
   static std::int64_t fastest = -1;
   fake_.replace(+[](abi::ClientBufferFromHostBufferArgs* a) -> abi::Error* {
@@ -104,7 +104,7 @@ TEST_F(FakeProgramsTest, PutTellsItsSemanticsAndItsLayout) {
   });
   const float values[4] = {};
   const HostView view{.data = values, .shape = Shape(DType::kF32, {2, 2})};
-  // Nothing is turned into something else: whoever asks for it hears that it is not there.
+  // No semantics is replaced by another: asking for this one fails with kUnimplemented.
   const auto mutable_copy =
       client_->put(view, HostBufferSemantics::kMutableZeroCopy, DeviceId{0}, -1);
   EXPECT_EQ(semantics, 3);
@@ -146,7 +146,7 @@ TEST_F(FakeProgramsTest, OutputThatIsNotGivenIsAnErrorAndTheRunEnds) {
 }
 
 // Its code and text, and in front, each once: what for, which function, whose.
-TEST_F(FakeProgramsTest, ErrorsOfThePluginTellWhatForWhichFunctionAndWhose) {
+TEST_F(FakeProgramsTest, ErrorsOfThePluginNameTheFunctionAndThePlugin) {
   const Executable same = compile().value();
   const Buffer there = put().value();
   std::array<std::byte, 16> bytes;
@@ -347,7 +347,7 @@ TEST_F(FakeProgramsTest, OutputIsWrittenOnceItsRunHasEndedWell) {
   EXPECT_EQ(states_asked, 0);
   EXPECT_THAT(run_ends(kInternalCode).error().message(), HasSubstr("not written"));
   EXPECT_EQ(states_asked, 1);
-  // Of a run that goes on, the plugin is asked.
+  // While a run is under way, the plugin is asked.
   fake_.replace(+[](abi::LoadedExecutableExecuteArgs* a) -> abi::Error* {
     a->output_lists[0][0] = FakePlugin::make_buffer();
     a->device_complete_events[0] = done = FakePlugin::make_event();
@@ -440,7 +440,7 @@ TEST_F(FakeProgramsTest, SizesThatNothingHasAreErrorsOfTheirFunction) {
               HasSubstr("it runs on 2 devices, of which 0 are in this process"));
 }
 
-TEST_F(FakeProgramsTest, DeterminismThatCannotBeHadIsToldOnce) {
+TEST_F(FakeProgramsTest, MissingDeterminismIsReportedOnce) {
   testing::LoggedWords log;
   ASSERT_TRUE(compile());
   EXPECT_EQ(log.text(), "");

@@ -1,4 +1,4 @@
-// Host memory that a plugin maps: what it is asked for, on which thread, and when it is let go.
+// Host memory that a plugin maps: what it is asked for, on which thread, and when it is released.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -109,7 +109,7 @@ TEST_F(HostMappingTest, IsMadeOnTheDevicesThreadAndEndedOnTheOneForWhatFrees) {
   mapped = {};
   first = nullptr;
   advance(1s);
-  EXPECT_EQ(FakePlugin::unmaps, 0) << "somebody still has it";
+  EXPECT_EQ(FakePlugin::unmaps, 0) << "the second handle still holds it";
   second = nullptr;
   EXPECT_EQ(FakePlugin::unmaps, 0) << "unmapping may block, too";
   EXPECT_EQ(bytes_.use_count(), 2) << "the bytes stay until they are unmapped";
@@ -162,7 +162,7 @@ TEST_F(HostMappingTest, RefusalKeepsCodeAndTextAndTheBytesMayBeMappedLater) {
   EXPECT_EQ(FakePlugin::errors_alive, 0);
 }
 
-TEST_F(HostMappingTest, CloseEndsWhatSomebodyStillHolds) {
+TEST_F(HostMappingTest, CloseUnmapsWhatIsStillHeld) {
   Result<Owner> mapped = map(*bytes_, bytes_);
   ASSERT_TRUE(mapped);
   const Future<void> closed = client_->close();
@@ -276,13 +276,13 @@ TEST_F(HostMappingTest, BytesThatAreBeingUnmappedCanBeMappedAgainHoweverLongThat
 
 TEST_F(HostMappingTest, CloseNamesTheUnmapThatDoesNotReturn) {
   static std::latch* entered = nullptr;
-  static std::latch* let_go = nullptr;
+  static std::latch* unblock = nullptr;
   std::latch first(1), second(1);
   entered = &first;
-  let_go = &second;
+  unblock = &second;
   fake_.replace(+[](abi::ClientDmaUnmapArgs*) -> abi::Error* {
     entered->count_down();
-    let_go->wait();
+    unblock->wait();
     return nullptr;
   });
   Result<Owner> mapped = map(*bytes_, bytes_);

@@ -204,7 +204,7 @@ class ThrowingStore final : public KeyValueStore {
   Future<void> put(std::string_view, std::string_view) override { throw std::bad_alloc(); }
 };
 
-TEST_F(KeyValuesTest, WhatTheStoreThrowsIsToldToThePluginAndGoesThroughNoFrameOfIt) {
+TEST_F(KeyValuesTest, ExceptionOfTheStoreIsReportedToThePluginAndCrossesNoFrameOfIt) {
   ThrowingStore throwing;
   KeyValues values(throwing, steady_clock(), "pjrt/npu/");
   abi::ClientCreateArgs args;
@@ -248,7 +248,7 @@ class CountingStore final : public KeyValueStore {
   }
 };
 
-// Of its create options process_id alone speaks of several processes: it only moves the numbers of
+// Only process_id of its create options concerns several processes: it moves the numbers of
 // devices. It takes no count of processes ("Unexpected option name" for num_nodes and the like),
 // so its parts have nothing to look for in a store.
 TEST(XlaKeyValuesTest, XlasCpuClientOfOneOfSeveralProcessesAsksForNothing) {

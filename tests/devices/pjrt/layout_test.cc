@@ -31,7 +31,7 @@ TEST(WrittenLayoutTest, TilesAreWrittenOneAfterTheOther) {
   EXPECT_THAT(std::span(tiled.tile_dims, 3), ElementsAre(8, 128, 2));
 }
 
-// A function of an extension may hang as any other: whoever asks is told of it.
+// A function of an extension may hang as any other, and counts as under way meanwhile.
 TEST(LayoutsTest, FunctionOfTheExtensionIsUnderWayWhileItRuns) {
   testing::FakePlugin fake;
   static const Plugin* plugin = nullptr;
@@ -113,7 +113,7 @@ class XlaLayoutTest : public ::testing::TestWithParam<std::pair<const std::strin
   std::unique_ptr<PjrtClient> client_;
 };
 
-TEST_P(XlaLayoutTest, BuffersTellTheirsAndArraysComeBackInRowMajorOrder) {
+TEST_P(XlaLayoutTest, BuffersReportTheirsAndArraysComeBackInRowMajorOrder) {
   const DeviceLayout columns{.minor_to_major = {0, 1}};
   const DeviceLayout rows = DeviceLayout::row_major(2);
   const Buffer plain = put(nullptr).value().buffer;
@@ -134,7 +134,7 @@ TEST_P(XlaLayoutTest, BuffersTellTheirsAndArraysComeBackInRowMajorOrder) {
   EXPECT_EQ(back, values_);
 }
 
-TEST_P(XlaLayoutTest, ExtensionTellsThatOfAnArray) {
+TEST_P(XlaLayoutTest, ExtensionReportsThatOfAnArray) {
   EXPECT_EQ(client_->default_layout(shape_, DeviceId{0}).value(), DeviceLayout::row_major(2));
 }
 

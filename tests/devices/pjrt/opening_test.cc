@@ -1,5 +1,5 @@
-// Opening a plugin that does not answer: whoever waits is free in time, is told which call it was,
-// and a client that comes after all goes. On threads, because those are what is stuck.
+// Opening a plugin that does not answer: the opener completes in time with an error that names the
+// call, and a client that comes after all goes. On threads, because those are what is stuck.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ using testing::FakePlugin;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Of the function that the fake plugin is stuck in.
+// The gate of the function that the fake plugin is stuck in.
 struct Gate {
   std::latch entered{1}, open{1};
 };
@@ -61,7 +61,7 @@ class OpeningTest : public ::testing::Test {
   std::unique_ptr<PoolExecutor> opener_ = make_executor(ExecutorBackend::kThreads, 1, "opener");
 };
 
-TEST(OpeningPatienceTest, WhatLastsLongerIsToldOnceAndWaitedFor) {
+TEST(OpeningPatienceTest, WhatLastsLongerIsReportedOnceAndWaitedFor) {
   Promise<void> promise;
   const Opening opening{.plugin = "npu", .ended = promise.future(), .patience = Duration()};
   {
@@ -79,7 +79,7 @@ TEST(OpeningPatienceTest, WhatLastsLongerIsToldOnceAndWaitedFor) {
   EXPECT_EQ(logged.text(), "");
 }
 
-TEST_F(OpeningTest, StopFreesWhoeverWaitsAndTellsTheCall) {
+TEST_F(OpeningTest, StopEndsTheWaitAndNamesTheCall) {
   std::stop_source stop;
   std::thread stopper([&] {
     gate->entered.wait();
@@ -96,13 +96,13 @@ TEST_F(OpeningTest, StopFreesWhoeverWaitsAndTellsTheCall) {
   ASSERT_NE(detail, nullptr);
   EXPECT_EQ(detail->call, "PJRT_Client_Create");
   EXPECT_TRUE(detail->left);
-  // It comes after all, and nobody wants it.
+  // The client comes after all, and no caller wants it.
   gate->open.count_down();
   EXPECT_TRUE(wait_blocking(opener_->close()));
   EXPECT_EQ(FakePlugin::clients_alive, 0);
 }
 
-TEST_F(OpeningTest, DeadlineFreesWhoeverWaits) {
+TEST_F(OpeningTest, DeadlineEndsTheWait) {
   const TimePoint soon = steady_clock().now() + std::chrono::milliseconds(20);
   const auto client = open({.stop = {}, .deadline = soon});
   ASSERT_FALSE(client);
@@ -136,8 +136,9 @@ TEST_F(OpeningTest, ClientThatComesInTimeIsTheOneOfThePlugin) {
   EXPECT_EQ(FakePlugin::clients_alive, 0);
 }
 
-// The plugin waits for its peers, by a store that goes when nobody waits for the plugin any more.
-TEST_F(OpeningTest, StoreIsTakenBackFromAPluginThatWaitsForItsPeers) {
+// The plugin waits for its peers, by a store that goes when no opener waits for the plugin any
+// more.
+TEST_F(OpeningTest, StoreIsRevokedFromAPluginThatWaitsForItsPeers) {
   static int refused = 0;
   refused = 0;
   fake_.replace(+[](abi::ClientCreateArgs* args) -> abi::Error* {

@@ -38,8 +38,8 @@ std::uint64_t first_seed() {
   return text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
 }
 
-// Of the narrowest type that anything is rounded to: one device rounds after each step where the
-// other does not.
+// The tolerance of the narrowest type that anything is rounded to: one device rounds after each
+// step where the other does not.
 Tolerance tolerance_of(const RandomProgram& program) {
   std::set<DType> types;
   for (const TensorType& type : program.types) types.insert(type.dtype);

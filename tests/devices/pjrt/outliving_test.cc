@@ -1,5 +1,5 @@
-// Buffers, programs and arrays that somebody holds longer than the runtime: the client stays for
-// them, and goes with the last one.
+// Buffers, programs and arrays that outlive the runtime: the client stays for them, and goes with
+// the last one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,7 +63,7 @@ class OutlivingTest : public ::testing::Test {
   void expect_held() {
     const Future<void> destroyed = client_->destroy();
     run();
-    ASSERT_TRUE(destroyed.ready()) << "nobody waits for whoever holds it";
+    ASSERT_TRUE(destroyed.ready()) << "destroy() does not wait for those that hold it";
     ASSERT_FALSE(destroyed.result());
     EXPECT_EQ(destroyed.result().error().code(), ErrorCode::kFailedPrecondition);
     EXPECT_THAT(destroyed.result().error().message(), HasSubstr("fake.so stays: 1 buffers"));
@@ -122,7 +122,7 @@ TEST_F(OutlivingTest, ArrayThatReadsABufferInPlaceStaysReadable) {
   expect_gone();
 }
 
-// Its end is on its way to the thread for what frees: nobody holds it.
+// Its end is on its way to the thread that frees: no handle holds it.
 TEST_F(OutlivingTest, ArrayThatWentJustBeforeHoldsNothing) {
   HostAccess access = put().host_access().value();
   close();

@@ -152,7 +152,7 @@ TEST(CreateOptionsTest, WordsStandForThePlaceOfTheProcess) {
   auto several = create_options(entry, place).value();
   EXPECT_EQ(several.at("ordinal"), Attribute(std::int64_t{1}));
   EXPECT_EQ(several.size(), 2U)
-      << "nobody has asked for more, and plugins refuse what is new to them";
+      << "the manifest asks for no more, and plugins refuse options that are new to them";
   entry.process_settings = {{"node_id", std::string("$process")},
                             {"num_nodes", std::string("$processes")}};
   EXPECT_EQ(create_options(entry, {})->size(), 2U);
@@ -168,7 +168,7 @@ TEST(CreateOptionsTest, WordsStandForThePlaceOfTheProcess) {
                                                "known are: $host, $local_rank"));
 }
 
-TEST(ManifestTest, TellsTheOptionsOfSeveralProcesses) {
+TEST(ManifestTest, ReportsTheOptionsOfSeveralProcesses) {
   const TempFolder folder;
   const PluginEntry entry =
       read_manifest(folder.write("npu.json", bytes(R"({"name": "npu", "library_path": "npu.so",
@@ -209,7 +209,7 @@ TEST(FindPluginsTest, CommandLineThenVariableThenFoldersAndNoneBreaksAnother) {
   EXPECT_EQ(list.problems.size(), 6u);
 }
 
-TEST(FindPluginsTest, OfManifestsOfOneNameThatOfALibraryThatIsThereIsUsedThenThatOfMorePriority) {
+TEST(FindPluginsTest, ManifestWithALibraryWinsThenTheOneOfHigherPriority) {
   const TempFolder folder;
   const auto manifest = [&](const char* file, const char* library, const char* priority) {
     folder.write(file, bytes(std::string(R"({"name": "npu", "library_path": ")") + library +
@@ -230,7 +230,7 @@ TEST(FindPluginsTest, OfManifestsOfOneNameThatOfALibraryThatIsThereIsUsedThenTha
   EXPECT_EQ(found({}), "/high.so");
   manifest("d.json", "low.so", "5");
   EXPECT_EQ(found({}), "/high.so") << "the first of as much";
-  // What somebody has named by hand, whatever it is.
+  // A library that is named by hand wins over every manifest.
   const std::string by_hand = "npu:" + folder.file("typed.so");
   EXPECT_EQ(found({{"PJRT_NAMES_AND_LIBRARY_PATHS", by_hand}}), "/typed.so");
 }

@@ -148,7 +148,7 @@ TEST(PluginTest, ErrorWhoseFunctionsThrowIsStillAnError) {
             "PJRT_Client_Create of the plugin fake.so: the plugin gives no message");
 }
 
-TEST(PluginTest, ErrorOfTheFunctionThatTellsTheCodeGoesToo) {
+TEST(PluginTest, ErrorOfTheFunctionThatReturnsTheCodeIsDestroyedToo) {
   FakePlugin fake;
   const Plugin* plugin = Plugin::adopt(fake.api(), "fake.so").value();
   fake.replace(+[](abi::ClientCreateArgs*) -> abi::Error* {

@@ -188,10 +188,10 @@ TEST_F(ProfilerTest, ClientProfilesFromItsBeginToItsClose) {
 
 // On a thread of its own, which is what is stuck.
 TEST_F(ProfilerTest, CloseEndsInTimeAndNamesTheProfilerThatDoesNotStop) {
-  std::latch entered(1), let_go(1);
+  std::latch entered(1), unblock(1);
   at_stop = [&] {
     entered.count_down();
-    let_go.wait();
+    unblock.wait();
   };
   ManualClock clock;
   TimerQueue timers(clock);
@@ -215,7 +215,7 @@ TEST_F(ProfilerTest, CloseEndsInTimeAndNamesTheProfilerThatDoesNotStop) {
     EXPECT_THAT(closed.result().error().message(),
                 HasSubstr("not returned: stop of the profiler of the plugin fake.so"));
   }
-  let_go.count_down();
+  unblock.count_down();
   profiling.join();
   client.reset();
 }

@@ -85,7 +85,7 @@ TEST(ReadHloTest, DonatedElementOfOneTupleIsTheInputOfItsIndex) {
   EXPECT_THAT(facts.donated, ElementsAre(0, 1, 1));
 }
 
-TEST(ReadHloTest, LayoutOfTheEntryCountsAndIsTold) {
+TEST(ReadHloTest, LayoutOfTheEntryCountsAndIsReported) {
   const auto laid_out = [](const std::string& order) {
     return message(1, shape(11, varint(2) + varint(3)) + message(5, message(1, order)));
   };
@@ -114,7 +114,7 @@ TEST(ReadHloTest, BadBytesAndUnknownTypesAreErrors) {
             ErrorCode::kUnimplemented);
 }
 
-TEST(ProgramFactsTest, TextWithPartitionsTellsShapesOfWhatHasNoSharding) {
+TEST(ProgramFactsTest, TextWithPartitionsReportsShapesOfWhatHasNoSharding) {
   constexpr std::string_view kText = R"(
 func.func public @main(%a: tensor<4xf32>, %b: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2]}"})
     -> (tensor<4xf32>, tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}) {
@@ -130,7 +130,7 @@ func.func public @main(%a: tensor<4xf32>, %b: tensor<8xf32> {mhlo.sharding = "{d
               ElementsAre(Shape(DType::kF32, {4}), Shape(DType::kF32, {8})));
 }
 
-TEST(ProgramFactsTest, TextOfAPluginTellsInputsAndDonation) {
+TEST(ProgramFactsTest, TextOfAPluginReportsInputsAndDonation) {
   ProgramFacts facts;
   const Status read = read_mlir(R"(
 func.func public @main(%a: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<2x3xi8>,

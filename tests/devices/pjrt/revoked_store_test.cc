@@ -1,5 +1,5 @@
-// The key-value store of a plugin whose client was left to itself: its threads may call back when
-// whoever has lent the store has gone.
+// The key-value store of a plugin whose client was given up: its threads may call back when the
+// lender of the store has gone.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -96,7 +96,7 @@ TEST_F(RevokedStoreTest, ThePluginHasItWhileTheClientLives) {
   EXPECT_TRUE(destroyed.ready());
 }
 
-TEST_F(RevokedStoreTest, ItIsTakenBackWhenTheClientIsGivenUp) {
+TEST_F(RevokedStoreTest, ItIsRevokedWhenTheClientIsGivenUp) {
   client_->give_up(Error(ErrorCode::kDeadlineExceeded, "a test has waited long enough"));
   expect_taken_back();
   const Future<void> destroyed = client_->destroy();
@@ -106,7 +106,7 @@ TEST_F(RevokedStoreTest, ItIsTakenBackWhenTheClientIsGivenUp) {
   expect_taken_back();  // it was not told that its client is no longer used
 }
 
-TEST_F(RevokedStoreTest, ItIsTakenBackWhenTheClientStaysForABuffer) {
+TEST_F(RevokedStoreTest, ItIsRevokedWhenTheClientStaysForABuffer) {
   Buffer buffer = put()->buffer;
   EXPECT_TRUE(client_->close().ready());
   const Future<void> destroyed = client_->destroy();
@@ -118,7 +118,7 @@ TEST_F(RevokedStoreTest, ItIsTakenBackWhenTheClientStaysForABuffer) {
   run();
 }
 
-TEST_F(RevokedStoreTest, ItIsTakenBackWhenTheClientStaysForAnEvent) {
+TEST_F(RevokedStoreTest, ItIsRevokedWhenTheClientStaysForAnEvent) {
   static abi::Event* release = nullptr;
   fake_.replace(+[](abi::ClientBufferFromHostBufferArgs* args) -> abi::Error* {
     args->buffer = FakePlugin::make_buffer();

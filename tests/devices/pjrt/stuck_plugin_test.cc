@@ -105,7 +105,7 @@ TEST_F(StuckPluginTest, EventOfACallDuringWhichTheDeviceWasKilledIsGivenUpToo) {
   FakePlugin::set_event(stuck, 0, "");
 }
 
-TEST_F(StuckPluginTest, StateThatNobodyWaitedForEndsWithTheClient) {
+TEST_F(StuckPluginTest, UnawaitedStateEndsWithTheClient) {
   fake_.replace(+[](abi::BufferReadyEventArgs* args) -> abi::Error* {
     args->event = stuck = FakePlugin::make_event();
     return nullptr;
@@ -161,11 +161,11 @@ TEST_F(StuckPluginTest, ReleaseOfAZeroCopyPutIsGivenUpWithTheClientOnly) {
 
 // On a thread of its own, which is what is stuck.
 TEST_F(StuckPluginTest, CallThatDoesNotReturnIsGivenUpAndNamed) {
-  static std::latch entered(1), let_go(1);
+  static std::latch entered(1), unblock(1);
   static abi::Event* copied = nullptr;
   fake_.replace(+[](abi::ClientBufferFromHostBufferArgs* args) -> abi::Error* {
     entered.count_down();
-    let_go.wait();
+    unblock.wait();
     args->buffer = FakePlugin::make_buffer();
     args->done_with_host_buffer = copied = FakePlugin::make_event();
     return nullptr;
@@ -192,7 +192,7 @@ TEST_F(StuckPluginTest, CallThatDoesNotReturnIsGivenUpAndNamed) {
                         "fake.so: closing has waited 5.0"));
   EXPECT_TRUE(client_->given_up());
   // It comes back all the same: what it brings is used no more, nor freed.
-  let_go.count_down();
+  unblock.count_down();
   caller.join();
   EXPECT_EQ(client_->calls_under_way(), "");
   put = Result<PutResult>(fail(ErrorCode::kAborted, "a test"));
@@ -204,15 +204,15 @@ TEST_F(StuckPluginTest, CallThatDoesNotReturnIsGivenUpAndNamed) {
 
 // A call that does not return is told by the client for which it was made, not by another one.
 TEST_F(StuckPluginTest, CallsAreThoseOfOneClient) {
-  static std::latch entered(2), let_go(1);
+  static std::latch entered(2), unblock(1);
   fake_.replace(+[](abi::ClientCompileArgs*) -> abi::Error* {
     entered.count_down();
-    let_go.wait();
+    unblock.wait();
     return FakePlugin::make_error(12, "not today");
   });
   fake_.replace(+[](abi::BufferToHostBufferArgs*) -> abi::Error* {
     entered.count_down();
-    let_go.wait();
+    unblock.wait();
     return FakePlugin::make_error(12, "not today");
   });
   const auto other = PjrtClient::create(*plugin_, {.completions = &executor_}).value();
@@ -229,17 +229,17 @@ TEST_F(StuckPluginTest, CallsAreThoseOfOneClient) {
             "PJRT_Buffer_ToHostBuffer for device 0 of the plugin fake.so");
   EXPECT_EQ(plugin_->calls_under_way(),
             "PJRT_Client_Compile, PJRT_Buffer_ToHostBuffer for device 0");
-  let_go.count_down();
+  unblock.count_down();
   compiles.join();
   fetches.join();
 }
 
 // What frees has a thread of its own, which is what is stuck. The handle is held through the close.
 TEST_F(StuckPluginTest, MappingThatDoesNotEndIsGivenUpInTimeAndNamed) {
-  static std::latch entered(1), let_go(1);
+  static std::latch entered(1), unblock(1);
   fake_.replace(+[](abi::ClientDmaUnmapArgs*) -> abi::Error* {
     entered.count_down();
-    let_go.wait();
+    unblock.wait();
     return nullptr;
   });
   buffer_ = Buffer();
@@ -265,12 +265,12 @@ TEST_F(StuckPluginTest, MappingThatDoesNotEndIsGivenUpInTimeAndNamed) {
                         "waited 5.0"));
   EXPECT_TRUE(client_->given_up());
   EXPECT_GT(memory.use_count(), 1) << "the plugin may still use it";
-  let_go.count_down();  // else its thread could not end here
+  unblock.count_down();  // else its thread could not end here
   EXPECT_TRUE(wait_blocking(frees->close()));
 }
 
-// The plugin has done all it has to: what is stuck is whoever runs the executor.
-TEST_F(StuckPluginTest, CloseTellsThatNoThreadOfTheExecutorWasFree) {
+// The plugin has done all it has to: the executor's threads are stuck.
+TEST_F(StuckPluginTest, CloseReportsThatNoThreadOfTheExecutorWasFree) {
   const Future<void> fetched = fetch();
   FakePlugin::set_event(stuck, 0, "");
   const Future<void> closed = client_->close();
@@ -333,8 +333,8 @@ TEST_F(StuckPluginTest, KilledDeviceEndsWhatItWasDoingAndRefusesTheRest) {
   EXPECT_EQ(FakePlugin::clients_alive, 0);
 }
 
-// It has no event: nobody knows when it has read the source, or written the destination.
-TEST_F(StuckPluginTest, HostMemoryWhoseReleaseIsNeverToldStays) {
+// It has no event: nothing says when it has read the source, or written the destination.
+TEST_F(StuckPluginTest, HostMemoryWhoseReleaseIsNeverReportedStays) {
   fake_.replace(+[](abi::ClientBufferFromHostBufferArgs* args) -> abi::Error* {
     args->buffer = FakePlugin::make_buffer();
     return nullptr;
@@ -356,7 +356,7 @@ TEST_F(StuckPluginTest, HostMemoryWhoseReleaseIsNeverToldStays) {
   EXPECT_GT(bytes_.use_count(), 1) << "the plugin may still write there";
 }
 
-TEST_F(StuckPluginTest, DeviceThatDidNotFailTellsTheClose) {
+TEST_F(StuckPluginTest, ClosedClientCompletesFailedOfAHealthyDevice) {
   const Future<void> failed = client_->failed(DeviceId{0});
   EXPECT_FALSE(failed.ready());
   EXPECT_TRUE(client_->close().result());

@@ -1,4 +1,4 @@
-// Of what buffers tell of themselves, and of transfers in pieces.
+// Faults of the facts that buffers report, and of transfers in pieces.
 #include "tests/plugins/faulty/faults.h"
 
 namespace millrace::faulty_plugin {

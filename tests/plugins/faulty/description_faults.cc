@@ -1,4 +1,4 @@
-// Of what clients, devices, memories and topologies tell of themselves.
+// Faults of the facts that clients, devices, memories and topologies report.
 #include <map>
 
 #include "tests/plugins/faulty/faults.h"

@@ -1,4 +1,4 @@
-// Of events.
+// Faults of events.
 #include <unistd.h>
 
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // Faults of the faulty plugin: each is named after the check of `millrace conform` that it makes
 // fail, and spoils a healthy table (tests/plugins/healthy) in one place, so that no other check
-// fails. The variable MILLRACE_FAULT chooses; without it the plugin is healthy. A name that nobody
-// knows gives no table at all. Read next: table_faults.cc; tests/tools/conform/fault_test.cc.
+// fails. The variable MILLRACE_FAULT chooses; without it the plugin is healthy. An unknown name
+// gives no table at all. Read next: table_faults.cc; tests/tools/conform/fault_test.cc.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Of arrays from the host and to it.
+// Faults of arrays from the host and to it.
 #include <cstring>
 
 #include "tests/plugins/faulty/faults.h"
@@ -8,7 +8,7 @@ namespace {
 
 using Put = abi::ClientBufferFromHostBufferArgs;
 
-// Lends the array, and says at once that it is given back.
+// Lends the array, and says at once that it is returned.
 abi::Error* lend_secretly(Put* a) {
   a->host_buffer_semantics = 3;
   abi::Error* error = healthy(a);

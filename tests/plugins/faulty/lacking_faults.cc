@@ -69,7 +69,7 @@ Faults lacking_faults() {
 
 }  // namespace millrace::faulty_plugin
 
-// Of the plugin that counts: the calls of this thread, and the last of them.
+// Exported by the plugin that counts: the calls of this thread, and the last of them.
 extern "C" __attribute__((visibility("default"))) int millrace_calls_here() {
   return millrace::faulty_plugin::calls.count;
 }

@@ -1,4 +1,4 @@
-// Of what stays behind.
+// Faults that leave objects behind.
 #include <unistd.h>
 
 #include "tests/plugins/faulty/faults.h"

@@ -1,4 +1,4 @@
-// Of donation, and of deletion of what is in use.
+// Faults of donation, and of deletion of what is in use.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -22,7 +22,7 @@ void revive(abi::Buffer* buffer) {
 
 void fill_with_garbage(Storage& storage) { std::memset(storage.data, 0x3f, storage.size); }
 
-// Reads that are done when somebody asks their event to call, and not before.
+// Reads that are done when a callback is set on their event, and not before.
 struct LateRead {
   std::shared_ptr<Storage> storage;
   EventRef ready;
@@ -90,7 +90,7 @@ bool is_argument_in_use(abi::Buffer* buffer) {
          reinterpret_cast<float*>(buffer->storage->data)[0] == 3;
 }
 
-void forget_long_result(const abi::Buffer* buffer) {
+void erase_long_result(const abi::Buffer* buffer) {
   const std::scoped_lock lock(mutex);
   if (buffer == last_long.result) last_long = {};
 }
@@ -101,7 +101,7 @@ void spoil_long_result() {
   if (last_long.result != nullptr) spoil_contents(last_long.result);
 }
 
-// Events that nobody has waited for yet, by their buffers, and those whose buffers were destroyed.
+// Events without a waiter so far, by their buffers, and those whose buffers were destroyed.
 std::map<abi::Buffer*, abi::Event*> watched;
 std::set<abi::Event*> without_buffer;
 
@@ -201,13 +201,13 @@ Faults lifetime_faults() {
          before<[](abi::BufferDeleteArgs* a) {
            if (is_argument_in_use(a->buffer)) spoil_long_result();
          }>(api);
-         before<[](abi::BufferDestroyArgs* a) { forget_long_result(a->buffer); }>(api);
+         before<[](abi::BufferDestroyArgs* a) { erase_long_result(a->buffer); }>(api);
        }},
       {"deletion.destroyed_while_executing",
        [](abi::Api& api) {
          note_long_launches(api);
          before<[](abi::BufferDestroyArgs* a) {
-           forget_long_result(a->buffer);
+           erase_long_result(a->buffer);
            if (is_argument_in_use(a->buffer)) spoil_long_result();
          }>(api);
        }},
@@ -225,7 +225,7 @@ Faults lifetime_faults() {
       {"deletion.program_while_executing",
        [](abi::Api& api) {
          note_long_launches(api);
-         before<[](abi::BufferDestroyArgs* a) { forget_long_result(a->buffer); }>(api);
+         before<[](abi::BufferDestroyArgs* a) { erase_long_result(a->buffer); }>(api);
          before<[](abi::LoadedExecutableDestroyArgs* a) {
            if (a->executable == last_long.program) std::abort();
          }>(api);
@@ -259,8 +259,8 @@ Faults lifetime_faults() {
       {"deletion.client_with_work",
        [](abi::Api& api) {
          note_long_launches(api);
-         after<[](abi::BufferToHostBufferArgs* a) { forget_long_result(a->src); }>(api);
-         after<[](abi::BufferReadyEventArgs* a) { forget_long_result(a->buffer); }>(api);
+         after<[](abi::BufferToHostBufferArgs* a) { erase_long_result(a->src); }>(api);
+         after<[](abi::BufferReadyEventArgs* a) { erase_long_result(a->buffer); }>(api);
          before<[](abi::ClientDestroyArgs* /*a*/) {
            if (last_long.result != nullptr) std::abort();  // its end was not asked for
          }>(api);

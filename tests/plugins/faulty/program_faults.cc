@@ -1,4 +1,4 @@
-// Of compilation, execution, errors of both, serialization, layouts and several devices.
+// Faults of compilation, execution, errors of both, serialization, layouts and several devices.
 #include "tests/plugins/faulty/faults.h"
 
 namespace millrace::faulty_plugin {
@@ -24,7 +24,7 @@ abi::Program increment_program() {
   return p;
 }
 
-// The error is forgotten; something that works is loaded instead.
+// The error is dropped; something that works is loaded instead.
 abi::Error* load_anyway(abi::ExecutableDeserializeAndLoadArgs* a, bool with_head) {
   abi::Error* error = healthy(a);
   const std::string_view bytes(a->serialized_executable, a->serialized_executable_size);

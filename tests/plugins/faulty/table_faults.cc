@@ -1,4 +1,4 @@
-// Of the table, the plugin's attributes and sizes of structures.
+// Faults of the table, the plugin's attributes and sizes of structures.
 #include "tests/plugins/faulty/faults.h"
 
 namespace millrace::faulty_plugin {

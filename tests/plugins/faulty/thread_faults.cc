@@ -1,4 +1,4 @@
-// Of calls from many threads: what goes wrong for the eighth thread or so.
+// Faults of calls from many threads: they show at the eighth thread or so.
 #include <map>
 
 #include "tests/plugins/faulty/faults.h"

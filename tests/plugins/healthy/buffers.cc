@@ -201,12 +201,12 @@ abi::Error* hold_externally(abi::Buffer* buffer) {
   return nullptr;
 }
 
-// Of a buffer that was deleted or donated since, too.
-abi::Error* let_go_externally(abi::Buffer* buffer) {
+// Releases a buffer that was deleted or donated since, too.
+abi::Error* release_externally(abi::Buffer* buffer) {
   std::shared_ptr<Storage> last;
   const std::scoped_lock lock(buffer->mutex);
   if (buffer->external_references == 0)
-    return make_error(kInvalidArgument, "there is no external reference to give back");
+    return make_error(kInvalidArgument, "there is no external reference to release");
   if (--buffer->external_references == 0) last.swap(buffer->held);
   return nullptr;
 }
@@ -257,7 +257,7 @@ void add_buffers(abi::Api& api) {
     return hold_externally(a->buffer);
   });
   add(api, [](abi::BufferDecreaseExternalReferenceCountArgs* a) -> abi::Error* {
-    return let_go_externally(a->buffer);
+    return release_externally(a->buffer);
   });
   add(api, [](abi::BufferOpaqueDeviceMemoryDataPointerArgs* a) -> abi::Error* {
     std::shared_ptr<Storage> storage;
@@ -351,7 +351,7 @@ void add_transfers(abi::Api& api) {
     return nullptr;
   });
   add(api, [](abi::TransferManagerDestroyArgs* a) {
-    // Whoever has a buffer of it shall not wait for ever.
+    // The waiters for its buffers shall not wait for ever.
     for (const EventRef& ready : a->manager->ready) {
       ready->set({10, "the transfer manager was destroyed before the last transfer"});
     }

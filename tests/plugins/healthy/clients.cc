@@ -17,7 +17,7 @@ constexpr int kMemoryKindId = 1;
 constexpr int kDefaultDevices = 2;
 constexpr std::string_view kTopologyHead = "memory-topology ";
 
-// Of the host, by their first byte: this device sees all of it anyway.
+// Mapped host memory, by its first byte: this device sees all of it anyway.
 std::mutex mapped_mutex;
 std::set<const void*> mapped;
 

@@ -1,5 +1,5 @@
 // The extensions. Layouts: everything lies row after row. AbiVersion: there is one version. Stream:
-// a stream is whoever waits.
+// a stream is the thread that waits.
 #include "tests/plugins/healthy/objects.h"
 
 namespace millrace::memory_plugin {

@@ -50,7 +50,7 @@ class EventState {
 };
 using EventRef = std::shared_ptr<EventState>;
 
-// Bytes of a buffer: its own, or somebody's who learns by `released` when they are free again.
+// Bytes of a buffer: its own, or lent ones, whose lender learns by `released` when they are free.
 struct Storage {
   std::vector<std::byte> own;
   std::byte* data = nullptr;

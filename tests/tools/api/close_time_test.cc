@@ -28,19 +28,19 @@ using ::testing::HasSubstr;
 constexpr Duration kTimeout = 8s;
 constexpr Duration kMoment = 1ms;
 
-// Its puts return when they are let go; its own close takes as long as it may, or none once it was
-// given up.
+// Its puts return when they are unblocked; its own close takes as long as it may, or none once it
+// was given up.
 class SlowClient final : public testing::StubClient {
  public:
   SlowClient(TimerQueue& timers, const Clock& clock)
       : StubClient(1), timers_(timers), clock_(clock) {}
   Duration closing{};
-  std::latch entered{1}, let_go{1};
+  std::latch entered{1}, unblock{1};
 
   Result<devices::PutResult> put(const devices::HostView&, devices::HostBufferSemantics,
                                  devices::DeviceId, int) override {
     entered.count_down();
-    let_go.wait();
+    unblock.wait();
     return none();
   }
   Future<void> close() override {
@@ -70,7 +70,7 @@ struct Parts {
     options.close_timeout = kTimeout;
     return options;
   }
-  std::latch let_go{1};
+  std::latch unblock{1};
   SerialExecutor compute{SerialExecutor::InOrder{}};
   ManualClock clock;
   TimerQueue timers{clock};
@@ -88,8 +88,8 @@ class CloseTimeTest : public ::testing::Test {
     core_.client = std::move(client);
   }
   void TearDown() override {
-    parts_.let_go.count_down();
-    client_->let_go.count_down();
+    parts_.unblock.count_down();
+    client_->unblock.count_down();
     core_.device_pools.clear();  // joins their threads, which come back now
     run();
   }
@@ -100,9 +100,9 @@ class CloseTimeTest : public ::testing::Test {
   // A thread of a device that is in a call which does not return.
   void stick_a_thread() {
     std::latch entered(1);
-    post(add_thread(), [&entered, &let_go = parts_.let_go] {
+    post(add_thread(), [&entered, &unblock = parts_.unblock] {
       entered.count_down();
-      let_go.wait();
+      unblock.wait();
     });
     entered.wait();
   }

@@ -73,7 +73,7 @@ class EmptyHandlesTest : public ::testing::Test {
   const Device device = runtime.device(0);
 };
 
-TEST_F(EmptyHandlesTest, OfARuntimesCallsAreInvalidArguments) {
+TEST_F(EmptyHandlesTest, EmptyRuntimeFailsWithInvalidArgument) {
   expect_refused(wait_blocking(runtime.serialize(Executable())), "serialize was given an empty");
   expect_refused(wait_blocking(runtime.cost_analysis(Executable())), "cost_analysis was given an");
   const Buffer b = wait_blocking(device.put(std::vector<float>{1}, {1})).value();
@@ -87,7 +87,7 @@ TEST_F(EmptyHandlesTest, OfARuntimesCallsAreInvalidArguments) {
   expect_refused(wait_blocking(execute(device, program, {Future<Buffer>()})), "is an empty Buffer");
 }
 
-TEST_F(EmptyHandlesTest, OfADevicesCallsAreInvalidArguments) {
+TEST_F(EmptyHandlesTest, EmptyDeviceFailsWithInvalidArgument) {
   const Device none;
   expect_refused(wait_blocking(device.execute(Executable(), {})), "an empty Executable");
   expect_refused(wait_blocking(device.fetch(Buffer())), "fetch was given an empty Buffer");
@@ -109,7 +109,7 @@ TEST_F(EmptyHandlesTest, OfADevicesCallsAreInvalidArguments) {
   EXPECT_TRUE(HostArray().as<float>().empty());
 }
 
-TEST_F(EmptyHandlesTest, OfCombinatorsAreInvalidArguments) {
+TEST_F(EmptyHandlesTest, CombinatorsOfEmptyFuturesFailWithInvalidArgument) {
   const Future<int> there = make_ready(1);
   expect_refused(wait_blocking(when_all(there, Future<int>())), "input 1 of when_all is an empty");
   expect_refused(wait_blocking(when_all(std::vector{Future<int>()})), "input 0 of when_all");

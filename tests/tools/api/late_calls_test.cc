@@ -70,7 +70,7 @@ class LateCallsTest : public ::testing::Test {
 #define EXPECT_REFUSED(...) \
   expect_refused(#__VA_ARGS__, [&](const CallOptions& late) { return __VA_ARGS__; })
 
-TEST_F(LateCallsTest, OfDevicesAndRuntimesBeginNothing) {
+TEST_F(LateCallsTest, DevicesAndRuntimesBeginNothing) {
   const Program program = Program::from_text(kSame);
   const Future<Executable> compiled = runtime.compile(program);
   const Executable same = wait_blocking(compiled).value();
@@ -104,7 +104,7 @@ TEST_F(LateCallsTest, OfDevicesAndRuntimesBeginNothing) {
   EXPECT_EQ(after.copies, before.copies);
 }
 
-TEST_F(LateCallsTest, OfActorsPoolsAndGraphsBeginNothing) {
+TEST_F(LateCallsTest, ActorsPoolsAndGraphsBeginNothing) {
   const auto actor = runtime.actors().spawn<Answerer>("answerer", {}).value();
   EXPECT_REFUSED(actor.ask(Question(), late));
   EXPECT_REFUSED(actor.tell(Question(), late));
@@ -123,7 +123,7 @@ TEST_F(LateCallsTest, OfActorsPoolsAndGraphsBeginNothing) {
   EXPECT_TRUE(wait_blocking(pool->close()));
 }
 
-TEST_F(LateCallsTest, OfARankFailForAllWithNothingBegun) {
+TEST_F(LateCallsTest, RankFailsForAllWithNothingBegun) {
   std::vector<ProcessGroup> ranks =
       ProcessGroup::create(runtime.actors(), "g", runtime.devices()).value();
   std::vector<Buffer> x;

@@ -134,7 +134,7 @@ TEST(NaturalLinesTest, CallsOfADeviceAreAwaitedAtOnce) {
     ASSERT_TRUE(runtime) << runtime.error().to_string();
     EXPECT_TRUE(wait_blocking(spawn(runtime->compute(), calls_of_a_device(*runtime, given))));
   }
-  EXPECT_EQ(given.values.use_count(), 1) << "an owner was let go of too often, or not at all";
+  EXPECT_EQ(given.values.use_count(), 1) << "an owner was released too often, or not at all";
   EXPECT_TRUE(given.stop.stop_possible());
   std::stop_source stop = given.stop;
   EXPECT_TRUE(stop.request_stop());

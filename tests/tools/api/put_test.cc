@@ -126,7 +126,7 @@ func.func @main(%x: tensor<2xf32> {tf.aliasing_output = 0 : i32}) -> tensor<2xf3
   EXPECT_EQ(wait_blocking(device.copy_from(x)).error().code(), ErrorCode::kFailedPrecondition);
 }
 
-TEST_F(PutTest, ExecutableOfAnotherRuntimeIsToldAsTheExecutable) {
+TEST_F(PutTest, ExecutableOfAnotherRuntimeIsNamedAsTheExecutable) {
   const Runtime other = make();
   const Executable theirs =
       wait_blocking(

@@ -103,7 +103,7 @@ TEST(RuntimeOptionsTest, NumbersThatNoRuntimeCanHaveAreRefusedByTheirNames) {
   refused([](RuntimeOptions& o) { o.close_timeout = Duration(-1); }, "::close_timeout is -1");
 }
 
-TEST(RuntimeOptionsTest, UnknownDeviceIsNotFoundAndToldWithWhereItWasNamed) {
+TEST(RuntimeOptionsTest, UnknownDeviceIsNotFoundAndReportedWithWhereItWasNamed) {
   const auto told = [](RuntimeOptions options) {
     const Result<Runtime> runtime = Runtime::create(std::move(options));
     EXPECT_FALSE(runtime);
@@ -122,7 +122,7 @@ TEST(RuntimeOptionsTest, UnknownDeviceIsNotFoundAndToldWithWhereItWasNamed) {
   EXPECT_TRUE(told(options).starts_with("--device names the device kind 'tpu'"));
 }
 
-TEST(RuntimeOptionsTest, BadLogLevelIsToldBeforeAnythingIsLogged) {
+TEST(RuntimeOptionsTest, BadLogLevelIsReportedBeforeAnythingIsLogged) {
   EXPECT_TRUE(from({{"MILLRACE_LOG", "warn,pjrt=debug"}}));
   const auto options = from({{"MILLRACE_LOG", "loud"}});
   ASSERT_FALSE(options);

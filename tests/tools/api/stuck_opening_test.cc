@@ -1,5 +1,5 @@
-// A Runtime on a plugin that cannot be opened, because a function of it does not return: whoever
-// opens is free in time and is told which one. In processes of their own, whose threads stay stuck.
+// A Runtime on a plugin that cannot be opened, because a function of it does not return: the open
+// fails in time and names the function. In processes of their own, whose threads stay stuck.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -92,12 +92,13 @@ TEST(CApiCancelTest, CancelAfterTheEndSaysSo) {
   EXPECT_EQ(rig.wait(1).count(endless), 1U);
 }
 
-// Whoever comes first: told NULL, it was cancelled; told that it was too late, it was not.
+// The first one wins: where cancel returns NULL, the operation was cancelled; where it returns
+// "too late", it was not.
 TEST(CApiCancelTest, CancelRacesWithTheEndAndBothAgree) {  // CA-1
   Rig rig;
   const std::size_t many = 1 << 18;
   for (int i = 0; i < 100; ++i) {
-    // Of this round alone: whoever still used them after the completion would be caught.
+    // The arrays belong to this round alone: a use of them after the completion would be caught.
     auto x = std::make_unique<std::vector<float>>(many, 1.0F);
     auto back = std::make_unique<std::vector<float>>(many);
     const millrace_buffer there = rig.put(*x);
@@ -166,7 +167,7 @@ TEST(CApiCloseTest, WhatHasFinishedIsHandedOutAsItEnded) {
   }
 }
 
-TEST(CApiCloseTest, WithoutOptionsWhatIsLeftIsThrownAway) {
+TEST(CApiCloseTest, WithoutOptionsCompletionsThatAreLeftAreDropped) {
   Rig rig;
   rig.run_endless();
   const std::vector<float> x = {1, 2, 3};
@@ -175,8 +176,8 @@ TEST(CApiCloseTest, WithoutOptionsWhatIsLeftIsThrownAway) {
   rig.runtime = 0;
 }
 
-// Threads that start things until they are told that the runtime is closed: each operation that
-// was started is told of once, by next or by close.
+// Threads start operations until the runtime is closed: each operation that
+// was started completes once, by next or by close.
 TEST(CApiCloseStressTest, CallsOfOtherThreadsEndWithTheRuntime) {
   for (int round = 0; round < 10; ++round) {
     Rig rig;

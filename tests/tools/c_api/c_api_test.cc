@@ -26,7 +26,7 @@ TEST(CApiTest, ChainStartedAtOnceGivesTheSum) {
   EXPECT_EQ(rig.next().operation, 0U);
 }
 
-TEST(CApiTest, CompletionTellsWhatItIsOf) {
+TEST(CApiTest, CompletionNamesItsOperation) {
   Rig rig;
   const std::vector<float> x = {1, 2, 3};
   const std::int64_t dims[] = {3};
@@ -85,7 +85,7 @@ TEST(CApiTest, DescriptorIsReadableExactlyWhileThereIsSomethingToTake) {  // CA-
   rig.expect_success(1);
 }
 
-TEST(CApiTest, ProgramTellsItsShapesAndSeveralOutputsArrive) {
+TEST(CApiTest, ProgramReportsItsShapesAndSeveralOutputsArrive) {
   Rig rig;
   const millrace_executable two =
       rig.compiled(R"(func.func @main(%x: tensor<2x3xf32>, %n: tensor<ui8>)
@@ -159,7 +159,7 @@ TEST(CApiTest, EmptyArraysAndLargeOnesMakeTheRoundTrip) {
   EXPECT_EQ(x, back);
 }
 
-TEST(CApiTest, DevicesAreToldAndKeptApart) {
+TEST(CApiTest, DevicesAreListedAndKeptApart) {
   Rig rig(2);
   std::size_t count = 0;
   ASSERT_EQ(told(millrace_device_count(rig.runtime, &count)).message, "");
@@ -183,7 +183,7 @@ TEST(CApiTest, DevicesAreToldAndKeptApart) {
   EXPECT_THAT(crossed.error.message, HasSubstr("is on device 1"));
 }
 
-TEST(CApiTest, BadProgramIsToldWithItsPlaceToAllThatNeedIt) {
+TEST(CApiTest, BadProgramFailsAllThatNeedItWithItsPlace) {
   Rig rig;
   const std::vector<float> x = {1, 2, 3};
   const millrace_executable broken = rig.compile(
@@ -259,7 +259,7 @@ TEST(CApiTest, DonatedArgumentIsGoneAfterwards) {
   EXPECT_EQ(told(millrace_buffer_destroy(rig.runtime, x)).message, "");
 }
 
-TEST(CApiTest, WhatWasStartedWithAHandleGoesOnAfterItsEnd) {
+TEST(CApiTest, WorkStartedWithAHandleRunsOnAfterItsEnd) {
   Rig rig;
   const std::vector<float> values = {1, 2, 3};
   float back[3] = {};
@@ -274,7 +274,7 @@ TEST(CApiTest, WhatWasStartedWithAHandleGoesOnAfterItsEnd) {
   EXPECT_THAT(back, ElementsAre(2, 4, 6));
 }
 
-TEST(CApiTest, VersionIsTold) {
+TEST(CApiTest, VersionIsReturned) {
   EXPECT_THAT(millrace_version(), ::testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
 }
 

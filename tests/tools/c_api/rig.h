@@ -131,7 +131,7 @@ class Rig {
     pollfd waited = {descriptor, POLLIN, 0};
     return ::poll(&waited, 1, timeout_ms) == 1;
   }
-  // Of the operation that has finished first; operation 0 if there is none.
+  // The completion of the first operation that has completed; operation 0 if there is none.
   Finished next() const {
     millrace_completion completion = {};
     completion.struct_size = sizeof completion;

@@ -38,7 +38,7 @@ TEST(InChildTest, LongestAnswerComesBackAndALongerOneIsRefused) {
   EXPECT_EQ(end.why_not, "its answer has 16777217 bytes, and may have 16777216");
 }
 
-TEST(InChildTest, OfTheWorkNothingStaysInThisProcess) {
+TEST(InChildTest, WorkLeavesNothingInThisProcess) {
   int touched = 0;
   const pid_t here = ::getpid();
   const ChildEnd end = in_child(
@@ -115,7 +115,7 @@ TEST(InChildTest, AnswerOfWorkThatClosesEveryDescriptorComesBack) {
   EXPECT_EQ(end.answer, "there");
 }
 
-TEST(InChildTest, WhereTheCallerIgnoresItsChildrenTheirEndIsToldAllTheSame) {
+TEST(InChildTest, WhereTheCallerIgnoresItsChildrenTheirEndIsReportedAllTheSame) {
   const auto before = ::signal(SIGCHLD, SIG_IGN);
   EXPECT_EQ(in_child([] { return std::string("there"); }, kPatience).answer, "there");
   const ChildEnd end = in_child([]() -> std::string { ::_exit(3); }, kPatience);

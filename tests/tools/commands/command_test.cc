@@ -51,7 +51,7 @@ TEST(CommandTest, NoVerbAndUnknownOptionsAreUsageErrorsOnStderr) {
   }
 }
 
-TEST(CommandTest, UnknownWordIsToldBeforeWhatIsMissingBecauseOfIt) {
+TEST(CommandTest, UnknownWordIsReportedBeforeWhatIsMissingBecauseOfIt) {
   EXPECT_EQ(run_millrace({"trian", "--model", "m"}).err,
             "millrace: error: there is no option or command 'trian'; see millrace --help\n");
   EXPECT_EQ(run_millrace({"train", "--modle", "m"}).err,
@@ -61,7 +61,7 @@ TEST(CommandTest, UnknownWordIsToldBeforeWhatIsMissingBecauseOfIt) {
               ::testing::AllOf(StartsWith("millrace run: error: FILE"), HasSubstr("required")));
 }
 
-TEST(CommandTest, JsonTellsFailuresTooWithTheExitCode) {
+TEST(CommandTest, JsonReportsFailuresTooWithTheExitCode) {
   const Outcome o = run_millrace({"run", "nowhere.mlir", "--json"});
   EXPECT_EQ(o.code, 1);
   const Json json = Json::parse(o.out);
@@ -109,7 +109,7 @@ TEST(CommandTest, PluginThatCannotBeUsedIsListedWithItsReason) {
   ASSERT_EQ(json["others"].size(), 1U);
   EXPECT_EQ(json["others"][0]["name"], "npu");
   EXPECT_THAT(json["others"][0]["problem"], HasSubstr("/nowhere/npu.so"));
-  // Whoever asks for it gets no other, but the list is there.
+  // Asking for it by name gives no other device, but the list is printed.
   for (const Outcome& asked : {run_millrace({"devices"}, {{"PJRT_DEVICE", "NPU"},
                                                           {"MILLRACE_PLUGIN_PATH", folder.path()}}),
                                run_millrace({"devices", "--plugin", "npu=/nowhere/npu.so"})}) {
@@ -120,7 +120,7 @@ TEST(CommandTest, PluginThatCannotBeUsedIsListedWithItsReason) {
   EXPECT_EQ(run_millrace({"devices", "--plugin", "npu"}).code, 2);
 }
 
-TEST(CommandTest, ManifestThatCannotBeReadIsToldOnceAndBreaksNothing) {
+TEST(CommandTest, ManifestThatCannotBeReadIsReportedOnceAndBreaksNothing) {
   const testing::TempFolder folder;
   folder.write("bad.json", std::as_bytes(std::span("{")));
   for (const char* verb : {"devices", "env"}) {
@@ -133,7 +133,7 @@ TEST(CommandTest, ManifestThatCannotBeReadIsToldOnceAndBreaksNothing) {
   }
 }
 
-TEST(CommandTest, ChoiceAmongSeveralIsToldInOneLineAndANamedPluginIsNotReplaced) {
+TEST(CommandTest, ChoiceAmongSeveralIsReportedInOneLineAndANamedPluginIsNotReplaced) {
   const testing::TempFolder folder;
   const std::vector<std::string> train = {"train",        "--model",     testing::mnist_model(),
                                           "--fake-data",  "--max-steps", "2",

@@ -79,7 +79,7 @@ TEST(OutOfMemoryTest, ABadAllocThatNothingCatchesIsAFailureInWords) {
 }
 
 #if !defined(MILLRACE_SANITIZED)  // which tell of crashes themselves
-TEST_F(CrashReportTest, CrashOfAPluginIsToldWithItsFunctionAndTakesItsCourse) {
+TEST_F(CrashReportTest, CrashOfAPluginIsReportedWithItsFunctionAndTakesItsCourse) {
   struct Row {
     const char *fault, *words;
     int code;
@@ -97,7 +97,7 @@ TEST_F(CrashReportTest, CrashOfAPluginIsToldWithItsFunctionAndTakesItsCourse) {
 }
 
 // As one in our own code would be.
-TEST_F(CrashReportTest, CrashOutsideOfAPluginsFunctionsIsToldToo) {
+TEST_F(CrashReportTest, CrashOutsideOfAPluginsFunctionsIsReportedToo) {
   const Outcome o = run_with("create.thread_segfaults");
   EXPECT_EQ(o.code, 139);
   EXPECT_THAT(o.err,

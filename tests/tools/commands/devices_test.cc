@@ -34,7 +34,7 @@ std::string library(const std::string& name) {
   return testing::build_folder() + "/lib/" + name + ".so";
 }
 
-// Of two plugins, one of which has the fault.
+// A folder of two plugins, one of which has the fault.
 class BesideFolder {
  public:
   BesideFolder() {
@@ -198,7 +198,7 @@ TEST(DevicesTest, PluginThatIsAskedForAndCrashesIsAnErrorOfTheDevice) {
   EXPECT_THAT(o.out, HasSubstr("not chosen, cpu (PJRT_DEVICE=cpu):"));
 }
 
-TEST(DevicesTest, TextThatIsNoUtf8IsTold) {
+TEST(DevicesTest, TextThatIsNoUtf8IsReported) {
   const Outcome o = list_beside("create.kind_is_no_utf8", {"--json"});
   ASSERT_EQ(o.code, 0) << o.err;
   const std::string kind = looks(o.out).at("faulty_plugin")["devices"][0]["kind"];
@@ -264,7 +264,7 @@ TEST(DevicesTest, InterruptEndsTheLookAtOnceAndLeavesNoProcess) {
   }
 }
 
-// Whatever lies in the folder: each bad one is told with its path, and the good one is there.
+// Whatever lies in the folder: each bad one is printed with its path, and the good one is listed.
 TEST(DevicesTest, BadManifestsAreListedEachWithPathAndReason) {
   const std::string good = R"({"name": "good", "library_path": ")" + library("memory_plugin") +
                            R"(", "priority": 99999999999999})";
@@ -332,7 +332,7 @@ TEST(DevicesTest, VariablesThatNameNoPluginAreListed) {
             0U);
 }
 
-TEST(EnvTest, PluginThatCrashesIsTheReasonWhyThereAreNoDevicesAndTheRestIsTold) {
+TEST(EnvTest, PluginThatCrashesIsTheReasonWhyThereAreNoDevicesAndTheRestIsReported) {
   const Outcome o = run_millrace(
       {"env", "--json"}, {{"PJRT_NAMES_AND_LIBRARY_PATHS", "npu:" + library("faulty_plugin")},
                           {"MILLRACE_FAULT", "create.abort"}});
@@ -347,7 +347,7 @@ TEST(EnvTest, PluginThatCrashesIsTheReasonWhyThereAreNoDevicesAndTheRestIsTold) 
   EXPECT_EQ(Json::parse(run_millrace({"env", "--json"}).out)["devices"].size(), 1U);
 }
 
-TEST(EnvTest, ClientThatDoesNotEndKeepsNobodyFromItsDevices) {
+TEST(EnvTest, ClientThatDoesNotEndStillListsItsDevices) {
   const Outcome o = run_millrace(
       {"env", "--json"}, {{"PJRT_NAMES_AND_LIBRARY_PATHS", "npu:" + library("faulty_plugin")},
                           {"MILLRACE_FAULT", "stuck.free_client"}});

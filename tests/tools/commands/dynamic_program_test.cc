@@ -65,7 +65,7 @@ TEST_F(DynamicProgramTest, AnInputThatDoesNotFitIsRefused) {
   EXPECT_THAT(run.err, HasSubstr("tensor<?x2xf32>"));
 }
 
-TEST_F(DynamicProgramTest, InspectTellsTheMemoryOfARunWithSuchInputs) {
+TEST_F(DynamicProgramTest, InspectReportsTheMemoryOfARunWithSuchInputs) {
   const Outcome open = run_millrace({"inspect", program_});
   ASSERT_EQ(open.code, 0) << open.err;
   EXPECT_THAT(open.out, HasSubstr("argument   0  tensor<?x2xf32>"));

@@ -26,7 +26,7 @@ void PrintTo(const Hardware& hardware, std::ostream* out) { *out << hardware.plu
 
 class HardwarePluginTest : public ::testing::TestWithParam<Hardware> {};
 
-TEST_P(HardwarePluginTest, LoadsTellsItsVersionAndWhyItCannotRun) {
+TEST_P(HardwarePluginTest, LoadsReportsItsVersionAndWhyItCannotRun) {
   const auto plugins = testing::plugins_at_hand("hardware");
   const auto found = plugins.find(GetParam().plugin);
   if (found == plugins.end())

@@ -112,7 +112,7 @@ TEST(InspectCommandTest, WritesTheProgramAsAnArtifactAndThatAsText) {
   EXPECT_NE(run_millrace({"inspect", model, "--write", "/no/such/p.mlir"}).code, 0);
 }
 
-TEST(InspectCommandTest, TellsFunctionsDonationOperationsAndMemory) {
+TEST(InspectCommandTest, ReportsFunctionsDonationOperationsAndMemory) {
   const TempFolder folder;
   const Outcome o = run_millrace({"inspect", write(folder, kProgram), "--json"});
   ASSERT_EQ(o.code, 0) << o.err;
@@ -247,7 +247,7 @@ TEST(InspectCommandTest, ADiskThatIsFullLeavesTheOldFileAndIsNoRejection) {
   }
 }
 
-TEST(EnvCommandTest, TellsBuildMachineAndVariablesWithTheirOrigin) {
+TEST(EnvCommandTest, ReportsBuildMachineAndVariablesWithTheirOrigin) {
   const Outcome o = run_millrace({"env", "--json"}, {{"CPU_NUM_DEVICES", "3"}, {"TERM", ""}});
   ASSERT_EQ(o.code, 0) << o.err;
   const Json json = Json::parse(o.out);
@@ -271,7 +271,7 @@ TEST(EnvCommandTest, TellsBuildMachineAndVariablesWithTheirOrigin) {
   EXPECT_THAT(text.out, HasSubstr("CPU_NUM_DEVICES   3"));
 }
 
-TEST(EnvCommandTest, ABadVariableIsToldAndLeavesTheRest) {
+TEST(EnvCommandTest, ABadVariableIsReportedAndLeavesTheRest) {
   const Outcome o = run_millrace({"env"}, {{"CPU_NUM_DEVICES", "two"}});
   EXPECT_EQ(o.code, 0);
   EXPECT_THAT(o.out, HasSubstr("CPU_NUM_DEVICES is 'two'"));

@@ -95,7 +95,7 @@ TEST(ManPageTest, HasEveryCommandWithTheOptionsOfItsHelp) {
   }
 }
 
-TEST(ManPageTest, HasTheVariablesThatEnvTells) {
+TEST(ManPageTest, HasTheVariablesThatEnvPrints) {
   const auto json = nlohmann::json::parse(run_millrace({"env", "--json"}).out);
   Names names;
   for (const auto& variable : json["variables"]) names.insert(variable["name"]);

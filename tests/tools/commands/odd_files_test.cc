@@ -214,8 +214,8 @@ TEST_F(OddFilesTest, DeadlineAndSignalEndTheReadingOfStdin) {
               HasSubstr("stopped on SIGTERM before - was done: stopped while stdin was read"));
 }
 
-// What is told of the deadline is not read either.
-TEST_F(OddFilesTest, DeadlineEndsACommandWhoseWordsNobodyReads) {
+// The error about the deadline is not read either.
+TEST_F(OddFilesTest, DeadlineEndsACommandWhoseOutputIsNotRead) {
   const int pipe = ::open(pipe_.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
   ASSERT_GE(pipe, 0);
   const std::string block(4096, 'x');

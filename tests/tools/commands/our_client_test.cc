@@ -131,7 +131,7 @@ TEST(OurClientTest, EveryFaultIsAnErrorThatNamesItOrNothing) {
 }
 
 // What a plugin may lack and is used all the same: an optimized program that can be read, shapes of
-// outputs, memories. A program that was loaded then has only what the plugin tells of it.
+// outputs, memories. A program that was loaded then has only what the plugin reports of it.
 TEST(OurClientTest, PluginThatLacksWhatCanBeDoneWithoutIsUsed) {
   for (const char* fault :
        {"lacks.optimized_program", "lacks.readable_program", "lacks.parameters", "lacks.outputs",

@@ -103,7 +103,7 @@ TEST_F(PluginCommandTest, ProgramOfSeveralDevicesIsRefused) {
   }
 }
 
-TEST_F(PluginCommandTest, InspectTellsWhatThePluginMakesOfTheProgram) {
+TEST_F(PluginCommandTest, InspectPrintsWhatThePluginMakesOfTheProgram) {
   const std::string plugin = "x=" + library_;
   const Outcome text = run_millrace({"inspect", program_, "--plugin", plugin});
   ASSERT_EQ(text.code, 0) << text.err;
@@ -114,7 +114,7 @@ TEST_F(PluginCommandTest, InspectTellsWhatThePluginMakesOfTheProgram) {
   EXPECT_EQ(run_millrace({"inspect", program_, "--plugin", "x=/nowhere.so"}).code, 3);
 }
 
-TEST_F(PluginCommandTest, SecondProcessTakesWhatTheFirstHasCompiledAndDamageHurtsNobody) {
+TEST_F(PluginCommandTest, SecondProcessTakesWhatTheFirstHasCompiledAndSurvivesDamage) {
   const std::vector<std::string> words = {
       "run", program_, "--plugin", "x=" + library_, "--compilation-cache", cache()};
   const Outcome first = run_millrace(words);

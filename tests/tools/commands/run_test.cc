@@ -224,7 +224,7 @@ TEST_F(RunTest, ResultsOfLessThanAByteAreWrittenReadAndPrinted) {
       "0: tensor<3xi4> [1, 2, -3]\n1: tensor<2xui2> [0, 3]\n2: tensor<2xf4E2M1FN> [0.5, -6]\n");
 }
 
-TEST_F(RunTest, OfManyArgumentsTheErrorNamesTheFirst) {
+TEST_F(RunTest, ErrorNamesTheFirstOfManyBadArguments) {
   std::string arguments;
   for (int i = 0; i < 1000; ++i)
     arguments += (i == 0 ? "%a" : ", %a") + std::to_string(i) + ": tensor<f32>";

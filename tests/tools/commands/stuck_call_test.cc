@@ -78,7 +78,7 @@ TEST_F(StuckCallTest, DeadlineEndsRunAndNamesTheCall) {
   }
 }
 
-// What the command has come to is told by then; its own threads and timers are gone.
+// The command's outcome is printed by then; its own threads and timers are gone.
 TEST_F(StuckCallTest, DeadlineEndsAnExitHandlerThatDoesNotReturn) {
   const auto start = [&](const std::string& limit) {
     std::vector<std::string> words = run();

@@ -78,8 +78,8 @@ TEST_F(SilentPluginCommandTest, DeadlineEndsItAndNamesPluginAndCall) {
   }
 }
 
-// What was made goes on another thread than it was made on.
-TEST_F(SilentPluginCommandTest, DeadlineTellsWhyAPluginWasNotOpenedAndWhatItsEndWaitsFor) {
+// The maker's thread is not the one that destroys it.
+TEST_F(SilentPluginCommandTest, DeadlineReportsWhyAPluginWasNotOpenedAndWhatItsEndWaitsFor) {
   const auto start = [&](const std::string& limit) {
     std::vector<std::string> words = verbs()[0];
     words.insert(words.end(), {"--deadline", limit});

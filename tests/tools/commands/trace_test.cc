@@ -76,7 +76,7 @@ TEST(TraceCommandTest, ATrainingHasALaneForEverythingAndAWayForEveryBatch) {
     EXPECT_THAT(ways[flow], IsSupersetOf({"batch", "grad_64", "all_reduce", "update"})) << flow;
 }
 
-TEST(TraceCommandTest, TellsLanesEventsAndWaits) {
+TEST(TraceCommandTest, ReportsLanesEventsAndWaits) {
   const Outcome text = run_millrace({"trace", trained()});
   ASSERT_EQ(text.code, 0) << text.err;
   EXPECT_THAT(text.out, HasSubstr("device 1"));
@@ -181,7 +181,7 @@ TEST(TraceCommandTest, AKilledTrainingLeavesWhatWasWritten) {
   EXPECT_THAT(o.out, HasSubstr("device 0"));
 }
 
-TEST(TraceCommandTest, WhatCannotBeReadOrWrittenIsToldInWords) {
+TEST(TraceCommandTest, WhatCannotBeReadOrWrittenIsReportedInWords) {
   const TempFolder folder;
   const Outcome none = run_millrace({"trace", folder.file("none")});
   EXPECT_EQ(none.code, 1);

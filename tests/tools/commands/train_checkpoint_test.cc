@@ -164,8 +164,8 @@ TEST_F(TrainCheckpointCommandTest, WhatCannotBeIsRefusedAtTheStart) {
   EXPECT_THAT(other.err, HasSubstr("the seed is 1 there and 2 here"));
 }
 
-// Of the same sizes, as MNIST and Fashion-MNIST are.
-TEST_F(TrainCheckpointCommandTest, OtherDataAndOtherKernelsAreNotGoneOnWith) {
+// The other data has the same sizes, as MNIST and Fashion-MNIST have.
+TEST_F(TrainCheckpointCommandTest, ResumeRefusesOtherDataAndOtherKernels) {
   const std::vector<std::string> more = {"--resume", "--max-steps", "2"};
   ASSERT_EQ(run(temp_.file("a"), more).code, 0);
   std::vector<std::string> other = words(temp_.file("a"), more);
@@ -176,7 +176,7 @@ TEST_F(TrainCheckpointCommandTest, OtherDataAndOtherKernelsAreNotGoneOnWith) {
   EXPECT_EQ(refused.code, 1);
   EXPECT_THAT(refused.err, HasSubstr("the data is '512 items of "));
   EXPECT_THAT(refused.err, HasSubstr("; crc32 of labels "));
-  EXPECT_THAT(refused.err, HasSubstr(" here. Go on with its options"));
+  EXPECT_THAT(refused.err, HasSubstr(" here. Resume with its options"));
   EXPECT_THAT(refused.err, Not(HasSubstr("; the ")));  // nothing else differs
 
   // Who has checkpoints has said --deterministic.
@@ -226,7 +226,7 @@ class KilledTrainingTest : public TrainCheckpointCommandTest,
   std::string folder_of(std::uint64_t arrival) const {
     return temp_.file("killed-" + std::to_string(arrival));
   }
-  // Kills a run, looks at what it left (so many complete ones, where that is known), goes on, and
+  // Kills a run, looks at what it left (so many complete ones, where that is known), resumes, and
   // compares the end with that of a whole run.
   void kill_and_resume(std::uint64_t arrival, std::optional<std::uint64_t> complete) {
     const std::string point(GetParam());
@@ -258,7 +258,7 @@ class KilledTrainingTest : public TrainCheckpointCommandTest,
       EXPECT_TRUE(entry.path().extension().empty()) << entry.path();
     }
   }
-  // Of a run that nobody kills; false if there was none.
+  // Runs without a kill and keeps the outcome; false if there was none.
   bool run_whole() {
     const Outcome o = run(temp_.file("whole"), {"--every", std::to_string(kEvery)});
     const auto end = read_checkpoint(temp_.file("whole/step-00000012"));

@@ -150,7 +150,7 @@ TEST_F(TrainPluginTest, StoppedAndResumedOnThePluginGivesTheSameBytesAsAWholeRun
   EXPECT_EQ(in_parts->manifest.to_text().value(), at_once->manifest.to_text().value());
 }
 
-TEST_F(TrainPluginTest, ACheckpointOfThePluginIsGoneOnWithOnTheCpuDevice) {
+TEST_F(TrainPluginTest, ACheckpointOfThePluginIsResumedOnTheCpuDevice) {
   const Trained whole = train({"--devices", "2", "--deterministic"});
   train({"--checkpoint", temp_.file("a"), "--max-steps", "6"}, manifest());
   const Trained rest = train({"--devices", "2", "--checkpoint", temp_.file("a"), "--resume"});

@@ -95,7 +95,7 @@ TEST_F(TrainViewTest, LinesComeEveryTenSecondsAndAtTheEndOfEpochs) {
   EXPECT_THAT(show(*view, step(4, 1), 25s), StartsWith("epoch 2/3  step 4/100"));
 }
 
-TEST_F(TrainViewTest, JsonTellsTheFirstStepAndThenOneASecond) {
+TEST_F(TrainViewTest, JsonPrintsTheFirstStepAndThenOneASecond) {
   const auto view = make_json_view(sink());
   const auto first = nlohmann::json::parse(show(*view, step(1), 0s));
   EXPECT_EQ(first["event"], "step");
@@ -154,10 +154,10 @@ train::TrainingStart resumed(std::string from) {
           .first_step = 40};
 }
 
-TEST_F(TrainViewTest, WhatAResumedRunGoesOnFromIsSaid) {
+TEST_F(TrainViewTest, TheCheckpointOfAResumedRunIsPrinted) {
   const auto view = make_line_view(3, sink());
   EXPECT_THAT(show(*view, resumed("DIR/step-00000040"), 0s),
-              EndsWith("going on from DIR/step-00000040, after 40 of 100 steps\n"));
+              EndsWith("resuming from DIR/step-00000040, after 40 of 100 steps\n"));
   EXPECT_THAT(show(*view, resumed(""), 0s),
               EndsWith("no checkpoint in DIR: starting from the beginning\n"));
   EXPECT_THAT(show(*view, start(), 0s), Not(HasSubstr("checkpoint")));
@@ -187,7 +187,7 @@ TEST_F(TrainViewTest, ARecoveryIsALineOfItsOwn) {
                                      .steps_lost = 5,
                                      .recoveries = 2};
   const std::string line =
-      "device 0, device 3 were restarted; going on after step 45 (5 steps are done again): power "
+      "device 0, device 3 were restarted; resuming after step 45 (5 steps are done again): power "
       "cut\n";
   EXPECT_EQ(show(*make_line_view(3, sink()), report, 0s), line);
   EXPECT_THAT(show(*make_bar_view(3, [] { return 100; }, sink()), report, 0s), HasSubstr(line));

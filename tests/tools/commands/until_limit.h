@@ -19,8 +19,8 @@ struct Limited {
   std::string limit;  // the seconds that it ran within
 };
 
-// Of each name, all of them at a time: the first outcome that came `there`, or that of the longest
-// limit.
+// Runs all names at a time and gives for each the first outcome that came `there`, or that of the
+// longest limit.
 inline std::map<std::string, Limited> until_limit(
     double seconds, std::set<std::string> names,
     const std::function<std::unique_ptr<Process>(const std::string& name,
@@ -40,7 +40,7 @@ inline std::map<std::string, Limited> until_limit(
   return all;
 }
 
-// Of one.
+// The same for one name.
 inline Limited until_limit(
     double seconds, const std::function<std::unique_ptr<Process>(const std::string& limit)>& start,
     const std::function<bool(const Outcome&)>& there) {

@@ -36,7 +36,7 @@ std::string plugin(const std::string& name) {
   return millrace::testing::build_folder() + "/lib/" + name + ".so";
 }
 
-// Of a plugin with a fault; empty: none.
+// What a plugin with a fault printed; an empty fault: a healthy plugin.
 struct Told {
   millrace::testing::Outcome outcome;
   std::map<std::string, Json> checks;
@@ -167,7 +167,7 @@ struct CrashCase {
   const char* told;
 };
 
-TEST(ConformCrashTest, OfAPluginIsOneFailedCheckThatTellsWhatAndWhere) {
+TEST(ConformCrashTest, CrashOfAPluginIsOneFailedCheckThatNamesItsPlace) {
   const CrashCase cases[] = {
       {"crash.abort",
        "the process was killed by SIGABRT, in or after PJRT_Executable_Name; last it said: the "
@@ -244,7 +244,7 @@ TEST(ConformCommandTest, ChecksOfSeveralDevicesAreSkippedWithOne) {
               HasSubstr("it wants 2 devices and there is 1"));
 }
 
-TEST(ConformCommandTest, TellsPeopleALineForEachCheckAndWritesJUnit) {
+TEST(ConformCommandTest, PrintsALineForEachCheckAndWritesJUnit) {
   const millrace::testing::TempFolder folder;
   const std::string path = folder.path() + "/report.xml";
   const auto outcome = millrace::testing::run_millrace(
@@ -257,14 +257,14 @@ TEST(ConformCommandTest, TellsPeopleALineForEachCheckAndWritesJUnit) {
   EXPECT_THAT(xml.str(), HasSubstr("<testsuite name=\"plugin\" tests=\"4\" failures=\"0\""));
 }
 
-TEST(ConformCommandTest, AReportThatCannotBeWrittenIsToldBeforeTheChecks) {
+TEST(ConformCommandTest, AReportThatCannotBeWrittenFailsBeforeTheChecks) {
   const auto outcome = millrace::testing::run_millrace(
       {"conform", plugin("memory_plugin"), "--junit", "/no/such/folder/report.xml"});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.out, IsEmpty());
 }
 
-TEST(ConformCommandTest, OfAReportNothingIsLeftWhereTheCommandIsKilledMeanwhile) {
+TEST(ConformCommandTest, KilledCommandLeavesNoPartOfAReport) {
   const millrace::testing::TempFolder folder;
   millrace::testing::Process process(millrace::testing::millrace_command(
       {"conform", plugin("memory_plugin"), "--junit", folder.file("report.xml")}));

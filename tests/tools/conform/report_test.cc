@@ -33,7 +33,7 @@ Report one_of_each() {
        {.name = "client.lookup", .outcome = Outcome::kSkipped, .detail = "why", .seconds = 0}});
 }
 
-TEST(ConformReportTest, TellsALineForEachCheck) {
+TEST(ConformReportTest, PrintsALineForEachCheck) {
   const Report report = one_of_each();
   EXPECT_THAT(to_line(report.verdicts[0]),
               ::testing::MatchesRegex("table.size +passed +0.250 s +138 functions\n"));
@@ -42,7 +42,7 @@ TEST(ConformReportTest, TellsALineForEachCheck) {
   EXPECT_EQ(to_summary(report), "1 passed, 1 failed, 1 unsupported, 1 skipped in 0.8 s\n");
 }
 
-TEST(ConformReportTest, TellsALineEvenOfADetailWithLines) {
+TEST(ConformReportTest, PrintsOneLineAlsoForADetailWithLines) {
   EXPECT_THAT(to_line({.name = "a.b", .outcome = Outcome::kFailed, .detail = "one\ntwo"}),
               HasSubstr("one two\n"));
 }

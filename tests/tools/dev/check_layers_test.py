@@ -39,6 +39,10 @@ class LayersTest(unittest.TestCase):
         self.expect(None, devices__stablehlo__x_DOT_h=header(include(shape)))
         self.expect('includes what lies above it', devices__stablehlo__x_DOT_h=header(include('millrace/devices/client.h')))
 
+    def test_formulas_need_no_artifacts(self):
+        self.expect('includes what lies above it',
+                    devices__stablehlo__expand__x_DOT_cc=include('millrace/devices/stablehlo/bytecode/read_bytecode.h'))
+
     def test_common_files_of_devices_know_nothing_of_the_cpu(self):
         self.expect('includes what lies above it', devices__x_DOT_cc=include('millrace/devices/cpu/client.h'))
 

@@ -24,19 +24,30 @@ class TextTest(unittest.TestCase):
 
     def test_comment_that_names_no_file(self):
         paths = ['core/async/future.h', 'transfer/formats/idx.cc']
-        for words, named in [('Read next: gone.h.', 'gone.h'), ('as in core/idx.cc', 'core/idx.cc')]:
+        for words, named in [('Read next: gone.h.', 'gone.h'), ('as in core/idx.cc', 'core/idx.cc'), ('../future.h', '../future.h')]:
             problems = check_text.check_named_files({'core/x.h': f'int x;  // {words}\n'}, paths)
             self.assertEqual(problems, [f'core/x.h:1: names {named}, which is not there'])
-        good = '// See future.h, formats/idx.cc and core/*.h.\n#include "gone.h"\n'
+        good = '// See future.h, ../core/async/future.h, formats/idx.cc and core/*.h.\n#include "gone.h"\n'
         self.assertEqual(check_text.check_named_files({'core/x.h': good}, paths), [])
 
-    def test_comment_that_names_not_what_acts_or_begins_with_of(self):
-        for text, words in [('// Nobody waits.\n', 'name what acts'), ('int x;  // of whoever waits\n', 'name what acts'),
-                            ('// Of one array.\n', 'begins with "Of"'), ('// A.\n// Of one array.\n', 'begins with "Of"')]:
-            problems = check_text.check_words('core/x.h', text)
-            self.assertEqual(len(problems), 1, problems)
+    def test_text_that_names_not_what_acts_or_begins_with_of(self):
+        for path, text, words in [
+                ('core/x.h', '// No' 'body waits.\n', 'name what acts'), ('tests/x.cc', 'int x;  // who' 'ever waits\n', 'name what acts'),
+                ('core/x.cc', 'fail("some' 'body waits");\n', 'name what acts'), ('tools/x.py', '# No' 'body waits.\n', 'name what acts'),
+                ('core/README.md', 'No' 'body waits.\n', 'name what acts'), ('bench/x.h', '//' ' Of one array.\n', 'begins with "Of"'),
+                ('core/x.h', '// A.\n// Of one array.\n', 'begins with "Of"'), ('tools/x.py', '#' ' Of one.\n', 'begins with "Of"'),
+                ('tests/x.cc', 'TEST(XTest, ' 'OfManyOne) {\n', 'name a test'), ('tests/x.cc', 'TEST_F(X, ForNo' 'body) {\n', 'name a test')]:
+            problems = check_text.check_words(path, text)
+            self.assertEqual(len(problems), 1, (text, problems))
             self.assertIn(words, problems[0])
-        self.assertEqual(check_text.check_words('core/x.h', '// Sums the sizes\n// Of all.\nint nobody;\n'), [])
+        good = '// Sums the sizes\n// Of all.\nTEST(OffTest, OffersAllOfThem) {\n'
+        self.assertEqual(check_text.check_words('core/x.h', good), [])
+
+    def test_word_that_the_glossary_replaces(self):
+        for text in ['// Lets go of it.\n', 'void forget_oldest();\n', 'let_go();\n', '// Forgotten.\n', 'fail("was given back");\n']:
+            self.assertEqual(len(check_text.check_words('transfer/x.h', text)), 1, text)
+        self.assertEqual(check_text.check_words('transfer/x.h', '[[nodiscard]] int released;  // it gives room\n'), [])
+        self.assertEqual(check_text.check_words('actors/x.h', 'int let_go;\n'), [])
 
     def test_markdown_that_names_no_file(self):
         self.assertEqual(len(check_text.check_named_files({'core/README.md': '| a | `gone.h` |\n'}, [])), 1)

@@ -68,7 +68,7 @@ TEST(SummaryTest, WindowCutsWhatReachesOverItsEdges) {
   EXPECT_TRUE(s.waits.empty());  // no batch is in it as a whole
 }
 
-TEST(SummaryTest, TextAndJsonTellTheSame) {
+TEST(SummaryTest, TextAndJsonSayTheSame) {
   const Summary s = summarize(two_batches());
   const std::string text = s.to_text(5);
   EXPECT_THAT(text, HasSubstr("14.0 ms on 3 lanes"));

@@ -118,7 +118,7 @@ TEST_F(TraceEncoderTest, AnyBeginOfTheFileIsATraceUpToThere) {
   EXPECT_EQ(slices, 20u);
 }
 
-// By protoc, which is told nothing of perfetto.proto: what a viewer finds under the numbers that
+// By protoc, without perfetto.proto: what a viewer finds under the numbers that
 // https://perfetto.dev/docs/reference/synthetic-track-event has.
 TEST_F(TraceEncoderTest, FieldsHaveTheNumbersAndTypesThatPerfettoPublishes) {
   const TempFolder folder;

@@ -338,7 +338,7 @@ TEST(WriteFileTest, AFileThatCannotBeRenamedOverIsWrittenInPlace) {
 }
 
 // As `--write /dev/stdout >> file`.
-TEST(WriteFileTest, AFileBehindAStandardStreamGoesOnWhereTheStreamIs) {
+TEST(WriteFileTest, AFileBehindAStandardStreamContinuesWhereTheStreamIs) {
   const TempFolder folder;
   const std::string path = folder.file("f");
   ASSERT_TRUE(write_file(path, "old\n"));

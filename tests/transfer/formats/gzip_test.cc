@@ -56,7 +56,7 @@ TEST(GzipSourceTest, EveryTruncationIsDataLossAtTheEnd) {
 TEST(GzipSourceTest, NoFlippedBitGivesOtherContent) {
   const Bytes content = counting(300);
   const Bytes compressed = gzip(content);
-  constexpr std::size_t kHeader = 10;  // its time, system and flags are nobody's business
+  constexpr std::size_t kHeader = 10;  // its time, system and flags do not matter
   int harmless = 0;
   for (std::size_t bit = 8 * kHeader; bit < 8 * compressed.size(); ++bit) {
     Bytes damaged = compressed;
@@ -74,7 +74,7 @@ TEST(GzipSourceTest, NoFlippedBitGivesOtherContent) {
   EXPECT_LT(harmless, 8);  // the bits between the last code and the trailer
 }
 
-TEST(GzipSourceTest, DamageIsToldApart) {
+TEST(GzipSourceTest, KindsOfDamageAreDistinguished) {
   const Bytes whole = gzip(counting(300));
   struct Row {
     Bytes bytes;

@@ -67,7 +67,7 @@ TEST(IdxDatasetTest, EveryBadFolderIsRefusedWithItsReason) {
   for (const Row& row : {
            Row{"counts", images(), one_less, ErrorCode::kInvalidArgument, "4 labels, but"},
            Row{"swapped", labels(), images(), ErrorCode::kInvalidArgument,
-               "labels-idx1-ubyte at byte 3: magic number 0x00000803 tells of 3 dimensions"},
+               "labels-idx1-ubyte at byte 3: magic number 0x00000803 is for 3 dimensions"},
            Row{"images are labels", labels(), labels(), ErrorCode::kInvalidArgument,
                "dimensions are expected"},
            Row{"no rows", idx_header(8, {0, 4, 3}), idx_header(8, {0}), ErrorCode::kInvalidArgument,

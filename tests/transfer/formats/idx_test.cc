@@ -101,13 +101,13 @@ TEST(ReadIdxTest, ContentMustBeExactlyWhatTheHeaderSays) {
   EXPECT_NE(array.error().message().find("f at byte 18: oversized"), std::string::npos);
 }
 
-TEST(ReadIdxTest, UnexpectedNumberOfDimensionsIsToldByTheMagicNumber) {
+TEST(ReadIdxTest, UnexpectedNumberOfDimensionsIsKnownByTheMagicNumber) {
   const IdxLimits labels{.min_rank = 1, .max_rank = 1};
   const Result<IdxHeader> header = parse(idx_header(8, {5, 4, 3}), labels);
   ASSERT_FALSE(header.has_value());
   EXPECT_EQ(header.error().code(), ErrorCode::kInvalidArgument);
   EXPECT_EQ(header.error().detail<FilePosition>()->offset, 3u);
-  EXPECT_NE(header.error().message().find("0x00000803 tells of 3 dimensions, where 1 "),
+  EXPECT_NE(header.error().message().find("0x00000803 is for 3 dimensions, where 1 "),
             std::string::npos)
       << header.error().message();
 }

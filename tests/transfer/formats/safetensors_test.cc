@@ -154,7 +154,7 @@ TEST(SafetensorsTest, WhatCannotBeWrittenIsRefused) {
   EXPECT_EQ(code({{"a", Shape(DType::kC128, {2}), {}}}), ErrorCode::kUnimplemented);
 }
 
-TEST(SafetensorsTest, AHeaderThatNobodyWouldReadIsNotWritten) {
+TEST(SafetensorsTest, AHeaderThatTheReaderRefusesIsNotWritten) {
   const NamedArray array = {"a", Shape(DType::kF32, {}), {}};
   const std::size_t length = lay_out_safetensors({&array, 1}).value().front.size() - 8;
   EXPECT_TRUE(lay_out_safetensors({&array, 1}, {}, {.header_bytes = length}));
@@ -248,7 +248,7 @@ TEST(SafetensorsTest, WrongHeadersAreRefusedWithAPositionAndWords) {
   }
 }
 
-// Of a header that says how long it is, before all of it is in memory.
+// The header says its length, so the check comes before all of it is in memory.
 TEST(SafetensorsTest, LongListsAreRefusedWhereTheyGetTooLong) {
   std::string ones = "1";
   for (int i = 0; i < 100'000; ++i) ones += ",1";

@@ -103,7 +103,7 @@ struct Half {
   }
 };
 
-// A boolean: its own type, so that it is told from ui8.
+// A boolean: its own type, distinct from ui8.
 struct Bool {
   std::uint8_t value = 0;
   Bool() = default;

@@ -1,6 +1,6 @@
 // Scratch: the memory that one run of an operation needs beside its operands and results. A
 // function takes its pieces from it, in order, before it looks at any element; run once with a
-// Scratch that measures, the same lines tell how much the run will need, so that the planner can
+// Scratch that measures, the same lines give the need of the run, so that the planner can
 // give it room in the arena and the run allocates nothing.
 #pragma once
 

@@ -4,7 +4,7 @@
 //
 // A kernel is immutable and shared. What one execution needs (memory objects, streams) is its
 // OneDnnState, made once per run context. oneDNN itself allocates a few small blocks in each call
-// of a primitive; a OneDnnScope marks these calls, so that a test can tell its allocations from
+// of a primitive; a OneDnnScope marks these calls, so that a test can separate its allocations from
 // ours.
 #pragma once
 

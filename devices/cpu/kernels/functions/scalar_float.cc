@@ -14,7 +14,7 @@
 #include "millrace/devices/cpu/kernels/functions/reduce_precision.h"
 #include "millrace/devices/cpu/kernels/functions/scalar_op.h"
 #include "millrace/devices/cpu/kernels/functions/special.h"
-#include "millrace/devices/stablehlo/bytecode/error_function.h"
+#include "millrace/devices/stablehlo/expand/error_function.h"
 #include "millrace/devices/stablehlo/ir/float_format.h"
 
 namespace millrace::devices::cpu::definition {
@@ -95,11 +95,11 @@ long double log_gamma(long double x) {
 
 // erfc of f64 and the inverse of erf as chlo expands them.
 Scalar erfc(S x, I info) {
-  return real(info.out == DType::kF64 ? stablehlo::chlo_erfc(x[0].re) : std::erfc(x[0].re));
+  return real(info.out == DType::kF64 ? stablehlo::expand::chlo_erfc(x[0].re) : std::erfc(x[0].re));
 }
 Scalar erf_inverse(S x, I info) {
-  if (info.out == DType::kF64) return real(stablehlo::chlo_erf_inv(x[0].re));
-  return real(stablehlo::chlo_erf_inv(static_cast<float>(x[0].re)));
+  if (info.out == DType::kF64) return real(stablehlo::expand::chlo_erf_inv(x[0].re));
+  return real(stablehlo::expand::chlo_erf_inv(static_cast<float>(x[0].re)));
 }
 // f32 by chlo's own formulas with their roundings, which far from 0 cost some ULP: results are
 // compared with those of others who expand them. ln(1/2) keeps exp from its overflow.
@@ -203,7 +203,7 @@ C<T> power(const C<T>& a, const C<T>& b) {
   return std::exp(product(l, b));
 }
 
-// The angle that one may forget: a multiple of two pi of the result.
+// The principal root: its angle is a third of that of a.
 template <class T>
 C<T> cube_root(const C<T>& a) {
   if (a == C<T>(0)) return a;

@@ -163,7 +163,7 @@ Status run_rng_bit_generator(const Call& c) {
   return {};
 }
 
-// Uniform in [a, b), or normal of mean a and deviation b. The stream goes on from call to call of
+// Uniform in [a, b), or normal of mean a and deviation b. The stream continues from call to call of
 // the process, from the same start.
 Status run_rng(const Call& c) {
   static std::atomic<std::uint64_t> stream = 0;

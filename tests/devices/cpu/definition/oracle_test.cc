@@ -192,7 +192,7 @@ class ProgramMaker {
   void compare(const Tensor& a) {
     emit("stablehlo.compare EQ, " + a.name + ", " + a.name, {a, a}, DType::kI1, a.dims);
   }
-  // Of inputs only: what was added up already may grow too large to be exact.
+  // Multiplies inputs only: sums of sums may grow too large to be exact.
   void dot(const Tensor&) {
     const Tensor& a = inputs_[static_cast<std::size_t>(below(inputs_.size()))];
     if (a.dims.size() != 2 || a.type == DType::kBF16) return;

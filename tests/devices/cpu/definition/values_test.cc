@@ -550,7 +550,7 @@ constexpr Row kLinear[] = {
      "{reverse = [true]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
      "(tensor<1x1x3xcomplex<f32>>, tensor<1x1x2xcomplex<f32>>) -> tensor<1x1x2xcomplex<f32>>",
      "[[[(2.0,1.0), (3.0,2.0)]]]"},
-    // Of 10, 1, 2, 3 the first is left out: 1 + 20, 2 + 30, 3 + 0.
+    // The first of 10, 1, 2, 3 is left out: 1 + 20, 2 + 30, 3 + 0.
     {"ConvolutionWithNegativePadding", "tensor<1x1x3xf32>",
      "%a = stablehlo.constant dense<[[[10.0, 1.0, 2.0, 3.0]]]> : tensor<1x1x4xf32>\n"
      "%b = stablehlo.constant dense<[[[1.0, 10.0]]]> : tensor<1x1x2xf32>\n"
@@ -616,7 +616,7 @@ constexpr Row kOther[] = {
      "%n, %r = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<3xui64>) -> "
      "(tensor<3xui64>, tensor<4xui32>)",
      "[1713891541, 3781805453, 3159862348, 2600524760]"},
-    // Of a state of two words the key is the upper half of the counter too.
+    // In a state of two words the key is the upper half of the counter too.
     {"PhiloxOfTwoWords", "tensor<3xui32>",
      "%s = stablehlo.constant dense<[17179869185, 38654705671]> : tensor<2xui64>\n"
      "%n, %r = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<2xui64>) -> "

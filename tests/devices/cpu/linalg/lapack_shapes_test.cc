@@ -487,7 +487,7 @@ TEST_P(LapackShapesTest, TimesQIsTheProductWithTheQThatIsMade) {
   }
 }
 
-TEST_P(LapackShapesTest, ThreeDiagonalsAreSolvedAndASingularOneIsTold) {
+TEST_P(LapackShapesTest, ThreeDiagonalsAreSolvedAndASingularOneIsReported) {
   for (const std::int64_t n : {1, 2, 3, 30}) {
     SCOPED_TRACE(n);
     std::vector<Dense> below{random(1, n), random(1, n)}, middle{random(1, n), random(1, n)},
@@ -520,7 +520,7 @@ TEST_P(LapackShapesTest, ThreeDiagonalsAreSolvedAndASingularOneIsTold) {
   }
 }
 
-TEST_P(LapackShapesTest, OneBadMatrixOfABatchIsToldAndTheOtherIsNot) {
+TEST_P(LapackShapesTest, OneBadMatrixOfABatchIsReportedAndTheOtherIsNot) {
   const std::int64_t n = 4;
   for (const double bad : {static_cast<double>(NAN), HUGE_VAL}) {
     std::vector<Dense> as{random(n, n), hermitian(n)};

@@ -266,7 +266,7 @@ TEST_P(LapackTest, SingularValuesAndVectorsMakeTheMatrixAgain) {
   }
 }
 
-TEST_P(LapackTest, ANanIsToldInTheLastResult) {
+TEST_P(LapackTest, ANanIsReportedInTheLastResult) {
   Dense a = random(5, 5);
   for (int i = 0; i < 5; ++i) a.at(i, 2) = std::nan("");
   EXPECT_EQ(integer(call(complex() ? "zheevd" : "dsyevd", "", {a},
@@ -275,7 +275,7 @@ TEST_P(LapackTest, ANanIsToldInTheLastResult) {
   EXPECT_EQ(integer(call(name("gesdd"), "mode = 65 : ui8", {a},
                          {type(5, 5), "tensor<5xf64>", type(5, 5), type(5, 5), "tensor<i32>"})[4]),
             -4);
-  // Of potrf LAPACK tells it, OpenBLAS (and so JAX) only by what is in the factor.
+  // LAPACK's potrf reports it; OpenBLAS (and so JAX) shows it only in the factor.
   const auto factor = call(name("potrf"), "", {a}, {type(5, 5), "tensor<i32>"});
   EXPECT_TRUE(integer(factor[1]) > 0 || std::isnan(dense(factor[0]).at(2, 2).real()));
 }

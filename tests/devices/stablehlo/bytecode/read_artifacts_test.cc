@@ -66,7 +66,7 @@ std::string problem_of(const fs::path& path) {
   return ir::equal(*module, *expected, &why) ? std::string() : why;
 }
 
-TEST(ReadArtifacts, OfJaxReadAsTheirText) {
+TEST(ReadArtifacts, JaxsArtifactsReadAsTheirText) {
   const std::vector<fs::path> all = artifacts();
   if (all.empty()) GTEST_SKIP() << "MILLRACE_ARTIFACTS names no folder of artifacts";
   std::size_t failed = 0;
@@ -104,7 +104,7 @@ std::string rewriting_problem_of(const fs::path& path) {
   return kept ? std::string() : kept.error().message();
 }
 
-TEST(ReadArtifacts, OfJaxAreWrittenAgain) {
+TEST(ReadArtifacts, JaxsArtifactsAreWrittenAgain) {
   const std::vector<fs::path> all = artifacts();
   if (all.empty()) GTEST_SKIP() << "MILLRACE_ARTIFACTS names no folder of artifacts";
   std::size_t failed = 0;
@@ -154,7 +154,7 @@ func.func @main(%a: tensor<5x2xf32>, %b: tensor<3x2x4xf32>, %c: tensor<2x4xf32>,
   return %0, %1 : tensor<5x4xf32>, tensor<3x5x4xf32>
 })"}};
 
-TEST(ReadArtifacts, OfOursAreKeptForJax) {
+TEST(ReadArtifacts, OurArtifactsAreKeptForJax) {
   for (const auto& program : kOurs) {
     const auto module = text::read_text(program.text);
     ASSERT_TRUE(module.has_value()) << module.error().to_string();

@@ -44,7 +44,7 @@ TEST(FloatFormat, TiesGoToEvenAndOverflowGoesWhereTheFormatSays) {
   EXPECT_EQ(encode_float(DType::kF64, -0.0), 0x8000000000000000u);
 }
 
-// Of all values of the format none is nearer, and of two as near the even one is taken.
+// No value of the format is nearer, and the even one of two as near is taken.
 TEST(FloatFormat, NothingIsNearerThanWhatIsEncoded) {
   constexpr unsigned kSeed = 7;
   std::mt19937_64 random(kSeed);

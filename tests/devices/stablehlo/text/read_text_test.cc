@@ -86,7 +86,7 @@ TEST(ReadText, VisibilitiesAreKeptAsTheyAreWritten) {
   const ir::Module m = read_or_fail(R"(
 func.func @none() { return }
 func.func public @everybody() { return }
-func.func private @nobody() { return }
+func.func private @hidden() { return }
 func.func nested @relatives() { return }
 "func.func"() <{function_type = () -> (), sym_name = "generic", sym_visibility = "public"}> ({
   "func.return"() : () -> ()
@@ -145,7 +145,7 @@ func.func @f() -> tensor<i32> {
   EXPECT_EQ(made->next()->operand(0), made->result(1));
 }
 
-// Reader and printer walk one table of fields: one that it forgot would be missed by neither.
+// Reader and printer walk one table of fields: neither would miss a field that it lacks.
 TEST(ReadText, EveryFieldOfARecordIsReadAndPrinted) {
   for (const std::string record :
        {"dot<lhs_batching_dimensions = [1], rhs_batching_dimensions = [2], "

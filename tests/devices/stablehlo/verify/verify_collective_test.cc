@@ -42,7 +42,7 @@ const OpCase kGroups[] = {
     {"GatherGroupsInAList",
      R"(%0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[0]> : tensor<1xi64>}> : (tensor<4x6xf32>) -> tensor<4x6xf32>)",
      "replica_groups is tensor<1xi64>, expected two dimensions"},
-    {"GatherGroupsOfNobody",
+    {"GatherGroupsThatAreEmpty",
      R"(%0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<> : tensor<0x1xi64>}> : (tensor<4x6xf32>) -> tensor<4x6xf32>)",
      "good"},
     {"ReduceGroupsThatAreFilled",

@@ -151,7 +151,7 @@ const Case kCases[] = {
 INSTANTIATE_TEST_SUITE_P(Operations, VerifyQuantised, testing::ValuesIn(kCases),
                          [](const auto& i) { return std::string(i.param.name); });
 
-TEST(VerifyTypes, OfQuantisedElements) {
+TEST(VerifyTypes, QuantisedElementsAreChecked) {
   const auto of = [](const std::string& type) {
     return verdict_of("%a: tensor<" + type + ">", "");
   };
@@ -172,7 +172,7 @@ TEST(VerifyTypes, OfQuantisedElements) {
               HasSubstr("its storage from -300 to 127 does not fit in i8"));
 }
 
-TEST(VerifyTypes, OfWhatMovesScalesPerAxis) {
+TEST(VerifyTypes, OpsThatMoveScalesPerAxisAreChecked) {
   const std::string scales = ", {0.5, 1.0, 2.0}>>", axis_1 = "2x3x!quant.uniform<i8:f32:1" + scales;
   const auto moved = [&](const std::string& op, const std::string& to) {
     return verdict_of("%a: tensor<" + axis_1 + ", %i: tensor<i32>, %n: tensor<2x1xi32>",
@@ -197,7 +197,7 @@ TEST(VerifyTypes, OfWhatMovesScalesPerAxis) {
               HasSubstr("expected one scale for all of it"));
 }
 
-TEST(VerifyTypes, OfElementsThatNoMemoryHolds) {
+TEST(VerifyTypes, ElementsThatNoMemoryHoldsAreRefused) {
   EXPECT_THAT(verdict_of("%a: tensor<2xtf32>", ""),
               HasSubstr("tf32 is a precision of dot_general's algorithms"));
   EXPECT_THAT(verdict_of("", "%0 = stablehlo.constant dense<1.0> : tensor<2xtf32>"),
@@ -205,7 +205,7 @@ TEST(VerifyTypes, OfElementsThatNoMemoryHolds) {
   EXPECT_THAT(verdict_of("%a: tuple<tensor<f32>, tensor<2xtf32>>", ""), HasSubstr("tf32"));
 }
 
-TEST(VerifyNumbers, OfReducePrecisionAndNormalNumbers) {
+TEST(VerifyNumbers, BadBitCountsAndNormalIntegersAreRefused) {
   const auto precision = [](const std::string& bits) {
     return verdict_of("%a: tensor<2xf32>", "%0 = \"stablehlo.reduce_precision\"(%a) <{" + bits +
                                                "}> : (tensor<2xf32>) -> tensor<2xf32>");

@@ -72,10 +72,10 @@ MILLRACE_INLINE A identity() {
 
 template <class T, TileOp K>
 struct Loops {
-  using Lane = ComputeType<T>;
+  using LaneValue = ComputeType<T>;
   static constexpr bool kWide =
-      std::is_floating_point_v<Lane> && (K == TileOp::kAdd || K == TileOp::kMultiply);
-  using Acc = std::conditional_t<kWide, double, Lane>;
+      std::is_floating_point_v<LaneValue> && (K == TileOp::kAdd || K == TileOp::kMultiply);
+  using Acc = std::conditional_t<kWide, double, LaneValue>;
   // More of them where they are compared: loops of 16 are unrolled before they can become vectors,
   // and comparisons do not become vectors then.
   static constexpr int kLanes = K == TileOp::kMaximum || K == TileOp::kMinimum ? 64 : 16;
@@ -105,15 +105,15 @@ struct Loops {
     Acc total = *static_cast<Acc*>(acc);
     int i = 0;
     if (n >= 2 * kLanes) {
-      Lane lanes[kLanes];
-      for (int k = 0; k < kLanes; ++k) lanes[k] = static_cast<Lane>(d[k]);
+      LaneValue lanes[kLanes];
+      for (int k = 0; k < kLanes; ++k) lanes[k] = static_cast<LaneValue>(d[k]);
       for (i = kLanes; i + kLanes <= n; i += kLanes) {
         for (int k = 0; k < kLanes; ++k)
-          lanes[k] = combine<K>(lanes[k], static_cast<Lane>(d[i + k]));
+          lanes[k] = combine<K>(lanes[k], static_cast<LaneValue>(d[i + k]));
       }
       for (int k = 0; k < kLanes; ++k) total = combine<K>(total, static_cast<Acc>(lanes[k]));
     }
-    for (; i < n; ++i) total = combine<K>(total, static_cast<Acc>(static_cast<Lane>(d[i])));
+    for (; i < n; ++i) total = combine<K>(total, static_cast<Acc>(static_cast<LaneValue>(d[i])));
     *static_cast<Acc*>(acc) = total;
   }
   static void column(void* lanes, const void* data, int n) {
@@ -123,13 +123,13 @@ struct Loops {
       });
       return;
     }
-    Lane* __restrict l = static_cast<Lane*>(lanes);
+    LaneValue* __restrict l = static_cast<LaneValue*>(lanes);
     const T* __restrict d = static_cast<const T*>(data);
-    for (int i = 0; i < n; ++i) l[i] = combine<K>(l[i], static_cast<Lane>(d[i]));
+    for (int i = 0; i < n; ++i) l[i] = combine<K>(l[i], static_cast<LaneValue>(d[i]));
   }
   static void flush(void* acc, const void* lanes, int n) {
     Acc* __restrict a = static_cast<Acc*>(acc);
-    const Lane* __restrict l = static_cast<const Lane*>(lanes);
+    const LaneValue* __restrict l = static_cast<const LaneValue*>(lanes);
     for (int i = 0; i < n; ++i) a[i] = combine<K>(a[i], static_cast<Acc>(l[i]));
   }
   static void merge(void* acc, const void* other, std::int64_t n) {
@@ -140,7 +140,7 @@ struct Loops {
   static void finish(void* out, const void* acc, const void* init, std::int64_t n) {
     T* __restrict o = static_cast<T*>(out);
     const Acc* __restrict a = static_cast<const Acc*>(acc);
-    const Acc first = static_cast<Acc>(static_cast<Lane>(*static_cast<const T*>(init)));
+    const Acc first = static_cast<Acc>(static_cast<LaneValue>(*static_cast<const T*>(init)));
     for (std::int64_t i = 0; i < n; ++i) o[i] = convert_element<T>(combine<K>(first, a[i]));
   }
   static ReduceLoops make() {
@@ -149,10 +149,10 @@ struct Loops {
       return {};
     else
       return {.acc_bytes = sizeof(Acc),
-              .lane_bytes = sizeof(Lane),
+              .lane_bytes = sizeof(LaneValue),
               .acc_identity = fill_identity<Acc, std::int64_t>,
               .row = row,
-              .lane_identity = fill_identity<Lane, int>,
+              .lane_identity = fill_identity<LaneValue, int>,
               .column = column,
               .flush = flush,
               .merge = merge,

@@ -3,7 +3,7 @@
 // some ULP, and results are compared with those of others who expand them so. Pure.
 #pragma once
 
-namespace millrace::devices::stablehlo {
+namespace millrace::devices::stablehlo::expand {
 
 // Coefficients of f64, the highest power first.
 namespace error_function {
@@ -84,4 +84,4 @@ double chlo_erfc(double x);
 float chlo_erf_inv(float x);
 double chlo_erf_inv(double x);
 
-}  // namespace millrace::devices::stablehlo
+}  // namespace millrace::devices::stablehlo::expand

@@ -1,10 +1,10 @@
-#include "millrace/devices/stablehlo/bytecode/error_function.h"
+#include "millrace/devices/stablehlo/expand/error_function.h"
 
 #include <cmath>
 #include <limits>
 #include <span>
 
-namespace millrace::devices::stablehlo {
+namespace millrace::devices::stablehlo::expand {
 
 using namespace error_function;
 
@@ -59,4 +59,4 @@ double chlo_erf_inv(double x) {
   return ended(x, polynomial<double>(kFar64, std::sqrt(w) - 5));
 }
 
-}  // namespace millrace::devices::stablehlo
+}  // namespace millrace::devices::stablehlo::expand

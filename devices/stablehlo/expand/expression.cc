@@ -1,8 +1,8 @@
-#include "millrace/devices/stablehlo/bytecode/expression.h"
+#include "millrace/devices/stablehlo/expand/expression.h"
 
 #include "millrace/devices/stablehlo/ir/float_format.h"
 
-namespace millrace::devices::stablehlo::bytecode {
+namespace millrace::devices::stablehlo::expand {
 
 using K = ir::OpKind;
 
@@ -164,4 +164,4 @@ Expression polynomial(std::span<const double> coefficients, const Expression& x)
   return value;
 }
 
-}  // namespace millrace::devices::stablehlo::bytecode
+}  // namespace millrace::devices::stablehlo::expand

@@ -19,7 +19,7 @@
 #include "millrace/devices/stablehlo/bytecode/write_bytecode.h"
 #include "tests/devices/cpu/definition/definition_support.h"
 
-namespace millrace::devices::stablehlo::bytecode {
+namespace millrace::devices::stablehlo::expand {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -50,7 +50,7 @@ Both both_of(const std::string& name, const std::vector<Numbers>& in) {
                            type + (two ? ", " + type : "") + " -> " + type +
                            "\nreturn %0 : " + type + "\n}\n";
   const auto module = text::read_text(text).value();
-  const auto again = read_bytecode(write_bytecode(module).value()).value();
+  const auto again = bytecode::read_bytecode(bytecode::write_bytecode(module).value()).value();
   std::vector<cpu::testing::Array> arrays;
   for (const Numbers& x : in) arrays.push_back(array_of<T>(x));
   const auto numbers_of = [&](const ir::Module& m) {
@@ -205,4 +205,4 @@ TEST(ChloAccuracy, WhatIsNoNumberOrInfiniteIsTheSame) {
 }
 
 }  // namespace
-}  // namespace millrace::devices::stablehlo::bytecode
+}  // namespace millrace::devices::stablehlo::expand

@@ -1,17 +1,17 @@
 // What a chlo operation is in StableHLO alone. VHLO has no chlo: a portable artifact holds each of
 // them as a composite "chlo.name" with the function that expand_chlo makes as its decomposition, as
 // JAX writes them; readers that know the operation take their own. Pure. Read next:
-// write_bytecode.h.
+// expression.h, chlo_functions.cc.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "millrace/devices/stablehlo/bytecode/expression.h"
+#include "millrace/devices/stablehlo/expand/expression.h"
 #include "millrace/devices/stablehlo/ir/op.h"
 
-namespace millrace::devices::stablehlo::bytecode {
+namespace millrace::devices::stablehlo::expand {
 
 // The body, made in `module`, of a function that takes the operands of op and then the values of
 // `outer`, which chlo.scan's region reads of its surroundings. nullptr for operations, element
@@ -43,4 +43,4 @@ std::optional<ComplexExpression> complex_function(ir::OpKind kind, const Complex
 // do not fit.
 std::optional<Expression> ragged_dot(const ir::Op& op, const Expressions& in);
 
-}  // namespace millrace::devices::stablehlo::bytecode
+}  // namespace millrace::devices::stablehlo::expand

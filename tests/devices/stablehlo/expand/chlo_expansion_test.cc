@@ -1,6 +1,6 @@
 // chlo operations in portable artifacts: each is read back as a composite, whose decomposition
 // gives what the operation gives.
-#include "millrace/devices/stablehlo/bytecode/chlo_expansion.h"
+#include "millrace/devices/stablehlo/expand/chlo_expansion.h"
 
 #include <cmath>
 #include <string>
@@ -14,7 +14,7 @@
 #include "millrace/devices/stablehlo/ir/print.h"
 #include "tests/devices/cpu/definition/definition_support.h"
 
-namespace millrace::devices::stablehlo::bytecode {
+namespace millrace::devices::stablehlo::expand {
 namespace {
 
 using ::testing::HasSubstr;
@@ -82,9 +82,9 @@ void check(const std::string& op, const std::string& constants, const std::strin
   const auto module = text::read_text("func.func @main() -> (" + returned + ") {\n" + constants +
                                       "\n" + op + "\n}\n");
   ASSERT_TRUE(module.has_value()) << module.error().to_string();
-  const auto artifact = write_bytecode(*module);
+  const auto artifact = bytecode::write_bytecode(*module);
   ASSERT_TRUE(artifact.has_value()) << artifact.error().to_string();
-  auto again = read_bytecode(*artifact);
+  auto again = bytecode::read_bytecode(*artifact);
   ASSERT_TRUE(again.has_value()) << again.error().to_string();
   const std::string text = ir::print(*again);
   EXPECT_THAT(text, HasSubstr("\"stablehlo.composite\"("));
@@ -431,7 +431,7 @@ TEST(ChloExpansion, FunctionsHaveNamesOfTheirOwn) {
       "func.func private @chlo.erf.impl(%x: tensor<i1>) -> tensor<i1> {\nreturn %x : "
       "tensor<i1>\n}\n");
   ASSERT_TRUE(module.has_value()) << module.error().to_string();
-  const auto again = read_bytecode(*write_bytecode(*module));
+  const auto again = bytecode::read_bytecode(*bytecode::write_bytecode(*module));
   ASSERT_TRUE(again.has_value()) << again.error().to_string();
   EXPECT_EQ(again->functions().size(), 4U);
   EXPECT_NE(again->find("chlo.erf.impl_0"), nullptr);
@@ -452,4 +452,4 @@ TEST(ChloExpansion, WhatHasNoneIsNotExpanded) {
 }
 
 }  // namespace
-}  // namespace millrace::devices::stablehlo::bytecode
+}  // namespace millrace::devices::stablehlo::expand

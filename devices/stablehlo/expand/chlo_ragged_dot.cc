@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "millrace/devices/stablehlo/bytecode/chlo_expansion.h"
+#include "millrace/devices/stablehlo/expand/chlo_expansion.h"
 #include "millrace/devices/stablehlo/ir/contraction_dims.h"
 
-namespace millrace::devices::stablehlo::bytecode {
+namespace millrace::devices::stablehlo::expand {
 namespace {
 
 using K = ir::OpKind;
@@ -143,4 +143,4 @@ std::optional<X> ragged_dot(const ir::Op& op, const Expressions& in) {
                                             : contract_dot(a, b, groups, *d, prefix, result);
 }
 
-}  // namespace millrace::devices::stablehlo::bytecode
+}  // namespace millrace::devices::stablehlo::expand

@@ -1,4 +1,4 @@
-#include "millrace/devices/stablehlo/bytecode/chlo_expansion.h"
+#include "millrace/devices/stablehlo/expand/chlo_expansion.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "millrace/devices/stablehlo/ir/scan.h"
 
-namespace millrace::devices::stablehlo::bytecode {
+namespace millrace::devices::stablehlo::expand {
 namespace {
 
 using K = ir::OpKind;
@@ -323,4 +323,4 @@ ir::Block* expand_chlo(ir::Module& module, const ir::Op& op, std::span<ir::Value
   return t.block();
 }
 
-}  // namespace millrace::devices::stablehlo::bytecode
+}  // namespace millrace::devices::stablehlo::expand

@@ -12,7 +12,7 @@
 
 #include "millrace/devices/stablehlo/ir/module.h"
 
-namespace millrace::devices::stablehlo::bytecode {
+namespace millrace::devices::stablehlo::expand {
 
 using Numbers = std::vector<std::int64_t>;
 class Builder;
@@ -156,4 +156,4 @@ MILLRACE_COMPARE(operator>=, kGe)
 #undef MILLRACE_COMPARE
 inline Expression is_whole(const Expression& x) { return equals(x, floor(x)); }
 
-}  // namespace millrace::devices::stablehlo::bytecode
+}  // namespace millrace::devices::stablehlo::expand

@@ -1,4 +1,4 @@
-#include "millrace/devices/stablehlo/bytecode/chlo_expansion.h"
+#include "millrace/devices/stablehlo/expand/chlo_expansion.h"
 
 #include <algorithm>
 #include <iterator>
@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "millrace/devices/stablehlo/bytecode/error_function.h"
+#include "millrace/devices/stablehlo/expand/error_function.h"
 
-namespace millrace::devices::stablehlo::bytecode {
+namespace millrace::devices::stablehlo::expand {
 namespace {
 
 using K = ir::OpKind;
@@ -130,7 +130,7 @@ constexpr double kDigammaTail[] = {-26.4562121212121212,    3.05395433027011974,
                                    -0.00833333333333333333, 0.0833333333333333333};
 
 // What is left of x when one is taken away `most` times at the most, as long as it is not less than
-// `least`; each time `take` is told what is left and whether it has become less.
+// `least`; each time `take` gets what is left and whether it has become less.
 template <class Take>
 X stepped_down(const X& x, double least, int most, Take take) {
   X left = x;
@@ -325,4 +325,4 @@ X polygamma(const X& n, const X& x) {
   return select(equals(n, 0), digamma(x), select(known, made, kNan));
 }
 
-}  // namespace millrace::devices::stablehlo::bytecode
+}  // namespace millrace::devices::stablehlo::expand

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
-#include "millrace/devices/stablehlo/bytecode/chlo_expansion.h"
+#include "millrace/devices/stablehlo/expand/chlo_expansion.h"
 
-namespace millrace::devices::stablehlo::bytecode {
+namespace millrace::devices::stablehlo::expand {
 namespace {
 
 using K = ir::OpKind;
@@ -101,4 +101,4 @@ std::optional<Z> complex_function(K kind, const Z& z) {
   return found->make(z);
 }
 
-}  // namespace millrace::devices::stablehlo::bytecode
+}  // namespace millrace::devices::stablehlo::expand
