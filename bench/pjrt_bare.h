@@ -62,7 +62,7 @@ class Bare : public BareClient {
   // And destroys it.
   void await(devices::pjrt::abi::Event* event) const;
   void await_ready(devices::pjrt::abi::Buffer* buffer) const;
-  // Of f32; waits until the plugin needs the bytes no longer.
+  // An array of f32; waits until the plugin needs the bytes no longer.
   devices::pjrt::abi::Buffer* put(const void* data, std::int64_t elements,
                                   devices::HostBufferSemantics semantics) const;
   // Waits for the bytes and copies so many of them from where they are, as a fetch does that

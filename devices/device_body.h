@@ -132,7 +132,7 @@ class DeviceBody final : public RefCounted {
            !passing_.exchange(true);
   }
   bool wait_for_pass();
-  // Of the actor. busy: instead of that in stats.
+  // For the actor. busy: instead of that in stats.
   void publish(const DeviceStats& stats, Duration busy);
 
   Client& client_;

@@ -23,7 +23,7 @@ struct Native {
   int operands, results;
 };
 
-// Of CHLO: what works element by element, and top_k.
+// The operations of CHLO that work element by element, and top_k.
 constexpr Native kNatives[] = {
 #define MILLRACE_OP_ELEMENTS(kind, operands, elements, outcome) {K::kind, operands, 1},
 #include "millrace/devices/stablehlo/ir/ops.inc"

@@ -162,7 +162,7 @@ constexpr std::string_view kLongProduct = R"(func.func @main() -> tensor<20000x2
   return %0 : tensor<20000x20000xf32>
 }
 )";
-// Of a prime length: to compile it takes many seconds.
+// A transform of a prime length: to compile it takes many seconds.
 constexpr std::string_view kLongTransform = R"(func.func @main() -> tensor<16777213xcomplex<f32>> {
   %x = stablehlo.constant dense<(1.0, 0.0)> : tensor<16777213xcomplex<f32>>
   %0 = stablehlo.fft %x, type = FFT, length = [16777213] : (tensor<16777213xcomplex<f32>>) -> tensor<16777213xcomplex<f32>>

@@ -129,7 +129,7 @@ std::vector<int> factors_of(std::int64_t n) {
   return n == 1 ? factors : std::vector<int>{};
 }
 
-// Of n numbers, where there is memory for as many as all tables have; else NoMemory.
+// Makes room for n numbers, where there is memory for as many as all tables have; else NoMemory.
 void reserve_tables(std::vector<Number>& numbers, std::int64_t n, std::int64_t all) {
   const Status left = check_memory_left("the tables of a Fourier transform",
                                         static_cast<std::size_t>(all) * sizeof(Number));

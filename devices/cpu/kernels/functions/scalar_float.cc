@@ -42,7 +42,7 @@ Scalar smaller(S x, I) {
   if (a == b) return real(std::signbit(a) ? a : b);
   return real(a < b ? a : b);
 }
-// Of low, value and high.
+// Its operands: low, value and high.
 template <ScalarFunction kMaximum, ScalarFunction kMinimum>
 Scalar clamp(S x, I info) {
   const Scalar low[] = {x[1], x[0]};
