@@ -311,7 +311,7 @@ class Side {
   const Device& device() const { return runtime_->device(0); }
   std::unique_ptr<Runtime> runtime_;
   Executable program_;
-  Buffers arguments_;
+  std::vector<Buffer> arguments_;
 };
 
 void measure(Session& session) {
