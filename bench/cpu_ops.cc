@@ -1,7 +1,8 @@
 // cpu.<op>: one operation of about a million elements on the embedded CPU device, in milliseconds,
 // of kinds that no benchmark of models shows: movements with computed places, bodies of users,
 // sorts, transforms, factorisations, random bits, complex and small element types. The peer is
-// XLA's CPU client in this process; both on one core.
+// XLA's CPU client in this process; both through a Runtime, on one core.
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -11,16 +12,10 @@
 #include "bench/figure.h"
 #include "bench/pjrt_bare.h"
 #include "millrace/core/async/blocking.h"
-#include "millrace/core/exec/make_executor.h"
-#include "millrace/devices/cpu/compile/run_context.h"
-#include "millrace/devices/cpu/kernels/base/element.h"
-#include "millrace/devices/pjrt/client.h"
-#include "millrace/devices/stablehlo/text/read_text.h"
+#include "millrace/millrace.h"
 
 namespace millrace::bench {
 namespace {
-
-using namespace devices;  // NOLINT(google-build-using-namespace)
 
 struct Row {
   const char* name;
@@ -268,7 +263,7 @@ std::vector<std::byte> made_up(const Shape& shape) {
     if (type == DType::kF64 || type == DType::kC128)
       put(x);
     else if (type == DType::kBF16)
-      put(cpu::BFloat16(static_cast<float>(x)).bits);
+      put(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(x)) >> 16));
     else if (type == DType::kF16)
       put(static_cast<_Float16>(x));
     else if (type == DType::kF32 || type == DType::kC64)
@@ -281,92 +276,49 @@ std::vector<std::byte> made_up(const Shape& shape) {
   return bytes;
 }
 
-// One program, ours, on the calling thread.
-class Ours {
+// One device with the program that is measured. Thread-safety: confined.
+class Side {
  public:
-  explicit Ours(const std::string& text) {
-    const auto module = stablehlo::text::read_text(text);
-    if (!module) give_up("cpu", module.error().to_string());
-    auto plan = cpu::Plan::create(*module, {});
-    if (!plan) give_up("cpu", plan.error().to_string());
-    plan_ = *std::move(plan);
-    context_ = cpu::RunContext::create(*plan_).value();
-    for (const Shape& s : plan_->inputs()) arrays_.push_back(made_up(s));
-    for (const auto& a : arrays_) in_.push_back(a.data());
-    for (const Shape& s : plan_->outputs()) results_.emplace_back(s.size_bytes());
-    for (auto& r : results_) out_.push_back(r.data());
+  explicit Side(RuntimeOptions options) {
+    options.threads = 1;
+    Result<Runtime> made = Runtime::create(std::move(options));
+    if (!made) give_up("cpu", made.error().to_string());
+    runtime_ = std::make_unique<Runtime>(*std::move(made));
   }
-  double run_ms() {
+  // And its arguments, in place of what was there.
+  Status load(const std::string& text) {
+    arguments_.clear();
+    MILLRACE_TRY(program_, wait_blocking(runtime_->compile(Program::from_text(text, "op"))));
+    for (const Shape& shape : program_.input_shapes()) {
+      const std::vector<std::byte> bytes = made_up(shape);
+      MILLRACE_TRY(Buffer there,
+                   wait_blocking(device().put({.data = bytes.data(), .shape = shape})));
+      MILLRACE_TRY_STATUS(wait_blocking(there.ready()));
+      arguments_.push_back(std::move(there));
+    }
+    return {};
+  }
+  double run_ms() const {
     return 1e3 * seconds_of([&] {
-             const Status done = context_->run(in_, out_, *serial_);
+             const Result<Buffers> results = wait_blocking(device().execute(program_, arguments_));
+             if (!results) give_up("cpu", results.error().to_string());
+             const Status done = wait_blocking((*results)[0].ready());
              if (!done) give_up("cpu", done.error().to_string());
            });
   }
-  const cpu::Plan& plan() const { return *plan_; }
-  std::span<const std::vector<std::byte>> arrays() const { return arrays_; }
 
  private:
-  std::unique_ptr<cpu::Plan> plan_;
-  std::unique_ptr<cpu::RunContext> context_;
-  std::unique_ptr<Parallel> serial_ = make_serial_parallel();
-  std::vector<std::vector<std::byte>> arrays_, results_;
-  std::vector<const void*> in_;
-  std::vector<void*> out_;
-};
-
-// XLA's client, which runs any number of programs.
-class Peer {
- public:
-  explicit Peer(const std::string& path) {
-    auto plugin = pjrt::Plugin::load(path);
-    if (!plugin) give_up("cpu", plugin.error().to_string());
-    auto client = pjrt::PjrtClient::create(
-        **plugin, {.completions = threads_.get(), .settings = plugin_settings()});
-    if (!client) give_up("cpu", client.error().to_string());
-    client_ = *std::move(client);
-  }
-  ~Peer() {
-    static_cast<void>(wait_blocking(client_->close()));
-    client_.reset();
-    static_cast<void>(wait_blocking(threads_->close()));
-  }
-  Result<Executable> compile(const std::string& text) {
-    return client_->compile(Program::from_text(text, "op"), {});
-  }
-  std::vector<Buffer> put(const Ours& ours) {
-    std::vector<Buffer> buffers;
-    for (std::size_t i = 0; i < ours.arrays().size(); ++i) {
-      PutResult put = client_
-                          ->put({.data = ours.arrays()[i].data(), .shape = ours.plan().inputs()[i]},
-                                HostBufferSemantics::kImmutableOnlyDuringCall, DeviceId{0}, -1)
-                          .value();
-      buffers.push_back(std::move(put.buffer));
-    }
-    return buffers;
-  }
-  static double run_ms(const Executable& executable, const std::vector<Buffer>& inputs) {
-    return 1e3 * seconds_of([&] {
-             const std::span<const Buffer> arguments[] = {inputs};
-             const DeviceId devices[] = {DeviceId{0}};
-             LaunchResult launched;
-             if (!executable.body()->launch({.devices = devices, .arguments = arguments},
-                                            {&launched, 1}) ||
-                 !wait_blocking(launched.done)) {
-               give_up("cpu", "a launch of the peer failed");
-             }
-           });
-  }
-
- private:
-  std::unique_ptr<PoolExecutor> threads_ = make_executor(ExecutorBackend::kThreads, 1, "events");
-  std::unique_ptr<pjrt::PjrtClient> client_;
+  const Device& device() const { return runtime_->device(0); }
+  std::unique_ptr<Runtime> runtime_;
+  Executable program_;
+  std::vector<Buffer> arguments_;
 };
 
 void measure(Session& session) {
   constexpr double kLimit = 10;
   const std::string path = plugin_path();
   pin_to_core(0);
-  std::unique_ptr<Peer> peer;
+  std::unique_ptr<Side> ours, peer;
   for (const Row& row : kRows) {
     const std::string name = std::string("cpu.") + row.name;
     if (!session.wants(name)) continue;
@@ -374,22 +326,23 @@ void measure(Session& session) {
       session.skip(name, kNoPlugin);
       continue;
     }
-    if (peer == nullptr) peer = std::make_unique<Peer>(path);
+    if (peer == nullptr) {
+      ours = std::make_unique<Side>(RuntimeOptions{.device = "cpu"});
+      peer = std::make_unique<Side>(plugin_options());
+    }
     const std::string text = text_of(row);
-    const auto theirs = peer->compile(text);
-    if (!theirs) {
-      session.skip(name, "XLA refuses it: " + theirs.error().message());
+    if (const Status loaded = peer->load(text); !loaded) {
+      session.skip(name, "XLA refuses it: " + loaded.error().message());
       continue;
     }
-    Ours ours(text);
-    const std::vector<Buffer> inputs = peer->put(ours);
+    if (const Status loaded = ours->load(text); !loaded) give_up("cpu", loaded.error().to_string());
     session.measure(
         {.name = name,
          .unit = "ms",
          .peer = "XLA's CPU client",
          .goal = Goal::kAtMost,
          .limit = kLimit},
-        [&] { return ours.run_ms(); }, [&] { return Peer::run_ms(*theirs, inputs); });
+        [&] { return ours->run_ms(); }, [&] { return peer->run_ms(); });
   }
 }
 

@@ -38,6 +38,16 @@ std::string plugin_path() {
 
 std::map<std::string, devices::Attribute> plugin_settings() { return plugin_entry().settings; }
 
+RuntimeOptions plugin_options() {
+  RuntimeOptions options;
+  options.plugins.push_back({.name = "bench",
+                             .path = plugin_path(),
+                             .settings = plugin_settings(),
+                             .origin = pjrt::kGivenPlugin});
+  options.device = "bench";
+  return options;
+}
+
 BareClient::BareClient(const std::string& path) {
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) give_up("pjrt", ::dlerror());

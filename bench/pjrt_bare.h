@@ -11,6 +11,7 @@
 #include "bench/figure.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/pjrt/abi/api.h"
+#include "millrace/tools/api/runtime_options.h"
 
 namespace millrace::bench {
 
@@ -28,6 +29,8 @@ std::string plugin_path();
 std::string plugin_text();
 // Its create options.
 std::map<std::string, devices::Attribute> plugin_settings();
+// Of a Runtime on its devices.
+RuntimeOptions plugin_options();
 inline constexpr const char* kNoPlugin = "no plugin here: tests/fetch_plugins gets it";
 
 // A plugin, loaded, and a client of it, with plugin_settings(). Thread-safety: as the plugin's.

@@ -204,12 +204,7 @@ class BareUser {
 
 void measure_plugin(Session& session) {
   const std::string path = plugin_path();
-  RuntimeOptions options;
-  options.plugins.push_back({.name = "bench",
-                             .path = path,
-                             .settings = plugin_settings(),
-                             .origin = devices::pjrt::kGivenPlugin});
-  options.device = "bench";
+  RuntimeOptions options = plugin_options();
   Lazy<User> user(options);
   const bool any_devices = std::getenv("MILLRACE_BENCH_PLUGIN") == nullptr;
   if (any_devices) options.plugins[0].settings["cpu_device_count"] = std::int64_t{2};

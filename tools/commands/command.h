@@ -124,6 +124,8 @@ Result<std::vector<devices::HostArray>> read_inputs(const InputFlags& flags,
 // many: "tensor<2x2xf32> [1, 2, 3, 4]"; beyond 16 elements "tensor<...> min -1.5, max 2, mean 0.25,
 // 3 not finite". Element types that C++ has no number for are named only.
 std::string summarize(const devices::HostArray& array);
+// "12.345 ms"; below a millisecond three digits that count: "0.681 us".
+std::string time_text(double milliseconds);
 
 // A script that bash sources, made from the options themselves, so it cannot differ from them: it
 // completes the command `app` and its subcommands.

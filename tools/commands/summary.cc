@@ -96,4 +96,9 @@ std::string summarize(const HostArray& array) {
   return text + "]";
 }
 
+std::string time_text(double milliseconds) {
+  return milliseconds < 0.9995 ? printed("%.3g us", milliseconds * 1e3)  // not "1e+03 us"
+                               : printed("%.3f ms", milliseconds);
+}
+
 }  // namespace millrace::commands

@@ -63,6 +63,10 @@ Faults stuck_faults() {
       {"stuck.load_program", stay<abi::ExecutableDeserializeAndLoadArgs>},
       {"stuck.put", stay<abi::ClientBufferFromHostBufferArgs>},
       {"stuck.execute", stay<abi::LoadedExecutableExecuteArgs>},
+      // Called by the program's own first thread.
+      {"stuck.execute_on_main", before<[](abi::LoadedExecutableExecuteArgs* /*a*/) {
+         if (::gettid() == ::getpid()) stay_here();
+       }>},
       {"stuck.copy", stay<abi::BufferCopyToDeviceArgs>},
       {"stuck.ready", stay<abi::BufferReadyEventArgs>},
       {"stuck.read", stay<abi::BufferOpaqueDeviceMemoryDataPointerArgs>},

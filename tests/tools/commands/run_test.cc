@@ -96,8 +96,11 @@ TEST_F(RunTest, DeadlineEndsALongLoop) {
 }
 
 // Sent as soon as there is a handler: while it compiles, or runs the loop.
-void expect_clean_stop(const std::string& loop, int signal, const std::string& name) {
-  testing::Process process(testing::millrace_command({"run", loop}));
+void expect_clean_stop(const std::string& loop, int signal, const std::string& name,
+                       const std::vector<std::string>& more = {}) {
+  std::vector<std::string> words = {"run", loop};
+  words.insert(words.end(), more.begin(), more.end());
+  testing::Process process(testing::millrace_command(words));
   ASSERT_TRUE(process.wait_until_caught(signal));
   process.send(signal);
   const Outcome& o = process.wait();
@@ -110,6 +113,11 @@ TEST_F(RunTest, CtrlCStopsCleanlyAndSaysSo) {
 }
 TEST_F(RunTest, SigtermStopsCleanlyAndSaysSo) {
   expect_clean_stop(write("loop.mlir", kLongLoop), SIGTERM, "SIGTERM");
+}
+
+TEST_F(RunTest, RepeatedShortRunsStopBetweenTwoOfThem) {
+  expect_clean_stop(program_, SIGTERM, "SIGTERM",
+                    {"--inputs", folder_.file("in"), "--repeat", "1000000000"});
 }
 
 // Nor has it a step between whose turns it could be stopped.

@@ -55,5 +55,13 @@ TEST(SummaryTest, ManyElementsAreTheirRange) {
             "tensor<20xf32> min -3, max 5, mean 1, 2 not finite");
 }
 
+TEST(SummaryTest, TimesBelowAMillisecondHaveThreeDigitsThatCount) {
+  EXPECT_EQ(time_text(0.000681234), "0.681 us");
+  EXPECT_EQ(time_text(0.0123456), "12.3 us");
+  EXPECT_EQ(time_text(0.9994), "999 us");
+  EXPECT_EQ(time_text(0.9996), "1.000 ms");
+  EXPECT_EQ(time_text(1234.5678), "1234.568 ms");
+}
+
 }  // namespace
 }  // namespace millrace::commands
