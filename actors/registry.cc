@@ -1,7 +1,11 @@
 #include "millrace/actors/registry.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
+#include <memory>
 #include <utility>
 
 namespace millrace::actors {
@@ -63,6 +67,13 @@ std::vector<Ref<ActorCell>> Registry::select(FunctionRef<bool(const ActorCell&)>
     if (wanted(*cell)) cells.push_back(Ref<ActorCell>::share(cell));
   }
   return cells;
+}
+
+std::string readable_name(const std::type_info& type) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), &std::free);
+  return status == 0 ? name.get() : type.name();
 }
 
 }  // namespace millrace::actors

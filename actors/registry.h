@@ -1,7 +1,9 @@
 // Registry: the actors of one system that have not stopped, in order of creation and by name.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <typeinfo>
 #include <vector>
 
 #include "millrace/actors/actor_cell.h"
@@ -35,5 +37,8 @@ class Registry {
   ActorCell* oldest_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
   ActorCell* newest_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
 };
+
+// The class as its source spells it, for errors.
+std::string readable_name(const std::type_info& type);
 
 }  // namespace millrace::actors

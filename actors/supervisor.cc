@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "millrace/actors/registry.h"
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/async/coroutine.h"
 #include "millrace/core/observe/log.h"
@@ -62,8 +63,8 @@ Result<Ref<detail::ChildSlot>> Supervisor::on(const FindChild& find) {
   }
   if (found->spec.type != nullptr && *found->spec.type != *find.type) {
     return fail(ErrorCode::kInvalidArgument, found->slot->described() + " is a " +
-                                                 found->spec.type->name() + ", not a " +
-                                                 find.type->name());
+                                                 readable_name(*found->spec.type) + ", not a " +
+                                                 readable_name(*find.type));
   }
   return found->slot;
 }

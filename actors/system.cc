@@ -58,7 +58,8 @@ Result<Ref<ActorCell>> ActorSystem::find_cell(std::string_view name,
   }
   if (cell->type() != type) {
     return fail(ErrorCode::kInvalidArgument, "actor '" + std::string(name) + "' is a " +
-                                                 cell->type().name() + ", not a " + type.name());
+                                                 readable_name(cell->type()) + ", not a " +
+                                                 readable_name(type));
   }
   return cell;
 }

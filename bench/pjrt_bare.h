@@ -29,7 +29,7 @@ std::string plugin_path();
 std::string plugin_text();
 // Its create options.
 std::map<std::string, devices::Attribute> plugin_settings();
-// Of a Runtime on its devices.
+// The options of a Runtime on its devices.
 RuntimeOptions plugin_options();
 inline constexpr const char* kNoPlugin = "no plugin here: tests/fetch_plugins gets it";
 

@@ -130,6 +130,7 @@ class FutureAwaiter final : public Waiter, public Work {
   void await_suspend(std::coroutine_handle<> frame) {
     frame_ = frame;
     const Ref<Cell<T>> cell = future_.cell();  // this may be gone before add_waiter returns
+    if (!cell) __builtin_unreachable();  // await_ready has seen it; g++ 12 would warn of a null one
     cell->add_waiter(this);
   }
   Result<T> await_resume() { return future_.take(); }

@@ -71,7 +71,8 @@ class GraphRun final : public RefCounted, public Pooled {
   // flight (NodesInFlight), which run on; their results are dropped.
   Future<void> done() const { return Future<void>(Ref<Cell<void>>(done_)); }
   // Completes when no node's function runs and no node's future is awaited: with done(), or later
-  // after a stop or a deadline. The functions' captures live until then. Its error is done()'s.
+  // after a stop or a deadline. The functions' captures live until then. In the
+  // first case with done()'s error, in the other with a value.
   Future<void> settled() const {
     return Future<void>(Ref<Cell<void>>(settled_ ? settled_ : done_));
   }

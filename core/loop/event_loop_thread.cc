@@ -13,8 +13,7 @@ EventLoopThread::EventLoopThread(std::unique_ptr<EventLoop> loop, const std::str
       })) {}
 
 EventLoopThread::~EventLoopThread() {
-  MILLRACE_CHECK(thread_.get_id() != std::this_thread::get_id(),
-                 "an event loop's thread is not destroyed on itself");
+  MILLRACE_CHECK(!on_own_thread(), "an event loop's thread is not destroyed on itself");
   static_cast<void>(close());
   thread_.join();
 }

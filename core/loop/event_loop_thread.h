@@ -20,6 +20,8 @@ class EventLoopThread {
   ~EventLoopThread();
 
   EventLoop& loop() { return *loop_; }
+  // This thread is the loop's, also before and after the loop runs.
+  bool on_own_thread() const { return thread_.get_id() == std::this_thread::get_id(); }
   // Stops the loop after the work that is running, drops the rest; completes as its thread ends.
   Future<void> close();
 

@@ -209,6 +209,9 @@ Result<const Plugin*> Plugin::load(const std::string& path, const OpeningOptions
 Result<const Plugin*> Plugin::open(const std::string& path, const std::string& name) {
   const CalledHere called(0, name.c_str());
   std::error_code unknown;  // then dlopen tells
+  // dlopen would wait for a pipe's other end.
+  if (std::filesystem::exists(path, unknown) && !std::filesystem::is_regular_file(path, unknown))
+    return fail(ErrorCode::kInvalidArgument, "loading the PJRT plugin " + name + ": it is no file");
   const std::uintmax_t bytes = std::filesystem::file_size(path, unknown);
   if (!unknown) {
     MILLRACE_TRY_STATUS(check_memory_left("the PJRT plugin " + name, bytes));

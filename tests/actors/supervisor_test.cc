@@ -282,6 +282,19 @@ TEST_F(SupervisorTest, AChildRefFollowsItsChildThroughRestarts) {
   });
 }
 
+TEST_F(SupervisorTest, AChildOfAnotherClassIsRefusedByTheNamesOfBoth) {
+  Simulation sim(1);
+  Script script;
+  const auto root = supervise(sim, {worker("a", script)});
+  const auto other = sim.run(Supervisor::child<Supervisor>(root, "a"));
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(other.error().message(),
+              ::testing::ContainsRegex("is a millrace::actors::.*Worker, not a "
+                                       "millrace::actors::Supervisor"));
+  sim.finish();
+}
+
 TEST_F(SupervisorTest, BetweenIncarnationsMessagesWaitInOrderWithinTheirDeadlines) {
   for_each_seed(30, [](Simulation& sim) {
     Script script;

@@ -57,6 +57,8 @@ Future<Buffer> pick(const Future<Buffers>& buffers, std::size_t index) {
 
 Future<devices::HostArray> fetch(const Device& device, const Future<Buffers>& buffers,
                                  std::size_t index, const CallOptions& call) {
+  if (!buffers.valid())
+    return fail(ErrorCode::kInvalidArgument, "fetch was given an empty Future of Buffers");
   return device.fetch(Argument(pick(buffers, index)), call);
 }
 

@@ -240,7 +240,9 @@ Runtime::~Runtime() {
     static_cast<void>(core_.release());  // what it would join and close is the parent's
     return;
   }
-  if (ClosedCell::on_thread_of(core_->executors(), core_->loop ? &core_->loop->loop() : nullptr)) {
+  // The loop's thread completes close() when its loop runs no more.
+  const bool on_loop = core_->loop && core_->loop->on_own_thread();
+  if (on_loop || ClosedCell::on_thread_of(core_->executors(), nullptr)) {
     check_failed("~Runtime()",
                  "a Runtime was destroyed on one of its own threads, whose end it would wait for: "
                  "destroy it on a thread of yours (post to your loop, or hand it to your main "
@@ -256,6 +258,7 @@ Runtime::~Runtime() {
 Result<Runtime> Runtime::create(Result<RuntimeOptions> options, const CallOptions& call) {
   if (!options) return std::unexpected(std::move(options).error());
   MILLRACE_TRY_STATUS(options->check());
+  MILLRACE_TRY_STATUS(check_in_time(call, steady_clock(), "Runtime::create"));
   // Before anything else is used: oneTBB believes that the workers of the parent are there.
   const std::int64_t here = detail::fork_generation();
   std::int64_t first = kNever;

@@ -113,11 +113,18 @@ void tell_of_termination() {
 void end_now(int /*number*/) {
   const int code = ended_with.load();
   if (is_of_this_process()) {
-    write_line({watch->command,
-                code == kNotEnded ? ": error: it has not ended within a second after --deadline"
-                                  : ": error: an exit handler of a library has not returned within "
-                                    "a second after --deadline",
-                ", so the process does not wait for it\n"});
+    const std::string_view what =
+        code == kNotEnded
+            ? "it has not ended within a second after --deadline"
+            : "an exit handler of a library has not returned within a second after --deadline";
+    constexpr std::string_view kEnd = ", so the process does not wait for it";
+    // A command that has failed already has printed its own event.
+    if (watch->json && code <= 0) {
+      write_line({R"({"event":"error","code":"DEADLINE_EXCEEDED","message":")", what, kEnd,
+                  "\",\"exit\":124}\n"},
+                 STDOUT_FILENO);
+    }
+    write_line({watch->command, ": error: ", what, kEnd, "\n"});
   }
   ::_exit(code > 0 ? code : static_cast<int>(ExitCode::kDeadline));
 }

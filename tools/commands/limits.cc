@@ -55,6 +55,11 @@ void catch_signals(const EventFd& event) {
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   ::sigemptyset(&action.sa_mask);
+  // A parent may have blocked them, which a process inherits; the threads to come, from this one.
+  sigset_t ours;
+  ::sigemptyset(&ours);
+  for (const int number : kSignals) ::sigaddset(&ours, number);
+  ::pthread_sigmask(SIG_UNBLOCK, &ours, nullptr);
   for (std::size_t i = 0; i < std::size(kSignals); ++i) {
     ::sigaction(kSignals[i], nullptr, &old_actions[i]);
     // The parent wants it so (nohup, a shell's background job).

@@ -1,5 +1,7 @@
 // `millrace trace`: where the time of a timeline went, as a table, as JSON, as a picture.
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <string>
 
 #include "millrace/tools/commands/command.h"
@@ -13,8 +15,12 @@ namespace {
 
 Result<trace::Window> window_of(const TraceFlags& flags, const trace::Timeline& timeline) {
   trace::Window window;
-  if (flags.from) window.from = std::llround(*flags.from * 1e9);
-  if (flags.to) window.to = std::llround(*flags.to * 1e9);
+  // In nanoseconds, which end before 2^63. What is no number is as late as can be.
+  const auto nanoseconds = [](double seconds) {
+    return seconds < 9.2e9 ? std::llround(seconds * 1e9) : std::numeric_limits<std::int64_t>::max();
+  };
+  if (flags.from) window.from = nanoseconds(*flags.from);
+  if (flags.to) window.to = nanoseconds(*flags.to);
   if (window.from >= std::min(window.to, timeline.end)) {
     return usage_error("--from and --to leave nothing of a timeline of " +
                        trace::time_text(timeline.end));

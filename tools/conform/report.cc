@@ -28,12 +28,7 @@ std::string_view wants(std::string_view name) {
   return check == all_checks().end() ? std::string_view() : check->wants;
 }
 
-// For an attribute or a text of XML 1.0. Bytes that are no UTF-8 become replacement characters, as
-// in JSON.
-std::string escaped(std::string_view text) {
-  const std::string valid = json_text(nlohmann::json(text));
-  return trace::escaped(nlohmann::json::parse(valid).get<std::string>());
-}
+using trace::escaped;
 
 std::string family(const Verdict& verdict) {
   return verdict.name.substr(0, verdict.name.find('.'));

@@ -1,10 +1,15 @@
 #include "millrace/tools/trace/svg.h"
 
+#include <nlohmann/json.hpp>
+
+#include "millrace/core/base/json_text.h"
 #include "millrace/core/base/printed.h"
 
 namespace millrace::trace {
 
-std::string escaped(std::string_view text) {
+std::string escaped(std::string_view given) {
+  const std::string text =
+      nlohmann::json::parse(json_text(nlohmann::json(given))).get<std::string>();
   constexpr std::string_view kSpecial = "&<>\"\n\t";
   constexpr const char* kNames[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#10;", "&#9;"};
   std::string safe;

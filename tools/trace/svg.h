@@ -12,7 +12,8 @@ namespace millrace::trace {
 // With one digit after the point, where it needs one.
 std::string svg_number(double value);
 
-// For an attribute or a text of XML 1.0. Control characters, which have no place in it, become '?'.
+// For an attribute or a text of XML 1.0. Control characters, which have no place in it, become '?',
+// and bytes that are no UTF-8 U+FFFD, as in JSON.
 std::string escaped(std::string_view text);
 // 1, 2 or 5 times a power of ten, so that at most a dozen of them make the length.
 std::int64_t tick_length(std::int64_t length);

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <stdexcept>
 #include <string>
@@ -200,6 +201,14 @@ TEST(PluginTest, FilesThatAreNoPluginAreRefused) {
   ASSERT_FALSE(no_library);
   EXPECT_EQ(no_library.error().code(), ErrorCode::kInvalidArgument);
   EXPECT_THAT(no_library.error().message(), HasSubstr("junk.so"));
+  const std::string pipe = folder.file("pipe.so");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& odd : {pipe, folder.path()}) {
+    const auto refused = Plugin::load(odd);  // at once, though no process writes into the pipe
+    ASSERT_FALSE(refused) << odd;
+    EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(refused.error().message(), HasSubstr("it is no file"));
+  }
 }
 
 }  // namespace

@@ -79,6 +79,8 @@ TEST_F(EmptyHandlesTest, EmptyRuntimeFailsWithInvalidArgument) {
   const Buffer b = wait_blocking(device.put(std::vector<float>{1}, {1})).value();
   expect_refused(wait_blocking(execute(device, Future<Executable>(), {b})), "empty Future of an");
   expect_refused(wait_blocking(pick(Future<Buffers>(), 0)), "pick was given an empty Future");
+  expect_refused(wait_blocking(fetch(device, Future<Buffers>(), 0)),
+                 "fetch was given an empty Future");
   expect_refused(wait_blocking(fetch(device, Future<Buffers>(), 0)), "an empty Future of Buffers");
   const Future<Executable> program = runtime.compile(Program::from_text(
       "func.func @main(%x: tensor<1xf32>) -> tensor<1xf32> { return %x : tensor<1xf32> }"));

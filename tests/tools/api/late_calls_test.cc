@@ -104,6 +104,12 @@ TEST_F(LateCallsTest, DevicesAndRuntimesBeginNothing) {
   EXPECT_EQ(after.copies, before.copies);
 }
 
+TEST_F(LateCallsTest, NoRuntimeIsMade) {
+  EXPECT_REFUSED([](const Result<Runtime>& made) {
+    return made ? make_ready() : Future<void>(made.error());
+  }(Runtime::create(RuntimeOptions(), late)));
+}
+
 TEST_F(LateCallsTest, ActorsPoolsAndGraphsBeginNothing) {
   const auto actor = runtime.actors().spawn<Answerer>("answerer", {}).value();
   EXPECT_REFUSED(actor.ask(Question(), late));

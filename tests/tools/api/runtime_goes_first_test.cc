@@ -331,6 +331,22 @@ TEST_P(OwnThreadTest, DestroyingTheRuntimeThereEndsTheProcessWithASentence) {
       "a Runtime was destroyed on one of its own threads");
 }
 
+// The loop's thread completes close(), after its loop has ended.
+TEST(OwnThreadDeathTest, DestroyingTheRuntimeAsItsCloseCompletesEndsWithTheSameSentence) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        auto runtime = std::make_shared<std::optional<Runtime>>(make_runtime());
+        (*runtime)
+            ->close()
+            .then(inline_executor(), [runtime](const Status&) { runtime->reset(); })
+            .ignore();
+        Promise<void> never;
+        static_cast<void>(wait_blocking(never.future()));
+      },
+      "a Runtime was destroyed on one of its own threads");
+}
+
 TEST_P(OwnThreadTest, WaitingForItsCloseThereEndsTheProcessWithASentence) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -82,7 +83,7 @@ TEST_F(StuckCallTest, DeadlineEndsRunAndNamesTheCall) {
 TEST_F(StuckCallTest, DeadlineEndsAnExitHandlerThatDoesNotReturn) {
   const auto start = [&](const std::string& limit) {
     std::vector<std::string> words = run();
-    words.insert(words.end(), {"--deadline", limit});
+    words.insert(words.end(), {"--json", "--deadline", limit});
     return std::make_unique<Process>(words, Variables{{"MILLRACE_FAULT", "stuck.exit"}});
   };
   const auto there = [](const Outcome& o) {
@@ -91,6 +92,8 @@ TEST_F(StuckCallTest, DeadlineEndsAnExitHandlerThatDoesNotReturn) {
   const auto end = testing::until_limit(2, start, there);
   EXPECT_EQ(end.outcome.code, 124) << end.outcome.err;
   EXPECT_THAT(end.outcome.out, HasSubstr("tensor<4xf32>"));
+  EXPECT_THAT(end.outcome.out, HasSubstr(R"({"event":"error","code":"DEADLINE_EXCEEDED",)"));
+  EXPECT_TRUE(end.outcome.out.ends_with("\"exit\":124}\n")) << end.outcome.out;
   EXPECT_THAT(end.outcome.err,
               HasSubstr("millrace run: error: an exit handler of a library has not "
                         "returned within a second after --deadline"));
@@ -160,6 +163,16 @@ TEST_F(StuckCallTest, SignalEndsTheEndOfRun) {
 
 TEST_F(StuckCallTest, SignalEndsRun) {
   expect_signal_ends(run(), "stuck.execute", "PJRT_LoadedExecutable_Execute");
+}
+
+TEST_F(StuckCallTest, SignalEndsRunThatInheritedItBlocked) {
+  sigset_t term;
+  sigset_t before;
+  ::sigemptyset(&term);
+  ::sigaddset(&term, SIGTERM);
+  ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, &term, &before), 0);
+  expect_signal_ends(run(), "stuck.execute", "PJRT_LoadedExecutable_Execute");
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 // A short program that is repeated calls the plugin on the command's own thread.

@@ -115,6 +115,13 @@ TEST(TraceCommandTest, DrawsAPictureOfTheWindowThatIsAsked) {
   EXPECT_THAT(read(folder.file("b.svg")), HasSubstr(">2.00 ms of "));
 }
 
+TEST(TraceCommandTest, WindowsBeyondAllNanosecondsAreEmptyOrWhole) {
+  for (const char* late : {"1e10", "1e300", "nan"}) {
+    EXPECT_EQ(run_millrace({"trace", trained(), "--from", late}).code, 2) << late;
+    EXPECT_EQ(run_millrace({"trace", trained(), "--to", late}).code, 0) << late;
+  }
+}
+
 TEST(TraceCommandTest, RunAndTheVariableWriteOneToo) {
   const TempFolder folder;
   const std::uint32_t seed = 1;
