@@ -73,7 +73,8 @@ Result<RuntimeOptions> runtime_options(const RuntimeFlags& flags) {
 Result<Runtime> open_runtime(const RuntimeOptions& options, const Limits& limits) {
   Result<Runtime> runtime = Runtime::create(options, limits.call());
   if (runtime || runtime.error().detail<trace::TraceNotWritten>() != nullptr) return runtime;
-  if (runtime.error().detail<devices::OpeningGivenUp>() != nullptr)
+  if (runtime.error().detail<devices::OpeningGivenUp>() != nullptr ||
+      !check_in_time(limits.call(), steady_clock(), "an opening"))
     return std::unexpected(limits.at_end(runtime.error(), "before there was a device"));
   // No threads, descriptors or memory: not the device's fault.
   if (runtime.error().code() == ErrorCode::kResourceExhausted) return runtime;

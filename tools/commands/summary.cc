@@ -78,7 +78,7 @@ std::string range_text(DType type, std::span<const std::byte> bytes) {
 }  // namespace
 
 std::string summarize(const HostArray& array) {
-  const std::string shape = array.shape().to_string();
+  std::string shape = array.shape().to_string();
   // An element of TF32 lies in memory as a float.
   const DType type = array.shape().dtype() == DType::kTF32 ? DType::kF32 : array.shape().dtype();
   const Form form = definition::form_of(type);
