@@ -14,6 +14,7 @@
 #include "millrace/core/base/memory_left.h"
 #include "millrace/core/base/printed.h"
 #include "millrace/devices/program.h"
+#include "millrace/devices/registry.h"
 #include "millrace/tools/commands/command.h"
 #include "millrace/transfer/formats/npy.h"
 
@@ -218,20 +219,32 @@ Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
                                .json = flags.json}));
   MILLRACE_TRY(RuntimeOptions options, runtime_options(flags));
   options.devices = 1;  // so that it gets all the threads
-  const Result<devices::Program> program = read_program(flags.file, limits->call());
-  if (!program) return std::unexpected(limits->at_end(program.error()));
-  return with_runtime(options, *limits, console, [&](const Runtime& runtime) -> Result<ExitCode> {
-    const Result<ExitCode> code = run_on(runtime, *program, flags, limits->call(), console);
-    if (code) return code;
-    if (code.error().detail<MemoryShortage>() != nullptr)
-      return std::unexpected(code.error().with_context("running " + flags.file));
+  // By a signal, save in an opening, whose error says where it is stuck.
+  const auto stopped = [&](const Error& error) {
+    return limits->signal() != 0 && error.code() == ErrorCode::kCancelled &&
+           error.detail<devices::OpeningGivenUp>() == nullptr;
+  };
+  const auto stopped_cleanly = [&] {
     const int signal = limits->signal();
-    if (signal == 0 || code.error().code() != ErrorCode::kCancelled)
-      return std::unexpected(limits->at_end(code.error()));
-    console.words(std::string("stopped running ") + flags.file + " on " + signal_name(signal) +
-                  "\n");
+    console.words("stopped running " + flags.file + " on " + signal_name(signal) + "\n");
     return exit_code_of_signal(signal);
-  });
+  };
+  const Result<devices::Program> program = read_program(flags.file, limits->call());
+  if (!program) {
+    if (stopped(program.error())) return stopped_cleanly();
+    return std::unexpected(limits->at_end(program.error()));
+  }
+  const Result<ExitCode> code =
+      with_runtime(options, *limits, console, [&](const Runtime& runtime) -> Result<ExitCode> {
+        const Result<ExitCode> ran = run_on(runtime, *program, flags, limits->call(), console);
+        if (ran) return ran;
+        if (ran.error().detail<MemoryShortage>() != nullptr)
+          return std::unexpected(ran.error().with_context("running " + flags.file));
+        if (stopped(ran.error())) return stopped_cleanly();
+        return std::unexpected(limits->at_end(ran.error()));
+      });
+  if (!code && stopped(code.error())) return stopped_cleanly();
+  return code;
 }
 
 }  // namespace millrace::commands
