@@ -80,6 +80,11 @@ class ShortOfMemoryTest : public ::testing::TestWithParam<bool> {
   void SetUp() override {
     if (!testing::kMemoryCanBeLimited) GTEST_SKIP() << "a sanitizer takes the addresses for itself";
   }
+  void TearDown() override {
+    for (const auto* devices : {&devices_, &others_}) {
+      for (const Device& each : *devices) EXPECT_TRUE(wait_blocking(each.close()));
+    }
+  }
   std::vector<Device> make(Client& client) {
     return make_devices(client, {.environment = {.clock = &steady_clock(),
                                                  .timers = &timers_,
@@ -127,8 +132,6 @@ TEST_P(ShortOfMemoryTest, CallTellsItAndTheDeviceGoesOn) {
                     "the copy of a tensor<67108864xi8> that a put without an owner makes");
   }
   EXPECT_TRUE(wait_blocking(device.fetch(small)));
-  for (const Device& each : devices_) EXPECT_TRUE(wait_blocking(each.close()));
-  for (const Device& each : others_) EXPECT_TRUE(wait_blocking(each.close()));
 }
 
 INSTANTIATE_TEST_SUITE_P(OnACallersOrADriversThread, ShortOfMemoryTest, ::testing::Bool());
