@@ -230,10 +230,7 @@ Result<ExitCode> run_command(const RunFlags& flags, Console& console) {
     return exit_code_of_signal(signal);
   };
   const Result<devices::Program> program = read_program(flags.file, limits->call());
-  if (!program) {
-    if (stopped(program.error())) return stopped_cleanly();
-    return std::unexpected(limits->at_end(program.error()));
-  }
+  if (!program) return std::unexpected(limits->at_end(program.error()));
   const Result<ExitCode> code =
       with_runtime(options, *limits, console, [&](const Runtime& runtime) -> Result<ExitCode> {
         const Result<ExitCode> ran = run_on(runtime, *program, flags, limits->call(), console);
