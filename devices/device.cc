@@ -159,6 +159,10 @@ Future<Buffer> Device::put(HostView view, const PutOptions& options) const {
 Future<PutResult> Device::put_borrowed(HostView view, HostBufferSemantics semantics,
                                        const PutOptions& options) const {
   if (Status ok = check_put(*this, view, options); !ok) return ok.error();
+  if (semantics == HostBufferSemantics::kPutMemory) {
+    return fail(ErrorCode::kInvalidArgument,
+                "put_borrowed was given kPutMemory, which is for memory that the device gave");
+  }
   return PutOperation<PutResult>::submit(*body_, std::move(view), semantics, options);
 }
 
