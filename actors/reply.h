@@ -66,12 +66,12 @@ class Reply {
   }
   Reply(Reply&& other) noexcept : held_(std::move(other.held_)) { follow(); }
   Reply& operator=(Reply&& other) noexcept {
-    abandon();
+    drop();
     held_ = std::move(other.held_);
     follow();
     return *this;
   }
-  ~Reply() { abandon(); }
+  ~Reply() { drop(); }
 
   // True as long as the asker waits for the answer.
   bool wanted() const { return held_ && !held_->cell->complete() && !held_->cell->unique(); }
@@ -88,7 +88,7 @@ class Reply {
   void follow() {
     if (held_) detail::follow_message(*held_);
   }
-  void abandon() {
+  void drop() {
     const auto held = std::exchange(held_, {});
     if (!held) return;
     held->leave();

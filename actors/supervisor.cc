@@ -115,10 +115,10 @@ void Supervisor::ended(std::size_t index, const Down& down, Remedy remedy) {
       return restart(index, down.exit);
     case Remedy::kStop:
       MILLRACE_LOG(kInfo, "actors",
-                   "supervisor '" + context().name() + "' lets go of '" + down.name + "', which " +
+                   "supervisor '" + context().name() + "' releases '" + down.name + "', which " +
                        text_of(down.exit));
       return children_[index].slot->end(
-          gone(*children_[index].slot, down, "was let go: it " + text_of(down.exit)));
+          gone(*children_[index].slot, down, "was released: it " + text_of(down.exit)));
     case Remedy::kEscalate:
       return escalate(children_[index], down.exit, "");
   }

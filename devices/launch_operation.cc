@@ -20,7 +20,7 @@ class StopSources {
     return source;
   }
   // Takes the source of a launch that is over. One that was stopped goes.
-  void give_back(std::stop_source source) {
+  void release(std::stop_source source) {
     if (!source.stop_possible() || source.stop_requested()) return;
     MutexLock lock(mutex_);
     free_.push_back(std::move(source));
@@ -56,7 +56,7 @@ LaunchOperation::LaunchOperation(const Executable& executable, const ExecuteOpti
   more_seats_ = PooledArray<Seat>(devices);
 }
 
-LaunchOperation::~LaunchOperation() { stop_sources().give_back(std::move(own_stop_)); }
+LaunchOperation::~LaunchOperation() { stop_sources().release(std::move(own_stop_)); }
 
 template <class A>
 Future<Buffers> LaunchOperation::submit(DeviceBody& device, const Executable& executable,

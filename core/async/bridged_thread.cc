@@ -14,7 +14,7 @@ std::atomic<unsigned> generation{0};
 
 void in_child() {
   generation.fetch_add(1);
-  if (mark) mark->forget();
+  if (mark) mark->clear();
 }
 
 }  // namespace

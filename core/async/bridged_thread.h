@@ -27,7 +27,7 @@ class ThreadMark final : public RefCounted {
   static ThreadMark* existing();
 
   void add(int bridges) { bridges_.fetch_add(bridges); }
-  void forget() { bridges_.store(0); }
+  void clear() { bridges_.store(0); }
   bool bridged() const { return bridges_.load() > 0; }
 
  private:

@@ -61,7 +61,7 @@ class AllCell final : public Cell<void> {
     if (missing_.fetch_sub(1) == 1) {
       Status status;
       for (std::size_t i = 0; i < count_; ++i) {
-        const Ref<AsyncValue> value = std::move(arms()[i].value);  // let go before waiters run
+        const Ref<AsyncValue> value = std::move(arms()[i].value);  // released before waiters run
         if (const Error* error = value->error(); error != nullptr && status)
           status = std::unexpected(*error);
       }

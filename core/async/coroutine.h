@@ -96,7 +96,7 @@ class TaskContext {
   // The outermost frame has its result, and is suspended.
   virtual void finish() noexcept = 0;
   // The home executor dropped the task: destroys its frames, completes its future with kAborted.
-  virtual void abandon() noexcept = 0;
+  virtual void end_dropped() noexcept = 0;
 
   Executor* const home;
   const std::stop_token stop;
@@ -137,7 +137,7 @@ class FutureAwaiter final : public Waiter, public Work {
 
   void on_complete(AsyncValue&) noexcept override { context_.home->submit(this); }
   void run() noexcept override { resume_on_trampoline(frame_); }
-  void drop() noexcept override { context_.abandon(); }  // destroys this with the frame
+  void drop() noexcept override { context_.end_dropped(); }  // destroys this with the frame
 
  private:
   Future<T> future_;
@@ -250,10 +250,10 @@ class SpawnCell final : public Cell<T>, public Work, public TaskContext {
     frame_.promise().context = this;
   }
   void run() noexcept override { resume_on_trampoline(frame_); }
-  void drop() noexcept override { abandon(); }
+  void drop() noexcept override { end_dropped(); }
 
   void finish() noexcept override { end(std::move(*frame_.promise().result)); }
-  void abandon() noexcept override { end(std::unexpected(home->drop_error("a task"))); }
+  void end_dropped() noexcept override { end(std::unexpected(home->drop_error("a task"))); }
 
  private:
   void end(Result<T> result) {

@@ -88,7 +88,7 @@ class [[nodiscard]] Future {
     return continue_with(executor, std::move(cell_), std::forward<F>(f));
   }
 
-  // Says that no caller will look: an error of this future is not reported as forgotten.
+  // Says that no caller will look: an error of this future is not reported as dropped.
   void ignore() const { there().ignore_error(); }
 
   const Ref<Cell<T>>& cell() const { return cell_; }
@@ -122,11 +122,11 @@ class Promise {
   Promise() : cell_(make_ref<Cell<T>>()) {}
   Promise(Promise&&) noexcept = default;
   Promise& operator=(Promise&& other) noexcept {
-    abandon();
+    drop();
     cell_ = std::move(other.cell_);
     return *this;
   }
-  ~Promise() { abandon(); }
+  ~Promise() { drop(); }
 
   // Not const: one call at a time, as of everything that changes a promise.
   Future<T> future() {
@@ -148,7 +148,7 @@ class Promise {
   }
 
  private:
-  void abandon() {
+  void drop() {
     if (!cell_) return;
     if (cell_->unique()) cell_->ignore_error();  // no handle of the future is left
     std::exchange(cell_, {})->try_set(

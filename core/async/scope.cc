@@ -65,7 +65,7 @@ Future<void> BasicScope<kStripes>::close() {
 }
 
 template <std::size_t kStripes>
-void BasicScope<kStripes>::let_go(std::size_t stripe) {
+void BasicScope<kStripes>::release(std::size_t stripe) {
   if (stripe == kStripes) {
     late_.fetch_sub(1);
     end_one();

@@ -39,7 +39,7 @@ class BasicScope {
     ~Hold() { reset(); }
     explicit operator bool() const { return scope_ != nullptr; }
     void reset() {
-      if (scope_ != nullptr) std::exchange(scope_, nullptr)->let_go(stripe_);
+      if (scope_ != nullptr) std::exchange(scope_, nullptr)->release(stripe_);
     }
 
    private:
@@ -70,7 +70,7 @@ class BasicScope {
     std::atomic<std::uint64_t> word{0};  // kClosing, and kHolder for each holder
   };
 
-  void let_go(std::size_t stripe);
+  void release(std::size_t stripe);
   void end_one();
 
   std::array<Stripe, kStripes> stripes_;

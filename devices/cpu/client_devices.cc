@@ -38,7 +38,7 @@ void CpuDevice::enqueue(Execution& execution) {
   }
 }
 
-Execution* CpuDevice::abandon() {
+Execution* CpuDevice::drop_queued() {
   MutexLock lock(mutex_);
   running_ = false;
   last_ = nullptr;

@@ -153,7 +153,7 @@ Result<std::unique_ptr<CompiledRun>> CpuExecutable::take_run() {
   return compiled_->make_run();
 }
 
-void CpuExecutable::give_back(std::unique_ptr<CompiledRun> run) {
+void CpuExecutable::release_run(std::unique_ptr<CompiledRun> run) {
   MutexLock lock(mutex_);
   free_runs_.push_back(std::move(run));
 }
@@ -248,7 +248,7 @@ void Execution::run() noexcept {
 }
 
 void Execution::drop() noexcept {
-  Execution* in_line = device_.abandon();
+  Execution* in_line = device_.drop_queued();
   fail_unrun();
   while (in_line != nullptr) {
     Execution* const next = in_line->next_in_line;
@@ -283,7 +283,7 @@ Status Execution::run_program() {
                                   .parallel = device_.parallel(),
                                   .output_written = written,
                                   .stop = stop_});
-  executable_->give_back(std::move(run));
+  executable_->release_run(std::move(run));
   MILLRACE_TRY_STATUS(device_.alive());
   if (!status && status.error().code() == ErrorCode::kCancelled && stop_.stop_requested())
     return std::unexpected(stopped_error(*executable_, deadline_, device_.clock().now()));

@@ -70,7 +70,7 @@ class CopyWork final : public Work, public Waiter, public Pooled {
     }
     return {};
   }
-  // Lets go of the source before it tells the end.
+  // Releases the source before it reports the end.
   void finish(const Status& status) {
     const Scope::Hold hold = std::move(hold_);
     const bool put = !ends_.source;

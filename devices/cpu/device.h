@@ -38,7 +38,7 @@ class CpuDevice {
   void next();
   // The threads have closed: the execution that was submitted is not run, and those in the line
   // (returned, linked) never will be.
-  Execution* abandon();
+  Execution* drop_queued();
   // Its failure and restart (Client::kill, Client::restart).
   void kill(const Error& error);
   Status restart();

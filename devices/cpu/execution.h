@@ -46,9 +46,9 @@ class CpuExecutable final : public ExecutableBody {
 
   // Before take_run() and alias_of(): makes the plan if that was left until now. Any thread.
   Status prepare();
-  // A run that is not in use; give it back for the next execution.
+  // A run that is not in use; release it for the next execution.
   Result<std::unique_ptr<CompiledRun>> take_run();
-  void give_back(std::unique_ptr<CompiledRun> run);
+  void release_run(std::unique_ptr<CompiledRun> run);
   // Memory of runs that are not under way is freed.
   void drop_free_runs();
   // The input that output may be written over, -1 for none.

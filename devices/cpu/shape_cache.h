@@ -41,7 +41,7 @@ class ShapeCache {
     if (entry->value) return *entry->value;
     Result<T> made = make(entry->shapes);
     if (!made) {
-      forget(*entry);
+      erase(*entry);
       return made;
     }
     entry->value = *made;
@@ -113,7 +113,7 @@ class ShapeCache {
     entries_.push_back(entry);
     return entry;
   }
-  void forget(const Entry& entry) {
+  void erase(const Entry& entry) {
     MutexLock lock(mutex_);
     std::erase_if(entries_, [&](const auto& e) { return e.get() == &entry; });
   }

@@ -24,7 +24,7 @@ class HostMappings::Mapping {
   }
   // The handle has gone: the end is handed over, since unmapping may block as mapping does. Not
   // while the client closes: that ends it when nothing uses the bytes.
-  static void let_go(const std::shared_ptr<Mapping>& mapping) {
+  static void release(const std::shared_ptr<Mapping>& mapping) {
     StripedScope::Hold hold;  // the client stays until its thread for what frees knows of it
     HostMappings* mappings = nullptr;
     {
@@ -64,7 +64,7 @@ Status HostMappings::begin(const std::shared_ptr<Mapping>& mapping) {
       return fail(ErrorCode::kAlreadyExists,
                   "of " + std::to_string(mapping->bytes.size()) +
                       " bytes of the host to be mapped for the plugin " + opened_.plugin().name() +
-                      ", some are mapped already: let go of that mapping first, or share it");
+                      ", some are mapped already: release that mapping first, or share it");
     }
     unmapped_.wait(mutex_);
   }
@@ -72,7 +72,7 @@ Status HostMappings::begin(const std::shared_ptr<Mapping>& mapping) {
   return {};
 }
 
-void HostMappings::forget(const Mapping& mapping) {
+void HostMappings::erase(const Mapping& mapping) {
   {
     MutexLock lock(mutex_);
     mapped_.erase(mapping.bytes.data());
@@ -87,7 +87,7 @@ void HostMappings::unmap(Mapping& mapping) {
     opened_.plugin().call_quietly<abi::ClientDmaUnmapArgs>(opened_.get(), mapping.bytes.data());
     mapping.owner.reset();
   }
-  forget(mapping);
+  erase(mapping);
 }
 
 bool HostMappings::any() const {
@@ -127,11 +127,11 @@ Result<Owner> HostMappings::map(std::span<std::byte> bytes, Owner owner) {
   const auto mapped =
       opened_.plugin().ask<abi::ClientDmaMapArgs>(opened_.get(), bytes.data(), bytes.size());
   if (!mapped) {
-    forget(*mapping);
+    erase(*mapping);
     return std::unexpected(mapped.error().with_context(
         "cannot map " + std::to_string(bytes.size()) + " bytes of the host"));
   }
-  return Owner(bytes.data(), [mapping](const void*) { Mapping::let_go(mapping); });
+  return Owner(bytes.data(), [mapping](const void*) { Mapping::release(mapping); });
 }
 
 }  // namespace millrace::devices::pjrt

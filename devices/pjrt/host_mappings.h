@@ -35,7 +35,7 @@ class HostMappings {
   class Mapping;
   Status begin(const std::shared_ptr<Mapping>& mapping);
   std::shared_ptr<Mapping> any_overlapping(const Mapping& mapping) const MILLRACE_REQUIRES(mutex_);
-  void forget(const Mapping& mapping);
+  void erase(const Mapping& mapping);
   void unmap(Mapping& mapping);
 
   const OpenedClient& opened_;

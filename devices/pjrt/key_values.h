@@ -46,7 +46,7 @@ class KeyValues {
   const std::string prefix_;
   const Duration patience_;
   std::stop_source stop_;
-  Scope scope_{"the key-value store, which was taken back from the plugin,"};
+  Scope scope_{"the key-value store, which was revoked from the plugin,"};
 };
 
 }  // namespace millrace::devices::pjrt

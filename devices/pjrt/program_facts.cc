@@ -97,7 +97,7 @@ Status read_optimized(const Plugin& plugin, abi::Executable* executable, Program
   return read_hlo(code, format == "hlo_with_config", facts);
 }
 
-void forget_inputs(ProgramFacts& facts) {
+void clear_inputs(ProgramFacts& facts) {
   facts.inputs.clear();
   facts.donated.clear();
   facts.layouts.clear();
@@ -119,12 +119,12 @@ Status read_inputs(const Plugin& plugin, abi::Executable* executable, const Prog
   if (optimized) return {};
   std::string why = optimized.error().message();
   if (compiled != nullptr) {
-    forget_inputs(facts);
+    clear_inputs(facts);
     const Status given = read_mlir(compiled->code(), facts);
     if (given) return {};
     why += "; " + given.error().message();
   }
-  forget_inputs(facts);
+  clear_inputs(facts);
   const Status counted = count_inputs(plugin, executable, facts);
   if (counted) return {};
   return fail(ErrorCode::kUnimplemented,

@@ -102,6 +102,7 @@ struct Limits::Shared {
     const bool failed = outcome && *outcome != ExitCode::kOk;
     const ExitCode exit =
         tell_error(error, limits->console_, limits->json(), failed ? outcome : std::nullopt);
+    command_has_ended(exit);  // it is told: the timer of end_process_at() tells nothing more
     ::_exit(static_cast<int>(exit));
   }
 
