@@ -59,13 +59,22 @@ DeviceActor::~DeviceActor() {
   publish();
   if (failed_promise_.valid()) failed_promise_.set_value();
   for (Promise<void>& restarted : restarts_) restarted.set_error(gone);
-  if (stopping_) body_->life_.store(DeviceBody::Life::kClosed);
+  if (ends()) set_life(DeviceLife::kClosed);
+}
+
+void DeviceActor::set_life(DeviceLife to) {
+  schedule_.set_life(to);
+  body_->life_.store(to);
+}
+
+bool DeviceActor::ends() const {
+  return schedule_.life() == DeviceLife::kClosing || schedule_.life() == DeviceLife::kGivenUp;
 }
 
 void DeviceActor::on_signals(Seat& seat, std::uint32_t signals) {
   if (signals & Seat::kEnter) on_enter(seat);
   if (signals & Seat::kInputs) on_inputs(seat);
-  if (signals & Seat::kArm) seat.armed = true;
+  if (signals & Seat::kArm) schedule_.arm(seat);
   if ((signals & Seat::kLaunched) && seat.state == Seat::State::kGranted) {
     seat.started = true;
     schedule_.begun(seat);
@@ -97,10 +106,8 @@ void DeviceActor::on_enter(Seat& seat) {
 }
 
 void DeviceActor::on_inputs(Seat& seat) {
-  if (std::exchange(seat.inputs, true)) return;
-  if (seat.state != Seat::State::kQueued || seat.operation->decided()) return;
-  seat.bytes = seat.operation->bytes();
-  schedule_.inputs_came(seat);
+  if (seat.inputs || seat.state != Seat::State::kQueued || seat.operation->decided()) return;
+  schedule_.inputs_came(seat, seat.operation->bytes());
 }
 
 void DeviceActor::on_done(Seat& seat) {
@@ -121,13 +128,13 @@ void DeviceActor::after_each_turn() {
   dispatch();
   restart_if_due();
   publish();
-  if (stopping_ && schedule_.empty() && ended_.valid()) ended_.set_value();
+  if (schedule_.life() == DeviceLife::kClosing && schedule_.empty() && ended_.valid())
+    ended_.set_value();
 }
 
 void DeviceActor::dispatch() {
-  while (DevicePlace* const place = schedule_.next_to_vote()) {
-    place->voted = true;
-    if (seat_of(*place).operation->vote(seat_of(*place))) place->armed = true;
+  while (DevicePlace* const place = schedule_.vote()) {
+    if (seat_of(*place).operation->vote(seat_of(*place))) schedule_.arm(*place);
   }
   while (DevicePlace* const place = schedule_.grant()) {
     if (!place->spanning || seat_of(*place).operation->grant()) schedule_.make_ready(*place);
@@ -168,15 +175,17 @@ bool DeviceActor::may_call_here(const Seat& seat) const {
 
 void DeviceActor::publish() {
   // The last time the client's busy time is told too: it is not asked again.
-  if (given_up_) {
+  const DeviceLife life = schedule_.life();
+  if (life == DeviceLife::kGivenUp) {
     body_->publish(schedule_.stats(), busy_at_end_);
-  } else if (stopping_ && schedule_.empty()) {
+  } else if (life == DeviceLife::kClosing && schedule_.empty()) {
     const DeviceStats& now = schedule_.stats();
     body_->publish(now, body_->client_.busy_time(body_->id()).value_or(now.busy));
   } else {
     body_->publish(schedule_.stats(), schedule_.stats().busy);
   }
-  body_->busy_.store(!refusal_ && schedule_.caller() != nullptr, std::memory_order_relaxed);
+  body_->busy_.store(life == DeviceLife::kOpen && schedule_.caller() != nullptr,
+                     std::memory_order_relaxed);
 }
 
 void DeviceActor::refuse(Error reason) {
@@ -190,8 +199,8 @@ void DeviceActor::refuse(Error reason) {
 }
 
 void DeviceActor::on_failure(const Error& cause) {
-  if (refusal_) return;
-  failed_ = true;
+  if (schedule_.life() != DeviceLife::kOpen) return;
+  set_life(DeviceLife::kFailed);
   Error reason = Error(ErrorCode::kUnavailable, body_->name() + " has failed: " + cause.message())
                      .with_detail(DeviceFailure{body_->id(), cause, body_->clock().now()});
   body_->failed().ignore();  // every call tells it too: it need not be looked at here
@@ -207,18 +216,19 @@ void DeviceActor::on_failure(const Error& cause) {
 }
 
 Future<void> DeviceActor::on_stop(const actors::Exit& /*exit*/) {
-  stopping_ = true;
-  body_->life_.store(DeviceBody::Life::kClosing);
+  if (!ends()) set_life(DeviceLife::kClosing);
   if (failed_promise_.valid()) failed_promise_.set_value();
   if (!refusal_) refuse(Error(ErrorCode::kUnavailable, body_->name() + " is closed"));
   restart_if_due();
   publish();
-  if (given_up_ || schedule_.empty()) return {};
+  if (schedule_.life() == DeviceLife::kGivenUp || schedule_.empty()) return {};
   return ended_.future();
 }
 
 void DeviceActor::on_give_up(const Error& reason) {
-  given_up_ = true;
+  if (schedule_.life() == DeviceLife::kGivenUp) return;
+  const bool closing = schedule_.life() == DeviceLife::kClosing;
+  set_life(DeviceLife::kGivenUp);
   busy_at_end_ = body_->client_.busy_time(body_->id()).value_or(schedule_.stats().busy);
   {
     const MutexLock lock(body_->mutex_);
@@ -227,10 +237,10 @@ void DeviceActor::on_give_up(const Error& reason) {
   schedule_.for_each_begun(
       [&reason](DevicePlace& place) { seat_of(place).operation->give_up(reason); });
   refuse(reason);
-  if (stopping_) {
-    if (ended_.valid()) ended_.set_value();
-  } else {
+  if (!closing) {
     context().stop();
+  } else if (ended_.valid()) {
+    ended_.set_value();
   }
 }
 
@@ -241,14 +251,14 @@ void DeviceActor::on_restart(Promise<void> restarted) {
 
 // What the failure has ended still has to leave; the last one comes by here again.
 void DeviceActor::restart_if_due() {
-  if (restarts_.empty() || (failed_ && !stopping_ && !schedule_.empty())) return;
+  if (restarts_.empty() || (schedule_.life() == DeviceLife::kFailed && !schedule_.empty())) return;
   const Status status = try_restart();
   for (Promise<void>& restarted : std::exchange(restarts_, {})) restarted.set(status);
 }
 
 Status DeviceActor::try_restart() {
-  if (stopping_) return std::unexpected(*refusal_);
-  if (!failed_) {
+  if (ends()) return std::unexpected(*refusal_);
+  if (schedule_.life() == DeviceLife::kOpen) {
     return fail(ErrorCode::kFailedPrecondition,
                 body_->name() + " was not restarted: it has not failed");
   }
@@ -256,7 +266,7 @@ Status DeviceActor::try_restart() {
     const DeviceScope scope(body_->client_, body_->id());
     MILLRACE_TRY_STATUS(body_->client_.restart(body_->id()));
   }
-  failed_ = false;
+  set_life(DeviceLife::kOpen);
   refusal_.reset();
   failed_promise_ = Promise<void>();
   {

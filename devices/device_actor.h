@@ -45,6 +45,8 @@ class DeviceActor final : public actors::Actor, public DeviceTurns {
   void on_inputs(Seat& seat);
   void on_done(Seat& seat);
   void leave(Seat& seat);
+  void set_life(DeviceLife to);
+  bool ends() const;
   void refuse(Error reason);
   void after_each_turn();
   void dispatch();
@@ -58,14 +60,11 @@ class DeviceActor final : public actors::Actor, public DeviceTurns {
   const bool calls_may_block_;
   Executor& driver_;
   DeviceSchedule schedule_;
-  std::optional<Error> refusal_;  // why: the device has failed, or closes
-  bool failed_ = false;
-  bool given_up_ = false;
-  Duration busy_at_end_{};  // of one that was given up
+  std::optional<Error> refusal_;  // why, unless the device is open
+  Duration busy_at_end_{};        // of one that was given up
   std::vector<Promise<void>> restarts_;
   Promise<void> failed_promise_;
-  Promise<void> ended_;  // while it stops
-  bool stopping_ = false;
+  Promise<void> ended_;  // while it closes
   std::uint64_t calls_returned_ = 0;
 };
 

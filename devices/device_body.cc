@@ -33,14 +33,15 @@ Status DeviceBody::check_process() const {
 }
 
 Status DeviceBody::check_there() const {
-  if (life_.load() == Life::kClosed) return std::unexpected(gone_error());
+  if (life_.load() == DeviceLife::kClosed) return std::unexpected(gone_error());
   return check_process();
 }
 
 Error DeviceBody::gone_error() const {
+  const DeviceLife life = life_.load();
+  const bool closes = life != DeviceLife::kOpen && life != DeviceLife::kFailed;
   return {ErrorCode::kUnavailable,
-          name() + (life_.load() == Life::kOpen ? " lost its executor, which has closed"
-                                                : " is closed")};
+          name() + (closes ? " is closed" : " lost its executor, which has closed")};
 }
 
 Future<void> DeviceBody::close() {
@@ -171,7 +172,8 @@ DeviceStats DeviceBody::stats() const {
   StatsWords words;
   for (std::size_t i = 0; i < words.size(); ++i) words[i] = published_[i].load();
   auto stats = std::bit_cast<DeviceStats>(words);
-  if (life_.load() != Life::kClosed) stats.busy = client_.busy_time(id()).value_or(stats.busy);
+  if (life_.load() != DeviceLife::kClosed)
+    stats.busy = client_.busy_time(id()).value_or(stats.busy);
   return stats;
 }
 

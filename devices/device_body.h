@@ -16,6 +16,7 @@
 #include "millrace/core/base/mutex.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/device_calls.h"
+#include "millrace/devices/device_schedule.h"
 #include "millrace/devices/launch_order.h"
 
 namespace millrace::devices {
@@ -150,8 +151,7 @@ class DeviceBody final : public RefCounted {
   std::size_t most_listeners_ MILLRACE_GUARDED_BY(mutex_) = 8;  // then those gone are looked for
   Status end_ MILLRACE_GUARDED_BY(mutex_);                      // what close() gives
 
-  enum class Life : std::uint8_t { kOpen, kClosing, kClosed };
-  std::atomic<Life> life_{Life::kOpen};
+  std::atomic<DeviceLife> life_{DeviceLife::kOpen};  // that of the schedule
   // The DeviceStats of the last turn, word by word: numbers for people, which need not fit
   // together.
   using StatsWords = std::array<std::uint64_t, sizeof(DeviceStats) / sizeof(std::uint64_t)>;

@@ -1,44 +1,81 @@
 #include "millrace/devices/device_schedule.h"
 
 #include <algorithm>
+#include <concepts>
 #include <utility>
 
 #include "millrace/core/base/check.h"
 
 namespace millrace::devices {
 
-void DeviceSchedule::List::push_back(DevicePlace& place) {
-  place.previous = last;
-  place.following = nullptr;
-  (last == nullptr ? first : last->following) = &place;
-  last = &place;
+namespace {
+
+template <class State>
+constexpr unsigned set_of(std::same_as<State> auto... states) {
+  return ((1U << static_cast<unsigned>(states)) | ... | 0U);
 }
 
-void DeviceSchedule::List::remove(DevicePlace& place) {
-  (place.previous == nullptr ? first : place.previous->following) = place.following;
-  (place.following == nullptr ? last : place.following->previous) = place.previous;
+template <class State, std::size_t kStates>
+bool is_edge(const unsigned (&next)[kStates], State from, State to) {
+  return (next[static_cast<std::size_t>(from)] & set_of<State>(to)) != 0;
+}
+
+}  // namespace
+
+void PlaceList::insert_after(DevicePlace* previous, DevicePlace& place) {
+  DevicePlace*& before = previous == nullptr ? first_ : (previous->*links_).following;
+  DevicePlace* const following = before;
+  place.*links_ = {previous, following};
+  before = &place;
+  (following == nullptr ? last_ : (following->*links_).previous) = &place;
+}
+
+void PlaceList::insert(DevicePlace& place) {
+  DevicePlace* previous = last_;
+  while (previous != nullptr && previous->number > place.number)
+    previous = (previous->*links_).previous;
+  insert_after(previous, place);
+}
+
+void PlaceList::remove(DevicePlace& place) {
+  const auto [previous, following] = place.*links_;
+  (previous == nullptr ? first_ : (previous->*links_).following) = following;
+  (following == nullptr ? last_ : (following->*links_).previous) = previous;
+}
+
+void DeviceSchedule::set_life(DeviceLife to) {
+  using enum DeviceLife;
+  constexpr unsigned kNext[] = {
+      set_of<DeviceLife>(kFailed, kClosing, kGivenUp),  // kOpen
+      set_of<DeviceLife>(kOpen, kClosing, kGivenUp),    // kFailed
+      set_of<DeviceLife>(kGivenUp, kClosed),            // kClosing
+      set_of<DeviceLife>(kClosed),                      // kGivenUp
+      0,                                                // kClosed
+  };
+  MILLRACE_CHECK(is_edge(kNext, life_, to), "a device's life has no such step");
+  life_ = to;
 }
 
 bool DeviceSchedule::may_move(State from, State to) {
-  constexpr auto set = [](auto... states) { return ((1U << static_cast<unsigned>(states)) | ...); };
   using enum DevicePlace::State;
   constexpr unsigned kNext[] = {
-      set(kQueued, kReady, kLeft),     // kOutside
-      set(kGranted, kReady, kLeft),    // kQueued
-      set(kReady, kRunning, kLeft),    // kGranted
-      set(kCalling, kLeft),            // kReady
-      set(kRunning, kGranted, kLeft),  // kCalling
-      set(kReady, kLeft),              // kRunning
-      0,                               // kLeft
+      set_of<State>(kQueued, kReady, kLeft),            // kOutside
+      set_of<State>(kQueued, kGranted, kReady, kLeft),  // kQueued
+      set_of<State>(kReady, kRunning, kLeft),           // kGranted
+      set_of<State>(kCalling, kLeft),                   // kReady
+      set_of<State>(kRunning, kGranted, kLeft),         // kCalling
+      set_of<State>(kReady, kLeft),                     // kRunning
+      0,                                                // kLeft
   };
-  return (kNext[static_cast<std::size_t>(from)] & set(to)) != 0;
+  return is_edge(kNext, from, to);
 }
 
-DeviceSchedule::List* DeviceSchedule::list_of(const DevicePlace& place, State state) {
+PlaceList* DeviceSchedule::list_of(const DevicePlace& place, State state) {
   switch (state) {
     case State::kQueued:
+      return place.waits_for_credits_alone() ? &queue_ : &waiting_;
     case State::kGranted:
-      return place.counted() ? &queue_ : &aside_;
+      return &granted_;
     case State::kReady:
       return &ready_;
     case State::kCalling:
@@ -53,32 +90,45 @@ DeviceSchedule::List* DeviceSchedule::list_of(const DevicePlace& place, State st
 
 void DeviceSchedule::move(DevicePlace& place, State to) {
   MILLRACE_CHECK(may_move(place.state, to), "a call's place on a device has no such step");
-  List* const from = list_of(place, place.state);
-  List* const into = list_of(place, to);
+  PlaceList* const from = place.list;
+  PlaceList* const into = list_of(place, to);
   if (from != into) {
     if (from != nullptr) from->remove(place);
-    if (into != nullptr) into->push_back(place);
+    if (into != nullptr) into == &queue_ ? into->insert(place) : into->push_back(place);
     if (from != nullptr && from != &begun_) --now_.queued;
     if (into != nullptr && into != &begun_) ++now_.queued;
+    place.list = into;
   }
+  const auto waits = [](State state) {
+    return state == State::kQueued || state == State::kGranted;
+  };
+  if (place.spanning && waits(place.state) != waits(to))
+    waits(to) ? spanning_.insert(place) : spanning_.remove(place);
   if (place.state == State::kCalling) caller_ = nullptr;
   if (to == State::kCalling) caller_ = &place;
   place.state = to;
 }
 
 void DeviceSchedule::enter(DevicePlace& place) {
+  place.number = ++entered_;
   move(place, !place.counted() && place.inputs ? State::kReady : State::kQueued);
 }
 
-void DeviceSchedule::inputs_came(DevicePlace& place) {
-  if (!place.counted() && place.state == State::kQueued) move(place, State::kReady);
+void DeviceSchedule::inputs_came(DevicePlace& place, std::size_t bytes) {
+  place.inputs = true;
+  place.bytes = bytes;
+  if (place.state == State::kQueued) move(place, place.counted() ? State::kQueued : State::kReady);
 }
 
-DevicePlace* DeviceSchedule::next_to_vote() {
-  for (DevicePlace* place = queue_.first; place != nullptr; place = place->following) {
-    if (place->spanning) return place->inputs && !place->voted ? place : nullptr;
-  }
-  return nullptr;
+DevicePlace* DeviceSchedule::vote() {
+  DevicePlace* const first = spanning_.first();
+  if (first == nullptr || !first->inputs || std::exchange(first->voted, true)) return nullptr;
+  return first;
+}
+
+void DeviceSchedule::arm(DevicePlace& place) {
+  place.armed = true;
+  if (place.state == State::kQueued) move(place, State::kQueued);
 }
 
 bool DeviceSchedule::has_credits(const DevicePlace& place) const {
@@ -90,24 +140,18 @@ bool DeviceSchedule::has_credits(const DevicePlace& place) const {
 }
 
 DevicePlace* DeviceSchedule::grant() {
-  bool spanning_ahead = false;
-  for (DevicePlace* place = queue_.first; place != nullptr; place = place->following) {
-    const bool waits_for_others = place->spanning && (spanning_ahead || !place->armed);
-    spanning_ahead = spanning_ahead || place->spanning;
-    if (place->state == State::kGranted || !place->inputs || waits_for_others) continue;
-    if (!has_credits(*place)) return nullptr;
-    move(*place, State::kGranted);
-    now_.bytes_in_flight += place->bytes;
-    now_.peak_bytes_in_flight = std::max(now_.peak_bytes_in_flight, now_.bytes_in_flight);
-    if (place->kind == DevicePlace::Kind::kLaunch && now_.launches_in_flight++ == 0)
-      busy_since_ = clock_.now();
-    return place;
-  }
-  return nullptr;
+  DevicePlace* const place = queue_.first();
+  if (place == nullptr || !has_credits(*place)) return nullptr;
+  move(*place, State::kGranted);
+  now_.bytes_in_flight += place->bytes;
+  now_.peak_bytes_in_flight = std::max(now_.peak_bytes_in_flight, now_.bytes_in_flight);
+  if (place->kind == DevicePlace::Kind::kLaunch && now_.launches_in_flight++ == 0)
+    busy_since_ = clock_.now();
+  return place;
 }
 
 DevicePlace* DeviceSchedule::take_seat() {
-  DevicePlace* const next = caller_ == nullptr ? ready_.first : nullptr;
+  DevicePlace* const next = caller_ == nullptr ? ready_.first() : nullptr;
   if (next != nullptr) move(*next, State::kCalling);
   return next;
 }
@@ -136,8 +180,8 @@ void DeviceSchedule::leave(DevicePlace& place) {
 }
 
 DevicePlace* DeviceSchedule::any() const {
-  for (const List* list : {&queue_, &aside_, &ready_, &begun_}) {
-    if (list->first != nullptr) return list->first;
+  for (const PlaceList* list : {&waiting_, &queue_, &granted_, &ready_, &begun_}) {
+    if (list->first() != nullptr) return list->first();
   }
   return nullptr;
 }

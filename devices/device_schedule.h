@@ -24,13 +24,31 @@
 
 namespace millrace::devices {
 
+// The life of a device.
+enum class DeviceLife : std::uint8_t {
+  kOpen,     // -> kFailed, kClosing, kGivenUp
+  kFailed,   // refuses calls until it is restarted -> kOpen, kClosing, kGivenUp
+  kClosing,  // ends when the last call has left -> kGivenUp, kClosed
+  kGivenUp,  // a call of the client has not returned: nothing is waited for -> kClosed
+  kClosed,   // final
+};
+
+class PlaceList;
+struct DevicePlace;
+
+// The neighbours of a place in one list.
+struct PlaceLinks {
+  DevicePlace* previous = nullptr;
+  DevicePlace* following = nullptr;
+};
+
 // One call's place on one device. The caller of the schedule fills in the first block before
-// enter(), and the flags as they come true.
+// enter().
 struct DevicePlace {
   enum class Kind : std::uint8_t { kLaunch, kPut, kCopy, kFetch, kCall };
   enum class State : std::uint8_t {
     kOutside,  // -> kQueued, kReady, kLeft
-    kQueued,   // -> kGranted, kReady, kLeft
+    kQueued,   // waits for arguments, votes or credits -> kQueued, kGranted, kReady, kLeft
     kGranted,  // has credits, waits for the other devices of its launch, or to be withdrawn
                // -> kReady, kRunning (another device has launched it), kLeft
     kReady,    // -> kCalling, kLeft
@@ -41,31 +59,70 @@ struct DevicePlace {
 
   Kind kind = Kind::kLaunch;
   bool spanning = false;
-  std::size_t bytes = 0;  // from the moment that inputs is true
   bool inputs = false;    // the arguments are complete
-  bool voted = false;     // this device agrees to a spanning launch
-  bool armed = false;     // all of its devices do
+  std::size_t bytes = 0;  // once they are
 
-  State state = State::kOutside;  // written by the schedule alone, like the rest
+  // Written by the schedule alone.
+  State state = State::kOutside;
+  bool voted = false;  // this device agrees to a spanning launch
+  bool armed = false;  // all of its devices do
   bool abandoned = false;
-  DevicePlace* previous = nullptr;
-  DevicePlace* following = nullptr;
+  std::uint64_t number = 0;  // in the order of entering
+  PlaceList* list = nullptr;
+  PlaceLinks links, spanning_links;
 
   // Counted by the limits, and held up by them.
   bool counted() const { return kind != Kind::kFetch && kind != Kind::kCall; }
+  bool waits_for_credits_alone() const { return inputs && (!spanning || armed); }
 };
 
-// Thread-safety: external.
+// Places in the order of their numbers, or of their coming, linked by `links`. Thread-safety:
+// external.
+class PlaceList {
+ public:
+  explicit PlaceList(PlaceLinks DevicePlace::* links = &DevicePlace::links) : links_(links) {}
+
+  DevicePlace* first() const { return first_; }
+  // After all those with a smaller number; O(1) where that is the end.
+  void insert(DevicePlace& place);
+  void push_back(DevicePlace& place) { insert_after(last_, place); }
+  void remove(DevicePlace& place);
+  // f may remove the place that it is given.
+  template <class F>
+  void for_each(F f) const {
+    for (DevicePlace* place = first_; place != nullptr;) {
+      DevicePlace* const following = (place->*links_).following;
+      f(*place);
+      place = following;
+    }
+  }
+
+ private:
+  void insert_after(DevicePlace* previous, DevicePlace& place);
+
+  PlaceLinks DevicePlace::* const links_;
+  DevicePlace* first_ = nullptr;
+  DevicePlace* last_ = nullptr;
+};
+
+// Every entry takes the same short time, however many calls wait. Thread-safety: external.
 class DeviceSchedule {
  public:
   // The clock, for DeviceStats::busy, outlives this.
   DeviceSchedule(const DeviceLimits& limits, const Clock& clock) : limits_(limits), clock_(clock) {}
+  DeviceSchedule(const DeviceSchedule&) = delete;  // places refer to its lists
+  DeviceSchedule& operator=(const DeviceSchedule&) = delete;
+
+  DeviceLife life() const { return life_; }
+  void set_life(DeviceLife to);
 
   void enter(DevicePlace& place);
-  // Arguments of a call that is not counted have come.
-  void inputs_came(DevicePlace& place);
-  // A spanning launch whose turn to vote it is: the caller sets voted. nullptr: none.
-  DevicePlace* next_to_vote();
+  // The arguments of a call that has entered are complete.
+  void inputs_came(DevicePlace& place, std::size_t bytes);
+  // A spanning launch whose turn to vote it is: voted now. nullptr: none.
+  DevicePlace* vote();
+  // All devices of a spanning launch have voted.
+  void arm(DevicePlace& place);
   // The next call that gets credits: kGranted now. nullptr: none may have any.
   DevicePlace* grant();
   // What was granted and waits for no other device, or what runs and wants to call the client
@@ -83,11 +140,11 @@ class DeviceSchedule {
   // From any state but kLeft, whether it was begun or not.
   void leave(DevicePlace& place);
 
-  // The calls that the device does not have yet, in order; then those that it has. For ending them
-  // all; calls must not leave meanwhile.
+  // The calls that the device does not have yet; then those that it has. For ending them all; calls
+  // must not enter or leave meanwhile.
   template <class F>
   void for_each_waiting(F f) const {
-    for (const List* list : {&queue_, &aside_, &ready_}) list->for_each(f);
+    for (const PlaceList* list : {&waiting_, &queue_, &granted_, &ready_}) list->for_each(f);
   }
   template <class F>
   void for_each_begun(F f) const {
@@ -102,32 +159,22 @@ class DeviceSchedule {
 
  private:
   using State = DevicePlace::State;
-  struct List {
-    void push_back(DevicePlace& place);
-    void remove(DevicePlace& place);
-    template <class F>
-    void for_each(F f) const {
-      for (DevicePlace* place = first; place != nullptr;) {
-        DevicePlace* const following = place->following;
-        f(*place);
-        place = following;
-      }
-    }
-    DevicePlace* first = nullptr;
-    DevicePlace* last = nullptr;
-  };
 
   static bool may_move(State from, State to);
-  List* list_of(const DevicePlace& place, State state);
+  PlaceList* list_of(const DevicePlace& place, State state);
   void move(DevicePlace& place, State to);
   bool has_credits(const DevicePlace& place) const;
 
   const DeviceLimits limits_;
   const Clock& clock_;
-  List queue_;  // counted: kQueued, kGranted
-  List aside_;  // not counted: the same
-  List ready_;
-  List begun_;  // kCalling, kRunning
+  DeviceLife life_ = DeviceLife::kOpen;
+  std::uint64_t entered_ = 0;
+  PlaceList waiting_;  // kQueued, for more than credits
+  PlaceList queue_;    // kQueued, for credits alone: in the order of entering
+  PlaceList granted_;
+  PlaceList ready_;
+  PlaceList begun_;                                   // kCalling, kRunning
+  PlaceList spanning_{&DevicePlace::spanning_links};  // kQueued and kGranted ones that span devices
   DevicePlace* caller_ = nullptr;
   TimePoint busy_since_{};
   DeviceStats now_;

@@ -76,7 +76,7 @@ Status ClientCore::open() {
   client_ = opened_.get();
   MILLRACE_TRY_STATUS(opened);
   for (const DeviceInfo& info : devices()) {
-    lives_.push_back(std::make_unique<DeviceLife>());
+    lives_.push_back(std::make_unique<Life>());
     if (options_.trace != nullptr) lives_.back()->lane = options_.trace->lane(name_of(info.id));
   }
   if (options_.profile && options_.trace != nullptr) start_profiler();
@@ -88,7 +88,7 @@ void ClientCore::give_up_all_events(const Error& why) {
 }
 
 void ClientCore::note_run(const PjrtRun& run) {
-  DeviceLife& runs = *lives_[static_cast<std::size_t>(index(run.device))];
+  Life& runs = *lives_[static_cast<std::size_t>(index(run.device))];
   const TimePoint end = now();
   const Duration::rep ended = end.time_since_epoch().count();
   // Ends may be told out of order: what another run has covered counts once. relaxed: numbers.
@@ -107,7 +107,7 @@ std::optional<Duration> ClientCore::busy_time(DeviceId device) const {
   return Duration(lives_[static_cast<std::size_t>(index(device))]->busy.load());
 }
 
-Status ClientCore::death_of(const DeviceLife& life) {
+Status ClientCore::death_of(const Life& life) {
   MutexLock lock(life.mutex);
   return std::unexpected(*life.death);
 }
@@ -119,7 +119,7 @@ Future<void> ClientCore::failed(DeviceId device) const {
 
 Status ClientCore::kill(DeviceId device, const Error& cause) {
   MILLRACE_TRY_STATUS(opened_.find(device));
-  DeviceLife& life = *lives_[static_cast<std::size_t>(index(device))];
+  Life& life = *lives_[static_cast<std::size_t>(index(device))];
   Error error = cause.with_detail(DeviceFailure{device, cause, now()});
   Promise<void> promise;
   {
@@ -145,7 +145,7 @@ Status ClientCore::restart(DeviceId device) {
 }
 
 void ClientCore::end_lives() {
-  for (const std::unique_ptr<DeviceLife>& life : lives_) {
+  for (const std::unique_ptr<Life>& life : lives_) {
     Promise<void> promise;
     {
       MutexLock lock(life->mutex);

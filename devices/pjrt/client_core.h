@@ -118,7 +118,7 @@ class ClientCore : public Client {
   void note_laid_out() { any_laid_out_.store(true); }
   // The error of a device that was killed. Cheap while none was.
   Status alive(DeviceId device) const {
-    const DeviceLife& life = *lives_[static_cast<std::size_t>(index(device))];
+    const Life& life = *lives_[static_cast<std::size_t>(index(device))];
     if (!life.dead.load()) [[likely]]
       return {};
     return death_of(life);
@@ -161,7 +161,7 @@ class ClientCore : public Client {
   }
 
  private:
-  struct alignas(64) DeviceLife {
+  struct alignas(64) Life {
     std::atomic<bool> dead{false};
     // Away from what every call reads.
     alignas(64) std::atomic<Duration::rep> last_end{0};  // of a run, since the clock's epoch
@@ -173,7 +173,7 @@ class ClientCore : public Client {
     const Future<void> failed = promise.future();
   };
   static std::uint64_t next_id();
-  static Status death_of(const DeviceLife& life);
+  static Status death_of(const Life& life);
   EventSource events_of(DeviceId device) const { return {id_, device}; }
   void give_up_all_events(const Error& why);
   void end_lives();
@@ -196,7 +196,7 @@ class ClientCore : public Client {
   abi::Client* client_ = nullptr;  // opened_'s, until it is destroyed
   CallGate gate_{*this, options_.frees, options_.driver, options_.timers, *options_.clock};
   HostMappings mappings_{opened_, gate_, id_};
-  std::vector<std::unique_ptr<DeviceLife>> lives_;  // by device
+  std::vector<std::unique_ptr<Life>> lives_;  // by device
   std::atomic<int> launches_{0};
   std::atomic<bool> any_laid_out_{false};
   std::unique_ptr<Profiler> profiler_;               // until the close

@@ -72,8 +72,26 @@ TEST_F(DeviceScheduleTest, CallsComeInOrderButForThoseThatWaitForArguments) {
   EXPECT_EQ(call(), &first);
   EXPECT_EQ(call(), &second);
   EXPECT_EQ(call(), nullptr);
-  waits.inputs = true;
+  schedule_.inputs_came(waits, 1);
   EXPECT_EQ(call(), &waits);
+}
+
+// DS-2
+TEST_F(DeviceScheduleTest, CallsWhoseArgumentsComeKeepTheOrderOfEntering) {
+  DevicePlace& first = enter({.inputs = false});
+  DevicePlace& second = enter({.inputs = false});
+  enter({.bytes = 100});
+  ASSERT_NE(call(), nullptr);
+  DevicePlace& third = enter({});
+  schedule_.inputs_came(second, 1);
+  schedule_.inputs_came(first, 1);
+  EXPECT_EQ(call(), nullptr) << "the limit";
+  schedule_.leave(places_[2]);
+  EXPECT_EQ(call(), &first);
+  EXPECT_EQ(call(), &second);
+  EXPECT_EQ(call(), nullptr) << "two launches are the limit";
+  schedule_.leave(first);
+  EXPECT_EQ(call(), &third);
 }
 
 TEST_F(DeviceScheduleTest, WhatIsNotCountedWaitsForItsArgumentAlone) {
@@ -83,8 +101,7 @@ TEST_F(DeviceScheduleTest, WhatIsNotCountedWaitsForItsArgumentAlone) {
   EXPECT_EQ(call(), nullptr) << "the limit";
   DevicePlace& fetch = enter({.kind = Kind::kFetch, .bytes = 1000, .inputs = false});
   EXPECT_EQ(call(), nullptr);
-  fetch.inputs = true;
-  schedule_.inputs_came(fetch);
+  schedule_.inputs_came(fetch, 1000);
   EXPECT_EQ(call(), &fetch);
 }
 
@@ -121,23 +138,23 @@ TEST_F(DeviceScheduleTest, SpanningLaunchesVoteInOrderAndTakeCreditsOnceArmed) {
   DevicePlace& first = enter({.inputs = false, .spanning = true});
   DevicePlace& second = enter({.spanning = true});
   DevicePlace& single = enter({});
-  EXPECT_EQ(schedule_.next_to_vote(), nullptr) << "the first has no arguments yet";
+  EXPECT_EQ(schedule_.vote(), nullptr) << "the first has no arguments yet";
   EXPECT_EQ(call(), &single) << "one device's launches overtake what waits";
-  first.inputs = true;
-  ASSERT_EQ(schedule_.next_to_vote(), &first);
-  first.voted = true;
-  EXPECT_EQ(schedule_.next_to_vote(), nullptr);
+  schedule_.inputs_came(first, 1);
+  ASSERT_EQ(schedule_.vote(), &first);
+  EXPECT_EQ(schedule_.vote(), nullptr);
   EXPECT_EQ(schedule_.grant(), nullptr) << "another device has not voted";
-  first.armed = second.armed = true;
+  schedule_.arm(first);
   ASSERT_EQ(schedule_.grant(), &first);
-  EXPECT_EQ(schedule_.grant(), nullptr) << "the second waits behind it";
+  EXPECT_EQ(schedule_.vote(), nullptr) << "the second waits behind it";
   schedule_.begun(first);  // by the other device
-  EXPECT_EQ(schedule_.next_to_vote(), &second);
+  EXPECT_EQ(schedule_.vote(), &second);
 }
 
 TEST_F(DeviceScheduleTest, WhatLeavesReleasesWhatItHad) {
   DevicePlace& granted = enter({.bytes = 90, .spanning = true});
-  granted.voted = granted.armed = true;
+  ASSERT_EQ(schedule_.vote(), &granted);
+  schedule_.arm(granted);
   DevicePlace& waits = enter({.kind = Kind::kPut, .bytes = 90});
   ASSERT_EQ(schedule_.grant(), &granted);
   EXPECT_EQ(call(), nullptr);
@@ -174,6 +191,8 @@ TEST(DeviceScheduleDeathTest, StepsThatNoCallMayTakeAreChecked) {
   schedule.enter(place);
   schedule.leave(place);
   EXPECT_DEATH(schedule.leave(place), "no such step");
+  schedule.set_life(DeviceLife::kClosing);
+  EXPECT_DEATH(schedule.set_life(DeviceLife::kOpen), "no such step");
 }
 
 }  // namespace
