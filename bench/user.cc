@@ -63,6 +63,7 @@ void measure_all(Session& session, const std::string& prefix, Lazy<User>& user, 
     return user->dispatch({.deadline = steady_clock().now() + std::chrono::hours(1)});
   });
   figure("chain", "us", [&] { return user->chain(); });
+  figure("chain_behind", "us", [&] { return user->chain_behind(); });
   figure("chain_handles", "us", [&] { return user->chain_by_handles(); });
   figure("chain_co_await", "us", [&] { return user->chain_by_co_await(); });
   figure("put_fetch_4B", "us", [&] { return user->put_fetch(); });
@@ -119,6 +120,7 @@ void measure_cpu(Session& session) {
   const Peers peers = {
       {"dispatch", {at_most(1.5), jax.peer("dispatch", 0.4)}},
       {"chain", {at_most(0.9), jax.peer("chain", 0.4)}},
+      {"chain_behind", {jax.peer("chain", 0.5, "")}},
       {"chain_handles", {at_most(0.9)}},
       {"chain_co_await", {jax.peer("chain", 0.4, "")}},
       {"put_fetch_4B", {at_most(0.5), jax.peer("put_fetch", 0.4)}},

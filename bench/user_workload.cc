@@ -62,6 +62,17 @@ Measured User::chain() const {
   });
 }
 
+Measured User::chain_behind() const {
+  const auto chain = [&] {
+    Promise<Buffer> first;
+    Argument y = first.future();
+    for (int i = 0; i < kDeepChain; ++i) y = pick(device().execute(program_, {y}), 0);
+    first.set(x_);
+    wait(wait(y.future()).ready());
+  };
+  return latency_us(kChains, chain).value / kDeepChain;
+}
+
 Measured User::chain_by_handles() const {
   return per_step_us([&] {
     Buffer y = x_;

@@ -19,6 +19,7 @@ namespace millrace::bench {
 inline constexpr int kCalls = 3000;
 inline constexpr int kChain = 1000;
 inline constexpr int kChains = 3;
+inline constexpr int kDeepChain = 10000;
 inline constexpr int kLargeCalls = 5;
 inline constexpr std::int64_t kLarge = (std::int64_t{64} << 20) / 4;  // elements, f32
 
@@ -67,6 +68,8 @@ class User {
   // Each x + 1 on the output of the one before, waited for at the end: by futures of buffers, by
   // handles that are waited for, in a coroutine on the runtime's threads.
   Measured chain() const;
+  // All steps are submitted before the input of the first is there.
+  Measured chain_behind() const;
   Measured chain_by_handles() const;
   Measured chain_by_co_await() const;
   // A float there and back.

@@ -25,34 +25,29 @@ bool DeferredFrees::push(Work* call) {
   MutexLock lock(mutex_);
   const bool first = waiting_.empty();
   waiting_.push(call);
-  left_.fetch_add(1);
+  add_to_left(1);
   return first;
 }
 
 void DeferredFrees::drain_some() {
   if (draining_here()) return;  // further out on this thread: what has come since is made there
   const DeferredFrees* const outer = std::exchange(draining_, this);
-  while (Work* const call = take()) {
-    call->run();
-    made_one();
-  }
+  for (Work* call = take(false); call != nullptr; call = take(true)) call->run();
   draining_ = outer;
   if (empty()) return;
   const TimePoint limit = clock_.now() + kPatience;
   while (waits_for_others(limit)) std::this_thread::yield();
 }
 
-Work* DeferredFrees::take() {
+Work* DeferredFrees::take(bool made) {
   MutexLock lock(mutex_);
+  if (made) {
+    overdue_ = std::min(overdue_, --making_);
+    add_to_left(-1);
+  }
   Work* const call = waiting_.pop();
   if (call != nullptr) ++making_;
   return call;
-}
-
-void DeferredFrees::made_one() {
-  MutexLock lock(mutex_);
-  overdue_ = std::min(overdue_, --making_);
-  left_.fetch_sub(1);
 }
 
 bool DeferredFrees::waits_for_others(TimePoint limit) {

@@ -49,13 +49,19 @@ class DeferredFrees {
  private:
   bool push(Work* call);
   void drain_some();
-  Work* take();
-  void made_one();
+  // The next one; made: the one before it is done.
+  Work* take(bool made);
+  // release: pairs with empty().
+  void add_to_left(std::ptrdiff_t more) MILLRACE_REQUIRES(mutex_) {
+    left_.store(left_.load(std::memory_order_relaxed) + static_cast<std::size_t>(more),
+                std::memory_order_release);
+  }
   bool waits_for_others(TimePoint limit);
 
   static constinit thread_local const DeferredFrees* draining_;
   const Clock& clock_;
-  std::atomic<std::size_t> left_{0};  // those that wait, and those that are being made
+  // Those that wait, and those that are being made: written under the lock, read without it.
+  std::atomic<std::size_t> left_{0};
   Mutex mutex_;
   WorkQueue waiting_ MILLRACE_GUARDED_BY(mutex_);
   std::size_t making_ MILLRACE_GUARDED_BY(mutex_) = 0;
