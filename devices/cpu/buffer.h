@@ -1,72 +1,27 @@
-// CpuArray and CpuBuffer: an array in a CPU device's memory, and the handle on it that users hold.
-// They are two, so that a donation can take the array away while the handle lives on.
+// CpuBuffer: the handle on an array of a CPU device that users hold.
 #pragma once
 
-#include <atomic>
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "millrace/core/base/mutex.h"
 #include "millrace/devices/client.h"
-#include "millrace/devices/memory_pool.h"
+#include "millrace/devices/cpu/array.h"
+#include "millrace/devices/cpu/device.h"
 
 namespace millrace::devices::cpu {
-
-class CpuClient;
-class CpuDevice;
-
-// The cell of a future whose error another one reports too.
-class QuietCell final : public Cell<void> {
- public:
-  QuietCell() { mark_observed(); }
-};
-
-// The array itself, shared by those who use its bytes: the handle, launches, copies; not by those
-// who only wait for it. Thread-safety: thread-safe.
-class CpuArray final : public Pooled {
- public:
-  CpuArray() = default;
-
-  void add_ref() const noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }  // holds one
-  void release() const noexcept {
-    if (refs_.fetch_sub(1) == 1) delete this;
-  }
-  // True if the caller's reference is the only one; then no other can be made.
-  bool unique() const { return refs_.load() == 1; }
-
-  // Completes when it is written; its block is there from then on (a value), or never (an error).
-  const Ref<Cell<void>>& ready() const { return ready_; }
-  const Ref<Block>& block() const { return block_; }
-
-  // By its one writer, who lets it go, so that the first reader to come may already be alone with
-  // it.
-  static void write(Ref<CpuArray> array, Ref<Block> block) {
-    array->block_ = std::move(block);
-    const Ref<Cell<void>> ready = array->ready_;
-    array = nullptr;
-    ready->set({});
-  }
-  static void fail(Ref<CpuArray> array, const Error& error) {
-    array->ready_->set(std::unexpected(error));
-  }
-
- private:
-  ~CpuArray() = default;
-
-  mutable std::atomic<std::uint32_t> refs_{1};
-  const Ref<Cell<void>> ready_ = make_ref<QuietCell>();  // the launch or put reports it too
-  Ref<Block> block_;
-};
 
 // Thread-safety: thread-safe.
 class CpuBuffer final : public BufferBody {
  public:
-  CpuBuffer(CpuClient& client, CpuDevice& device, const Shape& shape, Ref<CpuArray> array);
+  CpuBuffer(CpuDevice& device, const Shape& shape, Ref<CpuArray> array)
+      : device_(device), shape_(shape), life_(device.life()), array_(std::move(array)) {}
 
   const Shape& shape() const override { return shape_; }
-  Client& client() const override;
-  DeviceId device() const override;
+  Client& client() const override { return device_.client(); }
+  DeviceId device() const override { return device_.id(); }
   std::size_t size_bytes() const override { return shape_.size_bytes(); }
   Future<void> ready() const override;
   Future<void> copy_to_host(std::span<std::byte> destination, Owner keep_alive) override;
@@ -82,7 +37,6 @@ class CpuBuffer final : public BufferBody {
  private:
   std::unexpected<Error> removed_error(std::string_view what) const;
 
-  CpuClient& client_;
   CpuDevice& device_;
   const Shape shape_;
   const std::uint32_t life_;  // of its device

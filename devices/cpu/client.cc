@@ -15,33 +15,17 @@
 
 namespace millrace::devices::cpu {
 
-CpuClient::CpuClient(CpuClientOptions options) : options_(std::move(options)) {
-  for (std::size_t i = 0; i < options_.threads.size(); ++i) {
-    const DeviceId id{static_cast<std::int32_t>(i)};
-    infos_.push_back({.id = id, .kind = "cpu", .memories = {static_cast<int>(i)}});
-    memories_.push_back({.id = static_cast<int>(i), .kind = "device", .devices = {id}});
-    devices_.push_back(std::make_unique<CpuDevice>(id, options_.threads[i], options_.memory_bytes,
-                                                   *options_.clock, options_.trace));
+CpuClient::CpuClient(CpuClientOptions options) : devices_(*this, std::move(options)) {
+  for (const auto& device : devices_.all) {
+    const int memory = static_cast<int>(infos_.size());
+    infos_.push_back({.id = device->id(), .kind = "cpu", .memories = {memory}});
+    memories_.push_back({.id = memory, .kind = "device", .devices = {device->id()}});
   }
 }
 
 CpuClient::~CpuClient() {
-  MILLRACE_CHECK(scope_.holders() == 0, "a CPU client goes after its launches and copies");
-  for (const auto& device : devices_) device->end_life();
-}
-
-Result<CpuDevice*> CpuClient::find(DeviceId device, int memory) const {
-  const auto i = static_cast<std::size_t>(index(device));
-  if (index(device) < 0 || i >= devices_.size()) {
-    return fail(ErrorCode::kInvalidArgument, "there is no CPU device " +
-                                                 std::to_string(index(device)) + " (of " +
-                                                 std::to_string(devices_.size()) + ")");
-  }
-  if (memory != -1 && memory != index(device)) {
-    return fail(ErrorCode::kInvalidArgument, "CPU device " + std::to_string(index(device)) +
-                                                 " has no memory " + std::to_string(memory));
-  }
-  return devices_[i].get();
+  MILLRACE_CHECK(devices_.scope.holders() == 0, "a CPU client goes after its launches and copies");
+  for (const auto& device : devices_.all) device->end_life();
 }
 
 Result<Executable> CpuClient::make(const Program& program, const CompileOptions& options,
@@ -55,13 +39,14 @@ Result<Executable> CpuClient::make(const Program& program, const CompileOptions&
   std::optional<DeviceId> bound;
   if (!options.portable && !options.devices.empty()) {
     bound = options.devices[0];
-    MILLRACE_TRY_STATUS(find(*bound));
+    MILLRACE_TRY_STATUS(devices_.find(*bound));
   }
-  Result<std::shared_ptr<const Compiled>> compiled = options_.compile(program, options, chosen);
+  Result<std::shared_ptr<const Compiled>> compiled =
+      devices_.options.compile(program, options, chosen);
   if (!compiled)
     return std::unexpected(compiled.error().with_context("cannot compile " + program.name()));
-  return Executable(
-      make_ref<CpuExecutable>(*this, program, std::move(*compiled), bound, options.deterministic));
+  return Executable(make_ref<CpuExecutable>(devices_, program, std::move(*compiled), bound,
+                                            options.deterministic));
 }
 
 Result<Executable> CpuClient::compile(const Program& program, const CompileOptions& options) {
@@ -101,7 +86,7 @@ std::string CpuClient::compiler_identity() const {
 }
 
 Client::PutMemorySource CpuClient::put_memory(DeviceId device) {
-  return [pool = Ref<MemoryPool>::share(&find(device).value()->memory())](
+  return [pool = Ref<MemoryPool>::share(&devices_.find(device).value()->memory())](
              const Shape& shape) -> Result<PutMemory> {
     MILLRACE_TRY(Ref<Block> block, pool->allocate(shape.size_bytes()));
     const std::span<const std::byte> bytes(block->data(), shape.size_bytes());
@@ -112,13 +97,13 @@ Client::PutMemorySource CpuClient::put_memory(DeviceId device) {
 
 Result<PutResult> CpuClient::put(const HostView& view, HostBufferSemantics semantics,
                                  DeviceId device, int memory) {
-  MILLRACE_TRY(CpuDevice* const target, find(device, memory));
+  MILLRACE_TRY(CpuDevice* const target, devices_.find(device, memory));
   MILLRACE_TRY_STATUS(check(view));
   MILLRACE_TRY_STATUS(target->alive());
-  Scope::Hold hold = scope_.hold();
-  if (!hold) return std::unexpected(scope_.closed_error());
+  Scope::Hold hold = devices_.scope.hold();
+  if (!hold) return std::unexpected(devices_.scope.closed_error());
   auto array = make_ref<CpuArray>();
-  Buffer buffer(make_ref<CpuBuffer>(*this, *target, view.shape, array));
+  Buffer buffer(make_ref<CpuBuffer>(*target, view.shape, array));
   if (semantics == HostBufferSemantics::kPutMemory) {
     Ref<Block> given = block_of(view.owner);
     if (!given) return fail(ErrorCode::kInvalidArgument, "a put of memory that no device gave");
@@ -141,7 +126,7 @@ Result<PutResult> CpuClient::put(const HostView& view, HostBufferSemantics seman
 }
 
 Result<Buffer> CpuClient::copy(const Buffer& source, DeviceId device, int memory) {
-  MILLRACE_TRY(CpuDevice* const target, find(device, memory));
+  MILLRACE_TRY(CpuDevice* const target, devices_.find(device, memory));
   if (&source.body()->client() != this) {
     return fail(ErrorCode::kInvalidArgument, "a copy of " + source.shape().to_string() +
                                                  " from another client: fetch and put it");
@@ -152,45 +137,45 @@ Result<Buffer> CpuClient::copy(const Buffer& source, DeviceId device, int memory
                                                     ", which was donated or removed before");
   }
   MILLRACE_TRY_STATUS(target->alive());
-  Scope::Hold hold = scope_.hold();
-  if (!hold) return std::unexpected(scope_.closed_error());
+  Scope::Hold hold = devices_.scope.hold();
+  if (!hold) return std::unexpected(devices_.scope.closed_error());
   auto array = make_ref<CpuArray>();
-  Buffer buffer(make_ref<CpuBuffer>(*this, *target, source.shape(), array));
+  Buffer buffer(make_ref<CpuBuffer>(*target, source.shape(), array));
   copy_across(*target, std::move(hold), std::move(from), std::move(array));
   return buffer;
 }
 
 Result<MemoryStats> CpuClient::memory_stats(DeviceId device) const {
-  MILLRACE_TRY(const CpuDevice* const found, find(device));
+  MILLRACE_TRY(const CpuDevice* const found, devices_.find(device));
   return found->memory().stats();
 }
 
 std::optional<Duration> CpuClient::busy_time(DeviceId device) const {
-  const Result<CpuDevice*> found = find(device);
+  const Result<CpuDevice*> found = devices_.find(device);
   return found ? std::optional((*found)->busy()) : std::nullopt;
 }
 
 Future<void> CpuClient::failed(DeviceId device) const {
-  const Result<CpuDevice*> found = find(device);
+  const Result<CpuDevice*> found = devices_.find(device);
   return found ? (*found)->failed() : Future<void>();
 }
 
 Status CpuClient::kill(DeviceId device, const Error& cause) {
-  MILLRACE_TRY(CpuDevice* const target, find(device));
+  MILLRACE_TRY(CpuDevice* const target, devices_.find(device));
   // What the device was doing fails with the same fact as what its actor refuses later.
-  target->kill(cause.with_detail(DeviceFailure{device, cause, options_.clock->now()}));
+  target->kill(cause.with_detail(DeviceFailure{device, cause, devices_.options.clock->now()}));
   return {};
 }
 
 Status CpuClient::restart(DeviceId device) {
-  MILLRACE_TRY(CpuDevice* const target, find(device));
-  if (scope_.closing()) return std::unexpected(scope_.closed_error());
+  MILLRACE_TRY(CpuDevice* const target, devices_.find(device));
+  if (devices_.scope.closing()) return std::unexpected(devices_.scope.closed_error());
   return target->restart();
 }
 
 Future<void> CpuClient::close() {
-  for (const auto& device : devices_) device->end_life();
-  return scope_.close();
+  for (const auto& device : devices_.all) device->end_life();
+  return devices_.scope.close();
 }
 
 }  // namespace millrace::devices::cpu

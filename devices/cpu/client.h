@@ -4,40 +4,14 @@
 // (a launch), buffer.h (an array), device.h.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "millrace/core/async/executor.h"
-#include "millrace/core/async/parallel_for.h"
-#include "millrace/core/async/scope.h"
-#include "millrace/core/base/clock.h"
-#include "millrace/core/observe/trace.h"
 #include "millrace/devices/client.h"
-#include "millrace/devices/cpu/compile/compiled.h"
-#include "millrace/devices/cpu/device.h"
+#include "millrace/devices/cpu/devices.h"
 
 namespace millrace::devices::cpu {
-
-// From a program to what runs it; cpu::compile (compile.h), or a test's own. chosen: as there.
-using CompileFunction = std::function<Result<std::shared_ptr<const Compiled>>(
-    const Program&, const CompileOptions&, const KernelChoices* chosen)>;
-
-struct CpuClientOptions {
-  // One entry per device. Programs and copies run there, never on the executors of actors, so that
-  // neither keeps the other from running.
-  std::vector<DeviceThreads> threads = {};
-  const Clock* clock = &steady_clock();
-  TraceRecorder* trace = nullptr;  // launches and puts, on lanes "device N" and "device N puts"
-  std::int64_t memory_bytes = 0;   // per device; 0: what the system has
-  // A program whose last executions took less is run by the launch itself, if its inputs are there
-  // and the device is idle: a wake-up would cost more. 0: never, every program runs on the device's
-  // threads.
-  Duration inline_time{0};
-  CompileFunction compile = {};  // needed
-};
 
 // Owned by the runtime; threads and clock outlive it. Destroy it after close() has completed and
 // every buffer and executable is gone. Thread-safety: thread-safe.
@@ -69,20 +43,13 @@ class CpuClient final : public Client {
   Status restart(DeviceId device) override;
   Future<void> close() override;
 
-  // For the other files of this folder.
-  Result<CpuDevice*> find(DeviceId device, int memory = -1) const;
-  Scope& scope() { return scope_; }
-  const CpuClientOptions& options() const { return options_; }
-
  private:
   Result<Executable> make(const Program& program, const CompileOptions& options,
                           const KernelChoices* chosen);
 
-  const CpuClientOptions options_;
+  CpuDevices devices_;
   std::vector<DeviceInfo> infos_;
   std::vector<MemoryInfo> memories_;
-  std::vector<std::unique_ptr<CpuDevice>> devices_;
-  Scope scope_{"the CPU client"};  // held by what is in flight
 };
 
 }  // namespace millrace::devices::cpu

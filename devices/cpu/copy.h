@@ -8,7 +8,7 @@
 #include "millrace/core/async/future.h"
 #include "millrace/core/async/scope.h"
 #include "millrace/devices/client.h"
-#include "millrace/devices/cpu/buffer.h"
+#include "millrace/devices/cpu/array.h"
 #include "millrace/devices/cpu/device.h"
 
 namespace millrace::devices::cpu {

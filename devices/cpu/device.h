@@ -1,11 +1,13 @@
-// CpuDevice: one embedded device: its memory, its threads, and the line of executions that are
-// ready to run.
+// CpuDevice: one embedded device: its memory, its threads, and the line of what is ready
+// to run there.
 #pragma once
 
 #include <atomic>
 #include <optional>
 #include <string>
 
+#include "millrace/core/async/executor.h"
+#include "millrace/core/async/scope.h"
 #include "millrace/core/base/mutex.h"
 #include "millrace/core/observe/trace.h"
 #include "millrace/devices/client.h"
@@ -13,14 +15,26 @@
 
 namespace millrace::devices::cpu {
 
-class Execution;
+// What may stand in a device's line.
+class InLine : public Work {
+ public:
+  // It costs less to run it than to hand it to another thread.
+  virtual bool is_short() const = 0;
+  // In place of its run: the threads have closed.
+  virtual void fail_unrun() = 0;
+
+  InLine* next_in_line = nullptr;
+};
 
 // Owned by its client. Thread-safety: thread-safe.
 class CpuDevice {
  public:
-  CpuDevice(DeviceId id, const DeviceThreads& threads, std::int64_t memory_bytes,
-            const Clock& clock, TraceRecorder* trace);
+  // client, and its scope, which is held by what is in flight.
+  CpuDevice(Client& client, Scope& scope, DeviceId id, const DeviceThreads& threads,
+            std::int64_t memory_bytes, const Clock& clock, TraceRecorder* trace);
 
+  Client& client() const { return client_; }
+  Scope& scope() const { return scope_; }
   DeviceId id() const { return id_; }
   MemoryPool& memory() const { return *memory_; }
   Executor& executor() const { return *threads_.executor; }
@@ -31,14 +45,13 @@ class CpuDevice {
   TraceLane put_lane() const { return put_lane_; }
   TraceName put_name() const { return put_name_; }
 
-  // execution, whose inputs are there, runs after those before it; here and now if none is before
-  // it and it is short. Takes over one reference.
-  void enqueue(Execution& execution);
-  // The execution that was running is over: the next one is submitted.
+  // What has all that it needs runs after those before it; here and now if none is before it and
+  // it is short. Takes over one reference.
+  void enqueue(InLine& ready);
+  // What was running is over: the next one is submitted.
   void next();
-  // The threads have closed: the execution that was submitted is not run, and those in the line
-  // (returned, linked) never will be.
-  Execution* drop_queued();
+  // The threads have closed: what was submitted is not run, and what stands in the line fails.
+  void drop_queued();
   // Its failure and restart (Client::kill, Client::restart).
   void kill(const Error& error);
   Status restart();
@@ -54,6 +67,8 @@ class CpuDevice {
  private:
   Status death() const;
 
+  Client& client_;
+  Scope& scope_;
   const DeviceId id_;
   const DeviceThreads threads_;
   const Ref<MemoryPool> memory_;
@@ -70,8 +85,8 @@ class CpuDevice {
   Promise<void> failed_promise_ MILLRACE_GUARDED_BY(mutex_);
   Future<void> failed_ MILLRACE_GUARDED_BY(mutex_) = failed_promise_.future();
   bool running_ MILLRACE_GUARDED_BY(mutex_) = false;
-  Execution* first_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
-  Execution* last_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
+  InLine* first_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
+  InLine* last_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace millrace::devices::cpu

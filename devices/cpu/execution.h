@@ -15,7 +15,7 @@
 #include "millrace/devices/client.h"
 #include "millrace/devices/cpu/buffer.h"
 #include "millrace/devices/cpu/compile/compiled.h"
-#include "millrace/devices/cpu/device.h"
+#include "millrace/devices/cpu/devices.h"
 #include "millrace/devices/cpu/shape_cache.h"
 #include "millrace/devices/pooled_array.h"
 
@@ -27,11 +27,12 @@ namespace millrace::devices::cpu {
 // device's threads, as the first part of the execution. Thread-safety: thread-safe.
 class CpuExecutable final : public ExecutableBody {
  public:
-  CpuExecutable(CpuClient& client, const Program& program, std::shared_ptr<const Compiled> compiled,
-                std::optional<DeviceId> device, bool deterministic);
+  CpuExecutable(CpuDevices& devices, const Program& program,
+                std::shared_ptr<const Compiled> compiled, std::optional<DeviceId> device,
+                bool deterministic);
 
   const std::string& name() const override { return program_.name(); }
-  Client& client() const override;
+  Client& client() const override { return devices_.client; }
   std::span<const Shape> input_shapes() const override { return compiled_->inputs(); }
   std::span<const Shape> output_shapes() const override { return compiled_->outputs(); }
   std::span<const bool> donated_inputs() const override {
@@ -65,7 +66,7 @@ class CpuExecutable final : public ExecutableBody {
   Result<Ref<CpuExecutable>> refined(std::span<const Buffer> arguments);
   void note_launch(CpuExecutable& refined);
 
-  CpuClient& client_;
+  CpuDevices& devices_;
   const Program program_;
   const std::shared_ptr<const Compiled> compiled_;
   const std::optional<DeviceId> device_;  // that it is bound to
@@ -83,7 +84,7 @@ class CpuExecutable final : public ExecutableBody {
 
 // Life: waits for inputs -> stands in the device's line -> runs -> ends. Owned by what will call
 // it next: input waiters, the line, the executor.
-class Execution final : public RefCounted, public Work, public Pooled {
+class Execution final : public RefCounted, public InLine, public Pooled {
  public:
   using Pooled::operator new;
   using Pooled::operator delete;
@@ -92,19 +93,17 @@ class Execution final : public RefCounted, public Work, public Pooled {
 
   // Takes the inputs (donated ones away from their handles), makes the outputs and starts to wait.
   // Consumes the caller's reference.
-  LaunchResult launch(CpuClient& client, const LaunchArguments& call);
+  LaunchResult launch(const LaunchArguments& call);
 
   void run() noexcept override;
   void drop() noexcept override;
-  bool is_short() const { return executable_->is_short(); }
-
-  Execution* next_in_line = nullptr;
+  bool is_short() const override { return executable_->is_short(); }
+  void fail_unrun() override;
 
  private:
   class InputWaiter;
 
   void input_done();
-  void fail_unrun();
   Status run_program();
   Status assign_blocks();
   Ref<Block> donated_block(std::size_t output) const;

@@ -1,5 +1,5 @@
 // The interpreter of unfused operations: runs a function op by op, every op by its definition
-// (devices/cpu/kernels/kernel.h), each result in memory of its own. Slow and plain: the oracle
+// (devices/cpu/kernels/call.h), each result in memory of its own. Slow and plain: the oracle
 // that compiled programs are tested against.
 #pragma once
 

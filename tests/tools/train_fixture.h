@@ -13,7 +13,7 @@
 #include "millrace/devices/device.h"
 #include "millrace/devices/device_body.h"
 #include "millrace/devices/sim/sim_client.h"
-#include "millrace/tools/train/training.h"
+#include "millrace/tools/train/recovery.h"
 #include "tests/support/simulation.h"
 
 namespace millrace::train::testing {

@@ -16,7 +16,7 @@
 #include "millrace/core/async/coroutine.h"
 #include "millrace/core/base/fault_point.h"
 #include "millrace/tools/api/runtime.h"
-#include "millrace/tools/train/training.h"
+#include "millrace/tools/train/recovery.h"
 #include "millrace/transfer/fake_source.h"
 #include "tests/support/paths.h"
 #include "tests/support/temp_folder.h"

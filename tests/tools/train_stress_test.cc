@@ -10,7 +10,7 @@
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/async/coroutine.h"
 #include "millrace/tools/api/runtime.h"
-#include "millrace/tools/train/training.h"
+#include "millrace/tools/train/recovery.h"
 #include "millrace/transfer/fake_source.h"
 #include "tests/support/paths.h"
 

@@ -12,7 +12,7 @@
 #include "millrace/tools/commands/train_view.h"
 #include "millrace/tools/train/awaiting.h"
 #include "millrace/tools/train/model.h"
-#include "millrace/tools/train/training.h"
+#include "millrace/tools/train/recovery.h"
 #include "millrace/transfer/array_source.h"
 #include "millrace/transfer/fake_source.h"
 #include "millrace/transfer/formats/idx_dataset.h"

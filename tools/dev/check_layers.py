@@ -134,11 +134,20 @@ def rings(edges):
             for node in edges if node in reached[node]}
 
 
+def unit_of(path, text, targets):
+    """The header that a source implements, which it includes first and apart, without its suffix; else the file itself."""
+    first = text.split('#include', 1)[-1].split('\n\n')[0]
+    if path.endswith('.cc') and first.startswith(' "millrace/') and first.count('#include') == 0:
+        if os.path.dirname(targets[0]) == os.path.dirname(path):
+            path = targets[0]
+    return os.path.splitext(path)[0]
+
+
 def check_cycles(texts, problems):
     edges = {}
     for path, text in texts.items():
-        unit, room = os.path.splitext(path)[0], path.split('/')[0]
         targets = [t for _, spelled, _ in tree.includes(text) if (t := tree.ours(spelled))]
+        unit, room = unit_of(path, text, targets), path.split('/')[0]
         if room in tree.ROOMS:
             units = {os.path.splitext(t)[0] for t in targets if t.split('/')[0] == room}
             edges.setdefault(unit, set()).update(units - {unit})

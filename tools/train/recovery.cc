@@ -10,7 +10,7 @@
 // device that is gone reaches the next one. What is committed lies in host memory: the checkpointer
 // copies it every so many steps (checkpoint.h), and with --checkpoint it is what was published,
 // kept. Copies on the devices would be cheaper by one transfer, but are lost with them.
-#include "millrace/tools/train/training.h"
+#include "millrace/tools/train/recovery.h"
 
 #include "millrace/core/observe/log.h"
 #include "millrace/tools/train/attempt.h"

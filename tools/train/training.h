@@ -14,7 +14,6 @@
 
 #include "millrace/actors/restart_limit.h"
 #include "millrace/actors/system.h"
-#include "millrace/core/async/coroutine.h"
 #include "millrace/core/async/environment.h"
 #include "millrace/core/observe/trace.h"
 #include "millrace/devices/device.h"
@@ -91,13 +90,5 @@ class TrainingListener {
   // Steps and epochs that come after what was committed are reported once more.
   virtual void on_recovery(const RecoveryReport& /*recovery*/) {}
 };
-
-// Fails with the first error of any part, after everything it started has ended: loader and group
-// closed, no step and no checkpoint in flight. A checkpoint that cannot be written ends it, too; a
-// device that fails does not, within the limit of restarts.
-// kCancelled on stop, kDeadlineExceeded at the deadline, both within the time that the devices need
-// to end what they have begun. listener may be nullptr.
-Task<TrainingReport> train(TrainingParts parts, TrainingOptions options,
-                           TrainingListener* listener);
 
 }  // namespace millrace::train

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "millrace/devices/cpu/kernels/kernel.h"
+#include "millrace/devices/cpu/kernels/call.h"
 #include "millrace/devices/stablehlo/specialise/known.h"
 
 namespace millrace::devices::cpu::definition {

@@ -15,11 +15,10 @@
 #include "millrace/devices/cpu/kernels/base/scratch.h"
 #include "millrace/devices/cpu/kernels/custom_call.h"
 #include "millrace/devices/cpu/kernels/functions/scalar_op.h"
+#include "millrace/devices/cpu/kernels/kernel.h"
 #include "millrace/devices/stablehlo/ir/module.h"
 
 namespace millrace::devices::cpu::definition {
-
-class Kernel;
 
 // Made by choose/make_kernel.h. Thread-safety: immutable.
 class Body {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "millrace/devices/cpu/kernels/kernel.h"
-
 namespace millrace::devices::cpu::definition {
 
 const ScalarOp* Body::only_op() const {

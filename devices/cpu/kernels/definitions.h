@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "millrace/devices/cpu/kernels/base/dim_vector.h"
-#include "millrace/devices/cpu/kernels/kernel.h"
+#include "millrace/devices/cpu/kernels/call.h"
 
 namespace millrace::devices::cpu::definition {
 

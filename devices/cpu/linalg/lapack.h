@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-#include "millrace/devices/cpu/kernels/kernel.h"
+#include "millrace/devices/cpu/kernels/call.h"
 
 namespace millrace::devices::cpu::linalg {
 

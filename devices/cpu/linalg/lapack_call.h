@@ -11,7 +11,7 @@
 #include <span>
 #include <string_view>
 
-#include "millrace/devices/cpu/kernels/kernel.h"
+#include "millrace/devices/cpu/kernels/call.h"
 #include "millrace/devices/cpu/linalg/lapack_library.h"
 
 namespace millrace::devices::cpu::linalg {

@@ -2,7 +2,7 @@
 // (stored - zero point) * scale.
 #pragma once
 
-#include "millrace/devices/cpu/kernels/kernel.h"
+#include "millrace/devices/cpu/kernels/call.h"
 
 namespace millrace::devices::cpu::definition {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "millrace/devices/cpu/client.h"
 #include "millrace/devices/cpu/serialized_program.h"
 #include "millrace/devices/launch_check.h"
 #include "millrace/devices/shape.h"
@@ -23,10 +22,10 @@ std::unique_ptr<bool[]> flags(const Compiled& compiled) {
 
 }  // namespace
 
-CpuExecutable::CpuExecutable(CpuClient& client, const Program& program,
+CpuExecutable::CpuExecutable(CpuDevices& devices, const Program& program,
                              std::shared_ptr<const Compiled> compiled,
                              std::optional<DeviceId> device, bool deterministic)
-    : client_(client),
+    : devices_(devices),
       program_(program),
       compiled_(std::move(compiled)),
       device_(device),
@@ -36,13 +35,11 @@ CpuExecutable::CpuExecutable(CpuClient& client, const Program& program,
       refinements_(are_complete(compiled_->inputs())
                        ? nullptr
                        : std::make_unique<ShapeCache<Ref<CpuExecutable>>>(kMaxRefinements)) {
-  if (client.options().trace != nullptr) trace_name_ = client.options().trace->name(name());
+  if (devices.options.trace != nullptr) trace_name_ = devices.options.trace->name(name());
 }
 
-Client& CpuExecutable::client() const { return client_; }
-
 Status CpuExecutable::launch(const LaunchArguments& call, std::span<LaunchResult> results) {
-  MILLRACE_TRY_STATUS(check_launch(*this, client_, call));
+  MILLRACE_TRY_STATUS(check_launch(*this, client(), call));
   if (refinements_ == nullptr) return start(call, results);
   MILLRACE_TRY(const Ref<CpuExecutable> one, refined(call.arguments[0]));
   note_launch(*one);
@@ -57,7 +54,7 @@ Result<Ref<CpuExecutable>> CpuExecutable::refined(std::span<const Buffer> argume
     Result<std::shared_ptr<const Compiled>> compiled = compiled_->refined(shapes);
     if (!compiled)
       return std::unexpected(compiled.error().with_context("a launch of " + program_.name()));
-    return make_ref<CpuExecutable>(client_, program_, std::move(*compiled), device_,
+    return make_ref<CpuExecutable>(devices_, program_, std::move(*compiled), device_,
                                    deterministic_);
   };
   MILLRACE_TRY(Ref<CpuExecutable> one,
@@ -100,17 +97,17 @@ Status CpuExecutable::prepare() {
 
 Status CpuExecutable::start(const LaunchArguments& call, std::span<LaunchResult> results) {
   const DeviceId id = call.devices[0];
-  MILLRACE_TRY(CpuDevice* const device, client_.find(id));
+  MILLRACE_TRY(CpuDevice* const device, devices_.find(id));
   if (device_ && *device_ != id) {
     return fail(ErrorCode::kInvalidArgument, name() + " was compiled for CPU device " +
                                                  std::to_string(index(*device_)) + ", not " +
                                                  std::to_string(index(id)));
   }
   MILLRACE_TRY_STATUS(device->alive());
-  Scope::Hold hold = client_.scope().hold();
-  if (!hold) return std::unexpected(client_.scope().closed_error());
+  Scope::Hold hold = devices_.scope.hold();
+  if (!hold) return std::unexpected(devices_.scope.closed_error());
   auto* execution = new Execution(*device, Ref<CpuExecutable>::share(this), std::move(hold));
-  results[0] = execution->launch(client_, call);
+  results[0] = execution->launch(call);
   return {};
 }
 
@@ -123,12 +120,12 @@ void CpuExecutable::took(Duration time) {
 
 bool CpuExecutable::is_short() const {
   const Duration::rep time = usual_time_.load(std::memory_order_relaxed);
-  return time >= 0 && Duration(time) < client_.options().inline_time;
+  return time >= 0 && Duration(time) < devices_.options.inline_time;
 }
 
 Result<std::string> CpuExecutable::serialize() const {
   return SerializedProgram{.code = program_.code(),
-                           .compiler = compiler_digest(client_),
+                           .compiler = compiler_digest(client()),
                            .deterministic = deterministic_,
                            .device = device_,
                            .choices = compiled_->choices()}
@@ -178,7 +175,7 @@ Execution::Execution(CpuDevice& device, Ref<CpuExecutable> executable, Scope::Ho
       hold_(std::move(hold)),
       done_(make_ref<QuietCell>()) {}
 
-LaunchResult Execution::launch(CpuClient& client, const LaunchArguments& call) {
+LaunchResult Execution::launch(const LaunchArguments& call) {
   const std::span<const Buffer> arguments = call.arguments[0];
   const std::span<const Shape> shapes = executable_->output_shapes();
   stop_ = call.stop;
@@ -197,7 +194,7 @@ LaunchResult Execution::launch(CpuClient& client, const LaunchArguments& call) {
   PooledArray<Buffer> handles(shapes.size());
   for (std::size_t o = 0; o < shapes.size(); ++o) {
     outputs_[o] = make_ref<CpuArray>();
-    handles[o] = Buffer(make_ref<CpuBuffer>(client, device_, shapes[o], outputs_[o]));
+    handles[o] = Buffer(make_ref<CpuBuffer>(device_, shapes[o], outputs_[o]));
   }
   LaunchResult result{Buffers(std::span<const Buffer>(handles.span())), Future<void>(done_)};
   for (const Ref<CpuArray>& input : inputs_) {
@@ -248,13 +245,8 @@ void Execution::run() noexcept {
 }
 
 void Execution::drop() noexcept {
-  Execution* in_line = device_.drop_queued();
-  fail_unrun();
-  while (in_line != nullptr) {
-    Execution* const next = in_line->next_in_line;
-    in_line->fail_unrun();
-    in_line = next;
-  }
+  device_.drop_queued();
+  fail_unrun();  // which may be the client's end
 }
 
 void Execution::fail_unrun() {

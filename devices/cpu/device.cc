@@ -2,13 +2,13 @@
 
 #include <utility>
 
-#include "millrace/devices/cpu/execution.h"
-
 namespace millrace::devices::cpu {
 
-CpuDevice::CpuDevice(DeviceId id, const DeviceThreads& threads, std::int64_t memory_bytes,
-                     const Clock& clock, TraceRecorder* trace)
-    : id_(id),
+CpuDevice::CpuDevice(Client& client, Scope& scope, DeviceId id, const DeviceThreads& threads,
+                     std::int64_t memory_bytes, const Clock& clock, TraceRecorder* trace)
+    : client_(client),
+      scope_(scope),
+      id_(id),
       threads_(threads),
       memory_(make_ref<MemoryPool>(memory_bytes)),
       clock_(clock),
@@ -20,44 +20,48 @@ CpuDevice::CpuDevice(DeviceId id, const DeviceThreads& threads, std::int64_t mem
   put_name_ = trace->name("put");
 }
 
-void CpuDevice::enqueue(Execution& execution) {
+void CpuDevice::enqueue(InLine& ready) {
   {
     MutexLock lock(mutex_);
     if (running_) {
-      execution.next_in_line = nullptr;
-      (last_ == nullptr ? first_ : last_->next_in_line) = &execution;
-      last_ = &execution;
+      ready.next_in_line = nullptr;
+      (last_ == nullptr ? first_ : last_->next_in_line) = &ready;
+      last_ = &ready;
       return;
     }
     running_ = true;
   }
-  if (execution.is_short()) {
-    execution.run();
+  if (ready.is_short()) {
+    ready.run();
   } else {
-    threads_.executor->submit(&execution);
+    threads_.executor->submit(&ready);
   }
 }
 
-Execution* CpuDevice::drop_queued() {
-  MutexLock lock(mutex_);
-  running_ = false;
-  last_ = nullptr;
-  return std::exchange(first_, nullptr);
+void CpuDevice::drop_queued() {
+  InLine* dropped = nullptr;
+  {
+    MutexLock lock(mutex_);
+    running_ = false;
+    last_ = nullptr;
+    dropped = std::exchange(first_, nullptr);
+  }
+  while (dropped != nullptr) std::exchange(dropped, dropped->next_in_line)->fail_unrun();
 }
 
 void CpuDevice::next() {
-  Execution* execution = nullptr;
+  InLine* ready = nullptr;
   {
     MutexLock lock(mutex_);
-    execution = first_;
-    if (execution == nullptr) {
+    ready = first_;
+    if (ready == nullptr) {
       running_ = false;
       return;
     }
-    first_ = execution->next_in_line;
+    first_ = ready->next_in_line;
     if (first_ == nullptr) last_ = nullptr;
   }
-  threads_.executor->submit(execution);
+  threads_.executor->submit(ready);
 }
 
 void CpuDevice::kill(const Error& error) {

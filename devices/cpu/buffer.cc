@@ -4,20 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "millrace/devices/cpu/client.h"
 #include "millrace/devices/cpu/copy.h"
 
 namespace millrace::devices::cpu {
-
-CpuBuffer::CpuBuffer(CpuClient& client, CpuDevice& device, const Shape& shape, Ref<CpuArray> array)
-    : client_(client),
-      device_(device),
-      shape_(shape),
-      life_(device.life()),
-      array_(std::move(array)) {}
-
-Client& CpuBuffer::client() const { return client_; }
-DeviceId CpuBuffer::device() const { return device_.id(); }
 
 Ref<CpuArray> CpuBuffer::array() const {
   if (life_ != device_.life()) return nullptr;
@@ -65,9 +54,9 @@ Future<void> CpuBuffer::copy_to_host(std::span<std::byte> destination, Owner kee
                                                  " into " + std::to_string(destination.size()) +
                                                  " bytes");
   }
-  Scope::Hold hold = client_.scope().hold();
+  Scope::Hold hold = device_.scope().hold();
   if (!hold) {  // after close what is there can still be read, here and now
-    if (!array->ready()->complete()) return client_.scope().closed_error();
+    if (!array->ready()->complete()) return device_.scope().closed_error();
     if (const Error* error = array->ready()->error()) return *error;
     if (!destination.empty()) {
       std::memcpy(destination.data(), array->block()->data(), destination.size());

@@ -1,0 +1,51 @@
+// CpuDevices: what the parts of a CPU client share: its options, its devices, and the scope that
+// its close waits for.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "millrace/core/async/executor.h"
+#include "millrace/core/async/scope.h"
+#include "millrace/core/base/clock.h"
+#include "millrace/core/observe/trace.h"
+#include "millrace/devices/client.h"
+#include "millrace/devices/cpu/compile/compiled.h"
+#include "millrace/devices/cpu/device.h"
+
+namespace millrace::devices::cpu {
+
+// From a program to what runs it; cpu::compile (compile.h), or a test's own. chosen: as there.
+using CompileFunction = std::function<Result<std::shared_ptr<const Compiled>>(
+    const Program&, const CompileOptions&, const KernelChoices* chosen)>;
+
+struct CpuClientOptions {
+  // One entry per device. Programs and copies run there, never on the executors of actors, so that
+  // neither keeps the other from running.
+  std::vector<DeviceThreads> threads = {};
+  const Clock* clock = &steady_clock();
+  TraceRecorder* trace = nullptr;  // launches and puts, on lanes "device N" and "device N puts"
+  std::int64_t memory_bytes = 0;   // per device; 0: what the system has
+  // A program whose last executions took less is run by the launch itself, if its inputs are there
+  // and the device is idle: a wake-up would cost more. 0: never, every program runs on the device's
+  // threads.
+  Duration inline_time{0};
+  CompileFunction compile = {};  // needed
+};
+
+// Owned by its client. Thread-safety: as its parts.
+class CpuDevices {
+ public:
+  CpuDevices(Client& of, CpuClientOptions given);
+
+  // kInvalidArgument for a device, or a memory of it, that is not there; memory -1: its only one.
+  Result<CpuDevice*> find(DeviceId device, int memory = -1) const;
+
+  Client& client;
+  const CpuClientOptions options;
+  Scope scope{"the CPU client"};  // held by what is in flight
+  std::vector<std::unique_ptr<CpuDevice>> all;
+};
+
+}  // namespace millrace::devices::cpu
