@@ -1,6 +1,6 @@
 // Graph: the compiler's own form of a program: functions inlined, attributes decoded for kernels,
-// values numbered. lower() makes it from the ir, simplify() rewrites it. Then fuse.cc finds the
-// loops, units.h their order, storage.h the places of values, and emit.h makes the steps.
+// values numbered. lower() makes it from the ir, simplify() rewrites it. plan.h has the passes that
+// follow.
 #pragma once
 
 #include <cstddef>
