@@ -16,7 +16,7 @@
 
 #include "millrace/core/async/parallel_for.h"
 #include "millrace/devices/cpu/compile/native_ops.h"
-#include "millrace/devices/cpu/compile/plan.h"
+#include "millrace/devices/cpu/compile/make_plan.h"
 #include "millrace/devices/cpu/compile/run_context.h"
 #include "millrace/devices/stablehlo/bytecode/read_bytecode.h"
 #include "millrace/devices/stablehlo/read_program.h"
@@ -140,7 +140,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!function.is_declaration()) census.add(function.body().block(), false);
   }
   if (census.ops > 1000) return 0;
-  const auto plan = Plan::create(*module, {.deterministic = true});
+  const auto plan = make_plan(*module, {.deterministic = true});
   if (plan && census.small) run_once(**plan, census.loops);
   return 0;
 }

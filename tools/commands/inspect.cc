@@ -14,7 +14,7 @@
 #include "millrace/core/base/printed.h"
 #include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/cpu/compile/compile.h"
-#include "millrace/devices/cpu/compile/plan.h"
+#include "millrace/devices/cpu/compile/make_plan.h"
 #include "millrace/devices/program.h"
 #include "millrace/devices/shape.h"
 #include "millrace/devices/stablehlo/bytecode/write_bytecode.h"
@@ -70,7 +70,7 @@ Result<std::string> time_ops(const devices::Program& program, const InspectFlags
   MILLRACE_TRY(const RuntimeOptions options, runtime_options(flags));
   const auto module = devices::cpu::read_to_run(program, given.shapes);
   if (!module) return rejected(module.error(), flags.file);
-  const auto plan = devices::cpu::Plan::create(*module, {.deterministic = flags.deterministic});
+  const auto plan = devices::cpu::make_plan(*module, {.deterministic = flags.deterministic});
   if (!plan) return rejected(plan.error(), flags.file);
   std::vector<const void*> inputs;
   for (const auto& array : given.arrays) inputs.push_back(array.bytes().data());

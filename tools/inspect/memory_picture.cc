@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "millrace/devices/cpu/compile/compile.h"
-#include "millrace/devices/cpu/compile/plan.h"
+#include "millrace/devices/cpu/compile/make_plan.h"
 #include "millrace/tools/inspect/program_facts.h"
 #include "millrace/tools/trace/svg.h"
 
@@ -168,7 +168,7 @@ const std::string& MemoryMap::step_at(std::size_t time) const {
 Result<MemoryMap> memory_map(const devices::Program& program,
                              std::span<const devices::Shape> shapes) {
   MILLRACE_TRY(const stablehlo::ir::Module module, cpu::read_to_run(program, shapes));
-  MILLRACE_TRY(const auto plan, cpu::Plan::create(module, {}));
+  MILLRACE_TRY(const auto plan, cpu::make_plan(module, {}));
   const cpu::compiler::BufferTable& buffers = plan->buffers();
   MemoryMap map{.program = program.name(),
                 .steps = {},

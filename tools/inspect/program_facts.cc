@@ -12,7 +12,7 @@
 #include "millrace/core/base/philox.h"
 #include "millrace/core/base/printed.h"
 #include "millrace/devices/cpu/compile/compile.h"
-#include "millrace/devices/cpu/compile/plan.h"
+#include "millrace/devices/cpu/compile/make_plan.h"
 #include "millrace/devices/cpu/compile/run_context.h"
 #include "millrace/devices/cpu/kernels/base/scalar.h"
 #include "millrace/devices/shape.h"
@@ -97,7 +97,7 @@ void add_plan(const devices::Program& program, std::span<const devices::Shape> s
     facts["open"] = true;
     return;
   }
-  const auto plan = module ? cpu::Plan::create(*module, {})
+  const auto plan = module ? cpu::make_plan(*module, {})
                            : Result<std::unique_ptr<cpu::Plan>>(std::unexpected(module.error()));
   if (!plan) {
     facts["not_planned"] = plan.error().to_string();

@@ -1,5 +1,5 @@
 // make_kernel: from an operation to the kernel that its row of stablehlo/ir/ops.inc names, above
-// all families. The compiler has faster ones for what models are made of (compile/node_kernel.h).
+// all families. The compiler has faster ones for what models are made of (compile/unit_kernel.h).
 #pragma once
 
 #include <memory>

@@ -9,7 +9,7 @@
 #include "millrace/core/base/mutex.h"
 #include "millrace/devices/cpu/choose/make_kernel.h"
 #include "millrace/devices/cpu/compile/native_ops.h"
-#include "millrace/devices/cpu/compile/plan.h"
+#include "millrace/devices/cpu/compile/make_plan.h"
 #include "millrace/devices/shape.h"
 #include "millrace/devices/stablehlo/read_program.h"
 #include "millrace/devices/stablehlo/specialise/specialise.h"
@@ -56,7 +56,7 @@ class Unplanned final : public Compiled {
     if (ready_.load() != nullptr || !are_complete(inputs_)) return {};
     MutexLock lock(mutex_);
     if (!planned_) {
-      planned_.emplace(Plan::create(*module_, options_));
+      planned_.emplace(make_plan(*module_, options_));
       module_ = nullptr;
       if (*planned_) ready_.store(planned_->value().get());
     }
@@ -116,7 +116,7 @@ Result<std::shared_ptr<const Compiled>> compile(const Program& program,
   if (stablehlo::specialise::is_needed(module)) return Unplanned::create(std::move(module), how);
   how.stop = options.stop;
   if (chosen != nullptr) how.chosen = *chosen;
-  return Plan::create(module, how);
+  return make_plan(module, how);
 }
 
 }  // namespace millrace::devices::cpu

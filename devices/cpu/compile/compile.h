@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "millrace/devices/cpu/compile/compiled.h"
+#include "millrace/devices/cpu/compile/make_plan.h"
 #include "millrace/devices/program.h"
 #include "millrace/devices/stablehlo/ir/module.h"
 
@@ -14,7 +15,7 @@ namespace millrace::devices::cpu {
 namespace ir = stablehlo::ir;
 
 // Text or bytecode, verified, with the CPU device's own operations where it has them
-// (native_ops.h): what Plan::create takes. A program whose arguments have dynamic shapes is refined
+// (native_ops.h): what make_plan() takes. A program whose arguments have dynamic shapes is refined
 // for arguments of these shapes, or stays as it was written if there are none. Errors carry
 // line:column or byte.
 Result<ir::Module> read_to_run(const Program& program, std::span<const Shape> shapes = {});

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "millrace/devices/cpu/compile/node_kernel.h"
+#include "millrace/devices/cpu/compile/unit_kernel.h"
 #include "millrace/devices/cpu/kernels/base/dim_vector.h"
 #include "millrace/devices/cpu/kernels/contraction/gemm.h"
 #include "millrace/devices/cpu/kernels/convolution/gemm_convolution.h"
@@ -146,7 +146,7 @@ class Prepared {
 };
 
 // A kernel of oneDNN, between what prepares its operands and what narrows its result.
-NodeKernel onednn_kernel(const Graph& graph, const Node& n, const Prepared& first,
+UnitKernel onednn_kernel(const Graph& graph, const Node& n, const Prepared& first,
                          const Prepared& second, std::size_t top,
                          std::unique_ptr<OneDnnKernel> kernel) {
   const Shape& result = graph.shape(n.outputs[0]);
@@ -158,14 +158,16 @@ NodeKernel onednn_kernel(const Graph& graph, const Node& n, const Prepared& firs
   }
   const OneDnnKernel* const onednn = kernel.get();
   return {.name = std::string(n.name),
+          .location = n.location,
+          .needs = {.inputs = n.inputs,
+                    .outputs = n.outputs,
+                    .scratch_bytes = top + onednn->scratch_bytes()},
           .run = always([=](const StepFrame& f) {
             const void* inputs[2] = {first.run(f.in(), f), second.run(f.in(1), f)};
             void* const output = narrow ? f.scratch + sums : f.out();
             onednn->run(*f.state, inputs, output, f.scratch + top, f.parallel);
             if (narrow) narrow->run(output, f.out(), f.parallel);
           }),
-          .scratch_bytes = top + onednn->scratch_bytes(),
-          .inputs = n.inputs,
           .onednn = std::move(kernel)};
 }
 
@@ -242,7 +244,7 @@ const Node* reverse_of_weights(const Graph& graph, const Node& n) {
 
 }  // namespace
 
-Result<NodeKernel> dot_kernel(const Graph& graph, const Node& n) {
+Result<UnitKernel> dot_kernel(const Graph& graph, const Node& n) {
   const Shape lhs = graph.shape(n.inputs[0]), rhs = graph.shape(n.inputs[1]),
               result = graph.shape(n.outputs[0]);
   const std::int64_t inner = terms_of(n.dot, lhs);
@@ -279,7 +281,7 @@ Result<NodeKernel> dot_kernel(const Graph& graph, const Node& n) {
   });
 }
 
-Result<NodeKernel> convolution_kernel(const Graph& graph, const Node& n, const PlanOptions& options,
+Result<UnitKernel> convolution_kernel(const Graph& graph, const Node& n, const PlanOptions& options,
                                       KernelChoices& choices) {
   const Shape lhs = graph.shape(n.inputs[0]), rhs = graph.shape(n.inputs[1]),
               result = graph.shape(n.outputs[0]);
@@ -319,8 +321,8 @@ Result<NodeKernel> convolution_kernel(const Graph& graph, const Node& n, const P
   }
   std::size_t top = 0;
   const Prepared left(lhs, true, {}, 0, top), right(rhs, true, flip, flip_from, top);
-  NodeKernel made = onednn_kernel(graph, n, left, right, top, std::move(chosen.kernel->kernel));
-  if (form.weights == WeightsUse::kBeforeReverse) made.inputs[1] = reverse->inputs[0];
+  UnitKernel made = onednn_kernel(graph, n, left, right, top, std::move(chosen.kernel->kernel));
+  if (form.weights == WeightsUse::kBeforeReverse) made.needs.inputs[1] = reverse->inputs[0];
   made.name += form.spec.kind == ConvolutionKind::kForward        ? " forward"
                : form.spec.kind == ConvolutionKind::kBackwardData ? " backward data"
                                                                   : " backward weights";

@@ -1,4 +1,4 @@
-#include "millrace/devices/cpu/compile/node_kernel.h"
+#include "millrace/devices/cpu/compile/unit_kernel.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,6 @@
 // Graph: the compiler's own form of a program: functions inlined, attributes decoded for kernels,
-// values numbered. lower() makes it from the ir, simplify() rewrites it. Then fuse.cc finds the
-// loops, units.h their order, storage.h the places of values, and emit.h makes the steps.
+// values numbered. lower() makes it from the ir, simplify() rewrites it. plan.h has the passes that
+// follow.
 #pragma once
 
 #include <cstddef>
@@ -164,11 +164,6 @@ View resolve(const Graph& graph, ValueId v, bool all = false);
 ValueId strip(const Graph& graph, ValueId v);
 // Whether node is a reshape that strip() goes through.
 bool is_unit_reshape(const Graph& graph, const Node& node);
-
-// lower.cc, with lower_op.h (its parts): the graph of `function`, calls and composites inlined.
-// kUnimplemented with "line:column: op: ..." for an op, an element type or an option that the CPU
-// device does not run.
-Result<Graph> lower(const ir::Module& module, const ir::Function& function);
 
 // simplify.cc: rewrites that make what follows simpler: operations that do nothing disappear, equal
 // ones become one, transposes move into dots, reductions split into those that a loop can do, and

@@ -1,4 +1,4 @@
-#include "millrace/devices/cpu/compile/graph.h"
+#include "millrace/devices/cpu/compile/lower.h"
 
 #include <cstring>
 #include <map>

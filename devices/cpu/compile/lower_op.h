@@ -1,4 +1,4 @@
-// The parts of lower() (graph.h). lower_op.cc lowers operations that are neither calls nor control
+// The parts of lower() (lower.h). lower_op.cc lowers operations that are neither calls nor control
 // flow; lower_region.cc elementwise ones and the bodies of reduce, scatter and sort. one_process.cc
 // decides whether a program is for one process: it then runs on one device, and its collectives
 // return their operands.

@@ -1,13 +1,18 @@
-#include "millrace/devices/cpu/compile/plan.h"
+#include "millrace/devices/cpu/compile/make_plan.h"
 
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "millrace/devices/cpu/compile/emit.h"
 #include "millrace/devices/cpu/compile/graph.h"
+#include "millrace/devices/cpu/compile/lower.h"
+#include "millrace/devices/cpu/compile/placement.h"
+#include "millrace/devices/cpu/compile/steps.h"
+#include "millrace/devices/cpu/kernels/movement/strided.h"
+#include "millrace/devices/memory_pool.h"
 
 namespace millrace::devices::cpu {
 namespace {
@@ -48,9 +53,27 @@ Result<std::vector<int>> donors(const ir::Function& function) {
   return list;
 }
 
+// The bytes of the constants; a splat is expanded. oneDNN and the loops want aligned memory.
+Status add_constants(const compiler::Graph& graph, const std::vector<compiler::ValueId>& values,
+                     PlanParts& parts) {
+  for (const compiler::ValueId v : values) {
+    const compiler::Node& n = *graph.producer(v);
+    const Shape& shape = graph.shape(v);
+    const std::size_t size = shape.size_bytes();
+    MILLRACE_TRY(SystemMemory bytes, allocate_memory(size, "a constant of a program"));
+    if (n.splat && shape.elements() > 1)
+      fill_splat(bytes.get(), n.data.get(), byte_width(shape.dtype()), shape.elements());
+    else
+      std::memcpy(bytes.get(), n.data.get(), size);
+    parts.constants.emplace_back(std::move(bytes));
+    parts.constant_bytes += size;
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Plan>> Plan::create(const ir::Module& module, const PlanOptions& options) {
+Result<std::unique_ptr<Plan>> make_plan(const ir::Module& module, const PlanOptions& options) {
   const ir::Function* function = entry(module, options.function);
   if (function == nullptr) {
     return fail(ErrorCode::kInvalidArgument, "the program has no function @" + options.function);
@@ -58,13 +81,24 @@ Result<std::unique_ptr<Plan>> Plan::create(const ir::Module& module, const PlanO
   MILLRACE_TRY(compiler::Graph graph, compiler::lower(module, *function));
   MILLRACE_TRY(const std::vector<int> wanted, donors(*function));
   compiler::simplify(graph);
-  MILLRACE_TRY(PlanParts parts, compiler::emit(graph, options, wanted));
-  parts.donated = donated_arguments(*function);
+  PlanParts parts{.donated = donated_arguments(*function)};
+  for (const compiler::ValueId v : graph.root.parameters) parts.inputs.push_back(graph.shape(v));
+  for (const compiler::ValueId v : graph.root.results) parts.outputs.push_back(graph.shape(v));
+  const compiler::Owners owners(graph);
+  const compiler::Units units = compiler::make_units(graph, owners);
+  MILLRACE_TRY(std::vector<compiler::UnitKernel> kernels,
+               compiler::choose_kernels(graph, owners, units, options, parts.choices));
+  compiler::Placement places = compiler::place(graph, owners, units, kernels, wanted);
+  MILLRACE_TRY_STATUS(add_constants(graph, places.constants, parts));
+  parts.steps = compiler::make_steps(std::move(kernels), places.units, parts.kernels);
+  parts.aliases = std::move(places.aliases);
+  parts.buffers = std::move(places.buffers);
+  parts.arena_bytes = places.arena_bytes;
   if (options.chosen && parts.choices != *options.chosen) {
     return fail(ErrorCode::kDataLoss,
                 "the kernels that were chosen before are not those of this program");
   }
-  return std::unique_ptr<Plan>(new Plan(std::move(parts)));
+  return std::make_unique<Plan>(std::move(parts));
 }
 
 std::vector<int> donated_arguments(const ir::Function& function) {

@@ -1,4 +1,4 @@
-#include "millrace/devices/cpu/compile/node_kernel.h"
+#include "millrace/devices/cpu/compile/unit_kernel.h"
 
 #include <algorithm>
 #include <span>
@@ -41,14 +41,15 @@ bool does_nothing(const Graph& graph, const Node& n) {
 
 // A simple kernel of a node that changes its first inputs, which the frame has as outputs.
 template <class F>
-NodeKernel update(const Node& n, F run) {
-  NodeKernel made = simple_kernel(n, std::move(run));
-  made.updates = n.outputs.size();
-  made.inputs.erase(made.inputs.begin(), made.inputs.begin() + std::ssize(n.outputs));
+UnitKernel update(const Node& n, F run) {
+  UnitKernel made = simple_kernel(n, std::move(run));
+  const auto rest = n.inputs.begin() + std::ssize(n.outputs);
+  made.needs.updated = {n.inputs.begin(), rest};
+  made.needs.inputs = {rest, n.inputs.end()};
   return made;
 }
 
-NodeKernel pad_kernel(const Graph& graph, const Node& n) {
+UnitKernel pad_kernel(const Graph& graph, const Node& n) {
   const Shape &in = graph.shape(n.inputs[0]), &out = graph.shape(n.outputs[0]);
   const DimVector in_strides = dense_strides(in), out_strides = dense_strides(out);
   const auto width = static_cast<std::int64_t>(byte_width(in.dtype()));
@@ -74,7 +75,7 @@ NodeKernel pad_kernel(const Graph& graph, const Node& n) {
   });
 }
 
-NodeKernel concatenate_kernel(const Graph& graph, const Node& n) {
+UnitKernel concatenate_kernel(const Graph& graph, const Node& n) {
   const Shape& out = graph.shape(n.outputs[0]);
   const DimVector out_strides = dense_strides(out);
   const auto width = static_cast<std::int64_t>(byte_width(out.dtype()));
@@ -102,7 +103,7 @@ DType index_type(const Graph& graph, const Node& n, std::size_t first) {
   return n.inputs.size() > first ? graph.shape(n.inputs[first]).dtype() : DType::kI32;
 }
 
-NodeKernel dynamic_slice_kernel(const Graph& graph, const Node& n) {
+UnitKernel dynamic_slice_kernel(const Graph& graph, const Node& n) {
   return simple_kernel(n, [operand = graph.shape(n.inputs[0]), result = graph.shape(n.outputs[0]),
                            index = index_type(graph, n, 1)](const StepFrame& f) {
     dynamic_slice(operand, result, index, f.in(), Pointers<const void>(f, f.inputs.subspan(1)),
@@ -110,7 +111,7 @@ NodeKernel dynamic_slice_kernel(const Graph& graph, const Node& n) {
   });
 }
 
-NodeKernel dynamic_update_slice_kernel(const Graph& graph, const Node& n) {
+UnitKernel dynamic_update_slice_kernel(const Graph& graph, const Node& n) {
   return update(n, [operand = graph.shape(n.inputs[0]), part = graph.shape(n.inputs[1]),
                     index = index_type(graph, n, 2)](const StepFrame& f) {
     dynamic_update_slice(operand, part, index, f.in(), Pointers<const void>(f, f.inputs.subspan(1)),
@@ -118,7 +119,7 @@ NodeKernel dynamic_update_slice_kernel(const Graph& graph, const Node& n) {
   });
 }
 
-NodeKernel gather_kernel(const Graph& graph, const Node& n) {
+UnitKernel gather_kernel(const Graph& graph, const Node& n) {
   const auto walk =
       std::make_shared<const IndexedWalk>(graph.shape(n.inputs[0]), graph.shape(n.inputs[1]),
                                           graph.shape(n.outputs[0]), n.indexed, n.slice_sizes);
@@ -132,7 +133,7 @@ std::vector<DType> types_of(const Graph& graph, std::span<const ValueId> values)
   return types;
 }
 
-NodeKernel scatter_kernel(const Graph& graph, const Node& n) {
+UnitKernel scatter_kernel(const Graph& graph, const Node& n) {
   const std::size_t count = n.outputs.size();
   const Shape& operand = graph.shape(n.inputs[0]);
   const std::vector<std::int64_t> ones(static_cast<std::size_t>(operand.rank()), 1);
@@ -146,7 +147,7 @@ NodeKernel scatter_kernel(const Graph& graph, const Node& n) {
 }
 
 // The operands come before the initial values.
-NodeKernel reduce_kernel(const Graph& graph, const Node& n) {
+UnitKernel reduce_kernel(const Graph& graph, const Node& n) {
   const std::size_t count = n.outputs.size();
   return simple_kernel(
       n, [region = n.region, shape = graph.shape(n.inputs[0]), dims = n.dims, count,
@@ -158,13 +159,13 @@ NodeKernel reduce_kernel(const Graph& graph, const Node& n) {
       });
 }
 
-NodeKernel reduce_window_kernel(const Graph& graph, const Node& n) {
+UnitKernel reduce_window_kernel(const Graph& graph, const Node& n) {
   const std::size_t count = n.outputs.size();
   const Shape& shape = graph.shape(n.inputs[0]);
   const std::optional<TileOp> kind = count == 1 ? n.region->kind : std::nullopt;
   if ((kind == TileOp::kMaximum || kind == TileOp::kMinimum) && shape.dtype() == DType::kF32) {
     if (const auto g = pool_geometry(shape.dims(), n.window)) {
-      NodeKernel made = simple_kernel(
+      UnitKernel made = simple_kernel(
           n,
           [g = *g, maximum = kind == TileOp::kMaximum](const StepFrame& f) {
             pool(g, maximum, f.in<float>(), *f.in<float>(1), f.out<float>(), f.scratch, f.parallel);
@@ -197,13 +198,13 @@ NodeKernel reduce_window_kernel(const Graph& graph, const Node& n) {
       });
 }
 
-NodeKernel select_and_scatter_kernel(const Graph& graph, const Node& n) {
+UnitKernel select_and_scatter_kernel(const Graph& graph, const Node& n) {
   const Shape& shape = graph.shape(n.inputs[0]);
   if (shape.dtype() == DType::kF32 && n.region->comparison == TileOp::kGe &&
       n.region2->kind == TileOp::kAdd) {
     const auto g = pool_geometry(shape.dims(), n.window);
     if (g && has_pool_gradient(*g)) {
-      NodeKernel made = simple_kernel(
+      UnitKernel made = simple_kernel(
           n,
           [g = *g](const StepFrame& f) {
             pool_gradient(g, f.in<float>(), f.in<float>(1), *f.in<float>(2), f.out<float>(),
@@ -221,7 +222,7 @@ NodeKernel select_and_scatter_kernel(const Graph& graph, const Node& n) {
       });
 }
 
-NodeKernel sort_kernel(const Graph& graph, const Node& n) {
+UnitKernel sort_kernel(const Graph& graph, const Node& n) {
   const Shape& shape = graph.shape(n.inputs[0]);
   const auto dimension = static_cast<int>(n.dims[0]);
   return simple_kernel(
@@ -233,7 +234,7 @@ NodeKernel sort_kernel(const Graph& graph, const Node& n) {
       sort_scratch_bytes(shape, dimension));
 }
 
-NodeKernel reference_kernel(const Graph& graph, const Node& n) {
+UnitKernel reference_kernel(const Graph& graph, const Node& n) {
   std::vector<ConstArray> from;
   std::vector<MutableArray> into;
   for (ValueId v : n.inputs) from.push_back({graph.shape(v)});
@@ -246,6 +247,8 @@ NodeKernel reference_kernel(const Graph& graph, const Node& n) {
   all.take<std::byte>(static_cast<std::int64_t>(own));
   const std::size_t bytes = all.taken_bytes();
   return {.name = std::string(n.name),
+          .location = n.location,
+          .needs = {.inputs = n.inputs, .outputs = n.outputs, .scratch_bytes = bytes},
           .run = [kernel = n.kernel, from, into, own, bytes](const StepFrame& f) -> Status {
             definition::Scratch scratch(std::span(f.scratch, bytes));
             const auto in = scratch.take<ConstArray>(std::ssize(from));
@@ -253,24 +256,22 @@ NodeKernel reference_kernel(const Graph& graph, const Node& n) {
             for (std::size_t i = 0; i < in.size(); ++i) in[i] = {from[i].shape, f.in(i)};
             for (std::size_t i = 0; i < out.size(); ++i) out[i] = {into[i].shape, f.out(i)};
             return kernel->run(in, out, scratch.take<std::byte>(static_cast<std::int64_t>(own)));
-          },
-          .scratch_bytes = bytes,
-          .inputs = n.inputs};
+          }};
 }
 
 }  // namespace
 
-Result<NodeKernel> kernel_of(const Graph& graph, const Node& n, const PlanOptions& options,
-                             KernelChoices& choices) {
+Result<UnitKernel> node_kernel(const Graph& graph, const Node& n, const PlanOptions& options,
+                               KernelChoices& choices) {
   if (does_nothing(graph, n)) {
-    NodeKernel nothing = simple_kernel(n, [](const StepFrame&) {});
+    UnitKernel nothing = simple_kernel(n, [](const StepFrame&) {});
     nothing.name += " of no elements";
-    nothing.inputs.clear();
+    nothing.needs.inputs.clear();
     return nothing;
   }
   if (n.kind == NodeKind::kConvolution) return convolution_kernel(graph, n, options, choices);
   if (n.kind == NodeKind::kDot) return dot_kernel(graph, n);
-  using Make = NodeKernel(const Graph&, const Node&);
+  using Make = UnitKernel(const Graph&, const Node&);
   static constexpr std::pair<NodeKind, Make*> kOthers[] = {
       {NodeKind::kPad, pad_kernel},
       {NodeKind::kConcatenate, concatenate_kernel},

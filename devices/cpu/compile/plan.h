@@ -2,11 +2,15 @@
 // outputs may take over the bytes of which inputs. Made from verified ir; a RunContext
 // (run_context.h) runs it.
 //
-// The way: lower (ir -> Graph) -> simplify -> per block: units (fused groups and single nodes) ->
-// their order -> steps. The last pass walks the units in their order: it chooses a unit's kernel,
-// asks storage.h where its arrays lie, and adds the step. Where an array lies depends on the steps
-// before it, which say what is free by then. A plan writes no input, except one that the
-// program donates and the caller passes as the output's buffer.
+// The way, a pass with a value each:
+//   lower, simplify   ir -> Graph                       graph.h
+//   units, order      -> Units: what becomes one step   units.h
+//   kernels           -> UnitKernel: what computes each, and what it asks of memory  unit_kernel.h
+//   storage           -> Placement: where arrays lie, which copies bring them there  placement.h
+//   steps             -> Step: kernel and places        steps.h
+// Each pass reads the values before it and changes none. Units and places nest as blocks do. A plan
+// writes no input, except one that the program donates and the caller passes as the output's
+// buffer.
 //
 // A step is one unit: a fused loop, a oneDNN kernel, a copy, a while. Steps name buffers by number;
 // a run resolves the numbers to addresses once, then executes its steps in order.
@@ -105,7 +109,7 @@ struct PlanOptions {
   // No choices by timing: the same bits from every compilation of a program.
   bool deterministic = false;
   std::string function = "main";  // the only function if there is just one
-  std::stop_token stop;           // asked to stop, the next step is not made: kCancelled
+  std::stop_token stop;           // asked to stop, no kernel is made any more: kCancelled
   // What an earlier compilation of the same program with the same options chose: nothing is
   // measured. What does not fit the program is kDataLoss.
   std::optional<KernelChoices> chosen;
@@ -127,8 +131,7 @@ struct PlanParts {
 // Thread-safety: immutable.
 class Plan final : public Compiled {
  public:
-  // kUnimplemented with "line:column: op: ..." for what the CPU device does not run.
-  static Result<std::unique_ptr<Plan>> create(const ir::Module& module, const PlanOptions& options);
+  explicit Plan(PlanParts parts) : parts_(std::move(parts)) {}
 
   std::span<const Shape> inputs() const override { return parts_.inputs; }
   std::span<const Shape> outputs() const override { return parts_.outputs; }
@@ -147,8 +150,6 @@ class Plan final : public Compiled {
   const PlanParts& parts() const { return parts_; }
 
  private:
-  explicit Plan(PlanParts parts) : parts_(std::move(parts)) {}
-
   const PlanParts parts_;
 };
 

@@ -1,12 +1,9 @@
 #include "millrace/devices/cpu/compile/storage.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "millrace/core/base/check.h"
-#include "millrace/core/base/memory_left.h"
-#include "millrace/devices/memory_pool.h"
 
 namespace millrace::devices::cpu::compiler {
 
@@ -19,7 +16,7 @@ BufferId Storage::of(ValueId v) {
   const auto [owner, offset] = owners.piece(v);
   const Node* p = graph_.producer(owner);
   BufferId b = p != nullptr && p->kind == NodeKind::kConstant && !is_made_by_runs(graph_, *p)
-                   ? constant(*p, graph_.shape(owner))
+                   ? constant(owner)
                    : find(owner);
   MILLRACE_CHECK(b >= 0, "a value is read before it is stored");
   if (offset != 0) {
@@ -32,30 +29,16 @@ BufferId Storage::of(ValueId v) {
   return b;
 }
 
-BufferId Storage::constant(const Node& node, const Shape& shape) {
-  const std::size_t size = shape.size_bytes();
+BufferId Storage::constant(ValueId v) {
+  const Node& node = *graph_.producer(v);
   // A splat is expanded, so its shape tells it apart too.
-  const bool expand = node.splat && shape.elements() > 1;
-  BufferId& known = expand ? stored_.try_emplace(node.outputs[0], -1).first->second
-                           : constants_.try_emplace(node.data.get(), -1).first->second;
+  BufferId& known = node.splat && graph_.shape(v).elements() > 1
+                        ? stored_.try_emplace(v, -1).first->second
+                        : constants_.try_emplace(node.data.get(), -1).first->second;
   if (known >= 0) return known;
-  // oneDNN and the loops want aligned memory.
-  Result<SystemMemory> made = allocate_memory(size, "a constant of a program");
-  if (!made) throw NoMemory(made.error());
-  std::byte* const copy = made->get();
-  if (expand)
-    fill_splat(copy, node.data.get(), byte_width(shape.dtype()), shape.elements());
-  else
-    std::memcpy(copy, node.data.get(), size);
-  constants.emplace_back(*std::move(made));
-  constant_bytes += size;
-  known = buffers.add(Home::kConstant, static_cast<int>(constants.size()) - 1, size);
+  constants.push_back(v);
+  known = buffers.add(Home::kConstant, static_cast<int>(constants.size()) - 1, bytes(v));
   return known;
-}
-
-void Storage::erase_copies(std::size_t before) {
-  for (std::size_t i = before; i < copies_.size(); ++i) stored_.erase(copies_[i]);
-  copies_.resize(before);
 }
 
 void Storage::write_output(BufferId b, BufferId from) {
@@ -115,11 +98,10 @@ std::vector<OutputAlias> Storage::aliases(const std::vector<int>& donors) {
 }
 
 BlockStorage::BlockStorage(Storage& all, const Graph& graph, const Block& block, const Units& units,
-                           const std::vector<int>& order, const Surroundings& around)
+                           const Surroundings& around)
     : all_(all),
       graph_(graph),
       units_(units),
-      order_(order),
       root_(around.root),
       own_(around.own.begin(), around.own.end()) {
   for (const auto& [owner, writer] : units.writer) own_.insert(owner);
@@ -130,8 +112,8 @@ BlockStorage::BlockStorage(Storage& all, const Graph& graph, const Block& block,
     for (const auto& [owner, result] : units.made_results)
       places_[owner] = around.wanted[static_cast<std::size_t>(result)];
   }
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    for (ValueId v : units.list[static_cast<std::size_t>(order[i])].reads)
+  for (std::size_t i = 0; i < units.order.size(); ++i) {
+    for (ValueId v : units.list[static_cast<std::size_t>(units.order[i])].reads)
       last_read_[v] = static_cast<int>(i);
   }
   for (ValueId v : block.results) last_read_[all.owners.of(v)] = std::numeric_limits<int>::max();
@@ -158,7 +140,8 @@ bool BlockStorage::is_free(BufferId place) const {
   const ValueId held = holder(place);
   if (held < 0) return true;
   const auto writer = units_.writer.find(held);
-  if (writer != units_.writer.end() && writer->second == order_[static_cast<std::size_t>(place_)])
+  if (writer != units_.writer.end() &&
+      writer->second == units_.order[static_cast<std::size_t>(place_)])
     return false;
   const auto last = last_read_.find(held);
   return last == last_read_.end() || last->second < place_;
@@ -250,7 +233,8 @@ void BlockStorage::place_operands() {
     todo.pop_back();
     const Node* n = graph_.producer(result);
     if (n == nullptr || (n->kind != NodeKind::kWhile && n->kind != NodeKind::kCase)) continue;
-    const auto at = std::ranges::find(order_, units_.writer.at(result)) - order_.begin();
+    const auto at =
+        std::ranges::find(units_.order, units_.writer.at(result)) - units_.order.begin();
     if (!around.contains(n)) around[n] = all_.owners.around(*n);
     for (ValueId operand : origins(*n, result, around[n])) {
       const auto last = last_read_.find(operand);

@@ -1,11 +1,10 @@
-// Storage: where the values of a program lie: in inputs, outputs, constants or places of the arena.
-// It changes with each step that emit.h adds: it notes when each buffer is written and read last,
-// and so knows what the next step may overwrite. Read next: buffers.h; emit.h.
+// Storage: the state of place() on its way: where the values lie by now, in inputs, outputs,
+// constants or the arena. It notes when each buffer is written and read last, and so knows what the
+// next unit may overwrite. Read next: buffers.h.
 #pragma once
 
 #include <cstddef>
 #include <map>
-#include <memory>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -21,28 +20,25 @@ namespace millrace::devices::cpu::compiler {
 // The storage of the whole program. Thread-safety: external.
 class Storage {
  public:
-  explicit Storage(const Graph& graph) : owners(graph), graph_(graph) {}
+  Storage(const Graph& graph, const Owners& all) : owners(all), graph_(graph) {}
 
-  const Owners owners;
+  const Owners& owners;
   BufferTable buffers;
-  std::vector<std::shared_ptr<const std::byte[]>> constants;
-  std::size_t constant_bytes = 0;
+  std::vector<ValueId> constants;  // by Buffer::index
 
   std::size_t bytes(ValueId v) const { return graph_.shape(v).size_bytes(); }
   void set(ValueId owner, BufferId b) { stored_[owner] = b; }
   // -1: it is not stored yet.
   BufferId find(ValueId owner) const;
-  // The buffer of v, which the step at hand uses.
+  // The buffer of v, which the unit at hand uses.
   BufferId of(ValueId v);
   // A view that a block has made dense is valid inside the block: later code, or another branch,
-  // makes its own. before: how many were valid.
-  std::size_t copies() const { return copies_.size(); }
-  void add_copies(const std::set<ValueId>& owners) {
-    copies_.insert(copies_.end(), owners.begin(), owners.end());
+  // makes its own.
+  void erase(const std::set<ValueId>& dense) {
+    for (ValueId owner : dense) stored_.erase(owner);
   }
-  void erase_copies(std::size_t before);
 
-  // The step at hand begins to write b; where `from` is an input, b may be that input's memory,
+  // The unit at hand begins to write b; where `from` is an input, b may be that input's memory,
   // each element of which is written after its last read.
   void write_output(BufferId b, BufferId from = -1);
   // Values first written there since `begin` are no longer read.
@@ -52,12 +48,11 @@ class Storage {
   std::vector<OutputAlias> aliases(const std::vector<int>& donors);
 
  private:
-  BufferId constant(const Node& node, const Shape& shape);
+  BufferId constant(ValueId v);
   bool may_alias(int output, int input);
 
   const Graph& graph_;
   std::map<ValueId, BufferId> stored_;                           // by owner
-  std::vector<ValueId> copies_;                                  // of blocks that are not the root
   std::map<std::pair<BufferId, std::size_t>, BufferId> pieces_;  // (buffer, offset) -> alias
   std::map<const std::byte*, BufferId> constants_;
   // Per output of the program: the times, from and until, when it is not what it was before the
@@ -78,16 +73,16 @@ struct Surroundings {
   std::vector<ValueId> held = {};
 };
 
-// The storage of one block, whose units become steps in this order. Thread-safety: external.
+// The storage of one block, whose units are placed in their order. Thread-safety: external.
 class BlockStorage {
  public:
   BlockStorage(Storage& all, const Graph& graph, const Block& block, const Units& units,
-               const std::vector<int>& order, const Surroundings& around);
+               const Surroundings& around);
 
-  // The steps to come are those of order[place].
+  // The unit at hand is that of units.order[place].
   void begin(int place) { place_ = place; }
   void set(ValueId v, BufferId b);
-  // Where v is made: where it is wanted if that is free, else anywhere. new_buffer: by this step.
+  // Where v is made: where it is wanted if that is free, else anywhere. new_buffer: by this unit.
   BufferId new_place(ValueId v);
   BufferId new_buffer(ValueId v);
   // Whether output may be made over all of v's bytes, an element of v being read before it.
@@ -109,7 +104,6 @@ class BlockStorage {
   Storage& all_;
   const Graph& graph_;
   const Units& units_;
-  const std::vector<int>& order_;
   const bool root_;
   int place_ = 0;
   std::map<ValueId, int> last_read_;  // owner -> place in the order of its last reader

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 
+#include "millrace/core/base/function_ref.h"
+
 namespace millrace::devices::cpu::compiler {
 namespace {
 
 class Maker {
  public:
+  // dense: the views and constants that have been made dense before the block.
   Maker(const Graph& graph, const Owners& owners, const Block& block,
-        FunctionRef<bool(ValueId)> is_made)
-      : graph_(graph), owners_(owners), block_(block), is_made_(is_made) {
+        const std::set<ValueId>& dense)
+      : graph_(graph), owners_(owners), block_(block), dense_before_(dense) {
     made_.groups = fuse(graph, block);
   }
 
@@ -41,7 +44,7 @@ class Maker {
   void require(ValueId v) {
     const ValueId owner = owners_.of(v);
     const Node* p = graph_.producer(owner);
-    if (p == nullptr || is_made_(owner) || made_.dense.contains(owner)) return;
+    if (p == nullptr || dense_before_.contains(owner) || made_.dense.contains(owner)) return;
     if (!is_view(p->kind) && p->kind != NodeKind::kIota && !is_made_by_runs(graph_, *p)) return;
     made_.dense.insert(owner);
     Unit unit{.copy = owner, .writes = {owner}, .cost = elements(owner)};
@@ -104,49 +107,11 @@ class Maker {
   const Graph& graph_;
   const Owners& owners_;
   const Block& block_;
-  const FunctionRef<bool(ValueId)> is_made_;
+  const std::set<ValueId>& dense_before_;
   std::vector<int> group_of_;  // by node; -1: none
   Units made_;
 };
 
-}  // namespace
-
-const Owners::Piece& Owners::piece(ValueId v) const {
-  Piece& known = known_[static_cast<std::size_t>(v)];
-  if (known.owner >= 0) return known;
-  known.owner = v;
-  while (const Node* p = graph_.producer(known.owner)) {
-    const ValueId at = known.owner;
-    if (p->kind == NodeKind::kReshape) {
-      known.owner = p->inputs[0];
-    } else if (is_view(p->kind)) {
-      const View view = resolve(graph_, at, true);
-      if (!view.dense(squeezed(graph_.shape(at)))) break;
-      known.offset += static_cast<std::size_t>(view.offset) * byte_width(graph_.shape(at).dtype());
-      known.owner = view.base;
-    } else {
-      break;
-    }
-  }
-  return known;
-}
-
-std::set<ValueId> Owners::around(const Node& n) const {
-  std::set<ValueId> owners;
-  for (ValueId v : captured(graph_, n)) {
-    owners.insert(of(v));
-    for (const Node* p = graph_.producer(v); p != nullptr && is_view(p->kind);
-         p = graph_.producer(p->inputs[0])) {
-      owners.insert(of(p->inputs[0]));
-    }
-  }
-  return owners;
-}
-
-Units make_units(const Graph& graph, const Owners& owners, const Block& block, bool root,
-                 FunctionRef<bool(ValueId)> is_made) {
-  return Maker(graph, owners, block, is_made).make(root);
-}
 // Outputs whose computation is cheapest come first, each followed only by what it still needs: a
 // gradient is written as soon as it can be, and the cheap ones do not wait for the dear ones.
 std::vector<int> order_units(const Graph& graph, const Owners& owners, const Block& block,
@@ -204,6 +169,69 @@ std::vector<int> order_units(const Graph& graph, const Owners& owners, const Blo
   std::vector<bool> seen(n, false);
   for (const auto& [cost, unit] : targets) collect(unit, seen, [&](int u) { order.push_back(u); });
   return order;
+}
+
+// dense: what is made dense before the block, and afterwards by its units too.
+Units units_of(const Graph& graph, const Owners& owners, const Block& block, bool root,
+               std::set<ValueId>& dense) {
+  Units units = Maker(graph, owners, block, dense).make(root);
+  units.order = order_units(graph, owners, block, units);
+  for (const int u : units.order) {
+    const Unit& unit = units.list[static_cast<std::size_t>(u)];
+    if (unit.copy >= 0) dense.insert(unit.copy);
+    if (unit.node < 0 || graph.node(unit.node).blocks.empty()) continue;
+    const Node& n = graph.node(unit.node);
+    std::vector<Units>& inside = units.blocks[u];
+    const auto leave = [&dense](const Units& left) {
+      for (ValueId v : left.dense) dense.erase(v);
+    };
+    for (const Block& inner : n.blocks) {
+      inside.push_back(units_of(graph, owners, inner, false, dense));
+      // The body of a while finds what its condition has made.
+      if (n.kind == NodeKind::kCase) leave(inside.back());
+    }
+    std::ranges::for_each(inside, leave);
+  }
+  return units;
+}
+
+}  // namespace
+
+const Owners::Piece& Owners::piece(ValueId v) const {
+  Piece& known = known_[static_cast<std::size_t>(v)];
+  if (known.owner >= 0) return known;
+  known.owner = v;
+  while (const Node* p = graph_.producer(known.owner)) {
+    const ValueId at = known.owner;
+    if (p->kind == NodeKind::kReshape) {
+      known.owner = p->inputs[0];
+    } else if (is_view(p->kind)) {
+      const View view = resolve(graph_, at, true);
+      if (!view.dense(squeezed(graph_.shape(at)))) break;
+      known.offset += static_cast<std::size_t>(view.offset) * byte_width(graph_.shape(at).dtype());
+      known.owner = view.base;
+    } else {
+      break;
+    }
+  }
+  return known;
+}
+
+std::set<ValueId> Owners::around(const Node& n) const {
+  std::set<ValueId> owners;
+  for (ValueId v : captured(graph_, n)) {
+    owners.insert(of(v));
+    for (const Node* p = graph_.producer(v); p != nullptr && is_view(p->kind);
+         p = graph_.producer(p->inputs[0])) {
+      owners.insert(of(p->inputs[0]));
+    }
+  }
+  return owners;
+}
+
+Units make_units(const Graph& graph, const Owners& owners) {
+  std::set<ValueId> dense;
+  return units_of(graph, owners, graph.root, true, dense);
 }
 
 }  // namespace millrace::devices::cpu::compiler

@@ -1,6 +1,6 @@
 // Units: a block cut into parts that become one step each: groups of fused nodes, single nodes,
-// dense copies of views, copies to outputs; and their order. Pure. Read next: storage.h, which
-// places the results of units.
+// dense copies of views, copies to outputs; and their order. Pure. Read next: unit_kernel.h, which
+// chooses what computes each.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/base/function_ref.h"
 #include "millrace/devices/cpu/compile/graph.h"
 
 namespace millrace::devices::cpu::compiler {
@@ -72,18 +71,17 @@ struct Unit {
 struct Units {
   std::vector<Group> groups;
   std::vector<Unit> list;
-  std::map<ValueId, int> writer;        // owner -> unit
-  std::set<ValueId> dense;              // owners that units copy
-  std::map<ValueId, int> made_results;  // owner that is a result as a whole -> which
+  std::vector<int> order;                    // of their steps; what no result needs is left out
+  std::map<ValueId, int> writer;             // owner -> unit
+  std::set<ValueId> dense;                   // owners that units copy
+  std::map<ValueId, int> made_results;       // owner that is a result as a whole -> which
+  std::map<int, std::vector<Units>> blocks;  // unit -> those of its node's blocks
 };
 
-// is_made: of an owner that is a view or a constant, whether it has been made dense before. The
-// results of the root that are not made whole get units that copy them.
-Units make_units(const Graph& graph, const Owners& owners, const Block& block, bool root,
-                 FunctionRef<bool(ValueId)> is_made);
-
-// The units in the order of their steps; those that no result needs are left out.
-std::vector<int> order_units(const Graph& graph, const Owners& owners, const Block& block,
-                             const Units& units);
+// The units of the program and of all blocks inside. The results of the root that are not made
+// whole get units that copy them. A block's units depend on the order of those around it: what
+// these have made dense before it is dense already. So a block is ordered before its inner ones are
+// cut.
+Units make_units(const Graph& graph, const Owners& owners);
 
 }  // namespace millrace::devices::cpu::compiler

@@ -1,4 +1,5 @@
 #include "millrace/devices/cpu/kernels/custom_call.h"
+#include "millrace/devices/cpu/compile/make_plan.h"
 
 #include <map>
 #include <string>
@@ -113,7 +114,7 @@ TEST(CustomCallTest, ErrorOfAHandlerFailsTheExecutionWithThePlace) {
       "func.func @main() {\n  stablehlo.custom_call @test.fails() {has_side_effect = true} : () -> "
       "()\n  return\n}");
   ASSERT_TRUE(module.has_value());
-  const auto plan = Plan::create(*module, {});
+  const auto plan = make_plan(*module, {});
   ASSERT_TRUE(plan.has_value()) << plan.error().to_string();
   const auto context = RunContext::create(**plan);
   const auto serial = make_serial_parallel();

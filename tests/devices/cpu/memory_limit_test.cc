@@ -9,6 +9,7 @@
 #include "millrace/core/base/memory_left.h"
 #include "millrace/devices/buffer.h"
 #include "millrace/devices/cpu/compile/compile.h"
+#include "millrace/devices/cpu/compile/make_plan.h"
 #include "millrace/devices/cpu/compile/run_context.h"
 #include "millrace/devices/memory_pool.h"
 #include "millrace/devices/stablehlo/text/read_text.h"
@@ -63,7 +64,7 @@ TEST_F(MemoryLimitTest, OneDnnIsNotBegunWithoutTheMemoryThatItDiesWithout) {
   const Program program = Program::from_text(kProduct);
   const auto module = read_to_run(program);
   ASSERT_TRUE(module) << module.error().to_string();
-  const auto plan = Plan::create(*module, {});
+  const auto plan = make_plan(*module, {});
   ASSERT_TRUE(plan) << plan.error().to_string();
   ASSERT_FALSE((*plan)->parts().kernels.empty()) << "not by oneDNN";
   const MemoryLimit limit(kReservedBytes / 2);

@@ -20,7 +20,7 @@ std::string verdict(const std::string& attributes, const std::string& op) {
                                  " : (tensor<2xf32>) -> tensor<2xf32>\n return %0 : "
                                  "tensor<2xf32>\n}\n}\n");
   if (!module) return "not read: " + module.error().message();
-  const auto plan = Plan::create(*module, {});
+  const auto plan = make_plan(*module, {});
   if (plan) return "good";
   EXPECT_EQ(plan.error().code(), ErrorCode::kUnimplemented);
   return plan.error().message();

@@ -1,4 +1,4 @@
-#include "millrace/devices/cpu/compile/plan.h"
+#include "millrace/devices/cpu/compile/make_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -140,7 +140,7 @@ TEST(PlanTest, LargeConstantsOfOneElementAreMadeByRuns) {
     return %4 : tensor<4xf32>
   })");
   ASSERT_TRUE(module.has_value()) << module.error().to_string();
-  const auto plan = Plan::create(*module, {});
+  const auto plan = make_plan(*module, {});
   ASSERT_TRUE(plan.has_value()) << plan.error().to_string();
   EXPECT_LT((*plan)->constant_bytes(), 1U << 20);
   EXPECT_GE((*plan)->temporary_bytes(), std::size_t{1} << 42);

@@ -66,6 +66,21 @@ TEST(PlanViewsTest, RowsOfEqualViewsAreTheirComposition) {
       {numbers(60)});
 }
 
+// The loop reads the initial value of a sum when it has written its other results.
+TEST(PlanViewsTest, AnInitialValueIsReadFromTheArrayThatTheLoopReads) {
+  expect_as_defined(
+      R"(func.func @main(%x: tensor<4x4xi32>) -> (tensor<4x4xi32>, tensor<4xi32>) {
+    %0 = stablehlo.dot %x, %x : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi32>
+    %1 = stablehlo.negate %0 : tensor<4x4xi32>
+    %2 = stablehlo.slice %0 [0:1, 0:1] : (tensor<4x4xi32>) -> tensor<1x1xi32>
+    %3 = stablehlo.reshape %2 : (tensor<1x1xi32>) -> tensor<i32>
+    %4 = stablehlo.reduce(%1 init: %3) applies stablehlo.add across dimensions = [0] : (tensor<4x4xi32>, tensor<i32>) -> tensor<4xi32>
+    %5 = stablehlo.dot %1, %1 : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi32>
+    return %5, %4 : tensor<4x4xi32>, tensor<4xi32>
+  })",
+      {numbers(16)});
+}
+
 // The layers of a network and their gradients: each value of the way there is read on the way back.
 TEST(PlanViewsTest, LayersAndTheirGradientsAreAsDefined) {
   std::string text = "func.func @main(%x0: tensor<8xi32>, %w: tensor<8xi32>) -> tensor<8xi32> {\n";

@@ -217,7 +217,7 @@ TEST(Quantised, BodiesOnOtherElementsThanTheArraysAreRefusedWithWhatHelps) {
       ") -> tensor<!quant.uniform<i16:f32, 0.25>>\n"
       " return %0 : tensor<!quant.uniform<i16:f32, 0.25>>\n}\n");
   ASSERT_TRUE(module.has_value()) << module.error().to_string();
-  const auto plan = Plan::create(*module, {});
+  const auto plan = make_plan(*module, {});
   ASSERT_FALSE(plan.has_value());
   EXPECT_EQ(plan.error().code(), ErrorCode::kUnimplemented);
   EXPECT_THAT(plan.error().message(),

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/devices/cpu/compile/make_plan.h"
 #include "millrace/devices/cpu/kernels/contraction/onednn.h"
 #include "tests/devices/cpu/conformance_programs.h"
 #include "tests/devices/cpu/run_support.h"
@@ -24,7 +25,7 @@ constexpr int kLaterRuns = 2;
 // Runs a function and gives its results. `message` gets which later run allocated, and where.
 Result<std::vector<Bytes>> run_repeatedly(const ir::Module& module, const std::string& name,
                                           const std::vector<Bytes>& inputs, std::string& message) {
-  MILLRACE_TRY(const auto plan, Plan::create(module, {.deterministic = true, .function = name}));
+  MILLRACE_TRY(const auto plan, make_plan(module, {.deterministic = true, .function = name}));
   MILLRACE_TRY(const auto context, RunContext::create(*plan));
   std::vector<Bytes> outputs;
   std::vector<const void*> in;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/devices/cpu/compile/make_plan.h"
 #include "millrace/devices/cpu/compile/run_context.h"
 #include "millrace/devices/cpu/kernels/base/scalar.h"
 #include "millrace/devices/stablehlo/ir/float_format.h"
@@ -34,7 +35,7 @@ using Bytes = std::vector<std::byte>;
 // Runs one function of the module; the arrays are misaligned on purpose where `shift` is not zero.
 Result<std::vector<Bytes>> run_function(const ir::Module& module, const std::string& name,
                                         const std::vector<Bytes>& inputs) {
-  MILLRACE_TRY(const auto plan, Plan::create(module, {.deterministic = true, .function = name}));
+  MILLRACE_TRY(const auto plan, make_plan(module, {.deterministic = true, .function = name}));
   MILLRACE_TRY(const auto context, RunContext::create(*plan));
   std::vector<Bytes> outputs;
   std::vector<const void*> in;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/devices/cpu/compile/make_plan.h"
 #include "millrace/devices/cpu/compile/run_context.h"
 #include "millrace/devices/stablehlo/text/read_text.h"
 
@@ -44,7 +45,7 @@ class TestProgram {
   explicit TestProgram(const std::string& text, PlanOptions options = {.deterministic = true}) {
     auto module = stablehlo::text::read_text(text);
     if (!module) throw std::runtime_error(module.error().to_string());
-    auto plan = Plan::create(*module, options);
+    auto plan = make_plan(*module, options);
     if (!plan) throw std::runtime_error(plan.error().to_string());
     plan_ = *std::move(plan);
     context_ = RunContext::create(*plan_).value();
@@ -93,7 +94,7 @@ class TestProgram {
 inline Error plan_error(const std::string& text) {
   auto module = stablehlo::text::read_text(text);
   if (!module) return module.error();
-  auto plan = Plan::create(*module, {.deterministic = true});
+  auto plan = make_plan(*module, {.deterministic = true});
   return plan ? Error(ErrorCode::kUnknown, "the text compiled") : plan.error();
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "millrace/devices/cpu/compile/make_plan.h"
 #include "millrace/devices/cpu/kernels/contraction/onednn.h"
 #include "tests/devices/cpu/run_support.h"
 #include "tests/support/allocation_count.h"
@@ -225,7 +226,7 @@ TEST(RunTest, SeveralExecutionsOfOnePlanRunAtOnce) {
   auto module = stablehlo::text::read_text(testing::read_whole_file(
       millrace::testing::source_folder() + "/tools/models/mnist/predict_16.mlir"));
   ASSERT_TRUE(module.has_value());
-  const auto plan = Plan::create(*module, {.deterministic = true});
+  const auto plan = make_plan(*module, {.deterministic = true});
   ASSERT_TRUE(plan.has_value());
   std::vector<Bytes> inputs;
   std::vector<const void*> in;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/devices/cpu/compile/make_plan.h"
 #include "millrace/devices/stablehlo/read_program.h"
 #include "millrace/devices/stablehlo/verify/verify.h"
 #include "tests/devices/cpu/run_support.h"
@@ -47,7 +48,7 @@ TEST_P(ShardingTest, RunsOnOneDevice) {
   ASSERT_TRUE(module.has_value()) << module.error().to_string();
   const Status verdict = stablehlo::verify::verify(*module);
   ASSERT_TRUE(verdict.has_value()) << verdict.error().to_string();
-  const auto plan = Plan::create(*module, {.deterministic = true});
+  const auto plan = make_plan(*module, {.deterministic = true});
   ASSERT_TRUE(plan.has_value()) << plan.error().to_string();
   const auto context = RunContext::create(**plan);
   ASSERT_TRUE(context.has_value());
@@ -87,7 +88,7 @@ TEST(Sharding, WhatIsPassedOnKeepsItsShape) {
         "func.func @main(%a: tensor<2xf32>) -> tensor<400xf32> {\n %0 = " + op +
         " -> tensor<400xf32>\n return %0 : tensor<400xf32>\n}\n");
     if (!module) return "not read: " + module.error().message();
-    const auto plan = Plan::create(*module, {});
+    const auto plan = make_plan(*module, {});
     return plan ? std::string("planned") : plan.error().message();
   };
   EXPECT_EQ(refusal(R"("sdy.sharding_constraint"(%a) : (tensor<2xf32>))"),

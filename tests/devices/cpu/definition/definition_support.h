@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/devices/cpu/compile/make_plan.h"
 #include "millrace/devices/cpu/compile/run_context.h"
 #include "millrace/devices/cpu/kernels/base/scalar.h"
 #include "millrace/devices/cpu/kernels/contraction/onednn.h"
@@ -27,7 +28,7 @@ inline Result<Arrays> interpreted(const ir::Module& module, const std::string& n
 
 inline Result<Arrays> planned(const ir::Module& module, const std::string& name,
                               const Arrays& inputs) {
-  MILLRACE_TRY(const auto plan, Plan::create(module, {.deterministic = true, .function = name}));
+  MILLRACE_TRY(const auto plan, make_plan(module, {.deterministic = true, .function = name}));
   MILLRACE_TRY(const auto context, RunContext::create(*plan));
   Arrays outputs;
   std::vector<const void*> in;

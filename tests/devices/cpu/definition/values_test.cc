@@ -695,7 +695,7 @@ TEST(DefinitionTest, TransfersInsideOfAProgramAreRefusedWithWhatHelps) {
       "%o = \"stablehlo.outfeed\"(%a, %t) <{outfeed_config = \"\"}> : (tensor<2xf32>, "
       "!stablehlo.token) -> !stablehlo.token\nreturn %a : tensor<2xf32>\n}\n");
   ASSERT_TRUE(module.has_value()) << module.error().to_string();
-  const auto plan = Plan::create(*module, {});
+  const auto plan = make_plan(*module, {});
   ASSERT_FALSE(plan.has_value());
   EXPECT_EQ(plan.error().code(), ErrorCode::kUnimplemented);
   EXPECT_NE(plan.error().message().find("register a custom call"), std::string::npos)

@@ -1,11 +1,11 @@
-// What a step reads, writes and computes.
+// What a kernel reads, writes and computes.
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 #include <span>
 
-#include "millrace/devices/cpu/compile/emit.h"
+#include "millrace/devices/cpu/compile/unit_kernel.h"
 
 namespace millrace::devices::cpu::compiler {
 
@@ -43,7 +43,8 @@ static std::size_t reached(std::span<const std::int64_t> dims,
   return elements;
 }
 
-std::size_t bytes_of_loop(const Graph& graph, const Owners& owners, const LoopParts& loop) {
+// Bytes that a fused loop moves: of each array as much as its views touch.
+static std::size_t bytes_of_loop(const Graph& graph, const Owners& owners, const LoopParts& loop) {
   const auto bytes = [&graph](ValueId v) { return graph.shape(v).size_bytes(); };
   std::map<ValueId, std::size_t> touched;  // by owner
   for (const LoopInput& input : loop.spec.inputs) {
@@ -61,9 +62,8 @@ std::size_t bytes_of_loop(const Graph& graph, const Owners& owners, const LoopPa
   return sum;
 }
 
-// What the unit's last step does; those before it only lay out operands.
 void count_work(const Graph& graph, const Owners& owners, const Units& units, const Unit& unit,
-                StepInfo& info) {
+                UnitKernel& kernel) {
   const auto bytes = [&graph](ValueId v) { return graph.shape(v).size_bytes(); };
   const auto elements = [&graph](ValueId v) {
     return static_cast<double>(graph.shape(v).elements());
@@ -86,35 +86,33 @@ void count_work(const Graph& graph, const Owners& owners, const Units& units, co
         return 0;
     }
   };
-  if (unit.node >= 0) {
-    const Node& n = graph.node(unit.node);
-    if (n.kind == NodeKind::kWhile || n.kind == NodeKind::kCase) return;
-    if (info.operations == 0) info.operations = of_node(n);
-  }
+  if (!kernel.run) return;
+  if (unit.node >= 0 && kernel.operations == 0) kernel.operations = of_node(graph.node(unit.node));
   if (unit.group >= 0) {
-    for (const NodeId id : units.groups[static_cast<std::size_t>(unit.group)].nodes)
-      info.operations += of_node(graph.node(id));
+    const Group& group = units.groups[static_cast<std::size_t>(unit.group)];
+    for (const NodeId id : group.nodes) kernel.operations += of_node(graph.node(id));
+    kernel.bytes = bytes_of_loop(graph, owners, group.loop);
+    return;
   }
-  if (unit.group >= 0 || info.bytes != 0) return;  // a loop's are known
   if (unit.copy >= 0) {
     const Shape& shape = graph.shape(unit.copy);
     const View view = resolve(graph, unit.copy, true);
     const bool splat = view.iota || splat_constant(graph, unit.copy) != nullptr;
     const std::size_t read =
         splat ? 0 : reached(squeezed(shape), view.strides) * byte_width(shape.dtype());
-    info.bytes = bytes(unit.copy) + read;
+    kernel.bytes = bytes(unit.copy) + read;
     return;
   }
   if (const auto touched = bytes_touched(graph, unit.node)) {
-    info.bytes += *touched;
+    kernel.bytes = *touched;
     return;
   }
   std::map<ValueId, std::size_t> read;  // by owner
   for (const ValueId v :
        std::set<ValueId>(graph.node(unit.node).inputs.begin(), graph.node(unit.node).inputs.end()))
     read[owners.of(v)] += bytes(v);
-  for (const auto& [owner, some] : read) info.bytes += std::min(some, bytes(owner));
-  for (const ValueId v : unit.writes) info.bytes += bytes(v);
+  for (const auto& [owner, some] : read) kernel.bytes += std::min(some, bytes(owner));
+  for (const ValueId v : unit.writes) kernel.bytes += bytes(v);
 }
 
 }  // namespace millrace::devices::cpu::compiler
