@@ -1,68 +1,39 @@
-// LoaderCore: the work behind a DeviceLoader: one coroutine per batch, load(), whose stages the
-// LoaderSchedule starts. One mutex guards the state; stages, continuations and consumers run
-// outside it. Internal to the loader.
+// Loader: the work behind a DeviceLoader. Each batch is a coroutine, load(), that owns it and asks
+// the LoaderSchedule for its turn before each stage:
+//
+//   reserve -> read -> decode -> transfer -> deliver
+//
+// A delivered batch is the schedule's until a call of next() takes it. One mutex guards the
+// schedule, whose states are those of the batches (LoadPlace). Stages run, and calls of next() and
+// the turns of batches complete, outside the mutex. Internal to the loader.
 #pragma once
 
 #include <array>
-#include <memory>
 #include <optional>
-#include <span>
-#include <stop_token>
 #include <utility>
 #include <vector>
 
-#include "millrace/core/async/combinators.h"
 #include "millrace/core/async/coroutine.h"
 #include "millrace/core/async/environment.h"
+#include "millrace/core/async/scope.h"
 #include "millrace/core/base/mutex.h"
-#include "millrace/devices/device.h"
-#include "millrace/transfer/batch_plan.h"
+#include "millrace/transfer/batch_work.h"
 #include "millrace/transfer/device_batch.h"
-#include "millrace/transfer/item_source.h"
-#include "millrace/transfer/loader_options.h"
 #include "millrace/transfer/loader_schedule.h"
 
 namespace millrace::transfer {
 
-// The staging memory of a batch in the budget. It is apart from the batch, because the batch holds
-// buffers whose end may release the memory. Guarded by LoaderCore's mutex.
-struct StagingCharge final : RefCounted, Pooled {
-  explicit StagingCharge(int d) : device(d) {}
-  const int device;
-  bool charged = true;
-};
-
-// A batch and what the loader knows about it.
-struct LoadingBatch final : RefCounted, Pooled {
-  BatchId id;
-  Shard shard;
-  std::uint64_t first_item = 0;
-  Ref<StagingCharge> charge;
-  // Belongs to the stage that runs, then to the thread that takes the batch out of its queue.
-  Ref<SourceBatch> source = make_ref<SourceBatch>();
-  PooledVector<devices::Buffer> arrays;
-  // Guarded by LoaderCore's mutex.
-  LoadStage stage = LoadStage::kStaging;
-  bool running = false;
-  TimePoint ended{};                  // the stage before this one
-  TimePoint begun{};                  // this stage
-  std::optional<Promise<void>> turn;  // what load() waits for between two stages
-};
-
-// States: open -> closing (stopped, stages still run) -> closed. Lives as long as a handle, a
-// running stage or a timer of it. Thread-safety: thread-safe.
-class LoaderCore final : public RefCounted {
+// States: open -> closing (stopped, coroutines left) -> closed. Lives as long as a handle, a
+// coroutine or a timer of it. Thread-safety: thread-safe.
+class Loader final : public RefCounted {
  public:
   using Next = std::optional<DeviceBatch>;
 
-  // field_offsets and the sizes of a batch follow from plan and source.
-  LoaderCore(const Environment& environment, std::shared_ptr<ItemSource> source,
-             std::vector<devices::Device> devices, LoaderOptions options, const BatchPlan& plan,
-             const LoaderSchedule::Options& schedule, std::vector<std::size_t> field_offsets,
-             std::size_t staging_bytes);
+  Loader(const Environment& environment, BatchWork::Parts parts,
+         const LoaderSchedule::Options& schedule);
 
-  const BatchPlan& plan() const { return plan_; }
-  // Begins every stage that may begin, after a change of the schedule. Without the lock.
+  const BatchPlan& plan() const { return work_.plan(); }
+  // Begins every stage that may begin, after a change of the schedule.
   void pump() MILLRACE_EXCLUDES(mutex_);
   Future<Next> next(int device, const CallOptions& options) MILLRACE_EXCLUDES(mutex_);
   Future<void> close() MILLRACE_EXCLUDES(mutex_);
@@ -70,88 +41,82 @@ class LoaderCore final : public RefCounted {
   std::vector<StageInFlight> in_flight() const MILLRACE_EXCLUDES(mutex_);
 
  private:
-  using Start = LoaderSchedule::Start;
-  using BatchRef = Ref<LoadingBatch>;
+  struct Batch final : LoadPlace, Pooled {
+    Batch(const BatchId& batch, DeviceBatch planned, TimePoint now)
+        : LoadPlace(batch), result(std::move(planned)), ended(now) {}
+    // The stage that runs owns these; then the thread that takes or drops the batch. That one
+    // empties them: whoever releases the staging block keeps the batch until then.
+    DeviceBatch result;
+    Ref<SourceBatch> source;
+    // Guarded by the Loader's mutex.
+    TimePoint ended;                    // the stage before this one
+    TimePoint begun{};                  // this stage
+    std::optional<Promise<void>> turn;  // what load() waits for between two stages
+  };
+  using BatchRef = Ref<Batch>;
 
-  // A call of next() that waits. The thread that takes it out of its queue completes it.
+  // A call of next() that waits. The thread that takes it out of its line completes it.
   struct Call final : RefCounted, Pooled {
-    Call(Ref<LoaderCore> c, int d, TimePoint now) : core(std::move(c)), device(d), since(now) {}
+    Call(Ref<Loader> l, int d, TimePoint now) : loader(std::move(l)), device(d), since(now) {}
     void leave_line(millrace::detail::WaitEnd end);
 
-    const Ref<LoaderCore> core;
+    const Ref<Loader> loader;
     const int device;
     const TimePoint since;
     Promise<Next> promise;
   };
-  struct DeviceQueue {
-    PooledDeque<BatchRef> batches;  // in step with the slots of the schedule; empty where dropped
-    std::uint64_t head = 0;         // sequence of batches.front()
-    PooledDeque<Ref<Call>> calls;
+  struct Consumer {
+    PooledDeque<Ref<Call>> line;
     std::uint64_t ready_when_asked = 0;
     DeviceQueueStats stats;
   };
-  // The work to do once the lock is released.
-  struct AfterUnlock {
-    PooledVector<std::pair<Ref<Call>, Result<Next>>> deliveries;
-    PooledVector<BatchRef> dropped;
-    std::optional<Promise<void>> closed;
-    std::optional<TimerQueue::Id> grace;
+  // What a change of the schedule leaves to do without the lock.
+  struct Effects {
+    LoaderSchedule::Places dropped;
+    PooledVector<std::pair<Ref<Call>, Result<Next>>> served;
   };
 
-  ~LoaderCore() override = default;
+  ~Loader() override = default;
 
-  BatchRef new_batch(const BatchId& id) MILLRACE_REQUIRES(mutex_);
-  DeviceQueue& of(int device) MILLRACE_REQUIRES(mutex_) {
-    return queues_[static_cast<std::size_t>(device)];
-  }
-  BatchRef& batch_at(const BatchId& id) MILLRACE_REQUIRES(mutex_);
-  void begin(LoadingBatch& batch, LoadStage stage) MILLRACE_REQUIRES(mutex_);
-  void launch(const BatchRef& batch);
-  Task<void> load(BatchRef batch, Future<void> turn);
-  Status place(LoadingBatch& batch, Result<StagingBlock> block) const;
-  Future<void> ask_source(LoadingBatch& batch, LoadStage stage) MILLRACE_EXCLUDES(mutex_);
-  PooledVector<Future<devices::PutResult>> put(LoadingBatch& batch) const;
-  Future<void> arrival(LoadingBatch& batch, const Status& put,
-                       std::span<const Future<devices::PutResult>> puts);
-  // The end of the stage that runs, and the beginning of those that may run now. Completes when it
-  // is the turn of the batch's next stage: kCancelled if the batch was dropped; empty after the
-  // last. Nothing for a batch of which no stage runs.
-  Future<void> ended(LoadingBatch& batch, const Status& status) MILLRACE_EXCLUDES(mutex_);
-  void uncharge(StagingCharge& charge) MILLRACE_REQUIRES(mutex_);
-  void account(LoadingBatch& batch) MILLRACE_REQUIRES(mutex_);
-  void set_failure(const LoadingBatch& batch, const Error& error) MILLRACE_REQUIRES(mutex_);
-  void drop(const BatchId& id, AfterUnlock& after) MILLRACE_REQUIRES(mutex_);
-  void drop_unwanted(AfterUnlock& after) MILLRACE_REQUIRES(mutex_);
-  void deliver(int device, AfterUnlock& after) MILLRACE_REQUIRES(mutex_);
+  // The way of a batch: what it waits for, stage by stage.
+  void launch(BatchRef batch, Scope::Hold hold);
+  Future<void> reserve(const BatchRef& batch);
+  Task<void> load(BatchRef batch, Future<void> reserved);
+  auto ask(const BatchRef& batch, Future<void> (BatchWork::*work)(const Ref<SourceBatch>&) const);
+  Task<void> transfer(BatchRef batch);
+  // Its stage has ended; completes when the next one may run: kCancelled if the batch was dropped.
+  Future<void> turn(Batch& batch, const Status& ended) MILLRACE_EXCLUDES(mutex_);
+  // Its last stage has ended: the batch is its consumer's. Or any stage has failed.
+  void deliver(Batch& batch, const Status& ended) MILLRACE_EXCLUDES(mutex_);
+
+  static Batch& batch_of(LoadPlace& place) { return static_cast<Batch&>(place); }
+  static StageInFlight describe(const Batch& batch);
+  bool end_stage(Batch& batch, const Status& ended, Effects& effects) MILLRACE_REQUIRES(mutex_);
+  void account(Batch& batch) MILLRACE_REQUIRES(mutex_);
+  void set_failure(const Batch& batch, const Error& error) MILLRACE_REQUIRES(mutex_);
+  void serve(int device, Effects& effects) MILLRACE_REQUIRES(mutex_);
+  void serve_all(Effects& effects) MILLRACE_REQUIRES(mutex_);
   Result<Next> take(int device) MILLRACE_REQUIRES(mutex_);
-  void finish_close(AfterUnlock& after) MILLRACE_REQUIRES(mutex_);
   static Error dropped_error() {
     return Error(ErrorCode::kCancelled, "no consumer wants the batch any more");
   }
-  void carry_out(AfterUnlock after) MILLRACE_EXCLUDES(mutex_);
-  void give_up() MILLRACE_EXCLUDES(mutex_);
-  StageInFlight describe(const LoadingBatch& batch) const MILLRACE_REQUIRES(mutex_);
-  std::vector<StageInFlight> running_stages() const MILLRACE_REQUIRES(mutex_);
+  void settle(Effects effects) MILLRACE_EXCLUDES(mutex_);
+  Status give_up() const MILLRACE_EXCLUDES(mutex_);
 
   const Environment environment_;
-  const std::shared_ptr<ItemSource> source_;
-  const std::vector<devices::Device> devices_;
-  const LoaderOptions options_;
-  const BatchPlan plan_;
-  const std::vector<std::size_t> field_offsets_;
-  const std::size_t staging_bytes_;
+  BatchWork work_;
   std::array<TraceLane, kLoadStages> trace_lanes_{};
   TraceName trace_name_{};
-  std::stop_source stop_;
+  Scope scope_{"the loader"};  // held by each coroutine
+  Promise<void> closing_;
+  const Future<void> closed_ = closing_.future();
 
   mutable Mutex mutex_;
   LoaderSchedule schedule_ MILLRACE_GUARDED_BY(mutex_);
-  std::vector<DeviceQueue> queues_ MILLRACE_GUARDED_BY(mutex_);
+  bool pumping_ MILLRACE_GUARDED_BY(mutex_) = false;
+  std::vector<Consumer> consumers_ MILLRACE_GUARDED_BY(mutex_);  // by device
   std::array<StageStats, kLoadStages> stages_ MILLRACE_GUARDED_BY(mutex_);
   std::optional<Error> failure_ MILLRACE_GUARDED_BY(mutex_);
-  std::optional<TimerQueue::Id> grace_ MILLRACE_GUARDED_BY(mutex_);
-  std::optional<Promise<void>> closing_ MILLRACE_GUARDED_BY(mutex_);
-  Future<void> closed_ MILLRACE_GUARDED_BY(mutex_);  // empty while open
 };
 
 }  // namespace millrace::transfer
