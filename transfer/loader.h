@@ -45,7 +45,7 @@ class Loader final : public RefCounted {
     Batch(const BatchId& batch, DeviceBatch planned, TimePoint now)
         : LoadPlace(batch), result(std::move(planned)), ended(now) {}
     // The stage that runs owns these; then the thread that takes or drops the batch. That one
-    // empties them: whoever releases the staging block keeps the batch until then.
+    // empties them: the device keeps the batch until it releases the block, arrays the block.
     DeviceBatch result;
     Ref<SourceBatch> source;
     // Guarded by the Loader's mutex.

@@ -101,7 +101,7 @@ class LoaderSchedule {
   // The running stage has failed. Gives the batches that are dead now: this one and, if it is the
   // first failure in order (LS-3), those after it of which no stage runs.
   Places fail(LoadPlace& batch);
-  // The staging block of a batch that was transferred is free, or its consumer's; once counts.
+  // The staging block of a batch that was transferred is free, or its consumer's. Again: nothing.
   void release_staging(LoadPlace& batch);
 
   enum class Next { kPending, kBatch, kEndOfEpoch, kFailed, kStopped };
