@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "millrace/transfer/loader_core.h"
+#include "millrace/transfer/loader.h"
 
 namespace millrace::transfer {
 namespace {
@@ -87,18 +87,18 @@ Status check_basics(const ItemSource* source, std::span<const devices::Device> d
 
 }  // namespace
 
-DeviceLoader::DeviceLoader(Ref<LoaderCore> core) : core_(std::move(core)) {}
+DeviceLoader::DeviceLoader(Ref<Loader> loader) : loader_(std::move(loader)) {}
 
 DeviceLoader::DeviceLoader(DeviceLoader&& other) noexcept = default;
 
 DeviceLoader& DeviceLoader::operator=(DeviceLoader&& other) noexcept {
-  std::swap(core_, other.core_);
+  std::swap(loader_, other.loader_);
   return *this;
 }
 
 DeviceLoader::~DeviceLoader() {
   // The log reports a stage that was given up: no caller has this future.
-  if (core_) static_cast<void>(core_->close());
+  if (loader_) static_cast<void>(loader_->close());
 }
 
 Result<DeviceLoader> DeviceLoader::create(const Environment& environment,
@@ -151,25 +151,30 @@ Result<DeviceLoader> DeviceLoader::create(const Environment& environment,
     options.pool =
         std::make_shared<StagingPool>(StagingPoolOptions{.max_bytes = bound}, *environment.timers);
   }
-  auto core =
-      make_ref<LoaderCore>(environment, std::move(source), std::move(devices), std::move(options),
-                           plan, schedule, std::move(layout.offsets), layout.staging_bytes);
-  core->pump();
-  return DeviceLoader(std::move(core));
+  auto loader = make_ref<Loader>(environment,
+                                 BatchWork::Parts{.source = std::move(source),
+                                                  .devices = std::move(devices),
+                                                  .options = std::move(options),
+                                                  .plan = plan,
+                                                  .field_offsets = std::move(layout.offsets),
+                                                  .staging_bytes = layout.staging_bytes},
+                                 schedule);
+  loader->pump();
+  return DeviceLoader(std::move(loader));
 }
 
-const BatchPlan& DeviceLoader::plan() const { return core_->plan(); }
+const BatchPlan& DeviceLoader::plan() const { return loader_->plan(); }
 
 Future<std::optional<DeviceBatch>> DeviceLoader::next(int device,
                                                       const CallOptions& options) const {
-  if (!core_) return fail(ErrorCode::kInvalidArgument, "next() of a loader that was moved from");
-  return core_->next(device, options);
+  if (!loader_) return fail(ErrorCode::kInvalidArgument, "next() of a loader that was moved from");
+  return loader_->next(device, options);
 }
 
-Future<void> DeviceLoader::close() const { return core_ ? core_->close() : make_ready(); }
+Future<void> DeviceLoader::close() const { return loader_ ? loader_->close() : make_ready(); }
 
-LoaderStats DeviceLoader::stats() const { return core_->stats(); }
+LoaderStats DeviceLoader::stats() const { return loader_->stats(); }
 
-std::vector<StageInFlight> DeviceLoader::in_flight() const { return core_->in_flight(); }
+std::vector<StageInFlight> DeviceLoader::in_flight() const { return loader_->in_flight(); }
 
 }  // namespace millrace::transfer

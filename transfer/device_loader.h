@@ -18,7 +18,7 @@
 
 namespace millrace::transfer {
 
-class LoaderCore;
+class Loader;
 
 // The consumers' handle; prefetching begins when it is made. Destroyed without close(), it stops
 // all and waits for nothing: running stages end by themselves. Thread-safety: thread-safe.
@@ -55,8 +55,8 @@ class DeviceLoader {
   std::vector<StageInFlight> in_flight() const;
 
  private:
-  explicit DeviceLoader(Ref<LoaderCore> core);
-  Ref<LoaderCore> core_;
+  explicit DeviceLoader(Ref<Loader> loader);
+  Ref<Loader> loader_;
 };
 
 }  // namespace millrace::transfer

@@ -1,10 +1,23 @@
 #include "millrace/transfer/loader_schedule.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "millrace/core/base/check.h"
 
 namespace millrace::transfer {
+namespace {
+
+void charge(ByteBudget& device, ByteBudget& all, std::size_t bytes) {
+  device.take(bytes);
+  all.take(bytes);
+}
+
+void uncharge(ByteBudget& device, ByteBudget& all, std::size_t bytes) {
+  device.release(bytes);
+  all.release(bytes);
+}
+
+}  // namespace
 
 const char* to_string(LoadStage stage) {
   constexpr const char* kWords[] = {"staging", "read", "decode", "transfer"};
@@ -15,29 +28,43 @@ LoaderSchedule::LoaderSchedule(const Options& options)
     : options_(options),
       end_sequence_(options.end_epoch == kEndless ? kEndless
                                                   : options.end_epoch * options.steps_per_epoch),
-      queues_(static_cast<std::size_t>(options.devices)) {
-  MILLRACE_CHECK(host_batch_bytes() <= options.host_budget &&
-                     options.device_batch_bytes <= options.device_budget,
-                 "one batch fits the budgets");
+      host_(std::numeric_limits<std::size_t>::max()),
+      device_(host_.limit()) {
+  MILLRACE_CHECK(
+      batch_bytes() <= options.host_budget && options.device_batch_bytes <= options.device_budget,
+      "one batch fits the budgets");
   const std::uint64_t first = options.first_epoch * options.steps_per_epoch + options.first_step;
   for (int device = 0; device < options.devices; ++device) {
-    DeviceQueue& queue = of(device);
-    queue.head = queue.next_read = queue.next_transfer = first;
-    queue.epoch = options.first_epoch;
+    queues_.push_back({.head = first,
+                       .next_read = first,
+                       .next_transfer = first,
+                       .epoch = options.first_epoch,
+                       .host = ByteBudget(options.host_budget),
+                       .device = ByteBudget(options.device_budget)});
     offer_reserve(device);
   }
 }
 
-LoaderSchedule::Slot& LoaderSchedule::slot(const BatchId& batch) {
-  DeviceQueue& queue = of(batch.device);
-  return queue.slots[batch.sequence - queue.head];
+bool LoaderSchedule::may_move(State from, State to) {
+  const bool next = static_cast<int>(to) == static_cast<int>(from) + 1;
+  return from < State::kTaken && (next || to == State::kDead);
 }
 
-void LoaderSchedule::advance(Slot& slot, Slot to) {
-  const bool next = static_cast<int>(to) == static_cast<int>(slot) + 1;
-  MILLRACE_CHECK(slot != Slot::kDead && (next || to == Slot::kDead),
-                 "a slot takes its states in their order");
-  slot = to;
+// The only change of a state, after the first: it books what the batch has from now on.
+void LoaderSchedule::move(LoadPlace& batch, State to) {
+  const State from = std::exchange(batch.state, to);
+  MILLRACE_CHECK(may_move(from, to), "a batch takes its states in their order");
+  DeviceQueue& queue = of(batch.id.device);
+  const auto change = [&](State state) { return (to == state) - (from == state); };
+  reads_ += change(State::kReading);
+  decodes_ += change(State::kDecoding);
+  queue.ready += change(State::kReady);
+  if (from < State::kDecoded && to >= State::kDecoded)
+    uncharge(queue.host, host_, options_.raw_bytes);
+  if (from < State::kTransferring && to == State::kDead) release_staging(batch);
+  if (to == State::kTransferring) charge(queue.device, device_, options_.device_batch_bytes);
+  if (from >= State::kTransferring && to > State::kReady)
+    uncharge(queue.device, device_, options_.device_batch_bytes);
 }
 
 std::optional<BatchId> LoaderSchedule::pop_wanted(Heap& heap) {
@@ -52,156 +79,110 @@ std::optional<BatchId> LoaderSchedule::pop_wanted(Heap& heap) {
 // Puts the device's next batch into reserve_ if its budget and the epoch allow it.
 void LoaderSchedule::offer_reserve(int device) {
   DeviceQueue& queue = of(device);
-  const std::uint64_t next = queue.head + queue.slots.size();
-  if (queue.queued_to_reserve || next >= end_sequence_) return;
+  const std::uint64_t next = queue.head + queue.batches.size();
+  if (queue.reserves || next >= end_sequence_ || !queue.host.fits(batch_bytes())) return;
   if (!options_.across_epochs && next / options_.steps_per_epoch > queue.epoch) return;
-  if (queue.use.host_bytes + host_batch_bytes() > options_.host_budget) return;
-  queue.queued_to_reserve = true;
+  queue.reserves = true;
   reserve_.push({next, device});
 }
 
 // Lets the device's next batches be read that have their memory (LS-4).
 void LoaderSchedule::offer_reads(int device) {
   DeviceQueue& queue = of(device);
-  while (queue.next_read < queue.head + queue.slots.size() &&
-         slot({queue.next_read, device}) == Slot::kStaged) {
+  while (queue.next_read < queue.head + queue.batches.size() &&
+         at({queue.next_read, device})->state == State::kStaged) {
     staged_.push({queue.next_read++, device});
   }
 }
 
-// Begins the device's next transfers as they are decoded and have room on the device (LS-4).
-void LoaderSchedule::offer_transfers(int device) {
-  DeviceQueue& queue = of(device);
-  while (queue.next_transfer < queue.head + queue.slots.size()) {
-    const BatchId batch{queue.next_transfer, device};
-    Slot& state = slot(batch);
-    if (state != Slot::kDecoded || !wanted(batch)) return;
-    if (queue.use.device_bytes + options_.device_batch_bytes > options_.device_budget) return;
-    charge_device(queue);
-    advance(state, Slot::kTransferring);
-    ++queue.next_transfer;
-    ++running_;
-    transfers_.push_back(batch);
-  }
+// The device's next batch is decoded and has room on the device (LS-4).
+bool LoaderSchedule::may_transfer(int device) const {
+  const DeviceQueue& queue = of(device);
+  const BatchId next{queue.next_transfer, device};
+  return next.sequence < queue.head + queue.batches.size() && at(next)->state == State::kDecoded &&
+         wanted(next) && queue.device.fits(options_.device_batch_bytes);
 }
 
-std::optional<LoaderSchedule::Start> LoaderSchedule::start() {
-  if (!transfers_.empty()) {
-    const BatchId batch = transfers_.front();
-    transfers_.pop_front();
-    return Start{LoadStage::kTransfer, batch};
+void LoaderSchedule::offer_transfer(int device) {
+  if (of(device).transfers || !may_transfer(device)) return;
+  of(device).transfers = true;
+  transfer_.push_back(device);
+}
+
+LoaderSchedule::Place LoaderSchedule::start(FunctionRef<Place(const BatchId&)> make) {
+  while (!transfer_.empty()) {
+    const int device = transfer_.front();
+    transfer_.pop_front();
+    of(device).transfers = false;
+    if (!may_transfer(device)) continue;  // unwanted by now
+    Place batch = at({of(device).next_transfer++, device});
+    move(*batch, State::kTransferring);
+    offer_transfer(device);
+    return batch;
   }
+  const auto begin = [this](const BatchId& id, State state) {
+    move(*at(id), state);
+    return at(id);
+  };
   if (decodes_ < options_.decodes) {
-    if (const auto batch = pop_wanted(read_)) {
-      advance(slot(*batch), Slot::kDecoding);
-      ++decodes_;
-      ++running_;
-      return Start{LoadStage::kDecode, *batch};
-    }
+    if (const auto id = pop_wanted(read_)) return begin(*id, State::kDecoding);
   }
   if (reads_ < options_.reads) {
-    if (const auto batch = pop_wanted(staged_)) {
-      advance(slot(*batch), Slot::kReading);
-      ++reads_;
-      ++running_;
-      return Start{LoadStage::kRead, *batch};
-    }
+    if (const auto id = pop_wanted(staged_)) return begin(*id, State::kReading);
   }
-  if (const auto batch = pop_wanted(reserve_)) {
-    DeviceQueue& queue = of(batch->device);
-    queue.queued_to_reserve = false;
-    queue.slots.push_back(Slot::kStaging);
-    charge_host(queue);
-    ++running_;
-    offer_reserve(batch->device);
-    return Start{LoadStage::kStaging, *batch};
-  }
-  return std::nullopt;
+  const auto id = pop_wanted(reserve_);
+  if (!id) return {};
+  DeviceQueue& queue = of(id->device);
+  queue.reserves = false;
+  queue.batches.push_back(make(*id));
+  charge(queue.host, host_, batch_bytes());
+  offer_reserve(id->device);
+  return at(*id);
 }
 
-void LoaderSchedule::end_stage(const Start& stage) {
-  --running_;
-  if (stage.stage == LoadStage::kRead) --reads_;
-  if (stage.stage == LoadStage::kDecode) --decodes_;
-}
-
-bool LoaderSchedule::finish(const Start& stage) {
-  if (!wanted(stage.batch)) {
-    finish_unwanted(stage);
-    return false;
+bool LoaderSchedule::finish(LoadPlace& batch) {
+  MILLRACE_CHECK(batch.running(), "a stage ends that runs");
+  const bool go_on = wanted(batch.id);
+  const State ended = static_cast<State>(static_cast<int>(batch.state) + 1);
+  move(batch, go_on ? ended : State::kDead);
+  if (batch.state == State::kStaged) offer_reads(batch.id.device);
+  if (batch.state == State::kRead) read_.push(batch.id);
+  if (batch.state == State::kDecoded) {
+    offer_transfer(batch.id.device);
+    offer_reserve(batch.id.device);
   }
-  end_stage(stage);
-  DeviceQueue& queue = of(stage.batch.device);
-  Slot& state = slot(stage.batch);
-  switch (stage.stage) {
-    case LoadStage::kStaging:
-      advance(state, Slot::kStaged);
-      offer_reads(stage.batch.device);
-      break;
-    case LoadStage::kRead:
-      advance(state, Slot::kRead);
-      read_.push(stage.batch);
-      break;
-    case LoadStage::kDecode:
-      advance(state, Slot::kDecoded);
-      uncharge_host(queue, options_.raw_bytes);
-      offer_transfers(stage.batch.device);
-      offer_reserve(stage.batch.device);
-      break;
-    case LoadStage::kTransfer:
-      advance(state, Slot::kReady);
-      ++queue.use.ready;
-      break;
-  }
-  return true;
+  return go_on;
 }
 
-void LoaderSchedule::finish_unwanted(const Start& stage) {
-  end_stage(stage);
-  DeviceQueue& queue = of(stage.batch.device);
-  advance(slot(stage.batch), Slot::kDead);
-  if (stage.stage == LoadStage::kTransfer) {
-    uncharge_device(queue);  // its staging block comes back by release_staging()
-  } else {
-    uncharge_host(queue, host_batch_bytes());
-  }
+LoaderSchedule::Places LoaderSchedule::fail(LoadPlace& batch) {
+  if (wanted(batch.id)) failure_ = batch.id;
+  move(batch, State::kDead);
+  Places dead = drop_unwanted();
+  dead.push_back(Place::share(&batch));
+  return dead;
 }
 
-bool LoaderSchedule::fail(const Start& stage) {
-  const bool first = wanted(stage.batch);
-  if (first) failure_ = stage.batch;
-  finish_unwanted(stage);
-  return first;
+LoaderSchedule::Places LoaderSchedule::stop() {
+  stopped_ = true;
+  return drop_unwanted();
 }
 
-std::vector<BatchId> LoaderSchedule::drop_unwanted() {
-  std::vector<BatchId> dropped;
-  for (int device = 0; device < options_.devices; ++device) {
-    DeviceQueue& queue = of(device);
-    for (std::size_t i = 0; i < queue.slots.size(); ++i) {
-      const BatchId batch{queue.head + i, device};
-      Slot& state = queue.slots[i];
-      if (wanted(batch)) continue;
-      if (state == Slot::kStaged || state == Slot::kRead) {
-        uncharge_host(queue, host_batch_bytes());
-      } else if (state == Slot::kDecoded) {
-        uncharge_host(queue, options_.staging_bytes);
-      } else if (state == Slot::kReady) {
-        --queue.use.ready;
-        uncharge_device(queue);
-      } else {
-        continue;
-      }
-      advance(state, Slot::kDead);
+LoaderSchedule::Places LoaderSchedule::drop_unwanted() {
+  Places dropped;
+  for (const DeviceQueue& queue : queues_) {
+    for (const Place& batch : queue.batches) {
+      if (batch->running() || batch->state == State::kDead || wanted(batch->id)) continue;
+      move(*batch, State::kDead);
       dropped.push_back(batch);
     }
   }
   return dropped;
 }
 
-void LoaderSchedule::release_staging(int device) {
-  uncharge_host(of(device), options_.staging_bytes);
-  offer_reserve(device);
+void LoaderSchedule::release_staging(LoadPlace& batch) {
+  if (!std::exchange(batch.charged, false)) return;
+  uncharge(of(batch.id.device).host, host_, options_.staging_bytes);
+  offer_reserve(batch.id.device);
 }
 
 LoaderSchedule::Next LoaderSchedule::peek(int device) const {
@@ -213,11 +194,11 @@ LoaderSchedule::Next LoaderSchedule::peek(int device) const {
     return reached ? Next::kEndOfEpoch : Next::kFailed;
   }
   if (!wanted({queue.head, device})) return Next::kFailed;
-  const bool ready = !queue.slots.empty() && queue.slots.front() == Slot::kReady;
+  const bool ready = !queue.batches.empty() && queue.batches.front()->state == State::kReady;
   return ready ? Next::kBatch : Next::kPending;
 }
 
-LoaderSchedule::Next LoaderSchedule::take(int device, BatchId* batch) {
+LoaderSchedule::Next LoaderSchedule::take(int device, Place* batch) {
   DeviceQueue& queue = of(device);
   const Next next = peek(device);
   if (next == Next::kEndOfEpoch &&
@@ -226,48 +207,24 @@ LoaderSchedule::Next LoaderSchedule::take(int device, BatchId* batch) {
     offer_reserve(device);
   }
   if (next == Next::kBatch) {
-    *batch = {queue.head, device};
-    queue.slots.pop_front();
+    *batch = std::move(queue.batches.front());
+    queue.batches.pop_front();
     ++queue.head;
-    --queue.use.ready;
-    uncharge_device(queue);
-    offer_transfers(device);
+    move(**batch, State::kTaken);
+    offer_transfer(device);
     offer_reserve(device);
   }
   return next;
 }
 
-void LoaderSchedule::charge_host(DeviceQueue& queue) {
-  queue.use.host_bytes += host_batch_bytes();
-  host_bytes_ += host_batch_bytes();
-  queue.use.peak_host_bytes = std::max(queue.use.peak_host_bytes, queue.use.host_bytes);
-  peak_host_bytes_ = std::max(peak_host_bytes_, host_bytes_);
-}
-
-void LoaderSchedule::uncharge_host(DeviceQueue& queue, std::size_t bytes) {
-  MILLRACE_DCHECK(queue.use.host_bytes >= bytes,
-                  "no more host memory is released than was charged");
-  queue.use.host_bytes -= bytes;
-  host_bytes_ -= bytes;
-}
-
-void LoaderSchedule::charge_device(DeviceQueue& queue) {
-  queue.use.device_bytes += options_.device_batch_bytes;
-  device_bytes_ += options_.device_batch_bytes;
-  queue.use.peak_device_bytes = std::max(queue.use.peak_device_bytes, queue.use.device_bytes);
-  peak_device_bytes_ = std::max(peak_device_bytes_, device_bytes_);
-}
-
-void LoaderSchedule::uncharge_device(DeviceQueue& queue) {
-  queue.use.device_bytes -= options_.device_batch_bytes;
-  device_bytes_ -= options_.device_batch_bytes;
-}
-
 LoaderSchedule::DeviceUse LoaderSchedule::use(int device) const {
   const DeviceQueue& queue = of(device);
-  DeviceUse use = queue.use;
-  use.begun = queue.slots.size();
-  return use;
+  return {.host_bytes = queue.host.used(),
+          .peak_host_bytes = queue.host.peak(),
+          .device_bytes = queue.device.used(),
+          .peak_device_bytes = queue.device.peak(),
+          .ready = static_cast<std::size_t>(queue.ready),
+          .begun = queue.batches.size()};
 }
 
 }  // namespace millrace::transfer

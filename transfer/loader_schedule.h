@@ -18,7 +18,10 @@
 #include <queue>
 #include <vector>
 
+#include "millrace/core/base/byte_budget.h"
+#include "millrace/core/base/function_ref.h"
 #include "millrace/core/base/pool.h"
+#include "millrace/core/base/ref.h"
 
 namespace millrace::transfer {
 
@@ -39,10 +42,38 @@ struct BatchId {
   auto operator<=>(const BatchId&) const = default;
 };
 
+// One batch in the schedule, which alone writes it; what is loaded derives from it.
+struct LoadPlace : RefCounted {
+  // Two states for each stage. From each but the last two also -> kDead.
+  enum class State : std::uint8_t {
+    kStaging,       // running -> kStaged
+    kStaged,        // -> kReading
+    kReading,       // running -> kRead
+    kRead,          // -> kDecoding
+    kDecoding,      // running -> kDecoded
+    kDecoded,       // -> kTransferring
+    kTransferring,  // running -> kReady
+    kReady,         // -> kTaken
+    kTaken,         // final: the consumer's
+    kDead,          // final: failed or unwanted
+  };
+
+  explicit LoadPlace(const BatchId& batch) : id(batch) {}
+  // That runs, or has ended last. Not for a final state.
+  LoadStage stage() const { return static_cast<LoadStage>(static_cast<int>(state) / 2); }
+  bool running() const { return state < State::kReady && static_cast<int>(state) % 2 == 0; }
+
+  const BatchId id;
+  State state = State::kStaging;
+  bool charged = true;  // its staging block counts in the budget
+};
+
 // Thread-safety: external.
 class LoaderSchedule {
  public:
   static constexpr std::uint64_t kEndless = std::numeric_limits<std::uint64_t>::max();
+  using Place = Ref<LoadPlace>;
+  using Places = PooledVector<Place>;
 
   struct Options {
     int devices = 1;
@@ -62,35 +93,36 @@ class LoaderSchedule {
 
   explicit LoaderSchedule(const Options& options);
 
-  struct Start {
-    LoadStage stage;
-    BatchId batch;
-  };
-  // A stage that may begin, and counts as running now. Late stages come first, then early batches.
-  std::optional<Start> start();
-  // A running stage has succeeded. False: the batch is unwanted (its budget is free again).
-  bool finish(const Start& stage);
-  // A running stage was given up: its batch is unwanted.
-  void finish_unwanted(const Start& stage);
-  // A running stage has failed. True: this is now the first failure in order (LS-3).
-  bool fail(const Start& stage);
-  // After fail() and stop(): frees the budget of unwanted batches that no stage works on: these.
-  std::vector<BatchId> drop_unwanted();
-  // The staging block of a batch is free, or its consumer's. Once per batch that was transferred.
-  void release_staging(int device);
+  // A batch whose next stage() may begin, and counts as running now; empty: none. Late stages come
+  // first, then early batches. make gives a batch that begins its place.
+  Place start(FunctionRef<Place(const BatchId&)> make);
+  // The running stage has succeeded. False: the batch is unwanted, and dead now.
+  bool finish(LoadPlace& batch);
+  // The running stage has failed. Gives the batches that are dead now: this one and, if it is the
+  // first failure in order (LS-3), those after it of which no stage runs.
+  Places fail(LoadPlace& batch);
+  // The staging block of a batch that was transferred is free, or its consumer's. Again: nothing.
+  void release_staging(LoadPlace& batch);
 
   enum class Next { kPending, kBatch, kEndOfEpoch, kFailed, kStopped };
   // What take() would return now.
   Next peek(int device) const;
-  // The same, and takes it: a batch (then *batch says which) or the end of an epoch.
-  Next take(int device, BatchId* batch);
+  // The same, and takes it: a batch (then *batch is it) or the end of an epoch.
+  Next take(int device, Place* batch);
 
-  // No stage begins any more, and every take gives kStopped.
-  void stop() { stopped_ = true; }
+  // No stage begins any more, and every take gives kStopped. Gives the batches that are dead now.
+  Places stop();
   bool stopped() const { return stopped_; }
   bool wanted(const BatchId& batch) const { return !stopped_ && (!failure_ || batch < *failure_); }
   const std::optional<BatchId>& failure() const { return failure_; }
-  int running() const { return running_; }
+  template <class F>
+  void for_each_running(F f) const {
+    for (const DeviceQueue& queue : queues_) {
+      for (const Place& batch : queue.batches) {
+        if (batch->running()) f(*batch);
+      }
+    }
+  }
 
   struct DeviceUse {
     std::size_t host_bytes = 0;
@@ -102,47 +134,40 @@ class LoaderSchedule {
   };
   DeviceUse use(int device) const;
   // All devices together.
-  std::size_t peak_host_bytes() const { return peak_host_bytes_; }
-  std::size_t peak_device_bytes() const { return peak_device_bytes_; }
+  std::size_t peak_host_bytes() const { return host_.peak(); }
+  std::size_t peak_device_bytes() const { return device_.peak(); }
 
  private:
-  enum class Slot : std::uint8_t {
-    kStaging,       // running -> kStaged
-    kStaged,        // -> kReading
-    kReading,       // running -> kRead
-    kRead,          // -> kDecoding
-    kDecoding,      // running -> kDecoded
-    kDecoded,       // -> kTransferring
-    kTransferring,  // running -> kReady
-    kReady,         // taken by the consumer, and gone
-    kDead,          // final, from any other: failed or unwanted
-  };
-  // The only change of a slot's state: to the next one, or to kDead.
-  static void advance(Slot& slot, Slot to);
+  using State = LoadPlace::State;
   struct DeviceQueue {
-    PooledDeque<Slot> slots;  // from sequence head on
-    std::uint64_t head = 0;   // the batch that the consumer takes next
+    PooledDeque<Place> batches = {};  // from sequence head on
+    std::uint64_t head = 0;           // the batch that the consumer takes next
     std::uint64_t next_read = 0;
     std::uint64_t next_transfer = 0;
-    std::uint64_t epoch = 0;         // that the consumer is in
-    bool queued_to_reserve = false;  // is in reserve_
-    DeviceUse use;
+    std::uint64_t epoch = 0;  // that the consumer is in
+    bool reserves = false;    // is in reserve_
+    bool transfers = false;   // is in transfer_
+    ByteBudget host;
+    ByteBudget device;
+    int ready = 0;
   };
   using Heap = std::priority_queue<BatchId, std::vector<BatchId>, std::greater<>>;
 
-  std::size_t host_batch_bytes() const { return options_.staging_bytes + options_.raw_bytes; }
+  std::size_t batch_bytes() const { return options_.staging_bytes + options_.raw_bytes; }
+  static bool may_move(State from, State to);
+  void move(LoadPlace& batch, State to);
   DeviceQueue& of(int device) { return queues_[static_cast<std::size_t>(device)]; }
   const DeviceQueue& of(int device) const { return queues_[static_cast<std::size_t>(device)]; }
-  Slot& slot(const BatchId& batch);
+  const Place& at(const BatchId& batch) const {
+    const DeviceQueue& queue = of(batch.device);
+    return queue.batches[batch.sequence - queue.head];
+  }
   std::optional<BatchId> pop_wanted(Heap& heap);
   void offer_reserve(int device);
   void offer_reads(int device);
-  void offer_transfers(int device);
-  void end_stage(const Start& stage);
-  void charge_host(DeviceQueue& queue);
-  void uncharge_host(DeviceQueue& queue, std::size_t bytes);
-  void charge_device(DeviceQueue& queue);
-  void uncharge_device(DeviceQueue& queue);
+  void offer_transfer(int device);
+  bool may_transfer(int device) const;
+  Places drop_unwanted();
 
   Options options_;
   std::uint64_t end_sequence_;
@@ -150,14 +175,11 @@ class LoaderSchedule {
   Heap reserve_;  // next sequence of each device that has room for it
   Heap staged_;
   Heap read_;
-  PooledDeque<BatchId> transfers_;
+  PooledDeque<int> transfer_;  // devices that have room for their next transfer
   int reads_ = 0;
   int decodes_ = 0;
-  int running_ = 0;
-  std::size_t host_bytes_ = 0;
-  std::size_t peak_host_bytes_ = 0;
-  std::size_t device_bytes_ = 0;
-  std::size_t peak_device_bytes_ = 0;
+  ByteBudget host_;  // all devices together
+  ByteBudget device_;
   bool stopped_ = false;
   std::optional<BatchId> failure_;  // the first known
 };

@@ -1,23 +1,17 @@
 #include "millrace/transfer/staging_ledger.h"
 
-#include <algorithm>
-
-#include "millrace/core/base/check.h"
-
 namespace millrace::transfer {
 
 StagingLedger::Grant StagingLedger::take(std::size_t block_bytes) {
-  MILLRACE_CHECK(block_bytes <= max_bytes_ - in_use_, "the gate of the pool has let it in (L-1)");
+  in_use_.take(block_bytes);  // fits: the gate of the pool has let it in (L-1)
   Grant grant;
   if (const auto found = free_.find(block_bytes); found != free_.end() && !found->second.empty()) {
     grant.data = found->second.back();
     found->second.pop_back();
     cached_ -= block_bytes;
   } else {
-    grant.evicted = trim(max_bytes_ - in_use_ - block_bytes);
+    grant.evicted = trim(in_use_.left());
   }
-  in_use_ += block_bytes;
-  peak_in_use_ = std::max(peak_in_use_, in_use_);
   return grant;
 }
 
@@ -25,11 +19,6 @@ void StagingLedger::release(Region block) {
   cancel(block.bytes);
   free_[block.bytes].push_back(block.data);
   cached_ += block.bytes;
-}
-
-void StagingLedger::cancel(std::size_t block_bytes) {
-  MILLRACE_CHECK(block_bytes <= in_use_, "a block that was granted");
-  in_use_ -= block_bytes;
 }
 
 std::vector<StagingLedger::Region> StagingLedger::trim(std::size_t keep_bytes) {

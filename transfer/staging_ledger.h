@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "millrace/core/base/byte_budget.h"
 #include "millrace/core/base/size_class.h"
 #include "millrace/transfer/pages.h"
 
@@ -29,7 +30,7 @@ class StagingLedger {
     std::vector<Region> evicted;  // return these to the system first
   };
 
-  explicit StagingLedger(std::size_t max_bytes) : max_bytes_(max_bytes) {}
+  explicit StagingLedger(std::size_t max_bytes) : in_use_(max_bytes) {}
 
   // The size of the blocks that serve requests of this many bytes: whole pages.
   static std::size_t block_bytes(std::size_t requested) {
@@ -41,20 +42,18 @@ class StagingLedger {
   // The block of a grant (reused, or mapped by now) is not used any more and may serve the next.
   void release(Region block);
   // Mapping for a grant failed: it never came into use.
-  void cancel(std::size_t block_bytes);
+  void cancel(std::size_t block_bytes) { in_use_.release(block_bytes); }
   // Erases cached blocks, largest first, until at most keep_bytes are cached: unmap those.
   std::vector<Region> trim(std::size_t keep_bytes);
 
-  std::size_t max_bytes() const { return max_bytes_; }
-  std::size_t in_use_bytes() const { return in_use_; }
+  std::size_t max_bytes() const { return in_use_.limit(); }
+  std::size_t in_use_bytes() const { return in_use_.used(); }
   std::size_t cached_bytes() const { return cached_; }
-  std::size_t peak_in_use_bytes() const { return peak_in_use_; }
+  std::size_t peak_in_use_bytes() const { return in_use_.peak(); }
 
  private:
-  std::size_t max_bytes_;
-  std::size_t in_use_ = 0;
+  ByteBudget in_use_;
   std::size_t cached_ = 0;
-  std::size_t peak_in_use_ = 0;
   // By class; the block released last is reused first, while the caches remember it.
   std::map<std::size_t, std::vector<std::byte*>> free_;
 };

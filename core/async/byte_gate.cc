@@ -40,16 +40,11 @@ class ByteGate::Waiter final : public RefCounted, public Pooled {
 
 ByteGate::ByteGate(std::size_t limit_bytes, std::size_t most_waiting, TimerQueue& timers,
                    const char* name)
-    : limit_(limit_bytes), most_waiting_(most_waiting), timers_(timers), name_(name) {}
+    : most_waiting_(most_waiting), timers_(timers), name_(name), inside_(limit_bytes) {}
 
 ByteGate::~ByteGate() = default;
 
 Future<ByteGate::Pass> ByteGate::enter(std::size_t bytes, const CallOptions& options) {
-  if (bytes > limit_) {
-    return fail(ErrorCode::kResourceExhausted, std::to_string(bytes) + " bytes never fit " + name_ +
-                                                   ", whose limit is " + std::to_string(limit_) +
-                                                   "; raise it");
-  }
   MILLRACE_TRY_STATUS(check_in_time(options, timers_.clock(), "the request"));
   Scope::Hold hold = scope_.hold();
   Ref<Waiter> waiter;
@@ -57,7 +52,12 @@ Future<ByteGate::Pass> ByteGate::enter(std::size_t bytes, const CallOptions& opt
   {
     MutexLock lock(mutex_);
     if (!hold || scope_.closing()) return scope_.closed_error();
-    if (!line_.empty() || !fits(bytes)) {
+    if (bytes > inside_.limit()) {
+      return fail(ErrorCode::kResourceExhausted,
+                  std::to_string(bytes) + " bytes never fit " + name_ + ", whose limit is " +
+                      std::to_string(inside_.limit()) + "; raise it");
+    }
+    if (!line_.empty() || !inside_.fits(bytes)) {
       if (line_.size() >= most_waiting_) {
         return fail(ErrorCode::kResourceExhausted,
                     std::to_string(line_.size()) + " calls wait already to enter " + name_);
@@ -66,7 +66,7 @@ Future<ByteGate::Pass> ByteGate::enter(std::size_t bytes, const CallOptions& opt
       turn = waiter->promise.future();
       line_.push_back(waiter);
     } else {
-      inside_ += bytes;
+      inside_.take(bytes);
       turn = make_ready(Pass(Ref<ByteGate>::share(this), bytes, std::move(hold)));
     }
   }
@@ -82,7 +82,7 @@ Future<ByteGate::Pass> ByteGate::enter(std::size_t bytes, const CallOptions& opt
 void ByteGate::leave(std::size_t bytes) {
   {
     MutexLock lock(mutex_);
-    inside_ -= bytes;
+    inside_.release(bytes);
   }
   admit();
 }
@@ -93,10 +93,10 @@ void ByteGate::admit() {
     Ref<Waiter> first;
     {
       MutexLock lock(mutex_);
-      if (line_.empty() || !fits(line_.front()->bytes)) return;
+      if (line_.empty() || !inside_.fits(line_.front()->bytes)) return;
       first = std::move(line_.front());
       line_.pop_front();
-      inside_ += first->bytes;
+      inside_.take(first->bytes);
     }
     first->promise.set(Pass(first->gate, first->bytes, std::move(first->hold)));
   }

@@ -13,6 +13,7 @@
 #include "millrace/core/async/call_options.h"
 #include "millrace/core/async/future.h"
 #include "millrace/core/async/scope.h"
+#include "millrace/core/base/byte_budget.h"
 #include "millrace/core/base/mutex.h"
 #include "millrace/core/base/pool.h"
 #include "millrace/core/base/ref.h"
@@ -60,17 +61,15 @@ class ByteGate final : public RefCounted {
   using Line = PooledDeque<Ref<Waiter>>;
 
   ~ByteGate() override;
-  bool fits(std::size_t bytes) const MILLRACE_REQUIRES(mutex_) { return bytes <= limit_ - inside_; }
   void leave(std::size_t bytes);
   void admit();
 
-  const std::size_t limit_;
   const std::size_t most_waiting_;
   TimerQueue& timers_;
   const char* const name_;
   Scope scope_{name_};
   mutable Mutex mutex_;
-  std::size_t inside_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  ByteBudget inside_ MILLRACE_GUARDED_BY(mutex_);
   Line line_ MILLRACE_GUARDED_BY(mutex_);
 };
 

@@ -12,7 +12,7 @@ namespace millrace::transfer {
 namespace {
 
 using Next = LoaderSchedule::Next;
-using Start = LoaderSchedule::Start;
+using Place = LoaderSchedule::Place;
 
 // Batches of one unit of every kind of memory.
 LoaderSchedule::Options unit_options() {
@@ -29,19 +29,26 @@ LoaderSchedule::Options unit_options() {
 }
 
 // Everything that may begin now.
-std::vector<Start> start_all(LoaderSchedule& schedule) {
-  std::vector<Start> started;
-  while (const auto start = schedule.start()) started.push_back(*start);
+std::vector<Place> start_all(LoaderSchedule& schedule) {
+  std::vector<Place> started;
+  const auto make = [](const BatchId& id) { return make_ref<LoadPlace>(id); };
+  while (Place batch = schedule.start(make)) started.push_back(std::move(batch));
   return started;
+}
+
+Next take(LoaderSchedule& schedule, int device, BatchId* id) {
+  Place batch;
+  const Next next = schedule.take(device, &batch);
+  if (batch) *id = batch->id;
+  return next;
 }
 
 // Runs every stage to its end, in order, until nothing is left to do.
 void run_all(LoaderSchedule& schedule) {
   for (auto started = start_all(schedule); !started.empty(); started = start_all(schedule)) {
-    for (const Start& start : started) {
-      if (schedule.finish(start) && start.stage == LoadStage::kTransfer) {
-        schedule.release_staging(start.batch.device);
-      }
+    for (const Place& batch : started) {
+      if (schedule.finish(*batch) && batch->stage() == LoadStage::kTransfer)
+        schedule.release_staging(*batch);
     }
   }
 }
@@ -53,32 +60,35 @@ TEST(LoaderScheduleTest, ABatchPassesItsStagesInOrderAndIsTaken) {
   for (const LoadStage stage :
        {LoadStage::kStaging, LoadStage::kRead, LoadStage::kDecode, LoadStage::kTransfer}) {
     EXPECT_EQ(schedule.peek(0), Next::kPending);
-    const std::vector<Start> started = start_all(schedule);
+    const std::vector<Place> started = start_all(schedule);
     ASSERT_EQ(started.size(), 1u);
-    EXPECT_EQ(started[0].stage, stage);
-    EXPECT_TRUE(schedule.finish(started[0]));
+    EXPECT_TRUE(started[0]->running());
+    EXPECT_EQ(started[0]->stage(), stage);
+    EXPECT_TRUE(schedule.finish(*started[0]));
+    EXPECT_FALSE(started[0]->running());
+    EXPECT_EQ(started[0]->stage(), stage);
   }
   BatchId batch;
-  EXPECT_EQ(schedule.take(0, &batch), Next::kBatch);
+  EXPECT_EQ(take(schedule, 0, &batch), Next::kBatch);
   EXPECT_EQ(batch, (BatchId{0, 0}));
 }
 
 TEST(LoaderScheduleTest, BatchesThatFinishInReverseAreTakenInOrder) {
   LoaderSchedule schedule(unit_options());
   for (int round = 0; round < kLoadStages; ++round) {
-    std::vector<Start> started = start_all(schedule);
+    std::vector<Place> started = start_all(schedule);
     std::reverse(started.begin(), started.end());
-    for (const Start& start : started) schedule.finish(start);
+    for (const Place& batch : started) schedule.finish(*batch);
   }
   run_all(schedule);
   for (std::uint64_t sequence = 0; sequence < 4; ++sequence) {
     BatchId batch;
-    ASSERT_EQ(schedule.take(0, &batch), Next::kBatch);
+    ASSERT_EQ(take(schedule, 0, &batch), Next::kBatch);
     EXPECT_EQ(batch.sequence, sequence);
   }
   BatchId none;
-  EXPECT_EQ(schedule.take(0, &none), Next::kEndOfEpoch);
-  EXPECT_EQ(schedule.take(0, &none), Next::kEndOfEpoch);
+  EXPECT_EQ(take(schedule, 0, &none), Next::kEndOfEpoch);
+  EXPECT_EQ(take(schedule, 0, &none), Next::kEndOfEpoch);
 }
 
 TEST(LoaderScheduleTest, AnIdleConsumerLeavesTheBudgetsFullAndNotMore) {
@@ -103,7 +113,7 @@ TEST(LoaderScheduleTest, ADeviceThatTakesNothingLeavesTheOthersAlone) {
   for (std::uint64_t step = 0; step < 50; ++step) {
     run_all(schedule);
     BatchId batch;
-    ASSERT_EQ(schedule.take(1, &batch), Next::kBatch) << step;
+    ASSERT_EQ(take(schedule, 1, &batch), Next::kBatch) << step;
     EXPECT_EQ(batch, (BatchId{step, 1}));
   }
   EXPECT_LE(schedule.use(0).peak_device_bytes, options.device_budget);
@@ -114,36 +124,38 @@ TEST(LoaderScheduleTest, AFailureComesAfterTheBatchesBeforeItOnEveryDevice) {
   options.devices = 2;
   LoaderSchedule schedule(options);
   for (auto started = start_all(schedule); !started.empty(); started = start_all(schedule)) {
-    for (const Start& start : started) {
-      if (start.batch == BatchId{2, 0} && start.stage == LoadStage::kDecode) {
-        EXPECT_TRUE(schedule.fail(start));
+    for (const Place& batch : started) {
+      if (batch->id == BatchId{2, 0} && batch->stage() == LoadStage::kDecode) {
+        schedule.fail(*batch);
+        EXPECT_EQ(schedule.failure(), batch->id);
       } else {
-        schedule.finish(start);
+        schedule.finish(*batch);
       }
     }
   }
   for (int device : {0, 1}) {
     BatchId batch;
-    EXPECT_EQ(schedule.take(device, &batch), Next::kBatch);
-    EXPECT_EQ(schedule.take(device, &batch), Next::kBatch);
-    EXPECT_EQ(schedule.take(device, &batch), Next::kFailed);
-    EXPECT_EQ(schedule.take(device, &batch), Next::kFailed);
+    EXPECT_EQ(take(schedule, device, &batch), Next::kBatch);
+    EXPECT_EQ(take(schedule, device, &batch), Next::kBatch);
+    EXPECT_EQ(take(schedule, device, &batch), Next::kFailed);
+    EXPECT_EQ(take(schedule, device, &batch), Next::kFailed);
   }
 }
 
 TEST(LoaderScheduleTest, TheFirstFailureInOrderCountsNotTheFirstInTime) {
   LoaderSchedule schedule(unit_options());
-  for (const Start& start : start_all(schedule)) schedule.finish(start);
-  std::vector<Start> reads = start_all(schedule);
+  for (const Place& batch : start_all(schedule)) schedule.finish(*batch);
+  std::vector<Place> reads = start_all(schedule);
   ASSERT_EQ(reads.size(), 4u);
-  EXPECT_TRUE(schedule.fail(reads[3]));
-  EXPECT_TRUE(schedule.fail(reads[1]));
-  EXPECT_FALSE(schedule.fail(reads[2]));
-  schedule.finish(reads[0]);
+  for (const std::size_t failed : {3u, 1u, 2u}) {
+    EXPECT_EQ(schedule.fail(*reads[failed]).size(), 1u) << "the others run";
+    EXPECT_EQ(schedule.failure()->sequence, failed == 3 ? 3u : 1u);
+  }
+  schedule.finish(*reads[0]);
   run_all(schedule);
   BatchId batch;
-  EXPECT_EQ(schedule.take(0, &batch), Next::kBatch);
-  EXPECT_EQ(schedule.take(0, &batch), Next::kFailed);
+  EXPECT_EQ(take(schedule, 0, &batch), Next::kBatch);
+  EXPECT_EQ(take(schedule, 0, &batch), Next::kFailed);
   EXPECT_EQ(schedule.failure(), (BatchId{1, 0}));
 }
 
@@ -159,9 +171,9 @@ TEST(LoaderScheduleTest, TheNextEpochBeginsBeforeTheEndOfThisOneIsMetOnlyIfAsked
     for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
       BatchId batch;
       run_all(schedule);
-      ASSERT_EQ(schedule.take(0, &batch), Next::kBatch);
+      ASSERT_EQ(take(schedule, 0, &batch), Next::kBatch);
       EXPECT_EQ(batch.sequence, epoch);
-      EXPECT_EQ(schedule.take(0, &batch), Next::kEndOfEpoch);
+      EXPECT_EQ(take(schedule, 0, &batch), Next::kEndOfEpoch);
     }
   }
 }
@@ -176,15 +188,24 @@ TEST(LoaderScheduleTest, AResumedRunStartsAtTheGivenStep) {
     run_all(schedule);
     BatchId batch;
     for (; step < 4; ++step) {
-      ASSERT_EQ(schedule.take(0, &batch), Next::kBatch);
+      ASSERT_EQ(take(schedule, 0, &batch), Next::kBatch);
       EXPECT_EQ(batch.sequence, 4 + step);
       run_all(schedule);
     }
-    EXPECT_EQ(schedule.take(0, &batch), Next::kEndOfEpoch);
+    EXPECT_EQ(take(schedule, 0, &batch), Next::kEndOfEpoch);
     run_all(schedule);
-    EXPECT_EQ(schedule.take(0, &batch), Next::kBatch);
+    EXPECT_EQ(take(schedule, 0, &batch), Next::kBatch);
     EXPECT_EQ(batch.sequence, 8u);
   }
+}
+
+TEST(LoaderScheduleDeathTest, ABatchOfWhichNoStageRunsCannotFinishOne) {
+  LoaderSchedule schedule(unit_options());
+  const Place batch = start_all(schedule).front();
+  EXPECT_TRUE(schedule.finish(*batch));
+  EXPECT_DEATH(schedule.finish(*batch), "a stage ends that runs");
+  schedule.stop();
+  EXPECT_DEATH(schedule.fail(*batch), "takes its states in their order");
 }
 
 // Random walks: stages end in any order, consumers come at any time, some stages fail, and a walk
@@ -208,8 +229,8 @@ TEST(LoaderScheduleTest, InvariantsHoldInAnyOrderOfEvents) {
     LoaderSchedule schedule(options);
     const bool may_fail = below(3) == 0;
     const std::uint64_t stop_after = below(4) == 0 ? below(100) : ~0ull;
-    std::vector<Start> running;
-    std::vector<int> unreleased;
+    std::vector<Place> running;
+    std::vector<Place> unreleased;
     std::vector<std::uint64_t> next(options.devices, 0);
     std::vector<std::uint64_t> epochs(options.devices, 0);
     std::vector<bool> done(options.devices, false);
@@ -218,15 +239,14 @@ TEST(LoaderScheduleTest, InvariantsHoldInAnyOrderOfEvents) {
     std::uint64_t events = 0;
     while (std::find(done.begin(), done.end(), false) != done.end()) {
       ASSERT_LT(++events, 20'000u) << "no end";
-      if (events == stop_after) {
-        schedule.stop();
-        schedule.drop_unwanted();
-      }
-      for (const Start& start : start_all(schedule)) {
-        if (start.stage == LoadStage::kTransfer) {
-          EXPECT_EQ(transferred[start.batch.device]++, start.batch.sequence);  // LS-4
+      if (events == stop_after) schedule.stop();
+      for (const Place& batch : start_all(schedule)) {
+        if (batch->stage() == LoadStage::kTransfer) {
+          EXPECT_EQ(transferred[batch->id.device]++, batch->id.sequence);  // LS-4
+          unreleased.push_back(batch);
         }
-        running.push_back(start);
+        EXPECT_TRUE(schedule.wanted(batch->id));
+        running.push_back(batch);
       }
       for (int d = 0; d < options.devices; ++d) {
         ASSERT_LE(schedule.use(d).host_bytes, options.host_budget);  // LS-2
@@ -235,23 +255,21 @@ TEST(LoaderScheduleTest, InvariantsHoldInAnyOrderOfEvents) {
       const std::uint64_t what = below(3);
       if (what == 0 && !running.empty()) {
         std::swap(running[below(running.size())], running.back());
-        const Start start = running.back();
+        const Place batch = running.back();
         running.pop_back();
         if (may_fail && below(20) == 0) {
-          schedule.fail(start);
-          schedule.drop_unwanted();
+          for (const Place& dead : schedule.fail(*batch)) EXPECT_FALSE(dead->running());
         } else {
-          schedule.finish(start);
+          schedule.finish(*batch);
         }
-        if (start.stage == LoadStage::kTransfer) unreleased.push_back(start.batch.device);
       } else if (what == 1 && !unreleased.empty()) {
-        schedule.release_staging(unreleased.back());
+        schedule.release_staging(*unreleased.back());
         unreleased.pop_back();
       } else if (what == 2) {
         const int d = static_cast<int>(below(options.devices));
         BatchId batch;
         const std::optional<BatchId> failure = schedule.failure();
-        switch (schedule.take(d, &batch)) {
+        switch (take(schedule, d, &batch)) {
           case Next::kBatch:
             EXPECT_EQ(batch, (BatchId{next[d], d}));                    // LS-1
             EXPECT_FALSE(done[d] || (failure && !(batch < *failure)));  // LS-3
@@ -276,16 +294,18 @@ TEST(LoaderScheduleTest, InvariantsHoldInAnyOrderOfEvents) {
     for (auto started = start_all(schedule); !started.empty() || !running.empty();
          started = start_all(schedule)) {
       running.insert(running.end(), started.begin(), started.end());
-      for (const Start& start : running) {
-        schedule.finish(start);
-        if (start.stage == LoadStage::kTransfer) unreleased.push_back(start.batch.device);
+      for (const Place& batch : running) {
+        if (batch->stage() == LoadStage::kTransfer) unreleased.push_back(batch);
+        schedule.finish(*batch);
       }
       running.clear();
     }
-    for (int device : unreleased) schedule.release_staging(device);
-    EXPECT_EQ(schedule.running(), 0);
+    for (const Place& batch : unreleased) {
+      schedule.release_staging(*batch);
+      schedule.release_staging(*batch);  // does nothing
+    }
+    schedule.for_each_running([](const LoadPlace&) { ADD_FAILURE() << "a stage runs"; });
     schedule.stop();
-    schedule.drop_unwanted();
     for (int d = 0; d < options.devices; ++d) {
       EXPECT_EQ(schedule.use(d).device_bytes, 0u);
       EXPECT_EQ(schedule.use(d).host_bytes, 0u);
