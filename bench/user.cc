@@ -9,7 +9,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bench/child.h"
@@ -61,6 +63,13 @@ void measure_all(Session& session, const std::string& prefix, Lazy<User>& user, 
   figure("dispatch", "us", [&] { return user->dispatch(); });
   figure("dispatch_driver", "us", [&] {
     return user->dispatch({.deadline = steady_clock().now() + std::chrono::hours(1)});
+  });
+  figure("dispatch_busy", "us", [&] {
+    const std::jthread other([](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+      }
+    });
+    return user->dispatch();
   });
   figure("chain", "us", [&] { return user->chain(); });
   figure("chain_behind", "us", [&] { return user->chain_behind(); });
@@ -119,6 +128,7 @@ void measure_cpu(Session& session) {
   Jax jax(python_peers());
   const Peers peers = {
       {"dispatch", {at_most(1.5), jax.peer("dispatch", 0.4)}},
+      {"dispatch_busy", {at_most(3)}},
       {"chain", {at_most(0.9), jax.peer("chain", 0.4)}},
       {"chain_behind", {jax.peer("chain", 0.5, "")}},
       {"chain_handles", {at_most(0.9)}},
@@ -212,13 +222,15 @@ void measure_plugin(Session& session) {
   if (any_devices) options.plugins[0].settings["cpu_device_count"] = std::int64_t{2};
   Lazy<Pair> pair(options);
   Lazy<BareUser, std::string> bare(path);
+  Jax jax(python_peers());
   const auto us = [](double more) { return [more] { return more; }; };
   const Measure dispatch = [&] { return bare->dispatch(); };
   const Measure chain = [&] { return bare->chain(); };
   Peers peers = {
-      {"dispatch", {{"bare C calls and 3 us", 1, plus(dispatch, us(3))}}},
+      {"dispatch", {{"bare C calls and 3 us", 1, plus(dispatch, us(3))}, jax.peer("dispatch", 1)}},
+      {"dispatch_busy", {{"bare C calls and 3 us, of an idle machine", 2, plus(dispatch, us(3))}}},
       {"dispatch_driver", {{"bare C calls and two raw wake-ups", 1, plus(dispatch, &wake_ups)}}},
-      {"chain", {{"bare C calls", 1.3, chain}}},
+      {"chain", {{"bare C calls", 1.3, chain}, jax.peer("chain", 1)}},
       {"chain_handles", {{"bare C calls", 1.3, chain}}},
       {"chain_co_await", {{"bare C calls and two raw wake-ups", 1, plus(chain, &wake_ups)}}},
       {"put_fetch_4B",

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "millrace/core/async/parallel_for.h"
-#include "millrace/devices/cpu/compile/native_ops.h"
 #include "millrace/devices/cpu/compile/make_plan.h"
+#include "millrace/devices/cpu/compile/native_ops.h"
 #include "millrace/devices/cpu/compile/run_context.h"
 #include "millrace/devices/stablehlo/bytecode/read_bytecode.h"
 #include "millrace/devices/stablehlo/read_program.h"
