@@ -173,7 +173,7 @@ class ActorCell final : public RefCounted, public Pooled, public Work, public Ex
   Step step();
   void handle(Envelope* envelope);
   void finish_message(Envelope* envelope);
-  void give_back_room();
+  void release_room();
   void admit_waiting();
   Duration::rep now_count() const;
   void run_hook(Hook hook);

@@ -1,6 +1,6 @@
 // Admission: the bound of a mailbox, in bytes. A message that does not fit waits outside, in order,
 // until the messages before it are done; the sender's future completes when it is admitted. It is
-// no ByteGate, whose lock every send would take: here a send that fits changes one word.
+// no ByteGate, whose lock each message would take twice: here none takes a lock while none waits.
 //
 //  - AD-1 admitted bytes never exceed the limit, except that one message alone always fits.
 //  - AD-2 no message overtakes one that waits, so the messages of one sender stay in order.

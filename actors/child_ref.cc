@@ -72,7 +72,7 @@ Future<ChildSlot::Incarnation> ChildSlot::current(std::size_t bytes, const CallO
   }
   if (!options.stop.stop_possible() && options.deadline == kNoDeadline) return served;
   served.ignore();
-  // The room is free again before the sender is told.
+  // The room is free again before the sender's future completes.
   return with_options(served, options, *environment_.timers)
       .then(inline_executor(),
             [self = Ref<ChildSlot>::share(this),

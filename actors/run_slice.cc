@@ -6,6 +6,9 @@
 // and after a number of these the actor gives way to other work of its executor. What its turns
 // have left for afterwards (after_turn) runs then, on the same thread, outside of the actor. The
 // only place where handlers and hooks are called and where what they throw is caught.
+// try_turn runs one turn of an idle actor without these steps: idle, it has no entry, and its life
+// has no step to take, so nothing would come first. If something has come meanwhile, or the actor
+// ends, a slice follows.
 #include "millrace/actors/actor_cell.h"
 #include "millrace/actors/registry.h"
 #include "millrace/core/base/ticks.h"
@@ -78,7 +81,7 @@ void ActorCell::run_slice(WorkQueue& after) {
       return;
     }
   }
-  give_back_room();
+  release_room();
   executor_.submit(this);
 }
 
@@ -90,17 +93,17 @@ ActorCell::Step ActorCell::step() {
     return Step::kAgain;
   }
   message_is_due_ = false;
-  if (ending_ != nullptr) give_back_room();  // a drained actor has done all that was accepted
+  if (ending_ != nullptr) release_room();  // a drained actor has done all that was accepted
   if (const Step done = life(); done != Step::kNothing) return done;
   if (hold_ != Hold::kNone && state() != ActorState::kStopping) {
-    give_back_room();
+    release_room();
     return mailbox_.go_held() ? Step::kAsleep : Step::kAgain;
   }
   if (Envelope* envelope = mailbox_.take()) {
     handle(envelope);
     return Step::kAgain;
   }
-  give_back_room();
+  release_room();
   return mailbox_.go_idle() ? Step::kAsleep : Step::kAgain;
 }
 
@@ -122,7 +125,7 @@ void ActorCell::handle(Envelope* envelope) {
 }
 
 // A message takes less time than two looks at a clock: what this thread read less than ticks of a
-// few microseconds ago will do for telling the age of a handler, which is told in seconds.
+// few microseconds ago will do for the age of a handler, which is reported in seconds.
 Duration::rep ActorCell::now_count() const {
   const Clock& clock = *home_->environment.clock;
   if (&clock != &steady_clock() || !ticks_usable()) return clock.now().time_since_epoch().count();
@@ -161,7 +164,7 @@ void ActorCell::finish_message(Envelope* envelope) {
   if (admission_.release(bytes)) admit_waiting();
 }
 
-void ActorCell::give_back_room() {
+void ActorCell::release_room() {
   if (admission_.flush()) admit_waiting();
 }
 

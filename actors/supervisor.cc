@@ -152,12 +152,12 @@ void Supervisor::escalate(const Child& child, const Exit& exit, const std::strin
                            child.spec.name + "' " + std::string(to_string(exit.reason)) + why;
   const Error error =
       exit.error ? exit.error->with_context(what) : Error(ErrorCode::kAborted, what);
-  const Error told =
+  const Error reported =
       error.with_detail(Escalation{context().name(), child.spec.name, child.restarts});
   child.slot->end(
-      Error(ErrorCode::kUnavailable, child.slot->described() + " is gone: " + told.message())
-          .with_detail(*told.detail<Escalation>()));
-  context().fail(told);
+      Error(ErrorCode::kUnavailable, child.slot->described() + " is gone: " + reported.message())
+          .with_detail(*reported.detail<Escalation>()));
+  context().fail(reported);
 }
 
 Future<void> Supervisor::on_stop(const Exit& /*exit*/) {

@@ -38,7 +38,7 @@ class Child {
 // it was waited for. Gives up if it fails.
 double seconds_of_program(const std::vector<std::string>& command);
 
-// The Python that has the peers (tools/peers made it), as tools/bench tells it in MILLRACE_PEERS;
+// The Python that has the peers (tools/peers made it), as tools/bench names it in MILLRACE_PEERS;
 // or why there is none.
 struct PythonPeers {
   std::string python;  // empty: none

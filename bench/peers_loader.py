@@ -6,7 +6,7 @@
 Each line on stdin is answered with the images per second of shuffled epochs (the median of three), in
 batches of 128 tensors. The files are read and inflated before the first. Both get what makes them fast on arrays in
 memory: a batch is fetched by one index operation, not image by image; of several numbers of workers
-(DataLoader) and threads (SPDL) the best of a first epoch each is taken, which stderr tells.
+(DataLoader) and threads (SPDL) the best of a first epoch each is taken, which is printed to stderr.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 // start.devices: what `millrace devices` takes from the fork to its end: libraries loaded, plugins
-// looked for, devices told. start.devices_plugin: the same with a plugin; the limit is a process
+// looked for, devices printed. start.devices_plugin: the same with a plugin; the limit is a process
 // that loads the plugin, makes its client and ends, and 10 ms. start.core_library: size of core's
 // library without the names that only a linker or debugger wants.
 #include <sys/stat.h>

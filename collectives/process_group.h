@@ -71,8 +71,8 @@ class ProcessGroup {
   Future<void> barrier(const CollectiveOptions& options = {}) const;
 
   // Meets the ranks of subset (all, when empty) that call the same tag, in no order with the
-  // collectives above, and gives everybody's payload by position in the sorted subset. A tag names
-  // a kind of meeting: the n-th call of a tag on a subset meets the n-th of the others.
+  // collectives above, and gives the payload of each rank by position in the sorted subset. A tag
+  // names a kind of meeting: the n-th call of a tag on a subset meets the n-th of the others.
   Future<Payloads> rendezvous(std::string tag, std::string payload, const ListOf<Rank>& subset = {},
                               const CallOptions& options = {}) const;
 

@@ -56,7 +56,7 @@ struct RendezvousKey {
 // Plain data, so that a transport can carry it.
 struct RendezvousMessage {
   enum class Kind : std::uint8_t {
-    kUp,       // to the parent: everybody in my part of the tree has joined, here are the payloads
+    kUp,       // to the parent: my part of the tree has joined, with these payloads
     kOutcome,  // to a child: payloads, or the error that ended it
     kExpired,  // to the root: a deadline has passed here
     kQuery,    // to a child: who in your part has joined?

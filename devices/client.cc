@@ -112,7 +112,7 @@ std::size_t ExecutableBody::launch_bytes() const {
     else
       bytes += shape.size_bytes();
   }
-  // Where outputs are known at a launch only, temporary_bytes() tells of them, and it changes.
+  // Where outputs are known at a launch only, temporary_bytes() has them, and it changes.
   if (complete) launch_bytes_.store(bytes + 1, std::memory_order_relaxed);
   return bytes;
 }

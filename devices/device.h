@@ -1,5 +1,6 @@
-// Device: the handle on a device. Every call is a turn of the device's actor, which alone orders
-// calls on it and holds its limits. Read next: device_actor.h.
+// Device: the handle on a device. Every call that works on it is a place in its schedule
+// (device_schedule.h), whose owner, the device's actor, orders calls and holds the limits. Read
+// next: device_actor.h.
 #pragma once
 
 #include <concepts>
@@ -23,6 +24,9 @@ namespace millrace::devices {
 // by their CallOptions while they wait in the queue; begun work runs on. An argument that is an
 // error skips the call and is its result. May be empty: then calls that give a Future or a Status
 // give kInvalidArgument, and anything else is CHECKed.
+// Without deadline and stop, a call of one device (put and execute, too) may wait up to 20 ms for
+// calls of other threads before it queues, where DeviceActorOptions::inline_when_idle is set
+// (device_pass.h). With either it never waits: for a caller that holds a lock of its own.
 class Device {
  public:
   Device() = default;

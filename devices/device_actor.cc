@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "millrace/actors/system.h"
-#include "millrace/core/async/bridged_thread.h"
 #include "millrace/core/exec/make_executor.h"
 #include "millrace/devices/device_scope.h"
 #include "millrace/devices/operation.h"
@@ -79,9 +78,7 @@ void DeviceActor::on_signals(Seat& seat, std::uint32_t signals) {
     seat.started = true;
     schedule_.begun(seat);
   }
-  // relaxed: a thread that waits to enter only wants to see it change.
-  if (signals & (Seat::kReturned | Seat::kOver))
-    body_->returned_.store(++calls_returned_, std::memory_order_relaxed);
+  if (signals & (Seat::kReturned | Seat::kOver)) body_->pass_gate_.call_returned();
   if (signals & Seat::kReturned) {
     schedule_.begun(seat);
     if (std::exchange(seat.done, false)) on_done(seat);
@@ -160,8 +157,7 @@ void DeviceActor::hand_out(Seat& seat) {
 
 // DA-1.
 bool DeviceActor::may_call_here(const Seat& seat) const {
-  if (on_bridged_thread() || running_loop() != nullptr) return false;
-  if (DeviceScope::current() != nullptr) return false;
+  if (is_loop_or_inside_call()) return false;
   const bool submitted_here = seat.operation->entering_here();
   if (submitted_here) calls_in_a_row = 0;
   const PoolExecutor* const pool = current_pool();
@@ -174,7 +170,7 @@ bool DeviceActor::may_call_here(const Seat& seat) const {
 }
 
 void DeviceActor::publish() {
-  // The last time the client's busy time is told too: it is not asked again.
+  // At the end the client's busy time is published too: it is not asked again.
   const DeviceLife life = schedule_.life();
   if (life == DeviceLife::kGivenUp) {
     body_->publish(schedule_.stats(), busy_at_end_);
@@ -184,8 +180,7 @@ void DeviceActor::publish() {
   } else {
     body_->publish(schedule_.stats(), schedule_.stats().busy);
   }
-  body_->busy_.store(life == DeviceLife::kOpen && schedule_.caller() != nullptr,
-                     std::memory_order_relaxed);
+  body_->pass_gate_.set_busy(life == DeviceLife::kOpen && schedule_.caller() != nullptr);
 }
 
 void DeviceActor::refuse(Error reason) {
@@ -203,9 +198,9 @@ void DeviceActor::on_failure(const Error& cause) {
   set_life(DeviceLife::kFailed);
   Error reason = Error(ErrorCode::kUnavailable, body_->name() + " has failed: " + cause.message())
                      .with_detail(DeviceFailure{body_->id(), cause, body_->clock().now()});
-  body_->failed().ignore();  // every call tells it too: it need not be looked at here
+  body_->failed().ignore();  // every call fails with it too: it need not be looked at here
   failed_promise_.set_error(reason);
-  body_->tell_listeners(reason);
+  body_->report_failure(reason);
   refuse(std::move(reason));
   // A call that may not return is waited for no longer.
   if (DevicePlace* const caller = calls_may_block_ ? schedule_.caller() : nullptr) {

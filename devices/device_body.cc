@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <thread>
 #include <utility>
 
 #include "millrace/actors/actor_cell.h"
-#include "millrace/core/async/bridged_thread.h"
-#include "millrace/core/exec/make_executor.h"
-#include "millrace/devices/device_scope.h"
 
 namespace millrace::devices {
 
@@ -19,7 +15,8 @@ DeviceBody::DeviceBody(Client& client, const DeviceInfo& info, const DeviceActor
       info_(info),
       options_(options),
       put_memory_(client.put_memory(info.id)),
-      sequencer_(std::move(sequencer)) {}
+      sequencer_(std::move(sequencer)),
+      pass_gate_(options_.inline_when_idle ? options_.environment.clock : nullptr) {}
 
 std::string DeviceBody::name() const { return name_of(id()) + " (" + info_.kind + ")"; }
 
@@ -78,13 +75,13 @@ void DeviceBody::add_listener(std::weak_ptr<FailureListener> listener) {
 }
 
 // failed_ is complete already: a listener that is not in the list finds that.
-void DeviceBody::tell_listeners(const Error& reason) {
-  std::vector<std::weak_ptr<FailureListener>> told;
+void DeviceBody::report_failure(const Error& reason) {
+  std::vector<std::weak_ptr<FailureListener>> listeners;
   {
     const MutexLock lock(mutex_);
-    told.swap(listeners_);
+    listeners.swap(listeners_);
   }
-  for (const auto& listener : told) {
+  for (const auto& listener : listeners) {
     if (const auto alive = listener.lock()) alive->on_device_failed(reason);
   }
 }
@@ -116,44 +113,6 @@ void DeviceBody::watch_client() {
 
 bool DeviceBody::try_signal(Seat& seat, std::uint32_t signals) {
   return cell_->try_turn([&] { turns_->on_signals(seat, signals); });
-}
-
-bool DeviceBody::wait_for_pass() {
-  if (!options_.inline_when_idle) return false;
-  // Behind a long call it is in vain: then this thread's next calls queue at once.
-  constexpr int kLeftOut = 8;
-  static constinit thread_local int left_out = 0;
-  if (left_out > 0) {
-    --left_out;
-    return false;
-  }
-  // A loop, a pool and an actor have other work, and what this thread has begun would wait for it.
-  if (on_bridged_thread() || running_loop() != nullptr || current_pool() != nullptr ||
-      DeviceScope::current() != nullptr || actors::current_actor().cell != nullptr)
-    return false;
-  constexpr int kLooks = 100;
-  for (int i = 0; i < kLooks; ++i) {
-    if (try_pass()) return true;
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-  }
-  // The thread inside may have lost its core: this one is offered.
-  constexpr std::chrono::microseconds kOfACall(500);
-  constexpr std::chrono::milliseconds kOfAll(20);
-  std::uint64_t returned = returned_.load(std::memory_order_relaxed);
-  TimePoint now = clock().now();
-  const TimePoint end = now + kOfAll;
-  for (TimePoint limit = now + kOfACall; now < std::min(limit, end); now = clock().now()) {
-    std::this_thread::yield();
-    if (try_pass()) return true;
-    if (const auto seen = returned_.load(std::memory_order_relaxed); seen != returned) {
-      returned = seen;
-      limit = now + kOfACall;
-    }
-  }
-  left_out = kLeftOut;
-  return false;
 }
 
 void DeviceBody::publish(const DeviceStats& stats, Duration busy) {

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "millrace/actors/actor_ref.h"
-#include "millrace/core/async/bridged_thread.h"
 #include "millrace/core/async/environment.h"
 #include "millrace/core/base/mutex.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/device_calls.h"
+#include "millrace/devices/device_pass.h"
 #include "millrace/devices/device_schedule.h"
 #include "millrace/devices/launch_order.h"
 
@@ -105,34 +105,12 @@ class DeviceBody final : public RefCounted {
   // not. The caller holds the seat's operation.
   bool try_signal(Seat& seat, std::uint32_t signals);
   DeviceTurns& turns() const { return *turns_; }
-  // Held by a thread while it enters and calls the client for itself. Calls are shorter than the
-  // wake-up of a thread that has queued behind one, so a thread waits for its pass: as long as
-  // calls return, 20 ms at most. A call of more than 0.5 ms is not waited for: without a pass
-  // the thread queues.
-  class Pass {
-   public:
-    explicit Pass(DeviceBody& body)
-        : body_(body.try_pass() || body.wait_for_pass() ? &body : nullptr) {}
-    Pass(const Pass&) = delete;
-    Pass& operator=(const Pass&) = delete;
-    // release: pairs with the next try_pass(), whose thread finds the actor idle.
-    ~Pass() {
-      if (body_ != nullptr) body_->passing_.store(false, std::memory_order_release);
-    }
-
-   private:
-    DeviceBody* const body_;
-  };
+  PassGate& pass_gate() { return pass_gate_; }
 
  private:
   friend class DeviceActor;
 
-  void tell_listeners(const Error& reason);
-  bool try_pass() {
-    return !busy_.load(std::memory_order_relaxed) && !passing_.load(std::memory_order_relaxed) &&
-           !passing_.exchange(true);
-  }
-  bool wait_for_pass();
+  void report_failure(const Error& reason);
   // For the actor. busy: instead of that in stats.
   void publish(const DeviceStats& stats, Duration busy);
 
@@ -157,9 +135,7 @@ class DeviceBody final : public RefCounted {
   using StatsWords = std::array<std::uint64_t, sizeof(DeviceStats) / sizeof(std::uint64_t)>;
   // What callers read lies above, what turns write below.
   alignas(64) std::array<std::atomic<std::uint64_t>, StatsWords().size()> published_{};
-  std::atomic<bool> busy_{false};  // a call holds the seat, and is waited for
-  std::atomic<bool> passing_{false};
-  std::atomic<std::uint64_t> returned_{0};  // calls of the client
+  PassGate pass_gate_;
 };
 
 }  // namespace millrace::devices

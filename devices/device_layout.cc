@@ -61,7 +61,7 @@ Result<DeviceLayout> DeviceLayout::from_text(std::string_view text) {
   rest.remove_prefix(colon + 1);
   const auto more = [&] {
     return fail(ErrorCode::kUnimplemented,
-                "the layout " + quoted + " tells more than an order of dimensions and tiles");
+                "the layout " + quoted + " says more than an order of dimensions and tiles");
   };
   if (!rest.starts_with("T(")) return more();
   rest.remove_prefix(1);

@@ -105,7 +105,9 @@ class PlaceList {
   DevicePlace* last_ = nullptr;
 };
 
-// Every entry takes the same short time, however many calls wait. Thread-safety: external.
+// Every entry takes the same short time, however many calls wait, but where a call walks back over
+// younger ones to its place: its arguments or votes were complete after theirs, or it spans devices
+// and had failed before it was called. Thread-safety: external.
 class DeviceSchedule {
  public:
   // The clock, for DeviceStats::busy, outlives this.

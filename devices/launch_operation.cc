@@ -153,7 +153,7 @@ Status LaunchOperation::launch(std::span<const DeviceId> devices,
                                            .deadline = deadline_,
                                            .flow = flow_},
                                           results);
-  } catch (const std::bad_alloc&) {  // here, so that the other devices of the launch are told
+  } catch (const std::bad_alloc&) {  // here, so that the other devices of the launch get the error
     launched = std::unexpected(no_memory());
   }
   arguments_ = {};  // the client keeps what it needs

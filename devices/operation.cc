@@ -127,8 +127,9 @@ void Operation::enter() {
   std::uint32_t only_us = 1;
   const bool waits = !pending_.compare_exchange_strong(only_us, 0);
   // Inside of another call of this thread it would wait for itself.
-  std::optional<DeviceBody::Pass> pass;
-  if (entering_ == nullptr && !spanning() && !waits && !limited()) pass.emplace(*seats_[0].device);
+  std::optional<Pass> pass;
+  if (entering_ == nullptr && !spanning() && !waits && !limited())
+    pass.emplace(seats_[0].device->pass_gate());
   const Operation* const outer = std::exchange(entering_, this);
   // One that spans devices enters under its sequencer's lock: nothing runs there.
   for (Seat& seat : seats_) {
@@ -191,7 +192,7 @@ Error Operation::no_memory() const {
 }
 
 void Operation::destroy() {
-  stop_.reset();  // waits for a stop request that is just being told, which still uses all of this
+  stop_.reset();  // waits for a stop callback that runs just now, and uses all of this
   for (Seat& seat : seats_) seat.device->release();
   delete this;
 }

@@ -7,7 +7,8 @@
 //    starts it.
 //  - OP-2 a seat leaves its queue exactly once, and the operation lives until all its seats have
 //    left.
-//  - OP-3 other threads reach a device actor only through Seat::signal, which never allocates.
+//  - OP-3 operations reach a device actor by Seat::signal and DeviceBody::try_signal alone; neither
+//    allocates.
 #pragma once
 
 #include <atomic>

@@ -47,7 +47,7 @@ class ByteGate final : public RefCounted {
   // name: for messages, "the staging pool". timers outlives the gate.
   ByteGate(std::size_t limit_bytes, std::size_t most_waiting, TimerQueue& timers, const char* name);
 
-  // Completes on the calling thread, or on the one that makes room, stops or fires the deadline.
+  // Completes on the calling thread, or on the one that makes room, stops or runs the deadline.
   // kResourceExhausted: more than the limit, or most_waiting calls wait; kCancelled: stopped, or
   // closed while it waited; kDeadlineExceeded; kUnavailable after close().
   Future<Pass> enter(std::size_t bytes, const CallOptions& options = {});

@@ -172,7 +172,7 @@ void GraphRun::attach_inputs(std::span<const GraphInput> inputs, Ready& ready) {
         complete(hook.slot, node.type->take(cell, payload(node)), ready);
     } else {
       hook.source = inputs[i].cell;
-      add_ref();  // until the waiter was told
+      add_ref();  // until on_complete() of the hook
       cell.add_waiter(&hook);
     }
   }
@@ -287,7 +287,7 @@ const Error* GraphRun::skip_reason(SlotIndex slot, std::uint32_t flags) const {
 SlotStatus GraphRun::start_node(SlotIndex slot) {
   const Node& node = core_->nodes[slot];
   SlotStatus status = SlotStatus::kError;
-  // As in make_ready: so that none is missed. A node that is skipped below may be told, too.
+  // As in make_ready: so that none is missed. A node that is skipped below may be reported, too.
   if (limited_) block_->states[slot].progress.store(NodeProgress::kRunning);
   const std::uint32_t flags = flags_.load();
   const Error* const reason = flags == 0 ? nullptr : skip_reason(slot, flags);
@@ -337,7 +337,7 @@ void GraphRun::arrive(SlotIndex slot, AsyncValue& value) {
   drain(ready);
 }
 
-// The slot's payload is in place. Tells the output, then the consumers (GR-1).
+// The slot's payload is in place. Completes the output, then makes consumers ready (GR-1).
 void GraphRun::complete(SlotIndex slot, SlotStatus status, Ready& ready) {
   const Node& node = core_->nodes[slot];
   SlotState* states = block_->states;
@@ -381,7 +381,7 @@ void GraphRun::drain(Ready& ready) {
     }
     detail::NodeHook& hook = block_->hooks[core_->nodes[slot].hook];
     const Ref<AsyncValue> source =
-        hook.source;  // the hook may be told, and drop it, before this returns
+        hook.source;  // the hook may run, and release it, before this returns
     source->add_waiter(&hook);
   }
   if (ready.completed != 0 && remaining_.fetch_sub(ready.completed) == ready.completed) finish();

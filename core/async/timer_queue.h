@@ -1,4 +1,4 @@
-// TimerQueue: work with deadlines, ordered by (deadline, start number): equal deadlines fire in the
+// TimerQueue: work with deadlines, ordered by (deadline, start number): equal deadlines run in the
 // order in which they were set. The clock and the driver (an EventLoop, a test) are parameters.
 #pragma once
 

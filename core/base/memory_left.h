@@ -1,6 +1,6 @@
 // What is left of the memory that the process may have (ulimit -v, ulimit -d). What Millrace takes
 // in large pieces (arrays, temporaries, staging) and the begin of what libraries allocate by
-// themselves leave a reserve where there is a limit: the refusal then comes to code that can tell
+// themselves leave a reserve where there is a limit: the refusal then comes to code that reports
 // it, and not to a library that ends the process when it gets nothing, as oneDNN and oneTBB do.
 #pragma once
 

@@ -1,7 +1,8 @@
 // The plain backend of PoolExecutor: threads around one queue, moodycamel's, which keeps the order
 // of each thread that submits and no other. A thread that finds it empty sleeps at once: others may
-// want its core. On two cores it costs what a list under a mutex does: three runs of tools/bench
-// executor gave ratios of 0.86 to 1.24 for a wake-up and 0.84 to 1.40 for the rate.
+// want its core. On two cores the difference to a list under a mutex is within the noise: three
+// runs of tools/bench executor gave ratios of 0.86 to 1.24 for a wake-up, 0.84 to 1.40 for the
+// rate.
 #include <concurrentqueue/blockingconcurrentqueue.h>
 
 #include <cstdint>

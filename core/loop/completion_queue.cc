@@ -30,8 +30,8 @@ CompletionQueue::~CompletionQueue() {
 
 void CompletionQueue::submit(Work* work) noexcept {
   if (forked()) return work->drop();
-  if (draining_here == this && passing_on_ && handed_over_ == nullptr) {
-    handed_over_ = work;  // runs next, in the place of its LoopWait
+  if (draining_here == this && passing_on_ && continuation_ == nullptr) {
+    continuation_ = work;  // runs next, in the place of its LoopWait
     return;
   }
   const Pushed::Word seen = pushed_.push(work, kEnded);
@@ -127,7 +127,7 @@ std::size_t CompletionQueue::drain(const DrainLimits& limits) {
       continue;
     }
     work->run();
-    if (Work* const handed = std::exchange(handed_over_, nullptr)) {
+    if (Work* const handed = std::exchange(continuation_, nullptr)) {
       state_ == State::kClosed ? handed->drop() : handed->run();
     }
     ++ran;

@@ -151,7 +151,7 @@ class CompletionQueue final : public RefCounted, public Executor {
 
   // The loop's thread only.
   detail::LoopWait* first_wait_ = nullptr;
-  Work* handed_over_ = nullptr;  // by the LoopWait that passes its value on
+  Work* continuation_ = nullptr;  // of the LoopWait that passes its value on
   bool passing_on_ = false;
   WorkQueue local_;  // taken from the word, oldest first
   State state_ = State::kOpen;

@@ -25,7 +25,7 @@ class DescriptorWatch {
  public:
   virtual ~DescriptorWatch() = default;
   // Completes on the loop's thread with what of `wanted` holds, soon if it holds already. One wait
-  // at a time: kFailedPrecondition otherwise. A hang-up counts as both, a half-close as kReadable.
+  // at a time: kFailedPrecondition otherwise. A hangup counts as both, a half-close as kReadable.
   virtual Future<unsigned> wait(unsigned wanted) = 0;
 };
 
@@ -41,7 +41,7 @@ class EventLoop : public Executor {
   // Runs what is ready, without waiting. False: nothing was.
   virtual bool poll() = 0;
   virtual void stop() = 0;
-  // Fires on the thread of the loop, never before the deadline, by the loop's clock.
+  // Its work runs on the thread of the loop, never before the deadline, by the loop's clock.
   virtual TimerQueue& timers() = 0;
   // kInvalidArgument for what cannot be watched (a closed descriptor, a regular file).
   virtual Result<std::unique_ptr<DescriptorWatch>> watch(int descriptor) = 0;

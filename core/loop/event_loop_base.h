@@ -27,7 +27,7 @@ class DeadlineFd {
   DeadlineFd();
 
   int descriptor() const { return descriptor_.get(); }
-  // From now on by the clock, whatever clock that is; a deadline that has come fires at once.
+  // From now on by the clock, whatever clock that is; a deadline that has come wakes at once.
   void arm(std::optional<TimePoint> deadline, const Clock& clock);
   // It was readable, and is not any more.
   void consume();

@@ -42,7 +42,7 @@ class EventWatch final : public WatchBase {
 
  private:
   Status begin(unsigned wanted) override {
-    int events = 0;  // an error or a hang-up comes as all that is asked for
+    int events = 0;  // an error or a hangup comes as all that is asked for
     if ((wanted & kReadable) != 0) events |= EV_READ;
     if ((wanted & kWritable) != 0) events |= EV_WRITE;
     event_.reset(event_new(base_, descriptor_, static_cast<short>(events), &EventWatch::on_event,

@@ -42,7 +42,7 @@ class UvWatch final : public WatchBase {
   explicit UvWatch(uv_poll_t* poll) : poll_(poll) { poll_->data = this; }
 
   Status begin(unsigned wanted) override {
-    // An error or a hang-up comes as all that is asked for.
+    // An error or a hangup comes as all that is asked for.
     const int events = static_cast<int>(wanted & (kReadable | kWritable));
     const int status = uv_poll_start(poll_, events, &UvWatch::on_poll);
     if (status == 0) return {};

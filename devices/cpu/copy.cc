@@ -11,8 +11,8 @@ namespace {
 // One copy: waits for its source, then for a thread where it is large. Consumed by run() or drop().
 class CopyWork final : public Work, public Waiter, public Pooled {
  public:
-  // From a view on the host or an array, to an array or bytes on the host; done is where the end is
-  // told, beside the array.
+  // From a view on the host or an array, to an array or bytes on the host; done completes at the
+  // end, beside the array.
   struct Ends {
     HostView view = {};
     Ref<CpuArray> source = nullptr;

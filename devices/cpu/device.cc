@@ -68,30 +68,30 @@ void CpuDevice::kill(const Error& error) {
   Promise<void> failed;
   {
     MutexLock lock(mutex_);
-    if (death_) return;
-    death_ = error;
+    if (failure_) return;
+    failure_ = error;
     failed = std::move(failed_promise_);
   }
-  dead_.store(true);
+  has_failed_.store(true);
   if (failed.valid()) failed.set_error(error);
 }
 
-Status CpuDevice::death() const {
+Status CpuDevice::failure() const {
   MutexLock lock(mutex_);
-  return death_ ? Status(std::unexpected(*death_)) : Status();
+  return failure_ ? Status(std::unexpected(*failure_)) : Status();
 }
 
 Status CpuDevice::restart() {
   MutexLock lock(mutex_);
-  if (!death_) {
+  if (!failure_) {
     return fail(ErrorCode::kFailedPrecondition, "CPU device " + std::to_string(index(id_)) +
                                                     " was not restarted: it has not failed");
   }
   life_.fetch_add(1);  // before anything can be made in the new one
-  death_.reset();
+  failure_.reset();
   failed_promise_ = Promise<void>();
   failed_ = failed_promise_.future();
-  dead_.store(false);
+  has_failed_.store(false);
   return {};
 }
 

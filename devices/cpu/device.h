@@ -58,14 +58,14 @@ class CpuDevice {
   void end_life();  // the client closes: it will not fail any more
   Future<void> failed() const;
   // The error of a device that has failed. Cheap while it has not.
-  Status alive() const { return dead_.load() ? death() : Status(); }
+  Status alive() const { return has_failed_.load() ? failure() : Status(); }
   // Grows with each restart: what was made in an earlier life is lost.
   std::uint32_t life() const { return life_.load(); }
   void add_busy(Duration time) { busy_.fetch_add(time.count()); }
   Duration busy() const { return Duration(busy_.load()); }
 
  private:
-  Status death() const;
+  Status failure() const;
 
   Client& client_;
   Scope& scope_;
@@ -78,10 +78,10 @@ class CpuDevice {
   TraceLane put_lane_{};
   TraceName put_name_{};
   std::atomic<Duration::rep> busy_{0};
-  std::atomic<bool> dead_{false};
+  std::atomic<bool> has_failed_{false};
   std::atomic<std::uint32_t> life_{0};
   mutable Mutex mutex_;
-  std::optional<Error> death_ MILLRACE_GUARDED_BY(mutex_);
+  std::optional<Error> failure_ MILLRACE_GUARDED_BY(mutex_);
   Promise<void> failed_promise_ MILLRACE_GUARDED_BY(mutex_);
   Future<void> failed_ MILLRACE_GUARDED_BY(mutex_) = failed_promise_.future();
   bool running_ MILLRACE_GUARDED_BY(mutex_) = false;

@@ -267,7 +267,7 @@ Status Execution::run_program() {
   for (std::size_t o = 0; o < outputs.size(); ++o) outputs[o] = blocks_[o]->data();
   auto written = [this](int output) {
     const auto o = static_cast<std::size_t>(output);
-    if (!device_.alive()) return;  // nothing comes from a dead device
+    if (!device_.alive()) return;  // nothing comes from a device that has failed
     CpuArray::write(std::move(outputs_[o]), std::move(blocks_[o]));
   };
   const Status status = run->run({.inputs = inputs.span(),

@@ -30,7 +30,7 @@ void fill_bytes(DType type, std::span<std::byte> elements) {
 }
 
 // A copy of so few bytes, on a thread of the plugin, is mostly over before a third thread could be
-// woken to tell of it (XLA's CPU client: after 1 to 2 us): so long it is asked whether it is.
+// woken to report it (XLA's CPU client: after 1 to 2 us): so long it is asked whether it is.
 constexpr std::size_t kSmallCopy = 16384;
 constexpr std::chrono::microseconds kSmallCopyTime(4);
 
@@ -75,7 +75,7 @@ Future<void> PjrtBuffer::ready() const {
   // at the same time gets an event of its own.
   abi::BufferReadyEventArgs args{{}, buffer_};
   if (const Status status = client_.plugin().call(args); !status) [[unlikely]]
-    return while_doing("tell the state of", status.error());
+    return while_doing("ask for the state of", status.error());
   Future<void> ready = client_.watch(args.event, "PJRT_Buffer_ReadyEvent", device_);
   if (ready.ready() && ready.result()) {
     written_.store(true, std::memory_order_release);
@@ -96,7 +96,7 @@ Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner ke
                     std::to_string(destination.size()));
   }
   if (Status alive = client_.alive(device_); !alive) return std::move(alive).error();
-  client_.gate().make_handed_over();
+  client_.gate().drain_frees();
   StripedScope::Hold hold = client_.gate().scope().hold();
   if (!hold) return client_.gate().scope().closed_error();
   abi::BufferToHostBufferArgs args{
@@ -134,9 +134,9 @@ Future<void> PjrtBuffer::copy_to_host(std::span<std::byte> destination, Owner ke
 
 Result<DeviceLayout> PjrtBuffer::layout() const {
   if (removed()) return std::unexpected(removed_error("the layout"));
-  const auto told = client_.plugin().ask<abi::BufferGetMemoryLayoutArgs>(buffer_);
-  if (!told) return std::unexpected(while_doing("tell the layout of", told.error()));
-  return read_layout(client_.plugin(), told->layout, shape_.rank());
+  const auto answer = client_.plugin().ask<abi::BufferGetMemoryLayoutArgs>(buffer_);
+  if (!answer) return std::unexpected(while_doing("ask for the layout of", answer.error()));
+  return read_layout(client_.plugin(), answer->layout, shape_.rank());
 }
 
 // None of these calls has to be a quick one: device actors make them on the device's own thread.
@@ -145,7 +145,7 @@ Result<HostAccess> PjrtBuffer::host_access() {
   MILLRACE_TRY_STATUS(client_.alive(device_));
   const Plugin& plugin = client_.plugin();
   const auto where = plugin.ask<abi::BufferIsOnCpuArgs>(buffer_);
-  if (!where) return std::unexpected(while_doing("tell the place of", where.error()));
+  if (!where) return std::unexpected(while_doing("ask for the place of", where.error()));
   // Sub-byte elements are packed in device memory and one byte each here.
   const bool row_major = shape_.rank() < 2 || layout() == DeviceLayout::row_major(shape_.rank());
   if (!where->is_on_cpu || is_packed(shape_.dtype()) || !row_major) {
@@ -164,9 +164,9 @@ Result<HostAccess> PjrtBuffer::host_access() {
     });
   });
   using PointerArgs = abi::BufferOpaqueDeviceMemoryDataPointerArgs;
-  const auto told = plugin.ask<PointerArgs>(buffer_);
-  if (!told) return std::unexpected(while_doing("read in place", told.error()));
-  const auto* const bytes = static_cast<const std::byte*>(told->device_memory_ptr);
+  const auto answer = plugin.ask<PointerArgs>(buffer_);
+  if (!answer) return std::unexpected(while_doing("read in place", answer.error()));
+  const auto* const bytes = static_cast<const std::byte*>(answer->device_memory_ptr);
   MILLRACE_TRY_STATUS(
       plugin.require<PointerArgs>(bytes != nullptr || shape_.size_bytes() == 0, "pointer"));
   return HostAccess{{bytes, shape_.size_bytes()}, std::move(reference)};

@@ -25,7 +25,7 @@ class PjrtBuffer final : public BufferBody {
   Client& client() const override { return client_; }
   DeviceId device() const override { return device_; }
   std::size_t size_bytes() const override { return shape_.size_bytes(); }
-  // kUnimplemented where the plugin does not tell.
+  // kUnimplemented where the plugin does not report it.
   Result<DeviceLayout> layout() const override;
   // On the caller's thread, whichever it is, without a lock: PJRT_Buffer_ReadyEvent,
   // PJRT_Event_IsReady and PJRT_Event_OnReady, which ask and do not wait. A plugin that waits in

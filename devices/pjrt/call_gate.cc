@@ -70,7 +70,7 @@ void CallGate::see_to_deferred() {
   if (timer_set_.load()) return;  // the timer looks for what is left after it has cleared this
   StripedScope::Hold hold = scope_.hold();
   // These only destroy() waits for, unless the executor is one that may be gone.
-  if (!hold && frees_ == nullptr) return make_handed_over();
+  if (!hold && frees_ == nullptr) return drain_frees();
   if (!hold || timers_ == nullptr) return post_drain(std::move(hold));
   MutexLock lock(timer_mutex_);
   if (timer_) return;

@@ -66,7 +66,7 @@ class DeferredFrees {
   WorkQueue waiting_ MILLRACE_GUARDED_BY(mutex_);
   std::size_t making_ MILLRACE_GUARDED_BY(mutex_) = 0;
   // How many of those in the making drain() has stopped waiting for. The number is enough: to take
-  // one for another costs that a put is not behind a free. calls_under_way.h tells which they are.
+  // one for another costs that a put is not behind a free. calls_under_way.h knows which they are.
   std::size_t overdue_ MILLRACE_GUARDED_BY(mutex_) = 0;
 };
 
@@ -78,18 +78,18 @@ class CallGate {
            const Clock& clock)
       : client_(client), frees_(frees), driver_(driver), timers_(timers), clock_(clock) {}
 
-  // Makes the call, on this thread if it may block in the plugin (a device actor's), else before
-  // the next put, copy, fetch or launch, or on the thread for what frees, within 20 ms. After the
-  // close, at once: there, or here where there is no such thread. So one that does not return may
-  // hold up its device: were all of them made on the thread for what frees, each launch would wake
-  // that (longer than a small one takes), and memory would not be free before it is asked for.
+  // Makes the call at once on a thread that is inside a call of a device, which may block. Else the
+  // next put, copy, fetch or launch makes it first, or within 20 ms the thread for what frees.
+  // After the close that thread makes it at once, or this one where there is none. Not always that
+  // thread: each launch would wake it, which takes longer than a small launch, and a put would find
+  // memory taken; so a free that does not return may hold up its device.
   template <class F>
   void hand_over(F call) {
     if (may_call_here()) return call();
     if (deferred_->add(std::move(call))) see_to_deferred();
   }
   // What was handed over before a call comes before it.
-  void make_handed_over() const { deferred_->drain(); }
+  void drain_frees() const { deferred_->drain(); }
   // For the close, which waits for what is handed over.
   void hurry();
   bool nothing_left() const { return deferred_->empty(); }

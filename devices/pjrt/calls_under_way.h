@@ -111,7 +111,7 @@ const char* name_of_plugin(std::uint64_t plugin) noexcept;
 // The call of this thread. Locks and allocates nothing, for the handler of a signal.
 CallHere call_here() noexcept;
 // What a plugin of this number, or one without a number that this thread is about to load, is
-// called until `name` ends: call_here() tells.
+// called until `name` ends: call_here() returns it.
 class CalledHere {
  public:
   CalledHere(std::uint32_t plugin, const char* name) : plugin_(plugin), outer_(set(plugin, name)) {}

@@ -43,7 +43,7 @@ std::string to_text(const Attributes& attributes) {
   return text;
 }
 
-// Options of XLA's compilers that no client is told of.
+// Options of XLA's compilers that no client knows.
 std::string compiler_variables() {
   std::string text;
   for (const char* name : {"XLA_FLAGS", "LIBTPU_INIT_ARGS"}) {
@@ -123,7 +123,7 @@ Result<PutResult> PjrtClient::put_laid_out(const HostView& view, HostBufferSeman
   MILLRACE_TRY(abi::Device* const target, opened().find(device));
   MILLRACE_TRY_STATUS(alive(device));
   MILLRACE_TRY_STATUS(check(view));
-  gate().make_handed_over();
+  gate().drain_frees();
   StripedScope::Hold hold = gate().scope().hold();
   if (!hold) [[unlikely]]
     return std::unexpected(gate().scope().closed_error());
@@ -179,7 +179,7 @@ Result<Buffer> PjrtClient::copy(const Buffer& source, DeviceId device, int memor
   if (&source.body()->client() != this) {
     return fail(ErrorCode::kInvalidArgument, "the buffer to copy belongs to another client");
   }
-  gate().make_handed_over();
+  gate().drain_frees();
   const auto* from = static_cast<const PjrtBuffer*>(source.body().get());
   if (from->removed()) {
     return fail(ErrorCode::kFailedPrecondition, "a copy of a " + source.shape().to_string() +
@@ -201,19 +201,19 @@ Result<Buffer> PjrtClient::copy(const Buffer& source, DeviceId device, int memor
 
 Result<MemoryStats> PjrtClient::memory_stats(DeviceId device) const {
   const CallsFor mine(this);
-  if (gate().may_call_here()) gate().make_handed_over();  // what is freed counts as free
+  if (gate().may_call_here()) gate().drain_frees();  // what is freed counts as free
   MILLRACE_TRY(abi::Device* const target, opened().find(device));
-  const auto told = plugin().ask<abi::DeviceMemoryStatsArgs>(target);
-  if (!told) {
+  const auto answer = plugin().ask<abi::DeviceMemoryStatsArgs>(target);
+  if (!answer) {
     return std::unexpected(
-        told.error().with_context("cannot tell how much memory " + name_of(device) + " uses"));
+        answer.error().with_context("cannot report how much memory " + name_of(device) + " uses"));
   }
   const auto known = [](const abi::MaybeInt64& v) {
     return v.is_set ? std::optional<std::int64_t>(v.value) : std::nullopt;
   };
-  return MemoryStats{.bytes_in_use = told->bytes_in_use,
-                     .peak_bytes_in_use = known(told->peak_bytes_in_use),
-                     .bytes_limit = known(told->bytes_limit)};
+  return MemoryStats{.bytes_in_use = answer->bytes_in_use,
+                     .peak_bytes_in_use = known(answer->peak_bytes_in_use),
+                     .bytes_limit = known(answer->bytes_limit)};
 }
 
 Result<std::string> PjrtClient::written_options(const Program& program,
@@ -235,12 +235,12 @@ Result<std::string> PjrtClient::written_options(const Program& program,
     }
   }
   // PJRT has no word for it: XLA's own flags do it on some devices.
-  if (options.deterministic && !told_of_determinism_.exchange(true)) {
+  if (options.deterministic && !warned_of_determinism_.exchange(true)) {
     MILLRACE_LOG(kWarning, "pjrt",
                  program.name() +
                      " is compiled without the determinism that was asked for: the plugin " +
                      plugin().name() +
-                     " is not told of it, since PJRT has no such option; where XLA makes it, "
+                     " does not get it, since PJRT has no such option; where XLA makes it, "
                      "XLA_FLAGS=--xla_gpu_deterministic_ops=true asks for it");
   }
   return write_compile_options(options, ids);

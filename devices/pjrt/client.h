@@ -52,7 +52,7 @@ class PjrtClient final : public ClientCore {
   Result<Executable> load_as(std::string_view serialized, const Program* program,
                              const CompileOptions* options);
 
-  std::atomic<bool> told_of_determinism_{false};
+  std::atomic<bool> warned_of_determinism_{false};
 };
 
 // PjrtClient::create on the thread that is lent. Blocks; given up where `opening` says so, with

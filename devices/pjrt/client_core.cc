@@ -34,7 +34,7 @@ ClientCore::~ClientCore() {
 
 void ClientCore::destroy_here() {
   const CallsFor mine(this);
-  gate_.make_handed_over();
+  gate_.drain_frees();
   if (client_ == nullptr) return;
   mappings_.end_all();  // of a client that was not closed
   if (!given_up()) {
@@ -91,7 +91,7 @@ void ClientCore::note_run(const PjrtRun& run) {
   Life& runs = *lives_[static_cast<std::size_t>(index(run.device))];
   const TimePoint end = now();
   const Duration::rep ended = end.time_since_epoch().count();
-  // Ends may be told out of order: what another run has covered counts once. relaxed: numbers.
+  // Ends may be reported out of order: what another run has covered counts once. relaxed: numbers.
   Duration::rep covered = runs.last_end.load(std::memory_order_relaxed);
   while (covered < ended && !runs.last_end.compare_exchange_weak(covered, ended)) {
   }
@@ -107,9 +107,9 @@ std::optional<Duration> ClientCore::busy_time(DeviceId device) const {
   return Duration(lives_[static_cast<std::size_t>(index(device))]->busy.load());
 }
 
-Status ClientCore::death_of(const Life& life) {
+Status ClientCore::failure_of(const Life& life) {
   MutexLock lock(life.mutex);
-  return std::unexpected(*life.death);
+  return std::unexpected(*life.failure);
 }
 
 Future<void> ClientCore::failed(DeviceId device) const {
@@ -124,12 +124,12 @@ Status ClientCore::kill(DeviceId device, const Error& cause) {
   Promise<void> promise;
   {
     MutexLock lock(life.mutex);
-    if (life.death) {
-      error = *life.death;
+    if (life.failure) {
+      error = *life.failure;
     } else {
-      life.death = error;
+      life.failure = error;
       promise = std::move(life.promise);
-      life.dead.store(true);
+      life.has_failed.store(true);
     }
   }
   if (promise.valid()) promise.set_error(error);
@@ -173,7 +173,7 @@ Future<void> ClientCore::destroy() {
 }
 
 Future<void> ClientCore::destroy_unless_used() {
-  gate_.make_handed_over();
+  gate_.drain_frees();
   if (!destroy_called_.exchange(true))
     uses_.close().then(inline_executor(), [this](const Status&) { end_uses(); }).ignore();
   // What another thread is still making may be all that uses it, and ends.
@@ -249,7 +249,7 @@ std::string ClientCore::outstanding() const {
            "objects of the plugin " +
            plugin().name();
   return "launches and transfers of the plugin " + plugin().name() +
-         " have ended, but no thread of the executors that tell so was free (" +
+         " have ended, but no thread of the executors that report it was free (" +
          std::to_string(gate_.scope().holders()) + "): continuations hold them";
 }
 
@@ -300,8 +300,8 @@ Task<void> ClientCore::close_in_time() {
   give_up_all_events(gate_.scope().closed_error());
   std::string why;
   for (const DeviceInfo& info : devices()) {
-    const Status dead = alive(info.id);
-    if (!dead && why.empty()) why = dead.error().message();
+    const Status status = alive(info.id);
+    if (!status && why.empty()) why = status.error().message();
   }
   const std::string left = events_given_up(id_);
   if (why.empty() || left.empty()) co_return;
@@ -310,7 +310,7 @@ Task<void> ClientCore::close_in_time() {
   co_await end_with(never);
 }
 
-// A timeline without the plugin's events is still one: what goes wrong here is only told.
+// A timeline without the plugin's events is still one: what goes wrong here is only logged.
 void ClientCore::start_profiler() {
   Result<std::unique_ptr<Profiler>> profiler = Profiler::create(plugin());
   if (profiler) {

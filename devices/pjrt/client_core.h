@@ -85,7 +85,7 @@ class ClientCore : public Client {
   std::span<const MemoryInfo> memories() const final { return opened_.memories(); }
   const Attributes& attributes() const final { return opened_.attributes(); }
   bool calls_may_block() const final { return true; }
-  // From the launch, or the end of the launch before, to the end: PJRT tells no more.
+  // From the launch, or the end of the launch before, to the end: PJRT reports no more.
   std::optional<Duration> busy_time(DeviceId device) const final;
   Result<Owner> map_host_memory(std::span<std::byte> bytes, Owner owner) final {
     return mappings_.map(bytes, std::move(owner));
@@ -119,9 +119,9 @@ class ClientCore : public Client {
   // The error of a device that was killed. Cheap while none was.
   Status alive(DeviceId device) const {
     const Life& life = *lives_[static_cast<std::size_t>(index(device))];
-    if (!life.dead.load()) [[likely]]
+    if (!life.has_failed.load()) [[likely]]
       return {};
-    return death_of(life);
+    return failure_of(life);
   }
   // For what frees: nothing is called any more once the client was given up.
   template <class A, class... Fields>
@@ -162,18 +162,18 @@ class ClientCore : public Client {
 
  private:
   struct alignas(64) Life {
-    std::atomic<bool> dead{false};
+    std::atomic<bool> has_failed{false};
     // Away from what every call reads.
     alignas(64) std::atomic<Duration::rep> last_end{0};  // of a run, since the clock's epoch
     std::atomic<Duration::rep> busy{0};
     TraceLane lane{};
     mutable Mutex mutex;
-    std::optional<Error> death MILLRACE_GUARDED_BY(mutex);
+    std::optional<Error> failure MILLRACE_GUARDED_BY(mutex);
     Promise<void> promise MILLRACE_GUARDED_BY(mutex);  // gone once it is known how the life ends
     const Future<void> failed = promise.future();
   };
   static std::uint64_t next_id();
-  static Status death_of(const Life& life);
+  static Status failure_of(const Life& life);
   EventSource events_of(DeviceId device) const { return {id_, device}; }
   void give_up_all_events(const Error& why);
   void end_lives();

@@ -95,7 +95,7 @@ class PendingTable {
     part.ended.notify_all();
   }
   // The error of an event for whose own there is no memory.
-  const Error& untold() const { return untold_; }
+  const Error& no_memory() const { return no_memory_; }
   // Everything that waits, or whose callback is on its way, while none of it changes.
   template <class F>
   void for_each(const F& f) {
@@ -155,8 +155,8 @@ class PendingTable {
     });
   }
 
-  const Error untold_{ErrorCode::kResourceExhausted,
-                      "an event of a plugin has failed, and there is no memory for its error"};
+  const Error no_memory_{ErrorCode::kResourceExhausted,
+                         "an event of a plugin has failed, and there is no memory for its error"};
   std::atomic<Key> next_{1};
   std::array<Part, 16> parts_;
 };
@@ -170,11 +170,11 @@ Error error_of(const Pending& pending, abi::Error* error) {
   try {
     return pending.plugin->take_error(error, pending.what);
   } catch (const std::bad_alloc&) {
-    return table().untold();
+    return table().no_memory();
   }
 }
 
-void tell_of_second_call(Key key) {
+void report_second_call(Key key) {
   // Its error, where there is one, is not freed: it may be that of the first call, which is gone,
   // and a leak does no harm.
   MILLRACE_LOG(kError, "pjrt",
@@ -188,7 +188,7 @@ void on_ready(abi::Error* error, void* user_arg) {
   const Pending* const pending = table().begin_call(key);
   if (pending == nullptr) {
     try {
-      tell_of_second_call(key);
+      report_second_call(key);
       // Then it goes unsaid. NOLINTNEXTLINE(bugprone-empty-catch)
     } catch (const std::bad_alloc&) {
     }

@@ -30,11 +30,11 @@ PjrtExecutable::~PjrtExecutable() {
 
 Status PjrtExecutable::check_counts(const CompileOptions& options) const {
   if (!options.plugin_options.empty()) return {};  // they may say otherwise
-  const auto check = [&](std::string_view function, int told, int wanted) -> Status {
-    if (told == wanted) return {};
+  const auto check = [&](std::string_view function, int count, int wanted) -> Status {
+    if (count == wanted) return {};
     return fail(ErrorCode::kInternal,
-                std::string(function) + " of the plugin " + client_.plugin().name() + " tells " +
-                    std::to_string(told) + " for what was compiled for " + std::to_string(wanted));
+                std::string(function) + " of the plugin " + client_.plugin().name() + " reports " +
+                    std::to_string(count) + " for what was compiled for " + std::to_string(wanted));
   };
   MILLRACE_TRY_STATUS(check("PJRT_Executable_NumReplicas", facts_.replicas, options.replicas));
   return check("PJRT_Executable_NumPartitions", facts_.partitions, options.partitions);
@@ -188,7 +188,7 @@ Status PjrtExecutable::donate(const LaunchArguments& call, Launch& launch) const
 Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResult> results) {
   MILLRACE_TRY_STATUS(check_launch(*this, client_, call));
   MILLRACE_TRY_STATUS(check_devices(call.devices));
-  client_.gate().make_handed_over();
+  client_.gate().drain_frees();
   if (!facts_.layouts.empty() || client_.any_laid_out()) MILLRACE_TRY_STATUS(check_layouts(call));
   const std::size_t devices = call.devices.size();
   const std::size_t inputs = facts_.inputs.size();
@@ -285,12 +285,12 @@ Future<void> PjrtExecutable::note_end(Future<void> done, const PjrtRun& run,
 
 Result<Attributes> PjrtExecutable::cost_analysis() const {
   const CallsFor mine(&client_);
-  const auto told = client_.plugin().ask<abi::ExecutableGetCostAnalysisArgs>(executable_);
-  if (!told)
-    return std::unexpected(told.error().with_context("cannot tell what " + name_ + " costs"));
+  const auto answer = client_.plugin().ask<abi::ExecutableGetCostAnalysisArgs>(executable_);
+  if (!answer)
+    return std::unexpected(answer.error().with_context("cannot report what " + name_ + " costs"));
   MILLRACE_TRY_STATUS(client_.plugin().require<abi::ExecutableGetCostAnalysisArgs>(
-      told->properties != nullptr || told->num_properties == 0, "list of properties"));
-  return read_values(told->properties, told->num_properties);
+      answer->properties != nullptr || answer->num_properties == 0, "list of properties"));
+  return read_values(answer->properties, answer->num_properties);
 }
 
 Result<std::string> PjrtExecutable::serialize() const {
@@ -310,7 +310,7 @@ Result<std::string> PjrtExecutable::serialize() const {
       copied = fail(ErrorCode::kResourceExhausted,
                     "there is no memory for the " + std::to_string(args.serialized_bytes_size) +
                         " bytes of " + name_ + " that PJRT_Executable_Serialize of the plugin " +
-                        plugin.name() + " tells");
+                        plugin.name() + " reports");
     }
   }
   if (args.serialized_executable_deleter != nullptr) {

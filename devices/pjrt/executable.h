@@ -64,7 +64,7 @@ class PjrtExecutable final : public ExecutableBody {
   std::unique_ptr<bool[]> donated_;
   bool donates_any_ = false;
   TraceName trace_name_{};
-  // In the order in which the plugin wants their arguments; empty: any one device, told at launch.
+  // In the order in which the plugin wants their arguments; empty: any one device, named at launch.
   std::vector<DeviceId> devices_;
 };
 

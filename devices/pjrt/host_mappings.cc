@@ -103,7 +103,7 @@ void HostMappings::wake() {
 }
 
 void HostMappings::end_all() {
-  gate_.make_handed_over();
+  gate_.drain_frees();
   while (true) {
     std::shared_ptr<Mapping> left;
     {
@@ -121,7 +121,7 @@ void HostMappings::end_all() {
 Result<Owner> HostMappings::map(std::span<std::byte> bytes, Owner owner) {
   const StripedScope::Hold hold = gate_.scope().hold();
   if (!hold) return std::unexpected(gate_.scope().closed_error());
-  gate_.make_handed_over();  // the end of a mapping of these bytes, it may be
+  gate_.drain_frees();  // the end of a mapping of these bytes, it may be
   const auto mapping = std::make_shared<Mapping>(*this, bytes, std::move(owner));
   MILLRACE_TRY_STATUS(begin(mapping));
   const auto mapped =

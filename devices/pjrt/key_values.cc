@@ -33,7 +33,7 @@ abi::Error* without_throwing(const A& args, std::string_view what, F answer) {
                           "the key-value store threw something that is no std::exception in " +
                               std::string(what)));
     }
-  } catch (const std::bad_alloc&) {  // nor is there memory to tell it
+  } catch (const std::bad_alloc&) {  // nor is there memory for the words
     return (*args.callback_error)(static_cast<int>(ErrorCode::kResourceExhausted), what.data(),
                                   what.size());
   }

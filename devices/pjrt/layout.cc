@@ -75,7 +75,7 @@ abi::MemoryLayout* WrittenLayout::row_major(int rank) {
 Result<DeviceLayout> read_layout(const Plugin& plugin, const abi::MemoryLayout& layout, int rank) {
   if (layout.type != abi::LayoutType::kTiled) {
     return fail(ErrorCode::kUnimplemented,
-                "the plugin " + plugin.name() + " tells a layout in strides, not in dimensions");
+                "the plugin " + plugin.name() + " reports a layout in strides, not in dimensions");
   }
   const abi::TiledLayout& tiled = layout.tiled;
   const auto size = static_cast<std::size_t>(rank);

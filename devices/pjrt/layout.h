@@ -41,7 +41,7 @@ class WrittenLayout {
 // kUnimplemented for a layout of strides, kInternal for lists that are not there.
 Result<DeviceLayout> read_layout(const Plugin& plugin, const abi::MemoryLayout& layout, int rank);
 
-// How the device keeps an array that is put without a layout, as XLA writes it: told by PJRT's
+// How the device keeps an array that is put without a layout, as XLA writes it: by PJRT's
 // layouts extension. kUnimplemented, with the name of the function, where the plugin has none.
 Result<std::string> default_layout_text(const Plugin& plugin, abi::Client* client,
                                         const Shape& shape);

@@ -1,5 +1,5 @@
-// OpenedClient: a client of a plugin and what the plugin tells of it, which never changes. Internal
-// to client.h.
+// OpenedClient: a client of a plugin and what the plugin reports of it, which never changes.
+// Internal to client.h.
 #pragma once
 
 #include <cstdint>

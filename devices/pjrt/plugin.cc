@@ -111,7 +111,7 @@ std::string call_of(const Opening& opening) {
   return call;
 }
 
-std::string told(const std::string& call) { return call.empty() ? "its thread" : call; }
+std::string name_or_thread(const std::string& call) { return call.empty() ? "its thread" : call; }
 
 }  // namespace
 
@@ -132,7 +132,7 @@ Status wait_for(const Opening& opening, const CallOptions& call) {
   if (patient.deadline < call.deadline && !call.stop.stop_requested()) {
     MILLRACE_LOG(kWarning, "pjrt",
                  "opening the plugin " + opening.plugin + " takes longer than most: " +
-                     told(call_of(opening)) + " has not returned after " +
+                     name_or_thread(call_of(opening)) + " has not returned after " +
                      seconds_since(opening.begin) + ", and is waited for");
     if (wait_until(opening.ended, call)) return {};
   }
@@ -146,7 +146,7 @@ Status wait_for(const Opening& opening, const CallOptions& call) {
   return std::unexpected(
       given_up(call,
                "opening the plugin " + opening.plugin + " was given up after " +
-                   seconds_since(opening.begin) + ": " + told(under_way) +
+                   seconds_since(opening.begin) + ": " + name_or_thread(under_way) +
                    " has not returned, and is left to itself until the process ends" + why,
                {.call = under_way, .left = true}));
 }
@@ -208,7 +208,7 @@ Result<const Plugin*> Plugin::load(const std::string& path, const OpeningOptions
 
 Result<const Plugin*> Plugin::open(const std::string& path, const std::string& name) {
   const CalledHere called(0, name.c_str());
-  std::error_code unknown;  // then dlopen tells
+  std::error_code unknown;  // then dlopen reports it
   // dlopen would wait for a pipe's other end.
   if (std::filesystem::exists(path, unknown) && !std::filesystem::is_regular_file(path, unknown))
     return fail(ErrorCode::kInvalidArgument, "loading the PJRT plugin " + name + ": it is no file");

@@ -43,7 +43,7 @@ struct Opening {
   std::shared_ptr<std::atomic<std::thread::id>> thread =
       std::make_shared<std::atomic<std::thread::id>>();  // from the begin of its work on
   std::uint32_t number = 0;                              // of the plugin, once it has one
-  // When it lasts longer than most do, a warning tells what is waited for.
+  // When it lasts longer than most do, a warning says what is waited for.
   Duration patience = std::chrono::seconds(5);
   // Why it fails, if that is known before it has ended.
   struct Failure {
@@ -70,7 +70,7 @@ class Plugin {
   // The plugin at path, loaded, checked and initialised at the first call and the same one at
   // every later call. Blocking, for no longer than `opening` says; a thread that asks for the same
   // one meanwhile waits for the thread that was lent first. kNotFound, kInvalidArgument (no PJRT
-  // plugin, or of a version that this client does not speak; both versions are told),
+  // plugin, or of a version that this client does not speak; the error names both versions),
   // OpeningGivenUp (registry.h), or the plugin's own error. known_as: its name, for messages; the
   // first counts.
   static Result<const Plugin*> load(const std::string& path, const OpeningOptions& opening = {},
@@ -81,15 +81,15 @@ class Plugin {
 
   // For messages: the path, with the name that it is known as: "npu (/p/plugin.so)".
   const std::string& name() const { return name_; }
-  // What tells one build of the library from another of the same version (cache/build_id.h). Empty
-  // for a table that was adopted.
+  // What distinguishes one build of the library from another of the same version
+  // (cache/build_id.h). Empty for a table that was adopted.
   const std::string& build() const { return build_; }
   // The number of no other plugin of the process, among the first 65,535.
   std::uint16_t number() const { return number_; }
   int minor_version() const { return api_->version.minor_version; }
   // "0.115".
   std::string version_text() const;
-  // What the plugin tells about itself: "xla_version", "stablehlo_current_version", ...
+  // What the plugin reports about itself: "xla_version", "stablehlo_current_version", ...
   const Attributes& attributes() const { return attributes_; }
 
   // Its functions that have not returned, on any thread: "PJRT_LoadedExecutable_Execute for device
@@ -157,9 +157,9 @@ class Plugin {
   // The named values that a call gives which only describes; none where the plugin lacks it.
   template <class A>
   Result<Attributes> values_of(A& args) const {
-    if (const Status told = call(args); !told) {
-      if (told.error().code() == ErrorCode::kUnimplemented) return Attributes();
-      return std::unexpected(told.error());
+    if (const Status asked = call(args); !asked) {
+      if (asked.error().code() == ErrorCode::kUnimplemented) return Attributes();
+      return std::unexpected(asked.error());
     }
     MILLRACE_TRY_STATUS(
         require<A>(args.attributes != nullptr || args.num_attributes == 0, "list of attributes"));

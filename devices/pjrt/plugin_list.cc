@@ -275,10 +275,10 @@ Result<PluginEntry> read_manifest(const std::string& file, std::string name) {
                                     "process_options and priority");
     }
   }
-  if (entry.name.empty()) return bad_manifest(file, "it tells no name");
+  if (entry.name.empty()) return bad_manifest(file, "it has no name");
   if (const Status named = check_backend_name(entry.name); !named)
     return bad_manifest(file, named.error().message());
-  if (entry.path.empty()) return bad_manifest(file, "it tells no library_path");
+  if (entry.path.empty()) return bad_manifest(file, "it has no library_path");
   return entry;
 }
 

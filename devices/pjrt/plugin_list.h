@@ -50,7 +50,7 @@ struct PluginList {
 Result<PluginEntry> parse_plugin(std::string_view text);
 
 // One manifest: {"name": …, "library_path": …, "create_options": {…}, "process_options": {…},
-// "priority": …}; the path may be relative to the file. name: where the manifest need not tell it.
+// "priority": …}; the path may be relative to the file. name: where the manifest need not have one.
 Result<PluginEntry> read_manifest(const std::string& file, std::string name = {});
 
 // In this order: `given`, PJRT_NAMES_AND_LIBRARY_PATHS (NAME:PATH,…; a path may be a .json with

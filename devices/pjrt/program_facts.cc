@@ -26,12 +26,12 @@ Result<Shape> shape_of(DType type, std::span<const std::int64_t> dims, std::stri
   return Shape(type, dims);
 }
 
-// PJRT's sizes are as good as the plugin that tells them.
-Status check_told(const Plugin& plugin, abi::Slot slot, std::size_t told, std::size_t least,
-                  std::size_t most, std::string_view what) {
-  if (told >= least && told <= most) return {};
+// PJRT's sizes are as good as the plugin that reports them.
+Status check_count(const Plugin& plugin, abi::Slot slot, std::size_t count, std::size_t least,
+                   std::size_t most, std::string_view what) {
+  if (count >= least && count <= most) return {};
   return fail(ErrorCode::kInternal, std::string(abi::to_string(slot)) + " of the plugin " +
-                                        plugin.name() + " tells " + std::to_string(told) + " " +
+                                        plugin.name() + " reports " + std::to_string(count) + " " +
                                         std::string(what) + ": " + std::to_string(least) + " to " +
                                         std::to_string(most) + " are possible");
 }
@@ -40,23 +40,23 @@ constexpr std::size_t kMostArrays = 1 << 20;  // that go into a program, or come
 // The limit of a program: it is a message of protobuf's, or a text that stands for no larger one.
 constexpr auto kMostProgramBytes = static_cast<std::size_t>(std::numeric_limits<int>::max());
 
-Result<int> count_of(const Plugin& plugin, abi::Slot slot, std::size_t told,
+Result<int> count_of(const Plugin& plugin, abi::Slot slot, std::size_t count,
                      std::string_view what) {
-  MILLRACE_TRY_STATUS(check_told(plugin, slot, told, 1, kMostDevices, what));
-  return static_cast<int>(told);
+  MILLRACE_TRY_STATUS(check_count(plugin, slot, count, 1, kMostDevices, what));
+  return static_cast<int>(count);
 }
 
 Status read_outputs(const Plugin& plugin, abi::Executable* executable, ProgramFacts& facts) {
   MILLRACE_TRY(const auto types, plugin.ask<abi::ExecutableOutputElementTypesArgs>(executable));
   MILLRACE_TRY(const auto dims, plugin.ask<abi::ExecutableOutputDimensionsArgs>(executable));
   if (types.num_output_types != dims.num_outputs) {
-    return fail(ErrorCode::kInternal, "the plugin " + plugin.name() + " tells " +
+    return fail(ErrorCode::kInternal, "the plugin " + plugin.name() + " reports " +
                                           std::to_string(types.num_output_types) +
                                           " element types of outputs, but dimensions of " +
                                           std::to_string(dims.num_outputs));
   }
-  MILLRACE_TRY_STATUS(check_told(plugin, abi::Slot::kExecutable_OutputDimensions, dims.num_outputs,
-                                 0, kMostArrays, "outputs"));
+  MILLRACE_TRY_STATUS(check_count(plugin, abi::Slot::kExecutable_OutputDimensions, dims.num_outputs,
+                                  0, kMostArrays, "outputs"));
   MILLRACE_TRY_STATUS(plugin.require<abi::ExecutableOutputElementTypesArgs>(
       types.output_types != nullptr || types.num_output_types == 0, "list of types"));
   MILLRACE_TRY_STATUS(plugin.require<abi::ExecutableOutputDimensionsArgs>(
@@ -81,7 +81,7 @@ Status read_optimized(const Plugin& plugin, abi::Executable* executable, Program
   MILLRACE_TRY_STATUS(plugin.call(args));  // the size
   constexpr abi::Slot kSlot = abi::Slot::kExecutable_OptimizedProgram;
   MILLRACE_TRY_STATUS(
-      check_told(plugin, kSlot, program.code_size, 0, kMostProgramBytes, "bytes of a program"));
+      check_count(plugin, kSlot, program.code_size, 0, kMostProgramBytes, "bytes of a program"));
   std::string code(program.code_size, '\0');
   program.code = code.data();
   MILLRACE_TRY_STATUS(plugin.call(args));
@@ -106,8 +106,8 @@ void clear_inputs(ProgramFacts& facts) {
 // So many, of unknown shapes: the plugin looks at what it is given.
 Status count_inputs(const Plugin& plugin, abi::Executable* executable, ProgramFacts& facts) {
   MILLRACE_TRY(const auto kinds, plugin.ask<abi::ExecutableParameterMemoryKindsArgs>(executable));
-  MILLRACE_TRY_STATUS(check_told(plugin, abi::Slot::kExecutable_ParameterMemoryKinds,
-                                 kinds.num_parameters, 0, kMostArrays, "parameters"));
+  MILLRACE_TRY_STATUS(check_count(plugin, abi::Slot::kExecutable_ParameterMemoryKinds,
+                                  kinds.num_parameters, 0, kMostArrays, "parameters"));
   facts.inputs.assign(kinds.num_parameters, Shape());
   facts.donated.assign(kinds.num_parameters, 0);
   return {};
@@ -141,7 +141,7 @@ bool is_row_major(const std::vector<std::int64_t>& order) {
   return order == DeviceLayout::row_major(static_cast<int>(order.size())).minor_to_major;
 }
 
-// What a parameter of main, or a result, is on each device; nullopt: that is not told.
+// What a parameter of main, or a result, is on each device; nullopt: that is not known.
 std::optional<Result<Shape>> shape_of(const stablehlo::ir::Type& type,
                                       std::span<const stablehlo::ir::NamedAttribute> attributes,
                                       int partitions, std::string_view what) {
@@ -223,10 +223,10 @@ Status read_mlir(std::string_view text, ProgramFacts& facts) {
   MILLRACE_TRY(const ir::Function* const main, find_main(module));
   for (std::size_t i = 0; i < main->inputs().size(); ++i) {
     const int at = static_cast<int>(i);
-    const auto told = shape_of(main->inputs()[i], main->arg_attributes(at), facts.partitions,
-                               "input " + std::to_string(i));
-    if (told && !*told) return std::unexpected(told->error());
-    facts.inputs.push_back(told ? **told : Shape());
+    const auto found = shape_of(main->inputs()[i], main->arg_attributes(at), facts.partitions,
+                                "input " + std::to_string(i));
+    if (found && !*found) return std::unexpected(found->error());
+    facts.inputs.push_back(found ? **found : Shape());
     const ir::Attribute donor = main->arg_attribute(at, "jax.buffer_donor");
     const auto* flag = donor.as<ir::BoolAttr>();
     const bool donated = main->arg_attribute(at, "tf.aliasing_output").as<ir::IntegerAttr>() ||
@@ -242,10 +242,10 @@ Result<std::vector<Shape>> read_mlir_outputs(std::string_view text, int partitio
   std::vector<Shape> outputs;
   for (std::size_t i = 0; i < main->results().size(); ++i) {
     const std::string what = "output " + std::to_string(i);
-    const auto told = shape_of(main->results()[i], main->result_attributes(static_cast<int>(i)),
-                               partitions, what);
-    if (!told) return fail(ErrorCode::kUnimplemented, what + " is a part of an array");
-    MILLRACE_TRY(const Shape shape, *told);
+    const auto found = shape_of(main->results()[i], main->result_attributes(static_cast<int>(i)),
+                                partitions, what);
+    if (!found) return fail(ErrorCode::kUnimplemented, what + " is a part of an array");
+    MILLRACE_TRY(const Shape shape, *found);
     outputs.push_back(shape);
   }
   return outputs;
@@ -289,15 +289,15 @@ Result<ProgramFacts> read_facts(const Plugin& plugin, abi::Executable* executabl
                                         replicas.num_replicas, "replicas"));
   MILLRACE_TRY(facts.partitions, count_of(plugin, abi::Slot::kExecutable_NumPartitions,
                                           partitions.num_partitions, "partitions"));
-  MILLRACE_TRY_STATUS(check_told(plugin, abi::Slot::kExecutable_NumPartitions,
-                                 replicas.num_replicas * partitions.num_partitions, 1, kMostDevices,
-                                 "partitions of all replicas"));
-  const Status told = read_outputs(plugin, executable, facts);
-  if (!told) {
-    if (compiled == nullptr || told.error().code() != ErrorCode::kUnimplemented)
-      return std::unexpected(told.error());
+  MILLRACE_TRY_STATUS(check_count(plugin, abi::Slot::kExecutable_NumPartitions,
+                                  replicas.num_replicas * partitions.num_partitions, 1,
+                                  kMostDevices, "partitions of all replicas"));
+  const Status outputs = read_outputs(plugin, executable, facts);
+  if (!outputs) {
+    if (compiled == nullptr || outputs.error().code() != ErrorCode::kUnimplemented)
+      return std::unexpected(outputs.error());
     Result<std::vector<Shape>> read = read_mlir_outputs(compiled->code(), facts.partitions);
-    if (!read) return std::unexpected(told.error());
+    if (!read) return std::unexpected(outputs.error());
     facts.outputs = *std::move(read);
   }
   MILLRACE_TRY_STATUS(read_inputs(plugin, executable, compiled, facts));

@@ -1,4 +1,4 @@
-// What the launch of a compiled program must know and PJRT tells in pieces: shapes of inputs and
+// What the launch of a compiled program must know and PJRT reports in pieces: shapes of inputs and
 // outputs, donated inputs, how many devices, how much scratch.
 #pragma once
 
@@ -25,16 +25,16 @@ struct ProgramFacts {
   std::vector<Shape> outputs;  // of each device
   std::vector<char> donated;   // per input
   std::vector<Layout> layouts;
-  std::vector<char> outputs_laid_out;  // per output that is told of: it is not row-major
+  std::vector<char> outputs_laid_out;  // per output that is known: it is not row-major
   int replicas = 1;
   int partitions = 1;
   std::int64_t temporary_bytes = 0;
 };
 
-// Asks the plugin. Inputs come from its optimized program, since the C API itself does not tell
+// Asks the plugin. Inputs come from its optimized program, since the C API does not report
 // them; where that cannot be read, from the program that was compiled (nullptr: it was loaded), as
-// do outputs that the plugin does not tell; where that cannot be read either, their number alone is
-// known. kUnimplemented, with all reasons, where not even that is.
+// do outputs that the plugin does not report; where that cannot be read either, their number alone
+// is known. kUnimplemented, with all reasons, where not even that is.
 Result<ProgramFacts> read_facts(const Plugin& plugin, abi::Executable* executable,
                                 const Program* compiled = nullptr);
 
@@ -43,7 +43,7 @@ Result<ProgramFacts> read_facts(const Plugin& plugin, abi::Executable* executabl
 // global device ids given.
 Status read_hlo(std::string_view bytes, bool with_config, ProgramFacts& facts);
 // The same of StableHLO, text or bytecode, which plugins give that are not XLA's. With several
-// partitions, what has a sharding is of a shape that the text does not tell: of no element type
+// partitions, what has a sharding is of a shape that the text does not hold: of no element type
 // here.
 Status read_mlir(std::string_view text, ProgramFacts& facts);
 // Its results, by the same rule.

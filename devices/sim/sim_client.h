@@ -37,7 +37,7 @@ class SimClient final : public SimCore {
   std::vector<SimEvent> events() const;
   std::int64_t live_buffers() const { return buffers.load(); }
   std::uint64_t uses_after_removal() const { return removed_uses.load(); }
-  // Told of a call from outside the device's actor; by default that ends the process.
+  // Called for a call from outside the device's actor; by default that ends the process.
   void set_violation_handler(std::function<void(const std::string&)> handler) {
     violation_ = std::move(handler);
   }

@@ -9,7 +9,7 @@
 
 namespace millrace::devices::stablehlo {
 
-// Told apart by the first bytes; errors as of read_text and bytecode::read_bytecode.
+// Distinguished by the first bytes; errors as of read_text and bytecode::read_bytecode.
 Result<ir::Module> read_program(std::string_view code);
 
 }  // namespace millrace::devices::stablehlo

@@ -152,7 +152,8 @@ Duration Runtime::Core::time_for_frees() const {
   return client ? std::max(2 * options.close_timeout - closing_took, quarter()) : quarter();
 }
 
-// Where a client was not opened, the thread for what frees may hang in the end of that client.
+// Where a client was not opened, the thread for what frees may be blocked in the end of that
+// client.
 void Runtime::Core::destroy_client() {
   for (const std::unique_ptr<PoolExecutor>& before : frees_before) {
     if (!given_up && !wait_until(before->close(), time_for_frees())) give_up();

@@ -142,12 +142,12 @@ Status Runtime::Core::make_client(const CallOptions& call) {
   client = std::move(opened->client);
   device_kind = opened->choice.name;
   const std::size_t count = client->devices().size();
-  const std::string told = "opened '" + device_kind + "' with " + std::to_string(count) +
-                           (count == 1 ? " device: " : " devices: ") + opened->choice.reason;
+  const std::string opening = "opened '" + device_kind + "' with " + std::to_string(count) +
+                              (count == 1 ? " device: " : " devices: ") + opened->choice.reason;
   if (opened->choice.automatic) {
-    MILLRACE_LOG(kWarning, "runtime", told);
+    MILLRACE_LOG(kWarning, "runtime", opening);
   } else {
-    MILLRACE_LOG(kInfo, "runtime", told);
+    MILLRACE_LOG(kInfo, "runtime", opening);
   }
   return {};
 }

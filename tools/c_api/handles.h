@@ -1,4 +1,4 @@
-// Handles: numbers that stand for objects on the C side. Each is given once in a process and tells
+// Handles: numbers that stand for objects on the C side. Each is given once in a process and shows
 // what kind of thing it was given for, so that a wrong one is found and named.
 #pragma once
 

@@ -1,6 +1,6 @@
 // Operation: one thing that a caller in C has started, from the call to its completion.
 // Completions: those of one runtime, by handle while they run, in line once they have finished,
-// with the descriptor that tells so. Not a CompletionQueue (core/loop/completion_queue.h): that one
+// with the descriptor that shows it. Not a CompletionQueue (core/loop/completion_queue.h): that one
 // belongs to the one thread of a loop, and this is drained by any caller.
 //
 //  - CA-1 an operation finishes once: by its end or by a cancel, whichever comes first.
@@ -40,7 +40,7 @@ class Operation final : public RefCounted {
   Kind kind() const { return kind_; }
   void* user_data() const { return user_data_; }
   std::stop_token stop_token() const { return stop_.get_token(); }
-  // Told by the completion: the first thing that it makes. Before it runs.
+  // Set by the completion: the first thing that it makes. Before it runs.
   void set_result(Handle result) { result_ = result; }
   Handle result() const { return result_; }
 

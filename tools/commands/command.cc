@@ -95,7 +95,7 @@ Result<ExitCode> with_runtime(const RuntimeOptions& options, Limits& limits, Con
     // Without a trace, what closing could not do is logged.
     if (code && !closed) code = std::unexpected(closed.error());
   }
-  if (!code) code = tell_error(code.error(), console, limits.json());
+  if (!code) code = report_error(code.error(), console, limits.json());
   limits.set_outcome(*code);
   return code;
 }

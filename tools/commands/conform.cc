@@ -92,12 +92,12 @@ Result<ExitCode> conform_command(const ConformFlags& flags, Console& console) {
   conform::Report report{.plugin = fs::path(entry.path).filename().string(),
                          .options = text.contains(',') ? text.substr(text.find(',') + 1) : "",
                          .verdicts = {}};
-  Status told;
+  Status printed;
   report.verdicts = conform::run_checks(options, [&](const conform::Verdict& verdict) {
-    if (!told) return;
-    told = console.data(flags.json ? conform::to_json_line(verdict) : conform::to_line(verdict));
+    if (!printed) return;
+    printed = console.data(flags.json ? conform::to_json_line(verdict) : conform::to_line(verdict));
   });
-  MILLRACE_TRY_STATUS(told);
+  MILLRACE_TRY_STATUS(printed);
   MILLRACE_TRY_STATUS(console.data(flags.json ? conform::to_json_summary(report)
                                               : "\n" + conform::to_summary(report)));
   if (!flags.junit.empty())

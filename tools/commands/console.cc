@@ -84,7 +84,7 @@ void Console::line(std::string_view color, std::string_view kind, std::string_vi
 ExitCode exit_code(const Error& error) {
   // What was being done when the memory ran out has done nothing wrong.
   if (error.detail<MemoryShortage>() != nullptr) return ExitCode::kFailure;
-  if (const auto* told = error.detail<ExitWith>()) return told->code;
+  if (const auto* with = error.detail<ExitWith>()) return with->code;
   if (error.detail<devices::DeviceFailure>() != nullptr) return ExitCode::kDevice;
   if (error.code() == ErrorCode::kDeadlineExceeded) return ExitCode::kDeadline;
   return ExitCode::kFailure;
@@ -94,7 +94,8 @@ ExitCode exit_code_of_signal(int signal) {
   return static_cast<ExitCode>(static_cast<int>(ExitCode::kSignal) + signal);
 }
 
-ExitCode tell_error(const Error& error, Console& console, bool json, std::optional<ExitCode> code) {
+ExitCode report_error(const Error& error, Console& console, bool json,
+                      std::optional<ExitCode> code) {
   const ExitCode exit = code.value_or(exit_code(error));
   if (json) {
     const nlohmann::ordered_json event = {{"event", "error"},

@@ -67,8 +67,8 @@ ExitCode exit_code_of_signal(int signal);
 // On stderr and, with json, as the last line of stdout:
 // {"event":"error","code":…,"message":…,"exit":…}. Returns the exit code: `code`, or what the error
 // means.
-ExitCode tell_error(const Error& error, Console& console, bool json,
-                    std::optional<ExitCode> code = {});
+ExitCode report_error(const Error& error, Console& console, bool json,
+                      std::optional<ExitCode> code = {});
 
 // Errors of the command line and of the environment.
 std::unexpected<Error> usage_error(const std::string& message);
@@ -78,8 +78,8 @@ std::unexpected<Error> usage_error(const std::string& message);
 // none looks like the command's own end. They are in crash_report.cc.
 
 // From here on, an exit() that is not the command's reports in which function of which plugin it
-// came, as tell_error() does, and ends the process with ExitCode::kDevice: a plugin that exits with
-// 0 has not done what was asked for. The signal of a crash writes a line to stderr, with the
+// came, as report_error() does, and ends the process with ExitCode::kDevice: a plugin that exits
+// with 0 has not done what was asked for. The signal of a crash writes a line to stderr, with the
 // function of a plugin that it came in, and then takes its course. A std::bad_alloc that is not
 // caught ends the process with ExitCode::kFailure and words. Once per process; not for its
 // children. command: "millrace run".
@@ -88,8 +88,8 @@ void watch_for_crashes(const std::string& command, bool json);
 void command_has_ended(ExitCode code);
 // By then the process ends, whatever keeps it: an exit handler that does not return, words that no
 // reader takes. It writes a line to stderr and ends with the failure that the command has come to;
-// for a command without one, also one that came to kOk and has an exit handler that hangs, with
-// ExitCode::kDeadline (124).
+// for a command without one, also one that came to kOk and has an exit handler that does not
+// return, with ExitCode::kDeadline (124).
 void end_process_at(TimePoint when);
 
 }  // namespace millrace::commands

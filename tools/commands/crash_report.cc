@@ -37,15 +37,15 @@ std::terminate_handler before_us = &std::abort;
 bool is_of_this_process() { return watch != nullptr && ::getpid() == watch->process; }
 bool is_watched() { return is_of_this_process() && ended_with.load() == kNotEnded; }
 
-void tell_of_exit() {
+void report_exit() {
   if (!is_watched()) return;
-  command_has_ended(ExitCode::kDevice);  // should telling it end the process, too
+  command_has_ended(ExitCode::kDevice);  // should the report end the process, too
   const CallHere here = call_here();
   const std::string who = here.function.empty() ? "a library that it uses"
                                                 : std::string(here.function) + " of the plugin " +
                                                       std::string(here.plugin);
   Console console(watch->command);
-  const ExitCode code = tell_error(
+  const ExitCode code = report_error(
       Error(ErrorCode::kInternal, who + " ended the process with exit(), before the command had")
           .with_detail(ExitWith{ExitCode::kDevice}),
       console, watch->json);
@@ -69,7 +69,7 @@ void write_line(std::initializer_list<std::string_view> words, int descriptor = 
   [[maybe_unused]] const ssize_t written = ::write(descriptor, text, size);
 }
 
-void tell_of_crash(int number) {
+void report_crash(int number) {
   const CallHere here = call_here();
   // What aborts has mostly said why.
   if (is_watched() && (number != SIGABRT || !here.function.empty())) {
@@ -89,7 +89,7 @@ void tell_of_crash(int number) {
 
 // A library that ends the process because it gets no memory (oneTBB does), or code of ours that
 // cannot run without: no crash.
-void tell_of_termination() {
+void report_termination() {
   bool is_memory = false;
   try {
     if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
@@ -133,13 +133,13 @@ void end_now(int /*number*/) {
 
 void watch_for_crashes(const std::string& command, bool json) {
   watch = new Watch{command, json, ::getpid()};
-  std::atexit(&tell_of_exit);
-  before_us = std::set_terminate(&tell_of_termination);
+  std::atexit(&report_exit);
+  before_us = std::set_terminate(&report_termination);
   for (const int number : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV}) {
     struct sigaction before{};
     if (::sigaction(number, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) continue;
     struct sigaction action{};
-    action.sa_handler = &tell_of_crash;
+    action.sa_handler = &report_crash;
     action.sa_flags = SA_RESETHAND;
     ::sigaction(number, &action, nullptr);
   }

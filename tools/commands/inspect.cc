@@ -206,7 +206,7 @@ Result<ExitCode> inspect_command(const InspectFlags& flags, Console& console) {
                Limits::create(
                    console, {.deadline_seconds = flags.deadline_seconds,
                              // Without a plugin nothing has to end in order.
-                             .grace = Limits::kTelling,
+                             .grace = Limits::kReport,
                              .progress = [&] { return "before " + flags.file + " was inspected"; },
                              .json = flags.json}));
   const auto ended = [&](const Error& error) { return std::unexpected(limits->at_end(error)); };

@@ -101,8 +101,8 @@ struct Limits::Shared {
     // What went wrong before the limit came is what the command has come to.
     const bool failed = outcome && *outcome != ExitCode::kOk;
     const ExitCode exit =
-        tell_error(error, limits->console_, limits->json(), failed ? outcome : std::nullopt);
-    command_has_ended(exit);  // it is told: the timer of end_process_at() tells nothing more
+        report_error(error, limits->console_, limits->json(), failed ? outcome : std::nullopt);
+    command_has_ended(exit);  // reported: the timer of end_process_at() reports nothing more
     ::_exit(static_cast<int>(exit));
   }
 
@@ -141,8 +141,8 @@ Result<std::unique_ptr<Limits>> Limits::create(Console& console, Options options
         begin + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*seconds));
     limits->call_.deadline = deadline;
     end_process_at(deadline + kLongest);
-    Shared::end_at(limits->thread_->loop().timers(), limits->shared_, deadline + kTelling,
-                   ErrorCode::kDeadlineExceeded, kTelling);
+    Shared::end_at(limits->thread_->loop().timers(), limits->shared_, deadline + kReport,
+                   ErrorCode::kDeadlineExceeded, kReport);
   }
   return limits;
 }

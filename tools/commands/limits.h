@@ -20,10 +20,10 @@ namespace millrace::commands {
 // Thread-safety: thread-safe.
 class Limits {
  public:
-  // After the deadline the process has ended within kLongest, whatever keeps it. kTelling of it is
+  // After the deadline the process has ended within kLongest, whatever keeps it. kReport of it is
   // for what does end, and for the report.
   static constexpr std::chrono::seconds kLongest{1};
-  static constexpr std::chrono::milliseconds kTelling{800};
+  static constexpr std::chrono::milliseconds kReport{800};
   // After the first signal: the longest time of a step that does end, and of the end of a training
   // with its checkpoint.
   static constexpr std::chrono::seconds kStep{5}, kTraining{10};

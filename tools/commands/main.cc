@@ -317,7 +317,7 @@ int call(const char* name, Result<ExitCode> (*command)(const Flags&, Console&),
     }
   }();
   if (result) return end_with(*result);
-  return end_with(tell_error(result.error(), console, flags.json));
+  return end_with(report_error(result.error(), console, flags.json));
 }
 
 // A verb of the command: its options, and what it does with them.
@@ -349,7 +349,7 @@ void prepare_process() {
 
 // CLI11 reports a missing option before an unknown word, though a slip in the word is often why it
 // is missing.
-int tell_usage(const CLI::App& app, const CLI::ParseError& error) {
+int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* command = &app;
   if (const auto chosen = app.get_subcommands(); !chosen.empty()) command = chosen.front();
   const std::vector<std::string> unknown = app.remaining(true);
@@ -402,7 +402,7 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // --help and --version come here too.
-    if (error.get_exit_code() != 0) return tell_usage(app, error);
+    if (error.get_exit_code() != 0) return report_usage(app, error);
     app.exit(error);
     return std::cout.flush() ? 0 : static_cast<int>(ExitCode::kFailure);
   }

@@ -54,7 +54,7 @@ class Runner {
   // Milliseconds from the call until every result is written; the arguments are on the device
   // before.
   Result<double> run() {
-    // A short program is done before a timer could fire.
+    // A short program is done before a timer could run.
     if (steady_clock().now() >= call_.deadline) {
       return fail(ErrorCode::kDeadlineExceeded,
                   "the deadline came before the program was executed");

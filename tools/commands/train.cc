@@ -188,8 +188,8 @@ Result<TrainingReport> train_on(const Runtime& runtime, const TrainFlags& flags,
   return follow(training, feed, *view);
 }
 
-Result<ExitCode> tell_stopped(const TrainFlags& flags, int signal, std::uint64_t steps,
-                              Console& console) {
+Result<ExitCode> report_stopped(const TrainFlags& flags, int signal, std::uint64_t steps,
+                                Console& console) {
   const std::string name = signal_name(signal);
   if (flags.json) {
     const nlohmann::ordered_json event = {{"event", "stopped"}, {"step", steps}, {"signal", name}};
@@ -217,7 +217,7 @@ Result<ExitCode> train_command(const TrainFlags& flags, Console& console) {
       return ExitCode::kOk;
     }
     if (limits->signal() != 0 && report.error().code() == ErrorCode::kCancelled)
-      return tell_stopped(flags, limits->signal(), feed.steps_done(), console);
+      return report_stopped(flags, limits->signal(), feed.steps_done(), console);
     return std::unexpected(limits->at_end(report.error()));
   });
 }

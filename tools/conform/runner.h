@@ -1,4 +1,4 @@
-// Runs checks, each in a process of its own with a deadline: a plugin that crashes or hangs fails
+// Runs checks, each in a process of its own with a deadline: a plugin that crashes or blocks fails
 // the check in which it does. Read next: report.h, what is reported of it all;
 // tools/child/in_child.h.
 #pragma once

@@ -1,6 +1,6 @@
 // Table: a plugin's functions, called as they are: the checks test the plugin, not our client.
 // Notes in shared memory which function was called last, so that the process that finds this
-// one dead can report it. Read next: rig.h.
+// one ended can report it. Read next: rig.h.
 #pragma once
 
 #include <atomic>

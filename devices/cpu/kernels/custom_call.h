@@ -49,7 +49,7 @@ struct CallAttribute {
   DType type = DType::kInvalid;  // of its numbers and flags, as the program has them: kF32, kI1
 };
 
-// The value of that name if it is a T, one of CallValue's; else nullptr, so that a handler tells
+// The value of that name if it is a T, one of CallValue's; else nullptr, so that a handler finds
 // with one question what is missing: find_attribute<double>(call.attributes, "eps").
 template <class T>
 const T* find_attribute(std::span<const CallAttribute> attributes, std::string_view name) {

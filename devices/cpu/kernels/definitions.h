@@ -28,7 +28,7 @@ Status run_elementwise(const Call& c);
 
 // The integers of attribute `name`, or `n` times `otherwise`.
 Integers ints_or(const Call& c, std::string_view name, std::size_t n, std::int64_t otherwise);
-// The integers of an operand that tells sizes, starts or paddings.
+// The integers of an operand that holds sizes, starts or paddings.
 Integers index_vector(const ConstArray& array);
 
 // Calls f(index, linear) for every index of an array of these dimensions, in row-major order.

@@ -1,5 +1,5 @@
 // cholesky and triangular_solve. f32 and narrower are computed in f64; f64 in long double where the
-// matrix is so small that this costs nothing worth telling. Both work on whole rows, so that the
+// matrix is so small that this costs next to nothing. Both work on whole rows, so that the
 // innermost loop is along memory; large systems are solved by the system's BLAS.
 #include <algorithm>
 #include <cmath>

@@ -107,7 +107,7 @@ constexpr std::size_t least_functions(int minor) {
 }
 
 // The size to state for the options of a launch, whose end is zero. XLA's plugins refuse a shorter
-// structure than theirs and others a longer one, so each is told its own: of one that is not known
+// structure than theirs and others a longer one, so each gets its own: of one that is not known
 // yet, with room for what it may have appended. minor: kOldestMinor or newer.
 constexpr std::size_t execute_options_size(int minor) {
   if (minor < 76) return 80;    // up to the context

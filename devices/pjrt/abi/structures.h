@@ -135,7 +135,7 @@ struct MaybeInt64 {
   std::int64_t value;
   bool is_set;
 };
-// With room for what later minors append (api.h tells how much of it each has).
+// With room for what later minors append (api.h says how much of it each has).
 struct RoomyExecuteOptions : ExecuteOptions {
   unsigned char later[88] = {};
 };

@@ -75,7 +75,7 @@ struct OpParts {
 };
 
 // Movable; moving keeps every pointer into it valid. Destroying it frees everything at once, unless
-// someone shares it, but for bytes of DenseAttr that someone shares. Thread-safety: external.
+// it is shared, but for bytes of DenseAttr that are shared. Thread-safety: external.
 class Module {
  public:
   Module() : impl_(std::make_shared<Impl>()) {}

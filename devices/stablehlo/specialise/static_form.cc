@@ -54,7 +54,7 @@ class Making {
         drop("known_nonexpanding_dimensions");
         return shape_from(1, K::kBroadcastInDim);
       case K::kRng:
-        return shape_told(2);
+        return shape_stated(2);
       case K::kDynamicPad:
         return pad();
       case K::kDynamicGather:
@@ -106,7 +106,7 @@ class Making {
     }
     return list;
   }
-  bool is_told(std::size_t result = 0) const {
+  bool is_stated(std::size_t result = 0) const {
     return std::ranges::find(form_.dims[result], ir::kDynamic) == form_.dims[result].end();
   }
   // That the result has these dimensions; what its type says must agree.
@@ -190,7 +190,7 @@ class Making {
     const ir::Type type = form_.operands[0]->type();
     if (!type.is_tensor()) return wrong("its operand is ", type);
     const auto d = static_cast<std::size_t>(op_.int_or("dimension", 0));
-    if (known(1) == nullptr && is_told() && form_.dims[0][d] == type.dims()[d]) return {};
+    if (known(1) == nullptr && is_stated() && form_.dims[0][d] == type.dims()[d]) return {};
     MILLRACE_TRY(const Dims wanted, sizes(1));
     Dims dims(type.dims().begin(), type.dims().end());
     const std::int64_t before = dims[d];
@@ -236,19 +236,19 @@ class Making {
   }
 
   // The operand is the result's shape, which the type may state as well.
-  Status shape_told(int operand) {
-    if (known(operand) == nullptr && is_told()) return {};
+  Status shape_stated(int operand) {
+    if (known(operand) == nullptr && is_stated()) return {};
     MILLRACE_TRY(const Dims dims, sizes(operand));
     return set_dims(dims);
   }
   Status shape_from(int operand, K kind) {
-    MILLRACE_TRY_STATUS(shape_told(operand));
+    MILLRACE_TRY_STATUS(shape_stated(operand));
     return become(kind, operand);
   }
 
   // Where operands are not known but the type says it all, the operation runs as it is.
   bool runs_as_it_is(std::initializer_list<int> operands) const {
-    return is_told() && std::ranges::any_of(operands, [&](int i) { return known(i) == nullptr; });
+    return is_stated() && std::ranges::any_of(operands, [&](int i) { return known(i) == nullptr; });
   }
 
   Status pad() {
@@ -282,7 +282,7 @@ class Making {
     const bool dense = std::ranges::all_of(strides, [](std::int64_t s) { return s == 1; });
     Dims sizes = slice_sizes(form_.operands[1], form_.operands[2], known_);
     if (!dense || sizes.size() != strides.size()) {
-      if (is_told()) return {};
+      if (is_stated()) return {};
       return unresolved(start == nullptr ? 1 : 2);
     }
     for (std::size_t d = 0; d < sizes.size(); ++d) {

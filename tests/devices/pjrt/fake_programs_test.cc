@@ -170,13 +170,14 @@ TEST_F(FakeProgramsTest, ErrorsOfThePluginNameTheFunctionAndThePlugin) {
   expect_told(fetch(), "cannot fetch a tensor<4xf32> on device 0: PJRT_Buffer_ToHostBuffer");
   refuse<abi::BufferReadyEventArgs>();
   expect_told(there.ready().result(),
-              "cannot tell the state of a tensor<4xf32> on device 0: PJRT_Buffer_ReadyEvent");
+              "cannot ask for the state of a tensor<4xf32> on device 0: PJRT_Buffer_ReadyEvent");
   refuse<abi::BufferGetMemoryLayoutArgs>();
-  expect_told(status_of(there.body()->layout()),
-              "cannot tell the layout of a tensor<4xf32> on device 0: PJRT_Buffer_GetMemoryLayout");
+  expect_told(
+      status_of(there.body()->layout()),
+      "cannot ask for the layout of a tensor<4xf32> on device 0: PJRT_Buffer_GetMemoryLayout");
   refuse<abi::BufferIsOnCpuArgs>();
   expect_told(status_of(there.host_access()),
-              "cannot tell the place of a tensor<4xf32> on device 0: PJRT_Buffer_IsOnCpu");
+              "cannot ask for the place of a tensor<4xf32> on device 0: PJRT_Buffer_IsOnCpu");
   refuse<abi::LoadedExecutableExecuteArgs>();
   LaunchResult result;
   const Buffer inputs[] = {there};
@@ -189,7 +190,7 @@ TEST_F(FakeProgramsTest, ErrorsOfThePluginNameTheFunctionAndThePlugin) {
               "cannot serialize same: PJRT_Executable_Serialize");
   refuse<abi::ExecutableGetCostAnalysisArgs>();
   expect_told(status_of(same.body()->cost_analysis()),
-              "cannot tell what same costs: PJRT_Executable_GetCostAnalysis");
+              "cannot report what same costs: PJRT_Executable_GetCostAnalysis");
   refuse<abi::ExecutableDeserializeAndLoadArgs>();
   expect_told(status_of(client_->load("bytes")),
               "cannot load a program: PJRT_Executable_DeserializeAndLoad");
@@ -199,7 +200,7 @@ TEST_F(FakeProgramsTest, ErrorsOfThePluginNameTheFunctionAndThePlugin) {
   expect_told(status_of(compile()), "cannot compile same: PJRT_Client_Compile");
   refuse<abi::DeviceMemoryStatsArgs>();
   expect_told(status_of(client_->memory_stats(DeviceId{0})),
-              "cannot tell how much memory device 0 uses: PJRT_Device_MemoryStats");
+              "cannot report how much memory device 0 uses: PJRT_Device_MemoryStats");
   refuse<abi::ClientCreateArgs>();
   expect_told(status_of(PjrtClient::create(*plugin_, {.completions = &executor_})),
               "opening devices (PJRT API 0.115): PJRT_Client_Create");
@@ -407,7 +408,7 @@ TEST_F(FakeProgramsTest, SizesThatNothingHasAreErrorsOfTheirFunction) {
     return nullptr;
   });
   EXPECT_TRUE(compile());  // the program that was compiled tells as much
-  const std::string of_fake = " of the plugin fake.so tells ";
+  const std::string of_fake = " of the plugin fake.so reports ";
   EXPECT_THAT(
       client_->load("bytes").error().message(),
       HasSubstr("PJRT_Executable_OptimizedProgram" + of_fake + "4611686018427387904 bytes"));
@@ -470,9 +471,10 @@ TEST_F(FakeProgramsTest, CountsThatAreNotThoseOfTheOptionsAreErrors) {
     a->num_replicas = 3;
     return nullptr;
   });
-  expect_internal(status_of(compile()),
-                  "cannot use same: PJRT_Executable_NumReplicas of the plugin fake.so tells 3 for "
-                  "what was compiled for 1");
+  expect_internal(
+      status_of(compile()),
+      "cannot use same: PJRT_Executable_NumReplicas of the plugin fake.so reports 3 for "
+      "what was compiled for 1");
 }
 
 TEST_F(FakeProgramsTest, InputThatLiesOtherwiseThanTheProgramTakesItIsRefused) {

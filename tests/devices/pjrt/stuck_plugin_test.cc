@@ -282,7 +282,7 @@ TEST_F(StuckPluginTest, CloseReportsThatNoThreadOfTheExecutorWasFree) {
   EXPECT_EQ(closed.result().error().code(), ErrorCode::kDeadlineExceeded);
   EXPECT_THAT(closed.result().error().message(),
               HasSubstr("launches and transfers of the plugin fake.so have ended, but no thread of "
-                        "the executors that tell so was free (1)"));
+                        "the executors that report it was free (1)"));
   EXPECT_FALSE(fetched.ready());
   executor_.run_until_idle();
   EXPECT_TRUE(fetched.result());

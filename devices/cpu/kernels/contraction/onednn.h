@@ -49,8 +49,8 @@ struct MatmulSpec {
   std::int64_t b_batch = 0, b_row = 0, b_column = 0;
   std::int64_t c_batch = 0, c_row = 0;
 };
-// kUnimplemented: oneDNN has none; kResourceExhausted: it would not get the memory that it dies
-// without (core/base/memory_left.h). The same of the others below.
+// kUnimplemented: oneDNN has none; kResourceExhausted: it would not get the memory that it ends
+// the process without (core/base/memory_left.h). The same of the others below.
 Result<std::unique_ptr<OneDnnKernel>> make_matmul(const MatmulSpec& spec);
 
 // Three computations on (source [n, ic, spatial], weights [oc, ic / groups, kernel], destination

@@ -71,20 +71,20 @@ bool TileProgram::finish() {
     top += width;
     return offset;
   };
-  std::vector<std::vector<int>> dying(code_.size() + 1);
+  std::vector<std::vector<int>> ending(code_.size() + 1);
   for (int v = 0; v < values(); ++v) {
     Value& value = values_[static_cast<std::size_t>(v)];
     if (value.constant >= 0) value.offset = take(byte_width(value.type));
     const int last = last_use(v);
     if (value.producer >= 0)
-      dying[static_cast<std::size_t>(std::max(last, value.producer))].push_back(v);
+      ending[static_cast<std::size_t>(std::max(last, value.producer))].push_back(v);
   }
   for (int k = 0; k < instructions(); ++k) {
     Value& out = values_[code_[static_cast<std::size_t>(k)].out];
     out.offset = take(byte_width(out.type));
-    for (int v : dying[static_cast<std::size_t>(k)]) {
-      const Value& dead = values_[static_cast<std::size_t>(v)];
-      free[byte_width(dead.type)].push_back(dead.offset);
+    for (int v : ending[static_cast<std::size_t>(k)]) {
+      const Value& ended = values_[static_cast<std::size_t>(v)];
+      free[byte_width(ended.type)].push_back(ended.offset);
     }
   }
   scratch_bytes_ = top;

@@ -85,7 +85,7 @@ TEST(ReadText, GenericModuleAndFunctionsReadAsTheShortOnes) {
 TEST(ReadText, VisibilitiesAreKeptAsTheyAreWritten) {
   const ir::Module m = read_or_fail(R"(
 func.func @none() { return }
-func.func public @everybody() { return }
+func.func public @exported() { return }
 func.func private @hidden() { return }
 func.func nested @relatives() { return }
 "func.func"() <{function_type = () -> (), sym_name = "generic", sym_visibility = "public"}> ({
@@ -100,7 +100,7 @@ func.func nested @relatives() { return }
   EXPECT_THAT(seen, ElementsAre("", "public", "private", "nested", "public", ""));
   const std::string text = ir::print(m);
   EXPECT_THAT(text, HasSubstr("func.func @none("));
-  EXPECT_THAT(text, HasSubstr("func.func public @everybody("));
+  EXPECT_THAT(text, HasSubstr("func.func public @exported("));
   const ir::Module again = read_or_fail(text);
   std::string why;
   EXPECT_TRUE(ir::equal(m, again, &why)) << why;
