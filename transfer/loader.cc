@@ -159,7 +159,7 @@ void Loader::deliver(Batch& batch, const Status& ended) {
   settle(std::move(effects));
 }
 
-// False: the batch is dead. Nothing for a batch of which no stage runs.
+// False: the batch is dropped. Nothing for a batch of which no stage runs.
 bool Loader::end_stage(Batch& batch, const Status& ended, Effects& effects) {
   if (!batch.running()) return false;
   account(batch);

@@ -47,7 +47,7 @@ LoaderSchedule::LoaderSchedule(const Options& options)
 
 bool LoaderSchedule::may_move(State from, State to) {
   const bool next = static_cast<int>(to) == static_cast<int>(from) + 1;
-  return from < State::kTaken && (next || to == State::kDead);
+  return from < State::kTaken && (next || to == State::kDropped);
 }
 
 // The only change of a state, after the first: it books what the batch has from now on.
@@ -61,7 +61,7 @@ void LoaderSchedule::move(LoadPlace& batch, State to) {
   queue.ready += change(State::kReady);
   if (from < State::kDecoded && to >= State::kDecoded)
     uncharge(queue.host, host_, options_.raw_bytes);
-  if (from < State::kTransferring && to == State::kDead) release_staging(batch);
+  if (from < State::kTransferring && to == State::kDropped) release_staging(batch);
   if (to == State::kTransferring) charge(queue.device, device_, options_.device_batch_bytes);
   if (from >= State::kTransferring && to > State::kReady)
     uncharge(queue.device, device_, options_.device_batch_bytes);
@@ -144,7 +144,7 @@ bool LoaderSchedule::finish(LoadPlace& batch) {
   MILLRACE_CHECK(batch.running(), "a stage ends that runs");
   const bool go_on = wanted(batch.id);
   const State ended = static_cast<State>(static_cast<int>(batch.state) + 1);
-  move(batch, go_on ? ended : State::kDead);
+  move(batch, go_on ? ended : State::kDropped);
   if (batch.state == State::kStaged) offer_reads(batch.id.device);
   if (batch.state == State::kRead) read_.push(batch.id);
   if (batch.state == State::kDecoded) {
@@ -156,10 +156,10 @@ bool LoaderSchedule::finish(LoadPlace& batch) {
 
 LoaderSchedule::Places LoaderSchedule::fail(LoadPlace& batch) {
   if (wanted(batch.id)) failure_ = batch.id;
-  move(batch, State::kDead);
-  Places dead = drop_unwanted();
-  dead.push_back(Place::share(&batch));
-  return dead;
+  move(batch, State::kDropped);
+  Places dropped = drop_unwanted();
+  dropped.push_back(Place::share(&batch));
+  return dropped;
 }
 
 LoaderSchedule::Places LoaderSchedule::stop() {
@@ -171,8 +171,8 @@ LoaderSchedule::Places LoaderSchedule::drop_unwanted() {
   Places dropped;
   for (const DeviceQueue& queue : queues_) {
     for (const Place& batch : queue.batches) {
-      if (batch->running() || batch->state == State::kDead || wanted(batch->id)) continue;
-      move(*batch, State::kDead);
+      if (batch->running() || batch->state == State::kDropped || wanted(batch->id)) continue;
+      move(*batch, State::kDropped);
       dropped.push_back(batch);
     }
   }

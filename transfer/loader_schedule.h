@@ -44,7 +44,7 @@ struct BatchId {
 
 // One batch in the schedule, which alone writes it; what is loaded derives from it.
 struct LoadPlace : RefCounted {
-  // Two states for each stage. From each but the last two also -> kDead.
+  // Two states for each stage. From each but the last two also -> kDropped.
   enum class State : std::uint8_t {
     kStaging,       // running -> kStaged
     kStaged,        // -> kReading
@@ -55,7 +55,7 @@ struct LoadPlace : RefCounted {
     kTransferring,  // running -> kReady
     kReady,         // -> kTaken
     kTaken,         // final: the consumer's
-    kDead,          // final: failed or unwanted
+    kDropped,       // final: failed or unwanted
   };
 
   explicit LoadPlace(const BatchId& batch) : id(batch) {}
@@ -96,10 +96,10 @@ class LoaderSchedule {
   // A batch whose next stage() may begin, and counts as running now; empty: none. Late stages come
   // first, then early batches. make gives a batch that begins its place.
   Place start(FunctionRef<Place(const BatchId&)> make);
-  // The running stage has succeeded. False: the batch is unwanted, and dead now.
+  // The running stage has succeeded. False: the batch is unwanted, and dropped now.
   bool finish(LoadPlace& batch);
-  // The running stage has failed. Gives the batches that are dead now: this one and, if it is the
-  // first failure in order (LS-3), those after it of which no stage runs.
+  // The running stage has failed. Gives the batches that are dropped now: this one and, if it is
+  // the first failure in order (LS-3), those after it of which no stage runs.
   Places fail(LoadPlace& batch);
   // The staging block of a batch that was transferred is free, or its consumer's. Again: nothing.
   void release_staging(LoadPlace& batch);
@@ -110,7 +110,8 @@ class LoaderSchedule {
   // The same, and takes it: a batch (then *batch is it) or the end of an epoch.
   Next take(int device, Place* batch);
 
-  // No stage begins any more, and every take gives kStopped. Gives the batches that are dead now.
+  // No stage begins any more, and every take gives kStopped. Gives the batches that are dropped
+  // now.
   Places stop();
   bool stopped() const { return stopped_; }
   bool wanted(const BatchId& batch) const { return !stopped_ && (!failure_ || batch < *failure_); }

@@ -81,7 +81,7 @@ class StagingPool {
 
   // A block of at least this many bytes as soon as the bound allows it. First come, first served,
   // whatever the sizes, so that no large request starves. Completes on the calling thread, or on
-  // the one that releases a block, stops or fires the deadline. Errors: kResourceExhausted (larger
+  // the one that releases a block, stops, or at the deadline. Errors: kResourceExhausted (larger
   // than the pool, too many waiting, no memory), kCancelled (stop, close), kDeadlineExceeded,
   // kUnavailable (after close). A call that stops waiting loses only its place.
   Future<StagingBlock> acquire(std::size_t bytes, const CallOptions& options = {});

@@ -258,7 +258,7 @@ TEST(LoaderScheduleTest, InvariantsHoldInAnyOrderOfEvents) {
         const Place batch = running.back();
         running.pop_back();
         if (may_fail && below(20) == 0) {
-          for (const Place& dead : schedule.fail(*batch)) EXPECT_FALSE(dead->running());
+          for (const Place& dropped : schedule.fail(*batch)) EXPECT_FALSE(dropped->running());
         } else {
           schedule.finish(*batch);
         }

@@ -31,7 +31,7 @@ using Milliseconds = std::chrono::duration<double, std::milli>;
 
 double since(TimePoint begin) { return Milliseconds(steady_clock().now() - begin).count(); }
 
-// Of sorted values.
+// The median of sorted values.
 double median(const std::vector<double>& values) {
   const std::size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
