@@ -85,12 +85,12 @@ class LayersTest(unittest.TestCase):
 
     def test_a_header_and_its_source_are_one_in_a_cycle(self):
         self.expect('core/async/future core/async/graph',
-                    core__async__graph_DOT_cc=include('millrace/core/async/graph.h') + '\n' + include('millrace/core/async/future.h'),
+                    core__async__graph_DOT_cc=include('millrace/core/async/graph.h') + '\n\n' + include('millrace/core/async/future.h'),
                     core__async__future_DOT_h=header(include('millrace/core/async/graph.h')))
 
     def test_a_source_of_another_name_belongs_to_the_header_that_it_includes_first(self):
         self.expect('core/async/future core/async/graph',
-                    core__async__graph_run_DOT_cc=include('millrace/core/async/graph.h') + '\n' + include('millrace/core/async/future.h'),
+                    core__async__graph_run_DOT_cc=include('millrace/core/async/graph.h') + '\n\n' + include('millrace/core/async/future.h'),
                     core__async__future_DOT_h=header(include('millrace/core/async/graph.h')))
 
     def test_thread_outside_core(self):
