@@ -1,7 +1,10 @@
 #include "millrace/devices/stablehlo/ir/print.h"
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace millrace::devices::stablehlo::ir {
 namespace {
@@ -12,6 +15,24 @@ struct Name {
   int number = 0;
   int part = -1;
 };
+
+// The text between the first quotes and the last of what stands in the column of readers, where it
+// is a pattern of one piece.
+constexpr std::string_view pattern_in(std::string_view reader) {
+  if (!reader.starts_with("form<\"") || reader.contains("\" \"")) return {};
+  return reader.substr(6, reader.rfind('"') - 6);
+}
+
+std::string_view pattern_of(OpKind kind) {
+  switch (kind) {
+#define MILLRACE_OP_READER(kind, reader) \
+  case OpKind::kind:                     \
+    return pattern_in(#reader);
+#include "millrace/devices/stablehlo/ir/ops.inc"
+    default:
+      return {};
+  }
+}
 
 class Printer {
  public:
@@ -172,26 +193,14 @@ class Printer {
       case OpKind::kReturn:
       case OpKind::kFuncReturn:
         return terminator(o);
-      case OpKind::kCall:
-        return call(o);
       case OpKind::kCompare:
         return compare(o);
-      case OpKind::kBroadcastInDim:
-        return with_ints(o, "dims", "broadcast_dimensions");
-      case OpKind::kTranspose:
-        return with_ints(o, "dims", "permutation");
-      case OpKind::kDynamicSlice:
-        return with_ints(o, "sizes", "slice_sizes");
 #define MILLRACE_OP_SAME_TYPE(kind, operands) \
   case OpKind::kind:                          \
     return o.operand_count() == operands && plain(o);
 #include "millrace/devices/stablehlo/ir/ops.inc"
-      case OpKind::kReshape:
-      case OpKind::kBitcastConvert:
-      case OpKind::kDynamicUpdateSlice:
-        return plain(o);
       default:
-        return false;
+        return by_pattern(o, pattern_of(o.kind()));
     }
   }
 
@@ -228,15 +237,62 @@ class Printer {
     return true;
   }
 
-  bool call(const Op& o) {
-    const auto* callee = o.attr<SymbolAttr>("callee");
-    if (callee == nullptr || callee->path.size() != 1) return false;
+  // What the pattern of its row says (text/pretty_forms.cc), if that says all with operands, marks,
+  // integers and symbols, and ends with a signature.
+  bool by_pattern(const Op& o, std::string_view pattern) {
+    const std::size_t before = out_.size();
+    std::vector<std::string_view> said;
     name(o);
-    append_symbol(out_, callee->path[0]);
-    out_ += '(';
-    operands(o);
-    out_ += ')';
-    tail(o, std::array<std::string_view, 1>{"callee"});
+    bool good = !pattern.empty();
+    while (good && !pattern.empty()) {
+      const std::size_t end = std::min(pattern.find(' '), pattern.size());
+      good = word(o, pattern.substr(0, end), &said);
+      pattern.remove_prefix(std::min(end + 1, pattern.size()));
+    }
+    if (good) {
+      tail(o, said);
+    } else {
+      out_.resize(before);
+    }
+    return good;
+  }
+
+  bool word(const Op& o, std::string_view word, std::vector<std::string_view>* said) {
+    constexpr std::string_view kOpen = "([", kClose = ")],";
+    const bool after_open = kOpen.contains(out_.back());
+    if (!after_open && out_.back() != ' ' && !kOpen.contains(word[0]) && !kClose.contains(word[0]))
+      out_ += ' ';
+    const bool operand = word == "%";
+    if (operand || word == "*" || word == "*,") {
+      operands(o);
+      if (word == "*,") out_ += ',';
+      return operand ? o.operand_count() == 1 : o.operand_count() > 0 || after_open;
+    }
+    const std::size_t colon = word.find(':');
+    if (colon == word.npos) {
+      out_ += word;
+      return word[0] != '*';
+    }
+    const std::string_view attribute = word.substr(0, colon), value = word.substr(colon + 1);
+    said->push_back(attribute);
+    if (value == "ints") {
+      const auto* ints = o.attr<IntArrayAttr>(attribute);
+      if (ints == nullptr || ints->element != DType::kI64) return false;
+      append_ints(out_, ints->values);
+    } else if (value == "int" || value == "i32") {
+      const auto* integer = o.attr<IntegerAttr>(attribute);
+      const DType type = value == "int" ? DType::kI64 : DType::kI32;
+      if (integer == nullptr || integer->type.kind() != TypeKind::kScalar ||
+          integer->type.dtype() != type)
+        return false;
+      out_ += std::to_string(integer->value);
+    } else if (value == "symbol") {
+      const auto* symbol = o.attr<SymbolAttr>(attribute);
+      if (symbol == nullptr || symbol->path.size() != 1) return false;
+      append_symbol(out_, symbol->path[0]);
+    } else {
+      return false;
+    }
     return true;
   }
 
@@ -254,17 +310,6 @@ class Printer {
     operands(o);
     if (type != nullptr) (out_ += ", ") += enum_value_name(type->enum_class, type->value);
     tail(o, std::array<std::string_view, 2>{"comparison_direction", "compare_type"});
-    return true;
-  }
-
-  bool with_ints(const Op& o, std::string_view word, std::string_view attribute) {
-    const auto* ints = o.attr<IntArrayAttr>(attribute);
-    if (ints == nullptr || ints->element != DType::kI64 || o.operand_count() == 0) return false;
-    name(o);
-    operands(o);
-    ((out_ += ", ") += word) += " = ";
-    append_ints(out_, ints->values);
-    tail(o, {&attribute, 1});
     return true;
   }
 
