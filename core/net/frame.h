@@ -1,5 +1,5 @@
 // Frame: the unit in which processes talk: a header of 64 bytes, and a payload. A pure codec; no
-// I/O.
+// I/O. Read next: connection.h, which sends and receives frames.
 //
 // The header, little-endian:
 //

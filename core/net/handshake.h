@@ -1,6 +1,6 @@
 // Handshake: how two processes of a job prove to each other, over TCP, that they hold its secret.
 // A pure state machine: frames in, frames out; random bytes and time are its user's. Over Unix
-// sockets the other end's uid is enough, and there is no handshake.
+// sockets the other end's uid is enough, and there is no handshake. Read next: entrance.h.
 //
 //   connector                                        acceptor
 //   kHello {nonce, job's digest, rank, incarnation} ->
