@@ -1,5 +1,5 @@
-// Transport: streams of bytes between processes. The interfaces; a simulation has one in
-// memory, tests/support/sim_transport.h. Read next:
+// Transport: streams of bytes between processes. The interfaces; socket_transport.h has Unix
+// sockets and TCP on this host, tests/support/sim_transport.h one in memory. Read next:
 // connection.h, frames over a stream; entrance.h, which lets connections in.
 //
 // All of it belongs to one executor, the home (a loop's thread), and is confined to it; all futures
