@@ -1,0 +1,308 @@
+#include "millrace/core/net/connection.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/core/base/check.h"
+
+namespace millrace::net {
+namespace {
+
+constexpr std::size_t kReadBytes = std::size_t{64} << 10;
+constexpr int kReadsInARow = 16;  // then others of the home executor have their turn
+constexpr std::size_t kMostWords = 160;
+
+Bytes bytes_of(std::string_view text) {
+  const auto* from = reinterpret_cast<const std::byte*>(text.data());
+  return {from, from + text.size()};
+}
+
+}  // namespace
+
+std::string_view to_string(EndCause cause) {
+  switch (cause) {
+    case EndCause::kClosedHere:
+      return "closed by this process";
+    case EndCause::kClosedThere:
+      return "closed by the other end";
+    case EndCause::kReset:
+      return "ended without a goodbye";
+    case EndCause::kProtocolError:
+      return "ended for what the other end sent";
+    case EndCause::kAbandoned:
+      return "abandoned";
+  }
+  return "ended";
+}
+
+Error ConnectionEnd::error(const Peer& peer) const {
+  std::string text = "the connection to " + peer.address;
+  if (peer.pid) text += " (pid " + std::to_string(*peer.pid) + ")";
+  text += " was " + std::string(to_string(cause));
+  if (!words.empty()) text += ": " + words;
+  return Error(ErrorCode::kUnavailable, text).with_detail(cause);
+}
+
+Ref<Connection> Connection::make(std::unique_ptr<ByteStream> stream, Transport& transport,
+                                 const ConnectionOptions& options) {
+  return Ref<Connection>::adopt(new Connection(std::move(stream), transport, options));
+}
+
+Connection::Connection(std::unique_ptr<ByteStream> stream, Transport& transport,
+                       const ConnectionOptions& options)
+    : home_(transport.home()),
+      timers_(transport.timers()),
+      peer_(stream->peer()),
+      stream_(std::move(stream)),
+      parser_(options.max_payload),
+      may_read_(options.most_read),
+      farewell_(options.farewell),
+      most_queued_(options.most_queued) {}
+
+Connection::~Connection() = default;
+
+void Connection::move(State to) {
+  const State from = state_;
+  MILLRACE_CHECK(from != State::kEnded && (to == State::kEnded || from == State::kOpen),
+                 "a connection takes no such step");
+  state_ = to;
+}
+
+void Connection::start(FrameSink sink) {
+  sink_ = std::move(sink);
+  post(home_, [self = self()] { self->read(); });
+}
+
+void Connection::set_limits(std::size_t max_payload, std::size_t most_queued) {
+  parser_.set_max_payload(max_payload);
+  may_read_.reset();
+  MutexLock lock(mutex_);
+  most_queued_ = most_queued;
+}
+
+void Connection::set_sink(FrameSink sink) { sink_ = std::move(sink); }
+
+Future<void> Connection::send(Frame frame) {
+  MutexLock lock(mutex_);
+  if (state_ == State::kEnded) return end_->error(peer_);
+  if (state_ != State::kOpen)
+    return fail(ErrorCode::kUnavailable, "the connection to " + peer_.address + " is closing");
+  const std::size_t bytes = kHeaderBytes + frame.payload.size();
+  if (!queue_.empty() && bytes > most_queued_ - std::min(queued_, most_queued_)) {
+    return fail(ErrorCode::kResourceExhausted,
+                std::to_string(queued_) + " bytes wait already for " + peer_.address +
+                    ", which does not take them; await earlier sends");
+  }
+  return push(std::move(frame));
+}
+
+Future<void> Connection::push(Frame frame) {
+  const HeaderBytes header = encode_header(frame.header, frame.payload.size());
+  queue_.push_back({header, std::move(frame.payload), {}});
+  queued_ += queue_.back().bytes();
+  post_write();
+  return queue_.back().sent.future();
+}
+
+void Connection::post_write() {
+  if (std::exchange(write_posted_, true)) return;
+  post(home_, [self = self()] { self->write(); });
+}
+
+// Writes what the stream takes. Each turn works on the first of the queue, outside the lock: it is
+// home alone that takes from the queue, and a deque's elements stay where they are.
+void Connection::write() {
+  {
+    MutexLock lock(mutex_);
+    write_posted_ = false;
+  }
+  while (stream_ && !waits_writable_ && !write_failed_) {
+    const Outgoing* first = nullptr;
+    {
+      MutexLock lock(mutex_);
+      if (!queue_.empty()) first = &queue_.front();
+    }
+    if (first == nullptr) {
+      if (other_left_) finish(EndCause::kReset, {});
+      return;
+    }
+    const std::span<const std::byte> head = first->header, body = first->payload;
+    const std::size_t of_head = std::min(written_, head.size());
+    const Result<std::size_t> taken =
+        stream_->try_write(head.subspan(of_head), body.subspan(written_ - of_head));
+    if (!taken) {
+      // What the other end said last may still be there: its end is found by reading.
+      write_failed_ = true;
+      if (other_left_) finish(EndCause::kReset, {});
+      return;
+    }
+    if (*taken == 0) {
+      waits_writable_ = true;
+      stream_->wait_writable()
+          .then(home_,
+                [self = self()](const Result<unsigned>& found) {
+                  self->waits_writable_ = false;
+                  if (!found) return self->finish(EndCause::kReset, found.error().message());
+                  self->write();
+                })
+          .ignore();
+      return;
+    }
+    written_ += *taken;
+    if (written_ < first->bytes()) continue;
+    written_ = 0;
+    std::optional<Promise<void>> sent;
+    {
+      MutexLock lock(mutex_);
+      sent.emplace(std::move(queue_.front().sent));
+      queued_ -= queue_.front().bytes();
+      queue_.pop_front();
+    }
+    sent->set_value();
+  }
+}
+
+void Connection::read() {
+  for (int i = 0; i < kReadsInARow; ++i) {
+    if (!stream_ || !parse() || !read_some()) return;
+  }
+  post(home_, [self = self()] { self->read(); });
+}
+
+// False: nothing can be read now; read() is called again, or the connection has ended.
+bool Connection::read_some() {
+  buffer_.resize(kReadBytes);
+  const std::size_t most = std::min(buffer_.size(), may_read_.value_or(kReadBytes));
+  if (most == 0) {
+    finish(EndCause::kProtocolError, "it says more than a stranger may");
+    return false;
+  }
+  const auto got = stream_->try_read(std::span(buffer_).first(most));
+  if (!got) {
+    finish(EndCause::kReset, got.error().message());
+    return false;
+  }
+  if (!*got) {
+    stream_->wait_readable()
+        .then(home_,
+              [self = self()](const Result<unsigned>& found) {
+                if (!found) return self->finish(EndCause::kReset, found.error().message());
+                self->read();
+              })
+        .ignore();
+    return false;
+  }
+  if (**got == 0) {
+    finish(EndCause::kReset, parser_.between_frames() ? "" : "in the middle of a frame");
+    return false;
+  }
+  if (may_read_) *may_read_ -= **got;
+  unread_ = std::span(buffer_).first(**got);
+  return true;
+}
+
+// Gives frames of what was read to the sink. False: the sink is busy, or the connection has ended.
+bool Connection::parse() {
+  while (stream_) {
+    auto next = parser_.next(unread_);
+    if (!next) {
+      finish(EndCause::kProtocolError, next.error().message());
+      return false;
+    }
+    if (!*next) return true;
+    if (!take(*std::move(*next))) return false;
+  }
+  return false;
+}
+
+bool Connection::take(Frame frame) {
+  if (frame.header.kind == FrameKind::kGoodbye || frame.header.kind == FrameKind::kGoodbyeAnswer) {
+    take_goodbye(frame);
+    return stream_ != nullptr;
+  }
+  if (other_left_) {
+    finish(EndCause::kProtocolError, "a frame came after the goodbye");
+    return false;
+  }
+  const FrameSink sink = sink_;  // which may set another
+  const Future<void> taken = sink(std::move(frame));
+  if (!stream_) return false;
+  if (!taken.valid()) return true;
+  if (taken.ready() && taken.result()) return true;
+  taken
+      .then(home_,
+            [self = self()](const Result<void>& result) {
+              if (result) return self->read();
+              self->finish(EndCause::kProtocolError, result.error().message());
+            })
+      .ignore();
+  return false;
+}
+
+void Connection::take_goodbye(const Frame& frame) {
+  const std::span<const std::byte> words = frame.payload;
+  const std::span<const std::byte> kept = words.first(std::min(words.size(), kMostWords));
+  const bool answer = frame.header.kind == FrameKind::kGoodbyeAnswer;
+  bool in_place = true, all_sent = false;
+  {
+    MutexLock lock(mutex_);
+    in_place = !other_left_ && (state_ == State::kLeaving || (state_ == State::kOpen && !answer));
+    if (in_place && state_ == State::kOpen) {
+      move(State::kAnswering);
+      push({{.kind = FrameKind::kGoodbyeAnswer}, {}}).ignore();
+    }
+    all_sent = queue_.empty();
+  }
+  if (!in_place) return finish(EndCause::kProtocolError, "a goodbye came that has no place");
+  other_left_ = true;
+  last_words_.assign(reinterpret_cast<const char*>(kept.data()), kept.size());
+  if (all_sent) finish(EndCause::kReset, {});  // the other end has heard it all: see finish()
+}
+
+Future<void> Connection::close(std::string_view words) {
+  {
+    MutexLock lock(mutex_);
+    if (state_ == State::kOpen) {
+      move(State::kLeaving);
+      push({{.kind = FrameKind::kGoodbye}, bytes_of(words.substr(0, kMostWords))}).ignore();
+      post(home_, [self = self()] {
+        if (!self->stream_) return;
+        const TimePoint until = self->timers_.clock().now() + self->farewell_;
+        self->farewell_timer_ = self->timers_.schedule(
+            until, [self] { self->finish(EndCause::kClosedHere, "no goodbye came back"); });
+      });
+    }
+  }
+  return ended_.then(inline_executor(), [](const Result<ConnectionEnd>&) {});
+}
+
+void Connection::abandon(std::string_view words, EndCause cause) {
+  post(home_, [self = self(), words = std::string(words), cause] { self->finish(cause, words); });
+}
+
+void Connection::finish(EndCause cause, std::string words) {
+  if (!stream_) return;
+  const Ref<Connection> keep = self();
+  stream_.reset();
+  FrameSink sink = std::exchange(sink_, {});
+  ConnectionEnd end{cause, std::move(words)};
+  Queue unsent;
+  {
+    MutexLock lock(mutex_);
+    if (cause == EndCause::kReset && other_left_) {  // whose goodbye was heard has not been lost
+      const bool first = state_ == State::kLeaving;
+      end = {first ? EndCause::kClosedHere : EndCause::kClosedThere, last_words_};
+    }
+    move(State::kEnded);
+    end_ = end;
+    unsent.swap(queue_);
+    queued_ = 0;
+  }
+  if (farewell_timer_) timers_.cancel(*farewell_timer_);
+  const Error error = end.error(peer_);
+  for (Outgoing& outgoing : unsent) outgoing.sent.set_error(error);
+  sink = nullptr;
+  promise_.set(std::move(end));
+}
+
+}  // namespace millrace::net

@@ -1,0 +1,105 @@
+// Real sockets and real time; nothing sleeps, and no test depends on how long.
+#include "millrace/core/net/socket_transport.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/net/entrance.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace::net {
+namespace {
+
+class SocketTransportTest : public ::testing::Test {
+ protected:
+  template <class T>
+  Result<T> run_until(const Future<T>& future) {
+    auto end = future.then(*loop, [this](const Result<T>&) { loop->stop(); });
+    loop->run();
+    return future.take();
+  }
+  Ref<Entrance> open(const std::string& address, EntranceOptions options) {
+    return Entrance::open(*transport, address, std::move(options),
+                          [this](const Ref<Connection>& connection) -> FrameSink {
+                            member = connection;
+                            return [connection = connection.get()](Frame frame) {
+                              return connection->send(std::move(frame));
+                            };
+                          })
+        .value();
+  }
+  // Comes in, sends 4 MiB, and gets it back.
+  void talk(const std::string& address, EnterOptions options) {
+    Promise<void> back;
+    const Future<void> came = back.future();
+    options.member.max_payload = 8 << 20;
+    const auto come = run_until(
+        enter(*transport, address, std::move(options), [&](const Ref<Connection>&) -> FrameSink {
+          return [&](const Frame& frame) -> Future<void> {
+            EXPECT_EQ(frame.payload.size(), 4u << 20);
+            back.set_value();
+            return {};
+          };
+        }));
+    ASSERT_TRUE(come.has_value()) << come.error().message();
+    (*come)->send({{.kind = FrameKind::kFirstOfUsers}, Bytes(4 << 20)}).ignore();
+    EXPECT_TRUE(run_until(came).has_value());
+    EXPECT_TRUE(run_until((*come)->close("")).has_value());
+    EXPECT_EQ(run_until(member->end()).value().cause, EndCause::kClosedThere);
+  }
+
+  std::unique_ptr<EventLoop> loop = create_uv_event_loop().value();
+  std::unique_ptr<Transport> transport = make_socket_transport(*loop);
+  testing::TempFolder folder;
+  Ref<Connection> member;
+};
+
+TEST_F(SocketTransportTest, AUnixSocketKnowsWhoComesAndLeavesNoFile) {
+  const std::string path = folder.file("door");
+  auto entrance = open("unix:" + path, {.member = {.max_payload = 8 << 20}});
+  talk("unix:" + path, {});
+  EXPECT_EQ(member->peer().uid, ::geteuid());
+  EXPECT_EQ(member->peer().pid, ::getpid());
+  EXPECT_EQ(transport->listen("unix:" + path, {}).error().code(), ErrorCode::kAlreadyExists);
+  EXPECT_TRUE(run_until(entrance->close()).has_value());
+  EXPECT_NE(::access(path.c_str(), F_OK), 0);
+  EXPECT_EQ(run_until(enter(*transport, "unix:" + path, {}, {})).error().code(),
+            ErrorCode::kUnavailable);
+}
+
+TEST_F(SocketTransportTest, TcpNeedsTheSecret) {
+  Secret secret = {}, other = {};
+  draw_random(secret);
+  auto entrance = open("tcp:127.0.0.1:0", {.secret = secret, .member = {.max_payload = 8 << 20}});
+  talk(entrance->address(), {.secret = secret});
+  const auto refused = run_until(enter(*transport, entrance->address(), {.secret = other}, {}));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code(), ErrorCode::kUnauthenticated);
+  EXPECT_TRUE(run_until(entrance->close()).has_value());
+}
+
+TEST_F(SocketTransportTest, AFolderThatOthersMayEnterIsRefused) {
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
+  EXPECT_EQ(transport->listen("unix:" + folder.file("door"), {}).error().code(),
+            ErrorCode::kPermissionDenied);
+}
+
+TEST_F(SocketTransportTest, OtherAddressesAreRefused) {
+  for (const std::string address :
+       {"", "tcp:0.0.0.0:1", "tcp:127.0.0.1:", "tcp:127.0.0.1:65536", "tcp:127.0.0.1:1x",
+        "tcp:localhost:1", "unix:door", "http://127.0.0.1"}) {
+    EXPECT_EQ(transport->listen(address, {}).error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(transport->connect(address).result().error().code(), ErrorCode::kInvalidArgument);
+  }
+  EXPECT_EQ(transport->listen("unix:/" + std::string(200, 'x'), {}).error().code(),
+            ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace millrace::net

@@ -1,0 +1,51 @@
+// SimNetwork: streams in memory, on a Simulation's time. Bytes come in pieces and with delays that
+// the seed draws, in their order; a write takes what fits; links are cut on request, or by chance.
+#pragma once
+
+#include <chrono>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "millrace/core/net/frame.h"
+#include "millrace/core/net/transport.h"
+#include "tests/support/simulation.h"
+
+namespace millrace::testing {
+
+struct SimFaults {
+  Duration most_delay = std::chrono::milliseconds(2);  // of a piece
+  double stalls = 0.01;                                // pieces that come up to a second late
+  std::size_t most_room = 4096;                        // bytes that are under way in a direction
+  double cuts = 0;                                     // writes that find the link cut
+};
+
+// Outlives what its transports make. Thread-safety: confined.
+class SimNetwork {
+ public:
+  explicit SimNetwork(Simulation& sim, const SimFaults& faults = {}) : sim_(sim), faults_(faults) {}
+
+  // For one process; the others see its uid and pid. Addresses are any text.
+  std::unique_ptr<net::Transport> make_transport(uid_t uid, pid_t pid);
+  // Cuts every link that is there: what was under way is lost.
+  void cut_all();
+  void set_faults(const SimFaults& faults) { faults_ = faults; }
+
+ private:
+  friend class SimTransport;
+  friend class SimStream;
+  friend class SimListener;
+  class Link;
+  struct Pipe;
+
+  Duration delay();
+
+  Simulation& sim_;
+  SimFaults faults_;
+  std::map<std::string, class SimListener*, std::less<>> listeners_;
+  std::list<Link*> links_;  // of which an end is there
+};
+
+}  // namespace millrace::testing
