@@ -10,8 +10,8 @@
 namespace millrace::devices::stablehlo::ir {
 
 // kShort: short forms for constants, functions, returns, comparisons and what a pattern of ops.inc
-// says with operands, integers and symbols; the generic form for the rest. kGeneric: that for all operations, so that modules differ
-// in their text where they differ in anything but locations.
+// says with operands, integers and symbols; the generic form for the rest. kGeneric: that for all
+// operations, so that modules differ in their text where they differ in anything but locations.
 enum class Form { kShort, kGeneric };
 // Values are numbered anew.
 std::string print(const Module& module, Form form = Form::kShort);
