@@ -58,7 +58,7 @@ std::string signal_text(int signal) {
   return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal);
 }
 
-// "rank 2 (pid 4711, on its 2nd restart) ended with exit code 3"
+// "rank 2 (pid 4711) ended with exit code 3"
 std::string text_of(const RankEnd& end) {
   std::string text = "rank " + std::to_string(end.rank);
   if (end.reason == Reason::kNotStarted) return text + " could not be started";
