@@ -16,23 +16,15 @@
 #include "millrace/core/async/call_options.h"
 #include "millrace/core/async/environment.h"
 #include "millrace/core/async/key_value_store.h"
+#include "millrace/core/base/process_place.h"
 #include "millrace/core/observe/trace.h"
 #include "millrace/devices/client.h"
 
 namespace millrace::devices {
 
-// A variable of the process's environment, or of a test's.
-using Variables = std::function<std::optional<std::string>(const std::string& name)>;
+using millrace::ProcessPlace;
+using millrace::Variables;
 Variables process_variables();
-
-// Where this process stands in a job of several: for backends whose devices span them.
-struct ProcessPlace {
-  int index = 0;  // of this process, 0 <= index < count
-  int count = 1;
-  int local_rank = 0;  // among those of this host
-  int local_size = 1;
-  int host = 0;  // index of the host
-};
 
 // Detail of the error of an opening that ClientOptions::call has ended.
 struct OpeningGivenUp {

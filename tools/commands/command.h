@@ -102,6 +102,17 @@ struct ConformFlags {
   bool json = false;
 };
 
+struct LaunchFlags {
+  std::vector<std::string> words;  // the program and its arguments
+  int ranks = 0;
+  double grace_seconds = 5;
+  int restarts = 0;
+  double restart_delay_seconds = 0;
+  std::optional<double> deadline_seconds;
+  std::string log_folder;
+  bool json = false;
+};
+
 Result<ExitCode> devices_command(const DevicesFlags& flags, Console& console);
 Result<ExitCode> env_command(const EnvFlags& flags, Console& console);
 Result<ExitCode> run_command(const RunFlags& flags, Console& console);
@@ -109,6 +120,8 @@ Result<ExitCode> train_command(const TrainFlags& flags, Console& console);
 Result<ExitCode> inspect_command(const InspectFlags& flags, Console& console);
 Result<ExitCode> trace_command(const TraceFlags& flags, Console& console);
 Result<ExitCode> conform_command(const ConformFlags& flags, Console& console);
+Result<ExitCode> launch_command(const LaunchFlags& flags, Console& console);
+void add_launch_options(CLI::App& command, LaunchFlags& flags);
 
 // Both block. Files must be regular ones; stdin may be anything, and is read until its end, or that
 // of the call (kCancelled, kDeadlineExceeded).

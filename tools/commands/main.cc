@@ -397,6 +397,8 @@ int main(int argc, char** argv) {
       add_verb(app, "conform",
                "check a PJRT plugin: each check in a process of its own, with a deadline",
                add_conform_options, conform_command),
+      add_verb(app, "launch", "run a program many times, as the ranks of one job on this host",
+               add_launch_options, launch_command),
   };
   try {
     app.parse(argc, argv);

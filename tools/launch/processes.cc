@@ -1,0 +1,362 @@
+#include "millrace/tools/launch/processes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "millrace/core/base/check.h"
+#include "millrace/core/base/errno_code.h"
+#include "millrace/core/loop/event_loop.h"
+#include "millrace/tools/launch/output.h"
+#include "millrace/tools/launch/rank_environment.h"
+#include "millrace/tools/launch/rank_process.h"
+
+namespace millrace::launch {
+
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+
+// How long a line of stderr waits for equal ones.
+constexpr Duration kFoldWindow = 100ms;
+constexpr std::size_t kReadBytes = std::size_t{64} << 10;
+// What an ended process may have left in a pipe: its capacity is 64 KiB, and 1 MiB at most where
+// the process has raised it.
+constexpr std::size_t kMostLeftBytes = std::size_t{1} << 20;
+
+// SIGINT and SIGTERM as a descriptor, while it lives.
+class Signals {
+ public:
+  Signals() {
+    sigset_t caught;
+    ::sigemptyset(&caught);
+    for (const int number : {SIGINT, SIGTERM}) {
+      struct sigaction action{};
+      ::sigaction(number, nullptr, &action);
+      if (action.sa_handler != SIG_IGN) ::sigaddset(&caught, number);
+    }
+    ::sigprocmask(SIG_BLOCK, &caught, &before_);
+    descriptor_ = Descriptor(::signalfd(-1, &caught, SFD_NONBLOCK | SFD_CLOEXEC));
+  }
+  ~Signals() {
+    while (next() != 0) {
+    }
+    ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  int descriptor() const { return descriptor_.get(); }
+  // 0: none came.
+  int next() const {
+    signalfd_siginfo info{};
+    const ssize_t size = ::read(descriptor_.get(), &info, sizeof info);
+    return size == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
+  }
+
+ private:
+  sigset_t before_{};
+  Descriptor descriptor_;
+};
+
+std::vector<std::string> own_variables() {
+  std::vector<std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) variables.emplace_back(*entry);
+  return variables;
+}
+
+Result<Descriptor> open_log(const std::string& folder, int rank, const char* stream) {
+  const std::string path = folder + "/" + std::to_string(rank) + "." + stream;
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file) return errno_error("writing " + path, errno);
+  return file;
+}
+
+Status write_all(const Descriptor& file, std::string_view bytes) {
+  while (file && !bytes.empty()) {
+    const ssize_t size = ::write(file.get(), bytes.data(), bytes.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return errno_error("writing the log of a rank", errno);
+    bytes.remove_prefix(static_cast<std::size_t>(size));
+  }
+  return {};
+}
+
+class Launch {
+ public:
+  Launch(const LaunchOptions& options, LaunchListener& listener, GroupKeeper keeper,
+         const Inherited& inherited, std::unique_ptr<EventLoop> loop)
+      : options_(options),
+        listener_(listener),
+        keeper_(std::move(keeper)),
+        inherited_(inherited),
+        loop_(std::move(loop)),
+        machine_(options.rules),
+        merged_(options.rules.ranks),
+        folded_(options.rules.ranks, kFoldWindow),
+        ranks_(static_cast<std::size_t>(options.rules.ranks)) {}
+
+  Status open_logs();
+  Result<int> run();
+
+ private:
+  enum class Stream : std::uint8_t { kOut, kErr };
+  struct Rank {
+    RankProcess process = {};
+    std::unique_ptr<DescriptorWatch> end = {}, out = {}, err = {};  // of the process
+    Descriptor out_log = {}, err_log = {};
+    int incarnation = 0;
+    std::string words = {};  // the last ones of its process, or why there is none
+  };
+
+  static TimePoint now() { return steady_clock().now(); }
+  Rank& at(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+  // Ends the job at the first error.
+  void check(const Status& status);
+
+  void apply(const Commands& commands);
+  void report_all_started();
+  void start(int rank);
+  void follow(int rank);
+  void watch_signals();
+  void read_when_ready(int rank, Stream stream);
+  // How many bytes came; 0: the stream has ended; below 0: there is nothing now.
+  ssize_t read_once(int rank, Stream stream);
+  void ended(int rank);
+  void set_timer();
+
+  const LaunchOptions& options_;
+  LaunchListener& listener_;
+  GroupKeeper keeper_;
+  const Inherited inherited_;
+  const Signals signals_;
+  const std::unique_ptr<EventLoop> loop_;
+  const std::vector<std::string> variables_ = own_variables();
+  const std::vector<int> cores_ = own_cores();
+  LaunchMachine machine_;
+  MergedLines merged_;
+  FoldedLines folded_;
+  std::vector<Rank> ranks_;
+  std::unique_ptr<DescriptorWatch> signal_watch_;
+  std::optional<std::pair<TimePoint, TimerQueue::Id>> timer_;
+  std::vector<char> bytes_ = std::vector<char>(kReadBytes);
+  bool all_started_ = false;
+  std::optional<Error> error_;
+  std::optional<int> exit_code_;
+};
+
+Status Launch::open_logs() {
+  const std::string& folder = options_.log_folder;
+  if (folder.empty()) return {};
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) return errno_error("making the folder " + folder, failed.value());
+  for (int rank = 0; rank < options_.rules.ranks; ++rank) {
+    MILLRACE_TRY(at(rank).out_log, open_log(folder, rank, "stdout"));
+    MILLRACE_TRY(at(rank).err_log, open_log(folder, rank, "stderr"));
+  }
+  return {};
+}
+
+Result<int> Launch::run() {
+  Result<std::unique_ptr<DescriptorWatch>> watch = loop_->watch(signals_.descriptor());
+  MILLRACE_CHECK(watch, "a signalfd can be watched");
+  signal_watch_ = *std::move(watch);
+  watch_signals();
+  post(*loop_, [this] { apply(machine_.begin(now())); });
+  loop_->run();
+  signal_watch_.reset();
+  if (error_) return std::unexpected(*error_);
+  return *exit_code_;
+}
+
+void Launch::check(const Status& status) {
+  if (status || error_) return;
+  error_ = status.error();
+  post(*loop_, [this] { apply(machine_.signalled(SIGTERM, now())); });
+}
+
+void Launch::apply(const Commands& commands) {
+  for (const Command& command : commands) {
+    const RankEnd& end = command.end;
+    const std::string words = at(command.rank).words;
+    switch (command.kind) {
+      case Command::Kind::kStart:
+        start(command.rank);
+        break;
+      case Command::Kind::kSignal:
+        signal_group(at(command.rank).process.pid, command.signal);
+        break;
+      case Command::Kind::kEnded:
+        check(listener_.ended(end, words));
+        break;
+      case Command::Kind::kFailed:
+        check(listener_.failed(end, words));
+        break;
+      case Command::Kind::kRestart:
+        at(command.rank).incarnation = end.incarnation + 1;
+        check(listener_.restarting(end, words, machine_.restarts()));
+        break;
+      case Command::Kind::kFinish:
+        check(listener_.err(folded_.flush()));
+        exit_code_ = command.exit_code;
+        loop_->stop();
+        break;
+    }
+  }
+  report_all_started();
+  set_timer();
+}
+
+void Launch::report_all_started() {
+  if (all_started_) return;
+  for (int rank = 0; rank < options_.rules.ranks; ++rank) {
+    const RankState state = machine_.state(rank);
+    if (state == RankState::kQueued || state == RankState::kStarting) return;
+  }
+  all_started_ = true;
+  check(listener_.all_started());
+}
+
+void Launch::start(int rank) {
+  Rank& r = at(rank);
+  const int ranks = options_.rules.ranks;
+  RankProgram program{.words = options_.words, .variables = {}, .cores = {}};
+  program.cores = core_share(cores_, rank, ranks);
+  const int threads = std::max(1, static_cast<int>(program.cores.size()));
+  program.variables = rank_variables(variables_, rank, ranks, options_.job, threads);
+  Result<RankProcess> started = start_rank(program, inherited_);
+  if (!started) {
+    r.words = started.error().message();
+    post(*loop_, [this, rank] { apply(machine_.not_started(rank, now())); });
+    return;
+  }
+  r.process = *std::move(started);
+  keeper_.set(rank, r.process.pid);
+  post(*loop_, [this, rank] { follow(rank); });
+}
+
+void Launch::follow(int rank) {
+  Rank& r = at(rank);
+  check(listener_.started(rank, r.process.pid, r.incarnation));
+  apply(machine_.started(rank, r.process.pid, now()));
+  const auto watch = [this](const Descriptor& descriptor) {
+    Result<std::unique_ptr<DescriptorWatch>> made = loop_->watch(descriptor.get());
+    MILLRACE_CHECK(made, "a process and its pipes can be watched");
+    return *std::move(made);
+  };
+  r.end = watch(r.process.end);
+  r.out = watch(r.process.out);
+  r.err = watch(r.process.err);
+  read_when_ready(rank, Stream::kOut);
+  read_when_ready(rank, Stream::kErr);
+  r.end->wait(kReadable)
+      .then(*loop_,
+            [this, rank](const Result<unsigned>& ready) {
+              if (ready) ended(rank);
+            })
+      .ignore();
+}
+
+void Launch::watch_signals() {
+  signal_watch_->wait(kReadable)
+      .then(*loop_,
+            [this](const Result<unsigned>& ready) {
+              if (!ready) return;
+              while (const int number = signals_.next()) apply(machine_.signalled(number, now()));
+              watch_signals();
+            })
+      .ignore();
+}
+
+void Launch::read_when_ready(int rank, Stream stream) {
+  Rank& r = at(rank);
+  const std::unique_ptr<DescriptorWatch>& watch = stream == Stream::kOut ? r.out : r.err;
+  watch->wait(kReadable)
+      .then(*loop_,
+            [this, rank, stream, pid = r.process.pid](const Result<unsigned>& ready) {
+              if (!ready || at(rank).process.pid != pid) return;
+              if (read_once(rank, stream) != 0) {
+                read_when_ready(rank, stream);
+              } else {
+                (stream == Stream::kOut ? at(rank).out : at(rank).err).reset();
+              }
+              set_timer();
+            })
+      .ignore();
+}
+
+ssize_t Launch::read_once(int rank, Stream stream) {
+  Rank& r = at(rank);
+  const bool out = stream == Stream::kOut;
+  const Descriptor& pipe = out ? r.process.out : r.process.err;
+  const ssize_t size = ::read(pipe.get(), bytes_.data(), bytes_.size());
+  if (size <= 0) return size;
+  const std::string_view bytes(bytes_.data(), static_cast<std::size_t>(size));
+  check(write_all(out ? r.out_log : r.err_log, bytes));
+  check(out ? listener_.out(merged_.add(rank, bytes))
+            : listener_.err(folded_.add(rank, bytes, now())));
+  return size;
+}
+
+void Launch::ended(int rank) {
+  Rank& r = at(rank);
+  // Its group's number is its own until it is reaped.
+  signal_group(r.process.pid, SIGKILL);
+  keeper_.set(rank, 0);
+  for (const Stream stream : {Stream::kOut, Stream::kErr}) {
+    std::size_t left = 0;
+    for (ssize_t size = 1; size > 0 && left < kMostLeftBytes;
+         left += static_cast<std::size_t>(size))
+      size = std::max<ssize_t>(0, read_once(rank, stream));
+  }
+  const ProcessEnd end = reap(r.process);
+  check(listener_.out(merged_.end(rank)));
+  check(listener_.err(folded_.end(rank, now())));
+  r.words = folded_.words(rank);
+  r.end.reset();
+  r.out.reset();
+  r.err.reset();
+  r.process = {};
+  apply(machine_.ended(rank, end, now()));
+}
+
+// One timer, for what comes next.
+void Launch::set_timer() {
+  std::optional<TimePoint> next = machine_.next_timer();
+  if (const auto fold = folded_.next_timer(); fold && (!next || *fold < *next)) next = fold;
+  if (timer_ && next == timer_->first) return;
+  if (timer_) loop_->timers().cancel(timer_->second);
+  timer_.reset();
+  if (!next) return;
+  const TimerQueue::Id id = loop_->timers().schedule(*next, [this] {
+    timer_.reset();
+    check(listener_.err(folded_.timer(now())));
+    apply(machine_.timer(now()));
+  });
+  timer_.emplace(*next, id);
+}
+
+}  // namespace
+
+Result<int> run_launch(const LaunchOptions& options, LaunchListener& listener) {
+  MILLRACE_CHECK(options.rules.ranks >= 1 && options.rules.ranks <= kMostRanks, "1 to 1024 ranks");
+  MILLRACE_TRY(const Inherited inherited, prepare_for_ranks(options.rules.ranks));
+  MILLRACE_TRY(GroupKeeper keeper, GroupKeeper::start());
+  MILLRACE_TRY(std::unique_ptr<EventLoop> loop, create_uv_event_loop());
+  Launch launch(options, listener, std::move(keeper), inherited, std::move(loop));
+  MILLRACE_TRY_STATUS(launch.open_logs());
+  return launch.run();
+}
+
+}  // namespace millrace::launch
