@@ -16,8 +16,8 @@ namespace {
 
 using State = Handshake::State;
 
-constexpr std::size_t kNonceAt = 0, kJobAt = 32, kRankAt = 64, kIncarnationAt = 68,
-                      kHelloBytes = 84;
+// A hello begins with the nonce.
+constexpr std::size_t kJobAt = 32, kRankAt = 64, kIncarnationAt = 68, kHelloBytes = 84;
 constexpr std::size_t kMacBytes = sizeof(Digest);
 static_assert(2 * kHeaderBytes + kHelloBytes + kMacBytes <= kStrangerBytes);
 
