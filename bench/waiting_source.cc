@@ -9,7 +9,7 @@
 #include "bench/figure.h"
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/async/coroutine.h"
-#include "millrace/tools/train/training.h"
+#include "millrace/tools/train/recovery.h"
 #include "millrace/transfer/fake_source.h"
 
 namespace millrace::bench {
