@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -22,18 +23,8 @@ constexpr std::string_view kRed = "\x1b[1;31m";
 constexpr std::string_view kYellow = "\x1b[1;33m";
 constexpr std::string_view kPlain = "\x1b[0m";
 
-Status write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      return fail(ErrorCode::kDataLoss,
-                  std::string("cannot write to stdout: ") + ::strerror(errno));
-    }
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
-}
+// A pipe that is writable takes as much at once.
+constexpr std::size_t kPiece = 4096;
 
 bool is_set(const devices::Variables& variables, const char* name) {
   return !variables(name).value_or("").empty();
@@ -56,10 +47,25 @@ int Console::columns() {
   return size.ws_col;
 }
 
-Status Console::data(std::string_view text) { return write_all(STDOUT_FILENO, text); }
+Status Console::write(int descriptor, std::string_view text) const {
+  while (!text.empty()) {
+    if (wait_) MILLRACE_TRY_STATUS(wait_(descriptor));
+    const std::size_t size = wait_ ? std::min(text.size(), kPiece) : text.size();
+    const ssize_t written = ::write(descriptor, text.data(), size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      return fail(ErrorCode::kDataLoss,
+                  std::string("cannot write to stdout: ") + ::strerror(errno));
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+Status Console::data(std::string_view text) { return write(STDOUT_FILENO, text); }
 
 // A failure of the stream for failures cannot be reported.
-void Console::words(std::string_view text) { static_cast<void>(write_all(STDERR_FILENO, text)); }
+void Console::words(std::string_view text) { static_cast<void>(write(STDERR_FILENO, text)); }
 
 std::string Console::for_terminal(std::string_view text) {
   std::string shown;

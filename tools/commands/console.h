@@ -3,9 +3,11 @@
 // and how an error becomes such a code.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "millrace/core/base/clock.h"
 #include "millrace/core/base/error.h"
@@ -33,6 +35,11 @@ class Console {
   // The terminal's columns now; 80 where it cannot be asked.
   static int columns();
 
+  // From now on, writes come in pieces of at most 4 KiB, and wait is called before each, with the
+  // descriptor: it returns once the stream takes so much without waiting, or with the error of what
+  // is not written. An empty function: writes may wait, as at the start.
+  void set_wait(std::function<Status(int descriptor)> wait) { wait_ = std::move(wait); }
+
   // kDataLoss if stdout cannot take it (a full disk, a closed pipe).
   Status data(std::string_view text);
   void words(std::string_view text);  // as they are: line ends, control sequences
@@ -40,10 +47,12 @@ class Console {
   void warning(std::string_view text);
 
  private:
+  Status write(int descriptor, std::string_view text) const;
   void line(std::string_view color, std::string_view kind, std::string_view text);
 
   std::string command_;
   ConsoleTraits traits_;
+  std::function<Status(int)> wait_;
 };
 
 enum class ExitCode : int {

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -84,6 +85,13 @@ class Reporter final : public launch::LaunchListener {
   Reporter(Console& console, const LaunchFlags& flags, std::string job)
       : console_(console), flags_(flags), job_(std::move(job)) {}
 
+  void begin(std::function<Status(int)> wait_writable) override {
+    console_.set_wait([this, wait = std::move(wait_writable)](int descriptor) {
+      Status ready = wait(descriptor);
+      no_reader_ = no_reader_ || !ready;
+      return ready;
+    });
+  }
   Status out(std::string_view text) override {
     return text.empty() ? Status() : console_.data(text);
   }
@@ -135,6 +143,7 @@ class Reporter final : public launch::LaunchListener {
                   {"seconds", seconds}});
   }
   bool has_failed() const { return !first_failure_.is_null(); }
+  bool no_reader() const { return no_reader_; }
 
  private:
   static std::string host_name() {
@@ -156,6 +165,7 @@ class Reporter final : public launch::LaunchListener {
   const std::string job_;
   std::map<int, int> pids_;  // by rank
   bool begun_ = false;
+  bool no_reader_ = false;
   std::vector<Json> held_;
   Json first_failure_ = nullptr;
   int restarts_ = 0;
@@ -211,7 +221,10 @@ Result<ExitCode> launch_command(const LaunchFlags& flags, Console& console) {
                                 .log_folder = flags.log_folder};
   if (flags.deadline_seconds) options.rules.deadline = to_duration(*flags.deadline_seconds);
   Reporter reporter(console, flags, options.job);
-  MILLRACE_TRY(const int exit, launch::run_launch(options, reporter));
+  const Result<int> launched = launch::run_launch(options, reporter);
+  console.set_wait({});
+  MILLRACE_TRY(const int exit, launched);
+  if (reporter.no_reader()) return static_cast<ExitCode>(exit);
   if (!reporter.has_failed() && exit == static_cast<int>(ExitCode::kDeadline)) {
     console.error(
         Error(ErrorCode::kDeadlineExceeded, printed("--deadline %g came before all ranks had ended",

@@ -156,7 +156,7 @@ Commands LaunchMachine::timer(TimePoint now) {
 }
 
 std::optional<TimePoint> LaunchMachine::next_timer() const {
-  std::optional<TimePoint> next = job_ == JobState::kRunning ? deadline_ : std::nullopt;
+  std::optional<TimePoint> next = late_ ? std::nullopt : deadline_;
   for (const Rank& rank : ranks_) {
     if (rank.due && (!next || *rank.due < *next)) next = rank.due;
   }
@@ -229,9 +229,9 @@ void LaunchMachine::send(int rank, Pressure pressure, int signal, Commands& comm
 
 // What the time has brought, the next start, and the end.
 void LaunchMachine::advance(TimePoint now, Commands& commands) {
+  late_ = late_ || (deadline_ && *deadline_ <= now);
   if (job_ == JobState::kDone) return;
-  if (job_ == JobState::kRunning && deadline_ && *deadline_ <= now)
-    end_job(kDeadlineExit, 0, now, commands);
+  if (job_ == JobState::kRunning && late_) end_job(kDeadlineExit, 0, now, commands);
   for (int rank = 0; rank < rules_.ranks; ++rank) {
     Rank& r = at(rank);
     if (!r.due || *r.due > now) continue;

@@ -78,18 +78,15 @@ struct LaunchRules {
 // The rules:
 //
 //  - Ranks start one at a time, so that a job that ends has no starts to wait for.
-//  - A rank that ends with 0 has done its work. Any other end is a failure: it costs a restart
-//  where
-//    one is left, and else the first one ends the job.
+//  - A rank that ends with 0 has done its work. Any other end is a failure: it costs a restart,
+//    where one is left, and else the first one ends the job.
 //  - After the first failure or at the deadline, ranks get SIGTERM at once; those that have joined
-//    the job hear of its end, so they get it after a grace only. A grace after SIGTERM comes
-//    SIGKILL.
+//    the job hear of its end, so they get it after a grace only. SIGKILL comes a grace after that.
 //  - The first signal to launch is passed on to each rank that has not been signalled yet, and two
 //    graces later comes SIGKILL: a second signal would end a rank that is saving its work. The
 //    second signal to launch is SIGKILL to all ranks at once.
 //  - The exit code is that of what ended the job: the first failure's (128 + its signal), 124 for
-//  the
-//    deadline, 128 + the signal to launch; 0 if all ranks ended with 0.
+//    the deadline, 128 + the signal to launch; 0 if all ranks ended with 0.
 //
 // Thread-safety: external. Ranks are 0 to rules.ranks - 1 (CHECKed).
 class LaunchMachine {
@@ -110,6 +107,8 @@ class LaunchMachine {
   std::optional<TimePoint> next_timer() const;
 
   JobState job() const { return job_; }
+  // A signal to launch has come, or the deadline, whatever ended the job.
+  bool asked_to_end() const { return signal_ != 0 || late_; }
   RankState state(int rank) const { return at(rank).state; }
   const std::optional<RankEnd>& first_failure() const { return first_failure_; }
   int restarts() const { return restarts_; }
@@ -151,6 +150,7 @@ class LaunchMachine {
   int exit_code_ = 0;     // once the job ends before its time
   int signal_ = 0;        // the first one to launch
   bool killing_ = false;  // a second one came
+  bool late_ = false;     // the deadline came
   int restarts_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -33,6 +35,9 @@ constexpr std::size_t kReadBytes = std::size_t{64} << 10;
 // What an ended process may have left in a pipe: its capacity is 64 KiB, and 1 MiB at most where
 // the process has raised it.
 constexpr std::size_t kMostLeftBytes = std::size_t{1} << 20;
+// How long a reader of launch's streams may take nothing once the job was asked to end and nothing
+// more can be done for that.
+constexpr Duration kReaderPatience = 1s;
 
 // SIGINT and SIGTERM as a descriptor, while it lives.
 class Signals {
@@ -124,6 +129,8 @@ class Launch {
   // Ends the job at the first error.
   void check(const Status& status);
 
+  Status wait_writable(int descriptor);
+  void press(const Commands& commands);
   void apply(const Commands& commands);
   void report_all_started();
   void start(int rank);
@@ -151,6 +158,7 @@ class Launch {
   std::optional<std::pair<TimePoint, TimerQueue::Id>> timer_;
   std::vector<char> bytes_ = std::vector<char>(kReadBytes);
   bool all_started_ = false;
+  bool no_reader_ = false;
   std::optional<Error> error_;
   std::optional<int> exit_code_;
 };
@@ -173,6 +181,7 @@ Result<int> Launch::run() {
   MILLRACE_CHECK(watch, "a signalfd can be watched");
   signal_watch_ = *std::move(watch);
   watch_signals();
+  listener_.begin([this](int descriptor) { return wait_writable(descriptor); });
   post(*loop_, [this] { apply(machine_.begin(now())); });
   loop_->run();
   signal_watch_.reset();
@@ -180,8 +189,43 @@ Result<int> Launch::run() {
   return *exit_code_;
 }
 
+// What a reader that is stuck must not hold up is done here: signals, the deadline and graces.
+Status Launch::wait_writable(int descriptor) {
+  while (!no_reader_) {
+    const std::optional<TimePoint> next = machine_.next_timer();
+    const bool is_over = machine_.asked_to_end() && !next;
+    int wait_ms = -1;
+    if (is_over || next) {
+      const Duration left = is_over ? kReaderPatience : *next - now();
+      const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+      wait_ms = static_cast<int>(std::clamp<std::int64_t>(ms, 0, std::numeric_limits<int>::max()));
+    }
+    pollfd streams[] = {{.fd = descriptor, .events = POLLOUT, .revents = 0},
+                        {.fd = signals_.descriptor(), .events = POLLIN, .revents = 0}};
+    const int found = ::poll(streams, 2, wait_ms);
+    if (streams[0].revents != 0) return {};
+    while (const int number = signals_.next()) press(machine_.signalled(number, now()));
+    press(machine_.timer(now()));
+    no_reader_ = is_over && found == 0;
+  }
+  return fail(ErrorCode::kDataLoss, "no reader takes what launch writes");
+}
+
+// In the middle of a call of the listener: signals at once, the rest after it.
+void Launch::press(const Commands& commands) {
+  Commands rest;
+  for (const Command& command : commands) {
+    if (command.kind == Command::Kind::kSignal) {
+      signal_group(at(command.rank).process.pid, command.signal);
+    } else {
+      rest.push_back(command);
+    }
+  }
+  if (!rest.empty()) post(*loop_, [this, rest = std::move(rest)] { apply(rest); });
+}
+
 void Launch::check(const Status& status) {
-  if (status || error_) return;
+  if (status || error_ || no_reader_) return;
   error_ = status.error();
   post(*loop_, [this] { apply(machine_.signalled(SIGTERM, now())); });
 }
@@ -320,13 +364,13 @@ void Launch::ended(int rank) {
          left += static_cast<std::size_t>(size))
       size = std::max<ssize_t>(0, read_once(rank, stream));
   }
-  const ProcessEnd end = reap(r.process);
   check(listener_.out(merged_.end(rank)));
   check(listener_.err(folded_.end(rank, now())));
   r.words = folded_.words(rank);
   r.end.reset();
   r.out.reset();
   r.err.reset();
+  const ProcessEnd end = reap(r.process);  // its group may be signalled until then
   r.process = {};
   apply(machine_.ended(rank, end, now()));
 }

@@ -3,6 +3,7 @@
 // are killed when the thread that has started them ends.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,10 @@ struct LaunchOptions {
 class LaunchListener {
  public:
   virtual ~LaunchListener() = default;
+  // Before all others. wait_writable returns once a descriptor takes 4 KiB without waiting;
+  // meanwhile the job's signals and limits go on. kDataLoss: it does not, and the job was asked to
+  // end (LaunchMachine::asked_to_end): nothing more is written. Called in the calls below only.
+  virtual void begin(std::function<Status(int descriptor)> wait_writable) = 0;
   // Whole lines of the ranks.
   virtual Status out(std::string_view text) = 0;
   virtual Status err(std::string_view text) = 0;

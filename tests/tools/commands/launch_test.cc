@@ -1,8 +1,12 @@
 // `millrace launch` with real processes: they and their signals are what is tested. What happens
 // when is in tests/tools/launch/launch_machine_test.cc, without them.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <fstream>
@@ -12,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/core/base/descriptor.h"
 #include "tests/support/temp_folder.h"
 #include "tests/tools/commands/process.h"
 
@@ -215,6 +220,46 @@ TEST(LaunchTest, DeadlineEndsWhatIgnoresSigterm) {
       launch({"-n", "2", "--grace", "0.01", "--deadline", "0.2"}, waiting("echo got $RANK")));
   EXPECT_EQ(o.code, 124) << o.err;
   EXPECT_THAT(o.err, HasSubstr("--deadline 0.2 came before all ranks had ended"));
+}
+
+// A pipe that is open for reading, and from which nothing reads.
+class FullPipe {
+ public:
+  FullPipe() {
+    EXPECT_EQ(::mkfifo(path().c_str(), 0600), 0);
+    reader_ = Descriptor(::open(path().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    EXPECT_TRUE(reader_);
+  }
+  std::string path() const { return folder_.path() + "/pipe"; }
+  // `millrace launch WORDS` with the pipe as its stdout.
+  std::vector<std::string> command(const std::string& words) const {
+    return {"/bin/sh", "-c",
+            "exec '" + testing::build_folder() + "/bin/millrace' launch " + words + " > " + path()};
+  }
+  void wait_until_full() const {
+    int bytes = 0;
+    while (::ioctl(reader_.get(), FIONREAD, &bytes) == 0 && bytes < kFull) ::poll(nullptr, 0, 1);
+  }
+
+ private:
+  static constexpr int kFull = 60 << 10;
+  testing::TempFolder folder_;
+  Descriptor reader_;
+};
+
+TEST(LaunchTest, ReaderThatTakesNothingHoldsNoDeadlineUp) {
+  const FullPipe pipe;
+  Process process(pipe.command("-n 2 --grace 0.01 --deadline 0.2 -- yes"));
+  EXPECT_EQ(process.wait().code, 124) << process.wait().err;
+}
+
+TEST(LaunchTest, ReaderThatTakesNothingHoldsNoSignalUp) {
+  const FullPipe pipe;
+  Process process(pipe.command("-n 2 --grace 600 --json -- yes"));
+  pipe.wait_until_full();
+  process.send(SIGINT);
+  process.send(SIGTERM);
+  EXPECT_EQ(process.wait().code, 130) << process.wait().err;
 }
 
 TEST(LaunchTest, WhatARankLeavesInItsGroupEndsWithIt) {

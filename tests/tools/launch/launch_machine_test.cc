@@ -240,6 +240,7 @@ TEST_F(LaunchMachineTest, SilentRankMayBeRestarted) {
 TEST_F(LaunchMachineTest, DeadlineEndsTheJobAsAFailureDoes) {
   start({.ranks = 2, .grace = 5s, .restarts = 9, .deadline = 60s}, {1});
   EXPECT_THAT(next(60s), ElementsAre("TERM to 0"));
+  EXPECT_TRUE(machine->asked_to_end());
   EXPECT_THAT(killed(0, SIGTERM), ElementsAre("ended: signal of 0.0")) << "and no restart";
   EXPECT_THAT(next(65s), ElementsAre("TERM to 1"));
   EXPECT_THAT(next(70s), ElementsAre("KILL to 1"));
@@ -247,10 +248,13 @@ TEST_F(LaunchMachineTest, DeadlineEndsTheJobAsAFailureDoes) {
   EXPECT_FALSE(machine->first_failure());
 }
 
-TEST_F(LaunchMachineTest, DeadlineOfAJobThatEndsIsNone) {
+TEST_F(LaunchMachineTest, DeadlineOfAJobThatEndsChangesNothingButThatItWasAsked) {
   start({.ranks = 2, .grace = 50s, .deadline = 60s}, {1});
   EXPECT_THAT(exit(0, 9), ElementsAre("ended: exit of 0.0", "failed: exit of 0.0"));
   EXPECT_THAT(next(50s), ElementsAre("TERM to 1"));
+  EXPECT_FALSE(machine->asked_to_end());
+  EXPECT_THAT(next(60s), IsEmpty());
+  EXPECT_TRUE(machine->asked_to_end());
   EXPECT_THAT(next(100s), ElementsAre("KILL to 1"));
   EXPECT_THAT(killed(1, SIGKILL), ElementsAre("ended: signal of 1.0", "finish 9"));
 }
