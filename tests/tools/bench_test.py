@@ -42,6 +42,11 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(bench.families_without(rows), ['user'])
         self.assertEqual(bench.families_without(rows + [{'figure': 'user.dispatch', 'skipped': 'b'}]), [])
 
+    def test_the_table_of_the_readme_has_a_row_of_every_family(self):
+        with open(os.path.join(TOOLS, '..', 'bench', 'README.md'), encoding='utf-8') as f:
+            rows = [{'figure': line.split()[1]} for line in f if line.startswith('| ') and '.' in line.split()[1]]
+        self.assertEqual(bench.families_without(rows), [])
+
     def test_a_figure_without_its_peer_is_skipped_in_text_and_table(self):
         row = {'figure': 'actors.fan_in', 'skipped': 'no CAF'}
         self.assertIn('skipped: no CAF', bench.text_line(row))
