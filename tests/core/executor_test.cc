@@ -8,6 +8,7 @@
 #include <atomic>
 #include <filesystem>
 #include <iterator>
+#include <latch>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -233,11 +234,15 @@ TEST_P(ExecutorContractTest, DestroyedByWhatFollowsItsCloseItEndsTheProcessWithA
         auto executor = make(1);
         Executor& home = *executor;
         Promise<void> never;
+        // The last call to leave a closing executor completes its close: this one's is over first.
+        std::latch posted{1};
         post(home, [&] {
+          posted.wait();
           executor->close()
               .then(inline_executor(), [&](const Status&) { executor.reset(); })
               .ignore();
         });
+        posted.count_down();
         static_cast<void>(wait_blocking(never.future()));
       },
       "not destroyed on one of its own threads");

@@ -337,10 +337,12 @@ TEST(OwnThreadDeathTest, DestroyingTheRuntimeAsItsCloseCompletesEndsWithTheSameS
   EXPECT_DEATH(
       {
         auto runtime = std::make_shared<std::optional<Runtime>>(make_runtime());
-        (*runtime)
-            ->close()
-            .then(inline_executor(), [runtime](const Status&) { runtime->reset(); })
-            .ignore();
+        post((*runtime)->loop(), [runtime] {  // it cannot complete before `then` has been called
+          (*runtime)
+              ->close()
+              .then(inline_executor(), [runtime](const Status&) { runtime->reset(); })
+              .ignore();
+        });
         Promise<void> never;
         static_cast<void>(wait_blocking(never.future()));
       },
