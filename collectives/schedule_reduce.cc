@@ -104,6 +104,12 @@ class Reduction {
   }
 };
 
+std::size_t largest(const Chunks& chunks) {
+  std::size_t bytes = 0;
+  for (const Chunk& chunk : chunks) bytes = std::max(bytes, chunk.bytes);
+  return bytes;
+}
+
 Slice first_bytes(Slice slice, std::size_t bytes) {
   slice.bytes = bytes;
   return slice;
@@ -134,13 +140,17 @@ class DirectReduce : public Reduction {
     gives_ = !scatters() && !small && parts.processes() > 1;
     for (int p = 0; p < parts.processes(); ++p)
       chunks_.push_back(small ? all_chunks() : chunks_of(p));
-    if (parts.sends_partial(parts.self) && parts.processes() > 1)
-      partial_ = builder.scratch(most_bytes);
+    if (parts.sends_partial(parts.self) && parts.processes() > 1) {
+      std::size_t bytes = 0;
+      for (const Chunks& chunks : chunks_) bytes = std::max(bytes, largest(chunks));
+      partial_ = builder.scratch(bytes);
+    }
+    const std::size_t own_bytes = largest(chunks_[sz(parts.self)]);
     for (int p = 0; p < parts.processes(); ++p) {
       Slices& arrays = arriving_.emplace_back();
-      if (p == parts.self || chunks_[sz(parts.self)].empty()) continue;
+      if (p == parts.self) continue;
       const int count = parts.sends_partial(p) ? 1 : parts.spread.count(p);
-      for (int d = 0; d < count; ++d) arrays.push_back(builder.scratch(most_bytes));
+      for (int d = 0; d < count; ++d) arrays.push_back(builder.scratch(own_bytes));
     }
   }
   void contribute(int peer, std::size_t k) {
@@ -193,9 +203,12 @@ class RingReduce : public Reduction {
   void run() {
     for (int p = 0; p < parts.processes(); ++p) chunks_.push_back(chunks_of(p));
     std::size_t longest = 0;
-    for (const Chunks& chunks : chunks_) longest = std::max(longest, chunks.size());
-    arriving_ = builder.scratch(most_bytes);
-    if (scatters()) carried_ = builder.scratch(longest * most_bytes);
+    for (const Chunks& chunks : chunks_) {
+      longest = std::max(longest, chunks.size());
+      slot_bytes_ = std::max(slot_bytes_, largest(chunks));
+    }
+    arriving_ = builder.scratch(slot_bytes_);
+    if (scatters()) carried_ = builder.scratch(longest * slot_bytes_);
     for (int s = 0; s + 1 < parts.processes(); ++s) {
       for (std::size_t k = 0; k < longest; ++k) {
         send_on(s, k);
@@ -210,7 +223,7 @@ class RingReduce : public Reduction {
   // Where a chunk is while it goes around: where the result will be, if that is here.
   Slice carried(const Chunk& chunk, std::size_t k) const {
     if (!scatters()) return chunk.target;
-    return {Place::kScratch, 0, carried_.begin + k * most_bytes, chunk.bytes};
+    return {Place::kScratch, 0, carried_.begin + k * slot_bytes_, chunk.bytes};
   }
   void send_on(int s, std::size_t k) {
     const Chunks& chunks = part(s + 1);
@@ -239,6 +252,7 @@ class RingReduce : public Reduction {
   }
 
   std::vector<Chunks> chunks_;
+  std::size_t slot_bytes_ = 0;  // of the largest chunk
   Slice arriving_;
   Slice carried_;
 };
@@ -250,7 +264,7 @@ class DoublingReduce : public Reduction {
   // Processes beyond a power of two give theirs to a neighbour first and get the result from it.
   void run() {
     chunks_ = all_chunks();
-    arriving_ = builder.scratch(most_bytes);
+    arriving_ = builder.scratch(largest(chunks_));
     for (const Chunk& chunk : chunks_) {
       const Slices mine = own(chunk);
       if (mine.size() == 1) builder.copy(chunk.target, mine[0]);
@@ -302,7 +316,7 @@ class TreeReduce : public Reduction {
   // Chunks go up the tree, one ahead of those that come down.
   void run() {
     chunks_ = all_chunks();
-    for (int c = 0; c < children_.count; ++c) arriving_.push_back(builder.scratch(most_bytes));
+    for (int c = 0; c < children_.count; ++c) arriving_.push_back(builder.scratch(largest(chunks_)));
     for (std::size_t k = 0; k < chunks_.size() + 1; ++k) {
       if (k < chunks_.size()) go_up(chunks_[k]);
       if (k >= 1 && parent_) receive(*parent_, chunks_[k - 1].target);
