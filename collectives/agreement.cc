@@ -1,6 +1,7 @@
 #include "millrace/collectives/agreement.h"
 
 #include <algorithm>
+#include <span>
 
 #include "millrace/collectives/collective_call.h"
 #include "millrace/core/base/check.h"

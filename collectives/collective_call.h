@@ -3,6 +3,7 @@
 // which turns one into messages between processes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

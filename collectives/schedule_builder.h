@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "millrace/collectives/schedule.h"

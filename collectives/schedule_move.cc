@@ -1,6 +1,5 @@
 // Schedules of the calls that only move bytes.
 #include <algorithm>
-#include <bit>
 
 #include "millrace/collectives/schedule_builder.h"
 #include "millrace/collectives/tree.h"

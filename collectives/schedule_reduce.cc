@@ -1,6 +1,7 @@
 // Schedules of all_reduce and reduce_scatter.
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "millrace/collectives/schedule_builder.h"
 #include "millrace/collectives/tree.h"
@@ -316,7 +317,8 @@ class TreeReduce : public Reduction {
   // Chunks go up the tree, one ahead of those that come down.
   void run() {
     chunks_ = all_chunks();
-    for (int c = 0; c < children_.count; ++c) arriving_.push_back(builder.scratch(largest(chunks_)));
+    for (int c = 0; c < children_.count; ++c)
+      arriving_.push_back(builder.scratch(largest(chunks_)));
     for (std::size_t k = 0; k < chunks_.size() + 1; ++k) {
       if (k < chunks_.size()) go_up(chunks_[k]);
       if (k >= 1 && parent_) receive(*parent_, chunks_[k - 1].target);

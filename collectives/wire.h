@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "millrace/collectives/agreement.h"
 #include "millrace/collectives/rendezvous_machine.h"
