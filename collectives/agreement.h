@@ -38,19 +38,20 @@ struct AgreementCall {
   std::string words = {};         // the same for a reader: "all_reduce(sum, tensor<f32>)"
 };
 
+// Two calls that are not the same.
+struct AgreementDifference {
+  Rank one{};
+  std::string words = {};
+  Rank other{};
+  std::string other_words = {};
+  bool operator==(const AgreementDifference&) const = default;
+};
+
 // Plain data: wire.h encodes it.
 struct AgreementMessage {
   enum class Kind : std::uint8_t {
     kUp,    // to the parent: all of this part of the tree, reduced
     kDown,  // to a child: the result
-  };
-  // Two calls that are not the same.
-  struct Difference {
-    Rank one{};
-    std::string words = {};
-    Rank other{};
-    std::string other_words = {};
-    bool operator==(const Difference&) const = default;
   };
   Kind kind{};
   std::uint32_t epoch = 0;
@@ -59,7 +60,7 @@ struct AgreementMessage {
   std::int64_t value = 0;
   std::uint64_t fingerprint = 0;
   std::string words = {};  // of the sender's call
-  std::optional<Difference> difference = {};
+  std::optional<AgreementDifference> difference = {};
 };
 
 // Thread-safety: external.
