@@ -13,8 +13,9 @@
 namespace millrace::collectives {
 
 // inputs[r] are the arrays of rank r: written, and there for every rank that the call reads. The
-// future gives the results by rank; all_reduce and all_gather compute them once and every device
-// uses the same host bytes in place where it can. Errors name the rank.
+// future gives the results by rank, none for a rank that the call gives nothing; what is the same
+// on all ranks is computed once, and every device uses the same host bytes, or its part of them, in
+// place where it can. Errors name the rank.
 Future<PooledVector<devices::Buffers>> run_exchange(const Environment& environment,
                                                     const CollectiveCall& call,
                                                     std::span<const devices::Device> devices,

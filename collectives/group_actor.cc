@@ -15,14 +15,7 @@ GroupActor::GroupActor(std::string name, std::vector<devices::Device> devices, T
       name_(std::move(name)),
       devices_(std::move(devices)),
       trace_(trace),
-      matcher_(name_, static_cast<int>(devices_.size())) {
-  if (trace_ == nullptr) return;
-  const std::string kinds[] = {"all_reduce", "all_gather", "broadcast", "barrier"};
-  for (std::size_t i = 0; i < 4; ++i) {
-    lanes_[i] = trace_->lane("group " + name_ + " " + kinds[i]);
-    names_[i] = trace_->name(kinds[i]);
-  }
-}
+      matcher_(name_, static_cast<int>(devices_.size())) {}
 
 std::string GroupActor::describe(std::uint64_t sequence, const CollectiveCall& call) const {
   std::string text = "collective " + std::to_string(sequence);
@@ -54,21 +47,9 @@ void GroupActor::on(CollectiveRequest&& request, actors::Reply<Buffers> reply) {
   if (answer.verdict == Matcher::Verdict::kFailed) return fail_operation(operation, *answer.error);
   if (request.deadline != kNoDeadline) arm(sequence, request.rank, request.deadline);
   op.matched = answer.verdict == Matcher::Verdict::kMatched;
-  part.written = !reads(op, request.rank) || part.buffers.empty();
+  part.written = !op.call.reads(request.rank) || part.buffers.empty();
   if (!part.written) await_inputs(sequence, request.rank);
   start_if_ready(operation);
-}
-
-// A true broadcast reads the root only; a barrier reads no rank.
-bool GroupActor::reads(const Operation& operation, Rank rank) const {
-  switch (operation.call.kind) {
-    case CollectiveCall::Kind::kBarrier:
-      return false;
-    case CollectiveCall::Kind::kBroadcast:
-      return rank == operation.call.root;
-    default:
-      return true;
-  }
 }
 
 void GroupActor::await_inputs(std::uint64_t sequence, Rank rank) {
@@ -164,8 +145,13 @@ void GroupActor::fail_operation(Operations::iterator operation, const Error& err
   }
 }
 
-void GroupActor::trace(const Operation& operation) const {
+void GroupActor::trace(const Operation& operation) {
   if (trace_ == nullptr) return;
+  std::optional<Track>& track = tracks_[static_cast<std::size_t>(operation.call.kind)];
+  if (!track) {
+    const std::string kind(to_string(operation.call.kind));
+    track = Track{trace_->lane("group " + name_ + " " + kind), trace_->name(kind)};
+  }
   // The batches of one step are neighbours: all of them meet here.
   const std::uint64_t first = operation.parts.front().flow;
   std::uint16_t flows = 1;
@@ -176,9 +162,8 @@ void GroupActor::trace(const Operation& operation) const {
   std::int64_t bytes = 0;
   for (const devices::Shape& shape : operation.call.shapes)
     bytes += static_cast<std::int64_t>(shape.size_bytes());
-  const auto kind = static_cast<std::size_t>(operation.call.kind);
-  trace_->record({.lane = lanes_[kind],
-                  .name = names_[kind],
+  trace_->record({.lane = track->lane,
+                  .name = track->name,
                   .begin = operation.started,
                   .end = trace_->now(),
                   .flow = first,

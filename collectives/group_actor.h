@@ -20,7 +20,7 @@
 
 namespace millrace::collectives {
 
-// A rank's call, on its way to the group. Receivers of a broadcast and a barrier need no buffers.
+// A rank's call, on its way to the group. Who only receives needs no buffers.
 struct CollectiveRequest {
   Rank rank{};
   std::uint64_t sequence = 0;
@@ -63,10 +63,13 @@ class GroupActor final : public actors::Actor {
     bool matched = false;
     TimePoint started{};
   };
+  struct Track {
+    TraceLane lane;
+    TraceName name;
+  };
   using Operations = std::map<std::uint64_t, Operation, std::less<>,
                               PoolAllocator<std::pair<const std::uint64_t, Operation>>>;
 
-  bool reads(const Operation& operation, Rank rank) const;
   void await_inputs(std::uint64_t sequence, Rank rank);
   void arm(std::uint64_t sequence, Rank rank, TimePoint deadline);
   void expire(std::uint64_t sequence, Duration allowed);
@@ -74,14 +77,13 @@ class GroupActor final : public actors::Actor {
   void fail_operation(Operations::iterator operation, const Error& error);
   std::string describe(std::uint64_t sequence, const CollectiveCall& call) const;
   void cancel_timers(Operation& operation);
-  void trace(const Operation& operation) const;
+  void trace(const Operation& operation);
 
   const std::shared_ptr<const void> kept_;
   std::string name_;
   std::vector<devices::Device> devices_;
   TraceRecorder* const trace_;
-  TraceLane lanes_[4] = {};  // by kind
-  TraceName names_[4] = {};
+  std::optional<Track> tracks_[CollectiveCall::kKinds] = {};  // by kind; made at its first trace
   Matcher matcher_;
   Operations operations_;
   std::optional<Error> failed_;

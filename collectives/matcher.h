@@ -1,5 +1,5 @@
-// CollectiveCall and Matcher: what a rank asks of its group, and whether all ranks ask the same.
-// Pure. The n-th call of a rank meets the n-th of the others (sequence numbers).
+// Matcher: whether all ranks of a process ask the same of their group. Pure. The n-th call of a
+// rank meets the n-th of the others (sequence numbers).
 #pragma once
 
 #include <cstdint>
@@ -10,30 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/collectives/collective_call.h"
 #include "millrace/collectives/rank.h"
-#include "millrace/collectives/reduce.h"
 #include "millrace/core/base/error.h"
 #include "millrace/core/base/pool.h"
-#include "millrace/devices/shape.h"
 
 namespace millrace::collectives {
-
-struct CollectiveCall {
-  enum class Kind : std::uint8_t { kAllReduce, kAllGather, kBroadcast, kBarrier };
-  Kind kind{};
-  ReduceOp op = ReduceOp::kSum;  // all_reduce
-  Rank root{};                   // broadcast
-  PooledVector<devices::Shape> shapes;
-
-  bool operator==(const CollectiveCall& other) const = default;
-  // "all_reduce(sum, tensor<10xf32>, tensor<f32>)"
-  std::string to_string() const;
-};
-
-// Whether the caller may make this call, matched or not: kUnimplemented for a reduction that its
-// types do not have, kInvalidArgument for an empty Buffer, for a root that is no rank of the group
-// or has no arrays. size: of the group. has_arrays: the caller gives arrays, not only shapes.
-Status check_call(const CollectiveCall& call, Rank caller, bool has_arrays, int size);
 
 // Invariants:
 //  - MA-1 each (rank, sequence) gets exactly one answer: matched with all, or one error.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "millrace/collectives/rendezvous.h"
+#include "millrace/collectives/split.h"
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/base/check.h"
 #include "millrace/devices/device.h"
@@ -35,11 +36,22 @@ struct ProcessGroup::Core {
 
   std::vector<Watch> watches;  // by rank; the devices know them weakly
 
-  explicit Core(std::size_t size) : next_sequence(size), watches(size) {}
+  // For groups that are split off.
+  actors::ActorSystem& system;
+  TraceRecorder* const trace;
+  SplitTable splits;
+
+  Core(actors::ActorSystem& actor_system, TraceRecorder* recorder, std::size_t size)
+      : next_sequence(size), watches(size), system(actor_system), trace(recorder), splits(size) {}
 
   Status in_time(const CallOptions& options, const char* what) const {
     return check_in_time(options, *group.cell()->home().environment.clock, what);
   }
+  Status in_time_for(const CollectiveOptions& options) const {
+    return in_time(options.call, "a collective");
+  }
+  Result<SplitMembers> make_sub_groups(std::uint64_t sequence,
+                                       std::span<const SplitPlace> places) const;
   void fail_rank(Rank rank, const Error& error) const {
     group.send_notice(RankFailed{rank, error});
     for (const auto& meeting : meetings) meeting.send_notice(RankFailed{rank, error});
@@ -85,7 +97,7 @@ Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& syst
     }
   }
   // Not make_shared: weak pointers, which may stay a while, would keep all of its memory.
-  std::shared_ptr<Core> core(new Core(devices.size()));
+  std::shared_ptr<Core> core(new Core(system, trace, devices.size()));
   core->name = name;
   core->devices.assign(devices.begin(), devices.end());
   MILLRACE_TRY(core->group, system.spawn<GroupActor>("group " + name, {}, name, core->devices,
@@ -124,8 +136,8 @@ std::uint64_t ProcessGroup::reserve(std::uint64_t count) const {
   return core().next_sequence[at(rank_)].fetch_add(count);
 }
 
-Future<Buffers> ProcessGroup::call(CollectiveCall call, Buffers buffers,
-                                   const CollectiveOptions& options) const {
+Future<Buffers> ProcessGroup::ask(CollectiveCall call, Buffers buffers,
+                                  const CollectiveOptions& options, const Status& in_time) const {
   CollectiveRequest request;
   request.rank = rank_;
   request.sequence = options.sequence ? *options.sequence : reserve(1);
@@ -134,10 +146,16 @@ Future<Buffers> ProcessGroup::call(CollectiveCall call, Buffers buffers,
   request.deadline = options.call.deadline;
   request.flow = options.flow;
   // The deadline goes with the request: the group knows whom to name. Stop ends this rank's wait
-  // here. Nothing is kept from the group, be it too late: the others wait for this rank's number.
-  const Status in_time = core().in_time(options.call, "a collective");
+  // only. Nothing is kept from the group, be it too late: the others wait for this rank's number.
   if (!in_time && !options.call.stop.stop_requested()) request.late = in_time.error();
-  return wait_in_time(core().group.ask(std::move(request)), in_time, options.call);
+  return core().group.ask(std::move(request));
+}
+
+Future<Buffers> ProcessGroup::call(CollectiveCall call, Buffers buffers,
+                                   const CollectiveOptions& options) const {
+  const Status in_time = core().in_time_for(options);
+  return wait_in_time(ask(std::move(call), std::move(buffers), options, in_time), in_time,
+                      options.call);
 }
 
 Future<Buffers> ProcessGroup::all_reduce(const Buffers& buffers, ReduceOp op,
@@ -161,12 +179,94 @@ Future<Buffers> ProcessGroup::broadcast(const ListOf<Shape>& shapes, Rank root,
               options);
 }
 
+Future<Buffers> ProcessGroup::reduce_scatter(const Buffers& buffers, ReduceOp op,
+                                             const CollectiveOptions& options) const {
+  return call({Kind::kReduceScatter, op, Rank{0}, shapes_of(buffers)}, buffers, options);
+}
+
+Future<Buffers> ProcessGroup::all_to_all(const Buffers& buffers,
+                                         const CollectiveOptions& options) const {
+  return call({Kind::kAllToAll, ReduceOp::kSum, Rank{0}, shapes_of(buffers)}, buffers, options);
+}
+
+Future<Buffers> ProcessGroup::collective_permute(const Buffers& buffers,
+                                                 const ListOf<RankPair>& pairs,
+                                                 const CollectiveOptions& options) const {
+  return call({Kind::kCollectivePermute,
+               ReduceOp::kSum,
+               Rank{0},
+               shapes_of(buffers),
+               {pairs.begin(), pairs.end()}},
+              buffers, options);
+}
+
+Future<Buffers> ProcessGroup::gather(const Buffers& buffers, Rank root,
+                                     const CollectiveOptions& options) const {
+  return call({Kind::kGather, ReduceOp::kSum, root, shapes_of(buffers)}, buffers, options);
+}
+
+Future<Buffers> ProcessGroup::scatter(const Buffers& buffers, Rank root,
+                                      const CollectiveOptions& options) const {
+  return call({Kind::kScatter, ReduceOp::kSum, root, shapes_of(buffers)}, buffers, options);
+}
+
+Future<Buffers> ProcessGroup::scatter(const ListOf<Shape>& shapes, Rank root,
+                                      const CollectiveOptions& options) const {
+  return call({Kind::kScatter, ReduceOp::kSum, root, {shapes.begin(), shapes.end()}}, {}, options);
+}
+
 Future<void> ProcessGroup::barrier(const CollectiveOptions& options) const {
   return call({Kind::kBarrier, ReduceOp::kSum, Rank{0}, {}}, {}, options)
       .then(inline_executor(), [](const Result<Buffers>& done) -> Status {
         if (!done) return std::unexpected(done.error());
         return {};
       });
+}
+
+Result<SplitMembers> ProcessGroup::Core::make_sub_groups(std::uint64_t sequence,
+                                                         std::span<const SplitPlace> places) const {
+  std::vector<std::optional<ProcessGroup>> found(places.size());
+  for (const SubGroup& part : sub_groups(places)) {
+    std::vector<Device> part_devices;
+    for (const Rank rank : part.ranks) part_devices.push_back(devices[at(rank)]);
+    const std::string part_name =
+        name + "/" + std::to_string(sequence) + "/" + std::to_string(part.color);
+    auto made = ProcessGroup::create(system, part_name, part_devices, trace);
+    if (!made) {
+      for (const auto& member : found) {
+        if (member && member->rank() == Rank{0}) member->close().ignore();
+      }
+      return std::unexpected(made.error());
+    }
+    for (std::size_t i = 0; i < part.ranks.size(); ++i) found[at(part.ranks[i])] = (*made)[i];
+  }
+  auto members = std::make_shared<std::vector<ProcessGroup>>();
+  for (auto& member : found) members->push_back(*std::move(member));
+  return members;
+}
+
+Future<ProcessGroup> ProcessGroup::split(int color, int key,
+                                         const CollectiveOptions& options) const {
+  CollectiveOptions numbered = options;
+  if (!numbered.sequence) numbered.sequence = reserve(1);
+  const std::uint64_t sequence = *numbered.sequence;
+  const Status in_time = core().in_time_for(numbered);
+  core().splits.enter(sequence, rank_, {color, key});
+  const auto make = [core = core_, sequence](const Result<Buffers>& met) {
+    const Status status = met ? Status() : Status(std::unexpected(met.error()));
+    return core->splits.leave(sequence, status, [&](std::span<const SplitPlace> places) {
+      return core->make_sub_groups(sequence, places);
+    });
+  };
+  const auto mine = [rank = rank_](const Result<SplitMembers>& members) -> Result<ProcessGroup> {
+    if (!members) return std::unexpected(members.error());
+    return (**members)[at(rank)];
+  };
+  const Future<ProcessGroup> member =
+      ask({Kind::kSplit, ReduceOp::kSum, Rank{0}, {}}, {}, numbered, in_time)
+          .then(inline_executor(), make)
+          .then(inline_executor(), mine);
+  return wait_in_time(member, in_time, numbered.call);
 }
 
 Future<Payloads> ProcessGroup::rendezvous(std::string tag, std::string payload,

@@ -68,7 +68,34 @@ class ProcessGroup {
   // The same for a receiver that has no arrays yet.
   Future<devices::Buffers> broadcast(const ListOf<devices::Shape>& shapes, Rank root,
                                      const CollectiveOptions& options = {}) const;
+  // As all_reduce, but each rank gets its part of the first dimension, which is a multiple of the
+  // group's size (kInvalidArgument).
+  Future<devices::Buffers> reduce_scatter(const devices::Buffers& buffers, ReduceOp op,
+                                          const CollectiveOptions& options = {}) const;
+  // Part t of rank s becomes part s of rank t: parts of the first dimension, as in reduce_scatter.
+  Future<devices::Buffers> all_to_all(const devices::Buffers& buffers,
+                                      const CollectiveOptions& options = {}) const;
+  // The arrays of each source on its target; zeros where a rank is no target. No rank is twice a
+  // source or twice a target (kInvalidArgument). All ranks give arrays and the same list of pairs.
+  Future<devices::Buffers> collective_permute(const devices::Buffers& buffers,
+                                              const ListOf<RankPair>& pairs,
+                                              const CollectiveOptions& options = {}) const;
+  // What all_gather gives, on the root; the others get no arrays.
+  Future<devices::Buffers> gather(const devices::Buffers& buffers, Rank root,
+                                  const CollectiveOptions& options = {}) const;
+  // Each rank's part of the root's arrays, as in reduce_scatter. The others pass arrays of the same
+  // shapes as the root's, which are not read, or the shapes.
+  Future<devices::Buffers> scatter(const devices::Buffers& buffers, Rank root,
+                                   const CollectiveOptions& options = {}) const;
+  Future<devices::Buffers> scatter(const ListOf<devices::Shape>& shapes, Rank root,
+                                   const CollectiveOptions& options = {}) const;
   Future<void> barrier(const CollectiveOptions& options = {}) const;
+
+  // This rank's handle of a new group: of the ranks that give this color, in the order of their
+  // keys, equal ones in the order of the ranks. All ranks of this group call it; a rank that needs
+  // no group gives a color of its own. The new group is closed by itself. It hears of devices that
+  // fail, not of fail_rank() of this one.
+  Future<ProcessGroup> split(int color, int key, const CollectiveOptions& options = {}) const;
 
   // Meets the ranks of subset (all, when empty) that call the same tag, in no order with the
   // collectives above, and gives the payload of each rank by position in the sorted subset. A tag
@@ -87,6 +114,8 @@ class ProcessGroup {
   struct Core;
   Core& core() const;  // CHECKs that this handle was not moved from
   ProcessGroup(std::shared_ptr<Core> core, Rank rank) : core_(std::move(core)), rank_(rank) {}
+  Future<devices::Buffers> ask(CollectiveCall call, devices::Buffers buffers,
+                               const CollectiveOptions& options, const Status& in_time) const;
   Future<devices::Buffers> call(CollectiveCall call, devices::Buffers buffers,
                                 const CollectiveOptions& options) const;
 

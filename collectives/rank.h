@@ -27,6 +27,13 @@ inline std::string to_string(const std::vector<Rank>& ranks) {
   return text;
 }
 
+// A source and a target of collective_permute.
+struct RankPair {
+  Rank source;
+  Rank target;
+  bool operator==(const RankPair&) const = default;
+};
+
 // Typed detail of the errors of this room: who caused them (Error::detail<Culprits>()).
 struct Culprits {
   enum class Kind : std::uint8_t { kMissing, kFailed, kMismatch, kInvalid };

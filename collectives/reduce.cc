@@ -81,14 +81,15 @@ void run(std::span<const std::byte* const> inputs, std::span<std::byte> output, 
 }
 
 template <class T>
-void dispatch(ReduceOp op, std::span<const std::byte* const> inputs, std::span<std::byte> output) {
+void dispatch(ReduceOp op, std::span<const std::byte* const> inputs, std::span<std::byte> output,
+              std::size_t ranks) {
   using V = ComputeType<T>;
   const auto plus = [](V a, V b) { return add(a, b); };
   switch (op) {
     case ReduceOp::kSum:
       return run<T>(inputs, output, plus, 1.0);
     case ReduceOp::kMean:
-      return run<T>(inputs, output, plus, 1.0 / static_cast<double>(inputs.size()));
+      return run<T>(inputs, output, plus, 1.0 / static_cast<double>(ranks));
     default:
       break;
   }
@@ -106,12 +107,12 @@ void dispatch(ReduceOp op, std::span<const std::byte* const> inputs, std::span<s
 constexpr std::size_t kPartBytes = std::size_t{256} << 10;
 
 void reduce_part(ReduceOp op, DType dtype, std::span<const std::byte* const> inputs,
-                 std::span<std::byte> output) {
+                 std::span<std::byte> output, std::size_t ranks) {
   const auto as = [&]<class T>(TypeTag<T>) {
     if constexpr (devices::cpu::kIsBool<T>) {  // one byte of 0 or 1: or is max, and is min
-      dispatch<std::uint8_t>(op == ReduceOp::kSum ? ReduceOp::kMax : op, inputs, output);
+      dispatch<std::uint8_t>(op == ReduceOp::kSum ? ReduceOp::kMax : op, inputs, output, ranks);
     } else {
-      dispatch<T>(op, inputs, output);
+      dispatch<T>(op, inputs, output, ranks);
     }
   };
   if (dtype == DType::kC64) return as(TypeTag<std::complex<float>>());
@@ -137,22 +138,28 @@ Status check_reducible(ReduceOp op, DType dtype) {
   if (integer && op != ReduceOp::kMean) return {};
   if (dtype == DType::kI1 && op != ReduceOp::kMean) return {};
   if (devices::is_complex(dtype) && !ordered) return {};
-  return fail(ErrorCode::kUnimplemented, std::string("all_reduce(") + std::string(to_string(op)) +
-                                             ") has no meaning here for elements of type " +
+  return fail(ErrorCode::kUnimplemented, "the reduction " + std::string(to_string(op)) +
+                                             " has no meaning here for elements of type " +
                                              std::string(devices::to_string(dtype)));
 }
 
+bool folds_exactly(ReduceOp op, DType dtype) {
+  const bool rounded = dtype == DType::kF16 || dtype == DType::kBF16;
+  return !rounded || op == ReduceOp::kMin || op == ReduceOp::kMax;
+}
+
 void reduce(ReduceOp op, DType dtype, std::span<const std::byte* const> inputs,
-            std::span<std::byte> output, Parallel* parallel) {
+            std::span<std::byte> output, Parallel* parallel, std::size_t ranks) {
+  if (ranks == 0) ranks = inputs.size();
   const std::size_t parts = (output.size() + kPartBytes - 1) / kPartBytes;
   if (parallel == nullptr || parallel->width() == 1 || parts < 2)
-    return reduce_part(op, dtype, inputs, output);
+    return reduce_part(op, dtype, inputs, output, ranks);
   parallel->run(static_cast<int>(parts), [&](int part) {
     const std::size_t begin = static_cast<std::size_t>(part) * kPartBytes;
     PooledVector<const std::byte*> from(inputs.begin(), inputs.end());
     for (const std::byte*& input : from) input += begin;
-    reduce_part(op, dtype, from,
-                output.subspan(begin, std::min(kPartBytes, output.size() - begin)));
+    reduce_part(op, dtype, from, output.subspan(begin, std::min(kPartBytes, output.size() - begin)),
+                ranks);
   });
 }
 

@@ -23,8 +23,15 @@ Status check_reducible(ReduceOp op, devices::DType dtype);
 // depend on nothing but the inputs. f16 and bf16 accumulate in f32; NaN wins in min and max; i1
 // reduces as or (sum, max) and and (min). output may be one of the inputs. All arrays have
 // output.size() bytes. Checked type only. With parallel, every core that is free takes parts of a
-// large output; the bits are the same however it is cut.
+// large output; the bits are the same however it is cut. A mean divides by ranks (0: the number of
+// inputs): an input may be a sum of several ranks.
 void reduce(ReduceOp op, devices::DType dtype, std::span<const std::byte* const> inputs,
-            std::span<std::byte> output, Parallel* parallel = nullptr);
+            std::span<std::byte> output, Parallel* parallel = nullptr, std::size_t ranks = 0);
+
+// What the results of some ranks are reduced with before those of others are there.
+constexpr ReduceOp partial(ReduceOp op) { return op == ReduceOp::kMean ? ReduceOp::kSum : op; }
+// Whether reducing the first ranks, storing that, and reducing it with the others gives the bits of
+// reducing all at once: not for sums of f16 and bf16, which are added in f32.
+bool folds_exactly(ReduceOp op, devices::DType dtype);
 
 }  // namespace millrace::collectives

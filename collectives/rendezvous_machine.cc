@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "millrace/collectives/fingerprint.h"
 #include "millrace/collectives/tree.h"
 #include "millrace/core/base/check.h"
 
@@ -23,11 +24,9 @@ Message make(Message::Kind kind, const RendezvousKey& key, const Subset& subset)
 RankSet::RankSet(std::vector<Rank> ranks) : ranks_(std::move(ranks)) {
   std::ranges::sort(ranks_);
   ranks_.erase(std::ranges::unique(ranks_).begin(), ranks_.end());
-  hash_ = 14695981039346656037ULL;  // FNV-1a: distinguishes subsets within a tag
-  for (const Rank rank : ranks_) {
-    auto bits = static_cast<std::uint32_t>(rank);
-    for (int i = 0; i < 4; ++i, bits >>= 8) hash_ = (hash_ ^ (bits & 0xFF)) * 1099511628211ULL;
-  }
+  Fingerprint print;  // distinguishes subsets within a tag
+  for (const Rank rank : ranks_) print.add_bytes(static_cast<std::uint32_t>(rank), 4);
+  hash_ = print.value();
 }
 
 bool RankSet::contains(Rank rank) const { return std::ranges::binary_search(ranks_, rank); }
@@ -82,6 +81,7 @@ void RendezvousMachine::receive(RendezvousMessage message, Actions& actions) {
   if (m.outcome) return;
   switch (message.kind) {
     case Message::Kind::kUp:
+      if (m.children_missing == 0) return;  // a process that says it twice
       --m.children_missing;
       std::ranges::move(message.entries, std::back_inserter(m.entries));
       return advance(meeting, actions);
@@ -94,6 +94,7 @@ void RendezvousMachine::receive(RendezvousMessage message, Actions& actions) {
     case Message::Kind::kQuery:
       return start_query(meeting, actions);
     case Message::Kind::kAnswer:
+      if (m.answers_missing == 0) return;
       std::ranges::copy(message.joined, std::back_inserter(m.answered));
       if (--m.answers_missing == 0) finish_query(meeting, actions);
       return;

@@ -53,7 +53,7 @@ struct RendezvousKey {
   auto operator<=>(const RendezvousKey&) const = default;
 };
 
-// Plain data, so that a transport can carry it.
+// Plain data: wire.h encodes it for other processes.
 struct RendezvousMessage {
   enum class Kind : std::uint8_t {
     kUp,       // to the parent: my part of the tree has joined, with these payloads

@@ -172,6 +172,26 @@ TEST(ProcessGroupStressTest, MeetingsOfManyTagsAtOnceEachGiveTheirPayloads) {
   });
 }
 
+TEST(ProcessGroupStressTest, SubGroupsThatComeAndGoReduceAmongTheirOwnRanks) {
+  constexpr int kRounds = 60 / kScale;
+  Group group;
+  group.on_every_rank([](const ProcessGroup& member) {
+    const int rank = index(member.rank());
+    const Buffer mine = wait_blocking(put(member.device(), static_cast<float>(rank))).value();
+    for (int round = 0; round < kRounds; ++round) {
+      const Result<ProcessGroup> part = wait_blocking(member.split((rank + round) % 2, -rank));
+      ASSERT_TRUE(part) << part.error().to_string();
+      ASSERT_EQ(part->rank(), Rank{rank < 2 ? 1 : 0});
+      const float sum = rank % 2 == 0 ? 2 : 4;
+      EXPECT_EQ(get(*part, part->all_reduce({mine}, ReduceOp::kSum)), (std::vector{sum, -sum}));
+      EXPECT_TRUE(wait_blocking(part->barrier()));
+      if (part->rank() == Rank{0}) {
+        EXPECT_TRUE(wait_blocking(part->close()));
+      }
+    }
+  });
+}
+
 // What a rank calls until the group has failed, and some more. Gives every error.
 std::vector<Error> call_until_it_fails(const ProcessGroup& member,
                                        const std::function<void(int)>& before_round) {

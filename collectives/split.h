@@ -1,0 +1,63 @@
+// Sub-groups: which ranks of a group form one, and where the members of one process find each other
+// while they are made. Used by ProcessGroup::split().
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "millrace/collectives/rank.h"
+#include "millrace/core/async/future.h"
+#include "millrace/core/base/function_ref.h"
+#include "millrace/core/base/mutex.h"
+
+namespace millrace::collectives {
+
+class ProcessGroup;
+
+struct SplitPlace {
+  int color = 0;
+  int key = 0;
+};
+
+struct SubGroup {
+  int color = 0;
+  std::vector<Rank> ranks;  // of the whole group, in the order of (key, rank)
+};
+// In the order of the colors. places: by rank. Pure.
+std::vector<SubGroup> sub_groups(std::span<const SplitPlace> places);
+
+// By rank of the whole group.
+using SplitMembers = std::shared_ptr<const std::vector<ProcessGroup>>;
+
+// The splits of a group that are under way. An entry lives from the first call of its number until
+// no rank that has called it waits. Thread-safety: thread-safe.
+class SplitTable {
+ public:
+  using Make = FunctionRef<Result<SplitMembers>(std::span<const SplitPlace>)>;
+
+  explicit SplitTable(std::size_t size) : size_(size) {}
+  // Before the call that all ranks meet in.
+  void enter(std::uint64_t sequence, Rank rank, SplitPlace place);
+  // After its answer, once for each enter(). Where all have met, the first one makes the members
+  // for all.
+  Future<SplitMembers> leave(std::uint64_t sequence, const Status& met, Make make);
+
+ private:
+  struct Entry {
+    explicit Entry(std::size_t size) : places(size), placed(size) {}
+    std::vector<SplitPlace> places;
+    std::vector<bool> placed;  // the first call of a number counts
+    std::size_t waiting = 0;
+    Promise<SplitMembers> made;
+    Future<SplitMembers> members = made.future();
+  };
+
+  const std::size_t size_;
+  Mutex mutex_;
+  std::map<std::uint64_t, Entry> entries_ MILLRACE_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace::collectives
