@@ -11,7 +11,9 @@
 namespace millrace::net {
 
 Job::Job(Transport& transport, JobOptions options)
-    : transport_(transport), options_(std::move(options)) {}
+    : transport_(transport), options_(std::move(options)) {
+  failed_.ignore();
+}
 
 Future<Ref<Job>> Job::join(Transport& transport, JobOptions options, CallOptions call) {
   const Clock& clock = transport.timers().clock();
