@@ -2,7 +2,6 @@
 #include "millrace/core/net/job_thread.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -10,50 +9,16 @@
 #include <vector>
 
 #include "millrace/core/async/blocking.h"
-#include "millrace/core/net/job_host.h"
-#include "millrace/core/net/socket_transport.h"
+#include "tests/support/job_host_thread.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace::net {
 namespace {
 
-// A host on a loop of its own.
-class HostThread {
- public:
-  HostThread(const std::string& address, JobHostOptions options) {
-    run([&] {
-      transport_ = make_socket_transport(thread_.loop());
-      host_ = JobHost::open(*transport_, address, std::move(options), {}).value();
-      address_ = host_->address();
-    });
-  }
-  ~HostThread() {
-    EXPECT_TRUE(wait_blocking(make_ready().then(thread_.loop(), [this](Result<void>) {
-                  return host_->close();
-                })).has_value());
-    run([&] {
-      host_ = {};
-      transport_.reset();
-    });
-  }
-  template <class F>
-  void run(F work) {
-    EXPECT_TRUE(wait_blocking(make_ready().then(thread_.loop(), [&work](Result<void>) {
-                  work();
-                })).has_value());
-  }
-  JobHost& host() { return *host_; }
-  const std::string& address() const { return address_; }
-
- private:
-  EventLoopThread thread_{create_uv_event_loop().value(), "host"};
-  std::unique_ptr<Transport> transport_;
-  Ref<JobHost> host_;
-  std::string address_;
-};
+using testing::JobHostThread;
 
 void meet(const std::string& address, const std::optional<Secret>& secret) {
-  HostThread host(address, {.job = "night", .ranks = 4, .secret = secret});
+  JobHostThread host(address, {.job = "night", .ranks = 4, .secret = secret});
   std::vector<std::unique_ptr<JobThread>> jobs;
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
     jobs.push_back(JobThread::create().value());

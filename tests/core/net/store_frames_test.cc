@@ -85,7 +85,9 @@ TEST(StoreFramesTest, AnswerThatNoEncoderMakesIsRefused) {
 }
 
 TEST(StoreFramesTest, KeyInAMessageIsShortAndPrints) {
-  EXPECT_EQ(key_text("a\n\xff"), "the key 'a?" "?'");
+  EXPECT_EQ(key_text("a\n\xff"),
+            "the key 'a?"
+            "?'");
   EXPECT_EQ(key_text(std::string(101, 'k')),
             "the key '" + std::string(100, 'k') + "' and so on, of 101 bytes,");
 }

@@ -152,6 +152,23 @@ TEST_F(LaunchedJobTest, SecondProcessOfARankIsRefusedAndHearsOfTheFirst) {
   EXPECT_THAT(o.err, HasSubstr("pid " + pid + ") has that rank"));
 }
 
+// What makes a runtime joins: while another process has its rank, it is refused.
+TEST_F(LaunchedJobTest, CommandsThatMakeARuntimeJoin) {
+  const std::string run_it =
+      "'" + testing::build_folder() + "/bin/millrace' run $XDG_RUNTIME_DIR/p.mlir";
+  const Outcome o =
+      run({"-n", "1"},
+          "cd $XDG_RUNTIME_DIR; mkfifo in; echo 'func.func @main() -> tensor<f32> "
+          "{ %0 = stablehlo.constant dense<1.0> : tensor<f32> return %0 : "
+          "tensor<f32> }' > p.mlir; " +
+              run_it + "; echo first $?; $JOB joined sleep 1 > in & read line < in; " + run_it +
+              "; echo second $?; wait; rm in p.mlir");
+  EXPECT_THAT(o.out, HasSubstr("first 0")) << o.err;
+  EXPECT_THAT(o.out, HasSubstr("second "));
+  EXPECT_THAT(o.out, ::testing::Not(HasSubstr("second 0")));
+  EXPECT_THAT(o.err, HasSubstr("has that rank"));
+}
+
 TEST_F(LaunchedJobTest, KilledLaunchLeavesNothingBehind) {
   for (const std::string store : {"unix", "tcp"}) {
     const auto launch = start({"-n", "2", "--store", store}, "exec $JOB joined get never");
