@@ -169,6 +169,17 @@ TEST_F(LaunchedJobTest, CommandsThatMakeARuntimeJoin) {
   EXPECT_THAT(o.err, HasSubstr("has that rank"));
 }
 
+TEST_F(LaunchedJobTest, TrainingEndsAtOnceWithTheFailureOfAnotherRank) {
+  const std::string train = "'" + testing::build_folder() + "/bin/millrace' train --fake-data " +
+                            "--epochs 100000 --quiet --model '" + testing::mnist_model() + "'";
+  const Outcome o = run({"-n", "2", "--grace", "600", "--json"},
+                        "if [ $RANK = 1 ]; then exec $JOB exit 3; fi; exec " + train);
+  EXPECT_EQ(o.code, 3) << o.err;
+  const auto ends = lines(o.out, "{\"event\":\"rank_end\"");
+  ASSERT_EQ(ends.size(), 2u) << o.out;
+  EXPECT_EQ(Json::parse(ends[1])["exit"], 143) << o.err;
+}
+
 TEST_F(LaunchedJobTest, KilledLaunchLeavesNothingBehind) {
   for (const std::string store : {"unix", "tcp"}) {
     const auto launch = start({"-n", "2", "--store", store}, "exec $JOB joined get never");
