@@ -171,9 +171,12 @@ TEST_F(LaunchedJobTest, CommandsThatMakeARuntimeJoin) {
 
 TEST_F(LaunchedJobTest, TrainingEndsAtOnceWithTheFailureOfAnotherRank) {
   const std::string train = "'" + testing::build_folder() + "/bin/millrace' train --fake-data " +
-                            "--epochs 100000 --quiet --model '" + testing::mnist_model() + "'";
+                            "--epochs 100000 --json --model '" + testing::mnist_model() + "'";
   const Outcome o = run({"-n", "2", "--grace", "600", "--json"},
-                        "if [ $RANK = 1 ]; then exec $JOB exit 3; fi; exec " + train);
+                        "cd $XDG_RUNTIME_DIR; if [ $RANK = 0 ]; then exec " + train +
+                            " > events; fi; until grep -q step events; do sleep 0.01; done "
+                            "2> /dev/null; exec $JOB exit 3");
+  std::filesystem::remove(folder.path() + "/events");
   EXPECT_EQ(o.code, 3) << o.err;
   const auto ends = lines(o.out, "{\"event\":\"rank_end\"");
   ASSERT_EQ(ends.size(), 2u) << o.out;
