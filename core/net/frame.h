@@ -41,6 +41,11 @@ enum class FrameKind : std::uint8_t {
   kStoreValue = 12,
   kStoreDone = 13,
   kStoreError = 14,
+  kJobJoin = 15,
+  kJobWelcome = 16,
+  kJobRefusal = 17,
+  kJobAlive = 18,
+  kJobFailure = 19,
   kFirstOfUsers = 32,
 };
 

@@ -19,6 +19,9 @@
 
 namespace millrace {
 
+namespace net {
+class Job;  // core/net/job.h
+}
 namespace trace {
 class TraceFile;  // tools/trace/trace_file.h
 }
@@ -81,6 +84,9 @@ class Runtime {
   const Environment& environment() const;
   Executor& compute() const;  // actors, continuations, decoding: nothing may block it
   EventLoop& loop() const;
+  // What this process has joined (RuntimeOptions::job): its store, and the failure of another rank.
+  // nullptr: none. It is there until close().
+  net::Job* job() const;
   actors::ActorSystem& actors() const;
   TraceRecorder* trace() const;          // nullptr unless RuntimeOptions::trace or trace_file
   trace::TraceFile* trace_file() const;  // nullptr unless RuntimeOptions::trace_file

@@ -207,6 +207,7 @@ Task<void> Runtime::Core::close_all() {
   Task<void> threads_end = close_threads();
   note(co_await std::move(threads_end));
   if (loop) note(co_await loop->close());
+  if (job) note(co_await job->close());
   closing_took = environment.clock->now() - begin;
   if (first_error) co_await end_with(*first_error);
 }

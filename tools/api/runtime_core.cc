@@ -122,6 +122,7 @@ Status Runtime::Core::make_client(const CallOptions& call) {
   client_options.profile = !options.trace_file.empty();
   client_options.process = options.process;
   client_options.store = options.store;
+  if (client_options.store == nullptr && job) client_options.store = &job->job().store();
   client_options.close_timeout = quarter() * 2 / 3;
   static_assert(devices::longest_close(Duration(2)) == Duration(3), "a quarter is all it gets");
   MILLRACE_TRY(const KnownBackends known, find_backends(options));
@@ -152,10 +153,22 @@ Status Runtime::Core::make_client(const CallOptions& call) {
   return {};
 }
 
+Status Runtime::Core::join_job(const CallOptions& call) {
+  if (!options.job) return {};
+  MILLRACE_TRY(auto thread, net::JobThread::create());
+  const Future<void> joined = thread->join(*options.job, call);
+  // Not wait_blocking(): a bridge may be open on this thread.
+  static_cast<void>(wait_until(joined, CallOptions()));
+  MILLRACE_TRY_STATUS(joined.result());
+  job = std::move(thread);
+  return {};
+}
+
 Status Runtime::Core::make(const CallOptions& call) {
   const int threads = compute_threads(options);
   if (options.trace || !options.trace_file.empty())
     trace = std::make_unique<TraceRecorder>(steady_clock());
+  MILLRACE_TRY_STATUS(join_job(call));
   MILLRACE_TRY(std::unique_ptr<EventLoop> made_loop, create_uv_event_loop());
   loop = std::make_unique<EventLoopThread>(std::move(made_loop), "millrace-loop");
   blocking = make_executor(ExecutorBackend::kThreads, std::max(1, options.blocking_threads),
@@ -302,6 +315,7 @@ const std::string& Runtime::device_kind() const { return core().device_kind; }
 const Environment& Runtime::environment() const { return core().environment; }
 Executor& Runtime::compute() const { return *core().compute; }
 EventLoop& Runtime::loop() const { return core().loop->loop(); }
+net::Job* Runtime::job() const { return core().job ? &core().job->job() : nullptr; }
 actors::ActorSystem& Runtime::actors() const { return *core().actors; }
 TraceRecorder* Runtime::trace() const { return core().trace.get(); }
 trace::TraceFile* Runtime::trace_file() const { return core().trace_file.get(); }

@@ -18,6 +18,7 @@
 #include "millrace/core/base/mutex.h"
 #include "millrace/core/exec/make_executor.h"
 #include "millrace/core/loop/event_loop_thread.h"
+#include "millrace/core/net/job_thread.h"
 #include "millrace/tools/api/runtime.h"
 #include "millrace/tools/trace/trace_file.h"
 
@@ -34,6 +35,7 @@ struct Runtime::Core {
   bool forked() const { return detail::fork_generation() != generation; }
   // May throw what libraries do: of threads that do not start, or for lack of memory.
   Status make(const CallOptions& call);
+  Status join_job(const CallOptions& call);
   Status make_client(const CallOptions& call);
   Status ask_memory(const CallOptions& call);
   devices::DeviceThreads make_device_threads(int i, int n);
@@ -75,6 +77,7 @@ struct Runtime::Core {
   Histogram& compile_time = metrics.histogram("millrace_compile_nanoseconds");
   Counter& compile_failures = metrics.counter("millrace_compile_failures_total");
   std::unique_ptr<TraceRecorder> trace;
+  std::unique_ptr<net::JobThread> job;  // it has joined
   std::unique_ptr<EventLoopThread> loop;
   std::unique_ptr<PoolExecutor> blocking;
   std::unique_ptr<PoolExecutor> compute;

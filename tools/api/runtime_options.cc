@@ -36,6 +36,9 @@ Result<RuntimeOptions> RuntimeOptions::from_env(devices::Variables variables) {
     if (!parsed) return std::unexpected(parsed.error().with_context("MILLRACE_COMPILATION_CACHE"));
     options.compilation_cache = *std::move(parsed);
   }
+  MILLRACE_TRY(const std::optional<JobPlace> place, job_place(variables));
+  if (place) options.process = place->process;
+  MILLRACE_TRY(options.job, net::job_options(variables, place));
   options.variables = std::move(variables);
   return options;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "millrace/core/base/error.h"
+#include "millrace/core/net/job_options.h"
 #include "millrace/devices/cache/compilation_cache.h"
 #include "millrace/devices/cpu/backends.h"
 #include "millrace/devices/device.h"
@@ -45,10 +46,13 @@ struct RuntimeOptions {
   // MILLRACE_TRACE. Writes the timeline to this file, too, until close(): ui.perfetto.dev opens it.
   // "%p" in it stands for the number of the process. Empty: no file.
   std::string trace_file = {};
-  // For plugins whose devices span the processes of a job: where this one stands, and a store that
-  // all share and that outlives the runtime.
+  // For plugins whose devices span the processes of a job: where this one stands, as its launcher
+  // says by variables (core/base/process_place.h), and a store that all share and that outlives the
+  // runtime; nullptr: that of the job below.
   devices::ProcessPlace process = {};
   KeyValueStore* store = nullptr;
+  // MILLRACE_STORE. The job that the runtime joins as it is made, and leaves as it closes.
+  std::optional<net::JobOptions> job = {};
   // MILLRACE_COMPILATION_CACHE. What was compiled is kept in its folder, for the next process: a
   // plugin's programs, and which kernels the embedded CPU device chose by measuring.
   std::optional<devices::CompilationCacheOptions> compilation_cache = {};

@@ -1,8 +1,12 @@
 #include "millrace/tools/commands/command.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <utility>
 
 #include "millrace/core/async/blocking.h"
+#include "millrace/core/net/job.h"
 #include "millrace/devices/cpu/backends.h"
 #include "millrace/devices/stablehlo/ir/attribute.h"
 #include "millrace/devices/stablehlo/read_program.h"
@@ -85,6 +89,15 @@ Result<ExitCode> with_runtime(const RuntimeOptions& options, Limits& limits, Con
                               const std::function<Result<ExitCode>(const Runtime&)>& work) {
   MILLRACE_TRY(const Runtime runtime, open_runtime(options, limits));
   limits.opened(runtime.client().call_report());
+  if (net::Job* const job = runtime.job()) {
+    // It ends as by the SIGTERM that launch sends at once to those alone who cannot hear of it.
+    job->failure()
+        .then(inline_executor(),
+              [](const Result<void>& failed) {
+                if (!failed) ::kill(::getpid(), SIGTERM);
+              })
+        .ignore();
+  }
   Result<ExitCode> code = work(runtime);
   const Status closed = wait_blocking(runtime.close());
   if (const trace::TraceFile* const file = runtime.trace_file()) {

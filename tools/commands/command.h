@@ -106,6 +106,8 @@ struct LaunchFlags {
   std::vector<std::string> words;  // the program and its arguments
   int ranks = 0;
   double grace_seconds = 5;
+  double silent_after_seconds = 10;
+  std::string store = "unix";
   int restarts = 0;
   double restart_delay_seconds = 0;
   std::optional<double> deadline_seconds;

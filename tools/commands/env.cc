@@ -49,6 +49,8 @@ constexpr std::array kVariables = {
     Variable{"MILLRACE_COMPILATION_CACHE", "nothing is kept"},
     Variable{"MILLRACE_LOG", "warn"},
     Variable{"MILLRACE_CPU_ISA", "the best there is"},
+    Variable{"MILLRACE_STORE", "no job"},
+    Variable{"MILLRACE_SECRET_FILE", "no secret"},
     Variable{"NO_COLOR", "colors where the terminal has them"},
     Variable{"CI", "a progress bar where the terminal can"},
     Variable{"TERM", "no terminal"},

@@ -85,7 +85,8 @@ class Reporter final : public launch::LaunchListener {
   Reporter(Console& console, const LaunchFlags& flags, std::string job)
       : console_(console), flags_(flags), job_(std::move(job)) {}
 
-  void begin(std::function<Status(int)> wait_writable) override {
+  void begin(const std::string& store, std::function<Status(int)> wait_writable) override {
+    store_ = store;
     console_.set_wait([this, wait = std::move(wait_writable)](int descriptor) {
       Status ready = wait(descriptor);
       no_reader_ = no_reader_ || !ready;
@@ -111,9 +112,14 @@ class Reporter final : public launch::LaunchListener {
     MILLRACE_TRY_STATUS(event({{"event", "launch_start"},
                                {"job", job_},
                                {"world_size", flags_.ranks},
+                               {"store", store_},
                                {"ranks", ranks}}));
     for (const Json& held : std::exchange(held_, {})) MILLRACE_TRY_STATUS(write(held));
     return {};
+  }
+  void suspect(const net::JobMember& member) override {
+    console_.warning(to_string(member) + " has given no sign of life for " +
+                     printed("%g s", flags_.silent_after_seconds / 2));
   }
   Status ended(const RankEnd& end, const std::string& words) override {
     Json json = {{"event", "rank_end"}, {"rank", end.rank}, {"pid", end.pid}};
@@ -122,7 +128,7 @@ class Reporter final : public launch::LaunchListener {
     return event(std::move(json));
   }
   Status failed(const RankEnd& end, const std::string& words) override {
-    first_failure_ = {{"rank", end.rank}, {"host", host_name()}, {"pid", end.pid}};
+    first_failure_ = {{"rank", end.rank}, {"host", net::host_name()}, {"pid", end.pid}};
     first_failure_.update(facts_of(end, words));
     console_.error(Error(ErrorCode::kAborted, text_of(end) + last_said(words)));
     return {};
@@ -146,10 +152,6 @@ class Reporter final : public launch::LaunchListener {
   bool no_reader() const { return no_reader_; }
 
  private:
-  static std::string host_name() {
-    char name[256] = {};
-    return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
-  }
   Status write(const Json& json) { return console_.data(json_text(json) + "\n"); }
   // launch_start comes first.
   Status event(Json json) {
@@ -163,6 +165,7 @@ class Reporter final : public launch::LaunchListener {
   Console& console_;
   const LaunchFlags& flags_;
   const std::string job_;
+  std::string store_;
   std::map<int, int> pids_;  // by rank
   bool begun_ = false;
   bool no_reader_ = false;
@@ -186,6 +189,14 @@ void add_launch_options(CLI::App& command, LaunchFlags& flags) {
   add_seconds("--grace", flags.grace_seconds,
               "from SIGTERM to SIGKILL, for ranks of a job that ends; twice as long after a signal")
       ->capture_default_str();
+  add_seconds("--silent-after", flags.silent_after_seconds,
+              "kill a rank that has joined the job and then gives no sign of life; 0: never")
+      ->capture_default_str();
+  command
+      .add_option("--store", flags.store,
+                  "how the ranks reach the job's store: a Unix socket, or TCP on this host")
+      ->check(CLI::IsMember({"unix", "tcp"}))
+      ->capture_default_str();
   command
       .add_option("--restarts", flags.restarts,
                   "start ranks that fail anew, so often in all; 0: a failure ends the job")
@@ -204,9 +215,10 @@ void add_launch_options(CLI::App& command, LaunchFlags& flags) {
                    "one JSON object per line on stdout, between the lines of the ranks: each start "
                    "and end, the last one how the job ended");
   command.footer(
-      "Each rank has RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE and MILLRACE_JOB in its "
-      "environment.\nThe ranks do not find each other by them yet: no command of millrace, train "
-      "among them, reads them so far.");
+      "Each rank has RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MILLRACE_JOB and "
+      "MILLRACE_STORE in its environment.\nWhat makes a runtime, as run and train do, joins the "
+      "job "
+      "by them; they do not share work yet: each rank trains for itself.");
 }
 
 Result<ExitCode> launch_command(const LaunchFlags& flags, Console& console) {
@@ -218,6 +230,8 @@ Result<ExitCode> launch_command(const LaunchFlags& flags, Console& console) {
                                           .deadline = {}},
                                 .words = flags.words,
                                 .job = make_job_name(),
+                                .tcp_store = flags.store == "tcp",
+                                .silent_after = to_duration(flags.silent_after_seconds),
                                 .log_folder = flags.log_folder};
   if (flags.deadline_seconds) options.rules.deadline = to_duration(*flags.deadline_seconds);
   Reporter reporter(console, flags, options.job);

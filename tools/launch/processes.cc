@@ -19,6 +19,7 @@
 #include "millrace/core/base/check.h"
 #include "millrace/core/base/errno_code.h"
 #include "millrace/core/loop/event_loop.h"
+#include "millrace/tools/launch/job_server.h"
 #include "millrace/tools/launch/output.h"
 #include "millrace/tools/launch/rank_environment.h"
 #include "millrace/tools/launch/rank_process.h"
@@ -99,10 +100,11 @@ Status write_all(const Descriptor& file, std::string_view bytes) {
 
 class Launch {
  public:
-  Launch(const LaunchOptions& options, LaunchListener& listener, GroupKeeper keeper,
-         const Inherited& inherited, std::unique_ptr<EventLoop> loop)
+  Launch(const LaunchOptions& options, LaunchListener& listener, const JobFolder& folder,
+         GroupKeeper keeper, const Inherited& inherited, std::unique_ptr<EventLoop> loop)
       : options_(options),
         listener_(listener),
+        folder_(folder),
         keeper_(std::move(keeper)),
         inherited_(inherited),
         loop_(std::move(loop)),
@@ -112,6 +114,7 @@ class Launch {
         ranks_(static_cast<std::size_t>(options.rules.ranks)) {}
 
   Status open_logs();
+  Status open_store();
   Result<int> run();
 
  private:
@@ -121,6 +124,7 @@ class Launch {
     std::unique_ptr<DescriptorWatch> end = {}, out = {}, err = {};  // of the process
     Descriptor out_log = {}, err_log = {};
     int incarnation = 0;
+    int generation = 0;      // how many of its processes have ended
     std::string words = {};  // the last ones of its process, or why there is none
   };
 
@@ -132,6 +136,9 @@ class Launch {
   Status wait_writable(int descriptor);
   void press(const Commands& commands);
   void apply(const Commands& commands);
+  void pass_on_failure(const Commands& commands);
+  // On the loop, if the process is still the one of that generation.
+  void about(int rank, int generation, Commands (LaunchMachine::*event)(int, TimePoint));
   void report_all_started();
   void start(int rank);
   void follow(int rank);
@@ -144,10 +151,12 @@ class Launch {
 
   const LaunchOptions& options_;
   LaunchListener& listener_;
+  const JobFolder& folder_;
   GroupKeeper keeper_;
   const Inherited inherited_;
   const Signals signals_;
   const std::unique_ptr<EventLoop> loop_;
+  std::unique_ptr<JobServer> server_;  // which posts to the loop
   const std::vector<std::string> variables_ = own_variables();
   const std::vector<int> cores_ = own_cores();
   LaunchMachine machine_;
@@ -158,6 +167,7 @@ class Launch {
   std::optional<std::pair<TimePoint, TimerQueue::Id>> timer_;
   std::vector<char> bytes_ = std::vector<char>(kReadBytes);
   bool all_started_ = false;
+  bool passed_on_ = false;  // the job's failure
   bool no_reader_ = false;
   std::optional<Error> error_;
   std::optional<int> exit_code_;
@@ -176,12 +186,38 @@ Status Launch::open_logs() {
   return {};
 }
 
+Status Launch::open_store() {
+  JobServerHooks hooks;
+  hooks.joined = [this](int rank, int generation) {
+    about(rank, generation, &LaunchMachine::joined);
+  };
+  hooks.silent = [this](int rank, int generation) {
+    about(rank, generation, &LaunchMachine::silent);
+  };
+  hooks.suspect = [this](const net::JobMember& member) {
+    post(*loop_, [this, member] { listener_.suspect(member); });
+  };
+  MILLRACE_TRY(server_, JobServer::start(folder_,
+                                         {.job = options_.job,
+                                          .ranks = options_.rules.ranks,
+                                          .tcp = options_.tcp_store,
+                                          .silent_after = options_.silent_after},
+                                         std::move(hooks)));
+  return {};
+}
+
+void Launch::about(int rank, int generation, Commands (LaunchMachine::*event)(int, TimePoint)) {
+  post(*loop_, [this, rank, generation, event] {
+    if (at(rank).generation == generation) apply((machine_.*event)(rank, now()));
+  });
+}
+
 Result<int> Launch::run() {
   Result<std::unique_ptr<DescriptorWatch>> watch = loop_->watch(signals_.descriptor());
   MILLRACE_CHECK(watch, "a signalfd can be watched");
   signal_watch_ = *std::move(watch);
   watch_signals();
-  listener_.begin([this](int descriptor) { return wait_writable(descriptor); });
+  listener_.begin(server_->address(), [this](int d) { return wait_writable(d); });
   post(*loop_, [this] { apply(machine_.begin(now())); });
   loop_->run();
   signal_watch_.reset();
@@ -231,6 +267,7 @@ void Launch::check(const Status& status) {
 }
 
 void Launch::apply(const Commands& commands) {
+  pass_on_failure(commands);
   for (const Command& command : commands) {
     const RankEnd& end = command.end;
     const std::string words = at(command.rank).words;
@@ -262,6 +299,28 @@ void Launch::apply(const Commands& commands) {
   set_timer();
 }
 
+// Before what waits for a reader: those who have joined hear of it at once.
+void Launch::pass_on_failure(const Commands& commands) {
+  static constexpr net::FailureReason kReasons[] = {
+      net::FailureReason::kExit, net::FailureReason::kSignal, net::FailureReason::kSilent,
+      net::FailureReason::kNotStarted};
+  if (passed_on_) return;
+  for (const Command& command : commands) {
+    if (command.kind != Command::Kind::kFailed) continue;
+    passed_on_ = true;
+    const RankEnd& end = command.end;
+    server_->fail({.member = {.rank = static_cast<std::uint32_t>(end.rank),
+                              .host = net::host_name(),
+                              .pid = end.pid},
+                   .reason = kReasons[static_cast<std::size_t>(end.reason)],
+                   .number = end.reason == Reason::kExit ? end.end.exit : end.end.signal,
+                   .words = at(end.rank).words});
+  }
+  if (passed_on_ || !machine_.asked_to_end()) return;
+  passed_on_ = true;
+  server_->fail({.reason = net::FailureReason::kAskedToEnd});
+}
+
 void Launch::report_all_started() {
   if (all_started_) return;
   for (int rank = 0; rank < options_.rules.ranks; ++rank) {
@@ -278,10 +337,17 @@ void Launch::start(int rank) {
   RankProgram program{.words = options_.words, .variables = {}, .cores = {}};
   program.cores = core_share(cores_, rank, ranks);
   const int threads = std::max(1, static_cast<int>(program.cores.size()));
-  program.variables = rank_variables(variables_, rank, ranks, options_.job, threads);
+  program.variables = rank_variables(variables_, rank,
+                                     {.ranks = ranks,
+                                      .name = options_.job,
+                                      .store = server_->address(),
+                                      .secret_file = server_->secret_file()},
+                                     threads);
   Result<RankProcess> started = start_rank(program, inherited_);
   if (!started) {
     r.words = started.error().message();
+    ++r.generation;
+    server_->ended(rank);
     post(*loop_, [this, rank] { apply(machine_.not_started(rank, now())); });
     return;
   }
@@ -372,6 +438,8 @@ void Launch::ended(int rank) {
   r.err.reset();
   const ProcessEnd end = reap(r.process);  // its group may be signalled until then
   r.process = {};
+  ++r.generation;
+  server_->ended(rank);
   apply(machine_.ended(rank, end, now()));
 }
 
@@ -396,10 +464,12 @@ void Launch::set_timer() {
 Result<int> run_launch(const LaunchOptions& options, LaunchListener& listener) {
   MILLRACE_CHECK(options.rules.ranks >= 1 && options.rules.ranks <= kMostRanks, "1 to 1024 ranks");
   MILLRACE_TRY(const Inherited inherited, prepare_for_ranks(options.rules.ranks));
-  MILLRACE_TRY(GroupKeeper keeper, GroupKeeper::start());
+  MILLRACE_TRY(const JobFolder folder, JobFolder::create());
+  MILLRACE_TRY(GroupKeeper keeper, GroupKeeper::start(folder));
   MILLRACE_TRY(std::unique_ptr<EventLoop> loop, create_uv_event_loop());
-  Launch launch(options, listener, std::move(keeper), inherited, std::move(loop));
+  Launch launch(options, listener, folder, std::move(keeper), inherited, std::move(loop));
   MILLRACE_TRY_STATUS(launch.open_logs());
+  MILLRACE_TRY_STATUS(launch.open_store());
   return launch.run();
 }
 

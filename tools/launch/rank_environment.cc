@@ -16,11 +16,14 @@ std::vector<int> core_share(const std::vector<int>& cores, int rank, int ranks) 
 }
 
 std::vector<std::string> rank_variables(const std::vector<std::string>& inherited, int rank,
-                                        int ranks, const std::string& job, int threads) {
-  std::vector<std::string> variables = {
-      "RANK=" + std::to_string(rank), "WORLD_SIZE=" + std::to_string(ranks),
-      "LOCAL_RANK=" + std::to_string(rank), "LOCAL_WORLD_SIZE=" + std::to_string(ranks),
-      "MILLRACE_JOB=" + job};
+                                        const RankJob& job, int threads) {
+  std::vector<std::string> variables = {"RANK=" + std::to_string(rank),
+                                        "WORLD_SIZE=" + std::to_string(job.ranks),
+                                        "LOCAL_RANK=" + std::to_string(rank),
+                                        "LOCAL_WORLD_SIZE=" + std::to_string(job.ranks),
+                                        "MILLRACE_JOB=" + job.name,
+                                        "MILLRACE_STORE=" + job.store,
+                                        "MILLRACE_SECRET_FILE=" + job.secret_file};
   const auto name_of = [](std::string_view variable) {
     return variable.substr(0, variable.find('='));
   };
@@ -35,6 +38,7 @@ std::vector<std::string> rank_variables(const std::vector<std::string>& inherite
     threads_set = threads_set || name == "MILLRACE_THREADS";
     variables.push_back(variable);
   }
+  if (job.secret_file.empty()) std::erase(variables, "MILLRACE_SECRET_FILE=");
   if (!threads_set) variables.push_back("MILLRACE_THREADS=" + std::to_string(threads));
   return variables;
 }

@@ -10,10 +10,19 @@ namespace millrace::launch {
 // there are more ranks than cores: then every rank may run on all of them.
 std::vector<int> core_share(const std::vector<int>& cores, int rank, int ranks);
 
-// "NAME=VALUE" each: the inherited ones; over them RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE
-// and MILLRACE_JOB; and, where it is not inherited, MILLRACE_THREADS. What torchrun says of the
-// process that launches is left out: it is no more true.
+// What all ranks of a job have in common.
+struct RankJob {
+  int ranks = 1;
+  std::string name = {};
+  std::string store = {};        // its address
+  std::string secret_file = {};  // empty: none is needed
+};
+
+// "NAME=VALUE" each: the inherited ones; over them RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,
+// MILLRACE_JOB, MILLRACE_STORE and MILLRACE_SECRET_FILE; and, where it is not inherited,
+// MILLRACE_THREADS. What torchrun says of the process that launches is left out: it is no more
+// true.
 std::vector<std::string> rank_variables(const std::vector<std::string>& inherited, int rank,
-                                        int ranks, const std::string& job, int threads);
+                                        const RankJob& job, int threads);
 
 }  // namespace millrace::launch

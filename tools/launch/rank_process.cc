@@ -21,8 +21,9 @@ namespace millrace::launch {
 
 namespace {
 
-// Two pipes, a pidfd, two files of the log; and what launch itself has open.
-constexpr rlim_t kDescriptorsOfARank = 5;
+// Two pipes, a pidfd, two files of the log, a connection to the store, which waits twice at most;
+// and what launch itself has open.
+constexpr rlim_t kDescriptorsOfARank = 7;
 constexpr rlim_t kDescriptorsOfLaunch = 64;
 constexpr int kNotFound = 127;
 constexpr int kNotRunnable = 126;
@@ -52,7 +53,8 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
 }
 
 // In the keeper's process; never returns.
-[[noreturn]] void keep(int launch, std::array<std::atomic<int>, kMostRanks>& groups) {
+[[noreturn]] void keep(int launch, std::array<std::atomic<int>, kMostRanks>& groups,
+                       const std::string& folder) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_NAME, "millrace-keeper");
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::signal(number, SIG_IGN);
@@ -67,6 +69,7 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   for (const std::atomic<int>& group : groups) {
     if (const int pid = group.load(); pid != 0) ::kill(-pid, SIGKILL);
   }
+  JobFolder::remove(folder);
   ::_exit(0);
 }
 
@@ -106,13 +109,13 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
 
 }  // namespace
 
-Result<GroupKeeper> GroupKeeper::start() {
+Result<GroupKeeper> GroupKeeper::start(const JobFolder& folder) {
   auto groups = std::make_unique<Groups>();
   if (groups->get() == nullptr) return errno_error("mapping memory for a launch", errno);
   MILLRACE_TRY(Pipe pipe, make_pipe());
   const pid_t pid = ::fork();
   if (pid < 0) return errno_error("starting a process", errno);
-  if (pid == 0) keep(pipe.read.get(), *groups->get());
+  if (pid == 0) keep(pipe.read.get(), *groups->get(), folder.path());
   return GroupKeeper(std::move(groups), std::move(pipe.write), pid);
 }
 

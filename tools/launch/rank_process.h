@@ -12,6 +12,7 @@
 #include "millrace/core/base/descriptor.h"
 #include "millrace/core/base/error.h"
 #include "millrace/tools/child/in_child.h"
+#include "millrace/tools/launch/job_server.h"
 #include "millrace/tools/launch/launch_machine.h"
 
 namespace millrace::launch {
@@ -23,9 +24,9 @@ inline constexpr int kMostRanks = 1024;
 // processes have made for themselves (setsid). Thread-safety: external.
 class GroupKeeper {
  public:
-  // Call it while this process has one thread. kResourceExhausted: no process, memory or
-  // descriptor.
-  static Result<GroupKeeper> start();
+  // It removes the job's folder, too, where launch has not. Call it while this process has one
+  // thread. kResourceExhausted: no process, memory or descriptor.
+  static Result<GroupKeeper> start(const JobFolder& folder);
   GroupKeeper(GroupKeeper&&) = default;
   // Ends the keeper, and waits for its end. It kills what it still has.
   ~GroupKeeper();

@@ -41,6 +41,30 @@ TEST(RuntimeOptionsTest, VariablesAreRead) {
   EXPECT_EQ(compute_threads(*options), 3);
 }
 
+TEST(RuntimeOptionsTest, PlaceAndStoreOfAJobAreRead) {
+  std::map<std::string, std::string> variables = {{"RANK", "1"},
+                                                  {"WORLD_SIZE", "4"},
+                                                  {"LOCAL_RANK", "1"},
+                                                  {"LOCAL_WORLD_SIZE", "4"},
+                                                  {"MILLRACE_JOB", "night"}};
+  auto options = from(variables);
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->process.index, 1);
+  EXPECT_EQ(options->process.count, 4);
+  EXPECT_FALSE(options->job) << "its launcher has no store";
+  variables["MILLRACE_STORE"] = "unix:/run/x";
+  options = from(variables);
+  ASSERT_TRUE(options);
+  ASSERT_TRUE(options->job);
+  EXPECT_EQ(options->job->address, "unix:/run/x");
+  EXPECT_EQ(options->job->rank, 1U);
+  variables.erase("WORLD_SIZE");
+  const auto half = from(variables);
+  ASSERT_FALSE(half);
+  EXPECT_EQ(half.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_NE(half.error().message().find("WORLD_SIZE"), std::string::npos);
+}
+
 TEST(RuntimeOptionsTest, BadNumbersNameVariableValueAndRange) {
   for (const std::string name : {"CPU_NUM_DEVICES", "MILLRACE_THREADS"}) {
     for (const std::string value :

@@ -1,0 +1,135 @@
+#include "millrace/core/net/job.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/core/base/check.h"
+#include "millrace/core/net/store_frames.h"
+
+namespace millrace::net {
+
+Job::Job(Transport& transport, JobOptions options)
+    : transport_(transport), options_(std::move(options)) {
+  failed_.ignore();
+}
+
+Future<Ref<Job>> Job::join(Transport& transport, JobOptions options, CallOptions call) {
+  const Clock& clock = transport.timers().clock();
+  MILLRACE_TRY_STATUS(check_in_time(call, clock, "joining the job"));
+  call.deadline = std::min(call.deadline, clock.now() + options.patience);
+  return Ref<Job>::adopt(new Job(transport, std::move(options)))->start(call);
+}
+
+void Job::move(State to) {
+  MILLRACE_CHECK(to > state_, "a job goes from joining to in to ended");
+  state_ = to;
+}
+
+Future<Ref<Job>> Job::start(CallOptions call) {
+  const auto self = Ref<Job>::share(this);
+  Future<Ref<Job>> joined = joining_->future();
+  detail::limit_wait(
+      call, &transport_.timers(), Ref<AsyncValue>(joined.cell()), self,
+      [](RefCounted& target, detail::WaitEnd end) { static_cast<Job&>(target).give_up(end); });
+  EnterOptions entering{.secret = options_.secret,
+                        .job = options_.job,
+                        .self = {.rank = options_.rank, .incarnation = own_incarnation()},
+                        .member = {.max_payload = kMostStorePayload}};
+  enter(
+      transport_, options_.address, std::move(entering),
+      [self](const Ref<Connection>& connection) { return self->admit(connection); }, call)
+      .then(transport_.home(),
+            [self](const Result<Ref<Connection>>& entered) {
+              if (!entered) self->complete_join(std::unexpected(entered.error()));
+            })
+      .ignore();
+  return joined;
+}
+
+FrameSink Job::admit(const Ref<Connection>& connection) {
+  const auto self = Ref<Job>::share(this);
+  connection_ = connection;
+  store_.emplace(connection, transport_.timers());
+  if (!joining_) connection->abandon("given up");
+  connection->end()
+      .then(transport_.home(), [self](const Result<ConnectionEnd>& end) { self->take_end(*end); })
+      .ignore();
+  connection
+      ->send(encode(
+          JoinRequest{.member = {.rank = options_.rank, .host = host_name(), .pid = ::getpid()},
+                      .incarnation = own_incarnation(),
+                      .ranks = options_.ranks,
+                      .job = options_.job}))
+      .ignore();
+  return [self](Frame frame) { return self->take(std::move(frame)); };
+}
+
+Future<void> Job::take(Frame frame) {
+  const Status taken = take_frame(std::move(frame));
+  if (!taken) return taken.error();
+  return {};
+}
+
+Status Job::take_frame(Frame&& frame) {
+  if (is_store_answer(frame.header.kind)) return store_->take(std::move(frame));
+  if (frame.header.kind == FrameKind::kJobFailure) {
+    MILLRACE_TRY(const JobFailure failure, decode_failure(frame));
+    fail(to_error(failure));
+    return {};
+  }
+  if (state_ != State::kJoining)
+    return millrace::fail(ErrorCode::kInvalidArgument, "a frame that a member does not take");
+  if (frame.header.kind == FrameKind::kJobRefusal) {
+    MILLRACE_TRY(const Error refusal, decode_refusal(frame));
+    complete_join(std::unexpected(refusal));
+    return {};
+  }
+  MILLRACE_TRY(heartbeat_, decode_welcome(frame));
+  move(State::kIn);
+  beat();
+  complete_join(Ref<Job>::share(this));
+  return {};
+}
+
+void Job::give_up(detail::WaitEnd end) {
+  post(transport_.home(), [self = Ref<Job>::share(this), end] {
+    if (self->state_ != State::kJoining) return;
+    self->complete_join(std::unexpected(detail::wait_error(
+        end, "before the host of the job at " + self->options_.address + " had answered")));
+    if (self->connection_) self->connection_->abandon("given up");
+  });
+}
+
+void Job::complete_join(Result<Ref<Job>> result) {
+  if (!joining_) return;
+  std::exchange(joining_, std::nullopt)->set(std::move(result));
+}
+
+void Job::fail(const Error& error) {
+  store_->end(error);
+  if (failing_) std::exchange(failing_, std::nullopt)->set_error(error);
+}
+
+void Job::take_end(const ConnectionEnd& end) {
+  move(State::kEnded);
+  if (beat_timer_) transport_.timers().cancel(*std::exchange(beat_timer_, std::nullopt));
+  const Error error = end.error(connection_->peer()).with_context("the host of the job");
+  const bool goodbye = end.cause == EndCause::kClosedHere || end.cause == EndCause::kClosedThere;
+  store_->end(error);
+  complete_join(std::unexpected(error));
+  if (!goodbye) return fail(error);
+  if (failing_) std::exchange(failing_, std::nullopt)->set_value();
+}
+
+void Job::beat() {
+  if (heartbeat_.count() == 0) return;
+  beat_timer_ = transport_.timers().schedule(
+      transport_.timers().clock().now() + heartbeat_, [self = Ref<Job>::share(this)] {
+        self->connection_->send({{.kind = FrameKind::kJobAlive}, {}}).ignore();
+        self->beat();
+      });
+}
+
+}  // namespace millrace::net

@@ -1,0 +1,69 @@
+// Job: how a process joins the job that it is a rank of: its store, the job's failure, and signs of
+// life. Read next: job_thread.h, a Job on a thread of its own; job_host.h, the other end.
+//
+//  - JB-1 join() completes once: welcome, refused, late, stopped, or its host is gone.
+//  - JB-2 failure() completes once: with the job's first failure, with the end of the host, or with
+//    a value where a goodbye of either end came first.
+//  - JB-3 from the failure on, calls of the store fail with it, and so do those that wait.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "millrace/core/async/combinators.h"
+#include "millrace/core/async/future.h"
+#include "millrace/core/net/entrance.h"
+#include "millrace/core/net/job_frames.h"
+#include "millrace/core/net/job_options.h"
+#include "millrace/core/net/remote_store.h"
+
+namespace millrace::net {
+
+// States: joining -> in -> ended. Thread-safety: close(), failure() and the store are thread-safe;
+// it is made on the transport's home, and closed before the transport goes.
+class Job final : public RefCounted {
+ public:
+  // Completes on home. kUnavailable where no host is, or it ends; kAlreadyExists, with a JobMember
+  // as detail, where another process has the rank; kInvalidArgument: the host has another job;
+  // kUnauthenticated, kPermissionDenied; kCancelled and kDeadlineExceeded by call.
+  static Future<Ref<Job>> join(Transport& transport, JobOptions options, CallOptions call = {});
+
+  // The job's. It is there as long as this.
+  KeyValueStore& store() { return *store_; }
+  // An error has a JobFailure as detail, unless the host is gone: kUnavailable then.
+  Future<void> failure() const { return failed_; }
+  // Says goodbye. Completes once the connection has ended.
+  Future<void> close() { return connection_->close("it has left the job"); }
+
+ private:
+  enum class State : std::uint8_t {
+    kJoining,  // -> kIn | kEnded
+    kIn,       // -> kEnded
+    kEnded,    // final
+  };
+
+  Job(Transport& transport, JobOptions options);
+  Future<Ref<Job>> start(CallOptions call);
+  FrameSink admit(const Ref<Connection>& connection);
+  Future<void> take(Frame frame);
+  Status take_frame(Frame&& frame);
+  void move(State to);
+  void give_up(detail::WaitEnd end);
+  void complete_join(Result<Ref<Job>> result);
+  void fail(const Error& error);
+  void take_end(const ConnectionEnd& end);
+  void beat();
+
+  Transport& transport_;
+  const JobOptions options_;
+  State state_ = State::kJoining;
+  Ref<Connection> connection_;
+  std::optional<RemoteStore> store_;
+  std::optional<Promise<Ref<Job>>> joining_{std::in_place};
+  Duration heartbeat_{0};
+  std::optional<TimerQueue::Id> beat_timer_;
+  std::optional<Promise<void>> failing_{std::in_place};
+  const Future<void> failed_ = failing_->future();
+};
+
+}  // namespace millrace::net

@@ -1,0 +1,205 @@
+#include "millrace/core/net/job_frames.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace millrace::net {
+namespace {
+
+constexpr std::uint64_t kMostPid = std::numeric_limits<std::int32_t>::max();
+constexpr int kReasonBits = 8;
+
+std::unexpected<Error> malformed(const char* what) {
+  return fail(ErrorCode::kInvalidArgument,
+              "reading a frame of the job: " + std::string(what) + " has what no such frame has");
+}
+
+void append(Bytes& to, std::string_view text, std::size_t most) {
+  const auto* const from = reinterpret_cast<const std::byte*>(text.data());
+  to.insert(to.end(), from, from + std::min(text.size(), most));
+}
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// What these frames have in common: no flags, epoch, channel or sequence; words from the given one
+// on are 0.
+bool is_plain(const Frame& frame, FrameKind kind, std::size_t words) {
+  const FrameHeader& h = frame.header;
+  return h.kind == kind && h.flags == 0 && h.epoch == 0 && h.channel == 0 && h.sequence == 0 &&
+         std::all_of(h.words.begin() + static_cast<long>(words), h.words.end(),
+                     [](std::uint64_t word) { return word == 0; });
+}
+
+// A payload that begins with a host's name, whose length a word has.
+struct HostAndRest {
+  std::string host;
+  std::span<const std::byte> rest;
+};
+Result<HostAndRest> split(std::span<const std::byte> payload, std::uint64_t host_bytes,
+                          std::size_t most_rest) {
+  if (host_bytes > payload.size() || host_bytes > kMostHostBytes ||
+      payload.size() - host_bytes > most_rest)
+    return malformed("a text");
+  return HostAndRest{text_of(payload.first(host_bytes)), payload.subspan(host_bytes)};
+}
+
+std::string reason_text(const JobFailure& failure) {
+  switch (failure.reason) {
+    case FailureReason::kExit:
+      return " ended with exit code " + std::to_string(failure.number);
+    case FailureReason::kSignal: {
+      const char* const name = ::sigabbrev_np(failure.number);
+      return " was killed by " + (name != nullptr ? "SIG" + std::string(name)
+                                                  : "signal " + std::to_string(failure.number));
+    }
+    case FailureReason::kSilent:
+      return " was silent, and killed";
+    case FailureReason::kNotStarted:
+      return " could not be started";
+    case FailureReason::kLost:
+      return " left without a goodbye";
+    case FailureReason::kAskedToEnd:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string to_string(const JobMember& member) {
+  return "rank " + std::to_string(member.rank) + " (host " + member.host + ", pid " +
+         std::to_string(member.pid) + ")";
+}
+
+Error to_error(const JobFailure& failure) {
+  std::string text = "the job was asked to end";
+  if (failure.reason != FailureReason::kAskedToEnd)
+    text = "the job has failed: " + to_string(failure.member) + reason_text(failure);
+  if (!failure.words.empty()) text += "; last it said: " + failure.words;
+  return Error(ErrorCode::kAborted, text).with_detail(failure);
+}
+
+Frame encode(const JoinRequest& request) {
+  Frame frame{{.kind = FrameKind::kJobJoin}, {}};
+  const std::string_view host = std::string_view(request.member.host).substr(0, kMostHostBytes);
+  frame.header.words = {request.member.rank, request.ranks,
+                        static_cast<std::uint64_t>(request.member.pid), host.size()};
+  frame.payload.assign(request.incarnation.begin(), request.incarnation.end());
+  append(frame.payload, host, kMostHostBytes);
+  append(frame.payload, request.job, kMostJobBytes);
+  return frame;
+}
+
+Result<JoinRequest> decode_join(const Frame& frame) {
+  constexpr std::uint64_t kMostRank = std::numeric_limits<std::uint32_t>::max();
+  constexpr std::size_t kIncarnation = sizeof(Incarnation);
+  const auto& words = frame.header.words;
+  if (!is_plain(frame, FrameKind::kJobJoin, 4) || words[0] > kMostRank || words[1] > kMostRank ||
+      words[2] > kMostPid || frame.payload.size() < kIncarnation)
+    return malformed("a join");
+  const std::span<const std::byte> payload = frame.payload;
+  MILLRACE_TRY(HostAndRest texts, split(payload.subspan(kIncarnation), words[3], kMostJobBytes));
+  JoinRequest request{.member = {.rank = static_cast<std::uint32_t>(words[0]),
+                                 .host = std::move(texts.host),
+                                 .pid = static_cast<std::int32_t>(words[2])},
+                      .ranks = static_cast<std::uint32_t>(words[1]),
+                      .job = text_of(texts.rest)};
+  std::ranges::copy(payload.first(kIncarnation), request.incarnation.begin());
+  return request;
+}
+
+Frame encode_welcome(Duration heartbeat) {
+  Frame frame{{.kind = FrameKind::kJobWelcome}, {}};
+  frame.header.words[0] = static_cast<std::uint64_t>(std::max<Duration::rep>(heartbeat.count(), 0));
+  return frame;
+}
+
+Result<Duration> decode_welcome(const Frame& frame) {
+  if (!is_plain(frame, FrameKind::kJobWelcome, 1) || !frame.payload.empty() ||
+      frame.header.words[0] >
+          static_cast<std::uint64_t>(Duration(std::chrono::hours(1000)).count()))
+    return malformed("a welcome");
+  return Duration(static_cast<Duration::rep>(frame.header.words[0]));
+}
+
+Frame encode_refusal(const Error& error) {
+  Frame frame{{.kind = FrameKind::kJobRefusal}, {}};
+  frame.header.words[0] = static_cast<std::uint64_t>(error.code());
+  if (const auto* const holder = error.detail<JobMember>()) {
+    const std::string_view host = std::string_view(holder->host).substr(0, kMostHostBytes);
+    frame.header.words[1] = std::uint64_t{1} + holder->rank;
+    frame.header.words[2] = static_cast<std::uint64_t>(holder->pid);
+    frame.header.words[3] = host.size();
+    append(frame.payload, host, kMostHostBytes);
+  }
+  append(frame.payload, error.message(), kMostWordBytes);
+  return frame;
+}
+
+Result<Error> decode_refusal(const Frame& frame) {
+  const auto& words = frame.header.words;
+  constexpr std::uint64_t kMostRank = std::numeric_limits<std::uint32_t>::max();
+  const bool has_holder = words[1] != 0;
+  if (!is_plain(frame, FrameKind::kJobRefusal, has_holder ? 4 : 1) ||
+      words[0] < static_cast<std::uint64_t>(ErrorCode::kCancelled) ||
+      words[0] > static_cast<std::uint64_t>(ErrorCode::kUnauthenticated) ||
+      words[1] > kMostRank + 1 || words[2] > kMostPid)
+    return malformed("a refusal");
+  MILLRACE_TRY(HostAndRest texts, split(frame.payload, words[3], kMostWordBytes));
+  const Error error(static_cast<ErrorCode>(words[0]), text_of(texts.rest));
+  if (!has_holder) return error;
+  return error.with_detail(JobMember{.rank = static_cast<std::uint32_t>(words[1] - 1),
+                                     .host = std::move(texts.host),
+                                     .pid = static_cast<std::int32_t>(words[2])});
+}
+
+Frame encode(const JobFailure& failure) {
+  Frame frame{{.kind = FrameKind::kJobFailure}, {}};
+  const std::string_view host = std::string_view(failure.member.host).substr(0, kMostHostBytes);
+  const std::uint64_t number = static_cast<std::uint32_t>(failure.number);
+  frame.header.words = {failure.member.rank, static_cast<std::uint64_t>(failure.member.pid),
+                        std::to_underlying(failure.reason) | number << kReasonBits, host.size()};
+  append(frame.payload, host, kMostHostBytes);
+  append(frame.payload, failure.words, kMostWordBytes);
+  return frame;
+}
+
+Result<JobFailure> decode_failure(const Frame& frame) {
+  const auto& words = frame.header.words;
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  const std::uint64_t reason = words[2] & ((1 << kReasonBits) - 1),
+                      number = words[2] >> kReasonBits;
+  if (!is_plain(frame, FrameKind::kJobFailure, 4) || words[0] > kMost || words[1] > kMostPid ||
+      reason > std::to_underlying(FailureReason::kAskedToEnd) || number > kMost)
+    return malformed("a failure");
+  MILLRACE_TRY(HostAndRest texts, split(frame.payload, words[3], kMostWordBytes));
+  return JobFailure{.member = {.rank = static_cast<std::uint32_t>(words[0]),
+                               .host = std::move(texts.host),
+                               .pid = static_cast<std::int32_t>(words[1])},
+                    .reason = static_cast<FailureReason>(reason),
+                    .number = static_cast<std::int32_t>(static_cast<std::uint32_t>(number)),
+                    .words = text_of(texts.rest)};
+}
+
+std::string host_name() {
+  char name[kMostHostBytes + 1] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
+}
+
+const Incarnation& own_incarnation() {
+  static const Incarnation drawn = [] {
+    Incarnation made;
+    draw_random(made);
+    return made;
+  }();
+  return drawn;
+}
+
+}  // namespace millrace::net

@@ -1,0 +1,91 @@
+// JobHost: where the processes of a job join it: an entrance, the store, and who is there. It hears
+// of lost and silent ranks, and passes the job's first failure on to all who have joined. Inside
+// `millrace launch`. Read next: member_table.h, store_server.h; job.h is the other end.
+//
+//  - JH-1 each member that has joined hears of the first failure; one that joins later, too.
+//  - JH-2 a member's goodbye is never reported as lost or silent.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "millrace/core/net/entrance.h"
+#include "millrace/core/net/member_table.h"
+#include "millrace/core/net/store_server.h"
+
+namespace millrace::net {
+
+struct JobHostOptions {
+  std::string job = {};
+  std::uint32_t ranks = 1;
+  std::optional<Secret> secret = {};                 // for addresses of TCP
+  Duration silent_after = std::chrono::seconds(10);  // 0: never
+  Duration patience = std::chrono::seconds(5);       // until a connection has joined
+  StoreLimits store = {};
+};
+
+// Called on home. A rank is in `silent` once, after `suspect`.
+struct JobHooks {
+  std::function<void(std::uint32_t rank)> joined = {};
+  std::function<void(const JobMember&)> suspect = {};
+  std::function<void(const JobMember&)> silent = {};
+  std::function<void(const JobFailure&)> lost = {};
+};
+
+// States: open -> closing (close was called) -> closed. Thread-safety: confined to the transport's
+// home; closed before its last reference goes.
+class JobHost final : public RefCounted {
+ public:
+  // The errors of Transport::listen().
+  static Result<Ref<JobHost>> open(Transport& transport, std::string_view address,
+                                   JobHostOptions options, JobHooks hooks);
+
+  const std::string& address() const { return entrance_->address(); }
+  // The first one counts.
+  void fail(const JobFailure& failure);
+  // The process of the rank has ended: another one may join as it.
+  void ended(std::uint32_t rank);
+  // Says goodbye to all. Any call gives the same end.
+  Future<void> close();
+
+  const EntranceCounts& counts() const { return entrance_->counts(); }
+  const StoreServer& store() const { return *store_; }
+
+ private:
+  struct Seat {
+    Ref<Connection> connection;
+    std::optional<JoinRequest> joined = {};
+    StoreServer::Member member = 0;  // once it has joined
+    bool refused = false;
+    TimerQueue::Id patience = {};
+    Scope::Hold hold = {};
+  };
+  using Seats = std::list<Seat>;
+
+  JobHost(Transport& transport, JobHostOptions options, JobHooks hooks);
+  FrameSink admit(const Ref<Connection>& connection);
+  Future<void> take(Seats::iterator seat, Frame frame);
+  Status join(Seats::iterator seat, const Frame& frame);
+  Status check(const Seat& seat, JoinRequest& request) const;
+  void take_end(Seats::iterator seat, const ConnectionEnd& end);
+  void set_tick();
+  void look();
+
+  Transport& transport_;
+  const JobHostOptions options_;
+  JobHooks hooks_;  // until close()
+  Ref<Entrance> entrance_;
+  Ref<StoreServer> store_;
+  MemberTable table_;
+  Seats seats_;
+  std::optional<Frame> failure_;
+  std::optional<TimerQueue::Id> tick_;
+  Scope scope_{"the host of the job"};
+};
+
+}  // namespace millrace::net

@@ -1,0 +1,32 @@
+// JobOptions: where the job of this process is, and as which of its ranks it joins. Read next:
+// job.h.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "millrace/core/base/clock.h"
+#include "millrace/core/base/process_place.h"
+#include "millrace/core/net/handshake.h"
+
+namespace millrace::net {
+
+struct JobOptions {
+  std::string job = {};
+  std::string address = {};  // of the host
+  std::optional<Secret> secret = {};
+  std::uint32_t rank = 0;
+  std::uint32_t ranks = 1;
+  Duration patience = std::chrono::seconds(30);  // of the join, where the call has no deadline
+};
+
+// By MILLRACE_STORE, MILLRACE_SECRET_FILE and the place; nullopt: MILLRACE_STORE is not set.
+// kInvalidArgument names the variable: a store without a place or with an address that is none;
+// TCP without a file that holds a secret, is this user's and that of no other. The errors of
+// opening the file.
+Result<std::optional<JobOptions>> job_options(const Variables& variables,
+                                              const std::optional<JobPlace>& place);
+
+}  // namespace millrace::net

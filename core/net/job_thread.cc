@@ -1,0 +1,60 @@
+#include "millrace/core/net/job_thread.h"
+
+#include <system_error>
+#include <utility>
+
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/base/check.h"
+#include "millrace/core/net/socket_transport.h"
+
+namespace millrace::net {
+
+JobThread::JobThread(std::unique_ptr<EventLoop> loop)
+    : thread_(std::move(loop), "millrace-job"), transport_(make_socket_transport(thread_.loop())) {}
+
+Result<std::unique_ptr<JobThread>> JobThread::create() {
+  MILLRACE_TRY(std::unique_ptr<EventLoop> loop, create_uv_event_loop());
+  try {
+    return std::unique_ptr<JobThread>(new JobThread(std::move(loop)));
+  } catch (const std::system_error& refused) {
+    return fail(ErrorCode::kResourceExhausted,
+                std::string("starting the thread of the job: ") + refused.what());
+  }
+}
+
+Future<void> JobThread::join(JobOptions options, CallOptions call) {
+  MILLRACE_CHECK(!joined_.valid(), "a process joins its job once");
+  joined_ =
+      make_ready().then(thread_.loop(), [this, options = std::move(options), call](Result<void>) {
+        return Job::join(*transport_, options, call);
+      });
+  return joined_.then(inline_executor(), [](const Result<Ref<Job>>& joined) -> Status {
+    if (!joined) return std::unexpected(joined.error());
+    return {};
+  });
+}
+
+Job& JobThread::job() const {
+  MILLRACE_CHECK(joined_.valid() && joined_.ready() && joined_.result(), "the job was not joined");
+  return **joined_.result();
+}
+
+Future<void> JobThread::close() {
+  if (closed_.valid()) return closed_;
+  if (!joined_.valid()) return closed_ = make_ready();
+  closed_ = joined_.then(inline_executor(), [](const Result<Ref<Job>>& joined) {
+    return joined ? (*joined)->close() : make_ready();
+  });
+  return closed_;
+}
+
+JobThread::~JobThread() {
+  // Not wait_blocking(): a bridge may be open on this thread, and nothing of its loop is awaited.
+  static_cast<void>(wait_until(close(), CallOptions()));
+  joined_ = {};
+  // The transport goes on its own thread, which then ends.
+  const auto gone = make_ready().then(thread_.loop(), [this](Result<void>) { transport_.reset(); });
+  static_cast<void>(wait_until(gone, CallOptions()));
+}
+
+}  // namespace millrace::net

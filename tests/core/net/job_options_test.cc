@@ -1,0 +1,74 @@
+#include "millrace/core/net/job_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "millrace/core/net/frame.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace::net {
+namespace {
+
+using ::testing::HasSubstr;
+
+Variables variables_of(std::map<std::string, std::string> all) {
+  return [all = std::move(all)](const std::string& name) -> std::optional<std::string> {
+    const auto found = all.find(name);
+    return found == all.end() ? std::nullopt : std::optional(found->second);
+  };
+}
+
+TEST(JobOptionsTest, VariablesSayWhereTheHostIs) {
+  const JobPlace place{.process = {.index = 2, .count = 4}, .job = "night"};
+  EXPECT_FALSE(job_options(variables_of({}), place).value().has_value());
+  const auto options = job_options(variables_of({{"MILLRACE_STORE", "unix:/run/x"}}), place);
+  ASSERT_TRUE(options.value().has_value());
+  EXPECT_EQ((*options)->address, "unix:/run/x");
+  EXPECT_EQ((*options)->rank, 2u);
+  EXPECT_EQ((*options)->ranks, 4u);
+  EXPECT_EQ((*options)->job, "night");
+}
+
+TEST(JobOptionsTest, HalfASetNamesItsVariable) {
+  const JobPlace place{.process = {.index = 2, .count = 4}};
+  EXPECT_THAT(
+      job_options(variables_of({{"MILLRACE_STORE", "unix:/x"}}), std::nullopt).error().message(),
+      HasSubstr("RANK"));
+  EXPECT_THAT(job_options(variables_of({{"MILLRACE_STORE", "/x"}}), place).error().message(),
+              HasSubstr("MILLRACE_STORE is '/x'"));
+  EXPECT_THAT(
+      job_options(variables_of({{"MILLRACE_STORE", "tcp:127.0.0.1:1"}}), place).error().message(),
+      HasSubstr("MILLRACE_SECRET_FILE is not set"));
+}
+
+TEST(JobOptionsTest, SecretIsAFileOfThisUserAlone) {
+  const JobPlace place{.process = {.index = 2, .count = 4}};
+  const testing::TempFolder folder;
+  const auto read = [&](const std::string& path) {
+    return job_options(
+        variables_of({{"MILLRACE_STORE", "tcp:127.0.0.1:1"}, {"MILLRACE_SECRET_FILE", path}}),
+        place);
+  };
+  const Bytes bytes(32, std::byte{7});
+  const std::string path = folder.write("secret", bytes);
+  ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
+  EXPECT_THAT(read(path).error().message(), HasSubstr("no other may read"));
+  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+  EXPECT_EQ((*read(path))->secret->at(31), std::byte{7});
+  ASSERT_EQ(::symlink(path.c_str(), folder.file("link").c_str()), 0);
+  EXPECT_FALSE(read(folder.file("link")).has_value());
+  EXPECT_FALSE(read(folder.file("none")).has_value());
+  folder.write("secret", Bytes(31));
+  EXPECT_THAT(read(path).error().message(), HasSubstr("must have 32 bytes"));
+  folder.write("secret", Bytes(33));
+  EXPECT_FALSE(read(path).has_value());
+}
+
+}  // namespace
+}  // namespace millrace::net

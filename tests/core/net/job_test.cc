@@ -1,0 +1,273 @@
+#include "millrace/core/net/job.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millrace/core/net/job_host.h"
+#include "tests/support/sim_transport.h"
+
+namespace millrace::net {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+using ::testing::ElementsAre;
+using testing::for_each_seed;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::SimNetwork;
+using testing::Simulation;
+
+constexpr const char* kAddress = "sim:job";
+
+// A host, and processes that join. All of them are this one, so they differ by their pids alone.
+struct World {
+  explicit World(Simulation& sim, JobHostOptions options = {.job = "night", .ranks = 3},
+                 const testing::SimFaults& faults = {.stalls = 0})
+      : sim(sim), network(sim, faults), here(network.make_transport(::geteuid(), 1)) {
+    JobHooks hooks;
+    hooks.joined = [this](std::uint32_t rank) { joined.push_back(rank); };
+    hooks.suspect = [this](const JobMember& member) { suspect.push_back(member.rank); };
+    hooks.silent = [this](const JobMember& member) { silent.push_back(member.rank); };
+    hooks.lost = [this](const JobFailure& failure) { lost.push_back(failure.member.rank); };
+    host = JobHost::open(*here, kAddress, std::move(options), std::move(hooks)).value();
+  }
+  Transport& process(pid_t pid) {
+    auto& made = processes[pid];
+    if (!made) made = network.make_transport(::geteuid(), pid);
+    return *made;
+  }
+  Future<Ref<Job>> join(std::uint32_t rank, pid_t pid, CallOptions call = {}) {
+    return Job::join(process(pid), {.job = "night", .address = kAddress, .rank = rank, .ranks = 3},
+                     call);
+  }
+  Ref<Job> joined_as(std::uint32_t rank) {
+    return sim.run(join(rank, static_cast<pid_t>(100 + rank))).value();
+  }
+  void close(const std::vector<Ref<Job>>& jobs) {
+    for (const Ref<Job>& job : jobs) EXPECT_TRUE(sim.run(job->close()).has_value());
+    EXPECT_TRUE(sim.run(host->close()).has_value());
+    sim.run_for(2s);
+  }
+
+  Simulation& sim;
+  SimNetwork network;
+  std::unique_ptr<Transport> here;
+  std::map<pid_t, std::unique_ptr<Transport>> processes;
+  Ref<JobHost> host;
+  std::vector<std::uint32_t> joined, suspect, silent, lost;
+};
+
+TEST(JobTest, RanksMeetByTheStoreAndLeaveWithoutAFailure) {  // JB-1, JB-2, JH-2
+  for_each_seed(100, [](Simulation& sim) {
+    World world(sim);
+    std::vector<Ref<Job>> jobs;
+    for (std::uint32_t rank = 0; rank < 3; ++rank) jobs.push_back(world.joined_as(rank));
+    EXPECT_THAT(world.joined, ElementsAre(0, 1, 2));
+    const auto got = jobs[0]->store().get("address/1");
+    EXPECT_TRUE(sim.run(jobs[1]->store().put("address/1", "there")).has_value());
+    EXPECT_EQ(sim.run(got).value(), "there");
+    sim.run_for(1min);
+    EXPECT_THAT(world.suspect, IsEmpty()) << "heartbeats come";
+    EXPECT_TRUE(sim.run(jobs[2]->close()).has_value());
+    EXPECT_TRUE(sim.run(jobs[2]->failure()).has_value());
+    sim.run_for(1min);
+    EXPECT_THAT(world.lost, IsEmpty());
+    EXPECT_THAT(world.suspect, IsEmpty());
+    EXPECT_FALSE(jobs[0]->failure().ready());
+    EXPECT_TRUE(sim.run(world.host->close()).has_value());
+    EXPECT_TRUE(sim.run(jobs[0]->failure()).has_value()) << "the host's goodbye is no failure";
+    world.close(jobs);
+  });
+}
+
+TEST(JobTest, SecondProcessOfALivingRankIsRefusedAndHearsOfTheFirst) {
+  for_each_seed(50, [](Simulation& sim) {
+    World world(sim);
+    const Ref<Job> first = world.joined_as(1);
+    const auto second = sim.run(world.join(1, 200));
+    ASSERT_FALSE(second.has_value());
+    EXPECT_EQ(second.error().code(), ErrorCode::kAlreadyExists);
+    ASSERT_NE(second.error().detail<JobMember>(), nullptr);
+    EXPECT_EQ(second.error().detail<JobMember>()->pid, 101);
+    EXPECT_EQ(second.error().detail<JobMember>()->host, host_name());
+    EXPECT_TRUE(sim.run(first->store().put("key", "x")).has_value()) << "it is not disturbed";
+    world.host->ended(1);
+    sim.run_for(1s);
+    EXPECT_EQ(sim.run(first->failure()).error().code(), ErrorCode::kUnavailable);
+    const auto third = sim.run(world.join(1, 201));
+    EXPECT_TRUE(third.has_value());
+    EXPECT_THAT(world.lost, IsEmpty());
+    world.close({*third});
+  });
+}
+
+TEST(JobTest, FirstFailureReachesAllAndTheirPendingCalls) {  // JH-1, JB-3
+  for_each_seed(100, [](Simulation& sim) {
+    World world(sim);
+    const std::vector<Ref<Job>> jobs = {world.joined_as(0), world.joined_as(1)};
+    const auto waits = jobs[0]->store().get("key");
+    sim.run_for(1s);
+    JobFailure failure{.member = {.rank = 2, .host = "h", .pid = 7},
+                       .reason = FailureReason::kSignal,
+                       .number = 9,
+                       .words = "last"};
+    world.host->fail(failure);
+    const JobFailure first = failure;
+    failure.number = 11;
+    world.host->fail(failure);
+    for (const Ref<Job>& job : jobs) {
+      const Error error = sim.run(job->failure()).error();
+      EXPECT_EQ(error.code(), ErrorCode::kAborted);
+      EXPECT_EQ(*error.detail<JobFailure>(), first);
+    }
+    EXPECT_EQ(*sim.run(waits).error().detail<JobFailure>(), first);
+    EXPECT_EQ(*sim.run(jobs[1]->store().put("a", "b")).error().detail<JobFailure>(), first);
+    const Ref<Job> late = world.joined_as(2);
+    EXPECT_EQ(*sim.run(late->failure()).error().detail<JobFailure>(), first);
+    world.close({jobs[0], jobs[1], late});
+  });
+}
+
+TEST(JobTest, ProcessThatIsGoneIsLostAndAHostThatIsGoneIsAFailure) {  // JB-2
+  for_each_seed(100, [](Simulation& sim) {
+    World world(sim);
+    const Ref<Job> job = world.joined_as(0);
+    const auto waits = job->store().get("key");
+    sim.run_for(1s);
+    world.network.cut_all();
+    const Error error = sim.run(job->failure()).error();
+    EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
+    EXPECT_THAT(error.message(), HasSubstr(kAddress));
+    EXPECT_EQ(sim.run(waits).error().code(), ErrorCode::kUnavailable);
+    sim.run_for(1s);
+    EXPECT_THAT(world.lost, ElementsAre(0));
+    sim.run_for(20s);
+    EXPECT_THAT(world.silent, ElementsAre(0)) << "its process has not been seen to end";
+    world.close({job});
+  });
+}
+
+// A process that stands still: what it has sent is all that comes.
+TEST(JobTest, SilentProcessIsSuspectAtHalfTheTimeAndThenReported) {
+  for_each_seed(20, [](Simulation& sim) {
+    World world(sim);
+    auto stream = sim.run(world.process(200).connect(kAddress)).value();
+    const Frame frame = encode(
+        JoinRequest{.member = {.rank = 0, .host = "h", .pid = 200}, .ranks = 3, .job = "night"});
+    const HeaderBytes header = encode_header(frame.header, frame.payload.size());
+    Bytes bytes(header.begin(), header.end());
+    bytes.insert(bytes.end(), frame.payload.begin(), frame.payload.end());
+    for (std::span<const std::byte> left = bytes; !left.empty();)
+      left = left.subspan(stream->try_write({}, left).value());
+    sim.run_for(4s);
+    EXPECT_THAT(world.joined, ElementsAre(0));
+    EXPECT_THAT(world.suspect, IsEmpty());
+    sim.run_for(2s);
+    EXPECT_THAT(world.suspect, ElementsAre(0));
+    EXPECT_THAT(world.silent, IsEmpty());
+    sim.run_for(5s);
+    EXPECT_THAT(world.silent, ElementsAre(0));
+    world.host->ended(0);
+    world.close({});
+  });
+}
+
+TEST(JobTest, WhatDoesNotJoinIsRefusedOrEnds) {
+  for_each_seed(20, [](Simulation& sim) {
+    World world(sim);
+    EXPECT_EQ(sim.run(world.join(3, 100)).error().code(), ErrorCode::kInvalidArgument);
+    const auto other = sim.run(
+        Job::join(world.process(101), {.job = "day", .address = kAddress, .rank = 0, .ranks = 3}));
+    EXPECT_THAT(other.error().message(), HasSubstr("its job is 'day'"));
+    const auto nowhere =
+        sim.run(Job::join(world.process(101), {.job = "day", .address = "sim:not", .ranks = 3}));
+    EXPECT_EQ(nowhere.error().code(), ErrorCode::kUnavailable);
+    const auto idle = sim.run(world.process(102).connect(kAddress));
+    sim.run_for(6s);
+    std::byte byte{};
+    EXPECT_EQ((*idle)->try_read({&byte, 1}).value(), 0u) << "it has not joined in time";
+    world.close({});
+  });
+}
+
+TEST(JobTest, JoinsAreLateOrStopped) {  // JB-1
+  for_each_seed(100, [](Simulation& sim) {
+    World world(sim, {.job = "night", .ranks = 3}, {.most_delay = 2s, .stalls = 0.5});
+    std::stop_source stop;
+    const auto late =
+        world.join(0, 100, {.deadline = sim.now() + std::chrono::milliseconds(sim.below(2000))});
+    const auto stopped = world.join(1, 101, {.stop = stop.get_token()});
+    sim.run_for(std::chrono::milliseconds(sim.below(4000)));
+    stop.request_stop();
+    std::vector<Ref<Job>> in;
+    for (const auto& join : {late, stopped}) {
+      const auto result = sim.run(join);
+      if (result) {
+        in.push_back(*result);
+      } else {
+        EXPECT_THAT(static_cast<int>(result.error().code()),
+                    ::testing::AnyOf(static_cast<int>(ErrorCode::kDeadlineExceeded),
+                                     static_cast<int>(ErrorCode::kCancelled)));
+      }
+    }
+    sim.run_for(10s);
+    world.close(in);
+  });
+}
+
+TEST(JobTest, OverTcpTheSecretDecides) {
+  for_each_seed(50, [](Simulation& sim) {
+    Secret secret;
+    secret.fill(std::byte{7});
+    World world(sim, {.job = "night", .ranks = 3, .secret = secret});
+    JobOptions options{
+        .job = "night", .address = kAddress, .secret = secret, .rank = 2, .ranks = 3};
+    const auto job = sim.run(Job::join(world.process(100), options));
+    ASSERT_TRUE(job.has_value());
+    EXPECT_TRUE(sim.run((*job)->store().put("key", "x")).has_value());
+    options.secret->fill(std::byte{8});
+    EXPECT_EQ(sim.run(Job::join(world.process(101), options)).error().code(),
+              ErrorCode::kUnauthenticated);
+    world.close({*job});
+  });
+}
+
+// Every future completes, whatever is cut and when.
+TEST(JobTest, EveryFutureCompletesWhateverIsCut) {  // JB-1, JB-2, JH-1
+  for_each_seed(500, [](Simulation& sim) {
+    World world(sim, {.job = "night", .ranks = 3}, {.stalls = 0.05, .cuts = 0.05});
+    std::vector<Future<Ref<Job>>> joins;
+    for (std::uint32_t rank = 0; rank < 3; ++rank)
+      joins.push_back(world.join(rank, static_cast<pid_t>(100 + rank)));
+    if (sim.chance(0.3)) sim.run_for(std::chrono::milliseconds(sim.below(100)));
+    if (sim.chance(0.5))
+      world.host->fail({.member = {.rank = 1}, .reason = FailureReason::kSilent});
+    std::vector<Future<std::string>> gets;
+    std::vector<Ref<Job>> in;
+    for (const auto& join : joins) {
+      const auto job = sim.run(join);
+      if (!job) continue;
+      in.push_back(*job);
+      gets.push_back((*job)->store().get("key", {.deadline = sim.now() + 1min}));
+      (*job)->store().put(sim.chance(0.5) ? "key" : "other", "value").ignore();
+    }
+    if (sim.chance(0.3)) world.network.cut_all();
+    for (const auto& get : gets) {
+      const auto got = sim.run(get);
+      if (got) {
+        EXPECT_EQ(*got, "value");
+      }
+    }
+    world.close(in);
+    for (const Ref<Job>& job : in) EXPECT_TRUE(job->failure().ready());
+  });
+}
+
+}  // namespace
+}  // namespace millrace::net

@@ -1,0 +1,71 @@
+// A runtime that joins a job: over a real socket and threads, which are what joins.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+
+#include "millrace/core/async/blocking.h"
+#include "millrace/core/net/job.h"
+#include "millrace/tools/api/runtime.h"
+#include "tests/support/job_host_thread.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace {
+namespace {
+
+using testing::JobHostThread;
+
+RuntimeOptions options_of(const std::string& address) {
+  RuntimeOptions options;
+  options.device = "cpu";
+  options.threads = 1;
+  options.job = net::JobOptions{.job = "night", .address = address, .rank = 1, .ranks = 2};
+  return options;
+}
+
+TEST(RuntimeJobTest, JoinsAsItIsMadeAndLeavesAsItCloses) {
+  const testing::TempFolder folder;
+  std::atomic<int> joined{0}, lost{0};
+  net::JobHooks hooks;
+  hooks.joined = [&joined](std::uint32_t rank) { joined += rank == 1 ? 1 : 100; };
+  hooks.lost = [&lost](const net::JobFailure&) { ++lost; };
+  JobHostThread host("unix:" + folder.file("store"), {.job = "night", .ranks = 2}, hooks);
+  {
+    const auto first = Runtime::create(options_of(host.address()));
+    ASSERT_TRUE(first) << first.error().message();
+    const auto second = Runtime::create(options_of(host.address()));
+    ASSERT_TRUE(second) << "a process may have two of them";
+    EXPECT_TRUE(wait_blocking(first->job()->store().put("key", "value")));
+    EXPECT_EQ(wait_blocking(second->job()->store().get("key")).value(), "value");
+    EXPECT_EQ(joined, 2);
+    EXPECT_TRUE(wait_blocking(second->close()));
+    EXPECT_TRUE(wait_blocking(second->job()->failure()));
+    host.run([&host] {
+      host.host().fail({.member = {.rank = 0}, .reason = net::FailureReason::kSilent});
+    });
+    const Status failed = wait_blocking(first->job()->failure());
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().detail<net::JobFailure>()->member.rank, 0U);
+  }
+  host.run([] {});
+  EXPECT_EQ(lost, 0);
+}
+
+TEST(RuntimeJobTest, IsNotMadeWhereItsJobIsNotThere) {
+  const testing::TempFolder folder;
+  const auto made = Runtime::create(options_of("unix:" + folder.file("none")));
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code(), ErrorCode::kUnavailable);
+  EXPECT_NE(made.error().message().find(folder.file("none")), std::string::npos);
+}
+
+TEST(RuntimeJobTest, HasNoneByDefault) {
+  RuntimeOptions options;
+  options.device = "cpu";
+  const auto made = Runtime::create(options);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->job(), nullptr);
+}
+
+}  // namespace
+}  // namespace millrace
