@@ -56,6 +56,10 @@ struct ConnectionOptions {
 // it returns is complete (an error abandons the connection); an empty future: at once.
 using FrameSink = std::function<Future<void>(Frame)>;
 
+// The error for what waited for the connection, in place of ConnectionEnd::error(). Called under a
+// lock, on any thread: it makes an error and calls nothing.
+using ErrorOfEnd = std::function<Error(const ConnectionEnd&)>;
+
 // States: see State. Thread-safety: thread-safe, but start() and set_...() are confined to home.
 class Connection final : public RefCounted {
  public:
@@ -69,6 +73,7 @@ class Connection final : public RefCounted {
   // In the sink or before start(). The sink that runs ends after its call.
   void set_sink(FrameSink sink);
   void set_identity(const Identity& identity) { identity_ = identity; }
+  void set_error_of_end(ErrorOfEnd error_of_end);
 
   // kUnavailable after close() and after the end; kResourceExhausted if so much waits already
   // (await earlier sends). A frame that was accepted is not withdrawn.
@@ -105,6 +110,7 @@ class Connection final : public RefCounted {
   Ref<Connection> self() { return Ref<Connection>::share(this); }
   void move(State to) MILLRACE_REQUIRES(mutex_);
   Future<void> push(Frame frame) MILLRACE_REQUIRES(mutex_);
+  Error error_of(const ConnectionEnd& end) const MILLRACE_REQUIRES(mutex_);
   void post_write() MILLRACE_REQUIRES(mutex_);
   void write();
   void read();
@@ -122,7 +128,7 @@ class Connection final : public RefCounted {
   // Confined to home.
   std::unique_ptr<ByteStream> stream_;  // until the end
   FrameParser parser_;
-  FrameSink sink_;
+  std::shared_ptr<const FrameSink> sink_;
   std::optional<std::size_t> may_read_;
   const Duration farewell_;
   Bytes buffer_;
@@ -140,7 +146,8 @@ class Connection final : public RefCounted {
   std::size_t queued_ MILLRACE_GUARDED_BY(mutex_) = 0;
   std::size_t most_queued_ MILLRACE_GUARDED_BY(mutex_);
   bool write_posted_ MILLRACE_GUARDED_BY(mutex_) = false;
-  std::optional<ConnectionEnd> end_ MILLRACE_GUARDED_BY(mutex_);  // of kEnded
+  std::optional<ConnectionEnd> end_ MILLRACE_GUARDED_BY(mutex_);  // of kAnswering and kEnded
+  ErrorOfEnd error_of_end_ MILLRACE_GUARDED_BY(mutex_);
 
   Promise<ConnectionEnd> promise_;
   const Future<ConnectionEnd> ended_ = promise_.future();

@@ -41,6 +41,9 @@ enum class FrameKind : std::uint8_t {
   kStoreValue = 12,
   kStoreDone = 13,
   kStoreError = 14,
+  kLinkHello = 24,
+  kLinkWelcome = 25,
+  kLinkRefusal = 26,
   kFirstOfUsers = 32,
 };
 
