@@ -1,6 +1,7 @@
 #include "millrace/core/net/connection.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "millrace/core/base/check.h"
@@ -114,6 +115,7 @@ Future<void> Connection::push(Frame frame) {
 }
 
 void Connection::post_write() {
+  if (reader_ == std::this_thread::get_id()) return;  // read() writes before it returns
   if (std::exchange(write_posted_, true)) return;
   post(home_, [self = self()] { self->write(); });
 }
@@ -172,42 +174,60 @@ void Connection::write() {
 }
 
 void Connection::read() {
-  for (int i = 0; i < kReadsInARow; ++i) {
-    if (!stream_ || !parse() || !read_some()) return;
+  {
+    MutexLock lock(mutex_);
+    reader_ = std::this_thread::get_id();
   }
-  post(home_, [self = self()] { self->read(); });
+  Next next = Next::kRead;
+  for (int i = 0; next == Next::kRead && i < kReadsInARow; ++i)
+    next = stream_ && parse() ? read_some() : Next::kStop;
+  bool answers = false;
+  {
+    MutexLock lock(mutex_);
+    reader_ = {};
+    answers = !queue_.empty();
+  }
+  if (answers) write();
+  if (next == Next::kRead) return post(home_, [self = self()] { self->read(); });
+  if (next == Next::kWait && stream_) wait_to_read();
 }
 
-// False: nothing can be read now; read() is called again, or the connection has ended.
-bool Connection::read_some() {
+// A transport completes its waits on the home executor: what has come is read in the same turn.
+void Connection::wait_to_read() {
+  drained_ = false;
+  const Future<unsigned> readable = stream_->wait_readable();
+  Executor& executor = readable.ready() ? home_ : inline_executor();
+  readable
+      .then(executor,
+            [self = self()](const Result<unsigned>& found) {
+              if (!found) return self->finish(EndCause::kReset, found.error().message());
+              self->read();
+            })
+      .ignore();
+}
+
+Connection::Next Connection::read_some() {
+  if (drained_) return Next::kWait;
   buffer_.resize(kReadBytes);
   const std::size_t most = std::min(buffer_.size(), may_read_.value_or(kReadBytes));
   if (most == 0) {
     finish(EndCause::kProtocolError, "it says more than a stranger may");
-    return false;
+    return Next::kStop;
   }
   const auto got = stream_->try_read(std::span(buffer_).first(most));
   if (!got) {
     finish(EndCause::kReset, got.error().message());
-    return false;
+    return Next::kStop;
   }
-  if (!*got) {
-    stream_->wait_readable()
-        .then(home_,
-              [self = self()](const Result<unsigned>& found) {
-                if (!found) return self->finish(EndCause::kReset, found.error().message());
-                self->read();
-              })
-        .ignore();
-    return false;
-  }
+  if (!*got) return Next::kWait;
   if (**got == 0) {
     finish(EndCause::kReset, parser_.between_frames() ? "" : "in the middle of a frame");
-    return false;
+    return Next::kStop;
   }
   if (may_read_) *may_read_ -= **got;
   unread_ = std::span(buffer_).first(**got);
-  return true;
+  drained_ = **got < most;
+  return Next::kRead;
 }
 
 // Gives frames of what was read to the sink. False: the sink is busy, or the connection has ended.

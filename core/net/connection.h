@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "millrace/core/async/future.h"
 #include "millrace/core/base/mutex.h"
@@ -70,7 +71,7 @@ class Connection final : public RefCounted {
   void start(FrameSink sink);
   // For headers from now on, and no limit of bytes in all: after a handshake.
   void set_limits(std::size_t max_payload, std::size_t most_queued);
-  // In the sink or before start(). The sink that runs ends after its call.
+  // The sink that runs ends after its call.
   void set_sink(FrameSink sink);
   void set_identity(const Identity& identity) { identity_ = identity; }
   void set_error_of_end(ErrorOfEnd error_of_end);
@@ -95,6 +96,12 @@ class Connection final : public RefCounted {
     kAnswering,  // goodbye came, the answer is queued -> kEnded
     kEnded,      // final
   };
+  // After a part of the stream was read, or was not.
+  enum class Next : std::uint8_t {
+    kRead,  // there may be more
+    kWait,  // until there is
+    kStop,  // the sink is busy, or the connection has ended
+  };
   struct Outgoing {
     HeaderBytes header;
     Bytes payload;
@@ -114,7 +121,8 @@ class Connection final : public RefCounted {
   void post_write() MILLRACE_REQUIRES(mutex_);
   void write();
   void read();
-  bool read_some();
+  void wait_to_read();
+  Next read_some();
   bool parse();
   bool take(Frame frame);
   void take_goodbye(const Frame& frame);
@@ -134,6 +142,7 @@ class Connection final : public RefCounted {
   Bytes buffer_;
   std::span<const std::byte> unread_;  // of the buffer
   std::size_t written_ = 0;            // of the first in the queue
+  bool drained_ = false;               // the last read took less than it could
   bool waits_writable_ = false;
   bool write_failed_ = false;
   bool other_left_ = false;  // its goodbye has come, or its answer to ours
@@ -146,6 +155,7 @@ class Connection final : public RefCounted {
   std::size_t queued_ MILLRACE_GUARDED_BY(mutex_) = 0;
   std::size_t most_queued_ MILLRACE_GUARDED_BY(mutex_);
   bool write_posted_ MILLRACE_GUARDED_BY(mutex_) = false;
+  std::thread::id reader_ MILLRACE_GUARDED_BY(mutex_);            // the thread that is in read()
   std::optional<ConnectionEnd> end_ MILLRACE_GUARDED_BY(mutex_);  // of kAnswering and kEnded
   ErrorOfEnd error_of_end_ MILLRACE_GUARDED_BY(mutex_);
 

@@ -25,11 +25,11 @@ Duration pause_before(int tries, std::uint32_t from, std::uint32_t to) {
 
 void Dial::move(State to) {
   const State from = state_;
-  const bool edge = to == State::kDone      ? from != State::kDone
-                    : to == State::kCalls   ? from == State::kLooks || from == State::kPauses
-                    : to == State::kPauses  ? from == State::kCalls
-                    : to == State::kAsks    ? from == State::kCalls
-                                            : false;
+  const bool edge = to == State::kDone     ? from != State::kDone
+                    : to == State::kCalls  ? from == State::kLooks || from == State::kPauses
+                    : to == State::kPauses ? from == State::kCalls
+                    : to == State::kAsks   ? from == State::kCalls
+                                           : false;
   MILLRACE_CHECK(edge, "a dial takes no such step");
   state_ = to;
 }
@@ -61,14 +61,14 @@ void Dial::leave(std::string_view words) {
 
 void Dial::take_record(const Result<std::string>& found) {
   if (!found)
-    return done(DialEnd::Kind::kFailed, found.error().with_context("where it listens is not known"));
+    return done(DialEnd::Kind::kFailed,
+                found.error().with_context("where it listens is not known"));
   Result<MeshRecord> record = read_record(*found, plan_.hello.to);
   if (!record) return done(DialEnd::Kind::kFailed, record.error());
   record_ = *std::move(record);
   if (plan_.deadline != kNoDeadline) {
-    limit_ = plan_.transport.timers().schedule(plan_.deadline, [self = self()] {
-      self->leave("no answer came before the deadline");
-    });
+    limit_ = plan_.transport.timers().schedule(
+        plan_.deadline, [self = self()] { self->leave("no answer came before the deadline"); });
   }
   call();
 }
@@ -78,15 +78,16 @@ void Dial::call() {
   ++tries_;
   const TimePoint now = plan_.transport.timers().clock().now();
   const bool limited = plan_.deadline != kNoDeadline;
-  enter(plan_.transport, record_->address,
-        {.secret = plan_.secret,
-         .job = plan_.hello.job,
-         .self = {plan_.hello.from.rank, plan_.hello.incarnation},
-         .member = plan_.member,
-         .patience = limited ? std::max<Duration>(plan_.deadline - now, Duration(0))
-                             : Duration(std::chrono::hours(24))},
-        [self = self()](const Ref<Connection>& connection) { return self->come_in(connection); },
-        call_options())
+  enter(
+      plan_.transport, record_->address,
+      {.secret = plan_.secret,
+       .job = plan_.hello.job,
+       .self = {plan_.hello.from.rank, plan_.hello.incarnation},
+       .member = plan_.member,
+       .patience = limited ? std::max<Duration>(plan_.deadline - now, Duration(0))
+                           : Duration(std::chrono::hours(24))},
+      [self = self()](const Ref<Connection>& connection) { return self->come_in(connection); },
+      call_options())
       .then(plan_.transport.home(),
             [self = self()](const Result<Ref<Connection>>& entered) {
               if (!entered) self->take_refused_entry(entered.error());
@@ -172,13 +173,13 @@ void Dial::pause(Error why) {
       timers.clock().now() + pause_before(tries_ - 1, plan_.hello.from.rank, plan_.hello.to);
   sleep_until(std::min(next, plan_.deadline), timers, stop_.get_token())
       .then(plan_.transport.home(),
-            [self = self(), why = std::move(why), last = next >= plan_.deadline](
-                const Result<void>& slept) {
+            [self = self(), why = std::move(why),
+             last = next >= plan_.deadline](const Result<void>& slept) {
               if (!slept) return self->done(DialEnd::Kind::kAbandoned, slept.error());
               if (!last) return self->call();
               self->done(DialEnd::Kind::kFailed,
-                         Error(ErrorCode::kDeadlineExceeded, "there was no link in time; at last: " +
-                                                                 why.message()));
+                         Error(ErrorCode::kDeadlineExceeded,
+                               "there was no link in time; at last: " + why.message()));
             })
       .ignore();
 }

@@ -37,8 +37,8 @@ struct DialEnd {
     kAbandoned,  // abandon()
   };
   Kind kind = Kind::kFailed;
-  Error error;                                // what was last in the way
-  std::optional<MeshRecord> record = {};      // of the other end, once it was found
+  Error error;                            // what was last in the way
+  std::optional<MeshRecord> record = {};  // of the other end, once it was found
 };
 
 // Nothing is said twice: a try ends by its answer or its stream alone, never by a clock of its own,

@@ -69,8 +69,8 @@ bool Inbox::give(const MeshSink& sink, Lanes::iterator lane, Frame frame) {
   if (lane == lanes_.end()) lane = lanes_.emplace(key, Lane{}).first;
   lane->second.busy = true;
   taken
-      .then(home_, [self = Ref<Inbox>::share(this), key](
-                       const Result<void>& result) { self->take_result(key, result); })
+      .then(home_, [self = Ref<Inbox>::share(this),
+                    key](const Result<void>& result) { self->take_result(key, result); })
       .ignore();
   return false;
 }

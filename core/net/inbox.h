@@ -24,8 +24,8 @@
 
 namespace millrace::net {
 
-// States: open -> draining (what has no sink, or is beyond the limit, is dropped) -> closed. Kept by what feeds it and by
-// the sinks that it waits for. Thread-safety: confined to home.
+// States: open -> draining (what has no sink, or is beyond the limit, is dropped) -> closed. Kept
+// by what feeds it and by the sinks that it waits for. Thread-safety: confined to home.
 class Inbox final : public RefCounted {
  public:
   // refuse: called once, with the error of a sink; the inbox is closed then.

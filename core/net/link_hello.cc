@@ -84,14 +84,14 @@ std::string_view to_string(LinkVerdict verdict) {
   switch (verdict) {
     case LinkVerdict::kAccept:
       return "it accepts the link";
-    case LinkVerdict::kPark:
-      return "it is in an earlier epoch";
     case LinkVerdict::kTie:
       return "it dials too, and the lower rank's link stays";
     case LinkVerdict::kLinked:
       return "it has a link to this rank, which has not ended there yet";
     case LinkVerdict::kStale:
       return "it is in a later epoch";
+    case LinkVerdict::kEarly:
+      return "it is in an earlier epoch";
     case LinkVerdict::kGone:
       return "it holds this process for ended or lost until the next epoch";
     case LinkVerdict::kReplaced:

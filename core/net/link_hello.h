@@ -47,13 +47,13 @@ Frame encode_hello(const LinkHello& hello);
 // kInvalidArgument for what is no hello.
 Result<LinkHello> read_hello(const Frame& frame);
 
-// What becomes of a hello. A refusal on the wire has one from kTie on.
+// What a hello gets. A refusal on the wire has one from kTie on.
 enum class LinkVerdict : std::uint8_t {
   kAccept,
-  kPark,      // of a later epoch: it waits until this process is there too
   kTie,       // both dial: the lower rank's link stays
   kLinked,    // there is a link, which has not ended here yet
   kStale,     // of an earlier epoch
+  kEarly,     // of an epoch in which this process has not said where it listens
   kGone,      // it has ended in this epoch, or is lost: it comes back with another epoch
   kReplaced,  // another incarnation has this rank in this epoch
   kForeign,   // of another job or size, or meant for another rank

@@ -8,7 +8,8 @@
 //  - ME-3 two processes have one link at most: where both dial, the lower rank's stays.
 //  - ME-4 frames of another epoch reach no sink; they are counted.
 //  - ME-5 a goodbye is no loss. Every other end is, and peer_lost() says so once in an epoch.
-//  - ME-6 what waits is bounded: most_queued bytes to a rank, most_stashed from it; then its link is
+//  - ME-6 what waits is bounded: most_queued bytes to a rank, most_stashed from it; then its link
+//  is
 //    not read, so that its own sends wait.
 //  - ME-7 once close() is complete no sink is called, and no stream and no listener is left.
 #pragma once
@@ -134,10 +135,9 @@ class Mesh final : public RefCounted {
   // A process that came in and is no link yet.
   struct Arrival {
     Ref<Connection> connection;
-    TimerQueue::Id timer;            // until it has said hello
+    TimerQueue::Id timer;  // until it has said hello
     SharedHold hold;
-    std::optional<LinkHello> hello = {};  // once it is parked
-    bool ends = false;                    // it is refused
+    bool ends = false;  // it is refused
   };
   using Arrivals = std::list<Arrival>;
   struct EpochInbox {
@@ -151,16 +151,22 @@ class Mesh final : public RefCounted {
   Executor& home() { return transport_.home(); }
   ConnectionOptions stranger_options() const;
 
-  // mesh.cc: sends, epochs, the end.
+  static Error closed_error() { return Error(ErrorCode::kUnavailable, "the mesh is closed"); }
   void move(State to) MILLRACE_REQUIRES(mutex_);
   bool closing() const MILLRACE_REQUIRES(mutex_) { return state_ >= State::kClosing; }
   SharedHold hold() { return std::make_shared<Scope::Hold>(scope_.hold()); }
   Peer& peer_of(std::uint32_t rank) MILLRACE_REQUIRES(mutex_);
+
+  // mesh.cc: what users send and get.
   std::optional<Error> refusal(std::uint32_t rank) const MILLRACE_REQUIRES(mutex_);
   Future<void> queue(Outgoings& line, std::size_t& bytes, std::uint32_t rank, Frame frame)
       MILLRACE_REQUIRES(mutex_);
   void feed_self(const SharedHold& hold);
   Inbox& own_inbox(std::uint32_t epoch);
+  void close_inbox(const Ref<Inbox>& inbox);
+  void close_own_inbox();
+
+  // mesh_life.cc: its start, its epochs and its end.
   void open(const std::string& address, Promise<void> started, const SharedHold& hold);
   Future<void> publish(std::uint32_t epoch, const SharedHold& hold);
   Future<void> name_holder(std::uint32_t epoch, const Error& error);
@@ -170,8 +176,6 @@ class Mesh final : public RefCounted {
   void begin_close();
   void end_links();
   void end_close();
-  void close_inbox(const Ref<Inbox>& inbox);
-  void close_own_inbox();
 
   // mesh_links.cc: how links begin and end.
   void begin_dial(std::uint32_t rank);
@@ -179,10 +183,7 @@ class Mesh final : public RefCounted {
   FrameSink admit(const Ref<Connection>& connection);
   Arrivals::iterator find_arrival(const Connection* connection);
   Future<void> hear(const Connection* connection, const Frame& frame);
-  LinkVerdict judge(const Arrival& arrival);
-  void answer(Arrivals::iterator arrival);
-  void park(Arrivals::iterator arrival);
-  void refuse(Arrival& arrival, LinkVerdict verdict);
+  LinkVerdict judge(const LinkHello& hello, const Arrival& arrival);
   void drop_garbage(Arrival& arrival, const std::string& words);
   // Gives the sink of what is a link from now on, or ends.
   FrameSink link(std::uint32_t epoch, const PeerName& name, const Incarnation& incarnation,
@@ -212,7 +213,7 @@ class Mesh final : public RefCounted {
   mutable Mutex mutex_;
   State state_ MILLRACE_GUARDED_BY(mutex_) = State::kMade;
   std::uint32_t epoch_ MILLRACE_GUARDED_BY(mutex_);
-  bool published_ MILLRACE_GUARDED_BY(mutex_) = false;  // in this epoch
+  bool published_ MILLRACE_GUARDED_BY(mutex_) = false;        // in this epoch
   std::optional<Error> outcast_ MILLRACE_GUARDED_BY(mutex_);  // why it is not, for good
   std::map<std::uint32_t, Peer> peers_ MILLRACE_GUARDED_BY(mutex_);
   Outgoings to_self_ MILLRACE_GUARDED_BY(mutex_);

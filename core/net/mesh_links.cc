@@ -46,15 +46,15 @@ void Mesh::begin_dial(std::uint32_t rank) {
     Peer& peer = peer_of(rank);
     if (closing() || !published_ || peer.state != PeerState::kDialling || peer.dial) return;
     epoch = epoch_;
-    dial = make_ref<Dial>(
-        DialPlan{transport_, store_, options_.name, options_.secret,
-                 LinkHello{{options_.rank, options_.host, options_.pid},
-                           options_.incarnation,
-                           rank,
-                           options_.size,
-                           epoch,
-                           options_.job},
-                 stranger_options(), transport_.timers().clock().now() + options_.patience});
+    dial = make_ref<Dial>(DialPlan{transport_, store_, options_.name, options_.secret,
+                                   LinkHello{{options_.rank, options_.host, options_.pid},
+                                             options_.incarnation,
+                                             rank,
+                                             options_.size,
+                                             epoch,
+                                             options_.job},
+                                   stranger_options(),
+                                   transport_.timers().clock().now() + options_.patience});
     peer.dial = dial;
   }
   dial->start(
@@ -97,19 +97,19 @@ FrameSink Mesh::admit(const Ref<Connection>& connection) {
     return drop_all();
   }
   const std::size_t most = std::max<std::size_t>(kFewestPlaces, options_.size);
-  const auto silent = [](const Arrival& arrival) { return !arrival.hello && !arrival.ends; };
+  const auto silent = [](const Arrival& arrival) { return !arrival.ends; };
   if (std::cmp_greater_equal(std::ranges::count_if(arrivals_, silent), most))
     drop_garbage(*std::ranges::find_if(arrivals_, silent), "others wait too");
   const TimePoint until = transport_.timers().clock().now() + kHelloPatience;
   const Connection* const key = connection.get();
   arrivals_.push_back({connection,
-                       transport_.timers().schedule(
-                           until,
-                           [self = self(), key] {
-                             const auto arrival = self->find_arrival(key);
-                             if (arrival != self->arrivals_.end())
-                               self->drop_garbage(*arrival, "it said no hello in time");
-                           }),
+                       transport_.timers().schedule(until,
+                                                    [self = self(), key] {
+                                                      const auto arrival = self->find_arrival(key);
+                                                      if (arrival != self->arrivals_.end())
+                                                        self->drop_garbage(
+                                                            *arrival, "it said no hello in time");
+                                                    }),
                        held});
   connection->end()
       .then(home(),
@@ -124,9 +124,8 @@ FrameSink Mesh::admit(const Ref<Connection>& connection) {
 }
 
 Mesh::Arrivals::iterator Mesh::find_arrival(const Connection* connection) {
-  return std::ranges::find_if(arrivals_, [&](const Arrival& arrival) {
-    return arrival.connection.get() == connection;
-  });
+  return std::ranges::find_if(
+      arrivals_, [&](const Arrival& arrival) { return arrival.connection.get() == connection; });
 }
 
 void Mesh::drop_garbage(Arrival& arrival, const std::string& words) {
@@ -139,19 +138,28 @@ void Mesh::drop_garbage(Arrival& arrival, const std::string& words) {
 Future<void> Mesh::hear(const Connection* connection, const Frame& frame) {
   const auto arrival = find_arrival(connection);
   if (arrival == arrivals_.end() || arrival->ends) return {};
-  Result<LinkHello> hello = read_hello(frame);
-  if (arrival->hello || !hello) {
-    drop_garbage(*arrival, hello ? "it says hello twice" : hello.error().message());
+  const Result<LinkHello> hello = read_hello(frame);
+  if (!hello) {
+    drop_garbage(*arrival, hello.error().message());
     return {};
   }
   transport_.timers().cancel(arrival->timer);
-  arrival->hello = *std::move(hello);
-  answer(arrival);
+  const LinkVerdict verdict = judge(*hello, *arrival);
+  const Ref<Connection> known = arrival->connection;
+  if (verdict == LinkVerdict::kAccept) {
+    const Arrival taken = std::move(*arrival);
+    arrivals_.erase(arrival);
+    known->set_sink(link(hello->epoch, hello->from, hello->incarnation, known, true, taken.hold));
+    return {};
+  }
+  arrival->ends = true;
+  known->send(encode_refusal(verdict, epoch()))
+      .then(home(), [known](Result<void>) { known->abandon("refused"); })
+      .ignore();
   return {};
 }
 
-LinkVerdict Mesh::judge(const Arrival& arrival) {
-  Later later;
+LinkVerdict Mesh::judge(const LinkHello& hello, const Arrival& arrival) {
   MutexLock lock(mutex_);
   if (closing()) return LinkVerdict::kClosing;
   HelloView view{.self = options_.rank,
@@ -159,47 +167,15 @@ LinkVerdict Mesh::judge(const Arrival& arrival) {
                  .epoch = epoch_,
                  .job = options_.job,
                  .proved = arrival.connection->identity()};
-  const auto found = peers_.find(arrival.hello->from.rank);
-  if (found != peers_.end()) {
+  if (const auto found = peers_.find(hello.from.rank); found != peers_.end()) {
     const Peer& peer = found->second;
     view.state = peer.state;
     view.calls = peer.dial && peer.dial->calls();
     view.incarnation = peer.incarnation;
   }
-  const LinkVerdict verdict = judge_hello(*arrival.hello, view);
-  if (verdict != LinkVerdict::kPark && verdict != LinkVerdict::kAccept) ++counts_.refused;
-  // The launcher starts a rank anew once the former process is gone.
-  if (verdict == LinkVerdict::kPark && view.incarnation &&
-      *view.incarnation != arrival.hello->incarnation)
-    lose(found->second, LossCause::kReplaced, arrival.hello->from.text(), later);
+  const LinkVerdict verdict = judge_hello(hello, view);
+  if (verdict != LinkVerdict::kAccept) ++counts_.refused;
   return verdict;
-}
-
-// Erases the arrival where it becomes a link; no other.
-void Mesh::answer(Arrivals::iterator arrival) {
-  const LinkVerdict verdict = judge(*arrival);
-  if (verdict == LinkVerdict::kPark) return park(arrival);
-  if (verdict != LinkVerdict::kAccept) return refuse(*arrival, verdict);
-  const Arrival taken = std::move(*arrival);
-  arrivals_.erase(arrival);
-  taken.connection->set_sink(link(taken.hello->epoch, taken.hello->from, taken.hello->incarnation,
-                                  taken.connection, true, taken.hold));
-}
-
-// A rank has one place; who came first may be gone without a trace.
-void Mesh::park(Arrivals::iterator arrival) {
-  for (Arrival& other : arrivals_) {
-    if (&other == &*arrival || other.ends || !other.hello) continue;
-    if (other.hello->from.rank == arrival->hello->from.rank) refuse(other, LinkVerdict::kTie);
-  }
-}
-
-void Mesh::refuse(Arrival& arrival, LinkVerdict verdict) {
-  arrival.ends = true;
-  arrival.connection->send(encode_refusal(verdict, epoch()))
-      .then(home(),
-            [connection = arrival.connection](Result<void>) { connection->abandon("refused"); })
-      .ignore();
 }
 
 FrameSink Mesh::link(std::uint32_t epoch, const PeerName& name, const Incarnation& incarnation,
@@ -210,10 +186,10 @@ FrameSink Mesh::link(std::uint32_t epoch, const PeerName& name, const Incarnatio
               self->take_link_end(rank, connection, *end);
             })
       .ignore();
-  auto inbox = make_ref<Inbox>(
-      name.rank, sinks_, home(), options_.most_stashed, [connection](const Error& error) {
-        connection->abandon(error.message(), EndCause::kProtocolError);
-      });
+  auto inbox = make_ref<Inbox>(name.rank, sinks_, home(), options_.most_stashed,
+                               [connection](const Error& error) {
+                                 connection->abandon(error.message(), EndCause::kProtocolError);
+                               });
   Later later;
   MutexLock lock(mutex_);
   Peer& peer = peer_of(name.rank);
@@ -233,9 +209,11 @@ FrameSink Mesh::link(std::uint32_t epoch, const PeerName& name, const Incarnatio
   for (Outgoing& outgoing : peer.waiting) {
     later.add([went = connection->send(std::move(outgoing.frame)),
                sent = std::move(outgoing.sent)]() mutable {
-      went.then(inline_executor(), [sent = std::move(sent)](Result<void> result) mutable {
-            sent.set(std::move(result));
-          }).ignore();
+      went.then(inline_executor(),
+                [sent = std::move(sent)](Result<void> result) mutable {
+                  sent.set(std::move(result));
+                })
+          .ignore();
     });
   }
   peer.waiting.clear();
@@ -265,8 +243,7 @@ void Mesh::take_link_end(std::uint32_t rank, const Ref<Connection>& connection,
   MutexLock lock(mutex_);
   const auto found = peers_.find(rank);
   if (found == peers_.end() || found->second.connection != connection) return;
-  const bool orderly =
-      end.cause == EndCause::kClosedThere || end.cause == EndCause::kClosedHere;
+  const bool orderly = end.cause == EndCause::kClosedThere || end.cause == EndCause::kClosedHere;
   if (orderly) return end_peer(found->second, end.words, later);
   lose(found->second, cause_of(end.cause), end.words, later);
 }
@@ -274,8 +251,7 @@ void Mesh::take_link_end(std::uint32_t rank, const Ref<Connection>& connection,
 void Mesh::lose(Peer& peer, LossCause cause, const std::string& words, Later& later) {
   if (!may_move(peer.state, PeerState::kLost)) return;
   peer.loss = {peer.name, cause, words};
-  for (auto& watcher : peer.watchers)
-    later.set(std::move(watcher), Result<PeerLoss>(*peer.loss));
+  for (auto& watcher : peer.watchers) later.set(std::move(watcher), Result<PeerLoss>(*peer.loss));
   leave(peer, PeerState::kLost, peer.loss->error(), later);
 }
 

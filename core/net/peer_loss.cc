@@ -12,8 +12,6 @@ std::string_view to_string(LossCause cause) {
       return "nothing listens where it did";
     case LossCause::kHeldLost:
       return "it holds this process for lost";
-    case LossCause::kReplaced:
-      return "another process has come in its place";
     case LossCause::kDeclared:
       return "it was declared lost";
   }

@@ -16,7 +16,6 @@ enum class LossCause : std::uint8_t {
   kProtocolError,  // it sent what is no frame, or has no place
   kSilentDoor,     // nothing listens where it did
   kHeldLost,       // it holds this process for lost
-  kReplaced,       // a later incarnation of the rank has come
   kDeclared,       // declare_lost()
 };
 std::string_view to_string(LossCause cause);

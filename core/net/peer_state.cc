@@ -26,7 +26,7 @@ bool is_foreign(const LinkHello& hello, const HelloView& view) {
 LinkVerdict judge_hello(const LinkHello& hello, const HelloView& view) {
   if (is_foreign(hello, view)) return LinkVerdict::kForeign;
   if (hello.epoch < view.epoch) return LinkVerdict::kStale;
-  if (hello.epoch > view.epoch) return LinkVerdict::kPark;
+  if (hello.epoch > view.epoch) return LinkVerdict::kEarly;
   if (view.incarnation && *view.incarnation != hello.incarnation) return LinkVerdict::kReplaced;
   switch (view.state) {
     case PeerState::kUnlinked:

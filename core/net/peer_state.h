@@ -29,13 +29,13 @@ struct HelloView {
   std::uint32_t size = 0;
   std::uint32_t epoch = 0;
   std::string_view job = {};
-  PeerState state = PeerState::kUnlinked;            // of the rank that the hello names
-  bool calls = false;                                // a hello to it is, or may be, under way
-  std::optional<Incarnation> incarnation = {};       // of that rank in this epoch, once known
-  std::optional<Identity> proved = {};               // by the handshake, over TCP
+  PeerState state = PeerState::kUnlinked;       // of the rank that the hello names
+  bool calls = false;                           // a hello to it is, or may be, under way
+  std::optional<Incarnation> incarnation = {};  // of that rank in this epoch, once known
+  std::optional<Identity> proved = {};          // by the handshake, over TCP
 };
 
-// Of a job and a process that this one could link to at all: what the rest of a view is about.
+// Whether a hello is of another job, or of a process that has no link to this one.
 bool is_foreign(const LinkHello& hello, const HelloView& view);
 LinkVerdict judge_hello(const LinkHello& hello, const HelloView& view);
 

@@ -80,8 +80,7 @@ TEST(InboxTest, AChannelsOwnSinkComesBeforeItsKinds) {
 TEST(InboxTest, BeyondTheLimitItsCallerWaitsUntilThereIsRoom) {
   Simulation sim(1);  // IN-2
   Fixture fixture(sim);
-  for (std::uint64_t i = 0; i < 10; ++i)
-    EXPECT_FALSE(fixture.inbox->take(numbered(1, i)).valid());
+  for (std::uint64_t i = 0; i < 10; ++i) EXPECT_FALSE(fixture.inbox->take(numbered(1, i)).valid());
   const Future<void> room = fixture.inbox->take(numbered(1, 10));
   ASSERT_TRUE(room.valid());
   EXPECT_FALSE(room.ready());
@@ -99,7 +98,9 @@ TEST(InboxTest, ASinkThatTakesItsTimeHoldsUpItsOwnLaneAlone) {
       EXPECT_EQ(running++, 0);
       fixture.came[1].push_back(frame.header.sequence);
       const TimePoint until = sim.now() + std::chrono::microseconds(sim.below(20));
-      return sleep_until(until, sim.timers()).then(sim.executor(), [&](Result<void>) { --running; });
+      return sleep_until(until, sim.timers()).then(sim.executor(), [&](Result<void>) {
+        --running;
+      });
     });
     fixture.table.set({kKind, 2}, fixture.keep());
     std::vector<std::uint64_t> all;
@@ -127,9 +128,8 @@ TEST(InboxTest, ASinksErrorClosesItAndIsReportedOnce) {
       const Error error(ErrorCode::kInvalidArgument, "no place");
       if (!late) return error;
       return sleep_until(sim.now() + std::chrono::milliseconds(1), sim.timers())
-          .then(sim.executor(), [error](Result<void>) -> Result<void> {
-            return std::unexpected(error);
-          });
+          .then(sim.executor(),
+                [error](Result<void>) -> Result<void> { return std::unexpected(error); });
     });
     EXPECT_FALSE(fixture.inbox->take(numbered(1, 0)).valid());
     EXPECT_FALSE(fixture.inbox->take(numbered(1, 1)).valid());
@@ -146,8 +146,7 @@ TEST(InboxTest, ClosingDropsWhatWaitsAndItsCallerWaitsNoMore) {
   Fixture fixture(sim);
   std::optional<Promise<void>> held{std::in_place};
   fixture.table.set({kKind, 1}, [&](std::uint32_t, const Frame&) { return held->future(); });
-  for (std::uint64_t i = 0; i < 11; ++i)
-    EXPECT_FALSE(fixture.inbox->take(numbered(1, i)).valid());
+  for (std::uint64_t i = 0; i < 11; ++i) EXPECT_FALSE(fixture.inbox->take(numbered(1, i)).valid());
   const Future<void> room = fixture.inbox->take(numbered(1, 11));
   fixture.inbox->close();
   EXPECT_TRUE(room.ready());

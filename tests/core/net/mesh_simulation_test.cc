@@ -28,10 +28,7 @@ constexpr std::uint64_t kChannels = 3;
 class RandomJob {
  public:
   RandomJob(Simulation& sim, std::uint32_t size, bool with_cuts)
-      : sim_(sim),
-        job_(sim, size, faults(sim, with_cuts)),
-        with_cuts_(with_cuts),
-        closed_(size) {
+      : sim_(sim), job_(sim, size, faults(sim, with_cuts)), with_cuts_(with_cuts), closed_(size) {
     for (std::uint32_t rank = 0; rank < size; ++rank) {
       MeshOptions options = job_.options(rank);
       options.most_stashed = 2000;

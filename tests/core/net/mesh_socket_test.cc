@@ -30,8 +30,8 @@ class MeshSocketTest : public ::testing::TestWithParam<const char*> {
  protected:
   MeshSocketTest() {
     for (std::uint32_t i = 0; i < kLoops; ++i) {
-      loops.push_back(
-          std::make_unique<EventLoopThread>(create_uv_event_loop().value(), "mesh" + std::to_string(i)));
+      loops.push_back(std::make_unique<EventLoopThread>(create_uv_event_loop().value(),
+                                                        "mesh" + std::to_string(i)));
       transports.push_back(make_socket_transport(loops.back()->loop()));
     }
     store = std::make_unique<LocalKeyValueStore>(loops[0]->loop().timers());
@@ -89,12 +89,13 @@ TEST_P(MeshSocketTest, EachOfSixteenTalksWithEachAndAllEnd) {
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
     Received& mine = received[rank];
     futures.push_back(mine.all.future());
-    meshes[rank]->set_sink({kKind}, [&mine](std::uint32_t from, const Frame& frame) -> Future<void> {
-      EXPECT_EQ(frame.header.sequence, mine.next[from]++);  // ME-1
-      EXPECT_EQ(frame.payload.size(), frame.header.sequence * 3000);
-      if (++mine.count == kRanks * kFrames) mine.all.set_value();
-      return {};
-    });
+    meshes[rank]->set_sink({kKind},
+                           [&mine](std::uint32_t from, const Frame& frame) -> Future<void> {
+                             EXPECT_EQ(frame.header.sequence, mine.next[from]++);  // ME-1
+                             EXPECT_EQ(frame.payload.size(), frame.header.sequence * 3000);
+                             if (++mine.count == kRanks * kFrames) mine.all.set_value();
+                             return {};
+                           });
     futures.push_back(meshes[rank]->start(address(rank)));
   }
   for (std::uint64_t i = 0; i < kFrames; ++i) {
@@ -120,12 +121,13 @@ TEST_P(MeshSocketTest, AnEpochThatAllEnterHasLinksOfItsOwn) {
   std::vector<Future<void>> futures;
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
     futures.push_back(arrivals[rank].future());
-    meshes[rank]->set_sink({kKind, 1}, [&, rank](std::uint32_t, const Frame& frame) -> Future<void> {
-      EXPECT_EQ(frame.header.epoch, 1u);  // ME-4
-      ++came;
-      arrivals[rank].set_value();
-      return {};
-    });
+    meshes[rank]->set_sink({kKind, 1},
+                           [&, rank](std::uint32_t, const Frame& frame) -> Future<void> {
+                             EXPECT_EQ(frame.header.epoch, 1u);  // ME-4
+                             ++came;
+                             arrivals[rank].set_value();
+                             return {};
+                           });
     futures.push_back(meshes[rank]->start(address(rank)));
   }
   for (std::uint32_t rank = 0; rank < kRanks; ++rank)
@@ -135,8 +137,7 @@ TEST_P(MeshSocketTest, AnEpochThatAllEnterHasLinksOfItsOwn) {
   wait_all(started);
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
     futures.push_back(meshes[rank]->set_epoch(1));
-    futures.push_back(
-        meshes[rank]->send((rank + 1) % kRanks, {{.kind = kKind, .channel = 1}, {}}));
+    futures.push_back(meshes[rank]->send((rank + 1) % kRanks, {{.kind = kKind, .channel = 1}, {}}));
   }
   wait_all(futures);
   EXPECT_EQ(came.load(), static_cast<int>(kRanks));
