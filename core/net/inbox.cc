@@ -49,7 +49,7 @@ void Inbox::hold(Lane& lane, Frame frame) {
   lane.waiting.push_back(std::move(frame));
 }
 
-Frame Inbox::release(Lane& lane) {
+Frame Inbox::take_first(Lane& lane) {
   Frame frame = std::move(lane.waiting.front());
   lane.waiting.pop_front();
   held_ -= bytes_of(frame);
@@ -94,7 +94,7 @@ void Inbox::run(Lanes::iterator lane) {
       drop_waiting(lane->second);
       break;
     }
-    if (!give(*sink, lane, release(lane->second))) return;
+    if (!give(*sink, lane, take_first(lane->second))) return;
   }
   lanes_.erase(lane);
 }

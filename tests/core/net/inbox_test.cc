@@ -108,7 +108,9 @@ TEST(InboxTest, ASinkThatTakesItsTimeHoldsUpItsOwnLaneAlone) {
       all.push_back(i);
       for (const std::uint64_t channel : {1, 2}) {
         const Future<void> room = fixture.inbox->take(numbered(channel, i));
-        if (room.valid()) EXPECT_TRUE(sim.run(room).has_value());
+        if (room.valid()) {
+          EXPECT_TRUE(sim.run(room).has_value());
+        }
       }
       EXPECT_LE(fixture.inbox->held_bytes(), kLimit + kHeaderBytes);
     }

@@ -18,7 +18,7 @@ LinkHello example() {
 bool is_hello(const Frame& frame) { return read_hello(frame).has_value(); }
 
 TEST(LinkHelloTest, WhatIsEncodedIsRead) {
-  for (const std::string job : {std::string(), std::string("j"), std::string(255, 'x')}) {
+  for (const std::string& job : {std::string(), std::string("j"), std::string(255, 'x')}) {
     LinkHello hello = example();
     hello.job = job;
     hello.from.host = std::string(255, 'h');
