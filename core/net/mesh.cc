@@ -63,6 +63,11 @@ Mesh::Peer& Mesh::peer_of(std::uint32_t rank) {
   return peers_.try_emplace(rank, Peer{.name = {.rank = rank}}).first->second;
 }
 
+void Mesh::step(Peer& peer, PeerState to) {
+  MILLRACE_CHECK(may_move(peer.state, to), "a peer takes no such step");
+  peer.state = to;
+}
+
 std::optional<Error> Mesh::refusal(std::uint32_t rank) const {
   if (closing()) return closed_error();
   if (state_ == State::kMade)
@@ -98,7 +103,7 @@ Future<void> Mesh::send(std::uint32_t rank, Frame frame) {
     case PeerState::kLost:
       return *peer.end;
     case PeerState::kUnlinked:
-      peer.state = PeerState::kDialling;
+      step(peer, PeerState::kDialling);
       post(home(), [self = self(), rank] { self->begin_dial(rank); });
       break;
     case PeerState::kDialling:
@@ -122,9 +127,11 @@ Future<void> Mesh::queue(Outgoings& line, std::size_t& bytes, std::uint32_t rank
 Inbox& Mesh::own_inbox(std::uint32_t epoch) {
   if (!own_inbox_.inbox || own_inbox_.epoch != epoch) {
     close_own_inbox();
-    const auto refuse = [this](const Error& error) {
+    const auto refuse = [this, epoch](const Error& error) {
       MILLRACE_LOG(kError, "core", "a process's own frame has no place: " + error.to_string());
-      post(home(), [self = self()] { self->close_own_inbox(); });
+      post(home(), [self = self(), epoch] {
+        if (self->own_inbox_.epoch == epoch) self->close_own_inbox();
+      });
     };
     own_inbox_ = {epoch,
                   make_ref<Inbox>(options_.rank, sinks_, home(), options_.most_stashed, refuse)};

@@ -40,7 +40,7 @@ namespace millrace::net {
 struct MeshOptions {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
-  Incarnation incarnation = {};  // draw_random(), once in the life of a process
+  Incarnation incarnation = {};  // draw_random(), for this mesh alone
   std::string job = {};
   std::string host = {};
   std::int32_t pid = 0;
@@ -156,6 +156,7 @@ class Mesh final : public RefCounted {
   bool closing() const MILLRACE_REQUIRES(mutex_) { return state_ >= State::kClosing; }
   SharedHold hold() { return std::make_shared<Scope::Hold>(scope_.hold()); }
   Peer& peer_of(std::uint32_t rank) MILLRACE_REQUIRES(mutex_);
+  static void step(Peer& peer, PeerState to);
 
   // mesh.cc: what users send and get.
   std::optional<Error> refusal(std::uint32_t rank) const MILLRACE_REQUIRES(mutex_);

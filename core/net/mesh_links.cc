@@ -85,7 +85,7 @@ void Mesh::take_dial_end(std::uint32_t rank, const Ref<Dial>& dial, const DialEn
     case DialEnd::Kind::kAbandoned:
       break;
   }
-  peer.state = PeerState::kUnlinked;
+  step(peer, PeerState::kUnlinked);
   fail_all(peer.waiting, peer.waiting_bytes,
            end.error.with_context("linking to " + peer.name.text()), later);
 }
@@ -200,7 +200,7 @@ FrameSink Mesh::link(std::uint32_t epoch, const PeerName& name, const Incarnatio
   connection->set_error_of_end(error_of_end(name));
   connection->set_limits(options_.max_payload, options_.most_queued + kOwnFramesBytes);
   if (peer.dial) later.add([dial = std::exchange(peer.dial, {})] { dial->abandon(); });
-  peer.state = PeerState::kLinked;
+  step(peer, PeerState::kLinked);
   peer.name = name;
   peer.incarnation = incarnation;
   peer.connection = connection;
@@ -263,7 +263,7 @@ void Mesh::end_peer(Peer& peer, const std::string& words, Later& later) {
 }
 
 void Mesh::leave(Peer& peer, PeerState to, const Error& why, Later& later) {
-  peer.state = to;
+  step(peer, to);
   peer.end = why;
   peer.watchers.clear();
   fail_all(peer.waiting, peer.waiting_bytes, why, later);
