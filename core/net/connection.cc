@@ -149,14 +149,10 @@ void Connection::write() {
     }
     if (*taken == 0) {
       waits_writable_ = true;
-      stream_->wait_writable()
-          .then(home_,
-                [self = self()](const Result<unsigned>& found) {
-                  self->waits_writable_ = false;
-                  if (!found) return self->finish(EndCause::kReset, found.error().message());
-                  self->write();
-                })
-          .ignore();
+      when_ready(stream_->wait_writable(), [this] {
+        waits_writable_ = false;
+        write();
+      });
       return;
     }
     written_ += *taken;
@@ -189,19 +185,19 @@ void Connection::read() {
   }
   if (answers) write();
   if (next == Next::kRead) return post(home_, [self = self()] { self->read(); });
-  if (next == Next::kWait && stream_) wait_to_read();
+  if (next != Next::kWait || !stream_) return;
+  drained_ = false;
+  when_ready(stream_->wait_readable(), [this] { read(); });
 }
 
-// A transport completes its waits on the home executor: what has come is read in the same turn.
-void Connection::wait_to_read() {
-  drained_ = false;
-  const Future<unsigned> readable = stream_->wait_readable();
-  Executor& executor = readable.ready() ? home_ : inline_executor();
-  readable
+// A transport completes its waits on the home executor: work goes on in the same turn.
+void Connection::when_ready(const Future<unsigned>& ready, std::function<void()> work) {
+  Executor& executor = ready.ready() ? home_ : inline_executor();
+  ready
       .then(executor,
-            [self = self()](const Result<unsigned>& found) {
+            [self = self(), work = std::move(work)](const Result<unsigned>& found) {
               if (!found) return self->finish(EndCause::kReset, found.error().message());
-              self->read();
+              work();
             })
       .ignore();
 }

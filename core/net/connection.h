@@ -121,7 +121,7 @@ class Connection final : public RefCounted {
   void post_write() MILLRACE_REQUIRES(mutex_);
   void write();
   void read();
-  void wait_to_read();
+  void when_ready(const Future<unsigned>& ready, std::function<void()> work);
   Next read_some();
   bool parse();
   bool take(Frame frame);
