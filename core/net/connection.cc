@@ -1,6 +1,7 @@
 #include "millrace/core/net/connection.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "millrace/core/base/check.h"
@@ -69,7 +70,7 @@ void Connection::move(State to) {
 }
 
 void Connection::start(FrameSink sink) {
-  sink_ = std::move(sink);
+  set_sink(std::move(sink));
   post(home_, [self = self()] { self->read(); });
 }
 
@@ -80,13 +81,22 @@ void Connection::set_limits(std::size_t max_payload, std::size_t most_queued) {
   most_queued_ = most_queued;
 }
 
-void Connection::set_sink(FrameSink sink) { sink_ = std::move(sink); }
+void Connection::set_sink(FrameSink sink) {
+  sink_ = std::make_shared<const FrameSink>(std::move(sink));
+}
+
+void Connection::set_error_of_end(ErrorOfEnd error_of_end) {
+  MutexLock lock(mutex_);
+  error_of_end_ = std::move(error_of_end);
+}
+
+Error Connection::error_of(const ConnectionEnd& end) const {
+  return error_of_end_ ? error_of_end_(end) : end.error(peer_);
+}
 
 Future<void> Connection::send(Frame frame) {
   MutexLock lock(mutex_);
-  if (state_ == State::kEnded) return end_->error(peer_);
-  if (state_ != State::kOpen)
-    return fail(ErrorCode::kUnavailable, "the connection to " + peer_.address + " is closing");
+  if (state_ != State::kOpen) return error_of(*end_);
   const std::size_t bytes = kHeaderBytes + frame.payload.size();
   if (!queue_.empty() && bytes > most_queued_ - std::min(queued_, most_queued_)) {
     return fail(ErrorCode::kResourceExhausted,
@@ -105,6 +115,7 @@ Future<void> Connection::push(Frame frame) {
 }
 
 void Connection::post_write() {
+  if (reader_ == std::this_thread::get_id()) return;  // read() writes before it returns
   if (std::exchange(write_posted_, true)) return;
   post(home_, [self = self()] { self->write(); });
 }
@@ -138,14 +149,10 @@ void Connection::write() {
     }
     if (*taken == 0) {
       waits_writable_ = true;
-      stream_->wait_writable()
-          .then(home_,
-                [self = self()](const Result<unsigned>& found) {
-                  self->waits_writable_ = false;
-                  if (!found) return self->finish(EndCause::kReset, found.error().message());
-                  self->write();
-                })
-          .ignore();
+      when_ready(stream_->wait_writable(), [this] {
+        waits_writable_ = false;
+        write();
+      });
       return;
     }
     written_ += *taken;
@@ -163,42 +170,60 @@ void Connection::write() {
 }
 
 void Connection::read() {
-  for (int i = 0; i < kReadsInARow; ++i) {
-    if (!stream_ || !parse() || !read_some()) return;
+  {
+    MutexLock lock(mutex_);
+    reader_ = std::this_thread::get_id();
   }
-  post(home_, [self = self()] { self->read(); });
+  Next next = Next::kRead;
+  for (int i = 0; next == Next::kRead && i < kReadsInARow; ++i)
+    next = stream_ && parse() ? read_some() : Next::kStop;
+  bool answers = false;
+  {
+    MutexLock lock(mutex_);
+    reader_ = {};
+    answers = !queue_.empty();
+  }
+  if (answers) write();
+  if (next == Next::kRead) return post(home_, [self = self()] { self->read(); });
+  if (next != Next::kWait || !stream_) return;
+  drained_ = false;
+  when_ready(stream_->wait_readable(), [this] { read(); });
 }
 
-// False: nothing can be read now; read() is called again, or the connection has ended.
-bool Connection::read_some() {
+// A transport completes its waits on the home executor: work goes on in the same turn.
+void Connection::when_ready(const Future<unsigned>& ready, std::function<void()> work) {
+  Executor& executor = ready.ready() ? home_ : inline_executor();
+  ready
+      .then(executor,
+            [self = self(), work = std::move(work)](const Result<unsigned>& found) {
+              if (!found) return self->finish(EndCause::kReset, found.error().message());
+              work();
+            })
+      .ignore();
+}
+
+Connection::Next Connection::read_some() {
+  if (drained_) return Next::kWait;
   buffer_.resize(kReadBytes);
   const std::size_t most = std::min(buffer_.size(), may_read_.value_or(kReadBytes));
   if (most == 0) {
     finish(EndCause::kProtocolError, "it says more than a stranger may");
-    return false;
+    return Next::kStop;
   }
   const auto got = stream_->try_read(std::span(buffer_).first(most));
   if (!got) {
     finish(EndCause::kReset, got.error().message());
-    return false;
+    return Next::kStop;
   }
-  if (!*got) {
-    stream_->wait_readable()
-        .then(home_,
-              [self = self()](const Result<unsigned>& found) {
-                if (!found) return self->finish(EndCause::kReset, found.error().message());
-                self->read();
-              })
-        .ignore();
-    return false;
-  }
+  if (!*got) return Next::kWait;
   if (**got == 0) {
     finish(EndCause::kReset, parser_.between_frames() ? "" : "in the middle of a frame");
-    return false;
+    return Next::kStop;
   }
   if (may_read_) *may_read_ -= **got;
   unread_ = std::span(buffer_).first(**got);
-  return true;
+  drained_ = **got < most;
+  return Next::kRead;
 }
 
 // Gives frames of what was read to the sink. False: the sink is busy, or the connection has ended.
@@ -224,8 +249,8 @@ bool Connection::take(Frame frame) {
     finish(EndCause::kProtocolError, "a frame came after the goodbye");
     return false;
   }
-  const FrameSink sink = sink_;  // which may set another
-  const Future<void> taken = sink(std::move(frame));
+  const auto sink = sink_;  // which may set another
+  const Future<void> taken = (*sink)(std::move(frame));
   if (!stream_) return false;
   if (!taken.valid()) return true;
   if (taken.ready() && taken.result()) return true;
@@ -242,6 +267,7 @@ bool Connection::take(Frame frame) {
 void Connection::take_goodbye(const Frame& frame) {
   const std::span<const std::byte> words = frame.payload;
   const std::span<const std::byte> kept = words.first(std::min(words.size(), kMostWords));
+  std::string text(reinterpret_cast<const char*>(kept.data()), kept.size());
   const bool answer = frame.header.kind == FrameKind::kGoodbyeAnswer;
   bool in_place = true, all_sent = false;
   {
@@ -249,13 +275,14 @@ void Connection::take_goodbye(const Frame& frame) {
     in_place = !other_left_ && (state_ == State::kLeaving || (state_ == State::kOpen && !answer));
     if (in_place && state_ == State::kOpen) {
       move(State::kAnswering);
+      end_ = {EndCause::kClosedThere, text};
       push({{.kind = FrameKind::kGoodbyeAnswer}, {}}).ignore();
     }
     all_sent = queue_.empty();
   }
   if (!in_place) return finish(EndCause::kProtocolError, "a goodbye came that has no place");
   other_left_ = true;
-  last_words_.assign(reinterpret_cast<const char*>(kept.data()), kept.size());
+  last_words_ = std::move(text);
   if (all_sent) finish(EndCause::kReset, {});  // the other end has heard it all: see finish()
 }
 
@@ -264,6 +291,7 @@ Future<void> Connection::close(std::string_view words) {
     MutexLock lock(mutex_);
     if (state_ == State::kOpen) {
       move(State::kLeaving);
+      end_ = {EndCause::kClosedHere, std::string(words)};
       push({{.kind = FrameKind::kGoodbye}, bytes_of(words.substr(0, kMostWords))}).ignore();
       post(home_, [self = self()] {
         if (!self->stream_) return;
@@ -284,9 +312,10 @@ void Connection::finish(EndCause cause, std::string words) {
   if (!stream_) return;
   const Ref<Connection> keep = self();
   stream_.reset();
-  FrameSink sink = std::exchange(sink_, {});
+  auto sink = std::exchange(sink_, {});
   ConnectionEnd end{cause, std::move(words)};
   Queue unsent;
+  std::optional<Error> error;
   {
     MutexLock lock(mutex_);
     if (cause == EndCause::kReset && other_left_) {  // whose goodbye was heard has not been lost
@@ -295,12 +324,12 @@ void Connection::finish(EndCause cause, std::string words) {
     }
     move(State::kEnded);
     end_ = end;
+    error = error_of(end);
     unsent.swap(queue_);
     queued_ = 0;
   }
   if (farewell_timer_) timers_.cancel(*farewell_timer_);
-  const Error error = end.error(peer_);
-  for (Outgoing& outgoing : unsent) outgoing.sent.set_error(error);
+  for (Outgoing& outgoing : unsent) outgoing.sent.set_error(*error);
   sink = nullptr;
   promise_.set(std::move(end));
 }

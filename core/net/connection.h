@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "millrace/core/async/future.h"
 #include "millrace/core/base/mutex.h"
@@ -56,6 +57,10 @@ struct ConnectionOptions {
 // it returns is complete (an error abandons the connection); an empty future: at once.
 using FrameSink = std::function<Future<void>(Frame)>;
 
+// The error for what waited for the connection, in place of ConnectionEnd::error(). Called under a
+// lock, on any thread: it makes an error and calls nothing.
+using ErrorOfEnd = std::function<Error(const ConnectionEnd&)>;
+
 // States: see State. Thread-safety: thread-safe, but start() and set_...() are confined to home.
 class Connection final : public RefCounted {
  public:
@@ -66,9 +71,10 @@ class Connection final : public RefCounted {
   void start(FrameSink sink);
   // For headers from now on, and no limit of bytes in all: after a handshake.
   void set_limits(std::size_t max_payload, std::size_t most_queued);
-  // In the sink or before start(). The sink that runs ends after its call.
+  // The sink that runs ends after its call.
   void set_sink(FrameSink sink);
   void set_identity(const Identity& identity) { identity_ = identity; }
+  void set_error_of_end(ErrorOfEnd error_of_end);
 
   // kUnavailable after close() and after the end; kResourceExhausted if so much waits already
   // (await earlier sends). A frame that was accepted is not withdrawn.
@@ -90,6 +96,12 @@ class Connection final : public RefCounted {
     kAnswering,  // goodbye came, the answer is queued -> kEnded
     kEnded,      // final
   };
+  // After a part of the stream was read, or was not.
+  enum class Next : std::uint8_t {
+    kRead,  // there may be more
+    kWait,  // until there is
+    kStop,  // the sink is busy, or the connection has ended
+  };
   struct Outgoing {
     HeaderBytes header;
     Bytes payload;
@@ -105,10 +117,12 @@ class Connection final : public RefCounted {
   Ref<Connection> self() { return Ref<Connection>::share(this); }
   void move(State to) MILLRACE_REQUIRES(mutex_);
   Future<void> push(Frame frame) MILLRACE_REQUIRES(mutex_);
+  Error error_of(const ConnectionEnd& end) const MILLRACE_REQUIRES(mutex_);
   void post_write() MILLRACE_REQUIRES(mutex_);
   void write();
   void read();
-  bool read_some();
+  void when_ready(const Future<unsigned>& ready, std::function<void()> work);
+  Next read_some();
   bool parse();
   bool take(Frame frame);
   void take_goodbye(const Frame& frame);
@@ -122,12 +136,13 @@ class Connection final : public RefCounted {
   // Confined to home.
   std::unique_ptr<ByteStream> stream_;  // until the end
   FrameParser parser_;
-  FrameSink sink_;
+  std::shared_ptr<const FrameSink> sink_;
   std::optional<std::size_t> may_read_;
   const Duration farewell_;
   Bytes buffer_;
   std::span<const std::byte> unread_;  // of the buffer
   std::size_t written_ = 0;            // of the first in the queue
+  bool drained_ = false;               // the last read took less than it could
   bool waits_writable_ = false;
   bool write_failed_ = false;
   bool other_left_ = false;  // its goodbye has come, or its answer to ours
@@ -140,7 +155,9 @@ class Connection final : public RefCounted {
   std::size_t queued_ MILLRACE_GUARDED_BY(mutex_) = 0;
   std::size_t most_queued_ MILLRACE_GUARDED_BY(mutex_);
   bool write_posted_ MILLRACE_GUARDED_BY(mutex_) = false;
-  std::optional<ConnectionEnd> end_ MILLRACE_GUARDED_BY(mutex_);  // of kEnded
+  std::thread::id reader_ MILLRACE_GUARDED_BY(mutex_);            // the thread that is in read()
+  std::optional<ConnectionEnd> end_ MILLRACE_GUARDED_BY(mutex_);  // of kAnswering and kEnded
+  ErrorOfEnd error_of_end_ MILLRACE_GUARDED_BY(mutex_);
 
   Promise<ConnectionEnd> promise_;
   const Future<ConnectionEnd> ended_ = promise_.future();

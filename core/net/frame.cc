@@ -11,6 +11,7 @@ namespace millrace::net {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x3146524d;  // "MRF1"
+constexpr std::size_t kMostAhead = 16;        // times of the bytes that have come
 
 std::unexpected<Error> fault(ErrorCode code, FrameFault what, const std::string& words) {
   return std::unexpected(Error(code, "reading a frame: " + words).with_detail(what));
@@ -84,6 +85,8 @@ Result<std::optional<Frame>> FrameParser::next(std::span<const std::byte>& bytes
   }
   Bytes& payload = frame_.payload;
   const std::size_t taken = std::min(bytes.size(), length_ - payload.size());
+  if (payload.capacity() < payload.size() + taken)
+    payload.reserve(std::min(length_, kMostAhead * (payload.size() + taken)));
   payload.insert(payload.end(), bytes.begin(), bytes.begin() + static_cast<long>(taken));
   bytes = bytes.subspan(taken);
   if (payload.size() < length_) return std::nullopt;

@@ -46,6 +46,9 @@ enum class FrameKind : std::uint8_t {
   kJobRefusal = 17,
   kJobAlive = 18,
   kJobFailure = 19,
+  kLinkHello = 24,
+  kLinkWelcome = 25,
+  kLinkRefusal = 26,
   kFirstOfUsers = 32,
 };
 
@@ -77,8 +80,8 @@ using HeaderBytes = std::array<std::byte, kHeaderBytes>;
 HeaderBytes encode_header(const FrameHeader& header, std::size_t payload_bytes);
 
 // Makes frames of bytes that come in arbitrary pieces. What it holds grows with the bytes that have
-// come, never with a length that a peer claims. After an error it gives that error for ever.
-// Thread-safety: external.
+// come (sixteen times as much at most), never with a length that a peer claims. After an error it
+// gives that error for ever. Thread-safety: external.
 class FrameParser {
  public:
   explicit FrameParser(std::size_t max_payload) : max_payload_(max_payload) {}

@@ -3,7 +3,8 @@
 // connection.h, frames over a stream; entrance.h, which lets connections in.
 //
 // All of it belongs to one executor, the home (a loop's thread), and is confined to it; all futures
-// complete there. What a transport makes is destroyed before its loop.
+// complete there, those of a stream never inside a call of the transport's. What a transport makes
+// is destroyed before its loop.
 #pragma once
 
 #include <sys/types.h>

@@ -24,8 +24,11 @@ struct SimNetwork::Pipe {
   bool reader_gone = false, ended = false, cut = false;
   std::optional<Promise<unsigned>> reads, writes;
 
-  static void wake(std::optional<Promise<unsigned>>& waiting) {
-    if (waiting) std::exchange(waiting, std::nullopt)->set(1u);
+  // Later: what waits may destroy the stream.
+  static void wake(Executor& executor, std::optional<Promise<unsigned>>& waiting) {
+    if (!waiting) return;
+    post(executor,
+         [promise = *std::exchange(waiting, std::nullopt)]() mutable { promise.set(1u); });
   }
   static void cancel(std::optional<Promise<unsigned>>& waiting) {
     if (waiting)
@@ -56,7 +59,7 @@ class SimNetwork::Link final : public RefCounted {
     pipe.under_way.pop_front();
     if (bytes.empty()) pipe.ended = true;
     pipe.arrived.insert(pipe.arrived.end(), bytes.begin(), bytes.end());
-    Pipe::wake(pipe.reads);
+    Pipe::wake(network.sim_.executor(), pipe.reads);
   }
   void lose(Pipe& pipe) {
     auto lost = std::exchange(pipe.under_way, {});
@@ -66,8 +69,8 @@ class SimNetwork::Link final : public RefCounted {
     for (Pipe& pipe : pipes) {
       pipe.cut = true;
       lose(pipe);
-      Pipe::wake(pipe.reads);
-      Pipe::wake(pipe.writes);
+      Pipe::wake(network.sim_.executor(), pipe.reads);
+      Pipe::wake(network.sim_.executor(), pipe.writes);
     }
   }
 
@@ -86,7 +89,7 @@ class SimStream final : public net::ByteStream {
   ~SimStream() override {
     in_.reader_gone = true;
     link_->lose(in_);
-    SimNetwork::Pipe::wake(in_.writes);
+    SimNetwork::Pipe::wake(link_->network.sim_.executor(), in_.writes);
     if (!out_.cut && !out_.reader_gone) link_->send(out_, {});
     SimNetwork::Pipe::cancel(in_.reads);
     SimNetwork::Pipe::cancel(out_.writes);
@@ -106,7 +109,7 @@ class SimStream final : public net::ByteStream {
     const auto end = in_.arrived.begin() + static_cast<long>(taken);
     std::copy(in_.arrived.begin(), end, into.begin());
     in_.arrived.erase(in_.arrived.begin(), end);
-    SimNetwork::Pipe::wake(in_.writes);
+    SimNetwork::Pipe::wake(link_->network.sim_.executor(), in_.writes);
     return taken;
   }
 

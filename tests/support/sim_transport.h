@@ -32,6 +32,9 @@ class SimNetwork {
   // Cuts every link that is there: what was under way is lost.
   void cut_all();
   void set_faults(const SimFaults& faults) { faults_ = faults; }
+  std::size_t links() const { return links_.size(); }  // of which an end is there
+  // Whether no link and no listener is left.
+  bool empty() const { return links_.empty() && listeners_.empty(); }
 
  private:
   friend class SimTransport;

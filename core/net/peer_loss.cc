@@ -1,0 +1,33 @@
+#include "millrace/core/net/peer_loss.h"
+
+namespace millrace::net {
+
+std::string_view to_string(LossCause cause) {
+  switch (cause) {
+    case LossCause::kReset:
+      return "its stream ended without a goodbye";
+    case LossCause::kProtocolError:
+      return "it sent what has no place";
+    case LossCause::kSilentDoor:
+      return "nothing listens where it did";
+    case LossCause::kHeldLost:
+      return "it holds this process for lost";
+    case LossCause::kDeclared:
+      return "it was declared lost";
+  }
+  return "it is not there";
+}
+
+Error PeerLoss::error() const {
+  std::string text = who.text() + " is lost: " + std::string(to_string(cause));
+  if (!words.empty()) text += ": " + words;
+  return Error(ErrorCode::kUnavailable, std::move(text)).with_detail(*this);
+}
+
+Error PeerEnded::error() const {
+  std::string text = who.text() + " has ended";
+  if (!words.empty()) text += ": " + words;
+  return Error(ErrorCode::kUnavailable, std::move(text)).with_detail(*this);
+}
+
+}  // namespace millrace::net
