@@ -94,15 +94,15 @@ TEST_F(LaunchedJobTest, FailureIsHeardAtOnceByWhoHasJoinedAndEndsTheirCalls) {
 }
 
 TEST_F(LaunchedJobTest, GoodbyeIsNoFailureAndNoSilence) {
-  const Outcome o = run({"-n", "2", "--silent-after", "0.2"},
-                        "$JOB meet; if [ $RANK = 0 ]; then sleep 1; fi; $JOB joined");
+  const Outcome o = run({"-n", "2", "--silent-after", "2"},
+                        "$JOB meet; if [ $RANK = 0 ]; then sleep 3; fi; $JOB joined");
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_THAT(o.err, IsEmpty());
   EXPECT_EQ(lines(o.out, "joined").size(), 2u);
 }
 
 TEST_F(LaunchedJobTest, BusyMainThreadIsNotSilent) {
-  const Outcome o = run({"-n", "1", "--silent-after", "1"}, "exec $JOB sleep 3");
+  const Outcome o = run({"-n", "1", "--silent-after", "2"}, "exec $JOB sleep 5");
   EXPECT_EQ(o.code, 0) << o.err;
 }
 
@@ -119,12 +119,12 @@ int wait_until_joined(Process& launch) {
 
 TEST_F(LaunchedJobTest, StoppedRankIsSuspectAndThenKilledAsSilent) {
   const auto launch =
-      start({"-n", "2", "--silent-after", "1", "--grace", "600"},
+      start({"-n", "2", "--silent-after", "3", "--grace", "600"},
             "if [ $RANK = 1 ]; then exec $JOB joined sleep 600; fi; exec $JOB failure");
   ::kill(wait_until_joined(*launch), SIGSTOP);
   const Outcome o = launch->wait();
   EXPECT_EQ(o.code, 128 + SIGKILL);
-  EXPECT_THAT(o.err, HasSubstr(") has given no sign of life for 0.5 s"));
+  EXPECT_THAT(o.err, HasSubstr(") has given no sign of life for 1.5 s"));
   EXPECT_THAT(o.err, HasSubstr("was silent, and killed"));
   EXPECT_THAT(lines(o.out, "heard 1 ").at(0), HasSubstr("was silent, and killed"));
 }
