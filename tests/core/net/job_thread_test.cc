@@ -48,7 +48,7 @@ void meet(const std::string& address, const std::optional<Secret>& secret) {
     ASSERT_FALSE(heard.has_value());
     EXPECT_EQ(*heard.error().detail<JobFailure>(), failure);
   }
-  EXPECT_TRUE(jobs[3]->job().failure().ready());
+  EXPECT_TRUE(wait_blocking(jobs[3]->job().failure()).has_value());
 }
 
 TEST(JobThreadTest, RanksMeetOverAUnixSocket) {
