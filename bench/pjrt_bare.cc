@@ -104,20 +104,6 @@ void Bare::await(abi::Event* event) const {
   call(destroy);
 }
 
-void Bare::look_at(abi::Event* event) const {
-  abi::EventIsReadyArgs asked;
-  asked.event = event;
-  call(asked);
-  if (asked.is_ready) {
-    abi::EventErrorArgs error;
-    error.event = event;
-    call(error);
-  }
-  abi::EventDestroyArgs destroy;
-  destroy.event = event;
-  call(destroy);
-}
-
 void Bare::await_ready(abi::Buffer* buffer) const {
   abi::BufferReadyEventArgs ready;
   ready.buffer = buffer;

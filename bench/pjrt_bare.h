@@ -65,8 +65,6 @@ class Bare : public BareClient {
   // And destroys it.
   void await(devices::pjrt::abi::Event* event) const;
   void await_ready(devices::pjrt::abi::Buffer* buffer) const;
-  // Whether it has come, and with which error; destroys it, without a wait.
-  void look_at(devices::pjrt::abi::Event* event) const;
   // An array of f32; waits until the plugin needs the bytes no longer.
   devices::pjrt::abi::Buffer* put(const void* data, std::int64_t elements,
                                   devices::HostBufferSemantics semantics) const;
@@ -74,6 +72,7 @@ class Bare : public BareClient {
   // copies nothing where the host can read the device's memory.
   void read(devices::pjrt::abi::Buffer* buffer, void* to, std::size_t bytes) const;
   void destroy(devices::pjrt::abi::Buffer* buffer) const;
+  // done: nullptr where the caller does not wait for it.
   devices::pjrt::abi::Buffer* execute(devices::pjrt::abi::Buffer* input,
                                       devices::pjrt::abi::Event** done) const;
   // Executes and awaits so many, one after the other.
