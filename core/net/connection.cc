@@ -13,11 +13,6 @@ constexpr std::size_t kReadBytes = std::size_t{64} << 10;
 constexpr int kReadsInARow = 16;  // then others of the home executor have their turn
 constexpr std::size_t kMostWords = 160;
 
-Bytes bytes_of(std::string_view text) {
-  const auto* from = reinterpret_cast<const std::byte*>(text.data());
-  return {from, from + text.size()};
-}
-
 }  // namespace
 
 std::string_view to_string(EndCause cause) {

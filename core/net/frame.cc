@@ -94,4 +94,25 @@ Result<std::optional<Frame>> FrameParser::next(std::span<const std::byte>& bytes
   return std::exchange(frame_, {});
 }
 
+bool has_only_words(const FrameHeader& header, std::size_t words) {
+  return header.flags == 0 && header.epoch == 0 && header.channel == 0 &&
+         std::ranges::all_of(std::span(header.words).subspan(words),
+                             [](std::uint64_t word) { return word == 0; });
+}
+
+Bytes bytes_of(std::string_view text) {
+  Bytes bytes;
+  append(bytes, text);
+  return bytes;
+}
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void append(Bytes& bytes, std::string_view text) {
+  const auto* const from = reinterpret_cast<const std::byte*>(text.data());
+  bytes.insert(bytes.end(), from, from + text.size());
+}
+
 }  // namespace millrace::net

@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/core/base/error.h"
@@ -103,6 +105,14 @@ class FrameParser {
   Frame frame_;
   std::optional<Error> failed_;
 };
+
+// For codecs: only the first words have a meaning, and neither flags, epoch nor channel.
+bool has_only_words(const FrameHeader& header, std::size_t words);
+
+// Texts, for payloads.
+Bytes bytes_of(std::string_view text);
+std::string text_of(std::span<const std::byte> bytes);
+void append(Bytes& bytes, std::string_view text);
 
 // Little-endian numbers, for payloads.
 template <class T>

@@ -7,7 +7,7 @@
 namespace millrace::net {
 namespace {
 
-std::size_t bytes_of(const Frame& frame) { return kHeaderBytes + frame.payload.size(); }
+std::size_t size_of(const Frame& frame) { return kHeaderBytes + frame.payload.size(); }
 
 }  // namespace
 
@@ -21,7 +21,7 @@ Future<void> Inbox::take(Frame frame) {
     ++dropped_;
     return {};
   }
-  if (state_ == State::kDraining && held_ + bytes_of(frame) > limit_) {
+  if (state_ == State::kDraining && held_ + size_of(frame) > limit_) {
     ++dropped_;
     return {};
   }
@@ -45,14 +45,14 @@ Future<void> Inbox::take(Frame frame) {
 }
 
 void Inbox::hold(Lane& lane, Frame frame) {
-  held_ += bytes_of(frame);
+  held_ += size_of(frame);
   lane.waiting.push_back(std::move(frame));
 }
 
 Frame Inbox::take_first(Lane& lane) {
   Frame frame = std::move(lane.waiting.front());
   lane.waiting.pop_front();
-  held_ -= bytes_of(frame);
+  held_ -= size_of(frame);
   return frame;
 }
 
@@ -130,7 +130,7 @@ void Inbox::fail(const Error& error) {
 }
 
 void Inbox::drop_waiting(Lane& lane) {
-  for (const Frame& frame : lane.waiting) held_ -= bytes_of(frame);
+  for (const Frame& frame : lane.waiting) held_ -= size_of(frame);
   dropped_ += lane.waiting.size();
   lane.waiting.clear();
 }

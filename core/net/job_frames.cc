@@ -1,7 +1,6 @@
 #include "millrace/core/net/job_frames.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <span>
@@ -19,22 +18,13 @@ std::unexpected<Error> malformed(const char* what) {
               "reading a frame of the job: " + std::string(what) + " has what no such frame has");
 }
 
-void append(Bytes& to, std::string_view text, std::size_t most) {
-  const auto* const from = reinterpret_cast<const std::byte*>(text.data());
-  to.insert(to.end(), from, from + std::min(text.size(), most));
-}
+// The text, or what of it fits.
+std::string_view cut(std::string_view text, std::size_t most) { return text.substr(0, most); }
 
-std::string text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-// What these frames have in common: no flags, epoch, channel or sequence; words from the given one
-// on are 0.
+// None of these frames has a sequence.
 bool is_plain(const Frame& frame, FrameKind kind, std::size_t words) {
-  const FrameHeader& h = frame.header;
-  return h.kind == kind && h.flags == 0 && h.epoch == 0 && h.channel == 0 && h.sequence == 0 &&
-         std::all_of(h.words.begin() + static_cast<long>(words), h.words.end(),
-                     [](std::uint64_t word) { return word == 0; });
+  return frame.header.kind == kind && frame.header.sequence == 0 &&
+         has_only_words(frame.header, words);
 }
 
 // A payload that begins with a host's name, whose length a word has.
@@ -73,11 +63,6 @@ std::string reason_text(const JobFailure& failure) {
 
 }  // namespace
 
-std::string to_string(const JobMember& member) {
-  return "rank " + std::to_string(member.rank) + " (host " + member.host + ", pid " +
-         std::to_string(member.pid) + ")";
-}
-
 Error to_error(const JobFailure& failure) {
   std::string text = "the job was asked to end";
   if (failure.reason != FailureReason::kAskedToEnd)
@@ -88,12 +73,12 @@ Error to_error(const JobFailure& failure) {
 
 Frame encode(const JoinRequest& request) {
   Frame frame{{.kind = FrameKind::kJobJoin}, {}};
-  const std::string_view host = std::string_view(request.member.host).substr(0, kMostHostBytes);
+  const std::string_view host = cut(request.member.host, kMostHostBytes);
   frame.header.words = {request.member.rank, request.ranks,
                         static_cast<std::uint64_t>(request.member.pid), host.size()};
   frame.payload.assign(request.incarnation.begin(), request.incarnation.end());
-  append(frame.payload, host, kMostHostBytes);
-  append(frame.payload, request.job, kMostJobBytes);
+  append(frame.payload, host);
+  append(frame.payload, cut(request.job, kMostJobBytes));
   return frame;
 }
 
@@ -133,13 +118,13 @@ Frame encode_refusal(const Error& error) {
   Frame frame{{.kind = FrameKind::kJobRefusal}, {}};
   frame.header.words[0] = static_cast<std::uint64_t>(error.code());
   if (const auto* const holder = error.detail<JobMember>()) {
-    const std::string_view host = std::string_view(holder->host).substr(0, kMostHostBytes);
+    const std::string_view host = cut(holder->host, kMostHostBytes);
     frame.header.words[1] = std::uint64_t{1} + holder->rank;
     frame.header.words[2] = static_cast<std::uint64_t>(holder->pid);
     frame.header.words[3] = host.size();
-    append(frame.payload, host, kMostHostBytes);
+    append(frame.payload, host);
   }
-  append(frame.payload, error.message(), kMostWordBytes);
+  append(frame.payload, cut(error.message(), kMostWordBytes));
   return frame;
 }
 
@@ -162,12 +147,12 @@ Result<Error> decode_refusal(const Frame& frame) {
 
 Frame encode(const JobFailure& failure) {
   Frame frame{{.kind = FrameKind::kJobFailure}, {}};
-  const std::string_view host = std::string_view(failure.member.host).substr(0, kMostHostBytes);
+  const std::string_view host = cut(failure.member.host, kMostHostBytes);
   const std::uint64_t number = static_cast<std::uint32_t>(failure.number);
   frame.header.words = {failure.member.rank, static_cast<std::uint64_t>(failure.member.pid),
                         std::to_underlying(failure.reason) | number << kReasonBits, host.size()};
-  append(frame.payload, host, kMostHostBytes);
-  append(frame.payload, failure.words, kMostWordBytes);
+  append(frame.payload, host);
+  append(frame.payload, cut(failure.words, kMostWordBytes));
   return frame;
 }
 
@@ -186,11 +171,6 @@ Result<JobFailure> decode_failure(const Frame& frame) {
                     .reason = static_cast<FailureReason>(reason),
                     .number = static_cast<std::int32_t>(static_cast<std::uint32_t>(number)),
                     .words = text_of(texts.rest)};
-}
-
-std::string host_name() {
-  char name[kMostHostBytes + 1] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
 }
 
 const Incarnation& own_incarnation() {

@@ -20,23 +20,14 @@
 #include "millrace/core/base/error.h"
 #include "millrace/core/net/frame.h"
 #include "millrace/core/net/handshake.h"
+#include "millrace/core/net/job_member.h"
 
 namespace millrace::net {
 
 // Longer texts are cut when they are encoded.
-inline constexpr std::size_t kMostHostBytes = 255;
-inline constexpr std::size_t kMostJobBytes = 255;
 inline constexpr std::size_t kMostWordBytes = std::size_t{4} << 10;
 inline constexpr std::size_t kMostJoinPayload =
     sizeof(Incarnation) + kMostHostBytes + kMostJobBytes;
-
-// A process that has a rank of a job. Detail of the kAlreadyExists that refuses a second one.
-struct JobMember {
-  std::uint32_t rank = 0;
-  std::string host = {};
-  std::int32_t pid = 0;
-  bool operator==(const JobMember&) const = default;
-};
 
 struct JoinRequest {
   JobMember member = {};
@@ -64,8 +55,6 @@ struct JobFailure {
   bool operator==(const JobFailure&) const = default;
 };
 
-// "rank 2 (host alpha, pid 4711)"
-std::string to_string(const JobMember& member);
 // kAborted: "the job has failed: rank 2 (host alpha, pid 4711) ended with exit code 3; ..."
 Error to_error(const JobFailure& failure);
 
@@ -81,8 +70,6 @@ Result<Duration> decode_welcome(const Frame& frame);
 Result<Error> decode_refusal(const Frame& frame);
 Result<JobFailure> decode_failure(const Frame& frame);
 
-// The host's name, as the system has it.
-std::string host_name();
 // Drawn by this process once; one that was forked has the same, and another pid.
 const Incarnation& own_incarnation();
 

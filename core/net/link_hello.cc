@@ -15,34 +15,14 @@ constexpr std::uint64_t pair(std::uint64_t low, std::uint64_t high) { return low
 constexpr std::uint32_t low(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
 constexpr std::uint32_t high(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
 
-void append(Bytes& bytes, std::string_view text) {
-  const auto* from = reinterpret_cast<const std::byte*>(text.data());
-  bytes.insert(bytes.end(), from, from + text.size());
-}
-
-std::string text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 std::unexpected<Error> no_hello(const char* why) {
   return fail(ErrorCode::kInvalidArgument, std::string("the first frame of a link: ") + why);
 }
 
 }  // namespace
 
-std::string PeerName::text() const {
-  std::string text = "rank " + std::to_string(rank);
-  if (!host.empty()) text += " (host " + host + ", pid " + std::to_string(pid) + ")";
-  return text;
-}
-
-bool is_host_name(std::string_view text) {
-  return !text.empty() && text.size() <= kMostNameBytes &&
-         std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
-}
-
 Frame encode_hello(const LinkHello& hello) {
-  MILLRACE_CHECK(hello.job.size() <= kMostNameBytes && hello.from.host.size() <= kMostNameBytes,
+  MILLRACE_CHECK(hello.job.size() <= kMostJobBytes && hello.from.host.size() <= kMostHostBytes,
                  "names in a hello are short");
   Frame frame{{.kind = FrameKind::kLinkHello, .epoch = hello.epoch}, {}};
   frame.header.words = {
@@ -62,7 +42,7 @@ Result<LinkHello> read_hello(const Frame& frame) {
   if (header.flags != 0 || header.channel != 0 || header.sequence != 0 || header.words[3] != 0)
     return no_hello("a field that has no meaning is not zero");
   const std::size_t job = low(header.words[2]), host = high(header.words[2]);
-  if (job > kMostNameBytes || host > kMostNameBytes) return no_hello("a name is too long");
+  if (job > kMostJobBytes || host > kMostHostBytes) return no_hello("a name is too long");
   if (frame.payload.size() != sizeof(Incarnation) + job + host)
     return no_hello("its length is not that of its fields");
   const std::uint32_t pid = high(header.words[1]);

@@ -14,26 +14,14 @@
 #include "millrace/core/base/error.h"
 #include "millrace/core/net/frame.h"
 #include "millrace/core/net/handshake.h"
+#include "millrace/core/net/job_member.h"
 
 namespace millrace::net {
 
-// A process of a job, for messages.
-struct PeerName {
-  std::uint32_t rank = 0;
-  std::string host = {};  // empty: nothing has said it yet
-  std::int32_t pid = 0;
-  bool operator==(const PeerName&) const = default;
-  std::string text() const;  // "rank 3 (host h, pid 4711)"
-};
-
-inline constexpr std::size_t kMostNameBytes = 255;  // of a host, and of a job
-inline constexpr std::size_t kMostHelloBytes = sizeof(Incarnation) + 2 * kMostNameBytes;
-
-// 1 to 255 printable characters of ASCII without blanks.
-bool is_host_name(std::string_view text);
+inline constexpr std::size_t kMostHelloBytes = sizeof(Incarnation) + kMostHostBytes + kMostJobBytes;
 
 struct LinkHello {
-  PeerName from = {};
+  JobMember from = {};
   Incarnation incarnation = {};
   std::uint32_t to = 0;
   std::uint32_t size = 0;  // of the job
@@ -42,7 +30,7 @@ struct LinkHello {
   bool operator==(const LinkHello&) const = default;
 };
 
-// job: at most kMostNameBytes, CHECKed.
+// The names are within their bounds, CHECKed.
 Frame encode_hello(const LinkHello& hello);
 // kInvalidArgument for what is no hello.
 Result<LinkHello> read_hello(const Frame& frame);

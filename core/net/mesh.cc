@@ -21,7 +21,7 @@ Status check_options(const MeshOptions& options) {
     return wrong("rank " + std::to_string(options.rank) + " of " + std::to_string(options.size) +
                  " is no rank of a job");
   }
-  if (options.job.size() > kMostNameBytes) return wrong("the name of the job is too long");
+  if (options.job.size() > kMostJobBytes) return wrong("the name of the job is too long");
   if (!is_host_name(options.host))
     return wrong("the host has a name of 1 to 255 printable characters");
   if (options.pid < 0) return wrong("pid " + std::to_string(options.pid));

@@ -8,9 +8,8 @@
 //  - ME-3 two processes have one link at most: where both dial, the lower rank's stays.
 //  - ME-4 frames of another epoch reach no sink; they are counted.
 //  - ME-5 a goodbye is no loss. Every other end is, and peer_lost() says so once in an epoch.
-//  - ME-6 what waits is bounded: most_queued bytes to a rank, most_stashed from it; then its link
-//  is
-//    not read, so that its own sends wait.
+//  - ME-6 what waits is bounded: most_queued bytes to a rank, most_stashed from it. Beyond that the
+//    rank's link is not read, so that its own sends wait.
 //  - ME-7 once close() is complete no sink is called, and no stream and no listener is left.
 #pragma once
 
@@ -71,7 +70,7 @@ class Mesh final : public RefCounted {
   static Result<Ref<Mesh>> make(Transport& transport, KeyValueStore& store, MeshOptions options);
 
   // Once: listens, and says so in the store. The errors of Transport::listen() and of the store;
-  // kAlreadyExists, with the PeerName of the holder as detail, if another process has this rank in
+  // kAlreadyExists, with the JobMember of the holder as detail, if another process has this rank in
   // this epoch. Frames may be sent before it is complete. After an error close() is left to do.
   Future<void> start(std::string_view address);
   // Links of the epoch so far end with a goodbye, what waits for one fails with kAborted, and ranks
@@ -121,7 +120,7 @@ class Mesh final : public RefCounted {
   using Outgoings = PooledDeque<Outgoing>;
   // Its link, the stages before, and the end. Those of other epochs end by themselves.
   struct Peer {
-    PeerName name = {};
+    JobMember name = {};
     PeerState state = PeerState::kUnlinked;
     std::optional<Incarnation> incarnation = {};
     Ref<Connection> connection = {};  // kLinked
@@ -187,7 +186,7 @@ class Mesh final : public RefCounted {
   LinkVerdict judge(const LinkHello& hello, const Arrival& arrival);
   void drop_garbage(Arrival& arrival, const std::string& words);
   // Gives the sink of what is a link from now on, or ends.
-  FrameSink link(std::uint32_t epoch, const PeerName& name, const Incarnation& incarnation,
+  FrameSink link(std::uint32_t epoch, const JobMember& name, const Incarnation& incarnation,
                  const Ref<Connection>& connection, bool welcome, const SharedHold& hold);
   Future<void> take(std::uint32_t epoch, Inbox& inbox, Frame frame);
   void take_link_end(std::uint32_t rank, const Ref<Connection>& connection,

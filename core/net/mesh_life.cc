@@ -75,11 +75,11 @@ Future<void> Mesh::name_holder(std::uint32_t epoch, const Error& error) {
         const MeshOptions& options = self->options_;
         if (!got) return std::unexpected(error);
         MILLRACE_TRY(const MeshRecord holder, read_record(*got, options.rank));
-        return std::unexpected(
-            Error(ErrorCode::kAlreadyExists, "joining job '" + options.job + "' in epoch " +
-                                                 std::to_string(epoch) + ": " + holder.who.text() +
-                                                 " came first; a rank is one process's")
-                .with_detail(holder.who));
+        return std::unexpected(Error(ErrorCode::kAlreadyExists,
+                                     "joining job '" + options.job + "' in epoch " +
+                                         std::to_string(epoch) + ": " + to_string(holder.who) +
+                                         " came first; a rank is one process's")
+                                   .with_detail(holder.who));
       });
 }
 

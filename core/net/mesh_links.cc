@@ -20,10 +20,11 @@ LossCause cause_of(EndCause cause) {
   return cause == EndCause::kProtocolError ? LossCause::kProtocolError : LossCause::kReset;
 }
 
-ErrorOfEnd error_of_end(const PeerName& name) {
+ErrorOfEnd error_of_end(const JobMember& name) {
   return [name](const ConnectionEnd& end) {
     if (end.cause == EndCause::kClosedHere)
-      return Error(ErrorCode::kUnavailable, "this process has ended its link to " + name.text());
+      return Error(ErrorCode::kUnavailable,
+                   "this process has ended its link to " + to_string(name));
     if (end.cause == EndCause::kClosedThere) return PeerEnded{name, end.words}.error();
     return PeerLoss{name, cause_of(end.cause), end.words}.error();
   };
@@ -87,7 +88,7 @@ void Mesh::take_dial_end(std::uint32_t rank, const Ref<Dial>& dial, const DialEn
   }
   step(peer, PeerState::kUnlinked);
   fail_all(peer.waiting, peer.waiting_bytes,
-           end.error.with_context("linking to " + peer.name.text()), later);
+           end.error.with_context("linking to " + to_string(peer.name)), later);
 }
 
 FrameSink Mesh::admit(const Ref<Connection>& connection) {
@@ -178,7 +179,7 @@ LinkVerdict Mesh::judge(const LinkHello& hello, const Arrival& arrival) {
   return verdict;
 }
 
-FrameSink Mesh::link(std::uint32_t epoch, const PeerName& name, const Incarnation& incarnation,
+FrameSink Mesh::link(std::uint32_t epoch, const JobMember& name, const Incarnation& incarnation,
                      const Ref<Connection>& connection, bool welcome, const SharedHold& held) {
   connection->end()
       .then(home(),

@@ -14,7 +14,7 @@ namespace millrace::net {
 inline constexpr std::size_t kMostAddressBytes = 255;
 
 struct MeshRecord {
-  PeerName who = {};
+  JobMember who = {};
   Incarnation incarnation = {};
   std::string address = {};  // for Transport::connect()
   bool operator==(const MeshRecord&) const = default;

@@ -19,13 +19,13 @@ std::string_view to_string(LossCause cause) {
 }
 
 Error PeerLoss::error() const {
-  std::string text = who.text() + " is lost: " + std::string(to_string(cause));
+  std::string text = to_string(who) + " is lost: " + std::string(to_string(cause));
   if (!words.empty()) text += ": " + words;
   return Error(ErrorCode::kUnavailable, std::move(text)).with_detail(*this);
 }
 
 Error PeerEnded::error() const {
-  std::string text = who.text() + " has ended";
+  std::string text = to_string(who) + " has ended";
   if (!words.empty()) text += ": " + words;
   return Error(ErrorCode::kUnavailable, std::move(text)).with_detail(*this);
 }

@@ -21,7 +21,7 @@ enum class LossCause : std::uint8_t {
 std::string_view to_string(LossCause cause);
 
 struct PeerLoss {
-  PeerName who = {};
+  JobMember who = {};
   LossCause cause = LossCause::kReset;
   std::string words = {};
   // kUnavailable, with this as detail: "rank 3 (host h, pid 4711) is lost: ...".
@@ -30,7 +30,7 @@ struct PeerLoss {
 
 // It said goodbye, or has left for another epoch.
 struct PeerEnded {
-  PeerName who = {};
+  JobMember who = {};
   std::string words = {};
   // kUnavailable, with this as detail.
   Error error() const;

@@ -24,10 +24,6 @@ Status check_sizes(std::string_view key, std::string_view value) {
   return check("value", value.size(), kMostValueBytes);
 }
 
-std::string text_of(const Bytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 }  // namespace
 
 // Kept by the store and by what waits. Thread-safety: thread-safe.
@@ -141,8 +137,7 @@ Status RemoteStore::Core::take(StoreAnswer answer) {
   auto* const got = std::get_if<Promise<std::string>>(&call->completion);
   if ((value != nullptr) != (got != nullptr)) {
     const Error error(ErrorCode::kInvalidArgument,
-                      "the store answered a put as a get, or a get as "
-                      "a put");
+                      "the store answered a put as a get, or a get as a put");
     fail_call(call->completion, error);
     return std::unexpected(error);
   }
@@ -185,10 +180,8 @@ Future<std::string> RemoteStore::try_get(std::string_view key) {
 
 Future<void> RemoteStore::put(std::string_view key, std::string_view value) {
   MILLRACE_TRY_STATUS(check_sizes(key, value));
-  const auto* const from = reinterpret_cast<const std::byte*>(value.data());
-  return core_->ask<void>({.kind = FrameKind::kStorePut,
-                           .key = std::string(key),
-                           .value = Bytes(from, from + value.size())});
+  return core_->ask<void>(
+      {.kind = FrameKind::kStorePut, .key = std::string(key), .value = bytes_of(value)});
 }
 
 Status RemoteStore::take(Frame frame) {

@@ -11,24 +11,8 @@ namespace {
 
 constexpr std::size_t kMostShown = 100;
 
-Bytes bytes_of(std::string_view text) {
-  const auto* from = reinterpret_cast<const std::byte*>(text.data());
-  return {from, from + text.size()};
-}
-
-std::string text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 std::unexpected<Error> malformed(const char* what, const std::string& why) {
   return fail(ErrorCode::kInvalidArgument, "reading " + std::string(what) + ": " + why);
-}
-
-// Fields that a kind does not have are 0. words: how many it has.
-bool has_only(const FrameHeader& header, std::size_t words) {
-  return header.flags == 0 && header.epoch == 0 && header.channel == 0 &&
-         std::all_of(header.words.begin() + static_cast<long>(words), header.words.end(),
-                     [](std::uint64_t word) { return word == 0; });
 }
 
 }  // namespace
@@ -47,8 +31,7 @@ Frame encode(StoreRequest request) {
                  "key and value are checked before they are sent");
   Frame frame{{.kind = request.kind, .sequence = request.number}, std::move(request.value)};
   frame.header.words[0] = frame.payload.size();
-  const Bytes key = bytes_of(request.key);
-  frame.payload.insert(frame.payload.end(), key.begin(), key.end());
+  append(frame.payload, request.key);
   return frame;
 }
 
@@ -69,7 +52,7 @@ Result<StoreRequest> decode_store_request(Frame frame) {
   constexpr const char* kWhat = "a request to the store";
   const FrameHeader& header = frame.header;
   if (!is_store_request(header.kind)) return malformed(kWhat, "it is none");
-  if (!has_only(header, 1)) return malformed(kWhat, "it has a field that its kind has not");
+  if (!has_only_words(header, 1)) return malformed(kWhat, "it has a field that its kind has not");
   const std::size_t size = frame.payload.size(), value = header.words[0];
   if (value > size || value > kMostValueBytes || size - value > kMostKeyBytes)
     return malformed(kWhat, "its key or its value is too long");
@@ -89,7 +72,7 @@ Result<StoreAnswer> decode_store_answer(Frame frame) {
   const FrameHeader& header = frame.header;
   if (!is_store_answer(header.kind)) return malformed(kWhat, "it is none");
   const bool failed = header.kind == FrameKind::kStoreError;
-  if (!has_only(header, failed ? 1 : 0))
+  if (!has_only_words(header, failed ? 1 : 0))
     return malformed(kWhat, "it has a field that its kind has not");
   StoreAnswer answer{.number = header.sequence, .what = StoreDone{}};
   if (header.kind == FrameKind::kStoreValue) {

@@ -216,9 +216,8 @@ void add_launch_options(CLI::App& command, LaunchFlags& flags) {
                    "and end, the last one how the job ended");
   command.footer(
       "Each rank has RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MILLRACE_JOB and "
-      "MILLRACE_STORE in its environment.\nWhat makes a runtime, as run and train do, joins the "
-      "job "
-      "by them; they do not share work yet: each rank trains for itself.");
+      "MILLRACE_STORE in its environment.\nWhat makes a runtime by them, as run and train do, "
+      "joins the job. They do not share work yet: each rank trains for itself.");
 }
 
 Result<ExitCode> launch_command(const LaunchFlags& flags, Console& console) {

@@ -75,8 +75,8 @@ TEST(LinkHelloTest, AnswersAreReadOrAreErrors) {
 }
 
 TEST(LinkHelloTest, AProcessIsNamedByWhatIsKnown) {
-  EXPECT_EQ((PeerName{3, "h", 4711}.text()), "rank 3 (host h, pid 4711)");
-  EXPECT_EQ((PeerName{.rank = 3}.text()), "rank 3");
+  EXPECT_EQ(to_string(JobMember{3, "h", 4711}), "rank 3 (host h, pid 4711)");
+  EXPECT_EQ(to_string(JobMember{.rank = 3}), "rank 3");
 }
 
 }  // namespace

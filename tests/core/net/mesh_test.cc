@@ -91,7 +91,7 @@ TEST(MeshTest, ASecondProcessOfARankIsRefusedAndNamesTheFirst) {
   const Error error = job.run(started).error();
   EXPECT_EQ(error.code(), ErrorCode::kAlreadyExists);
   EXPECT_TRUE(mentions(error, "rank 1 (host node-1, pid 101)")) << error.message();
-  EXPECT_EQ(*error.detail<PeerName>(), (PeerName{1, "node-1", 101}));
+  EXPECT_EQ(*error.detail<JobMember>(), (JobMember{1, "node-1", 101}));
   EXPECT_EQ(job.run(sent).error().code(), ErrorCode::kAlreadyExists);
   EXPECT_TRUE(job.run(job.mesh(0).send(1, numbered(0))).has_value());
   sim.run_for(seconds(1));
@@ -182,7 +182,7 @@ TEST(MeshTest, AGoodbyeIsNoLossAndLaterSendsNameIt) {
     EXPECT_TRUE(job.run(job.mesh(1).send(0, numbered(5))).has_value());
     EXPECT_TRUE(job.run(job.mesh(1).close()).has_value());
     const Error ended = job.run(lost).error();
-    EXPECT_EQ(ended.detail<PeerEnded>()->who, (PeerName{1, "node-1", 101}));
+    EXPECT_EQ(ended.detail<PeerEnded>()->who, (JobMember{1, "node-1", 101}));
     expect_numbered(job.came(0), 6);
     const Error error = job.run(job.mesh(0).send(1, numbered(0))).error();
     EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
@@ -215,8 +215,8 @@ TEST(MeshTest, ACutLinkIsALossOnBothSidesAndFailsWhatIsQueued) {
     job.network.cut_all();
     const PeerLoss loss = job.run(here).value();
     EXPECT_EQ(loss.cause, LossCause::kReset);
-    EXPECT_EQ(loss.who, (PeerName{1, "node-1", 101}));
-    EXPECT_EQ(job.run(there).value().who, (PeerName{0, "node-0", 100}));
+    EXPECT_EQ(loss.who, (JobMember{1, "node-1", 101}));
+    EXPECT_EQ(job.run(there).value().who, (JobMember{0, "node-0", 100}));
     int failed = 0;
     for (const auto& one : sent) {
       const auto result = job.run(one);
