@@ -19,8 +19,8 @@ enum class Form : std::uint8_t { kRuns, kBits };
 
 std::string_view cut_text(std::string_view text) { return text.substr(0, kMostWireText); }
 
-WireBytes as_runs(std::span<const Rank> ranks) {
-  WireWriter writer;
+net::WireBytes as_runs(std::span<const Rank> ranks) {
+  net::WireWriter writer;
   int next = 0;  // the lowest rank that may come
   for (std::size_t i = 0; i < ranks.size();) {
     std::size_t end = i + 1;
@@ -33,7 +33,7 @@ WireBytes as_runs(std::span<const Rank> ranks) {
   return writer.take();
 }
 
-void decode_runs(WireReader& reader, int size, std::vector<Rank>& ranks) {
+void decode_runs(net::WireReader& reader, int size, std::vector<Rank>& ranks) {
   const auto bound = static_cast<std::uint64_t>(size);
   std::uint64_t next = 0;
   for (std::size_t runs = reader.count(bound); runs > 0 && !reader.failed(); --runs) {
@@ -44,7 +44,7 @@ void decode_runs(WireReader& reader, int size, std::vector<Rank>& ranks) {
   }
 }
 
-void decode_bits(WireReader& reader, int size, std::vector<Rank>& ranks) {
+void decode_bits(net::WireReader& reader, int size, std::vector<Rank>& ranks) {
   const std::size_t bytes = reader.count((static_cast<std::uint64_t>(size) + 7) / 8);
   for (std::size_t i = 0; i < bytes; ++i) {
     for (unsigned bits = reader.byte(); bits != 0; bits &= bits - 1) {
@@ -177,7 +177,7 @@ class RendezvousDecoder {
     message_.payloads = std::move(payloads);
   }
 
-  WireReader reader_;
+  net::WireReader reader_;
   const Rank from_, self_;
   const Subset& world_;
   Message message_;
@@ -209,7 +209,7 @@ Status check_bounds(const Message& message) {
 
 }  // namespace
 
-void encode_error(WireWriter& writer, const Error& error) {
+void encode_error(net::WireWriter& writer, const Error& error) {
   writer.number(static_cast<std::uint64_t>(error.code()));
   writer.text(cut_text(error.message()));
   const Culprits* culprits = error.detail<Culprits>();
@@ -224,7 +224,7 @@ void encode_error(WireWriter& writer, const Error& error) {
   for (const Rank rank : culprits->ranks) writer.number(at(rank));
 }
 
-Error decode_error(WireReader& reader, int size) {
+Error decode_error(net::WireReader& reader, int size) {
   const std::uint64_t code = reader.number(static_cast<std::uint64_t>(ErrorCode::kUnauthenticated));
   if (code == 0) reader.refuse("an error has no code");
   const Error error(code == 0 ? ErrorCode::kUnknown : static_cast<ErrorCode>(code),
@@ -249,8 +249,8 @@ Error decode_error(WireReader& reader, int size) {
   return error.with_detail(std::move(culprits));
 }
 
-void encode_ranks(WireWriter& writer, std::span<const Rank> ranks) {
-  WireBytes runs = as_runs(ranks);
+void encode_ranks(net::WireWriter& writer, std::span<const Rank> ranks) {
+  net::WireBytes runs = as_runs(ranks);
   const std::size_t bits = ranks.empty() ? 0 : at(ranks.back()) / 8 + 1;
   if (runs.size() <= bits) {
     std::size_t count = ranks.empty() ? 0 : 1;
@@ -269,7 +269,7 @@ void encode_ranks(WireWriter& writer, std::span<const Rank> ranks) {
   for (const std::uint8_t byte : set) writer.byte(byte);
 }
 
-std::vector<Rank> decode_ranks(WireReader& reader, int size) {
+std::vector<Rank> decode_ranks(net::WireReader& reader, int size) {
   std::vector<Rank> ranks;
   const std::uint8_t form = reader.byte();
   if (form == std::to_underlying(Form::kRuns)) {
@@ -282,9 +282,9 @@ std::vector<Rank> decode_ranks(WireReader& reader, int size) {
   return ranks;
 }
 
-Result<WireBytes> encode(const Message& message) {
+Result<net::WireBytes> encode(const Message& message) {
   MILLRACE_TRY_STATUS(check_bounds(message));
-  WireWriter writer;
+  net::WireWriter writer;
   writer.byte(std::to_underlying(message.kind));
   writer.text(message.key.tag);
   writer.number(message.key.generation);
@@ -324,8 +324,8 @@ Result<Message> decode_rendezvous(std::span<const std::byte> bytes, Rank from, R
   return RendezvousDecoder(bytes, from, self, world).run();
 }
 
-WireBytes encode(const AgreementMessage& message) {
-  WireWriter writer;
+net::WireBytes encode(const AgreementMessage& message) {
+  net::WireWriter writer;
   writer.byte(std::to_underlying(message.kind));
   writer.number(message.epoch);
   writer.number(message.sequence);
@@ -344,7 +344,7 @@ WireBytes encode(const AgreementMessage& message) {
 }
 
 Result<AgreementMessage> decode_agreement(std::span<const std::byte> bytes, int size) {
-  WireReader reader(bytes);
+  net::WireReader reader(bytes);
   const auto below = [&](std::uint8_t bound, const char* why) {
     const std::uint8_t value = reader.byte();
     if (value >= bound) reader.refuse(why);

@@ -10,7 +10,7 @@
 
 #include "millrace/collectives/agreement.h"
 #include "millrace/collectives/rendezvous_machine.h"
-#include "millrace/collectives/wire_bytes.h"
+#include "millrace/core/net/wire_bytes.h"
 
 namespace millrace::collectives {
 
@@ -21,25 +21,25 @@ inline constexpr std::size_t kMostWirePayloads = std::size_t{64} << 20;  // of a
 // Code, message and Culprits; a message is cut at kMostWireText, causes and other details stay
 // here.
 inline constexpr std::size_t kMostWireText = 4096;
-void encode_error(WireWriter& writer, const Error& error);
+void encode_error(net::WireWriter& writer, const Error& error);
 // size: of the group.
-Error decode_error(WireReader& reader, int size);
+Error decode_error(net::WireReader& reader, int size);
 
 // Sorted ranks without duplicates, all >= 0: as runs, or as bits, whichever is shorter. 65,536
 // ranks take at most 8 KiB, all of them 5 bytes.
-void encode_ranks(WireWriter& writer, std::span<const Rank> ranks);
+void encode_ranks(net::WireWriter& writer, std::span<const Rank> ranks);
 // Below size.
-std::vector<Rank> decode_ranks(WireReader& reader, int size);
+std::vector<Rank> decode_ranks(net::WireReader& reader, int size);
 
 // kResourceExhausted for a tag or payloads beyond the bounds.
-Result<WireBytes> encode(const RendezvousMessage& message);
+Result<net::WireBytes> encode(const RendezvousMessage& message);
 // world: all ranks of the group, of which from sent it to self. kInvalidArgument for bytes that are
 // no message, and for one that `from` has no business to send to self: who is whose child follows
 // from the subset.
 Result<RendezvousMessage> decode_rendezvous(std::span<const std::byte> bytes, Rank from, Rank self,
                                             const Subset& world);
 
-WireBytes encode(const AgreementMessage& message);
+net::WireBytes encode(const AgreementMessage& message);
 // size: of the group. Who may send what is Agreement's to check.
 Result<AgreementMessage> decode_agreement(std::span<const std::byte> bytes, int size);
 

@@ -54,7 +54,7 @@ class Network {
   struct Packet {
     int from;
     int to;
-    WireBytes bytes;
+    net::WireBytes bytes;
   };
   const int size_;
   std::mt19937_64 random_;

@@ -24,8 +24,8 @@ Message message_of(Kind kind, const Subset& subset) {
   return message;
 }
 
-WireBytes ranks_as_bytes(const Subset& subset) {
-  WireWriter writer;
+net::WireBytes ranks_as_bytes(const Subset& subset) {
+  net::WireWriter writer;
   encode_ranks(writer, subset->ranks());
   return writer.take();
 }
@@ -46,14 +46,14 @@ TEST(WireTest, AnySetOfRanksIsReadAsItWasWritten) {
     for (int r = 0; r < size; ++r) {
       if (random() % 20 < density) ranks.push_back(Rank{r});
     }
-    WireWriter writer;
+    net::WireWriter writer;
     encode_ranks(writer, ranks);
-    const WireBytes bytes = writer.take();
-    WireReader reader(bytes);
+    const net::WireBytes bytes = writer.take();
+    net::WireReader reader(bytes);
     ASSERT_EQ(decode_ranks(reader, size), ranks);
     ASSERT_TRUE(reader.end("ranks"));
     if (ranks.empty()) continue;
-    WireReader smaller(bytes);
+    net::WireReader smaller(bytes);
     static_cast<void>(decode_ranks(smaller, index(ranks.back())));
     ASSERT_TRUE(smaller.failed());
   }
@@ -66,10 +66,10 @@ TEST(WireTest, ErrorArrivesAsCodeTextAndCulprits) {
   for (const Error& error :
        {plain, plain.with_detail(Culprits{Culprits::Kind::kMismatch, {Rank{9}, Rank{2}}}),
         plain.with_context("above").with_detail(Culprits{Culprits::Kind::kMissing, many})}) {
-    WireWriter writer;
+    net::WireWriter writer;
     encode_error(writer, error);
-    const WireBytes bytes = writer.take();
-    WireReader reader(bytes);
+    const net::WireBytes bytes = writer.take();
+    net::WireReader reader(bytes);
     const Error read = decode_error(reader, 60);
     ASSERT_TRUE(reader.end("an error"));
     EXPECT_EQ(read.code(), error.code());
@@ -83,10 +83,10 @@ TEST(WireTest, ErrorArrivesAsCodeTextAndCulprits) {
 }
 
 TEST(WireTest, LongTextOfAnErrorIsCut) {
-  WireWriter writer;
+  net::WireWriter writer;
   encode_error(writer, Error(ErrorCode::kInternal, std::string(10000, 'x')));
-  const WireBytes bytes = writer.take();
-  WireReader reader(bytes);
+  const net::WireBytes bytes = writer.take();
+  net::WireReader reader(bytes);
   EXPECT_EQ(decode_error(reader, 1).message().size(), kMostWireText);
 }
 
@@ -124,7 +124,7 @@ TEST(WireTest, EveryKindOfMessageIsReadAsItWasWritten) {
     EXPECT_FALSE(decode_rendezvous(*bytes, Rank{to}, Rank{from}, world));
     for (std::size_t cut = 0; cut < bytes->size(); ++cut)
       EXPECT_FALSE(decode_rendezvous(std::span(*bytes).first(cut), Rank{from}, Rank{to}, world));
-    WireBytes longer = *bytes;
+    net::WireBytes longer = *bytes;
     longer.push_back({});
     EXPECT_FALSE(decode_rendezvous(longer, Rank{from}, Rank{to}, world));
   }
@@ -165,15 +165,15 @@ TEST(WireTest, WhatIsTooLongIsRefusedByItsSender) {
 
 TEST(WireTest, NumberHasOneForm) {
   const std::byte padded[] = {std::byte{0x81}, std::byte{0x00}};
-  WireReader reader(padded);
+  net::WireReader reader(padded);
   static_cast<void>(reader.number(1000));
   EXPECT_TRUE(reader.failed());
   for (const std::uint64_t value :
        {std::uint64_t{0}, std::uint64_t{127}, std::uint64_t{128}, ~std::uint64_t{0}}) {
-    WireWriter writer;
+    net::WireWriter writer;
     writer.number(value);
-    const WireBytes bytes = writer.take();
-    WireReader again(bytes);
+    const net::WireBytes bytes = writer.take();
+    net::WireReader again(bytes);
     EXPECT_EQ(again.number(~std::uint64_t{0}), value);
     EXPECT_TRUE(again.end("a number"));
   }
@@ -190,7 +190,7 @@ TEST(WireTest, AgreementIsReadAsItWasWritten) {
   message.words = "commit";
   for (const bool differs : {false, true}) {
     if (differs) message.difference = {Rank{1}, "a", Rank{19}, "b"};
-    const WireBytes bytes = encode(message);
+    const net::WireBytes bytes = encode(message);
     const auto read = decode_agreement(bytes, 20);
     ASSERT_TRUE(read) << read.error().to_string();
     EXPECT_EQ(read->value, -1);

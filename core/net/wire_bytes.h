@@ -1,4 +1,4 @@
-// WireWriter and WireReader: numbers and texts as bytes, for wire.h. Numbers have 7 bits in a byte,
+// WireWriter and WireReader: numbers and texts as bytes, for payloads. Numbers have 7 bits in a byte,
 // the lowest first; texts have their length in front. A reader trusts nothing: it makes no list and
 // no text longer than the bytes that it was given.
 #pragma once
@@ -13,7 +13,7 @@
 
 #include "millrace/core/base/error.h"
 
-namespace millrace::collectives {
+namespace millrace::net {
 
 using WireBytes = std::vector<std::byte>;
 
@@ -96,4 +96,4 @@ class WireReader {
   const char* why_ = nullptr;
 };
 
-}  // namespace millrace::collectives
+}  // namespace millrace::net
