@@ -99,7 +99,11 @@ class Mesh final : public RefCounted {
   // has ended or is lost.
   void declare_lost(std::uint32_t rank, const Error& why);
 
+  // Where sinks are called, and what times they have.
+  Executor& home() const { return transport_.home(); }
+  TimerQueue& timers() const { return transport_.timers(); }
   std::uint32_t rank() const { return options_.rank; }
+  std::int32_t pid() const { return options_.pid; }
   std::uint32_t size() const { return options_.size; }
   std::uint32_t epoch() const;
   MeshCounts counts() const;
@@ -147,7 +151,6 @@ class Mesh final : public RefCounted {
   Mesh(Transport& transport, KeyValueStore& store, MeshOptions options);
   ~Mesh() override;
   Ref<Mesh> self() { return Ref<Mesh>::share(this); }
-  Executor& home() { return transport_.home(); }
   ConnectionOptions stranger_options() const;
 
   static Error closed_error() { return Error(ErrorCode::kUnavailable, "the mesh is closed"); }
