@@ -95,8 +95,8 @@ class Mesh final : public RefCounted {
   // their sinks afterwards. An error once that cannot be any more: PeerEnded if it said goodbye,
   // kAborted with the epoch, kCancelled with the mesh. It sees what it has a link to, or dials.
   Future<PeerLoss> peer_lost(std::uint32_t rank);
-  // News from outside, such as the launcher's; its words go into the loss. Nothing for a rank that
-  // has ended or is lost.
+  // News from outside, such as the launcher's; its words go into the loss, and the JobMember that
+  // may be its detail. Nothing for a rank that has ended or is lost.
   void declare_lost(std::uint32_t rank, const Error& why);
 
   // Where sinks are called, and what times they have.
