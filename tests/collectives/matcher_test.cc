@@ -21,6 +21,19 @@ TEST(MatcherTest, LastRankMatchesAndTheEntryIsErased) {
   EXPECT_EQ(matcher.open(), 0u);
 }
 
+TEST(MatcherTest, ASequenceThatEndsEarlyEndsForAllWhoComeLater) {
+  Matcher matcher("g", 2, Rank{4});
+  matcher.end_early(3, Error(ErrorCode::kAborted, "elsewhere"));
+  for (const Rank rank : {Rank{5}, Rank{4}}) {
+    const Matcher::Answer answer = matcher.call(rank, 3, sum_of(1));
+    EXPECT_EQ(answer.verdict, Verdict::kLate);
+    EXPECT_EQ(answer.error->message(), "elsewhere");
+  }
+  EXPECT_EQ(matcher.open(), 0u);  // MA-3
+  EXPECT_EQ(matcher.call(Rank{4}, 4, sum_of(1)).verdict, Verdict::kWaiting);
+  EXPECT_EQ(matcher.call(Rank{5}, 4, sum_of(1)).verdict, Verdict::kMatched);
+}
+
 TEST(MatcherTest, SequencesDoNotMix) {
   Matcher matcher("g", 2);
   EXPECT_EQ(matcher.call(Rank{0}, 0, sum_of(1)).verdict, Verdict::kWaiting);

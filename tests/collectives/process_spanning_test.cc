@@ -353,6 +353,40 @@ TEST(ProcessSpanningTest, AClosedGroupEndsWhatNeedsItsRanksAndItsNameComesAgain)
   });
 }
 
+// A process of the job that sends what it likes to a member: nothing is written, read or held
+// beyond what may be, every call ends, and the group of the others goes on or fails by its name.
+TEST(ProcessSpanningTest, FramesOfAHostileMemberEndNoProcess) {
+  for_each_seed(200, [](Simulation& sim) {
+    SimProcesses far(sim, {1, 1});
+    const auto mine = far.member(0).all_reduce({far.put(0, Values(100, 1))}, ReduceOp::kSum,
+                                               far.within(seconds(5)));
+    const auto meets = far.member(0).rendezvous("tag", "payload", {}, far.within(seconds(5)).call);
+    const std::uint64_t print = fingerprint(
+        {CollectiveCall::Kind::kAllReduce, ReduceOp::kSum, Rank{0}, {Shape(DType::kF32, {100})}});
+    for (int i = 0; i < 20; ++i) {
+      net::Frame frame;
+      frame.header.kind = kGroupFrame;
+      frame.header.flags = static_cast<std::uint8_t>(sim.below(kGroupSayings + 1));
+      frame.header.channel = group_channel("g", 0, 0);
+      frame.header.sequence = sim.below(3);
+      for (std::uint64_t& word : frame.header.words)
+        word = sim.chance(0.8) ? sim.below(3) : sim.random()();
+      if (sim.chance(0.5)) frame.header.words[0] = print;
+      if (sim.chance(0.9)) frame.header.words[1] = 1;
+      frame.payload.resize(sim.chance(0.3) ? 200 : sim.below(600));
+      for (std::byte& byte : frame.payload) byte = static_cast<std::byte>(sim.below(256));
+      far.mesh(1)->send(0, std::move(frame)).ignore();
+      sim.run_for(milliseconds(sim.below(3)));
+    }
+    const auto result = sim.run(mine);
+    if (result) {
+      EXPECT_EQ(far.get(0, (*result)[0]).size(), 100u);
+    }
+    static_cast<void>(sim.run(meets));
+    sim.finish();
+  });
+}
+
 TEST(ProcessSpanningTest, AMeetingNamesTheProcessesThatHaveNotCome) {
   Simulation sim(5);
   SimProcesses far(sim, {1, 1, 1});

@@ -1,5 +1,6 @@
 // Feeds bytes of another process to the decoders of a group's messages and, where they are
-// messages, to its machines: what is read can be written and read again, and no machine CHECKs.
+// messages, to its machine: what is read can be written and read again, and the machine CHECKs
+// nothing.
 // Each message has in front: its length, its sender, and what it is.
 #include <algorithm>
 #include <cstddef>
@@ -8,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "millrace/collectives/agreement.h"
+#include "millrace/collectives/group_frames.h"
 #include "millrace/collectives/rendezvous_machine.h"
 #include "millrace/collectives/wire.h"
 #include "millrace/core/base/check.h"
@@ -32,17 +33,9 @@ class Target {
   Target() {
     const RendezvousKey key = machine_.join("t", world_, "mine", actions_);
     machine_.expire(key, "late", actions_);
-    static_cast<void>(agreement_.call(0, {AgreeOp::kSum, 1, 1, "a"}, agreed_));
   }
-  void feed(std::span<const std::byte> bytes, Rank from, bool agreement) {
-    if (agreement) {
-      if (auto message = decode_agreement(bytes, kSize)) {
-        MILLRACE_CHECK(std::ranges::equal(encode(*message), bytes), "it is written as it came");
-        static_cast<void>(agreement_.receive(from, *std::move(message), agreed_));
-      }
-      MILLRACE_CHECK(agreement_.open() <= Agreement::kMostOpen, "the limit holds");
-      return;
-    }
+  void feed(std::span<const std::byte> bytes, Rank from, bool news) {
+    if (news) return feed_news(bytes);
     auto message = decode_rendezvous(bytes, from, kSelf, world_);
     if (!message) {
       MILLRACE_CHECK(message.error().code() == ErrorCode::kInvalidArgument, "an error is typed");
@@ -56,17 +49,27 @@ class Target {
   }
   void finish() {
     machine_.rank_failed(Rank{2}, Error(ErrorCode::kUnavailable, "gone"), actions_);
-    agreement_.fail_all(Error(ErrorCode::kUnavailable, "gone"), agreed_);
     for (const auto& [to, message] : actions_.sends)
       MILLRACE_CHECK(encode(message).has_value(), "what is sent fits");
   }
 
  private:
+  void feed_news(std::span<const std::byte> bytes) {
+    if (const auto end = read_end(bytes, kSize))
+      MILLRACE_CHECK(read_end(encode_end(*end), kSize).has_value(), "an end is read again");
+    if (const auto place = read_place(bytes, kSize)) {
+      const auto again = read_place(encode_place(*place), kSize);
+      MILLRACE_CHECK(again && again->missing == place->missing, "a place is read again");
+    }
+    if (const auto failed = read_failed(bytes, kSize)) {
+      const auto again = read_failed(encode_failed(failed->rank, failed->error), kSize);
+      MILLRACE_CHECK(again && again->rank == failed->rank, "a failure is read again");
+    }
+  }
+
   const Subset world_ = all_ranks();
   RendezvousMachine machine_{kSelf};
-  Agreement agreement_{"g", kSelf, kSize, 0};
   RendezvousMachine::Actions actions_;
-  Agreement::Actions agreed_;
 };
 
 }  // namespace

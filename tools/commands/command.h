@@ -102,6 +102,16 @@ struct ConformFlags {
   bool json = false;
 };
 
+struct CollectivesFlags : RuntimeFlags {
+  bool check = false;
+  std::vector<std::string> ops;     // none: all
+  std::vector<std::string> dtypes;  // none: by check
+  std::vector<std::size_t> bytes;   // none: by check
+  std::string algorithm;            // empty: each that a call has
+  std::vector<int> ranks;           // none: all
+  std::string fault;                // KIND@RANK
+};
+
 struct LaunchFlags {
   std::vector<std::string> words;  // the program and its arguments
   int ranks = 0;
@@ -123,6 +133,8 @@ Result<ExitCode> train_command(const TrainFlags& flags, Console& console);
 Result<ExitCode> inspect_command(const InspectFlags& flags, Console& console);
 Result<ExitCode> trace_command(const TraceFlags& flags, Console& console);
 Result<ExitCode> conform_command(const ConformFlags& flags, Console& console);
+Result<ExitCode> collectives_command(const CollectivesFlags& flags, Console& console);
+void add_collectives_options(CLI::App& command, CollectivesFlags& flags);
 Result<ExitCode> launch_command(const LaunchFlags& flags, Console& console);
 void add_launch_options(CLI::App& command, LaunchFlags& flags);
 

@@ -145,6 +145,16 @@ void add_run_options(CLI::App& command, RunFlags& flags) {
   command.add_flag("--json", flags.json, "print times and memory as one JSON object");
 }
 
+void add_collectives_runs(CLI::App& command, CollectivesFlags& flags) {
+  add_collectives_options(command, flags);
+  add_plugins(command, flags.plugins);
+  command.add_option("--devices", flags.devices, "use so many devices (default: all)")
+      ->check(CLI::Range(1, RuntimeOptions::kMostDevices));
+  add_threads(command, flags);
+  add_deadline(command, flags);
+  add_trace_file(command, flags);
+  command.add_flag("--json", flags.json, "one JSON object per line on stdout");
+}
 void add_train_options(CLI::App& command, TrainFlags& flags) {
   train::TrainingOptions& training = flags.training;
   command.add_option("--model", training.model, "folder with manifest.json and its programs")
@@ -397,6 +407,9 @@ int main(int argc, char** argv) {
       add_verb(app, "conform",
                "check a PJRT plugin: each check in a process of its own, with a deadline",
                add_conform_options, conform_command),
+      add_verb(app, "collectives",
+               "check or time the collectives between all devices, of all ranks of a job",
+               add_collectives_runs, collectives_command),
       add_verb(app, "launch", "run a program many times, as the ranks of one job on this host",
                add_launch_options, launch_command),
   };

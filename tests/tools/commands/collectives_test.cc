@@ -1,0 +1,118 @@
+// `millrace collectives`, alone and as the ranks of a launched job.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/temp_folder.h"
+#include "tests/tools/commands/process.h"
+
+namespace millrace {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::millrace_command;
+using testing::Outcome;
+using testing::Process;
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+// The lines of rank 0.
+std::vector<Json> lines(const std::string& out) {
+  std::vector<Json> all;
+  std::istringstream in(out);
+  for (std::string line; std::getline(in, line);) all.push_back(Json::parse(line));
+  return all;
+}
+
+Outcome run(const Words& words, const std::map<std::string, std::string>& variables) {
+  return Process(millrace_command(words), variables).wait();
+}
+
+Outcome alone(Words words) {
+  words.insert(words.begin(), {"collectives", "--json"});
+  return run(words, {{"CPU_NUM_DEVICES", "3"}});
+}
+
+Outcome launched(const std::string& ranks, Words words, const Words& launch = {}) {
+  const testing::TempFolder folder;
+  Words all = {"launch", "-n", ranks};
+  all.insert(all.end(), launch.begin(), launch.end());
+  all.push_back("--");
+  for (const std::string& word : millrace_command({"collectives", "--json"})) all.push_back(word);
+  all.insert(all.end(), words.begin(), words.end());
+  const Outcome outcome = run(all, {{"XDG_RUNTIME_DIR", folder.path()}, {"CPU_NUM_DEVICES", "2"}});
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "something stayed behind";
+  return outcome;
+}
+
+TEST(CollectivesCommandTest, ChecksEveryCollectiveOfOneProcess) {
+  const Outcome o = alone({"--check"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  const auto all = lines(o.out);
+  EXPECT_EQ(all.back()["event"], "done");
+  EXPECT_EQ(all.back()["failed"], 0);
+  EXPECT_EQ(all.back()["cases"], all.size() - 1);
+  EXPECT_GT(all.size(), 200u);
+  for (std::size_t i = 0; i + 1 < all.size(); ++i) EXPECT_EQ(all[i]["ok"], true) << all[i];
+}
+
+TEST(CollectivesCommandTest, ChecksEveryAlgorithmBetweenProcesses) {
+  for (const std::string transport : {"unix", "tcp"}) {
+    const Outcome o = launched("3", {"--check", "--dtype", "f32,bf16,i8", "--bytes", "4,300000"},
+                               {"--transport", transport});
+    ASSERT_EQ(o.code, 0) << o.err;
+    const auto all = lines(o.out);
+    EXPECT_EQ(all.back()["failed"], 0);
+    EXPECT_EQ(all.back()["ranks"], 6);
+    std::map<std::string, int> algorithms;
+    for (const Json& one : all) {
+      if (one.contains("algorithm")) ++algorithms[one["algorithm"]];
+    }
+    EXPECT_EQ(algorithms.size(), 4u);
+  }
+}
+
+TEST(CollectivesCommandTest, AGroupOfSomeRanksLeavesTheOthersOut) {
+  const Outcome o = launched("2", {"--check", "--op", "all_gather,split", "--ranks", "3,0,2"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(lines(o.out).back()["ranks"], 3);
+  EXPECT_EQ(lines(o.out).back()["failed"], 0);
+}
+
+TEST(CollectivesCommandTest, AMistakeOfARankIsNamedWithBothCalls) {
+  const std::map<std::string, std::string> words = {{"op@3", "barrier("},
+                                                    {"dtype@2", "xi32>"},
+                                                    {"shape@1", "all_reduce(sum"},
+                                                    {"root@1", "root 0"},
+                                                    {"skip@2", "rank 2 did not call it"}};
+  for (const auto& [fault, text] : words) {
+    const std::string op = fault.starts_with("root") ? "broadcast" : "all_reduce";
+    const Outcome o = launched("2", {"--op", op, "--fault", fault});
+    EXPECT_EQ(o.code, 0) << fault << o.err << o.out;
+    const auto all = lines(o.out);
+    EXPECT_EQ(all.back()["cases"], 1);
+    EXPECT_THAT(all.front()["error"].get<std::string>(), HasSubstr(text));
+  }
+}
+
+TEST(CollectivesCommandTest, WordsThatAreNoneAreNamed) {
+  const std::map<Words, std::string> wrong = {{{"--op", "all_sum"}, "all_sum"},
+                                              {{"--dtype", "f8E5M2"}, "f8E5M2"},
+                                              {{"--algorithm", "star"}, "star"},
+                                              {{"--ranks", "0,7"}, "no rank 7"},
+                                              {{"--fault", "late@1"}, "late@1"}};
+  for (const auto& [words, text] : wrong) {
+    const Outcome o = alone(words);
+    EXPECT_EQ(o.code, 2) << o.out;
+    EXPECT_THAT(o.err, HasSubstr(text));
+  }
+}
+
+}  // namespace
+}  // namespace millrace
