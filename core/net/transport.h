@@ -39,7 +39,7 @@ class ByteStream {
   // Bytes that came, in one piece, `most` at most; none: the other end has ended the stream;
   // nullopt: none are there yet. They are the stream's, and stay where they are until release();
   // what is not released comes first the next time. An error ends the stream: kUnavailable, it was
-  // cut; kResourceExhausted.
+  // cut; others say what the other end did wrong, or what this process lacks.
   virtual Result<std::optional<std::span<const std::byte>>> try_read(std::size_t most) = 0;
   // The first so many of the bytes that try_read() gave are not needed any more.
   virtual void release(std::size_t bytes) = 0;
