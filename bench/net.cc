@@ -1,8 +1,9 @@
-// What a link between two processes costs, over a Unix socket, between a loop on each of two cores:
-//   net.ping_pong_64B  a frame of 64 bytes there and one back; the peer writes and reads as many
-//                      bytes, blocking, on two threads
-//   net.stream_64MiB   64 frames of 1 MiB, from the first send until the last is there; the peer
-//                      writes and reads as much in pieces of 1 MiB
+// What a link between two processes costs, over a Unix socket and through shared memory
+// (net.shm_...), between a loop on each of two cores:
+//   ping_pong_64B  a frame of 64 bytes there and one back; the peer writes and reads as many bytes
+//                  of a Unix socket, blocking, on two threads
+//   stream_64MiB   64 frames of 1 MiB, from the first send until the last is there; the peer writes
+//                  and reads as much in pieces of 1 MiB
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,8 +20,8 @@
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/loop/event_loop_thread.h"
+#include "millrace/core/net/host_transport.h"
 #include "millrace/core/net/mesh.h"
-#include "millrace/core/net/socket_transport.h"
 
 namespace millrace::bench {
 namespace {
@@ -37,13 +38,13 @@ constexpr FrameKind kPing = FrameKind::kFirstOfUsers, kPiecesKind = FrameKind{33
 
 class Linked {
  public:
-  Linked() {
+  explicit Linked(const std::string& scheme) {
     if (::mkdtemp(folder_.data()) == nullptr) give_up("making a folder for sockets", folder_);
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
       loops_[rank] = std::make_unique<EventLoopThread>(create_uv_event_loop().value(), "net");
       EventLoop& loop = loops_[rank]->loop();
       post(loop, [rank] { pin_to_core(static_cast<int>(rank)); });
-      transports_[rank] = net::make_socket_transport(loop);
+      transports_[rank] = net::make_host_transport(loop);
     }
     store_ = std::make_unique<LocalKeyValueStore>(loops_[0]->loop().timers());
     std::vector<Future<void>> started;
@@ -51,7 +52,7 @@ class Linked {
       net::MeshOptions options{.rank = rank, .size = 2, .job = "bench", .host = "here"};
       options.incarnation[0] = static_cast<std::byte>(rank);
       meshes_[rank] = net::Mesh::make(*transports_[rank], *store_, options).value();
-      started.push_back(meshes_[rank]->start("unix:" + path(rank)));
+      started.push_back(meshes_[rank]->start(scheme + path(rank)));
     }
     wait_blocking(when_all(started)).value();
     set_sinks();
@@ -198,21 +199,33 @@ double bare_stream_ms() {
                    });
 }
 
-void measure(Session& session) {
-  Linked linked;
+// The limits of both figures, of our time by that of a bare Unix socket.
+struct Limits {
+  double round_trip;
+  double stream;
+};
+
+void measure_over(Session& session, const std::string& scheme, const std::string& prefix,
+                  const Limits& limits) {
+  Linked linked(scheme);
   session.measure(
-      {.name = "net.ping_pong_64B",
+      {.name = prefix + "ping_pong_64B",
        .unit = "us",
        .peer = "blocking writes and reads of a Unix socket",
-       .limit = 1.3},
+       .limit = limits.round_trip},
       [&] { return Measured(linked.round_trip_us()); },
       [] { return Measured(bare_round_trip_us()); });
   session.measure(
-      {.name = "net.stream_64MiB",
+      {.name = prefix + "stream_64MiB",
        .unit = "ms",
        .peer = "blocking writes and reads of a Unix socket",
-       .limit = 1.5},
+       .limit = limits.stream},
       [&] { return Measured(linked.stream_ms()); }, [] { return Measured(bare_stream_ms()); });
+}
+
+void measure(Session& session) {
+  measure_over(session, "unix:", "net.", {1.3, 1.5});
+  measure_over(session, "shm:", "net.shm_", {1.3, 1});
 }
 
 const Registration registration(&measure);

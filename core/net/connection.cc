@@ -165,12 +165,24 @@ void Connection::write() {
 }
 
 void Connection::read() {
+  for (int reads = 0; reads < kReadsInARow;) {
+    const Next next = read_and_answer(reads);
+    if (next == Next::kRead) break;
+    if (next == Next::kStop || !stream_) return;
+    const Future<unsigned> ready = stream_->wait_readable();
+    if (!ready.ready() || !ready.result()) return when_ready(ready, [this] { read(); });
+  }
+  post(home_, [self = self()] { self->read(); });
+}
+
+// Until nothing is there, or others have their turn. reads: how many of its row were made.
+Connection::Next Connection::read_and_answer(int& reads) {
   {
     MutexLock lock(mutex_);
     reader_ = std::this_thread::get_id();
   }
   Next next = Next::kRead;
-  for (int i = 0; next == Next::kRead && i < kReadsInARow; ++i)
+  for (; next == Next::kRead && reads < kReadsInARow; ++reads)
     next = stream_ && parse() ? read_some() : Next::kStop;
   bool answers = false;
   {
@@ -179,10 +191,7 @@ void Connection::read() {
     answers = !queue_.empty();
   }
   if (answers) write();
-  if (next == Next::kRead) return post(home_, [self = self()] { self->read(); });
-  if (next != Next::kWait || !stream_) return;
-  drained_ = false;
-  when_ready(stream_->wait_readable(), [this] { read(); });
+  return next;
 }
 
 // A transport completes its waits on the home executor: work goes on in the same turn.
@@ -198,33 +207,33 @@ void Connection::when_ready(const Future<unsigned>& ready, std::function<void()>
 }
 
 Connection::Next Connection::read_some() {
-  if (drained_) return Next::kWait;
-  buffer_.resize(kReadBytes);
-  const std::size_t most = std::min(buffer_.size(), may_read_.value_or(kReadBytes));
+  const std::size_t most = std::min(kReadBytes, may_read_.value_or(kReadBytes));
   if (most == 0) {
     finish(EndCause::kProtocolError, "it says more than a stranger may");
     return Next::kStop;
   }
-  const auto got = stream_->try_read(std::span(buffer_).first(most));
+  const auto got = stream_->try_read(most);
   if (!got) {
     finish(EndCause::kReset, got.error().message());
     return Next::kStop;
   }
   if (!*got) return Next::kWait;
-  if (**got == 0) {
+  if ((*got)->empty()) {
     finish(EndCause::kReset, parser_.between_frames() ? "" : "in the middle of a frame");
     return Next::kStop;
   }
-  if (may_read_) *may_read_ -= **got;
-  unread_ = std::span(buffer_).first(**got);
-  drained_ = **got < most;
+  unread_ = **got;
+  if (may_read_) *may_read_ -= unread_.size();
   return Next::kRead;
 }
 
 // Gives frames of what was read to the sink. False: the sink is busy, or the connection has ended.
+// The parser copies payloads out of where the stream has them, once.
 bool Connection::parse() {
   while (stream_) {
+    const std::size_t held = unread_.size();
     auto next = parser_.next(unread_);
+    if (held > unread_.size()) stream_->release(held - unread_.size());
     if (!next) {
       finish(EndCause::kProtocolError, next.error().message());
       return false;

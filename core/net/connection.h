@@ -121,6 +121,7 @@ class Connection final : public RefCounted {
   void post_write() MILLRACE_REQUIRES(mutex_);
   void write();
   void read();
+  Next read_and_answer(int& reads);
   void when_ready(const Future<unsigned>& ready, std::function<void()> work);
   Next read_some();
   bool parse();
@@ -139,10 +140,8 @@ class Connection final : public RefCounted {
   std::shared_ptr<const FrameSink> sink_;
   std::optional<std::size_t> may_read_;
   const Duration farewell_;
-  Bytes buffer_;
-  std::span<const std::byte> unread_;  // of the buffer
+  std::span<const std::byte> unread_;  // of what the stream gave
   std::size_t written_ = 0;            // of the first in the queue
-  bool drained_ = false;               // the last read took less than it could
   bool waits_writable_ = false;
   bool write_failed_ = false;
   bool other_left_ = false;  // its goodbye has come, or its answer to ours

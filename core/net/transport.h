@@ -1,6 +1,6 @@
-// Transport: streams of bytes between processes. The interfaces; socket_transport.h has Unix
-// sockets and TCP on this host, tests/support/sim_transport.h one in memory. Read next:
-// connection.h, frames over a stream; entrance.h, which lets connections in.
+// Transport: streams of bytes between processes. The interfaces; host_transport.h has shared
+// memory, Unix sockets and TCP on this host, tests/support/sim_transport.h one in memory. Read
+// next: connection.h, frames over a stream; entrance.h, which lets connections in.
 //
 // All of it belongs to one executor, the home (a loop's thread), and is confined to it; all futures
 // complete there, those of a stream never inside a call of the transport's. What a transport makes
@@ -36,13 +36,17 @@ class ByteStream {
  public:
   virtual ~ByteStream() = default;
   virtual const Peer& peer() const = 0;
-  // How many bytes came; 0: the other end has ended the stream; nullopt: none are there yet. An
-  // error (kUnavailable) ends the stream: it was cut.
-  virtual Result<std::optional<std::size_t>> try_read(std::span<std::byte> into) = 0;
+  // Bytes that came, in one piece, `most` at most; none: the other end has ended the stream;
+  // nullopt: none are there yet. They are the stream's, and stay where they are until release();
+  // what is not released comes first the next time. An error ends the stream: kUnavailable, it was
+  // cut; others say what the other end did wrong, or what this process lacks.
+  virtual Result<std::optional<std::span<const std::byte>>> try_read(std::size_t most) = 0;
+  // The first so many of the bytes that try_read() gave are not needed any more.
+  virtual void release(std::size_t bytes) = 0;
   // How many bytes of both together it took, the first ones; 0: it takes none now.
   virtual Result<std::size_t> try_write(std::span<const std::byte> head,
                                         std::span<const std::byte> body) = 0;
-  // Complete when the call is worth another try.
+  // Complete when the call is worth another try; that may be so already.
   virtual Future<unsigned> wait_readable() = 0;
   virtual Future<unsigned> wait_writable() = 0;
 };

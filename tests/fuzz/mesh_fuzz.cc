@@ -51,13 +51,12 @@ class MemberStream final : public ByteStream {
         piece_(piece),
         ends_(ends) {}
   const Peer& peer() const override { return peer_; }
-  Result<std::optional<std::size_t>> try_read(std::span<std::byte> into) override {
-    const std::size_t count = std::min({into.size(), piece_, bytes_.size() - read_});
+  Result<std::optional<std::span<const std::byte>>> try_read(std::size_t most) override {
+    const std::size_t count = std::min({most, piece_, bytes_.size() - read_});
     if (count == 0 && !ends_) return std::nullopt;
-    std::copy_n(bytes_.begin() + static_cast<long>(read_), count, into.begin());
-    read_ += count;
-    return count;
+    return std::span(bytes_).subspan(read_, count);
   }
+  void release(std::size_t bytes) override { read_ += bytes; }
   Result<std::size_t> try_write(std::span<const std::byte> head,
                                 std::span<const std::byte> body) override {
     return head.size() + body.size();

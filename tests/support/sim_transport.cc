@@ -98,20 +98,22 @@ class SimStream final : public net::ByteStream {
 
   const net::Peer& peer() const override { return peer_; }
 
-  Result<std::optional<std::size_t>> try_read(std::span<std::byte> into) override {
+  Result<std::optional<std::span<const std::byte>>> try_read(std::size_t most) override {
+    if (!unread_.empty()) return unread_.first(std::min(unread_.size(), most));
     if (in_.arrived.empty()) {
-      if (in_.ended) return 0;
+      if (in_.ended) return std::span<const std::byte>();
       if (in_.cut) return fail(ErrorCode::kUnavailable, "the link is cut");
       return std::nullopt;
     }
-    const std::size_t most = std::min(into.size(), in_.arrived.size());
-    const std::size_t taken = 1 + link_->network.sim_.below(most);
+    const std::size_t taken = 1 + link_->network.sim_.below(std::min(most, in_.arrived.size()));
     const auto end = in_.arrived.begin() + static_cast<long>(taken);
-    std::copy(in_.arrived.begin(), end, into.begin());
+    given_.assign(in_.arrived.begin(), end);
+    unread_ = given_;
     in_.arrived.erase(in_.arrived.begin(), end);
     SimNetwork::Pipe::wake(link_->network.sim_.executor(), in_.writes);
-    return taken;
+    return unread_;
   }
+  void release(std::size_t bytes) override { unread_ = unread_.subspan(bytes); }
 
   Result<std::size_t> try_write(std::span<const std::byte> head,
                                 std::span<const std::byte> body) override {
@@ -145,6 +147,8 @@ class SimStream final : public net::ByteStream {
   SimNetwork::Pipe& out_;
   SimNetwork::Pipe& in_;
   const net::Peer peer_;
+  net::Bytes given_;
+  std::span<const std::byte> unread_;  // of it
 };
 
 class SimListener final : public net::StreamListener {

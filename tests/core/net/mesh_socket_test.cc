@@ -1,5 +1,5 @@
-// Sixteen meshes of a job on real sockets, over four loops in threads of their own. Nothing sleeps,
-// and no test depends on how long.
+// Sixteen meshes of a job on real sockets and shared memory, over four loops in threads of their
+// own. Nothing sleeps, and no test depends on how long.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -14,8 +14,8 @@
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/loop/event_loop_thread.h"
+#include "millrace/core/net/host_transport.h"
 #include "millrace/core/net/mesh.h"
-#include "millrace/core/net/socket_transport.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace::net {
@@ -32,7 +32,7 @@ class MeshSocketTest : public ::testing::TestWithParam<const char*> {
     for (std::uint32_t i = 0; i < kLoops; ++i) {
       loops.push_back(std::make_unique<EventLoopThread>(create_uv_event_loop().value(),
                                                         "mesh" + std::to_string(i)));
-      transports.push_back(make_socket_transport(loops.back()->loop()));
+      transports.push_back(make_host_transport(loops.back()->loop()));
     }
     store = std::make_unique<LocalKeyValueStore>(loops[0]->loop().timers());
     draw_random(secret);
@@ -42,7 +42,8 @@ class MeshSocketTest : public ::testing::TestWithParam<const char*> {
   }
   bool tcp() const { return std::string(GetParam()) == "tcp"; }
   std::string address(std::uint32_t rank) const {
-    return tcp() ? "tcp:127.0.0.1:0" : "unix:" + folder.file(std::to_string(rank));
+    return tcp() ? "tcp:127.0.0.1:0"
+                 : std::string(GetParam()) + ":" + folder.file(std::to_string(rank));
   }
   void make_all() {
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
@@ -74,7 +75,7 @@ class MeshSocketTest : public ::testing::TestWithParam<const char*> {
   std::vector<Ref<Mesh>> meshes;
 };
 
-INSTANTIATE_TEST_SUITE_P(Transports, MeshSocketTest, ::testing::Values("unix", "tcp"),
+INSTANTIATE_TEST_SUITE_P(Transports, MeshSocketTest, ::testing::Values("unix", "shm", "tcp"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(MeshSocketTest, EachOfSixteenTalksWithEachAndAllEnd) {

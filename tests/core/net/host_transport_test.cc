@@ -1,5 +1,5 @@
-// Real sockets and real time; nothing sleeps, and no test depends on how long.
-#include "millrace/core/net/socket_transport.h"
+// Real sockets, shared memory and real time; nothing sleeps, and no test depends on how long.
+#include "millrace/core/net/host_transport.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -16,7 +16,7 @@
 namespace millrace::net {
 namespace {
 
-class SocketTransportTest : public ::testing::Test {
+class HostTransportTest : public ::testing::TestWithParam<std::string> {
  protected:
   template <class T>
   Result<T> run_until(const Future<T>& future) {
@@ -54,29 +54,37 @@ class SocketTransportTest : public ::testing::Test {
     EXPECT_EQ(run_until(member->end()).value().cause, EndCause::kClosedThere);
   }
 
+  bool tcp() const { return GetParam() == "tcp"; }
+  std::string path() const { return folder.file("door"); }
+  std::string address() const { return tcp() ? "tcp:127.0.0.1:0" : GetParam() + ":" + path(); }
+
   std::unique_ptr<EventLoop> loop = create_uv_event_loop().value();
-  std::unique_ptr<Transport> transport = make_socket_transport(*loop);
+  std::unique_ptr<Transport> transport = make_host_transport(*loop);
   testing::TempFolder folder;
   Ref<Connection> member;
 };
 
-TEST_F(SocketTransportTest, AUnixSocketKnowsWhoComesAndLeavesNoFile) {
-  const std::string path = folder.file("door");
-  auto entrance = open("unix:" + path, {.member = {.max_payload = 8 << 20}});
-  talk("unix:" + path, {});
+const auto name = [](const auto& info) { return info.param; };
+INSTANTIATE_TEST_SUITE_P(Schemes, HostTransportTest, ::testing::Values("unix", "shm", "tcp"), name);
+class HostTransportPathTest : public HostTransportTest {};
+INSTANTIATE_TEST_SUITE_P(Schemes, HostTransportPathTest, ::testing::Values("unix", "shm"), name);
+
+TEST_P(HostTransportPathTest, APathKnowsWhoComesAndLeavesNoFile) {
+  auto entrance = open(address(), {.member = {.max_payload = 8 << 20}});
+  talk(address(), {});
   EXPECT_EQ(member->peer().uid, ::geteuid());
   EXPECT_EQ(member->peer().pid, ::getpid());
-  EXPECT_EQ(transport->listen("unix:" + path, {}).error().code(), ErrorCode::kAlreadyExists);
+  EXPECT_EQ(transport->listen(address(), {}).error().code(), ErrorCode::kAlreadyExists);
   EXPECT_TRUE(run_until(entrance->close()).has_value());
-  EXPECT_NE(::access(path.c_str(), F_OK), 0);
-  EXPECT_EQ(run_until(enter(*transport, "unix:" + path, {}, {})).error().code(),
+  EXPECT_NE(::access(path().c_str(), F_OK), 0);
+  EXPECT_EQ(run_until(enter(*transport, address(), {}, {})).error().code(),
             ErrorCode::kUnavailable);
 }
 
-TEST_F(SocketTransportTest, TcpNeedsTheSecret) {
+TEST_P(HostTransportTest, ASecretIsNeededWhereThereIsOne) {
   Secret secret = {}, other = {};
   draw_random(secret);
-  auto entrance = open("tcp:127.0.0.1:0", {.secret = secret, .member = {.max_payload = 8 << 20}});
+  auto entrance = open(address(), {.secret = secret, .member = {.max_payload = 8 << 20}});
   talk(entrance->address(), {.secret = secret});
   const auto refused = run_until(enter(*transport, entrance->address(), {.secret = other}, {}));
   ASSERT_FALSE(refused.has_value());
@@ -84,21 +92,20 @@ TEST_F(SocketTransportTest, TcpNeedsTheSecret) {
   EXPECT_TRUE(run_until(entrance->close()).has_value());
 }
 
-TEST_F(SocketTransportTest, AFolderThatOthersMayEnterIsRefused) {
+TEST_P(HostTransportPathTest, AFolderThatOthersMayEnterIsRefused) {
   ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
-  EXPECT_EQ(transport->listen("unix:" + folder.file("door"), {}).error().code(),
-            ErrorCode::kPermissionDenied);
+  EXPECT_EQ(transport->listen(address(), {}).error().code(), ErrorCode::kPermissionDenied);
 }
 
-TEST_F(SocketTransportTest, OtherAddressesAreRefused) {
-  for (const std::string address :
+TEST_P(HostTransportTest, OtherAddressesAreRefused) {
+  for (const std::string text :
        {"", "tcp:0.0.0.0:1", "tcp:127.0.0.1:", "tcp:127.0.0.1:65536", "tcp:127.0.0.1:1x",
-        "tcp:localhost:1", "unix:door", "http://127.0.0.1"}) {
-    EXPECT_EQ(transport->listen(address, {}).error().code(), ErrorCode::kInvalidArgument);
-    EXPECT_EQ(transport->connect(address).result().error().code(), ErrorCode::kInvalidArgument);
+        "tcp:localhost:1", "unix:door", "shm:door", "shm:", "http://127.0.0.1"}) {
+    EXPECT_EQ(transport->listen(text, {}).error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(transport->connect(text).result().error().code(), ErrorCode::kInvalidArgument);
   }
-  EXPECT_EQ(transport->listen("unix:/" + std::string(200, 'x'), {}).error().code(),
-            ErrorCode::kInvalidArgument);
+  const std::string longest = GetParam() + ":/" + std::string(200, 'x');
+  EXPECT_EQ(transport->listen(longest, {}).error().code(), ErrorCode::kInvalidArgument);
 }
 
 }  // namespace
