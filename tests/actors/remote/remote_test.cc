@@ -226,7 +226,7 @@ TEST(RemoteTest, StopAndDeadlineWithdrawWhatWaitsHereAndThere) {
     }
     sim.run_for(milliseconds(sim.below(300)));
     stop.request_stop();
-    sim.run_for(seconds(1));
+    sim.run_for(seconds(10));
     for (const auto& one : stopped) {
       ASSERT_TRUE(one.ready());
       one.ignore();
