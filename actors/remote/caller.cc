@@ -181,7 +181,7 @@ void Caller::ask(const RemoteTarget& target, net::Frame frame, const Ref<Pending
       refused = std::move(seat).error();
     } else {
       frame.header.sequence = number = ++last_number_;
-      Call& kept = calls_[number] = {call, target.id(), true};
+      Call& kept = calls_[number] = {call, Ref<const RemoteTarget>::share(&target)};
       if (!goes_now(**seat, frame, later)) {
         kept.sent = false;
         if ((*seat)->line_bytes + bytes > kMostWaiting) sweep(**seat);
@@ -251,9 +251,10 @@ void Caller::withdraw(std::uint64_t number) {
   auto found = calls_.extract(number);
   if (found.empty()) return;
   Call& call = found.mapped();
-  later.add([kept = call.call] {});  // its end may be the asker's
-  if (!call.sent) return withdraw_waiting(call.target);
-  outlet_->send({{.kind = kActorWithdraw, .channel = call.target, .sequence = number}, {}}, later);
+  later.add([kept = call.call, target = call.target] {});  // their ends may be the asker's
+  const ActorId target = call.target ? call.target->id() : 0;
+  if (!call.sent) return withdraw_waiting(target);
+  outlet_->send({{.kind = kActorWithdraw, .channel = target, .sequence = number}, {}}, later);
 }
 
 void Caller::notify(const RemoteTarget& target, net::Frame frame) {
@@ -288,10 +289,8 @@ Status Caller::add_credit(ActorId target, std::uint64_t bytes, net::Later& later
 
 Status Caller::take_answer(const net::Frame& frame) {
   const net::FrameHeader& header = frame.header;
-  Result<net::Bytes> answer;
-  if (header.words[0] == 0) {
-    answer = frame.payload;
-  } else {
+  Result<net::Bytes> answer = frame.payload;
+  if (header.words[0] == kAnswerIsError) {
     auto error = read_error(frame.payload);
     if (!error) return fail(ErrorCode::kInvalidArgument, "an answer came that is no error");
     if (error->detail<net::JobMember>() == nullptr)
@@ -307,12 +306,20 @@ Status Caller::take_answer(const net::Frame& frame) {
     if (found != calls_.end()) {
       if (!found->second.sent) return fail(ErrorCode::kInvalidArgument, "an answer came too early");
       call = std::move(found->second.call);
+      if (header.words[0] == kAnswerIsGone) answer = std::unexpected(gone_error(found->second));
+      later.add([target = std::move(found->second.target)] {});
       calls_.erase(found);
     }
     if (header.words[1] != 0) taken = add_credit(header.channel, header.words[1], later);
   }
   if (call) call->take(answer);
   return taken;
+}
+
+// The Down came before.
+Error Caller::gone_error(const Call& call) const {
+  if (call.target && call.target->exit_) return call.target->gone(*call.target->exit_);
+  return Error(ErrorCode::kUnavailable, "the actor is gone");
 }
 
 Status Caller::take_credit(const net::Frame& frame) {

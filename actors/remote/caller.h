@@ -126,7 +126,7 @@ class Caller final : public RefCounted {
   };
   struct Call {
     Ref<PendingCall> call;
-    ActorId target = 0;  // of an ask
+    Ref<const RemoteTarget> target = {};  // of an ask
     bool sent = true;
   };
   using Seats = std::unordered_map<ActorId, Seat>;
@@ -140,6 +140,7 @@ class Caller final : public RefCounted {
   Status add_credit(ActorId target, std::uint64_t bytes, net::Later& later)
       MILLRACE_REQUIRES(mutex_);
   void end_seat(Seat seat, const Exit& exit, net::Later& later) MILLRACE_REQUIRES(mutex_);
+  Error gone_error(const Call& call) const MILLRACE_REQUIRES(mutex_);
   void withdraw_tell(ActorId target);
   Error limit_error(const std::string& what, millrace::detail::WaitEnd end) const;
 

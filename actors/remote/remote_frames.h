@@ -4,7 +4,7 @@
 //   kind                 channel       sequence     words[0]       words[1]    payload
 //   kActorFind           0             call         0              0           FindRequest
 //   kActorMessage        actor         call or 0    fingerprint    0           the message
-//   kActorAnswer         actor or 0    call         0 or 1: error  credit      the answer; RemoteError
+//   kActorAnswer         actor or 0    call         see below      credit      the answer, or Error
 //   kActorCredit         actor         0            credit         0
 //   kActorCreditWanted   actor         0            0              0
 //   kActorWithdraw       actor or 0    call         0              0
@@ -13,6 +13,7 @@
 //   kActorLinkEnd        actor         linker       0              0           RemoteExit
 //   kActorCast           label         call         0              deadline    CastRequest
 //
+// An answer has kAnswerIsValue, kAnswerIsError, or kAnswerIsGone, where a kActorDown came before.
 // words[3] is the epoch in which the sender began to talk with this rank: a frame whose header has
 // another one was overtaken by the epoch, and is dropped. A credit is in bytes of frames, a deadline
 // in nanoseconds from now, 0: none.
@@ -43,6 +44,7 @@ inline constexpr net::FrameKind kActorLink{55};
 inline constexpr net::FrameKind kActorLinkEnd{56};
 inline constexpr net::FrameKind kActorCast{57};
 
+inline constexpr std::uint64_t kAnswerIsValue = 0, kAnswerIsError = 1, kAnswerIsGone = 2;
 inline constexpr std::size_t kEpochWord = 3;
 inline constexpr std::size_t kMostNameBytes = 1024;       // of an actor
 inline constexpr std::size_t kMostTypeBytes = 4096;       // of a class's name

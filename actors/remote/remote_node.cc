@@ -77,7 +77,7 @@ void RemoteNode::refuse(std::uint32_t from, const net::Frame& frame) {
   const bool asks = header.kind == kActorFind || header.kind == kActorCast ||
                     (header.kind == kActorMessage && header.sequence != 0);
   if (!asks) return;
-  net::Frame answer{{.kind = kActorAnswer, .sequence = header.sequence, .words = {1}},
+  net::Frame answer{{.kind = kActorAnswer, .sequence = header.sequence, .words = {kAnswerIsError}},
                     encode(scope_.closed_error())};
   answer.header.words[kEpochWord] = header.epoch;
   mesh_->send(from, std::move(answer)).ignore();

@@ -107,7 +107,7 @@ void Server::take_find(const net::Frame& frame, const Served& served) {
   };
   answered = answer_find();
   net::Frame reply{{.kind = kActorAnswer, .sequence = number}, {}};
-  reply.header.words[0] = answered ? 0 : 1;
+  reply.header.words[0] = answered ? kAnswerIsValue : kAnswerIsError;
   reply.payload = answered ? *std::move(answered) : encode(answered.error());
   outlet_->send(std::move(reply), later);
   if (found) later.add([self = Ref<Server>::share(this), found] { self->watch(found); });
@@ -149,8 +149,14 @@ Future<void> Server::take_message(const net::Frame& frame) {
     take_admitted(header.channel, bytes, {});
     return {};
   }
-  if (!cell) {
-    drop_message(header, bytes, Error(ErrorCode::kUnavailable, "the actor is gone"));
+  if (!cell) {  // its end was said before
+    net::Later later;
+    if (header.sequence != 0)
+      outlet_->send({{.kind = kActorAnswer,
+                      .sequence = header.sequence,
+                      .words = {kAnswerIsGone}},
+                     {}},
+                    later);
     return {};
   }
   if (message == nullptr) {
@@ -198,7 +204,7 @@ void Server::drop_message(const net::FrameHeader& header, std::size_t bytes, con
 
 void Server::refuse(std::uint64_t number, const Error& why) {
   net::Later later;
-  outlet_->send({{.kind = kActorAnswer, .sequence = number, .words = {1}}, encode(why)}, later);
+  outlet_->send({{.kind = kActorAnswer, .sequence = number, .words = {kAnswerIsError}}, encode(why)}, later);
 }
 
 void Server::take_admitted(ActorId id, std::size_t bytes, const Result<void>& admitted) {
@@ -236,7 +242,7 @@ bool Server::answer(std::uint64_t number, const Result<net::Bytes>& answer, Acto
   if (answer && answer->size() <= mesh_->max_payload()) {
     frame.payload = *answer;
   } else {
-    frame.header.words[0] = 1;
+    frame.header.words[0] = kAnswerIsError;
     frame.payload =
         encode(answer ? Error(ErrorCode::kResourceExhausted,
                               "the answer has " + std::to_string(answer->size()) + " bytes, where " +
@@ -325,7 +331,7 @@ void Server::end(const Error& why, bool failure) {
     calls.swap(calls_);
     if (!failure) {
       for (const auto& [number, call] : calls)
-        outlet_->send({{.kind = kActorAnswer, .sequence = number, .words = {1}}, encode(why)}, later);
+        outlet_->send({{.kind = kActorAnswer, .sequence = number, .words = {kAnswerIsError}}, encode(why)}, later);
       const Exit exit{ExitReason::kClosed, {}};
       for (const auto& [id, one] : exports)
         outlet_->send({{.kind = kActorDown, .channel = id}, encode(exit)}, later);
