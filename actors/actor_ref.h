@@ -122,8 +122,8 @@ void link(const ActorRef<A>& one, const ActorRef<B>& other) {
         .then(inline_executor(),
               [follower](const Result<Down>& down) {
                 if (!down || !down->exit.failure()) return;
-                const Error why = down->exit.error->with_context(
-                    "it was linked to actor '" + down->name + "', which failed");
+                const Error why = down->exit.error->with_context("it was linked to actor '" +
+                                                                 down->name + "', which failed");
                 follower.kill(why).ignore();
               })
         .ignore();

@@ -4,7 +4,6 @@
 
 #include "millrace/actors/call_limits.h"
 
-
 namespace millrace::actors {
 namespace {
 
@@ -51,9 +50,9 @@ Result<Caller::Seat*> Caller::seat_for(const RemoteTarget& target, std::size_t b
   if (seat == seats_.end()) return std::unexpected(target.gone(*target.exit_));
   const std::size_t most = mesh_->max_payload() + net::kHeaderBytes;
   if (bytes > most) {
-    return fail(ErrorCode::kInvalidArgument,
-                "a message of " + std::to_string(bytes) + " bytes to " + target.to_string() +
-                    ", where " + std::to_string(most) + " is the limit of a frame");
+    return fail(ErrorCode::kInvalidArgument, "a message of " + std::to_string(bytes) +
+                                                 " bytes to " + target.to_string() + ", where " +
+                                                 std::to_string(most) + " is the limit of a frame");
   }
   return &seat->second;
 }
@@ -157,13 +156,14 @@ Future<void> Caller::tell(const RemoteTarget& target, net::Frame frame, const Me
     limit->caller = Ref<Caller>::share(this);
     limit->target = target.id();
     limit->what = std::string(type.name) + " to actor '" + target.name() + "'";
-    millrace::detail::limit_wait(
-        options, environment_.timers, Ref<AsyncValue>(accepted), Ref<RefCounted>(std::move(limit)),
-        [](RefCounted& ended, WaitEnd end) {
-          auto& self = static_cast<TellLimit&>(ended);
-          const Error error = self.caller->limit_error(self.what, end);
-          if (self.accepted->try_set(std::unexpected(error))) self.caller->withdraw_tell(self.target);
-        });
+    millrace::detail::limit_wait(options, environment_.timers, Ref<AsyncValue>(accepted),
+                                 Ref<RefCounted>(std::move(limit)),
+                                 [](RefCounted& ended, WaitEnd end) {
+                                   auto& self = static_cast<TellLimit&>(ended);
+                                   const Error error = self.caller->limit_error(self.what, end);
+                                   if (self.accepted->try_set(std::unexpected(error)))
+                                     self.caller->withdraw_tell(self.target);
+                                 });
   }
   return Future<void>(std::move(accepted));
 }

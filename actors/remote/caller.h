@@ -3,10 +3,10 @@
 // these actors, as it is known here. Read next: remote_ref.h, the typed handle; server.h, the other
 // end; send_window.h, how much may be under way.
 //
-//  - CA-1 messages to an actor leave in the order of their calls, those that wait included (MB-3).
-//  - CA-2 a call completes once: with the answer, or with an error as soon as none can come; once
+//  - AK-1 messages to an actor leave in the order of their calls, those that wait included (MB-3).
+//  - AK-2 a call completes once: with the answer, or with an error as soon as none can come; once
 //    the process that holds its reply is gone, none can.
-//  - CA-3 what waits here for an actor is at most kMostWaiting bytes; more is refused.
+//  - AK-3 what waits here for an actor is at most kMostWaiting bytes; more is refused.
 #pragma once
 
 #include <cstddef>
@@ -77,7 +77,7 @@ class Caller final : public RefCounted {
   // The process at the other end, as far as it is known.
   net::JobMember member() const { return mesh_->member(rank()); }
 
-  // Completes when the message may be on its way. Errors: gone(), kResourceExhausted (CA-3),
+  // Completes when the message may be on its way. Errors: gone(), kResourceExhausted (AK-3),
   // kInvalidArgument if it is longer than a frame, and those of options.
   Future<void> tell(const RemoteTarget& target, net::Frame frame, const MessageType& type,
                     const CallOptions& options);
@@ -121,8 +121,8 @@ class Caller final : public RefCounted {
     SendWindow window = {};
     PooledDeque<Waiting> line = {};
     std::size_t line_bytes = 0;
-    std::size_t withdrawn = 0;    // at most so many since the line was last looked through
-    bool credit_wanted = false;   // said so, and none has come since
+    std::size_t withdrawn = 0;   // at most so many since the line was last looked through
+    bool credit_wanted = false;  // said so, and none has come since
   };
   struct Call {
     Ref<PendingCall> call;

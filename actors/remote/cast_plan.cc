@@ -93,7 +93,8 @@ CastRanks CastRanks::part(CastPart part) const {
   CastRanks ranks;
   std::size_t before = 0;
   for (const RankRun& run : runs_) {
-    const std::size_t from = std::max(part.begin, before), to = std::min(part.end, before + run.count);
+    const std::size_t from = std::max(part.begin, before),
+                      to = std::min(part.end, before + run.count);
     if (from < to)
       ranks.add({run.first + static_cast<std::uint32_t>(from - before),
                  static_cast<std::uint32_t>(to - from)});

@@ -1,10 +1,11 @@
 // CastPlan: the tree along which a cast goes down and its answers are reduced on the way up. Pure.
 // Read next: cast_run.h.
 //
-// A process that asks a run of positions splits it into at most eight parts that follow one another,
-// gives each to the first of its members, and reduces what comes back, and its own answer, in the
-// order of the positions. So no process gets or sends more than nine messages, and which answers
-// are reduced with which depends on the number of positions and on the caller's place alone.
+// A process that asks a run of positions splits it into at most eight parts that follow one
+// another, gives each to the first of its members, and reduces what comes back, and its own answer,
+// in the order of the positions. So no process gets or sends more than nine messages, and which
+// answers are reduced with which depends on the number of positions and on the caller's place
+// alone.
 #pragma once
 
 #include <cstddef>

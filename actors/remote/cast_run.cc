@@ -87,10 +87,9 @@ void CastRun::take(std::size_t place, const Result<net::Bytes>& answer) {
   for (Place& one : places_) answers.push_back(std::move(*one.answer));
   calls_.clear();
   // Reduces without the lock: it is the user's code.
-  later.add([self = Ref<CastRun>::share(this), answers = std::move(answers),
-             done = std::exchange(done_, nullptr)]() mutable {
-    done(self->message_.reduce(answers));
-  });
+  later.add(
+      [self = Ref<CastRun>::share(this), answers = std::move(answers),
+       done = std::exchange(done_, nullptr)]() mutable { done(self->message_.reduce(answers)); });
   if (timer_) later.add([timers = timers_, timer = *timer_] { timers->cancel(timer); });
 }
 
@@ -116,9 +115,9 @@ void CastRun::expire() {
   }
   if (runs > kMostNamedRuns) names += ", ...";
   timer_.reset();
-  end(fail(ErrorCode::kDeadlineExceeded, "the cast of " + message_.schema.name + " to actor '" +
-                                             actor_ + "': the deadline came first; no answer of rank " +
-                                             names),
+  end(fail(ErrorCode::kDeadlineExceeded,
+           "the cast of " + message_.schema.name + " to actor '" + actor_ +
+               "': the deadline came first; no answer of rank " + names),
       later);
 }
 

@@ -1,8 +1,9 @@
-// CastRun: one process's part of a cast: the answers of the parts below it and its own, on their way
-// to one. Read next: cast_plan.h, the tree; remote_node.cc, which begins it.
+// CastRun: one process's part of a cast: the answers of the parts below it and its own, on their
+// way to one. Read next: cast_plan.h, the tree; remote_node.cc, which begins it.
 //
 //  - CS-1 it ends once: with the reduced answer when all have come, or with the first error.
-//  - CS-2 a rank whose answer is missing is named: by its loss, by its own error, or at the deadline,
+//  - CS-2 a rank whose answer is missing is named: by its loss, by its own error, or at the
+//  deadline,
 //    which is the earlier the deeper a process lies, so that the one that knows reports it.
 #pragma once
 

@@ -1,5 +1,5 @@
-// FieldList: what a struct says of itself so that it can travel to another process: the names of its
-// members, in order. A message, an answer, or a struct inside of them has one:
+// FieldList: what a struct says of itself so that it can travel to another process: the names of
+// its members, in order. A message, an answer, or a struct inside of them has one:
 //
 //   struct Put {
 //     std::string key = {};

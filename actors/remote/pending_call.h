@@ -1,5 +1,5 @@
-// PendingCall: a call to another process whose answer has not come. Read next: caller.h, which keeps
-// them by their numbers.
+// PendingCall: a call to another process whose answer has not come. Read next: caller.h, which
+// keeps them by their numbers.
 #pragma once
 
 #include <string>

@@ -10,7 +10,8 @@ RemoteActors::RemoteActors(Ref<net::Mesh> mesh, ActorSystem& system, const Envir
 }
 
 RemoteActors::~RemoteActors() {
-  MILLRACE_CHECK(node_->is_closed(), "remote actors were destroyed before their close() had completed");
+  MILLRACE_CHECK(node_->is_closed(),
+                 "remote actors were destroyed before their close() had completed");
 }
 
 RemoteActors::Load RemoteActors::load(std::uint32_t rank) const {
@@ -23,8 +24,8 @@ Status RemoteActors::check_ranks(const CastRanks& ranks) const {
   if (ranks.size() == 0) return fail(ErrorCode::kInvalidArgument, "a cast to no rank");
   const std::uint32_t last = ranks.at(ranks.size() - 1), size = node_->mesh().size();
   if (last < size) return {};
-  return fail(ErrorCode::kInvalidArgument, "a cast to rank " + std::to_string(last) +
-                                               " in a job of " + std::to_string(size));
+  return fail(ErrorCode::kInvalidArgument,
+              "a cast to rank " + std::to_string(last) + " in a job of " + std::to_string(size));
 }
 
 void RemoteActors::start_cast(const RemoteNode::CastPlan& plan, const Ref<PendingCall>& call,
@@ -37,8 +38,8 @@ void RemoteActors::start_cast(const RemoteNode::CastPlan& plan, const Ref<Pendin
   // The deadline is the run's, which knows what is missing.
   millrace::detail::limit_wait({.stop = options.stop}, nullptr, answer, Ref<RefCounted>(run),
                                [](RefCounted& target, millrace::detail::WaitEnd) {
-                                 static_cast<CastRun&>(target).cancel(
-                                     Error(ErrorCode::kCancelled, "the cast was stopped on request"));
+                                 static_cast<CastRun&>(target).cancel(Error(
+                                     ErrorCode::kCancelled, "the cast was stopped on request"));
                                });
 }
 
@@ -51,19 +52,19 @@ void detail::link_remote(const Ref<ActorCell>& here, const Ref<RemoteTarget>& th
             [here](const Result<Down>& down) {
               if (!down || !down->exit.failure()) return;
               const Error& why = *down->exit.error;
-              here->stop(Exit{ExitReason::kKilled, why.with_context("it was linked to actor '" +
-                                                                    down->name + "', which failed")},
-                         StopMode::kNow);
+              here->stop(
+                  Exit{ExitReason::kKilled, why.with_context("it was linked to actor '" +
+                                                             down->name + "', which failed")},
+                  StopMode::kNow);
             })
       .ignore();
   here->down()
       .then(inline_executor(),
             [there](const Result<Down>& down) {
               if (!down) return;
-              there->caller().notify(*there, {{.kind = kActorLinkEnd,
-                                               .channel = there->id(),
-                                               .sequence = down->id},
-                                              encode(down->exit)});
+              there->caller().notify(
+                  *there, {{.kind = kActorLinkEnd, .channel = there->id(), .sequence = down->id},
+                           encode(down->exit)});
             })
       .ignore();
 }

@@ -37,9 +37,9 @@ class RemoteActors {
     node_->serve(typeid(A), remote_class<A>());
   }
 
-  // The actor of that name in the process of that rank, which may be this one. kNotFound names both:
-  // there is no such actor, or its class is not served; kInvalidArgument: it is of another class;
-  // kUnavailable: the process is gone; kDeadlineExceeded if it never comes.
+  // The actor of that name in the process of that rank, which may be this one. kNotFound names
+  // both: there is no such actor, or its class is not served; kInvalidArgument: it is of another
+  // class; kUnavailable: the process is gone; kDeadlineExceeded if it never comes.
   template <class A>
   Future<RemoteRef<A>> find(std::uint32_t rank, std::string name, const CallOptions& options = {}) {
     MILLRACE_TRY_STATUS(check_in_time(options, *node_->environment().clock, "the search"));
@@ -62,8 +62,7 @@ class RemoteActors {
   Future<AnswerTo<A, M>> cast(std::string name, const M& message, CastRanks ranks,
                               const CallOptions& options = {}) {
     static_assert(Casts<A, M>, "a message that is cast has M::reduce(R& into, R&& next)");
-    MILLRACE_TRY_STATUS(
-        check_in_time(options, *node_->environment().clock, kMessageType<M>.name));
+    MILLRACE_TRY_STATUS(check_in_time(options, *node_->environment().clock, kMessageType<M>.name));
     MILLRACE_TRY_STATUS(check_ranks(ranks));
     const RemoteMessage& served = remote_class<A>().messages[A::Remote::template place<M>()];
     auto call = make_ref<AskCall<AnswerTo<A, M>>>(kMessageType<M>, name);

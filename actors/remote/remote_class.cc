@@ -28,8 +28,8 @@ const RemoteClass* RemoteClasses::find(std::type_index type) const {
 }
 
 Result<net::Bytes> detail::caught_reduction(const std::string& name) {
-  return std::unexpected(
-      millrace::detail::exception_to_error(std::current_exception()).with_context("reducing " + name));
+  return std::unexpected(millrace::detail::exception_to_error(std::current_exception())
+                             .with_context("reducing " + name));
 }
 
 }  // namespace millrace::actors

@@ -70,7 +70,7 @@ struct OpenedMessage {
 struct RemoteMessage {
   const MessageSchema& schema;
   Result<OpenedMessage> (*open)(std::span<const std::byte> bytes, bool asked);
-  // Of a complete answer.
+  // The bytes of a complete answer, or its error.
   Result<net::Bytes> (*encode)(AsyncValue& answer);
   // Ends an ask that is not wanted any more; loses quietly to its answer.
   void (*cancel)(AsyncValue& answer, const Error& why);

@@ -15,8 +15,8 @@
 //
 // An answer has kAnswerIsValue, kAnswerIsError, or kAnswerIsGone, where a kActorDown came before.
 // words[3] is the epoch in which the sender began to talk with this rank: a frame whose header has
-// another one was overtaken by the epoch, and is dropped. A credit is in bytes of frames, a deadline
-// in nanoseconds from now, 0: none.
+// another one was overtaken by the epoch, and is dropped. A credit is in bytes of frames, a
+// deadline in nanoseconds from now, 0: none.
 #pragma once
 
 #include <cstdint>
@@ -46,23 +46,23 @@ inline constexpr net::FrameKind kActorCast{57};
 
 inline constexpr std::uint64_t kAnswerIsValue = 0, kAnswerIsError = 1, kAnswerIsGone = 2;
 inline constexpr std::size_t kEpochWord = 3;
-inline constexpr std::size_t kMostNameBytes = 1024;       // of an actor
-inline constexpr std::size_t kMostTypeBytes = 4096;       // of a class's name
-inline constexpr std::size_t kMostSchemaBytes = 16384;    // of a message's lists
-inline constexpr std::size_t kMostMessages = 256;         // of a class
-inline constexpr std::size_t kMostErrorBytes = 16384;     // of an error's words; more is cut
+inline constexpr std::size_t kMostNameBytes = 1024;     // of an actor
+inline constexpr std::size_t kMostTypeBytes = 4096;     // of a class's name
+inline constexpr std::size_t kMostSchemaBytes = 16384;  // of a message's lists
+inline constexpr std::size_t kMostMessages = 256;       // of a class
+inline constexpr std::size_t kMostErrorBytes = 16384;   // of an error's words; more is cut
 
 struct FindRequest {
   std::string name = {};
-  std::string type = {};                   // of the actor
-  std::vector<std::string> schemas = {};   // of the messages of its class, as the asker has them
+  std::string type = {};                  // of the actor
+  std::vector<std::string> schemas = {};  // of the messages of its class, as the asker has them
 };
 net::Bytes encode(const FindRequest& request);
 Result<FindRequest> read_find(std::span<const std::byte> bytes);
 
 struct FindAnswer {
   ActorId id = 0;
-  // Of the asked schemas: by their place, those that differ, as they are there; empty: not there.
+  // The asked schemas that differ, by their places, as they are there; empty: not there.
   std::vector<std::pair<std::size_t, std::string>> other = {};
 };
 net::Bytes encode(const FindAnswer& answer);

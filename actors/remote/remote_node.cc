@@ -23,10 +23,10 @@ Future<void> taken(const Status& status) {
 
 void RemoteNode::start() {
   for (const net::FrameKind kind : kKinds) {
-    mesh_->set_sink({kind}, [self = Ref<RemoteNode>::share(this)](
-                                std::uint32_t from, const net::Frame& frame) {
-      return self->take(from, frame);
-    });
+    mesh_->set_sink(
+        {kind}, [self = Ref<RemoteNode>::share(this)](std::uint32_t from, const net::Frame& frame) {
+          return self->take(from, frame);
+        });
   }
 }
 
@@ -154,7 +154,8 @@ void RemoteNode::end_peer(std::uint32_t rank, const FrameOutlet* outlet, const E
     ended = std::move(found->second);
     peers_.erase(found);
   }
-  const bool named = why.detail<net::PeerLoss>() != nullptr || why.detail<net::PeerEnded>() != nullptr;
+  const bool named =
+      why.detail<net::PeerLoss>() != nullptr || why.detail<net::PeerEnded>() != nullptr;
   end(*ended, named ? why : why.with_context(net::to_string(ended->caller->member())), failure);
 }
 
@@ -201,7 +202,8 @@ Future<void> RemoteNode::cast(const Ref<CastRun>& run, const CastPlan& plan) {
 }
 
 // What a frame asks of this process. The errors are the asker's.
-Result<RemoteNode::CastPlan> RemoteNode::plan_cast(const Peer& peer, const net::Frame& frame) const {
+Result<RemoteNode::CastPlan> RemoteNode::plan_cast(const Peer& peer,
+                                                   const net::Frame& frame) const {
   CastPlan plan;
   MILLRACE_TRY(plan.request, read_cast(frame.payload, mesh_->size()));
   const CastRequest& request = plan.request;
@@ -216,8 +218,8 @@ Result<RemoteNode::CastPlan> RemoteNode::plan_cast(const Peer& peer, const net::
   const std::uint64_t left = frame.header.words[1];
   constexpr auto kMost = static_cast<std::uint64_t>(Duration(std::chrono::hours(24 * 365)).count());
   if (left != 0) {
-    plan.deadline = environment_.clock->now() +
-                    Duration(static_cast<Duration::rep>(std::min(left, kMost)));
+    plan.deadline =
+        environment_.clock->now() + Duration(static_cast<Duration::rep>(std::min(left, kMost)));
   }
   return plan;
 }
@@ -229,11 +231,10 @@ Future<void> RemoteNode::take_cast(const Peer& peer, const net::Frame& frame) {
     peer.server->refuse(number, plan.error());
     return {};
   }
-  auto run = make_ref<CastRun>(
-      *plan->message, plan->request.name,
-      [server = peer.server, number](const Result<net::Bytes>& answer) {
-        server->answer(number, answer);
-      });
+  auto run = make_ref<CastRun>(*plan->message, plan->request.name,
+                               [server = peer.server, number](const Result<net::Bytes>& answer) {
+                                 server->answer(number, answer);
+                               });
   if (!peer.server->add_call(number, run)) return {};
   const Future<void> accepted = cast(run, *plan);
   if (!accepted.valid()) return {};
@@ -278,8 +279,7 @@ Result<Ref<ActorCell>> RemoteNode::find_own(const CastPlan& plan) {
 Future<void> RemoteNode::ask_own(const Ref<CastRun>& run, std::size_t place, const CastPlan& plan) {
   const net::JobMember self = mesh_->member(mesh_->rank());
   const auto refuse = [&](const Error& error) -> Future<void> {
-    run->take(place,
-              std::unexpected(error.with_context(net::to_string(self)).with_detail(self)));
+    run->take(place, std::unexpected(error.with_context(net::to_string(self)).with_detail(self)));
     return {};
   };
   const Result<Ref<ActorCell>> cell = find_own(plan);

@@ -12,8 +12,8 @@
 namespace millrace::actors {
 
 // May be empty, as ActorRef: then calls give kInvalidArgument, and id(), name() and where() are
-// CHECKed. Lasts for an epoch of the mesh (RA-1). Thread-safety: external for the handle, thread-safe
-// for what it points to.
+// CHECKed. Lasts for an epoch of the mesh (RA-1). Thread-safety: external for the handle,
+// thread-safe for what it points to.
 template <class A>
 class RemoteRef {
  public:
@@ -35,12 +35,12 @@ class RemoteRef {
   // handler gives, and all that tell() gives. The errors of an ended process name rank, host and
   // pid, and have PeerLoss, PeerEnded or JobMember as detail.
   template <class M>
-  [[nodiscard]] Future<AnswerTo<A, M>> ask(const M& message, const CallOptions& options = {}) const {
+  [[nodiscard]] Future<AnswerTo<A, M>> ask(const M& message,
+                                           const CallOptions& options = {}) const {
     if (!target_) return detail::empty_ref("ask");
     MILLRACE_TRY_STATUS(check<M>());
     Caller& caller = target_->caller();
-    MILLRACE_TRY_STATUS(
-        check_in_time(options, *caller.environment().clock, kMessageType<M>.name));
+    MILLRACE_TRY_STATUS(check_in_time(options, *caller.environment().clock, kMessageType<M>.name));
     auto call = make_ref<AskCall<AnswerTo<A, M>>>(kMessageType<M>, target_->name());
     Future<AnswerTo<A, M>> answer(call->cell);
     caller.ask(*target_, frame(message), call, call->cell, options);
@@ -79,9 +79,7 @@ class RemoteRef {
   }
   template <class M>
   net::Frame frame(const M& message) const {
-    return {{.kind = kActorMessage,
-             .channel = target_->id(),
-             .words = {schema<M>().fingerprint}},
+    return {{.kind = kActorMessage, .channel = target_->id(), .words = {schema<M>().fingerprint}},
             to_wire(message)};
   }
 

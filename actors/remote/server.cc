@@ -27,8 +27,8 @@ Result<std::pair<Ref<ActorCell>, const RemoteClass*>> find_served(const Server::
 Error schema_error(const net::JobMember& asker, std::string_view theirs,
                    const MessageSchema* ours) {
   return Error(ErrorCode::kFailedPrecondition,
-               "the lists of fields of " + std::string(name_in(theirs)) + " differ: " +
-                   net::to_string(asker) + " has " + std::string(theirs) + ", here " +
+               "the lists of fields of " + std::string(name_in(theirs)) +
+                   " differ: " + net::to_string(asker) + " has " + std::string(theirs) + ", here " +
                    (ours == nullptr ? "no such message is served" : "it is " + ours->text()) +
                    "; run the same program in all processes");
 }
@@ -115,9 +115,10 @@ void Server::take_find(const net::Frame& frame, const Served& served) {
 
 void Server::watch(const Ref<ActorCell>& cell) {
   cell->down()
-      .then(inline_executor(), [self = Ref<Server>::share(this)](const Result<Down>& down) {
-        self->take_down(down->id, down->exit);
-      })
+      .then(inline_executor(),
+            [self = Ref<Server>::share(this)](const Result<Down>& down) {
+              self->take_down(down->id, down->exit);
+            })
       .ignore();
 }
 
@@ -152,17 +153,16 @@ Future<void> Server::take_message(const net::Frame& frame) {
   if (!cell) {  // its end was said before
     net::Later later;
     if (header.sequence != 0)
-      outlet_->send({{.kind = kActorAnswer,
-                      .sequence = header.sequence,
-                      .words = {kAnswerIsGone}},
-                     {}},
-                    later);
+      outlet_->send(
+          {{.kind = kActorAnswer, .sequence = header.sequence, .words = {kAnswerIsGone}}, {}},
+          later);
     return {};
   }
   if (message == nullptr) {
-    drop_message(header, bytes,
-                 Error(ErrorCode::kFailedPrecondition,
-                       "actor '" + cell->name() + "' is served no message of such lists of fields"));
+    drop_message(
+        header, bytes,
+        Error(ErrorCode::kFailedPrecondition,
+              "actor '" + cell->name() + "' is served no message of such lists of fields"));
     return {};
   }
   auto opened = message->open(frame.payload, header.sequence != 0);
@@ -204,14 +204,15 @@ void Server::drop_message(const net::FrameHeader& header, std::size_t bytes, con
 
 void Server::refuse(std::uint64_t number, const Error& why) {
   net::Later later;
-  outlet_->send({{.kind = kActorAnswer, .sequence = number, .words = {kAnswerIsError}}, encode(why)}, later);
+  outlet_->send(
+      {{.kind = kActorAnswer, .sequence = number, .words = {kAnswerIsError}}, encode(why)}, later);
 }
 
 void Server::take_admitted(ActorId id, std::size_t bytes, const Result<void>& admitted) {
   if (!admitted && admitted.error().code() == ErrorCode::kResourceExhausted) {
-    MILLRACE_LOG(kWarning, "actors",
-                 "a message of " + net::to_string(asker()) +
-                     " was dropped: " + admitted.error().message());
+    MILLRACE_LOG(
+        kWarning, "actors",
+        "a message of " + net::to_string(asker()) + " was dropped: " + admitted.error().message());
   }
   net::Later later;
   MutexLock lock(mutex_);
@@ -243,11 +244,11 @@ bool Server::answer(std::uint64_t number, const Result<net::Bytes>& answer, Acto
     frame.payload = *answer;
   } else {
     frame.header.words[0] = kAnswerIsError;
-    frame.payload =
-        encode(answer ? Error(ErrorCode::kResourceExhausted,
-                              "the answer has " + std::to_string(answer->size()) + " bytes, where " +
-                                  std::to_string(mesh_->max_payload()) + " is the limit of a frame")
-                      : answer.error());
+    frame.payload = encode(
+        answer ? Error(ErrorCode::kResourceExhausted,
+                       "the answer has " + std::to_string(answer->size()) + " bytes, where " +
+                           std::to_string(mesh_->max_payload()) + " is the limit of a frame")
+               : answer.error());
   }
   net::Later later;
   MutexLock lock(mutex_);
@@ -331,7 +332,9 @@ void Server::end(const Error& why, bool failure) {
     calls.swap(calls_);
     if (!failure) {
       for (const auto& [number, call] : calls)
-        outlet_->send({{.kind = kActorAnswer, .sequence = number, .words = {kAnswerIsError}}, encode(why)}, later);
+        outlet_->send(
+            {{.kind = kActorAnswer, .sequence = number, .words = {kAnswerIsError}}, encode(why)},
+            later);
       const Exit exit{ExitReason::kClosed, {}};
       for (const auto& [id, one] : exports)
         outlet_->send({{.kind = kActorDown, .channel = id}, encode(exit)}, later);

@@ -1,9 +1,10 @@
 // WireType<T>: how a value of type T travels between processes, and how its type reads in a list of
-// fields. Types: bool, integers, float, double, enums, std::string, std::vector (of bytes: at once),
-// std::optional, and structs that list their fields (field_list.h). Pure. Read next:
+// fields. Types: bool, integers, float, double, enums, std::string, std::vector (of bytes: at
+// once), std::optional, and structs that list their fields (field_list.h). Pure. Read next:
 // message_schema.h.
 //
-//  - RW-1 what is read takes no more memory than a multiple of the bytes that came: no length of the
+//  - RW-1 what is read takes no more memory than a multiple of the bytes that came: no length of
+//  the
 //    other end is believed before its bytes are there.
 //  - RW-2 each value has one form: what was read is written as the same bytes.
 #pragma once
@@ -57,8 +58,8 @@ struct WireType<T> {
   static void write(net::WireWriter& writer, T value) {
     const auto bits = static_cast<Bits>(value);
     if constexpr (std::is_signed_v<T>) {
-      writer.number(static_cast<Bits>((bits << 1) ^ (value < 0 ? std::numeric_limits<Bits>::max()
-                                                               : Bits{0})));
+      writer.number(static_cast<Bits>((bits << 1) ^
+                                      (value < 0 ? std::numeric_limits<Bits>::max() : Bits{0})));
     } else {
       writer.number(bits);
     }
@@ -85,7 +86,8 @@ struct WireType<T> {
   }
   static void write(net::WireWriter& writer, T value) {
     const auto bits = std::bit_cast<Bits>(value);
-    for (std::size_t i = 0; i < sizeof(T); ++i) writer.byte(static_cast<std::uint8_t>(bits >> 8 * i));
+    for (std::size_t i = 0; i < sizeof(T); ++i)
+      writer.byte(static_cast<std::uint8_t>(bits >> 8 * i));
   }
   static void read(net::WireReader& reader, T& value) {
     Bits bits = 0;

@@ -67,8 +67,9 @@ TEST(CastPlanTest, RanksAreRunsOfNeighbours) {
 TEST(CastPlanTest, RunsOfAnotherProcessAreChecked) {
   EXPECT_TRUE(CastRanks::of_runs({{0, 2}, {3, 1}}, 4).has_value());
   EXPECT_EQ(CastRanks::of_runs({}, 4)->size(), 0u);
-  const std::vector<std::vector<RankRun>> wrong = {
-      {{0, 0}}, {{0, 5}}, {{4, 1}}, {{2, 1}, {0, 1}}, {{0, 2}, {2, 1}}, {{0xffffffffu, 0xffffffffu}}};
+  const std::vector<std::vector<RankRun>> wrong = {{{0, 0}},         {{0, 5}},
+                                                   {{4, 1}},         {{2, 1}, {0, 1}},
+                                                   {{0, 2}, {2, 1}}, {{0xffffffffu, 0xffffffffu}}};
   for (const auto& runs : wrong) EXPECT_FALSE(CastRanks::of_runs(runs, 4).has_value());
 }
 

@@ -49,8 +49,9 @@ TEST(CastTest, SomeRanksAloneAreAsked) {
   const CastRanks some = CastRanks::of({11, 2, 3, 7});
   EXPECT_EQ(job.run(job.remote(5).cast<Store>("store", Names{}, some)).value(),
             (std::vector<std::string>{"2", "3", "7", "11"}));
-  EXPECT_EQ(job.run(job.remote(0).cast<Store>("store", Names{}, CastRanks::of({12}))).error().code(),
-            ErrorCode::kInvalidArgument);
+  EXPECT_EQ(
+      job.run(job.remote(0).cast<Store>("store", Names{}, CastRanks::of({12}))).error().code(),
+      ErrorCode::kInvalidArgument);
   EXPECT_EQ(job.run(job.remote(0).cast<Store>("store", Names{}, CastRanks())).error().code(),
             ErrorCode::kInvalidArgument);
   job.close_all();

@@ -22,7 +22,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using namespace testing;  // NOLINT(google-build-using-namespace): the actors of remote_job.h
 
-// Numbers of one sender come in their order, whatever is lost (CA-1, SE-1).
+// Numbers of one sender come in their order, whatever is lost (AK-1, SE-1).
 class Ordered final : public Actor {
  public:
   struct Number {
@@ -69,7 +69,8 @@ class RandomJob {
     const std::uint32_t rank = below(job_.processes.size());
     const std::uint64_t what = sim_.below(100);
     if (what < 20 || refs_.empty()) {
-      found_.emplace_back(rank, job_.remote(rank).find<Ordered>(below(job_.processes.size()), "it"));
+      found_.emplace_back(rank,
+                          job_.remote(rank).find<Ordered>(below(job_.processes.size()), "it"));
     } else if (what < 70) {
       say();
     } else if (what < 75) {
@@ -129,7 +130,7 @@ class RandomJob {
   template <class T>
   static void all_ready(const std::vector<Future<T>>& all) {
     for (const auto& one : all) {
-      EXPECT_TRUE(one.ready());  // CA-2
+      EXPECT_TRUE(one.ready());  // AK-2
       one.ignore();
     }
   }
@@ -140,7 +141,8 @@ class RandomJob {
   }
   void spawn(std::uint32_t rank) {
     job_.remote(rank).serve<Ordered>();
-    auto made = job_.system(rank).spawn<Ordered>("it", {.mailbox_bytes = 100 + sim_.below(4000)}, &sim_);
+    auto made =
+        job_.system(rank).spawn<Ordered>("it", {.mailbox_bytes = 100 + sim_.below(4000)}, &sim_);
     if (made) here_[rank] = *made;
   }
   void take_found() {
@@ -170,9 +172,8 @@ class RandomJob {
   }
   void stop(std::uint32_t rank) {
     const ActorRef<Ordered> old = here_[rank];
-    const Future<Down> down = sim_.chance(0.5)
-                                  ? old.stop()
-                                  : old.kill(Error(ErrorCode::kInternal, "enough"));
+    const Future<Down> down =
+        sim_.chance(0.5) ? old.stop() : old.kill(Error(ErrorCode::kInternal, "enough"));
     EXPECT_TRUE(sim_.run(down).has_value());
     spawn(rank);
   }

@@ -44,7 +44,7 @@ TEST(RemoteTest, AnAskReachesTheActorOfThatNameAndATellComesBeforeIt) {
 }
 
 TEST(RemoteTest, MessagesOfOneSenderKeepTheirOrder) {
-  for_each_seed(100, [](Simulation& sim) {  // CA-1, SE-1
+  for_each_seed(100, [](Simulation& sim) {  // AK-1, SE-1
     RemoteJob job(sim, 2, {.stalls = 0.01, .most_room = 300});
     const ActorRef<Store> here =
         job.spawn<Store>(1, "store", {.mailbox_bytes = 200 + sim.below(3000)});
@@ -196,7 +196,7 @@ TEST(RemoteTest, WhatWaitsHereIsBoundedAndAMessageIsNoLongerThanAFrame) {
     sent.push_back(slow.tell(Append{i, std::vector<std::byte>(1'000'000)}));
     if (sent.back().ready() && !sent.back().result()) full = sent.back().result().error();
   }
-  ASSERT_TRUE(full.has_value());  // CA-3
+  ASSERT_TRUE(full.has_value());  // AK-3
   EXPECT_EQ(full->code(), ErrorCode::kResourceExhausted);
   EXPECT_EQ(job.run(slow.ask(Append{0, std::vector<std::byte>(1'000'000)})).error().code(),
             ErrorCode::kResourceExhausted);
@@ -282,7 +282,7 @@ TEST(RemoteTest, AnActorsEndIsSaidWithItsReasonAndFailsWhatIsAskedOfIt) {
 }
 
 TEST(RemoteTest, TheLossOfAProcessEndsAllThatWaitsForItWithItsName) {
-  for_each_seed(100, [](Simulation& sim) {  // CA-2, RA-1
+  for_each_seed(100, [](Simulation& sim) {  // AK-2, RA-1
     RemoteJob job(sim, 3);
     const auto keeper = job.system(1).spawn<Keeper>("keeper", {}).value();
     job.spawn<Store>(1, "store", {}, 0, keeper);
@@ -351,7 +351,8 @@ TEST(RemoteTest, TheFailureOfOneOfTwoThatAreLinkedKillsTheOther) {
         EXPECT_TRUE(job.run(remote.ask(Sum{})).has_value());
         return job.close_all();
       }
-      const Down down_here = job.run(here.down()).value(), down_there = job.run(there.down()).value();
+      const Down down_here = job.run(here.down()).value(),
+                 down_there = job.run(there.down()).value();
       EXPECT_EQ(down_here.exit.reason, ExitReason::kKilled);
       EXPECT_EQ(down_there.exit.reason, ExitReason::kKilled);
       const Down& follower = what == 1 ? down_here : down_there;

@@ -78,9 +78,9 @@ All some() {
 TEST(WireTypeTest, EachTypeReadsAsItWasWritten) {
   EXPECT_EQ(there_and_back(some()), some());
   EXPECT_EQ(there_and_back(All()), All());
-  for (const std::int64_t number : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1},
-                                    std::int64_t{63}, std::int64_t{-64}, std::int64_t{64},
-                                    std::numeric_limits<std::int64_t>::max()})
+  for (const std::int64_t number :
+       {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1}, std::int64_t{63}, std::int64_t{-64},
+        std::int64_t{64}, std::numeric_limits<std::int64_t>::max()})
     EXPECT_EQ(there_and_back(number), number);
   EXPECT_EQ(to_wire(std::int64_t{-1}).size(), 1u);
   EXPECT_EQ(there_and_back(std::int8_t{-128}), -128);
@@ -89,10 +89,11 @@ TEST(WireTypeTest, EachTypeReadsAsItWasWritten) {
 }
 
 TEST(WireTypeTest, AListOfFieldsHasTheirNamesAndTypes) {
-  EXPECT_EQ(described<All>(),
-            "{flag: bool, number: u64, signed_number: i64, half: f32, color: enum u8, text: string, "
-            "bytes: bytes, points: [{x: i32, y: f64}], perhaps: string?, flags: [bool], "
-            "nested: {x: i32, y: f64}}");
+  EXPECT_EQ(
+      described<All>(),
+      "{flag: bool, number: u64, signed_number: i64, half: f32, color: enum u8, text: string, "
+      "bytes: bytes, points: [{x: i32, y: f64}], perhaps: string?, flags: [bool], "
+      "nested: {x: i32, y: f64}}");
   EXPECT_EQ(described<Nothing>(), "{}");
 }
 
