@@ -4,7 +4,7 @@
 //   RemoteActors remote(mesh, system, environment);
 //   remote.serve<Store>();                                         // others may find a Store here
 //   RemoteRef<Store> store = (co_await remote.find<Store>(3, "store")).value();
-//   co_await store.tell(Put{"x", {1, 2}});
+//   co_await store.tell(put);
 //   std::uint64_t rows = (co_await remote.cast<Store>("store", Count{})).value();   // of all ranks
 //
 // Read next: remote_ref.h, what a reference does; remote_class.h, what a class says of itself;
@@ -59,7 +59,7 @@ class RemoteActors {
     return cast<A, M>(std::move(name), message, CastRanks::all(node_->mesh().size()), options);
   }
   template <class A, class M>
-  Future<AnswerTo<A, M>> cast(std::string name, const M& message, CastRanks ranks,
+  Future<AnswerTo<A, M>> cast(std::string name, const M& message, const CastRanks& ranks,
                               const CallOptions& options = {}) {
     static_assert(Casts<A, M>, "a message that is cast has M::reduce(R& into, R&& next)");
     MILLRACE_TRY_STATUS(check_in_time(options, *node_->environment().clock, kMessageType<M>.name));
@@ -70,7 +70,7 @@ class RemoteActors {
     start_cast({.request = {.name = std::move(name),
                             .type = std::string(remote_class<A>().type),
                             .schema = served.schema.text(),
-                            .ranks = std::move(ranks),
+                            .ranks = ranks,
                             .message = to_wire(message)},
                 .message = &served,
                 .type = &typeid(A),

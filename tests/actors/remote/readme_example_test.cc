@@ -37,7 +37,8 @@ Task<std::uint64_t> fill(actors::RemoteActors& remote) {
   remote.serve<Store>();  // others may find the Store of this process
   Result<actors::RemoteRef<Store>> store = co_await remote.find<Store>(1, "store");
   if (!store) co_return store.error();
-  Result<void> sent = co_await store->tell(Put{"x", {1, 2}});
+  const Put put{"x", {1, 2}};
+  Result<void> sent = co_await store->tell(put);
   if (!sent) co_return sent.error();
   co_return co_await remote.cast<Store>("store", Count{});  // of all ranks
 }
