@@ -113,4 +113,23 @@ void monitor(const ActorRef<A>& observer, const ActorRef<B>& target) {
       .ignore();
 }
 
+// The failure of either kills the other; an end in good order leaves the other one alone.
+template <class A, class B>
+void link(const ActorRef<A>& one, const ActorRef<B>& other) {
+  MILLRACE_CHECK(one && other, "link() takes ActorRefs that are not empty");
+  const auto follow = [](const auto& leader, const auto& follower) {
+    leader.down()
+        .then(inline_executor(),
+              [follower](const Result<Down>& down) {
+                if (!down || !down->exit.failure()) return;
+                const Error why = down->exit.error->with_context("it was linked to actor '" +
+                                                                 down->name + "', which failed");
+                follower.kill(why).ignore();
+              })
+        .ignore();
+  };
+  follow(one, other);
+  follow(other, one);
+}
+
 }  // namespace millrace::actors

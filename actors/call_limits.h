@@ -10,6 +10,8 @@
 
 namespace millrace::actors::detail {
 
+// Complete, one per thread: most tells are accepted at once and their futures are not looked at.
+Future<void> accepted_now();
 // For a call on an empty ActorRef.
 std::unexpected<Error> empty_ref(const char* call);
 // The error of a message that comes too late (millrace::check_in_time), by the clock of the cell.

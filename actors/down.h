@@ -15,19 +15,20 @@ namespace millrace::actors {
 using ActorId = std::uint64_t;
 
 enum class ExitReason : std::uint8_t {
-  kStopped,  // asked to stop, by itself or by others
-  kClosed,   // its system closed
-  kFailed,   // a handler or hook failed: an error it gave, or an exception
-  kKilled,   // declared failed from outside
-  kLost,     // its executor closed under it
+  kStopped,      // asked to stop, by itself or by others
+  kClosed,       // its system closed
+  kFailed,       // a handler or hook failed: an error it gave, or an exception
+  kKilled,       // declared failed from outside
+  kLost,         // its executor closed under it
+  kUnreachable,  // of another process: that is lost, or of an epoch that has ended
 };
 inline std::string_view to_string(ExitReason reason) {
-  constexpr std::string_view kWords[] = {"stopped", "closed with its system", "failed", "killed",
-                                         "lost its executor"};
+  constexpr std::string_view kWords[] = {"stopped", "closed with its system", "failed",
+                                         "killed",  "lost its executor",      "out of reach"};
   return kWords[static_cast<std::size_t>(reason)];
 }
 
-// Why an actor ends. error is set for kFailed, kKilled and kLost.
+// Why an actor ends. error is set for all but kStopped and kClosed.
 struct Exit {
   ExitReason reason = ExitReason::kStopped;
   std::optional<Error> error = {};

@@ -26,15 +26,10 @@ Error detail::limit_error(const ActorCell& cell, const MessageType& type,
   return Error(ErrorCode::kCancelled, std::string(type.name) + " was stopped on request");
 }
 
-namespace {
-
-// Complete, one per thread: most tells are accepted at once and their futures are not looked at.
-Future<void> accepted_now() {
+Future<void> detail::accepted_now() {
   thread_local const Future<void> accepted = make_ready();
   return accepted;
 }
-
-}  // namespace
 
 Future<void> ActorCell::send(Envelope* envelope, const CallOptions& options) {
   if (Status ok = detail::check_in_time(*this, envelope->type(), options); !ok) {
@@ -44,7 +39,7 @@ Future<void> ActorCell::send(Envelope* envelope, const CallOptions& options) {
   Verdict verdict = admission_.try_admit(envelope->bytes());
   if (verdict == Verdict::kAdmitted) {
     push(envelope);
-    return accepted_now();
+    return detail::accepted_now();
   }
   const MessageType& type = envelope->type();
   auto accepted = make_ref<Cell<void>>();

@@ -47,8 +47,7 @@ Result<Ref<ActorCell>> ActorSystem::spawn_cell(std::string name, const ActorOpti
   return cell;
 }
 
-Result<Ref<ActorCell>> ActorSystem::find_cell(std::string_view name,
-                                              const std::type_info& type) const {
+Result<Ref<ActorCell>> ActorSystem::find_cell(std::string_view name) const {
   Ref<ActorCell> cell = registry_.find(name);
   if (!cell) return fail(ErrorCode::kNotFound, "there is no actor '" + std::string(name) + "'");
   if (cell->refuses()) {
@@ -56,6 +55,12 @@ Result<Ref<ActorCell>> ActorSystem::find_cell(std::string_view name,
                                           std::string(to_string(cell->state())) +
                                           " and takes no more messages");
   }
+  return cell;
+}
+
+Result<Ref<ActorCell>> ActorSystem::find_cell(std::string_view name,
+                                              const std::type_info& type) const {
+  MILLRACE_TRY(Ref<ActorCell> cell, find_cell(name));
   if (cell->type() != type) {
     return fail(ErrorCode::kInvalidArgument, "actor '" + std::string(name) + "' is a " +
                                                  readable_name(cell->type()) + ", not a " +

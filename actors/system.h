@@ -50,6 +50,9 @@ class ActorSystem {
     return ActorRef<A>(std::move(cell));
   }
 
+  // The same, of any class.
+  Result<Ref<ActorCell>> find_cell(std::string_view name) const;
+
   // Every actor that has not stopped, in order of creation. An actor whose handler does not end is
   // named here with the message, its age, and what is queued behind it.
   std::vector<ActorSnapshot> snapshot() const;

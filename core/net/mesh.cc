@@ -59,6 +59,13 @@ MeshCounts Mesh::counts() const {
   return counts_;
 }
 
+JobMember Mesh::member(std::uint32_t rank) const {
+  if (rank == options_.rank) return {rank, options_.host, options_.pid};
+  MutexLock lock(mutex_);
+  const auto found = peers_.find(rank);
+  return found == peers_.end() ? JobMember{.rank = rank} : found->second.name;
+}
+
 Mesh::Peer& Mesh::peer_of(std::uint32_t rank) {
   return peers_.try_emplace(rank, Peer{.name = {.rank = rank}}).first->second;
 }

@@ -107,6 +107,9 @@ class Mesh final : public RefCounted {
   std::uint32_t size() const { return options_.size; }
   std::uint32_t epoch() const;
   MeshCounts counts() const;
+  std::size_t max_payload() const { return options_.max_payload; }
+  // The process of that rank in this epoch; of one with which there was no link, the rank alone.
+  JobMember member(std::uint32_t rank) const;
 
  private:
   enum class State : std::uint8_t {
