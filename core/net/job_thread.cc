@@ -27,9 +27,12 @@ Result<std::unique_ptr<JobThread>> JobThread::create() {
 
 Future<void> JobThread::join(JobOptions options, CallOptions call) {
   MILLRACE_CHECK(!joined_.valid(), "a process joins its job once");
+  if (options.hosted) folder_ = options.folder;
+  patience_ = options.patience;
   joined_ =
       make_ready().then(thread_.loop(), [this, options = std::move(options), call](Result<void>) {
-        return Job::join(*transport_, options, call)
+        return (options.hosted ? join_hosted(*transport_, options, host_, call)
+                               : Job::join(*transport_, options, call))
             .then(inline_executor(), [this, options](Result<Ref<Job>> joined) -> Future<Ref<Job>> {
               if (!joined) return joined;
               const Status made = make_mesh(options, *joined);
@@ -83,11 +86,19 @@ Future<void> JobThread::close() {
   if (closed_.valid()) return closed_;
   if (!joined_.valid()) return closed_ = make_ready();
   closed_ = joined_.then(inline_executor(), [this](const Result<Ref<Job>>& joined) {
-    if (!joined) return make_ready();
-    return mesh_->close().then(inline_executor(),
-                               [job = *joined](Result<void>) { return job->close(); });
+    if (!joined) return end_host(Duration(0));
+    return mesh_->close()
+        .then(inline_executor(), [job = *joined](Result<void>) { return job->close(); })
+        .then(thread_.loop(), [this](Result<void>) { return end_host(patience_); });
   });
   return closed_;
+}
+
+// Also of a host that was killed: the last of the others who knows.
+Future<void> JobThread::end_host(Duration patience) {
+  if (host_) return host_->end(patience);
+  if (!folder_.empty()) ClaimedFolder::remove_if_stale(folder_);
+  return make_ready();
 }
 
 JobThread::~JobThread() {
@@ -96,7 +107,10 @@ JobThread::~JobThread() {
   joined_ = {};
   mesh_ = {};
   // The transport goes on its own thread, which then ends.
-  const auto gone = make_ready().then(thread_.loop(), [this](Result<void>) { transport_.reset(); });
+  const auto gone = make_ready().then(thread_.loop(), [this](Result<void>) {
+    host_.reset();
+    transport_.reset();
+  });
   static_cast<void>(wait_until(gone, CallOptions()));
 }
 
