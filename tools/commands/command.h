@@ -102,6 +102,10 @@ struct ConformFlags {
   bool json = false;
 };
 
+struct StatusFlags {
+  bool json = false;
+};
+
 struct LaunchFlags {
   std::vector<std::string> words;  // the program and its arguments
   int ranks = 0;
@@ -123,6 +127,7 @@ Result<ExitCode> train_command(const TrainFlags& flags, Console& console);
 Result<ExitCode> inspect_command(const InspectFlags& flags, Console& console);
 Result<ExitCode> trace_command(const TraceFlags& flags, Console& console);
 Result<ExitCode> conform_command(const ConformFlags& flags, Console& console);
+Result<ExitCode> status_command(const StatusFlags& flags, Console& console);
 Result<ExitCode> launch_command(const LaunchFlags& flags, Console& console);
 void add_launch_options(CLI::App& command, LaunchFlags& flags);
 
