@@ -76,9 +76,12 @@ Result<std::optional<ClaimedFolder>> ClaimedFolder::claim(const std::string& pat
   return errno_error("claiming the folder " + path, number);
 }
 
-void ClaimedFolder::remove_if_stale(const std::string& path) {
+bool ClaimedFolder::remove_if_stale(const std::string& path) {
   Descriptor held;
-  if (check_ours(path) && lock(lock_path(path), 0, held) == Locked::kYes) remove_all(path);
+  if (!check_ours(path)) return true;
+  const Locked locked = lock(lock_path(path), 0, held);
+  if (locked == Locked::kYes) remove_all(path);
+  return locked != Locked::kHeld;
 }
 
 void ClaimedFolder::remove_stale_ones(const std::string& place) {

@@ -20,8 +20,9 @@ class ClaimedFolder {
   // in there. nullopt: a living process has it. kPermissionDenied: the name is another user's, or
   // others may enter; the errors of the file system.
   static Result<std::optional<ClaimedFolder>> claim(const std::string& path);
-  // Removes the folder unless a living process has it.
-  static void remove_if_stale(const std::string& path);
+  // Removes the folder unless a living process has it: false. The lock of one that is killed may be
+  // there a little longer than its connections.
+  static bool remove_if_stale(const std::string& path);
   // So of all that are in a folder: what jobs have left whose processes were all killed.
   static void remove_stale_ones(const std::string& place);
 

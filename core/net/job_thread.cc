@@ -2,15 +2,23 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <system_error>
 #include <utility>
 
 #include "millrace/core/async/blocking.h"
+#include "millrace/core/async/combinators.h"
 #include "millrace/core/base/check.h"
 #include "millrace/core/net/mesh_address.h"
 #include "millrace/core/net/socket_transport.h"
 
 namespace millrace::net {
+namespace {
+
+constexpr int kClearUpTries = 500;
+constexpr Duration kClearUpPause = std::chrono::milliseconds(2);
+
+}  // namespace
 
 JobThread::JobThread(std::unique_ptr<EventLoop> loop)
     : thread_(std::move(loop), "millrace-job"), transport_(make_socket_transport(thread_.loop())) {}
@@ -94,11 +102,22 @@ Future<void> JobThread::close() {
   return closed_;
 }
 
-// Also of a host that was killed: the last of the others who knows.
 Future<void> JobThread::end_host(Duration patience) {
   if (host_) return host_->end(patience);
-  if (!folder_.empty()) ClaimedFolder::remove_if_stale(folder_);
-  return make_ready();
+  const Result<Ref<Job>>& joined = joined_.result();
+  const Future<void> failed = joined ? (*joined)->failure() : Future<void>();
+  if (folder_.empty() || !failed.valid() || !failed.ready() || failed.result()) return make_ready();
+  const auto* const failure = failed.result().error().detail<JobFailure>();
+  return failure != nullptr && failure->member.rank == 0 ? clear_up_after_host(kClearUpTries)
+                                                         : make_ready();
+}
+
+// What a host has left that was killed.
+Future<void> JobThread::clear_up_after_host(int tries) {
+  if (ClaimedFolder::remove_if_stale(folder_) || tries == 0) return make_ready();
+  TimerQueue& timers = transport_->timers();
+  return sleep_until(timers.clock().now() + kClearUpPause, timers)
+      .then(thread_.loop(), [this, tries](Result<void>) { return clear_up_after_host(tries - 1); });
 }
 
 JobThread::~JobThread() {

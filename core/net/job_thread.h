@@ -40,6 +40,7 @@ class JobThread {
  private:
   explicit JobThread(std::unique_ptr<EventLoop> loop);
   Future<void> end_host(Duration patience);
+  Future<void> clear_up_after_host(int tries);
   Status make_mesh(const JobOptions& options, const Ref<Job>& job);
 
   EventLoopThread thread_;
