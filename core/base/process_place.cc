@@ -20,20 +20,51 @@ struct Launcher {
   const char* local_rank;
   const char* local_size;  // nullptr: the size, on one host
   const char* hosts;       // nullptr: by the local size
-  const char* job;         // need not be set
+  // Which together no other job of this host has; the first need not be set.
+  std::array<const char*, 3> job;
 };
 
 constexpr std::array kLaunchers = {
-    Launcher{"millrace", "MILLRACE_JOB", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE",
-             nullptr, "MILLRACE_JOB"},
-    Launcher{"torchrun", "TORCHELASTIC_RUN_ID", "RANK", "WORLD_SIZE", "LOCAL_RANK",
-             "LOCAL_WORLD_SIZE", nullptr, "TORCHELASTIC_RUN_ID"},
-    Launcher{"OpenMPI", nullptr, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-             "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", nullptr, "PMIX_NAMESPACE"},
-    Launcher{"PMI", nullptr, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", nullptr,
-             "PMI_JOBID"},
-    Launcher{"Slurm", "SLURM_STEP_ID", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", nullptr,
-             "SLURM_STEP_NUM_NODES", "SLURM_JOB_ID"},
+    Launcher{"millrace",
+             "MILLRACE_JOB",
+             "RANK",
+             "WORLD_SIZE",
+             "LOCAL_RANK",
+             "LOCAL_WORLD_SIZE",
+             nullptr,
+             {"MILLRACE_JOB"}},
+    Launcher{"torchrun",
+             "TORCHELASTIC_RUN_ID",
+             "RANK",
+             "WORLD_SIZE",
+             "LOCAL_RANK",
+             "LOCAL_WORLD_SIZE",
+             nullptr,
+             {"TORCHELASTIC_RUN_ID", "MASTER_PORT", "TORCHELASTIC_RESTART_COUNT"}},
+    Launcher{"OpenMPI",
+             nullptr,
+             "OMPI_COMM_WORLD_RANK",
+             "OMPI_COMM_WORLD_SIZE",
+             "OMPI_COMM_WORLD_LOCAL_RANK",
+             "OMPI_COMM_WORLD_LOCAL_SIZE",
+             nullptr,
+             {"PMIX_NAMESPACE"}},
+    Launcher{"PMI",
+             nullptr,
+             "PMI_RANK",
+             "PMI_SIZE",
+             "MPI_LOCALRANKID",
+             "MPI_LOCALNRANKS",
+             nullptr,
+             {"PMI_JOBID"}},
+    Launcher{"Slurm",
+             "SLURM_STEP_ID",
+             "SLURM_PROCID",
+             "SLURM_NTASKS",
+             "SLURM_LOCALID",
+             nullptr,
+             "SLURM_STEP_NUM_NODES",
+             {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
 };
 
 std::optional<std::string> value_of(const Variables& variables, const char* name) {
@@ -88,6 +119,16 @@ Result<int> rank_below(const Variables& variables, const char* name, const char*
                                                std::to_string(size));
 }
 
+// "77.5": a job of Slurm has many steps, and one of torchrun many starts.
+std::string job_name(const Launcher& launcher, const Variables& variables) {
+  std::string text = value_of(variables, launcher.job[0]).value_or("");
+  if (text.empty()) return text;
+  for (const char* const name : {launcher.job[1], launcher.job[2]}) {
+    if (const auto value = value_of(variables, name)) text += "." + *value;
+  }
+  return text;
+}
+
 Result<JobPlace> read_place(const Launcher& launcher, const Variables& variables) {
   MILLRACE_TRY(const int size, number(variables, launcher.size, 1, kMostProcesses));
   MILLRACE_TRY(const int rank, rank_below(variables, launcher.rank, launcher.size, size));
@@ -110,7 +151,7 @@ Result<JobPlace> read_place(const Launcher& launcher, const Variables& variables
   place.process = {
       .index = rank, .count = size, .local_rank = local_rank, .local_size = size, .host = 0};
   place.launcher = launcher.name;
-  place.job = value_of(variables, launcher.job).value_or("");
+  place.job = job_name(launcher, variables);
   return place;
 }
 
@@ -130,9 +171,6 @@ Result<std::optional<JobPlace>> job_place(const Variables& variables) {
     Presence found = presence(launcher, variables);
     if (found.missing.empty()) {
       MILLRACE_TRY(JobPlace place, read_place(launcher, variables));
-      // A job of Slurm has many steps.
-      if (launcher.job != launcher.within && launcher.within != nullptr && !place.job.empty())
-        place.job += "." + *value_of(variables, launcher.within);
       return place;
     }
     if (launcher.within != nullptr) found.set.insert(found.set.begin(), launcher.within);

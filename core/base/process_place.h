@@ -25,7 +25,8 @@ struct ProcessPlace {
 struct JobPlace {
   ProcessPlace process = {};
   std::string launcher = {};  // whose variables say so: "torchrun"
-  std::string job = {};       // the launcher's name of the job; empty where it gives none
+  // The launcher's name of the job, which no other of this host has; empty where it gives none.
+  std::string job = {};
 };
 
 inline constexpr int kMostProcesses = 1 << 20;
@@ -34,7 +35,7 @@ inline constexpr int kMostProcesses = 1 << 20;
 // alone. Launchers nest, and the inner one comes first:
 //
 //   millrace   RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE; with MILLRACE_JOB
-//   torchrun   the same; with TORCHELASTIC_RUN_ID
+//   torchrun   the same; with TORCHELASTIC_RUN_ID (the job: with MASTER_PORT and the restart)
 //   OpenMPI    OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE (PMIX_NAMESPACE names the job)
 //   PMI        PMI_RANK, PMI_SIZE, MPI_LOCALRANKID, MPI_LOCALNRANKS
 //   Slurm      SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID, SLURM_STEP_NUM_NODES; with SLURM_STEP_ID,

@@ -48,6 +48,8 @@ enum class FrameKind : std::uint8_t {
   kJobRefusal = 17,
   kJobAlive = 18,
   kJobFailure = 19,
+  kJobAsk = 20,
+  kJobStatus = 21,
   kLinkHello = 24,
   kLinkWelcome = 25,
   kLinkRefusal = 26,

@@ -6,9 +6,15 @@
 #include <utility>
 
 #include "millrace/core/base/check.h"
+#include "millrace/core/net/job_status.h"
 #include "millrace/core/net/store_frames.h"
 
 namespace millrace::net {
+namespace {
+
+constexpr int kBeatsUntilSilent = 20;  // as MemberTable has it
+
+}  // namespace
 
 Job::Job(Transport& transport, JobOptions options)
     : transport_(transport), options_(std::move(options)) {
@@ -73,12 +79,15 @@ Future<void> Job::take(Frame frame) {
 }
 
 Status Job::take_frame(Frame&& frame) {
+  host_heard_ = transport_.timers().clock().now();
   if (is_store_answer(frame.header.kind)) return store_->take(std::move(frame));
   if (frame.header.kind == FrameKind::kJobFailure) {
     MILLRACE_TRY(const JobFailure failure, decode_failure(frame));
     fail(to_error(failure));
     return {};
   }
+  if (frame.header.kind == FrameKind::kJobAlive && state_ == State::kIn && options_.hosted)
+    return {};
   if (state_ != State::kJoining)
     return millrace::fail(ErrorCode::kInvalidArgument, "a frame that a member does not take");
   if (frame.header.kind == FrameKind::kJobRefusal) {
@@ -88,6 +97,7 @@ Status Job::take_frame(Frame&& frame) {
   }
   MILLRACE_TRY(heartbeat_, decode_welcome(frame));
   move(State::kIn);
+  beaten_ = host_heard_;
   beat();
   complete_join(Ref<Job>::share(this));
   return {};
@@ -119,15 +129,42 @@ void Job::take_end(const ConnectionEnd& end) {
   const bool goodbye = end.cause == EndCause::kClosedHere || end.cause == EndCause::kClosedThere;
   store_->end(error);
   complete_join(std::unexpected(error));
+  if (!goodbye && options_.hosted)
+    return fail(to_error(failed_host(FailureReason::kLost, end.words)));
   if (!goodbye) return fail(error);
   if (failing_) std::exchange(failing_, std::nullopt)->set_value();
 }
 
+// The process of rank 0, which is the host.
+JobFailure Job::failed_host(FailureReason reason, const std::string& words) const {
+  return {.member = {.rank = 0,
+                     .host = host_name(),
+                     .pid = static_cast<std::int32_t>(connection_->peer().pid.value_or(0))},
+          .reason = reason,
+          .words = words};
+}
+
+// A process that was held up itself has heard nothing meanwhile.
+void Job::look_at_host() {
+  const TimePoint now = transport_.timers().clock().now();
+  const Duration late = now - std::exchange(beaten_, now) - heartbeat_;
+  if (late > heartbeat_) host_heard_ += late;
+  if (!options_.hosted || now - host_heard_ < kBeatsUntilSilent * heartbeat_) return;
+  fail(to_error(failed_host(FailureReason::kSilent, "")));
+}
+
 void Job::beat() {
   if (heartbeat_.count() == 0) return;
+  look_at_host();
   beat_timer_ = transport_.timers().schedule(
       transport_.timers().clock().now() + heartbeat_, [self = Ref<Job>::share(this)] {
-        self->connection_->send({{.kind = FrameKind::kJobAlive}, {}}).ignore();
+        std::optional<std::vector<GroupCount>> news = self->groups_.counts();
+        if (*news == self->reported_) {
+          news.reset();
+        } else {
+          self->reported_ = *news;
+        }
+        self->connection_->send(encode_alive(news)).ignore();
         self->beat();
       });
 }

@@ -8,18 +8,24 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/async/future.h"
 #include "millrace/core/net/entrance.h"
+#include "millrace/core/net/group_progress.h"
 #include "millrace/core/net/job_frames.h"
 #include "millrace/core/net/job_options.h"
 #include "millrace/core/net/remote_store.h"
 
 namespace millrace::net {
 
-// States: joining -> in -> ended. Thread-safety: close(), failure() and the store are thread-safe;
+// States: joining -> in -> ended. Thread-safety: close(), failure(), progress() and the store are
+// thread-safe;
 // it is made on the transport's home, and closed before the transport goes.
 class Job final : public RefCounted {
  public:
@@ -30,8 +36,14 @@ class Job final : public RefCounted {
 
   // The job's. It is there as long as this.
   KeyValueStore& store() { return *store_; }
-  // An error has a JobFailure as detail, unless the host is gone: kUnavailable then.
+  // An error has a JobFailure as detail, unless the host is gone: kUnavailable then. A host in rank
+  // 0's process that is gone, or silent, is the failure of that rank.
   Future<void> failure() const { return failed_; }
+  // Where a group counts its collectives: the host hears of it with the signs of life, and those
+  // who look on (`millrace status`). The group goes with the last reference.
+  std::shared_ptr<GroupProgress> progress(std::string group) {
+    return groups_.add(std::move(group));
+  }
   // Says goodbye. Completes once the connection has ended.
   Future<void> close() { return connection_->close("it has left the job"); }
 
@@ -52,7 +64,9 @@ class Job final : public RefCounted {
   void complete_join(Result<Ref<Job>> result);
   void fail(const Error& error);
   void take_end(const ConnectionEnd& end);
+  JobFailure failed_host(FailureReason reason, const std::string& words) const;
   void beat();
+  void look_at_host();
 
   Transport& transport_;
   const JobOptions options_;
@@ -62,6 +76,10 @@ class Job final : public RefCounted {
   std::optional<Promise<Ref<Job>>> joining_{std::in_place};
   Duration heartbeat_{0};
   std::optional<TimerQueue::Id> beat_timer_;
+  TimePoint host_heard_ = {};
+  TimePoint beaten_ = {};
+  GroupList groups_;
+  std::vector<GroupCount> reported_;  // of them
   std::optional<Promise<void>> failing_{std::in_place};
   const Future<void> failed_ = failing_->future();
 };

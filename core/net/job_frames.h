@@ -6,7 +6,7 @@
 //   kJobWelcome   words[0]: nanoseconds between two kJobAlive; 0: none are asked for
 //   kJobRefusal   words: ErrorCode, 1 + rank of the holder (0: there is none), its pid, length of
 //                 its host's name; payload: that host, the message
-//   kJobAlive     a sign of life
+//   kJobAlive     a sign of life: job_status.h
 //   kJobFailure   words: rank, pid, reason and number, length of the host's name
 //                 payload: host, last words
 #pragma once

@@ -1,5 +1,8 @@
 #include "millrace/core/net/job_host.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "millrace/core/async/combinators.h"
@@ -9,6 +12,7 @@ namespace {
 
 // What the host sends ahead of a slow member: answers of the store, each up to a frame.
 constexpr std::size_t kMostQueued = 4 * kMostStorePayload;
+constexpr Duration kLongestHeartbeat = std::chrono::seconds(1);
 
 EntranceOptions entrance_options(const JobHostOptions& options) {
   // Until it has joined, a connection says one frame.
@@ -25,7 +29,10 @@ JobHost::JobHost(Transport& transport, JobHostOptions options, JobHooks hooks)
       options_(std::move(options)),
       hooks_(std::move(hooks)),
       store_(make_ref<StoreServer>(transport.home(), options_.store)),
-      table_(options_.ranks, options_.silent_after, transport.timers().clock().now()) {}
+      table_(options_.ranks, options_.silent_after, transport.timers().clock().now()),
+      gone_(options_.ranks),
+      ranks_(options_.ranks),
+      begin_(transport.timers().clock().now()) {}
 
 Result<Ref<JobHost>> JobHost::open(Transport& transport, std::string_view address,
                                    JobHostOptions options, JobHooks hooks) {
@@ -58,31 +65,55 @@ FrameSink JobHost::admit(const Ref<Connection>& connection) {
 
 Future<void> JobHost::take(Seats::iterator seat, Frame frame) {
   if (seat->refused) return {};
-  if (!seat->joined) {
-    const Status joined = join(seat, frame);
-    if (joined) return {};
-    // What is refused hears why, and then a goodbye.
-    seat->refused = true;
-    seat->connection->send(encode_refusal(joined.error())).ignore();
-    seat->connection->close("refused").ignore();
+  if (!seat->joined) return take_before_join(seat, frame);
+  const std::uint32_t rank = seat->joined->member.rank;
+  table_.heard(rank, transport_.timers().clock().now());
+  if (frame.header.kind != FrameKind::kJobAlive)
+    return store_->take(seat->member, std::move(frame));
+  MILLRACE_TRY_STATUS(take_alive(rank, frame));
+  return {};
+}
+
+Future<void> JobHost::take_before_join(Seats::iterator seat, const Frame& frame) {
+  if (is_ask(frame)) {
+    seat->refused = true;  // it says nothing more
+    seat->connection->set_limits(kMostJoinPayload, kMostQueued);
+    seat->connection->send(encode(status())).ignore();
+    seat->connection->close("answered").ignore();
     return {};
   }
-  table_.heard(seat->joined->member.rank, transport_.timers().clock().now());
-  if (frame.header.kind == FrameKind::kJobAlive) return {};
-  return store_->take(seat->member, std::move(frame));
+  const Status joined = join(seat, frame);
+  if (joined) return {};
+  // What is refused hears why, and then a goodbye.
+  seat->refused = true;
+  seat->connection->send(encode_refusal(joined.error())).ignore();
+  seat->connection->close("refused").ignore();
+  return {};
+}
+
+Status JobHost::take_alive(std::uint32_t rank, const Frame& frame) {
+  MILLRACE_TRY(auto groups, decode_alive(frame));
+  if (groups) ranks_[rank].groups = *std::move(groups);
+  return {};
 }
 
 Status JobHost::join(Seats::iterator seat, const Frame& frame) {
   MILLRACE_TRY(JoinRequest request, decode_join(frame));
   MILLRACE_TRY_STATUS(check(*seat, request));
+  if (options_.in_rank && request.member.rank < gone_.size() && gone_[request.member.rank]) {
+    return millrace::fail(ErrorCode::kUnavailable,
+                          to_string(request.member) + " has left this job before");
+  }
   MILLRACE_TRY_STATUS(table_.join(request, transport_.timers().clock().now()));
   transport_.timers().cancel(seat->patience);
   const Ref<Connection>& connection = seat->connection;
   connection->set_limits(kMostStorePayload, kMostQueued);
   const std::uint32_t rank = request.member.rank;
+  gone_[rank] = false;
+  ranks_[rank] = {.phase = RankPhase::kJoined, .pid = request.member.pid};
   seat->joined = std::move(request);
   seat->member = store_->admit(connection);
-  connection->send(encode_welcome(table_.tick())).ignore();
+  connection->send(encode_welcome(heartbeat())).ignore();
   if (failure_) connection->send(*failure_).ignore();
   if (hooks_.joined) hooks_.joined(rank);
   return {};
@@ -109,9 +140,32 @@ void JobHost::fail(const JobFailure& failure) {
   for (const Seat& seat : seats_) {
     if (seat.joined) seat.connection->send(*failure_).ignore();
   }
+  look_drained();
+}
+
+void JobHost::started(std::uint32_t rank, std::int32_t pid) {
+  if (table_.state(rank) == MemberState::kAbsent) ranks_[rank] = {.pid = pid};  // else it is in
+}
+
+// Those who look on want news, also where silence is allowed.
+Duration JobHost::heartbeat() const {
+  const Duration tick = table_.tick();
+  return tick.count() == 0 ? kLongestHeartbeat : std::min(tick, kLongestHeartbeat);
+}
+
+JobStatus JobHost::status() const {
+  JobStatus status{.job = options_.job,
+                   .host_pid = ::getpid(),
+                   .age = transport_.timers().clock().now() - begin_,
+                   .ranks = ranks_};
+  for (std::uint32_t rank = 0; rank < status.ranks.size(); ++rank) {
+    if (table_.state(rank) == MemberState::kSuspect) status.ranks[rank].phase = RankPhase::kSuspect;
+  }
+  return status;
 }
 
 void JobHost::ended(std::uint32_t rank) {
+  ranks_[rank].phase = RankPhase::kEnded;
   table_.ended(rank);
   // Its children may still hold the connection.
   for (const Seat& seat : seats_) {
@@ -128,8 +182,32 @@ void JobHost::take_end(Seats::iterator seat, const ConnectionEnd& end) {
   if (!joined) return;
   const bool goodbye = end.cause == EndCause::kClosedThere || end.cause == EndCause::kClosedHere;
   const std::uint32_t rank = joined->member.rank;
+  gone_[rank] = goodbye && std::ranges::none_of(seats_, [rank](const Seat& other) {
+                  return other.joined && other.joined->member.rank == rank;
+                });
+  if (gone_[rank] || !goodbye) ranks_[rank].phase = RankPhase::kEnded;
+  look_drained();
   if (!table_.left(rank, joined->incarnation, goodbye) || !hooks_.lost) return;
   hooks_.lost({.member = joined->member, .reason = FailureReason::kLost, .words = end.words});
+}
+
+std::vector<std::uint32_t> JobHost::missing() const {
+  std::vector<std::uint32_t> ranks;
+  for (std::uint32_t rank = 0; rank < gone_.size(); ++rank) {
+    if (!gone_[rank]) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+Future<void> JobHost::drained() {
+  Future<void> done = draining_.emplace().future();
+  look_drained();
+  return done;
+}
+
+void JobHost::look_drained() {
+  if (draining_ && (failure_ || missing().empty()))
+    std::exchange(draining_, std::nullopt)->set_value();
 }
 
 void JobHost::set_tick() {
@@ -142,6 +220,9 @@ void JobHost::look() {
   const MemberTable::Found found = table_.look(transport_.timers().clock().now());
   for (const std::uint32_t rank : found.suspect) {
     if (hooks_.suspect) hooks_.suspect(table_.member(rank));
+  }
+  for (const Seat& seat : seats_) {
+    if (options_.in_rank && seat.joined) seat.connection->send(encode_alive({})).ignore();
   }
   for (const std::uint32_t rank : found.silent) {
     if (hooks_.silent) hooks_.silent(table_.member(rank));

@@ -13,8 +13,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "millrace/core/net/entrance.h"
+#include "millrace/core/net/job_status.h"
 #include "millrace/core/net/member_table.h"
 #include "millrace/core/net/store_server.h"
 
@@ -27,6 +29,9 @@ struct JobHostOptions {
   Duration silent_after = std::chrono::seconds(10);  // 0: never
   Duration patience = std::chrono::seconds(5);       // until a connection has joined
   StoreLimits store = {};
+  // Rank 0's process is the host (rank_host.h): it gives signs of life, too, and a rank that has
+  // said goodbye is refused (kUnavailable) when it comes again, for the next host.
+  bool in_rank = false;
 };
 
 // Called on home. A rank is in `silent` once, after `suspect`.
@@ -48,8 +53,16 @@ class JobHost final : public RefCounted {
   const std::string& address() const { return entrance_->address(); }
   // The first one counts.
   void fail(const JobFailure& failure);
+  // The rank has a process, which may join.
+  void started(std::uint32_t rank, std::int32_t pid);
   // The process of the rank has ended: another one may join as it.
   void ended(std::uint32_t rank);
+  // How it stands, for those who look on: they ask over a connection of their own.
+  JobStatus status() const;
+  // Completes once each rank has come and said goodbye, or the job has failed. Once.
+  Future<void> drained();
+  // Those that have not.
+  std::vector<std::uint32_t> missing() const;
   // Says goodbye to all. Any call gives the same end.
   Future<void> close();
 
@@ -70,9 +83,13 @@ class JobHost final : public RefCounted {
   JobHost(Transport& transport, JobHostOptions options, JobHooks hooks);
   FrameSink admit(const Ref<Connection>& connection);
   Future<void> take(Seats::iterator seat, Frame frame);
+  Future<void> take_before_join(Seats::iterator seat, const Frame& frame);
+  Status take_alive(std::uint32_t rank, const Frame& frame);
   Status join(Seats::iterator seat, const Frame& frame);
   Status check(const Seat& seat, JoinRequest& request) const;
   void take_end(Seats::iterator seat, const ConnectionEnd& end);
+  Duration heartbeat() const;
+  void look_drained();
   void set_tick();
   void look();
 
@@ -83,6 +100,10 @@ class JobHost final : public RefCounted {
   Ref<StoreServer> store_;
   MemberTable table_;
   Seats seats_;
+  std::vector<bool> gone_;         // by rank: it has come, and said goodbye
+  std::vector<RankStatus> ranks_;  // by rank; the phase is that of the table
+  const TimePoint begin_;
+  std::optional<Promise<void>> draining_;
   std::optional<Frame> failure_;
   std::optional<TimerQueue::Id> tick_;
   Scope scope_{"the host of the job"};

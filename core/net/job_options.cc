@@ -1,14 +1,11 @@
 #include "millrace/core/net/job_options.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <utility>
 
-#include "millrace/core/base/descriptor.h"
-#include "millrace/core/base/errno_code.h"
+#include "millrace/core/net/job_folder.h"
+#include "millrace/core/net/job_member.h"
 
 namespace millrace::net {
 namespace {
@@ -17,24 +14,18 @@ constexpr const char* kStoreVariable = "MILLRACE_STORE";
 constexpr const char* kSecretVariable = "MILLRACE_SECRET_FILE";
 constexpr const char* kTransportVariable = "MILLRACE_TRANSPORT";
 
-Result<Secret> read_secret(const std::string& path) {
-  const std::string what = std::string(kSecretVariable) + " is '" + path + "'";
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!file) return errno_error(what, errno);
-  struct stat found = {};
-  if (::fstat(file.get(), &found) != 0) return errno_error(what, errno);
-  if (!S_ISREG(found.st_mode) || found.st_uid != ::geteuid() || (found.st_mode & 077) != 0) {
-    return fail(ErrorCode::kInvalidArgument,
-                what + ", which must be a file of this user that no other may read (mode 0600)");
-  }
-  Secret secret;
-  std::byte more{};
-  if (::read(file.get(), secret.data(), secret.size()) != static_cast<ssize_t>(secret.size()) ||
-      ::read(file.get(), &more, 1) != 0) {
-    return fail(ErrorCode::kInvalidArgument,
-                what + ", which must have " + std::to_string(secret.size()) + " bytes");
-  }
-  return secret;
+// A name of this user's for a job of another launcher than ours.
+std::string folder_name(const JobPlace& place) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  const std::string text = std::to_string(::geteuid()) + "/" + place.launcher + "/" + place.job +
+                           "/" + std::to_string(place.process.count);
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return JobFolder::name_of_hosted(hash);
+}
+
+std::string job_name(const JobPlace& place) {
+  const std::string name = place.launcher + " " + place.job;
+  return name.size() <= kMostJobBytes ? name : folder_name(place);
 }
 
 std::optional<std::string> value_of(const Variables& variables, const char* name) {
@@ -46,24 +37,34 @@ std::optional<std::string> value_of(const Variables& variables, const char* name
 
 Result<std::optional<JobOptions>> job_options(const Variables& variables,
                                               const std::optional<JobPlace>& place) {
-  const auto address = value_of(variables, kStoreVariable);
-  if (!address) return std::nullopt;
-  const std::string what = std::string(kStoreVariable) + " is '" + *address + "'";
-  if (!place) {
+  JobOptions options;
+  const auto store = value_of(variables, kStoreVariable);
+  const std::string what = std::string(kStoreVariable) + " is '" + store.value_or("") + "'";
+  if (store && !place) {
     return fail(ErrorCode::kInvalidArgument,
                 what +
                     ", but nothing says which rank this process is: RANK, WORLD_SIZE, "
                     "LOCAL_RANK, LOCAL_WORLD_SIZE and MILLRACE_JOB, as `millrace launch` sets "
                     "them");
   }
-  const bool is_tcp = address->starts_with("tcp:");
-  if (!is_tcp && !address->starts_with("unix:"))
+  if (store) {
+    options.job = place->job;
+    options.address = *store;
+  } else {
+    // Ours always has a store.
+    if (!place || place->job.empty() || place->launcher == "millrace") return std::nullopt;
+    options.job = job_name(*place);
+    options.hosted = true;
+    options.folder =
+        JobFolder::place(value_of(variables, "XDG_RUNTIME_DIR")) + "/" + folder_name(*place);
+    options.address = "unix:" + options.folder + "/store";
+  }
+  options.rank = static_cast<std::uint32_t>(place->process.index);
+  options.ranks = static_cast<std::uint32_t>(place->process.count);
+  const bool is_tcp = options.address.starts_with("tcp:");
+  if (!is_tcp && !options.address.starts_with("unix:"))
     return fail(ErrorCode::kInvalidArgument,
                 what + ", but must be unix:PATH or tcp:127.0.0.1:PORT");
-  JobOptions options{.job = place->job,
-                     .address = *address,
-                     .rank = static_cast<std::uint32_t>(place->process.index),
-                     .ranks = static_cast<std::uint32_t>(place->process.count)};
   if (const auto transport = value_of(variables, kTransportVariable)) {
     const auto kind = read_link_kind(*transport);
     if (!kind)
@@ -73,8 +74,10 @@ Result<std::optional<JobOptions>> job_options(const Variables& variables,
   }
   const auto path = value_of(variables, kSecretVariable);
   if (path) {
-    MILLRACE_TRY(options.secret, read_secret(*path));
-    if (path->starts_with('/')) options.folder = path->substr(0, path->rfind('/'));
+    MILLRACE_TRY(options.secret,
+                 read_secret(*path, std::string(kSecretVariable) + " is '" + *path + "'"));
+    if (!options.hosted && path->starts_with('/'))
+      options.folder = path->substr(0, path->rfind('/'));
     return options;
   }
   if (!is_tcp && options.links != LinkKind::kTcp) return options;

@@ -2,15 +2,23 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <system_error>
 #include <utility>
 
 #include "millrace/core/async/blocking.h"
+#include "millrace/core/async/combinators.h"
 #include "millrace/core/base/check.h"
 #include "millrace/core/net/mesh_address.h"
 #include "millrace/core/net/socket_transport.h"
 
 namespace millrace::net {
+namespace {
+
+constexpr int kClearUpTries = 500;
+constexpr Duration kClearUpPause = std::chrono::milliseconds(2);
+
+}  // namespace
 
 JobThread::JobThread(std::unique_ptr<EventLoop> loop)
     : thread_(std::move(loop), "millrace-job"), transport_(make_socket_transport(thread_.loop())) {}
@@ -27,9 +35,12 @@ Result<std::unique_ptr<JobThread>> JobThread::create() {
 
 Future<void> JobThread::join(JobOptions options, CallOptions call) {
   MILLRACE_CHECK(!joined_.valid(), "a process joins its job once");
+  if (options.hosted) folder_ = options.folder;
+  patience_ = options.patience;
   joined_ =
       make_ready().then(thread_.loop(), [this, options = std::move(options), call](Result<void>) {
-        return Job::join(*transport_, options, call)
+        return (options.hosted ? join_hosted(*transport_, options, host_, call)
+                               : Job::join(*transport_, options, call))
             .then(inline_executor(), [this, options](Result<Ref<Job>> joined) -> Future<Ref<Job>> {
               if (!joined) return joined;
               const Status made = make_mesh(options, *joined);
@@ -83,11 +94,30 @@ Future<void> JobThread::close() {
   if (closed_.valid()) return closed_;
   if (!joined_.valid()) return closed_ = make_ready();
   closed_ = joined_.then(inline_executor(), [this](const Result<Ref<Job>>& joined) {
-    if (!joined) return make_ready();
-    return mesh_->close().then(inline_executor(),
-                               [job = *joined](Result<void>) { return job->close(); });
+    if (!joined) return end_host(Duration(0));
+    return mesh_->close()
+        .then(inline_executor(), [job = *joined](Result<void>) { return job->close(); })
+        .then(thread_.loop(), [this](Result<void>) { return end_host(patience_); });
   });
   return closed_;
+}
+
+Future<void> JobThread::end_host(Duration patience) {
+  if (host_) return host_->end(patience);
+  const Result<Ref<Job>>& joined = joined_.result();
+  const Future<void> failed = joined ? (*joined)->failure() : Future<void>();
+  if (folder_.empty() || !failed.valid() || !failed.ready() || failed.result()) return make_ready();
+  const auto* const failure = failed.result().error().detail<JobFailure>();
+  return failure != nullptr && failure->member.rank == 0 ? clear_up_after_host(kClearUpTries)
+                                                         : make_ready();
+}
+
+// What a host has left that was killed.
+Future<void> JobThread::clear_up_after_host(int tries) {
+  if (ClaimedFolder::remove_if_stale(folder_) || tries == 0) return make_ready();
+  TimerQueue& timers = transport_->timers();
+  return sleep_until(timers.clock().now() + kClearUpPause, timers)
+      .then(thread_.loop(), [this, tries](Result<void>) { return clear_up_after_host(tries - 1); });
 }
 
 JobThread::~JobThread() {
@@ -96,7 +126,10 @@ JobThread::~JobThread() {
   joined_ = {};
   mesh_ = {};
   // The transport goes on its own thread, which then ends.
-  const auto gone = make_ready().then(thread_.loop(), [this](Result<void>) { transport_.reset(); });
+  const auto gone = make_ready().then(thread_.loop(), [this](Result<void>) {
+    host_.reset();
+    transport_.reset();
+  });
   static_cast<void>(wait_until(gone, CallOptions()));
 }
 

@@ -11,6 +11,7 @@
 #include "millrace/core/loop/event_loop_thread.h"
 #include "millrace/core/net/job.h"
 #include "millrace/core/net/mesh.h"
+#include "millrace/core/net/rank_host.h"
 
 namespace millrace::net {
 
@@ -24,7 +25,7 @@ class JobThread {
   JobThread(const JobThread&) = delete;
   JobThread& operator=(const JobThread&) = delete;
 
-  // Once. The errors of Job::join().
+  // Once. The errors of Job::join(), and of join_hosted() where rank 0 hosts the job.
   Future<void> join(JobOptions options, CallOptions call = {});
   // CHECKed: join() has completed with a value.
   Job& job() const;
@@ -32,16 +33,21 @@ class JobThread {
   // other rank finds this one; an error of that start is the one of every send. The rank by which
   // the job fails is lost in it, also where no link was. CHECKed as job().
   Mesh& mesh() const;
-  // Ends the links, then leaves the job. Any call gives the same end, which comes on the job's
-  // thread.
+  // Ends the links, then leaves the job, and where this process hosts it stays until the other
+  // ranks have left (RH-3). Any call gives the same end, which comes on the job's thread.
   Future<void> close();
 
  private:
   explicit JobThread(std::unique_ptr<EventLoop> loop);
+  Future<void> end_host(Duration patience);
+  Future<void> clear_up_after_host(int tries);
   Status make_mesh(const JobOptions& options, const Ref<Job>& job);
 
   EventLoopThread thread_;
   std::unique_ptr<Transport> transport_;
+  std::unique_ptr<RankHost> host_;  // where rank 0 hosts the job, and this is its process
+  std::string folder_;              // of a job that a rank hosts
+  Duration patience_{0};
   Future<Ref<Job>> joined_;
   Ref<Mesh> mesh_;            // once it has joined
   std::string mesh_address_;  // where it is to listen

@@ -51,6 +51,8 @@ TEST(JobPlaceTest, IsThatOfTheFirstCompleteSet) {
   const std::vector<Row> rows = {
       {kMillrace, "millrace", 1, 4, "a1"},
       {kTorchrun, "torchrun", 1, 4, "none"},
+      {kTorchrun + Set{{"MASTER_PORT", "29500"}, {"TORCHELASTIC_RESTART_COUNT", "2"}}, "torchrun",
+       1, 4, "none.29500.2"},
       {kOpenMpi, "OpenMPI", 3, 6, "12"},
       {kPmi, "PMI", 2, 3, ""},
       {kSlurm, "Slurm", 0, 2, "77.5"},

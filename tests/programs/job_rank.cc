@@ -3,6 +3,7 @@
 //   meet            puts its rank, gets those of all, and tells how many
 //   link            sends a frame to each rank, and tells how many came of all
 //   put KEY, get KEY
+//   progress N      has begun N collectives of the group "world", and done one less; tells it
 //   failure         waits for the job's failure, and tells it
 //   sleep SECONDS   on its main thread
 //   exit CODE       at once, without a goodbye
@@ -62,6 +63,7 @@ Status run(const std::vector<std::string>& words) {
   MILLRACE_TRY(const auto thread, net::JobThread::create());
   MILLRACE_TRY_STATUS(wait_blocking(thread->join(*options)));
   net::Job& job = thread->job();
+  std::shared_ptr<net::GroupProgress> world;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     const std::string argument = i + 1 < words.size() ? words[i + 1] : "";
@@ -77,6 +79,12 @@ Status run(const std::vector<std::string>& words) {
     } else if (word == "get") {
       MILLRACE_TRY(const std::string value, wait_blocking(job.store().get(argument)));
       std::printf("got %s%s\n", argument.c_str(), value.c_str());
+      ++i;
+    } else if (word == "progress") {
+      world = job.progress("world");
+      world->begun = std::stoull(argument);
+      world->done = world->begun - 1;
+      std::printf("begun %s\n", argument.c_str());
       ++i;
     } else if (word == "failure") {
       const Status heard = wait_blocking(job.failure());

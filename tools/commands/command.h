@@ -112,6 +112,10 @@ struct CollectivesFlags : RuntimeFlags {
   std::string fault;                // KIND@RANK
 };
 
+struct StatusFlags {
+  bool json = false;
+};
+
 struct LaunchFlags {
   std::vector<std::string> words;  // the program and its arguments
   int ranks = 0;
@@ -135,6 +139,7 @@ Result<ExitCode> trace_command(const TraceFlags& flags, Console& console);
 Result<ExitCode> conform_command(const ConformFlags& flags, Console& console);
 Result<ExitCode> collectives_command(const CollectivesFlags& flags, Console& console);
 void add_collectives_options(CLI::App& command, CollectivesFlags& flags);
+Result<ExitCode> status_command(const StatusFlags& flags, Console& console);
 Result<ExitCode> launch_command(const LaunchFlags& flags, Console& console);
 void add_launch_options(CLI::App& command, LaunchFlags& flags);
 

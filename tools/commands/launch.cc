@@ -16,6 +16,7 @@
 
 #include "millrace/core/base/json_text.h"
 #include "millrace/core/base/printed.h"
+#include "millrace/core/net/link_kind.h"
 #include "millrace/tools/child/in_child.h"
 #include "millrace/tools/commands/command.h"
 #include "millrace/tools/launch/processes.h"
@@ -37,6 +38,13 @@ const CLI::Validator kSeconds(
       return "'" + text + "' is no number of seconds from 0 to 1000000";
     },
     "SECONDS");
+
+const CLI::Validator kLinkKind(
+    [](std::string& text) -> std::string {
+      const auto kind = net::read_link_kind(text);
+      return kind ? "" : kind.error().message();
+    },
+    net::link_kind_names());
 
 Duration to_duration(double seconds) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
@@ -201,7 +209,7 @@ void add_launch_options(CLI::App& command, LaunchFlags& flags) {
       .add_option("--transport", flags.transport,
                   "how the ranks reach each other: Unix sockets, or TCP on this host; left out: as "
                   "the store")
-      ->check(CLI::IsMember({"unix", "tcp"}));
+      ->check(kLinkKind);
   command
       .add_option("--restarts", flags.restarts,
                   "start ranks that fail anew, so often in all; 0: a failure ends the job")

@@ -214,6 +214,10 @@ void add_train_options(CLI::App& command, TrainFlags& flags) {
 
 void add_env_options(CLI::App& command, EnvFlags& flags) { add_json(command, flags.json); }
 
+void add_status_options(CLI::App& command, StatusFlags& flags) {
+  command.add_flag("--json", flags.json, "one JSON object per line: a job each");
+}
+
 void add_trace_options(CLI::App& command, TraceFlags& flags) {
   command.add_option("FILE", flags.file, "what --trace or MILLRACE_TRACE has written")->required();
   command.add_option("--svg", flags.svg, "draw a picture")->type_name("OUT");
@@ -412,6 +416,9 @@ int main(int argc, char** argv) {
                add_collectives_runs, collectives_command),
       add_verb(app, "launch", "run a program many times, as the ranks of one job on this host",
                add_launch_options, launch_command),
+      add_verb(app, "status",
+               "print the jobs of this user here: their ranks, and how far these are",
+               add_status_options, status_command),
   };
   try {
     app.parse(argc, argv);

@@ -12,6 +12,7 @@
 #include "millrace/core/base/descriptor.h"
 #include "millrace/core/base/errno_code.h"
 #include "millrace/core/loop/event_loop_thread.h"
+#include "millrace/core/net/job_observer.h"
 #include "millrace/core/net/socket_transport.h"
 
 namespace millrace::launch {
@@ -62,6 +63,10 @@ class JobServer::Thread {
   const std::string& address() const { return host_->address(); }
   void fail(const net::JobFailure& failure) {
     post(thread_.loop(), [this, failure] { host_->fail(failure); });
+  }
+  void started(int rank, int pid) {
+    post(thread_.loop(),
+         [this, rank, pid] { host_->started(static_cast<std::uint32_t>(rank), pid); });
   }
   void ended(int rank) {
     post(thread_.loop(), [this, rank] {
@@ -118,10 +123,11 @@ Status JobServer::open(const JobFolder& folder, const JobServerOptions& options)
   }
   MILLRACE_TRY_STATUS(thread_->open(address, std::move(host), hooks_));
   address_ = thread_->address();
-  return {};
+  return net::write_pointer(folder.path(), options.job, address_);
 }
 
 void JobServer::fail(const net::JobFailure& failure) { thread_->fail(failure); }
+void JobServer::started(int rank, int pid) { thread_->started(rank, pid); }
 void JobServer::ended(int rank) { thread_->ended(rank); }
 
 }  // namespace millrace::launch

@@ -50,7 +50,9 @@ class JobServer {
   const std::string& secret_file() const { return secret_file_; }  // empty: none is needed
   // Those who have joined hear of it at once. The first one counts.
   void fail(const net::JobFailure& failure);
-  // The rank's process has.
+  // The rank has a process.
+  void started(int rank, int pid);
+  // The rank's process has ended.
   void ended(int rank);
 
  private:

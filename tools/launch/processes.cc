@@ -355,6 +355,7 @@ void Launch::start(int rank) {
   }
   r.process = *std::move(started);
   keeper_.set(rank, r.process.pid);
+  server_->started(rank, r.process.pid);
   post(*loop_, [this, rank] { follow(rank); });
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "millrace/core/net/frame.h"
+#include "millrace/core/net/job_member.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace::net {
@@ -25,7 +26,7 @@ Variables variables_of(std::map<std::string, std::string> all) {
 }
 
 TEST(JobOptionsTest, VariablesSayWhereTheHostIs) {
-  const JobPlace place{.process = {.index = 2, .count = 4}, .job = "night"};
+  const JobPlace place{.process = {.index = 2, .count = 4}, .launcher = "millrace", .job = "night"};
   EXPECT_FALSE(job_options(variables_of({}), place).value().has_value());
   const auto options = job_options(variables_of({{"MILLRACE_STORE", "unix:/run/x"}}), place);
   ASSERT_TRUE(options.value().has_value());
@@ -33,6 +34,33 @@ TEST(JobOptionsTest, VariablesSayWhereTheHostIs) {
   EXPECT_EQ((*options)->rank, 2u);
   EXPECT_EQ((*options)->ranks, 4u);
   EXPECT_EQ((*options)->job, "night");
+}
+
+TEST(JobOptionsTest, WithoutAStoreRankZeroHostsTheJobOfTheLauncher) {
+  const testing::TempFolder folder;
+  JobPlace place{.process = {.index = 2, .count = 4}, .launcher = "Slurm", .job = "77.5"};
+  const auto read = [&] {
+    return job_options(variables_of({{"XDG_RUNTIME_DIR", folder.path()}}), place).value();
+  };
+  const auto first = read();
+  ASSERT_TRUE(first.has_value());
+  EXPECT_TRUE(first->hosted);
+  EXPECT_EQ(first->job, "Slurm 77.5");
+  EXPECT_EQ(first->rank, 2u);
+  EXPECT_THAT(first->folder, ::testing::StartsWith(folder.path() + "/millrace-"));
+  EXPECT_EQ(first->address, "unix:" + first->folder + "/store");
+  place.process.index = 0;
+  EXPECT_EQ(read()->address, first->address) << "all ranks find it";
+  place.job = "77.6";
+  EXPECT_NE(read()->address, first->address);
+  place.job = std::string(10000, 'x');
+  EXPECT_LE(read()->job.size(), kMostJobBytes);
+  EXPECT_LE(read()->address.size(), 112u);
+  place.job = "";
+  EXPECT_FALSE(read().has_value()) << "nothing tells one job from another";
+  place.job = "77.5";
+  const auto no_folder = job_options(variables_of({{"XDG_RUNTIME_DIR", "/not/there"}}), place);
+  EXPECT_THAT(no_folder.value()->folder, ::testing::StartsWith("/tmp/millrace-"));
 }
 
 TEST(JobOptionsTest, HalfASetNamesItsVariable) {

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "millrace/core/net/job_host.h"
+#include "millrace/core/net/job_observer.h"
+#include "millrace/core/net/job_status.h"
 #include "tests/support/sim_transport.h"
 
 namespace millrace::net {
@@ -176,6 +178,86 @@ TEST(JobTest, SilentProcessIsSuspectAtHalfTheTimeAndThenReported) {
     world.host->ended(0);
     world.close({});
   });
+}
+
+TEST(JobTest, WhoLooksOnSeesTheRanksAndIsNone) {
+  for_each_seed(50, [](Simulation& sim) {
+    World world(sim);
+    world.host->started(1, 77);
+    const Ref<Job> job = world.joined_as(0);
+    const auto group = job->progress("world");
+    group->begun = 3;
+    group->done = 2;
+    sim.run_for(2s);
+    const auto look = [&] {
+      const auto seen = observe_job(world.process(300), {.job = "night", .address = kAddress},
+                                    {.deadline = sim.now() + 1min});
+      return sim.run(seen).value();
+    };
+    JobStatus seen = look();
+    EXPECT_EQ(seen.job, "night");
+    ASSERT_EQ(seen.ranks.size(), 3u);
+    const std::vector<GroupCount> groups = {{"world", 3, 2}};
+    EXPECT_EQ(seen.ranks[0],
+              (RankStatus{.phase = RankPhase::kJoined, .pid = 100, .groups = groups}));
+    EXPECT_EQ(seen.ranks[1], (RankStatus{.phase = RankPhase::kStarting, .pid = 77}));
+    EXPECT_EQ(seen.ranks[2], RankStatus{});
+    EXPECT_THAT(world.joined, ElementsAre(0)) << "it is no member";
+    EXPECT_TRUE(sim.run(job->close()).has_value());
+    sim.run_for(1s);
+    EXPECT_EQ(look().ranks[0].phase, RankPhase::kEnded);
+    EXPECT_THAT(world.lost, IsEmpty());
+    world.close({});
+  });
+}
+
+// A host in rank 0's process that welcomes, and gives so many signs of life.
+TEST(JobTest, SilentHostOfARankIsTheFailureOfThatRank) {  // RH-2
+  for (const int signs : {0, 30}) {
+    Simulation sim(1);
+    World world(sim);
+    Ref<Connection> there;
+    const auto entrance = Entrance::open(*world.here, "sim:rank-0", {.job = "night"},
+                                         [&there](const Ref<Connection>& connection) -> FrameSink {
+                                           there = connection;
+                                           connection->send(encode_welcome(500ms)).ignore();
+                                           return [](const Frame&) { return Future<void>(); };
+                                         })
+                              .value();
+    const Ref<Job> job =
+        sim
+            .run(Job::join(
+                world.process(100),
+                {.job = "night", .address = "sim:rank-0", .hosted = true, .rank = 1, .ranks = 3}))
+            .value();
+    for (int i = 0; i < signs; ++i) {
+      there->send(encode_alive({})).ignore();
+      sim.run_for(500ms);
+    }
+    sim.run_for(9s);
+    EXPECT_FALSE(job->failure().ready());
+    sim.run_for(2s);
+    ASSERT_TRUE(job->failure().ready());
+    const Error error = sim.run(job->failure()).error();
+    EXPECT_EQ(error.detail<JobFailure>()->reason, FailureReason::kSilent);
+    EXPECT_EQ(error.detail<JobFailure>()->member.rank, 0u);
+    EXPECT_TRUE(sim.run(job->close()).has_value());
+    EXPECT_TRUE(sim.run(entrance->close()).has_value());
+    world.close({});
+  }
+}
+
+TEST(JobTest, GroupThatIsGoneIsReportedNoMore) {
+  Simulation sim(1);
+  World world(sim, {.job = "night", .ranks = 3, .silent_after = Duration(0)});
+  const Ref<Job> job = world.joined_as(0);
+  auto group = job->progress("world");
+  sim.run_for(3s);
+  EXPECT_EQ(world.host->status().ranks[0].groups.size(), 1u) << "also where silence is allowed";
+  group.reset();
+  sim.run_for(3s);
+  EXPECT_TRUE(world.host->status().ranks[0].groups.empty());
+  world.close({job});
 }
 
 TEST(JobTest, WhatDoesNotJoinIsRefusedOrEnds) {

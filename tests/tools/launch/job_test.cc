@@ -222,6 +222,40 @@ TEST_F(LaunchedJobTest, RestartedRankJoinsAgain) {
   EXPECT_EQ(lines(o.out, "met 2").size(), 2u) << o.out << o.err;
 }
 
+TEST_F(LaunchedJobTest, StatusShowsTheRanksAndWhoIsBehind) {
+  const auto status = [this](const Words& words) {
+    return Process(millrace_command(words), {{"XDG_RUNTIME_DIR", folder.path()}}).wait();
+  };
+  for (const std::string store : {"unix", "tcp"}) {
+    const auto launch = start({"-n", "3", "--store", store},
+                              "[ $RANK = 2 ] && exec sleep 600; exec $JOB progress $((RANK + 5)) "
+                              "joined get never");
+    ASSERT_TRUE(
+        launch->wait_for([](const Outcome& o) { return lines(o.out, "joined ").size() == 2; }));
+    Json job;
+    do {
+      const Outcome o = status({"status", "--json"});
+      ASSERT_EQ(o.code, 0) << o.err;
+      const auto jobs = lines(o.out, "{\"job\":");
+      ASSERT_EQ(jobs.size(), 1u) << o.out;
+      job = Json::parse(jobs[0]);
+    } while (job["ranks"][0]["groups"].empty() || job["ranks"][1]["groups"].empty());
+    EXPECT_EQ(job["ranks"].size(), 3u);
+    EXPECT_EQ(job["ranks"][0]["state"], "joined");
+    const Json group = {{"name", "world"}, {"begun", 5}, {"done", 4}, {"behind", true}};
+    EXPECT_EQ(job["ranks"][0]["groups"][0], group);
+    EXPECT_EQ(job["ranks"][1]["groups"][0]["behind"], false);
+    EXPECT_EQ(job["ranks"][2]["state"], "starting");
+    EXPECT_GT(job["ranks"][2]["pid"], 1);
+    EXPECT_THAT(status({"status"}).out, HasSubstr("joined    world 4/5 behind\n"));
+    launch->send(SIGTERM);
+    launch->wait();
+  }
+  const Outcome none = status({"status"});
+  EXPECT_EQ(none.code, 0);
+  EXPECT_THAT(none.out, IsEmpty());
+}
+
 TEST_F(LaunchedJobTest, ManyRanksMeet) {
   const Outcome o = run({"-n", "64"}, "exec $JOB meet");
   EXPECT_EQ(o.code, 0) << o.err;

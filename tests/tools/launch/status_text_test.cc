@@ -1,0 +1,30 @@
+#include "millrace/tools/launch/status_text.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::launch {
+namespace {
+
+using net::RankPhase;
+
+TEST(StatusTextTest, MarksWhoIsBehindAmongThoseWhoLive) {
+  const net::JobStatus status{
+      .job = "night",
+      .host_pid = 7,
+      .age = std::chrono::milliseconds(12345),
+      .ranks = {
+          {.phase = RankPhase::kJoined, .pid = 4712, .groups = {{"world", 13, 12}}},
+          {.phase = RankPhase::kSuspect, .pid = 99, .groups = {{"world", 12, 12}, {"half", 1, 1}}},
+          {.phase = RankPhase::kEnded, .pid = 5, .groups = {{"world", 20, 3}}},
+          {}}};
+  EXPECT_EQ(status_text(status, "unix:/x"),
+            "job night (pid 7, 12.3 s), unix:/x\n"
+            "  rank  pid   state     done/begun\n"
+            "  0     4712  joined    world 12/13\n"
+            "  1     99    suspect   world 12/12 behind, half 1/1\n"
+            "  2     5     ended     world 3/20\n"
+            "  3     -     starting\n");
+}
+
+}  // namespace
+}  // namespace millrace::launch
