@@ -106,6 +106,7 @@ void GroupWire::enter(WireCall call, Promise<void> done) {
     // It had ended here before its ranks were ready: the group's actor knows.
     return done.set(fail(ErrorCode::kAborted, where(call.sequence) + " is over"));
   }
+  if (hooks_.progress) hooks_.progress->begun.fetch_add(1, std::memory_order_relaxed);
   Call entry;
   entry.print = fingerprint(call.call);
   entry.call = std::move(call.call);
@@ -190,6 +191,8 @@ void GroupWire::drop_stale() {
 
 void GroupWire::finish(std::uint64_t sequence, const Status& status) {
   auto node = calls_.extract(sequence);
+  if (hooks_.progress && !node.empty())
+    hooks_.progress->done.fetch_add(1, std::memory_order_relaxed);
   Past past{sequence, 0, std::nullopt, std::nullopt};
   if (!node.empty()) {
     past.print = node.mapped().print;

@@ -31,6 +31,7 @@
 #include "millrace/collectives/rendezvous_machine.h"
 #include "millrace/collectives/schedule_run.h"
 #include "millrace/core/async/call_options.h"
+#include "millrace/core/net/group_progress.h"
 #include "millrace/core/net/mesh.h"
 
 namespace millrace::collectives {
@@ -43,6 +44,7 @@ struct GroupHooks {
   std::function<void(std::uint64_t sequence, int asker)> asked = {};
   std::function<void(Rank rank, const Error& error)> failed = {};
   std::function<void(Rank to, RendezvousMessage message)> met = {};
+  std::shared_ptr<net::GroupProgress> progress = {};
 };
 
 // A call that all ranks of this process have made.

@@ -139,16 +139,15 @@ Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& syst
 Future<std::vector<ProcessGroup>> ProcessGroup::meet(actors::ActorSystem& system,
                                                      Ref<net::Mesh> mesh, const GroupName& name,
                                                      std::span<const Device> devices,
-                                                     const CallOptions& call,
-                                                     TraceRecorder* trace) {
+                                                     const MeetOptions& options) {
   if (const Status valid = check_devices(name.name, devices); !valid) return valid.error();
   const auto ranks = static_cast<int>(devices.size());
-  return GroupWire::meet(std::move(mesh), name, ranks, call)
+  return GroupWire::meet(std::move(mesh), name, ranks, options.call)
       .then(inline_executor(),
-            [&system, name, trace, kept = std::vector<Device>(devices.begin(), devices.end())](
+            [&system, name, options, kept = std::vector<Device>(devices.begin(), devices.end())](
                 const Result<Ref<GroupWire>>& wire) -> Result<std::vector<ProcessGroup>> {
               if (!wire) return std::unexpected(wire.error());
-              return make(system, name.name, kept, trace, *wire);
+              return make(system, name.name, kept, options.trace, *wire, options.progress);
             });
 }
 
@@ -156,7 +155,8 @@ Result<std::vector<ProcessGroup>> ProcessGroup::make(actors::ActorSystem& system
                                                      const std::string& name,
                                                      std::span<const Device> devices,
                                                      TraceRecorder* trace,
-                                                     const Ref<GroupWire>& wire) {
+                                                     const Ref<GroupWire>& wire,
+                                                     std::shared_ptr<net::GroupProgress> progress) {
   // Not make_shared: weak pointers, which may stay a while, would keep all of its memory.
   std::shared_ptr<Core> core(new Core(system, trace, devices.size(), wire));
   core->name = name;
@@ -181,7 +181,9 @@ Result<std::vector<ProcessGroup>> ProcessGroup::make(actors::ActorSystem& system
       // Its bounds were checked at the join.
       static_cast<void>(wire->send(from, to, message));
     };
-    wire->start(core->make_hooks());
+    GroupHooks hooks = core->make_hooks();
+    hooks.progress = std::move(progress);
+    wire->start(std::move(hooks));
   }
   std::vector<ProcessGroup> members;
   for (std::size_t d = 0; d < devices.size(); ++d) {

@@ -19,6 +19,7 @@
 #include "millrace/collectives/rank.h"
 #include "millrace/collectives/reduce.h"
 #include "millrace/core/async/call_options.h"
+#include "millrace/core/net/group_progress.h"
 #include "millrace/devices/device.h"
 
 namespace millrace::collectives {
@@ -34,6 +35,13 @@ struct CollectiveOptions {
   std::optional<Algorithm> algorithm = {};
   std::optional<std::uint64_t> sequence = {};
   std::uint64_t flow = 0;  // the batch that this rank does it for, in traces (TraceEvent::flow)
+};
+
+// How a group of several processes is made.
+struct MeetOptions {
+  CallOptions call = {};
+  TraceRecorder* trace = nullptr;
+  std::shared_ptr<net::GroupProgress> progress = {};  // to be kept up: for `millrace status`
 };
 
 // Value handle of one rank. All ranks of a group must make the same calls in the same order of
@@ -64,8 +72,7 @@ class ProcessGroup {
   static Future<std::vector<ProcessGroup>> meet(actors::ActorSystem& system, Ref<net::Mesh> mesh,
                                                 const GroupName& name,
                                                 std::span<const devices::Device> devices,
-                                                const CallOptions& call = {},
-                                                TraceRecorder* trace = nullptr);
+                                                const MeetOptions& options = {});
 
   Rank rank() const { return rank_; }
   int size() const;
@@ -141,7 +148,8 @@ class ProcessGroup {
   static Result<std::vector<ProcessGroup>> make(actors::ActorSystem& system,
                                                 const std::string& name,
                                                 std::span<const devices::Device> devices,
-                                                TraceRecorder* trace, const Ref<GroupWire>& wire);
+                                                TraceRecorder* trace, const Ref<GroupWire>& wire,
+                                                std::shared_ptr<net::GroupProgress> progress = {});
   RankCall numbered(CollectiveCall call, const CollectiveOptions& options,
                     const Status& in_time) const;
   Future<devices::Buffers> call(CollectiveCall call, devices::Buffers buffers,

@@ -10,7 +10,7 @@
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/base/check.h"
 #include "millrace/core/net/mesh_address.h"
-#include "millrace/core/net/socket_transport.h"
+#include "millrace/core/net/host_transport.h"
 
 namespace millrace::net {
 namespace {
@@ -21,7 +21,7 @@ constexpr Duration kClearUpPause = std::chrono::milliseconds(2);
 }  // namespace
 
 JobThread::JobThread(std::unique_ptr<EventLoop> loop)
-    : thread_(std::move(loop), "millrace-job"), transport_(make_socket_transport(thread_.loop())) {}
+    : thread_(std::move(loop), "millrace-job"), transport_(make_host_transport(thread_.loop())) {}
 
 Result<std::unique_ptr<JobThread>> JobThread::create() {
   MILLRACE_TRY(std::unique_ptr<EventLoop> loop, create_uv_event_loop());

@@ -11,11 +11,12 @@
 namespace millrace::net {
 
 enum class LinkKind : std::uint8_t {
+  kShm,   // shared memory
   kUnix,  // Unix sockets
   kTcp,   // TCP on this host
 };
 
-// The names of all kinds, for messages: "unix or tcp".
+// The names of all kinds, for messages: "shm, unix or tcp".
 std::string link_kind_names();
 // kInvalidArgument for what is none of them.
 Result<LinkKind> read_link_kind(std::string_view name);

@@ -23,7 +23,7 @@ std::string socket_name(const JobOptions& options, const Incarnation& incarnatio
 
 Result<std::string> mesh_address(const JobOptions& options, const Incarnation& incarnation) {
   const bool store_is_unix = options.address.starts_with(kUnix);
-  const LinkKind kind = options.links.value_or(store_is_unix ? LinkKind::kUnix : LinkKind::kTcp);
+  const LinkKind kind = options.links.value_or(store_is_unix ? LinkKind::kShm : LinkKind::kTcp);
   if (kind == LinkKind::kTcp) {
     if (options.secret) return "tcp:127.0.0.1:0";
     return fail(ErrorCode::kInvalidArgument,
@@ -32,9 +32,12 @@ Result<std::string> mesh_address(const JobOptions& options, const Incarnation& i
   std::string folder = options.folder;
   if (folder.empty() && store_is_unix)
     folder = options.address.substr(kUnix.size(), options.address.rfind('/') - kUnix.size());
-  if (!folder.empty()) return std::string(kUnix) + folder + "/" + socket_name(options, incarnation);
+  if (!folder.empty()) {
+    const std::string_view scheme = kind == LinkKind::kShm ? "shm:" : kUnix;
+    return std::string(scheme) + folder + "/" + socket_name(options, incarnation);
+  }
   return fail(ErrorCode::kInvalidArgument,
-              "linking the ranks of the job by Unix sockets, which needs a folder of the job, and "
+              "linking the ranks of the job by shared memory or Unix sockets, which needs a folder of the job, and "
               "its store at " +
                   options.address + " has none");
 }

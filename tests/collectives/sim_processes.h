@@ -49,7 +49,7 @@ struct SimProcesses {
                                                       std::uint64_t number,
                                                       const CallOptions& call = {}) {
     return collectives::ProcessGroup::meet(*processes[p].actors, mesh(p), {name, number},
-                                           processes[p].devices, call);
+                                           processes[p].devices, {.call = call});
   }
   Ref<net::Mesh> mesh(std::size_t p) { return job.processes[p]->mesh; }
   std::size_t size() const { return places.size(); }

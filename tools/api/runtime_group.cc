@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "millrace/collectives/process_group.h"
+#include "millrace/core/net/job.h"
 #include "millrace/core/net/mesh.h"
 #include "millrace/tools/api/runtime_core.h"
 
@@ -12,17 +13,16 @@ Future<std::vector<collectives::ProcessGroup>> Runtime::make_group(const std::st
   using collectives::ProcessGroup;
   net::Mesh* const links = mesh();
   if (links == nullptr) {
-    auto made = ProcessGroup::create(actors(), name, devices(), trace());
-    if (!made) return made.error();
-    return *std::move(made);
+    return Future<std::vector<ProcessGroup>>(
+        ProcessGroup::create(actors(), name, devices(), trace()));
   }
   std::uint64_t number = 0;
   {
     MutexLock lock(core().group_mutex);
     number = core().group_numbers[{links->epoch(), name}]++;
   }
-  return ProcessGroup::meet(actors(), Ref<net::Mesh>::share(links), {name, number}, devices(), call,
-                            trace());
+  return ProcessGroup::meet(actors(), Ref<net::Mesh>::share(links), {name, number}, devices(),
+                            {.call = call, .trace = trace(), .progress = job()->progress(name)});
 }
 
 }  // namespace millrace

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/collectives/parcels.h"
 #include "millrace/collectives/process_group.h"
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/base/json_text.h"
@@ -296,6 +297,8 @@ class Collectives {
   Pending wrong_call(const CollectiveCase& one, const ProcessGroup& member,
                      const Buffers& in) const {
     const CollectiveOptions with = options(one);
+    CollectiveOptions plain;  // by no algorithm
+    plain.call = with.call;
     Pending pending;
     switch (fault_->kind) {
       case Fault::Kind::kSkip:
@@ -306,7 +309,7 @@ class Collectives {
         if (one.op.kind == Kind::kBarrier) {
           pending.arrays = member.all_gather({}, with);
         } else {
-          pending.done = member.barrier({with.call, with.sequence, {}, 0});
+          pending.done = member.barrier(plain);
         }
         return pending;
       case Fault::Kind::kRoot:
@@ -476,10 +479,11 @@ Result<ExitCode> collectives_command(const CollectivesFlags& flags, Console& con
       }
       MILLRACE_TRY(all_well, Collectives(flags, *limits, console, members, fault).run(cases));
     }
-    // Who has no rank among --ranks waits here for the others.
+    // A process that has no rank among --ranks waits here for the others.
+    CollectiveOptions last;
+    last.call = limits->call();
     std::vector<Future<void>> ends;
-    for (const ProcessGroup& member : all)
-      ends.push_back(member.barrier({limits->call(), {}, {}, 0}));
+    for (const ProcessGroup& member : all) ends.push_back(member.barrier(last));
     for (const auto& end : ends) MILLRACE_TRY_STATUS(wait_blocking(end));
     return all_well ? ExitCode::kOk : ExitCode::kFailure;
   });

@@ -63,7 +63,7 @@ TEST(CollectivesCommandTest, ChecksEveryCollectiveOfOneProcess) {
 }
 
 TEST(CollectivesCommandTest, ChecksEveryAlgorithmBetweenProcesses) {
-  for (const std::string transport : {"unix", "tcp"}) {
+  for (const std::string transport : {"shm", "unix", "tcp"}) {
     const Outcome o = launched("3", {"--check", "--dtype", "f32,bf16,i8", "--bytes", "4,300000"},
                                {"--transport", transport});
     ASSERT_EQ(o.code, 0) << o.err;

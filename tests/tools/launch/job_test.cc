@@ -74,7 +74,7 @@ TEST_F(LaunchedJobTest, RanksMeetOverBothKindsOfStore) {
 
 TEST_F(LaunchedJobTest, RanksAreLinkedByTheTransportThatIsChosen) {
   for (const std::string store : {"unix", "tcp"}) {
-    for (const std::string transport : {"unix", "tcp"}) {
+    for (const std::string transport : {"shm", "unix", "tcp"}) {
       const Outcome o =
           run({"-n", "4", "--store", store, "--transport", transport}, "exec $JOB link");
       EXPECT_EQ(o.code, 0) << o.err;
