@@ -61,15 +61,14 @@ Status check_pairs(const CollectiveCall& call, int size) {
 
 std::string_view to_string(Kind kind) {
   constexpr std::string_view kNames[CollectiveCall::kKinds] = {
-      "all_reduce", "all_gather",         "broadcast", "barrier", "reduce_scatter",
-      "all_to_all", "collective_permute", "gather",    "scatter", "split"};
+      "all_reduce",         "all_gather", "broadcast", "barrier", "reduce_scatter", "all_to_all",
+      "collective_permute", "gather",     "scatter",   "split",   "agree"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
 bool CollectiveCall::reads(Rank rank) const {
   switch (kind) {
     case Kind::kBarrier:
-    case Kind::kSplit:
       return false;
     case Kind::kBroadcast:
     case Kind::kScatter:
@@ -98,6 +97,7 @@ std::string CollectiveCall::to_string() const {
   if (pairs.size() > kListed) add("... " + std::to_string(pairs.size()) + " pairs");
   for (std::size_t i = 0; i < shapes.size() && i < kListed; ++i) add(shapes[i].to_string());
   if (shapes.size() > kListed) add("... " + std::to_string(shapes.size()) + " arrays");
+  if (algorithm) add("by " + std::string(millrace::collectives::to_string(*algorithm)));
   if (std::max(shapes.size(), pairs.size()) > kListed) {
     char number[20];
     std::snprintf(number, sizeof number, "#%016llx",
@@ -112,6 +112,7 @@ std::uint64_t fingerprint(const CollectiveCall& call) {
   print.add(static_cast<std::uint64_t>(call.kind));
   print.add(static_cast<std::uint64_t>(call.op));
   print.add(static_cast<std::uint32_t>(call.root));
+  print.add(call.algorithm ? 1 + static_cast<std::uint64_t>(*call.algorithm) : 0);
   print.add(call.pairs.size());
   for (const RankPair& pair : call.pairs) {
     print.add(static_cast<std::uint32_t>(pair.source));

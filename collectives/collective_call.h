@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "millrace/collectives/algorithm.h"
 #include "millrace/collectives/rank.h"
 #include "millrace/collectives/reduce.h"
 #include "millrace/core/base/error.h"
@@ -28,17 +30,24 @@ struct CollectiveCall {
     kGather,
     kScatter,
     kSplit,
+    kAgree,
   };
-  static constexpr std::size_t kKinds = 10;
+  static constexpr std::size_t kKinds = 11;
 
   Kind kind{};
-  ReduceOp op = ReduceOp::kSum;  // all_reduce, reduce_scatter
+  ReduceOp op = ReduceOp::kSum;  // all_reduce, reduce_scatter, agree
   Rank root{};                   // broadcast, gather, scatter
   PooledVector<devices::Shape> shapes;
   PooledVector<RankPair> pairs = {};  // collective_permute
+  // How processes do it; nullopt: default_algorithm(). It changes nothing within one.
+  std::optional<Algorithm> algorithm = {};
 
   bool operator==(const CollectiveCall& other) const = default;
-  bool reduces() const { return kind == Kind::kAllReduce || kind == Kind::kReduceScatter; }
+  bool reduces() const {
+    return kind == Kind::kAllReduce || kind == Kind::kReduceScatter || kind == Kind::kAgree;
+  }
+  // Its arrays are numbers of the host (numbers.h), not of devices.
+  bool is_about_numbers() const { return kind == Kind::kSplit || kind == Kind::kAgree; }
   bool has_root() const {
     return kind == Kind::kBroadcast || kind == Kind::kGather || kind == Kind::kScatter;
   }

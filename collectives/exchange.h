@@ -1,10 +1,14 @@
-// run_exchange: what a matched collective does with the arrays of its ranks. Fetches those that the
-// host cannot see in place, computes on the compute executor, puts the results on the ranks.
+// run_exchange: what a matched collective does with the arrays of the ranks of this process.
+// Fetches those that the host cannot see in place, computes on the compute executor, or with the
+// other processes of the group, and puts the results on the ranks. Read next: outcome.h, parcels.h.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
-#include "millrace/collectives/matcher.h"
+#include "millrace/collectives/collective_call.h"
+#include "millrace/collectives/group_wire.h"
+#include "millrace/collectives/numbers.h"
 #include "millrace/core/async/environment.h"
 #include "millrace/core/async/future.h"
 #include "millrace/core/base/pool.h"
@@ -12,13 +16,25 @@
 
 namespace millrace::collectives {
 
-// inputs[r] are the arrays of rank r: written, and there for every rank that the call reads. The
-// future gives the results by rank, none for a rank that the call gives nothing; what is the same
-// on all ranks is computed once, and every device uses the same host bytes, or its part of them, in
-// place where it can. Errors name the rank.
+// The ranks of other processes: none without a wire.
+struct FarRanks {
+  Ref<GroupWire> wire = {};
+  std::uint64_t sequence = 0;  // of the call
+};
+
+// inputs[d] are the arrays of the rank of devices[d]: written, and there for every rank that the
+// call reads. The future gives the results in the order of the devices, none for a rank that the
+// call gives nothing; what is the same on all ranks is computed once, and every device uses the
+// same host bytes, or its part of them, in place where it can. Errors name the rank.
 Future<PooledVector<devices::Buffers>> run_exchange(const Environment& environment,
                                                     const CollectiveCall& call,
                                                     std::span<const devices::Device> devices,
-                                                    PooledVector<devices::Buffers> inputs);
+                                                    PooledVector<devices::Buffers> inputs,
+                                                    const FarRanks& far);
+
+// The same for numbers (numbers.h): inputs are those of the ranks of this process; all of them get
+// the result.
+Future<Numbers> run_exchange(const CollectiveCall& call, std::span<const devices::HostArray> inputs,
+                             const FarRanks& far);
 
 }  // namespace millrace::collectives

@@ -2,6 +2,7 @@
 
 #include "millrace/actors/system.h"
 #include "millrace/collectives/exchange.h"
+#include "millrace/collectives/parcels.h"
 #include "millrace/core/async/combinators.h"
 
 namespace millrace::collectives {
@@ -10,12 +11,15 @@ using devices::Buffer;
 using devices::Buffers;
 
 GroupActor::GroupActor(std::string name, std::vector<devices::Device> devices, TraceRecorder* trace,
-                       std::shared_ptr<const void> kept)
+                       std::shared_ptr<const void> kept, Ref<GroupWire> wire)
     : kept_(std::move(kept)),
+      wire_(std::move(wire)),
+      first_(wire_ ? wire_->first_rank() : 0),
+      size_(wire_ ? wire_->spread().ranks() : static_cast<int>(devices.size())),
       name_(std::move(name)),
       devices_(std::move(devices)),
       trace_(trace),
-      matcher_(name_, static_cast<int>(devices_.size())) {}
+      matcher_(name_, static_cast<int>(devices_.size()), Rank{first_}) {}
 
 std::string GroupActor::describe(std::uint64_t sequence, const CollectiveCall& call) const {
   std::string text = "collective " + std::to_string(sequence);
@@ -23,15 +27,35 @@ std::string GroupActor::describe(std::uint64_t sequence, const CollectiveCall& c
   return text;
 }
 
+void GroupActor::answer(Part& part, const Error& error) {
+  part.reply.set(std::unexpected(error));
+  part.numbers_reply.set(std::unexpected(error));
+}
+
 void GroupActor::on(CollectiveRequest&& request, actors::Reply<Buffers> reply) {
-  if (failed_) return reply.set(std::unexpected(*failed_));  // GA-3
+  Part part;
+  part.buffers = std::move(request.buffers);
+  part.reply = std::move(reply);
+  take(std::move(request.call), std::move(part));
+}
+
+void GroupActor::on(NumbersRequest&& request, actors::Reply<Numbers> reply) {
+  Part part;
+  part.numbers = std::move(request.numbers);
+  part.numbers_reply = std::move(reply);
+  take(std::move(request.call), std::move(part));
+}
+
+void GroupActor::take(RankCall&& request, Part&& part) {
+  if (failed_) return answer(part, *failed_);  // GA-3
   const std::uint64_t sequence = request.sequence;
-  const bool has_arrays = request.buffers.size() == request.call.shapes.size();
-  const Status valid = request.late ? Status(std::unexpected(*request.late))
-                                    : check_call(request.call, request.rank, has_arrays,
-                                                 static_cast<int>(devices_.size()));
-  const Matcher::Answer answer = matcher_.call(request.rank, sequence, request.call, valid);
-  if (answer.verdict == Matcher::Verdict::kLate) return reply.set(std::unexpected(*answer.error));
+  const CollectiveCall& call = request.call;
+  const bool has_arrays = call.is_about_numbers() || part.buffers.size() == call.shapes.size();
+  Status valid = request.late ? Status(std::unexpected(*request.late))
+                              : check_call(call, request.rank, has_arrays, size_);
+  if (valid && call.algorithm) valid = check_algorithm(call);
+  const Matcher::Answer matched = matcher_.call(request.rank, sequence, call, valid);
+  if (matched.verdict == Matcher::Verdict::kLate) return answer(part, *matched.error);
 
   const auto [operation, fresh] = operations_.try_emplace(sequence);
   Operation& op = operation->second;
@@ -39,22 +63,22 @@ void GroupActor::on(CollectiveRequest&& request, actors::Reply<Buffers> reply) {
     op.call = std::move(request.call);
     op.parts.resize(devices_.size());
   }
-  Part& part = op.parts[at(request.rank)];
   part.called = true;
-  part.buffers = std::move(request.buffers);
   part.flow = request.flow;
-  part.reply = std::move(reply);
-  if (answer.verdict == Matcher::Verdict::kFailed) return fail_operation(operation, *answer.error);
+  part.written = part.buffers.empty() || !op.call.reads(request.rank);
+  const bool awaits = !part.written;
+  op.parts[place(request.rank)] = std::move(part);
+  if (matched.verdict == Matcher::Verdict::kFailed)
+    return fail_operation(operation, *matched.error);
   if (request.deadline != kNoDeadline) arm(sequence, request.rank, request.deadline);
-  op.matched = answer.verdict == Matcher::Verdict::kMatched;
-  part.written = !op.call.reads(request.rank) || part.buffers.empty();
-  if (!part.written) await_inputs(sequence, request.rank);
+  op.matched = matched.verdict == Matcher::Verdict::kMatched;
+  if (awaits) await_inputs(sequence, request.rank);
   start_if_ready(operation);
 }
 
 void GroupActor::await_inputs(std::uint64_t sequence, Rank rank) {
   PooledVector<Future<void>> written;
-  for (const Buffer& buffer : operations_.at(sequence).parts[at(rank)].buffers)
+  for (const Buffer& buffer : operations_.at(sequence).parts[place(rank)].buffers)
     written.push_back(buffer.ready());
   // The cell is their executor: what waits keeps it, however long the device takes.
   auto input_done = [this, home = Ref<actors::ActorCell>::share(&cell()), sequence,
@@ -68,7 +92,7 @@ void GroupActor::await_inputs(std::uint64_t sequence, Rank rank) {
       return fail_operation(operation,
                             error.with_detail(Culprits{Culprits::Kind::kFailed, {rank}}));
     }
-    operation->second.parts[at(rank)].written = true;
+    operation->second.parts[place(rank)].written = true;
     start_if_ready(operation);
   };
   when_all(written).then(cell(), std::move(input_done)).ignore();
@@ -76,33 +100,56 @@ void GroupActor::await_inputs(std::uint64_t sequence, Rank rank) {
 
 void GroupActor::arm(std::uint64_t sequence, Rank rank, TimePoint deadline) {
   const Duration allowed = deadline - context().environment().clock->now();
-  operations_.at(sequence).parts[at(rank)].timer =
+  operations_.at(sequence).parts[place(rank)].timer =
       run_at(cell(), deadline, [this, sequence, allowed] { expire(sequence, allowed); });
+}
+
+GroupPlace GroupActor::held_up(const Operation& operation) const {
+  GroupPlace place;
+  for (std::size_t r = 0; r < operation.parts.size(); ++r) {
+    const Part& part = operation.parts[r];
+    if (!part.called) place.missing.push_back(rank_at(r));
+    if (part.called && !part.written) place.unwritten.push_back(rank_at(r));
+  }
+  return place;
 }
 
 void GroupActor::expire(std::uint64_t sequence, Duration allowed) {
   const auto operation = operations_.find(sequence);
   if (operation == operations_.end()) return;
-  std::vector<Rank> missing;
-  std::vector<Rank> unwritten;
-  for (std::size_t r = 0; r < operation->second.parts.size(); ++r) {
-    const Part& part = operation->second.parts[r];
-    if (!part.called) missing.push_back(Rank{static_cast<int>(r)});
-    if (part.called && !part.written) unwritten.push_back(Rank{static_cast<int>(r)});
-  }
-  const bool called = missing.empty();
+  const GroupPlace place = held_up(operation->second);
   std::string text = describe(sequence, operation->second.call) + " was not complete within ";
   text += std::to_string(std::chrono::duration<double>(allowed).count()) + " s: ";
+  const bool called = place.missing.empty();
   if (!called) {
-    text += to_string(missing) + " did not call it";
-  } else if (!unwritten.empty()) {
-    text += "the inputs of " + to_string(unwritten) + " are not written";
+    text += to_string(place.missing) + " did not call it";
+  } else if (!place.unwritten.empty()) {
+    text += "the inputs of " + to_string(place.unwritten) + " are not written";
+  } else if (wire_) {
+    return wire_->expire(sequence, std::move(text));
   } else {
     text += "it is still being computed";
   }
-  const auto& culprits = called ? unwritten : missing;
+  const auto& culprits = called ? place.unwritten : place.missing;
   fail_operation(operation, Error(ErrorCode::kDeadlineExceeded, std::move(text))
                                 .with_detail(Culprits{Culprits::Kind::kMissing, culprits}));
+}
+
+void GroupActor::on(const CallEnded& ended) {
+  const auto operation = operations_.find(ended.sequence);
+  if (operation != operations_.end()) return fail_operation(operation, ended.error);
+  matcher_.end_early(ended.sequence, ended.error);
+}
+
+void GroupActor::on(const CallAsked& asked) {
+  const auto operation = operations_.find(asked.sequence);
+  GroupPlace place;
+  if (operation != operations_.end()) {
+    place = held_up(operation->second);
+  } else {
+    for (std::size_t r = 0; r < devices_.size(); ++r) place.missing.push_back(rank_at(r));
+  }
+  wire_->answer(asked.sequence, asked.asker, place);
 }
 
 void GroupActor::start_if_ready(Operations::iterator operation) {
@@ -112,36 +159,59 @@ void GroupActor::start_if_ready(Operations::iterator operation) {
     if (!part.written) return;  // GA-2
   }
   op.started = context().environment().clock->now();
+  if (op.call.is_about_numbers()) return run_numbers(operation);
   PooledVector<Buffers> inputs;
   inputs.reserve(op.parts.size());
   for (Part& part : op.parts) inputs.push_back(std::move(part.buffers));
   const std::uint64_t sequence = operation->first;
-  auto exchanged = run_exchange(context().environment(), op.call, devices_, std::move(inputs));
+  auto exchanged = run_exchange(context().environment(), op.call, devices_, std::move(inputs),
+                                {wire_, sequence});
   auto answer = [this, home = Ref<actors::ActorCell>::share(&cell()),
                  sequence](const Result<PooledVector<Buffers>>& results) {
-    const auto done = operations_.find(sequence);
-    if (done == operations_.end()) return;
-    if (!results) {
-      return fail_operation(done,
-                            results.error().with_context(describe(sequence, done->second.call)));
-    }
-    Operation finished = std::move(done->second);
-    operations_.erase(done);
-    cancel_timers(finished);
-    trace(finished);
-    for (std::size_t r = 0; r < finished.parts.size(); ++r)
-      finished.parts[r].reply.set((*results)[r]);
+    const auto set = [&](Part& part, std::size_t r) { part.reply.set((*results)[r]); };
+    end_operation(sequence, results ? Status() : std::unexpected(results.error()), set);
   };
   exchanged.then(cell(), std::move(answer)).ignore();
 }
 
+void GroupActor::run_numbers(Operations::iterator operation) {
+  Operation& op = operation->second;
+  std::vector<devices::HostArray> inputs;
+  for (const Part& part : op.parts) inputs.push_back(array_of(op.call, part.numbers));
+  const std::uint64_t sequence = operation->first;
+  auto answer = [this, home = Ref<actors::ActorCell>::share(&cell()),
+                 sequence](const Result<Numbers>& numbers) {
+    const auto set = [&](Part& part, std::size_t /*r*/) { part.numbers_reply.set(*numbers); };
+    end_operation(sequence, numbers ? Status() : std::unexpected(numbers.error()), set);
+  };
+  run_exchange(op.call, inputs, {wire_, sequence}).then(cell(), std::move(answer)).ignore();
+}
+
+void GroupActor::end_operation(std::uint64_t sequence, const Status& status,
+                               FunctionRef<void(Part&, std::size_t)> set) {
+  const auto done = operations_.find(sequence);
+  if (done == operations_.end()) return;
+  if (!status) {
+    const bool is_placed = status.error().message().starts_with("collective ");  // by the wire
+    return fail_operation(
+        done, is_placed ? status.error()
+                        : status.error().with_context(describe(sequence, done->second.call)));
+  }
+  Operation finished = std::move(done->second);
+  operations_.erase(done);
+  cancel_timers(finished);
+  trace(finished);
+  for (std::size_t r = 0; r < finished.parts.size(); ++r) set(finished.parts[r], r);
+}
+
 void GroupActor::fail_operation(Operations::iterator operation, const Error& error) {
   matcher_.end(operation->first, error);  // for the ranks that have not called yet
+  if (wire_) wire_->end(operation->first, error);
   Operation failed = std::move(operation->second);
   operations_.erase(operation);
   cancel_timers(failed);
   for (Part& part : failed.parts) {
-    if (part.called) part.reply.set(std::unexpected(error));
+    if (part.called) answer(part, error);
   }
 }
 
@@ -182,12 +252,14 @@ void GroupActor::on(const RankFailed& failure) {
   failed_ = failure.error
                 .with_context("group '" + name_ + "': " + to_string(failure.rank) + " has failed")
                 .with_detail(Culprits{Culprits::Kind::kFailed, {failure.rank}});
+  if (wire_ && !failure.heard) wire_->fail_rank(failure.rank, failure.error);
   while (!operations_.empty()) fail_operation(operations_.begin(), *failed_);
 }
 
 Future<void> GroupActor::on_stop(const actors::Exit& /*exit*/) {
   const Error closed(ErrorCode::kCancelled, "group '" + name_ + "' was closed");
   while (!operations_.empty()) fail_operation(operations_.begin(), closed);
+  if (wire_) return wire_->close();
   return {};
 }
 

@@ -47,6 +47,8 @@ Add find_form(Kind kind, Algorithm algorithm) {
 
 }  // namespace
 
+bool has_form(Kind kind, Algorithm algorithm) { return find_form(kind, algorithm) != nullptr; }
+
 Result<Schedule> make_schedule(const ScheduleRequest& request, const Spread& spread, int process) {
   Add add = find_form(request.kind, request.algorithm);
   if (add == nullptr) {

@@ -7,6 +7,9 @@
 
 namespace millrace::collectives {
 
+// Whether the algorithm has a form of this call.
+bool has_form(CollectiveCall::Kind kind, Algorithm algorithm);
+
 // What the process of this number does. The outputs of a call:
 //   all_reduce, all_gather    one, of all ranks
 //   broadcast                 one; none in the root's process, whose input is the result

@@ -15,18 +15,16 @@ Matcher::Answer Matcher::call(Rank rank, std::uint64_t sequence, const Collectiv
                                            std::to_string(kRemembered) + " later ones since; " +
                                            to_string(rank) + " comes too late to hear which")};
   }
-  auto [place, fresh] = entries_.try_emplace(sequence);
-  Entry& entry = place->second;
-  if (fresh) {
+  Entry& entry = entry_of(sequence);
+  if (entry.count == 0) {
     entry.first = call;
     entry.first_rank = rank;
-    entry.called.resize(static_cast<std::size_t>(size_));
   }
-  if (entry.called[at(rank)]) {
+  if (entry.called[place(rank)]) {
     return {Verdict::kLate, Error(ErrorCode::kAlreadyExists,
                                   where() + ": " + to_string(rank) + " has called it already")};
   }
-  entry.called[at(rank)] = true;
+  entry.called[place(rank)] = true;
   const bool last = ++entry.count == size_;
   Answer answer{Verdict::kWaiting, std::nullopt};
   if (entry.ended) {
@@ -45,10 +43,22 @@ Matcher::Answer Matcher::call(Rank rank, std::uint64_t sequence, const Collectiv
   }
   if (last) {  // MA-3
     if (entry.ended) --ended_;
-    entries_.erase(place);
+    entries_.erase(sequence);
   }
   if (ended_ > kRemembered) erase_oldest();
   return answer;
+}
+
+Matcher::Entry& Matcher::entry_of(std::uint64_t sequence) {
+  const auto [place, fresh] = entries_.try_emplace(sequence);
+  if (fresh) place->second.called.resize(static_cast<std::size_t>(size_));
+  return place->second;
+}
+
+void Matcher::end_early(std::uint64_t sequence, Error error) {
+  if (sequence < erased_below_) return;
+  entry_of(sequence);
+  end(sequence, std::move(error));
 }
 
 void Matcher::end(std::uint64_t sequence, Error error) {

@@ -40,20 +40,24 @@ class Matcher {
 
   static constexpr std::size_t kRemembered = 1024;
 
-  Matcher(std::string group, int size) : group_(std::move(group)), size_(size) {}
+  // Of the ranks from `first` on.
+  Matcher(std::string group, int size, Rank first = Rank{0})
+      : group_(std::move(group)), size_(size), first_(first) {}
 
   // A call that is not valid ends its sequence: the error names the rank and the reason.
   Answer call(Rank rank, std::uint64_t sequence, const CollectiveCall& call,
               const Status& valid = {});
   // Ends a waiting sequence for the ranks that have called and those still to come.
   void end(std::uint64_t sequence, Error error);
+  // The same of one that no rank may have called yet; it has not been matched.
+  void end_early(std::uint64_t sequence, Error error);
   std::size_t open() const { return entries_.size(); }
 
  private:
   struct Entry {
     CollectiveCall first;
     Rank first_rank{};
-    PooledVector<bool> called;
+    PooledVector<bool> called;  // by rank, from first_ on
     int count = 0;
     std::optional<Error> ended;
   };
@@ -64,8 +68,12 @@ class Matcher {
   void finish(Entry& entry, Error error);
   void erase_oldest();
 
+  Entry& entry_of(std::uint64_t sequence);
+  std::size_t place(Rank rank) const { return at(rank) - at(first_); }
+
   std::string group_;
   int size_;
+  Rank first_;
   Entries entries_;
   std::size_t ended_ = 0;           // entries that have ended in an error
   std::uint64_t erased_below_ = 0;  // what is lower and has no entry may have ended

@@ -4,6 +4,7 @@
 
 #include "millrace/collectives/rendezvous.h"
 #include "millrace/collectives/split.h"
+#include "millrace/collectives/wire.h"
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/base/check.h"
 #include "millrace/devices/device.h"
@@ -29,20 +30,32 @@ struct ProcessGroup::Core {
   };
 
   std::string name;
-  std::vector<Device> devices;
+  std::vector<Device> devices;  // of the ranks of this process
+  const Ref<GroupWire> wire;    // none: those are all
+  const int first;              // rank of the first
   std::vector<std::atomic<std::uint64_t>> next_sequence;
   actors::ActorRef<GroupActor> group;
   std::vector<actors::ActorRef<RendezvousActor>> meetings;
 
-  std::vector<Watch> watches;  // by rank; the devices know them weakly
+  std::vector<Watch> watches;  // by device; the devices know them weakly
 
   // For groups that are split off.
   actors::ActorSystem& system;
   TraceRecorder* const trace;
   SplitTable splits;
 
-  Core(actors::ActorSystem& actor_system, TraceRecorder* recorder, std::size_t size)
-      : next_sequence(size), watches(size), system(actor_system), trace(recorder), splits(size) {}
+  Core(actors::ActorSystem& actor_system, TraceRecorder* recorder, std::size_t here,
+       Ref<GroupWire> group_wire)
+      : wire(std::move(group_wire)),
+        first(wire ? wire->first_rank() : 0),
+        next_sequence(here),
+        watches(here),
+        system(actor_system),
+        trace(recorder) {}
+
+  int size() const { return wire ? wire->spread().ranks() : static_cast<int>(devices.size()); }
+  std::size_t place(Rank rank) const { return static_cast<std::size_t>(index(rank) - first); }
+  GroupHooks make_hooks() const;
 
   Status in_time(const CallOptions& options, const char* what) const {
     return check_in_time(options, *group.cell()->home().environment.clock, what);
@@ -57,6 +70,25 @@ struct ProcessGroup::Core {
     for (const auto& meeting : meetings) meeting.send_notice(RankFailed{rank, error});
   }
 };
+
+// They keep the actors, which close the wire and so release them.
+GroupHooks ProcessGroup::Core::make_hooks() const {
+  GroupHooks hooks;
+  hooks.ended = [actor = group](std::uint64_t sequence, const Error& error) {
+    actor.send_notice(CallEnded{sequence, error});
+  };
+  hooks.asked = [actor = group](std::uint64_t sequence, int asker) {
+    actor.send_notice(CallAsked{sequence, asker});
+  };
+  hooks.failed = [actor = group, all = meetings](Rank rank, const Error& error) {
+    actor.send_notice(RankFailed{rank, error, true});
+    for (const auto& meeting : all) meeting.send_notice(RankFailed{rank, error, true});
+  };
+  hooks.met = [all = meetings, from = first](Rank to, RendezvousMessage message) {
+    all[static_cast<std::size_t>(index(to) - from)].send_notice(std::move(message));
+  };
+  return hooks;
+}
 
 namespace {
 
@@ -77,10 +109,7 @@ Future<T> wait_in_time(const Future<T>& answer, const Status& in_time, const Cal
 
 }  // namespace
 
-Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& system,
-                                                       const std::string& name,
-                                                       std::span<const Device> devices,
-                                                       TraceRecorder* trace) {
+Status ProcessGroup::check_devices(const std::string& name, std::span<const Device> devices) {
   if (devices.empty())
     return fail(ErrorCode::kInvalidArgument, "group '" + name + "' has no devices");
   for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -96,29 +125,71 @@ Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& syst
       }
     }
   }
+  return {};
+}
+
+Result<std::vector<ProcessGroup>> ProcessGroup::create(actors::ActorSystem& system,
+                                                       const std::string& name,
+                                                       std::span<const Device> devices,
+                                                       TraceRecorder* trace) {
+  MILLRACE_TRY_STATUS(check_devices(name, devices));
+  return make(system, name, devices, trace, {});
+}
+
+Future<std::vector<ProcessGroup>> ProcessGroup::meet(actors::ActorSystem& system,
+                                                     Ref<net::Mesh> mesh, const GroupName& name,
+                                                     std::span<const Device> devices,
+                                                     const CallOptions& call,
+                                                     TraceRecorder* trace) {
+  if (const Status valid = check_devices(name.name, devices); !valid) return valid.error();
+  const auto ranks = static_cast<int>(devices.size());
+  return GroupWire::meet(std::move(mesh), name, ranks, call)
+      .then(inline_executor(),
+            [&system, name, trace, kept = std::vector<Device>(devices.begin(), devices.end())](
+                const Result<Ref<GroupWire>>& wire) -> Result<std::vector<ProcessGroup>> {
+              if (!wire) return std::unexpected(wire.error());
+              return make(system, name.name, kept, trace, *wire);
+            });
+}
+
+Result<std::vector<ProcessGroup>> ProcessGroup::make(actors::ActorSystem& system,
+                                                     const std::string& name,
+                                                     std::span<const Device> devices,
+                                                     TraceRecorder* trace,
+                                                     const Ref<GroupWire>& wire) {
   // Not make_shared: weak pointers, which may stay a while, would keep all of its memory.
-  std::shared_ptr<Core> core(new Core(system, trace, devices.size()));
+  std::shared_ptr<Core> core(new Core(system, trace, devices.size(), wire));
   core->name = name;
   core->devices.assign(devices.begin(), devices.end());
-  MILLRACE_TRY(core->group, system.spawn<GroupActor>("group " + name, {}, name, core->devices,
-                                                     trace, std::shared_ptr<const void>(core)));
-  for (std::size_t r = 0; r < devices.size(); ++r) {
+  MILLRACE_TRY(core->group,
+               system.spawn<GroupActor>("group " + name, {}, name, core->devices, trace,
+                                        std::shared_ptr<const void>(core), wire));
+  const auto peers = std::make_shared<RendezvousPeers>();
+  peers->first = core->first;
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    const Rank rank{core->first + static_cast<int>(d)};
     MILLRACE_TRY(auto member,
-                 system.spawn<RendezvousActor>("rendezvous " + name + "/" + std::to_string(r), {},
-                                               name, Rank{static_cast<int>(r)}));
+                 system.spawn<RendezvousActor>(
+                     "rendezvous " + name + "/" + std::to_string(index(rank)), {}, name, rank));
     core->meetings.push_back(member);
   }
-  const auto peers =
-      std::make_shared<const std::vector<actors::ActorRef<RendezvousActor>>>(core->meetings);
+  peers->here = core->meetings;
+  if (wire) {
+    peers->far = [wire](Rank from, Rank to, const RendezvousMessage& message) {
+      // Its bounds were checked at the join.
+      static_cast<void>(wire->send(from, to, message));
+    };
+    wire->start(core->make_hooks());
+  }
   std::vector<ProcessGroup> members;
-  for (std::size_t r = 0; r < devices.size(); ++r) {
-    core->meetings[r].send_notice(RendezvousWire{peers});
-    members.push_back(ProcessGroup(core, Rank{static_cast<int>(r)}));
-    Core::Watch& watch = core->watches[r];
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    core->meetings[d].send_notice(RendezvousWire{peers});
+    members.push_back(ProcessGroup(core, Rank{core->first + static_cast<int>(d)}));
+    Core::Watch& watch = core->watches[d];
     watch.core = core.get();
     watch.rank = members.back().rank();
     // The device lives longer than the group: it must not keep it, nor through it itself.
-    devices[r].body()->add_listener(std::shared_ptr<devices::FailureListener>(core, &watch));
+    devices[d].body()->add_listener(std::shared_ptr<devices::FailureListener>(core, &watch));
   }
   return members;
 }
@@ -128,34 +199,40 @@ ProcessGroup::Core& ProcessGroup::core() const {
   return *core_;
 }
 
-int ProcessGroup::size() const { return static_cast<int>(core().devices.size()); }
+int ProcessGroup::size() const { return core().size(); }
 const std::string& ProcessGroup::name() const { return core().name; }
-const Device& ProcessGroup::device() const { return core().devices[at(rank_)]; }
+const Device& ProcessGroup::device() const { return core().devices[core().place(rank_)]; }
 
 std::uint64_t ProcessGroup::reserve(std::uint64_t count) const {
-  return core().next_sequence[at(rank_)].fetch_add(count);
+  return core().next_sequence[core().place(rank_)].fetch_add(count);
 }
 
-Future<Buffers> ProcessGroup::ask(CollectiveCall call, Buffers buffers,
-                                  const CollectiveOptions& options, const Status& in_time) const {
-  CollectiveRequest request;
-  request.rank = rank_;
-  request.sequence = options.sequence ? *options.sequence : reserve(1);
-  request.call = std::move(call);
-  request.buffers = std::move(buffers);
-  request.deadline = options.call.deadline;
-  request.flow = options.flow;
+RankCall ProcessGroup::numbered(CollectiveCall call, const CollectiveOptions& options,
+                                const Status& in_time) const {
+  RankCall numbered;
+  numbered.rank = rank_;
+  numbered.sequence = options.sequence ? *options.sequence : reserve(1);
+  numbered.call = std::move(call);
+  numbered.call.algorithm = options.algorithm;
+  numbered.deadline = options.call.deadline;
+  numbered.flow = options.flow;
   // The deadline goes with the request: the group knows whom to name. Stop ends this rank's wait
   // only. Nothing is kept from the group, be it too late: the others wait for this rank's number.
-  if (!in_time && !options.call.stop.stop_requested()) request.late = in_time.error();
-  return core().group.ask(std::move(request));
+  if (!in_time && !options.call.stop.stop_requested()) numbered.late = in_time.error();
+  return numbered;
 }
 
 Future<Buffers> ProcessGroup::call(CollectiveCall call, Buffers buffers,
                                    const CollectiveOptions& options) const {
   const Status in_time = core().in_time_for(options);
-  return wait_in_time(ask(std::move(call), std::move(buffers), options, in_time), in_time,
-                      options.call);
+  CollectiveRequest request{numbered(std::move(call), options, in_time), std::move(buffers)};
+  return wait_in_time(core().group.ask(std::move(request)), in_time, options.call);
+}
+
+Future<Numbers> ProcessGroup::call(CollectiveCall call, std::vector<std::int64_t> numbers,
+                                   const CollectiveOptions& options, const Status& in_time) const {
+  NumbersRequest request{numbered(std::move(call), options, in_time), std::move(numbers)};
+  return core().group.ask(std::move(request));
 }
 
 Future<Buffers> ProcessGroup::all_reduce(const Buffers& buffers, ReduceOp op,
@@ -223,22 +300,59 @@ Future<void> ProcessGroup::barrier(const CollectiveOptions& options) const {
       });
 }
 
+Future<std::int64_t> ProcessGroup::agree(AgreeOp op, std::int64_t value,
+                                         const CollectiveOptions& options) const {
+  const Status in_time = core().in_time_for(options);
+  const Future<std::int64_t> agreed =
+      call(agree_call(op), {value}, options, in_time)
+          .then(inline_executor(), [](const Result<Numbers>& numbers) -> Result<std::int64_t> {
+            if (!numbers) return std::unexpected(numbers.error());
+            return (**numbers)[0];
+          });
+  return wait_in_time(agreed, in_time, options.call);
+}
+
+// The members of the new groups that are this process's: of each group one for each run of ranks
+// that one member of this group has.
 Result<SplitMembers> ProcessGroup::Core::make_sub_groups(std::uint64_t sequence,
                                                          std::span<const SplitPlace> places) const {
-  std::vector<std::optional<ProcessGroup>> found(places.size());
-  for (const SubGroup& part : sub_groups(places)) {
+  std::vector<std::optional<ProcessGroup>> found(devices.size());
+  const auto make_member = [&](const std::string& part_name, std::span<const Rank> ranks,
+                               const Ref<GroupWire>& part_wire) -> Status {
     std::vector<Device> part_devices;
-    for (const Rank rank : part.ranks) part_devices.push_back(devices[at(rank)]);
+    for (const Rank rank : ranks) part_devices.push_back(devices[place(rank)]);
+    MILLRACE_TRY(const auto made,
+                 ProcessGroup::make(system, part_name, part_devices, trace, part_wire));
+    for (std::size_t i = 0; i < ranks.size(); ++i) found[place(ranks[i])] = made[i];
+    return {};
+  };
+  const auto make_part = [&](const SubGroup& part) -> Status {
     const std::string part_name =
         name + "/" + std::to_string(sequence) + "/" + std::to_string(part.color);
-    auto made = ProcessGroup::create(system, part_name, part_devices, trace);
-    if (!made) {
-      for (const auto& member : found) {
-        if (member && member->rank() == Rank{0}) member->close().ignore();
-      }
-      return std::unexpected(made.error());
+    if (!wire) return make_member(part_name, part.ranks, {});
+    const std::vector<SubMember> runs = sub_members(part, wire->spread());
+    std::vector<GroupMember> part_members;
+    for (const SubMember& run : runs) {
+      const GroupMember& whole = wire->members()[static_cast<std::size_t>(run.process)];
+      part_members.push_back({whole.process, whole.pid, static_cast<int>(run.ranks.size())});
     }
-    for (std::size_t i = 0; i < part.ranks.size(); ++i) found[at(part.ranks[i])] = (*made)[i];
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (runs[i].process != wire->self()) continue;
+      const Ref<GroupWire> part_wire = GroupWire::make(wire->mesh(), {part_name, wire->number()},
+                                                       part_members, static_cast<int>(i));
+      MILLRACE_TRY_STATUS(make_member(part_name, runs[i].ranks, part_wire));
+    }
+    return {};
+  };
+  Status status;
+  for (const SubGroup& part : sub_groups(places)) {
+    if (status) status = make_part(part);
+  }
+  if (!status) {
+    for (const auto& member : found) {
+      if (member) member->close().ignore();
+    }
+    return std::unexpected(status.error());
   }
   auto members = std::make_shared<std::vector<ProcessGroup>>();
   for (auto& member : found) members->push_back(*std::move(member));
@@ -251,21 +365,24 @@ Future<ProcessGroup> ProcessGroup::split(int color, int key,
   if (!numbered.sequence) numbered.sequence = reserve(1);
   const std::uint64_t sequence = *numbered.sequence;
   const Status in_time = core().in_time_for(numbered);
-  core().splits.enter(sequence, rank_, {color, key});
-  const auto make = [core = core_, sequence](const Result<Buffers>& met) {
+  core().splits.enter(sequence);
+  const auto make = [core = core_, sequence](const Result<Numbers>& met) {
     const Status status = met ? Status() : Status(std::unexpected(met.error()));
-    return core->splits.leave(sequence, status, [&](std::span<const SplitPlace> places) {
+    return core->splits.leave(sequence, status, [&] {
+      std::vector<SplitPlace> places;
+      for (std::size_t i = 0; i + 1 < (*met)->size(); i += 2)
+        places.push_back({static_cast<int>((**met)[i]), static_cast<int>((**met)[i + 1])});
       return core->make_sub_groups(sequence, places);
     });
   };
-  const auto mine = [rank = rank_](const Result<SplitMembers>& members) -> Result<ProcessGroup> {
+  const auto mine =
+      [place = core().place(rank_)](const Result<SplitMembers>& members) -> Result<ProcessGroup> {
     if (!members) return std::unexpected(members.error());
-    return (**members)[at(rank)];
+    return (**members)[place];
   };
-  const Future<ProcessGroup> member =
-      ask({Kind::kSplit, ReduceOp::kSum, Rank{0}, {}}, {}, numbered, in_time)
-          .then(inline_executor(), make)
-          .then(inline_executor(), mine);
+  const Future<ProcessGroup> member = call(split_call(), {color, key}, numbered, in_time)
+                                          .then(inline_executor(), make)
+                                          .then(inline_executor(), mine);
   return wait_in_time(member, in_time, numbered.call);
 }
 
@@ -284,8 +401,14 @@ Future<Payloads> ProcessGroup::rendezvous(std::string tag, std::string payload,
                     " over " + to_string(ranks->ranks()) +
                     ": the subset must lie in the group and contain the caller");
   }
+  if (core().wire && (tag.size() > kMostTag || payload.size() > kMostWirePayload)) {
+    return fail(ErrorCode::kResourceExhausted,
+                "rendezvous '" + tag.substr(0, 64) + "' of group '" + core().name +
+                    "' spans processes: a tag has " + std::to_string(kMostTag) +
+                    " bytes at most, and a payload " + std::to_string(kMostWirePayload));
+  }
   RendezvousJoin join{std::move(tag), ranks, std::move(payload), options.deadline};
-  const auto& actor = core().meetings[at(rank_)];
+  const auto& actor = core().meetings[core().place(rank_)];
   const Status in_time = core().in_time(options, "a rendezvous");
   return wait_in_time(actor.ask(std::move(join)), in_time, options);
 }

@@ -28,6 +28,10 @@ namespace millrace::collectives {
 // Without one, the call takes the rank's next number now.
 struct CollectiveOptions {
   CallOptions call = {};
+  // How processes do it, the same on all ranks; kUnimplemented where it has no form of the call.
+  // All give all ranks the same bits; those of direct, the default of what has any, are the bits of
+  // one process.
+  std::optional<Algorithm> algorithm = {};
   std::optional<std::uint64_t> sequence = {};
   std::uint64_t flow = 0;  // the batch that this rank does it for, in traces (TraceEvent::flow)
 };
@@ -38,7 +42,9 @@ struct CollectiveOptions {
 // that does not call is named by kDeadlineExceeded; a failed rank is named by the errors of all
 // pending and later calls. Details of these errors: Culprits. stop cancels this rank's wait only:
 // its contribution stands, the others run on. A call whose deadline has passed fails for all ranks,
-// with nothing begun. Futures complete on the group's executor.
+// with nothing begun. Futures complete on the group's executor. Between processes calls run one
+// after the other, in the order of their numbers: a number that was reserved must be called; and a
+// rank that has its results keeps them when the call ends in an error elsewhere.
 // Thread-safety: thread-safe, though the order of calls of one rank is its program's.
 class ProcessGroup {
  public:
@@ -49,6 +55,17 @@ class ProcessGroup {
                                                   const std::string& name,
                                                   std::span<const devices::Device> devices,
                                                   TraceRecorder* trace = nullptr);
+
+  // The members of this process, of a group of all processes of the mesh, whose ranks are (process,
+  // device) in order. Each process calls it, with at least one device and the same name; the n-th
+  // group of a name has the number n everywhere. kDeadlineExceeded by call names the processes that
+  // have not come; the errors of create(). A process that is lost is a failed rank (its error has
+  // rank, host and pid).
+  static Future<std::vector<ProcessGroup>> meet(actors::ActorSystem& system, Ref<net::Mesh> mesh,
+                                                const GroupName& name,
+                                                std::span<const devices::Device> devices,
+                                                const CallOptions& call = {},
+                                                TraceRecorder* trace = nullptr);
 
   Rank rank() const { return rank_; }
   int size() const;
@@ -90,6 +107,10 @@ class ProcessGroup {
   Future<devices::Buffers> scatter(const ListOf<devices::Shape>& shapes, Rank root,
                                    const CollectiveOptions& options = {}) const;
   Future<void> barrier(const CollectiveOptions& options = {}) const;
+  // One number of all: reduced on its way up a tree of radix 8, so that no process of many sends or
+  // gets more than nine messages.
+  Future<std::int64_t> agree(AgreeOp op, std::int64_t value,
+                             const CollectiveOptions& options = {}) const;
 
   // This rank's handle of a new group: of the ranks that give this color, in the order of their
   // keys, equal ones in the order of the ranks. All ranks of this group call it; a rank that needs
@@ -107,17 +128,26 @@ class ProcessGroup {
   std::uint64_t reserve(std::uint64_t count) const;
   // Declares a rank failed: what is pending and all later calls fail with its name.
   void fail_rank(Rank rank, const Error& error) const;
-  // Closes the group for all ranks: what is pending fails with kCancelled, then this completes.
+  // Closes the group for all ranks of this process: what is pending fails with kCancelled, in other
+  // processes too where it needs these ranks. Then this completes.
   Future<void> close() const;
 
  private:
   struct Core;
   Core& core() const;  // CHECKs that this handle was not moved from
   ProcessGroup(std::shared_ptr<Core> core, Rank rank) : core_(std::move(core)), rank_(rank) {}
-  Future<devices::Buffers> ask(CollectiveCall call, devices::Buffers buffers,
-                               const CollectiveOptions& options, const Status& in_time) const;
+  static Status check_devices(const std::string& name, std::span<const devices::Device> devices);
+  // wire: none for a group of one process. Closed here if there is an error.
+  static Result<std::vector<ProcessGroup>> make(actors::ActorSystem& system,
+                                                const std::string& name,
+                                                std::span<const devices::Device> devices,
+                                                TraceRecorder* trace, const Ref<GroupWire>& wire);
+  RankCall numbered(CollectiveCall call, const CollectiveOptions& options,
+                    const Status& in_time) const;
   Future<devices::Buffers> call(CollectiveCall call, devices::Buffers buffers,
                                 const CollectiveOptions& options) const;
+  Future<Numbers> call(CollectiveCall call, std::vector<std::int64_t> numbers,
+                       const CollectiveOptions& options, const Status& in_time) const;
 
   std::shared_ptr<Core> core_;
   Rank rank_;

@@ -41,7 +41,12 @@ void RendezvousActor::arm(const RendezvousKey& key, TimePoint deadline) {
 void RendezvousActor::perform(RendezvousMachine::Actions actions) {
   for (auto& [to, message] : actions.sends) {
     // RankFailed reports a peer that is gone, not its mailbox.
-    (*peers_)[at(to)].send_notice(std::move(message));
+    const int place = index(to) - peers_->first;
+    if (place >= 0 && place < static_cast<int>(peers_->here.size())) {
+      peers_->here[static_cast<std::size_t>(place)].send_notice(std::move(message));
+    } else {
+      peers_->far(self_, to, message);
+    }
   }
   for (auto& [key, result] : actions.done) {
     auto node = waiting_.extract(key);

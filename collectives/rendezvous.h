@@ -2,6 +2,7 @@
 // (rendezvous_machine.h), gives it messages, peers and time. Used through process_group.h.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,11 +15,16 @@
 namespace millrace::collectives {
 
 class RendezvousActor;
-using RendezvousPeers = std::shared_ptr<const std::vector<actors::ActorRef<RendezvousActor>>>;
+// The other ranks: those of this process, and the way to all others. Thread-safety: immutable.
+struct RendezvousPeers {
+  int first = 0;  // rank of the first here
+  std::vector<actors::ActorRef<RendezvousActor>> here = {};
+  std::function<void(Rank from, Rank to, const RendezvousMessage& message)> far = {};
+};
 
 // First message: who the other ranks are. Joins and peer messages before it are a bug.
 struct RendezvousWire {
-  RendezvousPeers peers = {};
+  std::shared_ptr<const RendezvousPeers> peers = {};
 };
 struct RendezvousJoin {
   std::string tag = {};
@@ -31,12 +37,14 @@ struct RendezvousJoin {
 struct RankFailed {
   Rank rank;
   Error error;
+  bool heard = false;  // from another process: the others have heard it, too
 };
 
 // One per rank of a group, spawned and closed by it. Thread-safety: confined.
 class RendezvousActor final : public actors::Actor {
  public:
-  RendezvousActor(std::string group, Rank self) : group_(std::move(group)), machine_(self) {}
+  RendezvousActor(std::string group, Rank self)
+      : group_(std::move(group)), self_(self), machine_(self) {}
 
   void on(RendezvousWire&& wire) { peers_ = std::move(wire.peers); }
   void on(RendezvousJoin&& join, actors::Reply<Payloads> reply);
@@ -53,8 +61,9 @@ class RendezvousActor final : public actors::Actor {
   void arm(const RendezvousKey& key, TimePoint deadline);
 
   std::string group_;
+  const Rank self_;
   RendezvousMachine machine_;
-  RendezvousPeers peers_;
+  std::shared_ptr<const RendezvousPeers> peers_;
   std::map<RendezvousKey, Waiting> waiting_;
 };
 

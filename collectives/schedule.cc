@@ -6,11 +6,6 @@
 
 namespace millrace::collectives {
 
-std::string_view to_string(Algorithm algorithm) {
-  constexpr std::string_view kWords[] = {"direct", "ring", "recursive_doubling", "tree"};
-  return kWords[static_cast<std::size_t>(algorithm)];
-}
-
 Spread::Spread(std::span<const int> counts) {
   MILLRACE_CHECK(!counts.empty(), "ranks are spread over at least one process");
   first_.push_back(0);

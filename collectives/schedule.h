@@ -25,16 +25,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
+#include "millrace/collectives/algorithm.h"
 #include "millrace/collectives/collective_call.h"
 #include "millrace/collectives/rank.h"
 
 namespace millrace::collectives {
-
-enum class Algorithm : std::uint8_t { kDirect, kRing, kRecursiveDoubling, kTree };
-std::string_view to_string(Algorithm algorithm);
 
 // How the ranks of a group are spread over processes: in order, at least one in each. Value type.
 class Spread {

@@ -25,16 +25,22 @@ std::vector<SubGroup> sub_groups(std::span<const SplitPlace> places) {
   return groups;
 }
 
-void SplitTable::enter(std::uint64_t sequence, Rank rank, SplitPlace place) {
+std::vector<SubMember> sub_members(const SubGroup& group, const Spread& spread) {
+  std::vector<SubMember> members;
+  for (const Rank rank : group.ranks) {
+    const int process = spread.process_of(rank);
+    if (members.empty() || members.back().process != process) members.push_back({process, {}});
+    members.back().ranks.push_back(rank);
+  }
+  return members;
+}
+
+void SplitTable::enter(std::uint64_t sequence) {
   MutexLock lock(mutex_);
-  Entry& entry = entries_.try_emplace(sequence, size_).first->second;
-  if (!entry.placed[at(rank)]) entry.places[at(rank)] = place;
-  entry.placed[at(rank)] = true;
-  ++entry.waiting;
+  ++entries_[sequence].waiting;
 }
 
 Future<SplitMembers> SplitTable::leave(std::uint64_t sequence, const Status& met, Make make) {
-  std::vector<SplitPlace> places;
   std::optional<Promise<SplitMembers>> mine;  // this call makes the members
   Future<SplitMembers> members;
   {
@@ -43,17 +49,14 @@ Future<SplitMembers> SplitTable::leave(std::uint64_t sequence, const Status& met
     MILLRACE_CHECK(found != entries_.end(), "a split is left as often as it is entered");
     Entry& entry = found->second;
     members = entry.members;
-    if (met && entry.made.valid()) {
-      places = std::move(entry.places);
-      mine = std::move(entry.made);
-    }
+    if (met && entry.made.valid()) mine = std::move(entry.made);
     if (--entry.waiting == 0) {
       members.ignore();
       entries_.erase(found);
     }
   }
   if (!met) return met.error();
-  if (mine) mine->set(make(places));
+  if (mine) mine->set(make());
   return members;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "millrace/collectives/rank.h"
+#include "millrace/collectives/schedule.h"
 #include "millrace/core/async/future.h"
 #include "millrace/core/base/function_ref.h"
 #include "millrace/core/base/mutex.h"
@@ -29,33 +30,35 @@ struct SubGroup {
 // In the order of the colors. places: by rank. Pure.
 std::vector<SubGroup> sub_groups(std::span<const SplitPlace> places);
 
-// By rank of the whole group.
+// Ranks of a sub-group that follow each other and that one process of the whole group has.
+struct SubMember {
+  int process = 0;          // index in the spread of the whole group
+  std::vector<Rank> ranks;  // of the whole group
+};
+std::vector<SubMember> sub_members(const SubGroup& group, const Spread& spread);
+
+// By rank, of those of the whole group that are this process's.
 using SplitMembers = std::shared_ptr<const std::vector<ProcessGroup>>;
 
 // The splits of a group that are under way. An entry lives from the first call of its number until
 // no rank that has called it waits. Thread-safety: thread-safe.
 class SplitTable {
  public:
-  using Make = FunctionRef<Result<SplitMembers>(std::span<const SplitPlace>)>;
+  using Make = FunctionRef<Result<SplitMembers>()>;
 
-  explicit SplitTable(std::size_t size) : size_(size) {}
   // Before the call that all ranks meet in.
-  void enter(std::uint64_t sequence, Rank rank, SplitPlace place);
+  void enter(std::uint64_t sequence);
   // After its answer, once for each enter(). Where all have met, the first one makes the members
   // for all.
   Future<SplitMembers> leave(std::uint64_t sequence, const Status& met, Make make);
 
  private:
   struct Entry {
-    explicit Entry(std::size_t size) : places(size), placed(size) {}
-    std::vector<SplitPlace> places;
-    std::vector<bool> placed;  // the first call of a number counts
     std::size_t waiting = 0;
     Promise<SplitMembers> made;
     Future<SplitMembers> members = made.future();
   };
 
-  const std::size_t size_;
   Mutex mutex_;
   std::map<std::uint64_t, Entry> entries_ MILLRACE_GUARDED_BY(mutex_);
 };

@@ -1,14 +1,13 @@
 // What the protocols of a group say between processes, as bytes: pure codecs, beside which the
 // messages within a process stay as they are. What is decoded comes from another process: it is
 // bounded and checked, and nothing that a group's machines do with it is CHECKed. Read next:
-// rendezvous_machine.h, agreement.h.
+// rendezvous_machine.h; group_frames.h.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <vector>
 
-#include "millrace/collectives/agreement.h"
 #include "millrace/collectives/rendezvous_machine.h"
 #include "millrace/core/net/wire_bytes.h"
 
@@ -38,9 +37,5 @@ Result<net::WireBytes> encode(const RendezvousMessage& message);
 // from the subset.
 Result<RendezvousMessage> decode_rendezvous(std::span<const std::byte> bytes, Rank from, Rank self,
                                             const Subset& world);
-
-net::WireBytes encode(const AgreementMessage& message);
-// size: of the group. Who may send what is Agreement's to check.
-Result<AgreementMessage> decode_agreement(std::span<const std::byte> bytes, int size);
 
 }  // namespace millrace::collectives

@@ -15,7 +15,7 @@ std::string to_string(const JobMember& member) {
 
 std::string host_name() {
   char name[kMostHostBytes + 1] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
+  return ::gethostname(name, sizeof name - 1) == 0 && is_host_name(name) ? name : "localhost";
 }
 
 bool is_host_name(std::string_view text) {

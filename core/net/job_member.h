@@ -23,7 +23,7 @@ struct JobMember {
 // "rank 2 (host alpha, pid 4711)"
 std::string to_string(const JobMember& member);
 
-// The host's name, as the system has it.
+// The host's name, as the system has it; "localhost" where that is none.
 std::string host_name();
 // 1 to 255 printable characters of ASCII without blanks.
 bool is_host_name(std::string_view text);

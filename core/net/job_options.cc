@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char* kStoreVariable = "MILLRACE_STORE";
 constexpr const char* kSecretVariable = "MILLRACE_SECRET_FILE";
+constexpr const char* kTransportVariable = "MILLRACE_TRANSPORT";
 
 Result<Secret> read_secret(const std::string& path) {
   const std::string what = std::string(kSecretVariable) + " is '" + path + "'";
@@ -63,14 +64,23 @@ Result<std::optional<JobOptions>> job_options(const Variables& variables,
                      .address = *address,
                      .rank = static_cast<std::uint32_t>(place->process.index),
                      .ranks = static_cast<std::uint32_t>(place->process.count)};
-  if (!is_tcp) return options;
-  const auto path = value_of(variables, kSecretVariable);
-  if (!path) {
-    return fail(ErrorCode::kInvalidArgument,
-                what + ", but " + kSecretVariable + " is not set: TCP needs the secret of the job");
+  if (const auto transport = value_of(variables, kTransportVariable)) {
+    const auto kind = read_link_kind(*transport);
+    if (!kind)
+      return fail(kind.error().code(),
+                  std::string(kTransportVariable) + " is " + kind.error().message());
+    options.links = *kind;
   }
-  MILLRACE_TRY(options.secret, read_secret(*path));
-  return options;
+  const auto path = value_of(variables, kSecretVariable);
+  if (path) {
+    MILLRACE_TRY(options.secret, read_secret(*path));
+    if (path->starts_with('/')) options.folder = path->substr(0, path->rfind('/'));
+    return options;
+  }
+  if (!is_tcp && options.links != LinkKind::kTcp) return options;
+  const std::string by = is_tcp ? what : std::string(kTransportVariable) + " is 'tcp'";
+  return fail(ErrorCode::kInvalidArgument,
+              by + ", but " + kSecretVariable + " is not set: TCP needs the secret of the job");
 }
 
 }  // namespace millrace::net

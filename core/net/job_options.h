@@ -10,22 +10,25 @@
 #include "millrace/core/base/clock.h"
 #include "millrace/core/base/process_place.h"
 #include "millrace/core/net/handshake.h"
+#include "millrace/core/net/link_kind.h"
 
 namespace millrace::net {
 
 struct JobOptions {
   std::string job = {};
-  std::string address = {};  // of the host
-  std::optional<Secret> secret = {};
+  std::string address = {};           // of the host
+  std::optional<Secret> secret = {};  // all connections of the job prove it, where there is one
+  std::string folder = {};  // this user's alone, with the sockets of ranks; empty: that of address
+  std::optional<LinkKind> links = {};  // nullopt: as the host is reached
   std::uint32_t rank = 0;
   std::uint32_t ranks = 1;
   Duration patience = std::chrono::seconds(30);  // of the join, where the call has no deadline
 };
 
-// By MILLRACE_STORE, MILLRACE_SECRET_FILE and the place; nullopt: MILLRACE_STORE is not set.
-// kInvalidArgument names the variable: a store without a place or with an address that is none;
-// TCP without a file that holds a secret, is this user's and that of no other. The errors of
-// opening the file.
+// By MILLRACE_STORE, MILLRACE_TRANSPORT, MILLRACE_SECRET_FILE and the place; nullopt:
+// MILLRACE_STORE is not set. kInvalidArgument names the variable: a store without a place or with
+// an address that is none, a transport that is none; TCP without a file that holds a secret, is
+// this user's and that of no other. The errors of opening the file.
 Result<std::optional<JobOptions>> job_options(const Variables& variables,
                                               const std::optional<JobPlace>& place);
 

@@ -95,11 +95,15 @@ class Mesh final : public RefCounted {
   // their sinks afterwards. An error once that cannot be any more: PeerEnded if it said goodbye,
   // kAborted with the epoch, kCancelled with the mesh. It sees what it has a link to, or dials.
   Future<PeerLoss> peer_lost(std::uint32_t rank);
-  // News from outside, such as the launcher's; its words go into the loss. Nothing for a rank that
-  // has ended or is lost.
+  // News from outside, such as the launcher's; its words go into the loss, and the JobMember that
+  // may be its detail. Nothing for a rank that has ended or is lost.
   void declare_lost(std::uint32_t rank, const Error& why);
 
+  // Where sinks are called, and what times they have.
+  Executor& home() const { return transport_.home(); }
+  TimerQueue& timers() const { return transport_.timers(); }
   std::uint32_t rank() const { return options_.rank; }
+  std::int32_t pid() const { return options_.pid; }
   std::uint32_t size() const { return options_.size; }
   std::uint32_t epoch() const;
   MeshCounts counts() const;
@@ -147,7 +151,6 @@ class Mesh final : public RefCounted {
   Mesh(Transport& transport, KeyValueStore& store, MeshOptions options);
   ~Mesh() override;
   Ref<Mesh> self() { return Ref<Mesh>::share(this); }
-  Executor& home() { return transport_.home(); }
   ConnectionOptions stranger_options() const;
 
   static Error closed_error() { return Error(ErrorCode::kUnavailable, "the mesh is closed"); }

@@ -286,7 +286,10 @@ void Mesh::declare_lost(std::uint32_t rank, const Error& why) {
   Later later;
   MutexLock lock(mutex_);
   if (closing() || rank >= options_.size || rank == options_.rank) return;
-  lose(peer_of(rank), LossCause::kDeclared, why.message(), later);
+  Peer& peer = peer_of(rank);
+  const auto* const who = why.detail<JobMember>();
+  if (who != nullptr && peer.name.host.empty()) peer.name = *who;
+  lose(peer, LossCause::kDeclared, why.message(), later);
 }
 
 }  // namespace millrace::net

@@ -179,30 +179,5 @@ TEST(WireTest, NumberHasOneForm) {
   }
 }
 
-TEST(WireTest, AgreementIsReadAsItWasWritten) {
-  AgreementMessage message;
-  message.kind = AgreementMessage::Kind::kDown;
-  message.epoch = 0xFFFFFFFF;
-  message.sequence = ~std::uint64_t{0};
-  message.op = AgreeOp::kSum;
-  message.value = -1;
-  message.fingerprint = 12345;
-  message.words = "commit";
-  for (const bool differs : {false, true}) {
-    if (differs) message.difference = {Rank{1}, "a", Rank{19}, "b"};
-    const net::WireBytes bytes = encode(message);
-    const auto read = decode_agreement(bytes, 20);
-    ASSERT_TRUE(read) << read.error().to_string();
-    EXPECT_EQ(read->value, -1);
-    EXPECT_EQ(read->difference, message.difference);
-    EXPECT_EQ(encode(*read), bytes);
-    for (std::size_t cut = 0; cut < bytes.size(); ++cut)
-      EXPECT_FALSE(decode_agreement(std::span(bytes).first(cut), 20));
-    if (differs) {
-      EXPECT_FALSE(decode_agreement(bytes, 19));
-    }
-  }
-}
-
 }  // namespace
 }  // namespace millrace::collectives

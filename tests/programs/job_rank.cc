@@ -1,6 +1,7 @@
 // A rank of a launched job, which joins it and then does as its words say, in turn:
 //   joined          tells its pid
 //   meet            puts its rank, gets those of all, and tells how many
+//   link            sends a frame to each rank, and tells how many came of all
 //   put KEY, get KEY
 //   failure         waits for the job's failure, and tells it
 //   sleep SECONDS   on its main thread
@@ -38,6 +39,22 @@ Status meet(net::Job& job, int ranks, int rank) {
   return {};
 }
 
+Status link(net::Mesh& mesh) {
+  constexpr net::FrameKind kKind = net::FrameKind::kFirstOfUsers;
+  Promise<void> all;
+  std::uint32_t count = 0;  // on the mesh's thread
+  mesh.set_sink({kKind}, [&](std::uint32_t, const net::Frame&) -> Future<void> {
+    if (++count == mesh.size()) all.set_value();
+    return {};
+  });
+  std::vector<Future<void>> sent = {all.future()};
+  for (std::uint32_t rank = 0; rank < mesh.size(); ++rank)
+    sent.push_back(mesh.send(rank, {{.kind = kKind}, {}}));
+  MILLRACE_TRY_STATUS(wait_blocking(when_all(sent)));
+  std::printf("linked %u\n", count);
+  return {};
+}
+
 Status run(const std::vector<std::string>& words) {
   MILLRACE_TRY(const auto place, job_place(variable));
   MILLRACE_TRY(auto options, net::job_options(variable, place));
@@ -52,6 +69,8 @@ Status run(const std::vector<std::string>& words) {
       std::printf("joined %d\n", ::getpid());
     } else if (word == "meet") {
       MILLRACE_TRY_STATUS(meet(job, place->process.count, place->process.index));
+    } else if (word == "link") {
+      MILLRACE_TRY_STATUS(link(thread->mesh()));
     } else if (word == "put") {
       MILLRACE_TRY_STATUS(wait_blocking(job.store().put(argument, "")));
       ++i;

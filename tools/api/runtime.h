@@ -20,8 +20,9 @@
 namespace millrace {
 
 namespace net {
-class Job;  // core/net/job.h
-}
+class Job;   // core/net/job.h
+class Mesh;  // core/net/mesh.h
+}  // namespace net
 namespace trace {
 class TraceFile;  // tools/trace/trace_file.h
 }
@@ -87,6 +88,9 @@ class Runtime {
   // What this process has joined (RuntimeOptions::job): its store, and the failure of another rank.
   // nullptr: none. It is there until close().
   net::Job* job() const;
+  // The links to the job's other ranks, which the first call starts (JobThread::mesh). nullptr:
+  // there is no job. It is there until close().
+  net::Mesh* mesh() const;
   actors::ActorSystem& actors() const;
   TraceRecorder* trace() const;          // nullptr unless RuntimeOptions::trace or trace_file
   trace::TraceFile* trace_file() const;  // nullptr unless RuntimeOptions::trace_file

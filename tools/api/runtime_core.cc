@@ -319,6 +319,7 @@ const std::string& Runtime::device_kind() const { return core().device_kind; }
 const Environment& Runtime::environment() const { return core().environment; }
 Executor& Runtime::compute() const { return *core().compute; }
 EventLoop& Runtime::loop() const { return core().loop->loop(); }
+net::Mesh* Runtime::mesh() const { return core().job ? &core().job->mesh() : nullptr; }
 net::Job* Runtime::job() const { return core().job ? &core().job->job() : nullptr; }
 actors::ActorSystem& Runtime::actors() const { return *core().actors; }
 TraceRecorder* Runtime::trace() const { return core().trace.get(); }

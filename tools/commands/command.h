@@ -108,6 +108,7 @@ struct LaunchFlags {
   double grace_seconds = 5;
   double silent_after_seconds = 10;
   std::string store = "unix";
+  std::string transport;  // empty: as store
   int restarts = 0;
   double restart_delay_seconds = 0;
   std::optional<double> deadline_seconds;

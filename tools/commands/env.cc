@@ -50,6 +50,7 @@ constexpr std::array kVariables = {
     Variable{"MILLRACE_LOG", "warn"},
     Variable{"MILLRACE_CPU_ISA", "the best there is"},
     Variable{"MILLRACE_STORE", "no job"},
+    Variable{"MILLRACE_TRANSPORT", "as the store is reached"},
     Variable{"MILLRACE_SECRET_FILE", "no secret"},
     Variable{"NO_COLOR", "colors where the terminal has them"},
     Variable{"CI", "a progress bar where the terminal can"},

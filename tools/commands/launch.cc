@@ -198,6 +198,11 @@ void add_launch_options(CLI::App& command, LaunchFlags& flags) {
       ->check(CLI::IsMember({"unix", "tcp"}))
       ->capture_default_str();
   command
+      .add_option("--transport", flags.transport,
+                  "how the ranks reach each other: Unix sockets, or TCP on this host; left out: as "
+                  "the store")
+      ->check(CLI::IsMember({"unix", "tcp"}));
+  command
       .add_option("--restarts", flags.restarts,
                   "start ranks that fail anew, so often in all; 0: a failure ends the job")
       ->check(CLI::Range(0, 1'000'000))
@@ -222,16 +227,18 @@ void add_launch_options(CLI::App& command, LaunchFlags& flags) {
 
 Result<ExitCode> launch_command(const LaunchFlags& flags, Console& console) {
   const TimePoint begin = steady_clock().now();
-  launch::LaunchOptions options{.rules = {.ranks = flags.ranks,
-                                          .grace = to_duration(flags.grace_seconds),
-                                          .restarts = flags.restarts,
-                                          .restart_delay = to_duration(flags.restart_delay_seconds),
-                                          .deadline = {}},
-                                .words = flags.words,
-                                .job = make_job_name(),
-                                .tcp_store = flags.store == "tcp",
-                                .silent_after = to_duration(flags.silent_after_seconds),
-                                .log_folder = flags.log_folder};
+  launch::LaunchOptions options{
+      .rules = {.ranks = flags.ranks,
+                .grace = to_duration(flags.grace_seconds),
+                .restarts = flags.restarts,
+                .restart_delay = to_duration(flags.restart_delay_seconds),
+                .deadline = {}},
+      .words = flags.words,
+      .job = make_job_name(),
+      .tcp_store = flags.store == "tcp",
+      .transport = flags.transport.empty() ? flags.store : flags.transport,
+      .silent_after = to_duration(flags.silent_after_seconds),
+      .log_folder = flags.log_folder};
   if (flags.deadline_seconds) options.rules.deadline = to_duration(*flags.deadline_seconds);
   Reporter reporter(console, flags, options.job);
   const Result<int> launched = launch::run_launch(options, reporter);

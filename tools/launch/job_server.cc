@@ -2,13 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/base/descriptor.h"
@@ -19,9 +17,6 @@
 namespace millrace::launch {
 
 namespace {
-
-// A path of a Unix socket has so many bytes, with the name in the folder.
-constexpr std::size_t kMostFolderBytes = 100;
 
 Result<net::Secret> write_secret(const std::string& path) {
   net::Secret secret;
@@ -35,27 +30,6 @@ Result<net::Secret> write_secret(const std::string& path) {
 }
 
 }  // namespace
-
-Result<JobFolder> JobFolder::create() {
-  std::vector<std::string> places = {"/tmp"};
-  const char* const runtime = ::getenv("XDG_RUNTIME_DIR");
-  if (runtime != nullptr && runtime[0] == '/') places.insert(places.begin(), runtime);
-  int number = 0;
-  for (const std::string& place : places) {
-    std::string path = place + "/millrace-XXXXXX";
-    if (path.size() > kMostFolderBytes) continue;
-    if (::mkdtemp(path.data()) != nullptr) return JobFolder(path);
-    number = errno;
-  }
-  return errno_error("making a folder for the job's store, in XDG_RUNTIME_DIR or /tmp", number);
-}
-
-void JobFolder::remove(const std::string& path) {
-  if (path.empty()) return;
-  ::unlink((path + kSocket).c_str());
-  ::unlink((path + kSecret).c_str());
-  ::rmdir(path.c_str());
-}
 
 // What is confined to the loop, and the loop.
 class JobServer::Thread {
@@ -137,10 +111,10 @@ Status JobServer::open(const JobFolder& folder, const JobServerOptions& options)
                            .ranks = static_cast<std::uint32_t>(options.ranks),
                            .silent_after = options.silent_after};
   std::string address = "unix:" + folder.socket();
-  if (options.tcp) {
+  if (options.tcp) address = "tcp:127.0.0.1:0";
+  if (options.tcp || options.secret) {
     secret_file_ = folder.secret();
     MILLRACE_TRY(host.secret, write_secret(secret_file_));
-    address = "tcp:127.0.0.1:0";
   }
   MILLRACE_TRY_STATUS(thread_->open(address, std::move(host), hooks_));
   address_ = thread_->address();

@@ -7,40 +7,20 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "millrace/core/base/error.h"
+#include "millrace/core/net/job_folder.h"
 #include "millrace/core/net/job_host.h"
 
 namespace millrace::launch {
 
-// A new folder that is this user's alone (0700), below XDG_RUNTIME_DIR or /tmp: of the store's
-// socket, or of the secret. Its end removes it, with both; a keeper does where launch is killed.
-class JobFolder {
- public:
-  // kPermissionDenied and so on: neither place takes one.
-  static Result<JobFolder> create();
-  JobFolder(JobFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  JobFolder& operator=(JobFolder&&) = delete;
-  ~JobFolder() { remove(path_); }
-
-  const std::string& path() const { return path_; }
-  std::string socket() const { return path_ + kSocket; }
-  std::string secret() const { return path_ + kSecret; }
-  // Also of a folder that is not there, or "".
-  static void remove(const std::string& path);
-
- private:
-  static constexpr const char* kSocket = "/store";
-  static constexpr const char* kSecret = "/secret";
-  explicit JobFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
+using net::JobFolder;
 
 struct JobServerOptions {
   std::string job = {};
   int ranks = 1;
-  bool tcp = false;
+  bool tcp = false;     // the store is reached by TCP
+  bool secret = false;  // the job has one; so it has with tcp
   Duration silent_after{0};
 };
 
@@ -55,7 +35,7 @@ struct JobServerHooks {
 // The destructor says goodbye to all, and joins the thread. Thread-safety: external.
 class JobServer {
  public:
-  // Over TCP the secret is in a file of the folder. No variable has it, since what is in there is
+  // The secret is in a file of the folder. No variable has it, since what is in there is
   // read in /proc and written to logs; nor is it an inherited descriptor, since programs that start
   // others close those (Python's subprocess does), and the others keep it.
   static Result<std::unique_ptr<JobServer>> start(const JobFolder& folder,

@@ -201,6 +201,7 @@ Status Launch::open_store() {
                                          {.job = options_.job,
                                           .ranks = options_.rules.ranks,
                                           .tcp = options_.tcp_store,
+                                          .secret = options_.transport == "tcp",
                                           .silent_after = options_.silent_after},
                                          std::move(hooks)));
   return {};
@@ -341,7 +342,8 @@ void Launch::start(int rank) {
                                      {.ranks = ranks,
                                       .name = options_.job,
                                       .store = server_->address(),
-                                      .secret_file = server_->secret_file()},
+                                      .secret_file = server_->secret_file(),
+                                      .transport = options_.transport},
                                      threads);
   Result<RankProcess> started = start_rank(program, inherited_);
   if (!started) {

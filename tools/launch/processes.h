@@ -19,6 +19,7 @@ struct LaunchOptions {
   std::vector<std::string> words = {};  // the program, found by PATH, and its arguments
   std::string job = {};                 // its name, for MILLRACE_JOB
   bool tcp_store = false;               // else a Unix socket
+  std::string transport = {};           // of the links between ranks; empty: as the store's
   Duration silent_after{0};             // 0: never
   std::string log_folder = {};          // RANK.stdout and RANK.stderr in there; empty: none
 };

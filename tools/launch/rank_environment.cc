@@ -23,7 +23,8 @@ std::vector<std::string> rank_variables(const std::vector<std::string>& inherite
                                         "LOCAL_WORLD_SIZE=" + std::to_string(job.ranks),
                                         "MILLRACE_JOB=" + job.name,
                                         "MILLRACE_STORE=" + job.store,
-                                        "MILLRACE_SECRET_FILE=" + job.secret_file};
+                                        "MILLRACE_SECRET_FILE=" + job.secret_file,
+                                        "MILLRACE_TRANSPORT=" + job.transport};
   const auto name_of = [](std::string_view variable) {
     return variable.substr(0, variable.find('='));
   };
@@ -39,6 +40,7 @@ std::vector<std::string> rank_variables(const std::vector<std::string>& inherite
     variables.push_back(variable);
   }
   if (job.secret_file.empty()) std::erase(variables, "MILLRACE_SECRET_FILE=");
+  if (job.transport.empty()) std::erase(variables, "MILLRACE_TRANSPORT=");
   if (!threads_set) variables.push_back("MILLRACE_THREADS=" + std::to_string(threads));
   return variables;
 }

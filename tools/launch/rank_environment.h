@@ -16,12 +16,13 @@ struct RankJob {
   std::string name = {};
   std::string store = {};        // its address
   std::string secret_file = {};  // empty: none is needed
+  std::string transport = {};    // of the links between ranks; empty: as the store is reached
 };
 
 // "NAME=VALUE" each: the inherited ones; over them RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,
-// MILLRACE_JOB, MILLRACE_STORE and MILLRACE_SECRET_FILE; and, where it is not inherited,
-// MILLRACE_THREADS. What torchrun says of the process that launches is left out: it is no more
-// true.
+// MILLRACE_JOB, MILLRACE_STORE, MILLRACE_SECRET_FILE and MILLRACE_TRANSPORT; and, where it is not
+// inherited, MILLRACE_THREADS. What torchrun says of the process that launches is left out: it is
+// no more true.
 std::vector<std::string> rank_variables(const std::vector<std::string>& inherited, int rank,
                                         const RankJob& job, int threads);
 

@@ -47,6 +47,22 @@ TEST(JobOptionsTest, HalfASetNamesItsVariable) {
       HasSubstr("MILLRACE_SECRET_FILE is not set"));
 }
 
+TEST(JobOptionsTest, TransportSaysHowRanksAreLinked) {
+  const JobPlace place{.process = {.index = 2, .count = 4}};
+  const auto read = [&](const std::string& transport) {
+    return job_options(
+        variables_of({{"MILLRACE_STORE", "unix:/run/x"}, {"MILLRACE_TRANSPORT", transport}}),
+        place);
+  };
+  EXPECT_EQ(read("").value()->links, std::nullopt);
+  EXPECT_EQ(read("unix").value()->links, LinkKind::kUnix);
+  EXPECT_EQ(read("ether").error().message(),
+            "MILLRACE_TRANSPORT is 'ether', but must be unix or tcp");
+  EXPECT_THAT(
+      read("tcp").error().message(),
+      HasSubstr("MILLRACE_TRANSPORT is 'tcp', but MILLRACE_SECRET_FILE is not set: TCP needs"));
+}
+
 TEST(JobOptionsTest, SecretIsAFileOfThisUserAlone) {
   const JobPlace place{.process = {.index = 2, .count = 4}};
   const testing::TempFolder folder;

@@ -6,6 +6,7 @@
 
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/net/job.h"
+#include "millrace/core/net/mesh.h"
 #include "millrace/tools/api/runtime.h"
 #include "tests/support/job_host_thread.h"
 #include "tests/support/temp_folder.h"
@@ -38,6 +39,8 @@ TEST(RuntimeJobTest, JoinsAsItIsMadeAndLeavesAsItCloses) {
     EXPECT_TRUE(wait_blocking(first->job()->store().put("key", "value")));
     EXPECT_EQ(wait_blocking(second->job()->store().get("key")).value(), "value");
     EXPECT_EQ(joined, 2);
+    const auto frame = [] { return net::Frame{{.kind = net::FrameKind::kFirstOfUsers}, {}}; };
+    EXPECT_TRUE(wait_blocking(second->mesh()->send(1, frame()))) << "to itself";
     EXPECT_TRUE(wait_blocking(second->close()));
     EXPECT_TRUE(wait_blocking(second->job()->failure()));
     host.run([&host] {
@@ -65,6 +68,7 @@ TEST(RuntimeJobTest, HasNoneByDefault) {
   const auto made = Runtime::create(options);
   ASSERT_TRUE(made);
   EXPECT_EQ(made->job(), nullptr);
+  EXPECT_EQ(made->mesh(), nullptr);
 }
 
 }  // namespace

@@ -72,6 +72,23 @@ TEST_F(LaunchedJobTest, RanksMeetOverBothKindsOfStore) {
   }
 }
 
+TEST_F(LaunchedJobTest, RanksAreLinkedByTheTransportThatIsChosen) {
+  for (const std::string store : {"unix", "tcp"}) {
+    for (const std::string transport : {"unix", "tcp"}) {
+      const Outcome o =
+          run({"-n", "4", "--store", store, "--transport", transport}, "exec $JOB link");
+      EXPECT_EQ(o.code, 0) << o.err;
+      EXPECT_EQ(lines(o.out, "linked 4").size(), 4u) << store << " " << transport;
+    }
+  }
+}
+
+TEST_F(LaunchedJobTest, SocketsOfRanksThatGiveUpDoNotStay) {
+  const Outcome o = run({"-n", "2"}, "exec $JOB link exit 5");
+  EXPECT_EQ(o.code, 5) << o.err;
+  EXPECT_EQ(lines(o.out, "linked 2").size(), 2u) << o.err;
+}
+
 TEST_F(LaunchedJobTest, SecretIsInNoVariableAndInAFileOfThisUserAlone) {
   const Outcome o = run({"-n", "1", "--store", "tcp"},
                         "stat -c 'mode %a %s' $MILLRACE_SECRET_FILE $(dirname "

@@ -33,7 +33,8 @@ TEST(CoreShareTest, IsABlockOfTheCores) {
 TEST(RankVariablesTest, SayWhoTheRankIsOverWhatIsInherited) {
   EXPECT_THAT(rank_variables({"HOME=/a", "RANK=7", "WORLD_SIZE=8", "RANKS=9", "MILLRACE_JOB=outer",
                               "MILLRACE_STORE=unix:/outer", "MILLRACE_SECRET_FILE=/outer/secret",
-                              "TORCHELASTIC_RUN_ID=x", "TORCHELASTIC_RESTART_COUNT=0"},
+                              "MILLRACE_TRANSPORT=tcp", "TORCHELASTIC_RUN_ID=x",
+                              "TORCHELASTIC_RESTART_COUNT=0"},
                              1, {.ranks = 4, .name = "inner", .store = "unix:/inner"}, 2),
               UnorderedElementsAre("HOME=/a", "RANKS=9", "RANK=1", "WORLD_SIZE=4", "LOCAL_RANK=1",
                                    "LOCAL_WORLD_SIZE=4", "MILLRACE_JOB=inner",
@@ -43,10 +44,14 @@ TEST(RankVariablesTest, SayWhoTheRankIsOverWhatIsInherited) {
 TEST(RankVariablesTest, ThreadsThatTheUserChoseStay) {
   EXPECT_THAT(
       rank_variables({"MILLRACE_THREADS=5"}, 0,
-                     {.name = "a", .store = "tcp:127.0.0.1:9", .secret_file = "/x/secret"}, 2),
+                     {.name = "a",
+                      .store = "tcp:127.0.0.1:9",
+                      .secret_file = "/x/secret",
+                      .transport = "unix"},
+                     2),
       UnorderedElementsAre("MILLRACE_THREADS=5", "RANK=0", "WORLD_SIZE=1", "LOCAL_RANK=0",
                            "LOCAL_WORLD_SIZE=1", "MILLRACE_JOB=a", "MILLRACE_STORE=tcp:127.0.0.1:9",
-                           "MILLRACE_SECRET_FILE=/x/secret"));
+                           "MILLRACE_SECRET_FILE=/x/secret", "MILLRACE_TRANSPORT=unix"));
 }
 
 }  // namespace

@@ -1,0 +1,385 @@
+// The news of a group between processes: ends, differences, deadlines, failures, rendezvous.
+#include <algorithm>
+#include <utility>
+
+#include "millrace/collectives/group_wire.h"
+#include "millrace/collectives/wire.h"
+
+namespace millrace::collectives {
+namespace {
+
+constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
+constexpr std::uint64_t kMostMessage = kMostWirePayloads + (std::uint64_t{8} << 20);
+
+template <class List>
+void append(List& list, const List& more) {
+  list.insert(list.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+Status GroupWire::hear_news(int from, GroupSays says, const net::Frame& frame) {
+  switch (says) {
+    case GroupSays::kEnd:
+      return hear_end(from, frame);
+    case GroupSays::kCall:
+      hear_call(from, frame);
+      return {};
+    case GroupSays::kProbe:
+      hear_probe(from, frame);
+      return {};
+    case GroupSays::kPlace:
+      return hear_place(from, frame);
+    case GroupSays::kMeeting:
+      return hear_piece(from, frame);
+    case GroupSays::kFailed: {
+      MILLRACE_TRY(const FailedRank failed, read_failed(frame.payload, spread_.ranks()));
+      if (hooks_.failed) hooks_.failed(failed.rank, failed.error);
+      fail_all(failed.error);
+      return {};
+    }
+    default:
+      return {};
+  }
+}
+
+void GroupWire::tell_all(GroupSays says, std::uint64_t sequence, const net::Bytes& payload) {
+  for (int member = 0; member < spread_.processes(); ++member) {
+    if (member != self_) post_frame(member, says, sequence, 0, payload);
+  }
+}
+
+void GroupWire::end(std::uint64_t sequence, const Error& error) {
+  at_home([sequence, error](GroupWire& wire) { wire.end_call(sequence, error, true); });
+}
+
+void GroupWire::end_call(std::uint64_t sequence, const Error& error, bool tell) {
+  if (sequence < next_ || ended_.contains(sequence) || failed_ || closed_) return;
+  if (tell) tell_all(GroupSays::kEnd, sequence, encode_end(error));
+  finish(sequence, std::unexpected(error));
+  drive();
+}
+
+Status GroupWire::hear_end(int from, const net::Frame& frame) {
+  const std::uint64_t sequence = frame.header.sequence;
+  MILLRACE_TRY(const Error error, read_end(frame.payload, spread_.ranks()));
+  if (sequence < next_) return {};
+  if (sequence - next_ >= kMostAhead) {
+    return fail(ErrorCode::kInvalidArgument, "group '" + name_.name + "': " + named(from) +
+                                                 " is more than " + std::to_string(kMostAhead) +
+                                                 " calls ahead");
+  }
+  // Where all ranks of this process have called it, run()'s future says so.
+  const bool called = calls_.contains(sequence);
+  end_call(sequence, error, false);
+  if (!called && hooks_.ended) hooks_.ended(sequence, error);
+  return {};
+}
+
+void GroupWire::say_call(int to, std::uint64_t sequence, std::uint64_t print,
+                         const CollectiveCall& call) {
+  post_frame(to, GroupSays::kCall, sequence, print,
+             net::bytes_of(std::string_view(call.to_string()).substr(0, kMostWireText)));
+}
+
+// The other process has met a call of this one that is not its own.
+void GroupWire::hear_call(int from, const net::Frame& frame) {
+  const std::uint64_t sequence = frame.header.sequence;
+  const CollectiveCall* mine = nullptr;
+  std::uint64_t print = 0;
+  if (const auto called = calls_.find(sequence); called != calls_.end()) {
+    mine = &called->second.call;
+    print = called->second.print;
+  } else {
+    const auto past = std::ranges::find(past_, sequence, &Past::sequence);
+    if (past == past_.end() || !past->call) return;
+    mine = &*past->call;
+    print = past->print;
+  }
+  if (print == frame.header.words[0]) return;
+  const std::string words = net::text_of(frame.payload);
+  const bool first = self_ < from;
+  const Error error = first ? difference_error(where(sequence), first_of(self_), mine->to_string(),
+                                               first_of(from), words)
+                            : difference_error(where(sequence), first_of(from), words,
+                                               first_of(self_), mine->to_string());
+  if (sequence >= next_) return end_call(sequence, error, true);
+  tell_all(GroupSays::kEnd, sequence, encode_end(error));  // it is over here
+}
+
+void GroupWire::hear_probe(int from, const net::Frame& frame) {
+  const std::uint64_t sequence = frame.header.sequence;
+  const std::uint64_t print = frame.header.words[0];
+  Peer& peer = peers_[static_cast<std::size_t>(from)];
+  peer.called = std::max(peer.called, sequence + 1);
+  if (const auto called = calls_.find(sequence); called != calls_.end()) {
+    if (called->second.print != print)
+      return say_call(from, sequence, called->second.print, called->second.call);
+    return answer(sequence, from, {});
+  }
+  if (const auto ended = ended_.find(sequence); ended != ended_.end())
+    return post_frame(from, GroupSays::kEnd, sequence, 0, encode_end(ended->second));
+  if (sequence >= next_) {
+    if (hooks_.asked) hooks_.asked(sequence, from);
+    return;
+  }
+  const auto past = std::ranges::find(past_, sequence, &Past::sequence);
+  if (past == past_.end()) {
+    const Error over(ErrorCode::kAborted,
+                     where(sequence) + " is long over in the process of " + named(self_));
+    return post_frame(from, GroupSays::kEnd, sequence, 0, encode_end(over));
+  }
+  if (past->error) return post_frame(from, GroupSays::kEnd, sequence, 0, encode_end(*past->error));
+  if (past->print != print) return say_call(from, sequence, past->print, *past->call);
+  answer(sequence, from, {});  // what it needs is on its way
+}
+
+void GroupWire::answer(std::uint64_t sequence, int asker, const GroupPlace& place) {
+  at_home([sequence, asker, place](GroupWire& wire) {
+    if (wire.failed_ || wire.closed_) return;
+    wire.post_frame(asker, GroupSays::kPlace, sequence, wire.next_, encode_place(place));
+  });
+}
+
+void GroupWire::expire(std::uint64_t sequence, std::string words) {
+  at_home([sequence, words = std::move(words)](GroupWire& wire) mutable {
+    wire.begin_expiry(sequence, std::move(words));
+  });
+}
+
+void GroupWire::begin_expiry(std::uint64_t sequence, std::string words) {
+  if (sequence < next_ || ended_.contains(sequence) || failed_ || closed_) return;
+  const auto called = calls_.find(sequence);
+  const auto [place, fresh] = expiries_.try_emplace(sequence);
+  if (!fresh) return;
+  Expiry& expiry = place->second;
+  expiry.words = std::move(words);
+  expiry.heard.resize(members_.size());
+  bool complete = true;
+  for (int member = 0; member < spread_.processes(); ++member) {
+    const bool known =
+        member == self_ || peers_[static_cast<std::size_t>(member)].called > sequence;
+    expiry.heard[static_cast<std::size_t>(member)] = known;
+    complete = complete && known;
+  }
+  if (complete || called == calls_.end()) return end_expiry(sequence);
+  const TimePoint until = mesh_->timers().clock().now() + kAskedFor;
+  expiry.timer = mesh_->timers().schedule(
+      until, [self = self_ref(), sequence] { self->end_expiry(sequence); });
+  for (int member = 0; member < spread_.processes(); ++member) {
+    if (!expiry.heard[static_cast<std::size_t>(member)])
+      post_frame(member, GroupSays::kProbe, sequence, called->second.print);
+  }
+}
+
+Status GroupWire::hear_place(int from, const net::Frame& frame) {
+  MILLRACE_TRY(const GroupPlace place, read_place(frame.payload, spread_.ranks()));
+  const auto found = expiries_.find(frame.header.sequence);
+  if (found == expiries_.end() || found->second.heard[static_cast<std::size_t>(from)]) return {};
+  Expiry& expiry = found->second;
+  expiry.heard[static_cast<std::size_t>(from)] = true;
+  append(expiry.place.missing, place.missing);
+  append(expiry.place.unwritten, place.unwritten);
+  if (!place.missing.empty()) {
+    expiry.how_far += "; " + named(from) + ": " + std::to_string(frame.header.words[0]) +
+                      " calls of the group have run there";
+  }
+  if (std::ranges::all_of(expiry.heard, [](bool heard) { return heard; })) end_expiry(found->first);
+  return {};
+}
+
+void GroupWire::end_expiry(std::uint64_t sequence) {
+  const auto found = expiries_.find(sequence);
+  if (found == expiries_.end()) return;
+  Expiry& expiry = found->second;
+  GroupPlace& place = expiry.place;
+  std::vector<Rank> silent;
+  for (std::size_t member = 0; member < expiry.heard.size(); ++member) {
+    if (!expiry.heard[member]) append(silent, ranks_of(static_cast<int>(member)));
+  }
+  std::ranges::sort(place.missing);
+  std::ranges::sort(place.unwritten);
+  std::string text = std::move(expiry.words);
+  std::vector<Rank> culprits;
+  const auto add = [&](const std::vector<Rank>& ranks, const std::string& says) {
+    if (ranks.empty()) return;
+    if (!culprits.empty()) text += ", ";
+    text += says;
+    append(culprits, ranks);
+  };
+  add(place.missing, to_string(place.missing) + " did not call it" + expiry.how_far);
+  add(silent, "nothing was heard from " + to_string(silent));
+  add(place.unwritten, "the inputs of " + to_string(place.unwritten) + " are not written");
+  if (culprits.empty()) text += "all ranks have called it, and it is still under way";
+  if (sequence != next_) text += "; it waits for collective " + std::to_string(next_);
+  if (expiry.timer) mesh_->timers().cancel(*expiry.timer);
+  expiries_.erase(found);
+  end_call(sequence,
+           Error(ErrorCode::kDeadlineExceeded, std::move(text))
+               .with_detail(Culprits{Culprits::Kind::kMissing, std::move(culprits)}),
+           true);
+}
+
+// GW-4
+void GroupWire::set_probe() {
+  if (probe_timer_ || closed_) return;
+  steps_at_probe_ = steps_;
+  const TimePoint until = mesh_->timers().clock().now() + kProbeEvery;
+  probe_timer_ = mesh_->timers().schedule(until, [self = self_ref()] { self->probe(); });
+}
+
+void GroupWire::probe() {
+  probe_timer_.reset();
+  const auto called = calls_.find(next_);
+  if (called == calls_.end() || closed_) return;
+  if (steps_ == steps_at_probe_ && waits_for_ >= 0 && waits_for_ != self_)
+    post_frame(waits_for_, GroupSays::kProbe, next_, called->second.print);
+  set_probe();
+}
+
+void GroupWire::fail_rank(Rank rank, const Error& error) {
+  at_home([rank, error](GroupWire& wire) {
+    if (wire.failed_ || wire.closed_) return;
+    wire.tell_all(GroupSays::kFailed, 0, encode_failed(rank, error));
+    wire.fail_all(error);
+  });
+}
+
+// GW-5
+void GroupWire::fail_member(int member, const Error& error) {
+  peers_[static_cast<std::size_t>(member)].left = true;
+  if (closed_) return let_go();
+  if (failed_) return;
+  fail_all(error);
+  if (!hooks_.failed) return;
+  for (const Rank rank : ranks_of(member)) hooks_.failed(rank, error);
+}
+
+void GroupWire::fail_all(const Error& error) {
+  if (failed_) return;
+  failed_ = error;
+  end_here();
+}
+
+// All calls, with the error of failed_.
+void GroupWire::end_here() {
+  for (auto& [sequence, expiry] : expiries_) {
+    if (expiry.timer) mesh_->timers().cancel(*expiry.timer);
+  }
+  expiries_.clear();
+  if (probe_timer_) mesh_->timers().cancel(*probe_timer_);
+  probe_timer_.reset();
+  for (Peer& peer : peers_) peer.came.clear();
+  auto calls = std::exchange(calls_, {});
+  for (auto& [sequence, call] : calls)
+    call.done.set(fail(failed_->code(), where(sequence) + ": " + failed_->message()));
+}
+
+Status GroupWire::send(Rank from, Rank to, const RendezvousMessage& message) {
+  MILLRACE_TRY(const net::WireBytes bytes, encode(message));
+  at_home([from, to, bytes](GroupWire& wire) {
+    if (wire.failed_ || wire.closed_) return;
+    const int member = wire.spread_.process_of(to);
+    auto& line = wire.peers_[static_cast<std::size_t>(member)].line;
+    for (std::size_t at = 0; at < bytes.size(); at += kPieceBytes) {
+      net::Frame frame;
+      frame.header.kind = kGroupFrame;
+      frame.header.flags = static_cast<std::uint8_t>(GroupSays::kMeeting);
+      frame.header.channel = group_channel(wire.name_.name, wire.name_.number, member);
+      frame.header.sequence = at;
+      frame.header.words = {bytes.size(), static_cast<std::uint64_t>(wire.self_),
+                            static_cast<std::uint64_t>(index(from)),
+                            static_cast<std::uint64_t>(index(to))};
+      const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(at);
+      const auto count = std::min(kPieceBytes, bytes.size() - at);
+      frame.payload.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
+      line.push_back(std::move(frame));
+    }
+    wire.send_line(member);
+  });
+  return {};
+}
+
+void GroupWire::send_line(int to) {
+  Peer& peer = peers_[static_cast<std::size_t>(to)];
+  while (!peer.sending && !peer.line.empty() && !failed_ && !closed_) {
+    net::Frame frame = std::move(peer.line.front());
+    peer.line.pop_front();
+    peer.met = true;
+    const Future<void> sent =
+        mesh_->send(members_[static_cast<std::size_t>(to)].process, std::move(frame));
+    note_sent(to, sent);
+    if (peer.line.empty() || sent.ready()) continue;
+    peer.sending = true;
+    sent.then(home(),
+              [alive = alive_, to](const Result<void>&) {
+                if (alive->wire == nullptr) return;
+                const Ref<GroupWire> kept = alive->wire->self_ref();
+                kept->peers_[static_cast<std::size_t>(to)].sending = false;
+                kept->send_line(to);
+              })
+        .ignore();
+  }
+}
+
+Status GroupWire::hear_piece(int from, const net::Frame& frame) {
+  const auto& [total, member, from_rank, to_rank] = frame.header.words;
+  Peer& peer = peers_[static_cast<std::size_t>(from)];
+  const auto is_of = [this](std::uint64_t rank, int one) {
+    return rank < static_cast<std::uint64_t>(spread_.ranks()) &&
+           spread_.process_of(Rank{static_cast<int>(rank)}) == one;
+  };
+  if (!is_of(from_rank, from) || !is_of(to_rank, self_) || total > kMostMessage ||
+      frame.header.sequence != peer.message.size() ||
+      frame.payload.size() > total - peer.message.size() || frame.payload.empty()) {
+    return fail(ErrorCode::kInvalidArgument, "group '" + name_.name + "': " + named(from) +
+                                                 " sends pieces of a message that do not fit");
+  }
+  peer.message.insert(peer.message.end(), frame.payload.begin(), frame.payload.end());
+  if (peer.message.size() < total) return {};
+  const net::Bytes whole = std::exchange(peer.message, {});
+  const Rank to{static_cast<int>(to_rank)};
+  MILLRACE_TRY(RendezvousMessage message,
+               decode_rendezvous(whole, Rank{static_cast<int>(from_rank)}, to, world_));
+  if (hooks_.met) hooks_.met(to, std::move(message));
+  return {};
+}
+
+// GW-6
+Future<void> GroupWire::close() {
+  Promise<void> gone;
+  Future<void> future = gone.future();
+  at_home([gone = std::move(gone)](GroupWire& wire) mutable {
+    if (!std::exchange(wire.closed_, true)) {
+      if (!wire.failed_)
+        wire.failed_ = Error(ErrorCode::kCancelled, "group '" + wire.name_.name + "' was closed");
+      wire.end_here();
+      wire.hooks_ = {};
+      for (int member = 0; member < wire.spread_.processes(); ++member) {
+        if (wire.peers_[static_cast<std::size_t>(member)].met) wire.say_closed(member);
+      }
+      wire.let_go();
+    }
+    gone.set_value();
+  });
+  return future;
+}
+
+void GroupWire::say_closed(int to) {
+  Peer& peer = peers_[static_cast<std::size_t>(to)];
+  if (to != self_ && !peer.left && !std::exchange(peer.knows_closed, true))
+    post_frame(to, GroupSays::kClosed, 0, 0);
+}
+
+// A frame that has no sink waits for one in the mesh. So the sink of a closed group stays for as
+// long as a member that is still open may send something.
+void GroupWire::let_go() {
+  const bool wanted = std::ranges::any_of(peers_, [this](const Peer& peer) {
+    return &peer != &peers_[static_cast<std::size_t>(self_)] && peer.met && !peer.left;
+  });
+  if (wanted || alive_->wire == nullptr) return;
+  alive_->wire = nullptr;
+  mesh_->erase_sink(route()).ignore();
+}
+
+}  // namespace millrace::collectives

@@ -1,0 +1,349 @@
+#include "millrace/collectives/group_wire.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/collectives/numbers.h"
+#include "millrace/collectives/parcels.h"
+#include "millrace/core/async/combinators.h"
+#include "millrace/core/base/check.h"
+
+namespace millrace::collectives {
+namespace {
+
+std::vector<int> counts_of(const std::vector<GroupMember>& members) {
+  std::vector<int> counts;
+  for (const GroupMember& member : members) counts.push_back(member.ranks);
+  return counts;
+}
+
+Subset all_ranks(int size) {
+  std::vector<Rank> ranks;
+  for (int r = 0; r < size; ++r) ranks.push_back(Rank{r});
+  return std::make_shared<const RankSet>(std::move(ranks));
+}
+
+}  // namespace
+
+GroupWire::GroupWire(Ref<net::Mesh> mesh, GroupName name, std::vector<GroupMember> members,
+                     int self)
+    : mesh_(std::move(mesh)),
+      name_(std::move(name)),
+      members_(std::move(members)),
+      spread_(counts_of(members_)),
+      self_(self),
+      world_(all_ranks(spread_.ranks())),
+      peers_(members_.size()) {
+  alive_->wire = this;
+}
+
+Ref<GroupWire> GroupWire::make(Ref<net::Mesh> mesh, GroupName name,
+                               std::vector<GroupMember> members, int self) {
+  return Ref<GroupWire>::adopt(
+      new GroupWire(std::move(mesh), std::move(name), std::move(members), self));
+}
+
+std::string GroupWire::where(std::uint64_t sequence) const {
+  return "collective " + std::to_string(sequence) + " of group '" + name_.name + "'";
+}
+
+std::vector<Rank> GroupWire::ranks_of(int member) const {
+  std::vector<Rank> ranks;
+  for (int r = spread_.first(member); r < spread_.first(member + 1); ++r) ranks.push_back(Rank{r});
+  return ranks;
+}
+
+std::string GroupWire::named(int member) const {
+  const GroupMember& one = members_[static_cast<std::size_t>(member)];
+  std::string text = to_string(ranks_of(member));
+  if (one.pid != 0) text += " (pid " + std::to_string(one.pid) + ")";
+  return text;
+}
+
+void GroupWire::start(GroupHooks hooks) {
+  at_home([hooks = std::move(hooks)](GroupWire& wire) mutable {
+    if (wire.closed_) return;
+    wire.hooks_ = std::move(hooks);
+    wire.mesh_->set_sink(
+        wire.route(),
+        [kept = wire.self_ref()](std::uint32_t from, net::Frame frame) -> Future<void> {
+          const Status heard = kept->hear(from, std::move(frame));
+          if (heard) return {};
+          return heard.error();
+        });
+    for (int member = 0; member < wire.spread_.processes(); ++member) wire.watch(member);
+  });
+}
+
+void GroupWire::watch(int member) {
+  const std::uint32_t process = members_[static_cast<std::size_t>(member)].process;
+  if (process == mesh_->rank()) return;
+  mesh_->peer_lost(process)
+      .then(home(),
+            [alive = alive_, member](const Result<net::PeerLoss>& loss) {
+              if (alive->wire == nullptr) return;
+              const Ref<GroupWire> kept = alive->wire->self_ref();
+              kept->fail_member(member, loss ? loss->error() : loss.error());
+            })
+      .ignore();
+}
+
+Future<void> GroupWire::run(WireCall call) {
+  Promise<void> done;
+  Future<void> future = done.future();
+  at_home([call = std::move(call), done = std::move(done)](GroupWire& wire) mutable {
+    wire.enter(std::move(call), std::move(done));
+  });
+  return future;
+}
+
+void GroupWire::enter(WireCall call, Promise<void> done) {
+  if (failed_) return done.set(std::unexpected(*failed_));
+  if (const auto ended = ended_.find(call.sequence); ended != ended_.end())
+    return done.set(std::unexpected(ended->second));
+  if (call.sequence < next_) {
+    // It had ended here before its ranks were ready: the group's actor knows.
+    return done.set(fail(ErrorCode::kAborted, where(call.sequence) + " is over"));
+  }
+  Call entry;
+  entry.print = fingerprint(call.call);
+  entry.call = std::move(call.call);
+  entry.runs = std::move(call.runs);
+  entry.done = std::move(done);
+  calls_.emplace(call.sequence, std::move(entry));
+  drive();
+}
+
+// Runs the call whose turn it is as far as it goes, then the next ones.
+void GroupWire::drive() {
+  for (auto found = calls_.find(next_); found != calls_.end(); found = calls_.find(next_)) {
+    if (!advance(found->second)) {
+      set_probe();
+      return;
+    }
+    finish(next_, Status());
+  }
+}
+
+bool GroupWire::advance(Call& call) {
+  for (; call.at < call.runs.size(); ++call.at) {
+    ScheduleRun& run = call.runs[call.at];
+    for (auto next = run.advance(); next != ScheduleRun::Next::kDone; next = run.advance()) {
+      const bool goes_on =
+          next == ScheduleRun::Next::kSend ? send_data(call, run) : receive_data(call, run);
+      if (!goes_on) return false;
+    }
+  }
+  return true;
+}
+
+bool GroupWire::send_data(Call& call, ScheduleRun& run) {
+  const int to = run.peer();
+  Peer& peer = peers_[static_cast<std::size_t>(to)];
+  waits_for_ = to;
+  if (peer.sent - peer.acked >= kWindow) return false;  // GW-3
+  ++peer.sent;
+  ++steps_;
+  post_frame(to, GroupSays::kData, next_, call.print, run.message());
+  return true;
+}
+
+bool GroupWire::receive_data(Call& call, ScheduleRun& run) {
+  const int from = run.peer();
+  Peer& peer = peers_[static_cast<std::size_t>(from)];
+  waits_for_ = from;
+  while (!peer.came.empty() && peer.came.front().header.sequence < next_) take_first(from);
+  if (peer.came.empty()) {
+    if (!peer.left) return false;
+    // Not at once: this runs inside of what walks the calls.
+    const Error closed(ErrorCode::kCancelled, where(next_) + ": " + named(from) +
+                                                  " has closed the group, and is needed for it");
+    at_home([sequence = next_, closed](GroupWire& wire) { wire.end_call(sequence, closed, true); });
+    return false;
+  }
+  const net::Frame& frame = peer.came.front();
+  if (frame.header.sequence > next_ || frame.header.words[0] != call.print) {  // GW-2
+    // Another call of it, or one that sent nothing to this process.
+    if (!std::exchange(call.differs, true)) say_call(from, next_, call.print, call.call);
+    return false;
+  }
+  const Status taken = run.take(frame.payload);
+  if (!taken) {
+    const Error error = taken.error().with_context(where(next_) + ": from " + named(from));
+    at_home([sequence = next_, error](GroupWire& wire) { wire.end_call(sequence, error, true); });
+    call.differs = true;
+    return false;
+  }
+  ++steps_;
+  take_first(from);
+  return true;
+}
+
+void GroupWire::take_first(int member) {
+  Peer& peer = peers_[static_cast<std::size_t>(member)];
+  peer.came.pop_front();
+  ++peer.taken;
+  if (peer.taken - peer.told >= kWindow / 2) post_frame(member, GroupSays::kCredit, 0, 0);
+}
+
+// After a call that has ended in an error: what others had sent for it.
+void GroupWire::drop_stale() {
+  for (int member = 0; member < spread_.processes(); ++member) {
+    Peer& peer = peers_[static_cast<std::size_t>(member)];
+    while (!peer.came.empty() && peer.came.front().header.sequence < next_) take_first(member);
+  }
+}
+
+void GroupWire::finish(std::uint64_t sequence, const Status& status) {
+  auto node = calls_.extract(sequence);
+  Past past{sequence, 0, std::nullopt, std::nullopt};
+  if (!node.empty()) {
+    past.print = node.mapped().print;
+    past.call = std::move(node.mapped().call);
+  }
+  if (!status) past.error = status.error();
+  remember(std::move(past));
+  if (sequence == next_) {
+    ++next_;
+    skip_ended();
+    if (!status) drop_stale();
+  } else if (!status) {
+    ended_.emplace(sequence, status.error());
+  }
+  if (auto expiry = expiries_.extract(sequence); !expiry.empty() && expiry.mapped().timer)
+    mesh_->timers().cancel(*expiry.mapped().timer);
+  if (!node.empty()) node.mapped().done.set(status);
+}
+
+void GroupWire::remember(Past past) {
+  past_.push_back(std::move(past));
+  if (past_.size() > kRemembered) past_.pop_front();
+}
+
+void GroupWire::skip_ended() {
+  while (ended_.erase(next_) > 0) ++next_;
+}
+
+std::optional<int> GroupWire::member_of(const net::Frame& frame, std::uint32_t process) const {
+  const std::uint64_t from = frame.header.words[1];
+  if (from >= members_.size() || members_[from].process != process) return std::nullopt;
+  return static_cast<int>(from);
+}
+
+Status GroupWire::hear(std::uint32_t process, net::Frame frame) {
+  const auto from = member_of(frame, process);
+  if (!from || frame.header.flags >= kGroupSayings)
+    return fail(ErrorCode::kInvalidArgument,
+                "a frame of group '" + name_.name + "' that no member of it has sent");
+  Peer& peer = peers_[static_cast<std::size_t>(*from)];
+  peer.met = true;
+  const auto says = static_cast<GroupSays>(frame.header.flags);
+  peer.left = peer.left || says == GroupSays::kClosed;
+  if (closed_) {
+    say_closed(*from);
+    let_go();
+  }
+  if (failed_) return {};
+  if (says > GroupSays::kClosed) return hear_news(*from, says, frame);
+  const std::uint64_t consumed = frame.header.words[2];
+  if (consumed > peer.sent) {
+    return fail(ErrorCode::kInvalidArgument,
+                "group '" + name_.name + "': " + named(*from) + " has taken more than was sent");
+  }
+  const bool more_room = consumed > peer.acked;
+  peer.acked = std::max(peer.acked, consumed);
+  if (says == GroupSays::kData) return hear_data(*from, std::move(frame));
+  if (more_room || peer.left) drive();
+  return {};
+}
+
+Status GroupWire::hear_data(int from, net::Frame frame) {
+  Peer& peer = peers_[static_cast<std::size_t>(from)];
+  if (peer.came.size() >= kWindow) {
+    return fail(ErrorCode::kResourceExhausted,
+                "group '" + name_.name + "': " + named(from) + " sends more than it may");
+  }
+  peer.called = std::max(peer.called, frame.header.sequence + 1);
+  peer.came.push_back(std::move(frame));
+  if (peer.came.back().header.sequence < next_ && peer.came.size() == 1) take_first(from);
+  drive();
+  return {};
+}
+
+void GroupWire::post_frame(int to, GroupSays says, std::uint64_t sequence, std::uint64_t word,
+                           net::Bytes payload) {
+  Peer& peer = peers_[static_cast<std::size_t>(to)];
+  peer.met = true;
+  net::Frame frame;
+  frame.header.kind = kGroupFrame;
+  frame.header.flags = static_cast<std::uint8_t>(says);
+  frame.header.channel = group_channel(name_.name, name_.number, to);
+  frame.header.sequence = sequence;
+  frame.header.words = {word, static_cast<std::uint64_t>(self_), 0, 0};
+  if (says <= GroupSays::kClosed) {
+    frame.header.words[2] = peer.taken;
+    peer.told = peer.taken;
+  }
+  frame.payload = std::move(payload);
+  note_sent(to, mesh_->send(members_[static_cast<std::size_t>(to)].process, std::move(frame)));
+}
+
+void GroupWire::note_sent(int to, const Future<void>& sent) {
+  if (sent.ready() && sent.result()) return;
+  sent.then(home(),
+            [alive = alive_, to](const Result<void>& result) {
+              if (result || alive->wire == nullptr) return;
+              const Ref<GroupWire> kept = alive->wire->self_ref();
+              kept->fail_member(to, result.error());
+            })
+      .ignore();
+}
+
+Future<Ref<GroupWire>> GroupWire::meet(Ref<net::Mesh> mesh, GroupName name, int ranks,
+                                       CallOptions call) {
+  MILLRACE_CHECK(ranks > 0, "each process of a group has a rank");
+  std::vector<GroupMember> processes(mesh->size());
+  for (std::uint32_t p = 0; p < mesh->size(); ++p) processes[p].process = p;
+  const int self = static_cast<int>(mesh->rank());
+  const Ref<GroupWire> meeting =
+      make(mesh, {name.name + " (its meeting)", name.number}, std::move(processes), self);
+  meeting->start({});
+  const CollectiveCall split = split_call();
+  const std::int64_t numbers[] = {ranks, mesh->pid()};
+  auto inputs = std::make_shared<std::vector<devices::HostArray>>();
+  inputs->push_back(array_of(split, numbers));
+  Parcels parcels = make_parcels(split, meeting->spread(), self, *inputs).value();
+  const devices::HostArray all = parcels.outcomes[0].whole;
+  std::optional<TimerQueue::Id> timer;
+  if (call.deadline != kNoDeadline) {
+    timer = mesh->timers().schedule(call.deadline, [meeting] {
+      meeting->expire(0, meeting->where(0) + " was not complete in time: ");
+    });
+  }
+  const Future<void> met = meeting->run({0, split, std::move(parcels.runs)});
+  auto made =
+      met.then(inline_executor(),
+               [mesh, name, meeting, split, all, timer, self,
+                inputs](const Status& status) -> Result<Ref<GroupWire>> {
+                 if (timer) mesh->timers().cancel(*timer);
+                 meeting->close().ignore();
+                 if (!status) return std::unexpected(status.error());
+                 const Numbers numbers = numbers_of(split, all.bytes());
+                 std::vector<GroupMember> members(mesh->size());
+                 std::int64_t ranks_in_all = 0;
+                 for (std::uint32_t p = 0; p < mesh->size(); ++p) {
+                   const std::int64_t count = (*numbers)[std::size_t{2} * p];
+                   if (count < 1 || (ranks_in_all += count) > (1 << 20)) {
+                     return fail(ErrorCode::kInvalidArgument,
+                                 "process " + std::to_string(p) + " brings " +
+                                     std::to_string(count) + " ranks to group '" + name.name + "'");
+                   }
+                   members[p] = {p, static_cast<std::int32_t>((*numbers)[std::size_t{2} * p + 1]),
+                                 static_cast<int>(count)};
+                 }
+                 return make(mesh, name, std::move(members), self);
+               });
+  return with_stop(made, call.stop);
+}
+
+}  // namespace millrace::collectives

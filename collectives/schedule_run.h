@@ -1,0 +1,62 @@
+// ScheduleRun: a schedule at work on the arrays of one process, a step at a time. Pure: what it has
+// to send is taken out, what has come is put in. Read next: schedule.h; group_wire.h, which runs
+// them.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "millrace/collectives/reduce.h"
+#include "millrace/collectives/schedule.h"
+#include "millrace/core/base/pool.h"
+#include "millrace/core/net/frame.h"
+
+namespace millrace::collectives {
+
+// What a schedule's slices lie in. The arrays outlive the run.
+struct ScheduleArrays {
+  PooledVector<std::span<const std::byte>> inputs;  // by the ranks of the process
+  PooledVector<std::span<std::byte>> outputs;       // as make_schedule() lists them
+};
+
+// How a schedule folds.
+struct Folding {
+  ReduceOp op = ReduceOp::kSum;
+  devices::DType dtype = devices::DType::kU8;
+  std::size_t ranks = 1;  // of the group, by which a mean divides
+};
+
+// Thread-safety: confined.
+class ScheduleRun {
+ public:
+  enum class Next : std::uint8_t {
+    kSend,     // message() is what goes to peer()
+    kReceive,  // take() what comes from peer()
+    kDone,
+  };
+
+  // Slices that lie outside the arrays are CHECKed: both are made from one call.
+  ScheduleRun(Schedule schedule, ScheduleArrays arrays, const Folding& folding);
+
+  // Folds and copies up to the next step that needs another process.
+  Next advance();
+  int peer() const { return step().peer; }
+  // Of a kSend, which is done then.
+  net::Bytes message();
+  // For a kReceive, which is done then. kInvalidArgument: a message of another length.
+  Status take(std::span<const std::byte> message);
+
+ private:
+  const Step& step() const { return schedule_.steps[next_]; }
+  std::span<const std::byte> readable(const Slice& slice) const;
+  std::span<std::byte> writable(const Slice& slice);
+  void fold(const Step& step);
+
+  Schedule schedule_;
+  ScheduleArrays arrays_;
+  Folding folding_;
+  net::Bytes scratch_;
+  std::size_t next_ = 0;  // step
+};
+
+}  // namespace millrace::collectives
