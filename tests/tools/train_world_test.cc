@@ -155,7 +155,7 @@ Plan in_one(Plan plan) {
   return plan;
 }
 
-// Of a seed: up to six devices in two or three parts.
+// The seed draws up to six devices in two or three parts.
 std::vector<int> draw_parts(Simulation& sim) {
   std::vector<int> parts(2 + sim.below(2));
   for (int& devices : parts) devices = 1 + static_cast<int>(sim.below(2));

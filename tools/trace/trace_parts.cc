@@ -32,7 +32,7 @@ std::unexpected<Error> file_error(const std::string& what, int error) {
 }
 
 // Waits for it: others have it for as long as they join parts.
-Status lock(const Descriptor& file, const std::string& path) {
+Status lock_file(const Descriptor& file, const std::string& path) {
   while (::flock(file.get(), LOCK_EX) != 0) {
     if (errno != EINTR) return file_error("locking the trace " + path, errno);
   }
@@ -151,7 +151,8 @@ Result<Descriptor> open_part(const std::string& path) {
   for (;;) {
     Descriptor part(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
     if (!part) return file_error("cannot write the trace to " + path, errno);
-    if (const Status locked = lock(part, path); !locked) return std::unexpected(locked.error());
+    if (const Status locked = lock_file(part, path); !locked)
+      return std::unexpected(locked.error());
     struct stat status{};
     if (::fstat(part.get(), &status) != 0) return file_error("looking at " + path, errno);
     // Else another rank has found it before it was locked, and has removed it with the others.
@@ -160,7 +161,7 @@ Result<Descriptor> open_part(const std::string& path) {
 }
 
 Status join_parts(const std::string& file, const std::string& job, const Descriptor& file_lock) {
-  MILLRACE_TRY_STATUS(lock(file_lock, file));
+  MILLRACE_TRY_STATUS(lock_file(file_lock, file));
   MILLRACE_TRY(std::vector<Part> parts, find_parts(file, job));
   MILLRACE_TRY(const bool all_ended, lock_all(parts));
   if (!all_ended || parts.empty()) return {};

@@ -1,6 +1,6 @@
 // What all ranks of a training have in common before its first step: what it is of, and the
 // checkpoint that it resumes. Where ranks are elsewhere, the training that has rank 0 opens the
-// folder and tells the others what it has found; its arrays come to them by the first broadcast.
+// folder and sends the others what it has found; its arrays come to them by the first broadcast.
 #include <utility>
 
 #include "millrace/core/net/wire_bytes.h"

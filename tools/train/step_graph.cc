@@ -35,7 +35,7 @@ struct Recorded {
   std::vector<int> update_donates;  // positions in update's inputs
 
   const Device& device(std::size_t d) const { return options.ranks[d].device(); }
-  // Of device d in the group.
+  // The rank of device d in the group.
   std::size_t rank(std::size_t d) const { return collectives::at(options.ranks[d].rank()); }
   std::size_t group_size() const { return static_cast<std::size_t>(options.ranks[0].size()); }
   bool spans() const { return group_size() > options.ranks.size(); }
