@@ -77,7 +77,9 @@ TEST(TracePartsTest, PartsOneAfterTheOtherAreOneTimelineWithTheLanesOfAll) {
     const std::string& name = timeline->names[slice.name];
     const std::string& lane = timeline->lanes[slice.lane];
     EXPECT_EQ(lane.ends_with("device 0"), name != "batch") << lane << " " << name;
-    if (name != "batch") EXPECT_EQ(name.back(), lane[5]) << "names of a rank are its own";
+    if (name != "batch") {
+      EXPECT_EQ(name.back(), lane[5]) << "names of a rank are its own";
+    }
   }
 }
 
