@@ -90,12 +90,15 @@ std::string CollectiveCall::to_string() const {
     if (text.back() != '(') text += ", ";
     text += word;
   };
-  if (reduces()) add(std::string(millrace::collectives::to_string(op)));
+  // The bits of a number are booleans (numbers.h).
+  const bool bits = kind == Kind::kAgree && shapes[0].dtype() == devices::DType::kI1;
+  if (reduces()) add(bits ? "and" : std::string(millrace::collectives::to_string(op)));
   if (has_root()) add("root " + std::to_string(index(root)));
   for (std::size_t i = 0; i < pairs.size() && i < kListed; ++i)
     add(std::to_string(index(pairs[i].source)) + "->" + std::to_string(index(pairs[i].target)));
   if (pairs.size() > kListed) add("... " + std::to_string(pairs.size()) + " pairs");
-  for (std::size_t i = 0; i < shapes.size() && i < kListed; ++i) add(shapes[i].to_string());
+  for (std::size_t i = 0; i < shapes.size() && i < kListed && !is_about_numbers(); ++i)
+    add(shapes[i].to_string());
   if (shapes.size() > kListed) add("... " + std::to_string(shapes.size()) + " arrays");
   if (algorithm) add("by " + std::string(millrace::collectives::to_string(*algorithm)));
   if (std::max(shapes.size(), pairs.size()) > kListed) {

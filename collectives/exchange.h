@@ -30,11 +30,11 @@ Future<PooledVector<devices::Buffers>> run_exchange(const Environment& environme
                                                     const CollectiveCall& call,
                                                     std::span<const devices::Device> devices,
                                                     PooledVector<devices::Buffers> inputs,
-                                                    const FarRanks& far);
+                                                    const FarRanks& far = {});
 
 // The same for numbers (numbers.h): inputs are those of the ranks of this process; all of them get
 // the result.
 Future<Numbers> run_exchange(const CollectiveCall& call, std::span<const devices::HostArray> inputs,
-                             const FarRanks& far);
+                             const FarRanks& far = {});
 
 }  // namespace millrace::collectives

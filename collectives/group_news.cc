@@ -1,5 +1,7 @@
 // The news of a group between processes: ends, differences, deadlines, failures, rendezvous.
 #include <algorithm>
+#include <memory>
+#include <set>
 #include <utility>
 
 #include "millrace/collectives/group_wire.h"
@@ -247,9 +249,8 @@ void GroupWire::fail_rank(Rank rank, const Error& error) {
 
 // GW-5
 void GroupWire::fail_member(int member, const Error& error) {
+  if (failed_ || closed_) return;
   peers_[static_cast<std::size_t>(member)].left = true;
-  if (closed_) return let_go();
-  if (failed_) return;
   fail_all(error);
   if (!hooks_.failed) return;
   for (const Rank rank : ranks_of(member)) hooks_.failed(rank, error);
@@ -345,41 +346,83 @@ Status GroupWire::hear_piece(int from, const net::Frame& frame) {
   return {};
 }
 
+// What takes the frames of a closed group, since a frame without a sink would wait for one: its
+// senders hear that it is closed. It stays until all of them have closed it, too.
+struct GroupWire::Tombstone {
+  Ref<net::Mesh> mesh;
+  GroupName name;
+  net::Route route;
+  int self = 0;
+  std::uint64_t next = 0;
+  std::set<std::uint64_t> open = {};  // members that have not closed
+  std::set<std::uint64_t> told = {};
+
+  void hear(std::uint32_t process, const net::Frame& frame) {
+    const std::uint64_t from = frame.header.words[1];
+    if (frame.header.flags == std::to_underlying(GroupSays::kClosed)) {
+      if (open.erase(from) > 0 && open.empty()) mesh->erase_sink(route).ignore();
+      return;
+    }
+    if (!open.contains(from) || !told.insert(from).second) return;
+    net::Frame closed;
+    closed.header.kind = kGroupFrame;
+    closed.header.flags = std::to_underlying(GroupSays::kClosed);
+    closed.header.channel = group_channel(name.name, name.number, static_cast<int>(from));
+    closed.header.sequence = next;
+    closed.header.words = {0, static_cast<std::uint64_t>(self), 0, 0};
+    mesh->send(process, std::move(closed)).ignore();
+  }
+};
+
 // GW-6
 Future<void> GroupWire::close() {
   Promise<void> gone;
   Future<void> future = gone.future();
   at_home([gone = std::move(gone)](GroupWire& wire) mutable {
-    if (!std::exchange(wire.closed_, true)) {
-      if (!wire.failed_)
-        wire.failed_ = Error(ErrorCode::kCancelled, "group '" + wire.name_.name + "' was closed");
-      wire.end_here();
-      wire.hooks_ = {};
-      for (int member = 0; member < wire.spread_.processes(); ++member) {
-        if (wire.peers_[static_cast<std::size_t>(member)].met) wire.say_closed(member);
-      }
-      wire.let_go();
-    }
+    if (!std::exchange(wire.closed_, true)) wire.end_open();
     gone.set_value();
   });
   return future;
 }
 
-void GroupWire::say_closed(int to) {
-  Peer& peer = peers_[static_cast<std::size_t>(to)];
-  if (to != self_ && !peer.left && !std::exchange(peer.knows_closed, true))
-    post_frame(to, GroupSays::kClosed, 0, 0);
+void GroupWire::end_open() {
+  const auto grave = std::make_shared<Tombstone>(Tombstone{mesh_, name_, route(), self_, next_});
+  for (int member = 0; member < spread_.processes(); ++member) {
+    const Peer& peer = peers_[static_cast<std::size_t>(member)];
+    if (member == self_ || peer.left) continue;
+    grave->open.insert(static_cast<std::uint64_t>(member));
+    if (!peer.met) continue;
+    grave->told.insert(static_cast<std::uint64_t>(member));
+    post_frame(member, GroupSays::kClosed, next_, 0);
+  }
+  if (!failed_) failed_ = Error(ErrorCode::kCancelled, "group '" + name_.name + "' was closed");
+  end_here();
+  hooks_ = {};
+  alive_->wire = nullptr;
+  if (grave->open.empty()) {
+    mesh_->erase_sink(route()).ignore();
+    return;
+  }
+  mesh_->set_sink(route(), [grave](std::uint32_t process, const net::Frame& frame) -> Future<void> {
+    grave->hear(process, frame);
+    return {};
+  });
 }
 
-// A frame that has no sink waits for one in the mesh. So the sink of a closed group stays for as
-// long as a member that is still open may send something.
-void GroupWire::let_go() {
-  const bool wanted = std::ranges::any_of(peers_, [this](const Peer& peer) {
-    return &peer != &peers_[static_cast<std::size_t>(self_)] && peer.met && !peer.left;
-  });
-  if (wanted || alive_->wire == nullptr) return;
-  alive_->wire = nullptr;
-  mesh_->erase_sink(route()).ignore();
+// It has run all calls below next, and runs no other.
+void GroupWire::hear_closed(int from, std::uint64_t next) {
+  if (next >= left_from_) return;
+  left_from_ = next;
+  left_ = from;
+  std::vector<std::uint64_t> ends;
+  for (auto call = calls_.lower_bound(next); call != calls_.end(); ++call)
+    ends.push_back(call->first);
+  for (const std::uint64_t sequence : ends) end_call(sequence, left_error(sequence), false);
+}
+
+Error GroupWire::left_error(std::uint64_t sequence) const {
+  return Error(ErrorCode::kCancelled,
+               where(sequence) + ": " + named(left_) + " has closed the group");
 }
 
 }  // namespace millrace::collectives

@@ -101,6 +101,7 @@ void GroupWire::enter(WireCall call, Promise<void> done) {
   if (failed_) return done.set(std::unexpected(*failed_));
   if (const auto ended = ended_.find(call.sequence); ended != ended_.end())
     return done.set(std::unexpected(ended->second));
+  if (call.sequence >= left_from_) return done.set(std::unexpected(left_error(call.sequence)));
   if (call.sequence < next_) {
     // It had ended here before its ranks were ready: the group's actor knows.
     return done.set(fail(ErrorCode::kAborted, where(call.sequence) + " is over"));
@@ -153,14 +154,7 @@ bool GroupWire::receive_data(Call& call, ScheduleRun& run) {
   Peer& peer = peers_[static_cast<std::size_t>(from)];
   waits_for_ = from;
   while (!peer.came.empty() && peer.came.front().header.sequence < next_) take_first(from);
-  if (peer.came.empty()) {
-    if (!peer.left) return false;
-    // Not at once: this runs inside of what walks the calls.
-    const Error closed(ErrorCode::kCancelled, where(next_) + ": " + named(from) +
-                                                  " has closed the group, and is needed for it");
-    at_home([sequence = next_, closed](GroupWire& wire) { wire.end_call(sequence, closed, true); });
-    return false;
-  }
+  if (peer.came.empty()) return false;
   const net::Frame& frame = peer.came.front();
   if (frame.header.sequence > next_ || frame.header.words[0] != call.print) {  // GW-2
     // Another call of it, or one that sent nothing to this process.
@@ -239,10 +233,6 @@ Status GroupWire::hear(std::uint32_t process, net::Frame frame) {
   peer.met = true;
   const auto says = static_cast<GroupSays>(frame.header.flags);
   peer.left = peer.left || says == GroupSays::kClosed;
-  if (closed_) {
-    say_closed(*from);
-    let_go();
-  }
   if (failed_) return {};
   if (says > GroupSays::kClosed) return hear_news(*from, says, frame);
   const std::uint64_t consumed = frame.header.words[2];
@@ -253,7 +243,8 @@ Status GroupWire::hear(std::uint32_t process, net::Frame frame) {
   const bool more_room = consumed > peer.acked;
   peer.acked = std::max(peer.acked, consumed);
   if (says == GroupSays::kData) return hear_data(*from, std::move(frame));
-  if (more_room || peer.left) drive();
+  if (says == GroupSays::kClosed) hear_closed(*from, frame.header.sequence);
+  if (more_room) drive();
   return {};
 }
 

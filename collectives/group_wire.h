@@ -130,7 +130,6 @@ class GroupWire final : public RefCounted {
     std::uint64_t called = 0;           // numbers below: it has shown that it has called them
     bool met = false;                   // a frame went to it, or came
     bool left = false;                  // it has closed, or is gone
-    bool knows_closed = false;          // that this one has
     net::Bytes message = {};            // pieces of one that is coming
     PooledDeque<net::Frame> line = {};  // pieces that are to go, one after the other
     bool sending = false;
@@ -143,6 +142,7 @@ class GroupWire final : public RefCounted {
     std::string how_far;
     std::optional<TimerQueue::Id> timer = {};
   };
+  struct Tombstone;
   // Kept by continuations of the mesh that may outlive the group.
   struct Alive {
     GroupWire* wire = nullptr;
@@ -198,8 +198,9 @@ class GroupWire final : public RefCounted {
   void fail_all(const Error& error);
   void send_line(int to);
   void end_here();
-  void say_closed(int to);
-  void let_go();
+  void hear_closed(int from, std::uint64_t next);
+  Error left_error(std::uint64_t sequence) const;
+  void end_open();
 
   const Ref<net::Mesh> mesh_;
   const GroupName name_;
@@ -221,6 +222,8 @@ class GroupWire final : public RefCounted {
   int waits_for_ = -1;  // member whose message the call under way needs
   std::optional<TimerQueue::Id> probe_timer_;
   std::optional<Error> failed_;
+  std::uint64_t left_from_ = ~std::uint64_t{0};  // numbers from here on: a member has closed before
+  int left_ = -1;                                // this one
   bool closed_ = false;
   std::shared_ptr<Alive> alive_ = std::make_shared<Alive>();
 };

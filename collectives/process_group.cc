@@ -161,8 +161,10 @@ Result<std::vector<ProcessGroup>> ProcessGroup::make(actors::ActorSystem& system
   std::shared_ptr<Core> core(new Core(system, trace, devices.size(), wire));
   core->name = name;
   core->devices.assign(devices.begin(), devices.end());
+  // A process may have several members of a group.
+  const std::string label = wire ? name + " from rank " + std::to_string(core->first) : name;
   MILLRACE_TRY(core->group,
-               system.spawn<GroupActor>("group " + name, {}, name, core->devices, trace,
+               system.spawn<GroupActor>("group " + label, {}, name, core->devices, trace,
                                         std::shared_ptr<const void>(core), wire));
   const auto peers = std::make_shared<RendezvousPeers>();
   peers->first = core->first;

@@ -6,6 +6,8 @@
 
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "millrace/actors/system.h"
 #include "millrace/core/async/call_options.h"
@@ -19,6 +21,9 @@
 
 namespace millrace {
 
+namespace collectives {
+class ProcessGroup;  // collectives/process_group.h
+}
 namespace net {
 class Job;   // core/net/job.h
 class Mesh;  // core/net/mesh.h
@@ -91,6 +96,11 @@ class Runtime {
   // The links to the job's other ranks, which the first call starts (JobThread::mesh). nullptr:
   // there is no job. It is there until close().
   net::Mesh* mesh() const;
+  // A group of the devices of all processes of the job, in the order of the processes: the members
+  // of this one's. Without a job: of devices(). All processes of the job call it, with the same
+  // names in the same order (collectives/process_group.h); the errors of ProcessGroup::meet().
+  Future<std::vector<collectives::ProcessGroup>> make_group(const std::string& name,
+                                                            CallOptions call = {}) const;
   actors::ActorSystem& actors() const;
   TraceRecorder* trace() const;          // nullptr unless RuntimeOptions::trace or trace_file
   trace::TraceFile* trace_file() const;  // nullptr unless RuntimeOptions::trace_file

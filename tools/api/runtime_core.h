@@ -2,6 +2,7 @@
 // runtime_metrics.cc its numbers, runtime_close.cc ends it: all of it, or in tests what is there.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -97,6 +98,11 @@ struct Runtime::Core {
   std::string device_kind;
   std::vector<devices::Device> devices;
   Scope compilations{"the runtime"};  // and other calls on the threads for what may block
+
+  // How many groups of a name were made in an epoch of the mesh.
+  Mutex group_mutex;
+  std::map<std::pair<std::uint32_t, std::string>, std::uint64_t> group_numbers
+      MILLRACE_GUARDED_BY(group_mutex);
 
   struct Memory {
     std::optional<devices::MemoryStats> last;

@@ -1,0 +1,372 @@
+// Groups that span processes: results to the bit of one process, differences, absentees, losses.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "millrace/collectives/split.h"
+#include "tests/collectives/sim_processes.h"
+#include "tests/collectives/sim_ranks.h"
+
+namespace millrace::collectives {
+namespace {
+
+using devices::Buffer;
+using devices::Buffers;
+using devices::DType;
+using devices::Shape;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::for_each_seed;
+using testing::SimProcesses;
+using testing::SimRanks;
+using testing::Simulation;
+
+using Values = std::vector<float>;
+using Call = std::function<Future<Buffers>(const ProcessGroup&, const Buffers&)>;
+
+std::vector<int> draw_counts(Simulation& sim, int most_processes) {
+  std::vector<int> counts(2 + sim.below(static_cast<std::uint64_t>(most_processes) - 1));
+  for (int& count : counts) count = 1 + static_cast<int>(sim.below(3));
+  return counts;
+}
+
+int total(const std::vector<int>& counts) {
+  return std::accumulate(counts.begin(), counts.end(), 0);
+}
+
+// Values that f32 rounds when it adds them.
+Values draw(Simulation& sim, std::size_t count) {
+  Values values(count);
+  for (float& value : values) value = (static_cast<float>(sim.below(2000)) - 1000.0F) / 7.0F;
+  return values;
+}
+
+struct NamedCall {
+  const char* name;
+  Call call;
+};
+
+// Each has arrays whose first dimension is a multiple of the number of ranks.
+std::vector<NamedCall> all_calls(int size, int root) {
+  std::vector<RankPair> ring;
+  for (int r = 0; r + 1 < size; ++r) ring.push_back({Rank{r}, Rank{(r + 1) % size}});
+  return {
+      {"all_reduce sum",
+       [=](const auto& g, const auto& b) { return g.all_reduce(b, ReduceOp::kSum); }},
+      {"all_reduce mean",
+       [=](const auto& g, const auto& b) { return g.all_reduce(b, ReduceOp::kMean); }},
+      {"all_gather", [=](const auto& g, const auto& b) { return g.all_gather(b); }},
+      {"broadcast", [=](const auto& g, const auto& b) { return g.broadcast(b, Rank{root}); }},
+      {"reduce_scatter",
+       [](const auto& g, const auto& b) { return g.reduce_scatter(b, ReduceOp::kSum); }},
+      {"all_to_all", [](const auto& g, const auto& b) { return g.all_to_all(b); }},
+      {"permute", [=](const auto& g, const auto& b) { return g.collective_permute(b, ring); }},
+      {"gather", [=](const auto& g, const auto& b) { return g.gather(b, Rank{root}); }},
+      {"scatter", [=](const auto& g, const auto& b) { return g.scatter(b, Rank{root}); }},
+  };
+}
+
+TEST(ProcessSpanningTest, EveryCallGivesTheBitsOfOneProcess) {
+  for_each_seed(60, [](Simulation& sim) {
+    const std::vector<int> counts = draw_counts(sim, 5);
+    SimProcesses far(sim, counts, {.stalls = 0.001, .most_room = 1 + sim.below(100000)});
+    SimRanks near(sim, total(counts));
+    const auto size = far.size();
+    const std::size_t first = size * (1 + sim.below(50)), second = size * (1 + sim.below(3));
+    const int root = static_cast<int>(sim.below(size));
+    for (const NamedCall& call : all_calls(static_cast<int>(size), root)) {
+      SCOPED_TRACE(call.name);
+      std::vector<Future<Buffers>> out, expected;
+      for (std::size_t r = 0; r < size; ++r) {
+        const Values a = draw(sim, first), b = draw(sim, second);
+        out.push_back(call.call(far.member(r), {far.put(r, a), far.put(r, b)}));
+        const int rank = static_cast<int>(r);
+        expected.push_back(call.call(near.members[r], {near.put(rank, a), near.put(rank, b)}));
+      }
+      for (std::size_t r = 0; r < size; ++r) {
+        const auto got = sim.run(out[r]);
+        ASSERT_TRUE(got) << got.error().to_string();
+        const Buffers wanted = sim.run(expected[r]).value();
+        ASSERT_EQ(got->size(), wanted.size());
+        for (std::size_t i = 0; i < wanted.size(); ++i) {
+          ASSERT_EQ((*got)[i].shape(), wanted[i].shape());
+          ASSERT_EQ(far.get(r, (*got)[i]), near.get(static_cast<int>(r), wanted[i]))
+              << "rank " << r;
+        }
+      }
+    }
+    sim.finish();
+  });
+}
+
+TEST(ProcessSpanningTest, EveryAlgorithmGivesAllRanksTheSameBits) {
+  for_each_seed(30, [](Simulation& sim) {
+    SimProcesses far(sim, draw_counts(sim, 6));
+    for (const Algorithm algorithm : kAlgorithms) {
+      CollectiveOptions options;
+      options.algorithm = algorithm;
+      std::vector<Future<Buffers>> out;
+      const std::size_t count = 1 + sim.below(5000);
+      double sum = 0;
+      for (std::size_t r = 0; r < far.size(); ++r) {
+        const Values values = draw(sim, count);
+        sum += values[0];
+        out.push_back(far.member(r).all_reduce({far.put(r, values)}, ReduceOp::kSum, options));
+      }
+      const Values one = far.get(0, sim.run(out[0]).value()[0]);
+      EXPECT_NEAR(one[0], sum, 0.01);
+      for (std::size_t r = 1; r < far.size(); ++r)
+        ASSERT_EQ(far.get(r, sim.run(out[r]).value()[0]), one) << to_string(algorithm);
+    }
+    sim.finish();
+  });
+}
+
+TEST(ProcessSpanningTest, RanksAgreeOnNumbers) {
+  for_each_seed(20, [](Simulation& sim) {
+    SimProcesses far(sim, draw_counts(sim, 12));
+    std::vector<std::int64_t> values;
+    for (std::size_t r = 0; r < far.size(); ++r)
+      values.push_back(static_cast<std::int64_t>(sim.random()()));
+    for (const AgreeOp op : {AgreeOp::kMin, AgreeOp::kMax, AgreeOp::kAnd, AgreeOp::kSum}) {
+      std::int64_t expected = values[0];
+      std::vector<Future<std::int64_t>> out;
+      for (std::size_t r = 0; r < far.size(); ++r) {
+        const std::int64_t v = values[r];
+        if (r > 0) {
+          expected = op == AgreeOp::kMin   ? std::min(expected, v)
+                     : op == AgreeOp::kMax ? std::max(expected, v)
+                     : op == AgreeOp::kAnd
+                         ? expected & v
+                         : static_cast<std::int64_t>(static_cast<std::uint64_t>(expected) +
+                                                     static_cast<std::uint64_t>(v));
+        }
+        out.push_back(far.member(r).agree(op, v));
+      }
+      for (const auto& one : out) EXPECT_EQ(sim.run(one).value(), expected) << to_string(op);
+    }
+    sim.finish();
+  });
+}
+
+// The calls of the ranks, in place of one that all make; what each of them gets.
+std::vector<Error> errors_of(Simulation& sim, const std::vector<Future<Buffers>>& calls) {
+  std::vector<Error> errors;
+  for (const auto& call : calls) {
+    const auto result = sim.run(call);
+    EXPECT_FALSE(result.has_value());
+    errors.push_back(result ? Error(ErrorCode::kUnknown, "it has succeeded") : result.error());
+  }
+  return errors;
+}
+
+TEST(ProcessSpanningTest, ADifferenceIsNamedOnBothSidesWithBothCalls) {
+  for_each_seed(40, [](Simulation& sim) {
+    SimProcesses far(sim, {1, 1, 1});
+    const Buffer a0 = far.put(0, Values{1, 2, 3}), a1 = far.put(1, Values{1, 2, 3}),
+                 a2 = far.put(2, Values{1, 2, 3});
+    const auto& g = [&](std::size_t r) -> const ProcessGroup& { return far.member(r); };
+    struct Case {
+      std::vector<Future<Buffers>> calls;
+      std::string one, other;
+    };
+    std::vector<Case> cases;
+    cases.push_back({{g(0).all_reduce({a0}, ReduceOp::kSum), g(1).all_reduce({a1}, ReduceOp::kMax),
+                      g(2).all_reduce({a2}, ReduceOp::kSum)},
+                     "all_reduce(sum",
+                     "all_reduce(max"});
+    cases.push_back({{g(0).all_gather({a0}), g(1).all_gather({a1}),
+                      g(2).all_gather({far.put<std::int32_t>(2, {1, 2, 3})})},
+                     "tensor<3xf32>",
+                     "tensor<3xi32>"});
+    // Each waits for the other, and nothing is sent: a probe finds it.
+    cases.push_back({{g(0).broadcast({a0}, Rank{1}), g(1).broadcast({a1}, Rank{0}),
+                      g(2).broadcast({a2}, Rank{1})},
+                     "root 1",
+                     "root 0"});
+    cases.push_back({{g(0).all_gather({a0}), g(1).all_gather({far.put(1, Values{1, 2})}),
+                      g(2).all_gather({a2})},
+                     "tensor<3xf32>",
+                     "tensor<2xf32>"});
+    for (const Case& one : cases) {
+      for (const Error& error : errors_of(sim, one.calls)) {
+        EXPECT_EQ(error.code(), ErrorCode::kFailedPrecondition) << error.to_string();
+        EXPECT_NE(error.message().find(one.one), std::string::npos) << error.to_string();
+        EXPECT_NE(error.message().find(one.other), std::string::npos) << error.to_string();
+        ASSERT_NE(error.detail<Culprits>(), nullptr) << error.to_string();
+        EXPECT_EQ(error.detail<Culprits>()->kind, Culprits::Kind::kMismatch);
+      }
+    }
+    // The group goes on (GW-2).
+    std::vector<Future<Buffers>> sums;
+    for (std::size_t r = 0; r < 3; ++r)
+      sums.push_back(g(r).all_reduce({far.put(r, Values{1})}, ReduceOp::kSum));
+    for (std::size_t r = 0; r < 3; ++r)
+      EXPECT_EQ(far.get(r, sim.run(sums[r]).value()[0]), Values{3});
+    sim.finish();
+  });
+}
+
+TEST(ProcessSpanningTest, AtADeadlineWhoHasNotCalledIsNamedEverywhere) {
+  for_each_seed(30, [](Simulation& sim) {
+    SimProcesses far(sim, {1, 2, 1});
+    const Algorithm algorithm = sim.chance(0.5) ? Algorithm::kDirect : Algorithm::kTree;
+    CollectiveOptions options = far.within(milliseconds(300));
+    options.algorithm = algorithm;
+    std::vector<Future<Buffers>> calls;
+    for (const std::size_t r : {0U, 1U, 3U})
+      calls.push_back(far.member(r).all_reduce({far.put(r, Values{1})}, ReduceOp::kSum, options));
+    for (const Error& error : errors_of(sim, calls)) {
+      EXPECT_EQ(error.code(), ErrorCode::kDeadlineExceeded);
+      ASSERT_NE(error.detail<Culprits>(), nullptr) << error.to_string();
+      EXPECT_EQ(error.detail<Culprits>()->ranks, std::vector<Rank>{Rank{2}}) << error.to_string();
+      EXPECT_NE(error.message().find("rank 2 did not call it"), std::string::npos)
+          << error.to_string();
+    }
+    // The one that comes late hears the same.
+    const auto late = sim.run(far.member(2).all_reduce({far.put(2, Values{1})}, ReduceOp::kSum));
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().code(), ErrorCode::kDeadlineExceeded) << late.error().to_string();
+    sim.finish();
+  });
+}
+
+TEST(ProcessSpanningTest, ALostProcessEndsCallsByItsName) {
+  for_each_seed(30, [](Simulation& sim) {
+    SimProcesses far(sim, {1, 2, 1});
+    std::vector<Future<Buffers>> calls;
+    for (const std::size_t r : {0U, 3U})
+      calls.push_back(far.member(r).all_reduce({far.put(r, Values{1})}, ReduceOp::kSum));
+    sim.run_for(milliseconds(10));
+    for (const std::size_t p : {0U, 2U})
+      far.mesh(p)->declare_lost(1, Error(ErrorCode::kUnavailable, "killed by signal 9"));
+    for (const Error& error : errors_of(sim, calls)) {
+      EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
+      EXPECT_NE(error.message().find("rank 1"), std::string::npos) << error.to_string();
+      EXPECT_NE(error.message().find("pid 101"), std::string::npos) << error.to_string();
+    }
+    const auto later = sim.run(far.member(0).barrier());  // GW-5
+    ASSERT_FALSE(later);
+    EXPECT_NE(later.error().message().find("killed by signal 9"), std::string::npos);
+    sim.finish();
+  });
+}
+
+TEST(ProcessSpanningTest, AFailedRankIsNamedInOtherProcesses) {
+  Simulation sim(11);
+  SimProcesses far(sim, {2, 1});
+  const auto waits = far.member(2).barrier();
+  sim.run_for(milliseconds(10));
+  far.member(0).fail_rank(Rank{1}, Error(ErrorCode::kDataLoss, "its memory is gone"));
+  const auto result = sim.run(waits);
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().message().find("its memory is gone"), std::string::npos);
+  const auto meets = sim.run(far.member(2).rendezvous("t", ""));
+  ASSERT_FALSE(meets);
+  EXPECT_NE(meets.error().message().find("its memory is gone"), std::string::npos);
+  sim.finish();
+}
+
+TEST(ProcessSpanningTest, RendezvousSpansProcessesWithLongPayloads) {
+  for_each_seed(20, [](Simulation& sim) {
+    SimProcesses far(sim, draw_counts(sim, 12), {.stalls = 0, .most_room = 1 << 20});
+    std::vector<std::string> payloads;
+    std::vector<Future<Payloads>> met;
+    for (std::size_t r = 0; r < far.size(); ++r)
+      payloads.emplace_back(sim.below(100000), static_cast<char>('a' + r % 26));
+    for (std::size_t r = 0; r < far.size(); ++r)
+      met.push_back(far.member(r).rendezvous("tag", payloads[r]));
+    for (const auto& one : met) EXPECT_EQ(*sim.run(one).value(), payloads);
+    sim.finish();
+  });
+}
+
+TEST(ProcessSpanningTest, SplitGroupsAreInTheOrderOfTheirKeysWhereverTheirRanksAre) {
+  for_each_seed(30, [](Simulation& sim) {
+    SimProcesses far(sim, draw_counts(sim, 4));
+    const std::size_t size = far.size();
+    std::vector<SplitPlace> places;
+    for (std::size_t r = 0; r < size; ++r)
+      places.push_back({static_cast<int>(sim.below(2)), static_cast<int>(sim.below(5))});
+    std::vector<Future<ProcessGroup>> made;
+    for (std::size_t r = 0; r < size; ++r)
+      made.push_back(far.member(r).split(places[r].color, places[r].key));
+    std::vector<ProcessGroup> members;
+    for (const auto& one : made) members.push_back(sim.run(one).value());
+    std::vector<Future<Buffers>> gathered(size);
+    for (std::size_t r = 0; r < size; ++r)
+      gathered[r] = members[r].all_gather({far.put(r, Values{static_cast<float>(r)})});
+    for (const SubGroup& part : sub_groups(places)) {
+      Values expected;
+      for (const Rank rank : part.ranks) expected.push_back(static_cast<float>(index(rank)));
+      for (std::size_t i = 0; i < part.ranks.size(); ++i) {
+        const std::size_t r = at(part.ranks[i]);
+        EXPECT_EQ(index(members[r].rank()), static_cast<int>(i));
+        EXPECT_EQ(far.get(r, sim.run(gathered[r]).value()[0]), expected);
+      }
+    }
+    for (const ProcessGroup& member : members) EXPECT_TRUE(sim.run(member.close()).has_value());
+    sim.finish();
+  });
+}
+
+TEST(ProcessSpanningTest, GroupsInAnotherOrderHoldUpNoOther) {
+  for_each_seed(20, [](Simulation& sim) {
+    SimProcesses far(sim, {1, 1}, {.stalls = 0, .most_room = 1 << 20});
+    const ProcessGroup a0 = far.member(0), a1 = far.member(1);
+    far.join("other");
+    const ProcessGroup b0 = far.member(0), b1 = far.member(1);
+    const std::size_t long_array = std::size_t{3} << 20;  // more than a link holds back
+    const Buffer sent = far.put(0, Values(long_array, 7));
+    const auto a = a0.broadcast({sent}, Rank{0});
+    const auto b = b0.barrier();
+    ASSERT_TRUE(sim.run(b1.barrier()).has_value());  // GW-3: before a is called here
+    ASSERT_TRUE(sim.run(b).has_value());
+    const ListOf<Shape> shapes = {Shape(DType::kF32, {static_cast<std::int64_t>(long_array)})};
+    const Buffers got = sim.run(a1.broadcast(shapes, Rank{0})).value();
+    EXPECT_EQ(far.get(1, got[0]), Values(long_array, 7));
+    ASSERT_TRUE(sim.run(a).has_value());
+    sim.finish();
+  });
+}
+
+TEST(ProcessSpanningTest, AClosedGroupEndsWhatNeedsItsRanksAndItsNameComesAgain) {
+  for_each_seed(30, [](Simulation& sim) {
+    SimProcesses far(sim, {1, 1, 1});
+    const auto waits = far.member(0).barrier();
+    sim.run_for(milliseconds(sim.below(20)));
+    const auto closed = far.member(1).close();
+    const auto result = sim.run(waits);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code(), ErrorCode::kCancelled) << result.error().to_string();
+    EXPECT_TRUE(sim.run(closed).has_value());
+    for (const std::size_t r : {0U, 2U}) EXPECT_TRUE(sim.run(far.member(r).close()).has_value());
+    far.join("g", 1);
+    std::vector<Future<void>> all;
+    for (std::size_t r = 0; r < 3; ++r) all.push_back(far.member(r).barrier());
+    for (const auto& one : all) EXPECT_TRUE(sim.run(one).has_value());
+    sim.finish();
+  });
+}
+
+TEST(ProcessSpanningTest, AMeetingNamesTheProcessesThatHaveNotCome) {
+  Simulation sim(5);
+  SimProcesses far(sim, {1, 1, 1});
+  CallOptions call;
+  call.deadline = sim.now() + milliseconds(500);
+  const auto first = far.meet(0, "late", 0, call), second = far.meet(1, "late", 0, call);
+  for (const auto& one : {first, second}) {
+    const auto met = sim.run(one);
+    ASSERT_FALSE(met);
+    EXPECT_EQ(met.error().code(), ErrorCode::kDeadlineExceeded);
+    EXPECT_NE(met.error().message().find("rank 2"), std::string::npos) << met.error().to_string();
+  }
+  sim.finish();
+}
+
+}  // namespace
+}  // namespace millrace::collectives
