@@ -162,6 +162,11 @@ Result<Descriptor> open_part(const std::string& path) {
 
 Status join_parts(const std::string& file, const std::string& job, const Descriptor& file_lock) {
   MILLRACE_TRY_STATUS(lock_file(file_lock, file));
+  // The descriptor may live longer, and others wait for the lock.
+  struct Unlock {
+    ~Unlock() { ::flock(file, LOCK_UN); }
+    int file;
+  } const unlock{file_lock.get()};
   MILLRACE_TRY(std::vector<Part> parts, find_parts(file, job));
   MILLRACE_TRY(const bool all_ended, lock_all(parts));
   if (!all_ended || parts.empty()) return {};
