@@ -14,7 +14,7 @@ Future<std::vector<collectives::ProcessGroup>> Runtime::make_group(const std::st
   if (links == nullptr) {
     auto made = ProcessGroup::create(actors(), name, devices(), trace());
     if (!made) return made.error();
-    return *std::move(made);
+    return make_ready(*std::move(made));
   }
   std::uint64_t number = 0;
   {
