@@ -33,8 +33,8 @@ Words operator+(Words words, const Words& more) {
   return words;
 }
 
-// `millrace train` with ranks that compute 64 rows a step each.
-Words train(int ranks, int devices, const Words& options) {
+// `millrace train` with ranks that compute 64 rows a step each, or with another batch.
+Words train(int ranks, int devices, const Words& options, int batch = 0) {
   return Words{"train",
                "--model",
                testing::mnist_model(),
@@ -45,7 +45,7 @@ Words train(int ranks, int devices, const Words& options) {
                "--devices",
                std::to_string(devices),
                "--batch-size",
-               std::to_string(64 * ranks)} +
+               std::to_string(batch > 0 ? batch : 64 * ranks)} +
          options;
 }
 
@@ -91,16 +91,16 @@ TEST(TrainProcessesTest, NumbersAndCheckpointsAreThoseOfOneProcessToTheBit) {
   // Told once, by rank 0.
   for (const char* const kind : {"start", "done"}) EXPECT_EQ(events(parts.out, kind).size(), 1U);
   EXPECT_EQ(events(parts.out, "start")[0]["devices"], 4);
-  const Json& done = events(parts.out, "done")[0];
-  const Json& wanted = events(whole.out, "done")[0];
+  const Json done = events(parts.out, "done")[0];
+  const Json wanted = events(whole.out, "done")[0];
   for (const char* const field :
        {"final_loss", "test_accuracy", "test_loss", "test_items", "steps"})
     EXPECT_EQ(done[field], wanted[field]) << field;
   EXPECT_THAT(parts.err, IsEmpty());
-  for (const char* const file :
-       {"step-00000009/arrays.safetensors", "step-00000009/checkpoint.json",
-        "step-00000008/arrays.safetensors"}) {
-    EXPECT_EQ(content(folders[1].file(file)), content(folders[0].file(file))) << file;
+  // (One process may take the others later than they are due, while it writes one.)
+  for (const char* const name : {"arrays.safetensors", "checkpoint.json"}) {
+    const std::string file = std::string("step-00000009/") + name;
+    EXPECT_TRUE(content(folders[1].file(file)) == content(folders[0].file(file))) << file;
   }
 
   // Resumed as four processes, of one device each.
@@ -130,8 +130,8 @@ TEST(TrainProcessesTest, WhatARankDoesOtherwiseIsNamedByBoth) {
 }
 
 TEST(TrainProcessesTest, BatchThatDoesNotDivideOverAllRanksIsRefused) {
-  const Outcome o = run_millrace(
-      launch(2, {}, millrace_command(train(2, 1, {"--max-steps", "3", "--batch-size", "129"}))));
+  const Outcome o =
+      run_millrace(launch(2, {}, millrace_command(train(2, 1, {"--max-steps", "3"}, 129))));
   EXPECT_EQ(o.code, 2) << o.err;
   EXPECT_THAT(o.err, HasSubstr("--batch-size 129 does not divide evenly over 2 devices"));
 }
