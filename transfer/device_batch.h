@@ -68,7 +68,7 @@ struct DeviceBatch {
 };
 
 // The number of a batch in traces (TraceEvent::flow): the batches of one step, one per device of
-// the loader, are neighbours in the order of the devices.
+// the run, are neighbours in the order of the devices.
 constexpr std::uint64_t batch_flow(std::uint64_t sequence, std::size_t device,
                                    std::size_t devices) {
   return sequence * devices + device + 1;

@@ -113,6 +113,7 @@ Result<DeviceLoader> DeviceLoader::create(const Environment& environment,
                                                         .remainder = options.remainder,
                                                         .shuffle = options.shuffle,
                                                         .seed = options.seed}));
+  if (options.flow_devices == 0) options.flow_devices = devices.size();
   if (options.start_step > plan.steps_per_epoch()) {
     return fail(ErrorCode::kInvalidArgument,
                 "making a loader: it cannot start at step " + std::to_string(options.start_step) +

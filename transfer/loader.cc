@@ -188,11 +188,12 @@ void Loader::account(Batch& batch) {
   TraceRecorder* const trace = work_.options().trace;
   if (trace == nullptr) return;
   // Waiting for memory is not yet a part of the batch's way.
-  const std::uint64_t flow =
-      batch.stage() == LoadStage::kStaging
-          ? 0
-          : batch_flow(batch.id.sequence, static_cast<std::size_t>(batch.id.device),
-                       consumers_.size());
+  const std::uint64_t flow = batch.stage() == LoadStage::kStaging
+                                 ? 0
+                                 : batch_flow(batch.id.sequence,
+                                              work_.options().first_flow_device +
+                                                  static_cast<std::size_t>(batch.id.device),
+                                              work_.options().flow_devices);
   trace->record({.lane = trace_lanes_[stage],
                  .name = trace_name_,
                  .begin = batch.begun,

@@ -39,6 +39,10 @@ struct LoaderOptions {
   bool zero_copy = true;
   std::shared_ptr<StagingPool> pool = {};  // left out: one of its own, within the budgets
   TraceRecorder* trace = nullptr;          // one lane per stage, an event per batch (batch_flow)
+  // For batch_flow, where the run has devices of other loaders: the place of the first device of
+  // this one among all of them, and their number. 0: these are all.
+  std::size_t first_flow_device = 0;
+  std::size_t flow_devices = 0;
   Duration close_grace = std::chrono::milliseconds(500);  // so long close() waits for stages
 };
 

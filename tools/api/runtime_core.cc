@@ -185,8 +185,12 @@ Status Runtime::Core::make(const CallOptions& call) {
   watch = std::make_unique<actors::HandlerWatch>(*actors, environment, std::move(watching));
   if (!options.trace_file.empty()) {
     trace::TraceFileOptions file{.path = options.trace_file};
-    if (const std::size_t at = file.path.find("%p"); at != std::string::npos)
+    if (const std::size_t at = file.path.find("%p"); at != std::string::npos) {
       file.path.replace(at, 2, std::to_string(::getpid()));
+    } else if (options.process.count > 1 && trace::may_have_parts(file.path)) {
+      file.process = "rank " + std::to_string(options.process.index);
+      file.part = {.job = options.job ? options.job->job : "", .rank = options.process.index};
+    }
     MILLRACE_TRY(trace_file, trace::TraceFile::open(environment, *trace, file));
   }
   MILLRACE_TRY_STATUS(make_client(call));

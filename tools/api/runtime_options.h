@@ -44,7 +44,8 @@ struct RuntimeOptions {
   // PJRT plugins besides those of the environment and of manifests (devices/pjrt/plugin_list.h).
   std::vector<devices::pjrt::PluginEntry> plugins = {};
   // MILLRACE_TRACE. Writes the timeline to this file, too, until close(): ui.perfetto.dev opens it.
-  // "%p" in it stands for the number of the process. Empty: no file.
+  // "%p" in it stands for the number of the process. Without it, the processes of a job make one
+  // file together (tools/trace/trace_parts.h). Empty: no file.
   std::string trace_file = {};
   // For plugins whose devices span the processes of a job: where this one stands, as its launcher
   // says by variables (core/base/process_place.h), and a store that all share and that outlives the

@@ -90,11 +90,12 @@ Result<ExitCode> with_runtime(const RuntimeOptions& options, Limits& limits, Con
   MILLRACE_TRY(const Runtime runtime, open_runtime(options, limits));
   limits.opened(runtime.client().call_report());
   if (net::Job* const job = runtime.job()) {
-    // It ends as by the SIGTERM that launch sends at once to those alone who cannot hear of it.
+    // It ends as by the SIGTERM that launch sends at once to those alone who cannot hear of it. One
+    // that has got a signal ends already, and a second one would kill it.
     job->failure()
         .then(inline_executor(),
               [](const Result<void>& failed) {
-                if (!failed) ::kill(::getpid(), SIGTERM);
+                if (!failed && Limits::signal() == 0) ::kill(::getpid(), SIGTERM);
               })
         .ignore();
   }

@@ -62,7 +62,9 @@ Status Console::write(int descriptor, std::string_view text) const {
   return {};
 }
 
-Status Console::data(std::string_view text) { return write(STDOUT_FILENO, text); }
+Status Console::data(std::string_view text) {
+  return speaks_ ? write(STDOUT_FILENO, text) : Status();
+}
 
 // A failure of the stream for failures cannot be reported.
 void Console::words(std::string_view text) { static_cast<void>(write(STDERR_FILENO, text)); }
@@ -84,7 +86,7 @@ void Console::warning(std::string_view text) { line(kYellow, "warning:", text); 
 void Console::line(std::string_view color, std::string_view kind, std::string_view text) {
   std::string shown(kind);
   if (traits_.color) shown = std::string(color) + shown + std::string(kPlain);
-  words(command_ + ": " + shown + " " + for_terminal(text) + "\n");
+  words(command_ + ": " + shown + " " + member_ + for_terminal(text) + "\n");
 }
 
 ExitCode exit_code(const Error& error) {

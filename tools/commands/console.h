@@ -30,6 +30,13 @@ class Console {
   explicit Console(std::string command);
 
   const ConsoleTraits& traits() const { return traits_; }
+  // This process is one of several that do the same: its errors and warnings say which one
+  // ("rank 2 (host alpha, pid 4711)"), and data is that of the one that speaks for all.
+  void be_one_of(std::string member, bool speaks) {
+    member_ = std::move(member) + ": ";
+    speaks_ = speaks;
+  }
+  bool speaks() const { return speaks_; }
   // With what a terminal would take as a command printed as \xNN: errors hold words of others.
   static std::string for_terminal(std::string_view text);
   // The terminal's columns now; 80 where it cannot be asked.
@@ -51,6 +58,8 @@ class Console {
   void line(std::string_view color, std::string_view kind, std::string_view text);
 
   std::string command_;
+  std::string member_;  // in front of errors and warnings
+  bool speaks_ = true;
   ConsoleTraits traits_;
   std::function<Status(int)> wait_;
 };

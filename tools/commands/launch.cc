@@ -231,7 +231,7 @@ void add_launch_options(CLI::App& command, LaunchFlags& flags) {
   command.footer(
       "Each rank has RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MILLRACE_JOB and "
       "MILLRACE_STORE in its environment.\nWhat makes a runtime by them, as run and train do, "
-      "joins the job. They do not share work yet: each rank trains for itself.");
+      "joins the job. The ranks of train are one training, over the devices of all.");
 }
 
 Result<ExitCode> launch_command(const LaunchFlags& flags, Console& console) {

@@ -1,13 +1,20 @@
 // `millrace train`: options in, news and a report out; the training itself is ../train/training.h.
+#include <unistd.h>
+
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
 
+#include "millrace/collectives/process_group.h"
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/async/coroutine.h"
 #include "millrace/core/base/json_text.h"
+#include "millrace/core/net/job.h"
+#include "millrace/core/net/job_member.h"
+#include "millrace/core/net/mesh.h"
 #include "millrace/tools/commands/command.h"
 #include "millrace/tools/commands/train_view.h"
 #include "millrace/tools/train/awaiting.h"
@@ -111,6 +118,18 @@ Result<Data> open_data_until(const TrainFlags& flags, const Environment& environ
   return data;
 }
 
+Status check_batch(const TrainFlags& flags, std::int64_t devices) {
+  const std::int64_t rows = flags.training.batch_size;
+  if (rows % devices == 0) return {};
+  return usage_error("--batch-size " + std::to_string(rows) + " does not divide evenly over " +
+                     std::to_string(devices) + " devices");
+}
+
+// All processes of the job train together.
+bool is_one_of_several(const RuntimeOptions& options) {
+  return options.job && options.process.count > 1;
+}
+
 Result<std::vector<devices::Device>> choose_devices(const TrainFlags& flags,
                                                     const Runtime& runtime) {
   const std::span<const devices::Device> all = runtime.devices();
@@ -121,15 +140,50 @@ Result<std::vector<devices::Device>> choose_devices(const TrainFlags& flags,
                                      runtime.device_kind() + "' has " + std::to_string(all.size()))
                                .with_detail(ExitWith{ExitCode::kDevice}));
   }
-  if (flags.training.batch_size % static_cast<std::int64_t>(count) != 0) {
-    return usage_error("--batch-size " + std::to_string(flags.training.batch_size) +
-                       " does not divide evenly over " + std::to_string(count) + " devices");
-  }
+  if (!is_one_of_several(runtime.options()))
+    MILLRACE_TRY_STATUS(check_batch(flags, static_cast<std::int64_t>(count)));
   return std::vector<devices::Device>(all.begin(),
                                       all.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
+using Members = std::vector<collectives::ProcessGroup>;
+
+// The group of the devices of all processes of the job. Closed by its owner, when the training has
+// ended. Thread-safety: confined, but meet() may be called anywhere.
+class JobGroup {
+ public:
+  JobGroup(const Runtime& runtime, const TrainFlags& flags, CallOptions call)
+      : runtime_(runtime), flags_(flags), call_(std::move(call)) {}
+
+  Future<Members> meet(const std::vector<devices::Device>& devices) {
+    met_ = collectives::ProcessGroup::meet(
+        runtime_.actors(), Ref<net::Mesh>::share(runtime_.mesh()), {"train"}, devices,
+        {.call = call_, .trace = runtime_.trace(), .progress = runtime_.job()->progress("train")});
+    checked_ = met_.then(inline_executor(), [this](Result<Members> members) -> Result<Members> {
+      if (!members) return members;
+      // Only now is it known how many there are.
+      MILLRACE_TRY_STATUS(check_batch(flags_, members->front().size()));
+      return members;
+    });
+    return checked_;
+  }
+  void close_blocking() {
+    if (!met_.valid()) return;
+    static_cast<void>(wait_blocking(checked_));
+    const Result<Members> members = met_.result();
+    if (members) static_cast<void>(wait_blocking(members->front().close()));
+  }
+
+ private:
+  const Runtime& runtime_;
+  const TrainFlags& flags_;
+  const CallOptions call_;
+  Future<Members> met_;
+  Future<Members> checked_;  // with the options
+};
+
 std::unique_ptr<TrainingView> make_view(const TrainFlags& flags, Console& console) {
+  if (!console.speaks()) return std::make_unique<TrainingView>();
   const Sink words = [&console](std::string_view text) { console.words(text); };
   if (flags.json) {
     // A reader that is gone ends the process by SIGPIPE; a full disk is reported at the end.
@@ -180,12 +234,25 @@ Result<TrainingReport> train_on(const Runtime& runtime, const TrainFlags& flags,
   };
   parts.trace = runtime.trace();
   parts.cpu_meter = train::process_cpu_usage;
+  JobGroup group(runtime, flags, call);
+  if (is_one_of_several(runtime.options()))
+    parts.make_group = [&group, devices = parts.devices] { return group.meet(devices); };
   MILLRACE_TRY(Data data, open_data_until(flags, parts.environment, call));
   const std::unique_ptr<TrainingView> view = make_view(flags, console);
   const Future<TrainingReport> training =
       spawn(runtime.compute(),
             train::train(std::move(parts), training_options(flags, std::move(data), call), &feed));
-  return follow(training, feed, *view);
+  Result<TrainingReport> report = follow(training, feed, *view);
+  group.close_blocking();
+  return report;
+}
+
+// What the job has failed with, if that is why it was stopped.
+std::optional<Error> failure_of_job(const Runtime& runtime) {
+  if (runtime.job() == nullptr) return std::nullopt;
+  const Future<void> failure = runtime.job()->failure();
+  if (!failure.ready() || failure.result()) return std::nullopt;
+  return failure.result().error();
 }
 
 Result<ExitCode> report_stopped(const TrainFlags& flags, int signal, std::uint64_t steps,
@@ -209,6 +276,12 @@ Result<ExitCode> train_command(const TrainFlags& flags, Console& console) {
                                         .progress = [&feed] { return feed.progress(); },
                                         .json = flags.json}));
   MILLRACE_TRY(RuntimeOptions options, runtime_options(flags));
+  if (is_one_of_several(options)) {
+    const net::JobMember self{.rank = static_cast<std::uint32_t>(options.process.index),
+                              .host = net::host_name(),
+                              .pid = ::getpid()};
+    console.be_one_of(net::to_string(self), options.process.index == 0);
+  }
   options.trace = true;  // the report's times of the stages come from it
   return with_runtime(options, *limits, console, [&](const Runtime& runtime) -> Result<ExitCode> {
     const Result<TrainingReport> report = train_on(runtime, flags, limits->call(), feed, console);
@@ -216,8 +289,13 @@ Result<ExitCode> train_command(const TrainFlags& flags, Console& console) {
       MILLRACE_TRY_STATUS(console.data(flags.json ? report->to_json() + "\n" : report->to_text()));
       return ExitCode::kOk;
     }
-    if (limits->signal() != 0 && report.error().code() == ErrorCode::kCancelled)
+    if (limits->signal() != 0 && report.error().code() == ErrorCode::kCancelled) {
+      if (const std::optional<Error> failure = failure_of_job(runtime)) {
+        return report_error(failure->with_context(feed.progress()), console, flags.json,
+                            exit_code_of_signal(limits->signal()));
+      }
       return report_stopped(flags, limits->signal(), feed.steps_done(), console);
+    }
     return std::unexpected(limits->at_end(report.error()));
   });
 }

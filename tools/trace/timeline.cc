@@ -32,6 +32,8 @@ class Reader {
     std::uint32_t row = 0;
   };
   struct RankLane {
+    std::uint64_t process = 0;  // its track; 0: of none
+    std::string name;
     int rank = 0;
     std::uint32_t rows = 0;
   };
@@ -50,9 +52,9 @@ class Reader {
   std::map<std::uint64_t, Track> tracks_;
   std::map<std::uint32_t, Names> sequences_;
   std::map<std::string, std::uint32_t> names_;
-  std::map<std::string, std::uint32_t> lane_numbers_;
+  std::map<std::pair<std::uint64_t, std::string>, std::uint32_t> lane_numbers_;
   std::vector<RankLane> lanes_;
-  int processes_ = 0;
+  std::map<std::uint64_t, int> processes_;  // by track, in the order in which they come
   std::int64_t last_ = 0;
 };
 
@@ -116,7 +118,8 @@ void Reader::take(const wire::TracePacket& packet) {
 
 void Reader::take(const wire::TrackDescriptor& track) {
   Track& known = tracks_[track.uuid()];
-  if (track.has_process() && known.name.empty()) ++processes_;
+  if (track.has_process())
+    processes_.try_emplace(track.uuid(), static_cast<int>(processes_.size()));
   known.name = track.has_process() ? track.process().name() : track.name();
   known.parent = track.parent();
   known.rank = track.rank();
@@ -133,16 +136,10 @@ Reader::Track& Reader::placed(std::uint64_t id) {
   Track& track = tracks_[id];
   if (track.lane) return track;
   std::string text = track.name.empty() ? "track " + std::to_string(id) : track.name;
-  if (const auto parent = tracks_.find(track.parent);
-      processes_ > 1 && parent != tracks_.end() && !parent->second.name.empty()) {
-    text = parent->second.name + ": " + text;
-  }
-  const auto [known, fresh] =
-      lane_numbers_.try_emplace(text, static_cast<std::uint32_t>(lanes_.size()));
-  if (fresh) {
-    timeline_.lanes.push_back(text);
-    lanes_.push_back({.rank = track.rank});
-  }
+  const std::uint64_t process = processes_.contains(track.parent) ? track.parent : 0;
+  const auto [known, fresh] = lane_numbers_.try_emplace(std::pair(process, text),
+                                                        static_cast<std::uint32_t>(lanes_.size()));
+  if (fresh) lanes_.push_back({.process = process, .name = std::move(text), .rank = track.rank});
   track.lane = known->second;
   track.row = lanes_[known->second].rows++;
   return track;
@@ -179,12 +176,19 @@ void Reader::end(std::uint64_t id, std::int64_t time) {
   track.open.pop_back();
 }
 
-// By rank, then by appearance.
+// By process, by rank, then by appearance. Of several processes, each lane has its own's name.
 void Reader::order_lanes() {
+  for (const RankLane& lane : lanes_) {
+    const std::string owner = processes_.size() > 1 ? tracks_[lane.process].name : "";
+    timeline_.lanes.push_back(owner.empty() ? lane.name : owner + ": " + lane.name);
+  }
+  const auto place_of = [this](std::uint32_t lane) {
+    const auto process = processes_.find(lanes_[lane].process);
+    return std::tuple(process != processes_.end() ? process->second : -1, lanes_[lane].rank, lane);
+  };
   std::vector<std::uint32_t> order(lanes_.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::ranges::sort(order, {},
-                    [this](std::uint32_t lane) { return std::pair(lanes_[lane].rank, lane); });
+  std::ranges::sort(order, {}, place_of);
   std::vector<std::uint32_t> place(order.size());
   std::vector<std::string> lanes(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {

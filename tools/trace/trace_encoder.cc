@@ -8,14 +8,14 @@
 namespace millrace::trace {
 namespace {
 
-constexpr std::uint32_t kSequence = 1;
-constexpr std::uint64_t kProcessTrack = 1;
+constexpr std::uint32_t kFirstSequence = 1;
 constexpr std::uint64_t kValueName = 1;
 
 // Every row of every lane has a track. Rows beyond share the last one.
 constexpr std::size_t kMostRows = 256;
-std::uint64_t track_id(std::size_t lane, std::size_t row) {
-  return (lane + 1) * kMostRows + row + 1;
+std::uint64_t process_track(std::uint32_t part) { return std::uint64_t{part} << 32 | 1; }
+std::uint64_t track_id(std::uint32_t part, std::size_t lane, std::size_t row) {
+  return std::uint64_t{part} << 32 | ((lane + 1) * kMostRows + row + 1);
 }
 
 std::uint64_t nanoseconds(TimePoint time) {
@@ -23,15 +23,15 @@ std::uint64_t nanoseconds(TimePoint time) {
       std::max<Duration::rep>(Duration(time.time_since_epoch()).count(), 0));
 }
 
-wire::TracePacket& packet(wire::Trace& trace) {
+wire::TracePacket& packet(wire::Trace& trace, std::uint32_t part) {
   wire::TracePacket& added = *trace.add_packet();
-  added.set_sequence(kSequence);
+  added.set_sequence(kFirstSequence + part);
   return added;
 }
 
 wire::TrackEvent& event(wire::Trace& trace, std::uint64_t time, wire::TrackEvent::Type type,
                         std::uint64_t track) {
-  wire::TracePacket& added = packet(trace);
+  wire::TracePacket& added = packet(trace, static_cast<std::uint32_t>(track >> 32));
   added.set_timestamp(time);
   added.set_flags(wire::TracePacket::NEEDS_STATE);
   added.mutable_event()->set_type(type);
@@ -39,26 +39,29 @@ wire::TrackEvent& event(wire::Trace& trace, std::uint64_t time, wire::TrackEvent
   return *added.mutable_event();
 }
 
-void add_track(wire::Trace& trace, std::size_t lane, std::size_t row, const std::string& name) {
-  wire::TrackDescriptor& track = *packet(trace).mutable_track();
-  track.set_uuid(track_id(lane, row));
-  track.set_parent(kProcessTrack);
+void add_track(wire::Trace& trace, std::uint32_t part, std::size_t lane, std::size_t row,
+               const std::string& name) {
+  wire::TrackDescriptor& track = *packet(trace, part).mutable_track();
+  track.set_uuid(track_id(part, lane, row));
+  track.set_parent(process_track(part));
   track.set_name(name);
   track.set_rank(static_cast<std::int32_t>(lane));
 }
 
 }  // namespace
 
-void TraceEncoder::begin(const std::string& process, int pid, std::string& bytes) {
+void TraceEncoder::begin(const std::string& process, int pid, std::string& bytes,
+                         std::uint32_t part) {
+  part_ = part;
   wire::Trace trace;
-  wire::TracePacket& first = packet(trace);
+  wire::TracePacket& first = packet(trace, part_);
   first.set_flags(wire::TracePacket::STATE_CLEARED);
   wire::TrackDescriptor& track = *first.mutable_track();
-  track.set_uuid(kProcessTrack);
+  track.set_uuid(process_track(part_));
   track.set_order_of_children(wire::TrackDescriptor::EXPLICIT);
   track.mutable_process()->set_pid(pid);
   track.mutable_process()->set_name(process);
-  wire::TracePacket& names = packet(trace);
+  wire::TracePacket& names = packet(trace, part_);
   names.set_flags(wire::TracePacket::NEEDS_STATE);
   wire::Name& value = *names.mutable_interned()->add_annotation_names();
   value.set_id(kValueName);
@@ -79,7 +82,7 @@ void TraceEncoder::add(const TraceBatch& batch, std::string& bytes) {
   wire::Trace trace;
   if (batch.lost > 0) {
     const std::uint64_t time = batch.events.empty() ? 0 : nanoseconds(batch.events.front().begin);
-    wire::TrackEvent& lost = event(trace, time, wire::TrackEvent::INSTANT, kProcessTrack);
+    wire::TrackEvent& lost = event(trace, time, wire::TrackEvent::INSTANT, process_track(part_));
     lost.set_name("events lost");
     wire::Annotation& count = *lost.add_annotations();
     count.set_name("count");
@@ -90,7 +93,7 @@ void TraceEncoder::add(const TraceBatch& batch, std::string& bytes) {
     if (name >= names_.size()) names_.resize(name + 1);
     if (!names_[name]) {
       names_[name] = true;
-      wire::TracePacket& added = packet(trace);
+      wire::TracePacket& added = packet(trace, part_);
       added.set_flags(wire::TracePacket::NEEDS_STATE);
       wire::Name& interned = *added.mutable_interned()->add_event_names();
       interned.set_id(name + 1);
@@ -106,12 +109,12 @@ void TraceEncoder::add(const TraceBatch& batch, std::string& bytes) {
     auto row = static_cast<std::size_t>(free - lane.free_from.begin());
     if (row == lane.free_from.size() && row < kMostRows) {
       lane.free_from.push_back(end);
-      add_track(trace, lane_index, row, lane.text);
+      add_track(trace, part_, lane_index, row, lane.text);
     }
     row = std::min(row, kMostRows - 1);
     lane.free_from[row] = std::max(lane.free_from[row], end);
 
-    const std::uint64_t track = track_id(lane_index, row);
+    const std::uint64_t track = track_id(part_, lane_index, row);
     wire::TrackEvent& begun = event(trace, begin, wire::TrackEvent::BEGIN, track);
     begun.set_name_id(name + 1);
     if (e.flow != 0) {

@@ -23,8 +23,9 @@ class TraceEncoder {
   // its short_name.
   explicit TraceEncoder(const TraceRecorder& recorder) : recorder_(recorder) {}
 
-  // Appended to bytes. First of all, once.
-  void begin(const std::string& process, int pid, std::string& bytes);
+  // Appended to bytes. First of all, once. part: what this trace is a part of has parts of others,
+  // too, each with another number.
+  void begin(const std::string& process, int pid, std::string& bytes, std::uint32_t part = 0);
   // A lane is written with its first event. Events of a lane that overlap go to tracks of the same
   // name, which a viewer shows as rows of one.
   void add(const TraceBatch& batch, std::string& bytes);
@@ -38,6 +39,7 @@ class TraceEncoder {
   LaneTracks& lane(TraceLane lane);
 
   const TraceRecorder& recorder_;
+  std::uint32_t part_ = 0;
   std::vector<LaneTracks> lanes_;
   std::vector<bool> names_;  // those that are written
 };

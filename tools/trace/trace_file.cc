@@ -27,6 +27,19 @@ bool let_writes_wait(int file) {
   return flags >= 0 && ::fcntl(file, F_SETFL, flags & ~O_NONBLOCK) == 0;
 }
 
+Result<Descriptor> open_for_writing(const std::string& path) {
+  // With O_NONBLOCK, a pipe that nothing reads is an error and not waited for.
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  Descriptor file(::open(path.c_str(), kFlags, 0666));
+  if (!file && errno == ENXIO) {
+    const Error why(ErrorCode::kFailedPrecondition,
+                    "cannot write the trace to " + path + ": it has no reader");
+    return std::unexpected(why.with_detail(TraceNotWritten{path}));
+  }
+  if (!file || !let_writes_wait(file.get())) return cannot_write(path, errno);
+  return file;
+}
+
 // What it held is gone; a device or a pipe holds nothing.
 bool make_empty(int file) {
   struct stat status{};
@@ -40,12 +53,15 @@ bool make_empty(int file) {
 // scheduled when one has ended.
 class TraceFile::Core final : public RefCounted {
  public:
+  // whole: of a part, what it is a part of.
   Core(const Environment& environment, const TraceRecorder& recorder, TraceFileOptions options,
-       Descriptor file)
+       std::string path, Descriptor file, Descriptor whole)
       : environment_(environment),
         recorder_(recorder),
         options_(std::move(options)),
+        path_(std::move(path)),
         file_(std::move(file)),
+        whole_(std::move(whole)),
         encoder_(recorder) {}
 
   void begin() {
@@ -53,10 +69,12 @@ class TraceFile::Core final : public RefCounted {
     if (begun_ || stopped_) return;
     begun_ = true;
     if (!make_empty(file_.get())) {
-      status_ = cannot_write(options_.path, errno);
+      status_ = cannot_write(path_, errno);
       return;
     }
-    encoder_.begin(options_.process, static_cast<int>(::getpid()), bytes_);
+    const int pid = ::getpid();
+    const auto part = static_cast<std::uint32_t>(options_.part ? pid : 0);
+    encoder_.begin(options_.process, pid, bytes_, part);
     schedule();
   }
   Future<void> close();
@@ -83,8 +101,10 @@ class TraceFile::Core final : public RefCounted {
   const Environment environment_;
   const TraceRecorder& recorder_;
   const TraceFileOptions options_;
+  const std::string path_;  // of the file that is written
   mutable Mutex mutex_;
   Descriptor file_ MILLRACE_GUARDED_BY(mutex_);
+  const Descriptor whole_;
   TraceEncoder encoder_ MILLRACE_GUARDED_BY(mutex_);
   TraceCursor cursor_ MILLRACE_GUARDED_BY(mutex_);
   std::string bytes_ MILLRACE_GUARDED_BY(mutex_);  // not yet written
@@ -120,7 +140,7 @@ void TraceFile::Core::write() {
     const ssize_t count = ::write(file_.get(), bytes_.data() + done, bytes_.size() - done);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
-      status_ = cannot_write(options_.path, errno);
+      status_ = cannot_write(path_, errno);
       break;
     }
     done += static_cast<std::size_t>(count);
@@ -131,8 +151,14 @@ void TraceFile::Core::write() {
 Status TraceFile::Core::write_last() {
   MutexLock lock(mutex_);
   if (begun_) write();
+  if (options_.part && !begun_) ::unlink(path_.c_str());
   if (::close(file_.detach()) != 0 && status_) {
-    status_ = cannot_write(options_.path, errno);
+    status_ = cannot_write(path_, errno);
+  }
+  if (options_.part) {
+    const Status joined = join_parts(options_.path, options_.part->job, whole_);
+    if (!joined && status_)
+      status_ = std::unexpected(joined.error().with_detail(TraceNotWritten{options_.path}));
   }
   return status_;
 }
@@ -160,17 +186,16 @@ TraceFile::~TraceFile() { core_->stop(); }
 Result<std::unique_ptr<TraceFile>> TraceFile::open(const Environment& environment,
                                                    const TraceRecorder& recorder,
                                                    const TraceFileOptions& options) {
-  // With O_NONBLOCK, a pipe that nothing reads is an error and not waited for.
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-  Descriptor file(::open(options.path.c_str(), kFlags, 0666));
-  if (!file && errno == ENXIO) {
-    const Error why(ErrorCode::kFailedPrecondition,
-                    "cannot write the trace to " + options.path + ": it has no reader");
-    return std::unexpected(why.with_detail(TraceNotWritten{options.path}));
+  MILLRACE_TRY(Descriptor file, open_for_writing(options.path));
+  if (!options.part) {
+    return std::unique_ptr<TraceFile>(new TraceFile(make_ref<Core>(
+        environment, recorder, options, options.path, std::move(file), Descriptor())));
   }
-  if (!file || !let_writes_wait(file.get())) return cannot_write(options.path, errno);
-  return std::unique_ptr<TraceFile>(
-      new TraceFile(make_ref<Core>(environment, recorder, options, std::move(file))));
+  std::string path = part_path(options.path, *options.part);
+  Result<Descriptor> part = open_part(path);
+  if (!part) return std::unexpected(part.error().with_detail(TraceNotWritten{path}));
+  return std::unique_ptr<TraceFile>(new TraceFile(make_ref<Core>(
+      environment, recorder, options, std::move(path), *std::move(part), std::move(file))));
 }
 
 void TraceFile::begin() { core_->begin(); }

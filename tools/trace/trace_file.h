@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "millrace/core/async/environment.h"
@@ -14,12 +15,16 @@
 #include "millrace/core/base/error.h"
 #include "millrace/core/base/ref.h"
 #include "millrace/core/observe/trace.h"
+#include "millrace/tools/trace/trace_parts.h"
 
 namespace millrace::trace {
 
 struct TraceFileOptions {
   std::string path;
   std::string process = "millrace";  // its name in the timeline
+  // Of a job of several processes: a file of its own is written, and close() of the last of them
+  // makes path of all (trace_parts.h).
+  std::optional<TracePart> part = {};
   // Between two writes: the rings must hold what is recorded in this time.
   Duration period = std::chrono::milliseconds(100);
 };

@@ -1,5 +1,6 @@
 #include "millrace/tools/train/attempt.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "millrace/core/base/fault_point.h"
@@ -18,6 +19,8 @@ Task<void> Attempt::steps() {
   for (std::uint64_t step = first_step_; step < total; ++step) {
     if (in_flight_.size() >= static_cast<std::size_t>(std::max(options_.steps_in_flight, 1)))
       MILLRACE_AWAIT_STATUS(retire());
+    if (spans() && checkpointer_ && checkpointer_->is_late(step))
+      MILLRACE_AWAIT_STATUS(end_late_checkpoint());
     MILLRACE_CO_TRY_STATUS(fault_point("train.step"));
     start_step(step);
     MILLRACE_CO_TRY_STATUS(advance_checkpoint());
@@ -50,6 +53,17 @@ Task<void> Attempt::end_checkpoint() {
   MILLRACE_CO_TRY_STATUS(advance_checkpoint());
 }
 
+// Ranks elsewhere take the same checkpoints, so none is put off: the one before ends first. No step
+// is left in flight, since others may wait for its end.
+Task<void> Attempt::end_late_checkpoint() {
+  MILLRACE_CO_TRY_STATUS(advance_checkpoint());
+  while (!in_flight_.empty()) {
+    MILLRACE_AWAIT_STATUS(retire());
+    MILLRACE_CO_TRY_STATUS(advance_checkpoint());
+  }
+  MILLRACE_AWAIT_STATUS(end_checkpoint());
+}
+
 // The end of the run is saved, too: while the evaluation reads the same arrays.
 Task<void> Attempt::begin_last_checkpoint() {
   if (!checkpointer_) co_return;
@@ -61,7 +75,7 @@ Task<void> Attempt::begin_last_checkpoint() {
 void Attempt::start_step(std::uint64_t step) {
   StepTicket ticket;
   ticket.step = step;
-  ticket.first_flow = transfer::batch_flow(step, 0, parts_.devices.size());
+  ticket.first_flow = transfer::batch_flow(step, 0, world());
   for (const collectives::ProcessGroup& rank : ranks_)
     ticket.first_collective = rank.reserve(graph_->collectives_per_step());
   ticket.keep_inputs = checkpointer_ && checkpointer_->take_if_due(step, replicas_);
@@ -74,24 +88,39 @@ void Attempt::start_step(std::uint64_t step) {
   }
 }
 
+// Adds the losses of a step that is done to the shares of the ranks; gives their mean over the
+// rows.
+Result<double> Attempt::read_losses(const GraphRun& step) {
+  double loss = 0;
+  std::int64_t rows = 0;
+  const auto add = [&](std::size_t rank, float value, std::int64_t rank_rows) {
+    const auto rank_loss = static_cast<double>(value);
+    loss += rank_loss * static_cast<double>(rank_rows);
+    rows += rank_rows;
+    shares_[rank].epoch_share.add(rank_loss, rank_rows);
+    shares_[rank].run_share.add(rank_loss, rank_rows);
+  };
+  if (graph_->gathers_losses()) {
+    MILLRACE_TRY(const auto losses, graph_->gathered_losses(step).take());
+    // Every batch is full: the loader drops what is left of an epoch.
+    for (std::size_t r = 0; r < world(); ++r) add(r, losses.as<float>()[r], this->rows());
+  } else {
+    for (std::size_t d = 0; d < replicas_.size(); ++d) {
+      MILLRACE_TRY(const auto device_loss, graph_->loss(step, d).take());
+      MILLRACE_TRY(const std::int64_t device_rows, graph_->rows(step, d).take());
+      add(d, device_loss.as<float>()[0], device_rows);
+    }
+  }
+  return loss / static_cast<double>(rows);
+}
+
 // Waits for the oldest step, reads its losses off, and ends its epoch if it was the last one.
 Task<void> Attempt::retire() {
   const Ref<GraphRun> step = in_flight_.front();
   MILLRACE_AWAIT_STATUS(step->done());  // what is in flight of it is left to close()
   in_flight_.pop_front();
   const std::uint64_t epoch = steps_done() / steps_per_epoch();
-  double loss = 0;
-  std::int64_t rows = 0;
-  for (std::size_t d = 0; d < replicas_.size(); ++d) {
-    MILLRACE_CO_TRY(const auto device_loss, graph_->loss(*step, d).take());
-    MILLRACE_CO_TRY(const std::int64_t device_rows, graph_->rows(*step, d).take());
-    const auto rank_loss = static_cast<double>(device_loss.as<float>()[0]);
-    loss += rank_loss * static_cast<double>(device_rows);
-    rows += device_rows;
-    shares_[d].epoch_share.add(rank_loss, device_rows);
-    shares_[d].run_share.add(rank_loss, device_rows);
-  }
-  loss /= static_cast<double>(rows);
+  MILLRACE_CO_TRY(const double loss, read_losses(*step));
   const TimePoint now = parts_.environment.clock->now();
   if (parts_.trace != nullptr) {
     parts_.trace->record({.lane = step_lane_,
@@ -195,8 +224,21 @@ Error Attempt::root_cause(const Error& error) const {
   return watch_.first_error().value_or(error);
 }
 
+// Ranks elsewhere would wait for this process's part. Where one of them has failed, they know.
+void Attempt::fail_ranks(const Error& error) const {
+  const auto* const culprits = error.detail<collectives::Culprits>();
+  const auto is_here = [this](collectives::Rank rank) {
+    return std::ranges::any_of(ranks_, [rank](const auto& one) { return one.rank() == rank; });
+  };
+  if (culprits != nullptr && culprits->kind == collectives::Culprits::Kind::kFailed &&
+      std::ranges::none_of(culprits->ranks, is_here))
+    return;
+  for (const collectives::ProcessGroup& rank : ranks_) rank.fail_rank(rank.rank(), error);
+}
+
 // Every step in flight ends, then what they used closes.
-Task<void> Attempt::close() {
+Task<void> Attempt::close(std::optional<Error> failure) {
+  if (failure && run_.spans) fail_ranks(*failure);
   watch_.stop();
   for (const Ref<GraphRun>& step : in_flight_) static_cast<void>(co_await step->settled());
   for (const auto& end : epoch_ends_) static_cast<void>(co_await end);
@@ -206,7 +248,7 @@ Task<void> Attempt::close() {
   }
   Status closed;
   if (loader_) closed = co_await loader_->close();
-  if (!ranks_.empty()) static_cast<void>(co_await ranks_[0].close());
+  if (!ranks_.empty() && !parts_.make_group) static_cast<void>(co_await ranks_[0].close());
   if (!closed) co_await end_with(closed.error());
 }
 

@@ -1,7 +1,7 @@
 // Attempt: one try of a training, from the compilation to the evaluation; what it leaves to the
 // next one is in RunState. Internal to recovery.cc. attempt_prepare.cc has everything before the
-// first step, attempt.cc the steps and the end, attempt_evaluate.cc the evaluation. Read next:
-// step_graph.h (one step).
+// first step, attempt_agree.cc what the ranks must agree on there, attempt.cc the steps and the
+// end, attempt_evaluate.cc the evaluation. Read next: step_graph.h (one step).
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,9 @@ namespace millrace::train {
 // What one attempt leaves to the next; owned by train().
 struct RunState {
   std::uint64_t recoveries = 0;
+  bool spans = false;                        // ranks of the group are elsewhere
   bool reported = false;                     // the listener knows of the start
-  RunIdentity identity;                      // known once the folder is open
+  RunIdentity identity;                      // known before the folder is open
   std::shared_ptr<CheckpointFolder> folder;  // none: no checkpoints
   std::string resumed_from;                  // the checkpoint that the run itself resumed
   std::uint64_t first_step = 0;              // of the run
@@ -49,8 +50,7 @@ class Attempt {
         listener_(listener),
         run_(run),
         watch_(*parts_.environment.clock, *parts_.environment.compute, parts_.devices.size()),
-        link_(options_.call.stop, [this] { watch_.stop(); }),
-        shares_(parts_.devices.size()) {
+        link_(options_.call.stop, [this] { watch_.stop(); }) {
     call_.stop = watch_.token();
     call_.deadline = options_.call.deadline;
     if (parts_.trace == nullptr) return;
@@ -59,25 +59,35 @@ class Attempt {
   }
 
   Task<TrainingReport> run();
-  Task<void> close();
+  // failure: what run() ended with. Ranks elsewhere hear of it.
+  Task<void> close(std::optional<Error> failure);
   // The error to return when run() ended with error: the first failure is the cause of the others.
   Error root_cause(const Error& error) const;
 
  private:
-  std::int64_t rows() const {
-    return options_.batch_size / static_cast<std::int64_t>(parts_.devices.size());
-  }
+  // Ranks of the group.
+  std::size_t world() const { return static_cast<std::size_t>(ranks_.front().size()); }
+  bool spans() const { return world() > ranks_.size(); }
+  bool has_first_rank() const { return ranks_.front().rank() == collectives::Rank{0}; }
+  std::int64_t rows() const { return options_.batch_size / static_cast<std::int64_t>(world()); }
   std::uint64_t steps_per_epoch() const { return loader_->plan().steps_per_epoch(); }
   std::uint64_t total_steps() const;
   Future<devices::Executable> compile(const ProgramSpec& spec) const;
+  Task<void> make_group();
+  Status check_batch() const;
+  transfer::LoaderOptions loading() const;
   Result<transfer::DeviceLoader> make_loader() const;
   Task<void> prepare();
+  Task<void> find_identity();
+  Task<void> agree_on_facts();
   Task<void> open_run();
+  Task<void> agree_on_checkpoint(Result<OpenedCheckpoints> opened);
   void resume_from_committed();
   Status record_step();
   Task<void> initialise(const ProgramSpec& init);
   void make_checkpointer();
   Task<void> steps();
+  Result<double> read_losses(const GraphRun& step);
   void start_step(std::uint64_t step);
   Task<void> retire();
   Task<void> end_epoch(std::uint64_t epoch);
@@ -86,6 +96,8 @@ class Attempt {
   Status advance_checkpoint();
   Task<void> begin_last_checkpoint();
   Task<void> end_checkpoint();
+  Task<void> end_late_checkpoint();
+  void fail_ranks(const Error& error) const;
   Task<void> evaluate(TrainingReport* report);
   void report_start(Duration compile_time);
   void report_step(double loss, std::uint64_t epoch);
@@ -94,7 +106,7 @@ class Attempt {
     return run_.programs.at(spec->path);
   }
   std::uint64_t steps_done() const { return run_.first_step + run_.losses.size(); }
-  bool recovers() const { return options_.device_restarts.restarts > 0; }
+  bool recovers() const { return options_.device_restarts.restarts > 0 && !spans(); }
   // Another process may resume from a checkpoint, to the same bits: no kernel is chosen by how fast
   // it was. (A run that recovers has the same programs.)
   bool deterministic() const { return options_.deterministic || options_.checkpoint; }
@@ -125,7 +137,7 @@ class Attempt {
   std::deque<Ref<GraphRun>> in_flight_;  // the first is that of step steps_done()
   std::vector<Future<std::optional<transfer::DeviceBatch>>> epoch_ends_;
   TimePoint last_done_{};
-  std::vector<RankState> shares_;  // by rank, of the steps that have ended
+  std::vector<RankState> shares_;  // of all ranks, of the steps that have ended
 };
 
 }  // namespace millrace::train

@@ -1,9 +1,10 @@
-// The end of an attempt: its model over the test data, on all devices. Every item counts exactly
+// The end of an attempt: its model over the test data, on all ranks. Every item counts exactly
 // once: the last batch is filled up with others, which the program does not count.
 #include <deque>
 
 #include "millrace/tools/train/attempt.h"
 #include "millrace/tools/train/awaiting.h"
+#include "millrace/tools/train/evaluation_share.h"
 
 namespace millrace::train {
 namespace {
@@ -23,12 +24,6 @@ struct Share {
   CallOptions call;
 };
 
-struct Sums {
-  std::uint64_t items = 0;
-  std::uint64_t correct = 0;
-  double loss_sum = 0;
-};
-
 // A launched batch whose results are on their way to the host.
 struct Pending {
   std::int64_t rows = 0;
@@ -37,7 +32,7 @@ struct Pending {
 };
 
 // A batch computes while the next one is launched.
-Task<Sums> evaluate_share(Share s) {
+Task<EvaluationShare> evaluate_share(Share s) {
   constexpr std::size_t kInFlight = 2;
   MILLRACE_AWAIT(const Buffers params, s.replica.params);
   MILLRACE_AWAIT(const Buffers state, s.replica.state);
@@ -48,7 +43,7 @@ Task<Sums> evaluate_share(Share s) {
     fetched.ignore();  // given up without a look when another batch fails first
     return fetched;
   };
-  Sums sums;
+  EvaluationShare sums;
   std::deque<Pending> pending;
   for (bool ended = false; !ended || !pending.empty();) {
     if (!ended) {
@@ -82,12 +77,15 @@ Task<Sums> evaluate_share(Share s) {
 
 Task<void> Attempt::evaluate(TrainingReport* report) {
   transfer::LoaderOptions options;
-  options.batch_size = *eval_->rows * static_cast<std::int64_t>(parts_.devices.size());
+  options.batch_size = *eval_->rows * static_cast<std::int64_t>(world());
   options.remainder = transfer::Remainder::kPad;
+  options.shards = static_cast<int>(world());
+  for (const collectives::ProcessGroup& rank : ranks_)
+    options.shard_of_device.push_back(index(rank.rank()));
   MILLRACE_CO_TRY(const transfer::DeviceLoader loader,
                   transfer::DeviceLoader::create(parts_.environment, options_.test_data,
                                                  parts_.devices, options));
-  std::vector<Future<Sums>> shares;
+  std::vector<Future<EvaluationShare>> shares;
   for (std::size_t d = 0; d < parts_.devices.size(); ++d) {
     Share share{.device = parts_.devices[d],
                 .index = static_cast<int>(d),
@@ -98,17 +96,13 @@ Task<void> Attempt::evaluate(TrainingReport* report) {
                 .call = call_};
     shares.push_back(spawn(*parts_.environment.compute, evaluate_share(std::move(share))));
   }
-  Task<std::vector<Sums>> evaluating = all_of(std::move(shares));
-  const Result<std::vector<Sums>> sums = co_await std::move(evaluating);
+  Task<std::vector<EvaluationShare>> evaluating = all_of(std::move(shares));
+  const Result<std::vector<EvaluationShare>> sums = co_await std::move(evaluating);
   const Status closed = co_await loader.close();
   MILLRACE_CO_TRY_STATUS(sums);
   MILLRACE_CO_TRY_STATUS(closed);
-  Sums total;
-  for (const Sums& share : *sums) {
-    total.items += share.items;
-    total.correct += share.correct;
-    total.loss_sum += share.loss_sum;
-  }
+  const TimePoint limit = parts_.environment.clock->now() + kRendezvousLimit;
+  MILLRACE_AWAIT(const EvaluationShare total, meet(ranks_, *sums, call_, limit));
   const auto items = static_cast<double>(total.items);
   report->test_items = total.items;
   report->test_accuracy = static_cast<double>(total.correct) / items;

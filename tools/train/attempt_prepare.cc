@@ -1,5 +1,5 @@
-// Everything of an attempt before its first step: model, checkpoints, loader, group, programs, the
-// first arrays.
+// Everything of an attempt before its first step: model, group, checkpoints, loader, programs, the
+// first arrays. What the ranks agree on among it: attempt_agree.cc.
 #include "millrace/tools/train/attempt.h"
 #include "millrace/tools/train/awaiting.h"
 
@@ -57,7 +57,7 @@ Future<Executable> Attempt::compile(const ProgramSpec& spec) const {
             });
 }
 
-Result<DeviceLoader> Attempt::make_loader() const {
+transfer::LoaderOptions Attempt::loading() const {
   transfer::LoaderOptions loading;
   loading.batch_size = options_.batch_size;
   loading.remainder = transfer::Remainder::kDrop;
@@ -69,30 +69,63 @@ Result<DeviceLoader> Attempt::make_loader() const {
     loading.start_step = run_.committed->manifest.epoch_step;
   }
   loading.trace = parts_.trace;
+  loading.flow_devices = world();
+  loading.first_flow_device = collectives::at(ranks_.front().rank());
   loading.reads_in_flight = options_.reads_in_flight;
   loading.decodes_in_flight = options_.decodes_in_flight;
+  // Each rank has a shard of its own: what the others train on is not even read.
+  loading.shards = static_cast<int>(world());
+  for (const ProcessGroup& rank : ranks_) loading.shard_of_device.push_back(index(rank.rank()));
   if (options_.same_shard) {
     loading.batch_size = rows();
     loading.shards = 1;
     loading.shard_of_device.assign(parts_.devices.size(), 0);
   }
-  return DeviceLoader::create(parts_.environment, options_.train_data, parts_.devices, loading);
+  return loading;
+}
+
+Result<DeviceLoader> Attempt::make_loader() const {
+  return DeviceLoader::create(parts_.environment, options_.train_data, parts_.devices, loading());
+}
+
+Task<void> Attempt::make_group() {
+  if (parts_.make_group) {
+    MILLRACE_AWAIT(ranks_, with_options(parts_.make_group(), call_, *parts_.environment.timers));
+  } else {
+    MILLRACE_CO_TRY(ranks_,
+                    ProcessGroup::create(*parts_.system, "train", parts_.devices, parts_.trace));
+  }
+  MILLRACE_CHECK(ranks_.size() == parts_.devices.size(), "each device is a rank");
+  run_.spans = spans();
+  shares_.resize(world());
+}
+
+Status Attempt::check_batch() const {
+  const auto ranks = static_cast<std::int64_t>(world());
+  if (options_.batch_size > 0 && options_.batch_size % ranks == 0) return {};
+  return fail(ErrorCode::kInvalidArgument, "batch size " + std::to_string(options_.batch_size) +
+                                               " does not divide evenly over " +
+                                               std::to_string(ranks) + " devices");
 }
 
 // Everything before the first step: the loader reads ahead while the programs compile.
 Task<void> Attempt::prepare() {
-  const auto device_count = static_cast<std::int64_t>(parts_.devices.size());
-  if (options_.batch_size <= 0 || options_.batch_size % device_count != 0) {
-    Error error(ErrorCode::kInvalidArgument, "batch size " + std::to_string(options_.batch_size) +
-                                                 " does not divide evenly over " +
-                                                 std::to_string(device_count) + " devices");
-    co_await end_with(std::move(error));
-  }
   MILLRACE_AWAIT(model_, on_blocking(parts_.environment,
                                      [folder = options_.model] { return Model::load(folder); }));
+  MILLRACE_AWAIT_STATUS(make_group());
+  if (spans()) MILLRACE_AWAIT_STATUS(agree_on_facts());
+  MILLRACE_CO_TRY_STATUS(check_batch());
   MILLRACE_CO_TRY(const ProgramSpec* const init, model_->program("init"));
   MILLRACE_CO_TRY(grad_, model_->program("grad", rows()));
   MILLRACE_CO_TRY(update_, model_->program("update"));
+  std::vector<const ProgramSpec*> specs = {init, grad_, update_};
+  if (options_.test_data != nullptr) {
+    const auto eval_rows = model_->rows_of("eval");
+    MILLRACE_CO_TRY(
+        eval_, model_->program("eval",
+                               eval_rows.empty() ? std::nullopt : std::optional(eval_rows.back())));
+    specs.push_back(eval_);
+  }
   if (options_.checkpoint && run_.folder == nullptr) MILLRACE_AWAIT_STATUS(open_run());
   resume_from_committed();
   MILLRACE_CO_TRY(loader_, make_loader());
@@ -103,18 +136,8 @@ Task<void> Attempt::prepare() {
                     ": let it have more epochs or steps");
     co_await end_with(std::move(error));
   }
-  MILLRACE_CO_TRY(ranks_,
-                  ProcessGroup::create(*parts_.system, "train", parts_.devices, parts_.trace));
 
   const TimePoint begin = parts_.environment.clock->now();
-  std::vector<const ProgramSpec*> specs = {init, grad_, update_};
-  if (options_.test_data != nullptr) {
-    const auto eval_rows = model_->rows_of("eval");
-    MILLRACE_CO_TRY(
-        eval_, model_->program("eval",
-                               eval_rows.empty() ? std::nullopt : std::optional(eval_rows.back())));
-    specs.push_back(eval_);
-  }
   std::vector<Future<Executable>> compiling;
   for (const ProgramSpec* spec : specs) compiling.push_back(compile(*spec));
   MILLRACE_AWAIT_STATUS(with_options(when_all(compiling), call_, *parts_.environment.timers));
@@ -147,7 +170,7 @@ void Attempt::report_start(Duration compile_time) {
   if (listener_ == nullptr || std::exchange(run_.reported, true)) return;
   TrainingStart start;
   start.model = model_->name();
-  start.devices = parts_.devices.size();
+  start.devices = world();
   start.batch_size = options_.batch_size;
   start.steps = total_steps();
   start.items = options_.train_data->items();
@@ -159,35 +182,6 @@ void Attempt::report_start(Duration compile_time) {
   start.resumed_from = run_.resumed_from;
   start.first_step = run_.first_step;
   listener_->on_start(start);
-}
-
-// The folder of the checkpoints, and the one that this run resumes from.
-Task<void> Attempt::open_run() {
-  run_.identity = {.model = model_->name(),
-                   .programs = {},
-                   .items = options_.train_data->items(),
-                   .data = {},
-                   .batch_size = options_.batch_size,
-                   .devices = parts_.devices.size(),
-                   .seed = options_.seed,
-                   .shuffle = options_.shuffle,
-                   .same_shard = options_.same_shard,
-                   .deterministic = deterministic()};
-  const auto open = [this]() -> Result<OpenedCheckpoints> {
-    RunIdentity& run = run_.identity;
-    run.data = options_.train_data->fingerprint();
-    for (const ProgramSpec* program : {grad_, update_}) {
-      MILLRACE_TRY(FileFacts file, file_facts(program->path, program->name));
-      run.programs.push_back(std::move(file));
-    }
-    return open_checkpoints(*options_.checkpoint, run, model_->carried());
-  };
-  MILLRACE_AWAIT(OpenedCheckpoints opened, on_blocking(parts_.environment, open));
-  run_.folder = std::move(opened.folder);
-  if (!opened.newest) co_return;
-  run_.committed = std::move(opened.newest);
-  run_.resumed_from = opened.path;
-  run_.first_step = run_.committed->manifest.step;
 }
 
 // This attempt begins after what is committed.
@@ -212,6 +206,8 @@ void Attempt::make_checkpointer() {
   parts.run = run_.identity;
   parts.steps_per_epoch = steps_per_epoch();
   parts.call = call_;
+  // The others wait for as long as the files take.
+  if (spans()) parts.rendezvous_limit = kNoRendezvousLimit;
   const CheckpointOptions to_memory{.folder = {}, .every = options_.commit_every};
   checkpointer_.emplace(std::move(parts), options_.checkpoint.value_or(to_memory), first_step_);
 }
@@ -220,10 +216,13 @@ void Attempt::make_checkpointer() {
 Task<void> Attempt::initialise(const ProgramSpec& init) {
   const devices::Device& first = parts_.devices[0];
   const std::vector<TensorSpec>& carried = model_->carried();
-  MILLRACE_AWAIT(Buffers made, run_.committed
-                                   ? committed_arrays(first, run_.committed, call_)
-                                   : new_arrays(first, executable(&init), options_.seed, call_));
-  if (!run_.committed) made = select(made, model_->carried_by_init());
+  Buffers made;
+  if (has_first_rank()) {
+    MILLRACE_AWAIT(made, run_.committed
+                             ? committed_arrays(first, run_.committed, call_)
+                             : new_arrays(first, executable(&init), options_.seed, call_));
+    if (!run_.committed) made = select(made, model_->carried_by_init());
+  }
   std::vector<devices::Shape> shapes;
   for (const TensorSpec& array : carried) shapes.push_back(array.shape);
   collectives::CollectiveOptions collective;

@@ -45,21 +45,25 @@ Task<Written> write_checkpoint(Job job) {
 
   MILLRACE_AWAIT(std::vector<Buffer> buffers, written_arrays(std::exchange(job.replicas, {}),
                                                              parts.call, parts.environment.timers));
+  MILLRACE_CHECK(buffers.size() == parts.names.size(), "each array has a name");
+  const bool is_used = parts.folder != nullptr || parts.keep_committed;
   std::vector<Future<HostArray>> fetches;
-  for (const Buffer& buffer : buffers)
-    fetches.push_back(parts.ranks[0].device().fetch(buffer, parts.call));
+  for (const Buffer& buffer : buffers) {
+    if (is_used) fetches.push_back(parts.ranks[0].device().fetch(buffer, parts.call));
+  }
   buffers.clear();
   auto committed = std::make_shared<Committed>();
   MILLRACE_AWAIT(committed->arrays, all_of(std::move(fetches)));
-  MILLRACE_CHECK(committed->arrays.size() == parts.names.size(), "each array has a name");
   for (const HostArray& array : committed->arrays) report.bytes += array.bytes().size();
   committed->manifest = job.manifest;
   MILLRACE_AWAIT_STATUS(
       with_files([committed](const CheckpointParts& p) { return write_files(p, *committed); }));
 
+  const TimePoint limit = parts.rendezvous_limit == kNoRendezvousLimit
+                              ? kNoDeadline
+                              : parts.environment.clock->now() + parts.rendezvous_limit;
   Task<EpochShare> meeting =
-      meet(parts.ranks, "checkpoint", job.manifest.ranks, &RankState::run_share, parts.call,
-           parts.environment.clock->now() + parts.rendezvous_limit);
+      meet(parts.ranks, "checkpoint", job.manifest.ranks, &RankState::run_share, parts.call, limit);
   const Result<EpochShare> agreed = co_await std::move(meeting);
   if (!agreed) {
     const Future<void> removed = with_files([step](const CheckpointParts& p) {
@@ -149,9 +153,7 @@ Checkpointer::Checkpointer(CheckpointParts parts, const CheckpointOptions& optio
       step_(first_step) {}
 
 bool Checkpointer::take_if_due(std::uint64_t step, std::span<const Replica> replicas) {
-  // The first multiple of every_ after the last one.
-  const std::uint64_t due = (step_ / every_ + 1) * every_;
-  if (step < due || state_ != State::kIdle) return false;
+  if (step < due() || state_ != State::kIdle) return false;
   take(step, replicas);
   return true;
 }

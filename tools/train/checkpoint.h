@@ -15,9 +15,12 @@
 //
 // One is in flight at a time: what comes due meanwhile is not dropped but waits, and is taken at
 // the first step that begins after the one before is published. The training itself never waits,
-// except at its end. What a step needs to begin again is small: the number of the step gives the
-// epoch, the loader's position (its order is a pure function of seed and epoch,
-// transfer/permutation.h) and the random words; the manifest has the sums of the ranks besides.
+// except at its end. Where ranks of the group are elsewhere, one training has the folder, and the
+// others take their checkpoints in step with it: all must take the same ones, so there the training
+// waits for the one before when the next is due. What a step needs to begin again is small: the
+// number of the step gives the epoch, the loader's position (its order is a pure function of seed
+// and epoch, transfer/permutation.h) and the random words; the manifest has the sums of the ranks
+// besides.
 #pragma once
 
 #include <cstdint>
@@ -79,14 +82,15 @@ Task<std::vector<devices::Buffer>> written_arrays(std::vector<Replica> replicas,
 // What every checkpoint of a run needs. environment is borrowed.
 struct CheckpointParts {
   Environment environment;
-  std::shared_ptr<CheckpointFolder> folder;  // none: to memory only
-  bool keep_committed = false;               // in memory
+  // None: to memory only, or in step with the training that has it.
+  std::shared_ptr<CheckpointFolder> folder;
+  bool keep_committed = false;  // in memory
   std::vector<collectives::ProcessGroup> ranks;
   std::vector<std::string> names;  // of the arrays of Model::carried(), as in the file
   RunIdentity run;
   std::uint64_t steps_per_epoch = 1;
   CallOptions call;
-  Duration rendezvous_limit = kRendezvousLimit;
+  Duration rendezvous_limit = kRendezvousLimit;  // kNoRendezvousLimit: that of call alone
 };
 
 // What one checkpoint has come to.
@@ -100,6 +104,8 @@ class Checkpointer {
  public:
   Checkpointer(CheckpointParts parts, const CheckpointOptions& options, std::uint64_t first_step);
 
+  // One is due at this step, and the one before has not ended: take_if_due() would take none.
+  bool is_late(std::uint64_t step) const { return step >= due() && state_ != State::kIdle; }
   // The training is about to begin step, from these replicas. True if they are taken: then no step
   // may write over them.
   bool take_if_due(std::uint64_t step, std::span<const Replica> replicas);
@@ -126,6 +132,8 @@ class Checkpointer {
     kWriting,  // -> kIdle
   };
   void take(std::uint64_t step, std::span<const Replica> replicas);
+  // The first multiple of every_ after the last one.
+  std::uint64_t due() const { return (step_ / every_ + 1) * every_; }
 
   const std::shared_ptr<const CheckpointParts> parts_;
   const std::uint64_t every_;

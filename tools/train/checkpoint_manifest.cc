@@ -16,6 +16,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kSchema = 2;
+constexpr const char* kItems = "the number of images";
+constexpr const char* kData = "the data";
 
 std::string hex(std::uint32_t value) {
   char text[16];
@@ -96,23 +98,43 @@ static void from_json(const Json& json, RunIdentity& run) {
   for_each_field_of_run(run, reader(json));
 }
 
+RunFact fact_of_program(const FileFacts& program) {
+  return {"the program '" + program.name + "'",
+          program.bytes == 0
+              ? "missing"
+              : std::to_string(program.bytes) + " bytes with checksum " + hex(program.crc32)};
+}
+
+RunFacts facts_of(const RunIdentity& run) {
+  RunFacts facts = {{"the model", quoted(run.model)},
+                    {"the batch size", quoted(run.batch_size)},
+                    {"the number of devices", quoted(run.devices)},
+                    {"the seed", quoted(run.seed)},
+                    {kItems, quoted(run.items)},
+                    {kData, quoted(run.data)},
+                    {"shuffling", quoted(run.shuffle)},
+                    {"the same shard for every device", quoted(run.same_shard)},
+                    {"--deterministic", quoted(run.deterministic)}};
+  for (const FileFacts& program : run.programs) facts.push_back(fact_of_program(program));
+  return facts;
+}
+
 Status check_same_run(const RunIdentity& checkpoint, const RunIdentity& run) {
   std::string differences;
-  const auto compare = [&](const char* what, const auto& theirs, const auto& ours) {
-    if (theirs == ours) return;
-    differences += (differences.empty() ? "" : "; ") + std::string(what) + " is " + quoted(theirs) +
-                   " there and " + quoted(ours) + " here";
+  // Without the programs: they have one fact each, at the end.
+  const auto words = [](RunIdentity of) {
+    of.programs.clear();
+    return facts_of(of);
   };
-  compare("the model", checkpoint.model, run.model);
-  compare("the batch size", checkpoint.batch_size, run.batch_size);
-  compare("the number of devices", checkpoint.devices, run.devices);
-  compare("the seed", checkpoint.seed, run.seed);
-  compare("the number of images", checkpoint.items, run.items);
-  // The sizes distinguish other data.
-  if (checkpoint.items == run.items) compare("the data", checkpoint.data, run.data);
-  compare("shuffling", checkpoint.shuffle, run.shuffle);
-  compare("the same shard for every device", checkpoint.same_shard, run.same_shard);
-  compare("--deterministic", checkpoint.deterministic, run.deterministic);
+  const RunFacts there = words(checkpoint);
+  const RunFacts here = words(run);
+  for (std::size_t i = 0; i < here.size(); ++i) {
+    if (there[i].value == here[i].value) continue;
+    // The sizes distinguish other data.
+    if (here[i].what == kData && checkpoint.items != run.items) continue;
+    differences += (differences.empty() ? "" : "; ") + here[i].what + " is " + there[i].value +
+                   " there and " + here[i].value + " here";
+  }
   // Programs of another model or shard say nothing new.
   if (differences.empty() && checkpoint.programs != run.programs) {
     differences = "the model's programs (grad, update) have changed since";

@@ -9,6 +9,7 @@
 
 #include "millrace/core/base/error.h"
 #include "millrace/tools/train/epoch_share.h"
+#include "millrace/tools/train/run_facts.h"
 
 namespace millrace::train {
 
@@ -35,6 +36,11 @@ struct RunIdentity {
   bool same_shard = false;
   bool deterministic = false;  // other kernels, with other roundings
 };
+
+// The same in words: a fact for each field, and one for each program.
+RunFacts facts_of(const RunIdentity& run);
+// "the program 'update'", "312 bytes with checksum 1a2b3c4d".
+RunFact fact_of_program(const FileFacts& program);
 
 // kFailedPrecondition lists every difference, theirs first, and says what would help.
 Status check_same_run(const RunIdentity& checkpoint, const RunIdentity& run);

@@ -53,8 +53,10 @@ Task<EpochShare> meet(std::vector<collectives::ProcessGroup> ranks, std::string 
                       CallOptions call, TimePoint limit) {
   call.deadline = std::min(call.deadline, limit);
   std::vector<Future<collectives::Payloads>> meetings;
-  for (std::size_t r = 0; r < ranks.size(); ++r)
-    meetings.push_back(ranks[r].rendezvous(tag, (states[r].*share).to_payload(), {}, call));
+  for (const collectives::ProcessGroup& rank : ranks) {
+    const EpochShare& mine = states[collectives::at(rank.rank())].*share;
+    meetings.push_back(rank.rendezvous(tag, mine.to_payload(), {}, call));
+  }
   MILLRACE_AWAIT(const auto answers, all_of(std::move(meetings)));
   co_return combine_shares(*answers.front());
 }

@@ -43,9 +43,11 @@ struct RankState {
 
 // How long the ranks of a training wait for one that is missing.
 inline constexpr Duration kRendezvousLimit = std::chrono::seconds(60);
-// Sends the share of every rank to the meeting of this tag; gives the shares of all together. The
-// rendezvous' error names a rank that is missing at the limit or at the call's own deadline,
-// kInternal names ranks that are elsewhere.
+inline constexpr Duration kNoRendezvousLimit = Duration::max();
+// Sends the share of each of these ranks to the meeting of this tag; gives the shares of all ranks
+// of the group together. states are those of all, in the order of the ranks. The rendezvous' error
+// names a rank that is missing at the limit or at the call's own deadline, kInternal names ranks
+// that are elsewhere.
 Task<EpochShare> meet(std::vector<collectives::ProcessGroup> ranks, std::string tag,
                       std::vector<RankState> states, EpochShare RankState::* share,
                       CallOptions call, TimePoint limit);

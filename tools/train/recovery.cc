@@ -4,7 +4,7 @@
 //   attempt -> ended well: the run has
 //           -> failed, and devices have: each is restarted (Device::restart), as often as the limit
 //              allows; the next attempt begins from what is committed, or anew if nothing is
-//           -> failed otherwise: so has the run
+//           -> failed otherwise, or with ranks elsewhere: so has the run
 //
 // An attempt closes everything that it has made (loader, group, steps in flight), so nothing of a
 // device that is gone reaches the next one. What is committed lies in host memory: the checkpointer
@@ -77,11 +77,12 @@ Task<TrainingReport> train(TrainingParts parts, TrainingOptions options,
     {
       Attempt attempt(parts, options, listener, run);
       Result<TrainingReport> report = co_await attempt.run();
-      const Status closed = co_await attempt.close();
+      if (!report) error = attempt.root_cause(report.error());
+      const Status closed = co_await attempt.close(error);
       if (report && closed) co_return report;
-      error = report ? closed.error() : attempt.root_cause(report.error());
+      if (report) error = closed.error();
     }
-    if (options.device_restarts.restarts <= 0 || options.call.stop.stop_requested() ||
+    if (options.device_restarts.restarts <= 0 || run.spans || options.call.stop.stop_requested() ||
         parts.environment.clock->now() >= options.call.deadline) {
       co_return *error;
     }

@@ -17,7 +17,7 @@ namespace millrace::train {
 // Known before the first step.
 struct TrainingStart {
   std::string model;
-  std::size_t devices = 0;
+  std::size_t devices = 0;  // of all ranks
   std::int64_t batch_size = 0;
   std::uint64_t steps = 0;
   std::uint64_t items = 0;
@@ -47,6 +47,8 @@ struct PeakBytes {
   std::vector<std::size_t> in_flight;  // per device: launches and transfers
 };
 
+// Losses, accuracy and steps are those of the run; what is said of devices and loading, of the
+// devices here.
 struct TrainingReport {
   std::uint64_t steps = 0;
   std::vector<double> losses;           // of every step, mean over the rows

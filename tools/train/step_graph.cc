@@ -35,6 +35,10 @@ struct Recorded {
   std::vector<int> update_donates;  // positions in update's inputs
 
   const Device& device(std::size_t d) const { return options.ranks[d].device(); }
+  // The rank of device d in the group.
+  std::size_t rank(std::size_t d) const { return collectives::at(options.ranks[d].rank()); }
+  std::size_t group_size() const { return static_cast<std::size_t>(options.ranks[0].size()); }
+  bool spans() const { return group_size() > options.ranks.size(); }
 };
 
 Result<DeviceBatch> real_batch(Result<std::optional<DeviceBatch>> next) {
@@ -52,13 +56,14 @@ auto next_batch(Shared recorded, std::size_t d) {
   };
 }
 
-// The words that belong to (seed, device, step), whatever runs when: no state, no order.
+// The words that belong to (seed, rank, step), whatever runs when: no state, no order.
 auto put_random(Shared recorded, std::size_t d) {
   return [recorded = std::move(recorded), d](const CallOptions& call,
                                              const StepTicket& ticket) -> Future<Buffer> {
     if (!recorded->random) return Future<Buffer>(Buffer());
     HostArray words = HostArray::make_unwritten(*recorded->random);
-    RandomStream stream(recorded->options.seed, static_cast<std::uint32_t>(d), ticket.step);
+    RandomStream stream(recorded->options.seed, static_cast<std::uint32_t>(recorded->rank(d)),
+                        ticket.step);
     stream.fill(words.mutable_bytes());
     return recorded->device(d).put({words.bytes().data(), words.shape(), {}, words.owner()},
                                    {.call = call});
@@ -71,9 +76,9 @@ auto launch_grad(Shared recorded, std::size_t d) {
                                              const Buffer& random, const StepTicket& ticket) {
     const PooledVector<Buffer> arguments =
         arguments_of(recorded->grad_inputs, params, state, batch, random);
-    return recorded->device(d).execute(recorded->options.grad_program,
-                                       std::span<const Buffer>(arguments),
-                                       {.call = call, .flow = ticket.first_flow + d});
+    return recorded->device(d).execute(
+        recorded->options.grad_program, std::span<const Buffer>(arguments),
+        {.call = call, .flow = ticket.first_flow + recorded->rank(d)});
   };
 }
 
@@ -99,7 +104,7 @@ auto update_arguments(Shared recorded) {
 auto launch_update(Shared recorded, std::size_t d) {
   return [recorded = std::move(recorded), d](const CallOptions& call, const Buffers& arguments,
                                              const StepTicket& ticket) {
-    devices::ExecuteOptions options{.call = call, .flow = ticket.first_flow + d};
+    devices::ExecuteOptions options{.call = call, .flow = ticket.first_flow + recorded->rank(d)};
     if (ticket.keep_inputs) options.non_donatable = recorded->update_donates;
     return recorded->device(d).execute(recorded->options.update_program,
                                        std::span<const Buffer>(arguments), options);
@@ -123,8 +128,27 @@ auto reduce_node(Shared recorded, std::size_t d, std::size_t number,
                                                  collectives::ReduceOp::kMean,
                                                  {.call = call,
                                                   .sequence = ticket.first_collective + number,
-                                                  .flow = ticket.first_flow + d});
+                                                  .flow = ticket.first_flow + recorded->rank(d)});
   };
+}
+
+// The losses of all ranks as one array, on every rank.
+auto gather_loss(Shared recorded, std::size_t d, std::size_t number) {
+  return [recorded = std::move(recorded), d, number](
+             const CallOptions& call, const StepTicket& ticket, const Buffers& outputs) {
+    const std::size_t position[] = {recorded->loss};
+    return recorded->options.ranks[d].all_gather(select(outputs, position),
+                                                 {.call = call,
+                                                  .sequence = ticket.first_collective + number,
+                                                  .flow = ticket.first_flow + recorded->rank(d)});
+  };
+}
+
+auto fetch_array(Shared recorded, std::size_t d, std::size_t position) {
+  return
+      [recorded = std::move(recorded), d, position](const CallOptions& call, const Buffers& all) {
+        return recorded->device(d).fetch(all[position], call);
+      };
 }
 
 // Cuts the gradients into buckets, last first, each closed as soon as it has its bytes.
@@ -234,6 +258,8 @@ Result<StepGraph> StepGraph::create(StepGraphOptions options) {
   GraphBuilder b;
   const auto ticket = b.input<StepTicket>("ticket");
   std::vector<DeviceSlots> slots(device_count);
+  std::optional<Slot<HostArray>> gathered_losses;
+  const std::size_t reductions = recorded->buckets.size() + (recorded->state.empty() ? 0 : 1);
   for (std::size_t d = 0; d < device_count; ++d) {
     DeviceSlots& s = slots[d];
     const std::string at = " " + std::to_string(d);
@@ -246,12 +272,13 @@ Result<StepGraph> StepGraph::create(StepGraphOptions options) {
     const auto random = b.node("random" + at, now, put_random(recorded, d), ticket);
     const auto grads = b.node("grad" + at, now, launch_grad(recorded, d), s.params_in, s.state_in,
                               batch, random, ticket);
-    s.loss = b.node(
-        "loss" + at, now,
-        [recorded, d](const CallOptions& call, const Buffers& all) {
-          return recorded->device(d).fetch(all[recorded->loss], call);
-        },
-        grads);
+    if (recorded->spans()) {
+      const auto gathered =
+          b.node("all_gather loss" + at, now, gather_loss(recorded, d, reductions), ticket, grads);
+      if (d == 0) gathered_losses = b.node("losses", now, fetch_array(recorded, d, 0), gathered);
+    } else {
+      s.loss = b.node("loss" + at, now, fetch_array(recorded, d, recorded->loss), grads);
+    }
 
     std::vector<Slot<Buffers>> update_inputs = {s.params_in, s.momenta_in};
     for (std::size_t i = 0; i < recorded->buckets.size(); ++i) {
@@ -274,12 +301,13 @@ Result<StepGraph> StepGraph::create(StepGraphOptions options) {
     b.output(s.params_out);
     b.output(s.momenta_out);
     b.output(s.state_out);
-    b.output(s.loss);
+    if (s.loss) b.output(*s.loss);
     b.output(s.rows);
   }
+  if (gathered_losses) b.output(*gathered_losses);
   MILLRACE_TRY(Graph graph, b.build(graph_options));
-  return StepGraph(std::move(graph), std::move(slots),
-                   recorded->buckets.size() + (recorded->state.empty() ? 0 : 1));
+  return StepGraph(std::move(graph), std::move(slots), gathered_losses,
+                   reductions + (recorded->spans() ? 1 : 0));
 }
 
 Ref<GraphRun> StepGraph::start(const StepTicket& ticket, std::span<const Replica> replicas,
@@ -313,7 +341,11 @@ Replica StepGraph::replica(const GraphRun& run, std::size_t device) const {
 }
 
 Future<HostArray> StepGraph::loss(const GraphRun& run, std::size_t device) const {
-  return output(run, devices_[device].loss);
+  return output(run, *devices_[device].loss);
+}
+
+Future<HostArray> StepGraph::gathered_losses(const GraphRun& run) const {
+  return output(run, *gathered_losses_);
 }
 
 Future<std::int64_t> StepGraph::rows(const GraphRun& run, std::size_t device) const {

@@ -5,12 +5,14 @@
 //                         \-> all_reduce of the state -> next step's state
 //                         \-> loss to the host
 //
-// Nothing in it waits on the host. The buckets hold the gradients in reverse order, as
+// Where ranks of the group are elsewhere, the losses of all are gathered before they go to the
+// host. Nothing in it waits on the host. The buckets hold the gradients in reverse order, as
 // backpropagation writes them, so that the first all-reduce runs while the rest of the grad program
 // does.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -63,7 +65,8 @@ struct StepGraphOptions {
   const ProgramSpec* grad = nullptr;
   devices::Executable grad_program;
   devices::Executable update_program;
-  std::vector<collectives::ProcessGroup> ranks;  // one per device, in order
+  // One per device, in order; the others of the group run the same graph elsewhere.
+  std::vector<collectives::ProcessGroup> ranks;
   const transfer::DeviceLoader* loader = nullptr;
   std::uint64_t seed = 0;        // for programs that take random words
   std::size_t bucket_bytes = 0;  // of gradients; 0: a quarter of all, from 16 KiB to 25 MiB
@@ -81,7 +84,11 @@ class StepGraph {
   Ref<GraphRun> start(const StepTicket& ticket, std::span<const Replica> replicas,
                       const CallOptions& call) const;
   Replica replica(const GraphRun& run, std::size_t device) const;
+  // Where all ranks of the group are here.
   Future<devices::HostArray> loss(const GraphRun& run, std::size_t device) const;
+  // Those of all ranks, in their order, where some are elsewhere.
+  bool gathers_losses() const { return gathered_losses_.has_value(); }
+  Future<devices::HostArray> gathered_losses(const GraphRun& run) const;
   // The valid rows of the device's batch.
   Future<std::int64_t> rows(const GraphRun& run, std::size_t device) const;
 
@@ -92,14 +99,19 @@ class StepGraph {
   struct DeviceSlots {
     Slot<devices::Buffers> params_in, momenta_in, state_in;
     Slot<devices::Buffers> params_out, momenta_out, state_out;
-    Slot<devices::HostArray> loss;
+    std::optional<Slot<devices::HostArray>> loss;
     Slot<std::int64_t> rows;
   };
-  StepGraph(Graph graph, std::vector<DeviceSlots> devices, std::uint64_t collectives)
-      : graph_(std::move(graph)), devices_(std::move(devices)), collectives_(collectives) {}
+  StepGraph(Graph graph, std::vector<DeviceSlots> devices,
+            std::optional<Slot<devices::HostArray>> gathered_losses, std::uint64_t collectives)
+      : graph_(std::move(graph)),
+        devices_(std::move(devices)),
+        gathered_losses_(gathered_losses),
+        collectives_(collectives) {}
 
   Graph graph_;
   std::vector<DeviceSlots> devices_;
+  std::optional<Slot<devices::HostArray>> gathered_losses_;
   std::uint64_t collectives_;
 };
 

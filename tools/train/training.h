@@ -14,6 +14,7 @@
 
 #include "millrace/actors/restart_limit.h"
 #include "millrace/actors/system.h"
+#include "millrace/collectives/process_group.h"
 #include "millrace/core/async/environment.h"
 #include "millrace/core/observe/trace.h"
 #include "millrace/devices/device.h"
@@ -31,6 +32,11 @@ struct TrainingParts {
   actors::ActorSystem* system = nullptr;
   std::vector<devices::Device> devices;
   std::function<Future<devices::Executable>(devices::Program, devices::CompileOptions)> compile;
+  // Gives the members for devices, in their order, of the group that trains together, which its
+  // maker closes when the training has ended. Its other ranks are devices of trainings elsewhere,
+  // with the same model, data and options. Left out: devices are all, and the training makes and
+  // closes its group.
+  std::function<Future<std::vector<collectives::ProcessGroup>>()> make_group = {};
   TraceRecorder* trace = nullptr;                  // needed for the times of the stages
   CpuMeter cpu_meter = [] { return CpuUsage(); };  // says whether cores were short
 };
@@ -39,7 +45,7 @@ struct TrainingOptions {
   std::string model;  // folder
   std::shared_ptr<transfer::ItemSource> train_data;
   std::shared_ptr<transfer::ItemSource> test_data;  // none: no evaluation
-  std::int64_t batch_size = 128;                    // global: rows of all devices together
+  std::int64_t batch_size = 128;                    // global: rows of all ranks together
   std::uint64_t epochs = 3;
   std::optional<std::uint64_t> max_steps;  // ends the training early, evaluation included
   std::uint64_t seed = 1;
@@ -52,7 +58,8 @@ struct TrainingOptions {
   int decodes_in_flight = 2;
   std::optional<CheckpointOptions> checkpoint;
   // Devices that fail are restarted, and the run resumes from the last step that is committed.
-  // 0 restarts: the first failure ends the run, and nothing is copied for one.
+  // 0 restarts: the first failure ends the run, and nothing is copied for one. So it is where the
+  // group has ranks elsewhere.
   actors::RestartLimit device_restarts{.restarts = 0};
   // Steps between two commits to host memory, where there are restarts and no checkpoints; for as
   // long as each takes, the devices hold what is carried from step to step twice.
@@ -78,7 +85,8 @@ struct RecoveryReport {
   std::uint64_t recoveries = 0;            // of the run, this one included
 };
 
-// Called on the training's executor, one call at a time; must be short.
+// Called on the training's executor, one call at a time; must be short. What it hears is of the
+// whole run, whatever ranks of it are here.
 class TrainingListener {
  public:
   virtual ~TrainingListener() = default;
