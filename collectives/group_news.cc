@@ -45,7 +45,7 @@ Status GroupWire::hear_news(int from, GroupSays says, const net::Frame& frame) {
   }
 }
 
-void GroupWire::tell_all(GroupSays says, std::uint64_t sequence, const net::Bytes& payload) {
+void GroupWire::send_all(GroupSays says, std::uint64_t sequence, const net::Bytes& payload) {
   for (int member = 0; member < spread_.processes(); ++member) {
     if (member != self_) post_frame(member, says, sequence, 0, payload);
   }
@@ -55,9 +55,9 @@ void GroupWire::end(std::uint64_t sequence, const Error& error) {
   at_home([sequence, error](GroupWire& wire) { wire.end_call(sequence, error, true); });
 }
 
-void GroupWire::end_call(std::uint64_t sequence, const Error& error, bool tell) {
+void GroupWire::end_call(std::uint64_t sequence, const Error& error, bool notify) {
   if (sequence < next_ || ended_.contains(sequence) || failed_ || closed_) return;
-  if (tell) tell_all(GroupSays::kEnd, sequence, encode_end(error));
+  if (notify) send_all(GroupSays::kEnd, sequence, encode_end(error));
   finish(sequence, std::unexpected(error));
   drive();
 }
@@ -106,7 +106,7 @@ void GroupWire::hear_call(int from, const net::Frame& frame) {
                             : difference_error(where(sequence), first_of(from), words,
                                                first_of(self_), mine->to_string());
   if (sequence >= next_) return end_call(sequence, error, true);
-  tell_all(GroupSays::kEnd, sequence, encode_end(error));  // it is over here
+  send_all(GroupSays::kEnd, sequence, encode_end(error));  // it is over here
 }
 
 void GroupWire::hear_probe(int from, const net::Frame& frame) {
@@ -242,7 +242,7 @@ void GroupWire::probe() {
 void GroupWire::fail_rank(Rank rank, const Error& error) {
   at_home([rank, error](GroupWire& wire) {
     if (wire.failed_ || wire.closed_) return;
-    wire.tell_all(GroupSays::kFailed, 0, encode_failed(rank, error));
+    wire.send_all(GroupSays::kFailed, 0, encode_failed(rank, error));
     wire.fail_all(error);
   });
 }
@@ -355,7 +355,7 @@ struct GroupWire::Tombstone {
   int self = 0;
   std::uint64_t next = 0;
   std::set<std::uint64_t> open = {};  // members that have not closed
-  std::set<std::uint64_t> told = {};
+  std::set<std::uint64_t> answered = {};
 
   void hear(std::uint32_t process, const net::Frame& frame) {
     const std::uint64_t from = frame.header.words[1];
@@ -363,7 +363,7 @@ struct GroupWire::Tombstone {
       if (open.erase(from) > 0 && open.empty()) mesh->erase_sink(route).ignore();
       return;
     }
-    if (!open.contains(from) || !told.insert(from).second) return;
+    if (!open.contains(from) || !answered.insert(from).second) return;
     net::Frame closed;
     closed.header.kind = kGroupFrame;
     closed.header.flags = std::to_underlying(GroupSays::kClosed);
@@ -392,7 +392,7 @@ void GroupWire::end_open() {
     if (member == self_ || peer.left) continue;
     grave->open.insert(static_cast<std::uint64_t>(member));
     if (!peer.met) continue;
-    grave->told.insert(static_cast<std::uint64_t>(member));
+    grave->answered.insert(static_cast<std::uint64_t>(member));
     post_frame(member, GroupSays::kClosed, next_, 0);
   }
   if (!failed_) failed_ = Error(ErrorCode::kCancelled, "group '" + name_.name + "' was closed");

@@ -178,7 +178,7 @@ void GroupWire::take_first(int member) {
   Peer& peer = peers_[static_cast<std::size_t>(member)];
   peer.came.pop_front();
   ++peer.taken;
-  if (peer.taken - peer.told >= kWindow / 2) post_frame(member, GroupSays::kCredit, 0, 0);
+  if (peer.taken - peer.reported >= kWindow / 2) post_frame(member, GroupSays::kCredit, 0, 0);
 }
 
 // After a call that has ended in an error: what others had sent for it.
@@ -276,7 +276,7 @@ void GroupWire::post_frame(int to, GroupSays says, std::uint64_t sequence, std::
   frame.header.words = {word, static_cast<std::uint64_t>(self_), 0, 0};
   if (says <= GroupSays::kClosed) {
     frame.header.words[2] = peer.taken;
-    peer.told = peer.taken;
+    peer.reported = peer.taken;
   }
   frame.payload = std::move(payload);
   note_sent(to, mesh_->send(members_[static_cast<std::size_t>(to)].process, std::move(frame)));

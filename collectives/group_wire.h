@@ -61,7 +61,7 @@ struct GroupMember {
   int ranks = 1;
 };
 
-// Groups of one name are told apart by their number: all processes count alike.
+// All processes count the groups of a name alike.
 struct GroupName {
   std::string name = {};
   std::uint64_t number = 0;
@@ -102,7 +102,7 @@ class GroupWire final : public RefCounted {
   // ends it with an error that begins with these words and names them.
   void expire(std::uint64_t sequence, std::string words);
   void answer(std::uint64_t sequence, int asker, const GroupPlace& place);
-  // Of this process: all hear of it.
+  // The rank is one of this process: all hear of it.
   void fail_rank(Rank rank, const Error& error);
   // kResourceExhausted: it is too long for other processes.
   Status send(Rank from, Rank to, const RendezvousMessage& message);
@@ -126,14 +126,14 @@ class GroupWire final : public RefCounted {
   };
   // Another member, as this one sees it.
   struct Peer {
-    PooledDeque<net::Frame> came = {};  // kData
-    std::uint64_t sent = 0, acked = 0;  // kData to it, and how many it has taken
-    std::uint64_t taken = 0, told = 0;  // from it, and what it knows of that
-    std::uint64_t called = 0;           // numbers below: it has shown that it has called them
-    bool met = false;                   // a frame went to it, or came
-    bool left = false;                  // it has closed, or is gone
-    net::Bytes message = {};            // pieces of one that is coming
-    PooledDeque<net::Frame> line = {};  // pieces that are to go, one after the other
+    PooledDeque<net::Frame> came = {};      // kData
+    std::uint64_t sent = 0, acked = 0;      // kData to it, and how many it has taken
+    std::uint64_t taken = 0, reported = 0;  // from it, and what it knows of that
+    std::uint64_t called = 0;               // numbers below: it has shown that it has called them
+    bool met = false;                       // a frame went to it, or came
+    bool left = false;                      // it has closed, or is gone
+    net::Bytes message = {};                // pieces of one that is coming
+    PooledDeque<net::Frame> line = {};      // pieces that are to go, one after the other
     bool sending = false;
   };
   // A deadline that has passed, while others are asked.
@@ -189,8 +189,8 @@ class GroupWire final : public RefCounted {
   void hear_probe(int from, const net::Frame& frame);
   Status hear_place(int from, const net::Frame& frame);
   Status hear_piece(int from, const net::Frame& frame);
-  void end_call(std::uint64_t sequence, const Error& error, bool tell);
-  void tell_all(GroupSays says, std::uint64_t sequence, const net::Bytes& payload);
+  void end_call(std::uint64_t sequence, const Error& error, bool notify);
+  void send_all(GroupSays says, std::uint64_t sequence, const net::Bytes& payload);
   void say_call(int to, std::uint64_t sequence, std::uint64_t print, const CollectiveCall& call);
   void set_probe();
   void probe();

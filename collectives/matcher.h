@@ -40,7 +40,7 @@ class Matcher {
 
   static constexpr std::size_t kRemembered = 1024;
 
-  // Of the ranks from `first` on.
+  // size: how many ranks there are, from `first` on.
   Matcher(std::string group, int size, Rank first = Rank{0})
       : group_(std::move(group)), size_(size), first_(first) {}
 

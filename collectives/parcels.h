@@ -17,8 +17,8 @@ struct Parcels {
   PooledVector<devices::HostArray> kept = {};  // what the runs read, besides the inputs
 };
 
-// Of the ranks of a process, for each array one after the other; empty where the call does not read
-// a rank. They outlive the parcels.
+// For each array one of each rank of the process, empty where the call does not read that rank.
+// They outlive the parcels.
 using ParcelInputs = std::span<const devices::HostArray>;
 
 // What `process` does in a call that is valid (check_call). Arrays of an all_reduce that follow

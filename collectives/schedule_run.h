@@ -41,9 +41,9 @@ class ScheduleRun {
   // Folds and copies up to the next step that needs another process.
   Next advance();
   int peer() const { return step().peer; }
-  // Of a kSend, which is done then.
+  // The message of a kSend, which is done then.
   net::Bytes message();
-  // For a kReceive, which is done then. kInvalidArgument: a message of another length.
+  // Ends a kReceive. kInvalidArgument: a message of another length.
   Status take(std::span<const std::byte> message);
 
  private:

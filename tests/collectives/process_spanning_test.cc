@@ -70,6 +70,7 @@ std::vector<NamedCall> all_calls(int size, int root) {
   };
 }
 
+// GW-1
 TEST(ProcessSpanningTest, EveryCallGivesTheBitsOfOneProcess) {
   for_each_seed(60, [](Simulation& sim) {
     const std::vector<int> counts = draw_counts(sim, 5);
@@ -183,7 +184,7 @@ TEST(ProcessSpanningTest, ADifferenceIsNamedOnBothSidesWithBothCalls) {
                       g(2).all_gather({far.put<std::int32_t>(2, {1, 2, 3})})},
                      "tensor<3xf32>",
                      "tensor<3xi32>"});
-    // Each waits for the other, and nothing is sent: a probe finds it.
+    // Each waits for the other, and nothing is sent: a probe finds it (GW-4).
     cases.push_back({{g(0).broadcast({a0}, Rank{1}), g(1).broadcast({a1}, Rank{0}),
                       g(2).broadcast({a2}, Rank{1})},
                      "root 1",
@@ -334,6 +335,7 @@ TEST(ProcessSpanningTest, GroupsInAnotherOrderHoldUpNoOther) {
   });
 }
 
+// GW-6: what the hooks would call is gone by then, which the sanitizers see.
 TEST(ProcessSpanningTest, AClosedGroupEndsWhatNeedsItsRanksAndItsNameComesAgain) {
   for_each_seed(30, [](Simulation& sim) {
     SimProcesses far(sim, {1, 1, 1});
