@@ -67,9 +67,10 @@ Status GroupWire::hear_end(int from, const net::Frame& frame) {
   MILLRACE_TRY(const Error error, read_end(frame.payload, spread_.ranks()));
   if (sequence < next_) return {};
   if (sequence - next_ >= kMostAhead) {
-    return fail(ErrorCode::kInvalidArgument, "group '" + name_.name + "': " + named(from) +
-                                                 " is more than " + std::to_string(kMostAhead) +
-                                                 " calls ahead");
+    fail_member(from, Error(ErrorCode::kResourceExhausted,
+                            "group '" + name_.name + "': " + named(from) + " is more than " +
+                                std::to_string(kMostAhead) + " calls ahead, in one that failed"));
+    return {};
   }
   // Where all ranks of this process have called it, run()'s future says so.
   const bool called = calls_.contains(sequence);
@@ -94,7 +95,7 @@ void GroupWire::hear_call(int from, const net::Frame& frame) {
     print = called->second.print;
   } else {
     const auto past = std::ranges::find(past_, sequence, &Past::sequence);
-    if (past == past_.end() || !past->call) return;
+    if (past == past_.end() || !past->call || past->error) return;
     mine = &*past->call;
     print = past->print;
   }
@@ -106,14 +107,17 @@ void GroupWire::hear_call(int from, const net::Frame& frame) {
                             : difference_error(where(sequence), first_of(from), words,
                                                first_of(self_), mine->to_string());
   if (sequence >= next_) return end_call(sequence, error, true);
-  send_all(GroupSays::kEnd, sequence, encode_end(error));  // it is over here
+  // It is over here, and its results are out: from here on the group has failed.
+  send_all(GroupSays::kFailed, 0, encode_failed(first_of(from), error));
+  if (hooks_.failed) hooks_.failed(first_of(from), error);
+  fail_all(error);
 }
 
 void GroupWire::hear_probe(int from, const net::Frame& frame) {
   const std::uint64_t sequence = frame.header.sequence;
   const std::uint64_t print = frame.header.words[0];
-  Peer& peer = peers_[static_cast<std::size_t>(from)];
-  peer.called = std::max(peer.called, sequence + 1);
+  if (const auto expiry = expiries_.find(sequence); expiry != expiries_.end())
+    expiry->second.heard[static_cast<std::size_t>(from)] = true;
   if (const auto called = calls_.find(sequence); called != calls_.end()) {
     if (called->second.print != print)
       return say_call(from, sequence, called->second.print, called->second.call);
@@ -126,14 +130,10 @@ void GroupWire::hear_probe(int from, const net::Frame& frame) {
     return;
   }
   const auto past = std::ranges::find(past_, sequence, &Past::sequence);
-  if (past == past_.end()) {
-    const Error over(ErrorCode::kAborted,
-                     where(sequence) + " is long over in the process of " + named(self_));
-    return post_frame(from, GroupSays::kEnd, sequence, 0, encode_end(over));
-  }
+  if (past == past_.end()) return answer(sequence, from, {});  // what it needs is on its way
   if (past->error) return post_frame(from, GroupSays::kEnd, sequence, 0, encode_end(*past->error));
   if (past->print != print) return say_call(from, sequence, past->print, *past->call);
-  answer(sequence, from, {});  // what it needs is on its way
+  answer(sequence, from, {});
 }
 
 void GroupWire::answer(std::uint64_t sequence, int asker, const GroupPlace& place) {
@@ -150,8 +150,15 @@ void GroupWire::expire(std::uint64_t sequence, std::string words) {
 }
 
 void GroupWire::begin_expiry(std::uint64_t sequence, std::string words) {
-  if (sequence < next_ || ended_.contains(sequence) || failed_ || closed_) return;
+  if (ended_.contains(sequence) || failed_ || closed_) return;
   const auto called = calls_.find(sequence);
+  if (called == calls_.end()) {
+    const Error late(ErrorCode::kDeadlineExceeded,
+                     words + "the arrays of this process's ranks are being read, or put");
+    end_call(sequence, late, true);
+    if (hooks_.ended) hooks_.ended(sequence, late);
+    return;
+  }
   const auto [place, fresh] = expiries_.try_emplace(sequence);
   if (!fresh) return;
   Expiry& expiry = place->second;
@@ -164,7 +171,7 @@ void GroupWire::begin_expiry(std::uint64_t sequence, std::string words) {
     expiry.heard[static_cast<std::size_t>(member)] = known;
     complete = complete && known;
   }
-  if (complete || called == calls_.end()) return end_expiry(sequence);
+  if (complete) return end_expiry(sequence);
   const TimePoint until = mesh_->timers().clock().now() + kAskedFor;
   expiry.timer = mesh_->timers().schedule(
       until, [self = self_ref(), sequence] { self->end_expiry(sequence); });
@@ -180,8 +187,13 @@ Status GroupWire::hear_place(int from, const net::Frame& frame) {
   if (found == expiries_.end() || found->second.heard[static_cast<std::size_t>(from)]) return {};
   Expiry& expiry = found->second;
   expiry.heard[static_cast<std::size_t>(from)] = true;
-  append(expiry.place.missing, place.missing);
-  append(expiry.place.unwritten, place.unwritten);
+  const auto add = [&](std::vector<Rank>& ranks, const std::vector<Rank>& more) {
+    for (const Rank rank : more) {
+      if (spread_.process_of(rank) == from) ranks.push_back(rank);
+    }
+  };
+  add(expiry.place.missing, place.missing);
+  add(expiry.place.unwritten, place.unwritten);
   if (!place.missing.empty()) {
     expiry.how_far += "; " + named(from) + ": " + std::to_string(frame.header.words[0]) +
                       " calls of the group have run there";
@@ -213,6 +225,7 @@ void GroupWire::end_expiry(std::uint64_t sequence) {
   add(silent, "nothing was heard from " + to_string(silent));
   add(place.unwritten, "the inputs of " + to_string(place.unwritten) + " are not written");
   if (culprits.empty()) text += "all ranks have called it, and it is still under way";
+  std::ranges::sort(culprits);
   if (sequence != next_) text += "; it waits for collective " + std::to_string(next_);
   if (expiry.timer) mesh_->timers().cancel(*expiry.timer);
   expiries_.erase(found);
@@ -251,9 +264,16 @@ void GroupWire::fail_rank(Rank rank, const Error& error) {
 void GroupWire::fail_member(int member, const Error& error) {
   if (failed_ || closed_) return;
   peers_[static_cast<std::size_t>(member)].left = true;
+  // Those without a link to this process do not wait for it.
+  const net::Bytes words = encode_failed(first_of(member), error);
+  for (int other = 0; other < spread_.processes(); ++other) {
+    if (other != self_ && peers_[static_cast<std::size_t>(other)].met)
+      post_frame(other, GroupSays::kFailed, 0, 0, words);
+  }
+  if (hooks_.failed) {
+    for (const Rank rank : ranks_of(member)) hooks_.failed(rank, error);
+  }
   fail_all(error);
-  if (!hooks_.failed) return;
-  for (const Rank rank : ranks_of(member)) hooks_.failed(rank, error);
 }
 
 void GroupWire::fail_all(const Error& error) {
@@ -272,8 +292,9 @@ void GroupWire::end_here() {
   probe_timer_.reset();
   for (Peer& peer : peers_) peer.came.clear();
   auto calls = std::exchange(calls_, {});
+  if (hooks_.progress) hooks_.progress->done.fetch_add(calls.size(), std::memory_order_relaxed);
   for (auto& [sequence, call] : calls)
-    call.done.set(fail(failed_->code(), where(sequence) + ": " + failed_->message()));
+    call.done.set(std::unexpected(failed_->with_context(where(sequence))));
 }
 
 Status GroupWire::send(Rank from, Rank to, const RendezvousMessage& message) {
@@ -286,7 +307,7 @@ Status GroupWire::send(Rank from, Rank to, const RendezvousMessage& message) {
       net::Frame frame;
       frame.header.kind = kGroupFrame;
       frame.header.flags = static_cast<std::uint8_t>(GroupSays::kMeeting);
-      frame.header.channel = group_channel(wire.name_.name, wire.name_.number, member);
+      frame.header.channel = group_channel(wire.name_.name, wire.number_, member);
       frame.header.sequence = at;
       frame.header.words = {bytes.size(), static_cast<std::uint64_t>(wire.self_),
                             static_cast<std::uint64_t>(index(from)),
@@ -309,7 +330,7 @@ void GroupWire::send_line(int to) {
     peer.met = true;
     const Future<void> sent =
         mesh_->send(members_[static_cast<std::size_t>(to)].process, std::move(frame));
-    note_sent(to, sent);
+    note_sent(to, sent, false);
     if (peer.line.empty() || sent.ready()) continue;
     peer.sending = true;
     sent.then(home(),
@@ -351,6 +372,7 @@ Status GroupWire::hear_piece(int from, const net::Frame& frame) {
 struct GroupWire::Tombstone {
   Ref<net::Mesh> mesh;
   GroupName name;
+  std::uint64_t number = 0;
   net::Route route;
   int self = 0;
   std::uint64_t next = 0;
@@ -367,7 +389,7 @@ struct GroupWire::Tombstone {
     net::Frame closed;
     closed.header.kind = kGroupFrame;
     closed.header.flags = std::to_underlying(GroupSays::kClosed);
-    closed.header.channel = group_channel(name.name, name.number, static_cast<int>(from));
+    closed.header.channel = group_channel(name.name, number, static_cast<int>(from));
     closed.header.sequence = next;
     closed.header.words = {0, static_cast<std::uint64_t>(self), 0, 0};
     mesh->send(process, std::move(closed)).ignore();
@@ -386,10 +408,16 @@ Future<void> GroupWire::close() {
 }
 
 void GroupWire::end_open() {
-  const auto grave = std::make_shared<Tombstone>(Tombstone{mesh_, name_, route(), self_, next_});
+  const auto grave =
+      std::make_shared<Tombstone>(Tombstone{mesh_, name_, number_, route(), self_, next_});
   for (int member = 0; member < spread_.processes(); ++member) {
-    const Peer& peer = peers_[static_cast<std::size_t>(member)];
+    Peer& peer = peers_[static_cast<std::size_t>(member)];
     if (member == self_ || peer.left) continue;
+    // Outcomes of rendezvous that others wait for.
+    for (; !peer.line.empty() && !failed_; peer.line.pop_front()) {
+      const std::uint32_t process = members_[static_cast<std::size_t>(member)].process;
+      mesh_->send(process, std::move(peer.line.front())).ignore();
+    }
     grave->open.insert(static_cast<std::uint64_t>(member));
     if (!peer.met) continue;
     grave->answered.insert(static_cast<std::uint64_t>(member));
@@ -417,12 +445,12 @@ void GroupWire::hear_closed(int from, std::uint64_t next) {
   std::vector<std::uint64_t> ends;
   for (auto call = calls_.lower_bound(next); call != calls_.end(); ++call)
     ends.push_back(call->first);
-  for (const std::uint64_t sequence : ends) end_call(sequence, left_error(sequence), false);
+  for (const std::uint64_t sequence : ends) end_call(sequence, left_error(sequence, from), true);
 }
 
-Error GroupWire::left_error(std::uint64_t sequence) const {
+Error GroupWire::left_error(std::uint64_t sequence, int member) const {
   return Error(ErrorCode::kCancelled,
-               where(sequence) + ": " + named(left_) + " has closed the group");
+               where(sequence) + ": " + named(member) + " has closed the group");
 }
 
 }  // namespace millrace::collectives

@@ -11,6 +11,8 @@
 namespace millrace::collectives {
 namespace {
 
+constexpr std::int64_t kMostRanks = 1 << 20;
+
 std::vector<int> counts_of(const std::vector<GroupMember>& members) {
   std::vector<int> counts;
   for (const GroupMember& member : members) counts.push_back(member.ranks);
@@ -32,6 +34,8 @@ GroupWire::GroupWire(Ref<net::Mesh> mesh, GroupName name, std::vector<GroupMembe
       members_(std::move(members)),
       spread_(counts_of(members_)),
       self_(self),
+      epoch_(mesh_->epoch()),
+      number_((std::uint64_t{epoch_} << 32) + name_.number),
       world_(all_ranks(spread_.ranks())),
       peers_(members_.size()) {
   alive_->wire = this;
@@ -83,9 +87,19 @@ void GroupWire::watch(int member) {
             [alive = alive_, member](const Result<net::PeerLoss>& loss) {
               if (alive->wire == nullptr) return;
               const Ref<GroupWire> kept = alive->wire->self_ref();
-              kept->fail_member(member, loss ? loss->error() : loss.error());
+              kept->take_end(member, loss ? loss->error() : loss.error());
             })
       .ignore();
+}
+
+// The end of a process.
+void GroupWire::take_end(int member, const Error& error) {
+  Peer& peer = peers_[static_cast<std::size_t>(member)];
+  if (peer.left) return;  // it had closed the group
+  if (error.detail<net::PeerEnded>() == nullptr) return fail_member(member, error);
+  // A goodbye: what has come from it counts, and a call that needs more of it ends.
+  peer.left = true;
+  drive();
 }
 
 Future<void> GroupWire::run(WireCall call) {
@@ -101,9 +115,11 @@ void GroupWire::enter(WireCall call, Promise<void> done) {
   if (failed_) return done.set(std::unexpected(*failed_));
   if (const auto ended = ended_.find(call.sequence); ended != ended_.end())
     return done.set(std::unexpected(ended->second));
-  if (call.sequence >= left_from_) return done.set(std::unexpected(left_error(call.sequence)));
-  if (call.sequence < next_) {
-    // It had ended here before its ranks were ready: the group's actor knows.
+  if (call.sequence >= left_from_)
+    return done.set(std::unexpected(left_error(call.sequence, left_)));
+  if (call.sequence < next_) {  // it had ended here before its arrays were read
+    const auto past = std::ranges::find(past_, call.sequence, &Past::sequence);
+    if (past != past_.end() && past->error) return done.set(std::unexpected(*past->error));
     return done.set(fail(ErrorCode::kAborted, where(call.sequence) + " is over"));
   }
   if (hooks_.progress) hooks_.progress->begun.fetch_add(1, std::memory_order_relaxed);
@@ -143,6 +159,7 @@ bool GroupWire::send_data(Call& call, ScheduleRun& run) {
   const int to = run.peer();
   Peer& peer = peers_[static_cast<std::size_t>(to)];
   waits_for_ = to;
+  if (peer.left) return end_without(to);
   if (peer.sent - peer.acked >= kWindow) return false;  // GW-3
   ++peer.sent;
   ++steps_;
@@ -155,7 +172,7 @@ bool GroupWire::receive_data(Call& call, ScheduleRun& run) {
   Peer& peer = peers_[static_cast<std::size_t>(from)];
   waits_for_ = from;
   while (!peer.came.empty() && peer.came.front().header.sequence < next_) take_first(from);
-  if (peer.came.empty()) return false;
+  if (peer.came.empty()) return peer.left && end_without(from);
   const net::Frame& frame = peer.came.front();
   if (frame.header.sequence > next_ || frame.header.words[0] != call.print) {  // GW-2
     // Another call of it, or one that sent nothing to this process.
@@ -174,14 +191,29 @@ bool GroupWire::receive_data(Call& call, ScheduleRun& run) {
   return true;
 }
 
+// The call whose turn it is needs a member that has left. Not at once: this runs inside of drive().
+bool GroupWire::end_without(int member) {
+  at_home([sequence = next_, error = left_error(next_, member)](GroupWire& wire) {
+    wire.end_call(sequence, error, true);
+  });
+  return false;
+}
+
 void GroupWire::take_first(int member) {
   Peer& peer = peers_[static_cast<std::size_t>(member)];
+  const net::FrameHeader header = peer.came.front().header;
+  if (header.sequence < next_) {
+    // A call that went well took all that belongs to it: this is of another one.
+    const auto past = std::ranges::find(past_, header.sequence, &Past::sequence);
+    if (past != past_.end() && past->call && !past->error && past->print != header.words[0])
+      say_call(member, header.sequence, past->print, *past->call);
+  }
   peer.came.pop_front();
   ++peer.taken;
   if (peer.taken - peer.reported >= kWindow / 2) post_frame(member, GroupSays::kCredit, 0, 0);
 }
 
-// After a call that has ended in an error: what others had sent for it.
+// What others had sent for calls that are over.
 void GroupWire::drop_stale() {
   for (int member = 0; member < spread_.processes(); ++member) {
     Peer& peer = peers_[static_cast<std::size_t>(member)];
@@ -203,7 +235,7 @@ void GroupWire::finish(std::uint64_t sequence, const Status& status) {
   if (sequence == next_) {
     ++next_;
     skip_ended();
-    if (!status) drop_stale();
+    drop_stale();
   } else if (!status) {
     ended_.emplace(sequence, status.error());
   }
@@ -236,7 +268,11 @@ Status GroupWire::hear(std::uint32_t process, net::Frame frame) {
   peer.met = true;
   const auto says = static_cast<GroupSays>(frame.header.flags);
   peer.left = peer.left || says == GroupSays::kClosed;
-  if (failed_) return {};
+  if (failed_) {
+    if (says == GroupSays::kProbe && !closed_)
+      post_frame(*from, GroupSays::kEnd, frame.header.sequence, 0, encode_end(*failed_));
+    return {};
+  }
   if (says > GroupSays::kClosed) return hear_news(*from, says, frame);
   const std::uint64_t consumed = frame.header.words[2];
   if (consumed > peer.sent) {
@@ -267,11 +303,12 @@ Status GroupWire::hear_data(int from, net::Frame frame) {
 void GroupWire::post_frame(int to, GroupSays says, std::uint64_t sequence, std::uint64_t word,
                            net::Bytes payload) {
   Peer& peer = peers_[static_cast<std::size_t>(to)];
+  if (peer.left || mesh_->epoch() != epoch_) return;
   peer.met = true;
   net::Frame frame;
   frame.header.kind = kGroupFrame;
   frame.header.flags = static_cast<std::uint8_t>(says);
-  frame.header.channel = group_channel(name_.name, name_.number, to);
+  frame.header.channel = group_channel(name_.name, number_, to);
   frame.header.sequence = sequence;
   frame.header.words = {word, static_cast<std::uint64_t>(self_), 0, 0};
   if (says <= GroupSays::kClosed) {
@@ -279,14 +316,17 @@ void GroupWire::post_frame(int to, GroupSays says, std::uint64_t sequence, std::
     peer.reported = peer.taken;
   }
   frame.payload = std::move(payload);
-  note_sent(to, mesh_->send(members_[static_cast<std::size_t>(to)].process, std::move(frame)));
+  note_sent(to, mesh_->send(members_[static_cast<std::size_t>(to)].process, std::move(frame)),
+            says == GroupSays::kData);
 }
 
-void GroupWire::note_sent(int to, const Future<void>& sent) {
+void GroupWire::note_sent(int to, const Future<void>& sent, bool needed) {
   if (sent.ready() && sent.result()) return;
   sent.then(home(),
-            [alive = alive_, to](const Result<void>& result) {
+            [alive = alive_, to, needed](const Result<void>& result) {
               if (result || alive->wire == nullptr) return;
+              // News for a process that has said goodbye.
+              if (!needed && result.error().detail<net::PeerEnded>() != nullptr) return;
               const Ref<GroupWire> kept = alive->wire->self_ref();
               kept->fail_member(to, result.error());
             })
@@ -299,8 +339,12 @@ Future<Ref<GroupWire>> GroupWire::meet(Ref<net::Mesh> mesh, GroupName name, int 
   std::vector<GroupMember> processes(mesh->size());
   for (std::uint32_t p = 0; p < mesh->size(); ++p) processes[p].process = p;
   const int self = static_cast<int>(mesh->rank());
+  // Where this process does not get the group, others may: they hear that its member has closed.
+  const auto bury = [mesh, name, processes, self] {
+    make(mesh, name, processes, self)->close().ignore();
+  };
   const Ref<GroupWire> meeting =
-      make(mesh, {name.name + " (its meeting)", name.number}, std::move(processes), self);
+      make(mesh, {name.name + " (its meeting)", name.number}, processes, self);
   meeting->start({});
   const CollectiveCall split = split_call();
   const std::int64_t numbers[] = {ranks, mesh->pid()};
@@ -327,17 +371,25 @@ Future<Ref<GroupWire>> GroupWire::meet(Ref<net::Mesh> mesh, GroupName name, int 
                  std::int64_t ranks_in_all = 0;
                  for (std::uint32_t p = 0; p < mesh->size(); ++p) {
                    const std::int64_t count = (*numbers)[std::size_t{2} * p];
-                   if (count < 1 || (ranks_in_all += count) > (1 << 20)) {
+                   if (count < 1 || count > kMostRanks - ranks_in_all) {
                      return fail(ErrorCode::kInvalidArgument,
                                  "process " + std::to_string(p) + " brings " +
                                      std::to_string(count) + " ranks to group '" + name.name + "'");
                    }
+                   ranks_in_all += count;
                    members[p] = {p, static_cast<std::int32_t>((*numbers)[std::size_t{2} * p + 1]),
                                  static_cast<int>(count)};
                  }
                  return make(mesh, name, std::move(members), self);
                });
-  return with_stop(made, call.stop);
+  return with_stop(made, call.stop)
+      .then(inline_executor(), [meeting, bury](Result<Ref<GroupWire>> wire) {
+        if (!wire) {
+          meeting->close().ignore();
+          bury();
+        }
+        return wire;
+      });
 }
 
 }  // namespace millrace::collectives

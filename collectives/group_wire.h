@@ -158,7 +158,7 @@ class GroupWire final : public RefCounted {
     post(home(), [self = self_ref(), f = std::move(f)]() mutable { f(*self); });
   }
   std::string where(std::uint64_t sequence) const;
-  net::Route route() const { return {kGroupFrame, group_channel(name_.name, name_.number, self_)}; }
+  net::Route route() const { return {kGroupFrame, group_channel(name_.name, number_, self_)}; }
   Rank first_of(int member) const { return Rank{spread_.first(member)}; }
   std::vector<Rank> ranks_of(int member) const;
   std::string named(int member) const;
@@ -171,6 +171,7 @@ class GroupWire final : public RefCounted {
   bool send_data(Call& call, ScheduleRun& run);
   bool receive_data(Call& call, ScheduleRun& run);
   void take_first(int member);
+  bool end_without(int member);
   void drop_stale();
   void finish(std::uint64_t sequence, const Status& status);
   void remember(Past past);
@@ -179,8 +180,9 @@ class GroupWire final : public RefCounted {
   Status hear_data(int from, net::Frame frame);
   void post_frame(int to, GroupSays says, std::uint64_t sequence, std::uint64_t word,
                   net::Bytes payload = {});
-  void note_sent(int to, const Future<void>& sent);
+  void note_sent(int to, const Future<void>& sent, bool needed);
   void watch(int member);
+  void take_end(int member, const Error& error);
 
   // group_news.cc: what is not bytes of a call.
   Status hear_news(int from, GroupSays says, const net::Frame& frame);
@@ -201,7 +203,7 @@ class GroupWire final : public RefCounted {
   void send_line(int to);
   void end_here();
   void hear_closed(int from, std::uint64_t next);
-  Error left_error(std::uint64_t sequence) const;
+  Error left_error(std::uint64_t sequence, int member) const;
   void end_open();
 
   const Ref<net::Mesh> mesh_;
@@ -209,7 +211,9 @@ class GroupWire final : public RefCounted {
   const std::vector<GroupMember> members_;
   const Spread spread_;
   const int self_;
-  const Subset world_;  // all ranks
+  const std::uint32_t epoch_;   // of the mesh: what is left of an earlier one says nothing more
+  const std::uint64_t number_;  // of the channels
+  const Subset world_;          // all ranks
 
   // Confined to home.
   GroupHooks hooks_;

@@ -151,6 +151,26 @@ Future<std::vector<ProcessGroup>> ProcessGroup::meet(actors::ActorSystem& system
             });
 }
 
+Status ProcessGroup::spawn_actors(const std::shared_ptr<Core>& core) {
+  // A process may have several members of a group, and groups of one name at a time.
+  std::string label = core->name;
+  if (core->wire) {
+    label +=
+        " " + std::to_string(core->wire->number()) + " from rank " + std::to_string(core->first);
+  }
+  MILLRACE_TRY(core->group, core->system.spawn<GroupActor>(
+                                "group " + label, {}, core->name, core->devices, core->trace,
+                                std::shared_ptr<const void>(core), core->wire));
+  for (std::size_t d = 0; d < core->devices.size(); ++d) {
+    const Rank rank{core->first + static_cast<int>(d)};
+    MILLRACE_TRY(auto member, core->system.spawn<RendezvousActor>(
+                                  "rendezvous " + label + "/" + std::to_string(index(rank)), {},
+                                  core->name, rank));
+    core->meetings.push_back(member);
+  }
+  return {};
+}
+
 Result<std::vector<ProcessGroup>> ProcessGroup::make(actors::ActorSystem& system,
                                                      const std::string& name,
                                                      std::span<const Device> devices,
@@ -161,20 +181,14 @@ Result<std::vector<ProcessGroup>> ProcessGroup::make(actors::ActorSystem& system
   std::shared_ptr<Core> core(new Core(system, trace, devices.size(), wire));
   core->name = name;
   core->devices.assign(devices.begin(), devices.end());
-  // A process may have several members of a group.
-  const std::string label = wire ? name + " from rank " + std::to_string(core->first) : name;
-  MILLRACE_TRY(core->group,
-               system.spawn<GroupActor>("group " + label, {}, name, core->devices, trace,
-                                        std::shared_ptr<const void>(core), wire));
+  if (Status spawned = spawn_actors(core); !spawned) {
+    if (core->group.cell() != nullptr) core->group.stop().ignore();
+    for (const auto& meeting : core->meetings) meeting.stop().ignore();
+    if (wire) wire->close().ignore();
+    return std::unexpected(std::move(spawned).error());
+  }
   const auto peers = std::make_shared<RendezvousPeers>();
   peers->first = core->first;
-  for (std::size_t d = 0; d < devices.size(); ++d) {
-    const Rank rank{core->first + static_cast<int>(d)};
-    MILLRACE_TRY(auto member,
-                 system.spawn<RendezvousActor>(
-                     "rendezvous " + name + "/" + std::to_string(index(rank)), {}, name, rank));
-    core->meetings.push_back(member);
-  }
   peers->here = core->meetings;
   if (wire) {
     peers->far = [wire](Rank from, Rank to, const RendezvousMessage& message) {
@@ -405,11 +419,13 @@ Future<Payloads> ProcessGroup::rendezvous(std::string tag, std::string payload,
                     " over " + to_string(ranks->ranks()) +
                     ": the subset must lie in the group and contain the caller");
   }
-  if (core().wire && (tag.size() > kMostTag || payload.size() > kMostWirePayload)) {
+  const std::size_t most =
+      std::min(kMostWirePayload, kMostWirePayloads / static_cast<std::size_t>(ranks->size()));
+  if (core().wire && (tag.size() > kMostTag || payload.size() > most)) {
     return fail(ErrorCode::kResourceExhausted,
                 "rendezvous '" + tag.substr(0, 64) + "' of group '" + core().name +
                     "' spans processes: a tag has " + std::to_string(kMostTag) +
-                    " bytes at most, and a payload " + std::to_string(kMostWirePayload));
+                    " bytes at most, and a payload " + std::to_string(most));
   }
   RendezvousJoin join{std::move(tag), ranks, std::move(payload), options.deadline};
   const auto& actor = core().meetings[core().place(rank_)];
@@ -417,7 +433,11 @@ Future<Payloads> ProcessGroup::rendezvous(std::string tag, std::string payload,
   return wait_in_time(actor.ask(std::move(join)), in_time, options);
 }
 
-void ProcessGroup::fail_rank(Rank rank, const Error& error) const { core().fail_rank(rank, error); }
+void ProcessGroup::fail_rank(Rank rank, const Error& error) const {
+  MILLRACE_CHECK(index(rank) >= 0 && index(rank) < size(),
+                 "a rank of another group was declared failed");
+  core().fail_rank(rank, error);
+}
 
 Future<void> ProcessGroup::close() const {
   std::vector<Future<actors::Down>> downs = {core().group.stop()};

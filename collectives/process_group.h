@@ -133,7 +133,8 @@ class ProcessGroup {
 
   // Takes count sequence numbers of this rank at once; the first of them.
   std::uint64_t reserve(std::uint64_t count) const;
-  // Declares a rank failed: what is pending and all later calls fail with its name.
+  // Declares a rank of the group (CHECKed) failed: what is pending and all later calls fail with
+  // its name.
   void fail_rank(Rank rank, const Error& error) const;
   // Closes the group for all ranks of this process: what is pending fails with kCancelled, in other
   // processes too where it needs these ranks. Then this completes.
@@ -150,6 +151,7 @@ class ProcessGroup {
                                                 std::span<const devices::Device> devices,
                                                 TraceRecorder* trace, const Ref<GroupWire>& wire,
                                                 std::shared_ptr<net::GroupProgress> progress = {});
+  static Status spawn_actors(const std::shared_ptr<Core>& core);
   RankCall numbered(CollectiveCall call, const CollectiveOptions& options,
                     const Status& in_time) const;
   Future<devices::Buffers> call(CollectiveCall call, devices::Buffers buffers,

@@ -219,7 +219,13 @@ void encode_error(net::WireWriter& writer, const Error& error) {
   // Few keep their order; many are sorted as they are.
   const bool few = culprits->ranks.size() <= kFewCulprits;
   writer.byte(few ? 1 : 0);
-  if (!few) return encode_ranks(writer, culprits->ranks);
+  if (!few) {
+    std::vector<Rank> sorted = culprits->ranks;
+    std::ranges::sort(sorted);
+    const auto same = std::ranges::unique(sorted);
+    sorted.erase(same.begin(), same.end());
+    return encode_ranks(writer, sorted);
+  }
   writer.number(culprits->ranks.size());
   for (const Rank rank : culprits->ranks) writer.number(at(rank));
 }

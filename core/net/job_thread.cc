@@ -9,8 +9,8 @@
 #include "millrace/core/async/blocking.h"
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/base/check.h"
-#include "millrace/core/net/mesh_address.h"
 #include "millrace/core/net/host_transport.h"
+#include "millrace/core/net/mesh_address.h"
 
 namespace millrace::net {
 namespace {
@@ -57,13 +57,20 @@ Future<void> JobThread::join(JobOptions options, CallOptions call) {
   });
 }
 
+// A rank comes as late as its program lets it: calls have deadlines, and the host says who is gone.
+constexpr Duration kPatience = std::chrono::hours(24);
+// What goes to a rank waits for it: a group has 2 MiB on the way at most.
+constexpr std::size_t kMostQueued = std::size_t{256} << 20;
+
 Status JobThread::make_mesh(const JobOptions& options, const Ref<Job>& job) {
   MeshOptions made{.rank = options.rank,
                    .size = options.ranks,
                    .job = options.job,
                    .host = host_name(),
                    .pid = ::getpid(),
-                   .secret = options.secret};
+                   .secret = options.secret,
+                   .most_queued = kMostQueued,
+                   .patience = kPatience};
   draw_random(made.incarnation);
   MILLRACE_TRY(mesh_address_, mesh_address(options, made.incarnation));
   MILLRACE_TRY(mesh_, Mesh::make(*transport_, job->store(), std::move(made)));

@@ -212,6 +212,66 @@ TEST(ProcessSpanningTest, ADifferenceIsNamedOnBothSidesWithBothCalls) {
   });
 }
 
+// Each gives its own and gets nothing: both have their results before they hear of the other call.
+TEST(ProcessSpanningTest, ADifferenceThatComesOutTooLateFailsTheGroup) {
+  for_each_seed(20, [](Simulation& sim) {
+    SimProcesses far(sim, {1, 1});
+    std::vector<Future<Buffers>> calls;
+    for (std::size_t r = 0; r < 2; ++r) {
+      calls.push_back(far.member(r).broadcast({far.put(r, Values{1})}, Rank{static_cast<int>(r)}));
+    }
+    for (const auto& call : calls) static_cast<void>(sim.run(call));
+    sim.run_for(seconds(1));
+    for (std::size_t r = 0; r < 2; ++r) {
+      const auto next = sim.run(far.member(r).barrier());
+      ASSERT_FALSE(next);
+      EXPECT_NE(next.error().message().find("broadcast(root 0"), std::string::npos)
+          << next.error().to_string();
+      EXPECT_NE(next.error().message().find("broadcast(root 1"), std::string::npos);
+    }
+    sim.finish();
+  });
+}
+
+TEST(ProcessSpanningTest, ManyAbsenteesAreNamedWhereverTheyAre) {
+  for_each_seed(10, [](Simulation& sim) {
+    SimProcesses far(sim, {3, 6, 5});
+    std::vector<Future<Buffers>> calls;
+    for (const std::size_t r : {0U, 1U, 2U, 12U}) {
+      calls.push_back(
+          far.member(r).all_reduce({far.put(r, Values{1})}, ReduceOp::kSum,
+                                   r < 3 ? far.within(seconds(1)) : CollectiveOptions()));
+    }
+    const std::vector<Error> errors = errors_of(sim, calls);
+    std::vector<Rank> absent;
+    for (const int r : {3, 4, 5, 6, 7, 8, 9, 10, 11, 13}) absent.push_back(Rank{r});
+    for (std::size_t i = 0; i < 3; ++i) {
+      ASSERT_NE(errors[i].detail<Culprits>(), nullptr);
+      EXPECT_EQ(errors[i].detail<Culprits>()->ranks, absent) << errors[i].to_string();
+    }
+    sim.finish();
+  });
+}
+
+// It has no part in the others' barrier any more, though they have no link to it.
+TEST(ProcessSpanningTest, AProcessThatIsGoneEndsTheCallsThatNeedIt) {
+  for_each_seed(30, [](Simulation& sim) {
+    SimProcesses far(sim, {1, 1, 1});
+    EXPECT_TRUE(sim.run(far.member(0).close()).has_value());
+    EXPECT_TRUE(sim.run(far.mesh(0)->close()).has_value());
+    const ListOf<Shape> shapes = {Shape(DType::kF32, {3})};
+    const auto one = far.member(1).broadcast(shapes, Rank{0}),
+               two = far.member(2).broadcast(shapes, Rank{0});
+    for (const auto& call : {one, two}) {
+      const auto result = sim.run(call);
+      ASSERT_FALSE(result);
+      EXPECT_NE(result.error().message().find("rank 0"), std::string::npos)
+          << result.error().to_string();
+    }
+    sim.finish();
+  });
+}
+
 TEST(ProcessSpanningTest, AtADeadlineWhoHasNotCalledIsNamedEverywhere) {
   for_each_seed(30, [](Simulation& sim) {
     SimProcesses far(sim, {1, 2, 1});
@@ -355,6 +415,31 @@ TEST(ProcessSpanningTest, AClosedGroupEndsWhatNeedsItsRanksAndItsNameComesAgain)
   });
 }
 
+// No barrier at the end: a process that has its results leaves, and takes nothing from the others.
+TEST(ProcessSpanningTest, AProcessThatLeavesFirstIsNoFailureOfTheOthers) {
+  for_each_seed(60, [](Simulation& sim) {
+    SimProcesses far(sim, {1, 1, 1, 1});
+    const bool reduces = sim.chance(0.5);
+    std::vector<Future<void>> left;
+    std::vector<Future<Buffers>> all;
+    for (std::size_t r = 0; r < 4; ++r) {
+      const Buffers mine = {far.put(r, Values(50'000, 1))};
+      all.push_back(reduces ? far.member(r).all_reduce(mine, ReduceOp::kSum)
+                            : far.member(r).broadcast(mine, Rank{0}));
+      left.push_back(
+          all.back().then(sim.executor(), [&far, r](const Result<Buffers>& result) -> Future<void> {
+            EXPECT_TRUE(result.has_value()) << result.error().to_string();
+            const Future<void> closed = far.member(r).close();
+            return closed.then(inline_executor(),
+                               [mesh = far.mesh(r)](const Result<void>&) { return mesh->close(); });
+          }));
+      sim.run_for(std::chrono::microseconds(sim.below(3000)));
+    }
+    for (const auto& one : left) EXPECT_TRUE(sim.run(one).has_value());
+    sim.finish();
+  });
+}
+
 // A process of the job that sends what it likes to a member: nothing is written, read or held
 // beyond what may be, every call ends, and the group of the others goes on or fails by its name.
 TEST(ProcessSpanningTest, FramesOfAHostileMemberEndNoProcess) {
@@ -401,6 +486,10 @@ TEST(ProcessSpanningTest, AMeetingNamesTheProcessesThatHaveNotCome) {
     EXPECT_EQ(met.error().code(), ErrorCode::kDeadlineExceeded);
     EXPECT_NE(met.error().message().find("rank 2"), std::string::npos) << met.error().to_string();
   }
+  // The one that comes after all hears why the others have gone.
+  const auto last = sim.run(far.meet(2, "late", 0));
+  ASSERT_FALSE(last);
+  EXPECT_EQ(last.error().code(), ErrorCode::kDeadlineExceeded) << last.error().to_string();
   sim.finish();
 }
 

@@ -44,6 +44,10 @@ TEST(ExamplesTest, PrefetchingLoaderPrintsTheSumOfEachBatch) {
   EXPECT_EQ(output_of("prefetching_loader"), "36\n100\n164\n228\n292\n");
 }
 
+TEST(ExamplesTest, ManyProcessesAloneAreOne) {
+  EXPECT_EQ(output_of("many_processes"), "rank 0 of 1: 1 0\n");
+}
+
 TEST(ExamplesTest, COnPollPrintsTheSum) { EXPECT_EQ(output_of("c_on_poll"), "11 22 33\n"); }
 
 TEST(ExamplesTest, ReadmeShowsTheFirstProgramAsItIs) {
@@ -73,6 +77,9 @@ TEST(ExamplesTest, ReadmeShowsPartsOfTheOthersAsTheyAre) {
   ASSERT_EQ(loop.size(), 2U);
   EXPECT_THAT(file_text("tools/examples/coroutine_on_uv.cc"),
               ::testing::AllOf(::testing::HasSubstr(loop[0]), ::testing::HasSubstr(loop[1])));
+  const auto many = code_blocks("cpp", "## Many processes");
+  ASSERT_EQ(many.size(), 1U);
+  EXPECT_THAT(file_text("tools/examples/many_processes.cc"), ::testing::HasSubstr(many[0]));
   const auto c = code_blocks("c", "## From C");
   ASSERT_EQ(c.size(), 1U);
   EXPECT_THAT(file_text("tools/examples/c_on_poll.c"), ::testing::HasSubstr(c[0]));

@@ -85,7 +85,7 @@ TEST(JobOptionsTest, TransportSaysHowRanksAreLinked) {
   EXPECT_EQ(read("").value()->links, std::nullopt);
   EXPECT_EQ(read("unix").value()->links, LinkKind::kUnix);
   EXPECT_EQ(read("ether").error().message(),
-            "MILLRACE_TRANSPORT is 'ether', but must be unix or tcp");
+            "MILLRACE_TRANSPORT is 'ether', but must be shm, unix or tcp");
   EXPECT_THAT(
       read("tcp").error().message(),
       HasSubstr("MILLRACE_TRANSPORT is 'tcp', but MILLRACE_SECRET_FILE is not set: TCP needs"));

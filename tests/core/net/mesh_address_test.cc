@@ -27,7 +27,8 @@ TEST(MeshAddressTest, FollowsTheStoreUnlessTheLinksAreSaidToDiffer) {
     std::string address;
   };
   const std::vector<Row> rows = {
-      {"unix:/run/j/store", "", false, std::nullopt, "unix:/run/j/rank-3-a0000007"},
+      {"unix:/run/j/store", "", false, std::nullopt, "shm:/run/j/rank-3-a0000007"},
+      {"unix:/run/j/store", "", false, LinkKind::kShm, "shm:/run/j/rank-3-a0000007"},
       {"unix:/run/j/store", "", false, LinkKind::kUnix, "unix:/run/j/rank-3-a0000007"},
       {"unix:/run/j/store", "/run/j", true, LinkKind::kTcp, "tcp:127.0.0.1:0"},
       {"tcp:127.0.0.1:9", "/run/j", true, std::nullopt, "tcp:127.0.0.1:0"},
@@ -51,9 +52,9 @@ TEST(MeshAddressTest, LacksAFolderOrASecret) {
 }
 
 TEST(MeshAddressTest, KindsHaveNames) {
-  EXPECT_EQ(link_kind_names(), "unix or tcp");
+  EXPECT_EQ(link_kind_names(), "shm, unix or tcp");
   EXPECT_EQ(read_link_kind("tcp").value(), LinkKind::kTcp);
-  EXPECT_EQ(read_link_kind("TCP").error().message(), "'TCP', but must be unix or tcp");
+  EXPECT_EQ(read_link_kind("TCP").error().message(), "'TCP', but must be shm, unix or tcp");
 }
 
 }  // namespace

@@ -103,6 +103,8 @@ class ShmTransportTest : public ::testing::Test {
     return stream.try_write({}, bytes).value();
   }
 
+  // What the library of the loops keeps for the process is there from its first loop on.
+  const bool had_loop = create_uv_event_loop().has_value();
   std::ptrdiff_t before = count_descriptors();
   std::unique_ptr<EventLoop> loop = create_uv_event_loop().value();
   std::unique_ptr<Transport> transport = make_shm_transport(*loop);
