@@ -85,17 +85,20 @@ Result<Runtime> open_runtime(const RuntimeOptions& options, const Limits& limits
   return std::unexpected(runtime.error().with_detail(ExitWith{ExitCode::kDevice}));
 }
 
+constexpr std::chrono::milliseconds kEndsByName(500);
+
 Result<ExitCode> with_runtime(const RuntimeOptions& options, Limits& limits, Console& console,
                               const std::function<Result<ExitCode>(const Runtime&)>& work) {
   MILLRACE_TRY(const Runtime runtime, open_runtime(options, limits));
   limits.opened(runtime.client().call_report());
   if (net::Job* const job = runtime.job()) {
-    // It ends as by the SIGTERM that launch sends at once to those alone who cannot hear of it. One
-    // that has got a signal ends already, and a second one would kill it.
+    // Calls that need the rank that has failed end by its name. What has not ended then does as by
+    // the SIGTERM that launch sends at once to those alone who cannot hear of it. One that has got
+    // a signal ends already, and a second one would kill it.
     job->failure()
         .then(inline_executor(),
-              [](const Result<void>& failed) {
-                if (!failed && Limits::signal() == 0) ::kill(::getpid(), SIGTERM);
+              [&limits](const Result<void>& failed) {
+                if (!failed) limits.terminate_after(kEndsByName);
               })
         .ignore();
   }

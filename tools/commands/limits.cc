@@ -191,6 +191,13 @@ void Limits::opened(std::function<std::string()> calls) {
   shared_->calls = std::move(calls);
 }
 
+void Limits::terminate_after(Duration time) {
+  TimerQueue& timers = thread_->loop().timers();
+  timers.schedule(timers.clock().now() + time, [] {
+    if (signal() == 0) ::kill(::getpid(), SIGTERM);
+  });
+}
+
 void Limits::set_grace(Duration grace) {
   MutexLock lock(shared_->mutex);
   shared_->grace = grace;

@@ -57,6 +57,8 @@ class Limits {
 
   // The end of the process names these calls. calls: devices::Client::call_report().
   void opened(std::function<std::string()> calls);
+  // As a SIGTERM then, if no signal has come before.
+  void terminate_after(Duration time);
   void set_grace(Duration grace);
   // The command has reported how it ended; what may not end is the end of the runtime.
   void set_outcome(ExitCode code);
