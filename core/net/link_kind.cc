@@ -9,8 +9,7 @@ struct NamedKind {
   const char* name;
   LinkKind kind;
 };
-constexpr std::array kKinds = {NamedKind{"shm", LinkKind::kShm},
-                               NamedKind{"unix", LinkKind::kUnix},
+constexpr std::array kKinds = {NamedKind{"shm", LinkKind::kShm}, NamedKind{"unix", LinkKind::kUnix},
                                NamedKind{"tcp", LinkKind::kTcp}};
 
 }  // namespace

@@ -37,7 +37,8 @@ Result<std::string> mesh_address(const JobOptions& options, const Incarnation& i
     return std::string(scheme) + folder + "/" + socket_name(options, incarnation);
   }
   return fail(ErrorCode::kInvalidArgument,
-              "linking the ranks of the job by shared memory or Unix sockets, which needs a folder of the job, and "
+              "linking the ranks of the job by shared memory or Unix sockets, which needs a folder "
+              "of the job, and "
               "its store at " +
                   options.address + " has none");
 }

@@ -1,6 +1,6 @@
-// WireWriter and WireReader: numbers and texts as bytes, for payloads. Numbers have 7 bits in a byte,
-// the lowest first; texts have their length in front. A reader trusts nothing: it makes no list and
-// no text longer than the bytes that it was given.
+// WireWriter and WireReader: numbers and texts as bytes, for payloads. Numbers have 7 bits in a
+// byte, the lowest first; texts have their length in front. A reader trusts nothing: it makes no
+// list and no text longer than the bytes that it was given.
 #pragma once
 
 #include <cstddef>
