@@ -60,8 +60,8 @@ struct Part {
 // "2.4711"
 std::optional<Part> parse_name(std::string_view text) {
   Part part;
-  const char* const end = text.data() + text.size();
-  const auto rank = std::from_chars(text.data(), end, part.rank);
+  const char* const end = text.end();
+  const auto rank = std::from_chars(text.begin(), end, part.rank);
   if (rank.ec != std::errc() || rank.ptr == end || *rank.ptr != '.') return std::nullopt;
   const auto pid = std::from_chars(rank.ptr + 1, end, part.pid);
   if (pid.ec != std::errc() || pid.ptr != end) return std::nullopt;
