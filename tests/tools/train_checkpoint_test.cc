@@ -25,20 +25,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class Listener final : public TrainingListener {
- public:
-  void on_start(const TrainingStart& s) override { start = s; }
-  void on_step(const StepReport& step) override { losses[step.step] = step.loss; }
-  void on_epoch(std::uint64_t epoch, double mean) override { means[epoch] = mean; }
-  void on_checkpoint(const CheckpointReport& checkpoint) override {
-    checkpoints.push_back(checkpoint.step);
-  }
-  TrainingStart start;
-  std::map<std::uint64_t, double> losses;  // by the number of the step, from 1
-  std::map<std::uint64_t, double> means;   // by epoch
-  std::vector<std::uint64_t> checkpoints;
-};
-
 // One run of a plan, in a simulation of its own.
 struct Plan {
   int devices = 2;
@@ -53,7 +39,7 @@ struct Plan {
 };
 struct Ended {
   Result<TrainingReport> report;
-  Listener told;
+  testing::Reports told;
   Duration took{};
 };
 
@@ -78,7 +64,7 @@ Ended run(const Plan& plan, std::uint64_t sim_seed = 3, Duration transfer_latenc
 }
 
 // The steps that `later` has done must have the bits of `whole`, in losses and means of epochs.
-void expect_same(const Listener& later, const Listener& whole) {
+void expect_same(const testing::Reports& later, const testing::Reports& whole) {
   for (const auto& [step, loss] : later.losses) EXPECT_EQ(loss, whole.losses.at(step)) << step;
   for (const auto& [epoch, mean] : later.means) EXPECT_EQ(mean, whole.means.at(epoch)) << epoch;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,21 @@ class ModelFolder {
 
  private:
   std::string path_;
+};
+
+// What a training reports, the last report of each.
+class Reports final : public TrainingListener {
+ public:
+  void on_start(const TrainingStart& s) override { start = s; }
+  void on_step(const StepReport& step) override { losses[step.step] = step.loss; }
+  void on_epoch(std::uint64_t epoch, double mean) override { means[epoch] = mean; }
+  void on_checkpoint(const CheckpointReport& checkpoint) override {
+    checkpoints.push_back(checkpoint.step);
+  }
+  TrainingStart start;
+  std::map<std::uint64_t, double> losses;  // by the number of the step, from 1
+  std::map<std::uint64_t, double> means;   // by epoch
+  std::vector<std::uint64_t> checkpoints;
 };
 
 struct ProgramTimes {

@@ -39,20 +39,6 @@ using ::testing::HasSubstr;
 
 constexpr std::int64_t kRows = 4;
 
-class Listener final : public TrainingListener {
- public:
-  void on_start(const TrainingStart& s) override { start = s; }
-  void on_step(const StepReport& step) override { losses[step.step] = step.loss; }
-  void on_epoch(std::uint64_t epoch, double mean) override { means[epoch] = mean; }
-  void on_checkpoint(const CheckpointReport& checkpoint) override {
-    checkpoints.push_back(checkpoint.step);
-  }
-  TrainingStart start;
-  std::map<std::uint64_t, double> losses;  // by the number of the step, from 1
-  std::map<std::uint64_t, double> means;   // by epoch
-  std::vector<std::uint64_t> checkpoints;
-};
-
 // A source that notes what is read of it.
 class NotedSource final : public transfer::ItemSource {
  public:
@@ -94,7 +80,7 @@ int devices_of(const Plan& plan) {
 
 struct Ended {
   std::vector<Result<TrainingReport>> reports;  // by part
-  std::vector<Listener> told;
+  std::vector<testing::Reports> told;
   Duration took{};
 };
 

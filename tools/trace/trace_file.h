@@ -22,8 +22,8 @@ namespace millrace::trace {
 struct TraceFileOptions {
   std::string path;
   std::string process = "millrace";  // its name in the timeline
-  // Of a job of several processes: a file of its own is written, and close() of the last of them
-  // makes path of all (trace_parts.h).
+  // Set in a job of several processes: each writes a file of its own, and close() of the last of
+  // them makes path of all (trace_parts.h).
   std::optional<TracePart> part = {};
   // Between two writes: the rings must hold what is recorded in this time.
   Duration period = std::chrono::milliseconds(100);
