@@ -43,7 +43,7 @@ struct SimNetwork::Pipe {
 
 class SimNetwork::Link final : public RefCounted {
  public:
-  explicit Link(SimNetwork& network) : network(network) {
+  Link(SimNetwork& network, pid_t from, pid_t to) : network(network), pids{from, to} {
     for (Pipe& pipe : pipes) pipe.room = 256 + network.sim_.below(network.faults_.most_room);
   }
 
@@ -75,6 +75,7 @@ class SimNetwork::Link final : public RefCounted {
   }
 
   SimNetwork& network;
+  const std::array<pid_t, 2> pids;
   std::array<Pipe, 2> pipes;
   int ends = 2;
 };
@@ -202,11 +203,12 @@ class SimTransport final : public net::Transport {
                 if (!slept) return std::unexpected(slept.error());
                 if (late) return fail(ErrorCode::kDeadlineExceeded, "connecting to " + address);
                 const auto found = network.listeners_.find(address);
-                if (found == network.listeners_.end())
+                if (found == network.listeners_.end() || network.killed_.contains(pid) ||
+                    network.killed_.contains(found->second->pid))
                   return fail(ErrorCode::kUnavailable, "none listens at " + address);
-                auto link = make_ref<SimNetwork::Link>(network);
-                network.links_.push_back(link.get());
                 const SimListener& listener = *found->second;
+                auto link = make_ref<SimNetwork::Link>(network, pid, listener.pid);
+                network.links_.push_back(link.get());
                 auto ours = std::make_unique<SimStream>(
                     link, 0, net::Peer{address, listener.uid, listener.pid});
                 const Accept accept = listener.accept;
@@ -227,6 +229,13 @@ std::unique_ptr<net::Transport> SimNetwork::make_transport(uid_t uid, pid_t pid)
 
 void SimNetwork::cut_all() {
   for (Link* const link : links_) link->cut();
+}
+
+void SimNetwork::kill(pid_t pid) {
+  killed_.insert(pid);
+  for (Link* const link : links_) {
+    if (link->pids[0] == pid || link->pids[1] == pid) link->cut();
+  }
 }
 
 Duration SimNetwork::delay() {

@@ -6,6 +6,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,9 @@ class SimNetwork {
   std::unique_ptr<net::Transport> make_transport(uid_t uid, pid_t pid);
   // Cuts every link that is there: what was under way is lost.
   void cut_all();
+  // The process ends without a word: its links are cut, and nothing comes to it or from it any
+  // more.
+  void kill(pid_t pid);
   void set_faults(const SimFaults& faults) { faults_ = faults; }
   std::size_t links() const { return links_.size(); }  // of which an end is there
   // Whether no link and no listener is left.
@@ -49,6 +53,7 @@ class SimNetwork {
   SimFaults faults_;
   std::map<std::string, class SimListener*, std::less<>> listeners_;
   std::list<Link*> links_;  // of which an end is there
+  std::set<pid_t> killed_;
 };
 
 }  // namespace millrace::testing
