@@ -18,6 +18,12 @@ void append(List& list, const List& more) {
   list.insert(list.end(), more.begin(), more.end());
 }
 
+// The error of calls that a failure ends: it says whose, unless it says so already.
+Error blame(const Error& error, std::vector<Rank> ranks) {
+  if (error.detail<Culprits>() != nullptr) return error;
+  return error.with_detail(Culprits{Culprits::Kind::kFailed, std::move(ranks)});
+}
+
 }  // namespace
 
 Status GroupWire::hear_news(int from, GroupSays says, const net::Frame& frame) {
@@ -37,7 +43,7 @@ Status GroupWire::hear_news(int from, GroupSays says, const net::Frame& frame) {
     case GroupSays::kFailed: {
       MILLRACE_TRY(const FailedRank failed, read_failed(frame.payload, spread_.ranks()));
       if (hooks_.failed) hooks_.failed(failed.rank, failed.error);
-      fail_all(failed.error);
+      fail_all(blame(failed.error, {failed.rank}));
       return {};
     }
     default:
@@ -273,7 +279,7 @@ void GroupWire::fail_member(int member, const Error& error) {
   if (hooks_.failed) {
     for (const Rank rank : ranks_of(member)) hooks_.failed(rank, error);
   }
-  fail_all(error);
+  fail_all(blame(error, ranks_of(member)));
 }
 
 void GroupWire::fail_all(const Error& error) {
@@ -300,7 +306,7 @@ void GroupWire::end_here() {
 Status GroupWire::send(Rank from, Rank to, const RendezvousMessage& message) {
   MILLRACE_TRY(const net::WireBytes bytes, encode(message));
   at_home([from, to, bytes](GroupWire& wire) {
-    if (wire.failed_ || wire.closed_) return;
+    if (wire.failed_ && !wire.left_well_) return;
     const int member = wire.spread_.process_of(to);
     auto& line = wire.peers_[static_cast<std::size_t>(member)].line;
     for (std::size_t at = 0; at < bytes.size(); at += kPieceBytes) {
@@ -317,9 +323,19 @@ Status GroupWire::send(Rank from, Rank to, const RendezvousMessage& message) {
       frame.payload.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
       line.push_back(std::move(frame));
     }
+    // What was sent before the close goes before the end, whichever of the two is first here.
+    if (wire.closed_) return wire.flush_line(member);
     wire.send_line(member);
   });
   return {};
+}
+
+void GroupWire::flush_line(int to) {
+  Peer& peer = peers_[static_cast<std::size_t>(to)];
+  for (; !peer.line.empty() && !peer.left; peer.line.pop_front()) {
+    const std::uint32_t process = members_[static_cast<std::size_t>(to)].process;
+    mesh_->send(process, std::move(peer.line.front())).ignore();
+  }
 }
 
 void GroupWire::send_line(int to) {
@@ -408,16 +424,13 @@ Future<void> GroupWire::close() {
 }
 
 void GroupWire::end_open() {
+  left_well_ = !failed_;
   const auto grave =
       std::make_shared<Tombstone>(Tombstone{mesh_, name_, number_, route(), self_, next_});
   for (int member = 0; member < spread_.processes(); ++member) {
     Peer& peer = peers_[static_cast<std::size_t>(member)];
     if (member == self_ || peer.left) continue;
-    // Outcomes of rendezvous that others wait for.
-    for (; !peer.line.empty() && !failed_; peer.line.pop_front()) {
-      const std::uint32_t process = members_[static_cast<std::size_t>(member)].process;
-      mesh_->send(process, std::move(peer.line.front())).ignore();
-    }
+    if (left_well_) flush_line(member);  // outcomes of rendezvous that others wait for
     grave->open.insert(static_cast<std::uint64_t>(member));
     if (!peer.met) continue;
     grave->answered.insert(static_cast<std::uint64_t>(member));

@@ -202,6 +202,7 @@ class GroupWire final : public RefCounted {
   void fail_member(int member, const Error& error);
   void fail_all(const Error& error);
   void send_line(int to);
+  void flush_line(int to);
   void end_here();
   void hear_closed(int from, std::uint64_t next);
   Error left_error(std::uint64_t sequence, int member) const;
@@ -232,6 +233,7 @@ class GroupWire final : public RefCounted {
   std::uint64_t left_from_ = ~std::uint64_t{0};  // numbers from here on: a member has closed before
   int left_ = -1;                                // this one
   bool closed_ = false;
+  bool left_well_ = false;  // closed, and nothing had failed
   std::shared_ptr<Alive> alive_ = std::make_shared<Alive>();
 };
 

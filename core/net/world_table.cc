@@ -24,7 +24,7 @@ void WorldTable::asked(std::uint32_t rank) {
 void WorldTable::left(std::uint32_t rank) {
   MILLRACE_CHECK(rank < ranks_, "there is no such rank");
   asking_.erase(rank);
-  if (epoch_ > 0 && awaited_.erase(rank) > 0) changed_ = true;
+  if (epoch_ > kFirst && awaited_.erase(rank) > 0) changed_ = true;
 }
 
 void WorldTable::ended(const JobMember& member) {

@@ -23,6 +23,9 @@ namespace millrace::net {
 // Thread-safety: external. Ranks are below the number of ranks (CHECKed).
 class WorldTable {
  public:
+  // The epoch of the first world: what was lost before it is lost in the epoch before.
+  static constexpr std::uint32_t kFirst = World::kFirstOfSeveral;
+
   WorldTable(std::uint32_t ranks, std::uint32_t least);
 
   void asked(std::uint32_t rank);
@@ -44,7 +47,7 @@ class WorldTable {
  private:
   const std::uint32_t ranks_;
   const std::uint32_t least_;
-  std::uint32_t epoch_ = 0;  // of the next one
+  std::uint32_t epoch_ = kFirst;  // of the next one
   // Of the world that stands, the processes that are there; before the first, all that may come.
   std::set<std::uint32_t> awaited_;
   std::set<std::uint32_t> asking_;

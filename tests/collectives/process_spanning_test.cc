@@ -506,6 +506,25 @@ TEST(ProcessSpanningTest, SomeOfTheProcessesMakeAGroup) {
   });
 }
 
+// Whether they hear of it by their own links or from another process.
+TEST(ProcessSpanningTest, AMeetingThatLosesAProcessSaysWhich) {
+  for_each_seed(60, [](Simulation& sim) {
+    SimProcesses far(sim, {1, 1, 1, 1});
+    std::vector<Future<std::vector<ProcessGroup>>> meeting;
+    for (const std::size_t p : {0U, 1U, 2U}) meeting.push_back(far.meet(p, "later", 0));
+    sim.run_for(milliseconds(sim.below(5)));
+    far.mesh(sim.below(3))->declare_lost(3, Error(ErrorCode::kUnavailable, "power cut"));
+    for (const auto& one : meeting) {
+      const auto met = sim.run(one);
+      ASSERT_FALSE(met);
+      const auto* const culprits = met.error().detail<Culprits>();
+      ASSERT_NE(culprits, nullptr) << met.error().to_string();
+      EXPECT_EQ(culprits->ranks, std::vector{Rank{3}});
+    }
+    sim.finish();
+  });
+}
+
 TEST(ProcessSpanningTest, AMeetingNamesTheProcessesThatHaveNotCome) {
   Simulation sim(5);
   SimProcesses far(sim, {1, 1, 1});

@@ -100,7 +100,7 @@ TEST(CheckpointManifestTest, AnotherSchemaIsRefusedByNumber) {
   const auto read = CheckpointManifest::parse(whole.dump(1));
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code(), ErrorCode::kUnimplemented) << read.error().to_string();
-  EXPECT_THAT(read.error().message(), HasSubstr("of schema 1; this reads schema 2"));
+  EXPECT_THAT(read.error().message(), HasSubstr("of schema 1; this reads schema 3"));
 }
 
 TEST(CheckpointManifestTest, EveryDifferenceOfTheRunsIsNamed) {

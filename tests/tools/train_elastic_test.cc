@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -124,7 +125,7 @@ class Process final : public TrainingWorld {
                       if (!ranks) return std::unexpected(ranks.error());
                       return WorldGroup{.ranks = *ranks,
                                         .full = plan_.ranks,
-                                        .later = world.epoch > 0,
+                                        .later = world.is_later(),
                                         .changed = world.changed};
                     });
         });
@@ -208,6 +209,14 @@ class Launch {
     process.die();
     if (!comes_again) now_[rank] = nullptr;
   }
+  // Until a rank has ended so many steps of the run.
+  void run_until(std::uint64_t step) {
+    const auto is_there = [&](const Process* process) {
+      return process != nullptr && !process->told.reports.losses.empty() &&
+             process->told.reports.losses.rbegin()->first >= step;
+    };
+    while (std::ranges::none_of(now_, is_there)) sim_.run_for(milliseconds(1));
+  }
   // By rank; nothing for one that was killed for good.
   std::vector<Process*> end() {
     for (Process* const process : now_) {
@@ -268,11 +277,11 @@ TEST(TrainElasticTest, LossesAreThoseOfAnUndisturbedRunWhateverDies) {
     Launch launch(sim, plan);
     const std::uint64_t kills = 1 + sim.below(4);
     for (std::uint64_t k = 0; k < kills; ++k) {
-      sim.run_for(milliseconds(sim.below(150)));
+      sim.run_for(milliseconds(sim.below(4000)));
       const auto rank = static_cast<std::uint32_t>(sim.below(plan.ranks));
       if (launch.at(rank).ended()) break;
       launch.kill(rank);
-      sim.run_for(milliseconds(sim.below(30)));
+      sim.run_for(milliseconds(sim.below(600)));
       launch.start(rank);
     }
     launch.end();
@@ -286,10 +295,10 @@ TEST(TrainElasticTest, FewerGoOnAndAreAllAgainAtTheNextCommit) {
   plan.least = 3;
   for_each_seed(40, [&](Simulation& sim) {
     Launch launch(sim, plan);
-    sim.run_for(milliseconds(40 + sim.below(60)));
+    launch.run_until(1 + sim.below(8));
     const auto rank = static_cast<std::uint32_t>(sim.below(plan.ranks));
     launch.kill(rank);
-    sim.run_for(milliseconds(30 + sim.below(40)));
+    launch.run_until(9 + sim.below(3));
     launch.start(rank);
     const std::vector<Process*> ended = launch.end();
     const Process& other = *ended[rank == 0 ? 1 : 0];
@@ -321,9 +330,9 @@ TEST(TrainElasticTest, RanksThatDoNotComeAgainAreDoneWithout) {
   plan.least = 2;
   for_each_seed(30, [&](Simulation& sim) {
     Launch launch(sim, plan);
-    sim.run_for(milliseconds(20 + sim.below(100)));
+    launch.run_until(1 + sim.below(8));
     launch.kill(0, false);
-    sim.run_for(milliseconds(sim.below(60)));
+    launch.run_until(9 + sim.below(6));
     launch.kill(2, false);
     const std::vector<Process*> ended = launch.end();
     EXPECT_EQ(ended[1]->worlds.back(), 2U);
@@ -342,9 +351,9 @@ TEST(TrainElasticTest, CheckpointsGoOnWhenTheRankThatWritesThemDies) {
     plan.least = static_cast<std::uint32_t>(3 + sim.below(2));
     plan.checkpoint = CheckpointOptions{.folder = folder.path(), .every = 3};
     Launch launch(sim, plan);
-    sim.run_for(milliseconds(40 + sim.below(100)));
+    launch.run_until(1 + sim.below(12));
     launch.kill(0);
-    sim.run_for(milliseconds(sim.below(60)));
+    sim.run_for(milliseconds(sim.below(3000)));
     launch.start(0);
     launch.end();
     if (plan.least == 4) expect_same(launch, undisturbed(plan));

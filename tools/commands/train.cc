@@ -195,7 +195,7 @@ class JobWorld final : public train::TrainingWorld {
                 const auto processes = static_cast<std::size_t>(runtime_.options().process.count);
                 train::WorldGroup group{.ranks = *std::move(ranks),
                                         .full = here * processes / world.ranks.size(),
-                                        .later = world.epoch > 0,
+                                        .later = world.is_later(),
                                         .changed = world.changed};
                 // Only now is it known how many there are.
                 const Status fits = check_batch(flags_, static_cast<std::int64_t>(group.full));
