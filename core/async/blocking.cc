@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <memory>
-#include <semaphore>
+#include <mutex>
 #include <stop_token>
 #include <thread>
 
@@ -88,6 +89,31 @@ class BlockingWaiter final : public Waiter {
   std::atomic<int> state_{kAwake};
 };
 
+// What one thread waits for up to a deadline. A semaphore of the standard library sleeps for up to
+// half of the time that has passed before it looks again; this wakes at once. Thread-safety:
+// thread-safe.
+class Over {
+ public:
+  void set() {
+    const std::lock_guard lock(mutex_);
+    is_ = true;
+    changed_.notify_all();
+  }
+  void wait_until(TimePoint deadline) {
+    std::unique_lock lock(mutex_);
+    const auto is = [this] { return is_; };
+    if (deadline == kNoDeadline)
+      changed_.wait(lock, is);
+    else
+      changed_.wait_until(lock, deadline, is);
+  }
+
+ private:
+  std::mutex mutex_;  // CondVar has no limit
+  std::condition_variable changed_;
+  bool is_ = false;
+};
+
 }  // namespace
 
 void wait_blocking(AsyncValue& value) {
@@ -106,14 +132,10 @@ void wait_blocking(AsyncValue& value) {
 
 bool wait_until(const Future<void>& end, const CallOptions& call) {
   // Shared with the end, which may come when the wait is over.
-  const auto over = std::make_shared<std::counting_semaphore<2>>(0);
-  end.then(inline_executor(), [over](const Status&) { over->release(); }).ignore();
-  const std::stop_callback stopped(call.stop, [over] { over->release(); });
-  if (call.deadline == kNoDeadline) {
-    over->acquire();
-  } else {
-    static_cast<void>(over->try_acquire_until(call.deadline));
-  }
+  const auto over = std::make_shared<Over>();
+  end.then(inline_executor(), [over](const Status&) { over->set(); }).ignore();
+  const std::stop_callback stopped(call.stop, [over] { over->set(); });
+  over->wait_until(call.deadline);
   return end.ready();
 }
 

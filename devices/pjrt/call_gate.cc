@@ -21,40 +21,61 @@ constexpr std::chrono::milliseconds kPatience(5);
 
 constinit thread_local const DeferredFrees* DeferredFrees::draining_ = nullptr;
 
-bool DeferredFrees::push(Work* call) {
-  MutexLock lock(mutex_);
-  const bool first = waiting_.empty();
-  waiting_.push(call);
-  add_to_left(1);
-  return first;
-}
-
 void DeferredFrees::drain_some() {
   if (draining_here()) return;  // further out on this thread: what has come since is made there
   const DeferredFrees* const outer = std::exchange(draining_, this);
-  for (Work* call = take(false); call != nullptr; call = take(true)) call->run();
+  make_one_alone();
+  if (!empty()) {
+    for (Work* call = take(false); call != nullptr; call = take(true)) call->run();
+  }
   draining_ = outer;
   if (empty()) return;
   const TimePoint limit = clock_.now() + kPatience;
   while (waits_for_others(limit)) std::this_thread::yield();
 }
 
+// There is mostly one, which takes no lock.
+void DeferredFrees::make_one_alone() {
+  if (left_.fetch_add(1) != 0) {
+    left_.fetch_sub(1);
+    return;
+  }
+  if (overdue_.load() != 0) overdue_.store(0);
+  Work* const added = Added::oldest_first(added_.exchange(kNone));
+  if (added != nullptr && added->next == nullptr) {
+    added->run();
+  } else if (added != nullptr) {
+    MutexLock lock(mutex_);
+    gather(added);
+  }
+  left_.fetch_sub(1);
+}
+
+void DeferredFrees::gather(Work* added) {
+  std::size_t count = 0;
+  for (const Work* call = added; call != nullptr; call = call->next) ++count;
+  left_.fetch_add(count);
+  waiting_count_ += count;
+  waiting_.push_all(added);
+}
+
 Work* DeferredFrees::take(bool made) {
   MutexLock lock(mutex_);
-  if (made) {
-    overdue_ = std::min(overdue_, --making_);
-    add_to_left(-1);
-  }
+  if (made) left_.fetch_sub(1);
+  overdue_.store(std::min(overdue_.load(), making()));
+  left_.fetch_add(1);  // until they are counted
+  gather(Added::oldest_first(added_.exchange(kNone)));
+  left_.fetch_sub(1);
   Work* const call = waiting_.pop();
-  if (call != nullptr) ++making_;
+  if (call != nullptr) --waiting_count_;
   return call;
 }
 
 bool DeferredFrees::waits_for_others(TimePoint limit) {
   MutexLock lock(mutex_);
-  if (making_ <= overdue_) return false;
+  if (making() <= overdue_.load()) return false;
   if (clock_.now() < limit) return true;
-  overdue_ = making_;
+  overdue_.store(making());
   return false;
 }
 

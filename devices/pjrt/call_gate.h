@@ -13,6 +13,7 @@
 #include "millrace/core/async/scope.h"
 #include "millrace/core/async/timer_queue.h"
 #include "millrace/core/base/clock.h"
+#include "millrace/core/base/intrusive_stack.h"
 #include "millrace/core/base/mutex.h"
 #include "millrace/devices/client.h"
 #include "millrace/devices/device_scope.h"
@@ -42,32 +43,36 @@ class DeferredFrees {
     if (!empty()) [[unlikely]]
       drain_some();
   }
-  bool empty() const { return left_.load() == 0; }
+  // added_ first: what is taken from it is counted in left_ before.
+  bool empty() const { return added_.word() == 0 && left_.load() == 0; }
   // This thread is in drain().
   bool draining_here() const { return draining_ == this; }
 
  private:
-  bool push(Work* call);
+  using Added = IntrusiveStack<Work, &Work::next>;
+  static constexpr Added::Word kNone = 0, kClosed = 1;  // it never is
+
+  bool push(Work* call) { return added_.push(call, kClosed) == kNone; }
   void drain_some();
+  void make_one_alone();
+  void gather(Work* added) MILLRACE_REQUIRES(mutex_);
   // The next one; made: the one before it is done.
   Work* take(bool made);
-  // release: pairs with empty().
-  void add_to_left(std::ptrdiff_t more) MILLRACE_REQUIRES(mutex_) {
-    left_.store(left_.load(std::memory_order_relaxed) + static_cast<std::size_t>(more),
-                std::memory_order_release);
-  }
+  std::size_t making() const MILLRACE_REQUIRES(mutex_) { return left_.load() - waiting_count_; }
   bool waits_for_others(TimePoint limit);
 
   static constinit thread_local const DeferredFrees* draining_;
   const Clock& clock_;
-  // Those that wait, and those that are being made: written under the lock, read without it.
+  Added added_{kNone};
+  // Those that were taken from added_ and are not made, or one more.
   std::atomic<std::size_t> left_{0};
   Mutex mutex_;
   WorkQueue waiting_ MILLRACE_GUARDED_BY(mutex_);
-  std::size_t making_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  std::size_t waiting_count_ MILLRACE_GUARDED_BY(mutex_) = 0;
   // How many of those in the making drain() has stopped waiting for. The number is enough: to take
   // one for another costs that a put is not behind a free. calls_under_way.h knows which they are.
-  std::size_t overdue_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  // Written under the lock, or where none is in the making.
+  std::atomic<std::size_t> overdue_{0};
 };
 
 // Thread-safety: thread-safe.

@@ -110,6 +110,42 @@ TEST(DeferredFreesTest, CallThatDoesNotReturnDelaysNothingElse) {
   other.join();
 }
 
+// It is made without the lock; those that come while it is stuck, with it.
+TEST(DeferredFreesTest, CallThatIsAloneAndDoesNotReturnDelaysNothingElse) {
+  std::latch begun(1), unblock(1);
+  std::vector<int> made;
+  ManualClock clock;
+  DeferredFrees handed(clock);
+  handed.add([&] {
+    begun.count_down();
+    unblock.wait();
+  });
+  std::thread stuck([&] { handed.drain(); });
+  begun.wait();
+  EXPECT_FALSE(handed.empty());
+  for (const int number : {2, 3}) {
+    EXPECT_TRUE(handed.add([&made, number] { made.push_back(number); }));
+    drain_impatiently(handed, clock);
+  }
+  EXPECT_THAT(made, ElementsAre(2, 3));
+  unblock.count_down();
+  stuck.join();
+  EXPECT_TRUE(handed.empty());
+  // The next one is waited for again.
+  std::latch again(1);
+  std::atomic<bool> ended{false};
+  handed.add([&] {
+    again.count_down();
+    for (int i = 0; i < 100; ++i) std::this_thread::yield();
+    ended = true;
+  });
+  std::thread other([&] { handed.drain(); });
+  again.wait();
+  handed.drain();
+  EXPECT_TRUE(ended);
+  other.join();
+}
+
 // Only the thread that add() asks to drain drains: nothing may be left when all have ended.
 TEST(DeferredFreesTest, NothingIsLeftBehindWhereThreadsAddWhileOneMakes) {
   constexpr int kThreads = 4, kCalls = 20'000;
