@@ -226,9 +226,7 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   args.num_devices = devices;
   args.num_args = inputs;
   args.output_lists = launch.output_lists.data();
-  // On one device it ends with its only output, whose event costs the plugin less than two.
-  const bool ends_with_output = devices == 1 && facts_.outputs.size() == 1;
-  if (!ends_with_output) args.device_complete_events = launch.done.data();
+  args.device_complete_events = launch.done.data();
   if (devices_.empty() || devices == 1)
     args.execute_device = client_.opened().device(call.devices[0]);
   const Plugin& plugin = client_.plugin();
@@ -241,10 +239,9 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
   Status complete;
   for (std::size_t d = 0; d < devices; ++d) {
     const std::size_t place = place_of(call.devices[d]);
-    abi::Buffer* const last = ends_with_output ? launch.output_lists[0][0] : nullptr;
-    results[d].done =
-        note_end(watch_end(launch.done[place], last, call.devices[d]),
-                 {call.devices[d], trace_name_, launched, call.flow}, std::move(holds[d]));
+    results[d].done = note_end(
+        client_.watch(launch.done[place], "PJRT_LoadedExecutable_Execute", call.devices[d]),
+        {call.devices[d], trace_name_, launched, call.flow}, std::move(holds[d]));
     // Small programs have often run when the call returns: then no output need be asked for.
     const bool written = results[d].done.cell()->state() == AsyncValue::State::kValue;
     launch.outputs.clear();
@@ -268,15 +265,6 @@ Status PjrtExecutable::launch(const LaunchArguments& call, std::span<LaunchResul
     }
   }
   return complete;
-}
-
-Future<void> PjrtExecutable::watch_end(abi::Event* end, abi::Buffer* last, DeviceId device) {
-  if (last != nullptr) {
-    abi::BufferReadyEventArgs state{{}, last};
-    if (const Status asked = client_.plugin().call(state); !asked) return asked.error();
-    end = state.event;
-  }
-  return client_.watch(end, "PJRT_LoadedExecutable_Execute", device);
 }
 
 Future<void> PjrtExecutable::note_end(Future<void> done, const PjrtRun& run,

@@ -51,8 +51,6 @@ class PjrtExecutable final : public ExecutableBody {
   Status donate(const LaunchArguments& call, Launch& launch) const;
   // Where the plugin has it in a launch.
   std::size_t place_of(DeviceId device) const;
-  // The event of a launch's end on a device, or that of the output that it ends with.
-  Future<void> watch_end(abi::Event* end, abi::Buffer* last, DeviceId device);
   // done, and the client's notes of the run before it completes.
   Future<void> note_end(Future<void> done, const PjrtRun& run, StripedScope::Hold hold);
 

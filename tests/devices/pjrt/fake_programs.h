@@ -10,7 +10,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "millrace/devices/pjrt/client.h"
 #include "tests/devices/pjrt/fake_plugin.h"
@@ -76,14 +75,7 @@ class FakePrograms : public ::testing::Test {
     });
     fake_.replace(+[](abi::LoadedExecutableExecuteArgs* a) -> abi::Error* {
       a->output_lists[0][0] = FakePlugin::make_buffer();
-      end_of(a) = done = FakePlugin::make_event();
-      return nullptr;
-    });
-    fake_.replace(+[](abi::BufferReadyEventArgs* a) -> abi::Error* {
-      a->event = std::exchange(end_, nullptr);
-      if (a->event != nullptr) return nullptr;
-      a->event = FakePlugin::make_event();
-      FakePlugin::set_event(a->event, 0, "");
+      a->device_complete_events[0] = done = FakePlugin::make_event();
       return nullptr;
     });
     client_ = PjrtClient::create(*plugin_, {.completions = &executor_}).value();
@@ -117,10 +109,6 @@ class FakePrograms : public ::testing::Test {
     const DeviceId devices[] = {DeviceId{0}};
     return same.body()->launch({.devices = devices, .arguments = lists}, {&result, 1});
   }
-  // Where the event of a run's end goes: it is asked for by the run, or next, of its output.
-  static abi::Event*& end_of(abi::LoadedExecutableExecuteArgs* a) {
-    return a->device_complete_events != nullptr ? a->device_complete_events[0] : end_;
-  }
   // The function of A gives an error of the plugin's own.
   template <class A>
   void refuse() {
@@ -128,7 +116,6 @@ class FakePrograms : public ::testing::Test {
   }
 
   static inline abi::Event* done = nullptr;
-  static inline abi::Event* end_ = nullptr;
   FakePlugin fake_;
   const Plugin* plugin_ = Plugin::adopt(fake_.api(), "fake.so").value();
   SerialExecutor executor_{SerialExecutor::InOrder{}};
