@@ -157,6 +157,60 @@ TEST(TrainProcessesTest, KilledRankIsNamedByTheOthers) {
   ASSERT_EQ(ends.size(), 2U) << o.out;
 }
 
+// Kills a rank once a step has ended; the end of the launch.
+Outcome run_and_kill(int ranks, int killed, const Words& options, int steps) {
+  Process launched(millrace_command(
+      launch(ranks, Words{"--json"} + options,
+             millrace_command(train(ranks, 1,
+                                    {"--max-steps", std::to_string(steps), "--commit-every", "10",
+                                     "--epochs", "1000", "--json"})))));
+  Outcome so_far;
+  EXPECT_TRUE(launched.wait_for([&so_far](const Outcome& o) {
+    so_far = o;
+    return o.out.find("\"event\":\"step\"") != std::string::npos;
+  }));
+  ::kill(events(so_far.out, "launch_start")[0]["ranks"][killed]["pid"].get<int>(), SIGKILL);
+  return launched.wait();
+}
+
+TEST(TrainProcessesTest, RankThatIsStartedAnewLeadsToTheSameLosses) {
+  const Words steps = {"--max-steps", "400", "--epochs", "1000", "--json"};
+  const Json wanted = events(run_millrace(train(3, 3, steps)).out, "done")[0];
+  for (const int killed : {0, 1}) {
+    SCOPED_TRACE(killed);
+    const Outcome o = run_and_kill(3, killed, {"--restarts", "1"}, 400);
+    ASSERT_EQ(o.code, 0) << o.err;
+    const auto recoveries = events(o.out, "recovery");
+    ASSERT_EQ(recoveries.size(), 1U) << o.out;
+    EXPECT_EQ(recoveries[0]["world_size"], 3);
+    EXPECT_THAT(recoveries[0]["error"].get<std::string>(),
+                HasSubstr("rank " + std::to_string(killed)));
+    const Json done = events(o.out, "done")[0];
+    for (const char* const field : {"final_loss", "test_accuracy", "test_loss"})
+      EXPECT_EQ(done[field], wanted[field]) << field;
+    EXPECT_EQ(events(o.out, "start").size(), 1U);
+    EXPECT_EQ(events(o.out, "launch_done")[0]["restarts"], 1);
+  }
+}
+
+TEST(TrainProcessesTest, FewerRanksGoOnUntilAnotherJoinsThem) {
+  const Outcome fewer = run_and_kill(3, 0, {"--min", "2"}, 200);
+  ASSERT_EQ(fewer.code, 0) << fewer.err;
+  ASSERT_EQ(events(fewer.out, "recovery").size(), 1U);
+  EXPECT_EQ(events(fewer.out, "recovery")[0]["world_size"], 2);
+  EXPECT_EQ(events(fewer.out, "done").size(), 1U);
+  EXPECT_THAT(fewer.err, HasSubstr("the job goes on without it"));
+
+  const Outcome again = run_and_kill(3, 2, {"--min", "2", "--restarts", "1"}, 1000);
+  ASSERT_EQ(again.code, 0) << again.err;
+  const auto recoveries = events(again.out, "recovery");
+  ASSERT_EQ(recoveries.size(), 2U) << again.out;
+  EXPECT_EQ(recoveries[0]["world_size"], 2);
+  EXPECT_EQ(recoveries[1]["world_size"], 3);
+  EXPECT_TRUE(recoveries[1]["error"].is_null());
+  EXPECT_EQ(recoveries[1]["step"].get<int>() % 10, 0);
+}
+
 TEST(TrainProcessesTest, OneTraceHasTheLanesOfAllRanks) {
   const testing::TempFolder folder;
   const std::string trace = folder.file("run.pftrace");
