@@ -48,8 +48,8 @@ class BatchPlan {
   std::uint64_t steps_per_epoch() const { return all_.steps; }
   std::int64_t rows_per_shard() const { return rows_; }
 
-  // Of the start epoch, the first that there is: its last step has the number that every epoch's
-  // has. steps_per_epoch(): none is left.
+  // The first step that there is of the start epoch: its last step has the number that every
+  // epoch's has. steps_per_epoch(): none is left.
   std::uint64_t first_step() const { return all_.steps - rest_.steps; }
 
   // step < steps_per_epoch(), in the start epoch at least first_step(); shard < shards.

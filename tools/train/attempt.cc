@@ -16,7 +16,7 @@ Task<void> Attempt::steps() {
     run_.cpu_before = parts_.cpu_meter();
     for (const auto& device : parts_.devices) run_.devices_before.push_back(device.stats());
   }
-  if (plan_->leaves_epoch()) MILLRACE_AWAIT_STATUS(tell_epoch(plan_->start().epoch - 1));
+  if (plan_->leaves_epoch()) MILLRACE_AWAIT_STATUS(report_epoch(plan_->start().epoch - 1));
   for (std::uint64_t step = plan_->start().step; step < plan_->last_step(); ++step) {
     if (in_flight_.size() >= static_cast<std::size_t>(std::max(options_.steps_in_flight, 1)))
       MILLRACE_AWAIT_STATUS(retire());
@@ -30,7 +30,7 @@ Task<void> Attempt::steps() {
     MILLRACE_AWAIT_STATUS(retire());
     MILLRACE_CO_TRY_STATUS(advance_checkpoint());
   }
-  tell_recovery();
+  report_recovery();
 }
 
 // Reports one that is published, and remembers what is committed.
@@ -137,12 +137,12 @@ Task<void> Attempt::retire() {
   run_.step_times.push_back(now - last_done_);
   last_done_ = now;
   run_.losses.push_back(loss);
-  tell_recovery();
+  report_recovery();
   report_step(loss, epoch);
   if (plan_->ends_epoch(step_done)) MILLRACE_AWAIT_STATUS(end_epoch(epoch));
 }
 
-void Attempt::tell_recovery() {
+void Attempt::report_recovery() {
   if (!recovery_) return;
   run_.interruption.reset();
   recovery_->time = parts_.environment.clock->now() - *interrupted_;
@@ -177,10 +177,10 @@ Task<void> Attempt::end_epoch(std::uint64_t epoch) {
   }
   epoch_ends_.erase(epoch_ends_.begin(),
                     epoch_ends_.begin() + static_cast<std::ptrdiff_t>(replicas_.size()));
-  MILLRACE_AWAIT_STATUS(tell_epoch(epoch));
+  MILLRACE_AWAIT_STATUS(report_epoch(epoch));
 }
 
-Task<void> Attempt::tell_epoch(std::uint64_t epoch) {
+Task<void> Attempt::report_epoch(std::uint64_t epoch) {
   MILLRACE_AWAIT(const EpochShare all, meet_all("epoch", &RankState::epoch_share));
   for (RankState& share : shares_) {
     share.epoch_share = EpochShare{.epoch = epoch + 1};

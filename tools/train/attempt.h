@@ -38,7 +38,7 @@ struct RunState {
   std::size_t full = 0;  // ranks when all processes are there
   int futile = 0;  // attempts one after the other that failed without a loss and got no further
   std::uint64_t futile_step = 0;               // the step after which they began
-  std::optional<Interruption> interruption;    // that has not been told yet
+  std::optional<Interruption> interruption;    // that has not been reported yet
   bool reported = false;                       // the listener knows of the start
   RunIdentity identity;                        // known before the folder is open
   std::shared_ptr<CheckpointFolder> folder;    // none: no checkpoints
@@ -87,7 +87,7 @@ class Attempt {
   std::size_t world() const { return static_cast<std::size_t>(ranks_.front().size()); }
   bool spans() const { return world() > ranks_.size(); }
   bool has_first_rank() const { return ranks_.front().rank() == collectives::Rank{0}; }
-  // Of each rank, however many there are.
+  // A step has so many of each rank, however many there are.
   std::int64_t rows() const { return options_.batch_size / static_cast<std::int64_t>(run_.full); }
   std::int64_t batch() const { return rows() * static_cast<std::int64_t>(world()); }
   bool elastic() const { return parts_.world != nullptr && parts_.world->elastic(); }
@@ -107,7 +107,7 @@ class Attempt {
   Task<std::int64_t> agree(collectives::AgreeOp op, std::int64_t value);
   Task<collectives::Rank> first_rank_with(bool condition);
   Status resume_from_committed();
-  void tell_recovery();
+  void report_recovery();
   Status record_step();
   Task<void> initialise(const ProgramSpec& init);
   Task<void> keep_received(Future<devices::Buffers> received);
@@ -117,7 +117,7 @@ class Attempt {
   void start_step(std::uint64_t step);
   Task<void> retire();
   Task<void> end_epoch(std::uint64_t epoch);
-  Task<void> tell_epoch(std::uint64_t epoch);
+  Task<void> report_epoch(std::uint64_t epoch);
   Task<EpochShare> meet_all(std::string tag, EpochShare RankState::* share);
   Status note_checkpoint();
   Status advance_checkpoint();
@@ -159,7 +159,7 @@ class Attempt {
   bool later_ = false;        // WorldGroup::later
   collectives::Rank root_{};  // begins with the arrays that the others get
   std::optional<StepPlan> plan_;
-  std::optional<RecoveryReport> recovery_;  // to be told when the first step has ended
+  std::optional<RecoveryReport> recovery_;  // to be reported when the first step has ended
   std::optional<TimePoint> interrupted_;    // when it began, by this process's clock
   std::optional<Checkpointer> checkpointer_;
 

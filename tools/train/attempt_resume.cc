@@ -122,7 +122,7 @@ Task<void> Attempt::agree_on_start(Result<OpenedCheckpoints> opened) {
   const std::int64_t mine = step_of(run_.committed);
   MILLRACE_AWAIT(const std::int64_t newest, agree(AgreeOp::kMax, mine));
   MILLRACE_AWAIT(const Rank holder, first_rank_with(newest >= 0 && mine == newest));
-  MILLRACE_AWAIT(const Rank teller, first_rank_with(run_.interruption.has_value()));
+  MILLRACE_AWAIT(const Rank reporter, first_rank_with(run_.interruption.has_value()));
   root_ = index(holder) >= 0 ? holder : Rank{0};
 
   Start start;
@@ -131,7 +131,7 @@ Task<void> Attempt::agree_on_start(Result<OpenedCheckpoints> opened) {
     MILLRACE_CO_TRY(start.manifest, run_.committed->manifest.to_text());
     start.path = run_.resumed_from;
   }
-  if (is_here(teller)) {
+  if (is_here(reporter)) {
     const Interruption& last = *run_.interruption;
     if (last.error) start.interruption = last.error->message().substr(0, kMostError);
     start.steps = last.steps;
@@ -141,7 +141,7 @@ Task<void> Attempt::agree_on_start(Result<OpenedCheckpoints> opened) {
   }
   std::vector<Future<Payloads>> meetings;
   for (const ProcessGroup& rank : ranks_) {
-    const bool says = rank.rank() == Rank{0} || rank.rank() == holder || rank.rank() == teller;
+    const bool says = rank.rank() == Rank{0} || rank.rank() == holder || rank.rank() == reporter;
     meetings.push_back(rank.rendezvous("start", says ? to_payload(start) : "", {}, call_));
   }
   MILLRACE_AWAIT(const auto answers, all_of(std::move(meetings)));
@@ -161,19 +161,19 @@ Task<void> Attempt::agree_on_start(Result<OpenedCheckpoints> opened) {
     run_.committed = std::move(committed);
     run_.resumed_from = held.path;
   }
-  if (index(teller) < 0) co_return;
-  MILLRACE_CO_TRY(const Start told, parse_start(said.at(at(teller))));
+  if (index(reporter) < 0) co_return;
+  MILLRACE_CO_TRY(const Start last, parse_start(said.at(at(reporter))));
   const std::uint64_t step = newest >= 0 ? static_cast<std::uint64_t>(newest) : 0;
-  run_.recoveries = told.recoveries + 1;
+  run_.recoveries = last.recoveries + 1;
   interrupted_ =
-      parts_.environment.clock->now() - Duration(static_cast<Duration::rep>(told.elapsed_ns));
+      parts_.environment.clock->now() - Duration(static_cast<Duration::rep>(last.elapsed_ns));
   recovery_ = RecoveryReport{.devices = {},
                              .error = {},
                              .step = step,
-                             .steps_lost = told.steps - std::min(told.steps, step),
+                             .steps_lost = last.steps - std::min(last.steps, step),
                              .recoveries = run_.recoveries,
                              .world_size = world()};
-  if (!told.interruption.empty()) recovery_->error = Error(ErrorCode::kAborted, told.interruption);
+  if (!last.interruption.empty()) recovery_->error = Error(ErrorCode::kAborted, last.interruption);
 }
 
 // This attempt begins after what is committed.

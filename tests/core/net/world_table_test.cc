@@ -53,7 +53,7 @@ TEST(WorldTableTest, AllWaitForARankThatIsStartedAnew) {  // JW-1
   EXPECT_THAT(world->ranks, ElementsAre(0, 1, 2, 3));
 }
 
-TEST(WorldTableTest, FewerGoOnAndTakeInWhoeverComesByTheNext) {  // JW-2
+TEST(WorldTableTest, FewerGoOnAndTakeInTheNextThatComes) {  // JW-2
   WorldTable table = begun(3);
   ask(table, {0, 2});
   EXPECT_FALSE(table.take_next());
