@@ -53,6 +53,7 @@ enum class FrameKind : std::uint8_t {
   kLinkHello = 24,
   kLinkWelcome = 25,
   kLinkRefusal = 26,
+  kLinkAlive = 27,
   kFirstOfUsers = 32,
 };
 

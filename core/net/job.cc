@@ -7,12 +7,16 @@
 
 #include "millrace/core/base/check.h"
 #include "millrace/core/net/job_status.h"
+#include "millrace/core/net/link_kind.h"
+#include "millrace/core/net/quorum_lost.h"
 #include "millrace/core/net/store_frames.h"
 
 namespace millrace::net {
 namespace {
 
-constexpr int kBeatsUntilSilent = 20;  // as MemberTable has it
+// Of the time until the host holds a silent rank for failed, and ends it: a rank that has been cut
+// off says so before.
+constexpr double kUntilCutOff = 0.9;
 
 }  // namespace
 
@@ -86,8 +90,7 @@ Status Job::take_frame(Frame&& frame) {
     fail(to_error(failure));
     return {};
   }
-  if (frame.header.kind == FrameKind::kJobAlive && state_ == State::kIn && options_.hosted)
-    return {};
+  if (frame.header.kind == FrameKind::kJobAlive && state_ == State::kIn && hears_host()) return {};
   if (state_ != State::kJoining)
     return millrace::fail(ErrorCode::kInvalidArgument, "a frame that a member does not take");
   if (frame.header.kind == FrameKind::kJobRefusal) {
@@ -95,7 +98,7 @@ Status Job::take_frame(Frame&& frame) {
     complete_join(std::unexpected(refusal));
     return {};
   }
-  MILLRACE_TRY(heartbeat_, decode_welcome(frame));
+  MILLRACE_TRY(welcome_, decode_welcome(frame));
   move(State::kIn);
   beaten_ = host_heard_;
   beat();
@@ -144,20 +147,29 @@ JobFailure Job::failed_host(FailureReason reason, const std::string& words) cons
           .words = words};
 }
 
+// A host by TCP, too, gives signs of life.
+bool Job::hears_host() const { return options_.hosted || may_fall_silent(options_.address); }
+
 // A process that was held up itself has heard nothing meanwhile.
 void Job::look_at_host() {
   const TimePoint now = transport_.timers().clock().now();
-  const Duration late = now - std::exchange(beaten_, now) - heartbeat_;
-  if (late > heartbeat_) host_heard_ += late;
-  if (!options_.hosted || now - host_heard_ < kBeatsUntilSilent * heartbeat_) return;
-  fail(to_error(failed_host(FailureReason::kSilent, "")));
+  const Duration late = now - std::exchange(beaten_, now) - welcome_.heartbeat;
+  if (late > welcome_.heartbeat) host_heard_ += late;
+  const Duration silent = now - host_heard_;
+  if (!hears_host() || welcome_.silent_after.count() == 0) return;
+  if (options_.hosted) {
+    if (silent >= welcome_.silent_after) fail(to_error(failed_host(FailureReason::kSilent, "")));
+  } else if (silent >= std::chrono::duration_cast<Duration>(kUntilCutOff * welcome_.silent_after)) {
+    fail(QuorumLost{{.rank = options_.rank, .host = host_name(), .pid = ::getpid()}, silent}
+             .error());
+  }
 }
 
 void Job::beat() {
-  if (heartbeat_.count() == 0) return;
+  if (welcome_.heartbeat.count() == 0) return;
   look_at_host();
   beat_timer_ = transport_.timers().schedule(
-      transport_.timers().clock().now() + heartbeat_, [self = Ref<Job>::share(this)] {
+      transport_.timers().clock().now() + welcome_.heartbeat, [self = Ref<Job>::share(this)] {
         std::optional<std::vector<GroupCount>> news = self->groups_.counts();
         if (*news == self->reported_) {
           news.reset();

@@ -100,18 +100,23 @@ Result<JoinRequest> decode_join(const Frame& frame) {
   return request;
 }
 
-Frame encode_welcome(Duration heartbeat) {
+Frame encode(const JobWelcome& welcome) {
+  const auto word = [](Duration time) {
+    return static_cast<std::uint64_t>(std::max<Duration::rep>(time.count(), 0));
+  };
   Frame frame{{.kind = FrameKind::kJobWelcome}, {}};
-  frame.header.words[0] = static_cast<std::uint64_t>(std::max<Duration::rep>(heartbeat.count(), 0));
+  frame.header.words = {word(welcome.heartbeat), word(welcome.silent_after)};
   return frame;
 }
 
-Result<Duration> decode_welcome(const Frame& frame) {
-  if (!is_plain(frame, FrameKind::kJobWelcome, 1) || !frame.payload.empty() ||
-      frame.header.words[0] >
-          static_cast<std::uint64_t>(Duration(std::chrono::hours(1000)).count()))
+Result<JobWelcome> decode_welcome(const Frame& frame) {
+  constexpr auto kMost = static_cast<std::uint64_t>(Duration(std::chrono::hours(1000)).count());
+  const auto& words = frame.header.words;
+  if (!is_plain(frame, FrameKind::kJobWelcome, 2) || !frame.payload.empty() || words[0] > kMost ||
+      words[1] > kMost)
     return malformed("a welcome");
-  return Duration(static_cast<Duration::rep>(frame.header.words[0]));
+  return JobWelcome{Duration(static_cast<Duration::rep>(words[0])),
+                    Duration(static_cast<Duration::rep>(words[1]))};
 }
 
 Frame encode_refusal(const Error& error) {

@@ -3,7 +3,8 @@
 //
 //   kJobJoin      words: rank, number of ranks, pid, length of the host's name
 //                 payload: incarnation, host, name of the job
-//   kJobWelcome   words[0]: nanoseconds between two kJobAlive; 0: none are asked for
+//   kJobWelcome   words: nanoseconds between two kJobAlive, 0: none are asked for; nanoseconds
+//                 until who gives none is silent, 0: never
 //   kJobRefusal   words: ErrorCode, 1 + rank of the holder (0: there is none), its pid, length of
 //                 its host's name; payload: that host, the message
 //   kJobAlive     a sign of life: job_status.h
@@ -46,6 +47,12 @@ enum class FailureReason : std::uint8_t {
   kAskedToEnd,  // the job was, by a signal or its deadline: no rank has failed
 };
 
+struct JobWelcome {
+  Duration heartbeat{0};     // 0: no signs of life are asked for
+  Duration silent_after{0};  // 0: never
+  bool operator==(const JobWelcome&) const = default;
+};
+
 // Detail of the error by which the members of a job hear of its first failure.
 struct JobFailure {
   JobMember member = {};
@@ -59,14 +66,14 @@ struct JobFailure {
 Error to_error(const JobFailure& failure);
 
 Frame encode(const JoinRequest& request);
-Frame encode_welcome(Duration heartbeat);
+Frame encode(const JobWelcome& welcome);
 // error: with a JobMember as detail, where there is a holder.
 Frame encode_refusal(const Error& error);
 Frame encode(const JobFailure& failure);
 
 // kInvalidArgument for what no encoder has made.
 Result<JoinRequest> decode_join(const Frame& frame);
-Result<Duration> decode_welcome(const Frame& frame);
+Result<JobWelcome> decode_welcome(const Frame& frame);
 Result<Error> decode_refusal(const Frame& frame);
 Result<JobFailure> decode_failure(const Frame& frame);
 

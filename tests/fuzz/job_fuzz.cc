@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!read || !*read) break;
     const Frame& frame = **read;
     if (const auto join = decode_join(frame)) check(encode(*join), frame);
-    if (const auto welcome = decode_welcome(frame)) check(encode_welcome(*welcome), frame);
+    if (const auto welcome = decode_welcome(frame)) check(encode(*welcome), frame);
     if (const auto refusal = decode_refusal(frame)) check(encode_refusal(*refusal), frame);
     if (const auto failure = decode_failure(frame)) check(encode(*failure), frame);
     if (const auto status = decode_status(frame)) check(encode(*status), frame);

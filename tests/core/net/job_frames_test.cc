@@ -24,7 +24,8 @@ const JobFailure kFailure{.member = {.rank = 2, .host = "alpha", .pid = 47},
 TEST(JobFramesTest, FramesReadBackAsTheyWereMade) {
   EXPECT_EQ(decode_join(encode(kJoin)).value(), kJoin);
   EXPECT_EQ(decode_failure(encode(kFailure)).value(), kFailure);
-  EXPECT_EQ(decode_welcome(encode_welcome(Duration(7))).value(), Duration(7));
+  const JobWelcome welcome{Duration(7), Duration(140)};
+  EXPECT_EQ(decode_welcome(encode(welcome)).value(), welcome);
   JobFailure negative = kFailure;
   negative.number = -1;
   EXPECT_EQ(decode_failure(encode(negative)).value(), negative);
@@ -78,7 +79,7 @@ TEST(JobFramesTest, FrameThatNoEncoderMakesIsRefused) {
     EXPECT_FALSE(decode_failure(failure).has_value()) << i;
     EXPECT_FALSE(decode_refusal(refusal).has_value()) << i;
   }
-  Frame welcome = encode_welcome(Duration(1));
+  Frame welcome = encode(JobWelcome{Duration(1), {}});
   welcome.header.words[0] = ~std::uint64_t{0};
   EXPECT_FALSE(decode_welcome(welcome).has_value());
   Frame join = encode(kJoin);
