@@ -333,18 +333,21 @@ void GroupWire::note_sent(int to, const Future<void>& sent, bool needed) {
       .ignore();
 }
 
-Future<Ref<GroupWire>> GroupWire::meet(Ref<net::Mesh> mesh, GroupName name, int ranks,
+Future<Ref<GroupWire>> GroupWire::meet(Ref<net::Mesh> mesh, GroupName name,
+                                       std::vector<std::uint32_t> processes, int ranks,
                                        CallOptions call) {
   MILLRACE_CHECK(ranks > 0, "each process of a group has a rank");
-  std::vector<GroupMember> processes(mesh->size());
-  for (std::uint32_t p = 0; p < mesh->size(); ++p) processes[p].process = p;
-  const int self = static_cast<int>(mesh->rank());
+  const auto here = std::ranges::find(processes, mesh->rank());
+  MILLRACE_CHECK(here != processes.end(), "this process is one of those that meet");
+  const auto self = static_cast<int>(here - processes.begin());
+  std::vector<GroupMember> meeting_members(processes.size());
+  for (std::size_t p = 0; p < processes.size(); ++p) meeting_members[p].process = processes[p];
   // Where this process does not get the group, others may: they hear that its member has closed.
-  const auto bury = [mesh, name, processes, self] {
-    make(mesh, name, processes, self)->close().ignore();
+  const auto bury = [mesh, name, meeting_members, self] {
+    make(mesh, name, meeting_members, self)->close().ignore();
   };
   const Ref<GroupWire> meeting =
-      make(mesh, {name.name + " (its meeting)", name.number}, processes, self);
+      make(mesh, {name.name + " (its meeting)", name.number}, meeting_members, self);
   meeting->start({});
   const CollectiveCall split = split_call();
   const std::int64_t numbers[] = {ranks, mesh->pid()};
@@ -361,23 +364,23 @@ Future<Ref<GroupWire>> GroupWire::meet(Ref<net::Mesh> mesh, GroupName name, int 
   const Future<void> met = meeting->run({0, split, std::move(parcels.runs)});
   auto made =
       met.then(inline_executor(),
-               [mesh, name, meeting, split, all, timer, self,
-                inputs](const Status& status) -> Result<Ref<GroupWire>> {
+               [mesh, name, meeting, split, all, timer, self, inputs,
+                processes = std::move(processes)](const Status& status) -> Result<Ref<GroupWire>> {
                  if (timer) mesh->timers().cancel(*timer);
                  meeting->close().ignore();
                  if (!status) return std::unexpected(status.error());
                  const Numbers numbers = numbers_of(split, all.bytes());
-                 std::vector<GroupMember> members(mesh->size());
+                 std::vector<GroupMember> members(processes.size());
                  std::int64_t ranks_in_all = 0;
-                 for (std::uint32_t p = 0; p < mesh->size(); ++p) {
-                   const std::int64_t count = (*numbers)[std::size_t{2} * p];
+                 for (std::size_t p = 0; p < processes.size(); ++p) {
+                   const std::int64_t count = (*numbers)[2 * p];
                    if (count < 1 || count > kMostRanks - ranks_in_all) {
                      return fail(ErrorCode::kInvalidArgument,
-                                 "process " + std::to_string(p) + " brings " +
+                                 "process " + std::to_string(processes[p]) + " brings " +
                                      std::to_string(count) + " ranks to group '" + name.name + "'");
                    }
                    ranks_in_all += count;
-                   members[p] = {p, static_cast<std::int32_t>((*numbers)[std::size_t{2} * p + 1]),
+                   members[p] = {processes[p], static_cast<std::int32_t>((*numbers)[2 * p + 1]),
                                  static_cast<int>(count)};
                  }
                  return make(mesh, name, std::move(members), self);

@@ -77,9 +77,10 @@ class GroupWire final : public RefCounted {
   static constexpr Duration kProbeEvery = std::chrono::seconds(1);
   static constexpr Duration kAskedFor = std::chrono::milliseconds(200);  // at a deadline
 
-  // Meets the others of the mesh, each with so many ranks (at least one). The errors of a call:
-  // kDeadlineExceeded names the processes that have not come.
-  static Future<Ref<GroupWire>> meet(Ref<net::Mesh> mesh, GroupName name, int ranks,
+  // Meets the processes, ranks of the mesh of which this is one (CHECKed), each with so many ranks
+  // (at least one). The errors of a call: kDeadlineExceeded names the processes that have not come.
+  static Future<Ref<GroupWire>> meet(Ref<net::Mesh> mesh, GroupName name,
+                                     std::vector<std::uint32_t> processes, int ranks,
                                      CallOptions call);
   // self: index of the member that this is.
   static Ref<GroupWire> make(Ref<net::Mesh> mesh, GroupName name, std::vector<GroupMember> members,

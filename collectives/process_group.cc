@@ -1,6 +1,7 @@
 #include "millrace/collectives/process_group.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "millrace/collectives/rendezvous.h"
 #include "millrace/collectives/split.h"
@@ -142,7 +143,12 @@ Future<std::vector<ProcessGroup>> ProcessGroup::meet(actors::ActorSystem& system
                                                      const MeetOptions& options) {
   if (const Status valid = check_devices(name.name, devices); !valid) return valid.error();
   const auto ranks = static_cast<int>(devices.size());
-  return GroupWire::meet(std::move(mesh), name, ranks, options.call)
+  std::vector<std::uint32_t> processes = options.processes;
+  if (processes.empty()) {
+    processes.resize(mesh->size());
+    std::iota(processes.begin(), processes.end(), 0U);
+  }
+  return GroupWire::meet(std::move(mesh), name, std::move(processes), ranks, options.call)
       .then(inline_executor(),
             [&system, name, options, kept = std::vector<Device>(devices.begin(), devices.end())](
                 const Result<Ref<GroupWire>>& wire) -> Result<std::vector<ProcessGroup>> {

@@ -42,6 +42,8 @@ struct MeetOptions {
   CallOptions call = {};
   TraceRecorder* trace = nullptr;
   std::shared_ptr<net::GroupProgress> progress = {};  // to be kept up: for `millrace status`
+  // Ranks of the job, ascending, this one's included; empty: all of the mesh.
+  std::vector<std::uint32_t> processes = {};
 };
 
 // Value handle of one rank. All ranks of a group must make the same calls in the same order of
@@ -64,7 +66,7 @@ class ProcessGroup {
                                                   std::span<const devices::Device> devices,
                                                   TraceRecorder* trace = nullptr);
 
-  // The members of this process, of a group of all processes of the mesh, whose ranks are (process,
+  // The members of this process, of a group of processes of the mesh, whose ranks are (process,
   // device) in order. Each process calls it, with at least one device and the same name; the n-th
   // group of a name has the number n everywhere. kDeadlineExceeded by call names the processes that
   // have not come; the errors of create(). A process that is lost is a failed rank (its error has

@@ -17,8 +17,12 @@ Result<BatchPlan> BatchPlan::create(const BatchPlanOptions& options) {
     return fail(ErrorCode::kInvalidArgument,
                 what + "the batch size is global and must be a multiple of the number of shards");
   }
+  if (options.start_item > options.items) {
+    return fail(ErrorCode::kInvalidArgument,
+                what + "they cannot start at item " + std::to_string(options.start_item));
+  }
   BatchPlan plan(options);
-  if (plan.steps_ == 0) {
+  if (plan.all_.steps == 0) {
     return fail(
         ErrorCode::kInvalidArgument,
         what +
@@ -31,20 +35,33 @@ Result<BatchPlan> BatchPlan::create(const BatchPlanOptions& options) {
 BatchPlan::BatchPlan(const BatchPlanOptions& options)
     : options_(options),
       rows_(options.batch_size / options.shards),
-      full_steps_(options.items / static_cast<std::uint64_t>(options.batch_size)),
-      rest_(options.items % static_cast<std::uint64_t>(options.batch_size)),
-      steps_(full_steps_ + (rest_ > 0 && options.remainder != Remainder::kDrop ? 1 : 0)) {}
+      all_(part_from(0)),
+      rest_(part_from(options.start_item)) {}
 
-Shard BatchPlan::shard(std::uint64_t step, int shard) const {
-  MILLRACE_DCHECK(step < steps_ && shard >= 0 && shard < options_.shards,
+BatchPlan::Part BatchPlan::part_from(std::uint64_t item) const {
+  const auto batch = static_cast<std::uint64_t>(options_.batch_size);
+  const std::uint64_t items = options_.items - item;
+  Part part{.first = item, .full_steps = items / batch, .rest = items % batch};
+  const bool takes_rest = part.rest > 0 && options_.remainder != Remainder::kDrop;
+  part.steps = part.full_steps + (takes_rest ? 1 : 0);
+  return part;
+}
+
+Shard BatchPlan::shard(std::uint64_t epoch, std::uint64_t step, int shard) const {
+  const bool is_start = epoch == options_.start_epoch;
+  MILLRACE_DCHECK(step < all_.steps && (!is_start || step >= first_step()) && shard >= 0 &&
+                      shard < options_.shards,
                   "a step and shard of this plan");
+  const Part& part = is_start ? rest_ : all_;
+  if (is_start) step -= first_step();
   const auto index = static_cast<std::uint64_t>(shard);
-  const std::uint64_t start = step * static_cast<std::uint64_t>(options_.batch_size);
-  if (step < full_steps_) return {start + index * static_cast<std::uint64_t>(rows_), rows_, rows_};
+  const std::uint64_t start = part.first + step * static_cast<std::uint64_t>(options_.batch_size);
+  if (step < part.full_steps)
+    return {start + index * static_cast<std::uint64_t>(rows_), rows_, rows_};
   // The rest, as evenly as it goes: the first shards get one more.
   const std::uint64_t shards = static_cast<std::uint64_t>(options_.shards);
-  const std::uint64_t each = rest_ / shards;
-  const std::uint64_t more = rest_ % shards;
+  const std::uint64_t each = part.rest / shards;
+  const std::uint64_t more = part.rest % shards;
   const std::uint64_t first = start + index * each + (index < more ? index : more);
   const auto valid = static_cast<std::int64_t>(each + (index < more ? 1 : 0));
   return {first, options_.remainder == Remainder::kPad ? rows_ : valid, valid};

@@ -25,6 +25,9 @@ struct BatchPlanOptions {
   Remainder remainder = Remainder::kDrop;
   bool shuffle = false;  // a new order in every epoch, from (seed, epoch)
   std::uint64_t seed = 0;
+  // To resume, with any batch size: items of this epoch before start_item are left out.
+  std::uint64_t start_epoch = 0;
+  std::uint64_t start_item = 0;
 };
 
 // The rows of one shard in one step.
@@ -42,11 +45,15 @@ class BatchPlan {
   static Result<BatchPlan> create(const BatchPlanOptions& options);
 
   const BatchPlanOptions& options() const { return options_; }
-  std::uint64_t steps_per_epoch() const { return steps_; }
+  std::uint64_t steps_per_epoch() const { return all_.steps; }
   std::int64_t rows_per_shard() const { return rows_; }
 
-  // step < steps_per_epoch(), shard < shards.
-  Shard shard(std::uint64_t step, int shard) const;
+  // Of the start epoch, the first that there is: its last step has the number that every epoch's
+  // has. steps_per_epoch(): none is left.
+  std::uint64_t first_step() const { return all_.steps - rest_.steps; }
+
+  // step < steps_per_epoch(), in the start epoch at least first_step(); shard < shards.
+  Shard shard(std::uint64_t epoch, std::uint64_t step, int shard) const;
   // The items of an epoch by position; past the end (padding) it starts over.
   class Epoch {
    public:
@@ -66,13 +73,20 @@ class BatchPlan {
   }
 
  private:
+  // Consecutive items of an epoch, in steps.
+  struct Part {
+    std::uint64_t first = 0;
+    std::uint64_t full_steps = 0;
+    std::uint64_t rest = 0;  // items beyond the full steps
+    std::uint64_t steps = 0;
+  };
   explicit BatchPlan(const BatchPlanOptions& options);
+  Part part_from(std::uint64_t item) const;
 
   BatchPlanOptions options_;
   std::int64_t rows_;
-  std::uint64_t full_steps_;
-  std::uint64_t rest_;  // items beyond the full steps
-  std::uint64_t steps_;
+  Part all_;
+  Part rest_;  // of the start epoch
 };
 
 }  // namespace millrace::transfer

@@ -28,7 +28,7 @@ std::size_t BatchWork::bytes(std::int64_t rows) const {
 DeviceBatch BatchWork::planned(const BatchId& id) const {
   const std::uint64_t epoch = id.sequence / plan().steps_per_epoch();
   const std::uint64_t step = id.sequence % plan().steps_per_epoch();
-  const Shard shard = plan().shard(step, shard_of(id.device));
+  const Shard shard = plan().shard(epoch, step, shard_of(id.device));
   return {.rows = shard.rows,
           .valid = shard.valid,
           .epoch = epoch,
@@ -48,7 +48,7 @@ Ref<SourceBatch> BatchWork::place(const DeviceBatch& batch, const StagingBlock& 
   source->epoch = batch.epoch;
   source->step = batch.step;
   source->shard = shard_of(batch.device);
-  const std::uint64_t first = plan().shard(batch.step, source->shard).first;
+  const std::uint64_t first = plan().shard(batch.epoch, batch.step, source->shard).first;
   const BatchPlan::Epoch order = plan().epoch(batch.epoch);
   source->items.reserve(static_cast<std::size_t>(batch.rows));
   for (std::int64_t row = 0; row < batch.rows; ++row)

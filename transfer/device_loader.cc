@@ -112,13 +112,10 @@ Result<DeviceLoader> DeviceLoader::create(const Environment& environment,
                                                         .shards = options.shards,
                                                         .remainder = options.remainder,
                                                         .shuffle = options.shuffle,
-                                                        .seed = options.seed}));
+                                                        .seed = options.seed,
+                                                        .start_epoch = options.start_epoch,
+                                                        .start_item = options.start_item}));
   if (options.flow_devices == 0) options.flow_devices = devices.size();
-  if (options.start_step > plan.steps_per_epoch()) {
-    return fail(ErrorCode::kInvalidArgument,
-                "making a loader: it cannot start at step " + std::to_string(options.start_step) +
-                    " of an epoch of " + std::to_string(plan.steps_per_epoch()) + " steps");
-  }
   BatchLayout layout = lay_out(*source, plan.rows_per_shard());
   const std::size_t block_bytes = StagingPool::block_bytes(layout.staging_bytes);
   const std::size_t host_batch = block_bytes + layout.raw_bytes;
@@ -134,7 +131,7 @@ Result<DeviceLoader> DeviceLoader::create(const Environment& environment,
       .devices = static_cast<int>(devices.size()),
       .steps_per_epoch = plan.steps_per_epoch(),
       .first_epoch = options.start_epoch,
-      .first_step = options.start_step,
+      .first_step = plan.first_step(),
       .end_epoch = options.epochs == 0 ? LoaderSchedule::kEndless : options.epochs,
       .across_epochs = options.prefetch_across_epochs,
       .reads = options.reads_in_flight,

@@ -25,7 +25,7 @@ struct LoaderOptions {
 
   std::uint64_t epochs = 1;  // 0: endless
   std::uint64_t start_epoch = 0;
-  std::uint64_t start_step = 0;  // to resume: one after the last step that counts
+  std::uint64_t start_item = 0;  // to resume: after so many items of that epoch
   bool prefetch_across_epochs = true;
 
   int reads_in_flight = 4;  // batches, all devices together

@@ -50,10 +50,15 @@ enum class FrameKind : std::uint8_t {
   kJobFailure = 19,
   kJobAsk = 20,
   kJobStatus = 21,
+  kJobWorldAsk = 22,
+  kJobWorld = 23,
   kLinkHello = 24,
   kLinkWelcome = 25,
   kLinkRefusal = 26,
-  kLinkAlive = 27,
+  kJobNoWorld = 27,
+  kJobWaits = 28,
+  kJobLost = 29,
+  kLinkAlive = 30,
   kFirstOfUsers = 32,
 };
 

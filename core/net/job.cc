@@ -10,6 +10,7 @@
 #include "millrace/core/net/link_kind.h"
 #include "millrace/core/net/quorum_lost.h"
 #include "millrace/core/net/store_frames.h"
+#include "millrace/core/net/world_frames.h"
 
 namespace millrace::net {
 namespace {
@@ -90,7 +91,7 @@ Status Job::take_frame(Frame&& frame) {
     fail(to_error(failure));
     return {};
   }
-  if (frame.header.kind == FrameKind::kJobAlive && state_ == State::kIn && hears_host()) return {};
+  if (state_ == State::kIn) return take_news(frame);
   if (state_ != State::kJoining)
     return millrace::fail(ErrorCode::kInvalidArgument, "a frame that a member does not take");
   if (frame.header.kind == FrameKind::kJobRefusal) {
@@ -99,11 +100,70 @@ Status Job::take_frame(Frame&& frame) {
     return {};
   }
   MILLRACE_TRY(welcome_, decode_welcome(frame));
+  elastic_ = welcome_.elastic;
   move(State::kIn);
   beaten_ = host_heard_;
   beat();
   complete_join(Ref<Job>::share(this));
   return {};
+}
+
+Status Job::take_news(const Frame& frame) {
+  switch (frame.header.kind) {
+    case FrameKind::kJobAlive:
+      if (hears_host()) return {};
+      break;
+    case FrameKind::kJobLost: {
+      MILLRACE_TRY(const JobFailure failure, decode_failure(frame));
+      if (lost_) lost_(failure);
+      return {};
+    }
+    case FrameKind::kJobWorld: {
+      MILLRACE_TRY(World world, decode_world(frame, options_.ranks));
+      if (!asking_ || !std::ranges::binary_search(world.ranks, options_.rank)) break;
+      newcomers_ = false;
+      std::exchange(asking_, std::nullopt)->set(std::move(world));
+      return {};
+    }
+    case FrameKind::kJobNoWorld: {
+      MILLRACE_TRY(const Error why, decode_no_world(frame));
+      if (!asking_) break;
+      std::exchange(asking_, std::nullopt)->set_error(why);
+      return {};
+    }
+    case FrameKind::kJobWaits:
+      if (!is_plain(frame, FrameKind::kJobWaits)) break;
+      newcomers_ = true;
+      return {};
+    default:
+      break;
+  }
+  return millrace::fail(ErrorCode::kInvalidArgument, "a frame that a member does not take");
+}
+
+Future<World> Job::next_world() {
+  return make_ready().then(transport_.home(), [self = Ref<Job>::share(this)](Result<void>) {
+    return self->ask_world();
+  });
+}
+
+Future<World> Job::ask_world() {
+  if (asking_) return millrace::fail(ErrorCode::kFailedPrecondition, "a world is awaited already");
+  if (failed_.ready() && !failed_.result()) return failed_.result().error();
+  if (state_ != State::kIn) return millrace::fail(ErrorCode::kUnavailable, "the job was left");
+  if (!elastic_) {
+    if (std::exchange(asked_, true)) {
+      return millrace::fail(ErrorCode::kFailedPrecondition,
+                            "the job ends with its first failure; it goes on where `millrace "
+                            "launch` has --restarts or --min");
+    }
+    World all;
+    for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) all.ranks.push_back(rank);
+    return make_ready(std::move(all));
+  }
+  Future<World> next = asking_.emplace().future();
+  connection_->send(encode_plain(FrameKind::kJobWorldAsk)).ignore();
+  return next;
 }
 
 void Job::give_up(detail::WaitEnd end) {
@@ -123,6 +183,7 @@ void Job::complete_join(Result<Ref<Job>> result) {
 void Job::fail(const Error& error) {
   store_->end(error);
   if (failing_) std::exchange(failing_, std::nullopt)->set_error(error);
+  if (asking_) std::exchange(asking_, std::nullopt)->set_error(error);
 }
 
 void Job::take_end(const ConnectionEnd& end) {
@@ -132,6 +193,8 @@ void Job::take_end(const ConnectionEnd& end) {
   const bool goodbye = end.cause == EndCause::kClosedHere || end.cause == EndCause::kClosedThere;
   store_->end(error);
   complete_join(std::unexpected(error));
+  lost_ = {};
+  if (goodbye && asking_) std::exchange(asking_, std::nullopt)->set_error(error);
   if (!goodbye && options_.hosted)
     return fail(to_error(failed_host(FailureReason::kLost, end.words)));
   if (!goodbye) return fail(error);

@@ -5,9 +5,12 @@
 //  - JB-2 failure() completes once: with the job's first failure, with the end of the host, or with
 //    a value where a goodbye of either end came first.
 //  - JB-3 from the failure on, calls of the store fail with it, and so do those that wait.
+//  - JB-4 every next_world() completes once. What is lost before a world begins is heard before it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +24,7 @@
 #include "millrace/core/net/job_frames.h"
 #include "millrace/core/net/job_options.h"
 #include "millrace/core/net/remote_store.h"
+#include "millrace/core/net/world.h"
 
 namespace millrace::net {
 
@@ -48,6 +52,19 @@ class Job final : public RefCounted {
   }
   // How long who gives no sign of life may be so; 0: for ever.
   Duration silent_after() const { return welcome_.silent_after; }
+  // The job goes on after failures: ranks that come anew, or fewer of them.
+  bool elastic() const { return elastic_; }
+  // The ranks that work together from now on, this one included: to be called before the first work
+  // with others, and then by each rank of a world once that cannot go on, or has_newcomers().
+  // Completes on home, as late as the others ask. kUnavailable if there is no other any more, and
+  // with the end of the job; kFailedPrecondition where one waits already. A job that is not elastic
+  // has one world: kFailedPrecondition after that.
+  Future<World> next_world();
+  // A rank waits that is not in the world.
+  bool has_newcomers() const { return newcomers_; }
+  // Called on home with each rank whose process has ended, where the job goes on. Set there, before
+  // others can have ended; not called any more after the end of the connection.
+  void set_lost(std::function<void(const JobFailure&)> lost) { lost_ = std::move(lost); }
   // Says goodbye. Completes once the connection has ended.
   Future<void> close() { return connection_->close("it has left the job"); }
 
@@ -72,6 +89,8 @@ class Job final : public RefCounted {
   void beat();
   void look_at_host();
   bool hears_host() const;
+  Status take_news(const Frame& frame);
+  Future<World> ask_world();
 
   Transport& transport_;
   const JobOptions options_;
@@ -79,12 +98,17 @@ class Job final : public RefCounted {
   Ref<Connection> connection_;
   std::optional<RemoteStore> store_;
   std::optional<Promise<Ref<Job>>> joining_{std::in_place};
-  JobWelcome welcome_;
+  Welcome welcome_;
   std::optional<TimerQueue::Id> beat_timer_;
   TimePoint host_heard_ = {};
   TimePoint beaten_ = {};
   GroupList groups_;
   std::vector<GroupCount> reported_;  // of them
+  std::atomic<bool> elastic_ = false;
+  std::atomic<bool> newcomers_ = false;
+  std::function<void(const JobFailure&)> lost_;
+  bool asked_ = false;  // for a world
+  std::optional<Promise<World>> asking_;
   std::optional<Promise<void>> failing_{std::in_place};
   const Future<void> failed_ = failing_->future();
 };

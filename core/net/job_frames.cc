@@ -63,12 +63,17 @@ std::string reason_text(const JobFailure& failure) {
 
 }  // namespace
 
-Error to_error(const JobFailure& failure) {
-  std::string text = "the job was asked to end";
-  if (failure.reason != FailureReason::kAskedToEnd)
-    text = "the job has failed: " + to_string(failure.member) + reason_text(failure);
+std::string to_string(const JobFailure& failure) {
+  std::string text = to_string(failure.member) + reason_text(failure);
   if (!failure.words.empty()) text += "; last it said: " + failure.words;
-  return Error(ErrorCode::kAborted, text).with_detail(failure);
+  return text;
+}
+
+Error to_error(const JobFailure& failure) {
+  if (failure.reason == FailureReason::kAskedToEnd)
+    return Error(ErrorCode::kAborted, "the job was asked to end").with_detail(failure);
+  return Error(ErrorCode::kAborted, "the job has failed: " + to_string(failure))
+      .with_detail(failure);
 }
 
 Frame encode(const JoinRequest& request) {
@@ -100,23 +105,25 @@ Result<JoinRequest> decode_join(const Frame& frame) {
   return request;
 }
 
-Frame encode(const JobWelcome& welcome) {
+Frame encode(const Welcome& welcome) {
   const auto word = [](Duration time) {
     return static_cast<std::uint64_t>(std::max<Duration::rep>(time.count(), 0));
   };
   Frame frame{{.kind = FrameKind::kJobWelcome}, {}};
-  frame.header.words = {word(welcome.heartbeat), word(welcome.silent_after)};
+  frame.header.words = {word(welcome.heartbeat), welcome.elastic ? 1U : 0U,
+                        word(welcome.silent_after)};
   return frame;
 }
 
-Result<JobWelcome> decode_welcome(const Frame& frame) {
+Result<Welcome> decode_welcome(const Frame& frame) {
   constexpr auto kMost = static_cast<std::uint64_t>(Duration(std::chrono::hours(1000)).count());
   const auto& words = frame.header.words;
-  if (!is_plain(frame, FrameKind::kJobWelcome, 2) || !frame.payload.empty() || words[0] > kMost ||
-      words[1] > kMost)
+  if (!is_plain(frame, FrameKind::kJobWelcome, 3) || !frame.payload.empty() || words[0] > kMost ||
+      words[1] > 1 || words[2] > kMost)
     return malformed("a welcome");
-  return JobWelcome{Duration(static_cast<Duration::rep>(words[0])),
-                    Duration(static_cast<Duration::rep>(words[1]))};
+  return Welcome{.heartbeat = Duration(static_cast<Duration::rep>(words[0])),
+                 .elastic = words[1] == 1,
+                 .silent_after = Duration(static_cast<Duration::rep>(words[2]))};
 }
 
 Frame encode_refusal(const Error& error) {
@@ -150,8 +157,8 @@ Result<Error> decode_refusal(const Frame& frame) {
                                      .pid = static_cast<std::int32_t>(words[2])});
 }
 
-Frame encode(const JobFailure& failure) {
-  Frame frame{{.kind = FrameKind::kJobFailure}, {}};
+Frame encode(const JobFailure& failure, FrameKind kind) {
+  Frame frame{{.kind = kind}, {}};
   const std::string_view host = cut(failure.member.host, kMostHostBytes);
   const std::uint64_t number = static_cast<std::uint32_t>(failure.number);
   frame.header.words = {failure.member.rank, static_cast<std::uint64_t>(failure.member.pid),
@@ -166,7 +173,9 @@ Result<JobFailure> decode_failure(const Frame& frame) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
   const std::uint64_t reason = words[2] & ((1 << kReasonBits) - 1),
                       number = words[2] >> kReasonBits;
-  if (!is_plain(frame, FrameKind::kJobFailure, 4) || words[0] > kMost || words[1] > kMostPid ||
+  const bool is_failure =
+      is_plain(frame, FrameKind::kJobFailure, 4) || is_plain(frame, FrameKind::kJobLost, 4);
+  if (!is_failure || words[0] > kMost || words[1] > kMostPid ||
       reason > std::to_underlying(FailureReason::kAskedToEnd) || number > kMost)
     return malformed("a failure");
   MILLRACE_TRY(HostAndRest texts, split(frame.payload, words[3], kMostWordBytes));

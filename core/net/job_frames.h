@@ -3,12 +3,14 @@
 //
 //   kJobJoin      words: rank, number of ranks, pid, length of the host's name
 //                 payload: incarnation, host, name of the job
-//   kJobWelcome   words: nanoseconds between two kJobAlive, 0: none are asked for; nanoseconds
-//                 until who gives none is silent, 0: never
+//   kJobWelcome   words: nanoseconds between two kJobAlive (0: none are asked for); 1 if the job
+//                 goes on after failures (world.h); nanoseconds until who gives no sign of life is
+//                 silent (0: never)
 //   kJobRefusal   words: ErrorCode, 1 + rank of the holder (0: there is none), its pid, length of
 //                 its host's name; payload: that host, the message
 //   kJobAlive     a sign of life: job_status.h
-//   kJobFailure   words: rank, pid, reason and number, length of the host's name
+//   kJobFailure   (and kJobLost: the job goes on) words: rank, pid, reason and number, length of
+//   the host's name
 //                 payload: host, last words
 #pragma once
 
@@ -47,12 +49,6 @@ enum class FailureReason : std::uint8_t {
   kAskedToEnd,  // the job was, by a signal or its deadline: no rank has failed
 };
 
-struct JobWelcome {
-  Duration heartbeat{0};     // 0: no signs of life are asked for
-  Duration silent_after{0};  // 0: never
-  bool operator==(const JobWelcome&) const = default;
-};
-
 // Detail of the error by which the members of a job hear of its first failure.
 struct JobFailure {
   JobMember member = {};
@@ -62,18 +58,28 @@ struct JobFailure {
   bool operator==(const JobFailure&) const = default;
 };
 
+struct Welcome {
+  Duration heartbeat{0};  // 0: no signs of life are asked for
+  bool elastic = false;
+  Duration silent_after{0};  // 0: never
+  bool operator==(const Welcome&) const = default;
+};
+
 // kAborted: "the job has failed: rank 2 (host alpha, pid 4711) ended with exit code 3; ..."
 Error to_error(const JobFailure& failure);
+// "rank 2 (host alpha, pid 4711) ended with exit code 3; last it said: ..."
+std::string to_string(const JobFailure& failure);
 
 Frame encode(const JoinRequest& request);
-Frame encode(const JobWelcome& welcome);
+Frame encode(const Welcome& welcome);
 // error: with a JobMember as detail, where there is a holder.
 Frame encode_refusal(const Error& error);
-Frame encode(const JobFailure& failure);
+// kind: kJobFailure or kJobLost.
+Frame encode(const JobFailure& failure, FrameKind kind = FrameKind::kJobFailure);
 
 // kInvalidArgument for what no encoder has made.
 Result<JoinRequest> decode_join(const Frame& frame);
-Result<JobWelcome> decode_welcome(const Frame& frame);
+Result<Welcome> decode_welcome(const Frame& frame);
 Result<Error> decode_refusal(const Frame& frame);
 Result<JobFailure> decode_failure(const Frame& frame);
 

@@ -7,6 +7,7 @@
 
 #include "millrace/core/async/combinators.h"
 #include "millrace/core/net/link_kind.h"
+#include "millrace/core/net/world_frames.h"
 
 namespace millrace::net {
 namespace {
@@ -33,7 +34,9 @@ JobHost::JobHost(Transport& transport, JobHostOptions options, JobHooks hooks)
       table_(options_.ranks, options_.silent_after, transport.timers().clock().now()),
       gone_(options_.ranks),
       ranks_(options_.ranks),
-      begin_(transport.timers().clock().now()) {}
+      begin_(transport.timers().clock().now()) {
+  if (options_.least) worlds_.emplace(options_.ranks, *options_.least);
+}
 
 Result<Ref<JobHost>> JobHost::open(Transport& transport, std::string_view address,
                                    JobHostOptions options, JobHooks hooks) {
@@ -69,10 +72,56 @@ Future<void> JobHost::take(Seats::iterator seat, Frame frame) {
   if (!seat->joined) return take_before_join(seat, frame);
   const std::uint32_t rank = seat->joined->member.rank;
   table_.heard(rank, transport_.timers().clock().now());
-  if (frame.header.kind != FrameKind::kJobAlive)
-    return store_->take(seat->member, std::move(frame));
-  MILLRACE_TRY_STATUS(take_alive(rank, frame));
+  if (frame.header.kind == FrameKind::kJobAlive) {
+    MILLRACE_TRY_STATUS(take_alive(rank, frame));
+    return {};
+  }
+  if (frame.header.kind == FrameKind::kJobWorldAsk) {
+    MILLRACE_TRY_STATUS(ask_world(rank, frame));
+    return {};
+  }
+  return store_->take(seat->member, std::move(frame));
+}
+
+Status JobHost::ask_world(std::uint32_t rank, const Frame& frame) {
+  if (!worlds_ || !is_plain(frame, FrameKind::kJobWorldAsk))
+    return millrace::fail(ErrorCode::kInvalidArgument, "a frame that this host does not take");
+  worlds_->asked(rank);
+  look_worlds();
   return {};
+}
+
+void JobHost::look_worlds() {
+  if (!worlds_) return;
+  if (const auto refusal = worlds_->refusal()) {
+    const std::set<std::uint32_t> asking = worlds_->asking();
+    for (const std::uint32_t rank : asking) worlds_->left(rank);
+    return send_all(asking, encode_no_world(*refusal));
+  }
+  if (const auto world = worlds_->take_next())
+    return send_all({world->ranks.begin(), world->ranks.end()}, encode(*world));
+  if (worlds_->take_newcomer()) send_all(worlds_->awaited(), encode_plain(FrameKind::kJobWaits));
+}
+
+void JobHost::send_all(const std::set<std::uint32_t>& ranks, const Frame& frame) {
+  for (const Seat& seat : seats_) {
+    if (seat.joined && ranks.contains(seat.joined->member.rank))
+      seat.connection->send(frame).ignore();
+  }
+}
+
+void JobHost::lost(const JobFailure& failure) {
+  const Frame frame = encode(failure, FrameKind::kJobLost);
+  for (const Seat& seat : seats_) {
+    if (seat.joined && seat.joined->member.rank != failure.member.rank)
+      seat.connection->send(frame).ignore();
+  }
+  look_worlds();
+}
+
+void JobHost::over(const JobMember& member) {
+  if (worlds_) worlds_->ended(member);
+  look_worlds();
 }
 
 Future<void> JobHost::take_before_join(Seats::iterator seat, const Frame& frame) {
@@ -114,7 +163,11 @@ Status JobHost::join(Seats::iterator seat, const Frame& frame) {
   ranks_[rank] = {.phase = RankPhase::kJoined, .pid = request.member.pid};
   seat->joined = std::move(request);
   seat->member = store_->admit(connection);
-  connection->send(encode(JobWelcome{heartbeat(), options_.silent_after})).ignore();
+  connection
+      ->send(encode(Welcome{.heartbeat = heartbeat(),
+                            .elastic = worlds_.has_value(),
+                            .silent_after = options_.silent_after}))
+      .ignore();
   if (failure_) connection->send(*failure_).ignore();
   if (hooks_.joined) hooks_.joined(rank);
   return {};
@@ -173,6 +226,7 @@ void JobHost::ended(std::uint32_t rank) {
     if (seat.joined && seat.joined->member.rank == rank)
       seat.connection->abandon("its process has ended");
   }
+  if (worlds_) worlds_->left(rank);
 }
 
 void JobHost::take_end(Seats::iterator seat, const ConnectionEnd& end) {

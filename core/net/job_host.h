@@ -4,6 +4,9 @@
 //
 //  - JH-1 each member that has joined hears of the first failure; one that joins later, too.
 //  - JH-2 a member's goodbye is never reported as lost or silent.
+//  - JH-3 where the job goes on after failures, members hear of a rank that is lost before they
+//  hear
+//    of the world after it.
 #pragma once
 
 #include <chrono>
@@ -19,6 +22,7 @@
 #include "millrace/core/net/job_status.h"
 #include "millrace/core/net/member_table.h"
 #include "millrace/core/net/store_server.h"
+#include "millrace/core/net/world_table.h"
 
 namespace millrace::net {
 
@@ -33,6 +37,9 @@ struct JobHostOptions {
   // listens by TCP, and a rank that has
   // said goodbye is refused (kUnavailable) when it comes again, for the next host.
   bool in_rank = false;
+  // How many ranks work together at least; none: the job ends with its first failure, and has one
+  // world.
+  std::optional<std::uint32_t> least = {};
 };
 
 // Called on home. A rank is in `silent` once, after `suspect`.
@@ -58,6 +65,10 @@ class JobHost final : public RefCounted {
   void started(std::uint32_t rank, std::int32_t pid);
   // The process of the rank has ended: another one may join as it.
   void ended(std::uint32_t rank);
+  // After ended(), where the job goes on: the process had failed, and the others hear of it.
+  void lost(const JobFailure& failure);
+  // After ended(), and lost(): no other process comes for the rank.
+  void over(const JobMember& member);
   // How it stands, for those who look on: they ask over a connection of their own.
   JobStatus status() const;
   // Completes once each rank has come and said goodbye, or the job has failed. Once.
@@ -91,6 +102,9 @@ class JobHost final : public RefCounted {
   void take_end(Seats::iterator seat, const ConnectionEnd& end);
   Duration heartbeat() const;
   void look_drained();
+  Status ask_world(std::uint32_t rank, const Frame& frame);
+  void look_worlds();
+  void send_all(const std::set<std::uint32_t>& ranks, const Frame& frame);
   void set_tick();
   void look();
 
@@ -100,6 +114,7 @@ class JobHost final : public RefCounted {
   Ref<Entrance> entrance_;
   Ref<StoreServer> store_;
   MemberTable table_;
+  std::optional<WorldTable> worlds_;
   Seats seats_;
   std::vector<bool> gone_;         // by rank: it has come, and said goodbye
   std::vector<RankStatus> ranks_;  // by rank; the phase is that of the table

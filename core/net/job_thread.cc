@@ -82,7 +82,29 @@ Status JobThread::make_mesh(const JobOptions& options, const Ref<Job>& job) {
               if (!failed) declare_failure(*mesh, failed.error());
             })
       .ignore();
+  // The last reference of a job goes with its thread, and so does this.
+  job->set_lost([mesh = mesh_](const JobFailure& failure) {
+    mesh->declare_lost(
+        failure.member.rank,
+        Error(ErrorCode::kUnavailable, to_string(failure)).with_detail(failure.member));
+  });
   return {};
+}
+
+Future<World> JobThread::next_world() {
+  return job().next_world().then(inline_executor(), [this](Result<World> world) -> Future<World> {
+    if (!world) return world;
+    // Before the next frame of the host is read, which may say who of it is lost.
+    const bool was_started = mesh_started_.load();
+    Future<void> there =
+        world->epoch > mesh_->epoch() ? mesh_->set_epoch(world->epoch) : make_ready();
+    if (!was_started) static_cast<void>(mesh());
+    return there.then(inline_executor(),
+                      [world = *std::move(world)](const Result<void>& entered) -> Result<World> {
+                        if (!entered) return std::unexpected(entered.error());
+                        return world;
+                      });
+  });
 }
 
 Job& JobThread::job() const {

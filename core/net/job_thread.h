@@ -33,6 +33,9 @@ class JobThread {
   // other rank finds this one; an error of that start is the one of every send. The rank by which
   // the job fails is lost in it, also where no link was. CHECKed as job().
   Mesh& mesh() const;
+  // Job::next_world(), and the links are those of its epoch: of the one before nothing is left, and
+  // a rank that is lost in it is lost by the mesh. Also the errors of Mesh::set_epoch().
+  Future<World> next_world();
   // Ends the links, then leaves the job, and where this process hosts it stays until the other
   // ranks have left (RH-3). Any call gives the same end, which comes on the job's thread.
   Future<void> close();

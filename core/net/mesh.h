@@ -79,8 +79,8 @@ class Mesh final : public RefCounted {
   Future<void> start(std::string_view address);
   // Links of the epoch so far end with a goodbye, what waits for one fails with kAborted, and ranks
   // that were lost may come again. Completes once no frame of an earlier epoch reaches a sink any
-  // more, and others find this process in the new one; errors as of start(). kInvalidArgument for
-  // an epoch that is not later.
+  // more, and others find this process in the new one; errors as of start(), which it may come
+  // before. kInvalidArgument for an epoch that is not later.
   Future<void> set_epoch(std::uint32_t epoch);
   // Goodbyes on all links, then nothing is left. Any call gives the same end.
   Future<void> close();

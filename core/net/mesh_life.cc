@@ -107,8 +107,6 @@ Future<void> Mesh::set_epoch(std::uint32_t epoch) {
   Later later;
   MutexLock lock(mutex_);
   if (closing() || !*held) return closed_error();
-  if (state_ != State::kOpen)
-    return fail(ErrorCode::kFailedPrecondition, "an epoch follows one that was started");
   if (epoch <= epoch_) {
     return fail(
         ErrorCode::kInvalidArgument,
@@ -118,6 +116,7 @@ Future<void> Mesh::set_epoch(std::uint32_t epoch) {
   epoch_ = epoch;
   published_ = false;
   outcast_.reset();
+  if (state_ == State::kMade) return make_ready();  // start() begins with it
   Promise<void> entered;
   Future<void> there = entered.future();
   post(home(), [self = self(), epoch, entered = std::move(entered)]() mutable {

@@ -474,6 +474,38 @@ TEST(ProcessSpanningTest, FramesOfAHostileMemberEndNoProcess) {
   });
 }
 
+// As after a loss: the ranks of the group are those of the processes that meet.
+TEST(ProcessSpanningTest, SomeOfTheProcessesMakeAGroup) {
+  for_each_seed(30, [](Simulation& sim) {
+    SimProcesses far(sim, {1, 2, 1, 1});
+    std::vector<Future<std::vector<ProcessGroup>>> meeting;
+    for (const std::size_t p : {0U, 1U, 3U}) {
+      meeting.push_back(ProcessGroup::meet(*far.processes[p].actors, far.mesh(p), {"some", 0},
+                                           far.processes[p].devices, {.processes = {0, 1, 3}}));
+    }
+    std::vector<ProcessGroup> ranks;
+    for (const auto& one : meeting) {
+      for (const ProcessGroup& member : sim.run(one).value()) ranks.push_back(member);
+    }
+    ASSERT_EQ(ranks.size(), 4U);
+    std::vector<Future<std::int64_t>> sums;
+    for (std::size_t r = 0; r < 4; ++r) {
+      EXPECT_EQ(index(ranks[r].rank()), static_cast<int>(r));
+      sums.push_back(ranks[r].agree(AgreeOp::kSum, 1 << r));
+    }
+    for (const auto& sum : sums) EXPECT_EQ(sim.run(sum).value(), 15);
+    const auto waits = ranks[0].barrier();
+    EXPECT_TRUE(sim.run(ranks[3].close()).has_value());
+    const auto ended = sim.run(waits);
+    ASSERT_FALSE(ended);
+    const auto* const culprits = ended.error().detail<Culprits>();
+    ASSERT_NE(culprits, nullptr) << "who has closed it";
+    EXPECT_EQ(culprits->ranks, std::vector{Rank{3}});
+    for (const std::size_t r : {0U, 1U}) EXPECT_TRUE(sim.run(ranks[r].close()).has_value());
+    sim.finish();
+  });
+}
+
 TEST(ProcessSpanningTest, AMeetingNamesTheProcessesThatHaveNotCome) {
   Simulation sim(5);
   SimProcesses far(sim, {1, 1, 1});

@@ -27,7 +27,7 @@ CheckpointManifest sample() {
                   .shuffle = true};
   manifest.step = 500;
   manifest.epoch = 1;
-  manifest.epoch_step = 32;
+  manifest.epoch_item = 32;
   manifest.ranks.resize(2);
   manifest.ranks[0].epoch_share = {.epoch = 1, .steps = 32, .rows = 2048, .loss_sum = 0.1 + 0.2};
   manifest.ranks[1].run_share = {.epoch = 1, .steps = 500, .rows = 32'000, .loss_sum = 1e300};
@@ -43,7 +43,7 @@ TEST(CheckpointManifestTest, IsReadBackAsItWasWritten) {
   EXPECT_EQ(read->run.programs, manifest.run.programs);
   EXPECT_EQ(read->step, 500U);
   EXPECT_EQ(read->epoch, 1U);
-  EXPECT_EQ(read->epoch_step, 32U);
+  EXPECT_EQ(read->epoch_item, 32U);
   ASSERT_EQ(read->ranks.size(), 2U);
   EXPECT_EQ(read->ranks[0].epoch_share.loss_sum, 0.1 + 0.2);
   EXPECT_EQ(read->ranks[1].run_share.loss_sum, 1e300);

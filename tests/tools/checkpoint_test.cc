@@ -46,7 +46,7 @@ struct Rig {
         std::make_shared<CheckpointFolder>(CheckpointFolder::open(folder.path()).value());
     parts.ranks = ranks;
     parts.names = {"param/a", "momentum/a"};
-    parts.steps_per_epoch = 5;
+    parts.plan = StepPlan({}, 5, 1, 1000, {});
     parts.call.stop = stop.get_token();
     parts.rendezvous_limit = seconds(3);
     checkpointer.emplace(std::move(parts), CheckpointOptions{}, 0);
@@ -85,7 +85,7 @@ TEST(CheckpointTest, WhatAllRanksAgreeOnIsPublished) {
   ASSERT_TRUE(saved) << saved.error().to_string();
   EXPECT_EQ(saved->arrays.array("momentum/a").value().as<float>()[1], 2.0F);
   EXPECT_EQ(saved->manifest.epoch, 1U);
-  EXPECT_EQ(saved->manifest.epoch_step, 2U);
+  EXPECT_EQ(saved->manifest.epoch_item, 2U);
   EXPECT_EQ(rig.devices.client().live_buffers(), 0);  // the handles are released
 }
 

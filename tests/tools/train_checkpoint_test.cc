@@ -137,7 +137,7 @@ TEST(TrainCheckpointTest, TheFileHasParametersMomentaAndStateByName) {
   }
   EXPECT_EQ(saved->arrays.array("state/count").value().as<float>()[0], 5.0F);
   EXPECT_EQ(saved->manifest.epoch, 1U);
-  EXPECT_EQ(saved->manifest.epoch_step, 0U);
+  EXPECT_EQ(saved->manifest.epoch_item, 0U);
   EXPECT_EQ(saved->manifest.ranks.size(), 2U);
 }
 

@@ -43,5 +43,29 @@ TEST(EpochShareTest, RanksThatAreElsewhereAreNamed) {
   }
 }
 
+TEST(TrainEpochShareTest, SumsOfOtherRanksAreTheFirstOnes) {
+  std::vector<RankState> ranks(3);
+  for (std::size_t r = 0; r < 3; ++r) {
+    const auto part = static_cast<double>(r + 1);
+    ranks[r].epoch_share = {.epoch = 2, .steps = 5, .rows = 10, .loss_sum = part};
+    ranks[r].run_share = {.epoch = 2, .steps = 9, .rows = 20, .loss_sum = 10 * part};
+  }
+  EXPECT_EQ(spread_over(ranks, 3)[2].run_share.loss_sum, 30) << "as they were";
+  for (const std::size_t world : {2U, 5U}) {
+    const std::vector<RankState> spread = spread_over(ranks, world);
+    ASSERT_EQ(spread.size(), world);
+    EXPECT_EQ(spread[0].epoch_share.rows, 30);
+    EXPECT_EQ(spread[0].epoch_share.loss_sum, 6);
+    EXPECT_EQ(spread[0].run_share.rows, 60);
+    EXPECT_EQ(spread[0].run_share.loss_sum, 60);
+    for (std::size_t r = 1; r < world; ++r) {
+      EXPECT_EQ(spread[r].epoch_share.rows, 0);
+      EXPECT_EQ(spread[r].run_share.loss_sum, 0);
+      EXPECT_EQ(spread[r].epoch_share.steps, 5U);
+      EXPECT_EQ(spread[r].run_share.epoch, 2U);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace millrace::train

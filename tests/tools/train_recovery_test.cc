@@ -167,7 +167,7 @@ TEST_F(TrainRecoveryTest, ItResumesFromTheLastCommitAndNotFromTheBeginning) {
   EXPECT_EQ(recovery.step % 5, 0U);
   EXPECT_GE(recovery.step, 15U);
   EXPECT_LE(recovery.steps_lost, 10U);
-  EXPECT_THAT(recovery.error.message(), HasSubstr("scripted: power lost"));
+  EXPECT_THAT(recovery.error->message(), HasSubstr("scripted: power lost"));
   // Each step once, save those that were lost.
   for (const auto& [step, losses] : disturbed.told.losses) {
     const bool again = step > recovery.step && step <= recovery.step + recovery.steps_lost;

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -54,6 +55,20 @@ class NotedSource final : public transfer::ItemSource {
  private:
   const std::shared_ptr<ItemSource> source_;
   std::vector<std::uint64_t>& read_;
+};
+
+// A group that was made for all parts at once.
+class MadeWorld final : public TrainingWorld {
+ public:
+  explicit MadeWorld(std::vector<ProcessGroup> ranks) : ranks_(std::move(ranks)) {}
+  Future<WorldGroup> meet() override {
+    return make_ready(
+        WorldGroup{.ranks = ranks_, .full = static_cast<std::size_t>(ranks_.front().size())});
+  }
+  Future<void> leave() override { return make_ready(); }
+
+ private:
+  const std::vector<ProcessGroup> ranks_;
 };
 
 struct Plan {
@@ -104,6 +119,7 @@ Ended run(const Plan& plan, std::uint64_t sim_seed = 3) {
   }
   Ended ended;
   ended.told.resize(plan.parts.size());
+  std::vector<std::unique_ptr<MadeWorld>> worlds;
   std::vector<Future<TrainingReport>> running;
   const TimePoint begin = sim.now();
   std::ptrdiff_t first = 0;
@@ -112,10 +128,9 @@ Ended run(const Plan& plan, std::uint64_t sim_seed = 3) {
     TrainingParts parts = training.parts();
     parts.devices.assign(training.devices_.begin() + first, training.devices_.begin() + last);
     if (!group.empty()) {
-      parts.make_group =
-          [members = std::vector<ProcessGroup>(group.begin() + first, group.begin() + last)] {
-            return make_ready(std::vector<ProcessGroup>(members));
-          };
+      worlds.push_back(std::make_unique<MadeWorld>(
+          std::vector<ProcessGroup>(group.begin() + first, group.begin() + last)));
+      parts.world = worlds.back().get();
     }
     first = last;
     if (plan.absent == p) continue;
@@ -129,6 +144,7 @@ Ended run(const Plan& plan, std::uint64_t sim_seed = 3) {
   plan.look(training.trace_);
   EXPECT_EQ(training.client_.uses_after_removal(), 0U);
   for (const ProcessGroup& member : group) EXPECT_TRUE(sim.run(member.close()));
+  worlds.clear();
   group.clear();
   running.clear();
   sim.finish();

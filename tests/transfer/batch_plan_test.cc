@@ -14,7 +14,7 @@ std::vector<int> uses(const BatchPlan& plan, std::uint64_t epoch) {
   const BatchPlan::Epoch order = plan.epoch(epoch);
   for (std::uint64_t step = 0; step < plan.steps_per_epoch(); ++step) {
     for (int s = 0; s < plan.options().shards; ++s) {
-      const Shard shard = plan.shard(step, s);
+      const Shard shard = plan.shard(0, step, s);
       for (std::int64_t r = 0; r < shard.valid; ++r) ++count[order.item(shard.first + r)];
     }
   }
@@ -50,8 +50,8 @@ TEST(BatchPlanTest, TheLastStepFollowsTheRemainderPolicy) {
             .value();
     ASSERT_EQ(plan.steps_per_epoch(), c.steps) << c.items;
     for (int s = 0; s < c.shards; ++s) {
-      EXPECT_EQ(plan.shard(c.steps - 1, s).valid, c.last_valid[s]) << c.items << " shard " << s;
-      EXPECT_EQ(plan.shard(c.steps - 1, s).rows, c.last_rows[s]) << c.items << " shard " << s;
+      EXPECT_EQ(plan.shard(0, c.steps - 1, s).valid, c.last_valid[s]) << c.items << " shard " << s;
+      EXPECT_EQ(plan.shard(0, c.steps - 1, s).rows, c.last_rows[s]) << c.items << " shard " << s;
     }
   }
 }
@@ -87,7 +87,7 @@ TEST(BatchPlanTest, WithoutShufflingShardsAreContiguousAndInOrder) {
   std::uint64_t next = 0;
   for (std::uint64_t step = 0; step < 2; ++step) {
     for (int s = 0; s < 3; ++s) {
-      EXPECT_EQ(plan.shard(step, s).first, next);
+      EXPECT_EQ(plan.shard(0, step, s).first, next);
       next += 2;
     }
   }
@@ -98,7 +98,7 @@ TEST(BatchPlanTest, PaddingRowsAreItemsOfTheDataSet) {
   const BatchPlan plan =
       BatchPlan::create({.items = 3, .batch_size = 8, .shards = 2, .remainder = Remainder::kPad})
           .value();
-  const Shard shard = plan.shard(0, 1);
+  const Shard shard = plan.shard(0, 0, 1);
   for (std::int64_t r = 0; r < shard.rows; ++r) EXPECT_LT(plan.epoch(0).item(shard.first + r), 3u);
 }
 
@@ -117,6 +117,35 @@ TEST(BatchPlanTest, ImpossiblePlansAreRefusedWithTheirNumbers) {
     EXPECT_NE(plan.error().message().find(std::to_string(options.items) + " items"),
               std::string::npos);
   }
+}
+
+// With any batch size: an epoch that was begun with another one is gone through to its end.
+TEST(BatchPlanTest, AnEpochGoesOnAfterAnyItem) {
+  for (const Remainder remainder : {Remainder::kDrop, Remainder::kPad, Remainder::kUneven}) {
+    for (std::uint64_t start = 0; start <= 23; ++start) {
+      const BatchPlan plan = BatchPlan::create({.items = 23,
+                                                .batch_size = 6,
+                                                .shards = 2,
+                                                .remainder = remainder,
+                                                .start_epoch = 2,
+                                                .start_item = start})
+                                 .value();
+      std::uint64_t next = start;
+      for (std::uint64_t step = plan.first_step(); step < plan.steps_per_epoch(); ++step) {
+        for (const int shard : {0, 1}) {
+          const Shard part = plan.shard(2, step, shard);
+          if (part.valid > 0) {
+            EXPECT_EQ(part.first, next) << start;
+          }
+          next += static_cast<std::uint64_t>(part.valid);
+        }
+      }
+      const std::uint64_t dropped = remainder == Remainder::kDrop ? (23 - start) % 6 : 0;
+      EXPECT_EQ(next, 23 - dropped) << start;
+      EXPECT_EQ(plan.shard(3, 0, 1).first, 3U) << "later epochs are whole";
+    }
+  }
+  EXPECT_FALSE(BatchPlan::create({.items = 23, .batch_size = 6, .shards = 2, .start_item = 24}));
 }
 
 }  // namespace

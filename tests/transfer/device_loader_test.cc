@@ -188,7 +188,7 @@ TEST(DeviceLoaderTest, OrderIsKeptWithManyStagesInFlight) {
     for (int device = 0; device < 3; ++device) {
       std::vector<std::uint64_t> expected;
       for (std::uint64_t step = 0; step < loader.plan().steps_per_epoch(); ++step) {
-        const Shard shard = loader.plan().shard(step, device);
+        const Shard shard = loader.plan().shard(0, step, device);
         for (std::int64_t row = 0; row < shard.rows; ++row)
           expected.push_back(order.item(shard.first + row));
       }
@@ -408,7 +408,7 @@ TEST(DeviceLoaderTest, AResumedLoaderGivesTheSameBatches) {
     const DeviceLoader whole = rig.make(options);
     LoaderOptions later = options;
     later.start_epoch = 1;
-    later.start_step = 7;
+    later.start_item = 28;
     const DeviceLoader rest = rig.make(later);
     rig.epoch(whole);
     for (int step = 0; step < 7; ++step) EXPECT_TRUE(rig.next(whole).has_value());
@@ -465,7 +465,7 @@ TEST(DeviceLoaderTest, WhatDoesNotFitIsRefused) {
       {.batch_size = 32},
       {.batch_size = 4, .shards = 2, .shard_of_device = {0}},
       {.batch_size = 4, .shards = 2, .shard_of_device = {0, 2}},
-      {.batch_size = 4, .start_step = 5},
+      {.batch_size = 4, .start_item = 17},
       {.batch_size = 4, .reads_in_flight = 0},
       {.batch_size = 4, .host_bytes_per_device = kPage - 1},
       {.batch_size = 4, .device_bytes_per_device = 15},

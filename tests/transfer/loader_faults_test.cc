@@ -54,7 +54,7 @@ class Consumer {
   void check(const DeviceBatch& batch) {
     EXPECT_EQ(batch.sequence, batches++);
     EXPECT_EQ(batch.epoch, epochs_met_);
-    const Shard shard = loader_.plan().shard(batch.step, device_);
+    const Shard shard = loader_.plan().shard(batch.epoch, batch.step, device_);
     EXPECT_EQ(batch.rows, shard.rows);
     EXPECT_EQ(batch.valid, shard.valid);
     const auto access = batch.arrays[0].host_access();

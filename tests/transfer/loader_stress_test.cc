@@ -106,7 +106,7 @@ bool consume(const DeviceLoader& loader, int device, std::atomic<std::uint64_t>&
     EXPECT_EQ((*batch)->sequence, sequence);
     const auto access = (*batch)->arrays[0].host_access();
     if (!access.has_value()) return false;
-    const Shard shard = loader.plan().shard((*batch)->step, device);
+    const Shard shard = loader.plan().shard(0, (*batch)->step, device);
     const BatchPlan::Epoch order = loader.plan().epoch(0);
     for (std::int64_t row = 0; row < shard.rows; ++row) {
       std::uint64_t item = 0;

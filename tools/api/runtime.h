@@ -25,8 +25,9 @@ namespace collectives {
 class ProcessGroup;  // collectives/process_group.h
 }
 namespace net {
-class Job;   // core/net/job.h
-class Mesh;  // core/net/mesh.h
+class Job;     // core/net/job.h
+class Mesh;    // core/net/mesh.h
+struct World;  // core/net/world.h
 }  // namespace net
 namespace trace {
 class TraceFile;  // tools/trace/trace_file.h
@@ -96,9 +97,16 @@ class Runtime {
   // The links to the job's other ranks, which the first call starts (JobThread::mesh). nullptr:
   // there is no job. It is there until close().
   net::Mesh* mesh() const;
-  // A group of the devices of all processes of the job, in the order of the processes: the members
-  // of this one's. Without a job: of devices(). All processes of the job call it, with the same
-  // names in the same order (collectives/process_group.h); the errors of ProcessGroup::meet().
+  // For jobs that go on after failures (`millrace launch --restarts`, `--min`): the processes that
+  // work together from now on; links and groups of the world before are ended. A program calls it
+  // before its first group, and again when a group has failed by another process or
+  // job()->has_newcomers(). Completes once each process of the world before that is there has
+  // called it. The errors of net::Job::next_world(); kFailedPrecondition without a job.
+  Future<net::World> next_world(CallOptions call = {}) const;
+  // A group of the devices of all processes of the job, or of its world, in the order of the
+  // processes: the members of this one's. Without a job: of devices(). All processes of the job
+  // call it, with the same names in the same order (collectives/process_group.h); the errors of
+  // ProcessGroup::meet().
   Future<std::vector<collectives::ProcessGroup>> make_group(const std::string& name,
                                                             CallOptions call = {}) const;
   actors::ActorSystem& actors() const;

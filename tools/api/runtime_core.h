@@ -103,6 +103,7 @@ struct Runtime::Core {
   Mutex group_mutex;
   std::map<std::pair<std::uint32_t, std::string>, std::uint64_t> group_numbers
       MILLRACE_GUARDED_BY(group_mutex);
+  net::World world MILLRACE_GUARDED_BY(group_mutex);  // no ranks: all of the job
 
   struct Memory {
     std::optional<devices::MemoryStats> last;

@@ -8,6 +8,19 @@
 
 namespace millrace {
 
+Future<net::World> Runtime::next_world(CallOptions call) const {
+  if (!core().job)
+    return fail(ErrorCode::kFailedPrecondition,
+                "this process is none of a job's (millrace launch)");
+  Core* const made = &core();
+  return with_options(made->job->next_world(), call, *environment().timers)
+      .then(inline_executor(), [made](const Result<net::World>& world) {
+        MutexLock lock(made->group_mutex);
+        if (world) made->world = *world;
+        return world;
+      });
+}
+
 Future<std::vector<collectives::ProcessGroup>> Runtime::make_group(const std::string& name,
                                                                    CallOptions call) const {
   using collectives::ProcessGroup;
@@ -17,12 +30,17 @@ Future<std::vector<collectives::ProcessGroup>> Runtime::make_group(const std::st
         ProcessGroup::create(actors(), name, devices(), trace()));
   }
   std::uint64_t number = 0;
+  std::vector<std::uint32_t> processes;
   {
     MutexLock lock(core().group_mutex);
+    processes = core().world.ranks;
     number = core().group_numbers[{links->epoch(), name}]++;
   }
   return ProcessGroup::meet(actors(), Ref<net::Mesh>::share(links), {name, number}, devices(),
-                            {.call = call, .trace = trace(), .progress = job()->progress(name)});
+                            {.call = call,
+                             .trace = trace(),
+                             .progress = job()->progress(name),
+                             .processes = std::move(processes)});
 }
 
 }  // namespace millrace

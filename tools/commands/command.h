@@ -125,6 +125,7 @@ struct LaunchFlags {
   std::string transport;  // empty: as store
   int restarts = 0;
   double restart_delay_seconds = 0;
+  int least = 0;  // 0: all
   std::optional<double> deadline_seconds;
   std::string log_folder;
   bool json = false;

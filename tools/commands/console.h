@@ -3,6 +3,7 @@
 // and how an error becomes such a code.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <string>
@@ -36,6 +37,8 @@ class Console {
     member_ = std::move(member) + ": ";
     speaks_ = speaks;
   }
+  // Thread-safe.
+  void set_speaks(bool speaks) { speaks_ = speaks; }
   bool speaks() const { return speaks_; }
   // With what a terminal would take as a command printed as \xNN: errors hold words of others.
   static std::string for_terminal(std::string_view text);
@@ -59,7 +62,7 @@ class Console {
 
   std::string command_;
   std::string member_;  // in front of errors and warnings
-  bool speaks_ = true;
+  std::atomic<bool> speaks_ = true;
   ConsoleTraits traits_;
   std::function<Status(int)> wait_;
 };

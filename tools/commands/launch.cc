@@ -148,6 +148,11 @@ class Reporter final : public launch::LaunchListener {
     return {};
   }
 
+  Status lost(const RankEnd& end, const std::string& words) override {
+    console_.warning(text_of(end) + last_said(words) + "; the job goes on without it");
+    return {};
+  }
+
   Status done(int exit, double seconds) {
     return event({{"event", "launch_done"},
                   {"ok", exit == 0},
@@ -218,6 +223,11 @@ void add_launch_options(CLI::App& command, LaunchFlags& flags) {
       ->capture_default_str();
   add_seconds("--restart-delay", flags.restart_delay_seconds, "before a rank is started anew")
       ->capture_default_str();
+  command
+      .add_option("--min", flags.least,
+                  "go on while so many ranks are left; those of train train on as fewer, until a "
+                  "rank that was started anew joins them (default: all)")
+      ->check(CLI::Range(1, launch::kMostRanks));
   add_seconds("--deadline", flags.deadline_seconds,
               "end the job after so many seconds (exit code 124)");
   command
@@ -236,10 +246,15 @@ void add_launch_options(CLI::App& command, LaunchFlags& flags) {
 
 Result<ExitCode> launch_command(const LaunchFlags& flags, Console& console) {
   const TimePoint begin = steady_clock().now();
+  if (flags.least > flags.ranks) {
+    return usage_error("--min " + std::to_string(flags.least) + " asks for more ranks than -n " +
+                       std::to_string(flags.ranks) + " starts");
+  }
   launch::LaunchOptions options{.rules = {.ranks = flags.ranks,
                                           .grace = to_duration(flags.grace_seconds),
                                           .restarts = flags.restarts,
                                           .restart_delay = to_duration(flags.restart_delay_seconds),
+                                          .least = flags.least,
                                           .deadline = {}},
                                 .words = flags.words,
                                 .job = make_job_name(),

@@ -204,6 +204,10 @@ void add_train_options(CLI::App& command, TrainFlags& flags) {
   add_number(command, "--restarts", training.device_restarts.restarts, 0, 1000,
              "restart devices that fail, so often within a minute, and resume from the last step "
              "that is committed; 0: their failure ends the run");
+  add_number(command, "--commit-every", training.commit_every, std::uint64_t{1},
+             std::uint64_t{1} << 60,
+             "steps between two commits to host memory, from which the run resumes where it has no "
+             "checkpoints");
   add_trace_file(command, flags);
   command.add_flag("--deterministic", training.deterministic, "two runs give identical bits");
   command.add_flag("--no-shuffle", flags.no_shuffle, "take the images in the order of the files");

@@ -15,6 +15,7 @@
 #include "millrace/core/net/job.h"
 #include "millrace/core/net/job_member.h"
 #include "millrace/core/net/mesh.h"
+#include "millrace/core/net/world.h"
 #include "millrace/tools/commands/command.h"
 #include "millrace/tools/commands/train_view.h"
 #include "millrace/tools/train/awaiting.h"
@@ -146,44 +147,73 @@ Result<std::vector<devices::Device>> choose_devices(const TrainFlags& flags,
                                       all.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
-using Members = std::vector<collectives::ProcessGroup>;
-
-// The group of the devices of all processes of the job. Closed by its owner, when the training has
-// ended. Thread-safety: confined, but meet() may be called anywhere.
-class JobGroup {
+// The devices of all processes of the job, or of those that are left of it. Its lowest rank speaks
+// for all. Thread-safety: as TrainingWorld says.
+class JobWorld final : public train::TrainingWorld {
  public:
-  JobGroup(const Runtime& runtime, const TrainFlags& flags, CallOptions call)
-      : runtime_(runtime), flags_(flags), call_(std::move(call)) {}
+  JobWorld(const Runtime& runtime, const TrainFlags& flags, CallOptions call, Console& console,
+           std::vector<devices::Device> devices)
+      : runtime_(runtime),
+        flags_(flags),
+        call_(std::move(call)),
+        console_(console),
+        devices_(std::move(devices)) {}
 
-  Future<Members> meet(const std::vector<devices::Device>& devices) {
-    met_ = collectives::ProcessGroup::meet(
-        runtime_.actors(), Ref<net::Mesh>::share(runtime_.mesh()), {"train"}, devices,
-        {.call = call_, .trace = runtime_.trace(), .progress = runtime_.job()->progress("train")});
-    checked_ = met_.then(inline_executor(), [this](Result<Members> members) -> Result<Members> {
-      if (!members) return members;
-      // Only now is it known how many there are.
-      MILLRACE_TRY_STATUS(check_batch(flags_, members->front().size()));
-      return members;
-    });
-    return checked_;
+  bool elastic() const override { return runtime_.job()->elastic(); }
+  bool has_newcomers() const override { return runtime_.job()->has_newcomers(); }
+
+  Future<train::WorldGroup> meet() override {
+    met_ = runtime_.next_world(call_).then(
+        inline_executor(), [this](const Result<net::World>& world) -> Future<train::WorldGroup> {
+          if (!world) return world.error();
+          return meet_in(*world);
+        });
+    return met_;
   }
-  void close_blocking() {
-    if (!met_.valid()) return;
-    static_cast<void>(wait_blocking(checked_));
-    const Result<Members> members = met_.result();
-    if (members) static_cast<void>(wait_blocking(members->front().close()));
+  Future<void> leave() override {
+    if (!met_.valid()) return make_ready();
+    return met_.then(inline_executor(), [](const Result<train::WorldGroup>& met) {
+      return met ? met->ranks.front().close() : make_ready();
+    });
   }
 
  private:
+  Future<train::WorldGroup> meet_in(const net::World& world) {
+    const auto self = static_cast<std::uint32_t>(runtime_.options().process.index);
+    console_.set_speaks(world.ranks.front() == self);
+    return collectives::ProcessGroup::meet(
+               runtime_.actors(), Ref<net::Mesh>::share(runtime_.mesh()), {"train"}, devices_,
+               {.call = call_,
+                .trace = runtime_.trace(),
+                .progress = runtime_.job()->progress("train"),
+                .processes = world.ranks})
+        .then(inline_executor(),
+              [this, world](Result<std::vector<collectives::ProcessGroup>> ranks)
+                  -> Result<train::WorldGroup> {
+                if (!ranks) return std::unexpected(ranks.error());
+                const auto here = static_cast<std::size_t>(ranks->front().size());
+                const auto processes = static_cast<std::size_t>(runtime_.options().process.count);
+                train::WorldGroup group{.ranks = *std::move(ranks),
+                                        .full = here * processes / world.ranks.size(),
+                                        .later = world.epoch > 0,
+                                        .changed = world.changed};
+                // Only now is it known how many there are.
+                const Status fits = check_batch(flags_, static_cast<std::int64_t>(group.full));
+                if (fits) return group;
+                group.ranks.front().close().ignore();
+                return std::unexpected(fits.error());
+              });
+  }
+
   const Runtime& runtime_;
   const TrainFlags& flags_;
   const CallOptions call_;
-  Future<Members> met_;
-  Future<Members> checked_;  // with the options
+  Console& console_;
+  const std::vector<devices::Device> devices_;
+  Future<train::WorldGroup> met_;
 };
 
 std::unique_ptr<TrainingView> make_view(const TrainFlags& flags, Console& console) {
-  if (!console.speaks()) return std::make_unique<TrainingView>();
   const Sink words = [&console](std::string_view text) { console.words(text); };
   if (flags.json) {
     // A reader that is gone ends the process by SIGPIPE; a full disk is reported at the end.
@@ -198,12 +228,14 @@ std::unique_ptr<TrainingView> make_view(const TrainFlags& flags, Console& consol
 // Prints what the training reports until it has ended. The printing is on this thread, so a slow
 // terminal holds up no executor.
 Result<TrainingReport> follow(const Future<TrainingReport>& training, TrainingFeed& feed,
-                              TrainingView& view) {
+                              TrainingView& view, const Console& console) {
   const Future<void> fed =
       training.then(inline_executor(), [&feed](const Result<TrainingReport>&) { feed.end(); });
   for (bool ended = false; !ended;) {
     const TrainingFeed::News news = feed.wait_blocking();
-    for (const TrainingEvent& event : news.events) view.show(event, steady_clock().now());
+    for (const TrainingEvent& event : news.events) {
+      if (console.speaks()) view.show(event, steady_clock().now());
+    }
     ended = news.ended;
   }
   view.finish();
@@ -234,17 +266,14 @@ Result<TrainingReport> train_on(const Runtime& runtime, const TrainFlags& flags,
   };
   parts.trace = runtime.trace();
   parts.cpu_meter = train::process_cpu_usage;
-  JobGroup group(runtime, flags, call);
-  if (is_one_of_several(runtime.options()))
-    parts.make_group = [&group, devices = parts.devices] { return group.meet(devices); };
+  JobWorld world(runtime, flags, call, console, parts.devices);
+  if (is_one_of_several(runtime.options())) parts.world = &world;
   MILLRACE_TRY(Data data, open_data_until(flags, parts.environment, call));
   const std::unique_ptr<TrainingView> view = make_view(flags, console);
   const Future<TrainingReport> training =
       spawn(runtime.compute(),
             train::train(std::move(parts), training_options(flags, std::move(data), call), &feed));
-  Result<TrainingReport> report = follow(training, feed, *view);
-  group.close_blocking();
-  return report;
+  return follow(training, feed, *view, console);
 }
 
 // What the job has failed with, if that is why it was stopped.

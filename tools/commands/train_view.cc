@@ -57,6 +57,7 @@ std::string resume_text(const TrainingStart& start) {
          printed(", after %llu of %llu steps\n", number(start.first_step), number(start.steps));
 }
 std::string start_text(const TrainingStart& start) {
+  if (start.joins) return "";
   return printed(
              "training %s on %zu device%s: %llu images, %llu steps of %lld; compiled in %.1f s\n",
              start.model.c_str(), start.devices, start.devices == 1 ? "" : "s", number(start.items),
@@ -64,7 +65,17 @@ std::string start_text(const TrainingStart& start) {
              seconds(start.compile_time)) +
          resume_text(start);
 }
+std::string world_text(const RecoveryReport& recovery) {
+  const std::string why =
+      recovery.error ? recovery.error->message() : "a rank has joined the others";
+  return printed(
+             "going on with %zu ranks after step %llu (%llu steps are done again), %.2f s later: ",
+             recovery.world_size, number(recovery.step), number(recovery.steps_lost),
+             seconds(recovery.time)) +
+         why + "\n";
+}
 std::string recovery_text(const RecoveryReport& recovery) {
+  if (recovery.world_size > 0) return world_text(recovery);
   std::string text;
   for (const devices::DeviceId device : recovery.devices)
     text += (text.empty() ? "device " : ", device ") + std::to_string(index(device));
@@ -72,7 +83,7 @@ std::string recovery_text(const RecoveryReport& recovery) {
   return text +
          printed(" restarted; resuming after step %llu (%llu steps are done again): ",
                  number(recovery.step), number(recovery.steps_lost)) +
-         recovery.error.message() + "\n";
+         recovery.error->message() + "\n";
 }
 std::string step_text(const StepReport& step) {
   return printed("step %llu/%llu  loss %.4f  %.0f images/s  %s left", number(step.step),
@@ -187,12 +198,18 @@ Json to_json(const CheckpointReport& checkpoint) {
 Json to_json(const RecoveryReport& recovery) {
   std::vector<int> devices;
   for (const devices::DeviceId device : recovery.devices) devices.push_back(index(device));
-  return {{"event", "recovery"},
-          {"devices", devices},
-          {"step", recovery.step},
-          {"steps_lost", recovery.steps_lost},
-          {"recoveries", recovery.recoveries},
-          {"error", recovery.error.message()}};
+  Json json = {{"event", "recovery"}};
+  if (recovery.world_size > 0) {
+    json["world_size"] = recovery.world_size;
+  } else {
+    json["devices"] = devices;
+  }
+  json.update({{"step", recovery.step},
+               {"steps_lost", recovery.steps_lost},
+               {"recoveries", recovery.recoveries}});
+  if (recovery.world_size > 0) json["seconds"] = seconds(recovery.time);
+  json["error"] = recovery.error ? Json(recovery.error->message()) : Json(nullptr);
+  return json;
 }
 
 class JsonView final : public TrainingView {
@@ -200,6 +217,8 @@ class JsonView final : public TrainingView {
   explicit JsonView(Sink sink) : sink_(std::move(sink)) {}
   void show(const TrainingEvent& event, TimePoint now) override {
     if (std::holds_alternative<StepReport>(event) && !steps_.due(now)) return;
+    const auto* const start = std::get_if<TrainingStart>(&event);
+    if (start != nullptr && start->joins) return;
     // Losses that are no numbers come out as null: JSON has no NaN.
     sink_(json_text(std::visit([](const auto& one) { return to_json(one); }, event)) + "\n");
   }

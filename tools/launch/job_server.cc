@@ -64,6 +64,12 @@ class JobServer::Thread {
   void fail(const net::JobFailure& failure) {
     post(thread_.loop(), [this, failure] { host_->fail(failure); });
   }
+  void lost(const net::JobFailure& failure) {
+    post(thread_.loop(), [this, failure] { host_->lost(failure); });
+  }
+  void over(const net::JobMember& member) {
+    post(thread_.loop(), [this, member] { host_->over(member); });
+  }
   void started(int rank, int pid) {
     post(thread_.loop(),
          [this, rank, pid] { host_->started(static_cast<std::uint32_t>(rank), pid); });
@@ -115,6 +121,7 @@ Status JobServer::open(const JobFolder& folder, const JobServerOptions& options)
   net::JobHostOptions host{.job = options.job,
                            .ranks = static_cast<std::uint32_t>(options.ranks),
                            .silent_after = options.silent_after};
+  if (options.least) host.least = static_cast<std::uint32_t>(*options.least);
   std::string address = "unix:" + folder.socket();
   if (options.tcp) address = "tcp:127.0.0.1:0";
   if (options.tcp || options.secret) {
@@ -127,6 +134,8 @@ Status JobServer::open(const JobFolder& folder, const JobServerOptions& options)
 }
 
 void JobServer::fail(const net::JobFailure& failure) { thread_->fail(failure); }
+void JobServer::lost(const net::JobFailure& failure) { thread_->lost(failure); }
+void JobServer::over(const net::JobMember& member) { thread_->over(member); }
 void JobServer::started(int rank, int pid) { thread_->started(rank, pid); }
 void JobServer::ended(int rank) { thread_->ended(rank); }
 

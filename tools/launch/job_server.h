@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "millrace/core/base/error.h"
@@ -22,6 +23,7 @@ struct JobServerOptions {
   bool tcp = false;     // the store is reached by TCP
   bool secret = false;  // the job has one; so it has with tcp
   Duration silent_after{0};
+  std::optional<int> least = {};  // JobHostOptions::least
 };
 
 // Called on the server's thread. generation: how many processes of the rank had ended before this
@@ -54,6 +56,9 @@ class JobServer {
   void started(int rank, int pid);
   // The rank's process has ended.
   void ended(int rank);
+  // After ended(): JobHost::lost(), JobHost::over().
+  void lost(const net::JobFailure& failure);
+  void over(const net::JobMember& member);
 
  private:
   class Thread;

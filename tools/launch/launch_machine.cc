@@ -167,7 +167,8 @@ void LaunchMachine::end_rank(int rank, const RankEnd& end, TimePoint now, Comman
   Rank& r = at(rank);
   commands.push_back({.kind = Command::Kind::kEnded, .rank = rank, .end = end});
   r.due = std::nullopt;
-  if (job_ == JobState::kRunning && end.failed() && restarts_ < rules_.restarts) {
+  const bool is_done = std::ranges::count(ranks_, true, &Rank::done) >= least();
+  if (job_ == JobState::kRunning && end.failed() && !is_done && restarts_ < rules_.restarts) {
     ++restarts_;
     commands.push_back({.kind = Command::Kind::kRestart, .rank = rank, .end = end});
     move(r, RankState::kRestarting);
@@ -175,7 +176,14 @@ void LaunchMachine::end_rank(int rank, const RankEnd& end, TimePoint now, Comman
     return;
   }
   move(r, RankState::kEnded);
-  if (job_ != JobState::kRunning || !end.failed()) return;
+  if (job_ != JobState::kRunning) return;
+  r.done = !end.failed();
+  r.lost = end.failed();
+  if (r.done || is_done ||
+      rules_.ranks - std::ranges::count(ranks_, true, &Rank::lost) >= least()) {
+    if (r.lost) commands.push_back({.kind = Command::Kind::kLost, .rank = rank, .end = end});
+    return;
+  }
   first_failure_ = end;
   commands.push_back({.kind = Command::Kind::kFailed, .rank = rank, .end = end});
   end_job(exit_code_of(end), 0, now, commands);

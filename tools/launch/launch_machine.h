@@ -57,6 +57,7 @@ struct Command {
     kEnded,    // the rank's process has: to be reported
     kFailed,   // that end is the first failure of the job: to be reported
     kRestart,  // that end costs a restart: to be reported
+    kLost,     // the job goes on without the rank: to be reported
     kFinish,   // the last command: launch ends with exit_code
   };
   Kind kind;
@@ -72,6 +73,7 @@ struct LaunchRules {
   Duration grace{0};
   int restarts = 0;  // of all ranks together
   Duration restart_delay{0};
+  int least = 0;  // ranks that the job goes on with; 0: all
   std::optional<Duration> deadline = {};
 };
 
@@ -79,7 +81,9 @@ struct LaunchRules {
 //
 //  - Ranks start one at a time, so that a job that ends has no starts to wait for.
 //  - A rank that ends with 0 has done its work. Any other end is a failure: it costs a restart,
-//    where one is left, and else the first one ends the job.
+//    where one is left. Else the job goes on while `least` ranks are left that run, or have done
+//    their work; the first failure beyond that ends it. Where `least` have done their work, a
+//    failure costs nothing.
 //  - After the first failure or at the deadline, ranks get SIGTERM at once; those that have joined
 //    the job hear of its end, so they get it after a grace only. SIGKILL comes a grace after that.
 //  - The first signal to launch is passed on to each rank that has not been signalled yet, and two
@@ -125,6 +129,8 @@ class LaunchMachine {
     std::optional<TimePoint> due = {};  // of the next pressure, or of the restart
     bool joined = false;
     bool silent = false;
+    bool done = false;  // it has ended well
+    bool lost = false;  // it has failed for good
     int pid = 0;
     int incarnation = 0;
   };
@@ -135,6 +141,7 @@ class LaunchMachine {
   void move_job(JobState to);
   static bool is_alive(const Rank& rank);
 
+  int least() const { return rules_.least > 0 ? rules_.least : rules_.ranks; }
   void end_rank(int rank, const RankEnd& end, TimePoint now, Commands& commands);
   void end_job(int exit_code, int signal, TimePoint now, Commands& commands);
   void press(int rank, TimePoint now, Commands& commands);

@@ -197,13 +197,15 @@ Status Launch::open_store() {
   hooks.suspect = [this](const net::JobMember& member) {
     post(*loop_, [this, member] { listener_.suspect(member); });
   };
-  MILLRACE_TRY(server_, JobServer::start(folder_,
-                                         {.job = options_.job,
-                                          .ranks = options_.rules.ranks,
-                                          .tcp = options_.tcp_store,
-                                          .secret = options_.transport == "tcp",
-                                          .silent_after = options_.silent_after},
-                                         std::move(hooks)));
+  const LaunchRules& rules = options_.rules;
+  JobServerOptions server{.job = options_.job,
+                          .ranks = rules.ranks,
+                          .tcp = options_.tcp_store,
+                          .secret = options_.transport == "tcp",
+                          .silent_after = options_.silent_after};
+  const int least = rules.least > 0 ? rules.least : rules.ranks;
+  if (rules.restarts > 0 || least < rules.ranks) server.least = least;
+  MILLRACE_TRY(server_, JobServer::start(folder_, server, std::move(hooks)));
   return {};
 }
 
@@ -289,6 +291,9 @@ void Launch::apply(const Commands& commands) {
         at(command.rank).incarnation = end.incarnation + 1;
         check(listener_.restarting(end, words, machine_.restarts()));
         break;
+      case Command::Kind::kLost:
+        check(listener_.lost(end, words));
+        break;
       case Command::Kind::kFinish:
         check(listener_.err(folded_.flush()));
         exit_code_ = command.exit_code;
@@ -306,17 +311,26 @@ void Launch::pass_on_failure(const Commands& commands) {
       net::FailureReason::kExit, net::FailureReason::kSignal, net::FailureReason::kSilent,
       net::FailureReason::kNotStarted};
   if (passed_on_) return;
+  std::vector<net::JobMember> over;
   for (const Command& command : commands) {
+    const RankEnd& end = command.end;
+    const net::JobFailure failure{
+        .member = {.rank = static_cast<std::uint32_t>(end.rank),
+                   .host = net::host_name(),
+                   .pid = end.pid},
+        .reason = kReasons[static_cast<std::size_t>(end.reason)],
+        .number = end.reason == Reason::kExit ? end.end.exit : end.end.signal,
+        .words = at(end.rank).words};
+    if (command.kind == Command::Kind::kRestart || command.kind == Command::Kind::kLost)
+      server_->lost(failure);
+    const bool is_over = machine_.state(end.rank) == RankState::kEnded && !machine_.first_failure();
+    if (command.kind == Command::Kind::kEnded && is_over) over.push_back(failure.member);
     if (command.kind != Command::Kind::kFailed) continue;
     passed_on_ = true;
-    const RankEnd& end = command.end;
-    server_->fail({.member = {.rank = static_cast<std::uint32_t>(end.rank),
-                              .host = net::host_name(),
-                              .pid = end.pid},
-                   .reason = kReasons[static_cast<std::size_t>(end.reason)],
-                   .number = end.reason == Reason::kExit ? end.end.exit : end.end.signal,
-                   .words = at(end.rank).words});
+    server_->fail(failure);
   }
+  // What has failed is heard of before.
+  for (const net::JobMember& member : over) server_->over(member);
   if (passed_on_ || !machine_.asked_to_end()) return;
   passed_on_ = true;
   server_->fail({.reason = net::FailureReason::kAskedToEnd});

@@ -48,6 +48,8 @@ class LaunchListener {
   // Behind ended(): that was the first failure, or costs restart number n.
   virtual Status failed(const RankEnd& end, const std::string& words) = 0;
   virtual Status restarting(const RankEnd& end, const std::string& words, int n) = 0;
+  // The job goes on without the rank.
+  virtual Status lost(const RankEnd& end, const std::string& words) = 0;
 };
 
 // The exit code of the job. Catches SIGINT and SIGTERM meanwhile, unless they are ignored. Nothing

@@ -4,19 +4,20 @@
 #include <numeric>
 
 #include "millrace/core/base/fault_point.h"
+#include "millrace/core/net/peer_loss.h"
 #include "millrace/tools/train/awaiting.h"
 
 namespace millrace::train {
 
 Task<void> Attempt::steps() {
-  const std::uint64_t total = total_steps();
   last_done_ = parts_.environment.clock->now();
   if (!run_.started) {
     run_.started = last_done_;
     run_.cpu_before = parts_.cpu_meter();
     for (const auto& device : parts_.devices) run_.devices_before.push_back(device.stats());
   }
-  for (std::uint64_t step = first_step_; step < total; ++step) {
+  if (plan_->leaves_epoch()) MILLRACE_AWAIT_STATUS(tell_epoch(plan_->start().epoch - 1));
+  for (std::uint64_t step = plan_->start().step; step < plan_->last_step(); ++step) {
     if (in_flight_.size() >= static_cast<std::size_t>(std::max(options_.steps_in_flight, 1)))
       MILLRACE_AWAIT_STATUS(retire());
     if (spans() && checkpointer_ && checkpointer_->is_late(step))
@@ -29,6 +30,7 @@ Task<void> Attempt::steps() {
     MILLRACE_AWAIT_STATUS(retire());
     MILLRACE_CO_TRY_STATUS(advance_checkpoint());
   }
+  tell_recovery();
 }
 
 // Reports one that is published, and remembers what is committed.
@@ -36,6 +38,8 @@ Status Attempt::note_checkpoint() {
   MILLRACE_TRY(const std::optional<CheckpointReport> published, checkpointer_->poll());
   if (checkpointer_->committed()) run_.committed = checkpointer_->committed();
   if (published && listener_ != nullptr) listener_->on_checkpoint(*published);
+  if (checkpointer_->found_newcomers())
+    return fail(ErrorCode::kAborted, "a rank joins the others: all begin again where they agree");
   return {};
 }
 
@@ -80,7 +84,7 @@ void Attempt::start_step(std::uint64_t step) {
     ticket.first_collective = rank.reserve(graph_->collectives_per_step());
   ticket.keep_inputs = checkpointer_ && checkpointer_->take_if_due(step, replicas_);
   in_flight_.push_back(graph_->start(ticket, replicas_, call_));
-  const bool last_of_epoch = (step + 1) % steps_per_epoch() == 0;
+  const bool last_of_epoch = plan_->ends_epoch(step);
   for (std::size_t d = 0; d < replicas_.size(); ++d) {
     replicas_[d] = graph_->replica(*in_flight_.back(), d);
     // The loader gives the end of an epoch in its place in the order: take it.
@@ -119,7 +123,8 @@ Task<void> Attempt::retire() {
   const Ref<GraphRun> step = in_flight_.front();
   MILLRACE_AWAIT_STATUS(step->done());  // what is in flight of it is left to close()
   in_flight_.pop_front();
-  const std::uint64_t epoch = steps_done() / steps_per_epoch();
+  const std::uint64_t step_done = steps_done();
+  const std::uint64_t epoch = plan_->epoch_of(step_done);
   MILLRACE_CO_TRY(const double loss, read_losses(*step));
   const TimePoint now = parts_.environment.clock->now();
   if (parts_.trace != nullptr) {
@@ -132,8 +137,17 @@ Task<void> Attempt::retire() {
   run_.step_times.push_back(now - last_done_);
   last_done_ = now;
   run_.losses.push_back(loss);
+  tell_recovery();
   report_step(loss, epoch);
-  if (steps_done() % steps_per_epoch() == 0) MILLRACE_AWAIT_STATUS(end_epoch(epoch));
+  if (plan_->ends_epoch(step_done)) MILLRACE_AWAIT_STATUS(end_epoch(epoch));
+}
+
+void Attempt::tell_recovery() {
+  if (!recovery_) return;
+  run_.interruption.reset();
+  recovery_->time = parts_.environment.clock->now() - *interrupted_;
+  if (listener_ != nullptr) listener_->on_recovery(*recovery_);
+  recovery_.reset();
 }
 
 void Attempt::report_step(double loss, std::uint64_t epoch) {
@@ -141,7 +155,7 @@ void Attempt::report_step(double loss, std::uint64_t epoch) {
   StepReport report;
   report.epoch = epoch;
   report.step = steps_done();
-  report.steps = total_steps();
+  report.steps = plan_->last_step();
   report.loss = loss;
   // Over the last steps only, so that it follows what happens now.
   const std::vector<Duration>& times = run_.step_times;
@@ -150,8 +164,7 @@ void Attempt::report_step(double loss, std::uint64_t epoch) {
       std::accumulate(times.end() - static_cast<std::ptrdiff_t>(recent), times.end(), Duration());
   const double seconds = std::chrono::duration<double>(time).count();
   if (seconds > 0)
-    report.images_per_second =
-        static_cast<double>(recent) * static_cast<double>(options_.batch_size) / seconds;
+    report.images_per_second = static_cast<double>(recent) * static_cast<double>(batch()) / seconds;
   report.left = time / static_cast<std::int64_t>(recent) *
                 static_cast<std::int64_t>(report.steps - report.step);
   listener_->on_step(report);
@@ -164,6 +177,10 @@ Task<void> Attempt::end_epoch(std::uint64_t epoch) {
   }
   epoch_ends_.erase(epoch_ends_.begin(),
                     epoch_ends_.begin() + static_cast<std::ptrdiff_t>(replicas_.size()));
+  MILLRACE_AWAIT_STATUS(tell_epoch(epoch));
+}
+
+Task<void> Attempt::tell_epoch(std::uint64_t epoch) {
   MILLRACE_AWAIT(const EpochShare all, meet_all("epoch", &RankState::epoch_share));
   for (RankState& share : shares_) {
     share.epoch_share = EpochShare{.epoch = epoch + 1};
@@ -201,7 +218,7 @@ TrainingReport Attempt::figures() const {
   inputs.cpu = used_between(run_.cpu_before, parts_.cpu_meter());
   inputs.time = last_done_ - *run_.started;
   inputs.steps = run_.losses.size();
-  inputs.batch_size = options_.batch_size;
+  inputs.batch_size = batch();
   fill_figures(inputs, report);
   return report;
 }
@@ -224,21 +241,30 @@ Error Attempt::root_cause(const Error& error) const {
   return watch_.first_error().value_or(error);
 }
 
+bool Attempt::is_here(collectives::Rank rank) const {
+  return std::ranges::any_of(ranks_, [rank](const auto& one) { return one.rank() == rank; });
+}
+
+bool Attempt::blames_others(const Error& error) const {
+  if (error.detail<net::PeerLoss>() != nullptr || error.detail<net::PeerEnded>() != nullptr)
+    return true;
+  const auto* const culprits = error.detail<collectives::Culprits>();
+  return culprits != nullptr &&
+         std::ranges::none_of(culprits->ranks, [this](auto rank) { return is_here(rank); });
+}
+
 // Ranks elsewhere would wait for this process's part. Where one of them has failed, they know.
 void Attempt::fail_ranks(const Error& error) const {
   const auto* const culprits = error.detail<collectives::Culprits>();
-  const auto is_here = [this](collectives::Rank rank) {
-    return std::ranges::any_of(ranks_, [rank](const auto& one) { return one.rank() == rank; });
-  };
   if (culprits != nullptr && culprits->kind == collectives::Culprits::Kind::kFailed &&
-      std::ranges::none_of(culprits->ranks, is_here))
+      std::ranges::none_of(culprits->ranks, [this](auto rank) { return is_here(rank); }))
     return;
   for (const collectives::ProcessGroup& rank : ranks_) rank.fail_rank(rank.rank(), error);
 }
 
 // Every step in flight ends, then what they used closes.
 Task<void> Attempt::close(std::optional<Error> failure) {
-  if (failure && run_.spans) fail_ranks(*failure);
+  if (failure && run_.spans && !found_newcomers()) fail_ranks(*failure);
   watch_.stop();
   for (const Ref<GraphRun>& step : in_flight_) static_cast<void>(co_await step->settled());
   for (const auto& end : epoch_ends_) static_cast<void>(co_await end);
@@ -248,7 +274,12 @@ Task<void> Attempt::close(std::optional<Error> failure) {
   }
   Status closed;
   if (loader_) closed = co_await loader_->close();
-  if (!ranks_.empty() && !parts_.make_group) static_cast<void>(co_await ranks_[0].close());
+  if (parts_.world != nullptr) {
+    static_cast<void>(co_await parts_.world->leave());
+    run_.folder.reset();  // the first rank of the next group opens it
+  } else if (!ranks_.empty()) {
+    static_cast<void>(co_await ranks_[0].close());
+  }
   if (!closed) co_await end_with(closed.error());
 }
 

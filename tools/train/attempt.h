@@ -1,7 +1,8 @@
 // Attempt: one try of a training, from the compilation to the evaluation; what it leaves to the
 // next one is in RunState. Internal to recovery.cc. attempt_prepare.cc has everything before the
-// first step, attempt_agree.cc what the ranks must agree on there, attempt.cc the steps and the
-// end, attempt_evaluate.cc the evaluation. Read next: step_graph.h (one step).
+// first step, attempt_agree.cc what the ranks must agree on there, attempt_resume.cc where they
+// begin, attempt.cc the steps and the end, attempt_evaluate.cc the evaluation. Read next:
+// step_graph.h (one step).
 #pragma once
 
 #include <cstdint>
@@ -17,21 +18,33 @@
 #include "millrace/tools/train/checkpoint.h"
 #include "millrace/tools/train/model.h"
 #include "millrace/tools/train/step_graph.h"
+#include "millrace/tools/train/step_plan.h"
 #include "millrace/tools/train/step_watch.h"
 #include "millrace/tools/train/training.h"
 
 namespace millrace::train {
 
+// Why an attempt has ended where another follows it, in a new group.
+struct Interruption {
+  TimePoint at{};
+  std::optional<Error> error;  // none: a rank waited to join
+  std::uint64_t steps = 0;     // of the run, that had ended
+};
+
 // What one attempt leaves to the next; owned by train().
 struct RunState {
   std::uint64_t recoveries = 0;
-  bool spans = false;                        // ranks of the group are elsewhere
-  bool reported = false;                     // the listener knows of the start
-  RunIdentity identity;                      // known before the folder is open
-  std::shared_ptr<CheckpointFolder> folder;  // none: no checkpoints
-  std::string resumed_from;                  // the checkpoint that the run itself resumed
-  std::uint64_t first_step = 0;              // of the run
-  std::shared_ptr<const Committed> committed;
+  bool spans = false;    // ranks of the group are elsewhere
+  std::size_t full = 0;  // ranks when all processes are there
+  int futile = 0;  // attempts one after the other that failed without a loss and got no further
+  std::uint64_t futile_step = 0;               // the step after which they began
+  std::optional<Interruption> interruption;    // that has not been told yet
+  bool reported = false;                       // the listener knows of the start
+  RunIdentity identity;                        // known before the folder is open
+  std::shared_ptr<CheckpointFolder> folder;    // none: no checkpoints
+  std::string resumed_from;                    // the checkpoint that the run itself resumed
+  std::uint64_t first_step = 0;                // of the run
+  std::shared_ptr<const Committed> committed;  // without arrays: another process has them
   std::map<std::string, devices::Executable> programs;  // compiled, by file
   std::optional<TimePoint> started;                     // the first step
   CpuUsage cpu_before;                                  // up to then
@@ -63,34 +76,48 @@ class Attempt {
   Task<void> close(std::optional<Error> failure);
   // The error to return when run() ended with error: the first failure is the cause of the others.
   Error root_cause(const Error& error) const;
+  // run() ended so that a rank joins the others. After close().
+  bool found_newcomers() const { return checkpointer_ && checkpointer_->found_newcomers(); }
+  // The error names other ranks, or other processes, alone.
+  bool blames_others(const Error& error) const;
+  std::uint64_t steps_done() const { return run_.first_step + run_.losses.size(); }
 
  private:
   // Ranks of the group.
   std::size_t world() const { return static_cast<std::size_t>(ranks_.front().size()); }
   bool spans() const { return world() > ranks_.size(); }
   bool has_first_rank() const { return ranks_.front().rank() == collectives::Rank{0}; }
-  std::int64_t rows() const { return options_.batch_size / static_cast<std::int64_t>(world()); }
-  std::uint64_t steps_per_epoch() const { return loader_->plan().steps_per_epoch(); }
-  std::uint64_t total_steps() const;
+  // Of each rank, however many there are.
+  std::int64_t rows() const { return options_.batch_size / static_cast<std::int64_t>(run_.full); }
+  std::int64_t batch() const { return rows() * static_cast<std::int64_t>(world()); }
+  bool elastic() const { return parts_.world != nullptr && parts_.world->elastic(); }
+  bool is_here(collectives::Rank rank) const;
   Future<devices::Executable> compile(const ProgramSpec& spec) const;
   Task<void> make_group();
+  Status check_progress(bool changed);
   Status check_batch() const;
   transfer::LoaderOptions loading() const;
   Result<transfer::DeviceLoader> make_loader() const;
   Task<void> prepare();
   Task<void> find_identity();
   Task<void> agree_on_facts();
-  Task<void> open_run();
-  Task<void> agree_on_checkpoint(Result<OpenedCheckpoints> opened);
-  void resume_from_committed();
+  Task<void> find_start();
+  Task<OpenedCheckpoints> open_folder();
+  Task<void> agree_on_start(Result<OpenedCheckpoints> opened);
+  Task<std::int64_t> agree(collectives::AgreeOp op, std::int64_t value);
+  Task<collectives::Rank> first_rank_with(bool condition);
+  Status resume_from_committed();
+  void tell_recovery();
   Status record_step();
   Task<void> initialise(const ProgramSpec& init);
+  Task<void> keep_received(Future<devices::Buffers> received);
   void make_checkpointer();
   Task<void> steps();
   Result<double> read_losses(const GraphRun& step);
   void start_step(std::uint64_t step);
   Task<void> retire();
   Task<void> end_epoch(std::uint64_t epoch);
+  Task<void> tell_epoch(std::uint64_t epoch);
   Task<EpochShare> meet_all(std::string tag, EpochShare RankState::* share);
   Status note_checkpoint();
   Status advance_checkpoint();
@@ -105,8 +132,7 @@ class Attempt {
   const devices::Executable& executable(const ProgramSpec* spec) const {
     return run_.programs.at(spec->path);
   }
-  std::uint64_t steps_done() const { return run_.first_step + run_.losses.size(); }
-  bool recovers() const { return options_.device_restarts.restarts > 0 && !spans(); }
+  bool recovers() const { return elastic() || (options_.device_restarts.restarts > 0 && !spans()); }
   // Another process may resume from a checkpoint, to the same bits: no kernel is chosen by how fast
   // it was. (A run that recovers has the same programs.)
   bool deterministic() const { return options_.deterministic || options_.checkpoint; }
@@ -130,7 +156,11 @@ class Attempt {
   const ProgramSpec* update_ = nullptr;
   const ProgramSpec* eval_ = nullptr;  // none: no evaluation
 
-  std::uint64_t first_step_ = 0;  // of this attempt
+  bool later_ = false;        // WorldGroup::later
+  collectives::Rank root_{};  // begins with the arrays that the others get
+  std::optional<StepPlan> plan_;
+  std::optional<RecoveryReport> recovery_;  // to be told when the first step has ended
+  std::optional<TimePoint> interrupted_;    // when it began, by this process's clock
   std::optional<Checkpointer> checkpointer_;
 
   std::vector<Replica> replicas_;

@@ -37,11 +37,6 @@ Task<Buffers> committed_arrays(devices::Device device, std::shared_ptr<const Com
 
 }  // namespace
 
-std::uint64_t Attempt::total_steps() const {
-  const std::uint64_t all = options_.epochs * steps_per_epoch();
-  return options_.max_steps ? std::min(all, *options_.max_steps) : all;
-}
-
 Future<Executable> Attempt::compile(const ProgramSpec& spec) const {
   const auto known = run_.programs.find(spec.path);
   if (known != run_.programs.end()) return make_ready(known->second);
@@ -59,15 +54,13 @@ Future<Executable> Attempt::compile(const ProgramSpec& spec) const {
 
 transfer::LoaderOptions Attempt::loading() const {
   transfer::LoaderOptions loading;
-  loading.batch_size = options_.batch_size;
+  loading.batch_size = batch();
   loading.remainder = transfer::Remainder::kDrop;
   loading.shuffle = options_.shuffle;
   loading.seed = options_.seed;
   loading.epochs = options_.epochs;
-  if (run_.committed) {
-    loading.start_epoch = run_.committed->manifest.epoch;
-    loading.start_step = run_.committed->manifest.epoch_step;
-  }
+  loading.start_epoch = plan_->start().epoch;
+  loading.start_item = plan_->start().item;
   loading.trace = parts_.trace;
   loading.flow_devices = world();
   loading.first_flow_device = collectives::at(ranks_.front().rank());
@@ -89,19 +82,38 @@ Result<DeviceLoader> Attempt::make_loader() const {
 }
 
 Task<void> Attempt::make_group() {
-  if (parts_.make_group) {
-    MILLRACE_AWAIT(ranks_, with_options(parts_.make_group(), call_, *parts_.environment.timers));
-  } else {
+  if (parts_.world == nullptr) {
     MILLRACE_CO_TRY(ranks_,
                     ProcessGroup::create(*parts_.system, "train", parts_.devices, parts_.trace));
+    run_.full = world();
+  } else {
+    MILLRACE_AWAIT(WorldGroup met,
+                   with_options(parts_.world->meet(), call_, *parts_.environment.timers));
+    ranks_ = std::move(met.ranks);
+    run_.full = met.full;
+    later_ = met.later;
+    MILLRACE_CO_TRY_STATUS(check_progress(met.changed));
   }
   MILLRACE_CHECK(ranks_.size() == parts_.devices.size(), "each device is a rank");
   run_.spans = spans();
   shares_.resize(world());
 }
 
+// A group that fails again and again although no process ends would do so for ever.
+Status Attempt::check_progress(bool changed) {
+  constexpr int kMostFutile = 3;
+  const std::uint64_t step = run_.committed ? run_.committed->manifest.step : 0;
+  const bool is_futile = run_.interruption && !changed && step <= run_.futile_step;
+  run_.futile = is_futile ? run_.futile + 1 : 0;
+  run_.futile_step = step;
+  if (run_.futile <= kMostFutile) return {};
+  return std::unexpected(run_.interruption->error.value_or(Error(ErrorCode::kAborted, "no error"))
+                             .with_context("the ranks have met " + std::to_string(run_.futile) +
+                                           " times, and got no further"));
+}
+
 Status Attempt::check_batch() const {
-  const auto ranks = static_cast<std::int64_t>(world());
+  const auto ranks = static_cast<std::int64_t>(run_.full);
   if (options_.batch_size > 0 && options_.batch_size % ranks == 0) return {};
   return fail(ErrorCode::kInvalidArgument, "batch size " + std::to_string(options_.batch_size) +
                                                " does not divide evenly over " +
@@ -126,16 +138,9 @@ Task<void> Attempt::prepare() {
                                eval_rows.empty() ? std::nullopt : std::optional(eval_rows.back())));
     specs.push_back(eval_);
   }
-  if (options_.checkpoint && run_.folder == nullptr) MILLRACE_AWAIT_STATUS(open_run());
-  resume_from_committed();
+  MILLRACE_AWAIT_STATUS(find_start());
+  MILLRACE_CO_TRY_STATUS(resume_from_committed());
   MILLRACE_CO_TRY(loader_, make_loader());
-  if (first_step_ > total_steps()) {
-    Error error(ErrorCode::kInvalidArgument,
-                run_.resumed_from + " is after step " + std::to_string(first_step_) +
-                    ", but this run ends at step " + std::to_string(total_steps()) +
-                    ": let it have more epochs or steps");
-    co_await end_with(std::move(error));
-  }
 
   const TimePoint begin = parts_.environment.clock->now();
   std::vector<Future<Executable>> compiling;
@@ -171,8 +176,9 @@ void Attempt::report_start(Duration compile_time) {
   TrainingStart start;
   start.model = model_->name();
   start.devices = world();
-  start.batch_size = options_.batch_size;
-  start.steps = total_steps();
+  start.batch_size = batch();
+  start.joins = later_;
+  start.steps = plan_->last_step();
   start.items = options_.train_data->items();
   start.compile_time = compile_time;
   if (options_.checkpoint) {
@@ -184,17 +190,6 @@ void Attempt::report_start(Duration compile_time) {
   listener_->on_start(start);
 }
 
-// This attempt begins after what is committed.
-void Attempt::resume_from_committed() {
-  first_step_ = run_.first_step;
-  if (run_.committed) {
-    const CheckpointManifest& manifest = run_.committed->manifest;
-    first_step_ = manifest.step;
-    shares_ = manifest.ranks;
-  }
-  run_.losses.resize(first_step_ - run_.first_step);
-}
-
 void Attempt::make_checkpointer() {
   CheckpointParts parts;
   parts.environment = parts_.environment;
@@ -204,20 +199,22 @@ void Attempt::make_checkpointer() {
   for (const TensorSpec& array : model_->carried())
     parts.names.push_back(checkpoint_array_name(array));
   parts.run = run_.identity;
-  parts.steps_per_epoch = steps_per_epoch();
+  parts.plan = *plan_;
+  if (elastic()) parts.has_newcomers = [world = parts_.world] { return world->has_newcomers(); };
   parts.call = call_;
   // The others wait for as long as the files take.
   if (spans()) parts.rendezvous_limit = kNoRendezvousLimit;
   const CheckpointOptions to_memory{.folder = {}, .every = options_.commit_every};
-  checkpointer_.emplace(std::move(parts), options_.checkpoint.value_or(to_memory), first_step_);
+  checkpointer_.emplace(std::move(parts), options_.checkpoint.value_or(to_memory),
+                        plan_->start().step);
 }
 
-// Rank 0 has the arrays that the run begins with and broadcasts them.
+// The root has the arrays that the attempt begins with and broadcasts them.
 Task<void> Attempt::initialise(const ProgramSpec& init) {
   const devices::Device& first = parts_.devices[0];
   const std::vector<TensorSpec>& carried = model_->carried();
   Buffers made;
-  if (has_first_rank()) {
+  if (is_here(root_)) {
     MILLRACE_AWAIT(made, run_.committed
                              ? committed_arrays(first, run_.committed, call_)
                              : new_arrays(first, executable(&init), options_.seed, call_));
@@ -229,10 +226,11 @@ Task<void> Attempt::initialise(const ProgramSpec& init) {
   collective.call = call_;
   std::vector<Future<Buffers>> receiving;
   for (const ProcessGroup& rank : ranks_) {
-    receiving.push_back(rank.rank() == collectives::Rank{0}
-                            ? rank.broadcast(made, collectives::Rank{0}, collective)
-                            : rank.broadcast(shapes, collectives::Rank{0}, collective));
+    receiving.push_back(rank.rank() == root_ ? rank.broadcast(made, root_, collective)
+                                             : rank.broadcast(shapes, root_, collective));
   }
+  if (elastic() && run_.committed && run_.committed->arrays.empty())
+    MILLRACE_AWAIT_STATUS(keep_received(receiving.front()));
   for (const Future<Buffers>& one : receiving) {
     MILLRACE_AWAIT(const Buffers all, one);
     const auto part = [&](Role role) {
@@ -240,6 +238,17 @@ Task<void> Attempt::initialise(const ProgramSpec& init) {
     };
     replicas_.push_back({part(Role::kParam), part(Role::kMomentum), part(Role::kState)});
   }
+}
+
+// What is committed is there as long as any process of the group is.
+Task<void> Attempt::keep_received(Future<Buffers> received) {
+  MILLRACE_AWAIT(const Buffers all, received);
+  std::vector<Future<devices::HostArray>> fetches;
+  for (const Buffer& buffer : all) fetches.push_back(parts_.devices[0].fetch(buffer, call_));
+  auto kept = std::make_shared<Committed>();
+  MILLRACE_AWAIT(kept->arrays, all_of(std::move(fetches)));
+  kept->manifest = run_.committed->manifest;
+  run_.committed = std::move(kept);
 }
 
 }  // namespace millrace::train

@@ -1,5 +1,7 @@
 #include "millrace/tools/train/checkpoint.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "millrace/core/base/check.h"
@@ -27,6 +29,16 @@ Status write_files(const CheckpointParts& parts, const Committed& committed) {
     named.push_back({parts.names[i], array.shape(), array.bytes()});
   }
   return parts.folder->write(committed.manifest, named, parts.call.stop);
+}
+
+// The same answer for all ranks: where one that is here has heard of a rank that waits.
+Task<bool> any_newcomers(std::shared_ptr<const CheckpointParts> parts) {
+  const std::string mine = parts->has_newcomers() ? "yes" : "no";
+  std::vector<Future<collectives::Payloads>> meetings;
+  for (const collectives::ProcessGroup& rank : parts->ranks)
+    meetings.push_back(rank.rendezvous("newcomers", mine, {}, parts->call));
+  MILLRACE_AWAIT(const auto answers, all_of(std::move(meetings)));
+  co_return std::ranges::find(*answers.front(), "yes") != answers.front()->end();
 }
 
 Task<Written> write_checkpoint(Job job) {
@@ -78,6 +90,9 @@ Task<Written> write_checkpoint(Job job) {
       [step, keep = job.keep](const CheckpointParts& p) { return p.folder->publish(step, keep); }));
   report.time = parts.environment.clock->now() - begin;
   if (parts.keep_committed) written.committed = std::move(committed);
+  if (!parts.has_newcomers) co_return written;
+  Task<bool> asking = any_newcomers(job.parts);
+  written.newcomers = (co_await std::move(asking)).value_or(false);  // an error ends the steps, too
   co_return written;
 }
 
@@ -123,7 +138,7 @@ Result<OpenedCheckpoints> open_checkpoints(const CheckpointOptions& options, con
   if (!newest) return opened;
   const CheckpointManifest& manifest = newest->manifest;
   Status same = check_same_run(manifest.run, run);
-  if (same && manifest.ranks.size() != run.devices) {
+  if (same && (manifest.ranks.empty() || manifest.ranks.size() > run.devices)) {
     same = fail(ErrorCode::kDataLoss,
                 "its manifest lists " + std::to_string(manifest.ranks.size()) + " ranks");
   }
@@ -148,7 +163,7 @@ Result<OpenedCheckpoints> open_checkpoints(const CheckpointOptions& options, con
 Checkpointer::Checkpointer(CheckpointParts parts, const CheckpointOptions& options,
                            std::uint64_t first_step)
     : parts_(std::make_shared<const CheckpointParts>(std::move(parts))),
-      every_(options.every > 0 ? options.every : parts_->steps_per_epoch),
+      every_(options.every > 0 ? options.every : parts_->plan.steps_per_epoch()),
       keep_(options.keep),
       step_(first_step) {}
 
@@ -177,8 +192,9 @@ void Checkpointer::begin(std::vector<RankState> ranks) {
   job.keep = keep_;
   job.manifest.run = parts_->run;
   job.manifest.step = step_;
-  job.manifest.epoch = step_ / parts_->steps_per_epoch;
-  job.manifest.epoch_step = step_ % parts_->steps_per_epoch;
+  const Position next = parts_->plan.at(step_);
+  job.manifest.epoch = next.epoch;
+  job.manifest.epoch_item = next.item;
   job.manifest.ranks = std::move(ranks);
   state_ = State::kWriting;
   writing_ = spawn(*parts_->environment.compute, write_checkpoint(std::move(job)));
@@ -195,6 +211,7 @@ Result<std::optional<CheckpointReport>> Checkpointer::poll() {
             : "copying the state after step " + std::to_string(step_) + " to the host"));
   }
   if (written->committed) committed_ = std::move(written->committed);
+  newcomers_ = written->newcomers;
   if (parts_->folder == nullptr) return std::nullopt;
   return std::move(written->report);
 }

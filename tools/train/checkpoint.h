@@ -24,6 +24,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -36,6 +37,7 @@
 #include "millrace/tools/train/checkpoint_folder.h"
 #include "millrace/tools/train/model.h"
 #include "millrace/tools/train/step_graph.h"
+#include "millrace/tools/train/step_plan.h"
 
 namespace millrace::train {
 
@@ -88,7 +90,9 @@ struct CheckpointParts {
   std::vector<collectives::ProcessGroup> ranks;
   std::vector<std::string> names;  // of the arrays of Model::carried(), as in the file
   RunIdentity run;
-  std::uint64_t steps_per_epoch = 1;
+  StepPlan plan{{}, 1, 1, 1, {}};
+  // Does a rank wait to join? All ranks agree on it. Left out: none ever does.
+  std::function<bool()> has_newcomers = {};
   CallOptions call;
   Duration rendezvous_limit = kRendezvousLimit;  // kNoRendezvousLimit: that of call alone
 };
@@ -97,6 +101,7 @@ struct CheckpointParts {
 struct Written {
   CheckpointReport report;
   std::shared_ptr<const Committed> committed;
+  bool newcomers = false;
 };
 
 // Owned by the training, which awaits finish() before it releases it. Thread-safety: confined.
@@ -122,6 +127,8 @@ class Checkpointer {
   Result<std::optional<CheckpointReport>> poll();
   // The last one that poll() knows to be committed; nothing before, or unless it is kept.
   const std::shared_ptr<const Committed>& committed() const { return committed_; }
+  // At the last one that poll() knows of, a rank waited to join.
+  bool found_newcomers() const { return newcomers_; }
   // Completes when none is in flight; then poll().
   Future<void> finish() const;
 
@@ -142,6 +149,7 @@ class Checkpointer {
   std::uint64_t step_;  // of the last one taken, or the one that the run began with
   std::vector<Replica> replicas_;
   std::shared_ptr<const Committed> committed_;
+  bool newcomers_ = false;
   Future<Written> writing_;
 };
 

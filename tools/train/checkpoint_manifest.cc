@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kSchema = 2;
+constexpr int kSchema = 3;
 constexpr const char* kItems = "the number of images";
 constexpr const char* kData = "the data";
 
@@ -46,7 +46,7 @@ template <class Manifest, class F>
 void for_each_field(Manifest& manifest, F f) {
   f("step", manifest.step);
   f("epoch", manifest.epoch);
-  f("epoch_step", manifest.epoch_step);
+  f("epoch_item", manifest.epoch_item);
   f("run", manifest.run);
   f("ranks", manifest.ranks);
   f("arrays", manifest.arrays);

@@ -49,8 +49,9 @@ struct CheckpointManifest {
   RunIdentity run;
   std::uint64_t step = 0;        // finished ones of the whole run
   std::uint64_t epoch = 0;       // of the next step: the position of the loader
-  std::uint64_t epoch_step = 0;  // the next step within it
-  std::vector<RankState> ranks;
+  std::uint64_t epoch_item = 0;  // so many items of it come before the next step
+  std::vector<RankState>
+      ranks;  // that there were; fewer than the run's devices, where some had gone
   FileFacts arrays;
 
   // JSON, with a checksum of itself; the same checkpoint gives the same text. kInvalidArgument: a

@@ -48,6 +48,23 @@ Result<EpochShare> combine_shares(const std::vector<std::string>& payloads) {
   return total;
 }
 
+std::vector<RankState> spread_over(std::vector<RankState> ranks, std::size_t world) {
+  if (ranks.size() == world || ranks.empty()) return ranks;
+  RankState all = ranks.front();
+  for (std::size_t r = 1; r < ranks.size(); ++r) {
+    for (EpochShare RankState::* const share : {&RankState::epoch_share, &RankState::run_share}) {
+      (all.*share).rows += (ranks[r].*share).rows;
+      (all.*share).loss_sum += (ranks[r].*share).loss_sum;
+    }
+  }
+  RankState none = ranks.front();
+  for (EpochShare RankState::* const share : {&RankState::epoch_share, &RankState::run_share})
+    (none.*share).rows = 0, (none.*share).loss_sum = 0;
+  ranks.assign(world, none);
+  ranks.front() = all;
+  return ranks;
+}
+
 Task<EpochShare> meet(std::vector<collectives::ProcessGroup> ranks, std::string tag,
                       std::vector<RankState> states, EpochShare RankState::* share,
                       CallOptions call, TimePoint limit) {

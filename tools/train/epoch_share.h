@@ -3,6 +3,7 @@
 // checkpoint gets its name. All shares must have the same epoch and the same number of steps.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -40,6 +41,9 @@ struct RankState {
   EpochShare epoch_share;
   EpochShare run_share;
 };
+
+// The same sums for so many ranks: where their number differs, the first one has those of all.
+std::vector<RankState> spread_over(std::vector<RankState> ranks, std::size_t world);
 
 // How long the ranks of a training wait for one that is missing.
 inline constexpr Duration kRendezvousLimit = std::chrono::seconds(60);

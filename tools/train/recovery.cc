@@ -4,12 +4,15 @@
 //   attempt -> ended well: the run has
 //           -> failed, and devices have: each is restarted (Device::restart), as often as the limit
 //              allows; the next attempt begins from what is committed, or anew if nothing is
-//           -> failed otherwise, or with ranks elsewhere: so has the run
+//           -> failed by a rank elsewhere, or a rank waits to join, and the world is elastic: the
+//              next attempt begins in the next group, from the newest commit that a process has
+//           -> failed otherwise: so has the run
 //
 // An attempt closes everything that it has made (loader, group, steps in flight), so nothing of a
 // device that is gone reaches the next one. What is committed lies in host memory: the checkpointer
 // copies it every so many steps (checkpoint.h), and with --checkpoint it is what was published,
-// kept. Copies on the devices would be cheaper by one transfer, but are lost with them.
+// kept. Copies on the devices would be cheaper by one transfer, but are lost with them. With ranks
+// elsewhere each process has one, and a process that joins gets it from another.
 #include "millrace/tools/train/recovery.h"
 
 #include "millrace/core/observe/log.h"
@@ -74,18 +77,29 @@ Task<TrainingReport> train(TrainingParts parts, TrainingOptions options,
   actors::RestartBudget budget(options.device_restarts);
   for (;;) {
     std::optional<Error> error;
+    bool meets_again = false;
     {
       Attempt attempt(parts, options, listener, run);
       Result<TrainingReport> report = co_await attempt.run();
+      const TimePoint ended = parts.environment.clock->now();
       if (!report) error = attempt.root_cause(report.error());
       const Status closed = co_await attempt.close(error);
       if (report && closed) co_return report;
       if (report) error = closed.error();
+      const bool joins = attempt.found_newcomers();
+      meets_again = parts.world != nullptr && parts.world->elastic() &&
+                    (joins || attempt.blames_others(*error));
+      // The first of several is what others have waited for since.
+      if (meets_again && !run.interruption) {
+        run.interruption = {.at = ended, .error = error, .steps = attempt.steps_done()};
+        if (joins) run.interruption->error.reset();
+      }
     }
-    if (options.device_restarts.restarts <= 0 || run.spans || options.call.stop.stop_requested() ||
-        parts.environment.clock->now() >= options.call.deadline) {
+    if (options.call.stop.stop_requested() ||
+        parts.environment.clock->now() >= options.call.deadline)
       co_return *error;
-    }
+    if (meets_again) continue;
+    if (options.device_restarts.restarts <= 0 || run.spans) co_return *error;
     Task<std::vector<devices::DeviceId>> restarting =
         restart_failed(parts.devices, parts.environment, &budget, options.call);
     Result<std::vector<devices::DeviceId>> restarted = co_await std::move(restarting);

@@ -28,6 +28,7 @@ struct TrainingStart {
   bool resume = false;
   std::string resumed_from;
   std::uint64_t first_step = 0;
+  bool joins = false;  // a run that others have begun, and told of
 };
 
 // Mean milliseconds per step; stages of several devices run side by side, so they need not add up

@@ -26,17 +26,38 @@
 
 namespace millrace::train {
 
+// The group of one attempt of a training whose ranks are elsewhere, too.
+struct WorldGroup {
+  std::vector<collectives::ProcessGroup> ranks;  // of parts.devices, in their order
+  std::size_t full =
+      0;               // ranks when all processes of the job are there; at least those of the group
+  bool later = false;  // others were there before: what they have committed counts
+  bool changed = true;  // others than before, or other processes
+};
+
+// Where a training meets the ranks that are devices of trainings elsewhere, with the same model,
+// data and options. Thread-safety: thread-safe; one call of meet() and leave() at a time.
+class TrainingWorld {
+ public:
+  virtual ~TrainingWorld() = default;
+  // The group that works together from now on. Once for each attempt.
+  virtual Future<WorldGroup> meet() = 0;
+  // The attempt has ended, and uses what meet() gave no more.
+  virtual Future<void> leave() = 0;
+  // After a failure elsewhere the others meet again.
+  virtual bool elastic() const { return false; }
+  // A rank waits that is not in the group.
+  virtual bool has_newcomers() const { return false; }
+};
+
 // Borrowed; all outlive the training.
 struct TrainingParts {
   Environment environment;
   actors::ActorSystem* system = nullptr;
   std::vector<devices::Device> devices;
   std::function<Future<devices::Executable>(devices::Program, devices::CompileOptions)> compile;
-  // Gives the members for devices, in their order, of the group that trains together, which its
-  // maker closes when the training has ended. Its other ranks are devices of trainings elsewhere,
-  // with the same model, data and options. Left out: devices are all, and the training makes and
-  // closes its group.
-  std::function<Future<std::vector<collectives::ProcessGroup>>()> make_group = {};
+  // nullptr: devices are all ranks.
+  TrainingWorld* world = nullptr;
   TraceRecorder* trace = nullptr;                  // needed for the times of the stages
   CpuMeter cpu_meter = [] { return CpuUsage(); };  // says whether cores were short
 };
@@ -59,10 +80,11 @@ struct TrainingOptions {
   std::optional<CheckpointOptions> checkpoint;
   // Devices that fail are restarted, and the run resumes from the last step that is committed.
   // 0 restarts: the first failure ends the run, and nothing is copied for one. So it is where the
-  // group has ranks elsewhere.
+  // group has ranks elsewhere: there TrainingWorld::elastic() says what follows a failure.
   actors::RestartLimit device_restarts{.restarts = 0};
-  // Steps between two commits to host memory, where there are restarts and no checkpoints; for as
-  // long as each takes, the devices hold what is carried from step to step twice.
+  // Steps between two commits to host memory, where a run resumes after failures and has no
+  // checkpoints; for as long as each takes, the devices hold what is carried from step to step
+  // twice.
   std::uint64_t commit_every = 100;
   CallOptions call;
 };
@@ -79,10 +101,14 @@ struct StepReport {
 // Reported when a run resumes.
 struct RecoveryReport {
   std::vector<devices::DeviceId> devices;  // that had failed, and were restarted
-  Error error;                             // that the attempt ended with
+  std::optional<Error> error;              // that the attempt ended with
   std::uint64_t step = 0;                  // it resumes after so many
   std::uint64_t steps_lost = 0;            // that had ended, and are done again
   std::uint64_t recoveries = 0;            // of the run, this one included
+  // Where the group was made anew: its ranks, and the time from the end of the attempt before to
+  // that of the first step after it. Without an error a rank has joined the others.
+  std::size_t world_size = 0;
+  Duration time{};
 };
 
 // Called on the training's executor, one call at a time; must be short. What it hears is of the

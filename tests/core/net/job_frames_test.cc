@@ -24,8 +24,10 @@ const JobFailure kFailure{.member = {.rank = 2, .host = "alpha", .pid = 47},
 TEST(JobFramesTest, FramesReadBackAsTheyWereMade) {
   EXPECT_EQ(decode_join(encode(kJoin)).value(), kJoin);
   EXPECT_EQ(decode_failure(encode(kFailure)).value(), kFailure);
-  const JobWelcome welcome{Duration(7), Duration(140)};
-  EXPECT_EQ(decode_welcome(encode(welcome)).value(), welcome);
+  for (const Welcome& welcome :
+       {Welcome{.heartbeat = Duration(7)}, Welcome{.elastic = true, .silent_after = Duration(9)}})
+    EXPECT_EQ(decode_welcome(encode(welcome)).value(), welcome);
+  EXPECT_EQ(decode_failure(encode(kFailure, FrameKind::kJobLost)).value(), kFailure);
   JobFailure negative = kFailure;
   negative.number = -1;
   EXPECT_EQ(decode_failure(encode(negative)).value(), negative);
@@ -79,8 +81,10 @@ TEST(JobFramesTest, FrameThatNoEncoderMakesIsRefused) {
     EXPECT_FALSE(decode_failure(failure).has_value()) << i;
     EXPECT_FALSE(decode_refusal(refusal).has_value()) << i;
   }
-  Frame welcome = encode(JobWelcome{Duration(1), {}});
+  Frame welcome = encode(Welcome{.heartbeat = Duration(1)});
   welcome.header.words[0] = ~std::uint64_t{0};
+  EXPECT_FALSE(decode_welcome(welcome).has_value());
+  welcome.header.words = {1, 2};
   EXPECT_FALSE(decode_welcome(welcome).has_value());
   Frame join = encode(kJoin);
   join.payload.resize(5);

@@ -29,9 +29,9 @@ using testing::Simulation;
 constexpr const char* kAddress = "sim:job";
 
 // A host, and processes that join. All of them are this one, so they differ by their pids alone.
-struct World {
-  explicit World(Simulation& sim, JobHostOptions options = {.job = "night", .ranks = 3},
-                 const testing::SimFaults& faults = {.stalls = 0}, std::string where = kAddress)
+struct JobRig {
+  explicit JobRig(Simulation& sim, JobHostOptions options = {.job = "night", .ranks = 3},
+                  const testing::SimFaults& faults = {.stalls = 0}, std::string where = kAddress)
       : sim(sim),
         network(sim, faults),
         address(std::move(where)),
@@ -72,62 +72,62 @@ struct World {
 
 TEST(JobTest, RanksMeetByTheStoreAndLeaveWithoutAFailure) {  // JB-1, JB-2, JH-2
   for_each_seed(100, [](Simulation& sim) {
-    World world(sim);
+    JobRig rig(sim);
     std::vector<Ref<Job>> jobs;
-    for (std::uint32_t rank = 0; rank < 3; ++rank) jobs.push_back(world.joined_as(rank));
-    EXPECT_THAT(world.joined, ElementsAre(0, 1, 2));
+    for (std::uint32_t rank = 0; rank < 3; ++rank) jobs.push_back(rig.joined_as(rank));
+    EXPECT_THAT(rig.joined, ElementsAre(0, 1, 2));
     const auto got = jobs[0]->store().get("address/1");
     EXPECT_TRUE(sim.run(jobs[1]->store().put("address/1", "there")).has_value());
     EXPECT_EQ(sim.run(got).value(), "there");
     sim.run_for(1min);
-    EXPECT_THAT(world.suspect, IsEmpty()) << "heartbeats come";
+    EXPECT_THAT(rig.suspect, IsEmpty()) << "heartbeats come";
     EXPECT_TRUE(sim.run(jobs[2]->close()).has_value());
     EXPECT_TRUE(sim.run(jobs[2]->failure()).has_value());
     sim.run_for(1min);
-    EXPECT_THAT(world.lost, IsEmpty());
-    EXPECT_THAT(world.suspect, IsEmpty());
+    EXPECT_THAT(rig.lost, IsEmpty());
+    EXPECT_THAT(rig.suspect, IsEmpty());
     EXPECT_FALSE(jobs[0]->failure().ready());
-    EXPECT_TRUE(sim.run(world.host->close()).has_value());
+    EXPECT_TRUE(sim.run(rig.host->close()).has_value());
     EXPECT_TRUE(sim.run(jobs[0]->failure()).has_value()) << "the host's goodbye is no failure";
-    world.close(jobs);
+    rig.close(jobs);
   });
 }
 
 TEST(JobTest, SecondProcessOfALivingRankIsRefusedAndHearsOfTheFirst) {
   for_each_seed(50, [](Simulation& sim) {
-    World world(sim);
-    const Ref<Job> first = world.joined_as(1);
-    const auto second = sim.run(world.join(1, 200));
+    JobRig rig(sim);
+    const Ref<Job> first = rig.joined_as(1);
+    const auto second = sim.run(rig.join(1, 200));
     ASSERT_FALSE(second.has_value());
     EXPECT_EQ(second.error().code(), ErrorCode::kAlreadyExists);
     ASSERT_NE(second.error().detail<JobMember>(), nullptr);
     EXPECT_EQ(second.error().detail<JobMember>()->pid, 101);
     EXPECT_EQ(second.error().detail<JobMember>()->host, host_name());
     EXPECT_TRUE(sim.run(first->store().put("key", "x")).has_value()) << "it is not disturbed";
-    world.host->ended(1);
+    rig.host->ended(1);
     sim.run_for(1s);
     EXPECT_EQ(sim.run(first->failure()).error().code(), ErrorCode::kUnavailable);
-    const auto third = sim.run(world.join(1, 201));
+    const auto third = sim.run(rig.join(1, 201));
     EXPECT_TRUE(third.has_value());
-    EXPECT_THAT(world.lost, IsEmpty());
-    world.close({*third});
+    EXPECT_THAT(rig.lost, IsEmpty());
+    rig.close({*third});
   });
 }
 
 TEST(JobTest, FirstFailureReachesAllAndTheirPendingCalls) {  // JH-1, JB-3
   for_each_seed(100, [](Simulation& sim) {
-    World world(sim);
-    const std::vector<Ref<Job>> jobs = {world.joined_as(0), world.joined_as(1)};
+    JobRig rig(sim);
+    const std::vector<Ref<Job>> jobs = {rig.joined_as(0), rig.joined_as(1)};
     const auto waits = jobs[0]->store().get("key");
     sim.run_for(1s);
     JobFailure failure{.member = {.rank = 2, .host = "h", .pid = 7},
                        .reason = FailureReason::kSignal,
                        .number = 9,
                        .words = "last"};
-    world.host->fail(failure);
+    rig.host->fail(failure);
     const JobFailure first = failure;
     failure.number = 11;
-    world.host->fail(failure);
+    rig.host->fail(failure);
     for (const Ref<Job>& job : jobs) {
       const Error error = sim.run(job->failure()).error();
       EXPECT_EQ(error.code(), ErrorCode::kAborted);
@@ -135,36 +135,36 @@ TEST(JobTest, FirstFailureReachesAllAndTheirPendingCalls) {  // JH-1, JB-3
     }
     EXPECT_EQ(*sim.run(waits).error().detail<JobFailure>(), first);
     EXPECT_EQ(*sim.run(jobs[1]->store().put("a", "b")).error().detail<JobFailure>(), first);
-    const Ref<Job> late = world.joined_as(2);
+    const Ref<Job> late = rig.joined_as(2);
     EXPECT_EQ(*sim.run(late->failure()).error().detail<JobFailure>(), first);
-    world.close({jobs[0], jobs[1], late});
+    rig.close({jobs[0], jobs[1], late});
   });
 }
 
 TEST(JobTest, ProcessThatIsGoneIsLostAndAHostThatIsGoneIsAFailure) {  // JB-2
   for_each_seed(100, [](Simulation& sim) {
-    World world(sim);
-    const Ref<Job> job = world.joined_as(0);
+    JobRig rig(sim);
+    const Ref<Job> job = rig.joined_as(0);
     const auto waits = job->store().get("key");
     sim.run_for(1s);
-    world.network.cut_all();
+    rig.network.cut_all();
     const Error error = sim.run(job->failure()).error();
     EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
     EXPECT_THAT(error.message(), HasSubstr(kAddress));
     EXPECT_EQ(sim.run(waits).error().code(), ErrorCode::kUnavailable);
     sim.run_for(1s);
-    EXPECT_THAT(world.lost, ElementsAre(0));
+    EXPECT_THAT(rig.lost, ElementsAre(0));
     sim.run_for(20s);
-    EXPECT_THAT(world.silent, ElementsAre(0)) << "its process has not been seen to end";
-    world.close({job});
+    EXPECT_THAT(rig.silent, ElementsAre(0)) << "its process has not been seen to end";
+    rig.close({job});
   });
 }
 
 // A process that stands still: what it has sent is all that comes.
 TEST(JobTest, SilentProcessIsSuspectAtHalfTheTimeAndThenReported) {
   for_each_seed(20, [](Simulation& sim) {
-    World world(sim);
-    auto stream = sim.run(world.process(200).connect(kAddress)).value();
+    JobRig rig(sim);
+    auto stream = sim.run(rig.process(200).connect(kAddress)).value();
     const Frame frame = encode(
         JoinRequest{.member = {.rank = 0, .host = "h", .pid = 200}, .ranks = 3, .job = "night"});
     const HeaderBytes header = encode_header(frame.header, frame.payload.size());
@@ -173,46 +173,46 @@ TEST(JobTest, SilentProcessIsSuspectAtHalfTheTimeAndThenReported) {
     for (std::span<const std::byte> left = bytes; !left.empty();)
       left = left.subspan(stream->try_write({}, left).value());
     sim.run_for(4s);
-    EXPECT_THAT(world.joined, ElementsAre(0));
-    EXPECT_THAT(world.suspect, IsEmpty());
+    EXPECT_THAT(rig.joined, ElementsAre(0));
+    EXPECT_THAT(rig.suspect, IsEmpty());
     sim.run_for(2s);
-    EXPECT_THAT(world.suspect, ElementsAre(0));
-    EXPECT_THAT(world.silent, IsEmpty());
+    EXPECT_THAT(rig.suspect, ElementsAre(0));
+    EXPECT_THAT(rig.silent, IsEmpty());
     sim.run_for(5s);
-    EXPECT_THAT(world.silent, ElementsAre(0));
-    world.host->ended(0);
-    world.close({});
+    EXPECT_THAT(rig.silent, ElementsAre(0));
+    rig.host->ended(0);
+    rig.close({});
   });
 }
 
 TEST(JobTest, WhoLooksOnSeesTheRanksAndIsNone) {
   for_each_seed(50, [](Simulation& sim) {
-    World world(sim);
-    world.host->started(1, 77);
-    const Ref<Job> job = world.joined_as(0);
-    const auto group = job->progress("world");
+    JobRig rig(sim);
+    rig.host->started(1, 77);
+    const Ref<Job> job = rig.joined_as(0);
+    const auto group = job->progress("rig");
     group->begun = 3;
     group->done = 2;
     sim.run_for(2s);
     const auto look = [&] {
-      const auto seen = observe_job(world.process(300), {.job = "night", .address = kAddress},
+      const auto seen = observe_job(rig.process(300), {.job = "night", .address = kAddress},
                                     {.deadline = sim.now() + 1min});
       return sim.run(seen).value();
     };
     JobStatus seen = look();
     EXPECT_EQ(seen.job, "night");
     ASSERT_EQ(seen.ranks.size(), 3u);
-    const std::vector<GroupCount> groups = {{"world", 3, 2}};
+    const std::vector<GroupCount> groups = {{"rig", 3, 2}};
     EXPECT_EQ(seen.ranks[0],
               (RankStatus{.phase = RankPhase::kJoined, .pid = 100, .groups = groups}));
     EXPECT_EQ(seen.ranks[1], (RankStatus{.phase = RankPhase::kStarting, .pid = 77}));
     EXPECT_EQ(seen.ranks[2], RankStatus{});
-    EXPECT_THAT(world.joined, ElementsAre(0)) << "it is no member";
+    EXPECT_THAT(rig.joined, ElementsAre(0)) << "it is no member";
     EXPECT_TRUE(sim.run(job->close()).has_value());
     sim.run_for(1s);
     EXPECT_EQ(look().ranks[0].phase, RankPhase::kEnded);
-    EXPECT_THAT(world.lost, IsEmpty());
-    world.close({});
+    EXPECT_THAT(rig.lost, IsEmpty());
+    rig.close({});
   });
 }
 
@@ -220,20 +220,21 @@ TEST(JobTest, WhoLooksOnSeesTheRanksAndIsNone) {
 TEST(JobTest, SilentHostOfARankIsTheFailureOfThatRank) {  // RH-2
   for (const int signs : {0, 30}) {
     Simulation sim(1);
-    World world(sim);
+    JobRig rig(sim);
     Ref<Connection> there;
     const auto entrance =
-        Entrance::open(*world.here, "sim:rank-0", {.job = "night"},
-                       [&there](const Ref<Connection>& connection) -> FrameSink {
-                         there = connection;
-                         connection->send(encode(JobWelcome{500ms, 10s})).ignore();
-                         return [](const Frame&) { return Future<void>(); };
-                       })
+        Entrance::open(
+            *rig.here, "sim:rank-0", {.job = "night"},
+            [&there](const Ref<Connection>& connection) -> FrameSink {
+              there = connection;
+              connection->send(encode(Welcome{.heartbeat = 500ms, .silent_after = 10s})).ignore();
+              return [](const Frame&) { return Future<void>(); };
+            })
             .value();
     const Ref<Job> job =
         sim
             .run(Job::join(
-                world.process(100),
+                rig.process(100),
                 {.job = "night", .address = "sim:rank-0", .hosted = true, .rank = 1, .ranks = 3}))
             .value();
     for (int i = 0; i < signs; ++i) {
@@ -249,19 +250,19 @@ TEST(JobTest, SilentHostOfARankIsTheFailureOfThatRank) {  // RH-2
     EXPECT_EQ(error.detail<JobFailure>()->member.rank, 0u);
     EXPECT_TRUE(sim.run(job->close()).has_value());
     EXPECT_TRUE(sim.run(entrance->close()).has_value());
-    world.close({});
+    rig.close({});
   }
 }
 
 TEST(JobTest, RankThatIsCutOffLosesTheQuorumBeforeTheHostHoldsItForSilent) {
   for_each_seed(50, [](Simulation& sim) {
-    World world(sim, {.job = "night", .ranks = 3}, {.stalls = 0}, "tcp:job");
-    const Ref<Job> job = world.joined_as(0), other = world.joined_as(1);
+    JobRig rig(sim, {.job = "night", .ranks = 3}, {.stalls = 0}, "tcp:job");
+    const Ref<Job> job = rig.joined_as(0), other = rig.joined_as(1);
     const auto waits = job->store().get("key");
     sim.run_for(1min);
     EXPECT_FALSE(job->failure().ready()) << "the host gives signs of life";
-    world.network.hold(100, 1);
-    world.network.hold(1, 100);
+    rig.network.hold(100, 1);
+    rig.network.hold(1, 100);
     sim.run_for(8s);
     EXPECT_FALSE(job->failure().ready());
     sim.run_for(1600ms);
@@ -272,64 +273,150 @@ TEST(JobTest, RankThatIsCutOffLosesTheQuorumBeforeTheHostHoldsItForSilent) {
     EXPECT_EQ(error.detail<QuorumLost>()->self.rank, 0u);
     EXPECT_THAT(error.message(), HasSubstr("quorum lost: rank 0"));
     EXPECT_NE(sim.run(waits).error().detail<QuorumLost>(), nullptr);  // JB-3
-    EXPECT_THAT(world.silent, IsEmpty());
+    EXPECT_THAT(rig.silent, IsEmpty());
     sim.run_for(2s);
-    EXPECT_THAT(world.silent, ElementsAre(0));
+    EXPECT_THAT(rig.silent, ElementsAre(0));
     EXPECT_FALSE(other->failure().ready()) << "it is heard";
-    world.network.release();
-    world.close({job, other});
+    rig.network.release();
+    rig.close({job, other});
   });
 }
 
 // A launcher that stands still is no cut where no connection can be one.
 TEST(JobTest, SilentHostOfALaunchIsNoFailureWhereItCannotBeACut) {
   Simulation sim(1);
-  World world(sim);
-  const Ref<Job> job = world.joined_as(0);
-  world.network.hold(1, 100);
+  JobRig rig(sim);
+  const Ref<Job> job = rig.joined_as(0);
+  rig.network.hold(1, 100);
   sim.run_for(1min);
   EXPECT_FALSE(job->failure().ready());
-  world.network.release();
-  world.close({job});
+  rig.network.release();
+  rig.close({job});
 }
 
 TEST(JobTest, GroupThatIsGoneIsReportedNoMore) {
   Simulation sim(1);
-  World world(sim, {.job = "night", .ranks = 3, .silent_after = Duration(0)});
-  const Ref<Job> job = world.joined_as(0);
-  auto group = job->progress("world");
+  JobRig rig(sim, {.job = "night", .ranks = 3, .silent_after = Duration(0)});
+  const Ref<Job> job = rig.joined_as(0);
+  auto group = job->progress("rig");
   sim.run_for(3s);
-  EXPECT_EQ(world.host->status().ranks[0].groups.size(), 1u) << "also where silence is allowed";
+  EXPECT_EQ(rig.host->status().ranks[0].groups.size(), 1u) << "also where silence is allowed";
   group.reset();
   sim.run_for(3s);
-  EXPECT_TRUE(world.host->status().ranks[0].groups.empty());
-  world.close({job});
+  EXPECT_TRUE(rig.host->status().ranks[0].groups.empty());
+  rig.close({job});
+}
+
+TEST(JobTest, RanksOfAWorldHearOfALossBeforeTheWorldAfterIt) {  // JB-4, JH-3
+  for_each_seed(60, [](Simulation& sim) {
+    JobRig rig(sim, {.job = "night", .ranks = 3, .least = 2});
+    std::vector<Ref<Job>> jobs;
+    for (std::uint32_t rank = 0; rank < 3; ++rank) jobs.push_back(rig.joined_as(rank));
+    std::vector<Future<World>> first;
+    for (const Ref<Job>& job : jobs) {
+      EXPECT_TRUE(job->elastic());
+      first.push_back(job->next_world());
+      if (first.size() > 1) continue;
+      sim.run_for(1ms);
+      const auto twice = sim.run(job->next_world());
+      ASSERT_FALSE(twice);
+      EXPECT_EQ(twice.error().code(), ErrorCode::kFailedPrecondition);
+    }
+    for (const auto& one : first)
+      EXPECT_EQ(sim.run(one).value(), (World{.epoch = 0, .ranks = {0, 1, 2}}));
+
+    std::vector<std::string> heard;
+    jobs[0]->set_lost([&](const JobFailure& lost) { heard.push_back(to_string(lost)); });
+    const auto second =
+        jobs[0]->next_world().then(sim.executor(), [&heard](const Result<World>& world) {
+          heard.push_back("world of " + std::to_string(world->ranks.size()));
+          return *world;
+        });
+    const auto other = jobs[2]->next_world();
+    sim.run_for(std::chrono::milliseconds(sim.below(20)));
+    EXPECT_FALSE(second.ready()) << "rank 1 is there";
+    rig.network.kill(101);
+    rig.host->ended(1);
+    rig.host->lost({.member = {.rank = 1, .host = "a", .pid = 101},
+                    .reason = FailureReason::kSignal,
+                    .number = 9});
+    EXPECT_EQ(sim.run(second).value(), (World{.epoch = 1, .ranks = {0, 2}}));
+    EXPECT_TRUE(sim.run(other).has_value());
+    EXPECT_THAT(heard, ElementsAre("rank 1 (host a, pid 101) was killed by SIGKILL", "world of 2"));
+
+    // Another process of the rank waits until the others ask.
+    const Ref<Job> anew = sim.run(rig.join(1, 201)).value();
+    const auto waits = anew->next_world();
+    sim.run_for(1s);
+    EXPECT_FALSE(waits.ready());
+    EXPECT_TRUE(jobs[0]->has_newcomers() && jobs[2]->has_newcomers());
+    const auto third = jobs[0]->next_world(), again = jobs[2]->next_world();
+    for (const auto& one : {waits, third, again})
+      EXPECT_EQ(sim.run(one).value(), (World{.epoch = 2, .ranks = {0, 1, 2}}));
+    EXPECT_FALSE(jobs[0]->has_newcomers());
+    rig.close({jobs[0], jobs[2], anew});
+    EXPECT_FALSE(sim.run(jobs[0]->next_world()).has_value()) << "after the end";
+  });
+}
+
+TEST(JobTest, WorldsThatCannotComeEndWhoAsks) {  // JB-4
+  Simulation sim(4);
+  JobRig rig(sim, {.job = "night", .ranks = 3, .least = 3});
+  const std::vector<Ref<Job>> jobs = {rig.joined_as(0), rig.joined_as(1), rig.joined_as(2)};
+  std::vector<Future<World>> worlds;
+  for (const Ref<Job>& job : jobs) worlds.push_back(job->next_world());
+  for (const auto& one : worlds) EXPECT_TRUE(sim.run(one).has_value());
+  const auto waits = jobs[0]->next_world();
+  EXPECT_TRUE(sim.run(jobs[2]->close()).has_value());
+  rig.host->ended(2);
+  rig.host->over({.rank = 2, .host = "a", .pid = 102});
+  const auto refused = sim.run(waits);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kUnavailable);
+  EXPECT_THAT(refused.error().message(), HasSubstr("rank 2 (host a, pid 102) has ended for good"));
+  const auto failed = jobs[1]->next_world();
+  rig.host->fail({.member = {.rank = 0, .host = "a", .pid = 100}, .number = 3});
+  EXPECT_FALSE(sim.run(failed).has_value());
+  rig.close(jobs);
+}
+
+TEST(JobTest, AJobThatEndsWithItsFirstFailureHasOneWorld) {
+  Simulation sim(4);
+  JobRig rig(sim);
+  const Ref<Job> job = rig.joined_as(1);
+  EXPECT_FALSE(job->elastic());
+  EXPECT_EQ(sim.run(job->next_world()).value(), (World{.ranks = {0, 1, 2}}));
+  const auto second = sim.run(job->next_world());
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code(), ErrorCode::kFailedPrecondition);
+  EXPECT_THAT(second.error().message(), HasSubstr("--restarts"));
+  rig.close({job});
 }
 
 TEST(JobTest, WhatDoesNotJoinIsRefusedOrEnds) {
   for_each_seed(20, [](Simulation& sim) {
-    World world(sim);
-    EXPECT_EQ(sim.run(world.join(3, 100)).error().code(), ErrorCode::kInvalidArgument);
+    JobRig rig(sim);
+    EXPECT_EQ(sim.run(rig.join(3, 100)).error().code(), ErrorCode::kInvalidArgument);
     const auto other = sim.run(
-        Job::join(world.process(101), {.job = "day", .address = kAddress, .rank = 0, .ranks = 3}));
+        Job::join(rig.process(101), {.job = "day", .address = kAddress, .rank = 0, .ranks = 3}));
     EXPECT_THAT(other.error().message(), HasSubstr("its job is 'day'"));
     const auto nowhere =
-        sim.run(Job::join(world.process(101), {.job = "day", .address = "sim:not", .ranks = 3}));
+        sim.run(Job::join(rig.process(101), {.job = "day", .address = "sim:not", .ranks = 3}));
     EXPECT_EQ(nowhere.error().code(), ErrorCode::kUnavailable);
-    const auto idle = sim.run(world.process(102).connect(kAddress));
+    const auto idle = sim.run(rig.process(102).connect(kAddress));
     sim.run_for(6s);
     EXPECT_TRUE((*idle)->try_read(1).value()->empty()) << "it has not joined in time";
-    world.close({});
+    rig.close({});
   });
 }
 
 TEST(JobTest, JoinsAreLateOrStopped) {  // JB-1
   for_each_seed(100, [](Simulation& sim) {
-    World world(sim, {.job = "night", .ranks = 3}, {.most_delay = 2s, .stalls = 0.5});
+    JobRig rig(sim, {.job = "night", .ranks = 3}, {.most_delay = 2s, .stalls = 0.5});
     std::stop_source stop;
     const auto late =
-        world.join(0, 100, {.deadline = sim.now() + std::chrono::milliseconds(sim.below(2000))});
-    const auto stopped = world.join(1, 101, {.stop = stop.get_token()});
+        rig.join(0, 100, {.deadline = sim.now() + std::chrono::milliseconds(sim.below(2000))});
+    const auto stopped = rig.join(1, 101, {.stop = stop.get_token()});
     sim.run_for(std::chrono::milliseconds(sim.below(4000)));
     stop.request_stop();
     std::vector<Ref<Job>> in;
@@ -344,7 +431,7 @@ TEST(JobTest, JoinsAreLateOrStopped) {  // JB-1
       }
     }
     sim.run_for(10s);
-    world.close(in);
+    rig.close(in);
   });
 }
 
@@ -352,29 +439,28 @@ TEST(JobTest, OverTcpTheSecretDecides) {
   for_each_seed(50, [](Simulation& sim) {
     Secret secret;
     secret.fill(std::byte{7});
-    World world(sim, {.job = "night", .ranks = 3, .secret = secret});
+    JobRig rig(sim, {.job = "night", .ranks = 3, .secret = secret});
     JobOptions options{
         .job = "night", .address = kAddress, .secret = secret, .rank = 2, .ranks = 3};
-    const auto job = sim.run(Job::join(world.process(100), options));
+    const auto job = sim.run(Job::join(rig.process(100), options));
     ASSERT_TRUE(job.has_value());
     EXPECT_TRUE(sim.run((*job)->store().put("key", "x")).has_value());
     options.secret->fill(std::byte{8});
-    EXPECT_EQ(sim.run(Job::join(world.process(101), options)).error().code(),
+    EXPECT_EQ(sim.run(Job::join(rig.process(101), options)).error().code(),
               ErrorCode::kUnauthenticated);
-    world.close({*job});
+    rig.close({*job});
   });
 }
 
 // Every future completes, whatever is cut and when.
 TEST(JobTest, EveryFutureCompletesWhateverIsCut) {  // JB-1, JB-2, JH-1
   for_each_seed(500, [](Simulation& sim) {
-    World world(sim, {.job = "night", .ranks = 3}, {.stalls = 0.05, .cuts = 0.05});
+    JobRig rig(sim, {.job = "night", .ranks = 3}, {.stalls = 0.05, .cuts = 0.05});
     std::vector<Future<Ref<Job>>> joins;
     for (std::uint32_t rank = 0; rank < 3; ++rank)
-      joins.push_back(world.join(rank, static_cast<pid_t>(100 + rank)));
+      joins.push_back(rig.join(rank, static_cast<pid_t>(100 + rank)));
     if (sim.chance(0.3)) sim.run_for(std::chrono::milliseconds(sim.below(100)));
-    if (sim.chance(0.5))
-      world.host->fail({.member = {.rank = 1}, .reason = FailureReason::kSilent});
+    if (sim.chance(0.5)) rig.host->fail({.member = {.rank = 1}, .reason = FailureReason::kSilent});
     std::vector<Future<std::string>> gets;
     std::vector<Ref<Job>> in;
     for (const auto& join : joins) {
@@ -384,14 +470,14 @@ TEST(JobTest, EveryFutureCompletesWhateverIsCut) {  // JB-1, JB-2, JH-1
       gets.push_back((*job)->store().get("key", {.deadline = sim.now() + 1min}));
       (*job)->store().put(sim.chance(0.5) ? "key" : "other", "value").ignore();
     }
-    if (sim.chance(0.3)) world.network.cut_all();
+    if (sim.chance(0.3)) rig.network.cut_all();
     for (const auto& get : gets) {
       const auto got = sim.run(get);
       if (got) {
         EXPECT_EQ(*got, "value");
       }
     }
-    world.close(in);
+    rig.close(in);
     for (const Ref<Job>& job : in) EXPECT_TRUE(job->failure().ready());
   });
 }

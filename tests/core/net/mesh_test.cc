@@ -341,6 +341,23 @@ TEST(MeshTest, ARankThatStartedAnewIsAnotherPeerInTheNextEpoch) {
   });
 }
 
+TEST(MeshTest, AnEpochMayComeBeforeTheStart) {
+  Simulation sim(3);
+  MeshJob job(sim, 2);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    MeshJob::Process& process = job.add(job.options(rank));
+    job.keep(process);
+    EXPECT_TRUE(job.run(process.mesh->set_epoch(4)).has_value());
+    EXPECT_TRUE(job.run(job.start(process)).has_value());
+    EXPECT_EQ(process.mesh->epoch(), 4U);
+  }
+  EXPECT_TRUE(job.run(job.mesh(0).send(1, numbered(1))).has_value());
+  sim.run_for(seconds(1));
+  ASSERT_EQ(job.came(1).size(), 1U);
+  EXPECT_EQ(job.came(1)[0].frame.header.epoch, 4U);
+  job.close_all();
+}
+
 TEST(MeshTest, ClosingWhileLinksBeginLeavesNothing) {
   for_each_seed(200, [](Simulation& sim) {  // ME-2, ME-7
     MeshJob job(sim, 3);

@@ -198,5 +198,34 @@ TEST_F(TrainViewTest, ARecoveryIsALineOfItsOwn) {
   EXPECT_EQ(event["steps_lost"], 5);
 }
 
+TEST_F(TrainViewTest, AChangeOfTheWorldSaysHowManyGoOn) {
+  train::RecoveryReport report{.error = Error(ErrorCode::kAborted, "rank 2 is lost"),
+                               .step = 100,
+                               .steps_lost = 7,
+                               .recoveries = 1,
+                               .world_size = 3,
+                               .time = 250ms};
+  EXPECT_EQ(
+      show(*make_line_view(3, sink()), report, 0s),
+      "going on with 3 ranks after step 100 (7 steps are done again), 0.25 s later: rank 2 is "
+      "lost\n");
+  auto event = nlohmann::json::parse(show(*make_json_view(sink()), report, 0s));
+  EXPECT_EQ(event["world_size"], 3);
+  EXPECT_EQ(event["steps_lost"], 7);
+  EXPECT_EQ(event["seconds"], 0.25);
+  EXPECT_EQ(event["error"], "rank 2 is lost");
+  EXPECT_FALSE(event.contains("devices"));
+  report.error.reset();
+  EXPECT_THAT(show(*make_line_view(3, sink()), report, 0s), HasSubstr("a rank has joined"));
+  event = nlohmann::json::parse(show(*make_json_view(sink()), report, 0s));
+  EXPECT_TRUE(event["error"].is_null());
+}
+
+TEST_F(TrainViewTest, ARankThatJoinsDoesNotTellTheStartAgain) {
+  const train::TrainingStart start{.model = "mnist", .joins = true};
+  EXPECT_EQ(show(*make_json_view(sink()), start, 0s), "");
+  EXPECT_EQ(show(*make_line_view(3, sink()), start, 0s), "");
+}
+
 }  // namespace
 }  // namespace millrace::commands

@@ -29,6 +29,8 @@ std::string text(const Command& command) {
       return "failed: " + end;
     case Command::Kind::kRestart:
       return "restart: " + end;
+    case Command::Kind::kLost:
+      return "lost: " + end;
     case Command::Kind::kFinish:
       return "finish " + std::to_string(command.exit_code);
   }
@@ -209,6 +211,34 @@ TEST_F(LaunchMachineTest, RestartWithoutADelayComesAtOnce) {
   EXPECT_THAT(texts(machine->started(0, 200, now())), IsEmpty());
   EXPECT_THAT(exit(0, 0), ElementsAre("ended: exit of 0.1", "finish 0"));
   EXPECT_FALSE(machine->first_failure()) << "the job has come to its end";
+}
+
+TEST_F(LaunchMachineTest, JobGoesOnWhileEnoughRanksAreLeft) {
+  start({.ranks = 4, .restarts = 1, .least = 3});
+  EXPECT_THAT(killed(1, SIGKILL),
+              ElementsAre("ended: signal of 1.0", "restart: signal of 1.0", "start 1"));
+  static_cast<void>(machine->started(1, 201, now()));
+  EXPECT_THAT(exit(1, 3), ElementsAre("ended: exit of 1.1", "lost: exit of 1.1"));
+  EXPECT_FALSE(machine->first_failure());
+  EXPECT_THAT(exit(0, 0), ElementsAre("ended: exit of 0.0"));
+  EXPECT_THAT(exit(2, 0), ElementsAre("ended: exit of 2.0"));
+  EXPECT_THAT(exit(3, 0), ElementsAre("ended: exit of 3.0", "finish 0"));
+}
+
+TEST_F(LaunchMachineTest, FailureThatLeavesTooFewEndsTheJob) {
+  start({.ranks = 3, .grace = 5s, .least = 2}, {0, 1, 2});
+  EXPECT_THAT(exit(0, 4), ElementsAre("ended: exit of 0.0", "lost: exit of 0.0"));
+  EXPECT_THAT(exit(1, 5), ElementsAre("ended: exit of 1.0", "failed: exit of 1.0"));
+  EXPECT_EQ(machine->first_failure()->rank, 1);
+  EXPECT_THAT(exit(2, 0), ElementsAre("ended: exit of 2.0", "finish 5"));
+}
+
+TEST_F(LaunchMachineTest, FailureAfterTheWorkIsDoneCostsNothing) {
+  start({.ranks = 3, .restarts = 5, .least = 2});
+  static_cast<void>(exit(0, 0));
+  static_cast<void>(exit(1, 0));
+  EXPECT_THAT(exit(2, 1), ElementsAre("ended: exit of 2.0", "lost: exit of 2.0", "finish 0"));
+  EXPECT_EQ(machine->restarts(), 0);
 }
 
 TEST_F(LaunchMachineTest, JobThatEndsWaitsForNoRestart) {

@@ -1,0 +1,18 @@
+// World: the ranks of a job that work together from an epoch on. A job that goes on after a failure
+// (`millrace launch --restarts`, `--min`) has one after the other. Read next: job.h, which asks for
+// the next; world_table.h, when there is one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace millrace::net {
+
+struct World {
+  std::uint32_t epoch = 0;
+  std::vector<std::uint32_t> ranks = {};  // ascending
+  bool changed = true;                    // others than before, or other processes
+  bool operator==(const World&) const = default;
+};
+
+}  // namespace millrace::net

@@ -1,0 +1,56 @@
+// WorldTable: when the ranks of a job that goes on after failures work together again, and who they
+// are. Pure: events go in. Read next: job_host.h, which has one.
+//
+//  - JW-1 a world has at least `least` ranks, each of which has asked for it, and a later epoch
+//  than
+//    the one before.
+//  - JW-2 the first waits for each rank that may still come; a later one for each rank of the one
+//    before whose process is there. All others that ask by then are in it.
+//  - JW-3 no rank waits for a world that cannot come: refusal() says so.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "millrace/core/base/error.h"
+#include "millrace/core/net/job_member.h"
+#include "millrace/core/net/world.h"
+
+namespace millrace::net {
+
+// Thread-safety: external. Ranks are below the number of ranks (CHECKed).
+class WorldTable {
+ public:
+  WorldTable(std::uint32_t ranks, std::uint32_t least);
+
+  void asked(std::uint32_t rank);
+  // Its process has ended or has left; another one may come.
+  void left(std::uint32_t rank);
+  // No other one comes.
+  void ended(const JobMember& member);
+
+  // The world that may begin now, once.
+  std::optional<World> take_next();
+  // Why there will be none any more.
+  std::optional<Error> refusal() const;
+  // The next world is not made without their asking.
+  const std::set<std::uint32_t>& awaited() const { return awaited_; }
+  const std::set<std::uint32_t>& asking() const { return asking_; }
+  // True once after a rank has asked that is not in the world that stands.
+  bool take_newcomer();
+
+ private:
+  const std::uint32_t ranks_;
+  const std::uint32_t least_;
+  std::uint32_t epoch_ = 0;  // of the next one
+  // Of the world that stands, the processes that are there; before the first, all that may come.
+  std::set<std::uint32_t> awaited_;
+  std::set<std::uint32_t> asking_;
+  std::vector<JobMember> over_;  // ranks that do not come again
+  bool changed_ = true;
+  bool newcomer_ = false;
+};
+
+}  // namespace millrace::net
