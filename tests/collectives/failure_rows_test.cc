@@ -170,7 +170,8 @@ void read_slowly(Simulation& sim) {
   const Calls calls = {job.reduce(job.member(0), 0, 20'000, options),
                        job.reduce(job.member(1), 1, 20'000, options)};
   for (const auto& call : calls)
-    job.expect_error(call, ErrorCode::kDeadlineExceeded, {"rank "}, seconds(60));
+    job.expect_error(call, ErrorCode::kDeadlineExceeded,
+                     {"still under way: rank ", " waits for rank "}, seconds(60));
   job.finish();
 }
 
